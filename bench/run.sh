@@ -6,8 +6,8 @@ cd "$(dirname "$0")/.."
 dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
 
 # What needs nothing but Go comes first, then what needs programs of others, then the long ones.
-all=(binary checktime assess overhead verdicts scanlock watch bound commit-vs-fio commit-vs-pgtestfsync
-  xmlquery-vs-psql extract-vs-copy clientcopy-vs-pgbench explain-cost record engines kill settingkill emulated)
+all=(binary checktime assess busy overhead verdicts scanlock watch bound commit-vs-fio commit-vs-pgtestfsync
+  xmlquery-vs-psql extract-vs-copy clientcopy-vs-pgbench explain-cost record live-clock live engines kill settingkill emulated)
 
 # needs NAME PACKAGE: stops where a program is missing that `apt-get install PACKAGE` brings.
 needs() {
@@ -33,6 +33,7 @@ one() {
       bin/hostlab assess $args --quiet --log-dir "$dir" --html "$dir/a.html" --json "$dir/a.json"
       awk -v a="$begin" -v b="$(date +%s.%N)" -v w="assess $args" 'BEGIN {printf "%s: %.1f s\n", w, b - a}'
     done ;;
+  busy) go run ./bench/busy -n "${BUSY_RUNS:-8}" bin/hostlab --quick --log-dir "$dir" ;;
   overhead) # of the runner, the record, the analysis and the report
     go test -run '^$' -bench 'Overhead|100k|Append|Analyse|Report' -benchtime 3x ./internal/experiment/runner ./internal/result/store ./internal/analysis ./cmd/hostlab ;;
   verdicts) go run ./bench/verdicts -n "${EXPERIMENTS:-2000}" ;;
@@ -48,7 +49,12 @@ one() {
   record) # needs root
     needs pgbench postgresql
     go run ./bench/record -pairs "${RECORD_PAIRS:-20}"
-    go run ./bench/record -pairs "${RECORD_PAIRS:-20}" -load pipes ;;
+    go run ./bench/record -pairs "${RECORD_PAIRS:-20}" -load pipes
+    go run ./bench/record -pairs "${RECORD_PAIRS:-20}" -minute ;;
+  live-clock) needs pgbench postgresql && go run ./bench/live-clock -pairs "${CLOCK_PAIRS:-8}" ;; # needs root
+  live) # needs root
+    needs pgbench postgresql && needs mariadbd mariadb-server
+    go run ./bench/live -n "${LIVE_RUNS:-40}" -file "${LIVE_FILE:-$dir/live.jsonl}" ;;
   engines) ./bench/engines/run.sh ;;
   kill) ./bench/kill/run.sh "${KILLS:-200}" ;;
   settingkill) ./bench/settingkill/run.sh "${SETTING_KILLS:-1000}" ;;

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -20,10 +21,11 @@ import (
 	"hostlab/internal/trace"
 )
 
-// pgbench runs its built-in script of a select on a server of its own.
+// pgbench runs its built-in script of a select on a server of its own, all of the time.
 type pgbench struct {
-	s       *privatedb.Server
-	clients int
+	s     *privatedb.Server
+	cmd   *exec.Cmd
+	rates chan float64 // of each second
 }
 
 func startPgbench(ctx context.Context, clients int) (load, error) {
@@ -31,40 +33,69 @@ func startPgbench(ctx context.Context, clients int) (load, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pgbench{s, clients}
-	if _, err := p.run(ctx, "-i", "-q", "-s", "10"); err != nil {
+	p := &pgbench{s: s, rates: make(chan float64)}
+	args := func(more ...string) []string {
+		return append(append([]string{"-h", s.SocketDir(), "-U", privatedb.Role}, more...), privatedb.Postgres)
+	}
+	if out, err := exec.CommandContext(ctx, "pgbench", args("-i", "-q", "-s", "10")...).CombinedOutput(); err != nil { //nolint:gosec // pgbench's arguments
+		return nil, errors.Join(fmt.Errorf("pgbench: %w: %s", err, out), s.Close())
+	}
+	p.cmd = exec.CommandContext(ctx, "pgbench", args("-S", "-n", "-M", "prepared", "-c", strconv.Itoa(clients), "-j", "2", "-P", "1", "-T", "36000")...) //nolint:gosec // pgbench's arguments
+	seconds, err := p.cmd.StderrPipe()
+	if err == nil {
+		err = p.cmd.Start()
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	go func() {
+		defer close(p.rates)
+		for in := bufio.NewScanner(seconds); in.Scan(); {
+			if m := tps.FindStringSubmatch(in.Text()); m != nil {
+				rate, _ := strconv.ParseFloat(m[1], 64)
+				select {
+				case p.rates <- rate:
+				default: // between slices
+				}
+			}
+		}
+	}()
 	return p, nil
 }
 
-func (p *pgbench) run(ctx context.Context, args ...string) (string, error) {
-	args = append([]string{"-h", p.s.SocketDir(), "-U", privatedb.Role}, args...)
-	out, err := exec.CommandContext(ctx, "pgbench", append(args, privatedb.Postgres)...).CombinedOutput() //nolint:gosec // pgbench's arguments
-	if err != nil {
-		return "", fmt.Errorf("pgbench: %w: %s", err, out)
-	}
-	return string(out), nil
-}
+var tps = regexp.MustCompile(`^progress: .* s, ([0-9.]+) tps`)
 
-var tps = regexp.MustCompile(`tps = ([0-9.]+)`)
-
+// slice takes whole seconds. The first one that ends is that in which something began or ended, and is left out.
 func (p *pgbench) slice(ctx context.Context, lasts time.Duration) (float64, error) {
-	out, err := p.run(ctx, "-S", "-n", "-M", "prepared", "-c", strconv.Itoa(p.clients), "-j", "2", "-T", strconv.Itoa(int(max(1, lasts.Seconds()))))
-	if err != nil {
-		return 0, err
+	n := int(max(1, lasts.Seconds()))
+	sum := 0.0
+	for i := range 1 + n {
+		select {
+		case rate, more := <-p.rates:
+			if !more {
+				return 0, errors.New("pgbench has ended")
+			}
+			if i > 0 {
+				sum += rate
+			}
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
 	}
-	m := tps.FindStringSubmatch(out)
-	if m == nil {
-		return 0, fmt.Errorf("pgbench: no rate in %q", out)
-	}
-	return strconv.ParseFloat(m[1], 64)
+	return sum / float64(n), nil
 }
 
 func (p *pgbench) target() trace.Target {
 	return trace.Target{Name: "pgbench", PIDs: []int{p.s.PID()}}
 }
-func (p *pgbench) close() error { return p.s.Close() }
+func (p *pgbench) dsn() string {
+	return "host=" + p.s.SocketDir() + " user=" + privatedb.Role + " dbname=" + privatedb.Postgres
+}
+func (p *pgbench) close() error {
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
+	return p.s.Close()
+}
 
 // pipes are processes that hand a byte there and back, and count in memory that they share with this one.
 type pipes struct {
@@ -151,6 +182,7 @@ func (p *pipes) slice(_ context.Context, lasts time.Duration) (float64, error) {
 	return (p.count() - before) / time.Since(began).Seconds(), nil
 }
 
+func (p *pipes) dsn() string { return "" }
 func (p *pipes) target() trace.Target {
 	t := trace.Target{Name: "pipes"}
 	for _, c := range p.list {

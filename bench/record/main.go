@@ -12,7 +12,10 @@
 // other through pipes, which switch as often as a CPU can. It fails where the share is 1 %
 // or more by the upper end, or the throughput below 99 % by all of its interval.
 //
-//	go run ./bench/record [-load pgbench|pipes] [-pairs 20] [-slice 4s] [-clients 4] [-budget 0.005]
+// With -minute it is the whole live minute of 'hostlab assess' that is beside pgbench, and the CPU time is that
+// of its process: without the programs in the kernel, which the other measurement counts.
+//
+//	go run ./bench/record [-load pgbench|pipes] [-minute] [-pairs 20] [-slice 4s] [-clients 4] [-budget 0.005]
 //
 // With a budget of 1000 it watches all of the time: what a recorder without one would take.
 package main
@@ -25,8 +28,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"runtime"
+	"strconv"
 	"time"
 
+	"hostlab/internal/assess"
+	"hostlab/internal/explain/connect"
+	"hostlab/internal/proc"
+	"hostlab/internal/service"
 	"hostlab/internal/stats"
 	"hostlab/internal/trace"
 )
@@ -37,6 +46,7 @@ const limit = 0.01
 // load is what runs beside.
 type load interface {
 	target() trace.Target
+	dsn() string // of its database; "": none
 	// slice works for so long and returns operations a second.
 	slice(ctx context.Context, lasts time.Duration) (float64, error)
 	close() error
@@ -45,6 +55,7 @@ type load interface {
 type options struct {
 	load           string
 	pairs, clients int
+	minute         bool
 	slice          time.Duration
 	budget         float64
 }
@@ -60,6 +71,7 @@ func main() {
 	flag.DurationVar(&o.slice, "slice", 4*time.Second, "length of a slice")
 	flag.IntVar(&o.clients, "clients", 4, "pgbench clients, or pairs of processes")
 	flag.Float64Var(&o.budget, "budget", trace.DefaultBudget, "share of the CPU time in use that recording may take")
+	flag.BoolVar(&o.minute, "minute", false, "measure the whole live minute of assess: the recorder, the database's sessions, the clock and the counters of threads")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	ok, err := measure(ctx, o)
@@ -73,6 +85,9 @@ func main() {
 }
 
 func measure(ctx context.Context, o options) (ok bool, err error) {
+	if o.minute && o.load != "pgbench" {
+		return false, errors.New("-minute watches a database; leave -load out")
+	}
 	start := map[string]func(context.Context, int) (load, error){"pgbench": startPgbench, "pipes": startPipes}[o.load]
 	if start == nil {
 		return false, fmt.Errorf("there is no load %q", o.load)
@@ -89,9 +104,14 @@ func measure(ctx context.Context, o options) (ok bool, err error) {
 		var rates [2]float64
 		first := rand.IntN(2)
 		for _, recorded := range []int{first, 1 - first} {
-			if recorded == 0 {
+			switch {
+			case recorded == 0:
 				rates[0], err = l.slice(ctx, o.slice)
-			} else {
+			case o.minute:
+				var share float64
+				rates[1], share, err = watched(ctx, l, o)
+				shares = append(shares, share)
+			default:
 				var r *trace.Result
 				rates[1], r, err = beside(ctx, l, o)
 				if err == nil {
@@ -105,6 +125,48 @@ func measure(ctx context.Context, o options) (ok bool, err error) {
 		with, without = append(with, rates[1]), append(without, rates[0])
 	}
 	return report(o, with, without, shares, seen, costs), nil
+}
+
+// watched is a slice beside the whole live minute of assess: its rate, and the CPU time of this process as a
+// share of that in use.
+func watched(ctx context.Context, l load, o options) (rate, share float64, err error) {
+	of, err := service.Spec{Kind: service.Process, Name: strconv.Itoa(l.target().PIDs[0])}.Find(nil, nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	dsn, err := connect.Parse(l.dsn())
+	if err != nil {
+		return 0, 0, err
+	}
+	source, err := connect.Open(ctx, dsn)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer source.Close()
+	watching, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := assess.Watch(watching, of, source, "", assess.Options{For: time.Hour, CPUs: runtime.NumCPU()})
+		ended <- err
+	}()
+	if _, err := l.slice(ctx, 2*time.Second); err != nil { // what beginning takes, once a minute, is no part of it
+		stop()
+		return 0, 0, errors.Join(err, <-ended)
+	}
+	before, busy := proc.Own(), busyTime()
+	rate, err = l.slice(ctx, o.slice)
+	share = (proc.Own() - before) / (busyTime() - busy)
+	stop()
+	return rate, share, errors.Join(err, <-ended)
+}
+
+// busyTime is that of all CPUs, in s.
+func busyTime() (sum float64) {
+	loads, _ := proc.Loads(nil)
+	for _, l := range loads {
+		sum += l.Busy
+	}
+	return sum
 }
 
 // beside is a slice with the recorder, which begins earlier and ends later.
@@ -142,8 +204,11 @@ func report(o options, with, without, shares, seen []float64, costs []trace.Cost
 		on, off, switches = append(on, c.OnNS), append(off, c.OffNS), append(switches, c.SwitchesPerS)
 	}
 	speed, cpu := stats.PairedRatio(with, without, 0.05), stats.PairedT(shares, 0.05)
-	fmt.Printf("%s: %.0f operations/s without, %.0f switches/s, %.1f %% of the time seen\n", o.load, stats.Median(without), stats.Median(switches), 100*stats.Median(seen))
-	fmt.Printf("a switch: %.0f ns in windows, %.0f ns outside\n", stats.Median(on), stats.Median(off))
+	fmt.Printf("%s: %.0f operations/s without\n", o.load, stats.Median(without))
+	if !o.minute {
+		fmt.Printf("%.0f switches/s, %.1f %% of the time seen; a switch: %.0f ns in windows, %.0f ns outside\n", stats.Median(switches), 100*stats.Median(seen),
+			stats.Median(on), stats.Median(off))
+	}
 	fmt.Printf("CPU of recording: %.3f %% of what is in use [%.3f, %.3f], n = %d slices of %s\n", 100*cpu.Value, 100*cpu.Low, 100*cpu.High, cpu.N, o.slice)
 	if most := stats.Quantile(shares, 1); most > limit {
 		fmt.Printf("most in a slice: %.2f %%\n", 100*most)

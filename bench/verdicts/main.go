@@ -4,7 +4,7 @@
 // is there, whether their intervals hold the truth, and how many runs all that takes
 // beside other tools. Every share has its own binomial interval.
 //
-//	go run ./bench/verdicts [-n 2000] [-seed 1] [-only noise,false,power,near,four,split,traps,fewer]
+//	go run ./bench/verdicts [-n 2000] [-seed 1] [-only noise,false,power,near,adjusted,four,split,traps,fewer]
 package main
 
 import (
@@ -30,6 +30,7 @@ var sections = []section{
 	{"false", falseVerdicts},
 	{"power", power},
 	{"near", nearMargin},
+	{"adjusted", adjusted},
 	{"four", fourContrasts},
 	{"split", splitPlot},
 	{"traps", trapped},

@@ -24,6 +24,8 @@ type trial struct {
 	boot    float64       // standard deviation of what a boot does to all its runs
 	looks   []int
 	repeats int
+	others  float64                                                                               // share of the noise's variance that the time explains which others take; above 0, effects are adjusted for it
+	moves   float64                                                                               // what the level adds to that time, in its standard deviations
 	trap    func(rng *rand.Rand, z float64, level bool, way float64) (value float64, failed bool) // of a run; nil: its time is exp(z)
 }
 
@@ -40,7 +42,8 @@ type outcome struct {
 	innerCovered bool
 }
 
-var defaultLooks = []int{10, 14, 20, 30}
+// Looks of one factor in blocks, and those of split plots here.
+var defaultLooks, plotLooks = []int{6, 8, 10, 14, 20, 30}, []int{10, 14, 20, 30}
 
 const margin = 0.02
 
@@ -52,15 +55,20 @@ func (t trial) study(seed uint64) *experiment.Study {
 	s := &experiment.Study{
 		Name:      "simulated",
 		Evidence:  result.Emulated,
-		Design:    result.Design{Kind: "rcbd", Seed: seed, Alpha: 0.05, Looks: t.looks, Repeats: max(1, t.repeats), AA: true},
+		Design:    result.Design{Kind: "rcbd", Seed: seed, Alpha: 0.05, Looks: t.looks, Repeats: max(1, t.repeats), AA: true, Adjust: t.others > 0},
 		Factors:   []experiment.Factor{{Factor: result.Factor{Name: "x", Kind: "parameter", Levels: levels, Baseline: "base", Change: t.change}}},
 		Responses: []experiment.Response{{Response: result.Response{Name: "time", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: margin, Primary: true}, Scale: 1}},
 	}
-	if s.Design.Looks == nil {
-		s.Design.Looks = defaultLooks
-	}
 	if t.change.WholePlot() {
 		s.Design.Kind = "split-plot"
+	} else {
+		s.Design.Test = result.Randomisation
+	}
+	if s.Design.Looks == nil {
+		s.Design.Looks = defaultLooks
+		if s.Design.Test == "" {
+			s.Design.Looks = plotLooks
+		}
 	}
 	for _, l := range levels[1:] {
 		s.Contrasts = append(s.Contrasts, result.Contrast{Factors: []string{"x"}, Levels: []string{l}, Primary: true})
@@ -111,6 +119,15 @@ func (t trial) run(rng *rand.Rand) outcome {
 					}
 				}
 				stalled = stalled || value > 3 && levels["x"] != "base"
+				if t.others > 0 {
+					taken := rng.NormFloat64()
+					if levels["x"] != "base" {
+						taken += t.moves
+					}
+					own := noises[len(runs)] * (math.Sqrt(1-t.others) - 1)
+					value *= math.Exp(own + noise.Sigma*math.Sqrt(t.others)*taken)
+					run.Conditions = map[string]float64{"steal": 0.1 + 0.01*taken}
+				}
 				run.Values = map[string]float64{"time": value}
 				runs = append(runs, run)
 			}
@@ -140,7 +157,7 @@ func (t trial) judge(a *analysis.Analysis, runs, blocks int) outcome {
 			o.innerCovered = holds(e, math.Expm1(math.Log1p(t.innerAt)/float64(1+len(t.effects))))
 			continue
 		}
-		truth := t.effects[len(o.verdicts)]
+		truth := math.Expm1(math.Log1p(t.effects[len(o.verdicts)]) + t.moved())
 		if len(o.verdicts) == 0 && t.inner { // the mean over both levels inside
 			truth = math.Expm1(math.Log1p(truth) + math.Log1p(t.innerAt)/2)
 		}
@@ -155,6 +172,9 @@ func (t trial) judge(a *analysis.Analysis, runs, blocks int) outcome {
 	}
 	return o
 }
+
+// moved is what a level costs by moving the time that others take.
+func (t trial) moved() float64 { return t.moves * noise.Sigma * math.Sqrt(t.others) }
 
 // holds reports whether the interval of e holds the truth; none claims nothing.
 func holds(e analysis.Effect, truth float64) bool {
