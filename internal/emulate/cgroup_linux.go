@@ -234,25 +234,10 @@ func (g *group) quota(speed, threads float64) []write {
 // (sched-bwc.rst), throttled_usec in version 2 (cgroup-v2.rst). Each CPU counts by itself.
 // What groups that were removed had is in before.
 func (g *group) kept() time.Duration {
-	b, err := os.ReadFile(filepath.Join(g.path, "cpu.stat"))
-	if err == nil {
-		g.throttled = throttledIn(string(b))
+	if m, err := proc.Keyed(filepath.Join(g.path, "cpu.stat")); err == nil {
+		g.throttled, _ = proc.Throttled(m)
 	}
 	return g.before + g.throttled
-}
-
-func throttledIn(stat string) time.Duration {
-	for line := range strings.Lines(stat) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		n, _ := strconv.ParseInt(value, 10, 64)
-		switch name {
-		case "throttled_time":
-			return time.Duration(n)
-		case "throttled_usec":
-			return time.Duration(n) * time.Microsecond
-		}
-	}
-	return 0
 }
 
 // release moves all processes back to where they were, and removes the group.

@@ -273,13 +273,17 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-func TestThrottledIn(t *testing.T) {
+func TestStopped(t *testing.T) {
+	g := &group{path: t.TempDir()}
 	for stat, want := range map[string]time.Duration{
 		"nr_periods 9\nnr_throttled 4\nthrottled_time 123456789\nnr_bursts 0\n": 123456789,
 		"usage_usec 5\nnr_periods 9\nthrottled_usec 4500\n":                     4500 * time.Microsecond,
 		"": 0,
 	} {
-		if got := throttledIn(stat); got != want {
+		if err := os.WriteFile(filepath.Join(g.path, "cpu.stat"), []byte(stat), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := g.kept(); got != want {
 			t.Errorf("%q: %s", stat, got)
 		}
 	}

@@ -13,7 +13,8 @@ import (
 
 // Processes are looked for when one was started anywhere, and now and then in any case,
 // since one may have ended. Reading /proc takes milliseconds on a host of thousands, so
-// that it may take a tenth of the time at most.
+// that it may take a tenth of the time at most: a look is taken to cost twice what the one
+// before did at most, as one that was kept from its CPU took longer without costing more.
 const (
 	rescan = time.Second
 	patch  = 10
@@ -28,6 +29,7 @@ type family struct {
 	newest string             // process ID that the kernel gave last
 	next   time.Time          // of a look in any case
 	rest   time.Time          // no look before it
+	cost   time.Duration      // of a look
 	found  func(added []int)
 }
 
@@ -42,8 +44,15 @@ func (f *family) refresh() []int {
 	if added := f.look(); f.found != nil && len(added) > 0 {
 		f.found(added)
 	}
-	f.rest = now.Add(patch * time.Since(now))
+	f.spend(time.Since(now))
+	f.rest = now.Add(patch * f.cost)
 	return f.pids
+}
+
+// spend notes how long a look took.
+func (f *family) spend(took time.Duration) {
+	const least = 500 * time.Microsecond
+	f.cost = min(took, 2*max(f.cost, least))
 }
 
 // newestPID is the last field of proc_loadavg(5), "" where it cannot be read.

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"slices"
 	"testing"
+	"time"
 
 	"hostlab/internal/proc"
 )
@@ -33,5 +34,18 @@ func TestNumberIsGivenAnew(t *testing.T) {
 	f.look()
 	if slices.Contains(f.pids, another) || slices.ContainsFunc(f.held, func(h *proc.Held) bool { return h == held }) {
 		t.Errorf("process %d is a member: %v", another, f.pids)
+	}
+}
+
+// A look that was kept from its CPU must not keep the next ones away for ten times as long.
+func TestCostOfALook(t *testing.T) {
+	const ms = time.Millisecond
+	var f family
+	for i, c := range []struct{ took, cost time.Duration }{
+		{50 * ms, ms}, {50 * ms, 2 * ms}, {3 * ms, 3 * ms}, {time.Second, 6 * ms}, {2 * ms, 2 * ms},
+	} {
+		if f.spend(c.took); f.cost != c.cost {
+			t.Errorf("look %d of %s: cost %s, want %s", i, c.took, f.cost, c.cost)
+		}
 	}
 }
