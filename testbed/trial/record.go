@@ -36,6 +36,9 @@ func recorded() {
 	pid := restless()
 	service := "pid:" + strconv.Itoa(pid)
 	alone := record(service)
+	for tries := 1; tries < 3 && alone.Wakeups.Idle.N+alone.Wakeups.Busy.N == 0; tries++ { // a busy machine lets a guest's shell sleep seldom
+		alone = record(service)
+	}
 	require("the kernel takes the programs", alone.Recorded, "%s", alone.Reason)
 	require("it counts", alone.Cost.InWindows > 0 && alone.Wakeups.Idle.N+alone.Wakeups.Busy.N > 0 && alone.Bursts.N > 0 && alone.Bursts.Lost == 0, "%+v", alone)
 	require("the service runs", alone.Run.Value > 0.05 && alone.Run.Value < 1.1, "%+v", alone.Run)
