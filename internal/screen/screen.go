@@ -93,10 +93,13 @@ func Pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
 }
 
+// Narrowest is the fewest columns of a screen or of a table's column that text is laid out in.
+const Narrowest = 8
+
 // Wrap breaks text into lines of at most width runes, one line at least. A word that is too long,
 // as paths are, breaks after a slash, comma or brace if it has one in reach.
 func Wrap(text string, width int) []string {
-	width = max(width, 8) // a narrower screen cannot be laid out for
+	width = max(width, Narrowest)
 	var lines []string
 	line := ""
 	for _, w := range strings.Fields(text) {
