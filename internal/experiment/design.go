@@ -58,6 +58,9 @@ func (s *Study) choose(blocks int) {
 const (
 	RCBD      = "rcbd"
 	SplitPlot = "split-plot"
+	// Switchback is for a service that others use: a block is a pair of periods, at the baseline
+	// and at the level, in the order that a coin gives.
+	Switchback = "switchback"
 )
 
 func (p *parser) design(f fields) {

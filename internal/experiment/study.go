@@ -32,6 +32,7 @@ type Study struct {
 	Responses   []Response
 	Contrasts   []result.Contrast // expanded: one level each
 	Guard       Guard
+	Harm        *Harm             // what ends a switchback before it hurts; nil: another design
 	Section     string            // of the report: see result.Experiment
 	Instead     string            // a built-in study for hosts that lack what this one varies
 	Absent      []result.Absent   // levels that Drop took out
@@ -103,4 +104,15 @@ type Guard struct {
 	Ours          []string // names of processes that belong to the workload though we did not start them
 	Mark          bool     // exhausted = "mark": a run that was void Retries times counts after all, marked as contaminated; otherwise the experiment stops
 	Fingerprint   []string // facts that must not change: see Fingerprints
+}
+
+// Harm is how much worse a live service may get. A period in which it gets worse ends at once with
+// the baseline (a strike), and the experiment ends after Strikes of them, one period of the level
+// after the other.
+type Harm struct {
+	Responses []string  // whose looks are judged, each where it is better lower
+	Above     float64   // share by which the median of the last looks may exceed that of the baseline's: 0.4
+	Limits    []float64 // of each of Responses, in its base unit, that no two looks in a row may exceed (an SLO); NaN: none
+	Strikes   int
+	Every     time.Duration // a look: 10 s
 }

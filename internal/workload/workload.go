@@ -5,6 +5,7 @@ package workload
 import (
 	"context"
 	"path/filepath"
+	"time"
 
 	"hostlab/internal/host"
 	"hostlab/internal/result"
@@ -45,6 +46,7 @@ type Description struct {
 	Responses []Response // those it always has
 	Picks     bool       // responses of the user's own can be picked from its output
 	Doubts    []string   // what has to hold lest it puts a run in doubt (Sample.Doubt), each as a phrase with its limit
+	Live      bool       // it does no work of its own: it watches a service that others use
 }
 
 // Response is one that a workload offers; the study may change its margin.
@@ -149,6 +151,18 @@ type Request struct {
 	Levels map[string]string // factor -> level, for {name} in a command's arguments
 	Seed   uint64            // the same for all runs of a block, so that they do the same work
 	Run    uint64            // the run's number in its experiment, over all sessions, from 0; warm-up runs are counted by themselves
+	Block  int               // from 0
+	// Look is called by a Live workload every few seconds of its run, in order and from one
+	// goroutine. An error ends the run early with what was seen so far, without an error of
+	// the run: the service is being harmed. nil: nobody wants to know.
+	Look func(Bin) error
+}
+
+// Bin is what a Live workload saw in a few seconds of its run.
+type Bin struct {
+	At     time.Duration      `json:"at"`     // of its end, since the run began
+	Lasted time.Duration      `json:"lasted"` // not always the same: the last of a run is shorter
+	Values map[string]float64 `json:"values"` // by names of responses; one that is unknown there is absent
 }
 
 // Sample is what one run gave.
