@@ -67,7 +67,7 @@ func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, event
 		return 0, noParts(), nil, nil
 	}
 	d := decomposition{elapsed: elapsed, wall: wall, looks: looks, clients: clients, seconds: seconds,
-		lines: map[string]*Event{}, whole: map[PartName]string{}, within: map[PartName]float64{}, most: map[PartName]float64{}}
+		waits: a.Waits, lines: map[string]*Event{}, whole: map[PartName]string{}, within: map[PartName]float64{}, most: map[PartName]float64{}}
 	if wall > 0 {
 		d.others = max(0, elapsed/wall-1)
 	}
@@ -102,8 +102,9 @@ type decomposition struct {
 	elapsed float64
 	wall    float64 // s
 	looks   int
-	never   float64   // upper limit of the share of what no snapshot has shown
-	others  float64   // sessions besides one, in the mean
+	never   float64 // upper limit of the share of what no snapshot has shown
+	others  float64 // sessions besides one, in the mean
+	waits   map[PartName]float64
 	clients []float64 // by batch
 	seconds map[Key][]float64
 	lines   map[string]*Event   // the ends of their shares are in s
@@ -239,6 +240,10 @@ func (d *decomposition) blocked(c Counted, a Account) {
 		Source: c.Source, Share: result.Estimate{High: took + d.within[c.Part]}}
 }
 
+// Longest is what a wait for a device takes of a session's time, s, at most: on a disk that others
+// use too.
+const Longest = 50e-3
+
 // perRead is what a read takes of a CPU, s, at most: the call, the page's checksum, a place for it.
 const perRead = 50e-6
 
@@ -335,6 +340,9 @@ func (d *decomposition) parts(rest float64) (out []Part) {
 		case len(sources) == 0:
 			sources = []string{"samples"}
 			high, looks = d.never*d.elapsed, d.looks
+			if n, known := d.waits[name]; known { // others may wait behind the one that reads or writes
+				high = min(high, n*Longest*(1+d.others))
+			}
 		case floats.Sum(by) > 0:
 			_, l, h := d.share(by)
 			sure := 1.0

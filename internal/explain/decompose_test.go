@@ -94,6 +94,17 @@ func TestDecompose(t *testing.T) {
 			near(t, "of the cycle", b.CycleLikely, 0.45)
 		}
 	})
+	t.Run("what was never sampled is bounded by what was counted", func(t *testing.T) {
+		running := map[Key]float64{{Part: DatabaseCPU, Event: OnCPU}: 2}
+		for n, want := range map[float64]float64{0: 0, 1: 2 * Longest / 20} {
+			_, parts, _, _ := Decompose(even(10, running), Account{Waits: map[PartName]float64{LogWait: n}})
+			near(t, "the log", find(parts, LogWait).Share.High, want)
+		}
+		_, parts, _, _ := Decompose(even(10, running), Account{})
+		if high := find(parts, LogWait).Share.High; high < 0.007 {
+			t.Errorf("samples alone leave no more than %v", high)
+		}
+	})
 	t.Run("too much is taken from what was sampled", func(t *testing.T) {
 		_, parts, _, _ := Decompose(even(10, sampled), Account{CPU: &CPUTime{Run: 7}})
 		near(t, "CPU", find(parts, DatabaseCPU).Seconds, 7)

@@ -94,8 +94,11 @@ type Account struct {
 	// TransactionsLow and TransactionsHigh are between what they are, where they were not
 	// counted; Transactions is then the likely number, or unknown.
 	TransactionsLow, TransactionsHigh int64
-	Missing                           []string
-	Warnings                          []string
+	// Waits is how often clients waited in a part at most, of those parts for which the server counts
+	// something that each wait takes.
+	Waits    map[PartName]float64
+	Missing  []string
+	Warnings []string
 }
 
 // Counted is time that was counted, not sampled. It takes the place of what was

@@ -62,9 +62,6 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	return c, nil
 }
 
-// longest is what a read takes of a session's time, s, at most: on a disk that others use too.
-const longest = 50e-3
-
 func (s *Source) Account(g explain.Growth) explain.Account {
 	a := explain.Account{Log: explain.NoLog(), Transactions: -1}
 	s.transactions(g, &a)
@@ -77,6 +74,10 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 	}
 	if g.Has("innodb_os_log_fsyncs") {
 		a.Log.Syncs = int64(g.Get("innodb_os_log_fsyncs"))
+	}
+	if g.Has("innodb_log_writes") && g.Has("innodb_os_log_fsyncs") {
+		a.Waits = map[explain.PartName]float64{explain.LogWait: g.Get("innodb_log_writes") + g.Get("innodb_os_log_fsyncs") +
+			g.Get("binlog_cache_use") + g.Get("binlog_stmt_cache_use")}
 	}
 	switch {
 	case s.maria:
@@ -103,7 +104,7 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 			Seconds: g.Get("data_read_time") * ns, Count: int64(g.Get("data_reads")), Source: "performance_schema, threads of the server's own included", From: explain.Executing})
 	case g.Has("innodb_data_reads"): // MariaDB 10.11 times one of 50 of them
 		a.Counted = append(a.Counted, explain.Counted{Part: explain.DataReads, Events: []string{"wait/io/file/innodb/innodb_data_file"},
-			Seconds: g.Get("innodb_data_reads") * longest, Count: int64(g.Get("innodb_data_reads")), Source: "executing and neither on a CPU nor ready for one", Blocked: true})
+			Seconds: g.Get("innodb_data_reads") * explain.Longest, Count: int64(g.Get("innodb_data_reads")), Source: "executing and neither on a CPU nor ready for one", Blocked: true})
 	}
 	if s.threads != nil {
 		if missed := s.threads.Missed(); float64(missed) > 0.5*g.Seconds {

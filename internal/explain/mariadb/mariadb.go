@@ -32,7 +32,7 @@ var (
  where trx_mysql_thread_id not in (0, connection_id())`}
 
 	status = explain.Query{Name: "status", SQL: `show global status where variable_name in ('Uptime', 'Innodb_os_log_written', 'Innodb_log_writes', 'Innodb_os_log_fsyncs', 'Innodb_row_lock_time',
- 'Innodb_row_lock_waits', 'Innodb_data_reads', 'Com_begin', 'Com_commit', 'Com_rollback', 'Handler_rollback', 'Innodb_max_trx_id', ` + statements + `)`}
+ 'Innodb_row_lock_waits', 'Innodb_data_reads', 'Binlog_cache_use', 'Binlog_stmt_cache_use', 'Com_begin', 'Com_commit', 'Com_rollback', 'Handler_rollback', 'Innodb_max_trx_id', ` + statements + `)`}
 	// Times in ns.
 	files = explain.Query{Name: "files", SQL: `select event_name, count_read, sum_timer_read div 1000, count_write, sum_timer_write div 1000, count_misc, sum_timer_misc div 1000
  from performance_schema.file_summary_by_event_name

@@ -16,8 +16,16 @@ var (
 
 const us = 1e-6
 
+// leastCommit is what a commit writes to the log, in bytes, at least: the head of its record (24), that
+// of its data (2), its time (8), and what aligns it (access/xlogrecord.h, access/xact.h).
+const leastCommit = 40
+
 func (s *Source) Account(g explain.Growth) explain.Account {
 	a := explain.Account{Log: explain.NoLog(), Transactions: int64(max(0, g.Get("transactions")-g.Get("own_transactions")-g.Get("sessions")))}
+	a.Waits = map[explain.PartName]float64{}
+	if g.Has("log_position") {
+		a.Waits[explain.LogWait] = g.Get("log_position") / leastCommit
+	}
 	untold(s.readings, &a)
 	s.log(g, &a)
 	s.reads(g, &a)
@@ -39,6 +47,9 @@ func (s *Source) reads(g explain.Growth, a *explain.Account) {
 	case g.Has("blocks_read") && g.Get("blocks_read") == 0:
 		c.Count, c.Source = 0, "pg_stat_database"
 	default:
+		if g.Has("blocks_read") {
+			a.Waits[explain.DataReads] = g.Get("blocks_read")
+		}
 		return
 	}
 	if c.Count == 0 {

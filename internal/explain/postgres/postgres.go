@@ -143,6 +143,9 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	c.Values["transactions"], c.Values["own_transactions"], c.Values["sessions"] = r.Int(1), own, r.Int(5)
 	s.readings = append(s.readings, reading{time.Now(), r.Int(1) - own - r.Int(5)})
 	c.Values["blocks_read"], c.Values["block_time"] = r.Int(2), r.Int(3)
+	if !r.Null(6) {
+		c.Values["log_position"] = r.Int(6)
+	}
 	if q := Log(s.number); q.SQL != "" {
 		if r, err = s.one(ctx, q); err != nil {
 			return c, err

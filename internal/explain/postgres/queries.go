@@ -46,7 +46,8 @@ func database(number int) explain.Query {
 	if number >= 140000 {
 		sessions = "sum(sessions)"
 	}
-	return explain.Query{Name: "database", SQL: `select pg_postmaster_start_time()::text, sum(xact_commit + xact_rollback), sum(blks_read), sum(round(blk_read_time * 1000)::bigint), max(stats_reset)::text, ` + sessions + ` from pg_stat_database`}
+	return explain.Query{Name: "database", SQL: `select pg_postmaster_start_time()::text, sum(xact_commit + xact_rollback), sum(blks_read), sum(round(blk_read_time * 1000)::bigint), max(stats_reset)::text, ` + sessions + `,
+ case when not pg_is_in_recovery() then (pg_current_wal_insert_lsn() - '0/0')::bigint end from pg_stat_database`}
 }
 
 // backends are all processes that the server reports.
