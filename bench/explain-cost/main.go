@@ -23,10 +23,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"runtime"
 	"time"
 
+	"hostlab/bench/rounds"
 	"hostlab/internal/privatedb"
 	"hostlab/internal/stats"
 )
@@ -38,15 +38,7 @@ func main() {
 	flag.DurationVar(&o.slice, "slice", 300*time.Millisecond, "length of a slice")
 	flag.IntVar(&o.clients, "clients", 4, "pgbench clients")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	ok, err := measure(ctx, o)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "explain-cost:", err)
-	}
-	if err != nil || !ok {
-		os.Exit(1)
-	}
+	rounds.Judge("explain-cost", func(ctx context.Context) (bool, error) { return measure(ctx, o) })
 }
 
 type options struct {

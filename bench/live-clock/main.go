@@ -5,7 +5,7 @@
 // without it, in random order. The CPU seconds of a transaction,
 // with what was inflicted, are compared with
 //
-//   - lever: those at full speed that the clock lever would have told of the slow slice;
+//   - lever: those at full speed that the clock lever gives for the slow slice;
 //   - predict: what the bursts of the slice at full speed say of that policy.
 //
 // It fails where one of them is more than 10 % off by all of its interval. Others' work on the
@@ -24,13 +24,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"os/signal"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"hostlab/bench/rounds"
 	"hostlab/internal/assess"
 	"hostlab/internal/assess/assesstest"
 	"hostlab/internal/emulate"
@@ -64,15 +64,7 @@ func main() {
 	flag.StringVar(&o.policies, "policies", "powersave,ondemand,balanced-rs1", "policies to emulate")
 	flag.Float64Var(&o.floor, "floor", 0.5, "lowest clock, as a share of full speed")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	ok, err := measure(ctx, o)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "live-clock:", err)
-	}
-	if err != nil || !ok {
-		os.Exit(1)
-	}
+	rounds.Judge("live-clock", func(ctx context.Context) (bool, error) { return measure(ctx, o) })
 }
 
 // script is a transaction of some 20 ms, which counts itself. It needs little memory: stops let others

@@ -19,12 +19,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
+	"hostlab/bench/rounds"
 	"hostlab/internal/delayfs"
 	"hostlab/internal/workload/worker"
 )
@@ -41,23 +40,15 @@ func main() {
 	summary := flag.String("summary", "", "print the tables of a file of runs")
 	until := flag.Duration("until", 12*time.Hour, "begin no run after so long")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	var err error
-	if *summary == "" {
-		err = measure(ctx, *file, *only, *n, *lasts, time.Now().Add(*until))
-		*summary = *file
-	}
-	stop()
-	ok := false
-	if err == nil {
-		ok, err = summarize(*summary)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "live:", err)
-	}
-	if err != nil || !ok {
-		os.Exit(1)
-	}
+	rounds.Judge("live", func(ctx context.Context) (bool, error) {
+		if *summary != "" {
+			return summarize(*summary)
+		}
+		if err := measure(ctx, *file, *only, *n, *lasts, time.Now().Add(*until)); err != nil {
+			return false, err
+		}
+		return summarize(*file)
+	})
 }
 
 // measure lets loads take turns until each has n runs in the file.

@@ -27,11 +27,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/signal"
 	"runtime"
 	"strconv"
 	"time"
 
+	"hostlab/bench/rounds"
 	"hostlab/internal/assess"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/proc"
@@ -73,15 +73,7 @@ func main() {
 	flag.Float64Var(&o.budget, "budget", trace.DefaultBudget, "share of the CPU time in use that recording may take")
 	flag.BoolVar(&o.minute, "minute", false, "measure the whole live minute of assess: the recorder, the database's sessions, the clock and the counters of threads")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	ok, err := measure(ctx, o)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "record:", err)
-	}
-	if err != nil || !ok {
-		os.Exit(1)
-	}
+	rounds.Judge("record", func(ctx context.Context) (bool, error) { return measure(ctx, o) })
 }
 
 func measure(ctx context.Context, o options) (ok bool, err error) {

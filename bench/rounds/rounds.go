@@ -30,11 +30,19 @@ func Main(name string, rounds int, compare func(context.Context, Plan) error) {
 	flag.IntVar(&p.Rounds, "rounds", rounds, "rounds; an interval takes 6")
 	flag.Uint64Var(&p.Seed, "seed", uint64(time.Now().UnixNano()), "of the order")
 	flag.Parse()
+	Judge(name, func(ctx context.Context) (bool, error) { return true, compare(ctx, p) })
+}
+
+// Judge runs what measures and judges, with a context that ends when it is interrupted. An error, or
+// a judgement that is not good, ends the process with status 1.
+func Judge(name string, measure func(context.Context) (good bool, err error)) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := compare(ctx, p)
+	good, err := measure(ctx)
 	stop()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+	}
+	if err != nil || !good {
 		os.Exit(1)
 	}
 }

@@ -76,9 +76,9 @@ func (m *Meter) Read(now time.Time) (Reading, error) {
 	processes := 0
 	m.total = 0
 	for _, p := range m.members {
-		now, err := proc.Read(p.PID)
+		is, err := proc.Read(p.PID)
 		threads, err2 := procfs.AllThreads(p.PID)
-		if err != nil || err2 != nil || now.Started != p.Started {
+		if err != nil || err2 != nil || is.Started != p.Started {
 			continue // it has ended
 		}
 		processes++
@@ -88,7 +88,7 @@ func (m *Meter) Read(now time.Time) (Reading, error) {
 		if t, err := proc.CPUTime(p.PID); err == nil {
 			m.total += t.Seconds()
 		}
-		m.total += now.Reaped.Seconds()
+		m.total += is.Reaped.Seconds()
 	}
 	if processes == 0 {
 		return m.last, ErrEnded

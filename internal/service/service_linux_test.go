@@ -104,7 +104,7 @@ func TestMeter(t *testing.T) {
 	if at.CPU < want-0.05 || at.CPU > want+0.35 {
 		t.Errorf("the meter counts %.3f s, the kernel %.3f s of those that ended", at.CPU, want)
 	}
-	if _, told := at.Stalled["cpu"]; told != exists("/proc/pressure/cpu") {
+	if _, known := at.Stalled["cpu"]; known != exists("/proc/pressure/cpu") {
 		t.Errorf("pressure is %v", at.Stalled)
 	}
 	if at.Busy == nil || *at.Busy < at.CPU/2 {

@@ -97,7 +97,7 @@ func TestHere(t *testing.T) {
 				if got := src.Server(); got.Version == "" || strings.Contains(strings.Join(got.Missing, " "), "pg_read_all_stats") {
 					t.Errorf("%+v", got)
 				}
-				// Another user is refused, and is told what lets him in; an administrator types that.
+				// Another user is refused with the statement that lets it in; an administrator types that.
 				stranger(t, s.kind, d, func(statement string) *exec.Cmd {
 					if s.kind == "mariadb" {
 						return exec.Command("mariadb", "--no-defaults", "--socket="+dir+"/my.sock", "-e", statement)

@@ -263,6 +263,3 @@ func (s *shop) look() (look, error) {
 	}
 	return l, nil
 }
-
-// newDir makes the directory of a shop.
-func newDir(in string) (string, error) { return os.MkdirTemp(in, "hostlab-demo-*") }

@@ -23,7 +23,7 @@ type Service struct {
 // Start opens a shop on an engine, "" for SQLite, in a directory and lets its clients in. Close
 // ends it and removes what it wrote.
 func Start(ctx context.Context, in, engine string) (*Service, error) {
-	dir, err := newDir(in)
+	dir, err := os.MkdirTemp(in, "hostlab-demo-*")
 	if err != nil {
 		return nil, err
 	}
