@@ -196,7 +196,7 @@ func (c Contrast) String() string {
 
 // Design is how runs are arranged.
 type Design struct {
-	Kind    string  `json:"kind"` // rcbd or split-plot
+	Kind    string  `json:"kind"` // rcbd, split-plot or switchback
 	Seed    uint64  `json:"seed"`
 	Alpha   float64 `json:"alpha"`
 	Looks   []int   `json:"looks"`   // numbers of blocks after which the experiment may stop, rising
@@ -205,13 +205,20 @@ type Design struct {
 	Test    Test    `json:"test,omitempty"` // what intervals are inversions of; "": signed ranks, as in the first versions
 	// Adjust takes out what the CPU time that others took explains.
 	Adjust bool `json:"adjust,omitempty"`
+	// Load names the response of a switchback whose changes from one period of a pair to the other explain
+	// a part of the differences; "": none does.
+	Load string `json:"load,omitempty"`
 }
 
 // Test is the test whose inversion gives the intervals of blocks.
 type Test string
 
-// Randomisation takes the A/A duplicate for more of the baseline (stats.Randomised).
-const Randomisation Test = "randomisation"
+const (
+	// Randomisation takes the A/A duplicate for more of the baseline (stats.Randomised).
+	Randomisation Test = "randomisation"
+	// Switchback judges pairs of periods by the coins that ordered them (stats.Switchback).
+	Switchback Test = "switchback"
+)
 
 // Cell is one combination of levels. The duplicate of the baseline cell (A/A) is
 // a cell of its own with Duplicate set.
@@ -265,6 +272,9 @@ type Run struct {
 	After      map[string]string  `json:"after,omitempty"`
 	Conditions map[string]float64 `json:"conditions,omitempty"` // foreign_cpu and steal (shares of all CPUs), throttled (events), paused (seconds in which hostlab was stopped)
 	Warnings   []string           `json:"warnings,omitempty"`
+	// Harm is why a period of a switchback ended early, with the baseline at once: it counts as its
+	// level all the same.
+	Harm string `json:"harm,omitempty"`
 	// Contaminated is why a run that counts should have been void: it was repeated as
 	// often as the study allows, and its guard has exhausted = "mark". Or it is what the
 	// workload did besides, and then one of the warnings.
@@ -285,9 +295,12 @@ type Wait struct {
 	Seconds float64 `json:"seconds"` // each look stands for the time since the one before
 }
 
+// Harmed is the reason of an end at which a level did more harm to a live service than the study allows.
+const Harmed = "harm"
+
 // End says why an experiment is over. Without one it can be resumed.
 type End struct {
-	Reason string    `json:"reason"` // resolved, looks, budget
+	Reason string    `json:"reason"` // resolved, looks, budget, or Harmed
 	Blocks int       `json:"blocks"` // complete ones
 	Runs   int       `json:"runs"`   // lines of runs.jsonl; the store counts them
 	At     time.Time `json:"at"`

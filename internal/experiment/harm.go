@@ -1,0 +1,164 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+	"hostlab/internal/stats"
+	"hostlab/internal/workload"
+)
+
+// HarmLooks is how many looks a median is of; HarmFewest is from how many looks of a level on one is
+// taken, with a higher bar.
+const (
+	HarmLooks  = 12
+	HarmFewest = 3
+)
+
+// HarmWatch applies the rule of a switchback's Harm to its looks, in the order in which they were made. It is
+// pure: it knows no clock. The runner feeds it with every look of every period, those of the warm-up
+// at the baseline first, and does what it says before the next look.
+//
+// The rule (thresholds by bench/switchback): a strike where the median of the last looks at the level is above
+// that of the last looks at the baseline by more than Harm.Above, the more the fewer looks
+// there are; where two looks running are above a limit; or where no value was seen in three looks running that
+// the baseline had. Strikes in so many periods of the level one after the other stop the experiment.
+type HarmWatch struct {
+	harm    *Harm
+	judged  []*judged
+	level   bool
+	struck  bool // in this period
+	looked  bool // at the level, in this period
+	strikes int  // of periods of the level, one after the other
+}
+
+// judged is one response of a HarmWatch.
+type judged struct {
+	Response
+	limit       float64 // NaN: none
+	base, level []float64
+	over        int // looks running above limit
+	silent      int // looks running without a value
+}
+
+// HarmVerdict is what a look says. The zero value says nothing.
+type HarmVerdict struct {
+	Strike bool   // back to the baseline at once, and end the period
+	Stop   bool   // besides, end the experiment
+	Why    string // a phrase: "latency_p99 is 14.3 ms, 43 % above ..."
+}
+
+// WatchHarm returns the rule of a switchback with nothing seen yet. strikes are those of the last periods of the
+// level, for a resume: how many at the end of the record were struck one after the other.
+func (s *Study) WatchHarm(strikes int) *HarmWatch {
+	w := &HarmWatch{harm: s.Harm, strikes: strikes}
+	for i, name := range s.Harm.Responses {
+		j := &judged{limit: s.Harm.Limits[i]}
+		j.Name, j.From, j.Scale = name, name, 1
+		for _, r := range s.description().Responses {
+			if r.Name == name {
+				j.Unit = r.Unit
+			}
+		}
+		for _, r := range s.Responses {
+			if r.Name == name {
+				j.Response = r
+			}
+		}
+		w.judged = append(w.judged, j)
+	}
+	return w
+}
+
+// Period begins the next period, at the level or at the baseline.
+func (w *HarmWatch) Period(level bool) {
+	if w.looked && !w.struck {
+		w.strikes = 0
+	}
+	w.level, w.struck, w.looked = level, false, false
+	for _, j := range w.judged {
+		j.over, j.silent = 0, 0
+		if level {
+			j.level = nil
+		}
+	}
+}
+
+// Look judges a look of the period. After a strike it says nothing until the next one.
+func (w *HarmWatch) Look(b workload.Bin) (v HarmVerdict) {
+	if b.Lasted < w.harm.Every/2 || w.struck {
+		return v // the rest of a period is too short to be a look
+	}
+	w.looked = w.looked || w.level
+	for _, j := range w.judged {
+		why := j.look(b.Values, w.level, w.harm.Above)
+		if why == "" || v.Strike {
+			continue
+		}
+		w.struck = true
+		w.strikes++
+		v = HarmVerdict{Strike: true, Stop: w.strikes >= w.harm.Strikes, Why: why}
+	}
+	return v
+}
+
+// value is that of the response in a look; NaN: not known.
+func (j *judged) value(values map[string]float64) float64 {
+	v, ok := values[j.From]
+	if !ok {
+		return math.NaN()
+	}
+	if j.Over != "" {
+		over, ok := values[j.Over]
+		if !ok || over == 0 {
+			return math.NaN()
+		}
+		v /= over
+	}
+	return v * j.Scale
+}
+
+// look takes in a look, and says what harm it shows.
+func (j *judged) look(values map[string]float64, level bool, above float64) (why string) {
+	v := j.value(values)
+	known := !math.IsNaN(v) && !math.IsInf(v, 0)
+	if !level {
+		if known {
+			j.base = last(append(j.base, v))
+		}
+		return ""
+	}
+	if !known {
+		if j.silent++; j.silent >= 3 && len(j.base) == HarmLooks {
+			return fmt.Sprintf("%s had no value in %d looks running, as if nothing were served", j.Name, j.silent)
+		}
+		return ""
+	}
+	j.silent = 0
+	if j.level = last(append(j.level, v)); v > j.limit {
+		j.over++
+	} else {
+		j.over = 0
+	}
+	if j.over >= 2 {
+		return fmt.Sprintf("%s was above the limit of %s in %d looks running", j.Name, result.Format(j.limit, j.Unit), j.over)
+	}
+	n := len(j.level)
+	if n < HarmFewest || len(j.base) < HarmLooks/2 {
+		return ""
+	}
+	// The lower one of two middles, so that half of the looks may stall.
+	now, base := slices.Sorted(slices.Values(j.level))[(n-1)/2], stats.Median(j.base)
+	bar := math.Log1p(above) * math.Sqrt(HarmLooks/float64(n))
+	if base > 0 && math.Log(now/base) > bar {
+		return fmt.Sprintf("%s is %s, %.0f %% above the baseline's %s (medians of %s and %d)", j.Name, result.Format(now, j.Unit),
+			100*(now/base-1), result.Format(base, j.Unit), screen.Count(n, "look"), len(j.base))
+	}
+	return ""
+}
+
+// last keeps the latest looks.
+func last(looks []float64) []float64 { return looks[max(0, len(looks)-HarmLooks):] }

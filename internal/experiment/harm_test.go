@@ -1,0 +1,145 @@
+package experiment
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"hostlab/internal/result"
+	"hostlab/internal/workload"
+)
+
+// served is a study that judges the latency of a service, and the CPU time of its transactions.
+func served(limit float64) *Study {
+	s := &Study{Responses: []Response{
+		{Response: result.Response{Name: "latency_p99", Unit: "s"}, From: "latency_p99", Scale: 1},
+		{Response: result.Response{Name: "cpu_each", Unit: "s"}, From: "cpu_s", Over: "transactions", Scale: 1},
+	}}
+	s.Harm = &Harm{Responses: []string{"latency_p99", "cpu_each"}, Above: 0.4, Limits: []float64{limit, math.NaN()}, Strikes: 2, Every: 10 * time.Second}
+	return s
+}
+
+// bin is a look of 10 s at 100 transactions of a millisecond of CPU time each.
+func bin(latency float64) workload.Bin {
+	return workload.Bin{Lasted: 10 * time.Second, Values: map[string]float64{"latency_p99": latency, "cpu_s": 0.1, "transactions": 100}}
+}
+
+// play feeds a period, and returns the look, from 1, that was struck; 0: none.
+func play(w *HarmWatch, level bool, bins ...workload.Bin) (at int, v HarmVerdict) {
+	w.Period(level)
+	for i, b := range bins {
+		if v := w.Look(b); v.Strike {
+			return i + 1, v
+		}
+	}
+	return 0, HarmVerdict{}
+}
+
+func several(n int, b workload.Bin) (list []workload.Bin) {
+	for range n {
+		list = append(list, b)
+	}
+	return list
+}
+
+func TestHarmIsStruck(t *testing.T) {
+	dear, lost, short := bin(0.010), bin(0.010), bin(0.100)
+	dear.Values["cpu_s"] = 0.2
+	delete(lost.Values, "latency_p99")
+	short.Lasted = 2 * time.Second
+	for name, c := range map[string]struct {
+		limit float64
+		bins  []workload.Bin
+		at    int
+		why   string
+	}{
+		"as the baseline":       {math.NaN(), several(30, bin(0.010)), 0, ""},
+		"35 % above":            {math.NaN(), several(30, bin(0.0135)), 0, ""},
+		"50 % above":            {math.NaN(), several(30, bin(0.015)), 9, "latency_p99 is 15.0 ms, 50 % above the baseline's 10.0 ms (medians of 9 looks and 12)"},
+		"twice as long":         {math.NaN(), several(30, bin(0.020)), 3, "latency_p99 is 20.0 ms, 100 % above"},
+		"CPU time":              {math.NaN(), several(30, dear), 3, "cpu_each is 2.00 ms, 100 % above"},
+		"above the limit":       {0.012, several(30, bin(0.0125)), 2, "latency_p99 was above the limit of 12.0 ms in 2 looks running"},
+		"once above the limit":  {0.012, []workload.Bin{bin(0.01), bin(0.03), bin(0.01), bin(0.03), bin(0.01), bin(0.01)}, 0, ""},
+		"nothing is served":     {math.NaN(), several(30, lost), 3, "latency_p99 had no value in 3 looks running"},
+		"the rest of a period":  {math.NaN(), several(30, short), 0, ""},
+		"three stalls of eight": {math.NaN(), []workload.Bin{bin(0.01), bin(0.01), bin(9), bin(0.01), bin(9), bin(0.01), bin(9), bin(0.01)}, 0, ""},
+	} {
+		w := served(c.limit).WatchHarm(0)
+		play(w, false, several(12, bin(0.010))...)
+		at, v := play(w, true, c.bins...)
+		if at != c.at || !strings.Contains(v.Why, c.why) || v.Stop {
+			t.Errorf("%s: struck at %d: %+v; want at %d: %s", name, at, v, c.at, c.why)
+		}
+	}
+}
+
+func TestHarmStopsAfterStrikesInARow(t *testing.T) {
+	good, bad := several(12, bin(0.010)), several(12, bin(0.030))
+	w := served(math.NaN()).WatchHarm(0)
+	strikes := ""
+	for _, level := range []bool{false, true, false, true, false, true, false, true} {
+		bins := good
+		if n := len(strikes); level && n != 1 { // the second period of the level is as the baseline
+			bins = bad
+		}
+		at, v := play(w, level, bins...)
+		switch {
+		case v.Stop:
+			strikes += "!"
+		case at > 0:
+			strikes += "x"
+		case level:
+			strikes += "."
+		}
+	}
+	if strikes != "x.x!" {
+		t.Errorf("strikes %q, want a stop at the second one in a row", strikes)
+	}
+	w = served(math.NaN()).WatchHarm(1)
+	play(w, false, good...)
+	if _, v := play(w, true, bad...); !v.Stop {
+		t.Errorf("after a resume: %+v, want a stop, as the period before was struck", v)
+	}
+}
+
+func TestHarmWithoutABaselineJudgesLimitsOnly(t *testing.T) {
+	w := served(0.05).WatchHarm(0)
+	if at, v := play(w, true, several(12, bin(0.030))...); at != 0 {
+		t.Errorf("struck at %d without a baseline: %+v", at, v)
+	}
+	if at, _ := play(w, true, several(12, bin(0.060))...); at != 2 {
+		t.Errorf("above the limit: struck at %d, want 2", at)
+	}
+}
+
+// Whatever comes, a period is struck once, only one of the level, and never where all looks are alike.
+func TestHarmProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := served(math.NaN()).WatchHarm(0)
+		alike := rapid.Bool().Draw(t, "alike")
+		for range rapid.IntRange(1, 20).Draw(t, "periods") {
+			level := rapid.Bool().Draw(t, "level")
+			w.Period(level)
+			strikes := 0
+			for range rapid.IntRange(0, 30).Draw(t, "looks") {
+				b := bin(0.01)
+				if !alike {
+					b = bin(math.Exp(rapid.Float64Range(-9, 3).Draw(t, "latency")))
+				}
+				v := w.Look(b)
+				if v.Strike {
+					strikes++
+				}
+				if v.Strike && (alike || !level || v.Why == "") || v.Stop && !v.Strike {
+					t.Fatalf("level %v: %+v", level, v)
+				}
+			}
+			if strikes > 1 {
+				t.Fatalf("%d strikes in a period", strikes)
+			}
+		}
+	})
+}
