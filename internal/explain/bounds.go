@@ -75,8 +75,11 @@ func Bounds(r *Report) (out []Bound) {
 			if held > 0 {
 				likely *= 1 + (behind.Seconds+behind.Within)/held
 			}
-			if r.Peak > 0 {
+			switch { // sessions besides one
+			case r.Peak > 0:
 				locks = min(locks, float64(r.Peak-1)*(high+rest))
+			case r.Wall > 0: // samples too few to see one at work
+				locks = min(locks, max(1, r.Busy/r.Wall)*(high+rest))
 			}
 			high += locks
 		}

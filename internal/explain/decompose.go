@@ -48,7 +48,7 @@ func shared(seconds, elapsed, low, high float64, n int) result.Estimate {
 // less than elapsed, the rest is unexplained; where they are more, samples of short
 // waits were too many, and the sampled parts are made smaller.
 func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, events []Event, warnings []string) {
-	looks, wall, clients := 0, 0.0, make([]float64, len(batches))
+	looks, wall, idle, clients := 0, 0.0, 0.0, make([]float64, len(batches))
 	seconds := map[Key][]float64{}
 	for i, b := range batches {
 		looks, wall = looks+b.Snapshots, wall+b.Wall
@@ -61,6 +61,9 @@ func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, event
 				clients[i] += s
 				elapsed += s
 			}
+			if k.Part == Idle {
+				idle += s
+			}
 		}
 	}
 	if elapsed <= 0 {
@@ -69,7 +72,7 @@ func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, event
 	d := decomposition{elapsed: elapsed, wall: wall, looks: looks, clients: clients, seconds: seconds,
 		waits: a.Waits, lines: map[string]*Event{}, whole: map[PartName]string{}, within: map[PartName]float64{}, most: map[PartName]float64{}}
 	if wall > 0 {
-		d.others = max(0, elapsed/wall-1)
+		d.others = max(0, (elapsed-idle)/wall-1)
 	}
 	d.worth()
 	d.sampled()
@@ -103,7 +106,7 @@ type decomposition struct {
 	wall    float64 // s
 	looks   int
 	never   float64 // upper limit of the share of what no snapshot has shown
-	others  float64 // sessions besides one, in the mean
+	others  float64 // sessions within transactions besides one, in the mean
 	waits   map[PartName]float64
 	clients []float64 // by batch
 	seconds map[Key][]float64

@@ -30,7 +30,10 @@ type Reading struct {
 	Stalled map[string]float64 `json:"stalled"`
 }
 
-// Meter reads a service again and again. It keeps itself below a hundredth of one CPU: the
+// rest is how many times as long as a reading takes there is none, and so for the search for processes.
+const rest = 400
+
+// Meter reads a service again and again. It keeps itself below half a hundredth of one CPU: the
 // time between two readings should be at least Pause.
 type Meter struct {
 	Pause time.Duration // at least a second, and more where a reading takes long
@@ -120,14 +123,14 @@ func (m *Meter) Read(now time.Time) (Reading, error) {
 	m.last = r
 	// The shortest is what a reading takes when it does not wait for a CPU itself.
 	m.cost = min(m.cost, time.Since(began))
-	m.Pause = max(time.Second, 200*m.cost)
+	m.Pause = max(time.Second, rest*m.cost)
 	return r, nil
 }
 
 // look finds the members of a service. All processes of a host are many to read, so it looks
 // the more seldom the longer that takes.
 func (m *Meter) look(now time.Time) {
-	if !m.looked.IsZero() && now.Sub(m.looked) < 200*m.search {
+	if !m.looked.IsZero() && now.Sub(m.looked) < rest*m.search {
 		return
 	}
 	began := time.Now()
