@@ -42,8 +42,16 @@ func Describe(w io.Writer, s *Study, width int, more ...[2]string) error {
 		add("Absent", "not on this host: "+result.AbsentText(s.Absent))
 	}
 	add("Workload", s.workloadText())
-	add("Blocks", s.blocksText())
-	add("Takes", s.takes())
+	if s.Design.Kind == Switchback {
+		add("Pairs", s.pairsText())
+	} else {
+		add("Blocks", s.blocksText())
+	}
+	if s.Design.Kind == Switchback && s.Paced(0) > 0 {
+		add("Takes", s.pairsTakeText()...)
+	} else {
+		add("Takes", s.takes())
+	}
 	var secondary []string
 	for _, r := range s.Responses {
 		if r.Primary {
@@ -65,6 +73,9 @@ func Describe(w io.Writer, s *Study, width int, more ...[2]string) error {
 	}
 	add("Alpha", fmt.Sprintf("%v in all; %s at %s: %s for each interval", s.Design.Alpha,
 		screen.Count(s.Tests(), "primary comparison"), screen.Count(len(s.Design.Looks), "look"), strings.Join(each, ", then ")))
+	if s.Harm != nil {
+		add("Harm", s.harmText()...)
+	}
 	add("Guards", s.Guard.text(s.Workload.Retries, s.doubts()))
 	add("Changes", s.changes()...)
 	if s.Evidence != result.Measured {
@@ -325,9 +336,9 @@ func shown(args []string) string {
 func (s *Study) Warnings() (list []string) {
 	looks := s.Design.Looks
 	if least := s.MinBlocks(looks); len(looks) == 1 && looks[0] < least[0] {
-		list = append(list, fmt.Sprintf("%s cannot give a verdict: it takes %d", screen.Count(looks[0], "block"), least[0]))
+		list = append(list, fmt.Sprintf("%s cannot give a verdict: it takes %d", screen.Count(looks[0], s.Design.Block()), least[0]))
 	}
-	if !s.Design.AA {
+	if !s.Design.AA && s.Design.Kind != Switchback {
 		list = append(list, "without A/A (aa = false) the noise floor is not known")
 	}
 	if s.Budget > 0 {

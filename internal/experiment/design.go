@@ -49,6 +49,9 @@ func (s *Study) Alphas(looks []int) []float64 {
 // factors, whose levels are means of cells, and split plots.
 func (s *Study) choose(blocks int) {
 	s.Design.Test = ""
+	if s.Design.Kind == Switchback {
+		s.Design.Test = result.Switchback
+	}
 	if s.Design.Kind == RCBD && s.Design.AA && len(s.Factors) == 1 && blocks <= stats.MaxRandomised {
 		s.Design.Test = result.Randomisation
 	}
@@ -63,15 +66,21 @@ const (
 	Switchback = "switchback"
 )
 
-func (p *parser) design(f fields) {
+// design reads [design]; study is [study].
+func (p *parser) design(f, study fields) {
 	d := &p.s.Design
 	d.Kind = RCBD
 	whole := slices.IndexFunc(p.s.Factors, func(x Factor) bool { return x.Change.WholePlot() })
-	if whole >= 0 {
+	switch kind := get(f, "kind", ""); {
+	case p.live() || kind == Switchback:
+		d.Kind = Switchback
+	case whole >= 0:
 		d.Kind = SplitPlot
 	}
 	if kind := get(f, "kind", d.Kind); kind != d.Kind {
-		if whole >= 0 {
+		if p.live() {
+			p.add(f.place("kind"), "kind = %q, but workload %s watches a service that others use, which takes a switchback; take kind out", kind, p.desc.Name)
+		} else if whole >= 0 {
 			p.add(f.place("kind"), "kind = %q, but factor %s has change = %q, which makes it a split plot: runs of one boot are not independent; take kind out",
 				kind, p.s.Factors[whole].Name, p.s.Factors[whole].Change)
 		} else if len(p.s.Factors) > 0 {
@@ -83,6 +92,11 @@ func (p *parser) design(f fields) {
 		d.Repeats = int(get(f, "repeats", int64(defaultRepeats)))
 	} else if r := get(f, "repeats", int64(1)); r != 1 {
 		p.add(f.place("repeats"), "repeats = %d: they serve split plots only; more blocks tell more than more runs in a block: raise looks", r)
+	}
+	if d.Kind == Switchback {
+		p.switchback(f, study)
+	} else if f.has("load") {
+		p.add(f.place("load"), "load belongs to a switchback; take it out")
 	}
 	p.looks(f)
 	p.adjust(f)
@@ -123,6 +137,8 @@ func (p *parser) looks(f fields) {
 		switch {
 		case d.Kind == SplitPlot:
 			d.Looks = slices.Clone(defaultPlotLooks)
+		case d.Kind == Switchback:
+			d.Looks = slices.Clone(defaultPairLooks)
 		case d.Test == result.Randomisation:
 			d.Looks = slices.Clone(defaultTripleLooks)
 		default:
@@ -147,8 +163,8 @@ func (p *parser) looks(f fields) {
 	}
 	for i, least := range p.s.MinBlocks(d.Looks) {
 		if l := given[i]; int(l.v) < least {
-			p.add(l.at, "a look at %d blocks cannot decide: with %s and %s at alpha %v it takes %d; raise it or take it out",
-				l.v, screen.Count(p.s.Tests(), "primary comparison"), screen.Count(len(given), "look"), d.Alpha, least)
+			p.add(l.at, "a look at %d %ss cannot decide: with %s and %s at alpha %v it takes %d; raise it or take it out",
+				l.v, p.s.Design.Block(), screen.Count(p.s.Tests(), "primary comparison"), screen.Count(len(given), "look"), d.Alpha, least)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (p *parser) factors(list []fields) {
 	}
 	seen := map[string]place{}
 	for _, f := range list {
-		x := Factor{Settle: get(f, "settle", time.Duration(0)), Timeout: get(f, "timeout", time.Minute)}
+		x := Factor{Settle: get(f, "settle", p.washout()), Unsettled: p.live() && !f.has("settle"), Timeout: get(f, "timeout", time.Minute)}
 		x.Name = get(f, "name", "")
 		if first, twice := seen[x.Name]; twice && x.Name != "" {
 			p.add(f.place("name"), "factor %s is there already, in line %d", x.Name, first.line)

@@ -57,12 +57,7 @@ func (s *Study) WatchHarm(strikes int) *HarmWatch {
 	w := &HarmWatch{harm: s.Harm, strikes: strikes}
 	for i, name := range s.Harm.Responses {
 		j := &judged{limit: s.Harm.Limits[i]}
-		j.Name, j.From, j.Scale = name, name, 1
-		for _, r := range s.description().Responses {
-			if r.Name == name {
-				j.Unit = r.Unit
-			}
-		}
+		j.Name, j.From, j.Scale, j.Unit = name, name, 1, s.unit(name)
 		for _, r := range s.Responses {
 			if r.Name == name {
 				j.Response = r

@@ -64,7 +64,7 @@ func Duration(s *Study, perRun time.Duration) (least, most time.Duration) {
 	if perRun <= 0 {
 		perRun = s.Workload.Expect
 	}
-	if perRun <= 0 || len(s.Design.Looks) == 0 {
+	if perRun <= 0 && s.Paced(0) <= 0 || len(s.Design.Looks) == 0 {
 		return 0, 0
 	}
 	one := perRun + s.Workload.Settle
@@ -75,6 +75,9 @@ func Duration(s *Study, perRun time.Duration) (least, most time.Duration) {
 		} else {
 			one += f.Settle // every run applies its levels anew
 		}
+	}
+	if s.Paced(0) > 0 {
+		return s.pairsTake()
 	}
 	block := float64(s.RunsPerBlock())*float64(one) + float64(s.PlotsPerBlock())*float64(plot)
 	warmUp := float64(s.Workload.WarmUp) * float64(one)

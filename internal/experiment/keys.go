@@ -72,8 +72,13 @@ const (
 	marks = "mark"
 )
 
-// Looks of blocks, of those with the baseline twice beside a level, and of split plots.
-var defaultLooks, defaultTripleLooks, defaultPlotLooks = []int{10, 14, 20, 30}, []int{6, 8, 10, 14, 20, 30}, []int{5, 8, 12}
+// Looks of blocks, of those with the baseline twice beside a level, of split plots, and of pairs of periods.
+var (
+	defaultLooks       = []int{10, 14, 20, 30}
+	defaultTripleLooks = []int{6, 8, 10, 14, 20, 30}
+	defaultPlotLooks   = []int{5, 8, 12}
+	defaultPairLooks   = []int{10, 14, 20, 30, 43, 60, 86, 120}
+)
 
 // Repeats of a cell within a boot unless the study says otherwise.
 const defaultRepeats = 3
@@ -88,7 +93,7 @@ var sections = []section{
 		{Name: "title", Kind: text, Help: "One line for people."},
 		{Name: "description", Kind: text, Help: "What the study asks and why."},
 		{Name: "seed", Kind: integer, Help: "Of the random order and of the workload's data. Without it, one is drawn when an experiment begins, and recorded.", Min: 0, Max: 1 << 53},
-		{Name: "aa", Kind: boolean, Help: "Run the baseline twice in every block, unseen (A/A), to learn the noise floor.", Default: true},
+		{Name: "aa", Kind: boolean, Help: "Run the baseline twice in every block, unseen (A/A), to learn the noise floor. Not in a switchback.", Default: true},
 		{Name: "alpha", Kind: number, Help: "Chance of any false verdict in the whole study, above 0 and up to 0.5.", Max: 0.5, Default: 0.05},
 		{Name: "budget", Kind: duration, Help: "Time after which no further block starts, such as \"6h\".", Min: 1e-3, Max: forever},
 		{Name: "evidence", Kind: text, Help: "measured on this host's own knobs, or emulated by something that stands for them.",
@@ -97,11 +102,12 @@ var sections = []section{
 		{Name: "instead", Kind: text, Form: nameForm, Wants: aName, Help: "The built-in study to name where a host lacks what this one varies."},
 	}},
 	{name: "design", help: "How runs are arranged.", keys: []workload.Param{
-		{Name: "kind", Kind: text, Help: "rcbd: randomised complete blocks. split-plot: for factors that need a reboot or a person, which force it.", Choices: []string{"rcbd", "split-plot"}},
+		{Name: "kind", Kind: text, Help: "rcbd: randomised complete blocks. split-plot: for factors that need a reboot or a person, which force it. switchback: pairs of periods on a service that others use, one at the baseline and one at the level, in the order of a coin; a workload that watches a service forces it.", Choices: []string{RCBD, SplitPlot, Switchback}},
 		{Name: "order", Kind: text, Help: "Of the runs in a block. Any other than random mistakes drift for an effect.", Choices: []string{"random"}, Default: "random"},
 		{Name: "looks", Kind: integers, Help: "Numbers of blocks after which the experiment may stop, rising. The last is the most it takes.", Min: 1, Max: maxBlocks},
 		{Name: "repeats", Kind: integer, Help: "Runs of every cell within one boot of a split plot.", Min: 1, Max: 1000},
 		{Name: "adjust", Kind: boolean, Help: "Take out what the CPU time that others took (steal, foreign processes) explains. Only where no level can change that time: a level that makes the workload ask for more CPU may.", Default: false},
+		{Name: "load", Kind: text, Help: "Of a switchback: the response that says how much was asked of the service, such as transactions_per_s. What its drift from pair to pair explains is taken out; it cannot be what decides."},
 	}},
 	{name: "factor", many: true, help: "What is varied. One of setting, parameter, emulate, apply or manual says how.", keys: []workload.Param{
 		{Name: "name", Kind: text, Form: nameForm, Wants: aName, Help: "Unique; a command's arguments may hold it as {name}.", Required: true},
@@ -109,7 +115,7 @@ var sections = []section{
 		{Name: "baseline", Kind: text, Form: line, Wants: aLevel, Numbers: true, Help: "The level that others are compared with; the first unless given."},
 		{Name: "change", Kind: text, Help: "What a change of level takes.",
 			Choices: []string{string(result.Online), string(result.RestartWorkload), string(result.Reboot), string(result.Manual)}},
-		{Name: "settle", Kind: duration, Help: "Waited after every change, such as \"20s\".", Max: forever, Default: "0s"},
+		{Name: "settle", Kind: duration, Help: "Waited after every change, such as \"20s\". With a service that others use: 2m, until its first pairs have shown how long it takes to settle.", Max: forever, Default: "0s"},
 		{Name: "timeout", Kind: duration, Help: "Of each command of the factor.", Min: 1e-3, Max: forever, Default: "1m"},
 		{Name: "setting", Kind: text, Help: "A setting that hostlab reads, applies, verifies and restores, by its name in 'hostlab settings' or its sysctl's."},
 		{Name: "parameter", Kind: text, Help: "A parameter of the workload. For command: the factor's own name, held by its arguments as {name}."},
@@ -158,6 +164,13 @@ var sections = []section{
 		{Name: "exhausted", Kind: text, Help: "What becomes of a run that was void as often as retries allows. stop: the experiment stops. mark: it counts, marked as contaminated.",
 			Choices: []string{stops, marks}, Default: stops},
 		{Name: "fingerprint", Kind: words, Help: "Facts of the host that must not change.", Choices: Fingerprints},
+	}},
+	{name: "harm", help: "How much worse a service that others use may get: what ends a period of a switchback with the baseline, and the experiment after some such strikes. In force without this table too.", keys: []workload.Param{
+		{Name: "responses", Kind: words, Help: "What is judged, each better where it is lower. Unless given: those of latency_p99, elapsed_per_transaction and cpu_per_transaction that the study has."},
+		{Name: "above", Kind: share, Help: "How far the median of the last looks at the level may be above the baseline's; fewer than 12 looks may be further.", Min: 0.01, Max: 10, Default: 0.4},
+		{Name: "limit", Kind: pairs, Help: "What no two looks running at the level may exceed, such as {latency_p99 = \"20ms\"}."},
+		{Name: "strikes", Kind: integer, Help: "After how many periods of the level, one after the other, that were ended so the experiment stops.", Min: 1, Max: 100, Default: 2},
+		{Name: "every", Kind: duration, Help: "How long a look is.", Min: 1, Max: 600, Default: "10s"},
 	}},
 }
 

@@ -70,7 +70,8 @@ func (p *parser) parse(source []byte) error {
 		}
 		return p.table(sectionNamed(name), v, p.whole())
 	}
-	p.study(one("study"))
+	study := one("study")
+	p.study(study)
 	work := one("workload")
 	factors := p.tables(tree, "factor")
 	p.workload(work, factors)
@@ -82,7 +83,8 @@ func (p *parser) parse(source []byte) error {
 		p.contrasts(p.tables(tree, "contrast"))
 	}
 	p.guard(one("guard"))
-	p.design(one("design"))
+	p.design(one("design"), study)
+	p.harm(one("harm"))
 	return p.err()
 }
 

@@ -47,6 +47,7 @@ type Study struct {
 type Factor struct {
 	result.Factor
 	Settle    time.Duration // waited after every change
+	Unsettled bool          // Settle is a guess: the first pairs of a switchback tell it (Washout)
 	Setting   string        // kind setting: a setting's name
 	Parameter string        // kind parameter: of the workload; for command also a {name} in its arguments
 	// Directories are those that levels of a parameter stand for; nil: levels are values

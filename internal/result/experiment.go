@@ -210,6 +210,14 @@ type Design struct {
 	Load string `json:"load,omitempty"`
 }
 
+// Block returns what a block is called: a pair of periods in a switchback.
+func (d Design) Block() string {
+	if d.Test == Switchback {
+		return "pair"
+	}
+	return "block"
+}
+
 // Test is the test whose inversion gives the intervals of blocks.
 type Test string
 
@@ -273,7 +281,7 @@ type Run struct {
 	Conditions map[string]float64 `json:"conditions,omitempty"` // foreign_cpu and steal (shares of all CPUs), throttled (events), paused (seconds in which hostlab was stopped)
 	Warnings   []string           `json:"warnings,omitempty"`
 	// Harm is why a period of a switchback ended early, with the baseline at once: it counts as its
-	// level all the same.
+	// level nonetheless.
 	Harm string `json:"harm,omitempty"`
 	// Contaminated is why a run that counts should have been void: it was repeated as
 	// often as the study allows, and its guard has exhausted = "mark". Or it is what the

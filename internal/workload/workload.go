@@ -114,6 +114,12 @@ type Outside interface {
 	Outside(p Values) string
 }
 
+// Paced is a workload that knows how long its runs take, as one does that watches for a time.
+type Paced interface {
+	// Takes returns how long a run of a block takes, from 0 on; 0: not known.
+	Takes(p Values, block int) time.Duration
+}
+
 // Machine is where a workload is to run.
 type Machine struct {
 	Topology *host.Topology

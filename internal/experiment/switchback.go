@@ -1,0 +1,140 @@
+package experiment
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+	"hostlab/internal/spelling"
+	"hostlab/internal/workload"
+)
+
+// live reports whether the workload watches a service that others use.
+func (p *parser) live() bool { return p.desc != nil && p.desc.Live }
+
+// MaxWashout is how long a service is thought to take at the most until it has settled after a change.
+const MaxWashout = 5 * time.Minute
+
+// washout is what is waited after a change where the study does not say.
+func (p *parser) washout() time.Duration {
+	if p.live() {
+		return 2 * time.Minute
+	}
+	return 0
+}
+
+// switchback checks what pairs of periods ask of a study.
+func (p *parser) switchback(f, study fields) {
+	d := &p.s.Design
+	if study.has("aa") && d.AA {
+		p.add(study.place("aa"), "aa = true, but a pair of periods has no third one for a duplicate; take it out")
+	}
+	d.AA = false
+	for i := range p.s.Factors {
+		x := &p.s.Factors[i]
+		switch n := len(x.Levels); {
+		case i > 0:
+			p.add(p.whole(), "a switchback compares one level with the baseline, and there is a second factor, %s; take it out", x.Name)
+		case n > 2:
+			p.add(p.whole(), "a switchback compares one level with the baseline, and factor %s has %s beside it; leave one", x.Name, screen.Count(n-1, "level"))
+		case x.Change != result.Online:
+			p.add(p.whole(), "factor %s has change = %q, and the service of a switchback keeps running; only what changes at once can be tried on it", x.Name, x.Change)
+		}
+	}
+	p.load(f)
+}
+
+// load checks the response that stands for what is asked of the service.
+func (p *parser) load(f fields) {
+	d := &p.s.Design
+	if d.Load = get(f, "load", ""); d.Load == "" {
+		return
+	}
+	var names []string
+	for _, r := range p.s.Responses {
+		names = append(names, r.Name)
+	}
+	i := slices.Index(names, d.Load)
+	switch {
+	case i < 0:
+		p.addHint(f.place("load"), spelling.Meant(d.Load, names), "load: the study has no response %q; it has %s", screen.Short(d.Load), strings.Join(names, ", "))
+	case p.s.Responses[i].Primary:
+		p.add(f.place("load"), "load: %s decides, and what it is adjusted for would be its own effect; name another response", d.Load)
+	}
+}
+
+// harmed are the responses that a switchback watches unless its study says which.
+var harmed = []string{"latency_p99", "elapsed_per_transaction", "cpu_per_transaction"}
+
+// harm reads [harm]. A switchback of work that hostlab does itself harms nobody, and has no looks.
+func (p *parser) harm(f fields) {
+	if p.desc == nil {
+		return
+	}
+	if p.s.Design.Kind != Switchback || !p.live() {
+		if f.at.line > 0 {
+			p.add(f.at, "[harm] watches a service that others use, and workload %s does its own work; take it out", p.desc.Name)
+		}
+		return
+	}
+	h := &Harm{Above: get(f, "above", 0.4), Strikes: int(get(f, "strikes", int64(2))), Every: get(f, "every", 10*time.Second)}
+	better, units := map[string]string{}, map[string]string{}
+	for _, r := range p.desc.Responses {
+		better[r.Name], units[r.Name] = r.Better, r.Unit
+	}
+	for _, r := range p.s.Responses {
+		better[r.Name], units[r.Name] = r.Better, r.Unit
+		if slices.Contains(harmed, r.Name) && !f.has("responses") {
+			h.Responses = append(h.Responses, r.Name)
+		}
+	}
+	for _, w := range list[string](f, "responses") {
+		way, known := better[w.v]
+		switch {
+		case !known:
+			p.addHint(w.at, spelling.Meant(w.v, sorted(better)), "[harm] watches %s, and neither the study nor workload %s has it", screen.Short(w.v), p.desc.Name)
+		case way == "higher":
+			p.add(w.at, "[harm] watches %s, of which more is better; harm is what rises", w.v)
+		case slices.Contains(h.Responses, w.v):
+			p.add(w.at, "responses: %s is there twice", w.v)
+		default:
+			h.Responses = append(h.Responses, w.v)
+		}
+	}
+	h.Limits = slices.Repeat([]float64{math.NaN()}, len(h.Responses))
+	for _, n := range pairsOf(f, "limit") {
+		i := slices.Index(h.Responses, n.name)
+		v, ok := amount(strings.TrimSpace(n.text), units[n.name])
+		switch {
+		case i < 0:
+			p.addHint(n.at, spelling.Meant(n.name, h.Responses), "limit: [harm] does not watch %s; it watches %s", screen.Short(n.name), strings.Join(h.Responses, ", "))
+		case !ok || v <= 0:
+			p.add(n.textAt, "limit: %q is no amount of %s above 0", screen.Short(n.text), unitName(units[n.name]))
+		default:
+			h.Limits[i] = v
+		}
+	}
+	if len(h.Responses) == 0 && len(p.list) == 0 {
+		p.add(p.whole(), "nothing would say that the service is harmed: the study has none of %s; name a response in [harm] responses", strings.Join(harmed, ", "))
+	}
+	p.s.Harm = h
+}
+
+func sorted(of map[string]string) (names []string) {
+	for name := range of {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Paced returns how long a run of a block takes, counted from 0, where the workload knows; else 0.
+func (s *Study) Paced(block int) time.Duration {
+	if p, ok := s.Work.(workload.Paced); ok {
+		return p.Takes(s.Workload.Params, block)
+	}
+	return 0
+}

@@ -1,0 +1,120 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+)
+
+// typical are the pairs after which 8 of 10 experiments on the simulated services of bench/switchback tell
+// such an effect from none.
+var typical = []struct {
+	effect float64
+	pairs  int
+}{{0.10, 14}, {0.05, 20}, {0.03, 30}}
+
+// afterPairs returns how long so many pairs take, with the runs that warm up; 0 where the workload does
+// not know.
+func (s *Study) afterPairs(pairs int) (took time.Duration) {
+	waits := s.Workload.Settle
+	for _, f := range s.Factors {
+		waits += f.Settle
+	}
+	if s.Paced(0) <= 0 {
+		return 0
+	}
+	took = time.Duration(s.Workload.WarmUp) * (waits + s.Paced(0))
+	for b := range pairs {
+		took += 2 * (waits + s.Paced(b))
+	}
+	return took
+}
+
+// pairsTake returns how long it takes to the first look and to the last.
+func (s *Study) pairsTake() (least, most time.Duration) {
+	looks := s.Design.Looks
+	least, most = s.afterPairs(looks[0]), s.afterPairs(looks[len(looks)-1])
+	if s.Budget > 0 {
+		least, most = min(least, s.Budget), min(most, s.Budget)
+	}
+	return least, most
+}
+
+// pairsText says what a pair is, and after how many the experiment may end.
+func (s *Study) pairsText() string {
+	var looks []string
+	for _, l := range s.Design.Looks {
+		looks = append(looks, strconv.Itoa(l))
+	}
+	text := fmt.Sprintf("two periods each, at the baseline and at the level, in the order of a coin; may stop after %s pairs", strings.Join(looks, ", "))
+	if s.Design.Load != "" {
+		text += "; adjusted for the drift of " + s.Design.Load
+	}
+	return text
+}
+
+// pairsTakeText says how long effects of some sizes would take to be seen, and when it ends at the latest.
+func (s *Study) pairsTakeText() []string {
+	last := s.Design.Looks[len(s.Design.Looks)-1]
+	pair := s.afterPairs(last) - s.afterPairs(last-1)
+	first := fmt.Sprintf("a pair takes %s", rough(pair))
+	short := 0
+	for short < last && s.Paced(short) < s.Paced(last-1) {
+		short++
+	}
+	if short > 0 {
+		first += fmt.Sprintf(", each of the first %d %s", short, rough(s.afterPairs(1)-s.afterPairs(0)))
+	}
+	var seen []string
+	for _, t := range typical {
+		i := slices.IndexFunc(s.Design.Looks, func(l int) bool { return l >= t.pairs })
+		if i < 0 {
+			break
+		}
+		seen = append(seen, fmt.Sprintf("%.0f %% about %s (%d pairs)", 100*t.effect, rough(s.afterPairs(s.Design.Looks[i])), s.Design.Looks[i]))
+	}
+	out := []string{first}
+	if len(seen) > 0 {
+		out = append(out, "on a service as noisy as the simulated ones, until an effect is seen: "+strings.Join(seen, ", "))
+	}
+	_, most := s.pairsTake()
+	end := fmt.Sprintf("ends at the latest after %s, %d pairs", rough(most), last)
+	if s.Budget > 0 {
+		end += "; no period starts after " + screen.Brief(s.Budget) + " in all"
+	}
+	return append(out, end)
+}
+
+// harmText says what ends a period, and the experiment.
+func (s *Study) harmText() []string {
+	h := s.Harm
+	text := fmt.Sprintf("every %s: back to the baseline at once where %s at the level is above the baseline's by %s (medians of %d looks; more for fewer)",
+		screen.Brief(h.Every), strings.Join(h.Responses, " or "), result.Percent(h.Above, 2), HarmLooks)
+	for i, limit := range h.Limits {
+		if !math.IsNaN(limit) {
+			text += fmt.Sprintf(", or %s above %s in two looks running", h.Responses[i], result.Format(limit, s.unit(h.Responses[i])))
+		}
+	}
+	return []string{text, fmt.Sprintf("%s of the level, one after the other, that end so end the experiment", screen.Count(h.Strikes, "period"))}
+}
+
+// unit of a response, of the study or of the workload.
+func (s *Study) unit(name string) string {
+	for _, r := range s.Responses {
+		if r.Name == name {
+			return r.Unit
+		}
+	}
+	for _, r := range s.description().Responses {
+		if r.Name == name {
+			return r.Unit
+		}
+	}
+	return ""
+}
