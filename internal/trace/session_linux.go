@@ -342,6 +342,14 @@ func monotonic() uint64 {
 	return uint64(t.Nano())
 }
 
+// kernelTypes is where the programs find the fields that they read, of whichever kernel.
+const kernelTypes = "/sys/kernel/btf/vmlinux"
+
+func missing(file string) bool {
+	_, err := os.Stat(file)
+	return errors.Is(err, os.ErrNotExist)
+}
+
 // unavailable says why the kernel refused.
 func unavailable(err error) error {
 	var no *ebpf.VerifierError
@@ -350,6 +358,8 @@ func unavailable(err error) error {
 		return &Unavailable{fmt.Sprintf("this kernel refuses the programs: %v", err)}
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
 		return &Unavailable{"loading programs into the kernel needs root (or CAP_BPF and CAP_PERFMON)"}
+	case missing(kernelTypes):
+		return &Unavailable{"this kernel does not describe its types (" + kernelTypes + ", of CONFIG_DEBUG_INFO_BTF), which the programs need"}
 	case errors.Is(err, btf.ErrNotFound), errors.Is(err, os.ErrNotExist), errors.Is(err, ebpf.ErrNotSupported):
 		return &Unavailable{fmt.Sprintf("this kernel lacks what the programs need, Linux 5.12 with CONFIG_DEBUG_INFO_BTF: %v", err)}
 	}
