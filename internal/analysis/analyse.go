@@ -45,7 +45,7 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 	}
 	atLook := func(alpha float64) float64 { return lookAlpha(alpha, x, a.Look) }
 	used := r.used(blocks)
-	a.Used, a.Failures = used, r.failures
+	a.Used, a.Failures, a.Struck = used, r.failures, r.struck()
 	a.seen(used)
 	j := judge{record: r, judged: a.Look > 0, seconds: a.Seconds,
 		primary: atLook(stats.Simultaneous(alpha, primary, 1)), secondary: atLook(alpha), single: stats.Simultaneous(alpha, primary, 1)}
@@ -119,8 +119,9 @@ func lookAlpha(alpha float64, x *result.Experiment, look int) float64 {
 // look picks the blocks to judge and says what becomes of the others.
 func (a *Analysis) look(r *record, end *result.End) (blocks []int) {
 	blocks = r.complete
+	block := a.Experiment.Design.Block()
 	if n := r.torn(end == nil); n > 0 {
-		a.Warnings = append(a.Warnings, screen.Plural(n, "block is", "blocks are")+" left out, because not every cell of them has a run that counts")
+		a.Warnings = append(a.Warnings, screen.Plural(n, block+" is", block+"s are")+" left out, because not every cell of them has a run that counts")
 	}
 	reached := 0 // looks
 	for _, l := range a.Experiment.Design.Looks {
@@ -140,7 +141,7 @@ func (a *Analysis) look(r *record, end *result.End) (blocks []int) {
 	case reached > 0:
 		a.Look = reached
 		if n := a.Experiment.Design.Looks[reached-1]; n < len(blocks) {
-			a.Warnings = append(a.Warnings, fmt.Sprintf("%s after the look at %d for the next one, outside the estimates", screen.Plural(len(blocks)-n, "block waits", "blocks wait"), n))
+			a.Warnings = append(a.Warnings, fmt.Sprintf("%s after the look at %d for the next one, outside the estimates", screen.Plural(len(blocks)-n, block+" waits", block+"s wait"), n))
 			blocks = blocks[:n]
 		}
 	}

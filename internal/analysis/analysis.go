@@ -103,6 +103,7 @@ type Analysis struct {
 	Effects     []Effect      // primary ones first, in the study's order
 	AA          []AA
 	Failures    []Failures // of each cell, in their order
+	Struck      []Struck   // periods that were ended early
 	First, Last time.Time  // starts of the runs used; zero without any
 	Hours       int        // of the day's 24, in which runs began
 	// Repeats is how often a cell of a split plot is best run in each boot, from the

@@ -2,10 +2,19 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
+
+// ordered is what the random order of a comparison's runs tells.
+type ordered interface {
+	add(t *table, row int, c comparison)
+	// estimate inverts the test of the order, and takes what is adjusted for from the differences d.
+	estimate(d []float64, alpha float64) result.Estimate
+	adjusted() *Adjusted // what became of it; nil: nothing was to be
+}
 
 // blocks are the values of a comparison that is randomised, those of the level first, on the scale
 // of the test, by cell and then by block.
@@ -18,10 +27,11 @@ type blocks struct {
 }
 
 // Adjusted is what the CPU time that others took, by steal and foreign processes, had to do with a
-// response.
+// response; or the load of a live service.
 type Adjusted struct {
-	Moved     bool    `json:"moved"`     // it differs at the level, which may be its cause: the interval allows for both
-	Explained float64 `json:"explained"` // share of the variance of differences that was taken out
+	Load      string  `json:"load,omitempty"` // the response that says how much was asked of the service; "": what others took
+	Moved     bool    `json:"moved"`          // it differs at the level, which may be its cause: the interval allows for both
+	Explained float64 `json:"explained"`      // share of the variance of differences that was taken out
 }
 
 // movedAlpha is that of the test whether the level moves what is adjusted for: it is better to gain
@@ -37,8 +47,8 @@ func newBlocks(cells int, adjust bool) *blocks {
 }
 
 // add takes in a row of a table.
-func (b *blocks) add(t *table, row int, cells []int) {
-	for i, c := range cells {
+func (b *blocks) add(t *table, row int, of comparison) {
+	for i, c := range slices.Concat(of.level, of.base) {
 		b.values[i] = append(b.values[i], t.row(row)[c])
 		if b.taken != nil {
 			b.taken[i] = append(b.taken[i], t.taken[row*t.cells+c])
@@ -70,6 +80,13 @@ func (b *blocks) estimate(d []float64, alpha float64) result.Estimate {
 		b.explained = max(0, 1-stats.Variance(d)/before)
 	}
 	return iv
+}
+
+func (b *blocks) adjusted() *Adjusted {
+	if b.taken == nil {
+		return nil
+	}
+	return &Adjusted{Moved: b.moved, Explained: b.explained}
 }
 
 // taken returns the share of all CPUs that others took in each cell of each block, the

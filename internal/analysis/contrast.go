@@ -22,9 +22,10 @@ type weight struct {
 type comparison struct {
 	weights     []weight
 	level, base []int  // the cells of the two sides; none for interactions
-	unit        string // what a difference is: blocks, superblocks or boots
+	unit        string // what a difference is: blocks, pairs, superblocks or boots
 	plotNoise   bool   // differences between whole plots are in it
-	randomised  bool   // one cell is compared with its baseline and that one's duplicates
+	randomised  bool   // one cell is compared with its baseline and that one's duplicates, by their random order
+	paired      bool   // the same, of pairs of periods
 }
 
 // floored reports whether the A/A duplicate shows the noise of such a comparison.
@@ -65,6 +66,9 @@ func (r *record) comparison(c result.Contrast) (comparison, error) {
 	if same := r.twins(out.base); r.randomised() && len(out.level) == 1 && len(same) > 0 {
 		corners[0], out.randomised = append(out.base, same...), true
 		out.base = corners[0]
+	}
+	if r.x.Design.Test == result.Switchback && len(out.level) == 1 {
+		out.randomised, out.paired = true, true
 	}
 	for corner, cells := range corners {
 		sign := 1.0 // + at all levels, each factor at its baseline turns it round
@@ -112,6 +116,9 @@ func cornerOf(cell result.Cell, c result.Contrast, factors []result.Factor) (int
 // the contrast asks for. They are averaged, and a superblock gives one difference;
 // where one boot of each holds the whole contrast, those boots are what is counted.
 func (r *record) units(c *comparison) {
+	if c.paired {
+		c.unit = "pairs"
+	}
 	if r.x.Design.Kind != splitPlot {
 		return
 	}

@@ -3,7 +3,6 @@ package analysis
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
@@ -42,8 +41,8 @@ func (j *judge) effect(e Effect, c comparison, t *table, aa *floor) Effect {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %d %s left out: %s has no value in some run", lost, lost+len(d), c.unit, t.response.Name))
 	}
 	iv, mean, student := j.interval(d, blocks, e.Alpha)
-	if blocks != nil && blocks.taken != nil {
-		e.Adjusted = &Adjusted{Moved: blocks.moved, Explained: blocks.explained}
+	if blocks != nil {
+		e.Adjusted = blocks.adjusted()
 	}
 	e.Student = student
 	evidence := e.Evidence
@@ -70,7 +69,7 @@ func (j *judge) effect(e Effect, c comparison, t *table, aa *floor) Effect {
 // interval returns the estimate with its interval and the paired-t one beside it. student
 // is set where both are that: a split plot has too few boots for ranks, and Student's
 // interval needs only two. b is what a comparison that is randomised is made of.
-func (j *judge) interval(d []float64, b *blocks, alpha float64) (iv, mean result.Estimate, student bool) {
+func (j *judge) interval(d []float64, b ordered, alpha float64) (iv, mean result.Estimate, student bool) {
 	if b != nil {
 		iv = b.estimate(d, alpha)
 		return iv, stats.PairedT(d, alpha), false
@@ -95,9 +94,12 @@ func disagree(s scale, iv, mean result.Estimate) bool {
 // differences returns that of every block in which all cells have a value, in the
 // order they ran, and how many blocks lack one; and the blocks themselves where the
 // comparison is randomised.
-func (j *judge) differences(c comparison, t *table) (d []float64, b *blocks, lost int) {
+func (j *judge) differences(c comparison, t *table) (d []float64, b ordered, lost int) {
 	d = make([]float64, 0, len(t.rows))
-	if c.randomised {
+	switch {
+	case c.paired:
+		b = j.record.newPairs(t)
+	case c.randomised:
 		b = newBlocks(len(c.weights), t.taken != nil)
 	}
 	for i := range t.rows {
@@ -111,7 +113,7 @@ func (j *judge) differences(c comparison, t *table) (d []float64, b *blocks, los
 		}
 		d = append(d, sum)
 		if b != nil {
-			b.add(t, i, slices.Concat(c.level, c.base))
+			b.add(t, i, c)
 		}
 	}
 	return d, b, lost

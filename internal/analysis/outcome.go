@@ -20,6 +20,9 @@ const (
 // was judged is open.
 func (a *Analysis) Outcome() Outcome {
 	worst, judged := a.Least(), false
+	if a.Ended == result.Harmed {
+		return Beyond // a level did more harm than the study allows
+	}
 	for _, e := range a.Effects {
 		if !e.Primary() {
 			continue

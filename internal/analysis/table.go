@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -76,6 +77,7 @@ type table struct {
 	rows     []int // blocks
 	z        []float64
 	taken    []float64   // beside z: the CPU time that others took, where effects are adjusted for it; else nil
+	loads    []load      // of each row, where effects are adjusted for it; else nil
 	values   [][]float64 // by cell: those of all runs, in the response's unit
 	fraction float64     // margin of what is compared by difference for its zeros, of a median; 0: none is
 	warnings []string
@@ -103,8 +105,10 @@ func (r *record) tables(blocks []int) []*table {
 	out := make([]*table, len(r.x.Responses))
 	count := make([]int, len(blocks)*len(r.x.Cells))
 	taken, warning := r.taken(at, len(blocks))
+	loads, unknown := r.loads(at, len(blocks))
+	warning = cmp.Or(warning, unknown)
 	for i, response := range r.x.Responses {
-		t := &table{scale: scale{response}, cells: len(r.x.Cells), rows: blocks, z: make([]float64, len(count)), values: make([][]float64, len(r.x.Cells)), taken: taken}
+		t := &table{scale: scale{response}, cells: len(r.x.Cells), rows: blocks, z: make([]float64, len(count)), values: make([][]float64, len(r.x.Cells)), taken: taken, loads: loads}
 		if warning != "" {
 			t.warnings, warning = append(t.warnings, warning), ""
 		}

@@ -1,0 +1,142 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+	"hostlab/internal/stats"
+)
+
+// Struck is a period of a live service that ended early, with the baseline, since it harmed the service. It counts as
+// the level that it was assigned: what was left out would be the worst of that level.
+type Struck struct {
+	Pair    int // from 1
+	Level   string
+	Seconds float64 // it lasted
+	Why     string
+}
+
+// struck lists them in the order of the record.
+func (r *record) struck() (list []Struck) {
+	for _, run := range r.runs {
+		if run.Harm != "" {
+			list = append(list, Struck{Pair: run.Block + 1, Level: result.LevelsText(r.x.Factors, r.x.Cells[run.Cell].Levels), Seconds: run.Seconds, Why: run.Harm})
+		}
+	}
+	return list
+}
+
+// coin is 1 where the level is the second period of a pair, as it was planned, and -1 where it is the first. A period that
+// was made again stays where its coin put it.
+func (r *record) coin(block int, c comparison) float64 {
+	for _, plot := range r.x.Blocks[block].Plots {
+		for _, cell := range plot {
+			switch cell {
+			case c.base[0]:
+				return 1
+			case c.level[0]:
+				return -1
+			}
+		}
+	}
+	return 1
+}
+
+// periods are the pairs of periods of a comparison.
+type periods struct {
+	stats.Pairs
+	record    *record
+	drift     []float64 // of all rows of the table; nil: not adjusted
+	explained float64
+}
+
+func (r *record) newPairs(t *table) *periods { return &periods{record: r, drift: r.drifts(t)} }
+
+func (p *periods) add(t *table, row int, c comparison) {
+	coin := p.record.coin(t.rows[row], c)
+	p.Coins = append(p.Coins, coin)
+	p.Steps = append(p.Steps, coin*(t.row(row)[c.level[0]]-t.row(row)[c.base[0]]))
+	if p.drift != nil {
+		p.Drift = append(p.Drift, p.drift[row])
+	}
+}
+
+func (p *periods) estimate(d []float64, alpha float64) result.Estimate {
+	iv, effects, explained := stats.Switchback(p.Pairs, alpha)
+	if effects != nil {
+		copy(d, effects)
+	}
+	p.explained = explained
+	return iv
+}
+
+func (p *periods) adjusted() *Adjusted {
+	if p.drift == nil {
+		return nil
+	}
+	return &Adjusted{Load: p.record.x.Design.Load, Explained: p.explained}
+}
+
+// drifts returns how the load went on from the first period of each pair to the second, judged by the pairs
+// before and after it; nil where the study names no load, or it is t's own, or not known.
+//
+// Not the load of the pair's own two periods: where clients wait for answers (a closed loop), a slower level is asked
+// less, and what is adjusted for its own consequence is biased. The mean of a pair has the level once, whichever
+// way its coin fell, so that its coin moves no mean.
+func (r *record) drifts(t *table) []float64 {
+	if t.loads == nil || t.response.Name == r.x.Design.Load || len(t.rows) < 3 {
+		return nil
+	}
+	out := make([]float64, len(t.rows))
+	for i := range t.rows {
+		a, b := max(i-1, 0), min(i+1, len(t.rows)-1)
+		out[i] = (t.loads[b].mean - t.loads[a].mean) / (t.loads[b].at - t.loads[a].at) * t.loads[i].apart
+	}
+	for _, v := range out {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil
+		}
+	}
+	return out
+}
+
+// load is what was asked of the service in a pair.
+type load struct {
+	mean  float64 // logarithm
+	at    float64 // middle of the pair, seconds
+	apart float64 // from one period's middle to the other's, seconds
+}
+
+// loads returns that of each pair, where the study adjusts for it. at is block -> row+1.
+func (r *record) loads(at []int, rows int) (loads []load, warning string) {
+	if r.x.Design.Load == "" || rows == 0 {
+		return nil, ""
+	}
+	type ends struct{ first, last float64 }
+	times, n := make([]ends, rows), make([]int, rows)
+	loads = make([]load, rows)
+	for _, run := range r.runs {
+		row := at[run.Block] - 1
+		if row < 0 {
+			continue
+		}
+		v, ok := run.Values[r.x.Design.Load]
+		if !ok || !(v > 0) {
+			return nil, fmt.Sprintf("nothing is adjusted for %s: not every period of %s has it", r.x.Design.Load, screen.Count(rows, "pair"))
+		}
+		middle := run.Start.Sub(r.runs[0].Start).Seconds() + run.Seconds/2
+		if n[row] == 0 {
+			times[row] = ends{middle, middle}
+		}
+		n[row]++
+		times[row] = ends{min(times[row].first, middle), max(times[row].last, middle)}
+		loads[row].mean += math.Log(v)
+	}
+	for i := range loads {
+		loads[i].mean /= float64(n[i])
+		loads[i].at, loads[i].apart = (times[i].first+times[i].last)/2, times[i].last-times[i].first
+	}
+	return loads, ""
+}
