@@ -39,7 +39,7 @@ func NewGuard(ctx context.Context, m *Minute, s *service.Service, source explain
 		defer close(g.done)
 		var meter *service.Meter
 		if s.Here() {
-			meter, _ = s.NewMeter(time.Now()) // nil where it has ended: there is nobody to harm
+			meter, _ = s.NewMeter() // nil where it has ended: there is nobody to harm
 		}
 		var before service.Reading
 		for ctx.Err() == nil && g.why == "" {
@@ -51,7 +51,7 @@ func NewGuard(ctx context.Context, m *Minute, s *service.Service, source explain
 			if meter == nil {
 				continue
 			}
-			r, err := meter.Read(time.Now())
+			r, err := meter.Read()
 			if err != nil {
 				return
 			}

@@ -40,7 +40,7 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 		err   error
 	)
 	if s.Here() {
-		if meter, err = s.NewMeter(time.Now()); err != nil {
+		if meter, err = s.NewMeter(); err != nil {
 			return nil, err
 		}
 	}
@@ -87,7 +87,7 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 		wait(watching, min(pause, time.Until(began.Add(o.For))))
 		over := watching.Err() != nil || time.Since(began) >= o.For
 		if meter != nil {
-			r, err := meter.Read(time.Now())
+			r, err := meter.Read()
 			if errors.Is(err, service.ErrEnded) {
 				m.Ended = "the service ended"
 				break

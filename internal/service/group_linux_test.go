@@ -36,13 +36,13 @@ func TestCgroup(t *testing.T) {
 	if s.PID != cmd.Process.Pid {
 		t.Errorf("its first process is %d, want %d", s.PID, cmd.Process.Pid)
 	}
-	m, err := s.NewMeter(time.Now())
+	m, err := s.NewMeter()
 	if err != nil {
 		t.Fatal(err)
 	}
 	before, _ := proc.Read(cmd.Process.Pid)
 	time.Sleep(time.Second)
-	r, err := m.Read(time.Now())
+	r, err := m.Read()
 	after, _ := proc.Read(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,8 @@ func TestCgroup(t *testing.T) {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	if _, err := m.Read(time.Now().Add(time.Minute)); !errors.Is(err, ErrEnded) {
+	m.looked = time.Time{} // look for processes again
+	if _, err := m.Read(); !errors.Is(err, ErrEnded) {
 		t.Errorf("after its end: %v", err)
 	}
 }

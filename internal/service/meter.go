@@ -39,7 +39,7 @@ type Meter struct {
 	Pause time.Duration // at least a second, and more where a reading takes long
 
 	of      *Service
-	began   time.Time
+	began   time.Time // when threads were read first
 	threads explain.Threads
 	members []proc.Stat
 	looked  time.Time     // for members
@@ -54,8 +54,8 @@ type Meter struct {
 }
 
 // NewMeter begins to count; ErrEnded where there is nothing to count any more.
-func (s *Service) NewMeter(now time.Time) (*Meter, error) {
-	m := &Meter{of: s, began: now, cost: time.Hour, search: time.Hour}
+func (s *Service) NewMeter() (*Meter, error) {
+	m := &Meter{of: s, cost: time.Hour, search: time.Hour}
 	m.threads.Read = explain.SchedStat
 	m.threads.Gone = m.gone
 	if s.group != nil {
@@ -66,15 +66,15 @@ func (s *Service) NewMeter(now time.Time) (*Meter, error) {
 	}
 	m.first.busy, m.first.steal, _ = hostLoad()
 	m.first.stalled = s.stalled()
-	_, err := m.Read(now)
+	_, err := m.Read()
 	return m, err
 }
 
 // Read reads all that there is now. With ErrEnded the reading is the last one that had
 // something to read.
-func (m *Meter) Read(now time.Time) (Reading, error) {
+func (m *Meter) Read() (Reading, error) {
 	began := time.Now()
-	m.look(now)
+	m.look(began)
 	var ids []int64
 	processes := 0
 	m.total = 0
@@ -96,9 +96,14 @@ func (m *Meter) Read(now time.Time) (Reading, error) {
 	if processes == 0 {
 		return m.last, ErrEnded
 	}
+	before := time.Now()
 	m.threads.Watch(ids, nil)
+	at := before.Add(time.Since(before) / 2) // on a busy host much later than the call
+	if m.began.IsZero() {
+		m.began = at
+	}
 	run, queue := m.threads.Total()
-	r := Reading{At: now.Sub(m.began).Seconds(), CPU: run.Seconds(), Queue: queue.Seconds(), Processes: processes, Threads: len(ids)}
+	r := Reading{At: at.Sub(m.began).Seconds(), CPU: run.Seconds(), Queue: queue.Seconds(), Processes: processes, Threads: len(ids)}
 	likely, high := m.threads.Unseen()
 	r.Queue, r.QueueHigh = r.Queue+likely.Seconds(), r.Queue+high.Seconds()
 	if m.of.group != nil {

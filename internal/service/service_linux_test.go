@@ -72,14 +72,14 @@ func TestMeter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := s.NewMeter(time.Now())
+	m, err := s.NewMeter()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var last Reading
 	for {
 		time.Sleep(50 * time.Millisecond)
-		r, err := m.Read(time.Now())
+		r, err := m.Read()
 		if errors.Is(err, ErrEnded) {
 			break
 		}
