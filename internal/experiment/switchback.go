@@ -15,9 +15,6 @@ import (
 // live reports whether the workload watches a service that others use.
 func (p *parser) live() bool { return p.desc != nil && p.desc.Live }
 
-// MaxWashout is how long a service is thought to take at the most until it has settled after a change.
-const MaxWashout = 5 * time.Minute
-
 // washout is what is waited after a change where the study does not say.
 func (p *parser) washout() time.Duration {
 	if p.live() {

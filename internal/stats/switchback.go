@@ -52,7 +52,7 @@ func Switchback(p Pairs, alpha float64) (iv result.Estimate, effects []float64, 
 		}
 	}
 	if effects, explained = p.effects(); effects == nil {
-		return iv, nil, 0 // coins alike, or those of the drift: the level cannot be told from it
+		return iv, nil, 0 // coins alike, or those of the drift: the level is one with it
 	}
 	slices.Sort(fall)
 	iv.Value = SortedQuantile(fall, 0.5) + 0 // -0 becomes 0
