@@ -29,6 +29,7 @@ type Vendor struct {
 	watching, working string
 	connect           func(ctx context.Context, d *DSN) (explain.Asker, error)
 	source            func(ctx context.Context, a explain.Asker, target string, here bool) (explain.Source, error)
+	parameter         func(ctx context.Context, d *DSN, name string) (Parameter, error) // nil: they cannot be varied
 }
 
 // The vendors.
@@ -39,13 +40,13 @@ var (
 		watching: "grant pg_monitor to this role",
 		working:  "grant CREATE on the database to the user, or with schema=NAME on that schema",
 		own:      "~/.pgpass, the file that $PGPASSFILE names, $PGPASSWORD, or ",
-		connect:  openPostgres, source: postgres.New}
+		connect:  openPostgres, source: postgres.New, parameter: openPostgresParameter}
 	MariaDB = &Vendor{Product: "MariaDB", schemes: []string{"mariadb", "mysql"}, allow: "tls=false",
 		Form: "mariadb:// or mysql://USER@HOST/DB (?socket=/PATH)", Tried: "10.11", Rights: "PROCESS",
 		Plain: "tls=preferred or false", Checked: "tls=true",
 		watching: "grant PROCESS on *.* to the user", working: "grant ALL ON `hostlab\\_%`.* to the user",
 		own: "~/.my.cnf ([client] password=), $MYSQL_PWD, or ", password: mariaPassword,
-		connect: openMariaDB, source: mariadb.New}
+		connect: openMariaDB, source: mariadb.New, parameter: openMariaDBParameter}
 	sqlServer = &Vendor{Product: "SQL Server", schemes: []string{"sqlserver", "mssql"}, allow: "encrypt=disable",
 		Form: "sqlserver://USER@HOST?database=DB", Rights: "VIEW SERVER STATE", Plain: "encrypt=disable", Checked: "encrypt=true",
 		own:      "$SQLCMDPASSWORD, or ",

@@ -1,0 +1,272 @@
+//go:build system
+
+package connect
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"hostlab/internal/privatedb"
+)
+
+// pg is a server of our own, with how to open a parameter of it.
+type pg struct {
+	*testing.T
+	*privatedb.Server
+	dsn string
+}
+
+func startPG(t *testing.T) *pg {
+	t.Helper()
+	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return &pg{t, s, "host=" + s.SocketDir() + " user=" + privatedb.Role + " dbname=postgres"}
+}
+
+func (s *pg) try(name string) (Parameter, error) {
+	s.Helper()
+	d, err := Parse(s.dsn)
+	if err != nil {
+		s.Fatal(err)
+	}
+	p, err := OpenParameter(s.Context(), d, name)
+	if err == nil {
+		s.Cleanup(func() { p.Close() })
+	}
+	return p, err
+}
+
+func (s *pg) open(name string) (Parameter, Saved) {
+	s.Helper()
+	p, err := s.try(name)
+	if err != nil {
+		s.Fatal(err)
+	}
+	was, err := p.Save(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	return p, was
+}
+
+func (s *pg) exec(text string) {
+	s.Helper()
+	c, err := s.Connect(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer c.Close(s.Context())
+	for one := range strings.SplitSeq(text, ";") {
+		if _, err := c.Exec(s.Context(), one); err != nil {
+			s.Fatal(err)
+		}
+	}
+}
+
+// auto is the file of ALTER SYSTEM, without its comments.
+func (s *pg) auto() string {
+	s.Helper()
+	b, err := os.ReadFile(filepath.Join(s.Dir(), "postgresql.auto.conf"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(b)), "\n"), func(l string) bool { return strings.HasPrefix(l, "#") })
+	return strings.Join(lines, "; ")
+}
+
+func (s *pg) reads(p Parameter, want string) {
+	s.Helper()
+	if now, err := p.Read(s.Context()); err != nil || now != want {
+		s.Errorf("%s reads %q, %v; want %q", p.Name(), now, err, want)
+	}
+}
+
+// A level is in the server's memory alone, also for sessions that are open, and a reload brings
+// back what was.
+func TestPostgresParameter(t *testing.T) {
+	s := startPG(t)
+	s.exec("alter system set work_mem = '7MB'; select pg_reload_conf()")
+	for name, c := range map[string]struct{ level, was, disk string }{
+		"commit_delay": {"1000", "0", "work_mem = '7MB'"},
+		"work_mem":     {"8192", "7168", "work_mem = '7MB'"},
+	} {
+		p, was := s.open(name)
+		if was.Value != c.was {
+			t.Errorf("%s was %q", name, was.Value)
+		}
+		c2, err := s.Connect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := make(chan struct{})
+		done := make(chan struct{})
+		go func() { // a session that works
+			defer close(done)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					_, _ = c2.Exec(t.Context(), "select 1")
+				}
+			}
+		}()
+		if missed, err := p.Set(t.Context(), c.level, was); err != nil || missed != 0 {
+			t.Fatalf("%s: %d missed, %v", name, missed, err)
+		}
+		close(stop)
+		<-done
+		s.reads(p, c.level)
+		var now string
+		if err := c2.QueryRow(t.Context(), "select setting from pg_settings where name = '"+name+"'").Scan(&now); err != nil || now != c.level {
+			t.Errorf("the open session reads %q, %v", now, err)
+		}
+		_ = c2.Close(t.Context())
+		if got := s.auto(); got != c.disk {
+			t.Errorf("the disk has %q", got)
+		}
+		if _, err := p.Set(t.Context(), "", was); err != nil {
+			t.Error(err)
+		}
+		s.reads(p, c.was)
+		// A killed process may leave the level on the disk and in force.
+		s.exec("alter system set " + name + " = '" + c.level + "'; select pg_reload_conf()")
+		if err := p.Back(t.Context(), was, []string{c.level}, false); err != nil {
+			t.Error(err)
+		}
+		s.reads(p, c.was)
+		// What is none of ours is left.
+		s.exec("alter system set " + name + " = '77'")
+		if err := p.Back(t.Context(), was, []string{c.level}, false); err == nil || !strings.Contains(err.Error(), "another program has changed "+name) {
+			t.Errorf("foreign: %v", err)
+		}
+		if _, err := p.Set(t.Context(), c.level, was); err == nil {
+			t.Error("a foreign value was overwritten")
+		}
+		if err := p.Back(t.Context(), was, nil, true); err != nil {
+			t.Error(err)
+		}
+		if got := s.auto(); got != c.disk {
+			t.Errorf("the disk has %q", got)
+		}
+	}
+}
+
+// What cannot be varied is one line, before anything is changed.
+func TestPostgresParameterRefused(t *testing.T) {
+	s := startPG(t)
+	s.exec("create role blind login; create role own login superuser; alter role own set commit_delay = 5; alter role blind set work_mem = '1MB'")
+	dsn := s.dsn
+	for _, c := range []struct{ user, name, want string }{
+		{privatedb.Role, "shared_buffers", "takes a restart"},
+		{privatedb.Role, "server_version", "cannot be changed at all"},
+		{privatedb.Role, "comit_delay", "did you mean commit_delay?"},
+		{privatedb.Role, "a';--", "has no parameter"},
+		{privatedb.Role, "search_path", "list of names"},
+		{"blind", "commit_delay", "grant alter system on parameter \"commit_delay\""},
+		{"own", "commit_delay", "value of its own for role own"},
+	} {
+		s.dsn = strings.ReplaceAll(dsn, "user="+privatedb.Role, "user="+c.user)
+		_, err := s.try(c.name)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s as %s: %v", c.name, c.user, err)
+		}
+	}
+	// What the message says is enough.
+	s.exec("grant alter system on parameter work_mem to blind; grant execute on function pg_reload_conf(), pg_show_all_file_settings() to blind; grant select on pg_file_settings to blind; grant pg_read_all_stats to blind; alter role blind reset work_mem")
+	s.dsn = strings.ReplaceAll(dsn, "user="+privatedb.Role, "user=blind")
+	p, was := s.open("work_mem")
+	if _, err := p.Set(t.Context(), "8192", was); err != nil {
+		t.Error(err)
+	}
+	if err := p.Back(t.Context(), was, []string{"8192"}, false); err != nil {
+		t.Error(err)
+	}
+	s.dsn = dsn
+	// A reload would bring what somebody else has written.
+	s.exec("alter system set checkpoint_timeout = '7min'")
+	p, err := s.try("commit_delay")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Save(t.Context()); err == nil || !strings.Contains(err.Error(), "checkpoint_timeout = 7min, which is not in force yet") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A session that is lost is opened again, and a killed server is said to be one.
+func TestPostgresParameterKilled(t *testing.T) {
+	s := startPG(t)
+	p, was := s.open("commit_delay")
+	s.exec("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'hostlab' and pid <> pg_backend_pid()")
+	if _, err := p.Set(t.Context(), "500", was); err != nil {
+		t.Error(err)
+	}
+	_ = syscall.Kill(s.PID(), syscall.SIGKILL)
+	<-s.Done()
+	if err := p.Back(t.Context(), was, []string{"500"}, false); err == nil || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v", err)
+	}
+	if got := s.auto(); got != "" {
+		t.Errorf("the disk has %q", got)
+	}
+}
+
+func TestMariaDBParameter(t *testing.T) {
+	s, err := privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: t.TempDir(), LogBytes: 8 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	d, err := Parse("mariadb://" + privatedb.Role + "@localhost/?socket=" + s.SocketDir() + "/mariadb.sock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"innodb_log_file_buffering_x": "has no variable", "datadir": "takes a restart", "last_insert_id": "session's alone", "inodb_flush_log_at_trx_commit": "did you mean innodb_flush_log_at_trx_commit?",
+	} {
+		if _, err := OpenParameter(t.Context(), d, name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, levels := range map[string][2]string{"innodb_flush_log_at_trx_commit": {"2", "two"}, "innodb_adaptive_hash_index": {"ON", "maybe"}, "innodb_io_capacity": {"777", "1;"}} {
+		p, err := OpenParameter(t.Context(), d, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		if _, err := p.Level(levels[1]); err == nil {
+			t.Errorf("%s takes %s", name, levels[1])
+		}
+		level, err := p.Level(levels[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		was, err := p.Save(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Set(t.Context(), level, was); err != nil {
+			t.Fatal(err)
+		}
+		if now, err := p.Read(t.Context()); err != nil || now != level || now == was.Value {
+			t.Errorf("%s reads %s, %v; it was %s", name, now, err, was.Value)
+		}
+		if err := p.Back(t.Context(), was, nil, false); err == nil {
+			t.Error("what is no level of ours was overwritten")
+		}
+		if err := p.Back(t.Context(), was, []string{level}, false); err != nil {
+			t.Error(err)
+		}
+		if now, err := p.Read(t.Context()); err != nil || now != was.Value {
+			t.Errorf("%s reads %s, %v; it was %s", name, now, err, was.Value)
+		}
+	}
+}
