@@ -130,7 +130,7 @@ func (f Factor) about() string {
 		levels = append(levels, text)
 	}
 	how := map[string]string{KindSetting: "setting " + f.Setting, KindEmulated: "power policies, emulated",
-		KindParameter: "parameter of the workload", KindCommands: "by commands", KindManual: "by a person"}[f.Kind]
+		KindServer: "the server's parameter " + f.Server, KindParameter: "parameter of the workload", KindCommands: "by commands", KindManual: "by a person"}[f.Kind]
 	if f.Change != result.Online && string(f.Change) != f.Kind {
 		how += ", " + map[result.Change]string{result.RestartWorkload: "workload restarted", result.Reboot: "reboot", result.Manual: "a person's step"}[f.Change]
 	}
@@ -302,6 +302,8 @@ func (s *Study) changes() (list []string) {
 		switch f.Kind {
 		case KindSetting:
 			list = append(list, fmt.Sprintf("%s: sets %s before every run and puts every object of it back (journal: hostlab revert)", f.Name, f.Setting))
+		case KindServer:
+			list = append(list, fmt.Sprintf("%s: sets %s of the service's server, in memory alone, and puts it back; a restart of the server does so too", f.Name, f.Server))
 		case KindEmulated:
 			list = append(list, fmt.Sprintf("%s: keeps the workload's own processes from their CPUs, by %s, and lets them go", f.Name,
 				map[string]string{"stop": "signals", "cgroup": "the quota of a cgroup", "auto": "signals or the quota of a cgroup"}[f.Emulate.Method]))

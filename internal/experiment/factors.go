@@ -21,6 +21,7 @@ const (
 	KindCommands  = "commands"
 	KindManual    = "manual"
 	KindEmulated  = "emulated"
+	KindServer    = "server"
 )
 
 // way is how a factor changes.
@@ -35,6 +36,7 @@ var ways = []way{
 	{"setting", KindSetting, nil, "hostlab changes a setting at once; change is online or restart-workload"},
 	{"parameter", KindParameter, []string{"directories"}, "a parameter of the workload needs no reboot and no person"},
 	{"emulate", KindEmulated, []string{"floor", "slice", "method"}, "an emulated policy is in force at once"},
+	{"server", KindServer, nil, "hostlab changes it while the server runs"},
 	{"apply", KindCommands, []string{"read", "restore"}, ""},
 	{"manual", KindManual, []string{"read"}, ""},
 }
@@ -102,7 +104,7 @@ func (p *parser) way(f fields, x *Factor) {
 		if len(have) > 1 {
 			at, says = f.place(have[1]), "is varied by "+strings.Join(have, " and ")
 		}
-		p.add(at, "%s %s; give one of setting, parameter, emulate, apply, manual", strings.TrimSpace("factor "+x.Name), says)
+		p.add(at, "%s %s; give one of setting, parameter, server, emulate, apply, manual", strings.TrimSpace("factor "+x.Name), says)
 		x.Change = result.Online
 		return
 	}
@@ -131,6 +133,10 @@ func (p *parser) way(f fields, x *Factor) {
 	case KindSetting:
 		x.Setting = get(f, "setting", "")
 		p.setting(f, x)
+		p.current(f, x)
+	case KindServer:
+		p.server(f, x)
+		p.current(f, x)
 	case KindParameter:
 		x.Parameter = get(f, "parameter", "")
 		p.parameter(f, x)

@@ -109,7 +109,7 @@ var sections = []section{
 		{Name: "adjust", Kind: boolean, Help: "Take out what the CPU time that others took (steal, foreign processes) explains. Only where no level can change that time: a level that makes the workload ask for more CPU may.", Default: false},
 		{Name: "load", Kind: text, Help: "Of a switchback: the response that says how much was asked of the service, such as transactions_per_s. What its drift from pair to pair explains is taken out; it cannot be what decides."},
 	}},
-	{name: "factor", many: true, help: "What is varied. One of setting, parameter, emulate, apply or manual says how.", keys: []workload.Param{
+	{name: "factor", many: true, help: "What is varied. One of setting, parameter, server, emulate, apply or manual says how.", keys: []workload.Param{
 		{Name: "name", Kind: text, Form: nameForm, Wants: aName, Help: "Unique; a command's arguments may hold it as {name}.", Required: true},
 		{Name: "levels", Kind: words, Form: line, Wants: aLevel, Help: "Two or more, different.", Required: true},
 		{Name: "baseline", Kind: text, Form: line, Wants: aLevel, Numbers: true, Help: "The level that others are compared with; the first unless given."},
@@ -119,6 +119,7 @@ var sections = []section{
 		{Name: "timeout", Kind: duration, Help: "Of each command of the factor.", Min: 1e-3, Max: forever, Default: "1m"},
 		{Name: "setting", Kind: text, Help: "A setting that hostlab reads, applies, verifies and restores, by its name in 'hostlab settings' or its sysctl's."},
 		{Name: "parameter", Kind: text, Help: "A parameter of the workload. For command: the factor's own name, held by its arguments as {name}."},
+		{Name: "server", Kind: text, Help: "A parameter of the watched service's PostgreSQL or MariaDB that can be changed while it runs. The level current is what it is when the experiment begins; a setting has that level too."},
 		{Name: "emulate", Kind: text, Help: "policy: the levels are power policies as 'hostlab predict' knows them, such as balanced-rs1 or fixed:60, whose clock is imitated by keeping the workload's processes from their CPUs.", Choices: []string{"policy"}},
 		{Name: "floor", Kind: share, Help: "With emulate: the lowest speed; there are states every 5 %.", Min: 0.05, Max: 1, Default: 0.5},
 		{Name: "slice", Kind: duration, Help: "With emulate: how long the workload computes at a stretch, which decides the method.", Min: 1e-6, Max: forever},

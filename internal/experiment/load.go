@@ -20,7 +20,7 @@ import (
 type Overrides struct {
 	Blocks int               // exactly so many blocks, with one look; 0: as the study says
 	Seed   *uint64           // nil: as the study says
-	Set    map[string]string // workload.KEY, or level.NAME for its directory -> value as text
+	Set    map[string]string // workload.KEY, level.NAME for its directory, setting.NAME or server.NAME for a level of it -> value as text
 }
 
 // Known is what a study may name beside its own factors. Which values a setting takes is a

@@ -187,13 +187,16 @@ func (p *parser) override(tree *value) {
 			p.s.Overrides[k] = v // directories reads it
 			continue
 		}
+		if p.vary(tree, k, v, at) {
+			continue
+		}
 		name, ok := strings.CutPrefix(k, "workload.")
 		if !ok || name == "" {
 			hint := ""
 			if !strings.Contains(k, ".") && k != "" {
 				hint = "workload." + k
 			}
-			p.addHint(at, hint, "only keys of [workload] can be set, as in --set workload.KEY=VALUE, and directories of levels, as in --set level.NAME=DIRECTORY")
+			p.addHint(at, hint, "only these can be set: workload.KEY=VALUE, level.NAME=DIRECTORY, setting.NAME=LEVEL and server.NAME=LEVEL")
 			continue
 		}
 		p.s.Overrides[k] = v

@@ -43,12 +43,13 @@ type Study struct {
 }
 
 // Factor is a factor with the way to bring about its levels. Exactly one of
-// Setting, Parameter, Emulate, Apply and Manual is there, by Kind.
+// Setting, Server, Parameter, Emulate, Apply and Manual is there, by Kind.
 type Factor struct {
 	result.Factor
 	Settle    time.Duration // waited after every change
 	Unsettled bool          // Settle is a guess: the first pairs of a switchback tell it (Washout)
 	Setting   string        // kind setting: a setting's name
+	Server    string        // kind server: a parameter of the service's database server
 	Parameter string        // kind parameter: of the workload; for command also a {name} in its arguments
 	// Directories are those that levels of a parameter stand for; nil: levels are values
 	// of it. A level that is not in it has none.

@@ -238,8 +238,8 @@ func TestOverrides(t *testing.T) {
 		{"workload.warmup", "x", `--set workload.warmup=x: warmup: "x" is not a whole number`},
 		{"workload.timeout", "5", `--set workload.timeout=5: timeout: "5" is not a time with its unit, such as 150ms, 2s or 1m30s`},
 		{"workload.name", "nul", `--set workload.name=nul: no workload "nul"; did you mean null?`},
-		{"jitter", "1", "--set jitter=1: only keys of [workload] can be set, as in --set workload.KEY=VALUE, and directories of levels, as in --set level.NAME=DIRECTORY; did you mean workload.jitter?"},
-		{"study.seed", "1", "--set study.seed=1: only keys of [workload] can be set, as in --set workload.KEY=VALUE, and directories of levels, as in --set level.NAME=DIRECTORY"},
+		{"jitter", "1", "--set jitter=1: only these can be set: workload.KEY=VALUE, level.NAME=DIRECTORY, setting.NAME=LEVEL and server.NAME=LEVEL; did you mean workload.jitter?"},
+		{"study.seed", "1", "--set study.seed=1: only these can be set: workload.KEY=VALUE, level.NAME=DIRECTORY, setting.NAME=LEVEL and server.NAME=LEVEL"},
 	} {
 		_, err := Parse("x.toml", "/", []byte(smallest), Overrides{Set: map[string]string{c.key: c.value}}, everything())
 		if got := fmt.Sprint(err); got != c.want {

@@ -60,7 +60,7 @@ func (c Change) WholePlot() bool { return c == Reboot || c == Manual }
 // Factor is what an experiment varies.
 type Factor struct {
 	Name     string   `json:"name"`
-	Kind     string   `json:"kind"` // setting, parameter, commands or manual
+	Kind     string   `json:"kind"` // setting, parameter, server, emulated, commands or manual
 	Levels   []string `json:"levels"`
 	Baseline string   `json:"baseline"`
 	Change   Change   `json:"change"`

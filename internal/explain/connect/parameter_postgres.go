@@ -239,7 +239,7 @@ func (p *pgParameter) write(ctx context.Context, level string, was Saved) (misse
 	}
 	since := rows[0][0]
 	_, err = soon(ctx, busy, func() (bool, error) {
-		rows, err := p.ask(ctx, `select count(*) from pg_stat_activity where backend_type = 'client backend' and application_name <> '` + application + `'
+		rows, err := p.ask(ctx, `select count(*) from pg_stat_activity where backend_type = 'client backend' and application_name <> '`+application+`'
 			and backend_start < $1::timestamptz and query_start < $1::timestamptz and (state <> 'idle' or state_change > $1::timestamptz - interval '10 s')`, since)
 		if err == nil {
 			_, err = fmt.Sscan(rows[0][0], &missed)

@@ -31,8 +31,10 @@ type Entry struct {
 	// pending. Unread is set where there is no way to read it.
 	Value  string `json:"value,omitempty"`
 	Unread bool   `json:"unread,omitempty"`
-	Block  int    `json:"block,omitempty"` // of a pending level, with its plot
-	Plot   int    `json:"plot,omitempty"`
+	// Disk is what the server's file of its own changes had of a parameter; nil: nothing.
+	Disk  *string `json:"disk,omitempty"`
+	Block int     `json:"block,omitempty"` // of a pending level, with its plot
+	Plot  int     `json:"plot,omitempty"`
 	// Applied is set once the command that brings a pending level about ended well.
 	Applied bool `json:"applied,omitempty"`
 }
