@@ -57,7 +57,7 @@ func main() {
 
 // jobs are all that worker processes of this program do.
 func jobs() []worker.Job {
-	return slices.Concat(probe.Jobs(), all.Jobs(), emulate.Jobs(), delayfs.Jobs(), demo.Jobs())
+	return slices.Concat(probe.Jobs(), all.Jobs(), emulate.Jobs(), delayfs.Jobs(), demo.Jobs(), runner.Jobs())
 }
 
 // stopSignals are those that end a run as asked. One that was ignored from

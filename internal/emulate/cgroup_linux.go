@@ -92,14 +92,14 @@ type group struct {
 	before, throttled time.Duration // throttled time of earlier groups of this path, and of this one
 }
 
-func newGroup(root int) (*group, error) {
+func newGroup(root int, whole bool) (*group, error) {
 	at, err := findGroups()
 	if err != nil {
 		return nil, err
 	}
 	at.sweep()
 	g := &group{groups: at, path: filepath.Join(at.dir, namePrefix+strconv.Itoa(os.Getpid())), homes: map[int]string{}}
-	g.family = family{root: root, found: g.join}
+	g.family = family{root: root, whole: whole, found: g.join}
 	if err := os.Mkdir(g.path, 0o755); err != nil {
 		return nil, err
 	}

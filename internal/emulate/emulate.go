@@ -99,6 +99,7 @@ func (t Totals) Sub(before Totals) Totals {
 // this process has started or will start. Close must be called.
 type Emulation struct {
 	s       *worker.Session
+	root    int
 	closing atomic.Bool
 	lost    chan struct{}
 }
@@ -111,14 +112,21 @@ func (e *Emulation) Lost() <-chan struct{} { return e.lost }
 type request struct {
 	Action string
 	Method Method
-	Root   int // whose descendants are slowed down
+	Root   int  // whose descendants are slowed down
+	Whole  bool // and itself
 	Policy string
 	Floor  float64 // lowest speed, share of full speed
 }
 
 // Start starts a governor with a method of Choose, at full speed. It outlives no end of this process: its input
 // then ends, and it lets everything go. Should it be killed itself, this process does.
-func Start(m Method) (*Emulation, error) {
+func Start(m Method) (*Emulation, error) { return start(m, os.Getpid(), false) }
+
+// StartFor is Start for a process that this one has not started, with all that it starts: a
+// service's first one.
+func StartFor(m Method, pid int) (*Emulation, error) { return start(m, pid, true) }
+
+func start(m Method, root int, whole bool) (*Emulation, error) {
 	if err := usable(m); err != nil {
 		return nil, err
 	}
@@ -127,9 +135,9 @@ func Start(m Method) (*Emulation, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Emulation{s: s, lost: make(chan struct{})}
+	e := &Emulation{s: s, root: root, lost: make(chan struct{})}
 	e.watch()
-	if err := e.call(request{Action: actionStart, Method: m, Root: os.Getpid()}, nil); err != nil {
+	if err := e.call(request{Action: actionStart, Method: m, Root: root, Whole: whole}, nil); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return e, nil

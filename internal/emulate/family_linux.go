@@ -23,6 +23,7 @@ const (
 // family is the descendants of a process, but for this one and its own.
 type family struct {
 	root   int
+	whole  bool // with root itself
 	pids   []int
 	held   []*proc.Held       // those of pids, which are signalled by this alone
 	member map[int]*proc.Held // of all processes that were seen; nil: no member
@@ -83,7 +84,7 @@ func (f *family) look() (added []int) {
 	for grew := true; grew; {
 		grew = false
 		for pid, h := range fresh {
-			if pid != os.Getpid() && (h.Parent == f.root || seen[h.Parent] != nil) {
+			if pid != os.Getpid() && (h.Parent == f.root || seen[h.Parent] != nil || f.whole && pid == f.root) {
 				seen[pid], grew = h, true
 				delete(fresh, pid)
 				added = append(added, pid)

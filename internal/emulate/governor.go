@@ -51,7 +51,7 @@ func (s *server) answer(params json.RawMessage) (any, error) {
 	return worker.Handle(func(r request) (any, error) {
 		switch r.Action {
 		case actionStart:
-			t, err := newTarget(r.Method, r.Root)
+			t, err := newTarget(r.Method, r.Root, r.Whole)
 			if err != nil {
 				return nil, err
 			}

@@ -1,8 +1,6 @@
 package emulate
 
 import (
-	"os"
-
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/proc"
@@ -15,7 +13,7 @@ func (e *Emulation) watch() {
 	go func() {
 		proc.AwaitEnd(pid) // the session itself reaps it
 		if !e.closing.Load() {
-			rescue(os.Getpid())
+			Rescue(e.root)
 			close(e.lost)
 		}
 	}()
@@ -29,11 +27,11 @@ func Sweep() {
 	}
 }
 
-// rescue continues all descendants of a process, and removes the groups of governors
+// Rescue continues a process and all its descendants, and removes the groups of governors
 // that have ended.
-func rescue(root int) {
+func Rescue(root int) {
 	Sweep()
-	f := family{root: root}
+	f := family{root: root, whole: true}
 	f.look()
 	for _, h := range f.held {
 		_ = h.Signal(unix.SIGCONT)

@@ -28,13 +28,13 @@ func usable(m Method) error {
 	return nil
 }
 
-func newTarget(m Method, root int) (target, error) {
+func newTarget(m Method, root int, whole bool) (target, error) {
 	hurry()
 	switch m {
 	case Stop:
-		return newStopper(root), nil
+		return newStopper(root, whole), nil
 	case Group:
-		return newGroup(root)
+		return newGroup(root, whole)
 	}
 	return nil, fmt.Errorf("no method %q", m)
 }
@@ -75,8 +75,8 @@ type stopper struct {
 	clocks  map[int]time.Duration // CPU time of each process when it was looked at last
 }
 
-func newStopper(root int) *stopper {
-	s := &stopper{family: family{root: root}}
+func newStopper(root int, whole bool) *stopper {
+	s := &stopper{family: family{root: root, whole: whole}}
 	s.speed.Store(math.Float64bits(1))
 	return s
 }

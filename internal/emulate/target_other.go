@@ -9,8 +9,8 @@ import (
 
 var errNone = errors.New("a slow clock is emulated for processes on Linux only; workload dialog emulates one with spins anywhere")
 
-func usable(Method) error                   { return errNone }
-func newTarget(Method, int) (target, error) { return nil, errNone }
+func usable(Method) error                         { return errNone }
+func newTarget(Method, int, bool) (target, error) { return nil, errNone }
 
 // Reaped is the CPU time of descendants that have ended, where something can be emulated.
 func Reaped() time.Duration { return 0 }
@@ -19,3 +19,6 @@ func (e *Emulation) watch() {}
 
 // Sweep has nothing to let go.
 func Sweep() {}
+
+// Rescue neither.
+func Rescue(int) {}

@@ -19,12 +19,13 @@ type emulation struct {
 	factor experiment.Factor
 	method emulate.Method
 	e      *emulate.Emulation
+	of     int // the first process of the service that is slowed down; 0: what this process starts
 	before emulate.Totals
 	reaped time.Duration // of processes that ended before the run
 }
 
 // startEmulation starts the governor of a study's factor; nil, nil without one.
-func startEmulation(s *experiment.Study) (*emulation, error) {
+func startEmulation(ctx context.Context, s *experiment.Study) (*emulation, error) {
 	for _, f := range s.Factors {
 		if f.Kind != experiment.KindEmulated {
 			continue
@@ -33,13 +34,44 @@ func startEmulation(s *experiment.Study) (*emulation, error) {
 		if err != nil {
 			return nil, err
 		}
-		e, err := emulate.Start(m)
-		if err != nil {
-			return nil, err
-		}
-		return &emulation{factor: f, method: m, e: e}, nil
+		em := &emulation{factor: f, method: m}
+		return em, em.start(ctx, s)
 	}
 	return nil, nil
+}
+
+// start starts a governor, for the processes of the service where the study is of one.
+func (m *emulation) start(ctx context.Context, s *experiment.Study) (err error) {
+	if s.Harm == nil {
+		m.e, err = emulate.Start(m.method)
+		return err
+	}
+	of, _, err := serviceOf(ctx, s.Workload.Params)
+	switch {
+	case err != nil:
+		return fmt.Errorf("factor %s: %w", m.factor.Name, err)
+	case of == nil || of.PID == 0:
+		return fmt.Errorf("factor %s: the service has no process on this host that could be slowed down; name it with workload.service", m.factor.Name)
+	}
+	m.of = of.PID
+	m.e, err = emulate.StartFor(m.method, m.of)
+	return err
+}
+
+// renew looks for the service again, which may have been restarted.
+func (m *emulation) renew(ctx context.Context, s *experiment.Study) error {
+	if m == nil {
+		return nil
+	}
+	return errors.Join(m.e.Close(), m.start(ctx, s))
+}
+
+// root is the first of the processes that are slowed down, 0 for none of a service.
+func (m *emulation) root() int {
+	if m == nil {
+		return 0
+	}
+	return m.of
 }
 
 // set puts a cell's policy in force, from the state of an idle host, with a new governor
@@ -50,7 +82,11 @@ func (m *emulation) set(levels map[string]string) error {
 	}
 	select {
 	case <-m.e.Lost():
-		e, err := emulate.Start(m.method)
+		start := emulate.Start
+		if m.of != 0 {
+			start = func(way emulate.Method) (*emulate.Emulation, error) { return emulate.StartFor(way, m.of) }
+		}
+		e, err := start(m.method)
 		if err != nil {
 			return fmt.Errorf("factor %s: %w", m.factor.Name, err)
 		}
@@ -91,7 +127,11 @@ func (m *emulation) end(sample *workload.Sample, took time.Duration) error {
 	if wall, ok := sample.Values["wall"]; ok { // without what a workload prepares
 		took = min(took, time.Duration(wall*float64(time.Second)))
 	}
-	doubt, err := tooFine(took, did, (emulate.Reaped() - m.reaped).Seconds())
+	ended := 0.0 // processes of a service are not ours to wait for
+	if m.of == 0 {
+		ended = (emulate.Reaped() - m.reaped).Seconds()
+	}
+	doubt, err := tooFine(took, did, ended)
 	if err != nil {
 		return errors.Join(err, m.e.Release())
 	}
@@ -189,7 +229,7 @@ func (m *emulation) during(ctx context.Context) (context.Context, context.Cancel
 }
 
 func (m *emulation) close() error {
-	if m == nil {
+	if m == nil || m.e == nil {
 		return nil
 	}
 	return m.e.Close()

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("RUNNER_TEST_CHILD"); dir != "" {
 		killChild(dir)
 	}
-	worker.Main(slices.Concat(emulate.Jobs(), delayfs.Jobs()))
+	worker.Main(slices.Concat(emulate.Jobs(), delayfs.Jobs(), Jobs()))
 	os.Exit(m.Run())
 }
 

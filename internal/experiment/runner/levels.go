@@ -20,10 +20,13 @@ type lever struct {
 	unread   bool // there is no way to read it
 	changed  bool // the journal has its original, and nothing that says it is back
 	unsure   bool // a change was begun and did not end well, so anything may be there
+	server   *server
 }
 
 // reads reports whether there is a way to read it.
-func (l *lever) reads() bool { return l.Read != nil || l.Kind == experiment.KindSetting }
+func (l *lever) reads() bool {
+	return l.Read != nil || l.Kind == experiment.KindSetting || l.Kind == experiment.KindServer
+}
 
 // levels brings about levels, and puts the originals back.
 type levels struct {
@@ -38,21 +41,27 @@ type levels struct {
 	force   bool                      // also over what another program has changed since
 }
 
-func newLevels(st *experiment.Study, s *store.Store, sys *system) (_ *levels, err error) {
+func newLevels(ctx context.Context, st *experiment.Study, s *store.Store, sys *system) (_ *levels, err error) {
 	ls := &levels{dir: st.Dir, store: s, now: sys.now, boot: sys.boot(), note: func(string, ...any) {}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, ls.close())
+		}
+	}()
 	for _, f := range st.Factors {
 		if f.Changes() {
 			ls.levers = append(ls.levers, &lever{Factor: f})
+		}
+		if f.Kind == experiment.KindServer {
+			l := ls.levers[len(ls.levers)-1]
+			if err := patiently(ctx, func() (err error) { l.server, err = openServer(ctx, st, f); return err }); err != nil {
+				return nil, err
+			}
 		}
 		if f.Kind == experiment.KindSetting && ls.set == nil {
 			if ls.set, err = openSettings(sys.settings, sys.journal, s.Record().Dir); err != nil {
 				return nil, err
 			}
-			defer func() {
-				if err != nil {
-					err = errors.Join(err, ls.set.close())
-				}
-			}()
 		}
 	}
 	for _, e := range s.Record().Changed() {
@@ -62,8 +71,21 @@ func newLevels(st *experiment.Study, s *store.Store, sys *system) (_ *levels, er
 		}
 		l.original, l.unread, l.changed = e.Value, e.Unread, true
 		l.unsure = true // the session that changed it was killed, perhaps on the way
+		if l.server != nil {
+			l.server.restored(e)
+		}
 	}
 	return ls, nil
+}
+
+func (ls *levels) close() error {
+	errs := []error{ls.set.close()}
+	for _, l := range ls.levers {
+		if l.server != nil {
+			errs = append(errs, l.server.p.Close())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (ls *levels) lever(name string) *lever {
@@ -91,11 +113,10 @@ func (ls *levels) begin(ctx context.Context) error {
 			l.original = back.Value
 			continue
 		}
-		var err error
-		if l.original, err = ls.read(ctx, l); err != nil {
+		if err := ls.saveOriginal(ctx, l); err != nil {
 			return fmt.Errorf("nothing was changed: %w", err)
 		}
-		if l.original == "" && (l.Restore == nil || strings.Contains(strings.Join(l.Restore, " "), "{original}")) {
+		if l.Kind != experiment.KindServer && l.original == "" && (l.Restore == nil || strings.Contains(strings.Join(l.Restore, " "), "{original}")) {
 			return fmt.Errorf("nothing was changed: factor %s has no level to go back to: its read, %s, printed nothing", l.Name, strings.Join(l.Read, " "))
 		}
 	}
@@ -103,7 +124,11 @@ func (ls *levels) begin(ctx context.Context) error {
 		if l.changed {
 			continue
 		}
-		if err := ls.store.Journal(store.Entry{Op: store.Original, At: ls.now(), Boot: ls.boot, Factor: l.Name, Value: l.original, Unread: l.unread}); err != nil {
+		e := store.Entry{Op: store.Original, At: ls.now(), Boot: ls.boot, Factor: l.Name, Value: l.original, Unread: l.unread}
+		if l.server != nil {
+			e.Disk = l.server.was.Disk
+		}
+		if err := ls.store.Journal(e); err != nil {
 			return err
 		}
 		l.changed = true
@@ -111,11 +136,30 @@ func (ls *levels) begin(ctx context.Context) error {
 	return nil
 }
 
+// saveOriginal reads what there is before the first change.
+func (ls *levels) saveOriginal(ctx context.Context, l *lever) (err error) {
+	switch l.Kind {
+	case experiment.KindServer:
+		err = l.server.save(ctx, l)
+		l.original = l.server.was.Value
+		return err
+	case experiment.KindSetting:
+		if err := ls.set.save(l); err != nil {
+			return fmt.Errorf("factor %s: %w", l.Name, err)
+		}
+	}
+	l.original, err = ls.read(ctx, l)
+	return err
+}
+
 // read returns the level in force.
 func (ls *levels) read(ctx context.Context, l *lever) (level string, err error) {
-	if l.Kind == experiment.KindSetting {
+	switch l.Kind {
+	case experiment.KindSetting:
 		level, err = ls.set.read(l)
-	} else {
+	case experiment.KindServer:
+		level, err = l.server.read(ctx)
+	default:
 		level, err = ls.command(ctx, l, l.Read)
 	}
 	if err != nil {
@@ -160,9 +204,12 @@ func (ls *levels) apply(ctx context.Context, l *lever, level string) error {
 	was := l.unsure
 	l.unsure = true
 	var err error
-	if l.Kind == experiment.KindSetting {
+	switch l.Kind {
+	case experiment.KindSetting:
 		err = ls.set.apply(ctx, l, level)
-	} else {
+	case experiment.KindServer:
+		err = l.server.apply(ctx, level)
+	default:
 		_, err = ls.command(ctx, l, ls.fill(l.Apply, l, level))
 	}
 	if err != nil {
@@ -207,8 +254,11 @@ func (ls *levels) restore(ctx context.Context, waiting bool) error {
 // putBack puts one factor back. It reports false, without an error, where that is
 // up to a person.
 func (ls *levels) putBack(ctx context.Context, l *lever) (bool, error) {
-	if l.Kind == experiment.KindSetting {
+	switch l.Kind {
+	case experiment.KindSetting:
 		return true, ls.set.back(ctx, ls.force)
+	case experiment.KindServer:
+		return true, l.server.back(ctx, ls.force)
 	}
 	current, readable := "", false
 	if l.Read != nil {

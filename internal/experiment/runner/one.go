@@ -44,6 +44,9 @@ func (s *session) one(ctx context.Context, at slot, warmUp bool) (*result.Run, e
 		}
 		r.Status = result.WarmUp
 	}
+	if err := s.afterFailure(ctx, r); err != nil {
+		return nil, err
+	}
 	if err := s.store.Append(*r); err != nil {
 		return nil, err
 	}
@@ -55,6 +58,9 @@ func (s *session) one(ctx context.Context, at slot, warmUp bool) (*result.Run, e
 // Void when it returns nil.
 func (s *session) try(ctx context.Context, r *result.Run) error {
 	cell := s.x.Cells[r.Cell]
+	if err := s.beginPeriod(ctx, r); err != nil {
+		return err
+	}
 	if err := s.setLevels(ctx, cell.Levels); err != nil {
 		return err
 	}
@@ -62,7 +68,10 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 	if err != nil {
 		return err
 	}
-	req.Run = s.number()
+	req.Run, req.Block, req.Look = s.number(), r.Block, s.look(ctx, r)
+	if ended, err := s.washOut(ctx, r, req); ended || err != nil {
+		return err
+	}
 	if err := s.sleep(ctx, s.study.Workload.Settle, "settling"); err != nil {
 		return err
 	}
@@ -110,6 +119,8 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case r.Harm != "" && err == nil:
+		return s.struck(ctx, r, sample)
 	case lost:
 		return errLost
 	case err != nil && c.pause.Text() != "": // it is not the level's failure
@@ -155,6 +166,9 @@ func (s *session) setLevels(ctx context.Context, want map[string]string) error {
 			if err := s.levels.apply(ctx, l, want[f.Name]); err != nil {
 				return err
 			}
+		}
+		if s.live != nil {
+			continue // it is watched meanwhile
 		}
 		if err := s.sleep(ctx, f.Settle, "settling"); err != nil {
 			return err

@@ -139,11 +139,11 @@ func Restore(ctx context.Context, cfg Config) error {
 	if sys == nil {
 		sys = realSystem(cfg.Tree, nil)
 	}
-	ls, err := newLevels(cfg.Study, st, sys)
+	ls, err := newLevels(ctx, cfg.Study, st, sys)
 	if err != nil {
 		return err
 	}
-	defer ls.set.close() //nolint:errcheck // what it held ends with this process at the latest
+	defer ls.close() //nolint:errcheck // what it held ends with this process at the latest
 	ls.confirm, ls.force = cfg.Confirm, cfg.Force
 	for _, l := range ls.levers {
 		// The session that changed it was killed, perhaps on the way to a level. Since then another
@@ -206,23 +206,26 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 	if s.meter, err = openMeter(s.study, s.sys.tree); err != nil {
 		return nil, err
 	}
-	if s.levels, err = newLevels(s.study, s.store, s.sys); err != nil {
+	if s.levels, err = newLevels(ctx, s.study, s.store, s.sys); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.emulation.close(), s.levels.set.close())
+			err = errors.Join(err, s.live.close(true), s.emulation.close(), s.levels.close())
 		}
 	}()
 	if s.places, err = newPlaces(s.study, s.store.Root(), s.x.ID); err != nil {
 		return nil, err
 	}
-	if s.emulation, err = startEmulation(s.study); err != nil {
+	if s.emulation, err = startEmulation(ctx, s.study); err != nil {
 		return nil, err
 	}
 	s.levels.force, s.levels.note = cfg.Force, s.note
 	if cfg.Confirm != nil {
 		s.levels.confirm = s.ask
+	}
+	if err := s.startLive(); err != nil {
+		return nil, err
 	}
 	if err := s.takeOver(ctx); err != nil {
 		return nil, err
@@ -269,13 +272,15 @@ func (s *session) finish(ctx context.Context, err error) error {
 	s.stops.Close()
 	s.progress(Progress{Stage: "putting back"})
 	errs := []error{s.emulation.close(), s.closeWorkload(), s.places.close()}
-	if restored := s.levels.restore(ctx, waiting); restored != nil {
+	restored := s.levels.restore(ctx, waiting)
+	errs = append(errs, s.live.close(restored == nil))
+	if restored != nil {
 		errs = append(errs, fmt.Errorf("NOT PUT BACK: %w; try again with: hostlab run --restore --out %s", restored, screen.Operand(s.cfg.Dir)))
 	}
 	if left := leftByLevels(s.x.ID); len(left) > 0 {
 		s.note("commands of the study's factors have left %s running; hostlab leaves it alone, since some are there to start a server: end it if nobody needs it", strings.Join(left, ", "))
 	}
-	errs = append(errs, s.levels.set.close(), s.store.Root().RemoveAll(workDir))
+	errs = append(errs, s.levels.close(), s.store.Root().RemoveAll(workDir))
 	if r := s.store.Record(); err != nil && ctxErr == nil && !waiting && !s.cfg.Resume && len(r.Runs) == 0 && len(r.Changed()) == 0 {
 		errs = append(errs, s.store.Discard()) // it failed at its first step: the next try may have the directory
 	} else {

@@ -31,6 +31,7 @@ type session struct {
 	store     *store.Store
 	levels    *levels
 	emulation *emulation       // nil: the study has none
+	live      *live            // nil: nobody else uses what the workload does
 	meter     *meter           // of energy; nil: the study does not ask for it
 	places    *places          // directories that levels stand for
 	open      workload.Session // nil: none
@@ -101,8 +102,11 @@ func (s *session) run(ctx context.Context) error {
 			return s.store.End(result.End{Reason: reason, Blocks: s.block, At: s.sys.now()})
 		}
 		if err := s.runBlock(ctx); err != nil {
-			if errors.Is(err, errBudget) {
+			switch {
+			case errors.Is(err, errBudget):
 				return s.store.End(result.End{Reason: "budget", Blocks: s.block, At: s.sys.now()})
+			case errors.Is(err, errHarm):
+				return s.store.End(result.End{Reason: result.Harmed, Blocks: s.block, At: s.sys.now()})
 			}
 			return err
 		}
@@ -117,6 +121,9 @@ func (s *session) run(ctx context.Context) error {
 // same of the same record, so that a kill before the answer was recorded changes
 // nothing.
 func (s *session) over() string {
+	if s.harmed() {
+		return result.Harmed
+	}
 	if slices.Contains(s.x.Design.Looks, s.block) || s.block >= len(s.x.Blocks) {
 		s.analyse(&result.End{Reason: "look", Blocks: s.block, At: s.sys.now()})
 		s.progress(Progress{Stage: "look", AtLook: true})
@@ -241,6 +248,9 @@ func (s *session) runBlock(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			if s.harmed() {
+				return errHarm
+			}
 		}
 	}
 	return nil
@@ -300,6 +310,9 @@ func (s *session) closeWorkload() error {
 func (s *session) warmUp(ctx context.Context, at slot) error {
 	if s.warm {
 		return nil
+	}
+	if s.live != nil {
+		at.cell = baselineCell(s.x) // harm is judged by what the baseline was
 	}
 	failures := 0
 	for n := 1; n <= s.study.Workload.WarmUp; {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"hostlab/internal/emulate"
@@ -26,6 +28,9 @@ func look(sys *setting.System, s *experiment.Study, f experiment.Factor) experim
 	}
 	out := map[string]string{}
 	for _, level := range f.Levels {
+		if level == experiment.Current {
+			continue
+		}
 		switch f.Kind {
 		case experiment.KindSetting:
 			p, err := setting.NewPlan(sys, []setting.Assignment{{Name: f.Setting, Value: level}})
@@ -51,7 +56,8 @@ type settings struct {
 	sys   *setting.System
 	j     *setting.Journal
 	owner string
-	held  map[string]string // factor -> level, of settings that cannot be read back
+	held  map[string]string            // factor -> level, of settings that cannot be read back
+	was   map[string]map[string]string // factor -> object -> what it had before the first change, where that is a level
 }
 
 // openSettings opens the journal of this host's settings, which no other process then
@@ -74,7 +80,45 @@ func openSettings(sys *setting.System, journal, dir string) (*settings, error) {
 		j.Close() //nolint:errcheck // the problem tells more
 		return nil, p
 	}
-	return &settings{sys: sys, j: j, owner: owner, held: map[string]string{}}, nil
+	return &settings{sys: sys, j: j, owner: owner, held: map[string]string{}, was: map[string]map[string]string{}}, nil
+}
+
+// values are what the objects of a setting have.
+func (s *settings) values(l *lever) (map[string]string, error) {
+	set, ok := setting.Find(l.Setting)
+	if !ok {
+		return nil, fmt.Errorf("no setting is known by the name %s", l.Setting)
+	}
+	states, err := set.Read(s.sys)
+	out := map[string]string{}
+	for _, st := range states {
+		if st.Problem != "" {
+			return nil, errors.New(st.Problem)
+		}
+		out[st.Path] = st.Value
+	}
+	return out, err
+}
+
+// save takes down what is there, where that is one of the levels.
+func (s *settings) save(l *lever) (err error) {
+	if !slices.Contains(l.Levels, experiment.Current) {
+		return nil
+	}
+	for _, level := range l.Levels {
+		if level == experiment.Current {
+			continue
+		}
+		p, err := setting.NewPlan(s.sys, []setting.Assignment{{Name: l.Setting, Value: level}})
+		if err != nil {
+			return err
+		}
+		if len(p.Steps) == 0 {
+			return fmt.Errorf("%s is %s already, so that there is nothing to compare with it", l.Setting, level)
+		}
+	}
+	s.was[l.Name], err = s.values(l)
+	return err
 }
 
 // read returns the level in force, or what is there instead.
@@ -89,7 +133,15 @@ func (s *settings) read(l *lever) (string, error) {
 		}
 		return "not held", nil
 	}
+	if was := s.was[l.Name]; was != nil {
+		if now, err := s.values(l); err == nil && maps.Equal(now, was) {
+			return experiment.Current, nil
+		}
+	}
 	for _, level := range l.Levels {
+		if level == experiment.Current {
+			continue
+		}
 		p, err := setting.NewPlan(s.sys, []setting.Assignment{{Name: l.Setting, Value: level}})
 		if err == nil && len(p.Skipped) == 0 && len(p.Steps) == 0 {
 			return level, nil
@@ -123,6 +175,9 @@ func (s *settings) read(l *lever) (string, error) {
 // apply writes a level to all objects. One that the kernel makes something else of is
 // an error: it would not be the level that the study names.
 func (s *settings) apply(ctx context.Context, l *lever, level string) error {
+	if level == experiment.Current {
+		return s.back(ctx, false)
+	}
 	p, err := setting.NewPlan(s.sys, []setting.Assignment{{Name: l.Setting, Value: level}})
 	if err != nil {
 		return err

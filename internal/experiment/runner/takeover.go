@@ -18,6 +18,12 @@ func (s *session) takeOver(ctx context.Context) error {
 	if !s.cfg.Resume || s.store.Record().End != nil {
 		return nil
 	}
+	if s.live != nil {
+		// What was is saved anew, since the service was not alone meanwhile.
+		if err := s.levels.restore(ctx, false); err != nil {
+			return err
+		}
+	}
 	if err := s.levels.untouched(ctx, s.cfg.Dir); err != nil {
 		return err
 	}

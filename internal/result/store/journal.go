@@ -11,13 +11,15 @@ type Op string
 
 // The entries of the journal. Started and Stopped frame a session; one that was
 // killed has no Stopped. Original precedes the first change of a factor, Restored
-// follows when it is back. Pending is a level that needs a reboot or a person.
+// follows when it is back. Pending is a level that needs a reboot or a person. Struck follows
+// when harm to a live service has brought the baseline back.
 const (
 	Started  Op = "started"
 	Stopped  Op = "stopped"
 	Original Op = "original"
 	Restored Op = "restored"
 	Pending  Op = "pending"
+	Struck   Op = "struck"
 )
 
 // Entry is a line of levels.jsonl.
@@ -107,7 +109,7 @@ func (r *Record) Spent() time.Duration {
 			through(e.At)
 			last = later(last, e.At)
 			finish()
-		case Original, Pending:
+		case Original, Pending, Struck:
 			last = later(last, e.At)
 		case Restored:
 		}
@@ -129,7 +131,7 @@ func (e *Entry) check() error {
 	switch e.Op {
 	case Started, Stopped:
 		return nil
-	case Original, Restored, Pending:
+	case Original, Restored, Pending, Struck:
 		if e.Factor == "" {
 			return fmt.Errorf("%q names no factor", e.Op)
 		}

@@ -30,6 +30,16 @@ type Session struct {
 // Start starts a worker for a job whose loops occupy at most threads threads at
 // once. Cancelling ctx kills it, and ends a Call that is under way.
 func Start(ctx context.Context, name string, threads int) (*Session, error) {
+	return start(ctx, name, threads, func(*exec.Cmd) {})
+}
+
+// StartApart starts a worker that outlives what kills our process group. Its End still follows
+// when this process has gone.
+func StartApart(ctx context.Context, name string) (*Session, error) {
+	return start(ctx, name, 1, apart)
+}
+
+func start(ctx context.Context, name string, threads int, set func(*exec.Cmd)) (*Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -42,6 +52,7 @@ func Start(ctx context.Context, name string, threads int) (*Session, error) {
 	s.cmd.Env = environ(name, threads)
 	s.cmd.Stderr = s.stderr
 	s.cmd.WaitDelay = time.Second
+	set(s.cmd)
 	if s.in, err = s.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}

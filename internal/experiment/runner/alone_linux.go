@@ -1,0 +1,48 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	"golang.org/x/sys/unix"
+)
+
+// alone keeps a second experiment on a live service from this host: a socket without a file,
+// which ends with its process however that ends.
+type alone struct{ l *net.UnixListener }
+
+const aloneName = "@hostlab-live"
+
+func takeAlone() (*alone, error) {
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: aloneName, Net: "unix"})
+	if errors.Is(err, unix.EADDRINUSE) {
+		return nil, fmt.Errorf("another experiment on a live service runs on this host%s; two would disturb each other: wait for it, or stop it", aloneHolder())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot make sure that no other live experiment runs on this host: %w", err)
+	}
+	return &alone{l}, nil
+}
+
+// aloneHolder says who has it.
+func aloneHolder() string {
+	c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: aloneName, Net: "unix"})
+	if err != nil {
+		return ""
+	}
+	defer c.Close()
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return ""
+	}
+	text := ""
+	_ = raw.Control(func(fd uintptr) {
+		if u, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil { //nolint:gosec // a descriptor is small
+			text = fmt.Sprintf(" (pid %d)", u.Pid)
+		}
+	})
+	return text
+}
+
+func (a *alone) close() error { return a.l.Close() }

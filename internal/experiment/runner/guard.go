@@ -1,0 +1,122 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"hostlab/internal/emulate"
+	"hostlab/internal/lockfile"
+	"hostlab/internal/workload/worker"
+)
+
+const guardJob = "live-guard"
+
+// Jobs lists what this package's worker processes do.
+func Jobs() []worker.Job {
+	return []worker.Job{{Name: guardJob, New: func() worker.Func { return guardian.answer }, End: func() { guardian.end() }}}
+}
+
+// guard is a process that does what --restore does when this one is killed. It holds a pipe of
+// ours, whose end is our end, and stands apart from our group and our terminal.
+type guard struct {
+	s    *worker.Session
+	asks guardRequest
+}
+
+type guardRequest struct {
+	Dir  string // of the record; "": all is as it was
+	Root int    // of the processes that an emulated policy stops; 0: none
+}
+
+// startGuard starts the guard of a record.
+func startGuard(dir string, m *emulation) (*guard, error) {
+	at, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	g := &guard{asks: guardRequest{Dir: at, Root: m.root()}}
+	return g, g.check()
+}
+
+// check sees to it that the guard lives, and starts it again where somebody has ended it.
+func (g *guard) check() error {
+	if g.s != nil && g.s.Call(g.asks, nil) == nil {
+		return nil
+	}
+	// It must not end before it has done its work, so no context that can be cancelled.
+	s, err := worker.StartApart(context.Background(), guardJob)
+	if err == nil {
+		err = s.Call(g.asks, nil)
+	}
+	if err != nil {
+		return fmt.Errorf("the guard, which puts the baseline back if hostlab is killed, does not start: %w", err)
+	}
+	g.s = s
+	return nil
+}
+
+// close ends the guard without anything to do.
+func (g *guard) close() {
+	if g.s.Call(guardRequest{}, nil) == nil {
+		_ = g.s.Close()
+	}
+}
+
+// guardian is the guard of a worker process.
+var guardian guardServer
+
+type guardServer struct {
+	mu   sync.Mutex
+	asks guardRequest
+}
+
+func (g *guardServer) answer(params json.RawMessage) (any, error) {
+	return worker.Handle(func(r guardRequest) (any, error) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.asks = r
+		return nil, nil
+	})(params)
+}
+
+// How often and for how long the guard tries where it fails, as while a server is away.
+const (
+	guardTries = 20
+	guardPause = 10 * time.Second
+)
+
+// end is called when the process that is guarded has gone. Nobody reads what this one would say:
+// the record's journal has what was put back.
+func (g *guardServer) end() {
+	g.mu.Lock()
+	asks := g.asks
+	g.mu.Unlock()
+	if asks.Dir == "" {
+		return
+	}
+	if asks.Root != 0 {
+		emulate.Rescue(asks.Root)
+	}
+	Sweep()
+	for range guardTries {
+		err := restoreKilled(asks.Dir)
+		if _, busy := errors.AsType[*lockfile.Busy](err); err == nil || busy {
+			return // a session that was resumed, or --restore, sees to it
+		}
+		time.Sleep(guardPause)
+	}
+}
+
+// restoreKilled puts back what a killed session of a record has left.
+func restoreKilled(dir string) error {
+	st, err := Recorded(dir, nil)
+	if err != nil {
+		return err
+	}
+	return Restore(context.Background(), Config{Study: st, Dir: dir})
+}

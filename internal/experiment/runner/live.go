@@ -1,0 +1,213 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"hostlab/internal/experiment"
+	"hostlab/internal/result"
+	"hostlab/internal/result/store"
+	"hostlab/internal/workload"
+)
+
+// live is what an experiment on a service that others use has beside its runs.
+type live struct {
+	harm  *experiment.HarmWatch
+	guard *guard
+	alone *alone
+	stop  bool // the last strike was one too many
+}
+
+// startLive makes an experiment on a service safe, before anything is changed: it is the only
+// one on this host, and a guard brings back what was if this process is killed.
+func (s *session) startLive() (err error) {
+	if s.study.Harm == nil {
+		return nil
+	}
+	l := &live{harm: s.study.WatchHarm(strikes(s.x, s.store.Record().Runs))}
+	if l.alone, err = takeAlone(); err != nil {
+		return err
+	}
+	if l.guard, err = startGuard(s.cfg.Dir, s.emulation); err != nil {
+		return errors.Join(err, l.alone.close())
+	}
+	s.live = l
+	return nil
+}
+
+// close lets the guard go where all is as it was. Otherwise it goes on trying when this process ends.
+func (l *live) close(restored bool) error {
+	if l == nil {
+		return nil
+	}
+	if restored {
+		l.guard.close()
+	}
+	return l.alone.close()
+}
+
+// strikes are those of the last periods of the level, one after the other.
+func strikes(x *result.Experiment, runs []result.Run) (n int) {
+	base := baselineCell(x)
+	for i := len(runs) - 1; i >= 0; i-- {
+		r := &runs[i]
+		switch {
+		case r.Status != result.OK || r.Cell == base:
+		case r.Harm == "":
+			return n
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// harmed reports whether the level did more harm than the study allows.
+func (s *session) harmed() bool {
+	return s.live != nil && (s.live.stop || strikes(s.x, s.store.Record().Runs) >= s.study.Harm.Strikes)
+}
+
+// errHarm ends an experiment within a pair.
+var errHarm = errors.New("the level harms the service")
+
+// baselineCell is the cell in which all factors are at their baselines.
+func baselineCell(x *result.Experiment) int {
+	for i, c := range x.Cells {
+		base := !c.Duplicate
+		for _, f := range x.Factors {
+			base = base && c.Levels[f.Name] == f.Baseline
+		}
+		if base {
+			return i
+		}
+	}
+	return 0
+}
+
+// begin prepares a period of a live experiment: the guard lives, and the service is found, also
+// one that was restarted since.
+func (s *session) beginPeriod(ctx context.Context, r *result.Run) error {
+	if s.live == nil {
+		return nil
+	}
+	if err := s.live.guard.check(); err != nil {
+		return err
+	}
+	s.live.harm.Period(r.Cell != baselineCell(s.x))
+	if s.open == nil {
+		return s.openWorkload(ctx)
+	}
+	return nil
+}
+
+// washOut watches the service while it gets used to the level. What is seen does not count, unless
+// the level does harm: then that was the period.
+func (s *session) washOut(ctx context.Context, r *result.Run, req workload.Request) (ended bool, _ error) {
+	if s.live == nil {
+		return false, nil
+	}
+	for until := s.sys.now().Add(s.washout()); s.sys.now().Before(until) && r.Harm == ""; {
+		s.progress(Progress{Stage: "settling", Cell: &s.x.Cells[r.Cell]})
+		limited, cancel := context.WithDeadline(ctx, until)
+		sample, err := s.open.Run(limited, req)
+		over := limited.Err() != nil
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return false, ctx.Err()
+		case r.Harm != "":
+			return true, s.struck(ctx, r, sample)
+		case err != nil && !over:
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// struck records a period that harm has ended. It counts as its level's, however short it was.
+func (s *session) struck(ctx context.Context, r *result.Run, sample workload.Sample) (err error) {
+	r.Seconds = s.sys.now().Sub(r.Start).Seconds()
+	r.Operations, r.Latency, r.Waits, r.Warnings = sample.Operations, sample.Latency, sample.Waits, sample.Warnings
+	r.Status = result.OK
+	if r.After, err = s.levels.readAll(ctx); err != nil {
+		return err
+	}
+	if f, is, should := wrong(baselines(s.study), r.After); f != "" {
+		return fmt.Errorf("factor %s reads %q after harm brought %q back", f, is, should)
+	}
+	return s.responses(r, sample)
+}
+
+// washout is how long the service gets.
+func (s *session) washout() (d time.Duration) {
+	for _, f := range s.study.Factors {
+		d = max(d, f.Settle)
+	}
+	return d
+}
+
+// look judges what the workload sees of a period, and brings the baseline back before it returns.
+func (s *session) look(ctx context.Context, r *result.Run) func(workload.Bin) error {
+	if s.live == nil {
+		return nil
+	}
+	return func(b workload.Bin) error {
+		v := s.live.harm.Look(b)
+		if !v.Strike {
+			return nil
+		}
+		r.Harm, s.live.stop = v.Why, v.Stop
+		began := s.sys.now()
+		if err := s.toBaseline(ctx); err != nil {
+			return fmt.Errorf("%s, and the baseline could not be brought back: %w", v.Why, err)
+		}
+		s.note("%s: the baseline was brought back within %s, and the period has ended", v.Why, took(s.sys.now().Sub(began)))
+		for _, l := range s.levels.levers {
+			if err := s.store.Journal(store.Entry{Op: store.Struck, At: s.sys.now(), Boot: s.boot, Factor: l.Name, Value: l.Baseline, Block: r.Block}); err != nil {
+				return err
+			}
+		}
+		return errHarm
+	}
+}
+
+func took(d time.Duration) string { return result.Format(d.Seconds(), "s") }
+
+func baselines(st *experiment.Study) map[string]string {
+	out := map[string]string{}
+	for _, f := range st.Factors {
+		out[f.Name] = f.Baseline
+	}
+	return out
+}
+
+// toBaseline brings the baseline back at once, also when the session is cancelled. A server that is
+// restarting is waited for.
+func (s *session) toBaseline(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	var errs []error
+	for _, l := range s.levels.levers {
+		errs = append(errs, patiently(ctx, func() error { return s.levels.apply(ctx, l, l.Baseline) }))
+	}
+	return errors.Join(append(errs, s.emulation.set(baselines(s.study)))...)
+}
+
+// afterFailure brings the baseline back before anything is tried again. The service may have been
+// restarted, so that it is looked for anew.
+func (s *session) afterFailure(ctx context.Context, r *result.Run) error {
+	if s.live == nil || r.Reason == "" || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err := s.toBaseline(ctx); err != nil {
+		return fmt.Errorf("after a run that did not count (%s), the baseline could not be brought back: %w", r.Reason, err)
+	}
+	if err := s.closeWorkload(); err != nil {
+		s.note("%s", err)
+	}
+	if err := s.sleep(ctx, s.study.Harm.Every, "waiting for the service, at the baseline"); err != nil {
+		return err
+	}
+	return s.emulation.renew(ctx, s.study)
+}

@@ -1,0 +1,154 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hostlab/internal/experiment"
+	"hostlab/internal/explain/connect"
+	"hostlab/internal/host"
+	"hostlab/internal/proc"
+	"hostlab/internal/result/store"
+	"hostlab/internal/screen"
+	"hostlab/internal/service"
+	"hostlab/internal/workload"
+)
+
+// server is a factor that is a parameter of the watched service's database server.
+type server struct {
+	p      connect.Parameter
+	was    connect.Saved
+	levels map[string]string // level -> as the server shows it; "" for what was
+	missed int               // sessions that the last change did not reach
+}
+
+// openServer reaches the server of a live study, and checks the levels. It changes nothing.
+func openServer(ctx context.Context, st *experiment.Study, f experiment.Factor) (*server, error) {
+	dsn, err := serverOf(ctx, st.Workload.Params)
+	if err != nil {
+		return nil, fmt.Errorf("factor %s: %w", f.Name, err)
+	}
+	p, err := connect.OpenParameter(ctx, dsn, f.Server)
+	if err != nil {
+		return nil, fmt.Errorf("factor %s: %w", f.Name, err)
+	}
+	s := &server{p: p, levels: map[string]string{}}
+	for _, l := range f.Levels {
+		if l == experiment.Current {
+			s.levels[l] = ""
+			continue
+		}
+		if s.levels[l], err = p.Level(l); err != nil {
+			return nil, errors.Join(fmt.Errorf("factor %s: %w", f.Name, err), p.Close())
+		}
+	}
+	return s, nil
+}
+
+// serverOf is the database server that a workload's parameters name: by dsn, or as the service.
+func serverOf(ctx context.Context, params workload.Values) (*connect.DSN, error) {
+	if dsn, _ := params["dsn"].(string); dsn != "" {
+		return connect.Parse(dsn)
+	}
+	of, servers, err := serviceOf(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range servers {
+		if of != nil && d.PID == of.PID {
+			return connect.Here(d.Kind, d.PID)
+		}
+	}
+	return nil, fmt.Errorf("service %v is no database server whose parameters can be changed; name one with workload.dsn", params["service"])
+}
+
+// serviceOf is the service that a workload's parameters name, nil for none, beside the databases of this host.
+func serviceOf(ctx context.Context, params workload.Values) (*service.Service, []host.Database, error) {
+	text, _ := params["service"].(string)
+	spec, err := service.Parse(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	servers := host.Collect(ctx, host.Options{}).Databases
+	of, err := spec.Find(servers, func(pid int) float64 {
+		used, _ := proc.CPUTime(pid)
+		return used.Seconds()
+	})
+	return of, servers, err
+}
+
+// save reads what to go back to, before the first change.
+func (s *server) save(ctx context.Context, l *lever) (err error) {
+	if s.was, err = s.p.Save(ctx); err != nil {
+		return err
+	}
+	for level, v := range s.levels {
+		if _, ours := s.levels[experiment.Current]; ours && v == s.was.Value {
+			return fmt.Errorf("%s is %s already, so that there is nothing to compare with level %s", l.Server, v, level)
+		}
+	}
+	return nil
+}
+
+// restore takes over what a session has journalled that was killed.
+func (s *server) restored(e store.Entry) { s.was = connect.Saved{Value: e.Value, Disk: e.Disk} }
+
+// read returns the level in force, or what is there instead.
+func (s *server) read(ctx context.Context) (string, error) {
+	v, err := s.p.Read(ctx)
+	if err != nil {
+		return "", err
+	}
+	for level, shown := range s.levels {
+		if shown == v || shown == "" && v == s.was.Value {
+			return level, nil
+		}
+	}
+	return v, nil
+}
+
+func (s *server) apply(ctx context.Context, level string) (err error) {
+	s.missed, err = s.p.Set(ctx, s.levels[level], s.was)
+	return err
+}
+
+// serverPatience is how long a server is waited for that has gone, as while it starts anew.
+const serverPatience = time.Minute
+
+// back puts back what was. A server that is restarting is waited for.
+func (s *server) back(ctx context.Context, force bool) error {
+	var ours []string
+	for _, v := range s.levels {
+		if v != "" {
+			ours = append(ours, v)
+		}
+	}
+	return patiently(ctx, func() error { return s.p.Back(ctx, s.was, ours, force) })
+}
+
+// patiently tries again while the server does not answer.
+func patiently(ctx context.Context, try func() error) error {
+	for began := time.Now(); ; {
+		err := try()
+		away, ok := errors.AsType[*connect.Problem](err)
+		if err == nil || !ok || ctx.Err() != nil || time.Since(began) > serverPatience || away.Named && !slices.ContainsFunc(starting, func(w string) bool { return strings.Contains(err.Error(), w) }) {
+			return err
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+// starting is what a server, or its socket, says that is about to come back.
+var starting = []string{"no such socket", "connection refused", "starting up", "shutting down", "57P03", "the server starts anew"}
+
+// warning says how many sessions a level did not reach.
+func (s *server) warning(name string) string {
+	if s.missed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s had not taken the level of %s when it was put into memory, as no statement of theirs began", screen.Count(s.missed, "session"), name)
+}
