@@ -120,13 +120,13 @@ type request struct {
 
 // Start starts a governor with a method of Choose, at full speed. It outlives no end of this process: its input
 // then ends, and it lets everything go. Should it be killed itself, this process does.
-func Start(m Method) (*Emulation, error) { return start(m, os.Getpid(), false) }
+func Start(m Method) (*Emulation, error) { return begin(m, os.Getpid(), false) }
 
 // StartFor is Start for a process that this one has not started, with all that it starts: a
 // service's first one.
-func StartFor(m Method, pid int) (*Emulation, error) { return start(m, pid, true) }
+func StartFor(m Method, pid int) (*Emulation, error) { return begin(m, pid, true) }
 
-func start(m Method, root int, whole bool) (*Emulation, error) {
+func begin(m Method, root int, whole bool) (*Emulation, error) {
 	if err := usable(m); err != nil {
 		return nil, err
 	}

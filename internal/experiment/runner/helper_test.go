@@ -24,6 +24,12 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("RUNNER_TEST_CHILD"); dir != "" {
 		killChild(dir)
 	}
+	if dir := os.Getenv("RUNNER_TEST_LIVE"); dir != "" {
+		withServed(dir)
+		if os.Getenv(worker.Env) == "" {
+			liveChild(dir)
+		}
+	}
 	worker.Main(slices.Concat(emulate.Jobs(), delayfs.Jobs(), Jobs()))
 	os.Exit(m.Run())
 }

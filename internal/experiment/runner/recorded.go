@@ -13,9 +13,12 @@ import (
 	"hostlab/internal/workload/all"
 )
 
+// workloads are those that a study may name. Tests have one more.
+var workloads = all.Workloads
+
 // Known is all that a study may name in this program.
 func Known() experiment.Known {
-	return experiment.Known{Workloads: all.Workloads(), Policy: emulate.Check, Setting: func(typed string) (string, error) {
+	return experiment.Known{Workloads: workloads(), Policy: emulate.Check, Setting: func(typed string) (string, error) {
 		s, err := setting.Named(typed)
 		return s.Name, err
 	}}

@@ -311,8 +311,9 @@ func (s *session) warmUp(ctx context.Context, at slot) error {
 	if s.warm {
 		return nil
 	}
-	if s.live != nil {
-		at.cell = baselineCell(s.x) // harm is judged by what the baseline was
+	if s.live != nil { // harm is judged by what the baseline was
+		at.cell = baselineCell(s.x)
+		at.slot = slices.Index(s.x.Blocks[at.block].Plots[at.plot], at.cell)
 	}
 	failures := 0
 	for n := 1; n <= s.study.Workload.WarmUp; {

@@ -1,0 +1,227 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/experiment"
+	"hostlab/internal/result"
+	"hostlab/internal/result/store"
+	"hostlab/internal/workload"
+)
+
+// served is a service that others use: what it takes depends on the level in a file. It is watched in looks
+// of a second, which take no time.
+type served struct {
+	level string                              // the file
+	takes func(level string) (float64, error) // a look, in s
+}
+
+const looksOfRun = 20
+
+func (s *served) Describe() workload.Description {
+	return workload.Description{Name: "served", Live: true, Responses: []workload.Response{{Name: "latency_p99", Unit: "s", Better: "lower"}, {Name: "load", Unit: "1/s"}}}
+}
+
+func (s *served) Open(context.Context, workload.Config) (workload.Session, error) { return s, nil }
+func (s *served) Close() error                                                    { return nil }
+
+func (s *served) Run(ctx context.Context, r workload.Request) (out workload.Sample, _ error) {
+	sum := 0.0
+	for n := range looksOfRun {
+		if ctx.Err() != nil {
+			return out, ctx.Err()
+		}
+		text, err := os.ReadFile(s.level)
+		if err != nil {
+			return out, err
+		}
+		v, err := s.takes(strings.TrimSpace(string(text)))
+		if err != nil {
+			return out, err
+		}
+		sum += v
+		out.Set("latency_p99", sum/float64(n+1))
+		out.Set("load", 100)
+		if r.Look != nil && r.Look(workload.Bin{At: time.Duration(n+1) * time.Second, Lasted: time.Second, Values: out.Values}) != nil {
+			return out, nil
+		}
+	}
+	return out, nil
+}
+
+const liveStudy = `
+[study]
+name = "t"
+seed = 7
+[design]
+looks = [8]
+[[factor]]
+name = "power"
+levels = ["original", "high"]
+apply = ["sh", "-c", "echo {level} > level"]
+read = ["cat", "level"]
+settle = "0s"
+[workload]
+name = "served"
+warmup = 1
+retries = 2
+[harm]
+every = "1s"
+[[response]]
+name = "latency_p99"
+primary = true
+`
+
+// newServed is a bench for a service that takes so long at a level.
+func newServed(t *testing.T, takes func(level string) (float64, error)) *bench {
+	t.Helper()
+	b := newBench(t, head(25, "")+levelFactor+nullWorkload)
+	known := Known()
+	known.Workloads = []workload.Workload{&served{filepath.Join(b.dir, "level"), takes}}
+	st, err := experiment.Parse(filepath.Join(b.dir, "s.toml"), b.dir, []byte(liveStudy), experiment.Overrides{}, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.study = st
+	return b
+}
+
+func steady(string) (float64, error) { return 0.010, nil }
+
+// A level that harms the service is taken back within the look that shows it, and after two strikes
+// the experiment ends. What was seen counts for the level.
+func TestHarmIsStopped(t *testing.T) {
+	after := 0
+	b := newServed(t, func(level string) (float64, error) {
+		if level == "high" {
+			after++
+			return 0.030, nil
+		}
+		return 0.010, nil
+	})
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	r := b.record()
+	if r.End == nil || r.End.Reason != result.Harmed {
+		t.Fatalf("end %+v", r.End)
+	}
+	struck := 0
+	for _, run := range r.Runs {
+		if run.Harm == "" {
+			continue
+		}
+		struck++
+		if run.Status != result.OK || r.Experiment.Cells[run.Cell].Levels["power"] != "high" || run.After["power"] != "original" || run.Values["latency_p99"] != 0.030 || !strings.Contains(run.Harm, "above the baseline's") {
+			t.Errorf("%+v", run)
+		}
+	}
+	if struck != 2 || after != 2*experiment.HarmFewest {
+		t.Errorf("%d strikes, %d looks at the level", struck, after)
+	}
+	entries := 0
+	for _, e := range r.Journal {
+		if e.Op == store.Struck && e.Value == "original" {
+			entries++
+		}
+	}
+	if entries != 2 || len(b.notes) < 2 || !strings.Contains(b.notes[0], "the baseline was brought back within") {
+		t.Errorf("%d entries, notes %q", entries, b.notes)
+	}
+	b.putBack()
+}
+
+// A strike is remembered by a resume.
+func TestHarmIsRemembered(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	b := newServed(t, func(level string) (float64, error) {
+		if level == "high" {
+			return 0.030, nil
+		}
+		return 0.010, nil
+	})
+	watch := b.cfg.Watch
+	b.cfg.Watch = func(p Progress) {
+		watch(p)
+		if p.Last != nil && p.Last.Harm != "" {
+			cancel()
+		}
+	}
+	if err := b.runCtx(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	b.putBack()
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, r := range b.record().Runs {
+		if r.Harm != "" {
+			n++
+		}
+	}
+	if end := b.record().End; n != 2 || end == nil || end.Reason != result.Harmed {
+		t.Errorf("%d strikes, end %+v", n, end)
+	}
+}
+
+// After a run that failed the baseline is there before anything else is tried.
+func TestFailureBringsTheBaseline(t *testing.T) {
+	fails := true
+	b := newServed(t, func(level string) (float64, error) {
+		if level == "high" && fails {
+			fails = false
+			return 0, errors.New("the connection was lost")
+		}
+		return 0.010, nil
+	})
+	waited := false
+	b.cfg.sys.sleep = func(ctx context.Context, d time.Duration) error {
+		if d == time.Second {
+			waited = true
+			if now := b.level(); now != "original" {
+				t.Errorf("the level is %s while it waits", now)
+			}
+		}
+		return ctx.Err()
+	}
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	if failed := b.failed(); !waited || len(failed) != 1 || failed[0] != "the connection was lost" {
+		t.Errorf("failed %q, waited %v", failed, waited)
+	}
+	b.complete()
+}
+
+// Two experiments on one host's live services would disturb each other.
+func TestOneLiveExperiment(t *testing.T) {
+	b, other := newServed(t, steady), newServed(t, steady)
+	tried := false
+	watch := b.cfg.Watch
+	b.cfg.Watch = func(p Progress) {
+		watch(p)
+		if p.Last != nil && !tried {
+			tried = true
+			other.fails(other.run(), "another experiment on a live service runs on this host", fmt.Sprintf("pid %d", os.Getpid()))
+		}
+	}
+	if err := b.run(); err != nil || !tried {
+		t.Fatal(err, tried)
+	}
+	if err := other.run(); err != nil {
+		t.Error(err)
+	}
+	if slices.Contains(other.statuses(), "failed") {
+		t.Error(other.statuses())
+	}
+}
