@@ -43,7 +43,7 @@ func startGuard(dir string, m *emulation) (*guard, error) {
 	return g, g.check()
 }
 
-// check sees to it that the guard lives, and starts it again where somebody has ended it.
+// check sees to it that the guard lives, and starts it again where it has ended.
 func (g *guard) check() error {
 	if g.s != nil && g.s.Call(g.asks, nil) == nil {
 		return nil

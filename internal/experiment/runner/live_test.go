@@ -39,22 +39,27 @@ func (s *served) Run(ctx context.Context, r workload.Request) (out workload.Samp
 		if ctx.Err() != nil {
 			return out, ctx.Err()
 		}
-		text, err := os.ReadFile(s.level)
-		if err != nil {
-			return out, err
-		}
-		v, err := s.takes(strings.TrimSpace(string(text)))
+		v, err := s.look()
 		if err != nil {
 			return out, err
 		}
 		sum += v
 		out.Set("latency_p99", sum/float64(n+1))
 		out.Set("load", 100)
-		if r.Look != nil && r.Look(workload.Bin{At: time.Duration(n+1) * time.Second, Lasted: time.Second, Values: out.Values}) != nil {
-			return out, nil
+		harmed := r.Look != nil && r.Look(workload.Bin{At: time.Duration(n+1) * time.Second, Lasted: time.Second, Values: out.Values}) != nil
+		if harmed {
+			break
 		}
 	}
 	return out, nil
+}
+
+func (s *served) look() (float64, error) {
+	text, err := os.ReadFile(s.level)
+	if err != nil {
+		return 0, err
+	}
+	return s.takes(strings.TrimSpace(string(text)))
 }
 
 const liveStudy = `

@@ -133,7 +133,7 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 	case emulated != nil:
 		return emulated
 	}
-	r.Operations, r.Latency, r.Waits, r.Warnings = sample.Operations, sample.Latency, sample.Waits, sample.Warnings
+	r.Operations, r.Latency, r.Waits, r.Warnings = sample.Operations, sample.Latency, sample.Waits, append(slices.Clip(sample.Warnings), s.levels.missed()...)
 	if text := c.unread(&s.study.Guard); text != "" {
 		r.Warnings = append(slices.Clip(r.Warnings), text)
 	}

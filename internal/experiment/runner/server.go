@@ -145,10 +145,12 @@ func patiently(ctx context.Context, try func() error) error {
 // starting is what a server, or its socket, says that is about to come back.
 var starting = []string{"no such socket", "connection refused", "starting up", "shutting down", "57P03", "the server starts anew"}
 
-// warning says how many sessions a level did not reach.
-func (s *server) warning(name string) string {
-	if s.missed == 0 {
-		return ""
+// missed says how many sessions the levels that are in force did not reach.
+func (ls *levels) missed() (list []string) {
+	for _, l := range ls.levers {
+		if l.server != nil && l.server.missed > 0 {
+			list = append(list, fmt.Sprintf("%s did not take the level of %s: none of their statements began soon enough", screen.Count(l.server.missed, "session"), l.Name))
+		}
 	}
-	return fmt.Sprintf("%s had not taken the level of %s when it was put into memory, as no statement of theirs began", screen.Count(s.missed, "session"), name)
+	return list
 }
