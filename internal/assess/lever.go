@@ -174,7 +174,7 @@ func (m *Minute) idle() Lever {
 		l.unknown(nil, "", "the service did nothing meanwhile")
 		return l
 	}
-	l.gain(w.Seconds/active, w.Avoidable/active, w.Avoidable/active, w.Seconds/active,
+	l.gain(w.Seconds/active, w.Low/active, w.Avoidable/active, w.Most/active,
 		"a wake-up takes as long as the quickest tenth of them where states are shallow", w.Source)
 	return l
 }

@@ -62,9 +62,12 @@ type Frequency struct {
 // Wakeups are those of the service on idle CPUs.
 type Wakeups struct {
 	Wall      float64 `json:"wall"`      // s that were watched
-	Seconds   float64 `json:"seconds"`   // from waking to running, in all
+	Seconds   float64 `json:"seconds"`   // from waking to running, in all, as far as an idle state can take
 	Avoidable float64 `json:"avoidable"` // of that, beyond what the quickest tenth took
-	Source    string  `json:"source"`
+	// Low and Most are the 95 % interval's ends of Avoidable and of Seconds.
+	Low    float64 `json:"low"`
+	Most   float64 `json:"most"`
+	Source string  `json:"source"`
 }
 
 // Bounded is what a lever gives at most.

@@ -44,6 +44,17 @@ func (l *Latency) Quantile(q float64) float64 {
 	return edge(last + 1)
 }
 
+// Between adds up what each took beyond from, in s, no more than up to most. spread is the sum's standard
+// error, as of times that come at random: a single long one makes it as large as the sum.
+func (l *Latency) Between(from, most float64) (sum, spread float64) {
+	squares := 0.0
+	for b, n := range l.hist {
+		each := max(0, min((edge(b)+edge(b+1))/2, most)-from)
+		sum, squares = sum+float64(n)*each, squares+float64(n)*each*each
+	}
+	return sum, math.Sqrt(squares)
+}
+
 func (l *Latency) add(hist []uint32, ns uint64) {
 	for b, n := range hist {
 		l.hist[b] += uint64(n)

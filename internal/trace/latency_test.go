@@ -30,3 +30,22 @@ func TestQuantile(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 }
+
+// One long time among short ones says little of what they sum up to.
+func TestBetween(t *testing.T) {
+	var l Latency
+	hist := make([]uint32, buckets)
+	hist[60], hist[150] = 100, 1 // of 21 us, and of 54 ms
+	l.add(hist, 0)
+	short := (edge(60) + edge(61)) / 2
+	sum, spread := l.Between(0, 1e-3)
+	if want := 100*short + 1e-3; math.Abs(sum/want-1) > 1e-9 {
+		t.Errorf("sum %g, want %g", sum, want)
+	}
+	if want := math.Hypot(10*short, 1e-3); math.Abs(spread/want-1) > 1e-9 {
+		t.Errorf("spread %g, want %g", spread, want)
+	}
+	if sum, spread = l.Between(short, 1e-3); sum-2*spread > 0 {
+		t.Errorf("beyond the short ones lies %g, +- %g", sum, spread)
+	}
+}
