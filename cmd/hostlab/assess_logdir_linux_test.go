@@ -11,6 +11,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/privatedb"
+	"hostlab/internal/service"
 	"hostlab/internal/workload/logcommit"
 )
 
@@ -29,10 +30,10 @@ func TestLogOfRunningServer(t *testing.T) {
 	if len(servers) != 1 {
 		t.Fatalf("servers below %s: %+v", data, servers)
 	}
-	if serverCPU(servers[0].PID) <= 0 {
+	if service.Used(servers[0].PID) <= 0 {
 		t.Error("the server has used no CPU time")
 	}
-	got := findLog(host.Tree{}, servers, t.TempDir(), serverCPU)
+	got := findLog(host.Tree{}, servers, t.TempDir(), service.Used)
 	if !got.found || !strings.HasPrefix(got.dir, wal) || got.wrong != "" {
 		t.Fatalf("%+v, want below %s", got, wal)
 	}

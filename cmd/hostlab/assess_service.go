@@ -19,6 +19,7 @@ import (
 	"hostlab/internal/lever"
 	"hostlab/internal/service"
 	"hostlab/internal/service/demo"
+	"hostlab/internal/service/reach"
 )
 
 // asked is the service that a command is asked about.
@@ -100,33 +101,27 @@ func (o *asked) findService(ctx context.Context, facts *host.Facts, dir string) 
 	if spec.Kind == service.Demo {
 		return startDemo(ctx, dir, spec.Name)
 	}
-	of, err := spec.Find(facts.Databases, serverCPU)
-	if err != nil {
-		return nil, usagef("--service %s: %w", o.service, err)
+	r, err := reach.Service(ctx, spec, facts.Databases)
+	if err != nil && ctx.Err() == nil {
+		err = usagef("--service %s: %w", o.service, err)
 	}
-	if of == nil {
-		return nil, nil //nolint:nilnil // none is wanted, or none runs
+	if r == nil { // none is wanted, or none runs
+		return nil, err
 	}
-	w := &watched{of: of}
-	w.listens()
-	kind := ""
-	for _, d := range facts.Databases {
-		if d.PID == of.PID {
-			kind = d.Kind
-		}
+	return ofReached(r), nil
+}
+
+// ofReached is a service that was found here, and where clients of other hosts reach it.
+func ofReached(r *reach.Reached) *watched {
+	w := &watched{of: r.Of, source: r.Source, why: r.Why}
+	if w.source != nil {
+		w.version = w.source.Server().Version
 	}
-	if kind == "" {
-		w.why = "only its processes were observed: it is no database that hostlab knows"
-		return w, nil
+	if w.of.Here() {
+		port, known := service.Port(w.of.PID)
+		w.port, w.local = port, known && port == 0 && w.of.Kind == service.Database
 	}
-	dsn, err := connect.Here(kind, of.PID)
-	if err == nil {
-		err = w.open(ctx, dsn)
-	}
-	if err != nil {
-		w.why = "its sessions were not seen: " + oneLine(err)
-	}
-	return w, ctx.Err()
+	return w
 }
 
 // startDemo starts the shop of hostlab's own.
@@ -147,51 +142,28 @@ func startDemo(ctx context.Context, dir, engine string) (*watched, error) {
 	if text := d.DSN(); text != "" {
 		dsn, err := connect.Parse(text)
 		if err == nil {
-			err = w.open(ctx, dsn)
+			w.source, err = connect.Open(ctx, dsn)
 		}
 		if err != nil {
 			return nil, errors.Join(err, d.Close())
 		}
+		w.version = w.source.Server().Version
 	}
 	return w, nil
 }
 
-// named reaches a server, and finds its process where it runs here.
+// named reaches a server.
 func named(ctx context.Context, dsn *connect.DSN, facts *host.Facts) (*watched, error) {
-	w := &watched{}
-	switch err := w.open(ctx, dsn); {
+	r, err := reach.Server(ctx, dsn, facts.Databases)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Canceled
 	case connect.IsUsage(err):
 		return nil, usageError{err}
 	case err != nil:
 		return nil, err
 	}
-	server := w.source.Server()
-	w.of = &service.Service{Kind: service.Database, Name: server.Vendor}
-	if dsn.Local() {
-		if of, err := (service.Spec{Kind: service.Name, Name: server.Vendor}).Find(facts.Databases, serverCPU); err == nil && of != nil {
-			w.of = of
-			w.listens()
-		}
-	}
-	return w, nil
-}
-
-// listens finds where clients of other hosts reach it.
-func (w *watched) listens() {
-	port, known := service.Port(w.of.PID)
-	w.port, w.local = port, known && port == 0 && w.of.Kind == service.Database
-}
-
-func (w *watched) open(ctx context.Context, dsn *connect.DSN) error {
-	source, err := connect.Open(ctx, dsn)
-	switch {
-	case ctx.Err() != nil:
-		return context.Canceled
-	case err != nil:
-		return err
-	}
-	w.source, w.version = source, source.Server().Version
-	return nil
+	return ofReached(r), nil
 }
 
 // watch watches a service. With the context's error comes what was seen until then.

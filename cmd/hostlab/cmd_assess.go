@@ -19,6 +19,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
 	"hostlab/internal/report"
+	"hostlab/internal/service"
 	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/logcommit"
 )
@@ -290,7 +291,7 @@ func inspect(ctx context.Context, std streams, o assessOptions, p *progress) (*r
 	}
 	place := logPlace{dir: o.logDir, why: "named with --log-dir"}
 	if !o.dirNamed {
-		place = findLog(tree, facts.Databases, o.logDir, serverCPU)
+		place = findLog(tree, facts.Databases, o.logDir, service.Used)
 	}
 	cfg := probe.Config{
 		Facts: facts, LogDir: place.dir, LogFound: place.found, MemDir: memoryDir(tree), CPUs: cpus.Usable(facts),

@@ -7,22 +7,37 @@ const Stretches = 60
 func (r *recorder) stretches(n int) ([]Batch, []Growth) {
 	n = min(n, len(r.grown))
 	seen, grown := make([]Batch, n), make([]Growth, n)
-	for i, g := range r.grown {
+	for i := range r.grown {
 		at := i * n / len(r.grown)
-		b, to := &seen[at], &grown[at]
-		if to.Values == nil {
-			to.Values, b.Seconds = map[string]int64{}, map[Key]float64{}
-		}
-		b.Wall, b.Snapshots = b.Wall+r.batches[i].Wall, b.Snapshots+r.batches[i].Snapshots
-		for k, s := range r.batches[i].Seconds {
-			b.Seconds[k] += s
-		}
-		to.Seconds += g.Seconds
-		for name, v := range g.Values {
-			to.Values[name] += v
-		}
+		r.join(&seen[at], &grown[at], i)
 	}
 	return seen, grown
+}
+
+// join adds what was seen between two counts, the i-th, to a stretch.
+func (r *recorder) join(b *Batch, to *Growth, i int) {
+	if to.Values == nil {
+		to.Values, b.Seconds = map[string]int64{}, map[Key]float64{}
+	}
+	b.Wall, b.Snapshots = b.Wall+r.batches[i].Wall, b.Snapshots+r.batches[i].Snapshots
+	for k, s := range r.batches[i].Seconds {
+		b.Seconds[k] += s
+	}
+	to.Seconds += r.grown[i].Seconds
+	for name, v := range r.grown[i].Values {
+		to.Values[name] += v
+	}
+}
+
+// stretch is the account of one.
+func (r *recorder) stretch(seen Batch, grown Growth) Stretch {
+	account := r.src.Account(grown)
+	_, parts, _, _ := Decompose([]Batch{seen}, account)
+	s := Stretch{Seconds: grown.Seconds, Parts: map[PartName]float64{}, Transactions: account.Transactions, Active: account.Active}
+	for _, p := range parts {
+		s.Parts[p.Name] = p.Seconds
+	}
+	return s
 }
 
 // course is the account stretch by stretch. Each part's seconds add up to those of the report.
@@ -30,12 +45,9 @@ func (r *recorder) course(rep *Report) (out []Stretch) {
 	seen, grown := r.stretches(Stretches)
 	sums := map[PartName]float64{}
 	for i, b := range seen {
-		account := r.src.Account(grown[i])
-		_, parts, _, _ := Decompose([]Batch{b}, account)
-		s := Stretch{Seconds: grown[i].Seconds, Parts: map[PartName]float64{}, Transactions: account.Transactions}
-		for _, p := range parts {
-			s.Parts[p.Name] = p.Seconds
-			sums[p.Name] += p.Seconds
+		s := r.stretch(b, grown[i])
+		for name, seconds := range s.Parts {
+			sums[name] += seconds
 		}
 		out = append(out, s)
 	}

@@ -117,6 +117,8 @@ type Stretch struct {
 	Seconds      float64              `json:"seconds"`      // that it took
 	Parts        map[PartName]float64 `json:"parts"`        // s, of all sessions together
 	Transactions int64                `json:"transactions"` // -1 unknown
+	Active       *float64             `json:"-"`            // s, as Account has it
+	Reset        bool                 `json:"-"`            // the server's counters began anew in it: what they counted is not all here
 }
 
 // Report is the decomposition of one interval. It is also what is saved and compared.
@@ -144,6 +146,7 @@ type Report struct {
 	// counted; 0: they were, or that is not known either.
 	TransactionsLow  int64     `json:"transactions_low,omitempty"`
 	TransactionsHigh int64     `json:"transactions_high,omitempty"`
+	Active           *float64  `json:"-"` // s, as Account has it
 	Parts            []Part    `json:"parts"`
 	Course           []Stretch `json:"course"` // the same time in stretches, in order
 	Events           []Event   `json:"events"`

@@ -19,6 +19,10 @@ type Options struct {
 	Tool     string        // version of the program, for the report
 	// Progress is called now and then with the time done; may be nil.
 	Progress func(done time.Duration)
+	// Look is called when the recording begins, with nil, then every Every with what was seen
+	// since, and at its end with the rest. Its error ends the recording, as Ended says. May be nil.
+	Look  func(*Stretch) error
+	Every time.Duration
 	// timeOfDay may be stepped; nil: this host's.
 	timeOfDay func() time.Time
 }
@@ -58,6 +62,7 @@ type recorder struct {
 	masked  int
 	peak    int
 	resets  int
+	told    struct{ stretches, resets int } // at the last Look
 }
 
 func (r *recorder) run(ctx context.Context) (Report, error) {
@@ -68,6 +73,9 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })()
 
 	server := r.src.Server()
+	if b, ok := r.src.(Begins); ok {
+		b.Begin()
+	}
 	tick := min(max(time.Second, r.For/600), 10*time.Second)
 	err := r.count(ask, 0)
 	if err != nil {
@@ -75,6 +83,11 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 	}
 	if _, err = r.sample(ask, 0); err != nil { // the first is slow, and has no time before it
 		return Report{}, err
+	}
+	if r.Look != nil {
+		if err := r.Look(nil); err != nil {
+			return Report{}, err
+		}
 	}
 	r.costs, r.asked = nil, 0
 	start, wall := time.Now(), r.timeOfDay()
@@ -87,6 +100,7 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 		return (used - began + (now - here).Seconds()) / since(), ok && reports
 	}
 	last, counted, kept := start, start, start
+	due := start.Add(r.Every) // of the next Look
 	samples, ended := 0, ""
 	for {
 		now := time.Now()
@@ -100,6 +114,11 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 					ended = err.Error()
 				} else {
 					kept = last
+				}
+			}
+			if ended == "" {
+				if err := r.look(); err != nil {
+					ended = err.Error()
 				}
 			}
 			break
@@ -117,12 +136,21 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 			break
 		}
 		last, samples = now, samples+n
-		if now.Sub(counted) >= tick {
+		looks := r.Look != nil && !now.Before(due)
+		if looks || now.Sub(counted) >= tick {
 			if err := r.count(ask, now.Sub(counted).Seconds()); err != nil {
 				ended = err.Error()
 				break
 			}
 			counted, kept = now, now
+		}
+		if looks {
+			for due = due.Add(r.Every); !due.After(now); due = due.Add(r.Every) { // it took too long
+			}
+			if err := r.look(); err != nil {
+				ended = err.Error()
+				break
+			}
 		}
 		if r.Progress != nil {
 			r.Progress(now.Sub(start))
@@ -149,6 +177,23 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 		}
 	}
 	return rep, nil
+}
+
+// look tells what was seen since the last time, if anything was.
+func (r *recorder) look() error {
+	from := r.told.stretches
+	if r.Look == nil || from == len(r.grown) && r.told.resets == r.resets {
+		return nil
+	}
+	var seen Batch
+	var grown Growth
+	for i := from; i < len(r.grown); i++ {
+		r.join(&seen, &grown, i)
+	}
+	s := r.stretch(seen, grown)
+	s.Reset = r.resets > r.told.resets
+	r.told.stretches, r.told.resets = len(r.grown), r.resets
+	return r.Look(&s)
 }
 
 // next is the time until the next sample: random around its mean, so that it does not
@@ -323,7 +368,7 @@ func (r *recorder) report(server Server, wall float64) Report {
 	account := r.src.Account(Growth{Seconds: r.covered, Values: r.growth})
 	rep := Report{Schema: 3, Tool: r.Tool, Vendor: server.Vendor, Version: server.Version, Target: server.Target,
 		Wall: wall, Method: Method,
-		Transactions: account.Transactions, TransactionsLow: account.TransactionsLow, TransactionsHigh: account.TransactionsHigh, Peak: r.peak,
+		Transactions: account.Transactions, TransactionsLow: account.TransactionsLow, TransactionsHigh: account.TransactionsHigh, Peak: r.peak, Active: account.Active,
 		Hidden: server.Hidden || r.masked > 0, Log: account.Log, Missing: slices.Concat(server.Missing, account.Missing), Warnings: account.Warnings}
 	if account.Log.Average != nil {
 		rep.Log.Stretches = r.logStretches()

@@ -43,6 +43,9 @@ type task struct {
 	seen       bool
 }
 
+// Forget begins anew, as a new recording does.
+func (t *Threads) Forget() { *t = Threads{Read: t.Read, Gone: t.Gone} }
+
 // Watch reads all threads that there are now. What one used before the first call is not
 // counted: a thread that waits for its next session in a cache brings its past along. One
 // that comes later counts whole, so others must be all of the server that serve no client.

@@ -27,6 +27,16 @@ type Costed interface {
 	OwnCPU() (seconds float64, ok bool)
 }
 
+// Begins is a Source that keeps what it saw in a recording. Begin forgets that of an earlier one.
+type Begins interface{ Begin() }
+
+// Hosted is a Source that may know the processes of this host that its server is made of.
+type Hosted interface {
+	// Process is the server's first process, and the process or thread that serves this
+	// session; ok is false where they are of another host, or hidden.
+	Process() (server int, own int64, ok bool)
+}
+
 // Server is what is known of a server before it is recorded.
 type Server struct {
 	Vendor  string // PostgreSQL, MariaDB, ...
@@ -96,7 +106,9 @@ type Account struct {
 	TransactionsLow, TransactionsHigh int64
 	// Waits is how often clients waited in a part at most, of those parts for which the server counts
 	// something that each wait takes.
-	Waits    map[PartName]float64
+	Waits map[PartName]float64
+	// Active is for how long sessions ran statements, their commits included, s; nil: not counted.
+	Active   *float64
 	Missing  []string
 	Warnings []string
 }

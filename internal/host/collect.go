@@ -47,6 +47,13 @@ func Collect(ctx context.Context, opt Options) *Facts {
 	return f
 }
 
+// Servers finds the databases of this machine alone.
+func Servers(ctx context.Context) []Database {
+	t, end := Tree{}.begin(ctx)
+	defer end()
+	return readDatabases(t)
+}
+
 // CPUs reads the topology of this machine alone.
 func CPUs(ctx context.Context) *Topology {
 	t, end := Tree{}.begin(ctx)

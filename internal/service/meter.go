@@ -81,7 +81,7 @@ func (m *Meter) Read() (Reading, error) {
 	for _, p := range m.members {
 		is, err := proc.Read(p.PID)
 		threads, err2 := procfs.AllThreads(p.PID)
-		if err != nil || err2 != nil || is.Started != p.Started {
+		if err != nil || err2 != nil || is.Started != p.Started || is.Ended() {
 			continue // it has ended
 		}
 		processes++

@@ -101,6 +101,15 @@ func (s *Service) Target() (processes []int, group string) {
 	return s.group.processes(), ""
 }
 
+// Ended reports that its first process has, or that its group has none.
+func (s *Service) Ended() bool {
+	if s.group != nil {
+		return len(s.group.processes()) == 0
+	}
+	now, err := proc.Read(s.PID)
+	return err != nil || now.Ended() || now.Started != s.root.Started
+}
+
 // ErrEnded is of a service that has no process any more.
 var ErrEnded = errors.New("the service has ended")
 

@@ -190,4 +190,22 @@ func (s *Source) local(ctx context.Context, here bool) {
 	s.Miss("CPU time: the server's threads are not of this host, or hidden; what executes is taken for CPU")
 }
 
+// Begin implements explain.Begins.
+func (s *Source) Begin() {
+	if s.threads != nil {
+		s.threads.Forget()
+	}
+	clear(s.clients)
+	s.idle, s.owed, s.seen, s.sessions, s.counts, s.shots = 0, 0, modes{}, 0, nil, 0
+}
+
+// Process implements explain.Hosted.
+func (s *Source) Process() (server int, own int64, ok bool) {
+	if s.threads == nil {
+		return 0, 0, false
+	}
+	process, _, err := explain.Tasks(s.own)
+	return int(process), s.own, err == nil
+}
+
 func (s *Source) OwnCPU() (float64, bool) { return s.threads.Used(s.own) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/result"
 )
 
 // Events of log I/O, as before 17 and since.
@@ -25,6 +26,9 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 	a.Waits = map[explain.PartName]float64{}
 	if g.Has("log_position") {
 		a.Waits[explain.LogWait] = g.Get("log_position") / leastCommit
+	}
+	if g.Has("active") {
+		a.Active = result.Finite(max(0, g.Get("active")-g.Get("own_active")) * us)
 	}
 	untold(s.readings, &a)
 	s.log(g, &a)

@@ -24,6 +24,7 @@ type Source struct {
 	clients             int // in the last sample
 	parallel, shots     int
 	own, asked          int64           // our backend, and the transactions that it made for us
+	waited              time.Duration   // for its answers
 	known               map[string]bool // questions that are prepared, each in a transaction too
 	open                float64         // s, of clients' transactions that were open at the last sample
 	early               float64         // the same at the first count
@@ -134,7 +135,7 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 			return c, err
 		}
 	}
-	own := s.asked
+	own, waited := s.asked, s.waited
 	r, err := s.one(ctx, database(s.number))
 	if err != nil {
 		return c, err
@@ -145,6 +146,9 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	c.Values["blocks_read"], c.Values["block_time"] = r.Int(2), r.Int(3)
 	if !r.Null(6) {
 		c.Values["log_position"] = r.Int(6)
+	}
+	if !r.Null(7) {
+		c.Values["active"], c.Values["own_active"] = r.Int(7), waited.Microseconds()
 	}
 	if q := Log(s.number); q.SQL != "" {
 		if r, err = s.one(ctx, q); err != nil {
@@ -184,7 +188,10 @@ func (s *Source) put(ctx context.Context, q explain.Query) ([]explain.Row, error
 		s.known[q.Name] = true
 		s.asked++
 	}
-	return s.Ask(ctx, q)
+	began := time.Now()
+	rows, err := s.Ask(ctx, q)
+	s.waited += time.Since(began)
+	return rows, err
 }
 
 func (s *Source) one(ctx context.Context, q explain.Query) (explain.Row, error) {
@@ -211,6 +218,23 @@ func (s *Source) watch(ctx context.Context) error {
 	}
 	s.threads.Watch(clients, others)
 	return nil
+}
+
+// Begin implements explain.Begins.
+func (s *Source) Begin() {
+	if s.threads != nil {
+		s.threads.Forget()
+	}
+	s.parallel, s.shots, s.open, s.early, s.readings = 0, 0, 0, 0, nil
+}
+
+// Process implements explain.Hosted.
+func (s *Source) Process() (server int, own int64, ok bool) {
+	if s.threads == nil {
+		return 0, 0, false
+	}
+	stat, err := proc.Read(int(s.own))
+	return stat.Parent, s.own, err == nil
 }
 
 func (s *Source) OwnCPU() (float64, bool) { return s.threads.Used(s.own) }

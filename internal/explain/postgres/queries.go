@@ -39,15 +39,15 @@ func Log(number int) (q explain.Query) {
 	return q
 }
 
-// database counts transactions, and sessions since 14: each begins with a transaction of
-// the server's own (InitPostgres).
+// database counts transactions, and since 14 sessions and the time in which they ran statements,
+// us: each session begins with a transaction of the server's own (InitPostgres).
 func database(number int) explain.Query {
-	sessions := "0"
+	sessions, active := "0", "null"
 	if number >= 140000 {
-		sessions = "sum(sessions)"
+		sessions, active = "sum(sessions)", "sum(round(active_time * 1000)::bigint)"
 	}
 	return explain.Query{Name: "database", SQL: `select pg_postmaster_start_time()::text, sum(xact_commit + xact_rollback), sum(blks_read), sum(round(blk_read_time * 1000)::bigint), max(stats_reset)::text, ` + sessions + `,
- case when not pg_is_in_recovery() then (pg_current_wal_insert_lsn() - '0/0')::bigint end from pg_stat_database`}
+ case when not pg_is_in_recovery() then (pg_current_wal_insert_lsn() - '0/0')::bigint end, ` + active + ` from pg_stat_database`}
 }
 
 // backends are all processes that the server reports.

@@ -1,0 +1,88 @@
+// Package reach finds a service, and opens a session with its database, which tells of it.
+package reach
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/explain/connect"
+	"hostlab/internal/host"
+	"hostlab/internal/service"
+)
+
+// Reached is a service with the session that tells of it.
+type Reached struct {
+	Of     *service.Service
+	Source explain.Source // nil: it tells no sessions
+	Why    string         // why not
+}
+
+// Close ends the session.
+func (r *Reached) Close() {
+	if r.Source != nil {
+		_ = r.Source.Close()
+	}
+}
+
+// Service finds a service among the servers and processes of this host, and asks its database as
+// that one's own client would. nil: none was asked for, or none runs. A database that refuses us
+// is no error; its processes show.
+func Service(ctx context.Context, spec service.Spec, servers []host.Database) (*Reached, error) {
+	of, err := spec.Find(servers, service.Used)
+	if err != nil || of == nil {
+		return nil, err
+	}
+	r, kind := &Reached{Of: of}, ""
+	for _, d := range servers {
+		if d.PID == of.PID {
+			kind = d.Kind
+		}
+	}
+	if kind == "" {
+		r.Why = "only its processes were observed: it is no database that hostlab knows"
+		return r, nil
+	}
+	dsn, err := connect.Here(kind, of.PID)
+	if err == nil {
+		r.Source, err = connect.Open(ctx, dsn)
+	}
+	if err != nil {
+		r.Source, r.Why = nil, "its sessions were not seen: "+strings.Join(strings.Fields(err.Error()), " ")
+	}
+	if err := ctx.Err(); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// Server asks a database that is named, and finds its processes where they are of this host.
+func Server(ctx context.Context, dsn *connect.DSN, servers []host.Database) (*Reached, error) {
+	source, err := connect.Open(ctx, dsn)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, err
+	}
+	name := source.Server().Vendor
+	r := &Reached{Of: &service.Service{Kind: service.Database, Name: name}, Source: source}
+	if !dsn.Local() {
+		return r, nil
+	}
+	if h, ok := source.(explain.Hosted); ok {
+		if pid, _, ok := h.Process(); ok {
+			if of, err := (service.Spec{Kind: service.Process, Name: strconv.Itoa(pid)}).Find(nil, nil); err == nil {
+				of.Kind, of.Name = service.Database, name
+				r.Of = of
+			}
+		}
+		return r, nil
+	}
+	if of, err := (service.Spec{Kind: service.Name, Name: name}).Find(servers, service.Used); err == nil && of != nil {
+		r.Of = of
+	}
+	return r, nil
+}

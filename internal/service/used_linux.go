@@ -1,0 +1,13 @@
+package service
+
+import "hostlab/internal/privatedb"
+
+// Used is the CPU time in seconds that a server has used, with its children; 0 where that is
+// not known.
+func Used(pid int) float64 {
+	used, err := (&privatedb.Meter{Server: pid}).Read()
+	if err != nil {
+		return 0
+	}
+	return used.All.Seconds()
+}
