@@ -11,6 +11,7 @@ import (
 	"hostlab/internal/workload/dialog"
 	"hostlab/internal/workload/logcommit"
 	"hostlab/internal/workload/null"
+	"hostlab/internal/workload/observe"
 	"hostlab/internal/workload/oltp"
 	"hostlab/internal/workload/scanlock"
 	"hostlab/internal/workload/worker"
@@ -29,6 +30,7 @@ func Workloads() []workload.Workload {
 		client.Extract{},
 		logcommit.Workload{},
 		oltp.Workload{},
+		observe.Workload{},
 		scanlock.Workload{},
 		xmlquery.Workload{},
 		null.Workload{},

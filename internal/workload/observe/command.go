@@ -1,0 +1,72 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"hostlab/internal/result"
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/command"
+)
+
+// answer is the response that a command gives.
+const answer = "latency"
+
+// commandConfig is a command that prints one number and nothing else.
+func commandConfig(cfg workload.Config, words []string) (workload.Config, error) {
+	p, err := workload.Check(command.Workload{}.Describe(), map[string]any{"run": words})
+	cfg.Params, cfg.Picks = p, []workload.Pick{{Name: answer, From: `regex:^\s*(\S+)\s*$`, Unit: "s", Scale: 1}}
+	return cfg, err
+}
+
+func validateCommand(cfg workload.Config, words []string) error {
+	cfg, err := commandConfig(cfg, words)
+	if err == nil {
+		err = command.Workload{}.Validate(cfg)
+	}
+	if p, ok := errors.AsType[*workload.ParamError](err); ok {
+		return workload.Wrong("latency", p.Text, p.Hint)
+	}
+	return err
+}
+
+// teller is a command that tells the latency.
+type teller struct {
+	run    workload.Session
+	params workload.Values
+	limit  time.Duration
+}
+
+func newTeller(ctx context.Context, cfg workload.Config, words []string, limit time.Duration) (*teller, error) {
+	cfg, err := commandConfig(cfg, words)
+	if err != nil {
+		return nil, err
+	}
+	run, err := command.Workload{}.Open(ctx, cfg)
+	return &teller{run, cfg.Params, limit}, err
+}
+
+// read asks for the latency now, s.
+func (t *teller) read(ctx context.Context, r workload.Request) (float64, error) {
+	limited, cancel := context.WithTimeout(ctx, t.limit)
+	defer cancel()
+	r.Params, r.Look = t.params, nil
+	out, err := t.run.Run(limited, r)
+	v, there := out.Values[answer]
+	switch {
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	case limited.Err() != nil:
+		return 0, fmt.Errorf("the command that tells the latency took longer than a look, %s", result.Format(t.limit.Seconds(), "s"))
+	case err != nil:
+		return 0, fmt.Errorf("the command that tells the latency: %w", err)
+	case !there:
+		return 0, fmt.Errorf("the command that tells the latency: %s", out.Missing[answer])
+	case !(v >= 0) || math.IsInf(v, 0):
+		return 0, fmt.Errorf("the command that tells the latency printed %v, which is no time in seconds", v)
+	}
+	return v, nil
+}

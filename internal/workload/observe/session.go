@@ -1,0 +1,146 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/result"
+	"hostlab/internal/service/reach"
+	"hostlab/internal/workload"
+)
+
+// session keeps the connection over runs. After a run that failed it begins anew.
+type session struct {
+	cfg    workload.Config
+	on     *reach.Reached // nil: not yet, or no more
+	page   *page
+	teller *teller
+}
+
+func (s *session) connect(ctx context.Context, p workload.Values) error {
+	if s.on != nil {
+		return nil
+	}
+	a, err := asks(p)
+	if err != nil {
+		return err
+	}
+	if words := p.List("latency"); len(words) > 0 {
+		if s.teller, err = newTeller(ctx, s.cfg, words, p.Duration("every")); err != nil {
+			return err
+		}
+	}
+	s.page = a.page
+	s.on, err = a.find(ctx)
+	return err
+}
+
+// drop ends the connection, so that the next run makes a new one.
+func (s *session) drop() {
+	if s.on != nil {
+		s.on.Close()
+	}
+	if s.page != nil {
+		s.page.close()
+	}
+	s.on, s.page, s.teller = nil, nil, nil
+}
+
+func (s *session) Close() error {
+	s.drop()
+	return nil
+}
+
+// period is for how long a run watches.
+func (s *session) period(r workload.Request) time.Duration {
+	long, short := r.Params.Duration("for"), r.Params.Duration("short")
+	if s.cfg.Evidence != "" && r.Block < first && short > 0 {
+		return min(short, long)
+	}
+	return long
+}
+
+func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
+	if err := ctx.Err(); err != nil {
+		return out, err
+	}
+	if err := s.connect(ctx, r.Params); err != nil {
+		return out, err
+	}
+	defer func() {
+		if err != nil {
+			s.drop()
+		}
+	}()
+	w := &watch{ctx: ctx, on: s.on, page: s.page, teller: s.teller, request: r, every: r.Params.Duration("every")}
+	if err := w.open(); err != nil {
+		return out, err
+	}
+	var whole seen
+	if s.on.Source != nil {
+		whole, err = w.sessions(s.period(r))
+	} else {
+		whole, err = w.processes(s.period(r))
+	}
+	if err != nil {
+		return out, err
+	}
+	out = whole.sample()
+	if s.on.Why != "" {
+		out.Warnings = append(out.Warnings, s.on.Why)
+	}
+	if w.harm != nil {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("ended early, after %s: %v", result.Format(whole.wall, "s"), w.harm))
+	}
+	return out, nil
+}
+
+// sessions watches a database, which says when to look.
+func (w *watch) sessions(lasts time.Duration) (whole seen, err error) {
+	rep, err := explain.Record(w.ctx, w.on.Source, explain.Options{For: lasts, Look: w.look, Every: w.every})
+	switch {
+	case w.ctx.Err() != nil:
+		return whole, w.ctx.Err()
+	case w.failed != nil:
+		return whole, w.failed
+	case err != nil:
+		return whole, w.lost(err)
+	case rep.Ended != "" && w.harm == nil:
+		return whole, w.lost(errors.New(rep.Ended))
+	}
+	whole = w.between(w.first, w.last)
+	whole.wall = rep.Wall
+	w.tell(&whole, ofReport(&rep))
+	whole.latency.told = w.told.mean(whole.latency.told)
+	return whole, nil
+}
+
+// processes watches a service that tells no sessions.
+func (w *watch) processes(lasts time.Duration) (whole seen, err error) {
+	if err := w.look(nil); err != nil {
+		return whole, w.failed
+	}
+	end := w.first.at.Add(lasts)
+	for due := w.first.at.Add(w.every); w.harm == nil && w.last.at.Before(end); due = due.Add(w.every) {
+		if due.Before(time.Now()) {
+			continue
+		}
+		if end.Before(due) {
+			due = end
+		}
+		select {
+		case <-w.ctx.Done():
+			return whole, w.ctx.Err()
+		case <-time.After(time.Until(due)):
+		}
+		if err := w.look(&explain.Stretch{Transactions: -1}); err != nil && w.harm == nil {
+			return whole, err
+		}
+	}
+	whole = w.between(w.first, w.last)
+	whole.latency.told = w.told.mean(whole.latency.told)
+	return whole, nil
+}

@@ -1,0 +1,143 @@
+// Package observe is the workload that runs nothing: it watches a service that others use
+// for a period, and says what a transaction cost it.
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"hostlab/internal/explain/connect"
+	"hostlab/internal/host"
+	"hostlab/internal/service"
+	"hostlab/internal/service/reach"
+	"hostlab/internal/workload"
+)
+
+// Workload implements workload.Workload.
+type Workload struct{}
+
+// first is how many blocks of a study have short periods: harm shows early in them.
+const first = 10
+
+// forms are the services that can be watched.
+const forms = "auto, a database, unit or program by its name, unit:NAME, cgroup:PATH or pid:N"
+
+// dsnVariable holds a DSN that may have a password.
+const dsnVariable = "HOSTLAB_DSN"
+
+func (Workload) Describe() workload.Description {
+	return workload.Description{
+		Name:  "observe",
+		Title: "runs nothing: watches a service that others use, for a period",
+		About: "A run watches a service that is in use, as assess does, and changes nothing in it. Sums and ratios are of what was seen after the run began. " +
+			"CPU time and the wait for a CPU are of all processes of the service, as the kernel counts them, without those of hostlab's own session. " +
+			"A database tells its transactions, its log waits and for how long its sessions ran statements, commits included: PostgreSQL counts that from 14 on, of others it is sampled. " +
+			"An application tells its latency by a histogram at a URL (Prometheus' text format), or by a command. Percentiles are interpolated within a bucket of that histogram, so its buckets limit them. " +
+			"Arrivals are requests that the histogram counts, else transactions that ended: those of clients that wait for each answer follow the service's own speed, so that " +
+			"a study takes the load of the period before. Energy per operation (energy_op_j) is that of a transaction.",
+		Params: []workload.Param{
+			{Name: "service", Kind: workload.String, Default: string(service.Auto), Help: "the service to watch: " + forms},
+			{Name: "dsn", Kind: workload.String, Default: "", Help: "a database to watch, here or elsewhere, without a password, as explain takes it; none: $" + dsnVariable + ", else what service says"},
+			{Name: "for", Kind: workload.Duration, Default: 5 * time.Minute, Min: 1, Max: 86400, Help: "a period"},
+			{Name: "short", Kind: workload.Duration, Default: time.Minute, Max: 86400, Help: fmt.Sprintf("a period of the first %d blocks of a study, in which harm is to show early; 0: as for, which is also the longest", first)},
+			{Name: "every", Kind: workload.Duration, Default: 10 * time.Second, Min: 1, Max: 600, Help: "a look at what was seen so far, by which a study finds harm"},
+			{Name: "url", Kind: workload.String, Default: "", Help: "where the application shows its metrics in Prometheus' text format, without a password: https://HOST/metrics, or http:// on this host"},
+			{Name: "plain_http", Kind: workload.Bool, Default: false, Help: "take http:// from another host too, whose answers anybody on the way can change"},
+			{Name: "histogram", Kind: workload.String, Default: "", Help: "with url: the histogram of the application's latency, such as http_request_duration_seconds; its series are added up"},
+			{Name: "latency", Kind: workload.List, Default: []string{}, Help: "a program with its arguments, without a shell, that prints one number at each look: the application's latency in seconds"},
+		},
+		Responses: responses(),
+		Live:      true,
+	}
+}
+
+func (Workload) Validate(cfg workload.Config) error {
+	_, err := asks(cfg.Params)
+	if command := cfg.Params.List("latency"); len(command) > 0 {
+		err = errors.Join(err, validateCommand(cfg, command))
+	}
+	return err
+}
+
+// asked is what the parameters name.
+type asked struct {
+	spec service.Spec
+	dsn  *connect.DSN // nil: spec says
+	page *page        // nil: none
+}
+
+// asks reads the parameters. The error joins *ParamErrors.
+func asks(p workload.Values) (a asked, err error) {
+	var errs []error
+	wrong := func(name, text, hint string) { errs = append(errs, workload.Wrong(name, text, hint)) }
+	named := p.String("service") != string(service.Auto)
+	if a.spec, err = service.Parse(p.String("service")); err != nil || slices.Contains([]service.Kind{service.None, service.Demo}, a.spec.Kind) {
+		wrong("service", fmt.Sprintf("%q names no service that others use", p.String("service")), "it takes "+forms)
+	}
+	text := p.String("dsn")
+	if text != "" && named {
+		wrong("dsn", "service names a service too", "give one of them")
+	}
+	if text == "" && !named {
+		text = os.Getenv(dsnVariable)
+	}
+	if text != "" {
+		if a.dsn, err = connect.Parse(text); err != nil {
+			wrong("dsn", err.Error(), "")
+		} else if p.String("dsn") != "" && a.dsn.HasPassword() {
+			wrong("dsn", connect.ErrPassword.Error(), "or the whole DSN into $"+dsnVariable)
+		}
+	}
+	switch at, name := p.String("url"), p.String("histogram"); {
+	case at == "" && name != "":
+		wrong("histogram", "is of a page that url names", "give url")
+	case at != "" && name == "":
+		wrong("histogram", "missing", "name the histogram of the latency on that page")
+	case at != "":
+		var why, hint string
+		if a.page, why, hint = newPage(at, name, p.Bool("plain_http")); a.page == nil {
+			wrong("url", why, hint)
+		}
+	}
+	return a, errors.Join(errs...)
+}
+
+func (Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := (Workload{}).Validate(cfg); err != nil {
+		return nil, err
+	}
+	s := &session{cfg: cfg}
+	if err := s.connect(ctx, cfg.Params); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// find reaches what is asked for.
+func (a asked) find(ctx context.Context) (*reach.Reached, error) {
+	servers := host.Servers(ctx)
+	if a.dsn != nil {
+		r, err := reach.Server(ctx, a.dsn, servers)
+		if err != nil && connect.IsUsage(err) {
+			err = workload.Wrong("dsn", err.Error(), "")
+		}
+		return r, err
+	}
+	r, err := reach.Service(ctx, a.spec, servers)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, workload.Wrong("service", err.Error(), "")
+	case r == nil:
+		return nil, workload.Wrong("service", "no database runs here", "name a service: "+forms)
+	}
+	return r, nil
+}
