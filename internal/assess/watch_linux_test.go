@@ -23,13 +23,13 @@ func TestMain(m *testing.M) {
 // TestWatchProcess: a process that does nothing but compute has all of its time on CPUs and
 // in the queue for them, and its end is said.
 func TestWatchProcess(t *testing.T) {
-	cmd := exec.Command("timeout", "3", "sh", "-c", "while :; do :; done")
+	for3, stop := context.WithTimeout(t.Context(), 3*time.Second)
+	defer stop()
+	cmd := exec.CommandContext(for3, "sh", "-c", "while :; do :; done")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	time.Sleep(300 * time.Millisecond) // until it has started the shell
-	go cmd.Wait()                      //nolint:errcheck // so that it does not stay as a zombie
+	go cmd.Wait() //nolint:errcheck // so that it does not stay as a zombie
 	s, err := service.Spec{Kind: service.Process, Name: fmt.Sprint(cmd.Process.Pid)}.Find(nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func (closed) Close() error                                       { return nil }
 
 // TestWatchHidden: where its sessions do not show, its processes do.
 func TestWatchHidden(t *testing.T) {
-	cmd := exec.Command("timeout", "20", "sh", "-c", "while :; do :; done")
+	cmd := exec.Command("sh", "-c", "while :; do :; done")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
