@@ -33,6 +33,7 @@ type runOptions struct {
 	restore bool
 	yes     bool
 	quiet   bool
+	window  string
 }
 
 func newRun(std streams) *cobra.Command {
@@ -71,6 +72,12 @@ on every exit; a reboot or a person restores what they brought about.
 Where a factor needs a reboot or a person, run ends with status 4 and says what
 to do; --resume goes on.
 
+A study named live-... watches a service that others use, in pairs of periods,
+at what there is and at another level. Harm ends a period at once, and after two
+periods in a row the experiment. If hostlab is killed, a guard process restores
+what was. --restore stops such an experiment while it runs. One at a time runs
+on a host. --window names the hours in which it may run.
+
 Exit status:
   0    finished; 'hostlab report' has the verdict as a status
   1    failed on the way, or stopped since no run counted
@@ -79,7 +86,8 @@ Exit status:
   130  interrupted`,
 		Example: `  hostlab run gzip-level --dry-run
   hostlab run my.toml --out results/first --yes
-  hostlab run --resume --out results/first`,
+  hostlab run --resume --out results/first
+  hostlab run live-epp --set workload.service=postgres --window 22:00-04:00`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeStudies(cobra.ShellCompDirectiveDefault),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -107,6 +115,7 @@ Exit status:
 	cmd.Flags().BoolVar(&o.restore, "restore", false, "only restore what a killed run of --out had changed; with --yes also values changed since by others")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask before run changes levels or uses your server")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no plan and no progress, only the verdicts and what goes wrong")
+	cmd.Flags().StringVar(&o.window, "window", "", "`FROM-TO`, such as 22:00-04:00: run periods on a live service only then, in local time")
 	over.add(cmd)
 	cobra.CheckErr(cmd.MarkFlagDirname("out"))
 	return cmd
@@ -121,6 +130,8 @@ func (o *runOptions) check(named, overridden bool) error {
 		return usagef("--resume and --restore exclude each other: the one goes on, the other only puts back")
 	case o.restore && (named || overridden):
 		return usagef("--restore takes the study from --out; leave STUDY and what is set in it out")
+	case o.restore && o.window != "":
+		return usagef("--restore puts back at once; leave --window out")
 	case o.restore && o.dryRun:
 		return usagef("--restore has no --dry-run")
 	case !named && !o.resume && !o.restore:
@@ -217,6 +228,9 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 		return err
 	}
 	cfg.Study, cfg.Machine = st, m
+	if cfg.Window, err = o.parseWindow(st); err != nil {
+		return err
+	}
 	if !o.quiet || o.dryRun {
 		if err := o.plan(std.out, st); err != nil {
 			return err
@@ -270,6 +284,9 @@ func (o *runOptions) permitted(ctx context.Context, std streams, st *experiment.
 			return err
 		}
 	}
+	if st.Harm != nil {
+		return o.permitLive(ctx, std, st)
+	}
 	if o.yes {
 		return nil
 	}
@@ -312,6 +329,17 @@ func (o *runOptions) putBack(ctx context.Context, std streams, cfg runner.Config
 	r, err := store.Load(o.dir)
 	if err != nil {
 		return usageError{err}
+	}
+	if r.Experiment.Design.Kind == experiment.Switchback { // the way to stop one at once
+		err := runner.Stop(ctx, o.dir, func(pid int) {
+			fmt.Fprintf(std.err, "asking the experiment that runs, process %d, to put back what it has changed and to end\n", pid)
+		})
+		if err != nil {
+			return err
+		}
+		if r, err = store.Load(o.dir); err != nil {
+			return err
+		}
 	}
 	runner.Sweep()
 	var ended []string

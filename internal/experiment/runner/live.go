@@ -17,8 +17,13 @@ type live struct {
 	harm  *experiment.HarmWatch
 	guard *guard
 	alone *alone
-	stop  bool // the last strike was one too many
+	pilot *experiment.Pilot // nil: the study says how long the service takes to settle
+	wait  time.Duration     // that it takes; 0: not known yet
+	stop  bool              // the last strike was one too many
 }
+
+// pilots is how many pairs show how long the service takes to settle.
+const pilots = 10
 
 // startLive makes an experiment on a service safe, before anything is changed: it is the only
 // one on this host, and a guard brings back what was if this process is killed.
@@ -26,7 +31,7 @@ func (s *session) startLive() (err error) {
 	if s.study.Harm == nil {
 		return nil
 	}
-	l := &live{harm: s.study.WatchHarm(strikes(s.x, s.store.Record().Runs))}
+	l := &live{harm: s.study.WatchHarm(strikes(s.x, s.store.Record().Runs)), pilot: s.study.Pilot()}
 	if l.alone, err = takeAlone(); err != nil {
 		return err
 	}
@@ -95,7 +100,11 @@ func (s *session) beginPeriod(ctx context.Context, r *result.Run) error {
 	if err := s.live.guard.check(); err != nil {
 		return err
 	}
-	s.live.harm.Period(r.Cell != baselineCell(s.x))
+	level := r.Cell != baselineCell(s.x)
+	s.live.harm.Period(level)
+	if s.live.pilot != nil {
+		s.live.pilot.Period(level)
+	}
 	if s.open == nil {
 		return s.openWorkload(ctx)
 	}
@@ -142,6 +151,15 @@ func (s *session) struck(ctx context.Context, r *result.Run, sample workload.Sam
 
 // washout is how long the service gets.
 func (s *session) washout() (d time.Duration) {
+	if s.live.wait > 0 {
+		return s.live.wait
+	}
+	if s.live.pilot != nil && s.block >= pilots {
+		why := ""
+		s.live.wait, why = s.live.pilot.Washout()
+		s.note("from now on, periods begin %s", why)
+		return s.live.wait
+	}
 	for _, f := range s.study.Factors {
 		d = max(d, f.Settle)
 	}
@@ -155,6 +173,9 @@ func (s *session) look(ctx context.Context, r *result.Run) func(workload.Bin) er
 	}
 	return func(b workload.Bin) error {
 		v := s.live.harm.Look(b)
+		if s.live.pilot != nil {
+			s.live.pilot.Look(b)
+		}
 		if !v.Strike {
 			return nil
 		}

@@ -40,6 +40,8 @@ type Config struct {
 	// Machine is what the workload runs on: it decides which levels can be had. A resume
 	// takes Measured from the record.
 	Machine workload.Machine
+	// Window is when periods of a live experiment may run.
+	Window Window
 	// Force puts levels back also where another program has changed them since.
 	Force bool
 

@@ -81,6 +81,33 @@ func serviceOf(ctx context.Context, params workload.Values) (*service.Service, [
 	return of, servers, err
 }
 
+// Service says which service a live study watches, for people: what its parameters name, found here.
+func Service(ctx context.Context, st *experiment.Study) (string, error) {
+	params := st.Workload.Params
+	if dsn, _ := params["dsn"].(string); dsn != "" {
+		d, err := connect.Parse(dsn)
+		if err != nil {
+			return "", err
+		}
+		return d.Target(), nil
+	}
+	of, _, err := serviceOf(ctx, params)
+	switch {
+	case err != nil:
+		return "", err
+	case of == nil:
+		return "", errors.New("no database runs here; name a service, as in --set workload.service=NAME")
+	}
+	text := of.Name
+	if of.PID != 0 {
+		text += fmt.Sprintf(" (process %d)", of.PID)
+	}
+	if of.Why != "" {
+		text += ", " + of.Why
+	}
+	return text, nil
+}
+
 // save reads what to go back to, before the first change.
 func (s *server) save(ctx context.Context, l *lever) (err error) {
 	if s.was, err = s.p.Save(ctx); err != nil {

@@ -101,6 +101,9 @@ func (s *session) run(ctx context.Context) error {
 		if reason != "" {
 			return s.store.End(result.End{Reason: reason, Blocks: s.block, At: s.sys.now()})
 		}
+		if err := s.inWindow(ctx); err != nil {
+			return err
+		}
 		if err := s.runBlock(ctx); err != nil {
 			switch {
 			case errors.Is(err, errBudget):

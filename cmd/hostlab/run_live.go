@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"hostlab/internal/experiment"
+	"hostlab/internal/experiment/runner"
+	"hostlab/internal/screen"
+)
+
+// parseWindow reads --window, which is for experiments on live services.
+func (o *runOptions) parseWindow(st *experiment.Study) (w runner.Window, err error) {
+	if o.window == "" {
+		return w, nil
+	}
+	if st.Harm == nil {
+		return w, usagef("--window is for experiments on a service that others use, and study %s watches none", st.Name)
+	}
+	if w, err = runner.ParseWindow(o.window); err == nil {
+		err = w.Check(st)
+	}
+	if err != nil {
+		return w, usagef("--window %s: %w", o.window, err)
+	}
+	return w, nil
+}
+
+// permitLive shows what is done to a service that others use, and how to stop it, and asks.
+func (o *runOptions) permitLive(ctx context.Context, std streams, st *experiment.Study) error {
+	service, err := runner.Service(ctx, st)
+	if err != nil {
+		return usagef("workload %s: %w", st.Workload.Name, err)
+	}
+	if !o.quiet {
+		o.showLive(std.err, st, service)
+	}
+	if o.yes {
+		return nil
+	}
+	return permit(ctx, std, "the experiment changes a service that others use", ", as shown above", "read what is shown above, then add --yes")
+}
+
+func (o *runOptions) showLive(w io.Writer, st *experiment.Study, service string) {
+	_, width := terminal(w)
+	line := func(label, text string) {
+		for i, part := range screen.Wrap(screen.Clean(text), max(width, 40)-11) {
+			if i > 0 {
+				label = ""
+			}
+			fmt.Fprintln(w, strings.TrimRight("  "+screen.Pad(label, 8)+" "+part, " "))
+		}
+	}
+	fmt.Fprintln(w, "This experiment changes a service that others use.")
+	line("Service", service)
+	for _, f := range st.Factors {
+		what := map[string]string{experiment.KindSetting: "setting " + f.Setting + " of this host", experiment.KindServer: "parameter " + f.Server + " of the server",
+			experiment.KindEmulated: "the clock of the service's processes, emulated"}[f.Kind]
+		if what == "" {
+			what = "factor " + f.Name
+		}
+		base := f.Baseline
+		if base == experiment.Current {
+			base = "what it is now"
+		}
+		var levels []string
+		for _, l := range f.Levels {
+			if l != f.Baseline {
+				levels = append(levels, l)
+			}
+		}
+		line("Changes", fmt.Sprintf("%s: %s, in turn with %s", what, strings.Join(levels, ", "), base))
+	}
+	takes := "not known"
+	if least, most := experiment.Duration(st, 0); most > 0 {
+		takes = fmt.Sprintf("%s at least, %s at most", screen.Brief(least), screen.Brief(most))
+	}
+	if o.window != "" {
+		takes += ", and only from " + strings.Replace(o.window, "-", " to ", 1)
+	}
+	line("Takes", takes)
+	line("Stop", "at once with Ctrl-C, or from another terminal with: hostlab run --restore --out "+screen.Operand(o.dir))
+	line("Back", "Everything is put back at the end, when the service is harmed, on any error, and by a guard process if hostlab is killed.")
+}

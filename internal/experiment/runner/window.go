@@ -1,0 +1,116 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"hostlab/internal/experiment"
+	"hostlab/internal/result/store"
+	"hostlab/internal/screen"
+)
+
+// Window is when the periods of a live experiment may run, in local time of day: from 22:00 to
+// 04:00 is the night. The zero value is always.
+type Window struct{ from, to time.Duration }
+
+// ParseWindow reads a window such as 22:00-04:00.
+func ParseWindow(text string) (w Window, err error) {
+	from, to, ok := strings.Cut(text, "-")
+	if ok {
+		if w.from, err = timeOfDay(from); err == nil {
+			w.to, err = timeOfDay(to)
+		}
+	}
+	switch {
+	case !ok || err != nil:
+		return w, fmt.Errorf("%q is no window: expected two times of the day, such as 22:00-04:00", text)
+	case w.from == w.to:
+		return w, fmt.Errorf("%q is empty: it closes when it opens", text)
+	}
+	return w, nil
+}
+
+func timeOfDay(text string) (time.Duration, error) {
+	t, err := time.Parse("15:04", strings.TrimSpace(text))
+	if err != nil && strings.TrimSpace(text) == "24:00" {
+		return 0, nil
+	}
+	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, err
+}
+
+// Check refuses a window in which not even one pair fits.
+func (w Window) Check(st *experiment.Study) error {
+	if w == (Window{}) {
+		return nil
+	}
+	lasts := w.to - w.from
+	if lasts < 0 {
+		lasts += 24 * time.Hour
+	}
+	last := len(st.Design.Looks) - 1
+	if last < 0 {
+		return nil
+	}
+	if pair := pairTime(st, st.Design.Looks[last]-1); pair > lasts {
+		return fmt.Errorf("it is open for %s, and a pair of periods takes %s: widen it, or make periods shorter", screen.Brief(lasts), screen.Brief(pair))
+	}
+	return nil
+}
+
+// pairTime is what the study lets one expect of a pair; 0 where its workload does not know.
+func pairTime(st *experiment.Study, block int) (d time.Duration) {
+	each := st.Paced(block)
+	if each <= 0 {
+		return 0
+	}
+	for _, f := range st.Factors {
+		d += f.Settle
+	}
+	return 2 * (d + each + st.Workload.Settle)
+}
+
+// wait returns for how long something that takes a while has to wait until it fits.
+func (w Window) wait(now time.Time, takes time.Duration) time.Duration {
+	if w == (Window{}) {
+		return 0
+	}
+	at := func(day int, clock time.Duration) time.Time { // local days have 23 to 25 hours
+		return time.Date(now.Year(), now.Month(), now.Day()+day, int(clock/time.Hour), int(clock/time.Minute%60), 0, 0, now.Location())
+	}
+	for day := -1; day <= 2; day++ {
+		opens, closes := at(day, w.from), at(day, w.to)
+		if w.to <= w.from {
+			closes = at(day+1, w.to)
+		}
+		if !opens.After(now) && !now.Add(takes).After(closes) {
+			return 0
+		}
+		if opens.After(now) {
+			return opens.Sub(now)
+		}
+	}
+	return 0
+}
+
+// inWindow waits, with all as it was, until the next pair fits into the window.
+func (s *session) inWindow(ctx context.Context) error {
+	wait := s.cfg.Window.wait(s.sys.now(), max(pairTime(s.study, s.block), s.blocksTime(1)))
+	if wait == 0 {
+		return nil
+	}
+	if err := s.levels.restore(ctx, false); err != nil {
+		return err
+	}
+	// It says nothing of how long the experiment takes.
+	s.before = s.spent()
+	if err := s.store.Journal(store.Entry{Op: store.Stopped, At: s.sys.now(), Boot: s.boot}); err != nil {
+		return err
+	}
+	s.note("all is as it was until the window opens, at %s", s.sys.now().Add(wait).Format("2006-01-02 15:04"))
+	if err := s.sleep(ctx, wait, "waiting for the window"); err != nil {
+		return err
+	}
+	return s.start()
+}

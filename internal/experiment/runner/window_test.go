@@ -1,0 +1,86 @@
+package runner
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseWindow(t *testing.T) {
+	for _, text := range []string{"", "22:00", "22:00-", "22-04", "25:00-04:00", "22:00-22:00", "0:00-24:00", "a-b", "22:00-04:00-06:00"} {
+		if w, err := ParseWindow(text); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v, %v", text, w, err)
+		}
+	}
+}
+
+func TestWindow(t *testing.T) {
+	zone, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		window, now string
+		takes, want time.Duration
+	}{
+		{"22:00-04:00", "2026-01-10 23:00", time.Hour, 0},
+		{"22:00-04:00", "2026-01-10 03:00", time.Hour, 0},
+		{"22:00-04:00", "2026-01-10 03:30", time.Hour, 18*time.Hour + 30*time.Minute},
+		{"22:00-04:00", "2026-01-10 12:00", time.Hour, 10 * time.Hour},
+		{"08:00-12:00", "2026-01-10 12:00", time.Minute, 20 * time.Hour},
+		{"08:00-12:00", "2026-01-10 08:00", 4 * time.Hour, 0},
+		{"22:00-00:00", "2026-01-10 23:30", time.Hour, 22*time.Hour + 30*time.Minute},
+		{"22:00-04:00", "2026-03-28 23:00", 5 * time.Hour, 22 * time.Hour}, // the night has an hour less
+		{"22:00-04:00", "2026-10-24 23:00", 6 * time.Hour, 0},              // and here one more
+	} {
+		w, err := ParseWindow(c.window)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, err := time.ParseInLocation("2006-01-02 15:04", c.now, zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.wait(now, c.takes); got != c.want {
+			t.Errorf("%s at %s for %s: waits %s, want %s", c.window, c.now, c.takes, got, c.want)
+		}
+	}
+	if (Window{}).wait(time.Now(), 48*time.Hour) != 0 {
+		t.Error("always is not always")
+	}
+}
+
+// Outside of its window an experiment waits with all as it was.
+func TestWaitsForItsWindow(t *testing.T) {
+	b := newServed(t, steady)
+	now := time.Date(2026, 1, 10, 3, 59, 0, 0, time.Local)
+	b.cfg.Window, _ = ParseWindow("22:00-04:00")
+	waited := 0
+	b.cfg.sys.now = func() time.Time { return now }
+	watch := b.cfg.Watch
+	b.cfg.Watch = func(p Progress) {
+		watch(p)
+		if p.Last != nil {
+			now = now.Add(20 * time.Second)
+		}
+	}
+	b.cfg.sys.sleep = func(ctx context.Context, d time.Duration) error {
+		now = now.Add(d)
+		if d > time.Hour {
+			waited++
+			b.putBack()
+		}
+		return ctx.Err()
+	}
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	if waited != 1 || !strings.Contains(strings.Join(b.notes, "\n"), "until the window opens, at 2026-01-10 22:00") {
+		t.Errorf("waited %d times: %q", waited, b.notes)
+	}
+	b.complete()
+	if spent := b.record().Spent(); spent > time.Hour {
+		t.Errorf("it is said to have taken %s", spent)
+	}
+}
