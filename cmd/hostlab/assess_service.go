@@ -218,6 +218,7 @@ func join(m *assess.Minute, probed []lever.Lever) []assess.Lever {
 			out = append(out, l)
 		}
 	}
+	tryFirst(m, out)
 	return out
 }
 

@@ -112,6 +112,9 @@ func leverSection(levers []Lever) document.Section {
 		if l.Command != "" && (l.Verdict == Worthwhile || l.Verdict == Possible) {
 			next = append(next, document.Command{Why: l.Title(), Line: l.Command})
 		}
+		if l.Try != "" {
+			next = append(next, document.Command{Why: l.Title() + ": proof on this service, in use", Line: l.Try})
+		}
 	}
 	s.Blocks = append(s.Blocks, next)
 	return s

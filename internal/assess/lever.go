@@ -55,6 +55,7 @@ type Lever struct {
 	Reason   string          `json:"reason"` // what it rests on, or why it is unknown and what would show it
 	Owner    string          `json:"owner,omitempty"`
 	Command  string          `json:"command"`
+	Try      string          `json:"try,omitempty"` // what shows on the service itself whether it is worth it
 	// Experiment is what one has measured of it; nil: none was given.
 	Experiment *Experiment `json:"experiment,omitempty"`
 }

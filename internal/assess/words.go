@@ -81,6 +81,9 @@ func gains(levers []Lever) (gain string, first, rest []string) {
 		default:
 			first = append(first, "first: the command stands under "+l.Title())
 		}
+		if l.Try != "" {
+			first = append(first, `to prove it here: "`+l.Try+`"`)
+		}
 	} else {
 		gain = "no lever could be measured here"
 		if len(little) > 0 {

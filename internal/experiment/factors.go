@@ -177,7 +177,7 @@ func (p *parser) setting(f fields, x *Factor) {
 		p.add(f.place("setting"), "%s", err)
 		return
 	}
-	x.Setting = name
+	x.Setting, x.Target = name, name
 }
 
 // emulated checks a factor whose levels are power policies.

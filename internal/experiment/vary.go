@@ -67,6 +67,7 @@ var serverName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_$]*(\.[A-Za-z_][A-Za-z
 // server checks a factor that is a parameter of the service's database server.
 func (p *parser) server(f fields, x *Factor) {
 	x.Server = get(f, "server", "")
+	x.Target = x.Server
 	switch {
 	case !f.has("server"):
 	case !serverName.MatchString(x.Server):

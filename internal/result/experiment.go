@@ -60,7 +60,8 @@ func (c Change) WholePlot() bool { return c == Reboot || c == Manual }
 // Factor is what an experiment varies.
 type Factor struct {
 	Name     string   `json:"name"`
-	Kind     string   `json:"kind"` // setting, parameter, server, emulated, commands or manual
+	Target   string   `json:"target,omitempty"` // name of the setting, or of the server's parameter, that it is
+	Kind     string   `json:"kind"`             // setting, parameter, server, emulated, commands or manual
 	Levels   []string `json:"levels"`
 	Baseline string   `json:"baseline"`
 	Change   Change   `json:"change"`

@@ -31,7 +31,7 @@ func (r *Report) steps() (out document.Commands) {
 	x := r.head()
 	run := "hostlab run " + screen.Operand(cmp.Or(x.BuiltIn, x.File, x.Name))
 	for _, k := range slices.Sorted(maps.Keys(x.Overrides)) {
-		if strings.HasPrefix(k, "workload.") || strings.HasPrefix(k, "level.") { // not blocks and seed, which are for another experiment
+		if _, rest, dotted := strings.Cut(k, "."); dotted && rest != "" { // not blocks and seed, which are for another experiment
 			run += " --set " + screen.Word(k+"="+x.Overrides[k])
 		}
 	}
@@ -64,5 +64,5 @@ func (r *Report) steps() (out document.Commands) {
 	case need > r.Analysis.Blocks:
 		out = append(out, document.Command{Why: "run it again with as many blocks as it takes", Line: run + " --blocks " + strconv.Itoa(need) + " --out " + screen.Operand(again)})
 	}
-	return out
+	return append(out, r.keep()...)
 }

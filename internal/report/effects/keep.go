@@ -1,0 +1,50 @@
+package effects
+
+import (
+	"strings"
+
+	"hostlab/internal/analysis"
+	"hostlab/internal/document"
+	"hostlab/internal/experiment"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+)
+
+// keep is how to keep the level of a live experiment that is better and costs nothing else that decides.
+func (r *Report) keep() (out document.Commands) {
+	x := r.head()
+	if x.Design.Kind != experiment.Switchback || !r.Analysis.Complete || len(x.Factors) != 1 || r.Analysis.Ended == result.Harmed {
+		return nil
+	}
+	f, better, level := x.Factors[0], false, ""
+	for i := range r.Analysis.Effects {
+		e := &r.Analysis.Effects[i]
+		switch {
+		case !e.Primary():
+		case e.Verdict == analysis.CostsLess:
+			better, level = true, e.Contrast.Levels[0]
+		case e.Verdict == analysis.CostsMore:
+			return nil
+		}
+	}
+	if !better {
+		return nil
+	}
+	switch f.Kind {
+	case experiment.KindSetting:
+		set := screen.Word(f.Target + "=" + level)
+		return document.Commands{{Why: "keep it, until the next boot", Line: "hostlab set " + set}, {Why: "keep it for good, with tuned", Line: "hostlab export tuned " + set + " --out tuned.conf"}}
+	case experiment.KindServer:
+		return document.Commands{{Why: "keep it", Line: keepParameter(x, f.Target, level)}}
+	}
+	return nil
+}
+
+// keepParameter is what a server's own client types.
+func keepParameter(x *result.Experiment, name, level string) string {
+	dsn, service := x.Parameters["dsn"], strings.ToLower(x.Parameters["service"])
+	if strings.HasPrefix(dsn, "m") || strings.Contains(service, "maria") || strings.Contains(service, "mysql") {
+		return "mariadb -e " + screen.Word("set global "+name+" = '"+level+"'") + "  # and the same in its option file"
+	}
+	return "psql -c " + screen.Word("alter system set "+name+" = '"+strings.ReplaceAll(level, "'", "''")+"'") + " -c 'select pg_reload_conf()'"
+}
