@@ -25,6 +25,28 @@ var groups = []struct{ name, title, text string }{
 	{Spun, "Emulated against simulated", "The built-in study power-emulated: the workload dialog with each CPU's clock emulated by inserted spins, interleaved with High performance in random order within blocks, lowest speed 50 %. Sources give the interval of the measured ratio (Hodges-Lehmann) and the number of blocks; go run ./bench/emulated measures again. The rule is the model's own. So a residual comes from a real scheduler, its clock ticks and neighbours. At open loads it also comes from the few steps of a run."},
 }
 
+func TestCases(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range Cases() {
+		key := c.Group + "/" + c.Name + "/" + c.What
+		if seen[key] {
+			t.Errorf("two cases are called %s", key)
+		}
+		seen[key] = true
+		t.Run(c.Group+"/"+c.Name, func(t *testing.T) {
+			r, err := c.Run(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%s: model %.5g [%.5g, %.5g] %s, expected %.5g, residual %+.2f %% of %.3g %%", c.What, r.Mean, r.Low, r.High, c.Unit,
+				c.Expected, c.Residual(r)*100, c.Tolerance*100)
+			if !c.Passes(r) {
+				t.Errorf("%s (%s): model %.5g [%.5g, %.5g], expected %.5g +- %.3g %%", c.What, c.Source, r.Mean, r.Low, r.High, c.Expected, c.Tolerance*100)
+			}
+		})
+	}
+}
+
 // TestPage holds that docs/validation.md is what the cases give now. Seeds are
 // fixed, so the page changes with the model only; figures are rounded to four digits,
 // which hides how processors round.
