@@ -119,6 +119,21 @@ func (g *group) controlled() string {
 // processes are the numbers of those in a group and in all below it.
 func (g *group) processes() []int { return proc.InGroups(g.dir()) }
 
+// id tells the group from a later one of its name.
+func (g *group) id() os.FileInfo {
+	info, err := os.Stat(g.dir())
+	if err != nil {
+		return nil
+	}
+	return info
+}
+
+// same reports that the group is one of earlier.
+func (g *group) same(before os.FileInfo) bool {
+	now := g.id()
+	return now == nil || before == nil || os.SameFile(now, before)
+}
+
 func (g *group) first() int {
 	if pids := g.processes(); len(pids) > 0 {
 		return pids[0]

@@ -102,3 +102,64 @@ func newGroup(t *testing.T, name string) string {
 	}
 	return "/" + name
 }
+
+// TestGroupAnew: a unit that restarts gets a group of the same name, which is another.
+func TestGroupAnew(t *testing.T) {
+	at := newGroup(t, "hostlab-service-anew")
+	start := func() *exec.Cmd {
+		t.Helper()
+		g, err := groupAt(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("sh", "-c", `for d in $0; do echo $$ > $d/cgroup.procs; done; exec sleep 60`, joinDirs(g))
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		for range 500 {
+			if len(g.processes()) > 0 {
+				return cmd
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Fatal("no process in the group")
+		return nil
+	}
+	cmd := start()
+	s, err := Spec{Cgroup, at}.Find(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.NewMeter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Read(); err != nil || s.Ended() {
+		t.Errorf("in its group: %v", err)
+	}
+	g := s.group
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if !s.Ended() {
+		t.Error("an empty group counts as a service that runs")
+	}
+	for range 100 { // the kernel lets go of it a little later
+		left := 0
+		for _, dir := range g.dirs {
+			if err := os.Remove(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+				left++
+			}
+		}
+		if left == 0 {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	newGroup(t, "hostlab-service-anew")
+	start()
+	m.looked = time.Time{}
+	if _, err := m.Read(); !errors.Is(err, ErrEnded) {
+		t.Errorf("in another group of its name: %v", err)
+	}
+}

@@ -2,7 +2,10 @@
 
 package service
 
-import "errors"
+import (
+	"errors"
+	"os"
+)
 
 // group is a control group, which only Linux has.
 type group struct{ path string }
@@ -17,3 +20,5 @@ func (g *group) limited() *group            { return nil }
 func (g *group) processes() []int           { return nil }
 func (g *group) used() (float64, bool)      { return 0, false }
 func (g *group) throttled() (float64, bool) { return 0, false }
+func (g *group) id() os.FileInfo            { return nil }
+func (g *group) same(os.FileInfo) bool      { return true }

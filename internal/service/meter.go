@@ -1,6 +1,7 @@
 package service
 
 import (
+	"os"
 	"slices"
 	"time"
 
@@ -42,6 +43,7 @@ type Meter struct {
 	began   time.Time // when threads were read first
 	threads explain.Threads
 	members []proc.Stat
+	group   os.FileInfo   // of that name when it began: a unit that restarts gets another
 	looked  time.Time     // for members
 	cost    time.Duration // of a reading
 	search  time.Duration // cost of looking for members
@@ -59,6 +61,7 @@ func (s *Service) NewMeter() (*Meter, error) {
 	m.threads.Read = explain.SchedStat
 	m.threads.Gone = m.gone
 	if s.group != nil {
+		m.group = s.group.id()
 		m.first.group, _ = s.group.used()
 	}
 	if s.quota != nil {
@@ -93,7 +96,7 @@ func (m *Meter) Read() (Reading, error) {
 		}
 		m.total += is.Reaped.Seconds()
 	}
-	if processes == 0 {
+	if processes == 0 || m.of.group != nil && !m.of.group.same(m.group) {
 		return m.last, ErrEnded
 	}
 	before := time.Now()

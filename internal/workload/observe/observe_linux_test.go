@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"hostlab/internal/workload"
 	"hostlab/internal/workload/workloadtest"
 )
 
@@ -16,4 +17,18 @@ func TestContract(t *testing.T) {
 		Long:     map[string]any{"service": itself(), "for": "1h"},
 		Unseeded: "others do the work",
 	})
+}
+
+func openSession(t *testing.T, given map[string]any) (workload.Session, workload.Request) {
+	t.Helper()
+	v, err := workload.Check(Workload{}.Describe(), given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Workload{}.Open(t.Context(), workload.Config{Params: v, Dir: t.TempDir(), Work: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s, workload.Request{Params: v}
 }

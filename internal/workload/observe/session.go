@@ -8,6 +8,7 @@ import (
 
 	"hostlab/internal/explain"
 	"hostlab/internal/result"
+	"hostlab/internal/service"
 	"hostlab/internal/service/reach"
 	"hostlab/internal/workload"
 )
@@ -70,12 +71,12 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	if err := s.connect(ctx, r.Params); err != nil {
 		return out, err
 	}
+	w := &watch{ctx: ctx, on: s.on, page: s.page, teller: s.teller, request: r, every: r.Params.Duration("every")}
 	defer func() {
-		if err != nil {
+		if err != nil && !w.intact {
 			s.drop()
 		}
 	}()
-	w := &watch{ctx: ctx, on: s.on, page: s.page, teller: s.teller, request: r, every: r.Params.Duration("every")}
 	if err := w.open(); err != nil {
 		return out, err
 	}
@@ -89,7 +90,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 		return out, err
 	}
 	out = whole.sample()
-	if s.on.Why != "" {
+	if s.on.Why != "" && s.on.Of.Kind == service.Database {
 		out.Warnings = append(out.Warnings, s.on.Why)
 	}
 	if w.harm != nil {
@@ -98,11 +99,15 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	return out, nil
 }
 
+// interrupted is what a recording says that ended with its context, and broke off no question.
+const interrupted = "interrupted"
+
 // sessions watches a database, which says when to look.
 func (w *watch) sessions(lasts time.Duration) (whole seen, err error) {
 	rep, err := explain.Record(w.ctx, w.on.Source, explain.Options{For: lasts, Look: w.look, Every: w.every})
 	switch {
 	case w.ctx.Err() != nil:
+		w.intact = w.failed == nil && (rep.Ended == interrupted || errors.Is(err, context.Canceled) && !w.first.at.IsZero())
 		return whole, w.ctx.Err()
 	case w.failed != nil:
 		return whole, w.failed
@@ -133,6 +138,7 @@ func (w *watch) processes(lasts time.Duration) (whole seen, err error) {
 		}
 		select {
 		case <-w.ctx.Done():
+			w.intact = true
 			return whole, w.ctx.Err()
 		case <-time.After(time.Until(due)):
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 	"hostlab/internal/workload"
 )
 
@@ -29,8 +30,8 @@ type latency struct{ p50, p99, mean, told amount }
 
 // noLatency is that of an application that tells none.
 func noLatency() latency {
-	page := unknown("no url was given, whose histogram would tell it")
-	return latency{page, page, page, unknown("no latency was given: a command that tells it")}
+	page := unknown("the parameters url and histogram, which would show it, are not given")
+	return latency{page, page, page, unknown("the parameter latency, a command that prints it, is not given")}
 }
 
 // response is one of the workload's, and what a stretch gives for it.
@@ -65,7 +66,11 @@ func low(name, title string) workload.Response {
 	return workload.Response{Name: name, Title: title, Unit: "s", Better: "lower"}
 }
 
-// per divides a sum by transactions. Of none there is no ratio.
+// fewest is how many transactions a ratio takes: a server without load does one now and then for
+// itself.
+const fewest = 10
+
+// per divides a sum by transactions. Of next to none there is no ratio.
 func per(sum func(*seen) amount) func(*seen) amount {
 	return func(s *seen) amount {
 		total, n := sum(s), s.transactions
@@ -74,8 +79,10 @@ func per(sum func(*seen) amount) func(*seen) amount {
 			return total
 		case n.why != "":
 			return n
-		case n.is <= 0:
+		case n.is == 0:
 			return unknown("the service did no transaction in %s", result.Format(s.wall, "s"))
+		case n.is < fewest:
+			return unknown("the service did %s in %s, and a ratio takes %d", screen.Count(int(n.is), "transaction"), result.Format(s.wall, "s"), fewest)
 		}
 		return amount{is: total.is / n.is}
 	}

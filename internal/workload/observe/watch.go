@@ -30,6 +30,7 @@ type watch struct {
 	told        mean
 	failed      error // of a look
 	harm        error // what Look said
+	intact      bool  // it was cancelled, and the next run can go on with the same connection
 }
 
 // point is what all counters stood at.
