@@ -7,7 +7,7 @@ dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
 
 # What needs nothing but Go comes first, then what needs programs of others, then the long ones.
 all=(binary checktime assess busy overhead verdicts scanlock watch bound commit-vs-fio commit-vs-pgtestfsync
-  xmlquery-vs-psql extract-vs-copy clientcopy-vs-pgbench explain-cost record live-clock live engines kill settingkill emulated)
+  xmlquery-vs-psql extract-vs-copy clientcopy-vs-pgbench explain-cost record live-clock live engines kill settingkill livekill emulated)
 
 # needs NAME PACKAGE: stops where a program is missing that `apt-get install PACKAGE` brings.
 needs() {
@@ -57,6 +57,7 @@ one() {
     go run ./bench/live -n "${LIVE_RUNS:-40}" -file "${LIVE_FILE:-$dir/live.jsonl}" ;;
   engines) ./bench/engines/run.sh ;;
   kill) ./bench/kill/run.sh "${KILLS:-200}" ;;
+  livekill) ./bench/livekill/run.sh "${LIVE_KILLS:-100}" "${LIVE_SERVERS:-20}" ;;
   settingkill) ./bench/settingkill/run.sh "${SETTING_KILLS:-1000}" ;;
   emulated) go run ./bench/emulated -processes ;;
   esac

@@ -12,8 +12,6 @@ import (
 // which ends with its process however that ends.
 type alone struct{ l *net.UnixListener }
 
-const aloneName = "@hostlab-live"
-
 func takeAlone() (*alone, error) {
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: aloneName, Net: "unix"})
 	if errors.Is(err, unix.EADDRINUSE) {

@@ -21,7 +21,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv("RUNNER_TEST_CHILD"); dir != "" {
+	aloneName = fmt.Sprintf("@hostlab-live-test-%d", os.Getpid())
+	if os.Getenv("RUNNER_TEST_CHILD")+os.Getenv("RUNNER_TEST_LIVE") != "" {
+		aloneName = fmt.Sprintf("@hostlab-live-test-%d", os.Getppid())
+	}
+	if dir := os.Getenv("RUNNER_TEST_CHILD"); dir != "" && os.Getenv(worker.Env) == "" {
 		killChild(dir)
 	}
 	if dir := os.Getenv("RUNNER_TEST_LIVE"); dir != "" {

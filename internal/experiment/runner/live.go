@@ -12,6 +12,9 @@ import (
 	"hostlab/internal/workload"
 )
 
+// aloneName is held by the one live experiment of a host. Tests have their own.
+var aloneName = "@hostlab-live"
+
 // live is what an experiment on a service that others use has beside its runs.
 type live struct {
 	harm  *experiment.HarmWatch

@@ -11,7 +11,6 @@ import (
 	"hostlab/internal/experiment"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/host"
-	"hostlab/internal/proc"
 	"hostlab/internal/result/store"
 	"hostlab/internal/screen"
 	"hostlab/internal/service"
@@ -73,11 +72,8 @@ func serviceOf(ctx context.Context, params workload.Values) (*service.Service, [
 	if err != nil {
 		return nil, nil, err
 	}
-	servers := host.Collect(ctx, host.Options{}).Databases
-	of, err := spec.Find(servers, func(pid int) float64 {
-		used, _ := proc.CPUTime(pid)
-		return used.Seconds()
-	})
+	servers := host.Servers(ctx)
+	of, err := spec.Find(servers, service.Used)
 	return of, servers, err
 }
 

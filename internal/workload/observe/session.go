@@ -57,11 +57,10 @@ func (s *session) Close() error {
 
 // period is for how long a run watches.
 func (s *session) period(r workload.Request) time.Duration {
-	long, short := r.Params.Duration("for"), r.Params.Duration("short")
-	if s.cfg.Evidence != "" && r.Block < first && short > 0 {
-		return min(short, long)
+	if s.cfg.Evidence == "" { // no study: one period
+		return r.Params.Duration("for")
 	}
-	return long
+	return Workload{}.Takes(r.Params, r.Block)
 }
 
 func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {

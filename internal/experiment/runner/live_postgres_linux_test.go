@@ -1,0 +1,242 @@
+//go:build system
+
+package runner
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"hostlab/internal/analysis"
+	"hostlab/internal/experiment"
+	"hostlab/internal/result"
+	"hostlab/internal/stats"
+)
+
+// livePostgres is a study compressed in time: a parameter with its level, in periods of so many seconds.
+func livePostgres(c *cluster, parameter, level string, seconds, pairs int) string {
+	return fmt.Sprintf(`
+[study]
+name = "t"
+[design]
+looks = [%d]
+load = "transactions_per_s"
+[[factor]]
+name = "parameter"
+server = %q
+levels = ["current", %q]
+settle = "300ms"
+[workload]
+name = "observe"
+dsn = %q
+for = "%ds"
+short = "0s"
+every = "1s"
+retries = 9
+[harm]
+every = "1s"
+responses = ["elapsed_per_transaction"]
+[[response]]
+name = "elapsed_per_transaction"
+primary = true
+[[response]]
+name = "transactions_per_s"
+primary = false
+`, pairs, parameter, level, c.dsn(), seconds)
+}
+
+func counted(t *testing.T, variable string, other int) int {
+	t.Helper()
+	text := os.Getenv(variable)
+	if text == "" {
+		return other
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// A level that makes commits several times as long is taken back within a look, twice, and then for good.
+func TestLiveHarm(t *testing.T) {
+	c := startCluster(t)
+	for range counted(t, "LIVE_HARMS", 1) {
+		b := newServed(t, steady)
+		b.study = parse(t, b.dir, livePostgres(c, "commit_delay", "30000", 6, 6))
+		b.cfg.sys = nil
+		if err := b.run(); err != nil {
+			t.Fatal(err)
+		}
+		r := b.record()
+		strikes := 0
+		for _, run := range r.Runs {
+			if run.Harm != "" {
+				strikes++
+				// Looks of a second, of which three are the fewest that are judged.
+				if run.Seconds > 5.5 || run.After["parameter"] != experiment.Current {
+					t.Errorf("%.1f s: %s; then %v", run.Seconds, run.Harm, run.After)
+				}
+			}
+		}
+		if strikes != 2 || r.End == nil || r.End.Reason != result.Harmed {
+			t.Errorf("%d strikes, end %+v", strikes, r.End)
+		}
+		if ok, said := c.original("commit_delay", "0"); !ok {
+			t.Error(said)
+		}
+		t.Logf("%q", b.notes)
+	}
+}
+
+// compressed runs a study that no harm stops. It returns the effect, and what the clients measured of it in the
+// same periods, in s.
+func compressed(t *testing.T, c *cluster, parameter, level string) (e analysis.Effect, truth float64) {
+	t.Helper()
+	b := newServed(t, steady)
+	text := strings.Replace(livePostgres(c, parameter, level, 2, counted(t, "LIVE_PAIRS", 7)), `responses = ["elapsed_per_transaction"]`, `above = 10`, 1)
+	// PostgreSQL's sessions report their transactions once a second.
+	text = strings.Replace(text, `settle = "300ms"`, `settle = "1200ms"`, 1)
+	text = strings.Replace(text, "load = \"transactions_per_s\"", "", 1) // of clients that wait, it is an effect too
+	b.study = parse(t, b.dir, strings.Replace(text, "primary = true", "primary = true\ncompare = \"difference\"\nequiv = \"500us\"", 1))
+	b.cfg.sys = nil
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	r := b.record()
+	var pairs []float64 // differences
+	at := map[int][2]float64{}
+	for _, run := range r.Runs {
+		if run.Status == result.OK {
+			both := at[run.Block]
+			both[run.Cell] = c.latency(run.Start, run.Start.Add(time.Duration(run.Seconds*float64(time.Second))))
+			at[run.Block] = both
+		}
+	}
+	for _, both := range at {
+		pairs = append(pairs, both[1]-both[0])
+	}
+	truth = stats.Median(pairs)
+	e = analysis.Analyse(r.Experiment, r.Runs, r.End).Effects[0]
+	t.Logf("%s %s: %s, %.2f ms (%.2f to %.2f); the clients say %.2f ms", parameter, level, e.Verdict, 1e3*e.Value, 1e3*e.Low, 1e3*e.High, 1e3*truth)
+	return e, truth
+}
+
+// An effect of known size is found, and the truth, measured by the clients, is inside of its interval.
+// A parameter that does nothing has none.
+func TestLiveEffect(t *testing.T) {
+	c := startCluster(t)
+	right, of := 0, counted(t, "LIVE_EFFECTS", 1)
+	for range of {
+		e, truth := compressed(t, c, "commit_delay", "20000")
+		// The verdict takes a quiet host, or more pairs.
+		if e.Low <= truth && truth <= e.High && math.Abs(e.Value-truth) < 0.35*truth {
+			right++
+		}
+	}
+	if right < of-of/10 {
+		t.Errorf("%d of %d found the truth", right, of)
+	}
+	for range counted(t, "LIVE_AA", 0) {
+		if e, _ := compressed(t, c, "deadlock_timeout", "7s"); e.Verdict == analysis.CostsMore || e.Verdict == analysis.CostsLess {
+			t.Errorf("%s where nothing has an effect", e.Verdict)
+		}
+	}
+}
+
+// Whoever is killed at whatever moment, what was is there again by itself, and no run is lost.
+func TestLiveKilled(t *testing.T) {
+	c := startCluster(t)
+	kills, servers := counted(t, "LIVE_KILLS", 4), counted(t, "LIVE_SERVERS", 2)
+	for killed, crashed := 0, 0; killed < kills || crashed < servers; {
+		dir := t.TempDir()
+		b := &bench{t: t, dir: dir, cfg: Config{Dir: filepath.Join(dir, "record")}}
+		b.write("s.toml", livePostgres(c, "commit_delay", "2000", 1, 6))
+		for here := 0; ; here++ {
+			cmd := exec.Command(os.Args[0])
+			var out strings.Builder
+			cmd.Env = append(os.Environ(), "RUNNER_TEST_CHILD="+dir)
+			cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &out, time.Second
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan error, 1)
+			go func() { done <- cmd.Wait() }()
+			err := errors.New("it runs")
+			for ends := false; !ends; {
+				random := 300*time.Millisecond + time.Duration(rand.Int64N(int64(4*time.Second)))
+				if here >= 6 || killed >= kills && crashed >= servers {
+					random = 5 * time.Minute
+				}
+				select {
+				case err = <-done:
+					ends = true
+				case <-time.After(random):
+					if crashed < servers && rand.IntN(kills+servers) < servers || killed >= kills {
+						crashed++
+						_ = syscall.Kill(int(c.pid.Load()), syscall.SIGKILL)
+						continue
+					}
+					killed++
+					_ = cmd.Process.Kill()
+					<-done //nolint:errcheck // it was killed
+					ends = true
+				}
+			}
+			if err == nil {
+				break
+			}
+			if text := out.String(); text != "" {
+				t.Fatalf("after %d kills and %d crashes: %s", killed, crashed, text)
+			}
+			ok, said := false, ""
+			for end := time.Now().Add(20 * time.Second); !ok && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+				ok, said = c.original("commit_delay", "0")
+			}
+			if !ok {
+				t.Fatalf("after kill %d: %s", killed, said)
+			}
+		}
+		if ok, said := c.original("commit_delay", "0"); !ok {
+			t.Errorf("at the end: %s", said)
+		}
+		b.told()
+	}
+	t.Logf("%d kills of hostlab and %d of the server: nothing left changed, no run lost", kills, servers)
+}
+
+// told checks that all runs that were told to be recorded are, and that the plan was done.
+func (b *bench) told() {
+	b.t.Helper()
+	recorded, ok := map[string]bool{}, 0
+	r := b.record()
+	for _, run := range r.Runs {
+		recorded[fmt.Sprintln(run.Block, run.Plot, run.Slot, run.Attempt, run.Status)] = true
+		if run.Status == result.OK {
+			ok++
+		}
+	}
+	if r.End == nil || ok != 2*len(r.Experiment.Blocks) && r.End.Reason != result.Harmed || len(r.Changed()) > 0 {
+		b.t.Errorf("end %+v, %d runs ok of %d pairs, open %v", r.End, ok, len(r.Experiment.Blocks), r.Changed())
+	}
+	file, err := os.Open(filepath.Join(b.dir, "told"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		if !recorded[lines.Text()+"\n"] {
+			b.t.Errorf("told to be recorded, and is not: %s", lines.Text())
+		}
+	}
+}
