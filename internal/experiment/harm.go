@@ -11,11 +11,14 @@ import (
 	"hostlab/internal/workload"
 )
 
-// HarmLooks is how many looks a median is of; HarmFewest is from how many looks of a level on one is
-// taken, with a higher bar.
+// HarmLooks is how many looks at the level a median is of; harmFewest is from how many on one is
+// taken, with a higher bar. A job that comes now and then for half a minute lifts no median of six. Of the baseline
+// there are more, as they are at hand. bench/README.md has what else was tried.
 const (
-	HarmLooks  = 12
-	HarmFewest = 3
+	HarmLooks    = 12
+	harmFewest   = 6
+	harmBaseline = 36
+	harmSilent   = 3 // looks without a value
 )
 
 // HarmWatch applies the rule of a switchback's Harm to its looks, in the order in which they were made. It is
@@ -25,23 +28,29 @@ const (
 // The rule (thresholds by bench/switchback): a strike where the median of the last looks at the level is above
 // that of the last looks at the baseline by more than Harm.Above, the more the fewer looks
 // there are; where two looks running are above a limit; or where no value was seen in three looks running that
-// the baseline had. Strikes in so many periods of the level one after the other stop the experiment.
+// the baseline had. Harm.Strikes of them stop the experiment; two periods of the level in a row without one
+// clear those before.
+//
+// After a strike, the baseline stays for HarmLooks looks at least, which are fed to the watch as a period of the
+// baseline: the next period of the level may follow at once, and would be compared with the very looks that were
+// perhaps low by chance.
 type HarmWatch struct {
 	harm    *Harm
 	judged  []*judged
 	level   bool
 	struck  bool // in this period
 	looked  bool // at the level, in this period
-	strikes int  // of periods of the level, one after the other
+	strikes int
+	clean   int // periods of the level without a strike, one after the other
 }
 
 // judged is one response of a HarmWatch.
 type judged struct {
 	Response
-	limit       float64 // NaN: none
-	base, level []float64
-	over        int // looks running above limit
-	silent      int // looks running without a value
+	limit       float64   // NaN: none
+	base, level []float64 // the last looks
+	over        int       // looks running above limit
+	silent      int       // looks running without a value
 }
 
 // HarmVerdict is what a look says. The zero value says nothing.
@@ -71,7 +80,9 @@ func (s *Study) WatchHarm(strikes int) *HarmWatch {
 // Period begins the next period, at the level or at the baseline.
 func (w *HarmWatch) Period(level bool) {
 	if w.looked && !w.struck {
-		w.strikes = 0
+		if w.clean++; w.clean >= 2 {
+			w.strikes = 0
+		}
 	}
 	w.level, w.struck, w.looked = level, false, false
 	for _, j := range w.judged {
@@ -93,7 +104,7 @@ func (w *HarmWatch) Look(b workload.Bin) (v HarmVerdict) {
 		if why == "" || v.Strike {
 			continue
 		}
-		w.struck = true
+		w.struck, w.clean = true, 0
 		w.strikes++
 		v = HarmVerdict{Strike: true, Stop: w.strikes >= w.harm.Strikes, Why: why}
 	}
@@ -122,18 +133,18 @@ func (j *judged) look(values map[string]float64, level bool, above float64) (why
 	known := !math.IsNaN(v) && !math.IsInf(v, 0)
 	if !level {
 		if known {
-			j.base = last(append(j.base, v))
+			j.base = last(append(j.base, v), harmBaseline)
 		}
 		return ""
 	}
 	if !known {
-		if j.silent++; j.silent >= 3 && len(j.base) == HarmLooks {
+		if j.silent++; j.silent >= harmSilent && len(j.base) >= HarmLooks {
 			return fmt.Sprintf("%s had no value in %d looks running, as if nothing were served", j.Name, j.silent)
 		}
 		return ""
 	}
 	j.silent = 0
-	if j.level = last(append(j.level, v)); v > j.limit {
+	if j.level = last(append(j.level, v), HarmLooks); v > j.limit {
 		j.over++
 	} else {
 		j.over = 0
@@ -142,7 +153,7 @@ func (j *judged) look(values map[string]float64, level bool, above float64) (why
 		return fmt.Sprintf("%s was above the limit of %s in %d looks running", j.Name, result.Format(j.limit, j.Unit), j.over)
 	}
 	n := len(j.level)
-	if n < HarmFewest || len(j.base) < HarmLooks/2 {
+	if n < harmFewest || len(j.base) < harmFewest {
 		return ""
 	}
 	// The lower one of two middles, so that half of the looks may stall.
@@ -155,5 +166,5 @@ func (j *judged) look(values map[string]float64, level bool, above float64) (why
 	return ""
 }
 
-// last keeps the latest looks.
-func last(looks []float64) []float64 { return looks[max(0, len(looks)-HarmLooks):] }
+// last keeps the latest n.
+func last(looks []float64, n int) []float64 { return looks[max(0, len(looks)-n):] }

@@ -59,8 +59,8 @@ func TestHarmIsStruck(t *testing.T) {
 		"as the baseline":       {math.NaN(), several(30, bin(0.010)), 0, ""},
 		"35 % above":            {math.NaN(), several(30, bin(0.0135)), 0, ""},
 		"50 % above":            {math.NaN(), several(30, bin(0.015)), 9, "latency_p99 is 15.0 ms, 50 % above the baseline's 10.0 ms (medians of 9 looks and 12)"},
-		"twice as long":         {math.NaN(), several(30, bin(0.020)), 3, "latency_p99 is 20.0 ms, 100 % above"},
-		"CPU time":              {math.NaN(), several(30, dear), 3, "cpu_each is 2.00 ms, 100 % above"},
+		"twice as long":         {math.NaN(), several(30, bin(0.020)), 6, "latency_p99 is 20.0 ms, 100 % above"},
+		"CPU time":              {math.NaN(), several(30, dear), 6, "cpu_each is 2.00 ms, 100 % above"},
 		"above the limit":       {0.012, several(30, bin(0.0125)), 2, "latency_p99 was above the limit of 12.0 ms in 2 looks running"},
 		"once above the limit":  {0.012, []workload.Bin{bin(0.01), bin(0.03), bin(0.01), bin(0.03), bin(0.01), bin(0.01)}, 0, ""},
 		"nothing is served":     {math.NaN(), several(30, lost), 3, "latency_p99 had no value in 3 looks running"},
@@ -76,29 +76,32 @@ func TestHarmIsStruck(t *testing.T) {
 	}
 }
 
-func TestHarmStopsAfterStrikesInARow(t *testing.T) {
+func TestHarmStopsAfterStrikes(t *testing.T) {
 	good, bad := several(12, bin(0.010)), several(12, bin(0.030))
-	w := served(math.NaN()).WatchHarm(0)
-	strikes := ""
-	for _, level := range []bool{false, true, false, true, false, true, false, true} {
-		bins := good
-		if n := len(strikes); level && n != 1 { // the second period of the level is as the baseline
-			bins = bad
+	for periods, want := range map[string]string{"xx": "x!", "x.x": "x.!", "x..x": "x..x", "..x..x.x": "..x..x.!"} {
+		w := served(math.NaN()).WatchHarm(0)
+		got := ""
+		for _, p := range periods {
+			play(w, false, good...)
+			bins := good
+			if p == 'x' {
+				bins = bad
+			}
+			at, v := play(w, true, bins...)
+			switch {
+			case v.Stop:
+				got += "!"
+			case at > 0:
+				got += "x"
+			default:
+				got += "."
+			}
 		}
-		at, v := play(w, level, bins...)
-		switch {
-		case v.Stop:
-			strikes += "!"
-		case at > 0:
-			strikes += "x"
-		case level:
-			strikes += "."
+		if got != want {
+			t.Errorf("periods %s: %s, want %s", periods, got, want)
 		}
 	}
-	if strikes != "x.x!" {
-		t.Errorf("strikes %q, want a stop at the second one in a row", strikes)
-	}
-	w = served(math.NaN()).WatchHarm(1)
+	w := served(math.NaN()).WatchHarm(1)
 	play(w, false, good...)
 	if _, v := play(w, true, bad...); !v.Stop {
 		t.Errorf("after a resume: %+v, want a stop, as the period before was struck", v)

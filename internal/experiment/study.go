@@ -109,8 +109,8 @@ type Guard struct {
 }
 
 // Harm is how much worse a live service may get. A period in which it gets worse ends at once with
-// the baseline (a strike), and the experiment ends after Strikes of them, one period of the level
-// after the other.
+// the baseline (a strike), and the experiment ends after Strikes of them; two periods of the level in a row
+// without one clear those before.
 type Harm struct {
 	Responses []string  // whose looks are judged, each where it is better lower
 	Above     float64   // share by which the median of the last looks may exceed that of the baseline's: 0.4

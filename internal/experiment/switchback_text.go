@@ -101,7 +101,7 @@ func (s *Study) harmText() []string {
 			text += fmt.Sprintf(", or %s above %s in two looks running", h.Responses[i], result.Format(limit, s.unit(h.Responses[i])))
 		}
 	}
-	return []string{text, fmt.Sprintf("%s of the level, one after the other, that end so end the experiment", screen.Count(h.Strikes, "period"))}
+	return []string{text, fmt.Sprintf("%s of the level that end so end the experiment; two in a row that do not clear those before", screen.Count(h.Strikes, "period"))}
 }
 
 // unit of a response, of the study or of the workload.

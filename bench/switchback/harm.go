@@ -1,0 +1,57 @@
+package main
+
+import (
+	"hostlab/internal/experiment"
+)
+
+// stopped is what the harm rule made of an experiment.
+type stopped struct {
+	stop     bool
+	strikes  int
+	pair     int     // of the stop, from 1
+	atLevel  float64 // seconds at the level from the beginning of the harm to the stop
+	sinceAll float64 // seconds of both
+	first    float64 // seconds at the level to the first strike; 0: none
+}
+
+// harmed runs pairs of periods on s with the product's own rule, until it stops them.
+func harmed(s *service, pairs int) (o stopped) {
+	st := study(s.rng.Uint64(), pairs, false)
+	_, blocks := experiment.Plan(st)
+	rule := st.WatchHarm(0)
+	rule.Period(false) // the warm-up, at the baseline
+	for range (settle + short) / look {
+		rule.Look(s.bin(false))
+	}
+	for b, block := range blocks {
+		for _, cell := range block.Plots[0] {
+			rule.Period(cell == 1)
+			for range (settle + lasts(b)) / look {
+				bin := s.bin(cell == 1)
+				if s.at > s.from {
+					o.sinceAll += look
+					if cell == 1 {
+						o.atLevel += look
+					}
+				}
+				v := rule.Look(bin)
+				if !v.Strike {
+					continue
+				}
+				if o.strikes++; o.first == 0 {
+					o.first = o.atLevel
+				}
+				if v.Stop {
+					o.stop, o.pair = true, b+1
+					return o
+				}
+				rule.Period(false)
+				for range experiment.HarmLooks {
+					rule.Look(s.bin(false))
+				}
+				break
+			}
+		}
+	}
+	return o
+}
