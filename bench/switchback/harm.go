@@ -6,12 +6,10 @@ import (
 
 // stopped is what the harm rule made of an experiment.
 type stopped struct {
-	stop     bool
-	strikes  int
-	pair     int     // of the stop, from 1
-	atLevel  float64 // seconds at the level from the beginning of the harm to the stop
-	sinceAll float64 // seconds of both
-	first    float64 // seconds at the level to the first strike; 0: none
+	stop    bool
+	atLevel float64 // seconds at the level from the beginning of the harm to the stop
+	inAll   float64 // seconds of both
+	first   float64 // seconds at the level to the first strike; 0: none
 }
 
 // harmed runs pairs of periods on s with the product's own rule, until it stops them.
@@ -29,7 +27,7 @@ func harmed(s *service, pairs int) (o stopped) {
 			for range (settle + lasts(b)) / look {
 				bin := s.bin(cell == 1)
 				if s.at > s.from {
-					o.sinceAll += look
+					o.inAll += look
 					if cell == 1 {
 						o.atLevel += look
 					}
@@ -38,11 +36,11 @@ func harmed(s *service, pairs int) (o stopped) {
 				if !v.Strike {
 					continue
 				}
-				if o.strikes++; o.first == 0 {
+				if o.first == 0 {
 					o.first = o.atLevel
 				}
 				if v.Stop {
-					o.stop, o.pair = true, b+1
+					o.stop = true
 					return o
 				}
 				rule.Period(false)

@@ -19,7 +19,7 @@ type service struct {
 	only              bool    // the effect is on latency alone
 	from              float64 // seconds, from which on the level has it
 	closed            bool    // clients wait for answers: what is slower is asked for less
-	load              float64 // standard deviation of the load's noise
+	noise             float64 // of load and cost, in its usual one
 	at                float64 // seconds
 	phase             float64 // of the day, radians
 	job               float64 // seconds since the last one at the start
@@ -31,7 +31,7 @@ type service struct {
 const look = 10
 
 func newService(rng *rand.Rand) *service {
-	return &service{rng: rng, tau: 30, phase: 2 * math.Pi * rng.Float64(), job: 600 * rng.Float64(), load: 0.15, calm: 1,
+	return &service{rng: rng, tau: 30, phase: 2 * math.Pi * rng.Float64(), job: 600 * rng.Float64(), noise: 1, calm: 1,
 		asked: ar{memory: 300}, cost: ar{memory: 300}, wait: ar{memory: 120}}
 }
 
@@ -62,8 +62,8 @@ func (s *service) bin(level bool) (b workload.Bin) {
 	if math.Mod(s.at+s.job, 600) < 30 {
 		jobs = 1
 	}
-	load := math.Log(1+0.6*math.Sin(2*math.Pi*s.at/86400+s.phase)) + s.load*s.asked.next(s.rng)
-	slow := s.state*s.effect + 0.035*s.cost.next(s.rng)
+	load := math.Log(1+0.6*math.Sin(2*math.Pi*s.at/86400+s.phase)) + 0.1*s.noise*s.asked.next(s.rng)
+	slow := s.state*s.effect + 0.022*s.noise*s.cost.next(s.rng)
 	if s.closed {
 		load -= 0.5 * slow
 	}

@@ -48,12 +48,12 @@ func study(seed uint64, pairs int, adjust bool) *experiment.Study {
 type seen struct {
 	pairs     int
 	effect    analysis.Effect
-	last      bool // the experiment ended here
-	truth     float64
+	last      bool // the experiment ends here
 	explained float64
 }
 
-// trial runs an experiment on s to its last look, by the product's own plan, test, and rule to stop.
+// trial runs an experiment on s by the product's own plan, test, and rule to stop, and goes on to its last look
+// after that.
 func trial(s *service, pairs int, adjust bool) (all []seen) {
 	head := experiment.Head(study(s.rng.Uint64(), pairs, adjust))
 	var runs []result.Run
@@ -75,16 +75,13 @@ func trial(s *service, pairs int, adjust bool) (all []seen) {
 			continue
 		}
 		a := analysis.Analyse(head, runs, nil)
-		ended = ended || b+1 == len(head.Blocks) || a.Decided()
 		e := a.Effects[0]
-		v := seen{pairs: b + 1, effect: e, last: ended}
+		v := seen{pairs: b + 1, effect: e, last: !ended && (b+1 == len(head.Blocks) || a.Decided())}
+		ended = ended || v.last
 		if e.Adjusted != nil {
 			v.explained = e.Adjusted.Explained
 		}
 		all = append(all, v)
-		if ended {
-			break
-		}
 	}
 	return all
 }

@@ -167,12 +167,16 @@ func (j *judge) trend(e *Effect, t *table) {
 // to that end, must leave their mean beyond the margin for an effect, and within half of it for none.
 // A trend that is too weak to be seen yet is then followed to where it matters. Half, since the
 // slope of a few blocks is known badly: bench/README.md has what both cost and save. Records of
-// signed ranks keep the effects that they called without. Pairs of periods are followed to twice as many at
-// the most: their plans are long, and a line through 10 pairs says nothing of 120.
+// signed ranks keep the effects that they called without. Pairs of periods are followed to the next look only:
+// their plans are long, and a line through 10 pairs says nothing of 120.
 func (j *judge) early(e *Effect, t *table, c comparison) {
 	done, planned := len(t.rows), len(j.record.x.Blocks)
 	if c.paired {
-		planned = min(planned, 2*done)
+		for _, look := range slices.Backward(j.record.x.Design.Looks) {
+			if look > done {
+				planned = look
+			}
+		}
 	}
 	if done >= planned {
 		return

@@ -116,5 +116,5 @@ type Harm struct {
 	Above     float64   // share by which the median of the last looks may exceed that of the baseline's: 0.4
 	Limits    []float64 // of each of Responses, in its base unit, that no two looks in a row may exceed (an SLO); NaN: none
 	Strikes   int
-	Every     time.Duration // a look: 10 s
+	Every     time.Duration // a look, as the workload says: 10 s
 }

@@ -66,6 +66,9 @@ func (p *parser) load(f fields) {
 // harmed are the responses that a switchback watches unless its study says which.
 var harmed = []string{"latency_p99", "elapsed_per_transaction", "cpu_per_transaction"}
 
+// lookEvery is the parameter of a workload that watches a service by which it has a look.
+const lookEvery = "every"
+
 // harm reads [harm]. A switchback of work that hostlab does itself harms nobody, and has no looks.
 func (p *parser) harm(f fields) {
 	if p.desc == nil {
@@ -77,7 +80,10 @@ func (p *parser) harm(f fields) {
 		}
 		return
 	}
-	h := &Harm{Above: get(f, "above", 0.4), Strikes: int(get(f, "strikes", int64(2))), Every: get(f, "every", 10*time.Second)}
+	h := &Harm{Above: get(f, "above", 0.4), Strikes: int(get(f, "strikes", int64(2))), Every: 10 * time.Second}
+	if _, has := p.s.Workload.Params[lookEvery]; has {
+		h.Every = p.s.Workload.Params.Duration(lookEvery)
+	}
 	better, units := map[string]string{}, map[string]string{}
 	for _, r := range p.desc.Responses {
 		better[r.Name], units[r.Name] = r.Better, r.Unit
