@@ -12,11 +12,12 @@ import (
 )
 
 // HarmLooks is how many looks at the level a median is of; harmFewest is from how many on one is
-// taken, with a higher bar. A job that comes now and then for half a minute lifts no median of six. Of the baseline
+// taken, with a bar that is as much higher as there are fewer. A job that comes now and then for half a minute
+// lifts no median of more. Of the baseline
 // there are more, as they are at hand. bench/README.md has what else was tried.
 const (
 	HarmLooks    = 12
-	harmFewest   = 6
+	harmFewest   = 4
 	harmBaseline = 36
 	harmSilent   = 3 // looks without a value
 )
@@ -158,7 +159,7 @@ func (j *judged) look(values map[string]float64, level bool, above float64) (why
 	}
 	// The lower one of two middles, so that half of the looks may stall.
 	now, base := slices.Sorted(slices.Values(j.level))[(n-1)/2], stats.Median(j.base)
-	bar := math.Log1p(above) * math.Sqrt(HarmLooks/float64(n))
+	bar := math.Log1p(above) * HarmLooks / float64(n)
 	if base > 0 && math.Log(now/base) > bar {
 		return fmt.Sprintf("%s is %s, %.0f %% above the baseline's %s (medians of %s and %d)", j.Name, result.Format(now, j.Unit),
 			100*(now/base-1), result.Format(base, j.Unit), screen.Count(n, "look"), len(j.base))

@@ -58,9 +58,10 @@ func TestHarmIsStruck(t *testing.T) {
 	}{
 		"as the baseline":       {math.NaN(), several(30, bin(0.010)), 0, ""},
 		"35 % above":            {math.NaN(), several(30, bin(0.0135)), 0, ""},
-		"50 % above":            {math.NaN(), several(30, bin(0.015)), 9, "latency_p99 is 15.0 ms, 50 % above the baseline's 10.0 ms (medians of 9 looks and 12)"},
+		"50 % above":            {math.NaN(), several(30, bin(0.015)), 10, "latency_p99 is 15.0 ms, 50 % above the baseline's 10.0 ms (medians of 10 looks and 12)"},
 		"twice as long":         {math.NaN(), several(30, bin(0.020)), 6, "latency_p99 is 20.0 ms, 100 % above"},
 		"CPU time":              {math.NaN(), several(30, dear), 6, "cpu_each is 2.00 ms, 100 % above"},
+		"five times as long":    {math.NaN(), several(30, bin(0.050)), 4, "latency_p99 is 50.0 ms, 400 % above"},
 		"above the limit":       {0.012, several(30, bin(0.0125)), 2, "latency_p99 was above the limit of 12.0 ms in 2 looks running"},
 		"once above the limit":  {0.012, []workload.Bin{bin(0.01), bin(0.03), bin(0.01), bin(0.03), bin(0.01), bin(0.01)}, 0, ""},
 		"nothing is served":     {math.NaN(), several(30, lost), 3, "latency_p99 had no value in 3 looks running"},

@@ -51,7 +51,7 @@ func (s *Set) Document() *document.Document {
 			d.Sections = append(d.Sections, s.Reports[i].compared(fmt.Sprintf("Experiment %d", i+1), fmt.Sprintf("e%d", i))...)
 		}
 	}
-	d.Sections = append(d.Sections, document.Titled("Method", document.Line{Text: method}).On(document.Page))
+	d.Sections = append(d.Sections, document.Titled("Method", document.Line{Text: methodOf(s)}).On(document.Page))
 	return d
 }
 
@@ -93,7 +93,7 @@ func (r *Report) about() []string {
 
 // designText says how runs were arranged: "randomised complete blocks, seed 7".
 func designText(d *result.Design) string {
-	kind := map[string]string{"rcbd": "randomised complete blocks", "split-plot": "split plot"}[d.Kind]
+	kind := map[string]string{"rcbd": "randomised complete blocks", "split-plot": "split plot", "switchback": "pairs of periods in the order of a coin"}[d.Kind]
 	if kind == "" {
 		kind = d.Kind
 	}
@@ -132,6 +132,9 @@ func (r *Report) sections(key string) []document.Section {
 		floors = append(floors, document.Line{Text: aaText(&a.AA[i]) + ".", Tone: tone})
 	}
 	for i := range a.Effects {
+		if a.Ended == result.Harmed {
+			break // nobody is to go on
+		}
 		if e := &a.Effects[i]; e.Primary() && needText(e) != "" {
 			needs = append(needs, document.Line{Text: e.Contrast.String() + ": " + needText(e) + "."})
 		}
@@ -152,6 +155,7 @@ func (r *Report) sections(key string) []document.Section {
 		study = document.Commands{{Line: studyText(r.Study)}}
 	}
 	return append(append(append(r.section(key), r.time()), r.effects()...),
+		document.Titled("Ended early by harm", early(a)),
 		document.Titled("Noise floor (A/A)", floors),
 		document.Titled("What deciding would take", needs),
 		document.Titled("What the plan can find", finds),
@@ -213,11 +217,14 @@ func effectTable(x *result.Experiment, lead string, all []*analysis.Effect) *doc
 		if known(e.Baseline, e.Level) && !interaction(e) {
 			change.More = append(change.More, result.Format(e.Baseline, p.Unit)+" to "+result.Format(e.Level, p.Unit))
 		}
-		noise := "noise " + within(e.NoiseFloor, p)
-		if !known(e.NoiseFloor) {
-			noise = "noise unknown"
+		noise := []string{"noise " + within(e.NoiseFloor, p)}
+		switch {
+		case paired(x):
+			noise = nil // which the coins know
+		case !known(e.NoiseFloor):
+			noise = []string{"noise unknown"}
 		}
-		row := t.Add(name, change, countCell(e), document.Number(p.Margin, within(p.Margin, p), noise), verdictCell(x, e))
+		row := t.Add(name, change, countCell(e), document.Number(p.Margin, within(p.Margin, p), noise...), verdictCell(x, e))
 		row.Notes = document.Quiet.Points(notes(e)...)
 	}
 	return t
@@ -275,7 +282,7 @@ func facts(x *result.Experiment) (out document.Pairs) {
 	for _, f := range x.Factors {
 		add("factor: "+f.Name, fmt.Sprintf("%s (baseline %s), %s, changed %s", strings.Join(f.Levels, ", "), f.Baseline, f.Kind, f.Change))
 	}
-	add("design", designText(&x.Design)+fmt.Sprintf(", looks after %v blocks, alpha %g", x.Design.Looks, x.Design.Alpha))
+	add("design", designText(&x.Design)+fmt.Sprintf(", looks after %v %ss, alpha %g", x.Design.Looks, x.Design.Block(), x.Design.Alpha))
 	all("set on the command line: ", x.Overrides)
 	add("study file", x.File)
 	add("study SHA-256", x.Study)

@@ -26,6 +26,8 @@ var samples = map[string]func() *effects.Set{
 	"gzip":           func() *effects.Set { return set(experiments.Gzip()) },
 	"null":           func() *effects.Set { return set(experiments.Null()) },
 	"adjusted":       func() *effects.Set { return set(experiments.Adjusted()) },
+	"live":           func() *effects.Set { return set(experiments.Live()) },
+	"harmed":         func() *effects.Set { return set(experiments.Harmed()) },
 	"noisy":          func() *effects.Set { return set(experiments.Noisy()) },
 	"running":        func() *effects.Set { return set(experiments.Running()) },
 	"void":           func() *effects.Set { return set(experiments.Void()) },

@@ -78,12 +78,21 @@ type experimentJSON struct {
 	Runs     map[string]int `json:"runs"`
 	Marked   int            `json:"contaminated"`
 	Failures []failuresJSON `json:"failures"`
+	Early    []earlyJSON    `json:"ended_early,omitempty"`
 	First    time.Time      `json:"first_run,omitzero"`
 	Last     time.Time      `json:"last_run,omitzero"`
 	Hours    int            `json:"hours_seen"`
 	AA       []aaJSON       `json:"aa"`
 	Section  any            `json:"section"`
 	Warnings []string       `json:"warnings"`
+}
+
+// earlyJSON is a period of a live service that harm has ended.
+type earlyJSON struct {
+	Pair    int     `json:"pair"`
+	Level   string  `json:"level"`
+	Seconds float64 `json:"seconds"`
+	Why     string  `json:"why"`
 }
 
 // failuresJSON is how the first tries of a cell's runs went, its duplicate's included.
@@ -228,6 +237,9 @@ func newExperiment(r *Report) experimentJSON {
 		if run.Contaminated != "" {
 			out.Marked++
 		}
+	}
+	for _, s := range a.Struck {
+		out.Early = append(out.Early, earlyJSON(s))
 	}
 	for _, f := range a.Failures {
 		if c := x.Cells[f.Cell]; !c.Duplicate { // which is counted with its twin

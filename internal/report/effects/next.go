@@ -10,6 +10,7 @@ import (
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/document"
+	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
 
@@ -53,16 +54,17 @@ func (r *Report) steps() (out document.Commands) {
 	if own := r.extra().outcome; own != nil && *own != analysis.Open {
 		need = 0
 	}
-	again := filepath.Clean(r.Dir) + "-2"
+	again, block := filepath.Clean(r.Dir)+"-2", r.head().Design.Block()
 	switch {
+	case r.Analysis.Ended == result.Harmed: // what was changed is back, and there is nothing to repeat
 	case !r.Analysis.Complete:
 		out = append(out, document.Command{Why: "it has not ended; go on with it", Line: "hostlab run --resume --out " + screen.Operand(r.Dir)}) // the directory has the study, with what was set in it
 	case void:
 		out = append(out, document.Command{Why: "find what disturbed the host, then run it again", Line: run + " --out " + screen.Operand(again)})
 	case need > hopeless*r.Analysis.Blocks:
-		out = append(out, document.Command{Why: "this noise would take " + strconv.Itoa(need) + " blocks; find what disturbs the host, then run it again", Line: run + " --out " + screen.Operand(again)})
+		out = append(out, document.Command{Why: "this noise would take " + strconv.Itoa(need) + " " + block + "s; find what disturbs the host, then run it again", Line: run + " --out " + screen.Operand(again)})
 	case need > r.Analysis.Blocks:
-		out = append(out, document.Command{Why: "run it again with as many blocks as it takes", Line: run + " --blocks " + strconv.Itoa(need) + " --out " + screen.Operand(again)})
+		out = append(out, document.Command{Why: "run it again with as many " + block + "s as it takes", Line: run + " --blocks " + strconv.Itoa(need) + " --out " + screen.Operand(again)})
 	}
 	return append(out, r.keep()...)
 }

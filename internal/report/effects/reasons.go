@@ -31,15 +31,15 @@ func verdictReason(e *analysis.Effect) string {
 	case analysis.NoShare:
 		return fmt.Sprintf("%s of a baseline's median of 0 is no margin; give one in the response's unit: compare = \"difference\".", percentOf(why.Size))
 	case analysis.NoBlocks:
-		return "No block is complete."
+		return fmt.Sprintf("No %s is complete.", unitOf(e))
 	case analysis.NoValues:
-		return fmt.Sprintf("No block has a value of %s in all its runs.", r.Name)
+		return fmt.Sprintf("No %s has a value of %s in all its runs.", unitOf(e), r.Name)
 	case analysis.FewUnits:
 		return fmt.Sprintf("There is no interval at this confidence below %d %s; %d missing.", why.N, e.Unit, why.N-e.N)
 	case analysis.NoLook:
 		return "The study has no look before its end, and is judged then."
 	case analysis.BeforeLook:
-		return fmt.Sprintf("The first look is at %s, and there are %d.", screen.Count(why.N, "block"), e.N)
+		return fmt.Sprintf("The first look is at %s, and there are %d.", screen.Count(why.N, unitOf(e)), e.N)
 	case analysis.TooEarly:
 		return fmt.Sprintf("The interval, %s, is within the margin of %s, but failures, stalls and trends do not show in fewer than %d %s.", whole, margin, why.N, e.Unit)
 	case analysis.NoFloor:
@@ -92,8 +92,8 @@ func limitReason(e *analysis.Effect, l analysis.Limit) string {
 		text = fmt.Sprintf("The typical run is within the margin of %s, and the mean is not: it is %s (%s), as rare slow runs make it",
 			size(r.Margin, r), amount(e.Mean.Value, r), span(e.Mean.Low, e.Mean.High, r))
 	case analysis.Early:
-		text = fmt.Sprintf("The interval so far, %s, would decide at a margin of %s. But the slope of these %s, carried on to the plan's %d, makes the mean effect %s",
-			span(e.Low, e.High, r), size(r.Margin, r), e.Unit, e.Need, amount(e.Ahead, r))
+		text = fmt.Sprintf("The interval so far, %s, would decide at a margin of %s. But the slope of these %s, carried on to %s%d, makes the mean effect %s",
+			span(e.Low, e.High, r), size(r.Margin, r), e.Unit, map[bool]string{true: "", false: "the plan's "}[e.Unit == "pairs"], e.Need, amount(e.Ahead, r))
 	case analysis.Trend:
 	}
 	return strings.ToUpper(text[:1]) + text[1:] + "."

@@ -133,7 +133,9 @@ func notes(e *analysis.Effect) []string {
 	if e.Failing != nil && e.Primary() { // the answer has said it
 		out = slices.DeleteFunc(out, func(w string) bool { return w == failingText(e) })
 	}
-	if d := e.Adjusted; d != nil && d.Moved {
+	if d := e.Adjusted; d != nil && d.Load != "" {
+		out = append(out, loadText(d))
+	} else if d != nil && d.Moved {
 		out = append(out, "the CPU time that others took differs at this level, which may be its cause: the interval holds with it and without")
 	} else if d != nil {
 		out = append(out, fmt.Sprintf("the CPU time that others took explains %s of the differences' variance, and was taken out", percentOf(d.Explained)))
@@ -207,14 +209,18 @@ func seenText(a *analysis.Analysis) string {
 
 // stateText says how far an experiment came.
 func stateText(a *analysis.Analysis) string {
-	s := screen.Count(a.Blocks, "complete block")
+	block := "block"
+	if a.Experiment != nil {
+		block = a.Experiment.Design.Block()
+	}
+	s := screen.Count(a.Blocks, "complete "+block)
 	if a.Experiment != nil && len(a.Experiment.Blocks) > 0 {
 		s += fmt.Sprintf(" of at most %d", len(a.Experiment.Blocks))
 	}
 	if a.Look > 0 && a.Experiment != nil {
 		s += fmt.Sprintf(", look %d of %d", a.Look, len(a.Experiment.Design.Looks))
 	}
-	ended := map[string]string{"resolved": "ended: all primary effects are decided", "looks": "ended: after the last look", "budget": "ended: its time was spent", "": "not ended"}
+	ended := map[string]string{"resolved": "ended: all primary effects are decided", "looks": "ended: after the last look", "budget": "ended: its time was spent", result.Harmed: "ended: the level harmed the service", "": "not ended"}
 	if e, ok := ended[a.Ended]; ok {
 		return s + "; " + e
 	}
@@ -240,6 +246,9 @@ func deciding(a *analysis.Analysis) []*analysis.Effect {
 // where that decides, else the primary effects, or why there is none.
 func verdicts(r *Report) (out []string) {
 	own, primary := r.extra(), deciding(r.Analysis)
+	if s := harmText(r.Analysis); s != "" {
+		out = append(out, s)
+	}
 	if own.outcome != nil {
 		primary = nil
 	}
@@ -261,7 +270,7 @@ func verdicts(r *Report) (out []string) {
 	case len(r.Analysis.Effects) > 0:
 		return append(out, "no verdict: none of the effects is primary")
 	}
-	return append(out, fmt.Sprintf("no verdict yet: %s, %s", screen.Count(r.Analysis.Blocks, "complete block"), runsText(r.Analysis.Runs)))
+	return append(out, fmt.Sprintf("no verdict yet: %s, %s", screen.Count(r.Analysis.Blocks, "complete "+r.head().Design.Block()), runsText(r.Analysis.Runs)))
 }
 
 // footnotes explain the intervals, and what the next split plot may do better.
@@ -280,6 +289,9 @@ func footnotes(x *result.Experiment, a *analysis.Analysis) []string {
 		test := "signed-rank"
 		if x.Design.Test == result.Randomisation {
 			test = "randomisation"
+		}
+		if paired(x) {
+			test = "coins' signed-rank"
 		}
 		s := fmt.Sprintf("Primary effects: %s intervals, Hodges-Lehmann with the %s test", joint(x, first), test)
 		if first.Alpha > 0 && first.Alpha < x.Design.Alpha {

@@ -28,7 +28,9 @@ type plan struct {
 	failing   string  // at this level, every third run fails at first
 	marked    int     // every so many runs counts though it is contaminated
 	latency   bool
-	pause     time.Duration // after a warm-up, and between the halves
+	seconds   float64        // of a run; 0: its first response
+	harm      map[int]string // block -> why the run at the level ended early
+	pause     time.Duration  // after a warm-up, and between the halves
 	ended     string
 	base      map[string]float64                                  // response -> value at the baseline
 	effect    func(response string, at map[string]string) float64 // log ratio, or difference
@@ -170,6 +172,12 @@ func (p *plan) simulate(rng *rand.Rand) []result.Run {
 				r.Seconds = 1.2
 				if w, ok := r.Values["wall"]; ok {
 					r.Seconds = w
+				}
+				if p.seconds > 0 {
+					r.Seconds = p.seconds
+				}
+				if why := p.harm[b]; why != "" && x.Cells[c].Levels[x.Factors[0].Name] != x.Factors[0].Baseline {
+					r.Harm, r.Seconds = why, 70
 				}
 				if p.latency {
 					r.Latency = latency(rng, r.Values[x.Responses[0].Name]/1000)

@@ -66,6 +66,42 @@ func Failing() effects.Report {
 	return p.build()
 }
 
+// live is a service whose idle states are limited in one of two periods.
+func live(name string, seed uint64, done int, ended string, effect float64) *plan {
+	return &plan{
+		head: result.Experiment{Name: name, Title: "Idle states of a live service", File: "/srv/studies/live-idle.toml", Study: "41aa", Workload: "observe",
+			Parameters: map[string]string{"service": "postgres", "for": "5m", "short": "1m"},
+			Factors:    []result.Factor{{Name: "idle", Kind: "setting", Levels: []string{"current", "20us"}, Baseline: "current", Change: result.Online}},
+			Responses: []result.Response{
+				{Name: "cpu_per_transaction", Title: "CPU time per transaction", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.02, Primary: true},
+				{Name: "transactions_per_s", Title: "Transactions per second", Unit: "1/s", Better: "higher", Compare: result.Ratio, Margin: 0.02}},
+			Contrasts: []result.Contrast{main("idle", "20us")},
+			Design:    result.Design{Kind: "switchback", Seed: seed, Repeats: 1, Looks: []int{10, 14, 20, 30, 43, 60, 86, 120}, Test: result.Switchback, Load: "transactions_per_s"}},
+		done: done, ended: ended, noise: 0.012, drift: 0.4, seconds: 300, base: map[string]float64{"cpu_per_transaction": 0.0012, "transactions_per_s": 840},
+		effect: func(r string, at map[string]string) float64 {
+			if r == "cpu_per_transaction" && at["idle"] == "20us" {
+				return effect
+			}
+			return 0
+		},
+	}
+}
+
+// Live is a service that an experiment found an effect on.
+func Live() effects.Report {
+	p := live("live-idle", 41, 20, "resolved", -0.05)
+	p.harm = map[int]string{3: "latency_p99 is 14.9 ms, 49 % above the baseline's 10.0 ms (medians of 9 looks and 36)"}
+	return p.build()
+}
+
+// Harmed is one that was stopped by harm in its second pair.
+func Harmed() effects.Report {
+	p := live("live-harmed", 42, 2, result.Harmed, 0.5)
+	p.harm = map[int]string{0: "latency_p99 is 14.9 ms, 49 % above the baseline's 10.0 ms (medians of 9 looks and 18)",
+		1: "latency_p99 is 15.3 ms, 52 % above the baseline's 10.1 ms (medians of 8 looks and 36)"}
+	return p.build()
+}
+
 // Noisy is too noisy to decide, after all looks.
 func Noisy() effects.Report {
 	p := gzip("gzip-noisy", 13, 30, "looks", 0.01)
