@@ -43,10 +43,6 @@ func harmed(s *service, pairs int) (o stopped) {
 					o.stop = true
 					return o
 				}
-				rule.Period(false)
-				for range experiment.HarmLooks {
-					rule.Look(s.bin(false))
-				}
 				break
 			}
 		}

@@ -11,15 +11,16 @@ import (
 	"hostlab/internal/workload"
 )
 
-// HarmLooks is how many looks at the level a median is of; harmFewest is from how many on one is
+// HarmLooks is how many looks at the level a median is of; HarmFewest is from how many on one is
 // taken, with a bar that is as much higher as there are fewer. A job that comes now and then for half a minute
 // lifts no median of more. Of the baseline
 // there are more, as they are at hand. bench/README.md has what else was tried.
 const (
 	HarmLooks    = 12
-	harmFewest   = 4
+	HarmFewest   = 4
 	harmBaseline = 36
-	harmSilent   = 3 // looks without a value
+	harmSilent   = 3   // looks without a value
+	harmStale    = 1.5 // times the bar, where nothing was seen of the baseline since the last strike
 )
 
 // HarmWatch applies the rule of a switchback's Harm to its looks, in the order in which they were made. It is
@@ -32,9 +33,9 @@ const (
 // the baseline had. Harm.Strikes of them stop the experiment; two periods of the level in a row without one
 // clear those before.
 //
-// After a strike, the baseline stays for HarmLooks looks at least, which are fed to the watch as a period of the
-// baseline: the next period of the level may follow at once, and would be compared with the very looks that were
-// perhaps low by chance.
+// Where the next period of the level follows on a strike at once, it is compared with the very looks that were
+// perhaps low by chance: the bar is then higher (harmStale), and such a period without a strike clears none. It is best
+// to hold the baseline for HarmLooks looks after a strike, and to feed them as a period of the baseline.
 type HarmWatch struct {
 	harm    *Harm
 	judged  []*judged
@@ -42,7 +43,8 @@ type HarmWatch struct {
 	struck  bool // in this period
 	looked  bool // at the level, in this period
 	strikes int
-	clean   int // periods of the level without a strike, one after the other
+	clean   int  // periods of the level without a strike, one after the other
+	stale   bool // nothing was seen of the baseline since the last strike
 }
 
 // judged is one response of a HarmWatch.
@@ -80,7 +82,7 @@ func (s *Study) WatchHarm(strikes int) *HarmWatch {
 
 // Period begins the next period, at the level or at the baseline.
 func (w *HarmWatch) Period(level bool) {
-	if w.looked && !w.struck {
+	if w.looked && !w.struck && !w.stale {
 		if w.clean++; w.clean >= 2 {
 			w.strikes = 0
 		}
@@ -100,12 +102,17 @@ func (w *HarmWatch) Look(b workload.Bin) (v HarmVerdict) {
 		return v // the rest of a period is too short to be a look
 	}
 	w.looked = w.looked || w.level
+	w.stale = w.stale && w.level
+	bar := math.Log1p(w.harm.Above)
+	if w.stale {
+		bar *= harmStale
+	}
 	for _, j := range w.judged {
-		why := j.look(b.Values, w.level, w.harm.Above)
+		why := j.look(b.Values, w.level, bar)
 		if why == "" || v.Strike {
 			continue
 		}
-		w.struck, w.clean = true, 0
+		w.struck, w.stale, w.clean = true, true, 0
 		w.strikes++
 		v = HarmVerdict{Strike: true, Stop: w.strikes >= w.harm.Strikes, Why: why}
 	}
@@ -128,8 +135,9 @@ func (j *judged) value(values map[string]float64) float64 {
 	return v * j.Scale
 }
 
-// look takes in a look, and says what harm it shows.
-func (j *judged) look(values map[string]float64, level bool, above float64) (why string) {
+// look takes in a look, and says what harm it shows. bar is the logarithm of how far the median of HarmLooks looks
+// may be above the baseline's.
+func (j *judged) look(values map[string]float64, level bool, bar float64) (why string) {
 	v := j.value(values)
 	known := !math.IsNaN(v) && !math.IsInf(v, 0)
 	if !level {
@@ -154,13 +162,12 @@ func (j *judged) look(values map[string]float64, level bool, above float64) (why
 		return fmt.Sprintf("%s was above the limit of %s in %d looks running", j.Name, result.Format(j.limit, j.Unit), j.over)
 	}
 	n := len(j.level)
-	if n < harmFewest || len(j.base) < harmFewest {
+	if n < HarmFewest || len(j.base) < HarmFewest {
 		return ""
 	}
 	// The lower one of two middles, so that half of the looks may stall.
 	now, base := slices.Sorted(slices.Values(j.level))[(n-1)/2], stats.Median(j.base)
-	bar := math.Log1p(above) * HarmLooks / float64(n)
-	if base > 0 && math.Log(now/base) > bar {
+	if base > 0 && math.Log(now/base) > bar*HarmLooks/float64(n) {
 		return fmt.Sprintf("%s is %s, %.0f %% above the baseline's %s (medians of %s and %d)", j.Name, result.Format(now, j.Unit),
 			100*(now/base-1), result.Format(base, j.Unit), screen.Count(n, "look"), len(j.base))
 	}

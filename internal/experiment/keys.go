@@ -171,6 +171,7 @@ var sections = []section{
 		{Name: "above", Kind: share, Help: "How far the median of the last looks at the level may be above the baseline's; fewer than 12 looks may be further.", Min: 0.01, Max: 10, Default: 0.4},
 		{Name: "limit", Kind: pairs, Help: "What no two looks running at the level may exceed, such as {latency_p99 = \"20ms\"}."},
 		{Name: "strikes", Kind: integer, Help: "After how many periods of the level that were ended so the experiment stops. Two periods in a row that were not clear those before.", Min: 1, Max: 100, Default: 2},
+		{Name: "every", Kind: duration, Help: "How long a look is; 10s unless the workload says otherwise.", Min: 1, Max: 600},
 	}},
 }
 

@@ -81,8 +81,15 @@ func (p *parser) harm(f fields) {
 		return
 	}
 	h := &Harm{Above: get(f, "above", 0.4), Strikes: int(get(f, "strikes", int64(2))), Every: 10 * time.Second}
-	if _, has := p.s.Workload.Params[lookEvery]; has {
-		h.Every = p.s.Workload.Params.Duration(lookEvery)
+	params := p.s.Workload.Params
+	switch _, has := params[lookEvery]; {
+	case has && f.has("every"):
+		params[lookEvery] = get(f, "every", h.Every)
+		fallthrough
+	case has:
+		h.Every = params.Duration(lookEvery)
+	default:
+		h.Every = get(f, "every", h.Every)
 	}
 	better, units := map[string]string{}, map[string]string{}
 	for _, r := range p.desc.Responses {

@@ -129,7 +129,7 @@ func TestHarmIsStopped(t *testing.T) {
 			t.Errorf("%+v", run)
 		}
 	}
-	if struck != 2 || after != 2*experiment.HarmFewest {
+	if struck != 2 || after < 2*experiment.HarmFewest || after > 3*experiment.HarmFewest { // more where the second period follows at once
 		t.Errorf("%d strikes, %d looks at the level", struck, after)
 	}
 	entries := 0
