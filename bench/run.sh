@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
 
 # What needs nothing but Go comes first, then what needs programs of others, then the long ones.
-all=(binary checktime assess busy overhead verdicts scanlock watch bound commit-vs-fio commit-vs-pgtestfsync
+all=(binary checktime assess busy overhead verdicts switchback scanlock watch bound commit-vs-fio commit-vs-pgtestfsync
   xmlquery-vs-psql extract-vs-copy clientcopy-vs-pgbench explain-cost record live-clock live engines kill settingkill livekill emulated)
 
 # needs NAME PACKAGE: stops where a program is missing that `apt-get install PACKAGE` brings.
@@ -37,6 +37,7 @@ one() {
   overhead) # of the runner, the record, the analysis and the report
     go test -run '^$' -bench 'Overhead|100k|Append|Analyse|Report' -benchtime 3x ./internal/experiment/runner ./internal/result/store ./internal/analysis ./cmd/hostlab ;;
   verdicts) go run ./bench/verdicts -n "${EXPERIMENTS:-2000}" ;;
+  switchback) go run ./bench/switchback -n "${EXPERIMENTS:-2000}" ;;
   scanlock) needs gcc gcc && ./bench/scanlock/run.sh -n "${SCANLOCK_ROUNDS:-15}" ;;
   watch) needs tmux tmux && go run ./bench/watch ;;
   bound) go run ./bench/bound -dir "${COMMIT_DIR:-.}" ;;

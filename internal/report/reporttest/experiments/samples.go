@@ -71,7 +71,7 @@ func live(name string, seed uint64, done int, ended string, effect float64) *pla
 	return &plan{
 		head: result.Experiment{Name: name, Title: "Idle states of a live service", File: "/srv/studies/live-idle.toml", Study: "41aa", Workload: "observe",
 			Parameters: map[string]string{"service": "postgres", "for": "5m", "short": "1m"},
-			Factors:    []result.Factor{{Name: "idle", Kind: "setting", Levels: []string{"current", "20us"}, Baseline: "current", Change: result.Online}},
+			Factors:    []result.Factor{{Name: "idle", Kind: "setting", Target: "cstate_latency", Levels: []string{"current", "20us"}, Baseline: "current", Change: result.Online}},
 			Responses: []result.Response{
 				{Name: "cpu_per_transaction", Title: "CPU time per transaction", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.02, Primary: true},
 				{Name: "transactions_per_s", Title: "Transactions per second", Unit: "1/s", Better: "higher", Compare: result.Ratio, Margin: 0.02}},
