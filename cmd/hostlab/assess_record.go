@@ -175,7 +175,9 @@ func readObserved(dir string) (*observed, error) {
 		if m.Unseen == nil || m.Owners == nil {
 			return nil, fmt.Errorf("%s is damaged: it does not say what was not seen", observedFile)
 		}
-		m.Report.Bounds = explain.Bounds(&m.Report)
+		if m.Connected { // threads alone tell of no log, data or locks
+			m.Report.Bounds = explain.Bounds(&m.Report)
+		}
 	}
 	return &s, nil
 }
