@@ -65,7 +65,12 @@ func predictPolicies(ctx context.Context, seen *trace.Result, unseen error, fact
 	}
 	var compared []model.Comparison
 	if unseen == nil {
-		if q.Workload, unseen = workloadOf(seen); unseen == nil {
+		q.Workload, unseen = workloadOf(seen)
+	}
+	if unseen == nil {
+		if n := q.Workload.Stretches(); n < leastStretches {
+			unseen = fmt.Errorf("bursts began and ended in %d stretches of the time, and an interval takes %d; watch it for longer with --for", n, leastStretches)
+		} else {
 			compared, unseen = predict.Compare(ctx, q)
 		}
 	}

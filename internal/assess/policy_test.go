@@ -64,6 +64,17 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
+// TestPoliciesOfFewStretches: bursts of one moment make no interval.
+func TestPoliciesOfFewStretches(t *testing.T) {
+	r := bursty(0.05)
+	r.Bursts = r.Bursts[:2]
+	for _, x := range predictPolicies(t.Context(), r, nil, twoCPUs("schedutil")).Rows {
+		if x.CPUSeconds != nil || !strings.Contains(x.Reason, "stretches of the time") {
+			t.Errorf("%+v", x)
+		}
+	}
+}
+
 // TestPoliciesUnseen: without bursts each policy says why, and has no figures.
 func TestPoliciesUnseen(t *testing.T) {
 	for name, p := range map[string]Policies{
