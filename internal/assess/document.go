@@ -82,7 +82,12 @@ func leverSection(levers []Lever) document.Section {
 	for _, l := range levers {
 		verdict := document.Cell{Text: strings.ReplaceAll(string(l.Verdict), "_", " "), Tone: verdictTones[l.Verdict]}
 		row, gain, note := document.Bar{Name: l.Title()}, "unknown", lever.Sentence(l.Reason)
-		if l.Likely != nil && l.AtMost != nil {
+		switch {
+		case l.AtMost == nil:
+		case l.Likely == nil: // only bounded
+			row.Segments = []document.Segment{{Class: "most", Name: "at most", Value: *l.AtMost, Text: result.Share(*l.AtMost), Fill: '░'}}
+			gain = most(*l.AtMost)
+		default:
 			row.Segments = []document.Segment{{Class: "likely", Name: "likely", Value: *l.Likely, Text: result.Share(*l.Likely),
 				Fill: '█'},
 				{Class: "most", Name: "at most", Value: *l.AtMost - *l.Likely, Text: result.Share(*l.AtMost), Fill: '░'}}

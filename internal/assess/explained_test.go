@@ -165,3 +165,16 @@ func TestHTML(t *testing.T) {
 		t.Error("not a safe page with pictures")
 	}
 }
+
+// TestBoundedLeverIsShown: a lever that is only bounded shows its bound.
+func TestBoundedLeverIsShown(t *testing.T) {
+	m := sample()
+	m.Bounds = map[string]Bounded{SMT: {Each: 0.6, Evidence: result.Measured, Source: "a counter"}}
+	var b bytes.Buffer
+	if err := document.WriteText(&b, m.Document(m.Levers(), nil), document.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "at most 20 %") {
+		t.Error(b.String())
+	}
+}

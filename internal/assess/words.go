@@ -62,7 +62,8 @@ func (m *Minute) subject() string {
 func gains(levers []Lever) (gain string, first, rest []string) {
 	by := map[Verdict][]Lever{}
 	for _, l := range levers {
-		if l.Likely == nil && (l.Verdict == Worthwhile || l.Verdict == Possible || l.Verdict == Negligible) {
+		bounded := l.Verdict == Negligible && l.AtMost != nil
+		if l.Likely == nil && !bounded && (l.Verdict == Worthwhile || l.Verdict == Possible || l.Verdict == Negligible) {
 			continue // of checks, which know no share of the service's time
 		}
 		by[l.Verdict] = append(by[l.Verdict], l)

@@ -20,6 +20,8 @@ func TestVerdicts(t *testing.T) {
 		l.gain(likely, low, likely, high, "", "")
 		return l
 	}
+	most := 0.02
+	bounded := Lever{Name: Idle, AtMost: &most, Verdict: Negligible}
 	open := Lever{Name: Idle, Verdict: Undecided, Reason: "it takes root"}
 	owned := Lever{Name: Clock, Verdict: NotHere, Owner: "the owner of the hypervisor"}
 	alone := Lever{Name: SMT, Verdict: NotHere}
@@ -54,6 +56,8 @@ func TestVerdicts(t *testing.T) {
 			`Unknown: this user sees no session of PostgreSQL that did anything, and those of others do not show. The grants that would show them stand under "Not seen".`},
 		"ended": {minute(parts(98, 2, 0, 0, 0, 0)), service.Cgroup, []Lever{gain(CPUs, 0.01, 0.02, 0.02, ""), open},
 			`Control group PostgreSQL computes for 98 % of its active time. No lever that was measured here can save 5 % of it. At most 2.0 %: more CPUs. Not known: idle states.`},
+		"bounded by counters": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database, []Lever{bounded},
+			`PostgreSQL computes for 100 % of its active time. No lever that was measured here can save 5 % of it. At most 2.0 %: idle states.`},
 		"checks alone": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database, []Lever{{Name: "kernel", Verdict: Possible}},
 			`PostgreSQL computes for 100 % of its active time. No lever could be measured here.`},
 		"a long command": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database, []Lever{gain(Clock, 0.2, 0.2, 0.2, "a\nb")},
