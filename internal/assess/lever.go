@@ -134,6 +134,9 @@ func (m *Minute) Levers() []Lever {
 // share is a part as a share of active time, with its interval.
 func (m *Minute) share(name explain.PartName) result.Estimate {
 	e := m.Report.Part(name).Share
+	if !e.Known() { // as a recording has none at all
+		return result.Estimate{}
+	}
 	if m.Report.Busy > 0 {
 		f := m.Report.Elapsed / m.Report.Busy
 		e.Value, e.Low, e.High = unit(e.Value*f), unit(e.Low*f), unit(e.High*f)
@@ -202,6 +205,10 @@ func (m *Minute) cpus() Lever {
 	l := Lever{Name: CPUs}
 	if m.Report.Part(explain.RunQueue).Source == "" {
 		m.stalls(&l, "cpu", m.Unseen[CPUs])
+		return l
+	}
+	if m.Report.Busy <= 0 {
+		l.unknown(nil, "", "the service did nothing meanwhile")
 		return l
 	}
 	q, cpu := m.share(explain.RunQueue), m.share(explain.DatabaseCPU)

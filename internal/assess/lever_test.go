@@ -79,6 +79,25 @@ func TestUnknownIsNotZero(t *testing.T) {
 	}
 }
 
+// TestNothingRanNothingGained: where nothing ran no lever has a figure, and a part that a recording
+// does not know takes no share.
+func TestNothingRanNothingGained(t *testing.T) {
+	m := minute(nil)
+	for i := range m.Report.Parts {
+		m.Report.Parts[i].Share = result.Unknown()
+	}
+	for _, l := range m.Levers() {
+		if l.AtMost != nil || l.Likely != nil {
+			t.Errorf("%+v", l)
+		}
+	}
+	for _, p := range m.Parts() {
+		if p.Share != 0 || p.Interval != nil {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
 // TestClockBound: at 2 of 3 GHz a third of the CPU time could go, and of waits for locks.
 func TestClockBound(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 60, explain.Locks: 30, explain.Application: 10})
