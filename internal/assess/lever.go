@@ -272,6 +272,9 @@ func (m *Minute) network() Lever {
 	likely := min(t.Least.Seconds()/m.Report.Busy, share.Value)
 	// Fewer requests also take less of the CPUs, and have their sessions wait for one less often.
 	more := (app.Within + min(m.Report.Part(explain.DatabaseCPU).Seconds, float64(t.Count)*request)) / m.Report.Busy
+	if t.Count == 0 {
+		more = 0
+	}
 	most := t.Most.Seconds() / m.Report.Busy
 	l.gain(min(most, share.Value+rest), min(likely, share.Low), likely, min(most, share.High+rest)+more,
 		"no request waits for the network, and all are within transactions",

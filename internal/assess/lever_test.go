@@ -119,6 +119,16 @@ func TestNetworkStaysWithinTheApplication(t *testing.T) {
 	}
 }
 
+// TestNoTrips: connections of this host alone make no round trips, and bound the lever with nothing.
+func TestNoTrips(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 70, explain.Application: 30})
+	m.Report.Parts[6].Within = 20
+	m.Trips = &service.Trips{Connections: 1, Local: 1}
+	if l := find(t, m.Levers(), Network); l.Verdict != Negligible || *l.AtMost != 0 {
+		t.Errorf("%+v", l)
+	}
+}
+
 // TestErlang compares with tabulated values: two CPUs, each busy for half of the time, make a
 // third of all jobs wait (Gross and Harris, Fundamentals of Queueing Theory).
 func TestErlang(t *testing.T) {
