@@ -11,6 +11,7 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 	"hostlab/internal/service"
 	"hostlab/internal/trace"
 )
@@ -191,8 +192,8 @@ func (m *Minute) scheduled(r *trace.Result, err error) {
 		all, allOff := w.Between(0, longestExit)
 		more, moreOff := w.Between(w.Quantile(0.1), longestExit)
 		m.Wakeups = &Wakeups{Wall: r.Seen, Seconds: all, Avoidable: more, Low: max(0, more-1.96*moreOff), Most: all + 1.96*allOff,
-			Source: fmt.Sprintf("%d wake-ups on idle CPUs took %s in the mean, %s at the 99th percentile; %s of the time was seen",
-				w.N, result.Format(w.Mean(), "s"), result.Format(w.Quantile(0.99), "s"), result.Share(r.SeenShare()))}
+			Source: fmt.Sprintf("%s on idle CPUs took %s in the mean, %s at the 99th percentile; %s of the time was seen",
+				screen.Count(int(w.N), "wake-up"), result.Format(w.Mean(), "s"), result.Format(w.Quantile(0.99), "s"), result.Share(r.SeenShare()))}
 	} else {
 		const unseen = 3.7 // wake-ups are not seen at all in 1 of 40 such times (Poisson)
 		m.Wakeups = &Wakeups{Wall: r.Seen, Most: unseen * longestExit, Source: fmt.Sprintf("no wake-up of the service on an idle CPU was seen in %s", result.Format(r.Seen, "s"))}
@@ -238,7 +239,7 @@ const (
 // listen begins to count round trips.
 func (m *Minute) listen(port uint16) (*service.Network, string) {
 	if port == 0 {
-		return nil, "no network port of the service is known, so round trips of its clients are not counted; name the server with --dsn"
+		return nil, "no network port of the service is known, so round trips of its clients are not counted; run it as root, or name host and port with --dsn"
 	}
 	n, err := service.NewNetwork(port)
 	if err != nil {
@@ -258,7 +259,7 @@ func ofThreads(s *service.Service, readings []service.Reading, began time.Time, 
 	rep := explain.Report{Schema: 3, Vendor: s.Name, Tool: tool, Started: began, Wall: r.At, Elapsed: active, Busy: active, Transactions: -1, Log: explain.NoLog(), Course: courseOf(readings),
 		Method: "counted by the kernel's scheduler for each thread"}
 	add := func(name explain.PartName, seconds, high float64) {
-		p := explain.Part{Name: name, Seconds: seconds, Source: "schedstat"}
+		p := explain.Part{Name: name, Seconds: seconds, Source: "schedstat", Share: result.Estimate{Evidence: result.Measured}}
 		if active > 0 {
 			p.Share = result.Estimate{Value: seconds / active, Low: seconds / active, High: min(1, high/active), Evidence: result.Measured}
 		}
