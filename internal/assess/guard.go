@@ -106,7 +106,7 @@ func (g *Guard) Stop() (said string, stopped bool) {
 	if g.why != "" {
 		return g.why, true
 	}
-	if m := g.minute.Report; m.Transactions > 0 && g.counted > 0 {
+	if m := g.minute.Report; m.Transactions > 0 && g.counted > 0 && m.Busy > 0 && g.busy > 0 {
 		now, before := g.busy/float64(g.counted), m.Busy/float64(m.Transactions)
 		return fmt.Sprintf("a transaction took %s, and %s before", result.Format(now, "s"), result.Format(before, "s")), false
 	}
