@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hostlab/internal/host"
+	"hostlab/internal/service"
 )
 
 // The log directory is that of a server that runs, and the report says when it is not.
@@ -62,6 +63,17 @@ func TestFindLog(t *testing.T) {
 			if !strings.Contains(got.why, s) {
 				t.Errorf("%s: why is %q, want %q", name, got.why, s)
 			}
+		}
+	}
+}
+
+// TestLogOfTheWatched: commits are timed where the database that is watched has its log.
+func TestLogOfTheWatched(t *testing.T) {
+	facts := &host.Facts{Databases: []host.Database{{Kind: "mariadb", PID: 8}, {Kind: "postgresql", PID: 9}}}
+	for pid, want := range map[int]int{9: 1, 7: 0, 0: 0} {
+		w := &watched{of: &service.Service{PID: pid}}
+		if got := w.database(facts); len(got) != want || want == 1 && got[0].PID != pid {
+			t.Errorf("process %d: %+v", pid, got)
 		}
 	}
 }

@@ -85,10 +85,10 @@ directory, and one of 1 MiB in memory. They have no names and end with the
 probe. Root is not needed. On a host in use these probes take a tenth of the
 CPUs at most. They stop where the service that is watched becomes slower.
 
-The log directory is that of --log-dir, or of the database server that runs
-here; of several, the one that has used the most CPU time. If this user may not
-write there, assess takes another directory on the same device, else the current
-one. The report says which and why.
+The log directory is that of --log-dir, or of the database that is watched. If
+none is, it is that of the database server here that has used the most CPU time.
+If this user may not write there, assess takes another directory on the same
+device, else the current one. The report says which and why.
 
 With --record all of this is written as one text file, which --root replays on
 another machine: the same report, to the letter. The host's name and addresses
@@ -292,6 +292,22 @@ func inspect(ctx context.Context, std streams, o assessOptions, p *progress) (*r
 	place := logPlace{dir: o.logDir, why: "named with --log-dir"}
 	if !o.dirNamed {
 		place = findLog(tree, facts.Databases, o.logDir, service.Used)
+	} else if err := logcommit.Preflight(host.StorageOf(tree, place.dir), place.dir, probe.CommitRoom); err != nil {
+		return nil, usageError{err}
+	}
+	dir := place.dir
+	if place.found { // a server's own, in which a demo has no business
+		dir = os.TempDir()
+	}
+	w, err := o.findService(ctx, facts, dir)
+	if err != nil {
+		return nil, err
+	}
+	if w != nil {
+		defer w.close()
+		if own := w.database(facts); own != nil && !o.dirNamed { // its own log, not that of a busier one
+			place = findLog(tree, own, o.logDir, service.Used)
+		}
 	}
 	cfg := probe.Config{
 		Facts: facts, LogDir: place.dir, LogFound: place.found, MemDir: memoryDir(tree), CPUs: cpus.Usable(facts),
@@ -301,25 +317,13 @@ func inspect(ctx context.Context, std streams, o assessOptions, p *progress) (*r
 		cfg.NoLog, place.why = o.noLog, ""
 	} else {
 		if err := logcommit.Preflight(host.StorageOf(tree, place.dir), place.dir, probe.CommitRoom); err != nil {
-			if o.dirNamed {
-				return nil, usageError{err}
-			}
 			slog.Info("no commit probe", "why", err)
 			cfg.LogDir, cfg.NoLog, place.why = "", err.Error(), ""
 		}
 	}
 	seen := &observed{Schema: report.Schema, Tool: versionText(), Started: started, Role: o.role, Place: place.dir, LogDir: cfg.LogDir, LogDirWhy: place.why}
-	dir := place.dir
-	if place.found { // a server's own, in which a demo has no business
-		dir = os.TempDir()
-	}
-	w, err := o.findService(ctx, facts, dir)
-	if err != nil {
-		return nil, err
-	}
 	var m *assess.Minute
 	if w != nil {
-		defer w.close()
 		if m, err = o.watch(ctx, w, facts, p); err != nil {
 			return nil, err
 		}
