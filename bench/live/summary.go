@@ -178,7 +178,7 @@ func busy(runs map[string][]*record, names []string) {
 					k++
 				}
 			}
-			decided, least, foreign, wall = decided+k, min(least, k), foreign+r.Host.Foreign, wall+r.Wall
+			decided, least, foreign, wall = decided+k, min(least, k), foreign+*r.Host.Foreign, wall+r.Wall
 		}
 		n := float64(len(runs[name]))
 		fmt.Printf("| %s | %.0f | %.0f | %.0f %% | %.1f of 4 | %d |\n", name, n, wall/n, 100*foreign/n, float64(decided)/n, least)

@@ -43,6 +43,8 @@ func (o *assessOptions) probe(ctx context.Context, seen *observed, cfg probe.Con
 		cfg.Report = p.step(pr.Title, cfg.Budget)
 		out, err := runProbe(probing, pr, cfg)
 		switch {
+		case ctx.Err() != nil && m != nil:
+			return nil // what was watched stands without the probes
 		case ctx.Err() != nil:
 			return err
 		case probing.Err() != nil:

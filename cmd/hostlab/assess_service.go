@@ -200,8 +200,8 @@ func (o *asked) watch(ctx context.Context, w *watched, facts *host.Facts, p *pro
 var subjects = map[string]string{check.Frequency: assess.Clock, check.Idle: assess.Idle, check.SMT: assess.SMT, check.Log: assess.Log, check.Degree: assess.CPUs, check.Memory: assess.Memory}
 
 // commands show more of a lever than a setting would: who takes the CPUs, what another log
-// device gives, which reads wait.
-var commands = map[string]string{assess.CPUs: "hostlab watch", assess.Log: "hostlab run log-device", assess.Data: "hostlab explain"}
+// device gives.
+var commands = map[string]string{assess.CPUs: "hostlab watch", assess.Log: "hostlab run log-device"}
 
 // join gives the levers of a service what checks and probes know: who has the knob, and what
 // to type.
@@ -246,7 +246,11 @@ func ofProbes(probed []lever.Lever) []assess.Lever {
 		if name == "" {
 			name = l.Name
 		}
-		out = append(out, assess.Lever{Name: name, AtMost: l.Bound, Evidence: l.Evidence, Verdict: words[l.Verdict], Reason: l.Summary, Owner: l.SetBy, Command: l.Next.Command})
+		verdict := words[l.Verdict]
+		if verdict == assess.Undecided && l.Bound != nil {
+			verdict = assess.Possible
+		}
+		out = append(out, assess.Lever{Name: name, AtMost: l.Bound, Evidence: l.Evidence, Verdict: verdict, Reason: l.Summary, Owner: l.SetBy, Command: l.Next.Command})
 	}
 	return out
 }

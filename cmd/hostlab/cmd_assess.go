@@ -99,7 +99,7 @@ Exit status:
   1    failed on the way
   2    a flag, the log directory or a file cannot be used
   3    there is nothing to inspect
-  130  interrupted`,
+  130  interrupted; what was watched until then is reported`,
 		Example: `  hostlab assess
   hostlab assess --role production-app --log-dir /oracle/redo --html db7.html
   hostlab assess --service unit:tomcat9 --for 5m
@@ -229,10 +229,10 @@ func assessAndReport(ctx context.Context, std streams, o assessOptions) error {
 			return err
 		}
 	}
-	if a.Minute != nil {
+	if a.Minute != nil && ctx.Err() == nil {
 		err2 = errors.Join(err2, a.Minute.Early())
 	}
-	return errors.Join(err1, err2, brokenProbes(a))
+	return errors.Join(err1, err2, brokenProbes(a), ctx.Err())
 }
 
 // output writes one form of the assessment and returns the file's name, or "".
@@ -324,13 +324,15 @@ func inspect(ctx context.Context, std streams, o assessOptions, p *progress) (*r
 	seen := &observed{Schema: report.Schema, Tool: versionText(), Started: started, Role: o.role, Place: place.dir, LogDir: cfg.LogDir, LogDirWhy: place.why}
 	var m *assess.Minute
 	if w != nil {
-		if m, err = o.watch(ctx, w, facts, p); err != nil {
+		if m, err = o.watch(ctx, w, facts, p); m == nil && err != nil {
 			return nil, err
 		}
 	}
 	seen.Minute = m
-	if err := o.probe(ctx, seen, cfg, w, p); err != nil {
-		return nil, err
+	if ctx.Err() == nil { // what was watched of an interrupted minute stands without probes
+		if err := o.probe(ctx, seen, cfg, w, p); err != nil {
+			return nil, err
+		}
 	}
 	if o.passed != "" {
 		seen.Warnings = append(seen.Warnings, o.passed)
@@ -340,7 +342,7 @@ func inspect(ctx context.Context, std streams, o assessOptions, p *progress) (*r
 	}
 	seen.Seconds = time.Since(started).Seconds()
 	if o.record != "" {
-		return seen.record(ctx, std, tree, o.record)
+		return seen.record(context.WithoutCancel(ctx), std, tree, o.record)
 	}
 	return seen.assessment(tree, facts), nil
 }

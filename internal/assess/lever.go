@@ -156,7 +156,10 @@ func (m *Minute) clock() Lever {
 	locks, queue := m.share(explain.Locks), m.share(explain.RunQueue)
 	c := m.Clock
 	slow := func(f, most float64) float64 { return unit(1 - f/most) }
-	waits := erlangC(m.Host.CPUs, m.Host.Busy)
+	waits := 1.0
+	if m.Host.Busy != nil {
+		waits = erlangC(m.Host.CPUs, *m.Host.Busy)
+	}
 	l.gain(cpu.Value, cpu.Low*slow(c.High, c.Highest), cpu.Value*slow(c.Mean, c.Highest), (cpu.High+locks.High+queue.High*waits)*slow(c.Low, c.Limit),
 		"work speeds up in proportion to the clock",
 		fmt.Sprintf("its threads ran at %s [%s, %s] of at most %s, n %d (%s)", result.Format(c.Mean, "Hz"), result.Format(c.Low, "Hz"), result.Format(c.High, "Hz"),
@@ -212,12 +215,17 @@ func (m *Minute) cpus() Lever {
 		return l
 	}
 	q, cpu := m.share(explain.RunQueue), m.share(explain.DatabaseCPU)
-	f := relief(m.Host.CPUs, m.Host.Busy)
-	stolen := 0.0
-	if m.Host.Steal > 0 {
-		stolen = m.Host.Steal / (m.Host.Steal + m.Host.Busy)
+	reason := "its threads were ready and had no CPU"
+	f, stolen, known := 1.0, 0.0, 0.0
+	if m.Host.Busy != nil {
+		f, known = relief(m.Host.CPUs, *m.Host.Busy), 1
+		reason += fmt.Sprintf("; the %d CPUs were %.0f %% busy", m.Host.CPUs, 100**m.Host.Busy)
+	} else {
+		reason += "; how busy the CPUs were does not show here"
 	}
-	reason := fmt.Sprintf("its threads were ready and had no CPU; the %d CPUs were %.0f %% busy", m.Host.CPUs, 100*m.Host.Busy)
+	if m.Host.Steal != nil && *m.Host.Steal > 0 {
+		stolen = *m.Host.Steal / (*m.Host.Steal + *m.Host.Busy)
+	}
 	if stolen > 0.001 {
 		reason += fmt.Sprintf(", and the hypervisor took %.1f %% of what they asked for", 100*stolen)
 	}
@@ -227,7 +235,7 @@ func (m *Minute) cpus() Lever {
 		throttled = unit(*m.Throttled / m.Report.Busy)
 		reason += fmt.Sprintf("; its CPU quota stopped it for %s", result.Format(*m.Throttled, "s"))
 	}
-	l.gain(q.Value, (q.Low-throttled)*f, (q.Value-throttled)*f, q.High+cpu.High*stolen, "twice as many CPUs under the same load, jobs coming at random (M/M/c)", reason)
+	l.gain(q.Value, (q.Low-throttled)*f*known, (q.Value-throttled)*f, q.High+cpu.High*stolen, "twice as many CPUs under the same load, jobs coming at random (M/M/c)", reason)
 	return l
 }
 

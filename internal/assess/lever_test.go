@@ -16,7 +16,7 @@ import (
 
 // minute is one of 100 s of active time, whose parts are these seconds.
 func minute(parts map[explain.PartName]float64) *Minute {
-	m := &Minute{Host: Host{CPUs: 4, Busy: 0.5}, Unseen: map[string]string{}, Owners: map[string]string{}}
+	m := &Minute{Host: Host{CPUs: 4, Busy: new(0.5)}, Unseen: map[string]string{}, Owners: map[string]string{}}
 	r := &m.Report
 	r.Wall, r.Peak = 60, 10
 	for _, s := range parts {
@@ -51,7 +51,7 @@ func TestFirstLever(t *testing.T) {
 	} {
 		m := minute(parts)
 		if want == CPUs {
-			m.Host.Busy = 0.95
+			m.Host.Busy = new(0.95)
 		}
 		all := m.Levers()
 		if all[0].Name != want || all[0].Verdict != Worthwhile {

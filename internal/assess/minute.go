@@ -40,10 +40,10 @@ type Minute struct {
 
 // Host is what all did on the CPUs meanwhile.
 type Host struct {
-	CPUs    int     `json:"cpus"`
-	Busy    float64 `json:"busy"`    // share of the CPUs' time, for anybody
-	Foreign float64 `json:"foreign"` // share, of others than the service
-	Steal   float64 `json:"steal"`   // share that the hypervisor took
+	CPUs    int      `json:"cpus"`
+	Busy    *float64 `json:"busy"`    // share of the CPUs' time, for anybody; nil, as the two below: not known
+	Foreign *float64 `json:"foreign"` // share, of others than the service
+	Steal   *float64 `json:"steal"`   // share that the hypervisor took
 }
 
 // Frequency is the clock of the CPUs while the service ran on them, Hz.

@@ -178,6 +178,9 @@ func Target(s *service.Service) trace.Target {
 // (drivers/idle/intel_idle.c: 890 us). What takes longer waits for something else, as for a hypervisor.
 const longestExit = 1e-3
 
+// unseen is how many wake-ups are to be expected where none at all is seen in 1 of 40 such times (Poisson).
+const unseen = 3.7
+
 // scheduled takes what the kernel's scheduler counted.
 func (m *Minute) scheduled(r *trace.Result, err error) {
 	if err != nil {
@@ -190,12 +193,15 @@ func (m *Minute) scheduled(r *trace.Result, err error) {
 	}
 	if w := &r.OnIdle; w.N > 0 {
 		all, allOff := w.Between(0, longestExit)
+		few := 0.0 // wake-ups say little of how long others take
+		if w.N < 10 {
+			few = unseen * longestExit
+		}
 		more, moreOff := w.Between(w.Quantile(0.1), longestExit)
-		m.Wakeups = &Wakeups{Wall: r.Seen, Seconds: all, Avoidable: more, Low: max(0, more-1.96*moreOff), Most: all + 1.96*allOff,
+		m.Wakeups = &Wakeups{Wall: r.Seen, Seconds: all, Avoidable: more, Low: max(0, more-1.96*moreOff), Most: max(all+1.96*allOff, few),
 			Source: fmt.Sprintf("%s on idle CPUs took %s in the mean, %s at the 99th percentile; %s of the time was seen",
 				screen.Count(int(w.N), "wake-up"), result.Format(w.Mean(), "s"), result.Format(w.Quantile(0.99), "s"), result.Share(r.SeenShare()))}
 	} else {
-		const unseen = 3.7 // wake-ups are not seen at all in 1 of 40 such times (Poisson)
 		m.Wakeups = &Wakeups{Wall: r.Seen, Most: unseen * longestExit, Source: fmt.Sprintf("no wake-up of the service on an idle CPU was seen in %s", result.Format(r.Seen, "s"))}
 	}
 	if r.Overlap == nil {
@@ -275,8 +281,8 @@ func ofThreads(s *service.Service, readings []service.Reading, began time.Time, 
 func (m *Minute) host(r service.Reading, cpus int) {
 	m.Host.CPUs = cpus
 	if all := r.At * float64(cpus); all > 0 && r.Busy != nil {
-		m.Host.Busy, m.Host.Steal = unit(*r.Busy/all), unit(*r.Steal/all)
-		m.Host.Foreign = unit((*r.Busy - r.CPU) / all)
+		busy, steal, foreign := unit(*r.Busy/all), unit(*r.Steal/all), unit((*r.Busy-r.CPU)/all)
+		m.Host.Busy, m.Host.Steal, m.Host.Foreign = &busy, &steal, &foreign
 	}
 }
 

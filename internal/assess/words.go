@@ -21,6 +21,10 @@ var does = map[explain.PartName]string{
 	explain.Unexplained: "spends %s of its active time unexplained",
 }
 
+// hardly is how much of the time, of one session or thread, a service has to be active for its shares to
+// mean much.
+const hardly = 0.01
+
 // Verdict is the answer in at most 60 words: where the time goes, what could be gained, and
 // the first thing to type.
 func (m *Minute) Verdict(levers []Lever) string {
@@ -44,6 +48,9 @@ func (m *Minute) Verdict(levers []Lever) string {
 	}
 	if more != nil {
 		answer += "; " + strings.Join(more, ", ")
+	}
+	if share := m.Report.Busy / m.Report.Wall; share < hardly {
+		answer += fmt.Sprintf("; but it was active for %s of %s only", result.Format(m.Report.Busy, "s"), result.Format(m.Report.Wall, "s"))
 	}
 	gain, first, rest := gains(levers)
 	return lever.Compose([]string{answer, gain}, nil, first, rest)

@@ -59,6 +59,9 @@ func (in *input) degree() Lever {
 		l.says = didWork(widest, top) + " (" + Count(widest) + ")"
 	}
 	switch {
+	case e.Value > mostWork:
+		l.Cost, l.why = false, fmt.Sprintf("%d CPUs cannot do more than the work of %d: others took the CPU from the runs on one", top, top)
+		l.decide(Unresolved, in.assess(), "How a cached query speeds up was not measured", l.why)
 	case r.call == costs && best > 0 && widest.Labels.Quota == 0:
 		l.decide(Worthwhile, in.setDegree(best), fmt.Sprintf("%s: a query is faster at degree %d than at %d, even alone", does, best, top))
 	case len(l.todo) > 0:
@@ -75,6 +78,9 @@ func (in *input) degree() Lever {
 	}
 	return l
 }
+
+// mostWork is what a CPU may do, of what it does alone, before the runs alone are in doubt.
+const mostWork = 1.2
 
 // didWork is "2 CPUs did the work of 2.0 [1.9, 2.1]".
 func didWork(m *result.Measurement, top int) string {

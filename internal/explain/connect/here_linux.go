@@ -121,6 +121,9 @@ func socketOf(pid int, form *regexp.Regexp) (string, error) {
 
 // inside is a file as a process names it, for us: that of a container lies below its root.
 func inside(pid int, file string) string {
+	if rest, ok := strings.CutPrefix(file, "/proc/self/"); ok {
+		file = fmt.Sprintf("/proc/%d/%s", pid, rest)
+	}
 	own, err1 := os.Readlink("/proc/self/ns/mnt")
 	its, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", pid))
 	if err1 == nil && err2 == nil && own != its {
@@ -130,7 +133,8 @@ func inside(pid int, file string) string {
 }
 
 // dialAs connects to a socket file as another account: the server sees who connects, by the
-// thread's effective user (SO_PEERCRED, unix(7)). Only this thread becomes that user.
+// thread's effective user (SO_PEERCRED, unix(7)). Only this thread becomes that user, and goes to the
+// file's directory before: below the root of a container's process none but root finds it.
 func dialAs(ctx context.Context, uid int, file string) (net.Conn, error) {
 	type answer struct {
 		conn net.Conn
@@ -139,12 +143,16 @@ func dialAs(ctx context.Context, uid int, file string) (net.Conn, error) {
 	done := make(chan answer, 1)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with this function
+		if err := errors.Join(unix.Unshare(unix.CLONE_FS), unix.Chdir(filepath.Dir(file))); err != nil {
+			done <- answer{err: fmt.Errorf("its socket %s cannot be reached: %w", file, err)}
+			return
+		}
 		const same = ^uintptr(0)
 		if _, _, no := unix.RawSyscall(unix.SYS_SETRESUID, same, uintptr(uid), same); no != 0 { //nolint:gosec // a user ID
 			done <- answer{err: no}
 			return
 		}
-		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", file)
+		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", filepath.Base(file))
 		done <- answer{conn, err}
 	}()
 	a := <-done

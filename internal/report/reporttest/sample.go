@@ -46,7 +46,7 @@ func Service() *report.Assessment {
 		r.Parts = append(r.Parts, p)
 		r.Events = append(r.Events, explain.Event{Name: "event of " + string(p.Name), Meaning: "what it means", Part: p.Name, Count: 1000, Seconds: p.Seconds, Share: p.Share, Source: "samples"})
 	}
-	m := &assess.Minute{Service: service.Service{Kind: service.Database, Name: "PostgreSQL", PID: 812}, Version: "15.18", Connected: true, Host: assess.Host{CPUs: 2, Busy: 0.9},
+	m := &assess.Minute{Service: service.Service{Kind: service.Database, Name: "PostgreSQL", PID: 812}, Version: "15.18", Connected: true, Host: assess.Host{CPUs: 2, Busy: new(0.9)},
 		Unseen: map[string]string{assess.Idle: "wake-ups were not watched; that takes root and BTF"}, Owners: map[string]string{}}
 	for i := range 60 {
 		at := 1 + 0.5*math.Sin(float64(i)/6)
