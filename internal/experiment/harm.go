@@ -20,7 +20,7 @@ const (
 	HarmFewest   = 4
 	harmBaseline = 36
 	harmSilent   = 3   // looks without a value
-	harmStale    = 1.5 // times the bar, where nothing was seen of the baseline since the last strike
+	harmStale    = 1.25 // times the bar, where nothing was seen of the baseline since the last strike
 )
 
 // HarmWatch applies the rule of a switchback's Harm to its looks, in the order in which they were made. It is
