@@ -19,7 +19,7 @@ const (
 	HarmLooks    = 12
 	HarmFewest   = 4
 	harmBaseline = 36
-	harmSilent   = 3   // looks without a value
+	harmSilent   = 3    // looks without a value
 	harmStale    = 1.25 // times the bar, where nothing was seen of the baseline since the last strike
 )
 

@@ -3,6 +3,8 @@ package lockfile
 import (
 	"errors"
 	"os"
+	"path/filepath"
+	"runtime"
 	"testing"
 )
 
@@ -40,5 +42,22 @@ func TestTake(t *testing.T) {
 	l.Release()
 	if Held(root, "lock") {
 		t.Error("it is held still")
+	}
+}
+
+// Who has the file open is who may hold the lock; who has had its number before may be any process.
+func TestOpened(t *testing.T) {
+	root := open(t)
+	l, err := Take(root, "lock", "works here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Release()
+	file := filepath.Join(root.Name(), "lock")
+	if !Opened(os.Getpid(), file) {
+		t.Error("this process has it open")
+	}
+	if runtime.GOOS == "linux" && Opened(os.Getppid(), file) {
+		t.Error("another process has it open")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -29,6 +30,8 @@ func Stop(ctx context.Context, dir string, asking func(pid int)) error {
 		switch {
 		case !ok || busy.PID == 0:
 			return err
+		case !asked && !lockfile.Opened(busy.PID, filepath.Join(dir, store.LockFile)):
+			return fmt.Errorf("%w; process %d does not hold it, so nothing was stopped", err, busy.PID)
 		case !asked:
 			asked = true
 			asking(busy.PID)

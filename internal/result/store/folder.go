@@ -59,7 +59,7 @@ func (f *folder) owned() error {
 	if err := trust.Ours(dir); err != nil {
 		return f.foreign(err)
 	}
-	for _, name := range []string{headFile, studyFile, runsFile, levelsFile, endFile, lockFile} {
+	for _, name := range []string{headFile, studyFile, runsFile, levelsFile, endFile, LockFile} {
 		file, err := f.open(name, os.O_RDONLY)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -112,9 +112,9 @@ func (f *folder) read(name string, limit int64) ([]byte, error) {
 }
 
 func (f *folder) lock() (*lockfile.Lock, error) {
-	l, err := lockfile.Take(f.Root, lockFile, fmt.Sprintf("is running in %s; wait for it, or name another directory", f.Name()))
+	l, err := lockfile.Take(f.Root, LockFile, fmt.Sprintf("is running in %s; wait for it, or name another directory", f.Name()))
 	if _, busy := errors.AsType[*lockfile.Busy](err); err != nil && !busy {
-		err = fmt.Errorf("cannot lock %s: %w", filepath.Join(f.Name(), lockFile), why(err))
+		err = fmt.Errorf("cannot lock %s: %w", filepath.Join(f.Name(), LockFile), why(err))
 	}
 	return l, err
 }

@@ -45,10 +45,10 @@ func TestRecordOfAnotherUser(t *testing.T) {
 		"head":             {give(headFile), headFile + " " + run, true},
 		"runs":             {give(runsFile), run, true},
 		"levels":           {give(levelsFile), run, true},
-		"lock":             {give(lockFile), lockFile + " " + run, true},
+		"lock":             {give(LockFile), LockFile + " " + run, true},
 		"writable runs":    {writable, "may be written to by everyone, and the commands", true},
-		"linked lock":      {replace(lockFile, os.Symlink), lockFile + ": is a symbolic link, not a regular file; ", true},
-		"FIFO for a lock":  {replace(lockFile, fifo), lockFile + ": is a FIFO", true},
+		"linked lock":      {replace(LockFile, os.Symlink), LockFile + ": is a symbolic link, not a regular file; ", true},
+		"FIFO for a lock":  {replace(LockFile, fifo), LockFile + ": is a FIFO", true},
 		"linked levels":    {replace(levelsFile, os.Symlink), levelsFile + ": is a symbolic link", false},
 		"hard-linked runs": {replace(runsFile, os.Link), "has 2 names", true},
 		"FIFO for runs":    {replace(runsFile, fifo), runsFile + ": is a FIFO", false},
@@ -94,7 +94,7 @@ func TestRecordOfAnotherUser(t *testing.T) {
 func TestCreateInAnotherUsersDirectory(t *testing.T) {
 	systemtest.Root(t)
 	dir, victim := t.TempDir(), filepath.Join(t.TempDir(), "victim")
-	if err := errors.Join(os.WriteFile(victim, []byte("keep"), 0o644), os.Symlink(victim, filepath.Join(dir, lockFile))); err != nil {
+	if err := errors.Join(os.WriteFile(victim, []byte("keep"), 0o644), os.Symlink(victim, filepath.Join(dir, LockFile))); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Create(dir, sample(1), nil); err == nil || !strings.Contains(err.Error(), "is a symbolic link") {
@@ -103,7 +103,7 @@ func TestCreateInAnotherUsersDirectory(t *testing.T) {
 	if b, err := os.ReadFile(victim); err != nil || string(b) != "keep" {
 		t.Errorf("the victim holds %q, %v", b, err)
 	}
-	if err := errors.Join(os.Remove(filepath.Join(dir, lockFile)), os.Chown(dir, stranger, stranger)); err != nil {
+	if err := errors.Join(os.Remove(filepath.Join(dir, LockFile)), os.Chown(dir, stranger, stranger)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Create(dir, sample(1), nil); err == nil || !strings.Contains(err.Error(), "belongs to uid 12345") {

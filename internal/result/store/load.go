@@ -64,7 +64,7 @@ func loadAs(dir string, ours bool) (*Record, error) {
 		return nil, err
 	}
 	// Where a hostlab is at work, the line is being written.
-	if len(l.record.Warnings) > 0 && lockfile.Held(f.Root, lockFile) {
+	if len(l.record.Warnings) > 0 && lockfile.Held(f.Root, LockFile) {
 		l.record.Warnings = nil
 	}
 	return l.record, nil

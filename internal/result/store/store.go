@@ -28,14 +28,16 @@ import (
 	"hostlab/internal/trust"
 )
 
-// The names of the files of a record.
+// LockFile is the file of a record whose lock its session holds.
+const LockFile = "lock"
+
+// The names of the other files of a record.
 const (
 	headFile   = "experiment.json"
 	studyFile  = "study.toml"
 	runsFile   = "runs.jsonl"
 	levelsFile = "levels.jsonl"
 	endFile    = "ended.json"
-	lockFile   = "lock"
 	outputDir  = "output"
 )
 
@@ -273,7 +275,7 @@ func vacant(dir string, files fs.FS) error {
 	if err != nil {
 		return fmt.Errorf("cannot read %s: %w", dir, why(err))
 	}
-	leftovers := []string{lockFile, studyFile, temporary(studyFile), temporary(headFile)}
+	leftovers := []string{LockFile, studyFile, temporary(studyFile), temporary(headFile)}
 	other := ""
 	for _, e := range list {
 		if e.Name() == headFile {

@@ -132,7 +132,7 @@ func TestCreateRefuses(t *testing.T) {
 
 	// What a Create that was killed leaves is no record, and in nobody's way.
 	torn := t.TempDir()
-	for _, name := range []string{lockFile, studyFile, temporary(headFile)} {
+	for _, name := range []string{LockFile, studyFile, temporary(headFile)} {
 		if err := os.WriteFile(filepath.Join(torn, name), []byte("{"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() == lockFile {
+		if err != nil || d.IsDir() || d.Name() == LockFile {
 			return err
 		}
 		b, err := os.ReadFile(path)
