@@ -2,12 +2,12 @@
 
 package runner
 
-import "errors"
+import "fmt"
 
 type alone struct{}
 
 func takeAlone() (*alone, error) {
-	return nil, errors.New("experiments on a live service take Linux")
+	return nil, fmt.Errorf("experiments on a live service take Linux, whose socket %s lets one at a time in", aloneName)
 }
 
 func (*alone) close() error { return nil }
