@@ -230,10 +230,14 @@ func (p *pgParameter) write(ctx context.Context, level string, was Saved) (misse
 	if err := p.toDisk(ctx, &level); err != nil {
 		return 0, err
 	}
-	if err := p.reload(ctx); err != nil {
-		return 0, err
+	// The server signals one session after the other, and this one may be the first. It begins a second
+	// round only when the first one has ended.
+	for range 2 {
+		if err := p.reload(ctx); err != nil {
+			return 0, err
+		}
 	}
-	rows, err := p.ask(ctx, "select clock_timestamp() + interval '20 ms'") // signals are on their way
+	rows, err := p.ask(ctx, "select clock_timestamp()")
 	if err != nil {
 		return 0, err
 	}
@@ -301,8 +305,8 @@ func (p *pgParameter) toDisk(ctx context.Context, value *string) error {
 // identifier quotes a name, which may have a dot: that of an extension's parameter.
 func identifier(name string) string { return pgx.Identifier(strings.Split(name, ".")).Sanitize() }
 
-// reload returns when the server and this session have read their files. The server has then
-// signalled all others.
+// reload returns when the server and this session have read their files. The server may be signalling
+// others still.
 func (p *pgParameter) reload(ctx context.Context) error {
 	before, err := p.ask(ctx, "select pg_conf_load_time()::text")
 	if err != nil {
