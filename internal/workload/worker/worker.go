@@ -64,6 +64,9 @@ func Main(jobs []Job) {
 	// Ctrl-C, a closed terminal and timeout(1) signal the whole process group. What
 	// then happens to this one is for the parent to say; it ends with its input.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// A parent that was killed before it read an answer must not end this one either, before what End
+	// has to do. With a handler, writing gives an error instead, and children do not inherit it.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	for _, j := range jobs {
 		if j.Name == name {
 			if err := serve(j, os.Stdin, os.Stdout); err != nil {
@@ -101,7 +104,10 @@ func serve(j Job, in io.Reader, out io.Writer) error {
 	enc := json.NewEncoder(out)
 	for line := range lines {
 		if err := enc.Encode(answer(f, line)); err != nil {
-			return err
+			if j.End == nil {
+				return err
+			}
+			continue // the parent is gone, and its end of our input ends this process
 		}
 	}
 	return nil

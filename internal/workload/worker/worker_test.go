@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -49,6 +50,10 @@ func testJobs() []Job {
 				return 0, nil
 			})
 		}},
+		{Name: "end", New: func() Func { return Handle(func(n int) (int, error) { return n, nil }) }, End: func() {
+			time.Sleep(50 * time.Millisecond) // long enough for the answer to fail first
+			_ = os.WriteFile(os.Getenv("HOSTLAB_TEST_END"), nil, 0o600)
+		}},
 		{Name: "panic", New: func() Func { return func(json.RawMessage) (any, error) { panic("as asked") } }},
 		{Name: "env", New: func() Func {
 			return Handle(func(int) (map[string]string, error) {
@@ -73,6 +78,34 @@ func drive() {
 }
 
 func jsonOf(v any) string { b, _ := json.Marshal(v); return string(b) }
+
+// A job's end has its turn also where the parent is killed between a question and its answer.
+func TestEndAfterLostAnswer(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ended")
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(environ("end", 1), "HOSTLAB_TEST_END="+file)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = out.Close()
+	if _, err := in.Write([]byte("1\n")); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(200 * time.Millisecond) // the answer finds no reader
+	_ = in.Close()
+	err = cmd.Wait()
+	if _, missing := os.Stat(file); err != nil || missing != nil {
+		t.Errorf("%v, %v", err, missing)
+	}
+}
 
 func TestSessionKeepsState(t *testing.T) {
 	s, err := Start(t.Context(), "count", 1)
