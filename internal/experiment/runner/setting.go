@@ -131,6 +131,9 @@ func (s *settings) read(l *lever) (string, error) {
 		if level, ok := s.held[l.Name]; ok {
 			return level, nil
 		}
+		if s.was[l.Name] != nil {
+			return experiment.Current, nil
+		}
 		return "not held", nil
 	}
 	if was := s.was[l.Name]; was != nil {
@@ -176,6 +179,7 @@ func (s *settings) read(l *lever) (string, error) {
 // an error: it would not be the level that the study names.
 func (s *settings) apply(ctx context.Context, l *lever, level string) error {
 	if level == experiment.Current {
+		delete(s.held, l.Name)
 		return s.back(ctx, false)
 	}
 	p, err := setting.NewPlan(s.sys, []setting.Assignment{{Name: l.Setting, Value: level}})

@@ -237,3 +237,23 @@ func (b *bench) keepOnPanic() {
 		b.t.Fatal("nothing was left changed, so that there is nothing to find")
 	}
 }
+
+// What there is can be in turn with a level that is there only while it is held.
+func TestHeldSettingAndCurrent(t *testing.T) {
+	b := newBench(t, head(8, "")+`
+[[factor]]
+name = "latency"
+setting = "cpu_dma_latency"
+levels = ["current", "10us"]
+`+nullWorkload)
+	b.machine(map[string]string{"dev/cpu_dma_latency": ""})
+	if err := os.WriteFile(filepath.Join(b.tree, "dev/cpu_dma_latency"), []byte{0x00, 0x94, 0x35, 0x77}, 0o600); err != nil { // no limit
+		t.Fatal(err)
+	}
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(b.record().Changed()); n != 0 {
+		t.Errorf("%d are changed still", n)
+	}
+}
