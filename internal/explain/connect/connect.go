@@ -55,6 +55,11 @@ func (g guarded) Ask(ctx context.Context, q explain.Query) ([]explain.Row, error
 }
 
 func openPostgres(ctx context.Context, d *DSN) (explain.Asker, error) {
+	return openPostgresBut(ctx, d, "")
+}
+
+// openPostgresBut leaves one parameter of the session at what the server has.
+func openPostgresBut(ctx context.Context, d *DSN, but string) (explain.Asker, error) {
 	c := d.Postgres.Copy()
 	for k, v := range map[string]string{
 		"application_name": application, "default_transaction_read_only": "on",
@@ -63,7 +68,9 @@ func openPostgres(ctx context.Context, d *DSN) (explain.Asker, error) {
 		// Ours is a light question asked often: none of these could pay.
 		"jit": "off", "max_parallel_workers_per_gather": "0",
 	} {
-		c.RuntimeParams[k] = v
+		if !strings.EqualFold(k, but) {
+			c.RuntimeParams[k] = v
+		}
 	}
 	if d.dial != nil {
 		c.DialFunc, c.LookupFunc = d.dial, func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/big"
 	"regexp"
 	"strconv"
 	"strings"
@@ -29,7 +30,7 @@ type Parameter interface {
 	// what they had.
 	Set(ctx context.Context, level string, was Saved) (missed int, err error)
 	// Back puts back what was, also what a killed process left. levels are ours: what is none
-	// of them nor what was is left, with an error, unless by force.
+	// of them nor what was is left, with an error, unless by force. It touches no other server.
 	Back(ctx context.Context, was Saved, levels []string, force bool) error
 	Close() error
 }
@@ -38,6 +39,7 @@ type Parameter interface {
 type Saved struct {
 	Value string  // in force
 	Disk  *string // in the file of the server's own changes; nil: nothing
+	Of    string  // which server; "": not known
 }
 
 // OpenParameter finds a parameter of the server that a DSN names. It changes nothing. What cannot be
@@ -50,6 +52,15 @@ func OpenParameter(ctx context.Context, d *DSN, name string) (Parameter, error) 
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return open(ctx, d, name)
+}
+
+// Another reports a server that is not the one that was changed, as where several run on a host and now another one is
+// the busiest.
+func Another(name, now, was string) error {
+	if now == "" || was == "" || now == was {
+		return nil
+	}
+	return fmt.Errorf("the server that was found is another one (%s) than that whose %s the experiment changes (%s); start that one, or name it as when the experiment began ($HOSTLAB_DSN)", now, name, was)
 }
 
 // asLong gives the end of a change a time of its own: it has to happen also when ctx is cancelled.
@@ -102,6 +113,14 @@ func (k kind) number(text string) (string, error) {
 	if m == nil {
 		return "", fmt.Errorf("%q is no number", text)
 	}
+	if n, whole := new(big.Int).SetString(m[1], 0); whole && m[2] == "" && k.vartype == "integer" { // larger ones than a float64 holds
+		least, lok := new(big.Int).SetString(k.least, 10)
+		most, mok := new(big.Int).SetString(k.most, 10)
+		if lok && mok && (n.Cmp(least) < 0 || n.Cmp(most) > 0) {
+			return "", k.outside(text)
+		}
+		return n.String(), nil
+	}
 	v, err := strconv.ParseFloat(m[1], 64)
 	if n, whole := strconv.ParseInt(m[1], 0, 64); whole == nil { // octal and hexadecimal too
 		v, err = float64(n), nil
@@ -129,9 +148,13 @@ func (k kind) number(text string) (string, error) {
 	least, lerr := strconv.ParseFloat(k.least, 64)
 	most, merr := strconv.ParseFloat(k.most, 64)
 	if lerr == nil && merr == nil && (v < least || v > most) {
-		return "", fmt.Errorf("%q is outside of %s to %s", text, k.least, strings.TrimSpace(k.most+" "+k.unit))
+		return "", k.outside(text)
 	}
 	return strconv.FormatFloat(v, 'f', -1, 64), nil
+}
+
+func (k kind) outside(text string) error {
+	return fmt.Errorf("%q is outside of %s to %s", text, k.least, strings.TrimSpace(k.most+" "+k.unit))
 }
 
 func orNone(unit string) string {

@@ -170,6 +170,8 @@ func TestPostgresParameterRefused(t *testing.T) {
 		{privatedb.Role, "comit_delay", "did you mean commit_delay?"},
 		{privatedb.Role, "a';--", "has no parameter"},
 		{privatedb.Role, "search_path", "list of names"},
+		{privatedb.Role, "Statement_timeout", "limits hostlab's own session too"},
+		{privatedb.Role, "fsync", "whether data survive a crash"},
 		{"blind", "commit_delay", "grant alter system on parameter \"commit_delay\""},
 		{"own", "commit_delay", "value of its own for role own"},
 	} {
@@ -198,6 +200,116 @@ func TestPostgresParameterRefused(t *testing.T) {
 	}
 	if _, err := p.Save(t.Context()); err == nil || !strings.Contains(err.Error(), "checkpoint_timeout = 7min, which is not in force yet") {
 		t.Errorf("%v", err)
+	}
+}
+
+// What hostlab sets for its own sessions elsewhere is read as the server has it.
+func TestPostgresParameterOfOurs(t *testing.T) {
+	s := startPG(t)
+	for name, c := range map[string][2]string{"jit": {"off", "on"}, "max_parallel_workers_per_gather": {"0", "2"}} {
+		p, was := s.open(name)
+		if was.Value != c[1] {
+			t.Errorf("%s was %q", name, was.Value)
+		}
+		if _, err := p.Set(t.Context(), c[0], was); err != nil {
+			t.Error(err)
+		}
+		s.reads(p, c[0])
+		if err := p.Back(t.Context(), was, []string{c[0]}, false); err != nil {
+			t.Error(err)
+		}
+		s.reads(p, c[1])
+	}
+}
+
+// What somebody else prepares in the server's files while the experiment runs is not brought into force, and stays.
+func TestPostgresParameterMeanwhile(t *testing.T) {
+	s := startPG(t)
+	p, was := s.open("commit_delay")
+	set := func(level string) error {
+		t.Helper()
+		_, err := p.Set(t.Context(), level, was)
+		return err
+	}
+	other := func(want string) {
+		t.Helper()
+		var now string
+		c, err := s.Connect(t.Context())
+		if err == nil {
+			err = c.QueryRow(t.Context(), "select setting from pg_settings where name = 'checkpoint_timeout'").Scan(&now)
+			_ = c.Close(t.Context())
+		}
+		if err != nil || now != want {
+			t.Errorf("checkpoint_timeout is %s, %v; want %s", now, err, want)
+		}
+	}
+	// Of another parameter.
+	s.exec("alter system set checkpoint_timeout = '7min'")
+	if err := set("1000"); err == nil || !strings.Contains(err.Error(), "not in force yet") {
+		t.Errorf("%v", err)
+	}
+	for _, err := range []error{set(""), p.Back(t.Context(), was, []string{"1000"}, false)} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	other("300")
+	s.exec("select pg_reload_conf()")
+	if err := set("1000"); err != nil {
+		t.Fatal(err)
+	}
+	s.exec("alter system reset checkpoint_timeout")
+	if err := set("1000"); err == nil || !strings.Contains(err.Error(), "no longer have checkpoint_timeout, of which 420 is still in force") {
+		t.Errorf("%v", err)
+	}
+	s.reads(p, "1000")
+	if err := set(""); err != nil { // to end a level goes first
+		t.Error(err)
+	}
+	s.reads(p, "0")
+	other("300")
+	// Of the same one, while a level is in force: it ends nevertheless.
+	for _, back := range []func() error{func() error { return set("") }, func() error { return p.Back(t.Context(), was, []string{"1000"}, false) }} {
+		if err := set("1000"); err != nil {
+			t.Fatal(err)
+		}
+		s.exec("alter system set commit_delay = 77")
+		if err := back(); err == nil || !strings.Contains(err.Error(), "another program has changed commit_delay") {
+			t.Errorf("%v", err)
+		}
+		s.reads(p, "0")
+		if got := s.auto(); got != "commit_delay = '77'" {
+			t.Errorf("the disk has %q", got)
+		}
+		s.exec("alter system reset commit_delay")
+	}
+	// The server went down while the file had the level.
+	s.exec("alter system set commit_delay = 1000; select pg_reload_conf()")
+	if err := set(""); err != nil {
+		t.Error(err)
+	}
+	s.reads(p, "0")
+	// Another server, which is the busiest now.
+	elsewhere := was
+	elsewhere.Of = "port 1, system 2"
+	if err := p.Back(t.Context(), elsewhere, nil, true); err == nil || !strings.Contains(err.Error(), "is another one (port ") {
+		t.Errorf("%v", err)
+	}
+	// What is in force by now is theirs, and by force that is the end of it.
+	f, err := os.OpenFile(filepath.Join(s.Dir(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteString("commit_delay = 50\n")
+		_ = f.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.exec("select pg_reload_conf()")
+	if err := p.Back(t.Context(), was, []string{"1000"}, false); err == nil || !strings.Contains(err.Error(), "reads 50 after a reload") {
+		t.Errorf("%v", err)
+	}
+	if err := p.Back(t.Context(), was, []string{"1000"}, true); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -236,7 +348,7 @@ func TestMariaDBParameter(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for name, levels := range map[string][2]string{"innodb_flush_log_at_trx_commit": {"2", "two"}, "innodb_adaptive_hash_index": {"ON", "maybe"}, "innodb_io_capacity": {"777", "1;"}} {
+	for name, levels := range map[string][2]string{"innodb_flush_log_at_trx_commit": {"2", "two"}, "innodb_adaptive_hash_index": {"ON", "maybe"}, "innodb_io_capacity": {"777", "1;"}, "max_join_size": {"1000000", "-"}} {
 		p, err := OpenParameter(t.Context(), d, name)
 		if err != nil {
 			t.Fatal(err)

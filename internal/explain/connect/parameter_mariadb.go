@@ -99,8 +99,20 @@ func (p *mariaParameter) Level(text string) (string, error) {
 
 // Save implements Parameter.
 func (p *mariaParameter) Save(ctx context.Context) (was Saved, err error) {
+	if was.Of, err = p.which(ctx); err != nil {
+		return was, err
+	}
 	was.Value, err = p.Read(ctx)
 	return was, err
+}
+
+// which server this is.
+func (p *mariaParameter) which(ctx context.Context) (string, error) {
+	rows, err := p.ask(ctx, "select concat('port ', @@port, ', data in ', @@datadir)")
+	if err != nil || len(rows) == 0 {
+		return "", err
+	}
+	return rows[0].Text(0), nil
 }
 
 func (p *mariaParameter) Read(ctx context.Context) (string, error) {
@@ -130,6 +142,13 @@ func (p *mariaParameter) Set(ctx context.Context, level string, was Saved) (miss
 
 // Back implements Parameter.
 func (p *mariaParameter) Back(ctx context.Context, was Saved, levels []string, force bool) error {
+	of, err := p.which(ctx)
+	if err == nil {
+		err = Another(p.name, of, was.Of)
+	}
+	if err != nil {
+		return err
+	}
 	now, err := p.Read(ctx)
 	switch {
 	case err != nil || now == was.Value:

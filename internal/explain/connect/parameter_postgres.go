@@ -21,9 +21,11 @@ import (
 type pgParameter struct {
 	dsn      *DSN
 	conn     *pgx.Conn // nil: not connected
+	asked    string    // as it was asked for
 	name     string
 	kind     kind
 	cautions []string
+	wrote    []string // levels that were written to the disk
 }
 
 // How long the server may take to read its files, and how long sessions are waited for that did
@@ -36,8 +38,15 @@ const (
 // namesList are parameters that are lists of names, which ALTER SYSTEM would quote as one name.
 var namesList = []string{"local_preload_libraries", "search_path", "session_preload_libraries", "temp_tablespaces", "unix_socket_directories"}
 
+// sessionLimits are those that would end the session or the statement that puts them back, and by which hostlab's
+// own session protects the server.
+var sessionLimits = []string{"default_transaction_read_only", "idle_in_transaction_session_timeout", "lock_timeout", "statement_timeout", "transaction_timeout"}
+
+// dataSafety are those at whose levels a crash, or a broken page, costs data that nothing puts back.
+var dataSafety = []string{"fsync", "ignore_checksum_failure", "zero_damaged_pages"}
+
 func openPostgresParameter(ctx context.Context, d *DSN, name string) (_ Parameter, err error) {
-	p := &pgParameter{dsn: d}
+	p := &pgParameter{dsn: d, asked: name}
 	defer func() {
 		if err != nil {
 			_ = p.Close() // the first error tells more
@@ -60,6 +69,10 @@ func openPostgresParameter(ctx context.Context, d *DSN, name string) (_ Paramete
 		return nil, fmt.Errorf("parameter %s takes a restart of the server, which hostlab does not do to a service that others use", p.name)
 	case slices.Contains(namesList, p.name):
 		return nil, fmt.Errorf("parameter %s is a list of names, which cannot be varied", p.name)
+	case slices.Contains(sessionLimits, p.name):
+		return nil, fmt.Errorf("parameter %s limits hostlab's own session too, which could not put it back; it cannot be varied", p.name)
+	case slices.Contains(dataSafety, p.name):
+		return nil, fmt.Errorf("parameter %s decides whether data survive a crash, so that it is not varied on a service that others use", p.name)
 	case source == "command line" || source == "environment variable":
 		return nil, fmt.Errorf("parameter %s is set by the server's %s, which overrides what is set later", p.name, source)
 	case level == "backend" || level == "superuser-backend":
@@ -150,33 +163,65 @@ func (p *pgParameter) Level(text string) (string, error) {
 // Save implements Parameter. A reload brings whatever else stands in the files, so that there must
 // be nothing that is not in force already.
 func (p *pgParameter) Save(ctx context.Context) (was Saved, err error) {
+	if err := p.staged(ctx, ""); err != nil {
+		return was, err
+	}
+	if was.Disk, err = p.disk(ctx); err != nil {
+		return was, err
+	}
+	if was.Of, err = p.which(ctx); err != nil {
+		return was, err
+	}
+	was.Value, err = p.Read(ctx)
+	return was, err
+}
+
+// which server this is.
+func (p *pgParameter) which(ctx context.Context) (string, error) {
+	rows, err := p.ask(ctx, `select 'port ' || current_setting('port') || ', system ' || system_identifier from pg_control_system()`)
+	if said, ok := errors.AsType[*pgconn.PgError](err); ok && said.Code == "42501" {
+		return "", nil // this user may not know
+	}
+	if err != nil || len(rows) == 0 {
+		return "", err
+	}
+	return rows[0][0], nil
+}
+
+// staged refuses files that hold what is not in force yet, of other parameters than one.
+func (p *pgParameter) staged(ctx context.Context, but string) error {
 	rows, err := p.ask(ctx, `select f.name, f.setting, s.setting, s.vartype, coalesce(s.unit, ''), coalesce(array_to_string(s.enumvals, ','), '')
 		from (select distinct on (lower(name)) name, setting from pg_file_settings where error is null order by lower(name), seqno desc) f
-		join pg_settings s on lower(s.name) = lower(f.name) where s.context not in ('internal', 'postmaster') and s.source in ('default', 'configuration file')`)
+		join pg_settings s on lower(s.name) = lower(f.name) where s.context not in ('internal', 'postmaster') and s.source in ('default', 'configuration file') and s.name <> $1`, but)
 	if err != nil {
-		return was, err
+		return err
 	}
 	for _, r := range rows {
 		k := kind{vartype: r[3], unit: r[4], words: strings.Split(r[5], ",")}
 		file, err1 := k.canonical(r[1])
 		now, err2 := k.canonical(r[2])
 		if err1 == nil && err2 == nil && !strings.EqualFold(file, now) {
-			return was, fmt.Errorf("the server's files have %s = %s, which is not in force yet, and the experiment's reloads would bring it; first: select pg_reload_conf()", r[0], r[1])
+			return fmt.Errorf("the server's files have %s = %s, which is not in force yet, and the experiment's reloads would bring it; first: select pg_reload_conf()", r[0], r[1])
 		}
+	}
+	// What was taken out of a file is in force until the next reload.
+	rows, err = p.ask(ctx, `select name, setting from pg_settings s where source = 'configuration file' and context not in ('internal', 'postmaster')
+		and not exists (select from pg_file_settings f where lower(f.name) = lower(s.name)) and name <> $1 order by 1`, but)
+	if err != nil {
+		return err
+	}
+	if len(rows) > 0 {
+		return fmt.Errorf("the server's files no longer have %s, of which %s is still in force, and the experiment's reloads would take it out; first: select pg_reload_conf()", rows[0][0], rows[0][1])
 	}
 	rows, err = p.ask(ctx, `select sourcefile || ' line ' || sourceline || ': ' || error from pg_file_settings f where error is not null
 		and not exists (select from pg_settings s where lower(s.name) = lower(f.name) and s.context = 'postmaster')`)
 	if err != nil {
-		return was, err
+		return err
 	}
 	if len(rows) > 0 {
-		return was, fmt.Errorf("the server cannot read its own files, so that a reload would fail: %s", rows[0][0])
+		return fmt.Errorf("the server cannot read its own files, so that a reload would fail: %s", rows[0][0])
 	}
-	if was.Disk, err = p.disk(ctx); err != nil {
-		return was, err
-	}
-	was.Value, err = p.Read(ctx)
-	return was, err
+	return nil
 }
 
 // disk is what the file of ALTER SYSTEM has.
@@ -199,16 +244,35 @@ func (p *pgParameter) Read(ctx context.Context) (string, error) {
 	return p.kind.canonical(rows[0][0])
 }
 
-// Set implements Parameter.
+// Set implements Parameter. A change that others have prepared in the files meanwhile is not brought into force
+// along the way, unless that is what it takes to end a level.
 func (p *pgParameter) Set(ctx context.Context, level string, was Saved) (missed int, err error) {
 	disk, err := p.disk(ctx)
-	switch {
-	case err != nil:
+	if err != nil {
 		return 0, err
-	case !same(disk, was.Disk):
-		return 0, p.foreign(disk, was)
-	case level == "":
+	}
+	if !same(disk, was.Disk) {
+		if disk == nil || !slices.Contains(p.wrote, *disk) {
+			return 0, p.leave(ctx, disk, was, p.wrote)
+		}
+		if err := p.toDisk(ctx, was.Disk); err != nil { // the server went down while the file had the level
+			return 0, err
+		}
+	}
+	if err := p.staged(ctx, p.name); err != nil {
+		now, unread := p.Read(ctx)
+		switch {
+		case level != "":
+			return 0, err
+		case unread == nil && now == was.Value:
+			return 0, nil
+		}
+	}
+	if level == "" {
 		return 0, p.reload(ctx)
+	}
+	if !slices.Contains(p.wrote, level) {
+		p.wrote = append(p.wrote, level)
 	}
 	missed, err = p.write(ctx, level, was)
 	if err != nil {
@@ -218,6 +282,29 @@ func (p *pgParameter) Set(ctx context.Context, level string, was Saved) (missed 
 		return missed, errors.Join(err, fmt.Errorf("parameter %s was set to %s and reads %s", p.name, level, now))
 	}
 	return missed, nil
+}
+
+// leave leaves on the disk what another program has put there. If a level of ours is in force still, what was is
+// brought into force first.
+func (p *pgParameter) leave(ctx context.Context, disk *string, was Saved, ours []string) error {
+	said := p.foreign(disk, was)
+	now, err := p.Read(ctx)
+	if err == nil && (now == was.Value || !slices.Contains(ours, now)) {
+		return said
+	}
+	if err == nil {
+		err = p.toDisk(ctx, was.Disk)
+	}
+	if err == nil {
+		err = p.reload(ctx)
+		ctx, cancel := asLong(ctx)
+		defer cancel()
+		err = errors.Join(err, p.toDisk(ctx, disk))
+	}
+	if err != nil {
+		return fmt.Errorf("%w; and a level of the experiment may be in force still: %w", said, err)
+	}
+	return said
 }
 
 // write has a level in the file until the sessions have read it.
@@ -253,25 +340,34 @@ func (p *pgParameter) write(ctx context.Context, level string, was Saved) (misse
 	return missed, err
 }
 
-// Back implements Parameter.
+// Back implements Parameter. Where nothing of ours is left, it reloads nothing.
 func (p *pgParameter) Back(ctx context.Context, was Saved, levels []string, force bool) error {
+	now, err := p.which(ctx)
+	if err == nil {
+		err = Another(p.name, now, was.Of)
+	}
+	if err != nil {
+		return err
+	}
 	disk, err := p.disk(ctx)
 	if err != nil {
 		return err
 	}
 	if !same(disk, was.Disk) {
 		if !force && (disk == nil || !slices.Contains(levels, *disk)) {
-			return p.foreign(disk, was)
+			return p.leave(ctx, disk, was, levels)
 		}
 		if err := p.toDisk(ctx, was.Disk); err != nil {
 			return err
 		}
+	} else if now, err := p.Read(ctx); err != nil || now == was.Value {
+		return err
 	}
 	if err := p.reload(ctx); err != nil {
 		return err
 	}
-	now, err := p.Read(ctx)
-	if err == nil && now != was.Value {
+	now, err = p.Read(ctx)
+	if err == nil && now != was.Value && !force {
 		err = fmt.Errorf("parameter %s was %s and reads %s after a reload: the server's files were changed meanwhile, so it was left", p.name, was.Value, now)
 	}
 	return err
@@ -349,7 +445,7 @@ func (p *pgParameter) do(ctx context.Context, work func(context.Context, *pgx.Co
 	if fresh {
 		limited, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		a, err := openPostgres(limited, p.dsn)
+		a, err := openPostgresBut(limited, p.dsn, p.asked)
 		if err != nil {
 			return nil, p.dsn.Problem(err)
 		}

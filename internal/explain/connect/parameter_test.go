@@ -21,6 +21,8 @@ func TestCanonical(t *testing.T) {
 		{kind{vartype: "integer", unit: "kB"}, "4gb", ""},
 		{kind{vartype: "integer", least: "0", most: "10"}, "11", ""},
 		{kind{vartype: "integer", least: "0", most: "511"}, "0777", "511"},
+		{kind{vartype: "integer", unit: "B", least: "1", most: "18446744073709551615"}, "18446744073709551615", "18446744073709551615"},
+		{kind{vartype: "integer", unit: "B", least: "1", most: "18446744073709551615"}, "18446744073709551616", ""},
 		{kind{vartype: "integer", least: "0", most: "511"}, "5s", ""},
 		{kind{vartype: "integer"}, "1; drop table t", ""},
 		{kind{vartype: "real", least: "0", most: "1"}, ".5", "0.5"},
