@@ -76,7 +76,8 @@ A study named live-... watches a service that others use, in pairs of periods,
 at what there is and at another level. Harm ends a period at once, and after two
 periods in a row the experiment. If hostlab is killed, a guard process restores
 what was. --restore stops such an experiment while it runs. One at a time runs
-on a host. --window names the hours in which it may run.
+on a host. --window names the hours in which it may run, also for a resume unless
+that names others.
 
 Exit status:
   0    finished; 'hostlab report' has the verdict as a status
@@ -115,7 +116,7 @@ Exit status:
 	cmd.Flags().BoolVar(&o.restore, "restore", false, "only restore what a killed run of --out had changed; with --yes also values changed since by others")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask before run changes levels or uses your server")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no plan and no progress, only the verdicts and what goes wrong")
-	cmd.Flags().StringVar(&o.window, "window", "", "`FROM-TO`, such as 22:00-04:00: run periods on a live service only then, in local time")
+	cmd.Flags().StringVar(&o.window, "window", "", "`FROM-TO`, such as 22:00-04:00: run periods on a live service only then, in local time; of a resume: 'always' lifts it")
 	over.add(cmd)
 	cobra.CheckErr(cmd.MarkFlagDirname("out"))
 	return cmd
@@ -242,6 +243,9 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 	remind(std)
 	if err := o.permitted(ctx, std, st); err != nil {
 		return err
+	}
+	if st.Harm != nil {
+		ignoreSuspend() // nothing would be watched, with the level in force
 	}
 	cfg.Watch = watch.show
 	if askable(std) {

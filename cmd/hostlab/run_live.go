@@ -8,11 +8,19 @@ import (
 
 	"hostlab/internal/experiment"
 	"hostlab/internal/experiment/runner"
+	"hostlab/internal/result/store"
 	"hostlab/internal/screen"
 )
 
 // parseWindow reads --window, which is for experiments on live services.
 func (o *runOptions) parseWindow(st *experiment.Study) (w runner.Window, err error) {
+	if o.window == "" && o.resume && st.Harm != nil { // it goes on in the hours in which it began
+		r, err := store.Load(o.dir)
+		if err != nil {
+			return w, usageError{err}
+		}
+		o.window = r.Window()
+	}
 	if o.window == "" {
 		return w, nil
 	}
@@ -41,6 +49,15 @@ func (o *runOptions) permitLive(ctx context.Context, std streams, st *experiment
 		return nil
 	}
 	return permit(ctx, std, "the experiment changes a service that others use", ", as shown above", "read what is shown above, then add --yes")
+}
+
+// risks are what a crash at a level of a server's parameter can cost beside the service's time.
+var risks = map[string]string{
+	"full_page_writes":               "its data can be damaged, unless its storage writes whole pages",
+	"innodb_doublewrite":             "its data can be damaged, unless its storage writes whole pages",
+	"innodb_flush_log_at_trx_commit": "the commits of the last second are lost",
+	"sync_binlog":                    "replicas and backups can differ from it",
+	"synchronous_commit":             "the commits of the last second are lost",
 }
 
 func (o *runOptions) showLive(w io.Writer, st *experiment.Study, service string) {
@@ -72,12 +89,15 @@ func (o *runOptions) showLive(w io.Writer, st *experiment.Study, service string)
 			}
 		}
 		line("Changes", fmt.Sprintf("%s: %s, in turn with %s", what, strings.Join(levels, ", "), base))
+		if risk, known := risks[strings.ToLower(f.Server)]; known {
+			line("Risk", "if the server or its host crashes at a level that is less safe, "+risk)
+		}
 	}
 	takes := "not known"
 	if least, most := experiment.Duration(st, 0); most > 0 {
 		takes = fmt.Sprintf("%s at least, %s at most", screen.Brief(least), screen.Brief(most))
 	}
-	if o.window != "" {
+	if o.window != "" && o.window != runner.Always {
 		takes += ", and only from " + strings.Replace(o.window, "-", " to ", 1)
 	}
 	line("Takes", takes)

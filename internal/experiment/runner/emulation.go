@@ -11,6 +11,7 @@ import (
 	"hostlab/internal/experiment"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/observe"
 )
 
 // emulation is the factor that imitates power policies, if the study has one. Nothing
@@ -45,6 +46,10 @@ func (m *emulation) start(ctx context.Context, s *experiment.Study) (err error) 
 	if s.Harm == nil {
 		m.e, err = emulate.Start(m.method)
 		return err
+	}
+	dsn, err := observe.Named(s.Workload.Params)
+	if dsn != nil || err != nil {
+		return errors.Join(err, fmt.Errorf("factor %s: a DSN does not tell whose processes to slow down; name the service with workload.service", m.factor.Name))
 	}
 	of, _, err := serviceOf(ctx, s.Workload.Params)
 	switch {

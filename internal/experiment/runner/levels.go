@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hostlab/internal/experiment"
+	"hostlab/internal/explain/connect"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
 )
@@ -126,7 +127,7 @@ func (ls *levels) begin(ctx context.Context) error {
 		}
 		e := store.Entry{Op: store.Original, At: ls.now(), Boot: ls.boot, Factor: l.Name, Value: l.original, Unread: l.unread}
 		if l.server != nil {
-			e.Disk = l.server.was.Disk
+			e.Disk, e.Of = l.server.was.Disk, l.server.was.Of
 		}
 		if err := ls.store.Journal(e); err != nil {
 			return err
@@ -141,6 +142,11 @@ func (ls *levels) saveOriginal(ctx context.Context, l *lever) (err error) {
 	switch l.Kind {
 	case experiment.KindServer:
 		err = l.server.save(ctx, l)
+		for _, e := range ls.store.Record().Journal {
+			if err == nil && e.Op == store.Original && e.Factor == l.Name {
+				err = connect.Another(l.Server, l.server.was.Of, e.Of)
+			}
+		}
 		l.original = l.server.was.Value
 		return err
 	case experiment.KindSetting:

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"hostlab/internal/experiment"
+	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/observe"
 )
 
 // aloneName is held by the one live experiment of a host. Tests have their own.
@@ -23,6 +26,9 @@ type live struct {
 	pilot *experiment.Pilot // nil: the study says how long the service takes to settle
 	wait  time.Duration     // that it takes; 0: not known yet
 	stop  bool              // the last strike was one too many
+	// Of several databases of a host, the one that was found first is watched until the end.
+	data   string          // its kind and directory; "": not known yet, or it is none
+	params workload.Values // of the workload, that name it; nil: the study's
 }
 
 // pilots is how many pairs show how long the service takes to settle.
@@ -110,6 +116,39 @@ func (s *session) beginPeriod(ctx context.Context, r *result.Run) error {
 	}
 	if s.open == nil {
 		return s.openWorkload(ctx)
+	}
+	return nil
+}
+
+// pin sees to it that the workload finds the database again that it has watched before, which need not be the busiest
+// any more: the CPU time of one that was restarted begins anew.
+func (s *session) pin(ctx context.Context) error {
+	if s.live == nil {
+		return nil
+	}
+	params := s.study.Workload.Params
+	dsn, err := observe.Named(params)
+	if _, named := params["service"]; !named || dsn != nil || err != nil {
+		return err
+	}
+	of, servers, err := serviceOf(ctx, params)
+	if err != nil || of == nil {
+		return err // the workload says what is missing
+	}
+	for _, d := range servers {
+		switch at := d.Kind + " in " + d.DataDir.Value; {
+		case d.DataDir.State != host.StateOK:
+		case s.live.data == "" && d.PID == of.PID:
+			s.live.data = at
+			return nil
+		case s.live.data == at:
+			s.live.params = maps.Clone(params)
+			s.live.params["service"] = fmt.Sprintf("pid:%d", d.PID)
+			return nil
+		}
+	}
+	if s.live.data != "" {
+		return fmt.Errorf("the database that was watched, %s, does not run now", s.live.data)
 	}
 	return nil
 }

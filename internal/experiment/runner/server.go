@@ -15,6 +15,7 @@ import (
 	"hostlab/internal/screen"
 	"hostlab/internal/service"
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/observe"
 )
 
 // server is a factor that is a parameter of the watched service's database server.
@@ -50,8 +51,8 @@ func openServer(ctx context.Context, st *experiment.Study, f experiment.Factor) 
 
 // serverOf is the database server that a workload's parameters name: by dsn, or as the service.
 func serverOf(ctx context.Context, params workload.Values) (*connect.DSN, error) {
-	if dsn, _ := params["dsn"].(string); dsn != "" {
-		return connect.Parse(dsn)
+	if dsn, err := observe.Named(params); dsn != nil || err != nil {
+		return dsn, err
 	}
 	of, servers, err := serviceOf(ctx, params)
 	if err != nil {
@@ -80,11 +81,10 @@ func serviceOf(ctx context.Context, params workload.Values) (*service.Service, [
 // Service says which service a live study watches, for people: what its parameters name, found here.
 func Service(ctx context.Context, st *experiment.Study) (string, error) {
 	params := st.Workload.Params
-	if dsn, _ := params["dsn"].(string); dsn != "" {
-		d, err := connect.Parse(dsn)
-		if err != nil {
-			return "", err
-		}
+	switch d, err := observe.Named(params); {
+	case err != nil:
+		return "", err
+	case d != nil:
 		return d.Target(), nil
 	}
 	of, _, err := serviceOf(ctx, params)
@@ -118,7 +118,9 @@ func (s *server) save(ctx context.Context, l *lever) (err error) {
 }
 
 // restore takes over what a session has journalled that was killed.
-func (s *server) restored(e store.Entry) { s.was = connect.Saved{Value: e.Value, Disk: e.Disk} }
+func (s *server) restored(e store.Entry) {
+	s.was = connect.Saved{Value: e.Value, Disk: e.Disk, Of: e.Of}
+}
 
 // read returns the level in force, or what is there instead.
 func (s *server) read(ctx context.Context) (string, error) {
@@ -167,6 +169,18 @@ func patiently(ctx context.Context, try func() error) error {
 
 // starting is what a server, or its socket, says that is about to come back.
 var starting = []string{"no such socket", "connection refused", "starting up", "shutting down", "57P03", "the server starts anew"}
+
+// caution says what changes of servers do not reach.
+func (ls *levels) caution() {
+	for _, l := range ls.levers {
+		if l.server == nil {
+			continue
+		}
+		for _, text := range l.server.p.Cautions() {
+			ls.note("%s", text)
+		}
+	}
+}
 
 // missed says how many sessions the levels that are in force did not reach.
 func (ls *levels) missed() (list []string) {

@@ -61,7 +61,7 @@ func (s *session) start() error {
 	if s.stops == nil {
 		s.stops = stops.Start()
 	}
-	return s.store.Journal(store.Entry{Op: store.Started, At: s.began, Boot: s.boot, PID: os.Getpid()})
+	return s.store.Journal(store.Entry{Op: store.Started, At: s.began, Boot: s.boot, PID: os.Getpid(), Window: s.cfg.Window.String()})
 }
 
 // ask asks a person. How long that takes says nothing of the experiment, so the
@@ -101,7 +101,7 @@ func (s *session) run(ctx context.Context) error {
 		if reason != "" {
 			return s.store.End(result.End{Reason: reason, Blocks: s.block, At: s.sys.now()})
 		}
-		if err := s.inWindow(ctx); err != nil {
+		if err := s.pairInWindow(ctx); err != nil {
 			return err
 		}
 		if err := s.runBlock(ctx); err != nil {
@@ -228,6 +228,16 @@ func (s *session) runBlock(ctx context.Context) error {
 				return errBudget
 			}
 			next := q[0]
+			if next.attempt > 1 || len(failures) > 0 { // it comes later than the pair was to end
+				switch waited, err := s.inWindow(ctx, pairTime(s.study, s.block)/2); {
+				case err != nil:
+					return err
+				case waited:
+					if err := s.ready(ctx, p); err != nil {
+						return err
+					}
+				}
+			}
 			r, err := s.one(ctx, next, false)
 			if err != nil {
 				return err
@@ -290,10 +300,23 @@ func (s *session) openWorkload(ctx context.Context) error {
 	if err := s.store.Root().Mkdir(workDir, 0o755); err != nil {
 		return fmt.Errorf("cannot make the workload's directory: %w", err)
 	}
-	if s.open, err = s.study.Work.Open(ctx, s.study.Config(work)); err != nil {
+	if err = s.pin(ctx); err != nil {
+		return fmt.Errorf("workload %s: %w", s.study.Workload.Name, err)
+	}
+	cfg := s.study.Config(work)
+	cfg.Params = s.params()
+	if s.open, err = s.study.Work.Open(ctx, cfg); err != nil {
 		return fmt.Errorf("workload %s: %w", s.study.Workload.Name, err)
 	}
 	return nil
+}
+
+// params are the workload's.
+func (s *session) params() workload.Values {
+	if s.live != nil && s.live.params != nil {
+		return s.live.params
+	}
+	return s.study.Workload.Params
 }
 
 func (s *session) closeWorkload() error {

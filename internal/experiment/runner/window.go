@@ -15,8 +15,14 @@ import (
 // 04:00 is the night. The zero value is always.
 type Window struct{ from, to time.Duration }
 
-// ParseWindow reads a window such as 22:00-04:00.
+// Always is how a window is written that never closes.
+const Always = "always"
+
+// ParseWindow reads a window such as 22:00-04:00, or Always.
 func ParseWindow(text string) (w Window, err error) {
+	if text == Always {
+		return w, nil
+	}
 	from, to, ok := strings.Cut(text, "-")
 	if ok {
 		if w.from, err = timeOfDay(from); err == nil {
@@ -32,6 +38,15 @@ func ParseWindow(text string) (w Window, err error) {
 	return w, nil
 }
 
+// String is what ParseWindow reads; "" for always.
+func (w Window) String() string {
+	if w == (Window{}) {
+		return ""
+	}
+	clock := func(d time.Duration) string { return fmt.Sprintf("%02d:%02d", d/time.Hour, d/time.Minute%60) }
+	return clock(w.from) + "-" + clock(w.to)
+}
+
 func timeOfDay(text string) (time.Duration, error) {
 	t, err := time.Parse("15:04", strings.TrimSpace(text))
 	if err != nil && strings.TrimSpace(text) == "24:00" {
@@ -45,10 +60,7 @@ func (w Window) Check(st *experiment.Study) error {
 	if w == (Window{}) {
 		return nil
 	}
-	lasts := w.to - w.from
-	if lasts < 0 {
-		lasts += 24 * time.Hour
-	}
+	lasts := w.lasts()
 	last := len(st.Design.Looks) - 1
 	if last < 0 {
 		return nil
@@ -69,6 +81,14 @@ func pairTime(st *experiment.Study, block int) (d time.Duration) {
 		d += f.Settle
 	}
 	return 2 * (d + each + st.Workload.Settle)
+}
+
+// lasts is how long it is open on most days.
+func (w Window) lasts() time.Duration {
+	if w.to > w.from {
+		return w.to - w.from
+	}
+	return w.to - w.from + 24*time.Hour
 }
 
 // wait returns for how long something that takes a while has to wait until it fits.
@@ -94,23 +114,36 @@ func (w Window) wait(now time.Time, takes time.Duration) time.Duration {
 	return 0
 }
 
-// inWindow waits, with all as it was, until the next pair fits into the window.
-func (s *session) inWindow(ctx context.Context) error {
-	wait := s.cfg.Window.wait(s.sys.now(), max(pairTime(s.study, s.block), s.blocksTime(1)))
+// pairInWindow waits until the next pair fits into the window, with the runs that warm up.
+func (s *session) pairInWindow(ctx context.Context) error {
+	pair := pairTime(s.study, s.block)
+	takes := max(pair, s.blocksTime(1))
+	if !s.warm {
+		takes += time.Duration(s.study.Workload.WarmUp) * pair / 2
+	}
+	// What was measured may have been an unusual pair: one that never fits would be waited for without end.
+	_, err := s.inWindow(ctx, max(pair, min(takes, s.cfg.Window.lasts())))
+	return err
+}
+
+// inWindow waits, with all as it was, until something that takes a while fits into the window, and reports whether
+// it had to.
+func (s *session) inWindow(ctx context.Context, takes time.Duration) (waited bool, _ error) {
+	wait := s.cfg.Window.wait(s.sys.now(), takes)
 	if wait == 0 {
-		return nil
+		return false, nil
 	}
 	if err := s.levels.restore(ctx, false); err != nil {
-		return err
+		return true, err
 	}
 	// It says nothing of how long the experiment takes.
 	s.before = s.spent()
 	if err := s.store.Journal(store.Entry{Op: store.Stopped, At: s.sys.now(), Boot: s.boot}); err != nil {
-		return err
+		return true, err
 	}
 	s.note("all is as it was until the window opens, at %s", s.sys.now().Add(wait).Format("2006-01-02 15:04"))
 	if err := s.sleep(ctx, wait, "waiting for the window"); err != nil {
-		return err
+		return true, err
 	}
-	return s.start()
+	return true, s.start()
 }

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,15 @@ func TestParseWindow(t *testing.T) {
 	for _, text := range []string{"", "22:00", "22:00-", "22-04", "25:00-04:00", "22:00-22:00", "0:00-24:00", "a-b", "22:00-04:00-06:00"} {
 		if w, err := ParseWindow(text); err == nil || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, %v", text, w, err)
+		}
+	}
+}
+
+// What a session records of its window is what the next one reads.
+func TestWindowText(t *testing.T) {
+	for text, want := range map[string]string{"22:00-4:05": "22:00-04:05", "8:30-24:00": "08:30-00:00", Always: ""} {
+		if w, err := ParseWindow(text); err != nil || w.String() != want {
+			t.Errorf("%s is written %q, %v", text, w, err)
 		}
 	}
 }
@@ -80,7 +90,38 @@ func TestWaitsForItsWindow(t *testing.T) {
 		t.Errorf("waited %d times: %q", waited, b.notes)
 	}
 	b.complete()
+	if w := b.record().Window(); w != "22:00-04:00" {
+		t.Errorf("a resume would run in %q", w)
+	}
 	if spent := b.record().Spent(); spent > time.Hour {
 		t.Errorf("it is said to have taken %s", spent)
 	}
+}
+
+// A run that is made again comes on top of what its pair was to take, and waits too.
+func TestRepeatsWaitForTheWindow(t *testing.T) {
+	now := time.Date(2026, 1, 10, 3, 50, 0, 0, time.Local)
+	failed := false
+	b := newServed(t, func(level string) (float64, error) {
+		if level == "high" && !failed {
+			failed, now = true, now.Add(20*time.Minute)
+			return 0, errors.New("the connection was lost")
+		}
+		if h := now.Hour(); h >= 4 && h < 22 {
+			t.Errorf("level %s at %s", level, now.Format("15:04"))
+		}
+		return 0.010, nil
+	})
+	b.cfg.Window, _ = ParseWindow("22:00-04:00")
+	b.cfg.sys.now = func() time.Time { return now }
+	b.cfg.sys.sleep = func(ctx context.Context, d time.Duration) error {
+		if now = now.Add(d); d > time.Hour {
+			b.putBack()
+		}
+		return ctx.Err()
+	}
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	b.complete()
 }

@@ -28,15 +28,18 @@ type Entry struct {
 	At     time.Time `json:"at"`
 	Boot   string    `json:"boot,omitempty"` // ID of the boot it was written under
 	PID    int       `json:"pid,omitempty"`
+	Window string    `json:"window,omitempty"` // of a Started: the hours in which a live experiment may run
 	Factor string    `json:"factor,omitempty"`
 	// Value is what the factor read before its first change, or the level that is
 	// pending. Unread is set where there is no way to read it.
 	Value  string `json:"value,omitempty"`
 	Unread bool   `json:"unread,omitempty"`
 	// Disk is what the server's file of its own changes had of a parameter; nil: nothing.
-	Disk  *string `json:"disk,omitempty"`
-	Block int     `json:"block,omitempty"` // of a pending level, with its plot
-	Plot  int     `json:"plot,omitempty"`
+	Disk *string `json:"disk,omitempty"`
+	// Of is the server whose parameter it is.
+	Of    string `json:"of,omitempty"`
+	Block int    `json:"block,omitempty"` // of a pending level, with its plot
+	Plot  int    `json:"plot,omitempty"`
 	// Applied is set once the command that brings a pending level about ended well.
 	Applied bool `json:"applied,omitempty"`
 }
@@ -69,6 +72,16 @@ func (r *Record) open(kind Op, ends ...Op) (list []Entry) {
 		}
 	}
 	return list
+}
+
+// Window is that of the last session, "" for always.
+func (r *Record) Window() (text string) {
+	for _, e := range r.Journal {
+		if e.Op == Started {
+			text = e.Window
+		}
+	}
+	return text
 }
 
 // LastRestored returns the newest Restored entry of a factor, nil if there is none.

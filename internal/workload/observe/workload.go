@@ -70,6 +70,18 @@ type asked struct {
 	page *page        // nil: none
 }
 
+// Named is the database that the parameters name by a DSN, or $HOSTLAB_DSN; nil: service says which.
+func Named(p workload.Values) (*connect.DSN, error) {
+	text, _ := p["dsn"].(string)
+	if of, _ := p["service"].(string); text == "" && of == string(service.Auto) {
+		text = os.Getenv(dsnVariable)
+	}
+	if text == "" {
+		return nil, nil //nolint:nilnil // none is named
+	}
+	return connect.Parse(text)
+}
+
 // asks reads the parameters. The error joins *ParamErrors.
 func asks(p workload.Values) (a asked, err error) {
 	var errs []error
@@ -78,17 +90,13 @@ func asks(p workload.Values) (a asked, err error) {
 	if a.spec, err = service.Parse(p.String("service")); err != nil || slices.Contains([]service.Kind{service.None, service.Demo}, a.spec.Kind) {
 		wrong("service", fmt.Sprintf("%q names no service that others use", p.String("service")), "it takes "+forms)
 	}
-	text := p.String("dsn")
-	if text != "" && named {
+	if p.String("dsn") != "" && named {
 		wrong("dsn", "service names a service too", "give one of them")
 	}
-	if text == "" && !named {
-		text = os.Getenv(dsnVariable)
-	}
-	if text != "" {
-		if a.dsn, err = connect.Parse(text); err != nil {
-			wrong("dsn", err.Error(), "")
-		} else if p.String("dsn") != "" && a.dsn.HasPassword() {
+	if a.dsn, err = Named(p); err != nil {
+		wrong("dsn", err.Error(), "")
+	} else if a.dsn != nil {
+		if p.String("dsn") != "" && a.dsn.HasPassword() {
 			wrong("dsn", connect.ErrPassword.Error(), "or the whole DSN into $"+dsnVariable)
 		}
 	}
