@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,7 +13,18 @@ import (
 // which ends with its process however that ends.
 type alone struct{ l *net.UnixListener }
 
-func takeAlone() (*alone, error) {
+// alonePatience is how long the guard of a killed experiment may take to see that a resumed one does its work.
+const alonePatience = 3 * time.Second
+
+func takeAlone() (a *alone, err error) {
+	for began := time.Now(); ; time.Sleep(alonePatience / 50) {
+		if a, err = tryAlone(); err == nil || time.Since(began) > alonePatience {
+			return a, err
+		}
+	}
+}
+
+func tryAlone() (*alone, error) {
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: aloneName, Net: "unix"})
 	if errors.Is(err, unix.EADDRINUSE) {
 		return nil, fmt.Errorf("another experiment on a live service runs on this host%s; two would disturb each other: wait for it, or stop it", aloneHolder())

@@ -10,4 +10,6 @@ func takeAlone() (*alone, error) {
 	return nil, fmt.Errorf("experiments on a live service take Linux, whose socket %s lets one at a time in", aloneName)
 }
 
+func tryAlone() (*alone, error) { return takeAlone() }
+
 func (*alone) close() error { return nil }

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"hostlab/internal/emulate"
 	"hostlab/internal/lockfile"
+	"hostlab/internal/result/store"
 	"hostlab/internal/workload/worker"
 )
 
@@ -29,8 +31,9 @@ type guard struct {
 }
 
 type guardRequest struct {
-	Dir  string // of the record; "": all is as it was
-	Root int    // of the processes that an emulated policy stops; 0: none
+	Dir   string // of the record; "": all is as it was
+	Root  int    // of the processes that an emulated policy stops; 0: none
+	Alone string // what keeps another live experiment away
 }
 
 // startGuard starts the guard of a record.
@@ -39,7 +42,7 @@ func startGuard(dir string, m *emulation) (*guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{asks: guardRequest{Dir: at, Root: m.root()}}
+	g := &guard{asks: guardRequest{Dir: at, Root: m.root(), Alone: aloneName}}
 	return g, g.check()
 }
 
@@ -103,10 +106,20 @@ func (g *guardServer) end() {
 		emulate.Rescue(asks.Root)
 	}
 	Sweep()
+	aloneName = asks.Alone
+	var only *alone // another experiment would take a level of ours for what there was
 	for range guardTries {
+		if only == nil {
+			only, _ = tryAlone()
+		}
 		err := restoreKilled(asks.Dir)
-		if _, busy := errors.AsType[*lockfile.Busy](err); err == nil || busy {
-			return // a session that was resumed, or --restore, sees to it
+		if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrNone) {
+			return
+		}
+		// A session that was resumed, or --restore, sees to it, unless it fails too.
+		if _, busy := errors.AsType[*lockfile.Busy](err); busy && only != nil {
+			_ = only.close()
+			only = nil
 		}
 		time.Sleep(guardPause)
 	}
@@ -114,6 +127,9 @@ func (g *guardServer) end() {
 
 // restoreKilled puts back what a killed session of a record has left.
 func restoreKilled(dir string) error {
+	if r, err := store.Load(dir); err != nil || len(r.Changed()) == 0 {
+		return err
+	}
 	st, err := Recorded(dir, nil)
 	if err != nil {
 		return err

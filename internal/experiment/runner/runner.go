@@ -213,7 +213,7 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.live.close(true), s.emulation.close(), s.levels.close())
+			err = errors.Join(err, s.live.close(len(s.store.Record().Changed()) == 0), s.emulation.close(), s.levels.close())
 		}
 	}()
 	if s.places, err = newPlaces(s.study, s.store.Root(), s.x.ID); err != nil {
@@ -223,6 +223,7 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 		return nil, err
 	}
 	s.levels.force, s.levels.note = cfg.Force, s.note
+	s.levels.caution()
 	if cfg.Confirm != nil {
 		s.levels.confirm = s.ask
 	}
