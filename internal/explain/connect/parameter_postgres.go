@@ -317,13 +317,12 @@ func (p *pgParameter) write(ctx context.Context, level string, was Saved) (misse
 	if err := p.toDisk(ctx, &level); err != nil {
 		return 0, err
 	}
-	// The server signals one session after the other, and this one may be the first. It begins a second
-	// round only when the first one has ended.
-	for range 2 {
-		if err := p.reload(ctx); err != nil {
-			return 0, err
-		}
+	if err := p.reload(ctx); err != nil {
+		return 0, err
 	}
+	// The server signals one session after the other, this one maybe first. It takes a new session only when it
+	// has signalled all of them.
+	_ = p.Close()
 	rows, err := p.ask(ctx, "select clock_timestamp()")
 	if err != nil {
 		return 0, err
