@@ -70,9 +70,9 @@ func TestFindLog(t *testing.T) {
 // TestLogOfTheWatched: commits are timed where the database that is watched has its log.
 func TestLogOfTheWatched(t *testing.T) {
 	facts := &host.Facts{Databases: []host.Database{{Kind: "mariadb", PID: 8}, {Kind: "postgresql", PID: 9}}}
-	for pid, want := range map[int]int{9: 1, 7: 0, 0: 0} {
-		w := &watched{of: &service.Service{PID: pid}}
-		if got := w.database(facts); len(got) != want || want == 1 && got[0].PID != pid {
+	for pid, found := range map[int]bool{9: true, 7: false, 0: false} {
+		of := &service.Service{PID: pid}
+		if got := of.Server(facts.Databases); (got != nil) != found || found && got.PID != pid {
 			t.Errorf("process %d: %+v", pid, got)
 		}
 	}

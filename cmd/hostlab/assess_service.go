@@ -166,15 +166,6 @@ func named(ctx context.Context, dsn *connect.DSN, facts *host.Facts) (*watched, 
 	return ofReached(r), nil
 }
 
-// database is the one among those found here that is watched; nil: none is.
-func (w *watched) database(facts *host.Facts) []host.Database {
-	i := slices.IndexFunc(facts.Databases, func(d host.Database) bool { return w.of.PID != 0 && d.PID == w.of.PID })
-	if i < 0 {
-		return nil
-	}
-	return facts.Databases[i : i+1]
-}
-
 // watch watches a service. With the context's error comes what was seen until then.
 func (o *asked) watch(ctx context.Context, w *watched, facts *host.Facts, p *progress) (*assess.Minute, error) {
 	step := p.step("watching "+w.of.Name, o.lasts)

@@ -305,8 +305,8 @@ func inspect(ctx context.Context, std streams, o assessOptions, p *progress) (*r
 	}
 	if w != nil {
 		defer w.close()
-		if own := w.database(facts); own != nil && !o.dirNamed { // its own log, not that of a busier one
-			place = findLog(tree, own, o.logDir, service.Used)
+		if own := w.of.Server(facts.Databases); own != nil && !o.dirNamed { // its own log, not that of a busier one
+			place = findLog(tree, []host.Database{*own}, o.logDir, service.Used)
 		}
 	}
 	cfg := probe.Config{

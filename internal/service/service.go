@@ -232,3 +232,12 @@ func named(name string, servers []host.Database, used func(pid int) float64) (*S
 	}
 	return nil, fmt.Errorf("%d programs %q run here; name one by its number, as in pid:%d", len(found), name, found[0].PID)
 }
+
+// Server is the one among the database servers of this host that the service is; nil: it is none.
+func (s *Service) Server(servers []host.Database) *host.Database {
+	i := slices.IndexFunc(servers, func(d host.Database) bool { return s.PID != 0 && d.PID == s.PID })
+	if i < 0 {
+		return nil
+	}
+	return &servers[i]
+}

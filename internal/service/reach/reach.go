@@ -34,17 +34,12 @@ func Service(ctx context.Context, spec service.Spec, servers []host.Database) (*
 	if err != nil || of == nil {
 		return nil, err
 	}
-	r, kind := &Reached{Of: of}, ""
-	for _, d := range servers {
-		if d.PID == of.PID {
-			kind = d.Kind
-		}
-	}
-	if kind == "" {
+	r, server := &Reached{Of: of}, of.Server(servers)
+	if server == nil {
 		r.Why = "only its processes were observed: it is no database that hostlab knows"
 		return r, nil
 	}
-	dsn, err := connect.Here(kind, of.PID)
+	dsn, err := connect.Here(server.Kind, of.PID)
 	if err == nil {
 		r.Source, err = connect.Open(ctx, dsn)
 	}
