@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"hostlab/internal/experiment"
@@ -58,8 +56,8 @@ func serverOf(ctx context.Context, params workload.Values) (*connect.DSN, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range servers {
-		if of != nil && d.PID == of.PID {
+	if of != nil {
+		if d := of.Server(servers); d != nil {
 			return connect.Here(d.Kind, d.PID)
 		}
 	}
@@ -159,16 +157,13 @@ func (s *server) back(ctx context.Context, force bool) error {
 func patiently(ctx context.Context, try func() error) error {
 	for began := time.Now(); ; {
 		err := try()
-		away, ok := errors.AsType[*connect.Problem](err)
-		if err == nil || !ok || ctx.Err() != nil || time.Since(began) > serverPatience || away.Named && !slices.ContainsFunc(starting, func(w string) bool { return strings.Contains(err.Error(), w) }) {
+		p, ok := errors.AsType[*connect.Problem](err)
+		if err == nil || !ok || ctx.Err() != nil || time.Since(began) > serverPatience || p.Named && !p.Away {
 			return err
 		}
 		time.Sleep(200 * time.Millisecond)
 	}
 }
-
-// starting is what a server, or its socket, says that is about to come back.
-var starting = []string{"no such socket", "connection refused", "starting up", "shutting down", "57P03", "the server starts anew"}
 
 // caution says what changes of servers do not reach.
 func (ls *levels) caution() {

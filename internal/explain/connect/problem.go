@@ -24,8 +24,10 @@ type Problem struct {
 	// Named is set where the DSN or the server's rights are wrong, rather than that the
 	// server went away or answered no question.
 	Named bool
-	text  string
-	err   error
+	// Away is set where nothing listens there now, as while a server starts anew.
+	Away bool
+	text string
+	err  error
 }
 
 func (p *Problem) Error() string { return p.text }
@@ -86,7 +88,7 @@ func (d *DSN) Problem(err error) error {
 		dns     *net.DNSError
 		already *Problem
 	)
-	text, named := "", true
+	text, named, away := "", true, false
 	switch {
 	case errors.Is(err, context.Canceled):
 		return context.Canceled
@@ -113,9 +115,9 @@ func (d *DSN) Problem(err error) error {
 	case errors.As(err, &dns):
 		text = "no such host: " + dns.Name
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, wsaRefused):
-		text = "connection refused: nothing listens there; check host and port"
+		text, away = "connection refused: nothing listens there; check host and port", true
 	case errors.Is(err, os.ErrNotExist):
-		text = "there is no such socket; is the server running?"
+		text, away = "there is no such socket; is the server running?", true
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		text, named = "no answer in time"+d.perhapsNoTLS(), false
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, wsaReset), errors.Is(err, wsaAborted), errors.Is(err, syscall.EPIPE),
@@ -127,7 +129,7 @@ func (d *DSN) Problem(err error) error {
 			text += d.refused(text)
 		}
 	}
-	return &Problem{named, screen.Clean(strings.Join(strings.Fields(d.clean(d.Target()+": "+text)), " ")), err}
+	return &Problem{named, away, screen.Clean(strings.Join(strings.Fields(d.clean(d.Target()+": "+text)), " ")), err}
 }
 
 // postgres says what a PostgreSQL answered.
