@@ -132,7 +132,7 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 		m.Report = ofThreads(s, m.Readings, began, o.Tool)
 		m.Report.Missing = rep.Missing
 		if ctx.Err() != nil {
-			rep.Ended = "interrupted"
+			rep.Ended = explain.Interrupted
 		}
 	}
 	m.Ended = cmp.Or(m.Ended, rep.Ended)

@@ -65,6 +65,9 @@ type recorder struct {
 	told    struct{ stretches, resets int } // at the last Look
 }
 
+// Interrupted is why a recording ended (Report.Ended) whose context did, and which broke off no question.
+const Interrupted = "interrupted"
+
 func (r *recorder) run(ctx context.Context) (Report, error) {
 	// A question under way when we are interrupted may still be answered, as a broken-off
 	// one costs the connection and with it the counters; but not for long.
@@ -107,7 +110,7 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 		left := r.For - now.Sub(start)
 		if ctx.Err() != nil || left <= 0 {
 			if ctx.Err() != nil {
-				ended = "interrupted"
+				ended = Interrupted
 			}
 			if now.Sub(counted) > 0 && r.open.Snapshots > 0 {
 				if err := r.count(ask, now.Sub(counted).Seconds()); err != nil {
@@ -157,7 +160,7 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 		}
 	}
 	if len(r.batches) == 0 {
-		if ended != "" && ended != "interrupted" {
+		if ended != "" && ended != Interrupted {
 			return Report{}, fmt.Errorf("the server went away before anything was seen: %s", ended)
 		}
 		return Report{}, context.Canceled

@@ -192,7 +192,7 @@ func TestPostgresParameterRefused(t *testing.T) {
 		t.Error(err)
 	}
 	s.dsn = dsn
-	// A reload would bring what somebody else has written.
+	// A reload would bring somebody else's change into force.
 	s.exec("alter system set checkpoint_timeout = '7min'")
 	p, err := s.try("commit_delay")
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"hostlab/internal/explain/postgres"
 	"hostlab/internal/spelling"
 )
 
@@ -103,16 +102,16 @@ func (p *pgParameter) unknown(ctx context.Context, name string) error {
 
 // rights asks whether this user may change it and put it back.
 func (p *pgParameter) rights(ctx context.Context) error {
-	rows, err := p.ask(ctx, `select (select rolsuper from pg_roles where rolname = current_user), current_setting('server_version_num')::int >= 150000, pg_is_in_recovery(),
+	rows, err := p.ask(ctx, `select (select rolsuper from pg_roles where rolname = current_user), current_setting('server_version_num')::int >= 150000,
 		has_function_privilege('pg_catalog.pg_reload_conf()', 'execute') and has_function_privilege('pg_catalog.pg_show_all_file_settings()', 'execute')
 		and has_table_privilege('pg_catalog.pg_file_settings', 'select') and pg_has_role('pg_read_all_stats', 'usage'), coalesce(current_setting('allow_alter_system', true), 'on'), current_user`)
 	if err != nil {
 		return err
 	}
 	r := rows[0]
-	user := pgx.Identifier{r[5]}.Sanitize()
+	user := pgx.Identifier{r[4]}.Sanitize()
 	switch {
-	case r[4] != "on":
+	case r[3] != "on":
 		return errors.New("the server refuses ALTER SYSTEM (allow_alter_system is off)")
 	case r[0] == "t":
 		return nil
@@ -123,7 +122,7 @@ func (p *pgParameter) rights(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if may[0][0] == "t" && r[3] == "t" {
+	if may[0][0] == "t" && r[2] == "t" {
 		return nil
 	}
 	return fmt.Errorf("parameter %[1]s takes a superuser, or: grant alter system on parameter %[2]s to %[3]s; grant execute on function pg_reload_conf(), pg_show_all_file_settings() to %[3]s; "+
@@ -399,82 +398,3 @@ func (p *pgParameter) toDisk(ctx context.Context, value *string) error {
 
 // identifier quotes a name, which may have a dot: that of an extension's parameter.
 func identifier(name string) string { return pgx.Identifier(strings.Split(name, ".")).Sanitize() }
-
-// reload returns when the server and this session have read their files. The server may be signalling
-// others still.
-func (p *pgParameter) reload(ctx context.Context) error {
-	before, err := p.ask(ctx, "select pg_conf_load_time()::text")
-	if err != nil {
-		return err
-	}
-	if _, err := p.ask(ctx, "select pg_reload_conf()"); err != nil {
-		return err
-	}
-	ok, err := soon(ctx, reloads, func() (bool, error) {
-		now, err := p.ask(ctx, "select pg_conf_load_time()::text")
-		return err == nil && now[0][0] != before[0][0], err
-	})
-	if err == nil && !ok {
-		err = fmt.Errorf("the server did not read its files within %s; its log says why", reloads)
-	}
-	return err
-}
-
-func (p *pgParameter) ask(ctx context.Context, text string, args ...string) ([][]string, error) {
-	return p.do(ctx, func(ctx context.Context, c *pgx.Conn) (out [][]string, err error) {
-		values := make([][]byte, len(args))
-		for i := range args {
-			values[i] = []byte(args[i])
-		}
-		r := c.PgConn().ExecParams(ctx, text, values, nil, nil, nil).Read()
-		for _, cols := range r.Rows {
-			row := make([]string, len(cols))
-			for i := range cols {
-				row[i] = string(cols[i])
-			}
-			out = append(out, row)
-		}
-		return out, r.Err
-	})
-}
-
-// do works on the session, which it opens, and a second time where the session had ended.
-func (p *pgParameter) do(ctx context.Context, work func(context.Context, *pgx.Conn) ([][]string, error)) (out [][]string, err error) {
-	fresh := p.conn == nil
-	if fresh {
-		limited, cancel := context.WithTimeout(ctx, patience)
-		defer cancel()
-		a, err := openPostgresBut(limited, p.dsn, p.asked)
-		if err != nil {
-			return nil, p.dsn.Problem(err)
-		}
-		asker, ok := a.(*postgres.Asker)
-		if !ok {
-			return nil, errors.New("no session of PostgreSQL")
-		}
-		p.conn = asker.Conn
-	}
-	out, err = work(ctx, p.conn)
-	if err == nil {
-		return out, nil
-	}
-	said, answered := errors.AsType[*pgconn.PgError](err)
-	if answered && !strings.HasPrefix(said.Code, "57P") {
-		return nil, p.dsn.Problem(err)
-	}
-	_ = p.Close() // it is broken
-	if fresh || ctx.Err() != nil {
-		return nil, p.dsn.Problem(err)
-	}
-	return p.do(ctx, work)
-}
-
-// Close ends the session. Another call opens one again.
-func (p *pgParameter) Close() error {
-	if p.conn == nil {
-		return nil
-	}
-	c := p.conn
-	p.conn = nil
-	return (&postgres.Asker{Conn: c}).Close()
-}

@@ -1,0 +1,92 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"hostlab/internal/explain/postgres"
+)
+
+// reload returns when the server and this session have read their files. The server may be signalling
+// others still.
+func (p *pgParameter) reload(ctx context.Context) error {
+	before, err := p.ask(ctx, "select pg_conf_load_time()::text")
+	if err != nil {
+		return err
+	}
+	if _, err := p.ask(ctx, "select pg_reload_conf()"); err != nil {
+		return err
+	}
+	ok, err := soon(ctx, reloads, func() (bool, error) {
+		now, err := p.ask(ctx, "select pg_conf_load_time()::text")
+		return err == nil && now[0][0] != before[0][0], err
+	})
+	if err == nil && !ok {
+		err = fmt.Errorf("the server did not read its files within %s; its log says why", reloads)
+	}
+	return err
+}
+
+func (p *pgParameter) ask(ctx context.Context, text string, args ...string) ([][]string, error) {
+	return p.do(ctx, func(ctx context.Context, c *pgx.Conn) (out [][]string, err error) {
+		values := make([][]byte, len(args))
+		for i := range args {
+			values[i] = []byte(args[i])
+		}
+		r := c.PgConn().ExecParams(ctx, text, values, nil, nil, nil).Read()
+		for _, cols := range r.Rows {
+			row := make([]string, len(cols))
+			for i := range cols {
+				row[i] = string(cols[i])
+			}
+			out = append(out, row)
+		}
+		return out, r.Err
+	})
+}
+
+// do works on the session, which it opens, and a second time where the session had ended.
+func (p *pgParameter) do(ctx context.Context, work func(context.Context, *pgx.Conn) ([][]string, error)) (out [][]string, err error) {
+	fresh := p.conn == nil
+	if fresh {
+		limited, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		a, err := openPostgresBut(limited, p.dsn, p.asked)
+		if err != nil {
+			return nil, p.dsn.Problem(err)
+		}
+		asker, ok := a.(*postgres.Asker)
+		if !ok {
+			return nil, errors.New("no session of PostgreSQL")
+		}
+		p.conn = asker.Conn
+	}
+	out, err = work(ctx, p.conn)
+	if err == nil {
+		return out, nil
+	}
+	said, answered := errors.AsType[*pgconn.PgError](err)
+	if answered && !strings.HasPrefix(said.Code, "57P") {
+		return nil, p.dsn.Problem(err)
+	}
+	_ = p.Close() // it is broken
+	if fresh || ctx.Err() != nil {
+		return nil, p.dsn.Problem(err)
+	}
+	return p.do(ctx, work)
+}
+
+// Close ends the session. Another call opens one again.
+func (p *pgParameter) Close() error {
+	if p.conn == nil {
+		return nil
+	}
+	c := p.conn
+	p.conn = nil
+	return (&postgres.Asker{Conn: c}).Close()
+}
