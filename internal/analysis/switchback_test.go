@@ -72,8 +72,7 @@ func TestSwitchbackWithoutALoad(t *testing.T) {
 	}
 }
 
-// In a closed loop the load falls where the level is slower; the effect is found all the same, since pairs have
-// the level once each.
+// In a closed loop the load falls where the level is slower; the effect is still found, as each pair has the level once.
 func TestSwitchbackInAClosedLoop(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 2))
 	const effect = 0.05

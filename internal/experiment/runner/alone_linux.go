@@ -18,19 +18,23 @@ const alonePatience = 3 * time.Second
 
 func takeAlone() (a *alone, err error) {
 	for began := time.Now(); ; time.Sleep(alonePatience / 50) {
-		if a, err = tryAlone(); err == nil || time.Since(began) > alonePatience {
-			return a, err
+		a, err = tryAlone()
+		switch {
+		case err == nil:
+			return a, nil
+		case time.Since(began) <= alonePatience:
+		case errors.Is(err, unix.EADDRINUSE):
+			return nil, fmt.Errorf("another experiment on a live service runs on this host%s; two would disturb each other: wait for it, or stop it", aloneHolder())
+		default:
+			return nil, fmt.Errorf("cannot make sure that no other live experiment runs on this host: %w", err)
 		}
 	}
 }
 
 func tryAlone() (*alone, error) {
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: aloneName, Net: "unix"})
-	if errors.Is(err, unix.EADDRINUSE) {
-		return nil, fmt.Errorf("another experiment on a live service runs on this host%s; two would disturb each other: wait for it, or stop it", aloneHolder())
-	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot make sure that no other live experiment runs on this host: %w", err)
+		return nil, err
 	}
 	return &alone{l}, nil
 }

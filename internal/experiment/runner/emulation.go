@@ -44,8 +44,7 @@ func startEmulation(ctx context.Context, s *experiment.Study) (*emulation, error
 // start starts a governor, for the processes of the service where the study is of one.
 func (m *emulation) start(ctx context.Context, s *experiment.Study) (err error) {
 	if s.Harm == nil {
-		m.e, err = emulate.Start(m.method)
-		return err
+		return m.govern()
 	}
 	dsn, err := observe.Named(s.Workload.Params)
 	if dsn != nil || err != nil {
@@ -59,7 +58,16 @@ func (m *emulation) start(ctx context.Context, s *experiment.Study) (err error) 
 		return fmt.Errorf("factor %s: the service has no process on this host that could be slowed down; name it with workload.service", m.factor.Name)
 	}
 	m.of = of.PID
-	m.e, err = emulate.StartFor(m.method, m.of)
+	return m.govern()
+}
+
+// govern starts a governor for the processes that are slowed down.
+func (m *emulation) govern() (err error) {
+	if m.of == 0 {
+		m.e, err = emulate.Start(m.method)
+	} else {
+		m.e, err = emulate.StartFor(m.method, m.of)
+	}
 	return err
 }
 
@@ -87,15 +95,9 @@ func (m *emulation) set(levels map[string]string) error {
 	}
 	select {
 	case <-m.e.Lost():
-		start := emulate.Start
-		if m.of != 0 {
-			start = func(way emulate.Method) (*emulate.Emulation, error) { return emulate.StartFor(way, m.of) }
-		}
-		e, err := start(m.method)
-		if err != nil {
+		if err := m.govern(); err != nil {
 			return fmt.Errorf("factor %s: %w", m.factor.Name, err)
 		}
-		m.e = e
 	default:
 	}
 	if err := m.e.Set(levels[m.factor.Name], m.factor.Emulate.Floor); err != nil {
