@@ -138,9 +138,9 @@ func (b *bench) known(ctx context.Context) error {
 	return errors.New("the emulation does not find the processes")
 }
 
-// pair is a slice under a policy beside one at full speed: how many times the CPU seconds of a transaction
-// were, and how many times they are by the lever and by the model.
-type pair struct{ measured, lever, predicted float64 }
+// pair is a slice under a policy beside one at full speed: how many times the CPU seconds were by what was
+// inflicted, by the lever and by the model; and how many times a transaction's own ones, by the stops.
+type pair struct{ measured, stops, lever, predicted float64 }
 
 // policy measures pairs and compares.
 func (b *bench) policy(ctx context.Context, policy string) (bool, error) {
@@ -148,7 +148,7 @@ func (b *bench) policy(ctx context.Context, policy string) (bool, error) {
 	var others []float64
 	for range b.pairs {
 		var p pair
-		var cpu [2]float64
+		var cpu [2]cost
 		first := rand.IntN(2)
 		for _, slowed := range []int{first, 1 - first} {
 			neighbours := proc.Watch(nil)
@@ -165,7 +165,7 @@ func (b *bench) policy(ctx context.Context, policy string) (bool, error) {
 				others = append(others, share)
 			}
 		}
-		p.measured = cpu[1] / cpu[0]
+		p.measured, p.stops = cpu[1].clocked/cpu[1].own, cpu[1].own/cpu[0].own
 		pairs = append(pairs, p)
 	}
 	mean := func(of func(pair) float64) result.Estimate {
@@ -176,8 +176,8 @@ func (b *bench) policy(ctx context.Context, policy string) (bool, error) {
 		return stats.PairedRatio(x, one, 0.05)
 	}
 	say := func(e result.Estimate) string { return fmt.Sprintf("%.3f [%.3f, %.3f]", e.Value, e.Low, e.High) }
-	fmt.Printf("%s: CPU seconds of a transaction %s of those at full speed, n = %d pairs of %s; others took %.0f %% of the CPUs\n",
-		policy, say(mean(func(p pair) float64 { return p.measured })), len(pairs), b.options.slice, 100*stats.Mean(others))
+	fmt.Printf("%s: %s times the CPU seconds, and stops cost %s times a transaction's own; n = %d pairs of %s; others took %.0f %% of the CPUs\n",
+		policy, say(mean(func(p pair) float64 { return p.measured })), say(mean(func(p pair) float64 { return p.stops })), len(pairs), b.options.slice, 100*stats.Mean(others))
 	ok := true
 	for name, of := range map[string]func(pair) float64{"clock lever": func(p pair) float64 { return p.lever }, "predict": func(p pair) float64 { return p.predicted }} {
 		off, within := mean(func(p pair) float64 { return of(p) / p.measured }), "10 % is not decided"
@@ -192,11 +192,14 @@ func (b *bench) policy(ctx context.Context, policy string) (bool, error) {
 	return ok, nil
 }
 
+// cost is a transaction's, in CPU s: its own, and with what the clock would have cost.
+type cost struct{ own, clocked float64 }
+
 // slowed is a slice under a policy: what a transaction cost, and how many times as fast it would
 // be at full speed by the lever.
-func (b *bench) slowed(ctx context.Context, policy string) (cpu, times float64, err error) {
+func (b *bench) slowed(ctx context.Context, policy string) (cpu cost, times float64, err error) {
 	if err := b.clock.Set(policy, b.floor); err != nil {
-		return 0, 0, err
+		return cpu, 0, err
 	}
 	type watched struct {
 		m   *assess.Minute
@@ -210,19 +213,19 @@ func (b *bench) slowed(ctx context.Context, policy string) (cpu, times float64, 
 	cpu, err = b.slice(ctx)
 	w := <-got
 	if err = errors.Join(err, w.err, b.clock.Release()); err != nil {
-		return 0, 0, err
+		return cpu, 0, err
 	}
 	for _, l := range w.m.Levers() {
 		if l.Name == assess.Clock && l.Likely != nil {
 			return cpu, 1 / (1 - *l.Likely / *l.Share), nil
 		}
 	}
-	return 0, 0, errors.New("the clock lever is unknown: " + w.m.Unseen[assess.Clock])
+	return cpu, 0, errors.New("the clock lever is unknown: " + w.m.Unseen[assess.Clock])
 }
 
 // full is a slice at full speed: what a transaction cost, and how many times as much it would under
 // a policy by its bursts.
-func (b *bench) full(ctx context.Context, policy string) (cpu, times float64, err error) {
+func (b *bench) full(ctx context.Context, policy string) (cpu cost, times float64, err error) {
 	type recorded struct {
 		r   *trace.Result
 		err error
@@ -235,7 +238,7 @@ func (b *bench) full(ctx context.Context, policy string) (cpu, times float64, er
 	cpu, err = b.slice(ctx)
 	r := <-got
 	if err = errors.Join(err, r.err); err != nil {
-		return 0, 0, err
+		return cpu, 0, err
 	}
 	times, err = b.predict(ctx, r.r, policy)
 	return cpu, times, err
@@ -267,9 +270,8 @@ func (b *bench) predict(ctx context.Context, r *trace.Result, policy string) (fl
 	return compared[0].Rows[0].Ratio[model.CPUSeconds].Value, nil
 }
 
-// slice lets the load run for so long and returns the CPU seconds of a transaction, with what was
-// inflicted.
-func (b *bench) slice(ctx context.Context) (float64, error) {
+// slice lets the load run for so long and returns what a transaction cost.
+func (b *bench) slice(ctx context.Context) (c cost, err error) {
 	before, err1 := b.look(ctx)
 	select {
 	case <-ctx.Done():
@@ -278,13 +280,14 @@ func (b *bench) slice(ctx context.Context) (float64, error) {
 	after, err2 := b.look(ctx)
 	n := after.done - before.done
 	if err := errors.Join(err1, err2, ctx.Err()); err != nil || n == 0 {
-		return 0, cmp.Or(err, errors.New("no transaction in a slice"))
+		return c, cmp.Or(err, errors.New("no transaction in a slice"))
 	}
 	used, e := after.used-before.used, after.inflicted.Sub(before.inflicted)
+	clocked := used
 	if e.Asked > 0 { // of what the clock would have cost, as much as processes were kept from their CPUs
-		used += (e.Clocked - e.Used) * e.Kept / e.Asked
+		clocked += (e.Clocked - e.Used) * e.Kept / e.Asked
 	}
-	return used / n, nil
+	return cost{used / n, clocked / n}, nil
 }
 
 type reading struct {
