@@ -94,18 +94,12 @@ func killOnce(t *testing.T, dir string, kill bool) (ok bool, output string) {
 	}
 }
 
-// accounted checks that all runs that were told to be recorded are, and that the
-// workload did no more than is recorded, but for runs in which a kill fell.
-func (b *bench) accounted(kills int) (lost int) {
+// kept checks that the record has all runs of which the runner said, in the file "told", that they are recorded.
+func (b *bench) kept() {
 	b.t.Helper()
-	recorded, runs := map[string]bool{}, 0
+	recorded := map[string]bool{}
 	for _, r := range b.record().Runs {
 		recorded[fmt.Sprintln(r.Block, r.Plot, r.Slot, r.Attempt, r.Status)] = true
-		if r.Status == result.OK || r.Status == result.WarmUp {
-			runs++
-		} else {
-			b.t.Errorf("a run is %s: %s", r.Status, r.Reason)
-		}
 	}
 	told, err := os.Open(filepath.Join(b.dir, "told"))
 	if err != nil {
@@ -114,9 +108,24 @@ func (b *bench) accounted(kills int) (lost int) {
 	defer told.Close()
 	for lines := bufio.NewScanner(told); lines.Scan(); {
 		if !recorded[lines.Text()+"\n"] {
-			b.t.Errorf("told to be recorded, and is not: %s", lines.Text())
+			b.t.Errorf("said to be recorded, and is not: %s", lines.Text())
 		}
 	}
+}
+
+// accounted checks that no recorded run is lost, and that the workload did no more than is recorded, but for
+// runs in which a kill fell.
+func (b *bench) accounted(kills int) (lost int) {
+	b.t.Helper()
+	runs := 0
+	for _, r := range b.record().Runs {
+		if r.Status == result.OK || r.Status == result.WarmUp {
+			runs++
+		} else {
+			b.t.Errorf("a run is %s: %s", r.Status, r.Reason)
+		}
+	}
+	b.kept()
 	done, err := os.ReadFile(filepath.Join(b.dir, "done"))
 	if err != nil {
 		b.t.Fatal(err)
