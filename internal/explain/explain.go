@@ -45,7 +45,7 @@ const (
 var PartNames = []PartName{DatabaseCPU, RunQueue, LogWait, DataReads, Locks, OtherWaits, Application, Idle, Unexplained}
 
 var titles = map[PartName]string{
-	DatabaseCPU: "database CPU", RunQueue: "wait for a CPU", LogWait: "log wait", DataReads: "data reads", Locks: "locks", OtherWaits: "other waits",
+	DatabaseCPU: "on CPU", RunQueue: "wait for a CPU", LogWait: "log wait", DataReads: "data reads", Locks: "locks", OtherWaits: "other waits",
 }
 
 // Class is the part as a class of a page's style sheet.

@@ -50,7 +50,7 @@ func Parse(text string) (Spec, error) {
 	}
 	if engine, ok := strings.CutPrefix(text, "demo="); ok {
 		if engine != "postgres" {
-			return Spec{}, fmt.Errorf("the demo runs on SQLite (demo) or PostgreSQL (demo=postgres), not on %q", engine)
+			return Spec{}, fmt.Errorf("%q: the demo runs on SQLite (demo) or on PostgreSQL (demo=postgres)", text)
 		}
 		return Spec{Demo, engine}, nil
 	}
@@ -206,7 +206,11 @@ func within(at, name string) (string, bool) {
 // named is the database, the unit or the program of a name, in this order.
 func named(name string, servers []host.Database, used func(pid int) float64) (*Service, error) {
 	alike := func(d host.Database) bool {
-		return strings.EqualFold(d.Kind, name) || strings.EqualFold(d.Product(), name) || name == "postgres" && d.Kind == "postgresql"
+		if strings.EqualFold(d.Kind, name) || strings.EqualFold(d.Product(), name) || name == "postgres" && d.Kind == "postgresql" {
+			return true
+		}
+		program, err := proc.Read(d.PID)
+		return err == nil && program.Name == name
 	}
 	if slices.ContainsFunc(servers, alike) {
 		return busiest(slices.DeleteFunc(slices.Clone(servers), func(d host.Database) bool { return !alike(d) }), used)

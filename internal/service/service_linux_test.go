@@ -43,8 +43,10 @@ func TestAutoTakesTheBusiest(t *testing.T) {
 	if s, err := (Spec{Kind: Auto}).Find(nil, used); s != nil || err != nil {
 		t.Errorf("without a database: %v, %v", s, err)
 	}
-	if s, err := (Spec{Name, "postgres"}).Find(servers, used); err != nil || s.PID != self {
-		t.Errorf("by name: %v, %v", s, err)
+	for _, name := range []string{"postgres", "service.test"} { // of the database, and of its program
+		if s, err := (Spec{Name, name}).Find(servers, used); err != nil || s.PID != self || s.Kind != Database {
+			t.Errorf("by name %s: %v, %v", name, s, err)
+		}
 	}
 }
 

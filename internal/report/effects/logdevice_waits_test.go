@@ -57,7 +57,7 @@ func TestLogDeviceWaitEvents(t *testing.T) {
 			got[name] = append(got[name], append([]string{c.Text}, c.More...))
 		}
 	}
-	if diff := cmp.Diff([]string{"on CPU, database CPU", "IO:WALSync, log wait", "Client:ClientRead, application", "LWLock:WALWrite, log wait", "Lock:rare0, locks", "Lock:rare1, locks", "3 other events", "sampled"}, order); diff != "" {
+	if diff := cmp.Diff([]string{"on CPU, on CPU", "IO:WALSync, log wait", "Client:ClientRead, application", "LWLock:WALWrite, log wait", "Lock:rare0, locks", "Lock:rare1, locks", "3 other events", "sampled"}, order); diff != "" {
 		t.Error(diff)
 	}
 	want := [][]string{{"3.01 s", "30.0 %"}, {"402 ms", "5.0 %"}}
