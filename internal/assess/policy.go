@@ -42,6 +42,9 @@ const (
 	simulatedEvents = 300_000 // of a policy
 )
 
+// leastBursts have lengths of which a resampled minute shows the scatter.
+const leastBursts = 30
+
 // predictPolicies simulates the service's own bursts; unseen says why there are none.
 func predictPolicies(ctx context.Context, seen *trace.Result, unseen error, facts *host.Facts) (out Policies) {
 	if facts == nil {
@@ -68,8 +71,9 @@ func predictPolicies(ctx context.Context, seen *trace.Result, unseen error, fact
 		q.Workload, unseen = workloadOf(seen)
 	}
 	if unseen == nil {
-		if n := q.Workload.Stretches(); n < leastStretches {
-			unseen = fmt.Errorf("bursts began and ended in %d stretches of the time, and an interval takes %d; watch it for longer with --for", n, leastStretches)
+		if n := q.Workload.Stretches(); n < leastStretches || len(seen.Bursts) < leastBursts {
+			unseen = fmt.Errorf("too few for an interval: bursts seen %d of %d, in stretches of the time %d of %d; watch it for longer with --for",
+				len(seen.Bursts), leastBursts, n, leastStretches)
 		} else {
 			compared, unseen = predict.Compare(ctx, q)
 		}

@@ -64,13 +64,20 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestPoliciesOfFewStretches: bursts of one moment make no interval.
-func TestPoliciesOfFewStretches(t *testing.T) {
-	r := bursty(0.05)
-	r.Bursts = r.Bursts[:2]
-	for _, x := range predictPolicies(t.Context(), r, nil, twoCPUs("schedutil")).Rows {
-		if x.CPUSeconds != nil || !strings.Contains(x.Reason, "stretches of the time") {
-			t.Errorf("%+v", x)
+// TestPoliciesOfFewBursts: bursts of one moment make no interval, nor does a handful over the minute.
+func TestPoliciesOfFewBursts(t *testing.T) {
+	moment, handful := bursty(0.01), bursty(0.05)
+	moment.Bursts = moment.Bursts[:40]
+	few := handful.Bursts[:0]
+	for i := 0; i < len(handful.Bursts); i += len(handful.Bursts) / 20 {
+		few = append(few, handful.Bursts[i])
+	}
+	handful.Bursts = few
+	for name, r := range map[string]*trace.Result{"a moment's": moment, "a handful": handful} {
+		for _, x := range predictPolicies(t.Context(), r, nil, twoCPUs("schedutil")).Rows {
+			if x.CPUSeconds != nil || !strings.Contains(x.Reason, "too few for an interval") {
+				t.Errorf("%s: %+v", name, x)
+			}
 		}
 	}
 }
