@@ -59,7 +59,27 @@ func (b block) slaves(name string) []string {
 func (b block) device(name string) BlockDevice {
 	d := BlockDevice{Name: name, Model: b.model(name), Class: b.class(name)}
 	fill(b.t, b.dir(name), &d)
+	d.Queues = b.queues(name)
 	return d
+}
+
+// queues counts the hardware queues of a device, each a directory below mq. A recording has the names that were asked for.
+func (b block) queues(name string) Fact[int64] {
+	dir := b.dir(name) + "/mq"
+	names, err := b.t.Dir(dir)
+	if err != nil {
+		return Unknown[int64](dir, err)
+	}
+	n := int64(0)
+	for _, q := range names {
+		if isNumber(q) && b.t.Exists(dir+"/"+q) {
+			n++
+		}
+	}
+	if n == 0 {
+		return absentFact[int64](dir, "it has no queues of its own")
+	}
+	return Known(n, "", dir)
 }
 
 // model joins vendor and model. SATA disks all have the vendor "ATA".

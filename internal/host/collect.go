@@ -32,6 +32,8 @@ func Collect(ctx context.Context, opt Options) *Facts {
 		f.Identity = readIdentity(t)
 		f.Memory = readMemory(t)
 		f.Kernel = readKernel(t)
+		f.Network = readNetwork(t)
+		f.Offload = readAccelerators(t)
 		f.Virt = readVirt(t)
 		f.Limits = readLimits(t)
 		f.Databases = readDatabases(t)

@@ -12,10 +12,12 @@ type Facts struct {
 	Idle      Idle          `json:"idle"`
 	Memory    Memory        `json:"memory"`
 	Kernel    Kernel        `json:"kernel"`
+	Network   Network       `json:"network"`
 	Virt      Virt          `json:"virtualization"`
 	Limits    Limits        `json:"limits"`
 	Storage   []Storage     `json:"storage"`   // one for each path asked about, and each database's log
 	Block     []BlockDevice `json:"block"`     // all whole disks, for their queue settings
+	Offload   []Accelerator `json:"offload"`   // devices that copy and compress for programs
 	Databases []Database    `json:"databases"` // servers seen running
 	Windows   *Windows      `json:"windows,omitempty"`
 }
@@ -146,9 +148,16 @@ type Policy struct {
 
 // Uncore is the frequency range of one uncore domain.
 type Uncore struct {
-	Name string      `json:"name"`
-	Min  Fact[int64] `json:"min" read:"min_freq_khz kHz"` // Hz
-	Max  Fact[int64] `json:"max" read:"max_freq_khz kHz"` // Hz
+	Name       string      `json:"name"`
+	Min        Fact[int64] `json:"min" read:"min_freq_khz kHz"`                 // Hz
+	Max        Fact[int64] `json:"max" read:"max_freq_khz kHz"`                 // Hz
+	InitialMax Fact[int64] `json:"initial_max" read:"initial_max_freq_khz kHz"` // Hz, when the driver was loaded
+	// Efficiency latency control: the floor in force below the low threshold of CPU use, and the threshold above
+	// which the frequency climbs in steps, where that is enabled (Linux 6.13).
+	ELCFloor      Fact[int64] `json:"elc_floor" read:"elc_floor_freq_khz kHz0"` // Hz
+	ELCLow        Fact[int64] `json:"elc_low" read:"elc_low_threshold_percent %"`
+	ELCHigh       Fact[int64] `json:"elc_high" read:"elc_high_threshold_percent %"`
+	ELCHighActive Fact[bool]  `json:"elc_high_enabled" read:"elc_high_threshold_enable"`
 }
 
 // Idle is what CPUs do when they have nothing to do.
@@ -198,6 +207,9 @@ type Memory struct {
 	ShmAll               Fact[uint64] `json:"shmall" read:"/proc/sys/kernel/shmall"`   // pages
 	ShmMni               Fact[int64]  `json:"shmmni" read:"/proc/sys/kernel/shmmni"`
 	PageSize             Fact[int64]  `json:"page_size"`
+
+	DirtyExpire    Fact[float64] `json:"dirty_expire" read:"/proc/sys/vm/dirty_expire_centisecs cs"`       // s
+	DirtyWriteback Fact[float64] `json:"dirty_writeback" read:"/proc/sys/vm/dirty_writeback_centisecs cs"` // s; 0: never
 }
 
 // Kernel holds settings of the kernel that are not memory or CPU.
@@ -213,6 +225,14 @@ type Kernel struct {
 	TunedProfile  Fact[string]  `json:"tuned_profile" read:"/etc/tuned/active_profile given"`
 	PressureCPU   Fact[float64] `json:"pressure_cpu" read:"/proc/pressure/cpu pressure" show:"percent"` // share of time, some avg60
 	PressureIO    Fact[float64] `json:"pressure_io" read:"/proc/pressure/io pressure" show:"percent"`
+
+	StalledIO     Fact[float64] `json:"stalled_io" read:"/proc/pressure/io stalled" show:"percent"` // share of time, full avg300
+	StalledMemory Fact[float64] `json:"stalled_memory" read:"/proc/pressure/memory stalled" show:"percent"`
+	ClockSynced   Fact[bool]    `json:"clock_synchronised"` // as the program that sets the clock tells the kernel
+	Autogroup     Fact[int64]   `json:"sched_autogroup" read:"/proc/sys/kernel/sched_autogroup_enabled"`
+	PanicOnOops   Fact[int64]   `json:"panic_on_oops" read:"/proc/sys/kernel/panic_on_oops"`
+	MsgMni        Fact[int64]   `json:"msgmni" read:"/proc/sys/kernel/msgmni"`
+	FileMax       Fact[uint64]  `json:"file_max" read:"/proc/sys/fs/file-max"`
 }
 
 // Mitigation is what the kernel does about one processor vulnerability.
@@ -289,7 +309,14 @@ type BlockDevice struct {
 	DAX        Fact[bool]   `json:"dax" read:"queue/dax"` // the device can; see Storage.DAX for whether it is used
 	NoMerges   Fact[int64]  `json:"nomerges" read:"queue/nomerges"`
 	ReadAhead  Fact[int64]  `json:"read_ahead" read:"queue/read_ahead_kb KiB"` // B
+	Queues     Fact[int64]  `json:"queues"`                                    // hardware queues (blk-mq)
 	Class      string       `json:"class"`                                     // NVMe, ssd, disk, virtual, pmem-block or empty
+}
+
+// Accelerator is a device with work queues for programs: a Data Streaming or an In-Memory Analytics Accelerator of Intel.
+type Accelerator struct {
+	Name   string      `json:"name"`
+	Queues Fact[int64] `json:"queues"` // work queues that are enabled
 }
 
 // Database is a database server seen running, and where its log goes.

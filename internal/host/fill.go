@@ -88,6 +88,8 @@ func (t Tree) number(file, form string) Fact[int64] {
 		return t.lineNumber(file, line, unit)
 	}
 	switch unit {
+	case "kHz0":
+		return t.Int(file, "Hz", 1000)
 	case "kHz":
 		f := t.Int(file, "Hz", 1000)
 		if f.State == StateOK && f.Value <= 0 { // a BIOS that reports 0 says nothing
@@ -175,7 +177,11 @@ var fractions = map[string]func(Tree, string) Fact[float64]{
 			return float64(v) / 1e9, nil
 		})
 	},
-	"pressure": readPressure,
+	"cs": func(t Tree, file string) Fact[float64] {
+		return Convert(t.Int(file, "", 1), "s", func(v int64) (float64, error) { return fromMicros(v * 1e4) })
+	},
+	"pressure": func(t Tree, file string) Fact[float64] { return readPressure(t, file, "some", "avg60") },
+	"stalled":  func(t Tree, file string) Fact[float64] { return readPressure(t, file, "full", "avg300") },
 }
 
 func fromMicros(us int64) (float64, error) {

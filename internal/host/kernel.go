@@ -11,7 +11,7 @@ import (
 )
 
 func readKernel(t Tree) Kernel {
-	k := Kernel{Mitigations: readMitigations(t)}
+	k := Kernel{Mitigations: readMitigations(t), ClockSynced: readClockSync(t)}
 	fill(t, "", &k)
 	if sem, ok := k.Sem.Get(); ok && len(sem) != 4 {
 		k.Sem = Unknown[[]int](k.Sem.Source, fmt.Errorf("expected four numbers, found %d", len(sem)))
@@ -29,9 +29,9 @@ func readMitigations(t Tree) []Mitigation {
 	return list
 }
 
-// readPressure reads the share of the last minute in which some task waited for
-// a resource (Documentation/accounting/psi.rst).
-func readPressure(t Tree, file string) Fact[float64] {
+// readPressure reads the share of time in which tasks waited for a resource: some task or all of them (full), over the
+// last 60 or 300 seconds (Documentation/accounting/psi.rst).
+func readPressure(t Tree, file, who, span string) Fact[float64] {
 	b, err := t.Read(file)
 	switch {
 	case errors.Is(err, syscall.EOPNOTSUPP):
@@ -43,12 +43,12 @@ func readPressure(t Tree, file string) Fact[float64] {
 	if err != nil {
 		return Unknown[float64](file, err)
 	}
-	some, _ := lineOf(string(b), "some ")
-	_, rest, _ := strings.Cut(some, "avg60=")
+	line, _ := lineOf(string(b), who+" ")
+	_, rest, _ := strings.Cut(line, span+"=")
 	text, _, _ := strings.Cut(rest, " ")
 	percent, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(percent >= 0 && percent <= 100) {
-		return Unknown[float64](file, errors.New("no line some with a percentage"))
+		return Unknown[float64](file, fmt.Errorf("no line %s with a percentage", who))
 	}
 	return Known(percent/100, "", file)
 }

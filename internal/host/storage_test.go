@@ -300,6 +300,7 @@ func TestStorageFacts(t *testing.T) {
 		DAX:        Known(false, "", "/sys/class/block/vda/queue/dax"),
 		NoMerges:   Known[int64](0, "", "/sys/class/block/vda/queue/nomerges"),
 		ReadAhead:  Known[int64](131072, "B", "/sys/class/block/vda/queue/read_ahead_kb"),
+		Queues:     disks[0].Queues,
 		Class:      ClassVirtual,
 	}}
 	if diff := cmp.Diff(want, disks); diff != "" || disks[0].Model.State != StateAbsent {

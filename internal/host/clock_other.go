@@ -1,0 +1,5 @@
+//go:build !linux
+
+package host
+
+func clockStatus() (int, error) { return 0, errForeign }
