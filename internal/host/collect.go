@@ -35,8 +35,8 @@ func Collect(ctx context.Context, opt Options) *Facts {
 		f.Network = readNetwork(t)
 		f.Offload = readAccelerators(t)
 		f.Virt = readVirt(t)
-		f.Limits = readLimits(t)
-		f.Databases = readDatabases(t)
+		f.Limits = readLimits(t, self)
+		f.Databases, f.Apps = readServers(t)
 		f.Storage, f.Block = readStorage(t, append(slices.Clip(opt.Paths), logsOf(f.Databases)...))
 	})
 	f.Topology = readTopology(t)
@@ -53,7 +53,8 @@ func Collect(ctx context.Context, opt Options) *Facts {
 func Servers(ctx context.Context) []Database {
 	t, end := Tree{}.begin(ctx)
 	defer end()
-	return readDatabases(t)
+	databases, _ := readServers(t)
+	return databases
 }
 
 // CPUs reads the topology of this machine alone.

@@ -22,20 +22,21 @@ type process struct {
 
 func (p process) file(name string) string { return "/proc/" + strconv.Itoa(p.pid) + "/" + name }
 
-// readDatabases looks for database servers among the processes, side by side, since each whose
+// readServers looks for servers among the processes, side by side, since each whose
 // files are on a dead network file system costs answerWithin. Where /proc
 // hides processes of others (hidepid), there is nothing to be seen.
-func readDatabases(t Tree) []Database {
+func readServers(t Tree) (databases, apps []Database) {
 	names, _ := t.quiet().Dir("/proc")
 	names = slices.DeleteFunc(names, func(n string) bool { return !isNumber(n) })
 	// A host with hundreds of CPUs has thousands of kernel threads, and each costs about 10 us.
 	comms := sideBySide(names, readers(), func(pid string) string { return t.quiet().Text("/proc/" + pid + "/comm").Or("") })
+	known := append(engines[:len(engines):len(engines)], sapInstance)
 	var found []process
 	peers := map[string][]int{}
 	for i, comm := range comms {
-		of := slices.IndexFunc(engines, func(e engine) bool { return e.comm.MatchString(comm) })
+		of := slices.IndexFunc(known, func(e engine) bool { return e.comm.MatchString(comm) })
 		if pid, err := strconv.Atoi(names[i]); err == nil && of >= 0 {
-			found = append(found, process{engine: engines[of], pid: pid, comm: comm})
+			found = append(found, process{engine: known[of], pid: pid, comm: comm})
 			peers[comm] = append(peers[comm], pid)
 		}
 	}
@@ -47,11 +48,20 @@ func readDatabases(t Tree) []Database {
 		}
 		return db
 	})
-	list = slices.DeleteFunc(list, func(db Database) bool { return db.Kind == "" })
 	slices.SortStableFunc(list, func(a, b Database) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.PID, b.PID))
 	})
-	return append([]Database{}, list...)
+	databases = []Database{}
+	for _, s := range list {
+		switch s.Kind {
+		case "":
+		case sapInstance.kind:
+			apps = append(apps, s)
+		default:
+			databases = append(databases, s)
+		}
+	}
+	return databases, append([]Database{}, readApps(t, apps)...)
 }
 
 // ask returns the server of a process; one of no kind is none. On the machine itself
@@ -64,7 +74,7 @@ func (p process) ask(t Tree) Database {
 	db, err := inTime(func() (Database, error) { return p.answer(), nil })
 	if err != nil {
 		dir := Unknown[string](p.file("cwd"), err)
-		db = Database{Kind: p.kind, PID: p.pid, DataDir: dir, LogDir: dir}
+		db = Database{Kind: p.kind, PID: p.pid, DataDir: dir, LogDir: dir, Version: dir}
 	}
 	return db
 }
@@ -92,6 +102,10 @@ func (p process) answer() Database {
 	}
 	db.Kind, db.PID = cmp.Or(db.Kind, p.kind), p.pid
 	db.DataDir, db.LogDir = p.believed(p.outside(db.DataDir)), p.believed(p.outside(db.LogDir))
+	if db.Version = onlyServer(p); p.version != nil {
+		db.Version = p.version(p, db.DataDir)
+	}
+	p.readProcess(&db)
 	return db
 }
 

@@ -2,50 +2,10 @@ package host
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 )
-
-// engine is a kind of database server and how it is known.
-type engine struct {
-	kind     string
-	product  string                           // as its maker writes it
-	comm     *regexp.Regexp                   // of its process, which the kernel cuts to 15 characters
-	programs []string                         // names of its program
-	log      *regexp.Regexp                   // its log among its open files
-	file     *regexp.Regexp                   // a file that only its kind keeps beside its log or its data
-	read     func(p process) (Database, bool) // the directories as the server names them; false: it is none
-}
-
-var (
-	redoLog    = regexp.MustCompile(`/(ib_logfile|#ib_redo)[^/]*$`)
-	innodbFile = regexp.MustCompile(`^(ib_logfile\d+|#ib_redo\d+|ibdata1)$`)
-	dataVolume = regexp.MustCompile(`/datavolume_[^/]*$`)
-	engines    = []engine{
-		{"postgresql", "PostgreSQL", regexp.MustCompile(`^(postgres|postmaster)$`), []string{"postgres", "postmaster"}, nil,
-			regexp.MustCompile(`^([0-9A-F]{24}|PG_VERSION)$`), readPostgres},
-		{"mariadb", "MariaDB", regexp.MustCompile(`^mariadbd$`), []string{"mariadbd", "mysqld"}, redoLog, innodbFile, readMySQL},
-		{"mysql", "MySQL", regexp.MustCompile(`^mysqld$`), []string{"mysqld", "mariadbd"}, redoLog, innodbFile, readMySQL},
-		{"oracle", "Oracle", regexp.MustCompile(`^ora_lgwr_`), []string{"oracle"}, regexp.MustCompile(`(?i)redo[^/]*$|/onlinelog/`),
-			regexp.MustCompile(`(?i)redo|\.log$`), readOracle},
-		{"hana", "SAP HANA", regexp.MustCompile(`^hdbindexserver$`), []string{"hdbindexserver"}, regexp.MustCompile(`/logsegment_[^/]*$`),
-			regexp.MustCompile(`^(logsegment|datavolume)_`), readHANA},
-		{"sqlserver", "SQL Server", regexp.MustCompile(`^sqlservr$`), []string{"sqlservr"}, regexp.MustCompile(`(?i)\.ldf$`),
-			regexp.MustCompile(`(?i)\.[lm]df$`), readSQLServer},
-	}
-)
-
-// Product is its name as its maker writes it.
-func (d *Database) Product() string {
-	for _, e := range engines {
-		if e.kind == d.Kind {
-			return e.product
-		}
-	}
-	return d.Kind
-}
 
 // readPostgres knows the postmaster: its children write what they do over their
 // command line ("postgres: walwriter"), or are still at the postmaster's own for

@@ -156,7 +156,7 @@ func TestReadDatabases(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got := []string{}
-			for _, db := range readDatabases(tree(t, tt.archive)) {
+			for _, db := range dbsOf(tree(t, tt.archive)) {
 				got = append(got, fmt.Sprintln(db.Kind, db.PID, db.DataDir.Or(string(db.DataDir.State)), db.LogDir.Or(string(db.LogDir.State))))
 				got[len(got)-1] = got[len(got)-1][:len(got[len(got)-1])-1]
 			}
@@ -209,4 +209,9 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 	if db.Kind != "postgresql" || db.PID != os.Getpid() || db.LogDir.State != StateError || db.LogDir.Reason != ErrNoAnswer.Error() {
 		t.Errorf("%+v", db)
 	}
+}
+
+func dbsOf(t Tree) []Database {
+	list, _ := readServers(t)
+	return list
 }

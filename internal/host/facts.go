@@ -14,11 +14,12 @@ type Facts struct {
 	Kernel    Kernel        `json:"kernel"`
 	Network   Network       `json:"network"`
 	Virt      Virt          `json:"virtualization"`
-	Limits    Limits        `json:"limits"`
-	Storage   []Storage     `json:"storage"`   // one for each path asked about, and each database's log
-	Block     []BlockDevice `json:"block"`     // all whole disks, for their queue settings
-	Offload   []Accelerator `json:"offload"`   // devices that copy and compress for programs
-	Databases []Database    `json:"databases"` // servers seen running
+	Limits    Limits        `json:"limits"`      // of hostlab itself
+	Storage   []Storage     `json:"storage"`     // one for each path asked about, and each database's log
+	Block     []BlockDevice `json:"block"`       // all whole disks, for their queue settings
+	Offload   []Accelerator `json:"offload"`     // devices that copy and compress for programs
+	Databases []Database    `json:"databases"`   // servers seen running
+	Apps      []Database    `json:"app_servers"` // instances of SAP application servers, running or installed
 	Windows   *Windows      `json:"windows,omitempty"`
 }
 
@@ -248,18 +249,6 @@ type Virt struct {
 	Steal      Fact[float64] `json:"steal" show:"percent"` // share of CPU time since boot taken by the hypervisor
 }
 
-// Limits is what this process and its cgroup may use.
-type Limits struct {
-	Affinity    Fact[[]int]   `json:"affinity"` // CPUs this process may run on
-	CgroupV     Fact[int]     `json:"cgroup"`   // 1 or 2
-	Cgroup      Fact[string]  `json:"cgroup_path"`
-	CPUQuota    Fact[float64] `json:"cpu_quota"` // CPUs, tightest of the ancestors; absent: no limit
-	CPUSet      Fact[[]int]   `json:"cpuset"`
-	MemoryMax   Fact[int64]   `json:"memory_max"`   // B, tightest of the ancestors; absent: no limit
-	OpenFiles   Fact[int64]   `json:"open_files"`   // soft limit
-	LockedBytes Fact[int64]   `json:"locked_bytes"` // B, soft limit of RLIMIT_MEMLOCK
-}
-
 // Storage is where a path lies, from the mount down to the devices.
 type Storage struct {
 	Path       string       `json:"path"`    // as asked
@@ -317,14 +306,6 @@ type BlockDevice struct {
 type Accelerator struct {
 	Name   string      `json:"name"`
 	Queues Fact[int64] `json:"queues"` // work queues that are enabled
-}
-
-// Database is a database server seen running, and where its log goes.
-type Database struct {
-	Kind    string       `json:"kind"` // postgresql, mariadb, mysql, oracle, hana, sqlserver
-	PID     int          `json:"pid"`
-	DataDir Fact[string] `json:"data_dir"`
-	LogDir  Fact[string] `json:"log_dir"` // redo or WAL, links followed
 }
 
 // Windows holds what only Windows has. Its sources are registry keys and calls.

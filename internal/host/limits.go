@@ -12,33 +12,38 @@ import (
 	"strings"
 )
 
-func readLimits(t Tree) Limits {
-	c := readCgroups(t)
+// readLimits reads what a process may use, by its directory below /proc.
+func readLimits(t Tree, dir string) Limits {
+	c := readCgroups(t, dir)
 	cpu, memory := c.view("cpu"), c.view("memory")
-	limits := t.Text("/proc/self/limits")
+	limits := t.Text(dir + "/limits")
 	l := Limits{
-		Affinity:    readAffinity(t),
-		OpenFiles:   rlimit(limits, "Max open files", ""),
-		LockedBytes: rlimit(limits, "Max locked memory", "B"),
-		CPUQuota:    tightest(t, cpu, "cpu.cfs_quota_us cpu.cfs_period_us", "cpu.max", "", parseQuota),
-		MemoryMax:   memory.memoryMax(t),
-		CPUSet:      c.view("cpuset").cpuset(t),
+		Affinity:     readAffinity(t, dir),
+		OpenFiles:    rlimit(limits, "Max open files", ""),
+		LockedBytes:  rlimit(limits, "Max locked memory", "B"),
+		Processes:    rlimit(limits, "Max processes", ""),
+		CPUQuota:     tightest(t, cpu, "cpu.cfs_quota_us cpu.cfs_period_us", "cpu.max", "", parseQuota),
+		MemoryMax:    memory.memoryMax(t),
+		MemoryHigh:   memory.memoryHigh(t),
+		MemoryEvents: memory.memoryEvents(t),
+		CPUSet:       c.view("cpuset").cpuset(t),
 	}
+	l.CPUPeriods, l.CPUThrottled = cpu.throttled(t)
 	// Version 1 puts a process into one group for each controller: name the one
 	// that is not the root, since that is the one with limits.
 	named := cpu
 	if named.path == "" || named.path == "/" && memory.path != "" {
 		named = memory
 	}
-	if l.CgroupV, l.Cgroup = Known(named.version, "", selfCgroup), Known(named.path, "", selfCgroup); named.version == 0 {
+	if l.CgroupV, l.Cgroup = Known(named.version, "", c.file), Known(named.path, "", c.file); named.version == 0 {
 		err := cmp.Or(c.err, none("no hierarchy has the controllers cpu and memory"))
-		l.CgroupV, l.Cgroup = Unknown[int](selfCgroup, err), Unknown[string](selfCgroup, err)
+		l.CgroupV, l.Cgroup = Unknown[int](c.file, err), Unknown[string](c.file, err)
 	}
 	return l
 }
 
-func readAffinity(t Tree) Fact[[]int] {
-	const file = "/proc/self/status"
+func readAffinity(t Tree, dir string) Fact[[]int] {
+	file := dir + "/status"
 	return Convert(t.Text(file), "", func(s string) ([]int, error) {
 		v, ok := lineOf(s, "Cpus_allowed_list:")
 		if !ok {
@@ -48,9 +53,9 @@ func readAffinity(t Tree) Fact[[]int] {
 	}).from(file + " Cpus_allowed_list")
 }
 
-// rlimit reads a soft limit of /proc/self/limits, whose columns are separated by
+// rlimit reads a soft limit of /proc/PID/limits, whose columns are separated by
 // at least two blanks. The Go runtime raises the soft limit of open files to the
-// hard one at start, so that is what hostlab itself has; a database's may differ.
+// hard one at start, so that is what hostlab itself has.
 // The library's reader needs the process's number in place of "self", which a
 // recording does not have.
 func rlimit(limits Fact[string], name, unit string) Fact[int64] {
@@ -80,9 +85,9 @@ func lineOf(text, beginning string) (rest string, ok bool) {
 	return "", false
 }
 
-const selfCgroup = "/proc/self/cgroup"
+const self = "/proc/self"
 
-// cgroupLine is one hierarchy of /proc/self/cgroup: "4:memory:/a/b", or
+// cgroupLine is one hierarchy of /proc/PID/cgroup: "4:memory:/a/b", or
 // "0::/a/b" for version 2.
 type cgroupLine struct {
 	controllers []string // none: version 2
@@ -105,32 +110,35 @@ func parseCgroups(s string) []cgroupLine {
 	return list
 }
 
-// cgroupView is where one controller's files are for this process.
+// cgroupView is where one controller's files are for a process.
 type cgroupView struct {
 	version int      // 0: no hierarchy has the controller
-	path    string   // as in /proc/self/cgroup
+	path    string   // as in /proc/PID/cgroup
 	dirs    []string // of our group and its ancestors, ours first
 	err     error    // why there are none, by
 	source  string
 }
 
-// cgroups says how the controllers reach this process. Version 1 and 2 may be
+// cgroups says how the controllers reach a process. Version 1 and 2 may be
 // mounted side by side; a controller is in exactly one of them.
 type cgroups struct {
+	file   string // /proc/PID/cgroup, whose paths begin at the root of our own cgroup namespace
 	lines  []cgroupLine
 	mounts mountTable
 	err    error
 }
 
-func readCgroups(t Tree) cgroups {
-	b, err := t.Read(selfCgroup)
+func readCgroups(t Tree, dir string) cgroups {
+	c := cgroups{file: dir + "/cgroup"}
+	b, err := t.Read(c.file)
 	if err != nil {
-		return cgroups{err: err}
+		c.err = err
+		return c
 	}
-	c := cgroups{lines: parseCgroups(string(b)), mounts: readMounts(t, selfMounts)}
+	c.lines, c.mounts = parseCgroups(string(b)), readMounts(t, selfMounts)
 	switch {
 	case strings.TrimSpace(string(b)) == "": // no hierarchy has been mounted since boot
-		c.err = worded{"this process is in no cgroup", fs.ErrNotExist}
+		c.err = worded{"the process is in no cgroup", fs.ErrNotExist}
 	case len(c.lines) == 0:
 		c.err = errors.New("no line in the form of a cgroup")
 	}
@@ -148,7 +156,7 @@ func (c cgroups) view(controller string) (v cgroupView) {
 			v = cgroupView{version: 2, path: l.path, dirs: c.dirs(l.path, "cgroup2", "")}
 		}
 	}
-	if v.err, v.source = c.err, selfCgroup; len(v.dirs) == 0 && c.err == nil {
+	if v.err, v.source = c.err, c.file; len(v.dirs) == 0 && c.err == nil {
 		v.err, v.source = none("the cgroup file system is not mounted here"), selfMounts
 	}
 	return v
@@ -157,7 +165,7 @@ func (c cgroups) view(controller string) (v cgroupView) {
 // Groups returns the version of the control groups that this process has for a controller, 0 for
 // none, and their directories: its own group's first, then those of the groups above it.
 func Groups(t Tree, controller string) (version int, dirs []string) {
-	v := readCgroups(t).view(controller)
+	v := readCgroups(t, self).view(controller)
 	return v.version, v.dirs
 }
 

@@ -4,12 +4,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 const rlimits = `-- proc/self/limits --
 Limit                     Soft Limit           Hard Limit           Units     
 Max open files            1024                 524288               files     
 Max locked memory         unlimited            unlimited            bytes     
+Max processes             4096                 8192                 processes 
 `
 
 func TestReadLimits(t *testing.T) {
@@ -122,15 +124,17 @@ hierarchical_memory_limit 536870912
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			l := readLimits(tree(t, tt.archive+rlimits+"-- proc/self/status --\nName:\tx\nCpus_allowed_list:\t0-1,4\n"))
+			l := readLimits(tree(t, tt.archive+rlimits+"-- proc/self/status --\nName:\tx\nCpus_allowed_list:\t0-1,4\n"), self)
 			want := Limits{
 				Affinity: Known([]int{0, 1, 4}, "", "/proc/self/status Cpus_allowed_list"),
-				CgroupV:  Known(tt.version, "", selfCgroup), Cgroup: Known(tt.group, "", selfCgroup),
+				CgroupV:  Known(tt.version, "", "/proc/self/cgroup"), Cgroup: Known(tt.group, "", "/proc/self/cgroup"),
 				CPUQuota: tt.quota, MemoryMax: tt.memory, CPUSet: tt.cpuset,
 				OpenFiles:   Known[int64](1024, "", "/proc/self/limits Max open files"),
 				LockedBytes: absentFact[int64]("/proc/self/limits Max locked memory", "no limit"),
+				Processes:   Known[int64](4096, "", "/proc/self/limits Max processes"),
 			}
-			if diff := cmp.Diff(want, l); diff != "" {
+			others := cmpopts.IgnoreFields(Limits{}, "CPUPeriods", "CPUThrottled", "MemoryHigh", "MemoryEvents")
+			if diff := cmp.Diff(want, l, others); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -138,17 +142,17 @@ hierarchical_memory_limit 536870912
 }
 
 func TestReadLimitsWithoutProc(t *testing.T) {
-	l := readLimits(tree(t, "-- x --\n"))
+	l := readLimits(tree(t, "-- x --\n"), self)
 	for _, s := range []State{l.Affinity.State, l.CgroupV.State, l.CPUQuota.State, l.CPUSet.State, l.MemoryMax.State, l.OpenFiles.State} {
 		if s != StateError {
 			t.Errorf("%+v", l)
 		}
 	}
-	l = readLimits(tree(t, "-- proc/self/cgroup --\n"))
-	if l.CgroupV.State != StateAbsent || l.CgroupV.Reason != "this process is in no cgroup" || l.CPUQuota.State != StateAbsent {
+	l = readLimits(tree(t, "-- proc/self/cgroup --\n"), self)
+	if l.CgroupV.State != StateAbsent || l.CgroupV.Reason != "the process is in no cgroup" || l.CPUQuota.State != StateAbsent {
 		t.Errorf("%+v", l)
 	}
-	l = readLimits(tree(t, "-- proc/self/cgroup --\ngarbage\n-- proc/self/limits --\nx\n-- proc/self/status --\n!errno EACCES\n"))
+	l = readLimits(tree(t, "-- proc/self/cgroup --\ngarbage\n-- proc/self/limits --\nx\n-- proc/self/status --\n!errno EACCES\n"), self)
 	if l.CgroupV.State != StateError || l.OpenFiles.State != StateError || l.Affinity.State != StateDenied {
 		t.Errorf("%+v", l)
 	}

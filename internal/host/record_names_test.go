@@ -71,7 +71,7 @@ func TestRecordLeavesNamesOut(t *testing.T) {
 		}
 	}
 	out := unpack(t, a)
-	before, after := readDatabases(in), readDatabases(out)
+	before, after := dbsOf(in), dbsOf(out)
 	if len(after) != 1 || after[0].LogDir.Or("") != "/srv/host/data" || len(before) != 1 {
 		t.Errorf("databases %+v, recorded %+v", before, after)
 	}

@@ -78,7 +78,7 @@ func (f *Facts) Sections() []document.Section {
 			b.structure(field)
 		case field.Kind() != reflect.Slice:
 			continue
-		case field.Type().Elem() == reflect.TypeFor[Storage]():
+		case field.Type().Elem() == reflect.TypeFor[Storage](), field.Type().Elem() == reflect.TypeFor[Database]():
 			for j := range field.Len() {
 				b.structure(field.Index(j))
 			}
@@ -112,8 +112,13 @@ func (b *blocks) flush() {
 	b.pairs, b.absent, b.tables = nil, nil, nil
 }
 
-// structure shows the facts of a struct, then its lists.
+// structure shows the facts of a struct and of those in it, then its lists.
 func (b *blocks) structure(v reflect.Value) {
+	b.facts(v)
+	b.flush()
+}
+
+func (b *blocks) facts(v reflect.Value) {
 	var lists []int
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
@@ -122,18 +127,20 @@ func (b *blocks) structure(v reflect.Value) {
 			if _, _, _, _, why := x.Any(); !b.foreign || why != NotTold && why != "" {
 				b.values(label(field), []cell{cellOf(v.Field(i), field)}, false)
 			}
-		case string:
-			b.pairs = append(b.pairs, document.Pair{Name: label(field), Value: x})
+		case string, int:
+			b.pairs = append(b.pairs, document.Pair{Name: label(field), Value: fmt.Sprint(x)})
 		default:
-			if v.Field(i).Kind() == reflect.Slice {
+			switch v.Field(i).Kind() { //nolint:exhaustive // others are no facts
+			case reflect.Slice:
 				lists = append(lists, i)
+			case reflect.Struct:
+				b.facts(v.Field(i))
 			}
 		}
 	}
 	for _, i := range lists {
 		b.objects(label(v.Type().Field(i)), v.Field(i))
 	}
-	b.flush()
 }
 
 // objects shows a list: facts of CPUs by value, others as a table.

@@ -59,7 +59,8 @@ Hugepagesize:       2048 kB`, totalKiB, totalKiB/2, totalKiB/2))
 
 const limits = `Limit                     Soft Limit           Hard Limit           Units     
 Max open files            1024                 524288               files     
-Max locked memory         8388608              8388608              bytes     `
+Max locked memory         8388608              8388608              bytes     
+Max processes             1030000              1030000              processes `
 
 // cpuinfo is as long as the real file, some 1.5 KiB for each CPU.
 func cpuinfo() string {

@@ -1,0 +1,38 @@
+package host
+
+// Limits is what a process and its control groups may use. A limit of a group above its own
+// holds for it, too.
+type Limits struct {
+	Affinity Fact[[]int]   `json:"affinity"` // CPUs that the process may run on
+	CgroupV  Fact[int]     `json:"cgroup"`   // 1 or 2
+	Cgroup   Fact[string]  `json:"cgroup_path"`
+	CPUQuota Fact[float64] `json:"cpu_quota"` // CPUs, tightest of the groups; absent: no limit
+	CPUSet   Fact[[]int]   `json:"cpuset"`
+	// Periods in which a group with a quota had something to run, and those in which the quota
+	// stopped it, since the group was made. Of several groups, the one that was stopped most.
+	CPUPeriods   Fact[int64] `json:"cpu_periods"`
+	CPUThrottled Fact[int64] `json:"cpu_throttled"`
+	MemoryMax    Fact[int64] `json:"memory_max"`    // B, tightest of the groups; absent: no limit
+	MemoryHigh   Fact[int64] `json:"memory_high"`   // B, from where on the kernel slows the group and reclaims
+	MemoryEvents Fact[int64] `json:"memory_events"` // how often one of both was reached
+	OpenFiles    Fact[int64] `json:"open_files"`    // soft limit
+	LockedBytes  Fact[int64] `json:"locked_bytes"`  // B, soft limit of RLIMIT_MEMLOCK
+	Processes    Fact[int64] `json:"processes"`     // soft limit, of all processes of the account
+}
+
+// Database is a server seen running: its files, and what its first process has and may use.
+type Database struct {
+	Kind    string       `json:"kind"` // postgresql, mariadb, mysql, oracle, hana, ...: see engines
+	PID     int          `json:"pid"`  // 0: installed, not seen running
+	DataDir Fact[string] `json:"data_dir"`
+	LogDir  Fact[string] `json:"log_dir"` // redo or WAL, links followed
+	Version Fact[string] `json:"version"` // as far as files tell it; nobody connects for it
+
+	UID          Fact[int]   `json:"uid"`
+	Threads      Fact[int64] `json:"threads"`       // of this process alone
+	Maps         Fact[int64] `json:"maps"`          // memory mappings, of which max_map_count is the limit
+	SharedMemory Fact[int64] `json:"shared_memory"` // B, mapped, whether touched or not
+	HugePages    Fact[int64] `json:"huge_pages"`    // B, of hugetlbfs, touched by this process
+	OOMScoreAdj  Fact[int64] `json:"oom_score_adj"` // -1000: never killed where memory runs out
+	Limits       Limits      `json:"limits"`
+}

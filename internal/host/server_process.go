@@ -1,0 +1,107 @@
+package host
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// readProcess reads what a server's first process has. All but its mappings may be read by
+// anybody.
+func (p process) readProcess(db *Database) {
+	status := p.t.Text(p.file("status"))
+	ids := func(s string) (int, error) { return strconv.Atoi(firstWord(s)) }
+	db.UID = statusLine(status, "Uid", "", ids)
+	db.Threads = statusLine(status, "Threads", "", parseCount)
+	db.HugePages = statusLine(status, "HugetlbPages", "B", parseKiB)
+	db.OOMScoreAdj = p.t.Int(p.file("oom_score_adj"), "", 1)
+	db.Limits = readLimits(p.t, "/proc/"+strconv.Itoa(p.pid))
+	db.Maps, db.SharedMemory = p.mappings()
+}
+
+// statusLine reads a line of /proc/PID/status, "Threads:	7".
+func statusLine[T any](status Fact[string], name, unit string, parse func(string) (T, error)) Fact[T] {
+	return Convert(status, unit, func(s string) (T, error) {
+		text, ok := lineOf(s, name+":")
+		if !ok {
+			var zero T
+			return zero, none("no line " + name)
+		}
+		v, err := parse(text)
+		if err != nil {
+			return v, fmt.Errorf("expected a number, found %s", clip(text))
+		}
+		return v, nil
+	}).from(status.Source + " " + name)
+}
+
+func firstWord(s string) string { return strings.Fields(s + " -")[0] }
+
+func parseCount(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
+
+func parseKiB(s string) (int64, error) {
+	number, unit, _ := strings.Cut(s, " ")
+	v, err := strconv.ParseInt(number, 10, 54)
+	if err != nil || v < 0 || unit != "kB" {
+		return 0, errors.New("not in kB")
+	}
+	return v << 10, nil
+}
+
+// mostMaps bounds how much of a process's mappings is read: the kernel writes a line of some 100
+// bytes for each, at some 10 million lines a second, and holds the process's mappings meanwhile.
+const mostMaps = 16 << 20
+
+// mappings counts a process's mappings, and adds up those that it shares with others. Their lines
+// name files of the account, so that a recording holds only the two numbers.
+func (p process) mappings() (count, shared Fact[int64]) {
+	file, made := p.file("maps"), "/.hostlab/maps/"+strconv.Itoa(p.pid)
+	if !p.t.Live() {
+		return p.t.lineNumber(made, "maps", "").from(file), p.t.lineNumber(made, "shared", "KiB").from(file)
+	}
+	f, err := p.t.quiet().file(file)
+	if err == nil {
+		defer f.Close()
+		var n, pages int64
+		if n, pages, err = countMaps(f, mostMaps); err == nil {
+			p.t.stated(made, fmt.Sprintf("maps: %d\nshared: %d kB\n", n, pages>>10))
+			return Known(n, "", file), Known(pages, "B", file)
+		}
+	}
+	p.t.stated(made, string(failed(err)))
+	err = adviseDenied(bare(err))
+	return Unknown[int64](file, err), Unknown[int64](file, err)
+}
+
+// countMaps reads lines such as "7f00-7f80 rw-s 00000000 00:01 4 /dev/zero (deleted)", up to a
+// number of bytes, and returns how many they are and the bytes of those that are shared.
+func countMaps(r io.Reader, most int64) (n, shared int64, err error) {
+	in := &io.LimitedReader{R: r, N: most}
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		span, rest, _ := strings.Cut(lines.Text(), " ")
+		n++
+		if len(rest) < 4 || rest[3] != 's' || rest[1] != 'w' { // files that are only read are no memory of it
+			continue
+		}
+		from, to, _ := strings.Cut(span, "-")
+		a, err1 := strconv.ParseUint(from, 16, 64)
+		b, err2 := strconv.ParseUint(to, 16, 64)
+		if err1 != nil || err2 != nil || b < a {
+			return 0, 0, fmt.Errorf("expected a range of addresses, found %s", clip(span))
+		}
+		shared += int64((b - a) >> 10) //nolint:gosec // of 54 bits
+	}
+	switch {
+	case lines.Err() != nil:
+		return 0, 0, lines.Err()
+	case in.N == 0:
+		return 0, 0, fmt.Errorf("more than %d MiB, which is not read on", most>>20)
+	case n == 0:
+		return 0, 0, errors.New("the file is empty")
+	}
+	return n, shared << 10, nil
+}
