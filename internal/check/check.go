@@ -60,6 +60,9 @@ type Check struct {
 	Why      string // the mechanism, in two or three sentences
 	Source   string // who recommends it
 	Disagree string // where the sources conflict and how it was decided; may be empty
+	// For are the servers that it speaks for: without one of them it does not apply. nil: it holds
+	// on any host.
+	For []Engine
 	// Severity in each role; a role that is missing is not_applicable.
 	Severity map[Role]Severity
 
@@ -81,6 +84,13 @@ type view struct {
 	readings        []reading
 	absent, ok, bad string
 	fix             remedy
+	most            *Severity // what a finding weighs at most here; nil: as much as the check says
+}
+
+// at most: a finding that weighs less where something is the case.
+func (v view) atMost(s Severity) view {
+	v.most = &s
+	return v
 }
 
 // see makes a view of readings alone.
@@ -108,6 +118,7 @@ type Result struct {
 	Why      string     `json:"why"`
 	Source   string     `json:"source"`
 	Disagree string     `json:"disagree,omitempty"`
+	Engines  []Engine   `json:"engines,omitempty"` // that it speaks for; none: any host
 	Remedy   string     `json:"remedy"`
 	Subject  string     `json:"lever,omitempty"`
 }

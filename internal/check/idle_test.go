@@ -44,14 +44,6 @@ func contained(facts func(*host.Facts)) func(*host.Facts) {
 	}
 }
 
-func booted(cmdline, vendor string, facts func(*host.Facts)) func(*host.Facts) {
-	return func(f *host.Facts) {
-		facts(f)
-		f.Kernel.Cmdline = known(cmdline, "/proc/cmdline")
-		f.Identity.CPUVendor = known(vendor, "/proc/cpuinfo")
-	}
-}
-
 func siblings(control string, active bool) func(*host.Facts) {
 	return func(f *host.Facts) {
 		f.Topology.SMTControl = known(control, "/sys/devices/system/cpu/smt/control")
@@ -100,37 +92,6 @@ var idleCases = []lookCase{
 		f.Idle.States[2].Unread = []int{3}
 	}},
 	{id: "IDL-001", name: "guest", facts: func(*host.Facts) {}, want: NotApplicable},
-
-	{id: "IDL-002", name: "nobody holds one", facts: idling(133, noLimit), want: Finding, remedy: "latency-performance"},
-	{id: "IDL-002", name: "no limit set", facts: idling(133, -1), want: Finding, detail: "no process holds a limit"},
-	{id: "IDL-002", name: "a lax limit", facts: idling(400, 200), want: Finding, detail: "the limit held is 200 us"},
-	{id: "IDL-002", name: "container", facts: contained(idling(133, -1)), want: Unknown},
-	{id: "IDL-002", name: "held, states unreadable", want: OK, facts: func(f *host.Facts) {
-		idling(133, 3)(f)
-		f.Idle.States[2].Latency = failed[float64]("/sys/devices/system/cpu/cpu0/cpuidle/state2/latency")
-	}},
-	{id: "IDL-002", name: "held", facts: idling(133, 3), want: OK},
-	{id: "IDL-002", name: "not needed", facts: idling(133, noLimit, 0, 1, 2, 3), want: OK},
-	{id: "IDL-002", name: "not needed, nor readable", facts: hiddenLimit(idling(133, -1, 0, 1, 2, 3)), want: OK},
-	{id: "IDL-002", name: "may not be read", facts: hiddenLimit(idling(133, -1)), want: Unknown},
-	{id: "IDL-002", name: "whether it is needed cannot be read", want: Unknown, facts: func(f *host.Facts) {
-		idling(133, noLimit)(f)
-		f.Idle.States[2].Latency = failed[float64]("/sys/devices/system/cpu/cpu0/cpuidle/state2/latency")
-	}},
-	{id: "IDL-002", name: "guest", facts: func(*host.Facts) {}, want: NotApplicable},
-
-	{id: "IDL-003", name: "open and not on the command line", facts: booted("ro quiet", "GenuineIntel", idling(133, noLimit)), want: Finding,
-		remedy: "intel_idle.max_cstate=1", detail: "need no reboot"},
-	{id: "IDL-003", name: "max_cstate too high", facts: booted("processor.max_cstate=6", "GenuineIntel", idling(133, noLimit)), want: Finding},
-	{id: "IDL-003", name: "on the command line", facts: booted("ro intel_idle.max_cstate=1", "GenuineIntel", idling(2, noLimit)), want: OK,
-		evidence: "/proc/cmdline = intel_idle.max_cstate=1"},
-	{id: "IDL-003", name: "closed otherwise", facts: booted("ro", "GenuineIntel", idling(133, 70)), want: OK, detail: "not needed"},
-	{id: "IDL-003", name: "AMD", facts: booted("ro", "AuthenticAMD", idling(400, noLimit)), want: NotApplicable},
-	{id: "IDL-003", name: "denied", want: Unknown, facts: func(f *host.Facts) {
-		idling(133, noLimit)(f)
-		f.Kernel.Cmdline = denied[string]("/proc/cmdline")
-	}},
-	{id: "IDL-003", name: "guest", facts: booted("ro", "GenuineIntel", func(*host.Facts) {}), want: NotApplicable},
 
 	{id: "SMT-001", name: "on", facts: siblings("on", true), want: Finding, remedy: "hostlab assess"},
 	{id: "SMT-001", name: "on a development system", role: Development, facts: siblings("on", true), want: Finding},

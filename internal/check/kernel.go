@@ -14,13 +14,19 @@ import (
 var kernel = []Check{
 	{
 		ID: "KRN-001", Subject: Kernel, Title: "Number of shared memory segments (shmmni)",
-		Why: "Each SAP instance takes shared memory segments by the dozen. When the system's number is used up an instance " +
-			"does not start.",
-		Source:   "SAP note 1275776 (32768)",
-		Disagree: "tuned oracle sets 4096, the kernel's default; the note about application servers asks for more.",
-		Severity: map[Role]Severity{ProductionApp: Low},
-		absent:   hidden("kernel.shmmni"), ok: "enough segments for many instances", bad: "fewer segments than recommended",
-		look: func(f *host.Facts, _ Role) view { return see(read(f.Memory.ShmMni, atLeast[int64](32768))) },
+		Why: "HANA and each SAP instance take shared memory segments by the dozen, an Oracle instance some. When the system's " +
+			"number is used up a server does not start.",
+		Source:   "32768: SAP notes 2534844 (HANA) and 1275776; 4096: tuned oracle",
+		Disagree: "Each source speaks for its own server; 4096, the kernel's default, is enough for all others.",
+		For:      forAll(shmmniWants),
+		Severity: inProduction(Low, Low),
+		absent:   hidden("kernel.shmmni"), ok: "enough segments",
+		look: func(f *host.Facts, _ Role) view {
+			least, by := wanted(f, shmmniWants)
+			v := see(read(f.Memory.ShmMni, func(n int64) bool { return n >= 0 && uint64(n) >= least }))
+			v.bad = fmt.Sprintf("fewer segments than the %d that are recommended for %s", least, by)
+			return v
+		},
 	},
 	{
 		ID: "KRN-002", Subject: Kernel, Title: "Largest shared memory segment (shmmax)",
@@ -57,41 +63,41 @@ var kernel = []Check{
 	},
 	{
 		ID: "KRN-004", Subject: Kernel, Title: "System V semaphores (sem)",
-		Why: "Work processes of SAP instances wait for each other on semaphores. When sets or semaphores run out, an " +
-			"instance does not start.",
-		Source: "SAP note 941735; tuned sap-netweaver (32000 1024000000 500 32000)",
-		Disagree: "tuned oracle sets the smaller 250 32000 100 128. The larger values are also the kernel's default since " +
-			"3.19; they are limits and reserve nothing.",
-		Severity: map[Role]Severity{ProductionApp: Low},
-		absent:   hidden("kernel.sem"), ok: "enough semaphores for many instances", bad: "fewer semaphores than recommended",
+		Why: "Processes of Oracle, HANA and SAP instances wait for each other on semaphores. When sets or semaphores run out, a " +
+			"server does not start.",
+		Source: "tuned sap-hana and sap-netweaver (32000 1024000000 500 32000); tuned oracle (250 32000 100 128)",
+		Disagree: "Each profile speaks for its own server. The larger values are also the kernel's default since 3.19; they are " +
+			"limits and reserve nothing.",
+		For:      engines("hana", "sap", "oracle"),
+		Severity: inProduction(Low, Low),
+		absent:   hidden("kernel.sem"), ok: "enough semaphores", bad: "fewer semaphores than recommended",
 		look: lookSemaphores,
 	},
 	{
 		ID: "KRN-005", Subject: Kernel, Title: "Process numbers (pid_max)",
-		Why: "Every thread takes a number. Database and application servers with thousands of threads can use up the old " +
-			"default of 32768, after which no process starts, not even a login.",
-		Source:   "SAP note 2578899 (4194304)",
+		Why: "Every thread takes a number. When all are taken no process starts, not even a login. Servers with a thread a " +
+			"session take them by the thousand.",
+		Source: "hostlab's own bound of half of them; 4194304 for SAP on SLES 12 and 15: SAP notes 2578899, 1984787",
+		Disagree: "The notes ask SAP's hosts for the most that the kernel has, whatever runs; the one for SLES 16 (3565382) no longer " +
+			"does. Any other host is judged by the threads that it has.",
 		Severity: inProduction(Low, Low),
-		absent:   hidden("kernel.pid_max"), ok: "the most that the kernel can have", bad: "fewer than the recommended 4194304",
-		look: func(f *host.Facts, _ Role) view { return see(read(f.Kernel.PIDMax, atLeast[int64](4194304))) },
+		absent:   hidden("kernel.pid_max") + ", or not how many threads there are", ok: "enough for all threads", look: lookPIDs,
+		advise: func(f *host.Facts, _ Role) []setting.Assignment {
+			if f.Kernel.PIDMax.State != host.StateOK {
+				return nil // few hosts need it
+			}
+			return []setting.Assignment{{Name: "pid_max", Value: strconv.Itoa(mostPIDs)}}
+		},
 	},
 	{
 		ID: "KRN-006", Subject: Kernel, Title: "Asynchronous I/O requests (aio-max-nr)",
-		Why: "Database servers reserve their asynchronous requests at start. When the system's number is used up they fail " +
-			"to start, or fall back to I/O that blocks.",
-		Source:   "1048576: tuned oracle; 18446744073709551615: SAP note 1868829 (HANA)",
-		Disagree: "1048576 is accepted unless HANA runs here, whose note removes the limit.",
-		Severity: map[Role]Severity{ProductionDB: Medium},
-		absent:   hidden("fs.aio-max-nr"), ok: "enough asynchronous requests",
-		look: func(f *host.Facts, _ Role) view {
-			want := min(aioWanted(f), math.MaxInt64) // as good as none
-			v := see(read(f.Kernel.AIOMaxNr, atLeast(want)))
-			v.bad = fmt.Sprintf("fewer than the recommended %d", aioWanted(f))
-			return v
-		},
-		advise: func(f *host.Facts, _ Role) []setting.Assignment {
-			return []setting.Assignment{{Name: "aio_max_nr", Value: strconv.FormatUint(aioWanted(f), 10)}}
-		},
+		Why: "Oracle, HANA and InnoDB reserve their asynchronous requests at start. When the system's number is used up they " +
+			"fail to start, or fall back to I/O that blocks.",
+		Source:   "1048576: tuned oracle; 18446744073709551615: SAP note 1868829 (HANA); else hostlab's own bound of 80 %",
+		Disagree: "The numbers speak for Oracle and HANA. On any other host, what is reserved (aio-nr) is compared with the limit.",
+		Severity: inProduction(Medium, Medium),
+		absent:   hidden("fs.aio-max-nr") + ", or not how many are reserved", ok: "enough asynchronous requests",
+		look: lookAIO, advise: adviseAIO,
 	},
 	{
 		ID: "KRN-007", Subject: Kernel, Title: "Clock source",
@@ -156,9 +162,12 @@ var kernel = []Check{
 // hidden says that a sysctl is not there.
 func hidden(sysctl string) string { return "the kernel does not show " + sysctl }
 
-// lookSemaphores compares with SEMMSL, SEMMNS, SEMOPM and SEMMNI of tuned sap-netweaver.
+// lookSemaphores compares with SEMMSL, SEMMNS, SEMOPM and SEMMNI of tuned sap-netweaver, or oracle.
 func lookSemaphores(f *host.Facts, _ Role) view {
-	wanted := []int{32000, 1024000000, 500, 32000}
+	wanted := []int{250, 32000, 100, 128}
+	if runs(f, "hana") || runs(f, "sap") {
+		wanted = []int{32000, 1024000000, 500, 32000}
+	}
 	sem := f.Kernel.Sem
 	if v, ok := sem.Get(); ok && len(v) != len(wanted) {
 		sem = host.Fact[[]int]{Source: sem.Source, State: host.StateError, Reason: fmt.Sprintf("expected 4 numbers, found %d", len(v))}
@@ -171,14 +180,6 @@ func lookSemaphores(f *host.Facts, _ Role) view {
 		}
 		return true
 	}))
-}
-
-// aioWanted is the number of requests that KRN-006 asks for.
-func aioWanted(f *host.Facts) uint64 {
-	if runs(f, "hana") {
-		return math.MaxUint64
-	}
-	return 1048576
 }
 
 // goodClocks are read without leaving user space. kvm-clock counts where KVM is

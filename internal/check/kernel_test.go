@@ -36,11 +36,6 @@ func nvme(product, model, kernel string, timeout uint64) func(*host.Facts) {
 }
 
 var kernelCases = []lookCase{
-	{id: "KRN-001", name: "default", role: ProductionApp, want: Finding, remedy: "kernel.shmmni=32768",
-		facts: mem(func(m *host.Memory) { m.ShmMni = known[int64](4096, kernDir+"/shmmni") })},
-	{id: "KRN-001", name: "raised", role: ProductionApp, want: OK, facts: mem(func(m *host.Memory) { m.ShmMni = known[int64](32768, kernDir+"/shmmni") })},
-	{id: "KRN-001", name: "database", want: NotApplicable, facts: mem(func(m *host.Memory) { m.ShmMni = known[int64](4096, kernDir+"/shmmni") })},
-	{id: "KRN-001", name: "denied", role: ProductionApp, want: Unknown, facts: mem(func(m *host.Memory) { m.ShmMni = denied[int64](kernDir + "/shmmni") })},
 
 	{id: "KRN-002", name: "smaller than memory", facts: segments(32<<20, 1<<60, 8*gib), want: Finding, remedy: "kernel.shmmax="},
 	{id: "KRN-002", name: "kernel's default", facts: segments(18446744073692774399, 1<<60, 8*gib), want: OK},
@@ -57,32 +52,6 @@ var kernelCases = []lookCase{
 		segments(1, 1, 1)(f)
 		f.Memory.PageSize = failed[int64]("getpagesize")
 	}},
-
-	{id: "KRN-004", name: "oracle's", role: ProductionApp, want: Finding, evidence: "sem = 250 32000 100 128", remedy: "sysctl -w 'kernel.sem=32000 1024000000 500 32000'",
-		facts: kern(func(k *host.Kernel) { k.Sem = known([]int{250, 32000, 100, 128}, kernDir+"/sem") })},
-	{id: "KRN-004", name: "kernel's default", role: ProductionApp, want: OK,
-		facts: kern(func(k *host.Kernel) { k.Sem = known([]int{32000, 1024000000, 500, 32000}, kernDir+"/sem") })},
-	{id: "KRN-004", name: "none", role: ProductionApp, want: NotApplicable, facts: func(*host.Facts) {}},
-	{id: "KRN-004", name: "garbled", role: ProductionApp, want: Unknown, evidence: "expected 4 numbers, found 2",
-		facts: kern(func(k *host.Kernel) { k.Sem = known([]int{1, 2}, kernDir+"/sem") })},
-
-	{id: "KRN-005", name: "old default", want: Finding, evidence: "pid_max = 32768", facts: kern(func(k *host.Kernel) { k.PIDMax = known[int64](32768, kernDir+"/pid_max") })},
-	{id: "KRN-005", name: "most", want: OK, facts: kern(func(k *host.Kernel) { k.PIDMax = known[int64](4194304, kernDir+"/pid_max") })},
-	{id: "KRN-005", name: "none", want: NotApplicable, facts: func(*host.Facts) {}},
-	{id: "KRN-005", name: "denied", want: Unknown, facts: kern(func(k *host.Kernel) { k.PIDMax = denied[int64](kernDir + "/pid_max") })},
-
-	{id: "KRN-006", name: "default", want: Finding, remedy: "fs.aio-max-nr=1048576", facts: kern(func(k *host.Kernel) { k.AIOMaxNr = known[uint64](65536, "/proc/sys/fs/aio-max-nr") })},
-	{id: "KRN-006", name: "oracle's", want: OK, facts: kern(func(k *host.Kernel) { k.AIOMaxNr = known[uint64](1048576, "/proc/sys/fs/aio-max-nr") })},
-	{id: "KRN-006", name: "HANA wants all", want: Finding, remedy: "fs.aio-max-nr=18446744073709551615", facts: func(f *host.Facts) {
-		f.Kernel.AIOMaxNr = known[uint64](1048576, "/proc/sys/fs/aio-max-nr")
-		running("hana")(f)
-	}},
-	{id: "KRN-006", name: "HANA has all", want: OK, facts: func(f *host.Facts) {
-		f.Kernel.AIOMaxNr = known[uint64](math.MaxUint64, "/proc/sys/fs/aio-max-nr")
-		running("hana")(f)
-	}},
-	{id: "KRN-006", name: "none", want: NotApplicable, facts: func(*host.Facts) {}},
-	{id: "KRN-006", name: "denied", want: Unknown, facts: kern(func(k *host.Kernel) { k.AIOMaxNr = denied[uint64]("/proc/sys/fs/aio-max-nr") })},
 
 	{id: "KRN-007", name: "hpet", facts: clock("hpet", "hpet acpi_pm", "none"), want: Finding, detail: "no better source", remedy: "dmesg"},
 	{id: "KRN-007", name: "xen with tsc offered", facts: clock("xen", "xen tsc hpet", "xen"), want: Finding, remedy: "echo tsc"},

@@ -37,20 +37,6 @@ var limitsCases = []lookCase{
 	{id: "PWR-005", name: "none", want: NotApplicable, facts: func(*host.Facts) {}},
 	{id: "PWR-005", name: "denied", want: Unknown, facts: func(f *host.Facts) { f.Frequency.NoTurbo = denied[bool](pstateDir + "/no_turbo") }},
 
-	{id: "PWR-006", name: "floor at 30 %", want: Finding, evidence: "min_perf_pct = 30 %", remedy: "echo 100", facts: func(f *host.Facts) {
-		governed(2, "intel_pstate", "powersave", "balance_performance")(f)
-		f.Frequency.MinPerfPct = host.Known[int64](30, "%", pstateDir+"/min_perf_pct")
-	}},
-	{id: "PWR-006", name: "floor at 100 %", want: OK, facts: func(f *host.Facts) {
-		f.Frequency.MinPerfPct = host.Known[int64](100, "%", pstateDir+"/min_perf_pct")
-	}},
-	{id: "PWR-006", name: "the governor overrides it", want: OK, detail: "overrides", facts: func(f *host.Facts) {
-		governed(2, "intel_pstate", "performance", "performance")(f)
-		f.Frequency.MinPerfPct = host.Known[int64](30, "%", pstateDir+"/min_perf_pct")
-	}},
-	{id: "PWR-006", name: "another driver", want: NotApplicable, facts: governed(2, "acpi-cpufreq", "powersave", "")},
-	{id: "PWR-006", name: "error", want: Unknown, facts: func(f *host.Facts) { f.Frequency.MinPerfPct = failed[int64](pstateDir + "/min_perf_pct") }},
-
 	{id: "PWR-007", name: "capped", facts: ranged(4, 2, 3.1), want: Finding,
 		evidence: "policy{0-3}/scaling_max_freq = 2 GHz of 3.1 GHz", remedy: "tee $p/scaling_max_freq"},
 	{id: "PWR-007", name: "capped in percent", want: Finding, evidence: "max_perf_pct = 70 %", remedy: "max_perf_pct", facts: func(f *host.Facts) {

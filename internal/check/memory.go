@@ -2,13 +2,10 @@ package check
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 
 	"hostlab/internal/host"
 	"hostlab/internal/result"
-	"hostlab/internal/setting"
 )
 
 // memory holds the checks of memory.
@@ -18,20 +15,14 @@ var memory = []Check{
 		Why: "With always, the kernel assembles 2 MiB pages behind any program's back: page faults wait for memory to be " +
 			"compacted, a background task holds locks while it merges, and memory use grows. Databases that want huge " +
 			"pages reserve them or ask by madvise.",
-		Source: "never: SAP note 2205917, tuned oracle and postgresql; madvise: SAP note 3577842, sapconf; always: tuned mssql",
-		Disagree: "The sources name all three values. For a production database never and madvise are accepted; always " +
-			"only where SQL Server is the one database server running.",
+		Source: "never: SAP note 2205917, tuned oracle and postgresql; madvise: SAP note 3577842, sapconf, Oracle (UEK 7); " +
+			"always: MongoDB from 8.0, tuned mssql, Microsoft (leave them enabled)",
+		Disagree: "The sources name all three values, each for its own server. HANA wants never up to SLES 15 SP4 and madvise " +
+			"from SP5 on (SAP note 2684254), MongoDB always from 8.0 and never before, SQL Server not never. For all others, and " +
+			"where no server is seen, never and madvise are accepted.",
 		Severity: inProduction(Medium, Low),
 		absent:   noTHP, ok: "no program gets huge pages unasked", bad: "every program gets huge pages, whether it asks or not",
-		look: func(f *host.Facts, _ Role) view {
-			v := see(read(f.Memory.THPEnabled, func(c host.Choice) bool {
-				return c.Active == "never" || c.Active == "madvise" || runsOnly(f, "sqlserver")
-			}))
-			if f.Memory.THPEnabled.Value.Active == "always" {
-				v.ok = "SQL Server, which wants them, is the one database server running"
-			}
-			return v
-		},
+		look: lookTHP, advise: adviseTHP, left: "the servers here want different values",
 	},
 	{
 		ID: "MEM-002", Subject: Memory, Title: "Compaction for transparent huge pages (defrag)",
@@ -121,20 +112,13 @@ var memory = []Check{
 		ID: "MEM-007", Subject: Memory, Title: "Memory mappings a process may have (max_map_count)",
 		Why: "A process that reaches the limit gets no more memory, although plenty is free, and usually dies. Column " +
 			"stores and large Java or SAP processes hold mappings by the hundred thousand; the kernel's own default is 65530.",
-		Source: "2147483647: SAP notes 1275776, 1980196, 900929; 1600000: tuned mssql",
-		Disagree: "Newer distributions ship 1048576, which is accepted for a database of a kind that no source is about; " +
-			"HANA and application servers are held to the SAP notes, SQL Server to its profile.",
+		Source: "2147483647: SAP notes 1275776, 1980196, 900929; 262144: Microsoft; 1600000: tuned mssql; else hostlab's own bound of 80 %",
+		Disagree: "Only HANA, SAP application servers and SQL Server are held to a number; Microsoft asks for at least 262144, " +
+			"tuned for more. Any other server is judged by the mappings that it has: most need a few hundred.",
+		For:      anyServer,
 		Severity: inProduction(Medium, Medium),
-		absent:   "the kernel shows no limit of mappings", ok: "processes may have enough memory mappings",
-		look: func(f *host.Facts, role Role) view {
-			want := mapsWanted(f, role)
-			v := see(read(f.Memory.MaxMapCount, atLeast(want)))
-			v.bad = fmt.Sprintf("fewer than the %d that are recommended here", want)
-			return v
-		},
-		advise: func(f *host.Facts, r Role) []setting.Assignment {
-			return []setting.Assignment{{Name: "max_map_count", Value: strconv.FormatInt(mapsWanted(f, r), 10)}}
-		},
+		absent:   "the kernel shows no limit of mappings", ok: "servers may have enough memory mappings",
+		look: lookMaps, advise: adviseMaps,
 	},
 	{
 		ID: "MEM-008", Subject: Memory, Title: "Size of /dev/shm",
@@ -143,7 +127,8 @@ var memory = []Check{
 		Source: "SAP note 941735 (75 % of memory and swap)",
 		Disagree: "Only the note for application servers asks for it; newer memory management keeps less there, yet the " +
 			"note still recommends the same size. Its size reserves nothing: unused space costs no memory.",
-		Severity: map[Role]Severity{ProductionApp: Medium},
+		For:      engines("sap"),
+		Severity: inProduction(Medium, Medium),
 		absent:   "there is no /dev/shm, or the memory's size is not known", ok: "at least 75 % of memory and swap",
 		look: lookShm, left: "it is a mount option",
 	},
@@ -168,25 +153,9 @@ var memory = []Check{
 
 const noTHP = "the kernel has no transparent huge pages"
 
-// runsOnly reports that all database servers seen running are of one kind.
-func runsOnly(f *host.Facts, kind string) bool {
-	return len(f.Databases) > 0 && !slices.ContainsFunc(f.Databases, func(d host.Database) bool { return d.Kind != kind })
-}
-
-// runs reports that a database server of this kind was seen running.
+// runs reports that a server of this kind was seen.
 func runs(f *host.Facts, kind string) bool {
-	return slices.ContainsFunc(f.Databases, func(d host.Database) bool { return d.Kind == kind })
-}
-
-// mapsWanted is the number of mappings that MEM-007 asks for.
-func mapsWanted(f *host.Facts, role Role) int64 {
-	switch {
-	case role == ProductionApp || runs(f, "hana"):
-		return math.MaxInt32
-	case runs(f, "sqlserver"):
-		return 1600000
-	}
-	return 1048576
+	return slices.ContainsFunc(servers(f), func(d host.Database) bool { return d.Kind == kind })
 }
 
 func lookShm(f *host.Facts, _ Role) view {

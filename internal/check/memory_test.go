@@ -19,7 +19,11 @@ func huge(enabled, defrag string, databases ...string) func(*host.Facts) {
 func running(kinds ...string) func(*host.Facts) {
 	return func(f *host.Facts) {
 		for _, k := range kinds {
-			f.Databases = append(f.Databases, host.Database{Kind: k})
+			if d := (host.Database{Kind: k, PID: 700}); k == "sap" {
+				f.Apps = append(f.Apps, d)
+			} else {
+				f.Databases = append(f.Databases, d)
+			}
 		}
 	}
 }
@@ -43,13 +47,6 @@ func numa(n int, balancing int64) func(*host.Facts) {
 			f.Topology.NUMA = append(f.Topology.NUMA, host.NUMANode{ID: i})
 		}
 		f.Memory.NUMABalancing = known(balancing, "/proc/sys/kernel/numa_balancing")
-	}
-}
-
-func maps(n int64, databases ...string) func(*host.Facts) {
-	return func(f *host.Facts) {
-		f.Memory.MaxMapCount = known(n, vmDir+"/max_map_count")
-		running(databases...)(f)
 	}
 }
 
@@ -128,24 +125,6 @@ var memoryCases = []lookCase{
 	{id: "MEM-006", name: "no swap", facts: swapping(60, 0), want: OK, detail: "no swap"},
 	{id: "MEM-006", name: "none", facts: func(*host.Facts) {}, want: NotApplicable},
 	{id: "MEM-006", name: "denied", facts: mem(func(m *host.Memory) { m.Swappiness = denied[int64](vmDir + "/swappiness") }), want: Unknown},
-
-	{id: "MEM-007", name: "kernel's default", facts: maps(65530), want: Finding, remedy: "vm.max_map_count=1048576"},
-	{id: "MEM-007", name: "distribution's default", facts: maps(1048576), want: OK},
-	{id: "MEM-007", name: "not enough for SQL Server", facts: maps(1048576, "sqlserver"), want: Finding, remedy: "=1600000"},
-	{id: "MEM-007", name: "not enough for HANA", facts: maps(1600000, "sqlserver", "hana"), want: Finding, remedy: "=2147483647"},
-	{id: "MEM-007", name: "not enough for an application server", role: ProductionApp, facts: maps(1048576), want: Finding, remedy: "=2147483647"},
-	{id: "MEM-007", name: "SAP notes", role: ProductionApp, facts: maps(2147483647), want: OK},
-	{id: "MEM-007", name: "none", facts: func(*host.Facts) {}, want: NotApplicable},
-	{id: "MEM-007", name: "error", facts: mem(func(m *host.Memory) { m.MaxMapCount = failed[int64](vmDir + "/max_map_count") }), want: Unknown},
-
-	{id: "MEM-008", name: "half of memory", role: ProductionApp, facts: shm(32*gib, 16*gib), want: Finding, detail: "60 GiB", remedy: "remount,size=61441M"},
-	{id: "MEM-008", name: "enough", role: ProductionApp, facts: shm(60*gib, 16*gib), want: OK},
-	{id: "MEM-008", name: "database", facts: shm(32*gib, 16*gib), want: NotApplicable},
-	{id: "MEM-008", name: "none", role: ProductionApp, facts: func(*host.Facts) {}, want: NotApplicable},
-	{id: "MEM-008", name: "swap denied", role: ProductionApp, want: Unknown, facts: func(f *host.Facts) {
-		shm(32*gib, 0)(f)
-		f.Memory.SwapTotal = denied[int64]("/proc/meminfo")
-	}},
 }
 
 // reclaim is a host of some memory nodes with a mode of reclaim.

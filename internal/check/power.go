@@ -28,23 +28,10 @@ var power = []Check{
 		Source: "tuned throughput-performance, latency-performance and sap-hana; SAP notes 2205917, 2684254, " +
 			"3577842; Scylla perftune; PerfSpect; pyperf",
 		Disagree: "All recommend performance. Under acpi-cpufreq, powersave pins the lowest frequency; under " +
-			"intel_pstate and amd-pstate-epp the same word lets the hardware choose, which PWR-002 judges instead.",
+			"intel_pstate and amd-pstate-epp the same word lets the hardware choose, whose preference PWR-003 judges.",
 		Severity: inProduction(High, High),
 		absent:   noCPUFreq, ok: "the governor asks for full frequency at all times",
 		look: lookGovernor,
-	},
-	{
-		ID: "PWR-002", Subject: Frequency, Title: "Governor where the hardware chooses the frequency",
-		Why: "Under intel_pstate with HWP and under amd-pstate-epp, powersave does not mean the lowest frequency: the " +
-			"processor picks it within about a millisecond and the energy performance preference (EPP) tilts its choice. " +
-			"That costs far less than a kernel governor, yet bursts still begin below full clock unless EPP says performance.",
-		Source: "tuned throughput-performance, latency-performance and sap-hana; SAP notes 2205917, 2684254, 3577842; PerfSpect",
-		Disagree: "The sources ask for the governor performance whatever the driver. Powersave together with EPP " +
-			"performance is accepted here, because both give the hardware the same preference.",
-		Severity: inProduction(Low, Low),
-		absent:   "no cpufreq policy leaves the choice to the hardware", ok: "the hardware is asked for full frequency",
-		bad:  "the hardware chooses the frequency and is not set to prefer performance (see PWR-003)",
-		look: lookHardwareGovernor,
 	},
 	{
 		ID: "PWR-003", Subject: Frequency, Title: "Energy performance preference (EPP)",
@@ -63,12 +50,20 @@ var power = []Check{
 		ID: "PWR-004", Subject: Frequency, Title: "Energy performance bias (EPB)",
 		Why: "EPB is the older hint to Intel processors, from 0 (performance) to 15 (power saving). It still weighs on " +
 			"turbo and on the uncore's frequency, and it decides alone where there is no EPP.",
-		Source: "tuned throughput-performance and latency-performance; SAP notes 2205917, 2684254, 3577842; PerfSpect",
-		Disagree: "Where a processor has EPP, EPP outweighs it, so this is of low severity. Writing it fails on " +
-			"processors that have none; that is not applicable, not a failure.",
+		Source:   "tuned throughput-performance and latency-performance; SAP notes 2205917, 2684254, 3577842; PerfSpect",
+		Disagree: "Where a processor has EPP, EPP outweighs it, so that alone is judged there (PWR-003).",
 		Severity: inProduction(Low, Low),
 		absent:   "the processor offers no EPB", ok: "EPB is 0 (performance)",
 		look: func(f *host.Facts, _ Role) (v view) {
+			for _, p := range onlinePolicies(f) {
+				if r := whole(p.EPP); r.state == host.StateOK { // one preference, one finding
+					r.context = true
+					v.readings, v.absent = append(v.readings, r), "the processor has EPP, which outweighs it; see PWR-003"
+				}
+			}
+			if len(v.readings) > 0 {
+				return v
+			}
 			for _, c := range f.Frequency.EPB {
 				v.readings = append(v.readings, read(c.Value, is[int64](0)))
 			}
@@ -87,29 +82,6 @@ var power = []Check{
 		absent:   "no boost control is visible", ok: "boost is allowed",
 		bad:  "boost is switched off; the highest frequencies are out of reach",
 		look: lookBoost,
-	},
-	{
-		ID: "PWR-006", Subject: Frequency, Title: "intel_pstate's floor (min_perf_pct)",
-		Why: "min_perf_pct is the lowest share of full performance that intel_pstate asks for. At 100 the frequency never " +
-			"falls with load, so no burst begins at a low clock.",
-		Source: "tuned throughput-performance, latency-performance and sap-hana",
-		Disagree: "With the governor performance the driver raises the floor to the ceiling by itself, so any value is " +
-			"accepted then; pyperf raises scaling_min_freq instead, to the same end.",
-		Severity: inProduction(Low, Low),
-		absent:   "intel_pstate is not in charge of this processor", ok: "the floor is at full performance",
-		bad: "the frequency may fall to the floor when load is low",
-		look: func(f *host.Facts, _ Role) view {
-			v := see(read(f.Frequency.MinPerfPct, atLeast[int64](100)))
-			performance := len(onlinePolicies(f)) > 0
-			for _, p := range onlinePolicies(f) {
-				performance = performance && p.Governor.Or("") == "performance"
-				v.readings = append(v.readings, aside(p.Governor))
-			}
-			if performance && v.readings[0].bad {
-				v.readings[0].bad, v.ok = false, "the governor performance overrides this floor"
-			}
-			return v
-		},
 	},
 	{
 		ID: "PWR-007", Subject: Frequency, Title: "Upper limit of the frequency",
@@ -246,7 +218,7 @@ func lookGovernor(f *host.Facts, _ Role) (v view) {
 	for _, p := range onlinePolicies(f) {
 		switch whoChooses(p) {
 		case byHardware:
-			v.absent = "the hardware chooses the frequency under this driver; see PWR-002 and PWR-003"
+			v.absent = "the hardware chooses the frequency under this driver; see PWR-003"
 		case byUnknown:
 			v.readings = append(v.readings, governorOrDriver(p))
 		default:
@@ -275,28 +247,6 @@ func loadGovernor(f *host.Facts) remedy {
 		}
 	}
 	return nil
-}
-
-func lookHardwareGovernor(f *host.Facts, _ Role) (v view) {
-	for _, p := range onlinePolicies(f) {
-		switch whoChooses(p) {
-		case byKernel:
-			continue
-		case byUnknown:
-			v.readings = append(v.readings, governorOrDriver(p))
-			continue
-		}
-		g := read(p.Governor, is("performance"))
-		if g.bad {
-			epp := read(p.EPP, fullEPP)
-			g.bad = epp.state == host.StateOK && epp.bad
-			epp.context = !epp.unknown()
-			v.readings = append(v.readings, epp)
-		}
-		v.readings = append(v.readings, g, aside(p.Driver))
-	}
-	v.fix = loadGovernor(f)
-	return v
 }
 
 // fullEPP accepts the name, and 0, its number in raw form.

@@ -38,7 +38,7 @@ var powerCases = []lookCase{
 		detail: "may save energy"},
 	{id: "PWR-001", name: "intel_pstate without HWP computes in the kernel", facts: governed(2, "intel_pstate", "powersave", ""), want: Finding},
 	{id: "PWR-001", name: "intel_pstate with HWP is another check's", facts: governed(2, "intel_pstate", "powersave", "balance_performance"),
-		want: NotApplicable, detail: "PWR-002"},
+		want: NotApplicable, detail: "PWR-003"},
 	{id: "PWR-001", name: "intel_cpufreq is passive", facts: governed(2, "intel_cpufreq", "schedutil", "balance_performance"), want: Finding},
 	{id: "PWR-001", name: "one policy differs", want: Finding, evidence: cpufreqDir + "3/scaling_governor = ondemand",
 		detail: "1 of 4", facts: func(f *host.Facts) {
@@ -63,17 +63,6 @@ var powerCases = []lookCase{
 		f.Frequency.Policies[0].Driver = failed[string](cpufreqDir + "0/scaling_driver")
 	}},
 	{id: "PWR-001", name: "no cpufreq in a guest", facts: func(*host.Facts) {}, want: NotApplicable, detail: "guest"},
-
-	{id: "PWR-002", name: "HWP powersave with balance", facts: governed(2, "intel_pstate", "powersave", "balance_performance"), want: Finding,
-		evidence: "{0-1}/energy_performance_preference = balance_performance"},
-	{id: "PWR-002", name: "amd-pstate-epp powersave with balance", facts: governed(2, "amd-pstate-epp", "powersave", "balance_power"), want: Finding},
-	{id: "PWR-002", name: "powersave with EPP performance is as good", facts: governed(2, "amd-pstate-epp", "powersave", "performance"), want: OK},
-	{id: "PWR-002", name: "performance", facts: governed(2, "intel_pstate", "performance", "performance"), want: OK},
-	{id: "PWR-002", name: "kernel governor", facts: governed(2, "acpi-cpufreq", "powersave", ""), want: NotApplicable},
-	{id: "PWR-002", name: "EPP denied", want: Unknown, facts: func(f *host.Facts) {
-		governed(1, "intel_pstate", "powersave", "x")(f)
-		f.Frequency.Policies[0].EPP = denied[string](cpufreqDir + "0/energy_performance_preference")
-	}},
 
 	{id: "PWR-003", name: "balance", facts: governed(8, "intel_pstate", "powersave", "balance_performance"), want: Finding,
 		evidence: "policy{0-7}/energy_performance_preference", remedy: "echo performance | sudo tee /sys/devices/system/cpu/cpufreq/policy*/energy_performance_preference"},

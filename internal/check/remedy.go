@@ -131,10 +131,11 @@ func Advise(f *host.Facts, r Role, results []Result, least Severity) (list []set
 }
 
 // Recommended returns what the checks of a role recommend on any host, whatever this one
-// has, for a profile that many hosts share. Information alone is left out, and so is what depends on the host.
+// has, for a profile that many hosts share. Information alone is left out, and so is what depends on the host
+// or speaks for some servers alone.
 func Recommended(r Role) (list []setting.Assignment) {
 	for _, c := range all {
-		if sev, applies := c.Severity[r]; applies && sev >= Low {
+		if sev, applies := c.Severity[r]; applies && sev >= Low && c.For == nil {
 			list = add(list, c.advised(&host.Facts{}, r))
 		}
 	}

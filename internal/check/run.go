@@ -58,15 +58,29 @@ func runOne(f *host.Facts, role Role, c Check) Result {
 	switch {
 	case applies && f.Windows != nil && !slices.Contains(alsoWindows, c.ID):
 		o.Detail = notLinux
+	case applies && c.For != nil && len(of(c.For, servers(f))) == 0:
+		o = withoutServer(f, c)
 	case applies:
 		v := c.look(f, role)
+		if v.most != nil {
+			sev = min(sev, *v.most)
+		}
 		if v.fix == nil && c.fix == nil && len(wrong(v.readings)) > 0 {
 			v.fix = sets(c.advised(f, role))
 		}
 		o = behindMask(f, c, c.judge(v))
 	}
+	o.Engines = c.For
 	o.ID, o.Title, o.Severity, o.Why, o.Source, o.Disagree, o.Subject = c.ID, c.Title, sev, c.Why, c.Source, c.Disagree, c.Subject
 	return o
+}
+
+// withoutServer is the answer of a check whose servers are not seen: unknown where /proc is hidden.
+func withoutServer(f *host.Facts, c Check) Result {
+	if r := whole(f.Kernel.PIDMax); host.Masked(f.Kernel.PIDMax) {
+		return Result{Status: Unknown, Evidence: group([]reading{r}), Detail: whyUnknown([]reading{r})}
+	}
+	return Result{Status: NotApplicable, Detail: c.wouldApply(f)}
 }
 
 // notLinux is what most checks say of Windows.

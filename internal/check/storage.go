@@ -19,16 +19,18 @@ var storage = []Check{
 		Why: "A scheduler sorts and holds back requests to spare a disk's head movements. Flash, arrays and virtual disks " +
 			"have their own, so a second one only adds latency and a lock to each write of the log.",
 		Source: "SAP notes 2578899, 1984787, 2161991; sapconf; AWS documentation (none)",
-		Disagree: "The notes ask for none wherever it is offered. A machine's own rotating disks are not judged, since " +
-			"those gain from mq-deadline.",
+		Disagree: "The notes ask for none wherever it is offered; Red Hat asks guests to test, and starts them with mq-deadline. " +
+			"So on a guest's virtual disks this is information unless HANA or an SAP instance runs, and low on SATA and SAS SSDs. " +
+			"A machine's own rotating disks are not judged, since those gain from mq-deadline.",
 		Severity: inProduction(Medium, Low),
 		absent:   noDisks + ", other than rotating ones", ok: "requests go to the devices unsorted",
 		bad: "requests are sorted before they go to a device that does so itself",
 		look: func(f *host.Facts, _ Role) view {
-			return ofDisks(f, disks(f), func(b host.BlockDevice) bool { return !spinning(f, b) },
+			v := ofDisks(f, disks(f), func(b host.BlockDevice) bool { return !spinning(f, b) },
 				func(b host.BlockDevice) reading {
 					return read(b.Scheduler, func(c host.Choice) bool { return unsorted(c) == "" })
 				}, "", "")
+			return v.atMost(sortingWeighs(f))
 		},
 		advise: func(f *host.Facts, _ Role) (list []setting.Assignment) {
 			if len(f.Block) == 0 {
@@ -63,11 +65,15 @@ var storage = []Check{
 			"backups and extracts through the page cache; random reads and direct I/O do not use it.",
 		Source: "tuned throughput-performance (4096 KiB or more)",
 		Disagree: "The throughput profiles raise it, the latency profiles leave the default of 128 KiB, since a large " +
-			"window wastes bandwidth and memory on wrong guesses. Information only: it pays for scans, not for commits.",
+			"window wastes bandwidth and memory on wrong guesses; MongoDB asks for 8 to 32 sectors, and is not judged. " +
+			"Information only: it pays for scans, not for commits.",
 		Severity: inProduction(Info, Info),
 		absent:   noDisks, ok: "sequential reads fetch at least 4 MiB ahead", bad: "smaller than what profiles for throughput set",
 		left: "it pays for scans only: measure before changing it",
 		look: func(f *host.Facts, _ Role) view {
+			if runs(f, "mongodb") {
+				return view{absent: "MongoDB asks for a small window, 8 to 32 sectors, as its reads are random"}
+			}
 			return ofDisks(f, readingAhead(f), func(host.BlockDevice) bool { return true },
 				func(b host.BlockDevice) reading { return read(b.ReadAhead, atLeast[int64](readAheadWanted)) }, "read_ahead_kb", "4096")
 		},
@@ -105,7 +111,7 @@ var storage = []Check{
 		Severity: everywhere(High, High, Low),
 		ok:       "logs lie on storage that keeps them", fix: measureDisk,
 		look: func(f *host.Facts, _ Role) view {
-			v, first := ofClass(f, host.ClassMemory)
+			v, first := ofClass(f, host.ClassMemory, func(host.Storage) bool { return false })
 			v.bad = lies(first) + " does not survive a reboot"
 			return v
 		},
@@ -115,13 +121,13 @@ var storage = []Check{
 		Why: "Each commit waits for the network and the file server, and shares both with others. A soft or asynchronous " +
 			"mount can also confirm writes that are then lost.",
 		Source: "PostgreSQL documentation on network file systems; measurements of redo logs on slower and faster storage",
-		Disagree: "Database vendors support certified network storage for logs. What it costs depends on the server, the " +
-			"network and the mount options: the database's own log write times tell. hostlab assess measures a disk that is " +
+		Disagree: "Oracle and SAP certify network storage for logs of Oracle and HANA, which are not judged here. What it costs " +
+			"depends on the server, the network and the mount options: the database's own log write times tell. hostlab assess measures a disk that is " +
 			"reached over a network (iSCSI, Fibre Channel), and for a network file system a local disk to compare with.",
 		Severity: inProduction(Medium, Low),
-		ok:       "logs lie on storage of this machine",
+		ok:       "logs lie on storage of this machine, or on one that the vendor certifies",
 		look: func(f *host.Facts, _ Role) view {
-			v, first := ofClass(f, host.ClassNetwork)
+			v, first := ofClass(f, host.ClassNetwork, certified)
 			v.bad, v.fix = lies(first)+" waits for the network at each commit", measureLog(first, "")
 			return v
 		},
@@ -198,6 +204,24 @@ func ofDisks(f *host.Facts, list []host.BlockDevice, judged func(host.BlockDevic
 		v.fix = remedy{into(value, files...), tillBoot}
 	}
 	return v
+}
+
+// sortingWeighs is how much a scheduler on the worst of the disks matters: those that answer in some
+// 10 us lose most.
+func sortingWeighs(f *host.Facts) (worst Severity) {
+	for _, b := range disks(f) {
+		if c, ok := b.Scheduler.Get(); !ok || spinning(f, b) || unsorted(c) == "" {
+			continue
+		}
+		switch {
+		case b.Class == host.ClassVirtual && !runs(f, "hana") && !runs(f, "sap"):
+		case b.Class == host.ClassSSD:
+			worst = max(worst, Low)
+		default:
+			worst = High
+		}
+	}
+	return worst
 }
 
 // unsorted is the scheduler to have in place of the one in force; "": that one, or nothing better.
@@ -317,13 +341,17 @@ func daxFix(s host.Storage) remedy {
 		run("sudo", "mount", "-o", "dax=always", s.Device.Or("/dev/pmem0"), dir)}
 }
 
-// ofClass finds log directories of one class of storage, which is wrong, and the first of them.
-func ofClass(f *host.Facts, class string) (v view, first host.Storage) {
+// certified reports the log of a server whose vendor certifies network storage for it.
+func certified(s host.Storage) bool { return s.Purpose == "oracle log" || s.Purpose == "hana log" }
+
+// ofClass finds log directories of one class of storage, which is wrong but for exempt ones, and the first of
+// them.
+func ofClass(f *host.Facts, class string, exempt func(host.Storage) bool) (v view, first host.Storage) {
 	v.absent = noLog(f)
 	found := false
 	for _, s := range logs(f) {
 		r := readAs(s.Class, func(v string) string { return v + " (" + cmp.Or(s.FSType.Or(""), "file system unknown") + ")" },
-			func(v string) bool { return v != class })
+			func(v string) bool { return v != class || exempt(s) })
 		if v.readings = append(v.readings, ofLog(r, s)); r.bad && !found {
 			first, found = s, true
 		}

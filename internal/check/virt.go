@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 
 	"hostlab/internal/host"
 	"hostlab/internal/screen"
@@ -57,32 +58,28 @@ var virt = []Check{
 		},
 	},
 	{
-		ID: "VRT-002", Subject: Degree, Title: "CPU quota smaller than the CPUs shown",
+		ID: "VRT-002", Subject: Degree, Title: "The database's CPU quota",
 		Why: "A cgroup's quota stops all its threads for the rest of a 100 ms period once it is used up. A server that " +
 			"sizes its threads by the CPUs it sees runs into the wall together, log writer included.",
-		Source: "kernel documentation on CFS bandwidth control; the kernel's defaults for cgroups",
+		Source: "kernel documentation on CFS bandwidth control and cgroup v2; the bound of 1 % of periods is hostlab's own",
 		Disagree: "A quota may be what was paid for. Then the server's degree of parallelism should match it; a cpuset of " +
-			"whole CPUs gives the same share without the stalls.",
+			"whole CPUs gives the same share without the stalls. A quota that has not stopped the server yet weighs little.",
+		For:      anyServer,
 		Severity: everywhere(Medium, Medium, Info),
-		absent:   "no cgroup limit is visible, or the number of CPUs is not known", ok: "the quota covers all CPUs that can be used",
-		look: lookQuota,
+		absent:   "no cgroup limit is visible, or the number of CPUs is not known", ok: "the quota covers all CPUs that the server may use",
+		look: lookQuota, fix: remedy{remark("raise the quota (systemctl set-property UNIT CPUQuota=, docker update --cpus), " +
+			"or set the server's degree of parallelism to it")}, left: "it is the quota of a unit or container",
 	},
 	{
-		ID: "VRT-003", Subject: Degree, Title: "Affinity narrower than the online CPUs",
+		ID: "VRT-003", Subject: Degree, Title: "The database's affinity",
 		Why: "A process inherits the set of CPUs it may run on. A shell, service or container that was confined hands its " +
 			"limits to a server started from it, whose parallel work then shares a few CPUs while others idle.",
-		Source: "kernel documentation on cpusets; sched_setaffinity(2)",
-		Disagree: "Pinning may be meant, and better than a quota. Hostlab sees its own limits; those of a server started " +
-			"elsewhere may differ.",
+		Source:   "kernel documentation on cpusets; sched_setaffinity(2)",
+		Disagree: "Pinning may be meant, and better than a quota: several servers on one host, or one to a memory node.",
+		For:      anyServer,
 		Severity: everywhere(Low, Low, Info),
 		absent:   "the CPUs online or allowed are not known", ok: "all online CPUs can be used",
-		fix: remedy{script("taskset -pc $$"), remark("and of a running server: taskset -pc PID")},
-		look: func(f *host.Facts, _ Role) view {
-			online, allowed := f.Topology.Online, f.Limits.Affinity
-			v := see(read(allowed, func(v []int) bool { return len(missing(online.Or(nil), v)) == 0 }).need(), needed(online))
-			v.bad = fmt.Sprintf("this process may use %d of %s", len(allowed.Value), screen.Plural(len(online.Value), "online CPU", "online CPUs"))
-			return v
-		},
+		look: lookAffinity, left: "it may be meant",
 	},
 	{
 		ID: "VRT-004", Subject: Degree, Title: "CPUs switched off by hand",
@@ -100,22 +97,69 @@ var virt = []Check{
 // repeats measurements above it too.
 const stealTolerated = 0.02
 
-func lookQuota(f *host.Facts, _ Role) view {
-	list := f.Limits.Affinity
-	if list.State != host.StateOK {
-		list = f.Topology.Online
+// throttledTolerated is the share of periods below which a quota that stops a server is noise.
+const throttledTolerated = 0.01
+
+func lookQuota(f *host.Facts, _ Role) (v view) {
+	stopped := false
+	for _, d := range servers(f) {
+		l := d.Limits
+		list := l.Affinity
+		if list.State != host.StateOK {
+			list = f.Topology.Online
+		}
+		cpus := len(list.Or(nil))
+		quota := readAs(l.CPUQuota, func(v float64) string { return fmt.Sprintf("%g CPUs", v) }, atLeast(float64(cpus)))
+		if version := whole(l.CgroupV); quota.state == host.StateAbsent && version.state == host.StateOK {
+			v.readings, v.ok = append(v.readings, version), "no cgroup above the server has a CPU quota"
+			continue
+		}
+		periods := l.CPUPeriods.Or(0)
+		stops := readAs(l.CPUThrottled, func(n int64) string { return fmt.Sprintf("%d of %d periods", n, periods) },
+			func(n int64) bool { return float64(n) <= throttledTolerated*float64(periods) })
+		if whole(list).state != host.StateOK || quota.unknown() {
+			stops.context = !stops.bad
+		}
+		if quota.state == host.StateOK && whole(list).state != host.StateOK {
+			quota.context = true // against which it could be judged
+			v.readings = append(v.readings, quota, whole(list), stops)
+			continue
+		}
+		v.readings = append(v.readings, quota, aside(list), stops)
+		if quota.bad || stops.bad {
+			v.bad = fmt.Sprintf("%s has %s of quota, and its threads may run on %s", nameOf(d), quota.value, screen.Plural(cpus, "CPU", "CPUs"))
+		}
+		if stops.bad {
+			v.bad += fmt.Sprintf("; it was stopped in %.2g %% of the periods", 100*float64(l.CPUThrottled.Value)/float64(max(periods, 1)))
+			stopped = true
+		}
+		if v.fix == nil && (quota.bad || stops.bad) {
+			v.fix = remedy{run("grep", "-H", "-e", "throttled", cpuStat(l.CPUQuota)),
+				remark("raise the quota (systemctl set-property UNIT CPUQuota=, docker update --cpus), " +
+					"or set the server's degree of parallelism to it")}
+		}
 	}
-	cpus := len(list.Or(nil))
-	r := readAs(f.Limits.CPUQuota, func(v float64) string { return fmt.Sprintf("%g CPUs", v) }, atLeast(float64(cpus)))
-	if version := whole(f.Limits.CgroupV); r.state == host.StateAbsent && version.state == host.StateOK {
-		return view{readings: []reading{version}, ok: "no cgroup above this process has a CPU quota"}
+	if !stopped {
+		return v.atMost(Low)
 	}
-	v := see(r.need(), needed(list))
-	v.bad = fmt.Sprintf("%s of quota, but threads may run on %s; seen from hostlab's own cgroup, a server's may differ",
-		r.value, screen.Plural(cpus, "CPU", "CPUs"))
-	v.fix = remedy{run("grep", "-H", "-e", "throttled", cpuStat(f.Limits.CPUQuota)),
-		remark("raise the quota (systemctl set-property UNIT CPUQuota=, docker update --cpus), " +
-			"or set the server's degree of parallelism to it")}
+	return v
+}
+
+func lookAffinity(f *host.Facts, _ Role) (v view) {
+	online := f.Topology.Online
+	for _, d := range servers(f) {
+		if d.PID == 0 {
+			continue
+		}
+		allowed := d.Limits.Affinity
+		r := read(allowed, func(v []int) bool { return len(missing(online.Or(nil), v)) == 0 })
+		if v.readings = append(v.readings, r); r.bad && v.bad == "" {
+			v.bad = fmt.Sprintf("%s may use %d of %s", nameOf(d), len(allowed.Value), screen.Plural(len(online.Value), "online CPU", "online CPUs"))
+			v.fix = remedy{run("taskset", "-pc", strconv.Itoa(d.PID)),
+				remark("look for CPUAffinity= and AllowedCPUs= of its unit, numactl and taskset in its start script, and the container's cpuset")}
+		}
+	}
+	v.readings = append(v.readings, needed(online))
 	return v
 }
 

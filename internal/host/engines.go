@@ -5,12 +5,12 @@ import "regexp"
 // engine is a kind of server and how it is known.
 type engine struct {
 	kind     string
-	product  string                                    // as its maker writes it
-	comm     *regexp.Regexp                            // of its process, which the kernel cuts to 15 characters
-	programs []string                                  // names of its program
-	log      *regexp.Regexp                            // its log among its open files
-	file     *regexp.Regexp                            // a file that only its kind keeps beside its log or its data
-	read     func(p process) (Database, bool)          // the directories as the server names them; false: it is none
+	product  string                                          // as its maker writes it
+	comm     *regexp.Regexp                                  // of its process, which the kernel cuts to 15 characters
+	programs []string                                        // names of its program
+	log      *regexp.Regexp                                  // its log among its open files
+	file     *regexp.Regexp                                  // a file that only its kind keeps beside its log or its data
+	read     func(p process) (Database, bool)                // the directories as the server names them; false: it is none
 	version  func(p process, data Fact[string]) Fact[string] // by its files; nil: only the server tells
 }
 

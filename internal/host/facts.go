@@ -222,6 +222,8 @@ type Kernel struct {
 	Sem           Fact[[]int]   `json:"sem" read:"/proc/sys/kernel/sem words"` // SEMMSL SEMMNS SEMOPM SEMMNI
 	PIDMax        Fact[int64]   `json:"pid_max" read:"/proc/sys/kernel/pid_max"`
 	AIOMaxNr      Fact[uint64]  `json:"aio_max_nr" read:"/proc/sys/fs/aio-max-nr"`
+	AIONr         Fact[uint64]  `json:"aio_nr" read:"/proc/sys/fs/aio-nr"`                                    // requests that programs have reserved
+	Threads       Fact[int64]   `json:"threads"`                                                              // of all processes
 	NVMeIOTimeout Fact[uint64]  `json:"nvme_io_timeout" read:"/sys/module/nvme_core/parameters/io_timeout s"` // s
 	TunedProfile  Fact[string]  `json:"tuned_profile" read:"/etc/tuned/active_profile given"`
 	PressureCPU   Fact[float64] `json:"pressure_cpu" read:"/proc/pressure/cpu pressure" show:"percent"` // share of time, some avg60

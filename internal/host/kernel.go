@@ -13,10 +13,25 @@ import (
 func readKernel(t Tree) Kernel {
 	k := Kernel{Mitigations: readMitigations(t), ClockSynced: readClockSync(t)}
 	fill(t, "", &k)
+	k.Threads = readThreads(t)
 	if sem, ok := k.Sem.Get(); ok && len(sem) != 4 {
 		k.Sem = Unknown[[]int](k.Sem.Source, fmt.Errorf("expected four numbers, found %d", len(sem)))
 	}
 	return k
+}
+
+// readThreads reads how many threads there are, of "0.00 0.01 0.05 2/345 6789".
+func readThreads(t Tree) Fact[int64] {
+	const file = "/proc/loadavg"
+	return Convert(t.Text(file), "", func(s string) (int64, error) {
+		if f := strings.Fields(s); len(f) == 5 {
+			_, all, _ := strings.Cut(f[3], "/")
+			if n, err := strconv.ParseInt(all, 10, 64); err == nil && n > 0 {
+				return n, nil
+			}
+		}
+		return 0, fmt.Errorf("expected the number of threads, found %s", clip(s))
+	})
 }
 
 func readMitigations(t Tree) []Mitigation {

@@ -15,7 +15,7 @@ func (v cgroupView) memoryHigh(t Tree) Fact[int64] {
 }
 
 // memoryEvents counts how often a limit of the groups was reached. A group above counts in
-// memory.events what happened below it, whoever did it, so memory.events.local counts there,
+// memory.events what happened anywhere below it, so memory.events.local counts there,
 // which says what happened at that group's own limit (cgroup-v2.rst; Linux 5.2).
 func (v cgroupView) memoryEvents(t Tree) Fact[int64] {
 	if v.err != nil {

@@ -33,7 +33,7 @@ var frequencies = []Setting{
 		// amd-pstate-epp forces EPP performance along with the governor performance; intel_pstate
 		// keeps the older EPP and shows another.
 		Moves: []Move{{Setting: "epp"}}, refusals: inactive,
-		Advice: map[string]string{"PWR-001": "performance", "PWR-002": "performance"},
+		Advice: map[string]string{"PWR-001": "performance"},
 		Words: []Word{
 			{Tool: "tuned", Option: "cpu/governor"}, {Tool: "saptune", Option: "cpu/governor"},
 			{Tool: "windows", Option: "SCHEME_MIN", Values: map[string]string{"performance": "1"},

@@ -19,7 +19,6 @@ var memory = []Setting{
 		// the reserve anew, or leaves it raised where it had been set (mm/khugepaged.c,
 		// set_recommended_min_free_kbytes; seen with Linux 6.12).
 		Moves:  []Move{{Setting: "min_free_kbytes", File: minFree}},
-		Advice: map[string]string{"MEM-001": "madvise"},
 		Words:  []Word{{Tool: "tuned", Option: "vm/transparent_hugepages"}, {Tool: "saptune", Option: "vm/THP"}},
 	},
 	{

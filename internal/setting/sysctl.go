@@ -134,7 +134,6 @@ var sysctls = []Setting{
 		Sysctl: "kernel.pid_max", Title: "Process numbers", Takes: quantity{lo: 301, hi: 4194304},
 		About:  "Every thread takes a number; when all are taken no process starts, not even a login. The kernel refuses less than it needs for its CPUs.",
 		Source: "kernel documentation, admin-guide/sysctl/kernel.rst; SAP note 2578899 (4194304)",
-		Advice: map[string]string{"KRN-005": "4194304"},
 		Tries:  []Try{{"4194304", ""}},
 	},
 	{

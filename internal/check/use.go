@@ -1,0 +1,99 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"hostlab/internal/host"
+	"hostlab/internal/setting"
+)
+
+// Limits of the kernel that few servers come near. Where a source names a number for a server, that one is
+// held to it; all others are judged by what they use.
+
+var (
+	shmmniWants = []want{{Engine{Kind: "hana"}, 32768}, {Engine{Kind: "sap"}, 32768}, {Engine{Kind: "oracle"}, 4096}}
+	aioWants    = []want{{Engine{Kind: "hana"}, math.MaxUint64}, {Engine{Kind: "oracle"}, 1048576}}
+	mapsWants   = []want{{Engine{Kind: "hana"}, math.MaxInt32}, {Engine{Kind: "sap"}, math.MaxInt32}, {Engine{Kind: "sqlserver"}, 262144}}
+)
+
+// Shares of a limit in use from which on it is too low. They are hostlab's own.
+const (
+	mostUsed    = 0.8
+	mostThreads = 0.5 // a burst of sessions doubles them
+)
+
+// mostPIDs is the most that a 64-bit kernel can have (PID_MAX_LIMIT).
+const mostPIDs = 4194304
+
+func lookPIDs(f *host.Facts, _ Role) view {
+	limit, threads := f.Kernel.PIDMax, f.Kernel.Threads
+	version, _, sles := slesOf(f)
+	if sles && version < 16 && (runs(f, "hana") || runs(f, "sap")) {
+		v := see(read(limit, atLeast[int64](mostPIDs)))
+		v.bad = fmt.Sprintf("fewer than the %d that are recommended for SAP on this system", mostPIDs)
+		return v
+	}
+	v := see(read(limit, func(n int64) bool { return float64(threads.Or(0)) <= mostThreads*float64(n) }).need(), needed(threads))
+	v.bad = fmt.Sprintf("%d threads are more than half of them", threads.Or(0))
+	return v
+}
+
+func lookAIO(f *host.Facts, _ Role) view {
+	limit, used := f.Kernel.AIOMaxNr, f.Kernel.AIONr
+	if least, by := wanted(f, aioWants); least > 0 {
+		v := see(read(limit, atLeast(min(least, math.MaxInt64))), aside(used)) // as good as none
+		v.bad = fmt.Sprintf("fewer than the %d that are recommended for %s", least, by)
+		return v
+	}
+	v := see(read(limit, func(n uint64) bool { return float64(used.Or(0)) <= mostUsed*float64(n) }).need(), needed(used))
+	v.bad = fmt.Sprintf("%d are reserved, more than %.0f %% of what the system has", used.Or(0), 100*mostUsed)
+	return v
+}
+
+func adviseAIO(f *host.Facts, _ Role) []setting.Assignment {
+	value, _ := wanted(f, aioWants)
+	if now, known := f.Kernel.AIOMaxNr.Get(); value == 0 {
+		if !known || now > math.MaxInt64 {
+			return nil
+		}
+		value = max(1048576, 2*now)
+	}
+	return []setting.Assignment{{Name: "aio_max_nr", Value: strconv.FormatUint(value, 10)}}
+}
+
+func lookMaps(f *host.Facts, _ Role) view {
+	limit := f.Memory.MaxMapCount
+	least, by := wanted(f, mapsWants)
+	v := see(read(limit, func(n int64) bool { return n >= 0 && uint64(n) >= least }).need())
+	v.bad = fmt.Sprintf("fewer than the %d that are recommended for %s", least, by)
+	for _, d := range servers(f) {
+		if of(forAll(mapsWants), []host.Database{d}) != nil {
+			continue
+		}
+		r := readAs(d.Maps, func(n int64) string { return fmt.Sprintf("%d of %d", n, limit.Value) },
+			func(n int64) bool { return float64(n) <= mostUsed*float64(limit.Value) })
+		if r.bad && !v.readings[0].bad {
+			v.bad = fmt.Sprintf("%s has %d mappings, more than %.0f %% of the limit", nameOf(d), d.Maps.Value, 100*mostUsed)
+		}
+		v.readings = append(v.readings, r)
+	}
+	v.readings[0].context = least == 0 // a number alone says nothing of a server that is judged by its use
+	return v
+}
+
+func adviseMaps(f *host.Facts, _ Role) []setting.Assignment {
+	value := int64(1048576) // what newer distributions ship
+	switch now := f.Memory.MaxMapCount.Or(0); {
+	case runs(f, "hana") || runs(f, "sap"):
+		value = math.MaxInt32
+	case runs(f, "sqlserver"):
+		value = 1600000
+	case now <= math.MaxInt32/2:
+		value = max(value, 2*now)
+	default:
+		value = math.MaxInt32
+	}
+	return []setting.Assignment{{Name: "max_map_count", Value: strconv.FormatInt(value, 10)}}
+}
