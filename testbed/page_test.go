@@ -47,7 +47,7 @@ This page is written by a test (%[1]sgo test -tags=system ./testbed -run TestSet
 In each guest a program that reads and writes by itself looks at the setting's files, and all others that lie around them. Then
 %[1]shostlab set%[1]s; it reads the files again, and what else the kernel or the processor tells of it; then %[1]shostlab verify%[1]s, which must name
 the setting and find it as set; then %[1]shostlab revert%[1]s, which must name it too. "All as before" means that no file below
-%[1]s/sys/devices/system/cpu%[1]s, %[1]s/sys/kernel/mm%[1]s, the disks' queues and %[1]s/proc/sys/{vm,kernel,fs}%[1]s differs, and that the journal is gone.
+%[1]s/sys/devices/system/cpu%[1]s, %[1]s/sys/kernel/mm%[1]s, the disks' queues and %[1]s/proc/sys/{vm,kernel,fs,net}%[1]s differs, and that the journal is gone.
 Numbers in brackets count files that read so. Values are the kernel's own words; frequencies are in kHz.
 A name in brackets is the setting's sysctl, which %[1]shostlab set%[1]s and %[1]shostlab settings%[1]s take too.
 

@@ -298,7 +298,7 @@ func TestSysctlFactor(t *testing.T) {
 	}
 	for typed, want := range map[string]string{
 		"vm.swapiness":    "x.toml:3:11: vm.swapiness: no such sysctl is known; did you mean vm.swappiness?",
-		"vm.nr_hugepages": "x.toml:3:11: vm.nr_hugepages: hostlab does not set this sysctl; it knows only kernel.numa_balancing, vm.swappiness, ",
+		"vm.nr_hugepages": "x.toml:3:11: vm.nr_hugepages: hostlab does not set this sysctl; hostlab settings lists those that it does",
 	} {
 		_, err := Parse("x.toml", "/", []byte(strings.Replace(text, "NAME", typed, 1)), Overrides{}, everything())
 		if !strings.HasPrefix(fmt.Sprint(err), want) {

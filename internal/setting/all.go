@@ -7,8 +7,8 @@ import (
 )
 
 // all holds every setting in the order in which they are applied. To add one, add its value to the
-// list of its subject: frequency.go, boost.go, idle.go, memory.go, sysctl.go, block.go, smt.go.
-var all = completed(power, frequencies, idle, sysctls, memory, block, cpus)
+// list of its subject: frequency.go, uncore.go, boost.go, idle.go, memory.go, sysctl.go, limits.go, network.go, block.go, smt.go.
+var all = completed(power, frequencies, uncore, idle, sysctls, limits, network, memory, block, cpus)
 
 // completed fills in what follows from other fields, and sorts by rank.
 func completed(lists ...[]Setting) []Setting {
@@ -16,8 +16,7 @@ func completed(lists ...[]Setting) []Setting {
 	for i := range out {
 		s := &out[i]
 		if s.Sysctl != "" {
-			_, name, _ := strings.Cut(s.Sysctl, ".")
-			s.Name = strings.ReplaceAll(name, "-", "_")
+			s.Name = strings.ReplaceAll(lastPart(s.Sysctl), "-", "_")
 			s.Title += " (" + s.Sysctl + ")"
 			s.File = "/proc/sys/" + strings.ReplaceAll(s.Sysctl, ".", "/")
 			s.Absent = "the kernel does not show " + s.Sysctl

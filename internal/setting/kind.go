@@ -186,7 +186,10 @@ func (n numbers) spell(v string) (string, error) {
 	return strings.Join(fields, " "), nil
 }
 
-func (n numbers) describe() string { return "four whole numbers, between blanks or commas: " + n.names }
+func (n numbers) describe() string {
+	count := []string{"no", "one", "two", "three", "four"}[len(strings.Fields(n.names))]
+	return count + " whole numbers, between blanks or commas: " + n.names
+}
 
 // unsettable is an error of parse that is not about the value: nothing can be set on the object here.
 type unsettable struct{ error }

@@ -32,7 +32,7 @@ func (sys *System) named(name string) (Setting, error) {
 	if near := spelling.Meant(lastPart(key), last); near != "" {
 		return Setting{}, fmt.Errorf("%s: no such sysctl is known; did you mean %s?", screen.Short(name), keys[slices.Index(last, near)])
 	}
-	return Setting{}, fmt.Errorf("%s: hostlab does not set this sysctl; it knows only %s", screen.Short(name), strings.Join(keys, ", "))
+	return Setting{}, fmt.Errorf("%s: hostlab does not set this sysctl; hostlab settings lists those that it does", screen.Short(name))
 }
 
 // sysctlRoots are the directories of /proc/sys (kernel documentation, admin-guide/sysctl/index.rst).

@@ -19,7 +19,7 @@ import (
 var roots = []string{
 	"/sys/devices/system/cpu", "/sys/devices/system/clocksource", "/sys/kernel/mm", "/sys/module/nvme_core/parameters",
 	"/sys/devices/pci0000:00", // the disks' queues
-	"/proc/sys/vm", "/proc/sys/kernel", "/proc/sys/fs",
+	"/proc/sys/vm", "/proc/sys/kernel", "/proc/sys/fs", "/proc/sys/net", "/proc/sys/sunrpc",
 }
 
 // moving are files that the kernel changes by itself: counters, and what the processor does now.
