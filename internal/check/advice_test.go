@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -79,15 +80,21 @@ func TestRecommended(t *testing.T) {
 	}
 }
 
-// Every setting is advised by a check, by its own data or where that depends on the host. Those that no
+// Every setting is advised by a check, by its own data or in one of the cases. Those that no
 // check judges stand here, so that one without advice is meant to have none.
 func TestEverySettingIsAdvised(t *testing.T) {
-	asHost := []string{"thp", "pid_max", "epp", "max_freq", "max_perf_pct", "max_map_count", "aio_max_nr", "clocksource", "nvme_io_timeout", "io_scheduler"}
 	none := []string{"min_freq", "pm_qos_resume_latency_us", "cpu_dma_latency", "dirty_background_ratio", "dirty_ratio",
 		"nomerges", "min_perf_pct", "read_ahead_kb", "cpu_online", "smt"}
+	advised := map[string]bool{}
+	for _, c := range allCases() {
+		list, _ := Advise(c.facts0(), cmp.Or(c.role, ProductionDB), []Result{c.run(t)}, Info)
+		for _, a := range list {
+			advised[a.Name] = true
+		}
+	}
 	for _, s := range setting.All() {
-		if advised := len(s.Advice) > 0 || slices.Contains(asHost, s.Name); advised == slices.Contains(none, s.Name) {
-			t.Errorf("%s is advised: %v; put its advice into its value or the check's, or its name into the list of those without", s.Name, advised)
+		if advised[s.Name] == slices.Contains(none, s.Name) {
+			t.Errorf("%s is advised: %v; put its advice into its value or the check's, or its name into the list of those without", s.Name, advised[s.Name])
 		}
 	}
 }

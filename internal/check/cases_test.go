@@ -26,7 +26,7 @@ type lookCase struct {
 // allCases are the cases of every subject, each in the test file beside it.
 func allCases() []lookCase {
 	return slices.Concat(powerCases, limitsCases, windowsCases, idleCases, memoryCases, kernelCases, queueCases, engineCases,
-		storageCases, virtCases)
+		storageCases, virtCases, networkCases, mountCases, habitCases)
 }
 
 func (c lookCase) facts0() *host.Facts {

@@ -63,6 +63,9 @@ type Check struct {
 	// For are the servers that it speaks for: without one of them it does not apply. nil: it holds
 	// on any host.
 	For []Engine
+	// Covers are the parameters of other tools that it judges, by the names in testdata/sources.toml: a sysctl, or
+	// section and option.
+	Covers []string
 	// Severity in each role; a role that is missing is not_applicable.
 	Severity map[Role]Severity
 
@@ -125,10 +128,10 @@ type Result struct {
 
 // all holds every check, by subject and number. To add one, add its value to the list of its
 // subject with the next free number. Numbers are never given twice: scripts and reports refer to them.
-var all = slices.Concat(power, windows, idle, smt, memory, kernel, storage, virt)
+var all = slices.Concat(power, windows, uncore, idle, smt, memory, stalls, kernel, habits, network, storage, mounts, virt)
 
 // All returns every check, in the order of reports: power, idle states, SMT,
-// memory, kernel, storage, virtualization and limits.
+// memory, kernel, network, storage, virtualization and limits.
 func All() []Check { return slices.Clone(all) }
 
 // inProduction weighs a check for the two production roles only.

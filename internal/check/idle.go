@@ -18,6 +18,7 @@ const noIdle = "the kernel controls no idle states here (no cpuidle states)"
 var idle = []Check{
 	{
 		ID: "IDL-001", Subject: Idle, Title: "Idle states that take over 70 us to leave",
+		Covers: []string{"cpu/force_latency", "grub/intel_idle.max_cstate", "grub/processor.max_cstate"},
 		Why: "A CPU in a deep idle state needs its exit latency to wake and comes back with cold caches. A database that " +
 			"waits briefly and often, for log writes, locks or clients, pays that at nearly every wait while load is low.",
 		Source: "SAP HANA notes 2205917, 2684254, 3577842 (force_latency 70); sapconf; SAP note 1656250 on AWS; tuned " +

@@ -14,6 +14,7 @@ import (
 var kernel = []Check{
 	{
 		ID: "KRN-001", Subject: Kernel, Title: "Number of shared memory segments (shmmni)",
+		Covers: []string{"kernel.shmmni"},
 		Why: "HANA and each SAP instance take shared memory segments by the dozen, an Oracle instance some. When the system's " +
 			"number is used up a server does not start.",
 		Source:   "32768: SAP notes 2534844 (HANA) and 1275776; 4096: tuned oracle",
@@ -30,6 +31,7 @@ var kernel = []Check{
 	},
 	{
 		ID: "KRN-002", Subject: Kernel, Title: "Largest shared memory segment (shmmax)",
+		Covers: []string{"kernel.shmmax"},
 		Why: "A database that keeps its cache in one System V segment does not start, or splits it, if the cache is larger " +
 			"than this limit.",
 		Source: "SAP note 941735 (18446744073709551615); tuned oracle (4398046511104)",
@@ -44,6 +46,7 @@ var kernel = []Check{
 	},
 	{
 		ID: "KRN-003", Subject: Kernel, Title: "Total of shared memory (shmall)",
+		Covers: []string{"kernel.shmall"},
 		Why: "shmall bounds all System V segments together, in pages. Below the memory's size it stops a database or SAP " +
 			"instance from starting although memory is free.",
 		Source: "SAP note 941735 (1152921504606846720); tuned oracle (1073741824)",
@@ -63,6 +66,7 @@ var kernel = []Check{
 	},
 	{
 		ID: "KRN-004", Subject: Kernel, Title: "System V semaphores (sem)",
+		Covers: []string{"kernel.sem"},
 		Why: "Processes of Oracle, HANA and SAP instances wait for each other on semaphores. When sets or semaphores run out, a " +
 			"server does not start.",
 		Source: "tuned sap-hana and sap-netweaver (32000 1024000000 500 32000); tuned oracle (250 32000 100 128)",
@@ -75,6 +79,7 @@ var kernel = []Check{
 	},
 	{
 		ID: "KRN-005", Subject: Kernel, Title: "Process numbers (pid_max)",
+		Covers: []string{"kernel.pid_max"},
 		Why: "Every thread takes a number. When all are taken no process starts, not even a login. Servers with a thread a " +
 			"session take them by the thousand.",
 		Source: "hostlab's own bound of half of them; 4194304 for SAP on SLES 12 and 15: SAP notes 2578899, 1984787",
@@ -91,6 +96,7 @@ var kernel = []Check{
 	},
 	{
 		ID: "KRN-006", Subject: Kernel, Title: "Asynchronous I/O requests (aio-max-nr)",
+		Covers: []string{"fs.aio-max-nr"},
 		Why: "Oracle, HANA and InnoDB reserve their asynchronous requests at start. When the system's number is used up they " +
 			"fail to start, or fall back to I/O that blocks.",
 		Source:   "1048576: tuned oracle; 18446744073709551615: SAP note 1868829 (HANA); else hostlab's own bound of 80 %",
@@ -132,6 +138,7 @@ var kernel = []Check{
 	},
 	{
 		ID: "KRN-008", Subject: Kernel, Title: "NVMe timeout on AWS (io_timeout)",
+		Covers: []string{"sys/nvme_core.io_timeout"},
 		Why: "On AWS an NVMe device is a volume on the network. If it does not answer for 30 s, the default, the kernel " +
 			"gives the request up and the file system turns read-only; with the longest timeout it waits for the volume " +
 			"to come back.",

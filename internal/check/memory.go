@@ -12,6 +12,7 @@ import (
 var memory = []Check{
 	{
 		ID: "MEM-001", Subject: Memory, Title: "Transparent huge pages",
+		Covers: []string{"vm/transparent_hugepages", "vm/THP", "grub/transparent_hugepage"},
 		Why: "With always, the kernel assembles 2 MiB pages behind any program's back: page faults wait for memory to be " +
 			"compacted, a background task holds locks while it merges, and memory use grows. Databases that want huge " +
 			"pages reserve them or ask by madvise.",
@@ -26,6 +27,7 @@ var memory = []Check{
 	},
 	{
 		ID: "MEM-002", Subject: Memory, Title: "Compaction for transparent huge pages (defrag)",
+		Covers: []string{"sys/transparent_hugepage.defrag"},
 		Why: "With always, a page fault that finds no free huge page stops to reclaim and compact memory itself. Such " +
 			"stalls last milliseconds, and come when memory is full, which is a database's usual state.",
 		Source: "the sources of MEM-001; kernel documentation on transparent huge pages",
@@ -42,6 +44,7 @@ var memory = []Check{
 	},
 	{
 		ID: "MEM-003", Subject: Memory, Title: "Kernel samepage merging (KSM)",
+		Covers: []string{"vm/KSM"},
 		Why: "KSM reads through memory, merges pages of equal content and copies them again at the first write. It spends " +
 			"CPU and cache on that and makes writes take an unforeseen page fault.",
 		Source: "SAP HANA notes 2205917, 2684254, 3577842; sapconf",
@@ -57,6 +60,7 @@ var memory = []Check{
 	},
 	{
 		ID: "MEM-004", Subject: Memory, Title: "Automatic NUMA balancing",
+		Covers: []string{"kernel.numa_balancing", "grub/numa_balancing", "perfspect/NUMA balancing"},
 		Why: "To learn which node uses a page the kernel unmaps it and waits for the fault. A database that shares one " +
 			"large cache between all nodes pays for faults and migrations and gains nothing.",
 		Source: "0: SAP HANA notes 2205917, 2684254, 3577842, tuned mssql and oracle, Scylla perftune; 1: PerfSpect",
@@ -78,6 +82,7 @@ var memory = []Check{
 	},
 	{
 		ID: "MEM-005", Subject: Memory, Title: "Limits of unwritten file data (dirty pages)",
+		Covers: []string{"vm/dirty_bytes", "vm/dirty_background_bytes", "vm.dirty_bytes", "vm.dirty_background_bytes"},
 		Why: "Written data stays in memory until the background limit starts the writing and the hard limit stops the " +
 			"writers. As a share of a large memory that is many gigabytes, and when they are flushed in one go the log's " +
 			"small writes queue behind them.",
@@ -90,6 +95,7 @@ var memory = []Check{
 	},
 	{
 		ID: "MEM-006", Subject: Memory, Title: "Swappiness",
+		Covers: []string{"vm.swappiness"},
 		Why: "Swappiness weighs swapping out a program's memory against dropping cached file pages. At the default of 60 " +
 			"a large backup or log copy can push parts of a database's cache out to disk, and each later touch waits for a read.",
 		Source: "10: tuned throughput-performance, latency-performance, oracle, sap-hana; 3: tuned postgresql; 1: tuned mssql, Scylla",
@@ -110,6 +116,7 @@ var memory = []Check{
 	},
 	{
 		ID: "MEM-007", Subject: Memory, Title: "Memory mappings a process may have (max_map_count)",
+		Covers: []string{"vm.max_map_count"},
 		Why: "A process that reaches the limit gets no more memory, although plenty is free, and usually dies. Column " +
 			"stores and large Java or SAP processes hold mappings by the hundred thousand; the kernel's own default is 65530.",
 		Source: "2147483647: SAP notes 1275776, 1980196, 900929; 262144: Microsoft; 1600000: tuned mssql; else hostlab's own bound of 80 %",
@@ -122,6 +129,7 @@ var memory = []Check{
 	},
 	{
 		ID: "MEM-008", Subject: Memory, Title: "Size of /dev/shm",
+		Covers: []string{"mem/VSZ_TMPFS_PERCENT"},
 		Why: "SAP application servers keep shared memory in files below /dev/shm. When it is full, allocation fails in the " +
 			"middle of a request. The mount's default is half of the memory.",
 		Source: "SAP note 941735 (75 % of memory and swap)",

@@ -21,6 +21,7 @@ const (
 var power = []Check{
 	{
 		ID: "PWR-001", Subject: Frequency, Title: "CPU frequency governor",
+		Covers: []string{"cpu/governor", "perfspect/Scaling Governor"},
 		Why: "A governor other than performance lowers the clock when CPUs look idle and raises it only after it " +
 			"has seen load for some milliseconds. A request that computes for a few milliseconds and then waits for " +
 			"the database runs mostly at the low clock, so its CPU time and response time grow although the machine " +
@@ -35,6 +36,7 @@ var power = []Check{
 	},
 	{
 		ID: "PWR-003", Subject: Frequency, Title: "Energy performance preference (EPP)",
+		Covers: []string{"cpu/energy_performance_preference", "cpu/min_perf_pct", "perfspect/Energy Performance Preference", "perfspect/EPP with ELC"},
 		Why: "EPP tells a processor that chooses its own frequency how much response it may give up for energy. The usual " +
 			"default, balance_performance, makes it climb in steps after idle; performance makes it go to the top at once.",
 		Source: "tuned throughput-performance; kernel documentation on intel_pstate and amd-pstate",
@@ -48,6 +50,7 @@ var power = []Check{
 	},
 	{
 		ID: "PWR-004", Subject: Frequency, Title: "Energy performance bias (EPB)",
+		Covers: []string{"cpu/energy_perf_bias", "perfspect/Energy Performance Bias", "perfspect/EPB with ELC"},
 		Why: "EPB is the older hint to Intel processors, from 0 (performance) to 15 (power saving). It still weighs on " +
 			"turbo and on the uncore's frequency, and it decides alone where there is no EPP.",
 		Source:   "tuned throughput-performance and latency-performance; SAP notes 2205917, 2684254, 3577842; PerfSpect",
@@ -73,6 +76,7 @@ var power = []Check{
 	},
 	{
 		ID: "PWR-005", Subject: Frequency, Title: "Turbo (boost) allowed",
+		Covers: []string{"cpu/boost", "perfspect/Intel Turbo Boost"},
 		Why: "Boost lets cores run above their base frequency while power and temperature allow. Without it a single " +
 			"thread, such as a log writer or a serial query, is held at the base frequency even when all other cores sleep.",
 		Source: "tuned throughput-performance and latency-performance; PerfSpect",
@@ -143,6 +147,7 @@ var power = []Check{
 	},
 	{
 		ID: "PWR-009", Subject: Frequency, Title: "ACPI platform profile",
+		Covers: []string{"acpi/platform_profile"},
 		Why: "The platform profile tells the firmware how to weigh speed against heat and noise. In low-power or balanced " +
 			"it may lower the power limits under the operating system's settings.",
 		Source:   "tuned throughput-performance and latency-performance",
@@ -262,6 +267,9 @@ func lookEPP(f *host.Facts, _ Role) (v view) {
 				write("performance", policyFiles+"energy_performance_preference"), write("performance", policyFiles+"scaling_governor")}
 		}
 		v.readings = append(v.readings, r)
+	}
+	if len(v.readings) > 0 { // the floor that the governor performance raises to 100 %
+		v.readings = append(v.readings, aside(f.Frequency.MinPerfPct))
 	}
 	return v
 }

@@ -16,6 +16,7 @@ const noDisks = "no disk with a request queue is seen"
 var storage = []Check{
 	{
 		ID: "STO-001", Subject: Log, Title: "I/O scheduler",
+		Covers: []string{"block/IO_SCHEDULER"},
 		Why: "A scheduler sorts and holds back requests to spare a disk's head movements. Flash, arrays and virtual disks " +
 			"have their own, so a second one only adds latency and a lock to each write of the log.",
 		Source: "SAP notes 2578899, 1984787, 2161991; sapconf; AWS documentation (none)",
@@ -61,6 +62,7 @@ var storage = []Check{
 	},
 	{
 		ID: "STO-003", Subject: Log, Title: "Read-ahead",
+		Covers: []string{"disk/readahead"},
 		Why: "Read-ahead fetches what follows a sequential read before it is asked for. A larger window speeds scans, " +
 			"backups and extracts through the page cache; random reads and direct I/O do not use it.",
 		Source: "tuned throughput-performance (4096 KiB or more)",
@@ -80,6 +82,7 @@ var storage = []Check{
 	},
 	{
 		ID: "STO-004", Subject: Log, Title: "Log file system mounted with discard",
+		Covers: []string{"perfspect/discard"},
 		Why: "With the mount option discard, freeing blocks sends trim commands to the device at once, in line with the " +
 			"log's writes; many devices stop for them. A weekly fstrim does the same at a quiet time.",
 		Source:   "PerfSpect",

@@ -14,6 +14,7 @@ import (
 var smt = []Check{
 	{
 		ID: "SMT-001", Subject: SMT, Title: "Simultaneous multithreading (SMT)",
+		Covers: []string{"perfspect/Hyperthreading"},
 		Why: "Two hardware threads of a core share its caches and issue slots. A sibling that scans memory can starve a " +
 			"thread that takes locks; other loads gain from the second thread. Which of the two holds depends on the load " +
 			"and the processor, so only a measurement can tell.",

@@ -1,0 +1,181 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"hostlab/internal/host"
+)
+
+// mounts holds the checks of how the directories of databases are mounted, and of the devices' queues.
+var mounts = []Check{
+	{
+		ID: "STO-009", Subject: Log, Title: "File system mounted without barriers",
+		Covers: []string{"filesystem/xfs_options"},
+		Why: "A barrier makes the file system wait until the disk has what it was given before. Without, a flush returns " +
+			"while the data are in the disk's cache: after a power failure commits are lost that were confirmed, and the " +
+			"file system itself may be damaged.",
+		Source: "SAP notes 2578899, 2684254 (remove nobarrier); PostgreSQL documentation on reliability; ext4(5)",
+		Disagree: "Once it was advised for disks with a battery. Such disks ignore the flush by themselves and cost nothing, so " +
+			"nobarrier gains nothing there, and XFS has dropped it (Linux 4.19).",
+		Severity: everywhere(High, High, Low),
+		ok:       "flushes reach the disk", bad: "flushes do not reach the disk: commits are lost when power fails",
+		left: "it is a mount option",
+		look: func(f *host.Facts, _ Role) view {
+			v := view{absent: noLog(f)}
+			for _, s := range logs(f) {
+				v.readings = append(v.readings, ofLog(read(s.Options, func(o string) bool { return noBarrier(o) == "" }), s))
+				if o := noBarrier(s.Options.Or("")); o != "" {
+					v.fix = append(v.fix, barrierFix(s)...)
+				}
+			}
+			v.fix = append(v.fix, remark("and take the option out of /etc/fstab"))
+			return v
+		},
+	},
+	{
+		ID: "STO-010", Subject: Log, Title: "NFS mounted soft",
+		Why: "A soft mount gives an error to the database when the server does not answer for some time. A database " +
+			"takes that for a broken disk: it stops, or loses a write that it thought done. A hard mount waits.",
+		Source:   "PostgreSQL documentation, Creating a Database Cluster, NFS (hard); nfs(5): soft can corrupt data; SAP note 3024346",
+		Severity: everywhere(High, High, Low),
+		ok:       "the database waits for its NFS server", bad: "a pause of the NFS server becomes an error of the database's disk",
+		left: "it is a mount option",
+		look: func(f *host.Facts, _ Role) view {
+			v := view{absent: noNFS}
+			for _, s := range logs(f) {
+				if !maybeNFS(s) {
+					continue
+				}
+				v.readings = append(v.readings, ofLog(read(s.Options, func(o string) bool { return !isSoft(o) }), s))
+				if isSoft(s.Options.Or("")) {
+					v.fix = append(v.fix, remark("put hard for soft in /etc/fstab, stop the database, and mount anew:"),
+						run("sudo", "umount", s.MountPoint.Or(s.Path)), run("sudo", "mount", s.MountPoint.Or(s.Path)))
+				}
+			}
+			return v
+		},
+	},
+	{
+		ID: "STO-011", Subject: Log, Title: "Requests and TCP buffers of NFS",
+		Covers: []string{"sunrpc.tcp_max_slot_table_entries", "net.core.rmem_max", "net.core.wmem_max", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem",
+			"net.core.netdev_max_backlog", "net.ipv4.tcp_no_metrics_save"},
+		Why: "All requests to an NFS server share one connection. Its slots bound how many are under way, and its buffers how " +
+			"much data: where either is small, a backup or a savepoint makes the log's writes wait.",
+		Source:   "SAP note 3024346 (NetApp: 128 slots, 16 MiB)",
+		Disagree: "The note is about HANA on NetApp. Over a short way TCP seldom needs 16 MiB, so this is the least severity, and a larger value is never lowered.",
+		Severity: inProduction(Low, Low),
+		ok:       "as large as the note asks for, or larger", bad: "smaller than the note asks for",
+		look: func(f *host.Facts, _ Role) view {
+			v := see(readings(nfsWanted(f))...)
+			v.absent = noNFS
+			return v
+		},
+		advise: advising(nfsWanted),
+	},
+	{
+		ID: "STO-012", Subject: Log, Title: "Time in which all tasks wait for I/O (pressure)",
+		Why: "In this share of the last five minutes no task could go on, since all that had work waited for a disk or for a " +
+			"page to be read. No setting of the CPUs helps then.",
+		Source:   "kernel documentation, accounting/psi.rst (full); 10 % is a bound of ours",
+		Disagree: "A host whose only work is a backup waits by design. Look at the time at which users wait.",
+		Severity: inProduction(Medium, Medium),
+		absent:   "the kernel accounts no pressure", ok: "at most 10 % of the last five minutes",
+		bad: "nothing could run for a good part of the last five minutes, since all waited for I/O", fix: whoWaits, left: "who causes it has to be found first",
+		look: func(f *host.Facts, _ Role) view {
+			return see(readAs(f.Kernel.StalledIO, share, func(v float64) bool { return v <= 0.10 }))
+		},
+	},
+	{
+		ID: "STO-013", Subject: Log, Title: "Queues of virtual disks",
+		Why: "With one queue all virtual CPUs put their requests through one lock, and one of them takes all interrupts. With a " +
+			"queue for each, a request ends on the CPU that made it.",
+		Source: "libvirt documentation on disks (driver queues); QEMU since 5.2 gives a queue to each CPU by itself",
+		Disagree: "The measurement that made it QEMU's default gained 1 to 4 %. So it is information: it counts only where a " +
+			"disk does tens of thousands of requests a second.",
+		Severity: inProduction(Info, Info),
+		absent:   "no virtio disk is seen, or there are fewer than 4 CPUs", ok: "virtual disks have several queues",
+		bad:  "all CPUs share one queue to a virtual disk",
+		fix:  remedy{remark("on the hypervisor, in the disk's <driver> element: queues='4'; then start the guest anew")},
+		left: "the hypervisor decides it",
+		look: func(f *host.Facts, _ Role) view {
+			v := see(hiddenDisks(f)...)
+			if f.Topology.Threads.Or(0) < 4 && f.Topology.Threads.State == host.StateOK {
+				return view{absent: "fewer than 4 CPUs, for which one queue will do"}
+			}
+			for _, b := range f.Block {
+				if strings.HasPrefix(b.Name, "vd") {
+					v.readings = append(v.readings, read(b.Queues, atLeast[int64](2)))
+				}
+			}
+			if len(v.readings) > 0 {
+				v.readings = append(v.readings, needed(f.Topology.Threads))
+			}
+			return v
+		},
+	},
+}
+
+var whoWaits = remedy{run("sudo", "iotop", "-obP", "-n", "2").noting("who reads and writes; systemd-cgtop shows it by service"),
+	run("hostlab", "assess").noting("what the database waits for")}
+
+// noBarrier is the option by which a file system does without barriers; or "".
+func noBarrier(options string) string {
+	for o := range strings.SplitSeq(options, ",") {
+		if slices.Contains([]string{"nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier"}, o) {
+			return o
+		}
+	}
+	return ""
+}
+
+// barrierFix switches barriers on where they were switched off; ext4, and most others, take that while mounted.
+func barrierFix(s host.Storage) remedy {
+	on := map[string]string{"nobarrier": "barrier", "barrier=0": "barrier=1", "barrier=none": "barrier=flush", "fsync_mode=nobarrier": "fsync_mode=posix"}
+	return remedy{run("sudo", "mount", "-o", "remount,"+on[noBarrier(s.Options.Or(""))], s.MountPoint.Or(s.Path))}
+}
+
+// isSoft reports a mount whose requests fail after some time: soft or softerr (nfs(5)).
+func isSoft(options string) bool {
+	return slices.ContainsFunc(strings.Split(options, ","), func(o string) bool { return o == "soft" || o == "softerr" })
+}
+
+func isNFS(s host.Storage) bool { return slices.Contains([]string{"nfs", "nfs4"}, s.FSType.Or("")) }
+
+// maybeNFS takes in the directories of which nothing could be read.
+func maybeNFS(s host.Storage) bool { return isNFS(s) || whole(s.FSType).unknown() }
+
+const noNFS = "no log directory lies on NFS"
+
+// hiddenTypes are the directories of which it could not be read whether they lie on NFS.
+func hiddenTypes(f *host.Facts) (list []goal) {
+	for _, s := range logs(f) {
+		if r := whole(s.FSType); r.unknown() {
+			list = append(list, goal{reading: ofLog(r, s)})
+		}
+	}
+	return list
+}
+
+// anyNFS reports a directory of a database on NFS.
+func anyNFS(f *host.Facts) bool { return slices.ContainsFunc(f.Storage, isNFS) }
+
+func nfsWanted(f *host.Facts) []goal {
+	if !anyNFS(f) {
+		return hiddenTypes(f)
+	}
+	const most = 16 << 20
+	n := f.Network
+	return []goal{raised("tcp_max_slot_table_entries", n.NFSSlots, 128), raised("rmem_max", n.RmemMax, most), raised("wmem_max", n.WmemMax, most),
+		largest("tcp_rmem", n.TCPRmem, most, "4096 131072"), largest("tcp_wmem", n.TCPWmem, most, "4096 16384"),
+		raised("netdev_max_backlog", n.NetdevBacklog, 300000), raised("tcp_no_metrics_save", n.NoMetricsSave, 1)}
+}
+
+// largest wants the last of three sizes to be no smaller, and keeps the first two, or takes those of the note.
+func largest(setting string, f host.Fact[[]int], n int, other string) goal {
+	if v, ok := f.Get(); ok && len(v) == 3 {
+		other = fmt.Sprint(v[0], " ", v[1])
+	}
+	return goal{setting, fmt.Sprint(other, " ", n), readAs(f, blanks, func(v []int) bool { return len(v) == 3 && v[2] >= n })}
+}

@@ -1,0 +1,210 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"hostlab/internal/host"
+)
+
+// network holds the checks of TCP. Its facts are those of the network namespace that hostlab is in.
+var network = []Check{
+	{
+		ID: "NET-001", Subject: Kernel, Title: "Connections that wait to be accepted (somaxconn)",
+		Covers: []string{"net.core.somaxconn"},
+		Why: "The kernel keeps new connections in a queue until the server accepts them, and cuts the length that the " +
+			"server asks for to somaxconn. When a pool of clients connects at once, those that find it full try again " +
+			"after a second or more.",
+		Source:   "2048: tuned throughput-performance; 4096: SAP note 2382421, and the kernel's default since 5.4",
+		Disagree: "A server that asks for a short queue gets that one, whatever the limit: PostgreSQL asks for some twice max_connections.",
+		Severity: inProduction(Low, Low),
+		absent:   hidden("net.core.somaxconn"), ok: "a queue is as long as the server asks for, up to 2048 and more",
+		look: func(f *host.Facts, _ Role) view {
+			v := see(readings(queueWanted(f))...)
+			v.bad = "a server gets a shorter queue than it may ask for; it takes a new limit when it listens anew"
+			return v
+		},
+		advise: advising(queueWanted),
+	},
+	{
+		ID: "NET-002", Subject: Kernel, Title: "Connections dropped at a full queue",
+		Why: "A connection that finds its server's queue full is dropped without a word. The client tries again after a " +
+			"second, then after two more: its user sees a login that hangs, and the server sees nothing.",
+		Source: "kernel documentation, networking/snmp_counter.rst (ListenOverflows, ListenDrops); more than 1 in 1000 is a bound of ours",
+		Disagree: "The counters are those since boot, of all servers in this network namespace. One storm of logins long ago " +
+			"looks like a steady loss: look whether they still grow.",
+		Severity: inProduction(Low, Low),
+		absent:   "the kernel does not show these counters", ok: "at most 1 in 1000 connections was dropped since boot",
+		fix: remedy{script("nstat -az TcpExtListenOverflows TcpExtListenDrops").noting("and again after a minute: do they grow?"),
+			script("ss -ltn").noting("whose queue fills (Recv-Q) up to its length (Send-Q)")},
+		left: "the server that is too slow to accept, or that asks for a short queue, has to be found first",
+		look: func(f *host.Facts, _ Role) view {
+			n := f.Network
+			lost, came := n.ListenOverflows.Or(0), n.PassiveOpens.Or(0)
+			v := see(read(n.ListenOverflows, func(lost int64) bool { return lost*1000 <= came }), needed(n.PassiveOpens), aside(n.ListenDrops))
+			v.bad = fmt.Sprintf("%d connections found a full queue since boot, and %d got through", lost, came)
+			return v
+		},
+	},
+	{
+		ID: "NET-003", Subject: Kernel, Title: "Slow start of TCP after a pause",
+		Covers: []string{"net.ipv4.tcp_slow_start_after_idle"},
+		Why: "After a pause of some round trips TCP sends with its smallest window again. What HANA's nodes send each other, " +
+			"and what goes to NFS, comes in bursts: each burst then takes more round trips than the network needs.",
+		Source:   "0: SAP notes 2382421 (HANA), 3024346 (NFS)",
+		Disagree: "RFC 2861 wants it, to spare networks whose load has changed meanwhile. Within a data centre it only costs. Others than SAP do not name it.",
+		Severity: map[Role]Severity{ProductionDB: Low},
+		absent:   "HANA is not seen running, and no log directory lies on NFS",
+		ok:       "TCP goes on where it was before a pause", bad: "TCP starts slowly after each pause",
+		look: seeing(slowStartWanted), advise: advising(slowStartWanted),
+	},
+	{
+		ID: "NET-004", Subject: Kernel, Title: "How soon a dead connection is noticed",
+		Covers: []string{"net.ipv4.tcp_keepalive_time", "net.ipv4.tcp_keepalive_intvl", "net.ipv4.tcp_keepalive_probes", "net.ipv4.tcp_retries2"},
+		Why: "Firewalls and balancers forget a connection that is idle for some minutes. The next statement then waits until " +
+			"TCP gives it up, and a client that is gone keeps its session and its locks until a probe finds out: after two " +
+			"hours by default.",
+		Source: "300 s, 75 s, 9 probes: SAP note 1410736; 1250 s: SAP note 1680803 (ASE); 8 retries: SAP note 2993054 (Azure)",
+		Disagree: "Connections are probed only where the server asks for it, and PostgreSQL, MariaDB and others have times of " +
+			"their own for that. So this is judged for SAP's servers alone.",
+		For:      engines("hana", "sap", "ase"),
+		Severity: inProduction(Low, Low),
+		absent:   "the kernel shows none of these times",
+		ok:       "a dead connection is noticed within the time that SAP recommends", bad: "later than SAP recommends",
+		look: seeing(keepaliveWanted), advise: advising(keepaliveWanted),
+	},
+	{
+		ID: "NET-005", Subject: Kernel, Title: "Parts of TCP switched off",
+		Covers: []string{"net.ipv4.tcp_window_scaling", "net.ipv4.tcp_timestamps", "net.ipv4.tcp_sack", "net.ipv4.tcp_moderate_rcvbuf"},
+		Why: "Without window scaling a connection carries 64 KiB in a round trip: 6 MB/s at 10 ms, on any network. Without " +
+			"selective acknowledgements one lost packet sends many again, and without timestamps round trips are known badly. " +
+			"Replication and backups over a distance feel it first.",
+		Source: "1: SAP notes 2382421, 3024346; the kernel's defaults",
+		Disagree: "Old guides for hardening switch timestamps off, since they show how long a host is up; since Linux 4.10 each " +
+			"connection has an offset of its own. On Azure timestamps are not judged, as in SAP's note.",
+		Severity: inProduction(Low, Low),
+		absent:   "the kernel shows none of them", ok: "all parts of TCP are in use", bad: "a part of TCP that speeds long ways is switched off",
+		look: seeing(featuresWanted), advise: advising(featuresWanted),
+	},
+	{
+		ID: "NET-006", Subject: Kernel, Title: "Socket buffers for Oracle and SQL Server",
+		Covers: []string{"net.core.rmem_default", "net.core.rmem_max", "net.core.wmem_default", "net.core.wmem_max"},
+		Why: "A server that sets its sockets' buffers by itself gets no more than these limits, and UDP has no other. " +
+			"Oracle's cluster sends its blocks over UDP: where the receive buffer is full they are lost and sent again.",
+		Source: "tuned oracle and mssql (262144, 4194304, 262144, 1048576); Oracle's installation guides",
+		Disagree: "Servers that leave their buffers to TCP need none of this: TCP has limits of its own, and " +
+			"sizes them as it goes. So other databases are not judged.",
+		For:      engines("oracle", "sqlserver"),
+		Severity: map[Role]Severity{ProductionDB: Low},
+		absent:   "the kernel does not show these limits", ok: "not below the profiles' values",
+		bad: "a socket gets smaller buffers than the vendor wants", look: seeing(buffersWanted), advise: advising(buffersWanted),
+	},
+	{
+		ID: "NET-007", Subject: Kernel, Title: "Half-open connections of HANA",
+		Covers: []string{"net.ipv4.tcp_max_syn_backlog"},
+		Why: "While a client has not confirmed its connection the kernel remembers it in a queue. When many services of a " +
+			"HANA system connect at once and it is full, the kernel answers with SYN cookies and warns of an attack.",
+		Source:   "8192: SAP note 2382421",
+		For:      engines("hana"),
+		Severity: map[Role]Severity{ProductionDB: Low},
+		absent:   hidden("net.ipv4.tcp_max_syn_backlog"), ok: "as many as the note asks for", bad: "fewer than the note asks for",
+		look: seeing(synWanted), advise: advising(synWanted),
+	},
+	{
+		ID: "NET-008", Subject: Kernel, Title: "Tries to open a connection, for HANA",
+		Covers: []string{"net.ipv4.tcp_syn_retries"},
+		Why: "Under load a service of HANA may answer a connection late. After 5 tries it is given up, although the service " +
+			"would have come.",
+		Source:   "8: SAP note 2382421, for HANA 1 up to revision 122.14 and HANA 2 SPS 00",
+		Disagree: "Newer revisions do not need it, and saptune sets it for all. So it is information only.",
+		For:      engines("hana"),
+		Severity: map[Role]Severity{ProductionDB: Info},
+		absent:   hidden("net.ipv4.tcp_syn_retries"), ok: "as many as the note asks for", bad: "fewer than the note asks for",
+		look: seeing(retriesWanted), advise: advising(retriesWanted),
+	},
+	{
+		ID: "NET-009", Subject: Kernel, Title: "Ports for outgoing connections, for Oracle",
+		Covers: []string{"net.ipv4.ip_local_port_range"},
+		Why: "Each outgoing connection takes a port of this range. Oracle's cluster and its links to other databases open " +
+			"many, and fail when none is left.",
+		Source: "9000 to 65499: tuned oracle; Oracle's installation guides (9000 to 65500)",
+		Disagree: "A wider range may hold the port of a server that is stopped just then, which cannot start again: reserve " +
+			"those (net.ipv4.ip_local_reserved_ports). Other databases open few, and are not judged.",
+		For:      engines("oracle"),
+		Severity: map[Role]Severity{ProductionDB: Low},
+		absent:   hidden("net.ipv4.ip_local_port_range"), ok: "as wide as Oracle wants", bad: "narrower than Oracle wants",
+		look: seeing(portsWanted), advise: advising(portsWanted),
+	},
+}
+
+func queueWanted(f *host.Facts) []goal {
+	w := raised("somaxconn", f.Network.Somaxconn, 4096)
+	if !runs(f, "hana") {
+		w.reading = read(f.Network.Somaxconn, atLeast[int64](2048))
+	}
+	return []goal{w}
+}
+
+func slowStartWanted(f *host.Facts) []goal {
+	if !runs(f, "hana") && !anyNFS(f) {
+		return hiddenTypes(f)
+	}
+	return []goal{lowered("tcp_slow_start_after_idle", f.Network.SlowStart, 0)}
+}
+
+func keepaliveWanted(f *host.Facts) (list []goal) {
+	n := f.Network
+	sap := runs(f, "hana") || runs(f, "sap")
+	switch {
+	case sap:
+		list = []goal{lowered("tcp_keepalive_time", n.KeepaliveTime, 300), lowered("tcp_keepalive_intvl", n.KeepaliveIntvl, 75),
+			lowered("tcp_keepalive_probes", n.KeepaliveProbes, 9)}
+	case runs(f, "ase") && !onAzure(f): // the note leaves Azure to the one above
+		list = []goal{lowered("tcp_keepalive_time", n.KeepaliveTime, 1250)}
+	}
+	if sap && onAzure(f) {
+		list = append(list, lowered("tcp_retries2", n.Retries2, 8))
+	}
+	return list
+}
+
+func featuresWanted(f *host.Facts) []goal {
+	n := f.Network
+	list := []goal{raised("tcp_window_scaling", n.WindowScaling, 1), raised("tcp_sack", n.SACK, 1), raised("tcp_moderate_rcvbuf", n.ModerateRcvbuf, 1)}
+	if !onAzure(f) {
+		list = append(list, raised("tcp_timestamps", n.Timestamps, 1))
+	}
+	return list
+}
+
+func buffersWanted(f *host.Facts) []goal {
+	n := f.Network
+	list := []goal{raised("rmem_default", n.RmemDefault, 262144), raised("wmem_default", n.WmemDefault, 262144)}
+	if !anyNFS(f) { // for which STO-011 asks for more
+		list = append(list, raised("rmem_max", n.RmemMax, 4194304), raised("wmem_max", n.WmemMax, 1048576))
+	}
+	return list
+}
+
+func synWanted(f *host.Facts) []goal {
+	return []goal{raised("tcp_max_syn_backlog", f.Network.SynBacklog, 8192)}
+}
+
+func retriesWanted(f *host.Facts) []goal {
+	return []goal{raised("tcp_syn_retries", f.Network.SynRetries, 8)}
+}
+
+// portsWanted widens the range, and keeps an end that is wider already.
+func portsWanted(f *host.Facts) []goal {
+	first, last := 9000, 65499
+	if r, ok := f.Network.PortRange.Get(); ok && len(r) == 2 {
+		first, last = min(first, r[0]), max(last, r[1])
+	}
+	return []goal{{"ip_local_port_range", fmt.Sprint(first, " ", last), readAs(f.Network.PortRange, blanks,
+		func(r []int) bool { return len(r) == 2 && r[0] <= 9000 && r[1] >= 65499 })}}
+}
+
+// blanks writes numbers as the kernel does, with blanks between.
+func blanks(list []int) string { return strings.Trim(fmt.Sprint(list), "[]") }
+
+func onAzure(f *host.Facts) bool { return strings.Contains(f.Virt.Hypervisor.Or(""), "Azure") }
