@@ -12,6 +12,7 @@
 //	trial smt                     placements on a processor with SMT, and the study that switches it
 //	trial emulate                 the emulated clock on control groups of version 2
 //	trial record                  the programs in the kernel, what they count, siblings and groups
+//	trial live EXPERIMENT...      live experiments on a PostgreSQL of the disk, each to its end or until the plug is pulled
 //	trial recover                 after a power cut: what the journal says, and revert
 //
 // Each line of its output is "ok", "FAIL", "row" or "note" and fields between tabs. Exit status: 0
@@ -54,7 +55,7 @@ func require(what string, good bool, format string, args ...any) {
 
 func main() {
 	if len(os.Args) < 2 {
-		cannot("name what to try: each, combine, kill, study, smt, emulate, record, cut or recover")
+		cannot("name what to try: each, combine, kill, study, smt, emulate, record, live, cut or recover")
 	}
 	// This file tells machines' journals apart.
 	if err := os.WriteFile("/etc/machine-id", []byte("0123456789abcdef0123456789abcdef\n"), 0o444); err != nil {
@@ -78,6 +79,8 @@ func main() {
 		emulated()
 	case "record":
 		recorded()
+	case "live":
+		live(args)
 	case "recover":
 		recoverJournal()
 	default:
