@@ -187,13 +187,17 @@ type IdleState struct {
 
 // Memory is the memory and what manages it.
 type Memory struct {
-	Total                Fact[int64]  `json:"total" read:"/proc/meminfo KiB MemTotal"` // B
-	SwapTotal            Fact[int64]  `json:"swap" read:"/proc/meminfo KiB SwapTotal"` // B
+	Total                Fact[int64]  `json:"total" read:"/proc/meminfo KiB MemTotal"`         // B
+	Available            Fact[int64]  `json:"available" read:"/proc/meminfo KiB MemAvailable"` // B, free or easily freed
+	SwapTotal            Fact[int64]  `json:"swap" read:"/proc/meminfo KiB SwapTotal"`         // B
+	SwapOn               Fact[string] `json:"swap_on"`                                         // files and devices, comma separated
 	HugePageSize         Fact[int64]  `json:"huge_page_size" read:"/proc/meminfo KiB Hugepagesize"`
 	HugePages            Fact[int64]  `json:"huge_pages" read:"/proc/meminfo  HugePages_Total"`
 	HugePagesFree        Fact[int64]  `json:"huge_pages_free" read:"/proc/meminfo  HugePages_Free"`
 	THPEnabled           Fact[Choice] `json:"thp_enabled" read:"/sys/kernel/mm/transparent_hugepage/enabled"`
 	THPDefrag            Fact[Choice] `json:"thp_defrag" read:"/sys/kernel/mm/transparent_hugepage/defrag"`
+	ShmemEnabled         Fact[Choice] `json:"shmem_enabled" read:"/sys/kernel/mm/transparent_hugepage/shmem_enabled"`
+	THPSizes             []THPSize    `json:"thp_sizes"` // each size that huge pages can have, since Linux 6.8
 	KSM                  Fact[int64]  `json:"ksm" read:"/sys/kernel/mm/ksm/run"`
 	NUMABalancing        Fact[int64]  `json:"numa_balancing" read:"/proc/sys/kernel/numa_balancing"`
 	Swappiness           Fact[int64]  `json:"swappiness" read:"/proc/sys/vm/swappiness"`
@@ -211,6 +215,12 @@ type Memory struct {
 
 	DirtyExpire    Fact[float64] `json:"dirty_expire" read:"/proc/sys/vm/dirty_expire_centisecs cs"`       // s
 	DirtyWriteback Fact[float64] `json:"dirty_writeback" read:"/proc/sys/vm/dirty_writeback_centisecs cs"` // s; 0: never
+}
+
+// THPSize says who gets transparent huge pages of one size. Where it is inherit, Memory.THPEnabled decides.
+type THPSize struct {
+	Size    int64        `json:"size"` // B
+	Enabled Fact[Choice] `json:"enabled" read:"enabled"`
 }
 
 // Kernel holds settings of the kernel that are not memory or CPU.
@@ -290,18 +300,19 @@ type StackLayer struct {
 
 // BlockDevice is a whole disk (or dm, md, loop) and its queue.
 type BlockDevice struct {
-	Name       string       `json:"name"`
-	Model      Fact[string] `json:"model"`
-	Size       Fact[int64]  `json:"size" read:"size sectors"` // B
-	Rotational Fact[bool]   `json:"rotational" read:"queue/rotational"`
-	Scheduler  Fact[Choice] `json:"scheduler" read:"queue/scheduler"`
-	WriteCache Fact[string] `json:"write_cache" read:"queue/write_cache text"` // "write back" or "write through"
-	FUA        Fact[bool]   `json:"fua" read:"queue/fua"`
-	DAX        Fact[bool]   `json:"dax" read:"queue/dax"` // the device can; see Storage.DAX for whether it is used
-	NoMerges   Fact[int64]  `json:"nomerges" read:"queue/nomerges"`
-	ReadAhead  Fact[int64]  `json:"read_ahead" read:"queue/read_ahead_kb KiB"` // B
-	Queues     Fact[int64]  `json:"queues"`                                    // hardware queues (blk-mq)
-	Class      string       `json:"class"`                                     // NVMe, ssd, disk, virtual, pmem-block or empty
+	Name       string        `json:"name"`
+	Model      Fact[string]  `json:"model"`
+	Size       Fact[int64]   `json:"size" read:"size sectors"` // B
+	Rotational Fact[bool]    `json:"rotational" read:"queue/rotational"`
+	Scheduler  Fact[Choice]  `json:"scheduler" read:"queue/scheduler"`
+	WriteCache Fact[string]  `json:"write_cache" read:"queue/write_cache text"` // "write back" or "write through"
+	FUA        Fact[bool]    `json:"fua" read:"queue/fua"`
+	DAX        Fact[bool]    `json:"dax" read:"queue/dax"` // the device can; see Storage.DAX for whether it is used
+	NoMerges   Fact[int64]   `json:"nomerges" read:"queue/nomerges"`
+	ReadAhead  Fact[int64]   `json:"read_ahead" read:"queue/read_ahead_kb KiB"` // B
+	IOTimeout  Fact[float64] `json:"io_timeout" read:"queue/io_timeout ms"`     // s until a request is given up; only of drivers that can
+	Queues     Fact[int64]   `json:"queues"`                                    // hardware queues (blk-mq)
+	Class      string        `json:"class"`                                     // NVMe, ssd, disk, virtual, pmem-block or empty
 }
 
 // Accelerator is a device with work queues for programs: a Data Streaming or an In-Memory Analytics Accelerator of Intel.

@@ -168,6 +168,9 @@ func (t Tree) numbers(file, form string) Fact[[]int] {
 // fractions are the forms of numbers that need not be whole: times in parts of a second, and
 // what is read as a share.
 var fractions = map[string]func(Tree, string) Fact[float64]{
+	"ms": func(t Tree, file string) Fact[float64] {
+		return Convert(t.Int(file, "", 1), "s", func(v int64) (float64, error) { return float64(v) / 1e3, nil })
+	},
 	"us": func(t Tree, file string) Fact[float64] { return Convert(t.Int(file, "", 1), "s", fromMicros) },
 	"ns": func(t Tree, file string) Fact[float64] {
 		return Convert(t.Int(file, "", 1), "s", func(v int64) (float64, error) {

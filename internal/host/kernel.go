@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -72,7 +73,47 @@ func readMemory(t Tree) Memory {
 	m := Memory{PageSize: readPageSize(t)}
 	fill(t, "", &m)
 	m.ShmSize = shmSize(readMounts(t, selfMounts), m.Total)
+	m.SwapOn = Convert(t.Text("/proc/swaps"), "", parseSwaps)
+	for _, kB := range hugeSizes(t) {
+		size := THPSize{Size: kB << 10}
+		fill(t, fmt.Sprintf("%s/hugepages-%dkB", thpDir, kB), &size)
+		m.THPSizes = append(m.THPSizes, size)
+	}
 	return m
+}
+
+const thpDir = "/sys/kernel/mm/transparent_hugepage"
+
+// hugeSizes lists the sizes of transparent huge pages, in KiB.
+func hugeSizes(t Tree) (sizes []int64) {
+	names, _ := t.Dir(thpDir)
+	for _, n := range names {
+		text, ok := strings.CutPrefix(n, "hugepages-")
+		kB, err := strconv.ParseInt(strings.TrimSuffix(text, "kB"), 10, 32)
+		if ok && err == nil && n == fmt.Sprintf("hugepages-%dkB", kB) {
+			sizes = append(sizes, kB)
+		}
+	}
+	slices.Sort(sizes)
+	return sizes
+}
+
+// parseSwaps lists what swap space lies on: the first word of each line behind the head of /proc/swaps.
+func parseSwaps(s string) (string, error) {
+	head, rest, _ := strings.Cut(s, "\n")
+	if !strings.HasPrefix(head, "Filename") {
+		return "", fmt.Errorf("expected a head, found %s", clip(head))
+	}
+	var on []string
+	for line := range strings.Lines(rest) {
+		if words := strings.Fields(line); len(words) > 0 {
+			on = append(on, words[0])
+		}
+	}
+	if on == nil {
+		return "", none("there is no swap space")
+	}
+	return strings.Join(on, ","), nil
 }
 
 // shmSize tells how large /dev/shm may grow. The kernel shows size= only where

@@ -9,6 +9,7 @@ import (
 
 const meminfo = `-- proc/meminfo --
 MemTotal:       16384000 kB
+MemAvailable:    8192000 kB
 SwapTotal:             0 kB
 HugePages_Total:      10
 HugePages_Free:        4
@@ -26,6 +27,18 @@ x
 0
 -- sys/kernel/mm/transparent_hugepage/enabled --
 always [madvise] never
+-- sys/kernel/mm/transparent_hugepage/shmem_enabled --
+always within_size advise [never] deny force
+-- sys/kernel/mm/transparent_hugepage/hugepages-2048kB/enabled --
+always [inherit] madvise never
+-- sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled --
+always inherit madvise [never]
+-- sys/kernel/mm/transparent_hugepage/hugepages-64MB/enabled --
+x
+-- proc/swaps --
+Filename				Type		Size		Used		Priority
+/dev/zram0                              partition	8388604		0		100
+/swapfile                               file		1048572		0		-2
 -- sys/kernel/mm/ksm/run --
 !errno EACCES
 -- proc/self/mountinfo --
@@ -34,6 +47,11 @@ always [madvise] never
 `))
 	for _, c := range []struct{ got, want any }{
 		{m.Total, Known[int64](16384000<<10, "B", "/proc/meminfo MemTotal")},
+		{m.Available, Known[int64](8192000<<10, "B", "/proc/meminfo MemAvailable")},
+		{m.SwapOn, Known("/dev/zram0,/swapfile", "", "/proc/swaps")},
+		{m.ShmemEnabled.Value.Active, "never"},
+		{len(m.THPSizes), 2}, {m.THPSizes[0].Size, int64(64 << 10)}, {m.THPSizes[0].Enabled.Value.Active, "never"},
+		{m.THPSizes[1].Enabled.Value.Active, "inherit"},
 		{m.SwapTotal, Known[int64](0, "B", "/proc/meminfo SwapTotal")},
 		{m.HugePageSize, Known[int64](2<<20, "B", "/proc/meminfo Hugepagesize")},
 		{m.HugePages, Known[int64](10, "", "/proc/meminfo HugePages_Total")},
@@ -131,6 +149,15 @@ full avg10=0.00 avg60=0.00 avg300=0.00 total=0
 	for _, s := range []string{"", "1 2 3", "1 2 3 x", "1 2 3 4 5"} {
 		if f := readKernel(tree(t, "-- proc/sys/kernel/sem --\n"+s+"\n")).Sem; f.State != StateError {
 			t.Errorf("%q is taken for four numbers", s)
+		}
+	}
+}
+
+// What swap space lies on is not known from a file without its head, and there is none below a head alone.
+func TestSwapOn(t *testing.T) {
+	for text, want := range map[string]State{"Filename Type\n": StateAbsent, "x\n": StateError, "!errno EACCES\n": StateDenied, "Filename\n/a b c\n": StateOK} {
+		if f := readMemory(tree(t, "-- proc/swaps --\n"+text)).SwapOn; f.State != want {
+			t.Errorf("%q: %+v", text, f)
 		}
 	}
 }

@@ -301,9 +301,10 @@ func TestStorageFacts(t *testing.T) {
 		NoMerges:   Known[int64](0, "", "/sys/class/block/vda/queue/nomerges"),
 		ReadAhead:  Known[int64](131072, "B", "/sys/class/block/vda/queue/read_ahead_kb"),
 		Queues:     disks[0].Queues,
+		IOTimeout:  disks[0].IOTimeout,
 		Class:      ClassVirtual,
 	}}
-	if diff := cmp.Diff(want, disks); diff != "" || disks[0].Model.State != StateAbsent {
+	if diff := cmp.Diff(want, disks); diff != "" || disks[0].Model.State != StateAbsent || disks[0].IOTimeout.State != StateAbsent {
 		t.Errorf("disks (-want +got):\n%s", diff)
 	}
 }
