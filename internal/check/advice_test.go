@@ -63,11 +63,11 @@ func TestAdviceIsTheRemedy(t *testing.T) {
 }
 
 func TestRecommended(t *testing.T) {
-	if got := Recommended(Development); len(got) != 0 {
+	if got := Recommended(&host.Facts{}, Development); len(got) != 0 {
 		t.Errorf("a development system is told to set %v", got)
 	}
 	db := map[string]string{}
-	for _, a := range Recommended(ProductionDB) {
+	for _, a := range Recommended(&host.Facts{}, ProductionDB) {
 		db[a.Name] = a.Value
 	}
 	for name, want := range map[string]string{"governor": "performance", "io_scheduler": "none", "swappiness": "10", "aio_max_nr": ""} {
@@ -77,6 +77,26 @@ func TestRecommended(t *testing.T) {
 	}
 	if list, _ := Advise(&host.Facts{}, ProductionDB, nil, Low); len(list) != 0 {
 		t.Errorf("no findings, and yet advice %v", list)
+	}
+}
+
+// A profile is for the host's own disks, leaves those that rotate, and lowers no limit.
+func TestRecommendedForAHost(t *testing.T) {
+	f := &host.Facts{Block: []host.BlockDevice{disk("nvme0n1", host.ClassNVMe, "[none] mq-deadline", 0, 128),
+		disk("sda", host.ClassDisk, "[mq-deadline] none", 0, 128), disk("sdb", host.ClassSSD, "[mq-deadline] none", 0, 128)}}
+	f.Memory.MaxMapCount, f.Kernel.AIOMaxNr = known[int64](2147483647, "x"), known[uint64](1<<63, "x")
+	f.Kernel.Sem = known([]int{1, 1<<31 - 1, 1, 1}, "x")
+	got := map[string]string{}
+	for _, role := range []Role{ProductionDB, ProductionApp} {
+		for _, a := range Recommended(f, role) {
+			got[a.Name+"@"+a.Object] = a.Value
+		}
+	}
+	for name, want := range map[string]string{"io_scheduler@nvme0n1": "none", "io_scheduler@sdb": "none", "io_scheduler@sda": "", "io_scheduler@": "",
+		"max_map_count@": "2147483647", "aio_max_nr@": "9223372036854775808", "sem@": "32000 2147483647 500 32000"} {
+		if got[name] != want {
+			t.Errorf("%s is %q, expected %q", name, got[name], want)
+		}
 	}
 }
 

@@ -43,8 +43,8 @@ var idle = []Check{
 // disableDeep chooses by latency, never by index: C3 of one processor is C6 of
 // another (tuned#808).
 var disableDeep = remedy{script("for s in /sys/devices/system/cpu/cpu*/cpuidle/state*; do " +
-	"if [ $(cat $s/latency) -gt 70 ]; then echo 1 | sudo tee $s/disable; fi; done"),
-	remark("lasts until a reboot; or hold /dev/cpu_dma_latency at 70, which ends with its holder, as tuned's force_latency does")}
+	"if [ $(cat $s/latency) -gt 70 ]; then echo 1 | sudo tee $s/disable; fi; done").noting("idle CPUs draw more power"),
+	remark("lasts until a reboot; 'hostlab export systemd cpu_dma_latency=70' writes a unit that keeps it, as tuned's force_latency does")}
 
 // idleReadings judges each idle state: bad means deep and open to some CPU.
 func idleReadings(f *host.Facts) []reading {

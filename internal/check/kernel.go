@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -139,30 +138,15 @@ var kernel = []Check{
 	{
 		ID: "KRN-008", Subject: Kernel, Title: "NVMe timeout on AWS (io_timeout)",
 		Covers: []string{"sys/nvme_core.io_timeout"},
-		Why: "On AWS an NVMe device is a volume on the network. If it does not answer for 30 s, the default, the kernel " +
+		Why: "On AWS an NVMe device may be a volume on the network. If it does not answer for 30 s, the default, the kernel " +
 			"gives the request up and the file system turns read-only; with the longest timeout it waits for the volume " +
 			"to come back.",
-		Source: "AWS documentation on EBS and NVMe; SAP note 1656250 (4294967295)",
-		Disagree: "Kernels before 4.15 hold at most 255, which is accepted there. Local NVMe disks should keep the default, " +
-			"so this is judged on AWS only.",
+		Source: "AWS documentation on EBS and NVMe; SAP note 1656250 (4294967295 s in nvme_core.io_timeout)",
+		Disagree: "The module's parameter holds for volumes that are attached later, so each volume's own value is judged; that " +
+			"is there since Linux 5.0. Local NVMe disks should keep the default. Kernels before 4.15 hold at most 255 s.",
 		Severity: inProduction(Medium, Medium),
 		absent:   "the NVMe driver is not loaded, or shows no timeout", ok: "requests wait as long as the driver can",
-		bad: "a volume that is away for this long is given up",
-		look: func(f *host.Facts, _ Role) view {
-			switch rs := hiddenDisks(f); {
-			case rs != nil:
-				return see(rs...)
-			case !onEBS(f):
-				return view{absent: "no NVMe volume of AWS is seen"}
-			}
-			return see(read(f.Kernel.NVMeIOTimeout, atLeast(longestNVMe(f))))
-		},
-		advise: func(f *host.Facts, _ Role) []setting.Assignment {
-			if !onEBS(f) {
-				return nil
-			}
-			return []setting.Assignment{{Name: "nvme_io_timeout", Value: strconv.FormatUint(longestNVMe(f), 10)}}
-		},
+		bad: "a volume that is away for this long is given up", look: lookNVMe, advise: adviseNVMe,
 	},
 }
 
@@ -204,25 +188,4 @@ func betterClock(f *host.Facts) string {
 		}
 	}
 	return ""
-}
-
-// longestNVMe is the longest timeout, in s, that the kernel's parameter holds.
-func longestNVMe(f *host.Facts) uint64 {
-	var major, minor int
-	if n, _ := fmt.Sscanf(f.Identity.Kernel.Or(""), "%d.%d", &major, &minor); n == 2 && (major < 4 || major == 4 && minor < 15) {
-		return math.MaxUint8
-	}
-	return math.MaxUint32
-}
-
-// onEBS recognises AWS by the machine's name or by a volume's model. Local
-// disks of AWS instances have another model but share the driver's parameter.
-func onEBS(f *host.Facts) bool {
-	amazon := strings.Contains(f.Identity.Product.Or(""), "Amazon EC2")
-	for _, b := range f.Block {
-		if strings.HasPrefix(b.Name, "nvme") && (amazon || strings.Contains(b.Model.Or(""), "Amazon Elastic Block Store")) {
-			return true
-		}
-	}
-	return false
 }

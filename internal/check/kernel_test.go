@@ -35,6 +35,14 @@ func nvme(product, model, kernel string, timeout uint64) func(*host.Facts) {
 	}
 }
 
+// waiting is a volume with a timeout of its own, in s, under a driver with the longest for those to come.
+func waiting(s float64) func(*host.Facts) {
+	return func(f *host.Facts) {
+		nvme("Amazon EC2 m5.large", "Amazon Elastic Block Store", "6.1.0", math.MaxUint32)(f)
+		f.Block[0].IOTimeout = host.Known(s, "s", "/sys/block/nvme0n1/queue/io_timeout")
+	}
+}
+
 var kernelCases = []lookCase{
 
 	{id: "KRN-002", name: "smaller than memory", facts: segments(32<<20, 1<<60, 8*gib), want: Finding, remedy: "kernel.shmmax="},
@@ -67,6 +75,14 @@ var kernelCases = []lookCase{
 	{id: "KRN-008", name: "default on AWS", facts: nvme("Amazon EC2 m5.large", "Amazon Elastic Block Store", "6.1.0", 30), want: Finding,
 		evidence: "io_timeout = 30 s", remedy: "echo 4294967295"},
 	{id: "KRN-008", name: "known by the volume in a container", facts: nvme("", "Amazon Elastic Block Store", "6.1.0", 30), want: Finding},
+	{id: "KRN-008", name: "an attached volume keeps its own", want: Finding, evidence: "nvme0n1/queue/io_timeout = 30 s",
+		remedy: "echo 4294967295 | sudo tee /sys/block/nvme0n1/queue/io_timeout", facts: waiting(30)},
+	{id: "KRN-008", name: "an attached volume waits, as the kernel shows it", want: OK, facts: waiting(4294966.296)},
+	{id: "KRN-008", name: "an attached volume's own cannot be read", want: Unknown, facts: func(f *host.Facts) {
+		waiting(30)(f)
+		f.Block[0].IOTimeout = denied[float64]("/sys/block/nvme0n1/queue/io_timeout")
+	}},
+	{id: "KRN-008", name: "a local disk of AWS", facts: nvme("Amazon EC2 i4i.large", "Amazon EC2 NVMe Instance Storage", "6.1.0", 30), want: NotApplicable},
 	{id: "KRN-008", name: "longest", facts: nvme("Amazon EC2 m5.large", "Amazon Elastic Block Store", "6.1.0", math.MaxUint32), want: OK},
 	{id: "KRN-008", name: "longest of an old kernel", facts: nvme("Amazon EC2 m5.large", "Amazon Elastic Block Store", "4.14.355-aws", 255), want: OK},
 	{id: "KRN-008", name: "255 on a newer kernel", facts: nvme("Amazon EC2 m5.large", "Amazon Elastic Block Store", "5.10.0", 255), want: Finding},

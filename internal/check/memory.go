@@ -3,9 +3,11 @@ package check
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"hostlab/internal/host"
 	"hostlab/internal/result"
+	"hostlab/internal/setting"
 )
 
 // memory holds the checks of memory.
@@ -37,7 +39,7 @@ var memory = []Check{
 		absent:   noTHP, ok: "page faults do not wait for compaction unasked",
 		bad: "page faults of any program may stop to compact memory",
 		look: func(f *host.Facts, _ Role) view {
-			off := f.Memory.THPEnabled.Or(host.Choice{}).Active == "never"
+			off := f.Memory.THPEnabled.Or(host.Choice{}).Active == "never" && len(wrong(sizesUnasked(f))) == 0
 			return see(read(f.Memory.THPDefrag, func(c host.Choice) bool { return off || c.Active != "always" }),
 				aside(f.Memory.THPEnabled))
 		},
@@ -49,12 +51,12 @@ var memory = []Check{
 			"CPU and cache on that and makes writes take an unforeseen page fault.",
 		Source: "SAP HANA notes 2205917, 2684254, 3577842; sapconf",
 		Disagree: "KSM exists to fit more virtual machines into a host: on the hypervisor's host of a development system " +
-			"it may be wanted, so it is judged for production roles only.",
+			"it may be wanted, so it is judged for production roles only. 0 keeps what is merged, as the notes have it; 2 takes " +
+			"it apart at once, which takes memory that a full host does not have.",
 		Severity: inProduction(Medium, Low),
 		absent:   "the kernel has no samepage merging", ok: "samepage merging does not run", bad: "samepage merging runs",
-		fix: remedy{write("2", "/sys/kernel/mm/ksm/run").noting("stop, and take merged pages apart")},
 		look: func(f *host.Facts, _ Role) view {
-			// 2 stops the scan and takes merged pages apart; only 1 runs it.
+			// Only 1 runs it. 2 also takes merged pages apart, all at once, for which memory may not suffice.
 			return see(read(f.Memory.KSM, func(v int64) bool { return v != 1 }))
 		},
 	},
@@ -65,54 +67,53 @@ var memory = []Check{
 			"large cache between all nodes pays for faults and migrations and gains nothing.",
 		Source: "0: SAP HANA notes 2205917, 2684254, 3577842, tuned mssql and oracle, Scylla perftune; 1: PerfSpect",
 		Disagree: "PerfSpect recommends to enable it, which helps many independent processes that nobody has pinned. So " +
-			"it is judged for databases, which place their memory themselves, and not for application servers.",
+			"it is judged for databases, which place their memory themselves. 2 is accepted: it only promotes pages from " +
+			"slower memory (kernel documentation, admin-guide/sysctl/kernel.rst).",
 		Severity: map[Role]Severity{ProductionDB: Medium},
 		absent:   "the kernel has no NUMA balancing", ok: "memory stays where it was placed",
 		look: func(f *host.Facts, _ Role) view {
 			if len(f.Topology.NUMA) == 1 {
 				return view{absent: "there is one memory node, so nothing to balance"}
 			}
-			v := see(read(f.Memory.NUMABalancing, is[int64](0)))
+			v := see(read(f.Memory.NUMABalancing, func(v int64) bool { return v&1 == 0 }))
 			v.bad = "the kernel unmaps and moves pages between memory nodes"
 			if n := len(f.Topology.NUMA); n > 0 {
 				v.bad = fmt.Sprintf("the kernel unmaps and moves pages between %d memory nodes", n)
 			}
 			return v
 		},
+		advise: func(f *host.Facts, _ Role) []setting.Assignment {
+			tiering := f.Memory.NUMABalancing.Or(0) &^ 1 // what other bits say stays
+			return []setting.Assignment{{Name: "numa_balancing", Value: strconv.FormatInt(tiering, 10)}}
+		},
 	},
 	{
 		ID: "MEM-005", Subject: Memory, Title: "Limits of unwritten file data (dirty pages)",
 		Covers: []string{"vm/dirty_bytes", "vm/dirty_background_bytes", "vm.dirty_bytes", "vm.dirty_background_bytes"},
 		Why: "Written data stays in memory until the background limit starts the writing and the hard limit stops the " +
-			"writers. As a share of a large memory that is many gigabytes, and when they are flushed in one go the log's " +
+			"writers. As a share of a large memory that is many gigabytes. When they are flushed in one go, the log's " +
 			"small writes queue behind them.",
-		Source: "bytes: SAP notes 2578899, 1984787, sapconf (629145600 / 314572800), tuned postgresql (536870912 / 67108864); " +
-			"ratios: tuned throughput-performance, oracle, sap-hana (40/10), latency-performance (10/3), mssql (80/3)",
-		Disagree: "On a large memory the ratios allow a hundred times what the byte values do. Both families are accepted, " +
-			"as is any ratio that stays below the byte values on this memory; the kernel's default of 20/10 is in neither.",
-		Severity: inProduction(Medium, Low),
+		Source: "bytes: SAP notes 2578899, 1984787, 3565382, sapconf (314572800 and 629145600), tuned postgresql (67108864 and " +
+			"536870912); the bound of 1 GiB at which writing starts is hostlab's own",
+		Disagree: "tuned's throughput-performance and sap-hana set 10 %, latency-performance and mssql 3 %, which suits a small " +
+			"memory. PostgreSQL asks the kernel to write its checkpoints early (checkpoint_flush_after), so that what remains " +
+			"is of backups, sorts and log copies. HANA and SQL Server write past the page cache, and are not judged.",
+		Severity: inProduction(Low, Low),
 		absent:   "the kernel shows no limits of dirty pages", look: lookDirty,
 	},
 	{
 		ID: "MEM-006", Subject: Memory, Title: "Swappiness",
 		Covers: []string{"vm.swappiness"},
 		Why: "Swappiness weighs swapping out a program's memory against dropping cached file pages. At the default of 60 " +
-			"a large backup or log copy can push parts of a database's cache out to disk, and each later touch waits for a read.",
-		Source: "10: tuned throughput-performance, latency-performance, oracle, sap-hana; 3: tuned postgresql; 1: tuned mssql, Scylla",
-		Disagree: "The sources differ in the value (1, 3, 10), not in the direction: any value up to 10 is accepted. " +
-			"Profiles differ between versions as well.",
+			"a large backup or log copy can push parts of a database's cache out to disk, and each later touch waits for a read. " +
+			"At 0 nothing is swapped until memory is almost out, and the kernel may end the database instead.",
+		Source: "10: tuned throughput-performance, latency-performance, oracle, sap-hana; 3: tuned postgresql; 1: tuned mssql, Scylla; " +
+			"0 and zram: kernel documentation, admin-guide/sysctl/vm.rst",
+		Disagree: "The sources differ in the value (1, 3, 10), not in the direction: 1 to 10 is accepted. Where all swap " +
+			"space is compressed memory (zram), swapping is cheap and higher values are right, so it is not judged.",
 		Severity: inProduction(Medium, Low),
 		absent:   "the kernel shows no swappiness", ok: "programs' memory is kept before cached files",
-		bad: "a database's memory may be swapped out in favour of cached files",
-		look: func(f *host.Facts, _ Role) view {
-			swap, known := f.Memory.SwapTotal.Get()
-			none := known && swap == 0
-			v := see(read(f.Memory.Swappiness, func(v int64) bool { return v <= 10 || none }), aside(f.Memory.SwapTotal))
-			if none {
-				v.ok = "there is no swap space, so swappiness has nothing to do"
-			}
-			return v
-		},
+		bad: "a database's memory may be swapped out in favour of cached files", look: lookSwappiness,
 	},
 	{
 		ID: "MEM-007", Subject: Memory, Title: "Memory mappings a process may have (max_map_count)",
@@ -177,63 +178,7 @@ func lookShm(f *host.Facts, _ Role) view {
 	v := see(size, needed(m.Total), swap)
 	v.bad = fmt.Sprintf("%s, below 75 %% of memory and swap (%s)", result.Format(float64(m.ShmSize.Value), "B"), result.Format(float64(want), "B"))
 	mb := want/mib + 1
-	v.fix = remedy{run("sudo", "mount", "-o", fmt.Sprintf("remount,size=%dM", mb), "/dev/shm"),
-		remark(fmt.Sprintf("to keep it, in /etc/fstab: tmpfs /dev/shm tmpfs size=%dM 0 0", mb))}
+	v.fix = remedy{run("sudo", "mount", "-o", fmt.Sprintf("remount,size=%dM", mb), "/dev/shm").noting("reserves nothing; other options stay"),
+		remark(fmt.Sprintf("to keep it, one line in /etc/fstab: tmpfs /dev/shm tmpfs nosuid,nodev,size=%dM 0 0", mb))}
 	return v
-}
-
-// What the byte sources recommend at most: SAP notes 2578899 and 1984787, sapconf.
-const (
-	dirtyBytesMax      = 629145600
-	dirtyBackgroundMax = 314572800
-)
-
-// dirtyLimit is one of the two limits, in the form that is in force: bytes, if
-// they are not 0, else the ratio.
-type dirtyLimit struct {
-	reading reading
-	ratio   int64   // %, or 0 if bytes are in force
-	bytes   float64 // at most about this much
-	sized   bool    // bytes is known
-}
-
-func dirtyInForce(b, ratio, total host.Fact[int64]) dirtyLimit {
-	if v, ok := b.Get(); ok && v > 0 {
-		return dirtyLimit{reading: whole(b), bytes: float64(v), sized: true}
-	}
-	if r := whole(b); r.unknown() {
-		return dirtyLimit{reading: r}
-	}
-	mem, sized := total.Get()
-	l := dirtyLimit{ratio: ratio.Or(0), sized: sized}
-	l.bytes = float64(mem) * float64(l.ratio) / 100
-	l.reading = readAs(ratio, func(v int64) string { return fmt.Sprintf("%d %%", v) }, func(int64) bool { return true })
-	return l
-}
-
-func lookDirty(f *host.Facts, _ Role) view {
-	m := f.Memory
-	hard := dirtyInForce(m.DirtyBytes, m.DirtyRatio, m.Total)
-	background := dirtyInForce(m.DirtyBackgroundBytes, m.DirtyBackgroundRatio, m.Total)
-	hard.reading.bad = !hard.within(dirtyBytesMax) && hard.ratio != 10 && hard.ratio != 40 && hard.ratio != 80
-	background.reading.bad = !background.within(dirtyBackgroundMax) && background.ratio != 3 &&
-		(background.ratio != 10 || hard.ratio != 40)
-	v := see(hard.reading.need(), background.reading.need(), aside(m.Total))
-	v.ok = "within what one of the sources recommends: " + hard.amount() + " before writers stop"
-	v.bad = fmt.Sprintf("writing starts at %s of unwritten data, writers stop at %s", background.amount(), hard.amount())
-	return v
-}
-
-func (l dirtyLimit) within(most float64) bool { return l.sized && l.bytes <= most }
-
-// amount says the limit in bytes. A ratio is one of the memory that can be
-// dirty, which is somewhat less than all of it.
-func (l dirtyLimit) amount() string {
-	switch {
-	case l.ratio == 0:
-		return result.Format(l.bytes, "B")
-	case !l.sized:
-		return fmt.Sprintf("%d %% of memory", l.ratio)
-	}
-	return fmt.Sprintf("up to %s (%d %% of memory)", result.Format(l.bytes, "B"), l.ratio)
 }

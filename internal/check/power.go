@@ -41,12 +41,12 @@ var power = []Check{
 			"default, balance_performance, makes it climb in steps after idle; performance makes it go to the top at once.",
 		Source: "tuned throughput-performance; kernel documentation on intel_pstate and amd-pstate",
 		Disagree: "Notes written for older processors name EPB only. While the governor is performance, intel_pstate " +
-			"refuses writes to EPP with EBUSY, and EPP may keep an older value after a change of governor: set the " +
-			"governor first, then EPP, and read both back.",
+			"refuses every value but performance (before Linux 5.10 that, too), and EPP may keep an older value after a " +
+			"change of governor: set the governor first, then EPP, and read both back.",
 		Severity: inProduction(Medium, Medium),
 		absent:   "the frequency driver has no EPP", ok: "EPP prefers performance",
 		bad:  "the hardware may trade response time for energy",
-		look: lookEPP, advise: adviseEPP, left: "EPP is locked while the governor is performance: choose that anew",
+		look: lookEPP, advise: adviseEPP, left: "before Linux 5.10 EPP is locked while the governor is performance: choose that anew",
 	},
 	{
 		ID: "PWR-004", Subject: Frequency, Title: "Energy performance bias (EPB)",
@@ -102,7 +102,8 @@ var power = []Check{
 			capped := v.readings[0].bad
 			limits := ofCeiling(f, func(p host.Policy) host.Fact[int64] { return p.Max })
 			if v.readings = append(v.readings, limits...); capped {
-				v.fix = append(v.fix, write("100", "/sys/devices/system/cpu/intel_pstate/max_perf_pct"))
+				const file = "/sys/devices/system/cpu/intel_pstate/max_perf_pct"
+				v.fix = append(append(v.fix, write("100", file)), kept(f, "max_perf_pct", file, "100")...)
 			}
 			if len(wrong(limits)) > 0 {
 				v.fix = append(v.fix, script("for p in /sys/devices/system/cpu/cpufreq/policy*; do "+
@@ -248,7 +249,9 @@ func governorOrDriver(p host.Policy) reading {
 func loadGovernor(f *host.Facts) remedy {
 	for _, p := range onlinePolicies(f) {
 		if g, ok := p.Governors.Get(); ok && !slices.Contains(strings.Fields(g), "performance") {
-			return remedy{run("sudo", "modprobe", "cpufreq_performance"), write("performance", policyFiles+"scaling_governor"), tillBoot}
+			return append(remedy{run("sudo", "modprobe", "cpufreq_performance"), write("performance", policyFiles+"scaling_governor"),
+				into("cpufreq_performance", "/etc/modules-load.d/hostlab-governor.conf")},
+				kept(f, "governor", policyFiles+"scaling_governor", "performance")...)
 		}
 	}
 	return nil
@@ -261,8 +264,10 @@ func lookEPP(f *host.Facts, _ Role) (v view) {
 	for _, p := range onlinePolicies(f) {
 		r := read(p.EPP, fullEPP)
 		if r.bad && p.Governor.Or("") == "performance" {
-			// EPP is locked then (EBUSY), and choosing that governor anew makes the kernel write it.
 			v.bad = "the governor is performance, but EPP kept an older value"
+		}
+		if r.bad && locked(f, p) {
+			// Choosing that governor anew makes the kernel write EPP.
 			v.fix = remedy{write("powersave", policyFiles+"scaling_governor"),
 				write("performance", policyFiles+"energy_performance_preference"), write("performance", policyFiles+"scaling_governor")}
 		}
@@ -274,11 +279,26 @@ func lookEPP(f *host.Facts, _ Role) (v view) {
 	return v
 }
 
+// locked reports that EPP cannot be written. Until Linux 5.10 the kernel answered EBUSY to every value while the
+// governor is performance; since then performance is taken (commit b388eb58ce47, intel_pstate.c).
+func locked(f *host.Facts, p host.Policy) bool {
+	return p.Governor.Or("") == "performance" && p.Driver.Or("") != "amd-pstate-epp" && !kernelAt(f, 5, 10)
+}
+
+// kernelAt reports that the kernel is at least of a version; not that it is older, where its version is unknown.
+func kernelAt(f *host.Facts, major, minor int) bool {
+	var m, n int
+	if got, _ := fmt.Sscanf(f.Identity.Kernel.Or(""), "%d.%d", &m, &n); got != 2 {
+		return false
+	}
+	return m > major || m == major && n >= minor
+}
+
 // adviseEPP advises nothing where EPP is locked: choosing the governor anew is what makes
 // the kernel write it, which is more than one value (PWR-003).
 func adviseEPP(f *host.Facts, _ Role) []setting.Assignment {
 	for _, p := range onlinePolicies(f) {
-		if p.Governor.Or("") == "performance" && !fullEPP(p.EPP.Or("performance")) && p.Driver.Or("") != "amd-pstate-epp" {
+		if locked(f, p) && !fullEPP(p.EPP.Or("performance")) {
 			return nil
 		}
 	}
@@ -296,12 +316,15 @@ func lookBoost(f *host.Facts, _ Role) view {
 	}
 	switch on := fr.CPUFreqBoost.Or(false); {
 	case fr.NoTurbo.Or(false):
-		v.fix = remedy{write("0", "/sys/devices/system/cpu/intel_pstate/no_turbo"),
-			remark("if that is refused, the firmware setup has switched turbo off")}
+		v.fix = boostFix(f, "0", "/sys/devices/system/cpu/intel_pstate/no_turbo").with("if that is refused, the firmware setup has switched turbo off")
 	case on:
-		v.fix = remedy{write("1", policyFiles+"boost")}
+		v.fix = boostFix(f, "1", policyFiles+"boost")
 	default:
-		v.fix = remedy{write("1", "/sys/devices/system/cpu/cpufreq/boost")}
+		v.fix = boostFix(f, "1", "/sys/devices/system/cpu/cpufreq/boost")
 	}
 	return v
+}
+
+func boostFix(f *host.Facts, value, files string) remedy {
+	return append(remedy{write(value, files).noting("CPUs may draw more power, and get warmer")}, kept(f, "boost", files, value)...)
 }

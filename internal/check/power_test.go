@@ -68,6 +68,11 @@ var powerCases = []lookCase{
 		evidence: "policy{0-7}/energy_performance_preference", remedy: "echo performance | sudo tee /sys/devices/system/cpu/cpufreq/policy*/energy_performance_preference"},
 	{id: "PWR-003", name: "kept an older value, locked by the governor", facts: governed(2, "intel_pstate", "performance", "balance_power"),
 		want: Finding, remedy: "echo powersave | sudo tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor\n"},
+	{id: "PWR-003", name: "kept an older value that can be written", want: Finding, detail: "kept an older value",
+		remedy: "echo performance | sudo tee /sys/devices/system/cpu/cpufreq/policy*/energy_performance_preference", facts: func(f *host.Facts) {
+			governed(2, "intel_pstate", "performance", "balance_power")(f)
+			f.Identity.Kernel = known("5.10.0", "uname")
+		}},
 	{id: "PWR-003", name: "performance", facts: governed(2, "intel_pstate", "powersave", "performance"), want: OK},
 	{id: "PWR-003", name: "raw 0", facts: governed(2, "amd-pstate-epp", "powersave", "0"), want: OK},
 	{id: "PWR-003", name: "none", facts: governed(2, "acpi-cpufreq", "powersave", ""), want: NotApplicable},

@@ -34,7 +34,7 @@ var queueCases = []lookCase{
 	{id: "STO-001", name: "mq-deadline on two NVMe", want: Finding,
 		evidence: "/sys/block/nvme{0-1}n1/queue/scheduler = [mq-deadline] none", remedy: "echo none | sudo tee /sys/block/nvme0n1/queue/scheduler /sys/block/nvme1n1/queue/scheduler",
 		facts: drives("none", disk("nvme0n1", host.ClassNVMe, "[mq-deadline] none", 0, 128), disk("nvme1n1", host.ClassNVMe, "[mq-deadline] none", 0, 128))},
-	{id: "STO-001", name: "only the wrong one is mended", want: Finding, remedy: "sudo tee /sys/block/sdb/queue/scheduler\n",
+	{id: "STO-001", name: "only the wrong one is mended", want: Finding, remedy: "sudo tee /sys/block/sdb/queue/scheduler #",
 		facts: drives("none", disk("sda", host.ClassSSD, "[none] bfq", 0, 128), disk("sdb", host.ClassSSD, "none [bfq]", 0, 128))},
 	{id: "STO-001", name: "noop of an older kernel", want: Finding, remedy: "echo noop",
 		facts: drives("none", disk("sda", host.ClassSSD, "noop deadline [cfq]", 0, 128))},

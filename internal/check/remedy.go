@@ -19,6 +19,8 @@ type command struct {
 	value  string   // or what root writes into files
 	files  string   // of the kernel, perhaps a pattern of them, with no name of the host's
 	into   []string // or these
+	format string   // of printf, for its value
+	words  []string // that it prints
 	script string   // or text for a shell, which holds no name of the host's
 	remark string   // behind it, or alone
 }
@@ -43,6 +45,12 @@ func (c command) String() string {
 		words = append(words, screen.Word(w))
 	}
 	switch {
+	case c.format != "":
+		line = "printf " + screen.Word(c.format)
+		for _, w := range c.words {
+			line += " " + screen.Word(w)
+		}
+		line += " | sudo tee " + strings.Join(words, " ")
 	case c.value != "":
 		line = "echo " + screen.Word(c.value) + " | sudo tee " + c.files + strings.Join(words, " ")
 	case c.args != nil:
@@ -57,6 +65,9 @@ func (c command) String() string {
 	return line + " # " + c.remark
 }
 
+// with puts a remark below the commands.
+func (r remedy) with(text string) remedy { return append(r, remark(text)) }
+
 func (r remedy) String() string {
 	lines := make([]string, len(r))
 	for i, c := range r {
@@ -65,52 +76,94 @@ func (r remedy) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// tillBoot stands below what writes to files of the kernel.
+// tillBoot stands below what a profile keeps best.
 var tillBoot = remark("lasts until a reboot; hostlab export writes a profile that keeps it")
 
-// sets are the commands for what is advised. Objects that get the same value share one.
-func sets(advice []setting.Assignment) (out remedy) {
-	files := false
-	for _, a := range advice {
+// sets are the commands for what is advised, now and at every boot. Objects that get the same value share one.
+func sets(f *host.Facts, advice []setting.Assignment) (out remedy) {
+	var keep remedy
+	for n, a := range advice {
 		s, _ := setting.Find(a.Name)
 		value, err := s.Spell(a.Value)
 		if err != nil {
 			value = a.Value
 		}
 		if s.Sysctl != "" {
-			set := s.Sysctl + "=" + value
-			out = append(out, run("sudo", "sysctl", "-w", set), script(`echo "`+set+`" | sudo tee -a /etc/sysctl.d/90-hostlab.conf`))
+			k := s.Keep("", value)
+			out = append(out, into(k.Words[0], k.File).noting(s.Effect), run("sudo", "sysctl", "-p", k.File))
 			continue
 		}
-		files = true
 		file := strings.Replace(s.Files[0], "*", a.Object, 1)
 		i := slices.IndexFunc(out, func(c command) bool { return c.into != nil && c.value == value })
 		switch {
 		case a.Object == "":
-			out = append(out, write(value, strings.ReplaceAll(s.Files[0], "[0-9]", "")))
+			file = strings.ReplaceAll(s.Files[0], "[0-9]", "")
+			out = append(out, write(value, file).noting(s.Effect))
 		case i >= 0:
 			out[i].into = append(out[i].into, file)
 		default:
-			out = append(out, into(value, file))
+			out = append(out, into(value, file).noting(s.Effect))
+		}
+		if last := n == len(advice)-1 || advice[n+1].Name != a.Name; last {
+			keep = append(keep, kept(f, s.Name, s.Files[0], value, keptOn(f, s.Name, value)...)...)
 		}
 	}
-	if files {
-		out = append(out, tillBoot)
+	return append(append(out, keep...), tools(f, out)...)
+}
+
+// kept are the commands that keep a value over a reboot. Of TuneD the profile does, and would win over a file.
+func kept(f *host.Facts, name, files, value string, disks ...string) remedy {
+	if profile, ok := f.Kernel.TunedProfile.Get(); ok {
+		return remedy{remark("TuneD's profile " + profile + " is active, and may set it again; hostlab export tuned writes one that builds on it")}
+	}
+	s, _ := setting.Find(name)
+	k := s.Keep(strings.ReplaceAll(files, "[0-9]", ""), value, disks...)
+	return remedy{command{format: k.Format, words: k.Words, into: []string{k.File}}.noting("keeps it over a reboot")}
+}
+
+// tools warns where a tool that keeps sysctls is active, too.
+func tools(f *host.Facts, commands remedy) (out remedy) {
+	if !slices.ContainsFunc(commands, func(c command) bool { return slices.Contains(c.args, "sysctl") }) {
+		return nil
+	}
+	if profile, ok := f.Kernel.TunedProfile.Get(); ok {
+		out = append(out, remark("TuneD's profile "+profile+" is active: with reapply_sysctl=1, its default, this file wins over it"))
+	}
+	if notes, ok := f.Kernel.SaptuneNotes.Get(); ok {
+		out = append(out, remark("saptune has notes applied ("+notes+"): 'saptune note verify' reports a file that differs; hostlab export saptune writes a note"))
 	}
 	return out
+}
+
+// keptOn are the disks for which a file keeps a value: all that are judged and shall have it, since the file is
+// written as a whole.
+func keptOn(f *host.Facts, name, value string) (names []string) {
+	switch name {
+	case "io_scheduler":
+		for _, b := range disks(f) {
+			if c := b.Scheduler.Or(host.Choice{}); !spinning(f, b) && cmp.Or(unsorted(c), c.Active) == value {
+				names = append(names, b.Name)
+			}
+		}
+	case "io_timeout":
+		for _, b := range volumes(f) {
+			names = append(names, b.Name)
+		}
+	}
+	return names
 }
 
 // advised returns what a check says to set.
 func (c Check) advised(f *host.Facts, r Role) (list []setting.Assignment) {
 	if c.advise != nil {
-		return c.advise(f, r)
+		return raised(f, c.advise(f, r))
 	}
 	for _, s := range setting.All() {
 		if v := s.Advice[c.ID]; v != "" {
 			list = append(list, setting.Assignment{Name: s.Name, Value: v})
 		}
 	}
-	return list
+	return raised(f, list)
 }
 
 // Advise returns what a host's findings of at least a severity recommend to set, in the order
@@ -130,13 +183,20 @@ func Advise(f *host.Facts, r Role, results []Result, least Severity) (list []set
 	return list, left
 }
 
-// Recommended returns what the checks of a role recommend on any host, whatever this one
-// has, for a profile that many hosts share. Information alone is left out, and so is what depends on the host
-// or speaks for some servers alone.
-func Recommended(r Role) (list []setting.Assignment) {
+// Recommended returns what the checks of a role recommend for this host and others of its kind, whatever their
+// settings are: for the servers and disks that it has, and no limit lower than it has. Information alone is left out, and
+// so is what else depends on the host.
+func Recommended(f *host.Facts, r Role) (list []setting.Assignment) {
+	alike := &host.Facts{Databases: f.Databases, Apps: f.Apps}
 	for _, c := range all {
-		if sev, applies := c.Severity[r]; applies && sev >= Low && c.For == nil {
-			list = add(list, c.advised(&host.Facts{}, r))
+		if sev, applies := c.Severity[r]; applies && sev >= Low && (c.For == nil || len(of(c.For, servers(f))) > 0) {
+			list = add(list, raised(f, c.advised(alike, r)))
+		}
+	}
+	if judged := keptOn(f, "io_scheduler", "none"); len(f.Block) > 0 {
+		list = slices.DeleteFunc(list, func(a setting.Assignment) bool { return a.Name == "io_scheduler" })
+		for _, name := range judged {
+			list = append(list, setting.Assignment{Name: "io_scheduler", Object: name, Value: "none"})
 		}
 	}
 	return list

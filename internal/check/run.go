@@ -66,7 +66,7 @@ func runOne(f *host.Facts, role Role, c Check) Result {
 			sev = min(sev, *v.most)
 		}
 		if v.fix == nil && c.fix == nil && len(wrong(v.readings)) > 0 {
-			v.fix = sets(c.advised(f, role))
+			v.fix = sets(f, c.advised(f, role))
 		}
 		o = behindMask(f, c, c.judge(v))
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"hostlab/internal/host"
 	"hostlab/internal/setting"
@@ -83,13 +82,15 @@ var storage = []Check{
 	{
 		ID: "STO-004", Subject: Log, Title: "Log file system mounted with discard",
 		Covers: []string{"perfspect/discard"},
-		Why: "With the mount option discard, freeing blocks sends trim commands to the device at once, in line with the " +
-			"log's writes; many devices stop for them. A weekly fstrim does the same at a quiet time.",
-		Source:   "PerfSpect",
-		Disagree: "btrfs collects its discards (discard=async), which is accepted.",
+		Why: "With the mount option discard, freeing blocks sends trim commands to the device, which many devices stop for. " +
+			"ext4 before Linux 5.15 and XFS before 4.11 wait for them in line with the log's writes; newer ones do not wait. " +
+			"A weekly fstrim does the same at a quiet time.",
+		Source: "PerfSpect; Linux commit 55cdd0af2bc5 (ext4 discards outside of its commits)",
+		Disagree: "ScyllaDB prefers discard on XFS: fstrim does little for most of the day, and much for ten minutes " +
+			"(scylla-operator issue 3013). So it weighs Low where nothing waits for it. " +
+			"btrfs collects its discards (discard=async), which is accepted.",
 		Severity: inProduction(Medium, Low),
-		ok:       "freed blocks are not trimmed in line with writes", bad: "freed blocks are trimmed in line with the log's writes",
-		look: lookDiscard,
+		ok:       "freed blocks are not trimmed in line with writes", look: lookDiscard,
 	},
 	{
 		ID: "STO-005", Subject: Log, Title: "Persistent memory used as a block device (no DAX)",
@@ -136,17 +137,17 @@ var storage = []Check{
 		},
 	},
 	{
-		ID: "STO-008", Subject: Log, Title: "Log device with a volatile write cache and no FUA",
-		Why: "A device that reports a write-back cache has to flush it at each commit. With FUA one write can go past the " +
-			"cache; without, the whole cache is flushed, with everything other writers left in it. A device protected " +
-			"against power loss reports write through and commits much faster.",
-		Source: "kernel documentation on writeback cache control",
-		Disagree: "No tool recommends a value: the kernel only reports it, and what it costs has to be measured. Switching " +
-			"the cache off in the kernel alone (write_cache) makes commits fast by losing them.",
+		ID: "STO-008", Subject: Log, Title: "Log device with a volatile write cache",
+		Why: "A device that reports a write-back cache has to flush it at each commit: all of it, with what other writers " +
+			"left in it. With FUA one write can go past the cache, but Linux uses that only for files opened with O_DIRECT " +
+			"and O_DSYNC. A device protected against power loss reports write through and commits much faster.",
+		Source: "kernel documentation on writeback cache control; Linux, fs/iomap/direct-io.c; Microsoft on SQL Server and FUA",
+		Disagree: "No tool recommends a value: the kernel only reports it, and what it costs has to be measured. FUA is accepted for " +
+			"SQL Server (trace flag 3979) and Oracle (filesystemio_options=setall); PostgreSQL and InnoDB call fdatasync by default. A " +
+			"virtual disk is information. Switching the cache off in the kernel alone makes commits fast by losing them.",
 		Severity: inProduction(Medium, Info),
 		absent:   "no block device with a write cache is known below a log directory",
 		ok:       "log writes need no flush of a whole volatile cache", look: lookWriteCache,
-		bad: "each commit flushes the device's whole cache; put the log on a device protected against power loss",
 	},
 }
 
@@ -299,23 +300,6 @@ func ofLog(r reading, s host.Storage) reading {
 	return r
 }
 
-func lookDiscard(f *host.Facts, _ Role) view {
-	v := view{absent: noLog(f)}
-	for _, s := range logs(f) {
-		v.readings = append(v.readings, ofLog(read(s.Options, func(o string) bool { return !discards(o) }), s))
-		mount := run("sudo", "mount", "-o", "remount,nodiscard", s.MountPoint.Or(s.Path))
-		if discards(s.Options.Or("")) && !strings.Contains(v.fix.String(), mount.String()) {
-			v.fix = append(v.fix, mount)
-		}
-	}
-	v.fix = append(v.fix, run("sudo", "systemctl", "enable", "--now", "fstrim.timer"), remark("and take discard out of /etc/fstab"))
-	return v
-}
-
-func discards(options string) bool {
-	return slices.ContainsFunc(strings.Split(options, ","), func(o string) bool { return o == "discard" || o == "discard=sync" })
-}
-
 func lookDAX(f *host.Facts, _ Role) (v view) {
 	for _, s := range logs(f) {
 		class, known := s.Class.Get()
@@ -360,31 +344,4 @@ func ofClass(f *host.Facts, class string, exempt func(host.Storage) bool) (v vie
 		}
 	}
 	return v, first
-}
-
-func lookWriteCache(f *host.Facts, _ Role) (v view) {
-	for _, s := range logs(f) {
-		if c := whole(s.Class); c.unknown() { // then there is no stack to judge
-			v.readings = append(v.readings, c)
-		}
-		for _, l := range s.Stack {
-			q := l.Queue
-			// dm and md show what their members have; those are in the stack too.
-			if q == nil || strings.HasPrefix(q.Name, "dm-") || strings.HasPrefix(q.Name, "md") {
-				continue
-			}
-			r := read(q.WriteCache, func(v string) bool { return v != "write back" })
-			if r.bad {
-				fua := read(q.FUA, is(true))
-				r.bad = !fua.unknown() && (fua.state != host.StateOK || fua.bad)
-				fua.context = !fua.unknown()
-				v.readings = append(v.readings, fua)
-			}
-			if r.bad && v.fix == nil {
-				v.fix = measureLog(s, "what a commit costs here")
-			}
-			v.readings = append(v.readings, r)
-		}
-	}
-	return v
 }

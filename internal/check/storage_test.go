@@ -1,6 +1,10 @@
 package check
 
-import "hostlab/internal/host"
+import (
+	"testing"
+
+	"hostlab/internal/host"
+)
 
 // logOn puts a database's log on a mount and lets it be changed.
 func logOn(class, fstype, options string, change ...func(s *host.Storage)) func(*host.Facts) {
@@ -28,6 +32,10 @@ func cached(name, cache string, fua host.Fact[bool]) func(s *host.Storage) {
 	}
 }
 
+func logOf(purpose string) func(s *host.Storage) {
+	return func(s *host.Storage) { s.Purpose = purpose }
+}
+
 func fua(on bool, name string) host.Fact[bool] { return known(on, "/sys/block/"+name+"/queue/fua") }
 
 // rawOn makes the log a block device itself.
@@ -46,6 +54,8 @@ func hiddenLog(f *host.Facts) {
 var storageCases = []lookCase{
 	{id: "STO-004", name: "discard", facts: logOn(host.ClassSSD, "ext4", "rw,relatime,discard"), want: Finding,
 		evidence: "/proc/self/mountinfo (postgresql log /db/log on /db) = rw,relatime,discard", remedy: "mount -o remount,nodiscard /db"},
+	{id: "STO-004", name: "XFS takes no remount", facts: logOn(host.ClassSSD, "xfs", "rw,relatime,discard"), want: Finding,
+		remedy: "sudo umount /db\nsudo mount /db\n"},
 	{id: "STO-004", name: "none", facts: logOn(host.ClassSSD, "ext4", "rw,relatime"), want: OK},
 	{id: "STO-004", name: "btrfs at once", facts: logOn(host.ClassSSD, "btrfs", "rw,discard=sync"), want: Finding},
 	{id: "STO-004", name: "btrfs collects", facts: logOn(host.ClassSSD, "btrfs", "rw,discard=async"), want: OK},
@@ -92,10 +102,39 @@ var storageCases = []lookCase{
 
 	{id: "STO-008", name: "volatile, no FUA", facts: logOn(host.ClassSSD, "ext4", "rw", cached("sda", "write back", fua(false, "sda"))), want: Finding,
 		evidence: "/sys/block/sda/queue/write_cache = write back", remedy: "hostlab assess --log-dir /db/log"},
-	{id: "STO-008", name: "volatile, FUA", facts: logOn(host.ClassNVMe, "ext4", "rw", cached("nvme0n1", "write back", fua(true, "nvme0n1"))), want: OK},
+	{id: "STO-008", name: "FUA, and a log that is synced by fdatasync", facts: logOn(host.ClassNVMe, "ext4", "rw", cached("nvme0n1", "write back", fua(true, "nvme0n1"))), want: Finding},
+	{id: "STO-008", name: "FUA, and SQL Server", facts: logOn(host.ClassNVMe, "xfs", "rw", logOf("sqlserver log"), cached("nvme0n1", "write back", fua(true, "nvme0n1"))), want: OK},
+	{id: "STO-008", name: "no FUA, and SQL Server", facts: logOn(host.ClassNVMe, "xfs", "rw", logOf("sqlserver log"), cached("nvme0n1", "write back", fua(false, "nvme0n1"))), want: Finding},
+	{id: "STO-008", name: "a virtual disk", want: Finding, detail: "up to the hypervisor's owner", facts: logOn(host.ClassVirtual, "ext4", "rw",
+		cached("vda", "write back", fua(false, "vda")), func(s *host.Storage) { s.Stack[0].Queue.Class = host.ClassVirtual })},
 	{id: "STO-008", name: "write through", facts: logOn(host.ClassNVMe, "ext4", "rw", cached("nvme0n1", "write through", fua(false, "nvme0n1"))), want: OK},
 	{id: "STO-008", name: "dm repeats its member", want: OK,
 		facts: logOn(host.ClassNVMe, "ext4", "rw", cached("dm-0", "write back", fua(false, "dm-0")), cached("nvme0n1", "write through", fua(false, "nvme0n1")))},
 	{id: "STO-008", name: "no device", facts: logOn(host.ClassMemory, "tmpfs", "rw"), want: NotApplicable},
-	{id: "STO-008", name: "FUA denied", facts: logOn(host.ClassSSD, "ext4", "rw", cached("sda", "write back", denied[bool]("/sys/block/sda/queue/fua"))), want: Unknown},
+	{id: "STO-008", name: "FUA denied", facts: logOn(host.ClassSSD, "xfs", "rw", logOf("oracle log"), cached("sda", "write back", denied[bool]("/sys/block/sda/queue/fua"))), want: Unknown},
+}
+
+// What is seen can weigh another severity than the check's own.
+func TestWeightsOfWhatIsSeen(t *testing.T) {
+	at := func(kernel, fs string) func(*host.Facts) {
+		return func(f *host.Facts) {
+			logOn(host.ClassSSD, fs, "rw,discard")(f)
+			f.Identity.Kernel = known(kernel, "uname")
+		}
+	}
+	virtual := logOn(host.ClassVirtual, "ext4", "rw", cached("vda", "write back", fua(true, "vda")), func(s *host.Storage) { s.Stack[0].Queue.Class = host.ClassVirtual })
+	for _, c := range []struct {
+		id    string
+		facts func(*host.Facts)
+		want  Severity
+	}{
+		{"STO-004", at("5.14.0", "ext4"), Medium}, {"STO-004", at("5.15.0", "ext4"), Low}, {"STO-004", at("5.14.0", "xfs"), Low},
+		{"STO-004", at("6.12.0", "f2fs"), Medium}, {"STO-004", at("", "ext4"), Medium},
+		{"STO-008", virtual, Info}, {"STO-008", logOn(host.ClassNVMe, "ext4", "rw", cached("sda", "write back", fua(true, "sda"))), Medium},
+		{"MEM-006", swapping(60, gib), Medium}, {"MEM-006", swapping(0, gib), Low},
+	} {
+		if r := (lookCase{id: c.id, facts: c.facts}).run(t); r.Status != Finding || r.Severity != c.want {
+			t.Errorf("%s: %s of severity %s, want %s", c.id, r.Status, r.Severity, c.want)
+		}
+	}
 }

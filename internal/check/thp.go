@@ -118,6 +118,9 @@ func lookTHP(f *host.Facts, _ Role) view {
 	default:
 		v.bad, v.ok = who+" wants "+inWords(accepted, "or"), "what "+who+" wants"
 	}
+	if !slices.Contains(accepted, "always") {
+		return v.andSizes(f)
+	}
 	return v
 }
 
@@ -132,8 +135,8 @@ func asked(asks []ask) string {
 
 func adviseTHP(f *host.Facts, _ Role) []setting.Assignment {
 	accepted, _, unsure := thpAccepted(f)
-	if unsure != nil || len(accepted) == 0 {
-		return nil
+	if unsure != nil || len(accepted) == 0 || slices.Contains(accepted, f.Memory.THPEnabled.Value.Active) {
+		return nil // or a single size or shared memory is the finding
 	}
 	return []setting.Assignment{{Name: "thp", Value: accepted[0]}}
 }

@@ -190,6 +190,15 @@ func lookOffline(f *host.Facts, _ Role) view {
 		v.readings[0].bad, v.ok = false, "the offline CPUs are siblings, off because SMT is off"
 	}
 	v.bad = fmt.Sprintf("%s present and offline: %s", screen.Plural(len(off), "CPU is", "CPUs are"), host.FormatList(off))
-	v.fix = remedy{write("1", "/sys/devices/system/cpu/cpu*/online")}
+	v.fix = remedy{script("sudo dmesg | grep -i -e mce -e 'hardware error' -e offlin").noting("a CPU may be off for its errors, or for a licence: ask first"),
+		into("1", onlineFiles(off)...), remark("a boot brings them back by itself, unless maxcpus= or a script takes them away")}
 	return v
+}
+
+// onlineFiles are the switches of CPUs.
+func onlineFiles(cpus []int) (files []string) {
+	for _, c := range cpus {
+		files = append(files, fmt.Sprintf("/sys/devices/system/cpu/cpu%d/online", c))
+	}
+	return files
 }

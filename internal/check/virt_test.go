@@ -33,7 +33,8 @@ var virtCases = []lookCase{
 	{id: "VRT-001", name: "error", want: Unknown, facts: func(f *host.Facts) { f.Virt.Steal = failed[float64]("/proc/stat") }},
 
 	{id: "VRT-004", name: "two runs off", facts: plugged(upTo(8), []int{0, 1, 5}, "on"), want: Finding, detail: "5 CPUs are present and offline: 2-4,6-7",
-		remedy: "echo 1 | sudo tee /sys/devices/system/cpu/cpu*/online"},
+		remedy: "echo 1 | sudo tee /sys/devices/system/cpu/cpu2/online /sys/devices/system/cpu/cpu3/online"},
+	{id: "VRT-004", name: "errors first", facts: plugged(upTo(8), []int{0, 1, 5}, "on"), want: Finding, remedy: "sudo dmesg"},
 	{id: "VRT-004", name: "all online", facts: plugged(upTo(8), upTo(8), "on"), want: OK},
 	{id: "VRT-004", name: "siblings, SMT off", facts: plugged(upTo(8), upTo(4), "off"), want: OK, detail: "siblings"},
 	{id: "VRT-004", name: "more than siblings", facts: plugged(upTo(8), upTo(2), "off"), want: Finding},

@@ -236,6 +236,7 @@ type Kernel struct {
 	Threads       Fact[int64]   `json:"threads"`                                                              // of all processes
 	NVMeIOTimeout Fact[uint64]  `json:"nvme_io_timeout" read:"/sys/module/nvme_core/parameters/io_timeout s"` // s
 	TunedProfile  Fact[string]  `json:"tuned_profile" read:"/etc/tuned/active_profile given"`
+	SaptuneNotes  Fact[string]  `json:"saptune_notes"`                                                  // those that saptune applies, space separated
 	PressureCPU   Fact[float64] `json:"pressure_cpu" read:"/proc/pressure/cpu pressure" show:"percent"` // share of time, some avg60
 	PressureIO    Fact[float64] `json:"pressure_io" read:"/proc/pressure/io pressure" show:"percent"`
 

@@ -15,6 +15,7 @@ func readKernel(t Tree) Kernel {
 	k := Kernel{Mitigations: readMitigations(t), ClockSynced: readClockSync(t)}
 	fill(t, "", &k)
 	k.Threads = readThreads(t)
+	k.SaptuneNotes = Convert(t.Text("/etc/sysconfig/saptune"), "", parseSaptune)
 	if sem, ok := k.Sem.Get(); ok && len(sem) != 4 {
 		k.Sem = Unknown[[]int](k.Sem.Source, fmt.Errorf("expected four numbers, found %d", len(sem)))
 	}
@@ -33,6 +34,18 @@ func readThreads(t Tree) Fact[int64] {
 		}
 		return 0, fmt.Errorf("expected the number of threads, found %s", clip(s))
 	})
+}
+
+// parseSaptune finds the notes that saptune applies at boot, in the order that it keeps (saptune(8)).
+func parseSaptune(s string) (string, error) {
+	for line := range strings.Lines(s) {
+		if list, ok := strings.CutPrefix(strings.TrimSpace(line), "NOTE_APPLY_ORDER="); ok {
+			if notes := strings.Join(strings.Fields(strings.Trim(list, `"'`)), " "); notes != "" {
+				return notes, nil
+			}
+		}
+	}
+	return "", none("saptune applies no note")
 }
 
 func readMitigations(t Tree) []Mitigation {

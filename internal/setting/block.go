@@ -15,7 +15,8 @@ var block = []Setting{
 			"only adds latency; a machine's own rotating disks gain from mq-deadline. Requests in flight are waited for while it is switched.",
 		Source: "kernel documentation, block/switching-sched.rst; SAP notes 2578899, 1984787, 2161991, sapconf, AWS (none)",
 		Values: "a scheduler that the disk offers; name a disk: io_scheduler@sda=none",
-		File:   queueDir + "scheduler", Absent: noQueue,
+		File:   queueDir + "scheduler", Absent: noQueue, Unrotating: true,
+		Effect: "requests in flight are waited for",
 		// The last three before Linux 5.0.
 		Takes: words{from: ".", known: []string{"none", "mq-deadline", "kyber", "bfq", "noop", "deadline", "cfq"}},
 		Words: []Word{
@@ -47,12 +48,23 @@ var block = []Setting{
 	},
 	{
 		Name: "nvme_io_timeout", Title: "NVMe timeout (nvme_core io_timeout)", Order: rankBlock,
-		About: "After how many seconds without an answer the kernel gives a request up. It holds for disks that are attached from then on. On AWS, a volume on the " +
-			"network is better waited for; local NVMe disks should keep the default of 30.",
+		About: "After how many seconds without an answer the kernel gives a request up. It holds for disks that are attached from then on; io_timeout is that of " +
+			"one that is. On AWS, a volume on the network is better waited for; local NVMe disks should keep the default of 30.",
 		Source: "AWS documentation on EBS and NVMe; SAP note 1656250 (4294967295)",
 		Values: "seconds, a whole number",
 		File:   "/sys/module/nvme_core/parameters/io_timeout", Absent: "the NVMe driver is not loaded, or shows no timeout",
 		Takes: quantity{lo: 1, hi: math.MaxUint32, unit: "s"},
 		Tries: []Try{{"4294967295", ""}},
+	},
+	{
+		Name: "io_timeout", Title: "Timeout of a disk's requests (queue/io_timeout)", Order: rankBlock, Rounds: true,
+		About: "After how many milliseconds without an answer the kernel gives a request of this disk up. Only drivers that can do so have it. The kernel keeps " +
+			"it in ticks of its clock, and may show a little less.",
+		Source: "kernel documentation, ABI/stable/sysfs-block; block/blk-sysfs.c (queue_io_timeout_store)",
+		Values: "milliseconds, a whole number, or a time such as 30s; name a disk: io_timeout@nvme1n1=4294967295",
+		File:   queueDir + "io_timeout", Absent: "no disk's driver gives requests up after a time",
+		Effect: "programs wait for a device that does not answer",
+		Takes:  quantity{lo: 1, hi: math.MaxUint32, unit: "ms"},
+		Tries:  []Try{{"60000", ""}, {"4294967295", "4294967288"}},
 	},
 }

@@ -71,7 +71,7 @@ var power = []Setting{
 			"what the processor can do and max_perf_pct.",
 		Source: "kernel documentation, admin-guide/pm/intel_pstate.rst; tuned throughput-performance, latency-performance, sap-hana (100)",
 		File:   cpuDir + "/intel_pstate/min_perf_pct", Absent: noPstate, Takes: quantity{lo: 1, hi: 100, unit: "%"},
-		Words:  []Word{{Tool: "tuned", Option: "cpu/min_perf_pct"}, {Tool: "windows", Option: "PROCTHROTTLEMIN"}},
+		Words: []Word{{Tool: "tuned", Option: "cpu/min_perf_pct"}, {Tool: "windows", Option: "PROCTHROTTLEMIN"}},
 	},
 }
 

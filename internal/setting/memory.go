@@ -19,6 +19,7 @@ var memory = []Setting{
 		// the reserve anew, or leaves it raised where it had been set (mm/khugepaged.c,
 		// set_recommended_min_free_kbytes; seen with Linux 6.12).
 		Moves:  []Move{{Setting: "min_free_kbytes", File: minFree}},
+		Effect: "pages in use stay as they are until they are given back",
 		Words:  []Word{{Tool: "tuned", Option: "vm/transparent_hugepages"}, {Tool: "saptune", Option: "vm/THP"}},
 	},
 	{
@@ -27,7 +28,7 @@ var memory = []Setting{
 			"to a background task, never gives a small page.",
 		Source: "kernel documentation, admin-guide/mm/transhuge.rst; the sources of thp",
 		File:   thpDir + "defrag", Absent: noTHP, Takes: words{from: ".", known: []string{"always", "defer", "defer+madvise", "madvise", "never"}},
-		Advice: map[string]string{"MEM-002": "madvise"},
+		Advice: map[string]string{"MEM-002": "madvise"}, Effect: "a page fault may get a small page where it waited for a large one",
 	},
 	{
 		Name: "ksm", Title: "Kernel samepage merging (ksm/run)", Order: rankMemory,
@@ -35,7 +36,7 @@ var memory = []Setting{
 			"memory for them and takes a while.",
 		Source: "kernel documentation, admin-guide/mm/ksm.rst; SAP notes 2205917, 2684254, 3577842; sapconf (0)",
 		File:   "/sys/kernel/mm/ksm/run", Absent: "the kernel has no samepage merging", Takes: words{known: []string{"0", "1", "2"}},
-		Advice: map[string]string{"MEM-003": "2"},
+		Advice: map[string]string{"MEM-003": "0"}, Effect: "what is merged stays merged, and takes no memory now",
 		Words:  []Word{{Tool: "saptune", Option: "vm/KSM"}},
 		AtBoot: map[string]string{"2": "0"}, // at boot nothing is merged, and 0 is what all tools take
 		Tries:  []Try{{"1", ""}, {"2", ""}},

@@ -26,7 +26,13 @@ type Setting struct {
 	Files []string
 	// Stacked takes in the disks that are made of others (dm, md).
 	Stacked bool
-	Takes   kind
+	// Unrotating leaves rotating disks out of a profile that names no disk.
+	Unrotating bool
+	// Limit is a bound of which a higher one costs nothing: advice and profiles only ever raise it.
+	Limit bool
+	// Effect is what else a change of it does, as a remedy says it: "file data leaves memory sooner"; "" nothing to say.
+	Effect string
+	Takes  kind
 
 	// Order is its rank when several are applied: lower first; undone in reverse. The
 	// governor comes before EPP, and both before frequency limits.

@@ -56,21 +56,21 @@ var sysctls = []Setting{
 		About: "To learn which node uses a page, the kernel unmaps it and waits for the fault. That helps many independent processes that nobody has pinned, and " +
 			"costs one that shares a large cache between all nodes. 1 is on, 0 off; 2 moves pages between tiers of memory, 3 does both.",
 		Source: "kernel documentation, admin-guide/sysctl/kernel.rst; 0: SAP HANA notes, tuned mssql and oracle, Scylla; 1: PerfSpect",
-		Advice: map[string]string{"MEM-004": "0"},
+		Effect: "memory stays on the node where it is",
 		Tries:  []Try{{"1", ""}},
 	},
 	{
 		Sysctl: "vm.swappiness", Title: "Swappiness", Takes: quantity{hi: 200},
 		About:  "Weighs swapping out programs' memory against dropping cached file pages: low keeps programs' memory. 0 swaps only when memory is almost out.",
 		Source: "kernel documentation, admin-guide/sysctl/vm.rst; tuned (10; mssql 1; postgresql 3)",
-		Advice: map[string]string{"MEM-006": "10"},
-		Tries:  []Try{{"10", ""}, {"0", ""}, {"200", ""}},
+		Advice: map[string]string{"MEM-006": "10"}, Effect: "file data leaves memory sooner",
+		Tries: []Try{{"10", ""}, {"0", ""}, {"200", ""}},
 	},
 	{
 		Sysctl: "vm.dirty_background_bytes", Title: "Unwritten file data at which writing starts, in bytes", Takes: quantity{lo: 1, hi: math.MaxInt64, unit: "B"},
 		About: dirtyAbout, Source: dirtySource, Rival: "dirty_background_ratio",
-		Advice: map[string]string{"MEM-005": "314572800"},
-		Tries:  []Try{{"314572800", ""}},
+		Advice: map[string]string{"MEM-005": "314572800"}, Effect: "puts vm.dirty_background_ratio out of force, which reads 0 then",
+		Tries: []Try{{"314572800", ""}},
 	},
 	{
 		Sysctl: "vm.dirty_background_ratio", Title: "Unwritten file data at which writing starts, in % of memory", Takes: quantity{lo: 1, hi: 100, unit: "%"},
@@ -81,8 +81,8 @@ var sysctls = []Setting{
 		// dirty_bytes takes two pages at least (mm/page-writeback.c, dirty_bytes_min).
 		Sysctl: "vm.dirty_bytes", Title: "Unwritten file data at which writers stop, in bytes", Takes: quantity{lo: 8192, hi: math.MaxInt64, unit: "B"},
 		About: dirtyAbout, Source: dirtySource, Rival: "dirty_ratio",
-		Advice: map[string]string{"MEM-005": "629145600"},
-		Tries:  []Try{{"629145600", ""}},
+		Advice: map[string]string{"MEM-005": "629145600"}, Effect: "puts vm.dirty_ratio out of force, which reads 0 then",
+		Tries: []Try{{"629145600", ""}},
 	},
 	{
 		Sysctl: "vm.dirty_ratio", Title: "Unwritten file data at which writers stop, in % of memory", Takes: quantity{lo: 1, hi: 100, unit: "%"},
@@ -90,7 +90,7 @@ var sysctls = []Setting{
 		Tries: []Try{{"40", ""}},
 	},
 	{
-		Sysctl: "vm.max_map_count", Title: "Memory mappings that a process may have", Takes: quantity{hi: math.MaxInt32},
+		Sysctl: "vm.max_map_count", Limit: true, Title: "Memory mappings that a process may have", Takes: quantity{hi: math.MaxInt32},
 		About: "A process that reaches the limit gets no more memory, although plenty is free. " +
 			"Column stores and large Java processes hold mappings by the hundred thousand.",
 		Source: "kernel documentation, admin-guide/sysctl/vm.rst; SAP notes 1275776, 1980196, 900929 (2147483647); tuned mssql (1600000)",
@@ -101,29 +101,29 @@ var sysctls = []Setting{
 		About: "With 1, a NUMA node that runs short of memory frees page cache of its own before it takes another node's. That keeps memory local, and costs " +
 			"time and cache; 2 adds writing of dirty pages, 4 swapping. With 0 the other node's memory is taken.",
 		Source: "kernel documentation, admin-guide/sysctl/vm.rst (0 where programs benefit from cached files)",
-		Advice: map[string]string{"MEM-009": "0"},
-		Tries:  []Try{{"1", ""}},
+		Advice: map[string]string{"MEM-009": "0"}, Effect: "memory may come from a node that is farther away",
+		Tries: []Try{{"1", ""}},
 	},
 	{
-		Sysctl: "kernel.shmmni", Title: "Number of shared memory segments", Takes: quantity{hi: 1 << 24}, Source: sysvSource,
+		Sysctl: "kernel.shmmni", Limit: true, Title: "Number of shared memory segments", Takes: quantity{hi: 1 << 24}, Source: sysvSource,
 		About:  "How many System V shared memory segments there may be. A limit, which reserves nothing.",
 		Advice: map[string]string{"KRN-001": "32768"},
 		Tries:  []Try{{"32768", ""}},
 	},
 	{
-		Sysctl: "kernel.shmmax", Title: "Largest shared memory segment", Takes: quantity{hi: math.MaxUint64, unit: "B"}, Source: sysvSource,
+		Sysctl: "kernel.shmmax", Limit: true, Title: "Largest shared memory segment", Takes: quantity{hi: math.MaxUint64, unit: "B"}, Source: sysvSource,
 		About:  "How large one System V shared memory segment may be, in bytes. A limit, which reserves nothing.",
 		Advice: map[string]string{"KRN-002": "18446744073709551615"},
 		Tries:  []Try{{"68719476736", ""}, {"18446744073709551615", ""}},
 	},
 	{
-		Sysctl: "kernel.shmall", Title: "Shared memory in all", Takes: quantity{hi: math.MaxUint64}, Source: sysvSource,
+		Sysctl: "kernel.shmall", Limit: true, Title: "Shared memory in all", Takes: quantity{hi: math.MaxUint64}, Source: sysvSource,
 		About:  "How large all System V shared memory segments together may be, in pages. A limit, which reserves nothing.",
 		Advice: map[string]string{"KRN-003": "1152921504606846720"},
 		Tries:  []Try{{"16777216", ""}},
 	},
 	{
-		Sysctl: "kernel.sem", Title: "System V semaphores", Takes: numbers{names: "SEMMSL SEMMNS SEMOPM SEMMNI"},
+		Sysctl: "kernel.sem", Limit: true, Title: "System V semaphores", Takes: numbers{names: "SEMMSL SEMMNS SEMOPM SEMMNI"},
 		About: "Four limits in one: semaphores in a set, in all, operations in a call, and sets. Work processes of SAP instances wait for each other on them. " +
 			"They reserve nothing.",
 		Source: sysvSource + " (32000 1024000000 500 32000)",
@@ -131,13 +131,13 @@ var sysctls = []Setting{
 		Tries:  []Try{{"250 32000 32 128", ""}},
 	},
 	{
-		Sysctl: "kernel.pid_max", Title: "Process numbers", Takes: quantity{lo: 301, hi: 4194304},
+		Sysctl: "kernel.pid_max", Limit: true, Title: "Process numbers", Takes: quantity{lo: 301, hi: 4194304},
 		About:  "Every thread takes a number; when all are taken no process starts, not even a login. The kernel refuses less than it needs for its CPUs.",
 		Source: "kernel documentation, admin-guide/sysctl/kernel.rst; SAP note 2578899 (4194304)",
 		Tries:  []Try{{"4194304", ""}},
 	},
 	{
-		Sysctl: "fs.aio-max-nr", Title: "Asynchronous I/O requests", Takes: quantity{hi: math.MaxUint64},
+		Sysctl: "fs.aio-max-nr", Limit: true, Title: "Asynchronous I/O requests", Takes: quantity{hi: math.MaxUint64},
 		About:  "How many asynchronous requests may be reserved in all. Database servers reserve theirs at start, and fail to start when none are left.",
 		Source: "kernel documentation, admin-guide/sysctl/fs.rst; tuned oracle (1048576); SAP note 1868829 (18446744073709551615)",
 		Tries:  []Try{{"1048576", ""}, {"18446744073709551615", ""}},
