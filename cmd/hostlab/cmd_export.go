@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,14 +15,17 @@ import (
 	"hostlab/internal/bounded"
 	"hostlab/internal/check"
 	"hostlab/internal/export"
+	"hostlab/internal/host"
 	"hostlab/internal/screen"
 	"hostlab/internal/setting"
 )
 
 func newExport(std streams) *cobra.Command {
 	var (
-		role check.Role
-		out  string
+		m       machine
+		role    check.Role
+		out     string
+		include []string
 	)
 	cmd := &cobra.Command{
 		Use:   "export [flags] " + strings.Join(export.Targets(), "|") + " [NAME=VALUE...]",
@@ -31,11 +35,15 @@ so that all servers of a kind get the same:
 
 ` + export.Help() + `
 
---role takes what 'hostlab check' recommends for a role, whatever this host
-has; NAME=VALUE beside it wins, and NAME may be a sysctl's (vm.swappiness). What
-a tool has no words for is said in the file and on stderr; where that is all,
-nothing is written. Settings that exclude each other are refused, as by 'hostlab
-set'. Nothing on this host is changed.
+--role takes what 'hostlab check' recommends for a role, for hosts of this one's
+kind: its databases and its disks, without those that rotate. A limit is never
+lowered. NAME=VALUE beside it wins, and NAME may be a sysctl's (vm.swappiness).
+A profile for TuneD includes the one that is active here, or --include; of what
+is recommended it then holds only what this host does not have.
+
+What a tool has no words for is said in the file and on stderr; where that is
+all, nothing is written. Settings that exclude each other are refused, as by
+'hostlab set'. Nothing on this host is changed.
 
 Exit status: 0 written, 2 unusable argument.`,
 		Example: `  hostlab export tuned --role production-db --out tuned.conf
@@ -58,11 +66,24 @@ Exit status: 0 written, 2 unusable argument.`,
 			if err != nil {
 				return err
 			}
-			items, title, err := exportItems(want, role)
+			f := &host.Facts{}
+			if role != "" || args[0] == "tuned" {
+				if f, err = m.collect(cmd.Context(), ""); err != nil {
+					return err
+				}
+			}
+			if args[0] == "tuned" && !cmd.Flags().Changed("include") {
+				include = activeProfiles(std, f)
+			}
+			advised := check.Recommended(f, role)
+			if len(include) > 0 { // whose values would otherwise end, also where they suit this host better
+				advised, _ = check.Advise(f, role, check.Run(f, role, check.All()), check.Low)
+			}
+			items, title, err := exportItems(want, advised, role)
 			if err != nil {
 				return err
 			}
-			p, err := export.Make(args[0], title, items)
+			p, err := export.Make(args[0], export.Head{Title: title, Base: include}, items)
 			if err != nil {
 				return usageError{err}
 			}
@@ -75,14 +96,26 @@ Exit status: 0 written, 2 unusable argument.`,
 			return nil
 		},
 	}
+	m.flags(cmd)
 	choiceFlag(cmd, &role, "role", "", "what is recommended for the role", check.Roles)
+	cmd.Flags().StringSliceVar(&include, "include", nil, "profiles of TuneD that the profile builds on (the active one)")
 	cmd.Flags().StringVar(&out, "out", "", "write to `FILE`, or below a directory where there are several files")
 	cobra.CheckErr(cmd.MarkFlagFilename("out"))
 	return cmd
 }
 
+// activeProfiles are those of TuneD that a profile of ours builds on. Of a profile of ours that is active, it is not known here.
+func activeProfiles(std streams, f *host.Facts) []string {
+	names := strings.Fields(f.Kernel.TunedProfile.Or(""))
+	others := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == "hostlab" })
+	if len(names) > 0 && len(others) == 0 {
+		fmt.Fprintln(std.err, "hostlab: TuneD's profile hostlab is active; name the one that it includes with --include, or the new one stands alone")
+	}
+	return others
+}
+
 // exportItems spells what was typed and what a role recommends in the kernel's units.
-func exportItems(want []setting.Assignment, role check.Role) (items []setting.Assignment, title string, err error) {
+func exportItems(want, advice []setting.Assignment, role check.Role) (items []setting.Assignment, title string, err error) {
 	title = "Settings written by hostlab"
 	typed := map[string]bool{}
 	for _, a := range want {
@@ -91,14 +124,14 @@ func exportItems(want []setting.Assignment, role check.Role) (items []setting.As
 	if role != "" {
 		title = "Settings for the role " + string(role) + ", written by hostlab"
 		var advised []setting.Assignment
-		for _, a := range check.Recommended(role) {
+		for _, a := range advice {
 			if !typed[a.Name] {
 				advised = append(advised, a)
 			}
 		}
 		want = append(advised, want...)
 		if len(want) == 0 {
-			return nil, "", usagef("nothing is recommended for the role %s that could be set", role)
+			return nil, "", usagef("nothing more is recommended for the role %s that could be set", role)
 		}
 	}
 	if len(want) == 0 {

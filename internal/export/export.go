@@ -22,6 +22,12 @@ type item struct {
 	s setting.Setting
 }
 
+// Head is what a profile says of itself.
+type Head struct {
+	Title string   // what it is, in a line
+	Base  []string // the profiles of TuneD that it builds on
+}
+
 // File is one file of a profile.
 type File struct {
 	Path string // below /etc, for a profile of several; "" for one alone
@@ -50,11 +56,11 @@ func Targets() (names []string) {
 var targets = []struct {
 	name  string
 	about string // of the help
-	write func(title string, items []item) Profile
+	write func(head Head, items []item) Profile
 }{
-	{"tuned", "a profile for TuneD (tuned.conf)", tuned},
+	{"tuned", "a profile for TuneD (tuned.conf), which builds on the one that is active", tuned},
 	{"saptune", "a custom note for saptune 3", saptune},
-	{"systemd", "sysctl.d, tmpfiles.d, udev rules and a unit; --out DIR gets several files, as below /etc, in place of those of an earlier export", systemd},
+	{"systemd", "sysctl.d, tmpfiles.d, udev rules and units; --out DIR gets several files, as below /etc, in place of those of an earlier export", systemd},
 	{"powercfg", "a command file for Windows, with the aliases of powercfg", powercfg},
 	{"dsc", "a PowerShell DSC configuration for Windows", dsc},
 }
@@ -70,9 +76,9 @@ func Help() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Make writes a profile of settings, whose values are as setting.Offline gives them. Title says in a line what it is. The error is about the target, or says why it
+// Make writes a profile of settings, whose values are as setting.Offline gives them. The error is about the target, or says why it
 // has words for nothing of this: such a profile would do nothing, and look as if it did.
-func Make(target, title string, list []setting.Assignment) (Profile, error) {
+func Make(target string, head Head, list []setting.Assignment) (Profile, error) {
 	for _, i := range list {
 		if !madeOf(i.Object, inName) || strings.HasPrefix(i.Object, "/") {
 			return Profile{}, fmt.Errorf("%s@%s: that is no name of an object", i.Name, screen.Short(screen.Clean(i.Object)))
@@ -81,10 +87,16 @@ func Make(target, title string, list []setting.Assignment) (Profile, error) {
 			return Profile{}, fmt.Errorf("%s=%s: expected letters, digits, spaces and any of . _ - %% : + ! alone", i.Name, screen.Short(screen.Clean(i.Value)))
 		}
 	}
+	for _, name := range head.Base {
+		if !madeOf(name, inName+".") {
+			return Profile{}, fmt.Errorf("%s: that is no name of a profile of TuneD", screen.Short(screen.Clean(name)))
+		}
+	}
+	head.Title = clean(head.Title)
 	for _, t := range targets {
 		if t.name == target {
 			items := prepare(list)
-			p := t.write(clean(title), items)
+			p := t.write(head, items)
 			p.Missing = p.lacks.lines()
 			if p.lacks.count() == len(items) {
 				return Profile{}, fmt.Errorf("%s has words for nothing of this: %s", target, strings.Join(p.Missing, "; "))

@@ -32,7 +32,7 @@ func TestEverySettingIsExported(t *testing.T) {
 			i.Object = "cpu3"
 		}
 		for _, target := range targets {
-			p := target.write("t", prepare([]setting.Assignment{i}))
+			p := target.write(Head{Title: "t"}, prepare([]setting.Assignment{i}))
 			text := ""
 			for _, f := range p.Files {
 				text += f.Text
@@ -50,7 +50,7 @@ func TestEverySettingIsExported(t *testing.T) {
 				t.Errorf("%s has no words for %s=%s: %s", target.name, s.Name, i.Value, why)
 			case why == "" && text == "":
 				t.Errorf("%s says nothing of %s=%s", target.name, s.Name, i.Value)
-			case why == "" && s.Sysctl != "" && !strings.Contains(text, s.Sysctl):
+			case why == "" && s.Sysctl != "" && !strings.Contains(text, s.Sysctl) && !strings.Contains(text, s.File+" "):
 				t.Errorf("%s does not name %s", target.name, s.Sysctl)
 			}
 		}
@@ -77,7 +77,7 @@ func TestNothingToWrite(t *testing.T) {
 		{"powercfg", []setting.Assignment{asked("governor", "", "performance"), asked("swappiness", "", "10")}, ""},
 		{"systemd", []setting.Assignment{asked("max_freq", "", "60%"), asked("cpu_dma_latency", "", "70")}, ""},
 	} {
-		p, err := Make(c.target, "t", c.items)
+		p, err := Make(c.target, Head{Title: "t"}, c.items)
 		switch {
 		case c.err == "" && (err != nil || len(p.Files) == 0 || len(p.Missing) != 1):
 			t.Errorf("%s: %v, %+v", c.target, err, p)
@@ -97,14 +97,53 @@ func TestHostileNamesAreRefused(t *testing.T) {
 				items = append(items, asked("io_scheduler", "", name), asked("governor", "policy"+name, "performance"), asked("sem", "", "1 "+name))
 			}
 			for _, i := range items {
-				p, err := Make(target, "t", []setting.Assignment{i, asked("governor", "", "performance"), asked("max_perf_pct", "", "100")})
+				p, err := Make(target, Head{Title: "t"}, []setting.Assignment{i, asked("governor", "", "performance"), asked("max_perf_pct", "", "100")})
 				if err == nil || len(p.Files) > 0 || strings.ContainsAny(err.Error(), "\x1b\n\u009b") {
 					t.Errorf("%s with %+q: %v, %+v", target, i, err, p.Files)
 				}
 			}
-			if p, err := Make(target, name, []setting.Assignment{asked("governor", "", "performance")}); err != nil || strings.ContainsAny(p.Files[0].Text, "\x1b\u009b\u202e") || strings.Contains(p.Files[0].Text, "\nmade") {
+			if p, err := Make(target, Head{Title: name}, []setting.Assignment{asked("governor", "", "performance")}); err != nil || strings.ContainsAny(p.Files[0].Text, "\x1b\u009b\u202e") || strings.Contains(p.Files[0].Text, "\nmade") {
 				t.Errorf("%s, title %q: %v, %q", target, name, err, p.Files)
 			}
 		}
+	}
+}
+
+// A profile for TuneD keeps what is active, and lowers no limit; without the names of disks it spares those that may rotate.
+func TestTunedBuildsOnWhatIsThere(t *testing.T) {
+	p, err := Make("tuned", Head{Title: "t", Base: []string{"postgresql", "my-own"}},
+		[]setting.Assignment{asked("max_map_count", "", "1048576"), asked("sem", "", "1 2 3 4"), asked("swappiness", "", "10"), asked("io_scheduler", "", "none")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\ninclude=postgresql,my-own\n", "\nvm.max_map_count=>1048576\n", "\nkernel.sem=1 2 3 4\n", "\nvm.swappiness=10\n",
+		"\n[disk]\ndevices=nvme*,vd*,xvd*,mmcblk*\n"} {
+		if !strings.Contains(p.Files[0].Text, want) {
+			t.Errorf("no %q in\n%s", want, p.Files[0].Text)
+		}
+	}
+	for _, name := range append(screentest.Hostile, "a b", "a;b") {
+		if p, err := Make("tuned", Head{Title: "t", Base: []string{name}}, []setting.Assignment{asked("swappiness", "", "10")}); err == nil {
+			t.Errorf("%q: %+v", name, p.Files)
+		}
+	}
+}
+
+func TestRulesSpareDisksThatRotate(t *testing.T) {
+	p, err := Make("systemd", Head{Title: "t"}, []setting.Assignment{asked("io_scheduler", "", "none"), asked("nomerges", "sda", "2")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rules []string
+	for line := range strings.Lines(p.Files[0].Text) {
+		if strings.Contains(line, `queue/scheduler}="none"`) && !strings.Contains(line, `queue/rotational}=="0"`) && !strings.Contains(line, `KERNEL=="vd*|xvd*"`) {
+			t.Errorf("a rule for any disk: %s", line)
+		}
+		if strings.HasPrefix(line, "ACTION") {
+			rules = append(rules, line)
+		}
+	}
+	if len(rules) != 3 || !strings.Contains(rules[2], `KERNEL=="sda"`) {
+		t.Errorf("%d rules: %q", len(rules), rules)
 	}
 }

@@ -2,15 +2,16 @@ package export
 
 import (
 	"fmt"
-	"path"
 	"strconv"
 	"strings"
+
+	"hostlab/internal/setting"
 )
 
 // systemd writes what a host with systemd alone applies at boot: sysctl.d(5), tmpfiles.d(5),
 // udev rules for disks, which may come later, and a unit that holds a latency limit.
-func systemd(title string, items []item) Profile {
-	var kernel, tmpfiles, udev []string
+func systemd(head Head, items []item) Profile {
+	var kernel, tmpfiles, udev, limits []string
 	var lack lacks
 	hold := ""
 	for _, i := range items {
@@ -24,15 +25,18 @@ func systemd(title string, items []item) Profile {
 		}
 		for _, p := range places {
 			switch {
+			case i.s.Limit:
+				limits = append(limits, "ExecStart="+raise+" sh "+i.s.File+" "+p.value)
 			case p.sysctl != "":
 				kernel = append(kernel, p.sysctl+" = "+p.value)
 			case strings.HasPrefix(p.file, "/sys/block/"):
-				udev = append(udev, udevRule(i))
-			default: // a line that writes to what is there, and is silent where there is none
-				tmpfiles = append(tmpfiles, "w- "+p.file+" - - - - "+p.value)
+				udev = append(udev, i.rules()...)
+			default:
+				tmpfiles = append(tmpfiles, setting.TmpfilesLine(p.file, p.value))
 			}
 		}
 	}
+	title := head.Title
 	if !strings.HasSuffix(title, mark) {
 		title += ", " + mark
 	}
@@ -54,6 +58,11 @@ func systemd(title string, items []item) Profile {
 	add("sysctl.d/90-hostlab.conf", "At once: sysctl --load=/etc/sysctl.d/90-hostlab.conf", kernel)
 	add("tmpfiles.d/hostlab.conf", "At once: systemd-tmpfiles --create /etc/tmpfiles.d/hostlab.conf", tmpfiles)
 	add("udev/rules.d/90-hostlab.rules", "At once: udevadm control --reload && udevadm trigger --subsystem-match=block", udev)
+	if limits != nil {
+		limits = append(append([]string{"[Unit]", "Description=Raise limits of the kernel that are lower", "After=systemd-sysctl.service", "",
+			"[Service]", "Type=oneshot", "RemainAfterExit=yes"}, limits...), "", "[Install]", "WantedBy=multi-user.target")
+	}
+	add("systemd/system/hostlab-limits.service", "At once: systemctl daemon-reload && systemctl enable --now hostlab-limits", limits)
 	var service []string
 	if hold != "" {
 		service = unit(hold)
@@ -62,16 +71,17 @@ func systemd(title string, items []item) Profile {
 	return p
 }
 
-func udevRule(i item) string {
-	which := `KERNEL!="loop*|ram*|zram*|sr*|fd*|nbd*|pmem*|dm-*|md*"`
-	switch {
-	case i.Object != "":
-		which = `KERNEL=="` + i.Object + `"`
-	case i.s.Stacked: // of a stack the top decides
-		which = `KERNEL!="loop*|ram*|zram*|sr*|fd*|nbd*|pmem*"`
+func (i item) rules() []string {
+	if i.Object != "" {
+		return i.s.DiskRules(i.Value, i.Object)
 	}
-	return fmt.Sprintf(`ACTION=="add|change", SUBSYSTEM=="block", ENV{DEVTYPE}=="disk", %s, ATTR{queue/%s}="%s"`, which, path.Base(i.s.File), i.Value)
+	return i.s.DiskRules(i.Value)
 }
+
+// raise takes each number of a limit from its file, or from the arguments where that is higher. It compares digits: shells
+// cannot compute with the largest numbers. A $ is doubled for systemd.
+const raise = `/bin/sh -c 'f=$$1; shift; o=; for v in $$(cat $$f); do if [ $${#v} -lt $${#1} ] || ` +
+	`{ [ $${#v} -eq $${#1} ] && [ $$v "<" $$1 ]; }; then v=$$1; fi; o="$$o $$v"; shift; done; echo $$o > $$f'`
 
 // unit holds /dev/cpu_dma_latency open. Of text the kernel takes hexadecimal digits, and of
 // four bytes a binary number (kernel/power/qos.c), hence ten characters.

@@ -7,9 +7,15 @@ import (
 
 // tuned writes a profile (tuned.conf(5), TuneD 2.10 and later): the plugin's own option
 // where there has been one for long, and plugin sysfs elsewhere, so that older versions take it as well.
-func tuned(title string, items []item) Profile {
+//
+// It includes the profile that is active, which would end otherwise. A limit is only raised: a value behind > is
+// written where it is higher than what is there (plugins/base.py, _process_assignment_modifiers; sysctl since 2.10).
+func tuned(head Head, items []item) Profile {
 	var s sections
-	s.add("main", "summary="+title)
+	s.add("main", "summary="+head.Title)
+	if len(head.Base) > 0 {
+		s.add("main", "include="+strings.Join(head.Base, ","))
+	}
 	for _, i := range items {
 		places, why := i.places("tuned")
 		if why != "" {
@@ -19,7 +25,11 @@ func tuned(title string, items []item) Profile {
 			section := path.Dir(p.option)
 			switch {
 			case p.sysctl != "":
-				s.add("sysctl", p.sysctl+"="+p.value)
+				more := ""
+				if i.s.Limit && !strings.Contains(p.value, " ") {
+					more = ">"
+				}
+				s.add("sysctl", p.sysctl+"="+more+p.value)
 			case p.file != "":
 				s.add("sysfs", p.file+"="+p.value)
 			default:
@@ -27,6 +37,9 @@ func tuned(title string, items []item) Profile {
 					section += "_" + strings.ReplaceAll(i.Object, "-", "_")
 					s.add(section, "type="+path.Dir(p.option))
 					s.add(section, "devices="+i.Object)
+				} else if i.s.Unrotating {
+					s.add(section, "devices=nvme*,vd*,xvd*,mmcblk*")
+					s.add(section, "# Disks that may rotate are left out; name others, as io_scheduler@sda")
 				}
 				s.add(section, path.Base(p.option)+"="+p.value)
 			}

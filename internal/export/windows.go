@@ -77,10 +77,10 @@ func percent(value string) (int, error) {
 }
 
 // powercfg writes a command file. Its lines end as cmd.exe wants them.
-func powercfg(title string, items []item) Profile {
+func powercfg(head Head, items []item) Profile {
 	plan, list, missing := windows(items)
 	var b strings.Builder
-	b.WriteString("@echo off\nrem " + cmdText(title) + "\nrem Run it as administrator. A plan that group policy sets wins over this one.\n")
+	b.WriteString("@echo off\nrem " + cmdText(head.Title) + "\nrem Run it as administrator. A plan that group policy sets wins over this one.\n")
 	for _, m := range missing.lines() {
 		b.WriteString("rem Not in here: " + cmdText(m) + "\n")
 	}
@@ -103,10 +103,10 @@ func cmdText(s string) string {
 
 // dsc writes a configuration for Desired State Configuration (PowerShell 5.1). Values are
 // looked up in the registry, since what powercfg prints is translated.
-func dsc(title string, items []item) Profile {
+func dsc(head Head, items []item) Profile {
 	plan, list, missing := windows(items)
 	var b strings.Builder
-	b.WriteString("# " + title + "\n")
+	b.WriteString("# " + head.Title + "\n")
 	comments(&b, missing.lines())
 	b.WriteString("# Needs the module ComputerManagementDsc. Compile: . .\\hostlab.ps1; HostlabPower\n# Apply: Start-DscConfiguration -Path .\\HostlabPower -Wait\n\n")
 	b.WriteString("Configuration HostlabPower\n{\n    Import-DscResource -ModuleName PSDesiredStateConfiguration\n")
