@@ -7,8 +7,6 @@ import (
 	"hostlab/internal/host"
 )
 
-const thpFiles = "/sys/kernel/mm/transparent_hugepage/"
-
 // andSizes judges the switches for single sizes, which win over that for all since Linux 6.8, and for shared memory,
 // which a database's cache may be, where no program shall get huge pages unasked.
 func (v view) andSizes(f *host.Facts) view {
