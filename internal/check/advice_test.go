@@ -2,6 +2,7 @@ package check
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -84,7 +85,8 @@ func TestRecommended(t *testing.T) {
 func TestRecommendedForAHost(t *testing.T) {
 	f := &host.Facts{Block: []host.BlockDevice{disk("nvme0n1", host.ClassNVMe, "[none] mq-deadline", 0, 128),
 		disk("sda", host.ClassDisk, "[mq-deadline] none", 0, 128), disk("sdb", host.ClassSSD, "[mq-deadline] none", 0, 128)}}
-	f.Memory.MaxMapCount, f.Kernel.AIOMaxNr = known[int64](2147483647, "x"), known[uint64](1<<63, "x")
+	f.Databases = []host.Database{{Kind: "hana"}, {Kind: "oracle"}}
+	f.Memory.MaxMapCount, f.Kernel.AIOMaxNr = known[int64](2147483647, "x"), known[uint64](math.MaxUint64, "x")
 	f.Kernel.Sem = known([]int{1, 1<<31 - 1, 1, 1}, "x")
 	got := map[string]string{}
 	for _, role := range []Role{ProductionDB, ProductionApp} {
@@ -93,7 +95,7 @@ func TestRecommendedForAHost(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"io_scheduler@nvme0n1": "none", "io_scheduler@sdb": "none", "io_scheduler@sda": "", "io_scheduler@": "",
-		"max_map_count@": "2147483647", "aio_max_nr@": "9223372036854775808", "sem@": "32000 2147483647 500 32000"} {
+		"max_map_count@": "2147483647", "aio_max_nr@": "18446744073709551615", "sem@": "32000 2147483647 500 32000"} {
 		if got[name] != want {
 			t.Errorf("%s is %q, expected %q", name, got[name], want)
 		}

@@ -151,7 +151,7 @@ var engineCases = []lookCase{
 	{id: "KRN-001", name: "denied", want: Unknown, facts: also(serving("hana"), mem(func(m *host.Memory) { m.ShmMni = denied[int64](kernDir + "/shmmni") }))},
 
 	{id: "KRN-004", name: "Oracle's with an SAP instance", role: ProductionApp, want: Finding, evidence: "sem = 250 32000 100 128",
-		remedy: "sysctl -w 'kernel.sem=32000 1024000000 500 32000'", facts: also(semaphores(250, 32000, 100, 128), serving("sap"))},
+		remedy: "echo 'kernel.sem=32000 1024000000 500 32000' | sudo tee /etc/sysctl.d/90-hostlab-kernel.sem.conf", facts: also(semaphores(250, 32000, 100, 128), serving("sap"))},
 	{id: "KRN-004", name: "Oracle's with Oracle", want: OK, facts: also(semaphores(250, 32000, 100, 128), serving("oracle"))},
 	{id: "KRN-004", name: "less with Oracle", want: Finding, facts: also(semaphores(250, 32000, 32, 128), serving("oracle"))},
 	{id: "KRN-004", name: "kernel's default", want: OK, facts: also(semaphores(32000, 1024000000, 500, 32000), serving("hana"))},

@@ -9,9 +9,9 @@ import (
 	"hostlab/internal/setting"
 )
 
-// raised gives limits the higher of what is advised and what the host has: a limit costs nothing, and to lower one
+// withoutLowering gives limits the higher of what is advised and what the host has: a limit costs nothing, and to lower one
 // may stop what runs under it.
-func raised(f *host.Facts, list []setting.Assignment) []setting.Assignment {
+func withoutLowering(f *host.Facts, list []setting.Assignment) []setting.Assignment {
 	for i, a := range list {
 		if s, ok := setting.Find(a.Name); ok && s.Limit {
 			list[i].Value = higher(a.Value, limitOf(f, a.Name))

@@ -156,14 +156,14 @@ func keptOn(f *host.Facts, name, value string) (names []string) {
 // advised returns what a check says to set.
 func (c Check) advised(f *host.Facts, r Role) (list []setting.Assignment) {
 	if c.advise != nil {
-		return raised(f, c.advise(f, r))
+		return withoutLowering(f, c.advise(f, r))
 	}
 	for _, s := range setting.All() {
 		if v := s.Advice[c.ID]; v != "" {
 			list = append(list, setting.Assignment{Name: s.Name, Value: v})
 		}
 	}
-	return raised(f, list)
+	return withoutLowering(f, list)
 }
 
 // Advise returns what a host's findings of at least a severity recommend to set, in the order
@@ -190,7 +190,7 @@ func Recommended(f *host.Facts, r Role) (list []setting.Assignment) {
 	alike := &host.Facts{Databases: f.Databases, Apps: f.Apps}
 	for _, c := range all {
 		if sev, applies := c.Severity[r]; applies && sev >= Low && (c.For == nil || len(of(c.For, servers(f))) > 0) {
-			list = add(list, raised(f, c.advised(alike, r)))
+			list = add(list, withoutLowering(f, c.advised(alike, r)))
 		}
 	}
 	if judged := keptOn(f, "io_scheduler", "none"); len(f.Block) > 0 {
