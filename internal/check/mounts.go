@@ -24,7 +24,7 @@ var mounts = []Check{
 		left: "it is a mount option",
 		look: func(f *host.Facts, _ Role) view {
 			v := view{absent: noLog(f)}
-			for _, s := range logs(f) {
+			for _, s := range places(f) {
 				v.readings = append(v.readings, ofLog(read(s.Options, func(o string) bool { return noBarrier(o) == "" }), s))
 				if o := noBarrier(s.Options.Or("")); o != "" {
 					v.fix = append(v.fix, barrierFix(s)...)
@@ -44,7 +44,7 @@ var mounts = []Check{
 		left: "it is a mount option",
 		look: func(f *host.Facts, _ Role) view {
 			v := view{absent: noNFS}
-			for _, s := range logs(f) {
+			for _, s := range places(f) {
 				if !maybeNFS(s) {
 					continue
 				}
@@ -146,11 +146,14 @@ func isNFS(s host.Storage) bool { return slices.Contains([]string{"nfs", "nfs4"}
 // maybeNFS takes in the directories of which nothing could be read.
 func maybeNFS(s host.Storage) bool { return isNFS(s) || whole(s.FSType).unknown() }
 
-const noNFS = "no log directory lies on NFS"
+const noNFS = "no log directory lies on NFS, and no data directory of a server that was seen"
+
+// places are the directories of logs, and those of data that lie elsewhere.
+func places(f *host.Facts) []host.Storage { return slices.Concat(logs(f), f.Data) }
 
 // hiddenTypes are the directories of which it could not be read whether they lie on NFS.
 func hiddenTypes(f *host.Facts) (list []goal) {
-	for _, s := range logs(f) {
+	for _, s := range places(f) {
 		if r := whole(s.FSType); r.unknown() {
 			list = append(list, goal{reading: ofLog(r, s)})
 		}
@@ -159,7 +162,7 @@ func hiddenTypes(f *host.Facts) (list []goal) {
 }
 
 // anyNFS reports a directory of a database on NFS.
-func anyNFS(f *host.Facts) bool { return slices.ContainsFunc(f.Storage, isNFS) }
+func anyNFS(f *host.Facts) bool { return slices.ContainsFunc(places(f), isNFS) }
 
 func nfsWanted(f *host.Facts) []goal {
 	if !anyNFS(f) {

@@ -42,11 +42,20 @@ var mountCases = []lookCase{
 	{id: "STO-009", name: "ext4", want: Finding, facts: logOn(host.ClassSSD, "ext4", "rw,relatime,nobarrier"), remedy: "mount -o remount,barrier /db"},
 	{id: "STO-009", name: "ext3's word", want: Finding, facts: logOn(host.ClassSSD, "ext3", "rw,barrier=0"), remedy: "mount -o remount,barrier=1 /db"},
 	{id: "STO-009", name: "f2fs", want: Finding, facts: logOn(host.ClassSSD, "f2fs", "rw,fsync_mode=nobarrier"), remedy: "fsync_mode=posix"},
+	{id: "STO-009", name: "the data alone", want: Finding, remedy: "mount -o remount,barrier /db", facts: func(f *host.Facts) {
+		logOn(host.ClassSSD, "ext4", "rw,nobarrier")(f)
+		f.Data, f.Storage = f.Storage, nil
+		logOn(host.ClassSSD, "ext4", "rw")(f)
+	}},
 	{id: "STO-009", name: "on", want: OK, facts: logOn(host.ClassSSD, "ext4", "rw,relatime,barrier=1")},
 	{id: "STO-009", name: "no log", want: NotApplicable, facts: func(*host.Facts) {}},
 	{id: "STO-009", name: "a log that may not be seen", want: Unknown, facts: hiddenLog},
 
 	{id: "STO-010", name: "soft", want: Finding, facts: onNFS("rw,soft,vers=4.1"), remedy: "sudo umount /db"},
+	{id: "STO-010", name: "the data alone", want: Finding, facts: func(f *host.Facts) {
+		onNFS("rw,soft")(f)
+		f.Data, f.Storage = f.Storage, nil
+	}},
 	{id: "STO-010", name: "softerr", want: Finding, facts: onNFS("rw,softerr")},
 	{id: "STO-010", name: "hard", want: OK, facts: onNFS("rw,hard")},
 	{id: "STO-010", name: "a disk", want: NotApplicable, facts: logOn(host.ClassSSD, "ext4", "rw"), detail: "no log directory lies on NFS"},

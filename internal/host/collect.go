@@ -38,6 +38,7 @@ func Collect(ctx context.Context, opt Options) *Facts {
 		f.Limits = readLimits(t, self)
 		f.Databases, f.Apps = readServers(t)
 		f.Storage, f.Block = readStorage(t, append(slices.Clip(opt.Paths), logsOf(f.Databases)...))
+		f.Data = readData(t, f.Databases)
 	})
 	f.Topology = readTopology(t)
 	f.Frequency = readFrequency(t, f.Topology)
@@ -75,6 +76,19 @@ func logsOf(servers []Database) (asked []PathQuery) {
 		}
 	}
 	return asked
+}
+
+// readData tells where the servers keep their data, where that is not with the log.
+func readData(t Tree, servers []Database) []Storage {
+	list := []Storage{}
+	for _, d := range servers {
+		if dir, ok := d.DataDir.Get(); ok && dir != d.LogDir.Or("") {
+			s := StorageOf(t, dir)
+			s.Purpose = d.Kind + " data"
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // Look reports whether there is anything to collect from: an error names what

@@ -16,6 +16,7 @@ type Facts struct {
 	Virt      Virt          `json:"virtualization"`
 	Limits    Limits        `json:"limits"`      // of hostlab itself
 	Storage   []Storage     `json:"storage"`     // one for each path asked about, and each database's log
+	Data      []Storage     `json:"data"`        // one for each database's data that are not with its log
 	Block     []BlockDevice `json:"block"`       // all whole disks, for their queue settings
 	Offload   []Accelerator `json:"offload"`     // devices that copy and compress for programs
 	Databases []Database    `json:"databases"`   // servers seen running
