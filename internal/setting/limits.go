@@ -32,13 +32,13 @@ var limits = []Setting{
 		Tries:  []Try{{"on", "1"}},
 	},
 	{
-		Sysctl: "kernel.msgmni", Title: "System V message queues", Takes: quantity{hi: 1 << 24},
+		Sysctl: "kernel.msgmni", Limit: true, Title: "System V message queues", Takes: quantity{hi: 1 << 24},
 		About:  "How many System V message queues there may be. A limit, which reserves nothing.",
 		Source: "kernel documentation, admin-guide/sysctl/kernel.rst; saptune's note SAP_BOBJ (1024)",
 		Tries:  []Try{{"1024", ""}},
 	},
 	{
-		Sysctl: "fs.file-max", Title: "Open files in all", Takes: quantity{hi: math.MaxInt64},
+		Sysctl: "fs.file-max", Limit: true, Title: "Open files in all", Takes: quantity{hi: math.MaxInt64},
 		About:  "How many files all processes together may hold open. Root may exceed it. A limit, which reserves nothing.",
 		Source: "kernel documentation, admin-guide/sysctl/fs.rst; tuned oracle (6815744)",
 		Tries:  []Try{{"6815744", ""}},

@@ -5,53 +5,53 @@ import "math"
 // network holds the settings of TCP and of NFS' transport: sysctls of the network namespace that hostlab is in.
 var network = []Setting{
 	{
-		Sysctl: "net.core.somaxconn", Title: "Connections that wait to be accepted", Takes: quantity{lo: 1, hi: math.MaxInt32},
+		Sysctl: "net.core.somaxconn", Limit: true, Title: "Connections that wait to be accepted", Takes: quantity{lo: 1, hi: math.MaxInt32},
 		About: "The longest queue that a server gets for connections which it has not accepted yet, whatever it asks for. A server takes a new limit when it " +
 			"listens anew. It reserves nothing.",
 		Source: ipSysctl + "; tuned throughput-performance (2048 at least); SAP note 2382421 (4096)",
 		Tries:  []Try{{"8192", ""}},
 	},
 	{
-		Sysctl: "net.core.netdev_max_backlog", Title: "Packets that wait for a CPU", Takes: quantity{lo: 1, hi: math.MaxInt32},
+		Sysctl: "net.core.netdev_max_backlog", Limit: true, Title: "Packets that wait for a CPU", Takes: quantity{lo: 1, hi: math.MaxInt32},
 		About: "How many received packets may wait on each CPU when they come faster than it takes them.", Source: ipSysctl + "; SAP note 3024346 (300000)",
 		Tries: []Try{{"300000", ""}},
 	},
 	{
-		Sysctl: "net.core.rmem_default", Title: "Receive buffer of a socket", Takes: quantity{lo: 4608, hi: math.MaxInt32, unit: "B"},
+		Sysctl: "net.core.rmem_default", Limit: true, Title: "Receive buffer of a socket", Takes: quantity{lo: 4608, hi: math.MaxInt32, unit: "B"},
 		About: "The receive buffer of a socket that asks for none. TCP has its own in net.ipv4.tcp_rmem.", Source: socketBuffers + " (262144)",
 		Tries: []Try{{"262144", ""}},
 	},
 	{
-		Sysctl: "net.core.rmem_max", Title: "Largest receive buffer that a program may ask for", Takes: quantity{lo: 4608, hi: math.MaxInt32, unit: "B"},
+		Sysctl: "net.core.rmem_max", Limit: true, Title: "Largest receive buffer that a program may ask for", Takes: quantity{lo: 4608, hi: math.MaxInt32, unit: "B"},
 		About:  "A program that sets its socket's buffer itself gets no more than this, and TCP then sizes it no longer by itself.",
 		Source: socketBuffers + " (4194304); SAP note 3024346 (16777216)",
 		Tries:  []Try{{"4194304", ""}},
 	},
 	{
-		Sysctl: "net.core.wmem_default", Title: "Send buffer of a socket", Takes: quantity{lo: 4608, hi: math.MaxInt32, unit: "B"},
+		Sysctl: "net.core.wmem_default", Limit: true, Title: "Send buffer of a socket", Takes: quantity{lo: 4608, hi: math.MaxInt32, unit: "B"},
 		About: "The send buffer of a socket that asks for none. TCP has its own in net.ipv4.tcp_wmem.", Source: socketBuffers + " (262144)",
 		Tries: []Try{{"262144", ""}},
 	},
 	{
-		Sysctl: "net.core.wmem_max", Title: "Largest send buffer that a program may ask for", Takes: quantity{lo: 4608, hi: math.MaxInt32, unit: "B"},
+		Sysctl: "net.core.wmem_max", Limit: true, Title: "Largest send buffer that a program may ask for", Takes: quantity{lo: 4608, hi: math.MaxInt32, unit: "B"},
 		About:  "A program that sets its socket's buffer itself gets no more than this, and TCP then sizes it no longer by itself.",
 		Source: socketBuffers + " (1048576); SAP note 3024346 (16777216)",
 		Tries:  []Try{{"4194304", ""}},
 	},
 	{
-		Sysctl: "net.ipv4.tcp_rmem", Title: "Receive buffers of TCP", Takes: numbers{names: "MIN DEFAULT MAX"},
+		Sysctl: "net.ipv4.tcp_rmem", Limit: true, Title: "Receive buffers of TCP", Takes: numbers{names: "MIN DEFAULT MAX"},
 		About:  "From MIN to MAX bytes, TCP sizes each connection's receive buffer by itself. MAX bounds what one connection can carry over a long way.",
 		Source: ipSysctl + "; SAP note 3024346 (4096 131072 16777216)",
 		Tries:  []Try{{"4096 131072 16777216", ""}},
 	},
 	{
-		Sysctl: "net.ipv4.tcp_wmem", Title: "Send buffers of TCP", Takes: numbers{names: "MIN DEFAULT MAX"},
+		Sysctl: "net.ipv4.tcp_wmem", Limit: true, Title: "Send buffers of TCP", Takes: numbers{names: "MIN DEFAULT MAX"},
 		About:  "From MIN to MAX bytes, TCP sizes each connection's send buffer by itself. MAX bounds what one connection can carry over a long way.",
 		Source: ipSysctl + "; SAP note 3024346 (4096 16384 16777216)",
 		Tries:  []Try{{"4096 16384 16777216", ""}},
 	},
 	{
-		Sysctl: "net.ipv4.tcp_max_syn_backlog", Title: "Connections that are half open", Takes: quantity{lo: 1, hi: math.MaxInt32},
+		Sysctl: "net.ipv4.tcp_max_syn_backlog", Limit: true, Title: "Connections that are half open", Takes: quantity{lo: 1, hi: math.MaxInt32},
 		About: "How many connections may be remembered whose client has not confirmed them yet. Beyond that the kernel answers with SYN cookies, which lose " +
 			"TCP options, or not at all.",
 		Source: ipSysctl + "; SAP note 2382421 (8192)",
@@ -128,7 +128,7 @@ var network = []Setting{
 		Tries:  []Try{{"9000 65499", ""}},
 	},
 	{
-		Sysctl: "sunrpc.tcp_max_slot_table_entries", Title: "Requests to an NFS server at a time", Takes: quantity{lo: 2, hi: 65536},
+		Sysctl: "sunrpc.tcp_max_slot_table_entries", Limit: true, Title: "Requests to an NFS server at a time", Takes: quantity{lo: 2, hi: 65536},
 		About: "How many requests may be under way to an NFS server over one connection. Mounts from then on have it. The module sunrpc shows it " +
 			"once it is loaded; an option in modprobe.d sets it before the first mount.",
 		Source: "SAP note 3024346 (128)",
