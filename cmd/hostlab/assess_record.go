@@ -38,6 +38,7 @@ type observed struct {
 	Runs      []probe.Outcome        `json:"runs"`
 	Probes    [][]result.Measurement `json:"probes"` // by run
 	Warnings  []string               `json:"warnings"`
+	Accepted  []check.Exception      `json:"exceptions,omitempty"` // findings that are accepted on this host
 }
 
 // observedFile holds it within the recording of a host, beside what system calls answered.
@@ -59,14 +60,14 @@ func (s *observed) assessment(tree host.Tree, facts *host.Facts) *report.Assessm
 	a := &report.Assessment{
 		Schema: report.Schema, Tool: s.Tool, Started: s.Started, Seconds: s.Seconds,
 		Host: facts.Identity.Hostname.Or("unknown host"), Role: s.Role, Facts: facts,
-		Results: check.Run(facts, s.Role, check.All()), LogDir: s.LogDir, LogDirWhy: s.LogDirWhy, Runs: s.Runs,
+		Results: check.Accept(check.Run(facts, s.Role, check.All()), s.Accepted, "", s.Started), LogDir: s.LogDir, LogDirWhy: s.LogDirWhy, Runs: s.Runs,
 	}
 	for i := range s.Runs {
 		s.Runs[i].Measurements = s.Probes[i]
 		a.Probes = append(a.Probes, s.Probes[i]...)
 	}
 	a.Probed = lever.Join(s.Role, facts, a.Results, a.Runs)
-	a.Warnings = slices.Concat(report.BusyWarnings(a.Runs), s.Warnings)
+	a.Warnings = slices.Concat(report.BusyWarnings(a.Runs), s.Warnings, check.Lapsed(a.Results))
 	m := s.Minute
 	if m == nil {
 		a.Levers, a.Verdict.Text = ofProbes(a.Probed), lever.VerdictLine(s.Role, a.Probed)

@@ -53,6 +53,8 @@ type assessOptions struct {
 	budget   time.Duration
 	behind   time.Duration // budget of the probes behind a service that was watched
 	quiet    bool
+	accept   exceptions
+	accepted []check.Exception
 }
 
 func newAssess(std streams) *cobra.Command {
@@ -116,13 +118,19 @@ Exit status:
 					o.lasts = watchQuick
 				}
 			}
-			for _, name := range []string{"record", "service", "dsn", "dsn-file", "for", "quick", "log-dir", "role"} {
+			for _, name := range []string{"record", "service", "dsn", "dsn-file", "for", "quick", "log-dir", "role", "exceptions"} {
 				if o.root != "" && cmd.Flags().Changed(name) {
 					return usagef("--root and --%s exclude each other: a recording holds all that was seen", name)
 				}
 			}
 			if err := o.check(time.Hour); err != nil {
 				return err
+			}
+			if o.root == "" {
+				var err error
+				if o.accepted, err = o.accept.read(); err != nil {
+					return err
+				}
 			}
 			o.dirNamed = cmd.Flags().Changed("log-dir")
 			if err := o.findLogDir(); err != nil {
@@ -141,6 +149,7 @@ Exit status:
 	cmd.Flags().StringVar(&o.json, "json", "", "write everything as JSON to `FILE` (- for stdout)")
 	cmd.Flags().StringVar(&o.record, "record", "", "also write what was seen to `FILE`, which --root replays elsewhere")
 	cmd.Flags().StringVar(&o.root, "root", "", "report what was recorded in this `FILE` of --record, and measure nothing")
+	o.accept.flags(cmd)
 	cmd.Flags().BoolVar(&quick, "quick", false, "measure for 20 s instead of a minute: wider intervals, fewer answers")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no progress and no text, only the files asked for")
 	cobra.CheckErr(cmd.Flags().SetAnnotation("html", emptiable, []string{"true"}))
@@ -321,7 +330,8 @@ func inspect(ctx context.Context, std streams, o assessOptions, p *progress) (*r
 			cfg.LogDir, cfg.NoLog, place.why = "", err.Error(), ""
 		}
 	}
-	seen := &observed{Schema: report.Schema, Tool: versionText(), Started: started, Role: o.role, Place: place.dir, LogDir: cfg.LogDir, LogDirWhy: place.why}
+	seen := &observed{Schema: report.Schema, Tool: versionText(), Started: started, Role: o.role, Place: place.dir, LogDir: cfg.LogDir, LogDirWhy: place.why,
+		Accepted: check.OnHost(o.accepted, facts.Identity.Hostname.Or(""))}
 	var m *assess.Minute
 	if w != nil {
 		if m, err = o.watch(ctx, w, facts, p); m == nil && err != nil {

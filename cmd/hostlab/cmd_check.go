@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +12,7 @@ import (
 func newCheck(std streams) *cobra.Command {
 	var (
 		m                      machine
+		accept                 exceptions
 		role                   check.Role
 		format, failOn, logDir string
 		all                    bool
@@ -26,6 +28,10 @@ Each finding has an ID, a severity, what was read and where, the reason, the
 source and a command that changes it. A setting that this host does not have is
 not applicable, never a failure. Nothing is written, and root is not needed.
 
+Findings that the file of --exceptions accepts are shown apart, with the reason
+and the last day; behind that day they are findings again. See
+docs/exceptions.md.
+
 Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
 3 nothing to inspect.`,
 		Example: `  hostlab check
@@ -37,6 +43,10 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
 			if logDir != "" {
 				m.paths = []string{logDir}
 			}
+			list, err := accept.read()
+			if err != nil {
+				return err
+			}
 			f, err := m.collect(cmd.Context(), "log-dir")
 			if err != nil {
 				return err
@@ -44,8 +54,8 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
 			if m.root == "" {
 				remind(std)
 			}
-			results := check.Run(f, role, check.All())
 			name := f.Identity.Hostname.Or("unknown host")
+			results := check.Accept(check.Run(f, role, check.All()), list, name, time.Now())
 			if err := printDocument(std, check.Document(name, role, results, all), format); err != nil {
 				return err
 			}
@@ -56,6 +66,7 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
 		},
 	}
 	m.flags(cmd)
+	accept.flags(cmd)
 	choiceFlag(cmd, &role, "role", check.ProductionDB, "what the host is for", check.Roles)
 	formatFlag(cmd, &format, documentFormats)
 	choiceFlag(cmd, &failOn, "fail-on", "low", "lowest severity that makes the exit status 1", check.Severities)

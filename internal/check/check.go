@@ -124,6 +124,8 @@ type Result struct {
 	Engines  []Engine   `json:"engines,omitempty"` // that it speaks for; none: any host
 	Remedy   string     `json:"remedy"`
 	Subject  string     `json:"lever,omitempty"`
+	// Exception is the one by which a finding is accepted, or was until it expired.
+	Exception *Exception `json:"exception,omitempty"`
 }
 
 // all holds every check, by subject and number. To add one, add its value to the list of its

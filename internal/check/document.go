@@ -33,7 +33,7 @@ func Document(host string, role Role, results []Result, all bool) *document.Docu
 		}
 	}
 	d.About = []string{d.Title + ". " + purpose(role), Tally(results) + "." + map[bool]string{false: " --all lists them."}[all]}
-	d.Sections = Sections(results, all)
+	d.Sections, d.Warnings = Sections(results, all), Lapsed(results)
 	d.Data = struct {
 		Schema  int      `json:"schema"`
 		Host    string   `json:"host"`
@@ -65,6 +65,7 @@ func Sections(results []Result, all bool) []document.Section {
 			rest[i].Where = document.Page
 		}
 	}
+	out = append(out, document.Titled(AcceptedTitle, accepted(withStatus(results, Accepted))))
 	return append(append(out, document.Titled("Could not look", listed(worstFirst(withStatus(results, Unknown)), false))), rest...)
 }
 
@@ -79,6 +80,15 @@ func finding(r Result, rows int) document.Section {
 		s.Blocks = append(s.Blocks, document.Commands{{Line: r.Remedy}})
 	}
 	return s
+}
+
+// accepted holds a pair a finding that is accepted: what was found, why it may stay, and until when.
+func accepted(results []Result) (pairs document.Pairs) {
+	for _, r := range worstFirst(results) {
+		pairs = append(pairs, document.Pair{Name: r.ID + " " + r.Severity.String(), Value: r.Title + ": " + r.Detail,
+			More: append([]string{"accepted: " + r.Exception.String()}, evidence(r.Evidence)...)})
+	}
+	return pairs
 }
 
 func evidence(rows []Evidence) (list []string) {
@@ -106,8 +116,12 @@ func Tally(results []Result) string {
 		return "no checks ran"
 	}
 	n := func(s Status) int { return len(withStatus(results, s)) }
-	return fmt.Sprintf("%s: %d found something, %d passed, %d could not look, %d do not apply here",
-		screen.Count(len(results), "check"), n(Finding), n(OK), n(Unknown), n(NotApplicable))
+	more := ""
+	if a := n(Accepted); a > 0 {
+		more = fmt.Sprintf(", %d accepted", a)
+	}
+	return fmt.Sprintf("%s: %d found something%s, %d passed, %d could not look, %d do not apply here",
+		screen.Count(len(results), "check"), n(Finding), more, n(OK), n(Unknown), n(NotApplicable))
 }
 
 // bySeverity counts findings: "2 high, 1 low".

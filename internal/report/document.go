@@ -41,7 +41,9 @@ func (a *Assessment) Document() *document.Document {
 	others := check.Sections(a.Results, false)
 	for i := range others {
 		if s := &others[i]; s.Where != document.Terminal {
-			s.Where = document.Page
+			if s.Title != check.AcceptedTitle { // never silent
+				s.Where = document.Page
+			}
 			if see := measuredFor(a.Probed, s.Anchor); see != nil {
 				s.Blocks = append(s.Blocks, document.Line{Text: "What was measured of this lever:", Tone: document.Quiet, See: see})
 			}

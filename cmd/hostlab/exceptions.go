@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/bounded"
+	"hostlab/internal/check"
+	"hostlab/internal/trust"
+)
+
+// exceptionsFile is read where none is named, if it is there.
+const exceptionsFile = "/etc/hostlab/exceptions.toml"
+
+// largestExceptions bounds the file: a thousand exceptions of some hundred bytes.
+const largestExceptions = 1 << 20
+
+// exceptions is where accepted findings are read from.
+type exceptions struct{ file string }
+
+func (e *exceptions) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&e.file, "exceptions", "", "`FILE` of findings that are accepted, for a reason and until a day (default: "+exceptionsFile+", if it is there)")
+	cobra.CheckErr(cmd.MarkFlagFilename("exceptions", "toml"))
+}
+
+// read returns the exceptions. A file that another user could have written is refused: it would hide findings.
+func (e *exceptions) read() ([]check.Exception, error) {
+	name := e.file
+	if name == "" {
+		name = exceptionsFile
+	}
+	data, err := readTrusted(name)
+	switch {
+	case e.file == "" && errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, usagef("--exceptions %s: %w", name, plain(err))
+	}
+	list, err := check.ReadExceptions(data)
+	if err != nil {
+		return nil, usagef("--exceptions %s: %w", name, err)
+	}
+	return list, nil
+}
+
+func readTrusted(name string) ([]byte, error) {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(abs); err != nil {
+		return nil, err
+	}
+	if err := trust.AsRoot(filepath.Dir(abs)); err != nil {
+		return nil, err
+	}
+	f, err := trust.OpenRegular(abs)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if err := trust.Ours(f); err != nil {
+		return nil, err
+	}
+	return bounded.File(f, largestExceptions)
+}

@@ -1,0 +1,119 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Accepted is the answer of a check that found something which is accepted, for a reason and until a day.
+const Accepted Status = "accepted"
+
+// AcceptedTitle is the section of such findings.
+const AcceptedTitle = "Accepted"
+
+// Exception says that a finding is accepted. It holds through the day Until.
+type Exception struct {
+	Check  string `json:"check"`
+	Host   string `json:"host"` // a pattern of host names, as path.Match has it
+	Reason string `json:"reason"`
+	Until  string `json:"until"` // 2027-03-31
+	By     string `json:"by,omitempty"`
+}
+
+// day is the form of Until.
+const day = time.DateOnly
+
+// expired reports that the last day has passed where the time is now.
+func (e Exception) expired(now time.Time) bool { return now.Format(day) > e.Until }
+
+// holds reports that an exception is about a finding of a host.
+func (e Exception) holds(id, host string) bool {
+	match, _ := path.Match(strings.ToLower(e.Host), strings.ToLower(host))
+	return e.Check == id && match
+}
+
+// String is what an exception says of itself: reason, last day and who.
+func (e Exception) String() string {
+	s := strings.TrimSuffix(e.Reason, ".") + "; until " + e.Until
+	if e.By != "" {
+		s += ", by " + e.By
+	}
+	return s
+}
+
+// OnHost are the exceptions about a host, whatever its name is called later: a record of it has another.
+func OnHost(list []Exception, host string) (here []Exception) {
+	for _, e := range list {
+		if e.holds(e.Check, host) {
+			e.Host = "*"
+			here = append(here, e)
+		}
+	}
+	return here
+}
+
+// Accept turns findings of a host that are accepted into accepted ones. A finding whose exceptions have all expired stays
+// one, and keeps the last of them, so that it can be said.
+func Accept(results []Result, list []Exception, host string, now time.Time) []Result {
+	out := slices.Clone(results)
+	for i := range out {
+		r := &out[i]
+		if r.Status != Finding {
+			continue
+		}
+		for _, e := range list {
+			switch {
+			case !e.holds(r.ID, host):
+			case r.Exception == nil || r.Exception.Until < e.Until:
+				r.Exception = &e
+			}
+		}
+		if r.Exception != nil && !r.Exception.expired(now) {
+			r.Status = Accepted
+		}
+	}
+	return out
+}
+
+// lapsed says of a finding that its exception has expired; "": it never had one.
+func (r Result) lapsed() string {
+	if r.Status != Finding || r.Exception == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s was accepted until %s (%s), and is a finding again", r.ID, r.Exception.Until, strings.TrimSuffix(r.Exception.Reason, "."))
+}
+
+// Lapsed are the lines about findings whose exceptions have expired.
+func Lapsed(results []Result) (lines []string) {
+	for _, r := range results {
+		if l := r.lapsed(); l != "" {
+			lines = append(lines, l+".")
+		}
+	}
+	return lines
+}
+
+// problem says what is wrong with an exception; "": nothing. It spells the check's ID.
+func (e *Exception) problem() string {
+	c, err := Find(e.Check)
+	e.Host = cmp.Or(e.Host, "*")
+	switch {
+	case e.Check == "":
+		return "check is missing, as check = \"MEM-001\""
+	case err != nil:
+		return err.Error()
+	case strings.TrimSpace(e.Reason) == "":
+		return "reason is missing: say why " + c.ID + " is accepted"
+	case e.Until == "":
+		return "until is missing: name the last day, as until = 2027-03-31"
+	}
+	if _, err := path.Match(e.Host, ""); err != nil {
+		return fmt.Sprintf("host = %q is no pattern of names, as \"db*\"", e.Host)
+	}
+	e.Check = c.ID
+	return ""
+}
