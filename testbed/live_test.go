@@ -44,8 +44,12 @@ func TestLivePowerCut(t *testing.T) {
 				t.Parallel()
 				copied := filepath.Join(t.TempDir(), "live.img")
 				said(t, exec.Command("cp", "--sparse=always", image, copied))
-				l := liveRound{image: copied, original: []string{"", "100"}[i%2], budget: "20s", seen: &seen}
-				kernel := []string{"thp", "read_ahead"}[i%2]
+				kind := i % 2
+				if !*full {
+					kind = rand.IntN(2)
+				}
+				l := liveRound{image: copied, original: []string{"", "100"}[kind], budget: "60s", seen: &seen}
+				kernel := []string{"thp", "read_ahead"}[kind]
 				list := []powerCut{{"server", []string{"host", "file"}[rand.IntN(2)]}, {kernel, "host"}}
 				if *full {
 					l.budget = "10m" // all pairs

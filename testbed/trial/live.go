@@ -78,7 +78,7 @@ func live(args []string) {
 			clients(&inForce)
 			running = true
 		}
-		e.play(append([]string{"run", "--yes", "--out", e.dir()}, how...), &inForce)
+		e.play(how, &inForce)
 		if failures > 0 {
 			return
 		}
@@ -186,35 +186,45 @@ func journals(e *experiment) (runs int, closed bool) {
 	return runs, closed
 }
 
-// play runs hostlab until it ends, or until the plug is pulled, and tells the host what it sees.
+// goesOn is how often an experiment is begun or resumed. It stops by itself where the host is so busy that the guest
+// stands still, no run counts, or the server answers too late.
+const goesOn = 6
+
+// play runs hostlab until the experiment ends, or until the plug is pulled, and tells the host what it sees.
 func (e *experiment) play(args []string, inForce *atomic.Value) {
-	cmd := command(args...)
-	cmd.Env = append(cmd.Env, "TERM=vt100")
-	screen, err := terminal(cmd)
-	if err != nil {
-		cannot(err.Error())
-	}
-	var out bytes.Buffer
-	cmd.Stdout = &out
-	step(strings.Join(args, " "))
-	if err := cmd.Start(); err != nil {
-		cannot(err.Error())
-	}
 	done := make(chan struct{})
-	said := make(chan string, 1)
-	go func() { said <- tell(e.study, screen) }()
+	defer close(done)
 	go e.watch(inForce, done)
-	err = cmd.Wait()
-	close(done)
-	if err != nil {
-		fail("run", "%s: %v: %s", strings.Join(args, " "), err, <-said)
+	for try := 1; ; try++ {
+		cmd := command(append([]string{"run", "--yes", "--out", e.dir()}, args...)...)
+		cmd.Env = append(cmd.Env, "TERM=vt100")
+		screen, err := terminal(cmd)
+		if err != nil {
+			cannot(err.Error())
+		}
+		step(strings.Join(cmd.Args[1:], " "))
+		if err := cmd.Start(); err != nil {
+			cannot(err.Error())
+		}
+		if err := cmd.Stderr.(*os.File).Close(); err != nil { // the screen ends with hostlab's
+			cannot(err.Error())
+		}
+		said := tell(e.study, screen)
+		err = cmd.Wait()
+		runs, closed := journals(e)
+		if closed {
+			e.untouched("end")
+		}
+		if err != nil && try < goesOn && failures == 0 {
+			step("it stopped: " + said)
+			args = []string{"--resume"}
+			continue
+		}
+		require("end", err == nil && closed, "%v, all put back %t: %s", err, closed, said)
+		step("the end; hostlab took CPU time " + (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).String())
+		line("end", e.study, runs)
 		return
 	}
-	e.untouched("end")
-	step("the end; hostlab took CPU time " + (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).String())
-	runs, closed := journals(e)
-	require("end: all is put back", closed, "%s: the journal is open", e.study)
-	line("end", e.study, runs)
 }
 
 // watch tells the host what is in force and what is on the disk, some 50 times a second.
