@@ -182,6 +182,7 @@ func TestRecordMasksAndKeeps(t *testing.T) {
 		"log/wal/000000010000000000000001":                                 "",
 		".hostlab/statx/log/wal/000000010000000000000001/.attr":            "dax=1 free=5 readonly=0\n",
 		".hostlab/statx/log/wal/.attr":                                     "inherit=0 free=5 readonly=0\n",
+		".hostlab/statx/data/pg/":                                          "", // asked about, and not held
 		"proc/79/comm":                                                     "mysqld\n",
 		"proc/79/cmdline":                                                  "/usr/sbin/mysqld\x00--wsrep-sst-auth=redacted\n",
 	}
