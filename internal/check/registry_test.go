@@ -12,7 +12,7 @@ import (
 )
 
 func TestRegistry(t *testing.T) {
-	form := regexp.MustCompile(`^(PWR|IDL|SMT|MEM|KRN|NET|STO|VRT)-\d{3}$`)
+	form := regexp.MustCompile(`^(PWR|IDL|SMT|MEM|KRN|NET|STO|VRT|SRV)-\d{3}$`)
 	last := ""
 	subjects := map[string]bool{}
 	for _, c := range All() {

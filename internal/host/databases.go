@@ -106,6 +106,7 @@ func (p process) answer() Database {
 		db.Version = p.version(p, db.DataDir)
 	}
 	p.readProcess(&db)
+	db.Settings = p.readSettings(db)
 	return db
 }
 

@@ -119,7 +119,10 @@ func parseConf(text string, wanted []string) (values map[string]string, includes
 			name, _, _ := strings.Cut(strings.Trim(line, "[] "), "-")
 			in = slices.Contains(wanted, name)
 		case in:
-			k, v, _ := strings.Cut(line, "=")
+			k, v, has := strings.Cut(line, "=")
+			if !has { // an option alone switches something on
+				v = "on"
+			}
 			k = strings.ReplaceAll(strings.TrimSpace(k), "-", "_")
 			if v, _, _ = strings.Cut(v, " #"); k != "" {
 				values[k] = strings.Trim(strings.TrimSpace(v), `"'`)

@@ -194,6 +194,8 @@ type Memory struct {
 	SwapOn               Fact[string] `json:"swap_on"`                                         // files and devices, comma separated
 	HugePageSize         Fact[int64]  `json:"huge_page_size" read:"/proc/meminfo KiB Hugepagesize"`
 	HugePages            Fact[int64]  `json:"huge_pages" read:"/proc/meminfo  HugePages_Total"`
+	HugePagesReserved    Fact[int64]  `json:"huge_pages_reserved" read:"/proc/meminfo  HugePages_Rsvd"` // promised to programs, still counted as free
+	Overcommit           Fact[int64]  `json:"overcommit_memory" read:"/proc/sys/vm/overcommit_memory"`  // 2: allocations fail before memory is out
 	HugePagesFree        Fact[int64]  `json:"huge_pages_free" read:"/proc/meminfo  HugePages_Free"`
 	THPEnabled           Fact[Choice] `json:"thp_enabled" read:"/sys/kernel/mm/transparent_hugepage/enabled"`
 	THPDefrag            Fact[Choice] `json:"thp_defrag" read:"/sys/kernel/mm/transparent_hugepage/defrag"`
@@ -236,6 +238,7 @@ type Kernel struct {
 	AIONr         Fact[uint64]  `json:"aio_nr" read:"/proc/sys/fs/aio-nr"`                                    // requests that programs have reserved
 	Threads       Fact[int64]   `json:"threads"`                                                              // of all processes
 	NVMeIOTimeout Fact[uint64]  `json:"nvme_io_timeout" read:"/sys/module/nvme_core/parameters/io_timeout s"` // s
+	RemoveIPC     Fact[string]  `json:"remove_ipc"`                                                           // of systemd-logind; absent: the distribution's default
 	TunedProfile  Fact[string]  `json:"tuned_profile" read:"/etc/tuned/active_profile given"`
 	SaptuneNotes  Fact[string]  `json:"saptune_notes"`                                                  // those that saptune applies, space separated
 	PressureCPU   Fact[float64] `json:"pressure_cpu" read:"/proc/pressure/cpu pressure" show:"percent"` // share of time, some avg60

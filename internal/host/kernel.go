@@ -14,7 +14,7 @@ import (
 func readKernel(t Tree) Kernel {
 	k := Kernel{Mitigations: readMitigations(t), ClockSynced: readClockSync(t)}
 	fill(t, "", &k)
-	k.Threads = readThreads(t)
+	k.Threads, k.RemoveIPC = readThreads(t), readRemoveIPC(t)
 	k.SaptuneNotes = Convert(t.Text("/etc/sysconfig/saptune"), "", parseSaptune)
 	if sem, ok := k.Sem.Get(); ok && len(sem) != 4 {
 		k.Sem = Unknown[[]int](k.Sem.Source, fmt.Errorf("expected four numbers, found %d", len(sem)))

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -80,7 +81,10 @@ func (t Tree) Open(path string, flags int) (fd int, err error) {
 		return -1, errors.New("interrupted before it was read")
 	}
 	if t.Live() {
-		return openRetry(path, flags)
+		if flags&unix.O_PATH != 0 || ofKernel(path) {
+			return openRetry(path, flags)
+		}
+		return openPlain(path, flags)
 	}
 	if flags&(unix.O_PATH|unix.O_NOFOLLOW) == unix.O_PATH { // os.Root would open a link itself
 		if path, err = (view{t: t.quiet()}).resolve(path); err != nil {
@@ -92,6 +96,35 @@ func (t Tree) Open(path string, flags int) (fd int, err error) {
 		return err
 	})
 	return fd, err
+}
+
+// ofKernel reports a path that the kernel names: no user chooses what lies there.
+func ofKernel(path string) bool {
+	for _, dir := range []string{"/sys/", "/dev/"} {
+		if strings.HasPrefix(path, dir) {
+			return true
+		}
+	}
+	c := components(path)
+	return len(c) > 0 && c[0] == "proc" && (len(c) < 4 || c[2] != "root" && c[2] != "cwd" && c[2] != "fd")
+}
+
+// openPlain opens a directory or a regular file. A server's account may name any path as its configuration, and to
+// open a device does something to it, as to a watchdog; so it is looked at before.
+func openPlain(path string, flags int) (int, error) {
+	at, err := openRetry(path, unix.O_PATH|flags&unix.O_NOFOLLOW)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(at)
+	var st unix.Stat_t
+	if err := unix.Fstat(at, &st); err != nil {
+		return -1, err
+	}
+	if kind := st.Mode & unix.S_IFMT; kind != unix.S_IFREG && kind != unix.S_IFDIR {
+		return -1, errors.New("it is no regular file")
+	}
+	return openRetry("/proc/self/fd/"+strconv.Itoa(at), flags&^unix.O_NOFOLLOW)
 }
 
 func openRetry(path string, flags int) (int, error) {

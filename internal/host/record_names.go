@@ -108,7 +108,8 @@ func (m *recordMask) target(p, link string) string {
 // keptArgs are the arguments that say where a server keeps its data, by their
 // names without dashes. All others may hold passwords, users and addresses: no
 // list of those could be complete.
-var keptArgs = regexp.MustCompile(`^(datadir|pgdata|data_directory|innodb_log_group_home_dir|defaults_\w*file|no_defaults)$`)
+var keptArgs = regexp.MustCompile(`^(datadir|pgdata|data_directory|innodb_log_group_home_dir|defaults_\w*file|no_defaults|` +
+	`config_file|fsync|wal_sync_method|huge_pages|shared_buffers|innodb_flush_method|innodb_use_native_aio|(skip_)?large_pages|innodb_buffer_pool_size)$`)
 
 // serverArgs blanks all arguments but those of keptArgs. What is left of the
 // others is the name of a long option.

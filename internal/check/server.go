@@ -1,0 +1,277 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hostlab/internal/host"
+	"hostlab/internal/result"
+)
+
+// server holds the checks of what a server's own process has, may use and is configured to do with the platform.
+var server = []Check{
+	{
+		ID: "SRV-001", Subject: Memory, Title: "Huge pages for the database's cache",
+		Why: "A cache of many gigabytes in pages of 4 KiB needs page tables of its own in each process of the server, and " +
+			"misses the processor's translation cache all the time. Huge pages that are reserved and not used are memory " +
+			"that nobody can have.",
+		Source: "PostgreSQL documentation, Linux Huge Pages; Oracle documentation on HugePages; MySQL documentation on large pages; " +
+			"the bounds of 8 GiB and 1 GiB are hostlab's own",
+		Disagree: "HANA and SQL Server ask for transparent ones instead, and MongoDB from 8.0 too (MEM-001).",
+		For:      engines("postgresql", "oracle", "mariadb", "mysql"),
+		Severity: inProduction(Medium, Medium),
+		absent:   "the cache is below 8 GiB, or its size is not known", ok: "the cache lies in huge pages, or is small",
+		look: lookHugePages, left: "the server has to be restarted with them",
+	},
+	{
+		ID: "SRV-002", Subject: Memory, Title: "Protection from the out-of-memory killer",
+		Why: "When memory runs out the kernel kills the process that holds most, which is often the postmaster. All sessions " +
+			"end then, and the server replays its log before it answers again.",
+		Source: "PostgreSQL documentation, Linux Memory Overcommit (oom_score_adj -1000, or overcommit_memory 2); Debian's unit (-900)",
+		Disagree: "Either cure suffices. Strict overcommit (2) also refuses memory to programs that reserve more than they use, " +
+			"so the score is the milder one. A limit of the server's own cgroup (SRV-003) still kills within that group.",
+		For:      engines("postgresql"),
+		Severity: inProduction(Medium, Medium),
+		absent:   "the kernel shows no score", ok: "the postmaster is killed last, or allocations fail before",
+		bad:  "the postmaster is among the first to be killed when memory runs out",
+		look: lookOOM, left: "it is set in the server's unit",
+	},
+	{
+		ID: "SRV-003", Subject: Memory, Title: "The database's memory limit",
+		Why: "At memory.high the kernel makes a group's threads free memory themselves, at memory.max it kills one of its " +
+			"processes. The page cache that the server fills counts, too.",
+		Source: "kernel documentation on cgroup v2 (memory.high, memory.max, memory.events); the bound of 1.25 is hostlab's own",
+		Disagree: "Containers are meant to have a limit. It should leave the server its shared memory and a quarter of it " +
+			"for sessions.",
+		For:      anyServer,
+		Severity: inProduction(Medium, Medium),
+		absent:   "no memory limit of the server is known", ok: "no limit is near, or none has been reached",
+		look: lookMemoryLimit, left: "it is a limit of a unit or container",
+	},
+	{
+		ID: "SRV-004", Subject: Kernel, Title: "The database's limits of files and locked memory",
+		Why: "A server that reaches its number of open files refuses connections or cannot open tables. One that may not lock " +
+			"its memory gets no huge pages.",
+		Source: "SAP note 1771258 (nofile 1048576); MongoDB documentation (nofile 64000); Oracle documentation (memlock at least the " +
+			"huge pages)",
+		Disagree: "Others open few files, or name a number that depends on their own configuration; they are not judged.",
+		For:      engines("hana", "sap", "mongodb", "oracle"),
+		Severity: inProduction(Low, Low),
+		absent:   "the server's limits cannot be seen", ok: "the server's process has the recommended limits",
+		look: lookUlimits, left: "it is set in the server's unit, or for its account",
+	},
+	{
+		ID: "SRV-005", Subject: Kernel, Title: "Removal of shared memory at logout (RemoveIPC)",
+		Why: "When the last session of a user ends, systemd-logind removes that user's shared memory and semaphores. A server " +
+			"under the same account loses its own while it runs.",
+		Source:   "PostgreSQL documentation, systemd RemoveIPC; Oracle documentation",
+		Disagree: "System accounts are spared, so packages that make one are safe. Red Hat's systems do not remove by default.",
+		For:      engines("postgresql", "oracle"),
+		Severity: inProduction(Medium, Medium),
+		absent:   "nothing sets it here, and Red Hat's systems do not remove by default; or the account is not known",
+		ok:       "shared memory stays at logout", look: lookRemoveIPC, left: "it is a setting of systemd-logind",
+	},
+	{
+		ID: "SRV-006", Subject: Log, Title: "How commits reach the device",
+		Why: "A server that does not flush its log loses commits that it has confirmed, and perhaps all data, when power fails. " +
+			"InnoDB that writes through the page cache keeps its data in memory twice, and its flushes wait for each other.",
+		Source: "PostgreSQL documentation on fsync; MySQL and MariaDB documentation on innodb_flush_method and " +
+			"innodb_use_native_aio; Microsoft on forced unit access (control.writethrough, trace flag 3979)",
+		Disagree: "O_DIRECT is the default since MariaDB 10.6 and MySQL 8.4, so that only earlier versions are judged where nothing sets " +
+			"it. Which of PostgreSQL's safe methods is fastest depends on the device, so none is preferred: measure with pg_test_fsync.",
+		For:      engines("postgresql", "mariadb", "mysql", "sqlserver"),
+		Severity: everywhere(High, High, Low),
+		absent:   "no configuration file of the server says, or its version is not known", ok: "commits are flushed to the device",
+		look: lookSync, left: "it is a setting of the server",
+	},
+}
+
+// Bounds of SRV-001 and SRV-003.
+const (
+	largeCache  = 8 << 30
+	idlePool    = 1 << 30
+	overBuffers = 1.25
+)
+
+func lookHugePages(f *host.Facts, _ Role) (v view) {
+	m := f.Memory
+	none := func(size int64) func(int64) bool { return func(huge int64) bool { return size < largeCache || huge > 0 } }
+	for _, d := range of(engines("postgresql", "oracle", "mariadb", "mysql"), servers(f)) {
+		size := d.SharedMemory
+		if d.Kind == "mariadb" || d.Kind == "mysql" { // whose cache is no shared memory
+			size = host.Convert(d.Setting("innodb_buffer_pool_size"), "B", bytesOf) // by default 128 MiB
+		}
+		cache, known := size.Get()
+		if !known || cache < largeCache {
+			r := whole(size)
+			r.context = known || !r.unknown()
+			v.readings = append(v.readings, r)
+			if known {
+				v.readings = append(v.readings, read(d.HugePages, none(cache)))
+			}
+			continue
+		}
+		r := read(d.HugePages, none(cache))
+		if v.readings = append(v.readings, r, aside(size)); r.bad && v.bad == "" {
+			v.bad = fmt.Sprintf("%s has a cache of %s, and no huge page", nameOf(d), result.Format(float64(cache), "B"))
+			v.fix = hugePagesFix(f, d, cache)
+		}
+	}
+	free, page := m.HugePagesFree, m.HugePageSize.Or(0)
+	idle := readAs(free, func(n int64) string { return fmt.Sprintf("%d of %d", n, m.HugePages.Or(0)) },
+		func(n int64) bool { return float64(n-m.HugePagesReserved.Or(0))*float64(page) <= idlePool })
+	if idle.bad && page > 0 {
+		v.readings = append(v.readings, idle)
+		if v.bad == "" {
+			v.bad = fmt.Sprintf("%s of reserved huge pages are used by nobody", result.Format(float64(free.Value-m.HugePagesReserved.Or(0))*float64(page), "B"))
+			v.fix = remedy{run("grep", "Huge", "/proc/meminfo"), remark("lower vm.nr_hugepages to what the servers take, or let them use it")}
+		}
+	}
+	return v
+}
+
+// hugePagesFix reserves what a server's cache takes, and has the server use it.
+func hugePagesFix(f *host.Facts, d host.Database, cache int64) remedy {
+	page := max(f.Memory.HugePageSize.Or(2<<20), 1)
+	pages := strconv.FormatInt((cache+page-1)/page, 10)
+	reserve := run("sudo", "sysctl", "-w", "vm.nr_hugepages="+pages)
+	switch d.Kind {
+	case "postgresql":
+		return remedy{
+			run("psql", "-Atc", "show shared_memory_size_in_huge_pages").noting("what it takes, from PostgreSQL 15 on; here about " + pages), reserve,
+			remark("keep it in /etc/sysctl.d/90-hostlab-hugepages.conf; then huge_pages = on in postgresql.conf, and restart the server"),
+		}
+	case "oracle":
+		return remedy{reserve, remark("keep it in /etc/sysctl.d/90-hostlab-hugepages.conf; use_large_pages=only, memlock of the account unlimited, and restart")}
+	}
+	return remedy{reserve, remark("keep it in /etc/sysctl.d/90-hostlab-hugepages.conf; large_pages=ON, LimitMEMLOCK=infinity in the unit, and restart")}
+}
+
+// bytesOf reads a size as servers' files have it: 8G, 512M, 134217728.
+func bytesOf(s string) (int64, error) {
+	if s == host.Default {
+		return 128 << 20, nil
+	}
+	text, shift := strings.TrimSuffix(strings.ToUpper(strings.TrimSpace(s)), "B"), 0
+	if n := len(text); n > 0 {
+		if i := strings.IndexByte("KMGT", text[n-1]); i >= 0 {
+			text, shift = strings.TrimSpace(text[:n-1]), 10*(i+1)
+		}
+	}
+	v, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || v < 0 || v<<shift>>shift != v {
+		return 0, fmt.Errorf("expected a size, found %q", s)
+	}
+	return v << shift, nil
+}
+
+// lastKilled is the score from which on downwards Debian and PostgreSQL's documentation see a server protected.
+const lastKilled = -900
+
+func lookOOM(f *host.Facts, _ Role) (v view) {
+	mode := f.Memory.Overcommit
+	strict := mode.State == host.StateOK && mode.Value == 2
+	for _, d := range of(engines("postgresql"), f.Databases) {
+		r := read(d.OOMScoreAdj, func(adj int64) bool { return adj <= lastKilled || strict })
+		if v.readings = append(v.readings, r); r.bad && v.fix == nil {
+			v.fix = remedy{run("ps", "-o", "unit=", "-p", strconv.Itoa(d.PID)).noting("the server's unit"),
+				script(`sudo systemctl edit UNIT`).noting("[Service] OOMScoreAdjust=-1000"),
+				remark("children get the usual score by PG_OOM_ADJUST_FILE=/proc/self/oom_score_adj and PG_OOM_ADJUST_VALUE=0 in its environment")}
+		}
+	}
+	v.readings = append(v.readings, aside(mode))
+	return v
+}
+
+func lookMemoryLimit(f *host.Facts, _ Role) (v view) {
+	for _, d := range servers(f) {
+		l, needs := d.Limits, overBuffers*float64(d.SharedMemory.Or(0))
+		limits := []reading{}
+		for _, limit := range []host.Fact[int64]{l.MemoryHigh, l.MemoryMax} {
+			r := read(limit, func(n int64) bool { return float64(n) >= needs })
+			if limits = append(limits, r); r.bad && v.bad == "" {
+				v.bad = fmt.Sprintf("%s maps %s of shared memory, and its group may have %s", nameOf(d),
+					result.Format(float64(d.SharedMemory.Value), "B"), result.Format(float64(limit.Value), "B"))
+			}
+		}
+		events := read(l.MemoryEvents, func(n int64) bool { return n == 0 })
+		if unlimited := limits[0].state == host.StateAbsent && limits[1].state == host.StateAbsent; unlimited {
+			events.bad = false // of a limit that is gone
+			events.context = true
+			limits = append(limits, whole(l.CgroupV))
+		}
+		if events.bad && v.bad == "" {
+			v.bad = fmt.Sprintf("%s has reached its group's limit %d times", nameOf(d), l.MemoryEvents.Value)
+		}
+		v.readings = append(append(v.readings, limits...), events)
+	}
+	v.fix = remedy{remark("raise MemoryHigh= and MemoryMax= of the server's unit, or docker update --memory"),
+		script("sudo systemctl set-property UNIT MemoryHigh=infinity").noting("or give the server less shared memory")}
+	return v
+}
+
+// ulimitWants are open files by source.
+var ulimitWants = []want{{Engine{Kind: "hana"}, 1048576}, {Engine{Kind: "sap"}, 1048576}, {Engine{Kind: "mongodb"}, 64000}}
+
+func lookUlimits(f *host.Facts, _ Role) (v view) {
+	pool := f.Memory.HugePages.Or(0) * f.Memory.HugePageSize.Or(0)
+	for _, d := range of(engines("hana", "sap", "mongodb", "oracle"), servers(f)) {
+		if d.PID == 0 {
+			continue
+		}
+		limit, name := d.Limits.OpenFiles, "LimitNOFILE"
+		least, _ := wanted(&host.Facts{Databases: []host.Database{d}}, ulimitWants)
+		value := strconv.FormatUint(least, 10)
+		if d.Kind == "oracle" {
+			limit, name, value, least = d.Limits.LockedBytes, "LimitMEMLOCK", "infinity", uint64(max(pool, 0))
+		}
+		r := read(limit, func(n int64) bool { return n >= 0 && uint64(n) >= least })
+		if unlimited := r.state == host.StateAbsent && d.Limits.Affinity.State == host.StateOK; unlimited {
+			r = reading{path: cmp.Or(limit.Source, noSource), value: "unlimited", state: host.StateOK}
+		}
+		if v.readings = append(v.readings, r); r.bad && v.fix == nil {
+			v.bad = fmt.Sprintf("%s has %s, and %s is recommended", nameOf(d), r.value, value)
+			v.fix = remedy{run("ps", "-o", "unit=", "-p", strconv.Itoa(d.PID)).noting("the server's unit"),
+				script("sudo systemctl edit UNIT").noting("[Service] " + name + "=" + value),
+				remark("one that a login starts takes it from /etc/security/limits.d; restart the server")}
+		}
+	}
+	return v
+}
+
+// lastSystemUID is the last number of a system account (SYSTEM_UID_MAX of systemd as distributions build it).
+const lastSystemUID = 999
+
+func lookRemoveIPC(f *host.Facts, _ Role) (v view) {
+	removes := f.Kernel.RemoveIPC
+	redHat := slices.ContainsFunc([]string{"Red Hat", "CentOS", "Rocky", "AlmaLinux", "Oracle Linux"}, func(n string) bool {
+		return strings.HasPrefix(f.Identity.OS.Or(""), n)
+	})
+	if removes.State == host.StateAbsent && redHat {
+		return view{}
+	}
+	off := slices.Contains([]string{"no", "false", "off", "0"}, strings.ToLower(removes.Or("yes")))
+	for _, d := range of(engines("postgresql", "oracle"), f.Databases) {
+		r := readAs(d.UID, strconv.Itoa, func(id int) bool { return id <= lastSystemUID || off })
+		if v.readings = append(v.readings, r); r.bad && v.bad == "" {
+			v.bad = nameOf(d) + " runs under an account of a person's, and loses its shared memory when that one logs out"
+		}
+	}
+	why := aside(removes)
+	if removes.State == host.StateError || removes.State == host.StateDenied {
+		why.context = len(wrong(v.readings)) == 0
+	}
+	if !why.context { // what decides is not known
+		for i := range v.readings {
+			v.readings[i].bad, v.readings[i].context = false, true
+		}
+	}
+	v.readings = append(v.readings, why)
+	v.fix = remedy{script("sudo mkdir -p /etc/systemd/logind.conf.d"),
+		script(`printf '[Login]\nRemoveIPC=no\n' | sudo tee /etc/systemd/logind.conf.d/90-hostlab.conf`),
+		script("sudo systemctl kill -s HUP systemd-logind").noting("it reads the setting anew; sessions stay")}
+	return v
+}

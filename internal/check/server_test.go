@@ -1,0 +1,146 @@
+package check
+
+import (
+	"testing"
+
+	"hostlab/internal/host"
+)
+
+func shared(bytes, huge int64) func(d *host.Database) {
+	return func(d *host.Database) {
+		d.SharedMemory, d.HugePages = size(bytes, "/proc/700/maps"), size(huge, "/proc/700/status HugetlbPages")
+	}
+}
+
+// set gives settings of a server by name and value.
+func set(pairs ...string) func(d *host.Database) {
+	return func(d *host.Database) {
+		for i := 0; i+1 < len(pairs); i += 2 {
+			d.Settings = append(d.Settings, host.ServerSetting{Name: pairs[i], Value: known(pairs[i+1], "/etc/server.conf")})
+		}
+	}
+}
+
+func pool(pages, free, reserved int64) func(*host.Facts) {
+	return mem(func(m *host.Memory) {
+		m.HugePages, m.HugePagesFree = known(pages, "/proc/meminfo HugePages_Total"), known(free, "/proc/meminfo HugePages_Free")
+		m.HugePagesReserved, m.HugePageSize = known(reserved, "/proc/meminfo HugePages_Rsvd"), size(2<<20, "/proc/meminfo Hugepagesize")
+	})
+}
+
+func killed(adj, mode int64) func(*host.Facts) {
+	return func(f *host.Facts) {
+		f.Memory.Overcommit = known(mode, vmDir+"/overcommit_memory")
+		serving("postgresql", func(d *host.Database) { d.OOMScoreAdj = known(adj, "/proc/700/oom_score_adj") })(f)
+	}
+}
+
+const memoryMax = "/sys/fs/cgroup/system.slice/db.service/memory.max"
+
+// within limits a server's memory; 0: without a limit.
+func within(limit, events int64) func(d *host.Database) {
+	return func(d *host.Database) {
+		d.Limits.CgroupV = known(2, "/proc/700/cgroup")
+		d.Limits.MemoryHigh, d.Limits.MemoryMax = absent[int64]("memory.high"), absent[int64](memoryMax)
+		if limit > 0 {
+			d.Limits.MemoryMax = size(limit, memoryMax)
+		}
+		d.Limits.MemoryEvents = known(events, "/sys/fs/cgroup/system.slice/db.service/memory.events.local high max")
+	}
+}
+
+func opens(n int64) func(d *host.Database) {
+	return func(d *host.Database) { d.Limits.OpenFiles = known(n, "/proc/700/limits Max open files") }
+}
+
+func locks(bytes int64) func(d *host.Database) {
+	return func(d *host.Database) { d.Limits.LockedBytes = size(bytes, "/proc/700/limits Max locked memory") }
+}
+
+func account(uid int) func(d *host.Database) {
+	return func(d *host.Database) { d.UID = known(uid, "/proc/700/status Uid") }
+}
+
+func logind(v string) func(*host.Facts) {
+	return kern(func(k *host.Kernel) {
+		if k.RemoveIPC = known(v, "/etc/systemd/logind.conf"); v == "" {
+			k.RemoveIPC = absent[string]("/etc/systemd/logind.conf")
+		}
+	})
+}
+
+var serverCases = []lookCase{
+	{id: "SRV-001", name: "a large cache in small pages", want: Finding, evidence: "HugetlbPages = 0 B", detail: "a cache of 16 GiB, and no huge page",
+		remedy: "vm.nr_hugepages=8192", facts: also(pool(0, 0, 0), serving("postgresql", shared(16*gib, 0)))},
+	{id: "SRV-001", name: "InnoDB's, by its configuration", want: Finding, remedy: "large_pages=ON",
+		facts: also(pool(0, 0, 0), serving("mysql", set("innodb_buffer_pool_size", "64G"), shared(0, 0)))},
+	{id: "SRV-001", name: "a pool that nobody uses", want: Finding, detail: "8 GiB of reserved huge pages are used by nobody",
+		facts: also(pool(4096, 4096, 0), serving("postgresql", shared(gib, 0)))},
+	{id: "SRV-001", name: "a pool that is promised", want: OK, facts: also(pool(4096, 4096, 4096), serving("postgresql", shared(8*gib, 2<<20)))},
+	{id: "SRV-001", name: "a large cache in huge pages", want: OK, facts: also(pool(8192, 0, 0), serving("oracle", shared(16*gib, 16*gib)))},
+	{id: "SRV-001", name: "a small cache", want: OK, facts: also(pool(0, 0, 0), serving("postgresql", shared(gib, 0)))},
+	{id: "SRV-001", name: "HANA", want: NotApplicable, facts: also(pool(0, 0, 0), serving("hana", shared(900*gib, 0)))},
+	{id: "SRV-001", name: "of an unknown size", want: Unknown, facts: serving("postgresql", shared(16*gib, 0), func(d *host.Database) {
+		d.SharedMemory = denied[int64]("/proc/700/maps")
+	})},
+
+	{id: "SRV-002", name: "as any other process", want: Finding, evidence: "oom_score_adj = 0", remedy: "OOMScoreAdjust=-1000", facts: killed(0, 0)},
+	{id: "SRV-002", name: "Debian's unit", want: OK, facts: killed(-900, 0)},
+	{id: "SRV-002", name: "strict overcommit", want: OK, facts: killed(0, 2)},
+	{id: "SRV-002", name: "MariaDB", want: NotApplicable, facts: serving("mariadb")},
+	{id: "SRV-002", name: "denied", want: Unknown, facts: serving("postgresql", func(d *host.Database) { d.OOMScoreAdj = denied[int64]("/proc/700/oom_score_adj") })},
+
+	{id: "SRV-003", name: "reached", want: Finding, detail: "has reached its group's limit 12 times", remedy: "MemoryHigh=infinity", facts: serving("redis", within(4*gib, 12))},
+	{id: "SRV-003", name: "too near", want: Finding, detail: "maps 8 GiB of shared memory, and its group may have 9 GiB",
+		facts: serving("postgresql", within(9*gib, 0), shared(8*gib, 0))},
+	{id: "SRV-003", name: "enough", want: OK, facts: serving("postgresql", within(10*gib, 0), shared(8*gib, 0))},
+	{id: "SRV-003", name: "no limit, whatever was counted", want: OK, facts: serving("mongodb", within(0, 3))},
+	{id: "SRV-003", name: "no server", want: NotApplicable, facts: func(*host.Facts) {}},
+	{id: "SRV-003", name: "denied", want: Unknown, facts: serving("db2", func(d *host.Database) { d.Limits.MemoryMax = denied[int64](memoryMax) })},
+
+	{id: "SRV-004", name: "HANA's files", want: Finding, remedy: "LimitNOFILE=1048576", facts: serving("hana", opens(65536))},
+	{id: "SRV-004", name: "Oracle's locked memory", want: Finding, remedy: "LimitMEMLOCK=infinity", facts: also(pool(4096, 0, 0), serving("oracle", locks(64<<10)))},
+	{id: "SRV-004", name: "Oracle may lock all", want: OK, facts: also(pool(4096, 0, 0), serving("oracle", locks(8*gib)))},
+	{id: "SRV-004", name: "MongoDB", want: OK, facts: serving("mongodb", opens(64000))},
+	{id: "SRV-004", name: "PostgreSQL", want: NotApplicable, facts: serving("postgresql", opens(1024))},
+	{id: "SRV-004", name: "an instance that is installed only", want: NotApplicable, facts: serving("sap", func(d *host.Database) { d.PID = 0 })},
+	{id: "SRV-004", name: "denied", want: Unknown, facts: serving("hana", func(d *host.Database) { d.Limits.OpenFiles = denied[int64]("/proc/700/limits") })},
+
+	{id: "SRV-005", name: "a person's account", want: Finding, evidence: "/proc/700/status Uid = 1000", remedy: "RemoveIPC=no",
+		facts: also(logind("yes"), serving("postgresql", account(1000)))},
+	{id: "SRV-005", name: "a person's account, and the upstream default", want: Finding, facts: also(logind(""), serving("oracle", account(54321)))},
+	{id: "SRV-005", name: "Red Hat's default", want: NotApplicable, facts: also(logind(""), serving("oracle", account(54321)), system("Red Hat Enterprise Linux 9.4", "x86_64"))},
+	{id: "SRV-005", name: "off", want: OK, facts: also(logind("no"), serving("oracle", account(54321)))},
+	{id: "SRV-005", name: "a system account", want: OK, facts: also(logind(""), serving("postgresql", account(112)))},
+	{id: "SRV-005", name: "MariaDB", want: NotApplicable, facts: also(logind(""), serving("mariadb", account(1000)))},
+	{id: "SRV-005", name: "denied", want: Unknown, facts: serving("postgresql", account(1000), func(d *host.Database) { d.UID = denied[int]("/proc/700/status") })},
+
+	{id: "SRV-006", name: "fsync off", want: Finding, evidence: "/etc/server.conf fsync = off", detail: "fsync is off", remedy: "alter system set fsync = on",
+		facts: serving("postgresql", set("fsync", "off"))},
+	{id: "SRV-006", name: "PostgreSQL's default", want: OK, facts: serving("postgresql", set("fsync", host.Default, "wal_sync_method", host.Default))},
+	{id: "SRV-006", name: "buffered InnoDB", want: Finding, detail: "through the page cache", remedy: "innodb_flush_method=O_DIRECT",
+		facts: serving("mysql", set("innodb_flush_method", "fsync", "innodb_use_native_aio", host.Default))},
+	{id: "SRV-006", name: "buffered by default", want: Finding, evidence: "default, fsync",
+		facts: serving("mariadb", version("10.5.20"), set("innodb_flush_method", host.Default, "innodb_use_native_aio", host.Default))},
+	{id: "SRV-006", name: "no native AIO", want: Finding, detail: "asynchronous I/O",
+		facts: serving("mariadb", version("10.11.6"), set("innodb_flush_method", host.Default, "innodb_use_native_aio", "OFF"))},
+	{id: "SRV-006", name: "direct by default", want: OK, evidence: "default, O_DIRECT",
+		facts: serving("mariadb", version("10.11.6"), set("innodb_flush_method", host.Default, "innodb_use_native_aio", host.Default))},
+	{id: "SRV-006", name: "SQL Server without a forced flush", want: Finding, remedy: "control.writethrough 1",
+		facts: serving("sqlserver", set("traceflag0", "3979", "traceflag1", host.Default, "writethrough", host.Default))},
+	{id: "SRV-006", name: "SQL Server with forced unit access", want: OK, facts: serving("sqlserver", set("traceflag0", "3979", "traceflag1", host.Default, "writethrough", "1"))},
+	{id: "SRV-006", name: "Redis", want: NotApplicable, facts: serving("redis")},
+	{id: "SRV-006", name: "denied", want: Unknown, facts: serving("postgresql", func(d *host.Database) {
+		d.Settings = []host.ServerSetting{{Name: "fsync", Value: denied[string]("/data/postgresql.auto.conf")}}
+	})},
+}
+
+// Data that may be lost weigh more than data that are kept twice.
+func TestSyncWeighs(t *testing.T) {
+	for method, want := range map[string]Severity{"nosync": High, "fsync": Medium} {
+		c := lookCase{id: "SRV-006", facts: serving("mysql", set("innodb_flush_method", method, "innodb_use_native_aio", host.Default))}
+		if r := c.run(t); r.Severity != want {
+			t.Errorf("%s is %s, want %s", method, r.Severity, want)
+		}
+	}
+}
