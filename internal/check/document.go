@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hostlab/internal/document"
+	"hostlab/internal/host"
 	"hostlab/internal/screen"
 )
 
@@ -19,10 +20,16 @@ const evidenceRows = 6
 var tones = map[Severity]document.Tone{High: document.Caution, Medium: document.Notice, Low: "", Info: document.Quiet}
 
 // Document reports results: findings first, the worst on top, then what could not be seen.
-// all lists what is ok and what does not apply too, with all evidence.
-func Document(host string, role Role, results []Result, all bool) *document.Document {
-	d := &document.Document{Name: "check", Title: cmp.Or(host, "this host") + " as " + string(role)}
-	found := Findings(results)
+// all lists information, what is ok and what does not apply too, with all evidence.
+func Document(f *host.Facts, role Role, results []Result, all bool) *document.Document {
+	name := f.Identity.Hostname.Or("")
+	d := &document.Document{Name: "check", Title: cmp.Or(name, "this host") + " as " + string(role)}
+	found, notes := Findings(results), 0
+	if !all {
+		notes = len(found)
+		found = ByGain(results, nil)
+		notes -= len(found)
+	}
 	if len(found) == 0 {
 		d.Answer = []document.Line{{Text: fmt.Sprintf("No check found anything to change for a %s.", role.Noun())}}
 	} else {
@@ -32,16 +39,57 @@ func Document(host string, role Role, results []Result, all bool) *document.Docu
 			{Text: fmt.Sprintf(`Start with %s; "hostlab explain-check %[1]s" gives the reason.`, found[0].ID), Tone: document.Quiet},
 		}
 	}
-	d.About = []string{d.Title + ". " + purpose(role), Tally(results) + "." + map[bool]string{false: " --all lists them."}[all]}
+	d.About = []string{d.Title + ". " + purpose(role), judgedFor(f),
+		Tally(results) + "." + map[bool]string{false: " --all lists them."}[all]}
+	if notes > 0 {
+		d.About = append(d.About, fmt.Sprintf("%s for information; --all shows %s.", screen.Plural(notes, "finding is", "findings are"),
+			map[bool]string{true: "it", false: "them"}[notes == 1]))
+	}
 	d.Sections, d.Warnings = Sections(results, all), Lapsed(results)
 	d.Data = struct {
 		Schema  int      `json:"schema"`
 		Host    string   `json:"host"`
 		Role    Role     `json:"role"`
+		Servers []Server `json:"servers"`
 		Results []Result `json:"results"`
-	}{jsonSchema, host, role, results}
+	}{jsonSchema, name, role, seen(f), results}
 	return d
 }
+
+// Server is a server that was judged.
+type Server struct {
+	Kind    string `json:"kind"`
+	Version string `json:"version"` // "": not known
+	PID     int    `json:"pid"`     // 0: installed, not seen running
+}
+
+func seen(f *host.Facts) []Server {
+	list := []Server{}
+	for _, d := range servers(f) {
+		list = append(list, Server{d.Kind, d.Version.Or(""), d.PID})
+	}
+	return list
+}
+
+// judgedFor says which servers the checks had before them.
+func judgedFor(f *host.Facts) string {
+	var names []string
+	for _, d := range servers(f) {
+		names = append(names, nameOf(d))
+	}
+	switch n := len(names); {
+	case f.Windows != nil:
+		return ""
+	case n == 0:
+		return "No database server is seen running: only what holds for any is judged."
+	case n > mostNamed:
+		names = append(names[:mostNamed], fmt.Sprintf("%d more", n-mostNamed))
+	}
+	return "Judged for " + inWords(names, "and") + "."
+}
+
+// mostNamed is how many servers the head of a report names.
+const mostNamed = 4
 
 // Sections holds a section a finding, the worst first, then the other results. A page has
 // more of each than a terminal, unless all is asked for.
@@ -56,7 +104,10 @@ func Sections(results []Result, all bool) []document.Section {
 		short.Where, full.Where, full.Anchor = document.Terminal, document.Page, r.ID
 		full.Blocks = append(full.Blocks, document.Pairs{{Name: "why", Value: r.Why},
 			{Name: "source", Value: cmp.Or(r.Source, "none")}, {Name: "sources disagree", Value: cmp.Or(r.Disagree, "no")}})
-		out = append(out, short, full)
+		if r.Severity > Info { // a terminal shows information with all else
+			out = append(out, short)
+		}
+		out = append(out, full)
 	}
 	rest := []document.Section{document.Titled("Ok", listed(withStatus(results, OK), true)).Closed(),
 		document.Titled("Not applicable", listed(withStatus(results, NotApplicable), true)).Closed()}

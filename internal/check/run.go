@@ -138,6 +138,14 @@ func withStatus(results []Result, status Status) []Result {
 // a severity.
 func Findings(results []Result) []Result { return worstFirst(withStatus(results, Finding)) }
 
+// ByGain returns the findings that weigh more than information: those first whose subject could gain a service
+// most, as shares of its time tell by subject, then the worst.
+func ByGain(results []Result, gains map[string]float64) []Result {
+	found := slices.DeleteFunc(Findings(results), func(r Result) bool { return r.Severity == Info })
+	slices.SortStableFunc(found, func(a, b Result) int { return cmp.Compare(gains[b.Subject], gains[a.Subject]) })
+	return found
+}
+
 func worstFirst(results []Result) []Result {
 	slices.SortStableFunc(results, func(a, b Result) int { return cmp.Compare(b.Severity, a.Severity) })
 	return results

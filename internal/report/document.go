@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"hostlab/internal/assess"
 	"hostlab/internal/check"
 	"hostlab/internal/document"
 	"hostlab/internal/lever"
@@ -211,7 +212,7 @@ func next(all []lever.Lever) document.Section {
 
 // findings is the short list for a terminal.
 func findings(a *Assessment) document.Section {
-	found := check.Findings(a.Results)
+	found := check.ByGain(a.Results, gains(a.Levers))
 	var pairs document.Pairs
 	for _, f := range found[:min(topFindings, len(found))] {
 		p := document.Pair{Name: f.ID + " " + f.Severity.String(), Value: f.Title, More: []string{f.Detail}}
@@ -225,6 +226,19 @@ func findings(a *Assessment) document.Section {
 		rest = document.Commands{{Why: fmt.Sprintf("%d more findings", more), Line: "hostlab check" + lever.Again(a.Role, a.Facts)}}
 	}
 	return document.Titled("Findings", document.Line{Text: check.Tally(a.Results) + "."}, pairs, rest).On(document.Terminal)
+}
+
+// gains are what levers could give the service at most, by the subject of checks.
+func gains(levers []assess.Lever) map[string]float64 {
+	subjects := map[string]string{assess.Clock: check.Frequency, assess.Idle: check.Idle, assess.SMT: check.SMT, assess.CPUs: check.Degree,
+		assess.Log: check.Log, assess.Memory: check.Memory}
+	most := map[string]float64{}
+	for _, l := range levers {
+		if s := subjects[l.Name]; s != "" && l.AtMost != nil {
+			most[s] = *l.AtMost
+		}
+	}
+	return most
 }
 
 // headlines are the probes' figures for a terminal, of several CPUs the worst.
