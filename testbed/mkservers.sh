@@ -16,13 +16,14 @@ for l in liblzf1 libjemalloc2 libatomic1; do # of Redis, which need not be insta
 done
 mkdir -p "$R/usr/lib/postgresql/$pg/lib"; cp "/usr/lib/postgresql/$pg/lib"/{plpgsql,dict_snowball}.so "$R/usr/lib/postgresql/$pg/lib/"
 cp -r "/usr/share/postgresql/$pg" "$R/share" && mkdir -p "$R/usr/share/postgresql" && mv "$R/share" "$R/usr/share/postgresql/$pg"
+mkdir -p "$R/usr/share/zoneinfo/Etc" && cp /usr/share/zoneinfo/Etc/UTC "$R/usr/share/zoneinfo/Etc/"
 mkdir -p "$R/usr/share/mysql" "$R$data" "$R$conf" "$R/var/lib/mysql" "$R/var/lib/redis" "$R/etc/mysql"
 cp -r /usr/share/mysql/english /usr/share/mysql/charsets "$R/usr/share/mysql/"
 printf 'root:x:0:0::/:/bin/sh\npostgres:x:101:104::/var/lib/postgresql:/bin/sh\nmysql:x:102:105::/var/lib/mysql:/bin/sh\nredis:x:103:106::/var/lib/redis:/bin/sh\n' > "$R/etc/passwd"
 chown postgres: "$R$data"; chmod 700 "$R$data"
 (cd / && setpriv --reuid=postgres --regid=postgres --clear-groups "/usr/lib/postgresql/$pg/bin/initdb" -D "$R$data" -E UTF8 --locale=C >/dev/null)
 mv "$R$data"/postgresql.conf "$R$data"/pg_hba.conf "$R$data"/pg_ident.conf "$R$conf/"
-printf "data_directory = '%s'\nhba_file = '%s/pg_hba.conf'\nident_file = '%s/pg_ident.conf'\nunix_socket_directories = '/run'\n" "$data" "$conf" "$conf" >> "$R$conf/postgresql.conf"
+printf "data_directory = '%s'\nhba_file = '%s/pg_hba.conf'\nident_file = '%s/pg_ident.conf'\nunix_socket_directories = '/run'\nlisten_addresses = ''\n" "$data" "$conf" "$conf" >> "$R$conf/postgresql.conf"
 chown -R mysql: "$R/var/lib/mysql"; mariadb-install-db --user=mysql --datadir="$R/var/lib/mysql" --skip-test-db >/dev/null 2>&1
 printf '[mysqld]\ndatadir = /var/lib/mysql\nsocket = /run/mysqld.sock\nskip-networking\n' > "$R/etc/mysql/my.cnf"
 chown -R 101:104 "$R$data" "$R$conf"; chown -R 102:105 "$R/var/lib/mysql"; chown 103:106 "$R/var/lib/redis"

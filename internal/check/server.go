@@ -98,7 +98,9 @@ const (
 
 func lookHugePages(f *host.Facts, _ Role) (v view) {
 	m := f.Memory
-	none := func(size int64) func(int64) bool { return func(huge int64) bool { return size < largeCache || huge > 0 } }
+	none := func(size int64) func(int64) bool {
+		return func(huge int64) bool { return size < largeCache || huge > 0 }
+	}
 	for _, d := range of(engines("postgresql", "oracle", "mariadb", "mysql"), servers(f)) {
 		size := d.SharedMemory
 		if d.Kind == "mariadb" || d.Kind == "mysql" { // whose cache is no shared memory
