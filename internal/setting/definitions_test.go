@@ -171,6 +171,8 @@ func TestPlans(t *testing.T) {
 		{"hybrid", "max_freq@policy0=100%", nil, ""},
 		{"hybrid", "max_freq@policy7=60%", []string{"policy7: 3800000 -> 2280000"}, ""},
 		{"hybrid", "max_freq=5GHz", nil, "policy4 has 400 MHz to 3.8 GHz"},
+		{"hybrid", "uncore_max_freq=2.4GHz", []string{"package_00_die_00: 4500000 -> 2400000"}, ""},
+		{"hybrid", "uncore_max_freq=60%", nil, "expected a frequency"},
 		{"hybrid", "platform_profile=performance", []string{": balanced -> performance"}, ""},
 	}
 	for _, c := range cases {
