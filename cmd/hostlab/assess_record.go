@@ -62,6 +62,9 @@ func (s *observed) assessment(tree host.Tree, facts *host.Facts) *report.Assessm
 		Host: facts.Identity.Hostname.Or("unknown host"), Role: s.Role, Facts: facts,
 		Results: check.Accept(check.Run(facts, s.Role, check.All()), s.Accepted, "", s.Started), LogDir: s.LogDir, LogDirWhy: s.LogDirWhy, Runs: s.Runs,
 	}
+	if tree.Live() {
+		a.Machine = host.MachineHash()
+	}
 	for i := range s.Runs {
 		s.Runs[i].Measurements = s.Probes[i]
 		a.Probes = append(a.Probes, s.Probes[i]...)

@@ -56,7 +56,7 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
 			}
 			name := f.Identity.Hostname.Or("unknown host")
 			results := check.Accept(check.Run(f, role, check.All()), list, name, time.Now())
-			if err := printDocument(std, check.Document(f, role, results, all), format); err != nil {
+			if err := printDocument(std, check.Document(f, role, results, all, time.Now()), format); err != nil {
 				return err
 			}
 			if worst, any := check.Worst(results); any && int(worst) >= slices.Index(check.Severities, failOn) {

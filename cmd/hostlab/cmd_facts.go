@@ -63,7 +63,10 @@ to inspect, 130 interrupted.`,
 			if err != nil {
 				return err
 			}
-			return printDocument(std, f.Document(), format)
+			if m.root != "" {
+				return printDocument(std, f.Document(time.Time{}, ""), format)
+			}
+			return printDocument(std, f.Document(time.Now().UTC(), host.MachineHash()), format)
 		},
 	}
 	m.flags(cmd)

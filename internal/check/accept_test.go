@@ -73,7 +73,7 @@ func TestAccept(t *testing.T) {
 		if got.Status != c.want || !strings.HasPrefix(lapsed, c.lapsed) || (c.lapsed == "") != (lapsed == "") {
 			t.Errorf("%s at %s: %s, %q", c.host, c.at, got.Status, lapsed)
 		}
-		out := text(t, Document(named(c.host), ProductionDB, results, false), document.TextOptions{})
+		out := text(t, Document(named(c.host), ProductionDB, results, false, time.Time{}), document.TextOptions{})
 		if shown := strings.Contains(out, "ACCEPTED") && strings.Contains(out, "; until 20"); shown != (c.want == Accepted) || !strings.Contains(out, "MEM-003") {
 			t.Errorf("%s at %s:\n%s", c.host, c.at, out)
 		}

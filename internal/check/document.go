@@ -4,15 +4,16 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/screen"
 )
 
-// jsonSchema is the version of the output's form; docs/schema/check.schema.json
+// Schema is the version of the output's form; docs/schema/check.schema.json
 // describes it.
-const jsonSchema = 1
+const Schema = 1
 
 // evidenceRows is how many rows of evidence a finding shows on a terminal.
 const evidenceRows = 6
@@ -20,8 +21,9 @@ const evidenceRows = 6
 var tones = map[Severity]document.Tone{High: document.Caution, Medium: document.Notice, Low: "", Info: document.Quiet}
 
 // Document reports results: findings first, the worst on top, then what could not be seen.
-// all lists information, what is ok and what does not apply too, with all evidence.
-func Document(f *host.Facts, role Role, results []Result, all bool) *document.Document {
+// all lists information, what is ok and what does not apply too, with all evidence. started is when the host
+// was looked at.
+func Document(f *host.Facts, role Role, results []Result, all bool, started time.Time) *document.Document {
 	name := f.Identity.Hostname.Or("")
 	d := &document.Document{Name: "check", Title: cmp.Or(name, "this host") + " as " + string(role)}
 	found, notes := Findings(results), 0
@@ -47,12 +49,13 @@ func Document(f *host.Facts, role Role, results []Result, all bool) *document.Do
 	}
 	d.Sections, d.Warnings = Sections(results, all), Lapsed(results)
 	d.Data = struct {
-		Schema  int      `json:"schema"`
-		Host    string   `json:"host"`
-		Role    Role     `json:"role"`
-		Servers []Server `json:"servers"`
-		Results []Result `json:"results"`
-	}{jsonSchema, name, role, seen(f), results}
+		Schema  int       `json:"schema"`
+		Started time.Time `json:"started"`
+		Host    string    `json:"host"`
+		Role    Role      `json:"role"`
+		Servers []Server  `json:"servers"`
+		Results []Result  `json:"results"`
+	}{Schema, started.UTC(), name, role, seen(f), results}
 	return d
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"hostlab/internal/document"
 	"hostlab/internal/host"
@@ -91,7 +92,7 @@ func TestAnyFacts(t *testing.T) {
 			promises(t, r)
 		}
 		var b strings.Builder
-		if err := document.WriteText(&b, Document(named("host"), role, results, rapid.Bool().Draw(t, "verbose")), document.TextOptions{}); err != nil {
+		if err := document.WriteText(&b, Document(named("host"), role, results, rapid.Bool().Draw(t, "verbose"), time.Time{}), document.TextOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.SplitSeq(b.String(), "\n") {

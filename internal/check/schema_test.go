@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"hostlab/internal/document"
 	"hostlab/internal/host"
@@ -119,7 +120,7 @@ func loadSchema(t *testing.T) map[string]any {
 func output(t *testing.T, role Role, results []Result) any {
 	t.Helper()
 	var b bytes.Buffer
-	if err := document.WriteJSON(&b, Document(named("db1"), role, results, false).Data); err != nil {
+	if err := document.WriteJSON(&b, Document(named("db1"), role, results, false, time.Time{}).Data); err != nil {
 		t.Fatal(err)
 	}
 	var v any
@@ -176,7 +177,7 @@ func TestSchemaRefuses(t *testing.T) {
 func TestJSONKeepsCommandsReadable(t *testing.T) {
 	var b bytes.Buffer
 	r := []Result{{ID: "PWR-001", Remedy: "a > b && c"}}
-	if err := document.WriteJSON(&b, Document(named("h"), ProductionDB, r, false).Data); err != nil {
+	if err := document.WriteJSON(&b, Document(named("h"), ProductionDB, r, false, time.Time{}).Data); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), "a > b && c") {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"hostlab/internal/document"
@@ -44,7 +45,7 @@ type options struct {
 
 func render(t *testing.T, f *host.Facts, role Role, opt options) string {
 	t.Helper()
-	return text(t, Document(f, role, Run(f, role, All()), opt.all), opt.TextOptions)
+	return text(t, Document(f, role, Run(f, role, All()), opt.all, time.Time{}), opt.TextOptions)
 }
 
 func text(t *testing.T, d *document.Document, opt document.TextOptions) string {
@@ -212,9 +213,9 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 func TestWriteErrorsAreReturned(t *testing.T) {
 	for name, err := range map[string]error{
-		"text": document.WriteText(fullDisk{}, Document(named("h"), ProductionDB, nil, false), document.TextOptions{}),
+		"text": document.WriteText(fullDisk{}, Document(named("h"), ProductionDB, nil, false, time.Time{}), document.TextOptions{}),
 		"list": document.WriteText(fullDisk{}, List(All()), document.TextOptions{}),
-		"json": document.WriteJSON(fullDisk{}, Document(named("h"), ProductionDB, nil, false).Data),
+		"json": document.WriteJSON(fullDisk{}, Document(named("h"), ProductionDB, nil, false, time.Time{}).Data),
 	} {
 		if !errors.Is(err, errFull) {
 			t.Errorf("%s: %v", name, err)

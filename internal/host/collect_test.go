@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -138,7 +139,7 @@ func TestGarbledMachines(t *testing.T) {
 			t.Fatal(err)
 		}
 		var text strings.Builder
-		if err := document.WriteText(&text, f.Document(), document.TextOptions{}); err != nil {
+		if err := document.WriteText(&text, f.Document(time.Time{}, ""), document.TextOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(text.String()) {

@@ -10,15 +10,22 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"hostlab/internal/document"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
 
-// Document reports all facts.
-func (f *Facts) Document() *document.Document {
-	d := &document.Document{Name: "facts", Title: f.Identity.Hostname.Or("unknown host"), Sections: f.Sections(), Data: f}
+// Document reports all facts. started is when the host was looked at, and machine its MachineHash: zero and
+// "" of a recording.
+func (f *Facts) Document(started time.Time, machine string) *document.Document {
+	data := struct {
+		Started time.Time `json:"started,omitzero"`
+		Machine string    `json:"machine,omitempty"`
+		*Facts
+	}{started, machine, f}
+	d := &document.Document{Name: "facts", Title: f.Identity.Hostname.Or("unknown host"), Sections: f.Sections(), Data: data}
 	for _, s := range f.Summary() {
 		d.Answer = append(d.Answer, document.Line{Text: s})
 	}

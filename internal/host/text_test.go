@@ -7,18 +7,20 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/host/hosttest"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func render(t *testing.T, f *host.Facts) string {
 	t.Helper()
 	var b strings.Builder
-	if err := document.WriteText(&b, f.Document(), document.TextOptions{}); err != nil {
+	if err := document.WriteText(&b, f.Document(time.Time{}, ""), document.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -27,6 +27,7 @@ type Assessment struct {
 	Started   time.Time            `json:"started"`
 	Seconds   float64              `json:"seconds"` // the whole run took
 	Host      string               `json:"host"`
+	Machine   string               `json:"machine,omitempty"` // keyed hash of the machine's id; "" unknown, or a recording's
 	Role      check.Role           `json:"role"`
 	LogDir    string               `json:"log_dir"`     // where commits were timed; "" nowhere
 	LogDirWhy string               `json:"log_dir_why"` // why there, as in "the log directory of PostgreSQL (process 812)"
