@@ -17,6 +17,7 @@ import (
 // ARCHITECTURE.md says what each layer is for.
 var layers = [][]string{
 	{"cmd"},
+	{"internal/fleet"},
 	{"internal/report", "internal/predict", "internal/watch/live", "internal/export", "internal/assess"},
 	{"internal/experiment/runner", "internal/lever"},
 	{"internal/probe", "internal/check", "internal/analysis"},

@@ -1,0 +1,189 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hostlab/internal/check"
+	"hostlab/internal/document"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+)
+
+// Schema is the version of the fleet's own JSON; docs/schema/fleet.schema.json describes it.
+const Schema = 1
+
+// Summary is the fleet in one answer.
+type Summary struct {
+	Schema    int         `json:"schema"`
+	Hosts     int         `json:"hosts"`
+	Documents int         `json:"documents"`
+	Findings  []Tally     `json:"findings"` // by check, those on most hosts of the worst severity first
+	Levers    []LeverSum  `json:"levers"`   // those first that would save most
+	Stale     []StaleHost `json:"stale"`
+	limit     time.Duration
+}
+
+// Tally is a check that finds something.
+type Tally struct {
+	Check    string `json:"check"`
+	Severity string `json:"severity"`
+	Hosts    int    `json:"hosts"`
+}
+
+// LeverSum is a lever over all hosts that are known.
+type LeverSum struct {
+	Name          string  `json:"name"`
+	Hosts         int     `json:"hosts"`           // on which it is worthwhile
+	SecondsPerDay float64 `json:"seconds_per_day"` // of their services' active time that it would likely save
+	Known         int     `json:"known"`           // hosts whose saving is known
+}
+
+// StaleHost is one that wrote nothing for too long.
+type StaleHost struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"` // since its last document
+}
+
+// Status sums hosts up. Those that are not known any more count as such alone.
+func Status(hosts []*Host, documents int, now time.Time, limit time.Duration) *Summary {
+	s := &Summary{Schema: Schema, Hosts: len(hosts), Documents: documents, Findings: []Tally{}, Levers: []LeverSum{}, Stale: []StaleHost{}, limit: limit}
+	found := map[string]*Tally{}
+	levers := map[string]*LeverSum{}
+	for _, h := range hosts {
+		if h.Stale(now, limit) {
+			s.Stale = append(s.Stale, StaleHost{h.Name, now.Sub(h.Last).Seconds()})
+			continue
+		}
+		seen := map[string]bool{}
+		for _, f := range h.Findings {
+			t := found[f.Check]
+			if t == nil {
+				t = &Tally{Check: f.Check}
+				found[f.Check] = t
+			}
+			if rank(f.Severity) > rank(t.Severity) {
+				t.Severity = f.Severity
+			}
+			if !seen[f.Check] {
+				t.Hosts++
+			}
+			seen[f.Check] = true
+		}
+		for _, l := range h.Levers {
+			if l.Verdict != "worthwhile" {
+				continue
+			}
+			sum := levers[l.Name]
+			if sum == nil {
+				sum = &LeverSum{Name: l.Name}
+				levers[l.Name] = sum
+			}
+			sum.Hosts++
+			if l.SecondsPerDay != nil {
+				sum.Known++
+				sum.SecondsPerDay += *l.SecondsPerDay
+			}
+		}
+	}
+	for _, t := range found {
+		s.Findings = append(s.Findings, *t)
+	}
+	slices.SortFunc(s.Findings, func(a, b Tally) int {
+		return cmp.Or(rank(b.Severity)-rank(a.Severity), b.Hosts-a.Hosts, strings.Compare(a.Check, b.Check))
+	})
+	for _, l := range levers {
+		s.Levers = append(s.Levers, *l)
+	}
+	slices.SortFunc(s.Levers, func(a, b LeverSum) int {
+		return cmp.Or(cmp.Compare(b.SecondsPerDay, a.SecondsPerDay), b.Hosts-a.Hosts, strings.Compare(a.Name, b.Name))
+	})
+	slices.SortFunc(s.Stale, func(a, b StaleHost) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	return s
+}
+
+func rank(severity string) int {
+	for i, s := range check.Severities {
+		if string(s) == severity {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// Document reports the sum.
+func (s *Summary) Document() *document.Document {
+	d := &document.Document{Name: "fleet", Title: "Fleet", Data: s}
+	answer := fmt.Sprintf("%s, of which %d are not known any more.", screen.Count(s.Hosts, "host"), len(s.Stale))
+	if len(s.Stale) == 0 {
+		answer = fmt.Sprintf("%s, all heard of in the last %s.", screen.Count(s.Hosts, "host"), ago(s.limit))
+	}
+	switch {
+	case s.Hosts == 0:
+		answer = `No document is here yet. Begin with "hostlab fleet ingest SPOOL".`
+	case len(s.Findings) > 0:
+		answer += fmt.Sprintf(" Begin with %s: %s on %s.", s.Findings[0].Check, s.Findings[0].Severity, screen.Count(s.Findings[0].Hosts, "host"))
+	default:
+		answer += " No check found anything to change."
+	}
+	d.Answer = []document.Line{{Text: answer}}
+	d.About = []string{screen.Count(s.Documents, "document")}
+	findings := &document.Table{Columns: document.Headings("check", "severity", "hosts"), Most: 20}
+	for _, f := range s.Findings {
+		findings.Add(document.Text(f.Check), document.Text(f.Severity), document.Number(float64(f.Hosts), strconv.Itoa(f.Hosts)))
+	}
+	levers := &document.Table{Columns: document.Headings("lever", "worthwhile on", "likely saves")}
+	for _, l := range s.Levers {
+		saves := "unknown"
+		if l.Known > 0 {
+			saves = result.Format(l.SecondsPerDay, "s") + " a day"
+		}
+		levers.Add(document.Text(l.Name), document.Number(float64(l.Hosts), screen.Count(l.Hosts, "host")), document.Number(l.SecondsPerDay, saves))
+	}
+	stale := &document.Table{Columns: document.Headings("host", "not known for")}
+	for _, h := range s.Stale {
+		stale.Add(document.Text(h.Name), document.Number(h.Seconds, ago(time.Duration(h.Seconds*float64(time.Second)))))
+	}
+	d.Sections = []document.Section{document.Titled("Findings", findings), document.Titled("Levers", levers), document.Titled("Not known any more", stale)}
+	return d
+}
+
+// ago is a span of time in days and hours.
+func ago(d time.Duration) string {
+	switch {
+	case d >= 48*time.Hour:
+		return screen.Count(int(d/(24*time.Hour)), "day")
+	case d >= time.Hour:
+		return screen.Count(int(d/time.Hour), "hour")
+	}
+	return screen.Count(int(d/time.Minute), "minute")
+}
+
+// Days reads 7d, or a duration.
+func Days(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.Atoi(days)
+		if err != nil || n <= 0 || n > 36500 {
+			return 0, fmt.Errorf("it takes a number of days, as 7d")
+		}
+		return time.Duration(n) * 24 * time.Hour, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("it takes days or a duration: 7d, 36h")
+	}
+	return d, nil
+}
+
+// Named is the host of a name; nil: none.
+func Named(hosts []*Host, name string) *Host {
+	i := slices.IndexFunc(hosts, func(h *Host) bool { return h.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return hosts[i]
+}

@@ -1,0 +1,220 @@
+// Package fleet reads the documents that hostlab's commands write on many hosts, and answers what one host cannot:
+// which hosts differ, since when, and where a change would pay most. Documents are the interface: their bytes are
+// kept as they came, and everything else can be made of them again.
+package fleet
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"hostlab/internal/check"
+	"hostlab/internal/host"
+	"hostlab/internal/report"
+)
+
+// Kind is what wrote a document.
+type Kind string
+
+// The kinds.
+const (
+	Assessment Kind = "assess"
+	Checked    Kind = "check"
+	FactsOnly  Kind = "facts"
+)
+
+// MaxBody is the largest document that is read, in bytes. An assessment of 512 CPUs has some 2 MB.
+const MaxBody = 16 << 20
+
+// future is how far a host's clock may be ahead.
+const future = 10 * time.Minute
+
+// Document is one that a host has written.
+type Document struct {
+	Kind    Kind
+	Schema  int
+	Version string // of the hostlab that wrote it
+	Host    string
+	Machine string // keyed hash of the machine's id; "" unknown
+	Role    check.Role
+	Started time.Time
+	Hash    string // SHA-256 of Body, in hex
+	Body    []byte
+
+	Facts    map[string]Value // by path; nil: it says nothing of facts
+	Findings []Finding        // of Role; nil: it says nothing of checks
+	Measured []Measurement
+	Levers   []Lever
+	Verdict  string
+	Service  string
+}
+
+// newest are the schemas that are read, by kind. Older ones differ in keys that are not read here.
+var newest = map[Kind]int{Assessment: report.Schema, Checked: check.Schema, FactsOnly: host.Schema}
+
+// Refused is the error of a document that cannot be kept, in one line.
+type Refused struct{ Why string }
+
+func (r *Refused) Error() string { return r.Why }
+
+func refuse(format string, args ...any) error { return &Refused{fmt.Sprintf(format, args...)} }
+
+// name is what a host may be called: as inventories do, and harmless as a file's name.
+var name = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._:-]{0,252}[A-Za-z0-9_])?$`)
+
+// envelope holds the keys that tell kinds apart, and those that all have.
+type envelope struct {
+	Schema  *int            `json:"schema"`
+	Version string          `json:"version"`
+	Started time.Time       `json:"started"`
+	Host    string          `json:"host"`
+	Machine string          `json:"machine"`
+	Role    check.Role      `json:"role"`
+	Facts   json.RawMessage `json:"facts"`
+	Results []Finding       `json:"results"`
+	Probes  []Measurement   `json:"probes"`
+	Levers  []Lever         `json:"levers"`
+	Time    *struct {
+		Wall   float64 `json:"wall"`
+		Active float64 `json:"active"`
+	} `json:"time"`
+	Service *struct {
+		Name string `json:"name"`
+	} `json:"service"`
+	Verdict *struct {
+		Text string `json:"text"`
+	} `json:"verdict"`
+	Identity json.RawMessage `json:"identity"`
+	Topology json.RawMessage `json:"topology"`
+}
+
+func (e *envelope) kind() (Kind, error) {
+	switch {
+	case e.Schema == nil:
+		return "", refuse("no document of hostlab: it has no schema")
+	case e.Probes != nil && e.Facts != nil && e.Verdict != nil:
+		return Assessment, nil
+	case e.Results != nil && e.Role != "":
+		return Checked, nil
+	case e.Identity != nil && e.Topology != nil:
+		return FactsOnly, nil
+	}
+	return "", refuse("a document of a kind that the fleet does not keep; it keeps those of assess, check and facts")
+}
+
+// Read reads a document. as is the host's name in the inventory; "" takes the document's own. now is when it was
+// received. Errors: *Refused.
+func Read(body []byte, as string, now time.Time) (*Document, error) {
+	var e envelope
+	if err := json.Unmarshal(body, &e); err != nil {
+		return nil, refuse("no JSON: %s", plainly(err))
+	}
+	kind, err := e.kind()
+	if err != nil {
+		return nil, err
+	}
+	if *e.Schema > newest[kind] {
+		return nil, refuse("%s of schema %d, and this hostlab reads up to %d; it takes the version that wrote it, %s, or a newer one",
+			kind, *e.Schema, newest[kind], known(e.Version))
+	}
+	sum := sha256.Sum256(body)
+	d := &Document{Kind: kind, Schema: *e.Schema, Version: e.Version, Host: e.Host, Machine: e.Machine, Role: e.Role,
+		Started: e.Started, Hash: hex.EncodeToString(sum[:]), Body: body, Findings: e.Results, Measured: e.Probes, Levers: e.Levers}
+	facts := e.Facts
+	if kind == FactsOnly {
+		facts = body
+	}
+	if facts != nil {
+		if err := d.readFacts(facts); err != nil {
+			return nil, err
+		}
+	}
+	if as != "" {
+		d.Host = as
+	}
+	if e.Verdict != nil {
+		d.Verdict = e.Verdict.Text
+	}
+	if e.Service != nil && e.Time != nil && e.Time.Wall > 0 {
+		d.Service = e.Service.Name
+		for i := range d.Levers {
+			d.Levers[i].SecondsPerDay = perDay(d.Levers[i], e.Time.Active/e.Time.Wall)
+		}
+	}
+	switch {
+	case !name.MatchString(d.Host):
+		return nil, refuse("%q is no host's name", d.Host)
+	case d.Started.IsZero():
+		return nil, refuse("it does not say when it was written: take one of a newer hostlab, written with --format json")
+	case d.Started.After(now.Add(future)):
+		return nil, refuse("it is from the future: written at %s; set the clock of %s", d.Started.UTC().Format(time.DateTime), d.Host)
+	}
+	return d, nil
+}
+
+func known(version string) string {
+	if version == "" {
+		return "which it does not name"
+	}
+	return version
+}
+
+// plainly shortens what encoding/json says, which may quote a document.
+func plainly(err error) string {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Sprintf("it breaks at byte %d", syntax.Offset)
+	}
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Sprintf("%s is a %s", kind.Field, kind.Value)
+	}
+	return "it is cut short"
+}
+
+// Finding is a check's answer, as check prints it.
+type Finding struct {
+	Check    string       `json:"id"`
+	Title    string       `json:"title"`
+	Severity string       `json:"severity"`
+	Status   check.Status `json:"status"`
+	Detail   string       `json:"detail"`
+	Remedy   string       `json:"remedy"`
+}
+
+// Measurement is one of assess' probes, in base units.
+type Measurement struct {
+	Name     string   `json:"name"`
+	Title    string   `json:"title"`
+	Value    *float64 `json:"value"` // nil: not known
+	Low      *float64 `json:"low"`
+	High     *float64 `json:"high"`
+	N        int      `json:"n"`
+	Noise    *float64 `json:"noise_floor"` // as a share of Value
+	Unit     string   `json:"unit"`
+	Evidence string   `json:"evidence"`
+}
+
+// Lever is what a change could give a host's service, as shares of its active time.
+type Lever struct {
+	Name     string   `json:"name"`
+	Likely   *float64 `json:"likely"`
+	AtMost   *float64 `json:"at_most"`
+	Verdict  string   `json:"verdict"`
+	Evidence string   `json:"evidence"`
+	Reason   string   `json:"reason"`
+	Command  string   `json:"command"`
+	// SecondsPerDay of active time that it would likely save; nil: not known.
+	SecondsPerDay *float64 `json:"-"`
+}
+
+// perDay is what a lever would likely save, at the load that was watched: active seconds in each second.
+func perDay(l Lever, active float64) *float64 {
+	if l.Likely == nil {
+		return nil
+	}
+	s := *l.Likely * active * (24 * time.Hour).Seconds()
+	return &s
+}

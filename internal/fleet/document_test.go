@@ -1,0 +1,107 @@
+package fleet
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+func body(started, host, facts string) string {
+	return fmt.Sprintf(`{"schema": 1, "started": %q, "host": %q, "identity": {"hostname": {"value": "own", "state": "ok"}}, "topology": {}%s}`, started, host, facts)
+}
+
+func TestRead(t *testing.T) {
+	d, err := Read([]byte(body("2026-11-23T11:00:00Z", "", `, "block": [{"scheduler": {"value": {"active": "none", "offers": []}, "state": "ok"}}, {"scheduler": {"value": {"active": "bfq"}, "state": "ok"}},
+		{"scheduler": {"value": {"active": "bfq"}, "state": "ok"}}], "memory": {"total": {"value": 12345678901234567, "unit": "B", "state": "ok"}, "ksm": {"value": null, "state": "denied"}, "available": {"value": 1, "state": "ok"}}`)), "", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Kind != FactsOnly || d.Host != "own" || len(d.Hash) != 64 {
+		t.Errorf("%+v", d)
+	}
+	for path, want := range map[string]Value{"block[].scheduler": {"bfq x2, none", "", "ok"}, "memory.total": {"12345678901234567", "B", "ok"}, "memory.ksm": {"", "", "denied"}} {
+		if d.Facts[path] != want {
+			t.Errorf("%s: %+v", path, d.Facts[path])
+		}
+	}
+	if _, there := d.Facts["memory.available"]; there {
+		t.Error("what passes by itself is no fact of how the host is set up")
+	}
+	if d, err := Read(d.Body, "db7", now); err != nil || d.Host != "db7" {
+		t.Errorf("the inventory's name: %v, %v", d, err)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	good := body("2026-11-23T11:00:00Z", "db1", "")
+	for name, c := range map[string]struct{ body, as, says string }{
+		"no JSON":        {"hello", "", "no JSON"},
+		"cut":            {good[:40], "", "no JSON"},
+		"another's":      {`{"a": 1}`, "", "no schema"},
+		"another kind":   {`{"schema": 1}`, "", "of a kind"},
+		"newer":          {strings.Replace(good, `"schema": 1`, `"schema": 99, "version": "7.0"`, 1), "", "7.0, or a newer one"},
+		"future":         {body("2026-11-23T12:20:00Z", "db1", ""), "", "from the future"},
+		"no time":        {strings.Replace(good, `"started": "2026-11-23T11:00:00Z",`, "", 1), "", "does not say when"},
+		"hostile name":   {body("2026-11-23T11:00:00Z", "<script>", ""), "", "no host's name"},
+		"path as a name": {good, "../etc", "no host's name"},
+		"wrong type":     {strings.Replace(good, `"host": "db1"`, `"host": 7`, 1), "", "host is a number"},
+	} {
+		_, err := Read([]byte(c.body), c.as, now)
+		if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestSpool(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, data []byte) {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pack := func(data []byte) []byte {
+		var out bytes.Buffer
+		z := gzip.NewWriter(&out)
+		z.Write(data)
+		z.Close()
+		return out.Bytes()
+	}
+	good := []byte(body("2026-11-23T11:00:00Z", "", ""))
+	write("db1/a.json", good)
+	write("db2/b.json.gz", pack(good))
+	write("c.json", good)
+	write("notes.txt", []byte("not read"))
+	write("db3/bomb.json.gz", pack(make([]byte, MaxBody+1)))
+	write("db3/torn.json.gz", pack(good)[:30])
+	if err := os.Symlink("/etc/hostname", filepath.Join(dir, "out.json")); err != nil {
+		t.Fatal(err)
+	}
+	hosts, refused := "", ""
+	err := Spool(dir, now, func(s Spooled) error {
+		if s.Err != nil {
+			refused += s.Path + ": " + s.Err.Error() + "\n"
+		} else {
+			hosts += s.Host + " "
+		}
+		return nil
+	})
+	if err != nil || hosts != "own db1 db2 " {
+		t.Errorf("%v, hosts %q", err, hosts)
+	}
+	for _, want := range []string{"bomb.json.gz: it is larger than 16 MiB", "torn.json.gz: it cannot be read", "out.json: "} {
+		if !strings.Contains(refused, want) {
+			t.Errorf("%q is not in %q", want, refused)
+		}
+	}
+}

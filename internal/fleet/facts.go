@@ -1,0 +1,145 @@
+package fleet
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Value is a fact of a host, for comparison and for people.
+type Value struct {
+	Text  string
+	Unit  string
+	State string // ok, absent, denied, error
+}
+
+// passing are facts that change by themselves, or that belong to one boot or one process: they say nothing of how
+// a host is set up.
+var passing = []string{
+	"schema", "machine", "started", "host", "identity.hostname", "frequency.current", "memory.available", "memory.huge_pages_free",
+	"kernel.pressure", "network.listen", "virtualization.steal", "limits.", "storage[]", "databases[]", "apps[]",
+}
+
+// numbers are how facts name CPUs and the like, which hosts need not share.
+var numbers = []string{".id", ".cpu", ".cpus", ".index", ".name", ".siblings", ".affected", ".freqdomain", "topology.cpus[].core"}
+
+// readFacts takes a document's facts apart. A list's elements count together: "none x3, mq-deadline".
+func (d *Document) readFacts(text json.RawMessage) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	var tree map[string]any
+	if err := dec.Decode(&tree); err != nil {
+		return refuse("its facts cannot be read: %s", plainly(err))
+	}
+	if id, ok := tree["identity"].(map[string]any); ok {
+		if d.Host == "" {
+			d.Host = textOf(id["hostname"])
+		}
+	}
+	seen := map[string][]Value{}
+	leaves("", tree, seen)
+	d.Facts = make(map[string]Value, len(seen))
+	for path, values := range seen {
+		d.Facts[path] = together(values)
+	}
+	return nil
+}
+
+// textOf is a fact's text; "" where it is not known.
+func textOf(v any) string {
+	if m, ok := v.(map[string]any); ok && m["state"] == "ok" {
+		if s, ok := m["value"].(string); ok {
+			return s
+		}
+	}
+	return ""
+}
+
+func leaves(path string, v any, into map[string][]Value) {
+	if slices.ContainsFunc(passing, func(p string) bool { return strings.HasPrefix(path, p) }) ||
+		slices.ContainsFunc(numbers, func(n string) bool { return strings.HasSuffix(path, n) }) {
+		return
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		state, isState := v["state"].(string)
+		value, isFact := v["value"]
+		if isState && isFact {
+			unit, _ := v["unit"].(string)
+			into[path] = append(into[path], Value{written(value), unit, state})
+			return
+		}
+		for key, inner := range v {
+			leaves(strings.TrimPrefix(path+"."+key, "."), inner, into)
+		}
+	case []any:
+		for _, inner := range v {
+			leaves(path+"[]", inner, into)
+		}
+	case nil:
+	default:
+		into[path] = append(into[path], Value{written(v), "", "ok"})
+	}
+}
+
+// written is a value in one line. Of a choice, what is active.
+func written(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	case map[string]any:
+		if active, ok := v["active"].(string); ok {
+			return active
+		}
+	}
+	text, _ := json.Marshal(v)
+	return string(text)
+}
+
+// together counts a list's elements.
+func together(values []Value) Value {
+	if len(values) == 1 {
+		return values[0]
+	}
+	type counted struct {
+		Value
+		n int
+	}
+	var kinds []counted
+	for _, v := range values {
+		i := slices.IndexFunc(kinds, func(k counted) bool { return k.Value == v })
+		if i < 0 {
+			kinds = append(kinds, counted{v, 1})
+		} else {
+			kinds[i].n++
+		}
+	}
+	if len(kinds) == 1 {
+		return kinds[0].Value
+	}
+	slices.SortStableFunc(kinds, func(a, b counted) int { return b.n - a.n })
+	var words []string
+	for _, k := range kinds[:min(len(kinds), most)] {
+		text := k.Text
+		if k.State != "ok" {
+			text = k.State
+		}
+		if k.n > 1 {
+			text = fmt.Sprintf("%s x%d", text, k.n)
+		}
+		words = append(words, text)
+	}
+	if n := len(kinds) - most; n > 0 {
+		words = append(words, fmt.Sprintf("and %d more", n))
+	}
+	return Value{strings.Join(words, ", "), values[0].Unit, "ok"}
+}
+
+// most is how many kinds of a list's elements are named.
+const most = 8

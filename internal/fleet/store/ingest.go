@@ -1,0 +1,154 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"hostlab/internal/fleet"
+)
+
+// forever is the end of what still holds.
+const forever = math.MaxInt64
+
+// Put keeps documents, each once, in one transaction. It returns how many were new. source says where they came from.
+func (s *Store) Put(ctx context.Context, docs []*fleet.Document, source string, now time.Time) (added int, err error) {
+	err = s.write(ctx, func(t tx) error {
+		added = 0
+		for _, d := range docs {
+			fresh, err := t.put(ctx, d, source, now)
+			if err != nil {
+				return err
+			}
+			if fresh {
+				added++
+			}
+		}
+		return nil
+	})
+	return added, err
+}
+
+func (t tx) put(ctx context.Context, d *fleet.Document, source string, now time.Time) (fresh bool, err error) {
+	there, next := false, int64(0)
+	err = t.query(ctx, func(scan func(...any) error) error { there = true; return scan(&next) },
+		"SELECT id FROM document WHERE sha256 = ?", d.Hash)
+	if err != nil || there {
+		return false, err
+	}
+	err = t.query(ctx, func(scan func(...any) error) error { return scan(&next) }, "SELECT COALESCE(MAX(id), 0) + 1 FROM document")
+	if err != nil {
+		return false, err
+	}
+	at := d.Started.UnixNano()
+	if err := t.host(ctx, d, at); err != nil {
+		return false, err
+	}
+	// Spans first: they ask for the other documents.
+	if err := t.facts(ctx, d, at); err != nil {
+		return false, err
+	}
+	if err := t.findings(ctx, d, at); err != nil {
+		return false, err
+	}
+	body, err := packed(d.Body)
+	if err != nil {
+		return false, err
+	}
+	err = t.exec(ctx, `INSERT INTO document (id, host, kind, form, version, role, started, received, sha256, source, service, verdict, body)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, next, d.Host, string(d.Kind), d.Schema, d.Version, string(d.Role), at, now.UnixNano(),
+		d.Hash, source, d.Service, d.Verdict, body)
+	if err != nil {
+		return false, err
+	}
+	for _, m := range d.Measured {
+		if m.Value == nil {
+			continue
+		}
+		err := t.exec(ctx, "INSERT INTO measurement (document, name, value, low, high, n, noise, unit, evidence) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+			next, m.Name, *m.Value, m.Low, m.High, m.N, m.Noise, m.Unit, m.Evidence)
+		if err != nil {
+			return false, err
+		}
+	}
+	for _, l := range d.Levers {
+		err := t.exec(ctx, "INSERT INTO lever (document, name, likely, at_most, verdict, evidence, reason, command, seconds_per_day) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+			next, l.Name, l.Likely, l.AtMost, l.Verdict, l.Evidence, l.Reason, l.Command, l.SecondsPerDay)
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// host notes that a host was heard of. The id of its machine is that of its newest document.
+func (t tx) host(ctx context.Context, d *fleet.Document, at int64) error {
+	return t.exec(ctx, `INSERT INTO host (name, machine, first_seen, last_seen) VALUES (?, ?, ?, ?)
+		ON CONFLICT (name) DO UPDATE SET
+			machine = CASE WHEN excluded.machine <> '' AND excluded.last_seen >= host.last_seen THEN excluded.machine ELSE host.machine END,
+			first_seen = CASE WHEN excluded.first_seen < host.first_seen THEN excluded.first_seen ELSE host.first_seen END,
+			last_seen = CASE WHEN excluded.last_seen > host.last_seen THEN excluded.last_seen ELSE host.last_seen END`, d.Host, d.Machine, at, at)
+}
+
+func packed(body []byte) ([]byte, error) {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	if _, err := z.Write(body); err != nil {
+		return nil, err
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// facts brings the spans of a host's facts up to what a document says.
+func (t tx) facts(ctx context.Context, d *fleet.Document, at int64) error {
+	if d.Facts == nil {
+		return nil
+	}
+	said := make(map[string][]any, len(d.Facts))
+	for path, v := range d.Facts {
+		said[path] = []any{v.Text, v.Unit, v.State}
+	}
+	return t.splice(ctx, spans{table: "fact_span", where: "host = ?", of: []any{d.Host}, key: "path", columns: []string{"value", "unit", "state"},
+		observed: "host = ? AND kind IN ('assess', 'facts')"}, d.Hash, at, said)
+}
+
+// findings brings the spans of a host's checks in a role up to what a document says.
+func (t tx) findings(ctx context.Context, d *fleet.Document, at int64) error {
+	if d.Findings == nil {
+		return nil
+	}
+	said := make(map[string][]any, len(d.Findings))
+	for _, f := range d.Findings {
+		said[f.Check] = []any{string(f.Status), f.Severity, cmp.Or(f.Detail, f.Title)}
+	}
+	return t.splice(ctx, spans{table: "finding_span", where: "host = ? AND role = ?", of: []any{d.Host, string(d.Role)}, key: "check_id",
+		columns: []string{"status", "severity", "detail"}, observed: "host = ? AND role = ? AND kind IN ('assess', 'check')"}, d.Hash, at, said)
+}
+
+// Body returns a document's bytes as they came.
+func (s *Store) Body(ctx context.Context, hash string) (body []byte, err error) {
+	var kept []byte
+	err = s.query(ctx, func(scan func(...any) error) error { return scan(&kept) }, "SELECT body FROM document WHERE sha256 = ?", hash)
+	if err != nil {
+		return nil, err
+	}
+	if kept == nil {
+		return nil, fmt.Errorf("no document %.12s is kept", hash)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(kept))
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if _, err := out.ReadFrom(z); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), z.Close()
+}

@@ -1,0 +1,137 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"hostlab/internal/fleet"
+)
+
+// Hosts are all hosts by name, with what their newest documents say.
+func (s *Store) Hosts(ctx context.Context) (list []*fleet.Host, err error) {
+	by := map[string]*fleet.Host{}
+	err = s.query(ctx, func(scan func(...any) error) error {
+		h, first, last := &fleet.Host{}, int64(0), int64(0)
+		if err := scan(&h.Name, &h.Machine, &first, &last); err != nil {
+			return err
+		}
+		h.First, h.Last = time.Unix(0, first).UTC(), time.Unix(0, last).UTC()
+		by[h.Name], list = h, append(list, h)
+		return nil
+	}, "SELECT name, machine, first_seen, last_seen FROM host ORDER BY name")
+	if err != nil {
+		return nil, err
+	}
+	err = s.query(ctx, func(scan func(...any) error) error {
+		var name string
+		var f fleet.Held
+		var since int64
+		if err := scan(&name, &f.Role, &f.Check, &f.Status, &f.Severity, &f.Detail, &since); err != nil {
+			return err
+		}
+		f.Since = time.Unix(0, since).UTC()
+		by[name].Findings = append(by[name].Findings, f)
+		return nil
+	}, "SELECT host, role, check_id, status, severity, detail, since FROM finding_span WHERE until = ? AND status = 'finding' ORDER BY host, role, check_id", int64(forever))
+	if err != nil {
+		return nil, err
+	}
+	err = s.query(ctx, func(scan func(...any) error) error {
+		var name string
+		var l fleet.Lever
+		if err := scan(&name, &l.Name, &l.Likely, &l.AtMost, &l.Verdict, &l.Evidence, &l.Reason, &l.Command, &l.SecondsPerDay); err != nil {
+			return err
+		}
+		by[name].Levers = append(by[name].Levers, l)
+		return nil
+	}, newest+" SELECT newest.host, l.name, l.likely, l.at_most, l.verdict, l.evidence, l.reason, l.command, l.seconds_per_day FROM newest JOIN lever l ON l.document = newest.id")
+	if err != nil {
+		return nil, err
+	}
+	err = s.query(ctx, func(scan func(...any) error) error {
+		var name, service, verdict string
+		if err := scan(&name, &service, &verdict); err != nil {
+			return err
+		}
+		by[name].Service, by[name].Verdict = service, verdict
+		return nil
+	}, newest+" SELECT newest.host, d.service, d.verdict FROM newest JOIN document d ON d.id = newest.id")
+	return list, err
+}
+
+// newest is each host's newest assessment.
+const newest = `WITH newest AS (SELECT host, MAX(id) AS id FROM document d WHERE kind = 'assess' AND started =
+	(SELECT MAX(started) FROM document WHERE host = d.host AND kind = 'assess') GROUP BY host)`
+
+// Facts are those of a host now.
+func (s *Store) Facts(ctx context.Context, host string) (map[string]fleet.Value, error) {
+	out := map[string]fleet.Value{}
+	err := s.query(ctx, func(scan func(...any) error) error {
+		var path string
+		var v fleet.Value
+		if err := scan(&path, &v.Text, &v.Unit, &v.State); err != nil {
+			return err
+		}
+		out[path] = v
+		return nil
+	}, "SELECT path, value, unit, state FROM fact_span WHERE host = ? AND until = ?", host, int64(forever))
+	return out, err
+}
+
+// Measured are the measurements of a host's newest assessment, by name.
+func (s *Store) Measured(ctx context.Context, host string) (map[string]fleet.Measurement, error) {
+	out := map[string]fleet.Measurement{}
+	err := s.query(ctx, func(scan func(...any) error) error {
+		var m fleet.Measurement
+		if err := scan(&m.Name, &m.Value, &m.Low, &m.High, &m.N, &m.Noise, &m.Unit, &m.Evidence); err != nil {
+			return err
+		}
+		out[m.Name] = m
+		return nil
+	}, newest+" SELECT m.name, m.value, m.low, m.high, m.n, m.noise, m.unit, m.evidence FROM newest JOIN measurement m ON m.document = newest.id WHERE newest.host = ?", host)
+	return out, err
+}
+
+// Check is what a check says on each host now.
+func (s *Store) Check(ctx context.Context, id string) (list []fleet.Held, err error) {
+	err = s.query(ctx, func(scan func(...any) error) error {
+		f := fleet.Held{Check: id}
+		var since int64
+		if err := scan(&f.Host, &f.Role, &f.Status, &f.Severity, &f.Detail, &since); err != nil {
+			return err
+		}
+		f.Since = time.Unix(0, since).UTC()
+		list = append(list, f)
+		return nil
+	}, "SELECT host, role, status, severity, detail, since FROM finding_span WHERE check_id = ? AND until = ? ORDER BY host, role", id, int64(forever))
+	return list, err
+}
+
+// Changes are what changed since a moment: of facts and of checks, the latest first. What a host said first is none.
+func (s *Store) Changes(ctx context.Context, since time.Time) (list []fleet.Change, err error) {
+	read := func(scan func(...any) error) error {
+		var c fleet.Change
+		var at int64
+		if err := scan(&c.Host, &c.Subject, &c.Before, &c.After, &at); err != nil {
+			return err
+		}
+		c.At = time.Unix(0, at).UTC()
+		list = append(list, c)
+		return nil
+	}
+	err = s.query(ctx, read, `SELECT b.host, b.path, b.value, a.value, a.since FROM fact_span b JOIN fact_span a
+		ON a.host = b.host AND a.path = b.path AND a.since = b.until WHERE a.since >= ? ORDER BY a.since DESC, b.host, b.path`, since.UnixNano())
+	if err != nil {
+		return nil, err
+	}
+	err = s.query(ctx, read, `SELECT b.host, b.check_id, b.status, a.status, a.since FROM finding_span b JOIN finding_span a
+		ON a.host = b.host AND a.role = b.role AND a.check_id = b.check_id AND a.since = b.until WHERE a.since >= ? AND a.status <> b.status
+		ORDER BY a.since DESC, b.host, b.check_id`, since.UnixNano())
+	return list, err
+}
+
+// Documents is how many there are.
+func (s *Store) Documents(ctx context.Context) (n int, err error) {
+	err = s.query(ctx, func(scan func(...any) error) error { return scan(&n) }, "SELECT COUNT(*) FROM document")
+	return n, err
+}

@@ -1,0 +1,223 @@
+// Package store keeps the fleet's documents in SQLite or PostgreSQL: one schema and one text of each statement for
+// both. Documents come in any order, twice, or from two programs at once; what the store says depends on none of that.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	"github.com/pressly/goose/v3"
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Store is an open one. Close must be called.
+type Store struct {
+	db       *sql.DB
+	postgres bool
+}
+
+// Open opens a store, and makes it where there is none: sqlite:PATH or postgres://... . Errors say what to do.
+func Open(ctx context.Context, address string) (*Store, error) {
+	s, err := open(address)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.migrate(ctx); err != nil {
+		return nil, errors.Join(err, s.db.Close())
+	}
+	return s, nil
+}
+
+func open(address string) (*Store, error) {
+	scheme, rest, _ := strings.Cut(address, ":")
+	switch scheme {
+	case "sqlite":
+		return openSQLite(rest)
+	case "postgres", "postgresql":
+		db, err := sql.Open("pgx", address)
+		if err != nil {
+			return nil, errors.New("--store: the address of PostgreSQL cannot be read; it is postgres://USER@HOST/DATABASE")
+		}
+		return &Store{db, true}, nil
+	}
+	return nil, fmt.Errorf("--store %q: it takes sqlite:PATH or postgres://USER@HOST/DATABASE", scheme)
+}
+
+func openSQLite(path string) (*Store, error) {
+	if path == "" {
+		return nil, errors.New("--store sqlite: names no file")
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := local(dir); err != nil {
+		return nil, err
+	}
+	// Others of this host must not read what hosts said of themselves.
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the user's own choice
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("--store %s: this user may not write it", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	// A reader never waits for the writer with a write-ahead log, and a writer waits for another one.
+	options := url.Values{"_pragma": {"journal_mode(WAL)", "synchronous(NORMAL)", "busy_timeout(30000)", "foreign_keys(ON)"}, "_txlock": {"immediate"}}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: options.Encode()}).String())
+	if err != nil {
+		return nil, err
+	}
+	return &Store{db, false}, nil
+}
+
+// migrate brings the store to the schema of this program. A store of a newer program is left alone.
+func (s *Store) migrate(ctx context.Context) error {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	dialect := goose.DialectSQLite3
+	if s.postgres {
+		dialect = goose.DialectPostgres
+	}
+	p, err := goose.NewProvider(dialect, s.db, files)
+	if err != nil {
+		return s.problem(err)
+	}
+	have, want, err := p.GetVersions(ctx)
+	if err != nil {
+		return s.problem(err)
+	}
+	if have > want {
+		return fmt.Errorf("the store has version %d of its tables, and this hostlab knows %d: use the newer hostlab", have, want)
+	}
+	if have == want {
+		return nil
+	}
+	return s.alone(ctx, func() error {
+		_, err := p.Up(ctx)
+		return s.problem(err)
+	})
+}
+
+// gate is the number of PostgreSQL's advisory lock by which one program at a time makes tables.
+const gate = 0x686f73746c6162
+
+// alone works while no other hostlab makes tables in the same store. SQLite has one writer anyway.
+func (s *Store) alone(ctx context.Context, work func() error) error {
+	if !s.postgres {
+		return work()
+	}
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return s.problem(err)
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock("+strconv.Itoa(gate)+")"); err != nil {
+		return s.problem(err)
+	}
+	err = work()
+	_, unlocked := conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock("+strconv.Itoa(gate)+")")
+	return errors.Join(err, unlocked)
+}
+
+// Close ends it.
+func (s *Store) Close() error { return s.db.Close() }
+
+// problem says in one line what is wrong with the store. nil stays nil.
+func (s *Store) problem(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("the store: %s", strings.Join(strings.Fields(err.Error()), " "))
+}
+
+// text is a statement with this engine's placeholders: statements are written with ?.
+func (s *Store) text(statement string) string {
+	if !s.postgres {
+		return statement
+	}
+	var out strings.Builder
+	n := 0
+	for _, r := range statement {
+		if r != '?' {
+			out.WriteRune(r)
+			continue
+		}
+		n++
+		out.WriteString("$" + strconv.Itoa(n))
+	}
+	return out.String()
+}
+
+// tx is a transaction in which no other program writes.
+type tx struct {
+	*sql.Tx
+	s *Store
+}
+
+// write works in a transaction, which takes its turn among writers.
+func (s *Store) write(ctx context.Context, work func(tx) error) error {
+	t, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return s.problem(err)
+	}
+	defer t.Rollback() //nolint:errcheck // after Commit it does nothing
+	if s.postgres {
+		if _, err := t.ExecContext(ctx, "SELECT pg_advisory_xact_lock("+strconv.Itoa(gate+1)+")"); err != nil {
+			return s.problem(err)
+		}
+	}
+	if err := work(tx{t, s}); err != nil {
+		return err
+	}
+	return s.problem(t.Commit())
+}
+
+func (t tx) exec(ctx context.Context, statement string, args ...any) error {
+	_, err := t.ExecContext(ctx, t.s.text(statement), args...)
+	return t.s.problem(err)
+}
+
+func (t tx) query(ctx context.Context, row func(scan func(...any) error) error, statement string, args ...any) error {
+	return each(ctx, t.s, t.Tx, row, statement, args...)
+}
+
+func (s *Store) query(ctx context.Context, row func(scan func(...any) error) error, statement string, args ...any) error {
+	return each(ctx, s, s.db, row, statement, args...)
+}
+
+type querier interface {
+	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
+}
+
+func each(ctx context.Context, s *Store, q querier, row func(scan func(...any) error) error, statement string, args ...any) error {
+	rows, err := q.QueryContext(ctx, s.text(statement), args...)
+	if err != nil {
+		return s.problem(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := row(rows.Scan); err != nil {
+			return s.problem(err)
+		}
+	}
+	return s.problem(rows.Err())
+}

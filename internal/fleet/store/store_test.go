@@ -1,0 +1,198 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/fleet"
+)
+
+// begin is when the first document of a test was written.
+var begin = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+
+// written is a document of a host: facts in some order of keys, and a finding.
+func written(t *testing.T, host string, hour int, facts map[string]string, status string) *fleet.Document {
+	t.Helper()
+	kernel := map[string]any{}
+	for k, v := range facts {
+		kernel[k] = map[string]any{"value": v, "state": "ok"}
+	}
+	body, err := json.Marshal(map[string]any{
+		"schema": 3, "version": "1", "started": begin.Add(time.Duration(hour) * time.Hour), "host": host, "role": "production-db",
+		"facts":   map[string]any{"kernel": kernel},
+		"results": []any{map[string]any{"id": "KRN-001", "title": "t", "status": status, "severity": "low", "detail": status}},
+		"probes":  []any{map[string]any{"name": "p", "value": float64(hour), "n": 5, "unit": "s", "evidence": "measured"}},
+		"levers":  []any{map[string]any{"name": "clock", "likely": 0.1, "at_most": 0.2, "verdict": "worthwhile"}},
+		"time":    map[string]any{"wall": 10, "active": 20}, "service": map[string]any{"name": "PostgreSQL"}, "verdict": map[string]any{"text": "v"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := fleet.Read(body, "", begin.AddDate(1, 0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// history makes documents whose facts change, come and go.
+func history(t *testing.T, host string, n int) (docs []*fleet.Document) {
+	for hour := range n {
+		facts := map[string]string{"steady": "1"}
+		for _, key := range []string{"a", "b", "c"} {
+			if v := rand.IntN(4); v > 0 {
+				facts[key] = fmt.Sprint(v)
+			}
+		}
+		docs = append(docs, written(t, host, hour, facts, []string{"ok", "finding"}[rand.IntN(2)]))
+	}
+	return docs
+}
+
+// table prints rows of a store.
+func table(t *testing.T, s *Store, statement string, columns int) []string {
+	t.Helper()
+	var out []string
+	err := s.query(t.Context(), func(scan func(...any) error) error {
+		row, into := make([]any, columns), make([]any, columns)
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := scan(into...); err != nil {
+			return err
+		}
+		out = append(out, fmt.Sprint(row...))
+		return nil
+	}, statement)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func spansOf(t *testing.T, s *Store) []string {
+	return slices.Concat(table(t, s, "SELECT host, path, value, since, until FROM fact_span ORDER BY host, path, since", 5),
+		table(t, s, "SELECT host, check_id, status, since, until FROM finding_span ORDER BY host, check_id, since", 5))
+}
+
+// contract is what a store of either engine does.
+func contract(t *testing.T, fresh func(t *testing.T) *Store) {
+	put := func(t *testing.T, s *Store, docs ...*fleet.Document) int {
+		t.Helper()
+		n, err := s.Put(t.Context(), docs, "test", begin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	t.Run("any order", func(t *testing.T) {
+		docs := append(history(t, "db1", 12), history(t, "db2", 12)...)
+		var want []string
+		for round := range 4 {
+			s := fresh(t)
+			for _, i := range rand.Perm(len(docs)) {
+				if n := put(t, s, docs[i]); n != 1 {
+					t.Fatalf("%d documents are new", n)
+				}
+			}
+			if n := put(t, s, docs...); n != 0 {
+				t.Errorf("a second time, %d documents are new", n)
+			}
+			got := spansOf(t, s)
+			if round == 0 {
+				want = got
+				for _, d := range docs {
+					holds(t, s, d)
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("another order, other spans: %s", diff)
+			}
+		}
+	})
+	t.Run("a change is a row", func(t *testing.T) {
+		s := fresh(t)
+		for hour := range 20 {
+			put(t, s, written(t, "db1", hour, map[string]string{"a": fmt.Sprint(hour / 10)}, "ok"))
+		}
+		if got := spansOf(t, s); len(got) != 3 { // two values, and a check that stays ok
+			t.Errorf("%q", got)
+		}
+	})
+	t.Run("bytes come back", func(t *testing.T) {
+		s, d := fresh(t), written(t, "db1", 1, map[string]string{"a": "1"}, "ok")
+		put(t, s, d)
+		if body, err := s.Body(t.Context(), d.Hash); err != nil || !bytes.Equal(body, d.Body) {
+			t.Errorf("%v, %q", err, body)
+		}
+		if _, err := s.Body(t.Context(), strings.Repeat("0", 64)); err == nil {
+			t.Error("a document that never came is there")
+		}
+	})
+	t.Run("side by side", func(t *testing.T) {
+		s, docs := fresh(t), history(t, "db1", 30)
+		done := make(chan int)
+		for range 3 {
+			go func() {
+				sum := 0
+				for _, i := range rand.Perm(len(docs)) {
+					n, err := s.Put(context.Background(), docs[i:i+1], "test", begin)
+					if err != nil {
+						t.Error(err)
+					}
+					sum += n
+				}
+				done <- sum
+			}()
+		}
+		if n := <-done + <-done + <-done; n != len(docs) {
+			t.Errorf("%d documents were new of %d", n, len(docs))
+		}
+	})
+}
+
+// holds checks that spans say, of a document's moment, what the document says.
+func holds(t *testing.T, s *Store, d *fleet.Document) {
+	t.Helper()
+	got := map[string]string{}
+	at := d.Started.UnixNano()
+	err := s.query(t.Context(), func(scan func(...any) error) error {
+		var path, value string
+		if err := scan(&path, &value); err != nil {
+			return err
+		}
+		got[path] = value
+		return nil
+	}, "SELECT path, value FROM fact_span WHERE host = ? AND since <= ? AND until > ?", d.Host, at, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for path, v := range d.Facts {
+		want[path] = v.Text
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s at %s: %s", d.Host, d.Started, diff)
+	}
+}
+
+func TestSQLite(t *testing.T) {
+	contract(t, func(t *testing.T) *Store {
+		s, err := Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "fleet.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		return s
+	})
+}

@@ -1,0 +1,164 @@
+package fleet
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"hostlab/internal/document"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+)
+
+// Seen is what a comparison takes of a host.
+type Seen struct {
+	*Host
+	Facts    map[string]Value
+	Measured map[string]Measurement
+}
+
+// hostJSON is a host's row.
+type hostJSON struct {
+	Name     string         `json:"name"`
+	Last     time.Time      `json:"last"`
+	Stale    bool           `json:"stale"`
+	Service  string         `json:"service"`
+	Findings map[string]int `json:"findings"` // by severity
+	Lever    *string        `json:"lever"`    // worthwhile, and the one that would save most; null: none
+	Verdict  string         `json:"verdict"`
+}
+
+// HostsDocument has a row a host.
+func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.Document {
+	rows := []hostJSON{}
+	t := &document.Table{Columns: document.Headings("host", "heard of", "high", "medium", "low", "first lever")}
+	stale := 0
+	for _, h := range hosts {
+		row := hostJSON{Name: h.Name, Last: h.Last, Stale: h.Stale(now, limit), Service: h.Service, Findings: map[string]int{}, Verdict: h.Verdict}
+		for _, f := range h.Findings {
+			row.Findings[f.Severity]++
+		}
+		lever := "none"
+		if l := h.FirstLever(); l != nil {
+			row.Lever, lever = &l.Name, l.Name
+		}
+		heard := document.Number(now.Sub(h.Last).Seconds(), ago(now.Sub(h.Last))+" ago")
+		if row.Stale {
+			stale++
+			heard = document.Cell{Text: "not for " + ago(now.Sub(h.Last)), Tone: document.Caution, Sort: heard.Sort}
+		}
+		cells := []document.Cell{document.Text(h.Name), heard}
+		for _, severity := range []string{"high", "medium", "low"} {
+			cells = append(cells, document.Number(float64(row.Findings[severity]), fmt.Sprint(row.Findings[severity])))
+		}
+		t.Add(append(cells, document.Text(lever))...)
+		rows = append(rows, row)
+	}
+	return &document.Document{Name: "fleet", Title: "Hosts",
+		Answer:   []document.Line{{Text: fmt.Sprintf("%s; %d not known any more.", screen.Count(len(hosts), "host"), stale)}},
+		Sections: []document.Section{document.Titled("Hosts", t)},
+		Data: struct {
+			Schema int        `json:"schema"`
+			Hosts  []hostJSON `json:"hosts"`
+		}{Schema, rows}}
+}
+
+// DiffDocument says why two hosts differ.
+func DiffDocument(a, b Seen, now time.Time, limit time.Duration) *document.Document {
+	apart, differ := Diff(a.Host, b.Host, a.Facts, b.Facts, a.Measured, b.Measured)
+	answer := fmt.Sprintf("%s and %s differ in %s and in %s.", a.Name, b.Name, screen.Count(len(apart), "measurement"), screen.Count(len(differ), "fact"))
+	switch without := slices.IndexFunc([]Seen{a, b}, func(h Seen) bool { return len(h.Facts) == 0 }); {
+	case without >= 0:
+		differ = nil
+		answer = fmt.Sprintf("No facts of %s are here, so nothing can be compared; it takes a document of assess or facts.", []Seen{a, b}[without].Name)
+	case len(a.Measured) == 0 || len(b.Measured) == 0:
+		answer = fmt.Sprintf("%s and %s differ in %s. Measurements cannot be compared: both need an assessment.", a.Name, b.Name, screen.Count(len(differ), "fact"))
+	case len(apart) == 0:
+		answer = fmt.Sprintf("%s and %s differ in no measurement by more than their intervals and noise, and in %s.", a.Name, b.Name, screen.Count(len(differ), "fact"))
+	}
+	d := &document.Document{Name: "fleet", Title: a.Name + " and " + b.Name, Answer: []document.Line{{Text: answer}}}
+	for _, h := range []Seen{a, b} {
+		if h.Stale(now, limit) {
+			d.Warnings = append(d.Warnings, fmt.Sprintf("%s was not heard of for %s: this is what it was then", h.Name, ago(now.Sub(h.Last))))
+		}
+		if h.Verdict != "" {
+			d.About = append(d.About, h.Name+": "+h.Verdict)
+		}
+	}
+	measured := &document.Table{Columns: document.Headings("measurement", a.Name, b.Name, "ratio")}
+	for _, x := range apart {
+		measured.Add(document.Text(x.Name), estimate(x.A), estimate(x.B), document.Number(x.Ratio, fmt.Sprintf("%.2fx", x.Ratio)))
+	}
+	settings := &document.Table{Lead: "Those first whose lever could give most. They differ; what each costs is not measured.",
+		Columns: document.Headings("fact", a.Name, b.Name, "lever", "at most"), Most: 40}
+	for _, x := range differ {
+		most := document.Text("unknown")
+		if x.Gain != nil {
+			most = document.Number(*x.Gain, result.Share(*x.Gain))
+		}
+		settings.Add(document.Text(x.Path), document.Text(x.A), document.Text(x.B), document.Text(x.Lever), most)
+	}
+	d.Sections = []document.Section{document.Titled("What measurements say", measured), document.Titled("What is set up differently", settings)}
+	if apart == nil {
+		apart = []Apart{}
+	}
+	if differ == nil {
+		differ = []Difference{}
+	}
+	d.Data = struct {
+		Schema   int          `json:"schema"`
+		A        string       `json:"a"`
+		B        string       `json:"b"`
+		Measured []Apart      `json:"measured"`
+		Settings []Difference `json:"settings"`
+	}{Schema, a.Name, b.Name, apart, differ}
+	return d
+}
+
+// estimate is a measurement's value with its interval.
+func estimate(m Measurement) document.Cell {
+	e := result.Estimate{Value: *m.Value, Low: math.NaN(), High: math.NaN(), N: m.N, Unit: m.Unit}
+	if m.Low != nil && m.High != nil {
+		e.Low, e.High = *m.Low, *m.High
+	}
+	return document.Number(*m.Value, fmt.Sprint(e))
+}
+
+// CheckDocument is one check over all hosts.
+func CheckDocument(id string, list []Held) *document.Document {
+	t := &document.Table{Columns: document.Headings("host", "status", "since", "what was read")}
+	found := 0
+	for _, h := range list {
+		if h.Status == "finding" {
+			found++
+		}
+		t.Add(document.Text(h.Host), document.Text(string(h.Status)), document.Text(h.Since.Format(time.DateOnly)), document.Text(h.Detail))
+	}
+	return &document.Document{Name: "fleet", Title: id,
+		Answer:   []document.Line{{Text: fmt.Sprintf(`%s is a finding on %d of %s. "hostlab explain-check %[1]s" gives the reason.`, id, found, screen.Count(len(list), "host"))}},
+		Sections: []document.Section{document.Titled("Hosts", t)},
+		Data: struct {
+			Schema int    `json:"schema"`
+			Check  string `json:"check"`
+			Hosts  []Held `json:"hosts"`
+		}{Schema, id, list}}
+}
+
+// ChangesDocument lists changes.
+func ChangesDocument(list []Change, since string) *document.Document {
+	t := &document.Table{Columns: document.Headings("when", "host", "what", "before", "after"), Most: 100}
+	for _, c := range list {
+		t.Add(document.Text(c.At.Format("2006-01-02 15:04")), document.Text(c.Host), document.Text(c.Subject), document.Text(c.Before), document.Text(c.After))
+	}
+	if list == nil {
+		list = []Change{}
+	}
+	return &document.Document{Name: "fleet", Title: "Changes",
+		Answer:   []document.Line{{Text: fmt.Sprintf("%s in the last %s.", screen.Count(len(list), "change"), since)}},
+		Sections: []document.Section{document.Titled("Changes", t)},
+		Data: struct {
+			Schema  int      `json:"schema"`
+			Changes []Change `json:"changes"`
+		}{Schema, list}}
+}
