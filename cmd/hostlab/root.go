@@ -88,6 +88,7 @@ Exit status:
 		newExport(std),
 		newWatchCommand(std),
 		newRecord(std),
+		newFleet(std),
 		newVersion(std),
 		newMan(),
 	)

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/fleet/store"
+)
+
+func newFleet(std streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "fleet",
+		Short: "Many hosts: which differ, since when, where a change pays most",
+		Long: `fleet answers from the documents that assess, check and facts write on many
+hosts. It opens no connection to a host: Ansible, a timer or a person brings the
+documents. A store keeps them unchanged, in SQLite or PostgreSQL.
+
+A document counts once, in whatever order documents come. A host that wrote none
+for --stale is not known: its last answers are shown with their age.
+
+Exit status: 0 done, 1 it failed or documents were refused, 2 unusable flag.`,
+		Example: `  hostlab assess --quiet --html= --json spool/db7/today.json
+  hostlab fleet ingest spool
+  hostlab fleet status
+  hostlab fleet diff db7 db8`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newFleetIngest(std), newFleetStatus(std), newFleetHosts(std), newFleetDiff(std), newFleetCheck(std), newFleetChanges(std))
+	for _, c := range cmd.Commands() {
+		c.DisableFlagsInUseLine = true
+	}
+	return cmd
+}
+
+// fleetOptions are those of all that read a store.
+type fleetOptions struct {
+	store, format string
+	stale         time.Duration
+}
+
+func (o *fleetOptions) flags(cmd *cobra.Command) {
+	o.storeFlag(cmd)
+	formatFlag(cmd, &o.format, documentFormats)
+	cmd.Flags().DurationVar(&o.stale, "stale", 50*time.Hour, "after so long without a document a host is not known")
+}
+
+func (o *fleetOptions) storeFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.store, "store", "", "`ADDRESS` of the store: sqlite:PATH or postgres://USER@HOST/DATABASE (default sqlite: in $XDG_STATE_HOME/hostlab)")
+}
+
+// open opens the store.
+func (o *fleetOptions) open(cmd *cobra.Command) (*store.Store, error) {
+	address := o.store
+	if address == "" {
+		dir, err := stateDir()
+		if err != nil {
+			return nil, err
+		}
+		address = "sqlite:" + filepath.Join(dir, "fleet.db")
+	}
+	return store.Open(cmd.Context(), address)
+}
+
+func newFleetIngest(std streams) *cobra.Command {
+	var (
+		o  fleetOptions
+		as string
+	)
+	cmd := &cobra.Command{
+		Use:   "ingest [flags] PATH...|-",
+		Short: "Keep the documents of a spool, a file or standard input",
+		Long: `ingest keeps documents that 'assess --json', 'check --format json' and 'facts
+--format json' wrote. A directory is read with all below it: HOST/NAME.json is
+of that host, and NAME.json of the host that it names itself. Files may be
+packed with gzip. What is there already is not kept again.
+
+Each document that is refused gets a line: another program's, one of a newer
+schema, from the future, or larger than 16 MiB. The others are kept.
+
+Exit status: 0 all are kept, 1 some were refused, 2 unusable flag.`,
+		Example: `  hostlab fleet ingest /var/spool/hostlab
+  ssh db7 hostlab check --format json | hostlab fleet ingest --host db7 -`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := o.open(cmd)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			in := &intake{std: std, store: s, as: as, now: time.Now()}
+			for _, path := range args {
+				if err := in.path(cmd.Context(), path); err != nil {
+					return err
+				}
+			}
+			return in.end(cmd.Context())
+		},
+	}
+	o.storeFlag(cmd)
+	cmd.Flags().StringVar(&as, "host", "", "`NAME` of the host in place of what the documents call it")
+	return cmd
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/document"
+	"hostlab/internal/fleet"
+	"hostlab/internal/fleet/store"
+)
+
+// showing is a command that prints what a store says.
+func showing(std streams, o *fleetOptions, cmd *cobra.Command, show func(ctx context.Context, s *store.Store, args []string, now time.Time) (*document.Document, error)) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, err := o.open(cmd)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		d, err := show(cmd.Context(), s, args, time.Now())
+		if err != nil {
+			return err
+		}
+		return printDocument(std, d, o.format)
+	}
+	o.flags(cmd)
+	return cmd
+}
+
+func newFleetStatus(std streams) *cobra.Command {
+	o := &fleetOptions{}
+	return showing(std, o, &cobra.Command{
+		Use:   "status [flags]",
+		Short: "All hosts in one answer: findings, levers, what is not known",
+		Args:  noArgs,
+	}, func(ctx context.Context, s *store.Store, _ []string, now time.Time) (*document.Document, error) {
+		hosts, err := s.Hosts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		n, err := s.Documents(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return fleet.Status(hosts, n, now, o.stale).Document(), nil
+	})
+}
+
+func newFleetHosts(std streams) *cobra.Command {
+	o := &fleetOptions{}
+	return showing(std, o, &cobra.Command{
+		Use:   "hosts [flags]",
+		Short: "A row a host: age, findings, first lever",
+		Args:  noArgs,
+	}, func(ctx context.Context, s *store.Store, _ []string, now time.Time) (*document.Document, error) {
+		hosts, err := s.Hosts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return fleet.HostsDocument(hosts, now, o.stale), nil
+	})
+}
+
+func newFleetDiff(std streams) *cobra.Command {
+	o := &fleetOptions{}
+	return showing(std, o, &cobra.Command{
+		Use:   "diff [flags] HOST HOST",
+		Short: "Why two hosts differ: measurements first, then settings",
+		Args:  cobra.ExactArgs(2),
+	}, func(ctx context.Context, s *store.Store, args []string, now time.Time) (*document.Document, error) {
+		hosts, err := s.Hosts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		var pair [2]fleet.Seen
+		for i, name := range args {
+			if pair[i].Host = fleet.Named(hosts, name); pair[i].Host == nil {
+				return nil, usagef("no document of a host %q is here; 'hostlab fleet hosts' lists them", name)
+			}
+			if pair[i].Facts, err = s.Facts(ctx, name); err != nil {
+				return nil, err
+			}
+			if pair[i].Measured, err = s.Measured(ctx, name); err != nil {
+				return nil, err
+			}
+		}
+		return fleet.DiffDocument(pair[0], pair[1], now, o.stale), nil
+	})
+}
+
+func newFleetCheck(std streams) *cobra.Command {
+	o := &fleetOptions{}
+	return showing(std, o, &cobra.Command{
+		Use:   "check [flags] ID",
+		Short: "What one check says on each host",
+		Args:  cobra.ExactArgs(1),
+	}, func(ctx context.Context, s *store.Store, args []string, _ time.Time) (*document.Document, error) {
+		list, err := s.Check(ctx, args[0])
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == 0 {
+			return nil, usagef("no document has a check %q", args[0])
+		}
+		return fleet.CheckDocument(args[0], list), nil
+	})
+}
+
+func newFleetChanges(std streams) *cobra.Command {
+	o := &fleetOptions{}
+	var since string
+	cmd := showing(std, o, &cobra.Command{
+		Use:   "changes [flags]",
+		Short: "What became different, the latest first",
+		Args:  noArgs,
+	}, func(ctx context.Context, s *store.Store, _ []string, now time.Time) (*document.Document, error) {
+		back, err := fleet.Days(since)
+		if err != nil {
+			return nil, usagef("--since %q: %v", since, err)
+		}
+		list, err := s.Changes(ctx, now.Add(-back))
+		if err != nil {
+			return nil, err
+		}
+		return fleet.ChangesDocument(list, since), nil
+	})
+	cmd.Flags().StringVar(&since, "since", "7d", fmt.Sprintf("`TIME` to go back, in days or as a duration: %s", "7d, 36h"))
+	return cmd
+}
