@@ -11,6 +11,7 @@
 //	trial cut [CALL]              sets and reverts until the plug is pulled, by itself at that system call
 //	trial smt                     placements on a processor with SMT, and the study that switches it
 //	trial emulate                 the emulated clock on control groups of version 2
+//	trial remedies [CHECK...]     the checks' remedies: each mends what it is for, and changes nothing the second time
 //	trial record                  the programs in the kernel, what they count, siblings and groups
 //	trial live EXPERIMENT...      live experiments on a PostgreSQL of the disk, each to its end or until the plug is pulled
 //	trial recover                 after a power cut: what the journal says, and revert
@@ -55,7 +56,10 @@ func require(what string, good bool, format string, args ...any) {
 
 func main() {
 	if len(os.Args) < 2 {
-		cannot("name what to try: each, combine, kill, study, smt, emulate, record, live, cut or recover")
+		cannot("name what to try: each, combine, kill, study, smt, emulate, remedies, record, live, cut or recover")
+	}
+	if os.Args[1] == "sleep" { // in the name of a server
+		asleep()
 	}
 	// This file tells machines' journals apart.
 	if err := os.WriteFile("/etc/machine-id", []byte("0123456789abcdef0123456789abcdef\n"), 0o444); err != nil {
@@ -77,6 +81,8 @@ func main() {
 		smt()
 	case "emulate":
 		emulated()
+	case "remedies":
+		remedies(args)
 	case "record":
 		recorded()
 	case "live":

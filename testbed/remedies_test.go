@@ -1,0 +1,74 @@
+//go:build linux && amd64 && system
+
+package testbed
+
+import (
+	"slices"
+	"testing"
+
+	"hostlab/internal/check"
+)
+
+// Why no guest can show a remedy.
+const (
+	noDriver  = "the emulated processor lacks what the driver or the file of it asks for"
+	noCommand = "its commands measure or look; what mends it is a person's, the hardware's or the hypervisor's"
+	noNFS     = "it takes a server of NFS"
+	windows   = "it is about Windows"
+)
+
+// notShown says of each check whose remedy no guest can show why.
+var notShown = map[string]string{
+	"PWR-004": noDriver, "PWR-005": noDriver, "PWR-008": noCommand, "PWR-009": noDriver, "PWR-010": windows, "PWR-011": windows,
+	"PWR-012": noDriver, "PWR-013": noDriver, "PWR-014": noCommand, "SMT-001": noCommand, "MEM-011": noCommand,
+	"KRN-008": "QEMU's NVMe disks have a model of their own, and not that of a volume of AWS",
+	"KRN-009": noCommand, "KRN-010": noCommand, "KRN-015": "without KVM below, a guest has no kvm-clock", "KRN-016": noCommand, "NET-002": noCommand,
+	"STO-002": "only disks of NVMe, or of SATA without rotation, are judged, and the guest's kernel has none",
+	"STO-005": noCommand, "STO-006": noCommand, "STO-007": noCommand, "STO-008": noCommand,
+	"STO-009": "the file systems of the guest's kernel take no option against barriers", "STO-010": noNFS, "STO-011": noNFS, "STO-012": noCommand,
+	"STO-013": noCommand, "VRT-001": noCommand, "VRT-002": noCommand, "VRT-003": noCommand,
+}
+
+// TestRemedies runs the checks' remedies in guests: each mends what its check finds, and changes nothing the second time.
+func TestRemedies(t *testing.T) {
+	// On two cores of a busy machine this takes minutes: hostlab is asked five times for each remedy.
+	const nodes = "QEMU_EXTRA=-object memory-backend-ram,id=m0,size=256M -object memory-backend-ram,id=m1,size=256M " +
+		"-numa node,memdev=m0,cpus=0-1 -numa node,memdev=m1,cpus=2-3"
+	shown := map[string]bool{}
+	for _, c := range []struct {
+		guest   int
+		environ []string
+		checks  []string
+	}{
+		{0, []string{"TOOLS=1", "MEM=1G"}, []string{"PWR-001", "PWR-007", "IDL-001", "MEM-001", "MEM-002", "MEM-003", "MEM-005", "MEM-006", "STO-001",
+			"STO-003", "STO-004"}},
+		{0, nil, []string{"MEM-007", "MEM-008", "MEM-010", "KRN-001", "KRN-002", "KRN-003", "KRN-004", "KRN-005", "KRN-006", "KRN-011", "KRN-012"}},
+		{0, nil, []string{"KRN-013", "KRN-014", "NET-001", "NET-003", "NET-004", "NET-005", "NET-006", "NET-007", "NET-008", "NET-009"}},
+		{1, nil, []string{"PWR-003"}},
+		{6, []string{nodes}, []string{"MEM-004", "MEM-009", "VRT-004"}},
+		{7, nil, []string{"KRN-007"}},
+	} {
+		t.Run(guests[c.guest].name, func(t *testing.T) {
+			b := guests[c.guest].start(t, c.environ, append([]string{"remedies"}, c.checks...)...)
+			b.wait(t.Context(), t)
+			for _, f := range b.lines(t, "remedy") {
+				shown[f[0]] = true
+			}
+			for _, id := range c.checks {
+				if !shown[id] {
+					t.Errorf("%s was not shown", id)
+				}
+			}
+		})
+	}
+	for _, c := range check.All() {
+		if why := notShown[c.ID]; shown[c.ID] == (why != "") {
+			t.Errorf("%s: shown %v, and not shown since %q", c.ID, shown[c.ID], why)
+		}
+	}
+	for id := range notShown {
+		if !slices.ContainsFunc(check.All(), func(c check.Check) bool { return c.ID == id }) {
+			t.Errorf("%s is no check", id)
+		}
+	}
+}
