@@ -15,6 +15,7 @@ import (
 var server = []Check{
 	{
 		ID: "SRV-001", Subject: Memory, Title: "Huge pages for the database's cache",
+		Covers: []string{"vm.nr_hugepages"},
 		Why: "A cache of many gigabytes in pages of 4 KiB needs page tables of its own in each process of the server, and " +
 			"misses the processor's translation cache all the time. Huge pages that are reserved and not used are memory " +
 			"that nobody can have.",
@@ -53,6 +54,7 @@ var server = []Check{
 	},
 	{
 		ID: "SRV-004", Subject: Kernel, Title: "The database's limits of files and locked memory",
+		Covers: []string{"limits/nofile", "limits/memlock"},
 		Why: "A server that reaches its number of open files refuses connections or cannot open tables. One that may not lock " +
 			"its memory gets no huge pages.",
 		Source: "SAP note 1771258 (nofile 1048576); MongoDB documentation (nofile 64000); Oracle documentation (memlock at least the " +
