@@ -57,7 +57,7 @@ func (in *intake) take(ctx context.Context, d fleet.Spooled) error {
 	if d.Err != nil {
 		in.refused++
 		fmt.Fprintf(in.std.err, "hostlab: %s: %s\n", screen.Clean(d.Path), screen.Clean(oneLine(d.Err)))
-		return nil
+		return nil //nolint:nilerr // the others are kept; end fails
 	}
 	in.waiting = append(in.waiting, d.Document)
 	if len(in.waiting) < batch {

@@ -108,7 +108,7 @@ func Status(hosts []*Host, documents int, now time.Time, limit time.Duration) *S
 
 func rank(severity string) int {
 	for i, s := range check.Severities {
-		if string(s) == severity {
+		if s == severity {
 			return i + 1
 		}
 	}

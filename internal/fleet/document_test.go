@@ -73,8 +73,12 @@ func TestSpool(t *testing.T) {
 	pack := func(data []byte) []byte {
 		var out bytes.Buffer
 		z := gzip.NewWriter(&out)
-		z.Write(data)
-		z.Close()
+		if _, err := z.Write(data); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
 		return out.Bytes()
 	}
 	good := []byte(body("2026-11-23T11:00:00Z", "", ""))

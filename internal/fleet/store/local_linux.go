@@ -16,7 +16,7 @@ func local(dir string) error {
 	if err := unix.Statfs(dir, &st); err != nil {
 		return err
 	}
-	if name, ok := network[int64(st.Type)&0xffffffff]; ok {
+	if name, ok := network[st.Type&0xffffffff]; ok {
 		return fmt.Errorf("--store: %s is on %s, where SQLite loses data: take a local directory, or postgres://", dir, name)
 	}
 	return nil
