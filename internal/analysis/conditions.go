@@ -49,7 +49,7 @@ func (r *record) readBack(used []*result.Run) []string {
 			if !ok {
 				continue
 			}
-			if after, ok := run.After[f.Name]; ok && after != before {
+			if after, ok := run.After[f.Name]; ok && after != before && run.Harm == "" { // which brings the baseline back
 				changed++
 			}
 			level := r.x.Cells[run.Cell].Levels[f.Name]

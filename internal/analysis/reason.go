@@ -22,6 +22,7 @@ const (
 	NoBlocks    Why = "no blocks"    // none is complete
 	NoValues    Why = "no values"    // no block has one in all its runs
 	FewUnits    Why = "few units"    // there is no interval below N
+	Unbounded   Why = "unbounded"    // the coins fell too much alike, or as the drift, to bound the effect
 	BeforeLook  Why = "before look"  // the first one is at N blocks
 	NoLook      Why = "no look"      // it is judged at its end
 	TooEarly    Why = "too early"    // for no effect: below N, failures, stalls and trends do not show

@@ -69,6 +69,9 @@ func (p *periods) estimate(d []float64, alpha float64) result.Estimate {
 		copy(d, effects)
 	}
 	p.explained = explained
+	if math.IsInf(iv.Low, 0) || math.IsInf(iv.High, 0) { // Unbounded
+		iv.Low, iv.High = math.NaN(), math.NaN()
+	}
 	return iv
 }
 

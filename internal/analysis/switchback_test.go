@@ -97,7 +97,11 @@ func TestSwitchbackEndsByHarm(t *testing.T) {
 	l := switched(rng, 10, day(rng, 0, 0))
 	i := slices.IndexFunc(l.runs, func(r result.Run) bool { return r.Cell == 1 })
 	l.runs[i].Harm, l.runs[i].Seconds, l.runs[i].Values["wall"] = "wall is 9 s", 40, 9
+	l.runs[i].Before, l.runs[i].After = map[string]string{"mode": "on"}, map[string]string{"mode": "off"}
 	a := l.ended(result.Harmed)
+	if slices.ContainsFunc(a.Warnings, func(w string) bool { return strings.Contains(w, "something else changes it") }) {
+		t.Errorf("hostlab itself brought the baseline back: %q", a.Warnings)
+	}
 	if a.Outcome() != Beyond || len(a.Struck) != 1 {
 		t.Errorf("outcome %v, struck %+v", a.Outcome(), a.Struck)
 	}
@@ -106,5 +110,23 @@ func TestSwitchbackEndsByHarm(t *testing.T) {
 	}
 	if e := a.Effects[0]; e.N != 10 || slices.Max(e.Differences) < 0.5 {
 		t.Errorf("a period that ended early does not count as its level: n = %d, %v", e.N, e.Differences)
+	}
+}
+
+// Where the coins fell nearly as the load went, the orders of six pairs refuse no effect, however large.
+func TestSwitchbackUnbounded(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 2))
+	loads := []float64{0, 1, 2.4, -1, 0, 1.5}
+	l := switched(rng, 6, func(at float64, _ bool) (cost, load float64) {
+		return 0.01 * rng.NormFloat64(), loads[int(at)/(14*60)]
+	})
+	l.x.Design.Looks = []int{6}
+	for b, second := range []int{1, 1, 0, 0, 1, 1} {
+		l.x.Blocks[b].Plots[0] = []int{1 - second, second}
+		l.runs[2*b].Cell, l.runs[2*b+1].Cell = 1-second, second
+	}
+	e := l.analyse().Effects[0]
+	if e.Verdict != Inconclusive || e.Reason.Kind != Unbounded || !math.IsNaN(e.Low) || !math.IsNaN(e.High) || e.Need != 7 {
+		t.Errorf("%s, %+v, %v, need %d", e.Verdict, e.Reason, e.Estimate, e.Need)
 	}
 }

@@ -91,6 +91,8 @@ func (j *judge) tooFew(e *Effect, t *table, iv result.Estimate, delta float64) {
 		e.Reason.Kind = NoBlocks
 	case e.N == 0:
 		e.Reason.Kind = NoValues
+	case math.IsNaN(iv.Low) && e.N >= least:
+		e.Reason.Kind, e.Need = Unbounded, e.N+1
 	case math.IsNaN(iv.Low):
 		e.Reason = Reason{Kind: FewUnits, N: least}
 	case j.firstLook == 0:

@@ -235,7 +235,7 @@ func changeCell(e *analysis.Effect) document.Cell {
 }
 
 func countCell(e *analysis.Effect) document.Cell {
-	return document.Number(float64(e.N), fmt.Sprintf("%d %s", e.N, e.Unit))
+	return document.Number(float64(e.N), screen.Plural(e.N, strings.TrimSuffix(e.Unit, "s"), e.Unit))
 }
 
 func verdictCell(x *result.Experiment, e *analysis.Effect) document.Cell {

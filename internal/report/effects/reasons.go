@@ -36,6 +36,8 @@ func verdictReason(e *analysis.Effect) string {
 		return fmt.Sprintf("No %s has a value of %s in all its runs.", unitOf(e), r.Name)
 	case analysis.FewUnits:
 		return fmt.Sprintf("There is no interval at this confidence below %d %s; %d missing.", why.N, e.Unit, why.N-e.N)
+	case analysis.Unbounded:
+		return fmt.Sprintf("These %d %s cannot bound the effect: by chance, nearly all coins fell alike, or as the load changed. More %s can.", e.N, e.Unit, e.Unit)
 	case analysis.NoLook:
 		return "The study has no look before its end, and is judged then."
 	case analysis.BeforeLook:

@@ -18,8 +18,9 @@ func TestReasons(t *testing.T) {
 		e.Limits, e.Reason = []analysis.Limit{l}, analysis.Reason{Kind: analysis.Limited}
 	}
 	for want, change := range map[string]func(*analysis.Effect){
-		"below 6 blocks; 1 missing":                   func(e *analysis.Effect) { e.Reason = analysis.Reason{Kind: analysis.FewUnits, N: 6} },
-		"first look is at 10 blocks, and there are 5": func(e *analysis.Effect) { e.Reason = analysis.Reason{Kind: analysis.BeforeLook, N: 10} },
+		"below 6 blocks; 1 missing":                      func(e *analysis.Effect) { e.Reason = analysis.Reason{Kind: analysis.FewUnits, N: 6} },
+		"first look is at 10 blocks, and there are 5":    func(e *analysis.Effect) { e.Reason = analysis.Reason{Kind: analysis.BeforeLook, N: 10} },
+		"These 5 blocks cannot bound the effect":         func(e *analysis.Effect) { e.Reason.Kind = analysis.Unbounded },
 		"judged then":                                    func(e *analysis.Effect) { e.Reason.Kind = analysis.NoLook },
 		"No block is complete":                           func(e *analysis.Effect) { e.Reason.Kind = analysis.NoBlocks },
 		"No block has a value of wall":                   func(e *analysis.Effect) { e.Reason.Kind = analysis.NoValues },
