@@ -69,7 +69,7 @@ func (s *Study) pairsTakeText() []string {
 		short++
 	}
 	if short > 0 {
-		first += fmt.Sprintf(", each of the first %d %s", short, rough(s.afterPairs(1)-s.afterPairs(0)))
+		first += fmt.Sprintf("; the first %d take %s each", short, rough(s.afterPairs(1)-s.afterPairs(0)))
 	}
 	var seen []string
 	for _, t := range typical {
@@ -94,14 +94,22 @@ func (s *Study) pairsTakeText() []string {
 // harmText says what ends a period, and the experiment.
 func (s *Study) harmText() []string {
 	h := s.Harm
-	text := fmt.Sprintf("every %s: back to the baseline at once where %s at the level is above the baseline's by %s (medians of %d looks; more for fewer)",
+	text := fmt.Sprintf("every %s: back to the baseline at once where %s at the level is above the baseline's by %s (medians of %d looks; with fewer looks, by more)",
 		screen.Brief(h.Every), strings.Join(h.Responses, " or "), result.Percent(h.Above, 2), HarmLooks)
 	for i, limit := range h.Limits {
 		if !math.IsNaN(limit) {
 			text += fmt.Sprintf(", or %s above %s in two looks running", h.Responses[i], result.Format(limit, s.unit(h.Responses[i])))
 		}
 	}
-	return []string{text, fmt.Sprintf("%s of the level that end so end the experiment; two in a row that do not clear those before", screen.Count(h.Strikes, "period"))}
+	return []string{text, s.strikesText()}
+}
+
+// strikesText says how many periods that harm has ended end the experiment.
+func (s *Study) strikesText() string {
+	if s.Harm.Strikes == 1 {
+		return "the first period that ends so ends the experiment"
+	}
+	return fmt.Sprintf("the experiment ends when %d periods at the level have ended so; after two in a row without harm, the count begins anew", s.Harm.Strikes)
 }
 
 // unit of a response, of the study or of the workload.
