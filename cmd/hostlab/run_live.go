@@ -38,7 +38,15 @@ func (o *runOptions) parseWindow(st *experiment.Study) (w runner.Window, err err
 
 // permitLive shows what is done to a service that others use, and how to stop it, and asks.
 func (o *runOptions) permitLive(ctx context.Context, std streams, st *experiment.Study) error {
-	service, err := runner.Service(ctx, st)
+	before := ""
+	if o.resume {
+		r, err := store.Load(o.dir)
+		if err != nil {
+			return usageError{err}
+		}
+		before = r.Watched()
+	}
+	service, err := runner.Service(ctx, st, before)
 	if err != nil {
 		return usagef("workload %s: %w", st.Workload.Name, err)
 	}

@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"hostlab/internal/experiment"
-	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/observe"
 )
 
 // aloneName is held by the one live experiment of a host. Tests have their own.
@@ -26,9 +23,7 @@ type live struct {
 	pilot *experiment.Pilot // nil: the study says how long the service takes to settle
 	wait  time.Duration     // that it takes; 0: not known yet
 	stop  bool              // the last strike was one too many
-	// Of several databases of a host, the one that was found first is watched until the end.
-	data   string          // its kind and directory; "": not known yet, or it is none
-	params workload.Values // of the workload, that name it; nil: the study's
+	watched
 }
 
 // pilots is how many pairs show how long the service takes to settle.
@@ -36,11 +31,11 @@ const pilots = 10
 
 // startLive makes an experiment on a service safe, before anything is changed: it is the only
 // one on this host, and a guard brings back what was if this process is killed.
-func (s *session) startLive() (err error) {
+func (s *session) startLive(w watched) (err error) {
 	if s.study.Harm == nil {
 		return nil
 	}
-	l := &live{harm: s.study.WatchHarm(strikes(s.x, s.store.Record().Runs)), pilot: s.study.Pilot()}
+	l := &live{harm: s.study.WatchHarm(strikes(s.x, s.store.Record().Runs)), pilot: s.study.Pilot(), watched: w}
 	if l.alone, err = takeAlone(); err != nil {
 		return err
 	}
@@ -120,37 +115,18 @@ func (s *session) beginPeriod(ctx context.Context, r *result.Run) error {
 	return nil
 }
 
-// pin sees to it that the workload finds the database again that it has watched before, which need not be the busiest
-// any more: the CPU time of one that was restarted begins anew.
+// pin finds the database again that is watched: one that was restarted is another process.
 func (s *session) pin(ctx context.Context) error {
-	if s.live == nil {
+	if s.live == nil || s.live.data == "" {
 		return nil
 	}
-	params := s.study.Workload.Params
-	dsn, err := observe.Named(params)
-	if _, named := params["service"]; !named || dsn != nil || err != nil {
-		return err
-	}
-	of, servers, err := serviceOf(ctx, params)
-	if err != nil || of == nil {
-		return err // the workload says what is missing
-	}
-	for _, d := range servers {
-		switch at := d.Kind + " in " + d.DataDir.Value; {
-		case d.DataDir.State != host.StateOK:
-		case s.live.data == "" && d.PID == of.PID:
-			s.live.data = at
-			return nil
-		case s.live.data == at:
-			s.live.params = maps.Clone(params)
-			s.live.params["service"] = fmt.Sprintf("pid:%d", d.PID)
-			return nil
+	return patiently(ctx, func() error {
+		w, err := watchedIn(ctx, s.study.Workload.Params, s.live.data)
+		if err == nil {
+			s.live.watched, s.study = w, w.with(s.study)
 		}
-	}
-	if s.live.data != "" {
-		return fmt.Errorf("the database that was watched, %s, does not run now", s.live.data)
-	}
-	return nil
+		return err
+	})
 }
 
 // washOut watches the service while it gets used to the level. What is seen does not count, unless
@@ -270,6 +246,9 @@ func (s *session) afterFailure(ctx context.Context, r *result.Run) error {
 		s.note("%s", err)
 	}
 	if err := s.sleep(ctx, s.study.Harm.Every, "waiting for the service, at the baseline"); err != nil {
+		return err
+	}
+	if err := s.pin(ctx); err != nil {
 		return err
 	}
 	return s.emulation.renew(ctx, s.study)

@@ -186,7 +186,7 @@ func (s *session) setLevels(ctx context.Context, want map[string]string) error {
 // factors that are parameters.
 func (s *session) request(ctx context.Context, levels map[string]string, seed uint64) (workload.Request, error) {
 	desc := s.study.Work.Describe()
-	req := workload.Request{Params: maps.Clone(s.params()), Levels: levels, Seed: seed}
+	req := workload.Request{Params: maps.Clone(s.study.Workload.Params), Levels: levels, Seed: seed}
 	for _, f := range s.study.Factors {
 		if f.Kind != experiment.KindParameter {
 			continue

@@ -141,7 +141,15 @@ func Restore(ctx context.Context, cfg Config) error {
 	if sys == nil {
 		sys = realSystem(cfg.Tree, nil)
 	}
-	ls, err := newLevels(ctx, cfg.Study, st, sys)
+	study := cfg.Study
+	if data := st.Record().Watched(); data != "" && slices.ContainsFunc(study.Factors, func(f experiment.Factor) bool { return f.Kind == experiment.KindServer }) {
+		w, err := watchedIn(ctx, study.Workload.Params, data)
+		if err != nil {
+			return err
+		}
+		study = w.with(study)
+	}
+	ls, err := newLevels(ctx, study, st, sys)
 	if err != nil {
 		return err
 	}
@@ -208,6 +216,13 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 	if s.meter, err = openMeter(s.study, s.sys.tree); err != nil {
 		return nil, err
 	}
+	var w watched
+	if s.study.Harm != nil {
+		if w, err = watchedIn(ctx, s.study.Workload.Params, s.store.Record().Watched()); err != nil {
+			return nil, err
+		}
+		s.study = w.with(s.study)
+	}
 	if s.levels, err = newLevels(ctx, s.study, s.store, s.sys); err != nil {
 		return nil, err
 	}
@@ -227,7 +242,7 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 	if cfg.Confirm != nil {
 		s.levels.confirm = s.ask
 	}
-	if err := s.startLive(); err != nil {
+	if err := s.startLive(w); err != nil {
 		return nil, err
 	}
 	if err := s.takeOver(ctx); err != nil {

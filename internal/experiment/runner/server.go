@@ -76,9 +76,13 @@ func serviceOf(ctx context.Context, params workload.Values) (*service.Service, [
 	return of, servers, err
 }
 
-// Service says which service a live study watches, for people: what its parameters name, found here.
-func Service(ctx context.Context, st *experiment.Study) (string, error) {
+// Service says which service a live study watches, for people: what its parameters name, found here, or the
+// database that a resume's record has, "" for none.
+func Service(ctx context.Context, st *experiment.Study, before string) (string, error) {
 	params := st.Workload.Params
+	if before != "" {
+		return before + ", as before", nil
+	}
 	switch d, err := observe.Named(params); {
 	case err != nil:
 		return "", err
@@ -157,8 +161,9 @@ func (s *server) back(ctx context.Context, force bool) error {
 func patiently(ctx context.Context, try func() error) error {
 	for began := time.Now(); ; {
 		err := try()
+		_, gone := errors.AsType[*away](err)
 		p, ok := errors.AsType[*connect.Problem](err)
-		if err == nil || !ok || ctx.Err() != nil || time.Since(began) > serverPatience || p.Named && !p.Away {
+		if err == nil || !gone && (!ok || p.Named && !p.Away) || ctx.Err() != nil || time.Since(began) > serverPatience {
 			return err
 		}
 		time.Sleep(200 * time.Millisecond)

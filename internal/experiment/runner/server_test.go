@@ -18,7 +18,7 @@ func TestServerOfEnvironment(t *testing.T) {
 		t.Fatalf("%v, %v", d, err)
 	}
 	st := &experiment.Study{Harm: &experiment.Harm{}, Workload: experiment.Workload{Params: params}}
-	if text, err := Service(t.Context(), st); err != nil || text != d.Target() {
+	if text, err := Service(t.Context(), st, ""); err != nil || text != d.Target() {
 		t.Errorf("%q, %v", text, err)
 	}
 	m := &emulation{method: emulate.Method("stop")}

@@ -61,7 +61,15 @@ func (s *session) start() error {
 	if s.stops == nil {
 		s.stops = stops.Start()
 	}
-	return s.store.Journal(store.Entry{Op: store.Started, At: s.began, Boot: s.boot, PID: os.Getpid(), Window: s.cfg.Window.String()})
+	return s.store.Journal(store.Entry{Op: store.Started, At: s.began, Boot: s.boot, PID: os.Getpid(), Window: s.cfg.Window.String(), Watched: s.watches()})
+}
+
+// watches is the database that is watched, "" where that is not for the record.
+func (s *session) watches() string {
+	if s.live == nil {
+		return ""
+	}
+	return s.live.data
 }
 
 // ask asks a person. How long that takes says nothing of the experiment, so the
@@ -304,19 +312,10 @@ func (s *session) openWorkload(ctx context.Context) error {
 		return fmt.Errorf("workload %s: %w", s.study.Workload.Name, err)
 	}
 	cfg := s.study.Config(work)
-	cfg.Params = s.params()
 	if s.open, err = s.study.Work.Open(ctx, cfg); err != nil {
 		return fmt.Errorf("workload %s: %w", s.study.Workload.Name, err)
 	}
 	return nil
-}
-
-// params are the workload's.
-func (s *session) params() workload.Values {
-	if s.live != nil && s.live.params != nil {
-		return s.live.params
-	}
-	return s.study.Workload.Params
 }
 
 func (s *session) closeWorkload() error {

@@ -29,7 +29,9 @@ type Entry struct {
 	Boot   string    `json:"boot,omitempty"` // ID of the boot it was written under
 	PID    int       `json:"pid,omitempty"`
 	Window string    `json:"window,omitempty"` // of a Started: the hours in which a live experiment may run
-	Factor string    `json:"factor,omitempty"`
+	// Watched is, of a Started, the database of this host that a live experiment watches and changes.
+	Watched string `json:"watched,omitempty"`
+	Factor  string `json:"factor,omitempty"`
 	// Value is what the factor read before its first change, or the level that is
 	// pending. Unread is set where there is no way to read it.
 	Value  string `json:"value,omitempty"`
@@ -79,6 +81,16 @@ func (r *Record) Window() (text string) {
 	for _, e := range r.Journal {
 		if e.Op == Started {
 			text = e.Window
+		}
+	}
+	return text
+}
+
+// Watched is the database of this host that is watched, "" where none was found by its directory.
+func (r *Record) Watched() (text string) {
+	for _, e := range r.Journal {
+		if e.Op == Started && e.Watched != "" {
+			text = e.Watched
 		}
 	}
 	return text
