@@ -151,7 +151,7 @@ func loadSet(dirs []string) (*effects.Set, error) {
 				names = append(names, e.Factor+was)
 			}
 			one.Restore = true
-			one.Warnings = append(one.Warnings, "levels of this experiment are still applied: "+strings.Join(names, ", ")+"; unless it is running, put them back: hostlab run --restore --out "+screen.Operand(dir))
+			one.Warnings = append(one.Warnings, "what this experiment has changed is not put back: "+strings.Join(names, ", ")+"; unless it is running, see to it: hostlab run --restore --out "+screen.Operand(dir))
 		}
 		set.Reports = append(set.Reports, one)
 	}

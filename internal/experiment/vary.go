@@ -84,7 +84,7 @@ func (p *parser) current(f fields, x *Factor) {
 	}
 	for _, other := range p.s.Factors {
 		if slices.Contains(byName, other.Kind) && slices.Contains(other.Levels, Current) {
-			p.add(f.place("levels"), "factor %s has the level %s, and factor %s too; one may go back to what there was", x.Name, Current, other.Name)
+			p.add(f.place("levels"), "factor %s has the level %s, and factor %s too; only one factor of a study may have it", x.Name, Current, other.Name)
 		}
 	}
 }

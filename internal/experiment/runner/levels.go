@@ -277,7 +277,7 @@ func (ls *levels) putBack(ctx context.Context, l *lever) (bool, error) {
 	// What is neither a level of ours nor the original was put there by another program,
 	// who has a reason for it.
 	if readable && !l.unsure && !ls.force && current != l.original && !slices.Contains(l.Levels, current) {
-		return false, fmt.Errorf("%s, so it was left; run --restore --yes puts the original back nevertheless", ls.foreign(l, current))
+		return false, &foreign{ls.foreign(l, current) + ", so it was left"}
 	}
 	args, to := l.Restore, l.original
 	if args == nil {

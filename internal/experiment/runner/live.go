@@ -227,8 +227,10 @@ func baselines(st *experiment.Study) map[string]string {
 func (s *session) toBaseline(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	var errs []error
-	for _, l := range s.levels.levers {
-		errs = append(errs, patiently(ctx, func() error { return s.levels.apply(ctx, l, l.Baseline) }))
+	for _, f := range currentFirst(s.study.Factors, baselines(s.study)) {
+		if l := s.levels.lever(f.Name); l != nil {
+			errs = append(errs, patiently(ctx, func() error { return s.levels.apply(ctx, l, l.Baseline) }))
+		}
 	}
 	return errors.Join(append(errs, s.emulation.set(baselines(s.study)))...)
 }
@@ -239,7 +241,10 @@ func (s *session) afterFailure(ctx context.Context, r *result.Run) error {
 	if s.live == nil || r.Reason == "" || ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err := s.toBaseline(ctx); err != nil {
+	switch err := s.toBaseline(ctx); {
+	case isForeign(err):
+		return fmt.Errorf("a run did not count (%s), and the experiment ends there", r.Reason)
+	case err != nil:
 		return fmt.Errorf("after a run that did not count (%s), the baseline could not be brought back: %w", r.Reason, err)
 	}
 	if err := s.closeWorkload(); err != nil {

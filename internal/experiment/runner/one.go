@@ -158,7 +158,7 @@ func (s *session) setLevels(ctx context.Context, want map[string]string) error {
 			return err
 		}
 	}
-	for _, f := range s.study.Factors {
+	for _, f := range currentFirst(s.study.Factors, want) {
 		if f.Change.WholePlot() {
 			continue
 		}
@@ -180,6 +180,17 @@ func (s *session) setLevels(ctx context.Context, want map[string]string) error {
 		}
 	}
 	return s.emulation.set(want)
+}
+
+// currentFirst has those factors first whose level is what there was: that puts back all settings of the experiment.
+func currentFirst(factors []experiment.Factor, want map[string]string) []experiment.Factor {
+	later := func(f experiment.Factor) int {
+		if want[f.Name] == experiment.Current {
+			return 0
+		}
+		return 1
+	}
+	return slices.SortedStableFunc(slices.Values(factors), func(a, b experiment.Factor) int { return later(a) - later(b) })
 }
 
 // request makes what the workload gets: the study's parameters with the levels of

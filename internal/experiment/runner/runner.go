@@ -21,7 +21,6 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
-	"hostlab/internal/screen"
 	"hostlab/internal/setting"
 	"hostlab/internal/workload"
 )
@@ -165,7 +164,12 @@ func Restore(ctx context.Context, cfg Config) error {
 			cfg.Watch(Progress{Note: fmt.Sprintf(format, a...)})
 		}
 	}
-	return ls.restore(ctx, false)
+	if err := ls.restore(ctx, false); isForeign(err) {
+		return notBack(err, cfg.Dir)
+	} else if err != nil {
+		return err
+	}
+	return nil
 }
 
 // begin opens or makes the record, and checks that it may be gone on with.
@@ -291,9 +295,9 @@ func (s *session) finish(ctx context.Context, err error) error {
 	s.progress(Progress{Stage: "putting back"})
 	errs := []error{s.emulation.close(), s.closeWorkload(), s.places.close()}
 	restored := s.levels.restore(ctx, waiting)
-	errs = append(errs, s.live.close(restored == nil))
+	errs = append(errs, s.live.close(restored == nil || isForeign(restored)))
 	if restored != nil {
-		errs = append(errs, fmt.Errorf("NOT PUT BACK: %w; try again with: hostlab run --restore --out %s", restored, screen.Operand(s.cfg.Dir)))
+		errs = append(errs, notBack(restored, s.cfg.Dir))
 	}
 	if left := leftByLevels(s.x.ID); len(left) > 0 {
 		s.note("commands of the study's factors have left %s running; hostlab leaves it alone, since some are there to start a server: end it if nobody needs it", strings.Join(left, ", "))

@@ -210,8 +210,7 @@ func (s *settings) back(ctx context.Context, force bool) error {
 	for _, o := range out {
 		switch o.Result {
 		case setting.Foreign:
-			errs = append(errs, fmt.Errorf("%s reads %q, which another program has set, so it was left; run --restore --yes puts %q back nevertheless",
-				setting.Label(o.Setting, o.Name), o.Read, o.To))
+			errs = append(errs, &foreign{fmt.Sprintf("%s reads %q and was %q: another program has set it, so it was left", setting.Label(o.Setting, o.Name), o.Read, o.To)})
 		case setting.Gone, setting.Failed:
 			if err == nil {
 				errs = append(errs, fmt.Errorf("%s was not put back to %q: %s", setting.Label(o.Setting, o.Name), o.To, o.Reason))

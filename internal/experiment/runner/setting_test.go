@@ -101,6 +101,30 @@ func TestSettingFactor(t *testing.T) {
 	}
 }
 
+// What there was of one setting is brought back without the other's level.
+func TestSettingsInTurnWithWhatThereIs(t *testing.T) {
+	const zone = "proc/sys/vm/zone_reclaim_mode"
+	b := newBench(t, head(8, "")+swappinessFactor+strings.NewReplacer("swap\"", "zone\"", "swappiness", "zone_reclaim_mode", `"60", "10"`, `"current", "1"`).Replace(swappinessFactor)+nullWorkload)
+	b.machine(map[string]string{swappinessFile: "35", zone: "0"})
+	seen := map[string]bool{}
+	b.under = func(int) conditions {
+		seen[b.has(swappinessFile)+" "+b.has(zone)] = true
+		return conditions{known: true, throttles: -1}
+	}
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	b.complete()
+	if len(seen) != 4 || b.has(swappinessFile) != "35" || b.has(zone) != "0" {
+		t.Errorf("runs saw %v, and then %s and %s", seen, b.has(swappinessFile), b.has(zone))
+	}
+	for _, run := range b.record().Runs {
+		if run.Status == result.Failed {
+			t.Fatal(run.Reason)
+		}
+	}
+}
+
 // What somebody changes during a run voids it; what they change before the end is left.
 func TestSettingForeign(t *testing.T) {
 	b := newBench(t, head(6, "")+swappinessFactor+nullWorkload)

@@ -20,7 +20,9 @@ func (s *session) takeOver(ctx context.Context) error {
 	}
 	if s.live != nil {
 		// What was is saved anew, since the service was not alone meanwhile.
-		if err := s.levels.restore(ctx, false); err != nil {
+		if err := s.levels.restore(ctx, false); isForeign(err) {
+			return notBack(err, s.cfg.Dir)
+		} else if err != nil {
 			return err
 		}
 	}

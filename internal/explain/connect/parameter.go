@@ -63,6 +63,11 @@ func Another(name, now, was string) error {
 	return fmt.Errorf("the server that was found is another one (%s) than that whose %s the experiment changes (%s); start that one, or name it as when the experiment began ($HOSTLAB_DSN)", now, name, was)
 }
 
+// Foreign says that another program has set a parameter meanwhile, and that it was left so.
+type Foreign struct{ text string }
+
+func (f *Foreign) Error() string { return f.text }
+
 // asLong gives the end of a change a time of its own: it has to happen also when ctx is cancelled.
 func asLong(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), patience)

@@ -154,7 +154,7 @@ func (p *mariaParameter) Back(ctx context.Context, was Saved, levels []string, f
 	case err != nil || now == was.Value:
 		return err
 	case !force && !slices.Contains(levels, now):
-		return fmt.Errorf("another program has changed %s meanwhile: it reads %s, which is no level of the study, and was %s, so it was left", p.name, now, was.Value)
+		return &Foreign{fmt.Sprintf("another program has changed %s meanwhile: it reads %s, which is no level of the study, and was %s, so it was left", p.name, now, was.Value)}
 	}
 	_, err = p.Set(ctx, "", was)
 	return err

@@ -366,7 +366,7 @@ func (p *pgParameter) Back(ctx context.Context, was Saved, levels []string, forc
 	}
 	now, err = p.Read(ctx)
 	if err == nil && now != was.Value && !force {
-		err = fmt.Errorf("parameter %s was %s and reads %s after a reload: the server's files were changed meanwhile, so it was left", p.name, was.Value, now)
+		err = &Foreign{fmt.Sprintf("parameter %s was %s and reads %s after a reload: the server's files were changed meanwhile, so it was left", p.name, was.Value, now)}
 	}
 	return err
 }
@@ -381,7 +381,7 @@ func (p *pgParameter) foreign(disk *string, was Saved) error {
 		}
 		return *v
 	}
-	return fmt.Errorf("another program has changed %s meanwhile: postgresql.auto.conf has %s and had %s, so it was left", p.name, word(disk), word(was.Disk))
+	return &Foreign{fmt.Sprintf("another program has changed %s meanwhile: postgresql.auto.conf has %s and had %s, so it was left", p.name, word(disk), word(was.Disk))}
 }
 
 // toDisk writes the file of ALTER SYSTEM. Nothing is in force by that.
