@@ -382,3 +382,22 @@ func TestMariaDBParameter(t *testing.T) {
 		}
 	}
 }
+
+// A server that takes no new session while a level is in its file keeps no level there.
+func TestPostgresTakesNoNewSession(t *testing.T) {
+	s := startPG(t)
+	s.exec(`create role mon login connection limit 1; grant pg_monitor to mon; grant alter system on parameter commit_delay to mon;
+		grant execute on function pg_reload_conf(), pg_show_all_file_settings() to mon; grant select on pg_file_settings to mon`)
+	s.dsn = strings.Replace(s.dsn, "user="+privatedb.Role, "user=mon", 1)
+	p, was := s.open("commit_delay")
+	if _, err := p.Set(t.Context(), "700", was); err == nil || !strings.Contains(err.Error(), "too many connections") {
+		t.Errorf("%v", err)
+	}
+	if text := s.auto(); text != "" {
+		t.Errorf("the file has %q", text)
+	}
+	if _, err := p.Set(t.Context(), "", was); err != nil {
+		t.Error(err)
+	}
+	s.reads(p, "0")
+}

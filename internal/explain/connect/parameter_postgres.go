@@ -321,8 +321,7 @@ func (p *pgParameter) write(ctx context.Context, level string, was Saved) (misse
 	}
 	// The server signals one session after the other, this one maybe first. It takes a new session only when it
 	// has signalled all of them.
-	_ = p.Close()
-	rows, err := p.ask(ctx, "select clock_timestamp()")
+	rows, err := p.anew(ctx, "select clock_timestamp()")
 	if err != nil {
 		return 0, err
 	}

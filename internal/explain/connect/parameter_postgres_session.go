@@ -50,6 +50,23 @@ func (p *pgParameter) ask(ctx context.Context, text string, args ...string) ([][
 	})
 }
 
+// anew asks in a session that begins now. Where the server takes none, as after a password has expired or with all
+// connections in use, the one that there was stays, since it can still put back what was.
+func (p *pgParameter) anew(ctx context.Context, text string) ([][]string, error) {
+	old := p.conn
+	p.conn = nil
+	rows, err := p.ask(ctx, text)
+	if err != nil {
+		err = errors.Join(err, p.Close())
+		p.conn = old
+		return nil, err
+	}
+	if old != nil {
+		_ = (&postgres.Asker{Conn: old}).Close() // nothing is asked of it any more
+	}
+	return rows, nil
+}
+
 // do works on the session, which it opens, and a second time where the session had ended.
 func (p *pgParameter) do(ctx context.Context, work func(context.Context, *pgx.Conn) ([][]string, error)) (out [][]string, err error) {
 	fresh := p.conn == nil
