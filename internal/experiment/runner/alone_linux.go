@@ -4,14 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// alone keeps a second experiment on a live service from this host: a socket without a file,
-// which ends with its process however that ends.
-type alone struct{ l *net.UnixListener }
+// alone keeps a second experiment on a live service from this host: a socket without a file, and a lock on a
+// directory, which end with their process however that ends. Each network namespace has sockets of its own, and each
+// PID namespace a /proc of its own: only a process with both of its own is not seen.
+type alone struct {
+	l  *net.UnixListener
+	at *os.File
+}
 
 // alonePatience is how long the guard of a killed experiment may take to see that a resumed one does its work.
 const alonePatience = 3 * time.Second
@@ -23,7 +28,7 @@ func takeAlone() (a *alone, err error) {
 		case err == nil:
 			return a, nil
 		case time.Since(began) <= alonePatience:
-		case errors.Is(err, unix.EADDRINUSE):
+		case errors.Is(err, unix.EADDRINUSE), errors.Is(err, unix.EWOULDBLOCK):
 			return nil, fmt.Errorf("another experiment on a live service runs on this host%s; two would disturb each other: wait for it, or stop it", aloneHolder())
 		default:
 			return nil, fmt.Errorf("cannot make sure that no other live experiment runs on this host: %w", err)
@@ -36,7 +41,17 @@ func tryAlone() (*alone, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &alone{l}, nil
+	at, err := os.Open(aloneAt)
+	if err == nil {
+		if err = unix.Flock(int(at.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil { //nolint:gosec // a descriptor is small
+			_ = at.Close()
+		}
+	}
+	if err != nil {
+		_ = l.Close()
+		return nil, err
+	}
+	return &alone{l, at}, nil
 }
 
 // aloneHolder says who has it.
@@ -59,4 +74,4 @@ func aloneHolder() string {
 	return text
 }
 
-func (a *alone) close() error { return a.l.Close() }
+func (a *alone) close() error { return errors.Join(a.l.Close(), a.at.Close()) }

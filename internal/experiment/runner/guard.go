@@ -34,6 +34,7 @@ type guardRequest struct {
 	Dir   string // of the record; "": all is as it was
 	Root  int    // of the processes that an emulated policy stops; 0: none
 	Alone string // what keeps another live experiment away
+	At    string // the same, where that one has a network of its own
 }
 
 // startGuard starts the guard of a record.
@@ -42,7 +43,7 @@ func startGuard(dir string, m *emulation) (*guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{asks: guardRequest{Dir: at, Root: m.root(), Alone: aloneName}}
+	g := &guard{asks: guardRequest{Dir: at, Root: m.root(), Alone: aloneName, At: aloneAt}}
 	return g, g.check()
 }
 
@@ -106,7 +107,7 @@ func (g *guardServer) end() {
 		emulate.Rescue(asks.Root)
 	}
 	Sweep()
-	aloneName = asks.Alone
+	aloneName, aloneAt = asks.Alone, asks.At
 	var only *alone // another experiment would take a level of ours for what there was
 	for range guardTries {
 		if only == nil {

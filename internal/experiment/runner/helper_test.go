@@ -21,9 +21,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	aloneName = fmt.Sprintf("@hostlab-live-test-%d", os.Getpid())
+	aloneName, aloneAt = fmt.Sprintf("@hostlab-live-test-%d", os.Getpid()), fmt.Sprintf("/proc/%d", os.Getpid())
 	if os.Getenv("RUNNER_TEST_CHILD")+os.Getenv("RUNNER_TEST_LIVE") != "" {
-		aloneName = fmt.Sprintf("@hostlab-live-test-%d", os.Getppid())
+		aloneName, aloneAt = fmt.Sprintf("@hostlab-live-test-%d", os.Getppid()), fmt.Sprintf("/proc/%d", os.Getppid())
 	}
 	if dir := os.Getenv("RUNNER_TEST_CHILD"); dir != "" && os.Getenv(worker.Env) == "" {
 		killChild(dir)

@@ -12,8 +12,11 @@ import (
 	"hostlab/internal/workload"
 )
 
-// aloneName is held by the one live experiment of a host. Tests have their own.
-var aloneName = "@hostlab-live"
+// aloneName and aloneAt are held by the one live experiment of a host. Tests have their own.
+var (
+	aloneName = "@hostlab-live"
+	aloneAt   = "/proc"
+)
 
 // live is what an experiment on a service that others use has beside its runs.
 type live struct {
