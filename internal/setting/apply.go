@@ -282,7 +282,7 @@ func (a *applying) back(first error) error {
 		o := &a.out[i]
 		o.Read = u.out.Read
 		if o.Result != Failed {
-			o.Result, o.Reason = u.out.Result, u.out.Reason
+			o.From, o.To, o.Result, o.Reason = o.To, u.to, u.out.Result, u.out.Reason
 		}
 		if u.out.Result != Restored && u.out.Result != Foreign {
 			err = errors.Join(err, fmt.Errorf("%s could not be put back: %s", Label(u.o.Setting, u.o.Name), u.out.Reason))
