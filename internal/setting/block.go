@@ -1,6 +1,9 @@
 package setting
 
-import "math"
+import (
+	"math"
+	"syscall"
+)
 
 const (
 	queueDir = blockDir + "*/queue/"
@@ -17,6 +20,8 @@ var block = []Setting{
 		Values: "a scheduler that the disk offers; name a disk: io_scheduler@sda=none",
 		File:   queueDir + "scheduler", Absent: noQueue, Unrotating: true,
 		Effect: "requests in flight are waited for",
+		// A scheduler brings its own number of requests (block/blk-mq-sched.c, blk_mq_init_sched).
+		Moves: []Move{{Setting: "nr_requests"}},
 		// The last three before Linux 5.0.
 		Takes: words{from: ".", known: []string{"none", "mq-deadline", "kyber", "bfq", "noop", "deadline", "cfq"}},
 		Words: []Word{
@@ -45,6 +50,20 @@ var block = []Setting{
 			{Tool: "saptune", Option: "block/READ_AHEAD_KB", Each: true},
 		},
 		Tries: []Try{{"4096", ""}},
+	},
+	{
+		Name: "nr_requests", Title: "Requests in a queue (queue/nr_requests)", Order: rankBlock,
+		About: "How many requests wait for a disk, or are in it, before those who issue more have to wait. Many let a scheduler sort and merge; few " +
+			"keep the queue, and with it the wait of each request, short. Without a scheduler it is at most what the disk's driver takes. " +
+			"A change of the scheduler resets it.",
+		Source: "kernel documentation, ABI/stable/sysfs-block; saptune NRREQ",
+		Values: "a whole number from 4 to 10240; name a disk: nr_requests@sda=64",
+		File:   queueDir + "nr_requests", Absent: noQueue,
+		// block/blk-sysfs.c, queue_requests_store, raises fewer than BLKDEV_MIN_RQ; no tag set has more than BLK_MQ_MAX_DEPTH.
+		Takes:    quantity{lo: 4, hi: 10240},
+		refusals: []refusal{{syscall.EINVAL, "with a scheduler 2048 are the most, without one as many as the disk's driver takes"}},
+		Words:    []Word{{Tool: "saptune", Option: "block/NRREQ", Each: true}},
+		Tries:    []Try{{"64", ""}},
 	},
 	{
 		Name: "nvme_io_timeout", Title: "NVMe timeout (nvme_core io_timeout)", Order: rankBlock,

@@ -192,8 +192,12 @@ func (s Setting) sides(sys *System, o Object) (list []Side) {
 // shares reports that a pattern's file for an object lies in the folder of the object's own.
 func (s Setting) shares(pattern string, o Object) bool {
 	return o.Name != "" && slices.ContainsFunc(s.Files, func(f string) bool {
+		if path.Dir(f) != path.Dir(pattern) {
+			return false
+		}
 		head, _, several := strings.Cut(path.Base(path.Dir(f)), "*")
-		return several && path.Dir(f) == path.Dir(pattern) && stem(o.Name) == strings.TrimSuffix(head, "[0-9]")
+		disk := strings.HasPrefix(f, queueDir) && !strings.Contains(o.Name, "/")
+		return disk || several && stem(o.Name) == strings.TrimSuffix(head, "[0-9]")
 	})
 }
 

@@ -83,6 +83,7 @@ func TestPlanIsLinear(t *testing.T) {
 		for i := range disks {
 			name := fmt.Sprintf("sd%d", i)
 			b.m.files["/sys/block/"+name+"/queue/scheduler"] = "none [mq-deadline]"
+			b.m.files["/sys/block/"+name+"/queue/nr_requests"] = "256"
 			want = append(want, Assignment{"io_scheduler", name, map[bool]string{false: "none", true: "mq-deadline"}[i%2 == 0]})
 		}
 		b.m.calls = 0
