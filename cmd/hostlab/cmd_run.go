@@ -73,11 +73,11 @@ Where a factor needs a reboot or a person, run ends with status 4 and says what
 to do; --resume goes on.
 
 A study named live-... watches a service that others use, in pairs of periods,
-at what there is and at another level. Harm ends a period at once, and after two
-periods in a row the experiment. If hostlab is killed, a guard process restores
-what was. --restore stops such an experiment while it runs. One at a time runs
-on a host. --window names the hours in which it may run. A resume keeps them
-unless it names others.
+at what there is and at another level. Harm ends a period at once, and the
+second time the experiment. If hostlab is killed, a guard process restores what
+was. --restore stops such an experiment while it runs. One at a time runs on a
+host. --window names the hours in which it may run. A resume keeps them unless
+it names others.
 
 Exit status:
   0    finished; 'hostlab report' has the verdict as a status
