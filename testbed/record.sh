@@ -2,7 +2,7 @@
 # record.sh [NAME...]: records the fixtures of internal/host/testdata, all or those named. Needs setup.sh and Go; 15
 # guests of some five seconds each. cloud-guest records the machine this runs on, and is made only when named.
 set -euo pipefail; cd "$(dirname "$0")"
-all="intel-core intel-core-cst intel-socket intel-socket-hw intel-cpu smt-off tuned twosocket amd-epp bare pmem-raw pmem-fsdax dm-delay stacks container"
+all="intel-core intel-core-cst intel-socket intel-socket-hw intel-cpu smt-off tuned twosocket amd-epp bare pmem-raw pmem-fsdax dm-delay stacks container postgres mariadb vendors"
 to=../internal/host/testdata; mkdir -p $to
 CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o out/record ./record
 [ -d k ] || { echo "record: no kernel in k/: run setup.sh first" >&2; exit 1; }
@@ -22,8 +22,26 @@ nvdimm() { # NVDIMM NAME WHAT SHELL
     FILES="guest/fsdax.sh" PROFILE=bare guest "$1" "$2" /mnt/p /mnt/p/log; rm -f "out/$1.img"
 }
 
+servers() { # SERVERS NAME WHAT SHELL: with the servers of out/servers.img
+  [ -e out/servers.img ] || ./mkservers.sh
+  DRIVES="file=out/servers.img,format=raw,snapshot=on" BLKOPT=,num-queues=4 MODULES="virtio_blk acpi-cpufreq" MEM=1G TIMEOUT=400 FILES=guest/servers.sh \
+    SSDT=core PRE=". /job/servers.sh; $3" guest "$1" "$2"
+}
+
 for n in ${*:-$all}; do
   case $n in
+    postgres) # as TuneD's profile postgresql leaves a host; TuneD itself needs more than a guest has
+      servers $n "$cpus. PostgreSQL 15 as Debian's package runs it, with what TuneD's profile postgresql sets." '
+        for p in /sys/devices/system/cpu/cpufreq/policy*; do echo performance > $p/scaling_governor; done; 
+        ( exec 3>/dev/cpu_dma_latency; printf 0x00000001 >&3; exec sleep 3600 ) </dev/null >/dev/null 2>&1 & echo never > /sys/kernel/mm/transparent_hugepage/enabled
+        sysctl -qw vm.dirty_background_bytes=67108864 vm.dirty_bytes=536870912 vm.swappiness=3 net.core.somaxconn=2048 kernel.sched_autogroup_enabled=0 2>/dev/null || :
+        for d in /sys/block/vd*; do echo 4096 > $d/queue/read_ahead_kb; done; mkdir -p /mnt/d/etc/tuned; echo postgresql > /etc/tuned/active_profile; postgres' ;;
+    mariadb) servers $n "$cpus. MariaDB 10.11 and Redis 7.0 as Debian's packages run them, PostgreSQL 15 without the unit's score, beside
+them; MariaDB's group may use 1.5 CPUs." 'mariadb; redis; postgres 0; echo 150000 100000 > /sys/fs/cgroup/system.slice/mariadb.service/cpu.max' ;;
+    vendors) servers $n "$cpus. Servers that could not be installed: processes of their names, which only wait, with their directories." '
+        mkdir -p /usr/sap/NPL/D00 /usr/sap/HDB/SYS/global/hdb/custom/config /hana/log /hana/data /var/lib/mongodb /var/log/mongodb /var/opt/mssql/data /u01/redo 2>/dev/null || :
+        stand mongod --dbpath /var/lib/mongodb; stand ora_lgwr_ORCL; stand sqlservr; stand db2sysc; stand hdbindexserver -port 30003
+        stand dataserver -d/opt/sap/data/master.dat; stand dw.sapNPL_D00; sleep 1' ;;
     intel-core)      SSDT=core      guest $n "$cpus, one frequency domain a core (_PSD SW_ANY)." ;;
     intel-core-cst)  SSDT=core-cst  guest $n "$cpus, one frequency domain a core; C1 to C3 of acpi_idle." ;;
     intel-socket)    SSDT=socket    guest $n "$cpus, one frequency domain for the socket (_PSD SW_ANY)." ;;

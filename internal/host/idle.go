@@ -95,6 +95,9 @@ const noLatencyLimit = 2000 * 1000 * 1000
 // nothing, and closing it takes that back: cpu_latency_qos_open in
 // kernel/power/qos.c wakes CPUs only if the limit in force changes.
 func dmaLatency(t Tree) Fact[float64] {
+	if !t.Live() && t.Exists(recordedLatency) {
+		return Convert(t.Int(recordedLatency, "", 1).from(latencyDev), "s", latencyOf)
+	}
 	b, err := t.Read(latencyDev)
 	if err != nil {
 		return Unknown[float64](latencyDev, err)
@@ -106,10 +109,18 @@ func dmaLatency(t Tree) Fact[float64] {
 		return Unknown[float64](latencyDev, fmt.Errorf("expected 4 bytes, found %d", len(b)))
 	}
 	us := int32(binary.LittleEndian.Uint32(b)) //nolint:gosec // as the kernel's s32
+	t.stated(recordedLatency, strconv.Itoa(int(us)))
+	return Convert(Known(int64(us), "", latencyDev), "s", latencyOf)
+}
+
+// recordedLatency is the limit in a recording, in us: the device itself is binary.
+const recordedLatency = "/.hostlab/cpu_dma_latency"
+
+func latencyOf(us int64) (float64, error) {
 	if us == noLatencyLimit {
-		return absentFact[float64](latencyDev, NoLimit)
+		return 0, none(NoLimit)
 	}
-	return Convert(Known(int64(us), "", latencyDev), "s", fromMicros)
+	return fromMicros(us)
 }
 
 // parseResume reads what a CPU's users tolerate. The file says "0" for no

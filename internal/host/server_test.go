@@ -1,0 +1,128 @@
+package host
+
+import (
+	"strings"
+	"testing"
+)
+
+// What a server's own process has and may use is read of that process, not of hostlab's.
+func TestServerProcess(t *testing.T) {
+	const v2Mount = "-- proc/self/mountinfo --\n30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
+	archive := v2Mount + proc(700, 1, "postgres", debianPostgres,
+		"status", "Name:\tpostgres\nUid:\t101\t101\t101\t101\nThreads:\t1\nHugetlbPages:\t  4096 kB\nCpus_allowed_list:\t2-3",
+		"oom_score_adj", "-900", "cgroup", "0::/system.slice/pg.service", "limits", "Max open files            1024                 524288               files     ") +
+		"-- .hostlab/maps/700 --\nmaps: 235\nshared: 1024 kB\n" +
+		"-- sys/fs/cgroup/system.slice/pg.service/cpu.max --\n150000 100000\n" +
+		"-- sys/fs/cgroup/system.slice/pg.service/cpu.stat --\nusage_usec 1\nnr_periods 100\nnr_throttled 3\n" +
+		"-- sys/fs/cgroup/system.slice/pg.service/memory.events --\nlow 0\nhigh 9\nmax 9\n" +
+		"-- sys/fs/cgroup/system.slice/pg.service/memory.events.local --\nlow 0\nhigh 2\nmax 1\noom 0\n" +
+		"-- sys/fs/cgroup/system.slice/memory.events.local --\nhigh 4\nmax 0\n" +
+		"-- sys/fs/cgroup/system.slice/memory.high --\n1073741824\n" +
+		"-- proc/self/status --\nCpus_allowed_list:\t0\n" +
+		"-- var/lib/postgresql/15/main/PG_VERSION --\n15\n" +
+		"-- etc/postgresql/15/main/postgresql.conf --\nfsync = on # always\ninclude_dir 'conf.d'\n" +
+		"-- etc/postgresql/15/main/conf.d/10.conf --\nhuge_pages 'try'\nshared_buffers=128MB\n" +
+		"-- var/lib/postgresql/15/main/postgresql.auto.conf --\nfsync = 'off'\n"
+	list := dbsOf(tree(t, archive))
+	if len(list) != 1 {
+		t.Fatalf("%+v", list)
+	}
+	d := list[0]
+	for name, got := range map[string]any{
+		"15": d.Version.Value, "off": d.Setting("fsync").Value, "try": d.Setting("huge_pages").Value, "128MB": d.Setting("shared_buffers").Value,
+		Default: d.Setting("wal_sync_method").Value,
+	} {
+		if got != name {
+			t.Errorf("%v, want %s", got, name)
+		}
+	}
+	for name, c := range map[string]struct{ got, want int64 }{
+		"uid": {int64(d.UID.Value), 101}, "maps": {d.Maps.Value, 235}, "shared": {d.SharedMemory.Value, 1 << 20}, "huge": {d.HugePages.Value, 4 << 20},
+		"score": {d.OOMScoreAdj.Value, -900}, "files": {d.Limits.OpenFiles.Value, 1024}, "CPUs": {int64(d.Limits.Affinity.Value[0]), 2},
+		"periods": {d.Limits.CPUPeriods.Value, 100}, "throttled": {d.Limits.CPUThrottled.Value, 3}, "events": {d.Limits.MemoryEvents.Value, 7},
+		"high": {d.Limits.MemoryHigh.Value, 1 << 30},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %d, want %d", name, c.got, c.want)
+		}
+	}
+	if d.Limits.CPUQuota.Value != 1.5 || d.Limits.MemoryMax.State != StateAbsent {
+		t.Errorf("%+v", d.Limits)
+	}
+}
+
+func TestMoreServers(t *testing.T) {
+	for name, c := range map[string]struct{ archive, kind, data, log, version string }{
+		"MongoDB by its options": {proc(9, 1, "mongod", "mongod␀--dbpath␀/data/db␀--logpath␀/log/mongod.log␀") +
+			"-- log/mongod.log --\n" + `{"msg":"MongoDB starting","attr":{"pid":9,"host":"x"}}` + "\n" + `{"msg":"Build Info","attr":{"buildInfo":{"version":"8.0.4"}}}` + "\n",
+			"mongodb", "/data/db", "/data/db/journal", "8.0.4"},
+		"MongoDB whose log is of another start": {proc(9, 1, "mongod", "mongod␀--dbpath␀/data/db␀--logpath␀/log/mongod.log␀") +
+			"-- log/mongod.log --\n" + `{"attr":{"pid":8}}` + "\n" + `{"msg":"Build Info","attr":{"buildInfo":{"version":"7.0.4"}}}` + "\n",
+			"mongodb", "/data/db", "/data/db/journal", "absent"},
+		"MongoDB by its configuration": {proc(9, 1, "mongod", "/usr/bin/mongod␀--config␀/etc/mongod.conf␀") +
+			"-- etc/mongod.conf --\nstorage:\n  dbPath: /srv/mongo # here\nnet:\n  port: 1\n", "mongodb", "/srv/mongo", "/srv/mongo/journal", "absent"},
+		"Redis": {proc(9, 1, "redis-server", "/usr/bin/redis-server 127.0.0.1:6379") + link(9, "cwd", "/var/lib/redis") +
+			link(9, "fd/7", "/var/lib/redis/appendonlydir/x.aof"), "redis", "/var/lib/redis", "/var/lib/redis/appendonlydir", "absent"},
+		"Db2": {proc(9, 1, "db2sysc", "db2sysc 0␀") + link(9, "fd/7", "/db2/log/NODE0000/S0000012.LOG"), "db2", "absent", "/db2/log/NODE0000", "absent"},
+		"ASE": {proc(9, 1, "dataserver", "dataserver␀-d/opt/sap/data/master.dat␀"), "ase", "/opt/sap/data", "absent", "absent"},
+		"SQL Server's log, in UTF-16": {proc(9, 1, "sqlservr", "sqlservr␀") + "-- var/opt/mssql/log/errorlog --\nM␀i␀c␀r␀osoft SQL Server 2022 (RTM) - 16.0.1000.6 (X64)\n",
+			"sqlserver", "/var/opt/mssql/data", "/var/opt/mssql/data", "16.0"},
+	} {
+		list := dbsOf(tree(t, c.archive))
+		if len(list) != 1 {
+			t.Errorf("%s: %+v", name, list)
+			continue
+		}
+		d := list[0]
+		got := strings.Join([]string{d.Kind, d.DataDir.Or(string(d.DataDir.State)), d.LogDir.Or(string(d.LogDir.State)), d.Version.Or(string(d.Version.State))}, " ")
+		if want := strings.Join([]string{c.kind, c.data, c.log, c.version}, " "); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// An application server is no database; one that is installed counts where none runs.
+func TestApps(t *testing.T) {
+	dispatcher := proc(9, 1, "dw.sapNPL_D00", "dw.sapNPL_D00␀") + proc(10, 9, "dw.sapNPL_D00", "dw.sapNPL_D00␀")
+	for name, c := range map[string]struct {
+		archive string
+		pid, n  int
+	}{
+		"a dispatcher and its work process": {dispatcher, 9, 1},
+		"installed":                         {"-- usr/sap/NPL/D00/ --\n-- usr/sap/HDB/HDB00/ --\n", 0, 1},
+		"HANA alone":                        {"-- usr/sap/HDB/HDB00/ --\n", 0, 0},
+	} {
+		databases, apps := readServers(tree(t, c.archive))
+		if len(databases) != 0 || len(apps) != c.n || c.n > 0 && (apps[0].PID != c.pid || apps[0].Kind != "sap") {
+			t.Errorf("%s: %+v, %+v", name, databases, apps)
+		}
+	}
+}
+
+func TestRemoveIPC(t *testing.T) {
+	for name, c := range map[string]struct{ archive, want string }{
+		"nothing":                        {"-- x --\n", "absent"},
+		"a comment":                      {"-- etc/systemd/logind.conf --\n[Login]\n#RemoveIPC=yes\n", "absent"},
+		"the main file":                  {"-- etc/systemd/logind.conf --\n[Login]\nRemoveIPC=no\n", "no"},
+		"a drop-in wins":                 {"-- etc/systemd/logind.conf --\n[Login]\nRemoveIPC=no\n-- usr/lib/systemd/logind.conf.d/1.conf --\n[Login]\nRemoveIPC=yes\n", "yes"},
+		"one of /etc hides its namesake": {"-- usr/lib/systemd/logind.conf.d/1.conf --\n[Login]\nRemoveIPC=yes\n-- etc/systemd/logind.conf.d/1.conf --\n[Login]\nRemoveIPC=no\n", "no"},
+	} {
+		f := readRemoveIPC(tree(t, c.archive))
+		if got := f.Or(string(f.State)); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestCountMaps(t *testing.T) {
+	const text = "7f00000000-7f00100000 rw-s 00000000 00:01 4 /dev/zero (deleted)\n7f00200000-7f00201000 r--p 00000000 00:00 0\n7f00300000-7f00400000 r--s 0 0:0 1 /x\n"
+	if n, shared, err := countMaps(strings.NewReader(text), mostMaps); n != 3 || shared != 1<<20 || err != nil {
+		t.Errorf("%d, %d, %v", n, shared, err)
+	}
+	if _, _, err := countMaps(strings.NewReader(text), 70); err == nil {
+		t.Error("a part is taken for the whole")
+	}
+	if _, _, err := countMaps(strings.NewReader("zz-1 rw-s 0 0:0 1\n"), mostMaps); err == nil {
+		t.Error("rubbish is accepted")
+	}
+}
