@@ -32,9 +32,9 @@ var fixtures = map[string]map[string]string{
 	"dm-delay":        {"/sys/devices/virtual/block/dm-0/dm/name": "slow", "/proc/self/mountinfo": "ext4 /dev/mapper/slow"},
 	"stacks":          {"/sys/devices/virtual/block/md0/md/level": "raid1", "/sys/devices/virtual/block/dm-0/dm/uuid": "LVM"},
 	"container":       {"/sys/fs/cgroup/cpu.max": "150000 100000", "/sys/fs/cgroup/memory.max": "268435456", "/proc/self/status": "65534"},
-	"postgres":    {"/sys/fs/cgroup/system.slice/postgresql-15.service/memory.max": "max", "/.hostlab/cpu_dma_latency": "1"},
-	"mariadb":     {"/sys/fs/cgroup/system.slice/mariadb.service/cpu.max": "150000 100000"},
-	"vendors":     {"/.hostlab/cpu_dma_latency": "2000000000"},
+	"postgres":        {"/sys/fs/cgroup/system.slice/postgresql-15.service/memory.max": "max", "/.hostlab/cpu_dma_latency": "1"},
+	"mariadb":         {"/sys/fs/cgroup/system.slice/mariadb.service/cpu.max": "150000 100000"},
+	"vendors":         {"/.hostlab/cpu_dma_latency": "2000000000"},
 	"cloud-guest":     {"/proc/cpuinfo": " hypervisor ", "/proc/self/cgroup": ":memory:"},
 }
 
