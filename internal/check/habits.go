@@ -31,7 +31,8 @@ var stalls = []Check{
 		Severity: inProduction(Medium, Medium),
 		absent:   "the kernel accounts no pressure", ok: "at most 1 % of the last five minutes",
 		bad: "nothing could run for a part of the last five minutes, since all waited for memory",
-		fix: remedy{script("ps -eo rss,swap,pid,comm --sort=-rss | head").noting("who has the memory; systemd-cgtop -m shows it by service"),
+		fix: remedy{script("ps -eo rss,swap,pid,comm --sort=-rss | head").noting("who has the memory; systemd-cgtop -m shows " +
+			"it by service"),
 			remark("give the database's cache less, or the machine more")},
 		left: "who takes the memory has to be found first",
 		look: func(f *host.Facts, _ Role) view {
@@ -90,7 +91,8 @@ var habits = []Check{
 			"So it is information, for PostgreSQL alone.",
 		For:      engines("postgresql"),
 		Severity: map[Role]Severity{ProductionDB: Info},
-		absent:   hidden("kernel.sched_autogroup_enabled"), ok: "sessions get no share of their own", bad: "the CPUs are divided among sessions first",
+		absent:   hidden("kernel.sched_autogroup_enabled"), ok: "sessions get no share of their own", bad: "the CPUs are divided " +
+			"among sessions first",
 		look: seeing(autogroupWanted), advise: advising(autogroupWanted),
 	},
 	{
@@ -98,8 +100,9 @@ var habits = []Check{
 		Covers: []string{"kernel.panic_on_oops"},
 		Why: "After an error in the kernel the host may go on without the part that failed: sessions hang for locks that nobody " +
 			"gives back, and a cluster sees a node that still answers. After a panic the other node takes over at once.",
-		Source:   "1: tuned oracle; Oracle's installation guides",
-		Disagree: "A single server may prefer to go on until a person looks. So it is judged for Oracle alone, with the least severity.",
+		Source: "1: tuned oracle; Oracle's installation guides",
+		Disagree: "A single server may prefer to go on until a person looks. So it is judged for Oracle alone, with the " +
+			"least severity.",
 		For:      engines("oracle"),
 		Severity: map[Role]Severity{ProductionDB: Low},
 		absent:   hidden("kernel.panic_on_oops"), ok: "the host stops at a kernel error", bad: "the host goes on after a kernel error",
@@ -107,8 +110,9 @@ var habits = []Check{
 	},
 	{
 		ID: "KRN-013", Subject: Kernel, Title: "Open files in all (file-max), for Oracle",
-		Covers:   []string{"fs.file-max"},
-		Why:      "Each of Oracle's processes opens all files that it needs: hundreds of them, for thousands of processes. When the system's number is used up no file can be opened.",
+		Covers: []string{"fs.file-max"},
+		Why: "Each of Oracle's processes opens all files that it needs: hundreds of them, for thousands of processes. When " +
+			"the system's number is used up no file can be opened.",
 		Source:   "6815744: tuned oracle; Oracle's installation guides",
 		Disagree: "systemd sets the most that there can be at boot (since 240), so a lower value is one that a person has set.",
 		For:      engines("oracle"),
@@ -132,11 +136,13 @@ var habits = []Check{
 		Covers: []string{"sysfs/current_clocksource"},
 		Why: "HANA reads the clock millions of times a second. kvm-clock asks a page of the hypervisor and computes at each " +
 			"reading, while tsc is one instruction and a multiplication.",
-		Source:   "tuned sap-hana-kvm-guest (tsc)",
-		Disagree: "tsc in a guest is right only where the hypervisor keeps it so over a migration. For other databases kvm-clock is good enough (KRN-007).",
+		Source: "tuned sap-hana-kvm-guest (tsc)",
+		Disagree: "tsc in a guest is right only where the hypervisor keeps it so over a migration. For other databases kvm-clock " +
+			"is good enough (KRN-007).",
 		For:      engines("hana"),
 		Severity: map[Role]Severity{ProductionDB: Low},
-		absent:   "the kernel names no clock source, or offers no tsc", ok: "the guest reads tsc", bad: "the guest reads kvm-clock, and tsc is offered",
+		absent:   "the kernel names no clock source, or offers no tsc", ok: "the guest reads tsc", bad: "the guest reads " +
+			"kvm-clock, and tsc is offered",
 		look: seeing(guestClockWanted), advise: advising(guestClockWanted),
 	},
 	{

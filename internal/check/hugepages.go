@@ -49,7 +49,8 @@ func lookSwappiness(f *host.Facts, _ Role) view {
 	swap, known := f.Memory.SwapTotal.Get()
 	none := known && swap == 0
 	if on, ok := f.Memory.SwapOn.Get(); ok && !none && !slices.ContainsFunc(strings.Split(on, ","), diskSwap) {
-		return view{readings: []reading{aside(f.Memory.SwapOn)}, absent: "all swap space is compressed memory, for which a high value is right"}
+		return view{readings: []reading{aside(f.Memory.SwapOn)}, absent: "all swap space is compressed memory, for which a high " +
+			"value is right"}
 	}
 	v := see(read(f.Memory.Swappiness, func(v int64) bool { return v >= 1 && v <= 10 || none }), aside(f.Memory.SwapTotal))
 	if none {

@@ -44,7 +44,8 @@ var idle = []Check{
 // another (tuned#808).
 var disableDeep = remedy{script("for s in /sys/devices/system/cpu/cpu*/cpuidle/state*; do " +
 	"if [ $(cat $s/latency) -gt 70 ]; then echo 1 | sudo tee $s/disable; fi; done").noting("idle CPUs draw more power"),
-	remark("lasts until a reboot; 'hostlab export systemd cpu_dma_latency=70' writes a unit that keeps it, as tuned's force_latency does")}
+	remark("lasts until a reboot; 'hostlab export systemd cpu_dma_latency=70' writes a unit that keeps it, as tuned's " +
+		"force_latency does")}
 
 // idleReadings judges each idle state: bad means deep and open to some CPU.
 func idleReadings(f *host.Facts) []reading {

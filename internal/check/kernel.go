@@ -82,7 +82,8 @@ var kernel = []Check{
 		Why: "Every thread takes a number. When all are taken no process starts, not even a login. Servers with a thread a " +
 			"session take them by the thousand.",
 		Source: "hostlab's own bound of half of them; 4194304 for SAP on SLES 12 and 15: SAP notes 2578899, 1984787",
-		Disagree: "The notes ask SAP's hosts for the most that the kernel has, whatever runs; the one for SLES 16 (3565382) no longer " +
+		Disagree: "The notes ask SAP's hosts for the most that the kernel has, whatever runs; the one for SLES 16 " +
+			"(3565382) no longer " +
 			"does. Any other host is judged by the threads that it has.",
 		Severity: inProduction(Low, Low),
 		absent:   hidden("kernel.pid_max") + ", or not how many threads there are", ok: "enough for all threads", look: lookPIDs,

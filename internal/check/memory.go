@@ -107,7 +107,8 @@ var memory = []Check{
 		Why: "Swappiness weighs swapping out a program's memory against dropping cached file pages. At the default of 60 " +
 			"a large backup or log copy can push parts of a database's cache out to disk, and each later touch waits for a read. " +
 			"At 0 nothing is swapped until memory is almost out, and the kernel may end the database instead.",
-		Source: "10: tuned throughput-performance, latency-performance, oracle, sap-hana; 3: tuned postgresql; 1: tuned mssql, Scylla; " +
+		Source: "10: tuned throughput-performance, latency-performance, oracle, sap-hana; 3: tuned postgresql; 1: tuned " +
+			"mssql, Scylla; " +
 			"0 and zram: kernel documentation, admin-guide/sysctl/vm.rst",
 		Disagree: "The sources differ in the value (1, 3, 10), not in the direction: 1 to 10 is accepted. Where all swap " +
 			"space is compressed memory (zram), swapping is cheap and higher values are right, so it is not judged.",
@@ -120,7 +121,8 @@ var memory = []Check{
 		Covers: []string{"vm.max_map_count"},
 		Why: "A process that reaches the limit gets no more memory, although plenty is free, and usually dies. Column " +
 			"stores and large Java or SAP processes hold mappings by the hundred thousand; the kernel's own default is 65530.",
-		Source: "2147483647: SAP notes 1275776, 1980196, 900929; 262144: Microsoft; 1600000: tuned mssql; else hostlab's own bound of 80 %",
+		Source: "2147483647: SAP notes 1275776, 1980196, 900929; 262144: Microsoft; 1600000: tuned mssql; else hostlab's own " +
+			"bound of 80 %",
 		Disagree: "Only HANA, SAP application servers and SQL Server are held to a number; Microsoft asks for at least 262144, " +
 			"tuned for more. Any other server is judged by the mappings that it has: most need a few hundred.",
 		For:      anyServer,
@@ -145,7 +147,8 @@ var memory = []Check{
 		ID: "MEM-009", Subject: Memory, Title: "Reclaim within a node first (zone_reclaim_mode)",
 		Why: "With 1, a memory node that runs short frees its own page cache before it takes memory of another node. A " +
 			"database that fills one node stalls and loses its cache while other nodes have memory free.",
-		Source: "kernel documentation, admin-guide/sysctl/vm.rst (0 where programs benefit from cached files); MongoDB documentation (0)",
+		Source: "kernel documentation, admin-guide/sysctl/vm.rst (0 where programs benefit from cached files); MongoDB " +
+			"documentation (0)",
 		Disagree: "A process that is bound to its node by design may want 1, as the kernel's documentation says. Databases " +
 			"that use all nodes do not, so it is judged for them alone.",
 		Severity: map[Role]Severity{ProductionDB: Medium},
@@ -178,7 +181,8 @@ func lookShm(f *host.Facts, _ Role) view {
 	v := see(size, needed(m.Total), swap)
 	v.bad = fmt.Sprintf("%s, below 75 %% of memory and swap (%s)", result.Format(float64(m.ShmSize.Value), "B"), result.Format(float64(want), "B"))
 	mb := want/mib + 1
-	v.fix = remedy{run("sudo", "mount", "-o", fmt.Sprintf("remount,size=%dM", mb), "/dev/shm").noting("reserves nothing; other options stay"),
+	v.fix = remedy{run("sudo", "mount", "-o", fmt.Sprintf("remount,size=%dM", mb), "/dev/shm").noting("reserves nothing; other " +
+		"options stay"),
 		remark(fmt.Sprintf("to keep it, one line in /etc/fstab: tmpfs /dev/shm tmpfs nosuid,nodev,size=%dM 0 0", mb))}
 	return v
 }

@@ -63,8 +63,9 @@ var mounts = []Check{
 			"net.core.netdev_max_backlog", "net.ipv4.tcp_no_metrics_save"},
 		Why: "All requests to an NFS server share one connection. Its slots bound how many are under way, and its buffers how " +
 			"much data: where either is small, a backup or a savepoint makes the log's writes wait.",
-		Source:   "SAP note 3024346 (NetApp: 128 slots, 16 MiB)",
-		Disagree: "The note is about HANA on NetApp. Over a short way TCP seldom needs 16 MiB, so this is the least severity, and a larger value is never lowered.",
+		Source: "SAP note 3024346 (NetApp: 128 slots, 16 MiB)",
+		Disagree: "The note is about HANA on NetApp. Over a short way TCP seldom needs 16 MiB, so this is the least severity, and " +
+			"a larger value is never lowered.",
 		Severity: inProduction(Low, Low),
 		ok:       "as large as the note asks for, or larger", bad: "smaller than the note asks for",
 		look: func(f *host.Facts, _ Role) view {

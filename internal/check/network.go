@@ -15,8 +15,9 @@ var network = []Check{
 		Why: "The kernel keeps new connections in a queue until the server accepts them, and cuts the length that the " +
 			"server asks for to somaxconn. When a pool of clients connects at once, those that find it full try again " +
 			"after a second or more.",
-		Source:   "2048: tuned throughput-performance; 4096: SAP note 2382421, and the kernel's default since 5.4",
-		Disagree: "A server that asks for a short queue gets that one, whatever the limit: PostgreSQL asks for some twice max_connections.",
+		Source: "2048: tuned throughput-performance; 4096: SAP note 2382421, and the kernel's default since 5.4",
+		Disagree: "A server that asks for a short queue gets that one, whatever the limit: PostgreSQL asks for some twice " +
+			"max_connections.",
 		Severity: inProduction(Low, Low),
 		absent:   hidden("net.core.somaxconn"), ok: "a queue is as long as the server asks for, up to 2048 and more",
 		look: func(f *host.Facts, _ Role) view {
@@ -30,7 +31,8 @@ var network = []Check{
 		ID: "NET-002", Subject: Kernel, Title: "Connections dropped at a full queue",
 		Why: "A connection that finds its server's queue full is dropped without a word. The client tries again after a " +
 			"second, then after two more: its user sees a login that hangs, and the server sees nothing.",
-		Source: "kernel documentation, networking/snmp_counter.rst (ListenOverflows, ListenDrops); more than 1 in 1000 is a bound of ours",
+		Source: "kernel documentation, networking/snmp_counter.rst (ListenOverflows, ListenDrops); more than 1 in 1000 is a " +
+			"bound of ours",
 		Disagree: "The counters are those since boot, of all servers in this network namespace. One storm of logins long ago " +
 			"looks like a steady loss: look whether they still grow.",
 		Severity: inProduction(Low, Low),
@@ -51,8 +53,9 @@ var network = []Check{
 		Covers: []string{"net.ipv4.tcp_slow_start_after_idle"},
 		Why: "After a pause of some round trips TCP sends with its smallest window again. What HANA's nodes send each other, " +
 			"and what goes to NFS, comes in bursts: each burst then takes more round trips than the network needs.",
-		Source:   "0: SAP notes 2382421 (HANA), 3024346 (NFS)",
-		Disagree: "RFC 2861 wants it, to spare networks whose load has changed meanwhile. Within a data centre it only costs. Others than SAP do not name it.",
+		Source: "0: SAP notes 2382421 (HANA), 3024346 (NFS)",
+		Disagree: "RFC 2861 wants it, to spare networks whose load has changed meanwhile. Within a data centre it only costs. " +
+			"Others than SAP do not name it.",
 		Severity: map[Role]Severity{ProductionDB: Low},
 		absent:   "HANA is not seen running, and no log directory lies on NFS",
 		ok:       "TCP goes on where it was before a pause", bad: "TCP starts slowly after each pause",
@@ -83,7 +86,8 @@ var network = []Check{
 		Disagree: "Old guides for hardening switch timestamps off, since they show how long a host is up; since Linux 4.10 each " +
 			"connection has an offset of its own. On Azure timestamps are not judged, as in SAP's note.",
 		Severity: inProduction(Low, Low),
-		absent:   "the kernel shows none of them", ok: "all parts of TCP are in use", bad: "a part of TCP that speeds long ways is switched off",
+		absent:   "the kernel shows none of them", ok: "all parts of TCP are in use", bad: "a part of TCP that speeds long ways is " +
+			"switched off",
 		look: seeing(featuresWanted), advise: advising(featuresWanted),
 	},
 	{

@@ -114,7 +114,8 @@ func sets(f *host.Facts, advice []setting.Assignment) (out remedy) {
 // kept are the commands that keep a value over a reboot. Of TuneD the profile does, and would win over a file.
 func kept(f *host.Facts, name, files, value string, disks ...string) remedy {
 	if profile, ok := f.Kernel.TunedProfile.Get(); ok {
-		return remedy{remark("TuneD's profile " + profile + " is active, and may set it again; hostlab export tuned writes one that builds on it")}
+		return remedy{remark("TuneD's profile " + profile + " is active, and may set it again; hostlab export tuned writes one " +
+			"that builds on it")}
 	}
 	s, _ := setting.Find(name)
 	k := s.Keep(strings.ReplaceAll(files, "[0-9]", ""), value, disks...)
@@ -130,7 +131,8 @@ func tools(f *host.Facts, commands remedy) (out remedy) {
 		out = append(out, remark("TuneD's profile "+profile+" is active: with reapply_sysctl=1, its default, this file wins over it"))
 	}
 	if notes, ok := f.Kernel.SaptuneNotes.Get(); ok {
-		out = append(out, remark("saptune has notes applied ("+notes+"): 'saptune note verify' reports a file that differs; hostlab export saptune writes a note"))
+		out = append(out, remark("saptune has notes applied ("+notes+"): 'saptune note verify' reports a file that differs; "+
+			"hostlab export saptune writes a note"))
 	}
 	return out
 }

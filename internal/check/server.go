@@ -82,7 +82,8 @@ var server = []Check{
 			"InnoDB that writes through the page cache keeps its data in memory twice, and its flushes wait for each other.",
 		Source: "PostgreSQL documentation on fsync; MySQL and MariaDB documentation on innodb_flush_method and " +
 			"innodb_use_native_aio; Microsoft on forced unit access (control.writethrough, trace flag 3979)",
-		Disagree: "O_DIRECT is the default since MariaDB 10.6 and MySQL 8.4, so that only earlier versions are judged where nothing sets " +
+		Disagree: "O_DIRECT is the default since MariaDB 10.6 and MySQL 8.4, so that only earlier versions are judged where " +
+			"nothing sets " +
 			"it. Which of PostgreSQL's safe methods is fastest depends on the device, so none is preferred: measure with pg_test_fsync.",
 		For:      engines("postgresql", "mariadb", "mysql", "sqlserver"),
 		Severity: everywhere(High, High, Low),
@@ -131,7 +132,8 @@ func lookHugePages(f *host.Facts, _ Role) (v view) {
 		v.readings = append(v.readings, idle)
 		if v.bad == "" {
 			v.bad = fmt.Sprintf("%s of reserved huge pages are used by nobody", result.Format(float64(free.Value-m.HugePagesReserved.Or(0))*float64(page), "B"))
-			v.fix = remedy{run("grep", "Huge", "/proc/meminfo"), remark("lower vm.nr_hugepages to what the servers take, or let them use it")}
+			v.fix = remedy{run("grep", "Huge", "/proc/meminfo"), remark("lower vm.nr_hugepages to what the servers take, or " +
+				"let them use it")}
 		}
 	}
 	return v
@@ -145,13 +147,16 @@ func hugePagesFix(f *host.Facts, d host.Database, cache int64) remedy {
 	switch d.Kind {
 	case "postgresql":
 		return remedy{
-			run("psql", "-Atc", "show shared_memory_size_in_huge_pages").noting("what it takes, from PostgreSQL 15 on; here about " + pages), reserve,
+			run("psql", "-Atc", "show shared_memory_size_in_huge_pages").noting("what it takes, from PostgreSQL 15 " +
+				"on; here about " + pages), reserve,
 			remark("keep it in /etc/sysctl.d/90-hostlab-hugepages.conf; then huge_pages = on in postgresql.conf, and restart the server"),
 		}
 	case "oracle":
-		return remedy{reserve, remark("keep it in /etc/sysctl.d/90-hostlab-hugepages.conf; use_large_pages=only, memlock of the account unlimited, and restart")}
+		return remedy{reserve, remark("keep it in /etc/sysctl.d/90-hostlab-hugepages.conf; use_large_pages=only, memlock of the " +
+			"account unlimited, and restart")}
 	}
-	return remedy{reserve, remark("keep it in /etc/sysctl.d/90-hostlab-hugepages.conf; large_pages=ON, LimitMEMLOCK=infinity in the unit, and restart")}
+	return remedy{reserve, remark("keep it in /etc/sysctl.d/90-hostlab-hugepages.conf; large_pages=ON, LimitMEMLOCK=infinity in " +
+		"the unit, and restart")}
 }
 
 // bytesOf reads a size as servers' files have it: 8G, 512M, 134217728.
@@ -183,7 +188,8 @@ func lookOOM(f *host.Facts, _ Role) (v view) {
 		if v.readings = append(v.readings, r); r.bad && v.fix == nil {
 			v.fix = remedy{run("ps", "-o", "unit=", "-p", strconv.Itoa(d.PID)).noting("the server's unit"),
 				script(`sudo systemctl edit UNIT`).noting("[Service] OOMScoreAdjust=-1000"),
-				remark("children get the usual score by PG_OOM_ADJUST_FILE=/proc/self/oom_score_adj and PG_OOM_ADJUST_VALUE=0 in its environment")}
+				remark("children get the usual score by PG_OOM_ADJUST_FILE=/proc/self/oom_score_adj and PG_OOM_ADJUST_VALUE=0 in " +
+					"its environment")}
 		}
 	}
 	v.readings = append(v.readings, aside(mode))

@@ -126,7 +126,8 @@ var storage = []Check{
 			"mount can also confirm writes that are then lost.",
 		Source: "PostgreSQL documentation on network file systems; measurements of redo logs on slower and faster storage",
 		Disagree: "Oracle and SAP certify network storage for logs of Oracle and HANA, which are not judged here. What it costs " +
-			"depends on the server, the network and the mount options: the database's own log write times tell. hostlab assess measures a disk that is " +
+			"depends on the server, the network and the mount options: the database's own log write times tell. hostlab assess " +
+			"measures a disk that is " +
 			"reached over a network (iSCSI, Fibre Channel), and for a network file system a local disk to compare with.",
 		Severity: inProduction(Medium, Low),
 		ok:       "logs lie on storage of this machine, or on one that the vendor certifies",

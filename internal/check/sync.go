@@ -22,17 +22,20 @@ func lookSync(f *host.Facts, _ Role) (v view) {
 			r := forcedFlush(d)
 			rs = []reading{r}
 			lost = v.note(d, r, "trace flag 3979 takes the forced flush away, and writethrough is not set",
-				remedy{script("sudo /opt/mssql/bin/mssql-conf set control.writethrough 1").noting("with a device that has forced unit access; else drop the trace flag"),
+				remedy{script("sudo /opt/mssql/bin/mssql-conf set control.writethrough 1").noting("with a device that has forced unit " +
+					"access; else drop the trace flag"),
 					script("sudo systemctl restart mssql-server")}) || lost
 		default:
 			method := flushMethod(d)
 			native := setTo(d, "innodb_use_native_aio", func(s string) bool { return !isOff(s) })
 			rs = []reading{method, native}
 			unsafe := method.bad && slices.Contains([]string{"nosync", "littlesync"}, strings.ToLower(method.value))
-			lost = v.note(d, method, map[bool]string{true: "InnoDB flushes nothing: a crash of the machine may lose commits and destroy tables",
+			lost = v.note(d, method, map[bool]string{true: "InnoDB flushes nothing: a crash of the machine may lose commits and " +
+				"destroy tables",
 				false: "InnoDB writes its data through the page cache"}[unsafe],
 				remedy{remark("innodb_flush_method=O_DIRECT below [mysqld], and restart the server")}) && unsafe || lost
-			v.note(d, native, "InnoDB does not use the kernel's asynchronous I/O", remedy{remark("innodb_use_native_aio=ON below [mysqld], and restart the server")})
+			v.note(d, native, "InnoDB does not use the kernel's asynchronous I/O", remedy{remark("innodb_use_native_aio=ON below " +
+				"[mysqld], and restart the server")})
 		}
 		v.readings = append(v.readings, rs...)
 	}

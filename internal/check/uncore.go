@@ -16,10 +16,12 @@ var uncore = []Check{
 		Why: "The uncore holds the last cache, the memory controllers and the links between sockets. Where its frequency is " +
 			"limited each miss of a core's own cache takes longer, which is most of what a database does, while the cores' " +
 			"clock looks right.",
-		Source:   "kernel documentation, admin-guide/pm/intel_uncore_frequency_scaling.rst (initial_max_freq_khz); PerfSpect shows it",
-		Disagree: "A limit leaves power for the cores on a machine that computes more than it reads. For databases none of the sources asks for one.",
+		Source: "kernel documentation, admin-guide/pm/intel_uncore_frequency_scaling.rst (initial_max_freq_khz); PerfSpect shows it",
+		Disagree: "A limit leaves power for the cores on a machine that computes more than it reads. For databases none of the " +
+			"sources asks for one.",
 		Severity: inProduction(Medium, Medium),
-		absent:   noUncore, ok: "as high as when the machine started", bad: "the uncore's frequency is limited below what the machine started with",
+		absent:   noUncore, ok: "as high as when the machine started", bad: "the uncore's frequency is limited below what the " +
+			"machine started with",
 		look: func(f *host.Facts, _ Role) (v view) {
 			for _, u := range f.Frequency.Uncore {
 				top, known := u.InitialMax.Get()
@@ -59,12 +61,15 @@ var uncore = []Check{
 		Covers: []string{"perfspect/Scaling Driver"},
 		Why: "acpi-cpufreq knows only the steps that the firmware lists, and treats turbo as one step above the base " +
 			"frequency. intel_pstate lets the processor choose by itself within microseconds.",
-		Source:   "PerfSpect (intel_pstate)",
-		Disagree: "With the governor performance both end at the same frequency, so it is information. A guest is not judged: it has what its hypervisor offers.",
+		Source: "PerfSpect (intel_pstate)",
+		Disagree: "With the governor performance both end at the same frequency, so it is information. A guest is not judged: it " +
+			"has what its hypervisor offers.",
 		Severity: inProduction(Info, Info),
-		absent:   "no Intel processor's frequency is set here, or a hypervisor is below", ok: "the processor's own driver sets the frequency",
-		bad:  "acpi-cpufreq sets the frequency of an Intel processor",
-		fix:  remedy{script(`grep -o 'intel_pstate=[a-z_]*' /proc/cmdline`).noting("take it away, or let the firmware leave power management to the system")},
+		absent:   "no Intel processor's frequency is set here, or a hypervisor is below", ok: "the processor's own driver sets " +
+			"the frequency",
+		bad: "acpi-cpufreq sets the frequency of an Intel processor",
+		fix: remedy{script(`grep -o 'intel_pstate=[a-z_]*' /proc/cmdline`).noting("take it away, or let the firmware leave power " +
+			"management to the system")},
 		left: "the kernel command line or the firmware decides it",
 		look: func(f *host.Facts, _ Role) (v view) {
 			if hv, ok := f.Virt.Hypervisor.Get(); ok && hv != "none" || f.Identity.CPUVendor.Or("GenuineIntel") != "GenuineIntel" {

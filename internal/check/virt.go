@@ -67,7 +67,8 @@ var virt = []Check{
 			"whole CPUs gives the same share without the stalls. A quota that has not stopped the server yet weighs little.",
 		For:      anyServer,
 		Severity: everywhere(Medium, Medium, Info),
-		absent:   "no cgroup limit is visible, or the number of CPUs is not known", ok: "the quota covers all CPUs that the server may use",
+		absent:   "no cgroup limit is visible, or the number of CPUs is not known", ok: "the quota covers all CPUs that the " +
+			"server may use",
 		look: lookQuota, fix: remedy{remark("raise the quota (systemctl set-property UNIT CPUQuota=, docker update --cpus), " +
 			"or set the server's degree of parallelism to it")}, left: "it is the quota of a unit or container",
 	},
@@ -157,7 +158,8 @@ func lookAffinity(f *host.Facts, _ Role) (v view) {
 		if v.readings = append(v.readings, r); r.bad && v.bad == "" {
 			v.bad = fmt.Sprintf("%s may use %d of %s", nameOf(d), len(allowed.Value), screen.Plural(len(online.Value), "online CPU", "online CPUs"))
 			v.fix = remedy{run("taskset", "-pc", strconv.Itoa(d.PID)),
-				remark("look for CPUAffinity= and AllowedCPUs= of its unit, numactl and taskset in its start script, and the container's cpuset")}
+				remark("look for CPUAffinity= and AllowedCPUs= of its unit, numactl and taskset in its start script, and the " +
+					"container's cpuset")}
 		}
 	}
 	v.readings = append(v.readings, needed(online))
@@ -190,7 +192,8 @@ func lookOffline(f *host.Facts, _ Role) view {
 		v.readings[0].bad, v.ok = false, "the offline CPUs are siblings, off because SMT is off"
 	}
 	v.bad = fmt.Sprintf("%s present and offline: %s", screen.Plural(len(off), "CPU is", "CPUs are"), host.FormatList(off))
-	v.fix = remedy{script("sudo dmesg | grep -i -e mce -e 'hardware error' -e offlin").noting("a CPU may be off for its errors, or for a licence: ask first"),
+	v.fix = remedy{script("sudo dmesg | grep -i -e mce -e 'hardware error' -e offlin").noting("a CPU may be off for its errors, " +
+		"or for a licence: ask first"),
 		into("1", onlineFiles(off)...), remark("a boot brings them back by itself, unless maxcpus= or a script takes them away")}
 	return v
 }

@@ -67,7 +67,8 @@ func systemd(head Head, items []item) Profile {
 	if hold != "" {
 		service = unit(hold)
 	}
-	add("systemd/system/hostlab-latency.service", "At once: systemctl daemon-reload && systemctl enable --now hostlab-latency", service)
+	add("systemd/system/hostlab-latency.service", "At once: systemctl daemon-reload && systemctl enable --now "+
+		"hostlab-latency", service)
 	return p
 }
 

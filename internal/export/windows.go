@@ -80,7 +80,8 @@ func percent(value string) (int, error) {
 func powercfg(head Head, items []item) Profile {
 	plan, list, missing := windows(items)
 	var b strings.Builder
-	b.WriteString("@echo off\nrem " + cmdText(head.Title) + "\nrem Run it as administrator. A plan that group policy sets wins over this one.\n")
+	b.WriteString("@echo off\nrem " + cmdText(head.Title) + "\nrem Run it as administrator. A plan that group policy sets wins " +
+		"over this one.\n")
 	for _, m := range missing.lines() {
 		b.WriteString("rem Not in here: " + cmdText(m) + "\n")
 	}
@@ -108,7 +109,8 @@ func dsc(head Head, items []item) Profile {
 	var b strings.Builder
 	b.WriteString("# " + head.Title + "\n")
 	comments(&b, missing.lines())
-	b.WriteString("# Needs the module ComputerManagementDsc. Compile: . .\\hostlab.ps1; HostlabPower\n# Apply: Start-DscConfiguration -Path .\\HostlabPower -Wait\n\n")
+	b.WriteString("# Needs the module ComputerManagementDsc. Compile: . .\\hostlab.ps1; HostlabPower\n# Apply: " +
+		"Start-DscConfiguration -Path .\\HostlabPower -Wait\n\n")
 	b.WriteString("Configuration HostlabPower\n{\n    Import-DscResource -ModuleName PSDesiredStateConfiguration\n")
 	if plan {
 		b.WriteString("    Import-DscResource -ModuleName ComputerManagementDsc\n")
@@ -116,7 +118,8 @@ func dsc(head Head, items []item) Profile {
 	b.WriteString("\n    Node localhost\n    {\n")
 	depends := ""
 	if plan {
-		fmt.Fprintf(&b, "        PowerPlan HighPerformance\n        {\n            IsSingleInstance = 'Yes'\n            Name             = '%s'\n        }\n", highPerformance)
+		fmt.Fprintf(&b, "        PowerPlan HighPerformance\n        {\n            IsSingleInstance = 'Yes'\n            Name      "+
+			"       = '%s'\n        }\n", highPerformance)
 		depends = "            DependsOn  = '[PowerPlan]HighPerformance'\n"
 	}
 	for _, s := range list {

@@ -71,7 +71,8 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration) *document.Docum
 	switch without := slices.IndexFunc([]Seen{a, b}, func(h Seen) bool { return len(h.Facts) == 0 }); {
 	case without >= 0:
 		differ = nil
-		answer = fmt.Sprintf("No facts of %s are here, so nothing can be compared; it takes a document of assess or facts.", []Seen{a, b}[without].Name)
+		answer = fmt.Sprintf("No facts of %s are here, so nothing can be compared; it takes a document of "+
+			"assess or facts.", []Seen{a, b}[without].Name)
 	case len(a.Measured) == 0 || len(b.Measured) == 0:
 		answer = fmt.Sprintf("%s and %s differ in %s. Measurements cannot be compared: both need an assessment.", a.Name, b.Name, screen.Count(len(differ), "fact"))
 	case len(apart) == 0:

@@ -169,7 +169,8 @@ func (d disk) Lock(dir string) (func(), error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot lock %s: %w", name, cause{err})
 	}
-	l, err := lockfile.Take(root, lockFile, fmt.Sprintf("is changing settings (it has the journal in %s); wait until it is done", dir))
+	l, err := lockfile.Take(root, lockFile, fmt.Sprintf("is changing settings (it has the journal in %s); wait "+
+		"until it is done", dir))
 	if err != nil {
 		root.Close()
 		if _, busy := errors.AsType[*lockfile.Busy](err); busy {

@@ -22,8 +22,10 @@ const shareOfHighest = "Windows takes a share of the highest frequency, as 60%"
 var frequencies = []Setting{
 	{
 		Name: "governor", Title: "CPU frequency governor", Order: rankGovernor,
-		About: "The governor picks a policy's frequency. performance asks for the highest at all times; ondemand, conservative and schedutil " +
-			"follow the load, and answer a burst only after it has begun. Under intel_pstate and amd-pstate-epp the hardware picks, and powersave " +
+		About: "The governor picks a policy's frequency. performance asks for the highest at all times; ondemand, conservative " +
+			"and schedutil " +
+			"follow the load, and answer a burst only after it has begun. Under intel_pstate and amd-pstate-epp the hardware picks, " +
+			"and powersave " +
 			"only lets EPP have its say. Costs energy while CPUs are busy, little while they are in idle states.",
 		Source: "kernel documentation, admin-guide/pm/cpufreq.rst; SAP notes 2205917, 2684254, 3577842; tuned",
 		Values: "a governor that the driver offers",
@@ -42,8 +44,10 @@ var frequencies = []Setting{
 	},
 	{
 		Name: "epp", Title: "Energy performance preference", Order: rankEPP, Rounds: true, // default reads back as another word
-		About: "EPP tells a processor that picks its own frequency how much response time it may give up for energy. While the governor is performance " +
-			"it cannot be changed: the kernel then answers EBUSY, or takes performance only. The word default reads back as what it stands for.",
+		About: "EPP tells a processor that picks its own frequency how much response time it may give up for energy. While the " +
+			"governor is performance " +
+			"it cannot be changed: the kernel then answers EBUSY, or takes performance only. The word default reads back as what " +
+			"it stands for.",
 		Source: "kernel documentation, admin-guide/pm/intel_pstate.rst and amd-pstate.rst; tuned throughput-performance",
 		Values: "a preference that the driver offers",
 		File:   policyFiles + "energy_performance_preference", Absent: "the frequency driver has no EPP",
@@ -52,7 +56,8 @@ var frequencies = []Setting{
 		Takes: words{from: "energy_performance_available_preferences",
 			known: []string{"default", "performance", "balance_performance", "balance_power", "power"}},
 		LockedBy: "governor", LockedAt: "performance",
-		refusals: []refusal{{syscall.EBUSY, "EPP is locked while the governor is performance"}, {syscall.EINVAL, "the driver has no EPP of this value"}},
+		refusals: []refusal{{syscall.EBUSY, "EPP is locked while the governor is performance"}, {syscall.EINVAL, "the driver has " +
+			"no EPP of this value"}},
 		Words: []Word{
 			{Tool: "tuned", Option: "cpu/energy_performance_preference"},
 			// The names' values as hardware has them (0, 0x80, 0xC0, 0xFF), in the percent that PERFEPP takes.
@@ -62,7 +67,8 @@ var frequencies = []Setting{
 	},
 	{
 		Name: "max_freq", Title: "Upper limit of the frequency (scaling_max_freq)", Order: rankMax, Rounds: true,
-		About: "The highest frequency that the governor may ask for. A cap costs every CPU-bound second in proportion. The kernel rounds to a step that the " +
+		About: "The highest frequency that the governor may ask for. A cap costs every CPU-bound second in proportion. The kernel " +
+			"rounds to a step that the " +
 			"driver has, and takes a limit below the minimum by lowering the minimum with it until the limit is raised again.",
 		Source: "kernel documentation, admin-guide/pm/cpufreq.rst; pyperf",
 		File:   policyFiles + "scaling_max_freq", Absent: noCPUFreq, Takes: frequency{},
@@ -71,7 +77,8 @@ var frequencies = []Setting{
 	},
 	{
 		Name: "min_freq", Title: "Lower limit of the frequency (scaling_min_freq)", Order: rankMin, Rounds: true,
-		About: "The lowest frequency that the governor may ask for. At max the clock never falls, whatever the governor. The kernel rounds to a step that the " +
+		About: "The lowest frequency that the governor may ask for. At max the clock never falls, whatever the governor. The " +
+			"kernel rounds to a step that the " +
 			"driver has; under intel_pstate min_perf_pct counts as well, and the higher of the two wins.",
 		Source: "kernel documentation, admin-guide/pm/cpufreq.rst; pyperf",
 		File:   policyFiles + "scaling_min_freq", Absent: noCPUFreq, Takes: frequency{},
@@ -228,7 +235,8 @@ func (frequency) spell(v string) (string, error) {
 
 func (frequency) inFile(_, v string) (string, error) {
 	if strings.Trim(v, "0123456789") != "" {
-		return "", errors.New("it means another value on each processor; give a frequency, or leave it out for the processor's own range")
+		return "", errors.New("it means another value on each processor; give a frequency, or leave it out for the " +
+			"processor's own range")
 	}
 	return v, nil
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // errElsewhere says what there is in place of settings.
-var errElsewhere = errors.New("settings are read and changed on Linux only; 'hostlab export powercfg' and 'hostlab export dsc' write files that set them on Windows")
+var errElsewhere = errors.New("settings are read and changed on Linux only; 'hostlab export powercfg' and 'hostlab export " +
+	"dsc' write files that set them on Windows")
 
 func noSettings() error { return errElsewhere }
 

@@ -52,7 +52,8 @@ func (v *View) marks() (list []*record, _ error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("cannot read the list of changes beside the journal, %s: %w; remove it. Changes that the journal lacks may still be in force", v.marksPath(), cause{err})
+		return nil, fmt.Errorf("cannot read the list of changes beside the journal, %s: %w; remove it. Changes that the journal "+
+			"lacks may still be in force", v.marksPath(), cause{err})
 	}
 	for line := range bytes.Lines(b) {
 		if r, err := decodeRecord(bytes.TrimSuffix(line, []byte("\n"))); err == nil && r.Kind == "mark" {

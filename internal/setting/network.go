@@ -6,7 +6,8 @@ import "math"
 var network = []Setting{
 	{
 		Sysctl: "net.core.somaxconn", Limit: true, Title: "Connections that wait to be accepted", Takes: quantity{lo: 1, hi: math.MaxInt32},
-		About: "The longest queue that a server gets for connections which it has not accepted yet, whatever it asks for. A server takes a new limit when it " +
+		About: "The longest queue that a server gets for connections which it has not accepted yet, whatever it asks for. A server " +
+			"takes a new limit when it " +
 			"listens anew. It reserves nothing.",
 		Source: ipSysctl + "; tuned throughput-performance (2048 at least); SAP note 2382421 (4096)",
 		Tries:  []Try{{"8192", ""}},
@@ -40,38 +41,44 @@ var network = []Setting{
 	},
 	{
 		Sysctl: "net.ipv4.tcp_rmem", Limit: true, Title: "Receive buffers of TCP", Takes: numbers{names: "MIN DEFAULT MAX"},
-		About:  "From MIN to MAX bytes, TCP sizes each connection's receive buffer by itself. MAX bounds what one connection can carry over a long way.",
+		About: "From MIN to MAX bytes, TCP sizes each connection's receive buffer by itself. MAX bounds what one connection can " +
+			"carry over a long way.",
 		Source: ipSysctl + "; SAP note 3024346 (4096 131072 16777216)",
 		Tries:  []Try{{"4096 131072 16777216", ""}},
 	},
 	{
 		Sysctl: "net.ipv4.tcp_wmem", Limit: true, Title: "Send buffers of TCP", Takes: numbers{names: "MIN DEFAULT MAX"},
-		About:  "From MIN to MAX bytes, TCP sizes each connection's send buffer by itself. MAX bounds what one connection can carry over a long way.",
+		About: "From MIN to MAX bytes, TCP sizes each connection's send buffer by itself. MAX bounds what one connection can " +
+			"carry over a long way.",
 		Source: ipSysctl + "; SAP note 3024346 (4096 16384 16777216)",
 		Tries:  []Try{{"4096 16384 16777216", ""}},
 	},
 	{
 		Sysctl: "net.ipv4.tcp_max_syn_backlog", Limit: true, Title: "Connections that are half open", Takes: quantity{lo: 1, hi: math.MaxInt32},
-		About: "How many connections may be remembered whose client has not confirmed them yet. Beyond that the kernel answers with SYN cookies, which lose " +
+		About: "How many connections may be remembered whose client has not confirmed them yet. Beyond that the kernel answers " +
+			"with SYN cookies, which lose " +
 			"TCP options, or not at all.",
 		Source: ipSysctl + "; SAP note 2382421 (8192)",
 		Tries:  []Try{{"8192", ""}},
 	},
 	{
 		Sysctl: "net.ipv4.tcp_syn_retries", Title: "Tries to open a connection", Takes: quantity{lo: 1, hi: 127},
-		About:  "How often the first packet of a connection is sent again before it is given up. The pause doubles with each: 5 give up within minutes.",
+		About: "How often the first packet of a connection is sent again before it is given up. The pause doubles with each: 5 " +
+			"give up within minutes.",
 		Source: ipSysctl + "; SAP note 2382421 (8, for HANA 1 and HANA 2 SPS 00)",
 		Tries:  []Try{{"8", ""}},
 	},
 	{
 		Sysctl: "net.ipv4.tcp_retries2", Title: "Tries to send on an open connection", Takes: quantity{lo: 1, hi: 255},
-		About:  "How often data are sent again before a connection is given up. 15 take some 15 minutes, 8 about 100 seconds, which RFC 1122 asks for at least.",
+		About: "How often data are sent again before a connection is given up. 15 take some 15 minutes, 8 about 100 seconds, " +
+			"which RFC 1122 asks for at least.",
 		Source: ipSysctl + "; SAP note 2993054 (8, on Azure)",
 		Tries:  []Try{{"8", ""}},
 	},
 	{
 		Sysctl: "net.ipv4.tcp_keepalive_time", Title: "Idle time before a connection is probed", Takes: quantity{lo: 1, hi: 2147483, unit: "s"},
-		About: "After how many idle seconds a connection is probed that asked for it (SO_KEEPALIVE). Firewalls and balancers forget idle connections " +
+		About: "After how many idle seconds a connection is probed that asked for it (SO_KEEPALIVE). Firewalls and balancers " +
+			"forget idle connections " +
 			"earlier than the default of two hours. Servers may set a time of their own.",
 		Source: ipSysctl + "; SAP notes 1410736, 2993054 (300), 1680803 (1250)",
 		Tries:  []Try{{"300", ""}},
@@ -88,7 +95,8 @@ var network = []Setting{
 	},
 	{
 		Sysctl: "net.ipv4.tcp_slow_start_after_idle", Title: "Slow start after a pause", Takes: onOff{},
-		About: "With on, a connection that was idle for some round trips starts with a small window again. A large answer after a pause then takes more " +
+		About: "With on, a connection that was idle for some round trips starts with a small window again. A large answer after a " +
+			"pause then takes more " +
 			"round trips than the network needs.",
 		Source: ipSysctl + "; SAP notes 2382421, 3024346 (0)",
 		Tries:  []Try{{"off", "0"}},
@@ -100,7 +108,8 @@ var network = []Setting{
 	},
 	{
 		Sysctl: "net.ipv4.tcp_timestamps", Title: "Timestamps of TCP", Takes: words{known: []string{"0", "1", "2"}},
-		About:  "1 sends timestamps with a random offset for each connection, 2 without, 0 none. They time round trips and keep old packets out of fast connections.",
+		About: "1 sends timestamps with a random offset for each connection, 2 without, 0 none. They time round trips and keep " +
+			"old packets out of fast connections.",
 		Source: tcpFeatures,
 		Tries:  []Try{{"0", ""}},
 	},
@@ -116,7 +125,8 @@ var network = []Setting{
 	},
 	{
 		Sysctl: "net.ipv4.tcp_no_metrics_save", Title: "Forget what a closed connection has learnt", Takes: onOff{},
-		About:  "With off, a new connection to the same host starts with the window and the times of the last one, also where that one went badly.",
+		About: "With off, a new connection to the same host starts with the window and the times of the last one, also where that " +
+			"one went badly.",
 		Source: ipSysctl + "; SAP note 3024346 (1)",
 		Tries:  []Try{{"on", "1"}},
 	},
@@ -129,7 +139,8 @@ var network = []Setting{
 	},
 	{
 		Sysctl: "sunrpc.tcp_max_slot_table_entries", Limit: true, Title: "Requests to an NFS server at a time", Takes: quantity{lo: 2, hi: 65536},
-		About: "How many requests may be under way to an NFS server over one connection. Mounts from then on have it. The module sunrpc shows it " +
+		About: "How many requests may be under way to an NFS server over one connection. Mounts from then on have it. The module " +
+			"sunrpc shows it " +
 			"once it is loaded; an option in modprobe.d sets it before the first mount.",
 		Source: "SAP note 3024346 (128)",
 		Tries:  []Try{{"128", ""}},

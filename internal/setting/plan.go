@@ -118,7 +118,8 @@ func (sys *System) jobs(want []Assignment) (jobs []job, _ error) {
 	for _, j := range jobs {
 		for _, k := range jobs {
 			if j.s.Rival != "" && j.s.Rival == k.s.Name {
-				return nil, fmt.Errorf("%s and %s exclude each other: the kernel keeps the one that is written last; set one of them", j.s.Name, k.s.Name)
+				return nil, fmt.Errorf("%s and %s exclude each other: the kernel keeps the one that is written last; "+
+					"set one of them", j.s.Name, k.s.Name)
 			}
 		}
 	}

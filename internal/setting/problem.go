@@ -33,9 +33,11 @@ const (
 func (p *Problem) Usable() bool { return p.Kind == Incomplete || p.Kind == Unended }
 
 func (p *Problem) Error() string {
-	const compare, forget = ". Compare 'hostlab settings' with what this host should have", "; 'hostlab revert --forget' then ends this warning"
+	const compare, forget = ". Compare 'hostlab settings' with what this host should have", "; 'hostlab revert --forget' then " +
+		"ends this warning"
 	return p.Found() + map[Kind]string{
-		Damaged:    ". Look at it; 'hostlab revert --force' then puts back what could be read of it, and 'hostlab revert --forget' sets it aside",
+		Damaged: ". Look at it; 'hostlab revert --force' then puts back what could be read of it, and 'hostlab revert --forget' " +
+			"sets it aside",
 		Lost:       compare + ", or start it again" + forget,
 		Removed:    compare + ", or start it again" + forget,
 		OtherHost:  ". Use 'hostlab revert --force' if it is this one's, or 'hostlab revert --forget' to set it aside",

@@ -140,5 +140,6 @@ func right(err error) string {
 	if os.Geteuid() != 0 {
 		return fmt.Sprintf("permission denied (%s): run as root, or with %s", errno, capability)
 	}
-	return fmt.Sprintf("refused even to root (%s), as without %s in a container, under lockdown, or in a state that does not allow it", errno, capability)
+	return fmt.Sprintf("refused even to root (%s), as without %s in a container, under lockdown, or in a state that does "+
+		"not allow it", errno, capability)
 }

@@ -56,7 +56,8 @@ func replay(b []byte) (st *state, torn bool, problem *Problem) {
 	// fifty and more for each.
 	const least, few = 24, 100
 	if n := bytes.Count(b, []byte("{")); n > len(b)/least+few {
-		return st, false, &Problem{Kind: Lost, Line: 1, What: fmt.Sprintf("it has %d values in %d bytes, which hostlab does not write", n, len(b))}
+		return st, false, &Problem{Kind: Lost, Line: 1, What: fmt.Sprintf("it has %d values in %d bytes, which hostlab "+
+			"does not write", n, len(b))}
 	}
 	rest := b
 	for n := 1; len(rest) > 0; n++ {

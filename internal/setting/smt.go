@@ -22,7 +22,8 @@ var smtWhy = map[string]string{
 var cpus = []Setting{
 	{
 		Name: "cpu_online", Title: "CPUs that are online", Order: rankCPU,
-		About: "Takes single CPUs offline and back. What runs on a CPU that goes offline is moved; programs pinned to it alone lose their affinity. " +
+		About: "Takes single CPUs offline and back. What runs on a CPU that goes offline is moved; programs pinned to it alone " +
+			"lose their affinity. " +
 			"Some files below a CPU's folder vanish while it is offline. CPU 0 can often not be taken away and then has no such file.",
 		Source: "kernel documentation, core-api/cpu_hotplug.rst",
 		Values: "on or off; name the CPU: cpu_online@cpu3=off",
@@ -35,7 +36,8 @@ var cpus = []Setting{
 	},
 	{
 		Name: "smt", Title: "Hyper-threading (SMT)", Order: rankSMT,
-		About: "off takes all but one thread of each core offline; on brings them back. Threads, affinities and settings of CPUs that go offline are moved or lost: " +
+		About: "off takes all but one thread of each core offline; on brings them back. Threads, affinities and settings of CPUs " +
+			"that go offline are moved or lost: " +
 			"pinned programs may need a restart. on also brings back CPUs that were taken offline by hand; hostlab remembers those. " +
 			"forceoff is never offered, because it cannot be undone.",
 		Source: "kernel documentation, ABI/testing/sysfs-devices-system-cpu (smt/control)",
@@ -98,7 +100,8 @@ func siblingWithoutSMT(sys *System, step Step, all steps) error {
 		return nil
 	}
 	if both {
-		return fmt.Errorf("smt=off and %s=on exclude each other: %s is a sibling of %s, which smt=off takes offline; set one of them", "cpu_online@"+cpu, cpu, first)
+		return fmt.Errorf("smt=off and %s=on exclude each other: %s is a sibling of %s, which smt=off takes offline; "+
+			"set one of them", "cpu_online@"+cpu, cpu, first)
 	}
 	return fmt.Errorf("%s cannot be on: it is a sibling of %s, and SMT is off; set smt=on with it", Label("cpu_online", cpu), first)
 }

@@ -32,7 +32,8 @@ func (sys *System) named(name string) (Setting, error) {
 	if near := spelling.Meant(lastPart(key), last); near != "" {
 		return Setting{}, fmt.Errorf("%s: no such sysctl is known; did you mean %s?", screen.Short(name), keys[slices.Index(last, near)])
 	}
-	return Setting{}, fmt.Errorf("%s: hostlab does not set this sysctl; hostlab settings lists those that it does", screen.Short(name))
+	return Setting{}, fmt.Errorf("%s: hostlab does not set this sysctl; hostlab settings lists those "+
+		"that it does", screen.Short(name))
 }
 
 // sysctlRoots are the directories of /proc/sys (kernel documentation, admin-guide/sysctl/index.rst).
@@ -53,7 +54,8 @@ func lastPart(key string) string { return key[strings.LastIndex(key, ".")+1:] }
 var sysctls = []Setting{
 	{
 		Sysctl: "kernel.numa_balancing", Title: "Automatic NUMA balancing", Takes: quantity{hi: 3},
-		About: "To learn which node uses a page, the kernel unmaps it and waits for the fault. That helps many independent processes that nobody has pinned, and " +
+		About: "To learn which node uses a page, the kernel unmaps it and waits for the fault. That helps many independent " +
+			"processes that nobody has pinned, and " +
 			"costs one that shares a large cache between all nodes. 1 is on, 0 off; 2 moves pages between tiers of memory, 3 does both.",
 		Source: "kernel documentation, admin-guide/sysctl/kernel.rst; 0: SAP HANA notes, tuned mssql and oracle, Scylla; 1: PerfSpect",
 		Effect: "memory stays on the node where it is",
@@ -61,7 +63,8 @@ var sysctls = []Setting{
 	},
 	{
 		Sysctl: "vm.swappiness", Title: "Swappiness", Takes: quantity{hi: 200},
-		About:  "Weighs swapping out programs' memory against dropping cached file pages: low keeps programs' memory. 0 swaps only when memory is almost out.",
+		About: "Weighs swapping out programs' memory against dropping cached file pages: low keeps programs' memory. 0 swaps only " +
+			"when memory is almost out.",
 		Source: "kernel documentation, admin-guide/sysctl/vm.rst; tuned (10; mssql 1; postgresql 3)",
 		Advice: map[string]string{"MEM-006": "10"}, Effect: "file data leaves memory sooner",
 		Tries: []Try{{"10", ""}, {"0", ""}, {"200", ""}},
@@ -93,12 +96,14 @@ var sysctls = []Setting{
 		Sysctl: "vm.max_map_count", Limit: true, Title: "Memory mappings that a process may have", Takes: quantity{hi: math.MaxInt32},
 		About: "A process that reaches the limit gets no more memory, although plenty is free. " +
 			"Column stores and large Java processes hold mappings by the hundred thousand.",
-		Source: "kernel documentation, admin-guide/sysctl/vm.rst; SAP notes 1275776, 1980196, 900929 (2147483647); tuned mssql (1600000)",
-		Tries:  []Try{{"2147483647", ""}},
+		Source: "kernel documentation, admin-guide/sysctl/vm.rst; SAP notes 1275776, 1980196, 900929 (2147483647); tuned " +
+			"mssql (1600000)",
+		Tries: []Try{{"2147483647", ""}},
 	},
 	{
 		Sysctl: "vm.zone_reclaim_mode", Title: "Reclaim within a node first", Takes: quantity{hi: 7},
-		About: "With 1, a NUMA node that runs short of memory frees page cache of its own before it takes another node's. That keeps memory local, and costs " +
+		About: "With 1, a NUMA node that runs short of memory frees page cache of its own before it takes another node's. That " +
+			"keeps memory local, and costs " +
 			"time and cache; 2 adds writing of dirty pages, 4 swapping. With 0 the other node's memory is taken.",
 		Source: "kernel documentation, admin-guide/sysctl/vm.rst (0 where programs benefit from cached files)",
 		Advice: map[string]string{"MEM-009": "0"}, Effect: "memory may come from a node that is farther away",
@@ -124,7 +129,8 @@ var sysctls = []Setting{
 	},
 	{
 		Sysctl: "kernel.sem", Limit: true, Title: "System V semaphores", Takes: numbers{names: "SEMMSL SEMMNS SEMOPM SEMMNI"},
-		About: "Four limits in one: semaphores in a set, in all, operations in a call, and sets. Work processes of SAP instances wait for each other on them. " +
+		About: "Four limits in one: semaphores in a set, in all, operations in a call, and sets. Work processes of SAP instances " +
+			"wait for each other on them. " +
 			"They reserve nothing.",
 		Source: sysvSource + " (32000 1024000000 500 32000)",
 		Advice: map[string]string{"KRN-004": "32000 1024000000 500 32000"},
@@ -132,21 +138,25 @@ var sysctls = []Setting{
 	},
 	{
 		Sysctl: "kernel.pid_max", Limit: true, Title: "Process numbers", Takes: quantity{lo: 301, hi: 4194304},
-		About:  "Every thread takes a number; when all are taken no process starts, not even a login. The kernel refuses less than it needs for its CPUs.",
+		About: "Every thread takes a number; when all are taken no process starts, not even a login. The kernel refuses less than " +
+			"it needs for its CPUs.",
 		Source: "kernel documentation, admin-guide/sysctl/kernel.rst; SAP note 2578899 (4194304)",
 		Tries:  []Try{{"4194304", ""}},
 	},
 	{
 		Sysctl: "fs.aio-max-nr", Limit: true, Title: "Asynchronous I/O requests", Takes: quantity{hi: math.MaxUint64},
-		About:  "How many asynchronous requests may be reserved in all. Database servers reserve theirs at start, and fail to start when none are left.",
+		About: "How many asynchronous requests may be reserved in all. Database servers reserve theirs at start, and fail to " +
+			"start when none are left.",
 		Source: "kernel documentation, admin-guide/sysctl/fs.rst; tuned oracle (1048576); SAP note 1868829 (18446744073709551615)",
 		Tries:  []Try{{"1048576", ""}, {"18446744073709551615", ""}},
 	},
 }
 
 const (
-	dirtyAbout = "Writing the limit in bytes sets the one in % to 0, and the reverse: the one that was written last is in force. hostlab keeps both and " +
+	dirtyAbout = "Writing the limit in bytes sets the one in % to 0, and the reverse: the one that was written last is in " +
+		"force. hostlab keeps both and " +
 		"restores both. The kernel does not take 0 bytes; write the limit in % to leave bytes."
-	dirtySource = "kernel documentation, admin-guide/sysctl/vm.rst; bytes: SAP notes 2578899, 1984787, sapconf, tuned postgresql; %: tuned"
-	sysvSource  = "kernel documentation, admin-guide/sysctl/kernel.rst; SAP notes 941735, 1275776; tuned oracle, sap-netweaver"
+	dirtySource = "kernel documentation, admin-guide/sysctl/vm.rst; bytes: SAP notes 2578899, 1984787, sapconf, tuned " +
+		"postgresql; %: tuned"
+	sysvSource = "kernel documentation, admin-guide/sysctl/kernel.rst; SAP notes 941735, 1275776; tuned oracle, sap-netweaver"
 )

@@ -69,14 +69,16 @@ func (t tx) put(ctx context.Context, d *fleet.Document, source string, now time.
 		if m.Value == nil {
 			continue
 		}
-		err := t.exec(ctx, "INSERT INTO measurement (document, name, value, low, high, n, noise, unit, evidence) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		err := t.exec(ctx, "INSERT INTO measurement (document, name, value, low, high, n, noise, unit, evidence) VALUES (?, ?, ?, "+
+			"?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 			next, m.Name, *m.Value, m.Low, m.High, m.N, m.Noise, m.Unit, m.Evidence)
 		if err != nil {
 			return false, err
 		}
 	}
 	for _, l := range d.Levers {
-		err := t.exec(ctx, "INSERT INTO lever (document, name, likely, at_most, verdict, evidence, reason, command, seconds_per_day) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		err := t.exec(ctx, "INSERT INTO lever (document, name, likely, at_most, verdict, evidence, reason, command, "+
+			"seconds_per_day) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 			next, l.Name, l.Likely, l.AtMost, l.Verdict, l.Evidence, l.Reason, l.Command, l.SecondsPerDay)
 		if err != nil {
 			return false, err
@@ -129,13 +131,15 @@ func (t tx) findings(ctx context.Context, d *fleet.Document, at int64) error {
 		said[f.Check] = []any{string(f.Status), f.Severity, cmp.Or(f.Detail, f.Title)}
 	}
 	return t.splice(ctx, spans{table: "finding_span", where: "host = ? AND role = ?", of: []any{d.Host, string(d.Role)}, key: "check_id",
-		columns: []string{"status", "severity", "detail"}, observed: "host = ? AND role = ? AND kind IN ('assess', 'check')"}, d.Hash, at, said)
+		columns: []string{"status", "severity", "detail"}, observed: "host = ? AND role = ? AND kind IN " +
+			"('assess', 'check')"}, d.Hash, at, said)
 }
 
 // Body returns a document's bytes as they came.
 func (s *Store) Body(ctx context.Context, hash string) (body []byte, err error) {
 	var kept []byte
-	err = s.query(ctx, func(scan func(...any) error) error { return scan(&kept) }, "SELECT body FROM document WHERE sha256 = ?", hash)
+	err = s.query(ctx, func(scan func(...any) error) error { return scan(&kept) }, "SELECT body FROM document "+
+		"WHERE sha256 = ?", hash)
 	if err != nil {
 		return nil, err
 	}

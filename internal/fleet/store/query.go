@@ -32,7 +32,8 @@ func (s *Store) Hosts(ctx context.Context) (list []*fleet.Host, err error) {
 		f.Since = time.Unix(0, since).UTC()
 		by[name].Findings = append(by[name].Findings, f)
 		return nil
-	}, "SELECT host, role, check_id, status, severity, detail, since FROM finding_span WHERE until = ? AND status = 'finding' ORDER BY host, role, check_id", int64(forever))
+	}, "SELECT host, role, check_id, status, severity, detail, since FROM finding_span WHERE until = ? AND status = 'finding' "+
+		"ORDER BY host, role, check_id", int64(forever))
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +45,8 @@ func (s *Store) Hosts(ctx context.Context) (list []*fleet.Host, err error) {
 		}
 		by[name].Levers = append(by[name].Levers, l)
 		return nil
-	}, newest+" SELECT newest.host, l.name, l.likely, l.at_most, l.verdict, l.evidence, l.reason, l.command, l.seconds_per_day FROM newest JOIN lever l ON l.document = newest.id")
+	}, newest+" SELECT newest.host, l.name, l.likely, l.at_most, l.verdict, l.evidence, l.reason, l.command, l.seconds_per_day "+
+		"FROM newest JOIN lever l ON l.document = newest.id")
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +90,8 @@ func (s *Store) Measured(ctx context.Context, host string) (map[string]fleet.Mea
 		}
 		out[m.Name] = m
 		return nil
-	}, newest+" SELECT m.name, m.value, m.low, m.high, m.n, m.noise, m.unit, m.evidence FROM newest JOIN measurement m ON m.document = newest.id WHERE newest.host = ?", host)
+	}, newest+" SELECT m.name, m.value, m.low, m.high, m.n, m.noise, m.unit, m.evidence FROM newest JOIN measurement m ON "+
+		"m.document = newest.id WHERE newest.host = ?", host)
 	return out, err
 }
 
@@ -103,7 +106,8 @@ func (s *Store) Check(ctx context.Context, id string) (list []fleet.Held, err er
 		f.Since = time.Unix(0, since).UTC()
 		list = append(list, f)
 		return nil
-	}, "SELECT host, role, status, severity, detail, since FROM finding_span WHERE check_id = ? AND until = ? ORDER BY host, role", id, int64(forever))
+	}, "SELECT host, role, status, severity, detail, since FROM finding_span WHERE check_id = ? AND until = ? ORDER "+
+		"BY host, role", id, int64(forever))
 	return list, err
 }
 

@@ -26,7 +26,8 @@ type span struct {
 func (t tx) splice(ctx context.Context, p spans, hash string, at int64, said map[string][]any) error {
 	next, rival := int64(forever), ""
 	err := t.query(ctx, func(scan func(...any) error) error { return scan(&next, &rival) },
-		"SELECT COALESCE(MIN(CASE WHEN started > ? THEN started END), ?), COALESCE(MAX(CASE WHEN started = ? THEN sha256 END), '') FROM document WHERE "+p.observed+" AND started >= ?",
+		"SELECT COALESCE(MIN(CASE WHEN started > ? THEN started END), ?), COALESCE(MAX(CASE WHEN started = ? THEN sha256 END), '') "+
+			"FROM document WHERE "+p.observed+" AND started >= ?",
 		append(append([]any{at, int64(forever), at}, p.of...), at)...)
 	if err != nil {
 		return err
@@ -76,7 +77,8 @@ func (t tx) around(ctx context.Context, p spans, at, next int64) (map[string][]s
 		}
 		out[s.key] = append(out[s.key], s)
 		return nil
-	}, "SELECT "+p.key+", since, until, "+columns+" FROM "+p.table+" WHERE "+p.where+" AND since <= ? AND until >= ? ORDER BY since", append(slices.Clone(p.of), next, at)...)
+	}, "SELECT "+p.key+", since, until, "+columns+" FROM "+p.table+" WHERE "+p.where+" AND since <= ? AND until >= ? "+
+		"ORDER BY since", append(slices.Clone(p.of), next, at)...)
 	return out, err
 }
 

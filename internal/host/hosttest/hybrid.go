@@ -37,7 +37,8 @@ func MadeHybrid(dir string) error {
 		w.files(p, "related_cpus", c, "affected_cpus", c, "scaling_driver", "intel_pstate", "scaling_governor", "powersave",
 			"scaling_available_governors", "performance powersave", "cpuinfo_min_freq", 400000, "cpuinfo_max_freq", top,
 			"base_frequency", base, "scaling_min_freq", 400000, "scaling_max_freq", top, "cpuinfo_transition_latency", 0, "scaling_cur_freq", 900000,
-			"energy_performance_preference", "balance_power", "energy_performance_available_preferences", "default performance balance_performance balance_power power ")
+			"energy_performance_preference", "balance_power", "energy_performance_available_preferences", "default performance "+
+				"balance_performance balance_power power ")
 		w.link(d+"/cpufreq", p)
 		for i, s := range []struct {
 			name string
@@ -47,7 +48,8 @@ func MadeHybrid(dir string) error {
 		}
 	}
 	w.files("sys/devices/system/node/node0", "cpulist", "0-7", "distance", 10, "meminfo", "Node 0 MemTotal:       33554432 kB")
-	w.file("proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Core(TM) Made Hybrid\ncpu MHz\t\t: 900.000\n")
+	w.file("proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Core(TM) Made Hybrid\ncpu "+
+		"MHz\t\t: 900.000\n")
 	w.file("proc/meminfo", "MemTotal:       33554432 kB\nSwapTotal:             0 kB")
 	return w.err
 }

@@ -39,17 +39,21 @@ Hugepagesize:       2048 kB`, totalKiB, totalKiB/2, totalKiB/2))
 	w.files("proc/sys/vm", "swappiness", 60, "dirty_bytes", 0, "dirty_background_bytes", 0, "dirty_ratio", 20,
 		"dirty_background_ratio", 10, "max_map_count", 1048576, "nr_hugepages", 0)
 	w.files("proc/sys/fs", "aio-max-nr", 65536, "file-max", 9223372036854775807)
-	w.files("sys/kernel/mm/transparent_hugepage", "enabled", "[always] madvise never", "defrag", "always defer defer+madvise [madvise] never")
+	w.files("sys/kernel/mm/transparent_hugepage", "enabled", "[always] madvise never", "defrag", "always defer defer+madvise "+
+		"[madvise] never")
 	w.files("sys/kernel/mm/ksm", "run", 0)
 	w.files("sys/devices/system/clocksource/clocksource0", "current_clocksource", "tsc", "available_clocksource", "tsc hpet acpi_pm ")
 	w.files("sys/module/nvme_core/parameters", "io_timeout", 30)
-	w.files(cpuRoot+"/vulnerabilities", "meltdown", "Not affected", "spectre_v1", "Mitigation: usercopy/swapgs barriers and __user pointer sanitization",
-		"spectre_v2", "Mitigation: Enhanced / Automatic IBRS; IBPB: conditional; STIBP: always-on; PBRSB-eIBRS: Not affected; BHI: Not affected",
+	w.files(cpuRoot+"/vulnerabilities", "meltdown", "Not affected", "spectre_v1", "Mitigation: usercopy/swapgs barriers and "+
+		"__user pointer sanitization",
+		"spectre_v2", "Mitigation: Enhanced / Automatic IBRS; IBPB: conditional; STIBP: always-on; PBRSB-eIBRS: Not affected; BHI: "+
+			"Not affected",
 		"mds", "Not affected", "l1tf", "Not affected", "retbleed", "Not affected",
 		"spec_store_bypass", "Mitigation: Speculative Store Bypass disabled via prctl")
 	w.files("sys/class/dmi/id", "sys_vendor", "Example Computers", "product_name", "Twin 512", "bios_version", "2.4", "bios_date", "03/14/2026")
 	w.files("sys/fs/cgroup", "cgroup.controllers", "cpuset cpu io memory hugetlb pids", "cpuset.cpus.effective", "0-511")
-	w.files("etc", "hostname", "made512", "os-release", "ID=rhel\nPRETTY_NAME=\"Red Hat Enterprise Linux 10.0 (Coughlan)\"\nVERSION_ID=\"10.0\"",
+	w.files("etc", "hostname", "made512", "os-release", "ID=rhel\nPRETTY_NAME=\"Red Hat Enterprise Linux 10.0 "+
+		"(Coughlan)\"\nVERSION_ID=\"10.0\"",
 		"tuned/active_profile", "throughput-performance")
 	if w.err == nil { // 2000 s: nobody has asked for a limit
 		w.folder("dev")
@@ -64,20 +68,26 @@ Max processes             1030000              1030000              processes `
 
 // cpuinfo is as long as the real file, some 1.5 KiB for each CPU.
 func cpuinfo() string {
-	flags := "fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat pse36 clflush mmx fxsr sse sse2 ht syscall nx mmxext " +
-		"fxsr_opt pdpe1gb rdtscp lm constant_tsc rep_good amd_lbr_v2 nopl xtopology nonstop_tsc cpuid extd_apicid aperfmperf rapl pni " +
+	flags := "fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat pse36 clflush mmx fxsr sse sse2 ht " +
+		"syscall nx mmxext " +
+		"fxsr_opt pdpe1gb rdtscp lm constant_tsc rep_good amd_lbr_v2 nopl xtopology nonstop_tsc cpuid extd_apicid " +
+		"aperfmperf rapl pni " +
 		"pclmulqdq monitor ssse3 fma cx16 pcid sse4_1 sse4_2 x2apic movbe popcnt aes xsave avx f16c rdrand lahf_lm cmp_legacy svm " +
 		"extapic cr8_legacy abm sse4a misalignsse 3dnowprefetch osvw ibs skinit wdt tce topoext perfctr_core perfctr_nb bpext " +
-		"perfctr_llc mwaitx cpb cat_l3 cdp_l3 hw_pstate ssbd mba perfmon_v2 ibrs ibpb stibp ibrs_enhanced vmmcall fsgsbase tsc_adjust " +
+		"perfctr_llc mwaitx cpb cat_l3 cdp_l3 hw_pstate ssbd mba perfmon_v2 ibrs ibpb stibp ibrs_enhanced vmmcall " +
+		"fsgsbase tsc_adjust " +
 		"bmi1 avx2 smep bmi2 erms invpcid cqm rdt_a avx512f avx512dq rdseed adx smap avx512ifma clflushopt clwb avx512cd sha_ni " +
 		"avx512bw avx512vl xsaveopt xsavec xgetbv1 xsaves avx_vnni avx512_bf16 clzero irperf xsaveerptr rdpru wbnoinvd cppc arat npt " +
 		"lbrv svm_lock nrip_save tsc_scale vmcb_clean flushbyasid decodeassists pausefilter pfthreshold avic v_vmsave_vmload vgif"
 	var b strings.Builder
 	for c := range cpus {
 		core := c % cores
-		fmt.Fprintf(&b, "processor\t: %d\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 17\nmodel name\t: AMD EPYC 9755 128-Core Processor\n"+
-			"stepping\t: 0\nmicrocode\t: 0xb101021\ncpu MHz\t\t: 1500.000\ncache size\t: 1024 KB\nphysical id\t: %d\nsiblings\t: %d\ncore id\t\t: %d\n"+
-			"cpu cores\t: %d\napicid\t\t: %d\nfpu\t\t: yes\nflags\t\t: %s\nbugs\t\t: sysret_ss_attrs spectre_v1 spectre_v2 spec_store_bypass\n"+
+		fmt.Fprintf(&b, "processor\t: %d\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 17\nmodel name\t: AMD EPYC 9755 "+
+			"128-Core Processor\n"+
+			"stepping\t: 0\nmicrocode\t: 0xb101021\ncpu MHz\t\t: 1500.000\ncache size\t: 1024 KB\nphysical id\t: %d\nsiblings\t: "+
+			"%d\ncore id\t\t: %d\n"+
+			"cpu cores\t: %d\napicid\t\t: %d\nfpu\t\t: yes\nflags\t\t: %s\nbugs\t\t: sysret_ss_attrs spectre_v1 spectre_v2 "+
+			"spec_store_bypass\n"+
 			"bogomips\t: 4500.00\nclflush size\t: 64\naddress sizes\t: 52 bits physical, 57 bits virtual\n\n",
 			c, core/perSock, perSock*threads, core%perSock, perSock, core*2+c/cores, flags)
 	}
