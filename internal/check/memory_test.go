@@ -97,7 +97,7 @@ var memoryCases = []lookCase{
 		remedy: "echo never | sudo tee " + thpDir + "/shmem_enabled"},
 	{id: "MEM-001", name: "kept at every boot", facts: huge("[always] madvise never", "madvise"), want: Finding,
 		remedy: "printf 'w- %s - - - - %s\\n' " + thpDir + "/enabled madvise | sudo tee /etc/tmpfiles.d/hostlab-thp.conf"},
-	{id: "MEM-001", name: "kept by TuneD", want: Finding, remedy: "TuneD's profile throughput-performance is active, and may set it again", facts: func(f *host.Facts) {
+	{id: "MEM-001", name: "kept by TuneD", want: Finding, remedy: "a profile of TuneD is active, and may set it again", facts: func(f *host.Facts) {
 		huge("[always] madvise never", "madvise")(f)
 		f.Kernel.TunedProfile = known("throughput-performance", "/etc/tuned/active_profile")
 	}},
@@ -161,7 +161,7 @@ var memoryCases = []lookCase{
 	{id: "MEM-006", name: "10", facts: swapping(10, 8*gib), want: OK},
 	{id: "MEM-006", name: "1", facts: swapping(1, 8*gib), want: OK},
 	{id: "MEM-006", name: "0", facts: swapping(0, 8*gib), want: Finding, detail: "may end a program"},
-	{id: "MEM-006", name: "TuneD would win over a file of sysfs, and loses to one of sysctls", want: Finding, remedy: "profile postgresql is active",
+	{id: "MEM-006", name: "TuneD would win over a file of sysfs, and loses to one of sysctls", want: Finding, remedy: "a profile of TuneD is active",
 		facts: func(f *host.Facts) {
 			swapping(60, 8*gib)(f)
 			f.Kernel.TunedProfile = known("postgresql", "/etc/tuned/active_profile")

@@ -113,25 +113,25 @@ func sets(f *host.Facts, advice []setting.Assignment) (out remedy) {
 
 // kept are the commands that keep a value over a reboot. Of TuneD the profile does, and would win over a file.
 func kept(f *host.Facts, name, files, value string, disks ...string) remedy {
-	if profile, ok := f.Kernel.TunedProfile.Get(); ok {
-		return remedy{remark("TuneD's profile " + profile + " is active, and may set it again; hostlab export tuned writes one " +
-			"that builds on it")}
+	if f.Kernel.TunedProfile.State == host.StateOK {
+		return remedy{remark("a profile of TuneD is active, and may set it again; hostlab export tuned writes one that builds on it")}
 	}
 	s, _ := setting.Find(name)
 	k := s.Keep(strings.ReplaceAll(files, "[0-9]", ""), value, disks...)
 	return remedy{command{format: k.Format, words: k.Words, into: []string{k.File}}.noting("keeps it over a reboot")}
 }
 
-// tools warns where a tool that keeps sysctls is active, too.
+// tools warns where a tool that keeps sysctls is active, too. It names no profile or note: a shell would run what
+// stands behind a line's end in a name.
 func tools(f *host.Facts, commands remedy) (out remedy) {
 	if !slices.ContainsFunc(commands, func(c command) bool { return slices.Contains(c.args, "sysctl") }) {
 		return nil
 	}
-	if profile, ok := f.Kernel.TunedProfile.Get(); ok {
-		out = append(out, remark("TuneD's profile "+profile+" is active: with reapply_sysctl=1, its default, this file wins over it"))
+	if f.Kernel.TunedProfile.State == host.StateOK {
+		out = append(out, remark("a profile of TuneD is active: with reapply_sysctl=1, its default, this file wins over it"))
 	}
-	if notes, ok := f.Kernel.SaptuneNotes.Get(); ok {
-		out = append(out, remark("saptune has notes applied ("+notes+"): 'saptune note verify' reports a file that differs; "+
+	if f.Kernel.SaptuneNotes.State == host.StateOK {
+		out = append(out, remark("saptune has notes applied: 'saptune note verify' reports a file that differs; "+
 			"hostlab export saptune writes a note"))
 	}
 	return out
