@@ -83,8 +83,8 @@ func TestLiveHarm(t *testing.T) {
 		for _, run := range r.Runs {
 			if run.Harm != "" {
 				strikes++
-				// Looks of a second, of which four are the fewest that are judged.
-				if run.Seconds > float64(period)-0.5 || run.After["parameter"] != experiment.Current {
+				// Looks take a second, and four are the fewest that are judged: no such period is whole.
+				if run.Seconds >= float64(period) || run.After["parameter"] != experiment.Current {
 					t.Errorf("%.1f s: %s; then %v", run.Seconds, run.Harm, run.After)
 				}
 			}

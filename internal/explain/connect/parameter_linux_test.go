@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"hostlab/internal/privatedb"
 )
@@ -231,16 +232,22 @@ func TestPostgresParameterMeanwhile(t *testing.T) {
 		_, err := p.Set(t.Context(), level, was)
 		return err
 	}
-	other := func(want string) {
+	timeout := func() (now string) {
 		t.Helper()
-		var now string
 		c, err := s.Connect(t.Context())
 		if err == nil {
 			err = c.QueryRow(t.Context(), "select setting from pg_settings where name = 'checkpoint_timeout'").Scan(&now)
 			_ = c.Close(t.Context())
 		}
-		if err != nil || now != want {
-			t.Errorf("checkpoint_timeout is %s, %v; want %s", now, err, want)
+		if err != nil {
+			t.Error(err)
+		}
+		return now
+	}
+	other := func(want string) {
+		t.Helper()
+		if now := timeout(); now != want {
+			t.Errorf("checkpoint_timeout is %s; want %s", now, want)
 		}
 	}
 	// Of another parameter.
@@ -255,6 +262,9 @@ func TestPostgresParameterMeanwhile(t *testing.T) {
 	}
 	other("300")
 	s.exec("select pg_reload_conf()")
+	for began := time.Now(); timeout() != "420" && time.Since(began) < 10*time.Second; { // the server reads its files in its own time
+		time.Sleep(time.Millisecond)
+	}
 	if err := set("1000"); err != nil {
 		t.Fatal(err)
 	}
