@@ -134,7 +134,7 @@ var memoryCases = []lookCase{
 	{id: "MEM-005", name: "default on 2 GiB", facts: dirty(2*gib, 0, 0, 20, 10), want: OK},
 	{id: "MEM-005", name: "SAP bytes", facts: dirty(512*gib, 629145600, 314572800, 0, 0), want: OK},
 	{id: "MEM-005", name: "PostgreSQL bytes", facts: dirty(512*gib, 536870912, 67108864, 0, 0), want: OK},
-	{id: "MEM-005", name: "a share of a large memory is large, whoever sets it", facts: dirty(512*gib, 0, 0, 40, 10), want: Finding},
+	{id: "MEM-005", name: "40 % of 512 GiB", facts: dirty(512*gib, 0, 0, 40, 10), want: Finding},
 	{id: "MEM-005", name: "latency-performance on 24 GiB", facts: dirty(24*gib, 0, 0, 10, 3), want: OK},
 	{id: "MEM-005", name: "less is not worse", facts: dirty(24*gib, 0, 0, 5, 1), want: OK},
 	{id: "MEM-005", name: "most memory is in use by programs", facts: func(f *host.Facts) {

@@ -193,7 +193,7 @@ func TestPostgresParameterRefused(t *testing.T) {
 		t.Error(err)
 	}
 	s.dsn = dsn
-	// A reload would bring somebody else's change into force.
+	// A reload would make a change of somebody else's take effect.
 	s.exec("alter system set checkpoint_timeout = '7min'")
 	p, err := s.try("commit_delay")
 	if err != nil {
