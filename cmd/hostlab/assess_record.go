@@ -73,10 +73,10 @@ func (s *observed) assessment(tree host.Tree, facts *host.Facts) *report.Assessm
 	a.Warnings = slices.Concat(report.BusyWarnings(a.Runs), s.Warnings, check.Lapsed(a.Results))
 	m := s.Minute
 	if m == nil {
-		a.Levers, a.Verdict.Text = ofProbes(a.Probed), lever.VerdictLine(s.Role, a.Probed)
+		a.Levers, a.Verdict.Text = assess.OfProbes(a.Probed), lever.VerdictLine(s.Role, a.Probed)
 		return a
 	}
-	a.Minute, a.Service, a.Time, a.Levers, a.Policies = m, m.About(), m.Time(), join(m, a.Probed), m.Policies.Rows
+	a.Minute, a.Service, a.Time, a.Levers, a.Policies = m, m.About(), m.Time(), assess.Join(m, a.Probed), m.Policies.Rows
 	a.Verdict.Text = m.Verdict(a.Levers)
 	if m.Ended != "" {
 		a.Warnings = append([]string{fmt.Sprintf("Watching ended early, after %.0f s: %s.", m.Report.Wall, m.Ended)}, a.Warnings...)

@@ -1,22 +1,18 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/assess"
-	"hostlab/internal/check"
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/host"
-	"hostlab/internal/lever"
 	"hostlab/internal/service"
 	"hostlab/internal/service/demo"
 	"hostlab/internal/service/reach"
@@ -185,63 +181,4 @@ func (o *asked) watch(ctx context.Context, w *watched, facts *host.Facts, p *pro
 	}
 	m.Version = w.version
 	return m, ctx.Err()
-}
-
-// subjects are the levers of a service by those that checks and probes speak of.
-var subjects = map[string]string{check.Frequency: assess.Clock, check.Idle: assess.Idle, check.SMT: assess.SMT, check.Log: assess.Log, check.Degree: assess.CPUs, check.Memory: assess.Memory}
-
-// commands show more of a lever than a setting would: who takes the CPUs, what another log
-// device gives.
-var commands = map[string]string{assess.CPUs: "hostlab watch", assess.Log: "hostlab run log-device"}
-
-// join gives the levers of a service what checks and probes know: who has the knob, and what
-// to type.
-func join(m *assess.Minute, probed []lever.Lever) []assess.Lever {
-	for _, l := range probed {
-		if name := subjects[l.Name]; name != "" && l.SetBy != "" {
-			m.Owners[name] = l.SetBy
-		}
-	}
-	out := m.Levers()
-	for _, l := range probed {
-		for i := range out {
-			if out[i].Name == subjects[l.Name] {
-				out[i].Command = l.Next.Command
-			}
-		}
-	}
-	for i := range out {
-		out[i].Command = cmp.Or(commands[out[i].Name], out[i].Command)
-	}
-	for _, l := range ofProbes(probed) {
-		if _, named := subjects[l.Name]; !named && !slices.ContainsFunc(out, func(x assess.Lever) bool { return x.Name == l.Name }) {
-			out = append(out, l)
-		}
-	}
-	tryFirst(m, out)
-	return out
-}
-
-// words are the verdicts of probes and checks as those on a service.
-var words = map[lever.Verdict]assess.Verdict{
-	lever.Worthwhile: assess.Worthwhile, lever.Recommended: assess.Possible, lever.NoEffect: assess.Negligible, lever.Settled: assess.Negligible,
-	lever.NotForRole: assess.Negligible, lever.Unresolved: assess.Undecided, lever.Untestable: assess.NotHere, lever.NotHere: assess.NotHere,
-}
-
-// ofProbes are levers as far as probes and checks know them: none is a share of a service's
-// time.
-func ofProbes(probed []lever.Lever) []assess.Lever {
-	out := []assess.Lever{}
-	for _, l := range probed {
-		name := subjects[l.Name]
-		if name == "" {
-			name = l.Name
-		}
-		verdict := words[l.Verdict]
-		if verdict == assess.Undecided && l.Bound != nil {
-			verdict = assess.Possible
-		}
-		out = append(out, assess.Lever{Name: name, AtMost: l.Bound, Evidence: l.Evidence, Verdict: verdict, Reason: l.Summary, Owner: l.SetBy, Command: l.Next.Command})
-	}
-	return out
 }

@@ -1,26 +1,25 @@
-package main
+package assess
 
 import (
 	"fmt"
 	"strings"
 
-	"hostlab/internal/assess"
 	"hostlab/internal/screen"
 	"hostlab/internal/service"
 )
 
 // liveStudies prove a lever on the service itself, by what its command would set; "" for any.
 var liveStudies = map[string][]struct{ sets, study string }{
-	assess.Clock:  {{"epp", "live-epp"}, {"governor", "live-governor"}},
-	assess.Idle:   {{"", "live-idle"}},
-	assess.SMT:    {{"smt", "live-smt"}},
-	assess.Memory: {{"thp", "live-thp"}},
-	assess.Data:   {{"", "live-scheduler"}},
+	Clock:  {{"epp", "live-epp"}, {"governor", "live-governor"}},
+	Idle:   {{"", "live-idle"}},
+	SMT:    {{"smt", "live-smt"}},
+	Memory: {{"thp", "live-thp"}},
+	Data:   {{"", "live-scheduler"}},
 }
 
 // tryFirst names, with the first lever that could be worth it, the study that tries it on the service that
 // was watched.
-func tryFirst(m *assess.Minute, levers []assess.Lever) {
+func tryFirst(m *Minute, levers []Lever) {
 	name := m.Service.Name
 	switch m.Service.Kind {
 	case service.Database:
@@ -38,7 +37,7 @@ func tryFirst(m *assess.Minute, levers []assess.Lever) {
 	}
 	for i := range levers {
 		l := &levers[i]
-		if l.Verdict != assess.Worthwhile && l.Verdict != assess.Possible {
+		if l.Verdict != Worthwhile && l.Verdict != Possible {
 			continue
 		}
 		for _, s := range liveStudies[l.Name] {

@@ -1,0 +1,37 @@
+package assess
+
+import (
+	"testing"
+
+	"hostlab/internal/service"
+)
+
+// The first lever that could be worth it names the study that tries it on the service that was watched.
+func TestTryFirst(t *testing.T) {
+	epp := Lever{Name: Clock, Verdict: Possible, Command: "hostlab set epp=performance"}
+	idle := Lever{Name: Idle, Verdict: Worthwhile, Command: "hostlab set cstate_latency=70us"}
+	none := Lever{Name: SMT, Verdict: Negligible, Command: "hostlab set smt=off"}
+	for _, c := range []struct {
+		of     service.Service
+		levers []Lever
+		want   string
+	}{
+		{service.Service{Kind: service.Database, Name: "PostgreSQL", PID: 7}, []Lever{none, epp, idle}, "hostlab run live-epp --set workload.service=PostgreSQL"},
+		{service.Service{Kind: service.Unit, Name: "my shop.service", PID: 7}, []Lever{idle, epp}, "hostlab run live-idle --set 'workload.service=unit:my shop.service'"},
+		{service.Service{Kind: service.Process, Name: "java", PID: 7}, []Lever{idle}, "hostlab run live-idle --set workload.service=pid:7"},
+		{service.Service{Kind: service.Demo, Name: "the demo shop", PID: 7}, []Lever{idle}, ""},
+		{service.Service{Kind: service.Database, Name: "PostgreSQL"}, []Lever{idle}, ""}, // on another host
+		{service.Service{Kind: service.Process, PID: 7}, []Lever{none}, ""},
+	} {
+		tryFirst(&Minute{Service: c.of}, c.levers)
+		got := ""
+		for _, l := range c.levers {
+			if got += l.Try; l.Try != "" && l.Verdict == Negligible {
+				t.Errorf("%s of a lever that gives nothing", l.Try)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%+v: %q, want %q", c.of, got, c.want)
+		}
+	}
+}
