@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"time"
 
@@ -135,6 +136,13 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 	}
 	if as != "" {
 		d.Host = as
+	}
+	for i := range d.Measured {
+		// A document has it in the measurement's unit; of a ratio it is a share already.
+		if m := &d.Measured[i]; m.Noise != nil && m.Value != nil && m.Unit != "ratio" && *m.Value != 0 {
+			share := math.Abs(*m.Noise / *m.Value)
+			m.Noise = &share
+		}
 	}
 	if e.Verdict != nil {
 		d.Verdict = e.Verdict.Text

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -107,5 +108,18 @@ func TestSpool(t *testing.T) {
 		if !strings.Contains(refused, want) {
 			t.Errorf("%q is not in %q", want, refused)
 		}
+	}
+}
+
+// A noise floor stands in a document in its measurement's unit, and is compared as a share.
+func TestNoiseIsAShare(t *testing.T) {
+	text := strings.TrimSuffix(body("2026-11-23T11:00:00Z", "db1", ""), "}") + `, "role": "production-db", "facts": {}, "results": [], "verdict": {"text": "v"}, "levers": [], "probes": [
+		{"name": "commit", "value": 0.002, "unit": "s", "noise_floor": 0.0001, "n": 9}, {"name": "alu", "value": 2, "unit": "ratio", "noise_floor": 0.03, "n": 9}]}`
+	d, err := Read([]byte(text), "", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := *d.Measured[0].Noise, *d.Measured[1].Noise; math.Abs(a-0.05) > 1e-12 || b != 0.03 {
+		t.Errorf("%v and %v", a, b)
 	}
 }
