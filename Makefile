@@ -14,7 +14,7 @@ DEVICE := $(if $(wildcard /dev/shm),GOTMPDIR=/tmp)
 LINK := -ldflags='-s -w'
 export CGO_ENABLED := 0
 
-.PHONY: build demo check test tidy test-deps lint race fuzz cross bpf man bench fixtures clean help
+.PHONY: build demo demo-fleet check test tidy test-deps lint race fuzz cross bpf man bench fixtures clean help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -24,6 +24,11 @@ build: ## bin/hostlab for this machine
 
 demo: build ## build, watch a demo service for a minute, assess this host, say where the report is
 	./bin/hostlab assess --service demo --log-dir . --html hostlab-report.html --json hostlab-report.json
+
+demo-fleet: build ## make the documents of 200 hosts, keep them, and show what they say
+	@dir=$$(mktemp -d /tmp/hostlab-fleet-XXXXXX) && ./bin/hostlab fleet demo --hosts 200 --out $$dir/spool && \
+	./bin/hostlab fleet ingest --store sqlite:$$dir/fleet.db $$dir/spool && echo "The store is sqlite:$$dir/fleet.db" && \
+	./bin/hostlab fleet status --store sqlite:$$dir/fleet.db
 
 check: ## gofmt, go vet and the tests that need neither root nor servers: a minute
 	@files=$$(gofmt -l cmd internal testbed bench *.go) && [ -z "$$files" ] || { echo "gofmt -w $$files" >&2; exit 1; }

@@ -28,7 +28,7 @@ Exit status: 0 done, 1 it failed or documents were refused, 2 unusable flag.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newFleetIngest(std), newFleetStatus(std), newFleetHosts(std), newFleetDiff(std), newFleetCheck(std), newFleetChanges(std))
+	cmd.AddCommand(newFleetIngest(std), newFleetDemo(std), newFleetStatus(std), newFleetHosts(std), newFleetDiff(std), newFleetCheck(std), newFleetChanges(std))
 	for _, c := range cmd.Commands() {
 		c.DisableFlagsInUseLine = true
 	}

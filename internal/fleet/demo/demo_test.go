@@ -1,0 +1,117 @@
+package demo
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"hostlab/internal/fleet"
+	"hostlab/internal/golden"
+)
+
+var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+// The embedded machines are those that package host has recorded.
+func TestMachines(t *testing.T) {
+	for _, m := range machines {
+		want, err := os.ReadFile("../../host/testdata/" + m.file + ".txtar")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if golden.Update() {
+			var out bytes.Buffer
+			z, _ := gzip.NewWriterLevel(&out, gzip.BestCompression)
+			if _, err := z.Write(want); err != nil {
+				t.Fatal(err)
+			}
+			if err := z.Close(); err != nil {
+				t.Fatal(err)
+			}
+			golden.Write(t, "machines/"+m.file+".txtar.gz", out.String())
+			continue
+		}
+		if got, err := archive(m.file); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("machines/%s.txtar.gz differs from the recording; run the test with -update: %v", m.file, err)
+		}
+	}
+}
+
+func TestMake(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "spool")
+	m := Maker{Hosts: 40, Seed: 1, Now: now, Version: "1", Days: 27, Each: 9}
+	planted, err := m.Make(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := map[string][]*fleet.Document{}
+	err = fleet.Spool(dir, now, func(s fleet.Spooled) error {
+		if s.Err != nil {
+			t.Fatalf("%s: %v", s.Path, s.Err)
+		}
+		by[s.Host] = append(by[s.Host], s.Document)
+		return nil
+	})
+	if err != nil || len(by) != 40 {
+		t.Fatalf("%v, %d hosts", err, len(by))
+	}
+	// Checks find what was planted in the newest document, and nothing in hosts without a fault.
+	faulty := map[string]string{}
+	for _, f := range planted.Faults {
+		if f.Check != "" {
+			faulty[f.Host] = f.Check
+		}
+	}
+	for name, docs := range by {
+		newest := docs[len(docs)-1]
+		var found []string
+		for _, f := range newest.Findings {
+			if f.Status == "finding" && f.Severity != "info" {
+				found = append(found, f.Check)
+			}
+		}
+		want := []string{}
+		if id := faulty[name]; id != "" {
+			want = append(want, id)
+		}
+		if !slices.Equal(found, want) {
+			t.Errorf("%s: findings %v, planted %v", name, found, want)
+		}
+	}
+	if silent := by[planted.Silent.Host]; now.Sub(silent[len(silent)-1].Started) < 9*24*time.Hour {
+		t.Errorf("%s wrote at %s", planted.Silent.Host, silent[len(silent)-1].Started)
+	}
+	if a, b := by[planted.Clone[0]][0], by[planted.Clone[1]][0]; a.Machine == "" || a.Machine != b.Machine {
+		t.Errorf("clones %q and %q", a.Machine, b.Machine)
+	}
+	text, err := os.ReadFile(dir + ".planted.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again Planted
+	if err := json.Unmarshal(text, &again); err != nil || again.Documents != planted.Documents {
+		t.Errorf("%v: %s", err, text)
+	}
+	// The same seed makes the same bytes.
+	twice := filepath.Join(t.TempDir(), "spool")
+	if _, err := m.Make(t.Context(), twice); err != nil {
+		t.Fatal(err)
+	}
+	for name, docs := range by {
+		for _, d := range docs {
+			file := name + "/" + d.Started.UTC().Format("20060102-150405") + ".json.gz"
+			one, err1 := os.ReadFile(filepath.Join(dir, file))
+			other, err2 := os.ReadFile(filepath.Join(twice, file))
+			if err1 != nil || err2 != nil || !bytes.Equal(one, other) {
+				t.Fatalf("%s differs: %v, %v", file, err1, err2)
+			}
+		}
+	}
+	if _, err := m.Make(t.Context(), dir); err == nil {
+		t.Error("a directory with something in it was taken")
+	}
+}
