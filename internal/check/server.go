@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,24 +140,43 @@ func lookHugePages(f *host.Facts, _ Role) (v view) {
 	return v
 }
 
-// hugePagesFix reserves what a server's cache takes, and has the server use it.
+// hugePagesFix reserves what a server's cache takes beside what others have, and has the server use it.
 func hugePagesFix(f *host.Facts, d host.Database, cache int64) remedy {
-	page := max(f.Memory.HugePageSize.Or(2<<20), 1)
-	pages := strconv.FormatInt((cache+page-1)/page, 10)
-	reserve := run("sudo", "sysctl", "-w", "vm.nr_hugepages="+pages)
+	const file = "/etc/sysctl.d/90-hostlab-vm.nr_hugepages.conf"
+	page, pool := max(f.Memory.HugePageSize.Or(2<<20), 1), f.Memory.HugePages.Or(0)
+	taken := max(pool-f.Memory.HugePagesFree.Or(0)+f.Memory.HugePagesReserved.Or(0), 0)
+	pages := max(pool, taken+(cache+page-1)/page) // never fewer than there are
+	fix := remedy{into("vm.nr_hugepages="+strconv.FormatInt(pages, 10), file), run("sudo", "sysctl", "-p", file).noting("where the kernel " +
+		"finds fewer in one piece (HugePages_Total in /proc/meminfo), a reboot does")}
+	locks := func() {
+		if unit := serviceOf(d); unit != "" {
+			fix = append(fix, dropIn(unit, "memlock", "LimitMEMLOCK=infinity")...)
+			return
+		}
+		fix = fix.with("its account must be allowed to lock that much: memlock in /etc/security/limits.d")
+	}
 	switch d.Kind {
 	case "postgresql":
-		return remedy{
-			run("psql", "-Atc", "show shared_memory_size_in_huge_pages").noting("what it takes, from PostgreSQL 15 " +
-				"on; here about " + pages), reserve,
-			remark("keep it in /etc/sysctl.d/90-hostlab-hugepages.conf; then huge_pages = on in postgresql.conf, and restart the server"),
+		if isOff(d.Setting("huge_pages").Or(host.Default)) {
+			fix = append(fix, alterSystem(d, "huge_pages = try"))
 		}
 	case "oracle":
-		return remedy{reserve, remark("keep it in /etc/sysctl.d/90-hostlab-hugepages.conf; use_large_pages=only, memlock of the " +
-			"account unlimited, and restart")}
+		locks()
+		fix = fix.with("then use_large_pages=only in the instance's parameters")
+	default:
+		locks()
+		fix = fix.with("then large_pages=ON below [mysqld] in the server's configuration")
 	}
-	return remedy{reserve, remark("keep it in /etc/sysctl.d/90-hostlab-hugepages.conf; large_pages=ON, LimitMEMLOCK=infinity in " +
-		"the unit, and restart")}
+	return append(append(fix, restart), tools(f, fix)...)
+}
+
+// alterSystem has PostgreSQL's superuser keep a setting of the server, and the server read it.
+func alterSystem(d host.Database, setting string) command {
+	args := []string{"psql", "-d", "postgres", "-c", "alter system set " + setting, "-c", "select pg_reload_conf()"}
+	if uid, known := d.UID.Get(); known {
+		args = append([]string{"sudo", "-u", "#" + strconv.Itoa(uid)}, args...)
+	}
+	return run(args...)
 }
 
 // bytesOf reads a size as servers' files have it: 8G, 512M, 134217728.
@@ -186,14 +206,21 @@ func lookOOM(f *host.Facts, _ Role) (v view) {
 	for _, d := range of(engines("postgresql"), f.Databases) {
 		r := read(d.OOMScoreAdj, func(adj int64) bool { return adj <= lastKilled || strict })
 		if v.readings = append(v.readings, r); r.bad && v.fix == nil {
-			v.fix = remedy{run("ps", "-o", "unit=", "-p", strconv.Itoa(d.PID)).noting("the server's unit"),
-				script(`sudo systemctl edit UNIT`).noting("[Service] OOMScoreAdjust=-1000"),
-				remark("children get the usual score by PG_OOM_ADJUST_FILE=/proc/self/oom_score_adj and PG_OOM_ADJUST_VALUE=0 in " +
-					"its environment")}
+			v.fix = oomFix(d)
 		}
 	}
 	v.readings = append(v.readings, aside(mode))
 	return v
+}
+
+// oomFix protects the postmaster alone: what it starts gets the usual score.
+func oomFix(d host.Database) remedy {
+	if unit := serviceOf(d); unit != "" {
+		return append(dropIn(unit, "oom", "OOMScoreAdjust=-1000", "Environment=PG_OOM_ADJUST_FILE=/proc/self/oom_score_adj"), restart)
+	}
+	return remedy{write("-1000", "/proc/"+strconv.Itoa(d.PID)+"/oom_score_adj").noting("until the server ends; sessions that begin have it, too"),
+		remark("no unit of systemd's starts it: whatever does should set this, with PG_OOM_ADJUST_FILE=/proc/self/oom_score_adj " +
+			"in its environment")}
 }
 
 func lookMemoryLimit(f *host.Facts, _ Role) (v view) {
@@ -216,11 +243,35 @@ func lookMemoryLimit(f *host.Facts, _ Role) (v view) {
 		if events.bad && v.bad == "" {
 			v.bad = fmt.Sprintf("%s has reached its group's limit %d times", nameOf(d), l.MemoryEvents.Value)
 		}
+		if v.bad != "" && v.fix == nil {
+			v.fix = memoryFix(d, needs)
+		}
 		v.readings = append(append(v.readings, limits...), events)
 	}
-	v.fix = remedy{remark("raise MemoryHigh= and MemoryMax= of the server's unit, or docker update --memory"),
-		script("sudo systemctl set-property UNIT MemoryHigh=infinity").noting("or give the server less shared memory")}
 	return v
+}
+
+// memoryFix lifts the limits of the units that the server is in.
+func memoryFix(d host.Database, needs float64) (fix remedy) {
+	lines := map[string][]string{}
+	for _, limit := range []struct {
+		fact host.Fact[int64]
+		name string
+	}{{d.Limits.MemoryHigh, "MemoryHigh"}, {d.Limits.MemoryMax, "MemoryMax"}} {
+		if unit := limitedBy(d, limit.fact.Source); limit.fact.State == host.StateOK && unit != "" {
+			lines[unit] = append(lines[unit], limit.name+"=infinity")
+		}
+	}
+	for _, unit := range slices.Sorted(maps.Keys(lines)) {
+		fix = append(fix, dropIn(unit, "memory", lines[unit]...)...)
+	}
+	if fix == nil {
+		fix = fix.with("no unit of systemd's sets it: raise it where the group is made, as with docker update --memory")
+	}
+	if needs > 0 {
+		fix = fix.with("a number in place of infinity: at least " + result.Format(needs, "B"))
+	}
+	return fix.with("the count of how often it was reached begins anew with the server; or give the server less shared memory")
 }
 
 // ulimitWants are open files by source.
@@ -232,11 +283,13 @@ func lookUlimits(f *host.Facts, _ Role) (v view) {
 		if d.PID == 0 {
 			continue
 		}
-		limit, name := d.Limits.OpenFiles, "LimitNOFILE"
+		limit, name, key := d.Limits.OpenFiles, "LimitNOFILE", "nofile"
 		least, _ := wanted(&host.Facts{Databases: []host.Database{d}}, ulimitWants)
 		value := strconv.FormatUint(least, 10)
+		soft := value + ":infinity" // the hard limit may be higher already
 		if d.Kind == "oracle" {
-			limit, name, value, least = d.Limits.LockedBytes, "LimitMEMLOCK", "infinity", uint64(max(pool, 0))
+			limit, name, key, least = d.Limits.LockedBytes, "LimitMEMLOCK", "memlock", uint64(max(pool, 0))
+			value, soft = "infinity", "infinity"
 		}
 		r := read(limit, func(n int64) bool { return n >= 0 && uint64(n) >= least })
 		if unlimited := r.state == host.StateAbsent && d.Limits.Affinity.State == host.StateOK; unlimited {
@@ -244,9 +297,11 @@ func lookUlimits(f *host.Facts, _ Role) (v view) {
 		}
 		if v.readings = append(v.readings, r); r.bad && v.fix == nil {
 			v.bad = fmt.Sprintf("%s has %s, and %s is recommended", nameOf(d), r.value, value)
-			v.fix = remedy{run("ps", "-o", "unit=", "-p", strconv.Itoa(d.PID)).noting("the server's unit"),
-				script("sudo systemctl edit UNIT").noting("[Service] " + name + "=" + value),
-				remark("one that a login starts takes it from /etc/security/limits.d; restart the server")}
+			v.fix = remedy{remark("no unit of systemd's starts it: raise it in /etc/security/limits.d for its account, log in anew, and " +
+				"restart the server")}
+			if unit := serviceOf(d); unit != "" {
+				v.fix = append(dropIn(unit, key, name+"="+soft), restart)
+			}
 		}
 	}
 	return v
@@ -281,7 +336,7 @@ func lookRemoveIPC(f *host.Facts, _ Role) (v view) {
 	}
 	v.readings = append(v.readings, why)
 	v.fix = remedy{script("sudo mkdir -p /etc/systemd/logind.conf.d"),
-		script(`printf '[Login]\nRemoveIPC=no\n' | sudo tee /etc/systemd/logind.conf.d/90-hostlab.conf`),
+		script(`printf '[Login]\nRemoveIPC=no\n' | sudo tee /etc/systemd/logind.conf.d/90-hostlab-removeipc.conf`),
 		script("sudo systemctl kill -s HUP systemd-logind").noting("it reads the setting anew; sessions stay")}
 	return v
 }

@@ -49,6 +49,17 @@ func within(limit, events int64) func(d *host.Database) {
 	}
 }
 
+// started has a server in the control group that systemd made for it, or that something else did.
+func started(group string) func(d *host.Database) {
+	return func(d *host.Database) { d.Limits.Cgroup = known(group, "/proc/700/cgroup") }
+}
+
+func startedBy(group string) func(*host.Facts) {
+	return func(f *host.Facts) { started(group)(&f.Databases[0]) }
+}
+
+const dbService = "/system.slice/db.service"
+
 func opens(n int64) func(d *host.Database) {
 	return func(d *host.Database) { d.Limits.OpenFiles = known(n, "/proc/700/limits Max open files") }
 }
@@ -71,7 +82,13 @@ func logind(v string) func(*host.Facts) {
 
 var serverCases = []lookCase{
 	{id: "SRV-001", name: "a large cache in small pages", want: Finding, evidence: "HugetlbPages = 0 B", detail: "a cache of 16 GiB, and no huge page",
-		remedy: "vm.nr_hugepages=8192", facts: also(pool(0, 0, 0), serving("postgresql", shared(16*gib, 0)))},
+		remedy: "echo vm.nr_hugepages=8192 | sudo tee /etc/sysctl.d/90-hostlab-vm.nr_hugepages.conf", facts: also(pool(0, 0, 0), serving("postgresql", shared(16*gib, 0)))},
+	{id: "SRV-001", name: "beside what another server has", want: Finding, remedy: "vm.nr_hugepages=9192",
+		facts: also(pool(1100, 200, 100), serving("postgresql", shared(16*gib, 0)))},
+	{id: "SRV-001", name: "a pool that is large enough", want: Finding, remedy: "vm.nr_hugepages=10000",
+		facts: also(pool(10000, 9999, 0), serving("postgresql", shared(16*gib, 0)))},
+	{id: "SRV-001", name: "that the server may not use", want: Finding, remedy: "alter system set huge_pages = try",
+		facts: also(pool(0, 0, 0), serving("postgresql", set("huge_pages", "off"), shared(16*gib, 0)))},
 	{id: "SRV-001", name: "InnoDB's, by its configuration", want: Finding, remedy: "large_pages=ON",
 		facts: also(pool(0, 0, 0), serving("mysql", set("innodb_buffer_pool_size", "64G"), shared(0, 0)))},
 	{id: "SRV-001", name: "a pool that nobody uses", want: Finding, detail: "8 GiB of reserved huge pages are used by nobody",
@@ -84,13 +101,20 @@ var serverCases = []lookCase{
 		d.SharedMemory = denied[int64]("/proc/700/maps")
 	})},
 
-	{id: "SRV-002", name: "as any other process", want: Finding, evidence: "oom_score_adj = 0", remedy: "OOMScoreAdjust=-1000", facts: killed(0, 0)},
+	{id: "SRV-002", name: "as any other process", want: Finding, evidence: "oom_score_adj = 0", remedy: "echo -1000 | sudo tee /proc/700/oom_score_adj", facts: killed(0, 0)},
+	{id: "SRV-002", name: "a unit's", want: Finding, facts: also(killed(0, 0), startedBy("/system.slice/system-postgresql.slice/postgresql@15-main.service")),
+		remedy: `printf '[Service]\n%s\n%s\n' OOMScoreAdjust=-1000 Environment=PG_OOM_ADJUST_FILE=/proc/self/oom_score_adj | ` +
+			"sudo tee /etc/systemd/system/postgresql@15-main.service.d/90-hostlab-oom.conf"},
 	{id: "SRV-002", name: "Debian's unit", want: OK, facts: killed(-900, 0)},
 	{id: "SRV-002", name: "strict overcommit", want: OK, facts: killed(0, 2)},
 	{id: "SRV-002", name: "MariaDB", want: NotApplicable, facts: serving("mariadb")},
 	{id: "SRV-002", name: "denied", want: Unknown, facts: serving("postgresql", func(d *host.Database) { d.OOMScoreAdj = denied[int64]("/proc/700/oom_score_adj") })},
 
-	{id: "SRV-003", name: "reached", want: Finding, detail: "has reached its group's limit 12 times", remedy: "MemoryHigh=infinity", facts: serving("redis", within(4*gib, 12))},
+	{id: "SRV-003", name: "reached", want: Finding, detail: "has reached its group's limit 12 times", remedy: "docker update --memory", facts: serving("redis", within(4*gib, 12))},
+	{id: "SRV-003", name: "a unit's, reached", want: Finding, remedy: "MemoryMax=infinity | sudo tee /etc/systemd/system/db.service.d/90-hostlab-memory.conf",
+		facts: serving("redis", started(dbService), within(4*gib, 12))},
+	{id: "SRV-003", name: "a slice's", want: Finding, remedy: `printf '[Slice]\n%s\n' MemoryMax=infinity | sudo tee /etc/systemd/system/system.slice.d/90-hostlab-memory.conf`,
+		facts: serving("redis", started(dbService), within(4*gib, 12), func(d *host.Database) { d.Limits.MemoryMax.Source = "/sys/fs/cgroup/system.slice/memory.max" })},
 	{id: "SRV-003", name: "too near", want: Finding, detail: "maps 8 GiB of shared memory, and its group may have 9 GiB",
 		facts: serving("postgresql", within(9*gib, 0), shared(8*gib, 0))},
 	{id: "SRV-003", name: "enough", want: OK, facts: serving("postgresql", within(10*gib, 0), shared(8*gib, 0))},
@@ -98,8 +122,11 @@ var serverCases = []lookCase{
 	{id: "SRV-003", name: "no server", want: NotApplicable, facts: func(*host.Facts) {}},
 	{id: "SRV-003", name: "denied", want: Unknown, facts: serving("db2", func(d *host.Database) { d.Limits.MemoryMax = denied[int64](memoryMax) })},
 
-	{id: "SRV-004", name: "HANA's files", want: Finding, remedy: "LimitNOFILE=1048576", facts: serving("hana", opens(65536))},
-	{id: "SRV-004", name: "Oracle's locked memory", want: Finding, remedy: "LimitMEMLOCK=infinity", facts: also(pool(4096, 0, 0), serving("oracle", locks(64<<10)))},
+	{id: "SRV-004", name: "HANA's files", want: Finding, remedy: "/etc/security/limits.d", facts: serving("hana", opens(65536))},
+	{id: "SRV-004", name: "a unit's", want: Finding, remedy: "LimitNOFILE=64000:infinity | sudo tee /etc/systemd/system/db.service.d/90-hostlab-nofile.conf",
+		facts: serving("mongodb", started(dbService), opens(1024))},
+	{id: "SRV-004", name: "Oracle's locked memory", want: Finding, remedy: "LimitMEMLOCK=infinity",
+		facts: also(pool(4096, 0, 0), serving("oracle", started(dbService), locks(64<<10)))},
 	{id: "SRV-004", name: "Oracle may lock all", want: OK, facts: also(pool(4096, 0, 0), serving("oracle", locks(8*gib)))},
 	{id: "SRV-004", name: "MongoDB", want: OK, facts: serving("mongodb", opens(64000))},
 	{id: "SRV-004", name: "PostgreSQL", want: NotApplicable, facts: serving("postgresql", opens(1024))},
@@ -115,8 +142,11 @@ var serverCases = []lookCase{
 	{id: "SRV-005", name: "MariaDB", want: NotApplicable, facts: also(logind(""), serving("mariadb", account(1000)))},
 	{id: "SRV-005", name: "denied", want: Unknown, facts: serving("postgresql", account(1000), func(d *host.Database) { d.UID = denied[int]("/proc/700/status") })},
 
-	{id: "SRV-006", name: "fsync off", want: Finding, evidence: "/etc/server.conf fsync = off", detail: "fsync is off", remedy: "alter system set fsync = on",
-		facts: serving("postgresql", set("fsync", "off"))},
+	{id: "SRV-006", name: "fsync off", want: Finding, evidence: "/etc/server.conf fsync = off", detail: "fsync is off", remedy: "sudo -u '#112' psql -d postgres -c 'alter system set fsync = on'",
+		facts: serving("postgresql", account(112), set("fsync", "off"))},
+	{id: "SRV-006", name: "fsync off in its arguments", want: Finding, remedy: "it is in the server's arguments", facts: serving("postgresql", func(d *host.Database) {
+		d.Settings = []host.ServerSetting{{Name: "fsync", Value: known("off", "/proc/700/cmdline")}}
+	})},
 	{id: "SRV-006", name: "PostgreSQL's default", want: OK, facts: serving("postgresql", set("fsync", host.Default, "wal_sync_method", host.Default))},
 	{id: "SRV-006", name: "buffered InnoDB", want: Finding, detail: "through the page cache", remedy: "innodb_flush_method=O_DIRECT",
 		facts: serving("mysql", set("innodb_flush_method", "fsync", "innodb_use_native_aio", host.Default))},

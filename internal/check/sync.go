@@ -16,8 +16,11 @@ func lookSync(f *host.Facts, _ Role) (v view) {
 		switch d.Kind {
 		case "postgresql":
 			rs = []reading{setTo(d, "fsync", func(s string) bool { return !isOff(s) }), aside(d.Setting("wal_sync_method"))}
-			lost = v.note(d, rs[0], "fsync is off: a crash of the machine may destroy the cluster",
-				remedy{script(`psql -c "alter system set fsync = on" -c "select pg_reload_conf()"`)}) || lost
+			fix := remedy{alterSystem(d, "fsync = on")}
+			if strings.HasSuffix(d.Setting("fsync").Source, "/cmdline") {
+				fix = remedy{remark("it is in the server's arguments, which win over its files: take it out where the server is started")}
+			}
+			lost = v.note(d, rs[0], "fsync is off: a crash of the machine may destroy the cluster", fix) || lost
 		case "sqlserver":
 			r := forcedFlush(d)
 			rs = []reading{r}
