@@ -13,7 +13,7 @@ command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ] || want+=(mariadb-se
 # The guests of the test bed: kernels are downloaded as Debian packages, and not installed.
 missing() { ! dpkg -s "$1" >/dev/null 2>&1; }
 if command -v dpkg >/dev/null; then
-  for p in qemu-system-x86 acpica-tools busybox-static cpio kmod xz-utils zstd lz4 e2fsprogs xfsprogs dmsetup crun mdadm lvm2; do
+  for p in qemu-system-x86 acpica-tools busybox-static cpio kmod xz-utils zstd lz4 e2fsprogs xfsprogs dmsetup crun mdadm lvm2 debootstrap; do
     if missing "$p"; then want+=("$p"); fi
   done
 fi

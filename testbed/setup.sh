@@ -1,8 +1,8 @@
 #!/bin/bash
-# setup.sh: everything that guests need, from Debian 12 packages only. Takes about half a minute, and nothing the second
-# time. KERNELS="linux-image-6.12-cloud-amd64 linux-image-cloud-amd64" adds 6.1, to be chosen with KVER=6.1...
+# setup.sh: everything that guests need, from Debian 12 packages only. Takes two minutes, mostly for a system with
+# PostgreSQL (mksystem.sh), and nothing the second time. KERNELS="linux-image-6.12-cloud-amd64 linux-image-cloud-amd64" adds 6.1, to be chosen with KVER=6.1...
 set -euo pipefail; cd "$(dirname "$0")"
-need="qemu-system-x86 acpica-tools busybox-static cpio kmod xz-utils zstd lz4 e2fsprogs xfsprogs dmsetup crun mdadm lvm2"
+need="qemu-system-x86 acpica-tools busybox-static cpio kmod xz-utils zstd lz4 e2fsprogs xfsprogs dmsetup crun mdadm lvm2 debootstrap"
 dpkg -s $need >/dev/null 2>&1 || apt-get install -y --no-install-recommends $need >/dev/null
 mkdir -p out k dl
 for meta in ${KERNELS:-linux-image-6.12-cloud-amd64}; do
@@ -20,3 +20,4 @@ acpi/build.sh socket-hw psd=hw_all domain=socket cst=no
 acpi/build.sh twosocket psd=sw_any domain=socket cps=2 cst=no
 acpi/build.sh cpc; acpi/build.sh pcct
 [ out/tools.cpio -nt mktools.sh ] && [ out/tools.cpio -nt setup.sh ] || ./mktools.sh mke2fs mkfs.xfs dmsetup crun mdadm lvm
+[ out/system.img -nt mksystem.sh ] || ./mksystem.sh

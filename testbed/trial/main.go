@@ -12,6 +12,8 @@
 //	trial smt                     placements on a processor with SMT, and the study that switches it
 //	trial emulate                 the emulated clock on control groups of version 2
 //	trial remedies [CHECK...]     the checks' remedies: each mends what it is for, and changes nothing the second time
+//	trial system                  the remedies of servers' checks, where systemd runs PostgreSQL
+//	trial booted                  that they, and others, hold after a boot
 //	trial record                  the programs in the kernel, what they count, siblings and groups
 //	trial live EXPERIMENT...      live experiments on a PostgreSQL of the disk, each to its end or until the plug is pulled
 //	trial recover                 after a power cut: what the journal says, and revert
@@ -56,7 +58,7 @@ func require(what string, good bool, format string, args ...any) {
 
 func main() {
 	if len(os.Args) < 2 {
-		cannot("name what to try: each, combine, kill, study, smt, emulate, remedies, record, live, cut or recover")
+		cannot("name what to try: each, combine, kill, study, smt, emulate, remedies, system, booted, record, live, cut or recover")
 	}
 	if os.Args[1] == "sleep" { // in the name of a server
 		asleep()
@@ -83,6 +85,10 @@ func main() {
 		emulated()
 	case "remedies":
 		remedies(args)
+	case "system":
+		inSystem()
+	case "booted":
+		booted()
 	case "record":
 		recorded()
 	case "live":

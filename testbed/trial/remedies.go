@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"os"
@@ -97,19 +98,28 @@ func (r remedy) try() {
 
 // look asks hostlab for the check's answer.
 func (r remedy) look() (status, commands string) {
-	got := hostlab(append([]string{"check", "--format", "json"}, r.args...)...)
-	var answer struct {
-		Results []struct{ ID, Status, Remedy string }
+	all, problem := answers(r.args...)
+	if a, ok := all[r.check]; ok {
+		return a.Status, a.Remedy
 	}
-	if err := json.Unmarshal([]byte(got.out), &answer); err != nil {
-		return "no JSON: " + got.err, ""
+	return cmp.Or(problem, "no answer"), ""
+}
+
+// answer is what hostlab says of a check.
+type answer struct{ ID, Status, Detail, Remedy string }
+
+// answers are those of all checks, or a problem.
+func answers(args ...string) (all map[string]answer, problem string) {
+	got := hostlab(append([]string{"check", "--format", "json"}, args...)...)
+	var doc struct{ Results []answer }
+	if err := json.Unmarshal([]byte(got.out), &doc); err != nil {
+		return nil, "no JSON: " + got.err
 	}
-	for _, a := range answer.Results {
-		if a.ID == r.check {
-			return a.Status, a.Remedy
-		}
+	all = map[string]answer{}
+	for _, a := range doc.Results {
+		all[a.ID] = a
 	}
-	return "no answer", ""
+	return all, ""
 }
 
 // serve starts processes of the servers' names, and returns what ends them.
