@@ -54,8 +54,7 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
 			if m.root == "" {
 				remind(std)
 			}
-			name := f.Identity.Hostname.Or("unknown host")
-			results := check.Accept(check.Run(f, role, check.All()), list, name, time.Now())
+			results := check.Accept(check.Run(f, role, check.All()), list, f.Identity.Hostname.Or(unnamed), time.Now())
 			if err := printDocument(std, check.Document(f, role, results, all, time.Now()), format); err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,7 @@ import (
 func newExport(std streams) *cobra.Command {
 	var (
 		m       machine
+		accept  exceptions
 		role    check.Role
 		out     string
 		include []string
@@ -38,6 +40,7 @@ so that all servers of a kind get the same:
 --role takes what 'hostlab check' recommends for a role, for hosts of this one's
 kind: its databases and its disks, without those that rotate. A limit is never
 lowered. NAME=VALUE beside it wins, and NAME may be a sysctl's (vm.swappiness).
+What the file of --exceptions accepts on this host is left out; stderr says so.
 A profile for TuneD includes the one that is active here, or --include; of what
 is recommended it then holds only what this host does not have.
 
@@ -75,9 +78,9 @@ Exit status: 0 written, 2 unusable argument.`,
 			if args[0] == "tuned" && !cmd.Flags().Changed("include") {
 				include = activeProfiles(std, f)
 			}
-			advised := check.Recommended(f, role)
-			if len(include) > 0 { // whose values would otherwise end, also where they suit this host better
-				advised, _ = check.Advise(f, role, check.Run(f, role, check.All()), check.Low)
+			advised, excused, err := recommended(f, role, accept, len(include) > 0)
+			if err != nil {
+				return err
 			}
 			items, title, err := exportItems(want, advised, role)
 			if err != nil {
@@ -93,15 +96,38 @@ Exit status: 0 written, 2 unusable argument.`,
 			for _, m := range p.Missing {
 				fmt.Fprintf(std.err, "hostlab: not in the profile: %s\n", screen.Clean(m))
 			}
+			for _, e := range excused {
+				fmt.Fprintf(std.err, "hostlab: left out: %s\n", screen.Clean(e))
+			}
 			return nil
 		},
 	}
 	m.flags(cmd)
+	accept.flags(cmd)
 	choiceFlag(cmd, &role, "role", "", "what is recommended for the role", check.Roles)
 	cmd.Flags().StringSliceVar(&include, "include", nil, "profiles of TuneD that the profile builds on (the active one)")
 	cmd.Flags().StringVar(&out, "out", "", "write to `FILE`, or below a directory where there are several files")
 	cobra.CheckErr(cmd.MarkFlagFilename("out"))
 	return cmd
+}
+
+// recommended is what a role recommends here, without what is accepted, of which excused has a line each. With a profile that
+// is built on, it is what this host lacks: that profile's values would otherwise end, also where they suit this host better.
+func recommended(f *host.Facts, role check.Role, accept exceptions, lacking bool) (advised []setting.Assignment, excused []string, err error) {
+	if role == "" {
+		return nil, nil, nil
+	}
+	accepted, err := accept.read()
+	if err != nil {
+		return nil, nil, err
+	}
+	name, now := f.Identity.Hostname.Or(unnamed), time.Now()
+	if lacking {
+		advised, _ = check.Advise(f, role, check.Accept(check.Run(f, role, check.All()), accepted, name, now), check.Low)
+	} else {
+		advised = check.Recommended(f, role, check.Excused(accepted, name, now))
+	}
+	return advised, check.Withheld(f, role, check.Excused(accepted, name, now)), nil
 }
 
 // activeProfiles are those of TuneD that a profile of ours builds on. Of a profile of ours that is active, it is not known here.

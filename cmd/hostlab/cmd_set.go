@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +21,7 @@ import (
 // setOptions is what was asked for.
 type setOptions struct {
 	at     settingsAt
+	accept exceptions
 	role   check.Role
 	format string
 	dryRun bool
@@ -40,7 +42,8 @@ disk before the first write, and each write is read back. If one fails, what was
 done is undone. 'hostlab revert' restores all, also after a kill or a power cut.
 
 With --role it sets what 'hostlab check' finds and advises for that role, as
-far as that is a setting; NAME=VALUE beside it wins.
+far as that is a setting; NAME=VALUE beside it wins. What the file of
+--exceptions accepts on this host is left out, and said.
 
 What is set lasts until 'hostlab revert' or a reboot. To keep it, 'hostlab
 export' writes a profile for the tool that does so. cpu_dma_latency is in force
@@ -69,6 +72,7 @@ Exit status:
 		},
 	}
 	o.at.flags(cmd, false)
+	o.accept.flags(cmd)
 	choiceFlag(cmd, &o.role, "role", "", "also set what is advised for the role", check.Roles)
 	formatFlag(cmd, &o.format, formats)
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would change, and change nothing")
@@ -134,12 +138,17 @@ func (o *setOptions) advised(ctx context.Context, want []setting.Assignment) (_ 
 	if o.role == "" {
 		return want, nil, nil
 	}
+	accepted, err := o.accept.read()
+	if err != nil {
+		return nil, nil, err
+	}
 	m := machine{root: o.at.root}
 	f, err := m.collect(ctx, "")
 	if err != nil {
 		return nil, nil, err
 	}
-	list, notes := check.Advise(f, o.role, check.Run(f, o.role, check.All()), check.Low)
+	results := check.Accept(check.Run(f, o.role, check.All()), accepted, f.Identity.Hostname.Or(unnamed), time.Now())
+	list, notes := check.Advise(f, o.role, results, check.Low)
 	for _, a := range list {
 		if !slices.ContainsFunc(want, func(w setting.Assignment) bool {
 			return w.Name == a.Name && (w.Object == "" || w.Object == a.Object)

@@ -19,6 +19,9 @@ const exceptionsFile = "/etc/hostlab/exceptions.toml"
 // largestExceptions bounds the file: a thousand exceptions of some hundred bytes.
 const largestExceptions = 1 << 20
 
+// unnamed is the name of a host that has none, to patterns of exceptions.
+const unnamed = "unknown host"
+
 // exceptions is where accepted findings are read from.
 type exceptions struct{ file string }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"hostlab/internal/host"
 )
 
 // Accepted is the answer of a check that found something which is accepted, for a reason and until a day.
@@ -77,6 +79,31 @@ func Accept(results []Result, list []Exception, host string, now time.Time) []Re
 		}
 	}
 	return out
+}
+
+// Excused are the exceptions in force on a host, by their checks' IDs; of several for one check, the one that holds longest.
+func Excused(list []Exception, host string, now time.Time) map[string]Exception {
+	out := map[string]Exception{}
+	for _, e := range list {
+		if e.holds(e.Check, host) && !e.expired(now) && out[e.Check].Until < e.Until {
+			out[e.Check] = e
+		}
+	}
+	return out
+}
+
+// Withheld are the lines about what the checks of a role would have set, had an exception not excused it.
+func Withheld(f *host.Facts, r Role, excused map[string]Exception) (lines []string) {
+	for _, c := range all {
+		if e, is := excused[c.ID]; is && c.speaks(f, r) && len(c.advised(f, r)) > 0 {
+			lines = append(lines, e.withheld(c.Title))
+		}
+	}
+	return lines
+}
+
+func (e Exception) withheld(title string) string {
+	return e.Check + ", " + title + ": accepted: " + e.String()
 }
 
 // lapsed says of a finding that its exception has expired; "": it never had one.

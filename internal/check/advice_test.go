@@ -64,11 +64,11 @@ func TestAdviceIsTheRemedy(t *testing.T) {
 }
 
 func TestRecommended(t *testing.T) {
-	if got := Recommended(&host.Facts{}, Development); len(got) != 0 {
+	if got := Recommended(&host.Facts{}, Development, nil); len(got) != 0 {
 		t.Errorf("a development system is told to set %v", got)
 	}
 	db := map[string]string{}
-	for _, a := range Recommended(&host.Facts{}, ProductionDB) {
+	for _, a := range Recommended(&host.Facts{}, ProductionDB, nil) {
 		db[a.Name] = a.Value
 	}
 	for name, want := range map[string]string{"governor": "performance", "io_scheduler": "none", "swappiness": "10", "aio_max_nr": ""} {
@@ -90,7 +90,7 @@ func TestRecommendedForAHost(t *testing.T) {
 	f.Kernel.Sem = known([]int{1, 1<<31 - 1, 1, 1}, "x")
 	got := map[string]string{}
 	for _, role := range []Role{ProductionDB, ProductionApp} {
-		for _, a := range Recommended(f, role) {
+		for _, a := range Recommended(f, role, nil) {
 			got[a.Name+"@"+a.Object] = a.Value
 		}
 	}

@@ -169,9 +169,12 @@ func (c Check) advised(f *host.Facts, r Role) (list []setting.Assignment) {
 }
 
 // Advise returns what a host's findings of at least a severity recommend to set, in the order
-// of the checks, each setting and object once. left says of each other finding why it is not set.
+// of the checks, each setting and object once. left says of each other finding, and of each that is accepted, why it is not set.
 func Advise(f *host.Facts, r Role, results []Result, least Severity) (list []setting.Assignment, left []string) {
 	for _, res := range results {
+		if res.Status == Accepted && res.Severity >= least {
+			left = append(left, res.Exception.withheld(res.Title))
+		}
 		if res.Status != Finding || res.Severity < least {
 			continue
 		}
@@ -187,21 +190,27 @@ func Advise(f *host.Facts, r Role, results []Result, least Severity) (list []set
 
 // Recommended returns what the checks of a role recommend for this host and others of its kind, whatever their
 // settings are: for the servers and disks that it has, and no limit lower than it has. Information alone is left out, and
-// so is what else depends on the host.
-func Recommended(f *host.Facts, r Role) (list []setting.Assignment) {
+// so are what else depends on the host, and the checks that an exception excuses.
+func Recommended(f *host.Facts, r Role, excused map[string]Exception) (list []setting.Assignment) {
 	alike := &host.Facts{Databases: f.Databases, Apps: f.Apps}
 	for _, c := range all {
-		if sev, applies := c.Severity[r]; applies && sev >= Low && (c.For == nil || len(of(c.For, servers(f))) > 0) {
+		if _, is := excused[c.ID]; !is && c.speaks(f, r) {
 			list = add(list, withoutLowering(f, c.advised(alike, r)))
 		}
 	}
-	if judged := keptOn(f, "io_scheduler", "none"); len(f.Block) > 0 {
+	if judged := keptOn(f, "io_scheduler", "none"); len(f.Block) > 0 && slices.ContainsFunc(list, func(a setting.Assignment) bool { return a.Name == "io_scheduler" }) {
 		list = slices.DeleteFunc(list, func(a setting.Assignment) bool { return a.Name == "io_scheduler" })
 		for _, name := range judged {
 			list = append(list, setting.Assignment{Name: "io_scheduler", Object: name, Value: "none"})
 		}
 	}
 	return list
+}
+
+// speaks says that a check has more than information for a role and for servers of a host.
+func (c Check) speaks(f *host.Facts, r Role) bool {
+	sev, applies := c.Severity[r]
+	return applies && sev >= Low && (c.For == nil || len(of(c.For, servers(f))) > 0)
 }
 
 func add(list, more []setting.Assignment) []setting.Assignment {
