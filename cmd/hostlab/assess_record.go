@@ -39,6 +39,13 @@ type observed struct {
 	Probes    [][]result.Measurement `json:"probes"` // by run
 	Warnings  []string               `json:"warnings"`
 	Accepted  []check.Exception      `json:"exceptions,omitempty"` // findings that are accepted on this host
+	Answered  *answered              `json:"answered,omitempty"`   // nil: no server of this host was asked
+}
+
+// answered is what the server of a process said of its settings.
+type answered struct {
+	PID int `json:"pid"`
+	explain.Settings
 }
 
 // observedFile holds it within the recording of a host, beside what system calls answered.
@@ -56,6 +63,11 @@ func (s *observed) assessment(tree host.Tree, facts *host.Facts) *report.Assessm
 		storage := host.StorageOf(tree, s.Place)
 		storage.Purpose = "log-dir"
 		facts.Storage = append([]host.Storage{storage}, facts.Storage...)
+	}
+	for i := range facts.Databases {
+		if d := &facts.Databases[i]; s.Answered != nil && d.PID == s.Answered.PID {
+			d.Answered(s.Answered.Source, s.Answered.Values)
+		}
 	}
 	a := &report.Assessment{
 		Schema: report.Schema, Tool: s.Tool, Started: s.Started, Seconds: s.Seconds,

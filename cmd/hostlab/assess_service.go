@@ -84,6 +84,15 @@ func (w *watched) close() {
 	}
 }
 
+// answered is what its server said of its settings; nil where it was not asked, or is none of this host's.
+func (w *watched) answered(facts *host.Facts) *answered {
+	own := w.of.Server(facts.Databases)
+	if own == nil || w.source == nil || len(w.source.Server().Platform.Values) == 0 {
+		return nil
+	}
+	return &answered{own.PID, w.source.Server().Platform}
+}
+
 // findService finds what was asked for and reaches its database. nil: there is no service to
 // watch. The error is about what was asked for; a database that runs here and refuses us is none.
 func (o *asked) findService(ctx context.Context, facts *host.Facts, dir string) (*watched, error) {

@@ -334,6 +334,7 @@ func inspect(ctx context.Context, std streams, o assessOptions, p *progress) (*r
 		Accepted: check.OnHost(o.accepted, facts.Identity.Hostname.Or(""))}
 	var m *assess.Minute
 	if w != nil {
+		seen.Answered = w.answered(facts)
 		if m, err = o.watch(ctx, w, facts, p); m == nil && err != nil {
 			return nil, err
 		}

@@ -47,6 +47,27 @@ type Server struct {
 	Hidden bool
 	// OwnRate is set where the server takes the samples itself, every so many seconds.
 	OwnRate float64
+	// Platform are the server's settings that meet the platform below it, as it says itself.
+	Platform Settings
+}
+
+// Settings are values of a server's settings by its own names for them; without any where it was not asked, or did not answer.
+type Settings struct {
+	Source string            `json:"source"` // the view, or the command
+	Values map[string]string `json:"values"`
+}
+
+// AskSettings asks a question that answers with names and values. A server that refuses is no error: files tell, too.
+func AskSettings(ctx context.Context, a Asker, source string, q Query) Settings {
+	s := Settings{Source: source, Values: map[string]string{}}
+	rows, err := a.Ask(ctx, q)
+	if err != nil {
+		return s
+	}
+	for _, r := range rows {
+		s.Values[r.Text(0)] = r.Text(1)
+	}
+	return s
 }
 
 // Snapshot is who did what at one moment.

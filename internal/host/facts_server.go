@@ -35,6 +35,6 @@ type Database struct {
 	HugePages    Fact[int64] `json:"huge_pages"`    // B, of hugetlbfs, touched by this process
 	OOMScoreAdj  Fact[int64] `json:"oom_score_adj"` // -1000: never killed where memory runs out
 	Limits       Limits      `json:"limits"`
-	// Settings of the server that meet the platform, as its configuration files have them.
+	// Settings of the server that meet the platform, as its configuration files have them, or as it said itself.
 	Settings []ServerSetting `json:"settings"`
 }

@@ -27,6 +27,18 @@ func (d *Database) Setting(name string) Fact[string] {
 	return Fact[string]{}
 }
 
+// Answered takes over what the server itself says of its settings, by name; source is where it said it. An empty value is that of
+// no setting. What stands in its arguments stays, since that is where it has to be changed.
+func (d *Database) Answered(source string, values map[string]string) {
+	for i := range d.Settings {
+		s := &d.Settings[i]
+		value, told := values[s.Name]
+		if typed := strings.HasSuffix(s.Value.Source, "/cmdline") && s.Value.Or(Default) != Default; told && !typed {
+			s.Value = Known(cmp.Or(value, Default), "", source)
+		}
+	}
+}
+
 // platformSettings are the settings of each kind of server that meet the platform: how commits reach the
 // device, huge pages, and the size of the cache.
 var platformSettings = map[string][]string{

@@ -73,6 +73,7 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 		s.Miss("PostgreSQL %d is newer than what this was written for (10 to 18); views may have changed", major)
 	}
 	s.local(r.Int(2), here)
+	s.Info.Platform = explain.AskSettings(ctx, a, "pg_settings", platform)
 	return s, nil
 }
 

@@ -9,6 +9,9 @@ var (
  current_user, current_database(), coalesce(current_setting('track_wal_io_timing', true), ''), current_setting('track_io_timing'), current_setting('track_activities'),
  pg_has_role(current_user, 'pg_read_all_stats', 'usage'), pg_is_in_recovery(), current_setting('synchronous_commit')`}
 
+	// By the names that host.ServerSetting has, with a unit where there is one.
+	platform = explain.Query{Name: "platform", SQL: `select name, current_setting(name) from pg_settings where name in ('fsync', 'wal_sync_method', 'huge_pages', 'shared_buffers')`}
+
 	activity13 = explain.Query{Name: "activity", SQL: activity("leader_pid")}
 	activity10 = explain.Query{Name: "activity", SQL: activity("null::int")}
 

@@ -1,0 +1,59 @@
+package connect
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/explain/mariadb"
+	"hostlab/internal/explain/postgres"
+	"hostlab/internal/host"
+)
+
+// What a server says of its settings wins over its files, except where its arguments set them.
+func TestServersAnswerForTheirSettings(t *testing.T) {
+	for name, c := range map[string]struct {
+		open    func(context.Context, explain.Asker, string, bool) (explain.Source, error)
+		setting string
+		file    string // where a file had another value
+		want    string
+		source  string
+	}{
+		"postgres18": {postgres.New, "fsync", "/etc/postgresql.conf", "off", "pg_settings"},
+		"mariadb":    {mariadb.New, "innodb_use_native_aio", "/etc/my.cnf", "ON", "show global variables"},
+		"mysql8":     {mariadb.New, "innodb_flush_method", "/etc/my.cnf", host.Default, "show global variables"},
+		"arguments":  {postgres.New, "fsync", "/proc/7/cmdline", "file's", "/proc/7/cmdline"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "arguments" {
+				name = "postgres18"
+			}
+			b, err := os.ReadFile("testdata/" + name + ".txtar")
+			if err != nil {
+				t.Fatal(err)
+			}
+			src, err := c.open(t.Context(), newRecorded(b), "", false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := host.Database{Settings: []host.ServerSetting{{Name: c.setting, Value: host.Known("file's", "", c.file)}, {Name: "traceflag0", Value: host.Known("x", "", c.file)}}}
+			said := src.Server().Platform
+			d.Answered(said.Source, said.Values)
+			if got := d.Setting(c.setting); got.Value != c.want || got.Source != c.source {
+				t.Errorf("%s is %q from %s, not %q from %s; the server said %v", c.setting, got.Value, got.Source, c.want, c.source, said)
+			}
+			if got := d.Setting("traceflag0"); got.Value != "x" {
+				t.Errorf("what the server did not say became %q", got.Value)
+			}
+		})
+	}
+}
+
+// A server that does not answer tells of no setting, and that is no error.
+func TestServersMayRefuseTheirSettings(t *testing.T) {
+	a := newRecorded([]byte("-- platform.1 --\n!error denied\n"))
+	if s := explain.AskSettings(t.Context(), a, "pg_settings", explain.Query{Name: "platform"}); len(s.Values) != 0 {
+		t.Error(s)
+	}
+}
