@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,8 +28,8 @@ var sockets = map[string]*regexp.Regexp{
 }
 
 // Here names the server of a process on this host as its own client would reach it: through
-// its socket file, as the user who asks. Root goes there as the server's own account, which
-// PostgreSQL knows by the socket ("peer"). The server must be one that package host believes.
+// its socket file, as the user who asks, or for MariaDB as the one whom ~/.my.cnf names. Root goes
+// there as the server's own account, which PostgreSQL knows by the socket ("peer"). The server must be one that package host believes.
 func Here(kind string, pid int) (*DSN, error) {
 	form, ok := sockets[kind]
 	if !ok {
@@ -43,9 +44,10 @@ func Here(kind string, pid int) (*DSN, error) {
 		return nil, err
 	}
 	if kind != "postgresql" {
-		d, err := Parse((&url.URL{Scheme: kind, User: url.User(me.Username), Host: "localhost", Path: "/", RawQuery: url.Values{"socket": {file}}.Encode()}).String())
+		own := mariaUser()
+		d, err := Parse((&url.URL{Scheme: kind, User: url.User(cmp.Or(own, me.Username)), Host: "localhost", Path: "/", RawQuery: url.Values{"socket": {file}}.Encode()}).String())
 		if err == nil {
-			d.here = true
+			d.here = own == "" || own == me.Username
 		}
 		return d, err
 	}

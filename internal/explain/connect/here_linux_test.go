@@ -135,8 +135,8 @@ func stranger(t *testing.T, kind string, admin *DSN, client func(statement strin
 	}
 	_, err = Open(t.Context(), d)
 	_, statement, found := strings.Cut(fmt.Sprint(err), "lets this user in by: ")
-	if !found {
-		t.Fatalf("no statement in %v", err)
+	if !found || !strings.Contains(statement, name) {
+		t.Fatalf("no statement for %s in %v", name, err)
 	}
 	for one := range strings.SplitSeq(statement, "; ") {
 		if out, err := client(one).CombinedOutput(); err != nil {

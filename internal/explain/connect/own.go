@@ -109,20 +109,31 @@ func mariaPassword() (string, error) {
 	if err != nil {
 		return "", nil //nolint:nilerr // no home, no file in it
 	}
-	return optionFile(filepath.Join(home, ".my.cnf"))
+	_, password, err := optionFile(filepath.Join(home, ".my.cnf"))
+	return password, err
 }
 
-// optionFile is the password in the group [client] of an option file; empty: none.
-func optionFile(path string) (string, error) {
+// mariaUser is the one of ~/.my.cnf, as whom MariaDB's own clients come; empty: none is named.
+func mariaUser() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	user, _, _ := optionFile(filepath.Join(home, ".my.cnf")) // who asks for the password is told of a refused file
+	return user
+}
+
+// optionFile is the user and the password in the group [client] of an option file; empty: none.
+func optionFile(path string) (user, password string, err error) {
 	f, err := trust.OpenRegular(path)
 	if refused, ok := errors.AsType[*trust.Refused](err); ok {
-		return "", refused
+		return "", "", refused
 	}
 	if err != nil {
-		return "", nil
+		return "", "", nil
 	}
 	defer f.Close()
-	group, password := "", ""
+	group := ""
 	for lines := bufio.NewScanner(io.LimitReader(f, 1<<20)); lines.Scan(); {
 		line := strings.TrimSpace(lines.Text())
 		if strings.HasPrefix(line, "[") {
@@ -130,12 +141,18 @@ func optionFile(path string) (string, error) {
 			continue
 		}
 		name, value, ok := strings.Cut(line, "=")
-		if ok && (group == "[client]" || group == "[client-mariadb]") && strings.TrimSpace(name) == "password" {
-			password = strings.Trim(strings.TrimSpace(value), `"'`)
+		if !ok || group != "[client]" && group != "[client-mariadb]" {
+			continue
+		}
+		switch value = strings.Trim(strings.TrimSpace(value), `"'`); strings.TrimSpace(name) {
+		case "user":
+			user = value
+		case "password":
+			password = value
 		}
 	}
 	if password == "" {
-		return "", nil
+		return user, "", nil
 	}
-	return password, trust.Secret(f)
+	return user, password, trust.Secret(f)
 }

@@ -62,8 +62,8 @@ func TestOptionFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte("[mysqld]\npassword=no\n[client]\nuser=ann\npassword = \"yes\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := optionFile(path); got != "yes" || err != nil {
-		t.Errorf("%q, %v", got, err)
+	if user, got, err := optionFile(path); user != "ann" || got != "yes" || err != nil {
+		t.Errorf("%q, %q, %v", user, got, err)
 	}
 }
 

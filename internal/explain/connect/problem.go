@@ -57,12 +57,7 @@ var (
 // refused says what lets a user in whom the server refused with these words: where the
 // password can be, or who came through the socket as himself, what to type for him.
 func (d *DSN) refused(said string) string {
-	user := ""
-	if d.Postgres != nil {
-		user = d.Postgres.User
-	} else if d.driver != nil {
-		user = d.driver.User
-	}
+	user, _, _, _ := d.where()
 	switch {
 	case !d.here:
 		return "; the password can be in " + d.PasswordPlaces()
