@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/assess"
+	"hostlab/internal/host"
 	"hostlab/internal/service"
 	"hostlab/internal/trace"
 )
@@ -36,7 +37,8 @@ Service:
   pid:N        a process and its children, also those that come
   cgroup:PATH  a control group and those below it
   unit:NAME    a systemd unit
-  NAME         a unit or a program of that name
+  NAME         a database, a unit or a program of that name
+  auto         the busiest database that runs here
 
 Small programs in the kernel count at each context switch, in short windows at
 random moments. How much of the time windows cover follows from a budget of
@@ -58,7 +60,7 @@ with what was seen until then.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), std) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.service, "service", "", "`SERVICE`: pid:N, cgroup:PATH or unit:NAME")
+	f.StringVar(&o.service, "service", "", "`SERVICE`: auto, NAME, pid:N, cgroup:PATH or unit:NAME")
 	f.DurationVar(&o.lasts, "for", time.Minute, "how long, 1s to 1h")
 	f.StringVar(&o.out, "out", "", "write the bursts to `FILE`")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress")
@@ -70,7 +72,7 @@ with what was seen until then.`,
 func (o *recordFlags) run(ctx context.Context, std streams) error {
 	switch {
 	case o.service == "":
-		return usagef("--service is missing; name what to watch, as pid:N, cgroup:PATH or unit:NAME")
+		return usagef("--service is missing; name what to watch, as auto, NAME, pid:N, cgroup:PATH or unit:NAME")
 	case o.lasts < time.Second || o.lasts > time.Hour:
 		return usagef("--for %s: expected 1s to 1h", o.lasts)
 	}
@@ -83,12 +85,16 @@ func (o *recordFlags) run(ctx context.Context, std streams) error {
 	if err != nil {
 		return usagef("--service %w", err)
 	}
-	found, err := spec.Find(nil, nil)
+	var servers []host.Database
+	if spec.Kind == service.Name || spec.Kind == service.Auto {
+		servers = host.Collect(ctx, host.Options{}).Databases
+	}
+	found, err := spec.Find(servers, service.Used)
 	switch {
 	case err != nil:
 		return usagef("--service %s: %w", o.service, err)
 	case found == nil:
-		return usagef("--service %s: record takes a unit, a program, a control group or a process", o.service)
+		return usagef("--service %s: record takes a database, a unit, a program, a control group or a process that runs here", o.service)
 	}
 	target := assess.Target(found)
 	p := newProgress(std.err, o.quiet, o.lasts)
