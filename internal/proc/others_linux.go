@@ -25,7 +25,7 @@ func Loads(cpus []int) (map[int]Load, bool) {
 			out[int(n)] = Load{Busy: c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ, Steal: c.Steal}
 		}
 	}
-	return out, true
+	return out, len(out) > 0 // a container may mask the file
 }
 
 // Own returns the CPU seconds of this process and of its ended children.
