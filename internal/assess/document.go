@@ -58,10 +58,11 @@ func (m *Minute) basis() string {
 	if !m.Connected {
 		return "its threads on CPUs and ready for one, as the kernel counts them; " + m.Why
 	}
+	working := fmt.Sprintf("%.1f at work", m.Report.Busy/m.Report.Wall)
 	if n := m.Report.Transactions; n >= 0 {
-		return fmt.Sprintf("%s at work, %d transactions, %s", sessions(&m.Report), n, result.Format(float64(n)/m.Report.Wall, "1/s"))
+		return fmt.Sprintf("%s, %s in the mean, %d transactions, %s", sessions(&m.Report), working, n, result.Format(float64(n)/m.Report.Wall, "1/s"))
 	}
-	return sessions(&m.Report) + " at work"
+	return sessions(&m.Report) + ", " + working + " in the mean"
 }
 
 var verdictTones = map[Verdict]document.Tone{Worthwhile: document.Caution, Possible: document.Notice,
