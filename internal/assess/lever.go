@@ -7,6 +7,7 @@ import (
 
 	"hostlab/internal/explain"
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 )
 
 // Verdict is what can be said of a lever for this service.
@@ -286,7 +287,7 @@ func (m *Minute) network() Lever {
 	most := t.Most.Seconds() / m.Report.Busy
 	l.gain(min(most, share.Value+rest), min(likely, share.Low), likely, min(most, share.High+rest)+more,
 		"no request waits for the network, and all are within transactions",
-		fmt.Sprintf("%d round trips on %d connections, %d of them on this host", t.Count, t.Connections, t.Local))
+		fmt.Sprintf("%s on %s, %d of them on this host", screen.Count(int(t.Count), "round trip"), screen.Count(t.Connections, "connection"), t.Local))
 	return l
 }
 

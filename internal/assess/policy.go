@@ -14,6 +14,7 @@ import (
 	"hostlab/internal/model/burstlog"
 	"hostlab/internal/predict"
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 	"hostlab/internal/trace"
 )
 
@@ -72,8 +73,8 @@ func predictPolicies(ctx context.Context, seen *trace.Result, unseen error, fact
 	}
 	if unseen == nil {
 		if n := q.Workload.Stretches(); n < leastStretches || len(seen.Bursts) < leastBursts {
-			unseen = fmt.Errorf("too few for an interval: bursts seen %d of %d, in stretches of the time %d of %d; watch it for longer with --for",
-				len(seen.Bursts), leastBursts, n, leastStretches)
+			unseen = fmt.Errorf("too few for an interval: %s in %s of the time, and it takes %d in %d; watch it for longer with --for",
+				screen.Count(len(seen.Bursts), "burst"), screen.Plural(n, "stretch", "stretches"), leastBursts, leastStretches)
 		} else {
 			compared, unseen = predict.Compare(ctx, q)
 		}
@@ -151,9 +152,9 @@ func (m *Minute) policies() document.Section {
 	}
 	if len(t.Rows) == 0 {
 		s.Blocks = append(s.Blocks, document.Line{Text: lever.Sentence("What they would cost is unknown: " + m.Policies.Basis)})
-		return s
+	} else {
+		s.Blocks = append(s.Blocks, t)
 	}
-	s.Blocks = append(s.Blocks, t)
 	if m.Policies.Beyond != nil {
 		s.Blocks = append(s.Blocks, document.Points(m.Policies.Beyond.Ask...))
 	}

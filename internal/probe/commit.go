@@ -65,7 +65,7 @@ func runCommit(ctx context.Context, cfg Config) (out Outcome, err error) {
 		return out, err
 	}
 	if len(runs.rounds) == 0 {
-		out.Skipped = fmt.Sprintf("not one round fitted into %s: the device is too slow or stalled; run it again without --quick", cfg.Budget.Round(time.Second))
+		out.Skipped = fmt.Sprintf("not one round fitted into %s: the device is too slow or stalled; give it longer by --service none, without --quick", cfg.Budget.Round(time.Second))
 		return out, nil
 	}
 	out.Method = fmt.Sprintf("Each commit writes 4 KiB and waits for fdatasync, as fio --rw=write --bs=4k --fdatasync=1 does "+

@@ -89,7 +89,7 @@ func (p degreeProbe) Run(ctx context.Context, cfg Config) (out Outcome, err erro
 		return out, err
 	}
 	if len(r.rounds) == 0 {
-		out.Skipped = fmt.Sprintf("not one round fitted into %s: the host is too slow or too busy; run it again without --quick", cfg.Budget.Round(time.Second))
+		out.Skipped = fmt.Sprintf("not one round fitted into %s: the host is too slow or too busy; give it longer by --service none, without --quick", cfg.Budget.Round(time.Second))
 		return out, nil
 	}
 	out.Method = fmt.Sprintf("The query shreds %d generated orders (%.0f MiB of XML, in memory) into rows and typed columns: row path, values, a node "+

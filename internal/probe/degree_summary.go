@@ -80,7 +80,7 @@ func (r *degreeRun) summarise(out *Outcome) {
 		out.Warnings = append(out.Warnings, text)
 	}
 	if n := len(base); n < stats.MinBlocks(cfg.Alpha) {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%d rounds fitted into the time and an interval takes %d: run it again without --quick, or on a quieter host", n, stats.MinBlocks(cfg.Alpha)))
+		out.Warnings = append(out.Warnings, fmt.Sprintf("rounds that fitted into the time: %d; an interval takes %d: give it longer by --service none, without --quick, or run it on a quieter host", n, stats.MinBlocks(cfg.Alpha)))
 	}
 }
 
