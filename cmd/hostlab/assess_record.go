@@ -90,6 +90,9 @@ func (s *observed) assessment(tree host.Tree, facts *host.Facts) *report.Assessm
 	}
 	a.Minute, a.Service, a.Time, a.Levers, a.Policies = m, m.About(), m.Time(), assess.Join(m, a.Probed), m.Policies.Rows
 	a.Verdict.Text = m.Verdict(a.Levers)
+	if m.Away() {
+		a.Warnings = append([]string{"Facts, checks and probes are of this host, which is not that of " + m.About().Name + "."}, a.Warnings...)
+	}
 	if m.Ended != "" {
 		a.Warnings = append([]string{fmt.Sprintf("Watching ended early, after %.0f s: %s.", m.Report.Wall, m.Ended)}, a.Warnings...)
 	}

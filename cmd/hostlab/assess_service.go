@@ -71,7 +71,8 @@ type watched struct {
 	version string
 	why     string // why source is nil
 	port    uint16
-	local   bool // no client of another host can reach it
+	noPort  string // why port is 0
+	local   bool   // no client of another host can reach it
 	demo    *demo.Service
 }
 
@@ -125,6 +126,11 @@ func ofReached(r *reach.Reached) *watched {
 	if w.of.Here() {
 		port, known := service.Port(w.of.PID)
 		w.port, w.local = port, known && port == 0 && w.of.Kind == service.Database
+		if known {
+			w.noPort = "it listens on no network port, and round trips of its own requests are not counted"
+		} else {
+			w.noPort = "on which network port it listens does not show here, so round trips of its clients are not counted; that takes root, in its own network namespace"
+		}
 	}
 	return w
 }
@@ -175,7 +181,7 @@ func named(ctx context.Context, dsn *connect.DSN, facts *host.Facts) (*watched, 
 func (o *asked) watch(ctx context.Context, w *watched, facts *host.Facts, p *progress) (*assess.Minute, error) {
 	step := p.step("watching "+w.of.Name, o.lasts)
 	m, err := assess.Watch(ctx, w.of, w.source, w.why, assess.Options{
-		For: o.lasts, Tool: versionText(), Port: w.port, Local: w.local, CPUs: len(facts.Topology.Online.Or(nil)), Facts: facts, Progress: func(done time.Duration) { step(done, o.lasts) },
+		For: o.lasts, Tool: versionText(), Port: w.port, NoPort: w.noPort, Local: w.local, CPUs: len(facts.Topology.Online.Or(nil)), Facts: facts, Progress: func(done time.Duration) { step(done, o.lasts) },
 	})
 	switch {
 	case ctx.Err() != nil && m == nil:

@@ -18,6 +18,9 @@ var commands = map[string]string{CPUs: "hostlab watch", Log: "hostlab run log-de
 // Join gives the levers of a service what checks and probes know: who has the knob, and what
 // to type.
 func Join(m *Minute, probed []lever.Lever) []Lever {
+	if m.Away() {
+		probed = nil
+	}
 	for _, l := range probed {
 		if name := subjects[l.Name]; name != "" && l.SetBy != "" {
 			m.Owners[name] = l.SetBy

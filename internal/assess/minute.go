@@ -38,6 +38,10 @@ type Minute struct {
 	Ended  string            `json:"ended,omitempty"` // why it ended early
 }
 
+// Away reports that what is known of this host says nothing of the service: it is a database whose
+// processes are not here.
+func (m *Minute) Away() bool { return m.Service.Kind == service.Database && m.Service.PID == 0 }
+
 // Host is what all did on the CPUs meanwhile.
 type Host struct {
 	CPUs    int      `json:"cpus"`

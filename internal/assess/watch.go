@@ -23,7 +23,9 @@ type Options struct {
 	Port uint16 // on which the service listens for clients of other hosts; 0: not known
 	// Local is set where it listens for none of other hosts.
 	Local bool
-	CPUs  int // of the host
+	// NoPort says why Port is 0; "": nobody looked.
+	NoPort string
+	CPUs   int // of the host
 	// Facts of this host have what its clock and its policies are; nil: not known.
 	Facts *host.Facts
 	Clock ClockSource // nil: what this host counts
@@ -50,7 +52,7 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 		clock = newClockMeter(Target(s))
 	}
 	defer clock.close()
-	trips, tripless := m.listen(o.Port)
+	trips, tripless := m.listen(o)
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	var (
@@ -243,11 +245,11 @@ const (
 )
 
 // listen begins to count round trips.
-func (m *Minute) listen(port uint16) (*service.Network, string) {
-	if port == 0 {
-		return nil, "no network port of the service is known, so round trips of its clients are not counted; run it as root, or name host and port with --dsn"
+func (m *Minute) listen(o Options) (*service.Network, string) {
+	if o.Port == 0 {
+		return nil, cmp.Or(o.NoPort, "no network port of the service is known, so round trips of its clients are not counted")
 	}
-	n, err := service.NewNetwork(port)
+	n, err := service.NewNetwork(o.Port)
 	if err != nil {
 		return nil, err.Error()
 	}
@@ -291,6 +293,12 @@ func (m *Minute) missing(trips string) {
 	sessions := "only sessions of a database tell it"
 	if m.Why != "" {
 		sessions = m.Why
+	}
+	if m.Away() {
+		const there = "its processes are not of this host; run hostlab on theirs"
+		for _, name := range []string{Clock, Idle, SMT, CPUs, Network, Memory} {
+			m.Unseen[name] = there
+		}
 	}
 	for name, why := range map[string]string{
 		Clock:   "no counter of cycles of its threads, nor of the CPUs, is open here",

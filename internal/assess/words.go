@@ -9,6 +9,7 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/lever"
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 	"hostlab/internal/service"
 )
 
@@ -36,6 +37,10 @@ func (m *Minute) Verdict(levers []Lever) string {
 				" that did anything, and those of others do not show",
 				"the grants that would show them stand under \"Not seen\""}, nil, nil, nil)
 		}
+		if n := m.Report.Transactions; n > 0 && m.Connected {
+			return lever.Compose([]string{fmt.Sprintf("%s did %s, too short and too few for a sample to see one", m.subject(), screen.Count(int(n), "transaction")),
+				"watch it for longer with --for, or while it does more"}, nil, nil, nil)
+		}
 		return lever.Compose([]string{m.subject() + " did nothing while it was watched", "watch it again while it works"}, nil, nil,
 			nil)
 	}
@@ -49,11 +54,20 @@ func (m *Minute) Verdict(levers []Lever) string {
 	if more != nil {
 		answer += "; " + strings.Join(more, ", ")
 	}
-	if share := m.Report.Busy / m.Report.Wall; share < hardly {
-		answer += fmt.Sprintf("; but it was active for %s of %s only", result.Format(m.Report.Busy, "s"), result.Format(m.Report.Wall, "s"))
+	says := []string{answer}
+	if share := m.Report.Busy / m.Report.Wall; share < hardly { // a sentence of its own: both in one may be too long for any
+		says = append(says, fmt.Sprintf("it was active for %s of %s only", result.Format(m.Report.Busy, "s"), result.Format(m.Report.Wall, "s")))
+	}
+	if t := m.Throttled; t != nil && *t >= Margin*m.Report.Busy { // no lever on the platform: who set it can raise it
+		says = append(says, fmt.Sprintf("its CPU quota stopped it for %s in %s", result.Format(*t, "s"), result.Format(m.Report.Wall, "s")))
 	}
 	gain, first, rest := gains(levers)
-	return lever.Compose([]string{answer, gain}, nil, first, rest)
+	if m.Away() {
+		for i := range first {
+			first[i] = "on its host, " + first[i]
+		}
+	}
+	return lever.Compose(append(says, gain), nil, first, rest)
 }
 
 // name is the service as it is called.

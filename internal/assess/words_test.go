@@ -52,6 +52,8 @@ func TestVerdicts(t *testing.T) {
 			`Process PostgreSQL computes for 98 % of its active time. No lever could be measured here. Not known: idle states. Set elsewhere: clock frequency.`},
 		"idle": {minute(nil), service.Unit, []Lever{open},
 			`Unit PostgreSQL did nothing while it was watched. Watch it again while it works.`},
+		"too short to be seen": {&Minute{Connected: true, Report: explain.Report{Transactions: 28}}, service.Database, []Lever{open},
+			`PostgreSQL did 28 transactions, too short and too few for a sample to see one. Watch it for longer with --for, or while it does more.`},
 		"hidden": {&Minute{Report: explain.Report{Hidden: true}}, service.Database, []Lever{open},
 			`Unknown: this user sees no session of PostgreSQL that did anything, and those of others do not show. The grants that would show them stand under "Not seen".`},
 		"ended": {minute(parts(98, 2, 0, 0, 0, 0)), service.Cgroup, []Lever{gain(CPUs, 0.01, 0.02, 0.02, ""), open},
@@ -60,10 +62,12 @@ func TestVerdicts(t *testing.T) {
 			`PostgreSQL computes for 100 % of its active time. No lever that was measured here can save 5 % of it. At most 2.0 %: idle states.`},
 		"checks alone": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database, []Lever{{Name: "kernel", Verdict: Possible}},
 			`PostgreSQL computes for 100 % of its active time. No lever could be measured here.`},
+		"hardly active": {minute(parts(0.2, 0.05, 0.05, 0, 0, 0.1)), service.Database, []Lever{gain(CPUs, 0.3, 0.4, 0.6, "hostlab watch")},
+			`PostgreSQL computes for 50 % of its active time; application 25 %, wait for a CPU 12 %. It was active for 400 ms of 60.0 s only. More CPUs could save 40 % of it, at most 60 %. First: "hostlab watch".`},
 		"a long command": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database, []Lever{gain(Clock, 0.2, 0.2, 0.2, "a\nb")},
 			`PostgreSQL computes for 100 % of its active time. A faster clock could save 20 % of it, at most 20 %. First: the command stands under clock frequency.`},
 	} {
-		c.minute.Service = service.Service{Kind: c.kind, Name: "PostgreSQL"}
+		c.minute.Service = service.Service{Kind: c.kind, Name: "PostgreSQL", PID: 7}
 		got := c.minute.Verdict(c.levers)
 		if got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)
@@ -76,5 +80,35 @@ func TestVerdicts(t *testing.T) {
 				t.Errorf("%s: %d words in %q", name, n, s)
 			}
 		}
+	}
+}
+
+// TestAway: of a server elsewhere, what is typed is typed there, and nothing of this host is a reason.
+func TestAway(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.LogWait: 70, explain.DatabaseCPU: 30})
+	m.Service = service.Service{Kind: service.Database, Name: "PostgreSQL"}
+	l := Lever{Name: Log, Command: "hostlab run log-device"}
+	l.gain(0.7, 0.6, 0.7, 0.8, "", "")
+	if got, want := m.Verdict([]Lever{l}), `On its host, first: "hostlab run log-device".`; !strings.Contains(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	m.missing("no port")
+	for _, name := range []string{Clock, Idle, SMT, Network, Memory} {
+		if l := find(t, m.Levers(), name); l.Verdict != Undecided || !strings.Contains(l.Reason, "run hostlab on theirs") {
+			t.Errorf("%s: %s, %q", name, l.Verdict, l.Reason)
+		}
+	}
+}
+
+// TestQuota: a quota that stops a service is in its answer, for no lever takes it away.
+func TestQuota(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.RunQueue: 70, explain.DatabaseCPU: 30})
+	m.Service, m.Throttled = service.Service{Kind: service.Cgroup, Name: "/shop"}, new(40.0)
+	if got, want := m.Verdict(m.Levers()), " for a CPU; on CPU 30 %. Its CPU quota stopped it for 40.0 s in 60.0 s. More CPUs could"; !strings.Contains(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	*m.Throttled = 1
+	if got := m.Verdict(m.Levers()); strings.Contains(got, "quota") {
+		t.Error(got)
 	}
 }
