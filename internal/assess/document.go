@@ -30,6 +30,9 @@ func (m *Minute) time() document.Section {
 		result.Format(m.Report.Wall, "s"), m.basis()), Full: true,
 		Table: &document.Table{Columns: append(document.Headings("part", "share", "95 % interval", each),
 			document.Column{Head: "source"})}}
+	if m.Service.Why != "" {
+		b.Lead += fmt.Sprintf(" %s (process %d) is %s; --service names another.", m.name(), m.Service.PID, m.Service.Why)
+	}
 	if idle := m.Report.Part(explain.Idle).Share.Value; idle >= 0.005 {
 		b.Lead += fmt.Sprintf(" Besides, they waited for their clients between transactions for %s of all time.", result.Share(idle))
 	}

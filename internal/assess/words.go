@@ -106,6 +106,10 @@ func gains(levers []Lever) (gain string, first, rest []string) {
 		if l.Try != "" {
 			first = append(first, `to prove it here: "`+l.Try+`"`)
 		}
+		// Others that may give as much would else be in no sentence.
+		if more := slices.DeleteFunc(best[1:], func(l Lever) bool { return l.Verdict != Possible }); len(more) > 0 {
+			rest = append(rest, "not decided: "+names(more))
+		}
 	} else {
 		gain = "no lever could be measured here"
 		if len(little) > 0 {
