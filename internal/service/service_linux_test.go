@@ -31,6 +31,23 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestAutoTakesWhoWorksNow: what a server has used since it was started, days ago, says little of now.
+func TestAutoTakesWhoWorksNow(t *testing.T) {
+	servers := []host.Database{{Kind: "mariadb", PID: os.Getppid()}, {Kind: "postgresql", PID: os.Getpid()}}
+	looks := map[int]float64{}
+	used := func(pid int) float64 {
+		looks[pid]++
+		if pid == os.Getpid() {
+			return looks[pid]
+		}
+		return 1e6
+	}
+	s, err := Spec{Kind: Auto}.Find(servers, used)
+	if err != nil || s.PID != os.Getpid() || s.Why != "the one of 2 databases here that uses the most CPU time" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
 // TestAutoTakesTheBusiest: of several databases the one that has used the most CPU time.
 func TestAutoTakesTheBusiest(t *testing.T) {
 	self := os.Getpid()

@@ -119,7 +119,7 @@ func mariaUser() string {
 	if err != nil {
 		return ""
 	}
-	user, _, _ := optionFile(filepath.Join(home, ".my.cnf")) // who asks for the password is told of a refused file
+	user, _, _ := optionFile(filepath.Join(home, ".my.cnf")) // asking for the password reports a refused file
 	return user
 }
 
