@@ -209,9 +209,16 @@ func (s *session) adopt(roots []int) error {
 
 // deserted tells whether no process of the target is left.
 func (s *session) deserted(target Target) bool {
-	var pid uint32
-	err := s.objects.Processes.NextKey(nil, &pid)
-	return errors.Is(err, ebpf.ErrKeyNotExist) && len(proc.InGroups(target.Cgroups...)) == 0
+	for {
+		var pid uint32
+		err := s.objects.Processes.NextKey(nil, &pid)
+		if err != nil || exists(int(pid)) {
+			return errors.Is(err, ebpf.ErrKeyNotExist) && len(proc.InGroups(target.Cgroups...)) == 0
+		}
+		if err := s.objects.Processes.Delete(pid); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) { // it ended while it was put in
+			return false
+		}
+	}
 }
 
 // begin opens a window. It closes by itself.

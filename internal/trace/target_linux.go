@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
@@ -60,4 +61,13 @@ func cgroupIDs(dirs []string) (ids []uint64, h hierarchy, err error) {
 	return ids, h, nil
 }
 
-func exists(pid int) bool { return unix.Kill(pid, 0) != unix.ESRCH }
+// exists reports that a process has not ended. One that waits to be reaped has, but for a first
+// thread that others outlive.
+func exists(pid int) bool {
+	s, err := proc.Read(pid)
+	if err != nil || !s.Ended() {
+		return err == nil
+	}
+	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	return len(threads) > 1
+}

@@ -1,0 +1,35 @@
+package trace
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// A process that has ended and waits to be reaped would else be part of a service for ever.
+func TestExists(t *testing.T) {
+	if !exists(os.Getpid()) {
+		t.Error("this process is said to have ended")
+	}
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := cmd.Process.Pid
+	if !exists(pid) {
+		t.Error("one that runs is said to have ended")
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); exists(pid); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("one that waits to be reaped is said to live")
+		}
+	}
+	_ = cmd.Wait() // killed
+	if exists(pid) {
+		t.Error("one that was reaped is said to live")
+	}
+}
