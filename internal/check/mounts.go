@@ -16,9 +16,10 @@ var mounts = []Check{
 		Why: "A barrier makes the file system wait until the disk has what it was given before. Without, a flush returns " +
 			"while the data are in the disk's cache: after a power failure commits are lost that were confirmed, and the " +
 			"file system itself may be damaged.",
-		Source: "SAP notes 2578899, 2684254 (remove nobarrier); PostgreSQL documentation on reliability; ext4(5)",
+		Source: "SAP notes 2578899, 2684254 (remove nobarrier); PostgreSQL documentation on reliability; ext4(5); SUSE support " +
+			"document 000020240 (XFS first ignores and then refuses it)",
 		Disagree: "Once it was advised for disks with a battery. Such disks ignore the flush by themselves and cost nothing, so " +
-			"nobarrier gains nothing there, and XFS has dropped it (Linux 4.19).",
+			"nobarrier gains nothing there, and XFS has dropped it (Linux commit 1c02d502c208).",
 		Severity: everywhere(High, High, Low),
 		ok:       "flushes reach the disk", bad: "flushes do not reach the disk: commits are lost when power fails",
 		left: "it is a mount option",

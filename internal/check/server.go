@@ -70,8 +70,8 @@ var server = []Check{
 		ID: "SRV-005", Subject: Kernel, Title: "Removal of shared memory at logout (RemoveIPC)",
 		Why: "When the last session of a user ends, systemd-logind removes that user's shared memory and semaphores. A server " +
 			"under the same account loses its own while it runs.",
-		Source:   "PostgreSQL documentation, systemd RemoveIPC; Oracle documentation",
-		Disagree: "System accounts are spared, so packages that make one are safe. Red Hat's systems do not remove by default.",
+		Source:   "PostgreSQL documentation, systemd RemoveIPC; Oracle documentation; logind.conf(5) (yes by default, not for system users)",
+		Disagree: "System accounts are spared, so packages that make one are safe. Red Hat's systems do not remove by default (PostgreSQL wiki, Systemd).",
 		For:      engines("postgresql", "oracle"),
 		Severity: inProduction(Medium, Medium),
 		absent:   "nothing sets it here, and Red Hat's systems do not remove by default; or the account is not known",
@@ -82,7 +82,8 @@ var server = []Check{
 		Why: "A server that does not flush its log loses commits that it has confirmed, and perhaps all data, when power fails. " +
 			"InnoDB that writes through the page cache keeps its data in memory twice, and its flushes wait for each other.",
 		Source: "PostgreSQL documentation on fsync; MySQL and MariaDB documentation on innodb_flush_method and " +
-			"innodb_use_native_aio; Microsoft on forced unit access (control.writethrough, trace flag 3979)",
+			"innodb_use_native_aio; MariaDB's MDEV-24854 and MySQL's reference manual, What Is New in MySQL 8.4 (O_DIRECT by default); " +
+			"Microsoft on forced unit access (control.writethrough, trace flag 3979)",
 		Disagree: "O_DIRECT is the default since MariaDB 10.6 and MySQL 8.4, so that only earlier versions are judged where " +
 			"nothing sets " +
 			"it. Which of PostgreSQL's safe methods is fastest depends on the device, so none is preferred: measure with pg_test_fsync.",

@@ -83,7 +83,7 @@ var storage = []Check{
 		ID: "STO-004", Subject: Log, Title: "Log file system mounted with discard",
 		Covers: []string{"perfspect/discard"},
 		Why: "With the mount option discard, freeing blocks sends trim commands to the device, which many devices stop for. " +
-			"ext4 before Linux 5.15 and XFS before 4.11 wait for them in line with the log's writes; newer ones do not wait. " +
+			"ext4 before Linux 5.15 waits for them in line with the log's writes, and so did XFS long ago; newer ones do not. " +
 			"A weekly fstrim does the same at a quiet time.",
 		Source: "PerfSpect; Linux commit 55cdd0af2bc5 (ext4 discards outside of its commits)",
 		Disagree: "ScyllaDB prefers discard on XFS: fstrim does little for most of the day, and much for ten minutes " +
@@ -144,7 +144,8 @@ var storage = []Check{
 			"and O_DSYNC. A device protected against power loss reports write through and commits much faster.",
 		Source: "kernel documentation on writeback cache control; Linux, fs/iomap/direct-io.c; Microsoft on SQL Server and FUA",
 		Disagree: "No tool recommends a value: the kernel only reports it, and what it costs has to be measured. FUA is accepted for " +
-			"SQL Server (trace flag 3979) and Oracle (filesystemio_options=setall); PostgreSQL and InnoDB call fdatasync by default. A " +
+			"SQL Server (trace flag 3979), and for Oracle, which writes synchronously (its Reference for UNIX) and directly if " +
+			"filesystemio_options says so, which no file tells; PostgreSQL and InnoDB call fdatasync by default. A " +
 			"virtual disk is information. Switching the cache off in the kernel alone makes commits fast by losing them.",
 		Severity: inProduction(Medium, Info),
 		absent:   "no block device with a write cache is known below a log directory",
