@@ -101,7 +101,7 @@ func TestBetterNeverAddsAFinding(t *testing.T) {
 		for range rapid.IntRange(1, 6).Draw(t, "n") {
 			base = append(base, rapid.IntRange(0, len(cases)-1).Draw(t, "case"))
 		}
-		k := rapid.SampledFrom(knobs).Draw(t, "knob")
+		k := rapid.SampledFrom(slices.Concat(knobs, farKnobs)).Draw(t, "knob")
 		worse := rapid.IntRange(0, len(k.steps)-2).Draw(t, "worse")
 		better := rapid.IntRange(worse+1, len(k.steps)-1).Draw(t, "better")
 		found := func(step int) map[string]Severity {
