@@ -5,9 +5,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
@@ -62,7 +60,7 @@ func WriteCSV(w io.Writer, s *Set) error {
 	}
 	out := csv.NewWriter(w)
 	out.UseCRLF = true
-	if err := out.Write(cells(row)); err != nil {
+	if err := out.Write(screen.Cells(row)); err != nil {
 		return err
 	}
 	for i := range s.Reports {
@@ -84,29 +82,13 @@ func WriteCSV(w io.Writer, s *Set) error {
 			for _, c := range conditions {
 				row = append(row, optional(r.Conditions, c))
 			}
-			if err := out.Write(cells(row)); err != nil {
+			if err := out.Write(screen.Cells(row)); err != nil {
 				return err
 			}
 		}
 	}
 	out.Flush()
 	return out.Error()
-}
-
-// cells keeps foreign text from being a formula where a spreadsheet opens the file: OWASP,
-// "CSV Injection", has a quote put before it, for the fullwidth forms as well. Text that begins with a
-// quote gets one more, so that no two texts give the same cell. Numbers stay numbers.
-func cells(row []string) []string {
-	for i, s := range row {
-		s = screen.Clean(s)
-		if first, _ := utf8.DecodeRuneInString(strings.TrimLeft(s, " ")); strings.ContainsRune("=+-@＝＋－＠'", first) {
-			if _, err := strconv.ParseFloat(s, 64); err != nil {
-				s = "'" + s
-			}
-		}
-		row[i] = s
-	}
-	return row
 }
 
 func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -1,4 +1,4 @@
-package effects
+package screen
 
 import "testing"
 
@@ -11,7 +11,7 @@ func TestCSVGuard(t *testing.T) {
 		"＝4": "'＝4", "＋4": "'＋4", "－4": "'－4", "＠x": "'＠x", " ＝4": "' ＝4", "'＝4": "''＝4",
 		"-5": "-5", "+1e3": "+1e3", "5": "5", "a=b": "a=b", "": "", "it's": "it's",
 	} {
-		got := cells([]string{text})[0]
+		got := Cells([]string{text})[0]
 		if got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
