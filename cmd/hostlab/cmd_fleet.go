@@ -13,9 +13,9 @@ func newFleet(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fleet",
 		Short: "Many hosts: which differ, since when, where a change pays most",
-		Long: `fleet answers from the documents that assess, check and facts write on many
-hosts. It opens no connection to a host: Ansible, a timer or a person brings the
-documents. A store keeps them unchanged, in SQLite or PostgreSQL.
+		Long: `fleet answers from the documents that other commands write on many hosts. It
+opens no connection to a host: Ansible, a timer or a person brings documents. A
+store keeps them unchanged, in SQLite or PostgreSQL.
 
 A document counts once, in whatever order documents come. A host that wrote none
 for --stale is not known: its last answers are shown with their age.
@@ -28,7 +28,8 @@ Exit status: 0 done, 1 it failed or documents were refused, 2 unusable flag.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newFleetIngest(std), newFleetDemo(std), newFleetStatus(std), newFleetHosts(std), newFleetDiff(std), newFleetCheck(std), newFleetChanges(std))
+	cmd.AddCommand(newFleetIngest(std), newFleetDemo(std), newFleetStatus(std), newFleetHosts(std), newFleetDiff(std), newFleetCheck(std), newFleetChanges(std),
+		newFleetReport(std), newFleetExceptions(std), newFleetPool(std), newFleetExport(std), newFleetPrune(std), newFleetRebuild(std), newFleetMigrate(std))
 	for _, c := range cmd.Commands() {
 		c.DisableFlagsInUseLine = true
 	}
@@ -44,6 +45,10 @@ type fleetOptions struct {
 func (o *fleetOptions) flags(cmd *cobra.Command) {
 	o.storeFlag(cmd)
 	formatFlag(cmd, &o.format, documentFormats)
+	o.staleFlag(cmd)
+}
+
+func (o *fleetOptions) staleFlag(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&o.stale, "stale", 50*time.Hour, "after so long without a document a host is not known")
 }
 
@@ -72,10 +77,11 @@ func newFleetIngest(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ingest [flags] PATH...|-",
 		Short: "Keep the documents of a spool, a file or standard input",
-		Long: `ingest keeps documents that 'assess --json', 'check --format json' and 'facts
---format json' wrote. A directory is read with all below it: HOST/NAME.json is
-of that host, and NAME.json of the host that it names itself. Files may be
-packed with gzip. What is there already is not kept again.
+		Long: `ingest keeps documents of 'assess --json', and what check, facts, verify, report
+and 'watch --analyze' wrote with --format json. A directory is read with all
+below it: HOST/NAME.json is of that host, and NAME.json of the host that it
+names itself. Files may be packed with gzip. What is there already is not kept
+again.
 
 Each document that is refused gets a line: another program's, one of a newer
 schema, from the future, or larger than 16 MiB. The others are kept.

@@ -69,7 +69,14 @@ func (in *intake) take(ctx context.Context, d fleet.Spooled) error {
 func (in *intake) keep(ctx context.Context) error {
 	n, err := in.store.Put(ctx, in.waiting, "ingest", in.now)
 	in.added, in.waiting = in.added+n, in.waiting[:0]
-	return err
+	if _, is := errors.AsType[*fleet.Refused](err); !is {
+		return err
+	}
+	for line := range strings.Lines(err.Error()) {
+		in.refused++
+		fmt.Fprintf(in.std.err, "hostlab: %s\n", screen.Clean(strings.TrimSpace(line)))
+	}
+	return nil
 }
 
 // end keeps the rest and says what became of the documents.

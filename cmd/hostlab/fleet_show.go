@@ -31,13 +31,13 @@ func showing(std streams, o *fleetOptions, cmd *cobra.Command, show func(ctx con
 }
 
 func newFleetStatus(std streams) *cobra.Command {
-	o := &fleetOptions{}
-	return showing(std, o, &cobra.Command{
+	o, x := &fleetOptions{}, &exceptions{}
+	cmd := showing(std, o, &cobra.Command{
 		Use:   "status [flags]",
 		Short: "All hosts in one answer: findings, levers, what is not known",
 		Args:  noArgs,
 	}, func(ctx context.Context, s *store.Store, _ []string, now time.Time) (*document.Document, error) {
-		hosts, err := s.Hosts(ctx)
+		hosts, err := accepted(ctx, s, x, now)
 		if err != nil {
 			return nil, err
 		}
@@ -47,21 +47,19 @@ func newFleetStatus(std streams) *cobra.Command {
 		}
 		return fleet.Status(hosts, n, now, o.stale).Document(), nil
 	})
+	x.flags(cmd)
+	return cmd
 }
 
-func newFleetHosts(std streams) *cobra.Command {
-	o := &fleetOptions{}
-	return showing(std, o, &cobra.Command{
-		Use:   "hosts [flags]",
-		Short: "A row a host: age, findings, first lever",
-		Args:  noArgs,
-	}, func(ctx context.Context, s *store.Store, _ []string, now time.Time) (*document.Document, error) {
-		hosts, err := s.Hosts(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return fleet.HostsDocument(hosts, now, o.stale), nil
-	})
+// accepted are all hosts, with the exceptions of the fleet.
+func accepted(ctx context.Context, s *store.Store, x *exceptions, now time.Time) ([]*fleet.Host, error) {
+	list, err := x.read()
+	if err != nil {
+		return nil, err
+	}
+	hosts, err := s.Hosts(ctx)
+	fleet.Accept(hosts, list, now)
+	return hosts, err
 }
 
 func newFleetDiff(std streams) *cobra.Command {
@@ -92,12 +90,16 @@ func newFleetDiff(std streams) *cobra.Command {
 }
 
 func newFleetCheck(std streams) *cobra.Command {
-	o := &fleetOptions{}
-	return showing(std, o, &cobra.Command{
+	o, x := &fleetOptions{}, &exceptions{}
+	cmd := showing(std, o, &cobra.Command{
 		Use:   "check [flags] ID",
 		Short: "What one check says on each host",
 		Args:  cobra.ExactArgs(1),
-	}, func(ctx context.Context, s *store.Store, args []string, _ time.Time) (*document.Document, error) {
+	}, func(ctx context.Context, s *store.Store, args []string, now time.Time) (*document.Document, error) {
+		exceptions, err := x.read()
+		if err != nil {
+			return nil, err
+		}
 		list, err := s.Check(ctx, args[0])
 		if err != nil {
 			return nil, err
@@ -105,8 +107,11 @@ func newFleetCheck(std streams) *cobra.Command {
 		if len(list) == 0 {
 			return nil, usagef("no document has a check %q", args[0])
 		}
+		fleet.AcceptHeld(list, exceptions, now)
 		return fleet.CheckDocument(args[0], list), nil
 	})
+	x.flags(cmd)
+	return cmd
 }
 
 func newFleetChanges(std streams) *cobra.Command {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"time"
+
 	"hostlab/internal/setting"
 )
 
@@ -40,7 +42,8 @@ func settingsList(sys *setting.System, list []setting.Setting) settingsListJSON 
 // changeJSON is what set, revert and verify print with --format json.
 type changeJSON struct {
 	Schema   int               `json:"schema"`
-	Action   string            `json:"action"` // set, revert, verify; plan with --dry-run
+	Started  time.Time         `json:"started,omitzero"` // of verify: when it looked
+	Action   string            `json:"action"`           // set, revert, verify; plan with --dry-run
 	Outcomes []setting.Outcome `json:"outcomes"`
 	Same     []setting.Outcome `json:"same"`    // had the value already
 	Skipped  []setting.Outcome `json:"skipped"` // could not be changed
@@ -49,7 +52,7 @@ type changeJSON struct {
 
 // change is what became of objects, or would.
 func change(action string, list []setting.Outcome, failure error) changeJSON {
-	out := changeJSON{settingsSchema, action, []setting.Outcome{}, []setting.Outcome{}, []setting.Outcome{}, ""}
+	out := changeJSON{settingsSchema, time.Time{}, action, []setting.Outcome{}, []setting.Outcome{}, []setting.Outcome{}, ""}
 	for _, o := range list {
 		to := &out.Outcomes
 		switch o.Result {
@@ -59,6 +62,9 @@ func change(action string, list []setting.Outcome, failure error) changeJSON {
 			to = &out.Skipped
 		}
 		*to = append(*to, o)
+	}
+	if action == "verify" {
+		out.Started = time.Now()
 	}
 	if failure != nil {
 		out.Error = oneLine(failure)

@@ -25,7 +25,11 @@ type Summary struct {
 	Findings  []Tally     `json:"findings"` // by check, those on most hosts of the worst severity first
 	Levers    []LeverSum  `json:"levers"`   // those first that would save most
 	Stale     []StaleHost `json:"stale"`
-	limit     time.Duration
+	// Accepted are findings that are accepted; Expired, exceptions whose last day has passed while the finding is still there.
+	Accepted []AcceptedSum `json:"accepted"`
+	Expired  []AcceptedSum `json:"expired"`
+	Twice    []Twice       `json:"twice"` // machines with several names
+	limit    time.Duration
 }
 
 // Tally is a check that finds something.
@@ -41,6 +45,25 @@ type LeverSum struct {
 	Hosts         int     `json:"hosts"`           // on which it is worthwhile
 	SecondsPerDay float64 `json:"seconds_per_day"` // of their services' active time that it would likely save
 	Known         int     `json:"known"`           // hosts whose saving is known
+	Pays          []Pay   `json:"pays"`            // where it would save most, at most ten hosts
+}
+
+// Pay is what a lever would give one host's service.
+type Pay struct {
+	Host          string   `json:"host"`
+	Service       string   `json:"service"`
+	SecondsPerDay *float64 `json:"seconds_per_day"` // likely, of active time; null: not known
+	AtMost        *float64 `json:"at_most"`         // share of active time
+	Command       string   `json:"command"`
+}
+
+// mostPays are how many hosts of a lever are named.
+const mostPays = 10
+
+// Twice is a machine that wrote under several names.
+type Twice struct {
+	Names []string `json:"names"` // the one heard of last comes last
+	Kind  string   `json:"kind"`  // clone: more than one still writes; renamed: only the last
 }
 
 // StaleHost is one that wrote nothing for too long.
@@ -52,6 +75,10 @@ type StaleHost struct {
 // Status sums hosts up. Those that are not known any more count as such alone.
 func Status(hosts []*Host, documents int, now time.Time, limit time.Duration) *Summary {
 	s := &Summary{Schema: Schema, Hosts: len(hosts), Documents: documents, Findings: []Tally{}, Levers: []LeverSum{}, Stale: []StaleHost{}, limit: limit}
+	s.Twice = twice(hosts, now, limit)
+	known := slices.DeleteFunc(slices.Clone(hosts), func(h *Host) bool { return h.Stale(now, limit) })
+	s.Accepted = sums(known, func(h *Host) []Held { return h.Accepted })
+	s.Expired = sums(known, func(h *Host) []Held { return h.Findings })
 	found := map[string]*Tally{}
 	levers := map[string]*LeverSum{}
 	for _, h := range hosts {
@@ -84,6 +111,7 @@ func Status(hosts []*Host, documents int, now time.Time, limit time.Duration) *S
 				levers[l.Name] = sum
 			}
 			sum.Hosts++
+			sum.Pays = append(sum.Pays, Pay{h.Name, h.Service, l.SecondsPerDay, l.AtMost, l.Command})
 			if l.SecondsPerDay != nil {
 				sum.Known++
 				sum.SecondsPerDay += *l.SecondsPerDay
@@ -97,6 +125,8 @@ func Status(hosts []*Host, documents int, now time.Time, limit time.Duration) *S
 		return cmp.Or(rank(b.Severity)-rank(a.Severity), b.Hosts-a.Hosts, strings.Compare(a.Check, b.Check))
 	})
 	for _, l := range levers {
+		slices.SortStableFunc(l.Pays, func(a, b Pay) int { return cmp.Compare(seconds(b), seconds(a)) })
+		l.Pays = l.Pays[:min(len(l.Pays), mostPays)]
 		s.Levers = append(s.Levers, *l)
 	}
 	slices.SortFunc(s.Levers, func(a, b LeverSum) int {
@@ -104,6 +134,42 @@ func Status(hosts []*Host, documents int, now time.Time, limit time.Duration) *S
 	})
 	slices.SortFunc(s.Stale, func(a, b StaleHost) int { return cmp.Compare(b.Seconds, a.Seconds) })
 	return s
+}
+
+func seconds(p Pay) float64 {
+	if p.SecondsPerDay == nil {
+		return -1
+	}
+	return *p.SecondsPerDay
+}
+
+// twice finds machines with several names. The id of a machine is copied with its disk: a clone has it too.
+func twice(hosts []*Host, now time.Time, limit time.Duration) []Twice {
+	by, out := map[string][]*Host{}, []Twice{}
+	for _, h := range hosts {
+		if h.Machine != "" {
+			by[h.Machine] = append(by[h.Machine], h)
+		}
+	}
+	for _, list := range by {
+		if len(list) < 2 {
+			continue
+		}
+		slices.SortFunc(list, func(a, b *Host) int { return cmp.Or(a.Last.Compare(b.Last), strings.Compare(a.Name, b.Name)) })
+		t, writing := Twice{Kind: "renamed"}, 0
+		for i, h := range list {
+			t.Names = append(t.Names, h.Name)
+			if !h.Stale(now, limit) || i > 0 && h.First.Before(list[i-1].Last) {
+				writing++
+			}
+		}
+		if writing > 1 {
+			t.Kind = "clone"
+		}
+		out = append(out, t)
+	}
+	slices.SortFunc(out, func(a, b Twice) int { return slices.Compare(a.Names, b.Names) })
+	return out
 }
 
 func rank(severity string) int {
@@ -136,19 +202,31 @@ func (s *Summary) Document() *document.Document {
 	for _, f := range s.Findings {
 		findings.Add(document.Text(f.Check), document.Text(f.Severity), document.Number(float64(f.Hosts), strconv.Itoa(f.Hosts)))
 	}
-	levers := &document.Table{Columns: document.Headings("lever", "worthwhile on", "likely saves")}
+	levers := &document.Table{Columns: document.Headings("lever", "worthwhile on", "likely saves", "most of it on")}
 	for _, l := range s.Levers {
+		var first []string
+		for _, p := range l.Pays[:min(len(l.Pays), 3)] {
+			first = append(first, p.Host)
+		}
 		saves := "unknown"
 		if l.Known > 0 {
 			saves = result.Format(l.SecondsPerDay, "s") + " a day"
 		}
-		levers.Add(document.Text(l.Name), document.Number(float64(l.Hosts), screen.Count(l.Hosts, "host")), document.Number(l.SecondsPerDay, saves))
+		levers.Add(document.Text(l.Name), document.Number(float64(l.Hosts), screen.Count(l.Hosts, "host")), document.Number(l.SecondsPerDay, saves), document.Text(strings.Join(first, ", ")))
+	}
+	for _, t := range s.Twice {
+		if t.Kind == "clone" {
+			d.Warnings = append(d.Warnings, fmt.Sprintf("%s have one machine-id: clones share it until systemd-machine-id-setup makes a new one", strings.Join(t.Names, " and ")))
+		} else {
+			d.Warnings = append(d.Warnings, fmt.Sprintf("%s is now called %s: one machine-id, and only the last name still writes", t.Names[0], t.Names[len(t.Names)-1]))
+		}
 	}
 	stale := &document.Table{Columns: document.Headings("host", "not known for")}
 	for _, h := range s.Stale {
 		stale.Add(document.Text(h.Name), document.Number(h.Seconds, ago(time.Duration(h.Seconds*float64(time.Second)))))
 	}
-	d.Sections = []document.Section{document.Titled("Findings", findings), document.Titled("Levers", levers), document.Titled("Not known any more", stale)}
+	d.Sections = []document.Section{document.Titled("Findings", findings), document.Titled("Levers", levers), document.Titled("Not known any more", stale),
+		document.Titled("Accepted", acceptedTable(s.Accepted)), document.Titled("Accepted once, and findings again", acceptedTable(s.Expired))}
 	return d
 }
 

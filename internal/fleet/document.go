@@ -16,6 +16,8 @@ import (
 	"hostlab/internal/check"
 	"hostlab/internal/host"
 	"hostlab/internal/report"
+	"hostlab/internal/report/effects"
+	"hostlab/internal/watch"
 )
 
 // Kind is what wrote a document.
@@ -26,6 +28,9 @@ const (
 	Assessment Kind = "assess"
 	Checked    Kind = "check"
 	FactsOnly  Kind = "facts"
+	Verified   Kind = "verify"
+	Effects    Kind = "report" // of experiments
+	Watched    Kind = "watch"  // --analyze
 )
 
 // MaxBody is the largest document that is read, in bytes. An assessment of 512 CPUs has some 2 MB.
@@ -47,15 +52,17 @@ type Document struct {
 	Body    []byte
 
 	Facts    map[string]Value // by path; nil: it says nothing of facts
+	Stratum  string           // of its facts; "": not known
 	Findings []Finding        // of Role; nil: it says nothing of checks
 	Measured []Measurement
 	Levers   []Lever
+	Effects  []Effect
 	Verdict  string
 	Service  string
 }
 
 // newest are the schemas that are read, by kind. Older ones differ in keys that are not read here.
-var newest = map[Kind]int{Assessment: report.Schema, Checked: check.Schema, FactsOnly: host.Schema}
+var newest = map[Kind]int{Assessment: report.Schema, Checked: check.Schema, FactsOnly: host.Schema, Verified: 1, Effects: effects.Schema, Watched: 1}
 
 // Refused is the error of a document that cannot be kept, in one line.
 type Refused struct{ Why string }
@@ -86,11 +93,26 @@ type envelope struct {
 	Service *struct {
 		Name string `json:"name"`
 	} `json:"service"`
-	Verdict *struct {
-		Text string `json:"text"`
-	} `json:"verdict"`
+	Verdict  *words          `json:"verdict"`
 	Identity json.RawMessage `json:"identity"`
 	Topology json.RawMessage `json:"topology"`
+	others
+}
+
+// words are a verdict, which some documents have as a text and others as an object with one.
+type words string
+
+// UnmarshalJSON reads both.
+func (w *words) UnmarshalJSON(data []byte) error {
+	var object struct {
+		Text string `json:"text"`
+	}
+	if len(data) > 0 && data[0] == '"' {
+		return json.Unmarshal(data, (*string)(w))
+	}
+	err := json.Unmarshal(data, &object)
+	*w = words(object.Text)
+	return err
 }
 
 func (e *envelope) kind() (Kind, error) {
@@ -103,8 +125,14 @@ func (e *envelope) kind() (Kind, error) {
 		return Checked, nil
 	case e.Identity != nil && e.Topology != nil:
 		return FactsOnly, nil
+	case e.Action == "verify" && e.Outcomes != nil:
+		return Verified, nil
+	case e.Kind == watch.AnalysisKind:
+		return Watched, nil
+	case e.Experiments != nil && e.Effects != nil:
+		return Effects, nil
 	}
-	return "", refuse("a document of a kind that the fleet does not keep; it keeps those of assess, check and facts")
+	return "", refuse("a document of a kind that the fleet does not keep; it keeps those of assess, check, facts, verify, report and watch --analyze")
 }
 
 // Read reads a document. as is the host's name in the inventory; "" takes the document's own. now is when it was
@@ -125,6 +153,7 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 	sum := sha256.Sum256(body)
 	d := &Document{Kind: kind, Schema: *e.Schema, Version: e.Version, Host: e.Host, Machine: e.Machine, Role: e.Role,
 		Started: e.Started, Hash: hex.EncodeToString(sum[:]), Body: body, Findings: e.Results, Measured: e.Probes, Levers: e.Levers}
+	d.fromOthers(&e)
 	facts := e.Facts
 	if kind == FactsOnly {
 		facts = body
@@ -133,6 +162,7 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 		if err := d.readFacts(facts); err != nil {
 			return nil, err
 		}
+		d.Stratum = Stratum(d.Facts)
 	}
 	if as != "" {
 		d.Host = as
@@ -145,7 +175,7 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 		}
 	}
 	if e.Verdict != nil {
-		d.Verdict = e.Verdict.Text
+		d.Verdict = string(*e.Verdict)
 	}
 	if e.Service != nil && e.Time != nil && e.Time.Wall > 0 {
 		d.Service = e.Service.Name
@@ -155,6 +185,9 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 	}
 	switch {
 	case !name.MatchString(d.Host):
+		if d.Host == "" {
+			return nil, refuse("it does not name its host: put it into a folder of the host's name, or use --host")
+		}
 		return nil, refuse("%q is no host's name", d.Host)
 	case d.Started.IsZero():
 		return nil, refuse("it does not say when it was written: take one of a newer hostlab, written with --format json")
@@ -190,6 +223,8 @@ type Finding struct {
 	Status   check.Status `json:"status"`
 	Detail   string       `json:"detail"`
 	Remedy   string       `json:"remedy"`
+	// Exception is the one by which the host itself accepted it.
+	Exception *check.Exception `json:"exception"`
 }
 
 // Measurement is one of assess' probes, in base units.

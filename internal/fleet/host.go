@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hostlab/internal/check"
+	"hostlab/internal/screen"
 )
 
 // Host is what is known of one now.
@@ -17,7 +18,10 @@ type Host struct {
 	Last     time.Time // its newest document
 	Service  string    // that was watched; "": none
 	Verdict  string
+	Stratum  string     // its hardware in words; "": not known
+	Role     check.Role // of its newest assessment or check; "": none
 	Findings []Held
+	Accepted []Held // for a reason and until a day
 	Levers   []Lever
 }
 
@@ -30,6 +34,8 @@ type Held struct {
 	Severity string       `json:"severity"`
 	Detail   string       `json:"detail"`
 	Since    time.Time    `json:"since"`
+	// Exception is the one by which it is accepted, or was until it expired; nil: none.
+	Exception *check.Exception `json:"exception,omitempty"`
 }
 
 // Change is a fact or a check's answer that became another.
@@ -73,8 +79,32 @@ type Difference struct {
 	B     string `json:"b"`
 	Lever string `json:"lever"` // what it belongs to; "" none
 	// Gain is what that lever could at most give the service of one of the two; nil: not known.
-	Gain    *float64 `json:"at_most"`
-	Command string   `json:"command"` // the experiment that would show its effect; "" none
+	Gain *float64 `json:"at_most"`
+	// Evidence says what is known of the effect; a difference alone shows none.
+	Evidence string `json:"evidence"`
+	Command  string `json:"command"` // the experiment that would show its effect; "" none
+}
+
+// differs is the evidence of a difference that no experiment has measured.
+const differs = "differs, effect not measured"
+
+// trials are the experiments that show what a fact does, by the beginning of its path.
+var trials = []struct{ prefix, study string }{
+	{"frequency.policies[].governor", "live-governor"}, {"frequency.policies[].epp", "live-epp"}, {"idle.", "live-idle"},
+	{"topology.smt", "live-smt"}, {"memory.thp", "live-thp"}, {"block[].scheduler", "live-scheduler"},
+}
+
+// trial is the command that would prove what a fact does to a service; "": no study does.
+func trial(path, service string) string {
+	for _, t := range trials {
+		if strings.HasPrefix(path, t.prefix) && service != "" {
+			return "hostlab run " + t.study + " --set " + screen.Word("workload.service="+service)
+		}
+	}
+	if strings.HasPrefix(path, "block") {
+		return "hostlab run log-device"
+	}
+	return ""
 }
 
 // Apart is a measurement in which two hosts differ by more than both intervals and both noise floors leave open.
@@ -114,7 +144,7 @@ func Diff(a, b *Host, factsA, factsB map[string]Value, measuredA, measuredB map[
 		if x == y {
 			continue
 		}
-		d := Difference{Path: path, A: x, B: y}
+		d := Difference{Path: path, A: x, B: y, Evidence: differs, Command: trial(path, cmp.Or(a.Service, b.Service))}
 		for _, l := range levers {
 			if strings.HasPrefix(path, l.prefix) {
 				d.Lever = l.lever
@@ -123,7 +153,7 @@ func Diff(a, b *Host, factsA, factsB map[string]Value, measuredA, measuredB map[
 		}
 		for _, l := range slices.Concat(a.Levers, b.Levers) {
 			if l.Name == d.Lever && l.AtMost != nil && (d.Gain == nil || *l.AtMost > *d.Gain) {
-				d.Gain, d.Command = l.AtMost, l.Command
+				d.Gain = l.AtMost
 			}
 		}
 		differ = append(differ, d)

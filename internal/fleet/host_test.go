@@ -13,16 +13,16 @@ func measured(value, low, high, noise float64) Measurement {
 
 func TestDiff(t *testing.T) {
 	a := &Host{Name: "a", Levers: []Lever{{Name: "clock", AtMost: ptr(0.3), Command: "hostlab run live-governor"}}}
-	b := &Host{Name: "b"}
-	factsA := map[string]Value{"frequency.governor": {"powersave", "", "ok"}, "memory.ksm": {"0", "", "ok"}, "kernel.same": {"1", "", "ok"}}
-	factsB := map[string]Value{"frequency.governor": {"performance", "", "ok"}, "memory.ksm": {"", "", "denied"}, "kernel.same": {"1", "", "ok"}}
+	b := &Host{Name: "b", Service: "PostgreSQL"}
+	factsA := map[string]Value{"frequency.policies[].governor": {"powersave", "", "ok"}, "memory.ksm": {"0", "", "ok"}, "kernel.same": {"1", "", "ok"}}
+	factsB := map[string]Value{"frequency.policies[].governor": {"performance", "", "ok"}, "memory.ksm": {"", "", "denied"}, "kernel.same": {"1", "", "ok"}}
 	apart, differ := Diff(a, b, factsA, factsB,
 		map[string]Measurement{"far": measured(1, 0.9, 1.1, 0.02), "noisy": measured(1, 0.99, 1.01, 0.2), "near": measured(1, 0.8, 1.2, 0)},
 		map[string]Measurement{"far": measured(2, 1.9, 2.1, 0.02), "noisy": measured(1.1, 1.09, 1.11, 0), "near": measured(1.1, 0.9, 1.3, 0)})
 	if len(apart) != 1 || apart[0].Name != "far" || apart[0].Ratio != 2 {
 		t.Errorf("measurements %+v", apart)
 	}
-	if len(differ) != 2 || differ[0].Path != "frequency.governor" || *differ[0].Gain != 0.3 || differ[0].Command == "" || differ[1].B != "denied" {
+	if len(differ) != 2 || differ[0].Path != "frequency.policies[].governor" || *differ[0].Gain != 0.3 || differ[0].Command != "hostlab run live-governor --set workload.service=PostgreSQL" || differ[1].B != "denied" {
 		t.Errorf("facts %+v", differ)
 	}
 }

@@ -93,14 +93,19 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration) *document.Docum
 	}
 	settings := &document.Table{Lead: "Those first whose lever could give most. They differ; what each costs is not measured.",
 		Columns: document.Headings("fact", a.Name, b.Name, "lever", "at most"), Most: 40}
+	proofs := document.Pairs{}
 	for _, x := range differ {
 		most := document.Text("unknown")
 		if x.Gain != nil {
 			most = document.Number(*x.Gain, result.Share(*x.Gain))
 		}
 		settings.Add(document.Text(x.Path), document.Text(x.A), document.Text(x.B), document.Text(x.Lever), most)
+		if x.Command != "" {
+			proofs = append(proofs, document.Pair{Name: x.Path, Value: x.Command})
+		}
 	}
-	d.Sections = []document.Section{document.Titled("What measurements say", measured), document.Titled("What is set up differently", settings)}
+	d.Sections = []document.Section{document.Titled("What measurements say", measured), document.Titled("What is set up differently", settings),
+		document.Titled("What would prove it", proofs)}
 	if apart == nil {
 		apart = []Apart{}
 	}

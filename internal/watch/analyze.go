@@ -62,6 +62,9 @@ type Window struct {
 	Offline  int           `json:"offline"`            // CPUs, at least in one sample
 }
 
+// AnalysisKind tells an Answer's JSON from other documents.
+const AnalysisKind = "hostlab-watch-analysis"
+
 // Answer is what a record tells.
 type Answer struct {
 	Schema   int        `json:"schema"`
@@ -107,7 +110,7 @@ var windows = []int{0, 1, 2, 5, 10, 30, 60}
 // Analyze answers the question from a record.
 func Analyze(r *Record, q Question) *Answer {
 	last := r.Points[len(r.Points)-1].At
-	a := &Answer{Schema: 1, Kind: "hostlab-watch-analysis", Host: r.Head.Host, From: r.start(), To: last, CPUs: len(r.CPUs), Samples: len(r.Points),
+	a := &Answer{Schema: 1, Kind: AnalysisKind, Host: r.Head.Host, From: r.start(), To: last, CPUs: len(r.CPUs), Samples: len(r.Points),
 		Warnings: r.Warnings, Unknown: r.Head.Unknown, deepest: r.Head.Deepest(), Limits: Limits{q.QuietBelow, q.LoadAbove, q.QuietFor.Seconds()}, Steal: unknown}
 	for i := 1; i < len(r.Points); i++ {
 		if hole := r.Points[i].At.Sub(r.Points[i-1].At).Seconds() - r.Points[i].Seconds; hole > r.Points[i].Seconds/2 {

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -16,11 +18,17 @@ import (
 const forever = math.MaxInt64
 
 // Put keeps documents, each once, in one transaction. It returns how many were new. source says where they came from.
+// Of those that cannot be kept any more the error has a *fleet.Refused each; the others are kept.
 func (s *Store) Put(ctx context.Context, docs []*fleet.Document, source string, now time.Time) (added int, err error) {
+	var refused []error
 	err = s.write(ctx, func(t tx) error {
-		added = 0
+		added, refused = 0, nil
 		for _, d := range docs {
 			fresh, err := t.put(ctx, d, source, now)
+			if _, is := errors.AsType[*fleet.Refused](err); is {
+				refused = append(refused, err)
+				continue
+			}
 			if err != nil {
 				return err
 			}
@@ -30,7 +38,10 @@ func (s *Store) Put(ctx context.Context, docs []*fleet.Document, source string, 
 		}
 		return nil
 	})
-	return added, err
+	if err != nil {
+		return 0, err
+	}
+	return added, errors.Join(refused...)
 }
 
 func (t tx) put(ctx context.Context, d *fleet.Document, source string, now time.Time) (fresh bool, err error) {
@@ -45,6 +56,9 @@ func (t tx) put(ctx context.Context, d *fleet.Document, source string, now time.
 		return false, err
 	}
 	at := d.Started.UnixNano()
+	if thinned, err := t.thinned(ctx, d.Host, at); err != nil || thinned {
+		return false, errors.Join(err, thin(thinned, d))
+	}
 	if err := t.host(ctx, d, at); err != nil {
 		return false, err
 	}
@@ -65,6 +79,19 @@ func (t tx) put(ctx context.Context, d *fleet.Document, source string, now time.
 	if err != nil {
 		return false, err
 	}
+	return true, t.details(ctx, d, next)
+}
+
+// thin is the error of a document that comes too late.
+func thin(is bool, d *fleet.Document) error {
+	if !is {
+		return nil
+	}
+	return &fleet.Refused{Why: fmt.Sprintf("it was written on %s, and prune has thinned out what %s wrote then and later", d.Started.UTC().Format(time.DateOnly), d.Host)}
+}
+
+// details keeps what a document measured.
+func (t tx) details(ctx context.Context, d *fleet.Document, next int64) error {
 	for _, m := range d.Measured {
 		if m.Value == nil {
 			continue
@@ -73,7 +100,7 @@ func (t tx) put(ctx context.Context, d *fleet.Document, source string, now time.
 			"?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 			next, m.Name, *m.Value, m.Low, m.High, m.N, m.Noise, m.Unit, m.Evidence)
 		if err != nil {
-			return false, err
+			return err
 		}
 	}
 	for _, l := range d.Levers {
@@ -81,19 +108,35 @@ func (t tx) put(ctx context.Context, d *fleet.Document, source string, now time.
 			"seconds_per_day) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 			next, l.Name, l.Likely, l.AtMost, l.Verdict, l.Evidence, l.Reason, l.Command, l.SecondsPerDay)
 		if err != nil {
-			return false, err
+			return err
 		}
 	}
-	return true, nil
+	for _, e := range d.Effects {
+		err := t.exec(ctx, "INSERT INTO effect (document, experiment, study, study_hash, contrast, response, compare, unit, better, value, low, high, alpha, n, "+
+			"margin, noise, verdict, void, evidence) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+			next, e.Experiment, e.Study, e.StudyHash, e.Contrast, e.Response, e.Compare, e.Unit, e.Better, e.Value, e.Low, e.High, e.Alpha, e.N,
+			e.Margin, e.Noise, e.Verdict, e.Void, e.Evidence)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // host notes that a host was heard of. The id of its machine is that of its newest document.
 func (t tx) host(ctx context.Context, d *fleet.Document, at int64) error {
-	return t.exec(ctx, `INSERT INTO host (name, machine, first_seen, last_seen) VALUES (?, ?, ?, ?)
+	role := ""
+	if d.Kind == fleet.Assessment || d.Kind == fleet.Checked {
+		role = string(d.Role)
+	}
+	return t.exec(ctx, `INSERT INTO host (name, machine, first_seen, last_seen, stratum, role) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (name) DO UPDATE SET
+			stratum = CASE WHEN excluded.stratum <> '' AND excluded.last_seen >= host.last_seen THEN excluded.stratum ELSE host.stratum END,
+			role = CASE WHEN excluded.role <> '' AND excluded.last_seen >= host.last_seen THEN excluded.role ELSE host.role END,
 			machine = CASE WHEN excluded.machine <> '' AND excluded.last_seen >= host.last_seen THEN excluded.machine ELSE host.machine END,
 			first_seen = CASE WHEN excluded.first_seen < host.first_seen THEN excluded.first_seen ELSE host.first_seen END,
-			last_seen = CASE WHEN excluded.last_seen > host.last_seen THEN excluded.last_seen ELSE host.last_seen END`, d.Host, d.Machine, at, at)
+			last_seen = CASE WHEN excluded.last_seen > host.last_seen THEN excluded.last_seen ELSE host.last_seen END`, d.Host, d.Machine, at, at,
+		d.Stratum, role)
 }
 
 func packed(body []byte) ([]byte, error) {
@@ -128,11 +171,19 @@ func (t tx) findings(ctx context.Context, d *fleet.Document, at int64) error {
 	}
 	said := make(map[string][]any, len(d.Findings))
 	for _, f := range d.Findings {
-		said[f.Check] = []any{string(f.Status), f.Severity, cmp.Or(f.Detail, f.Title)}
+		exception := ""
+		if f.Exception != nil {
+			text, err := json.Marshal(f.Exception)
+			if err != nil {
+				return err
+			}
+			exception = string(text)
+		}
+		said[f.Check] = []any{string(f.Status), f.Severity, cmp.Or(f.Detail, f.Title), exception}
 	}
 	return t.splice(ctx, spans{table: "finding_span", where: "host = ? AND role = ?", of: []any{d.Host, string(d.Role)}, key: "check_id",
-		columns: []string{"status", "severity", "detail"}, observed: "host = ? AND role = ? AND kind IN " +
-			"('assess', 'check')"}, d.Hash, at, said)
+		columns: []string{"status", "severity", "detail", "exception"}, observed: "host = ? AND role = ? AND kind IN " +
+			"('assess', 'check', 'verify', 'watch')"}, d.Hash, at, said)
 }
 
 // Body returns a document's bytes as they came.

@@ -20,7 +20,7 @@ func TestPostgreSQL(t *testing.T) {
 	}
 	t.Cleanup(func() { server.Close() })
 	n := 0
-	contract(t, func(t *testing.T) *Store {
+	fresh := func(t *testing.T) *Store {
 		conn, err := server.Connect(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -38,5 +38,7 @@ func TestPostgreSQL(t *testing.T) {
 		}
 		t.Cleanup(func() { s.Close() })
 		return s
-	})
+	}
+	contract(t, fresh)
+	keeping(t, fresh)
 }

@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
+	"hostlab/internal/check"
 	"hostlab/internal/fleet"
 )
 
@@ -12,13 +14,13 @@ func (s *Store) Hosts(ctx context.Context) (list []*fleet.Host, err error) {
 	by := map[string]*fleet.Host{}
 	err = s.query(ctx, func(scan func(...any) error) error {
 		h, first, last := &fleet.Host{}, int64(0), int64(0)
-		if err := scan(&h.Name, &h.Machine, &first, &last); err != nil {
+		if err := scan(&h.Name, &h.Machine, &first, &last, &h.Stratum, &h.Role); err != nil {
 			return err
 		}
 		h.First, h.Last = time.Unix(0, first).UTC(), time.Unix(0, last).UTC()
 		by[h.Name], list = h, append(list, h)
 		return nil
-	}, "SELECT name, machine, first_seen, last_seen FROM host ORDER BY name")
+	}, "SELECT name, machine, first_seen, last_seen, stratum, role FROM host ORDER BY name")
 	if err != nil {
 		return nil, err
 	}
@@ -26,13 +28,18 @@ func (s *Store) Hosts(ctx context.Context) (list []*fleet.Host, err error) {
 		var name string
 		var f fleet.Held
 		var since int64
-		if err := scan(&name, &f.Role, &f.Check, &f.Status, &f.Severity, &f.Detail, &since); err != nil {
+		var exception string
+		if err := scan(&name, &f.Role, &f.Check, &f.Status, &f.Severity, &f.Detail, &since, &exception); err != nil {
 			return err
 		}
 		f.Since = time.Unix(0, since).UTC()
+		if f.Exception = excepted(exception); f.Status == check.Accepted {
+			by[name].Accepted = append(by[name].Accepted, f)
+			return nil
+		}
 		by[name].Findings = append(by[name].Findings, f)
 		return nil
-	}, "SELECT host, role, check_id, status, severity, detail, since FROM finding_span WHERE until = ? AND status = 'finding' "+
+	}, "SELECT host, role, check_id, status, severity, detail, since, exception FROM finding_span WHERE until = ? AND status IN ('finding', 'accepted') "+
 		"ORDER BY host, role, check_id", int64(forever))
 	if err != nil {
 		return nil, err
@@ -59,6 +66,18 @@ func (s *Store) Hosts(ctx context.Context) (list []*fleet.Host, err error) {
 		return nil
 	}, newest+" SELECT newest.host, d.service, d.verdict FROM newest JOIN document d ON d.id = newest.id")
 	return list, err
+}
+
+// excepted is a kept exception; nil: none.
+func excepted(text string) *check.Exception {
+	if text == "" {
+		return nil
+	}
+	e := &check.Exception{}
+	if json.Unmarshal([]byte(text), e) != nil {
+		return nil
+	}
+	return e
 }
 
 // newest is each host's newest assessment.
@@ -100,13 +119,15 @@ func (s *Store) Check(ctx context.Context, id string) (list []fleet.Held, err er
 	err = s.query(ctx, func(scan func(...any) error) error {
 		f := fleet.Held{Check: id}
 		var since int64
-		if err := scan(&f.Host, &f.Role, &f.Status, &f.Severity, &f.Detail, &since); err != nil {
+		var exception string
+		if err := scan(&f.Host, &f.Role, &f.Status, &f.Severity, &f.Detail, &since, &exception); err != nil {
 			return err
 		}
+		f.Exception = excepted(exception)
 		f.Since = time.Unix(0, since).UTC()
 		list = append(list, f)
 		return nil
-	}, "SELECT host, role, status, severity, detail, since FROM finding_span WHERE check_id = ? AND until = ? ORDER "+
+	}, "SELECT host, role, status, severity, detail, since, exception FROM finding_span WHERE check_id = ? AND until = ? ORDER "+
 		"BY host, role", id, int64(forever))
 	return list, err
 }

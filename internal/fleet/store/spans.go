@@ -24,6 +24,9 @@ type span struct {
 
 // splice puts in what a document of the moment at says: all keys and their values.
 func (t tx) splice(ctx context.Context, p spans, hash string, at int64, said map[string][]any) error {
+	if t.whole {
+		p.observed += " AND body IS NOT NULL"
+	}
 	next, rival := int64(forever), ""
 	err := t.query(ctx, func(scan func(...any) error) error { return scan(&next, &rival) },
 		"SELECT COALESCE(MIN(CASE WHEN started > ? THEN started END), ?), COALESCE(MAX(CASE WHEN started = ? THEN sha256 END), '') "+

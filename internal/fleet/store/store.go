@@ -89,17 +89,9 @@ func openSQLite(path string) (*Store, error) {
 
 // migrate brings the store to the schema of this program. A store of a newer program is left alone.
 func (s *Store) migrate(ctx context.Context) error {
-	files, err := fs.Sub(migrations, "migrations")
+	p, err := s.provider()
 	if err != nil {
 		return err
-	}
-	dialect := goose.DialectSQLite3
-	if s.postgres {
-		dialect = goose.DialectPostgres
-	}
-	p, err := goose.NewProvider(dialect, s.db, files)
-	if err != nil {
-		return s.problem(err)
 	}
 	have, want, err := p.GetVersions(ctx)
 	if err != nil {
@@ -115,6 +107,29 @@ func (s *Store) migrate(ctx context.Context) error {
 		_, err := p.Up(ctx)
 		return s.problem(err)
 	})
+}
+
+func (s *Store) provider() (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	dialect := goose.DialectSQLite3
+	if s.postgres {
+		dialect = goose.DialectPostgres
+	}
+	p, err := goose.NewProvider(dialect, s.db, files)
+	return p, s.problem(err)
+}
+
+// Version is that of the store's tables.
+func (s *Store) Version(ctx context.Context) (int64, error) {
+	p, err := s.provider()
+	if err != nil {
+		return 0, err
+	}
+	v, err := p.GetDBVersion(ctx)
+	return v, s.problem(err)
 }
 
 // gate is the number of PostgreSQL's advisory lock by which one program at a time makes tables.
@@ -170,7 +185,8 @@ func (s *Store) text(statement string) string {
 // tx is a transaction in which no other program writes.
 type tx struct {
 	*sql.Tx
-	s *Store
+	s     *Store
+	whole bool // documents without their bytes say nothing: all that is left is read anew
 }
 
 // write works in a transaction, which takes its turn among writers.
@@ -185,7 +201,7 @@ func (s *Store) write(ctx context.Context, work func(tx) error) error {
 			return s.problem(err)
 		}
 	}
-	if err := work(tx{t, s}); err != nil {
+	if err := work(tx{t, s, false}); err != nil {
 		return err
 	}
 	return s.problem(t.Commit())

@@ -187,12 +187,14 @@ func holds(t *testing.T, s *Store, d *fleet.Document) {
 }
 
 func TestSQLite(t *testing.T) {
-	contract(t, func(t *testing.T) *Store {
+	fresh := func(t *testing.T) *Store {
 		s, err := Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "fleet.db"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { s.Close() })
 		return s
-	})
+	}
+	contract(t, fresh)
+	keeping(t, fresh)
 }

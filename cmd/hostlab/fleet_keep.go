@@ -1,0 +1,191 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/fleet"
+	"hostlab/internal/fleet/store"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+)
+
+// onStore is a command that works on a store and says in a line what it did.
+func onStore(cmd *cobra.Command, work func(cmd *cobra.Command, s *store.Store, args []string) error) *cobra.Command {
+	o := &fleetOptions{}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, err := o.open(cmd)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		return work(cmd, s, args)
+	}
+	o.storeFlag(cmd)
+	return cmd
+}
+
+func newFleetReport(std streams) *cobra.Command {
+	o, x := &fleetOptions{}, &exceptions{}
+	cmd := &cobra.Command{
+		Use:   "report [flags]",
+		Short: "What checks say on all hosts, with the hashes of documents",
+		Long: `report is for auditors. Its tables have what differs and what is accepted; CSV
+and JSON have every answer. Each names the document that said so first and the
+newest that says so, by SHA-256. 'sha256sum' of the document gives the same.
+
+Exit status: 0 done, 1 it failed, 2 unusable flag.`,
+		Example: `  hostlab fleet report --format csv > evidence.csv
+  hostlab fleet report --format html > fleet.html`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			list, err := x.read()
+			if err != nil {
+				return err
+			}
+			s, err := o.open(cmd)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			hosts, err := s.Hosts(cmd.Context())
+			if err != nil {
+				return err
+			}
+			proofs, err := s.Evidence(cmd.Context())
+			if err != nil {
+				return err
+			}
+			r := fleet.NewReport(hosts, proofs, list, time.Now(), o.stale)
+			switch o.format {
+			case "csv":
+				return r.WriteCSV(std.out)
+			case "md":
+				o.format = "markdown"
+			}
+			return printDocument(std, r.Document(), o.format)
+		},
+	}
+	o.storeFlag(cmd)
+	o.staleFlag(cmd)
+	x.flags(cmd)
+	formatFlag(cmd, &o.format, []string{"text", "html", "csv", "json", "md"})
+	return cmd
+}
+
+func newFleetExport(std streams) *cobra.Command {
+	forms := []string{"csv", "otava"}
+	var host string
+	cmd := onStore(&cobra.Command{
+		Use:   "export csv|otava [flags]",
+		Short: "Measurements for other programs",
+		Long: `export writes the measurements of all assessments that are kept, in base units.
+
+  csv    a row a measurement, of all hosts or of --host
+  otava  a row a document, for Apache Otava, of one --host; docs/POSTGRESQL.md
+         of Otava says how it looks for changes in them
+
+Exit status: 0 done, 1 it failed, 2 unusable flag.`,
+		Example: `  hostlab fleet export csv > measurements.csv
+  hostlab fleet export otava --host db7 > db7.csv`,
+		Args: cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs), ValidArgs: forms,
+	}, func(cmd *cobra.Command, s *store.Store, args []string) error {
+		if args[0] == "otava" && host == "" {
+			return usagef("otava takes the measurements of one host: name it with --host")
+		}
+		points, err := s.Points(cmd.Context(), host)
+		switch {
+		case err != nil:
+			return err
+		case len(points) == 0 && host != "":
+			return usagef("no assessment of a host %q is here; 'hostlab fleet hosts' lists them", host)
+		case args[0] == "otava":
+			return fleet.WriteOtava(std.out, points)
+		}
+		return fleet.WritePoints(std.out, points)
+	})
+	cmd.Flags().StringVar(&host, "host", "", "`NAME` of the host; all without")
+	return cmd
+}
+
+func newFleetPrune(std streams) *cobra.Command {
+	var keep string
+	cmd := onStore(&cobra.Command{
+		Use:   "prune [flags]",
+		Short: "Take away the bytes of old documents in which nothing changed",
+		Long: `prune takes away the bytes and measurements of documents that are older than
+--keep, and leaves their hashes and times. It leaves alone:
+- the first document of each month
+- documents with which something changed
+- the newest of each kind
+- reports of experiments
+What is left tells the same of all times. A document from before the last that
+was pruned is refused afterwards.
+
+Exit status: 0 done, 1 it failed, 2 unusable flag.`,
+		Example: `  hostlab fleet prune
+  hostlab fleet prune --keep 90d`,
+		Args: noArgs,
+	}, func(cmd *cobra.Command, s *store.Store, _ []string) error {
+		back, err := fleet.Days(keep)
+		if err != nil {
+			return usagef("--keep %q: %v", keep, err)
+		}
+		p, err := s.Prune(cmd.Context(), time.Now().Add(-back))
+		if err != nil {
+			return err
+		}
+		if err := s.Compact(cmd.Context()); err != nil {
+			return err
+		}
+		fmt.Fprintf(std.out, "%s pruned, %s freed\n", screen.Count(p.Documents, "document"), result.Format(float64(p.Bytes), "B"))
+		return nil
+	})
+	cmd.Flags().StringVar(&keep, "keep", "30d", "`TIME` for which all is kept, in days or as a duration")
+	return cmd
+}
+
+func newFleetRebuild(std streams) *cobra.Command {
+	return onStore(&cobra.Command{
+		Use:   "rebuild [flags]",
+		Short: "Make everything anew out of the documents",
+		Long: `rebuild reads all documents that the store keeps anew: for a newer hostlab,
+which reads more of them, or after doubts. It does all or nothing.
+
+Exit status: 0 done, 1 it failed or not all could be read, 2 unusable flag.`,
+		Args: noArgs,
+	}, func(cmd *cobra.Command, s *store.Store, _ []string) error {
+		n, left, err := s.Rebuild(cmd.Context(), time.Now())
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(std.out, "%s read\n", screen.Count(n, "document"))
+		for _, l := range left {
+			fmt.Fprintf(std.err, "hostlab: %s\n", screen.Clean(l))
+		}
+		if len(left) > 0 {
+			return fmt.Errorf("%s could not be read", screen.Count(len(left), "document"))
+		}
+		return nil
+	})
+}
+
+func newFleetMigrate(std streams) *cobra.Command {
+	return onStore(&cobra.Command{
+		Use:   "migrate [flags]",
+		Short: "Bring the store's tables to this version",
+		Long: `migrate makes the tables that this hostlab needs, all or none. Other commands do
+the same when they open a store. A store of a newer hostlab is left alone.
+
+Exit status: 0 done, 1 it failed, 2 unusable flag.`,
+		Args: noArgs,
+	}, func(cmd *cobra.Command, s *store.Store, _ []string) error {
+		v, err := s.Version(cmd.Context())
+		if err == nil {
+			fmt.Fprintf(std.out, "the store's tables have version %d\n", v)
+		}
+		return err
+	})
+}

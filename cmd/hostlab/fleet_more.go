@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/document"
+	"hostlab/internal/fleet"
+	"hostlab/internal/fleet/store"
+)
+
+func newFleetExceptions(std streams) *cobra.Command {
+	o := &fleetOptions{}
+	return showing(std, o, &cobra.Command{
+		Use:   "exceptions check [flags] FILE",
+		Short: "What a file of exceptions accepts here, and what has expired",
+		Long: `exceptions check reads a file of exceptions (docs/exceptions.md). It says of
+each what it does to the fleet: it holds, has expired, or is about nothing that
+is found.
+
+Exit status: 0 done, 1 it failed, 2 unusable flag or file.`,
+		Example: `  hostlab fleet exceptions check exceptions.toml`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 || args[0] != "check" {
+				return usagef("it takes 'check' and a file: hostlab fleet exceptions check FILE")
+			}
+			return nil
+		},
+	}, func(ctx context.Context, s *store.Store, args []string, now time.Time) (*document.Document, error) {
+		list, err := (&exceptions{args[1]}).read()
+		if err != nil {
+			return nil, err
+		}
+		hosts, err := s.Hosts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return fleet.ExceptionsDocument(hosts, list, now), nil
+	})
+}
+
+func newFleetPool(std streams) *cobra.Command {
+	o := &fleetOptions{}
+	return showing(std, o, &cobra.Command{
+		Use:   "pool [flags] STUDY",
+		Short: "One study on many hosts: mean, scatter, the next host",
+		Long: `pool joins what 'report --format json' says of one study on several hosts. From
+three hosts on it has the mean over hosts like these, how much they differ and
+where the next host is expected. Hosts of one hardware are
+pooled together. "Worthwhile on hosts like these" rests on the next host's
+interval alone: a mean may be sure while hosts differ.
+
+Exit status: 0 done, 1 it failed, 2 unusable flag or study.`,
+		Example: `  hostlab fleet ingest --host db7 report.json
+  hostlab fleet pool live-governor`,
+		Args: cobra.ExactArgs(1),
+	}, func(ctx context.Context, s *store.Store, args []string, _ time.Time) (*document.Document, error) {
+		ran, err := s.Ran(ctx, args[0])
+		if err != nil {
+			return nil, err
+		}
+		if len(ran) == 0 {
+			names, err := s.Studies(ctx)
+			switch {
+			case err != nil:
+				return nil, err
+			case len(names) == 0:
+				return nil, usagef("no experiment is kept yet; ingest what 'hostlab report --format json' writes")
+			}
+			return nil, usagef("no experiment of a study %q is kept; there are %s", args[0], strings.Join(names, ", "))
+		}
+		return fleet.PoolDocument(args[0], fleet.PoolStudies(ran)), nil
+	})
+}

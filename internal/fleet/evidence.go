@@ -1,0 +1,163 @@
+package fleet
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"hostlab/internal/check"
+	"hostlab/internal/document"
+	"hostlab/internal/screen"
+)
+
+// Proof is what a check says of a host now, and the documents that say so.
+type Proof struct {
+	Held
+	First string    `json:"first_document"` // SHA-256 of that which said so first; "": its row is gone
+	Last  string    `json:"last_document"`  // of the newest in which the check was
+	Heard time.Time `json:"heard"`          // when that was written
+}
+
+// Report is the fleet for auditors: each answer of each check, with its evidence.
+type Report struct {
+	Schema   int     `json:"schema"`
+	Made     string  `json:"made"`
+	Hosts    int     `json:"hosts"`
+	Stale    int     `json:"stale"`
+	Answers  []Proof `json:"answers"` // what passed and what does not apply included
+	findings []Proof
+	accepted []Proof
+}
+
+// NewReport applies exceptions and counts. The rows of hosts that are not known any more stay, with their age.
+func NewReport(hosts []*Host, proofs []Proof, list []check.Exception, now time.Time, limit time.Duration) *Report {
+	r := &Report{Schema: Schema, Made: now.UTC().Format(time.RFC3339), Hosts: len(hosts), Answers: proofs}
+	if r.Answers == nil {
+		r.Answers = []Proof{}
+	}
+	for _, h := range hosts {
+		if h.Stale(now, limit) {
+			r.Stale++
+		}
+	}
+	for i := range r.Answers {
+		p := &r.Answers[i]
+		accept(&p.Held, list, p.Host, now)
+		switch {
+		case p.Status == check.Accepted:
+			r.accepted = append(r.accepted, *p)
+		case p.Status == check.Finding && p.Severity != check.Severities[0]:
+			r.findings = append(r.findings, *p)
+		}
+	}
+	slices.SortStableFunc(r.findings, func(a, b Proof) int { return rank(b.Severity) - rank(a.Severity) })
+	return r
+}
+
+// Document is the report for people; all answers are in its data.
+func (r *Report) Document() *document.Document {
+	short := func(hash string) string { return hash[:min(12, len(hash))] }
+	table := func(list []Proof, why bool) *document.Table {
+		t := &document.Table{Columns: document.Headings("host", "check", "severity", "since", "what was read", "document")}
+		for _, p := range list {
+			detail := p.Detail
+			if why && p.Exception != nil {
+				detail = "accepted: " + p.Exception.String()
+			}
+			t.Add(document.Text(p.Host), document.Text(p.Check), document.Text(p.Severity), document.Text(p.Since.Format(time.DateOnly)), document.Text(detail), document.Text(short(p.Last)))
+		}
+		return t
+	}
+	return &document.Document{Name: "fleet", Title: "Fleet report",
+		Answer: []document.Line{{Text: fmt.Sprintf("%s on %s; %s. %d of the hosts are not known any more.", screen.Count(len(r.findings), "finding"),
+			screen.Count(r.Hosts, "host"), screen.Count(len(r.accepted), "finding")+" accepted", r.Stale)}},
+		About: []string{"Made " + r.Made, "A document is named by the first 12 digits of its SHA-256; CSV and JSON have all"},
+		Sections: []document.Section{document.Titled("Findings", table(r.findings, false)),
+			document.Titled("Accepted", table(r.accepted, true))},
+		Data: r}
+}
+
+// WriteCSV writes all answers (RFC 4180).
+func (r *Report) WriteCSV(w io.Writer) error {
+	rows := [][]string{{"host", "role", "check", "status", "severity", "since", "detail", "exception", "first_document", "last_document", "heard"}}
+	for _, p := range r.Answers {
+		exception := ""
+		if p.Exception != nil {
+			exception = p.Exception.String()
+		}
+		rows = append(rows, []string{p.Host, string(p.Role), p.Check, string(p.Status), p.Severity, p.Since.Format(time.RFC3339), p.Detail, exception, p.First, p.Last,
+			p.Heard.Format(time.RFC3339)})
+	}
+	return writeCSV(w, rows)
+}
+
+func writeCSV(w io.Writer, rows [][]string) error {
+	out := csv.NewWriter(w)
+	out.UseCRLF = true
+	for _, row := range rows {
+		if err := out.Write(screen.Cells(row)); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// Point is a measurement of a host at a time.
+type Point struct {
+	Host string
+	At   time.Time
+	Measurement
+	Hash string // SHA-256 of the document
+}
+
+// WritePoints writes a row a measurement.
+func WritePoints(w io.Writer, points []Point) error {
+	rows := [][]string{{"host", "time", "name", "value", "low", "high", "n", "noise_share", "unit", "evidence", "document"}}
+	number := func(v *float64) string {
+		if v == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*v, 'g', -1, 64)
+	}
+	for _, p := range points {
+		rows = append(rows, []string{p.Host, p.At.UTC().Format(time.RFC3339), p.Name, number(p.Value), number(p.Low), number(p.High), strconv.Itoa(p.N), number(p.Noise),
+			p.Unit, p.Evidence, p.Hash})
+	}
+	return writeCSV(w, rows)
+}
+
+// WriteOtava writes the measurements of one host as Apache Otava's importer of CSV takes them: a row a document, with
+// its time and hash, and a column a measurement. What a document did not measure stays empty.
+func WriteOtava(w io.Writer, points []Point) error {
+	head, column := []string{"time", "document"}, map[string]int{}
+	for _, p := range points {
+		if _, there := column[p.Name]; !there {
+			column[p.Name] = 0
+		}
+	}
+	names := make([]string, 0, len(column))
+	for name := range column {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for i, name := range names {
+		column[name] = len(head) + i
+	}
+	rows := [][]string{append(head, names...)}
+	last := ""
+	for _, p := range points {
+		if p.Hash != last {
+			row := make([]string, len(head)+len(names))
+			row[0], row[1] = p.At.UTC().Format(time.RFC3339), p.Hash
+			rows, last = append(rows, row), p.Hash
+		}
+		if p.Value != nil {
+			rows[len(rows)-1][column[p.Name]] = strconv.FormatFloat(*p.Value, 'g', -1, 64)
+		}
+	}
+	return writeCSV(w, rows)
+}

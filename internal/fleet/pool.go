@@ -1,0 +1,250 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"hostlab/internal/document"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+	"hostlab/internal/stats"
+)
+
+// Ran is an effect that a host's experiment has measured.
+type Ran struct {
+	Host    string
+	Stratum string
+	Hash    string // SHA-256 of the document
+	Effect
+}
+
+// Pooled is what one study says of one response over hosts of one kind of hardware. A ratio's effects are fractions of
+// the baseline.
+type Pooled struct {
+	Study     string    `json:"study"`
+	StudyHash string    `json:"study_sha256"`
+	Stratum   string    `json:"stratum"` // "": not known
+	Contrast  string    `json:"contrast"`
+	Response  string    `json:"response"`
+	Compare   string    `json:"compare"`
+	Unit      string    `json:"value_unit"`
+	Better    string    `json:"better"`
+	Hosts     []HostRan `json:"hosts"`
+	Void      []HostRan `json:"void"`   // that do not count, and why
+	K         int       `json:"k"`      // hosts that count
+	Mean      *float64  `json:"mean"`   // over hosts like these; null below three
+	Low       *float64  `json:"low"`    // of its 95 % interval
+	High      *float64  `json:"high"`   //
+	Tau       *float64  `json:"tau"`    // standard deviation between hosts; of a ratio, of the logarithm
+	Share     *float64  `json:"i2"`     // of the scatter that differences between hosts make
+	P         *float64  `json:"p_same"` // how likely the scatter is without such differences
+	NextLow   *float64  `json:"next_low"`
+	NextHigh  *float64  `json:"next_high"` // 95 % interval for the effect on the next host
+	Margin    float64   `json:"margin"`
+	Noise     float64   `json:"noise_floor"` // the largest of the hosts
+	Verdict   string    `json:"verdict"`     // worthwhile, harmful, no_effect, undecided, too_few
+}
+
+// HostRan is one host's part.
+type HostRan struct {
+	Host    string   `json:"host"`
+	Effect  *float64 `json:"effect"`
+	Low     *float64 `json:"low"`
+	High    *float64 `json:"high"`
+	N       int      `json:"n"`
+	Hash    string   `json:"sha256"`
+	Why     string   `json:"why,omitempty"` // of one that is void
+	log, se float64
+}
+
+// Few hosts bound a mean, but not the next host well.
+const (
+	leastPool = 3
+	fewHosts  = 5
+)
+
+// PoolStudies joins the effects of experiments by study, hardware, contrast and response. Of several experiments of a
+// host, the last in the list counts.
+func PoolStudies(list []Ran) []*Pooled {
+	type key struct{ study, stratum, contrast, response string }
+	by := map[key]*Pooled{}
+	var out []*Pooled
+	for _, r := range list {
+		k := key{r.StudyHash, r.Stratum, r.Contrast, r.Response}
+		p := by[k]
+		if p == nil {
+			p = &Pooled{Study: r.Study, StudyHash: r.StudyHash, Stratum: r.Stratum, Contrast: r.Contrast, Response: r.Response, Compare: r.Compare,
+				Unit: r.Unit, Better: r.Better, Hosts: []HostRan{}, Void: []HostRan{}}
+			by[k] = p
+			out = append(out, p)
+		}
+		p.take(r)
+	}
+	for _, p := range out {
+		p.decide()
+	}
+	slices.SortStableFunc(out, func(a, b *Pooled) int {
+		return cmp.Or(b.K-a.K, strings.Compare(a.Stratum, b.Stratum), strings.Compare(a.Contrast, b.Contrast), strings.Compare(a.Response, b.Response))
+	})
+	return out
+}
+
+func (p *Pooled) take(r Ran) {
+	h := HostRan{Host: r.Host, Effect: r.Value, Low: r.Low, High: r.High, N: r.N, Hash: r.Hash, Why: r.Void}
+	drop := func(list []HostRan) []HostRan {
+		return slices.DeleteFunc(list, func(o HostRan) bool { return o.Host == r.Host })
+	}
+	p.Hosts, p.Void = drop(p.Hosts), drop(p.Void)
+	if h.Why == "" {
+		h.Why = p.scale(&h, r.Alpha)
+	}
+	if h.Why != "" {
+		p.Void = append(p.Void, h)
+		return
+	}
+	p.Hosts = append(p.Hosts, h)
+	if r.Margin != nil {
+		p.Margin = max(p.Margin, *r.Margin)
+	}
+	if r.Noise != nil {
+		p.Noise = max(p.Noise, *r.Noise)
+	}
+}
+
+// scale takes an effect to the scale of pooling, with the standard error that its interval stands for. It says why it
+// cannot.
+func (p *Pooled) scale(h *HostRan, alpha *float64) string {
+	if h.Effect == nil || h.Low == nil || h.High == nil || alpha == nil || h.N < 2 {
+		return "its interval is not known"
+	}
+	to := func(v float64) float64 { return v }
+	if p.Compare == string(result.Ratio) {
+		to = math.Log1p
+	}
+	low, high := to(*h.Low), to(*h.High)
+	t := distuv.StudentsT{Sigma: 1, Nu: float64(h.N - 1)}.Quantile(1 - *alpha/2)
+	h.log, h.se = to(*h.Effect), (high-low)/2/t
+	if !(h.se > 0) || math.IsInf(h.se, 0) || math.IsNaN(h.log) {
+		return "its interval is not known"
+	}
+	return ""
+}
+
+// decide pools from three hosts on. Only the interval for the next host says what to expect on hosts like these.
+func (p *Pooled) decide() {
+	p.K, p.Verdict = len(p.Hosts), "too_few"
+	if p.K < leastPool {
+		return
+	}
+	var effects, variances []float64
+	for _, h := range p.Hosts {
+		effects, variances = append(effects, h.log), append(variances, h.se*h.se)
+	}
+	s, err := stats.Pool(effects, variances, 0.05)
+	if err != nil {
+		return
+	}
+	from := func(v float64) *float64 {
+		if p.Compare == string(result.Ratio) {
+			v = math.Expm1(v)
+		}
+		return &v
+	}
+	p.Mean, p.Low, p.High, p.NextLow, p.NextHigh = from(s.Mean), from(s.Low), from(s.High), from(s.NextLow), from(s.NextHigh)
+	p.Tau, p.Share, p.P = &s.Tau, &s.Share, &s.P
+	beyond := max(p.Margin, p.Noise)
+	less, more := *p.NextHigh < -beyond, *p.NextLow > beyond
+	good := less && p.Better == "lower" || more && p.Better == "higher"
+	switch {
+	case good:
+		p.Verdict = "worthwhile"
+	case less || more:
+		p.Verdict = "harmful"
+	case *p.NextLow > -p.Margin && *p.NextHigh < p.Margin:
+		p.Verdict = "no_effect"
+	default:
+		p.Verdict = "undecided"
+	}
+}
+
+// PoolDocument reports studies that were pooled.
+func PoolDocument(study string, list []*Pooled) *document.Document {
+	d := &document.Document{Name: "fleet", Title: "Study " + study}
+	if list == nil {
+		list = []*Pooled{}
+	}
+	for i, p := range list {
+		d.Answer = append(d.Answer, document.Line{Text: p.sentence()})
+		t := &document.Table{Columns: document.Headings("host", "effect", "n", "document")}
+		for _, h := range p.Hosts {
+			t.Add(document.Text(h.Host), document.Number(*h.Effect, p.interval(h.Effect, h.Low, h.High)), document.Number(float64(h.N), strconv.Itoa(h.N)), document.Text(h.Hash[:min(12, len(h.Hash))]))
+		}
+		if p.Mean != nil {
+			t.Add(document.Text("mean"), document.Number(*p.Mean, p.interval(p.Mean, p.Low, p.High)), document.Number(float64(p.K), screen.Count(p.K, "host")), document.Text(""))
+			t.Add(document.Text("next host"), document.Text(p.interval(nil, p.NextLow, p.NextHigh)), document.Text(""), document.Text(""))
+			t.Lead = fmt.Sprintf("Between hosts: standard deviation %s (%.0f %% of the scatter). 95 %% intervals.", p.show(p.Tau), 100**p.Share)
+		}
+		title := p.Contrast + ", " + p.Response
+		if p.Stratum != "" {
+			title += ", on " + p.Stratum
+		}
+		blocks := []document.Block{t}
+		if len(p.Void) > 0 {
+			v := &document.Table{Columns: document.Headings("does not count", "why")}
+			for _, h := range p.Void {
+				v.Add(document.Text(h.Host), document.Text(h.Why))
+			}
+			blocks = append(blocks, v)
+		}
+		d.Sections = append(d.Sections, document.Titled(title, blocks...))
+		if i > 0 && list[i].StudyHash != list[0].StudyHash && len(d.Warnings) == 0 {
+			d.Warnings = []string{"Several versions of this study were run; each is pooled by itself."}
+		}
+	}
+	d.Data = struct {
+		Schema int       `json:"schema"`
+		Study  string    `json:"study"`
+		Pools  []*Pooled `json:"pools"`
+	}{Schema, study, list}
+	return d
+}
+
+// sentence is the answer of one contrast.
+func (p *Pooled) sentence() string {
+	of := p.Contrast + ", " + p.Response + ": "
+	if p.Mean == nil {
+		return of + fmt.Sprintf("%s; a mean takes %d.", screen.Count(p.K, "host"), leastPool)
+	}
+	words := map[string]string{"worthwhile": "worthwhile on hosts like these", "harmful": "it makes hosts like these slower", "no_effect": "no practical effect on hosts like these",
+		"undecided": "not decided for the next host"}
+	few := ""
+	if p.K < fewHosts {
+		few = ", few hosts"
+	}
+	return of + fmt.Sprintf("%s. Mean %s, next host %s, K %d%s.", words[p.Verdict], p.interval(p.Mean, p.Low, p.High), p.interval(nil, p.NextLow, p.NextHigh), p.K, few)
+}
+
+// interval prints a value with its interval, or an interval alone.
+func (p *Pooled) interval(value, low, high *float64) string {
+	out := ""
+	if value != nil {
+		out = p.show(value) + " "
+	}
+	if low == nil || high == nil {
+		return out
+	}
+	return out + "[" + p.show(low) + ", " + p.show(high) + "]"
+}
+
+func (p *Pooled) show(v *float64) string {
+	if p.Compare == string(result.Ratio) {
+		return fmt.Sprintf("%+.1f %%", 100**v)
+	}
+	return result.Format(*v, p.Unit)
+}

@@ -1,0 +1,242 @@
+package store
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"hostlab/internal/fleet"
+)
+
+// Pruned is what Prune took away.
+type Pruned struct {
+	Documents int   // whose bytes went; their hashes and times stay
+	Bytes     int64 // packed
+}
+
+// Prune takes the bytes of documents from before a moment, with what was measured in them: but not of the first of
+// each month, of the newest of each kind, of experiments, nor where something began or ended. What is left tells
+// the same of all times.
+func (s *Store) Prune(ctx context.Context, before time.Time) (p Pruned, err error) {
+	var hosts []string
+	err = s.query(ctx, func(scan func(...any) error) error {
+		name := ""
+		defer func() { hosts = append(hosts, name) }()
+		return scan(&name)
+	}, "SELECT name FROM host ORDER BY name")
+	if err != nil {
+		return p, err
+	}
+	for _, h := range hosts { // a transaction each: a kill loses no more than the rest of the work
+		err := s.write(ctx, func(t tx) error {
+			n, size, err := t.prune(ctx, h, before)
+			if err == nil {
+				p.Documents, p.Bytes = p.Documents+n, p.Bytes+size
+			}
+			return err
+		})
+		if err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+type keptDocument struct {
+	id, started, size int64
+	kind              fleet.Kind
+	role              string
+}
+
+func (t tx) prune(ctx context.Context, host string, before time.Time) (n int, size int64, err error) {
+	var all []keptDocument
+	err = t.query(ctx, func(scan func(...any) error) error {
+		var d keptDocument
+		if err := scan(&d.id, &d.started, &d.size, &d.kind, &d.role); err != nil {
+			return err
+		}
+		all = append(all, d)
+		return nil
+	}, "SELECT id, started, LENGTH(body), kind, role FROM document WHERE host = ? AND body IS NOT NULL ORDER BY started, id", host)
+	if err != nil {
+		return 0, 0, err
+	}
+	edges := map[int64]bool{}
+	edge := func(scan func(...any) error) error {
+		var since, until int64
+		err := scan(&since, &until)
+		edges[since], edges[until] = true, true
+		return err
+	}
+	for _, table := range []string{"fact_span", "finding_span"} {
+		if err := t.query(ctx, edge, "SELECT DISTINCT since, until FROM "+table+" WHERE host = ?", host); err != nil {
+			return 0, 0, err
+		}
+	}
+	type line struct {
+		kind fleet.Kind
+		role string
+	}
+	newest, months := map[line]int64{}, map[string]bool{}
+	for _, d := range all {
+		newest[line{d.kind, d.role}] = d.id
+	}
+	var gone []keptDocument
+	for _, d := range all {
+		month := string(d.kind) + d.role + time.Unix(0, d.started).UTC().Format("2006-01")
+		first := !months[month]
+		months[month] = true
+		if d.started < before.UnixNano() && !first && !edges[d.started] && newest[line{d.kind, d.role}] != d.id && d.kind != fleet.Effects {
+			gone = append(gone, d)
+		}
+	}
+	for _, d := range gone {
+		size += d.size
+		for _, statement := range []string{"DELETE FROM measurement WHERE document = ?", "DELETE FROM lever WHERE document = ?",
+			"UPDATE document SET body = NULL WHERE id = ?"} {
+			if err := t.exec(ctx, statement, d.id); err != nil {
+				return 0, 0, err
+			}
+		}
+	}
+	return len(gone), size, nil
+}
+
+// thinned reports whether a document lies among those whose bytes are gone: what changed between them would not be
+// known any more when the store is rebuilt.
+func (t tx) thinned(ctx context.Context, host string, at int64) (is bool, err error) {
+	err = t.query(ctx, func(scan func(...any) error) error { is = true; return scan(new(int64)) },
+		"SELECT id FROM document WHERE host = ? AND body IS NULL AND started >= ? LIMIT 1", host, at)
+	return is, err
+}
+
+// Compact gives back to the file system what Prune has freed.
+func (s *Store) Compact(ctx context.Context) error {
+	if s.postgres {
+		return nil // its autovacuum does
+	}
+	_, err := s.db.ExecContext(ctx, "VACUUM")
+	return s.problem(err)
+}
+
+// Rebuild makes everything anew out of the documents' bytes, in one transaction, and returns how many were read. Those
+// that this program cannot read any more stay as they are, and are returned.
+func (s *Store) Rebuild(ctx context.Context, now time.Time) (read int, left []string, err error) {
+	err = s.write(ctx, func(t tx) error {
+		read, left = 0, nil
+		var ids []int64
+		err := t.query(ctx, func(scan func(...any) error) error {
+			id := int64(0)
+			defer func() { ids = append(ids, id) }()
+			return scan(&id)
+		}, "SELECT id FROM document WHERE body IS NOT NULL ORDER BY host, started, sha256")
+		if err != nil {
+			return err
+		}
+		for _, statement := range []string{"DELETE FROM fact_span", "DELETE FROM finding_span", "UPDATE host SET machine = '', stratum = '', role = ''"} {
+			if err := t.exec(ctx, statement); err != nil {
+				return err
+			}
+		}
+		for _, id := range ids {
+			why, err := t.again(ctx, id, now)
+			switch {
+			case err != nil:
+				return err
+			case why != "":
+				left = append(left, why)
+			default:
+				read++
+			}
+		}
+		return nil
+	})
+	return read, left, err
+}
+
+// again reads one document anew. It says why it cannot.
+func (t tx) again(ctx context.Context, id int64, now time.Time) (why string, err error) {
+	var host, hash string
+	var packed []byte
+	err = t.query(ctx, func(scan func(...any) error) error { return scan(&host, &hash, &packed) }, "SELECT host, sha256, body FROM document WHERE id = ?", id)
+	if err != nil {
+		return "", err
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return fmt.Sprintf("%.12s of %s: its bytes are damaged", hash, host), nil //nolint:nilerr // the others can be read
+	}
+	body, err := io.ReadAll(io.LimitReader(z, fleet.MaxBody+1))
+	if err != nil {
+		return fmt.Sprintf("%.12s of %s: its bytes are damaged", hash, host), nil //nolint:nilerr // as above
+	}
+	d, err := fleet.Read(body, host, now)
+	if err != nil {
+		return fmt.Sprintf("%.12s of %s: %v", hash, host, err), nil
+	}
+	if d.Hash != hash {
+		return fmt.Sprintf("%.12s of %s: its bytes have another hash", hash, host), nil
+	}
+	at := d.Started.UnixNano()
+	for _, table := range []string{"measurement", "lever", "effect"} {
+		if err := t.exec(ctx, "DELETE FROM "+table+" WHERE document = ?", id); err != nil {
+			return "", err
+		}
+	}
+	if err := t.host(ctx, d, at); err != nil {
+		return "", err
+	}
+	t.whole = true
+	if err := t.facts(ctx, d, at); err != nil {
+		return "", err
+	}
+	if err := t.findings(ctx, d, at); err != nil {
+		return "", err
+	}
+	return "", t.details(ctx, d, id)
+}
+
+// Evidence is what checks say on all hosts now, with the hashes of the documents that say so.
+func (s *Store) Evidence(ctx context.Context) (list []fleet.Proof, err error) {
+	type key struct {
+		host, role string
+	}
+	type doc struct {
+		at   int64
+		hash string
+	}
+	docs := map[key][]doc{}
+	err = s.query(ctx, func(scan func(...any) error) error {
+		var k key
+		var d doc
+		if err := scan(&k.host, &k.role, &d.at, &d.hash); err != nil {
+			return err
+		}
+		docs[k] = append(docs[k], d)
+		return nil
+	}, "SELECT host, role, started, sha256 FROM document WHERE kind IN ('assess', 'check', 'verify', 'watch') ORDER BY host, role, started, sha256")
+	if err != nil {
+		return nil, err
+	}
+	err = s.query(ctx, func(scan func(...any) error) error {
+		p, since, exception := fleet.Proof{}, int64(0), ""
+		if err := scan(&p.Host, &p.Role, &p.Check, &p.Status, &p.Severity, &p.Detail, &since, &exception); err != nil {
+			return err
+		}
+		p.Since, p.Exception = time.Unix(0, since).UTC(), excepted(exception)
+		of := docs[key{p.Host, string(p.Role)}]
+		if i := slices.IndexFunc(of, func(d doc) bool { return d.at == since }); i >= 0 {
+			p.First = of[i].hash
+		}
+		if n := len(of); n > 0 {
+			p.Last, p.Heard = of[n-1].hash, time.Unix(0, of[n-1].at).UTC()
+		}
+		list = append(list, p)
+		return nil
+	}, "SELECT host, role, check_id, status, severity, detail, since, exception FROM finding_span WHERE until = ? ORDER BY host, role, check_id", int64(forever))
+	return list, err
+}
