@@ -22,7 +22,7 @@ func TestRemediesInSystem(t *testing.T) {
 		t.Fatalf("%v: %s; setup.sh makes it", err, out)
 	}
 	// PostgreSQL's cache has to be 8 GiB for huge pages to matter. The guest reserves them, and touches few.
-	environ := []string{"MODULES=acpi-cpufreq cpufreq_powersave", "MEM=10G", "SMP=2", "DRIVES=file=" + image + ",format=raw,cache=unsafe",
+	environ := []string{"MODULES=acpi-cpufreq cpufreq_powersave", "MEM=10G", "SMP=2", "TCG=multi", "DRIVES=file=" + image + ",format=raw,cache=unsafe",
 		"APPEND=init_on_alloc=0 cpufreq.default_governor=powersave systemd.show_status=false", "PRE=mkdir -p /mnt/system; mount -t ext4 /dev/vda /mnt/system",
 		"QEMU_EXTRA=-object memory-backend-ram,id=m,size=10G,reserve=off -machine memory-backend=m"}
 	run := func(what string) *boot {
