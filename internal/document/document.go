@@ -80,7 +80,7 @@ const (
 	Page              // HTML and Markdown alone: too much for a terminal
 )
 
-// Block is a part of a section: Line, List, Pairs, *Table, *Bars, Figure or Commands.
+// Block is a part of a section: Line, List, Pairs, *Table, *Bars, Figure or Commands; on a site also Links and Form.
 type Block interface{ block() }
 
 // List holds points of equal rank.
@@ -118,12 +118,18 @@ type Table struct {
 	Rows    []Row
 	// Most is how many rows a terminal shows; 0 for all. Pages and Markdown show all.
 	Most int
+	// Links stand below it on a page of a site: to other rows, and to the same as CSV.
+	Links Links
 }
 
 // Column is a column of a table.
 type Column struct {
 	Head  string
-	Right bool // figures: aligned to the right on a page
+	Right bool   // figures: aligned to the right on a page
+	Unit  string // of its figures in CSV; "": none, or text
+	// Link asks a site's server for the rows sorted by this column, and Sorted says that they are: "ascending",
+	// "descending" or "". Without links a page sorts its rows itself.
+	Link, Sorted string
 }
 
 // Row has a cell for each column. A row with Across has its name alone in Cells, and
@@ -147,6 +153,7 @@ type Cell struct {
 	More []string
 	Tone Tone
 	Sort float64 // what a page sorts the column by; NaN or 0: by the text
+	Link string  // the page of a site that the text leads to; "": none
 }
 
 // Text makes a cell of plain text.
@@ -203,8 +210,13 @@ func (*Table) block()   {}
 
 // pageOnly reports a block that a page alone shows.
 func pageOnly(b Block) bool {
-	l, ok := b.(Line)
-	return ok && l.See != nil
+	switch b := b.(type) {
+	case Line:
+		return b.See != nil
+	case Links, Form:
+		return true
+	}
+	return false
 }
 
 // sortable reports whether a page sorts the cell by its number.
@@ -237,6 +249,8 @@ func empty(b Block) bool {
 		return b == nil || len(b.Rows) == 0
 	case Figure:
 		return b.SVG == ""
+	case Links:
+		return len(b.List) == 0
 	case Line:
 		return b.Text == "" && b.See == nil
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -33,6 +34,10 @@ var page = picture.Template(web, "document.html", template.FuncMap{
 			return "figure"
 		case *Bars:
 			return "bars"
+		case Links:
+			return "links"
+		case Form:
+			return "form"
 		}
 		return "table"
 	},
@@ -47,6 +52,9 @@ var page = picture.Template(web, "document.html", template.FuncMap{
 			ID, Section string
 			*Table
 		}{id, section, t}
+	},
+	"linked": func(t *Table) bool {
+		return slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Link != "" })
 	},
 	"rest": func(columns []Column) int { return len(columns) - 1 },
 	"last": func(i int, blocks []Block) bool {
@@ -70,6 +78,7 @@ type view struct {
 	*Document
 	Page  picture.Page
 	Shown []Section
+	Site  *Site // nil: the page is a file of its own
 }
 
 // WriteHTML prints a document as one page that loads nothing from anywhere. The page holds
@@ -87,7 +96,7 @@ func WriteHTML(w io.Writer, d *Document) error {
 	if err != nil {
 		return err
 	}
-	return picture.Render(w, page, &view{d, shell, d.shown(Page)})
+	return picture.Render(w, page, &view{d, shell, d.shown(Page), nil})
 }
 
 // WriteJSON prints data as indented JSON.

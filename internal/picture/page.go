@@ -27,17 +27,25 @@ type Page struct {
 	CSS    template.CSS
 	JS     template.JS
 	Data   template.JS // JSON, with <, > and & as escapes
+	// Style and Script are addresses of what a server sends apart; "": the page holds both. The server sends the
+	// policy too.
+	Style, Script string
+}
+
+// Files are the style sheet with more rules behind it, and the script, for a server that sends them apart.
+func Files(style []byte) (css, js []byte, err error) {
+	if css, err = web.ReadFile("web/page.css"); err != nil {
+		return nil, nil, err
+	}
+	js, err = web.ReadFile("web/page.js")
+	return slices.Concat(css, style), js, err
 }
 
 // NewPage makes a page with the common style sheet and more rules behind it. data
 // is a JSON document as json.Marshal writes it, so that no text in it can end its
 // script element.
 func NewPage(title string, style, data []byte) (Page, error) {
-	css, err := web.ReadFile("web/page.css")
-	if err != nil {
-		return Page{}, err
-	}
-	js, err := web.ReadFile("web/page.js")
+	css, js, err := Files(style)
 	if err != nil {
 		return Page{}, err
 	}
@@ -46,7 +54,6 @@ func NewPage(title string, style, data []byte) (Page, error) {
 			return Page{}, err
 		}
 	}
-	css = slices.Concat(css, style)
 	return Page{Title: title, CSS: template.CSS(css), JS: template.JS(js), Data: template.JS(data),
 		Policy: fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; form-action 'none'", digest(css), digest(js))}, nil
 }

@@ -4,8 +4,9 @@
   const status = document.getElementById("status");
   for (const e of document.querySelectorAll(".js")) e.hidden = false;
 
-  // Theme: the system's, unless chosen here or by the fragment #theme=dark. It is
-  // kept in memory only, so that the page leaves nothing behind.
+  // Theme: the system's, unless chosen here or by the fragment #theme=dark. A file keeps
+  // it in memory only, so that it leaves nothing behind; a server's pages share it.
+  const shared = !document.getElementById("data");
   const button = document.getElementById("theme");
   const system = matchMedia("(prefers-color-scheme: dark)");
   const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
@@ -15,7 +16,12 @@
     if (m) root.dataset.theme = m[1];
     name();
   };
-  button.addEventListener("click", () => { root.dataset.theme = dark() ? "light" : "dark"; name(); });
+  if (shared && /^(dark|light)$/.test(localStorage.theme)) root.dataset.theme = localStorage.theme;
+  button.addEventListener("click", () => {
+    root.dataset.theme = dark() ? "light" : "dark";
+    if (shared) localStorage.theme = root.dataset.theme;
+    name();
+  });
   system.addEventListener("change", name);
   addEventListener("hashchange", fragment);
   fragment();
@@ -63,8 +69,8 @@
   });
   addEventListener("afterprint", () => { for (const d of opened) d.open = false; });
 
-  // Download: large data are packed and put back here.
-  document.getElementById("download").addEventListener("click", async () => {
+  // Download: large data are packed and put back here. A page of a server has none.
+  document.getElementById("download")?.addEventListener("click", async () => {
     let data = JSON.parse(document.getElementById("data").textContent);
     if (data.gzip) {
       const bytes = Uint8Array.from(atob(data.gzip), (c) => c.charCodeAt(0));

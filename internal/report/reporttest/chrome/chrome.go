@@ -113,10 +113,22 @@ func Open(t *testing.T, browser context.Context, html, fragment string, width in
 	if err := os.WriteFile(file, []byte(html), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	url := "file://" + file
+	return visit(t, browser, url+fragment, width, "#data", func(u string) bool { return u == url || strings.HasPrefix(u, "blob:") })
+}
+
+// Visit shows a page of a server. Requests for anything but the server fail the test when it ends, and so does all
+// that fails Open's.
+func Visit(t *testing.T, browser context.Context, server, path string, width int64) *Tab {
+	t.Helper()
+	return visit(t, browser, server+path, width, "#status", func(u string) bool { return strings.HasPrefix(u, server+"/") })
+}
+
+func visit(t *testing.T, browser context.Context, address string, width int64, ready string, may func(url string) bool) *Tab {
+	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
 	b := &Tab{Ctx: ctx}
-	url := "file://" + file
 	if err := chromedp.Listen(ctx, func(ev any) {
 		switch ev := ev.(type) {
 		case *runtime.EventConsoleAPICalled:
@@ -126,7 +138,7 @@ func Open(t *testing.T, browser context.Context, html, fragment string, width in
 		case *log.EventEntryAdded:
 			b.problem("log: %s", ev.Entry.Text)
 		case *network.EventRequestWillBeSent:
-			if u := ev.Request.URL; u != url && !strings.HasPrefix(u, "blob:") {
+			if u := ev.Request.URL; !may(u) {
 				b.problem("request: %s", u)
 			}
 		case *page.EventJavascriptDialogOpening:
@@ -137,7 +149,7 @@ func Open(t *testing.T, browser context.Context, html, fragment string, width in
 	}
 	Send(t, b, network.Enable, network.EnableParams{})
 	Resize(t, b, width)
-	b.Run(t, chromedp.Navigate(url+fragment), chromedp.WaitReady(chromedp.CSS("#data")))
+	b.Run(t, chromedp.Navigate(address), chromedp.WaitReady(chromedp.CSS(ready)))
 	t.Cleanup(func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
