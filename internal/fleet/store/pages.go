@@ -1,0 +1,140 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"hostlab/internal/fleet"
+)
+
+// What pages ask is bounded: by a host, by documents that came since, or by a number of rows. A fleet of thousands of
+// hosts has millions of rows.
+
+// Last is the number of the document that was kept last; 0: none.
+func (s *Store) Last(ctx context.Context) (id int64, err error) {
+	err = s.query(ctx, func(scan func(...any) error) error { return scan(&id) }, "SELECT COALESCE(MAX(id), 0) FROM document")
+	return id, err
+}
+
+// Since returns the hosts of which documents were kept after one, with what their newest documents say, and how many
+// documents those are; 0 asks for all.
+func (s *Store) Since(ctx context.Context, after int64) (list []*fleet.Host, documents int, err error) {
+	err = s.query(ctx, func(scan func(...any) error) error { return scan(&documents) }, "SELECT COUNT(*) FROM document WHERE id > ?", after)
+	if err != nil {
+		return nil, 0, err
+	}
+	where, args := "", []any(nil)
+	if after > 0 {
+		where, args = " WHERE h.name IN (SELECT host FROM document WHERE id > ?)", []any{after}
+	}
+	by := map[string]*fleet.Host{}
+	err = s.query(ctx, func(scan func(...any) error) error {
+		h, first, last := &fleet.Host{}, int64(0), int64(0)
+		if err := scan(&h.Name, &h.Machine, &first, &last); err != nil {
+			return err
+		}
+		h.First, h.Last = time.Unix(0, first).UTC(), time.Unix(0, last).UTC()
+		by[h.Name], list = h, append(list, h)
+		return nil
+	}, "SELECT h.name, h.machine, h.first_seen, h.last_seen FROM host h"+where+" ORDER BY h.name", args...)
+	if err != nil {
+		return nil, 0, err
+	}
+	err = s.query(ctx, func(scan func(...any) error) error {
+		f, name, since := fleet.Held{}, "", int64(0)
+		if err := scan(&name, &f.Role, &f.Check, &f.Status, &f.Severity, &f.Detail, &since); err != nil {
+			return err
+		}
+		f.Since = time.Unix(0, since).UTC()
+		if h := by[name]; h != nil { // one that came meanwhile is read the next time
+			h.Findings = append(h.Findings, f)
+		}
+		return nil
+	}, "SELECT f.host, f.role, f.check_id, f.status, f.severity, f.detail, f.since FROM host h JOIN finding_span f ON f.host = h.name "+
+		"AND f.until = ? AND f.status = 'finding'"+where+" ORDER BY f.host, f.role, f.check_id", append([]any{int64(forever)}, args...)...)
+	if err != nil {
+		return nil, 0, err
+	}
+	newest := "WITH newest AS (SELECT h.name AS host, (SELECT d.id FROM document d WHERE d.host = h.name AND d.kind = 'assess' " +
+		"ORDER BY d.started DESC, d.id DESC LIMIT 1) AS id FROM host h" + where + ") "
+	err = s.query(ctx, func(scan func(...any) error) error {
+		var name, service, verdict string
+		if err := scan(&name, &service, &verdict); err != nil {
+			return err
+		}
+		if h := by[name]; h != nil {
+			h.Service, h.Verdict = service, verdict
+		}
+		return nil
+	}, newest+"SELECT newest.host, d.service, d.verdict FROM newest JOIN document d ON d.id = newest.id", args...)
+	if err != nil {
+		return nil, 0, err
+	}
+	err = s.query(ctx, func(scan func(...any) error) error {
+		var name string
+		var l fleet.Lever
+		if err := scan(&name, &l.Name, &l.Likely, &l.AtMost, &l.Verdict, &l.Evidence, &l.Reason, &l.Command, &l.SecondsPerDay); err != nil {
+			return err
+		}
+		if h := by[name]; h != nil {
+			h.Levers = append(h.Levers, l)
+		}
+		return nil
+	}, newest+"SELECT newest.host, l.name, l.likely, l.at_most, l.verdict, l.evidence, l.reason, l.command, l.seconds_per_day "+
+		"FROM newest JOIN lever l ON l.document = newest.id ORDER BY newest.host, l.name", args...)
+	return list, documents, err
+}
+
+// Recent are the newest changes since a moment, at most so many of facts and as many of checks. host: of that one
+// alone; "": of all.
+func (s *Store) Recent(ctx context.Context, host string, since time.Time, most int) (list []fleet.Change, err error) {
+	read := func(scan func(...any) error) error {
+		c, at := fleet.Change{}, int64(0)
+		if err := scan(&c.Host, &c.Subject, &c.Before, &c.After, &at); err != nil {
+			return err
+		}
+		c.At = time.Unix(0, at).UTC()
+		list = append(list, c)
+		return nil
+	}
+	where, args := "WHERE a.since >= ?", []any{since.UnixNano()}
+	if host != "" {
+		where, args = where+" AND a.host = ?", append(args, host)
+	}
+	args = append(args, most)
+	err = s.query(ctx, read, "SELECT a.host, a.path, b.value, a.value, a.since FROM fact_span a JOIN fact_span b ON b.host = a.host AND b.path = a.path "+
+		"AND b.until = a.since "+where+" ORDER BY a.since DESC, a.host, a.path LIMIT ?", args...)
+	if err != nil {
+		return nil, err
+	}
+	err = s.query(ctx, read, "SELECT a.host, a.check_id, b.status, a.status, a.since FROM finding_span a JOIN finding_span b ON b.host = a.host "+
+		"AND b.role = a.role AND b.check_id = a.check_id AND b.until = a.since "+where+
+		" AND a.status <> b.status ORDER BY a.since DESC, a.host, a.check_id LIMIT ?", args...)
+	return list, err
+}
+
+// Kept is a document that the store has, without its bytes.
+type Kept struct {
+	Kind     fleet.Kind `json:"kind"`
+	Version  string     `json:"version"`
+	Started  time.Time  `json:"started"`
+	Received time.Time  `json:"received"`
+	Hash     string     `json:"sha256"`
+	Source   string     `json:"source"`
+	Whole    bool       `json:"kept"` // its bytes are there too
+}
+
+// Of are a host's newest documents, at most so many. kind: of that kind alone; "": of all.
+func (s *Store) Of(ctx context.Context, host string, kind fleet.Kind, most int) (list []Kept, err error) {
+	err = s.query(ctx, func(scan func(...any) error) error {
+		k, started, received := Kept{}, int64(0), int64(0)
+		if err := scan(&k.Kind, &k.Version, &started, &received, &k.Hash, &k.Source, &k.Whole); err != nil {
+			return err
+		}
+		k.Started, k.Received = time.Unix(0, started).UTC(), time.Unix(0, received).UTC()
+		list = append(list, k)
+		return nil
+	}, "SELECT kind, version, started, received, sha256, source, body IS NOT NULL FROM document WHERE host = ? AND (kind = ? OR ? = '') "+
+		"ORDER BY started DESC, id DESC LIMIT ?", host, string(kind), string(kind), most)
+	return list, err
+}
