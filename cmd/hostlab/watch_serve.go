@@ -42,7 +42,7 @@ func (w *watcher) serve(ctx context.Context, note io.Writer) error {
 		return err
 	}
 	server := &http.Server{
-		Handler:           onlyNamed(name, w.handler()),
+		Handler:           onlyNamed(func(asked string) bool { return strings.EqualFold(asked, name) }, w.handler()),
 		ReadHeaderTimeout: 2 * time.Second,
 		ReadTimeout:       2 * time.Second,
 		WriteTimeout:      2 * time.Second,
@@ -51,17 +51,18 @@ func (w *watcher) serve(ctx context.Context, note io.Writer) error {
 	}
 	server.SetKeepAlivesEnabled(false) // a scrape a connection: one that idles keeps no place
 	context.AfterFunc(ctx, func() { _ = server.Close() })
-	go func() { _ = server.Serve(&limited{Listener: l}) }() // ends when it is closed, or with the process
+	go func() { _ = server.Serve(&limited{Listener: l, most: mostClients}) }() // ends when it is closed, or with the process
 	return nil
 }
 
-// mostClients are the connections that are served at a time. One more ends the oldest: a scrape takes
-// milliseconds, so the oldest is one that says nothing, and must keep nobody waiting.
+// mostClients are the connections that watch serves at a time.
 const mostClients = 16
 
-// limited is a listener that keeps no more connections than mostClients.
+// limited is a listener that keeps no more connections than it may. One more ends the oldest: an answer takes
+// milliseconds, so the oldest is one that says nothing, and must keep nobody waiting.
 type limited struct {
 	net.Listener
+	most int
 	mu   sync.Mutex
 	open []*place // the oldest first
 }
@@ -76,7 +77,7 @@ func (l *limited) Accept() (net.Conn, error) {
 	l.mu.Lock()
 	l.open = append(l.open, p)
 	var oldest *place
-	if len(l.open) > mostClients {
+	if len(l.open) > l.most {
 		oldest = l.open[0]
 	}
 	l.mu.Unlock()
@@ -98,10 +99,10 @@ func (p *place) Close() error {
 	return p.Conn.Close()
 }
 
-// onlyNamed answers requests for this host and for the address that was listened to. A
+// onlyNamed answers requests for this host, for the address that was listened to, and for names that are ours. A
 // page from elsewhere can have its own name lead to 127.0.0.1 and then read what its
 // browser gets from there (DNS rebinding); its name stays in the Host header.
-func onlyNamed(listens string, h http.Handler) http.Handler {
+func onlyNamed(ours func(name string) bool, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		asked := r.Host
 		if name, _, err := net.SplitHostPort(asked); err == nil {
@@ -112,8 +113,8 @@ func onlyNamed(listens string, h http.Handler) http.Handler {
 		if at, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr); ok {
 			came = at.IP.String()
 		}
-		if !connect.Loopback(asked) && (asked == "" || !strings.EqualFold(asked, listens) && asked != came) {
-			http.Error(out, "hostlab watch: this is another host; ask for the address that it listens to, or start it with --listen NAME:PORT", http.StatusMisdirectedRequest)
+		if !connect.Loopback(asked) && (asked == "" || !ours(asked) && asked != came) {
+			http.Error(out, "hostlab: this is another host; ask for the address that it listens to, or start it with --listen NAME:PORT", http.StatusMisdirectedRequest)
 			return
 		}
 		h.ServeHTTP(out, r)

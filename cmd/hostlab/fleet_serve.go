@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/bounded"
+	"hostlab/internal/explain/connect"
+	"hostlab/internal/fleet/web"
+	"hostlab/internal/screen"
+	"hostlab/internal/trust"
+)
+
+// serveOptions are the flags of fleet serve.
+type serveOptions struct {
+	fleetOptions
+	listen, cert, key, tokens string
+	proxied                   bool
+}
+
+func newFleetServe(std streams) *cobra.Command {
+	o := &serveOptions{}
+	cmd := &cobra.Command{
+		Use:   "serve [flags]",
+		Short: "Pages of the fleet for a browser, metrics, and documents by POST",
+		Long: `serve shows what the store says as pages: hosts, checks, levers, changes, and
+two hosts compared. The pages change nothing. Each is also JSON at the same
+address (?format=json, or the header Accept), and each of its tables is CSV.
+/metrics is for Prometheus.
+
+It listens to this host alone. Another address needs --tls-cert, --tls-key and
+--tokens; who reads then sends a token as the password. Or a proxy in front does
+both, and --behind-proxy says so.
+
+With --tokens, hosts send documents to /v1/documents. A token is bound to the
+names of hosts; 'hostlab fleet token' makes one.
+
+serve ends with Ctrl-C or SIGTERM, after the answers that it has begun.
+
+Exit status: 0 it was ended, 1 it failed, 2 unusable flag.`,
+		Example: `  hostlab fleet serve
+  hostlab fleet serve --listen 0.0.0.0:9753 --tls-cert fleet.pem \
+    --tls-key fleet.key --tokens /etc/hostlab/tokens.toml
+  hostlab check --format json | curl --data-binary @- --oauth2-bearer "$TOKEN" \
+    https://fleet:9753/v1/documents`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, std) },
+	}
+	f := cmd.Flags()
+	o.storeFlag(cmd)
+	o.staleFlag(cmd)
+	f.StringVar(&o.listen, "listen", "127.0.0.1:9753", "`ADDRESS`:PORT to listen to; port 0 takes a free one")
+	f.StringVar(&o.cert, "tls-cert", "", "`FILE` of the certificate, and of those that it rests on")
+	f.StringVar(&o.key, "tls-key", "", "`FILE` of the certificate's key")
+	f.StringVar(&o.tokens, "tokens", "", "`FILE` of tokens: who may send documents of which hosts, and who may read")
+	f.BoolVar(&o.proxied, "behind-proxy", false, "a proxy in front does TLS and says who may read")
+	return cmd
+}
+
+func newFleetToken(std streams) *cobra.Command {
+	var (
+		hosts []string
+		read  bool
+	)
+	cmd := &cobra.Command{
+		Use:   "token [flags] NAME",
+		Short: "Make a token for serve: to send documents, or to read",
+		Long: `token writes a new token to standard error, once, and what the file of --tokens
+needs of it to standard output: its hash, and what it may do. The file must be
+of mode 0600.
+
+Exit status: 0 done, 2 unusable flag.`,
+		Example: `  hostlab fleet token --host db7 db7 >>/etc/hostlab/tokens.toml
+  hostlab fleet token --read grafana >>/etc/hostlab/tokens.toml`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			token, hash := web.NewToken()
+			entry := fmt.Sprintf("[[token]]\nname = %s\nsha256 = %q\n", tomlText(args[0]), hash)
+			if len(hosts) > 0 {
+				quoted := make([]string, len(hosts))
+				for i, h := range hosts {
+					quoted[i] = tomlText(h)
+				}
+				entry += "hosts = [" + strings.Join(quoted, ", ") + "]\n"
+			}
+			if read {
+				entry += "read = true\n"
+			}
+			if _, err := web.ReadTokens([]byte(entry)); err != nil {
+				return usageError{err}
+			}
+			fmt.Fprintln(std.err, token)
+			_, err := fmt.Fprint(std.out, entry)
+			return err
+		},
+	}
+	cmd.Flags().StringArrayVar(&hosts, "host", nil, "`NAME` of a host whose documents it may send, or a pattern as 'db*'; again for more")
+	cmd.Flags().BoolVar(&read, "read", false, "it may see pages and metrics")
+	return cmd
+}
+
+// tomlText is text as TOML's basic string.
+func tomlText(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(screen.Clean(s)) + `"`
+}
+
+func (o *serveOptions) run(cmd *cobra.Command, std streams) error {
+	addr, err := address(o.listen)
+	if err != nil {
+		return err
+	}
+	name, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return err
+	}
+	here := connect.Loopback(name)
+	switch {
+	case (o.cert == "") != (o.key == ""):
+		return usagef("--tls-cert and --tls-key belong together")
+	case !here && !o.proxied && (o.cert == "" || o.tokens == ""):
+		return usagef("--listen %s can be reached from other hosts: it takes --tls-cert, --tls-key and --tokens, or --behind-proxy", addr)
+	}
+	config := web.Config{Stale: o.stale, Version: versionText(), Private: !here && !o.proxied}
+	if o.tokens != "" {
+		if config.Tokens, err = readTokens(o.tokens); err != nil {
+			return err
+		}
+	}
+	ours := func(asked string) bool { return strings.EqualFold(asked, name) }
+	var secure *tls.Config
+	if o.cert != "" {
+		pair, err := keyPair(o.cert, o.key)
+		if err != nil {
+			return err
+		}
+		secure = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+		ours = func(asked string) bool {
+			return strings.EqualFold(asked, name) || pair.Leaf.VerifyHostname(asked) == nil
+		}
+	}
+	if config.Store, err = o.open(cmd); err != nil {
+		return err
+	}
+	defer config.Store.Close()
+	served, err := web.New(config)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen(network(addr), addr)
+	if err != nil {
+		if op, ok := errors.AsType[*net.OpError](err); ok {
+			err = op.Err
+		}
+		return usagef("--listen %s: %w", addr, err)
+	}
+	handler := served.Handler()
+	if !o.proxied { // a proxy hands on the name that its callers use
+		handler = onlyNamed(ours, handler)
+	}
+	scheme, listener := "http", net.Listener(&limited{Listener: l, most: 256})
+	if secure != nil {
+		scheme, listener = "https", tls.NewListener(listener, secure)
+	}
+	fmt.Fprintln(std.out, "hostlab: pages on "+screen.Clean(scheme+"://"+l.Addr().String()+"/"))
+	return answerUntil(cmd.Context(), handler, listener)
+}
+
+// answerUntil serves until the context ends, and then ends what has begun.
+func answerUntil(ctx context.Context, h http.Handler, l net.Listener) error {
+	server := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       time.Minute, // a document of 16 MiB over a slow line
+		WriteTimeout:      time.Minute,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    16 << 10,
+		ErrorLog:          slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug), // what clients do wrong
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := server.Shutdown(grace); err != nil {
+		return errors.Join(server.Close(), fmt.Errorf("answers were not sent whole: %w", err))
+	}
+	return nil
+}
+
+// secretFile reads a file that nobody but its owner may read or change.
+func secretFile(name string, key bool) ([]byte, error) {
+	f, err := trust.OpenLinked(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	check := trust.Secret
+	if key {
+		check = trust.SecretKey
+	}
+	if err := check(f); err != nil {
+		return nil, err
+	}
+	return bounded.File(f, 1<<20)
+}
+
+func readTokens(name string) (web.Tokens, error) {
+	text, err := secretFile(name, false)
+	if err != nil {
+		return nil, usagef("--tokens: %w", plain(err))
+	}
+	tokens, err := web.ReadTokens(text)
+	if err != nil {
+		return nil, usagef("--tokens %s: %w", name, err)
+	}
+	return tokens, nil
+}
+
+func keyPair(cert, key string) (pair tls.Certificate, err error) {
+	public, err := os.ReadFile(cert) //nolint:gosec // the user's own choice
+	if err != nil {
+		return pair, usagef("--tls-cert: %w", err)
+	}
+	private, err := secretFile(key, true)
+	if err != nil {
+		return pair, usagef("--tls-key: %w", plain(err))
+	}
+	if pair, err = tls.X509KeyPair(public, private); err != nil {
+		return pair, usagef("--tls-cert and --tls-key: %w", err)
+	}
+	if pair.Leaf == nil {
+		pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0])
+	}
+	return pair, err
+}

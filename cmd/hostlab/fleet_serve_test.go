@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/fleet/web"
+)
+
+// startServe runs fleet serve; it returns where, and what ends it with its exit status.
+func startServe(t *testing.T, args ...string) (at string, end func() int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	status := make(chan int, 1)
+	args = append([]string{"fleet", "serve", "--store", "sqlite:" + filepath.Join(t.TempDir(), "fleet.db")}, args...)
+	go func() {
+		status <- run(ctx, args, streams{strings.NewReader(""), in, io.Discard})
+		in.Close()
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("%v, exit status %d", err, <-status)
+	}
+	end = func() int { cancel(); return <-status }
+	t.Cleanup(func() { cancel() })
+	return strings.TrimSpace(line[strings.Index(line, "http"):]), end
+}
+
+// pageStatus asks for a page under a name, with a password where there is one, and returns the status.
+func pageStatus(t *testing.T, client *http.Client, url, named, password string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Host = named
+	if password != "" {
+		r.SetBasicAuth("", password)
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+// Asked to end, serve ends well. A page of elsewhere cannot read it through the browser of this host (DNS rebinding).
+func TestFleetServe(t *testing.T) {
+	at, end := startServe(t, "--listen", "127.0.0.1:0")
+	for named, want := range map[string]int{"localhost": 200, "127.0.0.1:9753": 200, "evil.example": 421} {
+		if got := pageStatus(t, http.DefaultClient, at, named, ""); got != want {
+			t.Errorf("Host %q: %d", named, got)
+		}
+	}
+	if status := end(); status != 0 {
+		t.Errorf("exit status %d", status)
+	}
+}
+
+// certificate writes a certificate for a name, and its key.
+func certificate(t *testing.T, name string) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{name}}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: secret}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}
+
+// Other hosts read by TLS and with a token, under the names of the certificate.
+func TestFleetServeTLS(t *testing.T) {
+	cert, key := certificate(t, "fleet.example")
+	token, hash := web.NewToken()
+	file := filepath.Join(t.TempDir(), "tokens.toml")
+	if err := os.WriteFile(file, []byte("[[token]]\nname = \"r\"\nread = true\nsha256 = \""+hash+"\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at, end := startServe(t, "--listen", "0.0.0.0:0", "--tls-cert", cert, "--tls-key", key, "--tokens", file)
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // its own
+	at = strings.Replace(at, "0.0.0.0", "127.0.0.1", 1)
+	for _, c := range []struct {
+		named, password string
+		want            int
+	}{{"fleet.example", token, 200}, {"fleet.example:9753", token, 200}, {"fleet.example", "", 401}, {"fleet.example", token[1:], 401}, {"evil.example", token, 421}} {
+		if got := pageStatus(t, client, at, c.named, c.password); got != c.want {
+			t.Errorf("Host %q, password %.3s: %d", c.named, c.password, got)
+		}
+	}
+	client.CloseIdleConnections()
+	if status := end(); status != 0 {
+		t.Errorf("exit status %d", status)
+	}
+}

@@ -1,0 +1,161 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hostlab/internal/check"
+	"hostlab/internal/document"
+	"hostlab/internal/fleet"
+	"hostlab/internal/fleet/store"
+	"hostlab/internal/screen"
+)
+
+// hostJSON is all that a host's page says.
+type hostJSON struct {
+	Schema    int            `json:"schema"`
+	Name      string         `json:"name"`
+	First     time.Time      `json:"first"`
+	Last      time.Time      `json:"last"`
+	Stale     bool           `json:"stale"` // not known any more: all below is what it was then
+	Service   string         `json:"service"`
+	Verdict   string         `json:"verdict"`
+	Same      []string       `json:"same_machine"` // other hosts with the same machine id
+	Findings  []fleet.Held   `json:"findings"`
+	Levers    []leverJSON    `json:"levers"`
+	Changes   []fleet.Change `json:"changes"`
+	Documents []store.Kept   `json:"documents"`
+}
+
+// timeline and shownDocuments are how much of a host's history its page shows.
+const (
+	timeline       = 100
+	shownDocuments = 30
+)
+
+func host(ctx context.Context, r *request) (*document.Document, error) {
+	h := r.fleet.by[r.PathValue("name")]
+	if h == nil {
+		return nil, notThere("host")
+	}
+	changes, err := r.Store.Recent(ctx, h.Name, time.Unix(0, 0), timeline)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(changes, func(a, b fleet.Change) int { return b.At.Compare(a.At) })
+	kept, err := r.Store.Of(ctx, h.Name, "", shownDocuments)
+	if err != nil {
+		return nil, err
+	}
+	last, err := lastReport(ctx, r, h)
+	if err != nil {
+		return nil, err
+	}
+	d := &document.Document{Name: "fleet", Title: h.Name, Answer: []document.Line{{Text: r.stateOf(h)}}}
+	if h.Verdict != "" {
+		d.Answer = append(d.Answer, document.Line{Text: h.Verdict})
+	}
+	d.About = append(d.About, fmt.Sprintf("First heard of at %s UTC, last at %s UTC.", h.First.Format(minutes), h.Last.Format(minutes)))
+	if h.Service != "" {
+		d.About = append(d.About, "Service: "+h.Service)
+	}
+	data := hostJSON{Schema: fleet.Schema, Name: h.Name, First: h.First, Last: h.Last, Stale: h.Stale(r.now, r.Stale), Service: h.Service, Verdict: h.Verdict,
+		Same: []string{}, Findings: h.Findings, Levers: []leverJSON{}, Changes: changes, Documents: kept}
+	for _, name := range r.fleet.machines[h.Machine] {
+		if h.Machine != "" && name != h.Name {
+			data.Same = append(data.Same, name)
+		}
+	}
+	slices.Sort(data.Same)
+	if len(data.Same) > 0 {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("The machine id is that of %s too: one is a clone, or the host was renamed.", strings.Join(data.Same[:min(3, len(data.Same))], ", ")))
+	}
+	levers := leverTable()
+	for i := range h.Levers {
+		l := &h.Levers[i]
+		data.Levers = append(data.Levers, leverJSON{Host: h.Name, Lever: *l, SecondsPerDay: l.SecondsPerDay})
+		name := document.Cell{Text: l.Name, Link: "/levers/" + segment(l.Name)}
+		addLever(levers, name, l)
+	}
+	d.Data = data
+	d.Sections = append(d.Sections, document.Titled("Findings", findingTable(h, last.remedies)), document.Titled("Levers", levers))
+	d.Sections = append(d.Sections, last.sections...)
+	d.Sections = append(d.Sections, document.Titled("What changed", changeTable(changes, false)), document.Titled("Documents", documentTable(kept)),
+		document.Titled("Compare", document.Form{Action: "/compare", Button: "Compare", Fields: []document.Field{
+			{Name: "a", Label: "Host", Value: h.Name}, {Name: "b", Label: "With", Suggest: r.names()}}}))
+	return d, nil
+}
+
+// stateOf is a host in a sentence or two. One that is not known is never called well.
+func (r *request) stateOf(h *fleet.Host) string {
+	n := map[string]int{}
+	for _, f := range h.Findings {
+		n[f.Severity]++
+	}
+	var counts []string
+	for _, s := range slices.Backward(check.Severities) {
+		if n[s] > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n[s], s))
+		}
+	}
+	found := "no findings"
+	if len(counts) > 0 {
+		found = screen.Count(len(h.Findings), "finding") + ": " + strings.Join(counts, ", ")
+	}
+	age := screen.Lasting(max(r.now.Sub(h.Last), 0))
+	if h.Stale(r.now, r.Stale) {
+		return fmt.Sprintf("%s is not known for %s. This page is what it was then, with %s.", h.Name, age, found)
+	}
+	return fmt.Sprintf("%s was heard of %s ago and has %s.", h.Name, age, found)
+}
+
+// findingTable has a host's findings, the worst first, with what to do.
+func findingTable(h *fleet.Host, remedies map[string]string) *document.Table {
+	t := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "severity"}, {Head: "role"}, {Head: "since"}, {Head: "what was read"}, {Head: "remedy"}}}
+	list := slices.Clone(h.Findings)
+	slices.SortStableFunc(list, func(a, b fleet.Held) int { return rank(b.Severity) - rank(a.Severity) })
+	for _, f := range list {
+		t.Add(document.Cell{Text: f.Check, Link: "/checks/" + segment(f.Check)}, severityCell(f.Severity), document.Text(string(f.Role)),
+			document.Text(f.Since.Format(time.DateOnly)), said(f.Detail), none(remedies[f.Check]))
+	}
+	return t
+}
+
+func rank(severity string) int { return slices.Index(check.Severities, severity) }
+
+func severityCell(s string) document.Cell {
+	c := document.Cell{Text: s, Sort: float64(rank(s) + 1)}
+	if s == check.High.String() {
+		c.Tone = document.Caution
+	}
+	return c
+}
+
+func documentTable(kept []store.Kept) *document.Table {
+	t := &document.Table{Columns: document.Headings("SHA-256"), Lead: "The newest, byte for byte as they came."}
+	for _, head := range []string{"kind", "written", "received", "by", "came by"} {
+		t.Columns = append(t.Columns, document.Column{Head: head})
+	}
+	for _, k := range kept {
+		hash := document.Text(k.Hash[:min(12, len(k.Hash))])
+		if k.Whole {
+			hash.Link = "/documents/" + k.Hash
+		}
+		t.Add(hash, document.Text(string(k.Kind)), document.Text(k.Started.Format(minutes)), document.Text(k.Received.Format(minutes)),
+			none(strings.TrimSpace("hostlab "+k.Version)), none(k.Source))
+	}
+	return t
+}
+
+// names are those that a form offers; of many hosts none, since a page would hold little else.
+func (r *request) names() (out []string) {
+	if len(r.fleet.hosts) <= 300 {
+		for _, h := range r.fleet.hosts {
+			out = append(out, h.Name)
+		}
+	}
+	return out
+}

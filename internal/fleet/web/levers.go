@@ -1,0 +1,138 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"hostlab/internal/document"
+	"hostlab/internal/fleet"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+)
+
+// leverJSON is a lever of a host.
+type leverJSON struct {
+	Host string `json:"host"`
+	fleet.Lever
+	SecondsPerDay *float64 `json:"seconds_per_day"` // of active time that it would likely save; null: not known
+}
+
+func levers(_ context.Context, r *request) (*document.Document, error) {
+	sum := fleet.Status(r.fleet.hosts, r.fleet.documents, r.now, r.Stale)
+	d := &document.Document{Name: "fleet", Title: "Levers", Data: struct {
+		Schema int              `json:"schema"`
+		Levers []fleet.LeverSum `json:"levers"`
+	}{fleet.Schema, sum.Levers}}
+	d.Answer = []document.Line{{Text: "No assessment of a host that is known calls a lever worthwhile."}}
+	if len(sum.Levers) > 0 {
+		l := sum.Levers[0]
+		d.Answer[0].Text = fmt.Sprintf("The lever %s is worthwhile on %s; how much it would save is not known.", l.Name, screen.Count(l.Hosts, "host"))
+		if l.Known > 0 {
+			d.Answer[0].Text = fmt.Sprintf("The lever %s would likely save most: %s a day of services' active time, on %s.", l.Name,
+				result.Format(l.SecondsPerDay, "s"), screen.Count(l.Hosts, "host"))
+		}
+	}
+	t := &document.Table{Columns: document.Headings("lever", "worthwhile on", "likely saves", "saving known on"),
+		Lead: "Of hosts that are known. Savings are at the load that was watched."}
+	t.Columns[2].Unit = "s a day"
+	b := &document.Bars{Table: t, Lead: "What each lever would likely save, in services' active time a day."}
+	for _, l := range sum.Levers {
+		saves := document.Text("unknown")
+		if l.Known > 0 {
+			saves = document.Number(l.SecondsPerDay, result.Format(l.SecondsPerDay, "s"))
+			b.Rows = append(b.Rows, document.Bar{Name: l.Name, Segments: []document.Segment{{Class: "likely", Name: "likely", Value: l.SecondsPerDay, Text: saves.Text}},
+				Ends: []document.Cell{document.Text(saves.Text + " a day")}})
+		}
+		t.Add(document.Cell{Text: l.Name, Link: "/levers/" + segment(l.Name)}, document.Number(float64(l.Hosts), screen.Count(l.Hosts, "host")), saves,
+			document.Number(float64(l.Known), screen.Count(l.Known, "host")))
+	}
+	// The table is what links to each lever, so that it stands open below the bars.
+	d.Sections = []document.Section{document.Titled("Where one change pays most", t)}
+	if len(b.Rows) > 1 {
+		d.Sections = []document.Section{document.Titled("Where one change pays most", &document.Bars{Rows: b.Rows, Lead: b.Lead}, t)}
+	}
+	return d, nil
+}
+
+func oneLever(_ context.Context, r *request) (*document.Document, error) {
+	name := r.PathValue("name")
+	var list []leverJSON
+	there, worth, saves := false, 0, 0.0
+	for _, h := range r.known() {
+		for _, l := range h.Levers {
+			if l.Name != name {
+				continue
+			}
+			there = true
+			list = append(list, leverJSON{h.Name, l, l.SecondsPerDay})
+			if l.Verdict == "worthwhile" {
+				worth++
+				if l.SecondsPerDay != nil {
+					saves += *l.SecondsPerDay
+				}
+			}
+		}
+	}
+	if !there {
+		return nil, notThere("lever on a host that is known")
+	}
+	slices.SortFunc(list, func(a, b leverJSON) int {
+		return cmp.Or(cmp.Compare(orNone(b.SecondsPerDay), orNone(a.SecondsPerDay)), strings.Compare(a.Host, b.Host))
+	})
+	t := leverTable()
+	t.Columns[0].Head = "host"
+	for i := range list {
+		addLever(t, document.Cell{Text: list[i].Host, Link: "/hosts/" + segment(list[i].Host)}, &list[i].Lever)
+	}
+	if err := r.paged(t, "host"); err != nil {
+		return nil, err
+	}
+	return &document.Document{Name: "fleet", Title: "Lever " + name,
+		Answer: []document.Line{{Text: fmt.Sprintf("The lever %s is worthwhile on %d of %s whose assessment judges it, and would likely save %s a day there.", name, worth,
+			screen.Count(len(list), "host"), result.Format(saves, "s"))}},
+		Sections: []document.Section{document.Titled("Hosts", t)},
+		Data: struct {
+			Schema int         `json:"schema"`
+			Name   string      `json:"lever"`
+			Hosts  []leverJSON `json:"hosts"`
+		}{fleet.Schema, name, list}}, nil
+}
+
+func orNone(v *float64) float64 {
+	if v == nil {
+		return math.Inf(-1)
+	}
+	return *v
+}
+
+// leverTable shows levers of one host, or one lever of hosts.
+func leverTable() *document.Table {
+	t := &document.Table{Columns: document.Headings("lever", "likely", "at most", "likely saves"), Lead: "Shares are of the service's active time."}
+	t.Columns[3].Unit = "s a day"
+	for _, head := range []string{"verdict", "evidence", "what it rests on", "experiment"} {
+		t.Columns = append(t.Columns, document.Column{Head: head})
+	}
+	return t
+}
+
+func addLever(t *document.Table, name document.Cell, l *fleet.Lever) {
+	share := func(v *float64) document.Cell {
+		if v == nil {
+			return document.Text("unknown")
+		}
+		return document.Number(*v, result.Share(*v))
+	}
+	saves := perDay(l.SecondsPerDay)
+	if l.SecondsPerDay != nil {
+		saves.Text += " a day"
+	}
+	verdict := document.Text(l.Verdict)
+	if l.Verdict == "worthwhile" {
+		verdict.Tone = document.Caution
+	}
+	t.Add(name, share(l.Likely), share(l.AtMost), saves, verdict, none(l.Evidence), none(l.Reason), none(l.Command))
+}

@@ -1,0 +1,109 @@
+package web
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+
+	"hostlab/internal/assess"
+	"hostlab/internal/check"
+)
+
+// mostSeries is how many hosts have series of their own: what hosts call themselves must not fill a Prometheus.
+const mostSeries = 10000
+
+// leverLabels are the levers that have a label of their own. A document may name any.
+var leverLabels = []string{assess.Clock, assess.Idle, assess.SMT, assess.CPUs, assess.Log, assess.Data, assess.Network, assess.Memory}
+
+// family is a metric with its series.
+type family struct{ *dto.MetricFamily }
+
+func gauge(name, help string) family {
+	return family{&dto.MetricFamily{Name: new(name), Help: new(help), Type: dto.MetricType_GAUGE.Enum()}}
+}
+
+// add adds a value, whose labels are names and values in turn.
+func (f family) add(v float64, labels ...string) {
+	m := &dto.Metric{Gauge: &dto.Gauge{Value: new(v)}}
+	for i := 0; i+1 < len(labels); i += 2 {
+		m.Label = append(m.Label, &dto.LabelPair{Name: new(labels[i]), Value: new(labels[i+1])})
+	}
+	f.Metric = append(f.Metric, m)
+}
+
+// metrics answers Prometheus. Of a host that is not known any more it says only that, and since when.
+func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
+	now := s.Now()
+	f, err := s.fleet.get(r.Context(), s.Store, now)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	all := gauge("hostlab_fleet_hosts", "Hosts by whether a document of theirs came lately.")
+	documents := gauge("hostlab_fleet_documents", "Documents that the store has had.")
+	left := gauge("hostlab_fleet_hosts_left_out", "Hosts without series of their own, since there are too many.")
+	known := gauge("hostlab_host_known", "1 while a document of the host came lately; 0: nothing is known of it any more.")
+	last := gauge("hostlab_host_last_document_timestamp_seconds", "When the host wrote its newest document.")
+	findings := gauge("hostlab_host_findings", "Findings of checks on a known host, by severity.")
+	drift := gauge("hostlab_host_drift", "Facts and checks of a known host that changed in the last 7 days.")
+	saves := gauge("hostlab_host_lever_saves_seconds_per_day", "Active time of the service that a worthwhile lever would likely save.")
+	count := map[bool]float64{}
+	for i, h := range f.hosts {
+		stale := h.Stale(now, s.Stale)
+		count[stale]++
+		if i >= mostSeries {
+			continue
+		}
+		last.add(float64(h.Last.UnixMilli())/1000, "host", h.Name)
+		known.add(map[bool]float64{false: 1}[stale], "host", h.Name)
+		if stale {
+			continue
+		}
+		drift.add(float64(f.drift(h.Name, now.Add(-week))), "host", h.Name)
+		for _, severity := range check.Severities {
+			n := 0
+			for _, x := range h.Findings {
+				if x.Severity == severity {
+					n++
+				}
+			}
+			findings.add(float64(n), "host", h.Name, "severity", severity)
+		}
+		sum := map[string]float64{}
+		for _, l := range h.Levers {
+			if l.Verdict != "worthwhile" || l.SecondsPerDay == nil {
+				continue
+			}
+			label := l.Name
+			if !slices.Contains(leverLabels, label) {
+				label = "other"
+			}
+			sum[label] += *l.SecondsPerDay
+		}
+		for _, label := range append(slices.Clone(leverLabels), "other") {
+			if v, ok := sum[label]; ok {
+				saves.add(v, "host", h.Name, "lever", label)
+			}
+		}
+	}
+	all.add(count[false], "state", "known")
+	all.add(count[true], "state", "unknown")
+	documents.add(float64(f.documents))
+	left.add(float64(max(0, len(f.hosts)-mostSeries)))
+	var out bytes.Buffer
+	for _, m := range []family{all, documents, left, known, last, findings, drift, saves} {
+		if len(m.Metric) == 0 {
+			continue
+		}
+		if _, err := expfmt.MetricFamilyToText(&out, m.MetricFamily); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+	}
+	w.Header().Set("Content-Type", string(expfmt.NewFormat(expfmt.TypeTextPlain)))
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(out.Bytes()) // the reader may have gone
+}

@@ -1,0 +1,188 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hostlab/internal/check"
+	"hostlab/internal/document"
+	"hostlab/internal/fleet"
+	"hostlab/internal/screen"
+)
+
+// segment is text as a part of an address.
+func segment(text string) string { return url.PathEscape(text) }
+
+// week is how far back the first page and metrics look for changes.
+const week = 7 * 24 * time.Hour
+
+// section is a section by its title; nil: the document has none.
+func section(d *document.Document, title string) *document.Table {
+	for _, s := range d.Sections {
+		if s.Title == title && len(s.Blocks) > 0 {
+			t, _ := s.Blocks[0].(*document.Table)
+			return t
+		}
+	}
+	return nil
+}
+
+func overview(_ context.Context, r *request) (*document.Document, error) {
+	d := fleet.Status(r.fleet.hosts, r.fleet.documents, r.now, r.Stale).Document()
+	for title, page := range map[string]struct {
+		prefix, all, url string
+		most             int
+	}{
+		"Findings": {"/checks/", "All checks with findings", "/checks", 12}, "Levers": {"/levers/", "All levers", "/levers", 12},
+		"Not known any more": {"/hosts/", "All hosts that are not known", "/hosts?state=unknown", 12},
+	} {
+		if t := section(d, title); t != nil {
+			lead(t, page.prefix)
+			r.brief(t, page.most, page.all, page.url)
+		}
+	}
+	changed := changeGroups(r.fleet.since(r.now.Add(-week)))
+	r.brief(changed, 8, "All changes", "/changes")
+	d.Sections = slices.Concat([]document.Section{document.Titled("Hosts", r.tally())}, d.Sections, []document.Section{
+		document.Titled("Findings by role", byRole(r.known())), document.Titled("Changed in the last 7 days", changed)})
+	return d, nil
+}
+
+// known are the hosts that were heard of lately.
+func (r *request) known() []*fleet.Host {
+	return slices.DeleteFunc(slices.Clone(r.fleet.hosts), func(h *fleet.Host) bool { return h.Stale(r.now, r.Stale) })
+}
+
+// The states by which hosts are listed.
+var states = []struct {
+	name, text string
+	is         func(r *request, h *fleet.Host) bool
+}{
+	{"unknown", "not known any more", func(r *request, h *fleet.Host) bool { return h.Stale(r.now, r.Stale) }},
+	{"high", "known, with a finding of high severity", func(r *request, h *fleet.Host) bool { return !h.Stale(r.now, r.Stale) && worst(h) == check.High }},
+	{"medium", "known, medium at worst", func(r *request, h *fleet.Host) bool { return !h.Stale(r.now, r.Stale) && worst(h) == check.Medium }},
+	{"fine", "known, nothing above low", func(r *request, h *fleet.Host) bool { return !h.Stale(r.now, r.Stale) && worst(h) < check.Medium }},
+	{"changed", "changed in the last 7 days", func(r *request, h *fleet.Host) bool { return r.fleet.drift(h.Name, r.now.Add(-week)) > 0 }},
+}
+
+// worst is the severity of a host's worst finding; -1: it has none.
+func worst(h *fleet.Host) check.Severity {
+	w := -1
+	for _, f := range h.Findings {
+		w = max(w, slices.Index(check.Severities, f.Severity))
+	}
+	return check.Severity(w)
+}
+
+// tally counts hosts by state.
+func (r *request) tally() *document.Table {
+	t := &document.Table{Columns: document.Headings("state", "hosts")}
+	if len(r.fleet.hosts) == 0 {
+		return t
+	}
+	for _, s := range states {
+		n := 0
+		for _, h := range r.fleet.hosts {
+			if s.is(r, h) {
+				n++
+			}
+		}
+		state := document.Text(s.text)
+		state.Link = at("/hosts", "state", s.name)
+		t.Add(state, document.Number(float64(n), strconv.Itoa(n)))
+	}
+	return t
+}
+
+// byRole counts findings by severity and role.
+func byRole(hosts []*fleet.Host) *document.Table {
+	count, roles := map[[2]string]int{}, map[string]bool{}
+	for _, h := range hosts {
+		for _, f := range h.Findings {
+			count[[2]string{string(f.Role), f.Severity}]++
+			roles[string(f.Role)] = true
+		}
+	}
+	severities := slices.Clone(check.Severities)
+	slices.Reverse(severities)
+	t := &document.Table{Columns: document.Headings("role", severities...)}
+	for role := range roles {
+		cells := []document.Cell{document.Text(role)}
+		for _, s := range severities {
+			n := count[[2]string{role, s}]
+			cells = append(cells, document.Number(float64(n), strconv.Itoa(n)))
+		}
+		t.Add(cells...)
+	}
+	slices.SortFunc(t.Rows, func(a, b document.Row) int { return strings.Compare(a.Cells[0].Text, b.Cells[0].Text) })
+	return t
+}
+
+// changeGroups has a row for each change, however many hosts made it.
+func changeGroups(list []fleet.Change) *document.Table {
+	type group struct {
+		fleet.Change
+		hosts map[string]bool
+	}
+	groups := map[[3]string]*group{}
+	for _, c := range list {
+		key := [3]string{c.Subject, c.Before, c.After}
+		g := groups[key]
+		if g == nil {
+			g = &group{c, map[string]bool{}}
+			groups[key] = g
+		}
+		g.hosts[c.Host] = true
+		if c.At.After(g.At) {
+			g.At = c.At
+		}
+	}
+	var all []*group
+	for _, g := range groups {
+		all = append(all, g)
+	}
+	slices.SortFunc(all, func(a, b *group) int {
+		return cmp.Or(len(b.hosts)-len(a.hosts), b.At.Compare(a.At), strings.Compare(a.Subject, b.Subject), strings.Compare(a.After, b.After))
+	})
+	t := &document.Table{Columns: []document.Column{{Head: "what"}, {Head: "before"}, {Head: "after"}, {Head: "hosts", Right: true}, {Head: "last"}}}
+	for _, g := range all {
+		subject := document.Text(g.Subject)
+		subject.Link = at("/changes", "q", g.Subject)
+		n := document.Number(float64(len(g.hosts)), strconv.Itoa(len(g.hosts)))
+		if len(g.hosts) == 1 {
+			n = document.Cell{Text: g.Host, Link: "/hosts/" + segment(g.Host)}
+		}
+		t.Add(subject, said(g.Before), said(g.After), n, document.Text(g.At.Format(minutes)))
+	}
+	return t
+}
+
+// minutes is how moments are written; all are UTC.
+const minutes = "2006-01-02 15:04"
+
+// said is a value in a cell. A fact that nobody may read has no text.
+func said(s string) document.Cell {
+	const most = 120
+	if s == "" {
+		return document.Cell{Text: "none", Tone: document.Quiet}
+	}
+	if r := []rune(s); len(r) > most {
+		return document.Text(fmt.Sprintf("%s... (%s)", string(r[:most]), screen.Count(len(r), "character")))
+	}
+	return document.Text(s)
+}
+
+// heard says how long ago a host was heard of.
+func (r *request) heard(h *fleet.Host) document.Cell {
+	age := r.now.Sub(h.Last)
+	if h.Stale(r.now, r.Stale) {
+		return document.Cell{Text: "not known for " + screen.Lasting(age), Tone: document.Caution, Sort: age.Seconds()}
+	}
+	return document.Number(age.Seconds(), screen.Lasting(max(age, 0))+" ago")
+}

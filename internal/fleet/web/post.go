@@ -1,0 +1,104 @@
+package web
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"hostlab/internal/bounded"
+	"hostlab/internal/fleet"
+	"hostlab/internal/screen"
+)
+
+// take keeps a document that a host sends. What is refused is answered in one line.
+func (s *Server) take(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), 6*patience)
+	defer cancel()
+	status, text := s.keep(ctx, w, r)
+	switch status {
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", `Bearer realm="hostlab fleet"`)
+	case http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", "5")
+	}
+	if status >= http.StatusBadRequest {
+		w.Header().Set("Connection", "close") // the rest of what it sends is not read
+	}
+	line(w, status, screen.Clean(text))
+}
+
+func (s *Server) keep(ctx context.Context, w http.ResponseWriter, r *http.Request) (status int, text string) {
+	if s.Tokens == nil {
+		return http.StatusForbidden, "documents are not taken here: serve was started without --tokens"
+	}
+	token, host := s.Tokens.bearer(r), r.URL.Query().Get("host")
+	switch {
+	case token == nil:
+		return http.StatusUnauthorized, "it takes a token of this server: Authorization: Bearer TOKEN"
+	case len(token.Hosts) == 0 || host != "" && !token.sends(host):
+		return http.StatusForbidden, "the token " + strconv.Quote(token.Name) + " may not send documents of this host"
+	case r.ContentLength > fleet.MaxBody:
+		return http.StatusRequestEntityTooLarge, tooLarge
+	}
+	select { // so many bodies are in memory at a time
+	case s.posts <- struct{}{}:
+		defer func() { <-s.posts }()
+	case <-ctx.Done():
+		return http.StatusServiceUnavailable, "too many documents come at once; send it again"
+	}
+	body, status, text := unpacked(w, r)
+	if status != 0 {
+		return status, text
+	}
+	s.reads.Lock() // a document as a tree takes many times its size
+	now := s.Now()
+	d, err := fleet.Read(body, host, now)
+	s.reads.Unlock()
+	if err != nil {
+		return http.StatusUnprocessableEntity, err.Error()
+	}
+	if !token.sends(d.Host) {
+		return http.StatusForbidden, "the token " + strconv.Quote(token.Name) + " may not send documents of " + d.Host
+	}
+	n, err := s.Store.Put(ctx, []*fleet.Document{d}, "POST by "+token.Name, now)
+	if err != nil {
+		slog.Error("fleet serve: a document was not kept", "host", d.Host, "error", err) //nolint:gosec // slog quotes
+		return http.StatusServiceUnavailable, "the store does not answer; send it again"
+	}
+	if n == 0 {
+		return http.StatusOK, "known " + d.Hash
+	}
+	return http.StatusCreated, "new " + d.Hash
+}
+
+var tooLarge = "it is larger than " + strconv.Itoa(fleet.MaxBody>>20) + " MiB"
+
+// unpacked reads a body. What is unpacked counts too. status is 0 where all went well.
+func unpacked(w http.ResponseWriter, r *http.Request) (body []byte, status int, text string) {
+	var in io.Reader = http.MaxBytesReader(w, r.Body, fleet.MaxBody)
+	switch strings.ToLower(r.Header.Get("Content-Encoding")) {
+	case "", "identity":
+	case "gzip":
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, http.StatusBadRequest, "it is no gzip"
+		}
+		in = z
+	default:
+		return nil, http.StatusUnsupportedMediaType, "it may be packed with gzip and nothing else"
+	}
+	body, err := io.ReadAll(bounded.Reader(in, fleet.MaxBody))
+	if err != nil {
+		_, unpacked := errors.AsType[*bounded.TooLarge](err)
+		if _, sent := errors.AsType[*http.MaxBytesError](err); sent || unpacked {
+			return nil, http.StatusRequestEntityTooLarge, tooLarge
+		}
+		return nil, http.StatusBadRequest, "it did not come whole"
+	}
+	return body, 0, ""
+}

@@ -1,0 +1,170 @@
+package web
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hostlab/internal/fleet"
+	"hostlab/internal/fleet/store"
+)
+
+// snapshot is what pages say of all hosts, read once for each document that comes and not for each reader. It is
+// never changed: a later one takes its place.
+type snapshot struct {
+	last      int64 // the number of the newest document in it
+	read      time.Time
+	documents int
+	hosts     []*fleet.Host // by name
+	by        map[string]*fleet.Host
+	machines  map[string][]string       // the hosts of each machine's id
+	changes   map[string][]fleet.Change // of each host in the last days
+}
+
+// For so long a snapshot looks back for changes, and so many of them are kept.
+const (
+	lookBack    = 31 * 24 * time.Hour
+	mostChanges = 20000
+)
+
+// whole is after how long all is read anew, whatever came: hosts may have been removed.
+const whole = 10 * time.Minute
+
+// cache holds the snapshot.
+type cache struct {
+	mu  sync.Mutex
+	now *snapshot
+}
+
+// get returns the snapshot that holds all documents. An error means that the store does not answer.
+func (c *cache) get(ctx context.Context, s *store.Store, now time.Time) (*snapshot, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last, err := s.Last(ctx)
+	if err != nil {
+		return nil, err
+	}
+	old := c.now
+	if old != nil && old.last == last && now.Sub(old.read) < whole {
+		return old, nil
+	}
+	if old == nil || last < old.last || now.Sub(old.read) >= whole {
+		old = &snapshot{read: now}
+	}
+	fresh, err := old.next(ctx, s, last, now)
+	if err != nil {
+		return nil, err
+	}
+	c.now = fresh
+	return fresh, nil
+}
+
+// next is the snapshot after the documents that came since.
+func (f *snapshot) next(ctx context.Context, s *store.Store, last int64, now time.Time) (*snapshot, error) {
+	came, n, err := s.Since(ctx, f.last)
+	if err != nil {
+		return nil, err
+	}
+	out := &snapshot{last: last, read: f.read, documents: f.documents + n, by: make(map[string]*fleet.Host, len(f.by)+len(came)),
+		machines: map[string][]string{}, changes: make(map[string][]fleet.Change, len(f.changes))}
+	for _, list := range [][]*fleet.Host{f.hosts, came} {
+		for _, h := range list {
+			out.by[h.Name] = h
+		}
+	}
+	words := map[string]string{} // hosts say the same: one copy of it is enough
+	for name, h := range out.by {
+		out.hosts = append(out.hosts, h)
+		if h.Machine != "" {
+			out.machines[h.Machine] = append(out.machines[h.Machine], name)
+		}
+	}
+	slices.SortFunc(out.hosts, func(a, b *fleet.Host) int { return strings.Compare(a.Name, b.Name) })
+	for _, h := range came {
+		share(h, words)
+	}
+	for name, list := range f.changes {
+		out.changes[name] = list
+	}
+	if f.last == 0 || len(came) > 200 { // each host alone takes longer than all of them
+		list, err := s.Recent(ctx, "", now.Add(-lookBack), mostChanges)
+		if err != nil {
+			return nil, err
+		}
+		clear(out.changes)
+		for _, c := range list {
+			out.changes[c.Host] = append(out.changes[c.Host], c)
+		}
+		return out, nil
+	}
+	for _, h := range came {
+		list, err := s.Recent(ctx, h.Name, now.Add(-lookBack), mostOfHost)
+		if err != nil {
+			return nil, err
+		}
+		out.changes[h.Name] = list
+	}
+	return out, nil
+}
+
+// mostOfHost is how many changes of facts, and of checks, are kept of a host that wrote again.
+const mostOfHost = 200
+
+// share lets equal texts of hosts be one.
+func share(h *fleet.Host, words map[string]string) {
+	one := func(s *string) {
+		if w, ok := words[*s]; ok {
+			*s = w
+		} else {
+			words[*s] = *s
+		}
+	}
+	one(&h.Service)
+	for i := range h.Findings {
+		f := &h.Findings[i]
+		one(&f.Check)
+		one(&f.Severity)
+		one(&f.Detail)
+		one((*string)(&f.Role))
+		one((*string)(&f.Status))
+	}
+	for i := range h.Levers {
+		l := &h.Levers[i]
+		for _, s := range []*string{&l.Name, &l.Verdict, &l.Evidence, &l.Reason, &l.Command} {
+			one(s)
+		}
+	}
+}
+
+// since are the changes after a moment, the latest first.
+func (f *snapshot) since(moment time.Time) (list []fleet.Change) {
+	for _, changes := range f.changes {
+		for _, c := range changes {
+			if !c.At.Before(moment) {
+				list = append(list, c)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b fleet.Change) int {
+		if n := b.At.Compare(a.At); n != 0 {
+			return n
+		}
+		if n := strings.Compare(a.Host, b.Host); n != 0 {
+			return n
+		}
+		return strings.Compare(a.Subject, b.Subject)
+	})
+	return list
+}
+
+// drift is how much of a host changed after a moment.
+func (f *snapshot) drift(host string, moment time.Time) (n int) {
+	for _, c := range f.changes[host] {
+		if !c.At.Before(moment) {
+			n++
+		}
+	}
+	return n
+}
