@@ -18,12 +18,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/privatedb"
+	"hostlab/internal/proc"
 	"hostlab/internal/trace"
 )
 
 // pgbench runs its built-in script of a select on a server of its own, all of the time.
 type pgbench struct {
 	s     *privatedb.Server
+	meter privatedb.Meter
 	cmd   *exec.Cmd
 	rates chan float64 // of each second
 }
@@ -33,7 +35,7 @@ func startPgbench(ctx context.Context, clients int) (load, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pgbench{s: s, rates: make(chan float64)}
+	p := &pgbench{s: s, meter: privatedb.Meter{Server: s.PID()}, rates: make(chan float64)}
 	args := func(more ...string) []string {
 		return append(append([]string{"-h", s.SocketDir(), "-U", privatedb.Role}, more...), privatedb.Postgres)
 	}
@@ -66,23 +68,34 @@ func startPgbench(ctx context.Context, clients int) (load, error) {
 var tps = regexp.MustCompile(`^progress: .* s, ([0-9.]+) tps`)
 
 // slice takes whole seconds. The first one that ends is that in which something began or ended, and is left out.
-func (p *pgbench) slice(ctx context.Context, lasts time.Duration) (float64, error) {
+func (p *pgbench) slice(ctx context.Context, lasts time.Duration) (pace, error) {
 	n := int(max(1, lasts.Seconds()))
-	sum := 0.0
+	sum, before := 0.0, 0.0
+	var err error
 	for i := range 1 + n {
 		select {
 		case rate, more := <-p.rates:
 			if !more {
-				return 0, errors.New("pgbench has ended")
+				return pace{}, errors.New("pgbench has ended")
 			}
 			if i > 0 {
 				sum += rate
+			} else if before, err = p.used(); err != nil {
+				return pace{}, err
 			}
 		case <-ctx.Done():
-			return 0, ctx.Err()
+			return pace{}, ctx.Err()
 		}
 	}
-	return sum / float64(n), nil
+	after, err := p.used()
+	return pace{sum / float64(n), sum / (after - before)}, err
+}
+
+// used is the CPU time of the load and of this program, in s.
+func (p *pgbench) used() (float64, error) {
+	server, err := p.meter.Read()
+	clients, wrong := proc.CPUTime(p.cmd.Process.Pid)
+	return (server.All + clients).Seconds() + proc.Own(), errors.Join(err, wrong)
 }
 
 func (p *pgbench) target() trace.Target {
@@ -176,10 +189,21 @@ func (p *pipes) count() (sum float64) {
 	return sum
 }
 
-func (p *pipes) slice(_ context.Context, lasts time.Duration) (float64, error) {
-	began, before := time.Now(), p.count()
+func (p *pipes) slice(_ context.Context, lasts time.Duration) (pace, error) {
+	began, before, worked := time.Now(), p.used(), p.count()
 	time.Sleep(lasts)
-	return (p.count() - before) / time.Since(began).Seconds(), nil
+	worked = p.count() - worked
+	return pace{worked / time.Since(began).Seconds(), worked / (p.used() - before)}, nil
+}
+
+// used is the CPU time of the load and of this program, in s.
+func (p *pipes) used() float64 {
+	sum := proc.Own()
+	for _, c := range p.list {
+		used, _ := proc.CPUTime(c.Process.Pid) // they work until they are killed
+		sum += used.Seconds()
+	}
+	return sum
 }
 
 func (p *pipes) dsn() string { return "" }
