@@ -14,7 +14,7 @@ DEVICE := $(if $(wildcard /dev/shm),GOTMPDIR=/tmp)
 LINK := -ldflags='-s -w'
 export CGO_ENABLED := 0
 
-.PHONY: build demo demo-fleet check test tidy test-deps lint race fuzz cross bpf man bench fixtures clean help
+.PHONY: build demo demo-fleet check test tidy test-deps lint race fuzz cross bpf man bench fixtures clean help packages packages-test
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -58,6 +58,12 @@ cross: ## the other platforms
 	GOOS=linux GOARCH=amd64 go build -trimpath -ldflags '$(LDFLAGS)' -o dist/hostlab-linux-amd64 ./cmd/hostlab
 	GOOS=linux GOARCH=arm64 go build -trimpath -ldflags '$(LDFLAGS)' -o dist/hostlab-linux-arm64 ./cmd/hostlab
 	GOOS=windows GOARCH=amd64 go build -trimpath -ldflags '$(LDFLAGS)' -o dist/hostlab-windows-amd64.exe ./cmd/hostlab
+
+packages: ## deb, rpm, container images, Windows zip and MSI, SBOM and checksums into dist/
+	./scripts/packages.sh
+
+packages-test: ## install, use, upgrade and remove what 'make packages' has built; as root
+	./scripts/packages-test.sh
 
 bpf: ## are the programs for the kernel what their sources give? needs clang-14, llvm-14 and libbpf-dev
 	./scripts/bpf.sh

@@ -17,6 +17,12 @@ if command -v dpkg >/dev/null; then
     if missing "$p"; then want+=("$p"); fi
   done
 fi
+# Packages of other systems are built and tried (packages.sh, packages-test.sh).
+if command -v dpkg >/dev/null; then
+  for p in umoci wixl msitools faketime zip uuid-runtime debootstrap rpm rpmlint lintian; do
+    if missing "$p"; then want+=("$p"); fi
+  done
+fi
 # The programs for the kernel are built again and compared (bpf.sh), where this release has their compiler.
 if command -v apt-cache >/dev/null && apt-cache show clang-14 >/dev/null 2>&1; then
   for p in clang-14 llvm-14 libbpf-dev; do

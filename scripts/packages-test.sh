@@ -1,0 +1,67 @@
+#!/bin/bash
+# packages-test.sh: what 'make packages' has built is installed, used, upgraded and removed, in a chroot of Debian, a root of
+# rpm's and a container of the image. Root only; nothing of this machine's is changed. Needs apt's mirror.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+for program in debootstrap rpm rpmlint lintian umoci crun systemd-analyze; do
+  command -v "$program" >/dev/null || { echo "packages-test: $program is missing; on Debian: apt-get install debootstrap rpm rpmlint lintian umoci crun systemd" >&2; exit 1; }
+done
+[ "${1:-}" = inside ] || exec unshare --mount --propagation private --pid --fork --uts "$0" inside
+fail() { echo "packages-test: $*" >&2; exit 1; }
+# expect TEXT COMMAND...: the command ends well and prints the text.
+expect() { local want=$1 got; shift; got=$("$@" 2>&1) || fail "$* failed: $got"; [[ $got == *"$want"* ]] || fail "$* says: $got; wanted: $want"; }
+work=$(mktemp -d); trap 'umount -R "$work"/deb/proc 2>/dev/null || true; rm -rf --one-file-system "$work"' EXIT
+deb=$(ls "$PWD"/dist/hostlab_*_amd64.deb) rpm=$(ls "$PWD"/dist/hostlab-*.x86_64.rpm) image=$(ls "$PWD"/dist/hostlab-*-amd64.oci.tar)
+chmod 755 "$work"
+
+(cd dist && sha256sum --quiet -c SHA256SUMS)
+cp "$rpm" deploy/package/rpmlint.toml "$work"
+cd "$work"
+out=$(setpriv --reuid 65534 --regid 65534 --clear-groups lintian --fail-on error,warning,info "$deb" 2>&1) || fail "lintian: $out"
+out=$(HOME=/nonexistent setpriv --reuid 65534 --regid 65534 --clear-groups rpmlint -c rpmlint.toml "$(basename "$rpm")" 2>/dev/null) || fail "rpmlint: $out"
+[[ $out == *"0 errors, 0 warnings"* ]] || fail "rpmlint: $out"
+
+# Debian: two versions of the package, so that one is an upgrade.
+debootstrap --variant=minbase --include=systemd "$(. /etc/os-release; echo "$VERSION_CODENAME")" deb > debootstrap.log 2>&1 || fail "debootstrap: $(tail -3 debootstrap.log)"
+in=(chroot deb /usr/bin/env PATH=/usr/sbin:/usr/bin:/sbin:/bin)
+mount -t proc proc deb/proc
+echo 60 > swappiness; mount --bind swappiness deb/proc/sys/vm/swappiness # what is set there is this file
+cp "$deb" deb/new.deb
+dpkg-deb -R "$deb" old; sed -i 's/^Version:.*/Version: 0~1/' old/DEBIAN/control; dpkg-deb -b old deb/old.deb >/dev/null
+"${in[@]}" dpkg -i /old.deb > install.log 2>&1 || fail "dpkg: $(cat install.log)"
+expect hostlab "${in[@]}" hostlab version
+expect swappiness "${in[@]}" hostlab set swappiness=10 --yes
+[ "$(cat swappiness)" = 10 ] || fail "the setting is $(cat swappiness)"
+"${in[@]}" dpkg -i /new.deb > install.log 2>&1 || fail "upgrade: $(cat install.log)"
+expect 60 "${in[@]}" hostlab revert --dry-run # the journal has survived the upgrade
+for file in /usr/share/man/man1/hostlab-assess.1.gz /lib/systemd/system/hostlab-assess.timer /etc/hostlab/exceptions.toml /usr/share/bash-completion/completions/hostlab; do
+  [ -f "deb$file" ] || fail "$file is not there"
+done
+out=$("${in[@]}" systemd-analyze verify --man=no $(cd deb && ls lib/systemd/system/hostlab-* | sed s,^,/,) 2>&1) && [ -z "$out" ] || fail "units: $out"
+expect "these settings stay" "${in[@]}" dpkg -r hostlab
+[ "$(cat swappiness)" = 10 ] && [ -d deb/var/lib/hostlab ] || fail "removing the package has changed the setting, or lost the journal"
+"${in[@]}" dpkg -i /new.deb > install.log 2>&1
+expect "" "${in[@]}" hostlab revert
+[ "$(cat swappiness)" = 60 ] || fail "revert leaves $(cat swappiness)"
+"${in[@]}" dpkg -P hostlab > install.log 2>&1 || fail "purge: $(cat install.log)"
+! grep -q "these settings stay" install.log || fail "it says that settings stay where none does"
+[ ! -e deb/usr/bin/hostlab ] && [ ! -e deb/etc/hostlab ] || fail "files are left after a purge"
+level=$(systemd-analyze security --offline=yes --no-pager old/lib/systemd/system/hostlab-watch.service | sed -nE 's/.*level for hostlab-watch.service: ([0-9.]+).*/\1/p')
+awk "BEGIN { exit !(\"$level\" != \"\" && $level <= 4.0) }" || fail "hostlab-watch.service is exposed at ${level:-?}"
+
+# rpm, in a root of its own.
+mkdir -p rpm
+rpm --root "$work/rpm" --initdb
+rpm --root "$work/rpm" -i --nodeps --noscripts "$rpm" || fail "rpm"
+expect hostlab rpm/usr/bin/hostlab version
+out=$(rpm --root "$work/rpm" -V --nodeps hostlab) || fail "rpm -V: $out"
+rpm --root "$work/rpm" -e --noscripts hostlab
+[ ! -e rpm/usr/bin/hostlab ] || fail "rpm has left files"
+
+# The image: what a container hides is said, in words.
+mkdir layout; tar -C layout -xf "$image"
+expect "hostlab:" jq -r '.manifests[].annotations[]' layout/index.json
+jq '.manifests[0].annotations["org.opencontainers.image.ref.name"] = "here"' layout/index.json > index; mv index layout/index.json # umoci takes no name with a colon
+umoci unpack --image layout:here bundle > /dev/null 2>&1 || fail "umoci unpack"
+expect hostlab bundle/rootfs/usr/bin/hostlab version
+echo "packages-test: deb, rpm and image are installed, used, upgraded and removed; exposure of the recording unit: $level"
