@@ -38,10 +38,10 @@ func (v *runWatch) show(p runner.Progress) {
 	case p.Note != "":
 		v.line("Note: " + p.Note) // said also with --quiet: a person has to act on it
 	case p.Say:
-		v.line(runLine(p.Last) + v.once(p.Last))
+		v.line(runLine(p) + v.once(p.Last))
 	case v.quiet:
 	case p.Last != nil && p.Last.Reason != "" && !v.silent(p.Last):
-		v.line(runLine(p.Last))
+		v.line(runLine(p))
 	case p.AtLook:
 		v.line(lookLine(p))
 	case v.tty && (time.Since(v.last) > 200*time.Millisecond || !v.drawn):
@@ -62,21 +62,31 @@ func (v *runWatch) once(r *result.Run) string {
 	return ""
 }
 
-// runLine says what was wrong with a run.
-func runLine(r *result.Run) string {
+// blockWord is what people call a block.
+func blockWord(p runner.Progress) string {
+	if p.Pairs {
+		return "pair"
+	}
+	return "block"
+}
+
+// runLine says what was wrong with the last run.
+func runLine(p runner.Progress) string {
+	r, block := p.Last, blockWord(p)
+	block = strings.ToUpper(block[:1]) + block[1:]
 	switch {
 	case r.Status == result.WarmUp && r.Contaminated != "":
 		return "The warm-up was disturbed: " + r.Contaminated
 	case r.Status == result.WarmUp:
 		return fmt.Sprintf("The warm-up failed: %s; it is run again", r.Reason)
 	case r.Contaminated != "":
-		return fmt.Sprintf("Block %d: a run counts and is marked: %s", r.Block+1, r.Contaminated)
+		return fmt.Sprintf("%s %d: a run counts and is marked: %s", block, r.Block+1, r.Contaminated)
 	}
 	what := "a run failed"
 	if r.Status == result.Void {
 		what = "a run was void"
 	}
-	return fmt.Sprintf("Block %d: %s: %s; it is run again", r.Block+1, what, r.Reason)
+	return fmt.Sprintf("%s %d: %s: %s; it is run again", block, r.Block+1, what, r.Reason)
 }
 
 // line writes a line that stays.
@@ -97,7 +107,7 @@ func (v *runWatch) draw(p runner.Progress) {
 	const cells = 8
 	done := float64(p.Block) + float64(p.Done)/float64(max(p.Runs, 1))
 	full := min(cells, int(cells*done/float64(max(p.Blocks, 1))))
-	line := fmt.Sprintf("  [%s%s] block %d/%d", strings.Repeat("#", full), strings.Repeat(".", cells-full), p.Block+1, p.Blocks)
+	line := fmt.Sprintf("  [%s%s] %s %d/%d", strings.Repeat("#", full), strings.Repeat(".", cells-full), blockWord(p), p.Block+1, p.Blocks)
 	if p.Stage != "" && p.Stage != "running" && p.Stage != "block done" {
 		line += ", " + p.Stage
 	} else {
@@ -120,9 +130,9 @@ func (v *runWatch) draw(p runner.Progress) {
 
 // lookLine says what a look has shown.
 func lookLine(p runner.Progress) string {
-	s := fmt.Sprintf("%d of at most %d blocks", p.Block, p.Blocks)
+	s := fmt.Sprintf("%d of at most %d %ss", p.Block, p.Blocks, blockWord(p))
 	if p.Analysis != nil {
-		s = fmt.Sprintf("%d of at most %d blocks", p.Analysis.Blocks, p.Blocks)
+		s = fmt.Sprintf("%d of at most %d %ss", p.Analysis.Blocks, p.Blocks, blockWord(p))
 	}
 	if e := headline(p.Analysis); e != "" {
 		s += ": " + e

@@ -13,11 +13,12 @@ import (
 type Progress struct {
 	Stage  string // what happens now: running, warming up, settling, ...
 	Cell   *result.Cell
-	Block  int // that runs, from 0
-	Blocks int // planned, to the last look
-	Look   int // blocks to the next look
-	Done   int // OK runs, of this block
-	Runs   int // of a block
+	Pairs  bool // a block is a pair of periods
+	Block  int  // that runs, from 0
+	Blocks int  // planned, to the last look
+	Look   int  // blocks to the next look
+	Done   int  // OK runs, of this block
+	Runs   int  // of a block
 	// Least and Most are the time left to the next look and to the last, negative
 	// where it is not known yet. A budget bounds both.
 	Least, Most time.Duration
@@ -36,6 +37,7 @@ func (s *session) progress(p Progress) {
 		return
 	}
 	x := s.x
+	p.Pairs = x.Design.Kind == experiment.Switchback
 	p.Block, p.Blocks = min(s.block, len(x.Blocks)-1), len(x.Blocks)
 	p.Look = nextLook(x, s.block)
 	for _, plot := range x.Blocks[p.Block].Plots {
