@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -144,7 +145,7 @@ func (ls *levels) saveOriginal(ctx context.Context, l *lever) (err error) {
 		err = l.server.save(ctx, l)
 		for _, e := range ls.store.Record().Journal {
 			if err == nil && e.Op == store.Original && e.Factor == l.Name {
-				err = connect.Another(l.Server, l.server.was.Of, e.Of)
+				err = cmp.Or(connect.Another(l.Server, l.server.was.Of, e.Of), otherwise(l, e.Value))
 			}
 		}
 		l.original = l.server.was.Value
@@ -156,6 +157,15 @@ func (ls *levels) saveOriginal(ctx context.Context, l *lever) (err error) {
 	}
 	l.original, err = ls.read(ctx, l)
 	return err
+}
+
+// otherwise refuses to take another value for current than the runs before had.
+func otherwise(l *lever, began string) error {
+	if l.server.was.Value == began || !slices.Contains(l.Levels, experiment.Current) {
+		return nil
+	}
+	return fmt.Errorf("%s is %s now, and was %s when the experiment began, so that its periods would not compare; set it back, or begin anew with another --out",
+		l.Server, l.server.was.Value, began)
 }
 
 // read returns the level in force.
