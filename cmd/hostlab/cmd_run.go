@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -153,6 +154,9 @@ func (o *runOptions) find(set experiment.Overrides, overridden bool) (*experimen
 	}
 	recorded, err := runner.Recorded(o.dir, over)
 	if err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			return nil, usageError{notYours(o.dir, map[bool]string{true: "resume", false: "restore"}[o.resume], err)}
+		}
 		if _, ok := errors.AsType[*experiment.Problems](err); ok {
 			return nil, err
 		}
@@ -162,6 +166,19 @@ func (o *runOptions) find(set experiment.Overrides, overridden bool) (*experimen
 		return recorded, nil
 	}
 	return experiment.Find(o.study, runner.Overrides(recorded), runner.Known())
+}
+
+// notYours says whose a record is that this user may not work on, and what to type.
+func notYours(dir, flag string, err error) error {
+	who := "another user"
+	if name := trust.OwnerOf(dir); name != "" {
+		who = name
+	}
+	at, aerr := filepath.Abs(dir)
+	if aerr != nil {
+		at = dir
+	}
+	return fmt.Errorf("%w; it belongs to %s; as that user, or with sudo: hostlab run --%s --out %s", err, who, flag, screen.Operand(at))
 }
 
 // run does what was asked for.
@@ -193,12 +210,19 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 			return usageError{err}
 		}
 	}
-	if err := needs(ctx, st); err != nil {
+	err := needs(ctx, st)
+	if err != nil && !o.dryRun {
+		err = fmt.Errorf("workload %s: %w", st.Workload.Name, err)
+	}
+	if err == nil && !o.resume { // the server of a resume is found by what the record says, and may be starting
+		err = runner.CheckServers(ctx, st)
+	}
+	if err != nil {
 		switch {
 		case ctx.Err() != nil:
 			return err
 		case !o.dryRun:
-			return usageError{fmt.Errorf("workload %s: %w", st.Workload.Name, err)}
+			return usageError{err}
 		}
 		// The plan may be for another host.
 		defer fmt.Fprintf(std.err, "hostlab: this host cannot run it: %s\n", oneLine(err))

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
+	"path/filepath"
 	"strconv"
 	"syscall"
 )
@@ -63,6 +64,24 @@ func caller() users {
 func (us users) owner(info fs.FileInfo) string {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() && st.Uid != 0 && int(st.Uid) != us.sudo {
 		return "belongs to " + account(st.Uid)
+	}
+	return ""
+}
+
+// OwnerOf names the user whose a file is, or else the nearest directory above it that can be looked at; "" where none can.
+func OwnerOf(path string) string {
+	at, err := filepath.Abs(path)
+	for ; err == nil; at = filepath.Dir(at) {
+		info, err := os.Stat(at)
+		if err == nil {
+			if st, ok := info.Sys().(*syscall.Stat_t); ok {
+				return account(st.Uid)
+			}
+			return ""
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
 	}
 	return ""
 }

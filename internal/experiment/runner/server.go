@@ -47,6 +47,24 @@ func openServer(ctx context.Context, st *experiment.Study, f experiment.Factor) 
 	return s, nil
 }
 
+// CheckServers reports a parameter of the watched service's server that cannot be varied as the study
+// says: unknown, of a restart, without the right, or at such a level. It changes nothing.
+func CheckServers(ctx context.Context, st *experiment.Study) error {
+	for _, f := range st.Factors {
+		if f.Kind != experiment.KindServer {
+			continue
+		}
+		s, err := openServer(ctx, st, f)
+		if err != nil {
+			return err
+		}
+		if err := s.p.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // serverOf is the database server that a workload's parameters name: by dsn, or as the service.
 func serverOf(ctx context.Context, params workload.Values) (*connect.DSN, error) {
 	if dsn, err := observe.Named(params); dsn != nil || err != nil {
