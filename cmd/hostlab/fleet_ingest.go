@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"runtime"
 	"strings"
 	"time"
 
@@ -16,48 +18,128 @@ import (
 // batch is how many documents a transaction takes: a commit each would cost a sync each.
 const batch = 64
 
-// intake keeps documents as they are read.
+// intake keeps documents as they are read. Reading takes more of a CPU than keeping, so several are read at a time.
 type intake struct {
 	std   streams
 	store *store.Store
 	as    string
 	now   time.Time
 
+	coming               chan chan fleet.Spooled // in order, each full when it is read
 	waiting              []*fleet.Document
 	read, added, refused int
 }
 
+// path reads a spool, a file or standard input.
 func (in *intake) path(ctx context.Context, path string) error {
-	take := func(d fleet.Spooled) error { return in.take(ctx, d) }
 	if path == "-" {
-		d, err := fleet.From(in.std.in, false, in.as, in.now)
-		return take(fleet.Spooled{Document: d, Path: "standard input", Err: err})
+		return in.take(ctx, in.document(ctx, fleet.File{Path: "standard input"}, func() (io.ReadCloser, bool, error) { return io.NopCloser(in.std.in), false, nil }))
 	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return usageError{err}
 	}
 	if info.IsDir() {
-		return fleet.Spool(path, in.now, take)
+		return in.spool(ctx, path)
 	}
-	f, err := os.Open(path) //nolint:gosec // the user's own choice
-	if err != nil {
-		return usageError{err}
-	}
-	defer f.Close()
-	d, err := fleet.From(f, strings.HasSuffix(path, ".gz"), in.as, in.now)
-	return take(fleet.Spooled{Document: d, Path: path, Err: err})
+	return in.take(ctx, in.document(ctx, fleet.File{Path: path}, func() (io.ReadCloser, bool, error) {
+		f, err := os.Open(path) //nolint:gosec // the user's own choice
+		return f, strings.HasSuffix(path, ".gz"), err
+	}))
 }
+
+// spool reads the files of a directory, several at a time, and keeps them in order.
+func (in *intake) spool(ctx context.Context, dir string) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	in.coming = make(chan chan fleet.Spooled, 2*runtime.GOMAXPROCS(0))
+	kept := make(chan error, 1)
+	go func() {
+		var failed error
+		for c := range in.coming {
+			if d := <-c; failed == nil {
+				if failed = in.take(ctx, d); failed != nil {
+					stop()
+				}
+			}
+		}
+		kept <- failed
+	}()
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	err := fleet.Files(dir, func(f fleet.File) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		c := make(chan fleet.Spooled, 1)
+		in.coming <- c
+		slots <- struct{}{}
+		r, packed, err := f.Open() // here: the directory is closed behind its last file
+		go func() {
+			c <- in.document(ctx, f, func() (io.ReadCloser, bool, error) { return r, packed, err })
+			<-slots
+		}()
+		return nil
+	})
+	close(in.coming)
+	return errors.Join(<-kept, err)
+}
+
+// document reads one, unless the store knows its bytes: then Document has nothing but their hash.
+func (in *intake) document(ctx context.Context, f fleet.File, open func() (io.ReadCloser, bool, error)) fleet.Spooled {
+	out := fleet.Spooled{Path: f.Path, Err: f.Err}
+	if out.Err != nil {
+		return out
+	}
+	r, packed, err := open()
+	if err != nil {
+		out.Err = err
+		return out
+	}
+	defer r.Close()
+	body, raw, err := fleet.Body(r, packed)
+	if err != nil {
+		out.Err = err
+		return out
+	}
+	hash := fleet.Hash(body)
+	switch known, err := in.store.Known(ctx, hash); {
+	case err != nil:
+		out.Err = storeFails{err}
+		return out
+	case known:
+		out.Document = &fleet.Document{Hash: hash}
+		return out
+	}
+	host := in.as
+	if host == "" {
+		host = f.Host
+	}
+	if out.Document, out.Err = fleet.Read(body, host, in.now); out.Err == nil {
+		if out.Packed = raw; raw == nil {
+			out.Packed, out.Err = fleet.Pack(body)
+		}
+	}
+	return out
+}
+
+// storeFails is an error that is not the document's.
+type storeFails struct{ error }
 
 func (in *intake) take(ctx context.Context, d fleet.Spooled) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if fails, is := errors.AsType[storeFails](d.Err); is {
+		return fails.error
 	}
 	in.read++
 	if d.Err != nil {
 		in.refused++
 		fmt.Fprintf(in.std.err, "hostlab: %s: %s\n", screen.Clean(d.Path), screen.Clean(oneLine(d.Err)))
 		return nil //nolint:nilerr // the others are kept; end fails
+	}
+	if d.Body == nil { // known
+		return nil
 	}
 	in.waiting = append(in.waiting, d.Document)
 	if len(in.waiting) < batch {

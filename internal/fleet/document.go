@@ -4,8 +4,6 @@
 package fleet
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,6 +48,7 @@ type Document struct {
 	Started time.Time
 	Hash    string // SHA-256 of Body, in hex
 	Body    []byte
+	Packed  []byte // Body by gzip; nil: not packed yet
 
 	Facts    map[string]Value // by path; nil: it says nothing of facts
 	Stratum  string           // of its facts; "": not known
@@ -150,9 +149,8 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 		return nil, refuse("%s of schema %d, and this hostlab reads up to %d; it takes the version that wrote it, %s, or a newer one",
 			kind, *e.Schema, newest[kind], known(e.Version))
 	}
-	sum := sha256.Sum256(body)
 	d := &Document{Kind: kind, Schema: *e.Schema, Version: e.Version, Host: e.Host, Machine: e.Machine, Role: e.Role,
-		Started: e.Started, Hash: hex.EncodeToString(sum[:]), Body: body, Findings: e.Results, Measured: e.Probes, Levers: e.Levers}
+		Started: e.Started, Hash: Hash(body), Body: body, Findings: e.Results, Measured: e.Probes, Levers: e.Levers}
 	d.fromOthers(&e)
 	facts := e.Facts
 	if kind == FactsOnly {

@@ -1,7 +1,10 @@
 package fleet
 
 import (
+	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -21,9 +24,23 @@ type Spooled struct {
 	Err  error // *Refused, or that the file cannot be read
 }
 
-// Spool reads the documents below a directory, in the order of their names: HOST/NAME.json is of that host, whatever
-// it calls itself, and NAME.json of the host that it names. Names may end in .gz.
-func Spool(dir string, now time.Time, each func(Spooled) error) error {
+// File is one of a spool. Err: it cannot be read; nothing else is known then.
+type File struct {
+	Path string
+	Host string // of its folder; "": the document says it
+	Err  error
+	root *os.Root
+}
+
+// Open opens it, and says whether it is packed.
+func (f *File) Open() (in io.ReadCloser, packed bool, err error) {
+	in, err = f.root.Open(f.Path)
+	return in, strings.HasSuffix(f.Path, ".gz"), err
+}
+
+// Files are those of a spool, in the order of their names: HOST/NAME.json is of that host, whatever it calls itself,
+// and NAME.json of the host that it names. Names may end in .gz. They can be opened until each returns for the last.
+func Files(dir string, each func(File) error) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -32,7 +49,7 @@ func Spool(dir string, now time.Time, each func(Spooled) error) error {
 	return fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch plain := strings.TrimSuffix(name, ".gz"); {
 		case err != nil:
-			return each(Spooled{Path: name, Err: err})
+			return each(File{Path: name, Err: err})
 		case entry.IsDir() || path.Ext(plain) != ".json":
 			return nil
 		}
@@ -40,31 +57,85 @@ func Spool(dir string, now time.Time, each func(Spooled) error) error {
 		if folder := path.Dir(name); folder != "." {
 			host = path.Base(folder)
 		}
-		f, err := root.Open(name)
-		if err != nil {
-			return each(Spooled{Path: name, Err: err})
+		return each(File{Path: name, Host: host, root: root})
+	})
+}
+
+// Spool reads the documents below a directory, one after another.
+func Spool(dir string, now time.Time, each func(Spooled) error) error {
+	return Files(dir, func(f File) error {
+		if f.Err != nil {
+			return each(Spooled{Path: f.Path, Err: f.Err})
 		}
-		defer f.Close()
-		d, err := From(f, strings.HasSuffix(name, ".gz"), host, now)
-		return each(Spooled{d, name, err})
+		in, packed, err := f.Open()
+		if err != nil {
+			return each(Spooled{Path: f.Path, Err: err})
+		}
+		defer in.Close()
+		d, err := From(in, packed, f.Host, now)
+		return each(Spooled{d, f.Path, err})
 	})
 }
 
 // From reads one document, unpacked where it is packed.
 func From(in io.Reader, packed bool, host string, now time.Time) (*Document, error) {
+	body, _, err := Body(in, packed)
+	if err != nil {
+		return nil, err
+	}
+	return Read(body, host, now)
+}
+
+// Body is a document's bytes, unpacked where they are packed. raw is what was packed, as stores keep it; nil: it was not,
+// or it is better packed anew. Errors: *Refused.
+func Body(in io.Reader, packed bool) (body, raw []byte, err error) {
+	seen := &most16{}
 	if packed {
-		z, err := gzip.NewReader(in)
+		z, err := gzip.NewReader(io.TeeReader(in, seen))
 		if err != nil {
-			return nil, refuse("it is no gzip file")
+			return nil, nil, refuse("it is no gzip file")
 		}
 		in = z
 	}
-	body, err := io.ReadAll(bounded.Reader(in, MaxBody)) // what is unpacked counts
+	body, err = io.ReadAll(bounded.Reader(in, MaxBody)) // what is unpacked counts
 	if err != nil {
 		if tooLarge, ok := errors.AsType[*bounded.TooLarge](err); ok {
-			return nil, refuse("it is larger than %d MiB", tooLarge.Limit>>20)
+			return nil, nil, refuse("it is larger than %d MiB", tooLarge.Limit>>20)
 		}
-		return nil, refuse("it cannot be read: %s", fmt.Sprint(err))
+		return nil, nil, refuse("it cannot be read: %s", fmt.Sprint(err))
 	}
-	return Read(body, host, now)
+	if packed && seen.Len() < len(body)/2 {
+		raw = seen.Bytes()
+	}
+	return body, raw, nil
+}
+
+// most16 keeps what passes, and stops at 16 MiB: a packed file may be made of parts that hold nothing, without end.
+type most16 struct{ bytes.Buffer }
+
+// Write never fails.
+func (m *most16) Write(p []byte) (int, error) {
+	if m.Len() < MaxBody {
+		m.Buffer.Write(p)
+	}
+	return len(p), nil
+}
+
+// Hash is the name of a document: SHA-256 in hex.
+func Hash(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
+
+// Pack is a body as stores keep it.
+func Pack(body []byte) ([]byte, error) {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	if _, err := z.Write(body); err != nil {
+		return nil, err
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
 }

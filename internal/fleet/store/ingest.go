@@ -69,9 +69,11 @@ func (t tx) put(ctx context.Context, d *fleet.Document, source string, now time.
 	if err := t.findings(ctx, d, at); err != nil {
 		return false, err
 	}
-	body, err := packed(d.Body)
-	if err != nil {
-		return false, err
+	body := d.Packed
+	if body == nil {
+		if body, err = fleet.Pack(d.Body); err != nil {
+			return false, err
+		}
 	}
 	err = t.exec(ctx, `INSERT INTO document (id, host, kind, form, version, role, started, received, sha256, source, service, verdict, body)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, next, d.Host, string(d.Kind), d.Schema, d.Version, string(d.Role), at, now.UnixNano(),
@@ -92,35 +94,40 @@ func thin(is bool, d *fleet.Document) error {
 
 // details keeps what a document measured.
 func (t tx) details(ctx context.Context, d *fleet.Document, next int64) error {
+	var rows [][]any
+	seen := map[string]bool{}
 	for _, m := range d.Measured {
-		if m.Value == nil {
-			continue
-		}
-		err := t.exec(ctx, "INSERT INTO measurement (document, name, value, low, high, n, noise, unit, evidence) VALUES (?, ?, ?, "+
-			"?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-			next, m.Name, *m.Value, m.Low, m.High, m.N, m.Noise, m.Unit, m.Evidence)
-		if err != nil {
-			return err
+		if m.Value != nil && !seen[m.Name] {
+			seen[m.Name] = true
+			rows = append(rows, []any{next, m.Name, *m.Value, m.Low, m.High, m.N, m.Noise, m.Unit, m.Evidence})
 		}
 	}
+	if err := t.many(ctx, "measurement", "document, name, value, low, high, n, noise, unit, evidence", rows); err != nil {
+		return err
+	}
+	rows = nil
+	clear(seen)
 	for _, l := range d.Levers {
-		err := t.exec(ctx, "INSERT INTO lever (document, name, likely, at_most, verdict, evidence, reason, command, "+
-			"seconds_per_day) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-			next, l.Name, l.Likely, l.AtMost, l.Verdict, l.Evidence, l.Reason, l.Command, l.SecondsPerDay)
-		if err != nil {
-			return err
+		if !seen[l.Name] {
+			seen[l.Name] = true
+			rows = append(rows, []any{next, l.Name, l.Likely, l.AtMost, l.Verdict, l.Evidence, l.Reason, l.Command, l.SecondsPerDay})
 		}
 	}
+	if err := t.many(ctx, "lever", "document, name, likely, at_most, verdict, evidence, reason, command, seconds_per_day", rows); err != nil {
+		return err
+	}
+	rows = nil
+	clear(seen)
 	for _, e := range d.Effects {
-		err := t.exec(ctx, "INSERT INTO effect (document, experiment, study, study_hash, contrast, response, compare, unit, better, value, low, high, alpha, n, "+
-			"margin, noise, verdict, void, evidence) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-			next, e.Experiment, e.Study, e.StudyHash, e.Contrast, e.Response, e.Compare, e.Unit, e.Better, e.Value, e.Low, e.High, e.Alpha, e.N,
-			e.Margin, e.Noise, e.Verdict, e.Void, e.Evidence)
-		if err != nil {
-			return err
+		key := e.Experiment + "\x00" + e.Contrast + "\x00" + e.Response
+		if !seen[key] {
+			seen[key] = true
+			rows = append(rows, []any{next, e.Experiment, e.Study, e.StudyHash, e.Contrast, e.Response, e.Compare, e.Unit, e.Better, e.Value, e.Low, e.High, e.Alpha, e.N,
+				e.Margin, e.Noise, e.Verdict, e.Void, e.Evidence})
 		}
 	}
-	return nil
+	return t.many(ctx, "effect", "document, experiment, study, study_hash, contrast, response, compare, unit, better, value, low, high, alpha, n, "+
+		"margin, noise, verdict, void, evidence", rows)
 }
 
 // host notes that a host was heard of. The id of its machine is that of its newest document.
@@ -137,18 +144,6 @@ func (t tx) host(ctx context.Context, d *fleet.Document, at int64) error {
 			first_seen = CASE WHEN excluded.first_seen < host.first_seen THEN excluded.first_seen ELSE host.first_seen END,
 			last_seen = CASE WHEN excluded.last_seen > host.last_seen THEN excluded.last_seen ELSE host.last_seen END`, d.Host, d.Machine, at, at,
 		d.Stratum, role)
-}
-
-func packed(body []byte) ([]byte, error) {
-	var out bytes.Buffer
-	z := gzip.NewWriter(&out)
-	if _, err := z.Write(body); err != nil {
-		return nil, err
-	}
-	if err := z.Close(); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
 }
 
 // facts brings the spans of a host's facts up to what a document says.
@@ -184,6 +179,12 @@ func (t tx) findings(ctx context.Context, d *fleet.Document, at int64) error {
 	return t.splice(ctx, spans{table: "finding_span", where: "host = ? AND role = ?", of: []any{d.Host, string(d.Role)}, key: "check_id",
 		columns: []string{"status", "severity", "detail", "exception"}, observed: "host = ? AND role = ? AND kind IN " +
 			"('assess', 'check', 'verify', 'watch')"}, d.Hash, at, said)
+}
+
+// Known reports whether a document is kept, by its hash.
+func (s *Store) Known(ctx context.Context, hash string) (is bool, err error) {
+	err = s.query(ctx, func(scan func(...any) error) error { is = true; return scan(new(int64)) }, "SELECT id FROM document WHERE sha256 = ?", hash)
+	return is, err
 }
 
 // Body returns a document's bytes as they came.

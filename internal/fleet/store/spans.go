@@ -42,23 +42,28 @@ func (t tx) splice(ctx context.Context, p spans, hash string, at int64, said map
 	if err != nil {
 		return err
 	}
+	var rows [][]any
 	for key, value := range said {
 		list := around[key]
 		if i := slices.IndexFunc(list, func(s span) bool { return s.since <= at && at < s.until }); i >= 0 && slices.Equal(list[i].value, value) {
 			continue
 		}
-		if err := t.replace(ctx, p, key, list, cut(list, span{key, value, at, next})); err != nil {
+		if err := t.replace(ctx, p, key, list, cut(list, span{key, value, at, next}), &rows); err != nil {
 			return err
 		}
 	}
 	for key, list := range around { // what it does not say any more
 		if _, ok := said[key]; !ok {
-			if err := t.replace(ctx, p, key, list, cut(list, span{key, nil, at, next})); err != nil {
+			if err := t.replace(ctx, p, key, list, cut(list, span{key, nil, at, next}), &rows); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	columns := []string{"host"}
+	if len(p.of) == 2 {
+		columns = append(columns, "role")
+	}
+	return t.many(ctx, p.table, strings.Join(append(append(columns, p.key, "since", "until"), p.columns...), ", "), rows)
 }
 
 // around are the spans that a moment's value may touch: those that hold then, end then, or begin at the next document.
@@ -120,8 +125,8 @@ func cut(list []span, put span) (out []span) {
 	return joined
 }
 
-// replace writes what became of a key's spans.
-func (t tx) replace(ctx context.Context, p spans, key string, before, after []span) error {
+// replace takes away what has gone of a key's spans, and adds the rows that came.
+func (t tx) replace(ctx context.Context, p spans, key string, before, after []span, rows *[][]any) error {
 	same := func(s span, in []span) bool {
 		return slices.ContainsFunc(in, func(o span) bool { return o.since == s.since && o.until == s.until && slices.Equal(o.value, s.value) })
 	}
@@ -134,22 +139,24 @@ func (t tx) replace(ctx context.Context, p spans, key string, before, after []sp
 		}
 	}
 	for _, s := range after {
-		if same(s, before) {
-			continue
-		}
-		if err := t.insert(ctx, p, s); err != nil {
-			return err
+		if !same(s, before) {
+			*rows = append(*rows, append(append(slices.Clone(p.of), s.key, s.since, s.until), s.value...))
 		}
 	}
 	return nil
 }
 
-func (t tx) insert(ctx context.Context, p spans, s span) error {
-	columns := []string{"host"}
-	if len(p.of) == 2 {
-		columns = append(columns, "role")
+// at once so many rows are inserted: each engine takes 32,000 values a statement.
+const atOnce = 500
+
+// many inserts rows.
+func (t tx) many(ctx context.Context, table, columns string, rows [][]any) error {
+	for part := range slices.Chunk(rows, atOnce) {
+		row := "(?" + strings.Repeat(", ?", len(part[0])-1) + ")"
+		err := t.exec(ctx, "INSERT INTO "+table+" ("+columns+") VALUES "+row+strings.Repeat(", "+row, len(part)-1), slices.Concat(part...)...)
+		if err != nil {
+			return err
+		}
 	}
-	columns = append(append(columns, p.key, "since", "until"), p.columns...)
-	args := append(append(slices.Clone(p.of), s.key, s.since, s.until), s.value...)
-	return t.exec(ctx, "INSERT INTO "+p.table+" ("+strings.Join(columns, ", ")+") VALUES (?"+strings.Repeat(", ?", len(args)-1)+")", args...)
+	return nil
 }
