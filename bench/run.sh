@@ -7,7 +7,7 @@ dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
 
 # What needs nothing but Go comes first, then what needs programs of others, then the long ones.
 all=(binary checktime assess busy overhead verdicts switchback scanlock watch bound commit-vs-fio commit-vs-pgtestfsync
-  xmlquery-vs-psql extract-vs-copy clientcopy-vs-pgbench explain-cost record live-clock live engines kill settingkill livekill emulated)
+  xmlquery-vs-psql extract-vs-copy clientcopy-vs-pgbench explain-cost record live-clock live engines kill settingkill livekill fleet emulated)
 
 # needs NAME PACKAGE: stops where a program is missing that `apt-get install PACKAGE` brings.
 needs() {
@@ -60,6 +60,10 @@ one() {
   kill) ./bench/kill/run.sh "${KILLS:-200}" ;;
   livekill) ./bench/livekill/run.sh "${LIVE_KILLS:-100}" "${LIVE_SERVERS:-20}" ;;
   settingkill) ./bench/settingkill/run.sh "${SETTING_KILLS:-1000}" ;;
+  fleet) # needs root
+    needs postgres postgresql
+    go run ./bench/fleet -dir "${FLEET_DIR:-/tmp}"
+    go test -tags=system -vet=off -run 'TestKills$' -v ./internal/fleet/store -kills "${FLEET_KILLS:-200}" ;;
   emulated) go run ./bench/emulated -processes ;;
   esac
 }

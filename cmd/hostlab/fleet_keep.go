@@ -140,7 +140,11 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		if err := s.Compact(cmd.Context()); err != nil {
 			return err
 		}
-		fmt.Fprintf(std.out, "%s pruned, %s freed\n", screen.Count(p.Documents, "document"), result.Format(float64(p.Bytes), "B"))
+		size, err := s.Size(cmd.Context())
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(std.out, "%s pruned, %s freed; the store takes %s\n", screen.Count(p.Documents, "document"), result.Format(float64(p.Bytes), "B"), result.Format(float64(size), "B"))
 		return nil
 	})
 	cmd.Flags().StringVar(&keep, "keep", "30d", "`TIME` for which all is kept, in days or as a duration")

@@ -123,6 +123,16 @@ func (s *Store) Compact(ctx context.Context) error {
 	return s.problem(err)
 }
 
+// Size is what the store takes of its disk, B.
+func (s *Store) Size(ctx context.Context) (n int64, err error) {
+	statement := "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+	if s.postgres {
+		statement = "SELECT pg_database_size(current_database())"
+	}
+	err = s.query(ctx, func(scan func(...any) error) error { return scan(&n) }, statement)
+	return n, err
+}
+
 // Rebuild makes everything anew out of the documents' bytes, in one transaction, and returns how many were read. Those
 // that this program cannot read any more stay as they are, and are returned.
 func (s *Store) Rebuild(ctx context.Context, now time.Time) (read int, left []string, err error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"testing"
+	"time"
 
 	"hostlab/internal/privatedb"
 	"hostlab/internal/systemtest"
@@ -13,26 +14,13 @@ import (
 
 // TestPostgreSQL holds PostgreSQL to the same contract as SQLite.
 func TestPostgreSQL(t *testing.T) {
-	systemtest.Root(t)
-	server, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { server.Close() })
+	server := postgres(t)
 	n := 0
 	fresh := func(t *testing.T) *Store {
-		conn, err := server.Connect(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close(t.Context())
 		n++
 		name := fmt.Sprint("fleet", n)
-		if _, err := conn.Exec(t.Context(), "CREATE DATABASE "+name); err != nil {
-			t.Fatal(err)
-		}
-		address := url.URL{Scheme: "postgres", User: url.User(privatedb.Role), Path: "/" + name, RawQuery: url.Values{"host": {server.SocketDir()}}.Encode()}
-		s, err := Open(t.Context(), address.String())
+		server.clone(t, "", name)
+		s, err := Open(t.Context(), server.address(name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,4 +29,43 @@ func TestPostgreSQL(t *testing.T) {
 	}
 	contract(t, fresh)
 	keeping(t, fresh)
+}
+
+// databases is a server with many of them.
+type databases struct{ server *privatedb.Server }
+
+func postgres(t *testing.T) databases {
+	systemtest.Root(t)
+	server, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	return databases{server}
+}
+
+func (d databases) address(name string) string {
+	u := url.URL{Scheme: "postgres", User: url.User(privatedb.Role), Path: "/" + name, RawQuery: url.Values{"host": {d.server.SocketDir()}}.Encode()}
+	return u.String()
+}
+
+// clone makes a database like another; "" is an empty one.
+func (d databases) clone(t *testing.T, from, to string) {
+	t.Helper()
+	conn, err := d.server.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	statement := fmt.Sprintf("CREATE DATABASE %q", to)
+	if from != "" {
+		statement += fmt.Sprintf(" TEMPLATE %q", from)
+	}
+	for range 50 { // sessions that were closed may take a moment to end
+		if _, err = conn.Exec(t.Context(), statement); err == nil {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatal(err)
 }
