@@ -25,10 +25,11 @@ build: ## bin/hostlab for this machine
 demo: build ## build, watch a demo service for a minute, assess this host, say where the report is
 	./bin/hostlab assess --service demo --log-dir . --html hostlab-report.html --json hostlab-report.json
 
-demo-fleet: build ## make the documents of 200 hosts, keep them, and show what they say
+demo-fleet: build ## make the documents of 200 hosts, keep them, and serve their pages
 	@dir=$$(mktemp -d /tmp/hostlab-fleet-XXXXXX) && ./bin/hostlab fleet demo --hosts 200 --out $$dir/spool && \
-	./bin/hostlab fleet ingest --store sqlite:$$dir/fleet.db $$dir/spool && echo "The store is sqlite:$$dir/fleet.db" && \
-	./bin/hostlab fleet status --store sqlite:$$dir/fleet.db
+	./bin/hostlab fleet ingest --store sqlite:$$dir/fleet.db $$dir/spool && \
+	./bin/hostlab fleet status --store sqlite:$$dir/fleet.db && echo "The store is sqlite:$$dir/fleet.db" && \
+	./bin/hostlab fleet serve --store sqlite:$$dir/fleet.db
 
 check: ## gofmt, go vet and the tests that need neither root nor servers: a minute
 	@files=$$(gofmt -l cmd internal testbed bench *.go) && [ -z "$$files" ] || { echo "gofmt -w $$files" >&2; exit 1; }

@@ -49,8 +49,11 @@ func (o *fleetOptions) flags(cmd *cobra.Command) {
 	o.staleFlag(cmd)
 }
 
+// usualStale is a day that was missed, and some hours.
+const usualStale = 50 * time.Hour
+
 func (o *fleetOptions) staleFlag(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&o.stale, "stale", 50*time.Hour, "after so long without a document a host is not known")
+	cmd.Flags().DurationVar(&o.stale, "stale", usualStale, "after so long without a document a host is not known")
 }
 
 func (o *fleetOptions) storeFlag(cmd *cobra.Command) {

@@ -1,13 +1,20 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/fleet"
 	"hostlab/internal/fleet/store"
+	"hostlab/internal/fleet/web"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
@@ -76,22 +83,29 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 }
 
 func newFleetExport(std streams) *cobra.Command {
-	forms := []string{"csv", "otava"}
+	forms := []string{"csv", "otava", "metrics"}
 	var host string
 	cmd := onStore(&cobra.Command{
-		Use:   "export csv|otava [flags]",
+		Use:   "export csv|otava|metrics [flags]",
 		Short: "Measurements for other programs",
 		Long: `export writes the measurements of all assessments that are kept, in base units.
 
-  csv    a row a measurement, of all hosts or of --host
-  otava  a row a document, for Apache Otava, of one --host; docs/POSTGRESQL.md
-         of Otava says how it looks for changes in them
+  csv      a row a measurement, of all hosts or of --host
+  otava    a row a document, for Apache Otava, of one --host
+  metrics  what /metrics of 'fleet serve' says, for a textfile collector
 
 Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		Example: `  hostlab fleet export csv > measurements.csv
-  hostlab fleet export otava --host db7 > db7.csv`,
+  hostlab fleet export otava --host db7 > db7.csv
+  hostlab fleet export metrics > fleet.prom`,
 		Args: cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs), ValidArgs: forms,
 	}, func(cmd *cobra.Command, s *store.Store, args []string) error {
+		if args[0] == "metrics" {
+			if host != "" {
+				return usagef("metrics are of all hosts")
+			}
+			return metrics(cmd.Context(), std.out, s)
+		}
 		if args[0] == "otava" && host == "" {
 			return usagef("otava takes the measurements of one host: name it with --host")
 		}
@@ -109,6 +123,38 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 	cmd.Flags().StringVar(&host, "host", "", "`NAME` of the host; all without")
 	return cmd
 }
+
+// metrics writes what serve would answer.
+func metrics(ctx context.Context, out io.Writer, s *store.Store) error {
+	server, err := web.New(web.Config{Store: s, Stale: usualStale, Version: versionText()})
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/metrics", nil)
+	if err != nil {
+		return err
+	}
+	a := printedAnswer{header: http.Header{}, status: http.StatusOK}
+	server.Handler().ServeHTTP(&a, r)
+	if a.status != http.StatusOK {
+		return errors.New(strings.TrimSpace(a.String()))
+	}
+	_, err = a.WriteTo(out)
+	return err
+}
+
+// printedAnswer is one of the pages.
+type printedAnswer struct {
+	bytes.Buffer
+	header http.Header
+	status int
+}
+
+// Header is that of the answer.
+func (a *printedAnswer) Header() http.Header { return a.header }
+
+// WriteHeader takes its status.
+func (a *printedAnswer) WriteHeader(status int) { a.status = status }
 
 func newFleetPrune(std streams) *cobra.Command {
 	var keep string
