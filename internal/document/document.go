@@ -127,6 +127,7 @@ type Column struct {
 	Head  string
 	Right bool   // figures: aligned to the right on a page
 	Unit  string // of its figures in CSV; "": none, or text
+	Whole bool   // its texts stay in one line on a page: dates, hashes
 	// Link asks a site's server for the rows sorted by this column, and Sorted says that they are: "ascending",
 	// "descending" or "". Without links a page sorts its rows itself.
 	Link, Sorted string
