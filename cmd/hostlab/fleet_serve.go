@@ -27,6 +27,7 @@ type serveOptions struct {
 	fleetOptions
 	listen, cert, key, tokens string
 	proxied                   bool
+	accept                    exceptions
 }
 
 func newFleetServe(std streams) *cobra.Command {
@@ -60,6 +61,7 @@ Exit status: 0 it was ended, 1 it failed, 2 unusable flag.`,
 	f := cmd.Flags()
 	o.storeFlag(cmd)
 	o.staleFlag(cmd)
+	o.accept.flags(cmd)
 	f.StringVar(&o.listen, "listen", "127.0.0.1:9753", "`ADDRESS`:PORT to listen to; port 0 takes a free one")
 	f.StringVar(&o.cert, "tls-cert", "", "`FILE` of the certificate, and of those that it rests on")
 	f.StringVar(&o.key, "tls-key", "", "`FILE` of the certificate's key")
@@ -131,7 +133,10 @@ func (o *serveOptions) run(cmd *cobra.Command, std streams) error {
 	case !here && !o.proxied && (o.cert == "" || o.tokens == ""):
 		return usagef("--listen %s can be reached from other hosts: it takes --tls-cert, --tls-key and --tokens, or --behind-proxy", addr)
 	}
-	config := web.Config{Stale: o.stale, Version: versionText(), Private: !here && !o.proxied}
+	config := web.Config{Stale: o.stale, Version: versionText(), Private: !here && !o.proxied, Peers: peers}
+	if config.Exceptions, err = o.accept.read(); err != nil {
+		return err
+	}
 	if o.tokens != "" {
 		if config.Tokens, err = readTokens(o.tokens); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"hostlab/internal/check"
 	"hostlab/internal/fleet"
 )
 
@@ -30,28 +31,32 @@ func (s *Store) Since(ctx context.Context, after int64) (list []*fleet.Host, doc
 	by := map[string]*fleet.Host{}
 	err = s.query(ctx, func(scan func(...any) error) error {
 		h, first, last := &fleet.Host{}, int64(0), int64(0)
-		if err := scan(&h.Name, &h.Machine, &first, &last); err != nil {
+		if err := scan(&h.Name, &h.Machine, &first, &last, &h.Stratum, &h.Role); err != nil {
 			return err
 		}
 		h.First, h.Last = time.Unix(0, first).UTC(), time.Unix(0, last).UTC()
 		by[h.Name], list = h, append(list, h)
 		return nil
-	}, "SELECT h.name, h.machine, h.first_seen, h.last_seen FROM host h"+where+" ORDER BY h.name", args...)
+	}, "SELECT h.name, h.machine, h.first_seen, h.last_seen, h.stratum, h.role FROM host h"+where+" ORDER BY h.name", args...)
 	if err != nil {
 		return nil, 0, err
 	}
 	err = s.query(ctx, func(scan func(...any) error) error {
-		f, name, since := fleet.Held{}, "", int64(0)
-		if err := scan(&name, &f.Role, &f.Check, &f.Status, &f.Severity, &f.Detail, &since); err != nil {
+		f, name, since, exception := fleet.Held{}, "", int64(0), ""
+		if err := scan(&name, &f.Role, &f.Check, &f.Status, &f.Severity, &f.Detail, &since, &exception); err != nil {
 			return err
 		}
-		f.Since = time.Unix(0, since).UTC()
-		if h := by[name]; h != nil { // one that came meanwhile is read the next time
+		f.Since, f.Exception = time.Unix(0, since).UTC(), excepted(exception)
+		switch h := by[name]; {
+		case h == nil: // it came meanwhile, and is read the next time
+		case f.Status == check.Accepted:
+			h.Accepted = append(h.Accepted, f)
+		default:
 			h.Findings = append(h.Findings, f)
 		}
 		return nil
-	}, "SELECT f.host, f.role, f.check_id, f.status, f.severity, f.detail, f.since FROM host h JOIN finding_span f ON f.host = h.name "+
-		"AND f.until = ? AND f.status = 'finding'"+where+" ORDER BY f.host, f.role, f.check_id", append([]any{int64(forever)}, args...)...)
+	}, "SELECT f.host, f.role, f.check_id, f.status, f.severity, f.detail, f.since, f.exception FROM host h JOIN finding_span f ON f.host = h.name "+
+		"AND f.until = ? AND f.status IN ('finding', 'accepted')"+where+" ORDER BY f.host, f.role, f.check_id", append([]any{int64(forever)}, args...)...)
 	if err != nil {
 		return nil, 0, err
 	}

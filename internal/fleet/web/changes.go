@@ -79,7 +79,7 @@ func (f *snapshot) full() bool {
 
 // changeTable has a row a change.
 func changeTable(list []fleet.Change, named bool) *document.Table {
-	t := &document.Table{Columns: []document.Column{{Head: "when (UTC)"}}}
+	t := &document.Table{Columns: []document.Column{{Head: "when (UTC)", Whole: true}}}
 	if named {
 		t.Columns = append(t.Columns, document.Column{Head: "host"})
 	}

@@ -31,6 +31,7 @@ func oneCheck(ctx context.Context, r *request) (*document.Document, error) {
 	if len(list) == 0 {
 		return nil, notThere("check in any document")
 	}
+	fleet.AcceptHeld(list, r.Exceptions, r.now)
 	d := fleet.CheckDocument(id, list)
 	// Findings first, and those of hosts that are not known behind all others: they say what was.
 	stale := func(h fleet.Held) bool {
@@ -38,7 +39,7 @@ func oneCheck(ctx context.Context, r *request) (*document.Document, error) {
 		return x == nil || x.Stale(r.now, r.Stale)
 	}
 	order := func(h fleet.Held) int {
-		n := slices.Index([]check.Status{check.Finding, check.Unknown, check.OK}, h.Status)
+		n := slices.Index([]check.Status{check.Finding, check.Unknown, check.Accepted, check.OK}, h.Status)
 		if n < 0 {
 			n = 3
 		}
@@ -48,7 +49,7 @@ func oneCheck(ctx context.Context, r *request) (*document.Document, error) {
 		return n
 	}
 	slices.SortStableFunc(list, func(a, b fleet.Held) int { return cmp.Or(order(a)-order(b), strings.Compare(a.Host, b.Host)) })
-	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "status"}, {Head: "severity"}, {Head: "role"}, {Head: "since"}, {Head: "what was read"}}}
+	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "status"}, {Head: "severity"}, {Head: "role"}, {Head: "since", Whole: true}, {Head: "what was read"}}}
 	found, known := 0, 0
 	for _, h := range list {
 		status := document.Text(strings.ReplaceAll(string(h.Status), "_", " "))

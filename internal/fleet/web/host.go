@@ -25,6 +25,7 @@ type hostJSON struct {
 	Verdict   string         `json:"verdict"`
 	Same      []string       `json:"same_machine"` // other hosts with the same machine id
 	Findings  []fleet.Held   `json:"findings"`
+	Accepted  []fleet.Held   `json:"accepted"`
 	Levers    []leverJSON    `json:"levers"`
 	Changes   []fleet.Change `json:"changes"`
 	Documents []store.Kept   `json:"documents"`
@@ -62,8 +63,11 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 	if h.Service != "" {
 		d.About = append(d.About, "Service: "+h.Service)
 	}
+	if h.Stratum != "" {
+		d.About = append(d.About, "Hardware: "+h.Stratum)
+	}
 	data := hostJSON{Schema: fleet.Schema, Name: h.Name, First: h.First, Last: h.Last, Stale: h.Stale(r.now, r.Stale), Service: h.Service, Verdict: h.Verdict,
-		Same: []string{}, Findings: h.Findings, Levers: []leverJSON{}, Changes: changes, Documents: kept}
+		Same: []string{}, Findings: h.Findings, Accepted: h.Accepted, Levers: []leverJSON{}, Changes: changes, Documents: kept}
 	for _, name := range r.fleet.machines[h.Machine] {
 		if h.Machine != "" && name != h.Name {
 			data.Same = append(data.Same, name)
@@ -73,6 +77,12 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 	if len(data.Same) > 0 {
 		d.Warnings = append(d.Warnings, fmt.Sprintf("The machine id is that of %s too: one is a clone, or the host was renamed.", strings.Join(data.Same[:min(3, len(data.Same))], ", ")))
 	}
+	accepted := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "severity"}, {Head: "until"}, {Head: "reason"}}}
+	for _, f := range h.Accepted {
+		if e := f.Exception; e != nil {
+			accepted.Add(document.Cell{Text: f.Check, Link: "/checks/" + segment(f.Check)}, document.Text(f.Severity), document.Text(e.Until), none(e.Reason))
+		}
+	}
 	levers := leverTable()
 	for i := range h.Levers {
 		l := &h.Levers[i]
@@ -81,7 +91,7 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 		addLever(levers, name, l)
 	}
 	d.Data = data
-	d.Sections = append(d.Sections, document.Titled("Findings", findingTable(h, last.remedies)), document.Titled("Levers", levers))
+	d.Sections = append(d.Sections, document.Titled("Findings", findingTable(h, last.remedies)), document.Titled("Accepted", accepted), document.Titled("Levers", levers))
 	d.Sections = append(d.Sections, last.sections...)
 	d.Sections = append(d.Sections, document.Titled("What changed", changeTable(changes, false)), document.Titled("Documents", documentTable(kept)),
 		document.Titled("Compare", document.Form{Action: "/compare", Button: "Compare", Fields: []document.Field{
@@ -114,7 +124,7 @@ func (r *request) stateOf(h *fleet.Host) string {
 
 // findingTable has a host's findings, the worst first, with what to do.
 func findingTable(h *fleet.Host, remedies map[string]string) *document.Table {
-	t := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "severity"}, {Head: "role"}, {Head: "since"}, {Head: "what was read"}, {Head: "remedy"}}}
+	t := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "severity"}, {Head: "role"}, {Head: "since", Whole: true}, {Head: "what was read"}, {Head: "remedy"}}}
 	list := slices.Clone(h.Findings)
 	slices.SortStableFunc(list, func(a, b fleet.Held) int { return rank(b.Severity) - rank(a.Severity) })
 	for _, f := range list {
@@ -137,8 +147,9 @@ func severityCell(s string) document.Cell {
 func documentTable(kept []store.Kept) *document.Table {
 	t := &document.Table{Columns: document.Headings("SHA-256"), Lead: "The newest, byte for byte as they came."}
 	for _, head := range []string{"kind", "written", "received", "by", "came by"} {
-		t.Columns = append(t.Columns, document.Column{Head: head})
+		t.Columns = append(t.Columns, document.Column{Head: head, Whole: head == "written" || head == "received"})
 	}
+	t.Columns[0].Whole = true
 	for _, k := range kept {
 		hash := document.Text(k.Hash[:min(12, len(k.Hash))])
 		if k.Whole {

@@ -71,7 +71,7 @@ func (r *request) hostTable(list []*fleet.Host) *document.Table {
 			c := document.Number(float64(n), strconv.Itoa(n))
 			switch {
 			case stale:
-				c = document.Cell{Text: "was " + strconv.Itoa(n), Tone: document.Quiet, Sort: float64(n)}
+				c = document.Number(float64(n), "was "+strconv.Itoa(n))
 			case n > 0 && severity == check.High:
 				c.Tone = document.Caution
 			}
@@ -92,7 +92,7 @@ func (r *request) hostTable(list []*fleet.Host) *document.Table {
 // none is a text that may be missing.
 func none(s string) document.Cell {
 	if s == "" {
-		return document.Cell{Text: "none", Tone: document.Quiet}
+		return document.Text("none")
 	}
 	return document.Text(s)
 }

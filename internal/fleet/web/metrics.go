@@ -37,7 +37,7 @@ func (f family) add(v float64, labels ...string) {
 // metrics answers Prometheus. Of a host that is not known any more it says only that, and since when.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	now := s.Now()
-	f, err := s.fleet.get(r.Context(), s.Store, now)
+	f, err := s.fleet.get(r.Context(), s, now)
 	if err != nil {
 		s.fail(w, r, err)
 		return

@@ -150,7 +150,7 @@ func changeGroups(list []fleet.Change) *document.Table {
 	slices.SortFunc(all, func(a, b *group) int {
 		return cmp.Or(len(b.hosts)-len(a.hosts), b.At.Compare(a.At), strings.Compare(a.Subject, b.Subject), strings.Compare(a.After, b.After))
 	})
-	t := &document.Table{Columns: []document.Column{{Head: "what"}, {Head: "before"}, {Head: "after"}, {Head: "hosts", Right: true}, {Head: "last"}}}
+	t := &document.Table{Columns: []document.Column{{Head: "what"}, {Head: "before"}, {Head: "after"}, {Head: "hosts", Right: true}, {Head: "last", Whole: true}}}
 	for _, g := range all {
 		subject := document.Text(g.Subject)
 		subject.Link = at("/changes", "q", g.Subject)
@@ -170,7 +170,7 @@ const minutes = "2006-01-02 15:04"
 func said(s string) document.Cell {
 	const most = 120
 	if s == "" {
-		return document.Cell{Text: "none", Tone: document.Quiet}
+		return document.Text("none")
 	}
 	if r := []rune(s); len(r) > most {
 		return document.Text(fmt.Sprintf("%s... (%s)", string(r[:most]), screen.Count(len(r), "character")))

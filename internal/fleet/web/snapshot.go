@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"hostlab/internal/fleet"
-	"hostlab/internal/fleet/store"
 )
 
 // snapshot is what pages say of all hosts, read once for each document that comes and not for each reader. It is
@@ -29,7 +28,7 @@ const (
 	mostChanges = 20000
 )
 
-// whole is after how long all is read anew, whatever came: hosts may have been removed.
+// whole is after how long all is read anew, whatever came: hosts may have been removed, and exceptions expire.
 const whole = 10 * time.Minute
 
 // cache holds the snapshot.
@@ -39,10 +38,10 @@ type cache struct {
 }
 
 // get returns the snapshot that holds all documents. An error means that the store does not answer.
-func (c *cache) get(ctx context.Context, s *store.Store, now time.Time) (*snapshot, error) {
+func (c *cache) get(ctx context.Context, s *Server, now time.Time) (*snapshot, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	last, err := s.Last(ctx)
+	last, err := s.Store.Last(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +61,8 @@ func (c *cache) get(ctx context.Context, s *store.Store, now time.Time) (*snapsh
 }
 
 // next is the snapshot after the documents that came since.
-func (f *snapshot) next(ctx context.Context, s *store.Store, last int64, now time.Time) (*snapshot, error) {
-	came, n, err := s.Since(ctx, f.last)
+func (f *snapshot) next(ctx context.Context, s *Server, last int64, now time.Time) (*snapshot, error) {
+	came, n, err := s.Store.Since(ctx, f.last)
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +73,7 @@ func (f *snapshot) next(ctx context.Context, s *store.Store, last int64, now tim
 			out.by[h.Name] = h
 		}
 	}
+	fleet.Accept(came, s.Exceptions, now)
 	words := map[string]string{} // hosts say the same: one copy of it is enough
 	for name, h := range out.by {
 		out.hosts = append(out.hosts, h)
@@ -89,7 +89,7 @@ func (f *snapshot) next(ctx context.Context, s *store.Store, last int64, now tim
 		out.changes[name] = list
 	}
 	if f.last == 0 || len(came) > 200 { // each host alone takes longer than all of them
-		list, err := s.Recent(ctx, "", now.Add(-lookBack), mostChanges)
+		list, err := s.Store.Recent(ctx, "", now.Add(-lookBack), mostChanges)
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +100,7 @@ func (f *snapshot) next(ctx context.Context, s *store.Store, last int64, now tim
 		return out, nil
 	}
 	for _, h := range came {
-		list, err := s.Recent(ctx, h.Name, now.Add(-lookBack), mostOfHost)
+		list, err := s.Store.Recent(ctx, h.Name, now.Add(-lookBack), mostOfHost)
 		if err != nil {
 			return nil, err
 		}

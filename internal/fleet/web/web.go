@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"hostlab/internal/check"
 	"hostlab/internal/document"
 	"hostlab/internal/fleet/store"
 )
@@ -29,6 +30,10 @@ type Config struct {
 	Stale   time.Duration // after so long without a document a host is not known
 	Version string        // of hostlab
 	Tokens  Tokens        // nil: nobody may send documents
+	// Exceptions of the fleet accept findings.
+	Exceptions []check.Exception
+	// Peers finds the hosts that measure unlike their peers.
+	Peers func(ctx context.Context, s *store.Store, now time.Time, stale time.Duration) (*document.Document, error)
 	// Private pages are shown to those alone who have a token that may read.
 	Private bool
 	Now     func() time.Time // nil: the clock
@@ -39,6 +44,7 @@ type Server struct {
 	Config
 	site  *document.Site
 	fleet cache
+	peers outliers
 	room  chan struct{} // a place for each page that is made at a time
 	posts chan struct{} // and for each document that is taken
 	reads sync.Mutex
@@ -46,7 +52,8 @@ type Server struct {
 
 // pages are what the navigation names, in its order.
 var pages = []document.Link{{Text: "Overview", URL: "/"}, {Text: "Hosts", URL: "/hosts"}, {Text: "Checks", URL: "/checks"},
-	{Text: "Levers", URL: "/levers"}, {Text: "Changes", URL: "/changes"}, {Text: "Compare", URL: "/compare"}}
+	{Text: "Levers", URL: "/levers"}, {Text: "Changes", URL: "/changes"}, {Text: "Compare", URL: "/compare"},
+	{Text: "Outliers", URL: "/outliers"}, {Text: "Studies", URL: "/studies"}, {Text: "Exceptions", URL: "/exceptions"}}
 
 // Pages made side by side share the memory that a document of 16 MiB and a list of all hosts take.
 const (
@@ -73,6 +80,7 @@ func (s *Server) Handler() http.Handler {
 	for pattern, p := range map[string]page{
 		"/{$}": overview, "/hosts": hosts, "/hosts/{name}": host, "/checks": checks, "/checks/{id}": oneCheck,
 		"/levers": levers, "/levers/{name}": oneLever, "/changes": changes, "/compare": compare,
+		"/outliers": s.peers.page, "/studies": studies, "/studies/{name}": oneStudy, "/exceptions": exceptionPage,
 	} {
 		mux.Handle("GET "+pattern, s.reading(s.page(p)))
 	}
@@ -155,7 +163,7 @@ func (s *Server) page(make page) http.HandlerFunc {
 		}
 		q := &request{Request: r, Server: s, now: s.Now(), whole: format != "html"}
 		var d *document.Document
-		if q.fleet, err = s.fleet.get(r.Context(), s.Store, q.now); err == nil {
+		if q.fleet, err = s.fleet.get(r.Context(), s, q.now); err == nil {
 			d, err = make(r.Context(), q)
 		}
 		if err != nil {

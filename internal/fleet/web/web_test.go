@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -17,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"hostlab/internal/check"
+	"hostlab/internal/document"
 	"hostlab/internal/fleet"
 	"hostlab/internal/fleet/demo"
 	"hostlab/internal/fleet/store"
@@ -51,12 +52,8 @@ var made = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for i, d := range []struct {
-		host string
-		days int
-	}{{"evil", 2}, {"evil", 1}, {"silent", 9}} {
-		body := assessment(d.host, fmt.Sprint(evil, i), now.AddDate(0, 0, -d.days))
-		x, err := fleet.Read(body, d.host, now)
+	for _, d := range own() {
+		x, err := fleet.Read(d.body, d.host, now)
 		if err != nil {
 			return "", err
 		}
@@ -65,6 +62,17 @@ var made = sync.OnceValues(func() (string, error) {
 	_, err = s.Put(context.Background(), docs, "test "+evil, now)
 	return file, err
 })
+
+type written struct {
+	host string
+	body []byte
+}
+
+// own are the documents beside those of demo.
+func own() []written {
+	return []written{{"evil", assessment("evil", evil+"0", now.AddDate(0, 0, -2))}, {"evil", assessment("evil", evil+"1", now.AddDate(0, 0, -1))},
+		{"silent", assessment("silent", evil+"2", now.AddDate(0, 0, -9))}}
+}
 
 // assessment is a document with a text wherever there can be one.
 func assessment(host, text string, at time.Time) []byte {
@@ -116,6 +124,11 @@ func serving(t *testing.T, c Config) *httptest.Server {
 		c.Now = func() time.Time { return now }
 	}
 	c.Stale, c.Version = 50*time.Hour, "test"
+	c.Peers = func(context.Context, *store.Store, time.Time, time.Duration) (*document.Document, error) {
+		v := 2.0
+		return fleet.OutliersDocument([]fleet.Outlier{{Host: "evil", Name: evil, Value: fleet.Measurement{Value: &v, N: 5, Unit: "s"}, Typical: 1, Ratio: 2, Peers: 9,
+			Apart: []fleet.Trait{{Path: evil, Value: evil, Others: evil, Share: 90}}}}, 20, 1), nil
+	}
 	s, err := New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -161,11 +174,17 @@ var screens = map[string][]string{
 	"/hosts/silent": {"silent is not known for 9 days. This page is what it was then", "remedy"},
 	"/hosts/evil":   {"Where its time went, in the assessment of", "What changed", "SHA-256"},
 	"/levers":       {"Where one change pays most"}, "/changes": {"One by one", "Together", `href="/hosts/evil"`},
-	"/compare": {"Name two hosts"}, "/compare?a=evil&b=silent": {"silent was not heard of for", "What is set up differently"}, "/hosts?q=db": {"db001"}, "/hosts?state=unknown": {"silent"},
+	"/compare": {"Name two hosts"}, "/compare?a=evil&b=silent": {"silent was not heard of for", "What is set up differently"}, "/outliers": {`href="/hosts/evil"`, "Compared at"}, "/studies": {"No report of an experiment"}, "/exceptions": {"1 in force"},
+	"/hosts?q=db": {"db001"}, "/hosts?state=unknown": {"silent"},
+}
+
+// exceptions accept a finding of the made fleet, with a reason that is evil.
+func exceptions() []check.Exception {
+	return []check.Exception{{Check: "MEM-006", Host: "db*", Reason: evil, Until: "2027-01-01"}}
 }
 
 func TestScreens(t *testing.T) {
-	web := serving(t, Config{})
+	web := serving(t, Config{Exceptions: exceptions()})
 
 	for path, says := range screens {
 		resp, body := get(t, web.URL+path)
