@@ -7,6 +7,8 @@ command -v tmux >/dev/null || want+=(tmux)
 command -v pgrep >/dev/null || want+=(procps)
 command -v git >/dev/null || want+=(git)
 command -v jq >/dev/null || want+=(jq)
+command -v npm >/dev/null || want+=(npm)
+command -v promtool >/dev/null || want+=(prometheus)
 # The tests start servers of their own from these programs; they do not skip without.
 command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || want+=(postgresql postgresql-contrib)
 command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ] || want+=(mariadb-server)
@@ -29,7 +31,20 @@ if command -v apt-cache >/dev/null && apt-cache show clang-14 >/dev/null 2>&1; t
     if missing "$p"; then want+=("$p"); fi
   done
 fi
-bed() { [ "$(uname -m)" != x86_64 ] || "$(dirname "$0")/../testbed/setup.sh"; }
+# The rules that pages are held to, by their version and hash; npm checks nothing of a package that no lock file names.
+axe() {
+  local dl file=axe-core-4.10.3.tgz
+  dl=$(cd "$(dirname "$0")/../testbed" && mkdir -p dl && cd dl && pwd)
+  if [ ! -e "$dl/$file" ]; then
+    (cd "$dl" && npm pack --silent axe-core@4.10.3 >/dev/null)
+  fi
+  if ! (cd "$dl" && echo "5e6edba515e70d25f6604d9815f064d859c5d1ea7ab661bbc4f87c88779ef0c21cae0abbeb636471ef39e9d62d2582e4b88a1866f19f4ecfcf6d986275e4dc12  $file" | sha512sum --quiet -c -); then
+    rm -f "$dl/$file"
+    echo "test-deps: $file is not the package that was pinned" >&2
+    return 1
+  fi
+}
+bed() { axe; [ "$(uname -m)" != x86_64 ] || "$(dirname "$0")/../testbed/setup.sh"; }
 [ ${#want[@]} = 0 ] && { bed; exit; }
 command -v apt-get >/dev/null || { echo "test-deps: no apt-get here; install by hand: ${want[*]}" >&2; exit 1; }
 as=
@@ -42,8 +57,8 @@ if [[ " ${want[*]} " == *" postgresql "* ]] && [ ! -e /etc/postgresql-common/cre
   $as mkdir -p /etc/postgresql-common
   echo 'create_main_cluster = false' | $as tee /etc/postgresql-common/createcluster.conf >/dev/null
 fi
-if [[ " ${want[*]} " == *" mariadb-server "* ]] && [ ! -e /usr/sbin/policy-rc.d ]; then
-  # Only the program: Debian's package starts a server, unless this forbids it meanwhile.
+if [[ " ${want[*]} " == *" mariadb-server "* || " ${want[*]} " == *" prometheus "* ]] && [ ! -e /usr/sbin/policy-rc.d ]; then
+  # Only the programs: Debian's packages start a server, unless this forbids it meanwhile.
   printf '#!/bin/sh\nexit 101\n' | $as tee /usr/sbin/policy-rc.d >/dev/null
   $as chmod 755 /usr/sbin/policy-rc.d
   trap '$as rm -f /usr/sbin/policy-rc.d' EXIT

@@ -1,0 +1,97 @@
+//go:build system
+
+package web
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/fleet"
+	"hostlab/internal/fleet/store"
+	"hostlab/internal/privatedb"
+	"hostlab/internal/systemtest"
+)
+
+// On PostgreSQL all screens say the same. While the server is away they say so, and when it is back they are too.
+func TestPostgreSQL(t *testing.T) {
+	systemtest.Root(t)
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	server, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir(), LogDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	address := url.URL{Scheme: "postgres", User: url.User(privatedb.Role), Path: "/postgres", RawQuery: url.Values{"host": {server.SocketDir()}}.Encode()}
+	s, err := store.Open(t.Context(), address.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	file, err := made()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var docs []*fleet.Document
+	if err := fleet.Spool(filepath.Join(filepath.Dir(file), "spool"), now, func(d fleet.Spooled) error { docs = append(docs, d.Document); return d.Err }); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range own() {
+		x, err := fleet.Read(d.body, d.host, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs = append(docs, x)
+	}
+	if _, err := s.Put(t.Context(), docs, "test "+evil, now); err != nil {
+		t.Fatal(err)
+	}
+	pages := serving(t, Config{Store: s, Exceptions: exceptions()})
+	same := serving(t, Config{Exceptions: exceptions()})
+	for path := range screens {
+		there, want := get(t, same.URL+path+query(path))
+		here, got := get(t, pages.URL+path+query(path))
+		if here.StatusCode != there.StatusCode || got != want {
+			t.Errorf("%s: %d, and not what SQLite gives", path, here.StatusCode)
+		}
+	}
+	// The log's move restarts the server. Meanwhile somebody reads.
+	moved := make(chan error, 1)
+	go func() { moved <- server.MoveLog(context.Background(), t.TempDir()) }()
+	away, err := 0, error(nil)
+	for end, over := time.Now().Add(time.Minute), false; ; time.Sleep(20 * time.Millisecond) {
+		resp, body := get(t, pages.URL+"/hosts")
+		switch {
+		case resp.StatusCode == http.StatusServiceUnavailable && strings.Contains(body, "The store does not answer"):
+			away++
+		case resp.StatusCode != http.StatusOK:
+			t.Fatalf("%d: %s", resp.StatusCode, body)
+		case over:
+			if away == 0 || err != nil {
+				t.Errorf("%d pages said that the store is away; the restart: %v", away, err)
+			}
+			return
+		}
+		select {
+		case err = <-moved:
+			over = true
+		default:
+		}
+		if time.Now().After(end) {
+			t.Fatal("the pages did not come back")
+		}
+	}
+}
+
+// query asks for a page's data.
+func query(path string) string {
+	if strings.Contains(path, "?") {
+		return "&format=json"
+	}
+	return "?format=json"
+}
