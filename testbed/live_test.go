@@ -22,14 +22,15 @@ type powerCut struct {
 
 // liveCuts counts what the next boots have shown.
 type liveCuts struct {
-	mu                  sync.Mutex
-	cuts, inForce, left int
-	held                []int // ms that the file had the level before a cut, at the longest
+	mu                        sync.Mutex
+	cuts, inForce, left, back int
+	held                      []int // ms that the file had the level before a cut, at the longest
 }
 
 // TestLivePowerCut pulls the plug of guests in the middle of live experiments on PostgreSQL, while the level is in
 // force, and boots again on the same disk: what was is there by itself, no run is lost that was shown to be recorded,
-// and the experiment goes on to its end. Where the level was in the file of ALTER SYSTEM, --restore removes it.
+// and the experiment goes on to its end. Where the level was in the file of ALTER SYSTEM, the boot itself removes it:
+// the guest runs what deploy/systemd/hostlab-restore.service runs, once the server answers.
 func TestLivePowerCut(t *testing.T) {
 	t.Parallel()
 	rounds := 1
@@ -59,8 +60,12 @@ func TestLivePowerCut(t *testing.T) {
 			})
 		}
 	})
+	if seen.back != seen.cuts {
+		t.Errorf("after %d of %d power cuts, the next boot had what was before, in force and in the file", seen.back, seen.cuts)
+	}
 	slices.Sort(seen.held)
-	t.Logf("%d power cuts, %d of them with the level in force; after %d the file of ALTER SYSTEM had the level", seen.cuts, seen.inForce, seen.left)
+	t.Logf("%d power cuts, %d of them with the level in force; after %d the file of ALTER SYSTEM had the level; after %d the boot put back what was",
+		seen.cuts, seen.inForce, seen.left, seen.back)
 	t.Logf("before a cut, it had the level for at most %v ms", seen.held)
 }
 
@@ -191,6 +196,9 @@ func (s *liveCuts) judge(t *testing.T, cut, next *boot, plug string) {
 		if ago := number(t, end[1]) - seen; seen < 0 || ago > 2000 {
 			t.Errorf("the file has the level, and was last seen with it %d ms before the cut", ago)
 		}
+	}
+	if len(next.lines(t, "back")) > 0 {
+		s.back++
 	}
 	kernel := next.lines(t, "verified")
 	if !strings.HasPrefix(experiment, "server") && inForce {

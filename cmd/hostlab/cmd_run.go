@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,9 +75,10 @@ to do; --resume goes on.
 A study named live-... watches a service that others use, in pairs of periods,
 at what there is and at another level. Harm ends a period at once, and the
 second time the experiment. If hostlab is killed, a guard process restores what
-was. --restore stops such an experiment while it runs. One at a time runs on a
-host. --window names the hours in which it may run. A resume keeps them unless
-it names others.
+was. --restore stops such an experiment while it runs. After a power cut,
+--restore without --out puts back what any of them has left. One at a time runs
+on a host. --window names the hours in which it may run. A resume keeps them
+unless it names others.
 
 Exit status:
   0    finished; 'hostlab report' has the verdict as a status
@@ -104,6 +104,9 @@ Exit status:
 			if err := o.check(o.study != "", given); err != nil {
 				return err
 			}
+			if o.restore && o.dir == "" {
+				return o.restoreAll(cmd.Context(), std)
+			}
 			st, err := o.find(set, given)
 			if err != nil {
 				return err
@@ -114,7 +117,7 @@ Exit status:
 	cmd.Flags().StringVar(&o.dir, "out", "", "`DIR` for the record (default: a new one in $XDG_STATE_HOME/hostlab)")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print the plan, and do nothing")
 	cmd.Flags().BoolVar(&o.resume, "resume", false, "go on with the experiment in the directory of --out")
-	cmd.Flags().BoolVar(&o.restore, "restore", false, "only restore what a killed run of --out had changed; with --yes also values changed since by others")
+	cmd.Flags().BoolVar(&o.restore, "restore", false, "only restore what a killed run of --out had changed, without --out those of all live experiments; with --yes also values changed since by others")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask before run changes levels or uses your server")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no plan and no progress, only the verdicts and what goes wrong")
 	cmd.Flags().StringVar(&o.window, "window", "", "`FROM-TO`, such as 22:00-04:00: run periods on a live service only then, in local time; of a resume: 'always' lifts it")
@@ -126,8 +129,8 @@ Exit status:
 // check refuses combinations that say nothing.
 func (o *runOptions) check(named, overridden bool) error {
 	switch {
-	case (o.resume || o.restore) && o.dir == "":
-		return usagef("--%s needs --out DIR: the directory that 'run' printed when it began", map[bool]string{true: "resume", false: "restore"}[o.resume])
+	case o.resume && o.dir == "":
+		return usagef("--resume needs --out DIR: the directory that 'run' printed when it began")
 	case o.resume && o.restore:
 		return usagef("--resume and --restore exclude each other: the one goes on, the other only puts back")
 	case o.restore && (named || overridden):
@@ -265,6 +268,9 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 		return nil
 	}
 	remind(std)
+	if err := o.left(std.err, st); err != nil {
+		return err
+	}
 	if err := o.permitted(ctx, std, st); err != nil {
 		return err
 	}
@@ -350,73 +356,6 @@ func permitOutside(ctx context.Context, std streams, who string, deeds []string)
 		return nil
 	}
 	return permit(ctx, std, who+" "+strings.Join(deeds, "; "), "", "add --yes")
-}
-
-// putBack is --restore.
-func (o *runOptions) putBack(ctx context.Context, std streams, cfg runner.Config) error {
-	r, err := store.Load(o.dir)
-	if err != nil {
-		return usageError{err}
-	}
-	if r.Experiment.Design.Kind == experiment.Switchback { // the way to stop one at once
-		err := runner.Stop(ctx, o.dir, func(pid int) {
-			fmt.Fprintf(std.err, "asking the experiment that runs, process %d, to put back what it has changed and to end\n", pid)
-		})
-		if err != nil {
-			return err
-		}
-		if r, err = store.Load(o.dir); err != nil {
-			return err
-		}
-	}
-	runner.Sweep()
-	var ended []string
-	if r.End == nil {
-		ended, err = runner.EndLeftovers(o.dir)
-	}
-	say := func(format string, a ...any) {
-		_, werr := fmt.Fprintln(std.out, screen.Clean(fmt.Sprintf(format, a...)))
-		err = cmp.Or(err, werr)
-	}
-	if len(ended) > 0 {
-		say("Ended what the killed run had left running: %s", strings.Join(ended, ", "))
-	}
-	if err != nil {
-		return err
-	}
-	changed := r.Changed()
-	if len(changed) == 0 {
-		say("Nothing to put back: %s has no level that is still changed.", o.dir)
-		return err
-	}
-	cfg.Force = o.yes
-	watch := newWatch(std.err, o.quiet)
-	cfg.Watch = watch.show
-	if askable(std) {
-		cfg.Confirm = func(prompt string) error { return ask(ctx, std, prompt+"\nDone? [y/N] ") }
-	}
-	if err := runner.Restore(ctx, cfg); err != nil {
-		return err
-	}
-	if r, err = store.Load(o.dir); err != nil {
-		return err
-	}
-	for _, e := range changed {
-		now := "put back to " + e.Value
-		if e.Unread {
-			now = "put back"
-		}
-		for _, open := range r.Changed() {
-			if open.Factor == e.Factor {
-				now = "not put back yet"
-			}
-		}
-		say("%s: %s", e.Factor, now)
-	}
-	if n := len(r.Changed()); n > 0 && err == nil {
-		return fmt.Errorf("%d of %d factors are not put back yet; --restore can be run again", n, len(changed))
-	}
-	return err
 }
 
 // explain adds to an error how to go on, and shows what it is about.

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/document"
+	"hostlab/internal/experiment/runner"
 	"hostlab/internal/screen"
 	"hostlab/internal/setting"
 )
@@ -23,8 +25,8 @@ func newVerify(std streams) *cobra.Command {
 		Long: `verify reads back every object that 'hostlab set' or an experiment has changed
 and says which is not as it was left: daemons such as tuned write their own
 values, firmware may cap, and a reboot forgets all. A set without an end, as a
-kill leaves it, and a damaged journal are named. Nothing is written, and root
-is not needed.
+kill leaves it, and a damaged journal are named. So is what a live experiment
+has left after a power cut. Nothing is written, and root is not needed.
 
 Exit status: 0 all is as it was set (or nothing is), 1 something is not, 2
 unusable flag or journal.`,
@@ -40,10 +42,16 @@ unusable flag or journal.`,
 			if err != nil {
 				return err
 			}
+			var left []runner.Left
+			if at.root == "" {
+				if left, err = runner.Leftovers(); err != nil {
+					return err
+				}
+			}
 			failure := asError(trouble)
-			err = errors.Join(failure, printDocument(std, verification(sys, list, failure), format))
+			err = errors.Join(failure, printDocument(std, verification(sys, list, left, failure), format))
 			n := tally(list)
-			if err == nil && n[setting.Unchanged]+n[setting.Rounded]+n[setting.Moved] < len(list) {
+			if err == nil && len(left) > 0 || err == nil && n[setting.Unchanged]+n[setting.Rounded]+n[setting.Moved] < len(list) {
 				return verdictStatus{exitDrifted}
 			}
 			return err
@@ -84,8 +92,26 @@ func asError(p *setting.Problem) error {
 }
 
 // verification lists what was set, and first what is not as it was.
-func verification(sys *setting.System, list []setting.Outcome, failure error) *document.Document {
+func verification(sys *setting.System, list []setting.Outcome, left []runner.Left, failure error) *document.Document {
+	d := verifiedSettings(sys, list, failure, leftBehind(left))
+	if len(left) == 0 {
+		return d
+	}
+	settings := d.Answer
+	d.Answer = nil
+	for _, l := range left {
+		text := leftText(l)
+		d.Answer = append(d.Answer, document.Line{Text: strings.ToUpper(text[:1]) + text[1:] + "."})
+	}
+	if len(list) > 0 || failure != nil {
+		d.Answer = append(d.Answer, settings...)
+	}
+	return d
+}
+
+func verifiedSettings(sys *setting.System, list []setting.Outcome, failure error, left []leftJSON) *document.Document {
 	data := change("verify", list, failure)
+	data.Left = left
 	if len(list) == 0 && failure != nil {
 		return settingsReport("verify", data, "The journal names no change. Lines of the journal are missing.")
 	}

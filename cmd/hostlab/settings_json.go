@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"hostlab/internal/experiment/runner"
 	"hostlab/internal/setting"
 )
 
@@ -45,14 +46,32 @@ type changeJSON struct {
 	Started  time.Time         `json:"started,omitzero"` // of verify: when it looked
 	Action   string            `json:"action"`           // set, revert, verify; plan with --dry-run
 	Outcomes []setting.Outcome `json:"outcomes"`
-	Same     []setting.Outcome `json:"same"`    // had the value already
-	Skipped  []setting.Outcome `json:"skipped"` // could not be changed
+	Same     []setting.Outcome `json:"same"`           // had the value already
+	Skipped  []setting.Outcome `json:"skipped"`        // could not be changed
+	Left     []leftJSON        `json:"left,omitempty"` // by live experiments, of verify
 	Error    string            `json:"error,omitempty"`
+}
+
+type leftJSON struct {
+	Record  string   `json:"record"`
+	Factors []string `json:"factors"`           // that are still changed
+	Unknown string   `json:"unknown,omitempty"` // why they are not known
+}
+
+func leftBehind(list []runner.Left) (out []leftJSON) {
+	for _, l := range list {
+		j := leftJSON{Record: l.Dir, Factors: append([]string{}, l.Factors...)}
+		if l.Unknown != nil {
+			j.Unknown = oneLine(l.Unknown)
+		}
+		out = append(out, j)
+	}
+	return out
 }
 
 // change is what became of objects, or would.
 func change(action string, list []setting.Outcome, failure error) changeJSON {
-	out := changeJSON{settingsSchema, time.Time{}, action, []setting.Outcome{}, []setting.Outcome{}, []setting.Outcome{}, ""}
+	out := changeJSON{settingsSchema, time.Time{}, action, []setting.Outcome{}, []setting.Outcome{}, []setting.Outcome{}, nil, ""}
 	for _, o := range list {
 		to := &out.Outcomes
 		switch o.Result {

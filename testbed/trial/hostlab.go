@@ -46,7 +46,10 @@ type change struct {
 	Outcomes []outcome `json:"outcomes"`
 	Same     []outcome `json:"same"`
 	Skipped  []outcome `json:"skipped"`
-	Error    string    `json:"error"`
+	Left     []struct {
+		Record string `json:"record"`
+	} `json:"left"` // of live experiments
+	Error string `json:"error"`
 }
 
 type outcome struct {

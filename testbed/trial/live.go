@@ -96,8 +96,8 @@ func (e *experiment) limited(budget string) []string {
 	return append([]string{file}, args[1:]...)
 }
 
-// afterCut is the next boot: what was there before is there again, and where the cut came while the level was on the
-// disk, --restore removes it.
+// afterCut is the next boot: what was there before is there again, or where the cut came while the level was on the
+// disk, once the command has run that a unit of systemd runs at boot.
 func (e *experiment) afterCut() {
 	level, file := tried[e.study].level, tried[e.study].file
 	left := "nothing"
@@ -114,27 +114,35 @@ func (e *experiment) afterCut() {
 	had, closed := journals(e)
 	line("left", e.study, left, had, closed)
 	intended()
-	if file != "" {
-		r := hostlab("verify", "--format", "json")
-		for _, o := range r.change().Outcomes {
-			line("verified", o.Path, o.From, o.Result)
-			if o.Result != "forgotten" && o.Result != "unchanged" {
-				fail("verify", "%s of %s is %s: %s", o.Setting, o.Object, o.Result, o.Reason)
-			}
-		}
-		line("note", "verify: exit", r.code)
+	v := hostlab("verify", "--format", "json")
+	var named []string
+	for _, l := range v.change().Left {
+		named = append(named, l.Record)
 	}
-	if rand.IntN(3) > 0 { // else the resume does the same by itself
-		r := hostlab("run", "--restore", "--out", e.dir())
-		if r.code != 0 || strings.Contains(r.out, "Nothing to put back") != closed {
-			fail("restore", "exit %d: %s %s", r.code, r.out, r.err)
+	for _, o := range v.change().Outcomes {
+		line("verified", o.Path, o.From, o.Result)
+		if o.Result != "forgotten" && o.Result != "unchanged" {
+			fail("verify", "%s of %s is %s: %s", o.Setting, o.Object, o.Result, o.Reason)
 		}
-		if _, closed := journals(e); !closed {
-			fail("restore", "the journal does not say that the level is put back")
-		}
-		e.untouched("restore")
-		step("restore: " + r.out + r.err)
 	}
+	line("note", "verify: exit", v.code)
+	if listed := slices.Contains(named, e.dir()); listed == closed {
+		fail("registered", "%t, and all is put back: %t", listed, closed)
+	}
+	// What the unit of systemd runs at boot.
+	r := hostlab("run", "--restore")
+	if r.code != 0 || strings.Contains(r.out, "Nothing to put back") != closed {
+		fail("restore", "exit %d: %s %s", r.code, r.out, r.err)
+	}
+	if _, closed := journals(e); !closed {
+		fail("restore", "the journal does not say that the level is put back")
+	}
+	e.untouched("restore")
+	step("restore: " + r.out + r.err)
+	if r := hostlab("verify"); r.code != 0 || strings.Contains(r.out, "experiment") {
+		fail("verify", "after restore: exit %d: %s %s", r.code, r.out, r.err)
+	}
+	line("back", e.study)
 	var report any
 	if r := hostlab("report", e.dir(), "--format", "json"); json.Unmarshal([]byte(r.out), &report) != nil {
 		fail("report", "exit %d: %s %s", r.code, r.out, r.err)
@@ -260,7 +268,7 @@ func (e *experiment) watch(inForce *atomic.Value, done chan struct{}) {
 }
 
 // shown is how hostlab says on a terminal which run it is at.
-var shown = regexp.MustCompile(`block (\d+)/\d+(?:, run (\d+)/(\d+))?`)
+var shown = regexp.MustCompile(`(?:pair|block) (\d+)/\d+(?:, run (\d+)/(\d+))?`)
 
 // tell tells the host how many runs hostlab has said to be recorded, and returns what it has said last.
 func tell(name string, screen io.Reader) string {

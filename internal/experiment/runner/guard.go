@@ -35,6 +35,7 @@ type guardRequest struct {
 	Root  int    // of the processes that an emulated policy stops; 0: none
 	Alone string // what keeps another live experiment away
 	At    string // the same, where that one has a network of its own
+	Left  string // registryAt
 }
 
 // startGuard starts the guard of a record.
@@ -43,7 +44,7 @@ func startGuard(dir string, m *emulation) (*guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{asks: guardRequest{Dir: at, Root: m.root(), Alone: aloneName, At: aloneAt}}
+	g := &guard{asks: guardRequest{Dir: at, Root: m.root(), Alone: aloneName, At: aloneAt, Left: registryAt}}
 	return g, g.check()
 }
 
@@ -107,7 +108,7 @@ func (g *guardServer) end() {
 		emulate.Rescue(asks.Root)
 	}
 	Sweep()
-	aloneName, aloneAt = asks.Alone, asks.At
+	aloneName, aloneAt, registryAt = asks.Alone, asks.At, asks.Left
 	var only *alone // another experiment would take a level of ours for what there was
 	for range guardTries {
 		if only == nil {

@@ -22,6 +22,11 @@ import (
 
 func TestMain(m *testing.M) {
 	aloneName, aloneAt = fmt.Sprintf("@hostlab-live-test-%d", os.Getpid()), fmt.Sprintf("/proc/%d", os.Getpid())
+	registryAt = os.Getenv("RUNNER_TEST_REGISTRY")
+	if registryAt == "" {
+		registryAt = filepath.Join(os.TempDir(), fmt.Sprintf("hostlab-live-test-%d", os.Getpid()))
+		os.Setenv("RUNNER_TEST_REGISTRY", registryAt) // of the children
+	}
 	if os.Getenv("RUNNER_TEST_CHILD")+os.Getenv("RUNNER_TEST_LIVE") != "" {
 		aloneName, aloneAt = fmt.Sprintf("@hostlab-live-test-%d", os.Getppid()), fmt.Sprintf("/proc/%d", os.Getppid())
 	}
@@ -35,7 +40,9 @@ func TestMain(m *testing.M) {
 		}
 	}
 	worker.Main(slices.Concat(emulate.Jobs(), delayfs.Jobs(), Jobs()))
-	os.Exit(m.Run())
+	code := m.Run()
+	os.RemoveAll(registryAt)
+	os.Exit(code)
 }
 
 // levelFactor is a factor of commands that keep their level in the file "level".

@@ -40,11 +40,12 @@ type levels struct {
 	set     *settings // nil without a factor that is one
 	note    func(format string, a ...any)
 	confirm func(prompt string) error // nil: there is nobody to ask
+	live    bool                      // of a service that others use
 	force   bool                      // also over what another program has changed since
 }
 
 func newLevels(ctx context.Context, st *experiment.Study, s *store.Store, sys *system) (_ *levels, err error) {
-	ls := &levels{dir: st.Dir, store: s, now: sys.now, boot: sys.boot(), note: func(string, ...any) {}}
+	ls := &levels{dir: st.Dir, store: s, now: sys.now, boot: sys.boot(), live: st.Harm != nil, note: func(string, ...any) {}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, ls.close())
@@ -121,6 +122,9 @@ func (ls *levels) begin(ctx context.Context) error {
 		if l.Kind != experiment.KindServer && l.original == "" && (l.Restore == nil || strings.Contains(strings.Join(l.Restore, " "), "{original}")) {
 			return fmt.Errorf("nothing was changed: factor %s has no level to go back to: its read, %s, printed nothing", l.Name, strings.Join(l.Read, " "))
 		}
+	}
+	if err := ls.register(); err != nil {
+		return fmt.Errorf("nothing was changed: %w", err)
 	}
 	for _, l := range ls.levers {
 		if l.changed {
@@ -264,7 +268,24 @@ func (ls *levels) restore(ctx context.Context, waiting bool) error {
 		}
 		errs = append(errs, err)
 	}
+	if ls.live && len(ls.store.Record().Changed()) == 0 {
+		if err := Forget(ls.store.Record().Experiment.ID); err != nil { // all is back, whatever is said of it
+			ls.note("%s; 'hostlab run --restore' removes it", err)
+		}
+	}
 	return errors.Join(errs...)
+}
+
+// register names the record of a live experiment where the next boot looks for what was left.
+func (ls *levels) register() error {
+	if !ls.live {
+		return nil
+	}
+	r, err := registry()
+	if err != nil {
+		return err
+	}
+	return r.Add(store.Registered{ID: ls.store.Record().Experiment.ID, Dir: ls.store.Record().Dir})
 }
 
 // putBack puts one factor back. It reports false, without an error, where that is
