@@ -29,7 +29,7 @@ demo-fleet: build ## make the documents of 200 hosts, keep them, and serve their
 	@dir=$$(mktemp -d /tmp/hostlab-fleet-XXXXXX) && ./bin/hostlab fleet demo --hosts 200 --out $$dir/spool && \
 	./bin/hostlab fleet ingest --store sqlite:$$dir/fleet.db $$dir/spool && \
 	./bin/hostlab fleet status --store sqlite:$$dir/fleet.db && echo "The store is sqlite:$$dir/fleet.db" && \
-	./bin/hostlab fleet serve --store sqlite:$$dir/fleet.db
+	./bin/hostlab fleet serve --listen 127.0.0.1:0 --store sqlite:$$dir/fleet.db
 
 check: ## gofmt, go vet and the tests that need neither root nor servers: a minute
 	@files=$$(gofmt -l cmd internal testbed bench *.go) && [ -z "$$files" ] || { echo "gofmt -w $$files" >&2; exit 1; }
