@@ -160,3 +160,13 @@ func dialAs(ctx context.Context, uid int, file string) (net.Conn, error) {
 	a := <-done
 	return a.conn, a.err
 }
+
+// mariaUser is the one of ~/.my.cnf, as whom MariaDB's own clients come; empty: none is named.
+func mariaUser() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	user, _, _ := optionFile(filepath.Join(home, ".my.cnf")) // asking for the password reports a refused file
+	return user
+}

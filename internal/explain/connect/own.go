@@ -113,16 +113,6 @@ func mariaPassword() (string, error) {
 	return password, err
 }
 
-// mariaUser is the one of ~/.my.cnf, as whom MariaDB's own clients come; empty: none is named.
-func mariaUser() string {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return ""
-	}
-	user, _, _ := optionFile(filepath.Join(home, ".my.cnf")) // asking for the password reports a refused file
-	return user
-}
-
 // optionFile is the user and the password in the group [client] of an option file; empty: none.
 func optionFile(path string) (user, password string, err error) {
 	f, err := trust.OpenRegular(path)
