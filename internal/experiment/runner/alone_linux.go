@@ -29,7 +29,7 @@ func takeAlone() (a *alone, err error) {
 			return a, nil
 		case time.Since(began) <= alonePatience:
 		case errors.Is(err, unix.EADDRINUSE), errors.Is(err, unix.EWOULDBLOCK):
-			return nil, fmt.Errorf("another experiment on a live service runs on this host%s; two would disturb each other: wait for it, or stop it", aloneHolder())
+			return nil, fmt.Errorf("another experiment on a live service runs on this host%s; two would disturb each other: wait for it, or stop it with: hostlab run --restore", aloneHolder())
 		default:
 			return nil, fmt.Errorf("cannot make sure that no other live experiment runs on this host: %w", err)
 		}

@@ -215,7 +215,11 @@ func effectTable(x *result.Experiment, lead string, all []*analysis.Effect) *doc
 		}
 		change := changeCell(e)
 		if known(e.Baseline, e.Level) && !interaction(e) {
-			change.More = append(change.More, result.Format(e.Baseline, p.Unit)+" to "+result.Format(e.Level, p.Unit))
+			medians := result.Format(e.Baseline, p.Unit) + " to " + result.Format(e.Level, p.Unit)
+			if opposed(x, e) {
+				medians = "medians " + medians
+			}
+			change.More = append(change.More, medians)
 		}
 		noise := []string{"noise " + within(e.NoiseFloor, p)}
 		switch {
@@ -228,6 +232,12 @@ func effectTable(x *result.Experiment, lead string, all []*analysis.Effect) *doc
 		row.Notes = document.Quiet.Points(notes(e)...)
 	}
 	return t
+}
+
+// opposed reports an effect of pairs that goes the other way than the medians of all periods, as drift of the load may
+// have it.
+func opposed(x *result.Experiment, e *analysis.Effect) bool {
+	return paired(x) && known(e.Baseline, e.Level) && !interaction(e) && e.Value*(e.Level-e.Baseline) < 0
 }
 
 func changeCell(e *analysis.Effect) document.Cell {

@@ -1,6 +1,7 @@
 package effects
 
 import (
+	"strconv"
 	"strings"
 
 	"hostlab/internal/analysis"
@@ -44,7 +45,21 @@ func (r *Report) keep() (out document.Commands) {
 func keepParameter(x *result.Experiment, name, level string) string {
 	dsn, service := x.Parameters["dsn"], strings.ToLower(x.Parameters["service"])
 	if strings.HasPrefix(dsn, "m") || strings.Contains(service, "maria") || strings.Contains(service, "mysql") {
-		return "mariadb -e " + screen.Word("set global "+name+" = '"+level+"'") + "  # and the same in its option file"
+		return "mariadb -e " + screen.Word("set global "+name+" = "+literal(level)) + "  # and the same in its option file"
 	}
 	return "psql -c " + screen.Word("alter system set "+name+" = '"+strings.ReplaceAll(level, "'", "''")+"'") + " -c 'select pg_reload_conf()'"
+}
+
+// literal is a value as SET GLOBAL of MariaDB takes it: it refuses a number in quotes, and one with a suffix.
+func literal(level string) string {
+	if _, err := strconv.ParseFloat(level, 64); err == nil {
+		return level
+	}
+	if n := len(level) - 1; n > 0 {
+		v, err := strconv.ParseInt(level[:n], 10, 32)
+		if i := strings.IndexByte("KMG", strings.ToUpper(level)[n]); err == nil && i >= 0 {
+			return strconv.FormatInt(v<<(10*(i+1)), 10)
+		}
+	}
+	return "'" + strings.ReplaceAll(level, "'", "''") + "'"
 }

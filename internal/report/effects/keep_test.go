@@ -19,7 +19,9 @@ func TestKeep(t *testing.T) {
 	}{
 		"setting":      {experiment.KindSetting, "epp", "performance", "postgres", analysis.CostsLess, "resolved", "hostlab set epp=performance"},
 		"parameter":    {experiment.KindServer, "log_line_prefix", "it's", "postgres", analysis.CostsLess, "looks", "psql -c "},
-		"of MariaDB":   {experiment.KindServer, "innodb_io_capacity", "500", "mariadb", analysis.CostsLess, "looks", "mariadb -e "},
+		"of MariaDB":   {experiment.KindServer, "innodb_io_capacity", "500", "mariadb", analysis.CostsLess, "looks", "mariadb -e 'set global innodb_io_capacity = 500'"},
+		"with a unit":  {experiment.KindServer, "innodb_max_dirty", "64M", "mariadb", analysis.CostsLess, "looks", "mariadb -e 'set global innodb_max_dirty = 67108864'"},
+		"a word":       {experiment.KindServer, "binlog_row_image", "FULL", "mariadb", analysis.CostsLess, "looks", `mariadb -e 'set global binlog_row_image = '\''FULL'\''`},
 		"worse":        {experiment.KindSetting, "epp", "power", "postgres", analysis.CostsMore, "resolved", ""},
 		"no effect":    {experiment.KindSetting, "epp", "power", "postgres", analysis.NoEffect, "resolved", ""},
 		"harm":         {experiment.KindSetting, "epp", "power", "postgres", analysis.CostsLess, result.Harmed, ""},

@@ -302,6 +302,9 @@ func footnotes(x *result.Experiment, a *analysis.Analysis) []string {
 	if other != nil {
 		out = append(out, fmt.Sprintf("Secondary effects: %s intervals, not corrected for their number.", confidence(other.Alpha)))
 	}
+	if slices.ContainsFunc(a.Effects, func(e analysis.Effect) bool { return opposed(x, &e) }) {
+		out = append(out, "A change is the middle of the changes within the pairs. The medians below it are of all periods, which drift from pair to pair moves: there they go the other way.")
+	}
 	if a.Repeats > 0 {
 		out = append(out, fmt.Sprintf("Repeats: by the variances and times seen, each cell is best run %s in a boot (Kalibera and Jones 2013); here it was %d.", screen.Count(a.Repeats, "time"), x.Design.Repeats))
 	}
