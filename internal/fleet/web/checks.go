@@ -32,7 +32,6 @@ func oneCheck(ctx context.Context, r *request) (*document.Document, error) {
 		return nil, notThere("check in any document")
 	}
 	fleet.AcceptHeld(list, r.Exceptions, r.now)
-	d := fleet.CheckDocument(id, list)
 	// Findings first, and those of hosts that are not known behind all others: they say what was.
 	stale := func(h fleet.Held) bool {
 		x := r.fleet.by[h.Host]
@@ -52,27 +51,36 @@ func oneCheck(ctx context.Context, r *request) (*document.Document, error) {
 	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "status"}, {Head: "severity"}, {Head: "role"}, {Head: "since", Whole: true}, {Head: "what was read"}}}
 	found, known := 0, 0
 	for _, h := range list {
+		if !stale(h) {
+			known++
+			if h.Status == check.Finding {
+				found++
+			}
+		}
+	}
+	d := &document.Document{Name: "fleet"}
+	if r.whole {
+		d = fleet.CheckDocument(id, list)
+	}
+	from, to, err := r.window(t, len(list), "host")
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range list[from:to] {
 		status := document.Text(strings.ReplaceAll(string(h.Status), "_", " "))
 		switch {
 		case stale(h):
 			status = document.Cell{Text: "not known; was " + status.Text, Tone: document.Quiet}
 		case h.Status == check.Finding:
 			status.Tone = document.Caution
-			found++
 		case h.Status == check.OK:
 			status.Tone = document.Good
-		}
-		if !stale(h) {
-			known++
 		}
 		t.Add(document.Cell{Text: h.Host, Link: "/hosts/" + segment(h.Host)}, status, severityCell(h.Severity), document.Text(string(h.Role)), document.Text(h.Since.Format(time.DateOnly)),
 			said(h.Detail))
 	}
 	d.Title = strings.TrimSuffix(id+": "+titleOf(id), ": ")
 	d.Answer = []document.Line{{Text: fmt.Sprintf("%s is a finding on %d of %s that are known.", id, found, screen.Count(known, "host"))}}
-	if err := r.paged(t, "host"); err != nil {
-		return nil, err
-	}
 	d.Sections = []document.Section{document.Titled("Hosts", t)}
 	if c, err := check.Find(id); err == nil {
 		d.Sections = append(d.Sections, check.Explain(c).Sections...)

@@ -34,7 +34,16 @@ func hosts(_ context.Context, r *request) (*document.Document, error) {
 			return !filter(r, h) || !strings.Contains(strings.ToLower(h.Name), strings.ToLower(text)) && !strings.Contains(strings.ToLower(h.Service), strings.ToLower(text))
 		})
 	}
-	d := fleet.HostsDocument(list, r.now, r.Stale)
+	stale := 0
+	for _, h := range list {
+		if h.Stale(r.now, r.Stale) {
+			stale++
+		}
+	}
+	d := &document.Document{Name: "fleet", Answer: []document.Line{{Text: fmt.Sprintf("%s; %d not known any more.", screen.Count(len(list), "host"), stale)}}}
+	if r.whole {
+		d = fleet.HostsDocument(list, r.now, r.Stale)
+	}
 	t := r.hostTable(list)
 	if err := r.sorted(t, "-high", "name", "heard", "service", "high", "medium", "low", "changed", "lever", "saves"); err != nil {
 		return nil, err

@@ -85,11 +85,12 @@ func oneLever(_ context.Context, r *request) (*document.Document, error) {
 	})
 	t := leverTable()
 	t.Columns[0].Head = "host"
-	for i := range list {
-		addLever(t, document.Cell{Text: list[i].Host, Link: "/hosts/" + segment(list[i].Host)}, &list[i].Lever)
-	}
-	if err := r.paged(t, "host"); err != nil {
+	from, to, err := r.window(t, len(list), "host")
+	if err != nil {
 		return nil, err
+	}
+	for i := from; i < to; i++ { // a page of thousands is not made whole
+		addLever(t, document.Cell{Text: list[i].Host, Link: "/hosts/" + segment(list[i].Host)}, &list[i].Lever)
 	}
 	return &document.Document{Name: "fleet", Title: "Lever " + name,
 		Answer: []document.Line{{Text: fmt.Sprintf("The lever %s is worthwhile on %d of %s whose assessment judges it, and would likely save %s a day there.", name, worth,

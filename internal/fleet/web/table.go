@@ -61,7 +61,7 @@ func (r *request) offer(d *document.Document) {
 			q.Set("table", strconv.Itoa(i+1))
 		}
 		t.Links.List = append(t.Links.List, document.Link{Text: "CSV", URL: r.URL.EscapedPath() + "?" + q.Encode()})
-		if q.Del("table"); i == len(all)-1 && d.Data != nil {
+		if q.Del("table"); i == len(all)-1 {
 			q.Set("format", "json")
 			t.Links.List = append(t.Links.List, document.Link{Text: "Page as JSON", URL: r.URL.EscapedPath() + "?" + q.Encode()})
 		}
@@ -113,16 +113,23 @@ func compareCells(a, b document.Cell, figures bool) int {
 
 // paged leaves the rows of the page that the query asks for, unless a program wants all.
 func (r *request) paged(t *document.Table, what string) error {
-	all := len(t.Rows)
+	from, to, err := r.window(t, len(t.Rows), what)
+	if err == nil {
+		t.Rows = t.Rows[from:to]
+	}
+	return err
+}
+
+// window says which of so many rows the page has, and links a table to the others.
+func (r *request) window(t *document.Table, all int, what string) (from, to int, err error) {
 	if r.whole || all <= pageRows {
-		return nil
+		return 0, all, nil
 	}
 	n, err := strconv.Atoi(cmp.Or(r.URL.Query().Get("page"), "1"))
 	last := (all + pageRows - 1) / pageRows
 	if err != nil || n < 1 || n > last {
-		return unusable("page takes a number from 1 to %d.", last)
+		return 0, 0, unusable("page takes a number from 1 to %d.", last)
 	}
-	t.Rows = t.Rows[(n-1)*pageRows : min(n*pageRows, all)]
 	t.Lead = strings.TrimSpace(t.Lead + " " + screen.Count(all, what) + "; page " + strconv.Itoa(n) + " of " + strconv.Itoa(last) + ".")
 	t.Links.Label = "Pages of " + what + "s"
 	for _, l := range []struct {
@@ -133,7 +140,7 @@ func (r *request) paged(t *document.Table, what string) error {
 			t.Links.List = append(t.Links.List, document.Link{Text: l.text, URL: r.with("page", strconv.Itoa(l.to))})
 		}
 	}
-	return nil
+	return (n - 1) * pageRows, min(n*pageRows, all), nil
 }
 
 // brief leaves the first rows of a table and links to the page that has all.
