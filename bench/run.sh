@@ -7,7 +7,7 @@ dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
 
 # What needs nothing but Go comes first, then what needs programs of others, then the long ones.
 all=(binary checktime assess busy overhead verdicts switchback scanlock watch bound commit-vs-fio commit-vs-pgtestfsync
-  xmlquery-vs-psql extract-vs-copy clientcopy-vs-pgbench explain-cost record live-clock live engines kill settingkill livekill fleet emulated)
+  xmlquery-vs-psql extract-vs-copy clientcopy-vs-pgbench explain-cost record live-clock live engines kill settingkill livekill fleet fleet-pages emulated)
 
 # needs NAME PACKAGE: stops where a program is missing that `apt-get install PACKAGE` brings.
 needs() {
@@ -60,6 +60,7 @@ one() {
   kill) ./bench/kill/run.sh "${KILLS:-200}" ;;
   livekill) ./bench/livekill/run.sh "${LIVE_KILLS:-100}" "${LIVE_SERVERS:-20}" ;;
   settingkill) ./bench/settingkill/run.sh "${SETTING_KILLS:-1000}" ;;
+  fleet-pages) go run ./bench/fleet-pages -hosts "${FLEET_HOSTS:-5000}" bin/hostlab ;;
   fleet) # needs root
     needs postgres postgresql
     go run ./bench/fleet -dir "${FLEET_DIR:-/tmp}"
