@@ -39,8 +39,12 @@ func effectFigures(id string, x *result.Experiment, all []analysis.Effect) []pic
 		if k != "ratio" {
 			title = "Effects as differences"
 		}
+		brackets := " Faint brackets are the noise floor of the A/A duplicate."
+		if paired(x) { // it has none
+			brackets = ""
+		}
 		out = append(out, picture.Figure{Title: title, SVG: effectsPicture(fmt.Sprintf("%s-effects%d", id, i), title, x, groups[k]),
-			Note: "Marks are estimates, bars their intervals, the grey band the practical margin: an effect counts where its whole bar is outside, and is none where it is all inside. Faint brackets are the noise floor of the A/A duplicate. The table above has the figures."})
+			Note: "Marks are estimates, bars their intervals, the grey band the practical margin: an effect counts where its whole bar is outside, and is none where it is all inside." + brackets + " The table above has the figures."})
 	}
 	return out
 }
