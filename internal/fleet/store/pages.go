@@ -60,8 +60,6 @@ func (s *Store) Since(ctx context.Context, after int64) (list []*fleet.Host, doc
 	if err != nil {
 		return nil, 0, err
 	}
-	newest := "WITH newest AS (SELECT h.name AS host, (SELECT d.id FROM document d WHERE d.host = h.name AND d.kind = 'assess' " +
-		"ORDER BY d.started DESC, d.id DESC LIMIT 1) AS id FROM host h" + where + ") "
 	err = s.query(ctx, func(scan func(...any) error) error {
 		var name, service, verdict string
 		if err := scan(&name, &service, &verdict); err != nil {
@@ -71,7 +69,7 @@ func (s *Store) Since(ctx context.Context, after int64) (list []*fleet.Host, doc
 			h.Service, h.Verdict = service, verdict
 		}
 		return nil
-	}, newest+"SELECT newest.host, d.service, d.verdict FROM newest JOIN document d ON d.id = newest.id", args...)
+	}, newest(where)+"SELECT newest.host, d.service, d.verdict FROM newest JOIN document d ON d.id = newest.id", args...)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -85,7 +83,7 @@ func (s *Store) Since(ctx context.Context, after int64) (list []*fleet.Host, doc
 			h.Levers = append(h.Levers, l)
 		}
 		return nil
-	}, newest+"SELECT newest.host, l.name, l.likely, l.at_most, l.verdict, l.evidence, l.reason, l.command, l.seconds_per_day "+
+	}, newest(where)+"SELECT newest.host, l.name, l.likely, l.at_most, l.verdict, l.evidence, l.reason, l.command, l.seconds_per_day "+
 		"FROM newest JOIN lever l ON l.document = newest.id ORDER BY newest.host, l.name", args...)
 	return list, documents, err
 }

@@ -64,7 +64,7 @@ func (s *Store) Compared(ctx context.Context) ([]fleet.Compared, error) {
 		}
 		c.Measured[m.Name] = m
 		return nil
-	}, newest+" SELECT newest.host, m.name, m.value, m.low, m.high, m.n, m.noise, m.unit, m.evidence FROM newest JOIN measurement m ON "+
+	}, newest("")+"SELECT newest.host, m.name, m.value, m.low, m.high, m.n, m.noise, m.unit, m.evidence FROM newest JOIN measurement m ON "+
 		"m.document = newest.id")
 	return list, err
 }

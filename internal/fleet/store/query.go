@@ -10,61 +10,8 @@ import (
 )
 
 // Hosts are all hosts by name, with what their newest documents say.
-func (s *Store) Hosts(ctx context.Context) (list []*fleet.Host, err error) {
-	by := map[string]*fleet.Host{}
-	err = s.query(ctx, func(scan func(...any) error) error {
-		h, first, last := &fleet.Host{}, int64(0), int64(0)
-		if err := scan(&h.Name, &h.Machine, &first, &last, &h.Stratum, &h.Role); err != nil {
-			return err
-		}
-		h.First, h.Last = time.Unix(0, first).UTC(), time.Unix(0, last).UTC()
-		by[h.Name], list = h, append(list, h)
-		return nil
-	}, "SELECT name, machine, first_seen, last_seen, stratum, role FROM host ORDER BY name")
-	if err != nil {
-		return nil, err
-	}
-	err = s.query(ctx, func(scan func(...any) error) error {
-		var name string
-		var f fleet.Held
-		var since int64
-		var exception string
-		if err := scan(&name, &f.Role, &f.Check, &f.Status, &f.Severity, &f.Detail, &since, &exception); err != nil {
-			return err
-		}
-		f.Since = time.Unix(0, since).UTC()
-		if f.Exception = excepted(exception); f.Status == check.Accepted {
-			by[name].Accepted = append(by[name].Accepted, f)
-			return nil
-		}
-		by[name].Findings = append(by[name].Findings, f)
-		return nil
-	}, "SELECT host, role, check_id, status, severity, detail, since, exception FROM finding_span WHERE until = ? AND status IN ('finding', 'accepted') "+
-		"ORDER BY host, role, check_id", int64(forever))
-	if err != nil {
-		return nil, err
-	}
-	err = s.query(ctx, func(scan func(...any) error) error {
-		var name string
-		var l fleet.Lever
-		if err := scan(&name, &l.Name, &l.Likely, &l.AtMost, &l.Verdict, &l.Evidence, &l.Reason, &l.Command, &l.SecondsPerDay); err != nil {
-			return err
-		}
-		by[name].Levers = append(by[name].Levers, l)
-		return nil
-	}, newest+" SELECT newest.host, l.name, l.likely, l.at_most, l.verdict, l.evidence, l.reason, l.command, l.seconds_per_day "+
-		"FROM newest JOIN lever l ON l.document = newest.id")
-	if err != nil {
-		return nil, err
-	}
-	err = s.query(ctx, func(scan func(...any) error) error {
-		var name, service, verdict string
-		if err := scan(&name, &service, &verdict); err != nil {
-			return err
-		}
-		by[name].Service, by[name].Verdict = service, verdict
-		return nil
-	}, newest+" SELECT newest.host, d.service, d.verdict FROM newest JOIN document d ON d.id = newest.id")
+func (s *Store) Hosts(ctx context.Context) ([]*fleet.Host, error) {
+	list, _, err := s.Since(ctx, 0)
 	return list, err
 }
 
@@ -80,9 +27,11 @@ func excepted(text string) *check.Exception {
 	return e
 }
 
-// newest is each host's newest assessment.
-const newest = `WITH newest AS (SELECT host, MAX(id) AS id FROM document d WHERE kind = 'assess' AND started =
-	(SELECT MAX(started) FROM document WHERE host = d.host AND kind = 'assess') GROUP BY host)`
+// newest begins a query with each host's newest assessment. where chooses hosts, which it calls h.
+func newest(where string) string {
+	return "WITH newest AS (SELECT h.name AS host, (SELECT d.id FROM document d WHERE d.host = h.name AND d.kind = 'assess' " +
+		"ORDER BY d.started DESC, d.id DESC LIMIT 1) AS id FROM host h" + where + ") "
+}
 
 // Facts are those of a host now.
 func (s *Store) Facts(ctx context.Context, host string) (map[string]fleet.Value, error) {
@@ -109,8 +58,8 @@ func (s *Store) Measured(ctx context.Context, host string) (map[string]fleet.Mea
 		}
 		out[m.Name] = m
 		return nil
-	}, newest+" SELECT m.name, m.value, m.low, m.high, m.n, m.noise, m.unit, m.evidence FROM newest JOIN measurement m ON "+
-		"m.document = newest.id WHERE newest.host = ?", host)
+	}, newest(" WHERE h.name = ?")+"SELECT m.name, m.value, m.low, m.high, m.n, m.noise, m.unit, m.evidence FROM newest "+
+		"JOIN measurement m ON m.document = newest.id", host)
 	return out, err
 }
 
