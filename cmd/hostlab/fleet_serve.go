@@ -162,12 +162,9 @@ func (o *serveOptions) run(cmd *cobra.Command, std streams) error {
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen(network(addr), addr)
+	l, err := listen(addr)
 	if err != nil {
-		if op, ok := errors.AsType[*net.OpError](err); ok {
-			err = op.Err
-		}
-		return usagef("--listen %s: %w", addr, err)
+		return err
 	}
 	handler := served.Handler()
 	if !o.proxied { // a proxy hands on the name that its callers use

@@ -19,18 +19,27 @@ import (
 	"hostlab/internal/screen"
 )
 
+// listen opens the address of --listen.
+func listen(addr string) (net.Listener, error) {
+	l, err := net.Listen(network(addr), addr)
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		err = op.Err
+	}
+	if err != nil {
+		return nil, usagef("--listen %s: %w", addr, err)
+	}
+	return l, nil
+}
+
 // serve begins to answer Prometheus; it ends with the context.
 func (w *watcher) serve(ctx context.Context, note io.Writer) error {
 	addr, err := address(w.o.listen)
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen(network(addr), addr)
+	l, err := listen(addr)
 	if err != nil {
-		if op, ok := errors.AsType[*net.OpError](err); ok {
-			err = op.Err
-		}
-		return usagef("--listen %s: %w", addr, err)
+		return err
 	}
 	w.url = "http://" + l.Addr().String() + "/metrics"
 	fmt.Fprintln(note, "hostlab: metrics on "+screen.Clean(w.url))
