@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +26,7 @@ func TestAdviceOfSettings(t *testing.T) {
 			}
 		}
 	}
-	if n < 15 {
+	if n < 13 {
 		t.Errorf("only %d settings are advised", n)
 	}
 }
@@ -117,6 +118,85 @@ func TestEverySettingIsAdvised(t *testing.T) {
 	for _, s := range setting.All() {
 		if advised[s.Name] == slices.Contains(none, s.Name) {
 			t.Errorf("%s is advised: %v; put its advice into its value or the check's, or its name into the list of those without", s.Name, advised[s.Name])
+		}
+	}
+}
+
+// What a profile holds for a role is what the check says: no finding of this host that a program may set is left out of it, and
+// no other value stands in it. What only a look at one host tells is none of its kind's.
+func TestProfileDoesWhatTheCheckSays(t *testing.T) {
+	ofOneHost := []string{"pid_max", "aio_max_nr", "max_map_count", "max_freq", "uncore_max_freq", "clocksource", "io_timeout", "nvme_io_timeout", "io_scheduler",
+		"governor", "epp", "max_perf_pct", "tcp_rmem", "tcp_wmem"} // the last two: the first two sizes stay as they are here
+	seen := 0
+	for _, c := range allCases() {
+		role, f, res := cmp.Or(c.role, ProductionDB), c.facts0(), c.run(t)
+		if res.Severity < Low {
+			continue
+		}
+		profile := map[string]string{}
+		for _, a := range Recommended(f, role, nil) {
+			profile[a.Name] = a.Value
+		}
+		advised, _ := Advise(f, role, []Result{res}, Low)
+		for _, a := range advised {
+			if slices.Contains(ofOneHost, a.Name) {
+				continue
+			}
+			if seen++; profile[a.Name] != a.Value {
+				t.Errorf("%s, %s: the check has %s=%s, and a profile %q", c.id, c.name, a.Name, a.Value, profile[a.Name])
+			}
+		}
+	}
+	if seen < 30 {
+		t.Errorf("only %d settings are compared", seen)
+	}
+}
+
+// A profile for HANA and SQL Server leaves alone what the check does not judge for them, and knows the system's release.
+func TestRecommendedKnowsTheServer(t *testing.T) {
+	for _, c := range []struct {
+		os   string
+		kind string
+		want map[string]string // "": not in the profile
+	}{
+		{"SUSE Linux Enterprise Server 15 SP4", "hana", map[string]string{"thp": "never", "dirty_bytes": "", "pid_max": "4194304", "tcp_max_syn_backlog": "8192",
+			"tcp_keepalive_time": "300", "tcp_slow_start_after_idle": "0", "panic_on_oops": "", "clocksource": ""}},
+		{"SUSE Linux Enterprise Server 15 SP5", "hana", map[string]string{"thp": "madvise"}},
+		{"Ubuntu 24.04 LTS", "sqlserver", map[string]string{"thp": "always", "dirty_bytes": "", "max_map_count": "1600000", "rmem_max": "4194304"}},
+		{"Oracle Linux Server 9.4", "oracle", map[string]string{"panic_on_oops": "1", "file_max": "6815744", "ip_local_port_range": "9000 65499", "dirty_bytes": "629145600"}},
+		{"Debian GNU/Linux 12", "postgresql", map[string]string{"max_map_count": "", "pid_max": "", "aio_max_nr": "", "file_max": "", "dirty_bytes": "629145600"}},
+	} {
+		f := &host.Facts{Databases: []host.Database{{Kind: c.kind}}}
+		f.Identity.OS = known(c.os, "/etc/os-release")
+		got := map[string]string{}
+		for _, a := range Recommended(f, ProductionDB, nil) {
+			got[a.Name] = a.Value
+		}
+		for name, want := range c.want {
+			if got[name] != want {
+				t.Errorf("%s on %s: %s is %q, expected %q", c.kind, c.os, name, got[name], want)
+			}
+		}
+	}
+}
+
+// Of every limit it is known what the host has, so that none is lowered.
+func TestEveryLimitIsRead(t *testing.T) {
+	f := &host.Facts{}
+	for _, v := range []reflect.Value{reflect.ValueOf(&f.Memory).Elem(), reflect.ValueOf(&f.Kernel).Elem(), reflect.ValueOf(&f.Network).Elem()} {
+		for i := range v.NumField() {
+			if v.Field(i).Kind() != reflect.Struct {
+				continue
+			}
+			if state := v.Field(i).FieldByName("State"); state.IsValid() {
+				state.SetString(string(host.StateOK))
+			}
+		}
+	}
+	f.Kernel.Sem, f.Network.TCPRmem, f.Network.TCPWmem = known([]int{1, 2, 3, 4}, "x"), known([]int{1, 2, 3}, "x"), known([]int{1, 2, 3}, "x")
+	for _, s := range setting.All() {
+		if s.Limit && limitOf(f, s.Name) == "" {
+			t.Errorf("%s may be lowered: limitOf does not know it", s.Name)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/result"
+	"hostlab/internal/setting"
 )
 
 // dirtyMost is how much file data may be unwritten when the kernel begins to write: a second's work of a fast
@@ -55,6 +56,14 @@ func lookDirty(f *host.Facts, _ Role) view {
 	v.ok = "writing starts at " + first.amount() + " of unwritten data"
 	v.bad = fmt.Sprintf("writing starts at %s of unwritten data, writers stop at %s", first.amount(), hard.amount())
 	return v
+}
+
+// adviseDirty is in bytes, as SAP's notes have it.
+func adviseDirty(f *host.Facts, _ Role) []setting.Assignment {
+	if pastPageCache(f) {
+		return nil
+	}
+	return []setting.Assignment{{Name: "dirty_background_bytes", Value: "314572800"}, {Name: "dirty_bytes", Value: "629145600"}}
 }
 
 // pastPageCache reports that all databases seen running open their files with O_DIRECT, whatever is configured.

@@ -32,11 +32,16 @@ func readings(list []goal) (out []reading) {
 	return out
 }
 
-// advising makes the advice of a check from what it wants on a host.
+// unread says that nobody has looked: the host is one of a kind, for which a profile is written.
+func (g goal) unread() bool {
+	return g.reading.path == noSource && g.reading.state == host.StateAbsent
+}
+
+// advising makes the advice of a check from what it wants on a host, or on hosts of a kind.
 func advising(want func(*host.Facts) []goal) func(*host.Facts, Role) []setting.Assignment {
 	return func(f *host.Facts, _ Role) (list []setting.Assignment) {
 		for _, w := range want(f) {
-			if len(wrong([]reading{w.reading})) > 0 {
+			if w.setting != "" && (w.unread() || len(wrong([]reading{w.reading})) > 0) {
 				list = append(list, setting.Assignment{Name: w.setting, Value: w.value})
 			}
 		}

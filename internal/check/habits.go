@@ -200,9 +200,14 @@ func queuesWanted(f *host.Facts) []goal { return []goal{raised("msgmni", f.Kerne
 
 func guestClockWanted(f *host.Facts) []goal {
 	offered := f.Kernel.Clocksources
-	if v, ok := offered.Get(); ok && !strings.Contains(fmt.Sprintf(" %s ", v), " tsc ") {
+	v, ok := offered.Get()
+	if ok && !strings.Contains(fmt.Sprintf(" %s ", v), " tsc ") {
 		return nil
 	}
-	return []goal{{"clocksource", "tsc", read(f.Kernel.Clocksource, func(v string) bool { return v != "kvm-clock" })},
+	name := "clocksource"
+	if !ok {
+		name = "" // nobody knows whether tsc is offered
+	}
+	return []goal{{name, "tsc", read(f.Kernel.Clocksource, func(v string) bool { return v != "kvm-clock" })},
 		{reading: needed(offered)}}
 }

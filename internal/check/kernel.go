@@ -88,7 +88,7 @@ var kernel = []Check{
 		Severity: inProduction(Low, Low),
 		absent:   hidden("kernel.pid_max") + ", or not how many threads there are", ok: "enough for all threads", look: lookPIDs,
 		advise: func(f *host.Facts, _ Role) []setting.Assignment {
-			if f.Kernel.PIDMax.State != host.StateOK {
+			if f.Kernel.PIDMax.State != host.StateOK && !sapOnOldSLES(f) {
 				return nil // few hosts need it
 			}
 			return []setting.Assignment{{Name: "pid_max", Value: strconv.Itoa(mostPIDs)}}

@@ -99,7 +99,7 @@ var memory = []Check{
 			"memory. PostgreSQL asks the kernel to write its checkpoints early (checkpoint_flush_after), so that what remains " +
 			"is of backups, sorts and log copies. HANA and SQL Server write past the page cache, and are not judged.",
 		Severity: inProduction(Low, Low),
-		absent:   "the kernel shows no limits of dirty pages", look: lookDirty,
+		absent:   "the kernel shows no limits of dirty pages", look: lookDirty, advise: adviseDirty,
 	},
 	{
 		ID: "MEM-006", Subject: Memory, Title: "Swappiness",

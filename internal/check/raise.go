@@ -16,13 +16,16 @@ func withoutLowering(f *host.Facts, list []setting.Assignment) []setting.Assignm
 		if s, ok := setting.Find(a.Name); ok && s.Limit {
 			list[i].Value = higher(a.Value, limitOf(f, a.Name))
 		}
+		if a.Name == "ip_local_port_range" {
+			list[i].Value = wider(a.Value, f.Network.PortRange.Or(nil))
+		}
 	}
 	return list
 }
 
 // limitOf is what the host has of a limit, as its file reads; "": not known.
 func limitOf(f *host.Facts, name string) string {
-	m, k := f.Memory, f.Kernel
+	m, k, n := f.Memory, f.Kernel, f.Network
 	switch name {
 	case "max_map_count":
 		return asRead(m.MaxMapCount)
@@ -38,6 +41,30 @@ func limitOf(f *host.Facts, name string) string {
 		return asRead(k.AIOMaxNr)
 	case "sem":
 		return strings.Trim(asRead(k.Sem), "[]")
+	case "msgmni":
+		return asRead(k.MsgMni)
+	case "file_max":
+		return asRead(k.FileMax)
+	case "somaxconn":
+		return asRead(n.Somaxconn)
+	case "netdev_max_backlog":
+		return asRead(n.NetdevBacklog)
+	case "rmem_default":
+		return asRead(n.RmemDefault)
+	case "rmem_max":
+		return asRead(n.RmemMax)
+	case "wmem_default":
+		return asRead(n.WmemDefault)
+	case "wmem_max":
+		return asRead(n.WmemMax)
+	case "tcp_rmem":
+		return strings.Trim(asRead(n.TCPRmem), "[]")
+	case "tcp_wmem":
+		return strings.Trim(asRead(n.TCPWmem), "[]")
+	case "tcp_max_syn_backlog":
+		return asRead(n.SynBacklog)
+	case "tcp_max_slot_table_entries":
+		return asRead(n.NFSSlots)
 	}
 	return ""
 }
@@ -47,6 +74,15 @@ func asRead[T any](f host.Fact[T]) string {
 		return fmt.Sprint(v)
 	}
 	return ""
+}
+
+// wider keeps an end of a range that goes further already.
+func wider(advised string, has []int) string {
+	var first, last int
+	if n, _ := fmt.Sscan(advised, &first, &last); n != 2 || len(has) != 2 {
+		return advised
+	}
+	return fmt.Sprint(min(first, has[0]), " ", max(last, has[1]))
 }
 
 // higher takes each number of a limit from where it is higher.

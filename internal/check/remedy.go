@@ -192,7 +192,8 @@ func Advise(f *host.Facts, r Role, results []Result, least Severity) (list []set
 // settings are: for the servers and disks that it has, and no limit lower than it has. Information alone is left out, and
 // so are what else depends on the host, and the checks that an exception excuses.
 func Recommended(f *host.Facts, r Role, excused map[string]Exception) (list []setting.Assignment) {
-	alike := &host.Facts{Databases: f.Databases, Apps: f.Apps}
+	alike := &host.Facts{Databases: f.Databases, Apps: f.Apps, Identity: f.Identity, Virt: f.Virt, Storage: f.Storage, Data: f.Data}
+	alike.Memory.NUMABalancing = f.Memory.NUMABalancing // of which a part stays
 	for _, c := range all {
 		if _, is := excused[c.ID]; !is && c.speaks(f, r) {
 			list = add(list, withoutLowering(f, c.advised(alike, r)))

@@ -29,8 +29,7 @@ const mostPIDs = 4194304
 
 func lookPIDs(f *host.Facts, _ Role) view {
 	limit, threads := f.Kernel.PIDMax, f.Kernel.Threads
-	version, _, sles := slesOf(f)
-	if sles && version < 16 && (runs(f, "hana") || runs(f, "sap")) {
+	if sapOnOldSLES(f) {
 		v := see(read(limit, atLeast[int64](mostPIDs)))
 		v.bad = fmt.Sprintf("fewer than the %d that are recommended for SAP on this system", mostPIDs)
 		return v
@@ -38,6 +37,12 @@ func lookPIDs(f *host.Facts, _ Role) view {
 	v := see(read(limit, func(n int64) bool { return float64(threads.Or(0)) <= mostThreads*float64(n) }).need(), needed(threads))
 	v.bad = fmt.Sprintf("%d threads are more than half of them", threads.Or(0))
 	return v
+}
+
+// sapOnOldSLES is what SAP's notes on pid_max speak of.
+func sapOnOldSLES(f *host.Facts) bool {
+	version, _, sles := slesOf(f)
+	return sles && version < 16 && (runs(f, "hana") || runs(f, "sap"))
 }
 
 func lookAIO(f *host.Facts, _ Role) view {
@@ -85,11 +90,13 @@ func lookMaps(f *host.Facts, _ Role) view {
 
 func adviseMaps(f *host.Facts, _ Role) []setting.Assignment {
 	value := int64(1048576) // what newer distributions ship
-	switch now := f.Memory.MaxMapCount.Or(0); {
+	switch now, known := f.Memory.MaxMapCount.Get(); {
 	case runs(f, "hana") || runs(f, "sap"):
 		value = math.MaxInt32
 	case runs(f, "sqlserver"):
 		value = 1600000
+	case !known: // no source names a number, and few servers need it
+		return nil
 	case now <= math.MaxInt32/2:
 		value = max(value, 2*now)
 	default:

@@ -72,8 +72,8 @@ var sysctls = []Setting{
 	{
 		Sysctl: "vm.dirty_background_bytes", Title: "Unwritten file data at which writing starts, in bytes", Takes: quantity{lo: 1, hi: math.MaxInt64, unit: "B"},
 		About: dirtyAbout, Source: dirtySource, Rival: "dirty_background_ratio",
-		Advice: map[string]string{"MEM-005": "314572800"}, Effect: "puts vm.dirty_background_ratio out of force, which reads 0 then",
-		Tries: []Try{{"314572800", ""}},
+		Effect: "puts vm.dirty_background_ratio out of force, which reads 0 then",
+		Tries:  []Try{{"314572800", ""}},
 	},
 	{
 		Sysctl: "vm.dirty_background_ratio", Title: "Unwritten file data at which writing starts, in % of memory", Takes: quantity{lo: 1, hi: 100, unit: "%"},
@@ -84,8 +84,8 @@ var sysctls = []Setting{
 		// dirty_bytes takes two pages at least (mm/page-writeback.c, dirty_bytes_min).
 		Sysctl: "vm.dirty_bytes", Title: "Unwritten file data at which writers stop, in bytes", Takes: quantity{lo: 8192, hi: math.MaxInt64, unit: "B"},
 		About: dirtyAbout, Source: dirtySource, Rival: "dirty_ratio",
-		Advice: map[string]string{"MEM-005": "629145600"}, Effect: "puts vm.dirty_ratio out of force, which reads 0 then",
-		Tries: []Try{{"629145600", ""}},
+		Effect: "puts vm.dirty_ratio out of force, which reads 0 then",
+		Tries:  []Try{{"629145600", ""}},
 	},
 	{
 		Sysctl: "vm.dirty_ratio", Title: "Unwritten file data at which writers stop, in % of memory", Takes: quantity{lo: 1, hi: 100, unit: "%"},
