@@ -68,6 +68,14 @@ func (c command) String() string {
 // with puts a remark below the commands.
 func (r remedy) with(text string) remedy { return append(r, remark(text)) }
 
+// and adds what another server takes; a remark that both end with stands once.
+func (r remedy) and(more remedy) remedy {
+	if n := len(r); n > 0 && len(more) > 0 && r[n-1].remark != "" && r[n-1].String() == more[len(more)-1].String() {
+		r = r[:n-1]
+	}
+	return append(slices.Clone(r), more...)
+}
+
 func (r remedy) String() string {
 	lines := make([]string, len(r))
 	for i, c := range r {

@@ -206,8 +206,8 @@ func lookOOM(f *host.Facts, _ Role) (v view) {
 	strict := mode.State == host.StateOK && mode.Value == 2
 	for _, d := range of(engines("postgresql"), f.Databases) {
 		r := read(d.OOMScoreAdj, func(adj int64) bool { return adj <= lastKilled || strict })
-		if v.readings = append(v.readings, r); r.bad && v.fix == nil {
-			v.fix = oomFix(d)
+		if v.readings = append(v.readings, r); r.bad {
+			v.fix = v.fix.and(oomFix(d))
 		}
 	}
 	v.readings = append(v.readings, aside(mode))
@@ -239,13 +239,17 @@ func lookMemoryLimit(f *host.Facts, _ Role) (v view) {
 		if unlimited := limits[0].state == host.StateAbsent && limits[1].state == host.StateAbsent; unlimited {
 			events.bad = false // of a limit that is gone
 			events.context = true
-			limits = append(limits, whole(l.CgroupV))
+			none := whole(l.CgroupV)
+			if none.state == host.StateOK {
+				none.value = "no memory limit"
+			}
+			limits = append(limits, none)
 		}
 		if events.bad && v.bad == "" {
 			v.bad = fmt.Sprintf("%s has reached its group's limit %d times", nameOf(d), l.MemoryEvents.Value)
 		}
-		if v.bad != "" && v.fix == nil {
-			v.fix = memoryFix(d, needs)
+		if len(wrong(append(limits, events))) > 0 {
+			v.fix = v.fix.and(memoryFix(d, needs))
 		}
 		v.readings = append(append(v.readings, limits...), events)
 	}
@@ -284,26 +288,31 @@ func lookUlimits(f *host.Facts, _ Role) (v view) {
 		if d.PID == 0 {
 			continue
 		}
-		limit, name, key := d.Limits.OpenFiles, "LimitNOFILE", "nofile"
+		limit, name, key, may := d.Limits.OpenFiles, "LimitNOFILE", "nofile", "open %s files"
 		least, _ := wanted(&host.Facts{Databases: []host.Database{d}}, ulimitWants)
 		value := strconv.FormatUint(least, 10)
 		soft := value + ":infinity" // the hard limit may be higher already
 		if d.Kind == "oracle" {
-			limit, name, key, least = d.Limits.LockedBytes, "LimitMEMLOCK", "memlock", uint64(max(pool, 0))
-			value, soft = "infinity", "infinity"
+			limit, name, key, may, least = d.Limits.LockedBytes, "LimitMEMLOCK", "memlock", "lock %s of memory", uint64(max(pool, 0))
+			value, soft = "unlimited", "infinity"
 		}
 		r := read(limit, func(n int64) bool { return n >= 0 && uint64(n) >= least })
 		if unlimited := r.state == host.StateAbsent && d.Limits.Affinity.State == host.StateOK; unlimited {
 			r = reading{path: cmp.Or(limit.Source, noSource), value: "unlimited", state: host.StateOK}
 		}
-		if v.readings = append(v.readings, r); r.bad && v.fix == nil {
-			v.bad = fmt.Sprintf("%s has %s, and %s is recommended", nameOf(d), r.value, value)
-			v.fix = remedy{remark("no unit of systemd's starts it: raise it in /etc/security/limits.d for its account, log in anew, and " +
-				"restart the server")}
-			if unit := serviceOf(d); unit != "" {
-				v.fix = append(dropIn(unit, key, name+"="+soft), restart)
-			}
+		if v.readings = append(v.readings, r); !r.bad {
+			continue
 		}
+		if v.bad != "" {
+			v.bad += "; "
+		}
+		v.bad += fmt.Sprintf("%s may "+may+", and %s is recommended", nameOf(d), r.value, value)
+		fix := remedy{remark(fmt.Sprintf("no unit of systemd's starts %s: set %s to %s, soft and hard, for its account in /etc/security/limits.d, log in "+
+			"anew, and restart the server", nameOf(d), key, value))}
+		if unit := serviceOf(d); unit != "" {
+			fix = append(dropIn(unit, key, name+"="+soft), restart)
+		}
+		v.fix = v.fix.and(fix)
 	}
 	return v
 }

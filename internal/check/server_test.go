@@ -1,6 +1,7 @@
 package check
 
 import (
+	"strings"
 	"testing"
 
 	"hostlab/internal/host"
@@ -171,6 +172,33 @@ func TestSyncWeighs(t *testing.T) {
 		c := lookCase{id: "SRV-006", facts: serving("mysql", set("innodb_flush_method", method, "innodb_use_native_aio", host.Default))}
 		if r := c.run(t); r.Severity != want {
 			t.Errorf("%s is %s, want %s", method, r.Severity, want)
+		}
+	}
+}
+
+// The remedy of a check of servers is for each of them, and what holds for all is said once.
+func TestRemedyIsForEachServer(t *testing.T) {
+	f := &host.Facts{}
+	for pid, unit := range map[int]string{700: "pg-a.service", 800: "pg-b.service"} {
+		d := host.Database{Kind: "postgresql", PID: pid, OOMScoreAdj: known[int64](0, "/proc/x/oom_score_adj")}
+		d.Limits.Cgroup = known("/system.slice/"+unit, "/proc/x/cgroup")
+		d.Limits.MemoryMax, d.Limits.MemoryEvents = known[int64](1<<30, "/sys/fs/cgroup/system.slice/"+unit+"/memory.max"), known[int64](3, "events")
+		f.Databases = append(f.Databases, d)
+	}
+	f.Memory.Overcommit = known[int64](0, "/proc/sys/vm/overcommit_memory")
+	for _, id := range []string{"SRV-002", "SRV-003"} {
+		c, err := Find(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := runOne(f, ProductionDB, c)
+		for _, unit := range []string{"pg-a.service.d", "pg-b.service.d"} {
+			if r.Status != Finding || !strings.Contains(r.Remedy, unit) {
+				t.Errorf("%s: the remedy leaves %s as it is: %s", id, unit, r.Remedy)
+			}
+		}
+		if n := strings.Count(r.Remedy, "restart it when you can"); n > 1 {
+			t.Errorf("%s says %d times that the server has to be restarted", id, n)
 		}
 	}
 }

@@ -113,6 +113,7 @@ func lookQuota(f *host.Facts, _ Role) (v view) {
 		cpus := len(list.Or(nil))
 		quota := readAs(l.CPUQuota, func(v float64) string { return fmt.Sprintf("%g CPUs", v) }, atLeast(float64(cpus)))
 		if version := whole(l.CgroupV); quota.state == host.StateAbsent && version.state == host.StateOK {
+			version.value = "no CPU quota"
 			v.readings, v.ok = append(v.readings, version), "no cgroup above the server has a CPU quota"
 			continue
 		}
