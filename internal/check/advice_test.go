@@ -160,11 +160,11 @@ func TestRecommendedKnowsTheServer(t *testing.T) {
 		want map[string]string // "": not in the profile
 	}{
 		{"SUSE Linux Enterprise Server 15 SP4", "hana", map[string]string{"thp": "never", "dirty_bytes": "", "pid_max": "4194304", "tcp_max_syn_backlog": "8192",
-			"tcp_keepalive_time": "300", "tcp_slow_start_after_idle": "0", "panic_on_oops": "", "clocksource": ""}},
+			"tcp_keepalive_time": "300", "tcp_slow_start_after_idle": "0", "panic_on_oops": "", "clocksource": "", "numa_balancing": "0"}},
 		{"SUSE Linux Enterprise Server 15 SP5", "hana", map[string]string{"thp": "madvise"}},
 		{"Ubuntu 24.04 LTS", "sqlserver", map[string]string{"thp": "always", "dirty_bytes": "", "max_map_count": "1600000", "rmem_max": "4194304"}},
 		{"Oracle Linux Server 9.4", "oracle", map[string]string{"panic_on_oops": "1", "file_max": "6815744", "ip_local_port_range": "9000 65499", "dirty_bytes": "629145600"}},
-		{"Debian GNU/Linux 12", "postgresql", map[string]string{"max_map_count": "", "pid_max": "", "aio_max_nr": "", "file_max": "", "dirty_bytes": "629145600"}},
+		{"Debian GNU/Linux 12", "postgresql", map[string]string{"max_map_count": "", "pid_max": "", "aio_max_nr": "", "file_max": "", "numa_balancing": "", "dirty_bytes": "629145600"}},
 	} {
 		f := &host.Facts{Databases: []host.Database{{Kind: c.kind}}}
 		f.Identity.OS = known(c.os, "/etc/os-release")

@@ -78,6 +78,8 @@ type Check struct {
 	// advise returns what to set where that depends on the host, and for a host of which nothing is known what
 	// all hosts can have. nil: the values of settings that name this check in their Advice.
 	advise func(f *host.Facts, r Role) []setting.Assignment
+	// asked says of a host's servers whether a profile for their kind holds what is advised. nil: it does.
+	asked func(f *host.Facts) bool
 	// left says why nothing is advised that a program should set by itself.
 	left string
 }

@@ -241,6 +241,8 @@ func TestWeights(t *testing.T) {
 		"NVMe":                   {"STO-001", drives("none", disk("nvme0n1", host.ClassNVMe, "[mq-deadline] none", 0, 128)), Medium},
 		"idle states":            {"IDL-001", idling(133, noLimit), Medium},
 		"those of HANA":          {"IDL-001", also(serving("hana"), idling(133, noLimit)), High},
+		"nodes of PostgreSQL":    {"MEM-004", also(serving("postgresql"), numa(2, 1)), Info},
+		"nodes of Oracle":        {"MEM-004", also(serving("oracle"), numa(2, 1)), Medium},
 		"a quota":                {"VRT-002", serving("mysql", quota(2, 1000, 0)), Low},
 		"a quota that stops":     {"VRT-002", serving("mysql", quota(2, 1000, 100)), Medium},
 	} {

@@ -66,9 +66,10 @@ var memory = []Check{
 		Why: "To learn which node uses a page the kernel unmaps it and waits for the fault. A database that shares one " +
 			"large cache between all nodes pays for faults and migrations and gains nothing.",
 		Source: "0: SAP HANA notes 2205917, 2684254, 3577842, tuned mssql and oracle, Scylla perftune; 1: PerfSpect",
-		Disagree: "PerfSpect recommends to enable it, which helps many independent processes that nobody has pinned. So " +
-			"it is judged for databases, which place their memory themselves. 2 is accepted: it only promotes pages from " +
-			"slower memory (kernel documentation, admin-guide/sysctl/kernel.rst).",
+		Disagree: "PerfSpect recommends to enable it, which helps many independent processes that nobody has pinned. tuned " +
+			"postgresql leaves it alone, and so do the vendors of the other databases. So it is information unless HANA, Oracle or " +
+			"SQL Server runs. 2 is accepted: it only promotes pages from slower memory (kernel documentation, " +
+			"admin-guide/sysctl/kernel.rst).",
 		Severity: map[Role]Severity{ProductionDB: Medium},
 		absent:   "the kernel has no NUMA balancing", ok: "memory stays where it was placed",
 		look: func(f *host.Facts, _ Role) view {
@@ -80,12 +81,16 @@ var memory = []Check{
 			if n := len(f.Topology.NUMA); n > 0 {
 				v.bad = fmt.Sprintf("the kernel unmaps and moves pages between %d memory nodes", n)
 			}
+			if !asksForNodes(f) {
+				return v.atMost(Info)
+			}
 			return v
 		},
 		advise: func(f *host.Facts, _ Role) []setting.Assignment {
 			tiering := f.Memory.NUMABalancing.Or(0) &^ 1 // what other bits say stays
 			return []setting.Assignment{{Name: "numa_balancing", Value: strconv.FormatInt(tiering, 10)}}
 		},
+		asked: asksForNodes,
 	},
 	{
 		ID: "MEM-005", Subject: Memory, Title: "Limits of unwritten file data (dirty pages)",
@@ -161,6 +166,11 @@ var memory = []Check{
 			return see(read(f.Memory.ZoneReclaim, is[int64](0)))
 		},
 	},
+}
+
+// asksForNodes reports a server whose vendor or profile wants memory to stay on its node.
+func asksForNodes(f *host.Facts) bool {
+	return len(of(engines("hana", "oracle", "sqlserver"), f.Databases)) > 0
 }
 
 const noTHP = "the kernel has no transparent huge pages"

@@ -121,7 +121,7 @@ var memoryCases = []lookCase{
 
 	{id: "MEM-004", name: "on, two nodes", facts: numa(2, 1), want: Finding, detail: "2 memory nodes", remedy: "kernel.numa_balancing=0"},
 	{id: "MEM-004", name: "tiering alone", facts: numa(4, 2), want: OK},
-	{id: "MEM-004", name: "tiering stays", facts: numa(4, 3), want: Finding, remedy: "kernel.numa_balancing=2"},
+	{id: "MEM-004", name: "tiering stays", facts: also(serving("hana"), numa(4, 3)), want: Finding, remedy: "kernel.numa_balancing=2"},
 	{id: "MEM-004", name: "off", facts: numa(2, 0), want: OK},
 	{id: "MEM-004", name: "one node", facts: numa(1, 1), want: NotApplicable},
 	{id: "MEM-004", name: "application server", role: ProductionApp, facts: numa(2, 1), want: NotApplicable},

@@ -219,7 +219,7 @@ func Recommended(f *host.Facts, r Role, excused map[string]Exception) (list []se
 // speaks says that a check has more than information for a role and for servers of a host.
 func (c Check) speaks(f *host.Facts, r Role) bool {
 	sev, applies := c.Severity[r]
-	return applies && sev >= Low && (c.For == nil || len(of(c.For, servers(f))) > 0)
+	return applies && sev >= Low && (c.asked == nil || c.asked(f)) && (c.For == nil || len(of(c.For, servers(f))) > 0)
 }
 
 func add(list, more []setting.Assignment) []setting.Assignment {

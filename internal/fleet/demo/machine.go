@@ -84,7 +84,7 @@ var faults = []fault{
 	{state{"a quota of 1.5 CPUs", []edit{{"sys/fs/cgroup/system.slice/postgresql-15.service/cpu.max", "", "150000 100000"}}, load{}},
 		"db", "VRT-002", ""},
 	{state{"slow log device", nil, load{commit: 9}}, "db", "", "commit.overwritten.mean"},
-	{state{"NUMA balancing", []edit{{"proc/sys/kernel/numa_balancing", "", "1"}}, load{}}, "wh", "MEM-004", "memory.numa_balancing"},
+	{state{"reclaim within a node", []edit{{"proc/sys/vm/zone_reclaim_mode", "", "1"}}, load{}}, "wh", "MEM-009", "memory.zone_reclaim_mode"},
 	{state{"clock source acpi_pm", []edit{{"sys/devices/system/clocksource/clocksource0/current_clocksource", "", "acpi_pm"}}, load{work: 0.97}},
 		"app", "KRN-007", "kernel.clocksource"},
 }
