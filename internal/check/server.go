@@ -177,7 +177,8 @@ func alterSystem(d host.Database, setting string) command {
 	if uid, known := d.UID.Get(); known {
 		args = append([]string{"sudo", "-u", "#" + strconv.Itoa(uid)}, args...)
 	}
-	return run(args...)
+	return run(args...).noting("on another port than 5432, or with its socket elsewhere: -p and -h, as lines 4 and 5 of postmaster.pid " +
+		"in its data directory say")
 }
 
 // bytesOf reads a size as servers' files have it: 8G, 512M, 134217728.

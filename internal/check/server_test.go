@@ -202,3 +202,20 @@ func TestRemedyIsForEachServer(t *testing.T) {
 		}
 	}
 }
+
+// Of several servers each that is set wrongly is named, so that none that may lose commits stands behind one that is slow.
+func TestSyncNamesEachServer(t *testing.T) {
+	my := host.Database{Kind: "mariadb", PID: 600, Version: known("10.5.1", "v")}
+	pg := host.Database{Kind: "postgresql", PID: 700, UID: known(26, "u")}
+	set("innodb_flush_method", host.Default, "innodb_use_native_aio", host.Default)(&my)
+	set("fsync", "off", "wal_sync_method", host.Default)(&pg)
+	c, err := Find("SRV-006")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := runOne(&host.Facts{Databases: []host.Database{my, pg}}, ProductionDB, c)
+	if r.Severity != High || !strings.Contains(r.Detail, "fsync is off") || !strings.Contains(r.Detail, "page cache") ||
+		!strings.Contains(r.Remedy, "fsync = on") || !strings.Contains(r.Remedy, "O_DIRECT") {
+		t.Errorf("%s: %s\n%s", r.Severity, r.Detail, r.Remedy)
+	}
+}

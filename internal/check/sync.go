@@ -15,7 +15,7 @@ func lookSync(f *host.Facts, _ Role) (v view) {
 		var rs []reading
 		switch d.Kind {
 		case "postgresql":
-			rs = []reading{setTo(d, "fsync", func(s string) bool { return !isOff(s) }), aside(d.Setting("wal_sync_method"))}
+			rs = []reading{setTo(d, "fsync", func(s string) bool { return !isOff(s) }), ofSetting(aside(d.Setting("wal_sync_method")), "wal_sync_method")}
 			fix := remedy{alterSystem(d, "fsync = on")}
 			if strings.HasSuffix(d.Setting("fsync").Source, "/cmdline") {
 				fix = remedy{remark("it is in the server's arguments, which win over its files: take it out where the server is started")}
@@ -48,10 +48,13 @@ func lookSync(f *host.Facts, _ Role) (v view) {
 	return v
 }
 
-// note takes the words and the remedy of the first bad reading; it says whether this one is bad.
+// note adds the words and the remedy of a bad reading; it says whether this one is bad.
 func (v *view) note(d host.Database, r reading, what string, fix remedy) bool {
-	if r.bad && v.bad == "" {
-		v.bad, v.fix = nameOf(d)+": "+what, fix
+	if r.bad {
+		if v.bad != "" {
+			v.bad += "; "
+		}
+		v.bad, v.fix = v.bad+nameOf(d)+": "+what, v.fix.and(fix)
 	}
 	return r.bad
 }
@@ -63,7 +66,12 @@ func isOff(s string) bool {
 // setTo reads a setting whose default is good.
 func setTo(d host.Database, name string, good func(string) bool) reading {
 	r := read(d.Setting(name), func(s string) bool { return s == host.Default || good(s) })
-	r.path += " " + name
+	return ofSetting(r, name)
+}
+
+// ofSetting puts a setting's name behind the file that has it.
+func ofSetting(r reading, setting string) reading {
+	r.path += " " + setting
 	return r
 }
 

@@ -9,9 +9,10 @@ import (
 // conf holds the settings of some sections of INI files, the last one read of
 // each name. Names have underscores where the file has dashes.
 type conf struct {
-	source string
+	source string // the last file that has a value
 	values map[string]string
-	denied string // the first file that may not be read, whose settings may differ
+	files  map[string]string // that have the values
+	denied string            // the first file that may not be read, whose settings may differ
 }
 
 // or is the first of some directories that it names, or that hold where it names none. Where a
@@ -66,7 +67,7 @@ func (p process) hanaConf() conf {
 
 // readConf reads the named sections of INI files, as the server sees them.
 func readConf(p process, sections string, files ...string) conf {
-	c := conf{values: map[string]string{}}
+	c := conf{values: map[string]string{}, files: map[string]string{}}
 	for left := confFiles; len(files) > 0 && left > 0; left-- {
 		file := files[0]
 		files = files[1:]
@@ -84,7 +85,7 @@ func readConf(p process, sections string, files ...string) conf {
 		}
 		values, includes := parseConf(string(b), strings.Fields(sections))
 		for k, v := range values {
-			c.values[k], c.source = v, file
+			c.values[k], c.files[k], c.source = v, file, file
 		}
 		var included []string
 		for _, line := range includes {

@@ -60,7 +60,7 @@ func (p process) readSettings(db Database) (list []ServerSetting) {
 		case c.denied != "":
 			s.Value = Unknown[string](c.denied, errDenied)
 		case value != "":
-			s.Value = Known(value, "", c.source)
+			s.Value = Known(value, "", c.files[name])
 		}
 		list = append(list, s)
 	}
@@ -96,7 +96,7 @@ func (p process) serverConf(db Database) conf {
 
 // postgresConf reads postgresql.conf with the files that it includes, and then what ALTER SYSTEM has written.
 func (p process) postgresConf(data Fact[string]) conf {
-	c := conf{values: map[string]string{}}
+	c := conf{values: map[string]string{}, files: map[string]string{}}
 	dir, known := data.Get()
 	files := []string{dir + "/postgresql.conf", dir + "/postgresql.auto.conf"}
 	if f := p.option("config_file"); path.IsAbs(f) {
@@ -138,7 +138,7 @@ func (p process) postgresConf(data Fact[string]) conf {
 					}
 				}
 			default:
-				c.values[name], c.source = value, file
+				c.values[name], c.files[name], c.source = value, file, file
 			}
 		}
 		files = append(included, files[1:]...)

@@ -36,6 +36,11 @@ func TestServerProcess(t *testing.T) {
 			t.Errorf("%v, want %s", got, name)
 		}
 	}
+	for name, want := range map[string]string{"fsync": "/var/lib/postgresql/15/main/postgresql.auto.conf", "huge_pages": "/etc/postgresql/15/main/conf.d/10.conf"} {
+		if got := d.Setting(name).Source; got != want {
+			t.Errorf("%s was read from %s, and is in %s", name, got, want)
+		}
+	}
 	for name, c := range map[string]struct{ got, want int64 }{
 		"uid": {int64(d.UID.Value), 101}, "maps": {d.Maps.Value, 235}, "shared": {d.SharedMemory.Value, 1 << 20}, "huge": {d.HugePages.Value, 4 << 20},
 		"score": {d.OOMScoreAdj.Value, -900}, "files": {d.Limits.OpenFiles.Value, 1024}, "CPUs": {int64(d.Limits.Affinity.Value[0]), 2},
