@@ -246,8 +246,11 @@ func lookMemoryLimit(f *host.Facts, _ Role) (v view) {
 			}
 			limits = append(limits, none)
 		}
-		if events.bad && v.bad == "" {
-			v.bad = fmt.Sprintf("%s has reached its group's limit %d times", nameOf(d), l.MemoryEvents.Value)
+		if events.bad {
+			if v.bad != "" {
+				v.bad += "; "
+			}
+			v.bad += fmt.Sprintf("%s has reached its group's limit %d times", nameOf(d), l.MemoryEvents.Value)
 		}
 		if len(wrong(append(limits, events))) > 0 {
 			v.fix = v.fix.and(memoryFix(d, needs))
@@ -271,11 +274,13 @@ func memoryFix(d host.Database, needs float64) (fix remedy) {
 	for _, unit := range slices.Sorted(maps.Keys(lines)) {
 		fix = append(fix, dropIn(unit, "memory", lines[unit]...)...)
 	}
+	least := "a number in place of infinity"
 	if fix == nil {
 		fix = fix.with("no unit of systemd's sets it: raise it where the group is made, as with docker update --memory")
+		least = "the new limit"
 	}
 	if needs > 0 {
-		fix = fix.with("a number in place of infinity: at least " + result.Format(needs, "B"))
+		fix = fix.with(least + ": at least " + result.Format(needs, "B") + ", more by what its sessions and the files that it reads take")
 	}
 	return fix.with("the count of how often it was reached begins anew with the server; or give the server less shared memory")
 }
