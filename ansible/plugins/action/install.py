@@ -1,0 +1,117 @@
+# Copyright: The hostlab authors
+# Apache License 2.0 (see LICENSE or https://www.apache.org/licenses/LICENSE-2.0)
+"""Brings the hostlab binary, or its package, to a host and checks its SHA-256 on both sides."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import typing as t
+
+from ansible.errors import AnsibleActionFail, AnsibleFileNotFound
+
+from ..plugin_utils.action import HostlabAction, Result
+from ..plugin_utils.host import Failed, Host
+
+# What uname -m says, as e_machine of an ELF file (elf.h).
+MACHINES = {'x86_64': 62, 'aarch64': 183}
+SAME = {'amd64': 'x86_64', 'arm64': 'aarch64'}
+INSTALLERS = {'.deb': 'dpkg -i %s', '.rpm': 'rpm -U --replacepkgs %s'}
+
+
+class ActionModule(HostlabAction):
+    SPEC: dict[str, t.Any] = {
+        'sources': {'type': 'dict', 'required': True},
+        'checksums': {'type': 'dict', 'default': {}},
+        'dest': {'type': 'path', 'default': '/usr/local/bin/hostlab'},
+    }
+
+    def act(self, args: dict[str, t.Any]) -> Result:
+        host = self.host(args)
+        kind = host.shell('uname -sm').out.split()
+        if len(kind) != 2 or kind[0] != 'Linux':
+            raise Failed('this host says that it is "%s"; expected Linux' % ' '.join(kind))
+        machine = kind[1]
+        source = self.source(args, machine)
+        digest = sha256(source)
+        wanted = by_machine(args['checksums'], machine)
+        if wanted and wanted.lower() != digest:
+            raise Failed('%s has the SHA-256 %s; checksums has %s' % (source, digest, wanted))
+        installer = INSTALLERS.get(os.path.splitext(source)[1])
+        if installer is None:
+            fits(source, machine)
+        mark = '/var/lib/hostlab-installed' if installer else args['dest']
+        there = self.digest(host, mark, packaged=bool(installer))
+        result: Result = {'changed': there != digest, 'sha256': digest, 'dest': None if installer else args['dest']}
+        if there == digest:
+            return {**result, 'msg': host.version()}
+        if self.dry:
+            return {**result, 'msg': '%s would be installed' % os.path.basename(source)}
+        self.bring(host, args, source, digest, installer, mark)
+        return {**result, 'msg': host.version() if installer else Host(host.execute, args['dest']).version()}
+
+    def source(self, args: dict[str, t.Any], machine: str) -> str:
+        name = by_machine(args['sources'], machine)
+        if not name:
+            raise Failed('sources has nothing for %s, only for %s' % (machine, ', '.join(sorted(args['sources'])) or 'nobody'))
+        try:
+            found: str = self._find_needle('files', name)
+        except (AnsibleActionFail, AnsibleFileNotFound):
+            raise Failed('sources: %s is not on the controller' % name) from None
+        return found
+
+    def digest(self, host: Host, path: str, packaged: bool) -> str:
+        """Give the SHA-256 of what is installed: of the binary, or of the package as it was noted."""
+        path = shlex.quote(path)
+        if packaged:
+            return host.shell('command -v hostlab >/dev/null && cat %s 2>/dev/null' % path).out.strip()
+        return host.shell('if [ -x %s ]; then sha256sum <%s; fi' % (path, path)).out.partition(' ')[0].strip()
+
+    def bring(self, host: Host, args: dict[str, t.Any], source: str, digest: str, installer: str | None, mark: str) -> None:
+        """Copy the file and put it in its place, if its SHA-256 on the host is the right one."""
+        tmp = self._make_tmp_path()
+        try:
+            name = self._connection._shell.join_path(tmp, 'hostlab' + (os.path.splitext(source)[1] if installer else ''))
+            self._transfer_file(source, name)
+            file = shlex.quote(name)
+            script = '[ "$(sha256sum <%s)" = "%s  -" ] || { echo "the file arrived damaged" >&2; exit 1; }; ' % (file, digest)
+            if installer:
+                script += '%s >&2 && umask 022 && echo %s >%s' % (installer % file, digest, mark)
+            else:
+                dest = shlex.quote(args['dest'])
+                script += ('umask 022; mkdir -p "$(dirname %s)" && cp %s %s.new && chmod 755 %s.new && mv -f %s.new %s'
+                           % (dest, file, dest, dest, dest, dest))
+            answer = host.shell(script)
+            if answer.status:
+                raise Failed('not installed: %s' % host.explained(answer))
+        finally:
+            self._remove_tmp_path(tmp, force=True)
+
+
+def by_machine(values: dict[str, t.Any], machine: str) -> str:
+    """Look up an architecture by the name of the kernel or of Go and Debian."""
+    for name, value in values.items():
+        if SAME.get(name, name) == machine:
+            return str(value)
+    return ''
+
+
+def sha256(path: str) -> str:
+    digest = hashlib.sha256()
+    with open(path, 'rb') as file:
+        for block in iter(lambda: file.read(1 << 20), b''):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def fits(path: str, machine: str) -> None:
+    """Refuse a binary for another architecture before it travels."""
+    with open(path, 'rb') as file:
+        head = file.read(20)
+    if head[:4] != b'\x7fELF' or len(head) < 20:
+        raise Failed('%s is neither a Linux program nor a deb or rpm' % path)
+    number = int.from_bytes(head[18:20], 'little')
+    if number != MACHINES.get(machine):
+        name = next((m for m, n in MACHINES.items() if n == number), 'another architecture (%d)' % number)
+        raise Failed('%s is for %s, and this host is %s' % (path, name, machine))
