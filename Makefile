@@ -14,7 +14,7 @@ DEVICE := $(if $(wildcard /dev/shm),GOTMPDIR=/tmp)
 LINK := -ldflags='-s -w'
 export CGO_ENABLED := 0
 
-.PHONY: build demo demo-fleet check test tidy test-deps lint race fuzz cross bpf man bench fixtures clean help packages packages-test
+.PHONY: build demo demo-fleet check test tidy test-deps lint race fuzz cross bpf man bench fixtures clean help packages packages-test ansible ansible-test
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -65,6 +65,13 @@ packages: ## deb, rpm, container images, Windows zip and MSI, SBOM and checksums
 
 packages-test: ## install, use, upgrade and remove what 'make packages' has built; as root
 	./scripts/packages-test.sh
+
+ansible: ## the Ansible collection as a tarball, into dist/
+	@[ -x testbed/dl/ansible/bin/ansible-galaxy ] || ./scripts/test-deps.sh
+	testbed/dl/ansible/bin/ansible-galaxy collection build --force --output-path dist ansible
+
+ansible-test: ## play the Ansible collection against eight hosts over ssh; as root. ANSIBLE_TEST=-full for all
+	./scripts/ansible-test.sh $(ANSIBLE_TEST)
 
 bpf: ## are the programs for the kernel what their sources give? needs clang-14, llvm-14 and libbpf-dev
 	./scripts/bpf.sh

@@ -25,6 +25,12 @@ if command -v dpkg >/dev/null; then
     if missing "$p"; then want+=("$p"); fi
   done
 fi
+# The Ansible collection is played over ssh (ansible-test.sh).
+if command -v dpkg >/dev/null; then
+  for p in openssh-server openssh-client sudo iproute2 python3-venv; do
+    if missing "$p"; then want+=("$p"); fi
+  done
+fi
 # The programs for the kernel are built again and compared (bpf.sh), where this release has their compiler.
 if command -v apt-cache >/dev/null && apt-cache show clang-14 >/dev/null 2>&1; then
   for p in clang-14 llvm-14 libbpf-dev; do
@@ -44,7 +50,21 @@ axe() {
     return 1
   fi
 }
-bed() { axe; [ "$(uname -m)" != x86_64 ] || "$(dirname "$0")/../testbed/setup.sh"; }
+# venv NAME: what testbed/ansible/NAME.txt pins, in a Python of its own below testbed/dl.
+venv() {
+  local bed dir
+  bed=$(cd "$(dirname "$0")/../testbed" && pwd); dir=$bed/dl/$1
+  if cmp -s "$bed/ansible/$1.txt" "$dir/pinned.txt"; then return; fi
+  rm -rf "$dir"
+  /usr/bin/python3 -m venv "$dir"
+  "$dir/bin/pip" install --quiet --disable-pip-version-check --no-compile -r "$bed/ansible/$1.txt"
+  cp "$bed/ansible/$1.txt" "$dir/pinned.txt"
+}
+if [ "${1:-}" = venv ]; then # what only 'ansible-test.sh -full' needs
+  for name in "${@:2}"; do venv "$name"; done
+  exit
+fi
+bed() { axe; venv ansible; [ "$(uname -m)" != x86_64 ] || "$(dirname "$0")/../testbed/setup.sh"; }
 [ ${#want[@]} = 0 ] && { bed; exit; }
 command -v apt-get >/dev/null || { echo "test-deps: no apt-get here; install by hand: ${want[*]}" >&2; exit 1; }
 as=
@@ -57,7 +77,7 @@ if [[ " ${want[*]} " == *" postgresql "* ]] && [ ! -e /etc/postgresql-common/cre
   $as mkdir -p /etc/postgresql-common
   echo 'create_main_cluster = false' | $as tee /etc/postgresql-common/createcluster.conf >/dev/null
 fi
-if [[ " ${want[*]} " == *" mariadb-server "* || " ${want[*]} " == *" prometheus "* ]] && [ ! -e /usr/sbin/policy-rc.d ]; then
+if [[ " ${want[*]} " == *" mariadb-server "* || " ${want[*]} " == *" prometheus "* || " ${want[*]} " == *" openssh-server "* ]] && [ ! -e /usr/sbin/policy-rc.d ]; then
   # Only the programs: Debian's packages start a server, unless this forbids it meanwhile.
   printf '#!/bin/sh\nexit 101\n' | $as tee /usr/sbin/policy-rc.d >/dev/null
   $as chmod 755 /usr/sbin/policy-rc.d

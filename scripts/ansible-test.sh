@@ -1,0 +1,39 @@
+#!/bin/bash
+# ansible-test.sh: is the collection built, installed and played against eight hosts over ssh? Root only. All happens in namespaces
+# of its own. With -full also ansible-test sanity, ansible-lint, the pages of antsibull-docs, ansible-core 2.14, and 100 killed controllers.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+here=$PWD full=
+[ "${1:-}" != -full ] || full=1
+tools=$here/testbed/dl/ansible
+fail() { echo "ansible-test: $*" >&2; exit 1; }
+[ "$(id -u)" = 0 ] || fail "needs root"
+[ -x "$tools/bin/ansible-playbook" ] || fail "run scripts/test-deps.sh first"
+[ -x bin/hostlab ] || make build
+work=$(mktemp -d /tmp/hostlab-ansible-XXXXXX); trap 'rm -rf "$work"' EXIT
+export PATH=$tools/bin:$PATH ANSIBLE_HOME=$work/home PYTHONDONTWRITEBYTECODE=1
+export -n ANSIBLE_COLLECTIONS_PATH ANSIBLE_CONFIG
+
+# The tarball, and what is installed of it.
+ansible-galaxy collection build --output-path "$work" ansible >/dev/null
+tarball=$(ls "$work"/hostlab-fleet-*.tar.gz)
+size=$(stat -c %s "$tarball")
+[ "$size" -le 204800 ] || fail "the tarball has $size bytes; at most 204800"
+ansible-galaxy collection install --offline -p "$work/collections" "$tarball" >/dev/null 2>&1
+at=$work/collections/ansible_collections/hostlab/fleet
+(cd "$at" && python -m pytest -q -p no:cacheprovider --rootdir "$work/collections" --import-mode=importlib tests/unit) || fail "unit tests"
+
+# play PYTHON [ARGUMENT...]: the hosts, in a network of their own.
+play() { unshare --mount --propagation private --net --pid --fork --uts --kill-child --mount-proc "$1" testbed/ansible/play.py "$work/collections" "$here/bin/hostlab" "${@:2}"; }
+if [ -z "$full" ]; then
+  play "$tools/bin/python"
+  exit
+fi
+./scripts/test-deps.sh venv ansible-full ansible-2.14
+(cd "$at" && "$here/testbed/dl/ansible-full/bin/ansible-test" sanity --venv --color no) || fail "sanity"
+(cd "$at" && "$here/testbed/dl/ansible-full/bin/ansible-test" units --venv --python 3.11 --color no) || fail "units"
+(cd "$at" && PATH=$here/testbed/dl/ansible-full/bin:$PATH ansible-lint --offline --profile production --strict) || fail "ansible-lint"
+PATH=$here/testbed/dl/ansible-full/bin:$PATH ANSIBLE_COLLECTIONS_PATH=$work/collections antsibull-docs collection --use-current --dest-dir "$work/pages" --squash-hierarchy hostlab.fleet || fail "antsibull-docs"
+play "$tools/bin/python" --trials 100
+PATH=$here/testbed/dl/ansible-2.14/bin:$PATH play "$here/testbed/dl/ansible-2.14/bin/python"
+echo "ansible-test: sanity, units, lint, pages and both versions of ansible-core pass; the tarball has $size bytes"
