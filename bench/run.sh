@@ -7,7 +7,7 @@ dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
 
 # What needs nothing but Go comes first, then what needs programs of others, then the long ones.
 all=(binary checktime assess busy overhead verdicts switchback scanlock watch bound commit-vs-fio commit-vs-pgtestfsync
-  xmlquery-vs-psql extract-vs-copy clientcopy-vs-pgbench explain-cost record live-clock live engines kill settingkill livekill fleet fleet-pages emulated)
+  xmlquery-vs-psql extract-vs-copy clientcopy-vs-pgbench explain-cost record live-clock live engines kill settingkill livekill fleet fleet-pages ansible emulated)
 
 # needs NAME PACKAGE: stops where a program is missing that `apt-get install PACKAGE` brings.
 needs() {
@@ -57,6 +57,9 @@ one() {
     needs pgbench postgresql && needs mariadbd mariadb-server
     go run ./bench/live -n "${LIVE_RUNS:-40}" -file "${LIVE_FILE:-$dir/live.jsonl}" ;;
   engines) ./bench/engines/run.sh ;;
+  ansible)
+    testbed/dl/ansible/bin/ansible-galaxy collection install --force -p "$dir/collections" ansible/ >/dev/null
+    PATH=$PWD/testbed/dl/ansible/bin:$PATH testbed/dl/ansible/bin/python bench/ansible/run.py "$dir/collections" "$PWD/bin/hostlab" ;;
   kill) ./bench/kill/run.sh "${KILLS:-200}" ;;
   livekill) ./bench/livekill/run.sh "${LIVE_KILLS:-100}" "${LIVE_SERVERS:-20}" ;;
   settingkill) ./bench/settingkill/run.sh "${SETTING_KILLS:-1000}" ;;
