@@ -102,11 +102,14 @@ func (p process) answer() Database {
 	}
 	db.Kind, db.PID = cmp.Or(db.Kind, p.kind), p.pid
 	db.DataDir, db.LogDir = p.believed(p.outside(db.DataDir)), p.believed(p.outside(db.LogDir))
+	if p.posing(db) {
+		return Database{}
+	}
 	if db.Version = onlyServer(p); p.version != nil {
 		db.Version = p.version(p, db.DataDir)
 	}
 	p.readProcess(&db)
-	db.Settings = p.readSettings(db)
+	db.Settings = p.readSettings(&db)
 	return db
 }
 

@@ -13,6 +13,7 @@ type conf struct {
 	values map[string]string
 	files  map[string]string // that have the values
 	denied string            // the first file that may not be read, whose settings may differ
+	dir    string            // the last directory that is included
 }
 
 // or is the first of some directories that it names, or that hold where it names none. Where a
@@ -93,6 +94,9 @@ func readConf(p process, sections string, files ...string) conf {
 				included = append(included, strings.TrimSpace(f))
 			} else if dir, ok := strings.CutPrefix(line, "!includedir "); ok {
 				dir = strings.TrimSpace(dir)
+				if path.IsAbs(dir) {
+					c.dir = path.Clean(dir)
+				}
 				names, _ := p.t.Dir(p.seen(dir))
 				slices.Sort(names)
 				for _, n := range slices.DeleteFunc(names, func(n string) bool { return !strings.HasSuffix(n, ".cnf") }) {

@@ -14,8 +14,8 @@ import (
 	"hostlab/internal/systemtest"
 )
 
-// Any user may start a program of a server's name anywhere: neither another's directory nor
-// one without a server's files is taken for its log. A server of the user's own is.
+// Any user may start a program of a server's name anywhere: in another's directory, or in one without a server's files, it is
+// no server. A server of the user's own is, and so is what root installed, whose directory is not believed then.
 func TestFalseServer(t *testing.T) {
 	systemtest.Root(t)
 	const stranger = 12345
@@ -28,11 +28,14 @@ func TestFalseServer(t *testing.T) {
 	for name, c := range map[string]struct {
 		owner int
 		file  string
+		by    int    // who installed the program
 		want  string // "" for the directory
 	}{
-		"another's directory": {0, "ib_logfile0", "does not belong to the account"},
-		"no files":            {stranger, "", "its program is not one that root installed"},
-		"its own":             {stranger, "ib_logfile0", ""},
+		"another's directory":             {0, "ib_logfile0", stranger, "no server"},
+		"another's, of root's program":    {0, "ib_logfile0", 0, "does not belong to the account"},
+		"no files":                        {stranger, "", stranger, "no server"},
+		"no files, but of root's program": {stranger, "", 0, ""},
+		"its own":                         {stranger, "ib_logfile0", stranger, ""},
 	} {
 		dir := filepath.Join(base, strings.ReplaceAll(name, " ", "-"))
 		if err := os.Mkdir(dir, 0o755); err != nil {
@@ -46,7 +49,13 @@ func TestFalseServer(t *testing.T) {
 		if err := os.Chown(dir, c.owner, c.owner); err != nil {
 			t.Fatal(err)
 		}
+		if err := os.RemoveAll(program); err != nil {
+			t.Fatal(err)
+		}
 		cmd := served(t, base, program, dir, stranger)
+		if err := os.Chown(program, c.by, c.by); err != nil {
+			t.Fatal(err)
+		}
 		var got *Database
 		for _, d := range Collect(t.Context(), Options{}).Databases {
 			if d.PID == cmd.Process.Pid {
@@ -54,8 +63,9 @@ func TestFalseServer(t *testing.T) {
 			}
 		}
 		switch {
-		case got == nil:
-			t.Errorf("%s: not found", name)
+		case got == nil && c.want == "no server":
+		case got == nil, c.want == "no server":
+			t.Errorf("%s: %+v", name, got)
 		case c.want == "" && got.LogDir.Or("") != dir, c.want != "" && (got.LogDir.State != StateError || !strings.Contains(got.LogDir.Reason, c.want)):
 			t.Errorf("%s: %+v", name, got.LogDir)
 		}

@@ -8,6 +8,7 @@ type engine struct {
 	product  string                                          // as its maker writes it
 	comm     *regexp.Regexp                                  // of its process, which the kernel cuts to 15 characters
 	programs []string                                        // names of its program
+	accounts bool                                            // its maker installs the program under the server's own account
 	log      *regexp.Regexp                                  // its log among its open files
 	file     *regexp.Regexp                                  // a file that only its kind keeps beside its log or its data
 	read     func(p process) (Database, bool)                // the directories as the server names them; false: it is none
@@ -35,11 +36,11 @@ var engines = []engine{
 		log: redoLog, file: innodbFile, read: readMySQL, version: versionOfMySQL,
 	},
 	{
-		kind: "oracle", product: "Oracle", comm: regexp.MustCompile(`^ora_lgwr_`), programs: []string{"oracle"},
+		kind: "oracle", product: "Oracle", comm: regexp.MustCompile(`^ora_lgwr_`), programs: []string{"oracle"}, accounts: true,
 		log: regexp.MustCompile(`(?i)redo[^/]*$|/onlinelog/`), file: regexp.MustCompile(`(?i)redo|\.log$`), read: readOracle,
 	},
 	{
-		kind: "hana", product: "SAP HANA", comm: regexp.MustCompile(`^hdbindexserver$`), programs: []string{"hdbindexserver"},
+		kind: "hana", product: "SAP HANA", comm: regexp.MustCompile(`^hdbindexserver$`), programs: []string{"hdbindexserver"}, accounts: true,
 		log: regexp.MustCompile(`/logsegment_[^/]*$`), file: regexp.MustCompile(`^(logsegment|datavolume)_`), read: readHANA,
 	},
 	{
@@ -59,11 +60,11 @@ var engines = []engine{
 		log: regexp.MustCompile(`\.aof$`), file: regexp.MustCompile(`\.(aof|rdb)$|^appendonlydir$`), read: readRedis,
 	},
 	{
-		kind: "db2", product: "Db2", comm: regexp.MustCompile(`^db2sysc`), programs: []string{"db2sysc"},
+		kind: "db2", product: "Db2", comm: regexp.MustCompile(`^db2sysc`), programs: []string{"db2sysc"}, accounts: true,
 		log: regexp.MustCompile(`/S\d{7}\.LOG$`), file: regexp.MustCompile(`^(S\d{7}\.LOG|SQLLPATH\.TAG|SQLSPCS\.\d)$`), read: readDb2,
 	},
 	{
-		kind: "ase", product: "SAP ASE", comm: regexp.MustCompile(`^dataserver$`), programs: []string{"dataserver"},
+		kind: "ase", product: "SAP ASE", comm: regexp.MustCompile(`^dataserver$`), programs: []string{"dataserver"}, accounts: true,
 		file: regexp.MustCompile(`(?i)\.(dat|dev)$`), read: readASE,
 	},
 }

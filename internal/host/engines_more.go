@@ -37,6 +37,21 @@ func (p process) mongoConf() string {
 	return "/etc/mongod.conf" // that of the packages' service
 }
 
+// mongoSettings are those of its configuration.
+func (p process) mongoSettings() conf {
+	const name = "maxIncomingConnections"
+	file := p.mongoConf()
+	text := p.t.keeping(yamlPaths).Text(p.seen(file))
+	c := conf{source: file, values: map[string]string{name: yamlPath(text.Or(""), "net", name)}, files: map[string]string{name: file}}
+	switch text.State {
+	case StateDenied:
+		c.denied = file
+	case StateAbsent:
+		c.source = ""
+	}
+	return c
+}
+
 // yamlPath finds "dbPath: /data" below "storage:". The file has this form as the packages bring
 // it; in another, such as in braces, nothing is found.
 func yamlPath(text, section, key string) string {
@@ -54,7 +69,7 @@ func yamlPath(text, section, key string) string {
 	return ""
 }
 
-// yamlPaths leaves of a configuration its sections and paths. Other lines may hold passwords.
+// yamlPaths leaves of a configuration its sections, paths and numbers. Other lines may hold passwords.
 func yamlPaths(data []byte) []byte {
 	var kept []string
 	for _, line := range yamlLine.FindAll(data, -1) {
@@ -63,7 +78,7 @@ func yamlPaths(data []byte) []byte {
 	return []byte(strings.Join(kept, "\n"))
 }
 
-var yamlLine = regexp.MustCompile(`(?m)^(\w+:[ \t]*|[ \t]+(dbPath|path):.*)$`)
+var yamlLine = regexp.MustCompile(`(?m)^(\w+:[ \t]*|[ \t]+(dbPath|path|maxIncomingConnections):.*)$`)
 
 // readRedis knows the server, which works in its directory for data. It has a log only where its
 // append-only file is open.

@@ -15,9 +15,13 @@ type Limits struct {
 	MemoryMax    Fact[int64] `json:"memory_max"`    // B, tightest of the groups; absent: no limit
 	MemoryHigh   Fact[int64] `json:"memory_high"`   // B, from where on the kernel slows the group and reclaims
 	MemoryEvents Fact[int64] `json:"memory_events"` // how often one of both was reached
-	OpenFiles    Fact[int64] `json:"open_files"`    // soft limit
-	LockedBytes  Fact[int64] `json:"locked_bytes"`  // B, soft limit of RLIMIT_MEMLOCK
-	Processes    Fact[int64] `json:"processes"`     // soft limit, of all processes of the account
+	// Processes of the group that the kernel has killed for want of memory, since the group was made, and the share of the last
+	// five minutes in which all of its tasks waited for memory (PSI).
+	MemoryKills   Fact[int64]   `json:"memory_kills"`
+	MemoryStalled Fact[float64] `json:"memory_stalled"`
+	OpenFiles     Fact[int64]   `json:"open_files"`   // soft limit
+	LockedBytes   Fact[int64]   `json:"locked_bytes"` // B, soft limit of RLIMIT_MEMLOCK
+	Processes     Fact[int64]   `json:"processes"`    // soft limit, of all processes of the account
 }
 
 // Database is a server seen running: its files, and what its first process has and may use.
@@ -37,4 +41,6 @@ type Database struct {
 	Limits       Limits      `json:"limits"`
 	// Settings of the server that meet the platform, as its configuration files have them, or as it said itself.
 	Settings []ServerSetting `json:"settings"`
+	// ConfDir is a directory of this host's whose files the server reads behind its own, the last of them.
+	ConfDir Fact[string] `json:"conf_dir"`
 }

@@ -26,8 +26,10 @@ func readLimits(t Tree, dir string) Limits {
 		MemoryMax:    memory.memoryMax(t),
 		MemoryHigh:   memory.memoryHigh(t),
 		MemoryEvents: memory.memoryEvents(t),
+		MemoryKills:  memory.memoryKills(t),
 		CPUSet:       c.view("cpuset").cpuset(t),
 	}
+	l.MemoryStalled = memory.memoryStalled(t)
 	l.CPUPeriods, l.CPUThrottled = cpu.throttled(t)
 	// Version 1 puts a process into one group for each controller: name the one
 	// that is not the root, since that is the one with limits.

@@ -42,6 +42,29 @@ func (v cgroupView) memoryEvents(t Tree) Fact[int64] {
 	return sum
 }
 
+// memoryKills counts the processes of the group that were killed since memory ran out, whosever limit it was: each counts in
+// the group that it was in, and in those above. Version 1 has the line since Linux 4.13.
+func (v cgroupView) memoryKills(t Tree) Fact[int64] {
+	switch {
+	case v.err != nil:
+		return Unknown[int64](v.source, v.err)
+	case v.version == 1:
+		return t.eventsIn(v.dirs[0]+"/memory.oom_control", "oom_kill")
+	}
+	return t.eventsIn(v.dirs[0]+"/memory.events", "oom_kill")
+}
+
+// memoryStalled reads the group's own pressure, which version 2 alone has, and some kernels only with psi=1.
+func (v cgroupView) memoryStalled(t Tree) Fact[float64] {
+	switch {
+	case v.err != nil:
+		return Unknown[float64](v.source, v.err)
+	case v.version == 1:
+		return absentFact[float64](v.dirs[0], "version 1 of control groups has none")
+	}
+	return readPressure(t, v.dirs[0]+"/memory.pressure", "full", "avg300")
+}
+
 // throttled reads of the group that its quota stopped most in how many periods it ran, and in
 // how many of them it was stopped. Each group counts for its own quota alone.
 func (v cgroupView) throttled(t Tree) (periods, stopped Fact[int64]) {

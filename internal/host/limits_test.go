@@ -133,7 +133,7 @@ hierarchical_memory_limit 536870912
 				LockedBytes: absentFact[int64]("/proc/self/limits Max locked memory", "no limit"),
 				Processes:   Known[int64](4096, "", "/proc/self/limits Max processes"),
 			}
-			others := cmpopts.IgnoreFields(Limits{}, "CPUPeriods", "CPUThrottled", "MemoryHigh", "MemoryEvents")
+			others := cmpopts.IgnoreFields(Limits{}, "CPUPeriods", "CPUThrottled", "MemoryHigh", "MemoryEvents", "MemoryKills", "MemoryStalled")
 			if diff := cmp.Diff(want, l, others); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

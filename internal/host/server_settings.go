@@ -40,19 +40,25 @@ func (d *Database) Answered(source string, values map[string]string) {
 }
 
 // platformSettings are the settings of each kind of server that meet the platform: how commits reach the
-// device, huge pages, and the size of the cache.
+// device, huge pages, the size of the cache, and MongoDB's connections, which take mappings.
 var platformSettings = map[string][]string{
 	"postgresql": {"fsync", "wal_sync_method", "huge_pages", "shared_buffers"},
 	"mariadb":    {"innodb_flush_method", "innodb_use_native_aio", "large_pages", "innodb_buffer_pool_size"},
 	"mysql":      {"innodb_flush_method", "innodb_use_native_aio", "large_pages", "innodb_buffer_pool_size"},
 	"sqlserver":  {"writethrough", "traceflag0", "traceflag1", "traceflag2"},
+	"mongodb":    {"maxIncomingConnections"},
 }
 
 // readSettings reads them from configuration files; the command line wins, as it does for the server.
-func (p process) readSettings(db Database) (list []ServerSetting) {
-	c := p.serverConf(db)
+func (p process) readSettings(db *Database) (list []ServerSetting) {
+	c := p.serverConf(*db)
+	source := cmp.Or(c.source, p.file("cmdline"))
+	db.ConfDir = absentFact[string](source, "its configuration includes no directory of this host")
+	if c.dir != "" && p.root == "" && !p.hidden {
+		db.ConfDir = Known(c.dir, "", source)
+	}
 	for _, name := range platformSettings[db.Kind] {
-		s := ServerSetting{Name: name, Value: Known(Default, "", cmp.Or(c.source, p.file("cmdline")))}
+		s := ServerSetting{Name: name, Value: Known(Default, "", source)}
 		typed, value := p.typed(name), c.values[name]
 		switch {
 		case typed != "":
@@ -69,6 +75,9 @@ func (p process) readSettings(db Database) (list []ServerSetting) {
 
 // typed is an option of the command line; one without a value switches something on or off.
 func (p process) typed(name string) string {
+	if name == "maxIncomingConnections" {
+		name = "maxConns"
+	}
 	if v := p.option(name); v != "" {
 		return v
 	}
@@ -88,6 +97,8 @@ func (p process) serverConf(db Database) conf {
 		return p.postgresConf(db.DataDir)
 	case "mariadb", "mysql":
 		return p.mysqlConf()
+	case "mongodb":
+		return p.mongoSettings()
 	case "sqlserver":
 		return readConf(p, "control traceflag", "/var/opt/mssql/mssql.conf")
 	}

@@ -14,9 +14,10 @@ func TestServerProcess(t *testing.T) {
 		"-- .hostlab/maps/700 --\nmaps: 235\nshared: 1024 kB\n" +
 		"-- sys/fs/cgroup/system.slice/pg.service/cpu.max --\n150000 100000\n" +
 		"-- sys/fs/cgroup/system.slice/pg.service/cpu.stat --\nusage_usec 1\nnr_periods 100\nnr_throttled 3\n" +
-		"-- sys/fs/cgroup/system.slice/pg.service/memory.events --\nlow 0\nhigh 9\nmax 9\n" +
+		"-- sys/fs/cgroup/system.slice/pg.service/memory.events --\nlow 0\nhigh 9\nmax 9\noom_kill 3\n" +
 		"-- sys/fs/cgroup/system.slice/pg.service/memory.events.local --\nlow 0\nhigh 2\nmax 1\noom 0\n" +
 		"-- sys/fs/cgroup/system.slice/memory.events.local --\nhigh 4\nmax 0\n" +
+		"-- sys/fs/cgroup/system.slice/pg.service/memory.pressure --\nsome avg10=9.00 avg60=9.00 avg300=9.00 total=1\nfull avg10=1.00 avg60=1.00 avg300=2.50 total=1\n" +
 		"-- sys/fs/cgroup/system.slice/memory.high --\n1073741824\n" +
 		"-- proc/self/status --\nCpus_allowed_list:\t0\n" +
 		"-- var/lib/postgresql/15/main/PG_VERSION --\n15\n" +
@@ -45,6 +46,7 @@ func TestServerProcess(t *testing.T) {
 		"uid": {int64(d.UID.Value), 101}, "maps": {d.Maps.Value, 235}, "shared": {d.SharedMemory.Value, 1 << 20}, "huge": {d.HugePages.Value, 4 << 20},
 		"score": {d.OOMScoreAdj.Value, -900}, "files": {d.Limits.OpenFiles.Value, 1024}, "CPUs": {int64(d.Limits.Affinity.Value[0]), 2},
 		"periods": {d.Limits.CPUPeriods.Value, 100}, "throttled": {d.Limits.CPUThrottled.Value, 3}, "events": {d.Limits.MemoryEvents.Value, 7},
+		"kills": {d.Limits.MemoryKills.Value, 3}, "stalls, per mille": {int64(1000 * d.Limits.MemoryStalled.Value), 25},
 		"high": {d.Limits.MemoryHigh.Value, 1 << 30},
 	} {
 		if c.got != c.want {
@@ -129,5 +131,27 @@ func TestCountMaps(t *testing.T) {
 	}
 	if _, _, err := countMaps(strings.NewReader("zz-1 rw-s 0 0:0 1\n"), mostMaps); err == nil {
 		t.Error("rubbish is accepted")
+	}
+}
+
+// What a server's configuration includes, and how many connections a MongoDB admits, is read where it stands.
+func TestConfigurationOfServers(t *testing.T) {
+	list := dbsOf(tree(t, proc(50, 1, "mysqld", "/usr/sbin/mysqld␀")+"-- etc/my.cnf --\n[mysqld]\n!includedir /etc/my.cnf.d/\n-- etc/my.cnf.d/10.cnf --\n[mysqld]\ninnodb_flush_method=fsync\n"))
+	if len(list) != 1 || list[0].ConfDir.Or("") != "/etc/my.cnf.d" || list[0].Setting("innodb_flush_method").Source != "/etc/my.cnf.d/10.cnf" {
+		t.Errorf("MySQL: %+v", list)
+	}
+	const mongod = "/usr/bin/mongod␀--config␀/etc/mongod.conf␀"
+	for name, c := range map[string]struct{ args, conf, want, source string }{
+		"its file":      {mongod, "storage:\n  dbPath: /data\nnet:\n  port: 27017\n  maxIncomingConnections: 500\n", "500", "/etc/mongod.conf"},
+		"its arguments": {mongod + "--maxConns␀700␀", "net:\n  maxIncomingConnections: 500\n", "700", "/proc/60/cmdline"},
+		"nothing":       {mongod, "storage:\n  dbPath: /data\n", Default, "/etc/mongod.conf"},
+	} {
+		list := dbsOf(tree(t, proc(60, 1, "mongod", c.args)+"-- etc/mongod.conf --\n"+c.conf))
+		if len(list) != 1 {
+			t.Fatalf("%s: %+v", name, list)
+		}
+		if got := list[0].Setting("maxIncomingConnections"); got.Value != c.want || got.Source != c.source {
+			t.Errorf("%s: %q from %s, want %q from %s", name, got.Value, got.Source, c.want, c.source)
+		}
 	}
 }
