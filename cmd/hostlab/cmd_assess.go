@@ -76,6 +76,10 @@ hostlab connects to it as its own client would: as you, or for root as the
 server's own account. Where it may not, it observes the processes and says what
 to grant. --service demo starts a small shop of its own, to try all of this.
 
+What a PostgreSQL, MariaDB, MySQL or SQL Server says of its own settings wins
+over its files. SQL Server's answers are read as Microsoft documents them, and
+were not tried on a live server.
+
 Behind that it measures the platform, each with n, interval and noise floor:
   wake-up   what a short burst of work costs after the CPU was idle
   siblings  which CPUs share a core, and what a memory scan on one does

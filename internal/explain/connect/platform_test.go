@@ -23,11 +23,13 @@ func TestServersAnswerForTheirSettings(t *testing.T) {
 		"postgres18": {postgres.New, "fsync", "/etc/postgresql.conf", "off", "pg_settings"},
 		"mariadb":    {mariadb.New, "innodb_use_native_aio", "/etc/my.cnf", "ON", "show global variables"},
 		"mysql8":     {mariadb.New, "innodb_flush_method", "/etc/my.cnf", host.Default, "show global variables"},
+		"sqlserver":  {newSQLServer, "traceflag1", "/var/opt/mssql/mssql.conf", host.Default, "dbcc tracestatus"},
+		"a flag":     {newSQLServer, "traceflag0", "/var/opt/mssql/mssql.conf", "3979", "dbcc tracestatus"},
 		"arguments":  {postgres.New, "fsync", "/proc/7/cmdline", "file's", "/proc/7/cmdline"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name == "arguments" {
-				name = "postgres18"
+			if file := map[string]string{"arguments": "postgres18", "a flag": "sqlserver"}[name]; file != "" {
+				name = file
 			}
 			b, err := os.ReadFile("testdata/" + name + ".txtar")
 			if err != nil {
@@ -37,13 +39,13 @@ func TestServersAnswerForTheirSettings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := host.Database{Settings: []host.ServerSetting{{Name: c.setting, Value: host.Known("file's", "", c.file)}, {Name: "traceflag0", Value: host.Known("x", "", c.file)}}}
+			d := host.Database{Settings: []host.ServerSetting{{Name: c.setting, Value: host.Known("file's", "", c.file)}, {Name: "unasked", Value: host.Known("x", "", c.file)}}}
 			said := src.Server().Platform
 			d.Answered(said.Source, said.Values)
 			if got := d.Setting(c.setting); got.Value != c.want || got.Source != c.source {
 				t.Errorf("%s is %q from %s, not %q from %s; the server said %v", c.setting, got.Value, got.Source, c.want, c.source, said)
 			}
-			if got := d.Setting("traceflag0"); got.Value != "x" {
+			if got := d.Setting("unasked"); got.Value != "x" {
 				t.Errorf("what the server did not say became %q", got.Value)
 			}
 		})

@@ -10,6 +10,13 @@ import (
 
 var (
 	mssqlServer = explain.Query{Name: "server", SQL: `select cast(serverproperty('ProductVersion') as varchar(64)), cast(serverproperty('Edition') as varchar(64)), suser_sname(), has_perms_by_name(null, null, 'VIEW SERVER STATE')`}
+	// By the names that host.ServerSetting has. Of trace flags, 3979 alone decides how commits reach the device; those that
+	// mssql.conf names besides are answered with none. DBCC gives rows only where it is executed from a text.
+	mssqlPlatform = explain.Query{Name: "platform", SQL: `set nocount on;
+ declare @flags table (flag int, status int, everywhere int, here int);
+ insert into @flags exec ('dbcc tracestatus (3979) with no_infomsgs');
+ select 'traceflag0', coalesce(max(case when everywhere = 1 then '3979' end), '') from @flags
+ union all select 'traceflag1', '' union all select 'traceflag2', ''`}
 	// A session's status is running, sleeping or dormant; a request's running, runnable, suspended, rollback.
 	mssqlSessions = explain.Query{Name: "sessions", SQL: `select s.session_id, s.status, r.status, r.wait_type, s.open_transaction_count
  from sys.dm_exec_sessions s left join sys.dm_exec_requests r on r.session_id = s.session_id where s.is_user_process = 1 and s.session_id <> @@spid`}
@@ -45,6 +52,7 @@ func newSQLServer(ctx context.Context, a explain.Asker, to string, _ bool) (expl
 	}
 	s.Miss("how many transactions there were, exactly: one that touches several databases counts in each (Transactions/sec)")
 	untried(&s.Asked)
+	s.Info.Platform = explain.AskSettings(ctx, a, "dbcc tracestatus", mssqlPlatform)
 	return s, nil
 }
 
