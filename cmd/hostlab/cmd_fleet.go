@@ -93,7 +93,7 @@ schema, from the future, or larger than 16 MiB. The others are kept.
 Exit status: 0 all are kept, 1 some were refused, 2 unusable flag.`,
 		Example: `  hostlab fleet ingest /var/spool/hostlab
   ssh db7 hostlab check --format json | hostlab fleet ingest --host db7 -`,
-		Args: cobra.MinimumNArgs(1),
+		Args: takes(1, -1, "documents, directories of them, or -"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := o.open(cmd)
 			if err != nil {

@@ -20,7 +20,7 @@ it is missing. They have the texts of --help.
 Exit status: 0 done, 1 a page cannot be written, 2 the directory cannot be made.`,
 		Example: "  hostlab man /usr/local/share/man/man1",
 		Hidden:  true,
-		Args:    cobra.ExactArgs(1),
+		Args:    takes(1, 1, "one directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return usageError{err}

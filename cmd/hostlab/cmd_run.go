@@ -90,7 +90,7 @@ Exit status:
   hostlab run my.toml --out results/first --yes
   hostlab run --resume --out results/first
   hostlab run live-epp --set workload.service=postgres --window 22:00-04:00`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              takes(0, 1, "one study"),
 		ValidArgsFunction: completeStudies(cobra.ShellCompDirectiveDefault),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			set, err := over.overrides(cmd)

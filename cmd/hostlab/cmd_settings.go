@@ -34,7 +34,7 @@ Exit status: 0 done, 2 no such setting or unusable flag, 3 nothing to inspect.`,
   hostlab settings governor
   hostlab settings vm.swappiness
   hostlab settings --format json | jq '.settings[] | select(.missing == null)'`,
-		Args: cobra.MaximumNArgs(1),
+		Args: takes(0, 1, "one name of a setting"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var names []string
 			if len(args) == 0 {

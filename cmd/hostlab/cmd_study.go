@@ -55,7 +55,7 @@ Exit status: 0 all can be used, 2 one cannot.`,
 		Example: `  hostlab study check my.toml
   hostlab study check --blocks 6 --set workload.expect=2s my.toml
   hostlab study check wakeup`,
-		Args:              cobra.MinimumNArgs(1),
+		Args:              takes(1, -1, "studies, by name or file"),
 		ValidArgsFunction: completeStudies(cobra.ShellCompDirectiveDefault),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			over, err := o.overrides(cmd)
@@ -136,7 +136,7 @@ of your own.
 
 Exit status: 0 done, 2 no such study.`,
 		Example:           `  hostlab study show gzip-level > my.toml`,
-		Args:              cobra.ExactArgs(1),
+		Args:              takes(1, 1, "one name of a study"),
 		ValidArgsFunction: completeStudies(cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if experiment.IsFile(args[0]) {

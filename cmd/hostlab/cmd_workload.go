@@ -112,7 +112,7 @@ their defaults and limits, and the responses that every run has.
 
 Exit status: 0 done, 2 no such workload.`,
 		Example: `  hostlab workload show burst`,
-		Args:    cobra.ExactArgs(1),
+		Args:    takes(1, 1, "one name of a workload"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			w, err := findWorkload(args[0])
 			if err != nil {

@@ -98,7 +98,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		Example: `  hostlab fleet export csv > measurements.csv
   hostlab fleet export otava --host db7 > db7.csv
   hostlab fleet export metrics > fleet.prom`,
-		Args: cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs), ValidArgs: forms,
+		Args: cobra.MatchAll(takes(1, 1, "csv, otava or metrics"), cobra.OnlyValidArgs), ValidArgs: forms,
 	}, func(cmd *cobra.Command, s *store.Store, args []string) error {
 		if args[0] == "metrics" {
 			if host != "" {

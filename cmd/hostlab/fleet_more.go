@@ -56,7 +56,7 @@ interval alone: a mean may be sure while hosts differ.
 Exit status: 0 done, 1 it failed, 2 unusable flag or study.`,
 		Example: `  hostlab fleet ingest --host db7 report.json
   hostlab fleet pool live-governor`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1, "one name of a study"),
 	}, func(ctx context.Context, s *store.Store, args []string, _ time.Time) (*document.Document, error) {
 		ran, err := s.Ran(ctx, args[0])
 		if err != nil {

@@ -85,7 +85,7 @@ of mode 0600.
 Exit status: 0 done, 2 unusable flag.`,
 		Example: `  hostlab fleet token --host db7 db7 >>/etc/hostlab/tokens.toml
   hostlab fleet token --read grafana >>/etc/hostlab/tokens.toml`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1, "one name"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			token, hash := web.NewToken()
 			entry := fmt.Sprintf("[[token]]\nname = %s\nsha256 = %q\n", tomlText(args[0]), hash)

@@ -67,7 +67,7 @@ func newFleetDiff(std streams) *cobra.Command {
 	return showing(std, o, &cobra.Command{
 		Use:   "diff [flags] HOST HOST",
 		Short: "Why two hosts differ: measurements first, then settings",
-		Args:  cobra.ExactArgs(2),
+		Args:  takes(2, 2, "two names of hosts"),
 	}, func(ctx context.Context, s *store.Store, args []string, now time.Time) (*document.Document, error) {
 		hosts, err := s.Hosts(ctx)
 		if err != nil {
@@ -94,7 +94,7 @@ func newFleetCheck(std streams) *cobra.Command {
 	cmd := showing(std, o, &cobra.Command{
 		Use:   "check [flags] ID",
 		Short: "What one check says on each host",
-		Args:  cobra.ExactArgs(1),
+		Args:  takes(1, 1, "one ID of a check, as PWR-001"),
 	}, func(ctx context.Context, s *store.Store, args []string, now time.Time) (*document.Document, error) {
 		exceptions, err := x.read()
 		if err != nil {

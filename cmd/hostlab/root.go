@@ -123,6 +123,16 @@ func flagError(cmd *cobra.Command, err error) string {
 	return err.Error()
 }
 
+// takes requires some arguments, at least and at most so many (-1: any number), and says what they are.
+func takes(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if n := len(args); n < least || most >= 0 && n > most {
+			return usagef("%s takes %s; '%s --help' shows how", cmd.CommandPath(), what, cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
 // noArgs is for commands without any below them, of which cobra's own would say that
 // they do not know the command. What was given is not quoted: it may be a DSN.
 func noArgs(cmd *cobra.Command, args []string) error {
