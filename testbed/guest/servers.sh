@@ -13,7 +13,10 @@ serve() {
     exec /usr/bin/setpriv --reuid="$uid" --regid="$uid" --clear-groups "$@" </dev/null >/tmp/log.$uid 2>&1 ) &
 }
 # stand NAME [ARGS...]: a process of a server that is not installed here; it only waits
-stand() { name=$1; shift; cp /job/bin "/run/$name"; ( cd "${AT:-/}"; exec "/run/$name" "$@" </dev/null >/dev/null 2>&1 ) & }
+stand() {
+  name=$1; shift; case $name in ora_*) cp /job/bin /run/oracle; ln -sf oracle "/run/$name" ;; *) cp /job/bin "/run/$name" ;; esac
+  ( cd "${AT:-/}"; exec "/run/$name" "$@" </dev/null >/dev/null 2>&1 ) &
+}
 # until_log FILE TEXT: waits until a server says that it is up
 until_log() { n=0; until grep -q "$2" "$1" 2>/dev/null; do n=$((n+1)); [ $n -lt 300 ] || { cat "$1"; return 1; }; usleep 100000; done; }
 postgres() { serve postgresql-15.service 101 ${1:--900} 1024 /usr/lib/postgresql/15/bin/postgres -D /var/lib/postgresql/15/main -c config_file=/etc/postgresql/15/main/postgresql.conf

@@ -39,7 +39,7 @@ var remedyCases = []remedy{
 	{check: "MEM-002", spoil: all(put("never", huge+"shmem_enabled"), put("madvise", huge+"enabled"), put("always", huge+"defrag")), boots: true},
 	{check: "MEM-003", spoil: put("1", "/sys/kernel/mm/ksm/run"), boots: true},
 	{check: "MEM-004", spoil: put("1", sys+"kernel/numa_balancing"), boots: true},
-	{check: "MEM-005", spoil: all(put("4294967296", sys+"vm/dirty_background_bytes"), put("8589934592", sys+"vm/dirty_bytes")), boots: true},
+	{check: "MEM-005", servers: []string{postgres}, spoil: all(put("4294967296", sys+"vm/dirty_background_bytes"), put("8589934592", sys+"vm/dirty_bytes")), boots: true},
 	{check: "MEM-006", spoil: all(shell("swapoff /dev/vda 2>/dev/null || true; mkswap /dev/vda >/dev/null; swapon /dev/vda"), put("60", sys+"vm/swappiness")), boots: true},
 	limit("MEM-007", hana, "65530", "vm/max_map_count"),
 	{check: "MEM-008", servers: []string{sap}, args: []string{"--role", "production-app"}, spoil: shell("mount -o remount,size=64M,nosuid,nodev /dev/shm")},

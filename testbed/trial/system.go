@@ -60,6 +60,7 @@ func inSystem() {
 	}
 	content("twice")
 	independent(pg)
+	module()
 	for _, id := range inSystems {
 		line("remedy", id)
 	}
@@ -70,6 +71,23 @@ func booted() {
 	pg, _ := ready()
 	content("before a boot")
 	independent(pg)
+	loaded("at boot, by modules-load.d")
+}
+
+// module has a parameter of a module kept before the module is loaded, and loads it, now and at the next boot.
+func module() {
+	const file = "/etc/modules-load.d/hostlab-it.conf"
+	must("! lsmod | grep -q ^sunrpc; echo sunrpc > " + file)
+	if got := hostlab("export", "systemd", "tcp_max_slot_table_entries=128", "--out", "/etc"); got.code != 0 {
+		cannot(got.err)
+	}
+	must("modprobe sunrpc")
+	loaded("by hand")
+}
+
+func loaded(how string) {
+	slots := cat("/proc/sys/sunrpc/tcp_max_slot_table_entries")
+	require("sunrpc, loaded "+how+", has what modprobe.d says", slots == "128", "%s", slots)
 }
 
 // ready waits until the system is up, and returns PostgreSQL's unit and version.
