@@ -26,7 +26,7 @@ func TestAdviceOfSettings(t *testing.T) {
 			}
 		}
 	}
-	if n < 13 {
+	if n < 11 {
 		t.Errorf("only %d settings are advised", n)
 	}
 }
@@ -126,7 +126,8 @@ func TestEverySettingIsAdvised(t *testing.T) {
 // no other value stands in it. What only a look at one host tells is none of its kind's.
 func TestProfileDoesWhatTheCheckSays(t *testing.T) {
 	ofOneHost := []string{"pid_max", "aio_max_nr", "max_map_count", "max_freq", "uncore_max_freq", "clocksource", "io_timeout", "nvme_io_timeout", "io_scheduler",
-		"governor", "epp", "max_perf_pct", "tcp_rmem", "tcp_wmem"} // the last two: the first two sizes stay as they are here
+		"governor", "epp", "max_perf_pct", "tcp_max_slot_table_entries", "tcp_rmem",
+		"tcp_wmem"} // the last two: the first two sizes stay as they are here
 	seen := 0
 	for _, c := range allCases() {
 		role, f, res := cmp.Or(c.role, ProductionDB), c.facts0(), c.run(t)
@@ -177,6 +178,81 @@ func TestRecommendedKnowsTheServer(t *testing.T) {
 				t.Errorf("%s on %s: %s is %q, expected %q", c.kind, c.os, name, got[name], want)
 			}
 		}
+	}
+}
+
+// A profile for hosts like this one keeps what the checks accept here, whoever has set it.
+func TestProfileKeepsWhatIsAccepted(t *testing.T) {
+	pg := func(set func(m *host.Memory)) func(*host.Facts) { return also(serving("postgresql"), mem(set)) }
+	for name, c := range map[string]struct {
+		facts func(*host.Facts)
+		want  map[string]string // "": not in the profile
+	}{
+		"swappiness of tuned mssql": {swapping(1, 8*gib), map[string]string{"swappiness": "1"}},
+		"swappiness of the kernel":  {swapping(60, 8*gib), map[string]string{"swappiness": "10"}},
+		"tuned postgresql":          {also(serving("postgresql"), dirty(64*gib, 536870912, 67108864, 0, 0)), map[string]string{"dirty_bytes": "536870912", "dirty_background_bytes": "67108864"}},
+		"shares of a small memory":  {also(serving("postgresql"), dirty(4*gib, 0, 0, 20, 10)), map[string]string{"dirty_bytes": "", "dirty_background_bytes": ""}},
+		"shares of a large memory":  {also(serving("postgresql"), dirty(64*gib, 0, 0, 20, 10)), map[string]string{"dirty_bytes": "629145600", "dirty_background_bytes": "314572800"}},
+		"THP off": {pg(func(m *host.Memory) {
+			m.THPEnabled = pick("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]")
+		}), map[string]string{"thp": "never"}},
+		"one of three times": {with("hana", func(f *host.Facts) {
+			f.Network.KeepaliveTime, f.Network.KeepaliveIntvl = known[int64](7200, "t"), known[int64](10, "i")
+		}), map[string]string{"tcp_keepalive_time": "300", "tcp_keepalive_intvl": "10", "tcp_keepalive_probes": "9"}},
+		"Oracle":                 {also(serving("oracle"), segmentLimit(128), semaphores(1, 1, 1, 1)), map[string]string{"shmmni": "4096", "sem": "250 32000 100 128"}},
+		"HANA":                   {also(serving("hana"), segmentLimit(128), semaphores(1, 1, 1, 1)), map[string]string{"shmmni": "32768", "sem": "32000 1024000000 500 32000"}},
+		"an SSD, for PostgreSQL": {also(serving("postgresql"), drives("none", disk("sda", host.ClassSSD, "[mq-deadline] none", 0, 128))), map[string]string{"io_scheduler": ""}},
+	} {
+		f, got := &host.Facts{}, map[string]string{}
+		c.facts(f)
+		for _, a := range Recommended(f, ProductionDB, nil) {
+			got[a.Name] = a.Value
+		}
+		for setting, want := range c.want {
+			if got[setting] != want {
+				t.Errorf("%s: %s is %q in the profile, expected %q", name, setting, got[setting], want)
+			}
+		}
+	}
+}
+
+// No case in which a check is content has its value replaced by a profile.
+func TestNoProfileReplacesAnAcceptedValue(t *testing.T) {
+	compared := 0
+	for _, c := range allCases() {
+		role, res := cmp.Or(c.role, ProductionDB), c.run(t)
+		if res.Status != OK {
+			continue
+		}
+		f := c.facts0()
+		ck, err := Find(c.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := ck.advised(&host.Facts{Databases: f.Databases, Apps: f.Apps, Identity: f.Identity, Data: f.Data, Storage: f.Storage}, role)
+		for _, a := range Recommended(f, role, nil) {
+			s, known := setting.Find(a.Name)
+			mine := slices.ContainsFunc(own, func(o setting.Assignment) bool { return o.Name == a.Name })
+			if !known || !mine || s.Limit || len(s.Files) != 1 { // limits are only raised
+				continue
+			}
+			for _, e := range res.Evidence {
+				if e.Path != s.Files[0] || a.Object != "" {
+					continue
+				}
+				value := strings.TrimSuffix(e.Value, " s")
+				value, _, _ = strings.Cut(value, " B (")
+				if _, chosen, is := strings.Cut(e.Value, "["); is {
+					value, _, _ = strings.Cut(chosen, "]")
+				}
+				if compared++; value != a.Value {
+					t.Errorf("%s, %s: a profile has %s, and the host's %s is accepted", c.id, c.name, a, e.Value)
+				}
+			}
+		}
+	}
+	if compared < 5 {
+		t.Errorf("only %d values are compared", compared)
 	}
 }
 

@@ -90,11 +90,18 @@ type view struct {
 	absent, ok, bad string
 	fix             remedy
 	most            *Severity // what a finding weighs at most here; nil: as much as the check says
+	apart           bool      // a finding gains the subject's lever nothing here
 }
 
 // at most: a finding that weighs less where something is the case.
 func (v view) atMost(s Severity) view {
 	v.most = &s
+	return v
+}
+
+// gainless: a finding that no measurement of its subject can show, which does not come first with that subject's lever.
+func (v view) gainless() view {
+	v.apart = true
 	return v
 }
 

@@ -40,9 +40,6 @@ func dirtyInForce(b, ratio, dirtyable host.Fact[int64]) dirtyLimit {
 
 func lookDirty(f *host.Facts, _ Role) view {
 	m := f.Memory
-	if pastPageCache(f) {
-		return view{absent: "the one kind of database here writes past the page cache"}
-	}
 	dirtyable := m.Available
 	if dirtyable.State != host.StateOK && m.Total.State == host.StateOK { // before Linux 3.14
 		dirtyable = m.Total
@@ -59,19 +56,15 @@ func lookDirty(f *host.Facts, _ Role) view {
 }
 
 // adviseDirty is in bytes, as SAP's notes have it.
-func adviseDirty(f *host.Facts, _ Role) []setting.Assignment {
-	if pastPageCache(f) {
-		return nil
-	}
+func adviseDirty(*host.Facts, Role) []setting.Assignment {
 	return []setting.Assignment{{Name: "dirty_background_bytes", Value: "314572800"}, {Name: "dirty_bytes", Value: "629145600"}}
 }
 
-// pastPageCache reports that all databases seen running open their files with O_DIRECT, whatever is configured.
-func pastPageCache(f *host.Facts) bool {
-	return len(f.Databases) > 0 && !slices.ContainsFunc(f.Databases, func(d host.Database) bool {
-		return d.Kind != "hana" && d.Kind != "sqlserver"
-	})
-}
+// throughPageCache are the servers that write files through the page cache, or do so unless they are configured otherwise. HANA
+// and SQL Server open theirs with O_DIRECT.
+var throughPageCache = slices.DeleteFunc(slices.Clone(anyServer), func(e Engine) bool {
+	return e.Kind == "hana" || e.Kind == "sqlserver"
+})
 
 func (l dirtyLimit) amount() string {
 	if l.ratio == 0 {

@@ -126,6 +126,15 @@ var engineCases = []lookCase{
 	{id: "MEM-007", name: "PostgreSQL needs few", want: OK, evidence: "/proc/700/maps = 210 of 65530", facts: also(mapLimit(65530), serving("postgresql", mapped(210)))},
 	{id: "MEM-007", name: "a server that comes near", want: Finding, detail: "MongoDB (process 700) has 60000 mappings", remedy: "vm.max_map_count=1048576",
 		facts: also(mapLimit(65530), serving("mongodb", mapped(60000)))},
+	{id: "MEM-007", name: "not enough for MongoDB's connections", want: Finding, detail: "102400 that are recommended for 51200 connections of MongoDB",
+		remedy: "vm.max_map_count=1048576", facts: also(mapLimit(65530), serving("mongodb", mapped(200), opens(64000)))},
+	{id: "MEM-007", name: "of as many files as containers give", want: Finding, remedy: "vm.max_map_count=1677720", facts: also(mapLimit(1048576), serving("mongodb", mapped(200), opens(1048576)))},
+	{id: "MEM-007", name: "enough for MongoDB's connections", want: OK, facts: also(mapLimit(102400), serving("mongodb", mapped(200), opens(64000)))},
+	{id: "MEM-007", name: "enough for those that its configuration admits", want: OK, evidence: "maxIncomingConnections = 20000",
+		facts: also(mapLimit(65530), serving("mongodb", mapped(200), opens(64000), set("maxIncomingConnections", "20000")))},
+	{id: "MEM-007", name: "a configuration that may not be read", want: OK, facts: also(mapLimit(65530), serving("mongodb", mapped(200), opens(64000), func(d *host.Database) {
+		d.Settings = []host.ServerSetting{{Name: "maxIncomingConnections", Value: denied[string]("/etc/mongod.conf")}}
+	}))},
 	{id: "MEM-007", name: "not enough for SQL Server", want: Finding, remedy: "=1600000", facts: also(mapLimit(65530), serving("sqlserver", mapped(500)))},
 	{id: "MEM-007", name: "enough for SQL Server", want: OK, facts: also(mapLimit(262144), serving("sqlserver"))},
 	{id: "MEM-007", name: "not enough for HANA", want: Finding, remedy: "=2147483647", facts: also(mapLimit(1600000), serving("sqlserver"), serving("hana"))},
@@ -237,7 +246,8 @@ func TestWeights(t *testing.T) {
 	}{
 		"a guest's virtual disk": {"STO-001", drives("kvm", disk("vda", host.ClassVirtual, "[mq-deadline] none", 0, 128)), Info},
 		"that of HANA":           {"STO-001", also(serving("hana"), drives("kvm", disk("vda", host.ClassVirtual, "[mq-deadline] none", 0, 128))), Medium},
-		"an SSD":                 {"STO-001", drives("none", disk("sda", host.ClassSSD, "[mq-deadline] none", 0, 128)), Low},
+		"an SSD":                 {"STO-001", also(serving("postgresql"), drives("none", disk("sda", host.ClassSSD, "[mq-deadline] none", 0, 128))), Info},
+		"an SSD of HANA":         {"STO-001", also(serving("hana"), drives("none", disk("sda", host.ClassSSD, "[mq-deadline] none", 0, 128))), Low},
 		"NVMe":                   {"STO-001", drives("none", disk("nvme0n1", host.ClassNVMe, "[mq-deadline] none", 0, 128)), Medium},
 		"idle states":            {"IDL-001", idling(133, noLimit), Medium},
 		"those of HANA":          {"IDL-001", also(serving("hana"), idling(133, noLimit)), High},
@@ -274,6 +284,16 @@ func TestEnginesAreKnown(t *testing.T) {
 			if !slices.Contains(kinds, e.Kind) {
 				t.Errorf("%s speaks for %q, which no fact names", c.ID, e.Kind)
 			}
+		}
+	}
+}
+
+// Mappings for connections that MongoDB admits and nobody has opened weigh less than those in use.
+func TestMappingsWeigh(t *testing.T) {
+	for maps, want := range map[int64]Severity{200: Low, 60000: Medium} {
+		c := lookCase{id: "MEM-007", facts: also(mapLimit(65530), serving("mongodb", mapped(maps), opens(64000)))}
+		if r := c.run(t); r.Severity != want {
+			t.Errorf("%d mappings: %s, want %s", maps, r.Severity, want)
 		}
 	}
 }

@@ -27,6 +27,10 @@ var kernel = []Check{
 			v.bad = fmt.Sprintf("fewer segments than the %d that are recommended for %s", least, by)
 			return v
 		},
+		advise: func(f *host.Facts, _ Role) []setting.Assignment {
+			least, _ := wanted(f, shmmniWants)
+			return []setting.Assignment{{Name: "shmmni", Value: strconv.FormatUint(least, 10)}}
+		},
 	},
 	{
 		ID: "KRN-002", Subject: Kernel, Title: "Largest shared memory segment (shmmax)",
@@ -75,6 +79,9 @@ var kernel = []Check{
 		Severity: inProduction(Low, Low),
 		absent:   hidden("kernel.sem"), ok: "enough semaphores", bad: "fewer semaphores than recommended",
 		look: lookSemaphores,
+		advise: func(f *host.Facts, _ Role) []setting.Assignment {
+			return []setting.Assignment{{Name: "sem", Value: blanks(semWanted(f))}}
+		},
 	},
 	{
 		ID: "KRN-005", Subject: Kernel, Title: "Process numbers (pid_max)",
@@ -155,16 +162,21 @@ var kernel = []Check{
 func hidden(sysctl string) string { return "the kernel does not show " + sysctl }
 
 // lookSemaphores compares with SEMMSL, SEMMNS, SEMOPM and SEMMNI of tuned sap-netweaver, or oracle.
-func lookSemaphores(f *host.Facts, _ Role) view {
-	wanted := []int{250, 32000, 100, 128}
+// semWanted are the numbers of the most demanding server: those of SAP's, or Oracle's.
+func semWanted(f *host.Facts) []int {
 	if runs(f, "hana") || runs(f, "sap") {
-		wanted = []int{32000, 1024000000, 500, 32000}
+		return []int{32000, 1024000000, 500, 32000}
 	}
+	return []int{250, 32000, 100, 128}
+}
+
+func lookSemaphores(f *host.Facts, _ Role) view {
+	wanted := semWanted(f)
 	sem := f.Kernel.Sem
 	if v, ok := sem.Get(); ok && len(v) != len(wanted) {
 		sem = host.Fact[[]int]{Source: sem.Source, State: host.StateError, Reason: fmt.Sprintf("expected 4 numbers, found %d", len(v))}
 	}
-	return see(readAs(sem, func(v []int) string { return strings.Trim(fmt.Sprint(v), "[]") }, func(v []int) bool {
+	return see(readAs(sem, blanks, func(v []int) bool {
 		for i, want := range wanted {
 			if v[i] < want {
 				return false

@@ -103,6 +103,7 @@ var memory = []Check{
 		Disagree: "tuned's throughput-performance and sap-hana set 10 %, latency-performance and mssql 3 %, which suits a small " +
 			"memory. PostgreSQL asks the kernel to write its checkpoints early (checkpoint_flush_after), so that what remains " +
 			"is of backups, sorts and log copies. HANA and SQL Server write past the page cache, and are not judged.",
+		For:      throughPageCache,
 		Severity: inProduction(Low, Low),
 		absent:   "the kernel shows no limits of dirty pages", look: lookDirty, advise: adviseDirty,
 	},
@@ -126,10 +127,13 @@ var memory = []Check{
 		Covers: []string{"vm.max_map_count"},
 		Why: "A process that reaches the limit gets no more memory, although plenty is free, and usually dies. Column " +
 			"stores and large Java or SAP processes hold mappings by the hundred thousand; the kernel's own default is 65530.",
-		Source: "2147483647: SAP notes 1275776, 1980196, 900929; 262144: Microsoft; 1600000: tuned mssql; else hostlab's own " +
-			"bound of 80 %",
+		Source: "2147483647: SAP notes 1275776, 1980196, 900929; 262144: Microsoft; 1600000: tuned mssql; two " +
+			"for each connection: MongoDB (SERVER-51233, its warning 5123300 at start); else hostlab's own bound of 80 %",
 		Disagree: "Only HANA, SAP application servers and SQL Server are held to a number; Microsoft asks for at least 262144, " +
-			"tuned for more. Any other server is judged by the mappings that it has: most need a few hundred.",
+			"tuned for more. MongoDB is held to the connections that it admits: 80 % of its open files, or fewer by its " +
+			"configuration. That weighs Low until most are open. Any other server is judged by the mappings that it has: most need " +
+			"a few hundred. Elasticsearch and OpenSearch want 262144, are not looked for, and need no check: they do not start " +
+			"with less once they listen to other hosts (their bootstrap checks).",
 		For:      anyServer,
 		Severity: inProduction(Medium, Medium),
 		absent:   "the kernel shows no limit of mappings", ok: "servers may have enough memory mappings",

@@ -29,8 +29,12 @@ func running(kinds ...string) func(*host.Facts) {
 }
 
 // dirty makes the four limits: bytes and ratios, hard and background, in B and %.
+// dirty are the limits, of a host of PostgreSQL where no other server is.
 func dirty(total, bytes, backBytes, ratio, backRatio int64) func(*host.Facts) {
 	return func(f *host.Facts) {
+		if len(servers(f)) == 0 {
+			serving("postgresql")(f)
+		}
 		f.Memory.Total = size(total, "/proc/meminfo")
 		f.Memory.DirtyBytes, f.Memory.DirtyBackgroundBytes = size(bytes, vmDir+"/dirty_bytes"), size(backBytes, vmDir+"/dirty_background_bytes")
 		f.Memory.DirtyRatio, f.Memory.DirtyBackgroundRatio = known(ratio, vmDir+"/dirty_ratio"), known(backRatio, vmDir+"/dirty_background_ratio")
@@ -143,9 +147,10 @@ var memoryCases = []lookCase{
 	}, want: OK},
 	{id: "MEM-005", name: "a low hard limit begins the writing", facts: dirty(512*gib, 512<<20, 0, 0, 10), want: OK},
 	{id: "MEM-005", name: "bytes too large", facts: dirty(512*gib, 64*gib, 32*gib, 0, 0), want: Finding, detail: "32 GiB"},
-	{id: "MEM-005", name: "HANA alone", want: NotApplicable, detail: "past the page cache", facts: func(f *host.Facts) {
+	{id: "MEM-005", name: "HANA alone", want: NotApplicable, detail: "here is SAP HANA", facts: also(running("hana"), dirty(512*gib, 0, 0, 20, 10))},
+	{id: "MEM-005", name: "no server", want: NotApplicable, detail: "would apply to PostgreSQL", facts: func(f *host.Facts) {
 		dirty(512*gib, 0, 0, 20, 10)(f)
-		running("hana")(f)
+		f.Databases = nil
 	}},
 	{id: "MEM-005", name: "memory unknown", want: Unknown, facts: func(f *host.Facts) {
 		dirty(0, 0, 0, 20, 10)(f)

@@ -42,7 +42,7 @@ var farKnobs = []knob{
 	ofNetwork("rmem_default", func(n *host.Network) *host.Fact[int64] { return &n.RmemDefault }, 4096, 212992, 262144, 1<<30),
 	ofNetwork("wmem_max", func(n *host.Network) *host.Fact[int64] { return &n.WmemMax }, 212992, 1048576, 16<<20, 1<<30),
 	ofNetwork("netdev_max_backlog", func(n *host.Network) *host.Fact[int64] { return &n.NetdevBacklog }, 1, 1000, 300000),
-	ofNetwork("tcp_max_slot_table_entries", func(n *host.Network) *host.Fact[int64] { return &n.NFSSlots }, 1, 64, 128, 65536),
+	ofNetwork("tcp_max_slot_table_entries", func(n *host.Network) *host.Fact[int64] { return &n.NFSSlots }, 1, 64, 128),
 	ofNetwork("listen overflows", func(n *host.Network) *host.Fact[int64] { return &n.ListenOverflows }, 1<<40, 1000, 1, 0),
 	steps("ports", func(f *host.Facts, v []int) { f.Network.PortRange = known(v, "f") }, []int{60000, 60999}, []int{32768, 60999}, []int{9000, 65500}, []int{1024, 65535}),
 	steps("tcp_rmem", func(f *host.Facts, v int) { f.Network.TCPRmem = known([]int{4096, 87380, v}, "f") }, 1<<20, 6<<20, 16<<20, 1<<30),

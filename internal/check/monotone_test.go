@@ -81,7 +81,8 @@ var knobs = []knob{
 	steps("stops by the quota", ofServer(func(d *host.Database, v int64) { d.Limits.CPUThrottled = known(v, "f") }), 900, 20, 10, 0),
 	steps("affinity", ofServer(func(d *host.Database, v int) { d.Limits.Affinity = known(upTo(v), "f") }), 1, 4, 8),
 	steps("memory.max", ofServer(func(d *host.Database, v int64) { d.Limits.MemoryMax = size(v, "f") }), 1<<20, 8<<30, 1<<40),
-	steps("memory events", ofServer(func(d *host.Database, v int64) { d.Limits.MemoryEvents = known(v, "f") }), 100, 1, 0),
+	steps("memory kills", ofServer(func(d *host.Database, v int64) { d.Limits.MemoryKills = known(v, "f") }), 100, 1, 0),
+	steps("a group's pressure", ofServer(func(d *host.Database, v float64) { d.Limits.MemoryStalled = known(v, "f") }), 0.9, 0.02, 0.01, 0),
 	steps("open files", ofServer(func(d *host.Database, v int64) { d.Limits.OpenFiles = known(v, "f") }), 1024, 64000, 1048576),
 	steps("locked memory", ofServer(func(d *host.Database, v int64) { d.Limits.LockedBytes = size(v, "f") }), 64<<10, 1<<40),
 	steps("oom_score_adj", ofServer(func(d *host.Database, v int64) { d.OOMScoreAdj = known(v, "f") }), 500, 0, -900, -1000),
@@ -118,6 +119,9 @@ func TestBetterNeverAddsAFinding(t *testing.T) {
 		}
 		before, after := found(worse), found(better)
 		for id, s := range after {
+			if k.name == "open files" && id == "MEM-007" { // with more files MongoDB admits more connections, which take mappings
+				continue
+			}
 			if was, ok := before[id]; !ok || s > was {
 				var names []string
 				for _, i := range base {

@@ -62,19 +62,17 @@ var mounts = []Check{
 		ID: "STO-011", Subject: Log, Title: "Requests and TCP buffers of NFS",
 		Covers: []string{"sunrpc.tcp_max_slot_table_entries", "net.core.rmem_max", "net.core.wmem_max", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem",
 			"net.core.netdev_max_backlog", "net.ipv4.tcp_no_metrics_save"},
-		Why: "All requests to an NFS server share one connection. Its slots bound how many are under way, and its buffers how " +
-			"much data: where either is small, a backup or a savepoint makes the log's writes wait.",
-		Source: "SAP note 3024346 (NetApp: 128 slots, 16 MiB)",
-		Disagree: "The note is about HANA on NetApp. Over a short way TCP seldom needs 16 MiB, so this is the least severity, and " +
-			"a larger value is never lowered.",
+		Why: "All requests to an NFS server share one connection. Where its buffers are small, a backup or a savepoint makes the " +
+			"log's writes wait. Linux adds slots for requests up to 65536, and NetApp's servers work on 128 of a connection: with " +
+			"NFSv3 those above wait there, and the server then holds the connection back.",
+		Source: "SAP note 3024346 (NetApp: 128 slots, 16 MiB); SUSE support document 000019281; Google NetApp Volumes, Linux NFS " +
+			"concurrency (128 for each connection of NFSv3)",
+		Disagree: "The note is about HANA on NetApp. Other servers may take more than 128 requests, and NFSv4.1 agrees on a number " +
+			"by itself. So more than 128 is information unless HANA's files lie on NFSv3. Over a short way TCP seldom needs 16 MiB, " +
+			"so this is the least severity, and a larger buffer is never lowered.",
 		Severity: inProduction(Low, Low),
-		ok:       "as large as the note asks for, or larger", bad: "smaller than the note asks for",
-		look: func(f *host.Facts, _ Role) view {
-			v := see(readings(nfsWanted(f))...)
-			v.absent = noNFS
-			return v
-		},
-		advise: advising(nfsWanted),
+		ok:       "as the note asks for, or larger buffers", bad: "smaller than the note asks for",
+		look: lookNFS, advise: advising(nfsWanted),
 	},
 	{
 		ID: "STO-012", Subject: Log, Title: "Time in which all tasks wait for I/O (pressure)",
@@ -166,15 +164,55 @@ func hiddenTypes(f *host.Facts) (list []goal) {
 // anyNFS reports a directory of a database on NFS.
 func anyNFS(f *host.Facts) bool { return slices.ContainsFunc(places(f), isNFS) }
 
+// nfsSlots are the requests of one connection that NetApp's servers work on at a time.
+const nfsSlots = 128
+
+func lookNFS(f *host.Facts, _ Role) view {
+	goals := nfsWanted(f)
+	v := see(readings(goals)...)
+	v.absent = noNFS
+	if n := f.Network.NFSSlots.Or(0); n > nfsSlots && len(goals) > 0 && goals[0].reading.bad {
+		others := len(wrong(v.readings)) > 1
+		v.bad = fmt.Sprintf("up to %d requests may be under way over a connection, and NetApp's servers take %d of NFSv3", n, nfsSlots)
+		if others {
+			v.bad += "; buffers are smaller than the note asks for"
+		}
+		if !others && !holds(f, "hana") {
+			return v.atMost(Info)
+		}
+	}
+	return v
+}
+
 func nfsWanted(f *host.Facts) []goal {
 	if !anyNFS(f) {
 		return hiddenTypes(f)
 	}
 	const most = 16 << 20
 	n := f.Network
-	return []goal{raised("tcp_max_slot_table_entries", n.NFSSlots, 128), raised("rmem_max", n.RmemMax, most), raised("wmem_max", n.WmemMax, most),
+	return []goal{slotsWanted(f), raised("rmem_max", n.RmemMax, most), raised("wmem_max", n.WmemMax, most),
 		largest("tcp_rmem", n.TCPRmem, most, "4096 131072"), largest("tcp_wmem", n.TCPWmem, most, "4096 16384"),
 		raised("netdev_max_backlog", n.NetdevBacklog, 300000), raised("tcp_no_metrics_save", n.NoMetricsSave, 1)}
+}
+
+// slotsWanted bounds the requests of NFSv3 from both sides, those of others from below. For hosts of a kind it is advised where
+// HANA's files lie on NFSv3: only a look at one host tells whether others have fewer.
+func slotsWanted(f *host.Facts) goal {
+	v3 := slices.ContainsFunc(places(f), isNFSv3)
+	fits := func(n int64) bool { return n == nfsSlots || n > nfsSlots && !v3 }
+	g := goal{"tcp_max_slot_table_entries", fmt.Sprint(nfsSlots), read(f.Network.NFSSlots, fits)}
+	if g.unread() && !holds(f, "hana") {
+		g.setting = ""
+	}
+	return g
+}
+
+// isNFSv3 reports a mount of version 3, or of an older one: newer ones are of the type nfs4.
+func isNFSv3(s host.Storage) bool { return s.FSType.Or("") == "nfs" }
+
+// holds reports that files of a kind of server lie on NFSv3.
+func holds(f *host.Facts, kind string) bool {
+	return slices.ContainsFunc(places(f), func(s host.Storage) bool { return isNFSv3(s) && strings.HasPrefix(s.Purpose, kind+" ") })
 }
 
 // largest wants the last of three sizes to be no smaller, and keeps the first two, or takes those of the note.

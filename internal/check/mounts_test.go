@@ -1,6 +1,10 @@
 package check
 
-import "hostlab/internal/host"
+import (
+	"testing"
+
+	"hostlab/internal/host"
+)
 
 // onNFS puts a database's log on NFS, with settings of the network.
 func onNFS(options string, set ...func(n *host.Network)) func(*host.Facts) {
@@ -9,6 +13,16 @@ func onNFS(options string, set ...func(n *host.Network)) func(*host.Facts) {
 		for _, s := range set {
 			s(&f.Network)
 		}
+	}
+}
+
+// onNFSv3 puts a server's data there.
+func onNFSv3(kind string, set func(n *host.Network)) func(*host.Facts) {
+	return func(f *host.Facts) {
+		logOn(host.ClassNetwork, "nfs", "rw,hard,vers=3")(f)
+		f.Storage[0].Purpose = kind + " data"
+		f.Data, f.Storage = f.Storage, nil
+		set(&f.Network)
 	}
 }
 
@@ -64,6 +78,10 @@ var mountCases = []lookCase{
 	})},
 
 	{id: "STO-011", name: "few slots", want: Finding, facts: onNFS("rw,hard", nfs(64, mib16, mib16)), remedy: "sunrpc.tcp_max_slot_table_entries=128"},
+	{id: "STO-011", name: "HANA's files on NFSv3, and the kernel's default", want: Finding, facts: onNFSv3("hana", nfs(65536, mib16, mib16)),
+		detail: "up to 65536 requests", remedy: "echo 'options sunrpc tcp_max_slot_table_entries=128' | sudo tee /etc/modprobe.d/90-hostlab-tcp_max_slot_table_entries.conf"},
+	{id: "STO-011", name: "HANA's files on NFSv3, and NetApp's", want: OK, facts: onNFSv3("hana", nfs(128, mib16, mib16))},
+	{id: "STO-011", name: "PostgreSQL's files on NFSv3", want: Finding, facts: onNFSv3("postgresql", nfs(65536, mib16, mib16))},
 	{id: "STO-011", name: "small buffers", want: Finding, facts: onNFS("rw,hard", nfs(65536, 212992, 6291456)), remedy: "net.ipv4.tcp_rmem=4096 87380 16777216"},
 	{id: "STO-011", name: "the note's", want: OK, facts: onNFS("rw,hard", nfs(128, mib16, mib16))},
 	{id: "STO-011", name: "more than the note's", want: OK, facts: onNFS("rw,hard", nfs(65536, 1<<27, 1<<27))},
@@ -91,4 +109,16 @@ var mountCases = []lookCase{
 	{id: "MEM-011", name: "1 %", want: OK, facts: stalled(0, 0.01)},
 	{id: "MEM-011", name: "none", want: NotApplicable, facts: func(*host.Facts) {}},
 	{id: "MEM-011", name: "denied", want: Unknown, facts: kern(func(k *host.Kernel) { k.StalledMemory = denied[float64]("/proc/pressure/memory") })},
+}
+
+// More requests than NetApp's servers take weigh for HANA, whose note says so, and are information for others.
+func TestRequestsOfNFSWeigh(t *testing.T) {
+	for kind, want := range map[string]Severity{"hana": Low, "postgresql": Info} {
+		if r := (lookCase{id: "STO-011", facts: onNFSv3(kind, nfs(65536, mib16, mib16))}).run(t); r.Status != Finding || r.Severity != want {
+			t.Errorf("%s: %s, %s", kind, r.Status, r.Severity)
+		}
+	}
+	if r := (lookCase{id: "STO-011", facts: onNFSv3("postgresql", nfs(65536, 212992, mib16))}).run(t); r.Severity != Low {
+		t.Errorf("with small buffers: %s", r.Severity)
+	}
 }

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -63,10 +64,63 @@ func limitOf(f *host.Facts, name string) string {
 		return strings.Trim(asRead(n.TCPWmem), "[]")
 	case "tcp_max_syn_backlog":
 		return asRead(n.SynBacklog)
-	case "tcp_max_slot_table_entries":
-		return asRead(n.NFSSlots)
 	}
 	return ""
+}
+
+// withAccepted puts what the host has in place of what is advised where the check accepts that, so that a profile does not
+// replace it. What is in force in another form, such as a limit in %, is left out.
+func withAccepted(f *host.Facts, c Check, r Role, list []setting.Assignment) (out []setting.Assignment) {
+	var wrong []setting.Assignment
+	switch runOne(f, r, c).Status {
+	case OK:
+	case Finding:
+		wrong = c.advised(f, r)
+	default:
+		return list
+	}
+	for _, a := range list {
+		now, known := inForce(f, a.Name)
+		bad := slices.ContainsFunc(wrong, func(w setting.Assignment) bool { return w.Name == a.Name })
+		if known && !bad {
+			a.Value = now
+		}
+		if a.Value != "" {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// inForce is what the host has of a setting of which checks accept several values; "" where another form of it is in force.
+func inForce(f *host.Facts, name string) (value string, known bool) {
+	m, n := f.Memory, f.Network
+	switch name {
+	case "swappiness":
+		value = asRead(m.Swappiness)
+	case "dirty_bytes", "dirty_background_bytes":
+		fact := map[bool]host.Fact[int64]{true: m.DirtyBytes, false: m.DirtyBackgroundBytes}[name == "dirty_bytes"]
+		if value = asRead(fact); value == "0" {
+			return "", true
+		}
+	case "ksm":
+		value = asRead(m.KSM)
+	case "thp":
+		value = m.THPEnabled.Or(host.Choice{}).Active
+	case "thp_defrag":
+		value = m.THPDefrag.Or(host.Choice{}).Active
+	case "tcp_keepalive_time":
+		value = asRead(n.KeepaliveTime)
+	case "tcp_keepalive_intvl":
+		value = asRead(n.KeepaliveIntvl)
+	case "tcp_keepalive_probes":
+		value = asRead(n.KeepaliveProbes)
+	case "tcp_retries2":
+		value = asRead(n.Retries2)
+	case "tcp_timestamps":
+		value = asRead(n.Timestamps)
+	}
+	return value, value != ""
 }
 
 func asRead[T any](f host.Fact[T]) string {

@@ -98,7 +98,11 @@ func sets(f *host.Facts, advice []setting.Assignment) (out remedy) {
 		}
 		if s.Sysctl != "" {
 			k := s.Keep("", value)
-			out = append(out, into(k.Words[0], k.File).noting(s.Effect), run("sudo", "sysctl", "-p", k.File))
+			now := []string{"-p", k.File}
+			if s.Module != "" {
+				now = []string{"-q", s.Sysctl + "=" + value}
+			}
+			out = append(out, into(k.Words[0], k.File).noting(s.Effect), run(append([]string{"sudo", "sysctl"}, now...)...))
 			continue
 		}
 		file := strings.Replace(s.Files[0], "*", a.Object, 1)
@@ -132,7 +136,8 @@ func kept(f *host.Facts, name, files, value string, disks ...string) remedy {
 // tools warns where a tool that keeps sysctls is active, too. It names no profile or note: a shell would run what
 // stands behind a line's end in a name.
 func tools(f *host.Facts, commands remedy) (out remedy) {
-	if !slices.ContainsFunc(commands, func(c command) bool { return slices.Contains(c.args, "sysctl") }) {
+	ofFile := func(c command) bool { return slices.Contains(c.args, "sysctl") && slices.Contains(c.args, "-p") }
+	if !slices.ContainsFunc(commands, ofFile) {
 		return nil
 	}
 	if f.Kernel.TunedProfile.State == host.StateOK {
@@ -197,20 +202,22 @@ func Advise(f *host.Facts, r Role, results []Result, least Severity) (list []set
 }
 
 // Recommended returns what the checks of a role recommend for this host and others of its kind, whatever their
-// settings are: for the servers and disks that it has, and no limit lower than it has. Information alone is left out, and
-// so are what else depends on the host, and the checks that an exception excuses.
+// settings are: for the servers and disks that it has, no limit lower than it has, and no other value where its own is
+// accepted. Information alone is left out, and so are what else depends on the host, and the checks that an exception excuses.
 func Recommended(f *host.Facts, r Role, excused map[string]Exception) (list []setting.Assignment) {
 	alike := &host.Facts{Databases: f.Databases, Apps: f.Apps, Identity: f.Identity, Virt: f.Virt, Storage: f.Storage, Data: f.Data}
 	alike.Memory.NUMABalancing = f.Memory.NUMABalancing // of which a part stays
 	for _, c := range all {
 		if _, is := excused[c.ID]; !is && c.speaks(f, r) {
-			list = add(list, withoutLowering(f, c.advised(alike, r)))
+			list = add(list, withAccepted(f, c, r, withoutLowering(f, c.advised(alike, r))))
 		}
 	}
 	if judged := keptOn(f, "io_scheduler", "none"); len(f.Block) > 0 && slices.ContainsFunc(list, func(a setting.Assignment) bool { return a.Name == "io_scheduler" }) {
 		list = slices.DeleteFunc(list, func(a setting.Assignment) bool { return a.Name == "io_scheduler" })
-		for _, name := range judged {
-			list = append(list, setting.Assignment{Name: "io_scheduler", Object: name, Value: "none"})
+		for _, b := range disks(f) {
+			if slices.Contains(judged, b.Name) && sortingOn(f, b) >= Low {
+				list = append(list, setting.Assignment{Name: "io_scheduler", Object: b.Name, Value: "none"})
+			}
 		}
 	}
 	return list

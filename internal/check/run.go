@@ -54,6 +54,7 @@ func Run(f *host.Facts, role Role, checks []Check) []Result {
 
 func runOne(f *host.Facts, role Role, c Check) Result {
 	sev, applies := c.Severity[role]
+	subject := c.Subject
 	o := Result{Status: NotApplicable, Detail: whyNotJudged(c, role)}
 	switch {
 	case applies && f.Windows != nil && !slices.Contains(alsoWindows, c.ID):
@@ -68,10 +69,12 @@ func runOne(f *host.Facts, role Role, c Check) Result {
 		if v.fix == nil && c.fix == nil && len(wrong(v.readings)) > 0 {
 			v.fix = sets(f, c.advised(f, role))
 		}
-		o = behindMask(f, c, c.judge(v))
+		if o = behindMask(f, c, c.judge(v)); v.apart && o.Status == Finding {
+			subject = ""
+		}
 	}
 	o.Engines = c.For
-	o.ID, o.Title, o.Severity, o.Why, o.Source, o.Disagree, o.Subject = c.ID, c.Title, sev, c.Why, c.Source, c.Disagree, c.Subject
+	o.ID, o.Title, o.Severity, o.Why, o.Source, o.Disagree, o.Subject = c.ID, c.Title, sev, c.Why, c.Source, c.Disagree, subject
 	return o
 }
 

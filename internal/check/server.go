@@ -10,6 +10,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 )
 
 // server holds the checks of what a server's own process has, may use and is configured to do with the platform.
@@ -43,14 +44,16 @@ var server = []Check{
 	},
 	{
 		ID: "SRV-003", Subject: Memory, Title: "The database's memory limit",
-		Why: "At memory.high the kernel makes a group's threads free memory themselves, at memory.max it kills one of its " +
-			"processes. The page cache that the server fills counts, too.",
-		Source: "kernel documentation on cgroup v2 (memory.high, memory.max, memory.events); the bound of 1.25 is hostlab's own",
+		Why: "At memory.high the kernel makes a group's threads free memory themselves, at memory.max it frees file cache and " +
+			"then kills one of its processes. The page cache that the server fills counts, too.",
+		Source: "kernel documentation on cgroup v2 (memory.high, memory.max, memory.events, memory.pressure); the bounds of 1.25 " +
+			"and of 1 % are hostlab's own",
 		Disagree: "Containers are meant to have a limit. It should leave the server its shared memory and a quarter of it " +
-			"for sessions.",
+			"for sessions. To reach it is no fault: file cache fills any limit, and is dropped there. So a limit counts where it has " +
+			"killed a process, or where all tasks of the group wait for memory.",
 		For:      anyServer,
 		Severity: inProduction(Medium, Medium),
-		absent:   "no memory limit of the server is known", ok: "no limit is near, or none has been reached",
+		absent:   "no memory limit of the server is known", ok: "the limit leaves room, has killed nobody, and nobody waits for memory",
 		look: lookMemoryLimit, left: "it is a limit of a unit or container",
 	},
 	{
@@ -99,6 +102,7 @@ const (
 	largeCache  = 8 << 30
 	idlePool    = 1 << 30
 	overBuffers = 1.25
+	mostStalled = 0.01 // as of the whole host (MEM-011)
 )
 
 func lookHugePages(f *host.Facts, _ Role) (v view) {
@@ -166,7 +170,7 @@ func hugePagesFix(f *host.Facts, d host.Database, cache int64) remedy {
 		fix = fix.with("then use_large_pages=only in the instance's parameters")
 	default:
 		locks()
-		fix = fix.with("then large_pages=ON below [mysqld] in the server's configuration")
+		fix = fix.and(mysqlKeeps(d, "large_pages", "ON"))
 	}
 	return append(append(fix, restart), tools(f, fix)...)
 }
@@ -229,33 +233,39 @@ func lookMemoryLimit(f *host.Facts, _ Role) (v view) {
 	for _, d := range servers(f) {
 		l, needs := d.Limits, overBuffers*float64(d.SharedMemory.Or(0))
 		limits := []reading{}
+		var what []string
 		for _, limit := range []host.Fact[int64]{l.MemoryHigh, l.MemoryMax} {
 			r := read(limit, func(n int64) bool { return float64(n) >= needs })
-			if limits = append(limits, r); r.bad && v.bad == "" {
-				v.bad = fmt.Sprintf("%s maps %s of shared memory, and its group may have %s", nameOf(d),
-					result.Format(float64(d.SharedMemory.Value), "B"), result.Format(float64(limit.Value), "B"))
+			if limits = append(limits, r); r.bad && what == nil {
+				what = append(what, fmt.Sprintf("maps %s of shared memory, and its group may have %s",
+					result.Format(float64(d.SharedMemory.Value), "B"), result.Format(float64(limit.Value), "B")))
 			}
 		}
-		events := read(l.MemoryEvents, func(n int64) bool { return n == 0 })
+		kills := read(l.MemoryKills, func(n int64) bool { return n == 0 })
+		waits := readAs(l.MemoryStalled, share, func(part float64) bool { return part <= mostStalled })
 		if unlimited := limits[0].state == host.StateAbsent && limits[1].state == host.StateAbsent; unlimited {
-			events.bad = false // of a limit that is gone
-			events.context = true
+			kills.context, waits.context = true, true // the machine's memory ran out
 			none := whole(l.CgroupV)
 			if none.state == host.StateOK {
 				none.value = "no memory limit"
 			}
 			limits = append(limits, none)
-		}
-		if events.bad {
-			if v.bad != "" {
-				v.bad += "; "
+		} else {
+			if kills.bad {
+				what = append(what, "has had "+screen.Plural(int(l.MemoryKills.Value), "process", "processes")+
+					" of its group killed for want of memory")
 			}
-			v.bad += fmt.Sprintf("%s has reached its group's limit %d times", nameOf(d), l.MemoryEvents.Value)
+			if waits.bad {
+				what = append(what, fmt.Sprintf("waited for memory with all its tasks in %.1f %% of the last five minutes",
+					100*l.MemoryStalled.Value))
+			}
 		}
-		if len(wrong(append(limits, events))) > 0 {
+		limits = append(limits, kills, waits)
+		if what != nil {
+			v.bad += map[bool]string{true: "; "}[v.bad != ""] + nameOf(d) + " " + inWords(what, "and")
 			v.fix = v.fix.and(memoryFix(d, needs))
 		}
-		v.readings = append(append(v.readings, limits...), events)
+		v.readings = append(append(v.readings, limits...), aside(l.MemoryEvents))
 	}
 	return v
 }
@@ -282,7 +292,7 @@ func memoryFix(d host.Database, needs float64) (fix remedy) {
 	if needs > 0 {
 		fix = fix.with(least + ": at least " + result.Format(needs, "B") + ", more by what its sessions and the files that it reads take")
 	}
-	return fix.with("the count of how often it was reached begins anew with the server; or give the server less shared memory")
+	return fix.with("the count of kills begins anew with the group; or give the server less shared memory")
 }
 
 // ulimitWants are open files by source.

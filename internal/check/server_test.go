@@ -22,6 +22,18 @@ func set(pairs ...string) func(d *host.Database) {
 	}
 }
 
+// confDir has a server read the files of a directory last.
+func confDir(dir string) func(d *host.Database) {
+	return func(d *host.Database) { d.ConfDir = known(dir, "/etc/my.cnf") }
+}
+
+// inFile has InnoDB's method of flushing stand in a file.
+func inFile(value, file string) func(d *host.Database) {
+	return func(d *host.Database) {
+		d.Settings = append(d.Settings, host.ServerSetting{Name: "innodb_flush_method", Value: known(value, file)})
+	}
+}
+
 func pool(pages, free, reserved int64) func(*host.Facts) {
 	return mem(func(m *host.Memory) {
 		m.HugePages, m.HugePagesFree = known(pages, "/proc/meminfo HugePages_Total"), known(free, "/proc/meminfo HugePages_Free")
@@ -38,15 +50,23 @@ func killed(adj, mode int64) func(*host.Facts) {
 
 const memoryMax = "/sys/fs/cgroup/system.slice/db.service/memory.max"
 
-// within limits a server's memory; 0: without a limit.
-func within(limit, events int64) func(d *host.Database) {
+// within limits a server's memory; 0: without a limit. Processes of its group were killed.
+func within(limit, kills int64) func(d *host.Database) {
 	return func(d *host.Database) {
 		d.Limits.CgroupV = known(2, "/proc/700/cgroup")
 		d.Limits.MemoryHigh, d.Limits.MemoryMax = absent[int64]("memory.high"), absent[int64](memoryMax)
 		if limit > 0 {
 			d.Limits.MemoryMax = size(limit, memoryMax)
 		}
+		d.Limits.MemoryKills = known(kills, "/sys/fs/cgroup/system.slice/db.service/memory.events oom_kill")
+	}
+}
+
+// reached is a limit that was reached, where all tasks of the group waited for a share of the last five minutes.
+func reached(events int64, waited float64) func(d *host.Database) {
+	return func(d *host.Database) {
 		d.Limits.MemoryEvents = known(events, "/sys/fs/cgroup/system.slice/db.service/memory.events.local high max")
+		d.Limits.MemoryStalled = known(waited, "/sys/fs/cgroup/system.slice/db.service/memory.pressure")
 	}
 }
 
@@ -111,8 +131,10 @@ var serverCases = []lookCase{
 	{id: "SRV-002", name: "MariaDB", want: NotApplicable, facts: serving("mariadb")},
 	{id: "SRV-002", name: "denied", want: Unknown, facts: serving("postgresql", func(d *host.Database) { d.OOMScoreAdj = denied[int64]("/proc/700/oom_score_adj") })},
 
-	{id: "SRV-003", name: "reached", want: Finding, detail: "has reached its group's limit 12 times", remedy: "docker update --memory", facts: serving("redis", within(4*gib, 12))},
-	{id: "SRV-003", name: "a unit's, reached", want: Finding, remedy: "MemoryMax=infinity | sudo tee /etc/systemd/system/db.service.d/90-hostlab-memory.conf",
+	{id: "SRV-003", name: "killed", want: Finding, detail: "has had 12 processes of its group killed", remedy: "docker update --memory", facts: serving("redis", within(4*gib, 12))},
+	{id: "SRV-003", name: "waiting for memory", want: Finding, detail: "in 2.0 % of the last five minutes", facts: serving("redis", within(4*gib, 0), reached(7, 0.02))},
+	{id: "SRV-003", name: "reached, as file cache does", want: OK, evidence: "high max = 5000", facts: serving("redis", within(4*gib, 0), reached(5000, 0.005))},
+	{id: "SRV-003", name: "a unit's, killed", want: Finding, remedy: "MemoryMax=infinity | sudo tee /etc/systemd/system/db.service.d/90-hostlab-memory.conf",
 		facts: serving("redis", started(dbService), within(4*gib, 12))},
 	{id: "SRV-003", name: "a slice's", want: Finding, remedy: `printf '[Slice]\n%s\n' MemoryMax=infinity | sudo tee /etc/systemd/system/system.slice.d/90-hostlab-memory.conf`,
 		facts: serving("redis", started(dbService), within(4*gib, 12), func(d *host.Database) { d.Limits.MemoryMax.Source = "/sys/fs/cgroup/system.slice/memory.max" })},
@@ -151,6 +173,16 @@ var serverCases = []lookCase{
 	{id: "SRV-006", name: "PostgreSQL's default", want: OK, facts: serving("postgresql", set("fsync", host.Default, "wal_sync_method", host.Default))},
 	{id: "SRV-006", name: "buffered InnoDB", want: Finding, detail: "through the page cache", remedy: "innodb_flush_method=O_DIRECT",
 		facts: serving("mysql", set("innodb_flush_method", "fsync", "innodb_use_native_aio", host.Default))},
+	{id: "SRV-006", name: "buffered InnoDB, with a directory for files", want: Finding, remedy: "printf '[mysqld]\\n%s\\n' innodb_flush_method=O_DIRECT | sudo tee " +
+		"/etc/my.cnf.d/90-hostlab-innodb_flush_method.cnf", facts: serving("mysql", confDir("/etc/my.cnf.d"), inFile("fsync", "/etc/my.cnf.d/50-server.cnf"))},
+	{id: "SRV-006", name: "where a later file wins", want: Finding, remedy: "# innodb_flush_method=O_DIRECT below [mysqld]",
+		facts: serving("mysql", confDir("/etc/my.cnf.d"), inFile("fsync", "/etc/my.cnf.d/zz.cnf"))},
+	{id: "SRV-006", name: "where the main file has it", want: Finding, remedy: "# innodb_flush_method=O_DIRECT below [mysqld]",
+		facts: serving("mysql", confDir("/etc/my.cnf.d"), inFile("fsync", "/etc/my.cnf"))},
+	{id: "SRV-006", name: "in its arguments", want: Finding, remedy: "is in the server's arguments",
+		facts: serving("mysql", confDir("/etc/my.cnf.d"), inFile("fsync", "/proc/700/cmdline"))},
+	{id: "SRV-006", name: "a directory of an odd name", want: Finding, remedy: "| sudo tee '/etc/my cnf$(id)/90-hostlab-innodb_flush_method.cnf'",
+		facts: serving("mysql", confDir("/etc/my cnf$(id)"), inFile(host.Default, "/etc/my.cnf"), version("8.0.40"))},
 	{id: "SRV-006", name: "buffered by default", want: Finding, evidence: "default, fsync",
 		facts: serving("mariadb", version("10.5.20"), set("innodb_flush_method", host.Default, "innodb_use_native_aio", host.Default))},
 	{id: "SRV-006", name: "no native AIO", want: Finding, detail: "asynchronous I/O",
@@ -182,7 +214,7 @@ func TestRemedyIsForEachServer(t *testing.T) {
 	for pid, unit := range map[int]string{700: "pg-a.service", 800: "pg-b.service"} {
 		d := host.Database{Kind: "postgresql", PID: pid, OOMScoreAdj: known[int64](0, "/proc/x/oom_score_adj")}
 		d.Limits.Cgroup = known("/system.slice/"+unit, "/proc/x/cgroup")
-		d.Limits.MemoryMax, d.Limits.MemoryEvents = known[int64](1<<30, "/sys/fs/cgroup/system.slice/"+unit+"/memory.max"), known[int64](3, "events")
+		d.Limits.MemoryMax, d.Limits.MemoryKills = known[int64](1<<30, "/sys/fs/cgroup/system.slice/"+unit+"/memory.max"), known[int64](3, "events")
 		f.Databases = append(f.Databases, d)
 	}
 	f.Memory.Overcommit = known[int64](0, "/proc/sys/vm/overcommit_memory")

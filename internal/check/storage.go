@@ -20,7 +20,7 @@ var storage = []Check{
 			"have their own, so a second one only adds latency and a lock to each write of the log.",
 		Source: "SAP notes 2578899, 1984787, 2161991; sapconf; AWS documentation (none)",
 		Disagree: "The notes ask for none wherever it is offered; Red Hat asks guests to test, and starts them with mq-deadline. " +
-			"So on a guest's virtual disks this is information unless HANA or an SAP instance runs, and low on SATA and SAS SSDs. " +
+			"So on a guest's virtual disks, and on SATA and SAS SSDs, this is information unless HANA or an SAP instance runs. " +
 			"A machine's own rotating disks are not judged, since those gain from mq-deadline.",
 		Severity: inProduction(Medium, Low),
 		absent:   noDisks + ", other than rotating ones", ok: "requests go to the devices unsorted",
@@ -212,22 +212,27 @@ func ofDisks(f *host.Facts, list []host.BlockDevice, judged func(host.BlockDevic
 	return v
 }
 
-// sortingWeighs is how much a scheduler on the worst of the disks matters: those that answer in some
-// 10 us lose most.
+// sortingWeighs is how much a scheduler on the worst of the disks matters.
 func sortingWeighs(f *host.Facts) (worst Severity) {
 	for _, b := range disks(f) {
-		if c, ok := b.Scheduler.Get(); !ok || spinning(f, b) || unsorted(c) == "" {
-			continue
-		}
-		switch {
-		case b.Class == host.ClassVirtual && !runs(f, "hana") && !runs(f, "sap"):
-		case b.Class == host.ClassSSD:
-			worst = max(worst, Low)
-		default:
-			worst = High
+		if c, ok := b.Scheduler.Get(); ok && !spinning(f, b) && unsorted(c) != "" {
+			worst = max(worst, sortingOn(f, b))
 		}
 	}
 	return worst
+}
+
+// sortingOn is the most that a scheduler weighs on a disk: those that answer in some 10 us lose most. Disks that answer in 100 us
+// or more lose next to nothing, so that only SAP's notes decide there.
+func sortingOn(f *host.Facts, b host.BlockDevice) Severity {
+	sap := runs(f, "hana") || runs(f, "sap")
+	switch {
+	case (b.Class == host.ClassVirtual || b.Class == host.ClassSSD) && !sap:
+		return Info
+	case b.Class == host.ClassSSD:
+		return Low
+	}
+	return High
 }
 
 // unsorted is the scheduler to have in place of the one in force; "": that one, or nothing better.

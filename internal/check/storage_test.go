@@ -138,3 +138,22 @@ func TestWeightsOfWhatIsSeen(t *testing.T) {
 		}
 	}
 }
+
+// A trim that no commit waits for does not come first where commits matter most; one that they wait for does.
+func TestTrimsThatNobodyWaitsForComeLater(t *testing.T) {
+	for kernel, want := range map[string]string{"6.1.0": "", "5.4.0": Log} {
+		c := lookCase{id: "STO-004", facts: func(f *host.Facts) {
+			logOn(host.ClassSSD, "ext4", "rw,discard")(f)
+			f.Identity.Kernel = known(kernel, "uname")
+		}}
+		r := c.run(t)
+		if r.Status != Finding || r.Subject != want {
+			t.Errorf("Linux %s: %s of the lever %q, expected %q", kernel, r.Status, r.Subject, want)
+		}
+		swap := Result{ID: "MEM-006", Status: Finding, Severity: Medium, Subject: Memory}
+		first := ByGain([]Result{swap, r}, map[string]float64{Log: 0.3})[0].ID
+		if late := first == "MEM-006"; late != (want == "") {
+			t.Errorf("Linux %s: %s comes first", kernel, first)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -36,9 +37,9 @@ func lookSync(f *host.Facts, _ Role) (v view) {
 			lost = v.note(d, method, map[bool]string{true: "InnoDB flushes nothing: a crash of the machine may lose commits and " +
 				"destroy tables",
 				false: "InnoDB writes its data through the page cache"}[unsafe],
-				remedy{remark("innodb_flush_method=O_DIRECT below [mysqld], and restart the server")}) && unsafe || lost
-			v.note(d, native, "InnoDB does not use the kernel's asynchronous I/O", remedy{remark("innodb_use_native_aio=ON below " +
-				"[mysqld], and restart the server")})
+				mysqlKeeps(d, "innodb_flush_method", "O_DIRECT").and(remedy{restart})) && unsafe || lost
+			v.note(d, native, "InnoDB does not use the kernel's asynchronous I/O",
+				mysqlKeeps(d, "innodb_use_native_aio", "ON").and(remedy{restart}))
 		}
 		v.readings = append(v.readings, rs...)
 	}
@@ -57,6 +58,24 @@ func (v *view) note(d host.Database, r reading, what string, fix remedy) bool {
 		v.bad, v.fix = v.bad+nameOf(d)+": "+what, v.fix.and(fix)
 	}
 	return r.bad
+}
+
+// mysqlKeeps writes an option into a file of its own, in the directory whose files the server reads last. It says what to do by
+// hand where there is none, or where another file would win: one that is read later, or the server's arguments.
+func mysqlKeeps(d host.Database, option, value string) remedy {
+	now, line := d.Setting(option), option+"="+value
+	dir, known := d.ConfDir.Get()
+	file := path.Join(dir, "90-hostlab-"+option+".cnf")
+	wins := now.Or(host.Default) == host.Default && !strings.HasSuffix(now.Source, "/cmdline") && now.State == host.StateOK ||
+		path.Dir(now.Source) == dir && now.Source <= file
+	switch {
+	case strings.HasSuffix(now.Source, "/cmdline") && now.Or(host.Default) != host.Default:
+		return remedy{remark(option + " is in the server's arguments, which win over its files: change it to " + value +
+			" where the server is started")}
+	case !known || !wins:
+		return remedy{remark(line + " below [mysqld] in the server's configuration")}
+	}
+	return remedy{{format: `[mysqld]\n%s\n`, words: []string{line}, into: []string{file}}}
 }
 
 func isOff(s string) bool {

@@ -71,6 +71,11 @@ func adviseAIO(f *host.Facts, _ Role) []setting.Assignment {
 func lookMaps(f *host.Facts, _ Role) view {
 	limit := f.Memory.MaxMapCount
 	least, by := wanted(f, mapsWants)
+	weak := false // nobody is near the limit yet
+	if n, of := mappingsOfConnections(f); n > least {
+		weak = uint64(max(limit.Or(0), 0)) >= least
+		least, by = n, of
+	}
 	v := see(read(limit, func(n int64) bool { return n >= 0 && uint64(n) >= least }).need())
 	v.bad = fmt.Sprintf("fewer than the %d that are recommended for %s", least, by)
 	for _, d := range servers(f) {
@@ -82,19 +87,61 @@ func lookMaps(f *host.Facts, _ Role) view {
 		if r.bad && !v.readings[0].bad {
 			v.bad = fmt.Sprintf("%s has %d mappings, more than %.0f %% of the limit", nameOf(d), d.Maps.Value, 100*mostUsed)
 		}
-		v.readings = append(v.readings, r)
+		if v.readings = append(v.readings, r); d.Kind == "mongodb" {
+			const admits = "maxIncomingConnections"
+			v.readings = append(v.readings, aside(d.Limits.OpenFiles), ofSetting(aside(d.Setting(admits)), admits))
+		}
 	}
 	v.readings[0].context = least == 0 // a number alone says nothing of a server that is judged by its use
+	if weak && len(wrong(v.readings)) == 1 && v.readings[0].bad {
+		return v.atMost(Low)
+	}
 	return v
+}
+
+// What a MongoDB of which nothing else is set takes (serverGlobalParams.maxConns, and 80 % of its open files).
+const (
+	mostConnections   = 1000000
+	filesConnected    = 0.8
+	mapsForConnection = 2 // its thread's stack, and the guard page
+)
+
+// mappingsOfConnections is how many mappings the connections of a MongoDB take when all are open, by whose product; 0 where that
+// is not known.
+func mappingsOfConnections(f *host.Facts) (least uint64, by string) {
+	for _, d := range of(engines("mongodb"), f.Databases) {
+		most, set := float64(mostConnections), d.Setting("maxIncomingConnections")
+		if n, err := strconv.ParseUint(set.Or(""), 10, 31); err == nil {
+			most = float64(n)
+		} else if whole(set).unknown() {
+			continue
+		}
+		switch files := d.Limits.OpenFiles; {
+		case files.State == host.StateOK:
+			most = min(most, filesConnected*float64(files.Value))
+		case files.State != host.StateAbsent || files.Source == "":
+			continue
+		}
+		if n := uint64(mapsForConnection * math.Floor(most)); n > least {
+			least, by = n, fmt.Sprintf("%.0f connections of %s", math.Floor(most), d.Product())
+		}
+	}
+	return least, by
 }
 
 func adviseMaps(f *host.Facts, _ Role) []setting.Assignment {
 	value := int64(1048576) // what newer distributions ship
+	connections, _ := mappingsOfConnections(f)
 	switch now, known := f.Memory.MaxMapCount.Get(); {
 	case runs(f, "hana") || runs(f, "sap"):
 		value = math.MaxInt32
 	case runs(f, "sqlserver"):
-		value = 1600000
+		value = max(1600000, int64(connections)) //nolint:gosec // 2,000,000 at most
+	case connections > 0:
+		value = max(value, int64(connections)) //nolint:gosec // 2,000,000 at most
+		if now > value {
+			value = min(2*now, math.MaxInt32)
+		}
 	case !known: // no source names a number, and few servers need it
 		return nil
 	case now <= math.MaxInt32/2:

@@ -18,8 +18,10 @@ var smt = []Check{
 		Why: "Two hardware threads of a core share its caches and issue slots. A sibling that scans memory can starve a " +
 			"thread that takes locks; other loads gain from the second thread. Which of the two holds depends on the load " +
 			"and the processor, so only a measurement can tell.",
-		Source: "published lock/scan measurements with hyper-threading on SQL Server; kernel documentation on SMT control",
-		Disagree: "Reports range from a tenth faster without SMT to a fifth faster with it, so no value is recommended. " +
+		Source: "published lock/scan measurements with hyper-threading on SQL Server; PerfSpect (enabled); kernel documentation on " +
+			"SMT control",
+		Disagree: "PerfSpect recommends to enable it, whatever runs. Reports range from a tenth faster without SMT to a fifth faster " +
+			"with it, so no value is recommended here. " +
 			"Do not switch it off before measuring both throughputs.",
 		Severity: everywhere(Info, Info, Info),
 		absent:   "the kernel does not say whether SMT is in use", ok: "no two online CPUs share a core, as far as the kernel knows",

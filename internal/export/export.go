@@ -60,8 +60,8 @@ var targets = []struct {
 }{
 	{"tuned", "a profile for TuneD (tuned.conf), which builds on the one that is active", tuned},
 	{"saptune", "a custom note for saptune 3", saptune},
-	{"systemd", "sysctl.d, tmpfiles.d, udev rules and units; --out DIR gets several files, as below /etc, in place of those of " +
-		"an earlier export", systemd},
+	{"systemd", "sysctl.d, modprobe.d, tmpfiles.d, udev rules and units; --out DIR gets several files, as below /etc, in place of " +
+		"those of an earlier export", systemd},
 	{"powercfg", "a command file for Windows, with the aliases of powercfg", powercfg},
 	{"dsc", "a PowerShell DSC configuration for Windows", dsc},
 }

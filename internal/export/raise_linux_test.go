@@ -42,3 +42,36 @@ func TestTheUnitOnlyRaises(t *testing.T) {
 		}
 	}
 }
+
+// A host without one of the files gets the lines below all the same, and no file of that name.
+func TestTheUnitGoesOnWithoutAFile(t *testing.T) {
+	p, err := Make("systemd", Head{Title: "t"}, []setting.Assignment{asked("sem", "", "250 32000 100 128")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, line, _ := strings.Cut(p.Files[0].Text, "ExecStart=")
+	line, _, _ = strings.Cut(line, "\n")
+	file := filepath.Join(t.TempDir(), "sem")
+	line = strings.ReplaceAll(strings.ReplaceAll(line, "$$", "$"), "/proc/sys/kernel/sem", file)
+	if out, err := exec.Command("sh", "-c", line).CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v: %s", err, out)
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("the line made the file")
+	}
+}
+
+// What is a module's parameter goes where it is found when the module is loaded, and is never raised above what was asked for.
+func TestAModulesParameter(t *testing.T) {
+	const option = "tcp_max_slot_table_entries=128"
+	for target, want := range map[string]string{"systemd": "options sunrpc " + option, "tuned": "[modules]\nsunrpc=" + option} {
+		p, err := Make(target, Head{Title: "t"}, []setting.Assignment{asked("tcp_max_slot_table_entries", "", "128")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := p.Files[0]
+		if len(p.Files) != 1 || !strings.Contains(f.Text, want+"\n") || target == "systemd" && f.Path != "modprobe.d/hostlab.conf" {
+			t.Errorf("%s writes %+v, expected %q alone", target, p.Files, want)
+		}
+	}
+}

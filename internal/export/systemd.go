@@ -8,10 +8,10 @@ import (
 	"hostlab/internal/setting"
 )
 
-// systemd writes what a host with systemd alone applies at boot: sysctl.d(5), tmpfiles.d(5),
+// systemd writes what a host with systemd alone applies at boot: sysctl.d(5), modprobe.d(5), tmpfiles.d(5),
 // udev rules for disks, which may come later, and a unit that holds a latency limit.
 func systemd(head Head, items []item) Profile {
-	var kernel, tmpfiles, udev, limits []string
+	var kernel, modules, tmpfiles, udev, limits []string
 	var lack lacks
 	hold := ""
 	for _, i := range items {
@@ -25,6 +25,8 @@ func systemd(head Head, items []item) Profile {
 		}
 		for _, p := range places {
 			switch {
+			case i.s.Module != "":
+				modules = append(modules, i.s.ModuleOption(p.value))
 			case i.s.Limit:
 				limits = append(limits, "ExecStart="+raise+" sh "+i.s.File+" "+p.value)
 			case p.sysctl != "":
@@ -56,6 +58,7 @@ func systemd(head Head, items []item) Profile {
 		p.Files = append(p.Files, File{path, b.String()})
 	}
 	add("sysctl.d/90-hostlab.conf", "At once: sysctl --load=/etc/sysctl.d/90-hostlab.conf", kernel)
+	add("modprobe.d/hostlab.conf", "For when the module is loaded; hostlab set changes one that is", modules)
 	add("tmpfiles.d/hostlab.conf", "At once: systemd-tmpfiles --create /etc/tmpfiles.d/hostlab.conf", tmpfiles)
 	add("udev/rules.d/90-hostlab.rules", "At once: udevadm control --reload && udevadm trigger --subsystem-match=block", udev)
 	if limits != nil {
@@ -80,8 +83,9 @@ func (i item) rules() []string {
 }
 
 // raise takes each number of a limit from its file, or from the arguments where that is higher. It compares digits: shells
-// cannot compute with the largest numbers. A $ is doubled for systemd.
-const raise = `/bin/sh -c 'f=$$1; shift; o=; for v in $$(cat $$f); do if [ $${#v} -lt $${#1} ] || ` +
+// cannot compute with the largest numbers. A file that is not there is left out: a line that fails would end the unit, and
+// with it the lines below. A $ is doubled for systemd.
+const raise = `/bin/sh -c 'f=$$1; [ -e $$f ] || exit 0; shift; o=; for v in $$(cat $$f); do if [ $${#v} -lt $${#1} ] || ` +
 	`{ [ $${#v} -eq $${#1} ] && [ $$v "<" $$1 ]; }; then v=$$1; fi; o="$$o $$v"; shift; done; echo $$o > $$f'`
 
 // unit holds /dev/cpu_dma_latency open. Of text the kernel takes hexadecimal digits, and of

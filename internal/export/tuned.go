@@ -6,7 +6,8 @@ import (
 )
 
 // tuned writes a profile (tuned.conf(5), TuneD 2.10 and later): the plugin's own option
-// where there has been one for long, and plugin sysfs elsewhere, so that older versions take it as well.
+// where there has been one for long, and plugin sysfs elsewhere, so that older versions take it as well. What is a
+// module's parameter goes to plugin modules, which writes it below modprobe.d.
 //
 // It includes the profile that is active, which would end otherwise. A limit is only raised: a value behind > is
 // written where it is higher than what is there (plugins/base.py, _process_assignment_modifiers; sysctl since 2.10).
@@ -24,6 +25,9 @@ func tuned(head Head, items []item) Profile {
 		for _, p := range places {
 			section := path.Dir(p.option)
 			switch {
+			case i.s.Module != "":
+				_, option, _ := strings.Cut(strings.TrimPrefix(i.s.ModuleOption(p.value), "options "), " ")
+				s.add("modules", i.s.Module+"="+option)
 			case p.sysctl != "":
 				more := ""
 				if i.s.Limit && !strings.Contains(p.value, " ") {

@@ -15,6 +15,8 @@ type Kept struct {
 // write it twice, or with another value, leaves one line. disks are those that it is for.
 func (s Setting) Keep(file, value string, disks ...string) Kept {
 	switch {
+	case s.Module != "":
+		return Kept{"/etc/modprobe.d/90-hostlab-" + s.Name + ".conf", `%s\n`, []string{s.ModuleOption(value)}}
 	case s.Sysctl != "":
 		return Kept{"/etc/sysctl.d/90-hostlab-" + s.Sysctl + ".conf", `%s\n`, []string{s.Sysctl + "=" + value}}
 	case strings.HasPrefix(file, blockDir):
@@ -22,6 +24,11 @@ func (s Setting) Keep(file, value string, disks ...string) Kept {
 			[]string{kernelIs(disks), s.attribute(value)}}
 	}
 	return Kept{"/etc/tmpfiles.d/hostlab-" + s.Name + ".conf", `w- %s - - - - %s\n`, []string{file, value}}
+}
+
+// ModuleOption is a line of modprobe.d(5) that gives the setting's module the value when it is loaded.
+func (s Setting) ModuleOption(value string) string {
+	return "options " + s.Module + " " + lastPart(s.Sysctl) + "=" + value
 }
 
 func kernelIs(disks []string) string { return `KERNEL=="` + strings.Join(disks, "|") + `"` }

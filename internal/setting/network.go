@@ -138,11 +138,12 @@ var network = []Setting{
 		Tries:  []Try{{"9000 65499", ""}},
 	},
 	{
-		Sysctl: "sunrpc.tcp_max_slot_table_entries", Limit: true, Title: "Requests to an NFS server at a time", Takes: quantity{lo: 2, hi: 65536},
-		About: "How many requests may be under way to an NFS server over one connection. Mounts from then on have it. The module " +
-			"sunrpc shows it " +
-			"once it is loaded; an option in modprobe.d sets it before the first mount.",
-		Source: "SAP note 3024346 (128)",
+		Sysctl: "sunrpc.tcp_max_slot_table_entries", Module: "sunrpc", Title: "Requests to an NFS server at a time",
+		Takes: quantity{lo: 2, hi: 65536},
+		About: "Up to how many requests are under way to an NFS server over one connection, as far as NFSv3 goes. Mounts from then " +
+			"on have it. The module sunrpc shows it once it is loaded; an option in modprobe.d sets it before the first mount.",
+		Source: "Linux, net/sunrpc/xprtsock.c (65536 by default); SAP note 3024346 (128, which NetApp's servers take of NFSv3)",
+		Effect: "mounts that are there keep theirs",
 		Tries:  []Try{{"128", ""}},
 	},
 }

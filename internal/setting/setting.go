@@ -30,6 +30,9 @@ type Setting struct {
 	Unrotating bool
 	// Limit is a bound of which a higher one costs nothing: advice and profiles only ever raise it.
 	Limit bool
+	// Module is the kernel module whose parameter of the same last name the sysctl is. An option of the module sets it at every
+	// boot: sysctl.d is applied before most modules are loaded, and then has no such sysctl.
+	Module string
 	// Effect is what else a change of it does, as a remedy says it: "file data leaves memory sooner"; "" nothing to say.
 	Effect string
 	Takes  kind

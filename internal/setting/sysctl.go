@@ -111,9 +111,8 @@ var sysctls = []Setting{
 	},
 	{
 		Sysctl: "kernel.shmmni", Limit: true, Title: "Number of shared memory segments", Takes: quantity{hi: 1 << 24}, Source: sysvSource,
-		About:  "How many System V shared memory segments there may be. A limit, which reserves nothing.",
-		Advice: map[string]string{"KRN-001": "32768"},
-		Tries:  []Try{{"32768", ""}},
+		About: "How many System V shared memory segments there may be. A limit, which reserves nothing.",
+		Tries: []Try{{"32768", ""}},
 	},
 	{
 		Sysctl: "kernel.shmmax", Limit: true, Title: "Largest shared memory segment", Takes: quantity{hi: math.MaxUint64, unit: "B"}, Source: sysvSource,
@@ -133,7 +132,6 @@ var sysctls = []Setting{
 			"wait for each other on them. " +
 			"They reserve nothing.",
 		Source: sysvSource + " (32000 1024000000 500 32000)",
-		Advice: map[string]string{"KRN-004": "32000 1024000000 500 32000"},
 		Tries:  []Try{{"250 32000 32 128", ""}},
 	},
 	{
