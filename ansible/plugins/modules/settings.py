@@ -1,5 +1,6 @@
 # Copyright: The hostlab authors
-# Apache License 2.0 (see LICENSE or https://www.apache.org/licenses/LICENSE-2.0)
+# Apache License 2.0 (see LICENSE or https://www.apache.org/licenses/LICENSE-2.0), which the GNU General Public License
+# version 3 is compatible with.
 
 # The action plugin of this name does the work; nothing of Python runs on the host.
 
