@@ -85,7 +85,7 @@ def main() -> int:
                             status = Path("/proc/%d/status" % p.pid).read_text()
                         except OSError:
                             return
-                        memory.append(int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024)
+                        memory.extend(int(kb) / 1024 for kb in re.findall(r"VmRSS:\s+(\d+)", status))  # none of a zombie
 
                 t = threading.Thread(target=watch)
                 t.start()

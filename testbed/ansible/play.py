@@ -286,15 +286,14 @@ def bad_input(p: Player) -> None:
 
 def rollout(plan: Path, hostlab: str, work: Path) -> str:
     return ("- ansible.builtin.include_role: {name: hostlab.fleet.rollout}\n"
-            "  vars: {rollout_plan: %s, rollout_root: %s, rollout_settings: %s, rollout_controller_binary: %s, rollout_store: 'sqlite:%s/waves.db'}"
-            % (plan, TREE, SETTINGS, hostlab, work))
+            "  vars: {rollout_plan: %s, rollout_root: %s, rollout_controller_binary: %s, rollout_store: 'sqlite:%s/waves.db'}" % (plan, TREE, hostlab, work))
 
 
 def harm(p: Player) -> None:
     """A wave that harms is put back; the one before it stays, and the one behind it is not begun."""
     plan = p.work / "plan.json"
     waves = [["h1", "h4"], ["h2", "h5", "h7"], ["h3", "h6", "h8"]]
-    plan.write_text(json.dumps({"waves": [{"hosts": w} for w in waves]}))
+    plan.write_text(json.dumps({"set": ["swappiness=10", "dirty_background_bytes=268435456"], "waves": [{"hosts": w} for w in waves]}))
     gate = p.work / "gate"  # hostlab, but for the gate: what it says of effects has tests of its own
     gate.write_text("#!/bin/sh\nif [ $1.$2.$3 = fleet.rollout.gate ]; then echo '{}'; [ $6 = 2 ] && exit 10; exit 0; fi\nexec %s \"$@\"\n" % p.hostlab)
     gate.chmod(0o755)
