@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hostlab/internal/host"
+	"hostlab/internal/setting"
 )
 
 // Accepted is the answer of a check that found something which is accepted, for a reason and until a day.
@@ -90,6 +91,18 @@ func Excused(list []Exception, host string, now time.Time) map[string]Exception 
 		}
 	}
 	return out
+}
+
+// Advises reports whether a check has advice on a setting, on some host and in some role: what excuses the check excuses it.
+func (c Check) Advises(name string) bool {
+	for _, covered := range c.Covers {
+		if s, err := setting.Named(covered); err == nil && s.Name == name {
+			return true
+		}
+	}
+	return slices.ContainsFunc(Roles, func(r Role) bool {
+		return slices.ContainsFunc(c.advised(&host.Facts{}, r), func(a setting.Assignment) bool { return a.Name == name })
+	})
 }
 
 // Withheld are the lines about what the checks of a role would have set, had an exception not excused it.

@@ -1,0 +1,30 @@
+package check
+
+import (
+	"testing"
+
+	"hostlab/internal/setting"
+)
+
+// Each setting that some check advises is excused with that check, whether its advice depends on the host or not.
+func TestAdvises(t *testing.T) {
+	for _, want := range []struct {
+		check, setting string
+		is             bool
+	}{{"PWR-001", "governor", true}, {"MEM-006", "swappiness", true}, {"MEM-001", "thp", true}, {"MEM-006", "governor", false}} {
+		c, err := Find(want.check)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Advises(want.setting); got != want.is {
+			t.Errorf("%s advises %s: %t", want.check, want.setting, got)
+		}
+	}
+	for _, s := range setting.All() {
+		for id := range s.Advice {
+			if c, err := Find(id); err != nil || !c.Advises(s.Name) {
+				t.Errorf("%s does not advise %s, which names it", id, s.Name)
+			}
+		}
+	}
+}
