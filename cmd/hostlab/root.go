@@ -96,7 +96,9 @@ Exit status:
 		c.DisableFlagsInUseLine = true
 	}
 	// cobra's own template does not wrap flags (v1.10.2).
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
+	root.SetUsageTemplate(strings.NewReplacer(".FlagUsages ", ".FlagUsagesWrapped 80 ",
+		`Use "{{.CommandPath}} [command] --help" for more information about a command.`, `"{{.CommandPath}} [command] --help" has more of each.`).
+		Replace(root.UsageTemplate()))
 	return root
 }
 

@@ -1,0 +1,316 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/bounded"
+	"hostlab/internal/check"
+	"hostlab/internal/document"
+	"hostlab/internal/fleet"
+	"hostlab/internal/fleet/rollout"
+	"hostlab/internal/fleet/store"
+	"hostlab/internal/result"
+	"hostlab/internal/setting"
+)
+
+func newFleetRollout(std streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "rollout",
+		Short: "A change in waves: plan them, judge them between",
+		Long: `rollout plans a change of many hosts in waves, and judges it between waves. It
+opens no connection to a host: Ansible or a person sets, and brings documents.
+docs/rollout.md has the way from one end to the other.
+
+Exit status: 0 done, 1 it failed, 2 unusable flag.`,
+		Example: `  hostlab fleet rollout plan --set governor=performance --out plan.json
+  hostlab fleet rollout status plan.json
+  hostlab fleet rollout gate plan.json --wave 1`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newRolloutPlan(std), newRolloutStatus(std), newRolloutGate(std))
+	for _, c := range cmd.Commands() {
+		c.DisableFlagsInUseLine = true
+	}
+	return cmd
+}
+
+// rolloutOptions are those of a plan.
+type rolloutOptions struct {
+	fleetOptions
+	accept               exceptions
+	where, set           []string
+	hosts, out, measures string
+	role                 check.Role
+	waves                int
+	seed                 uint64
+}
+
+func newRolloutPlan(std streams) *cobra.Command {
+	o := &rolloutOptions{}
+	cmd := showing(std, &o.fleetOptions, &cobra.Command{
+		Use:   "plan [flags]",
+		Short: "Draw hosts into waves, and say what that can show",
+		Long: `plan draws hosts into waves at random, within equal hardware and role, and
+writes the plan to --out. It says which harm each gate behind a wave can show.
+Hosts with an exception for what is set are left out and named.
+
+What is compared is --measure, of those that 'fleet export csv' has. Without it
+the first of these that all hosts have: ` + strings.Join(rollout.Usual, `,
+`) + `.
+
+Exit status: 0 done, 1 it failed, 2 unusable flag.`,
+		Example: `  hostlab fleet rollout plan --set governor=performance --out plan.json
+  hostlab fleet rollout plan --role production-db --hosts web.txt --waves 2 \
+    --seed 7 --out plan.json
+  hostlab fleet rollout plan --set swappiness=10 --where memory.swappiness=60 \
+    --waves 4 --out plan.json`,
+		Args: noArgs,
+	}, func(ctx context.Context, s *store.Store, _ []string, now time.Time) (*document.Document, error) {
+		return o.plan(ctx, s, now)
+	})
+	f := cmd.Flags()
+	f.StringArrayVar(&o.where, "where", nil, "`FACT=VALUE` that must hold; also != < <= > >=")
+	f.StringVar(&o.hosts, "hosts", "", "`FILE` of hosts, one a line; all that the store knows without")
+	f.StringArrayVar(&o.set, "set", nil, "`NAME=VALUE` as for 'hostlab set'; again for more")
+	choiceFlag(cmd, &o.role, "role", "", "set what is advised for the role", check.Roles)
+	f.IntVar(&o.waves, "waves", 2, "how many waves")
+	f.Uint64Var(&o.seed, "seed", 0, "number by which waves are drawn; one is taken at random without")
+	f.StringVar(&o.measures, "measure", "", "`NAME` of the measurement that is compared")
+	f.StringVar(&o.out, "out", "", "write the plan to `FILE`")
+	cmd.MarkFlagsMutuallyExclusive("where", "hosts")
+	o.accept.flags(cmd)
+	return cmd
+}
+
+// history is how far back scatter is taken from.
+const history = 30 * 24 * time.Hour
+
+func (o *rolloutOptions) plan(ctx context.Context, s *store.Store, now time.Time) (*document.Document, error) {
+	p := &rollout.Plan{Schema: rollout.Schema, Kind: rollout.Kind, Version: versionText(), Created: now.UTC(), Seed: o.seed, Role: o.role, Set: []string{}}
+	for p.Seed == 0 {
+		p.Seed = rand.Uint64() >> 11 //nolint:gosec // no secret; so many digits stay exact in JSON
+	}
+	if o.out == "" {
+		return nil, usagef("--out FILE takes the plan")
+	}
+	want, err := assignments(o.set)
+	if err != nil {
+		return nil, err
+	}
+	if len(want) == 0 && o.role == "" {
+		return nil, usagef("name what to set with --set, as governor=performance, or --role ROLE")
+	}
+	for _, a := range want {
+		if _, known := setting.Find(a.Name); !known {
+			return nil, usagef("--set %s: no such setting; 'hostlab settings' lists what there is", a)
+		}
+		p.Set = append(p.Set, a.String())
+	}
+	hosts, err := o.taking(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	list, err := o.accept.read()
+	if err != nil {
+		return nil, err
+	}
+	fleet.Accept(hosts, list, now)
+	var stale []string
+	var candidates []rollout.Candidate
+	for _, h := range hosts {
+		if left := excused(h, list, want, now); len(left) > 0 && o.role == "" {
+			p.LeftOut = append(p.LeftOut, left...)
+			continue
+		}
+		if h.Stale(now, o.stale) {
+			stale = append(stale, h.Name)
+		}
+		candidates = append(candidates, rollout.Candidate{Name: h.Name, Hardware: h.Stratum, Role: h.Role})
+	}
+	if err := rollout.Waves(o.waves, len(candidates)); err != nil {
+		return nil, usagef("--waves %d: %w", o.waves, err)
+	}
+	p.Strata, p.Waves = rollout.Draw(candidates, o.waves, p.Seed)
+	names, err := s.MeasuredNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if p.Measure, err = rollout.Chosen(o.measures, names, len(hosts)); err != nil {
+		return nil, usagef("--measure: %w", err)
+	}
+	values, err := s.Values(ctx, p.Measure.Name, now.Add(-history))
+	if err != nil {
+		return nil, err
+	}
+	scatter, before := rollout.Scatter(p, values)
+	p.Foresee(scatter, before)
+	if err := writeFile(o.out, func(f *os.File) error {
+		text, err := result.JSON(p, result.Indented)
+		if err == nil {
+			_, err = f.Write(append(text, '\n'))
+		}
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	return p.Document(rollout.Typed{Plan: o.out, Store: o.store}, scatter, stale), nil
+}
+
+// taking are the hosts of --hosts, those of --where, or all.
+func (o *rolloutOptions) taking(ctx context.Context, s *store.Store) ([]*fleet.Host, error) {
+	hosts, err := s.Hosts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.hosts == "" {
+		return only(ctx, s, hosts, o.where)
+	}
+	f, err := os.Open(o.hosts)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	defer f.Close()
+	var named []*fleet.Host
+	lines := bufio.NewScanner(bounded.Reader(f, 1<<20))
+	for lines.Scan() {
+		name, _, _ := strings.Cut(lines.Text(), "#")
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		h := fleet.Named(hosts, name)
+		switch {
+		case h == nil:
+			return nil, usagef("--hosts %s: no document of a host %q is here; 'hostlab fleet hosts' lists them", o.hosts, name)
+		case slices.Contains(named, h):
+			return nil, usagef("--hosts %s: %s is there twice; a host is in one wave", o.hosts, name)
+		}
+		named = append(named, h)
+	}
+	return named, lines.Err()
+}
+
+// excused are the exceptions in force on a host for checks that advise one of the settings: of the file, and of its
+// own check.
+func excused(h *fleet.Host, list []check.Exception, want []setting.Assignment, now time.Time) (out []rollout.LeftOut) {
+	mine := check.Excused(list, h.Name, now)
+	for _, f := range h.Accepted {
+		if f.Exception != nil {
+			mine[f.Check] = *f.Exception
+		}
+	}
+	for id, e := range mine {
+		if c, err := check.Find(id); err == nil && slices.ContainsFunc(want, func(a setting.Assignment) bool { return c.Advises(a.Name) }) {
+			out = append(out, rollout.LeftOut{Host: h.Name, Check: id, Reason: e.Reason, Until: e.Until})
+		}
+	}
+	slices.SortFunc(out, func(a, b rollout.LeftOut) int { return strings.Compare(a.Check, b.Check) })
+	return out
+}
+
+// readPlan reads a plan and what has become of it.
+func readPlan(ctx context.Context, s *store.Store, name string) (*rollout.Course, error) {
+	f, err := os.Open(name) //nolint:gosec // the user's own choice
+	if err != nil {
+		return nil, usageError{err}
+	}
+	defer f.Close()
+	data, err := bounded.File(f, 16<<20)
+	if err != nil {
+		return nil, usagef("%s: %w", name, plain(err))
+	}
+	p, err := rollout.Read(data)
+	if err != nil {
+		return nil, usagef("%s: %w", name, err)
+	}
+	verified, err := s.Verified(ctx, p.Created)
+	if err != nil {
+		return nil, err
+	}
+	values, err := s.Values(ctx, p.Measure.Name, p.Created.Add(-history))
+	if err != nil {
+		return nil, err
+	}
+	return rollout.Follow(p, verified, values), nil
+}
+
+func newRolloutStatus(std streams) *cobra.Command {
+	o := &fleetOptions{}
+	return showing(std, o, &cobra.Command{
+		Use:   "status [flags] PLAN",
+		Short: "Which waves are done, and which hosts need a look",
+		Long: `status tells from documents what has become of a plan. A host has the change
+when 'hostlab verify --format json' there says so.
+
+Exit status: 0 done, 1 it failed, 2 unusable flag or plan.`,
+		Example: `  hostlab fleet rollout status plan.json`,
+		Args:    cobra.ExactArgs(1),
+	}, func(ctx context.Context, s *store.Store, args []string, _ time.Time) (*document.Document, error) {
+		c, err := readPlan(ctx, s, args[0])
+		if err != nil {
+			return nil, err
+		}
+		return c.Status(rollout.Typed{Plan: args[0], Store: o.store}), nil
+	})
+}
+
+func newRolloutGate(std streams) *cobra.Command {
+	o := &fleetOptions{}
+	wave, policy := 0, rollout.UnlessHarm
+	var judged *rollout.Judged
+	cmd := showing(std, o, &cobra.Command{
+		Use:   "gate [flags] PLAN",
+		Short: "Behind a wave: go on, put back, or wait?",
+		Long: `gate compares hosts that have the change with hosts that do not have it yet, in
+the same time, each against its own measurements before. The draw of waves is
+the test: a load that drifts is no effect. All gates of a plan together call a
+change without an effect harm in 5 % of roll-outs at most.
+
+With unless-harm it goes on where harm is not shown, but not where the measure
+looks worse by more than 5 %. With only-if-better it goes on where the change is
+shown to be better. It never goes on where a host of the wave is missing.
+
+Exit status:
+  0   go on
+  1   it failed
+  2   unusable flag or plan
+  10  harm: put the wave back
+  11  undecided`,
+		Example: `  hostlab fleet rollout gate plan.json --wave 1
+  hostlab fleet rollout gate plan.json --wave 2 --policy only-if-better`,
+		Args: cobra.ExactArgs(1),
+	}, func(ctx context.Context, s *store.Store, args []string, _ time.Time) (*document.Document, error) {
+		c, err := readPlan(ctx, s, args[0])
+		if err != nil {
+			return nil, err
+		}
+		if judged, err = c.Gate(wave, policy); err != nil {
+			return nil, usagef("--wave %d: %w", wave, err)
+		}
+		return judged.Document(c.Plan, rollout.Typed{Plan: args[0], Store: o.store}), nil
+	})
+	show := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		err := show(cmd, args)
+		switch {
+		case err != nil:
+			return err
+		case judged.Verdict == rollout.Harm:
+			return verdictStatus{exitEffect}
+		case !judged.Go:
+			return verdictStatus{exitUndecided}
+		}
+		return nil
+	}
+	cmd.Flags().IntVar(&wave, "wave", 0, "`NUMBER` of the wave that was applied last")
+	choiceFlag(cmd, &policy, "policy", rollout.UnlessHarm, "when to go on", rollout.Policies)
+	return cmd
+}

@@ -1,0 +1,431 @@
+package rollout
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"hostlab/internal/check"
+	"hostlab/internal/result"
+	"hostlab/internal/stats"
+)
+
+// Sample is a measurement of a host.
+type Sample struct {
+	At    time.Time
+	Value float64
+}
+
+// Set is what verify said of an object that hostlab has set.
+type Set struct {
+	Object string // governor/policy0
+	Status check.Status
+	Since  time.Time
+	Until  time.Time // zero: it holds
+}
+
+// Verified is what documents of verify said of a host since the plan was made.
+type Verified struct {
+	At  []time.Time
+	Set []Set
+}
+
+// State is where a host of a plan stands.
+type State string
+
+// The states.
+const (
+	Waiting  State = "waiting"  // it is not known to have the change
+	Has      State = "has it"   // verify says that it is as set
+	Same     State = "same"     // verify says that there was nothing to set
+	Drifted  State = "drifted"  // it was set, and is not so any more
+	Reverted State = "reverted" // it was set and taken back
+	Had      State = "had it"   // it was set before the plan was made
+)
+
+// Host is one of a plan.
+type Host struct {
+	Name    string     `json:"host"`
+	Wave    int        `json:"wave"`
+	State   State      `json:"state"`
+	Applied *time.Time `json:"applied"` // when a verify first said so; null: not known
+	Before  int        `json:"before"`  // measurements before the first wave
+	After   int        `json:"after"`   // since its wave
+	stratum int
+	samples []Sample
+}
+
+// mostBefore is on how many earlier values of a host the comparison rests.
+const mostBefore = 5
+
+// Course is what has become of a plan.
+type Course struct {
+	Plan    *Plan
+	Hosts   []*Host     // by wave and name
+	begun   []time.Time // by wave: when the first host had the change; zero: none has
+	reached []time.Time // when the last had
+}
+
+// Follow finds out of documents what has become of a plan.
+func Follow(p *Plan, verified map[string]Verified, samples map[string][]Sample) *Course {
+	c := &Course{Plan: p, begun: make([]time.Time, len(p.Waves)+1), reached: make([]time.Time, len(p.Waves)+1)}
+	wave := p.waveOf()
+	for i, s := range p.Strata {
+		for _, name := range s.Hosts {
+			h := &Host{Name: name, Wave: wave[name], State: Waiting, stratum: i, samples: samples[name]}
+			h.look(p, verified[name])
+			c.Hosts = append(c.Hosts, h)
+		}
+	}
+	slices.SortFunc(c.Hosts, func(a, b *Host) int { return cmp.Or(a.Wave-b.Wave, strings.Compare(a.Name, b.Name)) })
+	last := p.Created
+	for w := 1; w <= len(p.Waves); w++ {
+		for _, h := range c.wave(w) {
+			if at := h.Applied; at != nil && (c.begun[w].IsZero() || at.Before(c.begun[w])) {
+				c.begun[w] = *at
+			}
+		}
+		if c.begun[w].IsZero() {
+			continue
+		}
+		for _, h := range c.wave(w) {
+			h.sameSince(verified[h.Name].At, last)
+			if at := h.Applied; at != nil && at.After(c.reached[w]) {
+				c.reached[w] = *at
+			}
+		}
+		last = c.reached[w]
+	}
+	for _, h := range c.Hosts {
+		h.Before = len(c.before(h))
+		if h.Applied != nil {
+			h.After = len(h.between(c.reached[h.Wave], time.Time{}))
+		}
+	}
+	return c
+}
+
+// look finds what verify says of a host's settings.
+func (h *Host) look(p *Plan, v Verified) {
+	now := State("")
+	for _, s := range v.Set {
+		if !p.sets(s.Object) {
+			continue
+		}
+		switch {
+		case s.Since.Before(p.Created):
+			if s.Until.IsZero() && s.Status == check.OK && h.Applied == nil {
+				now = Had
+			}
+			continue
+		case h.Applied == nil && s.Status == check.OK:
+			at := s.Since
+			h.Applied, now = &at, ""
+		}
+		switch {
+		case h.Applied == nil:
+		case !s.Until.IsZero():
+			now = cmp.Or(now, Reverted)
+		case s.Status == check.OK && now != Drifted:
+			now = Has
+		default:
+			now = Drifted
+		}
+	}
+	h.State = cmp.Or(now, Waiting)
+}
+
+// sameSince takes a host for done where a verify since a moment has nothing that was set: it had those values already.
+func (h *Host) sameSince(verified []time.Time, since time.Time) {
+	if h.State != Waiting {
+		return
+	}
+	for _, at := range verified {
+		if at.After(since) {
+			h.State, h.Applied = Same, &at
+			return
+		}
+	}
+}
+
+// sets reports whether an object of verify belongs to a plan's change.
+func (p *Plan) sets(object string) bool {
+	if object == "journal" {
+		return false
+	}
+	if p.Role != "" {
+		return true
+	}
+	name, _, _ := strings.Cut(object, "/")
+	return slices.ContainsFunc(p.Set, func(s string) bool {
+		left, _, _ := strings.Cut(s, "=")
+		left, _, _ = strings.Cut(left, "@")
+		return left == name
+	})
+}
+
+func (c *Course) wave(w int) (list []*Host) {
+	for _, h := range c.Hosts {
+		if h.Wave == w {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// before are the newest values of a host before any host had the change.
+func (c *Course) before(h *Host) []Sample {
+	end := c.begun[1]
+	for _, other := range c.Hosts { // also where one of a later wave came first
+		if at := other.Applied; at != nil && (end.IsZero() || at.Before(end)) {
+			end = *at
+		}
+	}
+	list := h.between(time.Time{}, end)
+	return list[max(0, len(list)-mostBefore):]
+}
+
+// between are a host's values from one moment to another; zero moments bound nothing.
+func (h *Host) between(from, to time.Time) (list []Sample) {
+	for _, s := range h.samples {
+		if s.Value > 0 && !s.At.Before(from) && (to.IsZero() || s.At.Before(to)) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// Verdict is what a gate says.
+type Verdict string
+
+// The verdicts.
+const (
+	Harm      Verdict = "harm"
+	Better    Verdict = "better"
+	NoHarm    Verdict = "no harm" // beyond the margin
+	Undecided Verdict = "undecided"
+)
+
+// Policy is when a roll-out goes on.
+type Policy string
+
+// The policies.
+const (
+	UnlessHarm   Policy = "unless-harm"
+	OnlyIfBetter Policy = "only-if-better"
+)
+
+// Policies are all, the usual one first.
+var Policies = []Policy{UnlessHarm, OnlyIfBetter}
+
+// Judged is a gate's answer. Effects are shares by which the measure is worse (above 0) with the change.
+type Judged struct {
+	Wave    int             `json:"wave"`
+	Policy  Policy          `json:"policy"`
+	Verdict Verdict         `json:"verdict"`
+	Go      bool            `json:"go"`
+	Reasons []string        `json:"reasons"` // why it does not go on, or what limits the answer
+	Measure Measure         `json:"measure"`
+	Worse   result.Estimate `json:"-"`
+	Value   *float64        `json:"worse"` // share; null: not known
+	Low     *float64        `json:"low"`   // null: no limit can be said
+	High    *float64        `json:"high"`
+	Level   float64         `json:"level"` // of that interval
+	PWorse  *float64        `json:"p_worse"`
+	PBetter *float64        `json:"p_better"`
+	Alpha   float64         `json:"alpha"` // p up to which this gate says harm or better; 0: it cannot
+	Orders  float64         `json:"orders"`
+	With    int             `json:"with"`     // hosts with the change that are compared
+	Without int             `json:"without"`  // hosts without it
+	Periods int             `json:"periods"`  // that are compared
+	Left    []string        `json:"left_out"` // hosts of the plan that are not compared
+}
+
+// Gate judges behind a wave. It errs only where the wave is none of the plan.
+func (c *Course) Gate(wave int, policy Policy) (*Judged, error) {
+	p := c.Plan
+	if wave < 1 || wave > len(p.Waves) {
+		return nil, fmt.Errorf("the plan has waves 1 to %d", len(p.Waves))
+	}
+	last := min(wave, len(p.Waves)-1) // behind the last wave nobody is left to compare with
+	g := p.gates()[last-1]
+	j := &Judged{Wave: wave, Policy: policy, Verdict: Undecided, Measure: p.Measure, Alpha: g.Alpha, Worse: result.Unknown(), Reasons: []string{}, Left: []string{}}
+	ready := c.ready(j, wave)
+	units, heard := c.units(j, wave, last)
+	ready = ready && heard
+	rng := rand.New(rand.NewPCG(p.Seed, 2)) //nolint:gosec // an experiment's order is no secret
+	risked := cmp.Or(g.Alpha, risk)
+	s := stats.Rollout(units, risked, 0, rng)
+	j.Orders, j.Level = s.Orders, 1-2*risked
+	if !s.Effect.Known() {
+		if ready {
+			j.say("no stratum has hosts with the change and hosts without it that were measured before and since")
+		}
+		return j, nil
+	}
+	j.Worse = s.Effect.Map(math.Expm1)
+	j.Value, j.Low, j.High = result.Finite(j.Worse.Value), result.Finite(s.Effect.Low), result.Finite(s.Effect.High)
+	for _, limit := range []**float64{&j.Low, &j.High} {
+		if *limit != nil {
+			v := math.Expm1(**limit)
+			*limit = &v
+		}
+	}
+	j.PWorse, j.PBetter = &s.Above, &s.Below
+	const tie = 1 + 1e-9
+	switch {
+	case g.Alpha > 0 && s.Above <= g.Alpha*tie:
+		j.Verdict = Harm
+	case g.Alpha > 0 && s.Below <= g.Alpha*tie:
+		j.Verdict = Better
+	case s.Effect.High < math.Log1p(margin):
+		j.Verdict = NoHarm
+	}
+	if 1/s.Orders > g.Alpha*tie {
+		j.say("this gate cannot show harm: hosts could have been drawn in " + count(s.Orders) + " orders, so that p is " + pText(1/s.Orders) + " or more")
+	}
+	if wave > last {
+		j.say("no host is left without the change: the answer is that of the gate before")
+	}
+	switch {
+	case j.Verdict == Harm:
+	case !ready:
+	case policy == OnlyIfBetter:
+		j.Go = j.Verdict == Better
+	case j.Verdict == Undecided && j.Worse.Value > margin:
+		j.say(fmt.Sprintf("it may be worse by more than %s", result.Share(margin)))
+	default:
+		j.Go = true
+	}
+	return j, nil
+}
+
+func (j *Judged) say(text string) { j.Reasons = append(j.Reasons, text) }
+
+// ready reports that waves are as planned, and says what is not.
+func (c *Course) ready(j *Judged, wave int) bool {
+	var waiting, early, gone, had []string
+	for _, h := range c.Hosts {
+		switch {
+		case h.State == Had:
+			had = append(had, h.Name)
+		case h.Wave <= wave && h.Applied == nil:
+			waiting = append(waiting, h.Name)
+		case h.Wave > wave && h.Applied != nil && !h.Applied.After(c.reached[wave]):
+			early = append(early, h.Name)
+		case h.Wave <= wave && (h.State == Reverted || h.State == Drifted):
+			gone = append(gone, h.Name)
+		}
+	}
+	for _, w := range []struct {
+		hosts []string
+		what  string
+	}{{waiting, "not known to have the change; no document of verify says so"}, {early, "of a later wave and has the change already"},
+		{gone, "does not have it any more, says verify"}, {had, "had it before the plan was made"}} {
+		if len(w.hosts) > 0 {
+			j.say(named(w.hosts) + ": " + w.what)
+		}
+	}
+	return len(waiting)+len(early)+len(gone) == 0
+}
+
+// units are the hosts with all values that the comparison takes; a host that has the change and no value since stops the
+// roll-out: it may be what the change did.
+func (c *Course) units(j *Judged, wave, last int) (units []stats.Unit, heard bool) {
+	sign := 1.0
+	if c.Plan.Measure.Better == "higher" {
+		sign = -1
+	}
+	mean := func(list []Sample) float64 {
+		sum := 0.0
+		for _, s := range list {
+			sum += sign * math.Log(s.Value)
+		}
+		return sum / float64(len(list))
+	}
+	windows := c.windows(last)
+	j.Periods = len(windows)
+	var silent []string
+	for _, h := range c.Hosts {
+		before := c.before(h)
+		u := stats.Unit{Stratum: h.stratum, Wave: c.shifted(h.Wave, windows), Before: mean(before)}
+		whole := len(before) > 0 && h.State != Had && len(windows) > 0
+		for _, w := range windows {
+			list := h.between(w.from, w.to)
+			if len(list) == 0 {
+				whole = false
+			}
+			u.After = append(u.After, mean(list))
+		}
+		if len(h.between(c.reached[wave], c.end(wave))) == 0 && h.Wave <= wave && h.Applied != nil {
+			silent = append(silent, h.Name)
+		}
+		switch {
+		case !whole:
+			j.Left = append(j.Left, h.Name)
+			continue
+		case h.Wave <= last:
+			j.With++
+		default:
+			j.Without++
+		}
+		units = append(units, u)
+	}
+	if len(silent) > 0 {
+		j.say(named(silent) + ": has the change, and no measurement since")
+	}
+	return units, len(silent) == 0
+}
+
+// window is a period in which the same hosts have the change.
+type window struct {
+	wave     int
+	from, to time.Time
+}
+
+// windows are the periods up to a wave in which most hosts were measured. That of the wave itself must be one.
+func (c *Course) windows(last int) (list []window) {
+	for w := 1; w <= last; w++ {
+		if c.reached[w].IsZero() {
+			return nil
+		}
+		n := window{w, c.reached[w], c.end(w)}
+		measured := 0
+		for _, h := range c.Hosts {
+			if len(h.between(n.from, n.to)) > 0 {
+				measured++
+			}
+		}
+		switch {
+		case 2*measured > len(c.Hosts):
+			list = append(list, n)
+		case w == last:
+			return nil
+		}
+	}
+	return list
+}
+
+// end is when a later wave began behind a wave; zero: not yet.
+func (c *Course) end(wave int) (end time.Time) {
+	for _, at := range c.begun[min(wave+1, len(c.begun)):] {
+		if !at.IsZero() && (end.IsZero() || at.Before(end)) {
+			end = at
+		}
+	}
+	return end
+}
+
+// shifted is the number of the first window in which hosts of a wave have the change.
+func (c *Course) shifted(wave int, windows []window) int {
+	for i, w := range windows {
+		if wave <= w.wave {
+			return i + 1
+		}
+	}
+	return len(windows) + 1
+}
