@@ -44,6 +44,6 @@ export ANSIBLE_COLLECTIONS_PATH=$work/collections
 mkdir "$work/pages"
 PATH=$system antsibull-docs collection --use-current --dest-dir "$work/pages" --squash-hierarchy hostlab.fleet || fail "antsibull-docs"
 [ -s "$work/pages/settings_module.rst" ] && [ -s "$work/pages/rollout_role.rst" ] || fail "antsibull-docs made no pages"
-play "$tools/bin/python" --trials 100
+play "$tools/bin/python" --full --trials 100
 PATH=$here/testbed/dl/ansible-2.14/bin:$PATH play "$here/testbed/dl/ansible-2.14/bin/python"
 echo "ansible-test: sanity, units, lint, pages and both versions of ansible-core pass; the tarball has $size bytes"

@@ -23,6 +23,7 @@ from pathlib import Path
 from machines import TREE, Fleet, Host
 
 SETTINGS = "{swappiness: 10, dirty_background_bytes: 268435456}"
+SET = "proc/sys/vm/swappiness"
 VARS = "tune_root: %s, tune_settings: %s" % (TREE, SETTINGS)
 TUNE = """
 - name: Tune
@@ -179,7 +180,7 @@ def tune_twice(p: Player) -> None:
 
 def drift(p: Player) -> None:
     h = p.fleet.hosts[2]
-    file = h.tree / "proc/sys/vm/swappiness"
+    file = h.tree / SET
     file.write_text("99\n")
     text = "- hostlab.fleet.verify: {root: %s, fail_on_drift: %s}"
     got = p.tasks(text % (TREE, "false")).clean("verify")
@@ -211,6 +212,49 @@ def exceptions(p: Player) -> None:
     file.write_text('[[accept]]\ncheck = "NO-999"\n')
     got = p.tasks(text % (TREE, file, TREE, ""), "--limit", "h1")
     expect(got.status != 0 and "exceptions" in got.out and "NO-999" in got.out, "a bad file of exceptions passes:\n" + got.out[-2000:])
+
+
+def documents(p: Player) -> None:
+    """What a host has written comes to the spool once, and a profile to the controller."""
+    text = ("- hostlab.fleet.collect: {paths: [%s/.hostlab], spool: collected}\n  register: r\n"
+            "- ansible.builtin.assert: {that: [r.new == %d, r.known == %d]}\n"
+            "- hostlab.fleet.export: {root: %s, tool: tuned, settings: {swappiness: 10}, dest: 'profiles/{{ inventory_hostname }}'}")
+    for new, known, changes in ((1, 0, 2), (0, 1, 0)):
+        got = p.tasks(text % (TREE, new, known, TREE), "--limit", "h1,h2").clean("collect and export")
+        expect(got.total("changed") == changes, "collect and export changed %d hosts:\n%s" % (got.total("changed"), got.out[-2000:]))
+    expect("vm.swappiness=10" in (p.work / "profiles" / "h2").read_text(), "the profile does not have what it should")
+    got = p.tasks("- hostlab.fleet.collect: {paths: [%s/etc/os-release], spool: collected}" % TREE, "--limit", "h1")
+    expect(got.status != 0 and "it is no document of hostlab" in got.out, "another file is taken for a document:\n" + got.out[-2000:])
+
+
+def persist(p: Player) -> None:
+    """A profile of systemd is written once, and taken away."""
+    text = "- hostlab.fleet.settings: {root: %s, settings: {swappiness: 10}, persist: systemd, state: %s}"
+    for state, changes in (("present", 2), ("present", 0), ("reverted", 2), ("reverted", 0)):
+        got = p.tasks(text % (TREE, state), "--limit", "h1,h2").clean("persist")
+        expect(got.total("changed") == changes, "%s changed %d hosts:\n%s" % (state, got.total("changed"), got.out[-2000:]))
+        kept = (p.fleet.hosts[0].tree / "etc/sysctl.d/90-hostlab.conf").exists()
+        expect(kept == (state == "present"), "%s: the profile is %sthere" % (state, "" if kept else "not "))
+    unchanged(p.fleet.hosts)
+
+
+def experiment(p: Player) -> None:
+    """An experiment is started, killed, resumed by the role, and its report brought."""
+    out = "/var/lib/hostlab-experiments/gzip-level"
+    p.tasks("- hostlab.fleet.experiment: {state: started, study: gzip-level, out: %s}" % out, "--limit", "h1").clean("start")
+    time.sleep(2)
+    text = "- hostlab.fleet.experiment: {out: %s}\n  register: r\n- ansible.builtin.debug: {msg: 'state {{ r.state }}'}" % out
+    got = p.tasks(text, "--limit", "h1").clean("look")
+    expect("state running" in got.out, "it does not run:\n" + got.out[-2000:])
+    for pid in p.fleet.hosts[0].inside():
+        if Path("/proc/%d/comm" % pid).read_text().strip() == "hostlab":
+            os.kill(pid, signal.SIGINT)
+    role = "- ansible.builtin.include_role: {name: hostlab.fleet.experiment}\n  vars: {experiment_study: gzip-level, experiment_delay: 2}"
+    got = p.tasks(role, "--limit", "h1").clean("the role")
+    found = [f for f in (p.work / "spool" / "h1").glob("*.json") if '"effects"' in f.read_text()]
+    expect(len(found) == 1, "the report is not in the spool:\n" + got.out[-2000:])
+    got = p.tasks(role, "--limit", "h1").clean("the role again")
+    expect(got.total("changed") == 0, "the second run began something:\n" + got.out[-2000:])
 
 
 def cut_off(p: Player, cut: t.Callable[[Host], None], mend: t.Callable[[Host], None]) -> None:
@@ -246,8 +290,8 @@ def controller_killed(p: Player, trials: int) -> str:
     rng, between = random.Random(18), 0
     for trial in range(trials):
         process = p.start(TUNE)
-        while not any(h.changed() for h in p.fleet.hosts) and process.poll() is None:
-            time.sleep(0.002)
+        while not any((h.tree / SET).read_text().strip() == "10" for h in p.fleet.hosts) and process.poll() is None:
+            time.sleep(0.005)
         time.sleep(rng.uniform(0, 0.4))
         ended = process.poll()
         if ended is None:
@@ -313,6 +357,7 @@ def main() -> int:
     a.add_argument("collections")
     a.add_argument("hostlab")
     a.add_argument("--trials", type=int, default=2, help="how often the controller is killed")
+    a.add_argument("--full", action="store_true", help="also what takes long")
     a.add_argument("--only", default="", help="names of tests, with commas")
     o = a.parse_args()
     work = Path(tempfile.mkdtemp(prefix="hostlab-ansible-", dir="/var/tmp"))
@@ -324,8 +369,11 @@ def main() -> int:
         tests: list[tuple[str, t.Callable[[], object]]] = [
             ("no_python", lambda: no_python(p)), ("install", lambda: install(p)), ("assess", lambda: assess(p)), ("check_mode", lambda: check_mode(p)),
             ("tune_twice", lambda: tune_twice(p)), ("drift", lambda: drift(p)), ("revert", lambda: revert(p)), ("exceptions", lambda: exceptions(p)),
+            ("documents", lambda: documents(p)), ("persist", lambda: persist(p)),
             ("bad_input", lambda: bad_input(p)), ("link_cut", lambda: link_cut(p)), ("sshd_killed", lambda: sshd_killed(p)),
             ("controller_killed", lambda: controller_killed(p, o.trials)), ("harm", lambda: harm(p))]
+        if o.full:
+            tests.append(("experiment", lambda: experiment(p)))
         for name, test in tests:
             if o.only and name not in [*o.only.split(","), "install"]:
                 continue
