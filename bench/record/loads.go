@@ -18,14 +18,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/privatedb"
-	"hostlab/internal/proc"
 	"hostlab/internal/trace"
 )
 
 // pgbench runs its built-in script of a select on a server of its own, all of the time.
 type pgbench struct {
 	s     *privatedb.Server
-	meter privatedb.Meter
 	cmd   *exec.Cmd
 	rates chan float64 // of each second
 }
@@ -35,7 +33,7 @@ func startPgbench(ctx context.Context, clients int) (load, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pgbench{s: s, meter: privatedb.Meter{Server: s.PID()}, rates: make(chan float64)}
+	p := &pgbench{s: s, rates: make(chan float64)}
 	args := func(more ...string) []string {
 		return append(append([]string{"-h", s.SocketDir(), "-U", privatedb.Role}, more...), privatedb.Postgres)
 	}
@@ -68,34 +66,33 @@ func startPgbench(ctx context.Context, clients int) (load, error) {
 var tps = regexp.MustCompile(`^progress: .* s, ([0-9.]+) tps`)
 
 // slice takes whole seconds. The first one that ends is that in which something began or ended, and is left out.
-func (p *pgbench) slice(ctx context.Context, lasts time.Duration) (pace, error) {
+func (p *pgbench) slice(ctx context.Context, lasts time.Duration) (float64, error) {
 	n := int(max(1, lasts.Seconds()))
-	sum, before := 0.0, 0.0
-	var err error
-	for i := range 1 + n {
-		select {
-		case rate, more := <-p.rates:
-			if !more {
-				return pace{}, errors.New("pgbench has ended")
-			}
-			if i > 0 {
-				sum += rate
-			} else if before, err = p.used(); err != nil {
-				return pace{}, err
-			}
-		case <-ctx.Done():
-			return pace{}, ctx.Err()
-		}
+	if _, err := p.second(ctx); err != nil {
+		return 0, err
 	}
-	after, err := p.used()
-	return pace{sum / float64(n), sum / (after - before)}, err
+	sum := 0.0
+	for range n {
+		rate, err := p.second(ctx)
+		if err != nil {
+			return 0, err
+		}
+		sum += rate
+	}
+	return sum / float64(n), nil
 }
 
-// used is the CPU time of the load and of this program, in s.
-func (p *pgbench) used() (float64, error) {
-	server, err := p.meter.Read()
-	clients, wrong := proc.CPUTime(p.cmd.Process.Pid)
-	return (server.All + clients).Seconds() + proc.Own(), errors.Join(err, wrong)
+// second is the rate of the second that ends next.
+func (p *pgbench) second(ctx context.Context) (float64, error) {
+	select {
+	case rate, more := <-p.rates:
+		if !more {
+			return 0, errors.New("pgbench has ended")
+		}
+		return rate, nil
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
 }
 
 func (p *pgbench) target() trace.Target {
@@ -189,24 +186,12 @@ func (p *pipes) count() (sum float64) {
 	return sum
 }
 
-func (p *pipes) slice(_ context.Context, lasts time.Duration) (pace, error) {
-	began, before, worked := time.Now(), p.used(), p.count()
+func (p *pipes) slice(_ context.Context, lasts time.Duration) (float64, error) {
+	began, before := time.Now(), p.count()
 	time.Sleep(lasts)
-	worked = p.count() - worked
-	return pace{worked / time.Since(began).Seconds(), worked / (p.used() - before)}, nil
+	return (p.count() - before) / time.Since(began).Seconds(), nil
 }
 
-// used is the CPU time of the load and of this program, in s.
-func (p *pipes) used() float64 {
-	sum := proc.Own()
-	for _, c := range p.list {
-		used, _ := proc.CPUTime(c.Process.Pid) // they work until they are killed
-		sum += used.Seconds()
-	}
-	return sum
-}
-
-func (p *pipes) dsn() string { return "" }
 func (p *pipes) target() trace.Target {
 	t := trace.Target{Name: "pipes"}
 	for _, c := range p.list {

@@ -12,8 +12,7 @@
 // other through pipes, which switch as often as a CPU can. It fails where the share is 1 %
 // or more by the upper end, or the throughput below 99 % by all of its interval.
 //
-// With -minute it is the whole live minute of 'hostlab assess' that is beside pgbench, and the CPU time is that
-// of its process: without the programs in the kernel, which the other measurement counts.
+// With -minute it is the whole live minute of 'hostlab assess' that is beside pgbench (minute.go).
 //
 //	go run ./bench/record [-load pgbench|pipes] [-minute] [-pairs 20] [-slice 4s] [-clients 4] [-budget 0.005]
 //
@@ -27,15 +26,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"runtime"
-	"strconv"
 	"time"
 
 	"hostlab/bench/rounds"
-	"hostlab/internal/assess"
-	"hostlab/internal/explain/connect"
-	"hostlab/internal/proc"
-	"hostlab/internal/service"
 	"hostlab/internal/stats"
 	"hostlab/internal/trace"
 )
@@ -46,15 +39,10 @@ const limit = 0.01
 // load is what runs beside.
 type load interface {
 	target() trace.Target
-	dsn() string // of its database; "": none
-	// slice works for so long.
-	slice(ctx context.Context, lasts time.Duration) (pace, error)
+	// slice works for so long, and returns operations a second.
+	slice(ctx context.Context, lasts time.Duration) (float64, error)
 	close() error
 }
-
-// pace is how fast a load works: operations a second, and operations by the CPU seconds of the load and of this
-// program. What the host gives to others does not move the latter. Where all CPUs are busy it is what throughput loses.
-type pace struct{ perS, perCPUS float64 }
 
 type options struct {
 	load           string
@@ -65,8 +53,12 @@ type options struct {
 }
 
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == "pipe" {
+	switch {
+	case len(os.Args) == 2 && os.Args[1] == "pipe":
 		pipe()
+		return
+	case len(os.Args) == 4 && os.Args[1] == "watch":
+		rounds.Judge("watch", watch)
 		return
 	}
 	o := options{}
@@ -75,14 +67,14 @@ func main() {
 	flag.DurationVar(&o.slice, "slice", 4*time.Second, "length of a slice")
 	flag.IntVar(&o.clients, "clients", 4, "pgbench clients, or pairs of processes")
 	flag.Float64Var(&o.budget, "budget", trace.DefaultBudget, "share of the CPU time in use that recording may take")
-	flag.BoolVar(&o.minute, "minute", false, "measure the whole live minute of assess: the recorder, the database's sessions, the clock and the counters of threads")
+	flag.BoolVar(&o.minute, "minute", false, "measure the whole live minute of assess beside pgbench: the recorder, the database's sessions, the clock and the counters of threads")
 	flag.Parse()
 	rounds.Judge("record", func(ctx context.Context) (bool, error) { return measure(ctx, o) })
 }
 
 func measure(ctx context.Context, o options) (ok bool, err error) {
-	if o.minute && o.load != "pgbench" {
-		return false, errors.New("-minute watches a database; leave -load out")
+	if o.minute {
+		return minute(ctx, o)
 	}
 	start := map[string]func(context.Context, int) (load, error){"pgbench": startPgbench, "pipes": startPipes}[o.load]
 	if start == nil {
@@ -93,22 +85,16 @@ func measure(ctx context.Context, o options) (ok bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
-	var with, without []pace
-	var shares []float64
+	var with, without, shares []float64
 	var costs []trace.Cost
 	var seen []float64
 	for range o.pairs {
-		var rates [2]pace
+		var rates [2]float64
 		first := rand.IntN(2)
 		for _, recorded := range []int{first, 1 - first} {
-			switch {
-			case recorded == 0:
+			if recorded == 0 {
 				rates[0], err = l.slice(ctx, o.slice)
-			case o.minute:
-				var share float64
-				rates[1], share, err = watched(ctx, l, o)
-				shares = append(shares, share)
-			default:
+			} else {
 				var r *trace.Result
 				rates[1], r, err = beside(ctx, l, o)
 				if err == nil {
@@ -124,50 +110,8 @@ func measure(ctx context.Context, o options) (ok bool, err error) {
 	return report(o, with, without, shares, seen, costs), nil
 }
 
-// watched is a slice beside the whole live minute of assess: its rate, and the CPU time of this process as a
-// share of that in use.
-func watched(ctx context.Context, l load, o options) (rate pace, share float64, err error) {
-	of, err := service.Spec{Kind: service.Process, Name: strconv.Itoa(l.target().PIDs[0])}.Find(nil, nil)
-	if err != nil {
-		return pace{}, 0, err
-	}
-	dsn, err := connect.Parse(l.dsn())
-	if err != nil {
-		return pace{}, 0, err
-	}
-	source, err := connect.Open(ctx, dsn)
-	if err != nil {
-		return pace{}, 0, err
-	}
-	defer source.Close()
-	watching, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() {
-		_, err := assess.Watch(watching, of, source, "", assess.Options{For: time.Hour, CPUs: runtime.NumCPU()})
-		ended <- err
-	}()
-	if _, err := l.slice(ctx, 2*time.Second); err != nil { // what beginning takes, once a minute, is no part of it
-		stop()
-		return pace{}, 0, errors.Join(err, <-ended)
-	}
-	before, busy := proc.Own(), busyTime()
-	rate, err = l.slice(ctx, o.slice)
-	share = (proc.Own() - before) / (busyTime() - busy)
-	stop()
-	return rate, share, errors.Join(err, <-ended)
-}
-
-// busyTime is that of all CPUs, in s.
-func busyTime() (sum float64) {
-	loads, _ := proc.Loads(nil)
-	for _, l := range loads {
-		sum += l.Busy
-	}
-	return sum
-}
-
 // beside is a slice with the recorder, which begins earlier and ends later.
-func beside(ctx context.Context, l load, o options) (pace, *trace.Result, error) {
+func beside(ctx context.Context, l load, o options) (float64, *trace.Result, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	type answer struct {
@@ -187,7 +131,7 @@ func beside(ctx context.Context, l load, o options) (pace, *trace.Result, error)
 	select {
 	case <-begun:
 	case a := <-got:
-		return pace{}, nil, fmt.Errorf("the recorder ended at once: %w", a.err)
+		return 0, nil, fmt.Errorf("the recorder ended at once: %w", a.err)
 	}
 	rate, err := l.slice(ctx, o.slice)
 	stop()
@@ -195,39 +139,34 @@ func beside(ctx context.Context, l load, o options) (pace, *trace.Result, error)
 	return rate, a.r, errors.Join(err, a.err)
 }
 
-func report(o options, with, without []pace, shares, seen []float64, costs []trace.Cost) bool {
+func report(o options, with, without, shares, seen []float64, costs []trace.Cost) bool {
 	var on, off, switches []float64
 	for _, c := range costs {
 		on, off, switches = append(on, c.OnNS), append(off, c.OffNS), append(switches, c.SwitchesPerS)
 	}
-	column := func(list []pace, of func(pace) float64) (out []float64) {
-		for _, p := range list {
-			out = append(out, of(p))
-		}
-		return out
-	}
-	perS, perCPUS := func(p pace) float64 { return p.perS }, func(p pace) float64 { return p.perCPUS }
-	speed, work := stats.PairedRatio(column(with, perS), column(without, perS), 0.05), stats.PairedRatio(column(with, perCPUS), column(without, perCPUS), 0.05)
 	cpu := stats.PairedT(shares, 0.05)
-	fmt.Printf("%s: %.0f operations/s without\n", o.load, stats.Median(column(without, perS)))
-	if !o.minute {
-		fmt.Printf("%.0f switches/s, %.1f %% of the time seen; a switch: %.0f ns in windows, %.0f ns outside\n", stats.Median(switches), 100*stats.Median(seen),
-			stats.Median(on), stats.Median(off))
-	}
+	fmt.Printf("%.0f switches/s, %.1f %% of the time seen; a switch: %.0f ns in windows, %.0f ns outside\n", stats.Median(switches), 100*stats.Median(seen),
+		stats.Median(on), stats.Median(off))
 	fmt.Printf("CPU of recording: %.3f %% of what is in use [%.3f, %.3f], n = %d slices of %s\n", 100*cpu.Value, 100*cpu.Low, 100*cpu.High, cpu.N, o.slice)
 	if most := stats.Quantile(shares, 1); most > limit {
 		fmt.Printf("most in a slice: %.2f %%\n", 100*most)
 	}
-	fmt.Printf("throughput with recording against without: %.4f [%.4f, %.4f], n = %d pairs\n", speed.Value, speed.Low, speed.High, speed.N)
-	fmt.Printf("operations a CPU second of the load and of this, with recording against without: %.4f [%.4f, %.4f]\n", work.Value, work.Low, work.High)
-	cheap, fast := cpu.High < limit, min(speed.High, work.High) >= 1-limit
+	return judge(o, with, without, cpu.High)
+}
+
+// judge says whether the CPU time is below the limit, and what the throughput says of it.
+func judge(o options, with, without []float64, cpu float64) bool {
+	speed := stats.PairedRatio(with, without, 0.05)
+	fmt.Printf("%s: %.0f operations/s without; with recording against without: %.4f [%.4f, %.4f], n = %d pairs of %s\n", o.load, stats.Median(without),
+		speed.Value, speed.Low, speed.High, speed.N, o.slice)
 	switch {
-	case !cheap || !fast:
+	case cpu >= limit || speed.High < 1-limit:
 		fmt.Println("more than 1 %")
-	case work.Low > 1-limit:
-		fmt.Println("under 1 % of the CPU time and of the operations")
+		return false
+	case speed.Low > 1-limit:
+		fmt.Println("under 1 % of the CPU time and of the throughput")
 	default:
-		fmt.Println("under 1 % of the CPU time; the operations do not decide at this noise")
+		fmt.Println("under 1 % of the CPU time; the throughput does not decide at this noise")
 	}
-	return cheap && fast
+	return true
 }
