@@ -36,6 +36,8 @@ type Minute struct {
 	Unseen map[string]string `json:"unseen"`
 	Owners map[string]string `json:"owners"`
 	Ended  string            `json:"ended,omitempty"` // why it ended early
+	// Programs is the CPU time that the recorder's programs took in the kernel, s.
+	Programs float64 `json:"-"`
 }
 
 // Away reports that what is known of this host says nothing of the service: it is a database whose

@@ -52,12 +52,12 @@ type recorder struct {
 	growth  map[string]int64
 	grown   []Growth // by stretch
 	covered float64
-	costs   []float64                       // s, of the last samples
-	slower  float64                         // factor on the time between samples
-	spent   func() (share float64, ok bool) // of one CPU since the start, in the server and here; ok: both are known
-	asked   float64                         // s in all
-	cpu     float64                         // of the server's side, at the last look
-	used    float64                         // the same, as last reported
+	costs   []float64 // s of CPU time, of the last samples
+	slower  float64   // factor on the time between samples
+	asked   float64   // s until answers came, in all
+	paid    float64   // s of CPU time for questions and answers, in the server and here, in all
+	cpu     float64   // of the server's side, at the last look
+	used    float64   // the same, as last reported
 	reports bool
 	masked  int
 	peak    int
@@ -92,16 +92,11 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 			return Report{}, err
 		}
 	}
-	r.costs, r.asked = nil, 0
+	r.costs, r.asked, r.paid = nil, 0, 0
 	start, wall := time.Now(), r.timeOfDay()
 	began, reports := r.own()
 	here, _ := thread.ProcessCPU()
 	since := func() float64 { return time.Since(start).Seconds() }
-	r.spent = func() (float64, bool) {
-		used, ok := r.own()
-		now, _ := thread.ProcessCPU()
-		return (used - began + (now - here).Seconds()) / since(), ok && reports
-	}
 	last, counted, kept := start, start, start
 	due := start.Add(r.Every) // of the next Look
 	samples, ended := 0, ""
@@ -129,7 +124,7 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 		select {
 		case <-ctx.Done():
 			continue
-		case <-time.After(min(left, r.next(server))):
+		case <-time.After(min(left, r.next(server, since()))):
 		}
 		// A snapshot stands for the time since the one before.
 		now = time.Now()
@@ -172,8 +167,9 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 	}
 	if total := since(); total > 0 {
 		rep.Cost, rep.CostAtMost = r.asked/total, true
-		if share, ok := r.spent(); ok {
-			rep.Cost, rep.CostAtMost = share, false
+		if used, ok := r.own(); ok && reports {
+			now, _ := thread.ProcessCPU()
+			rep.Cost, rep.CostAtMost = (used-began+(now-here).Seconds())/total, false
 		}
 		if step := r.timeOfDay().Sub(wall).Seconds() - total; step > 0.5 || step < -0.5 {
 			rep.Warnings = append(rep.Warnings, "this host's clock was stepped by "+trim(step)+" s meanwhile; times here do not come from it")
@@ -199,15 +195,15 @@ func (r *recorder) look() error {
 	return r.Look(&s)
 }
 
-// next is the time until the next sample: random around its mean, so that it does not
-// fall into step with what the server does at regular times.
-func (r *recorder) next(s Server) time.Duration {
+// next is the time until the next sample, some seconds after the start: random around its
+// mean, so that it does not fall into step with what the server does at regular times.
+func (r *recorder) next(s Server, since float64) time.Duration {
 	mean := r.Interval
 	if mean == 0 {
 		mean = Pace(r.costs)
-		// What counters and answers take is not in the costs of samples, so samples come
-		// more seldom for as long as all of it together is too much.
-		if share, ok := r.spent(); ok && share > enough && r.covered >= 1 {
+		// What counters take is not in the costs of samples, so samples come more seldom for
+		// as long as all of it together is too much.
+		if r.paid > enough*since && r.covered >= 1 {
 			r.slower = min(1.1*max(1, r.slower), 10)
 		} else {
 			r.slower = max(1, 0.97*r.slower)
@@ -224,13 +220,13 @@ func (r *recorder) next(s Server) time.Duration {
 // tens of milliseconds for one, and says much with each.
 const rarest = 4 * time.Second
 
-// enough is the share of one CPU that asking may take: below the 1 % that is promised.
-const enough = 0.007
+// enough is the share of one CPU that asking may take, in the server and here. More than half
+// of the 1 % that is promised is left to what else watches.
+const enough = 0.004
 
-// Pace is the time between samples at which asking takes about half a percent of one
-// CPU, from what the last ones took, in s: 10 to 100 ms, and more where one takes more
-// than a millisecond. The lower quartile is what one takes when it does not wait for a
-// CPU itself.
+// Pace is the time between samples at which they take a quarter of a percent of one CPU,
+// from the CPU time of the last ones, in s. The lower quartile is what one takes when it
+// does not wait for a CPU itself.
 func Pace(costs []float64) time.Duration {
 	if len(costs) == 0 {
 		return 20 * time.Millisecond
@@ -238,10 +234,7 @@ func Pace(costs []float64) time.Duration {
 	c := slices.Clone(costs)
 	slices.Sort(c)
 	cost := time.Duration(c[len(c)/4] * float64(time.Second))
-	if cost > time.Millisecond {
-		return min(100*cost, rarest)
-	}
-	return min(max(200*cost, 10*time.Millisecond), 100*time.Millisecond)
+	return min(max(400*cost, 10*time.Millisecond), rarest)
 }
 
 // sample takes what the source has and adds it to the open stretch. seconds is the
@@ -254,12 +247,7 @@ func (r *recorder) sample(ctx context.Context, seconds float64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	cost := time.Since(begin).Seconds()
-	r.asked += cost
-	if used, ok := r.own(); ok {
-		// What we use here is about as much again.
-		cost, r.cpu = min(cost, 2*(used-r.cpu)), used
-	}
+	cost := r.pay(begin)
 	r.costs = append(r.costs, cost)
 	if len(r.costs) > 64 {
 		r.costs = r.costs[1:]
@@ -275,6 +263,19 @@ func (r *recorder) sample(ctx context.Context, seconds float64) (int, error) {
 		r.add(s, dt)
 	}
 	return len(shots), nil
+}
+
+// pay counts what was asked since then, and returns the CPU time that this took, in s: at
+// most the time until the answer came.
+func (r *recorder) pay(since time.Time) float64 {
+	cost := time.Since(since).Seconds()
+	r.asked += cost
+	if used, ok := r.own(); ok {
+		// What we use here is about as much again.
+		cost, r.cpu = min(cost, 2*(used-r.cpu)), used
+	}
+	r.paid += cost
+	return cost
 }
 
 // own is what the server's side has used, where it reports it. Of one that has gone
@@ -332,7 +333,7 @@ func (r *recorder) count(ctx context.Context, seconds float64) error {
 	if err != nil {
 		return err
 	}
-	r.asked += time.Since(begin).Seconds()
+	r.pay(begin)
 	reset := r.last.Values != nil && c.Epoch != r.last.Epoch
 	for name, v := range c.Values {
 		if old, ok := r.last.Values[name]; ok && v < old {

@@ -31,10 +31,14 @@ type Reading struct {
 	Stalled map[string]float64 `json:"stalled"`
 }
 
-// rest is how many times as long as a reading takes there is none, and so for the search for processes.
-const rest = 400
+// A reading is followed by so many times as long without one, and a search for processes, which may be
+// all of the host's, by more.
+const (
+	rest   = 800
+	search = 2000
+)
 
-// Meter reads a service again and again. It keeps itself below half a hundredth of one CPU: the
+// Meter reads a service again and again. It keeps itself below a fifth of a percent of one CPU: the
 // time between two readings should be at least Pause.
 type Meter struct {
 	Pause time.Duration // at least a second, and more where a reading takes long
@@ -138,7 +142,7 @@ func (m *Meter) Read() (Reading, error) {
 // look finds the members of a service. All processes of a host are many to read, so it looks
 // the more seldom the longer that takes.
 func (m *Meter) look(now time.Time) {
-	if !m.looked.IsZero() && now.Sub(m.looked) < rest*m.search {
+	if !m.looked.IsZero() && now.Sub(m.looked) < search*m.search {
 		return
 	}
 	began := time.Now()

@@ -57,7 +57,7 @@ func (t *tally) run(ctx context.Context) (*Result, error) {
 				return nil, err
 			}
 		}
-		rest(ctx, min(pause, time.Duration(deadline-min(monotonic(), deadline))))
+		wait(ctx, min(pause, time.Duration(deadline-min(monotonic(), deadline))))
 		if err := t.after(length); err != nil {
 			return nil, err
 		}
@@ -80,20 +80,34 @@ func (t *tally) window(length time.Duration) error {
 	if err := t.s.begin(length); err != nil {
 		return err
 	}
-	rest(context.Background(), length)
+	rest(length)
 	return t.s.end()
 }
 
-// rest sleeps on this thread: a timer of Go's would have to wake another one first, which takes its turn for a CPU.
-func rest(ctx context.Context, d time.Duration) {
-	const look = 100 * time.Millisecond
-	for end := monotonic() + uint64(max(d, 0)); ctx.Err() == nil; {
-		left := time.Duration(end - min(monotonic(), end))
+// rest sleeps until a window is over on this thread: a timer of Go's would have to wake another one first, which takes
+// its turn for a CPU. A pause may end late, and there a timer is cheaper: while a thread sleeps in the kernel, Go's monitor
+// looks after it some fifty times.
+func rest(d time.Duration) {
+	for end := monotonic() + uint64(max(d, 0)); ; {
+		left := end - min(monotonic(), end)
 		if left == 0 {
 			return
 		}
-		t := unix.NsecToTimespec(int64(min(left, look)))
+		t := unix.NsecToTimespec(int64(left))
 		_ = unix.Nanosleep(&t, nil) // a signal ends it early
+	}
+}
+
+// wait returns after that time, or when ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
 	}
 }
 

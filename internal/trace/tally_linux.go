@@ -2,7 +2,6 @@ package trace
 
 import (
 	"cmp"
-	"context"
 	"math"
 	"slices"
 	"time"
@@ -80,7 +79,7 @@ func (t *tally) take(b *schedBurst) {
 // leave detaches the programs for the pause. Before, each CPU accounts for the stretch that the window
 // cut, and bursts that it cut end.
 func (t *tally) leave() error {
-	rest(context.Background(), shortest/2)
+	rest(shortest / 2)
 	now := map[int]*schedCpu{}
 	if err := t.s.read(now); err != nil {
 		return err
