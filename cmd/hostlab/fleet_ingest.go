@@ -96,7 +96,7 @@ func (in *intake) document(ctx context.Context, f fleet.File, open func() (io.Re
 		return out
 	}
 	defer r.Close()
-	body, raw, err := fleet.Body(r, packed)
+	body, err := fleet.Body(r, packed)
 	if err != nil {
 		out.Err = err
 		return out
@@ -115,9 +115,7 @@ func (in *intake) document(ctx context.Context, f fleet.File, open func() (io.Re
 		host = f.Host
 	}
 	if out.Document, out.Err = fleet.Read(body, host, in.now); out.Err == nil {
-		if out.Packed = raw; raw == nil {
-			out.Packed, out.Err = fleet.Pack(body)
-		}
+		out.Packed = fleet.Pack(body)
 	}
 	return out
 }

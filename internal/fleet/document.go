@@ -48,7 +48,7 @@ type Document struct {
 	Started time.Time
 	Hash    string // SHA-256 of Body, in hex
 	Body    []byte
-	Packed  []byte // Body by gzip; nil: not packed yet
+	Packed  []byte // Body as stores keep it; nil: not packed yet
 
 	Facts    map[string]Value // by path; nil: it says nothing of facts
 	Stratum  string           // of its facts; "": not known

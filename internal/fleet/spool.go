@@ -1,8 +1,6 @@
 package fleet
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -13,6 +11,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/klauspost/compress/gzip"
 
 	"hostlab/internal/bounded"
 )
@@ -79,63 +79,34 @@ func Spool(dir string, now time.Time, each func(Spooled) error) error {
 
 // From reads one document, unpacked where it is packed.
 func From(in io.Reader, packed bool, host string, now time.Time) (*Document, error) {
-	body, _, err := Body(in, packed)
+	body, err := Body(in, packed)
 	if err != nil {
 		return nil, err
 	}
 	return Read(body, host, now)
 }
 
-// Body is a document's bytes, unpacked where they are packed. raw is what was packed, as stores keep it; nil: it was not,
-// or it is better packed anew. Errors: *Refused.
-func Body(in io.Reader, packed bool) (body, raw []byte, err error) {
-	seen := &most16{}
+// Body is a document's bytes, unpacked where a file of gzip holds them. Errors: *Refused.
+func Body(in io.Reader, packed bool) ([]byte, error) {
 	if packed {
-		z, err := gzip.NewReader(io.TeeReader(in, seen))
+		z, err := gzip.NewReader(in)
 		if err != nil {
-			return nil, nil, refuse("it is no gzip file")
+			return nil, refuse("it is no gzip file")
 		}
 		in = z
 	}
-	body, err = io.ReadAll(bounded.Reader(in, MaxBody)) // what is unpacked counts
+	body, err := io.ReadAll(bounded.Reader(in, MaxBody)) // what is unpacked counts
+	if tooLarge, ok := errors.AsType[*bounded.TooLarge](err); ok {
+		return nil, refuse("it is larger than %d MiB", tooLarge.Limit>>20)
+	}
 	if err != nil {
-		if tooLarge, ok := errors.AsType[*bounded.TooLarge](err); ok {
-			return nil, nil, refuse("it is larger than %d MiB", tooLarge.Limit>>20)
-		}
-		return nil, nil, refuse("it cannot be read: %s", fmt.Sprint(err))
+		return nil, refuse("it cannot be read: %s", fmt.Sprint(err))
 	}
-	if packed && seen.Len() < len(body)/2 {
-		raw = seen.Bytes()
-	}
-	return body, raw, nil
-}
-
-// most16 keeps what passes, and stops at 16 MiB: a packed file may be made of parts that hold nothing, without end.
-type most16 struct{ bytes.Buffer }
-
-// Write never fails.
-func (m *most16) Write(p []byte) (int, error) {
-	if m.Len() < MaxBody {
-		m.Buffer.Write(p)
-	}
-	return len(p), nil
+	return body, nil
 }
 
 // Hash is the name of a document: SHA-256 in hex.
 func Hash(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])
-}
-
-// Pack is a body as stores keep it.
-func Pack(body []byte) ([]byte, error) {
-	var out bytes.Buffer
-	z := gzip.NewWriter(&out)
-	if _, err := z.Write(body); err != nil {
-		return nil, err
-	}
-	if err := z.Close(); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
 }

@@ -1,9 +1,7 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,9 +69,7 @@ func (t tx) put(ctx context.Context, d *fleet.Document, source string, now time.
 	}
 	body := d.Packed
 	if body == nil {
-		if body, err = fleet.Pack(d.Body); err != nil {
-			return false, err
-		}
+		body = fleet.Pack(d.Body)
 	}
 	err = t.exec(ctx, `INSERT INTO document (id, host, kind, form, version, role, started, received, sha256, source, service, verdict, body)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, next, d.Host, string(d.Kind), d.Schema, d.Version, string(d.Role), at, now.UnixNano(),
@@ -198,13 +194,5 @@ func (s *Store) Body(ctx context.Context, hash string) (body []byte, err error) 
 	if kept == nil {
 		return nil, fmt.Errorf("no document %.12s is kept", hash)
 	}
-	z, err := gzip.NewReader(bytes.NewReader(kept))
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	if _, err := out.ReadFrom(z); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), z.Close()
+	return fleet.Unpack(kept)
 }

@@ -1,11 +1,8 @@
 package store
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -176,13 +173,9 @@ func (t tx) again(ctx context.Context, id int64, now time.Time) (why string, err
 	if err != nil {
 		return "", err
 	}
-	z, err := gzip.NewReader(bytes.NewReader(packed))
+	body, err := fleet.Unpack(packed)
 	if err != nil {
 		return fmt.Sprintf("%.12s of %s: its bytes are damaged", hash, host), nil //nolint:nilerr // the others can be read
-	}
-	body, err := io.ReadAll(io.LimitReader(z, fleet.MaxBody+1))
-	if err != nil {
-		return fmt.Sprintf("%.12s of %s: its bytes are damaged", hash, host), nil //nolint:nilerr // as above
 	}
 	d, err := fleet.Read(body, host, now)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -124,10 +125,8 @@ func serving(t *testing.T, c Config) *httptest.Server {
 		c.Now = func() time.Time { return now }
 	}
 	c.Stale, c.Version = 50*time.Hour, "test"
-	c.Peers = func(context.Context, *store.Store, time.Time, time.Duration) (*document.Document, error) {
-		v := 2.0
-		return fleet.OutliersDocument([]fleet.Outlier{{Host: "evil", Name: evil, Value: fleet.Measurement{Value: &v, N: 5, Unit: "s"}, Typical: 1, Ratio: 2, Peers: 9,
-			Apart: []fleet.Trait{{Path: evil, Value: evil, Others: evil, Share: 90}}}}, 20, 1), nil
+	if c.Peers == nil {
+		c.Peers = apart
 	}
 	s, err := New(c)
 	if err != nil {
@@ -136,6 +135,13 @@ func serving(t *testing.T, c Config) *httptest.Server {
 	web := httptest.NewServer(s.Handler())
 	t.Cleanup(web.Close)
 	return web
+}
+
+// apart is a comparison that finds one host.
+func apart(context.Context, *store.Store, time.Time, time.Duration) (*document.Document, error) {
+	v := 2.0
+	return fleet.OutliersDocument([]fleet.Outlier{{Host: "evil", Name: evil, Value: fleet.Measurement{Value: &v, N: 5, Unit: "s"}, Typical: 1, Ratio: 2, Peers: 9,
+		Apart: []fleet.Trait{{Path: evil, Value: evil, Others: evil, Share: 90}}}}, 20, 1), nil
 }
 
 // got is an answer.
@@ -302,5 +308,42 @@ func TestStoreAway(t *testing.T) {
 		if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" || !strings.Contains(body, "The store does not answer") || strings.Contains(body, "sql") {
 			t.Errorf("%s: %d", path, resp.StatusCode)
 		}
+	}
+}
+
+// A comparison that takes long keeps no reader waiting once there has been one, and one that fails is tried again.
+func TestOutliersMeanwhile(t *testing.T) {
+	clock := now
+	goOn, calls := make(chan error), make(chan int, 9)
+	n := 0
+	web := serving(t, Config{Now: func() time.Time { return clock }, Peers: func(ctx context.Context, s *store.Store, at time.Time, stale time.Duration) (*document.Document, error) {
+		n++
+		calls <- n
+		if err := <-goOn; err != nil {
+			return nil, err
+		}
+		return apart(ctx, s, at, stale)
+	}})
+	page := func() int {
+		r, _ := get(t, web.URL+"/outliers")
+		return r.StatusCode
+	}
+	go func() { goOn <- errors.New("the store went away") }()
+	if got := page(); got != http.StatusServiceUnavailable {
+		t.Errorf("a comparison that failed: %d", got)
+	}
+	go func() { goOn <- nil }()
+	if got := page(); got != http.StatusOK {
+		t.Errorf("the comparison after one that failed: %d", got)
+	}
+	clock = clock.Add(2 * whole)
+	for range 2 {
+		if got := page(); got != http.StatusOK {
+			t.Errorf("while hosts are compared anew: %d", got)
+		}
+	}
+	goOn <- nil
+	if first, second, third := <-calls, <-calls, <-calls; first != 1 || second != 2 || third != 3 || len(calls) != 0 {
+		t.Errorf("hosts were compared %d, %d, %d times, and %d more", first, second, third, len(calls))
 	}
 }
