@@ -34,7 +34,7 @@ expect swappiness "${in[@]}" hostlab set swappiness=10 --yes
 [ "$(cat swappiness)" = 10 ] || fail "the setting is $(cat swappiness)"
 "${in[@]}" dpkg -i /new.deb > install.log 2>&1 || fail "upgrade: $(cat install.log)"
 expect 60 "${in[@]}" hostlab revert --dry-run # the journal has survived the upgrade
-for file in /usr/share/man/man1/hostlab-assess.1.gz /lib/systemd/system/hostlab-assess.timer /etc/hostlab/exceptions.toml /usr/share/bash-completion/completions/hostlab; do
+for file in /usr/share/man/man1/hostlab-assess.1.gz /lib/systemd/system/hostlab-assess.timer /lib/systemd/system/hostlab-send.timer /etc/hostlab/exceptions.toml /usr/share/bash-completion/completions/hostlab; do
   [ -f "deb$file" ] || fail "$file is not there"
 done
 out=$("${in[@]}" systemd-analyze verify --man=no $(cd deb && ls lib/systemd/system/hostlab-* | sed s,^,/,) 2>&1) && [ -z "$out" ] || fail "units: $out"
@@ -46,8 +46,10 @@ expect "" "${in[@]}" hostlab revert
 "${in[@]}" dpkg -P hostlab > install.log 2>&1 || fail "purge: $(cat install.log)"
 ! grep -q "these settings stay" install.log || fail "it says that settings stay where none does"
 [ ! -e deb/usr/bin/hostlab ] && [ ! -e deb/etc/hostlab ] || fail "files are left after a purge"
-level=$(systemd-analyze security --offline=yes --no-pager old/lib/systemd/system/hostlab-watch.service | sed -nE 's/.*level for hostlab-watch.service: ([0-9.]+).*/\1/p')
-awk "BEGIN { exit !(\"$level\" != \"\" && $level <= 4.0) }" || fail "hostlab-watch.service is exposed at ${level:-?}"
+for unit in hostlab-watch hostlab-send; do
+  level=$(systemd-analyze security --offline=yes --no-pager "old/lib/systemd/system/$unit.service" | sed -nE "s/.*level for $unit.service: ([0-9.]+).*/\\1/p")
+  awk "BEGIN { exit !(\"$level\" != \"\" && $level <= 2.0) }" || fail "$unit.service is exposed at ${level:-?}"
+done
 
 # rpm, in a root of its own.
 mkdir -p rpm

@@ -6,4 +6,6 @@ if [ -d /run/systemd/system ]; then
 fi
 if [ "$1" = purge ]; then
 	rm -rf /var/log/hostlab /var/log/private/hostlab /var/lib/hostlab-assess
+	rm -f /etc/hostlab/fleet.token
+	rmdir /etc/hostlab 2>/dev/null || true
 fi

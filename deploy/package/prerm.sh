@@ -6,7 +6,7 @@ remove | 0) ;;
 *) exit 0 ;;
 esac
 if [ -d /run/systemd/system ]; then
-	systemctl disable --now hostlab-watch.service hostlab-assess.timer hostlab-restore.service >/dev/null 2>&1 || true
+	systemctl disable --now hostlab-watch.service hostlab-assess.timer hostlab-send.timer hostlab-restore.service >/dev/null 2>&1 || true
 fi
 # To remove a package must not change a machine that serves: what is set is said, and stays.
 if open=$(hostlab revert --dry-run 2>&1) && [ "${open#Nothing to put back}" = "$open" ]; then

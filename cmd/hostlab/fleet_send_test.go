@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/fleet/web"
+)
+
+// sendLine is what the unit's service types, without the program.
+func sendLine(t *testing.T) []string {
+	t.Helper()
+	unit, err := os.ReadFile("../../deploy/systemd/hostlab-send.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(strings.ReplaceAll(string(unit), "\\\n", " ")) {
+		if line, is := strings.CutPrefix(line, "ExecStart=/usr/bin/hostlab "); is {
+			return strings.Fields(line)
+		}
+	}
+	t.Fatal("the unit starts nothing")
+	return nil
+}
+
+// The line that the service types sends what the assessment's service leaves behind, to a server with TLS and tokens; the
+// token is in no argument.
+func TestSendService(t *testing.T) {
+	dir := t.TempDir()
+	token, hash := web.NewToken()
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, text string) string {
+		t.Helper()
+		name = filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	tokens := write("tokens.toml", fmt.Sprintf("[[token]]\nname = \"x\"\nhosts = [%q]\nsha256 = %q\n[[token]]\nname = \"r\"\nread = true\nsha256 = %q\n", host, hash, strings.Repeat("0", 64)))
+	cert, key := certificate(t, "localhost")
+	store := "sqlite:" + filepath.Join(dir, "fleet.db")
+	at, end := startServe(t, "--listen", "0.0.0.0:0", "--tls-cert", cert, "--tls-key", key, "--tokens", tokens, "--store", store)
+	port := strings.TrimSuffix(at[strings.LastIndex(at, ":")+1:], "/")
+	now, err := json.Marshal(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("var/lib/hostlab-assess/verify.json", `{"schema":1,"started":`+string(now)+`,"action":"verify","outcomes":[{"setting":"swappiness","name":"","to":"10","read":"10","result":"unchanged"}]}`)
+	write("var/lib/hostlab-assess/latest.json", `{"schema":1,"version":"1","started":`+string(now)+`,"host":"itself","role":"production-db","results":[]}`)
+	write("etc/hostlab/fleet.token", token+"\n")
+	args := sendLine(t)
+	if strings.Contains(strings.Join(args, " "), "Bearer") {
+		t.Error("a token is an argument")
+	}
+	for i, a := range args {
+		switch {
+		case a == "${HOSTLAB_FLEET}":
+			args[i] = "https://localhost:" + port
+		case strings.HasPrefix(a, "/"):
+			args[i] = dir + a
+		}
+	}
+	send := func(args ...string) (int, string) {
+		var out, errs bytes.Buffer
+		status := run(t.Context(), args, streams{strings.NewReader(""), &out, &errs})
+		return status, out.String() + errs.String()
+	}
+	if status, said := send(args...); status != exitFailed || !strings.Contains(said, "certificate") {
+		t.Errorf("an unknown certificate: status %d, %s", status, said)
+	}
+	args = append(args, "--ca", cert)
+	for _, want := range []string{"new ", "known "} {
+		if status, said := send(args...); status != exitOK || strings.Count(said, want) != 2 {
+			t.Errorf("status %d, %s", status, said)
+		}
+	}
+	if status, said := send(append(args, "--host", "other")...); status != exitFailed || strings.Contains(said, token) || !strings.Contains(said, "403") {
+		t.Errorf("another host's name: status %d, %s", status, said)
+	}
+	if status, said := send(append(args, "--to", "http://fleet.example:1")...); status != exitUsage || !strings.Contains(said, "https alone") {
+		t.Errorf("without TLS: status %d, %s", status, said)
+	}
+	if err := os.Chmod(filepath.Join(dir, "etc/hostlab/fleet.token"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if status, said := send(args...); status != exitUsage || !strings.Contains(said, "token") {
+		t.Errorf("a token that others may read: status %d, %s", status, said)
+	}
+	if status := end(); status != 0 {
+		t.Errorf("exit status %d", status)
+	}
+	if said := fleetRun(t, store, "hosts"); !strings.Contains(said, host) {
+		t.Errorf("the store has %s", said)
+	}
+}
