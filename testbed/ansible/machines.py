@@ -3,6 +3,7 @@ that can be written. None has a Python that runs. All of them end with this proc
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -218,3 +219,5 @@ class Fleet:
             os.killpg(h.init.pid, signal.SIGKILL)
             h.init.wait()
         shutil.rmtree(self.base, ignore_errors=True)
+        with contextlib.suppress(OSError):  # another run uses it
+            Path(TREE).rmdir()
