@@ -1,13 +1,18 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"hostlab/internal/check"
 	"hostlab/internal/document"
 	"hostlab/internal/experiment/runner"
 	"hostlab/internal/screen"
@@ -17,6 +22,7 @@ import (
 func newVerify(std streams) *cobra.Command {
 	var (
 		at     settingsAt
+		accept exceptions
 		format string
 	)
 	cmd := &cobra.Command{
@@ -26,7 +32,8 @@ func newVerify(std streams) *cobra.Command {
 and says which is not as it was left: daemons such as tuned write their own
 values, firmware may cap, and a reboot forgets all. A set without an end, as a
 kill leaves it, and a damaged journal are named. So is what a live experiment
-has left after a power cut. Nothing is written, and root is not needed.
+has left after a power cut. Nothing is written, and root is not needed. What the
+file of --exceptions accepts is named, and is no failure.
 
 Exit status: 0 all is as it was set (or nothing is), 1 something is not, 2
 unusable flag or journal.`,
@@ -48,19 +55,62 @@ unusable flag or journal.`,
 					return err
 				}
 			}
+			excused, err := accept.drift(cmd.Context(), at.root, list)
+			if err != nil {
+				return err
+			}
 			failure := asError(trouble)
-			err = errors.Join(failure, printDocument(std, verification(sys, list, left, failure), format))
+			err = errors.Join(failure, printDocument(std, verification(sys, list, left, excused, failure), format))
 			n := tally(list)
-			if err == nil && len(left) > 0 || err == nil && n[setting.Unchanged]+n[setting.Rounded]+n[setting.Moved] < len(list) {
+			if err == nil && len(left) > 0 || err == nil && n[setting.Unchanged]+n[setting.Rounded]+n[setting.Moved]+len(excused) < len(list) {
 				return verdictStatus{exitDrifted}
 			}
 			return err
 		},
 	}
 	at.flags(cmd, true)
+	accept.flags(cmd)
 	formatFlag(cmd, &format, formats)
 	return cmd
 }
+
+// acceptedJSON is an object that is not as set, and the exception for it.
+type acceptedJSON struct {
+	Setting string `json:"setting"`
+	Object  string `json:"object"`
+	Check   string `json:"check"`
+	Reason  string `json:"reason"`
+	Until   string `json:"until"`
+}
+
+// drift are the objects that are not as set, and for which an exception of a check that advises their setting is in force.
+func (e *exceptions) drift(ctx context.Context, root string, list []setting.Outcome) (out []acceptedJSON, _ error) {
+	accepted, err := e.read()
+	if err != nil || len(accepted) == 0 || !slices.ContainsFunc(list, drifted) {
+		return nil, err
+	}
+	m := machine{root: root}
+	f, err := m.collect(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	excused := check.Excused(accepted, f.Identity.Hostname.Or(unnamed), time.Now())
+	for _, o := range list {
+		if !drifted(o) {
+			continue
+		}
+		for _, id := range slices.Sorted(maps.Keys(excused)) {
+			if c, err := check.Find(id); err == nil && c.Advises(o.Setting) {
+				out = append(out, acceptedJSON{o.Setting, o.Name, id, excused[id].Reason, excused[id].Until})
+				break
+			}
+		}
+	}
+	return out, nil
+}
+
+// drifted reports an object that another program or a person has set to something else. What could not be read is not one.
+func drifted(o setting.Outcome) bool { return o.Result == setting.Foreign }
 
 // verified verifies the journal of one directory; where nothing is set in it, or it may not be
 // read, that of the machine: what root has set is in force for all. Trouble is what is known to be wrong
@@ -92,8 +142,11 @@ func asError(p *setting.Problem) error {
 }
 
 // verification lists what was set, and first what is not as it was.
-func verification(sys *setting.System, list []setting.Outcome, left []runner.Left, failure error) *document.Document {
-	d := verifiedSettings(sys, list, failure, leftBehind(left))
+func verification(sys *setting.System, list []setting.Outcome, left []runner.Left, excused []acceptedJSON, failure error) *document.Document {
+	d := verifiedSettings(sys, list, failure, leftBehind(left), excused)
+	for _, a := range excused {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: accepted (%s): %s; until %s", strings.TrimSpace(a.Setting+" "+a.Object), a.Check, strings.TrimSuffix(a.Reason, "."), a.Until))
+	}
 	if len(left) == 0 {
 		return d
 	}
@@ -109,9 +162,9 @@ func verification(sys *setting.System, list []setting.Outcome, left []runner.Lef
 	return d
 }
 
-func verifiedSettings(sys *setting.System, list []setting.Outcome, failure error, left []leftJSON) *document.Document {
+func verifiedSettings(sys *setting.System, list []setting.Outcome, failure error, left []leftJSON, excused []acceptedJSON) *document.Document {
 	data := change("verify", list, failure)
-	data.Left = left
+	data.Left, data.Accepted = left, excused
 	if len(list) == 0 && failure != nil {
 		return settingsReport("verify", data, "The journal names no change. Lines of the journal are missing.")
 	}

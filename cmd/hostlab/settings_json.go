@@ -46,9 +46,10 @@ type changeJSON struct {
 	Started  time.Time         `json:"started,omitzero"` // of verify: when it looked
 	Action   string            `json:"action"`           // set, revert, verify; plan with --dry-run
 	Outcomes []setting.Outcome `json:"outcomes"`
-	Same     []setting.Outcome `json:"same"`           // had the value already
-	Skipped  []setting.Outcome `json:"skipped"`        // could not be changed
-	Left     []leftJSON        `json:"left,omitempty"` // by live experiments, of verify
+	Same     []setting.Outcome `json:"same"`               // had the value already
+	Skipped  []setting.Outcome `json:"skipped"`            // could not be changed
+	Left     []leftJSON        `json:"left,omitempty"`     // by live experiments, of verify
+	Accepted []acceptedJSON    `json:"accepted,omitempty"` // outcomes that are not as set, of verify
 	Error    string            `json:"error,omitempty"`
 }
 
@@ -71,7 +72,7 @@ func leftBehind(list []runner.Left) (out []leftJSON) {
 
 // change is what became of objects, or would.
 func change(action string, list []setting.Outcome, failure error) changeJSON {
-	out := changeJSON{settingsSchema, time.Time{}, action, []setting.Outcome{}, []setting.Outcome{}, []setting.Outcome{}, nil, ""}
+	out := changeJSON{settingsSchema, time.Time{}, action, []setting.Outcome{}, []setting.Outcome{}, []setting.Outcome{}, nil, nil, ""}
 	for _, o := range list {
 		to := &out.Outcomes
 		switch o.Result {

@@ -42,8 +42,24 @@ func accept(f *Held, list []check.Exception, host string, now time.Time) {
 		e.Check, e.Host = f.Check, "*"
 		list = append(slices.Clone(list), e)
 	}
-	r := check.Accept([]check.Result{{ID: f.Check, Status: check.Finding}}, list, host, now)[0]
+	r := check.Accept([]check.Result{{ID: f.Check, Status: check.Finding}}, about(f, list), host, now)[0]
 	f.Status, f.Exception = r.Status, r.Exception
+}
+
+// about has exceptions speak of a setting that is not as set, too, where they excuse a check that advises it.
+func about(f *Held, list []check.Exception) []check.Exception {
+	if f.Role != AsSet {
+		return list
+	}
+	name, _, _ := strings.Cut(f.Check, "/")
+	out := slices.Clone(list)
+	for _, e := range list {
+		if c, err := check.Find(e.Check); err == nil && c.Advises(name) {
+			e.Check = f.Check
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // AcceptHeld is Accept of what one check says on hosts.
@@ -121,7 +137,7 @@ func ExceptionsDocument(hosts []*Host, list []check.Exception, now time.Time) *d
 		r := row{Exception: e, State: "unused", Hosts: []string{}}
 		for _, h := range hosts {
 			for _, f := range slices.Concat(h.Findings, h.Accepted) {
-				got := check.Accept([]check.Result{{ID: f.Check, Status: check.Finding}}, []check.Exception{e}, h.Name, now)[0]
+				got := check.Accept([]check.Result{{ID: f.Check, Status: check.Finding}}, about(&f, []check.Exception{e}), h.Name, now)[0]
 				if got.Exception == nil {
 					continue
 				}

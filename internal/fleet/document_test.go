@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hostlab/internal/check"
 )
 
 var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -121,5 +123,17 @@ func TestNoiseIsAShare(t *testing.T) {
 	}
 	if a, b := *d.Measured[0].Noise, *d.Measured[1].Noise; math.Abs(a-0.05) > 1e-12 || b != 0.03 {
 		t.Errorf("%v and %v", a, b)
+	}
+}
+
+// An exception for a check excuses a setting that the check advises, where verify finds it otherwise, until its last day.
+func TestAcceptOfSettings(t *testing.T) {
+	now := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	for until, want := range map[string]check.Status{"2026-03-02": check.Accepted, "2026-03-01": check.Finding} {
+		held := []Held{{Host: "db1", Role: AsSet, Check: "swappiness", Status: check.Finding}, {Host: "db1", Role: AsSet, Check: "governor/policy0", Status: check.Finding}}
+		AcceptHeld(held, []check.Exception{{Check: "MEM-006", Host: "db*", Reason: "asked for", Until: until}}, now)
+		if held[0].Status != want || held[0].Exception == nil || held[1].Status != check.Finding || held[1].Exception != nil {
+			t.Errorf("until %s: %+v", until, held)
+		}
 	}
 }
