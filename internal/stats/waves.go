@@ -29,7 +29,8 @@ const mostOrders = 10000
 
 // Rollout compares hosts that have a change with those that do not have it yet, within strata and periods, each host
 // against its own earlier value (difference in differences). The draw of waves is the test, as in Thompson, Davey,
-// Fielding, Hargreaves and Hayes 2018 (DOI 10.1002/sim.7668): whatever moves the load of all hosts, or of some, was there in any order.
+// Fielding, Hargreaves and Hayes 2018 (DOI 10.1002/sim.7668):
+// whatever moves the load of all hosts, or of some, was there in any order.
 // Most is the number of orders that are drawn where there are more; 0 is the usual one. Without a period in which some
 // hosts have the change and others of their stratum do not, the effect is unknown.
 func Rollout(units []Unit, alpha float64, most int, rng *rand.Rand) Waved {
@@ -74,7 +75,8 @@ func Orders(units []Unit) float64 { return newDraw(units).orders() }
 // Showable is the smallest harm that is found with a probability, where a value of one host scatters by sd around what
 // moves all. before is on how many values the earlier one rests. It is infinite where orders are too few.
 func Showable(units []Unit, alpha, sd, power float64, before int, rng *rand.Rand) float64 {
-	const trials, most = 200, 1000
+	const most = 1000
+	trials := min(200, max(40, 40000/max(1, len(units)))) // of a thousand hosts each takes long, and fewer tell as much
 	if newDraw(units).orders()*alpha < 1-1e-9 {
 		return math.Inf(1)
 	}

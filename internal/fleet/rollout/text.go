@@ -219,8 +219,11 @@ func (j *Judged) Document(p *Plan, t Typed) *document.Document {
 	if len(j.Left) > 0 {
 		d.Warnings = append(slices.Clone(j.Reasons), named(j.Left)+": not compared, since measurements before or since are missing")
 	}
-	d.About = []string{"what is set: " + p.Change(), fmt.Sprintf("hosts with and without it in %s, each against itself before; "+
-		"%s orders in which hosts could have been drawn", screen.Count(j.Periods, "period"), count(j.Orders))}
+	d.About = []string{"what is set: " + p.Change()}
+	if j.Value != nil {
+		d.About = append(d.About, fmt.Sprintf("hosts with and without it in %s, each against itself before; "+
+			"%s orders in which hosts could have been drawn", screen.Count(j.Periods, "period"), count(j.Orders)))
+	}
 	d.Sections = []document.Section{document.Titled("Next", next)}
 	d.Data = struct {
 		Schema int    `json:"schema"`
