@@ -31,6 +31,12 @@ if command -v dpkg >/dev/null; then
     if missing "$p"; then want+=("$p"); fi
   done
 fi
+# The Windows program runs under Wine, with DLLs of the test bed's own (testbed/wine_test.go).
+if [ "$(uname -m)" = x86_64 ] && command -v dpkg >/dev/null; then
+  for p in wine64 gcc-mingw-w64-x86-64; do
+    if missing "$p"; then want+=("$p"); fi
+  done
+fi
 # The programs for the kernel are built again and compared (bpf.sh), where this release has their compiler.
 if command -v apt-cache >/dev/null && apt-cache show clang-14 >/dev/null 2>&1; then
   for p in clang-14 llvm-14 libbpf-dev; do

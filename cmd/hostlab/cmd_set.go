@@ -301,7 +301,7 @@ func meanwhile(done []setting.Outcome, saw, p *setting.Plan) []setting.Outcome {
 		was[s.Path] = s
 	}
 	for i, d := range done {
-		if s, ok := was[d.Path]; ok && s.From != d.From && d.Reason == "" && d.Result != setting.Unchanged {
+		if s, ok := was[d.Path]; ok && s.From != d.From && d.Reason == "" && d.Result != setting.Unchanged && d.Result != setting.Restored {
 			done[i].Reason = "another program has changed it since the above was shown, from " + shown(s.Setting, s.Object, s.From)
 		}
 	}

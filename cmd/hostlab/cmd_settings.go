@@ -38,24 +38,24 @@ Exit status: 0 done, 2 no such setting or unusable flag, 3 nothing to inspect.`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var names []string
 			if len(args) == 0 {
-				for _, s := range setting.All() {
+				for _, s := range setting.Local(nil).Settings() {
 					names = append(names, s.Name+"\t"+s.Title)
 				}
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			list := setting.All()
+			sys, dir, err := at.open()
+			if err != nil {
+				return err
+			}
+			list := sys.Settings()
 			if len(args) > 0 {
 				s, err := setting.Named(args[0])
 				if err != nil {
 					return usageError{err}
 				}
 				list = []setting.Setting{s}
-			}
-			sys, dir, err := at.open()
-			if err != nil {
-				return err
 			}
 			if len(args) > 0 {
 				return printDocument(std, described(sys, list[0]), format)

@@ -179,7 +179,7 @@ func verifiedSettings(sys *setting.System, list []setting.Outcome, failure error
 		case setting.Unchanged:
 			good.add(v.Setting, kind, v.Name, to+", as set")
 		case setting.Rounded:
-			good.add(v.Setting, kind, v.Name, read+", as the kernel made of "+to)
+			good.add(v.Setting, kind, v.Name, read+", as "+keeper(v.Setting)+" made of "+to)
 		case setting.Moved:
 			beside.add(v.Setting, kind, v.Name, outcomeText(v))
 		case setting.Foreign:

@@ -197,7 +197,7 @@ const ownerSet = "set"
 
 // settingNames completes NAME=.
 func settingNames(_ *cobra.Command, _ []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-	for _, s := range setting.All() {
+	for _, s := range setting.Local(nil).Settings() {
 		names = append(names, s.Name+"=\t"+s.Title)
 	}
 	return names, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp

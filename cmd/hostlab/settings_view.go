@@ -159,7 +159,7 @@ func outcomeText(o setting.Outcome) string {
 		if heldSetting(o.Setting) {
 			return from + " -> " + to + ": " + o.Reason
 		}
-		return fmt.Sprintf("%s -> %s, rounded by the kernel: %s was asked for", from, read, to)
+		return fmt.Sprintf("%s -> %s, rounded by %s: %s was asked for", from, read, keeper(o.Setting), to)
 	case setting.Restored:
 		text = "put back to " + to
 	case setting.Foreign:
@@ -194,6 +194,12 @@ func tally(list []setting.Outcome) map[setting.Result]int {
 		n[o.Result]++
 	}
 	return n
+}
+
+// keeper is who has rounded a value.
+func keeper(name string) string {
+	s, _ := setting.Find(name)
+	return s.Keeper()
 }
 
 func heldSetting(name string) bool {

@@ -43,8 +43,8 @@ var schemeNames = map[string]string{
 // its name proves nothing: anybody may have edited "High performance".
 func windowsPower(reg hklm) *Windows {
 	w := &Windows{
-		PolicyScheme: Convert(regText(reg, policyKey, activeValue), "", parseGUID),
-		UserScheme:   Convert(regText(reg, schemesKey, activeValue), "", parseGUID),
+		PolicyScheme: Convert(regText(reg, policyKey, activeValue), "", ParseGUID),
+		UserScheme:   Convert(regText(reg, schemesKey, activeValue), "", ParseGUID),
 	}
 	w.ActiveScheme = w.PolicyScheme
 	if w.PolicyScheme.State == StateAbsent {
@@ -97,8 +97,8 @@ func regText(reg hklm, key, name string) Fact[string] {
 	return Known(strings.TrimSpace(s), "", source)
 }
 
-// parseGUID returns a GUID in lower case without braces.
-func parseGUID(s string) (string, error) {
+// ParseGUID returns a GUID in lower case without braces.
+func ParseGUID(s string) (string, error) {
 	g := strings.ToLower(strings.Trim(s, "{} "))
 	if !guidForm.MatchString(g) {
 		return "", fmt.Errorf("expected a GUID, found %s", clip(s))

@@ -173,15 +173,15 @@ func (a *applying) attempt(s Setting, step Step) error {
 	if err != nil {
 		return err
 	}
-	a.out = append(a.out, took(step, read))
+	a.out = append(a.out, a.took(step, read))
 	return nil
 }
 
-func took(step Step, read string) Outcome {
+func (a *applying) took(step Step, read string) Outcome {
 	if read == step.To {
 		return Outcome{Step: step, Read: read, Result: Changed}
 	}
-	return Outcome{Step: step, Read: read, Result: Rounded, Reason: fmt.Sprintf("the kernel made %s of it", read)}
+	return Outcome{Step: step, Read: read, Result: Rounded, Reason: fmt.Sprintf("%s made %s of it", a.sys.setting(step.Setting).Keeper(), read)}
 }
 
 // settle looks at every object again once all are written. One that another step has
@@ -220,7 +220,7 @@ func (a *applying) settle(steps []Step, retry []int) error {
 			*o = Outcome{Step: o.Step, Read: v, Result: Foreign, Reason: another}
 			continue
 		}
-		*o = took(o.Step, v)
+		*o = a.took(o.Step, v)
 	}
 	return a.first
 }

@@ -126,7 +126,7 @@ func (d disk) Rename(from, to string) error {
 
 func (d disk) Remove(path string) error {
 	return d.in(path, func(dir *os.Root, name string) error {
-		if err := dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := remove(dir, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return nil
@@ -147,7 +147,7 @@ func (d disk) MkdirAll(path string) error {
 	if err := d.MkdirAll(parent); err != nil {
 		return err
 	}
-	err := d.in(path, func(dir *os.Root, name string) error { return dir.Mkdir(name, 0o755) })
+	err := d.in(path, func(dir *os.Root, name string) error { return makeDir(dir, name) })
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -161,6 +161,9 @@ const lockFile = "settings.lock"
 func (d disk) Lock(dir string) (func(), error) {
 	name := filepath.Join(dir, lockFile)
 	if _, tree := d.below(dir); !tree {
+		if err := trusted(dir); err != nil {
+			return nil, fmt.Errorf("cannot lock %s: %w", name, err)
+		}
 		if _, err := trust.Parents(dir); err != nil {
 			return nil, fmt.Errorf("cannot lock %s: %w", name, cause{err})
 		}

@@ -1,6 +1,7 @@
 package setting
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -12,8 +13,16 @@ import (
 	"hostlab/internal/host"
 )
 
-// noSettings is nil: what is missing here, each setting tells by itself.
-func noSettings() error { return nil }
+// settingsOf are no others than All: what is missing here, each setting tells by itself.
+func settingsOf(*os.Root) (list func() []Setting, missing error) { return nil, nil }
+
+func machineDir() string { return "/var/lib/hostlab" }
+
+func administrator() bool { return os.Geteuid() == 0 }
+
+func machineID(sys *System) string {
+	return cmp.Or(sys.id("/etc/machine-id"), sys.id("/var/lib/dbus/machine-id"))
+}
 
 func filesOf(root *os.Root) FS {
 	if root == nil {

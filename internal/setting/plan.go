@@ -55,6 +55,12 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 			list = append(list, step)
 		}
 	}
+	if more, err := list.needed(sys, want); err != nil || len(more) > 0 {
+		if err != nil {
+			return nil, err
+		}
+		return NewPlan(sys, append(more, want...))
+	}
 	if err := list.contradiction(sys); err != nil {
 		return nil, err
 	}
@@ -136,6 +142,25 @@ func (list steps) value(setting, object string) (string, bool) {
 		return "", false
 	}
 	return list[i].To, true
+}
+
+// needed are the assignments that steps need beside what is wanted. The error is of one that is wanted otherwise.
+func (list steps) needed(sys *System, want []Assignment) (more []Assignment, _ error) {
+	for _, s := range list {
+		if s.From == s.To {
+			continue
+		}
+		for _, n := range sys.setting(s.Setting).Needs {
+			i := slices.IndexFunc(want, func(a Assignment) bool { return a.Name == n.Name })
+			switch {
+			case i >= 0 && want[i].Value != n.Value:
+				return nil, fmt.Errorf("%s and %s cannot be set at once; set %s first, then %s", n.Name, s.Setting, n.Name, s.Setting)
+			case i < 0 && !slices.Contains(more, n):
+				more = append(more, n)
+			}
+		}
+	}
+	return more, nil
 }
 
 // contradiction is why they cannot be together, or with what is in force.
@@ -264,6 +289,9 @@ func unknown(sys *System, name string) error {
 	var names []string
 	for _, s := range sys.all() {
 		names = append(names, s.Name)
+	}
+	if s, ok := everywhere.find(name); ok {
+		return fmt.Errorf("%s is a setting of %s", s.Name, map[bool]string{true: "Windows", false: "Linux"}[s.Windows()])
 	}
 	if near := spelling.Meant(name, names); near != "" {
 		return fmt.Errorf("%s: there is no such setting; did you mean %s?", screen.Short(name), near)

@@ -330,5 +330,5 @@ func settable(p string) bool {
 	if path.Clean(p) != p {
 		return false
 	}
-	return strings.HasPrefix(p, "/sys/") || strings.HasPrefix(p, "/proc/sys/")
+	return strings.HasPrefix(p, "/sys/") || strings.HasPrefix(p, "/proc/sys/") || settablePower(p)
 }

@@ -58,6 +58,8 @@ type Setting struct {
 	// Rival is a setting of which one write puts the other out of force, so that it reads 0. Nobody
 	// writes 0: it returns when the rival is restored. Both in one plan are refused.
 	Rival string
+	// Needs are what must be set before a value of it is written: a plan sets them with it.
+	Needs []Assignment
 	// LockedBy takes the words that the kernel knows as well where the plan sets that setting, on the same
 	// object, to another value than LockedAt.
 	LockedBy, LockedAt string

@@ -12,13 +12,13 @@ import (
 
 // Named returns the setting that a person names: by its name here, or by its sysctl's as sysctl(8)
 // takes it, vm.swappiness or vm/swappiness. The error spells what was perhaps meant.
-func Named(name string) (Setting, error) { return (&System{}).named(name) }
+func Named(name string) (Setting, error) { return everywhere.named(name) }
 
 func (sys *System) named(name string) (Setting, error) {
 	key := sysctlKey(name)
 	var keys, last []string
 	for _, s := range sys.all() {
-		if s.Name == name || s.Sysctl != "" && s.Sysctl == key {
+		if s.Name == name || s.Windows() && strings.EqualFold(s.Name, name) || s.Sysctl != "" && s.Sysctl == key {
 			return s, nil
 		}
 		if s.Sysctl != "" {

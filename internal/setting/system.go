@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -23,7 +24,7 @@ type System struct {
 	// Missing is why this machine has no settings at all; nil: it may have some.
 	Missing error
 
-	settings func() []Setting    // a test's; nil: All
+	settings func() []Setting    // those of Windows, or a test's; nil: All
 	pause    func(time.Duration) // until the kernel has done what it does after a write; nil: at once
 }
 
@@ -63,13 +64,11 @@ type Disk interface {
 // Local is this machine. With a root, its files are those below that directory, which
 // no link leaves: also what takes the directory's name later is not it.
 func Local(root *os.Root) *System {
-	sys := &System{FS: filesOf(root), Disk: disk{root}, Now: time.Now, Missing: noSettings(), pause: time.Sleep}
+	sys := &System{FS: filesOf(root), Disk: disk{root}, Now: time.Now, pause: time.Sleep}
+	sys.settings, sys.Missing = settingsOf(root)
 	sys.Boot = func() string { return sys.id("/proc/sys/kernel/random/boot_id") }
 	sys.Host = func() string {
-		id := sys.id("/etc/machine-id")
-		if id == "" {
-			id = sys.id("/var/lib/dbus/machine-id")
-		}
+		id := machineID(sys)
 		if id == "" {
 			return ""
 		}
@@ -102,6 +101,9 @@ func (sys *System) id(path string) string {
 	return id
 }
 
+// Settings are those of the machine's system, in the order in which they are applied.
+func (sys *System) Settings() []Setting { return sys.all() }
+
 func (sys *System) all() []Setting {
 	if sys.settings != nil {
 		return sys.settings()
@@ -118,17 +120,20 @@ func (sys *System) find(name string) (Setting, bool) {
 	return Setting{}, false
 }
 
-// Find returns the setting of that name.
-func Find(name string) (Setting, bool) { return (&System{}).find(name) }
+// Find returns the setting of that name, of Linux or of Windows.
+func Find(name string) (Setting, bool) { return everywhere.find(name) }
+
+// everywhere is a machine that has all settings there are.
+var everywhere = &System{settings: func() []Setting { return slices.Concat(all, windowsSettings) }}
 
 // MachineDir is where root's journal lies, which all may read. Tests of commands name
 // another, since what is open on the machine that they run on is not theirs.
-var MachineDir = "/var/lib/hostlab"
+var MachineDir = machineDir()
 
 // JournalDir is where the journal lies: root's is the machine's, anybody else's their own.
 // The error is that of a user without a home directory.
 func JournalDir() (string, error) {
-	if os.Geteuid() == 0 {
+	if administrator() {
 		return MachineDir, nil
 	}
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {

@@ -174,7 +174,7 @@ func (v *View) judge(o *object) (out Outcome, read bool) {
 	case value == o.Wrote:
 		out.Result = Unchanged
 	case o.Done && value == o.Ours:
-		out.Result, out.Reason = Rounded, fmt.Sprintf("the kernel, or what was set after it, made %s of it", value)
+		out.Result, out.Reason = Rounded, fmt.Sprintf("%s, or what was set after it, made %s of it", v.sys.setting(o.Setting).Keeper(), value)
 	case !o.Done && o.mine(value):
 		out.Result, out.Reason = Failed, "hostlab was killed while it set it"
 	case value == o.Layers[0].Original && !o.Doubt:

@@ -1,0 +1,79 @@
+package setting
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/windows"
+)
+
+// reserve does nothing: Windows gives back, when a file is closed, what was reserved behind its end.
+func reserve(*os.File, int64, int64) error { return nil }
+
+// remove removes a file. Wine has no call that removes one below an open directory, and says so.
+func remove(dir *os.Root, name string) error {
+	err := dir.Remove(name)
+	if errors.Is(err, windows.ERROR_INVALID_FUNCTION) {
+		return os.Remove(filepath.Join(dir.Name(), name))
+	}
+	return err
+}
+
+// ours is the access list of the machine's directory: administrators and the system write, all read. They
+// own it together.
+const ours = "O:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FR;;;BU)"
+
+// makeDir makes a directory. Anybody may make one in ProgramData, so that the machine's has an access list of its own.
+func makeDir(dir *os.Root, name string) error {
+	path := filepath.Join(dir.Name(), name)
+	if path != MachineDir || !administrator() {
+		return dir.Mkdir(name, 0o755)
+	}
+	sd, err := windows.SecurityDescriptorFromString(ours)
+	if err != nil {
+		return err
+	}
+	attributes := &windows.SecurityAttributes{SecurityDescriptor: sd}
+	text, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return err
+	}
+	if err := windows.CreateDirectory(text, attributes); err != nil {
+		return &os.PathError{Op: "mkdir", Path: path, Err: err}
+	}
+	return nil
+}
+
+// trusted refuses a directory of the machine that another user has made, or that is a link to another.
+func trusted(path string) error {
+	if path != MachineDir || !administrator() {
+		return nil
+	}
+	info, err := os.Lstat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() || info.Mode()&(os.ModeSymlink|os.ModeIrregular) != 0 {
+		return errors.New(path + " is no directory of its own, and may lead elsewhere; remove it")
+	}
+	sd, err := windows.GetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.OWNER_SECURITY_INFORMATION)
+	if err != nil {
+		return err
+	}
+	owner, _, err := sd.Owner()
+	if err != nil {
+		return err
+	}
+	self, err := windows.GetCurrentProcessToken().GetTokenUser()
+	if err != nil {
+		return err
+	}
+	if owner.IsWellKnown(windows.WinBuiltinAdministratorsSid) || owner.IsWellKnown(windows.WinLocalSystemSid) || owner.Equals(self.User.Sid) {
+		return nil
+	}
+	return errors.New(path + " belongs to " + owner.String() + ", who is no administrator and could change the journal; remove it")
+}

@@ -1,0 +1,29 @@
+# windows.ps1: records what hostlab does to the power schemes of a real Windows. Run it once as an administrator, beside
+# hostlab.exe; it puts back what it sets, and writes the directory hostlab-windows. See docs/windows.md.
+$ErrorActionPreference = 'Stop'
+$out = Join-Path (Get-Location) 'hostlab-windows'
+New-Item -ItemType Directory -Path $out | Out-Null
+function Keep($name, [scriptblock]$what) {
+    $text = & { $ErrorActionPreference = 'Continue'; & $what 2>&1 | Out-String }
+    Set-Content -Path (Join-Path $out $name) -Value ($text + "exit status $LASTEXITCODE") -Encoding utf8
+}
+function Schemes { powercfg /list; powercfg /qh }
+try {
+    Keep 'version.txt' { .\hostlab.exe version; [Environment]::OSVersion.Version.ToString() }
+    Keep 'before.txt' { Schemes }
+    Keep 'settings.json' { .\hostlab.exe settings --format json }
+    Keep 'policy.txt' { .\hostlab.exe set power_scheme=SCHEME_MIN --dry-run; reg query HKLM\Software\Policies\Microsoft\Power\PowerSettings /s }
+    Keep 'set.txt' { .\hostlab.exe set PERFEPP=0 PROCTHROTTLEMIN@ac=100 PERFBOOSTMODE=aggressive --yes }
+    Keep 'copy.txt' { Schemes }
+    Keep 'verify.txt' { .\hostlab.exe verify }
+    Keep 'acl.txt' { icacls C:\ProgramData\hostlab }
+    # Beyond what hostlab takes: into its copy, which goes afterwards.
+    Keep 'clamp.txt' { powercfg /setacvalueindex SCHEME_CURRENT SUB_PROCESSOR PERFEPP 900; .\hostlab.exe settings PERFEPP }
+}
+finally {
+    Keep 'revert.txt' { .\hostlab.exe revert --force }
+    Keep 'scheme.txt' { .\hostlab.exe set power_scheme=SCHEME_MIN --yes; .\hostlab.exe revert }
+    Keep 'after.txt' { Schemes }
+}
+if ((Get-Content "$out\before.txt" -Raw) -ne (Get-Content "$out\after.txt" -Raw)) { Write-Warning 'before.txt and after.txt differ: see revert.txt' }
+Write-Output "Recorded in $out"

@@ -1,0 +1,325 @@
+//go:build linux && amd64 && system
+
+package testbed
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const wine64, wineserver = "/usr/lib/wine/wine64", "/usr/lib/wine/wineserver"
+
+// schemes is a Windows with three power schemes, as wine/powrprof.c keeps them. One has an explicit value for mains power, and
+// the one in force for battery; all others are defaults.
+const schemes = `active 381b4222-f694-41f0-9685-ff5bb260df2e
+live 381b4222-f694-41f0-9685-ff5bb260df2e
+scheme 381b4222-f694-41f0-9685-ff5bb260df2e Balanced
+scheme 8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c High performance
+scheme a1841308-3541-4fab-bc81-f71556f20b4a Power saver
+value 8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c 893dee8e-2bef-41e0-89c6-b55d0929964c ac 100
+value 381b4222-f694-41f0-9685-ff5bb260df2e 893dee8e-2bef-41e0-89c6-b55d0929964c dc 7
+`
+
+// wine is hostlab.exe under Wine, with a powrprof.dll of the test bed's own. Wine is not Windows, and times mean nothing there.
+type wine struct {
+	dir     string
+	environ []string
+}
+
+func newWine(t *testing.T) *wine {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	prefix := filepath.Join(dir, "prefix")
+	w := &wine{dir: dir, environ: append(os.Environ(), "WINEPREFIX="+prefix, "WINEDEBUG=-all", "WINEDLLOVERRIDES=powrprof=n,b",
+		"HOSTLAB_DSN=", `POWRPROF_FILE=Z:`+w32(dir)+`\registry`)}
+	if err := os.Mkdir(prefix, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.command(wineserver, "-k").Run() })
+	built := make(chan error, 1)
+	go func() {
+		cmd := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(dir, "hostlab.exe"), "../cmd/hostlab")
+		cmd.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			err = errors.New(string(out))
+		}
+		built <- err
+	}()
+	for _, args := range [][]string{{wineserver, "-p"}, {wine64, "wineboot", "-i"}} { // -p: the server stays between runs
+		if err := w.command(args[0], args[1:]...).Run(); err != nil {
+			t.Fatalf("%q: %v; scripts/test-deps.sh installs Wine", args, err)
+		}
+	}
+	for _, dll := range [][]string{{"bcryptprimitives", "wine/bcryptprimitives.c", "-ladvapi32"}, {"powrprof", "wine/powrprof.c", "wine/powrprof.def"}} {
+		to := filepath.Join(prefix, "drive_c/windows/system32", dll[0]+".dll")
+		args := append([]string{"-shared", "-O2", "-Wall", "-Werror", "-o", to}, dll[1:]...)
+		if out, err := exec.Command("x86_64-w64-mingw32-gcc", args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s; scripts/test-deps.sh installs mingw", err, out)
+		}
+	}
+	if err := <-built; err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// w32 is a path as Wine's drive Z: has it.
+func w32(path string) string { return strings.ReplaceAll(path, "/", `\`) }
+
+func (w *wine) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command("timeout", append([]string{"-k", "5", "90", name}, args...)...)
+	cmd.Env, cmd.Dir = slices.Clone(w.environ), w.dir
+	return cmd
+}
+
+// run runs hostlab.exe, with faults of the DLL, and returns its exit status and all that it said.
+func (w *wine) run(t *testing.T, faults string, args ...string) (status int, out string) {
+	t.Helper()
+	cmd := w.command(wine64, append([]string{"./hostlab.exe"}, args...)...)
+	cmd.Env = append(cmd.Env, "POWRPROF_FAULT="+faults)
+	file, err := os.Create(filepath.Join(w.dir, "output")) // no pipe: Wine's services would hold it open, and Wait wait for them
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	cmd.Stdout, cmd.Stderr = file, file
+	err = cmd.Run()
+	b, readErr := os.ReadFile(file.Name())
+	if readErr != nil {
+		t.Fatal(readErr)
+	}
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		status = failed.ExitCode()
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	if regexp.MustCompile(`(?m)^panic:|^fatal error:|goroutine \d+ \[`).Match(b) {
+		t.Errorf("hostlab %v crashed:\n%s", args, b)
+	}
+	return status, string(b)
+}
+
+// try expects an exit status, and a pattern in what hostlab says.
+func (w *wine) try(t *testing.T, status int, pattern, faults string, args ...string) {
+	t.Helper()
+	got, out := w.run(t, faults, args...)
+	text := strings.Join(strings.Fields(out), " ") // lines end where the terminal does
+	if got != status || !regexp.MustCompile(pattern).MatchString(text) {
+		t.Errorf("hostlab %s: exit status %d, expected %d, and %q in:\n%s", strings.Join(args, " "), got, status, pattern, out)
+	}
+}
+
+func (w *wine) begin(t *testing.T) {
+	t.Helper()
+	if err := errors.Join(os.WriteFile(filepath.Join(w.dir, "registry"), []byte(schemes), 0o600), os.RemoveAll(w.journal())); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *wine) journal() string { return filepath.Join(w.dir, "prefix/drive_c/ProgramData/hostlab") }
+
+func (w *wine) registry(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(w.dir, "registry"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// original expects each scheme and value to be as at first, byte by byte, and no journal.
+func (w *wine) original(t *testing.T, what string) {
+	t.Helper()
+	if diff := cmp.Diff(schemes, w.registry(t)); diff != "" {
+		t.Errorf("%s: the registry is not as before:\n%s", what, diff)
+	}
+	for _, name := range []string{"settings.journal", "settings.marks"} {
+		if _, err := os.Stat(filepath.Join(w.journal(), name)); err == nil {
+			t.Errorf("%s: %s is still there", what, name)
+		}
+	}
+}
+
+// TestWine runs the Windows program under Wine: power settings against the test bed's own powrprof.dll, and other commands as
+// far as Wine can show anything.
+func TestWine(t *testing.T) {
+	w := newWine(t)
+	t.Run("settings", w.settings)
+	t.Run("faults", w.faults)
+	t.Run("kills", w.kills)
+	t.Run("commands", w.commands)
+}
+
+func (w *wine) settings(t *testing.T) {
+	w.begin(t)
+	w.try(t, 0, `12 settings can be set here, 0 cannot.*power_scheme +Balanced.*PROCTHROTTLEMIN +ac: 5 % dc: 7 %`, "", "settings")
+	w.try(t, 0, `4 objects would change.*hostlab's copy.*PERFEPP +ac, dc: 50 % -> 0 %`, "", "set", "perfepp=0", "--dry-run")
+	w.try(t, 2, `governor is a setting of Linux`, "", "set", "governor=performance")
+	w.try(t, 2, `has no such scheme|expected Balanced`, "", "set", "power_scheme=Fast", "--yes")
+	w.original(t, "nothing was set")
+	w.try(t, 0, `17 objects set`, "", "set", "--yes", "PROCTHROTTLEMIN=100", "PROCTHROTTLEMAX@ac=99%", "PERFBOOSTMODE=aggressive",
+		"PERFEPP=0", "PERFINCPOL=rocket", "PERFDECPOL@ac=ideal", "PERFCHECK=15ms", "CPMINCORES@ac=100", "CPMAXCORES@dc=50", "IDLEDISABLE@ac=on")
+	got := w.registry(t)
+	if strings.Contains(got, "stale") || !strings.HasPrefix(got, "active 6f1d1f5c") || strings.Count(got, "\nvalue 381b4222") != 1 ||
+		!strings.Contains(got, "value 6f1d1f5c-2b0e-4c55-9d7e-686f73746c62 be337238-0d82-4146-a960-4f3749d470c7 dc 2\n") {
+		t.Errorf("the values are in hostlab's copy alone, and act:\n%s", got)
+	}
+	w.try(t, 0, `objects as set`, "", "verify")
+	w.try(t, 0, `PERFEPP +dc, ac: put back to 50 %.*power_scheme +put back to Balanced`, "", "revert")
+	w.original(t, "revert")
+	w.try(t, 0, `Balanced -> High performance`, "", "set", "power_scheme=SCHEME_MIN", "--yes")
+	w.try(t, 0, `put back to Balanced`, "", "revert")
+	w.original(t, "a scheme")
+}
+
+func (w *wine) faults(t *testing.T) {
+	set := []string{"set", "PERFEPP=90", "--yes"}
+	for _, f := range []struct {
+		faults, pattern string
+		status          int
+	}{
+		{"policy", "PERFEPP: a group policy fixes it", 1},
+		{"PowerDuplicateScheme=5", "permission denied: run hostlab as an administrator", 1},
+		{"PowerWriteDCValueIndex=5", "Not set.*power_scheme +put back to Balanced", 1},
+		{"PowerSetActiveScheme=5@2", "permission denied", 1},
+	} {
+		w.begin(t)
+		w.try(t, f.status, f.pattern, f.faults, set...)
+		w.original(t, f.faults)
+	}
+	w.begin(t)
+	w.try(t, 0, `50 % -> 30 %, rounded by Windows`, "clamp=30", set...)
+	w.try(t, 0, `30 %, as Windows made of 90 %`, "", "verify")
+	w.try(t, 0, `put back`, "", "revert")
+	w.original(t, "clamped values")
+
+	w.begin(t)
+	w.try(t, 0, `4 objects set`, "drop=381b4222-f694-41f0-9685-ff5bb260df2e", set...)
+	w.try(t, 1, `power_scheme +failed: .* there is no such scheme any more; activate another`, "", "revert")
+	w.try(t, 1, `power_scheme`, "", "revert") // it stays known
+}
+
+// kills ends set and revert at each of their changes to the registry, before and after it, and at random moments. What the
+// next revert leaves is what there was. With -full there are 200.
+func (w *wine) kills(t *testing.T) {
+	most, hit, signals := 10, 0, 0
+	if *full {
+		most = 200
+	}
+	random := rand.New(rand.NewPCG(19, uint64(most)))
+	const changes = 9 // of set: copy, name, activate, and two for each value
+	w.begin(t)
+	for n := 0; hit < most && n < 2*most && !t.Failed(); n++ {
+		at := fmt.Sprintf("%s@%d", []string{"kill", "killed"}[n%2], 1+(n/2*4)%changes)
+		if n%4 == 3 {
+			at = ""
+		}
+		ended := w.killed(t, random, at, "set", "PERFEPP=0", "PROCTHROTTLEMIN@ac=100", "--yes")
+		hit += ended
+		if at == "" {
+			signals += ended
+		}
+		if hit < most && n%3 == 0 {
+			hit += w.killed(t, random, fmt.Sprintf("killed@%d", 1+random.IntN(3)), "revert")
+		}
+		if status, out := w.run(t, "", "revert"); status != 0 {
+			t.Errorf("%s: revert: exit status %d:\n%s", at, status, out)
+		}
+		w.original(t, fmt.Sprintf("kill %d at %q", n, at))
+	}
+	if hit < most {
+		t.Errorf("only %d of %d kills hit", hit, most)
+	}
+	t.Logf("%d kills, %d of them by a signal: all put back", hit, signals)
+}
+
+// killed runs hostlab, which a fault or a signal at a random moment ends. It returns 1 if it was ended so.
+func (w *wine) killed(t *testing.T, random *rand.Rand, fault string, args ...string) int {
+	t.Helper()
+	if fault != "" {
+		status, _ := w.run(t, fault, args...)
+		return map[bool]int{true: 1}[status == 137]
+	}
+	cmd := exec.Command(wine64, append([]string{"./hostlab.exe"}, args...)...)
+	cmd.Dir, cmd.Env = w.dir, w.environ
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	select {
+	case <-done:
+		return 0
+	case <-time.After(time.Duration(200+random.IntN(700)) * time.Millisecond):
+	}
+	_ = cmd.Process.Kill()
+	if err := <-done; err == nil {
+		return 0
+	}
+	return 1
+}
+
+func (w *wine) commands(t *testing.T) {
+	w.begin(t)
+	type trial struct {
+		status  int
+		pattern string
+		args    string
+	}
+	list := []trial{
+		{0, `windows/amd64`, "version"},
+		{0, `GetLogicalProcessorInformationEx`, "facts"},
+		{0, `PWR-011.*a setting of Linux`, "check --all"},
+		{0, `Nothing to put back`, "revert"},
+		{0, `powercfg /setactive`, "export powercfg --role production-db"},
+		{3, `watch reads counters of Linux`, "watch"},
+		{2, `unknown command`, "nothing"},
+		{0, `Locked = [1-9]`, "scanlock --duration 1s --lock mcs"},
+	}
+	if *full {
+		list = append(list, []trial{
+			{0, `GetVolumeInformation`, `facts --path C:\`},
+			{0, `"windows"`, "facts --format json"},
+			{2, `no Linux`, "facts --record host.txtar"},
+			{2, `Linux`, `check --root Z:` + w32(w.dir)},
+			{0, `Measurement|measured`, "facts --probe"},
+			{0, `Frequency policy`, "assess --quick --log-dir . --html a.html --json a.json"},
+			{0, `Configuration HostlabPower`, "export dsc governor=performance"},
+			{2, `connection refused`, "explain --dsn postgres://x@127.0.0.1:1/d --for 1s"},
+			{0, `query-degree`, "study list"},
+			{2, `no such file`, "study check nothing.toml"},
+			{0, `acquisitions|lock_rate`, "workload corun"},
+			{0, `p50`, "workload logcommit"},
+			{0, `1\.[0-9]+x`, "predict --workload sap-dialog --policy balanced --load 5%"},
+			{0, `Register-ArgumentCompleter`, "completion powershell"},
+			{0, `Affinity = 00000002`, "scanlock --duration 1s -s cpu:0 -l cpu:1"},
+			{2, `not there`, "scanlock --duration 1s -s 1:1 -l 0:2"},
+			{0, `inconclusive`, "run query-degree --blocks 2 --out qd --yes"},
+			{11, `EFFECTS`, "report qd"},
+			{11, ``, "report qd --format html --out qd.html"},
+		}...)
+	}
+	for _, c := range list {
+		w.try(t, c.status, c.pattern, "", strings.Fields(c.args)...)
+	}
+	if *full {
+		if b, err := os.ReadFile(filepath.Join(w.dir, "qd.html")); err != nil || !strings.Contains(string(b), "<svg") {
+			t.Errorf("report --format html drew nothing: %v", err)
+		}
+	}
+}
