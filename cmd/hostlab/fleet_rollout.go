@@ -124,12 +124,15 @@ func (o *rolloutOptions) plan(ctx context.Context, s *store.Store, now time.Time
 		return nil, err
 	}
 	fleet.Accept(hosts, list, now)
-	var stale []string
+	var stale, partly []string
 	var candidates []rollout.Candidate
 	for _, h := range hosts {
 		if left := excused(h, list, want, now); len(left) > 0 && o.role == "" {
 			p.LeftOut = append(p.LeftOut, left...)
 			continue
+		}
+		if o.role != "" && len(check.Excused(list, h.Name, now)) > 0 {
+			partly = append(partly, h.Name)
 		}
 		if h.Stale(now, o.stale) {
 			stale = append(stale, h.Name)
@@ -162,7 +165,11 @@ func (o *rolloutOptions) plan(ctx context.Context, s *store.Store, now time.Time
 	}); err != nil {
 		return nil, err
 	}
-	return p.Document(rollout.Typed{Plan: o.out, Store: o.store}, scatter, stale), nil
+	d := p.Document(rollout.Typed{Plan: o.out, Store: o.store}, scatter, stale)
+	if len(partly) > 0 {
+		d.Warnings = append(d.Warnings, strings.Join(partly, ", ")+": take part; what an exception accepts there is left out by set")
+	}
+	return d, nil
 }
 
 // taking are the hosts of --hosts, those of --where, or all.

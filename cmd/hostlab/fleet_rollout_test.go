@@ -117,6 +117,10 @@ func TestFleetRollout(t *testing.T) {
 			if doc, _, said := r.gated(schema, make...); doc == nil || !strings.Contains(said, "7 hosts in 2 waves") || !strings.Contains(said, "the vendor asks") {
 				t.Fatal(said)
 			}
+			byRole := []string{"plan", "--role", "production-db", "--out", plan + "2", "--exceptions", accepted}
+			if _, _, said := r.gated(schema, byRole...); !strings.Contains(said, "8 hosts in 2 waves") || !strings.Contains(said, "db7: take part") {
+				t.Error(said)
+			}
 			if _, status, said := r.gated(schema, "gate", plan, "--wave", "1"); status != exitUndecided || !strings.Contains(said, "not known to have the change") {
 				t.Errorf("before the wave: status %d, %s", status, said)
 			}
