@@ -263,7 +263,10 @@ func (w *wine) killed(t *testing.T, random *rand.Rand, fault string, args ...str
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	select {
-	case <-done:
+	case err := <-done:
+		if err != nil {
+			t.Errorf("hostlab %q ended by itself: %v", args, err)
+		}
 		return 0
 	case <-time.After(time.Duration(200+random.IntN(700)) * time.Millisecond):
 	}
