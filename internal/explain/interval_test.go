@@ -184,9 +184,9 @@ func TestVaries(t *testing.T) {
 	}
 }
 
-// A sample that takes long comes seldom: samples stay at a quarter of a percent of one CPU.
+// A sample that takes long comes seldom: asking stays near half a percent of one CPU.
 func TestPace(t *testing.T) {
-	for cost, want := range map[float64]time.Duration{10e-6: 10 * time.Millisecond, 300e-6: 120 * time.Millisecond, 5e-3: 2 * time.Second, 1: rarest} {
+	for cost, want := range map[float64]time.Duration{10e-6: 10 * time.Millisecond, 300e-6: 60 * time.Millisecond, 5e-3: 500 * time.Millisecond, 30e-3: 3 * time.Second, 1: rarest} {
 		if got := Pace([]float64{cost}); got != want {
 			t.Errorf("a sample of %v s: one in %v, want %v", cost, got, want)
 		}

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -17,6 +18,8 @@ type Options struct {
 	For      time.Duration
 	Interval time.Duration // mean time between samples; 0: chosen by what one costs
 	Tool     string        // version of the program, for the report
+	// Part is the share of the usual questions that it may ask, where others watch too; 0: all.
+	Part float64
 	// Progress is called now and then with the time done; may be nil.
 	Progress func(done time.Duration)
 	// Look is called when the recording begins, with nil, then every Every with what was seen
@@ -200,10 +203,11 @@ func (r *recorder) look() error {
 func (r *recorder) next(s Server, since float64) time.Duration {
 	mean := r.Interval
 	if mean == 0 {
-		mean = Pace(r.costs)
+		part := cmp.Or(r.Part, 1)
+		mean = time.Duration(float64(Pace(r.costs)) / part)
 		// What counters take is not in the costs of samples, so samples come more seldom for
 		// as long as all of it together is too much.
-		if r.paid > enough*since && r.covered >= 1 {
+		if r.paid > part*enough*since && r.covered >= 1 {
 			r.slower = min(1.1*max(1, r.slower), 10)
 		} else {
 			r.slower = max(1, 0.97*r.slower)
@@ -220,13 +224,13 @@ func (r *recorder) next(s Server, since float64) time.Duration {
 // tens of milliseconds for one, and says much with each.
 const rarest = 4 * time.Second
 
-// enough is the share of one CPU that asking may take, in the server and here. More than half
-// of the 1 % that is promised is left to what else watches.
-const enough = 0.004
+// enough is the share of one CPU that asking may take, in the server and here: below the 1 % that is promised.
+const enough = 0.007
 
-// Pace is the time between samples at which they take a quarter of a percent of one CPU,
-// from the CPU time of the last ones, in s. The lower quartile is what one takes when it
-// does not wait for a CPU itself.
+// Pace is the time between samples at which they take about half a percent of one CPU,
+// from the CPU time of the last ones, in s: 10 to 100 ms, and more where one takes more
+// than a millisecond. The lower quartile is what one takes when it does not wait for a
+// CPU itself.
 func Pace(costs []float64) time.Duration {
 	if len(costs) == 0 {
 		return 20 * time.Millisecond
@@ -234,7 +238,10 @@ func Pace(costs []float64) time.Duration {
 	c := slices.Clone(costs)
 	slices.Sort(c)
 	cost := time.Duration(c[len(c)/4] * float64(time.Second))
-	return min(max(400*cost, 10*time.Millisecond), rarest)
+	if cost > time.Millisecond {
+		return min(100*cost, rarest)
+	}
+	return min(max(200*cost, 10*time.Millisecond), 100*time.Millisecond)
 }
 
 // sample takes what the source has and adds it to the open stretch. seconds is the
