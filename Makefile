@@ -38,7 +38,8 @@ check: ## gofmt, go vet and the tests that need neither root nor servers: a minu
 
 test: test-deps ## install what the tests need and run them all, as root
 	go vet $(SYSTEM) ./... ./bench/...
-	$(MEMORY) $(DEVICE) go test $(SYSTEM) -vet=off $(LINK) -timeout 20m ./... ./bench/...
+	@# The guests come first: they take longest, on one CPU, and the others fill the rest.
+	$(MEMORY) $(DEVICE) go test $(SYSTEM) -vet=off $(LINK) -timeout 20m ./testbed/... ./... ./bench/...
 	go test -tags=oracle -vet=off $(LINK) -run 'TestNoTLS|TestRefused' ./internal/explain/connect
 
 tidy: ## go.mod and go.sum of both modules name what is imported, and nothing else
