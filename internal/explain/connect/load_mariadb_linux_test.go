@@ -219,9 +219,10 @@ func TestMariaDBLoads(t *testing.T) {
 		counted(t, r.Transactions, count)
 	})
 	t.Run("pauses", func(t *testing.T) {
+		// Sessions enough for samples of them to tell a third more from chance.
 		var slept atomic.Int64
 		r := during(t, dsn, 10*time.Second, func() {
-			load(4, 10*time.Second, func(c *sql.Conn, _ int) error {
+			load(24, 10*time.Second, func(c *sql.Conn, _ int) error {
 				if err := do(c, "begin", read); err != nil {
 					return err
 				}
