@@ -119,6 +119,20 @@ func (w *HarmWatch) Look(b workload.Bin) (v HarmVerdict) {
 	return v
 }
 
+// Beyond says which limit the service exceeds at the baseline, for which no level is to blame; "" none.
+func (w *HarmWatch) Beyond() string {
+	for _, j := range w.judged {
+		if len(j.base) < HarmFewest {
+			continue
+		}
+		if base := stats.Median(j.base); base > j.limit {
+			return fmt.Sprintf("%s is %s at the baseline, above its limit of %s (median of %s)", j.Name, result.Format(base, j.Unit),
+				result.Format(j.limit, j.Unit), screen.Count(len(j.base), "look"))
+		}
+	}
+	return ""
+}
+
 // value is that of the response in a look; NaN: not known.
 func (j *judged) value(values map[string]float64) float64 {
 	v, ok := values[j.From]

@@ -118,6 +118,17 @@ func (s *session) beginPeriod(ctx context.Context, r *result.Run) error {
 	return nil
 }
 
+// fit refuses a period of the level while the service exceeds a limit at the baseline.
+func (s *session) fit(next slot) error {
+	if s.live == nil || next.cell == baselineCell(s.x) {
+		return nil
+	}
+	if why := s.live.harm.Beyond(); why != "" {
+		return fmt.Errorf("%s; the next period of the level was not begun: raise the limit, or go on with --resume when the service meets it", why)
+	}
+	return nil
+}
+
 // pin finds the database again that is watched: one that was restarted is another process.
 func (s *session) pin(ctx context.Context) error {
 	if s.live == nil || s.live.data == "" {

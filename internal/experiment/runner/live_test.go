@@ -85,13 +85,13 @@ name = "latency_p99"
 primary = true
 `
 
-// newServed is a bench for a service that takes so long at a level.
-func newServed(t *testing.T, takes func(level string) (float64, error)) *bench {
+// newServed is a bench for a service that takes so long at a level. harm are further lines of that table.
+func newServed(t *testing.T, takes func(level string) (float64, error), harm ...string) *bench {
 	t.Helper()
 	b := newBench(t, head(25, "")+levelFactor+nullWorkload)
 	known := Known()
 	known.Workloads = []workload.Workload{&served{filepath.Join(b.dir, "level"), takes}}
-	st, err := experiment.Parse(filepath.Join(b.dir, "s.toml"), b.dir, []byte(liveStudy), experiment.Overrides{}, known)
+	st, err := experiment.Parse(filepath.Join(b.dir, "s.toml"), b.dir, []byte(strings.Replace(liveStudy, "[harm]", strings.Join(append([]string{"[harm]"}, harm...), "\n"), 1)), experiment.Overrides{}, known)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,6 +177,24 @@ func TestHarmIsRemembered(t *testing.T) {
 	if end := b.record().End; n != 2 || end == nil || end.Reason != result.Harmed {
 		t.Errorf("%d strikes, end %+v", n, end)
 	}
+}
+
+// A limit that the service exceeds by itself is no level's fault: none is tried.
+func TestLimitBeyondTheBaseline(t *testing.T) {
+	b := newServed(t, func(level string) (float64, error) {
+		if level == "high" {
+			t.Error("the level was tried")
+		}
+		return 0.010, nil
+	}, `limit = {latency_p99 = "5ms"}`)
+	err := b.run()
+	if err == nil || !strings.Contains(err.Error(), "latency_p99 is 10.0 ms at the baseline, above its limit of 5.00 ms") {
+		t.Error(err)
+	}
+	if end := b.record().End; end != nil {
+		t.Errorf("ended by %q: it may go on", end.Reason)
+	}
+	b.putBack()
 }
 
 // After a run that failed the baseline is there before anything else is tried.

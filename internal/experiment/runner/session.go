@@ -246,6 +246,9 @@ func (s *session) runBlock(ctx context.Context) error {
 					}
 				}
 			}
+			if err := s.fit(next); err != nil {
+				return err
+			}
 			r, err := s.one(ctx, next, false)
 			if err != nil {
 				return err
