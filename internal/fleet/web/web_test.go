@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -30,10 +31,27 @@ var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 // evil is text that a host may say of itself.
 const evil = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(1)>=cmd|x\x1b[31m\u202e"
 
+// all is a directory for what several tests use.
+var all string
+
+func TestMain(m *testing.M) {
+	var err error
+	if all, err = os.MkdirTemp("", "hostlab-web-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	if err := os.RemoveAll(all); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
 // made is a fleet in a store: that of demo, a host whose every text is evil, one that was silent for nine days and one
 // that says it in a later document.
 var made = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "hostlab-web-")
+	dir, err := os.MkdirTemp(all, "fleet-")
 	if err != nil {
 		return "", err
 	}
