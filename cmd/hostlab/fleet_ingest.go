@@ -52,7 +52,7 @@ func (in *intake) path(ctx context.Context, path string) error {
 func (in *intake) spool(ctx context.Context, dir string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	in.coming = make(chan chan fleet.Spooled, 2*runtime.GOMAXPROCS(0))
+	in.coming = make(chan chan fleet.Spooled, batch) // the next ones are read while these are kept
 	kept := make(chan error, 1)
 	go func() {
 		var failed error

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -86,23 +88,33 @@ func From(in io.Reader, packed bool, host string, now time.Time) (*Document, err
 	return Read(body, host, now)
 }
 
+// These are used again: making and growing them takes as long as unpacking a document.
+var (
+	unpackers = sync.Pool{New: func() any { return new(gzip.Reader) }}
+	scratch   = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+)
+
 // Body is a document's bytes, unpacked where a file of gzip holds them. Errors: *Refused.
 func Body(in io.Reader, packed bool) ([]byte, error) {
 	if packed {
-		z, err := gzip.NewReader(in)
-		if err != nil {
+		z := unpackers.Get().(*gzip.Reader) //nolint:forcetypeassert // nothing else is put there
+		defer unpackers.Put(z)
+		if err := z.Reset(in); err != nil {
 			return nil, refuse("it is no gzip file")
 		}
 		in = z
 	}
-	body, err := io.ReadAll(bounded.Reader(in, MaxBody)) // what is unpacked counts
+	whole := scratch.Get().(*bytes.Buffer) //nolint:forcetypeassert // nothing else is put there
+	defer scratch.Put(whole)
+	whole.Reset()
+	_, err := whole.ReadFrom(bounded.Reader(in, MaxBody)) // what is unpacked counts
 	if tooLarge, ok := errors.AsType[*bounded.TooLarge](err); ok {
 		return nil, refuse("it is larger than %d MiB", tooLarge.Limit>>20)
 	}
 	if err != nil {
 		return nil, refuse("it cannot be read: %s", fmt.Sprint(err))
 	}
-	return body, nil
+	return bytes.Clone(whole.Bytes()), nil
 }
 
 // Hash is the name of a document: SHA-256 in hex.
