@@ -4,9 +4,11 @@
 package fleet
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"regexp"
 	"time"
@@ -75,16 +77,16 @@ var name = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._:-]{0,252}[A-Za-z0-9_])
 
 // envelope holds the keys that tell kinds apart, and those that all have.
 type envelope struct {
-	Schema  *int            `json:"schema"`
-	Version string          `json:"version"`
-	Started time.Time       `json:"started"`
-	Host    string          `json:"host"`
-	Machine string          `json:"machine"`
-	Role    check.Role      `json:"role"`
-	Facts   json.RawMessage `json:"facts"`
-	Results []Finding       `json:"results"`
-	Probes  []Measurement   `json:"probes"`
-	Levers  []Lever         `json:"levers"`
+	Schema  *int           `json:"schema"`
+	Version string         `json:"version"`
+	Started time.Time      `json:"started"`
+	Host    string         `json:"host"`
+	Machine string         `json:"machine"`
+	Role    check.Role     `json:"role"`
+	Facts   map[string]any `json:"facts"`
+	Results []Finding      `json:"results"`
+	Probes  []Measurement  `json:"probes"`
+	Levers  []Lever        `json:"levers"`
 	Time    *struct {
 		Wall   float64 `json:"wall"`
 		Active float64 `json:"active"`
@@ -138,7 +140,7 @@ func (e *envelope) kind() (Kind, error) {
 // received. Errors: *Refused.
 func Read(body []byte, as string, now time.Time) (*Document, error) {
 	var e envelope
-	if err := json.Unmarshal(body, &e); err != nil {
+	if err := decode(body, &e); err != nil {
 		return nil, refuse("no JSON: %s", plainly(err))
 	}
 	kind, err := e.kind()
@@ -154,12 +156,12 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 	d.fromOthers(&e)
 	facts := e.Facts
 	if kind == FactsOnly {
-		facts = body
+		if err := decode(body, &facts); err != nil {
+			return nil, refuse("its facts cannot be read: %s", plainly(err))
+		}
 	}
 	if facts != nil {
-		if err := d.readFacts(facts); err != nil {
-			return nil, err
-		}
+		d.readFacts(facts)
 		d.Stratum = Stratum(d.Facts)
 	}
 	if as != "" {
@@ -193,6 +195,19 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 		return nil, refuse("it is from the future: written at %s; set the clock of %s", d.Started.UTC().Format(time.DateTime), d.Host)
 	}
 	return d, nil
+}
+
+// decode reads one JSON value and nothing behind it. Numbers of facts stay as they are written.
+func decode(body []byte, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	if err := dec.Decode(into); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); err != io.EOF { //nolint:errorlint // as Token returns it
+		return &json.SyntaxError{Offset: dec.InputOffset()}
+	}
+	return nil
 }
 
 func known(version string) string {

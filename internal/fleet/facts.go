@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -26,13 +25,7 @@ var passing = []string{
 var numbers = []string{".id", ".cpu", ".cpus", ".index", ".name", ".siblings", ".affected", ".freqdomain", "topology.cpus[].core"}
 
 // readFacts takes a document's facts apart. A list's elements count together: "none x3, mq-deadline".
-func (d *Document) readFacts(text json.RawMessage) error {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	var tree map[string]any
-	if err := dec.Decode(&tree); err != nil {
-		return refuse("its facts cannot be read: %s", plainly(err))
-	}
+func (d *Document) readFacts(tree map[string]any) {
 	if id, ok := tree["identity"].(map[string]any); ok {
 		if d.Host == "" {
 			d.Host = textOf(id["hostname"])
@@ -44,7 +37,6 @@ func (d *Document) readFacts(text json.RawMessage) error {
 	for path, values := range seen {
 		d.Facts[path] = together(values)
 	}
-	return nil
 }
 
 // textOf is a fact's text; "" where it is not known.
