@@ -21,8 +21,13 @@ func (s *Store) Put(ctx context.Context, docs []*fleet.Document, source string, 
 	var refused []error
 	err = s.write(ctx, func(t tx) error {
 		added, refused = 0, nil
+		next, m := int64(0), measured{}
+		err := t.query(ctx, func(scan func(...any) error) error { return scan(&next) }, "SELECT COALESCE(MAX(id), 0) + 1 FROM document")
+		if err != nil {
+			return err
+		}
 		for _, d := range docs {
-			fresh, err := t.put(ctx, d, source, now)
+			fresh, err := t.put(ctx, d, next, source, now)
 			if _, is := errors.AsType[*fleet.Refused](err); is {
 				refused = append(refused, err)
 				continue
@@ -31,10 +36,12 @@ func (s *Store) Put(ctx context.Context, docs []*fleet.Document, source string, 
 				return err
 			}
 			if fresh {
+				m.add(d, next)
+				next++
 				added++
 			}
 		}
-		return nil
+		return t.insert(ctx, &m)
 	})
 	if err != nil {
 		return 0, err
@@ -42,20 +49,18 @@ func (s *Store) Put(ctx context.Context, docs []*fleet.Document, source string, 
 	return added, errors.Join(refused...)
 }
 
-func (t tx) put(ctx context.Context, d *fleet.Document, source string, now time.Time) (fresh bool, err error) {
-	there, next := false, int64(0)
-	err = t.query(ctx, func(scan func(...any) error) error { there = true; return scan(&next) },
-		"SELECT id FROM document WHERE sha256 = ?", d.Hash)
-	if err != nil || there {
-		return false, err
-	}
-	err = t.query(ctx, func(scan func(...any) error) error { return scan(&next) }, "SELECT COALESCE(MAX(id), 0) + 1 FROM document")
-	if err != nil {
-		return false, err
-	}
+// put keeps one as number id, but what it measured, unless it is known.
+func (t tx) put(ctx context.Context, d *fleet.Document, id int64, source string, now time.Time) (fresh bool, err error) {
 	at := d.Started.UnixNano()
-	if thinned, err := t.thinned(ctx, d.Host, at); err != nil || thinned {
-		return false, errors.Join(err, thin(thinned, d))
+	there, thinned := 0, 0
+	err = t.query(ctx, func(scan func(...any) error) error { return scan(&there, &thinned) },
+		"SELECT (SELECT COUNT(*) FROM document WHERE sha256 = ?), (SELECT COUNT(*) FROM document WHERE host = ? AND body IS NULL AND started >= ?)", d.Hash, d.Host, at)
+	switch {
+	case err != nil || there > 0:
+		return false, err
+	case thinned > 0: // what changed between those whose bytes are gone would not be known any more when the store is rebuilt
+		return false, &fleet.Refused{Why: fmt.Sprintf("it was written on %s, and prune has thinned out what %s wrote then and later",
+			d.Started.UTC().Format(time.DateOnly), d.Host)}
 	}
 	if err := t.host(ctx, d, at); err != nil {
 		return false, err
@@ -72,58 +77,48 @@ func (t tx) put(ctx context.Context, d *fleet.Document, source string, now time.
 		body = fleet.Pack(d.Body)
 	}
 	err = t.exec(ctx, `INSERT INTO document (id, host, kind, form, version, role, started, received, sha256, source, service, verdict, body)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, next, d.Host, string(d.Kind), d.Schema, d.Version, string(d.Role), at, now.UnixNano(),
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, id, d.Host, string(d.Kind), d.Schema, d.Version, string(d.Role), at, now.UnixNano(),
 		d.Hash, source, d.Service, d.Verdict, body)
-	if err != nil {
-		return false, err
-	}
-	return true, t.details(ctx, d, next)
+	return err == nil, err
 }
 
-// thin is the error of a document that comes too late.
-func thin(is bool, d *fleet.Document) error {
-	if !is {
-		return nil
-	}
-	return &fleet.Refused{Why: fmt.Sprintf("it was written on %s, and prune has thinned out what %s wrote then and later", d.Started.UTC().Format(time.DateOnly), d.Host)}
-}
+// measured is what documents measured, which a transaction inserts at once.
+type measured struct{ values, levers, effects [][]any }
 
-// details keeps what a document measured.
-func (t tx) details(ctx context.Context, d *fleet.Document, next int64) error {
-	var rows [][]any
+func (m *measured) add(d *fleet.Document, id int64) {
 	seen := map[string]bool{}
-	for _, m := range d.Measured {
-		if m.Value != nil && !seen[m.Name] {
-			seen[m.Name] = true
-			rows = append(rows, []any{next, m.Name, *m.Value, m.Low, m.High, m.N, m.Noise, m.Unit, m.Evidence})
+	fresh := func(key string) bool {
+		is := !seen[key]
+		seen[key] = true
+		return is
+	}
+	for _, v := range d.Measured {
+		if v.Value != nil && fresh("value\x00"+v.Name) {
+			m.values = append(m.values, []any{id, v.Name, *v.Value, v.Low, v.High, v.N, v.Noise, v.Unit, v.Evidence})
 		}
 	}
-	if err := t.many(ctx, "measurement", "document, name, value, low, high, n, noise, unit, evidence", rows); err != nil {
-		return err
-	}
-	rows = nil
-	clear(seen)
 	for _, l := range d.Levers {
-		if !seen[l.Name] {
-			seen[l.Name] = true
-			rows = append(rows, []any{next, l.Name, l.Likely, l.AtMost, l.Verdict, l.Evidence, l.Reason, l.Command, l.SecondsPerDay})
+		if fresh("lever\x00" + l.Name) {
+			m.levers = append(m.levers, []any{id, l.Name, l.Likely, l.AtMost, l.Verdict, l.Evidence, l.Reason, l.Command, l.SecondsPerDay})
 		}
 	}
-	if err := t.many(ctx, "lever", "document, name, likely, at_most, verdict, evidence, reason, command, seconds_per_day", rows); err != nil {
+	for _, e := range d.Effects {
+		if fresh("effect\x00" + e.Experiment + "\x00" + e.Contrast + "\x00" + e.Response) {
+			m.effects = append(m.effects, []any{id, e.Experiment, e.Study, e.StudyHash, e.Contrast, e.Response, e.Compare, e.Unit, e.Better, e.Value, e.Low, e.High,
+				e.Alpha, e.N, e.Margin, e.Noise, e.Verdict, e.Void, e.Evidence})
+		}
+	}
+}
+
+func (t tx) insert(ctx context.Context, m *measured) error {
+	if err := t.many(ctx, "measurement", "document, name, value, low, high, n, noise, unit, evidence", m.values); err != nil {
 		return err
 	}
-	rows = nil
-	clear(seen)
-	for _, e := range d.Effects {
-		key := e.Experiment + "\x00" + e.Contrast + "\x00" + e.Response
-		if !seen[key] {
-			seen[key] = true
-			rows = append(rows, []any{next, e.Experiment, e.Study, e.StudyHash, e.Contrast, e.Response, e.Compare, e.Unit, e.Better, e.Value, e.Low, e.High, e.Alpha, e.N,
-				e.Margin, e.Noise, e.Verdict, e.Void, e.Evidence})
-		}
+	if err := t.many(ctx, "lever", "document, name, likely, at_most, verdict, evidence, reason, command, seconds_per_day", m.levers); err != nil {
+		return err
 	}
 	return t.many(ctx, "effect", "document, experiment, study, study_hash, contrast, response, compare, unit, better, value, low, high, alpha, n, "+
-		"margin, noise, verdict, void, evidence", rows)
+		"margin, noise, verdict, void, evidence", m.effects)
 }
 
 // host notes that a host was heard of. The id of its machine is that of its newest document.
@@ -158,6 +153,7 @@ func (t tx) facts(ctx context.Context, d *fleet.Document, at int64) error {
 // findings brings the spans of a host's checks in a role up to what a document says.
 func (t tx) findings(ctx context.Context, d *fleet.Document, at int64) error {
 	if d.Findings == nil {
+		clear(t.held) // it counts as one that says none of them, and is not put in
 		return nil
 	}
 	said := make(map[string][]any, len(d.Findings))

@@ -103,14 +103,6 @@ func (t tx) prune(ctx context.Context, host string, before time.Time) (n int, si
 	return len(gone), size, nil
 }
 
-// thinned reports whether a document lies among those whose bytes are gone: what changed between them would not be
-// known any more when the store is rebuilt.
-func (t tx) thinned(ctx context.Context, host string, at int64) (is bool, err error) {
-	err = t.query(ctx, func(scan func(...any) error) error { is = true; return scan(new(int64)) },
-		"SELECT id FROM document WHERE host = ? AND body IS NULL AND started >= ? LIMIT 1", host, at)
-	return is, err
-}
-
 // Compact gives back to the file system what Prune has freed.
 func (s *Store) Compact(ctx context.Context) error {
 	if s.postgres {
@@ -200,7 +192,9 @@ func (t tx) again(ctx context.Context, id int64, now time.Time) (why string, err
 	if err := t.findings(ctx, d, at); err != nil {
 		return "", err
 	}
-	return "", t.details(ctx, d, id)
+	var m measured
+	m.add(d, id)
+	return "", t.insert(ctx, &m)
 }
 
 // Evidence is what checks say on all hosts now, with the hashes of the documents that say so.

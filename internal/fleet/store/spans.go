@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -27,43 +28,66 @@ func (t tx) splice(ctx context.Context, p spans, hash string, at int64, said map
 	if t.whole {
 		p.observed += " AND body IS NOT NULL"
 	}
-	next, rival := int64(forever), ""
-	err := t.query(ctx, func(scan func(...any) error) error { return scan(&next, &rival) },
-		"SELECT COALESCE(MIN(CASE WHEN started > ? THEN started END), ?), COALESCE(MAX(CASE WHEN started = ? THEN sha256 END), '') "+
-			"FROM document WHERE "+p.observed+" AND started >= ?",
-		append(append([]any{at, int64(forever), at}, p.of...), at)...)
-	if err != nil {
-		return err
-	}
-	if rival > hash { // two documents of one moment: the same one wins whichever came first
-		return nil
-	}
-	around, err := t.around(ctx, p, at, next)
-	if err != nil {
-		return err
+	who := fmt.Sprint(append([]any{p.table}, p.of...)...)
+	h, next := t.held[who], int64(forever)
+	if h == nil || at <= h.at {
+		rival := ""
+		err := t.query(ctx, func(scan func(...any) error) error { return scan(&next, &rival) },
+			"SELECT COALESCE(MIN(CASE WHEN started > ? THEN started END), ?), COALESCE(MAX(CASE WHEN started = ? THEN sha256 END), '') "+
+				"FROM document WHERE "+p.observed+" AND started >= ?",
+			append(append([]any{at, int64(forever), at}, p.of...), at)...)
+		if err != nil {
+			return err
+		}
+		if rival > hash { // two documents of one moment: the same one wins whichever came first
+			return nil
+		}
+		around, err := t.around(ctx, p, at, next)
+		if err != nil {
+			return err
+		}
+		h = &held{spans: around}
 	}
 	var rows [][]any
+	put := func(key string, value []any) error {
+		before := h.spans[key]
+		after := cut(before, span{key, value, at, next})
+		h.spans[key] = after
+		return t.replace(ctx, p, key, before, after, &rows)
+	}
 	for key, value := range said {
-		list := around[key]
+		list := h.spans[key]
 		if i := slices.IndexFunc(list, func(s span) bool { return s.since <= at && at < s.until }); i >= 0 && slices.Equal(list[i].value, value) {
 			continue
 		}
-		if err := t.replace(ctx, p, key, list, cut(list, span{key, value, at, next}), &rows); err != nil {
+		if err := put(key, value); err != nil {
 			return err
 		}
 	}
-	for key, list := range around { // what it does not say any more
+	for key := range h.spans { // what it does not say any more
 		if _, ok := said[key]; !ok {
-			if err := t.replace(ctx, p, key, list, cut(list, span{key, nil, at, next}), &rows); err != nil {
+			if err := put(key, nil); err != nil {
 				return err
 			}
 		}
+	}
+	if h.at = at; next == forever {
+		t.held[who] = h
+	} else {
+		delete(t.held, who)
 	}
 	columns := []string{"host"}
 	if len(p.of) == 2 {
 		columns = append(columns, "role")
 	}
 	return t.many(ctx, p.table, strings.Join(append(append(columns, p.key, "since", "until"), p.columns...), ", "), rows)
+}
+
+// held are the spans of a subject as the newest document that says something of it left them, so that documents in the
+// order of time, as spools have them, need not ask for them again.
+type held struct {
+	at    int64
+	spans map[string][]span // by key: those that held then, and later ones
 }
 
 // around are the spans that a moment's value may touch: those that hold then, end then, or begin at the next document.

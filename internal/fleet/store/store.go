@@ -187,6 +187,7 @@ type tx struct {
 	*sql.Tx
 	s     *Store
 	whole bool // documents without their bytes say nothing: all that is left is read anew
+	held  map[string]*held
 }
 
 // write works in a transaction, which takes its turn among writers.
@@ -201,7 +202,7 @@ func (s *Store) write(ctx context.Context, work func(tx) error) error {
 			return s.problem(err)
 		}
 	}
-	if err := work(tx{t, s, false}); err != nil {
+	if err := work(tx{t, s, false, map[string]*held{}}); err != nil {
 		return err
 	}
 	return s.problem(t.Commit())
