@@ -19,6 +19,7 @@ const (
 	HarmLooks    = 12
 	HarmFewest   = 4
 	harmBaseline = 36
+	harmOver     = 2    // looks above a limit
 	harmSilent   = 3    // looks without a value
 	harmStale    = 1.25 // times the bar, where nothing was seen of the baseline since the last strike
 )
@@ -172,7 +173,7 @@ func (j *judged) look(values map[string]float64, level bool, bar float64) (why s
 	} else {
 		j.over = 0
 	}
-	if j.over >= 2 {
+	if j.over >= harmOver {
 		return fmt.Sprintf("%s was above the limit of %s in %d looks running", j.Name, result.Format(j.limit, j.Unit), j.over)
 	}
 	n := len(j.level)

@@ -3,6 +3,7 @@ package experiment
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -121,6 +122,8 @@ func (p *parser) harm(f fields) {
 		switch {
 		case i < 0:
 			p.addHint(n.at, spelling.Meant(n.name, h.Responses), "limit: [harm] does not watch %s; it watches %s", screen.Short(n.name), strings.Join(h.Responses, ", "))
+		case units[n.name] == "s" && unitless(n.text): // who means ms would get a limit that nothing exceeds
+			p.add(n.textAt, "limit: %q has no unit; write %[1]sms or %[1]ss", screen.Short(strings.TrimSpace(n.text)))
 		case !ok || v <= 0:
 			p.add(n.textAt, "limit: %q is no amount of %s above 0", screen.Short(n.text), unitName(units[n.name]))
 		default:
@@ -130,7 +133,22 @@ func (p *parser) harm(f fields) {
 	if len(h.Responses) == 0 && len(p.list) == 0 {
 		p.add(p.whole(), "nothing would say that the service is harmed: the study has none of %s; name a response in [harm] responses", strings.Join(harmed, ", "))
 	}
+	looks := HarmFewest
+	if slices.ContainsFunc(h.Limits, func(l float64) bool { return !math.IsNaN(l) }) {
+		looks = harmOver
+	}
+	for _, block := range []int{0, math.MaxInt} { // the first periods are short
+		if t := p.s.Paced(block); t > 0 && t < time.Duration(looks)*h.Every && len(p.list) == 0 {
+			p.add(p.whole(), "harm shows after %d looks of %s, and a period of %s has fewer; make periods longer or looks shorter", looks, h.Every, t)
+		}
+	}
 	p.s.Harm = h
+}
+
+// unitless reports a number without a unit.
+func unitless(text string) bool {
+	_, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	return err == nil
 }
 
 func sorted(of map[string]string) (names []string) {

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/null"
+	"hostlab/studies"
 )
 
 // watched is a workload that watches a service.
@@ -111,25 +113,44 @@ func TestSwitchbackOfOwnWorkHasNoHarm(t *testing.T) {
 	}
 }
 
+// Harm takes some looks to show: a period without them would be watched by nobody.
+func TestPeriodsHaveLooks(t *testing.T) {
+	text, err := studies.Files.ReadFile("live-governor.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for short, want := range map[string]string{
+		"4s": "",
+		"3s": "live.toml: harm shows after 4 looks of 1s, and a period of 3s has fewer; make periods longer or looks shorter",
+	} {
+		study := strings.Replace(string(text), "[workload]", "[workload]\nevery = \"1s\"\nshort = \""+short+"\"", 1)
+		_, err := Parse("live.toml", t.TempDir(), []byte(study), Overrides{}, everything())
+		if said := fmt.Sprint(err); err == nil && want != "" || err != nil && said != want {
+			t.Errorf("short = %s: %v, want %q", short, err, want)
+		}
+	}
+}
+
 func TestBadSwitchbacks(t *testing.T) {
 	const factors, work = onService, "[workload]"
 	for name, c := range map[string]struct{ text, want string }{
-		"three levels":  {strings.Replace(onService, `"shallow"`, `"shallow", "none"`, 1), "service.toml: a switchback compares one level with the baseline, and factor idle has 2 levels beside it; leave one"},
-		"two factors":   {strings.Replace(factors, work, strings.ReplaceAll(factors[:strings.Index(factors, work)], "idle", "clock")+work, 1), "service.toml: a switchback compares one level with the baseline, and there is a second factor, clock; take it out"},
-		"reboot":        {strings.Replace(onService, "restore", "change = \"reboot\"\nrestore", 1), `service.toml: factor idle has change = "reboot", and the service of a switchback keeps running; only what changes at once can be tried on it`},
-		"another kind":  {onService + "[design]\nkind = \"rcbd\"\n", `service.toml:9:8: kind = "rcbd", but workload watched watches a service that others use, which takes a switchback; take kind out`},
-		"duplicate":     {"[study]\naa = true\n" + onService, "service.toml:2:6: aa = true, but a pair of periods has no third one for a duplicate; take it out"},
-		"no load":       {onService + "[design]\nload = \"transactions\"\n", `service.toml:9:8: load: the study has no response "transactions"; it has cpu_per_transaction, latency_p99, transactions_per_s; did you mean transactions_per_s?`},
-		"own load":      {onService + "[design]\nload = \"cpu_per_transaction\"\n", "service.toml:9:8: load: cpu_per_transaction decides, and what it is adjusted for would be its own effect; name another response"},
-		"another load":  {smallest + "[design]\nload = \"seconds\"\n", "service.toml:8:8: load belongs to a switchback; take it out"},
-		"no harm":       {smallest + "[harm]\n", "service.toml:7:2: [harm] watches a service that others use, and workload null does its own work; take it out"},
-		"harm of what":  {onService + "[harm]\nresponses = [\"latency\"]\n", "service.toml:9:14: [harm] watches latency, and neither the study nor workload watched has it; did you mean latency_p99?"},
-		"good harm":     {onService + "[harm]\nresponses = [\"transactions_per_s\"]\n", "service.toml:9:14: [harm] watches transactions_per_s, of which more is better; harm is what rises"},
-		"twice":         {onService + "[harm]\nresponses = [\"latency_p99\", \"latency_p99\"]\n", "service.toml:9:29: responses: latency_p99 is there twice"},
-		"limit of what": {onService + "[harm]\nlimit = {latency_p9 = \"20ms\"}\n", "service.toml:9:10: limit: [harm] does not watch latency_p9; it watches cpu_per_transaction, latency_p99; did you mean latency_p99?"},
-		"limit":         {onService + "[harm]\nlimit = {latency_p99 = \"20MB\"}\n", `service.toml:9:24: limit: "20MB" is no amount of s above 0`},
-		"above":         {onService + "[harm]\nabove = \"0%\"\n", "service.toml:9:9: above: 0% is outside of 1% to 1000%"},
-		"nothing":       {onService + "[[response]]\nname = \"transactions_per_s\"\n", "service.toml: nothing would say that the service is harmed: the study has none of latency_p99, elapsed_per_transaction, cpu_per_transaction; name a response in [harm] responses"},
+		"three levels":     {strings.Replace(onService, `"shallow"`, `"shallow", "none"`, 1), "service.toml: a switchback compares one level with the baseline, and factor idle has 2 levels beside it; leave one"},
+		"two factors":      {strings.Replace(factors, work, strings.ReplaceAll(factors[:strings.Index(factors, work)], "idle", "clock")+work, 1), "service.toml: a switchback compares one level with the baseline, and there is a second factor, clock; take it out"},
+		"reboot":           {strings.Replace(onService, "restore", "change = \"reboot\"\nrestore", 1), `service.toml: factor idle has change = "reboot", and the service of a switchback keeps running; only what changes at once can be tried on it`},
+		"another kind":     {onService + "[design]\nkind = \"rcbd\"\n", `service.toml:9:8: kind = "rcbd", but workload watched watches a service that others use, which takes a switchback; take kind out`},
+		"duplicate":        {"[study]\naa = true\n" + onService, "service.toml:2:6: aa = true, but a pair of periods has no third one for a duplicate; take it out"},
+		"no load":          {onService + "[design]\nload = \"transactions\"\n", `service.toml:9:8: load: the study has no response "transactions"; it has cpu_per_transaction, latency_p99, transactions_per_s; did you mean transactions_per_s?`},
+		"own load":         {onService + "[design]\nload = \"cpu_per_transaction\"\n", "service.toml:9:8: load: cpu_per_transaction decides, and what it is adjusted for would be its own effect; name another response"},
+		"another load":     {smallest + "[design]\nload = \"seconds\"\n", "service.toml:8:8: load belongs to a switchback; take it out"},
+		"no harm":          {smallest + "[harm]\n", "service.toml:7:2: [harm] watches a service that others use, and workload null does its own work; take it out"},
+		"harm of what":     {onService + "[harm]\nresponses = [\"latency\"]\n", "service.toml:9:14: [harm] watches latency, and neither the study nor workload watched has it; did you mean latency_p99?"},
+		"good harm":        {onService + "[harm]\nresponses = [\"transactions_per_s\"]\n", "service.toml:9:14: [harm] watches transactions_per_s, of which more is better; harm is what rises"},
+		"twice":            {onService + "[harm]\nresponses = [\"latency_p99\", \"latency_p99\"]\n", "service.toml:9:29: responses: latency_p99 is there twice"},
+		"limit of what":    {onService + "[harm]\nlimit = {latency_p9 = \"20ms\"}\n", "service.toml:9:10: limit: [harm] does not watch latency_p9; it watches cpu_per_transaction, latency_p99; did you mean latency_p99?"},
+		"limit of no unit": {onService + "[harm]\nlimit = {latency_p99 = \"20\"}\n", `service.toml:9:24: limit: "20" has no unit; write 20ms or 20s`},
+		"limit":            {onService + "[harm]\nlimit = {latency_p99 = \"20MB\"}\n", `service.toml:9:24: limit: "20MB" is no amount of s above 0`},
+		"above":            {onService + "[harm]\nabove = \"0%\"\n", "service.toml:9:9: above: 0% is outside of 1% to 1000%"},
+		"nothing":          {onService + "[[response]]\nname = \"transactions_per_s\"\n", "service.toml: nothing would say that the service is harmed: the study has none of latency_p99, elapsed_per_transaction, cpu_per_transaction; name a response in [harm] responses"},
 	} {
 		_, err := parseWatched(c.text)
 		if err == nil || err.Error() != c.want {

@@ -45,6 +45,7 @@ retries = 9
 [harm]
 every = "1s"
 responses = ["elapsed_per_transaction"]
+limit = {elapsed_per_transaction = "100s"}
 [[response]]
 name = "elapsed_per_transaction"
 primary = true
@@ -104,7 +105,7 @@ func TestLiveHarm(t *testing.T) {
 func compressed(t *testing.T, c *cluster, parameter, level string) (e analysis.Effect, truth float64) {
 	t.Helper()
 	b := newServed(t, steady)
-	text := strings.Replace(livePostgres(c, parameter, level, 2, counted(t, "LIVE_PAIRS", 7)), `responses = ["elapsed_per_transaction"]`, `above = 10`, 1)
+	text := strings.Replace(livePostgres(c, parameter, level, 2, counted(t, "LIVE_PAIRS", 7)), `responses = ["elapsed_per_transaction"]`, `responses = ["elapsed_per_transaction"]`+"\nabove = 10", 1)
 	// PostgreSQL's sessions report their transactions once a second.
 	text = strings.Replace(text, `settle = "300ms"`, `settle = "1200ms"`, 1)
 	text = strings.Replace(text, "load = \"transactions_per_s\"", "", 1) // of clients that wait, it is an effect too
@@ -161,7 +162,7 @@ func TestLiveKilled(t *testing.T) {
 	for killed, crashed := 0, 0; killed < kills || crashed < servers; {
 		dir := t.TempDir()
 		b := &bench{t: t, dir: dir, cfg: Config{Dir: filepath.Join(dir, "record")}}
-		b.write("s.toml", livePostgres(c, "commit_delay", "2000", 1, 6))
+		b.write("s.toml", livePostgres(c, "commit_delay", "2000", 2, 6))
 		for here := 0; ; here++ {
 			cmd := exec.Command(os.Args[0])
 			var out strings.Builder
