@@ -218,7 +218,7 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 		err = fmt.Errorf("workload %s: %w", st.Workload.Name, err)
 	}
 	if err == nil && !o.resume { // the server of a resume is found by what the record says, and may be starting
-		err = runner.CheckServers(ctx, st)
+		err = runner.CheckLevels(ctx, st)
 	}
 	if err != nil {
 		switch {

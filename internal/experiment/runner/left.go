@@ -46,10 +46,12 @@ func Leftovers() (list []Left, err error) {
 			return nil, err
 		}
 		for _, e := range found { // root's are for all to see, where they may
-			if l := leftBy(e); l != nil {
-				l.Ours = r == own
-				list = append(list, *l)
+			l := leftBy(e)
+			if l == nil || r != own && aloneHolder() != "" { // another user's lock cannot be asked, but one that runs is known
+				continue
 			}
+			l.Ours = r == own
+			list = append(list, *l)
 		}
 		if r == registryBelow(setting.MachineDir) {
 			break // root's own

@@ -12,6 +12,7 @@ import (
 	"hostlab/internal/result/store"
 	"hostlab/internal/screen"
 	"hostlab/internal/service"
+	"hostlab/internal/setting"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/observe"
 )
@@ -47,19 +48,35 @@ func openServer(ctx context.Context, st *experiment.Study, f experiment.Factor) 
 	return s, nil
 }
 
-// CheckServers reports a parameter of the watched service's server that cannot be varied as the study
-// says: unknown, of a restart, without the right, or at such a level. It changes nothing.
-func CheckServers(ctx context.Context, st *experiment.Study) error {
+// CheckLevels reports a factor that cannot be varied from what there is as the study says: a parameter of the watched
+// service's server that is unknown, takes a restart or a right, or a level that is there already. It changes nothing.
+func CheckLevels(ctx context.Context, st *experiment.Study) error {
 	for _, f := range st.Factors {
-		if f.Kind != experiment.KindServer {
-			continue
+		var err error
+		switch f.Kind {
+		case experiment.KindServer:
+			var s *server
+			if s, err = openServer(ctx, st, f); err == nil {
+				err = errors.Join(s.differs(ctx, f.Server), s.p.Close())
+			}
+		case experiment.KindSetting:
+			err = differs(setting.Local(nil), f.Setting, f.Levels)
 		}
-		s, err := openServer(ctx, st, f)
 		if err != nil {
 			return err
 		}
-		if err := s.p.Close(); err != nil {
-			return err
+	}
+	return nil
+}
+
+// differs refuses a level that is there already.
+func (s *server) differs(ctx context.Context, name string) (err error) {
+	if s.was, err = s.p.Save(ctx); err != nil {
+		return err
+	}
+	for level, v := range s.levels {
+		if _, ours := s.levels[experiment.Current]; ours && v == s.was.Value {
+			return fmt.Errorf("%s is %s already, so that there is nothing to compare with level %s", name, v, level)
 		}
 	}
 	return nil
@@ -125,17 +142,7 @@ func Service(ctx context.Context, st *experiment.Study, before string) (string, 
 }
 
 // save reads what to go back to, before the first change.
-func (s *server) save(ctx context.Context, l *lever) (err error) {
-	if s.was, err = s.p.Save(ctx); err != nil {
-		return err
-	}
-	for level, v := range s.levels {
-		if _, ours := s.levels[experiment.Current]; ours && v == s.was.Value {
-			return fmt.Errorf("%s is %s already, so that there is nothing to compare with level %s", l.Server, v, level)
-		}
-	}
-	return nil
-}
+func (s *server) save(ctx context.Context, l *lever) error { return s.differs(ctx, l.Server) }
 
 // restore takes over what a session has journalled that was killed.
 func (s *server) restored(e store.Entry) {

@@ -105,20 +105,31 @@ func (s *settings) save(l *lever) (err error) {
 	if !slices.Contains(l.Levels, experiment.Current) {
 		return nil
 	}
-	for _, level := range l.Levels {
-		if level == experiment.Current {
-			continue
-		}
-		p, err := setting.NewPlan(s.sys, []setting.Assignment{{Name: l.Setting, Value: level}})
-		if err != nil {
-			return err
-		}
-		if len(p.Steps) == 0 {
-			return fmt.Errorf("%s is %s already, so that there is nothing to compare with it", l.Setting, level)
-		}
+	if err := differs(s.sys, l.Setting, l.Levels); err != nil {
+		return err
 	}
 	s.was[l.Name], err = s.values(l)
 	return err
+}
+
+// differs refuses a level of a setting that is there already, where what is there is one of the levels.
+func differs(sys *setting.System, name string, levels []string) error {
+	if !slices.Contains(levels, experiment.Current) {
+		return nil
+	}
+	for _, level := range levels {
+		if level == experiment.Current {
+			continue
+		}
+		p, err := setting.NewPlan(sys, []setting.Assignment{{Name: name, Value: level}})
+		if err != nil {
+			return err
+		}
+		if len(p.Steps) == 0 && len(p.Skipped) == 0 {
+			return fmt.Errorf("%s is %s already, so that there is nothing to compare with it", name, level)
+		}
+	}
+	return nil
 }
 
 // read returns the level in force, or what is there instead.
