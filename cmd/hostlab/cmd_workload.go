@@ -39,6 +39,7 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
 		Example: `  hostlab workload command run='gzip -1 --keep --force big.log' --runs 10
   hostlab workload command run='pgbench -T 10' --pick tps='regex:tps = (\S+)'
   hostlab workload logcommit dir=/var/lib/postgresql rate=200
+  hostlab workload observe service=postgres for=30s --runs 1
   hostlab workload show burst`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -142,9 +142,9 @@ func Drop(s *Study, why map[string]map[string]string) (*Study, error) {
 		switch {
 		case len(left.Levels) == len(f.Levels):
 		case !slices.Contains(left.Levels, f.Baseline):
-			reason = "there is no " + f.Baseline + " to compare it with"
+			reason = "there is no " + f.Baseline + toCompare
 		case len(left.Levels) == 1:
-			reason = "there is nothing to compare it with"
+			reason = "there is nothing" + toCompare
 		}
 		if reason == "" {
 			out.Factors = append(out.Factors, left)
@@ -169,7 +169,7 @@ func Drop(s *Study, why map[string]map[string]string) (*Study, error) {
 		}
 	}
 	if len(out.Factors) == 0 {
-		return nil, s.unfit(out.Absent, "untestable here, nothing is left to compare on this host")
+		return nil, s.unfit(out.Absent, "nothing can be compared on this host")
 	}
 	seen := map[string]bool{}
 	for _, c := range s.Contrasts {
@@ -179,7 +179,7 @@ func Drop(s *Study, why map[string]map[string]string) (*Study, error) {
 		}
 	}
 	if len(out.Contrasts) == 0 {
-		return nil, s.unfit(out.Absent, "untestable here, nothing that it compares is left on this host")
+		return nil, s.unfit(out.Absent, "nothing that it compares is left on this host")
 	}
 	out.choose(out.Design.Looks[len(out.Design.Looks)-1])
 	if !slices.ContainsFunc(out.Factors, wholePlot) && out.Design.Kind == SplitPlot {
@@ -232,8 +232,12 @@ func (s *Study) still(c result.Contrast, held map[string]string) (result.Contras
 	return c, true
 }
 
-// unfit is the error of a study that a host cannot run.
+// toCompare ends the reason of a level that is there, but has lost what it was to be compared with.
+const toCompare = " to compare it with"
+
+// unfit is the error of a study that a host cannot run. What follows from other reasons is left out.
 func (s *Study) unfit(absent []result.Absent, text string) error {
+	absent = slices.DeleteFunc(slices.Clone(absent), func(a result.Absent) bool { return strings.HasSuffix(a.Reason, toCompare) })
 	also := ""
 	if s.Instead != "" {
 		also = "; what can be run here instead: hostlab run " + s.Instead

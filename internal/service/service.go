@@ -249,7 +249,7 @@ func named(name string, servers []host.Database, used func(pid int) float64) (*S
 	})
 	switch len(found) {
 	case 0:
-		return nil, fmt.Errorf("no database, unit or program %q runs here; --service takes %s", name, Forms)
+		return nil, fmt.Errorf("no database, unit or program %q runs here; name it by pid:N, unit:NAME or cgroup:PATH", name)
 	case 1:
 		return process(found[0].PID)
 	}

@@ -36,7 +36,7 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 			what += " makes " + noDifference + ", compared with " + base
 		}
 	case analysis.Unresolved:
-		what += fmt.Sprintf(" differs from %s, but by more than %s or not is unresolved", base, size(r.Margin, r))
+		what += fmt.Sprintf(" differs from %s, and whether by more than %s is open", base, size(r.Margin, r))
 	case analysis.VoidVerdict:
 		return fmt.Sprintf("%s against %s is void, %s, %s. %s", what, base, sample(e), evidence(x, e), strings.TrimSuffix(reasonText(e), "."))
 	default:
