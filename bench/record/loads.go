@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -26,21 +28,26 @@ type pgbench struct {
 	s     *privatedb.Server
 	cmd   *exec.Cmd
 	rates chan float64 // of each second
+	logs  string       // prefix of files with a line for each of some transactions
 }
+
+// logged is the share of transactions that pgbench writes down.
+const logged = 0.25
 
 func startPgbench(ctx context.Context, clients int) (load, error) {
 	s, err := privatedb.Start(ctx, privatedb.PostgreSQL, privatedb.Config{Parent: os.TempDir()})
 	if err != nil {
 		return nil, err
 	}
-	p := &pgbench{s: s, rates: make(chan float64)}
+	p := &pgbench{s: s, rates: make(chan float64), logs: filepath.Join(s.SocketDir(), "transactions")}
 	args := func(more ...string) []string {
 		return append(append([]string{"-h", s.SocketDir(), "-U", privatedb.Role}, more...), privatedb.Postgres)
 	}
 	if out, err := exec.CommandContext(ctx, "pgbench", args("-i", "-q", "-s", "10")...).CombinedOutput(); err != nil { //nolint:gosec // pgbench's arguments
 		return nil, errors.Join(fmt.Errorf("pgbench: %w: %s", err, out), s.Close())
 	}
-	p.cmd = exec.CommandContext(ctx, "pgbench", args("-S", "-n", "-M", "prepared", "-c", strconv.Itoa(clients), "-j", "2", "-P", "1", "-T", "36000")...) //nolint:gosec // pgbench's arguments
+	p.cmd = exec.CommandContext(ctx, "pgbench", args("-S", "-n", "-M", "prepared", "-c", strconv.Itoa(clients), "-j", "2", "-P", "1", "-T", "36000",
+		"-l", "--log-prefix", p.logs, "--sampling-rate", strconv.FormatFloat(logged, 'g', -1, 64))...) //nolint:gosec // pgbench's arguments
 	seconds, err := p.cmd.StderrPipe()
 	if err == nil {
 		err = p.cmd.Start()
@@ -64,6 +71,41 @@ func startPgbench(ctx context.Context, clients int) (load, error) {
 }
 
 var tps = regexp.MustCompile(`^progress: .* s, ([0-9.]+) tps`)
+
+// between counts transactions that ended between moments which follow one another: n moments make n - 1 counts.
+func (p *pgbench) between(moments []time.Time) ([]float64, error) {
+	counts := make([]float64, len(moments)-1)
+	files, err := filepath.Glob(p.logs + ".*")
+	if err != nil || len(files) == 0 {
+		return nil, errors.Join(err, errors.New("pgbench has written no transactions down"))
+	}
+	for _, name := range files {
+		f, err := os.Open(name) //nolint:gosec // our own
+		if err != nil {
+			return nil, err
+		}
+		in, at := bufio.NewScanner(f), 0
+		for in.Scan() { // client, number, duration, script, s, us
+			words := strings.Fields(in.Text())
+			if len(words) < 6 {
+				continue // cut short as pgbench ended
+			}
+			s, _ := strconv.ParseInt(words[4], 10, 64)
+			us, _ := strconv.ParseInt(words[5], 10, 64)
+			end := time.Unix(s, 1000*us)
+			for at < len(moments) && !end.Before(moments[at]) {
+				at++
+			}
+			if at > 0 && at < len(moments) {
+				counts[at-1] += 1 / logged
+			}
+		}
+		if err := errors.Join(in.Err(), f.Close()); err != nil {
+			return nil, err
+		}
+	}
+	return counts, nil
+}
 
 // slice takes whole seconds. The first one that ends is that in which something began or ended, and is left out.
 func (p *pgbench) slice(ctx context.Context, lasts time.Duration) (float64, error) {

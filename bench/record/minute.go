@@ -56,28 +56,27 @@ func minute(ctx context.Context, o options) (ok bool, err error) {
 	if _, err := fmt.Fscanln(answer); err != nil { // it has begun
 		return false, err
 	}
-	var with, without []float64
+	var moments []time.Time
+	var watched []bool
 	for range o.pairs {
-		first := rand.IntN(2)
-		for _, watched := range []int{first, 1 - first} {
-			sig, list := unix.SIGSTOP, &without
-			if watched == 1 {
-				sig, list = unix.SIGCONT, &with
+		first := rand.IntN(2) == 0
+		for _, on := range []bool{first, !first} {
+			sig := unix.SIGSTOP
+			if on {
+				sig = unix.SIGCONT
 			}
 			if err := w.Process.Signal(sig); err != nil {
 				return false, err
 			}
-			sum, seconds := 0.0, int(max(1, o.slice.Seconds()))
-			for range seconds { // they end as the next one's signal is sent
-				rate, err := p.second(ctx)
-				if err != nil {
-					return false, err
-				}
-				sum += rate
+			moments, watched = append(moments, time.Now()), append(watched, on)
+			select {
+			case <-time.After(o.slice):
+			case <-ctx.Done():
+				return false, ctx.Err()
 			}
-			*list = append(*list, sum/float64(seconds))
 		}
 	}
+	moments = append(moments, time.Now())
 	if err := w.Process.Signal(unix.SIGCONT); err != nil {
 		return false, err
 	}
@@ -91,6 +90,19 @@ func minute(ctx context.Context, o options) (ok bool, err error) {
 	all := o.slice.Seconds() * float64(o.pairs*runtime.NumCPU()) / 100 // the load uses all CPUs all of the time
 	fmt.Printf("CPU time of what there is: %.3f %% of the process, %.3f %% of the server's answers, %.3f %% of the programs in the kernel\n",
 		own/all, answers/all, programs/all)
+	counts, err := p.between(moments)
+	if err != nil {
+		return false, err
+	}
+	var with, without []float64
+	for i, n := range counts {
+		rate := n / moments[i+1].Sub(moments[i]).Seconds()
+		if watched[i] {
+			with = append(with, rate)
+		} else {
+			without = append(without, rate)
+		}
+	}
 	return judge(o, with, without, (own+answers+programs)/all/100), nil
 }
 
