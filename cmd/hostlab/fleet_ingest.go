@@ -81,7 +81,10 @@ func (in *intake) spool(ctx context.Context, dir string) error {
 		return nil
 	})
 	close(in.coming)
-	return errors.Join(<-kept, err)
+	if failed := <-kept; failed != nil {
+		return failed // which has stopped the reading
+	}
+	return err
 }
 
 // document reads one, unless the store knows its bytes: then Document has nothing but their hash.

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 	"github.com/pressly/goose/v3"
@@ -103,8 +104,14 @@ func (s *Store) migrate(ctx context.Context) error {
 	if have == want {
 		return nil
 	}
-	return s.alone(ctx, func() error {
-		_, err := p.Up(ctx)
+	return s.alone(ctx, func() (err error) {
+		// Another program may make the same tables of SQLite: then ours fail, and are there at the next look.
+		for range 20 {
+			if _, err = p.Up(ctx); err == nil || s.postgres || ctx.Err() != nil {
+				break
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
 		return s.problem(err)
 	})
 }
