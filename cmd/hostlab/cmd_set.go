@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -45,9 +46,7 @@ With --role it sets what 'hostlab check' finds and advises for that role, as
 far as that is a setting; NAME=VALUE beside it wins. What the file of
 --exceptions accepts on this host is left out, and said.
 
-What is set lasts until 'hostlab revert' or a reboot. To keep it, 'hostlab
-export' writes a profile for the tool that does so. cpu_dma_latency is in force
-only while set stays in the foreground: Ctrl-C ends it.
+` + lasts(runtime.GOOS) + `
 
 Exit status:
   0    set
@@ -79,6 +78,16 @@ Exit status:
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
 	cmd.Flags().BoolVar(&o.keep, "keep", false, "set what can be set, and keep it when something else fails")
 	return cmd
+}
+
+// lasts says how long what is set stays so. The text has lines as the help has them.
+func lasts(goos string) string {
+	if goos == "windows" {
+		return `What is set lasts over a reboot, until 'hostlab revert'.`
+	}
+	return `What is set lasts until 'hostlab revert' or a reboot. To keep it, 'hostlab
+export' writes a profile for the tool that does so. cpu_dma_latency is in force
+only while set stays in the foreground: Ctrl-C ends it.`
 }
 
 func (o *setOptions) run(ctx context.Context, std streams, want []setting.Assignment) error {
