@@ -233,9 +233,12 @@ func sample(r reply) (out workload.Sample, err error) {
 	out = workload.Sample{Operations: int64(n), Done: int64(r.Steps), Latency: latency.Distribution("step", r.Step), Values: map[string]float64{
 		"throughput": float64(n) / r.Span, "wait_s": stats.Mean(r.Waited), "demand_s": stats.Mean(slices.Sorted(slices.Values(r.Demand)))}} // a sum does not depend on which step ended first
 	latency.Some(&out, "step_", "step", r.Step, "mean", "p50", "p95", "p99")
-	if r.HasCPU {
+	switch {
+	case r.HasCPU:
 		out.Set("cpu_s", stats.Mean(r.CPU))
-	} else {
+	case r.Process > 0:
+		out.Set("cpu_s", r.Process)
+	default:
 		out.Lack("this system does not tell the CPU time of a thread closely enough", "cpu_s")
 	}
 	if len(r.Query) > 0 {

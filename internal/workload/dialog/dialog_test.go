@@ -213,3 +213,15 @@ func TestEmulates(t *testing.T) {
 		t.Errorf("labelled twice: %q", got.Warnings)
 	}
 }
+
+// TestCPUOfTheProcess: where no thread has a clock of its own, as on Windows, the process has one.
+func TestCPUOfTheProcess(t *testing.T) {
+	r := reply{Step: []float64{0.3, 0.4}, CPU: []float64{9, 9}, Waited: []float64{0, 0}, Demand: []float64{0.1, 0.1}, Steps: 4, Span: 1, Process: 0.2}
+	if s, err := sample(r); err != nil || s.Values["cpu_s"] != 0.2 {
+		t.Errorf("%v, %v", s.Values, err)
+	}
+	r.Process = 0
+	if s, err := sample(r); err != nil || len(s.Missing["cpu_s"]) == 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}

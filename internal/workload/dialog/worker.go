@@ -30,6 +30,7 @@ type reply struct {
 	Query    []float64 // each of its queries
 	Span     float64   // from the end of the warm-up to that of the last step
 	HasCPU   bool
+	Process  float64          // CPU time of the process for a step, where that of threads is unknown; 0: unknown, too
 	Bursts   []burstlog.Burst `json:",omitempty"`
 	// Of a record: how long the threads had work but no CPU, and how long the CPUs were
 	// watched, both summed over the CPUs.
@@ -91,6 +92,7 @@ func (p plan) run() (reply, error) {
 	defer hire()
 	_, hasCPU := thread.CPUTime()
 	x.result.HasCPU = hasCPU
+	before, hasProcess := thread.ProcessCPU()
 	var mu sync.Mutex
 	// The clock starts when all threads are on their CPUs.
 	var once sync.Once
@@ -127,6 +129,9 @@ func (p plan) run() (reply, error) {
 	}
 	if err != nil {
 		return reply{}, err
+	}
+	if after, _ := thread.ProcessCPU(); hasProcess && !hasCPU && x.result.Steps > 0 {
+		x.result.Process = (after - before).Seconds() / float64(x.result.Steps)
 	}
 	x.result.Span = (max(x.last, x.end) - x.from).Seconds()
 	return x.result, nil
