@@ -1,4 +1,4 @@
-# windows.ps1: records what hostlab does to the power schemes of a real Windows. Run it once as an administrator, beside
+# windows.ps1: records what hostlab sees of a real Windows, and does to its power schemes. Run it once as an administrator, beside
 # hostlab.exe; it puts back what it sets, and writes the directory hostlab-windows. See docs/windows.md.
 $ErrorActionPreference = 'Stop'
 $out = Join-Path (Get-Location) 'hostlab-windows'
@@ -10,6 +10,9 @@ function Keep($name, [scriptblock]$what) {
 function Schemes { powercfg /list; powercfg /qh }
 try {
     Keep 'version.txt' { .\hostlab.exe version; [Environment]::OSVersion.Version.ToString() }
+    Keep 'facts.json' { .\hostlab.exe facts --format json }
+    Keep 'counters.txt' { typeperf -sc 2 '\Processor Information(*)\% of Maximum Frequency' '\Processor Information(*)\% Processor Performance' '\Processor Information(*)\Parking Status' }
+    Keep 'services.txt' { sc.exe query type= service state= all | findstr MSSQL }
     Keep 'before.txt' { Schemes }
     Keep 'settings.json' { .\hostlab.exe settings --format json }
     Keep 'policy.txt' { .\hostlab.exe set power_scheme=SCHEME_MIN --dry-run; reg query HKLM\Software\Policies\Microsoft\Power\PowerSettings /s }

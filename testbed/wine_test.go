@@ -44,8 +44,8 @@ func newWine(t *testing.T) *wine {
 		t.Fatal(err)
 	}
 	prefix := filepath.Join(dir, "prefix")
-	w := &wine{dir: dir, environ: append(os.Environ(), "WINEPREFIX="+prefix, "WINEDEBUG=-all", "WINEDLLOVERRIDES=powrprof=n,b",
-		"HOSTLAB_DSN=", `POWRPROF_FILE=Z:`+w32(dir)+`\registry`)}
+	w := &wine{dir: dir, environ: append(os.Environ(), "WINEPREFIX="+prefix, "WINEDEBUG=-all", "WINEDLLOVERRIDES=powrprof,pdh=n,b",
+		"HOSTLAB_DSN=", `POWRPROF_FILE=Z:`+w32(dir)+`\registry`, `PDH_FILE=Z:`+w32(dir)+`\counters`)}
 	if err := os.Mkdir(prefix, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,8 @@ func newWine(t *testing.T) *wine {
 			t.Fatalf("%q: %v; scripts/test-deps.sh installs Wine", args, err)
 		}
 	}
-	for _, dll := range [][]string{{"bcryptprimitives", "wine/bcryptprimitives.c", "-ladvapi32"}, {"powrprof", "wine/powrprof.c", "wine/powrprof.def"}} {
+	for _, dll := range [][]string{{"bcryptprimitives", "wine/bcryptprimitives.c", "-ladvapi32"}, {"powrprof", "wine/powrprof.c", "wine/powrprof.def"},
+		{"pdh", "wine/pdh.c"}} {
 		to := filepath.Join(prefix, "drive_c/windows/system32", dll[0]+".dll")
 		args := append([]string{"-shared", "-O2", "-Wall", "-Werror", "-o", to}, dll[1:]...)
 		if out, err := exec.Command("x86_64-w64-mingw32-gcc", args...).CombinedOutput(); err != nil {
@@ -91,7 +92,7 @@ func (w *wine) command(name string, args ...string) *exec.Cmd {
 func (w *wine) run(t *testing.T, faults string, args ...string) (status int, out string) {
 	t.Helper()
 	cmd := w.command(wine64, append([]string{"./hostlab.exe"}, args...)...)
-	cmd.Env = append(cmd.Env, "POWRPROF_FAULT="+faults)
+	cmd.Env = append(cmd.Env, "POWRPROF_FAULT="+faults, "PDH_FAULT="+faults)
 	file, err := os.Create(filepath.Join(w.dir, "output")) // no pipe: Wine's services would hold it open, and Wait wait for them
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +163,9 @@ func TestWine(t *testing.T) {
 	t.Run("settings", w.settings)
 	t.Run("faults", w.faults)
 	t.Run("kills", w.kills)
+	t.Run("facts", w.facts)
 	t.Run("commands", w.commands)
+	t.Run("ends", w.ends)
 }
 
 func (w *wine) settings(t *testing.T) {
@@ -292,6 +295,8 @@ func (w *wine) commands(t *testing.T) {
 		{0, `powercfg /setactive`, "export powercfg --role production-db"},
 		{3, `watch reads counters of Linux`, "watch"},
 		{2, `unknown command`, "nothing"},
+		{0, `lasts over a reboot, until 'hostlab revert'`, "set --help"},
+		{0, `power_scheme.*High performance.*Balanced.*Power saver`, "run power-scheme --dry-run"},
 		{0, `Locked = [1-9]`, "scanlock --duration 1s --lock mcs"},
 	}
 	if *full {
@@ -311,11 +316,33 @@ func (w *wine) commands(t *testing.T) {
 			{0, `1\.[0-9]+x`, "predict --workload sap-dialog --policy balanced --load 5%"},
 			{0, `Register-ArgumentCompleter`, "completion powershell"},
 			{0, `Affinity = 00000002`, "scanlock --duration 1s -s cpu:0 -l cpu:1"},
+			{0, `Affinity = 00000002`, "scanlock --duration 1s -s1 -l2"},
+			{0, `Affinity = 00000002`, "scanlock --duration 1s -s 0:1 -l 0:2"},
 			{2, `not there`, "scanlock --duration 1s -s 1:1 -l 0:2"},
+			{0, `"acquisitions_per_s"`, "scanlock --duration 1s --latency --format json"},
+			{0, `Nothing is set`, "verify"},
+			{0, `xmlquery`, "study check query-degree"},
+			{0, `logcommit`, "workload list"},
+			{0, `tx_rate|cpu_s|operations`, "workload null"},
+			{0, `Median commit`, "run commit-layout --blocks 2 --out cl --yes"},
 			{0, `inconclusive`, "run query-degree --blocks 2 --out qd --yes"},
 			{11, `EFFECTS`, "report qd"},
+			{0, `scheme`, "run power-scheme --blocks 2 --set workload.duration=1s --out ps --yes"},
+			{0, `Nothing is set`, "verify"},
+			{11, `degree`, "report qd --format json"},
+			{11, `degree`, "report qd --format csv"},
+			{11, `degree`, "report qd --format markdown"},
+			{11, `degree`, "report qd --format benchfmt"},
 			{11, ``, "report qd --format html --out qd.html"},
 		}...)
+	}
+	if *full {
+		for _, lock := range []string{"tas", "ttas", "ticket", "mutex"} {
+			list = append(list, trial{0, `Locked = [1-9]`, "scanlock --duration 1s --lock " + lock})
+		}
+		for _, other := range []string{"pause", "alu", "fma"} {
+			list = append(list, trial{0, other + ` +0`, "scanlock --duration 1s --antagonist " + other})
+		}
 	}
 	for _, c := range list {
 		w.try(t, c.status, c.pattern, "", strings.Fields(c.args)...)

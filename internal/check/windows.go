@@ -93,7 +93,7 @@ func lookWindowsMHz(f *host.Facts, _ Role) (v view) {
 		return view{absent: notWindows}
 	}
 	worst := 1.0
-	for _, c := range f.Windows.CPUMHz {
+	for _, c := range f.Windows.Processors {
 		most, known := c.Max.Get()
 		if !known {
 			v.readings = append(v.readings, whole(c.Max))

@@ -21,7 +21,7 @@ func clocked(current, limit float64) func(*host.Facts) {
 	return func(f *host.Facts) {
 		f.Windows = &host.Windows{}
 		for i := range 4 {
-			f.Windows.CPUMHz = append(f.Windows.CPUMHz, host.WindowsMHz{CPU: i,
+			f.Windows.Processors = append(f.Windows.Processors, host.WindowsCPU{CPU: i,
 				Current: hz(current, "CallNtPowerInformation"), Max: hz(2.4, "CallNtPowerInformation"), Limit: hz(limit, "CallNtPowerInformation")})
 		}
 	}
@@ -51,6 +51,6 @@ var windowsCases = []lookCase{
 	{id: "PWR-011", name: "none listed", facts: func(f *host.Facts) { f.Windows = &host.Windows{} }, want: NotApplicable},
 	{id: "PWR-011", name: "failed", want: Unknown, facts: func(f *host.Facts) {
 		clocked(2.4, 2.4)(f)
-		f.Windows.CPUMHz[0].Max = failed[int64]("CallNtPowerInformation")
+		f.Windows.Processors[0].Max = failed[int64]("CallNtPowerInformation")
 	}},
 }

@@ -45,7 +45,7 @@ func Collect(ctx context.Context, opt Options) *Facts {
 	f.Idle = readIdle(t, f.Topology)
 	wg.Wait()
 	if t.Live() {
-		collectOS(f)
+		collectOS(ctx, f)
 	}
 	return f
 }
@@ -63,7 +63,8 @@ func CPUs(ctx context.Context) *Topology {
 	t, end := Tree{}.begin(ctx)
 	defer end()
 	if t.Foreign() {
-		return &Collect(ctx, Options{}).Topology
+		top := osTopology()
+		return &top
 	}
 	top := readTopology(t)
 	return &top

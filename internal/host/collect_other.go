@@ -2,8 +2,13 @@
 
 package host
 
+import "context"
+
 // collectOS adds the facts of systems that have neither /proc nor /sys.
-func collectOS(*Facts) {}
+func collectOS(context.Context, *Facts) {}
+
+// osTopology is asked on systems that are neither Linux nor Windows.
+func osTopology() Topology { return readTopology(Tree{}) }
 
 // volumeOf is asked on systems that are neither Linux nor Windows.
 func volumeOf(string) (volume, string, error) { return volume{}, "", errForeign }

@@ -1,12 +1,21 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"math/bits"
+	"reflect"
+	"runtime"
+	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
+
+	"hostlab/internal/pdh"
 )
 
 var (
@@ -15,16 +24,20 @@ var (
 
 	getLogicalProcessorInformationEx = kernel32.NewProc("GetLogicalProcessorInformationEx")
 	globalMemoryStatusEx             = kernel32.NewProc("GlobalMemoryStatusEx")
+	setThreadGroupAffinity           = kernel32.NewProc("SetThreadGroupAffinity")
 	callNtPowerInformation           = powrprof.NewProc("CallNtPowerInformation")
+	powerGetActiveScheme             = powrprof.NewProc("PowerGetActiveScheme")
 )
 
-func collectOS(f *Facts) {
+func collectOS(ctx context.Context, f *Facts) {
 	reg := localMachine{}
-	f.Topology = windowsTopology(processorInformation())
-	f.Windows = windowsPower(reg)
-	records, err := powerInformation(f.Topology.Threads.Or(0))
-	f.Windows.CPUMHz = windowsMHz(records, err)
-	f.Frequency.Current = windowsCurrent(f.Windows.CPUMHz)
+	f.Topology = osTopology()
+	f.Windows = windowsPower(reg, activeScheme)
+	f.Windows.Processors = windowsProcessors(f.Topology, powerInformation(f.Topology.Online.Or(nil)), processorCounters(ctx))
+	f.Frequency.Current = windowsCurrent(f.Windows.Processors)
+	f.Windows.SQLInstances, f.Windows.SQLServers = windowsSQLServers(reg, serviceNow)
+	logs, _ := readStorage(Tree{}, windowsLogs(f.Windows.SQLServers))
+	f.Storage = append(f.Storage, logs...)
 	f.Identity = windowsIdentity(reg, windowsVersion())
 	f.Virt = Virt{Hypervisor: windowsHypervisor(reg)}
 	f.Frequency.Boost = Unknown[bool](f.Frequency.Boost.Source, errForeign)
@@ -32,6 +45,85 @@ func collectOS(f *Facts) {
 		*p = Unknown[float64](p.Source, errForeign)
 	}
 	f.Memory.Total = memoryTotal()
+}
+
+func osTopology() Topology { return windowsTopology(processorInformation()) }
+
+// counterNames lists the counters that facts of CPUs name in their tags.
+func counterNames() (names []string) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[WindowsCPU]()) {
+		if name := f.Tag.Get("counter"); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// processorCounters reads the counters of all processors by their names, each with its error where there is one.
+func processorCounters(ctx context.Context) map[string]pdh.Series {
+	const over = time.Second // Microsoft asks for at least that between two collections
+	names, out := counterNames(), map[string]pdh.Series{}
+	paths := make([]string, len(names))
+	for i, name := range names {
+		paths[i] = counterPath(name)
+	}
+	list, err := pdh.Sample(ctx, over, paths)
+	for i, name := range names {
+		if out[name] = (pdh.Series{Err: err}); err == nil {
+			out[name] = list[i]
+		}
+	}
+	return out
+}
+
+// activeScheme is the GUID of the power scheme in force.
+func activeScheme() (string, error) {
+	if err := powerGetActiveScheme.Find(); err != nil {
+		return "", err
+	}
+	var guid *windows.GUID
+	if code, _, _ := powerGetActiveScheme.Call(0, uintptr(unsafe.Pointer(&guid))); code != 0 {
+		return "", syscall.Errno(code)
+	}
+	defer windows.LocalFree(windows.Handle(unsafe.Pointer(guid))) //nolint:errcheck // 16 bytes
+	return ParseGUID(guid.String())
+}
+
+var serviceStates = map[uint32]string{
+	windows.SERVICE_STOPPED: "stopped", windows.SERVICE_START_PENDING: "start pending", windows.SERVICE_STOP_PENDING: "stop pending",
+	windows.SERVICE_RUNNING: "running", windows.SERVICE_CONTINUE_PENDING: "continue pending", windows.SERVICE_PAUSE_PENDING: "pause pending",
+	windows.SERVICE_PAUSED: "paused",
+}
+
+// serviceNow asks the service manager, which every user may.
+func serviceNow(name string) (service, error) {
+	manager, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT)
+	if err != nil {
+		return service{}, err
+	}
+	defer windows.CloseServiceHandle(manager) //nolint:errcheck // nothing was written
+	text, err := windows.UTF16PtrFromString(name)
+	if err != nil {
+		return service{}, err
+	}
+	h, err := windows.OpenService(manager, text, windows.SERVICE_QUERY_STATUS)
+	if errors.Is(err, windows.ERROR_SERVICE_DOES_NOT_EXIST) {
+		return service{}, fmt.Errorf("%w: no such service", fs.ErrNotExist)
+	}
+	if err != nil {
+		return service{}, err
+	}
+	defer windows.CloseServiceHandle(h) //nolint:errcheck // nothing was written
+	var s windows.SERVICE_STATUS_PROCESS
+	var need uint32
+	if err := windows.QueryServiceStatusEx(h, windows.SC_STATUS_PROCESS_INFO, (*byte)(unsafe.Pointer(&s)), uint32(unsafe.Sizeof(s)), &need); err != nil {
+		return service{}, err
+	}
+	state := serviceStates[s.CurrentState]
+	if state == "" {
+		return service{}, fmt.Errorf("state %d of a service is not known", s.CurrentState)
+	}
+	return service{state: state, pid: int(s.ProcessId)}, nil
 }
 
 // windowsVersion is what runs, which GetVersionEx tells only to programs whose
@@ -60,20 +152,60 @@ func processorInformation() ([]byte, error) {
 	return nil, errors.New("the processors keep changing")
 }
 
-func powerInformation(cpus int) ([]byte, error) {
+// powerInformation asks for the records of each processor group. The call tells of the caller's group alone, so that a thread
+// of its own goes from group to group.
+func powerInformation(online []int) map[int]groupPower {
+	cpus := map[int]uintptr{} // mask, by group
+	for _, cpu := range online {
+		cpus[cpu/64] |= 1 << (cpu % 64)
+	}
+	out, done := map[int]groupPower{}, make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // and never unlocked: the thread ends, with its affinity
+		for group, mask := range cpus {
+			var p groupPower
+			if len(cpus) > 1 {
+				p.err = enterGroup(uint16(group), mask)
+			}
+			if p.err == nil {
+				p.records, p.err = groupRecords(len(online), bits.OnesCount64(uint64(mask)))
+			}
+			out[group] = p
+		}
+	}()
+	<-done
+	return out
+}
+
+// enterGroup confines the calling thread to CPUs of a group.
+func enterGroup(group uint16, mask uintptr) error {
+	if err := setThreadGroupAffinity.Find(); err != nil {
+		return err
+	}
+	want := struct {
+		mask     uintptr
+		group    uint16
+		reserved [3]uint16
+	}{mask: mask, group: group} // GROUP_AFFINITY
+	if ok, _, err := setThreadGroupAffinity.Call(uintptr(windows.CurrentThread()), uintptr(unsafe.Pointer(&want)), 0); ok == 0 {
+		return fmt.Errorf("SetThreadGroupAffinity: %w", err)
+	}
+	return nil
+}
+
+// groupRecords returns the records of the caller's group, which has some of all CPUs.
+func groupRecords(all, own int) ([]byte, error) {
 	const processorInformation = 11
 	if err := callNtPowerInformation.Find(); err != nil {
 		return nil, err
 	}
-	if cpus == 0 {
-		return nil, errors.New("the number of processors is not known")
-	}
-	buf := make([]byte, cpus*powerRecord)
+	buf := make([]byte, all*powerRecord)
 	status, _, _ := callNtPowerInformation.Call(processorInformation, 0, 0, uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)))
 	if status != 0 {
 		return nil, fmt.Errorf("NTSTATUS %#x", uint32(status))
 	}
-	return buf, nil
+	return buf[:own*powerRecord], nil
 }
 
 func memoryTotal() Fact[int64] {
@@ -116,4 +248,23 @@ func (localMachine) Number(key, name string) (uint64, error) {
 	defer k.Close()
 	n, _, err := k.GetIntegerValue(name)
 	return n, err
+}
+
+func (localMachine) Texts(key string) (map[string]string, error) {
+	k, err := registry.OpenKey(registry.LOCAL_MACHINE, key, registry.QUERY_VALUE)
+	if err != nil {
+		return nil, err
+	}
+	defer k.Close()
+	names, err := k.ReadValueNames(0)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, name := range names {
+		if s, _, err := k.GetStringValue(name); err == nil {
+			out[name] = s
+		}
+	}
+	return out, nil
 }

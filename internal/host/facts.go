@@ -330,17 +330,35 @@ type Accelerator struct {
 type Windows struct {
 	ActiveScheme Fact[string] `json:"active_scheme"` // GUID in force, policy first
 	SchemeName   Fact[string] `json:"scheme_name"`
-	PolicyScheme Fact[string] `json:"policy_scheme"` // GUID that a group policy forces
-	UserScheme   Fact[string] `json:"user_scheme"`   // GUID chosen on the machine
-	ThrottleMin  Fact[int64]  `json:"processor_min"` // %, PROCTHROTTLEMIN on mains power
-	ThrottleMax  Fact[int64]  `json:"processor_max"` // %, PROCTHROTTLEMAX on mains power
-	CPUMHz       []WindowsMHz `json:"processor_power"`
+	PolicyScheme Fact[string] `json:"policy_scheme"`   // GUID that a group policy forces
+	UserScheme   Fact[string] `json:"user_scheme"`     // GUID chosen on the machine
+	ThrottleMin  Fact[int64]  `json:"processor_min"`   // %, PROCTHROTTLEMIN on mains power
+	ThrottleMax  Fact[int64]  `json:"processor_max"`   // %, PROCTHROTTLEMAX on mains power
+	Processors   []WindowsCPU `json:"processor_power"` // of each online CPU
+	SQLInstances Fact[int]    `json:"sql_server_instances"`
+	SQLServers   []SQLServer  `json:"sql_servers"` // instances installed
 }
 
-// WindowsMHz is one processor's CallNtPowerInformation record.
-type WindowsMHz struct {
-	CPU     int         `json:"cpu"`
-	Current Fact[int64] `json:"current"` // Hz
-	Max     Fact[int64] `json:"max"`     // Hz
-	Limit   Fact[int64] `json:"limit"`   // Hz
+// WindowsCPU is what Windows tells of one processor: frequencies from CallNtPowerInformation, and counters of
+// "Processor Information" by their English names. A mean is of about a second.
+type WindowsCPU struct {
+	CPU         int           `json:"cpu"`
+	Current     Fact[int64]   `json:"current"`                                                     // Hz
+	Max         Fact[int64]   `json:"max"`                                                         // Hz
+	Limit       Fact[int64]   `json:"limit"`                                                       // Hz
+	OfMaximum   Fact[float64] `json:"pct_of_maximum_frequency" counter:"% of Maximum Frequency"`   // % asked for
+	Performance Fact[float64] `json:"pct_processor_performance" counter:"% Processor Performance"` // % of nominal while it ran, mean
+	Parked      Fact[bool]    `json:"parked" counter:"Parking Status"`
+}
+
+// SQLServer is an instance of SQL Server that is installed.
+type SQLServer struct {
+	Instance string       `json:"instance"`
+	Service  string       `json:"service"`
+	State    Fact[string] `json:"state"` // of the service: running, stopped, start pending, ...
+	PID      Fact[int]    `json:"pid"`   // absent unless it runs
+	Version  Fact[string] `json:"version"`
+	Edition  Fact[string] `json:"edition"`
+	DataDir  Fact[string] `json:"data_dir"` // of databases to be made
+	LogDir   Fact[string] `json:"log_dir"`  // likewise
 }

@@ -1,8 +1,6 @@
 package host
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -17,6 +15,7 @@ import (
 type hklm interface {
 	Text(key, name string) (string, error)
 	Number(key, name string) (uint64, error)
+	Texts(key string) (map[string]string, error) // a key's values that are texts, by their names
 }
 
 const (
@@ -41,7 +40,9 @@ var schemeNames = map[string]string{
 // windowsPower reads the plan in force. A group policy's plan wins over the one
 // chosen on the machine; the processor limits come from inside the plan, since
 // its name proves nothing: anybody may have edited "High performance".
-func windowsPower(reg hklm) *Windows {
+//
+// active asks Windows itself, where the registry tells nothing.
+func windowsPower(reg hklm, active func() (string, error)) *Windows {
 	w := &Windows{
 		PolicyScheme: Convert(regText(reg, policyKey, activeValue), "", ParseGUID),
 		UserScheme:   Convert(regText(reg, schemesKey, activeValue), "", ParseGUID),
@@ -49,6 +50,11 @@ func windowsPower(reg hklm) *Windows {
 	w.ActiveScheme = w.PolicyScheme
 	if w.PolicyScheme.State == StateAbsent {
 		w.ActiveScheme = w.UserScheme
+	}
+	if w.ActiveScheme.State == StateAbsent {
+		if guid, err := active(); err == nil {
+			w.ActiveScheme = Known(guid, "", "PowerGetActiveScheme")
+		}
 	}
 	w.SchemeName = Convert(w.ActiveScheme, "", func(guid string) (string, error) { return schemeName(reg, guid) })
 	w.ThrottleMin = throttle(reg, w.ActiveScheme, throttleMin)
@@ -122,45 +128,4 @@ func schemeName(reg hklm, guid string) (string, error) {
 		name = parts[2]
 	}
 	return name, nil
-}
-
-// powerRecord is the size of PROCESSOR_POWER_INFORMATION: Number, MaxMhz,
-// CurrentMhz, MhzLimit, MaxIdleState and CurrentIdleState, 32 bits each.
-const powerRecord = 24
-
-// windowsMHz takes the records of CallNtPowerInformation apart. CurrentMhz is
-// what the last processor power state stands for, not a measured frequency.
-func windowsMHz(records []byte, err error) []WindowsMHz {
-	list := []WindowsMHz{}
-	const source = "CallNtPowerInformation(ProcessorInformation)"
-	if err != nil {
-		failed := Unknown[int64](source, err)
-		return append(list, WindowsMHz{Current: failed, Max: failed, Limit: failed})
-	}
-	for ; len(records) >= powerRecord; records = records[powerRecord:] {
-		hz := func(at int) Fact[int64] {
-			mhz := binary.LittleEndian.Uint32(records[at:])
-			if mhz == 0 {
-				return Unknown[int64](source, errors.New("0 MHz is no frequency"))
-			}
-			return Known(int64(mhz)*1e6, "Hz", source)
-		}
-		list = append(list, WindowsMHz{
-			CPU: int(binary.LittleEndian.Uint32(records)),
-			Max: hz(4), Current: hz(8), Limit: hz(12),
-		})
-	}
-	return list
-}
-
-// windowsCurrent turns the records into the form that Linux' facts have.
-func windowsCurrent(list []WindowsMHz) []CPUCurrent {
-	out := make([]CPUCurrent, len(list))
-	for i, m := range list {
-		out[i] = CPUCurrent{CPU: m.CPU, Frequency: m.Current, Percent: percent(m.Current, m.Max)}
-		if out[i].Percent.State == StateOK {
-			out[i].Percent.Source = m.Current.Source
-		}
-	}
-	return out
 }

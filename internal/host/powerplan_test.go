@@ -1,9 +1,8 @@
 package host
 
 import (
-	"encoding/binary"
-	"errors"
 	"io/fs"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,6 +30,22 @@ func (r fakeRegistry) Number(key, name string) (uint64, error) {
 		return 0, v
 	}
 	return 0, fs.ErrNotExist
+}
+
+func (r fakeRegistry) Texts(key string) (map[string]string, error) {
+	out := map[string]string{}
+	for path, v := range r {
+		if name, ok := strings.CutPrefix(path, key+`\`); ok && !strings.Contains(name, `\`) {
+			if err, failed := v.(error); failed {
+				return nil, err
+			}
+			out[name] = v.(string)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fs.ErrNotExist
+	}
+	return out, nil
 }
 
 func TestWindowsPower(t *testing.T) {
@@ -85,7 +100,7 @@ func TestWindowsPower(t *testing.T) {
 		{"nothing, as under Wine", fakeRegistry{}, []any{"absent", "absent", "absent", "absent"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := windowsPower(c.reg)
+			w := windowsPower(c.reg, func() (string, error) { return "", fs.ErrNotExist })
 			got := []any{text(w.ActiveScheme), text(w.SchemeName), number(w.ThrottleMin), number(w.ThrottleMax)}
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
@@ -94,22 +109,13 @@ func TestWindowsPower(t *testing.T) {
 	}
 }
 
-func TestWindowsMHz(t *testing.T) {
-	var buf []byte
-	for _, r := range [][6]uint32{{0, 2600, 1200, 2600, 2, 1}, {1, 2600, 0, 1300, 2, 1}} {
-		for _, v := range r {
-			buf = binary.LittleEndian.AppendUint32(buf, v)
-		}
+func TestWindowsPowerIsAskedWhereTheRegistryTellsNothing(t *testing.T) {
+	const high = "8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c"
+	active := func() (string, error) { return high, nil }
+	if w := windowsPower(fakeRegistry{}, active); w.SchemeName.Value != "High performance" || w.SchemeName.Source != "PowerGetActiveScheme" {
+		t.Errorf("%+v", w.SchemeName)
 	}
-	list := windowsMHz(append(buf, 1, 2, 3), nil) // a torn record is dropped
-	if len(list) != 2 || list[0].Current.Value != 1200e6 || list[1].Limit.Value != 1300e6 || list[1].Current.State != StateError {
-		t.Errorf("%+v", list)
-	}
-	cur := windowsCurrent(list)
-	if got := cur[0].Percent.Value; got < 46.1 || got > 46.2 {
-		t.Errorf("1200 of 2600 MHz are %v %%", got)
-	}
-	if f := windowsMHz(nil, errors.New("x")); f[0].Current.State != StateError {
-		t.Errorf("a failed call gives %+v", f)
+	if w := windowsPower(fakeRegistry{policyKey + `\` + activeValue: fs.ErrPermission}, active); w.ActiveScheme.State != StateDenied {
+		t.Errorf("a policy that may not be read wins: %+v", w.ActiveScheme)
 	}
 }

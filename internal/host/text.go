@@ -131,7 +131,7 @@ func (b *blocks) facts(v reflect.Value) {
 		field := v.Type().Field(i)
 		switch x := v.Field(i).Interface().(type) {
 		case AnyFact:
-			if _, _, _, _, why := x.Any(); !b.foreign || why != NotTold && why != "" {
+			if _, _, _, state, why := x.Any(); !b.foreign || state == StateOK || why != NotTold && why != "" {
 				b.values(label(field), []cell{cellOf(v.Field(i), field)}, false)
 			}
 		case string, int:

@@ -58,7 +58,7 @@ func (in *input) held() *heldClock {
 		if pct, ok := w.ThrottleMax.Get(); ok {
 			limit(float64(pct)/100, "the power plan caps the processor at %d %%", pct)
 		}
-		for _, c := range w.CPUMHz {
+		for _, c := range w.Processors {
 			hz, known := c.Limit.Get()
 			if top, ok := c.Max.Get(); ok && known && top > 0 {
 				limit(float64(hz)/float64(top), "Windows limits CPU %d to %s of %s", c.CPU, result.Format(float64(hz), "Hz"), result.Format(float64(top), "Hz"))
@@ -126,7 +126,7 @@ func (in *input) maximum(cpu int) float64 {
 		}
 	}
 	if w := in.facts.Windows; w != nil {
-		for _, c := range w.CPUMHz {
+		for _, c := range w.Processors {
 			if c.CPU == cpu {
 				return float64(c.Max.Or(0))
 			}

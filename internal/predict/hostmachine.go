@@ -170,8 +170,8 @@ func (r *reader) hidden() {
 	switch w := r.f.Windows; {
 	case r.Nominal > 0:
 		r.note("nominal", hz(r.Nominal), "from the processor's name; cpufreq is hidden here")
-	case w != nil && len(w.CPUMHz) > 0 && w.CPUMHz[0].Max.Or(0) > 0:
-		r.Nominal = float64(w.CPUMHz[0].Max.Value)
+	case w != nil && len(w.Processors) > 0 && w.Processors[0].Max.Or(0) > 0:
+		r.Nominal = float64(w.Processors[0].Max.Value)
 		r.note("nominal", hz(r.Nominal), "the maximum that Windows reports")
 	default:
 		r.Nominal = assumedNominal

@@ -6,12 +6,10 @@
 //	scheme SCHEME NAME                  a scheme that there is
 //	value SCHEME SETTING ac|dc NUMBER   an explicit value; without one the setting's default holds
 //
-// POWRPROF_FAULT is a list of faults, separated by blanks: NAME=CODE fails a function with that Win32 code; NAME=CODE@N does
-// so at its Nth call of the process; kill@N ends the process before the Nth change, killed@N after it; clamp=N takes no value
-// above N, with success; drop=SCHEME deletes a scheme just before the first write of a value; deaf takes values and keeps none.
-#include <windows.h>
-#include <stdio.h>
-#include <string.h>
+// POWRPROF_FAULT lists faults (fault.h). Beside functions that fail with a Win32 code there are: kill@N ends the process before
+// the Nth change, killed@N after it; clamp=N takes no value above N, with success; drop=SCHEME deletes a scheme just before the
+// first write of a value; deaf takes values and keeps none.
+#include "fault.h"
 
 #define API __declspec(dllexport) DWORD WINAPI
 #define MOST 200
@@ -35,22 +33,6 @@ static void guid(const char *t, GUID *g) {
     g->Data2 = d[0];
     g->Data3 = d[1];
     for (int i = 0; i < 8; i++) g->Data4[i] = d[i + 2];
-}
-
-// fault is a fault's number; 0: there is none of that name, or not at this call. Each call counts.
-static DWORD fault(const char *name, int call) {
-    char all[1000], *at = NULL;
-    if (!GetEnvironmentVariableA("POWRPROF_FAULT", all, sizeof all)) return 0;
-    for (char *f = strtok_r(all, " ", &at); f; f = strtok_r(NULL, " ", &at)) {
-        size_t n = strlen(name);
-        unsigned long code = 0;
-        int nth = 0;
-        if (strncmp(f, name, n)) continue;
-        if (f[n] == '@' && sscanf(f + n, "@%d", &nth) == 1 && nth == call) return 1;
-        if (f[n] == '=' && sscanf(f + n, "=%lu@%d", &code, &nth) >= 1 && (nth == 0 || nth == call)) return code;
-        if (f[n] == 0) return 1;
-    }
-    return 0;
 }
 
 static void path(char *out, const char *end) {
@@ -83,7 +65,7 @@ static DWORD leave(DWORD r) {
 static DWORD store(void) {
     char name[MAX_PATH], next[MAX_PATH];
     changes++;
-    if (fault("kill", changes)) TerminateProcess(GetCurrentProcess(), 137);
+    if (fault("POWRPROF_FAULT", "kill", changes)) TerminateProcess(GetCurrentProcess(), 137);
     path(name, "");
     path(next, ".new");
     FILE *f = fopen(next, "wb");
@@ -91,7 +73,7 @@ static DWORD store(void) {
     for (int i = 0; i < count; i++) fprintf(f, "%s\n", lines[i]);
     fclose(f);
     if (!MoveFileExA(next, name, MOVEFILE_REPLACE_EXISTING)) return leave(GetLastError());
-    if (fault("killed", changes)) TerminateProcess(GetCurrentProcess(), 137);
+    if (fault("POWRPROF_FAULT", "killed", changes)) TerminateProcess(GetCurrentProcess(), 137);
     return leave(0);
 }
 
@@ -121,15 +103,8 @@ static void remove_scheme(const char *scheme) {
     while ((i = find(start)) >= 0) drop(i);
 }
 
-#define FAIL(name)                                             \
-    do {                                                       \
-        static int calls;                                      \
-        DWORD code = fault(name, ++calls);                     \
-        if (code) return code;                                 \
-    } while (0)
-
 API PowerGetActiveScheme(HKEY root, GUID **out) {
-    FAIL("PowerGetActiveScheme");
+    FAIL("POWRPROF_FAULT", "PowerGetActiveScheme");
     enter();
     int i = find("active ");
     if (i < 0) return leave(ERROR_FILE_NOT_FOUND);
@@ -141,7 +116,7 @@ API PowerGetActiveScheme(HKEY root, GUID **out) {
 API PowerSetActiveScheme(HKEY root, const GUID *scheme) {
     char t[40];
     text(scheme, t);
-    FAIL("PowerSetActiveScheme");
+    FAIL("POWRPROF_FAULT", "PowerSetActiveScheme");
     enter();
     if (there(t) < 0) return leave(ERROR_FILE_NOT_FOUND);
     int a = find("active "), l = find("live ");
@@ -151,7 +126,7 @@ API PowerSetActiveScheme(HKEY root, const GUID *scheme) {
 }
 
 API PowerEnumerate(HKEY root, const GUID *scheme, const GUID *sub, DWORD what, ULONG index, UCHAR *buf, DWORD *size) {
-    FAIL("PowerEnumerate");
+    FAIL("POWRPROF_FAULT", "PowerEnumerate");
     if (what != 16) return ERROR_INVALID_PARAMETER;
     enter();
     for (int i = 0; i < count; i++) {
@@ -167,7 +142,7 @@ API PowerEnumerate(HKEY root, const GUID *scheme, const GUID *sub, DWORD what, U
 API PowerReadFriendlyName(HKEY root, const GUID *scheme, const GUID *sub, const GUID *set, UCHAR *buf, DWORD *size) {
     char t[40];
     text(scheme, t);
-    FAIL("PowerReadFriendlyName");
+    FAIL("POWRPROF_FAULT", "PowerReadFriendlyName");
     enter();
     int i = there(t);
     if (i < 0) return leave(ERROR_FILE_NOT_FOUND);
@@ -185,7 +160,7 @@ API PowerReadFriendlyName(HKEY root, const GUID *scheme, const GUID *sub, const 
 API PowerWriteFriendlyName(HKEY root, const GUID *scheme, const GUID *sub, const GUID *set, UCHAR *buf, DWORD size) {
     char t[40], name[80];
     text(scheme, t);
-    FAIL("PowerWriteFriendlyName");
+    FAIL("POWRPROF_FAULT", "PowerWriteFriendlyName");
     enter();
     int i = there(t);
     if (i < 0) return leave(ERROR_FILE_NOT_FOUND);
@@ -196,7 +171,7 @@ API PowerWriteFriendlyName(HKEY root, const GUID *scheme, const GUID *sub, const
 
 API PowerDuplicateScheme(HKEY root, const GUID *from, GUID **to) {
     char f[40], t[40], start[LINE], name[LINE];
-    FAIL("PowerDuplicateScheme");
+    FAIL("POWRPROF_FAULT", "PowerDuplicateScheme");
     text(from, f);
     text(*to, t);
     enter();
@@ -214,7 +189,7 @@ API PowerDuplicateScheme(HKEY root, const GUID *from, GUID **to) {
 API PowerDeleteScheme(HKEY root, const GUID *scheme) {
     char t[40], active[LINE];
     text(scheme, t);
-    FAIL("PowerDeleteScheme");
+    FAIL("POWRPROF_FAULT", "PowerDeleteScheme");
     enter();
     sprintf(active, "active %s", t);
     if (find(active) >= 0) return leave(ERROR_ACCESS_DENIED); // Windows keeps the one in force
@@ -261,9 +236,9 @@ static DWORD write_value(const GUID *scheme, const GUID *set, const char *source
     if (!writes++ && GetEnvironmentVariableA("POWRPROF_FAULT", all, sizeof all) && strstr(all, "drop="))
         remove_scheme(strstr(all, "drop=") + 5);
     if (there(s) < 0) return leave(ERROR_FILE_NOT_FOUND);
-    DWORD most = fault("clamp", 0);
+    DWORD most = fault("POWRPROF_FAULT", "clamp", 0);
     if (most && value > most) value = most;
-    if (fault("deaf", 0)) return leave(0);
+    if (fault("POWRPROF_FAULT", "deaf", 0)) return leave(0);
     sprintf(start, "value %s %s %s ", s, t, source);
     int i = find(start);
     if (i < 0) i = count++;
@@ -275,26 +250,26 @@ static DWORD write_value(const GUID *scheme, const GUID *set, const char *source
 }
 
 API PowerReadACValueIndex(HKEY root, const GUID *scheme, const GUID *sub, const GUID *set, DWORD *out) {
-    FAIL("PowerReadACValueIndex");
+    FAIL("POWRPROF_FAULT", "PowerReadACValueIndex");
     return read_value(scheme, set, "ac", out);
 }
 
 API PowerReadDCValueIndex(HKEY root, const GUID *scheme, const GUID *sub, const GUID *set, DWORD *out) {
-    FAIL("PowerReadDCValueIndex");
+    FAIL("POWRPROF_FAULT", "PowerReadDCValueIndex");
     return read_value(scheme, set, "dc", out);
 }
 
 API PowerWriteACValueIndex(HKEY root, const GUID *scheme, const GUID *sub, const GUID *set, DWORD value) {
-    FAIL("PowerWriteACValueIndex");
+    FAIL("POWRPROF_FAULT", "PowerWriteACValueIndex");
     return write_value(scheme, set, "ac", value);
 }
 
 API PowerWriteDCValueIndex(HKEY root, const GUID *scheme, const GUID *sub, const GUID *set, DWORD value) {
-    FAIL("PowerWriteDCValueIndex");
+    FAIL("POWRPROF_FAULT", "PowerWriteDCValueIndex");
     return write_value(scheme, set, "dc", value);
 }
 
 API PowerSettingAccessCheck(DWORD what, const GUID *set) {
-    FAIL("PowerSettingAccessCheck");
-    return fault("policy", 0) ? ERROR_ACCESS_DISABLED_BY_POLICY : 0;
+    FAIL("POWRPROF_FAULT", "PowerSettingAccessCheck");
+    return fault("POWRPROF_FAULT", "policy", 0) ? ERROR_ACCESS_DISABLED_BY_POLICY : 0;
 }

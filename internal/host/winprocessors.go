@@ -1,0 +1,190 @@
+package host
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hostlab/internal/pdh"
+)
+
+// powerRecord is the size of PROCESSOR_POWER_INFORMATION: Number, MaxMhz,
+// CurrentMhz, MhzLimit, MaxIdleState and CurrentIdleState, 32 bits each.
+const powerRecord = 24
+
+const powerSource = "CallNtPowerInformation(ProcessorInformation)"
+
+// groupPower is what a call made in one processor group has of its CPUs.
+type groupPower struct {
+	records []byte
+	err     error
+}
+
+// windowsProcessors tells of each online CPU what its group's records and the counters have. CurrentMhz is
+// what the last processor power state stands for, not a measured frequency.
+func windowsProcessors(top Topology, groups map[int]groupPower, counters map[string]pdh.Series) []WindowsCPU {
+	list := []WindowsCPU{}
+	instances := counterInstances(top)
+	for _, cpu := range top.Online.Or(nil) {
+		w := WindowsCPU{CPU: cpu}
+		hz := func(at int) Fact[int64] { return windowsHz(groups[cpu/64], cpu%64, at) }
+		w.Max, w.Current, w.Limit = hz(4), hz(8), hz(12)
+		v := reflect.ValueOf(&w).Elem()
+		for i := range v.NumField() {
+			name := v.Type().Field(i).Tag.Get("counter")
+			if name == "" {
+				continue
+			}
+			number := counterOf(counterPath(name), counters[name], instances[cpu])
+			switch f := v.Field(i).Addr().Interface().(type) {
+			case *Fact[float64]:
+				*f = Convert(number, "%", func(v float64) (float64, error) {
+					if v <= 0 {
+						return 0, errors.New("0 % is no frequency: the counter counts nothing here")
+					}
+					return v, nil
+				})
+			case *Fact[bool]:
+				*f = Convert(number, "", func(v float64) (bool, error) { return v != 0, nil })
+			}
+		}
+		list = append(list, w)
+	}
+	return list
+}
+
+// windowsHz reads a frequency of a CPU from the records of its group.
+func windowsHz(group groupPower, number, at int) Fact[int64] {
+	if group.err != nil {
+		return Unknown[int64](powerSource, group.err)
+	}
+	for r := group.records; len(r) >= powerRecord; r = r[powerRecord:] {
+		mhz := binary.LittleEndian.Uint32(r[at:])
+		switch {
+		case int(binary.LittleEndian.Uint32(r)) != number:
+		case mhz == 0:
+			return Unknown[int64](powerSource, errors.New("0 MHz is no frequency"))
+		default:
+			return Known(int64(mhz)*1e6, "Hz", powerSource)
+		}
+	}
+	return absentFact[int64](powerSource, "Windows tells nothing of this processor")
+}
+
+// windowsCurrent turns the records into the form that Linux' facts have.
+func windowsCurrent(list []WindowsCPU) []CPUCurrent {
+	out := make([]CPUCurrent, len(list))
+	for i, m := range list {
+		out[i] = CPUCurrent{CPU: m.CPU, Frequency: m.Current, Percent: percent(m.Current, m.Max)}
+		if out[i].Percent.State == StateOK {
+			out[i].Percent.Source = m.Current.Source
+		}
+	}
+	return out
+}
+
+func counterPath(name string) string { return `\Processor Information(*)\` + name }
+
+// counterInstances names each CPU as the counters do: its NUMA node, and its place among the CPUs of that node.
+func counterInstances(top Topology) map[int]string {
+	out := map[int]string{}
+	for _, n := range top.NUMA {
+		for i, cpu := range n.CPUs.Or(nil) {
+			out[cpu] = strconv.Itoa(n.ID) + "," + strconv.Itoa(i)
+		}
+	}
+	return out
+}
+
+func counterOf(source string, s pdh.Series, instance string) Fact[float64] {
+	if s.Err != nil {
+		return Unknown[float64](source, s.Err)
+	}
+	for _, v := range s.Values {
+		switch {
+		case v.Instance != instance:
+		case v.Err != nil:
+			return Unknown[float64](source, v.Err)
+		default:
+			return Known(v.Value, "", source)
+		}
+	}
+	return absentFact[float64](source, fmt.Sprintf("the counter has no instance %q", instance))
+}
+
+const sqlKey = `SOFTWARE\Microsoft\Microsoft SQL Server`
+
+// service is what Windows' service manager tells: stopped, running, ...; the process is 0 unless it runs.
+type service struct {
+	state string
+	pid   int
+}
+
+// windowsSQLServers finds the instances of SQL Server that are installed, by the registry and the service manager. The
+// count is absent where there is none.
+func windowsSQLServers(reg hklm, look func(service string) (service, error)) (count Fact[int], list []SQLServer) {
+	const names = sqlKey + `\Instance Names\SQL`
+	source := `HKLM\` + names
+	list = []SQLServer{}
+	ids, err := reg.Texts(names)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(ids) == 0 {
+		return absentFact[int](source, "no SQL Server is installed"), list
+	}
+	if err != nil {
+		return Unknown[int](source, err), list
+	}
+	for _, name := range slices.Sorted(maps.Keys(ids)) {
+		key := sqlKey + `\` + ids[name]
+		s := SQLServer{Instance: name, Service: "MSSQL$" + name,
+			Version: firstKnown(notEmpty(regText(reg, key+`\Setup`, "PatchLevel")), notEmpty(regText(reg, key+`\Setup`, "Version"))),
+			Edition: notEmpty(regText(reg, key+`\Setup`, "Edition")), DataDir: notEmpty(regText(reg, key+`\MSSQLServer`, "DefaultData")),
+			LogDir: firstKnown(notEmpty(regText(reg, key+`\MSSQLServer`, "DefaultLog")), masterLog(reg, key+`\MSSQLServer\Parameters`))}
+		if strings.EqualFold(name, "MSSQLSERVER") { // the default instance
+			s.Service = name
+		}
+		const manager = "QueryServiceStatusEx"
+		found, err := look(s.Service)
+		s.State, s.PID = Known(found.state, "", manager), Known(found.pid, "", manager)
+		switch {
+		case err != nil:
+			s.State, s.PID = Unknown[string](manager, err), Unknown[int](manager, err)
+		case found.pid == 0:
+			s.PID = absentFact[int](manager, "the service does not run")
+		}
+		list = append(list, s)
+	}
+	return Known(len(list), "", source), list
+}
+
+// masterLog is the directory of the log of master, which the service is started with: -lC:\...\mastlog.ldf. Logs of
+// databases made later are there too, unless DefaultLog names another directory.
+func masterLog(reg hklm, key string) Fact[string] {
+	args, err := reg.Texts(key)
+	if err != nil {
+		return Unknown[string](`HKLM\`+key, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		file, ok := strings.CutPrefix(args[name], "-l")
+		if at := strings.LastIndexByte(file, '\\'); ok && at > 0 {
+			return Known(strings.TrimSuffix(file[:at], `\`), "", `HKLM\`+key+`\`+name)
+		}
+	}
+	return absentFact[string](`HKLM\`+key, "no parameter names the log")
+}
+
+// windowsLogs asks where the instances keep their logs. An instance may share a directory with another.
+func windowsLogs(servers []SQLServer) (asked []PathQuery) {
+	for _, s := range servers {
+		q := PathQuery{Path: s.LogDir.Or(""), Purpose: "mssql log"}
+		if q.Path != "" && !slices.Contains(asked, q) {
+			asked = append(asked, q)
+		}
+	}
+	return asked
+}

@@ -1,0 +1,151 @@
+//go:build linux && amd64 && system
+
+package testbed
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// counters is what wine/pdh.c tells of the first processor. Others have no instance, whatever this machine has.
+const counters = `\Processor Information(*)\% of Maximum Frequency
+0,0 46
+0,_Total 46
+_Total 46
+\Processor Information(*)\% Processor Performance
+0,0 118.5
+_Total 118.5
+\Processor Information(*)\Parking Status
+0,0 1
+_Total 1
+`
+
+// factsSeen is what these tests read of 'hostlab facts --format json'.
+type factsSeen struct {
+	Windows struct {
+		SchemeName     seen             `json:"scheme_name"`
+		ProcessorPower []processorSeen  `json:"processor_power"`
+		Instances      seen             `json:"sql_server_instances"`
+		SQLServers     []map[string]any `json:"sql_servers"`
+	} `json:"windows"`
+	Storage []struct {
+		Purpose string `json:"purpose"`
+		FSType  seen   `json:"fs_type"`
+	} `json:"storage"`
+}
+
+type processorSeen struct {
+	CPU         int  `json:"cpu"`
+	OfMaximum   seen `json:"pct_of_maximum_frequency"`
+	Performance seen `json:"pct_processor_performance"`
+	Parked      seen `json:"parked"`
+}
+
+// seen is a fact in JSON.
+type seen struct {
+	Value  any    `json:"value"`
+	State  string `json:"state"`
+	Reason string `json:"reason"`
+}
+
+func (w *wine) setCounters(t *testing.T, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(w.dir, "counters"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *wine) readFacts(t *testing.T, faults string) (f factsSeen) {
+	t.Helper()
+	status, out := w.run(t, faults, "facts", "--format", "json")
+	_, out, _ = strings.Cut("\n"+out, "\n{") // Wine may complain of its drive first
+	if err := json.Unmarshal([]byte("{"+out), &f); err != nil || status != 0 || len(f.Windows.ProcessorPower) == 0 {
+		t.Fatalf("facts with %q: exit status %d, %v:\n%s", faults, status, err, out)
+	}
+	return f
+}
+
+// facts reads counters, services and the registry as the program does on Windows.
+func (w *wine) facts(t *testing.T) {
+	w.begin(t)
+	w.setCounters(t, counters)
+	f := w.readFacts(t, "")
+	cpu := f.Windows.ProcessorPower[0]
+	if f.Windows.SchemeName.Value != "Balanced" || cpu.OfMaximum.Value != 46.0 || cpu.Performance.Value != 118.5 || cpu.Parked.Value != true {
+		t.Errorf("scheme %+v, processor %+v", f.Windows.SchemeName, cpu)
+	}
+	for _, other := range f.Windows.ProcessorPower[1:] {
+		if other.OfMaximum.State != "absent" || other.Parked.State != "absent" || other.Parked.Value != nil {
+			t.Errorf("a processor without an instance: %+v", other)
+		}
+	}
+	if f.Windows.Instances.State != "absent" {
+		t.Errorf("SQL Server: %+v", f.Windows.Instances)
+	}
+	w.try(t, 0, `OS Windows 7.*scheme name Balanced.*% processor performance 118 %, cpu 0.*parked yes, cpu 0`, "", "facts")
+
+	for _, c := range []struct{ counters, faults, state, reason string }{
+		{counters, "PdhAddEnglishCounterW=3221228473", "absent", "no such counter"},
+		{counters, "PdhAddEnglishCounterW=3221228507", "denied", "permission denied"},
+		{counters, "PdhOpenQueryW=3221228507", "denied", "permission denied"},
+		{counters, "PdhCollectQueryData=2147485653@2", "error", "no data"},
+		{counters, "PdhGetFormattedCounterArrayW=3221228486", "error", "not valid"},
+		{strings.ReplaceAll(counters, "0,0 46\n", "0,0 invalid\n"), "", "error", "not valid"},
+		{strings.ReplaceAll(counters, "0,0 46\n", "0,0 0\n"), "", "error", "counts nothing"},
+		{strings.ReplaceAll(counters, "0,0 46\n", ""), "", "absent", "no instance"},
+		{strings.ReplaceAll(counters, "% of Maximum Frequency", "Another"), "", "absent", "no such counter"},
+	} {
+		w.setCounters(t, c.counters)
+		if got := w.readFacts(t, c.faults).Windows.ProcessorPower[0].OfMaximum; got.Value != nil || got.State != c.state || !strings.Contains(got.Reason, c.reason) {
+			t.Errorf("with %q: %+v, expected %s: %s", c.faults, got, c.state, c.reason)
+		}
+	}
+	w.setCounters(t, counters)
+	w.sqlServer(t)
+}
+
+// sqlServer installs what the registry and the service manager have of two instances: one stopped, one without its service.
+func (w *wine) sqlServer(t *testing.T) {
+	t.Helper()
+	const key = `HKLM\SOFTWARE\Microsoft\Microsoft SQL Server`
+	log := `Z:` + w32(w.dir)
+	for _, args := range [][]string{
+		{"reg", "add", key + `\Instance Names\SQL`, "/v", "MSSQLSERVER", "/d", "MSSQL16.MSSQLSERVER", "/f"},
+		{"reg", "add", key + `\Instance Names\SQL`, "/v", "ERP", "/d", "MSSQL15.ERP", "/f"},
+		{"reg", "add", key + `\MSSQL16.MSSQLSERVER\Setup`, "/v", "PatchLevel", "/d", "16.0.4135.4", "/f"},
+		{"reg", "add", key + `\MSSQL16.MSSQLSERVER\MSSQLServer\Parameters`, "/v", "SQLArg2", "/d", "-l" + log + `\mastlog.ldf`, "/f"},
+		{"sc", "create", "MSSQLSERVER", "binPath=", `C:\sqlservr.exe`},
+	} {
+		if out, err := w.command(wine64, args...).CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v: %s", args, err, out)
+		}
+	}
+	f := w.readFacts(t, "")
+	value := func(i int, name string) string {
+		fact, _ := f.Windows.SQLServers[i][name].(map[string]any)
+		text, _ := fact["value"].(string)
+		state, _ := fact["state"].(string)
+		return strings.TrimSpace(text + " " + state)
+	}
+	if f.Windows.Instances.Value != 2.0 || len(f.Windows.SQLServers) != 2 {
+		t.Fatalf("%+v", f.Windows)
+	}
+	for _, c := range []struct {
+		i          int
+		name, want string
+	}{
+		{0, "state", "absent"}, {0, "version", "absent"}, {0, "log_dir", "absent"},
+		{1, "state", "stopped ok"}, {1, "pid", "absent"}, {1, "version", "16.0.4135.4 ok"}, {1, "edition", "absent"}, {1, "log_dir", log + " ok"},
+	} {
+		if got := value(c.i, c.name); got != c.want {
+			t.Errorf("instance %d: %s is %q, expected %q", c.i, c.name, got, c.want)
+		}
+	}
+	if len(f.Storage) == 0 || f.Storage[len(f.Storage)-1].Purpose != "mssql log" || f.Storage[len(f.Storage)-1].FSType.State != "ok" {
+		t.Errorf("the volume of the log: %+v", f.Storage)
+	}
+	w.try(t, 0, `SQL servers instance service state version .*MSSQLSERVER MSSQLSERVER stopped 16.0.4135.4`, "", "facts")
+}
