@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -136,6 +137,9 @@ func (o *serveOptions) run(cmd *cobra.Command, std streams) error {
 	config := web.Config{Stale: o.stale, Version: versionText(), Private: !here && !o.proxied, Peers: peers}
 	if config.Exceptions, err = o.accept.read(); err != nil {
 		return err
+	}
+	if os.Getenv("GOGC") == "" { // it reads a whole fleet now and then, and serves what it keeps of it
+		debug.SetGCPercent(50)
 	}
 	if o.tokens != "" {
 		if config.Tokens, err = readTokens(o.tokens); err != nil {

@@ -52,12 +52,22 @@ func (s *Store) Compared(ctx context.Context) ([]fleet.Compared, error) {
 	if err != nil {
 		return nil, err
 	}
+	once := map[string]string{} // words that all hosts share
+	share := func(words ...*string) {
+		for _, w := range words {
+			if _, known := once[*w]; !known {
+				once[*w] = *w
+			}
+			*w = once[*w]
+		}
+	}
 	err = s.query(ctx, func(scan func(...any) error) error {
 		var host string
 		var m fleet.Measurement
 		if err := scan(&host, &m.Name, &m.Value, &m.Low, &m.High, &m.N, &m.Noise, &m.Unit, &m.Evidence); err != nil {
 			return err
 		}
+		share(&m.Name, &m.Unit, &m.Evidence)
 		c := &list[at[host]]
 		if c.Measured == nil {
 			c.Measured = map[string]fleet.Measurement{}
