@@ -10,7 +10,6 @@ import (
 
 	"hostlab/internal/check"
 	"hostlab/internal/document"
-	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
 
@@ -210,7 +209,7 @@ func (s *Summary) Document() *document.Document {
 		}
 		saves := "unknown"
 		if l.Known > 0 {
-			saves = result.Format(l.SecondsPerDay, "s") + " a day"
+			saves = ADay(l.SecondsPerDay)
 		}
 		levers.Add(document.Text(l.Name), document.Number(float64(l.Hosts), screen.Count(l.Hosts, "host")), document.Number(l.SecondsPerDay, saves), document.Text(strings.Join(first, ", ")))
 	}

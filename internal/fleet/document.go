@@ -274,3 +274,16 @@ func perDay(l Lever, active float64) *float64 {
 	s := *l.Likely * active * (24 * time.Hour).Seconds()
 	return &s
 }
+
+// ADay says seconds that a change would save in each day, summed over sessions: they may be more than a day has.
+func ADay(seconds float64) string {
+	switch hours := seconds / 3600; {
+	case hours >= 99.5:
+		return fmt.Sprintf("%.0f h a day", hours)
+	case hours >= 2:
+		return fmt.Sprintf("%.3g h a day", hours)
+	case seconds >= 120:
+		return fmt.Sprintf("%.0f min a day", seconds/60)
+	}
+	return fmt.Sprintf("%.2g s a day", seconds)
+}

@@ -10,7 +10,6 @@ import (
 	"hostlab/internal/check"
 	"hostlab/internal/document"
 	"hostlab/internal/fleet"
-	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
 
@@ -111,5 +110,5 @@ func perDay(v *float64) document.Cell {
 	if v == nil {
 		return document.Text("unknown")
 	}
-	return document.Number(*v, result.Format(*v, "s"))
+	return document.Number(*v, fleet.ADay(*v))
 }

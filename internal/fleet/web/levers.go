@@ -32,8 +32,8 @@ func levers(_ context.Context, r *request) (*document.Document, error) {
 		l := sum.Levers[0]
 		d.Answer[0].Text = fmt.Sprintf("The lever %s is worthwhile on %s; how much it would save is not known.", l.Name, screen.Count(l.Hosts, "host"))
 		if l.Known > 0 {
-			d.Answer[0].Text = fmt.Sprintf("The lever %s would likely save most: %s a day of services' active time, on %s.", l.Name,
-				result.Format(l.SecondsPerDay, "s"), screen.Count(l.Hosts, "host"))
+			d.Answer[0].Text = fmt.Sprintf("The lever %s would likely save most: %s of services' active time, on %s.", l.Name,
+				fleet.ADay(l.SecondsPerDay), screen.Count(l.Hosts, "host"))
 		}
 	}
 	t := &document.Table{Columns: document.Headings("lever", "worthwhile on", "likely saves", "saving known on"),
@@ -43,9 +43,9 @@ func levers(_ context.Context, r *request) (*document.Document, error) {
 	for _, l := range sum.Levers {
 		saves := document.Text("unknown")
 		if l.Known > 0 {
-			saves = document.Number(l.SecondsPerDay, result.Format(l.SecondsPerDay, "s"))
+			saves = document.Number(l.SecondsPerDay, fleet.ADay(l.SecondsPerDay))
 			b.Rows = append(b.Rows, document.Bar{Name: l.Name, Segments: []document.Segment{{Class: "likely", Name: "likely", Value: l.SecondsPerDay, Text: saves.Text}},
-				Ends: []document.Cell{document.Text(saves.Text + " a day")}})
+				Ends: []document.Cell{document.Text(saves.Text)}})
 		}
 		t.Add(document.Cell{Text: l.Name, Link: "/levers/" + segment(l.Name)}, document.Number(float64(l.Hosts), screen.Count(l.Hosts, "host")), saves,
 			document.Number(float64(l.Known), screen.Count(l.Known, "host")))
@@ -93,8 +93,8 @@ func oneLever(_ context.Context, r *request) (*document.Document, error) {
 		addLever(t, document.Cell{Text: list[i].Host, Link: "/hosts/" + segment(list[i].Host)}, &list[i].Lever)
 	}
 	return &document.Document{Name: "fleet", Title: "Lever " + name,
-		Answer: []document.Line{{Text: fmt.Sprintf("The lever %s is worthwhile on %d of %s whose assessment judges it, and would likely save %s a day there.", name, worth,
-			screen.Count(len(list), "host"), result.Format(saves, "s"))}},
+		Answer: []document.Line{{Text: fmt.Sprintf("The lever %s is worthwhile on %d of %s whose assessment judges it, and would likely save %s there.", name, worth,
+			screen.Count(len(list), "host"), fleet.ADay(saves))}},
 		Sections: []document.Section{document.Titled("Hosts", t)},
 		Data: struct {
 			Schema int         `json:"schema"`
@@ -128,9 +128,6 @@ func addLever(t *document.Table, name document.Cell, l *fleet.Lever) {
 		return document.Number(*v, result.Share(*v))
 	}
 	saves := perDay(l.SecondsPerDay)
-	if l.SecondsPerDay != nil {
-		saves.Text += " a day"
-	}
 	verdict := document.Text(l.Verdict)
 	if l.Verdict == "worthwhile" {
 		verdict.Tone = document.Caution
