@@ -108,6 +108,16 @@ func lookWindowsMHz(f *host.Facts, _ Role) (v view) {
 			}
 			v.readings = append(v.readings, r)
 		}
+		if c.OfMaximum.State != host.StateOK { // a hypervisor may hide the counter; the calls above still tell
+			continue
+		}
+		r := readAs(c.OfMaximum, func(p float64) string { return fmt.Sprintf("%.0f %%", p) },
+			func(p float64) bool { return p >= 100*windowsSlack })
+		r.path = fmt.Sprintf("%s/CPU%d", r.path, c.CPU)
+		if r.bad {
+			worst = min(worst, c.OfMaximum.Value/100)
+		}
+		v.readings = append(v.readings, r)
 	}
 	v.bad = fmt.Sprintf("when looked at, processors ran or were limited at down to %.0f %% of their maximum", 100*worst)
 	return v

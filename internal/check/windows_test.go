@@ -46,6 +46,14 @@ var windowsCases = []lookCase{
 		evidence: "CallNtPowerInformation/CPU{0-3} = 1.2 GHz of 2.4 GHz", remedy: "powercfg /query"},
 	{id: "PWR-011", name: "limited", facts: clocked(2.4, 1.8), want: Finding, detail: "75 %"},
 	{id: "PWR-011", name: "a little slow", facts: clocked(2.25, 2.4), want: Finding, detail: "94 %"},
+	{id: "PWR-011", name: "only the counter tells", want: Finding, detail: "46 %", evidence: "= 46 %", facts: func(f *host.Facts) {
+		clocked(2.4, 2.4)(f)
+		f.Windows.Processors[2].OfMaximum = host.Known(46.0, "%", `\Processor Information(*)\% of Maximum Frequency`)
+	}},
+	{id: "PWR-011", name: "no counter", want: OK, facts: func(f *host.Facts) {
+		clocked(2.4, 2.4)(f)
+		f.Windows.Processors[2].OfMaximum = absent[float64](`\Processor Information(*)\% of Maximum Frequency`)
+	}},
 	{id: "PWR-011", name: "full", facts: clocked(2.4, 2.4), want: OK},
 	{id: "PWR-011", name: "rounded", facts: clocked(2.394, 2.4), want: OK},
 	{id: "PWR-011", name: "none listed", facts: func(f *host.Facts) { f.Windows = &host.Windows{} }, want: NotApplicable},
