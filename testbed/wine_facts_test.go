@@ -149,3 +149,28 @@ func (w *wine) sqlServer(t *testing.T) {
 	}
 	w.try(t, 0, `SQL servers instance service state version .*MSSQLSERVER MSSQLSERVER stopped 16.0.4135.4`, "", "facts")
 }
+
+// study runs power-scheme for some seconds, at low loads of a machine that others use: each level is set, and put back.
+func (w *wine) study(t *testing.T) {
+	w.begin(t)
+	w.try(t, 0, `power_scheme.*Takes.*Changes scheme: sets power_scheme before every run`, "", "run", "power-scheme", "--dry-run")
+	w.original(t, "a plan")
+	if !*full {
+		return
+	}
+	b, err := os.ReadFile("../studies/power-scheme.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, _ := strings.Cut(string(b), "[[contrast]]")
+	_, work, ok := strings.Cut(rest, "[workload]")
+	short := strings.NewReplacer("[0.1, 0.5, 0.9]", "[0.1, 0.2]", `"2s"`, `"100ms"`, `"6s"`, `"1s"`, `"10%"`, `"100%"`).Replace(
+		head + "[[contrast]]\nfactor = \"scheme\"\nat = {load = \"0.1\"}\n\n[workload]" + work)
+	if err := os.WriteFile(filepath.Join(w.dir, "ps.toml"), []byte(short), 0o600); err != nil || !ok {
+		t.Fatal(err)
+	}
+	// The run is whole, and all is put back, before the directory of its work goes, which Wine cannot remove.
+	w.try(t, 1, `2 of at most 2 blocks.*RemoveAll work: Invalid function`, "", "run", "ps.toml", "--blocks", "2", "--out", "ps", "--yes")
+	w.original(t, "a run")
+	w.try(t, 11, `(?s)cpu_s|CPU time of a step`, "", "report", "ps")
+}

@@ -164,6 +164,7 @@ func TestWine(t *testing.T) {
 	t.Run("faults", w.faults)
 	t.Run("kills", w.kills)
 	t.Run("facts", w.facts)
+	t.Run("study", w.study)
 	t.Run("commands", w.commands)
 	t.Run("ends", w.ends)
 }
@@ -296,7 +297,6 @@ func (w *wine) commands(t *testing.T) {
 		{3, `watch reads counters of Linux`, "watch"},
 		{2, `unknown command`, "nothing"},
 		{0, `lasts over a reboot, until 'hostlab revert'`, "set --help"},
-		{0, `power_scheme.*High performance.*Balanced.*Power saver`, "run power-scheme --dry-run"},
 		{0, `Locked = [1-9]`, "scanlock --duration 1s --lock mcs"},
 	}
 	if *full {
@@ -324,11 +324,10 @@ func (w *wine) commands(t *testing.T) {
 			{0, `xmlquery`, "study check query-degree"},
 			{0, `logcommit`, "workload list"},
 			{0, `tx_rate|cpu_s|operations`, "workload null"},
-			{0, `Median commit`, "run commit-layout --blocks 2 --out cl --yes"},
-			{0, `inconclusive`, "run query-degree --blocks 2 --out qd --yes"},
+			// What a run changes is back, and its record is whole, before its directory of work goes, which Wine cannot remove.
+			{1, `2 of at most 2 blocks.*RemoveAll work: Invalid function`, "run commit-layout --blocks 2 --out cl --yes"},
+			{1, `2 of at most 2 blocks.*RemoveAll work: Invalid function`, "run query-degree --blocks 2 --out qd --yes"},
 			{11, `EFFECTS`, "report qd"},
-			{0, `scheme`, "run power-scheme --blocks 2 --set workload.duration=1s --out ps --yes"},
-			{0, `Nothing is set`, "verify"},
 			{11, `degree`, "report qd --format json"},
 			{11, `degree`, "report qd --format csv"},
 			{11, `degree`, "report qd --format markdown"},
