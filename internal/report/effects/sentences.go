@@ -257,6 +257,9 @@ func verdicts(r *Report) (out []string) {
 		out = append(out, s)
 	}
 	for _, e := range primary {
+		if r.Analysis.Ended == result.Harmed && math.IsNaN(e.Value) { // the harm is the answer
+			continue
+		}
 		out = append(out, sentence(r.head(), e))
 	}
 	switch {
