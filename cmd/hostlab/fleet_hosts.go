@@ -76,19 +76,16 @@ func only(ctx context.Context, s *store.Store, hosts []*fleet.Host, where []stri
 
 // peers finds the outliers among hosts that are known, and what sets them apart.
 func peers(ctx context.Context, s *store.Store, now time.Time, limit time.Duration) (*document.Document, error) {
-	hosts, err := s.Hosts(ctx)
-	if err != nil {
-		return nil, err
-	}
 	list, err := s.Compared(ctx)
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(c fleet.Compared) bool {
-		h := fleet.Named(hosts, c.Name)
-		return h == nil || h.Stale(now, limit)
-	})
-	found, groups := fleet.Outliers(list)
+	list = slices.DeleteFunc(list, func(c fleet.Compared) bool { return now.Sub(c.Last) > limit })
+	compared := fleet.NewPeers(list)
+	if err := s.EachNewest(ctx, compared.Add); err != nil {
+		return nil, err
+	}
+	found, groups := compared.Outliers()
 	told := map[string][]fleet.Trait{}
 	for i, o := range found {
 		if _, done := told[o.Host]; !done {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"hostlab/internal/check"
 	"hostlab/internal/document"
@@ -55,12 +56,12 @@ const LeastPeers = stats.LeastPeers
 // falseShare is the share of outliers named that are none, on average.
 const falseShare = 0.05
 
-// Compared is a host with what peers compare. Role is that of its newest assessment.
+// Compared is a host that peers compare. Role is that of its newest assessment.
 type Compared struct {
-	Name     string
-	Stratum  string // "": not known
-	Role     check.Role
-	Measured map[string]Measurement
+	Name    string
+	Stratum string // "": not known
+	Role    check.Role
+	Last    time.Time // when it was heard of
 }
 
 // Outlier is a measurement of a host that is far from those of its peers.
@@ -85,98 +86,102 @@ type Trait struct {
 	Share  int    `json:"share"`  // of them, in %, that have it
 }
 
-// Outliers compares hosts with those of their stratum and role, measurement by measurement. Of those named, one in
-// twenty is false on average (Benjamini and Hochberg), over all hosts and measurements together. What lies within
-// the noise floors or within the host's own interval is none.
-func Outliers(hosts []Compared) (found []Outlier, groups int) {
-	type group struct {
-		stratum string
-		role    check.Role
-	}
-	by := map[group][]Compared{}
+// group is what peers have alike.
+type group struct {
+	stratum string
+	role    check.Role
+}
+
+// Peers compares hosts with those of their stratum and role, measurement by measurement. It holds all hosts' values of
+// one measurement at a time: of a large fleet all would take hundreds of megabytes.
+type Peers struct {
+	hosts    map[string]Compared
+	name     string              // of the measurement that comes now
+	values   map[group][]Outlier // its values
+	groups   map[group]bool      // those of LeastPeers and more
+	p        []float64           // of all values
+	suspects map[int]Outlier     // those that may be named, by their place in p
+}
+
+// NewPeers begins a comparison.
+func NewPeers(hosts []Compared) *Peers {
+	p := &Peers{hosts: map[string]Compared{}, values: map[group][]Outlier{}, groups: map[group]bool{}, suspects: map[int]Outlier{}}
 	for _, h := range hosts {
-		if h.Stratum != "" && h.Measured != nil {
-			g := group{h.Stratum, h.Role}
-			by[g] = append(by[g], h)
+		if h.Stratum != "" {
+			p.hosts[h.Name] = h
 		}
 	}
-	var tests []Outlier
-	for g, list := range by {
+	return p
+}
+
+// Add takes a host's value. They come in the order of their names.
+func (p *Peers) Add(host string, m Measurement) {
+	if m.Name != p.name {
+		p.judge()
+		p.name = m.Name
+	}
+	h, known := p.hosts[host]
+	if !known || m.Value == nil || *m.Value <= 0 || m.Low == nil || m.High == nil {
+		return
+	}
+	g := group{h.Stratum, h.Role}
+	p.values[g] = append(p.values[g], Outlier{Host: host, Stratum: h.Stratum, Role: h.Role, Name: m.Name, Value: m})
+}
+
+// judge compares the values of one measurement.
+func (p *Peers) judge() {
+	for g, list := range p.values {
 		if len(list) < LeastPeers {
 			continue
 		}
-		groups++
-		for _, name := range metrics(list) {
-			tests = append(tests, oneMetric(name, g.stratum, g.role, list)...)
+		p.groups[g] = true
+		oneMetric(list)
+		for _, o := range list {
+			if o.P <= falseShare { // none above is ever named
+				p.suspects[len(p.p)] = o
+			}
+			p.p = append(p.p, o.P)
 		}
 	}
-	p := make([]float64, len(tests))
-	for i := range tests {
-		p[i] = tests[i].P
-	}
-	for i, is := range stats.Discoveries(p, falseShare) {
-		if t := tests[i]; is && beyondNoise(t) {
-			found = append(found, t)
+	clear(p.values)
+}
+
+// Outliers ends the comparison. Of those named, one in twenty is false on average (Benjamini and Hochberg), over all
+// hosts and measurements together. What lies within the noise floors or within the host's own interval is none.
+func (p *Peers) Outliers() (found []Outlier, groups int) {
+	p.judge()
+	for i, is := range stats.Discoveries(p.p, falseShare) {
+		if o := p.suspects[i]; is && beyondNoise(o) {
+			found = append(found, o)
 		}
 	}
 	slices.SortFunc(found, func(a, b Outlier) int {
 		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(distance(b.Ratio), distance(a.Ratio)), strings.Compare(a.Host, b.Host), strings.Compare(a.Name, b.Name))
 	})
-	return found, groups
+	return found, len(p.groups)
 }
 
-// metrics are the measurements of a group, in order.
-func metrics(list []Compared) []string {
-	seen := map[string]int{}
-	for _, h := range list {
-		for name, m := range h.Measured {
-			if m.Value != nil && *m.Value > 0 && m.Low != nil && m.High != nil {
-				seen[name]++
-			}
+// oneMetric fills in what the values of peers say of each.
+func oneMetric(list []Outlier) {
+	var logs, noise []float64
+	for _, o := range list {
+		logs = append(logs, math.Log(*o.Value.Value))
+		if o.Value.Noise != nil {
+			noise = append(noise, *o.Value.Noise)
 		}
-	}
-	var out []string
-	for name, n := range seen {
-		if n >= LeastPeers {
-			out = append(out, name)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-func oneMetric(name, stratum string, role check.Role, list []Compared) (out []Outlier) {
-	var logs []float64
-	for _, h := range list {
-		m, ok := h.Measured[name]
-		if !ok || m.Value == nil || *m.Value <= 0 || m.Low == nil || m.High == nil {
-			continue
-		}
-		out = append(out, Outlier{Host: h.Name, Stratum: stratum, Role: role, Name: name, Value: m})
-		logs = append(logs, math.Log(*m.Value))
 	}
 	p, middle := stats.Peers(logs), math.Exp(stats.Median(logs))
-	for i := range out {
-		out[i].P, out[i].Peers, out[i].Typical = p[i], len(logs)-1, middle
-		out[i].Ratio = *out[i].Value.Value / out[i].Typical
-	}
-	noise := make([]float64, 0, len(out))
-	for i := range out {
-		if n := out[i].Value.Noise; n != nil {
-			noise = append(noise, *n)
-		}
-	}
-	if len(noise) > 0 { // the peers' floor stands in for one that is not known
-		typical := stats.Median(noise)
-		for i := range out {
-			own := typical
-			if n := out[i].Value.Noise; n != nil {
-				own = max(own, *n)
+	for i := range list {
+		o := &list[i]
+		o.P, o.Peers, o.Typical, o.Ratio = p[i], len(logs)-1, middle, *o.Value.Value/middle
+		if len(noise) > 0 { // the peers' floor stands in for one that is not known
+			own := stats.Median(noise)
+			if o.Value.Noise != nil {
+				own = max(own, *o.Value.Noise)
 			}
-			out[i].Value.Noise = &own
+			o.Value.Noise = &own
 		}
 	}
-	return out
 }
 
 // beyondNoise reports a difference that neither noise floors nor the host's own interval explain.

@@ -10,19 +10,41 @@ import (
 	"hostlab/internal/check"
 )
 
+type simulatedHost struct {
+	Compared
+	measured map[string]Measurement
+}
+
+func outliers(hosts []simulatedHost) ([]Outlier, int) {
+	var list []Compared
+	for _, h := range hosts {
+		list = append(list, h.Compared)
+	}
+	p := NewPeers(list)
+	for _, name := range simulatedNames {
+		for _, h := range hosts {
+			m := h.measured[name]
+			m.Name = name
+			p.Add(h.Name, m)
+		}
+	}
+	return p.Outliers()
+}
+
+var simulatedNames = []string{"commit", "throughput", "latency", "speedup", "clock", "locks"}
+
 // simulated is a fleet of equal hosts that differ by 1 % from each other (standard deviation), of which some are 10 % apart in one
 // measurement.
-func simulated(rng *rand.Rand, k, apart int) (hosts []Compared) {
+func simulated(rng *rand.Rand, k, apart int) (hosts []simulatedHost) {
 	const between, within = 0.01, 0.005
-	names := []string{"commit", "throughput", "latency", "speedup", "clock", "locks"}
 	for i := range k {
-		h := Compared{Name: fmt.Sprint("h", i), Stratum: "s", Role: check.ProductionDB, Measured: map[string]Measurement{}}
-		for j, name := range names {
+		h := simulatedHost{Compared{Name: fmt.Sprint("h", i), Stratum: "s", Role: check.ProductionDB}, map[string]Measurement{}}
+		for j, name := range simulatedNames {
 			v := math.Exp(between*rng.NormFloat64() + within*rng.NormFloat64())
-			if i < apart && j == i%len(names) {
+			if i < apart && j == i%len(simulatedNames) {
 				v *= 1.10
 			}
-			h.Measured[name] = measured(v, v*(1-2*within), v*(1+2*within), 0.01)
+			h.measured[name] = measured(v, v*(1-2*within), v*(1+2*within), 0.01)
 		}
 		hosts = append(hosts, h)
 	}
@@ -38,7 +60,7 @@ func TestOutliersOfSimulatedFleets(t *testing.T) {
 		named, planted, sum := 0, 0, 0.0
 		for range fleets {
 			apart := 1 + rng.IntN(2)
-			found, groups := Outliers(simulated(rng, k, apart))
+			found, groups := outliers(simulated(rng, k, apart))
 			if groups != 1 {
 				t.Fatalf("%d groups", groups)
 			}
@@ -69,7 +91,7 @@ func TestOutliersOfSimulatedFleets(t *testing.T) {
 	// Without outliers, few fleets have one named.
 	rng, with := rand.New(rand.NewPCG(2, 2)), 0
 	for range fleets {
-		if found, _ := Outliers(simulated(rng, 12, 0)); len(found) > 0 {
+		if found, _ := outliers(simulated(rng, 12, 0)); len(found) > 0 {
 			with++
 		}
 	}
@@ -81,13 +103,13 @@ func TestOutliersOfSimulatedFleets(t *testing.T) {
 
 func TestOutliersNeedPeers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
-	if found, groups := Outliers(simulated(rng, 7, 1)); groups != 0 || found != nil {
+	if found, groups := outliers(simulated(rng, 7, 1)); groups != 0 || found != nil {
 		t.Errorf("%d groups of seven, %v", groups, found)
 	}
 	hosts := simulated(rng, 12, 0)
 	hosts[3].Stratum = "other"
-	hosts[3].Measured["commit"] = measured(9, 8.9, 9.1, 0.01)
-	if found, _ := Outliers(hosts); len(found) > 0 {
+	hosts[3].measured["commit"] = measured(9, 8.9, 9.1, 0.01)
+	if found, _ := outliers(hosts); len(found) > 0 {
 		t.Errorf("a host of other hardware is compared: %v", found)
 	}
 }

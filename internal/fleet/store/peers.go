@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"strings"
+	"time"
 
 	"hostlab/internal/fleet"
 )
@@ -37,44 +38,31 @@ func (s *Store) FactsOf(ctx context.Context, paths, hosts []string) (map[string]
 	return out, err
 }
 
-// Compared are all hosts with the measurements of their newest assessments.
-func (s *Store) Compared(ctx context.Context) ([]fleet.Compared, error) {
-	var list []fleet.Compared
-	at := map[string]int{}
-	err := s.query(ctx, func(scan func(...any) error) error {
+// Compared are all hosts, by name.
+func (s *Store) Compared(ctx context.Context) (list []fleet.Compared, err error) {
+	err = s.query(ctx, func(scan func(...any) error) error {
 		var c fleet.Compared
-		if err := scan(&c.Name, &c.Stratum, &c.Role); err != nil {
+		var last int64
+		if err := scan(&c.Name, &c.Stratum, &c.Role, &last); err != nil {
 			return err
 		}
-		at[c.Name], list = len(list), append(list, c)
+		c.Last = time.Unix(0, last)
+		list = append(list, c)
 		return nil
-	}, "SELECT name, stratum, role FROM host ORDER BY name")
-	if err != nil {
-		return nil, err
-	}
-	once := map[string]string{} // words that all hosts share
-	share := func(words ...*string) {
-		for _, w := range words {
-			if _, known := once[*w]; !known {
-				once[*w] = *w
-			}
-			*w = once[*w]
-		}
-	}
-	err = s.query(ctx, func(scan func(...any) error) error {
+	}, "SELECT name, stratum, role, last_seen FROM host ORDER BY name")
+	return list, err
+}
+
+// EachNewest calls each with the measurements of all hosts' newest assessments, in the order of the measurements' names.
+func (s *Store) EachNewest(ctx context.Context, each func(host string, m fleet.Measurement)) error {
+	return s.query(ctx, func(scan func(...any) error) error {
 		var host string
 		var m fleet.Measurement
 		if err := scan(&host, &m.Name, &m.Value, &m.Low, &m.High, &m.N, &m.Noise, &m.Unit, &m.Evidence); err != nil {
 			return err
 		}
-		share(&m.Name, &m.Unit, &m.Evidence)
-		c := &list[at[host]]
-		if c.Measured == nil {
-			c.Measured = map[string]fleet.Measurement{}
-		}
-		c.Measured[m.Name] = m
+		each(host, m)
 		return nil
 	}, newest("")+"SELECT newest.host, m.name, m.value, m.low, m.high, m.n, m.noise, m.unit, m.evidence FROM newest JOIN measurement m ON "+
-		"m.document = newest.id")
-	return list, err
+		"m.document = newest.id ORDER BY m.name")
 }
