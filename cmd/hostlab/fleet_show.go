@@ -85,7 +85,7 @@ func newFleetDiff(std streams) *cobra.Command {
 				return nil, err
 			}
 		}
-		return fleet.DiffDocument(pair[0], pair[1], now, o.stale), nil
+		return fleet.DiffDocument(pair[0], pair[1], now, o.stale, func(study string) ([]fleet.Ran, error) { return s.Ran(ctx, study) })
 	})
 }
 

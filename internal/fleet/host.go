@@ -83,6 +83,7 @@ type Difference struct {
 	// Evidence says what is known of the effect; a difference alone shows none.
 	Evidence string `json:"evidence"`
 	Command  string `json:"command"` // the experiment that would show its effect; "" none
+	study    string
 }
 
 // differs is the evidence of a difference that no experiment has measured.
@@ -94,17 +95,17 @@ var trials = []struct{ prefix, study string }{
 	{"topology.smt", "live-smt"}, {"memory.thp", "live-thp"}, {"block[].scheduler", "live-scheduler"},
 }
 
-// trial is the command that would prove what a fact does to a service; "": no study does.
-func trial(path, service string) string {
+// trial is the study that shows what a fact does, and its command for a service; "": none does.
+func trial(path, service string) (study, command string) {
 	for _, t := range trials {
 		if strings.HasPrefix(path, t.prefix) && service != "" {
-			return "hostlab run " + t.study + " --set " + screen.Word("workload.service="+service)
+			return t.study, "hostlab run " + t.study + " --set " + screen.Word("workload.service="+service)
 		}
 	}
 	if strings.HasPrefix(path, "block") {
-		return "hostlab run log-device"
+		return "log-device", "hostlab run log-device"
 	}
-	return ""
+	return "", ""
 }
 
 // Apart is a measurement in which two hosts differ by more than both intervals and both noise floors leave open.
@@ -144,7 +145,8 @@ func Diff(a, b *Host, factsA, factsB map[string]Value, measuredA, measuredB map[
 		if x == y {
 			continue
 		}
-		d := Difference{Path: path, A: x, B: y, Evidence: differs, Command: trial(path, cmp.Or(a.Service, b.Service))}
+		d := Difference{Path: path, A: x, B: y, Evidence: differs}
+		d.study, d.Command = trial(path, cmp.Or(a.Service, b.Service))
 		for _, l := range levers {
 			if strings.HasPrefix(path, l.prefix) {
 				d.Lever = l.lever

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"hostlab/internal/document"
+	"hostlab/internal/picture"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/stats"
@@ -188,13 +189,16 @@ func PoolDocument(study string, list []*Pooled) *document.Document {
 		if p.Mean != nil {
 			t.Add(document.Text("mean"), document.Number(*p.Mean, p.interval(p.Mean, p.Low, p.High)), document.Number(float64(p.K), screen.Count(p.K, "host")), document.Text(""))
 			t.Add(document.Text("next host"), document.Text(p.interval(nil, p.NextLow, p.NextHigh)), document.Text(""), document.Text(""))
-			t.Lead = fmt.Sprintf("Between hosts: standard deviation %s (%.0f %% of the scatter). 95 %% intervals.", p.show(p.Tau), 100**p.Share)
+			t.Lead = fmt.Sprintf("Between hosts: standard deviation %s (%.0f %% of the scatter). 95 %% intervals.", strings.TrimPrefix(p.show(p.Tau), "+"), 100**p.Share)
 		}
 		title := p.Contrast + ", " + p.Response
 		if p.Stratum != "" {
 			title += ", on " + p.Stratum
 		}
 		blocks := []document.Block{t}
+		if p.Mean != nil {
+			blocks = append(blocks, p.forest(i))
+		}
 		if len(p.Void) > 0 {
 			v := &document.Table{Columns: document.Headings("does not count", "why")}
 			for _, h := range p.Void {
@@ -213,6 +217,36 @@ func PoolDocument(study string, list []*Pooled) *document.Document {
 		Pools  []*Pooled `json:"pools"`
 	}{Schema, study, list}
 	return d
+}
+
+// drawn are the hosts for which a picture has room; the table has all.
+const drawn = 20
+
+// forest draws the hosts' effects, their mean and what to expect of the next host.
+func (p *Pooled) forest(number int) document.Block {
+	const title = "Effect on each host, and on the next"
+	var bars []picture.Bar
+	lo, hi := -p.Margin, p.Margin
+	add := func(name, below string, value, low, high *float64, series int) {
+		lo, hi = min(lo, *low), max(hi, *high)
+		bars = append(bars, picture.Bar{Name: name, Below: below, Said: name + ": " + below, Value: *value, Low: *low, High: *high,
+			Band: p.Margin, BandSaid: "practical margin " + p.show(&p.Margin), Floor: math.NaN(), Series: series})
+	}
+	for _, h := range p.Hosts[:min(len(p.Hosts), drawn)] {
+		add(h.Host, p.interval(h.Effect, h.Low, h.High), h.Effect, h.Low, h.High, 0)
+	}
+	add("mean", p.interval(p.Mean, p.Low, p.High), p.Mean, p.Low, p.High, 1)
+	add("next host", p.interval(nil, p.NextLow, p.NextHigh), p.Mean, p.NextLow, p.NextHigh, 1)
+	axis := ""
+	if len(p.Hosts) > drawn {
+		axis = fmt.Sprintf("the first %d of %d hosts", drawn, len(p.Hosts))
+	}
+	text := picture.PercentTick
+	if p.Compare != string(result.Ratio) {
+		text = func(v float64) string { return result.Format(v, p.Unit) }
+	}
+	return document.Figure{Figure: picture.Figure{Title: title, SVG: picture.Bars(fmt.Sprintf("pool%d", number), title, bars, lo, hi, text, axis),
+		Note: "Bars are 95 % intervals, the grey band is the practical margin. Squares join all hosts. The change is worthwhile on hosts like these where the whole bar of the next host is outside the band."}}
 }
 
 // sentence is the answer of one contrast.

@@ -64,9 +64,12 @@ func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.
 		}{Schema, rows}}
 }
 
-// DiffDocument says why two hosts differ.
-func DiffDocument(a, b Seen, now time.Time, limit time.Duration) *document.Document {
+// DiffDocument says why two hosts differ. ran reads the experiments of a study, for what they say of hosts like these.
+func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study string) ([]Ran, error)) (*document.Document, error) {
 	apart, differ := Diff(a.Host, b.Host, a.Facts, b.Facts, a.Measured, b.Measured)
+	if err := proved(differ, a.Host, b.Host, ran); err != nil {
+		return nil, err
+	}
 	answer := fmt.Sprintf("%s and %s differ in %s and in %s.", a.Name, b.Name, screen.Count(len(apart), "measurement"), screen.Count(len(differ), "fact"))
 	switch without := slices.IndexFunc([]Seen{a, b}, func(h Seen) bool { return len(h.Facts) == 0 }); {
 	case without >= 0:
@@ -91,21 +94,23 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration) *document.Docum
 	for _, x := range apart {
 		measured.Add(document.Text(x.Name), estimate(x.A), estimate(x.B), document.Number(x.Ratio, fmt.Sprintf("%.2fx", x.Ratio)))
 	}
-	settings := &document.Table{Lead: "Those first whose lever could give most. They differ; what each costs is not measured.",
+	settings := &document.Table{Lead: "Those first whose lever could give most. That they differ does not say what each costs.",
 		Columns: document.Headings("fact", a.Name, b.Name, "lever", "at most"), Most: 40}
-	proofs := document.Pairs{}
+	told, proofs := document.Pairs{}, document.Pairs{}
 	for _, x := range differ {
 		most := document.Text("unknown")
 		if x.Gain != nil {
 			most = document.Number(*x.Gain, result.Share(*x.Gain))
 		}
 		settings.Add(document.Text(x.Path), document.Text(x.A), document.Text(x.B), document.Text(x.Lever), most)
-		if x.Command != "" {
+		if x.Evidence != differs {
+			told = append(told, document.Pair{Name: x.Path, Value: x.Evidence})
+		} else if x.Command != "" {
 			proofs = append(proofs, document.Pair{Name: x.Path, Value: x.Command})
 		}
 	}
 	d.Sections = []document.Section{document.Titled("What measurements say", measured), document.Titled("What is set up differently", settings),
-		document.Titled("What would prove it", proofs)}
+		document.Titled("What experiments say", told), document.Titled("What would prove it", proofs)}
 	if apart == nil {
 		apart = []Apart{}
 	}
@@ -119,7 +124,33 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration) *document.Docum
 		Measured []Apart      `json:"measured"`
 		Settings []Difference `json:"settings"`
 	}{Schema, a.Name, b.Name, apart, differ}
-	return d
+	return d, nil
+}
+
+// proved gives differences the evidence of experiments on the hardware of one of the hosts.
+func proved(differ []Difference, a, b *Host, ran func(study string) ([]Ran, error)) error {
+	said := map[string]string{}
+	for i := range differ {
+		study := differ[i].study
+		if study == "" {
+			continue
+		}
+		if _, asked := said[study]; !asked {
+			list, err := ran(study)
+			if err != nil {
+				return err
+			}
+			said[study] = differs
+			for _, p := range PoolStudies(list) {
+				if p.Mean != nil && (p.Stratum == a.Stratum || p.Stratum == b.Stratum) {
+					said[study] = study + ", " + p.sentence()
+					break
+				}
+			}
+		}
+		differ[i].Evidence = said[study]
+	}
+	return nil
 }
 
 // estimate is a measurement's value with its interval.

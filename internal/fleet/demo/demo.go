@@ -78,6 +78,7 @@ type made struct {
 	traits  []float64
 	busy    float64 // sessions that work at a time
 	events  []event
+	trial   *trial    // that it ran; nil: none
 	last    time.Time // of its documents; zero: the newest
 	rng     *rand.Rand
 }
@@ -140,17 +141,29 @@ func (m Maker) write(ctx context.Context, l *looks, dir string, h *made) (n int,
 		if err != nil {
 			return n, err
 		}
-		f, err := os.OpenFile(filepath.Join(folder, at.UTC().Format("20060102-150405")+".json.gz"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
+		if err := keep(folder, at, a.Document()); err != nil {
 			return n, err
 		}
-		z := gzip.NewWriter(f)
-		if err := errors.Join(document.WriteJSON(z, a.Document().Data), z.Close(), f.Close()); err != nil {
+		n++
+	}
+	if t := h.trial; t != nil {
+		at := m.Now.Add(-time.Duration(24+h.rng.IntN(240)) * time.Hour).Truncate(time.Second)
+		if err := keep(folder, at, m.experiment(t, h, at).Document()); err != nil {
 			return n, err
 		}
 		n++
 	}
 	return n, nil
+}
+
+// keep writes a document of a time below a host's folder.
+func keep(folder string, at time.Time, d *document.Document) error {
+	f, err := os.OpenFile(filepath.Join(folder, at.UTC().Format("20060102-150405")+".json.gz"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	z := gzip.NewWriter(f)
+	return errors.Join(document.WriteJSON(z, d.Data), z.Close(), f.Close())
 }
 
 // assessment is what a host says of itself at a time.
@@ -239,6 +252,11 @@ func (m Maker) plan() ([]*made, *Planted) {
 	planted.Silent = Silent{silent.name, 9}
 	silent.last = m.Now.Add(-9*24*time.Hour - time.Minute)
 	slices.Sort(planted.Clone)
+	for i := range trials {
+		for range min(tried, len(by[trials[i].on])) {
+			take(trials[i].on).trial = &trials[i]
+		}
+	}
 	return hosts, planted
 }
 

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,15 +103,35 @@ func TestMake(t *testing.T) {
 	if _, err := m.Make(t.Context(), twice); err != nil {
 		t.Fatal(err)
 	}
-	for name, docs := range by {
+	compared := 0
+	err = filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		compared++
+		one, err1 := os.ReadFile(file)
+		other, err2 := os.ReadFile(filepath.Join(twice, strings.TrimPrefix(file, dir)))
+		if err1 != nil || err2 != nil || !bytes.Equal(one, other) {
+			t.Fatalf("%s differs: %v, %v", file, err1, err2)
+		}
+		return nil
+	})
+	if err != nil || compared != planted.Documents {
+		t.Errorf("%d files of %d documents, %v", compared, planted.Documents, err)
+	}
+	// Hosts that ran a study say what it found: the effect that was put in is in the interval of the next host.
+	ran := 0
+	for _, docs := range by {
 		for _, d := range docs {
-			file := name + "/" + d.Started.UTC().Format("20060102-150405") + ".json.gz"
-			one, err1 := os.ReadFile(filepath.Join(dir, file))
-			other, err2 := os.ReadFile(filepath.Join(twice, file))
-			if err1 != nil || err2 != nil || !bytes.Equal(one, other) {
-				t.Fatalf("%s differs: %v, %v", file, err1, err2)
+			for _, e := range d.Effects {
+				if ran++; e.Study == "live-idle" && (*e.Value > -0.03 || *e.Value < -0.09) {
+					t.Errorf("%s: %+v", d.Host, e)
+				}
 			}
 		}
+	}
+	if ran != 2*tried-4 {
+		t.Errorf("%d experiments", ran)
 	}
 	if _, err := m.Make(t.Context(), dir); err == nil {
 		t.Error("a directory with something in it was taken")

@@ -117,7 +117,10 @@ func compare(ctx context.Context, r *request) (*document.Document, error) {
 			return nil, err
 		}
 	}
-	d := fleet.DiffDocument(pair[0], pair[1], r.now, r.Stale)
+	d, err := fleet.DiffDocument(pair[0], pair[1], r.now, r.Stale, func(study string) ([]fleet.Ran, error) { return r.Store.Ran(ctx, study) })
+	if err != nil {
+		return nil, err
+	}
 	for _, t := range tables(d) {
 		if err := r.paged(t, "row"); err != nil {
 			return nil, err

@@ -156,6 +156,9 @@ func oneStudy(ctx context.Context, r *request) (*document.Document, error) {
 				c.Link = "/hosts/" + segment(c.Text)
 			}
 		}
+		if err := r.paged(t, "row"); err != nil {
+			return nil, err
+		}
 	}
 	return d, nil
 }

@@ -198,7 +198,8 @@ var screens = map[string][]string{
 	"/hosts/silent": {"silent is not known for 9 days. This page is what it was then", "remedy"},
 	"/hosts/evil":   {"Where its time went, in the assessment of", "What changed", "SHA-256"},
 	"/levers":       {"Where one change pays most"}, "/changes": {"One by one", "Together", `href="/hosts/evil"`},
-	"/compare": {"Name two hosts"}, "/compare?a=evil&b=silent": {"silent was not heard of for", "What is set up differently"}, "/outliers": {`href="/hosts/evil"`, "Compared at"}, "/studies": {"No report of an experiment"}, "/exceptions": {"1 in force"},
+	"/compare": {"Name two hosts"}, "/compare?a=evil&b=silent": {"silent was not heard of for", "What is set up differently"}, "/outliers": {`href="/hosts/evil"`, "Compared at"}, "/exceptions": {"1 in force"},
+	"/studies": {`href="/studies/live-idle"`}, "/studies/live-idle": {"worthwhile on hosts like these", "next host", "few hosts", "<svg"},
 	"/hosts?q=db": {"db001"}, "/hosts?state=unknown": {"silent"},
 }
 
