@@ -60,7 +60,8 @@ func newRolloutPlan(std streams) *cobra.Command {
 		Use:   "plan [flags]",
 		Short: "Draw hosts into waves, and say what that can show",
 		Long: `plan draws hosts into waves at random, within equal hardware and role, and
-writes the plan to --out. It says which harm each gate behind a wave can show.
+writes the plan to --out and into the store. It says which harm each gate behind
+a wave can show.
 Hosts with an exception for what is set are left out and named.
 
 What is compared is --measure, of those that 'fleet export csv' has. Without it
@@ -90,9 +91,6 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 	o.accept.flags(cmd)
 	return cmd
 }
-
-// history is how far back scatter is taken from.
-const history = 30 * 24 * time.Hour
 
 func (o *rolloutOptions) plan(ctx context.Context, s *store.Store, now time.Time) (*document.Document, error) {
 	p := &rollout.Plan{Schema: rollout.Schema, Kind: rollout.Kind, Version: versionText(), Created: now.UTC(), Seed: o.seed, Role: o.role, Set: []string{}}
@@ -150,19 +148,25 @@ func (o *rolloutOptions) plan(ctx context.Context, s *store.Store, now time.Time
 	if p.Measure, err = rollout.Chosen(o.measures, names, len(hosts)); err != nil {
 		return nil, usagef("--measure: %w", err)
 	}
-	values, err := s.Values(ctx, p.Measure.Name, now.Add(-history))
+	values, err := s.Values(ctx, p.Measure.Name, now.Add(-rollout.History))
 	if err != nil {
 		return nil, err
 	}
 	scatter, before := rollout.Scatter(p, values)
 	p.Foresee(scatter, before)
-	if err := writeFile(o.out, func(f *os.File) error {
-		text, err := result.JSON(p, result.Indented)
-		if err == nil {
-			_, err = f.Write(append(text, '\n'))
-		}
-		return err
-	}); err != nil {
+	text, err := result.JSON(p, result.Indented)
+	if err != nil {
+		return nil, err
+	}
+	text = append(text, '\n')
+	kept, err := fleet.Read(text, "", now)
+	if err != nil {
+		return nil, err
+	}
+	if err := writeFile(o.out, func(f *os.File) error { _, err := f.Write(text); return err }); err != nil {
+		return nil, err
+	}
+	if _, err := s.Put(ctx, []*fleet.Document{kept}, "rollout plan", now); err != nil {
 		return nil, err
 	}
 	d := p.Document(rollout.Typed{Plan: o.out, Store: o.store}, scatter, stale)
@@ -238,15 +242,7 @@ func readPlan(ctx context.Context, s *store.Store, name string) (*rollout.Course
 	if err != nil {
 		return nil, usagef("%s: %w", name, err)
 	}
-	verified, err := s.Verified(ctx, p.Created)
-	if err != nil {
-		return nil, err
-	}
-	values, err := s.Values(ctx, p.Measure.Name, p.Created.Add(-history))
-	if err != nil {
-		return nil, err
-	}
-	return rollout.Follow(p, verified, values), nil
+	return s.Course(ctx, p)
 }
 
 func newRolloutStatus(std streams) *cobra.Command {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -46,7 +47,7 @@ It listens to this host alone. Another address needs --tls-cert, --tls-key and
 both, and --behind-proxy says so.
 
 With --tokens, hosts send documents to /v1/documents. A token is bound to the
-names of hosts; 'hostlab fleet token' makes one.
+names of hosts; 'hostlab fleet token' makes one. The file may change meanwhile.
 
 serve ends with Ctrl-C or SIGTERM, after the answers that it has begun.
 
@@ -142,7 +143,7 @@ func (o *serveOptions) run(cmd *cobra.Command, std streams) error {
 		debug.SetGCPercent(50)
 	}
 	if o.tokens != "" {
-		if config.Tokens, err = readTokens(o.tokens); err != nil {
+		if config.Tokens, err = liveTokens(o.tokens); err != nil {
 			return err
 		}
 	}
@@ -235,6 +236,40 @@ func readTokens(name string) (web.Tokens, error) {
 		return nil, usagef("--tokens %s: %w", name, err)
 	}
 	return tokens, nil
+}
+
+// liveTokens reads a file of tokens, and reads it again when it has changed: a token that is taken out is refused within
+// a second. While the file cannot be used, the tokens before it stay.
+func liveTokens(name string) (func() web.Tokens, error) {
+	tokens, err := readTokens(name)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		mu     sync.Mutex
+		last   os.FileInfo
+		looked time.Time
+	)
+	last, _ = os.Stat(name)
+	return func() web.Tokens {
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Since(looked) < time.Second {
+			return tokens
+		}
+		looked = time.Now()
+		is, err := os.Stat(name)
+		if err == nil && last != nil && os.SameFile(is, last) && is.ModTime().Equal(last.ModTime()) && is.Size() == last.Size() {
+			return tokens
+		}
+		if fresh, err := readTokens(name); err == nil {
+			tokens = fresh
+		} else if last != nil { // said once
+			slog.Error("fleet serve: the tokens before stay", "error", err) //nolint:gosec // slog quotes
+		}
+		last = is
+		return tokens
+	}, nil
 }
 
 func keyPair(cert, key string) (pair tls.Certificate, err error) {

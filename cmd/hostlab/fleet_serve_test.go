@@ -118,6 +118,24 @@ func TestFleetServeTLS(t *testing.T) {
 			t.Errorf("Host %q, password %.3s: %d", c.named, c.password, got)
 		}
 	}
+	// A token that is put into the file works without a restart, and one that is taken out does not any more. A file
+	// that cannot be used changes nothing.
+	other, hash := web.NewToken()
+	for _, c := range []struct {
+		content string
+		want    map[string]int
+	}{{"[[token]]\nname = \"s\"\nread = true\nsha256 = \"" + hash + "\"\n", map[string]int{other: 200, token: 401}},
+		{"[[token]]\nname = 1", map[string]int{other: 200, token: 401}}} {
+		if err := os.WriteFile(file, []byte(c.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1100 * time.Millisecond) // it looks once a second
+		for password, want := range c.want {
+			if got := pageStatus(t, client, at, "fleet.example", password); got != want {
+				t.Errorf("%q: password %.3s: %d", c.content, password, got)
+			}
+		}
+	}
 	client.CloseIdleConnections()
 	if status := end(); status != 0 {
 		t.Errorf("exit status %d", status)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hostlab/internal/check"
+	"hostlab/internal/fleet/rollout"
 	"hostlab/internal/host"
 	"hostlab/internal/report"
 	"hostlab/internal/report/effects"
@@ -31,6 +32,7 @@ const (
 	Verified   Kind = "verify"
 	Effects    Kind = "report" // of experiments
 	Watched    Kind = "watch"  // --analyze
+	Planned    Kind = rollout.Kind
 )
 
 // MaxBody is the largest document that is read, in bytes. An assessment of 512 CPUs has some 2 MB.
@@ -39,7 +41,7 @@ const MaxBody = 16 << 20
 // future is how far a host's clock may be ahead.
 const future = 10 * time.Minute
 
-// Document is one that a host has written.
+// Document is one that a host has written, or a plan of a roll-out.
 type Document struct {
 	Kind    Kind
 	Schema  int
@@ -60,10 +62,11 @@ type Document struct {
 	Effects  []Effect
 	Verdict  string
 	Service  string
+	Plan     *rollout.Plan // of a roll-out, which is of no host; nil: it is another document
 }
 
 // newest are the schemas that are read, by kind. Older ones differ in keys that are not read here.
-var newest = map[Kind]int{Assessment: report.Schema, Checked: check.Schema, FactsOnly: host.Schema, Verified: 1, Effects: effects.Schema, Watched: 1}
+var newest = map[Kind]int{Assessment: report.Schema, Checked: check.Schema, FactsOnly: host.Schema, Verified: 1, Effects: effects.Schema, Watched: 1, Planned: rollout.Schema}
 
 // Refused is the error of a document that cannot be kept, in one line.
 type Refused struct{ Why string }
@@ -128,12 +131,14 @@ func (e *envelope) kind() (Kind, error) {
 		return FactsOnly, nil
 	case e.Action == "verify" && e.Outcomes != nil:
 		return Verified, nil
+	case e.Kind == rollout.Kind:
+		return Planned, nil
 	case e.Kind == watch.AnalysisKind:
 		return Watched, nil
 	case e.Experiments != nil && e.Effects != nil:
 		return Effects, nil
 	}
-	return "", refuse("a document of a kind that the fleet does not keep; it keeps those of assess, check, facts, verify, report and watch --analyze")
+	return "", refuse("a document of a kind that the fleet does not keep; it keeps those of assess, check, facts, verify, report, watch --analyze and fleet rollout plan")
 }
 
 // Read reads a document. as is the host's name in the inventory; "" takes the document's own. now is when it was
@@ -150,6 +155,9 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 	if *e.Schema > newest[kind] {
 		return nil, refuse("%s of schema %d, and this hostlab reads up to %d; it takes the version that wrote it, %s, or a newer one",
 			kind, *e.Schema, newest[kind], known(e.Version))
+	}
+	if kind == Planned {
+		return readPlan(body, now)
 	}
 	d := &Document{Kind: kind, Schema: *e.Schema, Version: e.Version, Host: e.Host, Machine: e.Machine, Role: e.Role,
 		Started: e.Started, Hash: Hash(body), Body: body, Findings: e.Results, Measured: e.Probes, Levers: e.Levers}
@@ -195,6 +203,18 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 		return nil, refuse("it is from the future: written at %s; set the clock of %s", d.Started.UTC().Format(time.DateTime), d.Host)
 	}
 	return d, nil
+}
+
+// readPlan reads a plan. It is of no host, so that no token of a host may send it.
+func readPlan(body []byte, now time.Time) (*Document, error) {
+	p, err := rollout.Read(body)
+	switch {
+	case err != nil:
+		return nil, refuse("%v", err)
+	case p.Created.After(now.Add(future)):
+		return nil, refuse("it is from the future: planned at %s", p.Created.UTC().Format(time.DateTime))
+	}
+	return &Document{Kind: Planned, Schema: p.Schema, Version: p.Version, Started: p.Created, Hash: Hash(body), Body: body, Plan: p}, nil
 }
 
 // decode reads one JSON value and nothing behind it. Numbers of facts stay as they are written.

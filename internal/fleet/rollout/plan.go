@@ -30,6 +30,9 @@ const (
 	power  = 0.8  // with which the effect is found that a plan calls the smallest
 )
 
+// History is how far back of a plan the values go that hosts are compared with.
+const History = 30 * 24 * time.Hour
+
 // Plan is a roll-out: which hosts get a change when, and what judges it.
 type Plan struct {
 	Schema  int        `json:"schema"`
@@ -245,7 +248,7 @@ func Read(data []byte) (*Plan, error) {
 			seen[h] = w.Wave
 		}
 	}
-	if len(p.Waves) < 2 || len(p.Waves) > maxWaves || p.Measure.Better != "lower" && p.Measure.Better != "higher" || p.Created.IsZero() {
+	if len(p.Waves) < 2 || len(p.Waves) > maxWaves || len(p.Gates) != len(p.Waves)-1 || p.Measure.Better != "lower" && p.Measure.Better != "higher" || p.Created.IsZero() {
 		return nil, errors.New("parts of it are missing; make the plan anew")
 	}
 	same := slices.EqualFunc(deal(p.Strata, len(p.Waves), p.Seed), p.Waves, func(a, b Wave) bool { return a.Wave == b.Wave && slices.Equal(a.Hosts, b.Hosts) })

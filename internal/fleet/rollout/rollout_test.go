@@ -22,6 +22,7 @@ func planned(hosts, waves int, seed uint64) *Plan {
 	}
 	p := &Plan{Schema: Schema, Kind: Kind, Created: begin, Seed: seed, Set: []string{"governor=performance"}, Measure: Measure{"commit.overwritten.mean", "s", "lower"}}
 	p.Strata, p.Waves = Draw(list, waves, seed)
+	p.Gates = p.gates()
 	return p
 }
 

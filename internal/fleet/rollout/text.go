@@ -105,7 +105,7 @@ func (p *Plan) Document(t Typed, scatter float64, stale []string) *document.Docu
 	for _, w := range p.Waves {
 		members = append(members, document.Pair{Name: "wave " + strconv.Itoa(w.Wave), Value: strings.Join(w.Hosts, ", ")})
 	}
-	out := &document.Table{Columns: document.Headings("host", "check", "until", "reason")}
+	out := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "check"}, {Head: "until"}, {Head: "reason"}}}
 	for _, l := range p.LeftOut {
 		out.Add(document.Texts(l.Host, l.Check, l.Until, l.Reason)...)
 	}
@@ -114,23 +114,20 @@ func (p *Plan) Document(t Typed, scatter float64, stale []string) *document.Docu
 	return d
 }
 
-// Status reports what has become of a plan.
-func (c *Course) Status(t Typed) *document.Document {
-	p := c.Plan
-	table := &document.Table{Columns: document.Headings("wave", "hosts", "have it", "measured before", "measured since", "set at")}
-	done, first := 0, 0
-	type waveJSON struct {
-		Wave    int        `json:"wave"`
-		Hosts   int        `json:"hosts"`
-		Have    int        `json:"have"`
-		Before  int        `json:"before"` // hosts that were measured before the first wave
-		After   int        `json:"after"`
-		Reached *time.Time `json:"reached"` // when its last host had the change; null: not known
-	}
-	waves := []waveJSON{}
-	odd := &document.Table{Columns: document.Headings("host", "wave", "state"), Most: 40}
-	for _, w := range p.Waves {
-		row := waveJSON{Wave: w.Wave, Hosts: len(w.Hosts)}
+// waveRow is how far a wave is.
+type waveRow struct {
+	Wave    int        `json:"wave"`
+	Hosts   int        `json:"hosts"`
+	Have    int        `json:"have"`
+	Before  int        `json:"before"` // hosts that were measured before the first wave
+	After   int        `json:"after"`
+	Reached *time.Time `json:"reached"` // when its last host had the change; null: not known
+}
+
+// progress is how far all waves are: how many are done, the first that is not (0: none), and both in words.
+func (c *Course) progress() (rows []waveRow, done, first int, text string) {
+	for _, w := range c.Plan.Waves {
+		row := waveRow{Wave: w.Wave, Hosts: len(w.Hosts)}
 		for _, h := range c.wave(w.Wave) {
 			if h.Applied != nil {
 				row.Have++
@@ -141,49 +138,132 @@ func (c *Course) Status(t Typed) *document.Document {
 			if h.After > 0 {
 				row.After++
 			}
-			if h.State != Has && (h.State != Waiting || !c.begun[w.Wave].IsZero()) {
-				odd.Add(document.Texts(h.Name, strconv.Itoa(w.Wave), string(h.State))...)
-			}
-		}
-		at := "not yet"
-		if row.Have == row.Hosts {
-			done++
 		}
 		if when := c.reached[w.Wave]; !when.IsZero() {
-			row.Reached, at = &when, when.UTC().Format("2006-01-02 15:04")
+			row.Reached = &when
 		}
-		if first == 0 && row.Have < row.Hosts {
+		switch {
+		case row.Have == row.Hosts:
+			done++
+		case first == 0:
 			first = w.Wave
 		}
-		of := func(n int) document.Cell { return document.Number(float64(n), fmt.Sprintf("%d", n)) }
-		table.Add(document.Text(strconv.Itoa(w.Wave)), of(row.Hosts), of(row.Have), of(row.Before), of(row.After), document.Text(at))
-		waves = append(waves, row)
+		rows = append(rows, row)
 	}
-	text := fmt.Sprintf("%d of %d waves are done. ", done, len(p.Waves))
-	var commands document.Commands
+	text = fmt.Sprintf("%d of %d waves are done. ", done, len(rows))
 	switch {
 	case first == 0:
 		text += "All hosts have the change, or had nothing to set."
-		commands = document.Commands{{Why: "what it did", Line: t.gate(len(p.Waves))}}
 	case c.begun[first].IsZero():
 		text += fmt.Sprintf("Wave %d has not begun.", first)
-		if first > 1 {
-			commands = document.Commands{{Why: "may it?", Line: t.gate(first - 1)}}
-		}
-		commands = append(commands, p.next(first, t)...)
 	default:
-		text += fmt.Sprintf("Wave %d is under way: %d of %d hosts have the change.", first, waves[first-1].Have, waves[first-1].Hosts)
+		text += fmt.Sprintf("Wave %d is under way: %d of %d hosts have the change.", first, rows[first-1].Have, rows[first-1].Hosts)
+	}
+	return rows, done, first, text
+}
+
+// State says how far the roll-out is.
+func (c *Course) State() string {
+	_, _, _, text := c.progress()
+	return text
+}
+
+// statusJSON is what status says to programs.
+type statusJSON struct {
+	Schema int       `json:"schema"`
+	Kind   string    `json:"kind"`
+	Done   int       `json:"done"`
+	Waves  []waveRow `json:"waves"`
+	Hosts  []*Host   `json:"hosts"`
+}
+
+// Status reports what has become of a plan.
+func (c *Course) Status(t Typed) *document.Document {
+	p := c.Plan
+	rows, done, first, text := c.progress()
+	table := &document.Table{Columns: document.Headings("wave", "hosts", "have it", "measured before", "measured since", "set at")}
+	odd := &document.Table{Columns: document.Headings("host", "wave", "state"), Most: 40}
+	for _, row := range rows {
+		at := "not yet"
+		if row.Reached != nil {
+			at = row.Reached.UTC().Format("2006-01-02 15:04")
+		}
+		of := func(n int) document.Cell { return document.Number(float64(n), strconv.Itoa(n)) }
+		table.Add(document.Text(strconv.Itoa(row.Wave)), of(row.Hosts), of(row.Have), of(row.Before), of(row.After), document.Text(at))
+		for _, h := range c.wave(row.Wave) {
+			if h.State != Has && (h.State != Waiting || !c.begun[row.Wave].IsZero()) {
+				odd.Add(document.Texts(h.Name, strconv.Itoa(row.Wave), string(h.State))...)
+			}
+		}
+	}
+	var commands document.Commands
+	switch {
+	case first == 0:
+		commands = document.Commands{{Why: "what it did", Line: t.gate(len(p.Waves))}}
+	case first > 1 && c.begun[first].IsZero():
+		commands = append(document.Commands{{Why: "may it?", Line: t.gate(first - 1)}}, p.next(first, t)...)
+	default:
 		commands = p.next(first, t)
 	}
 	return &document.Document{Name: "rollout", Title: "Roll-out", Answer: []document.Line{{Text: text}}, About: []string{"what is set: " + p.Change()},
 		Sections: []document.Section{document.Titled("Waves", table), document.Titled("Hosts to look at", odd), document.Titled("Next", commands)},
-		Data: struct {
-			Schema int        `json:"schema"`
-			Kind   string     `json:"kind"`
-			Done   int        `json:"done"`
-			Waves  []waveJSON `json:"waves"`
-			Hosts  []*Host    `json:"hosts"`
-		}{Schema, "rollout-status", done, waves, c.Hosts}}
+		Data:     statusJSON{Schema, "rollout-status", done, rows, c.Hosts}}
+}
+
+// Document reports a plan with all that became of it: waves, what gates can show, and what they say of waves that have begun.
+func (c *Course) Document(t Typed) (*document.Document, error) {
+	p, d := c.Plan, c.Status(t)
+	planned := p.Document(t, math.NaN(), nil)
+	said := &document.Table{Columns: document.Headings("behind wave", "verdict", "with the change", "p for harm")}
+	for _, head := range []string{string(UnlessHarm), string(OnlyIfBetter), "why"} {
+		said.Columns = append(said.Columns, document.Column{Head: head})
+	}
+	gates := []*Judged{}
+	for _, w := range p.Waves {
+		if c.begun[w.Wave].IsZero() {
+			continue
+		}
+		var of [2]*Judged
+		for i, policy := range Policies {
+			j, err := c.Gate(w.Wave, policy)
+			if err != nil {
+				return nil, err
+			}
+			of[i] = j
+		}
+		j, figure, chance := of[0], document.Text("unknown"), document.Text("unknown")
+		if j.Value != nil {
+			figure = document.Number(*j.Value, worse(*j.Value)+interval(j)+fmt.Sprintf(", n %d and %d", j.With, j.Without))
+			chance = document.Number(*j.PWorse, pText(*j.PWorse))
+		}
+		goes := func(j *Judged) document.Cell {
+			if j.Go {
+				return document.Text("goes on")
+			}
+			return document.Text("stops")
+		}
+		verdict := document.Text(string(j.Verdict))
+		if j.Verdict == Harm {
+			verdict.Tone = document.Caution
+		}
+		said.Add(document.Text(strconv.Itoa(w.Wave)), verdict, figure, chance, goes(of[0]), goes(of[1]), document.Text(strings.Join(j.Reasons, "; ")))
+		gates = append(gates, j)
+	}
+	if n := len(gates); n > 0 {
+		d.Answer = append(d.Answer, gates[n-1].Document(p, t).Answer...)
+	}
+	d.Warnings = planned.Warnings
+	d.About = append(planned.About, fmt.Sprintf("planned at %s UTC", p.Created.UTC().Format("2006-01-02 15:04")))
+	d.Sections = slices.Concat(d.Sections[:1], []document.Section{document.Titled("What the gates say", said)}, planned.Sections[:1], d.Sections[1:2],
+		planned.Sections[1:3], d.Sections[2:])
+	d.Data = struct {
+		Schema int        `json:"schema"`
+		Kind   string     `json:"kind"`
+		Plan   *Plan      `json:"plan"`
+		Status statusJSON `json:"status"`
+		Gates  []*Judged  `json:"gates"` // of waves that have begun, under unless-harm
+	}{Schema, "rollout", p, d.Data.(statusJSON), gates} //nolint:forcetypeassert // Status has put it there
+	return d, nil
 }
 
 // Document reports a gate.

@@ -51,6 +51,9 @@ func (s *Store) Put(ctx context.Context, docs []*fleet.Document, source string, 
 
 // put keeps one as number id, but what it measured, unless it is known.
 func (t tx) put(ctx context.Context, d *fleet.Document, id int64, source string, now time.Time) (fresh bool, err error) {
+	if d.Plan != nil {
+		return t.plan(ctx, d, source, now)
+	}
 	at := d.Started.UnixNano()
 	there, thinned := 0, 0
 	err = t.query(ctx, func(scan func(...any) error) error { return scan(&there, &thinned) },
@@ -175,7 +178,8 @@ func (t tx) findings(ctx context.Context, d *fleet.Document, at int64) error {
 
 // Known reports whether a document is kept, by its hash.
 func (s *Store) Known(ctx context.Context, hash string) (is bool, err error) {
-	err = s.query(ctx, func(scan func(...any) error) error { is = true; return scan(new(int64)) }, "SELECT id FROM document WHERE sha256 = ?", hash)
+	err = s.query(ctx, func(scan func(...any) error) error { is = true; return scan(new(string)) }, "SELECT sha256 FROM document WHERE sha256 = ? "+
+		"UNION ALL SELECT sha256 FROM rollout WHERE sha256 = ?", hash, hash)
 	return is, err
 }
 
@@ -183,7 +187,7 @@ func (s *Store) Known(ctx context.Context, hash string) (is bool, err error) {
 func (s *Store) Body(ctx context.Context, hash string) (body []byte, err error) {
 	var kept []byte
 	err = s.query(ctx, func(scan func(...any) error) error { return scan(&kept) }, "SELECT body FROM document "+
-		"WHERE sha256 = ?", hash)
+		"WHERE sha256 = ? UNION ALL SELECT body FROM rollout WHERE sha256 = ?", hash, hash)
 	if err != nil {
 		return nil, err
 	}

@@ -2,11 +2,74 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"hostlab/internal/fleet"
 	"hostlab/internal/fleet/rollout"
 )
+
+// plan keeps a plan of a roll-out.
+func (t tx) plan(ctx context.Context, d *fleet.Document, source string, now time.Time) (fresh bool, err error) {
+	fresh = true
+	err = t.query(ctx, func(scan func(...any) error) error { fresh = false; return scan(new(string)) }, "SELECT sha256 FROM rollout WHERE sha256 = ?", d.Hash)
+	if err != nil || !fresh {
+		return false, err
+	}
+	err = t.exec(ctx, "INSERT INTO rollout (sha256, created, received, source, body) VALUES (?, ?, ?, ?, ?)", d.Hash, d.Started.UnixNano(), now.UnixNano(),
+		source, fleet.Pack(d.Body))
+	return err == nil, err
+}
+
+// Plans are the newest plans of roll-outs with their hashes, at most so many, and how many there are.
+func (s *Store) Plans(ctx context.Context, most int) (list []*fleet.Document, all int, err error) {
+	err = s.query(ctx, func(scan func(...any) error) error { return scan(&all) }, "SELECT COUNT(*) FROM rollout")
+	if err != nil {
+		return nil, 0, err
+	}
+	var hashes []string
+	err = s.query(ctx, func(scan func(...any) error) error {
+		hash := ""
+		defer func() { hashes = append(hashes, hash) }()
+		return scan(&hash)
+	}, "SELECT sha256 FROM rollout ORDER BY created DESC, sha256 LIMIT ?", most)
+	for _, hash := range hashes {
+		if err != nil {
+			break
+		}
+		var d *fleet.Document
+		if d, err = s.Plan(ctx, hash); err == nil {
+			list = append(list, d)
+		}
+	}
+	return list, all, err
+}
+
+// Plan is a plan by its hash.
+func (s *Store) Plan(ctx context.Context, hash string) (*fleet.Document, error) {
+	body, err := s.Body(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	d, err := fleet.Read(body, "", time.Now())
+	if err == nil && d.Plan == nil {
+		err = fmt.Errorf("document %.12s is no plan", hash)
+	}
+	return d, err
+}
+
+// Course is what has become of a plan, as documents tell.
+func (s *Store) Course(ctx context.Context, p *rollout.Plan) (*rollout.Course, error) {
+	verified, err := s.verified(ctx, p.Created)
+	if err != nil {
+		return nil, err
+	}
+	values, err := s.Values(ctx, p.Measure.Name, p.Created.Add(-rollout.History))
+	if err != nil {
+		return nil, err
+	}
+	return rollout.Follow(p, verified, values), nil
+}
 
 // Values are a measurement of assessments since a moment, by host, the oldest first.
 func (s *Store) Values(ctx context.Context, name string, since time.Time) (map[string][]rollout.Sample, error) {
@@ -37,9 +100,9 @@ func (s *Store) MeasuredNames(ctx context.Context) (list []rollout.Measured, err
 	return list, err
 }
 
-// Verified are what documents of verify said of hosts since a moment: when each was written, and which settings were as
+// verified are what documents of verify said of hosts since a moment: when each was written, and which settings were as
 // they were set from when to when.
-func (s *Store) Verified(ctx context.Context, since time.Time) (map[string]rollout.Verified, error) {
+func (s *Store) verified(ctx context.Context, since time.Time) (map[string]rollout.Verified, error) {
 	out := map[string]rollout.Verified{}
 	err := s.query(ctx, func(scan func(...any) error) error {
 		host, at := "", int64(0)

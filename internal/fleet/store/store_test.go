@@ -129,6 +129,7 @@ func contract(t *testing.T, fresh func(t *testing.T) *Store) {
 			t.Errorf("%q", got)
 		}
 	})
+	t.Run("a roll-out", func(t *testing.T) { planned(t, fresh(t)) })
 	t.Run("bytes come back", func(t *testing.T) {
 		s, d := fresh(t), written(t, "db1", 1, map[string]string{"a": "1"}, "ok")
 		put(t, s, d)

@@ -34,10 +34,10 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) keep(ctx context.Context, w http.ResponseWriter, r *http.Request) (status int, text string) {
-	if s.Tokens == nil {
+	if s.Tokens == nil { // serve has no file of them
 		return http.StatusForbidden, "documents are not taken here: serve was started without --tokens"
 	}
-	token, host := s.Tokens.bearer(r), r.URL.Query().Get("host")
+	token, host := s.Tokens().bearer(r), r.URL.Query().Get("host")
 	switch {
 	case token == nil:
 		return http.StatusUnauthorized, "it takes a token of this server: Authorization: Bearer TOKEN"
@@ -62,6 +62,9 @@ func (s *Server) keep(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	s.reads.Unlock()
 	if err != nil {
 		return http.StatusUnprocessableEntity, err.Error()
+	}
+	if d.Plan != nil {
+		return http.StatusForbidden, "a plan of a roll-out is no host's document; it comes by 'hostlab fleet rollout plan' or 'hostlab fleet ingest'"
 	}
 	if !token.sends(d.Host) {
 		return http.StatusForbidden, "the token " + strconv.Quote(token.Name) + " may not send documents of " + d.Host

@@ -75,7 +75,7 @@ func zipped(t *testing.T, body []byte) []byte {
 
 func TestPost(t *testing.T) {
 	list, sent := tokens(t, `hosts = ["new1", "web*"]`, "read = true", `hosts = ["*"]`)
-	server := serving(t, Config{Tokens: list})
+	server := serving(t, Config{Tokens: func() Tokens { return list }})
 	url := server.URL + "/v1/documents"
 	good := assessment("new1", "text", now)
 	send := func(what string, want int, says, token string, body []byte, headers ...string) {
@@ -104,6 +104,7 @@ func TestPost(t *testing.T) {
 	send("another's", 422, "no schema", sent[0], []byte(`{"a": 1}`))
 	send("no JSON", 422, "no JSON", sent[0], []byte(evil))
 	send("hostile name", 422, "is no host's name", sent[2], assessment("<b>"+evil, "text", now))
+	send("a plan", 403, "no host's document", sent[2], changeBody)
 	send("a bomb", 413, "larger than 16 MiB", sent[0], zipped(t, make([]byte, 100<<20)), "Content-Encoding", "gzip")
 	send("no gzip", 400, "no gzip", sent[0], good, "Content-Encoding", "gzip")
 	send("torn gzip", 400, "did not come whole", sent[0], zipped(t, good)[:40], "Content-Encoding", "gzip")
@@ -131,7 +132,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 // Private pages are shown for a token that may read, as a browser or a program sends it.
 func TestPrivate(t *testing.T) {
 	list, sent := tokens(t, `hosts = ["*"]`, "read = true")
-	server := serving(t, Config{Tokens: list, Private: true})
+	server := serving(t, Config{Tokens: func() Tokens { return list }, Private: true})
 	for path := range screens {
 		resp, _ := get(t, server.URL+path)
 		if resp.StatusCode != http.StatusUnauthorized || resp.Header.Get("WWW-Authenticate") == "" {

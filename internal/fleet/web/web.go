@@ -29,7 +29,7 @@ type Config struct {
 	Store   *store.Store
 	Stale   time.Duration // after so long without a document a host is not known
 	Version string        // of hostlab
-	Tokens  Tokens        // nil: nobody may send documents
+	Tokens  func() Tokens // that are good now; nil: nobody may send documents
 	// Exceptions of the fleet accept findings.
 	Exceptions []check.Exception
 	// Peers finds the hosts that measure unlike their peers.
@@ -53,7 +53,8 @@ type Server struct {
 // pages are what the navigation names, in its order.
 var pages = []document.Link{{Text: "Overview", URL: "/"}, {Text: "Hosts", URL: "/hosts"}, {Text: "Checks", URL: "/checks"},
 	{Text: "Levers", URL: "/levers"}, {Text: "Changes", URL: "/changes"}, {Text: "Compare", URL: "/compare"},
-	{Text: "Outliers", URL: "/outliers"}, {Text: "Studies", URL: "/studies"}, {Text: "Exceptions", URL: "/exceptions"}}
+	{Text: "Outliers", URL: "/outliers"}, {Text: "Studies", URL: "/studies"}, {Text: "Roll-outs", URL: "/rollouts"},
+	{Text: "Exceptions", URL: "/exceptions"}}
 
 // Pages made side by side share the memory that a document of 16 MiB and a list of all hosts take.
 const (
@@ -80,7 +81,8 @@ func (s *Server) Handler() http.Handler {
 	for pattern, p := range map[string]page{
 		"/{$}": overview, "/hosts": hosts, "/hosts/{name}": host, "/checks": checks, "/checks/{id}": oneCheck,
 		"/levers": levers, "/levers/{name}": oneLever, "/changes": changes, "/compare": compare,
-		"/outliers": s.peers.page, "/studies": studies, "/studies/{name}": oneStudy, "/exceptions": exceptionPage,
+		"/outliers": s.peers.page, "/studies": studies, "/studies/{name}": oneStudy, "/rollouts": rollouts, "/rollouts/{hash}": oneRollout,
+		"/exceptions": exceptionPage,
 	} {
 		mux.Handle("GET "+pattern, s.reading(s.page(p)))
 	}
@@ -137,7 +139,7 @@ func unusable(format string, args ...any) error {
 // reading answers those alone who may read, a few at a time.
 func (s *Server) reading(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.Private && !s.Tokens.reads(r) {
+		if s.Private && (s.Tokens == nil || !s.Tokens().reads(r)) {
 			w.Header().Set("WWW-Authenticate", `Basic realm="hostlab fleet: the password is a token that may read", charset="UTF-8"`)
 			s.fail(w, r, &answer{http.StatusUnauthorized, "These pages need a token that may read. A browser sends it as the password; the name does not matter."})
 			return

@@ -22,6 +22,7 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/fleet"
 	"hostlab/internal/fleet/demo"
+	"hostlab/internal/fleet/rollout"
 	"hostlab/internal/fleet/store"
 )
 
@@ -87,10 +88,38 @@ type written struct {
 	body []byte
 }
 
+// change is a plan over hosts of demo, five days ago, whose texts are evil. Its first wave has it.
+var change = func() *rollout.Plan {
+	p := &rollout.Plan{Schema: rollout.Schema, Kind: rollout.Kind, Version: evil, Created: now.AddDate(0, 0, -5), Seed: 1, Set: []string{"swappiness=10", evil},
+		Measure: rollout.Measure{Name: "commit.overwritten.mean", Unit: "s", Better: "lower"},
+		LeftOut: []rollout.LeftOut{{Host: evil, Check: evil, Reason: evil, Until: evil}}}
+	var hosts []rollout.Candidate
+	for i := range 8 {
+		hosts = append(hosts, rollout.Candidate{Name: fmt.Sprintf("db%03d", i+1), Hardware: evil})
+	}
+	p.Strata, p.Waves = rollout.Draw(hosts, 2, p.Seed)
+	p.Foresee(0.02, 3)
+	return p
+}()
+
+// changeBody is its document.
+var changeBody = func() []byte {
+	body, err := json.Marshal(change)
+	if err != nil {
+		panic(err)
+	}
+	return body
+}()
+
 // own are the documents beside those of demo.
 func own() []written {
-	return []written{{"evil", assessment("evil", evil+"0", now.AddDate(0, 0, -2))}, {"evil", assessment("evil", evil+"1", now.AddDate(0, 0, -1))},
+	list := []written{{"", changeBody}, {"evil", assessment("evil", evil+"0", now.AddDate(0, 0, -2))}, {"evil", assessment("evil", evil+"1", now.AddDate(0, 0, -1))},
 		{"silent", assessment("silent", evil+"2", now.AddDate(0, 0, -9))}}
+	for _, h := range change.Waves[0].Hosts {
+		list = append(list, written{h, fmt.Appendf(nil, `{"schema": 1, "host": %q, "started": %q, "action": "verify", "outcomes": [{"setting": "swappiness", "to": "10", "read": "10", "result": "unchanged"}]}`,
+			h, change.Created.Add(time.Minute).Format(time.RFC3339))})
+	}
+	return list
 }
 
 // assessment is a document with a text wherever there can be one.
@@ -199,7 +228,9 @@ var screens = map[string][]string{
 	"/hosts/evil":   {"Where its time went, in the assessment of", "What changed", "SHA-256"},
 	"/levers":       {"Where one change pays most"}, "/changes": {"One by one", "Together", `href="/hosts/evil"`},
 	"/compare": {"Name two hosts"}, "/compare?a=evil&b=silent": {"silent was not heard of for", "What is set up differently"}, "/outliers": {`href="/hosts/evil"`, "Compared at"}, "/exceptions": {"1 in force"},
-	"/studies": {`href="/studies/live-idle"`}, "/studies/live-idle": {"worthwhile on hosts like these", "next host", "few hosts", "<svg"},
+	"/rollouts":                           {"1 roll-out is planned", "1 of 2 waves are done. Wave 2 has not begun.", `href="/rollouts/` + fleet.Hash(changeBody)},
+	"/rollouts/" + fleet.Hash(changeBody): {"behind wave", "70", "unless-harm", "stops", "n 4 and 4", `href="/documents/`},
+	"/studies":                            {`href="/studies/live-idle"`}, "/studies/live-idle": {"worthwhile on hosts like these", "next host", "few hosts", "<svg"},
 	"/hosts?q=db": {"db001"}, "/hosts?state=unknown": {"silent"},
 }
 

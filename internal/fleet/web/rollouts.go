@@ -1,0 +1,99 @@
+package web
+
+import (
+	"context"
+	"strconv"
+
+	"hostlab/internal/document"
+	"hostlab/internal/fleet"
+	"hostlab/internal/fleet/rollout"
+	"hostlab/internal/screen"
+)
+
+// shownRollouts are as many plans as the page lists: each takes what was verified and measured since.
+const shownRollouts = 20
+
+// planRow is a plan in the list.
+type planRow struct {
+	Hash   string        `json:"sha256"`
+	Change string        `json:"change"`
+	Made   string        `json:"made"`
+	Hosts  int           `json:"hosts"`
+	Waves  int           `json:"waves"`
+	State  string        `json:"state"`
+	Plan   *rollout.Plan `json:"-"`
+}
+
+func rollouts(ctx context.Context, r *request) (*document.Document, error) {
+	plans, all, err := r.Store.Plans(ctx, shownRollouts)
+	if err != nil {
+		return nil, err
+	}
+	t := &document.Table{Columns: document.Headings("what is set")}
+	for _, head := range []string{"planned", "hosts", "waves", "state"} {
+		t.Columns = append(t.Columns, document.Column{Head: head, Right: head == "hosts" || head == "waves", Whole: head == "planned"})
+	}
+	rows := []planRow{}
+	for _, d := range plans {
+		course, err := r.Store.Course(ctx, d.Plan)
+		if err != nil {
+			return nil, err
+		}
+		row := planRow{Hash: d.Hash, Change: d.Plan.Change(), Made: d.Started.UTC().Format(minutes), Hosts: len(d.Plan.Hosts()), Waves: len(d.Plan.Waves),
+			State: course.State()}
+		t.Add(document.Cell{Text: row.Change, Link: "/rollouts/" + d.Hash}, document.Text(row.Made), document.Number(float64(row.Hosts), strconv.Itoa(row.Hosts)),
+			document.Number(float64(row.Waves), strconv.Itoa(row.Waves)), document.Text(row.State))
+		rows = append(rows, row)
+	}
+	answer := "No roll-out is planned. 'hostlab fleet rollout plan' makes a plan and keeps it here."
+	if all > 0 {
+		answer = screen.Plural(all, "roll-out is planned", "roll-outs are planned") + ". Each page says which waves are done, and what the gates say."
+	}
+	if all > len(plans) {
+		t.Lead = "The newest " + strconv.Itoa(len(plans)) + "."
+	}
+	return &document.Document{Name: "fleet", Title: "Roll-outs", Answer: []document.Line{{Text: answer}}, Sections: []document.Section{document.Titled("Plans", t)},
+		Data: struct {
+			Schema   int       `json:"schema"`
+			Rollouts []planRow `json:"rollouts"`
+		}{fleet.Schema, rows}}, nil
+}
+
+func oneRollout(ctx context.Context, r *request) (*document.Document, error) {
+	hash := r.PathValue("hash")
+	if known, err := r.Store.Known(ctx, hash); err != nil || !known {
+		return nil, orNotThere(err, "roll-out")
+	}
+	d, err := r.Store.Plan(ctx, hash)
+	if err != nil {
+		return nil, notThere("roll-out")
+	}
+	course, err := r.Store.Course(ctx, d.Plan)
+	if err != nil {
+		return nil, err
+	}
+	out, err := course.Document(rollout.Typed{Plan: "plan.json"})
+	if err != nil {
+		return nil, err
+	}
+	out.Name = "fleet"
+	for _, t := range tables(out) {
+		if t.Columns[0].Head == "host" {
+			lead(t, "/hosts/")
+		}
+		if err := r.paged(t, "row"); err != nil {
+			return nil, err
+		}
+	}
+	out.Sections = append(out.Sections, document.Titled("The plan", document.Links{Label: "The plan",
+		List: []document.Link{{Text: "plan.json (SHA-256 " + hash[:12] + ")", URL: "/documents/" + hash}}}))
+	return out, nil
+}
+
+// orNotThere is an error of the store, or that there is no such thing.
+func orNotThere(err error, what string) error {
+	if err != nil {
+		return err
+	}
+	return notThere(what)
+}
