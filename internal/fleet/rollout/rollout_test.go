@@ -166,6 +166,7 @@ func TestRead(t *testing.T) {
 		}, "were edited"},
 		"another schema": {func(p *Plan) { p.Schema = 2 }, "schema 2"},
 		"no plan":        {func(p *Plan) { p.Kind = "" }, "no plan"},
+		"no gates":       {func(p *Plan) { p.Gates = nil }, "missing"},
 		"one wave":       {func(p *Plan) { p.Waves = p.Waves[:1] }, "missing"},
 	} {
 		p := planned(8, 2, 5)
