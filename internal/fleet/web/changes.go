@@ -55,7 +55,8 @@ func changes(_ context.Context, r *request) (*document.Document, error) {
 		d.Sections = []document.Section{document.Titled("One by one", t), document.Titled("Together", groups)}
 		return d, nil
 	}
-	d.Sections = []document.Section{document.Titled("Together", form, groups), document.Titled("One by one", t)}
+	d.Sections = []document.Section{document.Titled("Together", form, groups), document.Titled("One by one", t),
+		document.Titled("Evidence", document.Commands{{Why: "every answer of every check with the hashes of its documents, for an auditor", Line: "hostlab fleet report --format csv"}})}
 	return d, nil
 }
 
