@@ -164,6 +164,7 @@ func TestWine(t *testing.T) {
 	t.Run("faults", w.faults)
 	t.Run("kills", w.kills)
 	t.Run("facts", w.facts)
+	t.Run("watch", w.watch)
 	t.Run("study", w.study)
 	t.Run("commands", w.commands)
 	t.Run("ends", w.ends)
@@ -295,7 +296,7 @@ func (w *wine) commands(t *testing.T) {
 		{0, `PWR-011.*a setting of Linux`, "check --all"},
 		{0, `Nothing to put back`, "revert"},
 		{0, `powercfg /setactive`, "export powercfg --role production-db"},
-		{3, `watch reads counters of Linux`, "watch"},
+		{3, `counters of Processor Information.*no such counter`, "watch --count 1"},
 		{2, `unknown command`, "nothing"},
 		{0, `lasts over a reboot, until 'hostlab revert'`, "set --help"},
 		{0, `Locked = [1-9]`, "scanlock --duration 1s --lock mcs"},

@@ -50,6 +50,12 @@ asleep or slow? It compares how uneven the load is with chance at the same load.
 A record has the busy share of each second, not the bursts within it. 'hostlab
 predict --workload' needs bursts and does not take it.
 
+On Windows it reads performance counters, at least 1 s apart: use, % of Maximum
+Frequency, % Processor Performance, the queue of processors, context switches,
+and writes to the volume of --log-dir. Windows counts no idle states, pressure,
+iowait, steal or flushes there. A record has the same form, and --analyze takes
+% of Maximum Frequency, which is asked for rather than measured, as the clock.
+
 watch writes only the files that you name. --probe-commits makes a few small
 durable commits a second in --log-dir. Reading a CPU's counters wakes no CPU.
 What is hidden here is said once.

@@ -26,10 +26,17 @@ import (
 // nothing to a device that serves a database.
 const commitsASample = 3
 
+// sampler reads the counters of a system: Linux' files, or Windows' performance counters.
+type sampler interface {
+	Info() watch.Info
+	Read(now time.Time) (watch.Reading, error)
+	Close()
+}
+
 // watcher takes samples and hands them to its users.
 type watcher struct {
 	o       *watchOptions
-	sampler *watch.Sampler
+	sampler sampler
 	log     *logcommit.Log
 	rec     *watch.Recorder
 	last    watch.Reading
@@ -47,9 +54,6 @@ func (o *watchOptions) run(ctx context.Context, std streams) (err error) {
 		return err
 	}
 	defer done()
-	if tree.Foreign() {
-		return cannotLook{errors.New("watch reads counters of Linux, and this is no Linux; on Windows, typeperf and perfmon show the same as counters of Processor Information; --analyze works here on a record made elsewhere")}
-	}
 	if err := o.m.look(tree); err != nil {
 		return err
 	}
@@ -86,8 +90,8 @@ func (o *watchOptions) full(std streams) bool {
 func (w *watcher) open(ctx context.Context, tree host.Tree, note io.Writer) error {
 	o := w.o
 	var err error
-	if w.sampler, err = watch.Open(watch.Config{Tree: tree, LogDir: o.logDir}); err != nil {
-		return cannotLook{err}
+	if w.sampler, err = openSampler(ctx, tree, o); err != nil {
+		return err
 	}
 	if o.commits {
 		if err := logcommit.Preflight(host.StorageOf(tree, o.logDir), o.logDir, logcommit.MaxFileBytes); err != nil {

@@ -47,6 +47,22 @@ func collectOS(ctx context.Context, f *Facts) {
 	f.Memory.Total = memoryTotal()
 }
 
+// CounterCPU is a CPU as the performance counters know it.
+type CounterCPU struct {
+	CPU      int
+	Instance string  // of "Processor Information", as in 0,3
+	Nominal  float64 // Hz; 0 unknown
+}
+
+// CounterCPUs lists the online CPUs, in ascending order.
+func CounterCPUs() (list []CounterCPU) {
+	top := osTopology()
+	for _, p := range windowsProcessors(top, powerInformation(top.Online.Or(nil)), nil) {
+		list = append(list, CounterCPU{p.CPU, counterInstances(top)[p.CPU], float64(p.Max.Or(0))})
+	}
+	return list
+}
+
 func osTopology() Topology { return windowsTopology(processorInformation()) }
 
 // counterNames lists the counters that facts of CPUs name in their tags.
@@ -162,7 +178,9 @@ func powerInformation(online []int) map[int]groupPower {
 	out, done := map[int]groupPower{}, make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // and never unlocked: the thread ends, with its affinity
+		if len(cpus) > 1 {
+			runtime.LockOSThread() // and never unlocked: the thread ends, with its affinity
+		}
 		for group, mask := range cpus {
 			var p groupPower
 			if len(cpus) > 1 {

@@ -6,6 +6,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// VolumeRoot is where the volume of an existing path is mounted, such as C:\.
+func VolumeRoot(full string) (string, error) {
+	v, _, err := volumeOf(full)
+	return v.Root, err
+}
+
 // volumeOf asks Windows for the volume of an existing path. Source names the calls.
 func volumeOf(full string) (v volume, source string, err error) {
 	source = "GetVolumeInformation"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 	"unsafe"
 
@@ -27,49 +28,89 @@ type item struct {
 	value  float64
 }
 
-// Sample reads counters with wildcards for their instances, such as \Processor Information(*)\% Processor Performance, as
-// their means over a time: most of them are rates. It returns one series for each path. When ctx ends, it fails.
-func Sample(ctx context.Context, over time.Duration, paths []string) ([]Series, error) {
+// Query holds counters open, which are read again and again. It is not safe for concurrent use.
+type Query struct {
+	handle   uintptr
+	counters []uintptr
+	errs     []error // why a counter was not added
+}
+
+// Open opens counters with wildcards for their instances, such as \Processor Information(*)\% Processor Performance.
+// One that is not there is no error: its series has it.
+func Open(paths []string) (*Query, error) {
 	for _, p := range []*windows.LazyProc{openQuery, addCounter, collect, formatArray, closeQuery} {
 		if err := p.Find(); err != nil {
 			return nil, err
 		}
 	}
-	var query uintptr
-	if err := status(openQuery.Call(0, 0, uintptr(unsafe.Pointer(&query)))); err != nil {
+	q := &Query{counters: make([]uintptr, len(paths)), errs: make([]error, len(paths))}
+	if err := status(openQuery.Call(0, 0, uintptr(unsafe.Pointer(&q.handle)))); err != nil {
 		return nil, fmt.Errorf("PdhOpenQuery: %w", err)
 	}
-	defer closeQuery.Call(query) //nolint:errcheck // its status says nothing that could be acted on
-	out, counters, added := make([]Series, len(paths)), make([]uintptr, len(paths)), 0
 	for i, path := range paths {
 		name, err := windows.UTF16PtrFromString(path)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			err = status(addCounter.Call(q.handle, uintptr(unsafe.Pointer(name)), 0, uintptr(unsafe.Pointer(&q.counters[i]))))
 		}
-		if out[i].Err = status(addCounter.Call(query, uintptr(unsafe.Pointer(name)), 0, uintptr(unsafe.Pointer(&counters[i])))); out[i].Err == nil {
-			added++
+		q.errs[i] = err
+	}
+	return q, nil
+}
+
+// Collect takes the counters' values. Two collections make a mean; Microsoft asks for a second or more between them.
+func (q *Query) Collect() error {
+	if !slices.Contains(q.errs, nil) {
+		return nil // no counter was added
+	}
+	if err := status(collect.Call(q.handle)); err != nil {
+		return fmt.Errorf("PdhCollectQueryData: %w", err)
+	}
+	return nil
+}
+
+// Series tells the means between the last two collections, one series for each path.
+func (q *Query) Series() []Series {
+	out := make([]Series, len(q.counters))
+	for i, c := range q.counters {
+		if out[i].Err = q.errs[i]; out[i].Err == nil {
+			out[i].Values, out[i].Err = values(c)
 		}
 	}
-	if added == 0 {
-		return out, nil // nothing to wait for
+	return out
+}
+
+// Close closes the counters.
+func (q *Query) Close() {
+	closeQuery.Call(q.handle) //nolint:errcheck // its status says nothing that could be acted on
+}
+
+// Between collects twice, with so long between, and tells the means. When ctx ends, it fails.
+func (q *Query) Between(ctx context.Context, over time.Duration) ([]Series, error) {
+	if !slices.Contains(q.errs, nil) {
+		return q.Series(), nil // nothing to wait for
 	}
-	if err := status(collect.Call(query)); err != nil {
-		return nil, fmt.Errorf("PdhCollectQueryData: %w", err)
+	if err := q.Collect(); err != nil {
+		return nil, err
 	}
 	select {
 	case <-time.After(over):
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	if err := status(collect.Call(query)); err != nil {
-		return nil, fmt.Errorf("PdhCollectQueryData: %w", err)
+	if err := q.Collect(); err != nil {
+		return nil, err
 	}
-	for i, c := range counters {
-		if out[i].Err == nil {
-			out[i].Values, out[i].Err = values(c)
-		}
+	return q.Series(), nil
+}
+
+// Sample reads counters once, as their means over a time: most of them are rates. It returns one series for each path.
+func Sample(ctx context.Context, over time.Duration, paths []string) ([]Series, error) {
+	q, err := Open(paths)
+	if err != nil {
+		return nil, err
 	}
-	return out, nil
+	defer q.Close()
+	return q.Between(ctx, over)
 }
 
 // values reads all instances of a counter. Some may come or go between the two calls.

@@ -132,7 +132,7 @@ func (a *Answer) findings() (out []string) {
 	}
 	switch {
 	case !known(f.Waited):
-		out = append(out, "Whether work waited for a CPU meanwhile is unknown: this kernel has no /proc/pressure, or did not let it be read.")
+		out = append(out, "Whether work waited for a CPU meanwhile is unknown: the record has no pressure, which Linux alone tells, in /proc/pressure.")
 	case a.Unneeded != nil && *a.Unneeded:
 		out = append(out, fmt.Sprintf("Tasks waited for a CPU in %s of the time while %s of the CPUs were idle: the idle ones could have helped.", Percent(f.Waited), percentOf(f.IdleCPUs)))
 	case f.Waited < waitedShare:

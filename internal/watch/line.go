@@ -24,7 +24,11 @@ func (s Sample) Parts(info Info) []Part {
 	all, clock := "", ""
 	var waits []string
 	if known(t.Busy()) {
-		all = fmt.Sprintf("busy %s (user %.0f, sys %.0f, iowait %.0f, steal %.0f)", Percent(t.Busy()), 100*t.User, 100*t.System, 100*t.IOWait, 100*t.Steal)
+		all = fmt.Sprintf("busy %s (user %.0f, sys %.0f", Percent(t.Busy()), 100*t.User, 100*t.System)
+		if known(t.IOWait) && known(t.Steal) {
+			all += fmt.Sprintf(", iowait %.0f, steal %.0f", 100*t.IOWait, 100*t.Steal)
+		}
+		all += ")"
 	}
 	if known(t.Quarter) && t.CPUs >= 4 { // of fewer, a quarter is no CPU
 		all += fmt.Sprintf(", busiest quarter %.0f %%", 100*t.Quarter)
@@ -44,6 +48,9 @@ func (s Sample) Parts(info Info) []Part {
 	if waits != nil {
 		parts[3].Text += " of the time some task waited"
 	}
+	if s.System != nil {
+		parts[3].Text = s.System.text()
+	}
 	for _, d := range s.Disks {
 		text := d.Name + " write " + wait(d.PerWrite, d.Writes)
 		if known(d.Flushes) {
@@ -55,6 +62,17 @@ func (s Sample) Parts(info Info) []Part {
 		parts = append(parts, Part{"Commit", fmt.Sprintf("%s (n %d)", result.Format(m, "s"), n)})
 	}
 	return parts
+}
+
+func (s System) text() string {
+	var out []string
+	if known(s.Queue) {
+		out = append(out, fmt.Sprintf("queue %.0f threads", s.Queue))
+	}
+	if known(s.Switches) {
+		out = append(out, fmt.Sprintf("%.0f switches/s", s.Switches))
+	}
+	return strings.Join(out, ", ")
 }
 
 // sleep is the mean share of each idle state, by its name; "" where the machine tells none.
@@ -117,6 +135,7 @@ type Object struct {
 	Pressure map[string][2]float64 `json:"pressure"` // share of the time in which some task waited, and all
 	Disks    []Disk                `json:"log_disks"`
 	Commits  []float64             `json:"commits"` // s
+	System   *System               `json:"windows,omitempty"`
 	Unknown  []Unknown             `json:"unknown,omitempty"`
 }
 
@@ -130,7 +149,7 @@ type ObjectCPU struct {
 func (s Sample) Object(info Info) Object {
 	t := s.Total()
 	o := Object{At: s.At.Format("2006-01-02T15:04:05.000Z07:00"), Seconds: s.Seconds, Busy: t.Busy(), Quarter: t.Quarter,
-		Pressure: map[string][2]float64{}, Disks: s.Disks, Commits: s.Commits}
+		Pressure: map[string][2]float64{}, Disks: s.Disks, Commits: s.Commits, System: s.System}
 	for _, c := range s.CPUs {
 		named := map[string]float64{}
 		for i, v := range c.States {

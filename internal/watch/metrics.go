@@ -123,7 +123,7 @@ func (e *Exposer) WriteTo(w io.Writer) (int64, error) {
 }
 
 func (e *Exposer) cpus(of func(name, kind, help string) *family) {
-	times := of("cpu_seconds_total", "counter", "Time that a CPU spent in a mode since boot; user holds the time of guests.")
+	times := of("cpu_seconds_total", "counter", "Time that a CPU spent in a mode since boot, or on Windows since the watch began; user holds the time of guests.")
 	for _, c := range e.last.CPUs {
 		t := c.Times
 		for _, m := range []struct {
@@ -135,8 +135,8 @@ func (e *Exposer) cpus(of func(name, kind, help string) *family) {
 	}
 	cpu := func(_ int, c CPUReading) []string { return []string{"cpu", strconv.Itoa(c.ID)} }
 	families(of, "gauge", e.last.CPUs, cpu, []metric[CPUReading]{
-		{"cpu_frequency_hertz", "Frequency of a CPU, as cpufreq tells.", func(c CPUReading) float64 { return c.Frequency }},
-		{"cpu_frequency_max_hertz", "Highest frequency that the hardware of a CPU can reach, as cpufreq tells.", func(c CPUReading) float64 {
+		{"cpu_frequency_hertz", "Frequency of a CPU, as cpufreq tells, or % of Maximum Frequency on Windows.", func(c CPUReading) float64 { return c.Frequency }},
+		{"cpu_frequency_max_hertz", "Highest frequency that the hardware of a CPU can reach, as cpufreq tells; the nominal one on Windows.", func(c CPUReading) float64 {
 			if hz := e.info.Highest[c.ID]; hz > 0 {
 				return hz
 			}

@@ -58,6 +58,8 @@ type line struct {
 	PSI    []*float64   `json:"psi,omitempty"`  // % of the time in which some task waited for CPU, I/O, memory
 	Log    [][]*float64 `json:"log,omitempty"`  // of each disk: writes, us of each, flushes, us of each
 	Commit []float64    `json:"commit,omitempty"`
+	Queue  *float64     `json:"queue,omitempty"`    // threads that waited for a CPU at the end; Windows only
+	Switch *float64     `json:"switches,omitempty"` // context switches a second; Windows only
 }
 
 // NewHead describes a recording that begins with a reading.
@@ -138,6 +140,9 @@ func AppendLine(b []byte, h Head, s Sample) ([]byte, error) {
 	}
 	if len(s.Commits) > 0 {
 		l.Commit = []float64{float64(len(s.Commits)), math.Round(1e6 * stats.Median(s.Commits)), math.Round(1e6 * slices.Max(s.Commits))}
+	}
+	if s.System != nil {
+		l.Queue, l.Switch = rounded(s.System.Queue, 1), rounded(s.System.Switches, 1)
 	}
 	text, err := result.RecordJSON(l)
 	if err != nil {

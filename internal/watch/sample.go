@@ -52,11 +52,18 @@ type Sample struct {
 	Pressure [len(Pressures)]Stall
 	Disks    []Disk
 	Commits  []float64 // s
+	System   *System   // nil on Linux
+}
+
+// System is what Windows tells of all CPUs together.
+type System struct {
+	Queue    float64 `json:"processor_queue"`             // threads that wait for a CPU, at the sample's end
+	Switches float64 `json:"context_switches_per_second"` // mean over the sample
 }
 
 // Between tells what happened between two readings of one machine.
 func Between(info Info, a, b Reading) Sample {
-	s := Sample{At: b.At, Seconds: b.At.Sub(a.At).Seconds(), Commits: b.Commits}
+	s := Sample{At: b.At, Seconds: b.At.Sub(a.At).Seconds(), Commits: b.Commits, System: b.System}
 	s.CPUs = make([]CPU, 0, len(b.CPUs))
 	j := 0
 	for _, now := range b.CPUs {
@@ -83,12 +90,12 @@ func Between(info Info, a, b Reading) Sample {
 // cpu compares two readings of one CPU. Idle and iowait can run backwards by a tick
 // (proc(5)), and the sum of all, not the clock, is the whole: so no share is above 1.
 func (s Sample) cpu(info Info, a, b CPUReading) CPU {
-	up := func(from, to float64) float64 { return max(0, to-from) }
+	up := func(from, to float64) float64 { return max(0, to-from) } // NaN where one is unknown
 	c := CPU{ID: b.ID, Frequency: b.Frequency, Effective: b.Effective, Ratio: unknown, Deep: unknown,
-		User:   up(a.Times.User, b.Times.User) + up(a.Times.Nice, b.Times.Nice),
-		System: up(a.Times.System, b.Times.System) + up(a.Times.IRQ, b.Times.IRQ) + up(a.Times.SoftIRQ, b.Times.SoftIRQ),
+		User:   knownSum(up(a.Times.User, b.Times.User), up(a.Times.Nice, b.Times.Nice)),
+		System: knownSum(up(a.Times.System, b.Times.System), up(a.Times.IRQ, b.Times.IRQ), up(a.Times.SoftIRQ, b.Times.SoftIRQ)),
 		IOWait: up(a.Times.IOWait, b.Times.IOWait), Steal: up(a.Times.Steal, b.Times.Steal), Idle: up(a.Times.Idle, b.Times.Idle)}
-	whole := c.User + c.System + c.IOWait + c.Steal + c.Idle
+	whole := knownSum(c.User, c.System, c.IOWait, c.Steal, c.Idle)
 	for _, v := range []*float64{&c.User, &c.System, &c.IOWait, &c.Steal, &c.Idle} {
 		*v /= whole // 0/0 is NaN: unknown
 	}
@@ -107,6 +114,20 @@ func (s Sample) cpu(info Info, a, b CPUReading) CPU {
 		}
 	}
 	return c
+}
+
+// knownSum adds up what is known; NaN where nothing is. Windows has no iowait, steal or nice.
+func knownSum(list ...float64) float64 {
+	sum, some := 0.0, false
+	for _, v := range list {
+		if known(v) {
+			sum, some = sum+v, true
+		}
+	}
+	if !some {
+		return unknown
+	}
+	return sum
 }
 
 // share of the time that a counter of seconds went on. The kernel adds the time in a
@@ -245,6 +266,7 @@ type Reading struct {
 	Pressure [len(Pressures)]Stall
 	Disks    []DiskReading
 	Commits  []float64 // s of each commit that --probe-commits made for this reading
+	System   *System   // nil on Linux
 }
 
 // IdleState is a sleep state as cpuidle lists it.
