@@ -164,6 +164,10 @@ func measure(program, address string, hosts, n int) error {
 		}
 		return name
 	}
+	plan, err := planned(program, address)
+	if err != nil {
+		return err
+	}
 	begin := time.Now()
 	if _, _, err := ask(url + "/"); err != nil {
 		return err
@@ -179,6 +183,8 @@ func measure(program, address string, hosts, n int) error {
 		{"/compare", func() string { return "/compare?a=" + host() + "&b=" + host() }}, {"/checks", func() string { return "/checks" }},
 		{"/checks/ID", func() string { return "/checks/MEM-006" }}, {"/levers", func() string { return "/levers" }}, {"/levers/NAME", func() string { return "/levers/clock" }},
 		{"/changes", func() string { return "/changes" }}, {"/exceptions", func() string { return "/exceptions" }}, {"/studies", func() string { return "/studies" }},
+		{"/studies/NAME", func() string { return "/studies/live-idle" }}, {"/rollouts", func() string { return "/rollouts" }},
+		{"/rollouts/HASH", func() string { return "/rollouts/" + plan }},
 	} {
 		var took []float64
 		largest := 0
@@ -211,6 +217,18 @@ func measure(program, address string, hosts, n int) error {
 	}
 	memory(cmd.Process.Pid, "serve after those")
 	return nil
+}
+
+// planned makes a plan of a roll-out over all hosts, and returns its hash.
+func planned(program, address string) (string, error) {
+	file := filepath.Join(os.TempDir(), fmt.Sprintf("fleet-pages-%d.json", os.Getpid()))
+	defer os.Remove(file)
+	cmd := exec.Command(program, "fleet", "rollout", "plan", "--set", "swappiness=10", "--waves", "3", "--out", file, "--store", address)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("rollout plan: %w: %s", err, said)
+	}
+	text, err := os.ReadFile(file)
+	return fleet.Hash(text), err
 }
 
 // memory prints what a process holds now, and held at most.

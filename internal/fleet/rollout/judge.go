@@ -68,6 +68,7 @@ type Course struct {
 	Hosts   []*Host     // by wave and name
 	begun   []time.Time // by wave: when the first host had the change; zero: none has
 	reached []time.Time // when the last had
+	first   time.Time   // when any host had it, of whichever wave; zero: none has
 }
 
 // Follow finds out of documents what has become of a plan.
@@ -99,6 +100,11 @@ func Follow(p *Plan, verified map[string]Verified, samples map[string][]Sample) 
 			}
 		}
 		last = c.reached[w]
+	}
+	for _, h := range c.Hosts {
+		if at := h.Applied; at != nil && (c.first.IsZero() || at.Before(c.first)) {
+			c.first = *at
+		}
 	}
 	for _, h := range c.Hosts {
 		h.Before = len(c.before(h))
@@ -179,13 +185,7 @@ func (c *Course) wave(w int) (list []*Host) {
 
 // before are the newest values of a host before any host had the change.
 func (c *Course) before(h *Host) []Sample {
-	end := c.begun[1]
-	for _, other := range c.Hosts { // also where one of a later wave came first
-		if at := other.Applied; at != nil && (end.IsZero() || at.Before(end)) {
-			end = *at
-		}
-	}
-	list := h.between(time.Time{}, end)
+	list := h.between(time.Time{}, c.first)
 	return list[max(0, len(list)-mostBefore):]
 }
 

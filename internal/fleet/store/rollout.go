@@ -1,8 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"hostlab/internal/fleet"
@@ -58,6 +61,15 @@ func (s *Store) Plan(ctx context.Context, hash string) (*fleet.Document, error) 
 	return d, err
 }
 
+// Progress is how far a plan is, as documents of verify tell. It knows nothing of measurements, so that no gate can be asked.
+func (s *Store) Progress(ctx context.Context, p *rollout.Plan) (*rollout.Course, error) {
+	verified, err := s.verified(ctx, p.Created)
+	if err != nil {
+		return nil, err
+	}
+	return rollout.Follow(p, verified, nil), nil
+}
+
 // Course is what has become of a plan, as documents tell.
 func (s *Store) Course(ctx context.Context, p *rollout.Plan) (*rollout.Course, error) {
 	verified, err := s.verified(ctx, p.Created)
@@ -82,8 +94,9 @@ func (s *Store) Values(ctx context.Context, name string, since time.Time) (map[s
 		v.At = time.Unix(0, at).UTC()
 		out[host] = append(out[host], v)
 		return nil
-	}, "SELECT d.host, d.started, m.value FROM measurement m JOIN document d ON d.id = m.document WHERE m.name = ? AND d.started >= ? "+
-		"ORDER BY d.host, d.started, d.id", name, since.UnixNano())
+	}, "SELECT d.host, d.started, m.value FROM host h CROSS JOIN document d CROSS JOIN measurement m "+ // CROSS: SQLite keeps this order
+		"WHERE d.host = h.name AND d.kind = 'assess' AND d.started >= ? AND m.document = d.id AND m.name = ? ORDER BY h.name, d.started, d.id",
+		since.UnixNano(), name)
 	return out, err
 }
 
@@ -104,6 +117,7 @@ func (s *Store) MeasuredNames(ctx context.Context) (list []rollout.Measured, err
 // they were set from when to when.
 func (s *Store) verified(ctx context.Context, since time.Time) (map[string]rollout.Verified, error) {
 	out := map[string]rollout.Verified{}
+	// 'verify' stands in the statements, and they ask for no order by host, so that SQLite takes the indexes of it alone.
 	err := s.query(ctx, func(scan func(...any) error) error {
 		host, at := "", int64(0)
 		if err := scan(&host, &at); err != nil {
@@ -113,7 +127,7 @@ func (s *Store) verified(ctx context.Context, since time.Time) (map[string]rollo
 		v.At = append(v.At, time.Unix(0, at).UTC())
 		out[host] = v
 		return nil
-	}, "SELECT host, started FROM document WHERE kind = ? AND started >= ? ORDER BY host, started", string(fleet.Verified), since.UnixNano())
+	}, "SELECT host, started FROM document WHERE kind = 'verify' AND started >= ? ORDER BY started", since.UnixNano())
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +144,11 @@ func (s *Store) verified(ctx context.Context, since time.Time) (map[string]rollo
 		v.Set = append(v.Set, x)
 		out[host] = v
 		return nil
-	}, "SELECT host, check_id, status, since, until FROM finding_span WHERE role = ? AND until > ? ORDER BY host, since, check_id",
-		string(fleet.AsSet), since.UnixNano())
+	}, "SELECT host, check_id, status, since, until FROM finding_span WHERE role = 'verify' AND until > ?", since.UnixNano())
+	for _, v := range out {
+		slices.SortFunc(v.Set, func(a, b rollout.Set) int {
+			return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.Object, b.Object))
+		})
+	}
 	return out, err
 }

@@ -10,7 +10,7 @@ import (
 	"hostlab/internal/screen"
 )
 
-// shownRollouts are as many plans as the page lists: each takes what was verified and measured since.
+// shownRollouts are as many plans as the page lists: each takes what was verified since.
 const shownRollouts = 20
 
 // planRow is a plan in the list.
@@ -35,7 +35,7 @@ func rollouts(ctx context.Context, r *request) (*document.Document, error) {
 	}
 	rows := []planRow{}
 	for _, d := range plans {
-		course, err := r.Store.Course(ctx, d.Plan)
+		course, err := r.Store.Progress(ctx, d.Plan)
 		if err != nil {
 			return nil, err
 		}
