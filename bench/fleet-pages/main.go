@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"hostlab/internal/fleet"
@@ -150,7 +151,7 @@ func measure(program, address string, hosts, n int) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	defer func() { _ = cmd.Process.Signal(os.Interrupt); _ = cmd.Wait() }()
+	defer func() { _ = cmd.Process.Signal(syscall.SIGTERM); _ = cmd.Wait() }()
 	line, err := bufio.NewReader(out).ReadString('\n')
 	_, url, ok := strings.Cut(strings.TrimSpace(line), "pages on ")
 	if err != nil || !ok {
