@@ -49,9 +49,9 @@ func newFleetPool(std streams) *cobra.Command {
 		Short: "One study on many hosts: mean, scatter, the next host",
 		Long: `pool joins what 'report --format json' says of one study on several hosts. From
 three hosts on it has the mean over hosts like these, how much they differ and
-where the next host is expected. Hosts of one hardware are
-pooled together. "Worthwhile on hosts like these" rests on the next host's
-interval alone: a mean may be sure while hosts differ.
+where the next host is expected. Hosts of one hardware are pooled together.
+"Worthwhile on hosts like these" rests on the next host's interval alone: a mean
+may be sure while hosts differ.
 
 Exit status: 0 done, 1 it failed, 2 unusable flag or study.`,
 		Example: `  hostlab fleet ingest --host db7 report.json

@@ -65,8 +65,9 @@ a wave can show.
 Hosts with an exception for what is set are left out and named.
 
 What is compared is --measure, of those that 'fleet export csv' has. Without it
-the first of these that all hosts have: ` + strings.Join(rollout.Usual, `,
-`) + `.
+the first of these that all hosts have:
+  ` + strings.Join(rollout.Usual, `
+  `) + `
 
 Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		Example: `  hostlab fleet rollout plan --set governor=performance --out plan.json

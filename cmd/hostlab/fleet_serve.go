@@ -37,9 +37,10 @@ func newFleetServe(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [flags]",
 		Short: "Pages of the fleet for a browser, metrics, and documents by POST",
-		Long: `serve shows what the store says as pages: hosts, checks, levers, changes, and
-two hosts compared. The pages change nothing. Each is also JSON at the same
-address (?format=json, or the header Accept), and each of its tables is CSV.
+		Long: `serve shows what the store says as pages: hosts, checks, levers, changes, two
+hosts compared, studies and roll-outs. The pages change nothing. Each is also
+JSON at the same address (?format=json, or the header Accept), and each of its
+tables is CSV.
 /metrics is for Prometheus.
 
 It listens to this host alone. Another address needs --tls-cert, --tls-key and
@@ -47,7 +48,7 @@ It listens to this host alone. Another address needs --tls-cert, --tls-key and
 both, and --behind-proxy says so.
 
 With --tokens, hosts send documents to /v1/documents. A token is bound to the
-names of hosts; 'hostlab fleet token' makes one. The file may change meanwhile.
+names of hosts; 'hostlab fleet token' makes one. A changed file is read again.
 
 serve ends with Ctrl-C or SIGTERM, after the answers that it has begun.
 
