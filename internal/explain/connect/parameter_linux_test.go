@@ -232,11 +232,11 @@ func TestPostgresParameterMeanwhile(t *testing.T) {
 		_, err := p.Set(t.Context(), level, was)
 		return err
 	}
-	timeout := func() (now string) {
+	inForce := func(name string) (now string) {
 		t.Helper()
 		c, err := s.Connect(t.Context())
 		if err == nil {
-			err = c.QueryRow(t.Context(), "select setting from pg_settings where name = 'checkpoint_timeout'").Scan(&now)
+			err = c.QueryRow(t.Context(), "select setting from pg_settings where name = $1", name).Scan(&now)
 			_ = c.Close(t.Context())
 		}
 		if err != nil {
@@ -244,9 +244,16 @@ func TestPostgresParameterMeanwhile(t *testing.T) {
 		}
 		return now
 	}
+	reload := func(name, want string) { // the server reads its files in its own time
+		t.Helper()
+		s.exec("select pg_reload_conf()")
+		for began := time.Now(); inForce(name) != want && time.Since(began) < 10*time.Second; {
+			time.Sleep(time.Millisecond)
+		}
+	}
 	other := func(want string) {
 		t.Helper()
-		if now := timeout(); now != want {
+		if now := inForce("checkpoint_timeout"); now != want {
 			t.Errorf("checkpoint_timeout is %s; want %s", now, want)
 		}
 	}
@@ -261,10 +268,7 @@ func TestPostgresParameterMeanwhile(t *testing.T) {
 		}
 	}
 	other("300")
-	s.exec("select pg_reload_conf()")
-	for began := time.Now(); timeout() != "420" && time.Since(began) < 10*time.Second; { // the server reads its files in its own time
-		time.Sleep(time.Millisecond)
-	}
+	reload("checkpoint_timeout", "420")
 	if err := set("1000"); err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +298,8 @@ func TestPostgresParameterMeanwhile(t *testing.T) {
 		s.exec("alter system reset commit_delay")
 	}
 	// The server went down while the file had the level.
-	s.exec("alter system set commit_delay = 1000; select pg_reload_conf()")
+	s.exec("alter system set commit_delay = 1000")
+	reload("commit_delay", "1000")
 	if err := set(""); err != nil {
 		t.Error(err)
 	}
@@ -314,7 +319,7 @@ func TestPostgresParameterMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.exec("select pg_reload_conf()")
+	reload("commit_delay", "50")
 	if err := p.Back(t.Context(), was, []string{"1000"}, false); err == nil || !strings.Contains(err.Error(), "reads 50 after a reload") {
 		t.Errorf("%v", err)
 	}
