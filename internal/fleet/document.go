@@ -5,12 +5,14 @@ package fleet
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"regexp"
+	"strings"
 	"time"
 
 	"hostlab/internal/check"
@@ -146,7 +148,7 @@ func (e *envelope) kind() (Kind, error) {
 func Read(body []byte, as string, now time.Time) (*Document, error) {
 	var e envelope
 	if err := decode(body, &e); err != nil {
-		return nil, refuse("no JSON: %s", plainly(err))
+		return nil, refuse("%s", plainly(err))
 	}
 	kind, err := e.kind()
 	if err != nil {
@@ -240,12 +242,16 @@ func known(version string) string {
 // plainly shortens what encoding/json says, which may quote a document.
 func plainly(err error) string {
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Sprintf("it breaks at byte %d", syntax.Offset)
+		return fmt.Sprintf("no JSON: it breaks at byte %d", syntax.Offset)
 	}
 	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Sprintf("%s is a %s", kind.Field, kind.Value)
+		a := "a"
+		if strings.ContainsAny(kind.Value[:1], "ao") { // array, object
+			a = "an"
+		}
+		return fmt.Sprintf("no document of hostlab: %s is %s %s", cmp.Or(kind.Field, "it"), a, kind.Value)
 	}
-	return "it is cut short"
+	return "no JSON: it is cut short"
 }
 
 // Finding is a check's answer, as check prints it.

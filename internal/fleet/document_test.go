@@ -55,6 +55,7 @@ func TestRefused(t *testing.T) {
 		"hostile name":   {body("2026-11-23T11:00:00Z", "<script>", ""), "", "no host's name"},
 		"path as a name": {good, "../etc", "no host's name"},
 		"wrong type":     {strings.Replace(good, `"host": "db1"`, `"host": 7`, 1), "", "host is a number"},
+		"a list":         {"[1, 2]", "", "it is an array"},
 	} {
 		_, err := Read([]byte(c.body), c.as, now)
 		if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {

@@ -34,8 +34,16 @@ type File struct {
 	root *os.Root
 }
 
-// Open opens it, and says whether it is packed.
+// Open opens it, and says whether it is packed. What is no file is refused: a FIFO would be waited for, and may be left in a
+// spool by every host that may write there.
 func (f *File) Open() (in io.ReadCloser, packed bool, err error) {
+	info, err := f.root.Stat(f.Path)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case !info.Mode().IsRegular():
+		return nil, false, refuse("it is no file")
+	}
 	in, err = f.root.Open(f.Path)
 	return in, strings.HasSuffix(f.Path, ".gz"), err
 }
