@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"time"
 
@@ -68,9 +69,16 @@ func (o *fleetOptions) open(cmd *cobra.Command) (*store.Store, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
 		address = "sqlite:" + filepath.Join(dir, "fleet.db")
 	}
-	return store.Open(cmd.Context(), address)
+	s, err := store.Open(cmd.Context(), address)
+	if store.Unusable(err) {
+		return nil, usageError{err}
+	}
+	return s, err
 }
 
 func newFleetIngest(std streams) *cobra.Command {

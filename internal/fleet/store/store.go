@@ -12,10 +12,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 	"github.com/pressly/goose/v3"
 	_ "modernc.org/sqlite" // the driver "sqlite"
@@ -50,26 +52,36 @@ func open(address string) (*Store, error) {
 	case "postgres", "postgresql":
 		db, err := sql.Open("pgx", address)
 		if err != nil {
-			return nil, errors.New("--store: the address of PostgreSQL cannot be read; it is postgres://USER@HOST/DATABASE")
+			return nil, unusable{"--store: the address of PostgreSQL cannot be read; it is postgres://USER@HOST/DATABASE"}
 		}
 		return &Store{db, true}, nil
 	}
-	return nil, fmt.Errorf("--store %q: it takes sqlite:PATH or postgres://USER@HOST/DATABASE", scheme)
+	return nil, unusable{fmt.Sprintf("--store %q: it takes sqlite:PATH or postgres://USER@HOST/DATABASE", scheme)}
+}
+
+// unusable is an error of the address itself.
+type unusable struct{ text string }
+
+func (u unusable) Error() string { return u.text }
+
+// Unusable reports whether a store was not opened since its address is none.
+func Unusable(err error) bool {
+	_, is := errors.AsType[unusable](err)
+	return is
 }
 
 func openSQLite(path string) (*Store, error) {
 	if path == "" {
-		return nil, errors.New("--store sqlite: names no file")
+		return nil, unusable{"--store sqlite: names no file"}
 	}
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	if err := local(dir); err != nil {
+	if err := local(filepath.Dir(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	// Others of this host must not read what hosts said of themselves.
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the user's own choice
+	if errors.Is(err, fs.ErrNotExist) {                       // a name that is mistyped makes no directories
+		return nil, fmt.Errorf("--store %s: its directory is not there", path)
+	}
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("--store %s: this user may not write it", path)
 	}
@@ -163,10 +175,16 @@ func (s *Store) alone(ctx context.Context, work func() error) error {
 // Close ends it.
 func (s *Store) Close() error { return s.db.Close() }
 
+// refusals are PostgreSQL's codes for a role, a password and a database that it does not accept.
+var refusals = []string{"28000", "28P01", "3D000"}
+
 // problem says in one line what is wrong with the store. nil stays nil.
 func (s *Store) problem(err error) error {
 	if err == nil {
 		return nil
+	}
+	if pg, is := errors.AsType[*pgconn.PgError](err); is && slices.Contains(refusals, pg.Code) {
+		return fmt.Errorf("the store: PostgreSQL says: %s; a role takes 'createuser --pwprompt', a password ~/.pgpass, a database 'createdb --owner'", pg.Message)
 	}
 	return fmt.Errorf("the store: %s", strings.Join(strings.Fields(err.Error()), " "))
 }
