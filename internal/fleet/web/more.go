@@ -3,84 +3,24 @@ package web
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"net/http"
-	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"hostlab/internal/document"
 	"hostlab/internal/fleet"
 	"hostlab/internal/screen"
 )
 
-// outliers is the page of hosts that measure unlike their peers. All measurements of a fleet take seconds to compare. So
-// one reader at a time begins that, it goes on without the reader, and all see the last answer until the next is there.
-type outliers struct {
-	mu      sync.Mutex
-	made    time.Time
-	kept    *document.Document
-	failed  error         // why the last comparison gave none
-	running chan struct{} // closed when it has ended; nil: none is under way
-}
-
-func (o *outliers) page(ctx context.Context, r *request) (*document.Document, error) {
-	o.mu.Lock()
-	if o.running == nil && (o.kept == nil || r.now.Sub(o.made) >= whole) {
-		o.running = make(chan struct{})
-		go o.compare(context.WithoutCancel(ctx), r)
+// outliers is the page of hosts that measure unlike their peers: all measurements of a fleet take seconds to compare.
+func outliers(ctx context.Context, r *request) (*document.Document, error) {
+	made, at, err := r.peers.get(ctx, r, false, func(ctx context.Context) (*document.Document, error) { return r.Peers(ctx, r.Store, r.now, r.Stale) })
+	if err != nil {
+		return nil, err
 	}
-	running, kept := o.running, o.kept
-	o.mu.Unlock()
-	if kept == nil {
-		select {
-		case <-running:
-		case <-time.After(patience / 2):
-			return nil, &answer{http.StatusServiceUnavailable, "The hosts are being compared for the first time, which takes a minute at most. Load this page again."}
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	d, err := r.own(made, func(t *document.Table) { lead(t, "/hosts/") })
+	if err == nil {
+		d.About = []string{"Compared at " + at.UTC().Format(minutes) + " UTC; anew every " + screen.Lasting(whole) + "."}
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.kept == nil {
-		return nil, o.failed
-	}
-	d := *o.kept
-	d.About = []string{"Compared at " + o.made.UTC().Format(minutes) + " UTC; anew every " + screen.Lasting(whole) + "."}
-	d.Sections = slices.Clone(d.Sections)
-	for i, s := range d.Sections {
-		if t := section(&d, s.Title); t != nil { // the kept one stays as it is
-			own := *t
-			own.Rows = slices.Clone(t.Rows)
-			for k := range own.Rows {
-				own.Rows[k].Cells = slices.Clone(own.Rows[k].Cells)
-			}
-			lead(&own, "/hosts/")
-			if err := r.paged(&own, "row"); err != nil {
-				return nil, err
-			}
-			d.Sections[i].Blocks = []document.Block{&own}
-		}
-	}
-	return &d, nil
-}
-
-// compare makes the page anew.
-func (o *outliers) compare(ctx context.Context, r *request) {
-	ctx, cancel := context.WithTimeout(ctx, whole)
-	defer cancel()
-	d, err := r.Peers(ctx, r.Store, r.now, r.Stale)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.failed = err; err == nil {
-		o.kept, o.made = d, r.now
-	} else {
-		slog.Error("fleet serve: hosts were not compared", "error", err)
-	}
-	close(o.running)
-	o.running = nil
+	return d, err
 }
 
 func exceptionPage(_ context.Context, r *request) (*document.Document, error) {

@@ -7,6 +7,7 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/fleet"
 	"hostlab/internal/fleet/rollout"
+	"hostlab/internal/fleet/store"
 	"hostlab/internal/screen"
 )
 
@@ -24,8 +25,17 @@ type planRow struct {
 	Plan   *rollout.Plan `json:"-"`
 }
 
+// rollouts lists plans. How far they are takes what was verified since, of all hosts.
 func rollouts(ctx context.Context, r *request) (*document.Document, error) {
-	plans, all, err := r.Store.Plans(ctx, shownRollouts)
+	made, _, err := r.plans.of("").get(ctx, r, true, func(ctx context.Context) (*document.Document, error) { return planList(ctx, r.Store) })
+	if err != nil {
+		return nil, err
+	}
+	return r.own(made, func(*document.Table) {})
+}
+
+func planList(ctx context.Context, s *store.Store) (*document.Document, error) {
+	plans, all, err := s.Plans(ctx, shownRollouts)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +45,7 @@ func rollouts(ctx context.Context, r *request) (*document.Document, error) {
 	}
 	rows := []planRow{}
 	for _, d := range plans {
-		course, err := r.Store.Progress(ctx, d.Plan)
+		course, err := s.Progress(ctx, d.Plan)
 		if err != nil {
 			return nil, err
 		}
@@ -64,11 +74,28 @@ func oneRollout(ctx context.Context, r *request) (*document.Document, error) {
 	if known, err := r.Store.Known(ctx, hash); err != nil || !known {
 		return nil, orNotThere(err, "roll-out")
 	}
-	d, err := r.Store.Plan(ctx, hash)
+	made, at, err := r.plans.of(hash).get(ctx, r, true, func(ctx context.Context) (*document.Document, error) { return planPage(ctx, r.Store, hash) })
+	if err != nil {
+		return nil, err
+	}
+	d, err := r.own(made, func(t *document.Table) {
+		if t.Columns[0].Head == "host" {
+			lead(t, "/hosts/")
+		}
+	})
+	if err == nil {
+		d.About = append(d.About, "as documents said at "+at.UTC().Format(minutes)+" UTC")
+	}
+	return d, err
+}
+
+// planPage follows a plan: of a large fleet it takes the better part of a second.
+func planPage(ctx context.Context, s *store.Store, hash string) (*document.Document, error) {
+	d, err := s.Plan(ctx, hash)
 	if err != nil {
 		return nil, notThere("roll-out")
 	}
-	course, err := r.Store.Course(ctx, d.Plan)
+	course, err := s.Course(ctx, d.Plan)
 	if err != nil {
 		return nil, err
 	}
@@ -77,14 +104,6 @@ func oneRollout(ctx context.Context, r *request) (*document.Document, error) {
 		return nil, err
 	}
 	out.Name = "fleet"
-	for _, t := range tables(out) {
-		if t.Columns[0].Head == "host" {
-			lead(t, "/hosts/")
-		}
-		if err := r.paged(t, "row"); err != nil {
-			return nil, err
-		}
-	}
 	out.Sections = append(out.Sections, document.Titled("The plan", document.Links{Label: "The plan",
 		List: []document.Link{{Text: "plan.json (SHA-256 " + hash[:12] + ")", URL: "/documents/" + hash}}}))
 	return out, nil

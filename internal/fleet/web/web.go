@@ -44,7 +44,8 @@ type Server struct {
 	Config
 	site  *document.Site
 	fleet cache
-	peers outliers
+	peers kept          // hosts that measure unlike their peers
+	plans shelf         // of roll-outs, and their list
 	room  chan struct{} // a place for each page that is made at a time
 	posts chan struct{} // and for each document that is taken
 	reads sync.Mutex
@@ -81,7 +82,7 @@ func (s *Server) Handler() http.Handler {
 	for pattern, p := range map[string]page{
 		"/{$}": overview, "/hosts": hosts, "/hosts/{name}": host, "/checks": checks, "/checks/{id}": oneCheck,
 		"/levers": levers, "/levers/{name}": oneLever, "/changes": changes, "/compare": compare,
-		"/outliers": s.peers.page, "/studies": studies, "/studies/{name}": oneStudy, "/rollouts": rollouts, "/rollouts/{hash}": oneRollout,
+		"/outliers": outliers, "/studies": studies, "/studies/{name}": oneStudy, "/rollouts": rollouts, "/rollouts/{hash}": oneRollout,
 		"/exceptions": exceptionPage,
 	} {
 		mux.Handle("GET "+pattern, s.reading(s.page(p)))

@@ -1,0 +1,131 @@
+package web
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"hostlab/internal/document"
+)
+
+// kept is an answer that takes long to make of a large fleet. One reader at a time begins that, it goes on without the
+// reader, and all see the last answer until the next is there. Programs wait for the next.
+type kept struct {
+	mu      sync.Mutex
+	last    int64     // the newest document that it knows
+	made    time.Time // when
+	answer  *document.Document
+	failed  error         // why the last try made none
+	running chan struct{} // closed when it has ended; nil: none is under way
+}
+
+// A reader waits so long for what is newer, and so long for the first answer.
+const (
+	waitNewer = 50 * time.Millisecond
+	waitFirst = patience / 2
+)
+
+// get is the answer, and when it was made. each: every document may change it, and not only time.
+func (k *kept) get(ctx context.Context, r *request, each bool, work func(context.Context) (*document.Document, error)) (*document.Document, time.Time, error) {
+	k.mu.Lock()
+	old := k.answer == nil || r.now.Sub(k.made) >= whole || each && k.last != r.fleet.last
+	if old && k.running == nil {
+		k.running = make(chan struct{})
+		go k.remake(context.WithoutCancel(ctx), r, work)
+	}
+	running, wait := k.running, waitFirst
+	if k.answer != nil && !(r.whole && each) {
+		wait = waitNewer
+	}
+	k.mu.Unlock()
+	if old {
+		select {
+		case <-running:
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, time.Time{}, ctx.Err()
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case k.answer != nil:
+		return k.answer, k.made, nil
+	case k.running == nil:
+		return nil, time.Time{}, k.failed
+	}
+	return nil, time.Time{}, &answer{http.StatusServiceUnavailable, "This page is made for the first time, which takes a minute at most. Load it again."}
+}
+
+// remake makes the answer anew.
+func (k *kept) remake(ctx context.Context, r *request, work func(context.Context) (*document.Document, error)) {
+	ctx, cancel := context.WithTimeout(ctx, whole)
+	defer cancel()
+	d, err := work(ctx)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.failed = err; err == nil {
+		k.answer, k.made, k.last = d, r.now, r.fleet.last
+	} else {
+		slog.Error("fleet serve: a page was not made anew", "page", r.URL.Path, "error", err) //nolint:gosec // slog quotes
+	}
+	close(k.running)
+	k.running = nil
+}
+
+// own is a copy of a kept answer for one request, with the rows of its page alone. change may change each table.
+func (r *request) own(kept *document.Document, change func(*document.Table)) (*document.Document, error) {
+	d := *kept
+	d.About, d.Sections = slices.Clone(d.About), slices.Clone(d.Sections)
+	for i, s := range d.Sections {
+		d.Sections[i].Blocks = slices.Clone(s.Blocks)
+		for k, b := range s.Blocks {
+			t, is := b.(*document.Table)
+			if !is || t == nil {
+				continue
+			}
+			one := *t
+			one.Columns, one.Links.List = slices.Clone(t.Columns), slices.Clone(t.Links.List)
+			if err := r.paged(&one, "row"); err != nil {
+				return nil, err
+			}
+			one.Rows = slices.Clone(one.Rows)
+			for n := range one.Rows {
+				one.Rows[n].Cells = slices.Clone(one.Rows[n].Cells)
+			}
+			change(&one)
+			d.Sections[i].Blocks[k] = &one
+		}
+	}
+	return &d, nil
+}
+
+// shelf holds the answers that were asked for last, by their names.
+type shelf struct {
+	mu   sync.Mutex
+	by   map[string]*kept
+	used []string // the one asked for last comes last
+}
+
+// mostShelved are as many: one of a large fleet takes megabytes.
+const mostShelved = 4
+
+func (s *shelf) of(name string) *kept {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.by == nil {
+		s.by = map[string]*kept{}
+	}
+	if s.by[name] == nil {
+		s.by[name] = &kept{}
+	}
+	s.used = append(slices.DeleteFunc(s.used, func(n string) bool { return n == name }), name)
+	if len(s.used) > mostShelved {
+		delete(s.by, s.used[0])
+		s.used = s.used[1:]
+	}
+	return s.by[name]
+}

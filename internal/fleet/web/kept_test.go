@@ -1,0 +1,69 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"hostlab/internal/document"
+)
+
+// A reader gets the last answer while the next is made, a program waits for the next, and a failure is said and tried again.
+func TestKept(t *testing.T) {
+	var k kept
+	begun, end := make(chan struct{}, 1), make(chan string)
+	work := func(context.Context) (*document.Document, error) {
+		begun <- struct{}{}
+		if title := <-end; title != "" {
+			return &document.Document{Title: title}, nil
+		}
+		return nil, errors.New("away")
+	}
+	ask := func(last int64, program bool) <-chan string {
+		said := make(chan string, 1)
+		go func() {
+			d, _, err := k.get(t.Context(), &request{Request: httptest.NewRequest("GET", "/", nil), fleet: &snapshot{last: last}, now: time.Unix(1e9, 0), whole: program}, true, work)
+			if err != nil {
+				said <- err.Error()
+				return
+			}
+			said <- d.Title
+		}()
+		return said
+	}
+	expect := func(said <-chan string, want string) {
+		t.Helper()
+		if got := <-said; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	first := ask(1, false)
+	<-begun
+	end <- ""
+	expect(first, "away")
+	first = ask(1, false)
+	<-begun
+	end <- "one"
+	expect(first, "one")
+	expect(ask(1, false), "one") // nothing came: it is not made again
+	program, reader := ask(2, true), ask(2, false)
+	<-begun
+	expect(reader, "one")
+	end <- "two"
+	expect(program, "two")
+	expect(ask(2, false), "two")
+}
+
+// Only the answers that were asked for last are held.
+func TestShelf(t *testing.T) {
+	var s shelf
+	first := s.of("a")
+	for _, name := range []string{"b", "c", "a", "d", "e"} {
+		s.of(name)
+	}
+	if s.of("a") != first || len(s.by) != mostShelved || s.by["b"] != nil {
+		t.Errorf("held are %d", len(s.by))
+	}
+}
