@@ -108,6 +108,7 @@ func newFleetCheck(std streams) *cobra.Command {
 			return nil, usagef("no document has a check %q", args[0])
 		}
 		fleet.AcceptHeld(list, exceptions, now)
+		fleet.SortHeld(list, func(fleet.Held) bool { return false })
 		return fleet.CheckDocument(args[0], list), nil
 	})
 	x.flags(cmd)

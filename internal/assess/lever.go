@@ -68,7 +68,10 @@ type Experiment struct {
 }
 
 // Title is its name for people.
-func (l *Lever) Title() string { return cmp.Or(titles[l.Name], l.Name) }
+func (l *Lever) Title() string { return Title(l.Name) }
+
+// Title is a lever's name for people.
+func Title(name string) string { return cmp.Or(titles[name], name) }
 
 // gain sets what it could give: shares of active time, low to high.
 func (l *Lever) gain(share, low, likely, high float64, assumes, reason string) {

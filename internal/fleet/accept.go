@@ -104,7 +104,7 @@ func sums(hosts []*Host, of func(*Host) []Held) []AcceptedSum {
 
 // acceptedTable shows exceptions.
 func acceptedTable(list []AcceptedSum) *document.Table {
-	t := &document.Table{Columns: document.Headings("check", "hosts", "until", "reason")}
+	t := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "hosts"}, {Head: "until", Whole: true}, {Head: "reason"}}}
 	for _, s := range list {
 		reason := s.Reason
 		if s.By != "" {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"hostlab/internal/assess"
 	"hostlab/internal/check"
 	"hostlab/internal/document"
 	"hostlab/internal/screen"
@@ -183,7 +184,7 @@ func rank(severity string) int {
 // Document reports the sum.
 func (s *Summary) Document() *document.Document {
 	d := &document.Document{Name: "fleet", Title: "Fleet", Data: s}
-	answer := fmt.Sprintf("%s, of which %d are not known any more.", screen.Count(s.Hosts, "host"), len(s.Stale))
+	answer := fmt.Sprintf("%s; %s not known any more.", screen.Count(s.Hosts, "host"), screen.Plural(len(s.Stale), "is", "are"))
 	if len(s.Stale) == 0 {
 		answer = fmt.Sprintf("%s, all heard of in the last %s.", screen.Count(s.Hosts, "host"), ago(s.limit))
 	}
@@ -191,17 +192,19 @@ func (s *Summary) Document() *document.Document {
 	case s.Hosts == 0:
 		answer = `No document is here yet. Begin with "hostlab fleet ingest SPOOL".`
 	case len(s.Findings) > 0:
-		answer += fmt.Sprintf(" Begin with %s: %s on %s.", s.Findings[0].Check, s.Findings[0].Severity, screen.Count(s.Findings[0].Hosts, "host"))
+		f := s.Findings[0]
+		answer += fmt.Sprintf(" Begin with %s (%s): %s on %s.", f.Check, CheckTitle(f.Check), f.Severity, screen.Count(f.Hosts, "host"))
 	default:
 		answer += " No check found anything to change."
 	}
 	d.Answer = []document.Line{{Text: answer}}
 	d.About = []string{screen.Count(s.Documents, "document")}
-	findings := &document.Table{Columns: document.Headings("check", "severity", "hosts"), Most: 20}
+	findings := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "what is looked at"}, {Head: "severity"}, {Head: "hosts", Right: true}}, Most: 20}
 	for _, f := range s.Findings {
-		findings.Add(document.Text(f.Check), document.Text(f.Severity), document.Number(float64(f.Hosts), strconv.Itoa(f.Hosts)))
+		findings.Add(document.Text(f.Check), document.Text(CheckTitle(f.Check)), document.Text(f.Severity), document.Number(float64(f.Hosts), strconv.Itoa(f.Hosts)))
 	}
-	levers := &document.Table{Columns: document.Headings("lever", "worthwhile on", "likely saves", "most of it on")}
+	levers := &document.Table{Columns: append(document.Headings("lever", "worthwhile on", "likely saves"), document.Column{Head: "most of it on"}),
+		Lead: "Savings are active time of services, at the load that was watched."}
 	for _, l := range s.Levers {
 		var first []string
 		for _, p := range l.Pays[:min(len(l.Pays), 3)] {
@@ -211,7 +214,7 @@ func (s *Summary) Document() *document.Document {
 		if l.Known > 0 {
 			saves = ADay(l.SecondsPerDay)
 		}
-		levers.Add(document.Text(l.Name), document.Number(float64(l.Hosts), screen.Count(l.Hosts, "host")), document.Number(l.SecondsPerDay, saves), document.Text(strings.Join(first, ", ")))
+		levers.Add(document.Text(assess.Title(l.Name)), document.Number(float64(l.Hosts), screen.Count(l.Hosts, "host")), document.Number(l.SecondsPerDay, saves), document.Text(strings.Join(first, ", ")))
 	}
 	for _, t := range s.Twice {
 		if t.Kind == "clone" {
@@ -227,6 +230,26 @@ func (s *Summary) Document() *document.Document {
 	d.Sections = []document.Section{document.Titled("Findings", findings), document.Titled("Levers", levers), document.Titled("Not known any more", stale),
 		document.Titled("Accepted", acceptedTable(s.Accepted)), document.Titled("Accepted once, and findings again", acceptedTable(s.Expired))}
 	return d
+}
+
+// otherTitles are of what other commands than check find.
+var otherTitles = map[string]string{"watch": "CPUs after a quiet time", "journal": "Journal of settings"}
+
+// setTitle is that of an object of a setting, as governor/policy0.
+const setTitle = "Setting, as hostlab has set it"
+
+// CheckTitle is what a check looks at, in a few words.
+func CheckTitle(id string) string {
+	if c, err := check.Find(id); err == nil {
+		return c.Title
+	}
+	if title, ok := otherTitles[id]; ok {
+		return title
+	}
+	if strings.Contains(id, "/") {
+		return setTitle
+	}
+	return "not known to this version"
 }
 
 // ago is a span of time in days and hours.

@@ -88,7 +88,7 @@ func (d *Document) fromOthers(e *envelope) {
 			said = string(*e.Verdict)
 		}
 		d.Role, d.Started = AfterQuiet, e.To
-		d.Findings = []Finding{{Check: "watch", Title: "CPUs after a quiet time", Status: afterQuiet(said), Severity: "low", Detail: said}}
+		d.Findings = []Finding{{Check: "watch", Title: otherTitles["watch"], Status: afterQuiet(said), Severity: "low", Detail: said}}
 	case Effects:
 		d.experiments(e)
 	}
@@ -118,7 +118,7 @@ func asSet(e *envelope) []Finding {
 		out = append(out, f)
 	}
 	if e.Problem != "" {
-		out = append(out, Finding{Check: "journal", Title: "Journal of settings", Severity: "medium", Status: check.Finding, Detail: e.Problem})
+		out = append(out, Finding{Check: "journal", Title: otherTitles["journal"], Severity: "medium", Status: check.Finding, Detail: e.Problem})
 	}
 	return out
 }

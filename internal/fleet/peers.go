@@ -239,9 +239,9 @@ func OutliersDocument(found []Outlier, hosts, groups int) *document.Document {
 		answer = fmt.Sprintf("%s of %d differ from their peers. Begin with %s: %s is %.2f times as large as on its %d peers.",
 			screen.Count(len(names), "host"), hosts, found[0].Host, found[0].Name, found[0].Ratio, found[0].Peers)
 	}
-	t := &document.Table{Columns: document.Headings("host", "measurement", "value", "peers have", "ratio"),
-		Lead: "Peers are hosts of equal hardware and role. Of the outliers, one in twenty is false on average."}
-	traits := &document.Table{Columns: document.Headings("host", "fact", "here", "on most peers")}
+	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "measurement"}, {Head: "value", Right: true}, {Head: "peers have", Right: true}, {Head: "ratio", Right: true}},
+		Lead: "Peers are hosts of equal hardware and role. Of the outliers, one in twenty is false on average. " + probesInWords}
+	traits := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "fact"}, {Head: "here"}, {Head: "on most peers"}}}
 	told := map[string]bool{}
 	for _, o := range found {
 		t.Add(document.Text(o.Host), document.Text(o.Name), estimate(o.Value), document.Number(o.Typical, result.Format(o.Typical, o.Value.Unit)),

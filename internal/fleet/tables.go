@@ -1,11 +1,15 @@
 package fleet
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
+	"hostlab/internal/assess"
+	"hostlab/internal/check"
 	"hostlab/internal/document"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
@@ -32,7 +36,7 @@ type hostJSON struct {
 // HostsDocument has a row a host.
 func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.Document {
 	rows := []hostJSON{}
-	t := &document.Table{Columns: document.Headings("host", "heard of", "high", "medium", "low", "first lever")}
+	t := &document.Table{Columns: append(document.Headings("host", "heard of", "high", "medium", "low"), document.Column{Head: "first lever"})}
 	stale := 0
 	for _, h := range hosts {
 		row := hostJSON{Name: h.Name, Last: h.Last, Stale: h.Stale(now, limit), Service: h.Service, Findings: map[string]int{}, Verdict: h.Verdict}
@@ -41,7 +45,7 @@ func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.
 		}
 		lever := "none"
 		if l := h.FirstLever(); l != nil {
-			row.Lever, lever = &l.Name, l.Name
+			row.Lever, lever = &l.Name, assess.Title(l.Name)
 		}
 		heard := document.Number(now.Sub(h.Last).Seconds(), ago(now.Sub(h.Last))+" ago")
 		if row.Stale {
@@ -63,6 +67,9 @@ func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.
 			Hosts  []hostJSON `json:"hosts"`
 		}{Schema, rows}}
 }
+
+// probesInWords tells a reader of names as wakeup.latency.p50.cpu0 what was measured.
+const probesInWords = "Names begin with the probe: wakeup is work after a pause, commit a durable write, degree parallel work, siblings two threads of a core."
 
 // DiffDocument says why two hosts differ. ran reads the experiments of a study, for what they say of hosts like these.
 func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study string) ([]Ran, error)) (*document.Document, error) {
@@ -90,19 +97,19 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study 
 			d.About = append(d.About, h.Name+": "+h.Verdict)
 		}
 	}
-	measured := &document.Table{Columns: document.Headings("measurement", a.Name, b.Name, "ratio")}
+	measured := &document.Table{Lead: probesInWords, Columns: document.Headings("measurement", a.Name, b.Name, "ratio")}
 	for _, x := range apart {
 		measured.Add(document.Text(x.Name), estimate(x.A), estimate(x.B), document.Number(x.Ratio, fmt.Sprintf("%.2fx", x.Ratio)))
 	}
 	settings := &document.Table{Lead: "Those first whose lever could give most. That they differ does not say what each costs.",
-		Columns: document.Headings("fact", a.Name, b.Name, "lever", "at most"), Most: 40}
+		Columns: []document.Column{{Head: "fact"}, {Head: a.Name}, {Head: b.Name}, {Head: "lever"}, {Head: "at most", Right: true}}, Most: 40}
 	told, proofs := document.Pairs{}, document.Pairs{}
 	for _, x := range differ {
 		most := document.Text("unknown")
 		if x.Gain != nil {
 			most = document.Number(*x.Gain, result.Share(*x.Gain))
 		}
-		settings.Add(document.Text(x.Path), document.Text(x.A), document.Text(x.B), document.Text(x.Lever), most)
+		settings.Add(document.Text(x.Path), document.Text(x.A), document.Text(x.B), document.Text(cmp.Or(assess.Title(x.Lever), "none")), most)
 		if x.Evidence != differs {
 			told = append(told, document.Pair{Name: x.Path, Value: x.Evidence})
 		} else if x.Command != "" {
@@ -162,18 +169,34 @@ func estimate(m Measurement) document.Cell {
 	return document.Number(*m.Value, fmt.Sprint(e))
 }
 
+// SortHeld puts findings first, then what is not known, and what was said of hosts that are not known any more last.
+func SortHeld(list []Held, stale func(Held) bool) {
+	order := func(h Held) int {
+		n := slices.Index([]check.Status{check.Finding, check.Unknown, check.Accepted, check.OK}, h.Status)
+		if n < 0 {
+			n = 4
+		}
+		if stale(h) {
+			n += 10
+		}
+		return n
+	}
+	slices.SortStableFunc(list, func(a, b Held) int { return cmp.Or(order(a)-order(b), strings.Compare(a.Host, b.Host)) })
+}
+
 // CheckDocument is one check over all hosts.
 func CheckDocument(id string, list []Held) *document.Document {
-	t := &document.Table{Columns: document.Headings("host", "status", "since", "what was read")}
+	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "status"}, {Head: "since", Whole: true}, {Head: "what was read"}}}
 	found := 0
 	for _, h := range list {
 		if h.Status == "finding" {
 			found++
 		}
-		t.Add(document.Text(h.Host), document.Text(string(h.Status)), document.Text(h.Since.Format(time.DateOnly)), document.Text(h.Detail))
+		t.Add(document.Text(h.Host), document.Text(strings.ReplaceAll(string(h.Status), "_", " ")), document.Text(h.Since.Format(time.DateOnly)), document.Text(h.Detail))
 	}
 	return &document.Document{Name: "fleet", Title: id,
-		Answer:   []document.Line{{Text: fmt.Sprintf(`%s is a finding on %d of %s. "hostlab explain-check %[1]s" gives the reason.`, id, found, screen.Count(len(list), "host"))}},
+		Answer: []document.Line{{Text: fmt.Sprintf(`%s is a finding on %d of %s. It looks at %q; "hostlab explain-check %[1]s" gives the reason.`, id, found,
+			screen.Count(len(list), "host"), CheckTitle(id))}},
 		Sections: []document.Section{document.Titled("Hosts", t)},
 		Data: struct {
 			Schema int    `json:"schema"`

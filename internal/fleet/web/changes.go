@@ -139,7 +139,7 @@ func checks(_ context.Context, r *request) (*document.Document, error) {
 	sum := fleet.Status(r.fleet.hosts, r.fleet.documents, r.now, r.Stale)
 	t := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "what is looked at"}, {Head: "severity"}, {Head: "hosts", Right: true}}}
 	for _, f := range sum.Findings {
-		t.Add(document.Cell{Text: f.Check, Link: "/checks/" + segment(f.Check)}, document.Text(titleOf(f.Check)), severityCell(f.Severity),
+		t.Add(document.Cell{Text: f.Check, Link: "/checks/" + segment(f.Check)}, document.Text(fleet.CheckTitle(f.Check)), severityCell(f.Severity),
 			document.Number(float64(f.Hosts), strconv.Itoa(f.Hosts)))
 	}
 	answer := "No check finds anything on a host that is known."

@@ -87,7 +87,7 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 	for i := range h.Levers {
 		l := &h.Levers[i]
 		data.Levers = append(data.Levers, leverJSON{Host: h.Name, Lever: *l, SecondsPerDay: l.SecondsPerDay})
-		name := document.Cell{Text: l.Name, Link: "/levers/" + segment(l.Name)}
+		name := leverCell(l.Name)
 		addLever(levers, name, l)
 	}
 	d.Data = data
@@ -124,11 +124,12 @@ func (r *request) stateOf(h *fleet.Host) string {
 
 // findingTable has a host's findings, the worst first, with what to do.
 func findingTable(h *fleet.Host, remedies map[string]string) *document.Table {
-	t := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "severity"}, {Head: "role"}, {Head: "since", Whole: true}, {Head: "what was read"}, {Head: "remedy"}}}
+	t := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "what is looked at"}, {Head: "severity"}, {Head: "role"}, {Head: "since", Whole: true},
+		{Head: "what was read"}, {Head: "remedy"}}}
 	list := slices.Clone(h.Findings)
 	slices.SortStableFunc(list, func(a, b fleet.Held) int { return rank(b.Severity) - rank(a.Severity) })
 	for _, f := range list {
-		t.Add(document.Cell{Text: f.Check, Link: "/checks/" + segment(f.Check)}, severityCell(f.Severity), document.Text(string(f.Role)),
+		t.Add(document.Cell{Text: f.Check, Link: "/checks/" + segment(f.Check)}, document.Text(fleet.CheckTitle(f.Check)), severityCell(f.Severity), document.Text(string(f.Role)),
 			document.Text(f.Since.Format(time.DateOnly)), said(f.Detail), none(remedies[f.Check]))
 	}
 	return t

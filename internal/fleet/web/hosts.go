@@ -89,7 +89,7 @@ func (r *request) hostTable(list []*fleet.Host) *document.Table {
 		cells = append(cells, document.Number(float64(n), strconv.Itoa(n)))
 		lever, saves := none(""), document.Text("")
 		if l := h.FirstLever(); l != nil {
-			lever = document.Cell{Text: l.Name, Link: "/levers/" + segment(l.Name)}
+			lever = leverCell(l.Name)
 			saves = perDay(l.SecondsPerDay)
 		}
 		t.Add(append(cells, lever, saves)...)

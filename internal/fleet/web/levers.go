@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"hostlab/internal/assess"
 	"hostlab/internal/document"
 	"hostlab/internal/fleet"
 	"hostlab/internal/result"
@@ -30,9 +31,9 @@ func levers(_ context.Context, r *request) (*document.Document, error) {
 	d.Answer = []document.Line{{Text: "No assessment of a host that is known calls a lever worthwhile."}}
 	if len(sum.Levers) > 0 {
 		l := sum.Levers[0]
-		d.Answer[0].Text = fmt.Sprintf("The lever %s is worthwhile on %s; how much it would save is not known.", l.Name, screen.Count(l.Hosts, "host"))
+		d.Answer[0].Text = fmt.Sprintf("The lever %q is worthwhile on %s; how much it would save is not known.", assess.Title(l.Name), screen.Count(l.Hosts, "host"))
 		if l.Known > 0 {
-			d.Answer[0].Text = fmt.Sprintf("The lever %s would likely save most: %s of services' active time, on %s.", l.Name,
+			d.Answer[0].Text = fmt.Sprintf("The lever %q would likely save most: %s of services' active time, on %s.", assess.Title(l.Name),
 				fleet.ADay(l.SecondsPerDay), screen.Count(l.Hosts, "host"))
 		}
 	}
@@ -44,10 +45,10 @@ func levers(_ context.Context, r *request) (*document.Document, error) {
 		saves := document.Text("unknown")
 		if l.Known > 0 {
 			saves = document.Number(l.SecondsPerDay, fleet.ADay(l.SecondsPerDay))
-			b.Rows = append(b.Rows, document.Bar{Name: l.Name, Segments: []document.Segment{{Class: "likely", Name: "likely", Value: l.SecondsPerDay, Text: saves.Text}},
+			b.Rows = append(b.Rows, document.Bar{Name: assess.Title(l.Name), Segments: []document.Segment{{Class: "likely", Name: "likely", Value: l.SecondsPerDay, Text: saves.Text}},
 				Ends: []document.Cell{document.Text(saves.Text)}})
 		}
-		t.Add(document.Cell{Text: l.Name, Link: "/levers/" + segment(l.Name)}, document.Number(float64(l.Hosts), screen.Count(l.Hosts, "host")), saves,
+		t.Add(leverCell(l.Name), document.Number(float64(l.Hosts), screen.Count(l.Hosts, "host")), saves,
 			document.Number(float64(l.Known), screen.Count(l.Known, "host")))
 	}
 	// The table is what links to each lever, so that it stands open below the bars.
@@ -92,8 +93,8 @@ func oneLever(_ context.Context, r *request) (*document.Document, error) {
 	for i := from; i < to; i++ { // a page of thousands is not made whole
 		addLever(t, document.Cell{Text: list[i].Host, Link: "/hosts/" + segment(list[i].Host)}, &list[i].Lever)
 	}
-	return &document.Document{Name: "fleet", Title: "Lever " + name,
-		Answer: []document.Line{{Text: fmt.Sprintf("The lever %s is worthwhile on %d of %s whose assessment judges it, and would likely save %s there.", name, worth,
+	return &document.Document{Name: "fleet", Title: "Lever: " + assess.Title(name),
+		Answer: []document.Line{{Text: fmt.Sprintf("The lever %q is worthwhile on %d of %s whose assessment judges it, and would likely save %s there.", assess.Title(name), worth,
 			screen.Count(len(list), "host"), fleet.ADay(saves))}},
 		Sections: []document.Section{document.Titled("Hosts", t)},
 		Data: struct {
@@ -110,11 +111,16 @@ func orNone(v *float64) float64 {
 	return *v
 }
 
+// leverCell names a lever as assess does, and leads to its page.
+func leverCell(name string) document.Cell {
+	return document.Cell{Text: assess.Title(name), Link: "/levers/" + segment(name)}
+}
+
 // leverTable shows levers of one host, or one lever of hosts.
 func leverTable() *document.Table {
 	t := &document.Table{Columns: document.Headings("lever", "likely", "at most", "likely saves"), Lead: "Shares are of the service's active time."}
 	t.Columns[3].Unit = "s a day"
-	for _, head := range []string{"verdict", "evidence", "what it rests on", "experiment"} {
+	for _, head := range []string{"verdict", "evidence", "what it rests on", "what to type"} {
 		t.Columns = append(t.Columns, document.Column{Head: head})
 	}
 	return t

@@ -34,16 +34,24 @@ func section(d *document.Document, title string) *document.Table {
 }
 
 func overview(_ context.Context, r *request) (*document.Document, error) {
-	d := fleet.Status(r.fleet.hosts, r.fleet.documents, r.now, r.Stale).Document()
+	sum := fleet.Status(r.fleet.hosts, r.fleet.documents, r.now, r.Stale)
+	d := sum.Document()
 	for title, page := range map[string]struct {
 		prefix, all, url string
 		most             int
 	}{
-		"Findings": {"/checks/", "All checks with findings", "/checks", 12}, "Levers": {"/levers/", "All levers", "/levers", 12},
+		"Findings": {"/checks/", "All checks with findings", "/checks", 12}, "Levers": {"", "All levers", "/levers", 12},
+		"Accepted": {"/checks/", "All accepted findings", "/exceptions", 12}, "Accepted once, and findings again": {"/checks/", "All exceptions", "/exceptions", 12},
 		"Not known any more": {"/hosts/", "All hosts that are not known", "/hosts?state=unknown", 12},
 	} {
 		if t := section(d, title); t != nil {
-			lead(t, page.prefix)
+			if title == "Levers" {
+				for i, l := range sum.Levers {
+					t.Rows[i].Cells[0] = leverCell(l.Name)
+				}
+			} else {
+				lead(t, page.prefix)
+			}
 			r.brief(t, page.most, page.all, page.url)
 		}
 	}
