@@ -103,6 +103,12 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study 
 	}
 	settings := &document.Table{Lead: "Those first whose lever could give most. That they differ does not say what each costs.",
 		Columns: []document.Column{{Head: "fact"}, {Head: a.Name}, {Head: b.Name}, {Head: "lever"}, {Head: "at most", Right: true}}, Most: 40}
+	alone := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "what is looked at"}, {Head: "severity"}, {Head: "host"}, {Head: "what was read"}}}
+	found := append(foundAlone(a.Host, b.Host), foundAlone(b.Host, a.Host)...)
+	slices.SortStableFunc(found, func(x, y Held) int { return rank(y.Severity) - rank(x.Severity) })
+	for _, f := range found {
+		alone.Add(document.Texts(f.Check, CheckTitle(f.Check), f.Severity, f.Host, f.Detail)...)
+	}
 	told, proofs := document.Pairs{}, document.Pairs{}
 	for _, x := range differ {
 		most := document.Text("unknown")
@@ -117,6 +123,7 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study 
 		}
 	}
 	d.Sections = []document.Section{document.Titled("What measurements say", measured), document.Titled("What is set up differently", settings),
+		document.Titled("What checks find on one alone", alone),
 		document.Titled("What experiments say", told), document.Titled("What would prove it", proofs)}
 	if apart == nil {
 		apart = []Apart{}
@@ -130,8 +137,21 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study 
 		B        string       `json:"b"`
 		Measured []Apart      `json:"measured"`
 		Settings []Difference `json:"settings"`
-	}{Schema, a.Name, b.Name, apart, differ}
+		Findings []Held       `json:"findings"` // of one of the two alone
+	}{Schema, a.Name, b.Name, apart, differ, found}
 	return d, nil
+}
+
+// foundAlone are the findings of a host that another does not have: not every cause of one is a fact.
+func foundAlone(of, other *Host) []Held {
+	out := []Held{}
+	for _, f := range of.Findings {
+		if !slices.ContainsFunc(other.Findings, func(o Held) bool { return o.Check == f.Check }) {
+			f.Host = of.Name
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // proved gives differences the evidence of experiments on the hardware of one of the hosts.
