@@ -6,25 +6,27 @@ from __future__ import annotations
 
 import typing as t
 
-from ..plugin_utils.action import SPOOL, HostlabAction, Result, flags
+from ..plugin_utils.action import EXCEPTIONS, SPOOL, HostlabAction, Result, flags
 from ..plugin_utils.changes import drifted, plural
 from ..plugin_utils.host import Failed
 
 
 class ActionModule(HostlabAction):
-    SPEC: dict[str, t.Any] = {**SPOOL, 'fail_on_drift': {'type': 'bool', 'default': False}}
+    SPEC: dict[str, t.Any] = {**SPOOL, **EXCEPTIONS, 'fail_on_drift': {'type': 'bool', 'default': False}}
 
     def act(self, args: dict[str, t.Any]) -> Result:
         host = self.host(args)
-        answer, document = host.document(['verify', '--format', 'json', *flags(args, 'root')])
+        answer, document = host.document(['verify', '--format', 'json', *flags(args, 'root')], self.exceptions(args))
         if answer.status not in (0, 1):
             raise Failed(host.explained(answer))
         drift = drifted(document)
-        n = len(document['outcomes'])
+        n, accepted = len(document['outcomes']), len(document.get('accepted', []))
         text = '%s as set' % plural(n, 'object') if n else 'nothing is set by hostlab'
         if drift:
             text = '%d not as set: %s' % (len(drift), '; '.join(drift[:3]))
+        elif accepted:
+            text = '%s as set, %d accepted' % (plural(n - accepted, 'object'), accepted)
         return {
             'changed': False, 'failed': bool(drift) and args['fail_on_drift'], 'msg': text,
-            'drifted': len(drift), 'drift': drift, 'objects': n, **self.keep(args, answer.out),
+            'drifted': len(drift), 'drift': drift, 'accepted': accepted, 'objects': n, **self.keep(args, answer.out),
         }

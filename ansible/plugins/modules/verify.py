@@ -12,13 +12,14 @@ short_description: Say whether settings are still as they were set
 version_added: 0.1.0
 description:
   - Runs C(hostlab verify), which reads back what the host's journal names. The document is kept in the spool.
-  - Drift is reported. It makes the task fail only with O(fail_on_drift).
+  - Drift is reported. What an exception accepts is none. Drift makes the task fail only with O(fail_on_drift).
   - The host is not changed.
 author:
   - The hostlab authors (@hostlab)
 extends_documentation_fragment:
   - hostlab.fleet.common
   - hostlab.fleet.common.spool
+  - hostlab.fleet.common.exceptions
   - hostlab.fleet.common.attributes
 options:
   fail_on_drift:
@@ -55,6 +56,10 @@ drift:
   returned: success
   type: list
   elements: str
+accepted:
+  description: How many objects are not as they were set, which an exception accepts. They are no drift.
+  returned: success
+  type: int
 objects:
   description: How many objects the journal names.
   returned: success

@@ -46,11 +46,12 @@ def diff(outcomes: list[Outcome]) -> dict[str, str]:
 
 
 def drifted(document: dict[str, t.Any]) -> list[str]:
-    """Say what is not as it was set: objects, a damaged journal, and what live experiments have left."""
+    """Say what is not as it was set: objects that no exception accepts, a damaged journal, and what live experiments have left."""
     out = [document['error']] if document.get('error') else []
     out += ['a live experiment has left %s' % left['record'] for left in document.get('left', [])]
+    accepted = {(a['setting'], a.get('object') or '') for a in document.get('accepted', [])}
     for o in document['outcomes']:
-        if o['result'] not in AS_SET:
+        if o['result'] not in AS_SET and (o['setting'], o['object'] or '') not in accepted:
             out.append('%s: %s' % (called(o), o.get('reason') or '%s, no longer %s' % (o.get('read', '?'), o.get('to', '?'))))
     return out
 

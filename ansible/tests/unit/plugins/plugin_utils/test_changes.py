@@ -28,6 +28,9 @@ def test_drifted():
                              outcome('foreign', reason='reads c'), outcome('gone', reason='it is gone')]}
     assert changes.drifted(document) == ['the journal is damaged', 'a live experiment has left /r', 'governor@policy0: reads c', 'governor@policy0: it is gone']
     assert not changes.drifted({'outcomes': [outcome('unchanged')]})
+    accepted = [{'setting': 'governor', 'object': 'policy0', 'check': 'PWR-001', 'reason': 'x', 'until': '2199-01-01'}]
+    both = [outcome('foreign', reason='reads c'), outcome('foreign', object_='policy1', reason='reads c')]
+    assert changes.drifted({'outcomes': both, 'accepted': accepted}) == ['governor@policy1: reads c']
 
 
 def test_refused():
