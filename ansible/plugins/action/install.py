@@ -17,7 +17,10 @@ from ..plugin_utils.host import Failed, Host
 # What uname -m says, as e_machine of an ELF file (elf.h).
 MACHINES = {'x86_64': 62, 'aarch64': 183}
 SAME = {'amd64': 'x86_64', 'arm64': 'aarch64'}
-INSTALLERS = {'.deb': 'dpkg -i %s', '.rpm': 'rpm -U --replacepkgs %s'}
+# Nobody is there to be asked about a configuration file that was changed, and an older version is as good as a newer one.
+INSTALLERS = {'.deb': 'DEBIAN_FRONTEND=noninteractive dpkg --force-confold -i %s </dev/null', '.rpm': 'rpm -U --replacepkgs --oldpackage %s </dev/null'}
+# Where packages put the binary, and where it is noted which package that came from.
+PACKAGED, MARK = '/usr/bin/hostlab', '/var/lib/hostlab-installed'
 
 
 class ActionModule(HostlabAction):
@@ -41,15 +44,14 @@ class ActionModule(HostlabAction):
         installer = INSTALLERS.get(os.path.splitext(source)[1])
         if installer is None:
             fits(source, machine)
-        mark = '/var/lib/hostlab-installed' if installer else args['dest']
-        there = self.digest(host, mark, packaged=bool(installer))
+        there = self.digest(host, args['dest'], packaged=bool(installer))
         result: Result = {'changed': there != digest, 'sha256': digest, 'dest': None if installer else args['dest']}
         if there == digest:
-            return {**result, 'msg': host.version()}
+            return {**result, 'msg': self.version(host, args, installer)}
         if self.dry:
             return {**result, 'msg': '%s would be installed' % os.path.basename(source)}
-        self.bring(host, args, source, digest, installer, mark)
-        return {**result, 'msg': host.version() if installer else Host(host.execute, args['dest']).version()}
+        self.bring(host, args, source, digest, installer)
+        return {**result, 'msg': self.version(host, args, installer)}
 
     def source(self, args: dict[str, t.Any], machine: str) -> str:
         name = by_machine(args['sources'], machine)
@@ -61,14 +63,17 @@ class ActionModule(HostlabAction):
             raise Failed('sources: %s is not on the controller' % name) from None
         return found
 
+    def version(self, host: Host, args: dict[str, t.Any], installer: str | None) -> str:
+        return Host(host.execute, PACKAGED if installer else args['dest']).version()
+
     def digest(self, host: Host, path: str, packaged: bool) -> str:
-        """Give the SHA-256 of what is installed: of the binary, or of the package as it was noted."""
+        """Give the SHA-256 of what is installed: of the binary, or of the package whose binary is still there."""
         path = shlex.quote(path)
         if packaged:
-            return host.shell('command -v hostlab >/dev/null && cat %s 2>/dev/null' % path).out.strip()
+            return host.shell('read -r package binary <%s && [ "$(sha256sum <%s)" = "$binary  -" ] && echo "$package"' % (MARK, PACKAGED)).out.strip()
         return host.shell('if [ -x %s ]; then sha256sum <%s; fi' % (path, path)).out.partition(' ')[0].strip()
 
-    def bring(self, host: Host, args: dict[str, t.Any], source: str, digest: str, installer: str | None, mark: str) -> None:
+    def bring(self, host: Host, args: dict[str, t.Any], source: str, digest: str, installer: str | None) -> None:
         """Copy the file and put it in its place, if its SHA-256 on the host is the right one."""
         tmp = self._make_tmp_path()
         try:
@@ -77,7 +82,7 @@ class ActionModule(HostlabAction):
             file = shlex.quote(name)
             script = '[ "$(sha256sum <%s)" = "%s  -" ] || { echo "the file arrived damaged" >&2; exit 1; }; ' % (file, digest)
             if installer:
-                script += '%s >&2 && umask 022 && echo %s >%s' % (installer % file, digest, mark)
+                script += '%s >&2 && umask 022 && echo "%s $(sha256sum <%s | cut -c 1-64)" >%s' % (installer % file, digest, PACKAGED, MARK)
             else:
                 dest = shlex.quote(args['dest'])
                 script += ('umask 022; mkdir -p "$(dirname %s)" && cp %s %s.new && chmod 755 %s.new && mv -f %s.new %s'
