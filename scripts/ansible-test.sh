@@ -1,6 +1,7 @@
 #!/bin/bash
 # ansible-test.sh: is the collection built, installed and played against eight hosts over ssh? Root only. All happens in namespaces
-# of its own. With -full also ansible-test sanity, ansible-lint, the pages of antsibull-docs, ansible-core 2.14, and 100 killed controllers.
+# of its own. With -full also ansible-test sanity, ansible-lint, the pages of antsibull-docs, ansible-core 2.14, 100 killed controllers,
+# and packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 here=$PWD full=
@@ -44,6 +45,8 @@ export ANSIBLE_COLLECTIONS_PATH=$work/collections
 mkdir "$work/pages"
 PATH=$system antsibull-docs collection --use-current --dest-dir "$work/pages" --squash-hierarchy hostlab.fleet || fail "antsibull-docs"
 [ -s "$work/pages/settings_module.rst" ] && [ -s "$work/pages/rollout_role.rst" ] || fail "antsibull-docs made no pages"
-play "$tools/bin/python" --full --trials 100
+[ dist/SHA256SUMS -nt bin/hostlab ] || ./scripts/packages.sh
+deb=$(ls "$here"/dist/hostlab_*_amd64.deb) rpm=$(ls "$here"/dist/hostlab-*.x86_64.rpm)
+play "$tools/bin/python" --full --trials 100 --package "$deb" --package "$rpm"
 PATH=$here/testbed/dl/ansible-2.14/bin:$PATH play "$here/testbed/dl/ansible-2.14/bin/python"
 echo "ansible-test: sanity, units, lint, pages and both versions of ansible-core pass; the tarball has $size bytes"

@@ -3,7 +3,6 @@ that can be written. None has a Python that runs. All of them end with this proc
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -25,12 +24,22 @@ set -e
 hostname {name}
 ip link set lo up
 mount --bind {dir}/tree {tree}
+mount -t tmpfs none /run
+for d in usr etc; do # what packages write is in memory
+  mkdir -p /run/over/$d/up /run/over/$d/work
+  mount -t overlay -o lowerdir=/$d,upperdir=/run/over/$d/up,workdir=/run/over/$d/work over /$d
+done
 for f in passwd shadow group hosts sudoers machine-id; do mount --bind {dir}/etc/$f /etc/$f; done
 mount --bind {dir}/home /home
 mount --bind {dir}/bin /usr/local/bin
 mount -t tmpfs none /var/lib
+mkdir -p /var/lib/dpkg/info /var/lib/dpkg/updates /var/lib/dpkg/triggers
+: >/var/lib/dpkg/status
 mount -t tmpfs none /tmp
-mount -t tmpfs none /run
+if mv /usr/bin/rpm /usr/bin/rpm.real 2>/dev/null; then # Debian's wants to be asked twice, and knows of no package
+  printf '#!/bin/sh\nexec /usr/bin/rpm.real --force-debian --nodeps "$@"\n' >/usr/bin/rpm
+  chmod 755 /usr/bin/rpm
+fi
 mkdir -p /run/sshd
 if [ -d /root/.pyenv ]; then mount -t tmpfs none /root/.pyenv; fi
 for p in /usr/bin/python3.*[0-9]; do mount --bind /dev/null $p; done
@@ -200,7 +209,8 @@ class Fleet:
             run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(keys / name))
         base.chmod(0o755)
         keys.chmod(0o755)
-        Path(TREE).mkdir(exist_ok=True)
+        run("mount", "-t", "tmpfs", "none", str(Path(TREE).parent))  # of this run alone
+        Path(TREE).mkdir()
         run("ip", "link", "set", "lo", "up")
         run("ip", "link", "add", "br0", "type", "bridge")
         run("ip", "addr", "add", "10.77.0.1/24", "dev", "br0")
@@ -219,5 +229,3 @@ class Fleet:
             os.killpg(h.init.pid, signal.SIGKILL)
             h.init.wait()
         shutil.rmtree(self.base, ignore_errors=True)
-        with contextlib.suppress(OSError):  # another run uses it
-            Path(TREE).rmdir()

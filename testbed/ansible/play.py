@@ -8,6 +8,7 @@ Run by scripts/ansible-test.sh in namespaces of its own, as root. play.py COLLEC
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import random
@@ -79,8 +80,8 @@ class Player:
         self.inventory = fleet.inventory()
         self.env = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": collections, "ANSIBLE_COLLECTIONS_PATHS": collections, "ANSIBLE_NOCOLOR": "1",
                     "ANSIBLE_HOST_KEY_CHECKING": "False", "ANSIBLE_HOME": str(work / "ansible"), "ANSIBLE_LOCAL_TEMP": str(work / "ansible" / "tmp"),
-                    "ANSIBLE_FORKS": "8", "ANSIBLE_TIMEOUT": "4", "ANSIBLE_RETRY_FILES_ENABLED": "False", "ANSIBLE_DEPRECATION_WARNINGS": "False",
-                    "ANSIBLE_SSH_ARGS": "-o ControlMaster=auto -o ControlPersist=15s -o ServerAliveInterval=1 -o ServerAliveCountMax=3 "
+                    "ANSIBLE_FORKS": "8", "ANSIBLE_TIMEOUT": "30", "ANSIBLE_RETRY_FILES_ENABLED": "False", "ANSIBLE_DEPRECATION_WARNINGS": "False",
+                    "ANSIBLE_SSH_ARGS": "-o ControlMaster=auto -o ControlPersist=15s -o ServerAliveInterval=2 -o ServerAliveCountMax=10 "
                                         "-o UserKnownHostsFile=/dev/null -o LogLevel=ERROR",
                     "ANSIBLE_SSH_CONTROL_PATH_DIR": str(work / "cp"), "PATH": "%s:%s" % (Path(hostlab).parent, os.environ["PATH"])}
 
@@ -95,7 +96,7 @@ class Player:
         return self.ended(self.start(playbook, *args), began)
 
     def ended(self, process: subprocess.Popen[str], began: float) -> Recap:
-        out, _err = process.communicate(timeout=240)
+        out, _err = process.communicate(timeout=1200)
         hosts = {}
         for name, counts in re.findall(r"^(\S+)\s+: (ok=.*)$", out, re.MULTILINE):
             hosts[name] = {k: int(v) for k, v in re.findall(r"(\w+)=(\d+)", counts)}
@@ -144,6 +145,21 @@ def install(p: Player) -> None:
     expect(got.total("changed") == 0, "install changed %d hosts again" % got.total("changed"))
 
 
+
+def packages(p: Player, files: list[str]) -> None:
+    """A deb and an rpm are given to the host's tool, once; and again where their program is not there as it was."""
+    sources = {h.name: {"x86_64": f} for h, f in zip(p.fleet.hosts, files)}
+    sums = {h.name: {"amd64": hashlib.sha256(Path(f).read_bytes()).hexdigest()} for h, f in zip(p.fleet.hosts, files)}
+    text = ""
+    for spoil, changes in (("true", True), ("true", False), ("echo >>/usr/bin/hostlab", True), ("rm /usr/bin/hostlab", True)):
+        text += "- ansible.builtin.raw: '%s'\n" % spoil
+        for check in ("true", "false"):
+            text += ("- hostlab.fleet.install: {sources: '{{ sources[inventory_hostname] }}', checksums: '{{ sums[inventory_hostname] }}'}\n"
+                     "  check_mode: %s\n  register: r\n- ansible.builtin.assert: {that: r.changed == %s}\n" % (check, changes))
+    text += "- hostlab.fleet.check: {root: %s, binary: /usr/bin/hostlab}\n" % TREE
+    p.tasks(text, "--limit", ",".join(sources), "--extra-vars", json.dumps({"sources": sources, "sums": sums})).clean("packages")
+
+
 def assess(p: Player) -> None:
     text = ("- ansible.builtin.include_role: {name: hostlab.fleet.assess}\n"
             "  vars: {assess_root: %s, assess_store: 'sqlite:%s/fleet.db', assess_report: %s/report.html}" % (TREE, p.work, p.work))
@@ -187,6 +203,11 @@ def drift(p: Player) -> None:
     got = p.tasks(text % (TREE, "true"))
     expect(got.status != 0 and got.total("failed") == 1 and got.hosts["h3"]["failed"] == 1, "drift is not found:\n" + got.out[-2000:])
     expect("1 not as set: swappiness" in got.out, "drift is not named:\n" + got.out[-2000:])
+    accept = p.work / "drift.toml"
+    accept.write_text('[[accept]]\ncheck = "MEM-006"\nhost = "h3"\nreason = "tried for a week"\nuntil = 2199-01-01\n')
+    text = ("- hostlab.fleet.verify: {root: %s, fail_on_drift: true, exceptions: %s}\n  register: r\n"
+            "- ansible.builtin.assert: {that: r.drifted == 0 and r.accepted == (inventory_hostname == 'h3') | int}")
+    p.tasks(text % (TREE, accept)).clean("verify with an exception")
     file.write_text("10\n")
 
 
@@ -285,9 +306,9 @@ def sshd_killed(p: Player) -> None:
     cut_off(p, Host.kill_sshd, Host.start_sshd)
 
 
-def controller_killed(p: Player, trials: int) -> str:
+def controller_killed(p: Player, trials: int, seed: int) -> str:
     """Kill the controller between set and verify: no host without a journal, and the next play goes on."""
-    rng, between = random.Random(18), 0
+    rng, between = random.Random(seed), 0
     for trial in range(trials):
         process = p.start(TUNE)
         while not any((h.tree / SET).read_text().strip() == "10" for h in p.fleet.hosts) and process.poll() is None:
@@ -301,8 +322,10 @@ def controller_killed(p: Player, trials: int) -> str:
         between += ended is None and n > 0
         p.play(TUNE).clean("the play behind trial %d" % trial)
         expect(journalled(p.fleet.hosts) == 8, "trial %d: not all hosts are changed" % trial)
-        p.play(REVERT).clean("revert")
+        for h in p.fleet.hosts:
+            subprocess.run([p.hostlab, "revert", "--root", str(h.tree)], check=True, stdout=subprocess.DEVNULL)
         unchanged(p.fleet.hosts)
+        print("     trial %d: killed with %d of 8 hosts set" % (trial + 1, n), flush=True)
     expect(between > 0, "no trial hit the time between set and verify")
     return "%d of %d hit" % (between, trials)
 
@@ -325,6 +348,9 @@ def bad_input(p: Player) -> None:
     plan = p.work / "twice.json"
     plan.write_text(json.dumps({"waves": [{"hosts": ["h1", "h2"]}, {"hosts": ["h2", "h3"]}]}))
     says("in two waves: h2", p.tasks(rollout(plan, p.hostlab, p.work)))
+    plan.write_text(json.dumps({"waves": [{"hosts": ["h1", "h2"]}, {"hosts": ["h3"]}]}))
+    says("Take serial out of the play", p.play("\n- name: Try\n  hosts: fleet\n  gather_facts: false\n  serial: 2\n  tasks:\n    - ansible.builtin.include_role: "
+                                               "{name: hostlab.fleet.rollout}\n      vars: {rollout_plan: %s, rollout_root: %s}\n" % (plan, TREE)))
     unchanged(p.fleet.hosts)
 
 
@@ -357,7 +383,9 @@ def main() -> int:
     a.add_argument("collections")
     a.add_argument("hostlab")
     a.add_argument("--trials", type=int, default=2, help="how often the controller is killed")
+    a.add_argument("--seed", type=int, default=18, help="of the moments when it is killed")
     a.add_argument("--full", action="store_true", help="also what takes long")
+    a.add_argument("--package", action="append", default=[], help="a deb and an rpm")
     a.add_argument("--only", default="", help="names of tests, with commas")
     o = a.parse_args()
     work = Path(tempfile.mkdtemp(prefix="hostlab-ansible-", dir="/var/tmp"))
@@ -371,7 +399,9 @@ def main() -> int:
             ("tune_twice", lambda: tune_twice(p)), ("drift", lambda: drift(p)), ("revert", lambda: revert(p)), ("exceptions", lambda: exceptions(p)),
             ("documents", lambda: documents(p)), ("persist", lambda: persist(p)),
             ("bad_input", lambda: bad_input(p)), ("link_cut", lambda: link_cut(p)), ("sshd_killed", lambda: sshd_killed(p)),
-            ("controller_killed", lambda: controller_killed(p, o.trials)), ("harm", lambda: harm(p))]
+            ("controller_killed", lambda: controller_killed(p, o.trials, o.seed)), ("harm", lambda: harm(p))]
+        if o.package:
+            tests.append(("packages", lambda: packages(p, o.package)))
         if o.full:
             tests.append(("experiment", lambda: experiment(p)))
         for name, test in tests:
