@@ -204,7 +204,7 @@ def drift(p: Player) -> None:
     expect(got.status != 0 and got.total("failed") == 1 and got.hosts["h3"]["failed"] == 1, "drift is not found:\n" + got.out[-2000:])
     expect("1 not as set: swappiness" in got.out, "drift is not named:\n" + got.out[-2000:])
     accept = p.work / "drift.toml"
-    accept.write_text('[[accept]]\ncheck = "MEM-006"\nhost = "h3"\nreason = "tried for a week"\nuntil = 2199-01-01\n')
+    accept.write_text('[[accept]]\ncheck = "MEM-006"\nreason = "tried for a week"\nuntil = 2199-01-01\n')
     text = ("- hostlab.fleet.verify: {root: %s, fail_on_drift: true, exceptions: %s}\n  register: r\n"
             "- ansible.builtin.assert: {that: r.drifted == 0 and r.accepted == (inventory_hostname == 'h3') | int}")
     p.tasks(text % (TREE, accept)).clean("verify with an exception")
