@@ -19,6 +19,8 @@ var (
 	redoLog    = regexp.MustCompile(`/(ib_logfile|#ib_redo)[^/]*$`)
 	innodbFile = regexp.MustCompile(`^(ib_logfile\d+|#ib_redo\d+|ibdata1)$`)
 	dataVolume = regexp.MustCompile(`/datavolume_[^/]*$`)
+	luceneLock = regexp.MustCompile(`/node\.lock$`) // open as long as the node runs, in its directory of data
+	luceneFile = regexp.MustCompile(`^node\.lock$`)
 )
 
 // engines are the kinds of database servers.
@@ -66,6 +68,14 @@ var engines = []engine{
 	{
 		kind: "ase", product: "SAP ASE", comm: regexp.MustCompile(`^dataserver$`), programs: []string{"dataserver"}, accounts: true,
 		file: regexp.MustCompile(`(?i)\.(dat|dev)$`), read: readASE,
+	},
+	{
+		kind: "elasticsearch", product: "Elasticsearch", comm: regexp.MustCompile(`^java$`), programs: []string{"java"},
+		log: luceneLock, file: luceneFile, read: readLucene,
+	},
+	{
+		kind: "opensearch", product: "OpenSearch", comm: regexp.MustCompile(`^java$`), programs: []string{"java"},
+		log: luceneLock, file: luceneFile, read: readLucene,
 	},
 }
 

@@ -113,6 +113,32 @@ func readASE(p process) (Database, bool) {
 		LogDir: absentFact[string]("sp_helpdevice", "only the server knows the devices of its logs")}, true
 }
 
+// luceneMains are the classes with which nodes start, by kind. A launcher of Elasticsearch, another process, has one of its own.
+var luceneMains = map[string]string{
+	"org.elasticsearch.bootstrap.Elasticsearch": "elasticsearch", "org.elasticsearch.server/org.elasticsearch.bootstrap.Elasticsearch": "elasticsearch",
+	"org.opensearch.bootstrap.OpenSearch": "opensearch",
+}
+
+// readLucene knows a node of Elasticsearch or OpenSearch among the programs in Java by its class. Each shard keeps its log beside
+// its data, below the directory that the node locks.
+func readLucene(p process) (db Database, ok bool) {
+	for _, arg := range p.args[1:] {
+		if kind := luceneMains[arg]; kind != "" {
+			db.Kind = kind
+		}
+	}
+	if db.Kind == "" {
+		return db, false
+	}
+	db.DataDir = p.openDir(p.log)
+	if db.DataDir.State == StateAbsent {
+		db.DataDir.Reason = "no lock of its data is open"
+	}
+	db.DataDir = p.follow(db.DataDir)
+	db.LogDir = db.DataDir
+	return db, true
+}
+
 // readSAP knows the dispatcher of an instance, not the work processes that it starts.
 func readSAP(p process) (Database, bool) {
 	log := absentFact[string](p.file("comm"), "an application server commits on its database")

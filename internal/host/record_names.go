@@ -111,6 +111,8 @@ func (m *recordMask) target(p, link string) string {
 var keptArgs = regexp.MustCompile(`^(datadir|pgdata|data_directory|innodb_log_group_home_dir|defaults_\w*file|no_defaults|` +
 	`config_file|fsync|wal_sync_method|huge_pages|shared_buffers|innodb_flush_method|innodb_use_native_aio|(skip_)?large_pages|innodb_buffer_pool_size)$`)
 
+var postgresD = regexp.MustCompile(`^-D *(/|$)`)
+
 // serverArgs blanks all arguments but those of keptArgs. What is left of the
 // others is the name of a long option.
 func serverArgs(s string) string {
@@ -126,8 +128,8 @@ func serverArgs(s string) string {
 			if end := strings.IndexAny(a, " \n"); end >= 0 {
 				args[i] = a[:end]
 			}
-		case a == "" || a == "-c" || kept && (hasValue || long) || keepNext && strings.HasPrefix(a, "/"):
-		case strings.HasPrefix(a, "-D"):
+		case a == "" || a == "-c" || luceneMains[a] != "" || kept && (hasValue || long) || keepNext && strings.HasPrefix(a, "/"):
+		case postgresD.MatchString(a): // Java's -D may hold anything
 		case long && hasValue:
 			args[i] = name + "=redacted"
 		case long:

@@ -100,3 +100,15 @@ func TestHostless(t *testing.T) {
 		}
 	}
 }
+
+// Of the arguments of a program in Java a recording keeps what says which server it is: a property may hold a password.
+func TestRecordLeavesPropertiesOut(t *testing.T) {
+	for args, want := range map[string]string{
+		"java\x00-Dssl.keyStorePassword=hunter2\x00-cp\x00/x/*\x00org.opensearch.bootstrap.OpenSearch\x00-Ehttp.x=y": "java\x00redacted\x00redacted\x00redacted\x00org.opensearch.bootstrap.OpenSearch\x00redacted",
+		"postgres\x00-D/data/pg\x00-D\x00/data/pg\x00-D /data/pg":                                                    "postgres\x00-D/data/pg\x00-D\x00/data/pg\x00-D /data/pg",
+	} {
+		if got := serverArgs(args); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

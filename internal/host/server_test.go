@@ -72,6 +72,14 @@ func TestMoreServers(t *testing.T) {
 			link(9, "fd/7", "/var/lib/redis/appendonlydir/x.aof"), "redis", "/var/lib/redis", "/var/lib/redis/appendonlydir", "absent"},
 		"Db2": {proc(9, 1, "db2sysc", "db2sysc 0␀") + link(9, "fd/7", "/db2/log/NODE0000/S0000012.LOG"), "db2", "absent", "/db2/log/NODE0000", "absent"},
 		"ASE": {proc(9, 1, "dataserver", "dataserver␀-d/opt/sap/data/master.dat␀"), "ase", "/opt/sap/data", "absent", "absent"},
+		"Elasticsearch beside its launcher and another program in Java": {proc(7, 1, "java", "/opt/jdk/bin/java␀-cp␀x.jar␀org.example.Main␀") +
+			proc(8, 1, "java", "/usr/share/elasticsearch/jdk/bin/java␀-Xms4m␀org.elasticsearch.launcher.CliToolLauncher␀") +
+			proc(9, 8, "java", "/usr/share/elasticsearch/jdk/bin/java␀-Xms1g␀-m␀org.elasticsearch.server/org.elasticsearch.bootstrap.Elasticsearch␀") +
+			link(9, "fd/400", "/var/lib/elasticsearch/node.lock"), "elasticsearch", "/var/lib/elasticsearch", "/var/lib/elasticsearch", "absent"},
+		"Elasticsearch 7": {proc(9, 1, "java", "/usr/share/elasticsearch/jdk/bin/java␀-Des.path.home=/x␀-cp␀/x/*␀org.elasticsearch.bootstrap.Elasticsearch␀-p␀/run/x.pid␀") +
+			link(9, "fd/400", "/data/es/nodes/0/node.lock"), "elasticsearch", "/data/es/nodes/0", "/data/es/nodes/0", "absent"},
+		"OpenSearch": {proc(9, 1, "java", "/usr/share/opensearch/jdk/bin/java␀-cp␀/x/*␀org.opensearch.bootstrap.OpenSearch␀"),
+			"opensearch", "absent", "absent", "absent"},
 		"SQL Server's log, in UTF-16": {proc(9, 1, "sqlservr", "sqlservr␀") + "-- var/opt/mssql/log/errorlog --\nM␀i␀c␀r␀osoft SQL Server 2022 (RTM) - 16.0.1000.6 (X64)\n",
 			"sqlserver", "/var/opt/mssql/data", "/var/opt/mssql/data", "16.0"},
 	} {
