@@ -61,10 +61,10 @@ var server = []Check{
 		Covers: []string{"limits/nofile", "limits/memlock"},
 		Why: "A server that reaches its number of open files refuses connections or cannot open tables. One that may not lock " +
 			"its memory gets no huge pages.",
-		Source: "SAP note 1771258 (nofile 1048576); MongoDB documentation (nofile 64000); Oracle documentation (memlock at least the " +
-			"huge pages)",
+		Source: "SAP note 1771258 (nofile 1048576); MongoDB documentation (nofile 64000); Elasticsearch's and OpenSearch's checks at " +
+			"start (nofile 65535); Oracle documentation (memlock at least the huge pages)",
 		Disagree: "Others open few files, or name a number that depends on their own configuration; they are not judged.",
-		For:      engines("hana", "sap", "mongodb", "oracle"),
+		For:      needLimits,
 		Severity: inProduction(Low, Low),
 		absent:   "the server's limits cannot be seen", ok: "the server's process has the recommended limits",
 		look: lookUlimits, left: "it is set in the server's unit, or for its account",
@@ -296,11 +296,14 @@ func memoryFix(d host.Database, needs float64) (fix remedy) {
 }
 
 // ulimitWants are open files by source.
-var ulimitWants = []want{{Engine{Kind: "hana"}, 1048576}, {Engine{Kind: "sap"}, 1048576}, {Engine{Kind: "mongodb"}, 64000}}
+var ulimitWants = []want{{Engine{Kind: "hana"}, 1048576}, {Engine{Kind: "sap"}, 1048576}, {Engine{Kind: "mongodb"}, 64000},
+	{Engine{Kind: "elasticsearch"}, 65535}, {Engine{Kind: "opensearch"}, 65535}}
+
+var needLimits = append(forAll(ulimitWants), Engine{Kind: "oracle"})
 
 func lookUlimits(f *host.Facts, _ Role) (v view) {
 	pool := f.Memory.HugePages.Or(0) * f.Memory.HugePageSize.Or(0)
-	for _, d := range of(engines("hana", "sap", "mongodb", "oracle"), servers(f)) {
+	for _, d := range of(needLimits, servers(f)) {
 		if d.PID == 0 {
 			continue
 		}

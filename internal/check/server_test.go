@@ -151,6 +151,8 @@ var serverCases = []lookCase{
 	{id: "SRV-004", name: "Oracle's locked memory", want: Finding, remedy: "LimitMEMLOCK=infinity",
 		facts: also(pool(4096, 0, 0), serving("oracle", started(dbService), locks(64<<10)))},
 	{id: "SRV-004", name: "Oracle may lock all", want: OK, facts: also(pool(4096, 0, 0), serving("oracle", locks(8*gib)))},
+	{id: "SRV-004", name: "Elasticsearch's files", want: Finding, detail: "65535 is recommended", facts: serving("elasticsearch", opens(4096))},
+	{id: "SRV-004", name: "OpenSearch as its package has it", want: OK, facts: serving("opensearch", opens(65535))},
 	{id: "SRV-004", name: "MongoDB", want: OK, facts: serving("mongodb", opens(64000))},
 	{id: "SRV-004", name: "PostgreSQL", want: NotApplicable, facts: serving("postgresql", opens(1024))},
 	{id: "SRV-004", name: "an instance that is installed only", want: NotApplicable, facts: serving("sap", func(d *host.Database) { d.PID = 0 })},
