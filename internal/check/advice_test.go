@@ -190,6 +190,7 @@ func TestProfileKeepsWhatIsAccepted(t *testing.T) {
 	}{
 		"swappiness of tuned mssql": {swapping(1, 8*gib), map[string]string{"swappiness": "1"}},
 		"swappiness of the kernel":  {swapping(60, 8*gib), map[string]string{"swappiness": "10"}},
+		"swappiness without swap":   {swapping(60, 0), map[string]string{"swappiness": ""}},
 		"tuned postgresql":          {also(serving("postgresql"), dirty(64*gib, 536870912, 67108864, 0, 0)), map[string]string{"dirty_bytes": "536870912", "dirty_background_bytes": "67108864"}},
 		"shares of a small memory":  {also(serving("postgresql"), dirty(4*gib, 0, 0, 20, 10)), map[string]string{"dirty_bytes": "", "dirty_background_bytes": ""}},
 		"shares of a large memory":  {also(serving("postgresql"), dirty(64*gib, 0, 0, 20, 10)), map[string]string{"dirty_bytes": "629145600", "dirty_background_bytes": "314572800"}},

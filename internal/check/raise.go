@@ -97,6 +97,9 @@ func inForce(f *host.Facts, name string) (value string, known bool) {
 	m, n := f.Memory, f.Network
 	switch name {
 	case "swappiness":
+		if m.SwapTotal.Or(1) == 0 { // every value is accepted, and none is recommended
+			return "", true
+		}
 		value = asRead(m.Swappiness)
 	case "dirty_bytes", "dirty_background_bytes":
 		fact := map[bool]host.Fact[int64]{true: m.DirtyBytes, false: m.DirtyBackgroundBytes}[name == "dirty_bytes"]
