@@ -33,6 +33,12 @@ func ofServer[T any](set func(d *host.Database, v T)) func(*host.Facts, T) {
 	}
 }
 
+// only gives a server these settings in place of its own.
+func only(d *host.Database, pairs ...string) {
+	d.Settings = nil
+	set(pairs...)(d)
+}
+
 func ofPolicies[T any](set func(p *host.Policy, v T)) func(*host.Facts, T) {
 	return func(f *host.Facts, v T) {
 		for i := range f.Frequency.Policies {
@@ -87,8 +93,8 @@ var knobs = []knob{
 	steps("locked memory", ofServer(func(d *host.Database, v int64) { d.Limits.LockedBytes = size(v, "f") }), 64<<10, 1<<40),
 	steps("oom_score_adj", ofServer(func(d *host.Database, v int64) { d.OOMScoreAdj = known(v, "f") }), 500, 0, -900, -1000),
 	steps("huge pages in use", ofServer(func(d *host.Database, v int64) { d.HugePages = size(v, "f") }), 0, 2<<20, 1<<40),
-	steps("fsync", ofServer(func(d *host.Database, v string) { set("fsync", v, "wal_sync_method", host.Default)(d) }), "off", "on"),
-	steps("innodb_flush_method", ofServer(func(d *host.Database, v string) { set("innodb_flush_method", v, "innodb_use_native_aio", "ON")(d) }), "nosync", "fsync", "O_DIRECT"),
+	steps("fsync", ofServer(func(d *host.Database, v string) { only(d, "fsync", v, "wal_sync_method", host.Default) }), "off", "on"),
+	steps("innodb_flush_method", ofServer(func(d *host.Database, v string) { only(d, "innodb_flush_method", v, "innodb_use_native_aio", "ON") }), "nosync", "fsync", "O_DIRECT"),
 	steps("RemoveIPC", func(f *host.Facts, v string) { f.Kernel.RemoveIPC = known(v, "f") }, "yes", "no"),
 	steps("overcommit_memory", func(f *host.Facts, v int64) { f.Memory.Overcommit = known(v, "f") }, 0, 2),
 }
@@ -102,7 +108,7 @@ func TestBetterNeverAddsAFinding(t *testing.T) {
 		for range rapid.IntRange(1, 6).Draw(t, "n") {
 			base = append(base, rapid.IntRange(0, len(cases)-1).Draw(t, "case"))
 		}
-		k := rapid.SampledFrom(slices.Concat(knobs, farKnobs)).Draw(t, "knob")
+		k := rapid.SampledFrom(slices.Concat(knobs, farKnobs, restKnobs)).Draw(t, "knob")
 		worse := rapid.IntRange(0, len(k.steps)-2).Draw(t, "worse")
 		better := rapid.IntRange(worse+1, len(k.steps)-1).Draw(t, "better")
 		found := func(step int) map[string]Severity {
@@ -120,6 +126,9 @@ func TestBetterNeverAddsAFinding(t *testing.T) {
 		before, after := found(worse), found(better)
 		for id, s := range after {
 			if k.name == "open files" && id == "MEM-007" { // with more files MongoDB admits more connections, which take mappings
+				continue
+			}
+			if k.name == onlineCPUs && slices.Contains([]string{"VRT-002", "VRT-003", "STO-013"}, id) { // they compare with the CPUs that are online
 				continue
 			}
 			if was, ok := before[id]; !ok || s > was {
