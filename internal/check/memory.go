@@ -21,8 +21,8 @@ var memory = []Check{
 		Source: "never: SAP note 2205917, tuned oracle and postgresql; madvise: SAP note 3577842, sapconf, Oracle (UEK 7); " +
 			"always: MongoDB from 8.0, tuned mssql, Microsoft (leave them enabled)",
 		Disagree: "The sources name all three values, each for its own server. HANA wants never up to SLES 15 SP4 and madvise " +
-			"from SP5 on (SAP note 2684254), MongoDB always from 8.0 and never before, SQL Server not never. For all others, and " +
-			"where no server is seen, never and madvise are accepted.",
+			"from SP5 on (SAP note 2684254). MongoDB wants always from 8.0 on, and never in earlier versions. For SQL Server always and " +
+			"madvise are accepted. For all others, and where no server is seen, never and madvise are accepted.",
 		Severity: inProduction(Medium, Low),
 		absent:   noTHP, ok: "no program gets huge pages unasked", bad: "every program gets huge pages, whether it asks or not",
 		look: lookTHP, advise: adviseTHP, left: "the servers here want different values",

@@ -63,8 +63,8 @@ var mounts = []Check{
 		Covers: []string{"sunrpc.tcp_max_slot_table_entries", "net.core.rmem_max", "net.core.wmem_max", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem",
 			"net.core.netdev_max_backlog", "net.ipv4.tcp_no_metrics_save"},
 		Why: "All requests to an NFS server share one connection. Where its buffers are small, a backup or a savepoint makes the " +
-			"log's writes wait. Linux adds slots for requests up to 65536, and NetApp's servers work on 128 of a connection: with " +
-			"NFSv3 those above wait there, and the server then holds the connection back.",
+			"log's writes wait. Linux adds slots for requests up to 65536, and NetApp's servers work on 128 of a connection at a time: " +
+			"with NFSv3 further ones wait there, and the server then holds the connection back.",
 		Source: "SAP note 3024346 (NetApp: 128 slots, 16 MiB); SUSE support document 000019281; Google NetApp Volumes, Linux NFS " +
 			"concurrency (128 for each connection of NFSv3)",
 		Disagree: "The note is about HANA on NetApp. Other servers may take more than 128 requests, and NFSv4.1 agrees on a number " +

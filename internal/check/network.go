@@ -117,8 +117,8 @@ var network = []Check{
 	{
 		ID: "NET-008", Subject: Kernel, Title: "Tries to open a connection, for HANA",
 		Covers: []string{"net.ipv4.tcp_syn_retries"},
-		Why: "Under load a service of HANA may answer a connection late. After 5 tries it is given up, although the service " +
-			"would have come.",
+		Why: "Under load a service of HANA may answer a connection late. With the kernel's default of 6 the client gives up after " +
+			"one to two minutes, although the service would have answered.",
 		Source:   "8: SAP note 2382421, for HANA 1 up to revision 122.14 and HANA 2 SPS 00",
 		Disagree: "Newer revisions do not need it, and saptune sets it for all. So it is information only.",
 		For:      engines("hana"),

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hostlab/internal/host"
+	"hostlab/internal/screen"
 )
 
 // A finding of SRV-006 is high where commits may be lost, and medium where they only cost more.
@@ -72,6 +73,8 @@ func mysqlKeeps(d host.Database, option, value string) remedy {
 	case strings.HasSuffix(now.Source, "/cmdline") && now.Or(host.Default) != host.Default:
 		return remedy{remark(option + " is in the server's arguments, which win over its files: change it to " + value +
 			" where the server is started")}
+	case strings.HasPrefix(now.Source, "/") && now.Or(host.Default) != host.Default && !wins: // and not as the server said itself
+		return remedy{remark(screen.Clean(now.Source) + " sets " + option + ": change it to " + value + " there")}
 	case !known || !wins:
 		return remedy{remark(line + " below [mysqld] in the server's configuration")}
 	}

@@ -63,7 +63,7 @@ var virt = []Check{
 	{
 		ID: "VRT-002", Subject: Degree, Title: "The database's CPU quota",
 		Why: "A cgroup's quota stops all its threads for the rest of a 100 ms period once it is used up. A server that " +
-			"sizes its threads by the CPUs it sees runs into the wall together, log writer included.",
+			"starts threads for all CPUs that it sees uses it up early, and then even its log writer waits.",
 		Source: "kernel documentation on CFS bandwidth control and cgroup v2; the bound of 1 % of periods is hostlab's own",
 		Disagree: "A quota may be what was paid for. Then the server's degree of parallelism should match it; a cpuset of " +
 			"whole CPUs gives the same share without the stalls. A quota that has not stopped the server yet weighs little.",
