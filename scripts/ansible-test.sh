@@ -42,7 +42,7 @@ system=$full:/usr/sbin:/usr/bin:/sbin:/bin # without pyenv's names of Pythons th
 export ANSIBLE_COLLECTIONS_PATH=$work/collections
 # The source, which alone has galaxy.yml and what rules ask of it.
 mkdir -p "$work/source/ansible_collections/hostlab" && cp -r ansible "$work/source/ansible_collections/hostlab/fleet"
-(cd "$work/source/ansible_collections/hostlab/fleet" && PATH=$system ansible-lint --nocolor -c "$here/ansible/.ansible-lint") || fail "ansible-lint"
+(cd "$work/source/ansible_collections/hostlab/fleet" && PATH=$system ansible-lint --nocolor) || fail "ansible-lint"
 (cd "$at" && PATH=$system antsibull-docs lint-collection-docs .) || fail "antsibull-docs"
 mkdir "$work/pages"
 PATH=$system antsibull-docs collection --use-current --dest-dir "$work/pages" --squash-hierarchy hostlab.fleet || fail "antsibull-docs"
