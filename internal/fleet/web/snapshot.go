@@ -31,6 +31,9 @@ const (
 // whole is after how long all is read anew, whatever came: hosts may have been removed, and exceptions expire.
 const whole = 10 * time.Minute
 
+// longest is how long reading a fleet may take.
+const longest = 2 * time.Minute
+
 // cache holds the snapshot.
 type cache struct {
 	mu  sync.Mutex
@@ -52,6 +55,9 @@ func (c *cache) get(ctx context.Context, s *Server, now time.Time) (*snapshot, e
 	if old == nil || last < old.last || now.Sub(old.read) >= whole {
 		old = &snapshot{read: now}
 	}
+	// The store answers. All of a large fleet takes longer on a busy host than a reader waits, and each try would begin anew.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longest)
+	defer cancel()
 	fresh, err := old.next(ctx, s, last, now)
 	if err != nil {
 		return nil, err
