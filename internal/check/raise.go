@@ -15,57 +15,13 @@ import (
 func withoutLowering(f *host.Facts, list []setting.Assignment) []setting.Assignment {
 	for i, a := range list {
 		if s, ok := setting.Find(a.Name); ok && s.Limit {
-			list[i].Value = higher(a.Value, limitOf(f, a.Name))
+			list[i].Value = higher(a.Value, f.AsRead(s.Files[0]))
 		}
 		if a.Name == "ip_local_port_range" {
 			list[i].Value = wider(a.Value, f.Network.PortRange.Or(nil))
 		}
 	}
 	return list
-}
-
-// limitOf is what the host has of a limit, as its file reads; "": not known.
-func limitOf(f *host.Facts, name string) string {
-	m, k, n := f.Memory, f.Kernel, f.Network
-	switch name {
-	case "max_map_count":
-		return asRead(m.MaxMapCount)
-	case "shmmni":
-		return asRead(m.ShmMni)
-	case "shmmax":
-		return asRead(m.ShmMax)
-	case "shmall":
-		return asRead(m.ShmAll)
-	case "pid_max":
-		return asRead(k.PIDMax)
-	case "aio_max_nr":
-		return asRead(k.AIOMaxNr)
-	case "sem":
-		return strings.Trim(asRead(k.Sem), "[]")
-	case "msgmni":
-		return asRead(k.MsgMni)
-	case "file_max":
-		return asRead(k.FileMax)
-	case "somaxconn":
-		return asRead(n.Somaxconn)
-	case "netdev_max_backlog":
-		return asRead(n.NetdevBacklog)
-	case "rmem_default":
-		return asRead(n.RmemDefault)
-	case "rmem_max":
-		return asRead(n.RmemMax)
-	case "wmem_default":
-		return asRead(n.WmemDefault)
-	case "wmem_max":
-		return asRead(n.WmemMax)
-	case "tcp_rmem":
-		return strings.Trim(asRead(n.TCPRmem), "[]")
-	case "tcp_wmem":
-		return strings.Trim(asRead(n.TCPWmem), "[]")
-	case "tcp_max_syn_backlog":
-		return asRead(n.SynBacklog)
-	}
-	return ""
 }
 
 // withAccepted puts what the host has in place of what is advised where the check accepts that, so that a profile does not

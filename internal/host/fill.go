@@ -50,6 +50,23 @@ func fill(t Tree, dir string, into any) {
 	}
 }
 
+// AsRead returns what a file reads, by the fact of memory, kernel or network whose tag names it. It is "" where none
+// does, the value is not known, or the fact has another unit than the file.
+func (f *Facts) AsRead(file string) string {
+	for _, part := range []any{f.Memory, f.Kernel, f.Network} {
+		v := reflect.ValueOf(part)
+		for i := range v.NumField() {
+			name, form, _ := strings.Cut(v.Type().Field(i).Tag.Get("read"), " ")
+			if fact, ok := v.Field(i).Interface().(AnyFact); ok && name == file && slices.Contains([]string{"", "B", "words"}, form) {
+				if value, _, _, state, _ := fact.Any(); state == StateOK {
+					return strings.Trim(fmt.Sprint(value), "[]")
+				}
+			}
+		}
+	}
+	return ""
+}
+
 func first[T any](files []string, read func(file string) Fact[T]) Fact[T] {
 	var facts []Fact[T]
 	for _, file := range files {
