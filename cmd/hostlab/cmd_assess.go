@@ -80,11 +80,8 @@ What a PostgreSQL, MariaDB, MySQL or SQL Server says of its own settings wins
 over its files. SQL Server's answers are read as Microsoft documents them, and
 were not tried on a live server.
 
-Behind that it measures the platform, each with n, interval and noise floor:
-  wake-up   what a short burst of work costs after the CPU was idle
-  siblings  which CPUs share a core, and what a memory scan on one does
-  commit    the latency of a durable 4 KiB append in the log directory
-  degree    how a cached query speeds up with its degree of parallelism
+Then it measures the platform, each figure with n, interval and noise floor:
+` + probe.Help() + `
 
 assess changes nothing. The commit probe writes two files of 8 MiB into the log
 directory, and one of 1 MiB in memory. They have no names and end with the

@@ -8,11 +8,14 @@ package probe
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 	"hostlab/internal/workload/burst"
 	"hostlab/internal/workload/worker"
 )
@@ -140,6 +143,17 @@ func All() []Probe {
 			Question: "How does a cached, CPU-bound query speed up?", How: "XML rows shredded by 1, 2, 4, ... all CPUs", Shown: []result.Kind{SpeedUp},
 		},
 	}
+}
+
+// Help lists the probes and their questions, in 80 columns.
+func Help() string {
+	var b strings.Builder
+	for _, p := range All() {
+		for i, line := range screen.Wrap(p.Question, 67) {
+			fmt.Fprintf(&b, "  %-9s  %s\n", map[bool]string{true: p.Name}[i == 0], line)
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // Pairs returns the half of the probe of siblings that finds which CPUs share a core.

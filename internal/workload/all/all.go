@@ -2,8 +2,6 @@
 package all
 
 import (
-	"slices"
-
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/burst"
 	"hostlab/internal/workload/client"
@@ -18,23 +16,32 @@ import (
 	"hostlab/internal/workload/xmlquery"
 )
 
-// Workloads returns every workload, in the order that lists show them.
-func Workloads() []workload.Workload {
-	return []workload.Workload{
-		command.Workload{},
-		burst.Workload{},
-		client.Copy{},
-		client.Delete{},
-		scanlock.Pair{},
-		dialog.Workload{},
-		client.Extract{},
-		logcommit.Workload{},
-		oltp.Workload{},
-		observe.Workload{},
-		scanlock.Workload{},
-		xmlquery.Workload{},
-		null.Workload{},
+// list holds each workload, and the jobs of its worker processes, in the order that help and reports show them.
+var list = []struct {
+	workload workload.Workload
+	jobs     []worker.Job
+}{
+	{command.Workload{}, nil},
+	{burst.Workload{}, burst.Jobs()},
+	{client.Copy{}, nil},
+	{client.Delete{}, nil},
+	{scanlock.Pair{}, scanlock.Jobs()}, // and those of scanlock.Workload
+	{dialog.Workload{}, dialog.Jobs()},
+	{client.Extract{}, nil},
+	{logcommit.Workload{}, nil},
+	{oltp.Workload{}, oltp.Jobs()},
+	{observe.Workload{}, nil},
+	{scanlock.Workload{}, nil},
+	{xmlquery.Workload{}, xmlquery.Jobs()},
+	{null.Workload{}, nil},
+}
+
+// Workloads returns every workload.
+func Workloads() (all []workload.Workload) {
+	for _, each := range list {
+		all = append(all, each.workload)
 	}
+	return all
 }
 
 // Find returns the workload of that name.
@@ -49,6 +56,9 @@ func Find(name string) (workload.Workload, bool) {
 
 // Jobs lists what worker processes of the workloads do. A program that runs
 // workloads must pass it to worker.Main first thing in main.
-func Jobs() []worker.Job {
-	return slices.Concat(burst.Jobs(), dialog.Jobs(), oltp.Jobs(), scanlock.Jobs(), xmlquery.Jobs())
+func Jobs() (all []worker.Job) {
+	for _, each := range list {
+		all = append(all, each.jobs...)
+	}
+	return all
 }

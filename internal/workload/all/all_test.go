@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -12,19 +13,47 @@ import (
 func TestContracts(t *testing.T) {
 	for _, w := range Workloads() {
 		of := reflect.TypeOf(w)
-		tests, err := filepath.Glob("../" + filepath.Base(of.PkgPath()) + "/*_test.go")
-		if err != nil {
-			t.Fatal(err)
-		}
 		held := false
-		for _, file := range tests {
-			text, err := os.ReadFile(file)
-			held = held || err == nil && strings.Contains(string(text), "workloadtest.Contract") && strings.Contains(string(text), of.Name()+"{")
+		for _, text := range sources(t, of, "/*_test.go") {
+			held = held || strings.Contains(text, "workloadtest.Contract") && strings.Contains(text, of.Name()+"{")
 		}
 		if !held {
 			t.Errorf("%s: no test of its package gives %s{} to workloadtest.Contract", w.Describe().Name, of.Name())
 		}
 	}
+}
+
+// Jobs of a workload's package stand in the list, without which its worker process finds no job.
+func TestJobsAreListed(t *testing.T) {
+	listed := map[string]bool{}
+	for _, each := range list {
+		pkg := reflect.TypeOf(each.workload).PkgPath()
+		listed[pkg] = listed[pkg] || len(each.jobs) > 0
+	}
+	for _, each := range list {
+		of := reflect.TypeOf(each.workload)
+		has := slices.ContainsFunc(sources(t, of, "/*.go"), func(text string) bool { return strings.Contains(text, "\nfunc Jobs() ") })
+		if has != listed[of.PkgPath()] {
+			t.Errorf("%s has Jobs: %v; list has them: %v", of.PkgPath(), has, !has)
+		}
+	}
+}
+
+// sources are the files of a workload's package.
+func sources(t *testing.T, of reflect.Type, pattern string) (texts []string) {
+	t.Helper()
+	files, err := filepath.Glob("../" + filepath.Base(of.PkgPath()) + pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(text))
+	}
+	return texts
 }
 
 // Names of workloads and of worker jobs are unique, and every workload is found.
