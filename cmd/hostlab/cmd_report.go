@@ -18,7 +18,7 @@ import (
 
 func newReport(std streams) *cobra.Command {
 	var format, out, others string
-	formats := []string{"text", "html", "json", "markdown"}
+	formats := slices.Clone(documentFormats)
 	for _, f := range effects.Formats {
 		formats, others = append(formats, f.Name), others+fmt.Sprintf("\n  %-8s  %s", f.Name, f.About)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,24 +93,16 @@ func (p *progress) clear() {
 }
 
 // documentFormats are those that every document has.
-var documentFormats = []string{"text", "json", "html", "markdown"}
+var documentFormats = names(document.Formats, func(f document.Format) string { return f.Name })
 
-// printDocument prints a document on standard output in a format that the command's flag has
-// checked: text, json, html or markdown.
+// printDocument prints a document on standard output in a format that the command's flag has checked.
 func printDocument(std streams, d *document.Document, format string) error {
 	return writeDocument(std.out, d, format)
 }
 
 // writeDocument is printDocument for any writer.
 func writeDocument(w io.Writer, d *document.Document, format string) error {
-	switch format {
-	case "json":
-		return document.WriteJSON(w, d.Data)
-	case "html":
-		return document.WriteHTML(w, d)
-	case "markdown":
-		return document.WriteMarkdown(w, d)
-	}
 	_, width := terminal(w)
-	return document.WriteText(w, d, document.TextOptions{Width: width, Color: colour(w)})
+	i := max(0, slices.Index(documentFormats, format)) // "" is the first, text
+	return document.Formats[i].Write(w, d, document.TextOptions{Width: width, Color: colour(w)})
 }

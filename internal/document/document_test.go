@@ -54,6 +54,28 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// Each format prints the answer and what a cell holds, or the data; none lets an escape through.
+func TestFormats(t *testing.T) {
+	for _, f := range Formats {
+		var b bytes.Buffer
+		if err := f.Write(&b, sample(), TextOptions{}); err != nil {
+			t.Fatal(f.Name, err)
+		}
+		want := []string{"The governor powersave costs 48 % more CPU time.", "48.2 %", "thp never"}
+		if f.Name == "json" {
+			want = []string{`"x":`}
+		}
+		for _, part := range want {
+			if !strings.Contains(b.String(), part) {
+				t.Errorf("%s has no %q", f.Name, part)
+			}
+		}
+		if strings.Contains(b.String(), "\x1b") {
+			t.Errorf("%s has an escape sequence of the host's text", f.Name)
+		}
+	}
+}
+
 // No line of a terminal is longer than asked, from 40 columns on.
 func TestTextFits(t *testing.T) {
 	for width := 40; width <= 130; width++ {
