@@ -169,17 +169,23 @@ func keptOn(f *host.Facts, name, value string) (names []string) {
 }
 
 // advised returns what a check says to set.
-func (c Check) advised(f *host.Facts, r Role) (list []setting.Assignment) {
+func (c Check) advised(f *host.Facts, r Role) []setting.Assignment {
 	if c.advise != nil {
 		return withoutLowering(f, c.advise(f, r))
 	}
+	return withoutLowering(f, slices.Clone(byAdvice[c.ID]))
+}
+
+// byAdvice are the values that settings advise, by check.
+var byAdvice = func() map[string][]setting.Assignment {
+	out := map[string][]setting.Assignment{}
 	for _, s := range setting.All() {
-		if v := s.Advice[c.ID]; v != "" {
-			list = append(list, setting.Assignment{Name: s.Name, Value: v})
+		for id, v := range s.Advice {
+			out[id] = append(out[id], setting.Assignment{Name: s.Name, Value: v})
 		}
 	}
-	return withoutLowering(f, list)
-}
+	return out
+}()
 
 // Advise returns what a host's findings of at least a severity recommend to set, in the order
 // of the checks, each setting and object once. left says of each other finding, and of each that is accepted, why it is not set.

@@ -102,19 +102,21 @@ func (sys *System) id(path string) string {
 }
 
 // Settings are those of the machine's system, in the order in which they are applied.
-func (sys *System) Settings() []Setting { return sys.all() }
+func (sys *System) Settings() []Setting { return slices.Clone(sys.all()) }
 
+// all is not to be changed: it is the list itself.
 func (sys *System) all() []Setting {
 	if sys.settings != nil {
 		return sys.settings()
 	}
-	return All()
+	return all
 }
 
 func (sys *System) find(name string) (Setting, bool) {
-	for _, s := range sys.all() {
-		if s.Name == name {
-			return s, true
+	list := sys.all() // of large values, which range would copy
+	for i := range list {
+		if list[i].Name == name {
+			return list[i], true
 		}
 	}
 	return Setting{}, false
@@ -124,7 +126,9 @@ func (sys *System) find(name string) (Setting, bool) {
 func Find(name string) (Setting, bool) { return everywhere.find(name) }
 
 // everywhere is a machine that has all settings there are.
-var everywhere = &System{settings: func() []Setting { return slices.Concat(all, windowsSettings) }}
+var everywhere = &System{settings: func() []Setting { return ofAll }}
+
+var ofAll = slices.Concat(all, windowsSettings)
 
 // MachineDir is where root's journal lies, which all may read. Tests of commands name
 // another, since what is open on the machine that they run on is not theirs.
