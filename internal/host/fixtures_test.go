@@ -174,11 +174,13 @@ func TestFixturesRecordAgain(t *testing.T) {
 					asked = append(asked, path.Dir(p))
 				}
 			}
-			again := record(t, unpack(t, a), string(a.Comment), asked)
-			if diff := cmp.Diff(factsText(t, unpack(t, a), asked), factsText(t, unpack(t, again), asked)); diff != "" {
+			first := unpack(t, a)
+			again := record(t, first, string(a.Comment), asked)
+			second := unpack(t, again)
+			if diff := cmp.Diff(factsText(t, first, asked), factsText(t, second, asked)); diff != "" {
 				t.Errorf("(-recorded +recorded again):\n%s", diff)
 			}
-			third := record(t, unpack(t, again), string(a.Comment), asked)
+			third := record(t, second, string(a.Comment), asked)
 			if diff := cmp.Diff(string(txtar.Format(again)), string(txtar.Format(third))); diff != "" {
 				t.Errorf("(-recorded again +a third time):\n%s", diff)
 			}

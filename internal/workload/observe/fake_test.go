@@ -71,6 +71,7 @@ func watchFake(t *testing.T, f *fake, look func(workload.Bin) error) (workload.S
 }
 
 func TestSessions(t *testing.T) {
+	t.Parallel()
 	var bins []workload.Bin
 	got, err := watchFake(t, &fake{rate: 100}, func(b workload.Bin) error { bins = append(bins, b); return nil })
 	if err != nil {
@@ -105,6 +106,7 @@ func TestSessions(t *testing.T) {
 
 // TestNoTransaction: there is no ratio, and no division by zero.
 func TestNoTransaction(t *testing.T) {
+	t.Parallel()
 	got, err := watchFake(t, &fake{}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -123,35 +125,42 @@ func TestBackwards(t *testing.T) {
 		"fell":  func(c *explain.Counters) { c.Values["transactions"] = 1 },
 		"epoch": func(c *explain.Counters) { c.Epoch = "2" },
 	} {
-		_, err := watchFake(t, &fake{rate: 100, count: func(n int, c *explain.Counters) error {
-			if n == 2 {
-				change(c)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := watchFake(t, &fake{rate: 100, count: func(n int, c *explain.Counters) error {
+				if n == 2 {
+					change(c)
+				}
+				return nil
+			}}, nil)
+			if err == nil || !strings.Contains(err.Error(), "the counters of fake began anew after ") {
+				t.Error(err)
 			}
-			return nil
-		}}, nil)
-		if err == nil || !strings.Contains(err.Error(), "the counters of fake began anew after ") {
-			t.Errorf("%s: %v", name, err)
-		}
+		})
 	}
 }
 
 // TestLost: a connection that breaks is one clear error.
 func TestLost(t *testing.T) {
 	for _, when := range []int{1, 2} {
-		_, err := watchFake(t, &fake{rate: 1, count: func(n int, _ *explain.Counters) error {
-			if n == when {
-				return errors.New("the pipe broke")
+		t.Run(fmt.Sprint("count ", when), func(t *testing.T) {
+			t.Parallel()
+			_, err := watchFake(t, &fake{rate: 1, count: func(n int, _ *explain.Counters) error {
+				if n == when {
+					return errors.New("the pipe broke")
+				}
+				return nil
+			}}, nil)
+			if err == nil || !strings.HasPrefix(err.Error(), "the session with fake was lost") || !strings.HasSuffix(err.Error(), "the pipe broke") {
+				t.Error(err)
 			}
-			return nil
-		}}, nil)
-		if err == nil || !strings.HasPrefix(err.Error(), "the session with fake was lost") || !strings.HasSuffix(err.Error(), "the pipe broke") {
-			t.Errorf("at count %d: %v", when, err)
-		}
+		})
 	}
 }
 
 // TestHarm: what a look says ends the run early, with what was seen until then.
 func TestHarm(t *testing.T) {
+	t.Parallel()
 	looks := 0
 	got, err := watchFake(t, &fake{rate: 100}, func(workload.Bin) error {
 		looks++
@@ -168,6 +177,7 @@ func TestHarm(t *testing.T) {
 
 // TestHidden: what a user may not see is not known.
 func TestHidden(t *testing.T) {
+	t.Parallel()
 	got, err := watchFake(t, &fake{rate: 100, hidden: true}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -169,6 +169,7 @@ func TestPageRefused(t *testing.T) {
 
 // TestApplication is a process without a database that tells its requests and their latency.
 func TestApplication(t *testing.T) {
+	t.Parallel()
 	a := newApplication(0.01, 0.02, 0.05)
 	_, at := pageOf(t, a)
 	given := map[string]any{"service": itself(), "url": at, "histogram": "took_seconds", "for": "3s", "every": "1s", "latency": []string{"echo", "0.25"}}
@@ -229,9 +230,12 @@ func TestTeller(t *testing.T) {
 		{[]string{"sleep", "30"}, "took longer than a look, 1.00 s"},
 		{[]string{"no-such-program"}, "the command that tells the latency: "},
 	} {
-		s, r := openSession(t, map[string]any{"service": itself(), "for": "2s", "every": "1s", "latency": c.command})
-		if _, err := s.Run(t.Context(), r); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%q: %v", c.command, err)
-		}
+		t.Run(strings.Join(c.command, " "), func(t *testing.T) {
+			t.Parallel()
+			s, r := openSession(t, map[string]any{"service": itself(), "for": "2s", "every": "1s", "latency": c.command})
+			if _, err := s.Run(t.Context(), r); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Error(err)
+			}
+		})
 	}
 }

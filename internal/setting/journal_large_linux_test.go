@@ -1,0 +1,118 @@
+//go:build system
+
+package setting
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hostlab/internal/proc"
+)
+
+// disks makes a machine of so many disks, each of which is an object.
+func disks(n int) *machine {
+	m := newMachine(1)
+	for i := range n {
+		m.files[fmt.Sprintf("/sys/block/sd%d/queue/nomerges", i)] = "0"
+	}
+	return m
+}
+
+// A set that would make the journal too large to be put back in seconds is refused before anything is
+// written; the largest one that is not stays readable all the way, and is put back in time.
+func TestLargestSet(t *testing.T) {
+	want := []Assignment{{"nomerges", "", "2"}}
+	try := func(n int) (*machine, error) {
+		m := disks(n)
+		sys := m.system()
+		j, err := OpenJournal(sys, "/j")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := NewPlan(sys, want)
+		if err != nil || len(p.Steps) != n {
+			t.Fatal(len(p.Steps), err)
+		}
+		_, err = Apply(context.Background(), sys, j, "set", p, false)
+		return m, err
+	}
+	m, err := try(20_000)
+	if err == nil || !strings.Contains(err.Error(), "20000 objects at once would make the journal /j/settings.journal larger than 6 MiB") || len(m.writes) > 0 || len(m.disk) > 0 {
+		t.Errorf("%v, %d writes, %d files", err, len(m.writes), len(m.disk))
+	}
+	m, err = try(12_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Processes put back, and are killed near the end.
+	for disk := 13; disk > 10; disk-- {
+		last := fmt.Sprintf("/sys/block/sd%d/queue/nomerges", disk)
+		if died, err := m.process(fate{}, func(sys *System) error {
+			m.before = func(op, path string) {
+				if op == "write" && path == last {
+					m.fate = fate{call: m.calls}
+				}
+			}
+			return putBack(sys)
+		}); !died {
+			t.Fatal(err)
+		}
+		m.before = nil
+		if n := len(m.disk["/j/"+journalFile].data); n > maxJournal {
+			t.Fatalf("%d bytes", n)
+		}
+	}
+	began := proc.Own()
+	if err := putBackAll(m); err != nil || len(m.disk) > 0 || m.files["/sys/block/sd0/queue/nomerges"] != "0" {
+		t.Error(err, len(m.disk))
+	}
+	if took := proc.Own() - began; took > 10 {
+		t.Errorf("it took %.1f s of CPU time", took)
+	}
+}
+
+// The largest journal that is accepted is put back in seconds; a larger one is refused.
+func TestLargestJournal(t *testing.T) {
+	const n = 25_500
+	m := disks(n)
+	b, _ := encodeRecord(&record{N: 1, Kind: "head", Format: format, Host: "host"})
+	intent := &record{N: 2, Kind: "intend", Set: 1, Owner: "set", Boot: "boot1"}
+	var lines []byte
+	for i := range n {
+		path := fmt.Sprintf("/sys/block/sd%d/queue/nomerges", i)
+		m.files[path] = "2"
+		intent.Objects = append(intent.Objects, planned{ID: 2*i + 1, Setting: "nomerges", Name: fmt.Sprintf("sd%d", i), Path: path, Layer: 2*i + 2, From: "0", To: "2"})
+		for k, r := range []*record{{Kind: "go", Set: 1, ID: 2*i + 1, To: "2"}, {Kind: "done", ID: 2*i + 1, Read: &intent.Objects[i].To}} {
+			r.N = 3 + 2*i + k
+			line, _ := encodeRecord(r)
+			lines = append(lines, line...)
+		}
+	}
+	line, _ := encodeRecord(intent)
+	b = slices.Concat(b, line, lines)
+	if len(b) < maxJournal*9/10 || len(b) > maxJournal {
+		t.Fatalf("%d bytes", len(b))
+	}
+	sys := m.system()
+	m.disk["/j/"+journalFile] = &inode{data: b}
+	began := proc.Own()
+	if err := putBackAll(m); err != nil || len(m.disk) > 0 || m.files["/sys/block/sd1/queue/nomerges"] != "0" {
+		t.Error(err, len(m.disk))
+	}
+	if took := proc.Own() - began; took > 10 {
+		t.Errorf("it took %.1f s of CPU time", took)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, journalFile), append(b, make([]byte, maxJournal)...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sys.Disk = Local(nil).Disk
+	if _, err := pending(sys, dir); err == nil || !strings.Contains(err.Error(), "larger than 7 MiB") {
+		t.Errorf("%v", err)
+	}
+}
