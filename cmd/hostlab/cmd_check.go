@@ -29,8 +29,8 @@ source and a command that changes it. A setting that this host does not have is
 not applicable, never a failure. Nothing is written, and root is not needed.
 
 Findings that the file of --exceptions accepts are shown apart, with the reason
-and the last day; behind that day they are findings again. See
-docs/exceptions.md.
+and the last day. After that day they are findings again. docs/exceptions.md
+describes the file.
 
 Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
 3 nothing to inspect.`,

@@ -39,8 +39,8 @@ database it shows the top wait events in the server's words and in ours. It also
 shows the number of log writes and the time of one.
 
 It only reads, in a session that cannot write, and takes under 2 % of one CPU.
-What it may not see, or what the server does not count, is said with the grant
-or the parameter that would show it; nothing is changed.
+It names what it may not see and what the server does not count, with the grant
+or the parameter that would show it. Nothing is changed.
 
 ` + servers("DSN: %s.", func(v *connect.Vendor) string { return v.Form }) + `
 ` + servers("Tried on live servers: %s. The readers of the others follow the vendors' documentation.", func(v *connect.Vendor) string {
@@ -55,8 +55,8 @@ Passwords: everyone on this host can see a command line, so --dsn takes none.
 Put it where the vendor's own clients look: ~/.pgpass, the file that $PGPASSFILE
 names or $PGPASSWORD; ~/.my.cnf ([client]) or $MYSQL_PWD; $SQLCMDPASSWORD. Or
 put the whole DSN into a file (--dsn-file) or $` + dsnVariable + `, which is the way
-for Oracle and SAP HANA. It is never printed or saved. A file that others may
-read is refused (chmod 600), as is a link, in place of being left out.
+for Oracle and SAP HANA. It is never printed or saved. explain stops at a file
+of passwords that others may read (chmod 600 it), or that is a symbolic link.
 
 TLS: to any host but localhost, 127.0.0.1, ::1 and a socket the session is
 encrypted, or it does not begin.
@@ -65,9 +65,9 @@ encrypted, or it does not begin.
 
 ` + servers("Rights: %s.", func(v *connect.Vendor) string { return v.Product + " " + v.Rights }) + `
 
-Sampled shares have 95 % intervals (Wilson's, with samples that correlate
-counted for as many as their variance between stretches is worth). Log writes,
-and on this host CPU time, come from counters: samples overstate short waits.
+Sampled shares have 95 % confidence intervals (Wilson's; samples that resemble
+the one before count for less). Log writes, and on this host CPU time, come from
+counters: samples overstate short waits.
 
 --save FILE keeps the recording, as the JSON of --format json; --compare FILE
 sets this one beside an earlier one. --experiment DIR reads the record of an

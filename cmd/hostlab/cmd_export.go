@@ -40,13 +40,13 @@ so that all servers of a kind get the same:
 --role takes what 'hostlab check' recommends for a role, for hosts of this one's
 kind: its databases and its disks, without those that rotate. A limit is never
 lowered. NAME=VALUE beside it wins, and NAME may be a sysctl's (vm.swappiness).
-What the file of --exceptions accepts on this host is left out; stderr says so.
+Findings that --exceptions accepts on this host are left out; stderr names them.
 A profile for TuneD includes the one that is active here, or --include; of what
 is recommended it then holds only what this host does not have.
 
-What a tool has no words for is said in the file and on stderr; where that is
-all, nothing is written. Settings that exclude each other are refused, as by
-'hostlab set'. Nothing on this host is changed.
+The file and stderr name each setting that the tool cannot express. If it can
+express none, nothing is written. Settings that exclude each other are refused,
+as by 'hostlab set'. Nothing on this host is changed.
 
 Exit status: 0 written, 2 unusable argument.`,
 		Example: `  hostlab export tuned --role production-db --out tuned.conf

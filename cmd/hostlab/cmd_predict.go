@@ -43,7 +43,7 @@ P-states, is assumed and named. A recording of 'facts --record' or a host file
 
 ` + paragraph("Workload: a built-in one ("+strings.Join(modelWorkloads(), ", ")+
 			"), a workload file (TOML), or a record of burst and idle lengths of CPUs (JSON lines). Built-in ones run on the host they were published for "+
-			"unless --host is given. Of a record, --load lets its bursts arrive at random at that load; without it each CPU replays its own load. "+
+			"unless --host is given. With --load, the bursts of a record arrive at random at that load; without it each CPU replays its own load. "+
 			"What 'watch --record' writes has no bursts and cannot be used.") + `
 
 Policy: NAME, or NAME,KEY=VALUE,... with the parameters' own names.
@@ -53,8 +53,8 @@ hwp and amd-pstate-epp choose in hardware: only bounds are given.
 Without --policy, a Linux host is answered with the governors that its driver
 offers, the one in force first. A Windows host is answered with its power plans,
 a built-in host or a host file with both. --all adds those of the other system.
-In a guest that has no cpufreq, the hypervisor's host decides: that is said
-before all else, and what to ask its owner.
+In a guest without cpufreq the hypervisor's host decides. predict says so first,
+and what to ask the owner of that host.
 
 --show host and --show workload print a file with all keys and comments; with
 --host or --workload, that one as a file to change.

@@ -34,7 +34,7 @@ they run beside a busy sibling. --out writes the bursts for 'hostlab predict
 --workload', which says what a power policy would cost this very work.
 
 Service:
-  pid:N        a process and its children, also those that come
+  pid:N        a process and its children, also those that start later
   cgroup:PATH  a control group and those below it
   unit:NAME    a systemd unit
   NAME         a database, a unit or a program of that name

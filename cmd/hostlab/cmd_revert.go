@@ -40,9 +40,10 @@ reboot has put back already is only struck off the journal.
 
 A damaged journal, or that of another machine, is refused: --force takes what
 can be read of it, and --forget sets it aside and changes nothing. Without a
-problem, --forget drops all entries and leaves the values as they are. A set
-without an end, as a kill leaves it, is put back as far as the journal tells.
-What a damaged journal may lack is said, with status 1, until --forget.
+problem, --forget drops all entries and leaves the values as they are. What a
+'hostlab set' that was killed has changed is put back as far as the journal
+tells. Until --forget, revert names what a damaged journal may lack, and exits
+with status 1.
 
 What root has changed is put back by root alone; --dry-run shows it to anybody.
 cpu_dma_latency is in no journal: it ends with the 'hostlab set' in the

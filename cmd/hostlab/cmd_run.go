@@ -72,13 +72,13 @@ on every exit; a reboot or a person restores what they brought about.
 Where a factor needs a reboot or a person, run ends with status 4 and says what
 to do; --resume goes on.
 
-A study named live-... watches a service that others use, in pairs of periods,
-at what there is and at another level. Harm ends a period at once, and the
-second time the experiment. If hostlab is killed, a guard process restores what
-was. --restore stops such an experiment while it runs. After a power cut,
---restore without --out puts back what any of them has left. One at a time runs
-on a host. --window names the hours in which it may run. A resume keeps them
-unless it names others.
+A study named live-... compares two levels on a service in use: the present one
+and another, in pairs of periods. Harm to the service ends the period at once,
+and the second time the experiment. If hostlab is killed, a guard process
+restores the present level. --restore stops such an experiment while it runs.
+After a power cut, --restore without --out restores what any of them has left.
+Only one runs on a host at a time. --window names the hours in which it may run.
+A resume keeps them unless it names others.
 
 Exit status:
   0    finished; 'hostlab report' has the verdict as a status

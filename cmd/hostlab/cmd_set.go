@@ -43,8 +43,8 @@ disk before the first write, and each write is read back. If one fails, what was
 done is undone. 'hostlab revert' restores all, also after a kill or a power cut.
 
 With --role it sets what 'hostlab check' finds and advises for that role, as
-far as that is a setting; NAME=VALUE beside it wins. What the file of
---exceptions accepts on this host is left out, and said.
+far as that is a setting; NAME=VALUE beside it wins. Findings that --exceptions
+accepts on this host are left out and named.
 
 ` + lasts(runtime.GOOS) + `
 

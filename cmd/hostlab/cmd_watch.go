@@ -58,7 +58,7 @@ iowait, steal or flushes there. A record has the same form, and --analyze takes
 
 watch writes only the files that you name. --probe-commits makes a few small
 durable commits a second in --log-dir. Reading a CPU's counters wakes no CPU.
-What is hidden here is said once.
+What this host hides is named once.
 
 --listen serves the same to Prometheus. It answers requests that name this host
 as localhost, by the address they came to, or as --listen has it. --textfile

@@ -28,7 +28,7 @@ func newWorkload(std streams) *cobra.Command {
 		Long: `workload runs a workload a few times by itself and prints the median of each of
 its responses: to try parameters before a study uses them. It compares nothing;
 the runs follow each other, so that drift of the host is in all of them. A run
-in which hostlab was stopped (SIGSTOP, suspend) is left out, and that is said.
+in which hostlab was stopped (SIGSTOP, suspend) is left out and named.
 
 'workload list' names the workloads, 'workload show NAME' their parameters.
 Words of a list and entries of a table are written with spaces between, or as
