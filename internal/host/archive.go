@@ -42,6 +42,8 @@ func ExtractArchive(data []byte, dir string) error {
 		return err
 	}
 	defer root.Close()
+	into := folder{root: root}
+	defer into.close()
 	links := []string{}
 	for _, f := range a.Files {
 		name, target, isLink := strings.Cut(f.Name, " -> ")
@@ -60,7 +62,7 @@ func ExtractArchive(data []byte, dir string) error {
 		case isDir:
 			err = root.MkdirAll(name, 0o755)
 		default:
-			err = addFile(root, name, f.Data)
+			err = into.addFile(name, f.Data)
 		}
 		if err != nil {
 			return fmt.Errorf("member %s: %w", clip(f.Name), err)
@@ -83,11 +85,32 @@ func leaves(err error) bool {
 	return err != nil && !system
 }
 
-func addFile(root *os.Root, name string, data []byte) error {
-	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
-		return err
+// folder is the directory of the file that was written last. Files mostly come one directory after the other, and
+// a way from the root takes a call for each part of it.
+type folder struct {
+	root, open *os.Root
+	name       string
+}
+
+func (d *folder) close() {
+	if d.open != nil {
+		d.open.Close()
 	}
-	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+}
+
+func (d *folder) addFile(name string, data []byte) error {
+	if dir := path.Dir(name); d.open == nil || d.name != dir {
+		if err := d.root.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		open, err := d.root.OpenRoot(dir)
+		if err != nil {
+			return err
+		}
+		d.close()
+		d.open, d.name = open, dir
+	}
+	f, err := d.open.OpenFile(path.Base(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
