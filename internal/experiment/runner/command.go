@@ -23,10 +23,11 @@ import (
 const keptOfCommand = 32 << 10
 
 // How long a command and what it started get to end after SIGTERM, and how long one
-// that has ended is waited for because a child of its holds its output open.
+// that has ended is waited for because a child of its holds its output open. On a host whose CPUs
+// are taken it takes long to read what a command has printed, and what is not read by then is lost.
 const (
 	graceEnd  = 2 * time.Second
-	graceOpen = 200 * time.Millisecond
+	graceOpen = time.Second
 )
 
 // failure is a command that failed, with what it printed.
