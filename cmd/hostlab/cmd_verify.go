@@ -30,10 +30,10 @@ func newVerify(std streams) *cobra.Command {
 		Short: "Are the settings still as they were set?",
 		Long: `verify reads back every object that 'hostlab set' or an experiment has changed
 and says which is not as it was left: daemons such as tuned write their own
-values, firmware may cap, and a reboot forgets all. It names a 'hostlab set' that
-was killed, a damaged journal, and what a live experiment has left after a power
-cut. Nothing is written, and root is not needed. What --exceptions accepts is
-named, and is no failure.
+values, firmware may cap, and a reboot forgets all. It names a 'hostlab set'
+that was killed, a damaged journal, and what a live experiment has left after a
+power cut. Nothing is written, and root is not needed. What --exceptions accepts
+is named, and is no failure.
 
 Exit status: 0 all is as it was set (or nothing is), 1 something is not, 2
 unusable flag or journal.`,
