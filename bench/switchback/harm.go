@@ -12,8 +12,9 @@ type stopped struct {
 	first   float64 // seconds at the level to the first strike; 0: none
 }
 
-// harmed runs pairs of periods on s with the product's own rule, until it stops them.
-func harmed(s *service, pairs int) (o stopped) {
+// harmed runs pairs of periods on s with the product's own rule, until it stops them. Those of pace
+// last so many seconds, settling included.
+func harmed(s *service, pairs int, pace func(block int) int) (o stopped) {
 	st := study(s.rng.Uint64(), pairs, false)
 	_, blocks := experiment.Plan(st)
 	rule := st.WatchHarm(0)
@@ -24,7 +25,7 @@ func harmed(s *service, pairs int) (o stopped) {
 	for b, block := range blocks {
 		for _, cell := range block.Plots[0] {
 			rule.Period(cell == 1)
-			for range (settle + lasts(b)) / look {
+			for range pace(b) / look {
 				bin := s.bin(cell == 1)
 				if s.at > s.from {
 					o.inAll += look

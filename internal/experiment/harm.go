@@ -31,8 +31,11 @@ const (
 // The rule (thresholds by bench/switchback): a strike where the median of the last looks at the level is above
 // that of the last looks at the baseline by more than Harm.Above, the more the fewer looks
 // there are; where two looks running are above a limit; or where no value was seen in three looks running that
-// the baseline had. Harm.Strikes of them stop the experiment; two periods of the level in a row without one
+// the baseline had. Harm.Strikes of them stop the experiment; two stretches of the level in a row without one
 // clear those before.
+//
+// A stretch is a period of the level, or as many short ones as have HarmLooks looks together: what counts is the
+// time at the level, so that no length of a period switches the rule off.
 //
 // Where the next period of the level follows on a strike at once, it is compared with the very looks that were
 // perhaps low by chance: the bar is then higher (harmStale), and such a period without a strike clears none. It is best
@@ -41,10 +44,10 @@ type HarmWatch struct {
 	harm    *Harm
 	judged  []*judged
 	level   bool
-	struck  bool // in this period
-	looked  bool // at the level, in this period
+	struck  bool // in this stretch
+	looks   int  // at the level, in this stretch
 	strikes int
-	clean   int  // periods of the level without a strike, one after the other
+	clean   int  // stretches of the level without a strike, one after the other
 	stale   bool // nothing was seen of the baseline since the last strike
 }
 
@@ -83,17 +86,17 @@ func (s *Study) WatchHarm(strikes int) *HarmWatch {
 
 // Period begins the next period, at the level or at the baseline.
 func (w *HarmWatch) Period(level bool) {
-	if w.looked && !w.struck && !w.stale {
+	if w.level = level; w.looks < HarmLooks && !w.struck {
+		return // the stretch goes on
+	}
+	if !w.struck && !w.stale {
 		if w.clean++; w.clean >= 2 {
 			w.strikes = 0
 		}
 	}
-	w.level, w.struck, w.looked = level, false, false
+	w.looks, w.struck = 0, false
 	for _, j := range w.judged {
-		j.over, j.silent = 0, 0
-		if level {
-			j.level = nil
-		}
+		j.level, j.over, j.silent = nil, 0, 0
 	}
 }
 
@@ -102,8 +105,11 @@ func (w *HarmWatch) Look(b workload.Bin) (v HarmVerdict) {
 	if b.Lasted < w.harm.Every/2 || w.struck {
 		return v // the rest of a period is too short to be a look
 	}
-	w.looked = w.looked || w.level
-	w.stale = w.stale && w.level
+	if w.level {
+		w.looks++
+	} else {
+		w.stale = false
+	}
 	bar := math.Log1p(w.harm.Above)
 	if w.stale {
 		bar *= harmStale

@@ -109,6 +109,41 @@ func TestHarmStopsAfterStrikes(t *testing.T) {
 	}
 }
 
+// Harm is seen after as much time at the level, however short its periods are.
+func TestHarmInShortPeriods(t *testing.T) {
+	for looks := 1; looks <= 12; looks++ {
+		for times, want := range map[float64]int{1.3: 0, 1.5: 10, 2: 6, 5: 4} {
+			w := served(math.NaN()).WatchHarm(0)
+			play(w, false, several(12, bin(0.010))...)
+			seen, strikes := 0, 0
+			for range 60 {
+				at, v := play(w, true, several(looks, bin(0.010*times))...)
+				play(w, false, several(looks, bin(0.010))...)
+				if at == 0 {
+					seen += looks
+					continue
+				}
+				if strikes++; seen+at != want || v.Stop != (strikes == 2) {
+					t.Fatalf("periods of %d looks, %g times as long: struck after %d looks, want %d: %+v", looks, times, seen+at, want, v)
+				}
+				if v.Stop {
+					break
+				}
+				seen = 0
+			}
+			if (strikes == 2) != (want > 0) {
+				t.Errorf("periods of %d looks, %g times as long: %d strikes", looks, times, strikes)
+			}
+		}
+	}
+	w := served(0.012).WatchHarm(0)
+	play(w, true, bin(0.02))
+	play(w, false, bin(0.01))
+	if at, _ := play(w, true, bin(0.02)); at != 1 {
+		t.Error("two looks at the level above the limit, in two periods, are no strike")
+	}
+}
+
 func TestHarmWithoutABaselineJudgesLimitsOnly(t *testing.T) {
 	w := served(0.05).WatchHarm(0)
 	if at, v := play(w, true, several(12, bin(0.030))...); at != 0 {

@@ -133,13 +133,9 @@ func (p *parser) harm(f fields) {
 	if len(h.Responses) == 0 && len(p.list) == 0 {
 		p.add(p.whole(), "nothing would say that the service is harmed: the study has none of %s; name a response in [harm] responses", strings.Join(harmed, ", "))
 	}
-	looks := HarmFewest
-	if slices.ContainsFunc(h.Limits, func(l float64) bool { return !math.IsNaN(l) }) {
-		looks = harmOver
-	}
 	for _, block := range []int{0, math.MaxInt} { // the first periods are short
-		if t := p.s.Paced(block); t > 0 && t < time.Duration(looks)*h.Every && len(p.list) == 0 {
-			p.add(p.whole(), "harm shows after %d looks of %s, and a period of %s has fewer; make periods longer or looks shorter", looks, h.Every, t)
+		if t := p.s.Paced(block); t > 0 && t < h.Every && len(p.list) == 0 {
+			p.add(p.whole(), "a period of %s is shorter than a look of %s, so that harm would not be seen; make periods longer or looks shorter", t, h.Every)
 		}
 	}
 	p.s.Harm = h
