@@ -79,6 +79,8 @@ func runLine(p runner.Progress) string {
 		return "The warm-up was disturbed: " + r.Contaminated
 	case r.Status == result.WarmUp:
 		return fmt.Sprintf("The warm-up failed: %s; it is run again", r.Reason)
+	case r.Restarted:
+		return fmt.Sprintf("%s %d: %s; the %s is run again", block, r.Block+1, r.Reason, blockWord(p))
 	case r.Contaminated != "":
 		return fmt.Sprintf("%s %d: a run counts and is marked: %s", block, r.Block+1, r.Contaminated)
 	}

@@ -43,8 +43,11 @@ type Failing struct {
 	Failed, Voids float64 // p of Fisher's exact test that both sides fail, or are void, alike
 }
 
-// first notes a run of slot in the counts of its cell, if it is the first try.
+// first notes a run of slot in the counts of its cell, if it is the first try. One that was withdrawn was a good one.
 func (f *Failures) first(run *result.Run, tried, decided *bool) {
+	if run.Withdrawn {
+		return
+	}
 	if !*tried {
 		*tried = true
 		f.Tried++

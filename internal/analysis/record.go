@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -53,6 +54,9 @@ func read(x *result.Experiment, runs []result.Run) *record {
 		r.spans[run.Block].add(run)
 		slot := first[run.Block][run.Plot] + run.Slot
 		r.failures[run.Cell].first(run, &tried[slot], &decided[slot])
+		if run.Restarted {
+			r.warnings = append(r.warnings, fmt.Sprintf("%s %d: %s; what was seen of the %[1]s until then does not count, and was made again", x.Design.Block(), run.Block+1, run.Reason))
+		}
 		if run.Status != result.OK {
 			continue
 		}

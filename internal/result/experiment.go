@@ -284,6 +284,10 @@ type Run struct {
 	// Harm is why a period of a switchback ended early, with the baseline at once: it counts as its
 	// level nonetheless.
 	Harm string `json:"harm,omitempty"`
+	// Restarted is set where the service was restarted: no period of the pair counts up to here, but those that harm
+	// has ended. Withdrawn is one of them that was a good one; it follows from the others.
+	Restarted bool `json:"restarted,omitempty"`
+	Withdrawn bool `json:"-"`
 	// Contaminated is why a run that counts should have been void: it was repeated as
 	// often as the study allows, and its guard has exhausted = "mark". Or it is what the
 	// workload did besides, and then one of the warnings.

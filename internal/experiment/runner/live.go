@@ -250,25 +250,29 @@ func (s *session) toBaseline(ctx context.Context) error {
 }
 
 // afterFailure brings the baseline back before anything is tried again. The service may have been
-// restarted, so that it is looked for anew.
-func (s *session) afterFailure(ctx context.Context, r *result.Run) error {
+// restarted, which why may say, or that its database is another process: it is looked for anew.
+func (s *session) afterFailure(ctx context.Context, r *result.Run, why error) (restarted bool, _ error) {
 	if s.live == nil || r.Reason == "" || ctx.Err() != nil {
-		return ctx.Err()
+		return false, ctx.Err()
 	}
 	switch err := s.toBaseline(ctx); {
 	case isForeign(err):
-		return fmt.Errorf("a run did not count (%s), and the experiment ends there", r.Reason)
+		return false, fmt.Errorf("a run did not count (%s), and the experiment ends there", r.Reason)
 	case err != nil:
-		return fmt.Errorf("after a run that did not count (%s), the baseline could not be brought back: %w", r.Reason, err)
+		return false, fmt.Errorf("after a run that did not count (%s), the baseline could not be brought back: %w", r.Reason, err)
 	}
 	if err := s.closeWorkload(); err != nil {
 		s.note("%s", err)
 	}
 	if err := s.sleep(ctx, s.study.Harm.Every, "waiting for the service, at the baseline"); err != nil {
-		return err
+		return false, err
 	}
+	before := s.live.params["service"]
 	if err := s.pin(ctx); err != nil {
-		return err
+		return false, err
 	}
-	return s.emulation.renew(ctx, s.study)
+	if _, restarted = errors.AsType[*workload.Restarted](why); !restarted && s.live.params["service"] != before {
+		restarted, r.Reason = true, "the service was restarted: "+r.Reason
+	}
+	return restarted, s.emulation.renew(ctx, s.study)
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"hostlab/internal/analysis"
 	"hostlab/internal/experiment"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
@@ -227,6 +228,35 @@ func TestFailureBringsTheBaseline(t *testing.T) {
 }
 
 // Two experiments on one host's live services would disturb each other.
+// A restart of the service is no failure of a level: its pair begins anew, in the order of its coin, and the verdict is made
+// of whole pairs.
+func TestRestartBeginsThePairAnew(t *testing.T) {
+	looks := 0
+	b := newServed(t, func(string) (float64, error) {
+		if looks++; looks == (1+5)*looksOfRun+5 { // after the warm-up, in the second period of the third pair
+			return 0, &workload.Restarted{Err: errors.New("the service has ended or was restarted")}
+		}
+		return 0.010 + 1e-6*float64(looks*looks%97), nil
+	})
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	r := b.record()
+	var third []string
+	for _, run := range r.Runs {
+		if run.Block == 2 && run.Status != result.WarmUp {
+			third = append(third, fmt.Sprint(run.Slot, run.Attempt, " ", run.Status, " ", run.Restarted, " ", run.Withdrawn))
+		}
+	}
+	if want := []string{"0 1 void false true", "1 1 void true false", "0 2 ok false false", "1 2 ok false false"}; !slices.Equal(third, want) {
+		t.Errorf("%q, want %q", third, want)
+	}
+	a := analysis.Analyse(r.Experiment, r.Runs, r.End)
+	if e := a.Effects[0]; a.Blocks != 8 || e.Failing != nil || !strings.HasPrefix(strings.Join(a.Warnings, " "), "pair 3: the service has ended or was restarted; what was seen of the pair") {
+		t.Errorf("%d pairs, failing %+v, warnings %q", a.Blocks, e.Failing, a.Warnings)
+	}
+}
+
 func TestOneLiveExperiment(t *testing.T) {
 	b, other := newServed(t, steady), newServed(t, steady)
 	tried := false

@@ -44,8 +44,12 @@ func (s *session) one(ctx context.Context, at slot, warmUp bool) (*result.Run, e
 		}
 		r.Status = result.WarmUp
 	}
-	if err := s.afterFailure(ctx, r); err != nil {
+	restarted, err := s.afterFailure(ctx, r, err)
+	if err != nil {
 		return nil, err
+	}
+	if r.Restarted = restarted && !warmUp; r.Restarted {
+		r.Status = result.Void
 	}
 	if err := s.store.Append(*r); err != nil {
 		return nil, err

@@ -42,6 +42,9 @@ func pending(x *result.Experiment, runs []result.Run, block, plot int) []slot {
 			again.attempt = r.Attempt + 1
 			left = requeue(x, left, again)
 		}
+		if r.Restarted { // the pair begins anew, in the order of its coin
+			slices.SortFunc(left, func(a, b slot) int { return a.slot - b.slot })
+		}
 	}
 	return left
 }

@@ -265,7 +265,10 @@ func (s *session) runBlock(ctx context.Context) error {
 					return s.giveUp(r, failures[next.slot])
 				}
 				next.attempt++
-				q = requeue(s.x, q, next)
+				if q = requeue(s.x, q, next); r.Restarted {
+					q = pending(s.x, s.store.Record().Runs, s.block, p)
+					s.done = len(s.x.Blocks[s.block].Plots[p]) - len(q)
+				}
 			}
 			say, err := s.judge(r)
 			s.progress(Progress{Stage: "running", Last: r, Say: say})

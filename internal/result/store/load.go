@@ -108,6 +108,7 @@ func load(f *folder) (*loaded, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", filepath.Join(dir, runsFile), i+1, err)
 		}
+		out.places.withdraw(r.Runs[:i], &r.Runs[i])
 	}
 	if r.Journal, out.levelsSize, err = readLines(f, r, levelsFile, "what it was to announce had not happened yet",
 		func(line []byte, e *Entry) error { return json.Unmarshal(line, e) }); err != nil {

@@ -42,6 +42,20 @@ func (ps places) add(r *result.Run, x *result.Experiment) error {
 	return nil
 }
 
+// withdraw makes void what runs have of the pair in which the service was restarted in r: a server with empty caches is not
+// compared with one of before. What harm has ended stays, as the worst of its level.
+func (ps places) withdraw(runs []result.Run, r *result.Run) {
+	if !r.Restarted {
+		return
+	}
+	for i := range runs {
+		if o := &runs[i]; o.Block == r.Block && o.Status == result.OK && o.Harm == "" {
+			o.Status, o.Withdrawn, o.Reason = result.Void, true, "the service was restarted in the same pair"
+			ps[place{o.Block, o.Plot, o.Slot}] = o.Attempt
+		}
+	}
+}
+
 // remove takes out a run that add took in.
 func (ps places) remove(r *result.Run) {
 	if r.Status == result.WarmUp {

@@ -190,6 +190,7 @@ func (s *Store) Append(r result.Run) error {
 		s.places.remove(&r)
 		return s.advise(err)
 	}
+	s.places.withdraw(s.record.Runs, &r)
 	s.record.Runs = append(s.record.Runs, r)
 	return nil
 }
