@@ -91,7 +91,8 @@ func sign(v float64) int {
 // is lost between two of them.
 func (j *judge) coarse(e *Effect, t *table, iv result.Estimate, c comparison) {
 	values := t.raw(c)
-	if len(values) == 0 || t.response.Unit == "B" && !slices.ContainsFunc(values, func(v float64) bool { return v != math.Trunc(v) }) {
+	if len(values) == 0 || math.IsNaN(iv.Low) || // nothing is claimed of so few
+		t.response.Unit == "B" && !slices.ContainsFunc(values, func(v float64) bool { return v != math.Trunc(v) }) {
 		return
 	}
 	step := smallestStep(values)

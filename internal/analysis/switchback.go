@@ -89,7 +89,8 @@ func (p *periods) adjusted() *Adjusted {
 // less, and what is adjusted for its own consequence is biased. The mean of a pair has the level once, whichever
 // way its coin fell, so that its coin moves no mean.
 func (r *record) drifts(t *table) []float64 {
-	if t.loads == nil || t.response.Name == r.x.Design.Load || len(t.rows) < 3 {
+	const fewest = 6 // of fewer, a line, a mean and an effect explain almost all, whatever they are of
+	if t.loads == nil || t.response.Name == r.x.Design.Load || len(t.rows) < fewest {
 		return nil
 	}
 	out := make([]float64, len(t.rows))
