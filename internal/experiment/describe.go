@@ -305,7 +305,11 @@ func (s *Study) changes() (list []string) {
 		case KindServer:
 			list = append(list, fmt.Sprintf("%s: sets %s of the service's server, in memory alone, and puts it back; a restart of the server does so too", f.Name, f.Server))
 		case KindEmulated:
-			list = append(list, fmt.Sprintf("%s: keeps the workload's own processes from their CPUs, by %s, and lets them go", f.Name,
+			whose := "the workload's own"
+			if s.Harm != nil {
+				whose = "the service's"
+			}
+			list = append(list, fmt.Sprintf("%s: keeps %s processes from their CPUs, by %s, and lets them go", f.Name, whose,
 				map[string]string{"stop": "signals", "cgroup": "the quota of a cgroup", "auto": "signals or the quota of a cgroup"}[f.Emulate.Method]))
 		case KindCommands:
 			back := "puts back what " + shown(f.Read) + " printed at the start"

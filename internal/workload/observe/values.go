@@ -51,9 +51,9 @@ var offered = []response{
 	{low("elapsed_per_transaction", "Time in the database of a transaction, the mean"), per(func(s *seen) amount { return s.elapsed })},
 	{low("elapsed_s", "Time in which sessions ran statements, all together"), func(s *seen) amount { return s.elapsed }},
 	{low("busy_s", "Time of sessions within transactions, the application's pauses included; of what has none, of threads on a CPU or ready for one"), func(s *seen) amount { return s.busy }},
-	{low("latency_p50", "Median latency, as the application's histogram tells it"), func(s *seen) amount { return s.latency.p50 }},
-	{low("latency_p99", "99th percentile of the latency, as the application's histogram tells it"), func(s *seen) amount { return s.latency.p99 }},
-	{low("latency_mean", "Mean latency, as the application's histogram tells it"), func(s *seen) amount { return s.latency.mean }},
+	{low("latency_p50", "Median latency by the application's histogram"), func(s *seen) amount { return s.latency.p50 }},
+	{low("latency_p99", "99th percentile of the latency by the application's histogram"), func(s *seen) amount { return s.latency.p99 }},
+	{low("latency_mean", "Mean latency by the application's histogram"), func(s *seen) amount { return s.latency.mean }},
 	{low("latency", "Latency as the command tells it, the mean of all looks"), func(s *seen) amount { return s.latency.told }},
 	{workload.Response{Name: "transactions_per_s", Title: "Transactions per second", Unit: "1/s", Better: "higher"}, func(s *seen) amount {
 		return amount{s.transactions.is / s.wall, s.transactions.why}
