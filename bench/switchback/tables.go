@@ -105,28 +105,30 @@ func effects(n int, seed uint64) (missed bool) {
 // calms are services by the noise of their latency: that of one look is a standard deviation of 16, 19 and 22 %.
 var calms = []float64{0.7, 0.85, 1}
 
-// paces are lengths of periods: the product's own, and short ones of which many are needed to show harm.
+// paces are lengths of periods: the product's own, and short ones of which many are needed to show harm, of a service that
+// settles within them.
 var paces = []struct {
 	name  string
-	pairs int
+	tau   float64
+	late  float64 // seconds, after which harm begins
 	lasts func(block int) int
 	calms []float64
 }{
-	{"120 pairs", 120, func(b int) int { return settle + lasts(b) }, calms},
-	{"periods of 20 s, 720 pairs", 720, func(int) int { return 20 }, calms[:2]},
+	{"120 pairs", 30, 5 * 3600, func(b int) int { return settle + lasts(b) }, calms},
+	{"120 pairs of periods of 20 s, settles in 2 s", 2, 1800, func(int) int { return 20 }, calms[:2]},
 }
 
 func harm(n int, seed uint64) (missed bool) {
 	for _, p := range paces {
 		for _, calm := range p.calms {
 			fmt.Printf("\n== harm to latency only, a look of which has a noise of %.0f %%; %s\n", 100*calm*math.Hypot(0.1, 0.2), p.name)
-			for _, c := range []struct{ effect, from float64 }{{0, 0}, {0.2, 0}, {0.35, 0}, {0.5, 0}, {0.5, 5 * 3600}, {1, 0}, {1, 5 * 3600}} {
+			for _, c := range []struct{ effect, from float64 }{{0, 0}, {0.2, 0}, {0.35, 0}, {0.5, 0}, {0.5, p.late}, {1, 0}, {1, p.late}} {
 				stops, soon := 0, 0
 				var level, all, first []float64
 				for i := range n {
 					s := newService(rand.New(rand.NewPCG(seed, uint64(i))))
-					s.effect, s.from, s.only, s.calm = math.Log1p(c.effect), c.from, true, calm
-					o := harmed(s, p.pairs, p.lasts)
+					s.effect, s.from, s.only, s.calm, s.tau = math.Log1p(c.effect), c.from, true, calm, p.tau
+					o := harmed(s, 120, p.lasts)
 					if o.first > 0 {
 						first = append(first, o.first)
 					}
@@ -141,7 +143,7 @@ func harm(n int, seed uint64) (missed bool) {
 					level, all = append(level, o.atLevel), append(all, o.inAll)
 				}
 				q := func(x []float64) string { return pairs(x, 0.5) + "/" + pairs(x, 0.95) + " s" }
-				fmt.Printf("%+4.0f %% after %.0f h: stopped %s; at the level %s, in all %s (50/95 %%); first strike %s\n",
+				fmt.Printf("%+4.0f %% after %.1f h: stopped %s; at the level %s, in all %s (50/95 %%); first strike %s\n",
 					100*c.effect, c.from/3600, share(stops, n), q(level), q(all), q(first))
 				switch {
 				case c.effect == 0 && calm < 1:
