@@ -43,7 +43,7 @@ type outcome struct {
 }
 
 // Looks of one factor in blocks, and those of split plots here.
-var defaultLooks, plotLooks = []int{6, 8, 10, 14, 20, 30}, []int{10, 14, 20, 30}
+var defaultLooks, plotLooks = []int{7, 8, 9, 10, 12, 14, 17, 20, 25, 30}, []int{10, 14, 20, 30}
 
 const margin = 0.02
 

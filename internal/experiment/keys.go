@@ -75,7 +75,7 @@ const (
 // Looks of blocks, of those with the baseline twice beside a level, of split plots, and of pairs of periods.
 var (
 	defaultLooks       = []int{10, 14, 20, 30}
-	defaultTripleLooks = []int{6, 8, 10, 14, 20, 30}
+	defaultTripleLooks = []int{7, 8, 9, 10, 12, 14, 17, 20, 25, 30}
 	defaultPlotLooks   = []int{5, 8, 12}
 	defaultPairLooks   = []int{10, 14, 20, 30, 43, 60, 86, 120}
 )

@@ -44,7 +44,7 @@ func TestDefaults(t *testing.T) {
 	want := &result.Experiment{Schema: 1, Name: "small", Title: "small", Study: Hash(s), Overrides: map[string]string{}, Evidence: result.Measured,
 		Workload: "null", Factors: []result.Factor{{Name: "effect", Kind: "parameter", Levels: []string{"1", "1.05"}, Baseline: "1", Change: result.Online}},
 		Contrasts: []result.Contrast{{Factors: []string{"effect"}, Levels: []string{"1.05"}, Primary: true}},
-		Design:    result.Design{Kind: RCBD, Alpha: 0.05, Looks: []int{6, 8, 10, 14, 20, 30}, Repeats: 1, AA: true, Test: result.Randomisation},
+		Design:    result.Design{Kind: RCBD, Alpha: 0.05, Looks: []int{7, 8, 9, 10, 12, 14, 17, 20, 25, 30}, Repeats: 1, AA: true, Test: result.Randomisation},
 		Cells: []result.Cell{{Levels: map[string]string{"effect": "1"}}, {Levels: map[string]string{"effect": "1.05"}},
 			{Levels: map[string]string{"effect": "1"}, Duplicate: true}},
 	}
@@ -320,8 +320,8 @@ func TestDuration(t *testing.T) {
 	s := parse(t, smallest, Overrides{})
 	s.Workload.Settle, s.Factors[0].Settle = time.Second, 2*time.Second
 	least, most := Duration(s, 7*time.Second) // 10 s a run, 3 runs a block, 1 run to warm up
-	if least != 190*time.Second || most != 910*time.Second {
-		t.Errorf("%v to %v, expected 3m10s to 15m10s", least, most)
+	if least != 220*time.Second || most != 910*time.Second {
+		t.Errorf("%v to %v, expected 3m40s to 15m10s", least, most)
 	}
 	s.Budget = 8 * time.Minute
 	if _, most = Duration(s, 7*time.Second); most != s.Budget {

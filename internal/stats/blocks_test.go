@@ -128,7 +128,7 @@ func TestRandomisedOfOddValues(t *testing.T) {
 // The intervals of all looks hold the truth together as LookAlphas promises. With 20,000
 // experiments: 5.00 % are left without a covariate.
 func TestRandomisedCoversAtAllLooks(t *testing.T) {
-	looks := []int{6, 8, 10, 14, 20, 30}
+	looks := []int{7, 8, 9, 10, 12, 14, 17, 20, 25, 30}
 	alphas := LookAlphas(0.05, looks, false)
 	rng := rand.New(rand.NewPCG(1, 2))
 	const times = 2000
