@@ -71,8 +71,12 @@ func Describe(w io.Writer, s *Study, width int, more ...[2]string) error {
 	for _, a := range s.Alphas(s.Design.Looks) {
 		each = append(each, strconv.FormatFloat(a, 'g', 3, 64))
 	}
+	alphas := strings.Join(each, ", then ")
+	if n := len(each); n > 4 {
+		alphas = each[0] + " at the first, rising to " + each[n-1] + " at the last,"
+	}
 	add("Alpha", fmt.Sprintf("%v in all; %s at %s: %s for each interval", s.Design.Alpha,
-		screen.Count(s.Tests(), "primary comparison"), screen.Count(len(s.Design.Looks), "look"), strings.Join(each, ", then ")))
+		screen.Count(s.Tests(), "primary comparison"), screen.Count(len(s.Design.Looks), "look"), alphas))
 	if s.Harm != nil {
 		add("Harm", s.harmText()...)
 	}
