@@ -2,7 +2,6 @@ package assess
 
 import (
 	"fmt"
-	"html/template"
 
 	"hostlab/internal/document"
 	"hostlab/internal/explain"
@@ -123,7 +122,7 @@ func (m *Minute) course() document.Section {
 }
 
 // stacked draws layers on top of each other over time.
-func stacked(id, title, unit string, all []Second, layers []layer) template.HTML {
+func stacked(id, title, unit string, all []Second, layers []layer) picture.HTML {
 	const left, right, top, bottom = 52.0, 468.0, 10.0, 190.0
 	highest := 0.0
 	for _, s := range all {

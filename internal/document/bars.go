@@ -3,7 +3,6 @@ package document
 import (
 	"fmt"
 	"html"
-	"html/template"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -69,7 +68,7 @@ func (b *Bars) Keys() (out []Segment) {
 }
 
 // Strip draws a bar for a page. It has no text in it, so that it may be stretched.
-func (b *Bars) Strip(r Bar) template.HTML {
+func (b *Bars) Strip(r Bar) picture.HTML {
 	const width = 1000
 	var s strings.Builder
 	x, unit, says := 0.0, width/max(b.most(), 1e-12), []string{}
@@ -83,13 +82,13 @@ func (b *Bars) Strip(r Bar) template.HTML {
 		x, says = x+g.Value*unit, append(says, said)
 	}
 	label := strings.TrimPrefix(screen.Clean(r.Name)+": ", ": ") + strings.Join(says, ", ")
-	return template.HTML(fmt.Sprintf(`<svg class="strip" viewBox="0 0 %d 10" preserveAspectRatio="none" role="img" aria-label="%s">%s</svg>`,
+	return picture.HTML(fmt.Sprintf(`<svg class="strip" viewBox="0 0 %d 10" preserveAspectRatio="none" role="img" aria-label="%s">%s</svg>`,
 		width, html.EscapeString(label), s.String()))
 }
 
 // Swatch shows the colour of a kind of segments.
-func (b *Bars) Swatch(s Segment) template.HTML {
-	return template.HTML(fmt.Sprintf(`<svg class="swatch" viewBox="0 0 10 10" aria-hidden="true"><rect width="10" height="10" class="%s"/></svg>`, html.EscapeString(s.Class)))
+func (b *Bars) Swatch(s Segment) picture.HTML {
+	return picture.HTML(fmt.Sprintf(`<svg class="swatch" viewBox="0 0 10 10" aria-hidden="true"><rect width="10" height="10" class="%s"/></svg>`, html.EscapeString(s.Class)))
 }
 
 // bars draws bars for a terminal: names, bars and what stands behind them in columns.

@@ -2,7 +2,6 @@ package document
 
 import (
 	"bytes"
-	"html/template"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -26,8 +25,8 @@ func sample() *Document {
 		Name: "experiment", Title: "Governors on db1", Answer: []Line{{Text: "The governor powersave costs 48 % more CPU time."}, {Text: "Set performance.", Tone: Quiet}},
 		About: []string{"20 blocks on 22 November 2026."}, Warnings: []string{"other processes took 9 % of the CPUs"},
 		Sections: []Section{
-			{Title: "Effects", Blocks: []Block{Line{Text: "An effect inside its margin is none."}, table, Figure{picture.Figure{Title: "Effects", SVG: template.HTML("<svg></svg>")}}}},
-			{Title: "Pictures", Blocks: []Block{Figure{picture.Figure{Title: "Runs", SVG: template.HTML("<svg></svg>")}}}},
+			{Title: "Effects", Blocks: []Block{Line{Text: "An effect inside its margin is none."}, table, Figure{picture.Figure{Title: "Effects", SVG: picture.HTML("<svg></svg>")}}}},
+			{Title: "Pictures", Blocks: []Block{Figure{picture.Figure{Title: "Runs", SVG: picture.HTML("<svg></svg>")}}}},
 			{Title: "Host", Folded: true, Blocks: []Block{Pairs{{Name: "kernel", Value: "6.12", Source: "/proc/sys/kernel/osrelease"}, {Name: "a name that is longer than its column", Value: "<b>|`x`\x1b[31m", More: []string{"second line"}}}}},
 			{Title: "Short", Where: Terminal, Blocks: Lines(Quiet, "Only a terminal shows this.")},
 			{Title: "Long", Where: Page, Blocks: []Block{Points("Only a page shows this.", "</script>*_#")}},

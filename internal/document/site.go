@@ -58,7 +58,7 @@ func (s *Site) WritePage(w io.Writer, d *Document, here string) error {
 		site.Links.List[i] = l
 	}
 	shell := picture.Page{Title: d.Title, Style: s.File(".css"), Script: s.File(".js")}
-	return picture.Render(w, page, &view{d, shell, d.shown(Page), &site})
+	return (&view{d, shell, d.shown(Page), &site}).write(w)
 }
 
 // Link leads to another page of a site.

@@ -2,7 +2,6 @@ package picture
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 	"strings"
 
@@ -19,7 +18,7 @@ type Panel struct {
 
 // Panels draws distributions below each other on one logarithmic axis, each scaled to its own peak.
 // Those without counts are left out; without any, there is no picture.
-func Panels(id, title, axis, says string, panels []Panel) template.HTML {
+func Panels(id, title, axis, says string, panels []Panel) HTML {
 	const left, right, height, top = 12.0, 12.0, 74.0, 6.0
 	s := &SVG{ID: id, W: 480, H: top + 42}
 	lo, hi := math.Inf(1), math.Inf(-1)
@@ -118,7 +117,7 @@ type Bar struct {
 }
 
 // Bars draws bars below each other on one axis from lo to hi. What axis says stands below it.
-func Bars(id, title string, bars []Bar, lo, hi float64, text func(float64) string, axis string) template.HTML {
+func Bars(id, title string, bars []Bar, lo, hi float64, text func(float64) string, axis string) HTML {
 	left, pitch := labelColumn(bars)
 	const top = 8.0
 	bottom := top + pitch*float64(len(bars))

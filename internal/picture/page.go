@@ -7,12 +7,7 @@ import (
 	"embed"
 	"encoding/base64"
 	"fmt"
-	"html/template"
-	"io"
-	"io/fs"
 	"slices"
-
-	"hostlab/internal/screen"
 )
 
 //go:embed web
@@ -24,9 +19,9 @@ var web embed.FS
 type Page struct {
 	Title  string
 	Policy string
-	CSS    template.CSS
-	JS     template.JS
-	Data   template.JS // JSON, with <, > and & as escapes
+	css    []byte
+	js     []byte
+	data   []byte // JSON, with <, > and & as escapes
 	// Style and Script are addresses of what a server sends apart; "": the page holds both. The server sends the
 	// policy too.
 	Style, Script string
@@ -54,7 +49,7 @@ func NewPage(title string, style, data []byte) (Page, error) {
 			return Page{}, err
 		}
 	}
-	return Page{Title: title, CSS: template.CSS(css), JS: template.JS(js), Data: template.JS(data),
+	return Page{Title: title, css: css, js: js, data: data,
 		Policy: fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; form-action 'none'", digest(css), digest(js))}, nil
 }
 
@@ -83,28 +78,10 @@ func digest(b []byte) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// Template parses a report's own template. It may begin with {{template "head"
-// .Page}} and end with {{template "tail" .Page}}; {{template "figure" .}} shows a
-// Figure.
-func Template(files fs.FS, name string, funcs template.FuncMap) *template.Template {
-	t := template.Must(template.New(name).Funcs(funcs).ParseFS(web, "web/shell.html"))
-	return template.Must(t.ParseFS(files, "web/"+name))
-}
-
-// Render writes a page whole or not at all.
-func Render(w io.Writer, t *template.Template, page any) error {
-	var b bytes.Buffer
-	if err := t.Execute(&b, page); err != nil {
-		return err
-	}
-	_, err := w.Write(screen.CleanPage(b.Bytes()))
-	return err
-}
-
 // Figure is a picture with its heading and what it shows in a sentence or two.
 type Figure struct {
 	Title, Note string
-	SVG         template.HTML
+	SVG         HTML
 	Wide, Tall  bool
 	Table       *Table // the same in figures; nil where the page has it elsewhere
 }

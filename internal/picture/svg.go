@@ -5,7 +5,6 @@ package picture
 import (
 	"fmt"
 	"html"
-	"html/template"
 	"math"
 	"strconv"
 	"strings"
@@ -89,12 +88,12 @@ func (s *SVG) Dot(x, y float64, series int, title string) {
 
 // Done closes the picture with its name and a description for those who do not
 // see it.
-func (s *SVG) Done(title, desc string) template.HTML {
+func (s *SVG) Done(title, desc string) HTML {
 	class := "pic"
 	if s.Wide {
 		class = "pic wide"
 	}
-	return template.HTML(fmt.Sprintf(
+	return HTML(fmt.Sprintf(
 		`<svg xmlns="http://www.w3.org/2000/svg" class="%s" viewBox="0 0 %s %s" role="img" aria-labelledby="%s-t %s-d"><title id="%s-t">%s</title><desc id="%s-d">%s</desc>%s</svg>`,
 		class, Num(s.W), Num(s.H), s.ID, s.ID, s.ID, html.EscapeString(title), s.ID, html.EscapeString(desc), s.b.String()))
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 
 	"hostlab/internal/host"
@@ -12,7 +11,7 @@ import (
 
 // frequencyPicture draws each CPU's frequency as a share of its maximum, by
 // which sleeping processors are seen. It says so where the host shows none.
-func frequencyPicture(f *host.Facts) template.HTML {
+func frequencyPicture(f *host.Facts) picture.HTML {
 	type bar struct {
 		cpu      int
 		pct, now float64

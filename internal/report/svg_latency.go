@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"html/template"
 	"strings"
 
 	"hostlab/internal/lever"
@@ -13,7 +12,7 @@ import (
 
 // latencyPicture draws the distribution of commit times, one panel for each device, with marks at p50
 // and p99. Empty without data.
-func latencyPicture(dists []result.Distribution, all []result.Measurement) template.HTML {
+func latencyPicture(dists []result.Distribution, all []result.Measurement) picture.HTML {
 	var panels []picture.Panel
 	var says []string
 	for _, d := range dists {

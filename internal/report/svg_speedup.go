@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 	"strings"
@@ -15,7 +14,7 @@ import (
 
 // speedupPicture draws speed-up over degree with intervals and the ideal line;
 // both axes are logarithmic from degree 16 on. Empty without data.
-func speedupPicture(all []result.Measurement) template.HTML {
+func speedupPicture(all []result.Measurement) picture.HTML {
 	var pts []result.Measurement
 	for _, m := range all {
 		if m.Labels.Degree > 0 && m.Kind == probe.SpeedUp && drawable(&m) {

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 	"strings"
@@ -27,7 +26,7 @@ type box struct {
 // topologyPicture maps sockets, NUMA nodes or shared caches, cores and threads.
 // Threads in one core box are siblings as the system reports them; lines join
 // pairs as the siblings probe measured them. Empty without CPUs.
-func topologyPicture(f *host.Facts, pairs []probe.PairResult) template.HTML {
+func topologyPicture(f *host.Facts, pairs []probe.PairResult) picture.HTML {
 	if f == nil || len(f.Topology.CPUs) == 0 {
 		return ""
 	}

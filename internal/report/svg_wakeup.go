@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 
@@ -18,7 +17,7 @@ const wakeupRows = 24
 
 // wakeupPicture draws how much longer a slice of work takes after sleep than awake, on each CPU and
 // with each kernel, over a band as wide as its noise floor. Empty without data.
-func wakeupPicture(all []result.Measurement) template.HTML {
+func wakeupPicture(all []result.Measurement) picture.HTML {
 	var rows []result.Measurement
 	for _, m := range all {
 		// The cold-cache ratio is a quotient of two that are drawn.

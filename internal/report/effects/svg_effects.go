@@ -2,7 +2,6 @@ package effects
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 	"strings"
 
@@ -49,7 +48,7 @@ func effectFigures(id string, x *result.Experiment, all []analysis.Effect) []pic
 	return out
 }
 
-func effectsPicture(id, title string, x *result.Experiment, effects []*analysis.Effect) template.HTML {
+func effectsPicture(id, title string, x *result.Experiment, effects []*analysis.Effect) picture.HTML {
 	total := len(effects)
 	effects = effects[:min(total, effectRows)]
 	lo, hi := 0.0, 0.0
