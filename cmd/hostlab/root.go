@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -95,10 +94,7 @@ Exit status:
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true
 	}
-	// cobra's own template does not wrap flags (v1.10.2).
-	root.SetUsageTemplate(strings.NewReplacer(".FlagUsages ", ".FlagUsagesWrapped 80 ",
-		`Use "{{.CommandPath}} [command] --help" for more information about a command.`, `"{{.CommandPath}} [command] --help" has more of each.`).
-		Replace(root.UsageTemplate()))
+	root.SetUsageFunc(usage)
 	return root
 }
 
