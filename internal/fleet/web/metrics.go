@@ -2,11 +2,11 @@ package web
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"slices"
-
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
+	"strconv"
+	"strings"
 
 	"hostlab/internal/assess"
 	"hostlab/internal/check"
@@ -18,20 +18,28 @@ const mostSeries = 10000
 // leverLabels are the levers that have a label of their own. A document may name any.
 var leverLabels = []string{assess.Clock, assess.Idle, assess.SMT, assess.CPUs, assess.Log, assess.Data, assess.Network, assess.Memory}
 
-// family is a metric with its series.
-type family struct{ *dto.MetricFamily }
-
-func gauge(name, help string) family {
-	return family{&dto.MetricFamily{Name: new(name), Help: new(help), Type: dto.MetricType_GAUGE.Enum()}}
+// family is a metric with its series, as Prometheus' text format has them. The client library of Prometheus brings protocol
+// buffers, which weigh 2 MB in the binary.
+type family struct {
+	name, help string
+	lines      bytes.Buffer
 }
 
+func gauge(name, help string) *family { return &family{name: name, help: help} }
+
+// inLabels are the characters that stand escaped in a label's value.
+var inLabels = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
+
 // add adds a value, whose labels are names and values in turn.
-func (f family) add(v float64, labels ...string) {
-	m := &dto.Metric{Gauge: &dto.Gauge{Value: new(v)}}
+func (f *family) add(v float64, labels ...string) {
+	f.lines.WriteString(f.name)
 	for i := 0; i+1 < len(labels); i += 2 {
-		m.Label = append(m.Label, &dto.LabelPair{Name: new(labels[i]), Value: new(labels[i+1])})
+		f.lines.WriteString(map[bool]string{true: "{", false: ","}[i == 0] + labels[i] + `="` + inLabels.Replace(labels[i+1]) + `"`)
 	}
-	f.Metric = append(f.Metric, m)
+	if len(labels) > 0 {
+		f.lines.WriteByte('}')
+	}
+	f.lines.WriteString(" " + strconv.FormatFloat(v, 'g', -1, 64) + "\n")
 }
 
 // metrics answers Prometheus. Of a host that is not known any more it says only that, and since when.
@@ -94,16 +102,12 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	documents.add(float64(f.documents))
 	left.add(float64(max(0, len(f.hosts)-mostSeries)))
 	var out bytes.Buffer
-	for _, m := range []family{all, documents, left, known, last, findings, drift, saves} {
-		if len(m.Metric) == 0 {
-			continue
-		}
-		if _, err := expfmt.MetricFamilyToText(&out, m.MetricFamily); err != nil {
-			s.fail(w, r, err)
-			return
+	for _, m := range []*family{all, documents, left, known, last, findings, drift, saves} {
+		if m.lines.Len() > 0 {
+			fmt.Fprintf(&out, "# HELP %s %s\n# TYPE %s gauge\n%s", m.name, m.help, m.name, m.lines.Bytes())
 		}
 	}
-	w.Header().Set("Content-Type", string(expfmt.NewFormat(expfmt.TypeTextPlain)))
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	_, _ = w.Write(out.Bytes()) // the reader may have gone
 }

@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
-
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
+	"unicode/utf8"
 
 	"hostlab/internal/bounded"
 	"hostlab/internal/explain/connect"
@@ -46,7 +42,7 @@ func newPage(at, name string, plain bool) (p *page, why, hint string) {
 		return nil, "has a user or a password, which would stand in records", "leave it out"
 	case u.Scheme == "http" && !plain && !connect.Loopback(u.Hostname()):
 		return nil, "leads to another host without TLS", "write https://, or plain_http = true if you trust the network"
-	case !model.UTF8Validation.IsValidMetricName(name):
+	case name == "" || !utf8.ValidString(name):
 		return nil, "has no metric of such a name: " + screen.Short(name), "name the histogram as the page does"
 	}
 	return &page{at: at, name: name, client: &http.Client{
@@ -61,21 +57,21 @@ func (p *page) close() { p.client.CloseIdleConnections() }
 
 // read reads the histogram as it is now, all its series together.
 func (p *page) read(ctx context.Context) (*histogram, error) {
-	family, err := p.family(ctx)
+	list, err := p.series(ctx)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.at, err)
 	}
-	h, err := merge(family)
+	h, err := merge(list)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", p.at, p.name, err)
 	}
 	return h, nil
 }
 
-func (p *page) family(ctx context.Context) (*dto.MetricFamily, error) {
+func (p *page) series(ctx context.Context) ([]*series, error) {
 	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, p.at, nil)
 	if err != nil {
 		return nil, err
@@ -94,15 +90,7 @@ func (p *page) family(ctx context.Context) (*dto.MetricFamily, error) {
 	if answer.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the server answers %s", screen.Clean(answer.Status))
 	}
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	all, err := parser.TextToMetricFamilies(bounded.Reader(answer.Body, largestPage))
-	if err != nil {
-		return nil, fmt.Errorf("not Prometheus' text format: %s", screen.Clean(err.Error()))
-	}
-	if all[p.name] == nil {
-		return nil, fmt.Errorf("there is no metric %s", p.name)
-	}
-	return all[p.name], nil
+	return readHistogram(bounded.Reader(answer.Body, largestPage), p.name)
 }
 
 // histogram counts what took no longer than each of its bounds.
@@ -115,20 +103,10 @@ type histogram struct {
 func (h *histogram) count() float64 { return h.counts[len(h.counts)-1] }
 
 // merge adds up the series of a histogram.
-func merge(family *dto.MetricFamily) (*histogram, error) {
+func merge(list []*series) (*histogram, error) {
 	var all *histogram
-	for _, series := range family.GetMetric() {
-		in := series.GetHistogram()
-		if in == nil {
-			return nil, fmt.Errorf("it is a %s, not a histogram", strings.ToLower(family.GetType().String()))
-		}
-		one := &histogram{sum: in.GetSampleSum()}
-		for _, b := range in.GetBucket() {
-			one.bounds, one.counts = append(one.bounds, b.GetUpperBound()), append(one.counts, float64(b.GetCumulativeCount()))
-		}
-		if n := len(one.bounds); n == 0 || !math.IsInf(one.bounds[n-1], 1) {
-			one.bounds, one.counts = append(one.bounds, math.Inf(1)), append(one.counts, float64(in.GetSampleCount()))
-		}
+	for _, in := range list {
+		one := &histogram{bounds: in.bounds, counts: in.counts, sum: in.sum}
 		switch {
 		case !slices.IsSorted(one.bounds) || !slices.IsSorted(one.counts):
 			return nil, errors.New("its buckets are not in order")

@@ -1,0 +1,43 @@
+package observe
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Pages come in many hands: labels in any order, escapes, times, names in quotes, samples of other metrics between.
+func TestReadHistogram(t *testing.T) {
+	const text = `# HELP h what "it" is
+# TYPE h histogram
+h_bucket{le="0.5",path="/a\"},{\\"} 1 1700000000000
+other{x="h_bucket"} NaN
+h_bucket{path="/a\"},{\\",le="+Inf",} 3
+h_sum{path="/a\"},{\\"} 2.5
+	h_count { path = "/a\"},{\\" }	3
+# TYPE h_created gauge
+h_created 1
+{"h_bucket",le="0.5",path="b"} 4
+h_count{path="b"} 9
+`
+	list, err := readHistogram(strings.NewReader(text), "h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inf := math.Inf(1)
+	if len(list) != 2 || !slices.Equal(list[0].bounds, []float64{0.5, inf}) || !slices.Equal(list[0].counts, []float64{1, 3}) || list[0].sum != 2.5 ||
+		!slices.Equal(list[1].bounds, []float64{0.5, inf}) || !slices.Equal(list[1].counts, []float64{4, 9}) {
+		for _, s := range list {
+			t.Errorf("%+v", *s)
+		}
+	}
+	for line, want := range map[string]string{
+		`h_bucket{le="1" 3`: "do not end", `h_bucket{le=1} 3`: "without quotes", `h_bucket{a="b"} 3`: "without a bound", `h_bucket{le="x"} 3`: "bound is no number",
+		`h_bucket{le="1"}`: "no name and value", `h_sum x`: "value is no number", `h_sum{a} 1`: "without a value", `h_sum{a="\`: "do not end", `{} 1`: "no name and value",
+	} {
+		if _, err := readHistogram(strings.NewReader(line), "h"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
