@@ -34,9 +34,11 @@ expect swappiness "${in[@]}" hostlab set swappiness=10 --yes
 [ "$(cat swappiness)" = 10 ] || fail "the setting is $(cat swappiness)"
 "${in[@]}" dpkg -i /new.deb > install.log 2>&1 || fail "upgrade: $(cat install.log)"
 expect 60 "${in[@]}" hostlab revert --dry-run # the journal has survived the upgrade
-for file in /usr/share/man/man1/hostlab-assess.1.gz /lib/systemd/system/hostlab-assess.timer /lib/systemd/system/hostlab-send.timer /etc/hostlab/exceptions.toml /usr/share/bash-completion/completions/hostlab; do
+for file in /usr/share/man/man1/hostlab-assess.1.gz /lib/systemd/system/hostlab-assess.timer /lib/systemd/system/hostlab-send.timer /etc/hostlab/exceptions.toml /etc/hostlab/role /usr/share/bash-completion/completions/hostlab; do
   [ -f "deb$file" ] || fail "$file is not there"
 done
+echo development >> deb/etc/hostlab/role # the role that check takes where none is given
+expect " as development" "${in[@]}" hostlab check --fail-on high
 out=$("${in[@]}" systemd-analyze verify --man=no $(cd deb && ls lib/systemd/system/hostlab-* | sed s,^,/,) 2>&1) && [ -z "$out" ] || fail "units: $out"
 expect "these settings stay" "${in[@]}" dpkg -r hostlab
 [ "$(cat swappiness)" = 10 ] && [ -d deb/var/lib/hostlab ] || fail "removing the package has changed the setting, or lost the journal"

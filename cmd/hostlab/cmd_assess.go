@@ -132,6 +132,9 @@ Exit status:
 				if o.accepted, err = o.accept.read(); err != nil {
 					return err
 				}
+				if err := ownRole(cmd, roleFile, &o.role); err != nil {
+					return err
+				}
 			}
 			o.dirNamed = cmd.Flags().Changed("log-dir")
 			if err := o.findLogDir(); err != nil {
@@ -143,7 +146,7 @@ Exit status:
 			return assessAndReport(cmd.Context(), std, o)
 		},
 	}
-	choiceFlag(cmd, &o.role, "role", check.ProductionDB, "what the host is for", check.Roles)
+	roleFlag(cmd, &o.role)
 	o.flags(cmd)
 	cmd.Flags().StringVar(&o.logDir, "log-dir", "", "directory on the device of the database's log (default: the log directory of a server that runs here, else the current directory)")
 	cmd.Flags().StringVar(&o.html, "html", "", "write the HTML report to `FILE` (- for stdout; default: a new file in $XDG_STATE_HOME/hostlab; --html= writes none)")

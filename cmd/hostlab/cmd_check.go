@@ -43,6 +43,11 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
 			if logDir != "" {
 				m.paths = []string{logDir}
 			}
+			if m.root == "" {
+				if err := ownRole(cmd, roleFile, &role); err != nil {
+					return err
+				}
+			}
 			list, err := accept.read()
 			if err != nil {
 				return err
@@ -66,7 +71,7 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
 	}
 	m.flags(cmd)
 	accept.flags(cmd)
-	choiceFlag(cmd, &role, "role", check.ProductionDB, "what the host is for", check.Roles)
+	roleFlag(cmd, &role)
 	formatFlag(cmd, &format, documentFormats)
 	choiceFlag(cmd, &failOn, "fail-on", "low", "lowest severity that makes the exit status 1", check.Severities)
 	cmd.Flags().StringVar(&logDir, "log-dir", "", "directory of the database's log, whose storage is checked too")
