@@ -5,10 +5,21 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"hostlab"
+	"hostlab/internal/check"
+	"hostlab/internal/explain"
+	"hostlab/internal/explain/connect"
+	"hostlab/internal/fleet"
+	"hostlab/internal/host"
+	"hostlab/internal/predict"
+	"hostlab/internal/report"
+	"hostlab/internal/report/effects"
+	"hostlab/internal/trace"
+	"hostlab/internal/workload/scanlock"
 )
 
 // version and commit are set by the Makefile with -ldflags -X.
@@ -22,18 +33,24 @@ func newVersion(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print version, commit, Go release and platform",
-		Long: `version prints one line: what make or git named this build, its commit, the Go
-release that it was built with, and the platform that it is for. --licenses
-prints the license of hostlab and those of all that is linked into it.
+		Long: `version prints what make or git named this build, its commit, the Go release
+that it was built with, and the platform that it is for. Then it names the
+databases that this build reads, and those that it was built without, and the
+versions of the documents that it writes as JSON. --licenses prints the license
+of hostlab and those of all that is linked into it.
 
 Exit status: 0.`,
 		Example: `  hostlab version
   hostlab version --licenses | less`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			text := fmt.Sprintf("hostlab %s\n", versionText())
+			text := fmt.Sprintf("hostlab %s\n%s", versionText(), features())
 			if licenses {
-				text = hostlab.License + "\n" + hostlab.Notice
+				notice, err := hostlab.Notice()
+				if err != nil {
+					return err
+				}
+				text = hostlab.License + "\n" + notice
 			}
 			_, err := io.WriteString(std.out, text)
 			return err
@@ -41,6 +58,35 @@ Exit status: 0.`,
 	}
 	cmd.Flags().BoolVar(&licenses, "licenses", false, "print the licenses of hostlab and of what is linked into it")
 	return cmd
+}
+
+// schemas are the versions of documents, by the commands that write them.
+var schemas = []struct {
+	command string
+	version int
+}{
+	{"assess", report.Schema}, {"check", check.Schema}, {"explain", explain.Schema}, {"facts", host.Schema}, {"fleet", fleet.Schema},
+	{"predict", predict.Schema}, {"record", trace.Schema}, {"report", effects.Schema}, {"scanlock", scanlock.Schema}, {"settings", settingsSchema},
+}
+
+// features says what this build reads and writes.
+func features() string {
+	var reads, without, writes []string
+	for _, v := range connect.Vendors() {
+		if v.Built() {
+			reads = append(reads, v.Product)
+		} else {
+			without = append(without, v.Product)
+		}
+	}
+	for _, s := range schemas {
+		writes = append(writes, fmt.Sprint(s.command, " ", s.version))
+	}
+	text := "Databases: " + strings.Join(reads, ", ")
+	if len(without) > 0 {
+		text += "; built without " + strings.Join(without, ", ")
+	}
+	return text + "\nVersions of documents: " + strings.Join(writes, ", ") + "\n"
 }
 
 // versionText identifies the build: what make set, else what go install knew.

@@ -121,6 +121,9 @@ type Stretch struct {
 	Reset        bool                 `json:"-"`            // the server's counters began anew in it: what they counted is not all here
 }
 
+// Schema is the version of a report as JSON.
+const Schema = 3
+
 // Report is the decomposition of one interval. It is also what is saved and compared.
 type Report struct {
 	Schema  int       `json:"schema"`

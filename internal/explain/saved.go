@@ -33,7 +33,7 @@ func Read(b []byte) (*Report, error) {
 	}{Report: &r}
 	var schema struct{ Schema int }
 	err := json.Unmarshal(b, &schema)
-	if err == nil && schema.Schema < 3 {
+	if err == nil && schema.Schema < Schema {
 		err = json.Unmarshal(b, &old)
 	} else if err == nil {
 		err = json.Unmarshal(b, &r)
@@ -42,8 +42,8 @@ func Read(b []byte) (*Report, error) {
 		return nil, fmt.Errorf("not JSON: %w at byte %d", err, e.Offset)
 	}
 	switch {
-	case schema.Schema > 3:
-		return nil, fmt.Errorf("a recording of schema %d; this hostlab knows 1 to 3", schema.Schema)
+	case schema.Schema > Schema:
+		return nil, fmt.Errorf("a recording of schema %d; this hostlab knows 1 to %d", schema.Schema, Schema)
 	case err != nil:
 		return nil, fmt.Errorf("not a recording of explain: %w", err)
 	}

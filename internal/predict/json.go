@@ -8,6 +8,9 @@ import (
 	"hostlab/internal/result"
 )
 
+// Schema is the version of Data.
+const Schema = 2
+
 // Data is the answer as JSON; docs/schema/predict.schema.json describes it.
 // What is not known is null, never 0.
 type Data struct {
@@ -76,7 +79,7 @@ type dataSensitivity struct {
 // Data returns the answer as JSON prints it.
 func (a *Answer) Data() Data {
 	d := Data{
-		Schema: 2, Evidence: result.Simulated, HostDecides: a.Machine.HostDecides, System: a.Machine.System, Answer: strings.Join(a.Sentences(), " "),
+		Schema: Schema, Evidence: result.Simulated, HostDecides: a.Machine.HostDecides, System: a.Machine.System, Answer: strings.Join(a.Sentences(), " "),
 		Seed: a.Options.Seed, Replications: a.Options.Replications, Level: 0.95, Machine: a.Machine.Machine,
 		Workload: dataWorkload{a.Workload.Workload, a.Workload.Open(), a.Workload.Load}, Baseline: a.Baseline.String(),
 		Policies: slices.Concat([]model.Policy{a.Baseline}, a.Policies), VanishesAt: a.Vanishing, Map: a.Map, Assumptions: a.Assumptions,

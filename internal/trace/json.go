@@ -7,6 +7,9 @@ import (
 	"hostlab/internal/result"
 )
 
+// Schema is the version of Data.
+const Schema = 1
+
 // Data is the report as JSON; docs/schema/record.schema.json describes it. What is not known is null.
 type Data struct {
 	Schema    int              `json:"schema"`
@@ -82,7 +85,7 @@ type dataBound struct {
 }
 
 func (r *Report) data() Data {
-	d := Data{Schema: 1, Hostlab: r.Hostlab, Evidence: result.Measured, Service: r.Service, Recorded: r.Result != nil, Seconds: r.Length,
+	d := Data{Schema: Schema, Hostlab: r.Hostlab, Evidence: result.Measured, Service: r.Service, Recorded: r.Result != nil, Seconds: r.Length,
 		CPUs: []dataCPU{}, Bounds: []dataBound{}, Warnings: []string{}, Reason: text(r.Reason)}
 	for _, b := range r.Bounds {
 		d.Bounds = append(d.Bounds, dataBound{b.Name, b.Value, b.About, b.Source, text(b.Reason)})

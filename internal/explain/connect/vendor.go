@@ -61,6 +61,9 @@ var (
 		connect: session((*DSN).hanaConnector, "set transaction read only"), source: newHANA}
 )
 
+// Built reports whether this program was built with the vendor's driver.
+func (v *Vendor) Built() bool { return v != oracle || HasOracle }
+
 // Vendors returns all of them.
 func Vendors() []*Vendor { return []*Vendor{Postgres, MariaDB, sqlServer, oracle, hana} }
 

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+)
+
+// The versions that a build names are those of the schemas, where there is one.
+func TestVersionsOfDocuments(t *testing.T) {
+	seen := 0
+	for _, s := range schemas {
+		text, err := os.ReadFile("../../docs/schema/" + s.command + ".schema.json")
+		if s.command == "facts" || s.command == "fleet" || s.command == "settings" { // none, or one for several documents
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var form struct {
+			Properties struct {
+				Schema struct {
+					Const int   `json:"const"`
+					Enum  []int `json:"enum"`
+				} `json:"schema"`
+			} `json:"properties"`
+		}
+		if err := json.Unmarshal(bytes.TrimSpace(text), &form); err != nil {
+			t.Fatal(err)
+		}
+		if got := append(form.Properties.Schema.Enum, form.Properties.Schema.Const)[0]; got != s.version {
+			t.Errorf("%s: version says %d, and the schema %d", s.command, s.version, got)
+		}
+		seen++
+	}
+	if seen != 7 {
+		t.Error(fmt.Sprint("compared ", seen))
+	}
+}
