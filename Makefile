@@ -16,7 +16,7 @@ DEVICE := $(if $(wildcard /dev/shm),GOTMPDIR=/tmp)
 LINK := -ldflags='-s -w'
 export CGO_ENABLED := 0
 
-.PHONY: build demo demo-fleet check test tidy test-deps lint race fuzz cross bpf man bench fixtures clean help packages packages-test ansible ansible-test
+.PHONY: arm64 build demo demo-fleet check test tidy test-deps lint race fuzz cross bpf man bench fixtures clean help packages packages-test ansible ansible-test
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -75,6 +75,9 @@ ansible: ## the Ansible collection as a tarball, into dist/
 
 ansible-test: ## play the Ansible collection against eight hosts over ssh; as root. ANSIBLE_TEST=-full for all
 	./scripts/ansible-test.sh $(ANSIBLE_TEST)
+
+arm64: ## hostlab for arm64 as an emulated program and in an emulated machine; ARM64=-full: unit tests too
+	./testbed/arm64.sh $(ARM64)
 
 bpf: ## are the programs for the kernel what their sources give? needs clang-14, llvm-14 and libbpf-dev
 	./scripts/bpf.sh

@@ -2,7 +2,7 @@
 # packages-test.sh: what 'make packages' has built is installed, used, upgraded and removed, in a chroot of Debian, a root of
 # rpm's and a container of the image. Root only; nothing of this machine's is changed. Needs apt's mirror.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.."; here=$PWD
 for program in debootstrap rpm rpmlint lintian umoci crun systemd-analyze; do
   command -v "$program" >/dev/null || { echo "packages-test: $program is missing; on Debian: apt-get install debootstrap rpm rpmlint lintian umoci crun systemd" >&2; exit 1; }
 done
@@ -68,4 +68,11 @@ expect "hostlab:" jq -r '.manifests[].annotations[]' layout/index.json
 jq '.manifests[0].annotations["org.opencontainers.image.ref.name"] = "here"' layout/index.json > index; mv index layout/index.json # umoci takes no name with a colon
 umoci unpack --image layout:here bundle > /dev/null 2>&1 || fail "umoci unpack"
 expect hostlab bundle/rootfs/usr/bin/hostlab version
+
+# Units, where systemd runs: in a guest of the test bed.
+bed=$here/testbed
+[ -e "$bed/out/system.img" ] || fail "there is no $bed/out/system.img; testbed/setup.sh makes it"
+cp --sparse=always "$bed/out/system.img" "$work/system.img"; cp "$deb" "$work/hostlab.deb"
+out=$(MODULES= MEM=2G SMP=2 TCG=multi TIMEOUT=600 DRIVES="file=$work/system.img,format=raw,cache=unsafe" APPEND=systemd.show_status=false \
+  PRE="mkdir -p /mnt/system; mount -t ext4 /dev/vda /mnt/system" FILES="$work/hostlab.deb" "$bed/guest-run.sh" "$bed/../deploy/package/guest-test.sh" 2>&1) || fail "units in a guest: $(tail -n 20 <<<"$out")"
 echo "packages-test: deb, rpm and image are installed, used, upgraded and removed; exposure of the recording unit: $level"

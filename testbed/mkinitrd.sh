@@ -1,6 +1,6 @@
 #!/bin/bash
 # mkinitrd.sh KVER [extra files...]: makes out/initrd-KVER.cpio (uncompressed: unpacking gzip costs more under TCG)
-# Needs: busybox-static, kmod, cpio, xz-utils. Only the modules named below and what they depend on go in.
+# BUSYBOX=FILE is one of another processor. Needs: busybox-static, kmod, cpio, xz-utils. Only the modules named below and what they depend on go in.
 set -euo pipefail
 cd "$(dirname "$0")"; T=$PWD; K=$1; shift
 MODS=${MODS:-"virtio_pci virtio_blk virtio_console acpi-cpufreq cpufreq_powersave cpufreq_ondemand cpufreq_conservative cpufreq_userspace
@@ -8,7 +8,7 @@ MODS=${MODS:-"virtio_pci virtio_blk virtio_console acpi-cpufreq cpufreq_powersav
 M=k/$K/lib/modules/$K; [ -e k/$K/usr/lib/modules/$K ] && M=k/$K/usr/lib/modules/$K
 R=$(mktemp -d); chmod 755 "$R"; trap 'rm -rf "$R"' EXIT
 mkdir -p "$R"/{bin,sbin,dev,proc,sys,tmp,run,mnt,etc,job,lib/modules/"$K"}
-cp /bin/busybox "$R/bin/"; install -m755 guest/init "$R/init"; install -D -m644 /etc/os-release "$R/etc/os-release"
+cp "${BUSYBOX:-/bin/busybox}" "$R/bin/busybox"; install -m755 guest/init "$R/init"; install -D -m644 /etc/os-release "$R/etc/os-release"
 [ -e "$M/modules.dep" ] || depmod -b "${M%/lib/modules/*}" "$K"
 for m in $MODS; do
   modprobe -C /dev/null -d "$T/${M%/lib/modules/*}" -S "$K" --show-depends "$m" 2>/dev/null | awk '/^insmod/{print $2}' | while read -r f; do

@@ -61,8 +61,12 @@ func (f *Facts) Summary() []string {
 	if hv := f.Virt.Hypervisor.Or("none"); hv != "none" && hv != "" {
 		system += ", " + hv + " guest"
 	}
-	if c := f.Virt.Container.Or("none"); c != "none" && c != "" {
-		system += ", in a " + c + " container"
+	switch c := f.Virt.Container.Or("none"); c {
+	case "none", "":
+	case "unknown", "oci container": // an engine without a name
+		system += ", in a container"
+	default:
+		system += ", in a container of " + c
 	}
 	if q, ok := f.Limits.CPUQuota.Get(); ok {
 		system += fmt.Sprintf(", limited to %g CPUs", q)

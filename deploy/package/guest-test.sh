@@ -1,0 +1,35 @@
+#!/bin/sh
+# Runs in a guest whose systemd is running (packages-test.sh): the package's units are begun, work, and end with the package.
+set -ex
+for unit in hostlab-send.service; do systemctl cat $unit >/dev/null 2>&1 && exit 1; done # it is a machine without hostlab
+dpkg -i ./hostlab.deb
+for unit in hostlab-watch.service hostlab-assess.timer hostlab-send.timer hostlab-restore.service; do
+	[ "$(systemctl is-enabled $unit)" = disabled ]
+done
+systemctl enable --now hostlab-watch.service hostlab-assess.timer hostlab-restore.service
+systemctl is-active hostlab-assess.timer
+systemctl list-timers hostlab-assess.timer | grep hostlab-assess.service
+
+# The daily assessment, shortened; the role comes from the file.
+echo production-app >> /etc/hostlab/role
+mkdir -p /run/systemd/system/hostlab-assess.service.d
+printf '[Service]\nExecStart=\nExecStart=%s\n' "$(sed -n 's/^ExecStart=\(.* assess\)/\1 --quick/p' /lib/systemd/system/hostlab-assess.service)" > /run/systemd/system/hostlab-assess.service.d/quick.conf
+systemctl daemon-reload
+systemctl start hostlab-assess.service
+grep '"role": *"production-app"' /var/lib/hostlab-assess/latest.json >/dev/null
+[ -s /var/lib/hostlab-assess/latest.html ] && [ -s /var/lib/hostlab-assess/verify.json ]
+
+# Nothing was left by a live experiment: the unit that restores one begins nothing, and does not fail.
+[ "$(systemctl show -P ConditionResult hostlab-restore)" = no ]
+! systemctl is-failed hostlab-restore
+
+# By now the recording has two looks, as a user of its own, and little that it could harm.
+systemctl is-active hostlab-watch
+[ "$(wc -l < /var/log/hostlab/watch.jsonl)" -ge 2 ]
+[ "$(stat -c %U /proc/"$(systemctl show -P MainPID hostlab-watch)")" != root ]
+hostlab watch --analyze /var/log/hostlab/watch.jsonl >/dev/null || [ $? = 10 ] || [ $? = 11 ]
+systemd-analyze security --no-pager --threshold=40 hostlab-watch.service >/dev/null
+systemd-analyze security --no-pager hostlab-watch.service | tail -n 1
+dpkg -r hostlab
+! systemctl is-active hostlab-watch
+! systemctl is-active hostlab-assess.timer
