@@ -48,6 +48,10 @@ func layer(pkg string) (line int, folder string) {
 // free lists folders that no shipped package may use: test support and benchmarks.
 var free = []string{"internal/workload/workloadtest", "internal/host/hosttest", "internal/screen/screentest", "internal/report/reporttest", "internal/watch/watchtest", "internal/assess/assesstest", "internal/model/modeltest", "internal/golden", "internal/systemtest", "bench", "testbed"}
 
+// heavy are packages for which the program would grow by megabytes: a template calls methods by name, so that the linker has to
+// keep every method of every type.
+var heavy = []string{"text/template", "html/template", "google.golang.org/protobuf", "github.com/prometheus/client_model", "github.com/prometheus/common"}
+
 func TestImportsPointDown(t *testing.T) {
 	const root = "../.."
 	used := map[string]bool{}
@@ -83,6 +87,9 @@ func TestImportsPointDown(t *testing.T) {
 			name, err := strconv.Unquote(i.Path.Value)
 			if err != nil {
 				return err
+			}
+			if slices.ContainsFunc(heavy, func(h string) bool { return name == h || strings.HasPrefix(name, h+"/") }) {
+				t.Errorf("%s imports %s, for which the program would grow by megabytes", path, name)
 			}
 			if ours, ok := strings.CutPrefix(name, "hostlab/"); ok {
 				if below, _ := layer(ours); below < line {

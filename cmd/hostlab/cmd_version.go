@@ -18,6 +18,7 @@ import (
 	"hostlab/internal/predict"
 	"hostlab/internal/report"
 	"hostlab/internal/report/effects"
+	"hostlab/internal/screen"
 	"hostlab/internal/trace"
 	"hostlab/internal/workload/scanlock"
 )
@@ -33,11 +34,10 @@ func newVersion(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print version, commit, Go release and platform",
-		Long: `version prints what make or git named this build, its commit, the Go release
-that it was built with, and the platform that it is for. Then it names the
-databases that this build reads, and those that it was built without, and the
-versions of the documents that it writes as JSON. --licenses prints the license
-of hostlab and those of all that is linked into it.
+		Long: `version prints what make or git named this build, its commit, its Go release and
+its platform. Then it names the databases that this build reads or lacks, and
+the versions of the JSON that commands write. --licenses prints the license of
+hostlab and those of all that is linked into it.
 
 Exit status: 0.`,
 		Example: `  hostlab version
@@ -86,7 +86,7 @@ func features() string {
 	if len(without) > 0 {
 		text += "; built without " + strings.Join(without, ", ")
 	}
-	return text + "\nVersions of documents: " + strings.Join(writes, ", ") + "\n"
+	return text + "\n" + strings.Join(screen.Wrap("Versions of JSON: "+strings.Join(writes, ", "), 80), "\n") + "\n"
 }
 
 // versionText identifies the build: what make set, else what go install knew.
