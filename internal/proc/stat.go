@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -14,7 +13,7 @@ import (
 // architecture that Go runs on (asm-generic/param.h).
 const Tick = 10 * time.Millisecond
 
-// Stat is what proc_pid_stat(5) says of a process. Times are counted in ticks.
+// Stat is what proc_pid_stat(5) says of a process, or Windows. Times are counted in ticks.
 type Stat struct {
 	PID, Parent, Group, Session int
 	Name                        string // of its program, which may hold anything
@@ -22,38 +21,12 @@ type Stat struct {
 	CPU                         time.Duration // that it has used
 	Reaped                      time.Duration // that children had used which ended and were waited for
 	Faults                      int64         // page faults of those
-	Started                     int64         // ticks after boot: tells it from a later process of its number
+	Started                     int64         // a time that tells it from a later process of its number: in ticks, on Windows in 100 ns
 }
 
 // Ended reports a process that only waits to be reaped, which an init of a container may
 // never do.
 func (s Stat) Ended() bool { return s.State == 'Z' || s.State == 'X' }
-
-// Read reads the one of that number.
-func Read(pid int) (s Stat, err error) {
-	name := fmt.Sprintf("/proc/%d/stat", pid)
-	b, err := os.ReadFile(name)
-	if err != nil {
-		return s, err
-	}
-	// pid (comm) state ppid pgrp session ...
-	open, shut := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
-	if open < 0 || shut < open {
-		return s, fmt.Errorf("%s: no name", name)
-	}
-	f := strings.Fields(string(b[shut+1:])) // from the third field, the state, on
-	if len(f) < 20 {
-		return s, fmt.Errorf("%s: %d fields", name, len(f))
-	}
-	var n [20]int64
-	for i := range n[1:] {
-		if n[i+1], err = strconv.ParseInt(f[i+1], 10, 64); err != nil {
-			return s, fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return Stat{PID: pid, Parent: int(n[1]), Group: int(n[2]), Session: int(n[3]), Name: string(b[open+1 : shut]), State: f[0][0], Faults: n[8] + n[10],
-		CPU: time.Duration(n[11]+n[12]) * Tick, Reaped: time.Duration(n[13]+n[14]) * Tick, Started: n[19]}, nil
-}
 
 // Schedstat reads how long a thread, "self/task/7" or "7", or the main thread of a process
 // has been on a CPU and ready for one (Documentation/scheduler/sched-stats.rst). Not every
@@ -126,17 +99,6 @@ func Numbers() (pids []int, err error) {
 		}
 	}
 	return pids, err
-}
-
-// All reads those that have not ended. Without /proc there are none.
-func All() (all []Stat) {
-	pids, _ := Numbers()
-	for _, pid := range pids {
-		if s, err := Read(pid); err == nil && !s.Ended() {
-			all = append(all, s)
-		}
-	}
-	return all
 }
 
 // Below picks from all those that descend from one of the roots, and the roots.
