@@ -1,17 +1,24 @@
 # windows.ps1: records what hostlab sees of a real Windows, and does to its power schemes. Run it once as an administrator, beside
 # hostlab.exe; it puts back what it sets, and writes the directory hostlab-windows. See docs/windows.md.
 $ErrorActionPreference = 'Stop'
+[Console]::OutputEncoding = [Text.Encoding]::UTF8 # as hostlab writes
 $out = Join-Path (Get-Location) 'hostlab-windows'
 New-Item -ItemType Directory -Path $out | Out-Null
+# Keep writes what commands print. JSON stays as it is, so that 'hostlab check --root facts.json' reads it elsewhere.
 function Keep($name, [scriptblock]$what) {
-    $text = & { $ErrorActionPreference = 'Continue'; & $what 2>&1 | Out-String }
-    Set-Content -Path (Join-Path $out $name) -Value ($text + "exit status $LASTEXITCODE") -Encoding utf8
+    $global:LASTEXITCODE = 0
+    if ($name -like '*.json') { $text = (& { $ErrorActionPreference = 'Continue'; & $what }) -join "`n" }
+    else { $text = & { $ErrorActionPreference = 'Continue'; & $what 2>&1 | Out-String } }
+    Set-Content -Path (Join-Path $out $name) -Value $text -Encoding utf8
+    Add-Content -Path (Join-Path $out 'status.txt') -Value "$name $LASTEXITCODE" -Encoding utf8
 }
 function Schemes { powercfg /list; powercfg /qh }
 try {
     Keep 'version.txt' { .\hostlab.exe version; [Environment]::OSVersion.Version.ToString() }
     Keep 'facts.json' { .\hostlab.exe facts --format json }
     Keep 'counters.txt' { typeperf -sc 2 '\Processor Information(*)\% of Maximum Frequency' '\Processor Information(*)\% Processor Performance' '\Processor Information(*)\Parking Status' }
+    Keep 'pstates.txt' { wevtutil qe System "/q:*[System[Provider[@Name='Microsoft-Windows-Kernel-Processor-Power'] and (EventID=55 or EventID=37)]]" /c:4 /rd:true /f:text }
+    Keep 'assess.json' { .\hostlab.exe assess --service demo --for 10s --quick --quiet --html= --json - }
     Keep 'services.txt' { sc.exe query type= service state= all | findstr MSSQL }
     Keep 'before.txt' { Schemes }
     Keep 'settings.json' { .\hostlab.exe settings --format json }

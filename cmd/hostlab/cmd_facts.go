@@ -88,7 +88,7 @@ func recordMachine(ctx context.Context, std streams, m *machine, file string) er
 	}
 	defer done()
 	if tree.Foreign() {
-		return usagef("--record copies files of Linux, and this is no Linux: send 'hostlab facts --format json'")
+		return usagef("--record copies files of Linux, and this is no Linux: keep 'hostlab facts --format json', which --root reads as well")
 	}
 	if err := m.look(tree); err != nil {
 		return err

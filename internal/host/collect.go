@@ -1,7 +1,9 @@
 package host
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -50,12 +52,24 @@ func Collect(ctx context.Context, opt Options) *Facts {
 	return f
 }
 
+// Read reads facts that 'hostlab facts --format json' wrote, of any system. Windows' shell begins its files with a mark.
+func Read(b []byte) (*Facts, error) {
+	f := &Facts{}
+	if err := json.Unmarshal(bytes.TrimPrefix(b, []byte("\ufeff")), f); err != nil {
+		return nil, fmt.Errorf("no facts as 'hostlab facts --format json' writes them: %w", err)
+	}
+	if f.Schema != Schema || len(f.Topology.Online.Or(nil)) == 0 {
+		return nil, fmt.Errorf("no facts of version %d as 'hostlab facts --format json' writes them", Schema)
+	}
+	return f, nil
+}
+
 // Servers finds the databases of this machine alone.
 func Servers(ctx context.Context) []Database {
 	t, end := Tree{}.begin(ctx)
 	defer end()
 	databases, _ := readServers(t)
-	return databases
+	return append(databases, osServers()...)
 }
 
 // CPUs reads the topology of this machine alone.

@@ -7,6 +7,9 @@ import "context"
 // collectOS adds the facts of systems that have neither /proc nor /sys.
 func collectOS(context.Context, *Facts) {}
 
+// osServers are found in /proc.
+func osServers() []Database { return nil }
+
 // osTopology is asked on systems that are neither Linux nor Windows.
 func osTopology() Topology { return readTopology(Tree{}) }
 

@@ -35,7 +35,7 @@ func collectOS(ctx context.Context, f *Facts) {
 	f.Windows = windowsPower(reg, activeScheme)
 	f.Windows.Processors = windowsProcessors(f.Topology, powerInformation(f.Topology.Online.Or(nil)), processorCounters(ctx))
 	f.Frequency.Current = windowsCurrent(f.Windows.Processors)
-	f.Windows.SQLInstances, f.Windows.SQLServers = windowsSQLServers(reg, serviceNow)
+	f.Windows.SQLInstances, f.Windows.SQLServers = windowsSQLServers(reg, ServiceNow)
 	logs, _ := readStorage(Tree{}, windowsLogs(f.Windows.SQLServers))
 	f.Storage = append(f.Storage, logs...)
 	f.Identity = windowsIdentity(reg, windowsVersion())
@@ -61,6 +61,12 @@ func CounterCPUs() (list []CounterCPU) {
 		list = append(list, CounterCPU{p.CPU, counterInstances(top)[p.CPU], float64(p.Max.Or(0))})
 	}
 	return list
+}
+
+// osServers are the databases of this machine that its own system tells of.
+func osServers() []Database {
+	_, list := windowsSQLServers(localMachine{}, ServiceNow)
+	return windowsDatabases(list)
 }
 
 func osTopology() Topology { return windowsTopology(processorInformation()) }
@@ -111,35 +117,35 @@ var serviceStates = map[uint32]string{
 	windows.SERVICE_PAUSED: "paused",
 }
 
-// serviceNow asks the service manager, which every user may.
-func serviceNow(name string) (service, error) {
+// ServiceNow asks the service manager, which every user may.
+func ServiceNow(name string) (Service, error) {
 	manager, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT)
 	if err != nil {
-		return service{}, err
+		return Service{}, err
 	}
 	defer windows.CloseServiceHandle(manager) //nolint:errcheck // nothing was written
 	text, err := windows.UTF16PtrFromString(name)
 	if err != nil {
-		return service{}, err
+		return Service{}, err
 	}
 	h, err := windows.OpenService(manager, text, windows.SERVICE_QUERY_STATUS)
 	if errors.Is(err, windows.ERROR_SERVICE_DOES_NOT_EXIST) {
-		return service{}, fmt.Errorf("%w: no such service", fs.ErrNotExist)
+		return Service{}, fmt.Errorf("%w: no such service", fs.ErrNotExist)
 	}
 	if err != nil {
-		return service{}, err
+		return Service{}, err
 	}
 	defer windows.CloseServiceHandle(h) //nolint:errcheck // nothing was written
 	var s windows.SERVICE_STATUS_PROCESS
 	var need uint32
 	if err := windows.QueryServiceStatusEx(h, windows.SC_STATUS_PROCESS_INFO, (*byte)(unsafe.Pointer(&s)), uint32(unsafe.Sizeof(s)), &need); err != nil {
-		return service{}, err
+		return Service{}, err
 	}
 	state := serviceStates[s.CurrentState]
 	if state == "" {
-		return service{}, fmt.Errorf("state %d of a service is not known", s.CurrentState)
+		return Service{}, fmt.Errorf("state %d of a service is not known", s.CurrentState)
 	}
-	return service{state: state, pid: int(s.ProcessId)}, nil
+	return Service{State: state, PID: int(s.ProcessId), Shared: s.ServiceType&windows.SERVICE_WIN32_SHARE_PROCESS != 0}, nil
 }
 
 // windowsVersion is what runs, which GetVersionEx tells only to programs whose

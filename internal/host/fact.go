@@ -9,8 +9,10 @@ package host
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"reflect"
+	"slices"
 	"syscall"
 )
 
@@ -157,6 +159,30 @@ func (f Fact[T]) MarshalJSON() ([]byte, error) {
 		out.State = StateAbsent
 	}
 	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (f *Fact[T]) UnmarshalJSON(b []byte) error {
+	var in struct {
+		Value  *T     `json:"value"`
+		Unit   string `json:"unit"`
+		Source string `json:"source"`
+		State  State  `json:"state"`
+		Reason string `json:"reason"`
+	}
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	*f = Fact[T]{Unit: in.Unit, Source: in.Source, State: in.State, Reason: in.Reason}
+	switch {
+	case !slices.Contains([]State{StateOK, StateAbsent, StateDenied, StateError}, in.State):
+		return fmt.Errorf("a fact has the state %q", in.State)
+	case in.State == StateOK && in.Value == nil:
+		return fmt.Errorf("a fact of %s is known and has no value", in.Source)
+	case in.State == StateOK:
+		f.Value = *in.Value
+	}
+	return nil
 }
 
 // AnyFact is a Fact without its type, for code that walks all facts.

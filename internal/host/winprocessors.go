@@ -120,15 +120,16 @@ func counterOf(source string, s pdh.Series, instance string) Fact[float64] {
 
 const sqlKey = `SOFTWARE\Microsoft\Microsoft SQL Server`
 
-// service is what Windows' service manager tells: stopped, running, ...; the process is 0 unless it runs.
-type service struct {
-	state string
-	pid   int
+// Service is what Windows' service manager tells: stopped, running, ...; PID is 0 unless it runs.
+type Service struct {
+	State  string
+	PID    int
+	Shared bool // others may run in that process
 }
 
 // windowsSQLServers finds the instances of SQL Server that are installed, by the registry and the service manager. The
 // count is absent where there is none.
-func windowsSQLServers(reg hklm, look func(service string) (service, error)) (count Fact[int], list []SQLServer) {
+func windowsSQLServers(reg hklm, look func(service string) (Service, error)) (count Fact[int], list []SQLServer) {
 	const names = sqlKey + `\Instance Names\SQL`
 	source := `HKLM\` + names
 	list = []SQLServer{}
@@ -150,16 +151,34 @@ func windowsSQLServers(reg hklm, look func(service string) (service, error)) (co
 		}
 		const manager = "QueryServiceStatusEx"
 		found, err := look(s.Service)
-		s.State, s.PID = Known(found.state, "", manager), Known(found.pid, "", manager)
+		s.State, s.PID = Known(found.State, "", manager), Known(found.PID, "", manager)
 		switch {
 		case err != nil:
 			s.State, s.PID = Unknown[string](manager, err), Unknown[int](manager, err)
-		case found.pid == 0:
+		case found.PID == 0:
 			s.PID = absentFact[int](manager, "the service does not run")
 		}
 		list = append(list, s)
 	}
 	return Known(len(list), "", source), list
+}
+
+// Servers are the databases that run here.
+func (f *Facts) Servers() []Database {
+	if f.Windows == nil {
+		return f.Databases
+	}
+	return append(slices.Clip(f.Databases), windowsDatabases(f.Windows.SQLServers)...)
+}
+
+// windowsDatabases are the instances that run.
+func windowsDatabases(list []SQLServer) (out []Database) {
+	for _, s := range list {
+		if pid := s.PID.Or(0); pid != 0 {
+			out = append(out, Database{Kind: "sqlserver", PID: pid, DataDir: s.DataDir, LogDir: s.LogDir, Version: s.Version})
+		}
+	}
+	return out
 }
 
 // masterLog is the directory of the log of master, which the service is started with: -lC:\...\mastlog.ldf. Logs of

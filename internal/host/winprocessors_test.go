@@ -83,16 +83,19 @@ func TestWindowsSQLServers(t *testing.T) {
 		named + `\MSSQLServer\Parameters\SQLArg2`:     `-lE:\erp\mastlog.ldf`,
 		named + `\MSSQLServer\SuperSocketNetLib\name`: "none of its values",
 	}
-	look := func(name string) (service, error) {
+	look := func(name string) (Service, error) {
 		if name == "MSSQL$ERP" {
-			return service{state: "stopped"}, nil
+			return Service{State: "stopped"}, nil
 		}
-		return service{state: "running", pid: 4711}, nil
+		return Service{State: "running", PID: 4711}, nil
 	}
 	count, list := windowsSQLServers(reg, look)
 	var got [][]any
 	for _, s := range list {
 		got = append(got, []any{s.Instance, s.Service, s.State.Value, s.PID.Or(-1), s.Version.Or("?"), s.Edition.Or("?"), s.DataDir.Or("?"), s.LogDir.Or("?")})
+	}
+	if db := windowsDatabases(list); len(db) != 1 || db[0].PID != 4711 || db[0].Product() != "SQL Server" || db[0].LogDir.Or("") != `L:\log` {
+		t.Errorf("those that run: %+v", db)
 	}
 	want := [][]any{
 		{"ERP", "MSSQL$ERP", "stopped", -1, "15.0.2000.5", "?", "?", `E:\erp`},
@@ -104,7 +107,7 @@ func TestWindowsSQLServers(t *testing.T) {
 	if d := cmp.Diff([]PathQuery{{`E:\erp`, "mssql log"}, {`L:\log`, "mssql log"}}, windowsLogs(list)); d != "" {
 		t.Error(d)
 	}
-	denied := func(string) (service, error) { return service{}, fs.ErrPermission }
+	denied := func(string) (Service, error) { return Service{}, fs.ErrPermission }
 	if _, list := windowsSQLServers(reg, denied); list[0].State.State != StateDenied || list[0].PID.State != StateDenied {
 		t.Errorf("%+v", list[0])
 	}
