@@ -87,7 +87,7 @@ func (w *watched) close() {
 
 // answered is what its server said of its settings; nil where it was not asked, or is none of this host's.
 func (w *watched) answered(facts *host.Facts) *answered {
-	own := w.of.Server(facts.Databases)
+	own := w.of.Server(facts.Servers())
 	if own == nil || w.source == nil || len(w.source.Server().Platform.Values) == 0 {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (o *asked) findService(ctx context.Context, facts *host.Facts, dir string) 
 	if spec.Kind == service.Demo {
 		return startDemo(ctx, dir, spec.Name)
 	}
-	r, err := reach.Service(ctx, spec, facts.Databases)
+	r, err := reach.Service(ctx, spec, facts.Servers())
 	if err != nil && ctx.Err() == nil {
 		err = usagef("--service %s: %w", o.service, err)
 	}
@@ -129,7 +129,7 @@ func ofReached(r *reach.Reached) *watched {
 		if known {
 			w.noPort = "it listens on no network port, and round trips of its own requests are not counted"
 		} else {
-			w.noPort = "on which network port it listens does not show here, so round trips of its clients are not counted; that takes root, in its own network namespace"
+			w.noPort = service.NoPort
 		}
 	}
 	return w
@@ -165,7 +165,7 @@ func startDemo(ctx context.Context, dir, engine string) (*watched, error) {
 
 // named reaches a server.
 func named(ctx context.Context, dsn *connect.DSN, facts *host.Facts) (*watched, error) {
-	r, err := reach.Server(ctx, dsn, facts.Databases)
+	r, err := reach.Server(ctx, dsn, facts.Servers())
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Canceled

@@ -71,7 +71,8 @@ and what to type next. It shows what this host is and which settings are wrong
 for its role. It prints text and writes an HTML file for a colleague.
 
 A service is a database, a systemd unit, a control group, or a process with its
-children. By default it is the database that runs here; of several, the busiest.
+children. On Windows it is a Windows service, a program or a process; what
+Windows does not tell of it is unknown, with its reason. By default it is the database that runs here; of several, the busiest.
 hostlab connects to it as its own client would: as you, or for root as the
 server's own account. Where it may not, it observes the processes and says what
 to grant. --service demo starts a small shop of its own, to try all of this.
@@ -304,7 +305,7 @@ func inspect(ctx context.Context, std streams, o assessOptions, p *progress) (*r
 	}
 	place := logPlace{dir: o.logDir, why: "named with --log-dir"}
 	if !o.dirNamed {
-		place = findLog(tree, facts.Databases, o.logDir, service.Used)
+		place = findLog(tree, facts.Servers(), o.logDir, service.Used)
 	} else if err := logcommit.Preflight(host.StorageOf(tree, place.dir), place.dir, probe.CommitRoom); err != nil {
 		return nil, usageError{err}
 	}
@@ -318,7 +319,7 @@ func inspect(ctx context.Context, std streams, o assessOptions, p *progress) (*r
 	}
 	if w != nil {
 		defer w.close()
-		if own := w.of.Server(facts.Databases); own != nil && !o.dirNamed { // its own log, not that of a busier one
+		if own := w.of.Server(facts.Servers()); own != nil && !o.dirNamed { // its own log, not that of a busier one
 			place = findLog(tree, []host.Database{*own}, o.logDir, service.Used)
 		}
 	}

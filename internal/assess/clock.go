@@ -53,6 +53,9 @@ func newClockMeter(target trace.Target) *clockMeter {
 	if none == nil {
 		return &clockMeter{source: cpus}
 	}
+	if runtime.GOOS != "linux" {
+		err = none
+	}
 	if errors.Is(err, perf.ErrNone) {
 		err = fmt.Errorf("%w; a virtual PMU would show them, or turbostat on the hypervisor's host", err)
 	}
@@ -61,7 +64,7 @@ func newClockMeter(target trace.Target) *clockMeter {
 
 // watch reads at the end of each sixtieth of the time.
 func (c *clockMeter) watch(ctx context.Context, lasts time.Duration) {
-	for end := time.Now().Add(lasts); c.source != nil && c.err == nil; wait(ctx, max(lasts/60, 100*time.Millisecond)) {
+	for end := time.Now().Add(lasts); c.source != nil && c.err == nil; wait(ctx, max(lasts/60, leastLook)) {
 		c.look(time.Now())
 		if ctx.Err() != nil || time.Now().After(end) {
 			return
@@ -126,6 +129,12 @@ func (c *clockMeter) frequency(seen *trace.Result, facts *host.Facts) (*Frequenc
 			// A low limit of the policy holds a loop back too, so the base frequency counts at least.
 			f.Highest = max(f.Highest, float64(p.Base.Or(0)))
 			f.Limit = max(f.Limit, f.Highest, float64(p.HWMax.Or(0)))
+		}
+		if facts.Windows != nil {
+			for _, p := range facts.Windows.Processors {
+				f.Highest = max(f.Highest, float64(p.Max.Or(0))) // likewise
+				f.Limit = max(f.Limit, f.Highest)
+			}
 		}
 	}
 	f.Source, f.Evidence = c.source.About()
@@ -212,13 +221,20 @@ func spin(d time.Duration) {
 
 // cpuClock reads the clock of CPUs while they are busy, with anybody's work.
 type cpuClock struct {
-	sampler *watch.Sampler
+	sampler sampler
 	ran     map[int]Ran
 	busy    map[int]float64 // s since boot, up to which ran counts
 }
 
+// sampler reads counters of CPUs.
+type sampler interface {
+	Info() watch.Info
+	Read(now time.Time) (watch.Reading, error)
+	Close()
+}
+
 func openCPUs(tree host.Tree) (*cpuClock, error) {
-	s, err := watch.Open(watch.Config{Tree: tree})
+	s, err := openSampler(tree)
 	if err != nil {
 		return nil, err
 	}
@@ -267,8 +283,9 @@ func (c *cpuClock) Highest() (best float64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	go spin(4 * rise) // the last quarter, while the clock is read
-	time.Sleep(3 * rise)
+	const most = max(3*rise, leastLook)
+	go spin(most + rise) // to the end while the clock is read
+	time.Sleep(most)
 	after, err := c.sampler.Read(time.Now())
 	for _, cpu := range slices.Concat(before.CPUs, after.CPUs) {
 		best = max(best, c.hertz(cpu))
@@ -280,7 +297,7 @@ func (c *cpuClock) About() (string, result.Evidence) {
 	if e := c.sampler.Info().Effective; e != "" {
 		return e + " of the CPUs while they were busy", result.Measured
 	}
-	return "scaling_cur_freq of the CPUs", result.Measured
+	return requested + " of the CPUs", result.Measured
 }
 
 func (c *cpuClock) Close() { c.sampler.Close() }

@@ -39,7 +39,10 @@ func NewGuard(ctx context.Context, m *Minute, s *service.Service, source explain
 		defer close(g.done)
 		var meter *service.Meter
 		if s.Here() {
-			meter, _ = s.NewMeter() // nil where it has ended: there is nobody to harm
+			if m, err := s.NewMeter(); err == nil { // else it has ended: there is nobody to harm
+				defer m.Close()
+				meter = m
+			}
 		}
 		var before service.Reading
 		for ctx.Err() == nil && g.why == "" {

@@ -53,6 +53,7 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 		if meter, err = s.NewMeter(); err != nil {
 			return nil, err
 		}
+		defer meter.Close()
 	}
 	clock := &clockMeter{source: o.Clock}
 	if s.Here() && o.Clock == nil {
@@ -148,6 +149,9 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 	m.Throttled = last.Throttled
 	if s.Here() {
 		m.host(last, o.CPUs)
+	}
+	if last.NoQueue != "" {
+		m.Unseen[CPUs] = last.NoQueue
 	}
 	if trips != nil {
 		t := trips.Trips()
@@ -273,18 +277,20 @@ func ofThreads(s *service.Service, readings []service.Reading, began time.Time, 
 	if n := len(readings); n > 0 {
 		r = readings[n-1]
 	}
-	active := r.CPU + r.Queue
+	active := r.CPU + r.Queue // on a CPU alone, where the wait for one is not known
 	rep := explain.Report{Schema: 3, Vendor: s.Name, Tool: tool, Started: began, Wall: r.At, Elapsed: active, Busy: active, Transactions: -1, Log: explain.NoLog(), Course: courseOf(readings),
-		Method: "counted by the kernel's scheduler for each thread"}
-	add := func(name explain.PartName, seconds, high float64) {
-		p := explain.Part{Name: name, Seconds: seconds, Source: "schedstat", Share: result.Estimate{Evidence: result.Measured}}
+		Method: service.Method}
+	add := func(name explain.PartName, seconds, low, high float64) {
+		p := explain.Part{Name: name, Seconds: seconds, Source: service.Counted, Share: result.Estimate{Evidence: result.Measured}}
 		if active > 0 {
-			p.Share = result.Estimate{Value: seconds / active, Low: seconds / active, High: min(1, high/active), Evidence: result.Measured}
+			p.Share = result.Estimate{Value: seconds / active, Low: low / active, High: min(1, high/active), Evidence: result.Measured}
 		}
 		rep.Parts = append(rep.Parts, p)
 	}
-	add(explain.DatabaseCPU, r.CPU, r.CPU)
-	add(explain.RunQueue, r.Queue, r.QueueHigh)
+	add(explain.DatabaseCPU, r.CPU, r.CPU*active/(r.CPU+max(r.Queue, r.QueueHigh)), r.CPU*active/(r.CPU+r.QueueLow()))
+	if r.NoQueue == "" {
+		add(explain.RunQueue, r.Queue, r.QueueLow(), r.QueueHigh)
+	}
 	rep.Vary()
 	return rep
 }
@@ -293,8 +299,12 @@ func ofThreads(s *service.Service, readings []service.Reading, began time.Time, 
 func (m *Minute) host(r service.Reading, cpus int) {
 	m.Host.CPUs = cpus
 	if all := r.At * float64(cpus); all > 0 && r.Busy != nil {
-		busy, steal, foreign := unit(*r.Busy/all), unit(*r.Steal/all), unit((*r.Busy-r.CPU)/all)
-		m.Host.Busy, m.Host.Steal, m.Host.Foreign = &busy, &steal, &foreign
+		busy, foreign := unit(*r.Busy/all), unit((*r.Busy-r.CPU)/all)
+		m.Host.Busy, m.Host.Foreign = &busy, &foreign
+		if r.Steal != nil { // Windows does not tell
+			steal := unit(*r.Steal / all)
+			m.Host.Steal = &steal
+		}
 	}
 }
 
@@ -318,7 +328,7 @@ func (m *Minute) missing(trips string) {
 		Log:     sessions,
 		Data:    sessions,
 		Network: trips,
-		Memory:  "page walks are not counted, since processors name them differently; perf stat -e dtlb_load_misses.walk_active shows them on Intel's",
+		Memory:  pageWalks,
 	} {
 		if m.Unseen[name] == "" {
 			m.Unseen[name] = why

@@ -37,6 +37,9 @@ type connection struct {
 	port uint16
 }
 
+// NoPort is why no port of a service is known.
+const NoPort = "on which network port it listens does not show here, so round trips of its clients are not counted; that takes root, in its own network namespace"
+
 // NewNetwork begins to count for the server that listens on a port.
 func NewNetwork(port uint16) (*Network, error) {
 	n := &Network{port: port, last: map[connection]uint32{}}

@@ -17,6 +17,9 @@ type Trips struct {
 	Connections, Local int
 }
 
+// NoPort is why no port of a service is known.
+const NoPort = "round trips of connections are read on Linux only"
+
 // NewNetwork fails.
 func NewNetwork(uint16) (*Network, error) {
 	return nil, errors.New("round trips of connections are read on Linux only")

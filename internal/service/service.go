@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,7 +32,7 @@ const (
 )
 
 // Forms is how a service is named, for help and errors.
-const Forms = "auto, none, demo, demo=postgres, a database, unit or program by its name, unit:NAME, cgroup:PATH or pid:N"
+const Forms = "auto, none, demo, demo=postgres, " + Named
 
 // Spec is a service as it is asked for.
 type Spec struct {
@@ -64,7 +63,7 @@ func Parse(text string) (Spec, error) {
 			return Spec{}, fmt.Errorf("pid:%q is no process number", name)
 		}
 		return Spec{Process, name}, nil
-	case ok && head == "unit" && name != "" && !strings.ContainsAny(name, "/\x00\n"):
+	case ok && (head == "unit" || head == "service") && name != "" && !strings.ContainsAny(name, "/\x00\n"):
 		return Spec{Unit, name}, nil
 	case ok && head == "cgroup" && name != "":
 		return Spec{Cgroup, name}, nil
@@ -191,36 +190,10 @@ func process(pid int) (*Service, error) {
 	return out, nil
 }
 
-// unit is a systemd unit that runs, found by its control group.
-func unit(name string) (*Service, error) {
-	if path.Ext(name) == "" {
-		name += ".service"
-	}
-	for _, s := range proc.All() {
-		for _, at := range pathsOf(s.PID) {
-			of, ok := within(at, name)
-			if !ok {
-				continue
-			}
-			out := &Service{Kind: Unit, Name: name, PID: s.PID, root: s}
-			if g, err := groupAt(of); err == nil {
-				out.group, out.quota, out.PID = g, g.limited(), g.first()
-			}
-			return out, nil
-		}
-	}
-	return nil, fmt.Errorf("no unit %s runs here", name)
-}
+// missing is why there is no unit of a name.
+type missing string
 
-// within is the path up to the directory name, where that is on it.
-func within(at, name string) (string, bool) {
-	parts := strings.Split(at, "/")
-	i := slices.Index(parts, name)
-	if i < 0 {
-		return "", false
-	}
-	return strings.Join(parts[:i+1], "/"), true
-}
+func (m missing) Error() string { return string(m) }
 
 // named is the database, the unit or the program of a name, in this order.
 func named(name string, servers []host.Database, used func(pid int) float64) (*Service, error) {
@@ -229,17 +202,17 @@ func named(name string, servers []host.Database, used func(pid int) float64) (*S
 			return true
 		}
 		program, err := proc.Read(d.PID)
-		return err == nil && program.Name == name
+		return err == nil && called(program, name)
 	}
 	if slices.ContainsFunc(servers, alike) {
 		return busiest(slices.DeleteFunc(slices.Clone(servers), func(d host.Database) bool { return !alike(d) }), used)
 	}
-	if s, err := unit(name); err == nil {
-		return s, nil
+	if s, err := unit(name); !errors.As(err, new(missing)) {
+		return s, err
 	}
 	var found []proc.Stat
 	for _, s := range proc.All() {
-		if s.Name == name && !s.Ended() {
+		if called(s, name) && !s.Ended() {
 			found = append(found, s)
 		}
 	}
@@ -249,7 +222,7 @@ func named(name string, servers []host.Database, used func(pid int) float64) (*S
 	})
 	switch len(found) {
 	case 0:
-		return nil, fmt.Errorf("no database, unit or program %q runs here; name it by pid:N, unit:NAME or cgroup:PATH", name)
+		return nil, fmt.Errorf("no %s %q runs here; name it by %s", sorts, name, precisely)
 	case 1:
 		return process(found[0].PID)
 	}

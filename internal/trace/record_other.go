@@ -6,5 +6,5 @@ import "context"
 
 // Record needs Linux.
 func Record(context.Context, Config) (*Result, error) {
-	return nil, &Unavailable{"only the kernel of Linux can be asked so"}
+	return nil, &Unavailable{"how late threads wake up, and beside whom they run, is seen on Linux alone"}
 }

@@ -76,7 +76,11 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 			s.drop()
 		}
 	}()
-	if err := w.open(); err != nil {
+	err = w.open()
+	if w.meter != nil {
+		defer w.meter.Close()
+	}
+	if err != nil {
 		return out, err
 	}
 	var whole seen

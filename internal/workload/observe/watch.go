@@ -56,16 +56,17 @@ func (w *watch) open() (err error) {
 	if !w.on.Of.Here() {
 		return nil
 	}
-	if w.meter, err = w.on.Of.NewMeter(); err != nil {
+	meter, err := w.on.Of.NewMeter()
+	if err != nil {
 		return w.ended(err)
 	}
+	w.meter = meter
 	if h, ok := w.on.Source.(explain.Hosted); ok {
 		_, w.own, _ = h.Process()
 	}
-	if _, _, err := explain.SchedStat(int64(w.on.Of.PID)); err != nil {
-		w.noQueue = "this kernel counts no waits for a CPU (schedstat)"
-	}
-	return nil
+	r, err := w.meter.Read()
+	w.noQueue = r.NoQueue
+	return w.ended(err)
 }
 
 // ended says that the service has, where that is what went wrong.

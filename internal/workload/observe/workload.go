@@ -24,7 +24,7 @@ type Workload struct{}
 const first = 10
 
 // forms are the services that can be watched.
-const forms = "auto, a database, unit or program by its name, unit:NAME, cgroup:PATH or pid:N"
+const forms = "auto, " + service.Named
 
 // dsnVariable holds a DSN that may have a password.
 const dsnVariable = "HOSTLAB_DSN"

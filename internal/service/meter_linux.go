@@ -11,26 +11,6 @@ import (
 	"hostlab/internal/proc"
 )
 
-// Reading is what a service has used since its meter began. Times are in seconds, of all
-// its threads together.
-type Reading struct {
-	At        float64 `json:"at"`  // since the meter began
-	CPU       float64 `json:"cpu"` // on a CPU, of threads that have ended too
-	Queue     float64 `json:"queue"`
-	QueueHigh float64 `json:"queue_high"` // Queue may be as long, as threads end between two looks
-	// Throttled is for how long its quota kept CPUs from it; nil: it has no quota that can be read.
-	Throttled *float64 `json:"throttled"`
-	Processes int      `json:"processes"`
-	Threads   int      `json:"threads"`
-	// CPUs of the host, in seconds since the meter began: busy for anybody, and taken by the
-	// hypervisor; nil: not known.
-	Busy  *float64 `json:"busy"`
-	Steal *float64 `json:"steal"`
-	// Stalled is for how long a task of its control group waited for "cpu", "io" or "memory"; of
-	// the host, where it has no group that tells. What is not known is left out.
-	Stalled map[string]float64 `json:"stalled"`
-}
-
 // A reading is followed by so many times as long without one, and a search for processes, which may be
 // all of the host's, by more.
 const (
@@ -56,8 +36,15 @@ type Meter struct {
 		group, throttled, busy, steal float64
 		stalled                       map[string]float64
 	}
-	last Reading
+	noQueue string
+	last    Reading
 }
+
+// Counted is where its times come from.
+const Counted, Method = "schedstat", "counted by the kernel's scheduler for each thread"
+
+// Close ends nothing: nothing runs between two readings.
+func (m *Meter) Close() {}
 
 // NewMeter begins to count; ErrEnded where there is nothing to count any more.
 func (s *Service) NewMeter() (*Meter, error) {
@@ -73,6 +60,9 @@ func (s *Service) NewMeter() (*Meter, error) {
 	}
 	m.first.busy, m.first.steal, _ = hostLoad()
 	m.first.stalled = s.stalled()
+	if _, _, err := explain.SchedStat(int64(s.PID)); s.PID != 0 && err != nil {
+		m.noQueue = "this kernel counts no waits for a CPU (schedstat)"
+	}
 	_, err := m.Read()
 	return m, err
 }
@@ -110,7 +100,7 @@ func (m *Meter) Read() (Reading, error) {
 		m.began = at
 	}
 	run, queue := m.threads.Total()
-	r := Reading{At: at.Sub(m.began).Seconds(), CPU: run.Seconds(), Queue: queue.Seconds(), Processes: processes, Threads: len(ids)}
+	r := Reading{At: at.Sub(m.began).Seconds(), CPU: run.Seconds(), Queue: queue.Seconds(), Processes: processes, Threads: len(ids), NoQueue: m.noQueue}
 	likely, high := m.threads.Unseen()
 	r.Queue, r.QueueHigh = r.Queue+likely.Seconds(), r.Queue+high.Seconds()
 	if m.of.group != nil {

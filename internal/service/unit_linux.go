@@ -1,0 +1,50 @@
+package service
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"hostlab/internal/proc"
+)
+
+// Named is how a service that runs here is named, for help and errors.
+const (
+	Named     = "a " + sorts + " by its name, unit:NAME, cgroup:PATH or pid:N"
+	sorts     = "database, unit or program"
+	precisely = "pid:N, unit:NAME or cgroup:PATH"
+)
+
+// called reports whether a process's program has that name.
+func called(program proc.Stat, name string) bool { return program.Name == name }
+
+// unit is a systemd unit that runs, found by its control group.
+func unit(name string) (*Service, error) {
+	if path.Ext(name) == "" {
+		name += ".service"
+	}
+	for _, s := range proc.All() {
+		for _, at := range pathsOf(s.PID) {
+			of, ok := within(at, name)
+			if !ok {
+				continue
+			}
+			out := &Service{Kind: Unit, Name: name, PID: s.PID, root: s}
+			if g, err := groupAt(of); err == nil {
+				out.group, out.quota, out.PID = g, g.limited(), g.first()
+			}
+			return out, nil
+		}
+	}
+	return nil, missing("no unit " + name + " runs here")
+}
+
+// within is the path up to the directory name, where that is on it.
+func within(at, name string) (string, bool) {
+	parts := strings.Split(at, "/")
+	i := slices.Index(parts, name)
+	if i < 0 {
+		return "", false
+	}
+	return strings.Join(parts[:i+1], "/"), true
+}
