@@ -43,6 +43,17 @@ func Open(ctx context.Context, d *DSN) (explain.Source, error) {
 	return src, nil
 }
 
+// Session opens a session for the statements of a workload, which take as long as they do. Errors are one line without a password.
+func Session(ctx context.Context, d *DSN) (explain.Asker, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	a, err := d.Vendor.connect(ctx, d)
+	if err != nil {
+		return nil, d.Problem(err)
+	}
+	return guarded{a, d}, nil
+}
+
 // guarded keeps passwords out of a server's errors, and makes them one line.
 type guarded struct {
 	explain.Asker

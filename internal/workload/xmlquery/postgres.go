@@ -161,7 +161,7 @@ func Session(degree int) []string {
 
 // sample makes a run with engine postgres.
 func (d *Database) sample(ctx context.Context, q question, notes []string) (out workload.Sample, err error) {
-	if err := checkDegree(q.Degree); err != nil {
+	if err := checkDegree(inPostgres, q.Degree); err != nil {
 		return out, err
 	}
 	if err := d.Load(ctx, q.Size, q.Seed); err != nil {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"time"
 
+	"hostlab/internal/explain"
+	"hostlab/internal/explain/connect"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/database"
@@ -38,9 +40,12 @@ func (Workload) Describe() workload.Description {
 			"degree as it was. It shows what clocks, siblings, quotas and caches do to a parallel query; it reads no disk, takes no locks and sends " +
 			"nothing. With engine postgres the same orders are shredded by XMLTABLE in a PostgreSQL of its own, fully cached, by parallel workers and their " +
 			"leader; the plan and the result are checked, and processor time is the server's. It takes the programs of PostgreSQL, is reached through a Unix " +
-			"socket only, never runs as root (but as postgres, or nobody), and is removed afterwards.",
+			"socket only, never runs as root (but as postgres, or nobody), and is removed afterwards. With engine sqlserver a SQL Server of yours shreds them in a " +
+			"temporary table of one session, with OPTION (MAXDOP degree) in the statement: nothing is to be put back. It checks the result and, with VIEW SERVER STATE, the degree that " +
+			"the server took. That engine follows Microsoft's documentation and was never tried on a real SQL Server.",
 		Params: []workload.Param{
-			{Name: "engine", Kind: workload.String, Default: embedded, Choices: []string{embedded, inPostgres}, Help: "in this program, or in a private PostgreSQL"},
+			{Name: "engine", Kind: workload.String, Default: embedded, Choices: []string{embedded, inPostgres, inSQLServer}, Help: "in this program, in a private PostgreSQL, or in a SQL Server of yours (never tried on a real one)"},
+			{Name: "dsn", Kind: workload.String, Default: "", Help: "with engine sqlserver: sqlserver://USER@HOST, without a password; to another host with TLS; none: $" + dsnVariable},
 			{Name: "size", Kind: workload.Bytes, Default: int64(64 << 20), Min: 4 << 10, Max: maxBytes, Help: "of the table"},
 			cpus.CountParam("degree", "1", "workers"),
 			cpus.Param(),
@@ -63,20 +68,44 @@ func (Workload) Needs(ctx context.Context, p workload.Values) error {
 	return database.Installed(ctx, "engine", p.String("engine"))
 }
 
+// Outside implements workload.Outside.
+func (Workload) Outside(p workload.Values) string {
+	if p.String("engine") != inSQLServer {
+		return ""
+	}
+	d, err := dsnOf(p)
+	if err != nil {
+		return ""
+	}
+	return "works on SQL Server (" + d.Target() + "), in a temporary table that ends with the session"
+}
+
 // checkEngine says what the server cannot do.
 func checkEngine(p workload.Values) error {
-	if p.String("engine") == inPostgres && p.String("cpus") != cpus.All {
+	own := p.String("engine") == embedded
+	if p.String("dsn") != "" && p.String("engine") != inSQLServer {
+		return workload.Wrong("dsn", "is of engine "+inSQLServer, "leave it out")
+	}
+	if p.String("engine") == inSQLServer {
+		if _, err := dsnOf(p); err != nil {
+			return err
+		}
+	}
+	if !own && p.String("cpus") != cpus.All {
 		return workload.Wrong("cpus", "the operating system places the server's processes; only the threads of engine=embedded are kept to CPUs",
 			"leave cpus out, or choose engine=embedded")
 	}
-	if n, err := strconv.Atoi(p.String("degree")); err == nil && p.String("engine") == inPostgres {
-		return checkDegree(n)
+	if n, err := strconv.Atoi(p.String("degree")); err == nil && !own {
+		return checkDegree(p.String("engine"), n)
 	}
 	return nil // a word is counted where it runs
 }
 
-func checkDegree(n int) error {
-	if n <= maxWorkers+1 {
+func checkDegree(engine string, n int) error {
+	switch {
+	case engine == inSQLServer && n > mostMAXDOP:
+		return workload.Wrong("degree", fmt.Sprintf("OPTION (MAXDOP n) takes at most %d, not %d", mostMAXDOP, n), "choose as many as the server has CPUs")
+	case engine == inSQLServer || n <= maxWorkers+1:
 		return nil
 	}
 	return workload.Wrong("degree", fmt.Sprintf("PostgreSQL gives a query at most %d workers and their leader, not %d", maxWorkers, n),
@@ -95,6 +124,17 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Sessi
 		return nil, err
 	}
 	s := &session{worker: worker.Kept{Job: job}, database: NewDatabase(cfg.Work)}
+	if cfg.Params.String("engine") == inSQLServer {
+		d, err := dsnOf(cfg.Params)
+		if err != nil {
+			return nil, err
+		}
+		s.remote.connect = func(ctx context.Context) (explain.Asker, error) { return connect.Session(ctx, d) }
+		if s.remote.asker, err = s.remote.connect(ctx); err != nil {
+			return nil, workload.Wrong("dsn", err.Error(), "")
+		}
+		return s, nil
+	}
 	if cfg.Params.String("engine") == inPostgres {
 		if err := s.database.ready(ctx, int(cfg.Params.Int("size"))); err != nil {
 			s.Close()
@@ -114,6 +154,7 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Sessi
 type session struct {
 	worker   worker.Kept
 	database *Database
+	remote   remote
 }
 
 // questionOf is what a run asks of the worker, with the words of the parameters in
@@ -139,8 +180,11 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 		return out, err
 	}
 	q.Seed = r.Seed
-	if r.Params.String("engine") == inPostgres {
+	switch r.Params.String("engine") {
+	case inPostgres:
 		return s.database.sample(ctx, q, notes)
+	case inSQLServer:
+		return s.remote.sample(ctx, q, notes)
 	}
 	var a answer
 	if err := s.worker.Call(ctx, q.Degree, q, &a); err != nil {
@@ -155,8 +199,11 @@ func (s *session) Prepare(ctx context.Context, r workload.Request) error {
 	if err != nil {
 		return err
 	}
-	if r.Params.String("engine") == inPostgres {
+	switch r.Params.String("engine") {
+	case inPostgres:
 		return s.database.Load(ctx, q.Size, r.Seed)
+	case inSQLServer:
+		return s.remote.load(ctx, q.Size, r.Seed)
 	}
 	var a answer
 	return s.worker.Call(ctx, q.Degree, question{Size: q.Size, Seed: r.Seed}, &a)
@@ -174,7 +221,9 @@ func (a answer) sample(notes []string) workload.Sample {
 	return out
 }
 
-func (s *session) Close() error { return errors.Join(s.worker.Close(), s.database.Close()) }
+func (s *session) Close() error {
+	return errors.Join(s.worker.Close(), s.database.Close(), s.remote.Close())
+}
 
 const job = "xmlquery"
 
