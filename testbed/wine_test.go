@@ -50,9 +50,9 @@ func newWine(t *testing.T) *wine {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.command(wineserver, "-k").Run() })
-	built := make(chan error, 1)
+	built, options := make(chan error, 1), overlay(t, dir)
 	go func() {
-		cmd := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(dir, "hostlab.exe"), "../cmd/hostlab")
+		cmd := exec.Command("go", "build", "-trimpath", "-overlay", options, "-o", filepath.Join(dir, "hostlab.exe"), "../cmd/hostlab")
 		cmd.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -77,6 +77,24 @@ func newWine(t *testing.T) *wine {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// overlay adds a file to Go's library: Wine 8 does not have the call by which Go removes files below an open directory, and answers
+// with another error than those after which Go takes the older call. Its tests take that one by this variable.
+func overlay(t *testing.T, dir string) string {
+	t.Helper()
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	added, list := filepath.Join(dir, "wine.go"), filepath.Join(dir, "overlay.json")
+	to := filepath.Join(strings.TrimSpace(string(root)), "src/internal/syscall/windows/wine_windows.go")
+	err = errors.Join(os.WriteFile(added, []byte("package windows\n\nfunc init() { TestDeleteatFallback = true }\n"), 0o600),
+		os.WriteFile(list, fmt.Appendf(nil, `{"Replace": {%q: %q}}`, to, added), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }
 
 // w32 is a path as Wine's drive Z: has it.
@@ -165,6 +183,7 @@ func TestWine(t *testing.T) {
 	t.Run("kills", w.kills)
 	t.Run("facts", w.facts)
 	t.Run("watch", w.watch)
+	t.Run("service", w.service)
 	t.Run("study", w.study)
 	t.Run("commands", w.commands)
 	t.Run("ends", w.ends)
@@ -326,9 +345,8 @@ func (w *wine) commands(t *testing.T) {
 			{0, `xmlquery`, "study check query-degree"},
 			{0, `logcommit`, "workload list"},
 			{0, `tx_rate|cpu_s|operations`, "workload null"},
-			// What a run changes is back, and its record is whole, before its directory of work goes, which Wine cannot remove.
-			{1, `2 of at most 2 blocks.*RemoveAll work: Invalid function`, "run commit-layout --blocks 2 --out cl --yes"},
-			{1, `2 of at most 2 blocks.*RemoveAll work: Invalid function`, "run query-degree --blocks 2 --out qd --yes"},
+			{0, `2 of at most 2 blocks`, "run commit-layout --blocks 2 --out cl --yes"},
+			{0, `2 of at most 2 blocks`, "run query-degree --blocks 2 --out qd --yes"},
 			{11, `EFFECTS`, "report qd"},
 			{11, `degree`, "report qd --format json"},
 			{11, `degree`, "report qd --format csv"},

@@ -1,0 +1,79 @@
+//go:build linux && amd64 && system
+
+package testbed
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// assessed is what these tests read of 'hostlab assess --json'.
+type assessed struct {
+	Service struct {
+		Kind, Name string
+		PID        int
+	}
+	Time struct {
+		Wall, Active float64
+		Parts        []struct{ Name string }
+		Host         struct{ Busy, Steal *float64 }
+	}
+	Levers []struct {
+		Name, Verdict, Reason string
+		AtMost                *float64 `json:"at_most"`
+	}
+}
+
+var burning = regexp.MustCompile(`burn\.exe`)
+
+// service watches a service of Wine's, which wine/burn.c is. Windows' own calls list processes, count their time and name
+// the service's; Wine 8 shows every thread in the same state, so that waits for a CPU are unknown there, and say so.
+func (w *wine) service(t *testing.T) {
+	w.begin(t)
+	w.setCounters(t, watched)
+	program := filepath.Join(w.dir, "burn.exe")
+	if out, err := exec.Command("x86_64-w64-mingw32-gcc", "-O2", "-Wall", "-Werror", "-o", program, "wine/burn.c").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	sc := func(args ...string) { _ = w.command(wine64, append([]string{"sc"}, args...)...).Run() }
+	sc("create", "burn", "binPath=", `Z:`+w32(program))
+	w.try(t, 2, `service burn does not run: it is stopped`, "", "assess", "--service", "service:burn", "--html=")
+	w.try(t, 2, `no service none is installed here`, "", "assess", "--service", "service:none", "--html=")
+	w.try(t, 2, `no database, Windows service or program "none" runs here; name it by pid:N or service:NAME`, "", "assess", "--service", "none", "--html=")
+	sc("start", "burn")
+	t.Cleanup(func() { sc("stop", "burn") })
+
+	w.within(t, "the service does not start", func() bool { return len(w.ours(burning)) > 0 })
+	w.try(t, 0, `waits for a CPU.*no thread shows as running|no thread shows as running`, "", "assess", "--service", "service:burn", "--for", "6s", "--quick", "--html=", "--json", "seen.json")
+	b, err := os.ReadFile(filepath.Join(w.dir, "seen.json"))
+	var a assessed
+	if err := json.Unmarshal(b, &a); err != nil {
+		t.Fatalf("%v: %s", err, b)
+	}
+	if err != nil || a.Service.Kind != "unit" || a.Service.Name != "burn" || a.Service.PID == 0 || len(a.Time.Parts) == 0 || a.Time.Parts[0].Name != "cpu" {
+		t.Errorf("%v: %+v, %+v", err, a.Service, a.Time)
+	}
+	// Two threads ask for half a CPU each; a busy machine gives them less.
+	if share := a.Time.Active / a.Time.Wall; share < 0.02 || share > 1.2 {
+		t.Errorf("it used %.2f of a CPU", share)
+	}
+	if h := a.Time.Host; h.Busy == nil || *h.Busy <= 0 || h.Steal != nil {
+		t.Errorf("the CPUs' use, and what a hypervisor took, which Windows does not tell: %+v", h)
+	}
+	for name, reason := range map[string]string{"cpus": "no thread shows as running", "idle": "Linux", "network": "Linux", "log": "no database", "clock": "% Processor Performance of the CPUs"} {
+		found := false
+		for _, l := range a.Levers {
+			found = found || l.Name == name && strings.Contains(l.Reason, reason) && (l.AtMost != nil) == (name == "clock")
+		}
+		if !found {
+			t.Errorf("lever %s has not the reason %q: %+v", name, reason, a.Levers)
+		}
+	}
+	w.try(t, 0, `(?s)burn`, "", "assess", "--service", "burn.exe", "--for", "3s", "--quick", "--html=")
+	w.try(t, 0, `CPU time.*no thread shows as running`, "", "workload", "observe", "service=service:burn", "for=3s", "--runs", "1")
+}
