@@ -115,7 +115,7 @@ func ofLinux(tree fs.FS, name string) error {
 // collect reads all facts of the machine. Purpose says what the paths are.
 func (m *machine) collect(ctx context.Context, purpose string) (*host.Facts, error) {
 	if filepath.Ext(m.root) == ".json" {
-		return m.told(purpose)
+		return m.printed(purpose)
 	}
 	tree, done, err := m.open()
 	if err != nil {
@@ -137,8 +137,8 @@ func (m *machine) collect(ctx context.Context, purpose string) (*host.Facts, err
 	return f, ctx.Err()
 }
 
-// told reads facts that were printed as JSON, as a host that does not run Linux hands them over.
-func (m *machine) told(flag string) (*host.Facts, error) {
+// printed reads facts that were printed as JSON, as a host that does not run Linux hands them over.
+func (m *machine) printed(flag string) (*host.Facts, error) {
 	if len(m.paths) > 0 {
 		return nil, usagef("%s holds the facts of its paths; leave --%s out", m.name(), flag)
 	}

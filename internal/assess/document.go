@@ -8,6 +8,7 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/lever"
 	"hostlab/internal/result"
+	"hostlab/internal/service"
 )
 
 // Sections are what a report says of the service: its time, the levers on it, the minute second
@@ -59,7 +60,7 @@ func (m *Minute) time() document.Section {
 // basis says what the account rests on.
 func (m *Minute) basis() string {
 	if !m.Connected {
-		return "its threads on CPUs and ready for one, as the kernel counts them; " + m.Why
+		return m.threads() + "; " + m.Why
 	}
 	working := fmt.Sprintf("%.1f at work", m.Report.Busy/m.Report.Wall)
 	if n := m.Report.Transactions; n >= 0 {
@@ -127,4 +128,19 @@ func leverSection(levers []Lever) document.Section {
 	}
 	s.Blocks = append(s.Blocks, next)
 	return s
+}
+
+// threads says what is known of a service's threads.
+func (m *Minute) threads() string {
+	var last service.Reading
+	if n := len(m.Readings); n > 0 {
+		last = m.Readings[n-1]
+	}
+	switch {
+	case last.NoQueue != "":
+		return "its threads on CPUs; their waits for one are not known"
+	case last.Sampled:
+		return "its threads on CPUs, and ready for one, by their states at random moments"
+	}
+	return "its threads on CPUs and ready for one, as the kernel counts them"
 }

@@ -113,7 +113,7 @@ func (g *Guard) Stop() (said string, stopped bool) {
 		now, before := g.busy/float64(g.counted), m.Busy/float64(m.Transactions)
 		return fmt.Sprintf("a transaction took %s, and %s before", result.Format(now, "s"), result.Format(before, "s")), false
 	}
-	if n := len(g.minute.Readings); n > 0 && g.cpu > 0 && g.minute.Readings[n-1].CPU > 0 {
+	if n := len(g.minute.Readings); n > 0 && g.minute.Readings[n-1].NoQueue == "" && g.cpu > 0 && g.minute.Readings[n-1].CPU > 0 {
 		before := g.minute.Readings[n-1]
 		return fmt.Sprintf("its threads waited %s for each second on a CPU, and %s before",
 			result.Format(g.queue/g.cpu, "s"), result.Format(before.Queue/before.CPU, "s")), false

@@ -280,16 +280,16 @@ func ofThreads(s *service.Service, readings []service.Reading, began time.Time, 
 	active := r.CPU + r.Queue // on a CPU alone, where the wait for one is not known
 	rep := explain.Report{Schema: 3, Vendor: s.Name, Tool: tool, Started: began, Wall: r.At, Elapsed: active, Busy: active, Transactions: -1, Log: explain.NoLog(), Course: courseOf(readings),
 		Method: service.Method}
-	add := func(name explain.PartName, seconds, low, high float64) {
-		p := explain.Part{Name: name, Seconds: seconds, Source: service.Counted, Share: result.Estimate{Evidence: result.Measured}}
+	add := func(name explain.PartName, source string, seconds, low, high float64) {
+		p := explain.Part{Name: name, Seconds: seconds, Source: source, Share: result.Estimate{Evidence: result.Measured}}
 		if active > 0 {
 			p.Share = result.Estimate{Value: seconds / active, Low: low / active, High: min(1, high/active), Evidence: result.Measured}
 		}
 		rep.Parts = append(rep.Parts, p)
 	}
-	add(explain.DatabaseCPU, r.CPU, r.CPU*active/(r.CPU+max(r.Queue, r.QueueHigh)), r.CPU*active/(r.CPU+r.QueueLow()))
+	add(explain.DatabaseCPU, service.RunSource, r.CPU, r.CPU*active/(r.CPU+max(r.Queue, r.QueueHigh)), r.CPU*active/(r.CPU+r.QueueLow()))
 	if r.NoQueue == "" {
-		add(explain.RunQueue, r.Queue, r.QueueLow(), r.QueueHigh)
+		add(explain.RunQueue, service.QueueSource, r.Queue, r.QueueLow(), r.QueueHigh)
 	}
 	rep.Vary()
 	return rep

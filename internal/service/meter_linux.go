@@ -40,8 +40,12 @@ type Meter struct {
 	last    Reading
 }
 
-// Counted is where its times come from.
-const Counted, Method = "schedstat", "counted by the kernel's scheduler for each thread"
+// RunSource and QueueSource are where its times come from.
+const (
+	RunSource   = "schedstat"
+	QueueSource = "schedstat"
+	Method      = "counted by the kernel's scheduler for each thread"
+)
 
 // Close ends nothing: nothing runs between two readings.
 func (m *Meter) Close() {}

@@ -8,8 +8,12 @@ import (
 	"hostlab/internal/proc"
 )
 
-// Counted is where its times come from.
-const Counted, Method = "states of threads", "CPU time is counted by Windows for each process; waits for a CPU are sampled by the states of threads"
+// RunSource and QueueSource are where its times come from.
+const (
+	RunSource   = "process times"
+	QueueSource = "states of threads"
+	Method      = "CPU time is counted by Windows for each process; waits for a CPU are sampled by the states of threads"
+)
 
 // A look is followed by so many times as long without one, in the mean: half a percent of one CPU. Its moment is drawn, since
 // Windows' scheduler follows a clock.

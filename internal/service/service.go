@@ -26,6 +26,7 @@ const (
 	Demo     Kind = "demo"
 	Database Kind = "database"
 	Unit     Kind = "unit"
+	Windows  Kind = "service" // of Windows' service manager
 	Cgroup   Kind = "cgroup"
 	Process  Kind = "process"
 	Name     Kind = "name" // a database's, a unit's or a program's

@@ -39,5 +39,5 @@ func unit(name string) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("service %s: %w", name, err)
 	}
-	return &Service{Kind: Unit, Name: name, PID: s.PID, root: root}, nil
+	return &Service{Kind: Windows, Name: name, PID: s.PID, root: root}, nil
 }

@@ -233,7 +233,15 @@ type Times struct {
 }
 
 // Busy is the time in which the CPU worked for this machine: without steal.
-func (t Times) Busy() float64 { return t.User + t.Nice + t.System + t.IRQ + t.SoftIRQ }
+func (t Times) Busy() float64 {
+	busy := t.User + t.System
+	for _, v := range []float64{t.Nice, t.IRQ, t.SoftIRQ} {
+		if !math.IsNaN(v) { // Windows counts them with the others
+			busy += v
+		}
+	}
+	return busy
+}
 
 // CPUReading is one CPU that is online.
 type CPUReading struct {

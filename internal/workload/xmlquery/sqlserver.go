@@ -32,7 +32,7 @@ func dsnOf(p workload.Values) (*connect.DSN, error) {
 		text = os.Getenv(dsnVariable)
 	}
 	if text == "" {
-		return nil, wrong("engine "+inSQLServer+" queries a server of yours, and none is named", "sqlserver://USER@HOST, here or in $"+dsnVariable)
+		return nil, wrong("engine "+inSQLServer+" queries a server that you name, and none is named", "sqlserver://USER@HOST, here or in $"+dsnVariable)
 	}
 	d, err := connect.Parse(text)
 	switch {

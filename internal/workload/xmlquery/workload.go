@@ -40,11 +40,11 @@ func (Workload) Describe() workload.Description {
 			"degree as it was. It shows what clocks, siblings, quotas and caches do to a parallel query; it reads no disk, takes no locks and sends " +
 			"nothing. With engine postgres the same orders are shredded by XMLTABLE in a PostgreSQL of its own, fully cached, by parallel workers and their " +
 			"leader; the plan and the result are checked, and processor time is the server's. It takes the programs of PostgreSQL, is reached through a Unix " +
-			"socket only, never runs as root (but as postgres, or nobody), and is removed afterwards. With engine sqlserver a SQL Server of yours shreds them in a " +
+			"socket only, never runs as root (but as postgres, or nobody), and is removed afterwards. With engine sqlserver a SQL Server that you name shreds them in a " +
 			"temporary table of one session, with OPTION (MAXDOP degree) in the statement: nothing is to be put back. It checks the result and, with VIEW SERVER STATE, the degree that " +
 			"the server took. That engine follows Microsoft's documentation and was never tried on a real SQL Server.",
 		Params: []workload.Param{
-			{Name: "engine", Kind: workload.String, Default: embedded, Choices: []string{embedded, inPostgres, inSQLServer}, Help: "in this program, in a private PostgreSQL, or in a SQL Server of yours (never tried on a real one)"},
+			{Name: "engine", Kind: workload.String, Default: embedded, Choices: []string{embedded, inPostgres, inSQLServer}, Help: "in this program, in a private PostgreSQL, or in a SQL Server that you name (never tried on a real one)"},
 			{Name: "dsn", Kind: workload.String, Default: "", Help: "with engine sqlserver: sqlserver://USER@HOST, without a password; to another host with TLS; none: $" + dsnVariable},
 			{Name: "size", Kind: workload.Bytes, Default: int64(64 << 20), Min: 4 << 10, Max: maxBytes, Help: "of the table"},
 			cpus.CountParam("degree", "1", "workers"),
