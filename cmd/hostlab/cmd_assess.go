@@ -71,12 +71,12 @@ and what to type next. It shows what this host is and which settings are wrong
 for its role. It prints text and writes an HTML file for a colleague.
 
 A service is a database, a systemd unit, a control group, or a process with its
-children; on Windows a Windows service, a program or a process. What Windows does
-not tell of it is unknown, with its reason. By default it is the database that
-runs here; of several, the busiest. hostlab connects to it as its own client
-would: as you, or for root as the server's own account. Where it may not, it
-observes the processes and says what to grant. --service demo starts a small
-shop of its own, to try all of this.
+children; on Windows a Windows service, a program or a process. What Windows
+does not tell of it is unknown, with its reason. By default it is the database
+that runs here; of several, the busiest. hostlab connects to it as its own
+client would: as you, or for root as the server's own account. Where it may
+not, it observes the processes and says what to grant. --service demo starts a
+small shop of its own, to try all of this.
 
 What a PostgreSQL, MariaDB, MySQL or SQL Server says of its own settings wins
 over its files. SQL Server's answers are read as Microsoft documents them, and
