@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hostlab/internal/check"
+	"hostlab/internal/document"
 )
 
 var begin = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
@@ -218,5 +219,26 @@ func TestGateWaits(t *testing.T) {
 	}
 	if j := judge(3, UnlessHarm, func(*Course) {}); !j.Go || j.Periods != 2 {
 		t.Errorf("behind the last wave: %+v", j)
+	}
+}
+
+func TestStatusNamesWhatWasPutBack(t *testing.T) {
+	for wave := 1; wave <= 3; wave++ {
+		c := simulated(planned(12, 3, 3), wave, 0, rand.New(rand.NewPCG(9, 9)))
+		var names []string
+		for _, h := range c.wave(wave) {
+			h.State = Reverted
+			names = append(names, h.Name)
+		}
+		d := c.Status(Typed{Plan: "plan.json"})
+		want := fmt.Sprintf("%d of 3 waves are done. Wave %d: 0 of %d hosts have the change. It was put back on %s.",
+			wave-1, wave, len(names), strings.Join(names, ", "))
+		if got := d.Answer[0].Text; got != want {
+			t.Errorf("the answer is %q, want %q", got, want)
+		}
+		next, _ := d.Sections[len(d.Sections)-1].Blocks[0].(document.Commands)
+		if len(next) != 1 || next[0].Line != fmt.Sprintf("hostlab fleet rollout gate plan.json --wave %d", wave) {
+			t.Errorf("wave %d: next are %+v", wave, next)
+		}
 	}
 }

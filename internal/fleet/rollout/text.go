@@ -129,7 +129,7 @@ func (c *Course) progress() (rows []waveRow, done, first int, text string) {
 	for _, w := range c.Plan.Waves {
 		row := waveRow{Wave: w.Wave, Hosts: len(w.Hosts)}
 		for _, h := range c.wave(w.Wave) {
-			if h.Applied != nil {
+			if h.Applied != nil && h.State != Reverted {
 				row.Have++
 			}
 			if h.Before > 0 {
@@ -159,7 +159,20 @@ func (c *Course) progress() (rows []waveRow, done, first int, text string) {
 	default:
 		text += fmt.Sprintf("Wave %d is under way: %d of %d hosts have the change.", first, rows[first-1].Have, rows[first-1].Hosts)
 	}
+	if back, _ := c.putBack(); len(back) > 0 {
+		text = strings.Replace(text, " is under way:", ":", 1) + " It was put back on " + named(back) + "."
+	}
 	return rows, done, first, text
+}
+
+// putBack are hosts that had the change and have it no longer, and the last wave that has such.
+func (c *Course) putBack() (names []string, wave int) {
+	for _, h := range c.Hosts { // by wave
+		if h.State == Reverted {
+			names, wave = append(names, h.Name), h.Wave
+		}
+	}
+	return names, wave
 }
 
 // State says how far the roll-out is.
@@ -197,9 +210,12 @@ func (c *Course) Status(t Typed) *document.Document {
 		}
 	}
 	var commands document.Commands
+	_, back := c.putBack()
 	switch {
 	case first == 0:
 		commands = document.Commands{{Why: "what it did", Line: t.gate(len(p.Waves))}}
+	case back > 0:
+		commands = document.Commands{{Why: "why it was put back", Line: t.gate(back)}}
 	case first > 1 && c.begun[first].IsZero():
 		commands = append(document.Commands{{Why: "may it?", Line: t.gate(first - 1)}}, p.next(first, t)...)
 	default:
