@@ -27,7 +27,9 @@ grep '"role": *"production-app"' /var/lib/hostlab-assess/latest.json >/dev/null
 systemctl is-active hostlab-watch
 [ "$(wc -l < /var/log/hostlab/watch.jsonl)" -ge 2 ]
 [ "$(stat -c %U /proc/"$(systemctl show -P MainPID hostlab-watch)")" != root ]
-hostlab watch --analyze /var/log/hostlab/watch.jsonl >/dev/null || [ $? = 10 ] || [ $? = 11 ]
+status=0
+hostlab watch --analyze /var/log/hostlab/watch.jsonl >/dev/null || status=$?
+case $status in 0 | 10 | 11) ;; *) exit 1 ;; esac
 systemd-analyze security --no-pager --threshold=40 hostlab-watch.service >/dev/null
 systemd-analyze security --no-pager hostlab-watch.service | tail -n 1
 dpkg -r hostlab
