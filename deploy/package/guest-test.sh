@@ -21,7 +21,7 @@ grep '"role": *"production-app"' /var/lib/hostlab-assess/latest.json >/dev/null
 
 # Nothing was left by a live experiment: the unit that restores one begins nothing, and does not fail.
 [ "$(systemctl show -P ConditionResult hostlab-restore)" = no ]
-! systemctl is-failed hostlab-restore
+if systemctl is-failed hostlab-restore; then exit 1; fi
 
 # By now the recording has two looks, as a user of its own, and little that it could harm.
 systemctl is-active hostlab-watch
@@ -33,5 +33,6 @@ case $status in 0 | 10 | 11) ;; *) exit 1 ;; esac
 systemd-analyze security --no-pager --threshold=40 hostlab-watch.service >/dev/null
 systemd-analyze security --no-pager hostlab-watch.service | tail -n 1
 dpkg -r hostlab
-! systemctl is-active hostlab-watch
-! systemctl is-active hostlab-assess.timer
+for unit in hostlab-watch.service hostlab-assess.timer; do
+	if systemctl is-active $unit; then exit 1; fi
+done
