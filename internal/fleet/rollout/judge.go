@@ -230,6 +230,7 @@ type Judged struct {
 	Go      bool            `json:"go"`
 	Reasons []string        `json:"reasons"` // why it does not go on, or what limits the answer
 	Measure Measure         `json:"measure"`
+	Effect  string          `json:"effect"` // with its interval and n, in words; "": not known
 	Worse   result.Estimate `json:"-"`
 	Value   *float64        `json:"worse"` // share; null: not known
 	Low     *float64        `json:"low"`   // null: no limit can be said
@@ -276,6 +277,7 @@ func (c *Course) Gate(wave int, policy Policy) (*Judged, error) {
 		}
 	}
 	j.PWorse, j.PBetter = &s.Above, &s.Below
+	j.Effect = j.inWords()
 	const tie = 1 + 1e-9
 	switch {
 	case g.Alpha > 0 && s.Above <= g.Alpha*tie:

@@ -285,9 +285,8 @@ func (c *Course) Document(t Typed) (*document.Document, error) {
 // Document reports a gate.
 func (j *Judged) Document(p *Plan, t Typed) *document.Document {
 	figure := ""
-	if j.Value != nil {
-		figure = fmt.Sprintf(" %s is %s with the change%s, n = %s with it and %d without, p = %s for harm.", p.Measure.Name, worse(*j.Value),
-			interval(j), screen.Count(j.With, "host"), j.Without, pText(*j.PWorse))
+	if j.Effect != "" {
+		figure = " " + j.Effect + "."
 	}
 	line, tone := "", document.Tone("")
 	next := document.Commands(nil)
@@ -327,6 +326,12 @@ func (j *Judged) Document(p *Plan, t Typed) *document.Document {
 		*Judged
 	}{Schema, "rollout-gate", j}
 	return d
+}
+
+// inWords is the effect, which is known.
+func (j *Judged) inWords() string {
+	return fmt.Sprintf("%s is %s with the change%s, n = %s with it and %d without, p = %s for harm", j.Measure.Name, worse(*j.Value),
+		interval(j), screen.Count(j.With, "host"), j.Without, pText(*j.PWorse))
 }
 
 var words = map[Verdict]string{Better: "it is better", NoHarm: "it harms by less than " + result.Share(margin), Undecided: "harm is not shown"}
