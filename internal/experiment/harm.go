@@ -169,7 +169,7 @@ func (j *judged) look(values map[string]float64, level bool, bar float64) (why s
 	}
 	if !known {
 		if j.silent++; j.silent >= harmSilent && len(j.base) >= HarmLooks {
-			return fmt.Sprintf("%s had no value in %d looks running, as if nothing were served", j.Name, j.silent)
+			return fmt.Sprintf("%s had no value in %d looks running: nothing is served, by the level or since the load has ended", j.Name, j.silent)
 		}
 		return ""
 	}

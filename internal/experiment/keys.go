@@ -167,7 +167,7 @@ var sections = []section{
 		{Name: "fingerprint", Kind: words, Help: "Facts of the host that must not change.", Choices: Fingerprints},
 	}},
 	{name: "harm", help: "How much worse a service that others use may get: what ends a period of a switchback with the baseline, and the experiment after some such strikes. In force without this table too.", keys: []workload.Param{
-		{Name: "responses", Kind: words, Help: "What is judged, each better where it is lower. Unless given: those of latency_p99, elapsed_per_transaction and cpu_per_transaction that the study has."},
+		{Name: "responses", Kind: words, Help: "What is judged, each better where it is lower. Unless given: those of latency_p99, latency, elapsed_per_transaction and cpu_per_transaction that the study has."},
 		{Name: "above", Kind: share, Help: "How far the median of the last looks at the level may be above the baseline's; fewer than 12 looks may be further.", Min: 0.01, Max: 10, Default: 0.4},
 		{Name: "limit", Kind: pairs, Help: "What no two looks running at the level may exceed, such as {latency_p99 = \"20ms\"}."},
 		{Name: "strikes", Kind: integer, Help: "After how many periods of the level that were ended so the experiment stops. Two periods in a row that were not clear those before.", Min: 1, Max: 100, Default: 2},

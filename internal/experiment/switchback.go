@@ -65,7 +65,7 @@ func (p *parser) load(f fields) {
 }
 
 // harmed are the responses that a switchback watches unless its study says which.
-var harmed = []string{"latency_p99", "elapsed_per_transaction", "cpu_per_transaction"}
+var harmed = []string{"latency_p99", "latency", "elapsed_per_transaction", "cpu_per_transaction"}
 
 // lookEvery is the parameter of a workload that watches a service by which it has a look.
 const lookEvery = "every"

@@ -1,9 +1,12 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"hostlab/internal/experiment"
@@ -49,8 +52,14 @@ func openServer(ctx context.Context, st *experiment.Study, f experiment.Factor) 
 }
 
 // CheckLevels reports a factor that cannot be varied from what there is as the study says: a parameter of the watched
-// service's server that is unknown, takes a restart or a right, or a level that is there already. It changes nothing.
+// service's server that is unknown, takes a restart or a right, or a level that is there already. Of a live study it also
+// reports responses that this service never tells, where one of them decides or nothing else shows harm. It changes nothing.
 func CheckLevels(ctx context.Context, st *experiment.Study) error {
+	if st.Harm != nil {
+		if err := tells(ctx, st); err != nil {
+			return err
+		}
+	}
 	for _, f := range st.Factors {
 		var err error
 		switch f.Kind {
@@ -69,6 +78,34 @@ func CheckLevels(ctx context.Context, st *experiment.Study) error {
 	return nil
 }
 
+// tells refuses what decides if the service never tells it: else periods would pass until that is seen.
+func tells(ctx context.Context, st *experiment.Study) error {
+	params := st.Workload.Params
+	if dsn, err := observe.Named(params); dsn != nil || err != nil {
+		return err
+	}
+	of, servers, err := serviceOf(ctx, params)
+	if err != nil || of == nil || of.Server(servers) != nil {
+		return nil //nolint:nilerr // what finds no service says so
+	}
+	watched := false
+	for _, r := range st.Responses {
+		watched = watched || slices.Contains(st.Harm.Responses, r.Name) && lacks(params, &r) == ""
+		if why := lacks(params, &r); r.Primary && why != "" {
+			return fmt.Errorf("%s decides, and %s never has it: %s; in a copy of the study, let another response decide, such as cpu_s, or latency with workload.latency", r.Name, of.Name, why)
+		}
+	}
+	if !watched {
+		return fmt.Errorf("nothing would say that the service is harmed: %s never has %s; in a copy of the study, name another response in [harm] responses", of.Name, strings.Join(st.Harm.Responses, ", "))
+	}
+	return nil
+}
+
+// lacks says why a service that is no database never has a response; "": it may have it.
+func lacks(params workload.Values, r *experiment.Response) string {
+	return cmp.Or(observe.Lacks(params, cmp.Or(r.From, r.Name)), observe.Lacks(params, r.Over))
+}
+
 // differs refuses a level that is there already.
 func (s *server) differs(ctx context.Context, name string) (err error) {
 	if s.was, err = s.p.Save(ctx); err != nil {
@@ -76,7 +113,7 @@ func (s *server) differs(ctx context.Context, name string) (err error) {
 	}
 	for level, v := range s.levels {
 		if _, ours := s.levels[experiment.Current]; ours && v == s.was.Value {
-			return fmt.Errorf("%s is %s already, so that there is nothing to compare with level %s", name, v, level)
+			return fmt.Errorf("%s is %s already, so that level %s would compare nothing; name another with --set server.%s=LEVEL", name, v, level, name)
 		}
 	}
 	return nil

@@ -34,6 +34,32 @@ func noLatency() latency {
 	return latency{page, page, page, unknown("the parameter latency, a command that prints it, is not given")}
 }
 
+// untold fills in what a service tells that is no database, without a page or a command: nothing.
+func (s *seen) untold() {
+	s.log = unknown("only sessions of a database tell it")
+	s.elapsed = s.log
+	s.latency, s.transactions = noLatency(), unknown("the service tells no transactions; url and histogram would count requests")
+}
+
+// Lacks says why a service that is no database never has a response with such parameters; "": it may have it.
+func Lacks(p workload.Values, name string) string {
+	s := seen{wall: 1}
+	s.untold()
+	if p.String("url") != "" {
+		s.latency.p50, s.latency.p99, s.latency.mean, s.transactions = amount{}, amount{}, amount{}, amount{is: fewest}
+	}
+	if len(p.List("latency")) > 0 {
+		s.latency.told = amount{}
+	}
+	s.arrivals = s.transactions
+	for _, r := range offered {
+		if r.Name == name {
+			return r.of(&s).why
+		}
+	}
+	return ""
+}
+
 // response is one of the workload's, and what a stretch gives for it.
 type response struct {
 	workload.Response

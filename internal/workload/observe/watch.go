@@ -187,9 +187,7 @@ func (w *watch) between(from, to point) (s seen) {
 		s.cpu = unknown("the service is of another host, or hidden: its processes do not show here")
 		s.queue, s.busy = s.cpu, s.cpu
 	}
-	s.log = unknown("only sessions of a database tell it")
-	s.elapsed = s.log
-	s.latency, s.transactions = noLatency(), unknown("the service tells no transactions; url and histogram would count requests")
+	s.untold()
 	if to.requests != nil {
 		if n, err := to.requests.since(from.requests); err == nil { // else look has failed
 			s.latency.p50, s.latency.p99, s.latency.mean = n.quantiles(s.wall)
