@@ -14,6 +14,7 @@ import (
 type record struct {
 	x        *result.Experiment
 	runs     []*result.Run // OK ones, at most one for each slot of the plan, as recorded
+	harmed   []*result.Run // that harm has ended, those too that had no value
 	complete []int         // blocks in which every planned cell has such a run, rising
 	status   map[result.Status]int
 	failures []Failures // of each cell
@@ -56,6 +57,9 @@ func read(x *result.Experiment, runs []result.Run) *record {
 		r.failures[run.Cell].first(run, &tried[slot], &decided[slot])
 		if run.Restarted {
 			r.warnings = append(r.warnings, fmt.Sprintf("%s %d: %s; what was seen of the %[1]s until then does not count, and was made again", x.Design.Block(), run.Block+1, run.Reason))
+		}
+		if run.Harm != "" && !run.Restarted {
+			r.harmed = append(r.harmed, run)
 		}
 		if run.Status != result.OK {
 			continue

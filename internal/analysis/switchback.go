@@ -9,8 +9,8 @@ import (
 	"hostlab/internal/stats"
 )
 
-// Struck is a period of a live service that ended early, with the baseline, since it harmed the service. It counts as
-// the level that it was assigned: what was left out would be the worst of that level.
+// Struck is a period of a live service that ended early, with the baseline, since it harmed the service. One that has a
+// value counts as the level that it was assigned: what was left out would be the worst of that level.
 type Struck struct {
 	Pair    int // from 1
 	Level   string
@@ -20,10 +20,8 @@ type Struck struct {
 
 // struck lists them in the order of the record.
 func (r *record) struck() (list []Struck) {
-	for _, run := range r.runs {
-		if run.Harm != "" {
-			list = append(list, Struck{Pair: run.Block + 1, Level: result.LevelsText(r.x.Factors, r.x.Cells[run.Cell].Levels), Seconds: run.Seconds, Why: run.Harm})
-		}
+	for _, run := range r.harmed {
+		list = append(list, Struck{Pair: run.Block + 1, Level: result.LevelsText(r.x.Factors, r.x.Cells[run.Cell].Levels), Seconds: run.Seconds, Why: run.Harm})
 	}
 	return list
 }

@@ -92,7 +92,7 @@ func (j *judge) tooFew(e *Effect, t *table, iv result.Estimate, delta float64) {
 	case e.N == 0:
 		e.Reason.Kind = NoValues
 	case math.IsNaN(iv.Low) && e.N >= least:
-		e.Reason.Kind, e.Need = Unbounded, e.N+1
+		e.Reason.Kind, e.Need = Unbounded, needed(iv, stats.Spread(e.Differences), delta, e.Alpha)
 	case math.IsNaN(iv.Low):
 		e.Reason = Reason{Kind: FewUnits, N: least}
 	case j.firstLook == 0:
@@ -121,7 +121,11 @@ func (j *judge) need(e *Effect, iv result.Estimate, delta float64) {
 func needed(iv result.Estimate, spread, delta, alpha float64) int {
 	gap := min(math.Abs(math.Abs(iv.Value)-delta), delta)
 	n := stats.BlocksNeeded(spread, gap, alpha, power)
-	if n > 0 && n <= iv.N {
+	switch {
+	case n == 0 || n > iv.N:
+	case math.IsNaN(iv.Low):
+		n = iv.N + 1
+	default:
 		// The spread knows nothing of tails, and the interval does: it shrinks with
 		// the square root of n.
 		half := (iv.High - iv.Low) / 2
