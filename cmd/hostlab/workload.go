@@ -170,6 +170,8 @@ func (o *workloadRun) run(ctx context.Context, w workload.Workload) (rep workloa
 func (r workloadReport) document() *document.Document {
 	t := &document.Table{Columns: document.Headings("response", "median", "least to most", "n")}
 	notes := document.List{}
+	var whys []string // each once, as most of a service without transactions lack the same
+	lack := map[string][]string{}
 	for _, x := range r.Responses {
 		median, span := "unknown", ""
 		if x.Median != nil {
@@ -177,8 +179,14 @@ func (r workloadReport) document() *document.Document {
 		}
 		t.Add(document.Texts(x.Name, median, span, fmt.Sprint(x.N))...)
 		if x.Missing != "" {
-			notes = append(notes, document.Line{Text: x.Name + ": " + x.Missing})
+			if lack[x.Missing] == nil {
+				whys = append(whys, x.Missing)
+			}
+			lack[x.Missing] = append(lack[x.Missing], x.Name)
 		}
+	}
+	for _, why := range whys {
+		notes = append(notes, document.Line{Text: strings.Join(lack[why], ", ") + ": " + why})
 	}
 	const most = 4 // runs that were disturbed differ in their numbers only
 	notes = append(notes, document.Points(r.Warnings[:min(most, len(r.Warnings))]...)...)

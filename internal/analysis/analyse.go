@@ -55,6 +55,7 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 	}
 
 	tables := r.tables(blocks)
+	a.Notes = append(a.Notes, absent(tables)...)
 	floors := make([]*floor, len(tables)) // nil: no A/A
 	for i, t := range tables {
 		a.Warnings = append(a.Warnings, t.warnings...)

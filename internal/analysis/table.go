@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
@@ -82,6 +83,7 @@ type table struct {
 	fraction float64     // margin of what is compared by difference for its zeros, of a median; 0: none is
 	warnings []string
 	notes    []string // what is as the workload says that it has to be
+	none     string   // why no run has a value; "": some have
 	// apart are cells of which no run has the response, each with a reason of the
 	// workload's: it means nothing there, as the time between two threads where there is
 	// one. nil where it is primary.
@@ -180,10 +182,28 @@ func (t *table) setApart(runs []*result.Run, at []int) {
 	}
 	switch {
 	case n == t.cells && n > 0:
-		t.notes = append(t.notes, fmt.Sprintf("no run has %s: %s", t.response.Name, why))
+		t.none = why
 	case n > 0:
 		t.notes = append(t.notes, fmt.Sprintf("%s is not compared with %s, which have none: %s", t.response.Name, screen.Plural(n, "cell", "cells"), why))
 	}
+}
+
+// absent names the responses that no run has, together where the reason is the same.
+func absent(tables []*table) (notes []string) {
+	var whys []string
+	names := map[string][]string{}
+	for _, t := range tables {
+		if t.none != "" {
+			names[t.none] = append(names[t.none], t.response.Name)
+			if len(names[t.none]) == 1 {
+				whys = append(whys, t.none)
+			}
+		}
+	}
+	for _, why := range whys {
+		notes = append(notes, fmt.Sprintf("no run has %s: %s", strings.Join(names[why], ", "), why))
+	}
+	return notes
 }
 
 // median returns the median over blocks of the mean of the cells given, in the
