@@ -103,7 +103,10 @@ func (o *runOptions) showLive(w io.Writer, st *experiment.Study, service string)
 	}
 	takes := "not known"
 	if least, most := experiment.Duration(st, 0); most > 0 {
-		takes = fmt.Sprintf("%s at least, %s at most", screen.Brief(least), screen.Brief(most))
+		takes = screen.Brief(most)
+		if least < most {
+			takes = fmt.Sprintf("%s at least, %s at most", screen.Brief(least), takes)
+		}
 	}
 	if o.window != "" && o.window != runner.Always {
 		takes += ", and only from " + strings.Replace(o.window, "-", " to ", 1)
