@@ -122,7 +122,7 @@ func (a *Analysis) look(r *record, end *result.End) (blocks []int) {
 	blocks = r.complete
 	block := a.Experiment.Design.Block()
 	if n := r.torn(end == nil); n > 0 {
-		a.Warnings = append(a.Warnings, screen.Plural(n, block+" is", block+"s are")+" left out, because not every cell of them has a run that counts")
+		a.Warnings = append(a.Warnings, screen.Plural(n, block+" is", block+"s are")+" left out, because a run that counts is missing")
 	}
 	reached := 0 // looks
 	for _, l := range a.Experiment.Design.Looks {
