@@ -29,7 +29,7 @@ func takeAlone() (a *alone, err error) {
 			return a, nil
 		case time.Since(began) <= alonePatience:
 		case errors.Is(err, unix.EADDRINUSE), errors.Is(err, unix.EWOULDBLOCK):
-			return nil, fmt.Errorf("another experiment on a live service runs on this host%s; two would disturb each other: wait for it, or stop it with: hostlab run --restore", aloneHolder())
+			return nil, fmt.Errorf("another experiment on a live service runs on this host%s; two would disturb each other: wait for it, or stop it%s", aloneHolder(), howToEnd())
 		default:
 			return nil, fmt.Errorf("cannot make sure that no other live experiment runs on this host: %w", err)
 		}
@@ -54,24 +54,40 @@ func tryAlone() (*alone, error) {
 	return &alone{l, at}, nil
 }
 
-// aloneHolder says who has it.
+// aloneHolder says who has it; "": none has.
 func aloneHolder() string {
+	pid, runs := Running()
+	if !runs {
+		return ""
+	}
+	return fmt.Sprintf(" (pid %d)", pid)
+}
+
+// howToEnd is the command for that: --restore knows an experiment only from when it changes something.
+func howToEnd() string {
+	if pid, _ := Running(); pid > 0 {
+		return fmt.Sprintf(" with: kill %d (it puts everything back first)", pid)
+	}
+	return ""
+}
+
+// Running reports the process of the live experiment that runs on this host, 0 where it is in another PID namespace.
+func Running() (pid int, runs bool) {
 	c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: aloneName, Net: "unix"})
 	if err != nil {
-		return ""
+		return 0, false
 	}
 	defer c.Close()
 	raw, err := c.SyscallConn()
 	if err != nil {
-		return ""
+		return 0, true
 	}
-	text := ""
 	_ = raw.Control(func(fd uintptr) {
 		if u, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil { //nolint:gosec // a descriptor is small
-			text = fmt.Sprintf(" (pid %d)", u.Pid)
+			pid = int(u.Pid)
 		}
 	})
-	return text
+	return pid, true
 }
 
 func (a *alone) close() error { return errors.Join(a.l.Close(), a.at.Close()) }

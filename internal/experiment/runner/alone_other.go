@@ -15,3 +15,6 @@ func tryAlone() (*alone, error) { return takeAlone() }
 func (*alone) close() error { return nil }
 
 func aloneHolder() string { return "" }
+
+// Running reports the live experiment that runs on this host: none can.
+func Running() (pid int, runs bool) { return 0, false }
