@@ -2,5 +2,5 @@
 
 package store
 
-// local accepts any directory: this system does not say what kind of file system it is on.
+// local accepts any file: this system does not say what kind of file system it is on.
 func local(string) error { return nil }

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,7 +73,7 @@ func openSQLite(path string) (*Store, error) {
 	if path == "" {
 		return nil, unusable{"--store sqlite: names no file"}
 	}
-	if err := local(filepath.Dir(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := local(path); err != nil {
 		return nil, err
 	}
 	// Others of this host must not read what hosts said of themselves.
