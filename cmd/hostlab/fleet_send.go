@@ -141,15 +141,18 @@ func (o *sendOptions) document(std streams, name string) ([]byte, error) {
 
 // post sends a document and returns what the server says of it.
 func post(ctx context.Context, client *http.Client, at, token string, body []byte) (string, error) {
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	if _, err := z.Write(body); err != nil {
-		return "", err
+	if !bytes.HasPrefix(body, []byte{0x1f, 0x8b}) { // a file that is packed already goes as it is
+		var packed bytes.Buffer
+		z := gzip.NewWriter(&packed)
+		if _, err := z.Write(body); err != nil {
+			return "", err
+		}
+		if err := z.Close(); err != nil {
+			return "", err
+		}
+		body = packed.Bytes()
 	}
-	if err := z.Close(); err != nil {
-		return "", err
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, at, &packed)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, at, bytes.NewReader(body))
 	if err != nil {
 		return "", err
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -59,7 +61,8 @@ func TestSendService(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("var/lib/hostlab-assess/verify.json", `{"schema":1,"started":`+string(now)+`,"action":"verify","outcomes":[{"setting":"swappiness","name":"","to":"10","read":"10","result":"unchanged"}]}`)
-	write("var/lib/hostlab-assess/latest.json", `{"schema":1,"version":"1","started":`+string(now)+`,"host":"itself","role":"production-db","results":[]}`)
+	latest := `{"schema":1,"version":"1","started":` + string(now) + `,"host":"itself","role":"production-db","results":[]}`
+	write("var/lib/hostlab-assess/latest.json", latest)
 	write("etc/hostlab/fleet.token", token+"\n")
 	args := sendLine(t)
 	if strings.Contains(strings.Join(args, " "), "Bearer") {
@@ -86,6 +89,16 @@ func TestSendService(t *testing.T) {
 		if status, said := send(args...); status != exitOK || strings.Count(said, want) != 2 {
 			t.Errorf("status %d, %s", status, said)
 		}
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, err = z.Write([]byte(latest))
+	if err := errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if status, said := send("fleet", "send", "--to", "https://localhost:"+port, "--ca", cert, "--token-file", filepath.Join(dir, "etc/hostlab/fleet.token"),
+		write("latest.json.gz", packed.String())); status != exitOK || !strings.Contains(said, "known ") {
+		t.Errorf("a packed file: status %d, %s", status, said)
 	}
 	if status, said := send(append(args, "--host", "other")...); status != exitFailed || strings.Contains(said, token) || !strings.Contains(said, "403") {
 		t.Errorf("another host's name: status %d, %s", status, said)

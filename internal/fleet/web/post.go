@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -85,7 +86,15 @@ var tooLarge = "it is larger than " + strconv.Itoa(fleet.MaxBody>>20) + " MiB"
 // unpacked reads a body. What is unpacked counts too. status is 0 where all went well.
 func unpacked(w http.ResponseWriter, r *http.Request) (body []byte, status int, text string) {
 	var in io.Reader = http.MaxBytesReader(w, r.Body, fleet.MaxBody)
-	switch strings.ToLower(r.Header.Get("Content-Encoding")) {
+	coding := strings.ToLower(r.Header.Get("Content-Encoding"))
+	if coding == "" { // a packed file that is sent as it is: no document begins like that
+		begun := bufio.NewReader(in)
+		if head, _ := begun.Peek(2); string(head) == "\x1f\x8b" { // what fails here fails below again
+			coding = "gzip"
+		}
+		in = begun
+	}
+	switch coding {
 	case "", "identity":
 	case "gzip":
 		z, err := gzip.NewReader(in)

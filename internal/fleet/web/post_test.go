@@ -90,6 +90,7 @@ func TestPost(t *testing.T) {
 	send("new", 201, "new ", sent[0], good)
 	send("again", 200, "known ", sent[0], good)
 	send("packed", 200, "known ", sent[0], zipped(t, good), "Content-Encoding", "gzip")
+	send("packed, without saying so", 200, "known ", sent[0], zipped(t, good))
 	if after, body := get(t, server.URL+"/hosts/new1"); after.StatusCode != http.StatusOK || !strings.Contains(body, "new1 was heard of 0 s ago") {
 		t.Errorf("after: %d", after.StatusCode)
 	}
@@ -106,7 +107,11 @@ func TestPost(t *testing.T) {
 	send("hostile name", 422, "is no host's name", sent[2], assessment("<b>"+evil, "text", now))
 	send("a plan", 403, "no host's document", sent[2], changeBody)
 	send("a bomb", 413, "larger than 16 MiB", sent[0], zipped(t, make([]byte, 100<<20)), "Content-Encoding", "gzip")
+	send("a bomb without saying so", 413, "larger than 16 MiB", sent[0], zipped(t, make([]byte, 100<<20)))
 	send("no gzip", 400, "no gzip", sent[0], good, "Content-Encoding", "gzip")
+	send("a byte of gzip", 422, "no JSON", sent[0], []byte("\x1f"))
+	send("empty", 422, "no JSON", sent[0], nil)
+	send("gzip that claims to be plain", 422, "no JSON", sent[0], zipped(t, good), "Content-Encoding", "identity")
 	send("torn gzip", 400, "did not come whole", sent[0], zipped(t, good)[:40], "Content-Encoding", "gzip")
 	send("another packing", 415, "gzip and nothing else", sent[0], good, "Content-Encoding", "br")
 	// 100 MB of which no length is said.
