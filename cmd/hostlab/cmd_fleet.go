@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hostlab/internal/fleet"
 	"hostlab/internal/fleet/store"
 )
 
@@ -51,10 +52,10 @@ func (o *fleetOptions) flags(cmd *cobra.Command) {
 }
 
 // usualStale is a day that was missed, and some hours.
-const usualStale = 50 * time.Hour
+const usualStale = "50h"
 
 func (o *fleetOptions) staleFlag(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&o.stale, "stale", usualStale, "after so long without a document a host is not known")
+	daysFlag(cmd, &o.stale, "stale", usualStale, "`TIME` without a document after which a host is not known: 50h, 2d")
 }
 
 func (o *fleetOptions) storeFlag(cmd *cobra.Command) {
@@ -79,6 +80,32 @@ func (o *fleetOptions) open(cmd *cobra.Command) (*store.Store, error) {
 		return nil, usageError{err}
 	}
 	return s, err
+}
+
+// days is the value of a flag that takes 7d, or a duration.
+type days struct {
+	flag   string
+	target *time.Duration
+	text   string
+}
+
+func (d *days) String() string { return d.text }
+func (d *days) Type() string   { return "string" }
+
+// Set takes a time above zero. Of an empty one notEmpty says more.
+func (d *days) Set(s string) (err error) {
+	d.text = s
+	if *d.target, err = fleet.Days(s); err != nil && s != "" {
+		return usagef("--%s %q: %w", d.flag, s, err)
+	}
+	return nil
+}
+
+// daysFlag adds a flag that takes 7d, or a duration.
+func daysFlag(cmd *cobra.Command, target *time.Duration, name, value, usage string) {
+	d := &days{flag: name, target: target}
+	cobra.CheckErr(d.Set(value))
+	cmd.Flags().Var(d, name, usage)
 }
 
 func newFleetIngest(std streams) *cobra.Command {

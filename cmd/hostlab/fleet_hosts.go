@@ -33,7 +33,10 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
   hostlab fleet hosts --outliers`,
 		Args: noArgs,
 	}, func(ctx context.Context, s *store.Store, _ []string, now time.Time) (*document.Document, error) {
-		if outliers {
+		switch {
+		case outliers && len(where) > 0:
+			return nil, usagef("--where chooses rows of hosts, and --outliers compares all: give one of them")
+		case outliers:
 			return peers(ctx, s, now, o.stale)
 		}
 		hosts, err := accepted(ctx, s, x, now)
@@ -47,7 +50,6 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 	})
 	cmd.Flags().StringArrayVar(&where, "where", nil, "`FACT=VALUE` that must hold; also != < <= > >=")
 	cmd.Flags().BoolVar(&outliers, "outliers", false, "hosts that measure unlike their peers")
-	cmd.MarkFlagsMutuallyExclusive("where", "outliers")
 	x.flags(cmd)
 	return cmd
 }

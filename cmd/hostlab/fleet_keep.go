@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,7 +85,10 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 
 func newFleetExport(std streams) *cobra.Command {
 	forms := []string{"csv", "otava", "metrics"}
-	var host string
+	var (
+		host string
+		o    fleetOptions
+	)
 	cmd := onStore(&cobra.Command{
 		Use:   "export csv|otava|metrics [flags]",
 		Short: "Measurements for other programs",
@@ -98,13 +102,18 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		Example: `  hostlab fleet export csv > measurements.csv
   hostlab fleet export otava --host db7 > db7.csv
   hostlab fleet export metrics > fleet.prom`,
-		Args: cobra.MatchAll(takes(1, 1, "csv, otava or metrics"), cobra.OnlyValidArgs), ValidArgs: forms,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 || !slices.Contains(forms, args[0]) {
+				return usagef("%s takes csv, otava or metrics; '%[1]s --help' shows how", cmd.CommandPath())
+			}
+			return nil
+		}, ValidArgs: forms,
 	}, func(cmd *cobra.Command, s *store.Store, args []string) error {
 		if args[0] == "metrics" {
 			if host != "" {
 				return usagef("metrics are of all hosts")
 			}
-			return metrics(cmd.Context(), std.out, s)
+			return metrics(cmd.Context(), std.out, s, o.stale)
 		}
 		if args[0] == "otava" && host == "" {
 			return usagef("otava takes the measurements of one host: name it with --host")
@@ -121,12 +130,13 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		return fleet.WritePoints(std.out, points)
 	})
 	cmd.Flags().StringVar(&host, "host", "", "`NAME` of the host; all without")
+	o.staleFlag(cmd)
 	return cmd
 }
 
 // metrics writes what serve would answer.
-func metrics(ctx context.Context, out io.Writer, s *store.Store) error {
-	server, err := web.New(web.Config{Store: s, Stale: usualStale, Version: versionText()})
+func metrics(ctx context.Context, out io.Writer, s *store.Store, stale time.Duration) error {
+	server, err := web.New(web.Config{Store: s, Stale: stale, Version: versionText()})
 	if err != nil {
 		return err
 	}
@@ -157,7 +167,7 @@ func (a *printedAnswer) Header() http.Header { return a.header }
 func (a *printedAnswer) WriteHeader(status int) { a.status = status }
 
 func newFleetPrune(std streams) *cobra.Command {
-	var keep string
+	var keep time.Duration
 	cmd := onStore(&cobra.Command{
 		Use:   "prune [flags]",
 		Short: "Take away the bytes of old documents in which nothing changed",
@@ -175,11 +185,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
   hostlab fleet prune --keep 90d`,
 		Args: noArgs,
 	}, func(cmd *cobra.Command, s *store.Store, _ []string) error {
-		back, err := fleet.Days(keep)
-		if err != nil {
-			return usagef("--keep %q: %v", keep, err)
-		}
-		p, err := s.Prune(cmd.Context(), time.Now().Add(-back))
+		p, err := s.Prune(cmd.Context(), time.Now().Add(-keep))
 		if err != nil {
 			return err
 		}
@@ -193,7 +199,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		fmt.Fprintf(std.out, "%s pruned, %s freed; the store takes %s\n", screen.Count(p.Documents, "document"), result.Format(float64(p.Bytes), "B"), result.Format(float64(size), "B"))
 		return nil
 	})
-	cmd.Flags().StringVar(&keep, "keep", "30d", "`TIME` for which all is kept, in days or as a duration")
+	daysFlag(cmd, &keep, "keep", "30d", "`TIME` for which all is kept, in days or as a duration")
 	return cmd
 }
 

@@ -77,6 +77,9 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
     --waves 4 --out plan.json`,
 		Args: noArgs,
 	}, func(ctx context.Context, s *store.Store, _ []string, now time.Time) (*document.Document, error) {
+		if o.hosts != "" && len(o.where) > 0 {
+			return nil, usagef("--where and --hosts both choose hosts: give one of them")
+		}
 		return o.plan(ctx, s, now)
 	})
 	f := cmd.Flags()
@@ -88,7 +91,6 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 	f.Uint64Var(&o.seed, "seed", 0, "number by which waves are drawn; one is taken at random without")
 	f.StringVar(&o.measures, "measure", "", "`NAME` of the measurement that is compared")
 	f.StringVar(&o.out, "out", "", "write the plan to `FILE`")
-	cmd.MarkFlagsMutuallyExclusive("where", "hosts")
 	o.accept.flags(cmd)
 	return cmd
 }

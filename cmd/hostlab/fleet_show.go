@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -117,22 +116,19 @@ func newFleetCheck(std streams) *cobra.Command {
 
 func newFleetChanges(std streams) *cobra.Command {
 	o := &fleetOptions{}
-	var since string
-	cmd := showing(std, o, &cobra.Command{
+	var since time.Duration
+	var cmd *cobra.Command
+	cmd = showing(std, o, &cobra.Command{
 		Use:   "changes [flags]",
 		Short: "What became different, the latest first",
 		Args:  noArgs,
 	}, func(ctx context.Context, s *store.Store, _ []string, now time.Time) (*document.Document, error) {
-		back, err := fleet.Days(since)
-		if err != nil {
-			return nil, usagef("--since %q: %v", since, err)
-		}
-		list, err := s.Changes(ctx, now.Add(-back))
+		list, err := s.Changes(ctx, now.Add(-since))
 		if err != nil {
 			return nil, err
 		}
-		return fleet.ChangesDocument(list, since), nil
+		return fleet.ChangesDocument(list, cmd.Flag("since").Value.String()), nil
 	})
-	cmd.Flags().StringVar(&since, "since", "7d", fmt.Sprintf("`TIME` to go back, in days or as a duration: %s", "7d, 36h"))
+	daysFlag(cmd, &since, "since", "7d", "`TIME` to go back, in days or as a duration: 7d, 36h")
 	return cmd
 }
