@@ -237,14 +237,14 @@ func OutliersDocument(found []Outlier, hosts, groups int) *document.Document {
 		answer = fmt.Sprintf("No group of equal hosts and one role has %d hosts, which it takes to call one an outlier.", LeastPeers)
 	case len(found) > 0:
 		answer = fmt.Sprintf("%s of %d differ from their peers. Begin with %s: %s is %.2f times as large as on its %d peers.",
-			screen.Count(len(names), "host"), hosts, found[0].Host, found[0].Name, found[0].Ratio, found[0].Peers)
+			screen.Count(len(names), "host"), hosts, found[0].Host, cmp.Or(MeasurementWords(found[0].Name), found[0].Name), found[0].Ratio, found[0].Peers)
 	}
 	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "measurement"}, {Head: "value", Right: true}, {Head: "peers have", Right: true}, {Head: "ratio", Right: true}},
-		Lead: "Peers are hosts of equal hardware and role. Of the outliers, one in twenty is false on average. " + probesInWords}
+		Lead: "Peers are hosts of equal hardware and role. Of the outliers, one in twenty is false on average."}
 	traits := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "fact"}, {Head: "here"}, {Head: "on most peers"}}}
 	told := map[string]bool{}
 	for _, o := range found {
-		t.Add(document.Text(o.Host), document.Text(o.Name), estimate(o.Value), document.Number(o.Typical, result.Format(o.Typical, o.Value.Unit)),
+		t.Add(document.Text(o.Host), measurementCell(o.Name), estimate(o.Value), document.Number(o.Typical, result.Format(o.Typical, o.Value.Unit)),
 			document.Number(o.Ratio, fmt.Sprintf("%.2fx", o.Ratio)))
 		if told[o.Host] {
 			continue

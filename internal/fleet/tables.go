@@ -68,9 +68,6 @@ func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.
 		}{Schema, rows}}
 }
 
-// probesInWords tells a reader of names as wakeup.latency.p50.cpu0 what was measured.
-const probesInWords = "Names begin with the probe: wakeup is work after a pause, commit a durable write, degree parallel work, siblings two threads of a core."
-
 // DiffDocument says why two hosts differ. ran reads the experiments of a study, for what they say of hosts like these.
 func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study string) ([]Ran, error)) (*document.Document, error) {
 	apart, differ := Diff(a.Host, b.Host, a.Facts, b.Facts, a.Measured, b.Measured)
@@ -97,9 +94,9 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study 
 			d.About = append(d.About, h.Name+": "+h.Verdict)
 		}
 	}
-	measured := &document.Table{Lead: probesInWords, Columns: document.Headings("measurement", a.Name, b.Name, "ratio")}
+	measured := &document.Table{Columns: document.Headings("measurement", a.Name, b.Name, "ratio")}
 	for _, x := range apart {
-		measured.Add(document.Text(x.Name), estimate(x.A), estimate(x.B), document.Number(x.Ratio, fmt.Sprintf("%.2fx", x.Ratio)))
+		measured.Add(measurementCell(x.Name), estimate(x.A), estimate(x.B), document.Number(x.Ratio, fmt.Sprintf("%.2fx", x.Ratio)))
 	}
 	settings := &document.Table{Lead: "Those first whose lever could give most. That they differ does not say what each costs.",
 		Columns: []document.Column{{Head: "fact"}, {Head: a.Name}, {Head: b.Name}, {Head: "lever"}, {Head: "at most", Right: true}}, Most: 40}

@@ -31,11 +31,7 @@ const (
 // get is the answer, and when it was made. each: every document may change it, and not only time.
 func (k *kept) get(ctx context.Context, r *request, each bool, work func(context.Context) (*document.Document, error)) (*document.Document, time.Time, error) {
 	k.mu.Lock()
-	old := k.answer == nil || r.now.Sub(k.made) >= whole || each && k.last != r.fleet.last
-	if old && k.running == nil {
-		k.running = make(chan struct{})
-		go k.remake(context.WithoutCancel(ctx), r, work)
-	}
+	old := k.begin(ctx, r, each, work)
 	running, wait := k.running, waitFirst
 	if k.answer != nil && !(r.whole && each) {
 		wait = waitNewer
@@ -58,6 +54,24 @@ func (k *kept) get(ctx context.Context, r *request, each bool, work func(context
 		return nil, time.Time{}, k.failed
 	}
 	return nil, time.Time{}, &answer{http.StatusServiceUnavailable, "This page is made for the first time, which takes a minute at most. Load it again."}
+}
+
+// begin has an old answer made anew, and reports whether it is old. The caller holds the lock.
+func (k *kept) begin(ctx context.Context, r *request, each bool, work func(context.Context) (*document.Document, error)) (old bool) {
+	old = k.answer == nil || r.now.Sub(k.made) >= whole || each && k.last != r.fleet.last
+	if old && k.running == nil {
+		k.running = make(chan struct{})
+		go k.remake(context.WithoutCancel(ctx), r, work)
+	}
+	return old
+}
+
+// peek is the last answer, and waits for none; nil: there is none yet.
+func (k *kept) peek(ctx context.Context, r *request, work func(context.Context) (*document.Document, error)) *document.Document {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.begin(ctx, r, false, work)
+	return k.answer
 }
 
 // remake makes the answer anew.

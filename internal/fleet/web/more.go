@@ -3,6 +3,8 @@ package web
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"hostlab/internal/document"
@@ -12,7 +14,7 @@ import (
 
 // outliers is the page of hosts that measure unlike their peers: all measurements of a fleet take seconds to compare.
 func outliers(ctx context.Context, r *request) (*document.Document, error) {
-	made, at, err := r.peers.get(ctx, r, false, func(ctx context.Context) (*document.Document, error) { return r.Peers(ctx, r.Store, r.now, r.Stale) })
+	made, at, err := r.peers.get(ctx, r, false, r.comparing)
 	if err != nil {
 		return nil, err
 	}
@@ -22,6 +24,36 @@ func outliers(ctx context.Context, r *request) (*document.Document, error) {
 	}
 	return d, err
 }
+
+// comparing compares hosts with their peers.
+func (r *request) comparing(ctx context.Context) (*document.Document, error) {
+	return r.Peers(ctx, r.Store, r.now, r.Stale)
+}
+
+// unlike counts the outliers that were found last, and names the first. A first page does not wait for them.
+func (r *request) unlike(ctx context.Context) document.Cell {
+	made := r.peers.peek(ctx, r, r.comparing)
+	if made == nil {
+		return document.Text("being compared")
+	}
+	var names []string
+	for _, row := range section(made, "Outliers").Rows {
+		if name := row.Cells[0].Text; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	c := document.Number(float64(len(names)), strconv.Itoa(len(names)))
+	if n := len(names) - mostUnlike; n > 0 {
+		names = append(names[:mostUnlike], strconv.Itoa(n)+" more")
+	}
+	if len(names) > 0 {
+		c.More = []string{strings.Join(names, ", ")}
+	}
+	return c
+}
+
+// mostUnlike are as many outliers as the first page names.
+const mostUnlike = 8
 
 func exceptionPage(_ context.Context, r *request) (*document.Document, error) {
 	d := fleet.ExceptionsDocument(r.fleet.hosts, r.Exceptions, r.now)

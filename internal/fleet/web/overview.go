@@ -33,7 +33,7 @@ func section(d *document.Document, title string) *document.Table {
 	return nil
 }
 
-func overview(_ context.Context, r *request) (*document.Document, error) {
+func overview(ctx context.Context, r *request) (*document.Document, error) {
 	sum := fleet.Status(r.fleet.hosts, r.fleet.documents, r.now, r.Stale)
 	d := sum.Document()
 	for title, page := range map[string]struct {
@@ -57,7 +57,7 @@ func overview(_ context.Context, r *request) (*document.Document, error) {
 	}
 	changed := changeGroups(r.fleet.since(r.now.Add(-week)))
 	r.brief(changed, 8, "All changes", "/changes")
-	d.Sections = slices.Concat([]document.Section{document.Titled("Hosts", r.tally())}, d.Sections, []document.Section{
+	d.Sections = slices.Concat([]document.Section{document.Titled("Hosts", r.tally(ctx))}, d.Sections, []document.Section{
 		document.Titled("Findings by role", byRole(r.known())), document.Titled("Changed in the last 7 days", changed)})
 	return d, nil
 }
@@ -89,7 +89,7 @@ func worst(h *fleet.Host) check.Severity {
 }
 
 // tally counts hosts by state.
-func (r *request) tally() *document.Table {
+func (r *request) tally(ctx context.Context) *document.Table {
 	t := &document.Table{Columns: document.Headings("state", "hosts")}
 	if len(r.fleet.hosts) == 0 {
 		return t
@@ -105,6 +105,7 @@ func (r *request) tally() *document.Table {
 		state.Link = at("/hosts", "state", s.name)
 		t.Add(state, document.Number(float64(n), strconv.Itoa(n)))
 	}
+	t.Add(document.Cell{Text: "measure unlike their peers", Link: "/outliers"}, r.unlike(ctx))
 	return t
 }
 

@@ -221,7 +221,7 @@ func get(t *testing.T, url string, headers ...string) (got, string) {
 
 // screens are all pages, with what each must say of the made fleet.
 var screens = map[string][]string{
-	"/":       {"22 hosts", `href="/checks/PWR-001"`, `href="/hosts?state=unknown"`, "Changed in the last 7 days", "not known any more", `aria-current="page">Overview`},
+	"/":       {"22 hosts", `href="/checks/PWR-001"`, `href="/hosts?state=unknown"`, "Changed in the last 7 days", "not known any more", `href="/outliers">measure unlike`, "<small>evil</small>", `aria-current="page">Overview`},
 	"/hosts":  {`href="/hosts/evil"`, "not known for 9 days", "was 2", `aria-sort="descending"`, `aria-current="page">Hosts`},
 	"/checks": {`href="/checks/MEM-006"`, "severity"}, "/checks/MEM-006": {`href="/hosts/silent"`, "not known; was finding", "Who recommends it"},
 	"/hosts/silent": {"silent is not known for 9 days. This page is what it was then", "remedy"},
@@ -241,6 +241,7 @@ func exceptions() []check.Exception {
 
 func TestScreens(t *testing.T) {
 	web := serving(t, Config{Exceptions: exceptions()})
+	get(t, web.URL+"/outliers") // the first page is another one before hosts are compared
 
 	for path, says := range screens {
 		resp, body := get(t, web.URL+path)
@@ -358,6 +359,27 @@ func TestStoreAway(t *testing.T) {
 		if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" || !strings.Contains(body, "The store does not answer") || strings.Contains(body, "sql") {
 			t.Errorf("%s: %d", path, resp.StatusCode)
 		}
+	}
+}
+
+// The first page has hosts compared, and is there before they are.
+func TestOutliersOnFirstPage(t *testing.T) {
+	goOn := make(chan bool)
+	web := serving(t, Config{Peers: func(ctx context.Context, s *store.Store, at time.Time, stale time.Duration) (*document.Document, error) {
+		<-goOn
+		return apart(ctx, s, at, stale)
+	}})
+	for range 2 {
+		if r, body := get(t, web.URL+"/"); r.StatusCode != http.StatusOK || !strings.Contains(body, "being compared") {
+			t.Errorf("before hosts are compared: %d", r.StatusCode)
+		}
+	}
+	close(goOn)
+	if r, _ := get(t, web.URL+"/outliers"); r.StatusCode != http.StatusOK {
+		t.Fatalf("outliers: %d", r.StatusCode)
+	}
+	if _, body := get(t, web.URL+"/"); !strings.Contains(body, "<small>evil</small>") || strings.Contains(body, "being compared") {
+		t.Error("the first page does not name the outlier")
 	}
 }
 
