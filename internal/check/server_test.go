@@ -181,6 +181,8 @@ var serverCases = []lookCase{
 		facts: serving("mysql", confDir("/etc/my.cnf.d"), inFile("fsync", "/etc/my.cnf.d/zz.cnf"))},
 	{id: "SRV-006", name: "where the main file has it", want: Finding, remedy: "# /etc/my.cnf sets innodb_flush_method: change it to O_DIRECT there",
 		facts: serving("mysql", confDir("/etc/my.cnf.d"), inFile("fsync", "/etc/my.cnf"))},
+	{id: "SRV-006", name: "persisted", want: Finding, evidence: "/var/lib/mysql/mysqld-auto.cnf innodb_flush_method = fsync",
+		remedy: "mysql -e 'set persist_only innodb_flush_method = O_DIRECT'", facts: serving("mysql", confDir("/etc/my.cnf.d"), inFile("fsync", "/var/lib/mysql/mysqld-auto.cnf"))},
 	{id: "SRV-006", name: "in its arguments", want: Finding, remedy: "is in the server's arguments",
 		facts: serving("mysql", confDir("/etc/my.cnf.d"), inFile("fsync", "/proc/700/cmdline"))},
 	{id: "SRV-006", name: "a directory of an odd name", want: Finding, remedy: "| sudo tee '/etc/my cnf$(id)/90-hostlab-innodb_flush_method.cnf'",

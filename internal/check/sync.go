@@ -62,7 +62,8 @@ func (v *view) note(d host.Database, r reading, what string, fix remedy) bool {
 }
 
 // mysqlKeeps writes an option into a file of its own, in the directory whose files the server reads last. It says what to do by
-// hand where there is none, or where another file would win: one that is read later, or the server's arguments.
+// hand where there is none, or where another file would win: one that is read later, or the server's arguments. What MySQL has
+// persisted wins over all of them.
 func mysqlKeeps(d host.Database, option, value string) remedy {
 	now, line := d.Setting(option), option+"="+value
 	dir, known := d.ConfDir.Get()
@@ -70,6 +71,9 @@ func mysqlKeeps(d host.Database, option, value string) remedy {
 	wins := now.Or(host.Default) == host.Default && !strings.HasSuffix(now.Source, "/cmdline") && now.State == host.StateOK ||
 		path.Dir(now.Source) == dir && now.Source <= file
 	switch {
+	case host.Persisted(now):
+		return remedy{run("mysql", "-e", "set persist_only "+option+" = "+value).noting("as an account that may: SET PERSIST keeps it in " +
+			"mysqld-auto.cnf, which wins over all files and arguments")}
 	case strings.HasSuffix(now.Source, "/cmdline") && now.Or(host.Default) != host.Default:
 		return remedy{remark(option + " is in the server's arguments, which win over its files: change it to " + value +
 			" where the server is started")}

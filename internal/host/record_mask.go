@@ -46,7 +46,7 @@ func makerOf(table []byte) []byte {
 func confLines(data []byte) []byte { return bytes.Join(confLine.FindAll(data, -1), []byte("\n")) }
 
 var confLine = regexp.MustCompile(`(?mi)^\s*(\[.*\]|!include.*|(datadir|innodb[-_]log[-_]group[-_]home[-_]dir|basepath_\w+|default(data|log)dir|innodb[-_]flush[-_]method|innodb[-_]use[-_]native[-_]aio|` +
-	`large[-_]pages|innodb[-_]buffer[-_]pool[-_]size|writethrough|traceflag\d+)\s*=.*|(skip[-_])?large[-_]pages\s*)$`)
+	`large[-_]pages|innodb[-_]buffer[-_]pool[-_]size|writethrough|traceflag\d+|persisted[-_]globals[-_]load)\s*=.*|(skip[-_])?large[-_]pages\s*)$`)
 
 // recordMask replaces private data in what was read. The same value becomes the same
 // replacement everywhere in a recording, names of members included, so that

@@ -28,15 +28,23 @@ func (d *Database) Setting(name string) Fact[string] {
 }
 
 // Answered takes over what the server itself says of its settings, by name; source is where it said it. An empty value is that of
-// no setting. What stands in its arguments stays, since that is where it has to be changed.
+// no setting. What stands in its arguments stays, since that is where it has to be changed, and so does what MySQL has persisted
+// and says, too.
 func (d *Database) Answered(source string, values map[string]string) {
 	for i := range d.Settings {
 		s := &d.Settings[i]
 		value, told := values[s.Name]
-		if typed := strings.HasSuffix(s.Value.Source, "/cmdline") && s.Value.Or(Default) != Default; told && !typed {
+		typed := strings.HasSuffix(s.Value.Source, "/cmdline") && s.Value.Or(Default) != Default
+		same := Persisted(s.Value) && strings.EqualFold(s.Value.Value, value)
+		if told && !typed && !same {
 			s.Value = Known(cmp.Or(value, Default), "", source)
 		}
 	}
+}
+
+// Persisted says that SET PERSIST of MySQL keeps a setting.
+func Persisted(setting Fact[string]) bool {
+	return setting.State == StateOK && strings.HasSuffix(setting.Source, "/mysqld-auto.cnf")
 }
 
 // platformSettings are the settings of each kind of server that meet the platform: how commits reach the
@@ -49,7 +57,7 @@ var platformSettings = map[string][]string{
 	"mongodb":    {"maxIncomingConnections"},
 }
 
-// readSettings reads them from configuration files; the command line wins, as it does for the server.
+// readSettings reads them from configuration files. The command line wins, as it does for the server; over that, what MySQL persists.
 func (p process) readSettings(db *Database) (list []ServerSetting) {
 	c := p.serverConf(*db)
 	source := cmp.Or(c.source, p.file("cmdline"))
@@ -57,10 +65,15 @@ func (p process) readSettings(db *Database) (list []ServerSetting) {
 	if c.dir != "" && p.root == "" && !p.hidden {
 		db.ConfDir = Known(c.dir, "", source)
 	}
+	kept, file, hidden := p.persisted(*db, c)
 	for _, name := range platformSettings[db.Kind] {
 		s := ServerSetting{Name: name, Value: Known(Default, "", source)}
 		typed, value := p.typed(name), c.values[name]
 		switch {
+		case hidden != nil:
+			s.Value = Unknown[string](file, hidden)
+		case kept[name] != "":
+			s.Value = Known(kept[name], "", file)
 		case typed != "":
 			s.Value = Known(typed, "", p.file("cmdline"))
 		case c.denied != "":
