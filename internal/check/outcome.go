@@ -101,6 +101,7 @@ func (c Check) judge(v view) Result {
 	switch {
 	case absent:
 	case len(wrong(v.readings)) > 0:
+		seen = group(present(append(wrong(v.readings), v.readings...))) // what is wrong first: of many rows the last are not shown
 		fix := v.fix
 		if fix == nil {
 			fix = c.fix

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -222,6 +223,18 @@ func TestManyRowsAreCut(t *testing.T) {
 		t.Error(out)
 	}
 	if out := render(t, f, ProductionDB, options{all: true}); strings.Contains(out, " more; ") {
+		t.Error(out)
+	}
+}
+
+// Of many rows those that are wrong are shown, wherever they were read.
+func TestWrongRowsAreShown(t *testing.T) {
+	f := &host.Facts{}
+	for i := range 9 {
+		serving("mysql", inFile("O_DIRECT_"+strconv.Itoa(i), "/etc/good.cnf"))(f)
+	}
+	serving("mysql", inFile("fsync", "/etc/bad.cnf"))(f)
+	if out := render(t, f, ProductionDB, options{}); !strings.Contains(out, "- /etc/bad.cnf innodb_flush_method = fsync") {
 		t.Error(out)
 	}
 }

@@ -54,9 +54,9 @@ func dropIn(unit, key string, lines ...string) remedy {
 	return remedy{
 		run("sudo", "mkdir", "-p", dir),
 		{format: `[` + section + `]\n` + strings.Repeat(`%s\n`, len(lines)), words: lines, into: []string{dir + "/90-hostlab-" + key + ".conf"}},
-		run("sudo", "systemctl", "daemon-reload"),
+		run("sudo", "systemctl", "daemon-reload").noting("a file override.conf of 'systemctl edit' would win"),
 	}
 }
 
 // restart stands below what a server takes over when it starts.
-var restart = remark("it holds from the server's next start: restart it when you can; a file override.conf of 'systemctl edit' would win")
+var restart = remark("it holds from the server's next start: restart it when you can")
