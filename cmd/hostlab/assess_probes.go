@@ -48,7 +48,8 @@ func (o *assessOptions) probe(ctx context.Context, seen *observed, cfg probe.Con
 		case ctx.Err() != nil:
 			return err
 		case probing.Err() != nil:
-			out = probe.Outcome{Probe: pr.Name, Title: pr.Title, Skipped: "the probes were stopped, for " + m.Service.Name + " became slower"}
+			out = probe.Outcome{Probe: pr.Name, Title: pr.Title,
+				Skipped: "the probes were stopped, for " + m.Service.Name + " became slower"}
 		}
 		seen.Runs, seen.Probes = append(seen.Runs, out), append(seen.Probes, out.Measurements)
 	}
@@ -57,9 +58,11 @@ func (o *assessOptions) probe(ctx context.Context, seen *observed, cfg probe.Con
 	}
 	switch said, stopped := guard.Stop(); {
 	case stopped:
-		seen.Warnings = append(seen.Warnings, fmt.Sprintf("The probes were stopped after %.0f s, for %s became slower: %s.", time.Since(began).Seconds(), m.Service.Name, said))
+		seen.Warnings = append(seen.Warnings, fmt.Sprintf("The probes were stopped after %.0f s, for %s became slower: %s.",
+			time.Since(began).Seconds(), m.Service.Name, said))
 	case said != "":
-		seen.Warnings = append(seen.Warnings, fmt.Sprintf("The probes used at most %.0f %% of the CPUs. Meanwhile, of %s: %s.", 100*gentle, m.Service.Name, said))
+		seen.Warnings = append(seen.Warnings, fmt.Sprintf("The probes used at most %.0f %% of the CPUs. Meanwhile, of %s: %s.",
+			100*gentle, m.Service.Name, said))
 	}
 	return nil
 }
@@ -98,7 +101,8 @@ func runProbe(ctx context.Context, pr probe.Probe, cfg probe.Config) (probe.Outc
 	if share, ok := others.Share(); ok && share > busyShare && out.Skipped == "" {
 		out.Busy = share
 	}
-	slog.Info("probe done", "probe", out.Probe, "seconds", out.Seconds, "measurements", len(out.Measurements), "skipped", out.Skipped, "failed", out.Failed)
+	slog.Info("probe done", "probe", out.Probe, "seconds", out.Seconds, "measurements", len(out.Measurements), "skipped",
+		out.Skipped, "failed", out.Failed)
 	return out, nil
 }
 

@@ -72,7 +72,8 @@ func (s *observed) assessment(tree host.Tree, facts *host.Facts) *report.Assessm
 	a := &report.Assessment{
 		Schema: report.Schema, Tool: s.Tool, Started: s.Started, Seconds: s.Seconds,
 		Host: facts.Identity.Hostname.Or("unknown host"), Role: s.Role, Facts: facts,
-		Results: check.Accept(check.Run(facts, s.Role, check.All()), s.Accepted, "", s.Started), LogDir: s.LogDir, LogDirWhy: s.LogDirWhy, Runs: s.Runs,
+		Results: check.Accept(check.Run(facts, s.Role, check.All()), s.Accepted, "", s.Started), LogDir: s.LogDir,
+		LogDirWhy: s.LogDirWhy, Runs: s.Runs,
 	}
 	if tree.Live() {
 		a.Machine = host.MachineHash()
@@ -91,10 +92,12 @@ func (s *observed) assessment(tree host.Tree, facts *host.Facts) *report.Assessm
 	a.Minute, a.Service, a.Time, a.Levers, a.Policies = m, m.About(), m.Time(), assess.Join(m, a.Probed), m.Policies.Rows
 	a.Verdict.Text = m.Verdict(a.Levers)
 	if m.Away() {
-		a.Warnings = append([]string{"Facts, checks and probes are of this host, which is not that of " + m.About().Name + "."}, a.Warnings...)
+		a.Warnings = append([]string{"Facts, checks and probes are of this host, which is not that of " + m.About().Name + "."},
+			a.Warnings...)
 	}
 	if m.Ended != "" {
-		a.Warnings = append([]string{fmt.Sprintf("Watching ended early, after %.0f s: %s.", m.Report.Wall, m.Ended)}, a.Warnings...)
+		a.Warnings = append([]string{fmt.Sprintf("Watching ended early, after %.0f s: %s.", m.Report.Wall, m.Ended)},
+			a.Warnings...)
 	}
 	return a
 }
@@ -189,7 +192,8 @@ func readObserved(dir string) (*observed, error) {
 		return nil, fmt.Errorf("%s is damaged: it has %d probes, and figures of %d", observedFile, len(s.Runs), len(s.Probes))
 	case m != nil && (len(m.Report.Course) > mostStretches || len(m.Readings) > mostStretches || m.Host.CPUs < 0 ||
 		m.Host.CPUs > largestMachine):
-		return nil, fmt.Errorf("%s is damaged: no minute has %d stretches or %d CPUs", observedFile, len(m.Report.Course), m.Host.CPUs)
+		return nil, fmt.Errorf("%s is damaged: no minute has %d stretches or %d CPUs", observedFile, len(m.Report.Course),
+			m.Host.CPUs)
 	case m != nil:
 		if m.Unseen == nil || m.Owners == nil {
 			return nil, fmt.Errorf("%s is damaged: it does not say what was not seen", observedFile)

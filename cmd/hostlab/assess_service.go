@@ -30,7 +30,8 @@ type asked struct {
 func (o *asked) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.service, "service", "auto", "`SERVICE` to watch: "+service.Forms)
-	f.StringVar(&o.dsn, "dsn", "", "`DSN` of a database to watch, here or elsewhere, without a password (default $"+dsnVariable+"; see explain)")
+	f.StringVar(&o.dsn, "dsn", "", "`DSN` of a database to watch, here or elsewhere, without a password (default $"+dsnVariable+
+		"; see explain)")
 	f.StringVar(&o.dsnFile, "dsn-file", "", "`FILE` that holds the DSN, maybe with a password: mode 0600")
 	f.DurationVar(&o.lasts, "for", time.Minute, "how long to watch")
 	for _, name := range []string{"dsn", "for"} {
@@ -181,7 +182,8 @@ func named(ctx context.Context, dsn *connect.DSN, facts *host.Facts) (*watched, 
 func (o *asked) watch(ctx context.Context, w *watched, facts *host.Facts, p *progress) (*assess.Minute, error) {
 	step := p.step("watching "+w.of.Name, o.lasts)
 	m, err := assess.Watch(ctx, w.of, w.source, w.why, assess.Options{
-		For: o.lasts, Tool: versionText(), Port: w.port, NoPort: w.noPort, Local: w.local, CPUs: len(facts.Topology.Online.Or(nil)), Facts: facts, Progress: func(done time.Duration) { step(done, o.lasts) },
+		For: o.lasts, Tool: versionText(), Port: w.port, NoPort: w.noPort, Local: w.local,
+		CPUs: len(facts.Topology.Online.Or(nil)), Facts: facts, Progress: func(done time.Duration) { step(done, o.lasts) },
 	})
 	switch {
 	case ctx.Err() != nil && m == nil:

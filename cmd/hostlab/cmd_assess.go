@@ -121,7 +121,8 @@ Exit status:
 					o.lasts = watchQuick
 				}
 			}
-			for _, name := range []string{"record", "service", "dsn", "dsn-file", "for", "quick", "log-dir", "role", "exceptions"} {
+			for _, name := range []string{"record", "service", "dsn", "dsn-file", "for", "quick", "log-dir", "role",
+				"exceptions"} {
 				if o.root != "" && cmd.Flags().Changed(name) {
 					return usagef("--root and --%s exclude each other: a recording holds all that was seen", name)
 				}
@@ -150,8 +151,10 @@ Exit status:
 	}
 	roleFlag(cmd, &o.role)
 	o.flags(cmd)
-	cmd.Flags().StringVar(&o.logDir, "log-dir", "", "directory on the device of the database's log (default: the log directory of a server that runs here, else the current directory)")
-	cmd.Flags().StringVar(&o.html, "html", "", "write the HTML report to `FILE` (- for stdout; default: a new file in $XDG_STATE_HOME/hostlab; --html= writes none)")
+	cmd.Flags().StringVar(&o.logDir, "log-dir", "",
+		"directory on the device of the database's log (default: the log directory of a server that runs here, else the current directory)")
+	cmd.Flags().StringVar(&o.html, "html", "",
+		"write the HTML report to `FILE` (- for stdout; default: a new file in $XDG_STATE_HOME/hostlab; --html= writes none)")
 	cmd.Flags().StringVar(&o.json, "json", "", "write everything as JSON to `FILE` (- for stdout)")
 	cmd.Flags().StringVar(&o.record, "record", "", "also write what was seen to `FILE`, which --root replays elsewhere")
 	cmd.Flags().StringVar(&o.root, "root", "", "report what was recorded in this `FILE` of --record, and measure nothing")
@@ -336,7 +339,8 @@ func inspect(ctx context.Context, std streams, o assessOptions, p *progress) (*r
 			cfg.LogDir, cfg.NoLog, place.why = "", err.Error(), ""
 		}
 	}
-	seen := &observed{Schema: report.Schema, Tool: versionText(), Started: started, Role: o.role, Place: place.dir, LogDir: cfg.LogDir, LogDirWhy: place.why,
+	seen := &observed{Schema: report.Schema, Tool: versionText(), Started: started, Role: o.role, Place: place.dir,
+		LogDir: cfg.LogDir, LogDirWhy: place.why,
 		Accepted: check.OnHost(o.accepted, facts.Identity.Hostname.Or(""))}
 	var m *assess.Minute
 	if w != nil {
@@ -355,7 +359,9 @@ func inspect(ctx context.Context, std streams, o assessOptions, p *progress) (*r
 		seen.Warnings = append(seen.Warnings, o.passed)
 	}
 	if place.wrong != "" && cfg.LogDir != "" {
-		seen.Warnings = append(seen.Warnings, fmt.Sprintf("Commits were timed in %s: %s. Name a directory with --log-dir, or run it as root.", place.dir, place.wrong))
+		seen.Warnings = append(seen.Warnings,
+			fmt.Sprintf("Commits were timed in %s: %s. Name a directory with --log-dir, or run it as root.", place.dir,
+				place.wrong))
 	}
 	seen.Seconds = time.Since(started).Seconds()
 	if o.record != "" {

@@ -90,7 +90,8 @@ and saved; 2 unusable flag, DSN, file or connection; 130 interrupted, likewise.`
 	o.flags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.compare, "compare", "", "earlier recording, a `FILE` of --save, to set beside this one")
-	f.StringArrayVar(&o.experiments, "experiment", nil, "record of 'hostlab run', a `DIR`, whose measured gain stands beside the bound; may be repeated")
+	f.StringArrayVar(&o.experiments, "experiment", nil,
+		"record of 'hostlab run', a `DIR`, whose measured gain stands beside the bound; may be repeated")
 	f.StringVar(&o.save, "save", "", "also keep the recording in `FILE`")
 	formatFlag(cmd, &o.format, documentFormats)
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress")
@@ -187,7 +188,8 @@ func (o *explainRun) prepare() (before *explain.Report, err error) {
 		}
 		for flag, read := range map[string]string{"compare": o.compare, "dsn-file": o.dsnFile} {
 			if read != "" && sameFile(o.save, read) {
-				return nil, usagef("--save %s and --%s %s are one file, which would be replaced; give --save another name", o.save, flag, read)
+				return nil, usagef("--save %s and --%s %s are one file, which would be replaced; give --save another name",
+					o.save, flag, read)
 			}
 		}
 	}

@@ -12,9 +12,12 @@ import (
 // leverFactors are levers by the settings, and what stands for them in a study, that move
 // them. A factor is known by its name, as studies name factors after settings.
 var leverFactors = map[string]string{
-	"governor": assess.Clock, "epp": assess.Clock, "epb": assess.Clock, "boost": assess.Clock, "policy": assess.Clock, "bios": assess.Clock,
-	"platform_profile": assess.Clock, "min_freq": assess.Clock, "max_freq": assess.Clock, "min_perf_pct": assess.Clock, "max_perf_pct": assess.Clock,
-	"cstate_latency": assess.Idle, "pm_qos_resume_latency_us": assess.Idle, "cpu_dma_latency": assess.Idle, "smt": assess.SMT, "cpu_online": assess.CPUs,
+	"governor": assess.Clock, "epp": assess.Clock, "epb": assess.Clock, "boost": assess.Clock, "policy": assess.Clock,
+	"bios":             assess.Clock,
+	"platform_profile": assess.Clock, "min_freq": assess.Clock, "max_freq": assess.Clock, "min_perf_pct": assess.Clock,
+	"max_perf_pct":   assess.Clock,
+	"cstate_latency": assess.Idle, "pm_qos_resume_latency_us": assess.Idle, "cpu_dma_latency": assess.Idle, "smt": assess.SMT,
+	"cpu_online":   assess.CPUs,
 	"io_scheduler": assess.Data, "nomerges": assess.Data, "read_ahead_kb": assess.Data,
 }
 

@@ -113,7 +113,8 @@ Exit status: 0 written, 2 unusable argument.`,
 
 // recommended is what a role recommends here, without what is accepted, of which excused has a line each. With a profile that
 // is built on, it is what this host lacks: that profile's values would otherwise end, also where they suit this host better.
-func recommended(f *host.Facts, role check.Role, accept exceptions, lacking bool) (advised []setting.Assignment, excused []string, err error) {
+func recommended(f *host.Facts, role check.Role, accept exceptions, lacking bool) (advised []setting.Assignment, excused []string,
+	err error) {
 	if role == "" {
 		return nil, nil, nil
 	}
@@ -205,7 +206,8 @@ func writeFiles(std streams, p export.Profile, out string) error {
 	at := func(path string) string { return filepath.Join(out, filepath.FromSlash(path)) }
 	for _, f := range p.Files {
 		if old, err := bounded.ReadFile(at(f.Path), 1<<20); !errors.Is(err, fs.ErrNotExist) && !export.Ours(old) {
-			return usagef("--out %s: %s is there and not from 'hostlab export'; move it away, or name another directory", out, at(f.Path))
+			return usagef("--out %s: %s is there and not from 'hostlab export'; move it away, or name another directory", out,
+				at(f.Path))
 		}
 	}
 	for _, f := range p.Files {

@@ -73,7 +73,8 @@ to inspect, 130 interrupted.`,
 	cmd.Flags().StringArrayVar(&m.paths, "path", nil, "also tell what storage lies under this path (may be repeated)")
 	formatFlag(cmd, &format, documentFormats)
 	cmd.Flags().StringVar(&record, "record", "", "write the files that facts are read from to `FILE` (- for stdout) instead")
-	cmd.Flags().BoolVar(&probe, "probe", false, "measure which CPUs share a core, and print that beside what is reported, instead")
+	cmd.Flags().BoolVar(&probe, "probe", false,
+		"measure which CPUs share a core, and print that beside what is reported, instead")
 	return cmd
 }
 
@@ -111,7 +112,8 @@ const pairsBudget = 10 * time.Second
 // probePairs measures which CPUs share a core.
 func probePairs(cmd *cobra.Command, std streams, format string) error {
 	for _, other := range []struct{ flag, why string }{
-		{"root", "a recorded machine cannot be measured"}, {"record", "a recording holds what is reported only"}, {"path", "it measures CPUs only"}} {
+		{"root", "a recorded machine cannot be measured"}, {"record", "a recording holds what is reported only"},
+		{"path", "it measures CPUs only"}} {
 		if cmd.Flags().Changed(other.flag) {
 			return usagef("--probe and --%s exclude each other: %s", other.flag, other.why)
 		}
@@ -126,7 +128,8 @@ func probePairs(cmd *cobra.Command, std streams, format string) error {
 	p := newProgress(std.err, false, pairsBudget)
 	defer p.clear()
 	pairs := probe.Pairs()
-	cfg := probe.Config{Facts: facts, CPUs: usable, Budget: pairsBudget, Seed: uint64(started.UnixNano()), Alpha: alpha, Report: p.step("Pairs of CPUs", pairsBudget)}
+	cfg := probe.Config{Facts: facts, CPUs: usable, Budget: pairsBudget, Seed: uint64(started.UnixNano()), Alpha: alpha,
+		Report: p.step("Pairs of CPUs", pairsBudget)}
 	out, err := runProbe(cmd.Context(), pairs, cfg)
 	p.clear()
 	if err != nil {

@@ -30,8 +30,10 @@ Exit status: 0 done, 1 it failed or documents were refused, 2 unusable flag.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newFleetIngest(std), newFleetDemo(std), newFleetStatus(std), newFleetHosts(std), newFleetDiff(std), newFleetCheck(std), newFleetChanges(std),
-		newFleetReport(std), newFleetExceptions(std), newFleetPool(std), newFleetExport(std), newFleetPrune(std), newFleetRebuild(std), newFleetMigrate(std),
+	cmd.AddCommand(newFleetIngest(std), newFleetDemo(std), newFleetStatus(std), newFleetHosts(std), newFleetDiff(std),
+		newFleetCheck(std), newFleetChanges(std),
+		newFleetReport(std), newFleetExceptions(std), newFleetPool(std), newFleetExport(std), newFleetPrune(std),
+		newFleetRebuild(std), newFleetMigrate(std),
 		newFleetServe(std), newFleetToken(std), newFleetRollout(std), newFleetSend(std))
 	for _, c := range cmd.Commands() {
 		c.DisableFlagsInUseLine = true
@@ -59,7 +61,8 @@ func (o *fleetOptions) staleFlag(cmd *cobra.Command) {
 }
 
 func (o *fleetOptions) storeFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.store, "store", "", "`ADDRESS` of the store: sqlite:PATH or postgres://USER@HOST/DATABASE (default sqlite: in $XDG_STATE_HOME/hostlab)")
+	cmd.Flags().StringVar(&o.store, "store", "",
+		"`ADDRESS` of the store: sqlite:PATH or postgres://USER@HOST/DATABASE (default sqlite: in $XDG_STATE_HOME/hostlab)")
 }
 
 // open opens the store.

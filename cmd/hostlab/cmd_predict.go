@@ -71,12 +71,16 @@ inspect, 130 interrupted.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runPredict(cmd, std, o) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.host, "host", "", "`HOST`: this (its facts), a recording, a host file or a built-in name (default: that of the workload)")
+	f.StringVar(&o.host, "host", "",
+		"`HOST`: this (its facts), a recording, a host file or a built-in name (default: that of the workload)")
 	f.StringVar(&o.workload, "workload", "sap-dialog", "`WORKLOAD`: a workload file, a record of bursts, or a built-in name")
-	f.StringArrayVar(&o.policies, "policy", nil, "`POLICY` to compare with the baseline (may be repeated; default: those of the host's system)")
+	f.StringArrayVar(&o.policies, "policy", nil,
+		"`POLICY` to compare with the baseline (may be repeated; default: those of the host's system)")
 	f.BoolVar(&o.all, "all", false, "also the policies of the other system")
-	f.StringArrayVar(&o.loads, "load", nil, "`LOAD` of an open workload, as 5% or 0.05 (may be repeated; default 5%, 20%, 50%, 70%, 95%)")
-	f.StringVar(&o.baseline, "baseline", "", "`POLICY` that ratios are to (default: performance, or high-performance beside a Windows plan)")
+	f.StringArrayVar(&o.loads, "load", nil,
+		"`LOAD` of an open workload, as 5% or 0.05 (may be repeated; default 5%, 20%, 50%, 70%, 95%)")
+	f.StringVar(&o.baseline, "baseline", "",
+		"`POLICY` that ratios are to (default: performance, or high-performance beside a Windows plan)")
 	choiceFlag(cmd, &o.domain, "domain", "", "what shares one frequency, in place of the host's", model.Scopes())
 	f.IntVar(&o.users, "users", 0, "a closed loop of so many users of a dialog workload, in place of --load")
 	f.IntVar(&o.replications, "replications", predict.Replications, "`N` independent replications, at least 2")

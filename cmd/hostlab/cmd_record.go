@@ -65,7 +65,9 @@ with what was seen until then.`,
 	f.StringVar(&o.out, "out", "", "write the bursts to `FILE`")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress")
 	formatFlag(cmd, &o.format, documentFormats)
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("service", cobra.FixedCompletions([]string{"pid:", "cgroup:", "unit:"}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)))
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("service",
+		cobra.FixedCompletions([]string{"pid:", "cgroup:", "unit:"},
+			cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)))
 	return cmd
 }
 
@@ -94,13 +96,15 @@ func (o *recordFlags) run(ctx context.Context, std streams) error {
 	case err != nil:
 		return usagef("--service %s: %w", o.service, err)
 	case found == nil:
-		return usagef("--service %s: record takes a database, a unit, a program, a control group or a process that runs here", o.service)
+		return usagef("--service %s: record takes a database, a unit, a program, a control group or a process that runs here",
+			o.service)
 	}
 	target := assess.Target(found)
 	p := newProgress(std.err, o.quiet, o.lasts)
 	defer p.clear()
 	step := p.step("recording "+o.service, o.lasts)
-	r, err := trace.Record(ctx, trace.Config{Target: target, For: o.lasts, Progress: func(done time.Duration) { step(done, o.lasts) }})
+	r, err := trace.Record(ctx, trace.Config{Target: target, For: o.lasts,
+		Progress: func(done time.Duration) { step(done, o.lasts) }})
 	report := &trace.Report{Hostlab: versionText(), Service: o.service, Result: r}
 	if no, ok := errors.AsType[*trace.Unavailable](err); ok {
 		report.Reason = no.Reason
@@ -115,7 +119,8 @@ func (o *recordFlags) run(ctx context.Context, std streams) error {
 	} else {
 		err = o.write(report)
 		if r.Ended == "the service ended" {
-			err = errors.Join(err, fmt.Errorf("%s ended after %.1f s; what was seen until then is in the report", o.service, r.Length))
+			err = errors.Join(err, fmt.Errorf("%s ended after %.1f s; what was seen until then is in the report", o.service,
+				r.Length))
 		}
 	}
 	p.clear()

@@ -140,7 +140,8 @@ func loadSet(dirs []string) (*effects.Set, error) {
 	set := &effects.Set{Version: versionText()}
 	for i, r := range records {
 		dir := dirs[i]
-		one := effects.Report{Dir: dir, Analysis: analysis.Analyse(r.Experiment, r.Runs, r.End), Study: r.Study, Runs: r.Runs, Warnings: r.Warnings}
+		one := effects.Report{Dir: dir, Analysis: analysis.Analyse(r.Experiment, r.Runs, r.End), Study: r.Study, Runs: r.Runs,
+			Warnings: r.Warnings}
 		if open := r.Changed(); len(open) > 0 {
 			var names []string
 			for _, e := range open {
@@ -151,7 +152,8 @@ func loadSet(dirs []string) (*effects.Set, error) {
 				names = append(names, e.Factor+was)
 			}
 			one.Restore = true
-			one.Warnings = append(one.Warnings, "what this experiment has changed is not put back: "+strings.Join(names, ", ")+"; unless it is running, see to it: hostlab run --restore --out "+screen.Operand(dir))
+			one.Warnings = append(one.Warnings, "what this experiment has changed is not put back: "+strings.Join(names, ", ")+
+				"; unless it is running, see to it: hostlab run --restore --out "+screen.Operand(dir))
 		}
 		set.Reports = append(set.Reports, one)
 	}

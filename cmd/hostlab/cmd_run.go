@@ -117,10 +117,12 @@ Exit status:
 	cmd.Flags().StringVar(&o.dir, "out", "", "`DIR` for the record (default: a new one in $XDG_STATE_HOME/hostlab)")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print the plan, and do nothing")
 	cmd.Flags().BoolVar(&o.resume, "resume", false, "go on with the experiment in the directory of --out")
-	cmd.Flags().BoolVar(&o.restore, "restore", false, "only restore what a killed run of --out had changed, without --out those of all live experiments; with --yes also values changed since by others")
+	cmd.Flags().BoolVar(&o.restore, "restore", false,
+		"only restore what a killed run of --out had changed, without --out those of all live experiments; with --yes also values changed since by others")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask before run changes levels or uses your server")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no plan and no progress, only the verdicts and what goes wrong")
-	cmd.Flags().StringVar(&o.window, "window", "", "`FROM-TO`, such as 22:00-04:00: run periods on a live service only then, in local time; of a resume: 'always' lifts it")
+	cmd.Flags().StringVar(&o.window, "window", "",
+		"`FROM-TO`, such as 22:00-04:00: run periods on a live service only then, in local time; of a resume: 'always' lifts it")
 	over.add(cmd)
 	cobra.CheckErr(cmd.MarkFlagDirname("out"))
 	return cmd
@@ -181,7 +183,8 @@ func notYours(dir, flag string, err error) error {
 	if aerr != nil {
 		at = dir
 	}
-	return fmt.Errorf("%w; it belongs to %s; as that user, or with sudo: hostlab run --%s --out %s", err, who, flag, screen.Operand(at))
+	return fmt.Errorf("%w; it belongs to %s; as that user, or with sudo: hostlab run --%s --out %s", err, who, flag,
+		screen.Operand(at))
 }
 
 // run does what was asked for.
@@ -312,9 +315,11 @@ func (o *runOptions) permitted(ctx context.Context, std streams, st *experiment.
 	}
 	if st.Foreign != nil && !o.resume {
 		if o.yes || o.quiet || !askable(std) {
-			return usagef("%w, and its commands would run as root; read it, then copy it as yourself (cp) and name the copy", st.Foreign)
+			return usagef("%w, and its commands would run as root; read it, then copy it as yourself (cp) and name the copy",
+				st.Foreign)
 		}
-		if err := permitOutside(ctx, std, st.Foreign.Error(), []string{"and its commands, as listed above, would run as root"}); err != nil {
+		if err := permitOutside(ctx, std, st.Foreign.Error(),
+			[]string{"and its commands, as listed above, would run as root"}); err != nil {
 			return err
 		}
 	}
@@ -389,13 +394,15 @@ func (o *runOptions) leftover(st *experiment.Study) string {
 		open = append(open, e.Factor)
 	}
 	for _, f := range st.Factors {
-		if f.Kind != experiment.KindManual && f.Change == result.Reboot && r.LastRestored(f.Name) != nil && !slices.Contains(open, f.Name) {
+		if f.Kind != experiment.KindManual && f.Change == result.Reboot && r.LastRestored(f.Name) != nil &&
+			!slices.Contains(open, f.Name) {
 			boot = append(boot, f.Name)
 		}
 	}
 	text := " and all levels are put back"
 	if len(open) > 0 {
-		text = fmt.Sprintf(", and all levels are put back but that of %s (for which: hostlab run --restore --out %s)", strings.Join(open, ", "), screen.Operand(o.dir))
+		text = fmt.Sprintf(", and all levels are put back but that of %s (for which: hostlab run --restore --out %s)",
+			strings.Join(open, ", "), screen.Operand(o.dir))
 	}
 	if len(boot) > 0 {
 		text += "; that of " + strings.Join(boot, ", ") + " takes effect with the next boot"

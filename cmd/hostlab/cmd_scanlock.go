@@ -90,14 +90,17 @@ second.`,
 	cobra.CheckErr(errors.Join(f.MarkHidden("S"), f.MarkHidden("L")))
 	f.DurationVar(&o.interval, "interval", 10*time.Second, "time between tables")
 	f.DurationVar(&o.duration, "duration", 0, "how long to run; 0: until Ctrl-C")
-	choiceFlag(cmd, &o.ask.Cell.Lock, "lock", scanlock.TTAS, "how the lock is taken (mutex: the operating system's)", scanlock.Locks)
+	choiceFlag(cmd, &o.ask.Cell.Lock, "lock", scanlock.TTAS, "how the lock is taken (mutex: the operating system's)",
+		scanlock.Locks)
 	f.IntVar(&o.ask.Cell.Critical, "critical", 0, "dependent additions while the lock is held; 0: none, as in 2005")
 	f.BoolVar(&o.ask.Cell.Touch, "touch", false, "also write to data that the lock protects")
 	f.IntVar(&o.ask.Cell.Parallel, "parallel", 0, "dependent additions between a release and the next try")
 	f.BoolVar(&o.ask.Cell.NoPause, "no-pause", false, "spin without the PAUSE (YIELD on arm64) that spares a sibling")
 	f.StringVar(&o.size, "scan-size", "1MiB", "memory that each scanner overwrites")
-	choiceFlag(cmd, &o.ask.Antagonist, "antagonist", scanlock.Scan, "what scanners do; other than scan they touch no memory", antagonists)
-	choiceFlag(cmd, &o.ask.Cell.Layout, "layout", scanlock.Padded, "where counters lie: apart, or in shared cache lines (packed: the program of 2005)", scanlock.Layouts)
+	choiceFlag(cmd, &o.ask.Antagonist, "antagonist", scanlock.Scan, "what scanners do; other than scan they touch no memory",
+		antagonists)
+	choiceFlag(cmd, &o.ask.Cell.Layout, "layout", scanlock.Padded,
+		"where counters lie: apart, or in shared cache lines (packed: the program of 2005)", scanlock.Layouts)
 	f.BoolVar(&o.ask.Cell.Timed, "latency", false, "also print how long acquisitions took; costs more than the lock itself")
 	formatFlag(cmd, &o.format, documentFormats)
 	for _, name := range []string{"scan-cpus", "lock-cpus", "interval", "duration", "critical", "parallel", "scan-size"} {
@@ -163,9 +166,11 @@ func (o *scanlockRun) check() error {
 		return usagef("--interval %s: expected %s to %s", o.interval, leastInterval, screen.Brief(mostTime))
 	}
 	if o.duration != 0 && (o.duration < leastInterval || o.duration > mostTime) {
-		return usagef("--duration %s: expected %s to %s, or 0 to run until Ctrl-C", o.duration, leastInterval, screen.Brief(mostTime))
+		return usagef("--duration %s: expected %s to %s, or 0 to run until Ctrl-C", o.duration, leastInterval,
+			screen.Brief(mostTime))
 	}
-	size, err := workload.ParseText(workload.Param{Name: "scan_size", Kind: workload.Bytes, Min: scanlock.LeastScan, Max: scanlock.MostScan}, o.size)
+	size, err := workload.ParseText(workload.Param{Name: "scan_size", Kind: workload.Bytes, Min: scanlock.LeastScan,
+		Max: scanlock.MostScan}, o.size)
 	if bad, ok := errors.AsType[*workload.ParamError](err); ok {
 		return usagef("--scan-size: %s", joined(bad.Text, bad.Hint))
 	} else if err != nil {

@@ -129,7 +129,8 @@ func (o *setOptions) set(ctx context.Context, std streams, sys *setting.System, 
 		if len(p.Steps) == 0 && !o.dryRun && refusal == nil {
 			action, list = "set", p.Left()
 		}
-		return errors.Join(printDocument(std, o.preview(sys, p, advice, change(action, list, failed), refusal != nil), o.format), failed)
+		return errors.Join(printDocument(std, o.preview(sys, p, advice, change(action, list, failed), refusal != nil), o.format),
+			failed)
 	}
 	if o.format == "text" {
 		if err := printDocument(std, o.preview(sys, p, advice, nil, false), o.format); err != nil {
@@ -268,7 +269,8 @@ func (o *setOptions) permitted(ctx context.Context, std streams, p *setting.Plan
 
 // apply makes the changes, and stays while one is held. Others may have set the same before the journal
 // was free: what is there now counts, and the outcome says where that is not what was shown.
-func (o *setOptions) apply(ctx context.Context, std streams, sys *setting.System, dir string, want []setting.Assignment, saw *setting.Plan) (err error) {
+func (o *setOptions) apply(ctx context.Context, std streams, sys *setting.System, dir string, want []setting.Assignment,
+	saw *setting.Plan) (err error) {
 	j, err := journal(sys, dir)
 	if err != nil {
 		return err
@@ -310,8 +312,10 @@ func meanwhile(done []setting.Outcome, saw, p *setting.Plan) []setting.Outcome {
 		was[s.Path] = s
 	}
 	for i, d := range done {
-		if s, ok := was[d.Path]; ok && s.From != d.From && d.Reason == "" && d.Result != setting.Unchanged && d.Result != setting.Restored {
-			done[i].Reason = "another program has changed it since the above was shown, from " + shown(s.Setting, s.Object, s.From)
+		if s, ok := was[d.Path]; ok && s.From != d.From && d.Reason == "" && d.Result != setting.Unchanged &&
+			d.Result != setting.Restored {
+			done[i].Reason = "another program has changed it since the above was shown, from " +
+				shown(s.Setting, s.Object, s.From)
 		}
 	}
 	for _, s := range p.Same {
@@ -326,7 +330,8 @@ func meanwhile(done []setting.Outcome, saw, p *setting.Plan) []setting.Outcome {
 // beside is what has changed with the settings of a plan.
 func beside(j *setting.Journal, p *setting.Plan) []setting.Outcome {
 	return slices.DeleteFunc(j.Verify(), func(o setting.Outcome) bool {
-		return o.Result != setting.Moved || !slices.ContainsFunc(p.Steps, func(s setting.Step) bool { return o.With == s.Setting })
+		return o.Result != setting.Moved || !slices.ContainsFunc(p.Steps,
+			func(s setting.Step) bool { return o.With == s.Setting })
 	})
 }
 

@@ -80,7 +80,8 @@ func listed(sys *setting.System, list []setting.Setting) *document.Document {
 	d := settingsReport("settings", data)
 	if sys.Missing != nil {
 		d.Answer = []document.Line{{Text: "No settings here: " + sys.Missing.Error() + "."}}
-		d.About = []string{"They have words for " + strings.Join(export.WindowsNames(), ", ") + ". 'hostlab settings NAME' describes one."}
+		d.About = []string{"They have words for " + strings.Join(export.WindowsNames(), ", ") +
+			". 'hostlab settings NAME' describes one."}
 		return d
 	}
 	var here, missing document.Pairs
@@ -98,7 +99,8 @@ func listed(sys *setting.System, list []setting.Setting) *document.Document {
 			name = ""
 		}
 	}
-	d.Answer = []document.Line{{Text: fmt.Sprintf("%s can be set here, %d cannot.", screen.Count(len(list)-len(missing), "setting"), len(missing))}}
+	d.Answer = []document.Line{{Text: fmt.Sprintf("%s can be set here, %d cannot.",
+		screen.Count(len(list)-len(missing), "setting"), len(missing))}}
 	d.About = []string{"'hostlab settings NAME' describes one, 'hostlab set NAME=VALUE' changes it."}
 	d.Sections = []document.Section{part("Here", here), part("Not here", missing)}
 	return d

@@ -121,7 +121,8 @@ Exit status: 0.`,
 			for _, s := range experiment.Embedded(runner.Known()) {
 				list = append(list, document.Pair{Name: s.Name, Value: s.Title})
 			}
-			d := &document.Document{Answer: []document.Line{{Text: fmt.Sprintf("hostlab has %d studies.", len(list))}}, Sections: []document.Section{document.Titled("Studies", list)}}
+			d := &document.Document{Answer: []document.Line{{Text: fmt.Sprintf("hostlab has %d studies.", len(list))}},
+				Sections: []document.Section{document.Titled("Studies", list)}}
 			return printDocument(std, d, "text")
 		},
 	}
@@ -140,7 +141,8 @@ Exit status: 0 done, 2 no such study.`,
 		ValidArgsFunction: completeStudies(cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if experiment.IsFile(args[0]) {
-				return usagef("study show %s: names a file; show prints built-in studies, which 'hostlab study list' names", args[0])
+				return usagef("study show %s: names a file; show prints built-in studies, which 'hostlab study list' names",
+					args[0])
 			}
 			s, err := experiment.Find(args[0], experiment.Overrides{}, runner.Known())
 			if err != nil {
@@ -187,7 +189,8 @@ type overrideFlags struct {
 func (o *overrideFlags) add(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&o.blocks, "blocks", 0, "exactly `N` blocks, in place of the study's looks")
 	cmd.Flags().StringVar(&o.seed, "seed", "", "`number` that the random order follows from, in place of the study's")
-	cmd.Flags().StringArrayVar(&o.set, "set", nil, "`KEY=VALUE`: workload.KEY (a key of [workload] or a parameter), level.NAME=DIRECTORY, setting.NAME or server.NAME=LEVEL (what to try beside what there is); may be given again")
+	cmd.Flags().StringArrayVar(&o.set, "set", nil,
+		"`KEY=VALUE`: workload.KEY (a key of [workload] or a parameter), level.NAME=DIRECTORY, setting.NAME or server.NAME=LEVEL (what to try beside what there is); may be given again")
 }
 
 func (o *overrideFlags) overrides(cmd *cobra.Command) (experiment.Overrides, error) {

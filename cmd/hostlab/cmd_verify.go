@@ -62,7 +62,8 @@ unusable flag or journal.`,
 			failure := asError(trouble)
 			err = errors.Join(failure, printDocument(std, verification(sys, list, left, excused, failure), format))
 			n := tally(list)
-			if err == nil && len(left) > 0 || err == nil && n[setting.Unchanged]+n[setting.Rounded]+n[setting.Moved]+len(excused) < len(list) {
+			if err == nil && len(left) > 0 || err == nil &&
+				n[setting.Unchanged]+n[setting.Rounded]+n[setting.Moved]+len(excused) < len(list) {
 				return verdictStatus{exitDrifted}
 			}
 			return err
@@ -142,10 +143,12 @@ func asError(p *setting.Problem) error {
 }
 
 // verification lists what was set, and first what is not as it was.
-func verification(sys *setting.System, list []setting.Outcome, left []runner.Left, excused []acceptedJSON, failure error) *document.Document {
+func verification(sys *setting.System, list []setting.Outcome, left []runner.Left, excused []acceptedJSON,
+	failure error) *document.Document {
 	d := verifiedSettings(sys, list, failure, leftBehind(left), excused)
 	for _, a := range excused {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: accepted (%s): %s; until %s", strings.TrimSpace(a.Setting+" "+a.Object), a.Check, strings.TrimSuffix(a.Reason, "."), a.Until))
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: accepted (%s): %s; until %s", strings.TrimSpace(a.Setting+" "+a.Object),
+			a.Check, strings.TrimSuffix(a.Reason, "."), a.Until))
 	}
 	if len(left) == 0 {
 		return d
@@ -162,7 +165,8 @@ func verification(sys *setting.System, list []setting.Outcome, left []runner.Lef
 	return d
 }
 
-func verifiedSettings(sys *setting.System, list []setting.Outcome, failure error, left []leftJSON, excused []acceptedJSON) *document.Document {
+func verifiedSettings(sys *setting.System, list []setting.Outcome, failure error, left []leftJSON,
+	excused []acceptedJSON) *document.Document {
 	data := change("verify", list, failure)
 	data.Left, data.Accepted = left, excused
 	if len(list) == 0 && failure != nil {

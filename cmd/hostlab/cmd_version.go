@@ -65,8 +65,10 @@ var schemas = []struct {
 	command string
 	version int
 }{
-	{"assess", report.Schema}, {"check", check.Schema}, {"explain", explain.Schema}, {"facts", host.Schema}, {"fleet", fleet.Schema},
-	{"predict", predict.Schema}, {"record", trace.Schema}, {"report", effects.Schema}, {"scanlock", scanlock.Schema}, {"settings", settingsSchema},
+	{"assess", report.Schema}, {"check", check.Schema}, {"explain", explain.Schema}, {"facts", host.Schema},
+	{"fleet", fleet.Schema},
+	{"predict", predict.Schema}, {"record", trace.Schema}, {"report", effects.Schema}, {"scanlock", scanlock.Schema},
+	{"settings", settingsSchema},
 }
 
 // features says what this build reads and writes.

@@ -121,7 +121,8 @@ func (o *watchOptions) check(cmd *cobra.Command) error {
 		return list
 	}
 	if o.analyze != "" {
-		if odd := given("interval", "count", "duration", "log-dir", "probe-commits", "record", "listen", "textfile", "root"); len(odd) > 0 {
+		if odd := given("interval", "count", "duration", "log-dir", "probe-commits", "record", "listen", "textfile",
+			"root"); len(odd) > 0 {
 			return usagef("%s is of no use with --analyze, which reads a record and watches nothing", strings.Join(odd, ", "))
 		}
 		if o.quietFor < time.Minute || o.quietFor > 7*24*time.Hour {
@@ -206,7 +207,8 @@ func (o *watchOptions) judge(std streams) error {
 		return usagef("--analyze %s: %w", name, plain(err))
 	}
 	if len(r.Points) < 2 {
-		return usagef("--analyze %s: it holds one sample only; let the recording run through a quiet time and the load after it", name)
+		return usagef("--analyze %s: it holds one sample only; let the recording run through a quiet time and the load after it",
+			name)
 	}
 	a := watch.Analyze(r, q)
 	switch err := printDocument(std, a.Document(), o.format); {
@@ -223,7 +225,8 @@ func (o *watchOptions) judge(std streams) error {
 // sizes says what a day of a recording takes.
 func sizes(cpus int, interval time.Duration) string {
 	quiet, busy := watch.DaySize(cpus, interval)
-	return fmt.Sprintf("a day of %s at %s takes about %s when quiet and %s when busy", screen.Count(cpus, "CPU"), screen.Brief(interval),
+	return fmt.Sprintf("a day of %s at %s takes about %s when quiet and %s when busy", screen.Count(cpus, "CPU"),
+		screen.Brief(interval),
 		result.Format(quiet, "B"), result.Format(busy, "B"))
 }
 

@@ -26,7 +26,8 @@ const unnamed = "unknown host"
 type exceptions struct{ file string }
 
 func (e *exceptions) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&e.file, "exceptions", "", "`FILE` of findings that are accepted, for a reason and until a day (default: "+exceptionsFile+", if it is there)")
+	cmd.Flags().StringVar(&e.file, "exceptions", "",
+		"`FILE` of findings that are accepted, for a reason and until a day (default: "+exceptionsFile+", if it is there)")
 	cobra.CheckErr(cmd.MarkFlagFilename("exceptions", "toml"))
 }
 

@@ -33,7 +33,8 @@ type intake struct {
 // path reads a spool, a file or standard input.
 func (in *intake) path(ctx context.Context, path string) error {
 	if path == "-" {
-		return in.take(ctx, in.document(ctx, fleet.File{Path: "standard input"}, func() (io.ReadCloser, bool, error) { return io.NopCloser(in.std.in), false, nil }))
+		return in.take(ctx, in.document(ctx, fleet.File{Path: "standard input"},
+			func() (io.ReadCloser, bool, error) { return io.NopCloser(in.std.in), false, nil }))
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -167,7 +168,8 @@ func (in *intake) end(ctx context.Context) error {
 	if err := in.keep(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(in.std.out, "%s read: %d new, %d known, %d refused\n", screen.Count(in.read, "document"), in.added, in.read-in.added-in.refused, in.refused)
+	fmt.Fprintf(in.std.out, "%s read: %d new, %d known, %d refused\n", screen.Count(in.read, "document"), in.added,
+		in.read-in.added-in.refused, in.refused)
 	if in.refused > 0 {
 		return errors.New("not all documents are kept")
 	}

@@ -196,7 +196,8 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(std.out, "%s pruned, %s freed; the store takes %s\n", screen.Count(p.Documents, "document"), result.Format(float64(p.Bytes), "B"), result.Format(float64(size), "B"))
+		fmt.Fprintf(std.out, "%s pruned, %s freed; the store takes %s\n", screen.Count(p.Documents, "document"),
+			result.Format(float64(p.Bytes), "B"), result.Format(float64(size), "B"))
 		return nil
 	})
 	daysFlag(cmd, &keep, "keep", "30d", "`TIME` for which all is kept, in days or as a duration")

@@ -96,7 +96,8 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 }
 
 func (o *rolloutOptions) plan(ctx context.Context, s *store.Store, now time.Time) (*document.Document, error) {
-	p := &rollout.Plan{Schema: rollout.Schema, Kind: rollout.Kind, Version: versionText(), Created: now.UTC(), Seed: o.seed, Role: o.role, Set: []string{}}
+	p := &rollout.Plan{Schema: rollout.Schema, Kind: rollout.Kind, Version: versionText(), Created: now.UTC(), Seed: o.seed,
+		Role: o.role, Set: []string{}}
 	for p.Seed == 0 {
 		p.Seed = rand.Uint64() >> 11 //nolint:gosec // no secret; so many digits stay exact in JSON
 	}
@@ -174,7 +175,8 @@ func (o *rolloutOptions) plan(ctx context.Context, s *store.Store, now time.Time
 	}
 	d := p.Document(rollout.Typed{Plan: o.out, Store: o.store}, scatter, stale)
 	if len(partly) > 0 {
-		d.Warnings = append(d.Warnings, strings.Join(partly, ", ")+": take part; what an exception accepts there is left out by set")
+		d.Warnings = append(d.Warnings, strings.Join(partly, ", ")+
+			": take part; what an exception accepts there is left out by set")
 	}
 	return d, nil
 }
@@ -222,7 +224,8 @@ func excused(h *fleet.Host, list []check.Exception, want []setting.Assignment, n
 		}
 	}
 	for id, e := range mine {
-		if c, err := check.Find(id); err == nil && slices.ContainsFunc(want, func(a setting.Assignment) bool { return c.Advises(a.Name) }) {
+		if c, err := check.Find(id); err == nil && slices.ContainsFunc(want,
+			func(a setting.Assignment) bool { return c.Advises(a.Name) }) {
 			out = append(out, rollout.LeftOut{Host: h.Name, Check: id, Reason: e.Reason, Until: e.Until})
 		}
 	}

@@ -110,7 +110,8 @@ Exit status: 0 done, 2 unusable flag.`,
 			return err
 		},
 	}
-	cmd.Flags().StringArrayVar(&hosts, "host", nil, "`NAME` of a host whose documents it may send, or a pattern as 'db*'; again for more")
+	cmd.Flags().StringArrayVar(&hosts, "host", nil,
+		"`NAME` of a host whose documents it may send, or a pattern as 'db*'; again for more")
 	cmd.Flags().BoolVar(&read, "read", false, "it may see pages and metrics")
 	return cmd
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // showing is a command that prints what a store says.
-func showing(std streams, o *fleetOptions, cmd *cobra.Command, show func(ctx context.Context, s *store.Store, args []string, now time.Time) (*document.Document, error)) *cobra.Command {
+func showing(std streams, o *fleetOptions, cmd *cobra.Command,
+	show func(ctx context.Context, s *store.Store, args []string, now time.Time) (*document.Document, error)) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, err := o.open(cmd)
 		if err != nil {
@@ -84,7 +85,8 @@ func newFleetDiff(std streams) *cobra.Command {
 				return nil, err
 			}
 		}
-		return fleet.DiffDocument(pair[0], pair[1], now, o.stale, func(study string) ([]fleet.Ran, error) { return s.Ran(ctx, study) })
+		return fleet.DiffDocument(pair[0], pair[1], now, o.stale,
+			func(study string) ([]fleet.Ran, error) { return s.Ran(ctx, study) })
 	})
 }
 

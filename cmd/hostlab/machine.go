@@ -31,7 +31,8 @@ type machine struct {
 func (m *machine) name() string { return cmp.Or(m.flag, "--root") + " " + m.root }
 
 func (m *machine) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&m.root, "root", "", "read a recorded machine instead of this one: a directory tree, a .txtar file of 'facts --record', or a .json file of 'facts --format json'")
+	cmd.Flags().StringVar(&m.root, "root", "",
+		"read a recorded machine instead of this one: a directory tree, a .txtar file of 'facts --record', or a .json file of 'facts --format json'")
 	cobra.CheckErr(cmd.MarkFlagFilename("root", "txtar", "json"))
 }
 
@@ -56,7 +57,8 @@ func (m *machine) open() (tree host.Tree, close func(), err error) {
 		return host.Tree{Root: root}, close, ofLinux(os.DirFS(root), m.name())
 	}
 	if !info.Mode().IsRegular() || info.Size() > largestRecording {
-		return tree, close, usagef("%s: expected a directory, or a recording of at most %s", m.name(), result.Format(largestRecording, "B"))
+		return tree, close, usagef("%s: expected a directory, or a recording of at most %s", m.name(),
+			result.Format(largestRecording, "B"))
 	}
 	data, err := bounded.ReadFile(root, largestRecording)
 	if err != nil {

@@ -84,7 +84,8 @@ func policy(flag, text string, m model.Machine) (model.Policy, error) {
 				if flag == "baseline" {
 					several = "there is one baseline"
 				}
-				return p, usagef("--%s %s: %s; for a parameter of %s, write KEY=VALUE instead of %q", flag, text, several, name, strings.TrimSpace(part))
+				return p, usagef("--%s %s: %s; for a parameter of %s, write KEY=VALUE instead of %q", flag, text, several, name,
+					strings.TrimSpace(part))
 			}
 		}
 		return p, usagef("--%s: %w%s", flag, err, hint)
@@ -201,7 +202,8 @@ func hostMachine(cmd *cobra.Command, name string) (m predict.Machine, err error)
 func openInput(flag, name string, most int64, known []string) (*os.File, error) {
 	info, err := os.Stat(name)
 	if len(known) > 0 && errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, `/\`) {
-		return nil, usagef("--%s %q: there is no such file, and the built-in names are %s%s", flag, name, strings.Join(known, ", "), meant(name, known))
+		return nil, usagef("--%s %q: there is no such file, and the built-in names are %s%s", flag, name,
+			strings.Join(known, ", "), meant(name, known))
 	}
 	switch {
 	case err != nil:

@@ -56,7 +56,8 @@ func (o *runOptions) permitLive(ctx context.Context, std streams, st *experiment
 	if o.yes {
 		return nil
 	}
-	return permit(ctx, std, "the experiment changes a service that others use", ", as shown above", "read what is shown above, then add --yes")
+	return permit(ctx, std, "the experiment changes a service that others use", ", as shown above",
+		"read what is shown above, then add --yes")
 }
 
 // risks are what a crash at a level of a server's parameter can cost beside the service's time.
@@ -81,7 +82,8 @@ func (o *runOptions) showLive(w io.Writer, st *experiment.Study, service string)
 	fmt.Fprintln(w, "This experiment changes a service that others use.")
 	line("Service", service)
 	for _, f := range st.Factors {
-		what := map[string]string{experiment.KindSetting: "setting " + f.Setting + " of this host", experiment.KindServer: "parameter " + f.Server + " of the server",
+		what := map[string]string{experiment.KindSetting: "setting " + f.Setting + " of this host",
+			experiment.KindServer:   "parameter " + f.Server + " of the server",
 			experiment.KindEmulated: "the clock of the service's processes, emulated"}[f.Kind]
 		if what == "" {
 			what = "factor " + f.Name

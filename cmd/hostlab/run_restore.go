@@ -106,7 +106,8 @@ func leftText(l runner.Left) string {
 			last = " --yes"
 		}
 	}
-	return fmt.Sprintf("the live experiment in %s %s; to put back what there was: %shostlab run --restore%s", l.Dir, what, first, last)
+	return fmt.Sprintf("the live experiment in %s %s; to put back what there was: %shostlab run --restore%s", l.Dir, what, first,
+		last)
 }
 
 // putBack is --restore.

@@ -29,7 +29,8 @@ type settingsListJSON struct {
 func settingsList(sys *setting.System, list []setting.Setting) settingsListJSON {
 	out := settingsListJSON{settingsSchema, []settingJSON{}}
 	for _, s := range list {
-		j := settingJSON{Name: s.Name, Sysctl: s.Sysctl, Title: s.Title, Values: s.Values, Held: s.Held, Objects: []setting.State{}}
+		j := settingJSON{Name: s.Name, Sysctl: s.Sysctl, Title: s.Title, Values: s.Values, Held: s.Held,
+			Objects: []setting.State{}}
 		if states, err := s.Read(sys); err != nil {
 			j.Missing = err.Error()
 		} else {
@@ -72,7 +73,8 @@ func leftBehind(list []runner.Left) (out []leftJSON) {
 
 // change is what became of objects, or would.
 func change(action string, list []setting.Outcome, failure error) changeJSON {
-	out := changeJSON{settingsSchema, time.Time{}, action, []setting.Outcome{}, []setting.Outcome{}, []setting.Outcome{}, nil, nil, ""}
+	out := changeJSON{settingsSchema, time.Time{}, action, []setting.Outcome{}, []setting.Outcome{}, []setting.Outcome{}, nil,
+		nil, ""}
 	for _, o := range list {
 		to := &out.Outcomes
 		switch o.Result {

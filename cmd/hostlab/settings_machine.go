@@ -79,7 +79,8 @@ func (a *settingsAt) hold() (*os.Root, error) {
 	}
 	root, err := trust.Held(abs)
 	if refused, ok := errors.AsType[*trust.Refused](err); ok {
-		return nil, usagef("--root %s: %w, who could put another tree there; name a tree that root made, or run as its owner", a.root, refused)
+		return nil, usagef("--root %s: %w, who could put another tree there; name a tree that root made, or run as its owner",
+			a.root, refused)
 	}
 	if err != nil {
 		return nil, usagef("--root %s: %w", a.root, plain(err))

@@ -44,7 +44,8 @@ func (w *watcher) serve(ctx context.Context, note io.Writer) error {
 	w.url = "http://" + l.Addr().String() + "/metrics"
 	fmt.Fprintln(note, "hostlab: metrics on "+screen.Clean(w.url))
 	if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		fmt.Fprintf(note, "hostlab: warning: %s can be reached from other hosts, without a password or encryption\n", screen.Clean(l.Addr().String()))
+		fmt.Fprintf(note, "hostlab: warning: %s can be reached from other hosts, without a password or encryption\n",
+			screen.Clean(l.Addr().String()))
 	}
 	name, _, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -193,7 +193,9 @@ func (r workloadReport) document() *document.Document {
 	if more := len(r.Warnings) - most; more > 0 {
 		notes = append(notes, document.Line{Text: fmt.Sprintf("and %d more warnings: --format json has all", more)})
 	}
-	d := &document.Document{Name: "workload", Answer: []document.Line{{Text: fmt.Sprintf("%s, seed %d: medians of %s", r.Workload, r.Seed, screen.Count(r.Runs-r.LeftOut, "run"))}},
+	d := &document.Document{Name: "workload",
+		Answer: []document.Line{{Text: fmt.Sprintf("%s, seed %d: medians of %s", r.Workload, r.Seed,
+			screen.Count(r.Runs-r.LeftOut, "run"))}},
 		Sections: []document.Section{{Title: "Responses", Blocks: []document.Block{t}}}, Data: r}
 	if len(notes) > 0 {
 		d.Sections = append(d.Sections, document.Section{Title: "Notes", Blocks: []document.Block{notes}})
@@ -207,7 +209,8 @@ func workloadList() *document.Document {
 		d := x.Describe()
 		list = append(list, document.Pair{Name: d.Name, Value: d.Title})
 	}
-	return &document.Document{Name: "workload", Answer: []document.Line{{Text: fmt.Sprintf("hostlab has %d workloads.", len(list))}},
+	return &document.Document{Name: "workload",
+		Answer:   []document.Line{{Text: fmt.Sprintf("hostlab has %d workloads.", len(list))}},
 		Sections: []document.Section{{Title: "Workloads", Blocks: []document.Block{list}}}}
 }
 
@@ -240,6 +243,8 @@ func showWorkload(d workload.Description) *document.Document {
 	if d.Picks {
 		responses = append(responses, "and what is picked from its output")
 	}
-	return &document.Document{Name: "workload", Answer: []document.Line{{Text: d.Name + ": " + d.Title}}, About: []string{d.About}, Sections: []document.Section{
-		{Title: "Parameters", Blocks: []document.Block{document.Points(params...)}}, {Title: "Responses", Blocks: []document.Block{document.Points(responses...)}}}}
+	return &document.Document{Name: "workload", Answer: []document.Line{{Text: d.Name + ": " + d.Title}},
+		About: []string{d.About}, Sections: []document.Section{
+			{Title: "Parameters", Blocks: []document.Block{document.Points(params...)}},
+			{Title: "Responses", Blocks: []document.Block{document.Points(responses...)}}}}
 }

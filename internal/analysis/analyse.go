@@ -48,7 +48,8 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 	a.Used, a.Failures, a.Struck = used, r.failures, r.struck()
 	a.seen(used)
 	j := judge{record: r, judged: a.Look > 0, seconds: a.Seconds,
-		primary: atLook(stats.Simultaneous(alpha, primary, 1)), secondary: atLook(alpha), single: stats.Simultaneous(alpha, primary, 1)}
+		primary: atLook(stats.Simultaneous(alpha, primary, 1)), secondary: atLook(alpha),
+		single: stats.Simultaneous(alpha, primary, 1)}
 	j.last = lookAlpha(j.single, x, len(x.Design.Looks))
 	if looks := x.Design.Looks; len(looks) > 0 {
 		j.firstLook = looks[0]
@@ -122,7 +123,8 @@ func (a *Analysis) look(r *record, end *result.End) (blocks []int) {
 	blocks = r.complete
 	block := a.Experiment.Design.Block()
 	if n := r.torn(end == nil); n > 0 {
-		a.Warnings = append(a.Warnings, screen.Plural(n, block+" is", block+"s are")+" left out, because a run that counts is missing")
+		a.Warnings = append(a.Warnings, screen.Plural(n, block+" is", block+"s are")+
+			" left out, because a run that counts is missing")
 	}
 	reached := 0 // looks
 	for _, l := range a.Experiment.Design.Looks {
@@ -142,7 +144,8 @@ func (a *Analysis) look(r *record, end *result.End) (blocks []int) {
 	case reached > 0:
 		a.Look = reached
 		if n := a.Experiment.Design.Looks[reached-1]; n < len(blocks) {
-			a.Warnings = append(a.Warnings, fmt.Sprintf("%s after the look at %d for the next one, outside the estimates", screen.Plural(len(blocks)-n, block+" waits", block+"s wait"), n))
+			a.Warnings = append(a.Warnings, fmt.Sprintf("%s after the look at %d for the next one, outside the estimates",
+				screen.Plural(len(blocks)-n, block+" waits", block+"s wait"), n))
 			blocks = blocks[:n]
 		}
 	}

@@ -30,9 +30,10 @@ type Effect struct {
 	Contrast result.Contrast
 	Response result.Response
 
-	result.Estimate         // Hodges-Lehmann and its interval at 1-Alpha
-	Unit            string  // what N counts: blocks; in a split plot superblocks, or boots where one of each holds the whole contrast
-	Alpha           float64 // after multiplicity and looks
+	result.Estimate // Hodges-Lehmann and its interval at 1-Alpha
+	// what N counts: blocks; in a split plot superblocks, or boots where one of each holds the whole contrast
+	Unit  string
+	Alpha float64 // after multiplicity and looks
 	// Mean is the paired-t estimate beside it: rare stalls move it and not Value.
 	Mean   result.Estimate
 	Stalls bool // it tells another story than Value

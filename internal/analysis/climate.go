@@ -76,7 +76,8 @@ func (r *record) uneven(used []*result.Run) (w []string) {
 				others = append(others, where)
 			}
 			worst, where = hi-lo, name
-			text = fmt.Sprintf("%s %s at %s and %s at its baseline: the difference may come from that, or that from the level", k.what, taken(level), name, taken(base))
+			text = fmt.Sprintf("%s %s at %s and %s at its baseline: the difference may come from that, or that from the level",
+				k.what, taken(level), name, taken(base))
 		}
 		if len(others) > 0 {
 			text += "; so too at " + strings.Join(others, ", ")

@@ -63,16 +63,19 @@ func (r *record) readBack(used []*result.Run) []string {
 			readings[level][before] = true
 		}
 		if changed > 0 {
-			w = append(w, fmt.Sprintf("%s read differently after %s than before: something else changes it", f.Name, screen.Plural(changed, "run", "runs")))
+			w = append(w, fmt.Sprintf("%s read differently after %s than before: something else changes it", f.Name,
+				screen.Plural(changed, "run", "runs")))
 		}
 		for _, level := range f.Levels {
 			if n := len(readings[level]); n > 1 {
-				w = append(w, fmt.Sprintf("%s read %d different values at level %q (%s): their runs are averaged", f.Name, n, level, quoted(readings[level])))
+				w = append(w, fmt.Sprintf("%s read %d different values at level %q (%s): their runs are averaged", f.Name, n,
+					level, quoted(readings[level])))
 			}
 		}
 		for _, reading := range slices.Sorted(maps.Keys(of)) {
 			if len(of[reading]) > 1 {
-				w = append(w, fmt.Sprintf("%s read %q at several levels (%s): they may not have been in force", f.Name, reading, quoted(of[reading])))
+				w = append(w, fmt.Sprintf("%s read %q at several levels (%s): they may not have been in force", f.Name, reading,
+					quoted(of[reading])))
 			}
 		}
 	}
@@ -104,7 +107,8 @@ func contaminated(used []*result.Run) (w []string) {
 			if n == 1 {
 				are = "is"
 			}
-			w = append(w, fmt.Sprintf("%d of %s %s contaminated%s (the first: %s)", n, screen.Plural(len(used), "run", "runs"), are, c.text, c.runs[0].Contaminated))
+			w = append(w, fmt.Sprintf("%d of %s %s contaminated%s (the first: %s)", n, screen.Plural(len(used), "run", "runs"),
+				are, c.text, c.runs[0].Contaminated))
 		}
 	}
 	return w
@@ -153,7 +157,8 @@ func (r *record) boots(used []*result.Run) []string {
 	if r.x.Design.Kind != splitPlot {
 		switch {
 		case len(mixedBlocks) > 0:
-			return []string{fmt.Sprintf("the host was booted within %s: their differences hold that of the boots too", screen.Plural(len(mixedBlocks), "block", "blocks"))}
+			return []string{fmt.Sprintf("the host was booted within %s: their differences hold that of the boots too",
+				screen.Plural(len(mixedBlocks), "block", "blocks"))}
 		case len(all) > 1:
 			return []string{fmt.Sprintf("the runs are of %d boots; blocks are not cut by them, so that only the spread between blocks may be larger", len(all))}
 		}
@@ -167,7 +172,8 @@ func (r *record) boots(used []*result.Run) []string {
 		w = append(w, screen.Plural(n, "whole plot has", "whole plots have")+" runs of more than one boot, and count as one")
 	}
 	if n := len(inPlot) - len(all); n > 0 && len(mixedPlots) == 0 {
-		w = append(w, screen.Plural(n, "whole plot shares", "whole plots share")+" a boot with another, so that they are no independent replicates")
+		w = append(w, screen.Plural(n, "whole plot shares", "whole plots share")+
+			" a boot with another, so that they are no independent replicates")
 	}
 	return w
 }
@@ -177,7 +183,8 @@ func (r *record) boots(used []*result.Run) []string {
 // cancel it; yet it tells what kind of a host this is.
 func (r *record) drift(t *table) string {
 	base := slices.IndexFunc(r.x.Cells, func(c result.Cell) bool {
-		return !c.Duplicate && !slices.ContainsFunc(r.x.Factors, func(f result.Factor) bool { return c.Levels[f.Name] != f.Baseline })
+		return !c.Duplicate && !slices.ContainsFunc(r.x.Factors,
+			func(f result.Factor) bool { return c.Levels[f.Name] != f.Baseline })
 	})
 	if base < 0 {
 		return ""

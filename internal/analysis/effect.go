@@ -38,7 +38,8 @@ func (j *judge) effect(e Effect, c comparison, t *table, aa *floor) Effect {
 	d, blocks, lost := j.differences(c, t)
 	e.Differences, e.N, e.Unit = d, len(d), c.unit
 	if lost > 0 {
-		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %d %s left out: %s has no value in some run", lost, lost+len(d), c.unit, t.response.Name))
+		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %d %s left out: %s has no value in some run", lost, lost+len(d),
+			c.unit, t.response.Name))
 	}
 	iv, mean, student := j.interval(d, blocks, e.Alpha)
 	if blocks != nil {

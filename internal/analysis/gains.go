@@ -10,11 +10,12 @@ import (
 
 // Gain is what one level of a factor takes off the time of a job against another.
 type Gain struct {
-	Factor, From, To string          // To is the faster level by estimate, if any is
-	At               string          // levels of the other factors, or "all runs"
-	Response         string          // that is a time
-	Share            result.Estimate // of the time at From; N are blocks; of 95 %, or more where the experiment has more to decide
-	Least            int             // blocks that an interval takes, and the verdicts of the experiment too
+	Factor, From, To string // To is the faster level by estimate, if any is
+	At               string // levels of the other factors, or "all runs"
+	Response         string // that is a time
+	// of the time at From; N are blocks; of 95 %, or more where the experiment has more to decide
+	Share result.Estimate
+	Least int // blocks that an interval takes, and the verdicts of the experiment too
 }
 
 // Decided reports whether a gain has a finite interval.
@@ -47,11 +48,13 @@ func (a *Analysis) Gains() (out []Gain) {
 	}
 	for _, e := range a.Effects {
 		f := x.Factor(e.Contrast.Factors[0])
-		if len(e.Contrast.Factors) > 1 || f == nil || e.Response.Unit != "s" || e.Response.Compare != result.Ratio || e.Verdict == VoidVerdict {
+		if len(e.Contrast.Factors) > 1 || f == nil || e.Response.Unit != "s" || e.Response.Compare != result.Ratio ||
+			e.Verdict == VoidVerdict {
 			continue
 		}
 		g := Gain{Factor: f.Name, From: f.Baseline, To: e.Contrast.Levels[0], Share: e.Negated(),
-			At: cmp.Or(result.LevelsText(x.Factors, e.Contrast.At), allRuns), Response: e.Response.Name, Least: max(least, stats.Least(x.Design.Test, e.Alpha))}
+			At: cmp.Or(result.LevelsText(x.Factors, e.Contrast.At), allRuns), Response: e.Response.Name,
+			Least: max(least, stats.Least(x.Design.Test, e.Alpha))}
 		if e.Value > 0 { // the baseline is the faster one: seen from the other
 			g.From, g.To, g.Share = g.To, g.From, e.Map(func(v float64) float64 { return v / (1 + v) })
 		}

@@ -50,9 +50,10 @@ type LogCell struct {
 	Write    result.Estimate            `json:"log_write"` // s
 	Share    result.Estimate            `json:"log_share"` // of the duration
 	Parts    map[string]result.Estimate `json:"parts"`     // by the response's name, s
-	Rest     result.Estimate            `json:"rest"`      // of the duration that is in none of them, s; below 0: they overlap by so much
-	Writes   result.Estimate            `json:"log_write_change"`
-	Waits    *LogWaits                  `json:"waits"` // the server's events; nil: not sampled
+	// of the duration that is in none of them, s; below 0: they overlap by so much
+	Rest   result.Estimate `json:"rest"`
+	Writes result.Estimate `json:"log_write_change"`
+	Waits  *LogWaits       `json:"waits"` // the server's events; nil: not sampled
 }
 
 // LogWaits are the server's wait events with one device at one size: of the runs in
@@ -154,7 +155,8 @@ func (s *LogDevice) fill(runs []result.Run) {
 				continue
 			}
 			at[level] = i
-			c := LogCell{Level: level, Emulated: s.emulated(level), Mean: mean(seconds[i]), Write: mean(written[i]), Share: mean(share[i]),
+			c := LogCell{Level: level, Emulated: s.emulated(level), Mean: mean(seconds[i]), Write: mean(written[i]),
+				Share: mean(share[i]),
 				Parts: map[string]result.Estimate{}, Waits: s.waitsOf(runs, i)}
 			c.Rest = c.Mean
 			for name, p := range parts {

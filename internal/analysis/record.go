@@ -29,7 +29,8 @@ type span struct{ start, end time.Time }
 // read sorts runs into the plan of x. It trusts neither: records are edited,
 // merged and cut short.
 func read(x *result.Experiment, runs []result.Run) *record {
-	r := &record{x: x, status: map[result.Status]int{}, spans: make([]span, len(x.Blocks)), failures: make([]Failures, len(x.Cells))}
+	r := &record{x: x, status: map[result.Status]int{}, spans: make([]span, len(x.Blocks)),
+		failures: make([]Failures, len(x.Cells))}
 	for i := range r.failures {
 		r.failures[i].Cell = i
 	}
@@ -56,7 +57,9 @@ func read(x *result.Experiment, runs []result.Run) *record {
 		slot := first[run.Block][run.Plot] + run.Slot
 		r.failures[run.Cell].first(run, &tried[slot], &decided[slot])
 		if run.Restarted {
-			r.warnings = append(r.warnings, fmt.Sprintf("%s %d: %s; what was seen of the %[1]s until then does not count, and was made again", x.Design.Block(), run.Block+1, run.Reason))
+			r.warnings = append(r.warnings,
+				fmt.Sprintf("%s %d: %s; what was seen of the %[1]s until then does not count, and was made again",
+					x.Design.Block(), run.Block+1, run.Reason))
 		}
 		if run.Harm != "" && !run.Restarted {
 			r.harmed = append(r.harmed, run)
@@ -79,10 +82,12 @@ func read(x *result.Experiment, runs []result.Run) *record {
 		}
 	}
 	if strangers > 0 {
-		r.warnings = append(r.warnings, screen.Plural(strangers, "run has", "runs have")+" no place in the plan and does not count: the record may be mixed with another one")
+		r.warnings = append(r.warnings, screen.Plural(strangers, "run has", "runs have")+
+			" no place in the plan and does not count: the record may be mixed with another one")
 	}
 	if again > 0 {
-		r.warnings = append(r.warnings, screen.Plural(again, "run does", "runs do")+" not count, because its place in the plan already has a good one")
+		r.warnings = append(r.warnings, screen.Plural(again, "run does", "runs do")+
+			" not count, because its place in the plan already has a good one")
 	}
 	return r
 }

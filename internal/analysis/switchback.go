@@ -21,7 +21,8 @@ type Struck struct {
 // struck lists them in the order of the record.
 func (r *record) struck() (list []Struck) {
 	for _, run := range r.harmed {
-		list = append(list, Struck{Pair: run.Block + 1, Level: result.LevelsText(r.x.Factors, r.x.Cells[run.Cell].Levels), Seconds: run.Seconds, Why: run.Harm})
+		list = append(list, Struck{Pair: run.Block + 1, Level: result.LevelsText(r.x.Factors, r.x.Cells[run.Cell].Levels),
+			Seconds: run.Seconds, Why: run.Harm})
 	}
 	return list
 }
@@ -126,7 +127,8 @@ func (r *record) loads(at []int, rows int) (loads []load, warning string) {
 		}
 		v, ok := run.Values[r.x.Design.Load]
 		if !ok || !(v > 0) {
-			return nil, fmt.Sprintf("nothing is adjusted for %s: not every period of %s has it", r.x.Design.Load, screen.Count(rows, "pair"))
+			return nil, fmt.Sprintf("nothing is adjusted for %s: not every period of %s has it", r.x.Design.Load,
+				screen.Count(rows, "pair"))
 		}
 		middle := run.Start.Sub(r.runs[0].Start).Seconds() + run.Seconds/2
 		if n[row] == 0 {

@@ -110,7 +110,8 @@ func (r *record) tables(blocks []int) []*table {
 	loads, unknown := r.loads(at, len(blocks))
 	warning = cmp.Or(warning, unknown)
 	for i, response := range r.x.Responses {
-		t := &table{scale: scale{response}, cells: len(r.x.Cells), rows: blocks, z: make([]float64, len(count)), values: make([][]float64, len(r.x.Cells)), taken: taken, loads: loads}
+		t := &table{scale: scale{response}, cells: len(r.x.Cells), rows: blocks, z: make([]float64, len(count)),
+			values: make([][]float64, len(r.x.Cells)), taken: taken, loads: loads}
 		if warning != "" {
 			t.warnings, warning = append(t.warnings, warning), ""
 		}
@@ -148,7 +149,8 @@ func (r *record) tables(blocks []int) []*table {
 		}
 		for _, reason := range []string{"missing", "not a finite number", negative} {
 			if n := bad[reason]; n > 0 {
-				t.warnings = append(t.warnings, fmt.Sprintf("%s is %s in %s, which cannot count for it", response.Name, reason, screen.Plural(n, "run", "runs")))
+				t.warnings = append(t.warnings, fmt.Sprintf("%s is %s in %s, which cannot count for it", response.Name, reason,
+					screen.Plural(n, "run", "runs")))
 			}
 		}
 		out[i] = t
@@ -184,7 +186,8 @@ func (t *table) setApart(runs []*result.Run, at []int) {
 	case n == t.cells && n > 0:
 		t.none = why
 	case n > 0:
-		t.notes = append(t.notes, fmt.Sprintf("%s is not compared with %s, which have none: %s", t.response.Name, screen.Plural(n, "cell", "cells"), why))
+		t.notes = append(t.notes, fmt.Sprintf("%s is not compared with %s, which have none: %s", t.response.Name,
+			screen.Plural(n, "cell", "cells"), why))
 	}
 }
 

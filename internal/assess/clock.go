@@ -113,7 +113,8 @@ func (c *clockMeter) frequency(seen *trace.Result, facts *host.Facts) (*Frequenc
 		}
 	}
 	if len(cycles) < leastStretches {
-		return nil, fmt.Errorf("it ran in %d stretches of the time, and an interval takes %d; watch it for longer with --for", len(cycles), leastStretches)
+		return nil, fmt.Errorf("it ran in %d stretches of the time, and an interval takes %d; watch it for longer with --for",
+			len(cycles), leastStretches)
 	}
 	reached, err := c.source.Highest()
 	e := stats.RatioOfSums(cycles, seconds, 0.05)

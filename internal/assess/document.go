@@ -35,7 +35,8 @@ func (m *Minute) time() document.Section {
 		b.Lead += fmt.Sprintf(" %s (process %d) is %s; --service names another.", m.name(), m.Service.PID, m.Service.Why)
 	}
 	if idle := m.Report.Part(explain.Idle).Share.Value; idle >= 0.005 {
-		b.Lead += fmt.Sprintf(" Besides, they waited for their clients between transactions for %s of all time.", result.Share(idle))
+		b.Lead += fmt.Sprintf(" Besides, they waited for their clients between transactions for %s of all time.",
+			result.Share(idle))
 	}
 	var all document.Bar
 	for _, p := range m.Parts() {
@@ -64,7 +65,8 @@ func (m *Minute) basis() string {
 	}
 	working := fmt.Sprintf("%.1f at work", m.Report.Busy/m.Report.Wall)
 	if n := m.Report.Transactions; n >= 0 {
-		return fmt.Sprintf("%s, %s in the mean, %d transactions, %s", sessions(&m.Report), working, n, result.Format(float64(n)/m.Report.Wall, "1/s"))
+		return fmt.Sprintf("%s, %s in the mean, %d transactions, %s", sessions(&m.Report), working, n,
+			result.Format(float64(n)/m.Report.Wall, "1/s"))
 	}
 	return sessions(&m.Report) + ", " + working + " in the mean"
 }
@@ -90,7 +92,8 @@ func leverSection(levers []Lever) document.Section {
 		switch {
 		case l.AtMost == nil:
 		case l.Likely == nil: // only bounded
-			row.Segments = []document.Segment{{Class: "most", Name: "at most", Value: *l.AtMost, Text: result.Share(*l.AtMost), Fill: '░'}}
+			row.Segments = []document.Segment{{Class: "most", Name: "at most", Value: *l.AtMost, Text: result.Share(*l.AtMost),
+				Fill: '░'}}
 			gain = most(*l.AtMost)
 		default:
 			row.Segments = []document.Segment{{Class: "likely", Name: "likely", Value: *l.Likely, Text: result.Share(*l.Likely),

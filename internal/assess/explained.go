@@ -32,7 +32,8 @@ func (m *Minute) Document(levers []Lever, before *explain.Report) *document.Docu
 	text := m.Verdict(levers)
 	d := &document.Document{Name: "explain", Title: "Where the time of " + m.name() + " goes",
 		Answer: []document.Line{{Text: text, Tone: document.Strong}}, Warnings: r.Warnings,
-		Data: &Explained{*r, Answer{text}, m.About(), m.Time(), levers}, Footer: "Intervals: " + r.Method, Sections: m.Sections(levers)}
+		Data: &Explained{*r, Answer{text}, m.About(), m.Time(), levers}, Footer: "Intervals: " + r.Method,
+		Sections: m.Sections(levers)}
 	if m.Connected {
 		d.About = []string{r.Vendor + " " + r.Version + ", " + r.Target}
 	}
@@ -84,7 +85,8 @@ func comparison(before, after *explain.Report) (out []document.Block) {
 		out = append(out, document.Points(notes...))
 	}
 	recording := func(name string, r *explain.Report) document.Pair {
-		return document.Pair{Name: name, Value: r.Started.Format("2006-01-02 15:04:05") + ", " + seconds(r.Wall) + ", " + sessions(r)}
+		return document.Pair{Name: name, Value: r.Started.Format("2006-01-02 15:04:05") + ", " + seconds(r.Wall) + ", " +
+			sessions(r)}
 	}
 	out = append(out, document.Pairs{recording("before", before), recording("after", after)})
 	table := func(first string) *document.Table {
@@ -212,7 +214,8 @@ func logPairs(r *explain.Report) (out document.Pairs) {
 		// A server counts what it makes, and writes it when a session waits for it.
 		add("made", result.Format(float64(l.Bytes), "B")+", none of it written meanwhile")
 	case l.Bytes >= 0:
-		add("written", fmt.Sprintf("%s (%s/s)", result.Format(float64(l.Bytes), "B"), result.Format(float64(l.Bytes)/r.Wall, "B")))
+		add("written", fmt.Sprintf("%s (%s/s)", result.Format(float64(l.Bytes), "B"),
+			result.Format(float64(l.Bytes)/r.Wall, "B")))
 	}
 	switch {
 	case l.Average != nil:

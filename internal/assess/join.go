@@ -9,7 +9,8 @@ import (
 )
 
 // subjects are the levers of a service by those that checks and probes speak of.
-var subjects = map[string]string{check.Frequency: Clock, check.Idle: Idle, check.SMT: SMT, check.Log: Log, check.Degree: CPUs, check.Memory: Memory}
+var subjects = map[string]string{check.Frequency: Clock, check.Idle: Idle, check.SMT: SMT, check.Log: Log, check.Degree: CPUs,
+	check.Memory: Memory}
 
 // commands show more of a lever than a setting would: who takes the CPUs, what another log
 // device gives.
@@ -65,7 +66,8 @@ func OfProbes(probed []lever.Lever) []Lever {
 		if verdict == Undecided && l.Bound != nil {
 			verdict = Possible
 		}
-		out = append(out, Lever{Name: name, AtMost: l.Bound, Evidence: l.Evidence, Verdict: verdict, Reason: l.Summary, Owner: l.SetBy, Command: l.Next.Command})
+		out = append(out, Lever{Name: name, AtMost: l.Bound, Evidence: l.Evidence, Verdict: verdict, Reason: l.Summary,
+			Owner: l.SetBy, Command: l.Next.Command})
 	}
 	return out
 }

@@ -38,7 +38,8 @@ const (
 )
 
 var titles = map[string]string{
-	Clock: "clock frequency", Idle: "idle states", SMT: "hyper-threading", CPUs: "more CPUs", Log: "log device", Data: "data device",
+	Clock: "clock frequency", Idle: "idle states", SMT: "hyper-threading", CPUs: "more CPUs", Log: "log device",
+	Data:    "data device",
 	Network: "network", Memory: "memory",
 }
 
@@ -78,7 +79,8 @@ func (l *Lever) gain(share, low, likely, high float64, assumes, reason string) {
 	share, low, likely, high = unit(share), unit(low), unit(likely), unit(high)
 	likely = min(likely, high)
 	low = min(low, likely)
-	l.Share, l.Low, l.Likely, l.AtMost, l.Evidence, l.Assumes, l.Reason = &share, &low, &likely, &high, result.Measured, assumes, reason
+	l.Share, l.Low, l.Likely, l.AtMost, l.Evidence, l.Assumes, l.Reason = &share, &low, &likely, &high, result.Measured, assumes,
+		reason
 	switch {
 	case high < Margin:
 		l.Verdict = Negligible
@@ -117,7 +119,8 @@ func unit(v float64) float64 { return min(max(v, 0), 1) }
 // greatest that is possible, then what is unknown. Gains overlap: a faster clock shortens
 // waits for locks too. So they do not add up.
 func (m *Minute) Levers() []Lever {
-	out := []Lever{m.clock(), m.idle(), m.smt(), m.cpus(), m.bound(Log, explain.LogDevice), m.bound(Data, explain.DataStorage), m.network(), m.memory()}
+	out := []Lever{m.clock(), m.idle(), m.smt(), m.cpus(), m.bound(Log, explain.LogDevice), m.bound(Data, explain.DataStorage),
+		m.network(), m.memory()}
 	rank := func(l Lever) (known, likely, most float64) {
 		switch {
 		case l.AtMost == nil:
@@ -164,9 +167,11 @@ func (m *Minute) clock() Lever {
 	if m.Host.Busy != nil {
 		waits = erlangC(m.Host.CPUs, *m.Host.Busy)
 	}
-	l.gain(cpu.Value, cpu.Low*slow(c.High, c.Highest), cpu.Value*slow(c.Mean, c.Highest), (cpu.High+locks.High+queue.High*waits)*slow(c.Low, c.Limit),
+	l.gain(cpu.Value, cpu.Low*slow(c.High, c.Highest), cpu.Value*slow(c.Mean, c.Highest),
+		(cpu.High+locks.High+queue.High*waits)*slow(c.Low, c.Limit),
 		"work speeds up in proportion to the clock",
-		fmt.Sprintf("its threads ran at %s [%s, %s] of at most %s, n %d (%s)", result.Format(c.Mean, "Hz"), result.Format(c.Low, "Hz"), result.Format(c.High, "Hz"),
+		fmt.Sprintf("its threads ran at %s [%s, %s] of at most %s, n %d (%s)", result.Format(c.Mean, "Hz"),
+			result.Format(c.Low, "Hz"), result.Format(c.High, "Hz"),
 			result.Format(c.Limit, "Hz"), c.N, c.Source))
 	l.Evidence = c.Evidence
 	return l
@@ -203,7 +208,8 @@ func (m *Minute) smt() Lever {
 		return l
 	}
 	s := m.Siblings
-	l.gain(cpu.Value*s.Beside, cpu.Low*s.Beside*s.Likely, cpu.Value*s.Beside*s.Likely, cpu.High*s.Beside*s.AtMost, s.Assumes, s.Source)
+	l.gain(cpu.Value*s.Beside, cpu.Low*s.Beside*s.Likely, cpu.Value*s.Beside*s.Likely, cpu.High*s.Beside*s.AtMost, s.Assumes,
+		s.Source)
 	return l
 }
 
@@ -239,7 +245,8 @@ func (m *Minute) cpus() Lever {
 		throttled = unit(*m.Throttled / m.Report.Busy)
 		reason += fmt.Sprintf("; its CPU quota stopped it for %s", result.Format(*m.Throttled, "s"))
 	}
-	l.gain(q.Value, (q.Low-throttled)*f*known, (q.Value-throttled)*f, q.High+cpu.High*stolen, "twice as many CPUs under the same load, jobs coming at random (M/M/c)", reason)
+	l.gain(q.Value, (q.Low-throttled)*f*known, (q.Value-throttled)*f, q.High+cpu.High*stolen,
+		"twice as many CPUs under the same load, jobs coming at random (M/M/c)", reason)
 	return l
 }
 
@@ -259,7 +266,8 @@ func (m *Minute) bound(name, of string) Lever {
 		if whole := b.Share + m.Report.Part(b.Parts[0]).Within/m.Report.Busy; whole > 0 {
 			low *= p.Low / whole
 		}
-		l.gain(b.Share, low, b.Likely, b.AtMost, "that part takes no time at all, and waits for locks shrink with it", "that time is known from "+m.Report.Part(b.Parts[0]).Source)
+		l.gain(b.Share, low, b.Likely, b.AtMost, "that part takes no time at all, and waits for locks shrink with it",
+			"that time is known from "+m.Report.Part(b.Parts[0]).Source)
 	}
 	return l
 }
@@ -290,7 +298,8 @@ func (m *Minute) network() Lever {
 	most := t.Most.Seconds() / m.Report.Busy
 	l.gain(min(most, share.Value+rest), min(likely, share.Low), likely, min(most, share.High+rest)+more,
 		"no request waits for the network, and all are within transactions",
-		fmt.Sprintf("%s on %s, %d of them on this host", screen.Count(int(t.Count), "round trip"), screen.Count(t.Connections, "connection"), t.Local))
+		fmt.Sprintf("%s on %s, %d of them on this host", screen.Count(int(t.Count), "round trip"),
+			screen.Count(t.Connections, "connection"), t.Local))
 	return l
 }
 
@@ -327,7 +336,8 @@ func (m *Minute) stalled(of string) (some, most float64, said string) {
 		return 0, 0, ""
 	}
 	share := func(s float64) float64 { return s / (m.Report.Busy + s) }
-	return share(seconds), share(seconds * float64(threads)), fmt.Sprintf("some task waited for %s for %s in all (PSI)", waitsFor[of], result.Format(seconds, "s"))
+	return share(seconds), share(seconds * float64(threads)),
+		fmt.Sprintf("some task waited for %s for %s in all (PSI)", waitsFor[of], result.Format(seconds, "s"))
 }
 
 // stalls settles a lever where the kernel says that next to no task waited.

@@ -61,7 +61,8 @@ func predictPolicies(ctx context.Context, seen *trace.Result, unseen error, fact
 		names = append(slices.Clone(names), "balanced")
 	}
 	out.Beyond = machine.HostDecides
-	q := predict.Question{Machine: machine, Options: model.Options{Seed: 1, Replications: predict.Replications, Precision: 0.05, Events: simulatedEvents, Workers: 1}}
+	q := predict.Question{Machine: machine, Options: model.Options{Seed: 1, Replications: predict.Replications, Precision: 0.05,
+		Events: simulatedEvents, Workers: 1}}
 	q.Baseline, _ = model.ParsePolicy("performance") // all are built in
 	for _, name := range names {
 		p, _ := model.ParsePolicy(name)
@@ -82,14 +83,16 @@ func predictPolicies(ctx context.Context, seen *trace.Result, unseen error, fact
 	if unseen != nil {
 		out.Basis = unseen.Error()
 		for _, p := range q.Policies {
-			out.Rows = append(out.Rows, Policy{Name: p.Name, Today: p.Name == machine.InForce, Reason: "its bursts are not known: " + out.Basis})
+			out.Rows = append(out.Rows, Policy{Name: p.Name, Today: p.Name == machine.InForce,
+				Reason: "its bursts are not known: " + out.Basis})
 		}
 		return out
 	}
 	out.Basis = fmt.Sprintf("Simulated with %d bursts of this host's CPUs in %d stretches of the time; the service ran for %s of theirs.",
 		len(seen.Bursts), q.Workload.Stretches(), result.Share(q.Workload.ServiceShare()))
 	for _, r := range compared[0].All() {
-		p := Policy{Name: r.Policy, Bound: r.Bound, Today: r.Policy == machine.InForce, N: q.Workload.Stretches(), Reason: r.Refused}
+		p := Policy{Name: r.Policy, Bound: r.Bound, Today: r.Policy == machine.InForce, N: q.Workload.Stretches(),
+			Reason: r.Refused}
 		if r.Policy == q.Baseline.Name && !p.Today {
 			continue // all others are compared with it
 		}

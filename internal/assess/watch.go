@@ -83,7 +83,8 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 	if source != nil {
 		all.Go(func() {
 			defer stop()
-			rep, refused = explain.Record(watching, source, explain.Options{For: o.For, Tool: o.Tool, Part: asking, Progress: o.Progress})
+			rep, refused = explain.Record(watching, source, explain.Options{For: o.For, Tool: o.Tool, Part: asking,
+				Progress: o.Progress})
 		})
 	}
 	began := time.Now()
@@ -214,18 +215,22 @@ func (m *Minute) scheduled(r *trace.Result, err error) {
 			few = unseen * longestExit
 		}
 		more, moreOff := w.Between(w.Quantile(0.1), longestExit)
-		m.Wakeups = &Wakeups{Wall: r.Seen, Seconds: all, Avoidable: more, Low: max(0, more-1.96*moreOff), Most: max(all+1.96*allOff, few),
+		m.Wakeups = &Wakeups{Wall: r.Seen, Seconds: all, Avoidable: more, Low: max(0, more-1.96*moreOff),
+			Most: max(all+1.96*allOff, few),
 			Source: fmt.Sprintf("%s on idle CPUs took %s in the mean, %s at the 99th percentile; %s of the time was seen",
-				screen.Count(int(w.N), "wake-up"), result.Format(w.Mean(), "s"), result.Format(w.Quantile(0.99), "s"), result.Share(r.SeenShare()))}
+				screen.Count(int(w.N), "wake-up"), result.Format(w.Mean(), "s"), result.Format(w.Quantile(0.99), "s"),
+				result.Share(r.SeenShare()))}
 	} else {
-		m.Wakeups = &Wakeups{Wall: r.Seen, Most: unseen * longestExit, Source: fmt.Sprintf("no wake-up of the service on an idle CPU was seen in %s", result.Format(r.Seen, "s"))}
+		m.Wakeups = &Wakeups{Wall: r.Seen, Most: unseen * longestExit,
+			Source: fmt.Sprintf("no wake-up of the service on an idle CPU was seen in %s", result.Format(r.Seen, "s"))}
 	}
 	if r.Overlap == nil {
 		m.Unseen[SMT], m.Alone = r.NoOverlap, true
 	} else if r.Run.Value > 0 {
 		beside := r.Overlap.Value / r.Run.Value
-		m.Siblings = &Siblings{Beside: beside, Likely: usualHarm, AtMost: greatestHarm, Assumes: "a busy sibling takes a quarter of a thread's speed",
-			Source: fmt.Sprintf("its threads ran beside a busy sibling for %s of their time", result.Share(beside))}
+		m.Siblings = &Siblings{Beside: beside, Likely: usualHarm, AtMost: greatestHarm,
+			Assumes: "a busy sibling takes a quarter of a thread's speed",
+			Source:  fmt.Sprintf("its threads ran beside a busy sibling for %s of their time", result.Share(beside))}
 	}
 }
 
@@ -244,9 +249,11 @@ func (m *Minute) bounded(bounds []trace.Bound, facts *host.Facts) {
 			m.Unseen[SMT], m.Alone = b.Reason, true
 		case b.Value == nil:
 		case b.Name == trace.IdleExit && own:
-			m.Bounds[Idle] = Bounded{*b.Value, result.Cited, "entries of idle states, of all tasks, times what the driver says that leaving them takes; " + m.Unseen[Idle]}
+			m.Bounds[Idle] = Bounded{*b.Value, result.Cited,
+				"entries of idle states, of all tasks, times what the driver says that leaving them takes; " + m.Unseen[Idle]}
 		case b.Name == trace.BesideSibling:
-			m.Bounds[SMT] = Bounded{*b.Value * greatestHarm, result.Measured, "its CPUs and their siblings were both busy for no longer; " + m.Unseen[SMT]}
+			m.Bounds[SMT] = Bounded{*b.Value * greatestHarm, result.Measured,
+				"its CPUs and their siblings were both busy for no longer; " + m.Unseen[SMT]}
 		}
 	}
 }
@@ -278,16 +285,19 @@ func ofThreads(s *service.Service, readings []service.Reading, began time.Time, 
 		r = readings[n-1]
 	}
 	active := r.CPU + r.Queue // on a CPU alone, where the wait for one is not known
-	rep := explain.Report{Schema: 3, Vendor: s.Name, Tool: tool, Started: began, Wall: r.At, Elapsed: active, Busy: active, Transactions: -1, Log: explain.NoLog(), Course: courseOf(readings),
+	rep := explain.Report{Schema: 3, Vendor: s.Name, Tool: tool, Started: began, Wall: r.At, Elapsed: active, Busy: active,
+		Transactions: -1, Log: explain.NoLog(), Course: courseOf(readings),
 		Method: service.Method}
 	add := func(name explain.PartName, source string, seconds, low, high float64) {
 		p := explain.Part{Name: name, Seconds: seconds, Source: source, Share: result.Estimate{Evidence: result.Measured}}
 		if active > 0 {
-			p.Share = result.Estimate{Value: seconds / active, Low: low / active, High: min(1, high/active), Evidence: result.Measured}
+			p.Share = result.Estimate{Value: seconds / active, Low: low / active, High: min(1, high/active),
+				Evidence: result.Measured}
 		}
 		rep.Parts = append(rep.Parts, p)
 	}
-	add(explain.DatabaseCPU, service.RunSource, r.CPU, r.CPU*active/(r.CPU+max(r.Queue, r.QueueHigh)), r.CPU*active/(r.CPU+r.QueueLow()))
+	add(explain.DatabaseCPU, service.RunSource, r.CPU, r.CPU*active/(r.CPU+max(r.Queue, r.QueueHigh)),
+		r.CPU*active/(r.CPU+r.QueueLow()))
 	if r.NoQueue == "" {
 		add(explain.RunQueue, service.QueueSource, r.Queue, r.QueueLow(), r.QueueHigh)
 	}

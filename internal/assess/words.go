@@ -38,10 +38,12 @@ func (m *Minute) Verdict(levers []Lever) string {
 				"the grants that would show them stand under \"Not seen\""}, nil, nil, nil)
 		}
 		if n := m.Report.Transactions; n > 0 && m.Connected {
-			return lever.Compose([]string{fmt.Sprintf("%s did %s, too short and too few for a sample to see one", m.subject(), screen.Count(int(n), "transaction")),
+			return lever.Compose([]string{fmt.Sprintf("%s did %s, too short and too few for a sample to see one", m.subject(),
+				screen.Count(int(n), "transaction")),
 				"watch it for longer with --for, or while it does more"}, nil, nil, nil)
 		}
-		return lever.Compose([]string{m.subject() + " did nothing while it was watched", "watch it again while it works"}, nil, nil,
+		return lever.Compose([]string{m.subject() + " did nothing while it was watched", "watch it again while it works"}, nil,
+			nil,
 			nil)
 	}
 	answer := m.subject() + " " + fmt.Sprintf(does[parts[0].Name], result.Share(parts[0].Share))
@@ -56,10 +58,12 @@ func (m *Minute) Verdict(levers []Lever) string {
 	}
 	says := []string{answer}
 	if share := m.Report.Busy / m.Report.Wall; share < hardly { // a sentence of its own: both in one may be too long for any
-		says = append(says, fmt.Sprintf("it was active for %s of %s only", result.Format(m.Report.Busy, "s"), result.Format(m.Report.Wall, "s")))
+		says = append(says, fmt.Sprintf("it was active for %s of %s only", result.Format(m.Report.Busy, "s"),
+			result.Format(m.Report.Wall, "s")))
 	}
 	if t := m.Throttled; t != nil && *t >= Margin*m.Report.Busy { // no lever on the platform: who set it can raise it
-		says = append(says, fmt.Sprintf("its CPU quota stopped it for %s in %s", result.Format(*t, "s"), result.Format(m.Report.Wall, "s")))
+		says = append(says, fmt.Sprintf("its CPU quota stopped it for %s in %s", result.Format(*t, "s"),
+			result.Format(m.Report.Wall, "s")))
 	}
 	gain, first, rest := gains(levers)
 	if m.Away() {

@@ -124,7 +124,8 @@ func (r Result) lapsed() string {
 	if r.Status != Finding || r.Exception == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s was accepted until %s (%s), and is a finding again", r.ID, r.Exception.Until, strings.TrimSuffix(r.Exception.Reason, "."))
+	return fmt.Sprintf("%s was accepted until %s (%s), and is a finding again", r.ID, r.Exception.Until,
+		strings.TrimSuffix(r.Exception.Reason, "."))
 }
 
 // Lapsed are the lines about findings whose exceptions have expired.

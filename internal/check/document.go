@@ -35,16 +35,19 @@ func Document(f *host.Facts, role Role, results []Result, all bool, started time
 	if len(found) == 0 {
 		d.Answer = []document.Line{{Text: fmt.Sprintf("No check found anything to change for a %s.", role.Noun())}}
 	} else {
-		differ := map[bool]string{true: "1 setting differs", false: fmt.Sprintf("%d settings differ", len(found))}[len(found) == 1]
+		differ := map[bool]string{true: "1 setting differs",
+			false: fmt.Sprintf("%d settings differ", len(found))}[len(found) == 1]
 		d.Answer = []document.Line{
 			{Text: fmt.Sprintf("%s from the recommendation for a %s: %s.", differ, role.Noun(), bySeverity(found))},
-			{Text: fmt.Sprintf(`Start with %s; "hostlab explain-check %[1]s" gives the reason.`, found[0].ID), Tone: document.Quiet},
+			{Text: fmt.Sprintf(`Start with %s; "hostlab explain-check %[1]s" gives the reason.`, found[0].ID),
+				Tone: document.Quiet},
 		}
 	}
 	d.About = []string{d.Title + ". " + purpose(role), judgedFor(f),
 		Tally(results) + "." + map[bool]string{false: " --all lists them."}[all]}
 	if notes > 0 {
-		d.About = append(d.About, fmt.Sprintf("%s for information; --all shows %s.", screen.Plural(notes, "finding is", "findings are"),
+		d.About = append(d.About, fmt.Sprintf("%s for information; --all shows %s.",
+			screen.Plural(notes, "finding is", "findings are"),
 			map[bool]string{true: "it", false: "them"}[notes == 1]))
 	}
 	d.Sections, d.Warnings = Sections(results, all), Lapsed(results)
@@ -120,7 +123,8 @@ func Sections(results []Result, all bool) []document.Section {
 		}
 	}
 	out = append(out, document.Titled(AcceptedTitle, accepted(withStatus(results, Accepted))))
-	return append(append(out, document.Titled("Could not look", listed(worstFirst(withStatus(results, Unknown)), false))), rest...)
+	return append(append(out, document.Titled("Could not look", listed(worstFirst(withStatus(results, Unknown)), false))),
+		rest...)
 }
 
 func finding(r Result, rows int) document.Section {
@@ -129,7 +133,8 @@ func finding(r Result, rows int) document.Section {
 	if n := len(r.Evidence) - len(shown); n > 0 {
 		read = append(read, document.Line{Text: fmt.Sprintf("and %d more; --all lists them", n), Tone: document.Quiet})
 	}
-	s := document.Titled(fmt.Sprintf("%s %s: %s", r.ID, r.Severity, r.Title), document.Line{Text: r.Detail, Tone: tones[r.Severity]}, read)
+	s := document.Titled(fmt.Sprintf("%s %s: %s", r.ID, r.Severity, r.Title),
+		document.Line{Text: r.Detail, Tone: tones[r.Severity]}, read)
 	if r.Remedy != "" {
 		s.Blocks = append(s.Blocks, document.Commands{{Line: r.Remedy}})
 	}
@@ -224,8 +229,10 @@ func Explain(c Check) *document.Document {
 	}
 	return &document.Document{Name: "explain-check", Title: c.ID, Answer: []document.Line{{Text: c.ID + ": " + c.Title}},
 		Sections: []document.Section{
-			document.Titled("Why", document.Line{Text: c.Why}), document.Titled("Who recommends it", document.Line{Text: c.Source}),
-			document.Titled("Where the sources disagree", document.Line{Text: cmp.Or(c.Disagree, "They do not.")}), document.Titled("Severity by role", weights),
+			document.Titled("Why", document.Line{Text: c.Why}),
+			document.Titled("Who recommends it", document.Line{Text: c.Source}),
+			document.Titled("Where the sources disagree", document.Line{Text: cmp.Or(c.Disagree, "They do not.")}),
+			document.Titled("Severity by role", weights),
 		}}
 }
 

@@ -52,8 +52,9 @@ var habits = []Check{
 			"although the kernel does not know. So it is information.",
 		Severity: inProduction(Info, Info),
 		absent:   "nothing tells whether the clock is kept", ok: "a program keeps the clock with a time server",
-		bad:  "as far as the kernel knows, no program keeps the clock with a time server",
-		fix:  remedy{run("timedatectl", "show", "-p", "NTP", "-p", "NTPSynchronized"), script("chronyc tracking").noting("with chrony, and rtcsync in its configuration")},
+		bad: "as far as the kernel knows, no program keeps the clock with a time server",
+		fix: remedy{run("timedatectl", "show", "-p", "NTP", "-p", "NTPSynchronized"),
+			script("chronyc tracking").noting("with chrony, and rtcsync in its configuration")},
 		left: "a time server has to be chosen",
 		look: func(f *host.Facts, _ Role) view { return see(read(f.Kernel.ClockSynced, is(true))) },
 	},
@@ -66,7 +67,8 @@ var habits = []Check{
 		Disagree: "Mitigations cost time, and some hosts that run one program only do without on purpose. That is a decision about " +
 			"safety, not about response time, so it is information.",
 		Severity: inProduction(Info, Info),
-		absent:   "the kernel lists none", ok: "nothing is listed as vulnerable", bad: "the kernel lists the processor as vulnerable",
+		absent:   "the kernel lists none", ok: "nothing is listed as vulnerable",
+		bad: "the kernel lists the processor as vulnerable",
 		fix: remedy{run("grep", "-r", ".", "/sys/devices/system/cpu/vulnerabilities"),
 			remark("newer microcode, from the distribution or the hypervisor's owner, mends most")},
 		left: "it takes microcode, or a decision about mitigations",
@@ -91,7 +93,8 @@ var habits = []Check{
 			"So it is information, for PostgreSQL alone.",
 		For:      engines("postgresql"),
 		Severity: map[Role]Severity{ProductionDB: Info},
-		absent:   hidden("kernel.sched_autogroup_enabled"), ok: "sessions get no share of their own", bad: "the CPUs are divided " +
+		absent:   hidden("kernel.sched_autogroup_enabled"), ok: "sessions get no share of their own",
+		bad: "the CPUs are divided " +
 			"among sessions first",
 		look: seeing(autogroupWanted), advise: advising(autogroupWanted),
 	},
@@ -105,7 +108,8 @@ var habits = []Check{
 			"least severity.",
 		For:      engines("oracle"),
 		Severity: map[Role]Severity{ProductionDB: Low},
-		absent:   hidden("kernel.panic_on_oops"), ok: "the host stops at a kernel error", bad: "the host goes on after a kernel error",
+		absent:   hidden("kernel.panic_on_oops"), ok: "the host stops at a kernel error",
+		bad:  "the host goes on after a kernel error",
 		look: seeing(oopsWanted), advise: advising(oopsWanted),
 	},
 	{
@@ -153,9 +157,11 @@ var habits = []Check{
 		Source:   "PerfSpect",
 		Disagree: "Only programs that know them use them, and most databases do not: ask your vendor first. So it is information only.",
 		Severity: inProduction(Info, Info),
-		absent:   "the processor has no such accelerators, or their driver is not loaded", ok: "each accelerator has a work queue",
-		bad: "an accelerator has no work queue that is enabled", left: "only programs that know it use it: measure before changing it",
-		fix: remedy{run("sudo", "accel-config", "list").noting("and accel-config load-config, to set queues up")},
+		absent:   "the processor has no such accelerators, or their driver is not loaded",
+		ok:       "each accelerator has a work queue",
+		bad:      "an accelerator has no work queue that is enabled",
+		left:     "only programs that know it use it: measure before changing it",
+		fix:      remedy{run("sudo", "accel-config", "list").noting("and accel-config load-config, to set queues up")},
 		look: func(f *host.Facts, _ Role) view {
 			v := see(maskedCPUs(f)...)
 			for _, a := range f.Offload {

@@ -23,7 +23,8 @@ func (v view) andSizes(f *host.Facts) view {
 		v.bad = "some huge pages are handed out, whether a program asks or not"
 	}
 	for _, r := range wrong(others) {
-		v.fix = append(v.fix, into(map[bool]string{true: "never", false: "madvise"}[strings.HasSuffix(r.path, "shmem_enabled")], r.path))
+		v.fix = append(v.fix, into(map[bool]string{true: "never", false: "madvise"}[strings.HasSuffix(r.path, "shmem_enabled")],
+			r.path))
 	}
 	v.fix = v.fix.with("files of single sizes and of shared memory are as before after a reboot; what set them may set them again")
 	return v
@@ -49,8 +50,9 @@ func lookSwappiness(f *host.Facts, _ Role) view {
 	swap, known := f.Memory.SwapTotal.Get()
 	none := known && swap == 0
 	if on, ok := f.Memory.SwapOn.Get(); ok && !none && !slices.ContainsFunc(strings.Split(on, ","), diskSwap) {
-		return view{readings: []reading{aside(f.Memory.SwapOn)}, absent: "all swap space is compressed memory, for which a high " +
-			"value is right"}
+		return view{readings: []reading{aside(f.Memory.SwapOn)},
+			absent: "all swap space is compressed memory, for which a high " +
+				"value is right"}
 	}
 	v := see(read(f.Memory.Swappiness, func(v int64) bool { return v >= 1 && v <= 10 || none }), aside(f.Memory.SwapTotal))
 	if none {

@@ -36,7 +36,8 @@ func lookDiscard(f *host.Facts, _ Role) view {
 // (fs/xfs/xfs_super.c, xfs_fs_reconfigure).
 func withoutDiscard(s host.Storage, dir string) remedy {
 	if s.FSType.Or("") == "xfs" {
-		return remedy{remark("XFS cannot change it by a remount: stop the database first"), run("sudo", "umount", dir), run("sudo", "mount", dir)}
+		return remedy{remark("XFS cannot change it by a remount: stop the database first"), run("sudo", "umount", dir),
+			run("sudo", "mount", dir)}
 	}
 	return remedy{run("sudo", "mount", "-o", "remount,nodiscard", dir)}
 }

@@ -194,7 +194,8 @@ func lookShm(f *host.Facts, _ Role) view {
 	want := int64(0.75 * (float64(m.Total.Value) + float64(m.SwapTotal.Or(0))))
 	size := read(m.ShmSize, func(v int64) bool { return float64(v) >= 0.99*float64(want) }).need()
 	v := see(size, needed(m.Total), swap)
-	v.bad = fmt.Sprintf("%s, below 75 %% of memory and swap (%s)", result.Format(float64(m.ShmSize.Value), "B"), result.Format(float64(want), "B"))
+	v.bad = fmt.Sprintf("%s, below 75 %% of memory and swap (%s)", result.Format(float64(m.ShmSize.Value), "B"),
+		result.Format(float64(want), "B"))
 	mb := want/mib + 1
 	v.fix = remedy{run("sudo", "mount", "-o", fmt.Sprintf("remount,size=%dM", mb), "/dev/shm").noting("reserves nothing; other " +
 		"options stay"),

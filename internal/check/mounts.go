@@ -41,8 +41,9 @@ var mounts = []Check{
 			"takes that for a broken disk: it stops, or loses a write that it thought done. A hard mount waits.",
 		Source:   "PostgreSQL documentation, Creating a Database Cluster, NFS (hard); nfs(5): soft can corrupt data; SAP note 3024346",
 		Severity: everywhere(High, High, Low),
-		ok:       "the database waits for its NFS server", bad: "a pause of the NFS server becomes an error of the database's disk",
-		left: "it is a mount option",
+		ok:       "the database waits for its NFS server",
+		bad:      "a pause of the NFS server becomes an error of the database's disk",
+		left:     "it is a mount option",
 		look: func(f *host.Facts, _ Role) view {
 			v := view{absent: noNFS}
 			for _, s := range places(f) {
@@ -60,7 +61,8 @@ var mounts = []Check{
 	},
 	{
 		ID: "STO-011", Subject: Log, Title: "Requests and TCP buffers of NFS",
-		Covers: []string{"sunrpc.tcp_max_slot_table_entries", "net.core.rmem_max", "net.core.wmem_max", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem",
+		Covers: []string{"sunrpc.tcp_max_slot_table_entries", "net.core.rmem_max", "net.core.wmem_max", "net.ipv4.tcp_rmem",
+			"net.ipv4.tcp_wmem",
 			"net.core.netdev_max_backlog", "net.ipv4.tcp_no_metrics_save"},
 		Why: "All requests to an NFS server share one connection. Where its buffers are small, a backup or a savepoint makes the " +
 			"log's writes wait. Linux adds slots for requests up to 65536, and NetApp's servers work on 128 of a connection at a time: " +
@@ -82,7 +84,8 @@ var mounts = []Check{
 		Disagree: "A host whose only work is a backup waits by design. Look at the time at which users wait.",
 		Severity: inProduction(Medium, Medium),
 		absent:   "the kernel accounts no pressure", ok: "at most 10 % of the last five minutes",
-		bad: "nothing could run for a good part of the last five minutes, since all waited for I/O", fix: whoWaits, left: "who causes it has to be found first",
+		bad: "nothing could run for a good part of the last five minutes, since all waited for I/O", fix: whoWaits,
+		left: "who causes it has to be found first",
 		look: func(f *host.Facts, _ Role) view {
 			return see(readAs(f.Kernel.StalledIO, share, func(v float64) bool { return v <= 0.10 }))
 		},
@@ -132,7 +135,8 @@ func noBarrier(options string) string {
 
 // barrierFix switches barriers on where they were switched off; ext4, and most others, take that while mounted.
 func barrierFix(s host.Storage) remedy {
-	on := map[string]string{"nobarrier": "barrier", "barrier=0": "barrier=1", "barrier=none": "barrier=flush", "fsync_mode=nobarrier": "fsync_mode=posix"}
+	on := map[string]string{"nobarrier": "barrier", "barrier=0": "barrier=1", "barrier=none": "barrier=flush",
+		"fsync_mode=nobarrier": "fsync_mode=posix"}
 	return remedy{run("sudo", "mount", "-o", "remount,"+on[noBarrier(s.Options.Or(""))], s.MountPoint.Or(s.Path))}
 }
 
@@ -173,7 +177,8 @@ func lookNFS(f *host.Facts, _ Role) view {
 	v.absent = noNFS
 	if n := f.Network.NFSSlots.Or(0); n > nfsSlots && len(goals) > 0 && goals[0].reading.bad {
 		others := len(wrong(v.readings)) > 1
-		v.bad = fmt.Sprintf("up to %d requests may be under way over a connection, and NetApp's servers take %d of NFSv3", n, nfsSlots)
+		v.bad = fmt.Sprintf("up to %d requests may be under way over a connection, and NetApp's servers take %d of NFSv3", n,
+			nfsSlots)
 		if others {
 			v.bad += "; buffers are smaller than the note asks for"
 		}
@@ -212,7 +217,10 @@ func isNFSv3(s host.Storage) bool { return s.FSType.Or("") == "nfs" }
 
 // holds reports that files of a kind of server lie on NFSv3.
 func holds(f *host.Facts, kind string) bool {
-	return slices.ContainsFunc(places(f), func(s host.Storage) bool { return isNFSv3(s) && strings.HasPrefix(s.Purpose, kind+" ") })
+	return slices.ContainsFunc(places(f), func(s host.Storage) bool {
+		return isNFSv3(s) &&
+			strings.HasPrefix(s.Purpose, kind+" ")
+	})
 }
 
 // largest wants the last of three sizes to be no smaller, and keeps the first two, or takes those of the note.

@@ -43,7 +43,8 @@ var network = []Check{
 		look: func(f *host.Facts, _ Role) view {
 			n := f.Network
 			lost, came := n.ListenOverflows.Or(0), n.PassiveOpens.Or(0)
-			v := see(read(n.ListenOverflows, func(lost int64) bool { return lost*1000 <= came }), needed(n.PassiveOpens), aside(n.ListenDrops))
+			v := see(read(n.ListenOverflows, func(lost int64) bool { return lost*1000 <= came }), needed(n.PassiveOpens),
+				aside(n.ListenDrops))
 			v.bad = fmt.Sprintf("%d connections found a full queue since boot, and %d got through", lost, came)
 			return v
 		},
@@ -63,7 +64,8 @@ var network = []Check{
 	},
 	{
 		ID: "NET-004", Subject: Kernel, Title: "How soon a dead connection is noticed",
-		Covers: []string{"net.ipv4.tcp_keepalive_time", "net.ipv4.tcp_keepalive_intvl", "net.ipv4.tcp_keepalive_probes", "net.ipv4.tcp_retries2"},
+		Covers: []string{"net.ipv4.tcp_keepalive_time", "net.ipv4.tcp_keepalive_intvl", "net.ipv4.tcp_keepalive_probes",
+			"net.ipv4.tcp_retries2"},
 		Why: "Firewalls and balancers forget a connection that is idle for some minutes. The next statement then waits until " +
 			"TCP gives it up, and a client that is gone keeps its session and its locks until a probe finds out: after two " +
 			"hours by default.",
@@ -78,7 +80,8 @@ var network = []Check{
 	},
 	{
 		ID: "NET-005", Subject: Kernel, Title: "Parts of TCP switched off",
-		Covers: []string{"net.ipv4.tcp_window_scaling", "net.ipv4.tcp_timestamps", "net.ipv4.tcp_sack", "net.ipv4.tcp_moderate_rcvbuf"},
+		Covers: []string{"net.ipv4.tcp_window_scaling", "net.ipv4.tcp_timestamps", "net.ipv4.tcp_sack",
+			"net.ipv4.tcp_moderate_rcvbuf"},
 		Why: "Without window scaling a connection carries 64 KiB in a round trip: 6 MB/s at 10 ms, on any network. Without " +
 			"selective acknowledgements one lost packet sends many again, and without timestamps round trips are known badly. " +
 			"Replication and backups over a distance feel it first.",
@@ -86,7 +89,8 @@ var network = []Check{
 		Disagree: "Old guides for hardening switch timestamps off, since they show how long a host is up; since Linux 4.10 each " +
 			"connection has an offset of its own. On Azure timestamps are not judged, as in SAP's note.",
 		Severity: inProduction(Low, Low),
-		absent:   "the kernel shows none of them", ok: "all parts of TCP are in use", bad: "a part of TCP that speeds long ways is " +
+		absent:   "the kernel shows none of them", ok: "all parts of TCP are in use",
+		bad: "a part of TCP that speeds long ways is " +
 			"switched off",
 		look: seeing(featuresWanted), advise: advising(featuresWanted),
 	},
@@ -174,7 +178,8 @@ func keepaliveWanted(f *host.Facts) (list []goal) {
 
 func featuresWanted(f *host.Facts) []goal {
 	n := f.Network
-	list := []goal{raised("tcp_window_scaling", n.WindowScaling, 1), raised("tcp_sack", n.SACK, 1), raised("tcp_moderate_rcvbuf", n.ModerateRcvbuf, 1)}
+	list := []goal{raised("tcp_window_scaling", n.WindowScaling, 1), raised("tcp_sack", n.SACK, 1),
+		raised("tcp_moderate_rcvbuf", n.ModerateRcvbuf, 1)}
 	if !onAzure(f) {
 		list = append(list, raised("tcp_timestamps", n.Timestamps, 1))
 	}

@@ -36,7 +36,8 @@ var power = []Check{
 	},
 	{
 		ID: "PWR-003", Subject: Frequency, Title: "Energy performance preference (EPP)",
-		Covers: []string{"cpu/energy_performance_preference", "cpu/min_perf_pct", "perfspect/Energy Performance Preference", "perfspect/EPP with ELC"},
+		Covers: []string{"cpu/energy_performance_preference", "cpu/min_perf_pct", "perfspect/Energy Performance Preference",
+			"perfspect/EPP with ELC"},
 		Why: "EPP tells a processor that chooses its own frequency how much response it may give up for energy. The usual " +
 			"default, balance_performance, makes it climb in steps after idle; performance makes it go to the top at once.",
 		Source: "tuned throughput-performance; kernel documentation on intel_pstate and amd-pstate",
@@ -46,7 +47,8 @@ var power = []Check{
 		Severity: inProduction(Medium, Medium),
 		absent:   "the frequency driver has no EPP", ok: "EPP prefers performance",
 		bad:  "the hardware may trade response time for energy",
-		look: lookEPP, advise: adviseEPP, left: "before Linux 5.10 EPP is locked while the governor is performance: choose that anew",
+		look: lookEPP, advise: adviseEPP,
+		left: "before Linux 5.10 EPP is locked while the governor is performance: choose that anew",
 	},
 	{
 		ID: "PWR-004", Subject: Frequency, Title: "Energy performance bias (EPB)",
@@ -157,7 +159,8 @@ var power = []Check{
 		look: func(f *host.Facts, _ Role) view {
 			fr := f.Frequency
 			if c, ok := fr.ProfileChoices.Get(); ok && !slices.Contains(strings.Fields(c), "performance") {
-				return view{readings: []reading{aside(fr.ProfileChoices)}, absent: "the firmware offers no profile named performance"}
+				return view{readings: []reading{aside(fr.ProfileChoices)},
+					absent: "the firmware offers no profile named performance"}
 			}
 			v := see(read(fr.PlatformProfile, is("performance")), aside(fr.ProfileChoices))
 			v.bad = "the firmware is asked for " + v.readings[0].value
@@ -249,7 +252,8 @@ func governorOrDriver(p host.Policy) reading {
 func loadGovernor(f *host.Facts) remedy {
 	for _, p := range onlinePolicies(f) {
 		if g, ok := p.Governors.Get(); ok && !slices.Contains(strings.Fields(g), "performance") {
-			return append(remedy{run("sudo", "modprobe", "cpufreq_performance"), write("performance", policyFiles+"scaling_governor"),
+			return append(remedy{run("sudo", "modprobe", "cpufreq_performance"),
+				write("performance", policyFiles+"scaling_governor"),
 				into("cpufreq_performance", "/etc/modules-load.d/hostlab-governor.conf")},
 				kept(f, "governor", policyFiles+"scaling_governor", "performance")...)
 		}
@@ -269,7 +273,8 @@ func lookEPP(f *host.Facts, _ Role) (v view) {
 		if r.bad && locked(f, p) {
 			// Choosing that governor anew makes the kernel write EPP.
 			v.fix = remedy{write("powersave", policyFiles+"scaling_governor"),
-				write("performance", policyFiles+"energy_performance_preference"), write("performance", policyFiles+"scaling_governor")}
+				write("performance", policyFiles+"energy_performance_preference"),
+				write("performance", policyFiles+"scaling_governor")}
 		}
 		v.readings = append(v.readings, r)
 	}
@@ -327,5 +332,6 @@ func lookBoost(f *host.Facts, _ Role) view {
 }
 
 func boostFix(f *host.Facts, value, files string) remedy {
-	return append(remedy{write(value, files).noting("CPUs may draw more power, and get warmer")}, kept(f, "boost", files, value)...)
+	return append(remedy{write(value, files).noting("CPUs may draw more power, and get warmer")},
+		kept(f, "boost", files, value)...)
 }

@@ -201,7 +201,8 @@ func Advise(f *host.Facts, r Role, results []Result, least Severity) (list []set
 		advice := c.advised(f, r)
 		list = add(list, advice)
 		if len(advice) == 0 {
-			left = append(left, res.ID+", "+res.Title+": "+cmp.Or(c.left, "a person decides; see 'hostlab explain-check "+res.ID+"'"))
+			left = append(left, res.ID+", "+res.Title+": "+cmp.Or(c.left,
+				"a person decides; see 'hostlab explain-check "+res.ID+"'"))
 		}
 	}
 	return list, left
@@ -211,14 +212,16 @@ func Advise(f *host.Facts, r Role, results []Result, least Severity) (list []set
 // settings are: for the servers and disks that it has, no limit lower than it has, and no other value where its own is
 // accepted. Information alone is left out, and so are what else depends on the host, and the checks that an exception excuses.
 func Recommended(f *host.Facts, r Role, excused map[string]Exception) (list []setting.Assignment) {
-	alike := &host.Facts{Databases: f.Databases, Apps: f.Apps, Identity: f.Identity, Virt: f.Virt, Storage: f.Storage, Data: f.Data}
+	alike := &host.Facts{Databases: f.Databases, Apps: f.Apps, Identity: f.Identity, Virt: f.Virt, Storage: f.Storage,
+		Data: f.Data}
 	alike.Memory.NUMABalancing = f.Memory.NUMABalancing // of which a part stays
 	for _, c := range all {
 		if _, is := excused[c.ID]; !is && c.speaks(f, r) {
 			list = add(list, withAccepted(f, c, r, withoutLowering(f, c.advised(alike, r))))
 		}
 	}
-	if judged := keptOn(f, "io_scheduler", "none"); len(f.Block) > 0 && slices.ContainsFunc(list, func(a setting.Assignment) bool { return a.Name == "io_scheduler" }) {
+	if judged := keptOn(f, "io_scheduler", "none"); len(f.Block) > 0 &&
+		slices.ContainsFunc(list, func(a setting.Assignment) bool { return a.Name == "io_scheduler" }) {
 		list = slices.DeleteFunc(list, func(a setting.Assignment) bool { return a.Name == "io_scheduler" })
 		for _, b := range disks(f) {
 			if slices.Contains(judged, b.Name) && sortingOn(f, b) >= Low {

@@ -53,8 +53,9 @@ var server = []Check{
 			"killed a process, or where all tasks of the group wait for memory.",
 		For:      anyServer,
 		Severity: inProduction(Medium, Medium),
-		absent:   "no memory limit of the server is known", ok: "the limit leaves room, has killed nobody, and nobody waits for memory",
-		look: lookMemoryLimit, left: "it is a limit of a unit or container",
+		absent:   "no memory limit of the server is known",
+		ok:       "the limit leaves room, has killed nobody, and nobody waits for memory",
+		look:     lookMemoryLimit, left: "it is a limit of a unit or container",
 	},
 	{
 		ID: "SRV-004", Subject: Kernel, Title: "The database's limits of files and locked memory",
@@ -92,8 +93,9 @@ var server = []Check{
 			"it. Which of PostgreSQL's safe methods is fastest depends on the device, so none is preferred: measure with pg_test_fsync.",
 		For:      engines("postgresql", "mariadb", "mysql", "sqlserver"),
 		Severity: everywhere(High, High, Low),
-		absent:   "no configuration file of the server says, or its version is not known", ok: "commits are flushed to the device",
-		look: lookSync, left: "it is a setting of the server",
+		absent:   "no configuration file of the server says, or its version is not known",
+		ok:       "commits are flushed to the device",
+		look:     lookSync, left: "it is a setting of the server",
 	},
 }
 
@@ -137,7 +139,8 @@ func lookHugePages(f *host.Facts, _ Role) (v view) {
 	if idle.bad && page > 0 {
 		v.readings = append(v.readings, idle)
 		if v.bad == "" {
-			v.bad = fmt.Sprintf("%s of reserved huge pages are used by nobody", result.Format(float64(free.Value-m.HugePagesReserved.Or(0))*float64(page), "B"))
+			v.bad = fmt.Sprintf("%s of reserved huge pages are used by nobody",
+				result.Format(float64(free.Value-m.HugePagesReserved.Or(0))*float64(page), "B"))
 			v.fix = remedy{run("grep", "Huge", "/proc/meminfo"), remark("lower vm.nr_hugepages to what the servers take, or " +
 				"let them use it")}
 		}
@@ -151,8 +154,9 @@ func hugePagesFix(f *host.Facts, d host.Database, cache int64) remedy {
 	page, pool := max(f.Memory.HugePageSize.Or(2<<20), 1), f.Memory.HugePages.Or(0)
 	taken := max(pool-f.Memory.HugePagesFree.Or(0)+f.Memory.HugePagesReserved.Or(0), 0)
 	pages := max(pool, taken+(cache+page-1)/page) // never fewer than there are
-	fix := remedy{into("vm.nr_hugepages="+strconv.FormatInt(pages, 10), file), run("sudo", "sysctl", "-p", file).noting("where the kernel " +
-		"finds fewer in one piece (HugePages_Total in /proc/meminfo), a reboot does")}
+	fix := remedy{into("vm.nr_hugepages="+strconv.FormatInt(pages, 10), file),
+		run("sudo", "sysctl", "-p", file).noting("where the kernel " +
+			"finds fewer in one piece (HugePages_Total in /proc/meminfo), a reboot does")}
 	locks := func() {
 		if unit := serviceOf(d); unit != "" {
 			fix = append(fix, dropIn(unit, "memlock", "LimitMEMLOCK=infinity")...)
@@ -222,9 +226,11 @@ func lookOOM(f *host.Facts, _ Role) (v view) {
 // oomFix protects the postmaster alone: what it starts gets the usual score.
 func oomFix(d host.Database) remedy {
 	if unit := serviceOf(d); unit != "" {
-		return append(dropIn(unit, "oom", "OOMScoreAdjust=-1000", "Environment=PG_OOM_ADJUST_FILE=/proc/self/oom_score_adj"), restart)
+		return append(dropIn(unit, "oom", "OOMScoreAdjust=-1000", "Environment=PG_OOM_ADJUST_FILE=/proc/self/oom_score_adj"),
+			restart)
 	}
-	return remedy{write("-1000", "/proc/"+strconv.Itoa(d.PID)+"/oom_score_adj").noting("until the server ends; sessions that begin have it, too"),
+	return remedy{write("-1000", "/proc/"+strconv.Itoa(d.PID)+
+		"/oom_score_adj").noting("until the server ends; sessions that begin have it, too"),
 		remark("no unit of systemd's starts it: whatever does should set this, with PG_OOM_ADJUST_FILE=/proc/self/oom_score_adj " +
 			"in its environment")}
 }
@@ -290,7 +296,8 @@ func memoryFix(d host.Database, needs float64) (fix remedy) {
 		least = "the new limit"
 	}
 	if needs > 0 {
-		fix = fix.with(least + ": at least " + result.Format(needs, "B") + ", more by what its sessions and the files that it reads take")
+		fix = fix.with(least + ": at least " + result.Format(needs, "B") +
+			", more by what its sessions and the files that it reads take")
 	}
 	return fix.with("the count of kills begins anew with the group; or give the server less shared memory")
 }
@@ -312,7 +319,8 @@ func lookUlimits(f *host.Facts, _ Role) (v view) {
 		value := strconv.FormatUint(least, 10)
 		soft := value + ":infinity" // the hard limit may be higher already
 		if d.Kind == "oracle" {
-			limit, name, key, may, least = d.Limits.LockedBytes, "LimitMEMLOCK", "memlock", "lock %s of memory", uint64(max(pool, 0))
+			limit, name, key, may, least = d.Limits.LockedBytes, "LimitMEMLOCK", "memlock", "lock %s of memory",
+				uint64(max(pool, 0))
 			value, soft = "unlimited", "infinity"
 		}
 		r := read(limit, func(n int64) bool { return n >= 0 && uint64(n) >= least })

@@ -17,7 +17,8 @@ func lookSync(f *host.Facts, _ Role) (v view) {
 		var rs []reading
 		switch d.Kind {
 		case "postgresql":
-			rs = []reading{setTo(d, "fsync", func(s string) bool { return !isOff(s) }), ofSetting(aside(d.Setting("wal_sync_method")), "wal_sync_method")}
+			rs = []reading{setTo(d, "fsync", func(s string) bool { return !isOff(s) }),
+				ofSetting(aside(d.Setting("wal_sync_method")), "wal_sync_method")}
 			fix := remedy{alterSystem(d, "fsync = on")}
 			if strings.HasSuffix(d.Setting("fsync").Source, "/cmdline") {
 				fix = remedy{remark("it is in the server's arguments, which win over its files: take it out where the server is started")}
@@ -72,7 +73,8 @@ func mysqlKeeps(d host.Database, option, value string) remedy {
 		path.Dir(now.Source) == dir && now.Source <= file
 	switch {
 	case host.Persisted(now):
-		return remedy{run("mysql", "-e", "set persist_only "+option+" = "+value).noting("as an account that may: SET PERSIST keeps it in " +
+		return remedy{run("mysql", "-e", "set persist_only "+option+" = "+
+			value).noting("as an account that may: SET PERSIST keeps it in " +
 			"mysqld-auto.cnf, which wins over all files and arguments")}
 	case strings.HasSuffix(now.Source, "/cmdline") && now.Or(host.Default) != host.Default:
 		return remedy{remark(option + " is in the server's arguments, which win over its files: change it to " + value +

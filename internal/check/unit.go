@@ -53,7 +53,8 @@ func dropIn(unit, key string, lines ...string) remedy {
 	}
 	return remedy{
 		run("sudo", "mkdir", "-p", dir),
-		{format: `[` + section + `]\n` + strings.Repeat(`%s\n`, len(lines)), words: lines, into: []string{dir + "/90-hostlab-" + key + ".conf"}},
+		{format: `[` + section + `]\n` + strings.Repeat(`%s\n`, len(lines)), words: lines,
+			into: []string{dir + "/90-hostlab-" + key + ".conf"}},
 		run("sudo", "systemctl", "daemon-reload").noting("a file override.conf of 'systemctl edit' would win"),
 	}
 }

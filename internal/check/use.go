@@ -15,7 +15,8 @@ import (
 var (
 	shmmniWants = []want{{Engine{Kind: "hana"}, 32768}, {Engine{Kind: "sap"}, 32768}, {Engine{Kind: "oracle"}, 4096}}
 	aioWants    = []want{{Engine{Kind: "hana"}, math.MaxUint64}, {Engine{Kind: "oracle"}, 1048576}}
-	mapsWants   = []want{{Engine{Kind: "hana"}, math.MaxInt32}, {Engine{Kind: "sap"}, math.MaxInt32}, {Engine{Kind: "sqlserver"}, 262144},
+	mapsWants   = []want{{Engine{Kind: "hana"}, math.MaxInt32}, {Engine{Kind: "sap"}, math.MaxInt32},
+		{Engine{Kind: "sqlserver"}, 262144},
 		{Engine{Kind: "elasticsearch"}, 262144}, {Engine{Kind: "opensearch"}, 262144}}
 )
 

@@ -24,9 +24,10 @@ var smt = []Check{
 			"with it, so no value is recommended here. " +
 			"Do not switch it off before measuring both throughputs.",
 		Severity: everywhere(Info, Info, Info),
-		absent:   "the kernel does not say whether SMT is in use", ok: "no two online CPUs share a core, as far as the kernel knows",
-		bad: "siblings share cores; measure what a scanning sibling costs before deciding",
-		fix: remedy{run("hostlab", "assess")}, left: "decide by measurement",
+		absent:   "the kernel does not say whether SMT is in use",
+		ok:       "no two online CPUs share a core, as far as the kernel knows",
+		bad:      "siblings share cores; measure what a scanning sibling costs before deciding",
+		fix:      remedy{run("hostlab", "assess")}, left: "decide by measurement",
 		look: func(f *host.Facts, _ Role) view {
 			control := aside(f.Topology.SMTControl)
 			if c := f.Topology.SMTControl.Or(""); c == "notsupported" || c == "notimplemented" {
@@ -132,10 +133,12 @@ func lookQuota(f *host.Facts, _ Role) (v view) {
 		}
 		v.readings = append(v.readings, quota, aside(list), stops)
 		if quota.bad || stops.bad {
-			v.bad = fmt.Sprintf("%s has %s of quota, and its threads may run on %s", nameOf(d), quota.value, screen.Plural(cpus, "CPU", "CPUs"))
+			v.bad = fmt.Sprintf("%s has %s of quota, and its threads may run on %s", nameOf(d), quota.value,
+				screen.Plural(cpus, "CPU", "CPUs"))
 		}
 		if stops.bad {
-			v.bad += fmt.Sprintf("; it was stopped in %.2g %% of the periods", 100*float64(l.CPUThrottled.Value)/float64(max(periods, 1)))
+			v.bad += fmt.Sprintf("; it was stopped in %.2g %% of the periods",
+				100*float64(l.CPUThrottled.Value)/float64(max(periods, 1)))
 			stopped = true
 		}
 		if v.fix == nil && (quota.bad || stops.bad) {
@@ -159,7 +162,8 @@ func lookAffinity(f *host.Facts, _ Role) (v view) {
 		allowed := d.Limits.Affinity
 		r := read(allowed, func(v []int) bool { return len(missing(online.Or(nil), v)) == 0 })
 		if v.readings = append(v.readings, r); r.bad && v.bad == "" {
-			v.bad = fmt.Sprintf("%s may use %d of %s", nameOf(d), len(allowed.Value), screen.Plural(len(online.Value), "online CPU", "online CPUs"))
+			v.bad = fmt.Sprintf("%s may use %d of %s", nameOf(d), len(allowed.Value),
+				screen.Plural(len(online.Value), "online CPU", "online CPUs"))
 			v.fix = remedy{run("taskset", "-pc", strconv.Itoa(d.PID)),
 				remark("look for CPUAffinity= and AllowedCPUs= of its unit, numactl and taskset in its start script, and the " +
 					"container's cpuset")}

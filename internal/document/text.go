@@ -15,7 +15,8 @@ type TextOptions struct {
 	Color bool // ANSI colours; the caller honours NO_COLOR
 }
 
-var codes = map[Tone]string{Strong: screen.Bold, Quiet: screen.Dim, Good: screen.Green, Caution: screen.Yellow, Notice: screen.Cyan}
+var codes = map[Tone]string{Strong: screen.Bold, Quiet: screen.Dim, Good: screen.Green, Caution: screen.Yellow,
+	Notice: screen.Cyan}
 
 // WriteText prints a document for a terminal: the answer, what it is about, what limits
 // it, then the sections.

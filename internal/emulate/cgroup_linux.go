@@ -48,11 +48,13 @@ func findGroups() (groups, error) {
 	if g.v2 {
 		have, _ := os.ReadFile(filepath.Join(g.dir, "cgroup.subtree_control"))
 		if !slices.Contains(strings.Fields(string(have)), "cpu") { // cpuset is another
-			return groups{}, fmt.Errorf("the cpu controller is not enabled in %s/cgroup.subtree_control; method stop needs none", g.dir)
+			return groups{}, fmt.Errorf("the cpu controller is not enabled in %s/cgroup.subtree_control; method stop needs none",
+				g.dir)
 		}
 	}
 	if err := unix.Access(g.dir, unix.W_OK); err != nil {
-		return groups{}, fmt.Errorf("%s cannot be written (%w): a cgroup needs root or delegation; method stop needs neither", g.dir, err)
+		return groups{}, fmt.Errorf("%s cannot be written (%w): a cgroup needs root or delegation; method stop needs neither",
+			g.dir, err)
 	}
 	return g, nil
 }

@@ -79,10 +79,11 @@ func newClock(policy string, floor float64) (*model.Clock, error) {
 type Totals struct {
 	Used    float64 `json:"used"`    // s of CPU time that the processes had
 	Clocked float64 `json:"clocked"` // s of CPU time that they would have had at the emulated clock: Used over speed, summed
-	Asked   float64 `json:"asked"`   // s of wall time that the policy asked to keep the processes from their CPUs while they had work
-	Kept    float64 `json:"kept"`    // s of wall time that they were kept from them while they had work, as measured
-	Billed  float64 `json:"billed"`  // s of Kept, times the threads that it hit at once
-	Speed   float64 `json:"speed"`   // now
+	// s of wall time that the policy asked to keep the processes from their CPUs while they had work
+	Asked  float64 `json:"asked"`
+	Kept   float64 `json:"kept"`   // s of wall time that they were kept from them while they had work, as measured
+	Billed float64 `json:"billed"` // s of Kept, times the threads that it hit at once
+	Speed  float64 `json:"speed"`  // now
 }
 
 // Sub is what was emulated between two readings.

@@ -64,7 +64,8 @@ func interactions(a, b *Factor, primary bool, at map[string]string) (list []resu
 	for _, k := range a.Levels {
 		for _, l := range b.Levels {
 			if k != a.Baseline && l != b.Baseline {
-				list = append(list, result.Contrast{Factors: []string{a.Name, b.Name}, Levels: []string{k, l}, At: at, Primary: primary})
+				list = append(list, result.Contrast{Factors: []string{a.Name, b.Name}, Levels: []string{k, l}, At: at,
+					Primary: primary})
 			}
 		}
 	}
@@ -77,7 +78,8 @@ func (p *parser) contrast(f fields) []result.Contrast {
 	before := len(p.list)
 	one, two := f.present("factor"), f.present("interaction")
 	if one == two {
-		p.add(f.at, "[[contrast]] has %s interaction; give one", map[bool]string{true: "both factor and", false: "neither factor nor"}[one])
+		p.add(f.at, "[[contrast]] has %s interaction; give one",
+			map[bool]string{true: "both factor and", false: "neither factor nor"}[one])
 		return nil
 	}
 	if two {
@@ -89,7 +91,8 @@ func (p *parser) contrast(f fields) []result.Contrast {
 			return nil
 		}
 		if len(names) != 2 || names[0].v == names[1].v {
-			p.add(f.place("interaction"), "interaction needs two different factors, found %d", map[bool]int{true: 1, false: len(names)}[len(names) == 2])
+			p.add(f.place("interaction"), "interaction needs two different factors, found %d",
+				map[bool]int{true: 1, false: len(names)}[len(names) == 2])
 			return nil
 		}
 		a, b := p.mentioned(names[0]), p.mentioned(names[1])

@@ -134,9 +134,11 @@ func (f Factor) about() string {
 		levels = append(levels, text)
 	}
 	how := map[string]string{KindSetting: "setting " + f.Setting, KindEmulated: "power policies, emulated",
-		KindServer: "the server's parameter " + f.Server, KindParameter: "parameter of the workload", KindCommands: "by commands", KindManual: "by a person"}[f.Kind]
+		KindServer: "the server's parameter " + f.Server, KindParameter: "parameter of the workload", KindCommands: "by commands",
+		KindManual: "by a person"}[f.Kind]
 	if f.Change != result.Online && string(f.Change) != f.Kind {
-		how += ", " + map[result.Change]string{result.RestartWorkload: "workload restarted", result.Reboot: "reboot", result.Manual: "a person's step"}[f.Change]
+		how += ", " + map[result.Change]string{result.RestartWorkload: "workload restarted", result.Reboot: "reboot",
+			result.Manual: "a person's step"}[f.Change]
 	}
 	if f.Directories != nil {
 		how = "directories"
@@ -167,7 +169,8 @@ func (s *Study) blocksText() string {
 		text += ", and the baseline once more, unseen (A/A)"
 	}
 	if s.Design.Kind == SplitPlot {
-		text += fmt.Sprintf("; %s a superblock, %s of each cell in one: %s", screen.Count(s.PlotsPerBlock(), "boot"), screen.Count(s.Design.Repeats, "run"), screen.Count(s.RunsPerBlock(), "run"))
+		text += fmt.Sprintf("; %s a superblock, %s of each cell in one: %s", screen.Count(s.PlotsPerBlock(), "boot"),
+			screen.Count(s.Design.Repeats, "run"), screen.Count(s.RunsPerBlock(), "run"))
 	} else {
 		text += fmt.Sprintf(": %s a block, in random order", screen.Count(s.RunsPerBlock(), "run"))
 	}
@@ -314,7 +317,8 @@ func (s *Study) changes() (list []string) {
 				whose = "the service's"
 			}
 			list = append(list, fmt.Sprintf("%s: keeps %s processes from their CPUs, by %s, and lets them go", f.Name, whose,
-				map[string]string{"stop": "signals", "cgroup": "the quota of a cgroup", "auto": "signals or the quota of a cgroup"}[f.Emulate.Method]))
+				map[string]string{"stop": "signals", "cgroup": "the quota of a cgroup",
+					"auto": "signals or the quota of a cgroup"}[f.Emulate.Method]))
 		case KindCommands:
 			back := "puts back what " + shown(f.Read) + " printed at the start"
 			if f.Restore != nil {
@@ -346,7 +350,8 @@ func shown(args []string) string {
 func (s *Study) Warnings() (list []string) {
 	looks := s.Design.Looks
 	if least := s.MinBlocks(looks); len(looks) == 1 && looks[0] < least[0] {
-		list = append(list, fmt.Sprintf("%s cannot give a verdict: it takes %d", screen.Count(looks[0], s.Design.Block()), least[0]))
+		list = append(list, fmt.Sprintf("%s cannot give a verdict: it takes %d", screen.Count(looks[0], s.Design.Block()),
+			least[0]))
 	}
 	if !s.Design.AA && s.Design.Kind != Switchback {
 		list = append(list, "without A/A (aa = false) the noise floor is not known")
@@ -355,7 +360,8 @@ func (s *Study) Warnings() (list []string) {
 		unlimited := *s
 		unlimited.Budget = 0
 		if least, _ := Duration(&unlimited, 0); least > s.Budget {
-			list = append(list, fmt.Sprintf("the budget of %s is spent before the first look, which takes about %s", screen.Brief(s.Budget), rough(least)))
+			list = append(list, fmt.Sprintf("the budget of %s is spent before the first look, which takes about %s",
+				screen.Brief(s.Budget), rough(least)))
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(s.Context)) {

@@ -105,7 +105,8 @@ func (p *parser) design(f, study fields) {
 
 // movers are the settings that change how much CPU time others take: the clock, idle states and
 // the number of CPUs, and those whose kernel threads are such others.
-var movers = []string{"platform_profile", "governor", "epp", "epb", "boost", "max_perf_pct", "min_perf_pct", "max_freq", "min_freq",
+var movers = []string{"platform_profile", "governor", "epp", "epb", "boost", "max_perf_pct", "min_perf_pct", "max_freq",
+	"min_freq",
 	"cstate_latency", "pm_qos_resume_latency_us", "cpu_dma_latency", "cpu_online", "smt", "thp", "thp_defrag", "ksm"}
 
 // adjust refuses to take out what is an effect of the level itself.
@@ -115,7 +116,8 @@ func (p *parser) adjust(f fields) {
 		return
 	}
 	if p.s.Design.Test != result.Randomisation {
-		p.add(f.place("adjust"), "adjust = true serves one factor in blocks of up to %d, beside its A/A duplicate; take it out", stats.MaxRandomised)
+		p.add(f.place("adjust"), "adjust = true serves one factor in blocks of up to %d, beside its A/A duplicate; take it out",
+			stats.MaxRandomised)
 	}
 	for _, x := range p.s.Factors {
 		if x.Kind == KindEmulated || slices.Contains(movers, x.Setting) {
@@ -164,7 +166,8 @@ func (p *parser) looks(f fields) {
 	for i, least := range p.s.MinBlocks(d.Looks) {
 		if l := given[i]; int(l.v) < least {
 			p.add(l.at, "a look at %d %ss cannot decide: with %s and %s at alpha %v it takes %d; raise it or take it out",
-				l.v, p.s.Design.Block(), screen.Count(p.s.Tests(), "primary comparison"), screen.Count(len(given), "look"), d.Alpha, least)
+				l.v, p.s.Design.Block(), screen.Count(p.s.Tests(), "primary comparison"), screen.Count(len(given), "look"),
+				d.Alpha, least)
 		}
 	}
 }
@@ -180,7 +183,8 @@ func (p *parser) cells() bool {
 		if len(sizes) > 4 {
 			sizes = []string{screen.Count(len(sizes), "factor")}
 		}
-		p.add(p.whole(), "too many cells: %s make %d, and a block has at most %d; drop factors or levels", strings.Join(sizes, " x "), cells, maxCells)
+		p.add(p.whole(), "too many cells: %s make %d, and a block has at most %d; drop factors or levels",
+			strings.Join(sizes, " x "), cells, maxCells)
 		return false
 	}
 	return true

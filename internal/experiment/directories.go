@@ -29,7 +29,8 @@ func (p *parser) directories(f fields, x *Factor, param workload.Param) {
 	p.varied = append(p.varied, variant{x.Parameter, p.s.Dir, f.place("directories")})
 	for _, d := range pairsOf(f, "directories") {
 		if !slices.Contains(x.Levels, d.name) {
-			p.addHint(d.at, spelling.Meant(d.name, x.Levels), "directories: factor %s has no level %q", x.Name, screen.Short(d.name))
+			p.addHint(d.at, spelling.Meant(d.name, x.Levels), "directories: factor %s has no level %q", x.Name,
+				screen.Short(d.name))
 			continue
 		}
 		p.directory(x, d.name, d.text, d.textAt, false)

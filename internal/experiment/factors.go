@@ -51,7 +51,8 @@ func (p *parser) factors(list []fields) {
 	}
 	seen := map[string]place{}
 	for _, f := range list {
-		x := Factor{Settle: get(f, "settle", p.washout()), Unsettled: p.live() && !f.has("settle"), Timeout: get(f, "timeout", time.Minute)}
+		x := Factor{Settle: get(f, "settle", p.washout()), Unsettled: p.live() && !f.has("settle"),
+			Timeout: get(f, "timeout", time.Minute)}
 		x.Name = get(f, "name", "")
 		if first, twice := seen[x.Name]; twice && x.Name != "" {
 			p.add(f.place("name"), "factor %s is there already, in line %d", x.Name, first.line)
@@ -104,7 +105,8 @@ func (p *parser) way(f fields, x *Factor) {
 		if len(have) > 1 {
 			at, says = f.place(have[1]), "is varied by "+strings.Join(have, " and ")
 		}
-		p.add(at, "%s %s; give one of setting, parameter, server, emulate, apply, manual", strings.TrimSpace("factor "+x.Name), says)
+		p.add(at, "%s %s; give one of setting, parameter, server, emulate, apply, manual", strings.TrimSpace("factor "+x.Name),
+			says)
 		x.Change = result.Online
 		return
 	}
@@ -141,7 +143,8 @@ func (p *parser) way(f fields, x *Factor) {
 		x.Parameter = get(f, "parameter", "")
 		p.parameter(f, x)
 	case KindEmulated:
-		x.Emulate = &Emulation{Floor: get(f, "floor", 0.5), Slice: get(f, "slice", time.Duration(0)), Method: get(f, "method", "auto")}
+		x.Emulate = &Emulation{Floor: get(f, "floor", 0.5), Slice: get(f, "slice", time.Duration(0)),
+			Method: get(f, "method", "auto")}
 		p.emulated(f, x)
 	case KindCommands:
 		x.Apply = arguments(f, "apply")
@@ -253,7 +256,8 @@ func (p *parser) placeholder(f fields, x *Factor) {
 	at := f.place("parameter")
 	names := paramNames(*p.desc)
 	if !p.desc.Picks { // only commands have arguments that hold names
-		p.addHint(at, spelling.Meant(x.Parameter, names), "workload %s has no parameter %s; it has %s", p.desc.Name, screen.Short(x.Parameter), cmp.Or(strings.Join(names, ", "), "none"))
+		p.addHint(at, spelling.Meant(x.Parameter, names), "workload %s has no parameter %s; it has %s", p.desc.Name,
+			screen.Short(x.Parameter), cmp.Or(strings.Join(names, ", "), "none"))
 		return
 	}
 	used := func(name string) bool {

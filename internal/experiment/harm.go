@@ -133,7 +133,8 @@ func (w *HarmWatch) Beyond() string {
 			continue
 		}
 		if base := stats.Median(j.base); base > j.limit {
-			return fmt.Sprintf("%s is %s at the baseline, above its limit of %s (median of %s)", j.Name, result.Format(base, j.Unit),
+			return fmt.Sprintf("%s is %s at the baseline, above its limit of %s (median of %s)", j.Name,
+				result.Format(base, j.Unit),
 				result.Format(j.limit, j.Unit), screen.Count(len(j.base), "look"))
 		}
 	}
@@ -169,7 +170,8 @@ func (j *judged) look(values map[string]float64, level bool, bar float64) (why s
 	}
 	if !known {
 		if j.silent++; j.silent >= harmSilent && len(j.base) >= HarmLooks {
-			return fmt.Sprintf("%s had no value in %d looks running: nothing is served, by the level or since the load has ended", j.Name, j.silent)
+			return fmt.Sprintf("%s had no value in %d looks running: nothing is served, by the level or since the load has ended",
+				j.Name, j.silent)
 		}
 		return ""
 	}

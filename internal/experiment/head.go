@@ -14,8 +14,10 @@ import (
 
 // Head returns the head of a record: all but ID, Version, Started and Host.
 func Head(s *Study) *result.Experiment {
-	x := &result.Experiment{Schema: result.SchemaVersion, Name: s.Name, Title: s.Title, BuiltIn: s.BuiltIn, Study: Hash(s), Overrides: maps.Clone(s.Overrides),
-		Evidence: s.Evidence, Workload: s.Workload.Name, Parameters: s.parameters(), Contrasts: slices.Clone(s.Contrasts), Design: s.Design,
+	x := &result.Experiment{Schema: result.SchemaVersion, Name: s.Name, Title: s.Title, BuiltIn: s.BuiltIn, Study: Hash(s),
+		Overrides: maps.Clone(s.Overrides),
+		Evidence:  s.Evidence, Workload: s.Workload.Name, Parameters: s.parameters(), Contrasts: slices.Clone(s.Contrasts),
+		Design:  s.Design,
 		Section: s.Section, Absent: slices.Clone(s.Absent), Context: maps.Clone(s.Context), Places: slices.Clone(s.Places)}
 	for _, f := range s.Factors {
 		x.Factors = append(x.Factors, f.Factor)

@@ -18,9 +18,10 @@ import (
 
 // Overrides are what the command line sets. They are part of a study's identity.
 type Overrides struct {
-	Blocks int               // exactly so many blocks, with one look; 0: as the study says
-	Seed   *uint64           // nil: as the study says
-	Set    map[string]string // workload.KEY, level.NAME for its directory, setting.NAME or server.NAME for a level of it -> value as text
+	Blocks int     // exactly so many blocks, with one look; 0: as the study says
+	Seed   *uint64 // nil: as the study says
+	// workload.KEY, level.NAME for its directory, setting.NAME or server.NAME for a level of it -> value as text
+	Set map[string]string
 }
 
 // Known is what a study may name beside its own factors. Which values a setting takes is a
@@ -99,7 +100,8 @@ func bare(err error) error {
 // IsFile reports whether a word of the command line names a study file rather than
 // a study inside the binary.
 func IsFile(nameOrFile string) bool {
-	return strings.ContainsRune(nameOrFile, '/') || strings.ContainsRune(nameOrFile, filepath.Separator) || strings.HasSuffix(nameOrFile, ".toml")
+	return strings.ContainsRune(nameOrFile, '/') || strings.ContainsRune(nameOrFile, filepath.Separator) ||
+		strings.HasSuffix(nameOrFile, ".toml")
 }
 
 // Find loads a study by the name of an embedded one, or from a file where
@@ -110,7 +112,8 @@ func Find(nameOrFile string, o Overrides, k Known) (*Study, error) {
 	}
 	source, err := studies.Files.ReadFile(nameOrFile + ".toml")
 	if err != nil {
-		p := Problem{Text: fmt.Sprintf("no study %q in the binary", screen.Short(nameOrFile)), Hint: spelling.Meant(nameOrFile, Names())}
+		p := Problem{Text: fmt.Sprintf("no study %q in the binary", screen.Short(nameOrFile)),
+			Hint: spelling.Meant(nameOrFile, Names())}
 		if p.Hint == "" {
 			p.Text += "; 'hostlab study list' names them, and a file is named with its directory or as NAME.toml"
 		}

@@ -42,7 +42,8 @@ func (r *reader) err() error {
 	})
 	r.list = slices.Compact(r.list)
 	if more := len(r.list) - maxProblems; more > 0 {
-		r.list = append(r.list[:maxProblems:maxProblems], Problem{File: r.list[0].File, Text: fmt.Sprintf("and %d more problems", more)})
+		r.list = append(r.list[:maxProblems:maxProblems], Problem{File: r.list[0].File,
+			Text: fmt.Sprintf("and %d more problems", more)})
 	}
 	return &Problems{r.list}
 }

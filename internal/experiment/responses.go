@@ -19,11 +19,14 @@ var scaled = map[string]struct {
 	base string
 	one  float64
 }{
-	"ms": {"s", 1e-3}, "us": {"s", 1e-6}, "µs": {"s", 1e-6}, "ns": {"s", 1e-9}, "min": {"s", 60}, "h": {"s", 3600}, "sec": {"s", 1}, "seconds": {"s", 1},
+	"ms": {"s", 1e-3}, "us": {"s", 1e-6}, "µs": {"s", 1e-6}, "ns": {"s", 1e-9}, "min": {"s", 60}, "h": {"s", 3600},
+	"sec": {"s", 1}, "seconds": {"s", 1},
 	"kHz": {"Hz", 1e3}, "MHz": {"Hz", 1e6}, "GHz": {"Hz", 1e9},
-	"KiB": {"B", 1 << 10}, "MiB": {"B", 1 << 20}, "GiB": {"B", 1 << 30}, "TiB": {"B", 1 << 40}, "kB": {"B", 1e3}, "KB": {"B", 1e3}, "MB": {"B", 1e6}, "GB": {"B", 1e9}, "bytes": {"B", 1},
-	"KiB/s": {"B/s", 1 << 10}, "MiB/s": {"B/s", 1 << 20}, "GiB/s": {"B/s", 1 << 30}, "kB/s": {"B/s", 1e3}, "MB/s": {"B/s", 1e6}, "GB/s": {"B/s", 1e9},
-	"/s": {"1/s", 1}, "ops/s": {"1/s", 1}, "tps": {"1/s", 1}, "qps": {"1/s", 1}, "req/s": {"1/s", 1}, "k/s": {"1/s", 1e3},
+	"KiB": {"B", 1 << 10}, "MiB": {"B", 1 << 20}, "GiB": {"B", 1 << 30}, "TiB": {"B", 1 << 40}, "kB": {"B", 1e3},
+	"KB": {"B", 1e3}, "MB": {"B", 1e6}, "GB": {"B", 1e9}, "bytes": {"B", 1},
+	"KiB/s": {"B/s", 1 << 10}, "MiB/s": {"B/s", 1 << 20}, "GiB/s": {"B/s", 1 << 30}, "kB/s": {"B/s", 1e3}, "MB/s": {"B/s", 1e6},
+	"GB/s": {"B/s", 1e9},
+	"/s":   {"1/s", 1}, "ops/s": {"1/s", 1}, "tps": {"1/s", 1}, "qps": {"1/s", 1}, "req/s": {"1/s", 1}, "k/s": {"1/s", 1e3},
 	"mJ": {"J", 1e-3}, "kJ": {"J", 1e3}, "mW": {"W", 1e-3}, "kW": {"W", 1e3}, "percent": {"%", 1},
 }
 
@@ -64,14 +67,19 @@ func (p *parser) responses(list []fields) {
 	}
 	if len(list) > 0 {
 		more(
-			workload.Response{Name: Energy, Title: "Energy of the CPU packages, others on the host included", Unit: "J", Better: "lower"},
-			workload.Response{Name: EnergyEach, Title: "Energy of the CPU packages per operation, others on the host included", Unit: "J", Better: "lower"})
+			workload.Response{Name: Energy, Title: "Energy of the CPU packages, others on the host included", Unit: "J",
+				Better: "lower"},
+			workload.Response{Name: EnergyEach, Title: "Energy of the CPU packages per operation, others on the host included",
+				Unit: "J", Better: "lower"})
 	}
 	if slices.ContainsFunc(p.s.Factors, func(f Factor) bool { return f.Kind == KindEmulated }) {
 		more(
-			workload.Response{Name: EmulatedCPU, Title: "CPU time of the workload's processes at the emulated clock", Unit: "s", Better: "lower"},
-			workload.Response{Name: EmulatedExtra, Title: "Throttled time of the workload's processes, as measured", Unit: "s", Better: "lower"},
-			workload.Response{Name: EmulatedEach, Title: "CPU time of the workload's processes at the emulated clock, per operation", Unit: "s", Better: "lower"})
+			workload.Response{Name: EmulatedCPU, Title: "CPU time of the workload's processes at the emulated clock", Unit: "s",
+				Better: "lower"},
+			workload.Response{Name: EmulatedExtra, Title: "Throttled time of the workload's processes, as measured", Unit: "s",
+				Better: "lower"},
+			workload.Response{Name: EmulatedEach,
+				Title: "CPU time of the workload's processes at the emulated clock, per operation", Unit: "s", Better: "lower"})
 	}
 	if len(list) == 0 {
 		p.allResponses()
@@ -109,8 +117,9 @@ func (p *parser) allResponses() {
 		if w.Name == EmulatedExtra {
 			continue // 0 at full speed, of which there is no ratio
 		}
-		p.s.Responses = append(p.s.Responses, Response{From: w.Name, Scale: 1, Response: result.Response{Name: w.Name, Title: w.Title, Unit: w.Unit,
-			Better: w.Better, Compare: result.Ratio, Margin: defaultMargin, Primary: i == 0}})
+		p.s.Responses = append(p.s.Responses, Response{From: w.Name, Scale: 1,
+			Response: result.Response{Name: w.Name, Title: w.Title, Unit: w.Unit,
+				Better: w.Better, Compare: result.Ratio, Margin: defaultMargin, Primary: i == 0}})
 	}
 }
 
@@ -135,7 +144,8 @@ func (p *parser) source(f fields, r *Response) {
 		if p.desc.Picks {
 			also = ", and without from it is nowhere to be found"
 		}
-		p.addHint(f.place("name"), spelling.Meant(r.Name, names), "response %s: workload %s has none of that name%s; it has %s", r.Name, p.desc.Name, also, strings.Join(names, ", "))
+		p.addHint(f.place("name"), spelling.Meant(r.Name, names), "response %s: workload %s has none of that name%s; it has %s",
+			r.Name, p.desc.Name, also, strings.Join(names, ", "))
 	case r.From != "" && !p.desc.Picks && r.From != r.Name:
 		p.add(f.place("from"), "workload %s prints nothing that from could pick; only commands do", p.desc.Name)
 	case r.From != "" && own != nil && r.From != r.Name:
@@ -178,7 +188,8 @@ func (p *parser) divided(f fields, r *Response, own []string, taken bool) bool {
 	}
 	for _, name := range []string{r.From, r.Over} {
 		if !slices.Contains(known, name) {
-			p.addHint(f.place("from"), spelling.Meant(name, known), "response %s: there is no %q to divide; there are %s", r.Name, name, strings.Join(known, ", "))
+			p.addHint(f.place("from"), spelling.Meant(name, known), "response %s: there is no %q to divide; there are %s", r.Name,
+				name, strings.Join(known, ", "))
 		}
 	}
 	if taken {
@@ -276,9 +287,11 @@ func (p *parser) margin(f fields, r *Response) {
 		p.add(at, "equiv: %q is neither a share such as \"2%%\" nor an amount of %s", screen.Short(equiv), unitName(r.Unit))
 	case x <= 0:
 		p.add(at, "equiv: %q: the smallest effect that matters is above 0", screen.Short(equiv))
-	case compare == "" && !strings.ContainsFunc(equiv, func(r rune) bool { return unicode.IsLetter(r) || r == '%' }) && r.Unit != "":
+	case compare == "" && !strings.ContainsFunc(equiv, func(r rune) bool { return unicode.IsLetter(r) || r == '%' }) &&
+		r.Unit != "":
 		// 0.02 may be meant as 2 % or as 20 ms.
-		p.addHint(at, shareHint(equiv), "equiv: %s says no unit; write a share such as \"2%%\", or an amount with its unit", screen.Short(equiv))
+		p.addHint(at, shareHint(equiv), "equiv: %s says no unit; write a share such as \"2%%\", or an amount with its unit",
+			screen.Short(equiv))
 	default:
 		r.Margin = x
 	}

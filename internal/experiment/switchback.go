@@ -35,9 +35,11 @@ func (p *parser) switchback(f, study fields) {
 		x := &p.s.Factors[i]
 		switch n := len(x.Levels); {
 		case i > 0:
-			p.add(p.whole(), "a switchback compares one level with the baseline, and there is a second factor, %s; take it out", x.Name)
+			p.add(p.whole(), "a switchback compares one level with the baseline, and there is a second factor, %s; take it out",
+				x.Name)
 		case n > 2:
-			p.add(p.whole(), "a switchback compares one level with the baseline, and factor %s has %s beside it; leave one", x.Name, screen.Count(n-1, "level"))
+			p.add(p.whole(), "a switchback compares one level with the baseline, and factor %s has %s beside it; leave one",
+				x.Name, screen.Count(n-1, "level"))
 		case x.Change != result.Online:
 			p.add(p.whole(), "factor %s has change = %q, and the service of a switchback keeps running; only what changes at once can be tried on it", x.Name, x.Change)
 		}
@@ -58,9 +60,11 @@ func (p *parser) load(f fields) {
 	i := slices.Index(names, d.Load)
 	switch {
 	case i < 0:
-		p.addHint(f.place("load"), spelling.Meant(d.Load, names), "load: the study has no response %q; it has %s", screen.Short(d.Load), strings.Join(names, ", "))
+		p.addHint(f.place("load"), spelling.Meant(d.Load, names), "load: the study has no response %q; it has %s",
+			screen.Short(d.Load), strings.Join(names, ", "))
 	case p.s.Responses[i].Primary:
-		p.add(f.place("load"), "load: %s decides, and what it is adjusted for would be its own effect; name another response", d.Load)
+		p.add(f.place("load"), "load: %s decides, and what it is adjusted for would be its own effect; name another response",
+			d.Load)
 	}
 }
 
@@ -106,7 +110,8 @@ func (p *parser) harm(f fields) {
 		way, known := better[w.v]
 		switch {
 		case !known:
-			p.addHint(w.at, spelling.Meant(w.v, sorted(better)), "[harm] watches %s, and neither the study nor workload %s has it", screen.Short(w.v), p.desc.Name)
+			p.addHint(w.at, spelling.Meant(w.v, sorted(better)),
+				"[harm] watches %s, and neither the study nor workload %s has it", screen.Short(w.v), p.desc.Name)
 		case way == "higher":
 			p.add(w.at, "[harm] watches %s, of which more is better; harm is what rises", w.v)
 		case slices.Contains(h.Responses, w.v):
@@ -121,7 +126,8 @@ func (p *parser) harm(f fields) {
 		v, ok := amount(strings.TrimSpace(n.text), units[n.name])
 		switch {
 		case i < 0:
-			p.addHint(n.at, spelling.Meant(n.name, h.Responses), "limit: [harm] does not watch %s; it watches %s", screen.Short(n.name), strings.Join(h.Responses, ", "))
+			p.addHint(n.at, spelling.Meant(n.name, h.Responses), "limit: [harm] does not watch %s; it watches %s",
+				screen.Short(n.name), strings.Join(h.Responses, ", "))
 		case units[n.name] == "s" && unitless(n.text): // who means ms would get a limit that nothing exceeds
 			p.add(n.textAt, "limit: %q has no unit; write %[1]sms or %[1]ss", screen.Short(strings.TrimSpace(n.text)))
 		case !ok || v <= 0:

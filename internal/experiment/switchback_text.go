@@ -52,7 +52,8 @@ func (s *Study) pairsText() string {
 	for _, l := range s.Design.Looks {
 		looks = append(looks, strconv.Itoa(l))
 	}
-	text := fmt.Sprintf("two periods each, at the baseline and at the level, in the order of a coin; may stop after %s pairs", strings.Join(looks, ", "))
+	text := fmt.Sprintf("two periods each, at the baseline and at the level, in the order of a coin; may stop after %s pairs",
+		strings.Join(looks, ", "))
 	if s.Design.Load != "" {
 		text += "; adjusted for the drift of " + s.Design.Load
 	}
@@ -77,7 +78,8 @@ func (s *Study) pairsTakeText() []string {
 		if i < 0 {
 			break
 		}
-		seen = append(seen, fmt.Sprintf("%.0f %% about %s (%d pairs)", 100*t.effect, rough(s.afterPairs(s.Design.Looks[i])), s.Design.Looks[i]))
+		seen = append(seen, fmt.Sprintf("%.0f %% about %s (%d pairs)", 100*t.effect, rough(s.afterPairs(s.Design.Looks[i])),
+			s.Design.Looks[i]))
 	}
 	out := []string{first}
 	if len(seen) > 0 {
@@ -98,7 +100,8 @@ func (s *Study) harmText() []string {
 		screen.Brief(h.Every), strings.Join(h.Responses, " or "), result.Percent(h.Above, 2), HarmLooks)
 	for i, limit := range h.Limits {
 		if !math.IsNaN(limit) {
-			text += fmt.Sprintf(", or %s above %s in two looks running", h.Responses[i], result.Format(limit, s.unit(h.Responses[i])))
+			text += fmt.Sprintf(", or %s above %s in two looks running", h.Responses[i],
+				result.Format(limit, s.unit(h.Responses[i])))
 		}
 	}
 	return []string{text, s.strikesText()}

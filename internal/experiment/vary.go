@@ -35,10 +35,12 @@ func (p *parser) vary(tree *value, key, text string, at place) bool {
 			}
 		}
 	}
-	others := slices.DeleteFunc(slices.Collect(maps.Keys(p.over.Set)), func(k string) bool { return k == key || !strings.HasPrefix(k, kind+".") })
+	others := slices.DeleteFunc(slices.Collect(maps.Keys(p.over.Set)),
+		func(k string) bool { return k == key || !strings.HasPrefix(k, kind+".") })
 	switch {
 	case factor == nil:
-		p.add(at, "no factor of this study varies a %s", map[string]string{KindSetting: "setting", KindServer: "server's parameter"}[kind])
+		p.add(at, "no factor of this study varies a %s", map[string]string{KindSetting: "setting",
+			KindServer: "server's parameter"}[kind])
 		return true
 	case len(others) > 0:
 		p.add(at, "--set %s is there too, and one can be varied at a time", screen.Short(slices.Min(others)))
@@ -73,7 +75,8 @@ func (p *parser) server(f fields, x *Factor) {
 	case !serverName.MatchString(x.Server):
 		p.add(f.place("server"), "%q is no name of a server's parameter", screen.Short(x.Server))
 	case p.desc != nil && !p.desc.Live:
-		p.add(f.place("server"), "factor %s is a parameter of a service that is watched, and workload %s watches none", x.Name, p.desc.Name)
+		p.add(f.place("server"), "factor %s is a parameter of a service that is watched, and workload %s watches none", x.Name,
+			p.desc.Name)
 	}
 }
 
@@ -84,7 +87,8 @@ func (p *parser) current(f fields, x *Factor) {
 	}
 	for _, other := range p.s.Factors {
 		if slices.Contains(byName, other.Kind) && slices.Contains(other.Levels, Current) {
-			p.add(f.place("levels"), "factor %s has the level %s, and factor %s too; only one factor of a study may have it", x.Name, Current, other.Name)
+			p.add(f.place("levels"), "factor %s has the level %s, and factor %s too; only one factor of a study may have it",
+				x.Name, Current, other.Name)
 		}
 	}
 }

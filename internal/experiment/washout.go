@@ -97,7 +97,8 @@ func (p *Pilot) Washout() (wait time.Duration, why string) {
 		return p.guess, fmt.Sprintf("%s after a change: %s", screen.Brief(p.guess), why)
 	}
 	if len(path) < 2*lead || n < 4 {
-		return keep(fmt.Sprintf("only %s %s watched for long enough to show how the service settles", screen.Count(n, "change"), map[bool]string{true: "was", false: "were"}[n == 1]))
+		return keep(fmt.Sprintf("only %s %s watched for long enough to show how the service settles", screen.Count(n, "change"),
+			map[bool]string{true: "was", false: "were"}[n == 1]))
 	}
 	flat, best := squares(path, math.Inf(1)), math.Inf(1)
 	step := p.every.Seconds()
@@ -118,7 +119,9 @@ func (p *Pilot) Washout() (wait time.Duration, why string) {
 	}
 	wait = time.Duration(4 * longest * float64(time.Second))
 	wait = min(max(wait.Round(time.Second), MinWashout), MaxWashout)
-	return wait, fmt.Sprintf("%s after a change: the service settles with a time constant of at most %s, by %s", screen.Brief(wait), screen.Brief(time.Duration(longest*float64(time.Second)).Round(time.Second)), screen.Count(n, "change"))
+	return wait, fmt.Sprintf("%s after a change: the service settles with a time constant of at most %s, by %s",
+		screen.Brief(wait), screen.Brief(time.Duration(longest*float64(time.Second)).Round(time.Second)),
+		screen.Count(n, "change"))
 }
 
 // effectSeen is an F that 2 to 4 in 100 pilots without an effect exceed, whose noise has a memory (TestWashout);

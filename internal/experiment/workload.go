@@ -95,7 +95,8 @@ func (p *parser) params(f fields, factors []fields) {
 			continue
 		}
 		if by := p.overriding(name, given); by != "" {
-			p.add(at[by], "%s is given here and makes all levels of factor %s alike, which varies %s; take it out here", by, get(x, "name", "?"), name)
+			p.add(at[by], "%s is given here and makes all levels of factor %s alike, which varies %s; take it out here", by,
+				get(x, "name", "?"), name)
 			failed = true
 			continue
 		}
@@ -154,7 +155,8 @@ func (p *parser) ramp(f fields, at map[string]place, value any) {
 		if !given {
 			where = f.at
 		}
-		p.add(where, "ramp: %s is part of the first run, which may take %s at most; give it less, or raise timeout", screen.Brief(ramp), screen.Brief(w.Timeout))
+		p.add(where, "ramp: %s is part of the first run, which may take %s at most; give it less, or raise timeout",
+			screen.Brief(ramp), screen.Brief(w.Timeout))
 	}
 }
 
@@ -221,7 +223,8 @@ func (p *parser) validate(work fields, responses []fields) {
 
 // Config returns what the workload of a study is opened with.
 func (s *Study) Config(work string) workload.Config {
-	c := workload.Config{Params: s.Workload.Params, Dir: s.Dir, Work: work, Factors: []string{}, Evidence: s.Evidence, Machine: s.Machine}
+	c := workload.Config{Params: s.Workload.Params, Dir: s.Dir, Work: work, Factors: []string{}, Evidence: s.Evidence,
+		Machine: s.Machine}
 	for _, f := range s.Factors {
 		c.Factors = append(c.Factors, f.Name)
 	}

@@ -24,7 +24,8 @@ var levers = []struct {
 	name string
 	part PartName
 }{
-	{LogDevice, LogWait}, {Processor, DatabaseCPU}, {MoreCPUs, RunQueue}, {DataStorage, DataReads}, {LockDesign, Locks}, {AppTier, Application},
+	{LogDevice, LogWait}, {Processor, DatabaseCPU}, {MoreCPUs, RunQueue}, {DataStorage, DataReads}, {LockDesign, Locks},
+	{AppTier, Application},
 }
 
 // aftermath is what a wait for a device takes of a CPU beyond its call, s, at most: waking up,

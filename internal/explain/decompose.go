@@ -70,7 +70,8 @@ func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, event
 		return 0, noParts(), nil, nil
 	}
 	d := decomposition{elapsed: elapsed, wall: wall, looks: looks, clients: clients, seconds: seconds,
-		waits: a.Waits, lines: map[string]*Event{}, whole: map[PartName]string{}, within: map[PartName]float64{}, most: map[PartName]float64{}}
+		waits: a.Waits, lines: map[string]*Event{}, whole: map[PartName]string{}, within: map[PartName]float64{},
+		most: map[PartName]float64{}}
 	if wall > 0 {
 		d.others = max(0, (elapsed-idle)/wall-1)
 	}
@@ -273,7 +274,8 @@ func (d *decomposition) fit() float64 {
 		return -excess
 	}
 	if excess > tolerance*d.elapsed {
-		d.warnings = append(d.warnings, "counters and samples add up to "+result.Share(1+excess/d.elapsed)+" of the elapsed time; short waits were sampled too often, so the sampled parts were made smaller")
+		d.warnings = append(d.warnings, "counters and samples add up to "+result.Share(1+excess/d.elapsed)+
+			" of the elapsed time; short waits were sampled too often, so the sampled parts were made smaller")
 	}
 	// First what is sampled as short waits, then idle, then even what was counted.
 	for _, may := range []func(*Event) bool{

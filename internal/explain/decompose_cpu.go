@@ -25,7 +25,8 @@ func (d *decomposition) cpu(c *CPUTime) {
 	d.lines["cpu"] = &Event{Name: OnCPU, Part: DatabaseCPU, Count: -1, Seconds: run, Source: c.Source,
 		Share: result.Estimate{Low: run, High: run}}
 	if c.Run > (1+tolerance)*d.elapsed {
-		d.warnings = append(d.warnings, "sessions used "+trim(c.Run)+" s of CPU, more than they were seen for: some of it before they had logged in; "+trim(run)+" s of that are shown")
+		d.warnings = append(d.warnings, "sessions used "+trim(c.Run)+
+			" s of CPU, more than they were seen for: some of it before they had logged in; "+trim(run)+" s of that are shown")
 	}
 	wait, source := c.Queue, c.Source
 	if missed := ran - run - c.Queue; c.QueueHigh > c.Queue && missed > 0 { // it ran, as far as the server knows, and had no CPU
@@ -33,7 +34,8 @@ func (d *decomposition) cpu(c *CPUTime) {
 	}
 	queue := min(wait, d.elapsed-run)
 	if wait-queue > tolerance*d.elapsed {
-		d.warnings = append(d.warnings, "sessions were ready to run and had no CPU for "+trim(wait)+" s, more than they were seen for; "+trim(queue)+" s of that are shown")
+		d.warnings = append(d.warnings, "sessions were ready to run and had no CPU for "+trim(wait)+
+			" s, more than they were seen for; "+trim(queue)+" s of that are shown")
 	}
 	if queue > 0 {
 		d.lines["queue"] = &Event{Name: CPUQueue, Part: RunQueue, Count: -1, Seconds: queue, Source: source,

@@ -45,7 +45,8 @@ const (
 var PartNames = []PartName{DatabaseCPU, RunQueue, LogWait, DataReads, Locks, OtherWaits, Application, Idle, Unexplained}
 
 var titles = map[PartName]string{
-	DatabaseCPU: "on CPU", RunQueue: "wait for a CPU", LogWait: "log wait", DataReads: "data reads", Locks: "locks", OtherWaits: "other waits",
+	DatabaseCPU: "on CPU", RunQueue: "wait for a CPU", LogWait: "log wait", DataReads: "data reads", Locks: "locks",
+	OtherWaits: "other waits",
 }
 
 // Class is the part as a class of a page's style sheet.
@@ -118,7 +119,8 @@ type Stretch struct {
 	Parts        map[PartName]float64 `json:"parts"`        // s, of all sessions together
 	Transactions int64                `json:"transactions"` // -1 unknown
 	Active       *float64             `json:"-"`            // s, as Account has it
-	Reset        bool                 `json:"-"`            // the server's counters began anew in it: what they counted is not all here
+	// the server's counters began anew in it: what they counted is not all here
+	Reset bool `json:"-"`
 }
 
 // Schema is the version of a report as JSON.
@@ -137,14 +139,15 @@ type Report struct {
 	// sessions that stay for a minute have 600 s.
 	Elapsed float64 `json:"elapsed"`
 	// Busy is Elapsed without Idle: the time that jobs take. Bounds are shares of it.
-	Busy         float64 `json:"busy"`
-	Peak         int     `json:"sessions_at_once"`                 // most client sessions that were seen busy together; 0 unknown
-	Samples      int     `json:"samples"`                          // 0: nothing was sampled
-	Interval     float64 `json:"sample_interval"`                  // s, mean
-	Cost         float64 `json:"sampling_share"`                   // of one CPU that asking took, in the server and here
-	CostAtMost   bool    `json:"sampling_share_at_most,omitempty"` // Cost is an upper limit, the share of Wall until answers came: the server's side cannot be seen
-	Method       string  `json:"method"`                           // how intervals come about
-	Transactions int64   `json:"transactions"`                     // -1 unknown
+	Busy     float64 `json:"busy"`
+	Peak     int     `json:"sessions_at_once"` // most client sessions that were seen busy together; 0 unknown
+	Samples  int     `json:"samples"`          // 0: nothing was sampled
+	Interval float64 `json:"sample_interval"`  // s, mean
+	Cost     float64 `json:"sampling_share"`   // of one CPU that asking took, in the server and here
+	// Cost is an upper limit, the share of Wall until answers came: the server's side cannot be seen
+	CostAtMost   bool   `json:"sampling_share_at_most,omitempty"`
+	Method       string `json:"method"`       // how intervals come about
+	Transactions int64  `json:"transactions"` // -1 unknown
 	// TransactionsLow and TransactionsHigh are what they are between where they were not
 	// counted; 0: they were, or that is not known either.
 	TransactionsLow  int64     `json:"transactions_low,omitempty"`

@@ -175,7 +175,8 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 			rep.Cost, rep.CostAtMost = (used-began+(now-here).Seconds())/total, false
 		}
 		if step := r.timeOfDay().Sub(wall).Seconds() - total; step > 0.5 || step < -0.5 {
-			rep.Warnings = append(rep.Warnings, "this host's clock was stepped by "+trim(step)+" s meanwhile; times here do not come from it")
+			rep.Warnings = append(rep.Warnings, "this host's clock was stepped by "+trim(step)+
+				" s meanwhile; times here do not come from it")
 		}
 	}
 	return rep, nil
@@ -379,8 +380,10 @@ func (r *recorder) report(server Server, wall float64) Report {
 	account := r.src.Account(Growth{Seconds: r.covered, Values: r.growth})
 	rep := Report{Schema: Schema, Tool: r.Tool, Vendor: server.Vendor, Version: server.Version, Target: server.Target,
 		Wall: wall, Method: Method,
-		Transactions: account.Transactions, TransactionsLow: account.TransactionsLow, TransactionsHigh: account.TransactionsHigh, Peak: r.peak, Active: account.Active,
-		Hidden: server.Hidden || r.masked > 0, Log: account.Log, Missing: slices.Concat(server.Missing, account.Missing), Warnings: account.Warnings}
+		Transactions: account.Transactions, TransactionsLow: account.TransactionsLow, TransactionsHigh: account.TransactionsHigh,
+		Peak: r.peak, Active: account.Active,
+		Hidden: server.Hidden || r.masked > 0, Log: account.Log, Missing: slices.Concat(server.Missing, account.Missing),
+		Warnings: account.Warnings}
 	if account.Log.Average != nil {
 		rep.Log.Stretches = r.logStretches()
 	}
@@ -388,7 +391,8 @@ func (r *recorder) report(server Server, wall float64) Report {
 		rep.Missing = append(rep.Missing, strconv.Itoa(r.masked)+" sessions and processes of others are hidden from this user")
 	}
 	if r.resets > 0 {
-		rep.Warnings = append(rep.Warnings, "the server's counters began anew meanwhile (restart or reset); what was seen between two readings around that is left out")
+		rep.Warnings = append(rep.Warnings,
+			"the server's counters began anew meanwhile (restart or reset); what was seen between two readings around that is left out")
 	}
 	var more []string
 	rep.Elapsed, rep.Parts, rep.Events, more = Decompose(r.batches, account)

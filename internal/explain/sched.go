@@ -152,7 +152,8 @@ func (t *Threads) Count(values map[string]int64) {
 func (t *Threads) Account(g Growth) *CPUTime {
 	s := func(name string) float64 { return g.Get(name) * 1e-9 }
 	queue := s("cpu_queue")
-	return &CPUTime{Run: s("cpu_run"), Queue: queue + s("cpu_queue_unseen"), QueueLow: queue, QueueHigh: queue + s("cpu_queue_most"), Source: "schedstat"}
+	return &CPUTime{Run: s("cpu_run"), Queue: queue + s("cpu_queue_unseen"), QueueLow: queue,
+		QueueHigh: queue + s("cpu_queue_most"), Source: "schedstat"}
 }
 
 // Used is what one thread has used so far, in s; ok is false where that cannot be read. A

@@ -85,7 +85,8 @@ func Make(target string, head Head, list []setting.Assignment) (Profile, error) 
 			return Profile{}, fmt.Errorf("%s@%s: that is no name of an object", i.Name, screen.Short(screen.Clean(i.Object)))
 		}
 		if !madeOf(i.Value, inValue) {
-			return Profile{}, fmt.Errorf("%s=%s: expected letters, digits, spaces and any of . _ - %% : + ! alone", i.Name, screen.Short(screen.Clean(i.Value)))
+			return Profile{}, fmt.Errorf("%s=%s: expected letters, digits, spaces and any of . _ - %% : + ! alone", i.Name,
+				screen.Short(screen.Clean(i.Value)))
 		}
 	}
 	for _, name := range head.Base {

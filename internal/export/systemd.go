@@ -62,10 +62,12 @@ func systemd(head Head, items []item) Profile {
 	add("tmpfiles.d/hostlab.conf", "At once: systemd-tmpfiles --create /etc/tmpfiles.d/hostlab.conf", tmpfiles)
 	add("udev/rules.d/90-hostlab.rules", "At once: udevadm control --reload && udevadm trigger --subsystem-match=block", udev)
 	if limits != nil {
-		limits = append(append([]string{"[Unit]", "Description=Raise limits of the kernel that are lower", "After=systemd-sysctl.service", "",
+		limits = append(append([]string{"[Unit]", "Description=Raise limits of the kernel that are lower",
+			"After=systemd-sysctl.service", "",
 			"[Service]", "Type=oneshot", "RemainAfterExit=yes"}, limits...), "", "[Install]", "WantedBy=multi-user.target")
 	}
-	add("systemd/system/hostlab-limits.service", "At once: systemctl daemon-reload && systemctl enable --now hostlab-limits", limits)
+	add("systemd/system/hostlab-limits.service", "At once: systemctl daemon-reload && systemctl enable --now hostlab-limits",
+		limits)
 	var service []string
 	if hold != "" {
 		service = unit(hold)
@@ -94,7 +96,8 @@ func unit(latency string) []string {
 	us, _ := strconv.Atoi(latency)
 	return []string{
 		"[Unit]", fmt.Sprintf("Description=Keep CPUs out of idle states that take over %d us to leave", us), "",
-		"[Service]", fmt.Sprintf(`ExecStart=/bin/sh -c "exec 3>/dev/cpu_dma_latency; printf 0x%08x >&3; exec sleep infinity"`, us),
+		"[Service]", fmt.Sprintf(`ExecStart=/bin/sh -c "exec 3>/dev/cpu_dma_latency; printf 0x%08x >&3; exec sleep infinity"`,
+			us),
 		"Restart=on-failure", "", "[Install]", "WantedBy=multi-user.target",
 	}
 }

@@ -50,7 +50,8 @@ func windows(items []item) (plan bool, list []powerSetting, missing lacks) {
 		case !has:
 			missing.add(i, "Windows has no counterpart that a power plan holds")
 			continue
-		case word.Only != "" && !known && (word.Values != nil || !strings.HasSuffix(i.Value, "%") && i.Value != "max"), err != nil:
+		case word.Only != "" && !known && (word.Values != nil || !strings.HasSuffix(i.Value, "%") && i.Value != "max"),
+			err != nil:
 			missing.add(i, word.Only)
 			continue
 		case powerGUIDs[word.Option] == "":
@@ -89,7 +90,8 @@ func powercfg(head Head, items []item) Profile {
 		b.WriteString("rem governor=performance: the plan High performance\npowercfg /setactive SCHEME_MIN || exit /b 1\n")
 	}
 	for _, s := range list {
-		fmt.Fprintf(&b, "rem %s\npowercfg /setacvalueindex SCHEME_CURRENT SUB_PROCESSOR %s %d || exit /b 1\n", cmdText(s.about), s.alias, s.value)
+		fmt.Fprintf(&b, "rem %s\npowercfg /setacvalueindex SCHEME_CURRENT SUB_PROCESSOR %s %d || exit /b 1\n", cmdText(s.about),
+			s.alias, s.value)
 	}
 	if len(list) > 0 {
 		b.WriteString("powercfg /setactive SCHEME_CURRENT\n")
@@ -125,7 +127,8 @@ func dsc(head Head, items []item) Profile {
 	for _, s := range list {
 		key := "'HKLM:\\SYSTEM\\CurrentControlSet\\Control\\Power\\User\\PowerSchemes'"
 		read := fmt.Sprintf("$all = %s\n                $plan = (Get-ItemProperty $all).ActivePowerScheme\n"+
-			"                $value = (Get-ItemProperty \"$all\\$plan\\%s\\%s\" -ErrorAction SilentlyContinue).ACSettingIndex\n", key, processor, s.guid)
+			"                $value = (Get-ItemProperty \"$all\\$plan\\%s\\%s\" -ErrorAction SilentlyContinue).ACSettingIndex\n",
+			key, processor, s.guid)
 		fmt.Fprintf(&b, `
         # %s
         Script %s

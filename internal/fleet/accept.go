@@ -27,7 +27,10 @@ func Accept(hosts []*Host, list []check.Exception, now time.Time) {
 			}
 		}
 		for _, of := range [][]Held{h.Findings, h.Accepted} {
-			slices.SortStableFunc(of, func(a, b Held) int { return strings.Compare(string(a.Role)+a.Check, string(b.Role)+b.Check) })
+			slices.SortStableFunc(of, func(a, b Held) int {
+				return strings.Compare(string(a.Role)+a.Check,
+					string(b.Role)+b.Check)
+			})
 		}
 	}
 }
@@ -104,13 +107,15 @@ func sums(hosts []*Host, of func(*Host) []Held) []AcceptedSum {
 
 // acceptedTable shows exceptions.
 func acceptedTable(list []AcceptedSum) *document.Table {
-	t := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "hosts"}, {Head: "until", Whole: true}, {Head: "reason"}}}
+	t := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "hosts"}, {Head: "until", Whole: true},
+		{Head: "reason"}}}
 	for _, s := range list {
 		reason := s.Reason
 		if s.By != "" {
 			reason += " (" + s.By + ")"
 		}
-		t.Add(document.Text(s.Check), document.Number(float64(len(s.Hosts)), hostsOf(s.Hosts)), document.Text(s.Until), document.Text(reason))
+		t.Add(document.Text(s.Check), document.Number(float64(len(s.Hosts)), hostsOf(s.Hosts)), document.Text(s.Until),
+			document.Text(reason))
 	}
 	return t
 }
@@ -137,7 +142,8 @@ func ExceptionsDocument(hosts []*Host, list []check.Exception, now time.Time) *d
 		r := row{Exception: e, State: "unused", Hosts: []string{}}
 		for _, h := range hosts {
 			for _, f := range slices.Concat(h.Findings, h.Accepted) {
-				got := check.Accept([]check.Result{{ID: f.Check, Status: check.Finding}}, about(&f, []check.Exception{e}), h.Name, now)[0]
+				got := check.Accept([]check.Result{{ID: f.Check, Status: check.Finding}}, about(&f, []check.Exception{e}), h.Name,
+					now)[0]
 				if got.Exception == nil {
 					continue
 				}
@@ -155,11 +161,13 @@ func ExceptionsDocument(hosts []*Host, list []check.Exception, now time.Time) *d
 		if r.State != "holds" {
 			state.Tone = document.Caution
 		}
-		t.Add(document.Text(e.Check), document.Text(e.Host), document.Text(e.Until), state, document.Number(float64(len(r.Hosts)), hostsOf(r.Hosts)), document.Text(e.Reason))
+		t.Add(document.Text(e.Check), document.Text(e.Host), document.Text(e.Until), state,
+			document.Number(float64(len(r.Hosts)), hostsOf(r.Hosts)), document.Text(e.Reason))
 		rows = append(rows, r)
 	}
 	return &document.Document{Name: "fleet", Title: "Exceptions",
-		Answer: []document.Line{{Text: fmt.Sprintf("%s: %d in force, %d expired, %d about nothing that is found.", screen.Count(len(list), "exception"),
+		Answer: []document.Line{{Text: fmt.Sprintf("%s: %d in force, %d expired, %d about nothing that is found.",
+			screen.Count(len(list), "exception"),
 			n["holds"], n["expired"], n["unused"])}},
 		Sections: []document.Section{document.Titled("Exceptions", t)},
 		Data: struct {

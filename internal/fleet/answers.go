@@ -74,7 +74,8 @@ type StaleHost struct {
 
 // Status sums hosts up. Those that are not known any more count as such alone.
 func Status(hosts []*Host, documents int, now time.Time, limit time.Duration) *Summary {
-	s := &Summary{Schema: Schema, Hosts: len(hosts), Documents: documents, Findings: []Tally{}, Levers: []LeverSum{}, Stale: []StaleHost{}, limit: limit}
+	s := &Summary{Schema: Schema, Hosts: len(hosts), Documents: documents, Findings: []Tally{}, Levers: []LeverSum{},
+		Stale: []StaleHost{}, limit: limit}
 	s.Twice = twice(hosts, now, limit)
 	known := slices.DeleteFunc(slices.Clone(hosts), func(h *Host) bool { return h.Stale(now, limit) })
 	s.Accepted = sums(known, func(h *Host) []Held { return h.Accepted })
@@ -193,17 +194,21 @@ func (s *Summary) Document() *document.Document {
 		answer = `No document is here yet. Begin with "hostlab fleet ingest SPOOL".`
 	case len(s.Findings) > 0:
 		f := s.Findings[0]
-		answer += fmt.Sprintf(" Begin with %s (%s): %s on %s.", f.Check, CheckTitle(f.Check), f.Severity, screen.Count(f.Hosts, "host"))
+		answer += fmt.Sprintf(" Begin with %s (%s): %s on %s.", f.Check, CheckTitle(f.Check), f.Severity,
+			screen.Count(f.Hosts, "host"))
 	default:
 		answer += " No check found anything to change."
 	}
 	d.Answer = []document.Line{{Text: answer}}
 	d.About = []string{screen.Count(s.Documents, "document")}
-	findings := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "what is looked at"}, {Head: "severity"}, {Head: "hosts", Right: true}}, Most: 20}
+	findings := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "what is looked at"}, {Head: "severity"},
+		{Head: "hosts", Right: true}}, Most: 20}
 	for _, f := range s.Findings {
-		findings.Add(document.Text(f.Check), document.Text(CheckTitle(f.Check)), document.Text(f.Severity), document.Number(float64(f.Hosts), strconv.Itoa(f.Hosts)))
+		findings.Add(document.Text(f.Check), document.Text(CheckTitle(f.Check)), document.Text(f.Severity),
+			document.Number(float64(f.Hosts), strconv.Itoa(f.Hosts)))
 	}
-	levers := &document.Table{Columns: append(document.Headings("lever", "worthwhile on", "likely saves"), document.Column{Head: "most of it on"}),
+	levers := &document.Table{Columns: append(document.Headings("lever", "worthwhile on", "likely saves"),
+		document.Column{Head: "most of it on"}),
 		Lead: "Savings are active time of services, at the load that was watched."}
 	for _, l := range s.Levers {
 		var first []string
@@ -214,21 +219,28 @@ func (s *Summary) Document() *document.Document {
 		if l.Known > 0 {
 			saves = ADay(l.SecondsPerDay)
 		}
-		levers.Add(document.Text(assess.Title(l.Name)), document.Number(float64(l.Hosts), screen.Count(l.Hosts, "host")), document.Number(l.SecondsPerDay, saves), document.Text(strings.Join(first, ", ")))
+		levers.Add(document.Text(assess.Title(l.Name)), document.Number(float64(l.Hosts), screen.Count(l.Hosts, "host")),
+			document.Number(l.SecondsPerDay, saves), document.Text(strings.Join(first, ", ")))
 	}
 	for _, t := range s.Twice {
 		if t.Kind == "clone" {
-			d.Warnings = append(d.Warnings, fmt.Sprintf("%s have one machine-id: clones share it until systemd-machine-id-setup makes a new one", strings.Join(t.Names, " and ")))
+			d.Warnings = append(d.Warnings,
+				fmt.Sprintf("%s have one machine-id: clones share it until systemd-machine-id-setup makes a new one",
+					strings.Join(t.Names, " and ")))
 		} else {
-			d.Warnings = append(d.Warnings, fmt.Sprintf("%s is now called %s: one machine-id, and only the last name still writes", t.Names[0], t.Names[len(t.Names)-1]))
+			d.Warnings = append(d.Warnings,
+				fmt.Sprintf("%s is now called %s: one machine-id, and only the last name still writes", t.Names[0],
+					t.Names[len(t.Names)-1]))
 		}
 	}
 	stale := &document.Table{Columns: document.Headings("host", "not known for")}
 	for _, h := range s.Stale {
 		stale.Add(document.Text(h.Name), document.Number(h.Seconds, ago(time.Duration(h.Seconds*float64(time.Second)))))
 	}
-	d.Sections = []document.Section{document.Titled("Findings", findings), document.Titled("Levers", levers), document.Titled("Not known any more", stale),
-		document.Titled("Accepted", acceptedTable(s.Accepted)), document.Titled("Accepted once, and findings again", acceptedTable(s.Expired))}
+	d.Sections = []document.Section{document.Titled("Findings", findings), document.Titled("Levers", levers),
+		document.Titled("Not known any more", stale),
+		document.Titled("Accepted", acceptedTable(s.Accepted)),
+		document.Titled("Accepted once, and findings again", acceptedTable(s.Expired))}
 	return d
 }
 

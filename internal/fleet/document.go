@@ -68,7 +68,8 @@ type Document struct {
 }
 
 // newest are the schemas that are read, by kind. Older ones differ in keys that are not read here.
-var newest = map[Kind]int{Assessment: report.Schema, Checked: check.Schema, FactsOnly: host.Schema, Verified: 1, Effects: effects.Schema, Watched: 1, Planned: rollout.Schema}
+var newest = map[Kind]int{Assessment: report.Schema, Checked: check.Schema, FactsOnly: host.Schema, Verified: 1,
+	Effects: effects.Schema, Watched: 1, Planned: rollout.Schema}
 
 // Refused is the error of a document that cannot be kept, in one line.
 type Refused struct{ Why string }
@@ -202,7 +203,8 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 	case d.Started.IsZero():
 		return nil, refuse("it does not say when it was written: take one of a newer hostlab, written with --format json")
 	case d.Started.After(now.Add(future)):
-		return nil, refuse("it is from the future: written at %s; set the clock of %s", d.Started.UTC().Format(time.DateTime), d.Host)
+		return nil, refuse("it is from the future: written at %s; set the clock of %s", d.Started.UTC().Format(time.DateTime),
+			d.Host)
 	}
 	return d, nil
 }
@@ -216,7 +218,8 @@ func readPlan(body []byte, now time.Time) (*Document, error) {
 	case p.Created.After(now.Add(future)):
 		return nil, refuse("it is from the future: planned at %s", p.Created.UTC().Format(time.DateTime))
 	}
-	return &Document{Kind: Planned, Schema: p.Schema, Version: p.Version, Started: p.Created, Hash: Hash(body), Body: body, Plan: p}, nil
+	return &Document{Kind: Planned, Schema: p.Schema, Version: p.Version, Started: p.Created, Hash: Hash(body), Body: body,
+		Plan: p}, nil
 }
 
 // decode reads one JSON value and nothing behind it. Numbers of facts stay as they are written.

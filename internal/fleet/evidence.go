@@ -67,12 +67,14 @@ func (r *Report) Document() *document.Document {
 			if why && p.Exception != nil {
 				detail = "accepted: " + p.Exception.String()
 			}
-			t.Add(document.Text(p.Host), document.Text(p.Check), document.Text(p.Severity), document.Text(p.Since.Format(time.DateOnly)), document.Text(detail), document.Text(short(p.Last)))
+			t.Add(document.Text(p.Host), document.Text(p.Check), document.Text(p.Severity),
+				document.Text(p.Since.Format(time.DateOnly)), document.Text(detail), document.Text(short(p.Last)))
 		}
 		return t
 	}
 	return &document.Document{Name: "fleet", Title: "Fleet report",
-		Answer: []document.Line{{Text: fmt.Sprintf("%s on %s; %s. %d of the hosts are not known any more.", screen.Count(len(r.findings), "finding"),
+		Answer: []document.Line{{Text: fmt.Sprintf("%s on %s; %s. %d of the hosts are not known any more.",
+			screen.Count(len(r.findings), "finding"),
 			screen.Count(r.Hosts, "host"), screen.Count(len(r.accepted), "finding")+" accepted", r.Stale)}},
 		About: []string{"Made " + r.Made, "A document is named by the first 12 digits of its SHA-256; CSV and JSON have all"},
 		Sections: []document.Section{document.Titled("Findings", table(r.findings, false)),
@@ -82,13 +84,15 @@ func (r *Report) Document() *document.Document {
 
 // WriteCSV writes all answers (RFC 4180).
 func (r *Report) WriteCSV(w io.Writer) error {
-	rows := [][]string{{"host", "role", "check", "status", "severity", "since", "detail", "exception", "first_document", "last_document", "heard"}}
+	rows := [][]string{{"host", "role", "check", "status", "severity", "since", "detail", "exception", "first_document",
+		"last_document", "heard"}}
 	for _, p := range r.Answers {
 		exception := ""
 		if p.Exception != nil {
 			exception = p.Exception.String()
 		}
-		rows = append(rows, []string{p.Host, string(p.Role), p.Check, string(p.Status), p.Severity, p.Since.Format(time.RFC3339), p.Detail, exception, p.First, p.Last,
+		rows = append(rows, []string{p.Host, string(p.Role), p.Check, string(p.Status), p.Severity, p.Since.Format(time.RFC3339),
+			p.Detail, exception, p.First, p.Last,
 			p.Heard.Format(time.RFC3339)})
 	}
 	return writeCSV(w, rows)
@@ -124,7 +128,8 @@ func WritePoints(w io.Writer, points []Point) error {
 		return strconv.FormatFloat(*v, 'g', -1, 64)
 	}
 	for _, p := range points {
-		rows = append(rows, []string{p.Host, p.At.UTC().Format(time.RFC3339), p.Name, number(p.Value), number(p.Low), number(p.High), strconv.Itoa(p.N), number(p.Noise),
+		rows = append(rows, []string{p.Host, p.At.UTC().Format(time.RFC3339), p.Name, number(p.Value), number(p.Low),
+			number(p.High), strconv.Itoa(p.N), number(p.Noise),
 			p.Unit, p.Evidence, p.Hash})
 	}
 	return writeCSV(w, rows)

@@ -124,7 +124,8 @@ var levers = []struct{ prefix, lever string }{
 }
 
 // Diff compares two hosts: what measurements say first, then settings, those first whose lever could give most.
-func Diff(a, b *Host, factsA, factsB map[string]Value, measuredA, measuredB map[string]Measurement) (apart []Apart, differ []Difference) {
+func Diff(a, b *Host, factsA, factsB map[string]Value, measuredA, measuredB map[string]Measurement) (apart []Apart,
+	differ []Difference) {
 	for name, x := range measuredA {
 		if y, ok := measuredB[name]; ok && distinct(x, y) {
 			apart = append(apart, Apart{name, x, y, *y.Value / *x.Value})
@@ -168,7 +169,8 @@ func Diff(a, b *Host, factsA, factsB map[string]Value, measuredA, measuredB map[
 
 // distinct reports intervals that do not meet, and a difference beyond both noise floors.
 func distinct(x, y Measurement) bool {
-	if x.Value == nil || y.Value == nil || x.Low == nil || x.High == nil || y.Low == nil || y.High == nil || *x.Value <= 0 || *y.Value <= 0 {
+	if x.Value == nil || y.Value == nil || x.Low == nil || x.High == nil || y.Low == nil || y.High == nil || *x.Value <= 0 ||
+		*y.Value <= 0 {
 		return false
 	}
 	floor := 0.0

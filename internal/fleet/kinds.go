@@ -88,7 +88,8 @@ func (d *Document) fromOthers(e *envelope) {
 			said = string(*e.Verdict)
 		}
 		d.Role, d.Started = AfterQuiet, e.To
-		d.Findings = []Finding{{Check: "watch", Title: otherTitles["watch"], Status: afterQuiet(said), Severity: "low", Detail: said}}
+		d.Findings = []Finding{{Check: "watch", Title: otherTitles["watch"], Status: afterQuiet(said), Severity: "low",
+			Detail: said}}
 	case Effects:
 		d.experiments(e)
 	}
@@ -109,7 +110,8 @@ func afterQuiet(verdict string) check.Status {
 func asSet(e *envelope) []Finding {
 	out := []Finding{}
 	for _, o := range e.Outcomes {
-		f := Finding{Check: strings.TrimSuffix(o.Setting+"/"+o.Name, "/"), Title: "Setting " + o.Setting, Severity: "medium", Status: check.OK, Detail: o.To}
+		f := Finding{Check: strings.TrimSuffix(o.Setting+"/"+o.Name, "/"), Title: "Setting " + o.Setting, Severity: "medium",
+			Status: check.OK, Detail: o.To}
 		switch o.Result {
 		case setting.Unchanged, setting.Rounded, setting.Moved:
 		default:
@@ -118,7 +120,8 @@ func asSet(e *envelope) []Finding {
 		out = append(out, f)
 	}
 	if e.Problem != "" {
-		out = append(out, Finding{Check: "journal", Title: otherTitles["journal"], Severity: "medium", Status: check.Finding, Detail: e.Problem})
+		out = append(out, Finding{Check: "journal", Title: otherTitles["journal"], Severity: "medium", Status: check.Finding,
+			Detail: e.Problem})
 	}
 	return out
 }

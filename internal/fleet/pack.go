@@ -37,8 +37,10 @@ var packers = sync.OnceValue(func() packer {
 	if err != nil {
 		panic(err)
 	}
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderDictRaw(dictionary, text), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20))
-	d, err2 := zstd.NewReader(nil, zstd.WithDecoderDictRaw(dictionary, text), zstd.WithDecoderMaxMemory(MaxBody), zstd.WithDecoderConcurrency(0))
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderDictRaw(dictionary, text), zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithWindowSize(1<<20))
+	d, err2 := zstd.NewReader(nil, zstd.WithDecoderDictRaw(dictionary, text), zstd.WithDecoderMaxMemory(MaxBody),
+		zstd.WithDecoderConcurrency(0))
 	if err := errors.Join(err, err2); err != nil {
 		panic(err)
 	}

@@ -17,7 +17,8 @@ import (
 )
 
 // StratumFacts are what hosts must share to be compared with each other.
-var StratumFacts = []string{"identity.cpu_model", "topology.threads", "memory.total", "identity.product", "virtualization.hypervisor"}
+var StratumFacts = []string{"identity.cpu_model", "topology.threads", "memory.total", "identity.product",
+	"virtualization.hypervisor"}
 
 // Stratum describes the hardware of a host in words; "": not enough is known of it. Hosts of one stratum have it alike.
 func Stratum(facts map[string]Value) string {
@@ -105,7 +106,8 @@ type Peers struct {
 
 // NewPeers begins a comparison.
 func NewPeers(hosts []Compared) *Peers {
-	p := &Peers{hosts: map[string]Compared{}, values: map[group][]Outlier{}, groups: map[group]bool{}, suspects: map[int]Outlier{}}
+	p := &Peers{hosts: map[string]Compared{}, values: map[group][]Outlier{}, groups: map[group]bool{},
+		suspects: map[int]Outlier{}}
 	for _, h := range hosts {
 		if h.Stratum != "" {
 			p.hosts[h.Name] = h
@@ -156,7 +158,8 @@ func (p *Peers) Outliers() (found []Outlier, groups int) {
 		}
 	}
 	slices.SortFunc(found, func(a, b Outlier) int {
-		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(distance(b.Ratio), distance(a.Ratio)), strings.Compare(a.Host, b.Host), strings.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(distance(b.Ratio), distance(a.Ratio)), strings.Compare(a.Host, b.Host),
+			strings.Compare(a.Name, b.Name))
 	})
 	return found, len(p.groups)
 }
@@ -227,31 +230,37 @@ func Traits(host map[string]Value, peers []map[string]Value) (out []Trait) {
 
 // OutliersDocument lists them. groups is how many groups of peers were large enough.
 func OutliersDocument(found []Outlier, hosts, groups int) *document.Document {
-	answer := fmt.Sprintf("No host is an outlier among its peers, in %s of %d hosts or more.", screen.Count(groups, "group"), LeastPeers)
+	answer := fmt.Sprintf("No host is an outlier among its peers, in %s of %d hosts or more.", screen.Count(groups, "group"),
+		LeastPeers)
 	names := map[string]bool{}
 	for _, o := range found {
 		names[o.Host] = true
 	}
 	switch {
 	case groups == 0:
-		answer = fmt.Sprintf("No group of equal hosts and one role has %d hosts, which it takes to call one an outlier.", LeastPeers)
+		answer = fmt.Sprintf("No group of equal hosts and one role has %d hosts, which it takes to call one an outlier.",
+			LeastPeers)
 	case len(found) > 0:
 		answer = fmt.Sprintf("%s of %d differ from their peers. Begin with %s: %s is %.2f times as large as on its %d peers.",
-			screen.Count(len(names), "host"), hosts, found[0].Host, cmp.Or(MeasurementWords(found[0].Name), found[0].Name), found[0].Ratio, found[0].Peers)
+			screen.Count(len(names), "host"), hosts, found[0].Host, cmp.Or(MeasurementWords(found[0].Name), found[0].Name),
+			found[0].Ratio, found[0].Peers)
 	}
-	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "measurement"}, {Head: "value", Right: true}, {Head: "peers have", Right: true}, {Head: "ratio", Right: true}},
+	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "measurement"}, {Head: "value", Right: true},
+		{Head: "peers have", Right: true}, {Head: "ratio", Right: true}},
 		Lead: "Peers are hosts of equal hardware and role. Of the outliers, one in twenty is false on average."}
 	traits := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "fact"}, {Head: "here"}, {Head: "on most peers"}}}
 	told := map[string]bool{}
 	for _, o := range found {
-		t.Add(document.Text(o.Host), measurementCell(o.Name), estimate(o.Value), document.Number(o.Typical, result.Format(o.Typical, o.Value.Unit)),
+		t.Add(document.Text(o.Host), measurementCell(o.Name), estimate(o.Value),
+			document.Number(o.Typical, result.Format(o.Typical, o.Value.Unit)),
 			document.Number(o.Ratio, fmt.Sprintf("%.2fx", o.Ratio)))
 		if told[o.Host] {
 			continue
 		}
 		told[o.Host] = true
 		for _, a := range o.Apart {
-			traits.Add(document.Text(o.Host), document.Text(a.Path), document.Text(a.Value), document.Text(fmt.Sprintf("%s (%d %%)", a.Others, a.Share)))
+			traits.Add(document.Text(o.Host), document.Text(a.Path), document.Text(a.Value),
+				document.Text(fmt.Sprintf("%s (%d %%)", a.Others, a.Share)))
 		}
 	}
 	if found == nil {

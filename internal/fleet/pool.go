@@ -80,8 +80,9 @@ func PoolStudies(list []Ran) []*Pooled {
 		k := key{r.StudyHash, r.Stratum, r.Contrast, r.Response}
 		p := by[k]
 		if p == nil {
-			p = &Pooled{Study: r.Study, StudyHash: r.StudyHash, Stratum: r.Stratum, Contrast: r.Contrast, Response: r.Response, Compare: r.Compare,
-				Unit: r.Unit, Better: r.Better, Hosts: []HostRan{}, Void: []HostRan{}}
+			p = &Pooled{Study: r.Study, StudyHash: r.StudyHash, Stratum: r.Stratum, Contrast: r.Contrast, Response: r.Response,
+				Compare: r.Compare,
+				Unit:    r.Unit, Better: r.Better, Hosts: []HostRan{}, Void: []HostRan{}}
 			by[k] = p
 			out = append(out, p)
 		}
@@ -91,7 +92,8 @@ func PoolStudies(list []Ran) []*Pooled {
 		p.decide()
 	}
 	slices.SortStableFunc(out, func(a, b *Pooled) int {
-		return cmp.Or(b.K-a.K, strings.Compare(a.Stratum, b.Stratum), strings.Compare(a.Contrast, b.Contrast), strings.Compare(a.Response, b.Response))
+		return cmp.Or(b.K-a.K, strings.Compare(a.Stratum, b.Stratum), strings.Compare(a.Contrast, b.Contrast),
+			strings.Compare(a.Response, b.Response))
 	})
 	return out
 }
@@ -184,12 +186,16 @@ func PoolDocument(study string, list []*Pooled) *document.Document {
 		d.Answer = append(d.Answer, document.Line{Text: p.sentence()})
 		t := &document.Table{Columns: document.Headings("host", "effect", "n", "document")}
 		for _, h := range p.Hosts {
-			t.Add(document.Text(h.Host), document.Number(*h.Effect, p.interval(h.Effect, h.Low, h.High)), document.Number(float64(h.N), strconv.Itoa(h.N)), document.Text(h.Hash[:min(12, len(h.Hash))]))
+			t.Add(document.Text(h.Host), document.Number(*h.Effect, p.interval(h.Effect, h.Low, h.High)),
+				document.Number(float64(h.N), strconv.Itoa(h.N)), document.Text(h.Hash[:min(12, len(h.Hash))]))
 		}
 		if p.Mean != nil {
-			t.Add(document.Text("mean"), document.Number(*p.Mean, p.interval(p.Mean, p.Low, p.High)), document.Number(float64(p.K), screen.Count(p.K, "host")), document.Text(""))
-			t.Add(document.Text("next host"), document.Text(p.interval(nil, p.NextLow, p.NextHigh)), document.Text(""), document.Text(""))
-			t.Lead = fmt.Sprintf("Between hosts: standard deviation %s (%.0f %% of the scatter). 95 %% intervals.", strings.TrimPrefix(p.show(p.Tau), "+"), 100**p.Share)
+			t.Add(document.Text("mean"), document.Number(*p.Mean, p.interval(p.Mean, p.Low, p.High)),
+				document.Number(float64(p.K), screen.Count(p.K, "host")), document.Text(""))
+			t.Add(document.Text("next host"), document.Text(p.interval(nil, p.NextLow, p.NextHigh)), document.Text(""),
+				document.Text(""))
+			t.Lead = fmt.Sprintf("Between hosts: standard deviation %s (%.0f %% of the scatter). 95 %% intervals.",
+				strings.TrimPrefix(p.show(p.Tau), "+"), 100**p.Share)
 		}
 		title := p.Contrast + ", " + p.Response
 		if p.Stratum != "" {
@@ -229,7 +235,8 @@ func (p *Pooled) forest(number int) document.Block {
 	lo, hi := -p.Margin, p.Margin
 	add := func(name, below string, value, low, high *float64, series int) {
 		lo, hi = min(lo, *low), max(hi, *high)
-		bars = append(bars, picture.Bar{Name: name, Below: below, Said: name + ": " + below, Value: *value, Low: *low, High: *high,
+		bars = append(bars, picture.Bar{Name: name, Below: below, Said: name + ": " + below, Value: *value, Low: *low,
+			High: *high,
 			Band: p.Margin, BandSaid: "practical margin " + p.show(&p.Margin), Floor: math.NaN(), Series: series})
 	}
 	for _, h := range p.Hosts[:min(len(p.Hosts), drawn)] {
@@ -245,7 +252,8 @@ func (p *Pooled) forest(number int) document.Block {
 	if p.Compare != string(result.Ratio) {
 		text = func(v float64) string { return result.Format(v, p.Unit) }
 	}
-	return document.Figure{Figure: picture.Figure{Title: title, SVG: picture.Bars(fmt.Sprintf("pool%d", number), title, bars, lo, hi, text, axis),
+	return document.Figure{Figure: picture.Figure{Title: title,
+		SVG:  picture.Bars(fmt.Sprintf("pool%d", number), title, bars, lo, hi, text, axis),
 		Note: "Bars are 95 % intervals, the grey band is the practical margin. Squares join all hosts. The change is worthwhile on hosts like these where the whole bar of the next host is outside the band."}}
 }
 
@@ -255,13 +263,15 @@ func (p *Pooled) sentence() string {
 	if p.Mean == nil {
 		return of + fmt.Sprintf("%s; a mean takes %d.", screen.Count(p.K, "host"), leastPool)
 	}
-	words := map[string]string{"worthwhile": "worthwhile on hosts like these", "harmful": "it makes hosts like these slower", "no_effect": "no practical effect on hosts like these",
+	words := map[string]string{"worthwhile": "worthwhile on hosts like these", "harmful": "it makes hosts like these slower",
+		"no_effect": "no practical effect on hosts like these",
 		"undecided": "not decided for the next host"}
 	few := ""
 	if p.K < fewHosts {
 		few = ", few hosts"
 	}
-	return of + fmt.Sprintf("%s. Mean %s, next host %s, K %d%s.", words[p.Verdict], p.interval(p.Mean, p.Low, p.High), p.interval(nil, p.NextLow, p.NextHigh), p.K, few)
+	return of + fmt.Sprintf("%s. Mean %s, next host %s, K %d%s.", words[p.Verdict], p.interval(p.Mean, p.Low, p.High),
+		p.interval(nil, p.NextLow, p.NextHigh), p.K, few)
 }
 
 // interval prints a value with its interval, or an interval alone.

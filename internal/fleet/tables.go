@@ -36,10 +36,12 @@ type hostJSON struct {
 // HostsDocument has a row a host.
 func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.Document {
 	rows := []hostJSON{}
-	t := &document.Table{Columns: append(document.Headings("host", "heard of", "high", "medium", "low"), document.Column{Head: "first lever"})}
+	t := &document.Table{Columns: append(document.Headings("host", "heard of", "high", "medium", "low"),
+		document.Column{Head: "first lever"})}
 	stale := 0
 	for _, h := range hosts {
-		row := hostJSON{Name: h.Name, Last: h.Last, Stale: h.Stale(now, limit), Service: h.Service, Findings: map[string]int{}, Verdict: h.Verdict}
+		row := hostJSON{Name: h.Name, Last: h.Last, Stale: h.Stale(now, limit), Service: h.Service, Findings: map[string]int{},
+			Verdict: h.Verdict}
 		for _, f := range h.Findings {
 			row.Findings[f.Severity]++
 		}
@@ -69,26 +71,31 @@ func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.
 }
 
 // DiffDocument says why two hosts differ. ran reads the experiments of a study, for what they say of hosts like these.
-func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study string) ([]Ran, error)) (*document.Document, error) {
+func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study string) ([]Ran, error)) (*document.Document,
+	error) {
 	apart, differ := Diff(a.Host, b.Host, a.Facts, b.Facts, a.Measured, b.Measured)
 	if err := proved(differ, a.Host, b.Host, ran); err != nil {
 		return nil, err
 	}
-	answer := fmt.Sprintf("%s and %s differ in %s and in %s.", a.Name, b.Name, screen.Count(len(apart), "measurement"), screen.Count(len(differ), "fact"))
+	answer := fmt.Sprintf("%s and %s differ in %s and in %s.", a.Name, b.Name, screen.Count(len(apart), "measurement"),
+		screen.Count(len(differ), "fact"))
 	switch without := slices.IndexFunc([]Seen{a, b}, func(h Seen) bool { return len(h.Facts) == 0 }); {
 	case without >= 0:
 		differ = nil
 		answer = fmt.Sprintf("No facts of %s are here, so nothing can be compared; it takes a document of "+
 			"assess or facts.", []Seen{a, b}[without].Name)
 	case len(a.Measured) == 0 || len(b.Measured) == 0:
-		answer = fmt.Sprintf("%s and %s differ in %s. Measurements cannot be compared: both need an assessment.", a.Name, b.Name, screen.Count(len(differ), "fact"))
+		answer = fmt.Sprintf("%s and %s differ in %s. Measurements cannot be compared: both need an assessment.", a.Name, b.Name,
+			screen.Count(len(differ), "fact"))
 	case len(apart) == 0:
-		answer = fmt.Sprintf("%s and %s differ in no measurement by more than their intervals and noise, and in %s.", a.Name, b.Name, screen.Count(len(differ), "fact"))
+		answer = fmt.Sprintf("%s and %s differ in no measurement by more than their intervals and noise, and in %s.", a.Name,
+			b.Name, screen.Count(len(differ), "fact"))
 	}
 	d := &document.Document{Name: "fleet", Title: a.Name + " and " + b.Name, Answer: []document.Line{{Text: answer}}}
 	for _, h := range []Seen{a, b} {
 		if h.Stale(now, limit) {
-			d.Warnings = append(d.Warnings, fmt.Sprintf("%s was not heard of for %s: this is what it was then", h.Name, ago(now.Sub(h.Last))))
+			d.Warnings = append(d.Warnings, fmt.Sprintf("%s was not heard of for %s: this is what it was then", h.Name,
+				ago(now.Sub(h.Last))))
 		}
 		if h.Verdict != "" {
 			d.About = append(d.About, h.Name+": "+h.Verdict)
@@ -96,11 +103,14 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study 
 	}
 	measured := &document.Table{Columns: document.Headings("measurement", a.Name, b.Name, "ratio")}
 	for _, x := range apart {
-		measured.Add(measurementCell(x.Name), estimate(x.A), estimate(x.B), document.Number(x.Ratio, fmt.Sprintf("%.2fx", x.Ratio)))
+		measured.Add(measurementCell(x.Name), estimate(x.A), estimate(x.B),
+			document.Number(x.Ratio, fmt.Sprintf("%.2fx", x.Ratio)))
 	}
 	settings := &document.Table{Lead: "Those first whose lever could give most. That they differ does not say what each costs.",
-		Columns: []document.Column{{Head: "fact"}, {Head: a.Name}, {Head: b.Name}, {Head: "lever"}, {Head: "at most", Right: true}}, Most: 40}
-	alone := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "what is looked at"}, {Head: "severity"}, {Head: "host"}, {Head: "what was read"}}}
+		Columns: []document.Column{{Head: "fact"}, {Head: a.Name}, {Head: b.Name}, {Head: "lever"},
+			{Head: "at most", Right: true}}, Most: 40}
+	alone := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "what is looked at"}, {Head: "severity"},
+		{Head: "host"}, {Head: "what was read"}}}
 	found := append(foundAlone(a.Host, b.Host), foundAlone(b.Host, a.Host)...)
 	slices.SortStableFunc(found, func(x, y Held) int { return rank(y.Severity) - rank(x.Severity) })
 	for _, f := range found {
@@ -112,14 +122,16 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study 
 		if x.Gain != nil {
 			most = document.Number(*x.Gain, result.Share(*x.Gain))
 		}
-		settings.Add(document.Text(x.Path), document.Text(x.A), document.Text(x.B), document.Text(cmp.Or(assess.Title(x.Lever), "none")), most)
+		settings.Add(document.Text(x.Path), document.Text(x.A), document.Text(x.B),
+			document.Text(cmp.Or(assess.Title(x.Lever), "none")), most)
 		if x.Evidence != differs {
 			told = append(told, document.Pair{Name: x.Path, Value: x.Evidence})
 		} else if x.Command != "" {
 			proofs = append(proofs, document.Pair{Name: x.Path, Value: x.Command})
 		}
 	}
-	d.Sections = []document.Section{document.Titled("What measurements say", measured), document.Titled("What is set up differently", settings),
+	d.Sections = []document.Section{document.Titled("What measurements say", measured),
+		document.Titled("What is set up differently", settings),
 		document.Titled("What checks find on one alone", alone),
 		document.Titled("What experiments say", told), document.Titled("What would prove it", proofs)}
 	if apart == nil {
@@ -203,13 +215,15 @@ func SortHeld(list []Held, stale func(Held) bool) {
 
 // CheckDocument is one check over all hosts.
 func CheckDocument(id string, list []Held) *document.Document {
-	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "status"}, {Head: "since", Whole: true}, {Head: "what was read"}}}
+	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "status"}, {Head: "since", Whole: true},
+		{Head: "what was read"}}}
 	found := 0
 	for _, h := range list {
 		if h.Status == "finding" {
 			found++
 		}
-		t.Add(document.Text(h.Host), document.Text(strings.ReplaceAll(string(h.Status), "_", " ")), document.Text(h.Since.Format(time.DateOnly)), document.Text(h.Detail))
+		t.Add(document.Text(h.Host), document.Text(strings.ReplaceAll(string(h.Status), "_", " ")),
+			document.Text(h.Since.Format(time.DateOnly)), document.Text(h.Detail))
 	}
 	return &document.Document{Name: "fleet", Title: id,
 		Answer: []document.Line{{Text: fmt.Sprintf(`%s is a finding on %d of %s. It looks at %q; "hostlab explain-check %[1]s" gives the reason.`, id, found,
@@ -226,7 +240,8 @@ func CheckDocument(id string, list []Held) *document.Document {
 func ChangesDocument(list []Change, since string) *document.Document {
 	t := &document.Table{Columns: document.Headings("when", "host", "what", "before", "after"), Most: 100}
 	for _, c := range list {
-		t.Add(document.Text(c.At.Format("2006-01-02 15:04")), document.Text(c.Host), document.Text(c.Subject), document.Text(c.Before), document.Text(c.After))
+		t.Add(document.Text(c.At.Format("2006-01-02 15:04")), document.Text(c.Host), document.Text(c.Subject),
+			document.Text(c.Before), document.Text(c.After))
 	}
 	if list == nil {
 		list = []Change{}

@@ -11,23 +11,30 @@ import (
 
 // kindWords say what was measured, by the kind of a measurement.
 var kindWords = map[result.Kind]string{
-	probe.WakeALU: "time of arithmetic after a pause, against awake", probe.WakeMixed: "time of arithmetic and cache reads after a pause, against awake",
+	probe.WakeALU:   "time of arithmetic after a pause, against awake",
+	probe.WakeMixed: "time of arithmetic and cache reads after a pause, against awake",
 	probe.WakeCold:  "time of a burst of cache reads after a pause, against awake",
 	probe.ClockBusy: "clock while busy", probe.ClockSlept: "clock after a pause",
 	probe.LateMedian: "median lateness of a wake-up", probe.LateTail: "99th percentile of the lateness of wake-ups",
 	probe.LateControl: "median lateness of a thread that stays awake",
-	probe.SlowDown:    "slow-down of two busy CPUs by each other", probe.PingPong: "time in which a cache line goes to another CPU and back",
-	probe.HarmSibling: "lock rate beside a scan on the sibling, against alone", probe.HarmOther: "lock rate beside a scan on another core, against alone",
-	probe.LocksAlone: "lock rate alone", probe.LocksSibling: "lock rate beside a scan on the sibling", probe.LocksOther: "lock rate beside a scan on another core",
+	probe.SlowDown:    "slow-down of two busy CPUs by each other",
+	probe.PingPong:    "time in which a cache line goes to another CPU and back",
+	probe.HarmSibling: "lock rate beside a scan on the sibling, against alone",
+	probe.HarmOther:   "lock rate beside a scan on another core, against alone",
+	probe.LocksAlone:  "lock rate alone", probe.LocksSibling: "lock rate beside a scan on the sibling",
+	probe.LocksOther:   "lock rate beside a scan on another core",
 	probe.ScansSibling: "scan rate on the sibling of locks", probe.ScansOther: "scan rate on another core than locks",
 	probe.CommitDrift: "commits at the end, against the beginning", probe.CommitGain: "commits in memory, against the log device",
-	probe.Throughput: "rate of a cached query", probe.SpeedUp: "speed-up of a cached query", probe.Efficiency: "speed-up of a cached query per worker",
+	probe.Throughput: "rate of a cached query", probe.SpeedUp: "speed-up of a cached query",
+	probe.Efficiency: "speed-up of a cached query per worker",
 }
 
 // The words of commits are made of what is said of them and of the file.
 var (
-	commitFiles = map[probe.CommitFile]string{probe.NewBlocks: " to new blocks of the log device", probe.Recycled: " to blocks written before", probe.InMemory: " in memory"}
-	commitStats = map[probe.Stat]string{probe.Mean: "mean commit", probe.Median: "median commit", probe.Tail: "99th percentile of commits",
+	commitFiles = map[probe.CommitFile]string{probe.NewBlocks: " to new blocks of the log device",
+		probe.Recycled: " to blocks written before", probe.InMemory: " in memory"}
+	commitStats = map[probe.Stat]string{probe.Mean: "mean commit", probe.Median: "median commit",
+		probe.Tail:    "99th percentile of commits",
 		probe.Longest: "longest commit", probe.Rate: "commits a second", probe.Twice: "commits against the same again"}
 )
 

@@ -112,9 +112,11 @@ func activeScheme() (string, error) {
 }
 
 var serviceStates = map[uint32]string{
-	windows.SERVICE_STOPPED: "stopped", windows.SERVICE_START_PENDING: "start pending", windows.SERVICE_STOP_PENDING: "stop pending",
-	windows.SERVICE_RUNNING: "running", windows.SERVICE_CONTINUE_PENDING: "continue pending", windows.SERVICE_PAUSE_PENDING: "pause pending",
-	windows.SERVICE_PAUSED: "paused",
+	windows.SERVICE_STOPPED: "stopped", windows.SERVICE_START_PENDING: "start pending",
+	windows.SERVICE_STOP_PENDING: "stop pending",
+	windows.SERVICE_RUNNING:      "running", windows.SERVICE_CONTINUE_PENDING: "continue pending",
+	windows.SERVICE_PAUSE_PENDING: "pause pending",
+	windows.SERVICE_PAUSED:        "paused",
 }
 
 // ServiceNow asks the service manager, which every user may.
@@ -138,7 +140,8 @@ func ServiceNow(name string) (Service, error) {
 	defer windows.CloseServiceHandle(h) //nolint:errcheck // nothing was written
 	var s windows.SERVICE_STATUS_PROCESS
 	var need uint32
-	if err := windows.QueryServiceStatusEx(h, windows.SC_STATUS_PROCESS_INFO, (*byte)(unsafe.Pointer(&s)), uint32(unsafe.Sizeof(s)), &need); err != nil {
+	if err := windows.QueryServiceStatusEx(h, windows.SC_STATUS_PROCESS_INFO, (*byte)(unsafe.Pointer(&s)),
+		uint32(unsafe.Sizeof(s)), &need); err != nil {
 		return Service{}, err
 	}
 	state := serviceStates[s.CurrentState]
@@ -163,7 +166,8 @@ func processorInformation() ([]byte, error) {
 	var size uint32
 	for range 4 { // a CPU may be added between two calls
 		buf := make([]byte, max(size, 1))
-		ok, _, err := getLogicalProcessorInformationEx.Call(relationAll, uintptr(unsafe.Pointer(&buf[0])), uintptr(unsafe.Pointer(&size)))
+		ok, _, err := getLogicalProcessorInformationEx.Call(relationAll, uintptr(unsafe.Pointer(&buf[0])),
+			uintptr(unsafe.Pointer(&size)))
 		if ok != 0 {
 			return buf[:min(size, uint32(len(buf)))], nil
 		}

@@ -14,7 +14,8 @@ func (p process) persisted(db Database, c conf) (values map[string]string, file 
 		load = typed
 	}
 	older := strings.HasPrefix(db.Version.Or(""), "5.") || strings.HasPrefix(db.Version.Or(""), "10.") // MariaDB's mysqld
-	if db.Kind != "mysql" || older || slices.Contains(p.args, "--no-defaults") || slices.Contains([]string{"off", "0", "false"}, strings.ToLower(load)) {
+	if db.Kind != "mysql" || older || slices.Contains(p.args, "--no-defaults") ||
+		slices.Contains([]string{"off", "0", "false"}, strings.ToLower(load)) {
 		return nil, "", nil
 	}
 	dir, known := db.DataDir.Get()

@@ -26,8 +26,9 @@ var (
 // engines are the kinds of database servers.
 var engines = []engine{
 	{
-		kind: "postgresql", product: "PostgreSQL", comm: regexp.MustCompile(`^(postgres|postmaster)$`), programs: []string{"postgres", "postmaster"},
-		file: regexp.MustCompile(`^([0-9A-F]{24}|PG_VERSION)$`), read: readPostgres, version: versionOfPostgres,
+		kind: "postgresql", product: "PostgreSQL", comm: regexp.MustCompile(`^(postgres|postmaster)$`),
+		programs: []string{"postgres", "postmaster"},
+		file:     regexp.MustCompile(`^([0-9A-F]{24}|PG_VERSION)$`), read: readPostgres, version: versionOfPostgres,
 	},
 	{
 		kind: "mariadb", product: "MariaDB", comm: regexp.MustCompile(`^mariadbd$`), programs: []string{"mariadbd", "mysqld"},
@@ -42,32 +43,39 @@ var engines = []engine{
 		log: regexp.MustCompile(`(?i)redo[^/]*$|/onlinelog/`), file: regexp.MustCompile(`(?i)redo|\.log$`), read: readOracle,
 	},
 	{
-		kind: "hana", product: "SAP HANA", comm: regexp.MustCompile(`^hdbindexserver$`), programs: []string{"hdbindexserver"}, accounts: true,
-		log: regexp.MustCompile(`/logsegment_[^/]*$`), file: regexp.MustCompile(`^(logsegment|datavolume)_`), read: readHANA,
+		kind: "hana", product: "SAP HANA", comm: regexp.MustCompile(`^hdbindexserver$`), programs: []string{"hdbindexserver"},
+		accounts: true,
+		log:      regexp.MustCompile(`/logsegment_[^/]*$`), file: regexp.MustCompile(`^(logsegment|datavolume)_`), read: readHANA,
 	},
 	{
 		kind: "sqlserver", product: "SQL Server", comm: regexp.MustCompile(`^sqlservr$`), programs: []string{"sqlservr"},
-		log: regexp.MustCompile(`(?i)\.ldf$`), file: regexp.MustCompile(`(?i)\.[lm]df$`), read: readSQLServer, version: versionOfSQLServer,
+		log: regexp.MustCompile(`(?i)\.ldf$`), file: regexp.MustCompile(`(?i)\.[lm]df$`), read: readSQLServer,
+		version: versionOfSQLServer,
 	},
 	{
 		kind: "mongodb", product: "MongoDB", comm: regexp.MustCompile(`^mongod$`), programs: []string{"mongod"},
-		log: regexp.MustCompile(`/WiredTigerLog\.[^/]*$`), file: regexp.MustCompile(`^WiredTiger`), read: readMongoDB, version: versionOfMongoDB,
+		log: regexp.MustCompile(`/WiredTigerLog\.[^/]*$`), file: regexp.MustCompile(`^WiredTiger`), read: readMongoDB,
+		version: versionOfMongoDB,
 	},
 	{
-		kind: "redis", product: "Redis", comm: regexp.MustCompile(`^redis-server$`), programs: []string{"redis-server", "redis-check-rdb"},
-		log: regexp.MustCompile(`\.aof$`), file: regexp.MustCompile(`\.(aof|rdb)$|^appendonlydir$`), read: readRedis,
+		kind: "redis", product: "Redis", comm: regexp.MustCompile(`^redis-server$`),
+		programs: []string{"redis-server", "redis-check-rdb"},
+		log:      regexp.MustCompile(`\.aof$`), file: regexp.MustCompile(`\.(aof|rdb)$|^appendonlydir$`), read: readRedis,
 	},
 	{
-		kind: "valkey", product: "Valkey", comm: regexp.MustCompile(`^valkey-server$`), programs: []string{"valkey-server", "valkey-check-rdb"},
-		log: regexp.MustCompile(`\.aof$`), file: regexp.MustCompile(`\.(aof|rdb)$|^appendonlydir$`), read: readRedis,
+		kind: "valkey", product: "Valkey", comm: regexp.MustCompile(`^valkey-server$`),
+		programs: []string{"valkey-server", "valkey-check-rdb"},
+		log:      regexp.MustCompile(`\.aof$`), file: regexp.MustCompile(`\.(aof|rdb)$|^appendonlydir$`), read: readRedis,
 	},
 	{
 		kind: "db2", product: "Db2", comm: regexp.MustCompile(`^db2sysc`), programs: []string{"db2sysc"}, accounts: true,
-		log: regexp.MustCompile(`/S\d{7}\.LOG$`), file: regexp.MustCompile(`^(S\d{7}\.LOG|SQLLPATH\.TAG|SQLSPCS\.\d)$`), read: readDb2,
+		log: regexp.MustCompile(`/S\d{7}\.LOG$`), file: regexp.MustCompile(`^(S\d{7}\.LOG|SQLLPATH\.TAG|SQLSPCS\.\d)$`),
+		read: readDb2,
 	},
 	{
-		kind: "ase", product: "SAP ASE", comm: regexp.MustCompile(`^dataserver$`), programs: []string{"dataserver"}, accounts: true,
-		file: regexp.MustCompile(`(?i)\.(dat|dev)$`), read: readASE,
+		kind: "ase", product: "SAP ASE", comm: regexp.MustCompile(`^dataserver$`), programs: []string{"dataserver"},
+		accounts: true,
+		file:     regexp.MustCompile(`(?i)\.(dat|dev)$`), read: readASE,
 	},
 	{
 		kind: "elasticsearch", product: "Elasticsearch", comm: regexp.MustCompile(`^java$`), programs: []string{"java"},
@@ -81,7 +89,8 @@ var engines = []engine{
 
 // sapInstance is an application server's dispatcher, which commits on a database. Its processes
 // take the instance's name: dw.sapNPL_D00.
-var sapInstance = engine{kind: "sap", product: "SAP application server", comm: regexp.MustCompile(`^(disp\+work|dw\.sap\w{3}_\w*)$`), read: readSAP}
+var sapInstance = engine{kind: "sap", product: "SAP application server",
+	comm: regexp.MustCompile(`^(disp\+work|dw\.sap\w{3}_\w*)$`), read: readSAP}
 
 // Product is its name as its maker writes it.
 func (d *Database) Product() string { return ProductOf(d.Kind) }

@@ -42,7 +42,8 @@ func (p process) mongoSettings() conf {
 	const name = "maxIncomingConnections"
 	file := p.mongoConf()
 	text := p.t.keeping(yamlPaths).Text(p.seen(file))
-	c := conf{source: file, values: map[string]string{name: yamlPath(text.Or(""), "net", name)}, files: map[string]string{name: file}}
+	c := conf{source: file, values: map[string]string{name: yamlPath(text.Or(""), "net", name)},
+		files: map[string]string{name: file}}
 	switch text.State {
 	case StateDenied:
 		c.denied = file
@@ -93,7 +94,8 @@ func readRedis(p process) (Database, bool) {
 // readDb2 knows an instance's process by the open logs of its databases.
 func readDb2(p process) (Database, bool) {
 	log := p.follow(p.openDir(p.log))
-	return Database{LogDir: log, DataDir: absentFact[string]("db2 list db directory", "only the instance knows its databases")}, true
+	return Database{LogDir: log, DataDir: absentFact[string]("db2 list db directory", "only the instance knows its databases")},
+		true
 }
 
 // readASE knows the server by the device of its master database. Logs lie on devices that only
@@ -115,8 +117,9 @@ func readASE(p process) (Database, bool) {
 
 // luceneMains are the classes with which nodes start, by kind. A launcher of Elasticsearch, another process, has one of its own.
 var luceneMains = map[string]string{
-	"org.elasticsearch.bootstrap.Elasticsearch": "elasticsearch", "org.elasticsearch.server/org.elasticsearch.bootstrap.Elasticsearch": "elasticsearch",
-	"org.opensearch.bootstrap.OpenSearch": "opensearch",
+	"org.elasticsearch.bootstrap.Elasticsearch":                          "elasticsearch",
+	"org.elasticsearch.server/org.elasticsearch.bootstrap.Elasticsearch": "elasticsearch",
+	"org.opensearch.bootstrap.OpenSearch":                                "opensearch",
 }
 
 // readLucene knows a node of Elasticsearch or OpenSearch among the programs in Java by its class. Each shard keeps its log beside

@@ -188,14 +188,17 @@ type IdleState struct {
 
 // Memory is the memory and what manages it.
 type Memory struct {
-	Total                Fact[int64]  `json:"total" read:"/proc/meminfo KiB MemTotal"`         // B
-	Available            Fact[int64]  `json:"available" read:"/proc/meminfo KiB MemAvailable"` // B, free or easily freed
-	SwapTotal            Fact[int64]  `json:"swap" read:"/proc/meminfo KiB SwapTotal"`         // B
-	SwapOn               Fact[string] `json:"swap_on"`                                         // files and devices, comma separated
-	HugePageSize         Fact[int64]  `json:"huge_page_size" read:"/proc/meminfo KiB Hugepagesize"`
-	HugePages            Fact[int64]  `json:"huge_pages" read:"/proc/meminfo  HugePages_Total"`
-	HugePagesReserved    Fact[int64]  `json:"huge_pages_reserved" read:"/proc/meminfo  HugePages_Rsvd"` // promised to programs, still counted as free
-	Overcommit           Fact[int64]  `json:"overcommit_memory" read:"/proc/sys/vm/overcommit_memory"`  // 2: allocations fail before memory is out
+	Total     Fact[int64] `json:"total" read:"/proc/meminfo KiB MemTotal"`         // B
+	Available Fact[int64] `json:"available" read:"/proc/meminfo KiB MemAvailable"` // B, free or easily freed
+	SwapTotal Fact[int64] `json:"swap" read:"/proc/meminfo KiB SwapTotal"`         // B
+	// files and devices, comma separated
+	SwapOn       Fact[string] `json:"swap_on"`
+	HugePageSize Fact[int64]  `json:"huge_page_size" read:"/proc/meminfo KiB Hugepagesize"`
+	HugePages    Fact[int64]  `json:"huge_pages" read:"/proc/meminfo  HugePages_Total"`
+	// promised to programs, still counted as free
+	HugePagesReserved Fact[int64] `json:"huge_pages_reserved" read:"/proc/meminfo  HugePages_Rsvd"`
+	// 2: allocations fail before memory is out
+	Overcommit           Fact[int64]  `json:"overcommit_memory" read:"/proc/sys/vm/overcommit_memory"`
 	HugePagesFree        Fact[int64]  `json:"huge_pages_free" read:"/proc/meminfo  HugePages_Free"`
 	THPEnabled           Fact[Choice] `json:"thp_enabled" read:"/sys/kernel/mm/transparent_hugepage/enabled"`
 	THPDefrag            Fact[Choice] `json:"thp_defrag" read:"/sys/kernel/mm/transparent_hugepage/defrag"`
@@ -228,21 +231,25 @@ type THPSize struct {
 
 // Kernel holds settings of the kernel that are not memory or CPU.
 type Kernel struct {
-	Cmdline       Fact[string]  `json:"cmdline" read:"/proc/cmdline text"`
-	Clocksource   Fact[string]  `json:"clocksource" read:"/sys/devices/system/clocksource/clocksource0/current_clocksource given"`
-	Clocksources  Fact[string]  `json:"clocksources" read:"/sys/devices/system/clocksource/clocksource0/available_clocksource given"`
-	Mitigations   []Mitigation  `json:"mitigations"`
-	Sem           Fact[[]int]   `json:"sem" read:"/proc/sys/kernel/sem words"` // SEMMSL SEMMNS SEMOPM SEMMNI
-	PIDMax        Fact[int64]   `json:"pid_max" read:"/proc/sys/kernel/pid_max"`
-	AIOMaxNr      Fact[uint64]  `json:"aio_max_nr" read:"/proc/sys/fs/aio-max-nr"`
-	AIONr         Fact[uint64]  `json:"aio_nr" read:"/proc/sys/fs/aio-nr"`                                    // requests that programs have reserved
-	Threads       Fact[int64]   `json:"threads"`                                                              // of all processes
-	NVMeIOTimeout Fact[uint64]  `json:"nvme_io_timeout" read:"/sys/module/nvme_core/parameters/io_timeout s"` // s
-	RemoveIPC     Fact[string]  `json:"remove_ipc"`                                                           // of systemd-logind; absent: the distribution's default
-	TunedProfile  Fact[string]  `json:"tuned_profile" read:"/etc/tuned/active_profile given"`
-	SaptuneNotes  Fact[string]  `json:"saptune_notes"`                                                  // those that saptune applies, space separated
-	PressureCPU   Fact[float64] `json:"pressure_cpu" read:"/proc/pressure/cpu pressure" show:"percent"` // share of time, some avg60
-	PressureIO    Fact[float64] `json:"pressure_io" read:"/proc/pressure/io pressure" show:"percent"`
+	Cmdline      Fact[string] `json:"cmdline" read:"/proc/cmdline text"`
+	Clocksource  Fact[string] `json:"clocksource" read:"/sys/devices/system/clocksource/clocksource0/current_clocksource given"`
+	Clocksources Fact[string] `json:"clocksources" read:"/sys/devices/system/clocksource/clocksource0/available_clocksource given"`
+	Mitigations  []Mitigation `json:"mitigations"`
+	Sem          Fact[[]int]  `json:"sem" read:"/proc/sys/kernel/sem words"` // SEMMSL SEMMNS SEMOPM SEMMNI
+	PIDMax       Fact[int64]  `json:"pid_max" read:"/proc/sys/kernel/pid_max"`
+	AIOMaxNr     Fact[uint64] `json:"aio_max_nr" read:"/proc/sys/fs/aio-max-nr"`
+	// requests that programs have reserved
+	AIONr         Fact[uint64] `json:"aio_nr" read:"/proc/sys/fs/aio-nr"`
+	Threads       Fact[int64]  `json:"threads"`                                                              // of all processes
+	NVMeIOTimeout Fact[uint64] `json:"nvme_io_timeout" read:"/sys/module/nvme_core/parameters/io_timeout s"` // s
+	// of systemd-logind; absent: the distribution's default
+	RemoveIPC    Fact[string] `json:"remove_ipc"`
+	TunedProfile Fact[string] `json:"tuned_profile" read:"/etc/tuned/active_profile given"`
+	// those that saptune applies, space separated
+	SaptuneNotes Fact[string] `json:"saptune_notes"`
+	// share of time, some avg60
+	PressureCPU Fact[float64] `json:"pressure_cpu" read:"/proc/pressure/cpu pressure" show:"percent"`
+	PressureIO  Fact[float64] `json:"pressure_io" read:"/proc/pressure/io pressure" show:"percent"`
 
 	StalledIO     Fact[float64] `json:"stalled_io" read:"/proc/pressure/io stalled" show:"percent"` // share of time, full avg300
 	StalledMemory Fact[float64] `json:"stalled_memory" read:"/proc/pressure/memory stalled" show:"percent"`
@@ -305,19 +312,20 @@ type StackLayer struct {
 
 // BlockDevice is a whole disk (or dm, md, loop) and its queue.
 type BlockDevice struct {
-	Name       string        `json:"name"`
-	Model      Fact[string]  `json:"model"`
-	Size       Fact[int64]   `json:"size" read:"size sectors"` // B
-	Rotational Fact[bool]    `json:"rotational" read:"queue/rotational"`
-	Scheduler  Fact[Choice]  `json:"scheduler" read:"queue/scheduler"`
-	WriteCache Fact[string]  `json:"write_cache" read:"queue/write_cache text"` // "write back" or "write through"
-	FUA        Fact[bool]    `json:"fua" read:"queue/fua"`
-	DAX        Fact[bool]    `json:"dax" read:"queue/dax"` // the device can; see Storage.DAX for whether it is used
-	NoMerges   Fact[int64]   `json:"nomerges" read:"queue/nomerges"`
-	ReadAhead  Fact[int64]   `json:"read_ahead" read:"queue/read_ahead_kb KiB"` // B
-	IOTimeout  Fact[float64] `json:"io_timeout" read:"queue/io_timeout ms"`     // s until a request is given up; only of drivers that can
-	Queues     Fact[int64]   `json:"queues"`                                    // hardware queues (blk-mq)
-	Class      string        `json:"class"`                                     // NVMe, ssd, disk, virtual, pmem-block or empty
+	Name       string       `json:"name"`
+	Model      Fact[string] `json:"model"`
+	Size       Fact[int64]  `json:"size" read:"size sectors"` // B
+	Rotational Fact[bool]   `json:"rotational" read:"queue/rotational"`
+	Scheduler  Fact[Choice] `json:"scheduler" read:"queue/scheduler"`
+	WriteCache Fact[string] `json:"write_cache" read:"queue/write_cache text"` // "write back" or "write through"
+	FUA        Fact[bool]   `json:"fua" read:"queue/fua"`
+	DAX        Fact[bool]   `json:"dax" read:"queue/dax"` // the device can; see Storage.DAX for whether it is used
+	NoMerges   Fact[int64]  `json:"nomerges" read:"queue/nomerges"`
+	ReadAhead  Fact[int64]  `json:"read_ahead" read:"queue/read_ahead_kb KiB"` // B
+	// s until a request is given up; only of drivers that can
+	IOTimeout Fact[float64] `json:"io_timeout" read:"queue/io_timeout ms"`
+	Queues    Fact[int64]   `json:"queues"` // hardware queues (blk-mq)
+	Class     string        `json:"class"`  // NVMe, ssd, disk, virtual, pmem-block or empty
 }
 
 // Accelerator is a device with work queues for programs: a Data Streaming or an In-Memory Analytics Accelerator of Intel.
@@ -342,12 +350,13 @@ type Windows struct {
 // WindowsCPU is what Windows tells of one processor: frequencies from CallNtPowerInformation, and counters of
 // "Processor Information" by their English names. A mean is of about a second.
 type WindowsCPU struct {
-	CPU         int           `json:"cpu"`
-	Current     Fact[int64]   `json:"current"`                                                     // Hz
-	Max         Fact[int64]   `json:"max"`                                                         // Hz
-	Limit       Fact[int64]   `json:"limit"`                                                       // Hz
-	OfMaximum   Fact[float64] `json:"pct_of_maximum_frequency" counter:"% of Maximum Frequency"`   // % asked for
-	Performance Fact[float64] `json:"pct_processor_performance" counter:"% Processor Performance"` // % of nominal while it ran, mean
+	CPU       int           `json:"cpu"`
+	Current   Fact[int64]   `json:"current"`                                                   // Hz
+	Max       Fact[int64]   `json:"max"`                                                       // Hz
+	Limit     Fact[int64]   `json:"limit"`                                                     // Hz
+	OfMaximum Fact[float64] `json:"pct_of_maximum_frequency" counter:"% of Maximum Frequency"` // % asked for
+	// % of nominal while it ran, mean
+	Performance Fact[float64] `json:"pct_processor_performance" counter:"% Processor Performance"`
 	Parked      Fact[bool]    `json:"parked" counter:"Parking Status"`
 }
 

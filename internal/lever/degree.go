@@ -42,7 +42,8 @@ func (in *input) degree() Lever {
 	case l.Disturbed != "":
 		l.unbounded(l.Disturbed)
 	case e.HasInterval():
-		l.bounded(1-e.Low, BoundMeasured, fmt.Sprintf("at degree %d each CPU did as little as %s of the work that it does alone; the loss includes other load during the test", top, Percent(max(0, e.Low))))
+		l.bounded(1-e.Low, BoundMeasured,
+			fmt.Sprintf("at degree %d each CPU did as little as %s of the work that it does alone; the loss includes other load during the test", top, Percent(max(0, e.Low))))
 	default:
 		l.unbounded("too few rounds for an interval")
 	}
@@ -60,10 +61,12 @@ func (in *input) degree() Lever {
 	}
 	switch {
 	case e.Value > mostWork:
-		l.Cost, l.why = false, fmt.Sprintf("%d CPUs cannot do more than the work of %d: others took the CPU from the runs on one", top, top)
+		l.Cost, l.why = false, fmt.Sprintf("%d CPUs cannot do more than the work of %d: others took the CPU from the runs on one",
+			top, top)
 		l.decide(Unresolved, in.assess(), "How a cached query speeds up was not measured", l.why)
 	case r.call == costs && best > 0 && widest.Labels.Quota == 0:
-		l.decide(Worthwhile, in.setDegree(best), fmt.Sprintf("%s: a query is faster at degree %d than at %d, even alone", does, best, top))
+		l.decide(Worthwhile, in.setDegree(best), fmt.Sprintf("%s: a query is faster at degree %d than at %d, even alone", does,
+			best, top))
 	case len(l.todo) > 0:
 		in.rest(&l, "")
 		l.add(does, r.why())

@@ -59,7 +59,8 @@ func (in *input) frequency() Lever {
 // settings tell, with what it loses after a pause.
 func (in *input) frequencyBound(l *Lever, r reading, held *heldClock, clock busyClock) {
 	after := max(1, r.worst) // NaN stays NaN
-	burst := fmt.Sprintf("arithmetic took up to %s as long after 100 ms asleep as within busy work", result.Format(after, "ratio"))
+	burst := fmt.Sprintf("arithmetic took up to %s as long after 100 ms asleep as within busy work",
+		result.Format(after, "ratio"))
 	switch {
 	case held != nil && math.IsNaN(after):
 		l.bounded(1-held.share, BoundComputed, "computed from this host's settings: "+held.says)
@@ -68,14 +69,17 @@ func (in *input) frequencyBound(l *Lever, r reading, held *heldClock, clock busy
 	case math.IsNaN(after) && r.call == unmeasured:
 		l.unbounded("no wake-up penalty was measured")
 	case math.IsNaN(after):
-		l.unbounded("the wake-up penalty was not measured well enough: " + cmp.Or(r.disturbed, r.why(), "a reference was still getting faster"))
+		l.unbounded("the wake-up penalty was not measured well enough: " +
+			cmp.Or(r.disturbed, r.why(), "a reference was still getting faster"))
 	case len(l.todo) > 0 && r.call != costs:
 		l.unbounded("the wake-up test compares the CPU with itself, and cannot see a clock that is always low")
 	case clock.share < reached: // false for NaN
-		l.bounded(1-clock.share/after, BoundComputed, fmt.Sprintf("computed: busy CPUs did %s additions per second, where the host reports up to %s; and %s",
-			result.Format(clock.hz, "Hz"), result.Format(clock.max, "Hz"), burst))
+		l.bounded(1-clock.share/after, BoundComputed,
+			fmt.Sprintf("computed: busy CPUs did %s additions per second, where the host reports up to %s; and %s",
+				result.Format(clock.hz, "Hz"), result.Format(clock.max, "Hz"), burst))
 	default:
-		l.bounded(saving(after), BoundMeasured, fmt.Sprintf("%s: holding the clock up would save no more than %s of such a burst", burst, Percent(saving(after))))
+		l.bounded(saving(after), BoundMeasured, fmt.Sprintf("%s: holding the clock up would save no more than %s of such a burst",
+			burst, Percent(saving(after))))
 	}
 }
 
@@ -84,7 +88,8 @@ func (in *input) clockSays(r reading, clock busyClock) string {
 	at := ""
 	switch {
 	case !math.IsNaN(clock.share):
-		at = fmt.Sprintf(", at about %s of the %s that the host reports", result.Format(clock.hz, "Hz"), result.Format(clock.max, "Hz"))
+		at = fmt.Sprintf(", at about %s of the %s that the host reports", result.Format(clock.hz, "Hz"),
+			result.Format(clock.max, "Hz"))
 	case !math.IsNaN(clock.hz):
 		at = fmt.Sprintf(", at about %s", result.Format(clock.hz, "Hz"))
 	}
@@ -103,7 +108,8 @@ const saveEnergy = "a development system should save the energy instead"
 
 func (in *input) frequencyCosts(l *Lever, r reading) {
 	l.effect = saving(r.m.Estimate.Low)
-	l.says = fmt.Sprintf("after a pause of 100 ms, %s of arithmetic takes %s as long (%s)", sliceWords(r.m), short(r.m), Count(r.m))
+	l.says = fmt.Sprintf("after a pause of 100 ms, %s of arithmetic takes %s as long (%s)", sliceWords(r.m), short(r.m),
+		Count(r.m))
 	l.decide(Worthwhile, Next{}, l.says, r.spread())
 	if r.ramping {
 		l.add("it may be more, because the CPU was still getting faster in the busy stretch")
@@ -113,7 +119,8 @@ func (in *input) frequencyCosts(l *Lever, r reading) {
 	}
 	busy, slept := in.alike(probe.ClockBusy, r.m), in.alike(probe.ClockSlept, r.m)
 	if known(busy) && known(slept) && slept.Estimate.Value < busy.Estimate.Value {
-		l.add(fmt.Sprintf("the clock was seen at %s instead of %s", result.Format(slept.Estimate.Value, "Hz"), result.Format(busy.Estimate.Value, "Hz")))
+		l.add(fmt.Sprintf("the clock was seen at %s instead of %s", result.Format(slept.Estimate.Value, "Hz"),
+			result.Format(busy.Estimate.Value, "Hz")))
 	}
 	switch {
 	case in.role == check.Development:

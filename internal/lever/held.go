@@ -61,7 +61,8 @@ func (in *input) held() *heldClock {
 		for _, c := range w.Processors {
 			hz, known := c.Limit.Get()
 			if top, ok := c.Max.Get(); ok && known && top > 0 {
-				limit(float64(hz)/float64(top), "Windows limits CPU %d to %s of %s", c.CPU, result.Format(float64(hz), "Hz"), result.Format(float64(top), "Hz"))
+				limit(float64(hz)/float64(top), "Windows limits CPU %d to %s of %s", c.CPU, result.Format(float64(hz), "Hz"),
+					result.Format(float64(top), "Hz"))
 			}
 		}
 	}

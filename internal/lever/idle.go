@@ -47,7 +47,8 @@ func (in *input) idle() Lever {
 		in.rest(&l, why)
 		l.add(late.full())
 	case r.disturbed != "":
-		l.decide(Unresolved, in.assess(), fmt.Sprintf("caches: %s. Other work ran here: %s", Figure(r.m), r.disturbed), "repeat when it is quiet")
+		l.decide(Unresolved, in.assess(), fmt.Sprintf("caches: %s. Other work ran here: %s", Figure(r.m), r.disturbed),
+			"repeat when it is quiet")
 	case r.call == small && late.slight():
 		l.decide(NoEffect, Next{}, fmt.Sprintf("%s, and work with memory takes no more than %s as long after a pause, beyond what frequency costs%s",
 			late.full(), result.Format(max(1, r.worst), "ratio"), in.while()))
@@ -133,7 +134,8 @@ func (in *input) idleBound(l *Lever, family []result.Measurement, r reading, lat
 	case late.complete:
 		wake, how = max(0, late.high), fmt.Sprintf("a thread woke up to %s late", result.Format(max(0, late.high), "s"))
 	case deep != nil:
-		wake, from, how = stated, BoundCited, fmt.Sprintf("the kernel states %s to leave %s, the deepest state in use", result.Format(stated, "s"), deep.Name.Or("it"))
+		wake, from, how = stated, BoundCited, fmt.Sprintf("the kernel states %s to leave %s, the deepest state in use",
+			result.Format(stated, "s"), deep.Name.Or("it"))
 	}
 	l.BoundOf = "a 10 ms burst of work after a pause"
 	switch {
@@ -142,7 +144,8 @@ func (in *input) idleBound(l *Lever, family []result.Measurement, r reading, lat
 	case r.call == unmeasured:
 		l.bounded(wake/(wake+burst), from, how+"; for one wake-up in each 10 ms of work")
 	case math.IsNaN(r.worst):
-		l.unbounded("the cold-cache part was not measured well enough: " + cmp.Or(r.disturbed, r.why(), "a reference was still getting faster"))
+		l.unbounded("the cold-cache part was not measured well enough: " +
+			cmp.Or(r.disturbed, r.why(), "a reference was still getting faster"))
 	default:
 		most, slice := -1.0, ""
 		for i := range family {

@@ -183,7 +183,8 @@ func (in *input) beside(l *Lever, r reading) {
 		return
 	}
 	l.BoundOf += in.while()
-	idle := fmt.Sprintf("the CPU was idle in %d of %d pauses", max(0, r.awake.Estimate.N-r.awake.Labels.Awake), r.awake.Estimate.N)
+	idle := fmt.Sprintf("the CPU was idle in %d of %d pauses", max(0, r.awake.Estimate.N-r.awake.Labels.Awake),
+		r.awake.Estimate.N)
 	if r.here {
 		l.BoundWhy += "; it holds beside this load only, for " + idle
 	} else {
@@ -206,7 +207,8 @@ func (in *input) rest(l *Lever, why string) {
 		l.why = why
 	}
 	if todo := l.todo; len(todo) > 0 {
-		l.decide(Recommended, remedy(todo), screen.Plural(len(todo), "setting differs", "settings differ")+" from what sources recommend for this role",
+		l.decide(Recommended, remedy(todo), screen.Plural(len(todo), "setting differs", "settings differ")+
+			" from what sources recommend for this role",
 			"first "+todo[0].ID+", "+lowerFirst(todo[0].Title), notMeasured(why))
 		return
 	}
@@ -222,7 +224,8 @@ func (in *input) rest(l *Lever, why string) {
 			blind = r.ID
 		}
 	}
-	look, fine := Next{Command: "hostlab explain-check " + blind}, screen.Plural(passed, "check finds", "checks find")+" it as it should be"
+	look, fine := Next{Command: "hostlab explain-check " + blind},
+		screen.Plural(passed, "check finds", "checks find")+" it as it should be"
 	switch {
 	case passed > 0 && blind == "":
 		l.decide(Settled, l.Next, fine+" for this role")

@@ -34,22 +34,26 @@ const (
 
 // Lever is one row of the table.
 type Lever struct {
-	Name        string              `json:"lever"` // one of the subjects of package check
-	Title       string              `json:"title"`
-	Findings    []string            `json:"findings"`   // IDs of the checks that found something
-	Bound       *float64            `json:"bound"`      // the most it could give, as a fraction of BoundOf; null: unknown
-	BoundOf     string              `json:"bound_of"`   // what the bound is a share of, as in "a commit's time"
-	BoundBy     string              `json:"bound_by"`   // what would have to give it, where that is not the setting advised, as in "any faster device"
+	Name     string   `json:"lever"` // one of the subjects of package check
+	Title    string   `json:"title"`
+	Findings []string `json:"findings"` // IDs of the checks that found something
+	Bound    *float64 `json:"bound"`    // the most it could give, as a fraction of BoundOf; null: unknown
+	BoundOf  string   `json:"bound_of"` // what the bound is a share of, as in "a commit's time"
+	// what would have to give it, where that is not the setting advised, as in "any faster device"
+	BoundBy     string              `json:"bound_by"`
 	BoundFrom   string              `json:"bound_from"` // one of the Bound constants; "" while it is unknown
 	BoundWhy    string              `json:"bound_why"`
-	Measurement *result.Measurement `json:"measured"`  // the one that decides; null: none
-	Cost        bool                `json:"cost"`      // its interval lies beyond its noise floor, on the side of a cost, and nothing disturbed it
-	Disturbed   string              `json:"disturbed"` // what spoiled the measurement, as in "4 of 16 rounds were clean, 6 are needed"; "": nothing
-	Evidence    result.Evidence     `json:"evidence"`  // that the verdict rests on; "" where there is none
-	Verdict     Verdict             `json:"verdict"`
-	SetBy       string              `json:"set_by"`  // who sets it where this host has no knob for it; "": this host, or not known
-	Summary     string              `json:"summary"` // one or two sentences in plain words, the last without a full stop
-	Next        Next                `json:"next"`
+	Measurement *result.Measurement `json:"measured"` // the one that decides; null: none
+	// its interval lies beyond its noise floor, on the side of a cost, and nothing disturbed it
+	Cost bool `json:"cost"`
+	// what spoiled the measurement, as in "4 of 16 rounds were clean, 6 are needed"; "": nothing
+	Disturbed string          `json:"disturbed"`
+	Evidence  result.Evidence `json:"evidence"` // that the verdict rests on; "" where there is none
+	Verdict   Verdict         `json:"verdict"`
+	// who sets it where this host has no knob for it; "": this host, or not known
+	SetBy   string `json:"set_by"`
+	Summary string `json:"summary"` // one or two sentences in plain words, the last without a full stop
+	Next    Next   `json:"next"`
 
 	todo   []check.Result // findings to act on, worst first
 	effect float64        // share that is certainly lost, to order costs by

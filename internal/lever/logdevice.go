@@ -61,7 +61,8 @@ func (in *input) logDevice() Lever {
 		l.add(takes)
 	case in.role == check.ProductionApp && len(in.facts.Databases) == 0:
 		l.says = ""
-		l.decide(NotForRole, Next{"hostlab assess --role production-db", "on the database server"}, takes+", but an application server commits on its database server: assess that one")
+		l.decide(NotForRole, Next{"hostlab assess --role production-db", "on the database server"},
+			takes+", but an application server commits on its database server: assess that one")
 	case l.Disturbed != "":
 		l.why = l.Disturbed
 		l.decide(Unresolved, in.assess(), takes, l.why)
@@ -113,8 +114,9 @@ func (in *input) meanBound(l *Lever, log, mem *result.Measurement) {
 		return
 	}
 	if share := 1 - mem.Estimate.Value/log.Estimate.High; share > *l.Bound {
-		l.logBounded(share, BoundMeasured, fmt.Sprintf("a commit takes up to %s in the mean; in memory, which forgets it at a power cut, %s",
-			result.Format(log.Estimate.High, "s"), result.Format(mem.Estimate.Value, "s")))
+		l.logBounded(share, BoundMeasured,
+			fmt.Sprintf("a commit takes up to %s in the mean; in memory, which forgets it at a power cut, %s",
+				result.Format(log.Estimate.High, "s"), result.Format(mem.Estimate.Value, "s")))
 	}
 }
 
@@ -156,7 +158,8 @@ func known(m *result.Measurement) bool { return m != nil && m.Known() }
 // those by itself that listen on a socket file.
 func (in *input) logShare() Next {
 	of := "--dsn DSN "
-	if slices.ContainsFunc(in.facts.Databases, func(d host.Database) bool { return slices.Contains([]string{"postgresql", "mariadb", "mysql"}, d.Kind) }) {
+	if slices.ContainsFunc(in.facts.Databases,
+		func(d host.Database) bool { return slices.Contains([]string{"postgresql", "mariadb", "mysql"}, d.Kind) }) {
 		of = ""
 	}
 	return Next{"hostlab explain " + of + "--for 5m", "while the job runs: the most that another log device can take off it"}

@@ -52,13 +52,15 @@ func (in *input) smt() Lever {
 		l.decide(Unresolved, in.assess(), kept, l.why)
 		return l
 	}
-	l.bounded(1-e.Low, BoundMeasured, fmt.Sprintf("with a scan on its sibling, a lock thread kept as little as %s of its rate: in this test, keeping the scan off its core gave back at most %s",
-		Percent(max(0, e.Low)), Percent(max(0, 1-e.Low))))
+	l.bounded(1-e.Low, BoundMeasured,
+		fmt.Sprintf("with a scan on its sibling, a lock thread kept as little as %s of its rate: in this test, keeping the scan off its core gave back at most %s",
+			Percent(max(0, e.Low)), Percent(max(0, 1-e.Low))))
 	switch {
 	case 1-e.High > sib.NoiseFloor && e.High < harmSibling:
 		in.smtHarm(&l, sib, other)
 	case e.Low >= 1-Margin && e.High <= 1+Margin:
-		l.decide(NoEffect, Next{}, "a scan on the sibling takes nothing that matters from a thread that takes locks: it kept "+short(sib)+" of its rate")
+		l.decide(NoEffect, Next{}, "a scan on the sibling takes nothing that matters from a thread that takes locks: it kept "+
+			short(sib)+" of its rate")
 	case e.Contains(1):
 		l.why = "the 95 % confidence interval includes 1"
 		l.decide(Unresolved, in.assess(), kept, l.why)
@@ -85,8 +87,10 @@ func (in *input) smtHarm(l *Lever, sib, other *result.Measurement) {
 	case sib.Estimate.High/other.Estimate.Low >= harmRelative:
 		l.why = "a scan on another core costs lock threads as much: shared memory or cache, not siblings"
 	default:
-		next := cmp.Or(remedy(l.todo), Next{"lscpu --extended=CPU,CORE,SOCKET", "shows the cores; pin scanning jobs to some of their own with taskset -c"})
-		l.decide(Worthwhile, next, fmt.Sprintf("%s, %s with it on another core: keep scans and log writers on different cores", l.says, short(other))+in.throughputs())
+		next := cmp.Or(remedy(l.todo), Next{"lscpu --extended=CPU,CORE,SOCKET",
+			"shows the cores; pin scanning jobs to some of their own with taskset -c"})
+		l.decide(Worthwhile, next, fmt.Sprintf("%s, %s with it on another core: keep scans and log writers on different cores",
+			l.says, short(other))+in.throughputs())
 		return
 	}
 	l.decide(Unresolved, in.assess(), l.says, l.why+in.throughputs())

@@ -165,9 +165,11 @@ func (v *verdict) first() []string {
 		return step("First: ", v.worth[0].Next, v.worth[0].Title)
 	}
 	if rec := v.by[Recommended]; len(rec) > 0 {
-		l := slices.MaxFunc(rec, func(a, b Lever) int { return cmp.Compare(a.todo[0].Severity, b.todo[0].Severity) }) // the first of equals
+		// the first of equals
+		l := slices.MaxFunc(rec, func(a, b Lever) int { return cmp.Compare(a.todo[0].Severity, b.todo[0].Severity) })
 		f := l.todo[0]
-		return append([]string{fmt.Sprintf("First change %s, %s; its gain was not measured", f.ID, lowerFirst(f.Title))}, step("", remedy(l.todo), l.Title)...)
+		return append([]string{fmt.Sprintf("First change %s, %s; its gain was not measured", f.ID, lowerFirst(f.Title))},
+			step("", remedy(l.todo), l.Title)...)
 	}
 	if len(v.by[NotForRole]) > 0 && v.role == check.Development {
 		return []string{"Change nothing"}

@@ -55,17 +55,18 @@ type Response string
 
 // The responses. Those of a step are means over steps unless they say otherwise.
 const (
-	StepTime      Response = "step_time"             // s, from arrival to end
-	StepTimeP50   Response = "step_time_p50"         // s
-	StepTimeP95   Response = "step_time_p95"         // s
-	StepTimeP99   Response = "step_time_p99"         // s
-	CPUSeconds    Response = "cpu_seconds"           // s of busy CPU per step, Commit: with its part of the log writer's
-	Throughput    Response = "throughput"            // steps/s
-	Utilisation   Response = "utilisation"           // 1, busy share of all CPUs
-	Performance   Response = "processor_performance" // 1, mean frequency while busy over nominal (Windows: % Processor Performance)
-	JoulesPerStep Response = "joules"                // J per step, whole machine
-	Watts         Response = "watts"                 // W, whole machine
-	RampTime      Response = "ramp_time"             // s, see Ramp
+	StepTime    Response = "step_time"     // s, from arrival to end
+	StepTimeP50 Response = "step_time_p50" // s
+	StepTimeP95 Response = "step_time_p95" // s
+	StepTimeP99 Response = "step_time_p99" // s
+	CPUSeconds  Response = "cpu_seconds"   // s of busy CPU per step, Commit: with its part of the log writer's
+	Throughput  Response = "throughput"    // steps/s
+	Utilisation Response = "utilisation"   // 1, busy share of all CPUs
+	// 1, mean frequency while busy over nominal (Windows: % Processor Performance)
+	Performance   Response = "processor_performance"
+	JoulesPerStep Response = "joules"    // J per step, whole machine
+	Watts         Response = "watts"     // W, whole machine
+	RampTime      Response = "ramp_time" // s, see Ramp
 )
 
 // Outcome is what one case came to.
@@ -145,7 +146,8 @@ type Influence struct {
 	Unit      string    `json:"unit"`
 	Source    string    `json:"source"`
 	Settings  []Setting `json:"settings"` // the assumed value first
-	Range     float64   `json:"range"`    // largest minus smallest ratio over Settings; infinite where one has none, which JSON has as null
+	// largest minus smallest ratio over Settings; infinite where one has none, which JSON has as null
+	Range float64 `json:"range"`
 }
 
 // Setting is the answer at one value of a parameter.

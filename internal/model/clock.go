@@ -43,8 +43,9 @@ type Task struct {
 // emulated frequency stands for.
 func Stepped(cpus int, floor float64) Machine {
 	const full = 1e9
-	m := Machine{Name: "emulated", Source: "states in steps of 5 % of full speed, emulated", Sockets: 1, CoresPerSocket: cpus, ThreadsPerCore: 1,
-		Nominal: full, SMTRate: 1, Domain: PerThread, Power: Power{LowVolts: 1, NominalVolts: 1}}
+	m := Machine{Name: "emulated", Source: "states in steps of 5 % of full speed, emulated", Sockets: 1, CoresPerSocket: cpus,
+		ThreadsPerCore: 1,
+		Nominal:        full, SMTRate: 1, Domain: PerThread, Power: Power{LowVolts: 1, NominalVolts: 1}}
 	for k := 0; ; k++ {
 		f := floor + 0.05*float64(k)
 		if f > 0.999 {

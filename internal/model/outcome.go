@@ -27,8 +27,9 @@ func Responses() (list []Response) {
 }
 
 func outcome(r *run, o Options) Outcome {
-	out := Outcome{Policy: r.c.Policy.String(), Bound: r.c.Policy.bound, Load: math.NaN(), Responses: map[Response]result.Estimate{},
-		samples: map[Response][]float64{}, Events: r.events}
+	out := Outcome{Policy: r.c.Policy.String(), Bound: r.c.Policy.bound, Load: math.NaN(),
+		Responses: map[Response]result.Estimate{},
+		samples:   map[Response][]float64{}, Events: r.events}
 	if r.c.Workload.Open() {
 		out.Load = r.c.Load
 	}
@@ -68,13 +69,16 @@ func outcome(r *run, o Options) Outcome {
 		out.Steps += p.steps
 	}
 	if r.scale > 1 {
-		warn(ScaledUp, r.scale, "%.4g of %.4g CPU seconds of each job were simulated and scaled up", r.c.Workload.Work/r.scale, r.c.Workload.Work)
+		warn(ScaledUp, r.scale, "%.4g of %.4g CPU seconds of each job were simulated and scaled up", r.c.Workload.Work/r.scale,
+			r.c.Workload.Work)
 	}
 	if p := r.plan; p.warmUp < p.settle {
-		warn(CutShort, float64(p.settle), "the simulation was cut to the events allowed: %d steps before the measurement instead of the %d that queues and policies may take to forget their start, "+
-			"so the figures may still hold the start; allow more events", p.warmUp, p.settle)
+		warn(CutShort, float64(p.settle),
+			"the simulation was cut to the events allowed: %d steps before the measurement instead of the %d that queues and policies may take to forget their start, "+
+				"so the figures may still hold the start; allow more events", p.warmUp, p.settle)
 	}
-	if w := halfWidth(out.Responses[StepTime]); o.Steps == 0 && w > 2*o.Precision && r.c.Workload.Kind != Batch && r.c.Workload.Kind != Query {
+	if w := halfWidth(out.Responses[StepTime]); o.Steps == 0 && w > 2*o.Precision && r.c.Workload.Kind != Batch &&
+		r.c.Workload.Kind != Query {
 		warn(Wide, w, "step time is known to +-%.1f %% only; allow more events or replications", w*100)
 	}
 	return out

@@ -162,10 +162,12 @@ func findPolicy(name string) (Policy, error) {
 	if percent, ok := strings.CutPrefix(name, "fixed:"); ok {
 		v, err := strconv.ParseFloat(strings.TrimSuffix(percent, "%"), 64)
 		if err != nil || !(v >= 1 && v <= 1000) {
-			return Policy{}, fmt.Errorf("policy %q: fixed takes a percentage of the nominal frequency, 1 to 1000, as in fixed:57", name)
+			return Policy{}, fmt.Errorf("policy %q: fixed takes a percentage of the nominal frequency, 1 to 1000, as in fixed:57",
+				name)
 		}
 		return Policy{Name: name, Title: "fixed at " + strconv.FormatFloat(v, 'g', 6, 64) + " % of nominal", rule: ruleHertz,
-			Parameters: []Parameter{{Name: pHertz, Value: v / 100, Known: true, Low: 0.01, High: 10, Source: "as asked", Meaning: "share of the nominal frequency"}}}, nil
+			Parameters: []Parameter{{Name: pHertz, Value: v / 100, Known: true, Low: 0.01, High: 10, Source: "as asked",
+				Meaning: "share of the nominal frequency"}}}, nil
 	}
 	if name == "balanced" {
 		name = "balanced-rs1"
@@ -217,13 +219,15 @@ func (p Policy) With(name string, value float64) (Policy, error) {
 	q := p.Parameters[i]
 	if !(value >= q.Low && value <= q.High) || q.Choices != nil && value != float64(int(value)) {
 		if q.Choices != nil {
-			return Policy{}, fmt.Errorf("policy %s: %s is %g; it must be one of %s", p.Name, q.Name, value, strings.Join(q.Choices, ", "))
+			return Policy{}, fmt.Errorf("policy %s: %s is %g; it must be one of %s", p.Name, q.Name, value,
+				strings.Join(q.Choices, ", "))
 		}
 		unit := ""
 		if q.Unit != "" {
 			unit = " " + q.Unit
 		}
-		return Policy{}, fmt.Errorf("policy %s: %s is %g%s; it must be %g to %g%s", p.Name, q.Name, value, unit, q.Low, q.High, unit)
+		return Policy{}, fmt.Errorf("policy %s: %s is %g%s; it must be %g to %g%s", p.Name, q.Name, value, unit, q.Low, q.High,
+			unit)
 	}
 	p.Parameters = slices.Clone(p.Parameters)
 	q.Value, q.Known, q.Source, q.asked = value, true, "as asked", true

@@ -77,13 +77,16 @@ func (m Machine) validateTurbo(highest float64) error {
 		case b.ActiveCores < 1 || b.ActiveCores > m.CoresPerSocket:
 			return fmt.Errorf("%s.active_cores is %d; it must be 1 to %d", key, b.ActiveCores, m.CoresPerSocket)
 		case i > 0 && b.ActiveCores <= m.Turbo[i-1].ActiveCores:
-			return fmt.Errorf("%s.active_cores is %d, not above the bin before it, %d", key, b.ActiveCores, m.Turbo[i-1].ActiveCores)
+			return fmt.Errorf("%s.active_cores is %d, not above the bin before it, %d", key, b.ActiveCores,
+				m.Turbo[i-1].ActiveCores)
 		case i > 0 && b.Hz > m.Turbo[i-1].Hz:
-			return fmt.Errorf("%s.hz is %g, above the bin before it, %g; more active cores cannot run faster", key, b.Hz, m.Turbo[i-1].Hz)
+			return fmt.Errorf("%s.hz is %g, above the bin before it, %g; more active cores cannot run faster", key, b.Hz,
+				m.Turbo[i-1].Hz)
 		}
 	}
 	if n := len(m.Turbo); n > 0 && m.Turbo[n-1].ActiveCores != m.CoresPerSocket {
-		return fmt.Errorf("turbo[%d].active_cores is %d; the last bin must cover all %d cores", n-1, m.Turbo[n-1].ActiveCores, m.CoresPerSocket)
+		return fmt.Errorf("turbo[%d].active_cores is %d; the last bin must cover all %d cores", n-1, m.Turbo[n-1].ActiveCores,
+			m.CoresPerSocket)
 	}
 	return nil
 }
@@ -92,11 +95,13 @@ func (m Machine) validateIdle() error {
 	for i, s := range m.IdleStates {
 		key := fmt.Sprintf("idle_states[%d]", i)
 		if err := cmp.Or(between(key+".exit_latency", s.ExitLatency, 0, 1, " s"),
-			between(key+".target_residency", s.TargetResidency, 0, 10, " s"), between(key+".power_share", s.PowerShare, 0, 1, "")); err != nil {
+			between(key+".target_residency", s.TargetResidency, 0, 10, " s"),
+			between(key+".power_share", s.PowerShare, 0, 1, "")); err != nil {
 			return err
 		}
 		if i > 0 && s.TargetResidency < m.IdleStates[i-1].TargetResidency {
-			return fmt.Errorf("%s.target_residency is %g, below the state before it, %g; they must rise", key, s.TargetResidency, m.IdleStates[i-1].TargetResidency)
+			return fmt.Errorf("%s.target_residency is %g, below the state before it, %g; they must rise", key, s.TargetResidency,
+				m.IdleStates[i-1].TargetResidency)
 		}
 	}
 	return nil
@@ -104,7 +109,8 @@ func (m Machine) validateIdle() error {
 
 func (p Power) validate() error {
 	return cmp.Or(between("power.socket_watts", p.SocketWatts, 0, 2000, " W"),
-		between("power.core_watts", p.CoreWatts, 0, 500, " W"), between("power.low_volts", p.LowVolts, 0.3, 2, " V"), between("power.nominal_volts", p.NominalVolts, p.LowVolts, 2, " V"),
+		between("power.core_watts", p.CoreWatts, 0, 500, " W"), between("power.low_volts", p.LowVolts, 0.3, 2, " V"),
+		between("power.nominal_volts", p.NominalVolts, p.LowVolts, 2, " V"),
 		between("power.smt_share", p.SMTShare, 0, 1, ""))
 }
 

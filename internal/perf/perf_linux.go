@@ -64,7 +64,8 @@ type Counter struct{ fd int }
 // starts from now on. Its own time takes an owner of the process and a
 // kernel.perf_event_paranoid of 1 or less, or CAP_PERFMON.
 func Thread(tid int, e Event) (Counter, error) {
-	fd, err := open(&unix.PerfEventAttr{Type: e.Kind, Config: e.Config, Read_format: times, Bits: unix.PerfBitInherit}, tid, -1, -1)
+	fd, err := open(&unix.PerfEventAttr{Type: e.Kind, Config: e.Config, Read_format: times, Bits: unix.PerfBitInherit}, tid, -1,
+		-1)
 	return Counter{fd}, err
 }
 

@@ -21,7 +21,8 @@ type Fixed string
 type Markup struct{ b bytes.Buffer }
 
 // escaper escapes what may end a text or an attribute in quotes. + could begin UTF-7 in browsers of old.
-var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;", "+", "&#43;", "\x00", "\uFFFD")
+var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;", "+", "&#43;", "\x00",
+	"\uFFFD")
 
 // Raw writes constants.
 func (m *Markup) Raw(s Fixed) { m.b.WriteString(string(s)) }

@@ -25,7 +25,8 @@ func Num(x float64) string { return strconv.FormatFloat(math.Round(x*10)/10, 'f'
 
 // Rect draws a rectangle, with a title where one is given.
 func (s *SVG) Rect(x, y, w, h float64, class, title string) {
-	fmt.Fprintf(&s.b, `<rect x="%s" y="%s" width="%s" height="%s" class="%s"`, Num(x), Num(y), Num(max(w, 0)), Num(max(h, 0)), class)
+	fmt.Fprintf(&s.b, `<rect x="%s" y="%s" width="%s" height="%s" class="%s"`, Num(x), Num(y), Num(max(w, 0)), Num(max(h, 0)),
+		class)
 	if title == "" {
 		s.b.WriteString("/>")
 		return
@@ -59,7 +60,8 @@ func (s *SVG) Path(points [][2]float64, class string, closed bool) {
 
 // Text writes a label; anchor is start, middle or end.
 func (s *SVG) Text(x, y float64, anchor, class, t string) {
-	fmt.Fprintf(&s.b, `<text x="%s" y="%s" text-anchor="%s" class="%s">%s</text>`, Num(x), Num(y), anchor, class, html.EscapeString(t))
+	fmt.Fprintf(&s.b, `<text x="%s" y="%s" text-anchor="%s" class="%s">%s</text>`, Num(x), Num(y), anchor, class,
+		html.EscapeString(t))
 }
 
 // Label writes text that starts at x in up to n lines of a width, 16 apart, with the
@@ -71,7 +73,8 @@ func (s *SVG) Label(x, y, width float64, n int, class, t string) int {
 		if cut {
 			title = "<title>" + html.EscapeString(t) + "</title>"
 		}
-		fmt.Fprintf(&s.b, `<text x="%s" y="%s" class="%s">%s%s</text>`, Num(x), Num(y+16*float64(i)), class, title, html.EscapeString(l))
+		fmt.Fprintf(&s.b, `<text x="%s" y="%s" class="%s">%s%s</text>`, Num(x), Num(y+16*float64(i)), class, title,
+			html.EscapeString(l))
 	}
 	return len(lines)
 }
@@ -80,7 +83,8 @@ func (s *SVG) Label(x, y, width float64, n int, class, t string) int {
 // differ without colour.
 func (s *SVG) Dot(x, y float64, series int, title string) {
 	if series == 0 {
-		fmt.Fprintf(&s.b, `<circle cx="%s" cy="%s" r="4.5" class="s0"><title>%s</title></circle>`, Num(x), Num(y), html.EscapeString(title))
+		fmt.Fprintf(&s.b, `<circle cx="%s" cy="%s" r="4.5" class="s0"><title>%s</title></circle>`, Num(x), Num(y),
+			html.EscapeString(title))
 		return
 	}
 	s.Rect(x-4, y-4, 8, 8, fmt.Sprintf("s%d", series), title)

@@ -238,7 +238,8 @@ func (q Question) validate() error {
 	}
 	if !q.Workload.Open() {
 		if len(q.Loads) > 0 {
-			return fmt.Errorf("workload %s is closed, so its load follows from users, slice, wait and think; it takes no load", q.Workload.Name)
+			return fmt.Errorf("workload %s is closed, so its load follows from users, slice, wait and think; it takes no load",
+				q.Workload.Name)
 		}
 		if q.Sweep {
 			return fmt.Errorf("workload %s is closed, so it has no map over loads; a sweep needs an open one, of kind dialog with users = 0", q.Workload.Name)

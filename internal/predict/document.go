@@ -14,13 +14,15 @@ import (
 
 // Document returns the answer as every format prints it.
 func (a *Answer) Document() *document.Document {
-	d := &document.Document{Name: "prediction", Title: a.Workload.Name + " on " + a.Machine.Name, Warnings: a.Warnings, Style: css, Data: a.Data(),
+	d := &document.Document{Name: "prediction", Title: a.Workload.Name + " on " + a.Machine.Name, Warnings: a.Warnings,
+		Style: css, Data: a.Data(),
 		About: []string{fmt.Sprintf("Simulated, not measured: %d replications on %d CPUs with common random numbers, seed %d; intervals at 95 %%.",
 			a.Options.Replications, a.Machine.CPUs(), a.Options.Seed)}}
 	add := func(s document.Section) { d.Sections = append(d.Sections, s) }
 	if h := a.Machine.HostDecides; h != nil {
 		d.Answer = append(d.Answer, document.Line{Text: h.Text(), Tone: document.Caution})
-		add(document.Section{Title: "Ask the owner of the hypervisor's host", Blocks: []document.Block{document.Points(h.Ask...)}})
+		add(document.Section{Title: "Ask the owner of the hypervisor's host",
+			Blocks: []document.Block{document.Points(h.Ask...)}})
 	}
 	for i, s := range a.Sentences() {
 		tone := document.Strong
@@ -35,14 +37,18 @@ func (a *Answer) Document() *document.Document {
 		add(document.Section{Title: "Result" + at(c), Where: document.Page, Blocks: a.comparison(c, longTable)})
 	}
 	if m := a.Map; m != nil {
-		add(document.Section{Title: "Where " + m.Policy + " costs most", Blocks: []document.Block{document.Figure{Figure: heatMap(m)}, mapTable(m)}})
+		add(document.Section{Title: "Where " + m.Policy + " costs most",
+			Blocks: []document.Block{document.Figure{Figure: heatMap(m)}, mapTable(m)}})
 	}
 	if len(a.Vanishing) > 0 {
-		add(document.Section{Title: "Where the effect vanishes", Blocks: []document.Block{document.Figure{Figure: curves(a)}, a.vanishing()}})
-		add(document.Section{Title: "Ratios over loads", Where: document.Page, Folded: true, Blocks: []document.Block{a.points()}})
+		add(document.Section{Title: "Where the effect vanishes",
+			Blocks: []document.Block{document.Figure{Figure: curves(a)}, a.vanishing()}})
+		add(document.Section{Title: "Ratios over loads", Where: document.Page, Folded: true,
+			Blocks: []document.Block{a.points()}})
 	}
 	if len(a.Sensitivity) > 0 {
-		add(document.Section{Title: "What the answer depends on", Blocks: []document.Block{document.Figure{Figure: tornado(a)}, a.sensitivity()}})
+		add(document.Section{Title: "What the answer depends on",
+			Blocks: []document.Block{document.Figure{Figure: tornado(a)}, a.sensitivity()}})
 	}
 	for i, c := range a.Comparisons {
 		s := document.Section{Title: "Residency" + at(c), Folded: true, Blocks: []document.Block{residency(c)}}
@@ -51,13 +57,17 @@ func (a *Answer) Document() *document.Document {
 		}
 		add(s)
 	}
-	add(document.Section{Title: "Assumptions", Blocks: []document.Block{document.Line{Text: "These are not measured for this case, or no vendor documents them.", Tone: document.Quiet}, a.assumptions()}})
-	add(document.Section{Title: "Next", Blocks: []document.Block{document.Line{Text: a.TestNote()}, document.Commands{{Why: "to test it on this host", Line: a.TestCommand()}}}})
+	add(document.Section{Title: "Assumptions",
+		Blocks: []document.Block{document.Line{Text: "These are not measured for this case, or no vendor documents them.",
+			Tone: document.Quiet}, a.assumptions()}})
+	add(document.Section{Title: "Next", Blocks: []document.Block{document.Line{Text: a.TestNote()},
+		document.Commands{{Why: "to test it on this host", Line: a.TestCommand()}}}})
 	return d
 }
 
 func (a *Answer) pairs() document.Pairs {
-	out := document.Pairs{{Name: "host", Value: machineLine(a.Machine.Machine)}, {Name: "workload", Value: workloadLine(a.Workload.Workload)}}
+	out := document.Pairs{{Name: "host", Value: machineLine(a.Machine.Machine)},
+		{Name: "workload", Value: workloadLine(a.Workload.Workload)}}
 	if l := recordLine(a); l != "" {
 		out = append(out, document.Pair{Name: "record", Value: l})
 	}
@@ -71,7 +81,8 @@ type column struct {
 
 // A page shows every response as value and ratio, a terminal the ratios.
 var (
-	longTable = []column{{model.StepTime, "step time"}, {model.StepTimeP95, "p95"}, {model.StepTimeP99, "p99"}, {model.CPUSeconds, "CPU time"},
+	longTable = []column{{model.StepTime, "step time"}, {model.StepTimeP95, "p95"}, {model.StepTimeP99, "p99"},
+		{model.CPUSeconds, "CPU time"},
 		{model.Throughput, "throughput"}, {model.JoulesPerStep, "energy"}, {model.Performance, "clock"}, {model.RampTime, "ramp"}}
 	shortTable = []column{{model.StepTime, "step time"}, {model.CPUSeconds, "CPU time"}, {model.StepTimeP99, "p99 step time"},
 		{model.JoulesPerStep, "energy"}, {model.Throughput, "throughput"}, {model.Performance, "clock"}, {model.RampTime, "ramp"}}
@@ -81,7 +92,8 @@ var (
 func (a *Answer) comparison(c model.Comparison, columns []column) []document.Block {
 	t := &document.Table{Columns: document.Headings("policy")}
 	if c.Baseline.Load == a.Comparisons[0].Baseline.Load || math.IsNaN(c.Baseline.Load) {
-		t.Lead = "A step's time, CPU time and energy under " + a.Baseline.Name + "; below it, ratios to that with 95 % intervals. " +
+		t.Lead = "A step's time, CPU time and energy under " + a.Baseline.Name +
+			"; below it, ratios to that with 95 % intervals. " +
 			"Clock: mean frequency while busy, in % of nominal. Ramp: from a slice's start on an idle CPU to the highest frequency."
 	}
 	for _, x := range columns {
@@ -185,8 +197,10 @@ func (a *Answer) points() *document.Table {
 }
 
 func (a *Answer) sensitivity() *document.Table {
-	t := &document.Table{Columns: []document.Column{{Head: "unknown"}, {Head: "range", Right: true}, {Head: "value: ratio [interval]"}},
-		Lead: fmt.Sprintf("CPU time of %s against %s%s, with one unknown changed at a time; the assumed value comes first.", a.focus().String(), a.Baseline.Name, at(a.Comparisons[0]))}
+	t := &document.Table{Columns: []document.Column{{Head: "unknown"}, {Head: "range", Right: true},
+		{Head: "value: ratio [interval]"}},
+		Lead: fmt.Sprintf("CPU time of %s against %s%s, with one unknown changed at a time; the assumed value comes first.",
+			a.focus().String(), a.Baseline.Name, at(a.Comparisons[0]))}
 	for _, i := range a.Sensitivity {
 		var values, ratios []string
 		for _, s := range i.Settings {
@@ -209,7 +223,9 @@ func (a *Answer) sensitivity() *document.Table {
 }
 
 func mapTable(m *model.Map) *document.Table {
-	t := &document.Table{Columns: document.Headings("load"), Lead: "CPU time of " + m.Policy + " against " + m.Baseline + ", by load and mean length of a slice; waits scale with slices."}
+	t := &document.Table{Columns: document.Headings("load"),
+		Lead: "CPU time of " + m.Policy + " against " + m.Baseline +
+			", by load and mean length of a slice; waits scale with slices."}
 	for _, s := range m.Slices {
 		t.Columns = append(t.Columns, document.Column{Head: shortSeconds(s), Right: true})
 	}

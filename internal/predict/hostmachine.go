@@ -87,10 +87,12 @@ func (r *reader) topology() error {
 	}
 	r.Sockets, r.CoresPerSocket, r.ThreadsPerCore = sockets, cores/sockets, threads/cores
 	if n := len(t.CoreTypes); n > 1 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("this processor has %d types of core; the model knows one, and takes the frequencies of the first", n))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("this processor has %d types of core; the model knows one, and takes the frequencies of the first", n))
 	}
 	if v, ok := r.f.Virt.Hypervisor.Get(); ok && v != "none" && len(r.f.Frequency.Policies) > 0 { // without any: HostDecides
-		r.Warnings = append(r.Warnings, fmt.Sprintf("this is a guest (%s): its hypervisor's host sets the frequency, so a policy chosen here may do nothing. The answer is for a machine of this shape whose policy takes effect", v))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("this is a guest (%s): its hypervisor's host sets the frequency, so a policy chosen here may do nothing. The answer is for a machine of this shape whose policy takes effect", v))
 	}
 	return nil
 }
@@ -140,7 +142,8 @@ func (r *reader) frequencies() {
 	r.PStates = states(float64(low), r.Nominal)
 	if boost, known := r.f.Frequency.Boost.Get(); float64(highest) > r.Nominal*1.001 && (boost || !known) {
 		r.Turbo = []model.TurboBin{{ActiveCores: r.CoresPerSocket, Hz: float64(highest)}}
-		r.note("turbo", hz(float64(highest))+" with any number of cores", "cpuinfo_max_freq; no host reports the bins by active cores, so turbo under load is overstated")
+		r.note("turbo", hz(float64(highest))+" with any number of cores",
+			"cpuinfo_max_freq; no host reports the bins by active cores, so turbo under load is overstated")
 	}
 }
 
@@ -175,7 +178,8 @@ func (r *reader) hidden() {
 		r.note("nominal", hz(r.Nominal), "the maximum that Windows reports")
 	default:
 		r.Nominal = assumedNominal
-		r.note("nominal", hz(r.Nominal), "hidden here; ratios depend on the steps below it, not on itself. Set nominal in a host file")
+		r.note("nominal", hz(r.Nominal),
+			"hidden here; ratios depend on the steps below it, not on itself. Set nominal in a host file")
 	}
 	r.PStates = states(assumedFloor*r.Nominal, r.Nominal)
 	r.note("pstates", fmt.Sprintf("%s to %s", hz(r.PStates[0]), hz(r.Nominal)),
@@ -235,7 +239,8 @@ func (r *reader) idle() {
 		if n := len(r.IdleStates); n > 0 && residency < r.IdleStates[n-1].TargetResidency {
 			continue // of another type of core
 		}
-		r.IdleStates = append(r.IdleStates, model.IdleState{Name: s.Name.Or("state"), ExitLatency: exit, TargetResidency: residency})
+		r.IdleStates = append(r.IdleStates, model.IdleState{Name: s.Name.Or("state"), ExitLatency: exit,
+			TargetResidency: residency})
 	}
 	if len(r.IdleStates) == 0 {
 		r.assume("idle_states", "hidden here")
@@ -246,7 +251,8 @@ func (r *reader) idle() {
 		r.IdleStates[i].PowerShare = share
 		share = max(0.02, share*0.4)
 	}
-	r.note("power_share", "0.5 of the shallowest state, 0.4 times that for each deeper one", "no host reports it; only energy depends on it")
+	r.note("power_share", "0.5 of the shallowest state, 0.4 times that for each deeper one",
+		"no host reports it; only energy depends on it")
 }
 
 func hz(v float64) string      { return result.Format(v, "Hz") }
@@ -266,7 +272,8 @@ func ReadMachine(file string, data []byte) (Machine, error) {
 	out := Machine{Machine: m}
 	for _, key := range []string{"sockets", "cores_per_socket", "nominal", "pstates"} {
 		if !present[key] {
-			return Machine{}, &FileError{File: file, Text: key + " is missing; 'hostlab predict --show host' prints a file with all keys"}
+			return Machine{}, &FileError{File: file, Text: key +
+				" is missing; 'hostlab predict --show host' prints a file with all keys"}
 		}
 	}
 	for _, d := range defaults {
@@ -306,7 +313,8 @@ var defaults = []struct {
 		m.IdleStates = []model.IdleState{{Name: "C1", ExitLatency: 2e-6, TargetResidency: 2e-6, PowerShare: 0.5}}
 	}},
 	{"power", "50 W a socket, 6 W a core", "typical of servers; only energy depends on it", func(m *model.Machine) {
-		m.Power = model.Power{Source: "assumption: typical of servers", SocketWatts: 50, CoreWatts: 6, LowVolts: 0.8, NominalVolts: 1.0, SMTShare: 0.2}
+		m.Power = model.Power{Source: "assumption: typical of servers", SocketWatts: 50, CoreWatts: 6, LowVolts: 0.8,
+			NominalVolts: 1.0, SMTShare: 0.2}
 	}},
 }
 

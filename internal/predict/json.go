@@ -14,9 +14,10 @@ const Schema = 2
 // Data is the answer as JSON; docs/schema/predict.schema.json describes it.
 // What is not known is null, never 0.
 type Data struct {
-	Schema       int               `json:"schema"`
-	Evidence     result.Evidence   `json:"evidence"`               // of all estimates
-	HostDecides  *HostDecides      `json:"host_decides,omitempty"` // before all else: the machine is a guest that has no say in its clock
+	Schema   int             `json:"schema"`
+	Evidence result.Evidence `json:"evidence"` // of all estimates
+	// before all else: the machine is a guest that has no say in its clock
+	HostDecides  *HostDecides      `json:"host_decides,omitempty"`
 	Answer       string            `json:"answer"`
 	Seed         uint64            `json:"seed"`
 	Replications int               `json:"replications"`
@@ -79,11 +80,13 @@ type dataSensitivity struct {
 // Data returns the answer as JSON prints it.
 func (a *Answer) Data() Data {
 	d := Data{
-		Schema: Schema, Evidence: result.Simulated, HostDecides: a.Machine.HostDecides, System: a.Machine.System, Answer: strings.Join(a.Sentences(), " "),
-		Seed: a.Options.Seed, Replications: a.Options.Replications, Level: 0.95, Machine: a.Machine.Machine,
+		Schema: Schema, Evidence: result.Simulated, HostDecides: a.Machine.HostDecides, System: a.Machine.System,
+		Answer: strings.Join(a.Sentences(), " "),
+		Seed:   a.Options.Seed, Replications: a.Options.Replications, Level: 0.95, Machine: a.Machine.Machine,
 		Workload: dataWorkload{a.Workload.Workload, a.Workload.Open(), a.Workload.Load}, Baseline: a.Baseline.String(),
-		Policies: slices.Concat([]model.Policy{a.Baseline}, a.Policies), VanishesAt: a.Vanishing, Map: a.Map, Assumptions: a.Assumptions,
-		Warnings: slices.Clone(a.Warnings), Test: a.TestCommand(),
+		Policies: slices.Concat([]model.Policy{a.Baseline}, a.Policies), VanishesAt: a.Vanishing, Map: a.Map,
+		Assumptions: a.Assumptions,
+		Warnings:    slices.Clone(a.Warnings), Test: a.TestCommand(),
 	}
 	for _, c := range a.Comparisons {
 		for _, r := range c.All() {

@@ -79,7 +79,8 @@ func (a *Answer) emulated() (out []string) {
 	if w.Placement == model.Packed {
 		set("placement", "packed")
 	}
-	if floor := clamp(a.Machine.PStates[0]/a.Machine.PStates[len(a.Machine.PStates)-1], 0.05, 1); math.Abs(floor-studyFloor) > 0.005 {
+	if floor := clamp(a.Machine.PStates[0]/a.Machine.PStates[len(a.Machine.PStates)-1], 0.05,
+		1); math.Abs(floor-studyFloor) > 0.005 {
 		set("floor", strconv.FormatFloat(floor, 'f', 2, 64))
 	}
 	if check, ok := a.check(); ok {
@@ -120,7 +121,8 @@ func (a *Answer) TestNote() string {
 	case model.Commit:
 		return "The command measures the log device's commits on this host under the policy that is set now; give their latency as device in a workload file. Run it under each policy and compare."
 	}
-	note := "The command runs steps of these lengths here, interleaved under " + wordList(studyPolicies) + ", each with its clock emulated: no setting is touched, and none is needed."
+	note := "The command runs steps of these lengths here, interleaved under " + wordList(studyPolicies) +
+		", each with its clock emulated: no setting is touched, and none is needed."
 	// The study has another clock and other lengths than the answer, so it has no
 	// figure of the answer to meet: it shows the same effect, not the same number.
 	if list := a.uncovered(); len(list) > 0 {

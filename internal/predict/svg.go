@@ -17,7 +17,8 @@ var css []byte
 // number in its cell.
 func heatMap(m *model.Map) picture.Figure {
 	const cellW, cellH, left, top = 76.0, 34.0, 66.0, 44.0
-	s := picture.SVG{ID: "map", W: left + cellW*float64(len(m.Slices)) + 10, H: top + cellH*float64(len(m.Loads)) + 52, Wide: true}
+	s := picture.SVG{ID: "map", W: left + cellW*float64(len(m.Slices)) + 10, H: top + cellH*float64(len(m.Loads)) + 52,
+		Wide: true}
 	s.Text(left, 14, "start", "name", "mean length of a slice of work")
 	for k, slice := range m.Slices {
 		s.Text(left+cellW*(float64(k)+0.5), top-8, "middle", "label", shortSeconds(slice))
@@ -46,9 +47,11 @@ func heatMap(m *model.Map) picture.Figure {
 	}
 	return picture.Figure{
 		Title: "Where " + m.Policy + " hurts", Wide: true,
-		Note: "CPU time of a step against " + m.Baseline + ", simulated. Rows are loads, columns mean lengths of a slice; waits scale with slices, so that a step keeps its shape. " +
+		Note: "CPU time of a step against " + m.Baseline +
+			", simulated. Rows are loads, columns mean lengths of a slice; waits scale with slices, so that a step keeps its shape. " +
 			"Point at a cell for its interval.",
-		SVG: s.Done("Map of "+m.Policy, "Ratios of CPU time to "+m.Baseline+" by load and slice length; the table below holds the same figures."),
+		SVG: s.Done("Map of "+m.Policy, "Ratios of CPU time to "+m.Baseline+
+			" by load and slice length; the table below holds the same figures."),
 	}
 }
 
@@ -58,7 +61,8 @@ var legend = []struct {
 	most             float64
 }{
 	{"hl", "low", "below 0.98", math.Nextafter(0.98, 0)}, {"h0", "low", "to 1.02", 1.02}, {"h1", "low", "to 1.05", 1.05},
-	{"h2", "low", "to 1.15", 1.15}, {"h3", "low", "to 1.3", 1.3}, {"h4", "mid", "to 1.5", 1.5}, {"h5", "high", "to 1.75", 1.75}, {"h6", "high", "more", math.Inf(1)},
+	{"h2", "low", "to 1.15", 1.15}, {"h3", "low", "to 1.3", 1.3}, {"h4", "mid", "to 1.5", 1.5}, {"h5", "high", "to 1.75", 1.75},
+	{"h6", "high", "more", math.Inf(1)},
 }
 
 // shade is a cell's class and that of the text in it.
@@ -102,7 +106,8 @@ func curves(a *Answer) picture.Figure {
 		s.Path(points, fmt.Sprintf("trace k%d", series), false)
 		for _, p := range v.Points {
 			if p.Ratio.Known() {
-				s.Dot(x(p.Load), y(p.Ratio.Value), series, fmt.Sprintf("%s: %s at %s load", v.Policy, p.Ratio.Brief(), percent(p.Load)))
+				s.Dot(x(p.Load), y(p.Ratio.Value), series, fmt.Sprintf("%s: %s at %s load", v.Policy, p.Ratio.Brief(),
+					percent(p.Load)))
 			}
 		}
 		lx, ly := left+float64(i%2)*(w-left-right)/2, h+10+22*float64(i/2)
@@ -112,7 +117,8 @@ func curves(a *Answer) picture.Figure {
 	return picture.Figure{
 		Title: "From which load on it does not matter", Wide: true,
 		Note: fmt.Sprintf("CPU time of a step against %s over the load, simulated, with intervals over %d replications. The dashed line is 5 %%, below which an effect counts as gone.", a.Baseline.Name, a.Options.Replications),
-		SVG:  s.Done("Ratios over loads", "CPU time of each policy against the baseline over the load; the table below holds the same figures."),
+		SVG: s.Done("Ratios over loads",
+			"CPU time of each policy against the baseline over the load; the table below holds the same figures."),
 	}
 }
 

@@ -107,7 +107,8 @@ type HostDecides struct {
 
 // Text says so.
 func (h *HostDecides) Text() string {
-	return "The hypervisor's host decides: this is a guest of " + h.Hypervisor + ", and no policy set in it changes its clock. Ask the host's owner (below). " +
+	return "The hypervisor's host decides: this is a guest of " + h.Hypervisor +
+		", and no policy set in it changes its clock. Ask the host's owner (below). " +
 		"The figures say what that host's policy may cost here."
 }
 

@@ -15,7 +15,8 @@ import (
 func (a *Answer) Sentences() []string {
 	out := []string{a.cost()}
 	p := a.Policies[0]
-	if i := slices.IndexFunc(a.Vanishing, func(v model.Vanishing) bool { return v.Policy == p.String() }); i >= 0 && a.ratio(Headline).Known() {
+	if i := slices.IndexFunc(a.Vanishing, func(v model.Vanishing) bool { return v.Policy == p.String() }); i >= 0 &&
+		a.ratio(Headline).Known() {
 		out = append(out, "The effect on CPU time "+a.vanishes(a.Vanishing[i])+".")
 	}
 	if s := a.depends(); s != "" {
@@ -48,7 +49,8 @@ func (a *Answer) cost() string {
 			return fmt.Sprintf("%s can only be bounded, since the hardware chooses: its lowest frequency cannot carry this workload%s, its highest takes %s the step time of %s.",
 				policy, at(c), low.Text(), a.Baseline.Name)
 		}
-		return fmt.Sprintf("%s can only be bounded, since the hardware chooses: %s to %s the step time of %s%s.", policy, low.Text(), high.Text(), a.Baseline.Name, at(c))
+		return fmt.Sprintf("%s can only be bounded, since the hardware chooses: %s to %s the step time of %s%s.", policy,
+			low.Text(), high.Text(), a.Baseline.Name, at(c))
 	}
 	if len(rows[0].Responses) == 0 {
 		return fmt.Sprintf("%s cannot carry this workload%s: its queue would grow without end.", policy, at(c))
@@ -58,7 +60,8 @@ func (a *Answer) cost() string {
 	if cpu.Low <= 1.02 && cpu.High >= 0.98 && step.Low <= 1.02 && step.High >= 0.98 {
 		cost = "would cost next to nothing:"
 	}
-	return fmt.Sprintf("%s %s %s the CPU time and %s the step time of %s%s (simulated, n %d).", policy, cost, cpu.Brief(), step.Brief(), a.Baseline.Name, at(c), step.N)
+	return fmt.Sprintf("%s %s %s the CPU time and %s the step time of %s%s (simulated, n %d).", policy, cost, cpu.Brief(),
+		step.Brief(), a.Baseline.Name, at(c), step.N)
 }
 
 // vanishes says where an effect ends, as a predicate. The load at which it does lies between the
@@ -209,11 +212,14 @@ func workloadLine(w model.Workload) string {
 			s += ", open: random arrivals"
 		}
 	case model.Batch:
-		s += fmt.Sprintf("%d jobs of %s CPU each in slices of %s with waits of %s", w.Users, seconds(w.Work), distText(w.Slice), distText(w.Wait))
+		s += fmt.Sprintf("%d jobs of %s CPU each in slices of %s with waits of %s", w.Users, seconds(w.Work), distText(w.Slice),
+			distText(w.Wait))
 	case model.Query:
-		s += fmt.Sprintf("one query of %d workers with %s CPU each, in slices of %s with waits of %s", w.Users, seconds(w.Work), distText(w.Slice), distText(w.Wait))
+		s += fmt.Sprintf("one query of %d workers with %s CPU each, in slices of %s with waits of %s", w.Users, seconds(w.Work),
+			distText(w.Slice), distText(w.Wait))
 	case model.Commit:
-		s += fmt.Sprintf("%d writers that compute %s, commit to a device of %s and think %s", w.Users, distText(w.Slice), distText(w.Device), distText(w.Think))
+		s += fmt.Sprintf("%d writers that compute %s, commit to a device of %s and think %s", w.Users, distText(w.Slice),
+			distText(w.Device), distText(w.Think))
 	}
 	if w.MemoryShare > 0 {
 		s += fmt.Sprintf(", %s of the work does not scale with frequency", percent(w.MemoryShare))

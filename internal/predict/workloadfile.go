@@ -42,7 +42,8 @@ func ReadWorkload(file string, in io.Reader, closed bool) (Workload, error) {
 		w.Name = strings.TrimSuffix(filepath.Base(file), ".toml")
 	}
 	if !present["slice"] {
-		return Workload{}, &FileError{File: file, Text: "slice is missing: the length of one stretch of CPU work, as in slice = \"60ms\""}
+		return Workload{}, &FileError{File: file,
+			Text: "slice is missing: the length of one stretch of CPU work, as in slice = \"60ms\""}
 	}
 	if err := w.Validate(); err != nil {
 		return Workload{}, locate(file, data, err)
@@ -52,7 +53,8 @@ func ReadWorkload(file string, in io.Reader, closed bool) (Workload, error) {
 	}
 	out := Workload{Workload: w, Load: math.NaN()}
 	for _, d := range []struct{ key, value, why string }{
-		{"placement", string(w.Placement), "an idle scheduler takes the next idle CPU"}, {"memory_share", "0", "all work scales with frequency"},
+		{"placement", string(w.Placement), "an idle scheduler takes the next idle CPU"},
+		{"memory_share", "0", "all work scales with frequency"},
 	} {
 		if !present[d.key] {
 			out.Assumptions = append(out.Assumptions, Assumption{"workload", d.key, d.value, "not in " + file + ": " + d.why})
@@ -76,7 +78,8 @@ func fitting(w model.Workload, present map[string]bool) error {
 		{"device", w.Device.IsZero()}, {"flush_work", w.FlushWork.IsZero()},
 	} {
 		if present[k.key] && !k.none && !slices.Contains(of, k.key) {
-			return fmt.Errorf("%s: a workload of kind %s has none; it takes %s besides slice and users", k.key, w.Kind, strings.Join(of, ", "))
+			return fmt.Errorf("%s: a workload of kind %s has none; it takes %s besides slice and users", k.key, w.Kind,
+				strings.Join(of, ", "))
 		}
 	}
 	return nil
@@ -89,7 +92,8 @@ func readRecord(file string, in io.Reader, closed bool) (Workload, error) {
 	}
 	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	if p := r.EmulatedPolicy(); p != "" {
-		return Workload{}, &FileError{File: file, Text: fmt.Sprintf("its bursts were recorded on a clock emulated as %s, so they hold that policy's slowdown already; record them again under high-performance, or without an emulated clock", p)}
+		return Workload{}, &FileError{File: file,
+			Text: fmt.Sprintf("its bursts were recorded on a clock emulated as %s, so they hold that policy's slowdown already; record them again under high-performance, or without an emulated clock", p)}
 	}
 	w := Workload{Workload: r.Open(name), Load: r.Load(), Watched: len(r.CPUs), Warnings: r.Warnings, record: r}
 	if closed {
@@ -101,17 +105,21 @@ func readRecord(file string, in io.Reader, closed bool) (Workload, error) {
 		{"workload", "memory_share", "0", "not in the record: all work scales with frequency"},
 	}
 	if r.Seen > 0 {
-		w.Assumptions = append(w.Assumptions, Assumption{"workload", "sample", fmt.Sprintf("%.3g %% of %s", r.Seen*100, seconds(r.Length)),
+		w.Assumptions = append(w.Assumptions, Assumption{"workload", "sample",
+			fmt.Sprintf("%.3g %% of %s", r.Seen*100, seconds(r.Length)),
 			"the record: bursts that began in windows; each replication draws stretches of it anew, so that intervals hold how sure it is"})
 	}
 	if r.Service != "" {
-		w.Assumptions = append(w.Assumptions, Assumption{"workload", "service", fmt.Sprintf("%.3g %% of the bursts' time", 100*r.ServiceShare()),
+		w.Assumptions = append(w.Assumptions, Assumption{"workload", "service",
+			fmt.Sprintf("%.3g %% of the bursts' time", 100*r.ServiceShare()),
 			"the record: " + r.Service + " ran for that share; the rest are other tasks of the host, whose bursts a policy sees too"})
 	}
 	if closed {
-		w.Assumptions = append(w.Assumptions, Assumption{"workload", "think", seconds(w.Think.Mean) + " on average", "the record: idle times do not depend on how long bursts take"})
+		w.Assumptions = append(w.Assumptions, Assumption{"workload", "think", seconds(w.Think.Mean) + " on average",
+			"the record: idle times do not depend on how long bursts take"})
 	} else {
-		w.Assumptions = append(w.Assumptions, Assumption{"workload", "arrivals", "Poisson", "the record's bursts, at random moments; its idle times are not used"})
+		w.Assumptions = append(w.Assumptions, Assumption{"workload", "arrivals", "Poisson",
+			"the record's bursts, at random moments; its idle times are not used"})
 	}
 	if err := w.Validate(); err != nil {
 		return Workload{}, &FileError{File: file, Text: err.Error()}
@@ -122,7 +130,8 @@ func readRecord(file string, in io.Reader, closed bool) (Workload, error) {
 // BuiltInWorkload is a workload of the model, whose source says what in it was
 // assumed.
 func BuiltInWorkload(w model.Workload) Workload {
-	out := Workload{Workload: w, Load: math.NaN(), Assumptions: []Assumption{{Of: "workload", Name: w.Name, Value: "as built in", Source: w.Source}}}
+	out := Workload{Workload: w, Load: math.NaN(), Assumptions: []Assumption{{Of: "workload", Name: w.Name, Value: "as built in",
+		Source: w.Source}}}
 	if w.Name == "olontsev" { // docs/validation.md has the comparison
 		out.Warnings = []string{"published for this query of 32 workers: 25 to 26 s under Balanced, 18 to 19 s under High performance. The model meets the former with --policy balanced,PERFDECPOL=single only, which is its reading of an undocumented default"}
 	}

@@ -38,7 +38,8 @@ func (v *Vendor) chooseAccount(uid, gid int, lookup func(string) (*user.User, er
 			return Account{Name: name, UID: id, GID: group, Other: true}, nil
 		}
 	}
-	return Account{}, errors.New(v.Product + " does not run as root, and there is neither an account " + strings.Join(v.accounts, " nor ") +
+	return Account{}, errors.New(v.Product + " does not run as root, and there is neither an account " +
+		strings.Join(v.accounts, " nor ") +
 		" for it; make one (useradd --system " + v.accounts[0] + "), or run hostlab as another user")
 }
 

@@ -165,7 +165,8 @@ func (p *Place) Remove() error {
 	// Twice: a process that was just ended may have made a file meanwhile.
 	if rerr := p.empty(); rerr != nil {
 		if rerr = p.empty(); rerr != nil {
-			return errors.Join(err, fmt.Errorf("cannot remove the directory of %s: %w; remove it by hand", p.vendor.Product, rerr))
+			return errors.Join(err, fmt.Errorf("cannot remove the directory of %s: %w; remove it by hand", p.vendor.Product,
+				rerr))
 		}
 	}
 	if !p.named() {

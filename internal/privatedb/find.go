@@ -45,7 +45,8 @@ func (v *Vendor) find(ctx context.Context, places []string) (best Programs, err 
 		}
 	}
 	if dir := os.Getenv(v.variable); v.variable != "" && dir != "" {
-		problem = fmt.Sprintf("%s=%s is no directory with programs %s that run", v.variable, dir, strings.Join(append(v.needs, v.servers...), " and "))
+		problem = fmt.Sprintf("%s=%s is no directory with programs %s that run", v.variable, dir,
+			strings.Join(append(v.needs, v.servers...), " and "))
 		try(dir)
 		places = nil
 	} else {

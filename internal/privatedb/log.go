@@ -46,7 +46,9 @@ func (t *Tail) Last() string {
 
 // Full reports whether the disk was full.
 func (t *Tail) Full() bool {
-	return t.Contains("No space left on device") || t.Contains("Disk quota exceeded") || t.Contains("error 28") || t.Contains("Errcode: 28") // MariaDB gives ENOSPC by its number
+	// MariaDB gives ENOSPC by its number
+	return t.Contains("No space left on device") || t.Contains("Disk quota exceeded") || t.Contains("error 28") ||
+		t.Contains("Errcode: 28")
 }
 
 // Contains reports whether text was written lately.

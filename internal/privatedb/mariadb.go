@@ -30,15 +30,18 @@ import (
 // names, and 10.11 crashes where its account cannot walk there.
 var MariaDB = &Vendor{
 	Name: "mariadb", Product: "MariaDB",
-	servers: []string{"mariadbd", "mysqld"}, versionArgs: []string{"--no-defaults", "--version"}, version: regexp.MustCompile(`Ver ((\d+)\.(\d+)[.\d]*)-MariaDB`),
-	places: []string{"/usr/sbin", "/usr/libexec", "/usr/local/mysql/bin", "/usr/local/mariadb/bin", "/opt/mariadb/bin"}, oldest: [2]int{10, 5},
+	servers: []string{"mariadbd", "mysqld"}, versionArgs: []string{"--no-defaults", "--version"},
+	version: regexp.MustCompile(`Ver ((\d+)\.(\d+)[.\d]*)-MariaDB`),
+	places:  []string{"/usr/sbin", "/usr/libexec", "/usr/local/mysql/bin", "/usr/local/mariadb/bin", "/opt/mariadb/bin"},
+	oldest:  [2]int{10, 5},
 	install: "install MariaDB's server, such as the package mariadb-server, or put its mariadbd on PATH",
 	prefix:  "hostlab-mariadb-", accounts: []string{"mysql", "nobody"},
 	prepare: makeTemporary, create: bootstrap, serve: func(s *Server) *exec.Cmd { return mariadbd(s) }, connector: mariaConnector,
 	takes: func(s *Server) string {
 		return fmt.Sprintf("new data take about 100 MB, and its log %d MiB", max(s.cfg.LogBytes, 96<<20)>>20)
 	},
-	ready: "ready for connections", stop: syscall.SIGTERM, end: []syscall.Signal{syscall.SIGKILL}, // nothing is written before: the files are removed
+	// nothing is written before: the files are removed
+	ready: "ready for connections", stop: syscall.SIGTERM, end: []syscall.Signal{syscall.SIGKILL},
 	answer: mariaAnswer, broken: mariaBroken,
 }
 
@@ -57,7 +60,8 @@ func mariadbd(s *Server, more ...string) *exec.Cmd {
 var mariaOwn = []string{
 	"--skip-networking", "--skip-grant-tables", "--skip-name-resolve", "--skip-log-bin", "--skip-log-error",
 	"--innodb-buffer-pool-dump-at-shutdown=0", "--innodb-buffer-pool-load-at-startup=0",
-	"--character-set-server=utf8mb4", "--collation-server=utf8mb4_bin", "--default-storage-engine=InnoDB", "--sql-mode=STRICT_ALL_TABLES",
+	"--character-set-server=utf8mb4", "--collation-server=utf8mb4_bin", "--default-storage-engine=InnoDB",
+	"--sql-mode=STRICT_ALL_TABLES",
 }
 
 // mariaArguments returns those of the server, in a fixed order. Ours come last, and so count;
@@ -75,7 +79,8 @@ func mariaArguments(cfg Config, separateLog bool, temporary string) []string {
 	if separateLog {
 		log = logFile
 	}
-	return append(args, "--datadir="+dataFile, "--innodb-log-group-home-dir="+log, "--tmpdir="+temporary, "--pid-file="+runFile+"/pid", "--socket="+runFile+"/"+mariaSocket)
+	return append(args, "--datadir="+dataFile, "--innodb-log-group-home-dir="+log, "--tmpdir="+temporary,
+		"--pid-file="+runFile+"/pid", "--socket="+runFile+"/"+mariaSocket)
 }
 
 // bootstrap makes the data. They are nobody's yet: nothing of it is synced.

@@ -42,23 +42,28 @@ const (
 // files that are then removed, and the next measurement would feel it.
 var PostgreSQL = &Vendor{
 	Name: "postgres", Product: "PostgreSQL",
-	servers: []string{"postgres"}, needs: []string{"initdb"}, versionArgs: []string{"--version"}, version: regexp.MustCompile(`\(PostgreSQL\) ((\d+)(?:\.(\d+))?\S*)`),
-	places: []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/lib/postgresql*/bin", "/usr/local/pgsql/bin"}, variable: "HOSTLAB_PG_BIN", oldest: [2]int{12, 0},
+	servers: []string{"postgres"}, needs: []string{"initdb"}, versionArgs: []string{"--version"},
+	version:  regexp.MustCompile(`\(PostgreSQL\) ((\d+)(?:\.(\d+))?\S*)`),
+	places:   []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/lib/postgresql*/bin", "/usr/local/pgsql/bin"},
+	variable: "HOSTLAB_PG_BIN", oldest: [2]int{12, 0},
 	install: "install PostgreSQL's server, such as the package postgresql (Debian, Ubuntu) or postgresql-server (Red Hat, SUSE), or say where its initdb and postgres are with HOSTLAB_PG_BIN=DIR",
 	prefix:  "hostlab-postgres-", accounts: []string{"postgres", "nobody"}, leftover: segmentOf,
-	prepare: writeService, create: initdb, serve: postmaster, connector: func(s *Server) (driver.Connector, error) { return s.Address().connector() },
+	prepare: writeService, create: initdb, serve: postmaster,
+	connector: func(s *Server) (driver.Connector, error) { return s.Address().connector() },
 	takes: func(s *Server) string {
 		if s.separateLog() {
 			return "a new cluster takes about 40 MB in the first and 20 MB in the second, for its log"
 		}
 		return "a new cluster takes about 60 MB"
 	},
-	ready: "ready to accept connections", stop: syscall.SIGINT, end: []syscall.Signal{syscall.SIGQUIT, syscall.SIGKILL}, forks: true, logName: "pg_wal",
+	ready: "ready to accept connections", stop: syscall.SIGINT, end: []syscall.Signal{syscall.SIGQUIT, syscall.SIGKILL},
+	forks: true, logName: "pg_wal",
 	answer: pgAnswer, broken: pgBroken,
 }
 
 func initdb(s *Server) *exec.Cmd {
-	args := []string{"-D", dataFile, "--no-sync", "--auth-local=trust", "--auth-host=reject", "-U", Role, "-E", "UTF8", "--locale=C"}
+	args := []string{"-D", dataFile, "--no-sync", "--auth-local=trust", "--auth-host=reject", "-U", Role, "-E", "UTF8",
+		"--locale=C"}
 	if s.separateLog() {
 		args = append(args, "-X", logFile)
 	}
@@ -106,7 +111,8 @@ type Address struct {
 
 // Address returns that of a PostgreSQL.
 func (s *Server) Address() Address {
-	return Address{Socket: s.socket(".s.PGSQL." + pgPort), Service: filepath.Join(s.home(), serviceName), Dir: s.SocketDir(), PID: s.PID()}
+	return Address{Socket: s.socket(".s.PGSQL." + pgPort), Service: filepath.Join(s.home(), serviceName), Dir: s.SocketDir(),
+		PID: s.PID()}
 }
 
 const serviceName = "service.conf"
@@ -199,5 +205,6 @@ func brokenPipe(err error) bool {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
 	}
-	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE)
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE)
 }

@@ -32,7 +32,8 @@ func (v *Vendor) endInside(dir *os.File) error {
 		})
 	}
 	if left := proc.End(inside, proc.Step{Signal: unix.SIGKILL, Grace: 5 * time.Second}); len(left) > 0 {
-		return fmt.Errorf("process %d of %s does not end; its directory %s is being removed anyway", left[0].PID, v.Product, filepath.Dir(dir.Name()))
+		return fmt.Errorf("process %d of %s does not end; its directory %s is being removed anyway", left[0].PID, v.Product,
+			filepath.Dir(dir.Name()))
 	}
 	return nil
 }

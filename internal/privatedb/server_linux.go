@@ -85,7 +85,8 @@ func Start(ctx context.Context, v *Vendor, cfg Config) (_ *Server, err error) {
 
 // slow returns the error of a server that did not do something in time.
 func (s *Server) slow(what string) error {
-	return fmt.Errorf("%s did not %s within %s; look for a full or very slow disk below %s", s.Vendor.Product, what, startLimit, s.cfg.Parent)
+	return fmt.Errorf("%s did not %s within %s; look for a full or very slow disk below %s", s.Vendor.Product, what, startLimit,
+		s.cfg.Parent)
 }
 
 // directories decides who the server runs as and makes its directories.

@@ -20,8 +20,9 @@ const (
 	commitMost       = 5000 // timed commits on the log directory
 	commitMinRounds  = 12   // a slow device gets smaller blocks rather than fewer rounds
 	commitLeastBlock = 5
-	commitPause      = 40 * time.Millisecond // the longest between rounds where there is no time to spare: in no step with the device
-	commitSlack      = 500 * time.Millisecond
+	// the longest between rounds where there is no time to spare: in no step with the device
+	commitPause = 40 * time.Millisecond
+	commitSlack = 500 * time.Millisecond
 )
 
 // What the commit probe needs to find free, in bytes. Of a file system that others

@@ -33,12 +33,17 @@ func summarise(out *Outcome, runs commitRuns, cfg Config) {
 	oldLabels := labels
 	oldLabels.Layout = string(logcommit.Overwritten)
 	memLabels := result.Labels{Device: "memory", Seconds: labels.Seconds}
-	out.Measurements = append(out.Measurements, device(disk, NewBlocks, "on the log directory, "+during, labels, stats.Floor(aa), cfg.Alpha)...)
-	recycled := device(old, Recycled, "on the log directory over blocks written before, as in a recycled log, "+during, oldLabels, stats.Floor(oldAA), cfg.Alpha)
+	out.Measurements = append(out.Measurements, device(disk, NewBlocks, "on the log directory, "+during, labels, stats.Floor(aa),
+		cfg.Alpha)...)
+	recycled := device(old, Recycled, "on the log directory over blocks written before, as in a recycled log, "+during, oldLabels,
+		stats.Floor(oldAA), cfg.Alpha)
 	out.Measurements = append(out.Measurements, recycled[:3]...)
-	out.Measurements = append(out.Measurements, drift(column(runs.rounds, func(r commitRound) []float64 { return slices.Concat(r.new[0], r.new[1], r.old[0], r.old[1]) }), during, labels, cfg.Alpha))
+	out.Measurements = append(out.Measurements, drift(column(runs.rounds,
+		func(r commitRound) []float64 { return slices.Concat(r.new[0], r.new[1], r.old[0], r.old[1]) }), during, labels,
+		cfg.Alpha))
 
-	gain := blank(CommitGain, "", "Commit in memory over commit to a recycled log: what remains with the fastest device", "ratio", result.Labels{Device: "memory"})
+	gain := blank(CommitGain, "", "Commit in memory over commit to a recycled log: what remains with the fastest device", "ratio",
+		result.Labels{Device: "memory"})
 	gain.NoiseFloor = stats.Floor(oldAA)
 	memory := device(mem, InMemory, "in memory, "+during, memLabels, math.NaN(), cfg.Alpha)
 	if len(mem) > 0 {
@@ -53,7 +58,8 @@ func summarise(out *Outcome, runs commitRuns, cfg Config) {
 		twice(NewBlocks, "on the log directory", aa, labels), twice(Recycled, "in a recycled log", oldAA, oldLabels))
 
 	edges := latency.Edges(slices.Concat(slices.Concat(disk...), slices.Concat(old...), slices.Concat(mem...)), 10)
-	out.Distributions = append(out.Distributions, latency.Histogram(string(NewBlocks), "Commits on the log directory", edges, disk...))
+	out.Distributions = append(out.Distributions, latency.Histogram(string(NewBlocks), "Commits on the log directory", edges,
+		disk...))
 	if len(mem) > 0 {
 		out.Distributions = append(out.Distributions, latency.Histogram(string(InMemory), "Commits in memory", edges, mem...))
 	}
@@ -120,7 +126,8 @@ const drifted = 1.05
 // drift compares the last third of the rounds with the first. One figure for a device that
 // changes meanwhile holds for neither part.
 func drift(rounds [][]float64, during string, labels result.Labels, alpha float64) result.Measurement {
-	m := blank(CommitDrift, "", "Mean commit on the log directory in the last third of the time over that in the first, "+during, "ratio", labels)
+	m := blank(CommitDrift, "", "Mean commit on the log directory in the last third of the time over that in the first, "+during,
+		"ratio", labels)
 	if m.Estimate = thirds(rounds, alpha); m.Estimate == nil {
 		m.Reason = fmt.Sprintf("%d rounds are too few for thirds", len(rounds))
 		return m
@@ -132,7 +139,8 @@ func drift(rounds [][]float64, during string, labels result.Labels, alpha float6
 		m.Labels.Drift = true
 		third := len(rounds) / 3
 		m.Warnings = []string{fmt.Sprintf("the device was not the same all the time: the mean commit took %s at first and %s at last",
-			result.Format(stats.Mean(slices.Concat(rounds[:third]...)), "s"), result.Format(stats.Mean(slices.Concat(rounds[len(rounds)-third:]...)), "s"))}
+			result.Format(stats.Mean(slices.Concat(rounds[:third]...)), "s"),
+			result.Format(stats.Mean(slices.Concat(rounds[len(rounds)-third:]...)), "s"))}
 	}
 	return m
 }

@@ -97,7 +97,8 @@ func (p degreeProbe) Run(ctx context.Context, cfg Config) (out Outcome, err erro
 		"random order, and degree 1 twice for the noise floor; speed-up is the time at degree 1 over that at degree d in the same round.",
 		r.table.Rows(), float64(r.table.Bytes())/(1<<20))
 	if r.limit.cpus > 0 {
-		out.Method += fmt.Sprintf(" Under the quota of %.3g CPUs each run lasts at least %d of its periods.", r.limit.cpus, quotaPeriods)
+		out.Method += fmt.Sprintf(" Under the quota of %.3g CPUs each run lasts at least %d of its periods.", r.limit.cpus,
+			quotaPeriods)
 	}
 	r.summarise(&out)
 	return out, nil
@@ -179,7 +180,8 @@ func (p degreeProbe) measure(ctx context.Context, r *degreeRun, began time.Time)
 
 // round runs every condition once. one is what a scan returns.
 func (p degreeProbe) round(ctx context.Context, r *degreeRun, one xmlquery.Sum, order []int) (degreeRound, error) {
-	out := degreeRound{seconds: make([]float64, len(r.conds)), cpu: make([]float64, len(r.conds)), stops: make([]*stops, len(r.conds))}
+	out := degreeRound{seconds: make([]float64, len(r.conds)), cpu: make([]float64, len(r.conds)),
+		stops: make([]*stops, len(r.conds))}
 	start, own := time.Now(), proc.Own()
 	before, _ := p.load(r.cfg.CPUs)
 	for _, i := range order {
@@ -190,7 +192,8 @@ func (p degreeProbe) round(ctx context.Context, r *degreeRun, one xmlquery.Sum, 
 			return out, err
 		}
 		if sum.Check != one.Check*uint64(c.passes) || sum.Rows != one.Rows*int64(c.passes) {
-			return out, fmt.Errorf("degree %d returned %v in %d scans, one scan %v: the query is broken", c.degree, sum, c.passes, one)
+			return out, fmt.Errorf("degree %d returned %v in %d scans, one scan %v: the query is broken", c.degree, sum, c.passes,
+				one)
 		}
 		out.seconds[i], out.cpu[i] = took.Seconds()/float64(c.passes), sum.CPU.Seconds()/float64(c.passes)
 		if is, still := p.stops(r.limit.file); known && still {

@@ -16,7 +16,8 @@ func (r *degreeRun) disturbance(used, clean int) string {
 	if used == clean {
 		return ""
 	}
-	return fmt.Sprintf("other work took more than %.0f %% of these CPUs in %d of %d rounds, and %.0f %% in half of them", 100*disturbedShare, used-clean, used,
+	return fmt.Sprintf("other work took more than %.0f %% of these CPUs in %d of %d rounds, and %.0f %% in half of them",
+		100*disturbedShare, used-clean, used,
 		100*stats.Median(column(r.rounds, func(x degreeRound) float64 { return x.foreign })))
 }
 
@@ -37,7 +38,8 @@ func (r *degreeRun) summarise(out *Outcome) {
 		warnings = []string{disturbed + ": this is what they left"}
 		out.Warnings = append(out.Warnings, disturbed)
 	case left > 0:
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%d more rounds, in which others took part of the CPUs, are left out", left))
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%d more rounds, in which others took part of the CPUs, are left out",
+			left))
 	}
 	bytes := slices.Repeat([]float64{float64(r.table.Bytes())}, len(base))
 	throughput := blank(Throughput, ".1", "XML scanned per second by one worker", "B/s", labels(1))
@@ -53,7 +55,8 @@ func (r *degreeRun) summarise(out *Outcome) {
 		speedup.Warnings = slices.Clone(warnings)
 		r.throttling(&speedup, c.degree, column(rounds, func(x degreeRound) *stops { return x.stops[i] }))
 		efficiency := speedup
-		efficiency.Kind, efficiency.Name, efficiency.Title = Efficiency, string(Efficiency)+"."+d, "Speed-up of "+d+" workers over "+d+" times one"
+		efficiency.Kind, efficiency.Name, efficiency.Title = Efficiency, string(Efficiency)+"."+d,
+			"Speed-up of "+d+" workers over "+d+" times one"
 		cpu := func(cond int) []float64 { return column(rounds, func(x degreeRound) float64 { return x.cpu[cond] }) }
 		if speedup.Reason == "" {
 			up, k := ratio(base, seconds(i), cfg.Alpha), float64(c.degree)
@@ -80,7 +83,8 @@ func (r *degreeRun) summarise(out *Outcome) {
 		out.Warnings = append(out.Warnings, text)
 	}
 	if n := len(base); n < stats.MinBlocks(cfg.Alpha) {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("rounds that fitted into the time: %d; an interval takes %d: give it longer by --service none, without --quick, or run it on a quieter host", n, stats.MinBlocks(cfg.Alpha)))
+		out.Warnings = append(out.Warnings,
+			fmt.Sprintf("rounds that fitted into the time: %d; an interval takes %d: give it longer by --service none, without --quick, or run it on a quieter host", n, stats.MinBlocks(cfg.Alpha)))
 	}
 }
 
@@ -104,12 +108,14 @@ func (r *degreeRun) throttling(m *result.Measurement, degree int, seen []*stops)
 		if file == "" {
 			file = "cpu.stat"
 		}
-		m.Reason = fmt.Sprintf("the limit is %.3g CPUs, and whether it stopped the query is not known: %s cannot be read", r.limit.cpus, file)
+		m.Reason = fmt.Sprintf("the limit is %.3g CPUs, and whether it stopped the query is not known: %s cannot be read",
+			r.limit.cpus, file)
 	case total.periods < quotaPeriods*len(seen):
 		m.Reason = fmt.Sprintf("the limit is %.3g CPUs, and the runs were too short for it: %d periods in %d of them, and each takes %d",
 			r.limit.cpus, total.periods, len(seen), quotaPeriods)
 	default:
 		m.Labels.Throttled = fmt.Sprintf("%d of %d", total.throttled, total.periods)
-		m.Warnings = append(m.Warnings, fmt.Sprintf("the limit is %.3g CPUs; it stopped the query in %s periods", r.limit.cpus, m.Labels.Throttled))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("the limit is %.3g CPUs; it stopped the query in %s periods", r.limit.cpus,
+			m.Labels.Throttled))
 	}
 }

@@ -58,7 +58,8 @@ func NewPairsReport(out Outcome, topo *host.Topology, cpus []int) PairsReport {
 		r.Counts[string(rel)] = 0
 	}
 	for _, p := range out.Pairs {
-		x := ReportedPair{A: p.A, B: p.B, Measured: string(p.Relation), Reported: string(Separate), Reason: p.Reason, SlowDown: p.SlowDown, PingPong: p.PingPong}
+		x := ReportedPair{A: p.A, B: p.B, Measured: string(p.Relation), Reported: string(Separate), Reason: p.Reason,
+			SlowDown: p.SlowDown, PingPong: p.PingPong}
 		switch {
 		case p.Reported:
 			x.Reported = string(Siblings)
@@ -112,7 +113,8 @@ func (r PairsReport) verdict() string {
 		parts = append(parts, fmt.Sprintf("%s of CPUs share a core, and the system does not say so.", pairs(hidden)))
 	}
 	if invented > 0 {
-		parts = append(parts, fmt.Sprintf("%s of CPUs are reported as siblings, but behave like separate cores.", pairs(invented)))
+		parts = append(parts, fmt.Sprintf("%s of CPUs are reported as siblings, but behave like separate cores.",
+			pairs(invented)))
 	}
 	if n := r.Counts[string(TimeShared)]; n > 0 {
 		parts = append(parts, fmt.Sprintf("%s of CPUs take turns on one CPU of the host below.", pairs(n)))
@@ -136,8 +138,9 @@ func (r PairsReport) verdict() string {
 
 // Document is the report for people.
 func (r PairsReport) Document() *document.Document {
-	d := &document.Document{Name: "facts", Title: "What CPUs share, reported against measured", Answer: []document.Line{{Text: r.Verdict}},
-		About: []string{"What CPUs share, reported against measured."}, Data: r}
+	d := &document.Document{Name: "facts", Title: "What CPUs share, reported against measured",
+		Answer: []document.Line{{Text: r.Verdict}},
+		About:  []string{"What CPUs share, reported against measured."}, Data: r}
 	if len(r.Pairs) > 0 {
 		d.Sections = append(d.Sections, document.Section{Title: "Pairs of CPUs", Blocks: []document.Block{r.table()}})
 	}
@@ -173,8 +176,10 @@ func (r PairsReport) table() *document.Table {
 		if p.SlowDown.Known() {
 			n = fmt.Sprint(p.SlowDown.N)
 		}
-		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{document.Text(fmt.Sprintf("%d and %d", p.A, p.B)), document.Text(p.Reported), document.Text(p.Measured),
-			document.Number(p.SlowDown.Value, p.SlowDown.Brief()), document.Number(p.PingPong.Value, p.PingPong.Brief()), document.Text(n)}})
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{document.Text(fmt.Sprintf("%d and %d", p.A, p.B)),
+			document.Text(p.Reported), document.Text(p.Measured),
+			document.Number(p.SlowDown.Value, p.SlowDown.Brief()), document.Number(p.PingPong.Value, p.PingPong.Brief()),
+			document.Text(n)}})
 	}
 	return t
 }

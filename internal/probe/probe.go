@@ -48,7 +48,8 @@ type Outcome struct {
 	Distributions []result.Distribution `json:"distributions,omitempty"`
 	Pairs         []PairResult          `json:"pairs,omitempty"` // siblings only
 	Warnings      []string              `json:"warnings,omitempty"`
-	Busy          float64               `json:"busy,omitempty"` // share of the CPUs' time that others took meanwhile, 0 where that was little; set by the caller
+	// share of the CPUs' time that others took meanwhile, 0 where that was little; set by the caller
+	Busy float64 `json:"busy,omitempty"`
 }
 
 // rest is how long to do nothing after so many CPU seconds in so many seconds, for no more
@@ -123,12 +124,14 @@ func settle(all []result.Measurement) {
 func All() []Probe {
 	return []Probe{
 		{
-			Name: "wakeup", Title: "Wake-up penalty", Weight: 2, run: (&wakeup{start: startWorker[burst.Request, burst.Reply](burst.Job), now: time.Now}).Run,
+			Name: "wakeup", Title: "Wake-up penalty", Weight: 2,
+			run:      (&wakeup{start: startWorker[burst.Request, burst.Reply](burst.Job), now: time.Now}).Run,
 			Question: "What does a burst of work cost right after a pause?",
 			How:      "slices of 10, 30 and 100 ms, after 100 ms asleep against awake; arithmetic shows the clock, loads show cold caches",
 			Shown:    []result.Kind{WakeALU, WakeMixed, WakeCold, LateMedian},
 		}, {
-			Name: "siblings", Title: "Siblings", Weight: 1, run: (&siblings{start: startWorker[pairRequest, pairReply](siblingsJob), now: time.Now}).Run,
+			Name: "siblings", Title: "Siblings", Weight: 1,
+			run:      (&siblings{start: startWorker[pairRequest, pairReply](siblingsJob), now: time.Now}).Run,
 			Question: "Which CPUs share a core? What does a memory scan on one do to a lock on the other?",
 			How:      "short loops that fill a core's ports, alone and together; a dependent chain as control; cache-line ping-pong",
 			Shown:    []result.Kind{SlowDown, HarmSibling, HarmOther},
@@ -136,11 +139,14 @@ func All() []Probe {
 			Name: "commit", Title: "Latency of a durable commit", Weight: 1, run: runCommit,
 			Question: "What does a durable commit cost? What would the fastest device give?",
 			How:      "4 KiB append and fdatasync in the log directory, against the same in memory",
-			Shown: []result.Kind{Recycled.Of(Mean), Recycled.Of(Tail), Recycled.Of(Median), NewBlocks.Of(Mean), NewBlocks.Of(Tail), InMemory.Of(Mean),
+			Shown: []result.Kind{Recycled.Of(Mean), Recycled.Of(Tail), Recycled.Of(Median), NewBlocks.Of(Mean),
+				NewBlocks.Of(Tail), InMemory.Of(Mean),
 				CommitDrift},
 		}, {
-			Name: "degree", Title: "Speed-up of a cached query with its degree of parallelism", Weight: 1, run: degreeProbe{proc.Loads, stopsIn}.Run,
-			Question: "How does a cached, CPU-bound query speed up?", How: "XML rows shredded by 1, 2, 4, ... all CPUs", Shown: []result.Kind{SpeedUp},
+			Name: "degree", Title: "Speed-up of a cached query with its degree of parallelism", Weight: 1,
+			run:      degreeProbe{proc.Loads, stopsIn}.Run,
+			Question: "How does a cached, CPU-bound query speed up?", How: "XML rows shredded by 1, 2, 4, ... all CPUs",
+			Shown: []result.Kind{SpeedUp},
 		},
 	}
 }

@@ -53,9 +53,10 @@ type pace struct {
 	now     func() time.Time
 	began   time.Time // of the probe
 	budget  time.Duration
-	planned int                                            // clean rounds that are enough; 0: as many as fit
-	over    time.Duration                                  // that the planned rounds may take beyond the budget, as on a CPU that is shared
-	pause   func(done int, each, left time.Duration) error // between two rounds; may be nil
+	planned int // clean rounds that are enough; 0: as many as fit
+	// that the planned rounds may take beyond the budget, as on a CPU that is shared
+	over  time.Duration
+	pause func(done int, each, left time.Duration) error // between two rounds; may be nil
 }
 
 // errEnough ends the rounds.

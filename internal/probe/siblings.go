@@ -55,7 +55,8 @@ func (p *siblings) Run(ctx context.Context, cfg Config) (out Outcome, err error)
 	reported := reportedSiblings(topo)
 	pairs, of := choosePairs(cfg.CPUs, reported, plan.Pairs, rnd)
 	if len(pairs) < of {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%d of %d pairs of CPUs were tried; the others are not known", len(pairs), of))
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%d of %d pairs of CPUs were tried; the others are not known", len(pairs),
+			of))
 	}
 
 	runner, err := p.start(ctx)
@@ -67,7 +68,8 @@ func (p *siblings) Run(ctx context.Context, cfg Config) (out Outcome, err error)
 		return out, nil
 	}
 	defer runner.close()
-	r := &siblingsRun{plan: plan, rest: cfg.rest, runner: runner, rnd: rnd, alpha: cfg.Alpha, reported: reported, topo: topo, cpus: cfg.CPUs, now: p.now, begin: begin}
+	r := &siblingsRun{plan: plan, rest: cfg.rest, runner: runner, rnd: rnd, alpha: cfg.Alpha, reported: reported, topo: topo,
+		cpus: cfg.CPUs, now: p.now, begin: begin}
 	r.progress = func() {
 		if cfg.Report != nil {
 			done := p.now().Sub(begin)
@@ -161,7 +163,8 @@ func (r *siblingsRun) tryPairs(ctx context.Context) error {
 	}
 	for _, p := range r.pairs {
 		// A set that a lack of time cut short gives way to the quietest one.
-		if q := p.quietest; q != nil && p.relation == UnknownPair && (len(p.samples) < len(q.samples) || p.company.share() > q.company.share()) {
+		if q := p.quietest; q != nil && p.relation == UnknownPair &&
+			(len(p.samples) < len(q.samples) || p.company.share() > q.company.share()) {
 			p.samples, p.company = q.samples, q.company
 		}
 	}

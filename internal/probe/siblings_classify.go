@@ -76,7 +76,8 @@ func Classify(s PairSignal) Relation {
 	control := each(s.Control, func(iv result.Estimate) bool { return iv.Value <= controlSlowdown && iv.High < siblingSlowdown })
 	steady := func(iv result.Estimate) bool { return iv.Value <= controlSlowdown }
 	if s.Wall.Value >= sharedWall {
-		if s.Foreign <= disturbedShare && !s.WallRaw && s.Wall.Low > separateSlowdown && control && each(s.ALU, steady) && each(s.FMA, steady) {
+		if s.Foreign <= disturbedShare && !s.WallRaw && s.Wall.Low > separateSlowdown && control && each(s.ALU, steady) &&
+			each(s.FMA, steady) {
 			return TimeShared
 		}
 		return UnknownPair
@@ -88,7 +89,8 @@ func Classify(s PairSignal) Relation {
 	free := func(iv result.Estimate) bool { return iv.Value <= separateSlowdown && iv.High < siblingSlowdown }
 	// What is reported otherwise and as near as siblings are is not called separate:
 	// other load on either CPU slows the runs alone as much as those together.
-	if each(s.ALU, free) && each(s.FMA, free) && each(s.Control, free) && (s.Foreign <= disturbedShare || s.Most < siblingSlowdown) && (!s.Reported || s.Near != NearYes) {
+	if each(s.ALU, free) && each(s.FMA, free) && each(s.Control, free) &&
+		(s.Foreign <= disturbedShare || s.Most < siblingSlowdown) && (!s.Reported || s.Near != NearYes) {
 		return Separate
 	}
 	return UnknownPair

@@ -123,7 +123,8 @@ func (r *siblingsRun) harm(ctx context.Context, budget time.Duration) ([]result.
 	h.rounds, h.clean = undisturbed(h.rounds, func(r harmRound) bool { return !r.disturbed }, r.alpha)
 	return []result.Measurement{
 		h.ratio(HarmSibling, harmSibling), h.ratio(HarmOther, harmOther), h.locks(LocksAlone, harmAlone),
-		h.locks(LocksSibling, harmSibling), h.locks(LocksOther, harmOther), h.scans(ScansSibling, harmSibling), h.scans(ScansOther, harmOther),
+		h.locks(LocksSibling, harmSibling), h.locks(LocksOther, harmOther), h.scans(ScansSibling, harmSibling),
+		h.scans(ScansOther, harmOther),
 	}, nil
 }
 
@@ -199,7 +200,8 @@ func (h harmed) rates(cond, side int) []float64 {
 
 // ratio compares one condition with the lock alone.
 func (h harmed) ratio(kind result.Kind, cond int) result.Measurement {
-	m, known := h.measurement(kind, "acquisitions of a lock per second, with a memory scan "+harmWhere[cond]+", against alone", "ratio", cond)
+	m, known := h.measurement(kind, "acquisitions of a lock per second, with a memory scan "+harmWhere[cond]+", against alone",
+		"ratio", cond)
 	if !known {
 		return m
 	}

@@ -50,11 +50,13 @@ func (p *wakeup) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
 		return out, ctx.Err()
 	}
 	if left > 0 {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%d more classes or sockets were not measured: at most %d CPUs are", left, maxWakeTargets))
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%d more classes or sockets were not measured: at most %d CPUs are", left,
+			maxWakeTargets))
 	}
 	plan := planWakeup(cfg.Budget, len(targets), cfg.power(), cfg.Alpha)
 	if plan.Dropped != "" {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("left out, for %.0f s are too short: %s", cfg.Budget.Seconds(), plan.Dropped))
+		out.Warnings = append(out.Warnings, fmt.Sprintf("left out, for %.0f s are too short: %s", cfg.Budget.Seconds(),
+			plan.Dropped))
 	}
 
 	runner, err := p.start(ctx)
@@ -358,7 +360,8 @@ func (r *wakeRun) usable(alpha float64, keys ...wakeKey) (u usedRounds) {
 	}
 	all := slices.DeleteFunc(slices.Clone(r.rounds), lacks)
 	u.of = len(all)
-	if u.use, u.clean = undisturbed(all, func(round wakeSamples) bool { return by(round) == unspoilt }, alpha); len(u.use) == u.clean {
+	if u.use, u.clean = undisturbed(all, func(round wakeSamples) bool { return by(round) == unspoilt },
+		alpha); len(u.use) == u.clean {
 		return u
 	}
 	var idle int
@@ -386,7 +389,8 @@ func (r *wakeRun) warning() string {
 	}
 	var parts []string
 	if disturbed > 0 {
-		parts = append(parts, fmt.Sprintf("other work or steal took more than %.0f %% of the CPU in %d of %d rounds", disturbedShare*100, disturbed, len(r.rounds)))
+		parts = append(parts, fmt.Sprintf("other work or steal took more than %.0f %% of the CPU in %d of %d rounds",
+			disturbedShare*100, disturbed, len(r.rounds)))
 	}
 	for _, t := range r.targets {
 		if why := r.gone[t.CPU]; why != "" {

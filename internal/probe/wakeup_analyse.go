@@ -28,7 +28,8 @@ func (r *wakeRun) measurements(alpha float64) []result.Measurement {
 	return out
 }
 
-var kernelWords = map[string]string{burst.ALU: "arithmetic", burst.Mixed: "arithmetic and loads from three quarters of the L2 cache"}
+var kernelWords = map[string]string{burst.ALU: "arithmetic",
+	burst.Mixed: "arithmetic and loads from three quarters of the L2 cache"}
 
 // ratio is the wake-up penalty of one kind of slice on one CPU.
 func (r *wakeRun) ratio(t wakeTarget, key wakeKey, alpha float64) result.Measurement {
@@ -64,8 +65,9 @@ func (r *wakeRun) measure(m *result.Measurement, alpha float64, estimate func(us
 // clock, but caches above all. It is estimated within rounds, both together.
 func (r *wakeRun) cold(t wakeTarget, slice, alpha float64) result.Measurement {
 	alu, mixed := wakeKey{t.CPU, burst.ALU, slice}, wakeKey{t.CPU, burst.Mixed, slice}
-	m := t.measurement(WakeCold, mixed.name(), "ratio", "cold", fmt.Sprintf("a burst of %.0f ms that reads three quarters of the L2 cache, "+
-		"after 100 ms asleep, against awake, beyond what arithmetic loses", slice*1000))
+	m := t.measurement(WakeCold, mixed.name(), "ratio", "cold",
+		fmt.Sprintf("a burst of %.0f ms that reads three quarters of the L2 cache, "+
+			"after 100 ms asleep, against awake, beyond what arithmetic loses", slice*1000))
 	m.Labels.Slice = slice
 	r.measure(&m, alpha, func(u usedRounds) {
 		over := func(cond wakeCond) (loss, base, lost []float64) {
@@ -119,7 +121,9 @@ func (r *wakeRun) ramping(m *result.Measurement, key wakeKey, alpha float64) {
 	}
 	if up := math.Exp(iv.Low); up > stillRising {
 		m.Labels.Ramping = true
-		m.Warnings = append(m.Warnings, fmt.Sprintf("the CPU still got faster while busy, by %.0f %% within a stretch: the ratio is too low", 100*(math.Exp(iv.Value)-1)))
+		m.Warnings = append(m.Warnings,
+			fmt.Sprintf("the CPU still got faster while busy, by %.0f %% within a stretch: the ratio is too low",
+				100*(math.Exp(iv.Value)-1)))
 	}
 }
 
@@ -134,7 +138,8 @@ func (r *wakeRun) clocks(t wakeTarget, alpha float64) []result.Measurement {
 		cond        wakeCond
 	}{
 		{ClockBusy, "busy", "additions per second, about the core clock, within a busy stretch", slices.Max(all), busy},
-		{ClockSlept, "after-sleep", "additions per second, about the core clock, right after 100 ms asleep", slices.Min(all), afterSleep},
+		{ClockSlept, "after-sleep", "additions per second, about the core clock, right after 100 ms asleep", slices.Min(all),
+			afterSleep},
 	}
 	var out []result.Measurement
 	for _, k := range kinds {
@@ -196,12 +201,14 @@ func (r *wakeRun) latencies(t wakeTarget, alpha float64) []result.Measurement {
 	out := []result.Measurement{
 		one(LateMedian, "how late a thread wakes from a sleep of 100 ms, half of the time at most", idle, 0.5, 1),
 		one(LateTail, "how late a thread wakes from a sleep of 100 ms, 99 times of 100 at most", idle, 0.99, leastTail),
-		one(LateControl, "how late a thread that watches the clock instead sees its time come, half of the time at most", spun, 0.5, 1),
+		one(LateControl, "how late a thread that watches the clock instead sees its time come, half of the time at most", spun,
+			0.5, 1),
 	}
 	if awake > 0 {
 		for i := range out[:2] {
 			out[i].Labels.Awake = awake
-			out[i].Warnings = append(out[i].Warnings, fmt.Sprintf("others had the CPU in %d of %d pauses, which count", awake, of))
+			out[i].Warnings = append(out[i].Warnings, fmt.Sprintf("others had the CPU in %d of %d pauses, which count", awake,
+				of))
 		}
 	}
 	return out

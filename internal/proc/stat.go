@@ -21,7 +21,8 @@ type Stat struct {
 	CPU                         time.Duration // that it has used
 	Reaped                      time.Duration // that children had used which ended and were waited for
 	Faults                      int64         // page faults of those
-	Started                     int64         // a time that tells it from a later process of its number: in ticks, on Windows in 100 ns
+	// a time that tells it from a later process of its number: in ticks, on Windows in 100 ns
+	Started int64
 }
 
 // Ended reports a process that only waits to be reaped, which an init of a container may

@@ -31,8 +31,9 @@ func Read(pid int) (s Stat, err error) {
 			return s, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return Stat{PID: pid, Parent: int(n[1]), Group: int(n[2]), Session: int(n[3]), Name: string(b[open+1 : shut]), State: f[0][0], Faults: n[8] + n[10],
-		CPU: time.Duration(n[11]+n[12]) * Tick, Reaped: time.Duration(n[13]+n[14]) * Tick, Started: n[19]}, nil
+	return Stat{PID: pid, Parent: int(n[1]), Group: int(n[2]), Session: int(n[3]), Name: string(b[open+1 : shut]), State: f[0][0],
+		Faults: n[8] + n[10],
+		CPU:    time.Duration(n[11]+n[12]) * Tick, Reaped: time.Duration(n[13]+n[14]) * Tick, Started: n[19]}, nil
 }
 
 // All reads those that have not ended. Without /proc there are none.

@@ -63,14 +63,16 @@ func Busy() (seconds float64, ok bool) {
 		var need uint32
 		err := error(windows.STATUS_NOT_IMPLEMENTED)
 		if queryEx.Find() == nil {
-			status, _, _ := queryEx.Call(windows.SystemProcessorPerformanceInformation, uintptr(unsafe.Pointer(&group)), unsafe.Sizeof(group),
+			status, _, _ := queryEx.Call(windows.SystemProcessorPerformanceInformation, uintptr(unsafe.Pointer(&group)),
+				unsafe.Sizeof(group),
 				uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), uintptr(unsafe.Pointer(&need)))
 			if err = nil; status != 0 {
 				err = windows.NTStatus(status)
 			}
 		}
 		if err != nil && count == 1 { // as under Wine 8; it would tell of the caller's group alone
-			err = windows.NtQuerySystemInformation(windows.SystemProcessorPerformanceInformation, unsafe.Pointer(&buf[0]), uint32(len(buf)), &need)
+			err = windows.NtQuerySystemInformation(windows.SystemProcessorPerformanceInformation, unsafe.Pointer(&buf[0]),
+				uint32(len(buf)), &need)
 		}
 		if err != nil || need == 0 {
 			return 0, false

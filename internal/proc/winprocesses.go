@@ -44,7 +44,8 @@ func parseProcesses(b []byte, address uint64) (list []Process, err error) {
 		p := Process{Threads: int(binary.LittleEndian.Uint32(e[atThreads:]))}
 		p.PID, p.Parent, p.Started, p.State = int(number(atNumber)), int(number(atInherited)), number(atCreated), 'R'
 		p.CPU = time.Duration(number(atUser)+number(atKernel)) * windowsTick
-		from, length := binary.LittleEndian.Uint64(e[atNamePointer:])-address, uint64(binary.LittleEndian.Uint16(e[atNameLength:]))
+		from, length := binary.LittleEndian.Uint64(e[atNamePointer:])-address,
+			uint64(binary.LittleEndian.Uint16(e[atNameLength:]))
 		if end := from + length; length > 0 && from < end && end <= uint64(len(b)) {
 			p.Name = programName(b[from:end])
 		}

@@ -26,9 +26,11 @@ const topFindings = 5
 // measurements and facts.
 func (a *Assessment) Document() *document.Document {
 	a = complete(a)
-	d := &document.Document{Name: "assessment", Title: a.Host, Answer: []document.Line{{Text: a.Verdict.Text}}, Warnings: a.Warnings, Data: a, Style: style,
+	d := &document.Document{Name: "assessment", Title: a.Host, Answer: []document.Line{{Text: a.Verdict.Text}},
+		Warnings: a.Warnings, Data: a, Style: style,
 		Footer: "hostlab " + a.Tool}
-	d.About = append(hostLines(a), fmt.Sprintf("Role %s; %s, %.0f s. %s", a.Role, a.Started.Format("2006-01-02 15:04 -07:00"), a.Seconds, written(a)))
+	d.About = append(hostLines(a), fmt.Sprintf("Role %s; %s, %.0f s. %s", a.Role, a.Started.Format("2006-01-02 15:04 -07:00"),
+		a.Seconds, written(a)))
 	probed := levers(a.Probed)
 	if m := a.Minute; m != nil {
 		d.Sections = m.Sections(a.Levers)
@@ -46,7 +48,8 @@ func (a *Assessment) Document() *document.Document {
 				s.Where = document.Page
 			}
 			if see := measuredFor(a.Probed, s.Anchor); see != nil {
-				s.Blocks = append(s.Blocks, document.Line{Text: "What was measured of this lever:", Tone: document.Quiet, See: see})
+				s.Blocks = append(s.Blocks, document.Line{Text: "What was measured of this lever:", Tone: document.Quiet,
+					See: see})
 			}
 			d.Sections = append(d.Sections, *s)
 		}
@@ -108,8 +111,10 @@ var verdicts = []struct {
 	word    string
 	tone    document.Tone
 }{
-	{lever.Worthwhile, "worthwhile", document.Caution}, {lever.Recommended, "recommended", document.Notice}, {lever.Unresolved, "not decided", ""},
-	{lever.NotHere, "not here", ""}, {lever.NotForRole, "not for role", document.Quiet}, {lever.NoEffect, "no effect", document.Good},
+	{lever.Worthwhile, "worthwhile", document.Caution}, {lever.Recommended, "recommended", document.Notice},
+	{lever.Unresolved, "not decided", ""},
+	{lever.NotHere, "not here", ""}, {lever.NotForRole, "not for role", document.Quiet},
+	{lever.NoEffect, "no effect", document.Good},
 	{lever.Settled, "settled", document.Good}, {lever.Untestable, "not testable", document.Quiet},
 }
 
@@ -123,7 +128,8 @@ func verdictCell(v lever.Verdict) document.Cell {
 }
 
 func levers(all []lever.Lever) document.Section {
-	t := &document.Table{Columns: append(document.Headings("lever", "at most", "measured"), document.Column{Head: "evidence"}, document.Column{Head: "verdict"}),
+	t := &document.Table{Columns: append(document.Headings("lever", "at most", "measured"), document.Column{Head: "evidence"},
+		document.Column{Head: "verdict"}),
 		Lead: "What can be changed, the most that it could give, and what was measured, with 95 % intervals. Evidence is what the verdict rests on."}
 	for i := range all {
 		l := &all[i]
@@ -139,12 +145,15 @@ func levers(all []lever.Lever) document.Section {
 			}
 			measured.More = append(measured.More, "n "+count(l.Measurement), "noise "+floor(l.Measurement))
 		}
-		row := t.Add(document.Text(l.Title), most, measured, document.Text(cmp.Or(string(l.Evidence), "none")), verdictCell(l.Verdict))
+		row := t.Add(document.Text(l.Title), most, measured, document.Text(cmp.Or(string(l.Evidence), "none")),
+			verdictCell(l.Verdict))
 		row.Anchor, row.Notes = anchor(l), document.Points(lever.Sentence(l.Summary))
 		if l.Bound != nil {
-			row.Notes = append(row.Notes, document.Line{Text: fmt.Sprintf("%s %s: %s.", atMost(*l.Bound), boundOf(l), l.BoundWhy), Tone: document.Quiet})
+			row.Notes = append(row.Notes, document.Line{Text: fmt.Sprintf("%s %s: %s.", atMost(*l.Bound), boundOf(l), l.BoundWhy),
+				Tone: document.Quiet})
 		} else if l.BoundWhy != "" {
-			row.Notes = append(row.Notes, document.Line{Text: "The bound is " + unsaid(l.BoundWhy, l.Summary) + ".", Tone: document.Quiet})
+			row.Notes = append(row.Notes, document.Line{Text: "The bound is " + unsaid(l.BoundWhy, l.Summary) + ".",
+				Tone: document.Quiet})
 		}
 		see := l.Findings
 		if l.Measurement != nil {
@@ -223,15 +232,17 @@ func findings(a *Assessment) document.Section {
 	}
 	var rest document.Commands
 	if more := len(found) - len(pairs); more > 0 {
-		rest = document.Commands{{Why: fmt.Sprintf("%d more findings", more), Line: "hostlab check" + lever.Again(a.Role, a.Facts)}}
+		rest = document.Commands{{Why: fmt.Sprintf("%d more findings", more),
+			Line: "hostlab check" + lever.Again(a.Role, a.Facts)}}
 	}
 	return document.Titled("Findings", document.Line{Text: check.Tally(a.Results) + "."}, pairs, rest).On(document.Terminal)
 }
 
 // gains are what levers could give the service at most, by the subject of checks.
 func gains(levers []assess.Lever) map[string]float64 {
-	subjects := map[string]string{assess.Clock: check.Frequency, assess.Idle: check.Idle, assess.SMT: check.SMT, assess.CPUs: check.Degree,
-		assess.Log: check.Log, assess.Memory: check.Memory}
+	subjects := map[string]string{assess.Clock: check.Frequency, assess.Idle: check.Idle, assess.SMT: check.SMT,
+		assess.CPUs: check.Degree,
+		assess.Log:  check.Log, assess.Memory: check.Memory}
 	most := map[string]float64{}
 	for _, l := range levers {
 		if s := subjects[l.Name]; s != "" && l.AtMost != nil {
@@ -261,7 +272,8 @@ func headlines(a *Assessment) document.Section {
 			var worst *result.Measurement
 			for j := range a.Probes {
 				m := &a.Probes[j]
-				if m.Kind == kind && m.Probe == o.Probe && m.Known() && (kind != probe.CommitDrift || m.Labels.Drift) && (worst == nil || m.Estimate.Value > worst.Estimate.Value) {
+				if m.Kind == kind && m.Probe == o.Probe && m.Known() && (kind != probe.CommitDrift || m.Labels.Drift) &&
+					(worst == nil || m.Estimate.Value > worst.Estimate.Value) {
 					worst = m
 				}
 			}
@@ -280,9 +292,11 @@ func headlines(a *Assessment) document.Section {
 // probeSection shows all that a probe measured.
 func probeSection(o *probe.Outcome, all []result.Measurement, levers []lever.Lever) document.Section {
 	s := document.Section{Title: cmp.Or(o.Title, o.Probe), Where: document.Page}
-	s.Blocks = append(s.Blocks, document.Line{Text: cmp.Or(o.Skipped, o.Failed), Tone: document.Caution}, document.Line{Text: o.Method, Tone: document.Quiet})
+	s.Blocks = append(s.Blocks, document.Line{Text: cmp.Or(o.Skipped, o.Failed), Tone: document.Caution},
+		document.Line{Text: o.Method, Tone: document.Quiet})
 	s.Blocks = append(s.Blocks, document.Lines(document.Caution, o.Warnings...)...)
-	t := &document.Table{Title: "Measurements", Columns: append(document.Headings("what", "value", "n", "noise floor"), document.Column{Head: "evidence"})}
+	t := &document.Table{Title: "Measurements", Columns: append(document.Headings("what", "value", "n", "noise floor"),
+		document.Column{Head: "evidence"})}
 	for i := range all {
 		m := &all[i]
 		if m.Probe != o.Probe {
@@ -293,7 +307,8 @@ func probeSection(o *probe.Outcome, all []result.Measurement, levers []lever.Lev
 			row.Across = "unknown: " + m.Reason
 			continue
 		}
-		row.Cells = append(row.Cells, figure(m), document.Number(float64(m.Estimate.N), count(m)), document.Text(floor(m)), document.Text(string(m.Evidence)))
+		row.Cells = append(row.Cells, figure(m), document.Number(float64(m.Estimate.N), count(m)), document.Text(floor(m)),
+			document.Text(string(m.Evidence)))
 		notes := m.Warnings
 		if d := m.Labels.Disturbed; d != "" {
 			notes = append([]string{"disturbed: " + d}, notes...)
@@ -304,11 +319,13 @@ func probeSection(o *probe.Outcome, all []result.Measurement, levers []lever.Lev
 		row.Notes = document.Points(notes...)
 		for _, l := range levers {
 			if l.Measurement != nil && l.Measurement.Name == m.Name {
-				row.Notes = append(row.Notes, document.Line{Text: "It decides on:", Tone: document.Quiet, See: append([]string{anchor(&l)}, l.Findings...)})
+				row.Notes = append(row.Notes, document.Line{Text: "It decides on:", Tone: document.Quiet,
+					See: append([]string{anchor(&l)}, l.Findings...)})
 			}
 		}
 	}
-	pairs := &document.Table{Title: "Pairs of CPUs, as measured and as reported", Columns: []document.Column{{Head: "pair"}, {Head: "measured"}, {Head: "reported as siblings"}}}
+	pairs := &document.Table{Title: "Pairs of CPUs, as measured and as reported",
+		Columns: []document.Column{{Head: "pair"}, {Head: "measured"}, {Head: "reported as siblings"}}}
 	for _, p := range o.Pairs {
 		reported := map[bool]string{true: "yes", false: "no"}[p.Reported]
 		pairs.Add(document.Text(fmt.Sprintf("%d and %d", p.A, p.B)), document.Text(string(p.Relation)), document.Text(reported))

@@ -27,7 +27,8 @@ func pictures(a *Assessment) document.Section {
 			Note: "Each panel is scaled to its own peak. Memory forgets everything at a power cut: it bounds what any device could give."},
 		{Title: "Speed-up by degree", SVG: speedupPicture(a.Probes),
 			Note: "A cached query on more and more CPUs, with 95 % intervals; the dashed line is what CPUs that cost each other nothing would give."},
-		{Title: "Frequency of each CPU", SVG: frequencyPicture(a.Facts), Wide: a.Facts != nil && len(a.Facts.Frequency.Current) > 64,
+		{Title: "Frequency of each CPU", SVG: frequencyPicture(a.Facts), Wide: a.Facts != nil &&
+			len(a.Facts.Frequency.Current) > 64,
 			Note: "As a share of the highest frequency of that CPU, at one moment."},
 		{Title: "CPU topology", SVG: topologyPicture(a.Facts, pairs), Wide: big,
 			Note: "Sockets, shared caches, cores and threads as the system reports them."},

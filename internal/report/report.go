@@ -87,7 +87,8 @@ func explained(ms []result.Measurement) []result.Measurement {
 }
 
 func longest(kind result.Kind) bool {
-	return slices.ContainsFunc([]probe.CommitFile{probe.NewBlocks, probe.Recycled, probe.InMemory}, func(f probe.CommitFile) bool { return kind == f.Of(probe.Longest) })
+	return slices.ContainsFunc([]probe.CommitFile{probe.NewBlocks, probe.Recycled, probe.InMemory},
+		func(f probe.CommitFile) bool { return kind == f.Of(probe.Longest) })
 }
 
 // BusyWarnings says in plain words where other load is part of the figures: what

@@ -70,5 +70,6 @@ func frequencyPicture(f *host.Facts) picture.HTML {
 		}
 	}
 	s.Text(s.W/2, s.H-6, "middle", "axis", "CPU")
-	return s.Done("Frequency of each CPU", fmt.Sprintf("%d CPUs at %.0f %% of maximum on average, the lowest at %.0f %%.", len(bars), sum/float64(len(bars)), low))
+	return s.Done("Frequency of each CPU", fmt.Sprintf("%d CPUs at %.0f %% of maximum on average, the lowest at %.0f %%.",
+		len(bars), sum/float64(len(bars)), low))
 }

@@ -26,7 +26,8 @@ func speedupPicture(all []result.Measurement) picture.HTML {
 	}
 	if !slices.ContainsFunc(pts, func(m result.Measurement) bool { return m.Labels.Degree == 1 }) {
 		nan := math.NaN() // the baseline, by definition
-		pts = append(pts, result.Measurement{Unit: "ratio", Labels: result.Labels{Degree: 1}, Estimate: &result.Estimate{Value: 1, Low: nan, High: nan}})
+		pts = append(pts, result.Measurement{Unit: "ratio", Labels: result.Labels{Degree: 1},
+			Estimate: &result.Estimate{Value: 1, Low: nan, High: nan}})
 	}
 	slices.SortFunc(pts, func(a, b result.Measurement) int { return a.Labels.Degree - b.Labels.Degree })
 	most := float64(pts[len(pts)-1].Labels.Degree)
@@ -86,7 +87,8 @@ func speedupPicture(all []result.Measurement) picture.HTML {
 			anchor = "end"
 		}
 		if len(pts) <= 4 || i == len(pts)-1 || i == len(pts)/2 {
-			s.Text(min(px+8, s.W-right), y(min(e.Value, valueOr(e.Low, e.Value)))+24, anchor, "note", result.Format(e.Value, "ratio"))
+			s.Text(min(px+8, s.W-right), y(min(e.Value, valueOr(e.Low, e.Value)))+24, anchor, "note",
+				result.Format(e.Value, "ratio"))
 		}
 	}
 	return s.Done("Speed-up by degree", "Speed-up of a cached query over degree 1. "+strings.Join(says, "; "))

@@ -94,7 +94,8 @@ func sockets(f *host.Facts) []*box {
 					k := &box{cpu: -1, class: "core"}
 					c.kids = append(c.kids, k)
 					for _, t := range co {
-						k.kids = append(k.kids, &box{cpu: t.ID, class: fmt.Sprintf("thread c%d", min(types[t.CoreType], 3)), label: fmt.Sprint(t.ID),
+						k.kids = append(k.kids, &box{cpu: t.ID, class: fmt.Sprintf("thread c%d", min(types[t.CoreType], 3)),
+							label: fmt.Sprint(t.ID),
 							title: fmt.Sprintf("CPU %d, %s, %s, core %d", t.ID, socket(t), node(t), t.Core.Or(-1))})
 					}
 				}
@@ -271,7 +272,8 @@ func legend(s *picture.SVG, f *host.Facts, kinds []string, y float64) float64 {
 	if len(f.Topology.CoreTypes) > 1 {
 		entries = entries[:0]
 		for i, t := range f.Topology.CoreTypes {
-			entries = append(entries, entry{t.Name + " cores", func(x, y float64) { s.Rect(x, y-10, 16, 12, fmt.Sprintf("thread c%d", min(i, 3)), "") }})
+			entries = append(entries, entry{t.Name + " cores",
+				func(x, y float64) { s.Rect(x, y-10, 16, 12, fmt.Sprintf("thread c%d", min(i, 3)), "") }})
 		}
 	}
 	for _, k := range kinds {

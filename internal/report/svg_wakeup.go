@@ -34,7 +34,8 @@ func wakeupPicture(all []result.Measurement) picture.HTML {
 		rows = rows[:wakeupRows]
 	}
 	slices.SortStableFunc(rows, func(a, b result.Measurement) int {
-		return cmp.Or(cmp.Compare(a.Labels.Slice, b.Labels.Slice), cmp.Compare(*a.Labels.CPU, *b.Labels.CPU), cmp.Compare(a.Kind, b.Kind))
+		return cmp.Or(cmp.Compare(a.Labels.Slice, b.Labels.Slice), cmp.Compare(*a.Labels.CPU, *b.Labels.CPU),
+			cmp.Compare(a.Kind, b.Kind))
 	})
 	lo, hi := -0.02, 0.05
 	var bars []picture.Bar
@@ -47,11 +48,13 @@ func wakeupPicture(all []result.Measurement) picture.HTML {
 		lo, hi = min(lo, valueOr(e.Low, e.Value)-1), max(hi, valueOr(e.High, e.Value)-1)
 		name := fmt.Sprintf("%s, CPU %d", picture.Round(m.Labels.Slice, "s"), *m.Labels.CPU)
 		bars = append(bars, picture.Bar{Name: name, Below: kernel, Said: kernel + ", " + name + ": " + lever.Figure(m),
-			Value: e.Value - 1, Low: e.Low - 1, High: e.High - 1, Band: valueOr(m.NoiseFloor, 0), BandSaid: "noise floor " + floor(m), Floor: math.NaN(), Series: series})
+			Value: e.Value - 1, Low: e.Low - 1, High: e.High - 1, Band: valueOr(m.NoiseFloor, 0),
+			BandSaid: "noise floor " + floor(m), Floor: math.NaN(), Series: series})
 	}
 	note := "time after 100 ms asleep over time awake; 1.00x is no effect"
 	if total > len(rows) {
 		note = fmt.Sprintf("the worst %d of %d; all are in the table", len(rows), total)
 	}
-	return picture.Bars("wakeup", "Wake-up penalty by slice", bars, lo, hi, func(v float64) string { return result.Format(1+v, "ratio") }, note)
+	return picture.Bars("wakeup", "Wake-up penalty by slice", bars, lo, hi,
+		func(v float64) string { return result.Format(1+v, "ratio") }, note)
 }

@@ -277,9 +277,10 @@ type Run struct {
 	Latency    *Distribution `json:"latency,omitempty"` // of single operations, where the workload tells
 	Waits      *Waits        `json:"waits,omitempty"`   // of the session that did the work, where the workload looked at one
 
-	Before     map[string]string  `json:"before,omitempty"` // factor -> what it read before the run
-	After      map[string]string  `json:"after,omitempty"`
-	Conditions map[string]float64 `json:"conditions,omitempty"` // foreign_cpu and steal (shares of all CPUs), throttled (events), paused (seconds in which hostlab was stopped)
+	Before map[string]string `json:"before,omitempty"` // factor -> what it read before the run
+	After  map[string]string `json:"after,omitempty"`
+	// foreign_cpu and steal (shares of all CPUs), throttled (events), paused (seconds in which hostlab was stopped)
+	Conditions map[string]float64 `json:"conditions,omitempty"`
 	Warnings   []string           `json:"warnings,omitempty"`
 	// Harm is why a period of a switchback ended early, with the baseline at once: it counts as its
 	// level nonetheless.

@@ -99,7 +99,8 @@ func (m Measurement) MarshalJSON() ([]byte, error) {
 	if m.Estimate != nil {
 		e = *m.Estimate
 	}
-	return JSON(measured{m.Probe, m.Kind, m.Name, m.Title, Finite(e.Value), m.Unit, Finite(e.Low), Finite(e.High), e.N, Finite(m.NoiseFloor), m.Evidence, m.Labels, m.Warnings, m.Reason})
+	return JSON(measured{m.Probe, m.Kind, m.Name, m.Title, Finite(e.Value), m.Unit, Finite(e.Low), Finite(e.High), e.N,
+		Finite(m.NoiseFloor), m.Evidence, m.Labels, m.Warnings, m.Reason})
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
@@ -114,7 +115,8 @@ func (m *Measurement) UnmarshalJSON(data []byte) error {
 		}
 		return *v
 	}
-	*m = Measurement{Probe: in.Probe, Kind: in.Kind, Name: in.Name, Title: in.Title, Unit: in.Unit, NoiseFloor: number(in.NoiseFloor), Evidence: in.Evidence, Labels: in.Labels,
+	*m = Measurement{Probe: in.Probe, Kind: in.Kind, Name: in.Name, Title: in.Title, Unit: in.Unit,
+		NoiseFloor: number(in.NoiseFloor), Evidence: in.Evidence, Labels: in.Labels,
 		Warnings: in.Warnings, Reason: in.Reason}
 	if in.Value != nil {
 		m.Estimate = &Estimate{Value: *in.Value, Low: number(in.Low), High: number(in.High), N: in.N}

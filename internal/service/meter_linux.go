@@ -104,7 +104,8 @@ func (m *Meter) Read() (Reading, error) {
 		m.began = at
 	}
 	run, queue := m.threads.Total()
-	r := Reading{At: at.Sub(m.began).Seconds(), CPU: run.Seconds(), Queue: queue.Seconds(), Processes: processes, Threads: len(ids), NoQueue: m.noQueue}
+	r := Reading{At: at.Sub(m.began).Seconds(), CPU: run.Seconds(), Queue: queue.Seconds(), Processes: processes,
+		Threads: len(ids), NoQueue: m.noQueue}
 	likely, high := m.threads.Unseen()
 	r.Queue, r.QueueHigh = r.Queue+likely.Seconds(), r.Queue+high.Seconds()
 	if m.of.group != nil {

@@ -60,7 +60,8 @@ func (n *Network) Look() error {
 			return fmt.Errorf("the kernel does not list connections: %w", err)
 		}
 		for _, s := range all {
-			if s.InetDiagMsg == nil || s.TCPInfo == nil || s.InetDiagMsg.ID.SourcePort != n.port || s.TCPInfo.State != netlink.TCP_ESTABLISHED {
+			if s.InetDiagMsg == nil || s.TCPInfo == nil || s.InetDiagMsg.ID.SourcePort != n.port ||
+				s.TCPInfo.State != netlink.TCP_ESTABLISHED {
 				continue
 			}
 			id := s.InetDiagMsg.ID
@@ -114,7 +115,8 @@ func Port(pid int) (port uint16, known bool) {
 		}
 		for _, s := range all {
 			at := s.ID.SourcePort
-			if s.State == netlink.TCP_LISTEN && slices.Contains(targets, fmt.Sprintf("socket:[%d]", s.INode)) && (port == 0 || at < port) {
+			if s.State == netlink.TCP_LISTEN && slices.Contains(targets, fmt.Sprintf("socket:[%d]", s.INode)) &&
+				(port == 0 || at < port) {
 				port = at
 			}
 		}

@@ -66,7 +66,8 @@ const rare = 3.7
 
 // reading is what was used until now, with a 95 % interval of the wait for a CPU.
 func (t *tally) reading() Reading {
-	r := Reading{At: t.last.Sub(t.began).Seconds(), CPU: t.cpu.Seconds(), Processes: t.processes, Threads: t.threads, Stalled: map[string]float64{}}
+	r := Reading{At: t.last.Sub(t.began).Seconds(), CPU: t.cpu.Seconds(), Processes: t.processes, Threads: t.threads,
+		Stalled: map[string]float64{}}
 	if !t.running {
 		r.NoQueue = "no thread shows as running, not even ours, so the states of threads tell nothing here"
 		return r

@@ -181,7 +181,8 @@ func (a *applying) took(step Step, read string) Outcome {
 	if read == step.To {
 		return Outcome{Step: step, Read: read, Result: Changed}
 	}
-	return Outcome{Step: step, Read: read, Result: Rounded, Reason: fmt.Sprintf("%s made %s of it", a.sys.setting(step.Setting).Keeper(), read)}
+	return Outcome{Step: step, Read: read, Result: Rounded, Reason: fmt.Sprintf("%s made %s of it",
+		a.sys.setting(step.Setting).Keeper(), read)}
 }
 
 // settle looks at every object again once all are written. One that another step has

@@ -15,7 +15,8 @@ var power = []Setting{
 		Values: "a profile that the firmware offers",
 		File:   "/sys/firmware/acpi/platform_profile", Absent: "the firmware has no platform profiles",
 		// The kernel's words (drivers/acpi/platform_profile.c). It has custom as well, which is only read.
-		Takes:  words{from: "platform_profile_choices", known: []string{"low-power", "cool", "quiet", "balanced", "balanced-performance", "performance", "max-power"}},
+		Takes: words{from: "platform_profile_choices", known: []string{"low-power", "cool", "quiet", "balanced",
+			"balanced-performance", "performance", "max-power"}},
 		Moves:  []Move{{Setting: "epp"}},
 		Advice: map[string]string{"PWR-009": "performance"},
 	},
@@ -28,12 +29,14 @@ var power = []Setting{
 		File:   cpuFiles + "power/energy_perf_bias", Absent: "the processor offers no EPB",
 		// The kernel's words (arch/x86/kernel/cpu/intel_epb.c); it reads back numbers.
 		Takes: quantity{hi: 15, names: map[string]string{
-			"performance": "0", "balance-performance": "4", "normal": "6", "normal-powersave": "7", "balance-power": "8", "power": "15"}},
+			"performance": "0", "balance-performance": "4", "normal": "6", "normal-powersave": "7", "balance-power": "8",
+			"power": "15"}},
 		Advice: map[string]string{"PWR-004": "0"},
 		Words: []Word{
 			{Tool: "tuned", Option: "cpu/energy_perf_bias", Values: epbWords},
-			{Tool: "saptune", Option: "cpu/energy_perf_bias", Values: epbWords, Only: "saptune has performance (0), normal (6) and " +
-				"powersave (15) only"},
+			{Tool: "saptune", Option: "cpu/energy_perf_bias", Values: epbWords,
+				Only: "saptune has performance (0), normal (6) and " +
+					"powersave (15) only"},
 		},
 	},
 	{
@@ -58,7 +61,8 @@ var power = []Setting{
 		Advice: map[string]string{"PWR-005": "on"},
 		Words: []Word{
 			{Tool: "tuned", Option: "cpu/no_turbo", Values: opposite},
-			{Tool: "windows", Option: "PERFBOOSTMODE", Values: map[string]string{"1": "2", "0": "0"}}, // 2 is aggressive, as in High performance
+			// 2 is aggressive, as in High performance
+			{Tool: "windows", Option: "PERFBOOSTMODE", Values: map[string]string{"1": "2", "0": "0"}},
 		},
 		Named: "name a policy, as boost@policy0, or leave the object out",
 	},

@@ -72,8 +72,10 @@ func trusted(path string) error {
 	if err != nil {
 		return err
 	}
-	if owner.IsWellKnown(windows.WinBuiltinAdministratorsSid) || owner.IsWellKnown(windows.WinLocalSystemSid) || owner.Equals(self.User.Sid) {
+	if owner.IsWellKnown(windows.WinBuiltinAdministratorsSid) || owner.IsWellKnown(windows.WinLocalSystemSid) ||
+		owner.Equals(self.User.Sid) {
 		return nil
 	}
-	return errors.New(path + " belongs to " + owner.String() + ", who is no administrator and could change the journal; remove it")
+	return errors.New(path + " belongs to " + owner.String() +
+		", who is no administrator and could change the journal; remove it")
 }

@@ -31,7 +31,8 @@ var frequencies = []Setting{
 		Values: "a governor that the driver offers",
 		File:   policyFiles + "scaling_governor", Absent: noCPUFreq,
 		// Those of the kernel itself (admin-guide/pm/cpufreq.rst).
-		Takes: words{from: "scaling_available_governors", known: []string{"performance", "powersave", "userspace", "ondemand", "conservative", "schedutil"}},
+		Takes: words{from: "scaling_available_governors", known: []string{"performance", "powersave", "userspace", "ondemand",
+			"conservative", "schedutil"}},
 		// amd-pstate-epp forces EPP performance along with the governor performance; intel_pstate
 		// keeps the older EPP and shows another.
 		Moves: []Move{{Setting: "epp"}}, refusals: inactive,
@@ -56,12 +57,14 @@ var frequencies = []Setting{
 		Takes: words{from: "energy_performance_available_preferences",
 			known: []string{"default", "performance", "balance_performance", "balance_power", "power"}},
 		LockedBy: "governor", LockedAt: "performance",
-		refusals: []refusal{{syscall.EBUSY, "EPP is locked while the governor is performance"}, {syscall.EINVAL, "the driver has " +
-			"no EPP of this value"}},
+		refusals: []refusal{{syscall.EBUSY, "EPP is locked while the governor is performance"},
+			{syscall.EINVAL, "the driver has " +
+				"no EPP of this value"}},
 		Words: []Word{
 			{Tool: "tuned", Option: "cpu/energy_performance_preference"},
 			// The names' values as hardware has them (0, 0x80, 0xC0, 0xFF), in the percent that PERFEPP takes.
-			{Tool: "windows", Option: "PERFEPP", Values: map[string]string{"performance": "0", "balance_performance": "50", "balance_power": "75", "power": "100"},
+			{Tool: "windows", Option: "PERFEPP", Values: map[string]string{"performance": "0", "balance_performance": "50",
+				"balance_power": "75", "power": "100"},
 				Only: "Windows takes 0 to 100 %, and this word has none"},
 		},
 	},
@@ -178,7 +181,8 @@ func (frequency) parse(sys *System, o Object, v string) (string, error) {
 	}
 	// The kernel would clamp, with success.
 	if khz < lo || khz > hi {
-		return "", fmt.Errorf("%q: %s has %s to %s", screen.Short(v), o.Name, showFrequency(o, strconv.FormatInt(lo, 10)), showFrequency(o, strconv.FormatInt(hi, 10)))
+		return "", fmt.Errorf("%q: %s has %s to %s", screen.Short(v), o.Name, showFrequency(o, strconv.FormatInt(lo, 10)),
+			showFrequency(o, strconv.FormatInt(hi, 10)))
 	}
 	return strconv.FormatInt(khz, 10), nil
 }

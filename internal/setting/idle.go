@@ -24,8 +24,9 @@ var idle = []Setting{
 			"1656250 (C1 only)",
 		// The first state, POLL, has no switch on kernels before 5.4 that does anything.
 		File: cpuFiles + "cpuidle/state*/disable", Absent: "the kernel controls no idle states here",
-		Takes: idleBound{quantity{hi: math.MaxInt32, unit: "us", names: map[string]string{"all": "all"}, text: "the longest exit " +
-			"latency allowed, such as 70us; or all"}},
+		Takes: idleBound{quantity{hi: math.MaxInt32, unit: "us", names: map[string]string{"all": "all"},
+			text: "the longest exit " +
+				"latency allowed, such as 70us; or all"}},
 		Advice: map[string]string{"IDL-001": "70us"},
 		// tuned holds the limit while it runs, and states above it are not entered.
 		Words: []Word{{Tool: "tuned", Option: "cpu/force_latency"}, {Tool: "saptune", Option: "cpu/force_latency"}},
@@ -37,8 +38,9 @@ var idle = []Setting{
 			"The kernel writes 0 for no bound, and n/a for no delay at all.",
 		Source: "kernel documentation, ABI/testing/sysfs-devices-power",
 		File:   cpuFiles + "power/pm_qos_resume_latency_us", Absent: "the kernel takes no bound for single CPUs here",
-		Takes: quantity{lo: 1, hi: math.MaxInt32, unit: "us", names: map[string]string{"none": "0", "n/a": "n/a"}, shown: map[string]string{"0": "none"},
-			text: "microseconds, such as 70us, but not 0, which the kernel takes for none; none; or n/a, which keeps the CPU polling"},
+		Takes: quantity{lo: 1, hi: math.MaxInt32, unit: "us", names: map[string]string{"none": "0", "n/a": "n/a"},
+			shown: map[string]string{"0": "none"},
+			text:  "microseconds, such as 70us, but not 0, which the kernel takes for none; none; or n/a, which keeps the CPU polling"},
 		Tries: []Try{{"70us", "70"}, {"n/a", ""}},
 	},
 	{

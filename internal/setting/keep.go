@@ -51,7 +51,8 @@ func (s Setting) DiskRules(value string, names ...string) []string {
 	case s.Stacked: // of a stack the top decides
 		return []string{rule(`KERNEL!="loop*|ram*|zram*|sr*|fd*|nbd*|pmem*"`)}
 	case s.Unrotating:
-		return []string{rule(`KERNEL!="loop*|ram*|zram*|sr*|fd*|nbd*|pmem*|dm-*|md*", ATTR{queue/rotational}=="0"`), rule(`KERNEL=="vd*|xvd*"`)}
+		return []string{rule(`KERNEL!="loop*|ram*|zram*|sr*|fd*|nbd*|pmem*|dm-*|md*", ATTR{queue/rotational}=="0"`),
+			rule(`KERNEL=="vd*|xvd*"`)}
 	}
 	return []string{rule(`KERNEL!="loop*|ram*|zram*|sr*|fd*|nbd*|pmem*|dm-*|md*"`)}
 }

@@ -57,7 +57,8 @@ func (anything) show(_ Object, v string) string           { return v }
 // words is one of the words that a file lists, or of those that are known.
 type words struct {
 	anything
-	from  string   // the file beside the object's that lists them; ".": the object's own, with the one in force in brackets; "": known
+	// the file beside the object's that lists them; ".": the object's own, with the one in force in brackets; "": known
+	from  string
 	known []string // those of the kernel, of which a host may offer fewer; nil: any word
 }
 
@@ -179,7 +180,8 @@ func (n numbers) spell(v string) (string, error) {
 	for i, f := range fields {
 		value, err := strconv.ParseInt(f, 10, 32)
 		if err != nil || value < 0 {
-			return "", fmt.Errorf("%q: expected a whole number from 0 to %d, found %q", screen.Short(v), math.MaxInt32, screen.Short(f))
+			return "", fmt.Errorf("%q: expected a whole number from 0 to %d, found %q", screen.Short(v), math.MaxInt32,
+				screen.Short(f))
 		}
 		fields[i] = strconv.FormatInt(value, 10)
 	}

@@ -5,7 +5,8 @@ import "math"
 // limits holds the settings of write-back's times, and of limits and habits of the kernel that some databases ask for.
 var limits = []Setting{
 	{
-		Sysctl: "vm.dirty_expire_centisecs", Title: "Age at which unwritten file data are written", Takes: quantity{lo: 1, hi: math.MaxInt32},
+		Sysctl: "vm.dirty_expire_centisecs", Title: "Age at which unwritten file data are written",
+		Takes: quantity{lo: 1, hi: math.MaxInt32},
 		About: "After how many hundredths of a second written data are old enough that the kernel writes them to the disk, however " +
 			"little there is. " +
 			"A shorter time makes the portions smaller, and writes more often what is changed again soon.",
@@ -13,7 +14,8 @@ var limits = []Setting{
 		Tries:  []Try{{"500", ""}},
 	},
 	{
-		Sysctl: "vm.dirty_writeback_centisecs", Title: "How often the kernel looks for old unwritten data", Takes: quantity{hi: math.MaxInt32},
+		Sysctl: "vm.dirty_writeback_centisecs", Title: "How often the kernel looks for old unwritten data",
+		Takes:  quantity{hi: math.MaxInt32},
 		About:  "How many hundredths of a second pass between two looks for data that are old enough to be written. 0 never looks.",
 		Source: "kernel documentation, admin-guide/sysctl/vm.rst; tuned oracle, mssql (100)",
 		Tries:  []Try{{"100", ""}},

@@ -30,8 +30,10 @@ var memory = []Setting{
 			"that asked, defer leaves it " +
 			"to a background task, never gives a small page.",
 		Source: "kernel documentation, admin-guide/mm/transhuge.rst; the sources of thp",
-		File:   thpDir + "defrag", Absent: noTHP, Takes: words{from: ".", known: []string{"always", "defer", "defer+madvise", "madvise", "never"}},
-		Advice: map[string]string{"MEM-002": "madvise"}, Effect: "a page fault may get a small page where it waited for a large one",
+		File:   thpDir + "defrag", Absent: noTHP, Takes: words{from: ".",
+			known: []string{"always", "defer", "defer+madvise", "madvise", "never"}},
+		Advice: map[string]string{"MEM-002": "madvise"},
+		Effect: "a page fault may get a small page where it waited for a large one",
 	},
 	{
 		Name: "ksm", Title: "Kernel samepage merging (ksm/run)", Order: rankMemory,
@@ -39,7 +41,8 @@ var memory = []Setting{
 			"pages apart again, which needs " +
 			"memory for them and takes a while.",
 		Source: "kernel documentation, admin-guide/mm/ksm.rst; SAP notes 2205917, 2684254, 3577842; sapconf (0)",
-		File:   "/sys/kernel/mm/ksm/run", Absent: "the kernel has no samepage merging", Takes: words{known: []string{"0", "1", "2"}},
+		File:   "/sys/kernel/mm/ksm/run", Absent: "the kernel has no samepage merging",
+		Takes:  words{known: []string{"0", "1", "2"}},
 		Advice: map[string]string{"MEM-003": "0"}, Effect: "what is merged stays merged, and takes no memory now",
 		Words:  []Word{{Tool: "saptune", Option: "vm/KSM"}},
 		AtBoot: map[string]string{"2": "0"}, // at boot nothing is merged, and 0 is what all tools take

@@ -5,7 +5,8 @@ import "math"
 // network holds the settings of TCP and of NFS' transport: sysctls of the network namespace that hostlab is in.
 var network = []Setting{
 	{
-		Sysctl: "net.core.somaxconn", Limit: true, Title: "Connections that wait to be accepted", Takes: quantity{lo: 1, hi: math.MaxInt32},
+		Sysctl: "net.core.somaxconn", Limit: true, Title: "Connections that wait to be accepted",
+		Takes: quantity{lo: 1, hi: math.MaxInt32},
 		About: "The longest queue that a server gets for connections which it has not accepted yet, whatever it asks for. A server " +
 			"takes a new limit when it " +
 			"listens anew. It reserves nothing.",
@@ -13,28 +14,36 @@ var network = []Setting{
 		Tries:  []Try{{"8192", ""}},
 	},
 	{
-		Sysctl: "net.core.netdev_max_backlog", Limit: true, Title: "Packets that wait for a CPU", Takes: quantity{lo: 1, hi: math.MaxInt32},
-		About: "How many received packets may wait on each CPU when they come faster than it takes them.", Source: ipSysctl + "; SAP note 3024346 (300000)",
-		Tries: []Try{{"300000", ""}},
+		Sysctl: "net.core.netdev_max_backlog", Limit: true, Title: "Packets that wait for a CPU",
+		Takes:  quantity{lo: 1, hi: math.MaxInt32},
+		About:  "How many received packets may wait on each CPU when they come faster than it takes them.",
+		Source: ipSysctl + "; SAP note 3024346 (300000)",
+		Tries:  []Try{{"300000", ""}},
 	},
 	{
-		Sysctl: "net.core.rmem_default", Limit: true, Title: "Receive buffer of a socket", Takes: quantity{lo: 4608, hi: math.MaxInt32, unit: "B"},
-		About: "The receive buffer of a socket that asks for none. TCP has its own in net.ipv4.tcp_rmem.", Source: socketBuffers + " (262144)",
-		Tries: []Try{{"262144", ""}},
+		Sysctl: "net.core.rmem_default", Limit: true, Title: "Receive buffer of a socket",
+		Takes:  quantity{lo: 4608, hi: math.MaxInt32, unit: "B"},
+		About:  "The receive buffer of a socket that asks for none. TCP has its own in net.ipv4.tcp_rmem.",
+		Source: socketBuffers + " (262144)",
+		Tries:  []Try{{"262144", ""}},
 	},
 	{
-		Sysctl: "net.core.rmem_max", Limit: true, Title: "Largest receive buffer that a program may ask for", Takes: quantity{lo: 4608, hi: math.MaxInt32, unit: "B"},
+		Sysctl: "net.core.rmem_max", Limit: true, Title: "Largest receive buffer that a program may ask for",
+		Takes:  quantity{lo: 4608, hi: math.MaxInt32, unit: "B"},
 		About:  "A program that sets its socket's buffer itself gets no more than this, and TCP then sizes it no longer by itself.",
 		Source: socketBuffers + " (4194304); SAP note 3024346 (16777216)",
 		Tries:  []Try{{"4194304", ""}},
 	},
 	{
-		Sysctl: "net.core.wmem_default", Limit: true, Title: "Send buffer of a socket", Takes: quantity{lo: 4608, hi: math.MaxInt32, unit: "B"},
-		About: "The send buffer of a socket that asks for none. TCP has its own in net.ipv4.tcp_wmem.", Source: socketBuffers + " (262144)",
-		Tries: []Try{{"262144", ""}},
+		Sysctl: "net.core.wmem_default", Limit: true, Title: "Send buffer of a socket",
+		Takes:  quantity{lo: 4608, hi: math.MaxInt32, unit: "B"},
+		About:  "The send buffer of a socket that asks for none. TCP has its own in net.ipv4.tcp_wmem.",
+		Source: socketBuffers + " (262144)",
+		Tries:  []Try{{"262144", ""}},
 	},
 	{
-		Sysctl: "net.core.wmem_max", Limit: true, Title: "Largest send buffer that a program may ask for", Takes: quantity{lo: 4608, hi: math.MaxInt32, unit: "B"},
+		Sysctl: "net.core.wmem_max", Limit: true, Title: "Largest send buffer that a program may ask for",
+		Takes:  quantity{lo: 4608, hi: math.MaxInt32, unit: "B"},
 		About:  "A program that sets its socket's buffer itself gets no more than this, and TCP then sizes it no longer by itself.",
 		Source: socketBuffers + " (1048576); SAP note 3024346 (16777216)",
 		Tries:  []Try{{"4194304", ""}},
@@ -54,7 +63,8 @@ var network = []Setting{
 		Tries:  []Try{{"4096 16384 16777216", ""}},
 	},
 	{
-		Sysctl: "net.ipv4.tcp_max_syn_backlog", Limit: true, Title: "Connections that are half open", Takes: quantity{lo: 1, hi: math.MaxInt32},
+		Sysctl: "net.ipv4.tcp_max_syn_backlog", Limit: true, Title: "Connections that are half open",
+		Takes: quantity{lo: 1, hi: math.MaxInt32},
 		About: "How many connections may be remembered whose client has not confirmed them yet. Beyond that the kernel answers " +
 			"with SYN cookies, which lose " +
 			"TCP options, or not at all.",
@@ -76,7 +86,8 @@ var network = []Setting{
 		Tries:  []Try{{"8", ""}},
 	},
 	{
-		Sysctl: "net.ipv4.tcp_keepalive_time", Title: "Idle time before a connection is probed", Takes: quantity{lo: 1, hi: 2147483, unit: "s"},
+		Sysctl: "net.ipv4.tcp_keepalive_time", Title: "Idle time before a connection is probed",
+		Takes: quantity{lo: 1, hi: 2147483, unit: "s"},
 		About: "After how many idle seconds a connection is probed that asked for it (SO_KEEPALIVE). Firewalls and balancers " +
 			"forget idle connections " +
 			"earlier than the default of two hours. Servers may set a time of their own.",
@@ -84,9 +95,11 @@ var network = []Setting{
 		Tries:  []Try{{"300", ""}},
 	},
 	{
-		Sysctl: "net.ipv4.tcp_keepalive_intvl", Title: "Time between probes of a connection", Takes: quantity{lo: 1, hi: 2147483, unit: "s"},
-		About: "How many seconds pass between two probes of an idle connection that does not answer.", Source: keepalive + " (75)",
-		Tries: []Try{{"60", ""}},
+		Sysctl: "net.ipv4.tcp_keepalive_intvl", Title: "Time between probes of a connection",
+		Takes:  quantity{lo: 1, hi: 2147483, unit: "s"},
+		About:  "How many seconds pass between two probes of an idle connection that does not answer.",
+		Source: keepalive + " (75)",
+		Tries:  []Try{{"60", ""}},
 	},
 	{
 		Sysctl: "net.ipv4.tcp_keepalive_probes", Title: "Probes of a connection", Takes: quantity{lo: 1, hi: 255},
@@ -115,13 +128,15 @@ var network = []Setting{
 	},
 	{
 		Sysctl: "net.ipv4.tcp_sack", Title: "Selective acknowledgements", Takes: onOff{},
-		About: "With it the sender learns which packets are missing, and sends those alone again.", Source: ipSysctl + "; SAP note 3024346 (1)",
-		Tries: []Try{{"off", "0"}},
+		About:  "With it the sender learns which packets are missing, and sends those alone again.",
+		Source: ipSysctl + "; SAP note 3024346 (1)",
+		Tries:  []Try{{"off", "0"}},
 	},
 	{
 		Sysctl: "net.ipv4.tcp_moderate_rcvbuf", Title: "Receive buffers that size themselves", Takes: onOff{},
-		About: "With it TCP enlarges a connection's receive buffer as far as the way needs, up to tcp_rmem.", Source: ipSysctl + "; SAP note 3024346 (1)",
-		Tries: []Try{{"off", "0"}},
+		About:  "With it TCP enlarges a connection's receive buffer as far as the way needs, up to tcp_rmem.",
+		Source: ipSysctl + "; SAP note 3024346 (1)",
+		Tries:  []Try{{"off", "0"}},
 	},
 	{
 		Sysctl: "net.ipv4.tcp_no_metrics_save", Title: "Forget what a closed connection has learnt", Takes: onOff{},

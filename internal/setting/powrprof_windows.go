@@ -110,12 +110,14 @@ func (powrprof) schemes() (list []string, _ error) {
 
 func (powrprof) name(scheme string) (string, error) {
 	size := uint32(0)
-	if err := call(readFriendlyName, 0, uintptr(unsafe.Pointer(guid(scheme))), 0, 0, 0, uintptr(unsafe.Pointer(&size))); err != nil && !errors.Is(err, windows.ERROR_MORE_DATA) {
+	if err := call(readFriendlyName, 0, uintptr(unsafe.Pointer(guid(scheme))), 0, 0, 0,
+		uintptr(unsafe.Pointer(&size))); err != nil && !errors.Is(err, windows.ERROR_MORE_DATA) {
 		return "", err
 	}
 	buf := make([]uint16, size/2+1)
 	size = uint32(2 * len(buf)) //nolint:gosec // a name
-	if err := call(readFriendlyName, 0, uintptr(unsafe.Pointer(guid(scheme))), 0, 0, uintptr(unsafe.Pointer(&buf[0])), uintptr(unsafe.Pointer(&size))); err != nil {
+	if err := call(readFriendlyName, 0, uintptr(unsafe.Pointer(guid(scheme))), 0, 0, uintptr(unsafe.Pointer(&buf[0])),
+		uintptr(unsafe.Pointer(&size))); err != nil {
 		return "", err
 	}
 	return strings.TrimSpace(windows.UTF16ToString(buf)), nil
@@ -126,7 +128,8 @@ func (powrprof) rename(scheme, name string) error {
 	if err != nil {
 		return err
 	}
-	return call(writeFriendlyName, 0, uintptr(unsafe.Pointer(guid(scheme))), 0, 0, uintptr(unsafe.Pointer(&text[0])), uintptr(2*len(text)))
+	return call(writeFriendlyName, 0, uintptr(unsafe.Pointer(guid(scheme))), 0, 0, uintptr(unsafe.Pointer(&text[0])),
+		uintptr(2*len(text)))
 }
 
 func (powrprof) duplicate(from, to string) error {
@@ -140,12 +143,14 @@ func (powrprof) remove(scheme string) error {
 
 func (powrprof) read(scheme, setting, source string) (uint32, error) {
 	var value uint32
-	err := call(readValue[source], 0, uintptr(unsafe.Pointer(guid(scheme))), uintptr(unsafe.Pointer(processorGroup)), uintptr(unsafe.Pointer(guid(setting))), uintptr(unsafe.Pointer(&value)))
+	err := call(readValue[source], 0, uintptr(unsafe.Pointer(guid(scheme))), uintptr(unsafe.Pointer(processorGroup)),
+		uintptr(unsafe.Pointer(guid(setting))), uintptr(unsafe.Pointer(&value)))
 	return value, err
 }
 
 func (powrprof) write(scheme, setting, source string, value uint32) error {
-	return call(writeValue[source], 0, uintptr(unsafe.Pointer(guid(scheme))), uintptr(unsafe.Pointer(processorGroup)), uintptr(unsafe.Pointer(guid(setting))), uintptr(value))
+	return call(writeValue[source], 0, uintptr(unsafe.Pointer(guid(scheme))), uintptr(unsafe.Pointer(processorGroup)),
+		uintptr(unsafe.Pointer(guid(setting))), uintptr(value))
 }
 
 // allowed asks for the access to a setting (0 and 1), to the scheme in force (19) and to new schemes (20), as group policies

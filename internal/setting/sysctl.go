@@ -30,7 +30,8 @@ func (sys *System) named(name string) (Setting, error) {
 	}
 	// Only the last parts are compared: that all lie in vm makes no two of them alike.
 	if near := spelling.Meant(lastPart(key), last); near != "" {
-		return Setting{}, fmt.Errorf("%s: no such sysctl is known; did you mean %s?", screen.Short(name), keys[slices.Index(last, near)])
+		return Setting{}, fmt.Errorf("%s: no such sysctl is known; did you mean %s?", screen.Short(name),
+			keys[slices.Index(last, near)])
 	}
 	return Setting{}, fmt.Errorf("%s: hostlab does not set this sysctl; hostlab settings lists those "+
 		"that it does", screen.Short(name))
@@ -70,30 +71,35 @@ var sysctls = []Setting{
 		Tries: []Try{{"10", ""}, {"0", ""}, {"200", ""}},
 	},
 	{
-		Sysctl: "vm.dirty_background_bytes", Title: "Unwritten file data at which writing starts, in bytes", Takes: quantity{lo: 1, hi: math.MaxInt64, unit: "B"},
+		Sysctl: "vm.dirty_background_bytes", Title: "Unwritten file data at which writing starts, in bytes",
+		Takes: quantity{lo: 1, hi: math.MaxInt64, unit: "B"},
 		About: dirtyAbout, Source: dirtySource, Rival: "dirty_background_ratio",
 		Effect: "puts vm.dirty_background_ratio out of force, which reads 0 then",
 		Tries:  []Try{{"314572800", ""}},
 	},
 	{
-		Sysctl: "vm.dirty_background_ratio", Title: "Unwritten file data at which writing starts, in % of memory", Takes: quantity{lo: 1, hi: 100, unit: "%"},
+		Sysctl: "vm.dirty_background_ratio", Title: "Unwritten file data at which writing starts, in % of memory",
+		Takes: quantity{lo: 1, hi: 100, unit: "%"},
 		About: dirtyAbout, Source: dirtySource, Rival: "dirty_background_bytes",
 		Tries: []Try{{"5%", "5"}},
 	},
 	{
 		// dirty_bytes takes two pages at least (mm/page-writeback.c, dirty_bytes_min).
-		Sysctl: "vm.dirty_bytes", Title: "Unwritten file data at which writers stop, in bytes", Takes: quantity{lo: 8192, hi: math.MaxInt64, unit: "B"},
+		Sysctl: "vm.dirty_bytes", Title: "Unwritten file data at which writers stop, in bytes",
+		Takes: quantity{lo: 8192, hi: math.MaxInt64, unit: "B"},
 		About: dirtyAbout, Source: dirtySource, Rival: "dirty_ratio",
 		Effect: "puts vm.dirty_ratio out of force, which reads 0 then",
 		Tries:  []Try{{"629145600", ""}},
 	},
 	{
-		Sysctl: "vm.dirty_ratio", Title: "Unwritten file data at which writers stop, in % of memory", Takes: quantity{lo: 1, hi: 100, unit: "%"},
+		Sysctl: "vm.dirty_ratio", Title: "Unwritten file data at which writers stop, in % of memory",
+		Takes: quantity{lo: 1, hi: 100, unit: "%"},
 		About: dirtyAbout, Source: dirtySource, Rival: "dirty_bytes",
 		Tries: []Try{{"40", ""}},
 	},
 	{
-		Sysctl: "vm.max_map_count", Limit: true, Title: "Memory mappings that a process may have", Takes: quantity{hi: math.MaxInt32},
+		Sysctl: "vm.max_map_count", Limit: true, Title: "Memory mappings that a process may have",
+		Takes: quantity{hi: math.MaxInt32},
 		About: "A process that reaches the limit gets no more memory, although plenty is free. " +
 			"Column stores and large Java processes hold mappings by the hundred thousand.",
 		Source: "kernel documentation, admin-guide/sysctl/vm.rst; SAP notes 1275776, 1980196, 900929 (2147483647); tuned " +
@@ -110,18 +116,21 @@ var sysctls = []Setting{
 		Tries: []Try{{"1", ""}},
 	},
 	{
-		Sysctl: "kernel.shmmni", Limit: true, Title: "Number of shared memory segments", Takes: quantity{hi: 1 << 24}, Source: sysvSource,
-		About: "How many System V shared memory segments there may be. A limit, which reserves nothing.",
-		Tries: []Try{{"32768", ""}},
+		Sysctl: "kernel.shmmni", Limit: true, Title: "Number of shared memory segments", Takes: quantity{hi: 1 << 24},
+		Source: sysvSource,
+		About:  "How many System V shared memory segments there may be. A limit, which reserves nothing.",
+		Tries:  []Try{{"32768", ""}},
 	},
 	{
-		Sysctl: "kernel.shmmax", Limit: true, Title: "Largest shared memory segment", Takes: quantity{hi: math.MaxUint64, unit: "B"}, Source: sysvSource,
+		Sysctl: "kernel.shmmax", Limit: true, Title: "Largest shared memory segment",
+		Takes: quantity{hi: math.MaxUint64, unit: "B"}, Source: sysvSource,
 		About:  "How large one System V shared memory segment may be, in bytes. A limit, which reserves nothing.",
 		Advice: map[string]string{"KRN-002": "18446744073709551615"},
 		Tries:  []Try{{"68719476736", ""}, {"18446744073709551615", ""}},
 	},
 	{
-		Sysctl: "kernel.shmall", Limit: true, Title: "Shared memory in all", Takes: quantity{hi: math.MaxUint64}, Source: sysvSource,
+		Sysctl: "kernel.shmall", Limit: true, Title: "Shared memory in all", Takes: quantity{hi: math.MaxUint64},
+		Source: sysvSource,
 		About:  "How large all System V shared memory segments together may be, in pages. A limit, which reserves nothing.",
 		Advice: map[string]string{"KRN-003": "1152921504606846720"},
 		Tries:  []Try{{"16777216", ""}},

@@ -12,8 +12,9 @@ import (
 // the kernel's would, so that what is tried there tells the truth.
 
 // errnos are the marks of recordings, "!errno EBUSY", for files whose reading failed.
-var errnos = map[string]unix.Errno{"EACCES": unix.EACCES, "EPERM": unix.EPERM, "ENOENT": unix.ENOENT, "ENODEV": unix.ENODEV, "ENXIO": unix.ENXIO,
-	"EIO": unix.EIO, "EAGAIN": unix.EAGAIN, "EINVAL": unix.EINVAL, "EBUSY": unix.EBUSY, "EOPNOTSUPP": unix.EOPNOTSUPP}
+var errnos = map[string]unix.Errno{"EACCES": unix.EACCES, "EPERM": unix.EPERM, "ENOENT": unix.ENOENT, "ENODEV": unix.ENODEV,
+	"ENXIO": unix.ENXIO,
+	"EIO":   unix.EIO, "EAGAIN": unix.EAGAIN, "EINVAL": unix.EINVAL, "EBUSY": unix.EBUSY, "EOPNOTSUPP": unix.EOPNOTSUPP}
 
 // marked returns the error that a recorded file's content stands for.
 func marked(text []byte) error {
@@ -36,7 +37,8 @@ func chosen(text, value []byte) ([]byte, error) {
 	now := slices.IndexFunc(list, func(w string) bool { return len(w) > 2 && w[0] == '[' && w[len(w)-1] == ']' })
 	end := ending(text)
 	if now < 0 {
-		if fields := strings.Fields(string(value)); len(list) > 1 && len(fields) == len(list) && bytes.Contains(text, []byte("\t")) {
+		if fields := strings.Fields(string(value)); len(list) > 1 && len(fields) == len(list) &&
+			bytes.Contains(text, []byte("\t")) {
 			value = []byte(strings.Join(fields, "\t"))
 		}
 		return append(bytes.Clone(value), end...), nil

@@ -91,7 +91,8 @@ func (v *View) load() error {
 		v.st.damage = cmp.Or(v.st.damage, v.path()+": the journal "+what+" may still be in force")
 	}
 	if host := v.sys.Host(); v.problem == nil && v.st.host != "" && host != "" && v.st.host != host {
-		v.problem = &Problem{Kind: OtherHost, What: fmt.Sprintf("its machine ID %.8s... is not %.8s..., this one's", v.st.host, host)}
+		v.problem = &Problem{Kind: OtherHost, What: fmt.Sprintf("its machine ID %.8s... is not %.8s..., this one's", v.st.host,
+			host)}
 	}
 	if v.problem != nil {
 		v.problem.Path = v.path()
@@ -174,7 +175,8 @@ func (v *View) judge(o *object) (out Outcome, read bool) {
 	case value == o.Wrote:
 		out.Result = Unchanged
 	case o.Done && value == o.Ours:
-		out.Result, out.Reason = Rounded, fmt.Sprintf("%s, or what was set after it, made %s of it", v.sys.setting(o.Setting).Keeper(), value)
+		out.Result, out.Reason = Rounded, fmt.Sprintf("%s, or what was set after it, made %s of it",
+			v.sys.setting(o.Setting).Keeper(), value)
 	case !o.Done && o.mine(value):
 		out.Result, out.Reason = Failed, "hostlab was killed while it set it"
 	case value == o.Layers[0].Original && !o.Doubt:

@@ -81,7 +81,8 @@ func (w *Watch) Close() {
 }
 
 func lookAtClocks() moment {
-	return moment{monotonic: clock(unix.CLOCK_MONOTONIC), boot: clock(unix.CLOCK_BOOTTIME), cpu: clock(unix.CLOCK_PROCESS_CPUTIME_ID), waited: waited()}
+	return moment{monotonic: clock(unix.CLOCK_MONOTONIC), boot: clock(unix.CLOCK_BOOTTIME),
+		cpu: clock(unix.CLOCK_PROCESS_CPUTIME_ID), waited: waited()}
 }
 
 func clock(id int32) time.Duration {

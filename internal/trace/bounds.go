@@ -62,10 +62,15 @@ func between(a, b counters, tree host.Tree, cpus []int) []Bound {
 	const schedstat = "/proc/PID/task/TID/schedstat"
 	out := []Bound{
 		{Name: "run", Value: per(run), About: "the service on a CPU, threads that ended meanwhile left out", Source: schedstat},
-		{Name: "run_queue", Value: per(queue), About: "the service waiting for a CPU, threads that ended meanwhile left out", Source: schedstat},
-		{Name: IdleExit, Value: per(b.idle - a.idle), About: "wake-ups on idle CPUs, of all tasks: entries of idle states times what leaving them takes", Source: "/sys/devices/system/cpu/cpuN/cpuidle", Reason: b.idleWhy},
-		{Name: "pressure", Value: per(b.pressure - a.pressure), About: "time in which a task of this host waited for a CPU", Source: "/proc/pressure/cpu", Reason: b.pressWhy},
-		{Name: BesideSibling, About: "the service beside a busy sibling: no more than CPUs and siblings were both busy", Source: "/proc/stat"},
+		{Name: "run_queue", Value: per(queue), About: "the service waiting for a CPU, threads that ended meanwhile left out",
+			Source: schedstat},
+		{Name: IdleExit, Value: per(b.idle - a.idle),
+			About:  "wake-ups on idle CPUs, of all tasks: entries of idle states times what leaving them takes",
+			Source: "/sys/devices/system/cpu/cpuN/cpuidle", Reason: b.idleWhy},
+		{Name: "pressure", Value: per(b.pressure - a.pressure), About: "time in which a task of this host waited for a CPU",
+			Source: "/proc/pressure/cpu", Reason: b.pressWhy},
+		{Name: BesideSibling, About: "the service beside a busy sibling: no more than CPUs and siblings were both busy",
+			Source: "/proc/stat"},
 	}
 	if len(b.threads) == 0 {
 		out[0].Reason, out[1].Reason = "no thread of the service can be read", "no thread of the service can be read"

@@ -13,7 +13,8 @@ func (r *Result) WriteBursts(w io.Writer) error {
 	if err := r.Complete(); err != nil {
 		return err
 	}
-	head := burstlog.Head{Started: r.Started.UTC(), Source: "scheduler events", Length: r.Length, Seen: r.SeenShare(), Lost: r.Lost, Service: r.Target}
+	head := burstlog.Head{Started: r.Started.UTC(), Source: "scheduler events", Length: r.Length, Seen: r.SeenShare(),
+		Lost: r.Lost, Service: r.Target}
 	for _, c := range r.CPUs {
 		head.CPUs = append(head.CPUs, c.Number)
 		head.Load += c.Busy / float64(len(r.CPUs))

@@ -49,7 +49,8 @@ func (s *Result) warnings() (list []string) {
 		list = append(list, fmt.Sprintf("%s after %s; what was seen until then counts", s.Ended, span(s.Length)))
 	}
 	if s.Lost > 0 {
-		list = append(list, fmt.Sprintf("%d bursts were lost, %s of all: there was no room for them", s.Lost, percent(s.LostShare())))
+		list = append(list, fmt.Sprintf("%d bursts were lost, %s of all: there was no room for them", s.Lost,
+			percent(s.LostShare())))
 	}
 	if n := float64(s.Unseen) / max(1, float64(s.Cost.Switches)); n > 0.001 {
 		list = append(list, fmt.Sprintf("the kernel did not tell of %s of the switches: what ran then counts for the task before or after", percent(n)))
@@ -82,7 +83,8 @@ func (s *Result) parts() *document.Table {
 
 func (s *Result) wakeups() *document.Table {
 	row := func(name string, l Latency) document.Row {
-		cells := []document.Cell{document.Text(name), document.Number(float64(l.N)/s.Seen, result.Format(float64(l.N)/s.Seen, "1/s"))}
+		cells := []document.Cell{document.Text(name), document.Number(float64(l.N)/s.Seen,
+			result.Format(float64(l.N)/s.Seen, "1/s"))}
 		for _, v := range []float64{l.Quantile(0.5), l.Quantile(0.99), l.Mean()} {
 			cells = append(cells, document.Number(v, result.Format(v, "s")))
 		}
@@ -96,7 +98,8 @@ func (s *Result) wakeups() *document.Table {
 func (s *Result) table() *document.Table {
 	t := &document.Table{Columns: document.Headings("CPU", "busy", "by the service", "bursts"), Most: 16}
 	for _, c := range s.CPUs {
-		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{document.Text(fmt.Sprint(c.Number)), document.Number(c.Busy, percent(c.Busy)),
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{document.Text(fmt.Sprint(c.Number)),
+			document.Number(c.Busy, percent(c.Busy)),
 			document.Number(c.Run, percent(c.Run)), document.Number(float64(c.Bursts), fmt.Sprint(c.Bursts))}})
 	}
 	return t
@@ -109,7 +112,8 @@ func (c Cost) pairs() document.Pairs {
 	}
 	return document.Pairs{
 		{Name: "CPU time", Value: fmt.Sprintf("%s of what is in use, of %s allowed", percent(c.OfBusy), percent(c.Budget))},
-		{Name: "programs", Value: fmt.Sprintf("%s in all, %.0f ns a switch in windows, %.0f ns outside", result.Format(c.Programs, "s"), c.OnNS, c.OffNS), More: []string{how}},
+		{Name: "programs", Value: fmt.Sprintf("%s in all, %.0f ns a switch in windows, %.0f ns outside",
+			result.Format(c.Programs, "s"), c.OnNS, c.OffNS), More: []string{how}},
 		{Name: "reader", Value: result.Format(c.Reader, "s")},
 		{Name: "switches", Value: fmt.Sprintf("%s, %d in windows", result.Format(c.SwitchesPerS, "1/s"), c.Watched)},
 	}
@@ -123,7 +127,8 @@ func (r *Report) bounded(d *document.Document) {
 	for _, b := range r.Bounds {
 		row := document.Row{Cells: []document.Cell{document.Text(b.Name)}, Across: "unknown: " + b.Reason}
 		if b.Value != nil {
-			row = document.Row{Cells: []document.Cell{document.Text(b.Name), document.Number(*b.Value, result.Format(*b.Value, "s"))}}
+			row = document.Row{Cells: []document.Cell{document.Text(b.Name),
+				document.Number(*b.Value, result.Format(*b.Value, "s"))}}
 		}
 		row.Notes = []document.Line{{Text: b.About + " (" + b.Source + ")", Tone: document.Quiet}}
 		t.Rows = append(t.Rows, row)

@@ -85,8 +85,9 @@ type dataBound struct {
 }
 
 func (r *Report) data() Data {
-	d := Data{Schema: Schema, Hostlab: r.Hostlab, Evidence: result.Measured, Service: r.Service, Recorded: r.Result != nil, Seconds: r.Length,
-		CPUs: []dataCPU{}, Bounds: []dataBound{}, Warnings: []string{}, Reason: text(r.Reason)}
+	d := Data{Schema: Schema, Hostlab: r.Hostlab, Evidence: result.Measured, Service: r.Service, Recorded: r.Result != nil,
+		Seconds: r.Length,
+		CPUs:    []dataCPU{}, Bounds: []dataBound{}, Warnings: []string{}, Reason: text(r.Reason)}
 	for _, b := range r.Bounds {
 		d.Bounds = append(d.Bounds, dataBound{b.Name, b.Value, b.About, b.Source, text(b.Reason)})
 	}

@@ -215,7 +215,8 @@ func (s *session) deserted(target Target) bool {
 		if err != nil || exists(int(pid)) {
 			return errors.Is(err, ebpf.ErrKeyNotExist) && len(proc.InGroups(target.Cgroups...)) == 0
 		}
-		if err := s.objects.Processes.Delete(pid); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) { // it ended while it was put in
+		// it ended while it was put in
+		if err := s.objects.Processes.Delete(pid); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
 			return false
 		}
 	}
@@ -366,9 +367,11 @@ func unavailable(err error) error {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
 		return &Unavailable{"loading programs into the kernel needs root (or CAP_BPF and CAP_PERFMON)"}
 	case missing(kernelTypes):
-		return &Unavailable{"this kernel does not describe its types (" + kernelTypes + ", of CONFIG_DEBUG_INFO_BTF), which the programs need"}
+		return &Unavailable{"this kernel does not describe its types (" + kernelTypes +
+			", of CONFIG_DEBUG_INFO_BTF), which the programs need"}
 	case errors.Is(err, btf.ErrNotFound), errors.Is(err, os.ErrNotExist), errors.Is(err, ebpf.ErrNotSupported):
-		return &Unavailable{fmt.Sprintf("this kernel lacks what the programs need, Linux 5.12 with CONFIG_DEBUG_INFO_BTF: %v", err)}
+		return &Unavailable{fmt.Sprintf("this kernel lacks what the programs need, Linux 5.12 with CONFIG_DEBUG_INFO_BTF: %v",
+			err)}
 	}
 	return err
 }

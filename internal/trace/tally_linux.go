@@ -184,7 +184,8 @@ func (t *tally) finish() (*Result, error) {
 	end := t.since(0)
 	last := &t.windows[len(t.windows)-1]
 	last.run, last.overlap = last.run+end.run, last.overlap+end.overlap
-	r := &Result{Target: t.cfg.Target.Name, Started: t.started, Length: length, Windows: len(t.windows), Ended: t.ended, Cost: t.cost, Lost: t.lost}
+	r := &Result{Target: t.cfg.Target.Name, Started: t.started, Length: length, Windows: len(t.windows), Ended: t.ended,
+		Cost: t.cost, Lost: t.lost}
 	total := t.s.before()
 	r.Seen = total / 1e9
 	for _, c := range t.s.cpus {
@@ -194,10 +195,12 @@ func (t *tally) finish() (*Result, error) {
 		r.Lost += row.Lost
 		r.Missed += row.Missed
 		r.Unseen += row.Unseen
-		r.CPUs = append(r.CPUs, CPU{Number: c, Busy: unit(busyTime(row.Busy, total) / total), Run: unit(float64(row.Run) / total), Lost: int(row.Lost)})
+		r.CPUs = append(r.CPUs, CPU{Number: c, Busy: unit(busyTime(row.Busy, total) / total), Run: unit(float64(row.Run) / total),
+			Lost: int(row.Lost)})
 	}
 	for _, w := range t.windows {
-		r.Series = append(r.Series, Window{At: w.at / 1e9, Length: w.length / 1e9, Run: w.run / w.length, Queue: max(0, w.queue/w.length), Busy: w.busy / w.length})
+		r.Series = append(r.Series, Window{At: w.at / 1e9, Length: w.length / 1e9, Run: w.run / w.length,
+			Queue: max(0, w.queue/w.length), Busy: w.busy / w.length})
 	}
 	r.Run = t.interval(r, func(w sums) float64 { return w.run })
 	r.Queue = t.interval(r, func(w sums) float64 { return w.queue })
@@ -243,7 +246,8 @@ func (t *tally) record(r *Result) {
 	of := map[int]int{}
 	for _, b := range t.bursts {
 		of[int(b.Cpu)]++
-		out := burstlog.Burst{CPU: int(b.Cpu), At: float64(int64(b.Start-t.began)) / 1e9, Busy: float64(b.Busy) / 1e9, Idle: float64(b.Idle) / 1e9}
+		out := burstlog.Burst{CPU: int(b.Cpu), At: float64(int64(b.Start-t.began)) / 1e9, Busy: float64(b.Busy) / 1e9,
+			Idle: float64(b.Idle) / 1e9}
 		if b.Watched > 0 {
 			out.Service = unit(float64(b.Run) / float64(b.Watched))
 		}

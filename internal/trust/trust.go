@@ -88,7 +88,9 @@ func secret(f *os.File, key bool) error {
 		return err
 	}
 	if exposed(info, key) {
-		return &Refused{Path: f.Name(), Why: fmt.Sprintf("holds a secret that other users may read or change (mode %04o); give it mode 0600", info.Mode().Perm())}
+		return &Refused{Path: f.Name(),
+			Why: fmt.Sprintf("holds a secret that other users may read or change (mode %04o); give it mode 0600",
+				info.Mode().Perm())}
 	}
 	if why := caller().foreign(info, func() ([]byte, error) { return openList(f) }); why != "" {
 		return &Refused{Path: f.Name(), Why: why + "; use a file of your own"}
@@ -243,7 +245,8 @@ func (us users) resolve(path string, wants demand) (string, error) {
 			if !filepath.IsAbs(to) {
 				to = filepath.Join(filepath.Dir(at), to)
 			}
-			rest = append(strings.Split(strings.TrimPrefix(filepath.Clean(to), string(filepath.Separator)), string(filepath.Separator)), rest...)
+			rest = append(strings.Split(strings.TrimPrefix(filepath.Clean(to), string(filepath.Separator)),
+				string(filepath.Separator)), rest...)
 			at = string(filepath.Separator)
 			continue
 		case !info.IsDir():

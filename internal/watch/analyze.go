@@ -51,15 +51,16 @@ type Window struct {
 	ToS      float64       `json:"to_seconds"`
 	Samples  int           `json:"samples"`
 	Busy     float64       `json:"busy"`
-	Spread   *Spread       `json:"spread"`             // null: no work, or too little time
-	Untouch  int           `json:"untouched"`          // CPUs that did less than 1 % in the whole window
-	BusyCPUs float64       `json:"busy_cpus"`          // CPUs that were more than half busy, in the mean of the samples
-	IdleCPUs float64       `json:"idle_share"`         // of the CPUs, less than 5 % busy, in the mean of the samples
-	Deep     float64       `json:"idle_deep_sleep"`    // share of the time of these in deep sleep
-	Clock    float64       `json:"busy_clock"`         // frequency of the highest, of CPUs while they were busy
-	Waited   float64       `json:"cpu_pressure"`       // share of the time in which some task waited for a CPU
-	Both     float64       `json:"busy_and_deep_idle"` // share of samples in which some CPUs were 90 % busy while a quarter was in deep sleep
-	Offline  int           `json:"offline"`            // CPUs, at least in one sample
+	Spread   *Spread       `json:"spread"`          // null: no work, or too little time
+	Untouch  int           `json:"untouched"`       // CPUs that did less than 1 % in the whole window
+	BusyCPUs float64       `json:"busy_cpus"`       // CPUs that were more than half busy, in the mean of the samples
+	IdleCPUs float64       `json:"idle_share"`      // of the CPUs, less than 5 % busy, in the mean of the samples
+	Deep     float64       `json:"idle_deep_sleep"` // share of the time of these in deep sleep
+	Clock    float64       `json:"busy_clock"`      // frequency of the highest, of CPUs while they were busy
+	Waited   float64       `json:"cpu_pressure"`    // share of the time in which some task waited for a CPU
+	// share of samples in which some CPUs were 90 % busy while a quarter was in deep sleep
+	Both    float64 `json:"busy_and_deep_idle"`
+	Offline int     `json:"offline"` // CPUs, at least in one sample
 }
 
 // AnalysisKind tells an Answer's JSON from other documents.
@@ -110,8 +111,10 @@ var windows = []int{0, 1, 2, 5, 10, 30, 60}
 // Analyze answers the question from a record.
 func Analyze(r *Record, q Question) *Answer {
 	last := r.Points[len(r.Points)-1].At
-	a := &Answer{Schema: 1, Kind: AnalysisKind, Host: r.Head.Host, From: r.start(), To: last, CPUs: len(r.CPUs), Samples: len(r.Points),
-		Warnings: r.Warnings, Unknown: r.Head.Unknown, deepest: r.Head.Deepest(), Limits: Limits{q.QuietBelow, q.LoadAbove, q.QuietFor.Seconds()}, Steal: unknown}
+	a := &Answer{Schema: 1, Kind: AnalysisKind, Host: r.Head.Host, From: r.start(), To: last, CPUs: len(r.CPUs),
+		Samples:  len(r.Points),
+		Warnings: r.Warnings, Unknown: r.Head.Unknown, deepest: r.Head.Deepest(),
+		Limits: Limits{q.QuietBelow, q.LoadAbove, q.QuietFor.Seconds()}, Steal: unknown}
 	for i := 1; i < len(r.Points); i++ {
 		if hole := r.Points[i].At.Sub(r.Points[i-1].At).Seconds() - r.Points[i].Seconds; hole > r.Points[i].Seconds/2 {
 			a.Missing += hole
@@ -268,7 +271,8 @@ func (r *Record) later(onset, last time.Time, q Question, rng *rand.Rand) *Later
 		if room > most {
 			k = k * room / most
 		}
-		w := r.window(onset, Window{From: start + time.Duration(k)*firstMinutes, To: start + time.Duration(k+1)*firstMinutes}, rng)
+		w := r.window(onset, Window{From: start + time.Duration(k)*firstMinutes, To: start + time.Duration(k+1)*firstMinutes},
+			rng)
 		if !(w.Busy >= q.LoadAbove/2) || w.Spread == nil || w.Spread.Blocks < leastBlocks {
 			continue
 		}

@@ -19,9 +19,11 @@ func (a *Answer) Document() *document.Document {
 	for _, u := range a.Unknown {
 		missing = append(missing, u.What+": "+u.Why)
 	}
-	return &document.Document{Name: "watch", Title: "Load after a quiet time on " + a.host(), Answer: []document.Line{{Text: a.headline(), Tone: tone}}, Warnings: a.Warnings, Data: a,
+	return &document.Document{Name: "watch", Title: "Load after a quiet time on " + a.host(),
+		Answer: []document.Line{{Text: a.headline(), Tone: tone}}, Warnings: a.Warnings, Data: a,
 		Sections: []document.Section{document.Titled("Record", a.record()), document.Titled("After the load began", a.table()),
-			document.Titled("What it shows", document.Points(a.findings()...)), document.Titled("How to read it", document.Points(a.readings()...)),
+			document.Titled("What it shows", document.Points(a.findings()...)),
+			document.Titled("How to read it", document.Points(a.readings()...)),
 			document.Titled("Not in the record", document.Quiet.Points(missing...))}}
 }
 
@@ -32,13 +34,16 @@ func (a *Answer) record() document.Pairs {
 	out := document.Pairs{{Name: "Record", Value: fmt.Sprintf("%s, %s, %s to %s, %s", a.host(), screen.Count(a.CPUs, "CPU"),
 		stamp(a.From), stamp(a.To), screen.Count(a.Samples, "sample"))}}
 	if a.Missing > 1 {
-		out = append(out, document.Pair{Name: "Gaps", Value: fmt.Sprintf("%s of it were not recorded", screen.Lasting(time.Duration(a.Missing*float64(time.Second))))})
+		out = append(out, document.Pair{Name: "Gaps", Value: fmt.Sprintf("%s of it were not recorded",
+			screen.Lasting(time.Duration(a.Missing*float64(time.Second))))})
 	}
 	if a.Quiet != nil {
-		out = append(out, document.Pair{Name: "Quiet", Value: fmt.Sprintf("%s to %s (%s), CPUs %.1f %% busy", stamp(a.Quiet.From), stamp(a.Quiet.To), screen.Lasting(a.Quiet.length()), 100*a.Quiet.Busy)})
+		out = append(out, document.Pair{Name: "Quiet", Value: fmt.Sprintf("%s to %s (%s), CPUs %.1f %% busy", stamp(a.Quiet.From),
+			stamp(a.Quiet.To), screen.Lasting(a.Quiet.length()), 100*a.Quiet.Busy)})
 	}
 	if a.Onset != nil && a.First != nil && known(a.First.Busy) {
-		out = append(out, document.Pair{Name: "Load", Value: fmt.Sprintf("began at %s; %s in the first %s", stamp(*a.Onset), Percent(a.First.Busy), screen.Lasting(a.First.To))})
+		out = append(out, document.Pair{Name: "Load", Value: fmt.Sprintf("began at %s; %s in the first %s", stamp(*a.Onset),
+			Percent(a.First.Busy), screen.Lasting(a.First.To))})
 	}
 	return out
 }
@@ -54,7 +59,8 @@ func (a *Answer) headline() string {
 		return "Not decided: too little was recorded after the load began, or there is one CPU only. It takes a minute of load, and 25 minutes to tell the first minutes from later ones."
 	}
 	f := a.First
-	spread := fmt.Sprintf("the busiest quarter of the CPUs did %s of the work, by chance %s (n = %s of %.0f s)", Percent(f.Spread.Quarter), f.Spread.Chance, screen.Count(f.Spread.Blocks, "block"), f.Spread.Seconds)
+	spread := fmt.Sprintf("the busiest quarter of the CPUs did %s of the work, by chance %s (n = %s of %.0f s)",
+		Percent(f.Spread.Quarter), f.Spread.Chance, screen.Count(f.Spread.Blocks, "block"), f.Spread.Seconds)
 	switch a.Verdict {
 	case Even:
 		if f.Spread.P <= 0.025 {
@@ -68,7 +74,8 @@ func (a *Answer) headline() string {
 	case UnevenAlways:
 		return "Load left CPUs out in the first minutes after the quiet time, and later just as much: " + spread + "."
 	}
-	return "Load left CPUs out in the first minutes after the quiet time: " + spread + ". The record ends too early to tell whether that stayed so."
+	return "Load left CPUs out in the first minutes after the quiet time: " + spread +
+		". The record ends too early to tell whether that stayed so."
 }
 
 // String is a mean with its limits, as shares in %.
@@ -77,7 +84,8 @@ func (r Range) String() string {
 }
 
 func (a *Answer) table() *document.Table {
-	t := &document.Table{Columns: document.Headings("minutes", "busy", "busiest quarter did", "by chance (95 %)", "n", "idle CPUs", "deep", "clock"),
+	t := &document.Table{Columns: document.Headings("minutes", "busy", "busiest quarter did", "by chance (95 %)", "n",
+		"idle CPUs", "deep", "clock"),
 		Lead: "idle CPUs: below 5 % busy; deep: their time in deep sleep; clock: that of busy CPUs, in % of the highest; n: blocks that chance deals out; -: unknown"}
 	for _, w := range a.Windows {
 		quarter, chance, n := "-", "-", "0"
@@ -90,7 +98,8 @@ func (a *Answer) table() *document.Table {
 				quarter += " uneven"
 			}
 		}
-		t.Add(document.Texts(minutes(w.From)+"-"+minutes(w.To), percentOf(w.Busy), quarter, chance, n, percentOf(w.IdleCPUs), percentOf(w.Deep), percentOf(w.Clock))...)
+		t.Add(document.Texts(minutes(w.From)+"-"+minutes(w.To), percentOf(w.Busy), quarter, chance, n, percentOf(w.IdleCPUs),
+			percentOf(w.Deep), percentOf(w.Clock))...)
 	}
 	return t
 }
@@ -101,7 +110,8 @@ func (a *Answer) findings() (out []string) {
 		return nil
 	}
 	if f.Untouch > 0 {
-		out = append(out, fmt.Sprintf("%s did less than 1 %% in the first %s.", screen.Count(f.Untouch, "CPU"), screen.Lasting(f.To)))
+		out = append(out, fmt.Sprintf("%s did less than 1 %% in the first %s.", screen.Count(f.Untouch, "CPU"),
+			screen.Lasting(f.To)))
 	}
 	if f.Offline > 0 {
 		out = append(out, fmt.Sprintf("%s taken offline in that time.", were(f.Offline)))
@@ -128,7 +138,8 @@ func (a *Answer) findings() (out []string) {
 	}
 	if a.Later != nil {
 		out = append(out, fmt.Sprintf("The busiest quarter did %s points more of the work than by chance in the first %s; later %s [%s, %s] in windows of five minutes (n = %d).",
-			points(f.Spread.Excess()), screen.Lasting(f.To), points(a.Later.Excess.Mean), points(a.Later.Excess.Low), points(a.Later.Excess.High), a.Later.Windows))
+			points(f.Spread.Excess()), screen.Lasting(f.To), points(a.Later.Excess.Mean), points(a.Later.Excess.Low),
+			points(a.Later.Excess.High), a.Later.Windows))
 	}
 	switch {
 	case !known(f.Waited):
@@ -138,7 +149,8 @@ func (a *Answer) findings() (out []string) {
 	case f.Waited < waitedShare:
 		out = append(out, fmt.Sprintf("Hardly any task waited for a CPU (%s of the time): nothing was missing that idle CPUs could have given.", Percent(f.Waited)))
 	default:
-		out = append(out, fmt.Sprintf("Tasks waited for a CPU in %s of the time, and %s of the CPUs were idle.", Percent(f.Waited), percentOf(f.IdleCPUs)))
+		out = append(out, fmt.Sprintf("Tasks waited for a CPU in %s of the time, and %s of the CPUs were idle.",
+			Percent(f.Waited), percentOf(f.IdleCPUs)))
 	}
 	return out
 }
@@ -177,7 +189,8 @@ func (a *Answer) readings() (out []string) {
 		out = append(out, "Uneven load alone is no loss, and no proof of a power problem. Set the policy to high performance for a day, record again and compare: `hostlab check` names the settings.")
 	}
 	if a.Steal > 0.05 {
-		out = append(out, fmt.Sprintf("The hypervisor took %s of the time: part of what this looks like may be its doing.", Percent(a.Steal)))
+		out = append(out, fmt.Sprintf("The hypervisor took %s of the time: part of what this looks like may be its doing.",
+			Percent(a.Steal)))
 	}
 	return out
 }

@@ -97,25 +97,33 @@ func (e *Exposer) WriteTo(w io.Writer) (int64, error) {
 	of("build_info", "gauge", "The version of hostlab that watches.").put(1, "version", e.Version)
 	of("watch_samples_total", "counter", "Readings taken since hostlab watch began.").put(float64(e.samples))
 	if e.samples > 0 {
-		of("watch_last_reading_timestamp_seconds", "gauge", "When the counters were read last.").put(float64(e.last.At.UnixMilli()) / 1e3)
+		of("watch_last_reading_timestamp_seconds", "gauge",
+			"When the counters were read last.").put(float64(e.last.At.UnixMilli()) / 1e3)
 	}
 	e.cpus(of)
 	if e.samples > 0 {
 		resource := func(i int, _ Stall) []string { return []string{"resource", Pressures[i]} }
 		families(of, "counter", e.last.Pressure[:], resource, []metric[Stall]{
-			{"pressure_waiting_seconds_total", "Time in which some task waited for a resource.", func(s Stall) float64 { return s.Some }},
-			{"pressure_stalled_seconds_total", "Time in which all tasks waited for a resource.", func(s Stall) float64 { return s.Full }},
+			{"pressure_waiting_seconds_total", "Time in which some task waited for a resource.",
+				func(s Stall) float64 { return s.Some }},
+			{"pressure_stalled_seconds_total", "Time in which all tasks waited for a resource.",
+				func(s Stall) float64 { return s.Full }},
 		})
 	}
 	device := func(_ int, d DiskReading) []string { return []string{"device", d.Name} }
 	families(of, "counter", e.last.Disks, device, []metric[DiskReading]{
-		{"log_device_writes_completed_total", "Writes that a disk under the log directory completed.", func(d DiskReading) float64 { return d.Writes }},
-		{"log_device_write_time_seconds_total", "Time that these writes took.", func(d DiskReading) float64 { return d.WriteTime }},
-		{"log_device_flush_requests_total", "Flushes that a disk under the log directory completed.", func(d DiskReading) float64 { return d.Flushes }},
-		{"log_device_flush_requests_time_seconds_total", "Time that these flushes took.", func(d DiskReading) float64 { return d.FlushTime }},
+		{"log_device_writes_completed_total", "Writes that a disk under the log directory completed.",
+			func(d DiskReading) float64 { return d.Writes }},
+		{"log_device_write_time_seconds_total", "Time that these writes took.",
+			func(d DiskReading) float64 { return d.WriteTime }},
+		{"log_device_flush_requests_total", "Flushes that a disk under the log directory completed.",
+			func(d DiskReading) float64 { return d.Flushes }},
+		{"log_device_flush_requests_time_seconds_total", "Time that these flushes took.",
+			func(d DiskReading) float64 { return d.FlushTime }},
 	})
 	if e.commits > 0 {
-		m := of("commit_duration_seconds", "summary", "Durable commits of 4 KiB that hostlab watch --probe-commits made in the log directory.")
+		m := of("commit_duration_seconds", "summary",
+			"Durable commits of 4 KiB that hostlab watch --probe-commits made in the log directory.")
 		m.putAs(m.name+"_sum", e.seconds)
 		m.putAs(m.name+"_count", float64(e.commits))
 	}
@@ -123,26 +131,30 @@ func (e *Exposer) WriteTo(w io.Writer) (int64, error) {
 }
 
 func (e *Exposer) cpus(of func(name, kind, help string) *family) {
-	times := of("cpu_seconds_total", "counter", "Time that a CPU spent in a mode since boot, or on Windows since the watch began; user holds the time of guests.")
+	times := of("cpu_seconds_total", "counter",
+		"Time that a CPU spent in a mode since boot, or on Windows since the watch began; user holds the time of guests.")
 	for _, c := range e.last.CPUs {
 		t := c.Times
 		for _, m := range []struct {
 			mode string
 			s    float64
-		}{{"idle", t.Idle}, {"iowait", t.IOWait}, {"irq", t.IRQ}, {"nice", t.Nice}, {"softirq", t.SoftIRQ}, {"steal", t.Steal}, {"system", t.System}, {"user", t.User}} {
+		}{{"idle", t.Idle}, {"iowait", t.IOWait}, {"irq", t.IRQ}, {"nice", t.Nice}, {"softirq", t.SoftIRQ}, {"steal", t.Steal},
+			{"system", t.System}, {"user", t.User}} {
 			times.put(m.s, "cpu", strconv.Itoa(c.ID), "mode", m.mode)
 		}
 	}
 	cpu := func(_ int, c CPUReading) []string { return []string{"cpu", strconv.Itoa(c.ID)} }
 	families(of, "gauge", e.last.CPUs, cpu, []metric[CPUReading]{
-		{"cpu_frequency_hertz", "Frequency of a CPU, as cpufreq tells, or % of Maximum Frequency on Windows.", func(c CPUReading) float64 { return c.Frequency }},
+		{"cpu_frequency_hertz", "Frequency of a CPU, as cpufreq tells, or % of Maximum Frequency on Windows.",
+			func(c CPUReading) float64 { return c.Frequency }},
 		{"cpu_frequency_max_hertz", "Highest frequency that the hardware of a CPU can reach, as cpufreq tells; the nominal one on Windows.", func(c CPUReading) float64 {
 			if hz := e.info.Highest[c.ID]; hz > 0 {
 				return hz
 			}
 			return unknown
 		}},
-		{"cpu_effective_frequency_hertz", "Frequency of a CPU while it was busy, counted.", func(c CPUReading) float64 { return c.Effective }},
+		{"cpu_effective_frequency_hertz", "Frequency of a CPU while it was busy, counted.",
+			func(c CPUReading) float64 { return c.Effective }},
 	})
 	states := of("cpu_idle_state_seconds_total", "counter", "Time that a CPU spent in an idle state, as cpuidle counts.")
 	for _, c := range e.last.CPUs {

@@ -64,7 +64,8 @@ type line struct {
 
 // NewHead describes a recording that begins with a reading.
 func NewHead(info Info, first Reading, interval time.Duration) Head {
-	h := Head{Kind: Kind, Schema: Schema, Host: info.Hostname, Started: first.At.UTC().Truncate(time.Second), Interval: interval.Seconds(),
+	h := Head{Kind: Kind, Schema: Schema, Host: info.Hostname, Started: first.At.UTC().Truncate(time.Second),
+		Interval:  interval.Seconds(),
 		Effective: info.Effective, Disks: info.Disks, Unknown: info.Unknown}
 	for _, c := range first.CPUs {
 		h.CPUs = append(h.CPUs, c.ID)
@@ -136,10 +137,12 @@ func AppendLine(b []byte, h Head, s Sample) ([]byte, error) {
 		}
 	}
 	for _, d := range s.Disks {
-		l.Log = append(l.Log, []*float64{rounded(d.Writes, 1), rounded(1e6*d.PerWrite, 1), rounded(d.Flushes, 1), rounded(1e6*d.PerFlush, 1)})
+		l.Log = append(l.Log, []*float64{rounded(d.Writes, 1), rounded(1e6*d.PerWrite, 1), rounded(d.Flushes, 1),
+			rounded(1e6*d.PerFlush, 1)})
 	}
 	if len(s.Commits) > 0 {
-		l.Commit = []float64{float64(len(s.Commits)), math.Round(1e6 * stats.Median(s.Commits)), math.Round(1e6 * slices.Max(s.Commits))}
+		l.Commit = []float64{float64(len(s.Commits)), math.Round(1e6 * stats.Median(s.Commits)),
+			math.Round(1e6 * slices.Max(s.Commits))}
 	}
 	if s.System != nil {
 		l.Queue, l.Switch = rounded(s.System.Queue, 1), rounded(s.System.Switches, 1)

@@ -73,7 +73,8 @@ func ReadRecord(r io.Reader) (*Record, error) {
 		} else {
 			switch e := rec.take(text); {
 			case e != nil && err != nil && len(rec.Points) > 0:
-				rec.Warnings = append(rec.Warnings, fmt.Sprintf("line %d is cut off and left out: the recording was interrupted", rec.line))
+				rec.Warnings = append(rec.Warnings, fmt.Sprintf("line %d is cut off and left out: the recording was interrupted",
+					rec.line))
 			case e != nil:
 				return nil, fmt.Errorf("line %d: %w", rec.line, e)
 			}
@@ -89,7 +90,9 @@ func ReadRecord(r io.Reader) (*Record, error) {
 		return nil, errors.New("it has a head but no sample; let the recording run longer")
 	}
 	if rec.skipped > 0 {
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%d samples whose time does not follow the one before were left out: was the clock set back?", rec.skipped))
+		rec.Warnings = append(rec.Warnings,
+			fmt.Sprintf("%d samples whose time does not follow the one before were left out: was the clock set back?",
+				rec.skipped))
 	}
 	for i := range rec.Points { // before a CPU came
 		p := &rec.Points[i]

@@ -75,7 +75,8 @@ func Between(info Info, a, b Reading) Sample {
 		}
 	}
 	for i := range s.Pressure {
-		s.Pressure[i] = Stall{share(a.Pressure[i].Some, b.Pressure[i].Some, s.Seconds), share(a.Pressure[i].Full, b.Pressure[i].Full, s.Seconds)}
+		s.Pressure[i] = Stall{share(a.Pressure[i].Some, b.Pressure[i].Some, s.Seconds),
+			share(a.Pressure[i].Full, b.Pressure[i].Full, s.Seconds)}
 	}
 	for i, d := range b.Disks {
 		if i < len(a.Disks) && a.Disks[i].Name == d.Name {

@@ -99,7 +99,8 @@ func unknownParam(d Description, name string) error {
 // The error is a *ParamError.
 func ParseText(p Param, text string) (any, error) {
 	if !utf8.ValidString(text) {
-		return nil, &ParamError{Name: p.Name, Text: fmt.Sprintf("%q is not UTF-8, and a record could not hold it", screen.Short(text))}
+		return nil, &ParamError{Name: p.Name, Text: fmt.Sprintf("%q is not UTF-8, and a record could not hold it",
+			screen.Short(text))}
 	}
 	v, err := parse(p, text)
 	if err == nil {
@@ -127,14 +128,16 @@ func parseTable(p Param, text string) (any, error) {
 	out := map[string]string{}
 	if strings.HasPrefix(text, "{") {
 		if err := json.Unmarshal([]byte(text), &out); err != nil {
-			return nil, Wrong(p.Name, fmt.Sprintf("%q is not a table", screen.Short(text)), `write NAME=value NAME=value, or {"NAME": "value"}`)
+			return nil, Wrong(p.Name, fmt.Sprintf("%q is not a table", screen.Short(text)),
+				`write NAME=value NAME=value, or {"NAME": "value"}`)
 		}
 		return out, nil
 	}
 	for _, w := range strings.Fields(text) {
 		name, value, ok := strings.Cut(w, "=")
 		if !ok || name == "" {
-			return nil, Wrong(p.Name, fmt.Sprintf("%q is not NAME=value", screen.Short(w)), `values with spaces need {"NAME": "value"}`)
+			return nil, Wrong(p.Name, fmt.Sprintf("%q is not NAME=value", screen.Short(w)),
+				`values with spaces need {"NAME": "value"}`)
 		}
 		out[name] = value
 	}

@@ -71,7 +71,8 @@ func convert(p Param, v any) (any, error) {
 			list := make([]string, len(x))
 			for i, e := range x {
 				if list[i] = scalar(e); list[i] == "" && e != "" {
-					return nil, &ParamError{Name: p.Name, Text: fmt.Sprintf("word %d of the list is %s", i+1, describe(e)), Hint: "write words in quotes", Element: i + 1}
+					return nil, &ParamError{Name: p.Name, Text: fmt.Sprintf("word %d of the list is %s", i+1, describe(e)),
+						Hint: "write words in quotes", Element: i + 1}
 				}
 			}
 			return list, nil
@@ -117,16 +118,17 @@ func parseFloat(s string) (float64, error) { return strconv.ParseFloat(s, 64) } 
 
 // forms are those of the kinds; of tables there is parseTable.
 var forms = map[Kind]form{
-	String:   {is[string], func(s string) (any, bool) { return s, true }, "text", ""},
-	Int:      {is[int64], of(parseInt), "a whole number", ""},
-	Ints:     {is[[]int64], of(parseInts), "a list of whole numbers", "whole numbers with spaces between"},
-	Float:    {is[float64], of(parseFloat), "a number", ""},
-	Share:    {is[float64], of(parseShare), `a share, such as "3%" or 0.03`, ""},
-	Bool:     {is[bool], of(parseBool), "true or false", ""},
-	Duration: {is[time.Duration], of(time.ParseDuration), `a time in quotes, such as "150ms"`, "a time with its unit, such as 150ms, 2s or 1m30s"},
-	Bytes:    {is[int64], of(parseBytes), `a size, such as "64MiB" or 4096`, "a size, such as 64MiB, 4KiB or 4096"},
-	List:     {is[[]string], of(parseList), "a list of words", `a list, such as ["gzip", "-1"]`},
-	Table:    {is: is[map[string]string], words: "a table"},
+	String: {is[string], func(s string) (any, bool) { return s, true }, "text", ""},
+	Int:    {is[int64], of(parseInt), "a whole number", ""},
+	Ints:   {is[[]int64], of(parseInts), "a list of whole numbers", "whole numbers with spaces between"},
+	Float:  {is[float64], of(parseFloat), "a number", ""},
+	Share:  {is[float64], of(parseShare), `a share, such as "3%" or 0.03`, ""},
+	Bool:   {is[bool], of(parseBool), "true or false", ""},
+	Duration: {is[time.Duration], of(time.ParseDuration), `a time in quotes, such as "150ms"`,
+		"a time with its unit, such as 150ms, 2s or 1m30s"},
+	Bytes: {is[int64], of(parseBytes), `a size, such as "64MiB" or 4096`, "a size, such as 64MiB, 4KiB or 4096"},
+	List:  {is[[]string], of(parseList), "a list of words", `a list, such as ["gzip", "-1"]`},
+	Table: {is: is[map[string]string], words: "a table"},
 }
 
 func parseShare(s string) (float64, error) {
@@ -257,7 +259,8 @@ func formed(p Param, text string, element int) error {
 		if i := slices.Index(list, ""); i >= 0 {
 			list[i] = `""`
 		}
-		e := &ParamError{Name: p.Name, Text: fmt.Sprintf("%q: expected %s", screen.Short(text), strings.Join(list, ", ")), Element: element}
+		e := &ParamError{Name: p.Name, Text: fmt.Sprintf("%q: expected %s", screen.Short(text), strings.Join(list, ", ")),
+			Element: element}
 		if near := spelling.Meant(text, p.Choices); near != "" {
 			e.Hint = "did you mean " + near + "?"
 		}

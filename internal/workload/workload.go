@@ -142,8 +142,9 @@ func (f *Failure) Unwrap() error { return f.Err }
 
 // Pick is a response to be had from the output of a command.
 type Pick struct {
-	Name  string
-	From  string  // json:PATH (RFC 9535), regex:EXPR with one group, gobench:NAME UNIT, or a measured one: wall, user, system, cpu, max_rss
+	Name string
+	// json:PATH (RFC 9535), regex:EXPR with one group, gobench:NAME UNIT, or a measured one: wall, user, system, cpu, max_rss
+	From  string
 	Unit  string  // base unit of the response, AnyUnit where nobody has said
 	Scale float64 // the number found times Scale is in Unit; 1 unless the output has another unit
 }
@@ -156,8 +157,9 @@ type Request struct {
 	Params Values            // those of Config with this run's levels of parameter factors
 	Levels map[string]string // factor -> level, for {name} in a command's arguments
 	Seed   uint64            // the same for all runs of a block, so that they do the same work
-	Run    uint64            // the run's number in its experiment, over all sessions, from 0; warm-up runs are counted by themselves
-	Block  int               // from 0
+	// the run's number in its experiment, over all sessions, from 0; warm-up runs are counted by themselves
+	Run   uint64
+	Block int // from 0
 	// Look is called by a Live workload every few seconds of its run, in order and from one
 	// goroutine. An error ends the run early with what was seen so far, without an error of
 	// the run: the service is being harmed. nil: nobody wants to know.
@@ -177,10 +179,11 @@ type Sample struct {
 	Missing    map[string]string  // response -> why there is none; a name is in one of the two
 	Zero       map[string]string  // response -> why its value may be 0, and what to take where no 0 can be used, as in a ratio
 	Operations int64
-	Done       int64                // operations with those that are not counted, as in a warm-up, for what is measured over the whole run; 0: Operations
-	Latency    *result.Distribution // of single operations, each from its intended start; nil where there is none
-	Waits      *result.Waits        // of the session that did the work, in its server's words; nil where none was looked at
-	Warnings   []string
+	// operations with those that are not counted, as in a warm-up, for what is measured over the whole run; 0: Operations
+	Done     int64
+	Latency  *result.Distribution // of single operations, each from its intended start; nil where there is none
+	Waits    *result.Waits        // of the session that did the work, in its server's words; nil where none was looked at
+	Warnings []string
 	// Doubt says why the run should not count although it went well, as where the
 	// hypervisor moved the CPUs meanwhile. It is then void, and made again.
 	Doubt string

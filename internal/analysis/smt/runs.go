@@ -254,4 +254,5 @@ type Citation struct {
 }
 
 // Cited are the printed runs of Oks' program, which a test has whole.
-var Cited = Citation{"Oks, Be aware: To Hyper or not to Hyper, 2005", 722554 / ((10550011 + 11182506) / 2.0), 1297138 / ((9900899 + 8984095) / 2.0), 4, Harm}
+var Cited = Citation{"Oks, Be aware: To Hyper or not to Hyper, 2005", 722554 / ((10550011 + 11182506) / 2.0),
+	1297138 / ((9900899 + 8984095) / 2.0), 4, Harm}

@@ -16,9 +16,10 @@ type Decision string
 
 // The decisions, in the order in which they are tried.
 const (
-	Untestable   Decision = "untestable"   // no scanner on a sibling was measured
-	Void         Decision = "void"         // the A/A of the record says that no effect can be separated from it
-	Inconclusive Decision = "inconclusive" // the A/A is wider than 5 %, or over 20 % of the runs, all or of one cell, are contaminated, or no rule applies
+	Untestable Decision = "untestable" // no scanner on a sibling was measured
+	Void       Decision = "void"       // the A/A of the record says that no effect can be separated from it
+	// the A/A is wider than 5 %, or over 20 % of the runs, all or of one cell, are contaminated, or no rule applies
+	Inconclusive Decision = "inconclusive"
 	Harm         Decision = "harm"
 	None         Decision = "none"
 )
@@ -152,8 +153,10 @@ func Judge(in Input) Verdict {
 		alpha = 0.05
 	}
 	v := Verdict{Intervals: Intervals{
-		Sibling: Estimate(in.Sibling, alpha), Other: Estimate(in.Other, alpha), SiblingOverOther: Ratio(in.Sibling, in.Other, alpha),
-		ALU: Estimate(in.ALU, alpha), ScanOverALU: Ratio(in.Sibling, in.ALU, alpha), AA: Estimate(in.AA, alpha), Yield: Estimate(in.Yield, alpha),
+		Sibling: Estimate(in.Sibling, alpha), Other: Estimate(in.Other, alpha),
+		SiblingOverOther: Ratio(in.Sibling, in.Other, alpha),
+		ALU:              Estimate(in.ALU, alpha), ScanOverALU: Ratio(in.Sibling, in.ALU, alpha), AA: Estimate(in.AA, alpha),
+		Yield: Estimate(in.Yield, alpha),
 	}}
 	if v.Decision, v.Obstacle = v.decide(in); v.Decision == Harm {
 		v.Cause, v.hides = v.cause(in, alpha)

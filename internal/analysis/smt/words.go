@@ -11,12 +11,14 @@ import (
 func (v *Verdict) reason(in Input) string {
 	switch v.Obstacle {
 	case NotInStudy:
-		return "Not tested: the study measures no scanner on a sibling, neither scan@sibling nor scan-2xl2@sibling." + v.other("a scanner", "the lock thread")
+		return "Not tested: the study measures no scanner on a sibling, neither scan@sibling nor scan-2xl2@sibling." +
+			v.other("a scanner", "the lock thread")
 	case NoSibling:
 		other := v.other("a scanner", "the lock thread")
 		return "Untestable here: " + in.NoSiblings + "." + other + v.doubts(in, other)
 	}
-	beside := fmt.Sprintf("Beside a scanner on its sibling, the lock thread keeps %s of its rate alone%s.", ratio(v.Sibling), throughputs(in))
+	beside := fmt.Sprintf("Beside a scanner on its sibling, the lock thread keeps %s of its rate alone%s.", ratio(v.Sibling),
+		throughputs(in))
 	rest := beside + v.other("one", "it")
 	switch v.Decision {
 	case Void:
@@ -34,7 +36,8 @@ func (v *Verdict) reason(in Input) string {
 		if v.ALU.N > 0 {
 			beside += fmt.Sprintf(" Beside an ALU loop there, which touches no memory, it keeps %s.", ratio(v.ALU))
 		}
-		return "Inconclusive: without a scanner on another core" + why + ", it is unknown whether sharing the core or the scan as such costs that. " + beside + v.yield()
+		return "Inconclusive: without a scanner on another core" + why +
+			", it is unknown whether sharing the core or the scan as such costs that. " + beside + v.yield()
 	}
 	marked, _ := overLimit(in.Marked)
 	return "Inconclusive: " + map[Obstacle]string{
@@ -52,7 +55,8 @@ func (v *Verdict) reason(in Input) string {
 
 // blame says what harms.
 func (v *Verdict) blame(in Input) string {
-	figures := fmt.Sprintf("against an ALU loop there it keeps %s, and against a scan of half of L1, one of twice L2 leaves %s", ratio(v.ScanOverALU), ratio(v.grows))
+	figures := fmt.Sprintf("against an ALU loop there it keeps %s, and against a scan of half of L1, one of twice L2 leaves %s",
+		ratio(v.ScanOverALU), ratio(v.grows))
 	switch v.Cause {
 	case Caches:
 		return "The caches are to blame: " + figures + "."
@@ -131,7 +135,8 @@ func (v *Verdict) yield() string {
 	if v.Yield.N == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" Lock threads on both siblings, each with a lock of its own, make together %s of what one makes alone.", ratio(v.Yield))
+	return fmt.Sprintf(" Lock threads on both siblings, each with a lock of its own, make together %s of what one makes alone.",
+		ratio(v.Yield))
 }
 
 // throughputs are the rates that ratios are made of.

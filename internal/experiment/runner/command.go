@@ -53,7 +53,8 @@ func command(ctx context.Context, dir string, args []string, timeout time.Durati
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	runtime.LockOSThread() // see proc.Start: one that changed a level after a resume had restored it would be worse than one that is cut short
+	// see proc.Start: one that changed a level after a resume had restored it would be worse than one that is cut short
+	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
 	stdout, stderr := bounded.Ends{Keep: keptOfCommand}, bounded.Ends{Keep: keptOfCommand}

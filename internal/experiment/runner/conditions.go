@@ -110,7 +110,8 @@ func (c conditions) breach(g *experiment.Guard) string {
 	}
 	switch {
 	case over(c.Foreign, g.MaxForeignCPU):
-		return fmt.Sprintf("other processes took %s of the CPUs, above max_foreign_cpu %s", percent(c.Foreign), percent(*g.MaxForeignCPU))
+		return fmt.Sprintf("other processes took %s of the CPUs, above max_foreign_cpu %s", percent(c.Foreign),
+			percent(*g.MaxForeignCPU))
 	case over(c.Steal, g.MaxSteal):
 		return fmt.Sprintf("the hypervisor took %s of the CPUs, above max_steal %s", percent(c.Steal), percent(*g.MaxSteal))
 	case g.Throttling && c.throttles > 0:

@@ -118,8 +118,9 @@ func fingerprint(t host.Tree, names []string) map[string]string {
 	}
 	if runtime.GOOS != "linux" && t.Live() {
 		f := host.Collect(context.Background(), host.Options{Tree: t})
-		all := map[string]string{"kernel": f.Identity.Kernel.Or(""), "cpu": f.Identity.CPUModel.Or(""), "microcode": f.Identity.Microcode.Or(""),
-			"cpus": host.FormatList(f.Topology.Online.Or(nil))}
+		all := map[string]string{"kernel": f.Identity.Kernel.Or(""), "cpu": f.Identity.CPUModel.Or(""),
+			"microcode": f.Identity.Microcode.Or(""),
+			"cpus":      host.FormatList(f.Topology.Online.Or(nil))}
 		read = func(name string) string { return all[name] }
 	}
 	out := map[string]string{}

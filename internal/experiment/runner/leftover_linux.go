@@ -34,7 +34,8 @@ func endLeftovers(work string) (names []string, err error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	left := proc.End(find, proc.Step{Signal: unix.SIGTERM, Grace: graceAsked}, proc.Step{Signal: unix.SIGKILL, Grace: graceKilled})
+	left := proc.End(find, proc.Step{Signal: unix.SIGTERM, Grace: graceAsked},
+		proc.Step{Signal: unix.SIGKILL, Grace: graceKilled})
 	if len(left) > 0 {
 		return nil, fmt.Errorf("%s %d, which the workload of a killed session has left, does not end; runs beside it would be worth nothing: end it, then resume", left[0].Name, left[0].PID)
 	}
@@ -60,6 +61,7 @@ func leftByLevels(id string) []string { return namesOf(bearing(proc.All(), level
 func bearing(list []proc.Stat, variable string) []*proc.Held {
 	group, user := unix.Getpgrp(), os.Geteuid()
 	return proc.Find(list, func(h *proc.Held) bool {
-		return h.Group > 1 && h.Group != group && slices.Contains(h.Environ(), variable) && (h.RunsAs(user) || user == 0 && h.OneUser())
+		return h.Group > 1 && h.Group != group && slices.Contains(h.Environ(), variable) &&
+			(h.RunsAs(user) || user == 0 && h.OneUser())
 	})
 }

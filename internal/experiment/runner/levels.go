@@ -112,15 +112,18 @@ func (ls *levels) begin(ctx context.Context) error {
 		if l.unread {
 			continue
 		}
-		if back := ls.store.Record().LastRestored(l.Name); l.Change == result.Reboot && l.Kind == experiment.KindCommands && back != nil && back.Boot == ls.boot {
+		if back := ls.store.Record().LastRestored(l.Name); l.Change == result.Reboot && l.Kind == experiment.KindCommands &&
+			back != nil && back.Boot == ls.boot {
 			l.original = back.Value
 			continue
 		}
 		if err := ls.saveOriginal(ctx, l); err != nil {
 			return fmt.Errorf("nothing was changed: %w", err)
 		}
-		if l.Kind != experiment.KindServer && l.original == "" && (l.Restore == nil || strings.Contains(strings.Join(l.Restore, " "), "{original}")) {
-			return fmt.Errorf("nothing was changed: factor %s has no level to go back to: its read, %s, printed nothing", l.Name, strings.Join(l.Read, " "))
+		if l.Kind != experiment.KindServer && l.original == "" &&
+			(l.Restore == nil || strings.Contains(strings.Join(l.Restore, " "), "{original}")) {
+			return fmt.Errorf("nothing was changed: factor %s has no level to go back to: its read, %s, printed nothing", l.Name,
+				strings.Join(l.Read, " "))
 		}
 	}
 	if err := ls.register(); err != nil {
@@ -263,7 +266,8 @@ func (ls *levels) restore(ctx context.Context, waiting bool) error {
 		}
 		back, err := ls.putBack(ctx, l)
 		if err == nil && back {
-			err = ls.store.Journal(store.Entry{Op: store.Restored, At: ls.now(), Boot: ls.boot, Factor: l.Name, Value: l.original})
+			err = ls.store.Journal(store.Entry{Op: store.Restored, At: ls.now(), Boot: ls.boot, Factor: l.Name,
+				Value: l.original})
 			l.changed = err != nil
 		}
 		errs = append(errs, err)

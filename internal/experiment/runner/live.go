@@ -218,7 +218,8 @@ func (s *session) look(ctx context.Context, r *result.Run) func(workload.Bin) er
 		}
 		s.note("%s: the baseline was brought back within %s, and the period has ended", v.Why, took(s.sys.now().Sub(began)))
 		for _, l := range s.levels.levers {
-			if err := s.store.Journal(store.Entry{Op: store.Struck, At: s.sys.now(), Boot: s.boot, Factor: l.Name, Value: l.Baseline, Block: r.Block}); err != nil {
+			if err := s.store.Journal(store.Entry{Op: store.Struck, At: s.sys.now(), Boot: s.boot, Factor: l.Name,
+				Value: l.Baseline, Block: r.Block}); err != nil {
 				return err
 			}
 		}

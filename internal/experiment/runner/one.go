@@ -18,7 +18,8 @@ import (
 // one does one run and records it. An error means that nothing was recorded and
 // that the experiment cannot go on; a run that failed is no error.
 func (s *session) one(ctx context.Context, at slot, warmUp bool) (*result.Run, error) {
-	r := &result.Run{Block: at.block, Plot: at.plot, Slot: at.slot, Cell: at.cell, Attempt: at.attempt, Boot: s.boot, Start: s.sys.now()}
+	r := &result.Run{Block: at.block, Plot: at.plot, Slot: at.slot, Cell: at.cell, Attempt: at.attempt, Boot: s.boot,
+		Start: s.sys.now()}
 	stage := "running"
 	if warmUp {
 		stage = "warming up"
@@ -137,7 +138,8 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 	case emulated != nil:
 		return emulated
 	}
-	r.Operations, r.Latency, r.Waits, r.Warnings = sample.Operations, sample.Latency, sample.Waits, append(slices.Clip(sample.Warnings), s.levels.missed()...)
+	r.Operations, r.Latency, r.Waits, r.Warnings = sample.Operations, sample.Latency, sample.Waits,
+		append(slices.Clip(sample.Warnings), s.levels.missed()...)
 	if text := c.unread(&s.study.Guard); text != "" {
 		r.Warnings = append(slices.Clip(r.Warnings), text)
 	}

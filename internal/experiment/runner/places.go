@@ -80,7 +80,8 @@ func lookAt(s *experiment.Study, f experiment.Factor) experiment.Here {
 			here.Context[key] = fmt.Sprintf("emulated: each sync takes %s longer (FUSE), over %s", d.Delay, over)
 			cautions = append(cautions, fmt.Sprintf("factor %s: level %s is emulated: a file system of hostlab adds %s to each sync, in place of a slow device", f.Name, l, d.Delay))
 		} else if doubt != "" {
-			cautions = append(cautions, fmt.Sprintf("factor %s: level %s %s (%s); do not take it for what its name says", f.Name, l, doubt, over))
+			cautions = append(cautions, fmt.Sprintf("factor %s: level %s %s (%s); do not take it for what its name says", f.Name,
+				l, doubt, over))
 		}
 		// A device that is slowed is slower than itself, so that there is a contrast.
 		at, slowed := fmt.Sprint(device, " ", d.Delay), ""

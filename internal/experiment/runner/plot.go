@@ -85,7 +85,8 @@ func (s *session) prepareReboot(ctx context.Context, l *lever, level string, blo
 // prepareManual asks a person for a level, and returns what to do if there is
 // nobody to ask.
 func (s *session) prepareManual(ctx context.Context, l *lever, level string, block, plot int) (string, error) {
-	prompt := fmt.Sprintf("Factor %s has to be %s now: %s", l.Name, level, strings.Join(s.levels.fill([]string{l.Manual}, l, level), ""))
+	prompt := fmt.Sprintf("Factor %s has to be %s now: %s", l.Name, level,
+		strings.Join(s.levels.fill([]string{l.Manual}, l, level), ""))
 	pending := s.pending(l, level, block, plot)
 	if pending == nil {
 		if err := s.wait(l, level, block, plot, false); err != nil {
@@ -125,7 +126,8 @@ func (s *session) prepareManual(ctx context.Context, l *lever, level string, blo
 
 // wait journals a level that waits for a boot or a person.
 func (s *session) wait(l *lever, level string, block, plot int, applied bool) error {
-	return s.store.Journal(store.Entry{Op: store.Pending, At: s.sys.now(), Boot: s.boot, Factor: l.Name, Value: level, Block: block, Plot: plot, Applied: applied})
+	return s.store.Journal(store.Entry{Op: store.Pending, At: s.sys.now(), Boot: s.boot, Factor: l.Name, Value: level,
+		Block: block, Plot: plot, Applied: applied})
 }
 
 // pending returns the journal's entry of a plot's level.

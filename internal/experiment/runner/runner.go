@@ -141,7 +141,8 @@ func Restore(ctx context.Context, cfg Config) error {
 		sys = realSystem(cfg.Tree, nil)
 	}
 	study := cfg.Study
-	if data := st.Record().Watched(); data != "" && slices.ContainsFunc(study.Factors, func(f experiment.Factor) bool { return f.Kind == experiment.KindServer }) {
+	if data := st.Record().Watched(); data != "" && slices.ContainsFunc(study.Factors,
+		func(f experiment.Factor) bool { return f.Kind == experiment.KindServer }) {
 		w, err := watchedIn(ctx, study.Workload.Params, data)
 		if err != nil {
 			return err
@@ -215,7 +216,8 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 		}
 	}
 	if diff := differences(s.guarded(), s.x.Host, now); len(diff) > 0 {
-		return nil, &Changed{What: "the host has changed since the experiment began, in what guard.fingerprint lists: " + diff[0], Diff: lines(diff)}
+		return nil, &Changed{What: "the host has changed since the experiment began, in what guard.fingerprint lists: " + diff[0],
+			Diff: lines(diff)}
 	}
 	if s.meter, err = openMeter(s.study, s.sys.tree); err != nil {
 		return nil, err
@@ -303,7 +305,8 @@ func (s *session) finish(ctx context.Context, err error) error {
 		s.note("commands of the study's factors have left %s running; hostlab leaves it alone, since some are there to start a server: end it if nobody needs it", strings.Join(left, ", "))
 	}
 	errs = append(errs, s.levels.close(), s.store.Root().RemoveAll(workDir))
-	if r := s.store.Record(); err != nil && ctxErr == nil && !waiting && !s.cfg.Resume && len(r.Runs) == 0 && len(r.Changed()) == 0 {
+	if r := s.store.Record(); err != nil && ctxErr == nil && !waiting && !s.cfg.Resume && len(r.Runs) == 0 &&
+		len(r.Changed()) == 0 {
 		errs = append(errs, s.store.Discard()) // it failed at its first step: the next try may have the directory
 	} else {
 		errs = append(errs, s.store.Journal(store.Entry{Op: store.Stopped, At: s.sys.now(), Boot: s.boot}), s.store.Close())

@@ -39,7 +39,8 @@ func same(r *store.Record, now *experiment.Study) error {
 
 // refit makes a recorded study fit the machine as it did when it began, and reports
 // a machine on which it does not.
-func refit(x *result.Experiment, s *experiment.Study, m workload.Machine, look func(*experiment.Study, experiment.Factor) experiment.Here) (*experiment.Study, error) {
+func refit(x *result.Experiment, s *experiment.Study, m workload.Machine,
+	look func(*experiment.Study, experiment.Factor) experiment.Here) (*experiment.Study, error) {
 	m.Measured = experiment.MeasuredPairs(x.Context)
 	fit, err := experiment.Fit(s, m, look)
 	if err != nil {

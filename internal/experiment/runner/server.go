@@ -113,7 +113,8 @@ func (s *server) differs(ctx context.Context, name string) (err error) {
 	}
 	for level, v := range s.levels {
 		if _, ours := s.levels[experiment.Current]; ours && v == s.was.Value {
-			return fmt.Errorf("%s is %s already, so that level %s would compare nothing; name another with --set server.%s=LEVEL", name, v, level, name)
+			return fmt.Errorf("%s is %s already, so that level %s would compare nothing; name another with --set server.%s=LEVEL",
+				name, v, level, name)
 		}
 	}
 	return nil
@@ -133,7 +134,8 @@ func serverOf(ctx context.Context, params workload.Values) (*connect.DSN, error)
 			return connect.Here(d.Kind, d.PID)
 		}
 	}
-	return nil, fmt.Errorf("service %v is no database server whose parameters can be changed; name one with workload.dsn", params["service"])
+	return nil, fmt.Errorf("service %v is no database server whose parameters can be changed; name one with workload.dsn",
+		params["service"])
 }
 
 // serviceOf is the service that a workload's parameters name, nil for none, beside the databases of this host.
@@ -248,7 +250,8 @@ func (ls *levels) caution() {
 func (ls *levels) missed() (list []string) {
 	for _, l := range ls.levers {
 		if l.server != nil && l.server.missed > 0 {
-			list = append(list, fmt.Sprintf("%s did not take the level of %s: none of their statements began soon enough", screen.Count(l.server.missed, "session"), l.Name))
+			list = append(list, fmt.Sprintf("%s did not take the level of %s: none of their statements began soon enough",
+				screen.Count(l.server.missed, "session"), l.Name))
 		}
 	}
 	return list

@@ -61,7 +61,8 @@ func (s *session) start() error {
 	if s.stops == nil {
 		s.stops = stops.Start()
 	}
-	return s.store.Journal(store.Entry{Op: store.Started, At: s.began, Boot: s.boot, PID: os.Getpid(), Window: s.cfg.Window.String(), Watched: s.watches()})
+	return s.store.Journal(store.Entry{Op: store.Started, At: s.began, Boot: s.boot, PID: os.Getpid(),
+		Window: s.cfg.Window.String(), Watched: s.watches()})
 }
 
 // watches is the database that is watched, "" where that is not for the record.

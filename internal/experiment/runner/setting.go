@@ -221,7 +221,8 @@ func (s *settings) back(ctx context.Context, force bool) error {
 	for _, o := range out {
 		switch o.Result {
 		case setting.Foreign:
-			errs = append(errs, &foreign{fmt.Sprintf("%s reads %q and was %q: another program has set it, so it was left", setting.Label(o.Setting, o.Name), o.Read, o.To)})
+			errs = append(errs, &foreign{fmt.Sprintf("%s reads %q and was %q: another program has set it, so it was left",
+				setting.Label(o.Setting, o.Name), o.Read, o.To)})
 		case setting.Gone, setting.Failed:
 			if err == nil {
 				errs = append(errs, fmt.Errorf("%s was not put back to %q: %s", setting.Label(o.Setting, o.Name), o.To, o.Reason))

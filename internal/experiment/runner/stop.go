@@ -43,7 +43,8 @@ func Stop(ctx context.Context, dir string, asking func(pid int)) error {
 				return fmt.Errorf("process %d cannot be asked to end: %w", busy.PID, err)
 			}
 		case time.Since(began) > stopPatience:
-			return fmt.Errorf("process %d did not end within %s; end it with kill -9, and its guard puts the baseline back", busy.PID, screen.Brief(stopPatience))
+			return fmt.Errorf("process %d did not end within %s; end it with kill -9, and its guard puts the baseline back",
+				busy.PID, screen.Brief(stopPatience))
 		}
 		select {
 		case <-ctx.Done():

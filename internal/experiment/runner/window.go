@@ -66,7 +66,8 @@ func (w Window) Check(st *experiment.Study) error {
 		return nil
 	}
 	if pair := pairTime(st, st.Design.Looks[last]-1); pair > lasts {
-		return fmt.Errorf("it is open for %s, and a pair of periods takes %s: widen it, or make periods shorter", screen.Brief(lasts), screen.Brief(pair))
+		return fmt.Errorf("it is open for %s, and a pair of periods takes %s: widen it, or make periods shorter",
+			screen.Brief(lasts), screen.Brief(pair))
 	}
 	return nil
 }
@@ -97,7 +98,8 @@ func (w Window) wait(now time.Time, takes time.Duration) time.Duration {
 		return 0
 	}
 	at := func(day int, clock time.Duration) time.Time { // local days have 23 to 25 hours
-		return time.Date(now.Year(), now.Month(), now.Day()+day, int(clock/time.Hour), int(clock/time.Minute%60), 0, 0, now.Location())
+		return time.Date(now.Year(), now.Month(), now.Day()+day, int(clock/time.Hour), int(clock/time.Minute%60), 0, 0,
+			now.Location())
 	}
 	for day := -1; day <= 2; day++ {
 		opens, closes := at(day, w.from), at(day, w.to)

@@ -119,7 +119,8 @@ func openMariaDB(ctx context.Context, d *DSN) (explain.Asker, error) {
 	}
 	// MariaDB counts in seconds, MySQL in milliseconds; each knows its own only.
 	if _, err := a.Conn.ExecContext(ctx, "set session max_statement_time = "+fmt.Sprint(statement.Seconds())); err != nil {
-		if _, err := a.Conn.ExecContext(ctx, "set session max_execution_time = "+fmt.Sprint(statement.Milliseconds())); err != nil {
+		if _, err := a.Conn.ExecContext(ctx, "set session max_execution_time = "+
+			fmt.Sprint(statement.Milliseconds())); err != nil {
 			_ = a.Close()
 			return nil, err
 		}

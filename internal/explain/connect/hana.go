@@ -39,7 +39,8 @@ func newHANA(ctx context.Context, a explain.Asker, to string, _ bool) (explain.S
 	if err != nil {
 		return nil, err
 	}
-	s := &hanaSource{Asked: explain.Asked{Asker: a, Info: explain.Server{Vendor: "SAP HANA", Version: r.Text(0), Target: to, OwnRate: 1}, Meanings: hanaMeanings}}
+	s := &hanaSource{Asked: explain.Asked{Asker: a, Info: explain.Server{Vendor: "SAP HANA", Version: r.Text(0), Target: to,
+		OwnRate: 1}, Meanings: hanaMeanings}}
 	t, err := explain.One(ctx, a, hanaNow)
 	if err != nil {
 		return nil, err
@@ -48,7 +49,8 @@ func newHANA(ctx context.Context, a explain.Asker, to string, _ bool) (explain.S
 		return nil, fmt.Errorf("the server tells its time as %q, which cannot be used", s.since)
 	}
 	if _, err := a.Ask(ctx, hanaCounts); err != nil {
-		return nil, fmt.Errorf("%w; grant system privilege MONITORING (or role sap.hana.admin.roles::Monitoring) to %s", err, r.Text(1))
+		return nil, fmt.Errorf("%w; grant system privilege MONITORING (or role sap.hana.admin.roles::Monitoring) to %s", err,
+			r.Text(1))
 	}
 	untried(&s.Asked)
 	s.Miss("sessions that do nothing: HANA samples working threads only, so that time in the application does not show")
@@ -61,7 +63,8 @@ func hanaClean(t string) bool { return t != "" && strings.Trim(t, "0123456789-:.
 // hanaPart says where a thread state belongs.
 func hanaPart(state, lock string) explain.PartName {
 	switch {
-	case strings.Contains(lock, "LogWait"), strings.Contains(lock, "LogBuffer"), strings.Contains(lock, "Log Write"), strings.Contains(lock, "Log write"), strings.Contains(state, "Log"):
+	case strings.Contains(lock, "LogWait"), strings.Contains(lock, "LogBuffer"), strings.Contains(lock, "Log Write"),
+		strings.Contains(lock, "Log write"), strings.Contains(state, "Log"):
 		return explain.LogWait
 	}
 	switch state {
@@ -69,7 +72,8 @@ func hanaPart(state, lock string) explain.PartName {
 		return explain.DatabaseCPU
 	case "IO Wait", "Resource Load Wait":
 		return explain.DataReads
-	case "Exclusive Lock Enter", "Shared Lock Enter", "Mutex Wait", "Semaphore Wait", "Barrier Wait", "Conditional Variable Wait", "RecordLock Wait":
+	case "Exclusive Lock Enter", "Shared Lock Enter", "Mutex Wait", "Semaphore Wait", "Barrier Wait", "Conditional Variable Wait",
+		"RecordLock Wait":
 		return explain.Locks
 	case "Network Read", "Network Write", "Network Poll":
 		return explain.Application

@@ -45,7 +45,8 @@ func Here(kind string, pid int) (*DSN, error) {
 	}
 	if kind != "postgresql" {
 		own := mariaUser()
-		d, err := Parse((&url.URL{Scheme: kind, User: url.User(cmp.Or(own, me.Username)), Host: "localhost", Path: "/", RawQuery: url.Values{"socket": {file}}.Encode()}).String())
+		d, err := Parse((&url.URL{Scheme: kind, User: url.User(cmp.Or(own, me.Username)), Host: "localhost", Path: "/",
+			RawQuery: url.Values{"socket": {file}}.Encode()}).String())
 		if err == nil {
 			d.here = own == "" || own == me.Username
 		}
@@ -116,7 +117,8 @@ func socketOf(pid int, form *regexp.Regexp) (string, error) {
 	case len(own) > 0 || len(found) == 0:
 		return "", errors.New("it listens on no socket file; name it with --dsn")
 	case len(found) > 1:
-		return "", fmt.Errorf("%d servers listen on socket files, and this user may not see which is whose; name one with --dsn", len(found))
+		return "", fmt.Errorf("%d servers listen on socket files, and this user may not see which is whose; name one with --dsn",
+			len(found))
 	}
 	return found[0], nil
 }

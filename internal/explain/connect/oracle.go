@@ -9,7 +9,8 @@ import (
 )
 
 var (
-	oracleServer   = explain.Query{Name: "server", SQL: `select version_full, user from product_component_version where rownum = 1`}
+	oracleServer = explain.Query{Name: "server",
+		SQL: `select version_full, user from product_component_version where rownum = 1`}
 	oracleServer12 = explain.Query{Name: "server12", SQL: `select version, user from product_component_version where rownum = 1`}
 	oracleSessions = explain.Query{Name: "sessions", SQL: `select sid, status, state, wait_class, event, taddr
  from v$session where type = 'USER' and sid <> sys_context('userenv', 'sid')`}
@@ -43,10 +44,12 @@ func newOracle(ctx context.Context, a explain.Asker, to string, _ bool) (explain
 			return nil, err
 		}
 	}
-	s := &oracleSource{Asked: explain.Asked{Asker: a, Info: explain.Server{Vendor: "Oracle", Version: r.Text(0), Target: to}, Meanings: oracleMeanings}}
+	s := &oracleSource{Asked: explain.Asked{Asker: a, Info: explain.Server{Vendor: "Oracle", Version: r.Text(0), Target: to},
+		Meanings: oracleMeanings}}
 	untried(&s.Asked)
 	if _, err := a.Ask(ctx, oracleInstance); err != nil {
-		if strings.Contains(err.Error(), "ORA-00942") || strings.Contains(err.Error(), "ORA-01031") { // Oracle reports a hidden view as missing
+		// Oracle reports a hidden view as missing
+		if strings.Contains(err.Error(), "ORA-00942") || strings.Contains(err.Error(), "ORA-01031") {
 			err = errors.New("V$ views are hidden from this user: grant select_catalog_role to " + r.Text(1))
 		}
 		return nil, err
@@ -88,7 +91,8 @@ func (s *oracleSource) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 			x.Part, x.Event = explain.DatabaseCPU, explain.OnCPU
 		default:
 			// Sessions that wait for a message of a queue or a timer are called active too.
-			if x.Part = oraclePart(r.Text(3), r.Text(4)); x.Part == explain.Idle && !r.Null(5) && strings.HasPrefix(x.Event, "SQL*Net") {
+			if x.Part = oraclePart(r.Text(3), r.Text(4)); x.Part == explain.Idle && !r.Null(5) &&
+				strings.HasPrefix(x.Event, "SQL*Net") {
 				x.Part = explain.Application
 			}
 		}
@@ -130,14 +134,16 @@ func (s *oracleSource) Count(ctx context.Context) (explain.Counters, error) {
 
 func (s *oracleSource) Account(g explain.Growth) explain.Account {
 	a := explain.Account{Log: explain.NoLog(), Transactions: int64(g.Get("user commits") + g.Get("user rollbacks"))}
-	a.Log.Writes, a.Log.Bytes, a.Log.Source = int64(g.Get("redo writes")), int64(g.Get("redo size")), "V$SYSSTAT, log file parallel write"
+	a.Log.Writes, a.Log.Bytes, a.Log.Source = int64(g.Get("redo writes")), int64(g.Get("redo size")),
+		"V$SYSSTAT, log file parallel write"
 	if g.Has("lgwr us") {
 		a.Log.Timed(g.Get("lgwr us")/1e6, g.Get("lgwr n"))
 	}
 	for name, v := range g.Values {
 		if key, ok := strings.CutPrefix(name, "us "); ok && v > 0 {
 			class, event, _ := strings.Cut(key, "|")
-			a.Counted = append(a.Counted, explain.Counted{Part: oraclePart(class, event), Events: []string{event}, Seconds: float64(v) / 1e6, Count: int64(g.Get("n " + key)), Source: "V$SYSTEM_EVENT"})
+			a.Counted = append(a.Counted, explain.Counted{Part: oraclePart(class, event), Events: []string{event},
+				Seconds: float64(v) / 1e6, Count: int64(g.Get("n " + key)), Source: "V$SYSTEM_EVENT"})
 		}
 	}
 	if g.Has("DB CPU") {

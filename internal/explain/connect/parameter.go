@@ -47,7 +47,8 @@ type Saved struct {
 func OpenParameter(ctx context.Context, d *DSN, name string) (Parameter, error) {
 	open := d.Vendor.parameter
 	if open == nil {
-		return nil, fmt.Errorf("parameters of %s cannot be varied; those of %s and %s can", d.Vendor.Product, Postgres.Product, MariaDB.Product)
+		return nil, fmt.Errorf("parameters of %s cannot be varied; those of %s and %s can", d.Vendor.Product, Postgres.Product,
+			MariaDB.Product)
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -84,9 +85,11 @@ type kind struct {
 var number = regexp.MustCompile(`^([-+]?(?:0[xX][0-9a-fA-F]+|[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?))\s*([A-Za-z]*)$`)
 
 // units are those of time in us and of memory in bytes (convert_to_base_unit in guc.c).
-var units = map[string]float64{"us": 1, "ms": 1e3, "s": 1e6, "min": 6e7, "h": 3.6e9, "d": 8.64e10, "B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+var units = map[string]float64{"us": 1, "ms": 1e3, "s": 1e6, "min": 6e7, "h": 3.6e9, "d": 8.64e10, "B": 1, "kB": 1 << 10,
+	"MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 
-var booleans = map[string]string{"on": "on", "true": "on", "yes": "on", "1": "on", "off": "off", "false": "off", "no": "off", "0": "off"}
+var booleans = map[string]string{"on": "on", "true": "on", "yes": "on", "1": "on", "off": "off", "false": "off", "no": "off",
+	"0": "off"}
 
 // canonical is how the server shows a value in force.
 func (k kind) canonical(text string) (string, error) {
@@ -118,7 +121,8 @@ func (k kind) number(text string) (string, error) {
 	if m == nil {
 		return "", fmt.Errorf("%q is no number", text)
 	}
-	if n, whole := new(big.Int).SetString(m[1], 0); whole && m[2] == "" && k.vartype == "integer" { // larger ones than a float64 holds
+	// larger ones than a float64 holds
+	if n, whole := new(big.Int).SetString(m[1], 0); whole && m[2] == "" && k.vartype == "integer" {
 		least, lok := new(big.Int).SetString(k.least, 10)
 		most, mok := new(big.Int).SetString(k.most, 10)
 		if lok && mok && (n.Cmp(least) < 0 || n.Cmp(most) > 0) {

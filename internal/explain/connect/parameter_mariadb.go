@@ -52,7 +52,8 @@ func openMariaDBParameter(ctx context.Context, d *DSN, name string) (_ Parameter
 	case scope == "SESSION ONLY":
 		return nil, fmt.Errorf("variable %s is a session's alone", p.name)
 	case scope == "SESSION":
-		p.cautions = append(p.cautions, "sessions that are open keep their own value of "+p.name+", so that only new ones show its effect")
+		p.cautions = append(p.cautions, "sessions that are open keep their own value of "+p.name+
+			", so that only new ones show its effect")
 	}
 	switch {
 	case form == "BOOLEAN":

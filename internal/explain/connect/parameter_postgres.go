@@ -35,11 +35,13 @@ const (
 )
 
 // namesList are parameters that are lists of names, which ALTER SYSTEM would quote as one name.
-var namesList = []string{"local_preload_libraries", "search_path", "session_preload_libraries", "temp_tablespaces", "unix_socket_directories"}
+var namesList = []string{"local_preload_libraries", "search_path", "session_preload_libraries", "temp_tablespaces",
+	"unix_socket_directories"}
 
 // sessionLimits are those that would end the session or the statement that puts them back, and by which hostlab's
 // own session protects the server.
-var sessionLimits = []string{"default_transaction_read_only", "idle_in_transaction_session_timeout", "lock_timeout", "statement_timeout", "transaction_timeout"}
+var sessionLimits = []string{"default_transaction_read_only", "idle_in_transaction_session_timeout", "lock_timeout",
+	"statement_timeout", "transaction_timeout"}
 
 // dataSafety are those at whose levels a crash, or a broken page, costs data that nothing puts back.
 var dataSafety = []string{"fsync", "ignore_checksum_failure", "zero_damaged_pages"}
@@ -69,7 +71,8 @@ func openPostgresParameter(ctx context.Context, d *DSN, name string) (_ Paramete
 	case slices.Contains(namesList, p.name):
 		return nil, fmt.Errorf("parameter %s is a list of names, which cannot be varied", p.name)
 	case slices.Contains(sessionLimits, p.name):
-		return nil, fmt.Errorf("parameter %s limits hostlab's own session too, which could not put it back; it cannot be varied", p.name)
+		return nil, fmt.Errorf("parameter %s limits hostlab's own session too, which could not put it back; it cannot be varied",
+			p.name)
 	case slices.Contains(dataSafety, p.name):
 		return nil, fmt.Errorf("parameter %s decides whether data survive a crash, so that it is not varied on a service that others use", p.name)
 	case source == "command line" || source == "environment variable":

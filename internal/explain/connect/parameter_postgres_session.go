@@ -68,7 +68,8 @@ func (p *pgParameter) anew(ctx context.Context, text string) ([][]string, error)
 }
 
 // do works on the session, which it opens, and a second time where the session had ended.
-func (p *pgParameter) do(ctx context.Context, work func(context.Context, *pgx.Conn) ([][]string, error)) (out [][]string, err error) {
+func (p *pgParameter) do(ctx context.Context, work func(context.Context, *pgx.Conn) ([][]string, error)) (out [][]string,
+	err error) {
 	fresh := p.conn == nil
 	if fresh {
 		limited, cancel := context.WithTimeout(ctx, patience)

@@ -66,9 +66,11 @@ func (d *DSN) refused(said string) string {
 		method := map[string]string{"mysql": "with auth_socket"}[d.scheme]
 		return fmt.Sprintf("; its administrator lets this user in by: create user %s identified %s; grant process on *.* to %[1]s", user, cmp.Or(method, "via unix_socket"))
 	case strings.Contains(said, "does not exist"):
-		return fmt.Sprintf("; its administrator lets this user in by: create role %s login in role pg_monitor", pgx.Identifier{user}.Sanitize())
+		return fmt.Sprintf("; its administrator lets this user in by: create role %s login in role pg_monitor",
+			pgx.Identifier{user}.Sanitize())
 	}
-	return fmt.Sprintf("; this line in pg_hba.conf, before others for local, lets this user in: local all %s peer", pgx.Identifier{user}.Sanitize())
+	return fmt.Sprintf("; this line in pg_hba.conf, before others for local, lets this user in: local all %s peer",
+		pgx.Identifier{user}.Sanitize())
 }
 
 // Problem says what the user can do something about: a *Problem, or that ctx was cancelled.
@@ -115,8 +117,10 @@ func (d *DSN) Problem(err error) error {
 		text, away = "there is no such socket; is the server running?", true
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		text, named = "no answer in time"+d.perhapsNoTLS(), false
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, wsaReset), errors.Is(err, wsaAborted), errors.Is(err, syscall.EPIPE),
-		strings.Contains(err.Error(), "bad connection"), strings.Contains(err.Error(), "conn closed"), strings.Contains(err.Error(), "invalid connection"):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
+		errors.Is(err, wsaReset), errors.Is(err, wsaAborted), errors.Is(err, syscall.EPIPE),
+		strings.Contains(err.Error(), "bad connection"), strings.Contains(err.Error(), "conn closed"),
+		strings.Contains(err.Error(), "invalid connection"):
 		text, named = "the connection broke; the server may have been stopped"+d.perhapsNoTLS(), false
 	default:
 		text = err.Error()

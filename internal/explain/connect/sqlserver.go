@@ -9,7 +9,8 @@ import (
 )
 
 var (
-	mssqlServer = explain.Query{Name: "server", SQL: `select cast(serverproperty('ProductVersion') as varchar(64)), cast(serverproperty('Edition') as varchar(64)), suser_sname(), has_perms_by_name(null, null, 'VIEW SERVER STATE')`}
+	mssqlServer = explain.Query{Name: "server",
+		SQL: `select cast(serverproperty('ProductVersion') as varchar(64)), cast(serverproperty('Edition') as varchar(64)), suser_sname(), has_perms_by_name(null, null, 'VIEW SERVER STATE')`}
 	// By the names that host.ServerSetting has. Of trace flags, 3979 alone decides how commits reach the device; those that
 	// mssql.conf names besides are answered with none. DBCC gives rows only where it is executed from a text.
 	mssqlPlatform = explain.Query{Name: "platform", SQL: `set nocount on;
@@ -46,9 +47,11 @@ func newSQLServer(ctx context.Context, a explain.Asker, to string, _ bool) (expl
 	if err != nil {
 		return nil, err
 	}
-	s := &sqlServerSource{Asked: explain.Asked{Asker: a, Info: explain.Server{Vendor: "SQL Server", Version: strings.TrimSpace(r.Text(0) + " " + r.Text(1)), Target: to}, Meanings: mssqlMeanings}}
+	s := &sqlServerSource{Asked: explain.Asked{Asker: a, Info: explain.Server{Vendor: "SQL Server",
+		Version: strings.TrimSpace(r.Text(0) + " " + r.Text(1)), Target: to}, Meanings: mssqlMeanings}}
 	if !r.Bool(3) {
-		s.Miss("sessions of others and all counters: grant view server state (2022: view server performance state) to [%s]", strings.ReplaceAll(r.Text(2), "]", "]]"))
+		s.Miss("sessions of others and all counters: grant view server state (2022: view server performance state) to [%s]",
+			strings.ReplaceAll(r.Text(2), "]", "]]"))
 	}
 	s.Miss("how many transactions there were, exactly: one that touches several databases counts in each (Transactions/sec)")
 	untried(&s.Asked)
@@ -122,13 +125,15 @@ func (s *sqlServerSource) Count(ctx context.Context) (explain.Counters, error) {
 
 func (s *sqlServerSource) Account(g explain.Growth) explain.Account {
 	a := explain.Account{Log: explain.NoLog(), Transactions: int64(g.Get("transactions"))}
-	a.Log.Writes, a.Log.Bytes, a.Log.Source = int64(g.Get("log_writes")), int64(g.Get("log_bytes")), "sys.dm_io_virtual_file_stats"
+	a.Log.Writes, a.Log.Bytes, a.Log.Source = int64(g.Get("log_writes")), int64(g.Get("log_bytes")),
+		"sys.dm_io_virtual_file_stats"
 	a.Log.Timed(g.Get("log_ms")/1e3, g.Get("log_writes"))
 	for name, v := range g.Values {
 		if wait, ok := strings.CutPrefix(name, "ms "); ok && v > 0 {
 			// The wait itself, without the time until a CPU was free.
 			v = max(0, v-g.Values["signal "+wait])
-			a.Counted = append(a.Counted, explain.Counted{Part: mssqlPart(wait), Events: []string{wait}, Seconds: float64(v) / 1e3, Count: int64(g.Get("n " + wait)), Source: "sys.dm_os_wait_stats"})
+			a.Counted = append(a.Counted, explain.Counted{Part: mssqlPart(wait), Events: []string{wait},
+				Seconds: float64(v) / 1e3, Count: int64(g.Get("n " + wait)), Source: "sys.dm_os_wait_stats"})
 		}
 	}
 	return a
@@ -139,8 +144,9 @@ var mssqlMeanings = map[string]string{
 	"pageiolatch_sh": "data from disk", "pageiolatch_ex": "data from disk",
 	"async_network_io": "the application reads slowly", "sos_scheduler_yield": "gave its CPU up for a moment",
 	"cxpacket": "parallel workers", "cxconsumer": "parallel workers",
-	"logbuffer": "log buffers are full", "sleeping": "the application works", "sleeping, transaction open": "the application works",
-	"on cpu": "runs on a CPU", "waiting for a cpu": "ready to run, no CPU is free",
+	"logbuffer": "log buffers are full", "sleeping": "the application works",
+	"sleeping, transaction open": "the application works",
+	"on cpu":                     "runs on a CPU", "waiting for a cpu": "ready to run, no CPU is free",
 }
 
 func (s *sqlServerSource) Meaning(event string) string {

@@ -93,18 +93,24 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 	}
 	if waits := g.Get("innodb_row_lock_waits"); waits > 0 {
 		rest := 0.5e-3 * waits // each counts in whole ms
-		a.Counted = append(a.Counted, explain.Counted{Part: explain.Locks, Events: []string{"InnoDB row lock"}, Seconds: g.Get("innodb_row_lock_time")*1e-3 + rest, Early: rest,
+		a.Counted = append(a.Counted, explain.Counted{Part: explain.Locks, Events: []string{"InnoDB row lock"},
+			Seconds: g.Get("innodb_row_lock_time")*1e-3 + rest, Early: rest,
 			Count: int64(waits), Source: "Innodb_row_lock_time", From: explain.Executing})
 	}
 	switch {
 	case g.Has("innodb_data_reads") && g.Get("innodb_data_reads") == 0:
-		a.Counted = append(a.Counted, explain.Counted{Part: explain.DataReads, Events: []string{"wait/io/file/innodb/innodb_data_file"}, Source: "Innodb_data_reads: no reads", Whole: true})
+		a.Counted = append(a.Counted, explain.Counted{Part: explain.DataReads,
+			Events: []string{"wait/io/file/innodb/innodb_data_file"}, Source: "Innodb_data_reads: no reads", Whole: true})
 	case g.Get("data_reads") > 0 && g.Get("data_reads") >= 0.9*g.Get("innodb_data_reads"):
-		a.Counted = append(a.Counted, explain.Counted{Part: explain.DataReads, Events: []string{"wait/io/file/innodb/innodb_data_file"},
-			Seconds: g.Get("data_read_time") * ns, Count: int64(g.Get("data_reads")), Source: "performance_schema, threads of the server's own included", From: explain.Executing})
+		a.Counted = append(a.Counted, explain.Counted{Part: explain.DataReads,
+			Events:  []string{"wait/io/file/innodb/innodb_data_file"},
+			Seconds: g.Get("data_read_time") * ns, Count: int64(g.Get("data_reads")),
+			Source: "performance_schema, threads of the server's own included", From: explain.Executing})
 	case g.Has("innodb_data_reads"): // MariaDB 10.11 times one of 50 of them
-		a.Counted = append(a.Counted, explain.Counted{Part: explain.DataReads, Events: []string{"wait/io/file/innodb/innodb_data_file"},
-			Seconds: g.Get("innodb_data_reads") * explain.Longest, Count: int64(g.Get("innodb_data_reads")), Source: "executing and neither on a CPU nor ready for one", Blocked: true})
+		a.Counted = append(a.Counted, explain.Counted{Part: explain.DataReads,
+			Events:  []string{"wait/io/file/innodb/innodb_data_file"},
+			Seconds: g.Get("innodb_data_reads") * explain.Longest, Count: int64(g.Get("innodb_data_reads")),
+			Source: "executing and neither on a CPU nor ready for one", Blocked: true})
 	}
 	if s.threads != nil {
 		if missed := s.threads.Missed(); float64(missed) > 0.5*g.Seconds {

@@ -12,10 +12,12 @@ import (
 )
 
 var (
-	server = explain.Query{Name: "server", SQL: `select version(), @@version_comment, connection_id(), current_user(), @@performance_schema, @@innodb_flush_log_at_trx_commit, @@log_bin`}
+	server = explain.Query{Name: "server",
+		SQL: `select version(), @@version_comment, connection_id(), current_user(), @@performance_schema, @@innodb_flush_log_at_trx_commit, @@log_bin`}
 	// By the names that host.ServerSetting has; InnoDB's sizes are in bytes.
-	platform = explain.Query{Name: "platform", SQL: `show global variables where variable_name in ('innodb_flush_method', 'innodb_use_native_aio', 'large_pages', 'innodb_buffer_pool_size')`}
-	grants   = explain.Query{Name: "grants", SQL: `show grants`}
+	platform = explain.Query{Name: "platform",
+		SQL: `show global variables where variable_name in ('innodb_flush_method', 'innodb_use_native_aio', 'large_pages', 'innodb_buffer_pool_size')`}
+	grants = explain.Query{Name: "grants", SQL: `show grants`}
 
 	// TID is MariaDB's: the number of the thread in the system.
 	processMaria = explain.Query{Name: "processes", SQL: `select id, command, coalesce(state, ''), tid, info like 'select%'

@@ -9,7 +9,8 @@ import (
 )
 
 // tables are the commands that make a transaction of their own where none is open.
-var tables = []string{"com_select", "qcache_hits", "com_insert", "com_insert_select", "com_update", "com_update_multi", "com_delete", "com_delete_multi", "com_replace", "com_replace_select", "com_load"}
+var tables = []string{"com_select", "qcache_hits", "com_insert", "com_insert_select", "com_update", "com_update_multi",
+	"com_delete", "com_delete_multi", "com_replace", "com_replace_select", "com_load"}
 
 var statements = "'" + strings.Join(tables, "', '") + "'"
 
@@ -63,7 +64,8 @@ func (s *Source) transactions(g explain.Growth, a *explain.Account) {
 		a.Transactions = int64(low)
 	case s.seen.alone == 0 && s.rise(g, wrote):
 		a.Transactions = int64(opened)
-		a.Missing = append(a.Missing, "a count of transactions: taken from commits, as statements rose and fell with them; "+enable)
+		a.Missing = append(a.Missing, "a count of transactions: taken from commits, as statements rose and fell with them; "+
+			enable)
 	default:
 		a.Missing = append(a.Missing, fmt.Sprintf("how many transactions there were: from %.0f to %.0f, as the server counts statements and COMMIT, and not all statements were seen in transactions that had been opened; %s", low, high, enable))
 	}

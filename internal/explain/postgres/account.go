@@ -22,7 +22,8 @@ const us = 1e-6
 const leastCommit = 40
 
 func (s *Source) Account(g explain.Growth) explain.Account {
-	a := explain.Account{Log: explain.NoLog(), Transactions: int64(max(0, g.Get("transactions")-g.Get("own_transactions")-g.Get("sessions")))}
+	a := explain.Account{Log: explain.NoLog(), Transactions: int64(max(0,
+		g.Get("transactions")-g.Get("own_transactions")-g.Get("sessions")))}
 	a.Waits = map[explain.PartName]float64{}
 	if g.Has("log_position") {
 		a.Waits[explain.LogWait] = g.Get("log_position") / leastCommit

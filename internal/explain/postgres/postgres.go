@@ -42,14 +42,16 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{Asked: explain.Asked{Asker: a, Meanings: meanings}, number: int(r.Int(1)), user: r.Text(3), walTiming: r.Bool(5), ioTiming: r.Bool(6), activity: activity13, known: map[string]bool{}}
+	s := &Source{Asked: explain.Asked{Asker: a, Meanings: meanings}, number: int(r.Int(1)), user: r.Text(3), walTiming: r.Bool(5),
+		ioTiming: r.Bool(6), activity: activity13, known: map[string]bool{}}
 	s.Info = explain.Server{Vendor: "PostgreSQL", Version: r.Text(0), Target: target}
 	major := s.number / 10000
 	switch {
 	case s.number == 0:
 		return nil, fmt.Errorf("the server does not report its version as PostgreSQL does (server_version_num %q)", r.Text(1))
 	case major < 10:
-		return nil, fmt.Errorf("this is PostgreSQL %s; explain needs 10 or later, which show what kind of process waits", r.Text(0))
+		return nil, fmt.Errorf("this is PostgreSQL %s; explain needs 10 or later, which show what kind of process waits",
+			r.Text(0))
 	case major < 13:
 		s.activity = activity10
 	}
@@ -155,7 +157,8 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		if r, err = s.one(ctx, q); err != nil {
 			return c, err
 		}
-		for i, name := range []string{"wal_bytes", "wal_write", "wal_sync", "wal_write_time", "wal_sync_time", "", "client_write", "client_sync", "client_write_time", "client_sync_time"} {
+		for i, name := range []string{"wal_bytes", "wal_write", "wal_sync", "wal_write_time", "wal_sync_time", "", "client_write",
+			"client_sync", "client_write_time", "client_sync_time"} {
 			if name != "" && !r.Null(i) {
 				c.Values[name] = r.Int(i)
 			}

@@ -10,7 +10,8 @@ var (
  pg_has_role(current_user, 'pg_read_all_stats', 'usage'), pg_is_in_recovery(), current_setting('synchronous_commit')`}
 
 	// By the names that host.ServerSetting has, with a unit where there is one.
-	platform = explain.Query{Name: "platform", SQL: `select name, current_setting(name) from pg_settings where name in ('fsync', 'wal_sync_method', 'huge_pages', 'shared_buffers')`}
+	platform = explain.Query{Name: "platform",
+		SQL: `select name, current_setting(name) from pg_settings where name in ('fsync', 'wal_sync_method', 'huge_pages', 'shared_buffers')`}
 
 	activity13 = explain.Query{Name: "activity", SQL: activity("leader_pid")}
 	activity10 = explain.Query{Name: "activity", SQL: activity("null::int")}
@@ -19,7 +20,8 @@ var (
 
 	// Times in us, as whole numbers: a sum of floats may fall in its last digit. 14 to 17; 18
 	// has moved all but wal_bytes to pg_stat_io.
-	wal14 = explain.Query{Name: "wal", SQL: `select wal_bytes, wal_write, wal_sync, round(wal_write_time * 1000)::bigint, round(wal_sync_time * 1000)::bigint, stats_reset::text from pg_stat_wal`}
+	wal14 = explain.Query{Name: "wal",
+		SQL: `select wal_bytes, wal_write, wal_sync, round(wal_write_time * 1000)::bigint, round(wal_sync_time * 1000)::bigint, stats_reset::text from pg_stat_wal`}
 	wal18 = explain.Query{Name: "wal", SQL: `select (select wal_bytes from pg_stat_wal), sum(writes), sum(fsyncs), sum(round(write_time * 1000)::bigint), sum(round(fsync_time * 1000)::bigint), max(stats_reset)::text,
  sum(writes) filter (where backend_type = 'client backend'), sum(fsyncs) filter (where backend_type = 'client backend'),
  sum(round(write_time * 1000)::bigint) filter (where backend_type = 'client backend'), sum(round(fsync_time * 1000)::bigint) filter (where backend_type = 'client backend')

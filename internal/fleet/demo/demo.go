@@ -158,7 +158,8 @@ func (m Maker) write(ctx context.Context, l *looks, dir string, h *made) (n int,
 
 // keep writes a document of a time below a host's folder.
 func keep(folder string, at time.Time, d *document.Document) error {
-	f, err := os.OpenFile(filepath.Join(folder, at.UTC().Format("20060102-150405")+".json.gz"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(filepath.Join(folder, at.UTC().Format("20060102-150405")+".json.gz"), os.O_WRONLY|os.O_CREATE|os.O_EXCL,
+		0o600)
 	if err != nil {
 		return err
 	}
@@ -175,7 +176,8 @@ func (m Maker) assessment(ctx context.Context, l *looks, h *made, at time.Time) 
 			continue
 		}
 		states = append(states, e.state)
-		effect = load{or(effect.clock) * or(e.effect.clock), or(effect.work) * or(e.effect.work), or(effect.commit) * or(e.effect.commit)}
+		effect = load{or(effect.clock) * or(e.effect.clock), or(effect.work) * or(e.effect.work),
+			or(effect.commit) * or(e.effect.commit)}
 	}
 	s, err := l.at(ctx, h.machine, states)
 	if err != nil {
@@ -184,7 +186,8 @@ func (m Maker) assessment(ctx context.Context, l *looks, h *made, at time.Time) 
 	facts := *s.facts
 	facts.Identity.Hostname = host.Known(h.name, "", "/proc/sys/kernel/hostname")
 	a := &report.Assessment{
-		Schema: report.Schema, Tool: m.Version, Started: at, Seconds: 84, Host: h.name, Machine: h.id, Role: h.machine.role, Facts: &facts, Results: s.results,
+		Schema: report.Schema, Tool: m.Version, Started: at, Seconds: 84, Host: h.name, Machine: h.id, Role: h.machine.role,
+		Facts: &facts, Results: s.results,
 		LogDir: h.machine.logDir, LogDirWhy: "made for the demonstration", Runs: runs(h.machine, effect, h.traits, h.rng),
 	}
 	for _, r := range a.Runs {
@@ -294,7 +297,8 @@ func exceptions(p *Planted, now time.Time) string {
 		if i == 1 {
 			until, reason = now.AddDate(0, 0, -10), "until the next maintenance window"
 		}
-		out += fmt.Sprintf("\n[[accept]]\ncheck = %q\nhost = %q\nreason = %q\nuntil = %s\nby = \"A. Dba\"\n", check, p.Faults[at].Host, reason, until.Format(time.DateOnly))
+		out += fmt.Sprintf("\n[[accept]]\ncheck = %q\nhost = %q\nreason = %q\nuntil = %s\nby = \"A. Dba\"\n", check,
+			p.Faults[at].Host, reason, until.Format(time.DateOnly))
 	}
 	return out
 }

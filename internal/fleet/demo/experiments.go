@@ -23,7 +23,8 @@ type trial struct {
 }
 
 var trials = []trial{
-	{"live-idle", "Idle states of at most 70 us on a live service, in turn with those that there are", "cstate_latency", "70us", "db", -0.06, 0.008},
+	{"live-idle", "Idle states of at most 70 us on a live service, in turn with those that there are", "cstate_latency", "70us",
+		"db", -0.06, 0.008},
 	{"live-thp", "Transparent huge pages on a live service, in turn with what there is", "thp", "madvise", "db", 0, 0.004},
 }
 
@@ -41,16 +42,23 @@ func (m Maker) experiment(t *trial, h *made, end time.Time) *effects.Set {
 	rng := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a seed that can be given again is meant
 	text, _ := studies.Files.ReadFile(t.study + ".toml")
 	sum := sha256.Sum256(text)
-	x := &result.Experiment{Schema: result.SchemaVersion, ID: fmt.Sprintf("%016x", seed), Name: t.study, Title: t.title, BuiltIn: t.study, Study: hex.EncodeToString(sum[:]),
-		Version: m.Version, Started: end.Add(-time.Duration(2 * pairs * period * float64(time.Second))).UTC(), Host: map[string]string{"hostname": h.name}, Evidence: result.Measured,
+	x := &result.Experiment{Schema: result.SchemaVersion, ID: fmt.Sprintf("%016x", seed), Name: t.study, Title: t.title,
+		BuiltIn: t.study, Study: hex.EncodeToString(sum[:]),
+		Version: m.Version, Started: end.Add(-time.Duration(2 * pairs * period * float64(time.Second))).UTC(),
+		Host: map[string]string{"hostname": h.name}, Evidence: result.Measured,
 		Workload: "observe", Parameters: map[string]string{"service": h.machine.service, "for": "5m", "short": "1m"},
-		Factors: []result.Factor{{Name: t.factor, Kind: "setting", Target: t.factor, Levels: []string{"current", t.level}, Baseline: "current", Change: result.Online}},
+		Factors: []result.Factor{{Name: t.factor, Kind: "setting", Target: t.factor, Levels: []string{"current", t.level},
+			Baseline: "current", Change: result.Online}},
 		Responses: []result.Response{
-			{Name: "cpu_per_transaction", Title: "CPU time per transaction", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.02, Primary: true},
-			{Name: "transactions_per_s", Title: "Transactions per second", Unit: "1/s", Better: "higher", Compare: result.Ratio, Margin: 0.02}},
+			{Name: "cpu_per_transaction", Title: "CPU time per transaction", Unit: "s", Better: "lower", Compare: result.Ratio,
+				Margin: 0.02, Primary: true},
+			{Name: "transactions_per_s", Title: "Transactions per second", Unit: "1/s", Better: "higher", Compare: result.Ratio,
+				Margin: 0.02}},
 		Contrasts: []result.Contrast{{Factors: []string{t.factor}, Levels: []string{t.level}, Primary: true}},
-		Design:    result.Design{Kind: "switchback", Seed: seed, Alpha: 0.05, Repeats: 1, Looks: []int{pairs}, Test: result.Switchback, Load: "transactions_per_s"},
-		Cells:     []result.Cell{{Levels: map[string]string{t.factor: "current"}}, {Levels: map[string]string{t.factor: t.level}}}}
+		Design: result.Design{Kind: "switchback", Seed: seed, Alpha: 0.05, Repeats: 1, Looks: []int{pairs},
+			Test: result.Switchback, Load: "transactions_per_s"},
+		Cells: []result.Cell{{Levels: map[string]string{t.factor: "current"}},
+			{Levels: map[string]string{t.factor: t.level}}}}
 	effect := t.mean + t.tau*rng.NormFloat64()
 	var runs []result.Run
 	for b := range pairs {
@@ -59,11 +67,14 @@ func (m Maker) experiment(t *trial, h *made, end time.Time) *effects.Set {
 		load := 840 * h.busy / 2 * math.Exp(0.3*math.Sin(float64(b)/5))
 		for slot, cell := range plot {
 			z := pairNoise * rng.NormFloat64()
-			runs = append(runs, result.Run{Seq: len(runs), Block: b, Slot: slot, Cell: cell, Status: result.OK, Seconds: period, Boot: "boot",
-				Start:  x.Started.Add(time.Duration(float64(len(runs)) * period * float64(time.Second))),
-				Values: map[string]float64{"cpu_per_transaction": 0.0012 * math.Exp(z+float64(cell)*effect), "transactions_per_s": load * math.Exp(0.01*rng.NormFloat64())}})
+			runs = append(runs, result.Run{Seq: len(runs), Block: b, Slot: slot, Cell: cell, Status: result.OK, Seconds: period,
+				Boot:  "boot",
+				Start: x.Started.Add(time.Duration(float64(len(runs)) * period * float64(time.Second))),
+				Values: map[string]float64{"cpu_per_transaction": 0.0012 * math.Exp(z+float64(cell)*effect),
+					"transactions_per_s": load * math.Exp(0.01*rng.NormFloat64())}})
 		}
 	}
-	r := effects.Report{Dir: t.study, Analysis: analysis.Analyse(x, runs, &result.End{Reason: "looks", Blocks: pairs, At: end}), Runs: runs, Study: text}
+	r := effects.Report{Dir: t.study, Analysis: analysis.Analyse(x, runs, &result.End{Reason: "looks", Blocks: pairs, At: end}),
+		Runs: runs, Study: text}
 	return &effects.Set{Reports: []effects.Report{r}, Version: m.Version}
 }

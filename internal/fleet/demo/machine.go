@@ -39,15 +39,17 @@ type machine struct {
 }
 
 var machines = []machine{
-	{prefix: "db", file: "postgres", per100: 45, role: check.ProductionDB, service: "PostgreSQL", logDir: "/var/lib/postgresql/15/main/pg_wal", speed: 1, set: []edit{
-		{"proc/meminfo", "SwapTotal:             0 kB", "SwapTotal:       1048572 kB"},
-		{"proc/swaps", "", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n/swapfile                               file\t\t1048572\t\t0\t\t-2"},
-	}},
-	{prefix: "wh", file: "twosocket", per100: 20, role: check.ProductionDB, service: "PostgreSQL", logDir: "/srv/pg_wal", speed: 0.9, set: []edit{
-		{"sys/devices/system/cpu/cpufreq/policy*/scaling_governor", "", "performance"},
-		{"proc/sys/kernel/numa_balancing", "", "0"}, {"proc/sys/vm/swappiness", "", "10"},
-		{"sys/devices/virtual/dmi/id/product_name", "", "Standard PC (Q35 + ICH9, 2009)"},
-	}},
+	{prefix: "db", file: "postgres", per100: 45, role: check.ProductionDB, service: "PostgreSQL",
+		logDir: "/var/lib/postgresql/15/main/pg_wal", speed: 1, set: []edit{
+			{"proc/meminfo", "SwapTotal:             0 kB", "SwapTotal:       1048572 kB"},
+			{"proc/swaps", "", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n/swapfile                               file\t\t1048572\t\t0\t\t-2"},
+		}},
+	{prefix: "wh", file: "twosocket", per100: 20, role: check.ProductionDB, service: "PostgreSQL", logDir: "/srv/pg_wal",
+		speed: 0.9, set: []edit{
+			{"sys/devices/system/cpu/cpufreq/policy*/scaling_governor", "", "performance"},
+			{"proc/sys/kernel/numa_balancing", "", "0"}, {"proc/sys/vm/swappiness", "", "10"},
+			{"sys/devices/virtual/dmi/id/product_name", "", "Standard PC (Q35 + ICH9, 2009)"},
+		}},
 	{prefix: "app", file: "bare", per100: 25, role: check.ProductionApp, service: "shop.service", logDir: "/var/tmp", speed: 1},
 	{prefix: "dev", file: "intel-core", per100: 10, role: check.Development, logDir: "/var/tmp", speed: 0.95},
 }
@@ -77,15 +79,20 @@ type fault struct {
 const policies = "sys/devices/system/cpu/cpufreq/policy*/"
 
 var faults = []fault{
-	{state{"governor powersave", []edit{{policies + "scaling_governor", "", "powersave"}, {policies + "scaling_cur_freq", "", "1200000"}}, load{clock: 0.5}},
+	{state{"governor powersave", []edit{{policies + "scaling_governor", "", "powersave"},
+		{policies + "scaling_cur_freq", "", "1200000"}}, load{clock: 0.5}},
 		"db", "PWR-001", "frequency.policies[].governor"},
 	{state{"swappiness 60", []edit{{"proc/sys/vm/swappiness", "", "60"}}, load{}}, "db", "MEM-006", "memory.swappiness"},
-	{state{"huge pages always", []edit{{"sys/kernel/mm/transparent_hugepage/enabled", "", "[always] madvise never"}}, load{}}, "db", "MEM-001", "memory.thp_enabled"},
-	{state{"a quota of 1.5 CPUs", []edit{{"sys/fs/cgroup/system.slice/postgresql-15.service/cpu.max", "", "150000 100000"}}, load{}},
+	{state{"huge pages always", []edit{{"sys/kernel/mm/transparent_hugepage/enabled", "", "[always] madvise never"}}, load{}},
+		"db", "MEM-001", "memory.thp_enabled"},
+	{state{"a quota of 1.5 CPUs", []edit{{"sys/fs/cgroup/system.slice/postgresql-15.service/cpu.max", "", "150000 100000"}},
+		load{}},
 		"db", "VRT-002", ""},
 	{state{"slow log device", nil, load{commit: 9}}, "db", "", "commit.overwritten.mean"},
-	{state{"reclaim within a node", []edit{{"proc/sys/vm/zone_reclaim_mode", "", "1"}}, load{}}, "wh", "MEM-009", "memory.zone_reclaim_mode"},
-	{state{"clock source acpi_pm", []edit{{"sys/devices/system/clocksource/clocksource0/current_clocksource", "", "acpi_pm"}}, load{work: 0.97}},
+	{state{"reclaim within a node", []edit{{"proc/sys/vm/zone_reclaim_mode", "", "1"}}, load{}}, "wh", "MEM-009",
+		"memory.zone_reclaim_mode"},
+	{state{"clock source acpi_pm", []edit{{"sys/devices/system/clocksource/clocksource0/current_clocksource", "", "acpi_pm"}},
+		load{work: 0.97}},
 		"app", "KRN-007", "kernel.clocksource"},
 }
 

@@ -46,15 +46,24 @@ const highest = 2.4e9 // Hz
 
 var figures = []figure{
 	{probe.WakeALU, ".10ms.cpu0", "10 ms of arithmetic after 100 ms asleep, against awake", "ratio", 1.01, steady, true, 24},
-	{probe.WakeCold, ".10ms.cpu0", "a burst of 10 ms that reads three quarters of the L2 cache, after 100 ms asleep, against awake", "ratio", 1.015, steady, true, 24},
-	{probe.ClockBusy, ".cpu0", "additions per second, about the core clock, within a busy stretch", "Hz", highest, clocked, true, 24},
-	{probe.LateMedian, ".cpu0", "how late a thread wakes from a sleep of 100 ms, half of the time at most", "s", 58e-6, late, true, 24},
-	{probe.LateControl, ".cpu0", "how late a thread that watches the clock instead sees its time come, half of the time at most", "s", 2e-6, steady, true, 24},
+	{probe.WakeCold, ".10ms.cpu0",
+		"a burst of 10 ms that reads three quarters of the L2 cache, after 100 ms asleep, against awake", "ratio", 1.015, steady,
+		true, 24},
+	{probe.ClockBusy, ".cpu0", "additions per second, about the core clock, within a busy stretch", "Hz", highest, clocked, true,
+		24},
+	{probe.LateMedian, ".cpu0", "how late a thread wakes from a sleep of 100 ms, half of the time at most", "s", 58e-6, late,
+		true, 24},
+	{probe.LateControl, ".cpu0", "how late a thread that watches the clock instead sees its time come, half of the time at most",
+		"s", 2e-6, steady, true, 24},
 	{probe.NewBlocks.Of(probe.Mean), "", "Mean commit on the log directory", "s", 640e-6, committed, false, 4000},
 	{probe.NewBlocks.Of(probe.Median), "", "Median commit on the log directory", "s", 600e-6, committed, false, 4000},
-	{probe.Recycled.Of(probe.Mean), "", "Mean commit on the log directory over blocks written before, as in a recycled log", "s", 310e-6, committed, false, 8000},
-	{probe.Recycled.Of(probe.Median), "", "Median commit on the log directory over blocks written before, as in a recycled log", "s", 290e-6, committed, false, 8000},
-	{probe.Recycled.Of(probe.Tail), "", "99th percentile of commits on the log directory over blocks written before, as in a recycled log", "s", 900e-6, committed, false, 8000},
+	{probe.Recycled.Of(probe.Mean), "", "Mean commit on the log directory over blocks written before, as in a recycled log", "s",
+		310e-6, committed, false, 8000},
+	{probe.Recycled.Of(probe.Median), "", "Median commit on the log directory over blocks written before, as in a recycled log",
+		"s", 290e-6, committed, false, 8000},
+	{probe.Recycled.Of(probe.Tail), "",
+		"99th percentile of commits on the log directory over blocks written before, as in a recycled log", "s", 900e-6,
+		committed, false, 8000},
 	{probe.InMemory.Of(probe.Mean), "", "Mean commit in memory", "s", 6.1e-6, late, false, 9000},
 	{probe.InMemory.Of(probe.Median), "", "Median commit in memory", "s", 5.8e-6, late, false, 9000},
 	{probe.Throughput, ".1", "XML scanned per second by one worker", "B/s", 210e6, worked, false, 16},
@@ -74,8 +83,10 @@ func runs(m *machine, l load, traits []float64, rng *rand.Rand) []probe.Outcome 
 			value *= m.speed
 		}
 		half := 2 * withinHost * (0.8 + 0.4*rng.Float64())
-		r := result.Measurement{Kind: f.kind, Name: string(f.kind) + f.which, Title: f.title, Unit: f.unit, Evidence: result.Measured,
-			Estimate: &result.Estimate{Value: value, Low: value * (1 - half), High: value * (1 + half), N: f.n}, NoiseFloor: value * 0.01}
+		r := result.Measurement{Kind: f.kind, Name: string(f.kind) + f.which, Title: f.title, Unit: f.unit,
+			Evidence:   result.Measured,
+			Estimate:   &result.Estimate{Value: value, Low: value * (1 - half), High: value * (1 + half), N: f.n},
+			NoiseFloor: value * 0.01}
 		if f.unit == "ratio" {
 			r.NoiseFloor = 0.01
 		}

@@ -254,7 +254,8 @@ func (c *Course) Gate(wave int, policy Policy) (*Judged, error) {
 	}
 	last := min(wave, len(p.Waves)-1) // behind the last wave nobody is left to compare with
 	g := p.gates()[last-1]
-	j := &Judged{Wave: wave, Policy: policy, Verdict: Undecided, Measure: p.Measure, Alpha: g.Alpha, Worse: result.Unknown(), Reasons: []string{}, Left: []string{}}
+	j := &Judged{Wave: wave, Policy: policy, Verdict: Undecided, Measure: p.Measure, Alpha: g.Alpha, Worse: result.Unknown(),
+		Reasons: []string{}, Left: []string{}}
 	ready := c.ready(j, wave)
 	units, heard := c.units(j, wave, last)
 	ready = ready && heard
@@ -288,7 +289,8 @@ func (c *Course) Gate(wave int, policy Policy) (*Judged, error) {
 		j.Verdict = NoHarm
 	}
 	if 1/s.Orders > g.Alpha*tie {
-		j.say("this gate cannot show harm: hosts could have been drawn in " + count(s.Orders) + " orders, so that p is " + pText(1/s.Orders) + " or more")
+		j.say("this gate cannot show harm: hosts could have been drawn in " + count(s.Orders) + " orders, so that p is " +
+			pText(1/s.Orders) + " or more")
 	}
 	if wave > last {
 		j.say("no host is left without the change: the answer is that of the gate before")
@@ -326,7 +328,8 @@ func (c *Course) ready(j *Judged, wave int) bool {
 	for _, w := range []struct {
 		hosts []string
 		what  string
-	}{{waiting, "not known to have the change; no document of verify says so"}, {early, "of a later wave and has the change already"},
+	}{{waiting, "not known to have the change; no document of verify says so"},
+		{early, "of a later wave and has the change already"},
 		{gone, "does not have it any more, says verify"}, {had, "had it before the plan was made"}} {
 		if len(w.hosts) > 0 {
 			j.say(named(w.hosts) + ": " + w.what)

@@ -63,7 +63,8 @@ func Chosen(name string, have []Measured, hosts int) (Measure, error) {
 	if name == Usual[0] {
 		return Measure{name, "B/s", "higher"}, nil
 	}
-	return Measure{}, fmt.Errorf("no assessment has a measurement %q; 'hostlab fleet export csv' lists what there is", screen.Short(screen.Clean(name)))
+	return Measure{}, fmt.Errorf("no assessment has a measurement %q; 'hostlab fleet export csv' lists what there is",
+		screen.Short(screen.Clean(name)))
 }
 
 // Scatter is how far one value of a host is from the others of its own, as a share (one standard deviation), and how many

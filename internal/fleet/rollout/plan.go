@@ -248,10 +248,12 @@ func Read(data []byte) (*Plan, error) {
 			seen[h] = w.Wave
 		}
 	}
-	if len(p.Waves) < 2 || len(p.Waves) > maxWaves || len(p.Gates) != len(p.Waves)-1 || p.Measure.Better != "lower" && p.Measure.Better != "higher" || p.Created.IsZero() {
+	if len(p.Waves) < 2 || len(p.Waves) > maxWaves || len(p.Gates) != len(p.Waves)-1 || p.Measure.Better != "lower" &&
+		p.Measure.Better != "higher" || p.Created.IsZero() {
 		return nil, errors.New("parts of it are missing; make the plan anew")
 	}
-	same := slices.EqualFunc(deal(p.Strata, len(p.Waves), p.Seed), p.Waves, func(a, b Wave) bool { return a.Wave == b.Wave && slices.Equal(a.Hosts, b.Hosts) })
+	same := slices.EqualFunc(deal(p.Strata, len(p.Waves), p.Seed), p.Waves,
+		func(a, b Wave) bool { return a.Wave == b.Wave && slices.Equal(a.Hosts, b.Hosts) })
 	if !same {
 		return nil, fmt.Errorf("its waves are not those that seed %d draws: they were edited, and prove nothing; make the plan anew", p.Seed)
 	}

@@ -43,7 +43,8 @@ func (p *Plan) set() string {
 func (p *Plan) next(wave int, t Typed) document.Commands {
 	return document.Commands{
 		{Why: "on " + named(p.Waves[wave-1].Hosts), Line: p.set()},
-		{Why: "then bring what 'hostlab verify --format json' says on them, and 'hostlab assess' on all hosts of the plan", Line: "hostlab fleet ingest SPOOL"},
+		{Why: "then bring what 'hostlab verify --format json' says on them, and 'hostlab assess' on all hosts of the plan",
+			Line: "hostlab fleet ingest SPOOL"},
 		{Why: "then ask whether to go on", Line: t.gate(wave)},
 	}
 }
@@ -57,7 +58,8 @@ func (p *Plan) Document(t Typed, scatter float64, stale []string) *document.Docu
 	able := slices.ContainsFunc(p.Gates, func(g Gate) bool { return g.Alpha > 0 })
 	switch {
 	case !able:
-		text += fmt.Sprintf("This plan cannot show harm: its hosts can be drawn in %s orders, so that p cannot fall below %s.", count(last.Orders), pText(last.LeastP))
+		text += fmt.Sprintf("This plan cannot show harm: its hosts can be drawn in %s orders, so that p cannot fall below %s.",
+			count(last.Orders), pText(last.LeastP))
 	case math.IsNaN(scatter):
 		text += "Which effect it can show is not known yet: that takes two assessments of some host."
 	case last.Smallest != nil:
@@ -66,7 +68,8 @@ func (p *Plan) Document(t Typed, scatter float64, stale []string) *document.Docu
 		text += "See below which gates can show harm."
 	}
 	d.Answer = []document.Line{{Text: text}}
-	d.About = []string{"what is set: " + p.Change(), fmt.Sprintf("what is compared: %s, %s is better", p.Measure.Name, p.Measure.Better), fmt.Sprintf("seed %d", p.Seed)}
+	d.About = []string{"what is set: " + p.Change(), fmt.Sprintf("what is compared: %s, %s is better", p.Measure.Name,
+		p.Measure.Better), fmt.Sprintf("seed %d", p.Seed)}
 	if !math.IsNaN(scatter) {
 		d.About = append(d.About, "one host's values scatter by "+result.Share(scatter))
 	}
@@ -80,14 +83,16 @@ func (p *Plan) Document(t Typed, scatter float64, stale []string) *document.Docu
 		}
 	}
 	if len(alone) > 0 {
-		d.Warnings = append(d.Warnings, named(alone)+": no other host has this hardware and role, so that it is compared with none")
+		d.Warnings = append(d.Warnings,
+			named(alone)+": no other host has this hardware and role, so that it is compared with none")
 	}
 	if len(stale) > 0 {
 		d.Warnings = append(d.Warnings, named(stale)+": not heard of lately; a wave waits for its hosts")
 	}
 	waves := &document.Table{Columns: document.Headings("wave", "hosts", "orders", "p at least", "finds harm of")}
 	for i, w := range p.Waves {
-		cells := []document.Cell{document.Text(strconv.Itoa(w.Wave)), document.Number(float64(len(w.Hosts)), strconv.Itoa(len(w.Hosts)))}
+		cells := []document.Cell{document.Text(strconv.Itoa(w.Wave)),
+			document.Number(float64(len(w.Hosts)), strconv.Itoa(len(w.Hosts)))}
 		if i >= len(p.Gates) {
 			waves.Add(append(cells, document.Text("as above"), document.Text(""), document.Text(""))...)
 			continue
@@ -99,7 +104,8 @@ func (p *Plan) Document(t Typed, scatter float64, stale []string) *document.Docu
 		case g.Smallest != nil:
 			least = result.Share(*g.Smallest)
 		}
-		waves.Add(append(cells, document.Number(g.Orders, count(g.Orders)), document.Number(g.LeastP, pText(g.LeastP)), document.Text(least))...)
+		waves.Add(append(cells, document.Number(g.Orders, count(g.Orders)), document.Number(g.LeastP, pText(g.LeastP)),
+			document.Text(least))...)
 	}
 	members := document.Pairs{}
 	for _, w := range p.Waves {
@@ -157,7 +163,8 @@ func (c *Course) progress() (rows []waveRow, done, first int, text string) {
 	case c.begun[first].IsZero():
 		text += fmt.Sprintf("Wave %d has not begun.", first)
 	default:
-		text += fmt.Sprintf("Wave %d is under way: %d of %d hosts have the change.", first, rows[first-1].Have, rows[first-1].Hosts)
+		text += fmt.Sprintf("Wave %d is under way: %d of %d hosts have the change.", first, rows[first-1].Have,
+			rows[first-1].Hosts)
 	}
 	if back, _ := c.putBack(); len(back) > 0 {
 		text = strings.Replace(text, " is under way:", ":", 1) + " It was put back on " + named(back) + "."
@@ -194,7 +201,8 @@ type statusJSON struct {
 func (c *Course) Status(t Typed) *document.Document {
 	p := c.Plan
 	rows, done, first, text := c.progress()
-	table := &document.Table{Columns: document.Headings("wave", "hosts", "have it", "measured before", "measured since", "set at")}
+	table := &document.Table{Columns: document.Headings("wave", "hosts", "have it", "measured before", "measured since",
+		"set at")}
 	odd := &document.Table{Columns: document.Headings("host", "wave", "state"), Most: 40}
 	for _, row := range rows {
 		at := "not yet"
@@ -202,7 +210,8 @@ func (c *Course) Status(t Typed) *document.Document {
 			at = row.Reached.UTC().Format("2006-01-02 15:04")
 		}
 		of := func(n int) document.Cell { return document.Number(float64(n), strconv.Itoa(n)) }
-		table.Add(document.Text(strconv.Itoa(row.Wave)), of(row.Hosts), of(row.Have), of(row.Before), of(row.After), document.Text(at))
+		table.Add(document.Text(strconv.Itoa(row.Wave)), of(row.Hosts), of(row.Have), of(row.Before), of(row.After),
+			document.Text(at))
 		for _, h := range c.wave(row.Wave) {
 			if h.State != Has && (h.State != Waiting || !c.begun[row.Wave].IsZero()) {
 				odd.Add(document.Texts(h.Name, strconv.Itoa(row.Wave), string(h.State))...)
@@ -221,9 +230,11 @@ func (c *Course) Status(t Typed) *document.Document {
 	default:
 		commands = p.next(first, t)
 	}
-	return &document.Document{Name: "rollout", Title: "Roll-out", Answer: []document.Line{{Text: text}}, About: []string{"what is set: " + p.Change()},
-		Sections: []document.Section{document.Titled("Waves", table), document.Titled("Hosts to look at", odd), document.Titled("Next", commands)},
-		Data:     statusJSON{Schema, "rollout-status", done, rows, c.Hosts}}
+	return &document.Document{Name: "rollout", Title: "Roll-out", Answer: []document.Line{{Text: text}},
+		About: []string{"what is set: " + p.Change()},
+		Sections: []document.Section{document.Titled("Waves", table), document.Titled("Hosts to look at", odd),
+			document.Titled("Next", commands)},
+		Data: statusJSON{Schema, "rollout-status", done, rows, c.Hosts}}
 }
 
 // Document reports a plan with all that became of it: waves, what gates can show, and what they say of waves that have begun.
@@ -262,7 +273,8 @@ func (c *Course) Document(t Typed) (*document.Document, error) {
 		if j.Verdict == Harm {
 			verdict.Tone = document.Caution
 		}
-		said.Add(document.Text(strconv.Itoa(w.Wave)), verdict, figure, chance, goes(of[0]), goes(of[1]), document.Text(strings.Join(j.Reasons, "; ")))
+		said.Add(document.Text(strconv.Itoa(w.Wave)), verdict, figure, chance, goes(of[0]), goes(of[1]),
+			document.Text(strings.Join(j.Reasons, "; ")))
 		gates = append(gates, j)
 	}
 	if n := len(gates); n > 0 {
@@ -270,7 +282,8 @@ func (c *Course) Document(t Typed) (*document.Document, error) {
 	}
 	d.Warnings = planned.Warnings
 	d.About = append(planned.About, fmt.Sprintf("planned at %s UTC", p.Created.UTC().Format("2006-01-02 15:04")))
-	d.Sections = slices.Concat(d.Sections[:1], []document.Section{document.Titled("What the gates say", said)}, planned.Sections[:1], d.Sections[1:2],
+	d.Sections = slices.Concat(d.Sections[:1], []document.Section{document.Titled("What the gates say", said)},
+		planned.Sections[:1], d.Sections[1:2],
 		planned.Sections[1:3], d.Sections[2:])
 	d.Data = struct {
 		Schema int        `json:"schema"`
@@ -308,11 +321,14 @@ func (j *Judged) Document(p *Plan, t Typed) *document.Document {
 		}
 	}
 	if !j.Go && j.Verdict != Harm {
-		next = document.Commands{{Why: "measure all hosts of the plan again, then", Line: "hostlab fleet ingest SPOOL"}, {Why: "ask again", Line: t.gate(j.Wave)}}
+		next = document.Commands{{Why: "measure all hosts of the plan again, then", Line: "hostlab fleet ingest SPOOL"},
+			{Why: "ask again", Line: t.gate(j.Wave)}}
 	}
-	d := &document.Document{Name: "rollout", Title: "Gate", Answer: []document.Line{{Text: line + figure, Tone: tone}}, Warnings: j.Reasons}
+	d := &document.Document{Name: "rollout", Title: "Gate", Answer: []document.Line{{Text: line + figure, Tone: tone}},
+		Warnings: j.Reasons}
 	if len(j.Left) > 0 {
-		d.Warnings = append(slices.Clone(j.Reasons), named(j.Left)+": not compared, since measurements before or since are missing")
+		d.Warnings = append(slices.Clone(j.Reasons), named(j.Left)+
+			": not compared, since measurements before or since are missing")
 	}
 	d.About = []string{"what is set: " + p.Change()}
 	if j.Value != nil {
@@ -330,11 +346,13 @@ func (j *Judged) Document(p *Plan, t Typed) *document.Document {
 
 // inWords is the effect, which is known.
 func (j *Judged) inWords() string {
-	return fmt.Sprintf("%s is %s with the change%s, n = %s with it and %d without, p = %s for harm", j.Measure.Name, worse(*j.Value),
+	return fmt.Sprintf("%s is %s with the change%s, n = %s with it and %d without, p = %s for harm", j.Measure.Name,
+		worse(*j.Value),
 		interval(j), screen.Count(j.With, "host"), j.Without, pText(*j.PWorse))
 }
 
-var words = map[Verdict]string{Better: "it is better", NoHarm: "it harms by less than " + result.Share(margin), Undecided: "harm is not shown"}
+var words = map[Verdict]string{Better: "it is better", NoHarm: "it harms by less than " + result.Share(margin),
+	Undecided: "harm is not shown"}
 
 // worse is a share of which the sign is a word.
 func worse(v float64) string {

@@ -11,7 +11,8 @@ import (
 func (s *Store) Ran(ctx context.Context, study string) (list []fleet.Ran, err error) {
 	err = s.query(ctx, func(scan func(...any) error) error {
 		var r fleet.Ran
-		if err := scan(&r.Host, &r.Stratum, &r.Hash, &r.Experiment, &r.Study, &r.StudyHash, &r.Contrast, &r.Response, &r.Compare, &r.Unit, &r.Better,
+		if err := scan(&r.Host, &r.Stratum, &r.Hash, &r.Experiment, &r.Study, &r.StudyHash, &r.Contrast, &r.Response, &r.Compare,
+			&r.Unit, &r.Better,
 			&r.Value, &r.Low, &r.High, &r.Alpha, &r.N, &r.Margin, &r.Noise, &r.Verdict, &r.Void, &r.Evidence); err != nil {
 			return err
 		}
@@ -40,7 +41,8 @@ func (s *Store) Studies(ctx context.Context) (names []string, err error) {
 func (s *Store) Points(ctx context.Context, host string) (list []fleet.Point, err error) {
 	err = s.query(ctx, func(scan func(...any) error) error {
 		p, at := fleet.Point{}, int64(0)
-		if err := scan(&p.Host, &at, &p.Hash, &p.Name, &p.Value, &p.Low, &p.High, &p.N, &p.Noise, &p.Unit, &p.Evidence); err != nil {
+		if err := scan(&p.Host, &at, &p.Hash, &p.Name, &p.Value, &p.Low, &p.High, &p.N, &p.Noise, &p.Unit,
+			&p.Evidence); err != nil {
 			return err
 		}
 		p.At = time.Unix(0, at)

@@ -22,7 +22,8 @@ func (s *Store) Put(ctx context.Context, docs []*fleet.Document, source string, 
 	err = s.write(ctx, func(t tx) error {
 		added, refused = 0, nil
 		next, m := int64(0), measured{}
-		err := t.query(ctx, func(scan func(...any) error) error { return scan(&next) }, "SELECT COALESCE(MAX(id), 0) + 1 FROM document")
+		err := t.query(ctx, func(scan func(...any) error) error { return scan(&next) },
+			"SELECT COALESCE(MAX(id), 0) + 1 FROM document")
 		if err != nil {
 			return err
 		}
@@ -102,12 +103,14 @@ func (m *measured) add(d *fleet.Document, id int64) {
 	}
 	for _, l := range d.Levers {
 		if fresh("lever\x00" + l.Name) {
-			m.levers = append(m.levers, []any{id, l.Name, l.Likely, l.AtMost, l.Verdict, l.Evidence, l.Reason, l.Command, l.SecondsPerDay})
+			m.levers = append(m.levers, []any{id, l.Name, l.Likely, l.AtMost, l.Verdict, l.Evidence, l.Reason, l.Command,
+				l.SecondsPerDay})
 		}
 	}
 	for _, e := range d.Effects {
 		if fresh("effect\x00" + e.Experiment + "\x00" + e.Contrast + "\x00" + e.Response) {
-			m.effects = append(m.effects, []any{id, e.Experiment, e.Study, e.StudyHash, e.Contrast, e.Response, e.Compare, e.Unit, e.Better, e.Value, e.Low, e.High,
+			m.effects = append(m.effects, []any{id, e.Experiment, e.Study, e.StudyHash, e.Contrast, e.Response, e.Compare, e.Unit,
+				e.Better, e.Value, e.Low, e.High,
 				e.Alpha, e.N, e.Margin, e.Noise, e.Verdict, e.Void, e.Evidence})
 		}
 	}
@@ -117,7 +120,8 @@ func (t tx) insert(ctx context.Context, m *measured) error {
 	if err := t.many(ctx, "measurement", "document, name, value, low, high, n, noise, unit, evidence", m.values); err != nil {
 		return err
 	}
-	if err := t.many(ctx, "lever", "document, name, likely, at_most, verdict, evidence, reason, command, seconds_per_day", m.levers); err != nil {
+	if err := t.many(ctx, "lever", "document, name, likely, at_most, verdict, evidence, reason, command, seconds_per_day",
+		m.levers); err != nil {
 		return err
 	}
 	return t.many(ctx, "effect", "document, experiment, study, study_hash, contrast, response, compare, unit, better, value, low, high, alpha, n, "+
@@ -149,7 +153,8 @@ func (t tx) facts(ctx context.Context, d *fleet.Document, at int64) error {
 	for path, v := range d.Facts {
 		said[path] = []any{v.Text, v.Unit, v.State}
 	}
-	return t.splice(ctx, spans{table: "fact_span", where: "host = ?", of: []any{d.Host}, key: "path", columns: []string{"value", "unit", "state"},
+	return t.splice(ctx, spans{table: "fact_span", where: "host = ?", of: []any{d.Host}, key: "path",
+		columns:  []string{"value", "unit", "state"},
 		observed: "host = ? AND kind IN ('assess', 'facts')"}, d.Hash, at, said)
 }
 
@@ -171,15 +176,17 @@ func (t tx) findings(ctx context.Context, d *fleet.Document, at int64) error {
 		}
 		said[f.Check] = []any{string(f.Status), f.Severity, cmp.Or(f.Detail, f.Title), exception}
 	}
-	return t.splice(ctx, spans{table: "finding_span", where: "host = ? AND role = ?", of: []any{d.Host, string(d.Role)}, key: "check_id",
+	return t.splice(ctx, spans{table: "finding_span", where: "host = ? AND role = ?", of: []any{d.Host, string(d.Role)},
+		key:     "check_id",
 		columns: []string{"status", "severity", "detail", "exception"}, observed: "host = ? AND role = ? AND kind IN " +
 			"('assess', 'check', 'verify', 'watch')"}, d.Hash, at, said)
 }
 
 // Known reports whether a document is kept, by its hash.
 func (s *Store) Known(ctx context.Context, hash string) (is bool, err error) {
-	err = s.query(ctx, func(scan func(...any) error) error { is = true; return scan(new(string)) }, "SELECT sha256 FROM document WHERE sha256 = ? "+
-		"UNION ALL SELECT sha256 FROM rollout WHERE sha256 = ?", hash, hash)
+	err = s.query(ctx, func(scan func(...any) error) error { is = true; return scan(new(string)) },
+		"SELECT sha256 FROM document WHERE sha256 = ? "+
+			"UNION ALL SELECT sha256 FROM rollout WHERE sha256 = ?", hash, hash)
 	return is, err
 }
 

@@ -58,7 +58,8 @@ func (t tx) prune(ctx context.Context, host string, before time.Time) (n int, si
 		}
 		all = append(all, d)
 		return nil
-	}, "SELECT id, started, LENGTH(body), kind, role FROM document WHERE host = ? AND body IS NOT NULL ORDER BY started, id", host)
+	}, "SELECT id, started, LENGTH(body), kind, role FROM document WHERE host = ? AND body IS NOT NULL ORDER BY started, id",
+		host)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -87,7 +88,8 @@ func (t tx) prune(ctx context.Context, host string, before time.Time) (n int, si
 		month := string(d.kind) + d.role + time.Unix(0, d.started).UTC().Format("2006-01")
 		first := !months[month]
 		months[month] = true
-		if d.started < before.UnixNano() && !first && !edges[d.started] && newest[line{d.kind, d.role}] != d.id && d.kind != fleet.Effects {
+		if d.started < before.UnixNano() && !first && !edges[d.started] && newest[line{d.kind, d.role}] != d.id &&
+			d.kind != fleet.Effects {
 			gone = append(gone, d)
 		}
 	}
@@ -136,7 +138,8 @@ func (s *Store) Rebuild(ctx context.Context, now time.Time) (read int, left []st
 		if err != nil {
 			return err
 		}
-		for _, statement := range []string{"DELETE FROM fact_span", "DELETE FROM finding_span", "UPDATE host SET machine = '', stratum = '', role = ''"} {
+		for _, statement := range []string{"DELETE FROM fact_span", "DELETE FROM finding_span",
+			"UPDATE host SET machine = '', stratum = '', role = ''"} {
 			if err := t.exec(ctx, statement); err != nil {
 				return err
 			}
@@ -161,7 +164,8 @@ func (s *Store) Rebuild(ctx context.Context, now time.Time) (read int, left []st
 func (t tx) again(ctx context.Context, id int64, now time.Time) (why string, err error) {
 	var host, hash string
 	var packed []byte
-	err = t.query(ctx, func(scan func(...any) error) error { return scan(&host, &hash, &packed) }, "SELECT host, sha256, body FROM document WHERE id = ?", id)
+	err = t.query(ctx, func(scan func(...any) error) error { return scan(&host, &hash, &packed) },
+		"SELECT host, sha256, body FROM document WHERE id = ?", id)
 	if err != nil {
 		return "", err
 	}

@@ -11,8 +11,10 @@ import (
 
 // network are file systems that several hosts share. SQLite's write-ahead log loses data there, as its shared memory is
 // not shared between hosts (sqlite.org/wal.html).
-var network = map[int64]string{unix.NFS_SUPER_MAGIC: "NFS", unix.CIFS_SUPER_MAGIC: "CIFS", unix.SMB2_SUPER_MAGIC: "SMB", unix.SMB_SUPER_MAGIC: "SMB",
-	unix.CEPH_SUPER_MAGIC: "Ceph", unix.V9FS_MAGIC: "9p", unix.AFS_FS_MAGIC: "AFS", unix.AFS_SUPER_MAGIC: "AFS", unix.CODA_SUPER_MAGIC: "Coda",
+var network = map[int64]string{unix.NFS_SUPER_MAGIC: "NFS", unix.CIFS_SUPER_MAGIC: "CIFS", unix.SMB2_SUPER_MAGIC: "SMB",
+	unix.SMB_SUPER_MAGIC:  "SMB",
+	unix.CEPH_SUPER_MAGIC: "Ceph", unix.V9FS_MAGIC: "9p", unix.AFS_FS_MAGIC: "AFS", unix.AFS_SUPER_MAGIC: "AFS",
+	unix.CODA_SUPER_MAGIC:  "Coda",
 	unix.OCFS2_SUPER_MAGIC: "OCFS2", lustre: "Lustre", gfs2: "GFS2", gpfs: "GPFS"}
 
 // Types that package unix does not name.

@@ -20,7 +20,8 @@ func (s *Store) Last(ctx context.Context) (id int64, err error) {
 // Since returns the hosts of which documents were kept after one, with what their newest documents say, and how many
 // documents those are; 0 asks for all.
 func (s *Store) Since(ctx context.Context, after int64) (list []*fleet.Host, documents int, err error) {
-	err = s.query(ctx, func(scan func(...any) error) error { return scan(&documents) }, "SELECT COUNT(*) FROM document WHERE id > ?", after)
+	err = s.query(ctx, func(scan func(...any) error) error { return scan(&documents) },
+		"SELECT COUNT(*) FROM document WHERE id > ?", after)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -56,7 +57,8 @@ func (s *Store) Since(ctx context.Context, after int64) (list []*fleet.Host, doc
 		}
 		return nil
 	}, "SELECT f.host, f.role, f.check_id, f.status, f.severity, f.detail, f.since, f.exception FROM host h JOIN finding_span f ON f.host = h.name "+
-		"AND f.until = ? AND f.status IN ('finding', 'accepted')"+where+" ORDER BY f.host, f.role, f.check_id", append([]any{int64(forever)}, args...)...)
+		"AND f.until = ? AND f.status IN ('finding', 'accepted')"+where+" ORDER BY f.host, f.role, f.check_id",
+		append([]any{int64(forever)}, args...)...)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -76,7 +78,8 @@ func (s *Store) Since(ctx context.Context, after int64) (list []*fleet.Host, doc
 	err = s.query(ctx, func(scan func(...any) error) error {
 		var name string
 		var l fleet.Lever
-		if err := scan(&name, &l.Name, &l.Likely, &l.AtMost, &l.Verdict, &l.Evidence, &l.Reason, &l.Command, &l.SecondsPerDay); err != nil {
+		if err := scan(&name, &l.Name, &l.Likely, &l.AtMost, &l.Verdict, &l.Evidence, &l.Reason, &l.Command,
+			&l.SecondsPerDay); err != nil {
 			return err
 		}
 		if h := by[name]; h != nil {

@@ -15,11 +15,13 @@ import (
 // plan keeps a plan of a roll-out.
 func (t tx) plan(ctx context.Context, d *fleet.Document, source string, now time.Time) (fresh bool, err error) {
 	fresh = true
-	err = t.query(ctx, func(scan func(...any) error) error { fresh = false; return scan(new(string)) }, "SELECT sha256 FROM rollout WHERE sha256 = ?", d.Hash)
+	err = t.query(ctx, func(scan func(...any) error) error { fresh = false; return scan(new(string)) },
+		"SELECT sha256 FROM rollout WHERE sha256 = ?", d.Hash)
 	if err != nil || !fresh {
 		return false, err
 	}
-	err = t.exec(ctx, "INSERT INTO rollout (sha256, created, received, source, body) VALUES (?, ?, ?, ?, ?)", d.Hash, d.Started.UnixNano(), now.UnixNano(),
+	err = t.exec(ctx, "INSERT INTO rollout (sha256, created, received, source, body) VALUES (?, ?, ?, ?, ?)", d.Hash,
+		d.Started.UnixNano(), now.UnixNano(),
 		source, fleet.Pack(d.Body))
 	return err == nil, err
 }

@@ -57,7 +57,8 @@ func (t tx) splice(ctx context.Context, p spans, hash string, at int64, said map
 	}
 	for key, value := range said {
 		list := h.spans[key]
-		if i := slices.IndexFunc(list, func(s span) bool { return s.since <= at && at < s.until }); i >= 0 && slices.Equal(list[i].value, value) {
+		if i := slices.IndexFunc(list, func(s span) bool { return s.since <= at && at < s.until }); i >= 0 &&
+			slices.Equal(list[i].value, value) {
 			continue
 		}
 		if err := put(key, value); err != nil {
@@ -152,13 +153,17 @@ func cut(list []span, put span) (out []span) {
 // replace takes away what has gone of a key's spans, and adds the rows that came.
 func (t tx) replace(ctx context.Context, p spans, key string, before, after []span, rows *[][]any) error {
 	same := func(s span, in []span) bool {
-		return slices.ContainsFunc(in, func(o span) bool { return o.since == s.since && o.until == s.until && slices.Equal(o.value, s.value) })
+		return slices.ContainsFunc(in, func(o span) bool {
+			return o.since == s.since && o.until == s.until &&
+				slices.Equal(o.value, s.value)
+		})
 	}
 	for _, s := range before {
 		if same(s, after) {
 			continue
 		}
-		if err := t.exec(ctx, "DELETE FROM "+p.table+" WHERE "+p.where+" AND "+p.key+" = ? AND since = ?", append(slices.Clone(p.of), key, s.since)...); err != nil {
+		if err := t.exec(ctx, "DELETE FROM "+p.table+" WHERE "+p.where+" AND "+p.key+" = ? AND since = ?",
+			append(slices.Clone(p.of), key, s.since)...); err != nil {
 			return err
 		}
 	}
@@ -177,7 +182,8 @@ const atOnce = 500
 func (t tx) many(ctx context.Context, table, columns string, rows [][]any) error {
 	for part := range slices.Chunk(rows, atOnce) {
 		row := "(?" + strings.Repeat(", ?", len(part[0])-1) + ")"
-		err := t.exec(ctx, "INSERT INTO "+table+" ("+columns+") VALUES "+row+strings.Repeat(", "+row, len(part)-1), slices.Concat(part...)...)
+		err := t.exec(ctx, "INSERT INTO "+table+" ("+columns+") VALUES "+row+strings.Repeat(", "+row, len(part)-1),
+			slices.Concat(part...)...)
 		if err != nil {
 			return err
 		}

@@ -91,8 +91,10 @@ func openSQLite(path string) (*Store, error) {
 		return nil, err
 	}
 	// A reader never waits for the writer with a write-ahead log, and a writer waits for another one.
-	options := url.Values{"_pragma": {"journal_mode(WAL)", "synchronous(NORMAL)", "busy_timeout(30000)", "foreign_keys(ON)"}, "_txlock": {"immediate"}}
-	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: options.Encode()}).String())
+	options := url.Values{"_pragma": {"journal_mode(WAL)", "synchronous(NORMAL)", "busy_timeout(30000)", "foreign_keys(ON)"},
+		"_txlock": {"immediate"}}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(),
+		RawQuery: options.Encode()}).String())
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +251,8 @@ type querier interface {
 	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
 }
 
-func each(ctx context.Context, s *Store, q querier, row func(scan func(...any) error) error, statement string, args ...any) error {
+func each(ctx context.Context, s *Store, q querier, row func(scan func(...any) error) error, statement string,
+	args ...any) error {
 	rows, err := q.QueryContext(ctx, s.text(statement), args...)
 	if err != nil {
 		return s.problem(err)

@@ -24,7 +24,8 @@ func changes(_ context.Context, r *request) (*document.Document, error) {
 	text := strings.TrimSpace(q.Get("q"))
 	if text != "" {
 		list = slices.DeleteFunc(list, func(c fleet.Change) bool {
-			return !strings.Contains(strings.ToLower(c.Host), strings.ToLower(text)) && !strings.Contains(strings.ToLower(c.Subject), strings.ToLower(text))
+			return !strings.Contains(strings.ToLower(c.Host), strings.ToLower(text)) &&
+				!strings.Contains(strings.ToLower(c.Subject), strings.ToLower(text))
 		})
 	}
 	d := fleet.ChangesDocument(list, since)
@@ -32,9 +33,11 @@ func changes(_ context.Context, r *request) (*document.Document, error) {
 	for _, c := range list {
 		hosts[c.Host] = true
 	}
-	d.Answer = []document.Line{{Text: fmt.Sprintf("%s on %s in the last %s.", screen.Count(len(list), "change"), screen.Count(len(hosts), "host"), screen.Lasting(back))}}
+	d.Answer = []document.Line{{Text: fmt.Sprintf("%s on %s in the last %s.", screen.Count(len(list), "change"),
+		screen.Count(len(hosts), "host"), screen.Lasting(back))}}
 	if text != "" {
-		d.Answer[0].Text = fmt.Sprintf("%s on %s in the last %s, of what or whom the name contains %q.", screen.Count(len(list), "change"), screen.Count(len(hosts), "host"),
+		d.Answer[0].Text = fmt.Sprintf("%s on %s in the last %s, of what or whom the name contains %q.",
+			screen.Count(len(list), "change"), screen.Count(len(hosts), "host"),
 			screen.Lasting(back), text)
 	}
 	if len(r.fleet.hosts) > 0 && r.fleet.full() {
@@ -50,7 +53,8 @@ func changes(_ context.Context, r *request) (*document.Document, error) {
 		return nil, err
 	}
 	form := document.Form{Action: "/changes", Button: "Show", Fields: []document.Field{
-		{Name: "since", Label: "In the last", Value: since, Choices: periods(since)}, {Name: "q", Label: "Host, fact or check contains", Value: text}}}
+		{Name: "since", Label: "In the last", Value: since, Choices: periods(since)},
+		{Name: "q", Label: "Host, fact or check contains", Value: text}}}
 	if r.whole { // a program wants each change
 		d.Sections = []document.Section{document.Titled("One by one", t), document.Titled("Together", groups)}
 		return d, nil
@@ -99,7 +103,8 @@ func compare(ctx context.Context, r *request) (*document.Document, error) {
 	q := r.URL.Query()
 	names := [2]string{strings.TrimSpace(q.Get("a")), strings.TrimSpace(q.Get("b"))}
 	form := document.Form{Action: "/compare", Button: "Compare", Fields: []document.Field{
-		{Name: "a", Label: "Host", Value: names[0], Suggest: r.names()}, {Name: "b", Label: "With", Value: names[1], Suggest: r.names()}}}
+		{Name: "a", Label: "Host", Value: names[0], Suggest: r.names()},
+		{Name: "b", Label: "With", Value: names[1], Suggest: r.names()}}}
 	if names[0] == "" || names[1] == "" {
 		return &document.Document{Name: "fleet", Title: "Compare two hosts",
 			Answer:   []document.Line{{Text: "Name two hosts: this page says where measurements set them apart, and what is set up differently."}},
@@ -118,7 +123,8 @@ func compare(ctx context.Context, r *request) (*document.Document, error) {
 			return nil, err
 		}
 	}
-	d, err := fleet.DiffDocument(pair[0], pair[1], r.now, r.Stale, func(study string) ([]fleet.Ran, error) { return r.Store.Ran(ctx, study) })
+	d, err := fleet.DiffDocument(pair[0], pair[1], r.now, r.Stale,
+		func(study string) ([]fleet.Ran, error) { return r.Store.Ran(ctx, study) })
 	if err != nil {
 		return nil, err
 	}
@@ -137,19 +143,23 @@ func compare(ctx context.Context, r *request) (*document.Document, error) {
 
 func checks(_ context.Context, r *request) (*document.Document, error) {
 	sum := fleet.Status(r.fleet.hosts, r.fleet.documents, r.now, r.Stale)
-	t := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "what is looked at"}, {Head: "severity"}, {Head: "hosts", Right: true}}}
+	t := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "what is looked at"}, {Head: "severity"},
+		{Head: "hosts", Right: true}}}
 	for _, f := range sum.Findings {
-		t.Add(document.Cell{Text: f.Check, Link: "/checks/" + segment(f.Check)}, document.Text(fleet.CheckTitle(f.Check)), severityCell(f.Severity),
+		t.Add(document.Cell{Text: f.Check, Link: "/checks/" + segment(f.Check)}, document.Text(fleet.CheckTitle(f.Check)),
+			severityCell(f.Severity),
 			document.Number(float64(f.Hosts), strconv.Itoa(f.Hosts)))
 	}
 	answer := "No check finds anything on a host that is known."
 	if n := len(sum.Findings); n > 0 {
-		answer = fmt.Sprintf("%s something on hosts that are known. Begin with %s.", screen.Plural(n, "check finds", "checks find"), sum.Findings[0].Check)
+		answer = fmt.Sprintf("%s something on hosts that are known. Begin with %s.",
+			screen.Plural(n, "check finds", "checks find"), sum.Findings[0].Check)
 	}
 	if err := r.paged(t, "check"); err != nil {
 		return nil, err
 	}
-	return &document.Document{Name: "fleet", Title: "Checks", Answer: []document.Line{{Text: answer}}, Sections: []document.Section{document.Titled("Checks that find something", t)},
+	return &document.Document{Name: "fleet", Title: "Checks", Answer: []document.Line{{Text: answer}},
+		Sections: []document.Section{document.Titled("Checks that find something", t)},
 		Data: struct {
 			Schema   int           `json:"schema"`
 			Findings []fleet.Tally `json:"findings"`

@@ -27,7 +27,8 @@ func oneCheck(ctx context.Context, r *request) (*document.Document, error) {
 		return x == nil || x.Stale(r.now, r.Stale)
 	}
 	fleet.SortHeld(list, stale)
-	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "status"}, {Head: "severity"}, {Head: "role"}, {Head: "since", Whole: true}, {Head: "what was read"}}}
+	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "status"}, {Head: "severity"}, {Head: "role"},
+		{Head: "since", Whole: true}, {Head: "what was read"}}}
 	found, known := 0, 0
 	for _, h := range list {
 		if !stale(h) {
@@ -56,11 +57,13 @@ func oneCheck(ctx context.Context, r *request) (*document.Document, error) {
 		case h.Status == check.OK:
 			status.Tone = document.Good
 		}
-		t.Add(document.Cell{Text: h.Host, Link: "/hosts/" + segment(h.Host)}, status, severity, document.Text(string(h.Role)), document.Text(h.Since.Format(time.DateOnly)),
+		t.Add(document.Cell{Text: h.Host, Link: "/hosts/" + segment(h.Host)}, status, severity, document.Text(string(h.Role)),
+			document.Text(h.Since.Format(time.DateOnly)),
 			said(h.Detail))
 	}
 	d.Title = id + ": " + fleet.CheckTitle(id)
-	d.Answer = []document.Line{{Text: fmt.Sprintf("%s is a finding on %d of %s that are known.", id, found, screen.Count(known, "host"))}}
+	d.Answer = []document.Line{{Text: fmt.Sprintf("%s is a finding on %d of %s that are known.", id, found,
+		screen.Count(known, "host"))}}
 	d.Sections = []document.Section{document.Titled("Hosts", t)}
 	if c, err := check.Find(id); err == nil {
 		d.Sections = append(d.Sections, check.Explain(c).Sections...)

@@ -59,14 +59,16 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 	if h.Verdict != "" {
 		d.Answer = append(d.Answer, document.Line{Text: h.Verdict})
 	}
-	d.About = append(d.About, fmt.Sprintf("First heard of at %s UTC, last at %s UTC.", h.First.Format(minutes), h.Last.Format(minutes)))
+	d.About = append(d.About, fmt.Sprintf("First heard of at %s UTC, last at %s UTC.", h.First.Format(minutes),
+		h.Last.Format(minutes)))
 	if h.Service != "" {
 		d.About = append(d.About, "Service: "+h.Service)
 	}
 	if h.Stratum != "" {
 		d.About = append(d.About, "Hardware: "+h.Stratum)
 	}
-	data := hostJSON{Schema: fleet.Schema, Name: h.Name, First: h.First, Last: h.Last, Stale: h.Stale(r.now, r.Stale), Service: h.Service, Verdict: h.Verdict,
+	data := hostJSON{Schema: fleet.Schema, Name: h.Name, First: h.First, Last: h.Last, Stale: h.Stale(r.now, r.Stale),
+		Service: h.Service, Verdict: h.Verdict,
 		Same: []string{}, Findings: h.Findings, Accepted: h.Accepted, Levers: []leverJSON{}, Changes: changes, Documents: kept}
 	for _, name := range r.fleet.machines[h.Machine] {
 		if h.Machine != "" && name != h.Name {
@@ -75,12 +77,15 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 	}
 	slices.Sort(data.Same)
 	if len(data.Same) > 0 {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("The machine id is that of %s too: one is a clone, or the host was renamed.", strings.Join(data.Same[:min(3, len(data.Same))], ", ")))
+		d.Warnings = append(d.Warnings, fmt.Sprintf("The machine id is that of %s too: one is a clone, or the host was renamed.",
+			strings.Join(data.Same[:min(3, len(data.Same))], ", ")))
 	}
-	accepted := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "severity"}, {Head: "until"}, {Head: "reason"}}}
+	accepted := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "severity"}, {Head: "until"},
+		{Head: "reason"}}}
 	for _, f := range h.Accepted {
 		if e := f.Exception; e != nil {
-			accepted.Add(document.Cell{Text: f.Check, Link: "/checks/" + segment(f.Check)}, document.Text(f.Severity), document.Text(e.Until), none(e.Reason))
+			accepted.Add(document.Cell{Text: f.Check, Link: "/checks/" + segment(f.Check)}, document.Text(f.Severity),
+				document.Text(e.Until), none(e.Reason))
 		}
 	}
 	levers := leverTable()
@@ -91,9 +96,11 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 		addLever(levers, name, l)
 	}
 	d.Data = data
-	d.Sections = append(d.Sections, document.Titled("Findings", findingTable(h, last.remedies)), document.Titled("Accepted", accepted), document.Titled("Levers", levers))
+	d.Sections = append(d.Sections, document.Titled("Findings", findingTable(h, last.remedies)),
+		document.Titled("Accepted", accepted), document.Titled("Levers", levers))
 	d.Sections = append(d.Sections, last.sections...)
-	d.Sections = append(d.Sections, document.Titled("What changed", changeTable(changes, false)), document.Titled("Documents", documentTable(kept)),
+	d.Sections = append(d.Sections, document.Titled("What changed", changeTable(changes, false)),
+		document.Titled("Documents", documentTable(kept)),
 		document.Titled("Compare", document.Form{Action: "/compare", Button: "Compare", Fields: []document.Field{
 			{Name: "a", Label: "Host", Value: h.Name}, {Name: "b", Label: "With", Suggest: r.names()}}}))
 	return d, nil
@@ -124,12 +131,14 @@ func (r *request) stateOf(h *fleet.Host) string {
 
 // findingTable has a host's findings, the worst first, with what to do.
 func findingTable(h *fleet.Host, remedies map[string]string) *document.Table {
-	t := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "what is looked at"}, {Head: "severity"}, {Head: "role"}, {Head: "since", Whole: true},
+	t := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "what is looked at"}, {Head: "severity"},
+		{Head: "role"}, {Head: "since", Whole: true},
 		{Head: "what was read"}, {Head: "remedy"}}}
 	list := slices.Clone(h.Findings)
 	slices.SortStableFunc(list, func(a, b fleet.Held) int { return rank(b.Severity) - rank(a.Severity) })
 	for _, f := range list {
-		t.Add(document.Cell{Text: f.Check, Link: "/checks/" + segment(f.Check)}, document.Text(fleet.CheckTitle(f.Check)), severityCell(f.Severity), document.Text(string(f.Role)),
+		t.Add(document.Cell{Text: f.Check, Link: "/checks/" + segment(f.Check)}, document.Text(fleet.CheckTitle(f.Check)),
+			severityCell(f.Severity), document.Text(string(f.Role)),
 			document.Text(f.Since.Format(time.DateOnly)), said(f.Detail), none(remedies[f.Check]))
 	}
 	return t
@@ -156,7 +165,8 @@ func documentTable(kept []store.Kept) *document.Table {
 		if k.Whole {
 			hash.Link = "/documents/" + k.Hash
 		}
-		t.Add(hash, document.Text(string(k.Kind)), document.Text(k.Started.Format(minutes)), document.Text(k.Received.Format(minutes)),
+		t.Add(hash, document.Text(string(k.Kind)), document.Text(k.Started.Format(minutes)),
+			document.Text(k.Received.Format(minutes)),
 			none(strings.TrimSpace("hostlab "+k.Version)), none(k.Source))
 	}
 	return t

@@ -30,7 +30,8 @@ func hosts(_ context.Context, r *request) (*document.Document, error) {
 	}
 	if text != "" || state != "" {
 		list = slices.DeleteFunc(slices.Clone(list), func(h *fleet.Host) bool {
-			return !filter(r, h) || !strings.Contains(strings.ToLower(h.Name), strings.ToLower(text)) && !strings.Contains(strings.ToLower(h.Service), strings.ToLower(text))
+			return !filter(r, h) || !strings.Contains(strings.ToLower(h.Name), strings.ToLower(text)) &&
+				!strings.Contains(strings.ToLower(h.Service), strings.ToLower(text))
 		})
 	}
 	stale := 0
@@ -39,7 +40,8 @@ func hosts(_ context.Context, r *request) (*document.Document, error) {
 			stale++
 		}
 	}
-	d := &document.Document{Name: "fleet", Answer: []document.Line{{Text: fmt.Sprintf("%s; %d not known any more.", screen.Count(len(list), "host"), stale)}}}
+	d := &document.Document{Name: "fleet",
+		Answer: []document.Line{{Text: fmt.Sprintf("%s; %d not known any more.", screen.Count(len(list), "host"), stale)}}}
 	if r.whole {
 		d = fleet.HostsDocument(list, r.now, r.Stale)
 	}
@@ -51,7 +53,8 @@ func hosts(_ context.Context, r *request) (*document.Document, error) {
 		return nil, err
 	}
 	form := document.Form{Action: "/hosts", Button: "Show", Fields: []document.Field{
-		{Name: "q", Label: "Name or service contains", Value: text}, {Name: "state", Label: "State", Value: state, Choices: choices}}}
+		{Name: "q", Label: "Name or service contains", Value: text},
+		{Name: "state", Label: "State", Value: state, Choices: choices}}}
 	d.Title = "Hosts"
 	if len(list) == 0 && len(r.fleet.hosts) > 0 {
 		d.Answer = []document.Line{{Text: fmt.Sprintf("None of %s is like that.", screen.Count(len(r.fleet.hosts), "host"))}}
@@ -62,8 +65,10 @@ func hosts(_ context.Context, r *request) (*document.Document, error) {
 
 // hostTable has a row a host. Of one that is not known any more it says what was found then.
 func (r *request) hostTable(list []*fleet.Host) *document.Table {
-	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "heard of", Right: true, Unit: "s ago"}, {Head: "service"},
-		{Head: "high", Right: true}, {Head: "medium", Right: true}, {Head: "low", Right: true}, {Head: "changed in 7 days", Right: true},
+	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "heard of", Right: true, Unit: "s ago"},
+		{Head: "service"},
+		{Head: "high", Right: true}, {Head: "medium", Right: true}, {Head: "low", Right: true},
+		{Head: "changed in 7 days", Right: true},
 		{Head: "first lever"}, {Head: "likely saves", Right: true, Unit: "s a day"}}}
 	for _, h := range list {
 		stale := h.Stale(r.now, r.Stale)

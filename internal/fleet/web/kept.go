@@ -29,7 +29,8 @@ const (
 )
 
 // get is the answer, and when it was made. each: every document may change it, and not only time.
-func (k *kept) get(ctx context.Context, r *request, each bool, work func(context.Context) (*document.Document, error)) (*document.Document, time.Time, error) {
+func (k *kept) get(ctx context.Context, r *request, each bool,
+	work func(context.Context) (*document.Document, error)) (*document.Document, time.Time, error) {
 	k.mu.Lock()
 	old := k.begin(ctx, r, each, work)
 	running, wait := k.running, waitFirst
@@ -53,11 +54,13 @@ func (k *kept) get(ctx context.Context, r *request, each bool, work func(context
 	case k.running == nil:
 		return nil, time.Time{}, k.failed
 	}
-	return nil, time.Time{}, &answer{http.StatusServiceUnavailable, "This page is made for the first time, which takes a minute at most. Load it again."}
+	return nil, time.Time{}, &answer{http.StatusServiceUnavailable,
+		"This page is made for the first time, which takes a minute at most. Load it again."}
 }
 
 // begin has an old answer made anew, and reports whether it is old. The caller holds the lock.
-func (k *kept) begin(ctx context.Context, r *request, each bool, work func(context.Context) (*document.Document, error)) (old bool) {
+func (k *kept) begin(ctx context.Context, r *request, each bool,
+	work func(context.Context) (*document.Document, error)) (old bool) {
 	old = k.answer == nil || r.now.Sub(k.made) >= whole || each && k.last != r.fleet.last
 	if old && k.running == nil {
 		k.running = make(chan struct{})

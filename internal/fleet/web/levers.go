@@ -31,9 +31,11 @@ func levers(_ context.Context, r *request) (*document.Document, error) {
 	d.Answer = []document.Line{{Text: "No assessment of a host that is known calls a lever worthwhile."}}
 	if len(sum.Levers) > 0 {
 		l := sum.Levers[0]
-		d.Answer[0].Text = fmt.Sprintf("The lever %q is worthwhile on %s; how much it would save is not known.", assess.Title(l.Name), screen.Count(l.Hosts, "host"))
+		d.Answer[0].Text = fmt.Sprintf("The lever %q is worthwhile on %s; how much it would save is not known.",
+			assess.Title(l.Name), screen.Count(l.Hosts, "host"))
 		if l.Known > 0 {
-			d.Answer[0].Text = fmt.Sprintf("The lever %q would likely save most: %s of services' active time, on %s.", assess.Title(l.Name),
+			d.Answer[0].Text = fmt.Sprintf("The lever %q would likely save most: %s of services' active time, on %s.",
+				assess.Title(l.Name),
 				fleet.ADay(l.SecondsPerDay), screen.Count(l.Hosts, "host"))
 		}
 	}
@@ -45,8 +47,9 @@ func levers(_ context.Context, r *request) (*document.Document, error) {
 		saves := document.Text("unknown")
 		if l.Known > 0 {
 			saves = document.Number(l.SecondsPerDay, fleet.ADay(l.SecondsPerDay))
-			b.Rows = append(b.Rows, document.Bar{Name: assess.Title(l.Name), Segments: []document.Segment{{Class: "likely", Name: "likely", Value: l.SecondsPerDay, Text: saves.Text}},
-				Ends: []document.Cell{document.Text(saves.Text)}})
+			b.Rows = append(b.Rows, document.Bar{Name: assess.Title(l.Name),
+				Segments: []document.Segment{{Class: "likely", Name: "likely", Value: l.SecondsPerDay, Text: saves.Text}},
+				Ends:     []document.Cell{document.Text(saves.Text)}})
 		}
 		t.Add(leverCell(l.Name), document.Number(float64(l.Hosts), screen.Count(l.Hosts, "host")), saves,
 			document.Number(float64(l.Known), screen.Count(l.Known, "host")))
@@ -54,7 +57,8 @@ func levers(_ context.Context, r *request) (*document.Document, error) {
 	// The table is what links to each lever, so that it stands open below the bars.
 	d.Sections = []document.Section{document.Titled("Where one change pays most", t)}
 	if len(b.Rows) > 1 {
-		d.Sections = []document.Section{document.Titled("Where one change pays most", &document.Bars{Rows: b.Rows, Lead: b.Lead}, t)}
+		d.Sections = []document.Section{document.Titled("Where one change pays most", &document.Bars{Rows: b.Rows, Lead: b.Lead},
+			t)}
 	}
 	return d, nil
 }
@@ -118,7 +122,8 @@ func leverCell(name string) document.Cell {
 
 // leverTable shows levers of one host, or one lever of hosts.
 func leverTable() *document.Table {
-	t := &document.Table{Columns: document.Headings("lever", "likely", "at most", "likely saves"), Lead: "Shares are of the service's active time."}
+	t := &document.Table{Columns: document.Headings("lever", "likely", "at most", "likely saves"),
+		Lead: "Shares are of the service's active time."}
 	t.Columns[3].Unit = "s a day"
 	for _, head := range []string{"verdict", "evidence", "what it rests on", "what to type"} {
 		t.Columns = append(t.Columns, document.Column{Head: head})

@@ -16,7 +16,8 @@ import (
 const mostSeries = 10000
 
 // leverLabels are the levers that have a label of their own. A document may name any.
-var leverLabels = []string{assess.Clock, assess.Idle, assess.SMT, assess.CPUs, assess.Log, assess.Data, assess.Network, assess.Memory}
+var leverLabels = []string{assess.Clock, assess.Idle, assess.SMT, assess.CPUs, assess.Log, assess.Data, assess.Network,
+	assess.Memory}
 
 // family is a metric with its series, as Prometheus' text format has them. The client library of Prometheus brings protocol
 // buffers, which weigh 2 MB in the binary.
@@ -34,7 +35,8 @@ var inLabels = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 func (f *family) add(v float64, labels ...string) {
 	f.lines.WriteString(f.name)
 	for i := 0; i+1 < len(labels); i += 2 {
-		f.lines.WriteString(map[bool]string{true: "{", false: ","}[i == 0] + labels[i] + `="` + inLabels.Replace(labels[i+1]) + `"`)
+		f.lines.WriteString(map[bool]string{true: "{", false: ","}[i == 0] + labels[i] + `="` + inLabels.Replace(labels[i+1]) +
+			`"`)
 	}
 	if len(labels) > 0 {
 		f.lines.WriteByte('}')
@@ -57,7 +59,8 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	last := gauge("hostlab_host_last_document_timestamp_seconds", "When the host wrote its newest document.")
 	findings := gauge("hostlab_host_findings", "Findings of checks on a known host, by severity.")
 	drift := gauge("hostlab_host_drift", "Facts and checks of a known host that changed in the last 7 days.")
-	saves := gauge("hostlab_host_lever_saves_seconds_per_day", "Active time of the service that a worthwhile lever would likely save.")
+	saves := gauge("hostlab_host_lever_saves_seconds_per_day",
+		"Active time of the service that a worthwhile lever would likely save.")
 	count := map[bool]float64{}
 	for i, h := range f.hosts {
 		stale := h.Stale(now, s.Stale)

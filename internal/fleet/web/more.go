@@ -64,7 +64,8 @@ func exceptionPage(_ context.Context, r *request) (*document.Document, error) {
 			}
 		}
 	}
-	accepted := &document.Table{Columns: document.Headings("host"), Lead: "Findings that are accepted, by an exception of the fleet or by the host's own."}
+	accepted := &document.Table{Columns: document.Headings("host"),
+		Lead: "Findings that are accepted, by an exception of the fleet or by the host's own."}
 	for _, head := range []string{"check", "severity", "until", "reason"} {
 		accepted.Columns = append(accepted.Columns, document.Column{Head: head})
 	}
@@ -74,7 +75,8 @@ func exceptionPage(_ context.Context, r *request) (*document.Document, error) {
 			if f.Exception != nil {
 				until, reason = f.Exception.Until, f.Exception.Reason
 			}
-			accepted.Add(document.Cell{Text: h.Name, Link: "/hosts/" + segment(h.Name)}, document.Cell{Text: f.Check, Link: "/checks/" + segment(f.Check)},
+			accepted.Add(document.Cell{Text: h.Name, Link: "/hosts/" + segment(h.Name)},
+				document.Cell{Text: f.Check, Link: "/checks/" + segment(f.Check)},
 				document.Text(f.Severity), none(until), none(reason))
 		}
 	}
@@ -103,9 +105,11 @@ func studies(ctx context.Context, r *request) (*document.Document, error) {
 	}
 	answer := "No report of an experiment is here yet: 'hostlab report --format json' writes one."
 	if len(names) > 0 {
-		answer = screen.Plural(len(names), "study was", "studies were") + " run on hosts. Each page joins one over hosts, and says what to expect of the next."
+		answer = screen.Plural(len(names), "study was", "studies were") +
+			" run on hosts. Each page joins one over hosts, and says what to expect of the next."
 	}
-	return &document.Document{Name: "fleet", Title: "Studies", Answer: []document.Line{{Text: answer}}, Sections: []document.Section{document.Titled("Studies", t)},
+	return &document.Document{Name: "fleet", Title: "Studies", Answer: []document.Line{{Text: answer}},
+		Sections: []document.Section{document.Titled("Studies", t)},
 		Data: struct {
 			Schema  int      `json:"schema"`
 			Studies []string `json:"studies"`

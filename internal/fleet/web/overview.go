@@ -41,8 +41,9 @@ func overview(ctx context.Context, r *request) (*document.Document, error) {
 		most             int
 	}{
 		"Findings": {"/checks/", "All checks with findings", "/checks", 12}, "Levers": {"", "All levers", "/levers", 12},
-		"Accepted": {"/checks/", "All accepted findings", "/exceptions", 12}, "Accepted once, and findings again": {"/checks/", "All exceptions", "/exceptions", 12},
-		"Not known any more": {"/hosts/", "All hosts that are not known", "/hosts?state=unknown", 12},
+		"Accepted":                          {"/checks/", "All accepted findings", "/exceptions", 12},
+		"Accepted once, and findings again": {"/checks/", "All exceptions", "/exceptions", 12},
+		"Not known any more":                {"/hosts/", "All hosts that are not known", "/hosts?state=unknown", 12},
 	} {
 		if t := section(d, title); t != nil {
 			if title == "Levers" {
@@ -73,10 +74,22 @@ var states = []struct {
 	is         func(r *request, h *fleet.Host) bool
 }{
 	{"unknown", "not known any more", func(r *request, h *fleet.Host) bool { return h.Stale(r.now, r.Stale) }},
-	{"high", "known, with a finding of high severity", func(r *request, h *fleet.Host) bool { return !h.Stale(r.now, r.Stale) && worst(h) == check.High }},
-	{"medium", "known, medium at worst", func(r *request, h *fleet.Host) bool { return !h.Stale(r.now, r.Stale) && worst(h) == check.Medium }},
-	{"fine", "known, nothing above low", func(r *request, h *fleet.Host) bool { return !h.Stale(r.now, r.Stale) && worst(h) < check.Medium }},
-	{"changed", "changed in the last 7 days", func(r *request, h *fleet.Host) bool { return r.fleet.drift(h.Name, r.now.Add(-week)) > 0 }},
+	{"high", "known, with a finding of high severity", func(r *request, h *fleet.Host) bool {
+		return !h.Stale(r.now, r.Stale) &&
+			worst(h) == check.High
+	}},
+	{"medium", "known, medium at worst", func(r *request, h *fleet.Host) bool {
+		return !h.Stale(r.now, r.Stale) &&
+			worst(h) == check.Medium
+	}},
+	{"fine", "known, nothing above low", func(r *request, h *fleet.Host) bool {
+		return !h.Stale(r.now, r.Stale) &&
+			worst(h) < check.Medium
+	}},
+	{"changed", "changed in the last 7 days", func(r *request,
+		h *fleet.Host) bool {
+		return r.fleet.drift(h.Name, r.now.Add(-week)) > 0
+	}},
 }
 
 // worst is the severity of a host's worst finding; -1: it has none.
@@ -157,9 +170,11 @@ func changeGroups(list []fleet.Change) *document.Table {
 		all = append(all, g)
 	}
 	slices.SortFunc(all, func(a, b *group) int {
-		return cmp.Or(len(b.hosts)-len(a.hosts), b.At.Compare(a.At), strings.Compare(a.Subject, b.Subject), strings.Compare(a.After, b.After))
+		return cmp.Or(len(b.hosts)-len(a.hosts), b.At.Compare(a.At), strings.Compare(a.Subject, b.Subject),
+			strings.Compare(a.After, b.After))
 	})
-	t := &document.Table{Columns: []document.Column{{Head: "what"}, {Head: "before"}, {Head: "after"}, {Head: "hosts", Right: true}, {Head: "last", Whole: true}}}
+	t := &document.Table{Columns: []document.Column{{Head: "what"}, {Head: "before"}, {Head: "after"},
+		{Head: "hosts", Right: true}, {Head: "last", Whole: true}}}
 	for _, g := range all {
 		subject := document.Text(g.Subject)
 		subject.Link = at("/changes", "q", g.Subject)

@@ -68,8 +68,10 @@ func timeSection(body []byte) document.Section {
 		if p.Interval != nil {
 			interval = result.Estimate{Value: p.Share, Low: p.Interval[0], High: p.Interval[1]}.Percent().Interval()
 		}
-		t.Add(document.Text(p.Name.Title()), document.Number(p.Share, result.Share(p.Share)), document.Text(interval), document.Text(p.Source))
-		all.Segments = append(all.Segments, document.Segment{Class: p.Name.Class(), Name: p.Name.Title(), Value: p.Share, Text: result.Share(p.Share)})
+		t.Add(document.Text(p.Name.Title()), document.Number(p.Share, result.Share(p.Share)), document.Text(interval),
+			document.Text(p.Source))
+		all.Segments = append(all.Segments, document.Segment{Class: p.Name.Class(), Name: p.Name.Title(), Value: p.Share,
+			Text: result.Share(p.Share)})
 	}
 	s.Blocks = []document.Block{&document.Bars{Rows: []document.Bar{all}, Table: t,
 		Lead: fmt.Sprintf("%s of active time in %s.", result.Format(a.Time.Active, "s"), result.Format(a.Time.Wall, "s"))}}
@@ -78,7 +80,8 @@ func timeSection(body []byte) document.Section {
 
 // measuredSection shows what the probes measured.
 func measuredSection(d *fleet.Document) document.Section {
-	t := &document.Table{Columns: append(document.Headings("measurement", "value", "n", "noise floor"), document.Column{Head: "evidence"})}
+	t := &document.Table{Columns: append(document.Headings("measurement", "value", "n", "noise floor"),
+		document.Column{Head: "evidence"})}
 	for _, m := range d.Measured {
 		if m.Value == nil {
 			continue
@@ -96,7 +99,8 @@ func measuredSection(d *fleet.Document) document.Section {
 				floor = "±" + result.Share(*m.Noise)
 			}
 		}
-		t.Add(document.Text(cmp.Or(m.Title, m.Name)), value, document.Number(float64(m.N), fmt.Sprint(m.N)), document.Text(floor), none(m.Evidence))
+		t.Add(document.Text(cmp.Or(m.Title, m.Name)), value, document.Number(float64(m.N), fmt.Sprint(m.N)), document.Text(floor),
+			none(m.Evidence))
 	}
 	return document.Titled("Measured", t).Closed()
 }

@@ -27,7 +27,10 @@ type planRow struct {
 
 // rollouts lists plans. How far they are takes what was verified since, of all hosts.
 func rollouts(ctx context.Context, r *request) (*document.Document, error) {
-	made, _, err := r.plans.of("").get(ctx, r, true, func(ctx context.Context) (*document.Document, error) { return planList(ctx, r.Store) })
+	made, _, err := r.plans.of("").get(ctx, r, true, func(ctx context.Context) (*document.Document,
+		error) {
+		return planList(ctx, r.Store)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +44,8 @@ func planList(ctx context.Context, s *store.Store) (*document.Document, error) {
 	}
 	t := &document.Table{Columns: document.Headings("what is set")}
 	for _, head := range []string{"planned", "hosts", "waves", "state"} {
-		t.Columns = append(t.Columns, document.Column{Head: head, Right: head == "hosts" || head == "waves", Whole: head == "planned"})
+		t.Columns = append(t.Columns, document.Column{Head: head, Right: head == "hosts" || head == "waves",
+			Whole: head == "planned"})
 	}
 	rows := []planRow{}
 	for _, d := range plans {
@@ -49,20 +53,24 @@ func planList(ctx context.Context, s *store.Store) (*document.Document, error) {
 		if err != nil {
 			return nil, err
 		}
-		row := planRow{Hash: d.Hash, Change: d.Plan.Change(), Made: d.Started.UTC().Format(minutes), Hosts: len(d.Plan.Hosts()), Waves: len(d.Plan.Waves),
+		row := planRow{Hash: d.Hash, Change: d.Plan.Change(), Made: d.Started.UTC().Format(minutes), Hosts: len(d.Plan.Hosts()),
+			Waves: len(d.Plan.Waves),
 			State: course.State()}
-		t.Add(document.Cell{Text: row.Change, Link: "/rollouts/" + d.Hash}, document.Text(row.Made), document.Number(float64(row.Hosts), strconv.Itoa(row.Hosts)),
+		t.Add(document.Cell{Text: row.Change, Link: "/rollouts/" + d.Hash}, document.Text(row.Made),
+			document.Number(float64(row.Hosts), strconv.Itoa(row.Hosts)),
 			document.Number(float64(row.Waves), strconv.Itoa(row.Waves)), document.Text(row.State))
 		rows = append(rows, row)
 	}
 	answer := "No roll-out is planned. 'hostlab fleet rollout plan' makes a plan and keeps it here."
 	if all > 0 {
-		answer = screen.Plural(all, "roll-out is planned", "roll-outs are planned") + ". Each page says which waves are done, and what the gates say."
+		answer = screen.Plural(all, "roll-out is planned", "roll-outs are planned") +
+			". Each page says which waves are done, and what the gates say."
 	}
 	if all > len(plans) {
 		t.Lead = "The newest " + strconv.Itoa(len(plans)) + "."
 	}
-	return &document.Document{Name: "fleet", Title: "Roll-outs", Answer: []document.Line{{Text: answer}}, Sections: []document.Section{document.Titled("Plans", t)},
+	return &document.Document{Name: "fleet", Title: "Roll-outs", Answer: []document.Line{{Text: answer}},
+		Sections: []document.Section{document.Titled("Plans", t)},
 		Data: struct {
 			Schema   int       `json:"schema"`
 			Rollouts []planRow `json:"rollouts"`
@@ -74,7 +82,10 @@ func oneRollout(ctx context.Context, r *request) (*document.Document, error) {
 	if known, err := r.Store.Known(ctx, hash); err != nil || !known {
 		return nil, orNotThere(err, "roll-out")
 	}
-	made, at, err := r.plans.of(hash).get(ctx, r, true, func(ctx context.Context) (*document.Document, error) { return planPage(ctx, r.Store, hash) })
+	made, at, err := r.plans.of(hash).get(ctx, r, true, func(ctx context.Context) (*document.Document,
+		error) {
+		return planPage(ctx, r.Store, hash)
+	})
 	if err != nil {
 		return nil, err
 	}

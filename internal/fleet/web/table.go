@@ -75,7 +75,8 @@ func (r *request) sorted(t *document.Table, first string, keys ...string) error 
 	key, down := strings.CutPrefix(by, "-")
 	column := slices.Index(keys, key)
 	if column < 0 || key == "" {
-		return unusable("sort takes %s, with - before it for the largest first.", strings.Join(slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == "" }), ", "))
+		return unusable("sort takes %s, with - before it for the largest first.",
+			strings.Join(slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == "" }), ", "))
 	}
 	for i, k := range keys {
 		if k == "" {
@@ -130,7 +131,8 @@ func (r *request) window(t *document.Table, all int, what string) (from, to int,
 	if err != nil || n < 1 || n > last {
 		return 0, 0, unusable("page takes a number from 1 to %d.", last)
 	}
-	t.Lead = strings.TrimSpace(t.Lead + " " + screen.Count(all, what) + "; page " + strconv.Itoa(n) + " of " + strconv.Itoa(last) + ".")
+	t.Lead = strings.TrimSpace(t.Lead + " " + screen.Count(all, what) + "; page " + strconv.Itoa(n) + " of " +
+		strconv.Itoa(last) + ".")
 	t.Links.Label = "Pages of " + what + "s"
 	for _, l := range []struct {
 		text string

@@ -43,7 +43,8 @@ func ReadTokens(text []byte) (Tokens, error) {
 	d := toml.NewDecoder(strings.NewReader(string(text))).DisallowUnknownFields()
 	if err := d.Decode(&file); err != nil {
 		if unknown, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(unknown.Errors) > 0 {
-			return nil, fmt.Errorf("it has a key that is not known: %s; a token has name, sha256, hosts and read", strings.Join(unknown.Errors[0].Key(), "."))
+			return nil, fmt.Errorf("it has a key that is not known: %s; a token has name, sha256, hosts and read",
+				strings.Join(unknown.Errors[0].Key(), "."))
 		}
 		if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
 			row, _ := bad.Position()

@@ -82,8 +82,9 @@ func (s *Server) Handler() http.Handler {
 	for pattern, p := range map[string]page{
 		"/{$}": overview, "/hosts": hosts, "/hosts/{name}": host, "/checks": checks, "/checks/{id}": oneCheck,
 		"/levers": levers, "/levers/{name}": oneLever, "/changes": changes, "/compare": compare,
-		"/outliers": outliers, "/studies": studies, "/studies/{name}": oneStudy, "/rollouts": rollouts, "/rollouts/{hash}": oneRollout,
-		"/exceptions": exceptionPage,
+		"/outliers": outliers, "/studies": studies, "/studies/{name}": oneStudy, "/rollouts": rollouts,
+		"/rollouts/{hash}": oneRollout,
+		"/exceptions":      exceptionPage,
 	} {
 		mux.Handle("GET "+pattern, s.reading(s.page(p)))
 	}
@@ -97,10 +98,14 @@ func (s *Server) Handler() http.Handler {
 			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
 		})
 	}
-	mux.Handle("GET /", s.reading(s.page(func(context.Context, *request) (*document.Document, error) { return nil, notThere("page") })))
+	mux.Handle("GET /", s.reading(s.page(func(context.Context, *request) (*document.Document, error) {
+		return nil,
+			notThere("page")
+	})))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		h.Set("Content-Security-Policy",
+			"default-src 'none'; style-src 'self'; script-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -141,8 +146,10 @@ func unusable(format string, args ...any) error {
 func (s *Server) reading(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.Private && (s.Tokens == nil || !s.Tokens().reads(r)) {
-			w.Header().Set("WWW-Authenticate", `Basic realm="hostlab fleet: the password is a token that may read", charset="UTF-8"`)
-			s.fail(w, r, &answer{http.StatusUnauthorized, "These pages need a token that may read. A browser sends it as the password; the name does not matter."})
+			w.Header().Set("WWW-Authenticate",
+				`Basic realm="hostlab fleet: the password is a token that may read", charset="UTF-8"`)
+			s.fail(w, r, &answer{http.StatusUnauthorized,
+				"These pages need a token that may read. A browser sends it as the password; the name does not matter."})
 			return
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), patience)
@@ -232,7 +239,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	a, ok := errors.AsType[*answer](err)
 	if !ok {
 		slog.Error("fleet serve: "+r.URL.Path, "error", err) //nolint:gosec // slog quotes
-		a = &answer{http.StatusServiceUnavailable, "The store does not answer. These pages are back as soon as it is; the server's log has the reason."}
+		a = &answer{http.StatusServiceUnavailable,
+			"The store does not answer. These pages are back as soon as it is; the server's log has the reason."}
 	}
 	if a.status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "5")
@@ -243,7 +251,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	var out bytes.Buffer
-	d := &document.Document{Name: "fleet", Title: strconv.Itoa(a.status) + " " + http.StatusText(a.status), Answer: []document.Line{{Text: a.text}},
+	d := &document.Document{Name: "fleet", Title: strconv.Itoa(a.status) + " " + http.StatusText(a.status),
+		Answer: []document.Line{{Text: a.text}},
 		Footer: "hostlab " + s.Version}
 	if err := s.site.WritePage(&out, d, ""); err != nil {
 		line(w, a.status, a.text)

@@ -147,7 +147,8 @@ func (f *follower) follow(h Head, b Burst) (hole float64, err error) {
 	if h.sampled() {
 		hole = 0
 	} else if f.closed && hole == 0 {
-		return 0, fmt.Errorf("cpu %d: idle is 0 s before the burst at %s; join the two, or give the idle time between them", b.CPU, seconds(b.At))
+		return 0, fmt.Errorf("cpu %d: idle is 0 s before the burst at %s; join the two, or give the idle time between them",
+			b.CPU, seconds(b.At))
 	}
 	f.any, f.end, f.closed = true, b.At+b.Busy+b.Idle, b.Idle == 0
 	return hole, nil

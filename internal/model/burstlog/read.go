@@ -162,18 +162,21 @@ func (r *Record) finish(cpus map[int]*track) error {
 		}
 	}
 	if of > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("gaps of up to %s in all were cut out of the record, on %d of %d CPUs", seconds(missing), of, r.Active))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("gaps of up to %s in all were cut out of the record, on %d of %d CPUs",
+			seconds(missing), of, r.Active))
 	}
 	if r.Waits() {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the record's source says that its bursts hold waiting (%s): they are taken as computing nevertheless, so lengths and load are too high", r.Source))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("the record's source says that its bursts hold waiting (%s): they are taken as computing nevertheless, so lengths and load are too high", r.Source))
 	}
 	mean := 0.0
 	for _, b := range r.Busy {
 		mean += b / float64(len(r.Busy))
 	}
 	if r.Interval > mean/2 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the record was taken at intervals of %s, but its bursts last %s on average: shorter ones were joined or missed",
-			seconds(r.Interval), seconds(mean)))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("the record was taken at intervals of %s, but its bursts last %s on average: shorter ones were joined or missed",
+				seconds(r.Interval), seconds(mean)))
 	}
 	return nil
 }
@@ -187,8 +190,9 @@ func inWords(err error) string {
 	)
 	switch {
 	case errors.As(err, &typed):
-		takes := map[reflect.Kind]string{reflect.Int: "a whole number", reflect.Float64: "a number", reflect.String: "a text in quotes",
-			reflect.Slice: "a list of whole numbers", reflect.Struct: "keys in braces"}[typed.Type.Kind()]
+		takes := map[reflect.Kind]string{reflect.Int: "a whole number", reflect.Float64: "a number",
+			reflect.String: "a text in quotes",
+			reflect.Slice:  "a list of whole numbers", reflect.Struct: "keys in braces"}[typed.Type.Kind()]
 		if typed.Field == "" {
 			return fmt.Sprintf("the line has %s where it takes %s", jsonWord(typed.Value), takes)
 		}
@@ -206,7 +210,8 @@ func inWords(err error) string {
 
 // jsonWord names a kind of JSON value; a number that does not fit comes with itself.
 func jsonWord(value string) string {
-	if w, ok := map[string]string{"string": "a text", "bool": "true or false", "array": "a list", "object": "keys in braces", "number": "a number"}[value]; ok {
+	if w, ok := map[string]string{"string": "a text", "bool": "true or false", "array": "a list", "object": "keys in braces",
+		"number": "a number"}[value]; ok {
 		return w
 	}
 	return strings.TrimPrefix(value, "number ")

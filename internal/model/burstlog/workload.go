@@ -88,7 +88,8 @@ func (r *Record) Open(name string) model.Workload {
 func (r *Record) workload(name string) model.Workload {
 	return model.Workload{
 		Name: name, Kind: model.Dialog, Slices: 1, Slice: empirical(r.Busy),
-		Source: fmt.Sprintf("record of %d bursts on %d CPUs from %s (%s%s)", len(r.Busy), len(r.CPUs), r.Started.UTC().Format("2006-01-02 15:04 MST"), r.Source, r.sample()),
+		Source: fmt.Sprintf("record of %d bursts on %d CPUs from %s (%s%s)", len(r.Busy), len(r.CPUs),
+			r.Started.UTC().Format("2006-01-02 15:04 MST"), r.Source, r.sample()),
 	}
 }
 

@@ -41,7 +41,8 @@ func benchRuns(out *benchfmt.Writer, r *Report) error {
 		if resp.Better != "lower" && resp.Better != "higher" {
 			continue
 		}
-		m := &benchfmt.UnitMetadata{UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: units[i].name, Key: "better"}, OrigUnit: units[i].name, Value: resp.Better}
+		m := &benchfmt.UnitMetadata{UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: units[i].name, Key: "better"},
+			OrigUnit: units[i].name, Value: resp.Better}
 		if err := out.Write(m); err != nil {
 			return err
 		}

@@ -73,7 +73,8 @@ func (s *Set) copies() []string {
 			}
 		}
 		if len(same) > 1 {
-			out = append(out, fmt.Sprintf("%s are the same experiment, shown %d times and confirmed by nothing", strings.Join(same, " and "), len(same)))
+			out = append(out, fmt.Sprintf("%s are the same experiment, shown %d times and confirmed by nothing",
+				strings.Join(same, " and "), len(same)))
 		}
 	}
 	return out
@@ -146,7 +147,8 @@ func (s *Set) values(d analysis.Difference) string {
 // speaks against comparing them.
 func (s *Set) compared() []document.Section {
 	c := s.compare()
-	t := &document.Table{Columns: append(document.Headings("effect", "experiment", "change", "n"), document.Column{Head: "verdict"})}
+	t := &document.Table{Columns: append(document.Headings("effect", "experiment", "change", "n"),
+		document.Column{Head: "verdict"})}
 	t.Columns[1].Right = false
 	for _, row := range c.Rows {
 		notes := document.Points(row.Notes...)
@@ -155,7 +157,8 @@ func (s *Set) compared() []document.Section {
 				continue
 			}
 			r := &s.Reports[i]
-			t.Add(document.Text(row.Name), document.Text(r.Dir), changeCell(e), countCell(e), verdictCell(r.head(), e)).Notes = notes
+			t.Add(document.Text(row.Name), document.Text(r.Dir), changeCell(e), countCell(e),
+				verdictCell(r.head(), e)).Notes = notes
 			notes = nil
 		}
 	}

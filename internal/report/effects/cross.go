@@ -73,8 +73,9 @@ func (c *cross) section(string) document.Section {
 		out.Blocks = document.Lines(document.Quiet, "The record has no factor or no response to make a table of.")
 		return out
 	}
-	out.Blocks = document.Lines(document.Quiet, fmt.Sprintf("Medians of the blocks, %s. Changes are paired within blocks; their %s intervals are nominal: each holds by itself, not corrected for their number nor for the looks.",
-		c.x.Evidence, confidence(analysis.NominalAlpha)))
+	out.Blocks = document.Lines(document.Quiet,
+		fmt.Sprintf("Medians of the blocks, %s. Changes are paired within blocks; their %s intervals are nominal: each holds by itself, not corrected for their number nor for the looks.",
+			c.x.Evidence, confidence(analysis.NominalAlpha)))
 	for i := range c.Tables {
 		r := &c.Tables[i]
 		// The last factor of the rows first: it is the one that stands closest.
@@ -90,7 +91,8 @@ func (c *cross) section(string) document.Section {
 		}
 	}
 	if few {
-		out.Blocks = append(out.Blocks, document.Line{Text: "With so few superblocks, changes and intervals are Student's.", Tone: document.Quiet})
+		out.Blocks = append(out.Blocks, document.Line{Text: "With so few superblocks, changes and intervals are Student's.",
+			Tone: document.Quiet})
 	}
 	if marked > 0 {
 		out.Blocks = append(out.Blocks, contaminatedMark)
@@ -109,7 +111,8 @@ func (c *cross) table(r *crossTable, rows []string, column, factor string, media
 	if better := r.response.Better; better != "" {
 		title += " (" + better + " is better)"
 	}
-	t := &document.Table{Title: title + ", by " + strings.Join(slices.DeleteFunc(slices.Concat(rows, []string{column}), func(s string) bool { return s == "" }), ", ")}
+	t := &document.Table{Title: title + ", by " + strings.Join(slices.DeleteFunc(slices.Concat(rows, []string{column}),
+		func(s string) bool { return s == "" }), ", ")}
 	t.Lead = "Changes are against " + factor + " " + base
 	if len(rows) > 1 || column != "" {
 		t.Lead += ", with all else the same"
@@ -176,5 +179,6 @@ func (r *crossTable) cell(levels map[string]string, column, level, factor string
 		return cell(append(lines, fmt.Sprintf("baseline, n = %d%s", c.Median.N, mark))...)
 	}
 	e := c.Against[k].Effect
-	return cell(append(lines, fmt.Sprintf("%s, n = %d%s", amount(e.Value, &r.response), e.N, mark), span(e.Low, e.High, &r.response))...)
+	return cell(append(lines, fmt.Sprintf("%s, n = %d%s", amount(e.Value, &r.response), e.N, mark),
+		span(e.Low, e.High, &r.response))...)
 }

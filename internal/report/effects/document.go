@@ -31,7 +31,8 @@ const method = "Every block holds each combination of levels once, in random ord
 	"block."
 
 var verdictTones = map[analysis.Verdict]document.Tone{
-	analysis.CostsMore: document.Caution, analysis.CostsLess: document.Notice, analysis.NoEffect: document.Good, analysis.VoidVerdict: document.Caution,
+	analysis.CostsMore: document.Caution, analysis.CostsLess: document.Notice, analysis.NoEffect: document.Good,
+	analysis.VoidVerdict: document.Caution,
 }
 
 // Document is the report of a set: of one experiment, or of several beside each other.
@@ -60,7 +61,8 @@ func (r *Report) answer() (out []document.Line) {
 	all := verdicts(r)
 	for i, v := range all {
 		if i == topSentences {
-			return append(out, document.Line{Text: fmt.Sprintf("... and %s; all are in the table below.", screen.Count(len(all)-i, "more primary effect")), Tone: document.Quiet})
+			return append(out, document.Line{Text: fmt.Sprintf("... and %s; all are in the table below.",
+				screen.Count(len(all)-i, "more primary effect")), Tone: document.Quiet})
 		}
 		out = append(out, document.Line{Text: v + "."})
 	}
@@ -81,7 +83,8 @@ func (r *Report) about() []string {
 	if !x.Started.IsZero() {
 		parts = append(parts, "started "+x.Started.Format("2006-01-02 15:04 MST"))
 	}
-	out := []string{strings.Join(parts, ", ") + "; " + designText(&x.Design), stateText(r.Analysis) + "; " + runsText(r.Analysis.Runs) + "."}
+	out := []string{strings.Join(parts, ", ") + "; " + designText(&x.Design),
+		stateText(r.Analysis) + "; " + runsText(r.Analysis.Runs) + "."}
 	if s := seenText(r.Analysis); s != "" {
 		out = append(out, s)
 	}
@@ -93,7 +96,8 @@ func (r *Report) about() []string {
 
 // designText says how runs were arranged: "randomised complete blocks, seed 7".
 func designText(d *result.Design) string {
-	kind := map[string]string{"rcbd": "randomised complete blocks", "split-plot": "split plot", "switchback": "pairs of periods in the order of a coin"}[d.Kind]
+	kind := map[string]string{"rcbd": "randomised complete blocks", "split-plot": "split plot",
+		"switchback": "pairs of periods in the order of a coin"}[d.Kind]
 	if kind == "" {
 		kind = d.Kind
 	}
@@ -191,8 +195,10 @@ func (r *Report) effects() []document.Section {
 		}
 	}
 	return []document.Section{
-		document.Titled("Effects", effectTable(x, "What each change costs. An effect counts where its whole interval lies beyond the practical margin.", main)),
-		document.Titled("Other effects", effectTable(x, "Secondary effects, which the section above has at a glance.", rest)).On(document.Page).Closed(),
+		document.Titled("Effects", effectTable(x,
+			"What each change costs. An effect counts where its whole interval lies beyond the practical margin.", main)),
+		document.Titled("Other effects", effectTable(x, "Secondary effects, which the section above has at a glance.",
+			rest)).On(document.Page).Closed(),
 		document.Titled("Interactions", effectTable(x, interactionLead(inter), inter)),
 		document.Titled("About the intervals", document.Lines(document.Quiet, footnotes(x, a)...)...)}
 }
@@ -206,7 +212,8 @@ func abridged(x *result.Experiment, e *analysis.Effect) bool {
 
 // effectTable has a row for each effect.
 func effectTable(x *result.Experiment, lead string, all []*analysis.Effect) *document.Table {
-	t := &document.Table{Lead: lead, Columns: append(document.Headings("effect", "change", "n", "margin, noise"), document.Column{Head: "verdict"})}
+	t := &document.Table{Lead: lead, Columns: append(document.Headings("effect", "change", "n", "margin, noise"),
+		document.Column{Head: "verdict"})}
 	for _, e := range all {
 		p := &e.Response
 		name := document.Text(label(p) + ": " + e.Contrast.String())
@@ -290,9 +297,11 @@ func facts(x *result.Experiment) (out document.Pairs) {
 	all("workload: ", x.Parameters)
 	all("machine: ", x.Context)
 	for _, f := range x.Factors {
-		add("factor: "+f.Name, fmt.Sprintf("%s (baseline %s), %s, changed %s", strings.Join(f.Levels, ", "), f.Baseline, f.Kind, f.Change))
+		add("factor: "+f.Name, fmt.Sprintf("%s (baseline %s), %s, changed %s", strings.Join(f.Levels, ", "), f.Baseline, f.Kind,
+			f.Change))
 	}
-	add("design", designText(&x.Design)+fmt.Sprintf(", looks after %v %ss, alpha %g", x.Design.Looks, x.Design.Block(), x.Design.Alpha))
+	add("design", designText(&x.Design)+fmt.Sprintf(", looks after %v %ss, alpha %g", x.Design.Looks, x.Design.Block(),
+		x.Design.Alpha))
 	all("set on the command line: ", x.Overrides)
 	add("study file", x.File)
 	add("study SHA-256", x.Study)

@@ -122,7 +122,8 @@ type failingJSON struct {
 
 func newCount(f analysis.Failures) countJSON {
 	share := f.Share()
-	return countJSON{Runs: f.Runs, Failed: f.Failed, Share: share.Value, Low: share.Low, High: share.High, Tried: f.Tried, Void: f.Void}
+	return countJSON{Runs: f.Runs, Failed: f.Failed, Share: share.Value, Low: share.Low, High: share.High, Tried: f.Tried,
+		Void: f.Void}
 }
 
 type aaJSON struct {
@@ -163,7 +164,8 @@ func (d data) small() data {
 	return d
 }
 
-var outcomeNames = map[analysis.Outcome]string{analysis.NoneBeyond: "no_practical_effect", analysis.Open: "inconclusive", analysis.Beyond: "effect"}
+var outcomeNames = map[analysis.Outcome]string{analysis.NoneBeyond: "no_practical_effect", analysis.Open: "inconclusive",
+	analysis.Beyond: "effect"}
 
 func newData(s *Set) data {
 	d := data{Schema: Schema, Version: s.Version, Outcome: outcomeNames[s.Outcome()]}
@@ -207,13 +209,16 @@ func newComparison(s *Set) *comparisonJSON {
 func newEffect(r *Report, e *analysis.Effect) effectJSON {
 	x := r.head()
 	out := effectJSON{
-		Experiment: r.Dir, Kind: "main", Factor: strings.Join(e.Contrast.Factors, " x "), Level: strings.Join(e.Contrast.Levels, " x "),
-		Baseline: strings.Join(baselines(x, &e.Contrast), " x "), At: e.Contrast.At, Response: e.Response.Name, Primary: e.Primary(),
+		Experiment: r.Dir, Kind: "main", Factor: strings.Join(e.Contrast.Factors, " x "),
+		Level:    strings.Join(e.Contrast.Levels, " x "),
+		Baseline: strings.Join(baselines(x, &e.Contrast), " x "), At: e.Contrast.At, Response: e.Response.Name,
+		Primary: e.Primary(),
 		Compare: e.Response.Compare, ValueUnit: e.Response.Unit, Better: e.Response.Better,
 		Effect: e.Value, Low: e.Low, High: e.High, Alpha: e.Alpha, N: e.N, Unit: e.Unit,
 		Verdict: e.Verdict, Reason: reasonText(e), Margin: e.Response.Margin, Floor: e.NoiseFloor, Evidence: evidence(x, e),
 		Mean: e.Mean.Value, MeanLow: e.Mean.Low, MeanHigh: e.Mean.High, Stalls: e.Stalls,
-		BaseMedian: e.Baseline, Median: e.Level, Limits: e.Limits, Differs: e.Differences, NeedTime: math.NaN(), Finds: e.Finds, Adjusted: e.Adjusted, Warnings: warned(e),
+		BaseMedian: e.Baseline, Median: e.Level, Limits: e.Limits, Differs: e.Differences, NeedTime: math.NaN(), Finds: e.Finds,
+		Adjusted: e.Adjusted, Warnings: warned(e),
 	}
 	if f := e.Failing; f != nil {
 		out.Failing = &failingJSON{Level: newCount(f.Level), Baseline: newCount(f.Base), Failed: f.Failed, Void: f.Voids}
@@ -230,7 +235,8 @@ func newEffect(r *Report, e *analysis.Effect) effectJSON {
 func newExperiment(r *Report) experimentJSON {
 	a, x := r.Analysis, r.head()
 	out := experimentJSON{
-		Dir: r.Dir, Experiment: *x, Blocks: a.Blocks, Planned: len(x.Blocks), Look: a.Look, Seconds: a.Seconds, Repeats: a.Repeats, Complete: a.Complete, Ended: a.Ended,
+		Dir: r.Dir, Experiment: *x, Blocks: a.Blocks, Planned: len(x.Blocks), Look: a.Look, Seconds: a.Seconds,
+		Repeats: a.Repeats, Complete: a.Complete, Ended: a.Ended,
 		Runs: map[string]int{}, First: a.First, Last: a.Last, Hours: a.Hours, Section: r.extra().data, Warnings: r.warnings(),
 	}
 	for _, run := range a.Used {
@@ -250,7 +256,8 @@ func newExperiment(r *Report) experimentJSON {
 		out.Runs[string(s)] = a.Runs[s]
 	}
 	for _, v := range a.AA {
-		out.AA = append(out.AA, aaJSON{Response: v.Response.Name, Effect: v.Value, Low: v.Low, High: v.High, N: v.N, Floor: v.Floor, Void: v.Void, Reason: aaReason(&v)})
+		out.AA = append(out.AA, aaJSON{Response: v.Response.Name, Effect: v.Value, Low: v.Low, High: v.High, N: v.N,
+			Floor: v.Floor, Void: v.Void, Reason: aaReason(&v)})
 	}
 	return out
 }

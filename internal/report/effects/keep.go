@@ -14,7 +14,8 @@ import (
 // keep is how to keep the level of a live experiment that is better and costs nothing else that decides.
 func (r *Report) keep() (out document.Commands) {
 	x := r.head()
-	if x.Design.Kind != experiment.Switchback || !r.Analysis.Complete || len(x.Factors) != 1 || r.Analysis.Ended == result.Harmed {
+	if x.Design.Kind != experiment.Switchback || !r.Analysis.Complete || len(x.Factors) != 1 ||
+		r.Analysis.Ended == result.Harmed {
 		return nil
 	}
 	f, better, level := x.Factors[0], false, ""
@@ -34,7 +35,8 @@ func (r *Report) keep() (out document.Commands) {
 	switch f.Kind {
 	case experiment.KindSetting:
 		set := screen.Word(f.Target + "=" + level)
-		return document.Commands{{Why: "keep it, until the next boot", Line: "hostlab set " + set}, {Why: "keep it for good, with tuned", Line: "hostlab export tuned " + set + " --out tuned.conf"}}
+		return document.Commands{{Why: "keep it, until the next boot", Line: "hostlab set " + set},
+			{Why: "keep it for good, with tuned", Line: "hostlab export tuned " + set + " --out tuned.conf"}}
 	case experiment.KindServer:
 		return document.Commands{{Why: "keep it", Line: keepParameter(x, f.Target, level)}}
 	}
@@ -47,7 +49,8 @@ func keepParameter(x *result.Experiment, name, level string) string {
 	if strings.HasPrefix(dsn, "m") || strings.Contains(service, "maria") || strings.Contains(service, "mysql") {
 		return "mariadb -e " + screen.Word("set global "+name+" = "+literal(level)) + "  # and the same in its option file"
 	}
-	return "psql -c " + screen.Word("alter system set "+name+" = '"+strings.ReplaceAll(level, "'", "''")+"'") + " -c 'select pg_reload_conf()'"
+	return "psql -c " + screen.Word("alter system set "+name+" = '"+strings.ReplaceAll(level, "'", "''")+"'") +
+		" -c 'select pg_reload_conf()'"
 }
 
 // literal is a value as SET GLOBAL of MariaDB takes it: it refuses a number in quotes, and one with a suffix.

@@ -50,7 +50,8 @@ func (s logDevice) section(string) document.Section {
 		return out
 	}
 	note(fmt.Sprintf("Means of the blocks, %s. Gains are paired within blocks: the part of the time with %s %s that was saved. "+
-		"Their %s intervals hold each by itself, not corrected for their number nor for the looks.", s.evidence(), s.Factor.Name, s.Factor.Baseline, confidence(s.Alpha)))
+		"Their %s intervals hold each by itself, not corrected for their number nor for the looks.", s.evidence(), s.Factor.Name,
+		s.Factor.Baseline, confidence(s.Alpha)))
 	add(s.runTimes())
 	if s.Write != nil {
 		add(s.logWrites())
@@ -153,7 +154,8 @@ func (s logDevice) logWrites() *document.Table {
 		if c.Level == s.Factor.Baseline || !c.Write.Known() {
 			return document.Text(mean)
 		}
-		return document.Text(mean, fmt.Sprintf("%s, n = %d", amount(c.Writes.Value, &ratio), c.Writes.N), span(c.Writes.Low, c.Writes.High, &ratio))
+		return document.Text(mean, fmt.Sprintf("%s, n = %d", amount(c.Writes.Value, &ratio), c.Writes.N),
+			span(c.Writes.Low, c.Writes.High, &ratio))
 	})
 }
 
@@ -172,7 +174,8 @@ func (s logDevice) waits(r *analysis.LogRow) *document.Bars {
 				return document.Text("unknown")
 			}
 			bar := &b.Rows[slices.Index(s.Factor.Levels, c.Level)]
-			bar.Segments, bar.Ends = append(bar.Segments, segment(p, v)), []document.Cell{document.Text(result.Format(c.Mean.Value, "s"))}
+			bar.Segments, bar.Ends = append(bar.Segments, segment(p, v)),
+				[]document.Cell{document.Text(result.Format(c.Mean.Value, "s"))}
 			return document.Text(result.Format(v, "s"), percentOf(v/c.Mean.Value))
 		})
 	}
@@ -209,8 +212,9 @@ func (s logDevice) bounds() *document.Table {
 	if s.Share.Name == analysis.InCommits {
 		what = "was in commits, or waited for its log elsewhere,"
 	}
-	t := &document.Table{Title: "Gain measured against gain bounded", Columns: document.Headings("device", "measured", "at most", "verdict"),
-		Lead: fmt.Sprintf("The bound is the share of its time that the job %s on the device that the log comes from: no other gives more.", what)}
+	t := &document.Table{Title: "Gain measured against gain bounded",
+		Columns: document.Headings("device", "measured", "at most", "verdict"),
+		Lead:    fmt.Sprintf("The bound is the share of its time that the job %s on the device that the log comes from: no other gives more.", what)}
 	for i := range s.Rows {
 		for _, p := range s.Rows[i].Pairs {
 			name := s.called(p.From) + " to " + s.called(p.To)
@@ -253,7 +257,8 @@ func (s logDevice) events(r *analysis.LogRow) *document.Table {
 	}
 	t := &document.Table{Title: "Wait events in the server's words, " + r.Name, Columns: s.columns("event, part"),
 		Lead: fmt.Sprintf("What the job's session was seen doing: seconds of a run, and their share of it, sampled every %s. Samples overstate short waits. "+
-			"A session without an event is on a CPU or wants one: the parts above count both.", result.Format(seen/float64(looks), "s"))}
+			"A session without an event is on a CPU or wants one: the parts above count both.",
+			result.Format(seen/float64(looks), "s"))}
 	row := func(name string, of func(w *analysis.LogWaits) document.Cell) {
 		t.Add(s.row(r, name, func(c *analysis.LogCell) document.Cell {
 			if c.Waits == nil {

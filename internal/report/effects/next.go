@@ -20,7 +20,8 @@ func (r *Report) toSend() document.Commands {
 	if name == "." || name == ".." || name == string(filepath.Separator) {
 		name = "report"
 	}
-	return document.Commands{{Why: "a page with pictures", Line: "hostlab report " + screen.Operand(r.Dir) + " --format html --out " + screen.Operand(name+".html")}}
+	return document.Commands{{Why: "a page with pictures", Line: "hostlab report " + screen.Operand(r.Dir) +
+		" --format html --out " + screen.Operand(name+".html")}}
 }
 
 // hopeless is how many times the blocks so far are too many to wait for, while a
@@ -37,7 +38,8 @@ func (r *Report) steps() (out document.Commands) {
 		}
 	}
 	if r.Restore {
-		out = append(out, document.Command{Why: "levels are still applied; put them back", Line: "hostlab run --restore --out " + screen.Operand(r.Dir)})
+		out = append(out, document.Command{Why: "levels are still applied; put them back",
+			Line: "hostlab run --restore --out " + screen.Operand(r.Dir)})
 	}
 	need := 0
 	void := slices.ContainsFunc(r.Analysis.AA, func(a analysis.AA) bool { return a.Void && a.Response.Primary })
@@ -58,13 +60,18 @@ func (r *Report) steps() (out document.Commands) {
 	switch {
 	case r.Analysis.Ended == result.Harmed: // what was changed is back, and there is nothing to repeat
 	case !r.Analysis.Complete:
-		out = append(out, document.Command{Why: "it has not ended; go on with it", Line: "hostlab run --resume --out " + screen.Operand(r.Dir)}) // the directory has the study, with what was set in it
+		// the directory has the study, with what was set in it
+		out = append(out, document.Command{Why: "it has not ended; go on with it",
+			Line: "hostlab run --resume --out " + screen.Operand(r.Dir)})
 	case void:
-		out = append(out, document.Command{Why: "find what disturbed the host, then run it again", Line: run + " --out " + screen.Operand(again)})
+		out = append(out, document.Command{Why: "find what disturbed the host, then run it again",
+			Line: run + " --out " + screen.Operand(again)})
 	case need > hopeless*r.Analysis.Blocks:
-		out = append(out, document.Command{Why: "this noise would take " + strconv.Itoa(need) + " " + block + "s; find what disturbs the host, then run it again", Line: run + " --out " + screen.Operand(again)})
+		out = append(out, document.Command{Why: "this noise would take " + strconv.Itoa(need) + " " + block +
+			"s; find what disturbs the host, then run it again", Line: run + " --out " + screen.Operand(again)})
 	case need > r.Analysis.Blocks:
-		out = append(out, document.Command{Why: "run it again with as many " + block + "s as it takes", Line: run + " --blocks " + strconv.Itoa(need) + " --out " + screen.Operand(again)})
+		out = append(out, document.Command{Why: "run it again with as many " + block + "s as it takes",
+			Line: run + " --blocks " + strconv.Itoa(need) + " --out " + screen.Operand(again)})
 	}
 	return append(out, r.keep()...)
 }

@@ -45,7 +45,8 @@ func verdictReason(e *analysis.Effect) string {
 	case analysis.TooEarly:
 		return fmt.Sprintf("The interval, %s, is within the margin of %s, but failures, stalls and trends do not show in fewer than %d %s.", whole, margin, why.N, e.Unit)
 	case analysis.NoFloor:
-		return fmt.Sprintf("The interval, %s, is within the margin of %s, but the noise floor is not known: %s.", whole, margin, aaReason(why.AA))
+		return fmt.Sprintf("The interval, %s, is within the margin of %s, but the noise floor is not known: %s.", whole, margin,
+			aaReason(why.AA))
 	case analysis.HighFloor:
 		return fmt.Sprintf("The interval, %s, is within the margin of %s, but the baseline differs from its own duplicate by up to %s.", whole, margin, fine(why.AA.Floor, r))
 	case analysis.Limited:
@@ -57,7 +58,8 @@ func verdictReason(e *analysis.Effect) string {
 	var out string
 	switch v := e.Verdict; v {
 	case analysis.CostsMore, analysis.CostsLess:
-		does := map[analysis.Verdict]string{analysis.CostsMore: "costs more than", analysis.CostsLess: "costs less by more than"}[v]
+		does := map[analysis.Verdict]string{analysis.CostsMore: "costs more than",
+			analysis.CostsLess: "costs less by more than"}[v]
 		if r.Better == "higher" {
 			does = "is " + risen[v] + " by more than"
 		}
@@ -95,7 +97,8 @@ func limitReason(e *analysis.Effect, l analysis.Limit) string {
 			size(r.Margin, r), amount(e.Mean.Value, r), span(e.Mean.Low, e.Mean.High, r))
 	case analysis.Early:
 		text = fmt.Sprintf("The interval so far, %s, would decide at a margin of %s. But the slope of these %s, carried on to %s%d, makes the mean effect %s",
-			span(e.Low, e.High, r), size(r.Margin, r), e.Unit, map[bool]string{true: "", false: "the plan's "}[e.Unit == "pairs"], e.Need, amount(e.Ahead, r))
+			span(e.Low, e.High, r), size(r.Margin, r), e.Unit, map[bool]string{true: "", false: "the plan's "}[e.Unit == "pairs"],
+			e.Need, amount(e.Ahead, r))
 	case analysis.Trend:
 	}
 	return strings.ToUpper(text[:1]) + text[1:] + "."
@@ -132,7 +135,8 @@ func limitText(e *analysis.Effect, l analysis.Limit) string {
 func failingText(e *analysis.Effect) string {
 	f := e.Failing
 	if f.Differ() {
-		return fmt.Sprintf("runs fail: %s in %s, what it is compared with in %s (Fisher's exact test: %s)", e.Contrast, failuresText(f.Level), failuresText(f.Base), chance(f.Failed))
+		return fmt.Sprintf("runs fail: %s in %s, what it is compared with in %s (Fisher's exact test: %s)", e.Contrast,
+			failuresText(f.Level), failuresText(f.Base), chance(f.Failed))
 	}
 	return fmt.Sprintf("guards void %d of %d first tries of %s, and %d of %d of what it is compared with (Fisher's exact test: %s)",
 		f.Level.Void, f.Level.Tried, e.Contrast, f.Base.Void, f.Base.Tried, chance(f.Voids))
@@ -140,7 +144,8 @@ func failingText(e *analysis.Effect) string {
 
 func failuresText(f analysis.Failures) string {
 	share := f.Share()
-	return fmt.Sprintf("%d of %s (%s; 95 %% interval %s)", f.Failed, screen.Count(f.Runs, "run"), percentOf(share.Value), between(share, percentOf))
+	return fmt.Sprintf("%d of %s (%s; 95 %% interval %s)", f.Failed, screen.Count(f.Runs, "run"), percentOf(share.Value),
+		between(share, percentOf))
 }
 
 // failing says which cells fail in more of their runs than the others stand for; "" for none.
@@ -163,7 +168,8 @@ func aaReason(a *analysis.AA) string {
 	case analysis.VoidAA:
 		method := map[bool]string{true: "Student's", false: "the"}[a.VoidStudent]
 		return fmt.Sprintf("The baseline differs from its own hidden duplicate: %s 99 %% interval of %s is %s, without 0. "+
-			"Something other than the factors moves the values, so that no effect can be separated from it.", method, a.Response.Name, span(a.VoidLow, a.VoidHigh, &a.Response))
+			"Something other than the factors moves the values, so that no effect can be separated from it.", method,
+			a.Response.Name, span(a.VoidLow, a.VoidHigh, &a.Response))
 	case analysis.FewUnits:
 		return fmt.Sprintf("there is no interval of the A/A duplicate below %d %s, and there are %d", a.Reason.N, a.Unit, a.N)
 	case analysis.NoDuplicate:

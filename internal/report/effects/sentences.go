@@ -38,22 +38,26 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 	case analysis.Unresolved:
 		what += fmt.Sprintf(" differs from %s, and whether by more than %s is open", base, size(r.Margin, r))
 	case analysis.VoidVerdict:
-		return fmt.Sprintf("%s against %s is void, %s, %s. %s", what, base, sample(e), evidence(x, e), strings.TrimSuffix(reasonText(e), "."))
+		return fmt.Sprintf("%s against %s is void, %s, %s. %s", what, base, sample(e), evidence(x, e),
+			strings.TrimSuffix(reasonText(e), "."))
 	default:
 		what += " against " + base + " is inconclusive"
 	}
 	if slices.Contains(e.Limits, analysis.Tail) && e.Verdict == analysis.Inconclusive {
-		what = fmt.Sprintf("%s has rare slow runs against %s: the mean of %s is %s (%s), while the typical run differs less", e.Contrast.String(), base, label(r), amount(e.Mean.Value, r), span(e.Mean.Low, e.Mean.High, r))
+		what = fmt.Sprintf("%s has rare slow runs against %s: the mean of %s is %s (%s), while the typical run differs less",
+			e.Contrast.String(), base, label(r), amount(e.Mean.Value, r), span(e.Mean.Low, e.Mean.High, r))
 	}
 	failing := slices.Contains(e.Limits, analysis.Survivors)
 	if math.IsNaN(e.Value) {
 		if failing {
 			what += ", as " + failingText(e)
 		}
-		return fmt.Sprintf("%s: no estimate of %s, %s, %s. %s", what, label(r), sample(e), evidence(x, e), strings.TrimSuffix(reasonText(e), "."))
+		return fmt.Sprintf("%s: no estimate of %s, %s, %s. %s", what, label(r), sample(e), evidence(x, e),
+			strings.TrimSuffix(reasonText(e), "."))
 	}
 	if failing && e.Verdict == analysis.Inconclusive {
-		return fmt.Sprintf("%s against %s is inconclusive, as %s. Of the runs left: %s", e.Contrast.String(), base, failingText(e), figure(x, e))
+		return fmt.Sprintf("%s against %s is inconclusive, as %s. Of the runs left: %s", e.Contrast.String(), base,
+			failingText(e), figure(x, e))
 	}
 	out := what + ": " + figure(x, e)
 	if e.Verdict != analysis.Inconclusive && failing {
@@ -104,7 +108,8 @@ func interactionLead(all []*analysis.Effect) string {
 // figure is an effect with all that belongs to it: "wall +48.2 % (95 % interval +47.1 to +49.3 %),
 // n = 10 blocks, measured".
 func figure(x *result.Experiment, e *analysis.Effect) string {
-	return fmt.Sprintf("%s %s (%s), %s, %s", label(&e.Response), amount(e.Value, &e.Response), intervalText(x, e), sample(e), evidence(x, e))
+	return fmt.Sprintf("%s %s (%s), %s, %s", label(&e.Response), amount(e.Value, &e.Response), intervalText(x, e), sample(e),
+		evidence(x, e))
 }
 
 func intervalText(x *result.Experiment, e *analysis.Effect) string {
@@ -138,7 +143,8 @@ func notes(e *analysis.Effect) []string {
 	} else if d != nil && d.Moved {
 		out = append(out, "the CPU time that others took differs at this level, which may be its cause: the interval holds with it and without")
 	} else if d != nil {
-		out = append(out, fmt.Sprintf("the CPU time that others took explains %s of the differences' variance, and was taken out", percentOf(d.Explained)))
+		out = append(out, fmt.Sprintf("the CPU time that others took explains %s of the differences' variance, and was taken out",
+			percentOf(d.Explained)))
 	}
 	if e.Stalls || outside(e) {
 		out = append(out, fmt.Sprintf("the mean is %s (%s interval by itself %s): rare slow runs move it and not the estimate, so count on both",
@@ -159,7 +165,8 @@ func needText(e *analysis.Effect) string {
 	if unit == "" {
 		unit = "blocks"
 	}
-	s := fmt.Sprintf("to decide about %s in %s it takes about %d %s: %d more", size(e.Response.Margin, &e.Response), label(&e.Response), e.Need, unit, e.Need-e.N)
+	s := fmt.Sprintf("to decide about %s in %s it takes about %d %s: %d more", size(e.Response.Margin, &e.Response),
+		label(&e.Response), e.Need, unit, e.Need-e.N)
 	if e.NeedSeconds > 0 {
 		s += ", " + screen.Lasting(time.Duration(min(e.NeedSeconds, 1e9)*float64(time.Second))) // Duration holds 292 years
 	}
@@ -168,7 +175,8 @@ func needText(e *analysis.Effect) string {
 
 // findsText says how small an effect the whole plan finds.
 func findsText(e *analysis.Effect) string {
-	return fmt.Sprintf("with this scatter, %d %s find an effect of %s on %s in 8 of 10 experiments", e.Planned, e.Unit, size(e.Finds, &e.Response), label(&e.Response))
+	return fmt.Sprintf("with this scatter, %d %s find an effect of %s on %s in 8 of 10 experiments", e.Planned, e.Unit,
+		size(e.Finds, &e.Response), label(&e.Response))
 }
 
 // aaText says what the hidden duplicate showed.
@@ -204,7 +212,8 @@ func seenText(a *analysis.Analysis) string {
 	if a.First.Format(time.DateOnly) != a.Last.Format(time.DateOnly) {
 		last = "2006-01-02 15:04 MST"
 	}
-	return fmt.Sprintf("Runs from %s to %s, in %s of the day.", a.First.Format("2006-01-02 15:04"), a.Last.Format(last), screen.Count(a.Hours, "hour"))
+	return fmt.Sprintf("Runs from %s to %s, in %s of the day.", a.First.Format("2006-01-02 15:04"), a.Last.Format(last),
+		screen.Count(a.Hours, "hour"))
 }
 
 // stateText says how far an experiment came.
@@ -220,7 +229,8 @@ func stateText(a *analysis.Analysis) string {
 	if a.Look > 0 && a.Experiment != nil {
 		s += fmt.Sprintf(", look %d of %d", a.Look, len(a.Experiment.Design.Looks))
 	}
-	ended := map[string]string{"resolved": "ended: all primary effects are decided", "looks": "ended: after the last look", "budget": "ended: its time was spent", result.Harmed: "ended: the level harmed the service", "": "not ended"}
+	ended := map[string]string{"resolved": "ended: all primary effects are decided", "looks": "ended: after the last look",
+		"budget": "ended: its time was spent", result.Harmed: "ended: the level harmed the service", "": "not ended"}
 	if e, ok := ended[a.Ended]; ok {
 		return s + "; " + e
 	}
@@ -235,7 +245,8 @@ func deciding(a *analysis.Analysis) []*analysis.Effect {
 			out = append(out, e)
 		}
 	}
-	order := []analysis.Verdict{analysis.VoidVerdict, analysis.CostsMore, analysis.CostsLess, analysis.Unresolved, analysis.Inconclusive, analysis.NoEffect}
+	order := []analysis.Verdict{analysis.VoidVerdict, analysis.CostsMore, analysis.CostsLess, analysis.Unresolved,
+		analysis.Inconclusive, analysis.NoEffect}
 	slices.SortStableFunc(out, func(a, b *analysis.Effect) int {
 		return slices.Index(order, a.Verdict) - slices.Index(order, b.Verdict)
 	})
@@ -273,7 +284,8 @@ func verdicts(r *Report) (out []string) {
 	case len(r.Analysis.Effects) > 0:
 		return append(out, "no verdict: none of the effects is primary")
 	}
-	return append(out, fmt.Sprintf("no verdict yet: %s, %s", screen.Count(r.Analysis.Blocks, "complete "+r.head().Design.Block()), runsText(r.Analysis.Runs)))
+	return append(out, fmt.Sprintf("no verdict yet: %s, %s", screen.Count(r.Analysis.Blocks, "complete "+r.head().Design.Block()),
+		runsText(r.Analysis.Runs)))
 }
 
 // footnotes explain the intervals, and what the next split plot may do better.
@@ -303,7 +315,8 @@ func footnotes(x *result.Experiment, a *analysis.Analysis) []string {
 		out = append(out, s+".")
 	}
 	if other != nil {
-		out = append(out, fmt.Sprintf("Secondary effects: %s intervals, not corrected for their number.", confidence(other.Alpha)))
+		out = append(out, fmt.Sprintf("Secondary effects: %s intervals, not corrected for their number.",
+			confidence(other.Alpha)))
 	}
 	if slices.ContainsFunc(a.Effects, func(e analysis.Effect) bool { return opposed(x, &e) }) {
 		out = append(out, "A change is the middle of the changes within the pairs. The medians below it are of all periods, which drift from pair to pair moves: there they go the other way.")

@@ -20,12 +20,13 @@ import (
 type smtSection struct {
 	Name string `json:"name"`
 	smt.Verdict
-	Advice   string           `json:"advice"`
-	Alone    smtCell          `json:"alone"`
-	Cells    []smtCell        `json:"cells"`    // beside an antagonist
-	Rotating *smtCell         `json:"rotating"` // all others want one lock while the scanner goes round; nil: not in the study
-	Rotation result.Estimate  `json:"rotation"` // what the scanner's sibling gets of the mean of the others, as in the published program
-	Caches   map[string]int64 `json:"caches"`   // sizes that the sweep crosses, in bytes
+	Advice   string    `json:"advice"`
+	Alone    smtCell   `json:"alone"`
+	Cells    []smtCell `json:"cells"`    // beside an antagonist
+	Rotating *smtCell  `json:"rotating"` // all others want one lock while the scanner goes round; nil: not in the study
+	// what the scanner's sibling gets of the mean of the others, as in the published program
+	Rotation result.Estimate  `json:"rotation"`
+	Caches   map[string]int64 `json:"caches"` // sizes that the sweep crosses, in bytes
 	Cited    []smt.Citation   `json:"cited"`
 
 	x                  *result.Experiment

@@ -21,7 +21,8 @@ func (s *smtSection) section(key string) document.Section {
 	if len(s.Cells) == 0 || s.Alone.Medians[smt.LockRate] == 0 {
 		return out // nothing was measured yet
 	}
-	out.Blocks = document.Lines(document.Quiet, s.rates(), s.advice(), fmt.Sprintf("All figures are %s; brackets are 95 %% intervals, each by itself.", s.x.Evidence))
+	out.Blocks = document.Lines(document.Quiet, s.rates(), s.advice(),
+		fmt.Sprintf("All figures are %s; brackets are 95 %% intervals, each by itself.", s.x.Evidence))
 	out.Blocks = append(out.Blocks, s.placements())
 	if f, ok := s.sweep(key + "-smt-sweep"); ok {
 		out.Blocks = append(out.Blocks, document.Figure{Figure: f})

@@ -39,7 +39,8 @@ func distributionFigure(id string, x *result.Experiment, runs []result.Run, r *r
 	sc := picture.NewScale(lo, hi, 12, 468)
 	bottom := top + pitch*float64(cells)
 	s.AxisX(sc, top, bottom, picture.Tick(r.Unit, lo, hi))
-	t := &picture.Table{Caption: "Distribution of " + label(r), Head: []string{"Cell", "Runs", "Lowest", "Quartile", "Median", "Quartile", "Highest"}}
+	t := &picture.Table{Caption: "Distribution of " + label(r),
+		Head: []string{"Cell", "Runs", "Lowest", "Quartile", "Median", "Quartile", "Highest"}}
 	var says []string
 	for i, v := range values {
 		name := cellName(x, &x.Cells[i])
@@ -97,7 +98,8 @@ func latencyFigure(id string, x *result.Experiment, runs []result.Run) (picture.
 		}
 		d := merged[r.Cell]
 		if d == nil {
-			d = &result.Distribution{Title: r.Latency.Title, Unit: r.Latency.Unit, Edge: r.Latency.Edge, Count: make([]int, len(r.Latency.Edge))}
+			d = &result.Distribution{Title: r.Latency.Title, Unit: r.Latency.Unit, Edge: r.Latency.Edge,
+				Count: make([]int, len(r.Latency.Edge))}
 			merged[r.Cell] = d
 		}
 		if slices.Equal(d.Edge, r.Latency.Edge) {
@@ -115,7 +117,8 @@ func latencyFigure(id string, x *result.Experiment, runs []result.Run) (picture.
 		}
 		name := cellName(x, &x.Cells[i])
 		p50, p99, longest, n := edges(d)
-		row := []string{name, fmt.Sprint(n), result.Format(p50, d.Unit), result.Format(p99, d.Unit), result.Format(longest, d.Unit)}
+		row := []string{name, fmt.Sprint(n), result.Format(p50, d.Unit), result.Format(p99, d.Unit),
+			result.Format(longest, d.Unit)}
 		if n > 0 {
 			t.Rows = append(t.Rows, row)
 			panels = append(panels, picture.Panel{Distribution: *d, Name: name, Note: "p99 " + row[3]})
@@ -172,7 +175,8 @@ type series struct {
 // more cells than can be kept apart; values are then relative to the median of their
 // cell, as cells of one level may be far apart. gone are the moments of void and
 // failed runs on the timeline.
-func seriesOf(x *result.Experiment, runs []result.Run, resp *result.Response, when []float64) (out []series, gone []float64, relative bool) {
+func seriesOf(x *result.Experiment, runs []result.Run, resp *result.Response, when []float64) (out []series, gone []float64,
+	relative bool) {
 	byCell := len(x.Cells) <= maxSeries
 	var medians []float64
 	if !byCell {

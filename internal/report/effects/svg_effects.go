@@ -42,7 +42,8 @@ func effectFigures(id string, x *result.Experiment, all []analysis.Effect) []pic
 		if paired(x) { // it has none
 			brackets = ""
 		}
-		out = append(out, picture.Figure{Title: title, SVG: effectsPicture(fmt.Sprintf("%s-effects%d", id, i), title, x, groups[k]),
+		out = append(out, picture.Figure{Title: title, SVG: effectsPicture(fmt.Sprintf("%s-effects%d", id, i), title, x,
+			groups[k]),
 			Note: "Marks are estimates, bars their intervals, the grey band the practical margin: an effect counts where its whole bar is outside, and is none where it is all inside." + brackets + " The table above has the figures."})
 	}
 	return out
@@ -61,9 +62,11 @@ func effectsPicture(id, title string, x *result.Experiment, effects []*analysis.
 				lo, hi = min(lo, v), max(hi, v)
 			}
 		}
-		b := picture.Bar{Name: label(r) + ": " + e.Contrast.String(), Below: amount(e.Value, r) + ", " + verdictWord(e), Value: e.Value, Low: e.Low, High: e.High,
+		b := picture.Bar{Name: label(r) + ": " + e.Contrast.String(), Below: amount(e.Value, r) + ", " + verdictWord(e),
+			Value: e.Value, Low: e.Low, High: e.High,
 			Band: r.Margin, BandSaid: "practical margin " + within(r.Margin, r), Floor: e.NoiseFloor,
-			Said: effectName(x, e) + ": " + amount(e.Value, r) + " (" + span(e.Low, e.High, r) + "), " + sample(e) + ", " + verdictWord(e)}
+			Said: effectName(x, e) + ": " + amount(e.Value, r) + " (" + span(e.Low, e.High, r) + "), " + sample(e) + ", " +
+				verdictWord(e)}
 		if !e.Primary() {
 			b.Series = 1
 		}
@@ -103,20 +106,25 @@ func aaFigure(id string, all []analysis.AA) (picture.Figure, bool) {
 	if len(rows) == 0 {
 		return picture.Figure{}, false
 	}
-	t := &picture.Table{Caption: "The baseline against its hidden duplicate", Head: []string{"Response", "Difference", "Interval", "n", "Noise floor", "Margin"}}
+	t := &picture.Table{Caption: "The baseline against its hidden duplicate",
+		Head: []string{"Response", "Difference", "Interval", "n", "Noise floor", "Margin"}}
 	var bars []picture.Bar
 	for _, a := range rows {
 		m, r := a.Response.Margin, &a.Response
-		b := picture.Bar{Name: label(r), Below: "noise " + within(a.Floor, r), Said: aaText(a), Value: a.Value / m, Low: a.Low / m, High: a.High / m,
+		b := picture.Bar{Name: label(r), Below: "noise " + within(a.Floor, r), Said: aaText(a), Value: a.Value / m,
+			Low: a.Low / m, High: a.High / m,
 			Band: 1, BandSaid: "practical margin " + within(m, r), Floor: math.NaN()}
 		if a.Void {
 			b.Below = "void: " + b.Below
 		}
 		bars = append(bars, b)
-		t.Rows = append(t.Rows, []string{label(r), amount(a.Value, r), span(a.Low, a.High, r), fmt.Sprint(a.N), within(a.Floor, r), within(m, r)})
+		t.Rows = append(t.Rows, []string{label(r), amount(a.Value, r), span(a.Low, a.High, r), fmt.Sprint(a.N),
+			within(a.Floor, r), within(m, r)})
 	}
 	const title = "The baseline against its hidden duplicate (A/A)"
 	return picture.Figure{Title: title, Table: t,
-		SVG:  picture.Bars(id+"-aa", title, bars, -most, most, func(v float64) string { return fmt.Sprintf("%gx", math.Round(v*100)/100) }, "in units of the practical margin, the grey band"),
+		SVG: picture.Bars(id+"-aa", title, bars, -most, most,
+			func(v float64) string { return fmt.Sprintf("%gx", math.Round(v*100)/100) },
+			"in units of the practical margin, the grey band"),
 		Note: "Nothing differs between the two, so that any difference here is noise. No smaller effect can be shown, and where the baseline differs from itself by more than chance the whole study is void."}, true
 }

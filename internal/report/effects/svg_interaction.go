@@ -20,7 +20,8 @@ func interactionFigures(id string, x *result.Experiment, runs []result.Run, effe
 	seen := map[string]bool{}
 	for i := range effects {
 		e := &effects[i]
-		if len(e.Contrast.Factors) != 2 || !slices.ContainsFunc(shown(x), func(r result.Response) bool { return r.Name == e.Response.Name }) {
+		if len(e.Contrast.Factors) != 2 || !slices.ContainsFunc(shown(x),
+			func(r result.Response) bool { return r.Name == e.Response.Name }) {
 			continue
 		}
 		key := strings.Join(e.Contrast.Factors, "\x00") + "\x00" + e.Response.Name
@@ -76,7 +77,8 @@ func interactionFigure(id string, x *result.Experiment, runs []result.Run, e *an
 	y, how := picture.NewScale(lo, hi, bottom, top), "Where lines are parallel the effects add up"
 	ticks := picture.Ticks(lo, hi)
 	if r.Compare != result.Difference && lo > 0 {
-		y, how = picture.NewScale(math.Log(lo), math.Log(hi), bottom, top), "Where lines are parallel on this logarithmic scale the effects multiply"
+		y, how = picture.NewScale(math.Log(lo), math.Log(hi), bottom, top),
+			"Where lines are parallel on this logarithmic scale the effects multiply"
 		y.Log = true
 	}
 	s.AxisYAt(y, ticks, left, s.W-12, picture.Tick(r.Unit, lo, hi))
@@ -100,7 +102,8 @@ func interactionFigure(id string, x *result.Experiment, runs []result.Run, e *an
 		var pts [][2]float64
 		for i, a := range la {
 			pts = append(pts, [2]float64{at(i), y.At(medians[[2]string{a, b}])})
-			says = append(says, fmt.Sprintf("%s %s with %s %s: %s", fa, a, fb, b, result.Format(medians[[2]string{a, b}], r.Unit)))
+			says = append(says, fmt.Sprintf("%s %s with %s %s: %s", fa, a, fb, b,
+				result.Format(medians[[2]string{a, b}], r.Unit)))
 		}
 		s.Path(pts, fmt.Sprintf("join k%d", j), false)
 		s.Marks(j, pts)

@@ -54,7 +54,8 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 	}
 	s.AxisY(y, left, s.W-right, text)
 	line.axis(s, across, top, bottom)
-	t := &picture.Table{Caption: label(r) + " over time, by level", Head: []string{"Level", "Runs", "Contaminated", "Void or failed", "Median", "First third", "Last third", "Drift"}}
+	t := &picture.Table{Caption: label(r) + " over time, by level",
+		Head: []string{"Level", "Runs", "Contaminated", "Void or failed", "Median", "First third", "Last third", "Drift"}}
 	var says []string
 	for i := range all {
 		one := &all[i]
@@ -78,7 +79,8 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 		crosses.WriteString("M" + picture.Num(across.At(gone[i])) + " " + picture.Num(bottom-6) + "m-3-3l6 6m0-6l-6 6")
 	}
 	if len(gone) > 0 {
-		s.Raw(fmt.Sprintf(`<path d="%s" class="gone"><title>%s</title></path>`, crosses.String(), html.EscapeString(fmt.Sprintf("%d void or failed runs, queued again", len(gone)))))
+		s.Raw(fmt.Sprintf(`<path d="%s" class="gone"><title>%s</title></path>`, crosses.String(),
+			html.EscapeString(fmt.Sprintf("%d void or failed runs, queued again", len(gone)))))
 	}
 	s.Line(left, bottom, s.W-right, bottom, "base")
 	note := "Each mark is a run; lines join medians of twelfths of the runs. Levels of a block run in random order, so that drift moves all of them alike."
@@ -89,10 +91,12 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 		note = fmt.Sprintf("%d runs, too many to draw one by one: in each of %d parts of the order the mark is the median and the bar goes from the 5th to the 95th percentile. The CSV has every run.", n, runBins)
 	}
 	if marked > 0 {
-		note += fmt.Sprintf(" Triangles are above %s that count though they are contaminated: a guard was broken each time.", screen.Count(marked, "run"))
+		note += fmt.Sprintf(" Triangles are above %s that count though they are contaminated: a guard was broken each time.",
+			screen.Count(marked, "run"))
 	}
 	if len(gone) > 0 {
-		note += fmt.Sprintf(" Crosses at the bottom are %s that were void or failed and were queued again.", screen.Count(len(gone), "run"))
+		note += fmt.Sprintf(" Crosses at the bottom are %s that were void or failed and were queued again.",
+			screen.Count(len(gone), "run"))
 		if step > 1 {
 			note += fmt.Sprintf(" One of %d is drawn.", step)
 		}
@@ -117,7 +121,8 @@ func drawContaminated(s *picture.SVG, all []series, x, y picture.Scale, bottom f
 	for i := 0; i < len(at); i += max(1, len(at)/200) {
 		b.WriteString("M" + picture.Num(at[i][0]) + " " + picture.Num(at[i][1]-5) + "l-4.5-7h9z")
 	}
-	s.Raw(fmt.Sprintf(`<path d="%s" class="doubt"><title>%s</title></path>`, b.String(), html.EscapeString(fmt.Sprintf("contaminated runs: %d", len(at)))))
+	s.Raw(fmt.Sprintf(`<path d="%s" class="doubt"><title>%s</title></path>`, b.String(),
+		html.EscapeString(fmt.Sprintf("contaminated runs: %d", len(at)))))
 	return len(at)
 }
 
@@ -171,7 +176,8 @@ func drawBins(s *picture.SVG, i int, one *series, end float64, x, y picture.Scal
 	shift := (float64(i) - 1) * 1.2 // so that bars of series do not hide each other
 	for _, b := range bins(one, end, runBins) {
 		at := x.At(b.at) + shift
-		fmt.Fprintf(&bars, "M%s %sV%s", picture.Num(at), picture.Num(y.At(stats.SortedQuantile(b.values, 0.05))), picture.Num(y.At(stats.SortedQuantile(b.values, 0.95))))
+		fmt.Fprintf(&bars, "M%s %sV%s", picture.Num(at), picture.Num(y.At(stats.SortedQuantile(b.values, 0.05))),
+			picture.Num(y.At(stats.SortedQuantile(b.values, 0.95))))
 		pts = append(pts, [2]float64{at, y.At(stats.SortedQuantile(b.values, 0.5))})
 	}
 	if len(pts) > 0 {
@@ -198,7 +204,8 @@ func driftRow(one *series, r *result.Response, end float64, relative bool) []str
 	case a > 0 && known(a, b):
 		drift = number(b/a-1) + " %"
 	}
-	return []string{one.Name, fmt.Sprint(len(one.Value)), fmt.Sprint(len(one.Marks)), fmt.Sprint(one.Void), text(stats.Median(one.Value)), text(a), text(b), drift}
+	return []string{one.Name, fmt.Sprint(len(one.Value)), fmt.Sprint(len(one.Marks)), fmt.Sprint(one.Void),
+		text(stats.Median(one.Value)), text(a), text(b), drift}
 }
 
 // timeline places runs on the axis of a picture in the order in which they began, and names the time
@@ -228,7 +235,8 @@ func newTimeline(runs []result.Run) timeline {
 // axis draws grid and ticks between top and bottom, and names the axis.
 func (t *timeline) axis(pic *picture.SVG, x picture.Scale, top, bottom float64) {
 	div, unit := timeUnit(t.Since[len(t.Since)-1])
-	ticks := slices.DeleteFunc(picture.Ticks(1, float64(len(t.Since))), func(v float64) bool { return v != math.Trunc(v) || v < 1 })
+	ticks := slices.DeleteFunc(picture.Ticks(1, float64(len(t.Since))),
+		func(v float64) bool { return v != math.Trunc(v) || v < 1 })
 	pic.AxisXAt(ticks, x.At, top, bottom, func(v float64) string {
 		return fmt.Sprintf("%g %s", math.Round(t.Since[int(v)-1]/div*10)/10, unit)
 	})

@@ -21,7 +21,8 @@ func (s *smtSection) sweep(id string) (picture.Figure, bool) {
 	lo, hi, most, least := math.Inf(1), math.Inf(-1), 1.0, 0.9
 	for i := range s.Cells {
 		c := &s.Cells[i]
-		if c.Antagonist != "scan" || c.Size <= 0 || c.Ratio.N == 0 || !known(c.Ratio.Value) || !slices.Contains(sweepPlaces, c.Place) {
+		if c.Antagonist != "scan" || c.Size <= 0 || c.Ratio.N == 0 || !known(c.Ratio.Value) ||
+			!slices.Contains(sweepPlaces, c.Place) {
 			continue
 		}
 		all = append(all, c)
@@ -35,7 +36,10 @@ func (s *smtSection) sweep(id string) (picture.Figure, bool) {
 	if len(all) < 2 || !(hi > lo) {
 		return picture.Figure{}, false
 	}
-	caches := slices.SortedFunc(maps.Keys(s.Caches), func(a, b string) int { return cmp.Or(cmp.Compare(s.Caches[a], s.Caches[b]), cmp.Compare(a, b)) })
+	caches := slices.SortedFunc(maps.Keys(s.Caches), func(a,
+		b string) int {
+		return cmp.Or(cmp.Compare(s.Caches[a], s.Caches[b]), cmp.Compare(a, b))
+	})
 	for _, c := range caches {
 		lo, hi = min(lo, float64(s.Caches[c])), max(hi, float64(s.Caches[c]))
 	}

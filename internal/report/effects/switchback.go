@@ -41,14 +41,16 @@ func harmText(a *analysis.Analysis) string {
 // early are the periods that harm has ended.
 func early(a *analysis.Analysis) (out document.List) {
 	for _, s := range a.Struck {
-		out = append(out, document.Line{Text: fmt.Sprintf("Pair %d, %s, after %s: %s.", s.Pair, s.Level, result.Format(s.Seconds, "s"), s.Why)})
+		out = append(out, document.Line{Text: fmt.Sprintf("Pair %d, %s, after %s: %s.", s.Pair, s.Level,
+			result.Format(s.Seconds, "s"), s.Why)})
 	}
 	return out
 }
 
 // loadText says what became of the adjustment for the load.
 func loadText(d *analysis.Adjusted) string {
-	return fmt.Sprintf("the drift of %s from pair to pair explains %s of the differences' variance, and was taken out", d.Load, percentOf(d.Explained))
+	return fmt.Sprintf("the drift of %s from pair to pair explains %s of the differences' variance, and was taken out", d.Load,
+		percentOf(d.Explained))
 }
 
 // methodOf is that of a set's experiments.

@@ -65,7 +65,8 @@ func (f *folder) owned() error {
 			continue
 		}
 		if _, refused := errors.AsType[*trust.Refused](err); refused {
-			return fmt.Errorf("%s: %w; a record has plain files alone, so look who made it and remove it", filepath.Join(f.Name(), name), why(err))
+			return fmt.Errorf("%s: %w; a record has plain files alone, so look who made it and remove it",
+				filepath.Join(f.Name(), name), why(err))
 		}
 		if err != nil {
 			return err
@@ -82,7 +83,8 @@ func (f *folder) foreign(err error) error {
 		return err
 	}
 	if f.present() != nil {
-		return fmt.Errorf("%s %s, so that what is recorded there could be changed; name a new directory", filepath.Clean(r.Path), r.Why)
+		return fmt.Errorf("%s %s, so that what is recorded there could be changed; name a new directory", filepath.Clean(r.Path),
+			r.Why)
 	}
 	return fmt.Errorf("%s %s, and the commands of a record would be run as you; read those in %s, then copy the record as yourself (cp -r) and name the copy, or run as that user",
 		filepath.Clean(r.Path), r.Why, filepath.Join(f.Name(), studyFile))

@@ -121,7 +121,8 @@ func load(f *folder) (*loaded, error) {
 	}
 	// It is made before anything is written to the journal.
 	if _, err := f.Lstat(runsFile); errors.Is(err, fs.ErrNotExist) && (r.End != nil || len(r.Journal) > 0) {
-		return nil, fmt.Errorf("%s is missing, though the experiment had begun: its runs are lost unless there is a copy", filepath.Join(dir, runsFile))
+		return nil, fmt.Errorf("%s is missing, though the experiment had begun: its runs are lost unless there is a copy",
+			filepath.Join(dir, runsFile))
 	}
 	if out.reopened, err = r.checkCount(torn); err != nil {
 		return nil, err
@@ -156,8 +157,10 @@ func readJSON(f *folder, name string, v any) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, why(err))
 	}
-	if objects, lists := bytes.Count(data, []byte("{")), bytes.Count(data, []byte("[")); objects > maxObjects || lists > maxLists {
-		return fmt.Errorf("%s: holds %d objects and %d lists; at most %d and %d are read", name, objects, lists, maxObjects, maxLists)
+	if objects, lists := bytes.Count(data, []byte("{")), bytes.Count(data, []byte("[")); objects > maxObjects ||
+		lists > maxLists {
+		return fmt.Errorf("%s: holds %d objects and %d lists; at most %d and %d are read", name, objects, lists, maxObjects,
+			maxLists)
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	if err = d.Decode(v); err == nil {
@@ -212,12 +215,14 @@ func readLines[T any](f *folder, r *Record, name, torn string, one func([]byte, 
 	lines := bytes.SplitAfter(data[:whole], []byte("\n"))
 	lines = lines[:len(lines)-1] // the empty one behind the last line's end
 	if whole < len(data) {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s:%d: the last line is torn, as a power cut or a full disk leaves it; dropped: %s",
-			name, len(lines)+1, torn))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("%s:%d: the last line is torn, as a power cut or a full disk leaves it; dropped: %s",
+				name, len(lines)+1, torn))
 	}
 	for i, line := range lines {
 		if len(line) > maxLine {
-			return nil, 0, fmt.Errorf("%s:%d: the line is longer than %d MiB, the most that is read of one", name, i+1, maxLine>>20)
+			return nil, 0, fmt.Errorf("%s:%d: the line is longer than %d MiB, the most that is read of one", name, i+1,
+				maxLine>>20)
 		}
 	}
 	out = make([]T, len(lines))
@@ -260,7 +265,8 @@ func (h *holding) decode(line []byte, r *result.Run) error {
 	for _, m := range []struct {
 		there bool
 		n     int
-	}{{r.Values != nil, len(r.Values)}, {r.Missing != nil, len(r.Missing)}, {r.Before != nil, len(r.Before)}, {r.After != nil, len(r.After)}, {r.Conditions != nil, len(r.Conditions)}} {
+	}{{r.Values != nil, len(r.Values)}, {r.Missing != nil, len(r.Missing)}, {r.Before != nil, len(r.Before)},
+		{r.After != nil, len(r.After)}, {r.Conditions != nil, len(r.Conditions)}} {
 		if m.there {
 			n += empty + m.n*entry
 		}

@@ -16,8 +16,10 @@ const Tag = "Zq"
 // Hostile are names that do harm where they are read as anything but data. What they would
 // have a shell do is to make a file named made.
 var Hostile = []string{
-	Tag + " two  words", "-" + Tag, Tag + "'; : >made; '", Tag + `"; : >made; "`, Tag + "$(: >made)", Tag + "`: >made`", Tag + "; : >made; made",
-	Tag + "\n: >made\nmade\n", Tag + " # x", Tag + `\`, Tag + "|made", Tag + "&made", Tag + " >made", Tag + "\x1b]0;x\a\x1b[31m", Tag + "\u009b31m\u202e\u2066\x7f", Tag + "\xff\r\t*?[a]{b,c}~!!",
+	Tag + " two  words", "-" + Tag, Tag + "'; : >made; '", Tag + `"; : >made; "`, Tag + "$(: >made)", Tag + "`: >made`",
+	Tag + "; : >made; made",
+	Tag + "\n: >made\nmade\n", Tag + " # x", Tag + `\`, Tag + "|made", Tag + "&made", Tag + " >made", Tag + "\x1b]0;x\a\x1b[31m",
+	Tag + "\u009b31m\u202e\u2066\x7f", Tag + "\xff\r\t*?[a]{b,c}~!!",
 }
 
 // Run has bash run a script in which every program is a stub, and returns what they were

@@ -208,7 +208,8 @@ func (s *shop) transaction(ctx context.Context, conn *sql.Conn, c *client, r *ra
 			c.state.Store(int32(running))
 		}
 		var name string
-		if err := conn.QueryRowContext(ctx, s.text("SELECT name FROM account WHERE id = ?"), 1+r.IntN(accounts)).Scan(&name); err != nil {
+		if err := conn.QueryRowContext(ctx, s.text("SELECT name FROM account WHERE id = ?"),
+			1+r.IntN(accounts)).Scan(&name); err != nil {
 			return err
 		}
 	}

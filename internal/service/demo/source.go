@@ -92,7 +92,8 @@ func (s *Service) Count(context.Context) (explain.Counters, error) {
 	}
 	s.threads.Watch(ids, nil)
 	c := s.last.Counters
-	values := map[string]int64{"transactions": c.Transactions, "commits": c.Commits, "commit_wait": c.CommitWait, "lock_wait": c.LockWait}
+	values := map[string]int64{"transactions": c.Transactions, "commits": c.Commits, "commit_wait": c.CommitWait,
+		"lock_wait": c.LockWait}
 	s.threads.Count(values)
 	return explain.Counters{Epoch: "demo", Values: values}, nil
 }
@@ -101,10 +102,13 @@ func (s *Service) Count(context.Context) (explain.Counters, error) {
 func (s *Service) Account(g explain.Growth) explain.Account {
 	a := explain.Account{
 		Transactions: int64(g.Get("transactions")), CPU: s.threads.Account(g),
-		Log: explain.Log{Writes: int64(g.Get("commits")), Syncs: int64(g.Get("commits")), Bytes: -1, Source: "clocks around each commit"},
+		Log: explain.Log{Writes: int64(g.Get("commits")), Syncs: int64(g.Get("commits")), Bytes: -1,
+			Source: "clocks around each commit"},
 		Counted: []explain.Counted{
-			{Part: explain.LogWait, Events: []string{"commit"}, Seconds: g.Get("commit_wait") * 1e-9, Count: int64(g.Get("commits")), Source: "clocks around each commit", Whole: true},
-			{Part: explain.Locks, Events: []string{"writer"}, Seconds: g.Get("lock_wait") * 1e-9, Count: -1, Source: "clocks around each wait", Whole: true},
+			{Part: explain.LogWait, Events: []string{"commit"}, Seconds: g.Get("commit_wait") * 1e-9,
+				Count: int64(g.Get("commits")), Source: "clocks around each commit", Whole: true},
+			{Part: explain.Locks, Events: []string{"writer"}, Seconds: g.Get("lock_wait") * 1e-9, Count: -1,
+				Source: "clocks around each wait", Whole: true},
 		},
 	}
 	a.Log.Timed(g.Get("commit_wait")*1e-9, g.Get("commits"))
@@ -114,6 +118,7 @@ func (s *Service) Account(g explain.Growth) explain.Account {
 // Meaning says its events.
 func (s *Service) Meaning(event string) string {
 	return map[string]string{
-		"think": "the client thinks", explain.OnCPU: "the client's thread runs", "writer": "another client writes", "commit": "the commit reaches the disk",
+		"think": "the client thinks", explain.OnCPU: "the client's thread runs", "writer": "another client writes",
+		"commit": "the commit reaches the disk",
 	}[event]
 }

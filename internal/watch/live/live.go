@@ -128,9 +128,10 @@ func (m *model) View() tea.View {
 
 // No meaning hangs on colour alone: levels have characters of their own.
 var (
-	dimmed   = lipgloss.NewStyle().Faint(true)
-	bolded   = lipgloss.NewStyle().Bold(true)
-	byLevel  = []lipgloss.Style{dimmed, ink(lipgloss.Green), ink(lipgloss.Green), ink(lipgloss.Green), ink(lipgloss.Yellow), ink(lipgloss.Yellow), ink(lipgloss.Red)}
+	dimmed  = lipgloss.NewStyle().Faint(true)
+	bolded  = lipgloss.NewStyle().Bold(true)
+	byLevel = []lipgloss.Style{dimmed, ink(lipgloss.Green), ink(lipgloss.Green), ink(lipgloss.Green), ink(lipgloss.Yellow),
+		ink(lipgloss.Yellow), ink(lipgloss.Red)}
 	unlisted = dimmed
 )
 

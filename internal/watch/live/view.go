@@ -173,7 +173,8 @@ func (v *View) sorted() []watch.CPU {
 func (v *View) bars() (heading string, rows []string) {
 	const fixed = 5 + 2 + 46
 	wide := max(4, v.Width-fixed)
-	heading = fmt.Sprintf("%4s  %-*s %5s%5s%5s%5s%5s %6s %7s %5s", "CPU", wide, "", "busy", "user", "sys", "iow", "st", "clock", "eff", "deep")
+	heading = fmt.Sprintf("%4s  %-*s %5s%5s%5s%5s%5s %6s %7s %5s", "CPU", wide, "", "busy", "user", "sys", "iow", "st", "clock",
+		"eff", "deep")
 	for _, c := range v.sorted() {
 		busy, full := c.Busy(), 0
 		if !math.IsNaN(busy) {
@@ -184,8 +185,10 @@ func (v *View) bars() (heading string, rows []string) {
 		if busy > 0 {
 			user = min(full, int(math.Round(c.User*float64(wide))))
 		}
-		bar := v.paint(level(busy), strings.Repeat("#", user)+strings.Repeat("+", full-user)) + v.dim(strings.Repeat(".", wide-full))
-		rows = append(rows, fmt.Sprintf("%4d  %s %5s%5s%5s%5s%5s %6s %7s %5s", c.ID, bar, share(busy), share(c.User), share(c.System), share(c.IOWait),
+		bar := v.paint(level(busy), strings.Repeat("#", user)+strings.Repeat("+", full-user)) +
+			v.dim(strings.Repeat(".", wide-full))
+		rows = append(rows, fmt.Sprintf("%4d  %s %5s%5s%5s%5s%5s %6s %7s %5s", c.ID, bar, share(busy), share(c.User),
+			share(c.System), share(c.IOWait),
 			share(c.Steal), share(c.Ratio), hertz(c.Effective), share(min(1, c.Deep))))
 	}
 	return heading, rows
@@ -262,7 +265,8 @@ func (v *View) foot() string {
 	if v.Width < 60 {
 		return "q quit  h help" + more
 	}
-	return fmt.Sprintf("q quit  h help  p pause  m map/bars  s sort: %s%s%s", order, map[bool]string{true: "  v: " + quantities[v.Shown].name}[v.Sample != nil && v.mapped()], more)
+	return fmt.Sprintf("q quit  h help  p pause  m map/bars  s sort: %s%s%s", order,
+		map[bool]string{true: "  v: " + quantities[v.Shown].name}[v.Sample != nil && v.mapped()], more)
 }
 
 func (v *View) help() []string {

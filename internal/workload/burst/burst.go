@@ -42,10 +42,12 @@ func (Workload) Describe() workload.Description {
 				Help: "dependent additions; loads over the working set and additions; loads alone"},
 			{Name: "slice", Kind: workload.Duration, Default: 10 * time.Millisecond, Min: 10e-6, Max: 10,
 				Help: "work of a burst, as the time that a core takes for it at 2 GHz with its data in L2"},
-			{Name: "pause", Kind: workload.Duration, Default: 20 * time.Millisecond, Max: 10, Help: "sleep before each burst; 0: none"},
+			{Name: "pause", Kind: workload.Duration, Default: 20 * time.Millisecond, Max: 10,
+				Help: "sleep before each burst; 0: none"},
 			{Name: "count", Kind: workload.Int, Default: int64(50), Min: 1, Max: 1e5, Help: "bursts of a run"},
 			{Name: "cpu", Kind: workload.Int, Default: int64(0), Max: 1 << 16, Help: "number of the CPU to run on"},
-			{Name: "working_set", Kind: workload.Bytes, Default: int64(512 << 10), Min: 4096, Max: 1 << 30, Help: "of the kernels mixed and chase, in an order from the block's seed"},
+			{Name: "working_set", Kind: workload.Bytes, Default: int64(512 << 10), Min: 4096, Max: 1 << 30,
+				Help: "of the kernels mixed and chase, in an order from the block's seed"},
 		},
 		Responses: append([]workload.Response{
 			{Name: "slice_s", Title: "Median time of a burst's work", Unit: "s", Better: "lower"},
@@ -59,7 +61,8 @@ func (Workload) Describe() workload.Description {
 func (Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
 	s := &session{worker: worker.Kept{Job: Job}}
 	// One short burst starts the worker, and tells whether the CPU can be used.
-	probe := Request{CPU: int(cfg.Params.Int("cpu")), WorkingSet: int(cfg.Params.Int("working_set")), Steps: []Step{{Kernel: cfg.Params.String("kernel"), N: 1000}}}
+	probe := Request{CPU: int(cfg.Params.Int("cpu")), WorkingSet: int(cfg.Params.Int("working_set")),
+		Steps: []Step{{Kernel: cfg.Params.String("kernel"), N: 1000}}}
 	if _, err := s.call(ctx, probe); err != nil {
 		s.Close()
 		return nil, err

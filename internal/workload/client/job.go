@@ -113,7 +113,8 @@ func (j *job) run(ctx context.Context) error {
 
 // packages reads the rows of a table, or their keys, in packages, works on them, and hands each to
 // put with the key behind which it was read. put returns how many rows it dealt with.
-func (j *job) packages(ctx context.Context, i int, read func(context.Context, int, key, *pkg) error, put func(after key) (int64, error)) error {
+func (j *job) packages(ctx context.Context, i int, read func(context.Context, int, key, *pkg) error,
+	put func(after key) (int64, error)) error {
 	for at := (key{}); ; at = j.p.last() {
 		if err := j.call(&j.t.read, func() error { return read(ctx, i, at, &j.p) }); err != nil {
 			return err

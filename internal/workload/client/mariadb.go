@@ -106,7 +106,8 @@ func loadMariaDB(ctx context.Context, e *served, l *tables, clients []string) er
 
 // checkpoint has all pages written, as far as that takes no more than some seconds.
 func (e *served) checkpoint(ctx context.Context) error {
-	if err := e.execAll(ctx, "SET GLOBAL innodb_flush_log_at_trx_commit = 1", "SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0", "SET GLOBAL innodb_max_dirty_pages_pct = 0"); err != nil {
+	if err := e.execAll(ctx, "SET GLOBAL innodb_flush_log_at_trx_commit = 1", "SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0",
+		"SET GLOBAL innodb_max_dirty_pages_pct = 0"); err != nil {
 		return err
 	}
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
@@ -133,7 +134,8 @@ func (e *served) status(ctx context.Context, name string) (v float64, err error)
 
 // countMariaDB: MariaDB counts writes of its log, and does not time them.
 func countMariaDB(ctx context.Context, e *served, _ looks, c *counters) error {
-	for name, to := range map[string]*counter{"Innodb_log_writes": &c.logWrites, "Innodb_os_log_written": &c.logBytes, "Innodb_row_lock_time": &c.locks} {
+	for name, to := range map[string]*counter{"Innodb_log_writes": &c.logWrites, "Innodb_os_log_written": &c.logBytes,
+		"Innodb_row_lock_time": &c.locks} {
 		v, err := e.status(ctx, name)
 		if err != nil {
 			return err
@@ -150,6 +152,7 @@ func countMariaDB(ctx context.Context, e *served, _ looks, c *counters) error {
 		c.logFull = known(full)
 	}
 	c.others.why, c.logSyncs.why = "MariaDB does not tell", "MariaDB does not tell"
-	c.logElse.why, c.logIO.why, c.dataReads.why = "MariaDB does not time it", "MariaDB does not time its redo log", "MariaDB does not time it"
+	c.logElse.why, c.logIO.why, c.dataReads.why = "MariaDB does not time it", "MariaDB does not time its redo log",
+		"MariaDB does not time it"
 	return nil
 }

@@ -86,7 +86,8 @@ func process(b []byte, rounds int) uint64 {
 
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-var texts = []string{"delivered as agreed", "partial delivery, rest follows", "invoice corrected by the clerk", "discount of the framework contract"}
+var texts = []string{"delivered as agreed", "partial delivery, rest follows", "invoice corrected by the clerk",
+	"discount of the framework contract"}
 
 // generate gives a table's rows in packages. The same seed gives the same.
 func generate(t *table, number int, seed uint64, each func(p *pkg) error) error {

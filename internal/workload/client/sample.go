@@ -27,8 +27,10 @@ const overlap = 0.03
 // sample turns what a run gave into responses.
 func sample(t *timing, c counters, embedded bool) workload.Sample {
 	d, commit, calls := t.duration.Seconds(), t.commit(), t.inDatabase()
-	out := workload.Sample{Operations: int64(len(t.commits)), Latency: latency.Distribution("commit", t.commits), Missing: map[string]string{}, Zero: map[string]string{}}
-	out.Values = map[string]float64{"duration": d, "rows_per_s": float64(t.rows) / d, "app_time": max(0, d-calls), "db_time": calls, "read_time": t.read.Seconds(),
+	out := workload.Sample{Operations: int64(len(t.commits)), Latency: latency.Distribution("commit", t.commits),
+		Missing: map[string]string{}, Zero: map[string]string{}}
+	out.Values = map[string]float64{"duration": d, "rows_per_s": float64(t.rows) / d, "app_time": max(0, d-calls),
+		"db_time": calls, "read_time": t.read.Seconds(),
 		"write_time": t.write.Seconds(), "commit_wait": commit}
 	set := func(name string, c counter) {
 		if c.why != "" {
@@ -153,7 +155,9 @@ func split(t *timing, c counters, driver, most float64, out *workload.Sample) {
 	out.Values[response(explain.Application)] += beside
 	rest -= beside
 	if twice > overlap*t.duration.Seconds() {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("the parts of the elapsed time exceed it by %.0f %%: some of it was counted twice", 100*twice/t.duration.Seconds()))
+		out.Warnings = append(out.Warnings,
+			fmt.Sprintf("the parts of the elapsed time exceed it by %.0f %%: some of it was counted twice",
+				100*twice/t.duration.Seconds()))
 	}
 	out.Values[response(explain.Unexplained)] = rest
 }

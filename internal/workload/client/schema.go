@@ -55,7 +55,8 @@ func (e *served) find(ctx context.Context, name string) (ours, objects []string,
 	ours = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == name || !strings.HasPrefix(n, prefix) })
 	for _, text := range e.objects {
 		some, err := e.column(ctx, text, name)
-		if a, ok := errors.AsType[*mysql.MySQLError](err); ok && a.Number == 1146 { // ER_NO_SUCH_TABLE: a server without mysql.proc has no routines
+		// ER_NO_SUCH_TABLE: a server without mysql.proc has no routines
+		if a, ok := errors.AsType[*mysql.MySQLError](err); ok && a.Number == 1146 {
 			continue
 		}
 		if err != nil {
@@ -80,7 +81,8 @@ func (e *served) claim(ctx context.Context, name string) (schema, error) {
 		return schema{}, e.remote(ctx, err)
 	}
 	if len(objects) > 0 {
-		return schema{}, &workload.ParamError{Name: "schema", Text: fmt.Sprintf("%s holds data of others (%s), and nothing was touched", name, brief(objects)),
+		return schema{}, &workload.ParamError{Name: "schema",
+			Text: fmt.Sprintf("%s holds data of others (%s), and nothing was touched", name, brief(objects)),
 			Hint: "name one that is empty or does not exist"}
 	}
 	out := schema{name: name}

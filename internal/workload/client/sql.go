@@ -179,7 +179,8 @@ func (e *sqlSession) keys(ctx context.Context, t int, after key, into *pkg) erro
 func (e *sqlSession) all(ctx context.Context, t int, client string, into func(*pkg)) error {
 	tab := &e.made.list[t]
 	var p pkg
-	return e.query(ctx, len(tab.columns), "SELECT "+tab.names()+" FROM "+qualified(e.into, tab.name)+" WHERE mandt = "+e.mark(1), func() { into(&p) }, &p, client)
+	return e.query(ctx, len(tab.columns), "SELECT "+tab.names()+" FROM "+qualified(e.into, tab.name)+" WHERE mandt = "+e.mark(1),
+		func() { into(&p) }, &p, client)
 }
 
 func (e *sqlSession) insert(ctx context.Context, t int, p *pkg) error {

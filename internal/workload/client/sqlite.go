@@ -25,7 +25,8 @@ func (e *sqliteEngine) watch(context.Context) (stop func() looks) {
 }
 
 func openSQLite(dir string) (engine, error) {
-	e := &sqliteEngine{parent: dir, sqlSession: sqlSession{mark: question, most: 1, prepares: true}, backend: backend{why: "the database works in the job's thread"}}
+	e := &sqliteEngine{parent: dir, sqlSession: sqlSession{mark: question, most: 1, prepares: true},
+		backend: backend{why: "the database works in the job's thread"}}
 	return e, e.place()
 }
 
@@ -39,7 +40,8 @@ func (e *sqliteEngine) place() (err error) {
 	}
 	// The log is not merged into the file in the middle of a run, whose commits alone
 	// are to be timed.
-	e.db, err = database.OpenFile(filepath.Join(e.dir, "client.db"), "", "journal_mode(wal)", "synchronous(off)", "cache_size(-262144)", "wal_autocheckpoint(0)")
+	e.db, err = database.OpenFile(filepath.Join(e.dir, "client.db"), "", "journal_mode(wal)", "synchronous(off)",
+		"cache_size(-262144)", "wal_autocheckpoint(0)")
 	if err == nil {
 		e.db.SetMaxOpenConns(1)
 	}
@@ -61,7 +63,8 @@ func (e *sqliteEngine) fill(ctx context.Context, l *tables, clients []string) er
 	e.set(l)
 	for i := range l.list {
 		t := &l.list[i]
-		if err := e.execAll(ctx, t.create("", "TEXT")...); err != nil { // SQLite has no decimals, and a key of text is what others have
+		// SQLite has no decimals, and a key of text is what others have
+		if err := e.execAll(ctx, t.create("", "TEXT")...); err != nil {
 			return err
 		}
 		for _, client := range clients {

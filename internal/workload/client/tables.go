@@ -24,8 +24,10 @@ var keys = []column{{"docno", "varchar(10)"}, {"item", "varchar(6)"}}
 
 // fields are what follows, again and again until a table is as wide as it is to be.
 var fields = []column{
-	{"budat", "varchar(8)"}, {"matnr", "varchar(18)"}, {"menge", "decimal(13,3)"}, {"netwr", "decimal(15,2)"}, {"waers", "varchar(5)"},
-	{"werks", "varchar(4)"}, {"ernam", "varchar(12)"}, {"kunnr", "varchar(10)"}, {"guid", "varchar(32)"}, {"sgtxt", "varchar(50)"},
+	{"budat", "varchar(8)"}, {"matnr", "varchar(18)"}, {"menge", "decimal(13,3)"}, {"netwr", "decimal(15,2)"},
+	{"waers", "varchar(5)"},
+	{"werks", "varchar(4)"}, {"ernam", "varchar(12)"}, {"kunnr", "varchar(10)"}, {"guid", "varchar(32)"},
+	{"sgtxt", "varchar(50)"},
 }
 
 // widths are numbers of fields, and indexes the columns of secondary indexes behind
@@ -133,9 +135,10 @@ func (t *table) statements(schema string, limit int, mark func(n int) string) st
 	after := fmt.Sprintf("docno >= %s AND (docno > %s OR item > %s)", mark(1), mark(2), mark(3))
 	order := fmt.Sprintf(" ORDER BY docno, item LIMIT %d", limit)
 	return statements{
-		read:    "SELECT " + t.names() + " FROM " + name + " WHERE " + from + " AND " + after + order,
-		keys:    "SELECT docno, item FROM " + name + " WHERE " + to + " AND " + after + order,
-		remove:  "DELETE FROM " + name + " WHERE " + to + " AND " + after + fmt.Sprintf(" AND docno <= %s AND (docno < %s OR item <= %s)", mark(4), mark(5), mark(6)),
+		read: "SELECT " + t.names() + " FROM " + name + " WHERE " + from + " AND " + after + order,
+		keys: "SELECT docno, item FROM " + name + " WHERE " + to + " AND " + after + order,
+		remove: "DELETE FROM " + name + " WHERE " + to + " AND " + after +
+			fmt.Sprintf(" AND docno <= %s AND (docno < %s OR item <= %s)", mark(4), mark(5), mark(6)),
 		copyAll: "INSERT INTO " + name + " SELECT '" + target + "', " + t.names() + " FROM " + name + " WHERE " + from,
 		dropAll: "DELETE FROM " + name + " WHERE " + to,
 	}

@@ -55,7 +55,8 @@ func writeError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("cannot write the file: %w; make room, or choose another directory with TMPDIR, or of a study with --out", err)
+	return fmt.Errorf("cannot write the file: %w; make room, or choose another directory with TMPDIR, or of a study with --out",
+		err)
 }
 
 // verify reads the file again and compares it with the rows of a layout.
@@ -75,7 +76,8 @@ func (u *unload) verify(l *tables) error {
 			got.add(&p)
 		}
 		if got != l.want[i] {
-			return fmt.Errorf("the file has %d rows of table %s with checksum %016x, expected %d and %016x: the job is broken", got.rows, t.name, got.hash, l.want[i].rows, l.want[i].hash)
+			return fmt.Errorf("the file has %d rows of table %s with checksum %016x, expected %d and %016x: the job is broken",
+				got.rows, t.name, got.hash, l.want[i].rows, l.want[i].hash)
 		}
 	}
 	if lines.Scan() {

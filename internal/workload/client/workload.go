@@ -45,20 +45,28 @@ var sizes = map[string]int{small: 9_960, large: 99_600}
 
 func params(work string) []workload.Param {
 	list := []workload.Param{
-		{Name: "engine", Kind: workload.String, Default: inPostgres, Choices: engines(), Help: "a private PostgreSQL or MariaDB, or SQLite in this program"},
-		{Name: "mode", Kind: workload.String, Default: application, Choices: []string{application, server}, Help: "packages through the application, or one statement a table in the server"},
-		{Name: "size", Kind: workload.String, Default: large, Choices: []string{small, large}, Help: "of the client: 9,960 or 99,600 rows"},
+		{Name: "engine", Kind: workload.String, Default: inPostgres, Choices: engines(),
+			Help: "a private PostgreSQL or MariaDB, or SQLite in this program"},
+		{Name: "mode", Kind: workload.String, Default: application, Choices: []string{application, server},
+			Help: "packages through the application, or one statement a table in the server"},
+		{Name: "size", Kind: workload.String, Default: large, Choices: []string{small, large},
+			Help: "of the client: 9,960 or 99,600 rows"},
 		{Name: "rows", Kind: workload.Int, Default: int64(0), Max: 1e8, Over: "size", Help: "of the client; 0: by size"},
 		{Name: "tables", Kind: workload.Int, Default: int64(46), Min: 1, Max: 99, Help: "over which the rows are spread"},
-		{Name: "package", Kind: workload.Int, Default: int64(200), Min: 1, Max: 100_000, Help: "rows of a package; a copy and a deletion commit each"},
+		{Name: "package", Kind: workload.Int, Default: int64(200), Min: 1, Max: 100_000,
+			Help: "rows of a package; a copy and a deletion commit each"},
 	}
 	if work != "" {
 		list = append(list, workload.Param{Name: "work", Kind: workload.Int, Default: int64(100), Max: 1e6, Help: work})
 	}
 	return append(list,
-		workload.Param{Name: "log_dir", Kind: workload.String, Default: "", Help: "directory of the log (write-ahead or redo; embedded: of all); none: the experiment's own"},
-		workload.Param{Name: "dsn", Kind: workload.String, Default: "", Help: "your own server, without a password, as " + connect.OwnForms + "; to another host with TLS, unless it has sslmode= or tls=; none: a private one"},
-		workload.Param{Name: "schema", Kind: workload.String, Default: "", Help: "with dsn: an empty schema (MariaDB: database) to use; none: a new one, hostlab_ and ten letters"},
+		workload.Param{Name: "log_dir", Kind: workload.String, Default: "",
+			Help: "directory of the log (write-ahead or redo; embedded: of all); none: the experiment's own"},
+		workload.Param{Name: "dsn", Kind: workload.String, Default: "",
+			Help: "your own server, without a password, as " + connect.OwnForms +
+				"; to another host with TLS, unless it has sslmode= or tls=; none: a private one"},
+		workload.Param{Name: "schema", Kind: workload.String, Default: "",
+			Help: "with dsn: an empty schema (MariaDB: database) to use; none: a new one, hostlab_ and ten letters"},
 	)
 }
 
@@ -131,7 +139,8 @@ func (Extract) Describe() workload.Description {
 		Title: "a batch job that unloads tables into a file",
 		About: "All rows of client 100 are read, table by table: the application reads a package of rows, hashes each value as often as work says, and writes them to a file, " +
 			"which is checked after the run. With mode server it is one SELECT a table, of which packages are made as its rows come. Nothing is committed, so it says nothing about log devices." + data,
-		Params:    slices.DeleteFunc(params("times that the application hashes a value: its own share of the time; 0: none"), func(p workload.Param) bool { return p.Name == "log_dir" }),
+		Params: slices.DeleteFunc(params("times that the application hashes a value: its own share of the time; 0: none"),
+			func(p workload.Param) bool { return p.Name == "log_dir" }),
 		Responses: unloadResponses(),
 	}
 }
@@ -139,9 +148,11 @@ func (Extract) Describe() workload.Description {
 // unloadResponses are those of a job without commits.
 func unloadResponses() []workload.Response {
 	all := slices.DeleteFunc(responses(), func(r workload.Response) bool {
-		return strings.HasPrefix(r.Name, "commit_") || strings.HasPrefix(r.Name, "log_") || r.Name == "read_time" || r.Name == "write_time"
+		return strings.HasPrefix(r.Name, "commit_") || strings.HasPrefix(r.Name, "log_") || r.Name == "read_time" ||
+			r.Name == "write_time"
 	})
-	return slices.Insert(all, 2, workload.Response{Name: "bytes_per_s", Title: "File written per second", Unit: "B/s", Better: "higher"})
+	return slices.Insert(all, 2, workload.Response{Name: "bytes_per_s", Title: "File written per second", Unit: "B/s",
+		Better: "higher"})
 }
 
 func (common) Validate(cfg workload.Config) error { return check(cfg.Params) }
@@ -189,7 +200,8 @@ func check(p workload.Values) error {
 	}
 	name, engine := p.String("schema"), p.String("engine")
 	if dir := logDir(p); strings.HasPrefix(dir, "delay:") {
-		wrong("log_dir", dir+" is no directory: slowed ones are for levels of a study", "give it to one, as in 'hostlab run log-device --set level.delay="+dir+"'")
+		wrong("log_dir", dir+" is no directory: slowed ones are for levels of a study",
+			"give it to one, as in 'hostlab run log-device --set level.delay="+dir+"'")
 		return errors.Join(errs...)
 	}
 	if p.String("dsn") == "" {
@@ -208,7 +220,8 @@ func check(p workload.Values) error {
 		wrong("dsn", "names another kind of server than engine="+engine, "write engine="+t.Vendor.String())
 	}
 	if logDir(p) != "" {
-		wrong("log_dir", "the log of your own server (dsn) is not moved", "leave log_dir out, or leave dsn out for a private server")
+		wrong("log_dir", "the log of your own server (dsn) is not moved",
+			"leave log_dir out, or leave dsn out for a private server")
 	}
 	switch {
 	case name != "" && !plain.MatchString(name):

@@ -29,9 +29,12 @@ func (Workload) Describe() workload.Description {
 			"prints: json:PATH (RFC 9535) from stdout, regex:EXPR with one group, or gobench:NAME UNIT (the mean where the name comes several " +
 			"times; ns/op comes in s, MB/s in B/s, B/op in B, x/s in 1/s, without a scale), the last two also from stderr where stdout has no match.",
 		Params: []workload.Param{
-			{Name: "run", Kind: workload.List, Required: true, Help: `the program and its arguments: ["gzip", "-{level}", "--keep", "big.log"]`},
-			{Name: "env", Kind: workload.Table, Default: map[string]string{}, Help: "environment variables, added to those of hostlab"},
-			{Name: "stdin", Kind: workload.String, Default: "", Help: "file that the program reads as its input; none: nothing to read"},
+			{Name: "run", Kind: workload.List, Required: true,
+				Help: `the program and its arguments: ["gzip", "-{level}", "--keep", "big.log"]`},
+			{Name: "env", Kind: workload.Table, Default: map[string]string{},
+				Help: "environment variables, added to those of hostlab"},
+			{Name: "stdin", Kind: workload.String, Default: "",
+				Help: "file that the program reads as its input; none: nothing to read"},
 			{Name: "dir", Kind: workload.String, Default: "", Help: "directory to run in; none: the study file's"},
 			{Name: "ramp", Kind: workload.Duration, Default: time.Duration(0), Max: 86400,
 				Help: "run the program again and again for so long before the first run of a session; it counts into the timeout, not into the responses"},

@@ -49,7 +49,8 @@ func newPicker(p workload.Pick) (picker, error) {
 	case "json":
 		path, err := jsonpath.Parse(expr)
 		if err != nil {
-			return out, fmt.Errorf("json:%s: %s; write a path such as json:$.elapsed", expr, strings.TrimPrefix(err.Error(), "jsonpath: "))
+			return out, fmt.Errorf("json:%s: %s; write a path such as json:$.elapsed", expr,
+				strings.TrimPrefix(err.Error(), "jsonpath: "))
 		}
 		out.whole = true
 		out.one = func(text []byte) (float64, error) { return fromJSON(path, text) }
@@ -72,7 +73,8 @@ func newPicker(p workload.Pick) (picker, error) {
 		}
 		out.one = func(text []byte) (float64, error) { return fromBench(f[0], f[1], text) }
 	default:
-		return out, fmt.Errorf("from = %q is none of json:PATH, regex:EXPR, gobench:NAME UNIT, %s", p.From, strings.Join(measured, ", "))
+		return out, fmt.Errorf("from = %q is none of json:PATH, regex:EXPR, gobench:NAME UNIT, %s", p.From,
+			strings.Join(measured, ", "))
 	}
 	return out, nil
 }
@@ -111,7 +113,8 @@ func (p picker) pick(done ended, values map[string]float64) (v float64, warning 
 			found = append(found, v)
 		}
 		if o.Cut() {
-			warning = fmt.Sprintf("%s were printed, and looked at only in the first and last %s", size(o), result.Format(float64(len(o.Parts[0])), "B"))
+			warning = fmt.Sprintf("%s were printed, and looked at only in the first and last %s", size(o),
+				result.Format(float64(len(o.Parts[0])), "B"))
 		}
 		switch len(found) {
 		case 1:

@@ -37,10 +37,13 @@ func (o orphans) end() string {
 	}
 	found := "left a process running (%s), which was ended; what it used is not in the responses"
 	if len(names) > 1 {
-		found = "left " + strconv.Itoa(len(names)) + " processes running (%s), which were ended; what they used is not in the responses"
+		found = "left " + strconv.Itoa(len(names)) +
+			" processes running (%s), which were ended; what they used is not in the responses"
 	}
-	if left := proc.End(o.remaining, proc.Step{Signal: unix.SIGTERM, Grace: graceTerm}, proc.Step{Signal: unix.SIGKILL, Grace: graceKilled}); len(left) > 0 {
-		found = "left " + left[0].Name + " " + strconv.Itoa(left[0].PID) + " running, which does not end: it takes from the next runs (it left %s)"
+	if left := proc.End(o.remaining, proc.Step{Signal: unix.SIGTERM, Grace: graceTerm},
+		proc.Step{Signal: unix.SIGKILL, Grace: graceKilled}); len(left) > 0 {
+		found = "left " + left[0].Name + " " + strconv.Itoa(left[0].PID) +
+			" running, which does not end: it takes from the next runs (it left %s)"
 	}
 	return fmt.Sprintf(found, strings.Join(names, ", "))
 }
@@ -105,7 +108,8 @@ func usageOf(state *os.ProcessState) (u usage) {
 	u.maxRSS = ru.Maxrss << 10
 	// Linux 6.2 and later count memory in batches per CPU, so that the two may differ a little.
 	if floor := ownPeak(); u.maxRSS <= floor+floor/32 {
-		u.noMaxRSS = fmt.Sprintf("it is below %d MiB, hostlab's own peak, which Linux counts as that of every program it starts", (floor+1<<20-1)>>20)
+		u.noMaxRSS = fmt.Sprintf("it is below %d MiB, hostlab's own peak, which Linux counts as that of every program it starts",
+			(floor+1<<20-1)>>20)
 	}
 	return u
 }

@@ -82,13 +82,15 @@ func start(ctx context.Context, c call) (done ended, err error) {
 	}
 	if errors.Is(werr, exec.ErrWaitDelay) {
 		if werr = nil; done.left == "" {
-			done.warnings = append(done.warnings, "a process that it started still holds its output open; what that prints is not read")
+			done.warnings = append(done.warnings,
+				"a process that it started still holds its output open; what that prints is not read")
 		}
 	}
 	done.usage = usageOf(cmd.ProcessState)
 	done.stdout, done.stderr = stdout.Kept(), stderr.Kept()
 	if err := ctx.Err(); err != nil && (cancelled || werr != nil) {
-		return done, &workload.Failure{Err: &stopped{fmt.Sprintf("%s was stopped after %s", filepath.Base(c.name), done.wall.Round(time.Millisecond)), err},
+		return done, &workload.Failure{Err: &stopped{fmt.Sprintf("%s was stopped after %s", filepath.Base(c.name),
+			done.wall.Round(time.Millisecond)), err},
 			Stdout: done.stdout.Bytes(), Stderr: done.stderr.Bytes()}
 	}
 	if werr != nil {

@@ -205,9 +205,11 @@ func find(name, base string) (string, error) {
 	case err == nil:
 		return path, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return "", workload.Wrong("run", fmt.Sprintf("no program %s", workload.Under(base, name)), "relative paths start at "+base)
+		return "", workload.Wrong("run", fmt.Sprintf("no program %s", workload.Under(base, name)),
+			"relative paths start at "+base)
 	case errors.Is(err, fs.ErrPermission):
-		return "", workload.Wrong("run", fmt.Sprintf("%s may not be executed", workload.Under(base, name)), "chmod +x, or name its interpreter first")
+		return "", workload.Wrong("run", fmt.Sprintf("%s may not be executed", workload.Under(base, name)),
+			"chmod +x, or name its interpreter first")
 	}
 	return "", workload.Wrong("run", fmt.Sprintf("cannot run %s: %v", workload.Under(base, name), errors.Unwrap(err)), "")
 }

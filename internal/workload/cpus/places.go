@@ -42,7 +42,8 @@ func New(t *host.Topology, allowed []int, measured [][2]int) *Machine {
 	if t == nil {
 		t = &host.Topology{}
 	}
-	m := &Machine{cpus: map[int]host.CPU{}, core: map[int][]int{}, reported: map[int]bool{}, caches: map[int]*host.Cache{}, data: map[int][]*host.Cache{}, classes: t.CoreTypes}
+	m := &Machine{cpus: map[int]host.CPU{}, core: map[int][]int{}, reported: map[int]bool{}, caches: map[int]*host.Cache{},
+		data: map[int][]*host.Cache{}, classes: t.CoreTypes}
 	for _, c := range t.CPUs {
 		m.cpus[c.ID] = c
 		m.core[c.ID] = []int{c.ID}

@@ -86,14 +86,16 @@ func parseMask(text string, group int) ([]int, error) {
 	mask, err := strconv.ParseUint(digits, base, groupSize)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return nil, fmt.Errorf("%q: a mask has %d CPUs; for those beyond write a list such as 64-71, or group:mask", screen.Short(text), groupSize)
+		return nil, fmt.Errorf("%q: a mask has %d CPUs; for those beyond write a list such as 64-71, or group:mask",
+			screen.Short(text), groupSize)
 	case err != nil:
 		if _, hex := strconv.ParseUint(text, 16, groupSize); hex == nil {
 			return nil, fmt.Errorf("%q: a mask in hexadecimal begins with 0x", screen.Short(text))
 		}
 		return nil, fmt.Errorf("%q: expected a mask such as 8 or 0xff, a list such as 0-3, or group:mask", screen.Short(text))
 	case mask == 0:
-		return nil, fmt.Errorf("mask %s has no CPU in it; a plain number is a mask, and CPU 0 by its number is cpu:0", screen.Short(text))
+		return nil, fmt.Errorf("mask %s has no CPU in it; a plain number is a mask, and CPU 0 by its number is cpu:0",
+			screen.Short(text))
 	}
 	var cpus []int
 	for ; mask != 0; mask &= mask - 1 {

@@ -49,8 +49,10 @@ func Installed(ctx context.Context, param, server string) error {
 // whose commits are not what is measured: nothing runs in the background, and nothing is
 // made durable.
 func Quiet() map[string]string {
-	return map[string]string{"autovacuum": "off", "fsync": "off", "full_page_writes": "off", "wal_level": "minimal", "max_wal_senders": "0",
-		"checkpoint_timeout": "1d", "max_wal_size": "64GB", "bgwriter_lru_maxpages": "0", "jit": "off", "synchronize_seqscans": "off"}
+	return map[string]string{"autovacuum": "off", "fsync": "off", "full_page_writes": "off", "wal_level": "minimal",
+		"max_wal_senders":    "0",
+		"checkpoint_timeout": "1d", "max_wal_size": "64GB", "bgwriter_lru_maxpages": "0", "jit": "off",
+		"synchronize_seqscans": "off"}
 }
 
 // Server holds the private PostgreSQL of a session and a connection to it. Close must be

@@ -38,26 +38,40 @@ func (Workload) Describe() workload.Description {
 			"those of work processes. That database runs on this host, on any CPU, and its work is not among a step's CPU time.",
 		Params: []workload.Param{
 			{Name: "slices", Kind: workload.Int, Default: int64(1), Min: 1, Max: 10000, Help: "slices of a step"},
-			{Name: "slice", Kind: workload.Duration, Default: 20 * time.Millisecond, Min: 20e-6, Max: 60, Help: "mean CPU time of a slice at full speed"},
+			{Name: "slice", Kind: workload.Duration, Default: 20 * time.Millisecond, Min: 20e-6, Max: 60,
+				Help: "mean CPU time of a slice at full speed"},
 			{Name: "slice_dist", Kind: workload.String, Default: fixed, Choices: kinds, Help: "all slices alike, or exponential"},
-			{Name: "wait", Kind: workload.Duration, Default: time.Duration(0), Max: 60, Help: "mean wait for the database between two slices"},
+			{Name: "wait", Kind: workload.Duration, Default: time.Duration(0), Max: 60,
+				Help: "mean wait for the database between two slices"},
 			{Name: "wait_dist", Kind: workload.String, Default: fixed, Choices: kinds, Help: "all waits alike, or exponential"},
 			{Name: "database", Kind: workload.String, Default: none, Choices: []string{none, database.SQLite, database.Postgres},
 				Help: "none: waits are asleep; else a step queries a database of its own between two slices"},
-			{Name: "documents", Kind: workload.Int, Default: int64(200), Min: 1, Max: 1e6, Help: "database: documents in it, of which a query reads one by its key"},
-			{Name: "items", Kind: workload.Int, Default: int64(200), Min: 1, Max: 1e5, Help: "database: items of a document, rows of 400 bytes"},
-			{Name: "users", Kind: workload.Int, Default: int64(0), Max: 1e5, Help: "closed loop of so many users; 0: one for each CPU, or open with load"},
-			{Name: "think", Kind: workload.Duration, Default: time.Duration(0), Max: 600, Help: "mean time between the steps of a user"},
+			{Name: "documents", Kind: workload.Int, Default: int64(200), Min: 1, Max: 1e6,
+				Help: "database: documents in it, of which a query reads one by its key"},
+			{Name: "items", Kind: workload.Int, Default: int64(200), Min: 1, Max: 1e5,
+				Help: "database: items of a document, rows of 400 bytes"},
+			{Name: "users", Kind: workload.Int, Default: int64(0), Max: 1e5,
+				Help: "closed loop of so many users; 0: one for each CPU, or open with load"},
+			{Name: "think", Kind: workload.Duration, Default: time.Duration(0), Max: 600,
+				Help: "mean time between the steps of a user"},
 			{Name: "think_dist", Kind: workload.String, Default: fixed, Choices: kinds, Help: "all alike, or exponential"},
-			{Name: "load", Kind: workload.Float, Default: 0.0, Max: 0.95, Help: "open Poisson arrivals, share of the CPUs at full speed, 0.05 to 0.95; 0: closed"},
-			{Name: "placement", Kind: workload.String, Default: "spread", Choices: []string{"spread", "packed"}, Help: "a slice takes the next idle CPU, or the lowest-numbered one"},
+			{Name: "load", Kind: workload.Float, Default: 0.0, Max: 0.95,
+				Help: "open Poisson arrivals, share of the CPUs at full speed, 0.05 to 0.95; 0: closed"},
+			{Name: "placement", Kind: workload.String, Default: "spread", Choices: []string{"spread", "packed"},
+				Help: "a slice takes the next idle CPU, or the lowest-numbered one"},
 			cpus.Param(),
-			{Name: "duration", Kind: workload.Duration, Default: 2 * time.Second, Min: 0.01, Max: 3600, Help: "in which measured steps start"},
-			{Name: "warm_up", Kind: workload.Duration, Default: time.Duration(0), Max: 600, Help: "before it; its steps are not counted"},
-			{Name: "policy", Kind: workload.String, Default: none, Help: "none: the host's own clock; else emulated: " + strings.Join(offered, ", ")},
-			{Name: "floor", Kind: workload.Float, Default: 0.5, Min: 0.05, Max: 1, Help: "emulated: lowest speed, share of full speed; there are states every 5 %"},
-			{Name: "check", Kind: workload.Duration, Default: time.Duration(0), Max: 5, Help: "emulated: check interval of the governor; 0: its own"},
-			{Name: "record", Kind: workload.String, Default: "", Help: "file for the burst and idle lengths of the last run, which predict --workload reads"},
+			{Name: "duration", Kind: workload.Duration, Default: 2 * time.Second, Min: 0.01, Max: 3600,
+				Help: "in which measured steps start"},
+			{Name: "warm_up", Kind: workload.Duration, Default: time.Duration(0), Max: 600,
+				Help: "before it; its steps are not counted"},
+			{Name: "policy", Kind: workload.String, Default: none,
+				Help: "none: the host's own clock; else emulated: " + strings.Join(offered, ", ")},
+			{Name: "floor", Kind: workload.Float, Default: 0.5, Min: 0.05, Max: 1,
+				Help: "emulated: lowest speed, share of full speed; there are states every 5 %"},
+			{Name: "check", Kind: workload.Duration, Default: time.Duration(0), Max: 5,
+				Help: "emulated: check interval of the governor; 0: its own"},
+			{Name: "record", Kind: workload.String, Default: "",
+				Help: "file for the burst and idle lengths of the last run, which predict --workload reads"},
 		},
 		Responses: []workload.Response{
 			{Name: "step_mean", Title: "Mean step", Unit: "s", Better: "lower"},
@@ -76,7 +90,8 @@ func (Workload) Describe() workload.Description {
 }
 
 // offered are the policies that help lists; others of the model work too.
-var offered = []string{"high-performance", "balanced-rs1", "balanced-rs2", "power-saver", "ondemand", "schedutil", "fixed:PERCENT"}
+var offered = []string{"high-performance", "balanced-rs1", "balanced-rs2", "power-saver", "ondemand", "schedutil",
+	"fixed:PERCENT"}
 
 // chosen reads which CPUs. Whether those of a list are there is seen when they are used.
 func chosen(text string) ([]int, error) {
@@ -101,7 +116,8 @@ func (Workload) Validate(cfg workload.Config) error {
 		}
 	}
 	if p.Policy != "" && cfg.Evidence == result.Measured {
-		return workload.Wrong("policy", cfg.Params.String("policy")+" emulates a clock, and this study says that it measures this host's own",
+		return workload.Wrong("policy", cfg.Params.String("policy")+
+			" emulates a clock, and this study says that it measures this host's own",
 			`write evidence = "emulated" under [study]`)
 	}
 	return nil
@@ -116,10 +132,12 @@ func idle(v workload.Values) error {
 		text  string
 		hint  string
 	}{
-		{v.Float("load") > 0, []string{"think", "think_dist"}, "users think, and arrivals with a load have none", "leave out one of it and load"},
+		{v.Float("load") > 0, []string{"think", "think_dist"}, "users think, and arrivals with a load have none",
+			"leave out one of it and load"},
 		{v.Duration("think") == 0, []string{"think_dist"}, "users do not think", "give think too"},
 		{v.Duration("wait") == 0, []string{"wait_dist"}, "there is no wait", "give wait too"},
-		{v.String("policy") == none, []string{"floor", "check"}, "it is of an emulated clock, and this is the host's own", "give a policy too"},
+		{v.String("policy") == none, []string{"floor", "check"}, "it is of an emulated clock, and this is the host's own",
+			"give a policy too"},
 		{v.String("database") == none, []string{"documents", "items"}, "there is no database", "give database too"},
 	} {
 		for _, name := range c.names {
@@ -143,7 +161,9 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Sessi
 	if err != nil {
 		return nil, err
 	}
-	s := &session{worker: worker.Kept{Job: job}, dir: cfg.Dir, databases: databases{work: cfg.Work, postgres: database.Server{Work: cfg.Work, Param: "database"}}, labelled: cfg.Evidence == result.Emulated}
+	s := &session{worker: worker.Kept{Job: job}, dir: cfg.Dir,
+		databases: databases{work: cfg.Work, postgres: database.Server{Work: cfg.Work, Param: "database"}},
+		labelled:  cfg.Evidence == result.Emulated}
 	if err := s.recordable(cfg.Params.String("record")); err != nil {
 		return nil, err
 	}
@@ -210,7 +230,8 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 		return out, err
 	}
 	if p.Policy != "" && !s.labelled {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("emulated: the clock is that of %s in user space, not this host's", p.Policy))
+		out.Warnings = append(out.Warnings, fmt.Sprintf("emulated: the clock is that of %s in user space, not this host's",
+			p.Policy))
 	}
 	if file != "" {
 		warnings, err := s.record(file, began, p, got)
@@ -230,8 +251,11 @@ func sample(r reply) (out workload.Sample, err error) {
 	if n == 0 {
 		return out, fmt.Errorf("no step began in the duration; make it longer, or think and wait shorter")
 	}
-	out = workload.Sample{Operations: int64(n), Done: int64(r.Steps), Latency: latency.Distribution("step", r.Step), Values: map[string]float64{
-		"throughput": float64(n) / r.Span, "wait_s": stats.Mean(r.Waited), "demand_s": stats.Mean(slices.Sorted(slices.Values(r.Demand)))}} // a sum does not depend on which step ended first
+	out = workload.Sample{Operations: int64(n), Done: int64(r.Steps), Latency: latency.Distribution("step", r.Step),
+		Values: map[string]float64{
+			// a sum does not depend on which step ended first
+			"throughput": float64(n) / r.Span, "wait_s": stats.Mean(r.Waited),
+			"demand_s": stats.Mean(slices.Sorted(slices.Values(r.Demand)))}}
 	latency.Some(&out, "step_", "step", r.Step, "mean", "p50", "p95", "p99")
 	switch {
 	case r.HasCPU:

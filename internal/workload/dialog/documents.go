@@ -74,9 +74,10 @@ func item(n int) string {
 
 // table holds the items of all documents.
 func table(documents, items int) database.Table {
-	return database.Table{Name: "items", Columns: []string{"document", "item", "body"}, Rows: int64(documents) * int64(items), Row: func(n int64) []any {
-		return []any{n / int64(items), n % int64(items), item(int(n))}
-	}}
+	return database.Table{Name: "items", Columns: []string{"document", "item", "body"}, Rows: int64(documents) * int64(items),
+		Row: func(n int64) []any {
+			return []any{n / int64(items), n % int64(items), item(int(n))}
+		}}
 }
 
 // fillFile makes the file of SQLite, anew.

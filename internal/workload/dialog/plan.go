@@ -61,9 +61,11 @@ func planOf(v workload.Values) (p plan, err error) {
 	l := func(name string) length {
 		return length{v.Duration(name).Seconds(), v.String(name+"_dist") == exp}
 	}
-	p = plan{Packed: v.String("placement") == "packed", Users: int(v.Int("users")), Load: v.Float("load"), Slices: int(v.Int("slices")),
-		Slice: l("slice"), Wait: l("wait"), Think: l("think"), WarmUp: v.Duration("warm_up").Seconds(), Duration: v.Duration("duration").Seconds(),
-		Floor: v.Float("floor"), Record: v.String("record") != ""}
+	p = plan{Packed: v.String("placement") == "packed", Users: int(v.Int("users")), Load: v.Float("load"),
+		Slices: int(v.Int("slices")),
+		Slice:  l("slice"), Wait: l("wait"), Think: l("think"), WarmUp: v.Duration("warm_up").Seconds(),
+		Duration: v.Duration("duration").Seconds(),
+		Floor:    v.Float("floor"), Record: v.String("record") != ""}
 	if p.CPUs, err = chosen(v.String("cpus")); err != nil {
 		return p, err
 	}
@@ -120,13 +122,16 @@ func (p plan) validate() error {
 	case p.Slices < 2:
 		return workload.Wrong("database", "a step asks the database between its slices, and has one", "make slices 2 or more")
 	case p.Wait.Mean > 0:
-		return workload.Wrong("wait", "a step that asks a database waits as long as the query takes", "leave out one of wait and database")
+		return workload.Wrong("wait", "a step that asks a database waits as long as the query takes",
+			"leave out one of wait and database")
 	case p.Source.Documents*p.Source.Items > maxText/itemBytes:
-		return workload.Wrong("documents", fmt.Sprintf("%d documents of %d items are above 1 GiB", p.Source.Documents, p.Source.Items), "make one of the two less")
+		return workload.Wrong("documents", fmt.Sprintf("%d documents of %d items are above 1 GiB", p.Source.Documents,
+			p.Source.Items), "make one of the two less")
 	}
 	// The most that can happen: all CPUs busy, or all users without thinking.
 	if n := (p.WarmUp + p.Duration) * float64(len(p.CPUs)) / p.Slice.Mean; n > maxSlices {
-		return workload.Wrong("slice", "a run could have more than a million slices", "make slices longer, duration shorter, or cpus fewer")
+		return workload.Wrong("slice", "a run could have more than a million slices",
+			"make slices longer, duration shorter, or cpus fewer")
 	}
 	if p.Policy == "" {
 		return nil
@@ -147,8 +152,10 @@ func (p plan) validate() error {
 // Case is the run as the model simulates it, with full speed for nominal. Without a
 // policy it has that of High performance.
 func (p plan) Case() (model.Case, error) {
-	c := model.Case{Machine: model.Stepped(len(p.CPUs), p.Floor), Load: p.Load, Workload: model.Workload{Name: "dialog", Source: "the workload dialog",
-		Kind: model.Dialog, Users: p.Users, Slices: p.Slices, Slice: p.Slice.model(), Wait: p.Wait.model(), Placement: model.Spread}}
+	c := model.Case{Machine: model.Stepped(len(p.CPUs), p.Floor), Load: p.Load,
+		Workload: model.Workload{Name: "dialog", Source: "the workload dialog",
+			Kind: model.Dialog, Users: p.Users, Slices: p.Slices, Slice: p.Slice.model(), Wait: p.Wait.model(),
+			Placement: model.Spread}}
 	if p.Users > 0 {
 		c.Workload.Think = p.Think.model()
 	}

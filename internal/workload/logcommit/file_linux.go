@@ -41,7 +41,8 @@ func create(dir *os.Root, cfg Config) (f *os.File, err error) {
 
 // noTmpfile reports that the file system or the kernel knows no O_TMPFILE (open(2)).
 func noTmpfile(err error) bool {
-	return errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EISDIR) || errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINVAL)
+	return errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EISDIR) || errors.Is(err, unix.ENOENT) ||
+		errors.Is(err, unix.EINVAL)
 }
 
 func onBtrfs(dir *os.Root) bool {

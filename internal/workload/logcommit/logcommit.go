@@ -229,8 +229,9 @@ func (l *Log) put(b []byte) (time.Duration, error) {
 // failed is the error of a write. O_DIRECT takes whole blocks of the device only.
 func (l *Log) failed(err error) error {
 	if l.cfg.Sync == Direct && errors.Is(err, syscall.EINVAL) {
-		return &DirError{Dir: l.cfg.Dir, Err: err, Problem: fmt.Sprintf("blocks of %d bytes cannot be written past the cache there (O_DIRECT)", l.cfg.Block),
-			Remedy: "commit 4 KiB or more, or make blocks durable in another way"}
+		return &DirError{Dir: l.cfg.Dir, Err: err,
+			Problem: fmt.Sprintf("blocks of %d bytes cannot be written past the cache there (O_DIRECT)", l.cfg.Block),
+			Remedy:  "commit 4 KiB or more, or make blocks durable in another way"}
 	}
 	return dirError(l.cfg.Dir, err)
 }

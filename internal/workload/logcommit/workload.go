@@ -27,20 +27,30 @@ func (Workload) Describe() workload.Description {
 			"time is the log's. It says nothing about reads.",
 		Params: []workload.Param{
 			{Name: "dir", Kind: workload.String, Default: "", Help: "directory of the log; none: the experiment's own"},
-			{Name: "layout", Kind: workload.String, Default: string(Allocated), Choices: workload.Words(Allocated, Extending, Overwritten),
-				Help: "what a commit meets: a new file, a growing one, or a recycled one"},
-			{Name: "size", Kind: workload.Bytes, Default: int64(16 << 20), Min: LeastBlock, Max: MaxFileBytes, Help: "of the file, before it starts again"},
-			{Name: "block", Kind: workload.Bytes, Default: int64(CommitBytes), Min: LeastBlock, Max: MostBlock, Help: "of one commit, a multiple of 512"},
+			{Name: "layout", Kind: workload.String, Default: string(Allocated),
+				Choices: workload.Words(Allocated, Extending, Overwritten),
+				Help:    "what a commit meets: a new file, a growing one, or a recycled one"},
+			{Name: "size", Kind: workload.Bytes, Default: int64(16 << 20), Min: LeastBlock, Max: MaxFileBytes,
+				Help: "of the file, before it starts again"},
+			{Name: "block", Kind: workload.Bytes, Default: int64(CommitBytes), Min: LeastBlock, Max: MostBlock,
+				Help: "of one commit, a multiple of 512"},
 			{Name: "sync", Kind: workload.String, Default: string(DataSync), Choices: workload.Words(Syncs...),
 				Help: "how it is made durable: write and fdatasync (FlushFileBuffers on Windows), O_DSYNC, O_DIRECT with O_DSYNC, or a store to persistent memory (DAX)"},
-			{Name: "writers", Kind: workload.Int, Default: int64(1), Min: 1, Max: mostWriters, Help: "that commit at the same time"},
-			{Name: "group", Kind: workload.Bool, Default: true, Help: "writers who wait share one write; false: each makes its own"},
-			{Name: "work", Kind: workload.Int, Default: int64(0), Max: 1e8, Help: "additions that a writer computes before each commit; not with a rate"},
+			{Name: "writers", Kind: workload.Int, Default: int64(1), Min: 1, Max: mostWriters,
+				Help: "that commit at the same time"},
+			{Name: "group", Kind: workload.Bool, Default: true,
+				Help: "writers who wait share one write; false: each makes its own"},
+			{Name: "work", Kind: workload.Int, Default: int64(0), Max: 1e8,
+				Help: "additions that a writer computes before each commit; not with a rate"},
 			{Name: "count", Kind: workload.Int, Default: int64(1000), Min: 1, Max: 1e6, Help: "commits of a run, at most"},
-			{Name: "duration", Kind: workload.Duration, Default: time.Duration(0), Max: 3600, Help: "a run ends after it even if fewer were made; 0: never"},
-			{Name: "rate", Kind: workload.Float, Default: 0.0, Unit: "1/s", Max: 1e6, Help: "commits that arrive a second; 0: one after the other"},
-			{Name: "arrivals", Kind: workload.String, Default: "random", Choices: []string{"random", "even"}, Help: "how they arrive with a rate"},
-			{Name: "lead", Kind: workload.Int, Default: int64(5), Max: 1000, Help: "commits before the timed ones, in which the pause is forgotten"},
+			{Name: "duration", Kind: workload.Duration, Default: time.Duration(0), Max: 3600,
+				Help: "a run ends after it even if fewer were made; 0: never"},
+			{Name: "rate", Kind: workload.Float, Default: 0.0, Unit: "1/s", Max: 1e6,
+				Help: "commits that arrive a second; 0: one after the other"},
+			{Name: "arrivals", Kind: workload.String, Default: "random", Choices: []string{"random", "even"},
+				Help: "how they arrive with a rate"},
+			{Name: "lead", Kind: workload.Int, Default: int64(5), Max: 1000,
+				Help: "commits before the timed ones, in which the pause is forgotten"},
 		},
 		Responses: append(latency.Responses("commit"),
 			workload.Response{Name: "commits_per_s", Title: "Commits per second", Unit: "1/s", Better: "higher"},
@@ -102,7 +112,8 @@ func (s *session) open(p workload.Values) error {
 	if err := (Workload{}).Validate(workload.Config{Params: p}); err != nil {
 		return err
 	}
-	cfg := Config{Dir: dir, Bytes: p.Int("size"), Block: p.Int("block"), Layout: Layout(p.String("layout")), Sync: Sync(p.String("sync")), Seed: 1}
+	cfg := Config{Dir: dir, Bytes: p.Int("size"), Block: p.Int("block"), Layout: Layout(p.String("layout")),
+		Sync: Sync(p.String("sync")), Seed: 1}
 	if s.log != nil && cfg == s.made {
 		return nil
 	}
@@ -155,7 +166,8 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	wall := c.clock.now().Seconds()
 	latency.Fill(&out, "commit", c.times)
 	wait, writes := c.wait.Seconds()/float64(writers), float64(c.group.writes)
-	maps.Copy(out.Values, map[string]float64{"wall": wall, "commits_per_s": float64(len(c.times)) / wall, "log_writes": writes, "log_wait": wait, "log_share": wait / wall})
+	maps.Copy(out.Values, map[string]float64{"wall": wall, "commits_per_s": float64(len(c.times)) / wall, "log_writes": writes,
+		"log_wait": wait, "log_share": wait / wall})
 	out.Give("log_write", c.group.took.Seconds()/writes, out.Missing["p50"])
 	if p.Int("work") > 0 {
 		out.Set("application", c.app.Seconds()/float64(writers))
@@ -163,7 +175,8 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 		out.Lack("the writers compute nothing; set work", "application")
 	}
 	if got, asked := s.log.Layout(), Layout(p.String("layout")); got != asked {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("the file system cannot allocate ahead: layout %s was used instead of %s", got, asked))
+		out.Warnings = append(out.Warnings, fmt.Sprintf("the file system cannot allocate ahead: layout %s was used instead of %s",
+			got, asked))
 	}
 	return out, nil
 }

@@ -26,12 +26,18 @@ func (Workload) Describe() workload.Description {
 			"where the truth is known. It says nothing about the host.",
 		Params: []workload.Param{
 			{Name: "value", Kind: workload.Float, Default: 1.0, Unit: "s", Help: "the response"},
-			{Name: "script", Kind: workload.List, Default: []string{}, Help: "responses of an experiment's runs, in turn (those that fail count, those that warm up do not): numbers, or the words fail and missing"},
-			{Name: "effect", Kind: workload.Float, Default: 1.0, Min: -1e6, Max: 1e6, Help: "the response is multiplied by it: a factor with a known effect"},
-			{Name: "noise", Kind: workload.Float, Default: 0.0, Max: 10, Help: "standard deviation of the logarithm, the same for all runs of a block"},
-			{Name: "jitter", Kind: workload.Float, Default: 0.0, Max: 10, Help: "standard deviation of the logarithm, drawn anew for every run from the block's seed and the run's number"},
-			{Name: "sleep", Kind: workload.Duration, Default: time.Duration(0), Max: 86400, Help: "how long a run takes in truth"},
-			{Name: "fail", Kind: workload.Int, Default: int64(0), Max: 1e9, Help: "the last of every so many runs fails; 0: none does"},
+			{Name: "script", Kind: workload.List, Default: []string{},
+				Help: "responses of an experiment's runs, in turn (those that fail count, those that warm up do not): numbers, or the words fail and missing"},
+			{Name: "effect", Kind: workload.Float, Default: 1.0, Min: -1e6, Max: 1e6,
+				Help: "the response is multiplied by it: a factor with a known effect"},
+			{Name: "noise", Kind: workload.Float, Default: 0.0, Max: 10,
+				Help: "standard deviation of the logarithm, the same for all runs of a block"},
+			{Name: "jitter", Kind: workload.Float, Default: 0.0, Max: 10,
+				Help: "standard deviation of the logarithm, drawn anew for every run from the block's seed and the run's number"},
+			{Name: "sleep", Kind: workload.Duration, Default: time.Duration(0), Max: 86400,
+				Help: "how long a run takes in truth"},
+			{Name: "fail", Kind: workload.Int, Default: int64(0), Max: 1e9,
+				Help: "the last of every so many runs fails; 0: none does"},
 			{Name: "operations", Kind: workload.Int, Default: int64(1), Max: 1e15, Help: "operations that a run claims"},
 		},
 		Responses: []workload.Response{
@@ -108,7 +114,8 @@ func (session) Run(ctx context.Context, r workload.Request) (workload.Sample, er
 	if math.IsInf(value, 0) || math.IsNaN(value) {
 		return workload.Sample{}, errors.New("the scripted response is beyond what a float holds; make value, effect, noise or jitter smaller")
 	}
-	out := workload.Sample{Operations: p.Int("operations"), Values: map[string]float64{"operations": float64(p.Int("operations"))}}
+	out := workload.Sample{Operations: p.Int("operations"),
+		Values: map[string]float64{"operations": float64(p.Int("operations"))}}
 	if word == wordMissing {
 		out.Missing = map[string]string{"seconds": "left out, as the workload null was asked to"}
 	} else {

@@ -74,18 +74,23 @@ var offered = []response{
 	{low("queue_s", "Wait of the service for a CPU, all threads together"), func(s *seen) amount { return s.queue }},
 	{low("log_wait_per_transaction", "Log wait of a transaction"), per(func(s *seen) amount { return s.log })},
 	{low("log_wait_s", "Log wait of all sessions together"), func(s *seen) amount { return s.log }},
-	{low("elapsed_per_transaction", "Time in the database of a transaction, the mean"), per(func(s *seen) amount { return s.elapsed })},
+	{low("elapsed_per_transaction", "Time in the database of a transaction, the mean"),
+		per(func(s *seen) amount { return s.elapsed })},
 	{low("elapsed_s", "Time in which sessions ran statements, all together"), func(s *seen) amount { return s.elapsed }},
 	{low("busy_s", "Time of sessions within transactions, the application's pauses included; of what has none, of threads on a CPU or ready for one"), func(s *seen) amount { return s.busy }},
 	{low("latency_p50", "Median latency by the application's histogram"), func(s *seen) amount { return s.latency.p50 }},
-	{low("latency_p99", "99th percentile of the latency by the application's histogram"), func(s *seen) amount { return s.latency.p99 }},
+	{low("latency_p99", "99th percentile of the latency by the application's histogram"),
+		func(s *seen) amount { return s.latency.p99 }},
 	{low("latency_mean", "Mean latency by the application's histogram"), func(s *seen) amount { return s.latency.mean }},
 	{low("latency", "Latency as the command tells it, the mean of all looks"), func(s *seen) amount { return s.latency.told }},
-	{workload.Response{Name: "transactions_per_s", Title: "Transactions per second", Unit: "1/s", Better: "higher"}, func(s *seen) amount {
-		return amount{s.transactions.is / s.wall, s.transactions.why}
-	}},
-	{workload.Response{Name: "transactions", Title: "Transactions that ended", Better: "higher"}, func(s *seen) amount { return s.transactions }},
-	{workload.Response{Name: "arrivals", Title: "Load upstream: requests of the application's histogram, else transactions", Better: "higher"}, func(s *seen) amount { return s.arrivals }},
+	{workload.Response{Name: "transactions_per_s", Title: "Transactions per second", Unit: "1/s", Better: "higher"},
+		func(s *seen) amount {
+			return amount{s.transactions.is / s.wall, s.transactions.why}
+		}},
+	{workload.Response{Name: "transactions", Title: "Transactions that ended", Better: "higher"},
+		func(s *seen) amount { return s.transactions }},
+	{workload.Response{Name: "arrivals", Title: "Load upstream: requests of the application's histogram, else transactions",
+		Better: "higher"}, func(s *seen) amount { return s.arrivals }},
 }
 
 func low(name, title string) workload.Response {
@@ -108,7 +113,8 @@ func per(sum func(*seen) amount) func(*seen) amount {
 		case n.is == 0:
 			return unknown("the service did no transaction in %s", result.Format(s.wall, "s"))
 		case n.is < fewest:
-			return unknown("the service did %s in %s, and a ratio takes %d", screen.Count(int(n.is), "transaction"), result.Format(s.wall, "s"), fewest)
+			return unknown("the service did %s in %s, and a ratio takes %d", screen.Count(int(n.is), "transaction"),
+				result.Format(s.wall, "s"), fewest)
 		}
 		return amount{is: total.is / n.is}
 	}

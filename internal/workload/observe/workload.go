@@ -41,14 +41,22 @@ func (Workload) Describe() workload.Description {
 			"a study takes the load of the period before. Energy per operation (energy_op_j) is that of a transaction.",
 		Params: []workload.Param{
 			{Name: "service", Kind: workload.String, Default: string(service.Auto), Help: "the service to watch: " + forms},
-			{Name: "dsn", Kind: workload.String, Default: "", Help: "a database to watch, here or elsewhere, without a password, as explain takes it; none: $" + dsnVariable + ", else what service says"},
+			{Name: "dsn", Kind: workload.String, Default: "",
+				Help: "a database to watch, here or elsewhere, without a password, as explain takes it; none: $" + dsnVariable +
+					", else what service says"},
 			{Name: "for", Kind: workload.Duration, Default: 5 * time.Minute, Min: 1, Max: 86400, Help: "a period"},
-			{Name: "short", Kind: workload.Duration, Default: time.Minute, Max: 86400, Help: fmt.Sprintf("a period of the first %d blocks of a study, in which harm is to show early; 0: as for, which is also the longest", first)},
-			{Name: "every", Kind: workload.Duration, Default: 10 * time.Second, Min: 1, Max: 600, Help: "a look at what was seen so far, by which a study finds harm"},
-			{Name: "url", Kind: workload.String, Default: "", Help: "where the application shows its metrics in Prometheus' text format, without a password: https://HOST/metrics, or http:// on this host"},
-			{Name: "plain_http", Kind: workload.Bool, Default: false, Help: "take http:// from another host too, whose answers anybody on the way can change"},
-			{Name: "histogram", Kind: workload.String, Default: "", Help: "with url: the histogram of the application's latency, such as http_request_duration_seconds; its series are added up"},
-			{Name: "latency", Kind: workload.List, Default: []string{}, Help: "a program with its arguments, without a shell, that prints one number at each look: the application's latency in seconds"},
+			{Name: "short", Kind: workload.Duration, Default: time.Minute, Max: 86400,
+				Help: fmt.Sprintf("a period of the first %d blocks of a study, in which harm is to show early; 0: as for, which is also the longest", first)},
+			{Name: "every", Kind: workload.Duration, Default: 10 * time.Second, Min: 1, Max: 600,
+				Help: "a look at what was seen so far, by which a study finds harm"},
+			{Name: "url", Kind: workload.String, Default: "",
+				Help: "where the application shows its metrics in Prometheus' text format, without a password: https://HOST/metrics, or http:// on this host"},
+			{Name: "plain_http", Kind: workload.Bool, Default: false,
+				Help: "take http:// from another host too, whose answers anybody on the way can change"},
+			{Name: "histogram", Kind: workload.String, Default: "",
+				Help: "with url: the histogram of the application's latency, such as http_request_duration_seconds; its series are added up"},
+			{Name: "latency", Kind: workload.List, Default: []string{},
+				Help: "a program with its arguments, without a shell, that prints one number at each look: the application's latency in seconds"},
 		},
 		Responses: responses(),
 		Live:      true,
@@ -87,7 +95,8 @@ func asks(p workload.Values) (a asked, err error) {
 	var errs []error
 	wrong := func(name, text, hint string) { errs = append(errs, workload.Wrong(name, text, hint)) }
 	named := p.String("service") != string(service.Auto)
-	if a.spec, err = service.Parse(p.String("service")); err != nil || slices.Contains([]service.Kind{service.None, service.Demo}, a.spec.Kind) {
+	if a.spec, err = service.Parse(p.String("service")); err != nil ||
+		slices.Contains([]service.Kind{service.None, service.Demo}, a.spec.Kind) {
 		wrong("service", fmt.Sprintf("%q names no service that others use", p.String("service")), "it takes "+forms)
 	}
 	if p.String("dsn") != "" && named {

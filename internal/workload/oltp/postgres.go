@@ -79,15 +79,18 @@ func (c *cluster) admin(ctx context.Context, statements ...string) error {
 // end are the statements that drop a database, with what a worker that was ended has
 // left in it (DROP DATABASE ... WITH (FORCE) takes PostgreSQL 13).
 func end(name string) []string {
-	return []string{fmt.Sprintf("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '%s'", name), "DROP DATABASE IF EXISTS " + name}
+	return []string{fmt.Sprintf("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '%s'", name),
+		"DROP DATABASE IF EXISTS " + name}
 }
 
 // fill makes the database that runs start from.
 func (c *cluster) fill(ctx context.Context, rows int64) error {
-	if err := c.admin(ctx, slices.Concat(end(copied), end(base), end(filling), []string{"CREATE DATABASE " + filling})...); err != nil {
+	if err := c.admin(ctx, slices.Concat(end(copied), end(base), end(filling),
+		[]string{"CREATE DATABASE " + filling})...); err != nil {
 		return err
 	}
-	if err := c.execute(ctx, filling, strings.Split(strings.ReplaceAll(strings.Join(schema, ";"), "INTEGER", "bigint"), ";")...); err != nil {
+	if err := c.execute(ctx, filling, strings.Split(strings.ReplaceAll(strings.Join(schema, ";"), "INTEGER", "bigint"),
+		";")...); err != nil {
 		return err
 	}
 	cfg, err := c.ConnConfig()

@@ -128,9 +128,10 @@ func tables(rows int64) []database.Table {
 		{Name: "item", Columns: []string{"id", "name", "price", "stock"}, Rows: items(rows), Row: func(n int64) []any {
 			return []any{n + 1, nameOf(n + 1), priceOf(n + 1), int64(firstStock)}
 		}},
-		{Name: "orders", Columns: []string{"id", "customer", "item", "quantity", "amount"}, Rows: ordersEach * rows, Row: func(n int64) []any {
-			o := firstOrder(n+1, rows)
-			return []any{o.id, o.customer, o.item, o.quantity, o.amount}
-		}},
+		{Name: "orders", Columns: []string{"id", "customer", "item", "quantity", "amount"}, Rows: ordersEach * rows,
+			Row: func(n int64) []any {
+				o := firstOrder(n+1, rows)
+				return []any{o.id, o.customer, o.item, o.quantity, o.amount}
+			}},
 	}
 }

@@ -43,7 +43,8 @@ func (l load) transaction(n int64) transaction {
 	switch p := r.Float64(); {
 	case p >= l.reads:
 		t.kind = newOrder
-		t.new = order{id: ordersEach*l.rows + 1 + n, customer: 1 + r.Int64N(l.rows), item: 1 + r.Int64N(items(l.rows)), quantity: 1 + r.Int64N(9)}
+		t.new = order{id: ordersEach*l.rows + 1 + n, customer: 1 + r.Int64N(l.rows), item: 1 + r.Int64N(items(l.rows)),
+			quantity: 1 + r.Int64N(9)}
 		t.new.amount = t.new.quantity * priceOf(t.new.item)
 	case p >= l.reads*(1-rangeShare):
 		t.kind = rangeRead
@@ -110,7 +111,8 @@ func newClient(ctx context.Context, db *sql.DB, rows int64, writers *sync.Mutex)
 		to   **sql.Stmt
 		text string
 	}{
-		{&c.customer, readCustomer}, {&c.orders, readOrders}, {&c.price, readPrice}, {&c.stock, takeStock}, {&c.charge, charge}, {&c.order, addOrder},
+		{&c.customer, readCustomer}, {&c.orders, readOrders}, {&c.price, readPrice}, {&c.stock, takeStock}, {&c.charge, charge},
+		{&c.order, addOrder},
 		{&c.begin, begin}, {&c.commit, "COMMIT"}, {&c.rollback, "ROLLBACK"},
 	} {
 		if *s.to, err = conn.PrepareContext(ctx, s.text); err != nil {

@@ -43,25 +43,32 @@ func (Workload) Describe() workload.Description {
 			"own makes the same transactions for a connection of each worker, over a Unix socket; its sessions are kept to the workers' CPUs, its CPU time counts, and " +
 			"it locks rows. It takes the programs of PostgreSQL, never runs as root (but as postgres, or nobody), and is removed afterwards.",
 		Params: []workload.Param{
-			{Name: "rows", Kind: workload.Int, Default: int64(20000), Min: 1, Max: maxRows, Help: "customers; with their orders and items 0.25 kB each, on disk and in its cache"},
+			{Name: "rows", Kind: workload.Int, Default: int64(20000), Min: 1, Max: maxRows,
+				Help: "customers; with their orders and items 0.25 kB each, on disk and in its cache"},
 			{Name: "count", Kind: workload.Int, Default: int64(10000), Min: 1, Max: maxCount, Help: "transactions of a run"},
 			{Name: "reads", Kind: workload.Float, Default: 0.9, Max: 1, Help: "share of the transactions that only read"},
-			{Name: "database", Kind: workload.String, Default: database.SQLite, Choices: []string{database.SQLite, database.Postgres}, Help: "in the worker's process, or a private PostgreSQL"},
+			{Name: "database", Kind: workload.String, Default: database.SQLite,
+				Choices: []string{database.SQLite, database.Postgres}, Help: "in the worker's process, or a private PostgreSQL"},
 			cpus.CountParam("workers", cpus.Threads, "sessions"),
 			cpus.Param(),
-			{Name: "rate", Kind: workload.Float, Default: 0.0, Unit: "1/s", Max: 1e6, Help: "transactions that arrive a second; 0: each worker makes one after the other"},
-			{Name: "arrivals", Kind: workload.String, Default: "random", Choices: []string{"random", "even"}, Help: "how they arrive with a rate"},
+			{Name: "rate", Kind: workload.Float, Default: 0.0, Unit: "1/s", Max: 1e6,
+				Help: "transactions that arrive a second; 0: each worker makes one after the other"},
+			{Name: "arrivals", Kind: workload.String, Default: "random", Choices: []string{"random", "even"},
+				Help: "how they arrive with a rate"},
 			{Name: "scanner", Kind: workload.String, Default: none, Choices: scanners,
 				Help: "where a thread scans memory: nowhere, on the sibling of a CPU that has workers, on a core without workers, or where the system puts it"},
-			{Name: "scan_size", Kind: workload.Bytes, Default: int64(2 << 20), Min: 128, Max: maxScan, Help: "memory that the scanner overwrites"},
+			{Name: "scan_size", Kind: workload.Bytes, Default: int64(2 << 20), Min: 128, Max: maxScan,
+				Help: "memory that the scanner overwrites"},
 			{Name: "leave_room", Kind: workload.Bool, Default: false,
 				Help: "workers keep off the CPUs of the scanner's levels sibling and core, at each of its levels, so that these compare"},
-			{Name: "sync", Kind: workload.String, Default: "off", Choices: syncs, Help: "as SQLite's synchronous, on either database: full makes each commit wait for the disk, normal checkpoints"},
+			{Name: "sync", Kind: workload.String, Default: "off", Choices: syncs,
+				Help: "as SQLite's synchronous, on either database: full makes each commit wait for the disk, normal checkpoints"},
 		},
 		Responses: []workload.Response{
 			{Name: "tx_rate", Title: "Transactions per second", Unit: "1/s", Better: "higher"},
 			{Name: "wall", Title: "Elapsed time of a run", Unit: "s", Better: "lower"},
-			{Name: "cpu_s", Title: "CPU time of a transaction, the server's included, without the scanner's", Unit: "s", Better: "lower"},
+			{Name: "cpu_s", Title: "CPU time of a transaction, the server's included, without the scanner's", Unit: "s",
+				Better: "lower"},
 			{Name: "read_p50", Title: "Median read", Unit: "s", Better: "lower"},
 			{Name: "read_p95", Title: "95th percentile of a read", Unit: "s", Better: "lower"},
 			{Name: "read_p99", Title: "99th percentile of a read", Unit: "s", Better: "lower"},
@@ -84,7 +91,8 @@ func (w Workload) Offers(cfg workload.Config, param string, levels []string, m w
 	if why := h.NoSMT(); why != "" && slices.Contains(levels, sibling) {
 		out[sibling] = why
 	}
-	if workers, err := h.Choose("cpus", cfg.Params.String("cpus")); err == nil && len(workers) > 0 && slices.Contains(levels, apart) {
+	if workers, err := h.Choose("cpus", cfg.Params.String("cpus")); err == nil && len(workers) > 0 &&
+		slices.Contains(levels, apart) {
 		if _, lone, why := places(h, workers); lone == nil {
 			out[apart] = why
 		}
@@ -207,7 +215,9 @@ func sample(q question, a answer) workload.Sample {
 	}
 	out.Set("scan_rate", a.Scan.Bytes/a.Scan.Wall)
 	if a.Scan.HasWaited && q.Room.Scanner != nil && a.Scan.Waited.Seconds() > waitedShare*a.Scan.Wall {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("the scanner waited more than %.0f %% of the time for other work on CPU %d", 100*waitedShare, q.Room.Scanner[0]))
+		out.Warnings = append(out.Warnings,
+			fmt.Sprintf("the scanner waited more than %.0f %% of the time for other work on CPU %d", 100*waitedShare,
+				q.Room.Scanner[0]))
 	}
 	return out
 }

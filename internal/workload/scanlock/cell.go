@@ -138,7 +138,8 @@ func (s site) other(c cellName, scanSize int64) (cpu int, why string) {
 // than most have.
 func (s site) scan(size string, asked int64) (n int64, why string) {
 	l1, l2, llc := s.m.Cache(s.victim, 1), s.m.Cache(s.victim, 2), s.m.Cache(s.victim, 0)
-	of, name := map[string]int64{"half-l1": l1 / 2, "half-l2": l2 / 2, "2xl2": 2 * l2, "2xllc": 2 * llc}[size], map[string]string{"half-l1": "L1 cache", "half-l2": "L2 cache", "2xl2": "L2 cache", "2xllc": "last-level cache"}[size]
+	of, name := map[string]int64{"half-l1": l1 / 2, "half-l2": l2 / 2, "2xl2": 2 * l2, "2xllc": 2 * llc}[size],
+		map[string]string{"half-l1": "L1 cache", "half-l2": "L2 cache", "2xl2": "L2 cache", "2xllc": "last-level cache"}[size]
 	switch {
 	case size == "" && asked > 0:
 		of = asked
@@ -152,7 +153,8 @@ func (s site) scan(size string, asked int64) (n int64, why string) {
 		return 0, "no cache behind L2 is known, so that twice the last-level cache is twice L2"
 	}
 	if s.free > 0 && of > s.free/spareMemory {
-		return 0, fmt.Sprintf("a scan of %s would take more than a quarter of the memory that is free, %s", result.Format(float64(of), "B"), result.Format(float64(s.free), "B"))
+		return 0, fmt.Sprintf("a scan of %s would take more than a quarter of the memory that is free, %s",
+			result.Format(float64(of), "B"), result.Format(float64(s.free), "B"))
 	}
 	if of > maxBlock {
 		return 0, fmt.Sprintf("a scan of %d MiB is more than the %d MiB that one may take", of>>20, maxBlock>>20)
@@ -174,8 +176,9 @@ func (s site) cells(c cellName, p workload.Values) ([]Cell, error) {
 	if why != "" {
 		return nil, workload.Wrong("scan_size", why, "")
 	}
-	one := Cell{Lock: LockKind(p.String("lock")), Critical: int(p.Int("critical")), Touch: p.Bool("touch"), Parallel: int(p.Int("parallel")),
-		NoPause: p.Bool("no_pause"), ScanSize: int(size), Layout: Layout(p.String("layout"))}
+	one := Cell{Lock: LockKind(p.String("lock")), Critical: int(p.Int("critical")), Touch: p.Bool("touch"),
+		Parallel: int(p.Int("parallel")),
+		NoPause:  p.Bool("no_pause"), ScanSize: int(size), Layout: Layout(p.String("layout"))}
 	if c.text != cellRotation {
 		one.Threads = []Thread{{CPU: s.victim, Role: Lock}}
 		if other >= 0 {

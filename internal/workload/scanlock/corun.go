@@ -26,12 +26,16 @@ func (Pair) Describe() workload.Description {
 			"whether through caches or through execution units. With the antagonist lock both want the same lock. It shows the extremes, not what " +
 			"a mixed load sees.",
 		Params: []workload.Param{
-			{Name: "lock_cpu", Kind: workload.Int, Default: int64(0), Max: 1 << 16, Help: "number of the CPU of the lock-taking thread"},
+			{Name: "lock_cpu", Kind: workload.Int, Default: int64(0), Max: 1 << 16,
+				Help: "number of the CPU of the lock-taking thread"},
 			{Name: "other_cpu", Kind: workload.Int, Default: int64(1), Max: 1 << 16, Help: "number of the CPU of the other"},
 			{Name: "antagonist", Kind: workload.String, Default: string(Scan), Choices: antagonists, Help: "what the other does"},
-			{Name: "scan_size", Kind: workload.Bytes, Default: int64(2 << 20), Min: 128, Max: 1 << 30, Help: "memory that a scan overwrites"},
-			{Name: "touch", Kind: workload.Bool, Default: false, Help: "the lock protects a counter, which is written; else nothing"},
-			{Name: "duration", Kind: workload.Duration, Default: 250 * time.Millisecond, Min: 1e-3, Max: maxSeconds, Help: "of the measured stretch"},
+			{Name: "scan_size", Kind: workload.Bytes, Default: int64(2 << 20), Min: 128, Max: 1 << 30,
+				Help: "memory that a scan overwrites"},
+			{Name: "touch", Kind: workload.Bool, Default: false,
+				Help: "the lock protects a counter, which is written; else nothing"},
+			{Name: "duration", Kind: workload.Duration, Default: 250 * time.Millisecond, Min: 1e-3, Max: maxSeconds,
+				Help: "of the measured stretch"},
 			{Name: "warm_up", Kind: workload.Duration, Default: 100 * time.Millisecond, Min: 1e-3, Max: 60, Help: "before it"},
 		},
 		Responses: []workload.Response{

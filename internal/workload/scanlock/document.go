@@ -55,10 +55,12 @@ func (p Plan) Section() document.Section {
 	if len(scan) > 0 {
 		what := map[Role]string{Scan: "overwrite " + result.Format(float64(c.ScanSize), "B") + " each, over and over",
 			Pause: "wait with PAUSE", ALU: "fill the ports for integers", FMA: "fill the ports for floating point"}[p.Antagonist]
-		pairs = append(pairs, document.Pair{Name: string(p.Antagonist), Value: fmt.Sprintf("%s on %s: %s", screen.Count(len(scan), "thread"), cpus.Named(scan), what)})
+		pairs = append(pairs, document.Pair{Name: string(p.Antagonist),
+			Value: fmt.Sprintf("%s on %s: %s", screen.Count(len(scan), "thread"), cpus.Named(scan), what)})
 	}
 	if len(lock) > 0 {
-		pair := document.Pair{Name: "lock", Value: fmt.Sprintf("%s on %s: %s", screen.Count(len(lock), "thread"), cpus.Named(lock), p.lockText())}
+		pair := document.Pair{Name: "lock", Value: fmt.Sprintf("%s on %s: %s", screen.Count(len(lock), "thread"),
+			cpus.Named(lock), p.lockText())}
 		for _, n := range nears {
 			if cpus := near[n]; len(cpus) > 0 && len(scan) > 0 {
 				pair.More = append(pair.More, words[n]+": "+host.FormatList(cpus))
@@ -111,7 +113,8 @@ func (t Table) Write2005(w io.Writer) error {
 		if !r.Locks() {
 			spin = r.Rounds
 		}
-		fmt.Fprintf(&b, "Thread Id = %d\t, Thread Affinity = %s\t, Locked = %d\t, Spin = %d\t\n", r.ID, cpus.Affinity(r.CPU), r.Acquisitions, spin)
+		fmt.Fprintf(&b, "Thread Id = %d\t, Thread Affinity = %s\t, Locked = %d\t, Spin = %d\t\n", r.ID, cpus.Affinity(r.CPU),
+			r.Acquisitions, spin)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -124,14 +127,16 @@ func (t Table) Document(p Plan, stretch, lost string) *document.Document {
 		stretch = "Incomplete run, "
 	}
 	length := result.Format(t.Seconds, "s")
-	d := &document.Document{Name: "scanlock", Answer: []document.Line{{Text: fmt.Sprintf("%s%s: %s", stretch, length, t.headline(p))}}, Warnings: t.Warnings()}
+	d := &document.Document{Name: "scanlock",
+		Answer: []document.Line{{Text: fmt.Sprintf("%s%s: %s", stretch, length, t.headline(p))}}, Warnings: t.Warnings()}
 	if lost != "" {
 		d.Warnings = append(d.Warnings, "Incomplete: these are the figures of the first "+length+"; "+lost)
 	}
 	rows := document.Section{Title: "Threads", Blocks: []document.Block{t.rows()}}
 	if len(t.Rows) > mostRows {
 		rows.Where = document.Page
-		d.Sections = append(d.Sections, document.Section{Title: "Groups of threads", Where: document.Terminal, Blocks: []document.Block{t.table()}})
+		d.Sections = append(d.Sections, document.Section{Title: "Groups of threads", Where: document.Terminal,
+			Blocks: []document.Block{t.table()}})
 	}
 	d.Sections = append(d.Sections, rows)
 	return d
@@ -149,9 +154,11 @@ func (t Table) headline(p Plan) string {
 		parts = append(parts, text)
 	}
 	if n := len(t.Rows) - t.Locks; n > 0 && p.Antagonist == Scan {
-		parts = append(parts, fmt.Sprintf("%s: %s scans, %s", screen.Count(n, "scanner"), result.Format(t.Scans, "1/s"), result.Format(t.Scans*float64(p.Cell.ScanSize), "B/s")))
+		parts = append(parts, fmt.Sprintf("%s: %s scans, %s", screen.Count(n, "scanner"), result.Format(t.Scans, "1/s"),
+			result.Format(t.Scans*float64(p.Cell.ScanSize), "B/s")))
 	} else if n > 0 {
-		parts = append(parts, fmt.Sprintf("%s: %s rounds", screen.Count(n, string(p.Antagonist)+" thread"), result.Format(t.Scans, "1/s")))
+		parts = append(parts, fmt.Sprintf("%s: %s rounds", screen.Count(n, string(p.Antagonist)+" thread"),
+			result.Format(t.Scans, "1/s")))
 	}
 	return strings.Join(parts, ". ") + ". Measured."
 }
@@ -164,18 +171,21 @@ func (t Table) rows() *document.Table {
 		if !math.IsNaN(r.Waited) {
 			wait = fmt.Sprintf("%.1f %%", 100*r.Waited)
 		}
-		out.Rows = append(out.Rows, textRow(r.ID, r.Role, r.CPU, cmp.Or(words[r.Near], "-"), result.Format(r.rate(), "1/s"), number(r.SpinsPer), percent(r.OfFair), wait))
+		out.Rows = append(out.Rows, textRow(r.ID, r.Role, r.CPU, cmp.Or(words[r.Near], "-"), result.Format(r.rate(), "1/s"),
+			number(r.SpinsPer), percent(r.OfFair), wait))
 	}
 	return out
 }
 
 // table returns a row for all threads of one role and place.
 func (t Table) table() *document.Table {
-	out := &document.Table{Columns: document.Headings("threads", "role", "place", "median", "least", "most", "of fair"), Lead: "--format json has every thread."}
+	out := &document.Table{Columns: document.Headings("threads", "role", "place", "median", "least", "most", "of fair"),
+		Lead: "--format json has every thread."}
 	out.Columns[1].Right, out.Columns[2].Right = false, false
 	for _, g := range t.groups() {
 		rate := func(v float64) string { return result.Format(v, "1/s") }
-		row := textRow(len(g.cpus), g.role, cmp.Or(words[g.near], "-"), rate(stats.Median(g.rates)), rate(slices.Min(g.rates)), rate(slices.Max(g.rates)), percent(stats.Median(g.fair)))
+		row := textRow(len(g.cpus), g.role, cmp.Or(words[g.near], "-"), rate(stats.Median(g.rates)), rate(slices.Min(g.rates)),
+			rate(slices.Max(g.rates)), percent(stats.Median(g.fair)))
 		extra := cpus.Named(rising(g.cpus))
 		if g.got > 0 {
 			extra = fmt.Sprintf("%s spins a lock; %s", number(float64(g.spins)/float64(g.got)), extra)
@@ -231,7 +241,8 @@ func (t Table) Warnings() (out []string) {
 			plural(late, "the thread", "threads"), cpus.Named(rising(late)), 100*most))
 	}
 	if len(off) > 0 {
-		out = append(out, fmt.Sprintf("%s on %s had the CPU only %.0f %% of the time", plural(off, "the thread", "threads"), cpus.Named(rising(off)), 100*least))
+		out = append(out, fmt.Sprintf("%s on %s had the CPU only %.0f %% of the time", plural(off, "the thread", "threads"),
+			cpus.Named(rising(off)), 100*least))
 	}
 	return out
 }

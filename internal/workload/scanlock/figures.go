@@ -23,10 +23,11 @@ type Row struct {
 	ScansPerSecond  float64 `json:"scans_per_s"` // of its block, by a scanner
 	RoundsPerSecond float64 `json:"rounds_per_s"`
 	SpinsPer        float64 `json:"spins_per_acquisition"` // NaN without any
-	Share           float64 `json:"share"`                 // of all acquisitions; NaN without any, and of others than lock threads
-	OfFair          float64 `json:"of_fair_share"`         // Share over that of an equal split
-	OnCPU           float64 `json:"on_cpu"`                // shares of the time: on the CPU,
-	Waited          float64 `json:"waited"`                // and waiting while others had it
+	// of all acquisitions; NaN without any, and of others than lock threads
+	Share  float64 `json:"share"`
+	OfFair float64 `json:"of_fair_share"` // Share over that of an equal split
+	OnCPU  float64 `json:"on_cpu"`        // shares of the time: on the CPU,
+	Waited float64 `json:"waited"`        // and waiting while others had it
 }
 
 // Locks reports whether the thread takes the lock.
@@ -56,7 +57,8 @@ func Between(p Plan, from, to Snapshot) Table {
 			before = from.Counts[i]
 		}
 		did := now.since(before)
-		r := Row{ID: i, CPU: now.CPU, Role: now.Role, Affinity: cpus.Affinity(now.CPU), Acquisitions: did.Acquisitions, Spins: did.Spins, Rounds: did.Rounds,
+		r := Row{ID: i, CPU: now.CPU, Role: now.Role, Affinity: cpus.Affinity(now.CPU), Acquisitions: did.Acquisitions,
+			Spins: did.Spins, Rounds: did.Rounds,
 			PerSecond: rate(did.Acquisitions), SpinsPerSecond: rate(did.Spins), RoundsPerSecond: rate(did.Rounds),
 			SpinsPer: unknown, Share: unknown, OfFair: unknown, OnCPU: unknown, Waited: unknown}
 		if i < len(p.Near) {

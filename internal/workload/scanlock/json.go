@@ -42,8 +42,9 @@ type Data struct {
 // NewData puts a run together.
 func NewData(p Plan, r Result) Data {
 	t, c := r.Total, p.Cell
-	d := Data{Schema: Schema, Seconds: t.Seconds, Interrupted: r.Interrupted, Evidence: result.Measured, Lock: c.Lock, Critical: c.Critical,
-		Touch: c.Touch, Parallel: c.Parallel, Pause: !c.NoPause, Antagonist: p.Antagonist, ScanSize: c.ScanSize, Layout: c.Layout,
+	d := Data{Schema: Schema, Seconds: t.Seconds, Interrupted: r.Interrupted, Evidence: result.Measured, Lock: c.Lock,
+		Critical: c.Critical,
+		Touch:    c.Touch, Parallel: c.Parallel, Pause: !c.NoPause, Antagonist: p.Antagonist, ScanSize: c.ScanSize, Layout: c.Layout,
 		Threads: t.Rows, Rate: t.PerSecond, FairShare: 1 / float64(t.Locks), Jain: t.Jain,
 		Latency: LatencyOf(t.Waits), Warnings: slices.Concat(p.Warnings, t.Warnings())}
 	if r.Lost != "" {

@@ -64,8 +64,10 @@ func Make(ask Ask, f *host.Facts) (Plan, error) {
 	if limit, ok := f.Limits.MemoryMax.Get(); ok && limit < memory.Or(limit+1) {
 		memory = f.Limits.MemoryMax
 	}
-	if most, ok := memory.Get(); ok && ask.Antagonist == Scan && float64(len(scan))*float64(ask.Cell.ScanSize) > FromMemory*float64(most) {
-		return Plan{}, fmt.Errorf("--scan-size %s for %s takes more than half of the memory, %s", result.Format(float64(ask.Cell.ScanSize), "B"),
+	if most, ok := memory.Get(); ok && ask.Antagonist == Scan &&
+		float64(len(scan))*float64(ask.Cell.ScanSize) > FromMemory*float64(most) {
+		return Plan{}, fmt.Errorf("--scan-size %s for %s takes more than half of the memory, %s",
+			result.Format(float64(ask.Cell.ScanSize), "B"),
 			screen.Count(len(scan), "scanner"), result.Format(float64(most), "B"))
 	}
 	at := cpus.New(&f.Topology, nil, nil)
@@ -80,7 +82,8 @@ func bounds(c Cell) error {
 		flag           string
 		n, least, most int
 		unit           string
-	}{{"critical", c.Critical, 0, MostAdds, ""}, {"parallel", c.Parallel, 0, MostAdds, ""}, {"scan-size", c.ScanSize, LeastScan, MostScan, "B"}} {
+	}{{"critical", c.Critical, 0, MostAdds, ""}, {"parallel", c.Parallel, 0, MostAdds, ""},
+		{"scan-size", c.ScanSize, LeastScan, MostScan, "B"}} {
 		if x.n < x.least || x.n > x.most {
 			show := func(n int) string { return result.Format(float64(n), x.unit) }
 			return fmt.Errorf("--%s %s: expected %s to %s", x.flag, show(x.n), show(x.least), show(x.most))
@@ -118,7 +121,8 @@ func choose(ask Ask, f *host.Facts) (scan, lock []int, err error) {
 			if ask.Scan == "" {
 				why = fmt.Sprintf("only %s may be used here, and it scans", cpus.Named(may))
 			}
-			return nil, nil, fmt.Errorf("%s: no CPU is left to take the lock; give it more CPUs, or ask for -s none or -l none", why)
+			return nil, nil, fmt.Errorf("%s: no CPU is left to take the lock; give it more CPUs, or ask for -s none or -l none",
+				why)
 		}
 	}
 	if both := without(scan, without(scan, lock)); len(both) > 0 {
@@ -126,7 +130,8 @@ func choose(ask Ask, f *host.Facts) (scan, lock []int, err error) {
 		if plain(ask.Scan) || plain(ask.Lock) {
 			hint = "; a plain number is a mask, and a CPU by its number is cpu:N"
 		}
-		return nil, nil, fmt.Errorf("-s %s and -l %s both have %s: %s need as many CPUs%s", screen.Short(ask.Scan), screen.Short(ask.Lock),
+		return nil, nil, fmt.Errorf("-s %s and -l %s both have %s: %s need as many CPUs%s", screen.Short(ask.Scan),
+			screen.Short(ask.Lock),
 			cpus.Named(both), screen.Count(len(scan)+len(lock), "thread"), hint)
 	}
 	return scan, lock, nil
@@ -190,12 +195,14 @@ func (p *Plan) warn(at *cpus.Machine, f *host.Facts, lock []int) {
 		note("on %s two or more lock threads share the core", screen.Count(shared, "core"))
 	}
 	if len(dark) > 0 {
-		note("what %s %s with a scanner is not known: the system does not report it", cpus.Named(dark), plural(dark, "shares", "share"))
+		note("what %s %s with a scanner is not known: the system does not report it", cpus.Named(dark),
+			plural(dark, "shares", "share"))
 	} else if f.Virt.Hypervisor.Or("none") != "none" && len(beside) == 0 && len(p.Near) > 1 {
 		note("this is a guest, and a hypervisor may hide which CPUs share a core: `hostlab facts --probe` measures it")
 	}
 	if quota, ok := f.Limits.CPUQuota.Get(); ok && quota < float64(len(p.Cell.Threads)) {
-		note("the control group gives %.3g CPUs to %s: they are stopped in turn, and their rates are of that", quota, screen.Count(len(p.Cell.Threads), "thread"))
+		note("the control group gives %.3g CPUs to %s: they are stopped in turn, and their rates are of that", quota,
+			screen.Count(len(p.Cell.Threads), "thread"))
 	}
 }
 
@@ -203,7 +210,8 @@ func (p *Plan) warn(at *cpus.Machine, f *host.Facts, lock []int) {
 func usable(f *host.Facts, list []int) error {
 	present, known := f.Topology.Present.Get()
 	if none := without(list, present); known && len(present) > 0 && len(none) > 0 {
-		return fmt.Errorf("%s %s not exist; this host has %s", cpus.Named(none), plural(none, "does", "do"), cpus.Named(rising(present)))
+		return fmt.Errorf("%s %s not exist; this host has %s", cpus.Named(none), plural(none, "does", "do"),
+			cpus.Named(rising(present)))
 	}
 	online, listed := f.Topology.Online.Get()
 	if off := without(list, online); listed && len(off) > 0 {
@@ -221,7 +229,8 @@ func usable(f *host.Facts, list []int) error {
 	}
 	may := cpus.Usable(f)
 	if out := without(list, may); len(out) > 0 {
-		return fmt.Errorf("this process may not use %s, only %s; was it started with taskset or the like?", cpus.Named(out), cpus.Named(may))
+		return fmt.Errorf("this process may not use %s, only %s; was it started with taskset or the like?", cpus.Named(out),
+			cpus.Named(may))
 	}
 	return nil
 }

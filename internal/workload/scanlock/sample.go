@@ -41,7 +41,8 @@ func (m *measured) sample() (out workload.Sample, err error) {
 	case !v.known:
 		return out, fmt.Errorf("the thread on CPU %d did not take the lock once in %.3g s, and this system does not tell whether others had its CPU", m.victim, v.seconds)
 	case !v.had:
-		return out, fmt.Errorf("the thread on CPU %d did not take the lock once in %.3g s: the CPU is taken by others", m.victim, v.seconds)
+		return out, fmt.Errorf("the thread on CPU %d did not take the lock once in %.3g s: the CPU is taken by others", m.victim,
+			v.seconds)
 	default:
 		v.acquisitions = leastTaken
 	}
@@ -274,7 +275,8 @@ func (m *measured) moved() bool {
 // doubt says why a run should not count, or "".
 func (m *measured) doubt() string {
 	if m.moved() {
-		return fmt.Sprintf("the CPUs moved: a cache line took %.0f ns between them before and %.0f ns after", m.before*1e9, m.after*1e9)
+		return fmt.Sprintf("the CPUs moved: a cache line took %.0f ns between them before and %.0f ns after", m.before*1e9,
+			m.after*1e9)
 	}
 	for _, s := range m.stretches {
 		if share := s.disturbed(); share > disturbedShare {

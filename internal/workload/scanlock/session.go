@@ -79,7 +79,8 @@ func (s *Session) arrive(c Cell) error {
 
 // late is the error of a thread that does not arrive.
 func late(cpu int) error {
-	return fmt.Errorf("CPU %d: its thread did not get to run within %g s; something else holds that CPU, or memory is short", cpu, arrival.Seconds())
+	return fmt.Errorf("CPU %d: its thread did not get to run within %g s; something else holds that CPU, or memory is short", cpu,
+		arrival.Seconds())
 }
 
 // beat asks the worker whenever nobody else does, to notice its end.
@@ -145,9 +146,11 @@ func (s *Session) ask(q request) (reply, error) {
 // lost is the error of a worker that was silent for too long.
 func lost(pid int, how silence) error {
 	if how == starved {
-		return fmt.Errorf("the worker process %d waited %g s for a CPU to answer on, as others had them all, and was killed", pid, starving.Seconds())
+		return fmt.Errorf("the worker process %d waited %g s for a CPU to answer on, as others had them all, and was killed", pid,
+			starving.Seconds())
 	}
-	return fmt.Errorf("the worker process %d did not answer for %g s, stopped or hanging, and was killed", pid, patience.Seconds())
+	return fmt.Errorf("the worker process %d did not answer for %g s, stopped or hanging, and was killed", pid,
+		patience.Seconds())
 }
 
 // end notes why the session is over, unless it is already, kills the worker, and

@@ -35,18 +35,28 @@ func (Workload) Describe() workload.Description {
 		Doubts: []string{fmt.Sprintf("placement probe (ping-pong): the time for a cache line between the two CPUs before and after differs by up to %.0f %%", 100*movedShare),
 			fmt.Sprintf("others up to %.0f %% of a CPU of the threads, or of a sibling of theirs", 100*disturbedShare)},
 		Params: []workload.Param{
-			{Name: "cell", Kind: workload.String, Default: cellNone, Help: "what runs beside the lock thread, and where: none, scan@sibling, alu@core, scan-half-l1@sibling, own@sibling, scan@3, rotation"},
-			{Name: "victim", Kind: workload.Int, Default: int64(-1), Min: -1, Max: 1 << 16, Help: "number of the CPU of the lock thread; -1: the lowest that may be used and has a sibling, else the lowest"},
-			{Name: "cpus", Kind: workload.String, Default: cpus.All, Help: "of the rotation: all that this process may use, one-per-core of these (one thread of each core), or a list such as 0-3,8"},
-			{Name: "lock", Kind: workload.String, Default: string(TTAS), Choices: workload.Words(Locks...), Help: "how the lock is taken"},
-			{Name: "critical", Kind: workload.Int, Default: int64(0), Max: 1 << 20, Help: "dependent additions while the lock is held"},
+			{Name: "cell", Kind: workload.String, Default: cellNone,
+				Help: "what runs beside the lock thread, and where: none, scan@sibling, alu@core, scan-half-l1@sibling, own@sibling, scan@3, rotation"},
+			{Name: "victim", Kind: workload.Int, Default: int64(-1), Min: -1, Max: 1 << 16,
+				Help: "number of the CPU of the lock thread; -1: the lowest that may be used and has a sibling, else the lowest"},
+			{Name: "cpus", Kind: workload.String, Default: cpus.All,
+				Help: "of the rotation: all that this process may use, one-per-core of these (one thread of each core), or a list such as 0-3,8"},
+			{Name: "lock", Kind: workload.String, Default: string(TTAS), Choices: workload.Words(Locks...),
+				Help: "how the lock is taken"},
+			{Name: "critical", Kind: workload.Int, Default: int64(0), Max: 1 << 20,
+				Help: "dependent additions while the lock is held"},
 			{Name: "touch", Kind: workload.Bool, Default: false, Help: "the lock protects data, which is written; else nothing"},
-			{Name: "parallel", Kind: workload.Int, Default: int64(0), Max: 1 << 20, Help: "dependent additions between release and the next try"},
+			{Name: "parallel", Kind: workload.Int, Default: int64(0), Max: 1 << 20,
+				Help: "dependent additions between release and the next try"},
 			{Name: "no_pause", Kind: workload.Bool, Default: false, Help: "spin without PAUSE"},
-			{Name: "layout", Kind: workload.String, Default: string(Padded), Choices: workload.Words(Layouts...), Help: "where the threads' counters lie: each in lines of its own, or as in the published program four in one"},
-			{Name: "scan_size", Kind: workload.Bytes, Default: int64(0), Max: maxBlock, Help: "memory that a scan overwrites, 128 B or more; 0: twice the L2 cache"},
-			{Name: "warm_up", Kind: workload.Duration, Default: 100 * time.Millisecond, Min: 1e-3, Max: 60, Help: "before the measured stretch"},
-			{Name: "duration", Kind: workload.Duration, Default: 250 * time.Millisecond, Min: 1e-3, Max: maxSeconds, Help: "of the measured stretch, in the rotation of each position"},
+			{Name: "layout", Kind: workload.String, Default: string(Padded), Choices: workload.Words(Layouts...),
+				Help: "where the threads' counters lie: each in lines of its own, or as in the published program four in one"},
+			{Name: "scan_size", Kind: workload.Bytes, Default: int64(0), Max: maxBlock,
+				Help: "memory that a scan overwrites, 128 B or more; 0: twice the L2 cache"},
+			{Name: "warm_up", Kind: workload.Duration, Default: 100 * time.Millisecond, Min: 1e-3, Max: 60,
+				Help: "before the measured stretch"},
+			{Name: "duration", Kind: workload.Duration, Default: 250 * time.Millisecond, Min: 1e-3, Max: maxSeconds,
+				Help: "of the measured stretch, in the rotation of each position"},
 		},
 		Responses: []workload.Response{
 			{Name: "lock_rate", Title: "Acquisitions per second of the lock thread", Unit: "1/s", Better: "higher"},
@@ -54,9 +64,11 @@ func (Workload) Describe() workload.Description {
 			{Name: "spins_per_lock", Title: "Polls that found the lock held, per acquisition", Unit: "", Better: "lower"},
 			{Name: "other_rate", Title: "The other thread's rounds per second", Unit: "1/s", Better: "higher"},
 			{Name: "scan_rate", Title: "Memory that the scan overwrote per second", Unit: "B/s", Better: "higher"},
-			{Name: "share", Title: "The lock thread's part of all acquisitions, against a fair share", Unit: "", Better: "higher"},
+			{Name: "share", Title: "The lock thread's part of all acquisitions, against a fair share", Unit: "",
+				Better: "higher"},
 			{Name: "jain", Title: "Jain's index of fairness: 1 where all get the same", Unit: "", Better: "higher"},
-			{Name: "sibling_share", Title: "Acquisitions of the scanner's sibling over the mean of the others", Unit: "", Better: "higher"},
+			{Name: "sibling_share", Title: "Acquisitions of the scanner's sibling over the mean of the others", Unit: "",
+				Better: "higher"},
 			{Name: "ping_pong", Title: "Time for a cache line between the two CPUs, one way", Unit: "s", Better: "lower"},
 		},
 	}
@@ -72,7 +84,8 @@ func (Workload) Validate(cfg workload.Config) error {
 	}
 	c, err := parseCell(cfg.Params.String("cell"))
 	if err == nil && c.role != "" && c.place == "" && int64(c.cpu) == cfg.Params.Int("victim") {
-		return workload.Wrong("cell", fmt.Sprintf("both threads are to run on CPU %d", c.cpu), "spinning threads that share a CPU only wait for each other: name another")
+		return workload.Wrong("cell", fmt.Sprintf("both threads are to run on CPU %d", c.cpu),
+			"spinning threads that share a CPU only wait for each other: name another")
 	}
 	return err
 }

@@ -61,11 +61,14 @@ type writer struct {
 }
 
 var (
-	companies = []string{"Müller &amp; Söhne", "Baker &amp; Co", "Nordic Tools", "Sol y Mar", "Łódź Metal", "Red Lantern", "Quarry 9"}
-	cities    = []string{"Walldorf", "Bergen", "Toledo", "Kraków", "Osaka", "Leeds", "Recife", "Tartu"}
-	products  = []string{"hinge, brass", "bolt M8 &lt;40 mm", "gasket &quot;C&quot;", "bearing 6204", "pump housing", "valve 3/4 in", "cable 5 m"}
-	words     = []string{"deliver", "before", "noon", "gate", "call", "ahead", "fragile", "pallet", "R&amp;D", "stock &gt; 5", "as", "agreed", "partial"}
-	units     = []string{"PC", "KG", "M", "L"}
+	companies = []string{"Müller &amp; Söhne", "Baker &amp; Co", "Nordic Tools", "Sol y Mar", "Łódź Metal", "Red Lantern",
+		"Quarry 9"}
+	cities   = []string{"Walldorf", "Bergen", "Toledo", "Kraków", "Osaka", "Leeds", "Recife", "Tartu"}
+	products = []string{"hinge, brass", "bolt M8 &lt;40 mm", "gasket &quot;C&quot;", "bearing 6204", "pump housing",
+		"valve 3/4 in", "cable 5 m"}
+	words = []string{"deliver", "before", "noon", "gate", "call", "ahead", "fragile", "pallet", "R&amp;D", "stock &gt; 5",
+		"as", "agreed", "partial"}
+	units = []string{"PC", "KG", "M", "L"}
 )
 
 func pick(r *rand.Rand, from []string) string { return from[r.IntN(len(from))] }
@@ -90,12 +93,14 @@ func (w *writer) order(id int) {
 	w.f("  <header><created>20%02d-%02d-%02d</created><clerk>U%05d</clerk><channel>%s</channel></header>\n",
 		10+r.IntN(16), 1+r.IntN(12), 1+r.IntN(28), r.IntN(100000), pick(r, []string{"edi", "web", "phone"}))
 	w.f("  <customer no='%08d'><name>%s</name><city>%s</city><street>%s %d</street><vat>DE%09d</vat></customer>\n",
-		r.IntN(1e8), pick(r, companies), pick(r, cities), pick(r, []string{"Hafenstraße", "Mill Lane", "Rua Nova"}), 1+r.IntN(200), r.IntN(1e9))
+		r.IntN(1e8), pick(r, companies), pick(r, cities), pick(r, []string{"Hafenstraße", "Mill Lane", "Rua Nova"}),
+		1+r.IntN(200), r.IntN(1e9))
 	w.f("  <items>\n")
 	for line := range 8 + r.IntN(10) {
 		w.f("    <item line=\"%d\" sku=\"%c%c-%06d\">\n      <description>%s</description>\n", (line+1)*10,
 			'A'+r.IntN(26), 'A'+r.IntN(26), r.IntN(1e6), pick(r, products))
-		w.f("      <quantity unit=\"%s\">%d</quantity><price>%d.%02d</price>", pick(r, units), 1+r.IntN(400), r.IntN(5000), r.IntN(100))
+		w.f("      <quantity unit=\"%s\">%d</quantity><price>%d.%02d</price>", pick(r, units), 1+r.IntN(400), r.IntN(5000),
+			r.IntN(100))
 		w.f("<discount>%s</discount>", strconv.FormatFloat(float64(r.IntN(200))/10, 'f', 1, 64))
 		w.f("<due>20%02d-%02d-%02d</due>", 20+r.IntN(8), 1+r.IntN(12), 1+r.IntN(28))
 		if r.IntN(6) == 0 {

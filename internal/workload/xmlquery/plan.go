@@ -72,7 +72,8 @@ func checkPlan(text []byte, degree int) error {
 	walk(plans[0].Plan, false)
 	switch {
 	case below+above != 1:
-		return fmt.Errorf("PostgreSQL's plan shreds in %d places, expected one: this version plans the query in another way", below+above)
+		return fmt.Errorf("PostgreSQL's plan shreds in %d places, expected one: this version plans the query in another way",
+			below+above)
 	case degree == 1 && len(gathers) > 0:
 		return fmt.Errorf("PostgreSQL plans %d workers for degree 1", gathers[0].Planned)
 	case degree == 1:

@@ -111,7 +111,8 @@ func (d *Database) Load(ctx context.Context, size int, seed uint64) (err error) 
 		}
 		return fmt.Errorf("%w; PostgreSQL's contributed modules may be missing: install postgresql-contrib, and a server built with libxml", d.postgres.Explain(ctx, err))
 	}
-	rows := database.Table{Name: "orders", Columns: []string{"id", "doc"}, Rows: int64(t.Rows()), Row: func(n int64) []any { return []any{n + 1, t.Row(int(n))} }}
+	rows := database.Table{Name: "orders", Columns: []string{"id", "doc"}, Rows: int64(t.Rows()),
+		Row: func(n int64) []any { return []any{n + 1, t.Row(int(n))} }}
 	if err := rows.Copy(ctx, d.conn); err != nil {
 		return err
 	}
@@ -155,8 +156,10 @@ func (d *Database) ready(ctx context.Context, size int) (err error) {
 // counts the function's cost once for all rows, so that a small table would seem too
 // cheap to share without a higher price of a row.
 func Session(degree int) []string {
-	return []string{fmt.Sprintf("SET max_parallel_workers_per_gather = %d", degree-1), fmt.Sprintf("ALTER TABLE orders SET (parallel_workers = %d)", degree-1),
-		"SET parallel_setup_cost = 0", "SET parallel_tuple_cost = 0", "SET cpu_tuple_cost = 100", "SET parallel_leader_participation = on"}
+	return []string{fmt.Sprintf("SET max_parallel_workers_per_gather = %d", degree-1),
+		fmt.Sprintf("ALTER TABLE orders SET (parallel_workers = %d)", degree-1),
+		"SET parallel_setup_cost = 0", "SET parallel_tuple_cost = 0", "SET cpu_tuple_cost = 100",
+		"SET parallel_leader_participation = on"}
 }
 
 // sample makes a run with engine postgres.
@@ -196,7 +199,8 @@ func (d *Database) Run(ctx context.Context, degree, passes int) (a answer, doubt
 		var got Totals
 		began := time.Now()
 		// The simple protocol, as psql: no plan of another degree is reused.
-		err := d.conn.QueryRow(ctx, PostgresQuery, pgx.QueryExecModeSimpleProtocol).Scan(&got.Items, &got.Order, &got.Line, &got.SKU, &got.Description, &got.Unit,
+		err := d.conn.QueryRow(ctx, PostgresQuery, pgx.QueryExecModeSimpleProtocol).Scan(&got.Items, &got.Order, &got.Line,
+			&got.SKU, &got.Description, &got.Unit,
 			&got.Quantity, &got.Price, &got.Discount, &got.Due, &got.Hazard, &got.Customer)
 		a.Wall += time.Since(began).Seconds()
 		if err != nil {
@@ -227,7 +231,8 @@ func leaderDoubt(degree int, leader, all float64) string {
 	if fair := 1 / float64(degree); degree < 2 || all < 0.2 || share <= (1+fair)/2 {
 		return ""
 	}
-	return fmt.Sprintf("the query's leader used %.0f %% of the CPU time at degree %d: the parallel workers hardly worked", 100*share, degree)
+	return fmt.Sprintf("the query's leader used %.0f %% of the CPU time at degree %d: the parallel workers hardly worked",
+		100*share, degree)
 }
 
 // Close ends the server and removes it. It may be called again.

@@ -32,14 +32,16 @@ func dsnOf(p workload.Values) (*connect.DSN, error) {
 		text = os.Getenv(dsnVariable)
 	}
 	if text == "" {
-		return nil, wrong("engine "+inSQLServer+" queries a server that you name, and none is named", "sqlserver://USER@HOST, here or in $"+dsnVariable)
+		return nil, wrong("engine "+inSQLServer+" queries a server that you name, and none is named",
+			"sqlserver://USER@HOST, here or in $"+dsnVariable)
 	}
 	d, err := connect.Parse(text)
 	switch {
 	case err != nil:
 		return nil, wrong(err.Error(), "")
 	case given && d.HasPassword():
-		return nil, wrong("has a password, which records and lists of processes would show", "leave it out: it can be in "+d.PasswordPlaces())
+		return nil, wrong("has a password, which records and lists of processes would show",
+			"leave it out: it can be in "+d.PasswordPlaces())
 	case d.Vendor.String() != inSQLServer:
 		return nil, wrong("names "+d.Vendor.Product, "sqlserver://USER@HOST")
 	}
@@ -183,7 +185,8 @@ func (s *remote) sample(ctx context.Context, q question, notes []string) (out wo
 
 // check compares sums with the embedded query's. How SQL Server writes the customer's node is its own.
 func (s *remote) check(r explain.Row) error {
-	got := Totals{r.Int(0), r.Int(1), r.Int(2), r.Int(3), r.Int(4), r.Int(5), r.Int(6), r.Int(7), r.Int(8), r.Int(9), r.Int(10), s.want.Customer}
+	got := Totals{r.Int(0), r.Int(1), r.Int(2), r.Int(3), r.Int(4), r.Int(5), r.Int(6), r.Int(7), r.Int(8), r.Int(9), r.Int(10),
+		s.want.Customer}
 	if got != s.want {
 		return fmt.Errorf("SQL Server returned %+v, the embedded query %+v: the query is broken", got, s.want)
 	}

@@ -44,8 +44,11 @@ func (Workload) Describe() workload.Description {
 			"temporary table of one session, with OPTION (MAXDOP degree) in the statement: nothing is to be put back. It checks the result and, with VIEW SERVER STATE, the degree that " +
 			"the server took. That engine follows Microsoft's documentation and was never tried on a real SQL Server.",
 		Params: []workload.Param{
-			{Name: "engine", Kind: workload.String, Default: embedded, Choices: []string{embedded, inPostgres, inSQLServer}, Help: "in this program, in a private PostgreSQL, or in a SQL Server that you name (never tried on a real one)"},
-			{Name: "dsn", Kind: workload.String, Default: "", Help: "with engine sqlserver: sqlserver://USER@HOST, without a password; to another host with TLS; none: $" + dsnVariable},
+			{Name: "engine", Kind: workload.String, Default: embedded, Choices: []string{embedded, inPostgres, inSQLServer},
+				Help: "in this program, in a private PostgreSQL, or in a SQL Server that you name (never tried on a real one)"},
+			{Name: "dsn", Kind: workload.String, Default: "",
+				Help: "with engine sqlserver: sqlserver://USER@HOST, without a password; to another host with TLS; none: $" +
+					dsnVariable},
 			{Name: "size", Kind: workload.Bytes, Default: int64(64 << 20), Min: 4 << 10, Max: maxBytes, Help: "of the table"},
 			cpus.CountParam("degree", "1", "workers"),
 			cpus.Param(),
@@ -61,7 +64,8 @@ func (Workload) Describe() workload.Description {
 }
 
 func (Workload) Validate(cfg workload.Config) error {
-	return errors.Join(cpus.CheckCount("degree", cfg.Params.String("degree")), cpus.Check("cpus", cfg.Params.String("cpus")), checkEngine(cfg.Params))
+	return errors.Join(cpus.CheckCount("degree", cfg.Params.String("degree")), cpus.Check("cpus", cfg.Params.String("cpus")),
+		checkEngine(cfg.Params))
 }
 
 func (Workload) Needs(ctx context.Context, p workload.Values) error {
@@ -104,11 +108,13 @@ func checkEngine(p workload.Values) error {
 func checkDegree(engine string, n int) error {
 	switch {
 	case engine == inSQLServer && n > mostMAXDOP:
-		return workload.Wrong("degree", fmt.Sprintf("OPTION (MAXDOP n) takes at most %d, not %d", mostMAXDOP, n), "choose as many as the server has CPUs")
+		return workload.Wrong("degree", fmt.Sprintf("OPTION (MAXDOP n) takes at most %d, not %d", mostMAXDOP, n),
+			"choose as many as the server has CPUs")
 	case engine == inSQLServer || n <= maxWorkers+1:
 		return nil
 	}
-	return workload.Wrong("degree", fmt.Sprintf("PostgreSQL gives a query at most %d workers and their leader, not %d", maxWorkers, n),
+	return workload.Wrong("degree", fmt.Sprintf("PostgreSQL gives a query at most %d workers and their leader, not %d",
+		maxWorkers, n),
 		fmt.Sprintf("choose at most %d, or engine=embedded", maxWorkers+1))
 }
 

@@ -114,7 +114,10 @@ func Open(t *testing.T, browser context.Context, html, fragment string, width in
 		t.Fatal(err)
 	}
 	url := "file://" + file
-	return visit(t, browser, url+fragment, width, "#data", func(u string) bool { return u == url || strings.HasPrefix(u, "blob:") })
+	return visit(t, browser, url+fragment, width, "#data", func(u string) bool {
+		return u == url ||
+			strings.HasPrefix(u, "blob:")
+	})
 }
 
 // Visit shows a page of a server. Requests for anything but the server fail the test when it ends, and so does all
@@ -163,7 +166,8 @@ func visit(t *testing.T, browser context.Context, address string, width int64, r
 // Resize makes a page as wide as a desk's or a phone's screen.
 func Resize(t *testing.T, b *Tab, width int64) {
 	t.Helper()
-	Send(t, b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 800, DeviceScaleFactor: 1, Mobile: width < 700})
+	Send(t, b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 800,
+		DeviceScaleFactor: 1, Mobile: width < 700})
 }
 
 // Run runs actions, which must work.

@@ -44,7 +44,8 @@ var start = time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 func (p *plan) build() effects.Report {
 	x := &p.head
 	if x.Host == nil {
-		x.Host = map[string]string{"hostname": "db01.example.com", "kernel": "6.12.48", "cpu": "AMD EPYC 9354P", "cpus": "32", "governor": "performance", "smt": "on", "microcode": "0xa101148"}
+		x.Host = map[string]string{"hostname": "db01.example.com", "kernel": "6.12.48", "cpu": "AMD EPYC 9354P", "cpus": "32",
+			"governor": "performance", "smt": "on", "microcode": "0xa101148"}
 	}
 	x.Schema, x.Version, x.Started = 1, "v0.2.0", start
 	if x.ID == "" {

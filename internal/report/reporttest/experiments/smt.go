@@ -15,14 +15,16 @@ import (
 func smt(name string, seed uint64, keeps func(antagonist, size, place string) float64) *plan {
 	levels := []string{"none"}
 	for _, place := range []string{"sibling", "core"} {
-		for _, what := range []string{"scan-half-l1", "scan-half-l2", "scan", "scan-2xllc", "alu", "fma", "pause", "lock", "own"} {
+		for _, what := range []string{"scan-half-l1", "scan-half-l2", "scan", "scan-2xllc", "alu", "fma", "pause", "lock",
+			"own"} {
 			levels = append(levels, what+"@"+place)
 		}
 	}
 	levels = append(levels, "scan@llc", "rotation")
 	var contrasts []result.Contrast
 	for _, l := range levels[1:] {
-		contrasts = append(contrasts, result.Contrast{Factors: []string{"cell"}, Levels: []string{l}, Primary: l == "scan@sibling"})
+		contrasts = append(contrasts, result.Contrast{Factors: []string{"cell"}, Levels: []string{l},
+			Primary: l == "scan@sibling"})
 	}
 	kept := func(at map[string]string) float64 {
 		what, place, ok := strings.Cut(at["cell"], "@")
@@ -45,20 +47,30 @@ func smt(name string, seed uint64, keeps func(antagonist, size, place string) fl
 			}
 			return false
 		},
-		head: result.Experiment{Name: name, Title: "Hyper-threading: lock-taking threads beside threads that scan", BuiltIn: "smt", Study: "004e", Workload: "scanlock", Section: "smt",
-			Context: map[string]string{"l1": "32 KiB", "l2": "1 MiB", "llc": "32 MiB", "scan": "2 MiB", "scan_half_l1": "16 KiB", "scan_half_l2": "512 KiB", "scan_2xl2": "2 MiB", "scan_2xllc": "64 MiB"},
+		head: result.Experiment{Name: name, Title: "Hyper-threading: lock-taking threads beside threads that scan",
+			BuiltIn: "smt", Study: "004e", Workload: "scanlock", Section: "smt",
+			Context: map[string]string{"l1": "32 KiB", "l2": "1 MiB", "llc": "32 MiB", "scan": "2 MiB", "scan_half_l1": "16 KiB",
+				"scan_half_l2": "512 KiB", "scan_2xl2": "2 MiB", "scan_2xllc": "64 MiB"},
 			Factors: []result.Factor{{Name: "cell", Kind: "parameter", Levels: levels, Baseline: "none", Change: result.Online}},
-			Absent:  []result.Absent{{Factor: "cell", Level: "scan@socket", Reason: "there is no CPU on another socket than CPU 0"}},
+			Absent: []result.Absent{{Factor: "cell", Level: "scan@socket",
+				Reason: "there is no CPU on another socket than CPU 0"}},
 			Responses: []result.Response{
-				{Name: "lock_rate", Title: "acquisitions", Unit: "1/s", Better: "higher", Compare: result.Ratio, Margin: 0.05, Primary: true},
+				{Name: "lock_rate", Title: "acquisitions", Unit: "1/s", Better: "higher", Compare: result.Ratio, Margin: 0.05,
+					Primary: true},
 				{Name: "other_rate", Title: "scans", Unit: "1/s", Better: "higher", Compare: result.Ratio, Margin: 0.05},
-				{Name: "total_rate", Title: "acquisitions of all", Unit: "1/s", Better: "higher", Compare: result.Ratio, Margin: 0.05},
-				{Name: "spins_per_lock", Title: "spins per acquisition", Better: "lower", Compare: result.Difference, Margin: 0.1},
-				{Name: "sibling_share", Title: "Acquisitions of the scanner's sibling over the mean of the others", Unit: "ratio", Better: "higher", Compare: result.Ratio, Margin: 0.05},
-				{Name: "ping_pong", Title: "Time for a cache line between the two CPUs, one way", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.1},
+				{Name: "total_rate", Title: "acquisitions of all", Unit: "1/s", Better: "higher", Compare: result.Ratio,
+					Margin: 0.05},
+				{Name: "spins_per_lock", Title: "spins per acquisition", Better: "lower", Compare: result.Difference,
+					Margin: 0.1},
+				{Name: "sibling_share", Title: "Acquisitions of the scanner's sibling over the mean of the others", Unit: "ratio",
+					Better: "higher", Compare: result.Ratio, Margin: 0.05},
+				{Name: "ping_pong", Title: "Time for a cache line between the two CPUs, one way", Unit: "s", Better: "lower",
+					Compare: result.Ratio, Margin: 0.1},
 				{Name: "jain", Title: "Jain's index", Better: "higher", Compare: result.Difference, Margin: 0.02}},
 			Contrasts: contrasts, Design: result.Design{Kind: "rcbd", Seed: seed, AA: true, Repeats: 1, Looks: []int{15}}},
-		done: 15, ended: "looks", noise: 0.006, void: 61, marked: 97, base: map[string]float64{"lock_rate": 386e6, "other_rate": 54.5e3, "total_rate": 386e6, "jain": 1, "sibling_share": 1, "ping_pong": 38e-9},
+		done: 15, ended: "looks", noise: 0.006, void: 61, marked: 97,
+		base: map[string]float64{"lock_rate": 386e6, "other_rate": 54.5e3, "total_rate": 386e6, "jain": 1, "sibling_share": 1,
+			"ping_pong": 38e-9},
 		fluctuate: map[string]float64{"spins_per_lock": 0.01, "jain": 0},
 		effect: func(r string, at map[string]string) float64 {
 			switch k := kept(at); r {
@@ -176,7 +188,8 @@ func SMTUntestable() effects.Report {
 		}
 		return 0.995
 	})
-	p.leave("core", map[string]string{"sibling": "no CPU shares a core with CPU 0", "llc": "the socket of CPU 0 has no second last-level cache"})
+	p.leave("core", map[string]string{"sibling": "no CPU shares a core with CPU 0",
+		"llc": "the socket of CPU 0 has no second last-level cache"})
 	return p.build()
 }
 
@@ -189,7 +202,8 @@ func SMTOneCore() effects.Report {
 		}
 		return 0.75
 	})
-	p.leave("sibling", map[string]string{"core": "no CPU behind the last-level cache of CPU 0 is on another core", "llc": "the socket of CPU 0 has no second last-level cache"})
+	p.leave("sibling", map[string]string{"core": "no CPU behind the last-level cache of CPU 0 is on another core",
+		"llc": "the socket of CPU 0 has no second last-level cache"})
 	return p.build()
 }
 
