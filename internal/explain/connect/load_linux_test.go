@@ -1,6 +1,6 @@
 //go:build system
 
-package connect
+package connect_test
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 
 	"hostlab/internal/assess"
 	"hostlab/internal/explain"
+	"hostlab/internal/explain/connect"
 	"hostlab/internal/privatedb"
 )
 
@@ -26,11 +27,11 @@ const around = 700 * time.Millisecond
 // during records while a load runs that begins and ends within the recording.
 func during(t *testing.T, dsn string, lasts time.Duration, load func()) explain.Report {
 	t.Helper()
-	d, err := Parse(dsn)
+	d, err := connect.Parse(dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	src, err := Open(t.Context(), d)
+	src, err := connect.Open(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 //go:build system
 
-package connect
+package connect_test
 
 import (
 	"bytes"
