@@ -34,7 +34,7 @@ func (k *kept) get(ctx context.Context, r *request, each bool,
 	k.mu.Lock()
 	old := k.begin(ctx, r, each, work)
 	running, wait := k.running, waitFirst
-	if k.answer != nil && !(r.whole && each) {
+	if k.answer != nil && (!r.whole || !each) {
 		wait = waitNewer
 	}
 	k.mu.Unlock()

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ func TestKept(t *testing.T) {
 	ask := func(last int64, program bool) <-chan string {
 		said := make(chan string, 1)
 		go func() {
-			d, _, err := k.get(t.Context(), &request{Request: httptest.NewRequest("GET", "/", nil), fleet: &snapshot{last: last}, now: time.Unix(1e9, 0), whole: program}, true, work)
+			d, _, err := k.get(t.Context(), &request{Request: httptest.NewRequest(http.MethodGet, "/", nil), fleet: &snapshot{last: last}, now: time.Unix(1e9, 0), whole: program}, true, work)
 			if err != nil {
 				said <- err.Error()
 				return
