@@ -57,6 +57,15 @@ func TestAdviceIsTheRemedy(t *testing.T) {
 			if !strings.Contains(res.Remedy, want) || a.Object != "" && !strings.Contains(res.Remedy, a.Object) {
 				t.Errorf("%s, %s: advises %+v, and its remedy is %q", c.id, c.name, a, res.Remedy)
 			}
+			s, known := setting.Find(a.Name)
+			switch {
+			case !known:
+				t.Errorf("%s is no setting", a.Name)
+			case s.Effect == "" && !s.Limit:
+				t.Errorf("%s is advised, and neither a limit nor has it an Effect: what else does a change of it do?", s.Name)
+			case !strings.Contains(res.Remedy, s.Effect):
+				t.Errorf("%s, %s: the remedy does not say that %s: %q", c.id, c.name, s.Effect, res.Remedy)
+			}
 		}
 	}
 	if advised < 20 {

@@ -43,7 +43,7 @@ var idle = []Check{
 // disableDeep chooses by latency, never by index: C3 of one processor is C6 of
 // another (tuned#808).
 var disableDeep = remedy{script("for s in /sys/devices/system/cpu/cpu*/cpuidle/state*; do " +
-	"if [ $(cat $s/latency) -gt 70 ]; then echo 1 | sudo tee $s/disable; fi; done").noting("idle CPUs draw more power"),
+	"if [ $(cat $s/latency) -gt 70 ]; then echo 1 | sudo tee $s/disable; fi; done").noting(effect("cstate_latency")),
 	remark("lasts until a reboot; 'hostlab export systemd cpu_dma_latency=70' writes a unit that keeps it, as tuned's " +
 		"force_latency does")}
 

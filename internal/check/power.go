@@ -105,11 +105,11 @@ var power = []Check{
 			limits := ofCeiling(f, func(p host.Policy) host.Fact[int64] { return p.Max })
 			if v.readings = append(v.readings, limits...); capped {
 				const file = "/sys/devices/system/cpu/intel_pstate/max_perf_pct"
-				v.fix = append(append(v.fix, write("100", file)), kept(f, "max_perf_pct", file, "100")...)
+				v.fix = append(append(v.fix, write("100", file).noting(effect("max_perf_pct"))), kept(f, "max_perf_pct", file, "100")...)
 			}
 			if len(wrong(limits)) > 0 {
 				v.fix = append(v.fix, script("for p in /sys/devices/system/cpu/cpufreq/policy*; do "+
-					"cat $p/cpuinfo_max_freq | sudo tee $p/scaling_max_freq; done"))
+					"cat $p/cpuinfo_max_freq | sudo tee $p/scaling_max_freq; done").noting(effect("max_freq")))
 			}
 			for _, r := range wrong(v.readings) {
 				v.bad = cmp.Or(v.bad, "the clock is capped below what the processor can do: "+r.value)
@@ -253,7 +253,7 @@ func loadGovernor(f *host.Facts) remedy {
 	for _, p := range onlinePolicies(f) {
 		if g, ok := p.Governors.Get(); ok && !slices.Contains(strings.Fields(g), "performance") {
 			return append(remedy{run("sudo", "modprobe", "cpufreq_performance"),
-				write("performance", policyFiles+"scaling_governor"),
+				write("performance", policyFiles+"scaling_governor").noting(effect("governor")),
 				into("cpufreq_performance", "/etc/modules-load.d/hostlab-governor.conf")},
 				kept(f, "governor", policyFiles+"scaling_governor", "performance")...)
 		}
@@ -273,8 +273,8 @@ func lookEPP(f *host.Facts, _ Role) (v view) {
 		if r.bad && locked(f, p) {
 			// Choosing that governor anew makes the kernel write EPP.
 			v.fix = remedy{write("powersave", policyFiles+"scaling_governor"),
-				write("performance", policyFiles+"energy_performance_preference"),
-				write("performance", policyFiles+"scaling_governor")}
+				write("performance", policyFiles+"energy_performance_preference").noting(effect("epp")),
+				write("performance", policyFiles+"scaling_governor").noting(effect("governor"))}
 		}
 		v.readings = append(v.readings, r)
 	}
@@ -332,6 +332,6 @@ func lookBoost(f *host.Facts, _ Role) view {
 }
 
 func boostFix(f *host.Facts, value, files string) remedy {
-	return append(remedy{write(value, files).noting("CPUs may draw more power, and get warmer")},
+	return append(remedy{write(value, files).noting(effect("boost"))},
 		kept(f, "boost", files, value)...)
 }

@@ -37,6 +37,12 @@ func (c command) noting(text string) command {
 	return c
 }
 
+// effect is what else a change of a setting does.
+func effect(name string) string {
+	s, _ := setting.Find(name)
+	return s.Effect
+}
+
 // String is the command as a person types it.
 func (c command) String() string {
 	line := c.script

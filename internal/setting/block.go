@@ -73,6 +73,7 @@ var block = []Setting{
 	},
 	{
 		Name: "nvme_io_timeout", Title: "NVMe timeout (nvme_core io_timeout)", Order: rankBlock,
+		Effect: "programs wait for a device that does not answer",
 		About: "After how many seconds without an answer the kernel gives a request up. It holds for disks that are attached from " +
 			"then on; io_timeout is that of " +
 			"one that is. On AWS, a volume on the network is better waited for; local NVMe disks should keep the default of 30.",

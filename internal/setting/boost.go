@@ -8,6 +8,7 @@ const noTurbo = cpuDir + "/intel_pstate/no_turbo"
 var power = []Setting{
 	{
 		Name: "platform_profile", Title: "ACPI platform profile", Order: rankProfile, Lasting: true,
+		Effect: "fans and power limits may rise",
 		About: "The platform profile tells the firmware how to weigh speed against heat and noise. It may move power limits, fans " +
 			"and EPP by itself, so it is " +
 			"set before those.",
@@ -22,6 +23,7 @@ var power = []Setting{
 	},
 	{
 		Name: "epb", Title: "Energy performance bias", Order: rankEPB,
+		Effect: "the processor draws more power",
 		About: "EPB is the older hint to Intel processors, from 0 (performance) to 15 (power saving), for each CPU. It weighs on " +
 			"turbo and on the uncore's " +
 			"frequency, and decides alone where there is no EPP.",
@@ -41,6 +43,7 @@ var power = []Setting{
 	},
 	{
 		Name: "boost", Title: "Turbo (boost)", Order: rankBoost,
+		Effect: "CPUs may draw more power, and get warmer",
 		About: "Boost lets cores run above their base frequency while power and temperature allow. off makes benchmarks repeatable " +
 			"and single threads slow. " +
 			"There are three kinds of files: intel_pstate/no_turbo, which says the opposite (1 is off), cpufreq/boost for all " +
@@ -68,6 +71,7 @@ var power = []Setting{
 	},
 	{
 		Name: "max_perf_pct", Title: "intel_pstate's ceiling", Order: rankMaxPerf, Rounds: true,
+		Effect: "CPUs draw more power while they are busy",
 		About: "The highest share of full performance that intel_pstate asks for. Below 100 it costs every CPU-bound second. A " +
 			"ceiling below the floor " +
 			"lowers the floor as well.",

@@ -22,6 +22,7 @@ const shareOfHighest = "Windows takes a share of the highest frequency, as 60%"
 var frequencies = []Setting{
 	{
 		Name: "governor", Title: "CPU frequency governor", Order: rankGovernor,
+		Effect: "CPUs draw more power while they are busy",
 		About: "The governor picks a policy's frequency. performance asks for the highest at all times; ondemand, conservative " +
 			"and schedutil " +
 			"follow the load, and answer a burst only after it has begun. Under intel_pstate and amd-pstate-epp the hardware picks, " +
@@ -45,6 +46,7 @@ var frequencies = []Setting{
 	},
 	{
 		Name: "epp", Title: "Energy performance preference", Order: rankEPP, Rounds: true, // default reads back as another word
+		Effect: "the processor draws more power",
 		About: "EPP tells a processor that picks its own frequency how much response time it may give up for energy. While the " +
 			"governor is performance " +
 			"it cannot be changed: the kernel then answers EBUSY, or takes performance only. The word default reads back as what " +
@@ -70,6 +72,7 @@ var frequencies = []Setting{
 	},
 	{
 		Name: "max_freq", Title: "Upper limit of the frequency (scaling_max_freq)", Order: rankMax, Rounds: true,
+		Effect: "CPUs draw more power while they are busy",
 		About: "The highest frequency that the governor may ask for. A cap costs every CPU-bound second in proportion. The kernel " +
 			"rounds to a step that the " +
 			"driver has, and takes a limit below the minimum by lowering the minimum with it until the limit is raised again.",

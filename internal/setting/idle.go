@@ -15,6 +15,7 @@ const qosNone = 2000000000
 var idle = []Setting{
 	{
 		Name: "cstate_latency", Title: "Idle states, by their exit latency", Order: rankIdle,
+		Effect: "idle CPUs draw more power",
 		About: "Disables each idle state of each CPU that takes longer to leave than the bound, and leaves the others as they are. " +
 			"States are chosen by latency, " +
 			"since the third of one processor is another's fifth. Shallow states are worth keeping: they leave power for the turbo of " +

@@ -6,7 +6,8 @@ import "math"
 var limits = []Setting{
 	{
 		Sysctl: "vm.dirty_expire_centisecs", Title: "Age at which unwritten file data are written",
-		Takes: quantity{lo: 1, hi: math.MaxInt32},
+		Takes:  quantity{lo: 1, hi: math.MaxInt32},
+		Effect: "the kernel writes file data earlier, and more often",
 		About: "After how many hundredths of a second written data are old enough that the kernel writes them to the disk, however " +
 			"little there is. " +
 			"A shorter time makes the portions smaller, and writes more often what is changed again soon.",
@@ -16,12 +17,14 @@ var limits = []Setting{
 	{
 		Sysctl: "vm.dirty_writeback_centisecs", Title: "How often the kernel looks for old unwritten data",
 		Takes:  quantity{hi: math.MaxInt32},
+		Effect: "the kernel writes more often",
 		About:  "How many hundredths of a second pass between two looks for data that are old enough to be written. 0 never looks.",
 		Source: "kernel documentation, admin-guide/sysctl/vm.rst; tuned oracle, mssql (100)",
 		Tries:  []Try{{"100", ""}},
 	},
 	{
 		Sysctl: "kernel.sched_autogroup_enabled", Title: "A share of the CPUs for each session", Takes: onOff{},
+		Effect: "a busy session takes more from the others",
 		About: "With on, the scheduler divides the CPUs among login sessions first. All processes of a server then share what one " +
 			"terminal gets. It has " +
 			"no effect on processes in a group of their own (cgroup), where systemd puts services that have CPU settings.",
@@ -30,6 +33,7 @@ var limits = []Setting{
 	},
 	{
 		Sysctl: "kernel.panic_on_oops", Title: "Panic after a kernel error", Takes: onOff{},
+		Effect: "the host stops at an error that it might have survived",
 		About: "With off, the kernel ends the process in which an error showed and goes on, perhaps with locks that nobody gives " +
 			"back. With on it panics, " +
 			"so that a cluster's other node takes over at once. kernel.panic says whether it reboots.",

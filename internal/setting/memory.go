@@ -50,6 +50,7 @@ var memory = []Setting{
 	},
 	{
 		Name: "clocksource", Title: "Clock source", Order: rankSysctl,
+		Effect: "the clock may jump once",
 		About: "What the kernel reads the time from. tsc costs some 20 ns; hpet and acpi_pm cost a system call and an access to a " +
 			"device each. If the kernel has " +
 			"left tsc it had found it unstable: find out why before forcing it back.",

@@ -6,6 +6,7 @@ import "strings"
 var uncore = []Setting{
 	{
 		Name: "uncore_max_freq", Title: "Upper limit of the uncore's frequency (max_freq_khz)", Order: rankMax, Rounds: true,
+		Effect: "less power is left for the cores",
 		About: "The highest frequency of the last cache, the memory controllers and the links between sockets. A limit slows what " +
 			"misses a core's own cache. " +
 			"The processor has steps of 100 MHz. It spends power that the cores then lack.",
