@@ -83,5 +83,5 @@ func (w *wine) service(t *testing.T) {
 		}
 	}
 	w.try(t, 0, `(?s)burn`, "", "assess", "--service", "burn.exe", "--for", "3s", "--quick", "--html=")
-	w.try(t, 0, `cpu_s [0-9.]+ m?s .*queue_s: no thread shows as running`, "", "workload", "observe", "service=service:burn", "for=3s", "--runs", "1")
+	w.try(t, 0, `cpu_s [0-9.]+ m?s .*queue_s, busy_s: no thread shows as running`, "", "workload", "observe", "service=service:burn", "for=3s", "--runs", "1")
 }

@@ -173,13 +173,13 @@ var serverCases = []lookCase{
 		d.Settings = []host.ServerSetting{{Name: "fsync", Value: known("off", "/proc/700/cmdline")}}
 	})},
 	{id: "SRV-006", name: "PostgreSQL's default", want: OK, facts: serving("postgresql", set("fsync", host.Default, "wal_sync_method", host.Default))},
-	{id: "SRV-006", name: "buffered InnoDB", want: Finding, detail: "through the page cache", remedy: "# /etc/server.conf sets innodb_flush_method: change it to O_DIRECT there",
+	{id: "SRV-006", name: "buffered InnoDB", want: Finding, detail: "through the page cache", remedy: "# change innodb_flush_method to O_DIRECT in the file that is named above",
 		facts: serving("mysql", set("innodb_flush_method", "fsync", "innodb_use_native_aio", host.Default))},
 	{id: "SRV-006", name: "buffered InnoDB, with a directory for files", want: Finding, remedy: "printf '[mysqld]\\n%s\\n' innodb_flush_method=O_DIRECT | sudo tee " +
 		"/etc/my.cnf.d/90-hostlab-innodb_flush_method.cnf", facts: serving("mysql", confDir("/etc/my.cnf.d"), inFile("fsync", "/etc/my.cnf.d/50-server.cnf"))},
-	{id: "SRV-006", name: "where a later file wins", want: Finding, remedy: "# /etc/my.cnf.d/zz.cnf sets innodb_flush_method: change it to O_DIRECT there",
+	{id: "SRV-006", name: "where a later file wins", want: Finding, remedy: "# change innodb_flush_method to O_DIRECT in the file that is named above",
 		facts: serving("mysql", confDir("/etc/my.cnf.d"), inFile("fsync", "/etc/my.cnf.d/zz.cnf"))},
-	{id: "SRV-006", name: "where the main file has it", want: Finding, remedy: "# /etc/my.cnf sets innodb_flush_method: change it to O_DIRECT there",
+	{id: "SRV-006", name: "where the main file has it", want: Finding, remedy: "# change innodb_flush_method to O_DIRECT in the file that is named above",
 		facts: serving("mysql", confDir("/etc/my.cnf.d"), inFile("fsync", "/etc/my.cnf"))},
 	{id: "SRV-006", name: "persisted", want: Finding, evidence: "/var/lib/mysql/mysqld-auto.cnf innodb_flush_method = fsync",
 		remedy: "mysql -e 'set persist_only innodb_flush_method = O_DIRECT'", facts: serving("mysql", confDir("/etc/my.cnf.d"), inFile("fsync", "/var/lib/mysql/mysqld-auto.cnf"))},

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"hostlab/internal/host"
-	"hostlab/internal/screen"
 )
 
 // A finding of SRV-006 is high where commits may be lost, and medium where they only cost more.
@@ -80,7 +79,8 @@ func mysqlKeeps(d host.Database, option, value string) remedy {
 		return remedy{remark(option + " is in the server's arguments, which win over its files: change it to " + value +
 			" where the server is started")}
 	case strings.HasPrefix(now.Source, "/") && now.Or(host.Default) != host.Default && !wins: // and not as the server said itself
-		return remedy{remark(screen.Clean(now.Source) + " sets " + option + ": change it to " + value + " there")}
+		// Not by its name: a remedy is copied into a shell.
+		return remedy{remark("change " + option + " to " + value + " in the file that is named above, which sets it")}
 	case !known || !wins:
 		return remedy{remark(line + " below [mysqld] in the server's configuration")}
 	}
