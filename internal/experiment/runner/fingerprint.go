@@ -12,11 +12,16 @@ import (
 	"strings"
 
 	"hostlab/internal/host"
+	"hostlab/internal/proc"
 )
 
 // bootID returns what names this boot, "" where the system does not say.
 func bootID(t host.Tree) string {
-	return t.Text("/proc/sys/kernel/random/boot_id").Or("")
+	id := t.Text("/proc/sys/kernel/random/boot_id").Or("")
+	if id == "" && t.Live() {
+		id = proc.Boot()
+	}
+	return id
 }
 
 // readers are how the facts of a fingerprint are read: by few and small files,
@@ -120,7 +125,7 @@ func fingerprint(t host.Tree, names []string) map[string]string {
 		f := host.Collect(context.Background(), host.Options{Tree: t})
 		all := map[string]string{"kernel": f.Identity.Kernel.Or(""), "cpu": f.Identity.CPUModel.Or(""),
 			"microcode": f.Identity.Microcode.Or(""),
-			"cpus":      host.FormatList(f.Topology.Online.Or(nil))}
+			"cpus":      host.FormatList(f.Topology.Online.Or(nil)), "boot": bootID(t)}
 		read = func(name string) string { return all[name] }
 	}
 	out := map[string]string{}

@@ -182,7 +182,7 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 	with.Out, cfg.Study = cfg.Dir, &with
 	s := &session{cfg: cfg, sys: cfg.sys, study: cfg.Study, boot: cfg.sys.boot()}
 	if s.boot == "" && slices.ContainsFunc(s.study.Factors, func(f experiment.Factor) bool { return f.Change == result.Reboot }) {
-		return nil, errors.New("this system does not tell one boot from another (/proc/sys/kernel/random/boot_id), which a factor with change = \"reboot\" needs")
+		return nil, errors.New("this system does not tell one boot from another, which a factor with change = \"reboot\" needs")
 	}
 	now := s.sys.fingerprint(experiment.Fingerprints)
 	if cfg.Resume {
