@@ -32,14 +32,14 @@ type linked struct {
 	}
 }
 
-// TestNotice holds NOTICE against all that go.mod has linked into the binary, Oracle's
-// driver included: a dependency that is new or of another version needs
+// TestNotice holds NOTICE against all that go.mod has linked into the binary, with all
+// drivers: a dependency that is new or of another version needs
 // go test . -run Notice -update.
 func TestNotice(t *testing.T) {
 	modules := map[string]map[string]bool{} // name and version: files
 	for _, platform := range []string{"linux/amd64", "linux/arm64", "windows/amd64"} {
 		system, machine, _ := strings.Cut(platform, "/")
-		c := exec.Command("go", "list", "-deps", "-tags", "oracle", "-json=Dir,Module", "./cmd/hostlab")
+		c := exec.Command("go", "list", "-deps", "-tags", "oracle,hana,sqlserver", "-json=Dir,Module", "./cmd/hostlab")
 		c.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+machine, "CGO_ENABLED=0")
 		var stderr bytes.Buffer
 		c.Stderr = &stderr

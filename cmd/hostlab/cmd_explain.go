@@ -49,7 +49,7 @@ or the parameter that would show it. Nothing is changed.
 			}
 			return v.Product + " " + v.Tried
 		}) + `
-` + oracleNote() + `
+` + paragraph(connect.Lacking()) + `
 
 Passwords: everyone on this host can see a command line, so --dsn takes none.
 Put it where the vendor's own clients look: ~/.pgpass, the file that $PGPASSFILE
@@ -107,13 +107,6 @@ func servers(form string, of func(*connect.Vendor) string) string {
 		}
 	}
 	return paragraph(fmt.Sprintf(form, strings.Join(all, ", ")))
-}
-
-func oracleNote() string {
-	if connect.HasOracle {
-		return "Oracle's driver is built in."
-	}
-	return "Oracle's driver is 18 MB and not in this build: 'go build -tags oracle' adds it."
 }
 
 // explainRun is what the command line asks for.

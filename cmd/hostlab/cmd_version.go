@@ -73,22 +73,22 @@ var schemas = []struct {
 
 // features says what this build reads and writes.
 func features() string {
-	var reads, without, writes []string
+	var reads, writes []string
 	for _, v := range connect.Vendors() {
 		if v.Built() {
 			reads = append(reads, v.Product)
-		} else {
-			without = append(without, v.Product)
 		}
 	}
 	for _, s := range schemas {
 		writes = append(writes, fmt.Sprint(s.command, " ", s.version))
 	}
-	text := "Databases: " + strings.Join(reads, ", ")
-	if len(without) > 0 {
-		text += "; built without " + strings.Join(without, ", ")
+	var b strings.Builder
+	for _, text := range []string{"Databases: " + strings.Join(reads, ", "), connect.Lacking(), "Versions of JSON: " + strings.Join(writes, ", ")} {
+		for _, line := range screen.Wrap(text, 80) {
+			b.WriteString(line + "\n")
+		}
 	}
-	return text + "\n" + strings.Join(screen.Wrap("Versions of JSON: "+strings.Join(writes, ", "), 80), "\n") + "\n"
+	return b.String()
 }
 
 // versionText identifies the build: what make set, else what go install knew.

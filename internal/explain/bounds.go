@@ -2,8 +2,9 @@ package explain
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
+
+	"hostlab/internal/sorting"
 )
 
 func trim(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
@@ -97,6 +98,6 @@ func Bounds(r *Report) (out []Bound) {
 		}
 		out = append(out, b)
 	}
-	slices.SortStableFunc(out[:len(out)-1], func(a, b Bound) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	sorting.Stable(out[:len(out)-1], func(a, b Bound) int { return cmp.Compare(b.Seconds, a.Seconds) })
 	return out
 }

@@ -31,7 +31,7 @@ const statement = 5 * time.Second
 func Open(ctx context.Context, d *DSN) (explain.Source, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	a, err := d.Vendor.connect(ctx, d)
+	a, err := d.Vendor.begin(ctx, d)
 	if err != nil {
 		return nil, d.Problem(err)
 	}
@@ -47,7 +47,7 @@ func Open(ctx context.Context, d *DSN) (explain.Source, error) {
 func Session(ctx context.Context, d *DSN) (explain.Asker, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	a, err := d.Vendor.connect(ctx, d)
+	a, err := d.Vendor.begin(ctx, d)
 	if err != nil {
 		return nil, d.Problem(err)
 	}

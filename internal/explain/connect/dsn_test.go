@@ -114,6 +114,9 @@ func TestRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cr3t") || strings.Contains(err.Error(), "\n") || !IsUsage(err) {
 			t.Errorf("%s: %v", dsn, err)
 		}
+		if built := !strings.HasSuffix(err.Error(), "make build TAGS="+d.Vendor.tag); built != d.Vendor.Built() {
+			t.Errorf("%s: the driver is built in: %v; said: %v", dsn, d.Vendor.Built(), err)
+		}
 	}
 }
 

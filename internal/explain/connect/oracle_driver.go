@@ -8,13 +8,13 @@ import (
 	ora "github.com/sijms/go-ora/v2"
 )
 
-// HasOracle reports whether this program was built with Oracle's driver.
-const HasOracle = true
+func init() { oracle.connect = session((*DSN).oracleConnector, "set transaction read only") }
 
-func oracleConnector(dsn string, w *way) (driver.Connector, error) {
-	c := ora.NewConnector(dsn)
+func (d *DSN) oracleConnector() (driver.Connector, error) {
+	u, way := d.oracle()
+	c := ora.NewConnector(u.String())
 	if o, ok := c.(*ora.OracleConnector); ok {
-		o.Dialer(w)
+		o.Dialer(way)
 	}
 	return c, nil
 }

@@ -2,6 +2,7 @@ package connect
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 
@@ -27,9 +28,12 @@ type Vendor struct {
 	allow    string // parameter that permits to go on without TLS
 	// What to grant to a user who may not watch the server, or not work on it; may be empty.
 	watching, working string
-	connect           func(ctx context.Context, d *DSN) (explain.Asker, error)
+	connect           func(ctx context.Context, d *DSN) (explain.Asker, error) // nil: this program lacks the driver
 	source            func(ctx context.Context, a explain.Asker, target string, here bool) (explain.Source, error)
 	parameter         func(ctx context.Context, d *DSN, name string) (Parameter, error) // nil: they cannot be varied
+	// tag is the build tag that adds the driver, and size what it adds; "": every program has it. A file with that tag sets
+	// connect. Windows has SQL Server's without it.
+	tag, size string
 }
 
 // The vendors.
@@ -51,18 +55,39 @@ var (
 		Form: "sqlserver://USER@HOST?database=DB", Rights: "VIEW SERVER STATE", Plain: "encrypt=disable", Checked: "encrypt=true",
 		own:      "$SQLCMDPASSWORD, or ",
 		password: func() (string, error) { return os.Getenv("SQLCMDPASSWORD"), nil }, // sqlcmd's
-		connect:  session((*DSN).sqlServerConnector, "set transaction isolation level read uncommitted", "set lock_timeout 1000"),
-		source:   newSQLServer}
+		source:   newSQLServer, tag: "sqlserver", size: "1.4 MB"}
 	oracle = &Vendor{Product: "Oracle", schemes: []string{"oracle"}, allow: "SSL=false",
 		Form: "oracle://USER@HOST:1521/SERVICE", Rights: "SELECT_CATALOG_ROLE", Plain: "SSL=false", Checked: "SSL=true",
-		connect: session((*DSN).oracleConnector, "set transaction read only"), source: newOracle}
+		source: newOracle, tag: "oracle", size: "18 MB"}
 	hana = &Vendor{Product: "SAP HANA", schemes: []string{"hdb", "hana"}, allow: "encrypt=false",
 		Form: "hdb://USER@HOST:30015", Rights: "MONITORING", Plain: "encrypt=false", Checked: "TLSRootCAFile=FILE",
-		connect: session((*DSN).hanaConnector, "set transaction read only"), source: newHANA}
+		source: newHANA, tag: "hana", size: "0.7 MB"}
 )
 
 // Built reports whether this program was built with the vendor's driver.
-func (v *Vendor) Built() bool { return v != oracle || HasOracle }
+func (v *Vendor) Built() bool { return v.connect != nil }
+
+// Lacking says which drivers this program was built without, and how to build one with them.
+func Lacking() string {
+	var names, tags []string
+	for _, v := range Vendors() {
+		if !v.Built() {
+			names, tags = append(names, v.Product+" ("+v.size+")"), append(tags, v.tag)
+		}
+	}
+	if names == nil {
+		return "All drivers are in this build."
+	}
+	return "Drivers that are not in this build: " + strings.Join(names, ", ") + ". 'make build TAGS=" + strings.Join(tags, ",") + "' adds them."
+}
+
+// begin opens a session, where this program has the driver.
+func (v *Vendor) begin(ctx context.Context, d *DSN) (explain.Asker, error) {
+	if !v.Built() {
+		return nil, fmt.Errorf("this hostlab was built without %s's driver; build one with it: make build TAGS=%s", v.Product, v.tag)
+	}
+	return v.connect(ctx, d)
+}
 
 // Vendors returns all of them.
 func Vendors() []*Vendor { return []*Vendor{Postgres, MariaDB, sqlServer, oracle, hana} }

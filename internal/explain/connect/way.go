@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/SAP/go-hdb/driver/dial"
 	"github.com/go-sql-driver/mysql"
 )
 
@@ -78,16 +77,6 @@ func (e *encrypted) Write(b []byte) (int, error) {
 	}
 	e.began = true
 	return e.Conn.Write(b)
-}
-
-// hanaWay is the Dialer of the driver for HANA, which prefers IPv4.
-type hanaWay struct{ *way }
-
-func (w hanaWay) DialContext(ctx context.Context, address string, _ dial.DialerOptions) (net.Conn, error) {
-	if c, err := w.way.DialContext(ctx, "tcp4", address); err == nil {
-		return c, nil
-	}
-	return w.way.DialContext(ctx, "tcp", address)
 }
 
 // refusedTLS is the parameter that permits to go on without TLS where the server refused

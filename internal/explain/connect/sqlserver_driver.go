@@ -1,0 +1,37 @@
+//go:build windows || sqlserver
+
+package connect
+
+import (
+	"database/sql/driver"
+
+	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/microsoft/go-mssqldb/msdsn"
+)
+
+func init() {
+	sqlServer.connect = session((*DSN).sqlServerConnector, "set transaction isolation level read uncommitted", "set lock_timeout 1000")
+}
+
+// sqlServerConnector asks for TLS where the DSN does not say encrypt=. The driver would
+// then send the password to what offers none, almost as it is.
+func (d *DSN) sqlServerConnector() (driver.Connector, error) {
+	u, err := d.sqlServer()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := msdsn.Parse(u.String())
+	if err != nil {
+		return nil, err
+	}
+	way := &way{dial: d.dial}
+	d.way = way
+	if cfg.Parameters[msdsn.Encrypt] == "" {
+		if way.here = Loopback(d.url.Hostname()); !way.here {
+			cfg.Encryption = msdsn.EncryptionRequired
+		}
+	}
+	c := mssql.NewConnectorConfig(cfg)
+	c.Dialer = way
+	return c, nil
+}
