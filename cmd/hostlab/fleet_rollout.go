@@ -19,6 +19,7 @@ import (
 	"hostlab/internal/fleet/store"
 	"hostlab/internal/result"
 	"hostlab/internal/setting"
+	"hostlab/internal/sorting"
 )
 
 func newFleetRollout(std streams) *cobra.Command {
@@ -229,7 +230,7 @@ func excused(h *fleet.Host, list []check.Exception, want []setting.Assignment, n
 			out = append(out, rollout.LeftOut{Host: h.Name, Check: id, Reason: e.Reason, Until: e.Until})
 		}
 	}
-	slices.SortFunc(out, func(a, b rollout.LeftOut) int { return strings.Compare(a.Check, b.Check) })
+	sorting.Stable(out, func(a, b rollout.LeftOut) int { return strings.Compare(a.Check, b.Check) })
 	return out
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hostlab/internal/result"
+	"hostlab/internal/sorting"
 )
 
 // Comparison lines up the same effects of several experiments.
@@ -67,7 +68,7 @@ func (c *Comparison) line() {
 			}
 		}
 	}
-	slices.SortStableFunc(c.Rows, func(a, b Row) int { return b.primary() - a.primary() })
+	sorting.Stable(c.Rows, func(a, b Row) int { return b.primary() - a.primary() })
 }
 
 func (r Row) primary() int {

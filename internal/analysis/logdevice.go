@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hostlab/internal/result"
+	"hostlab/internal/sorting"
 	"hostlab/internal/stats"
 )
 
@@ -282,7 +283,7 @@ func (s *LogDevice) waitsOf(runs []result.Run, cell int) *LogWaits {
 		e.Seconds, e.Share = seconds/n, seconds/n/w.Mean
 		w.Events = append(w.Events, e)
 	}
-	slices.SortFunc(w.Events, byShare)
+	sorting.Stable(w.Events, byShare)
 	return w
 }
 
@@ -307,7 +308,7 @@ func (r *LogRow) Top() (out []Event) {
 			out = append(out, w.Events...)
 		}
 	}
-	slices.SortFunc(out, byShare)
+	sorting.Stable(out, byShare)
 	seen := map[[2]string]bool{}
 	return slices.DeleteFunc(out, func(e Event) bool {
 		twice := seen[[2]string{e.Name, e.Part}]

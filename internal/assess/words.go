@@ -11,6 +11,7 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/service"
+	"hostlab/internal/sorting"
 )
 
 // does is what a service does in a part of its time, for a sentence.
@@ -30,7 +31,7 @@ const hardly = 0.01
 // the first thing to type.
 func (m *Minute) Verdict(levers []Lever) string {
 	parts := m.Parts()
-	slices.SortStableFunc(parts, func(a, b Part) int { return cmp.Compare(b.Share, a.Share) })
+	sorting.Stable(parts, func(a, b Part) int { return cmp.Compare(b.Share, a.Share) })
 	if m.Report.Busy <= 0 || len(parts) == 0 {
 		if m.Report.Hidden {
 			return lever.Compose([]string{"unknown: this user sees no session of " + m.subject() +

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hostlab/internal/host"
+	"hostlab/internal/sorting"
 	"hostlab/internal/spelling"
 )
 
@@ -145,11 +146,11 @@ func Findings(results []Result) []Result { return worstFirst(withStatus(results,
 // most, as shares of its time tell by subject, then the worst.
 func ByGain(results []Result, gains map[string]float64) []Result {
 	found := slices.DeleteFunc(Findings(results), func(r Result) bool { return r.Severity == Info })
-	slices.SortStableFunc(found, func(a, b Result) int { return cmp.Compare(gains[b.Subject], gains[a.Subject]) })
+	sorting.Stable(found, func(a, b Result) int { return cmp.Compare(gains[b.Subject], gains[a.Subject]) })
 	return found
 }
 
 func worstFirst(results []Result) []Result {
-	slices.SortStableFunc(results, func(a, b Result) int { return cmp.Compare(b.Severity, a.Severity) })
+	sorting.Stable(results, func(a, b Result) int { return cmp.Compare(b.Severity, a.Severity) })
 	return results
 }

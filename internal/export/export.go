@@ -13,6 +13,7 @@ import (
 
 	"hostlab/internal/screen"
 	"hostlab/internal/setting"
+	"hostlab/internal/sorting"
 	"hostlab/internal/spelling"
 )
 
@@ -127,7 +128,7 @@ func prepare(list []setting.Assignment) []item {
 		}
 		items[n] = i
 	}
-	slices.SortStableFunc(items, func(a, b item) int { return a.s.Order - b.s.Order })
+	sorting.Stable(items, func(a, b item) int { return a.s.Order - b.s.Order })
 	for n, i := range items {
 		if i.bounds() {
 			items[n].Value = strconv.Itoa(lowest)

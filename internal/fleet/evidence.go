@@ -11,6 +11,7 @@ import (
 	"hostlab/internal/check"
 	"hostlab/internal/document"
 	"hostlab/internal/screen"
+	"hostlab/internal/sorting"
 )
 
 // Proof is what a check says of a host now, and the documents that say so.
@@ -53,7 +54,7 @@ func NewReport(hosts []*Host, proofs []Proof, list []check.Exception, now time.T
 			r.findings = append(r.findings, *p)
 		}
 	}
-	slices.SortStableFunc(r.findings, func(a, b Proof) int { return rank(b.Severity) - rank(a.Severity) })
+	sorting.Stable(r.findings, func(a, b Proof) int { return rank(b.Severity) - rank(a.Severity) })
 	return r
 }
 

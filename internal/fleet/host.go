@@ -8,6 +8,7 @@ import (
 
 	"hostlab/internal/check"
 	"hostlab/internal/screen"
+	"hostlab/internal/sorting"
 )
 
 // Host is what is known of one now.
@@ -131,7 +132,7 @@ func Diff(a, b *Host, factsA, factsB map[string]Value, measuredA, measuredB map[
 			apart = append(apart, Apart{name, x, y, *y.Value / *x.Value})
 		}
 	}
-	slices.SortFunc(apart, func(x, y Apart) int {
+	sorting.Stable(apart, func(x, y Apart) int {
 		return cmp.Or(cmp.Compare(distance(y.Ratio), distance(x.Ratio)), strings.Compare(x.Name, y.Name))
 	})
 	paths := map[string]bool{}
@@ -161,7 +162,7 @@ func Diff(a, b *Host, factsA, factsB map[string]Value, measuredA, measuredB map[
 		}
 		differ = append(differ, d)
 	}
-	slices.SortFunc(differ, func(x, y Difference) int {
+	sorting.Stable(differ, func(x, y Difference) int {
 		return cmp.Or(cmp.Compare(gain(y), gain(x)), strings.Compare(x.Path, y.Path))
 	})
 	return apart, differ

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/sorting"
 	"hostlab/internal/stats"
 )
 
@@ -157,7 +157,7 @@ func (p *Peers) Outliers() (found []Outlier, groups int) {
 			found = append(found, o)
 		}
 	}
-	slices.SortFunc(found, func(a, b Outlier) int {
+	sorting.Stable(found, func(a, b Outlier) int {
 		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(distance(b.Ratio), distance(a.Ratio)), strings.Compare(a.Host, b.Host),
 			strings.Compare(a.Name, b.Name))
 	})
@@ -224,7 +224,7 @@ func Traits(host map[string]Value, peers []map[string]Value) (out []Trait) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b Trait) int { return cmp.Or(b.Share-a.Share, strings.Compare(a.Path, b.Path)) })
+	sorting.Stable(out, func(a, b Trait) int { return cmp.Or(b.Share-a.Share, strings.Compare(a.Path, b.Path)) })
 	return out
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hostlab/internal/sorting"
 )
 
 // process is a database server's, as readers of its kind see it.
@@ -48,7 +50,7 @@ func readServers(t Tree) (databases, apps []Database) {
 		}
 		return db
 	})
-	slices.SortStableFunc(list, func(a, b Database) int {
+	sorting.Stable(list, func(a, b Database) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.PID, b.PID))
 	})
 	databases = []Database{}

@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
+
+	"hostlab/internal/sorting"
 )
 
 var digits = regexp.MustCompile(`\d+`)
@@ -24,5 +25,5 @@ func SortNatural(names []string) {
 	for _, n := range names {
 		keys[n] = naturalKey(n)
 	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(a, b)) })
+	sorting.Stable(names, func(a, b string) int { return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(a, b)) })
 }

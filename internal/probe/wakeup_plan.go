@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hostlab/internal/host"
+	"hostlab/internal/sorting"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/burst"
 )
@@ -74,7 +75,7 @@ func wakeTargets(topo *host.Topology, cpus []int) (targets []wakeTarget, left in
 	if len(all) > maxWakeTargets {
 		all, left = all[:maxWakeTargets], len(all)-maxWakeTargets
 	}
-	slices.SortFunc(all, func(a, b wakeTarget) int { return a.CPU - b.CPU })
+	sorting.Stable(all, func(a, b wakeTarget) int { return a.CPU - b.CPU })
 	return all, left
 }
 

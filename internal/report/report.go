@@ -14,6 +14,7 @@ import (
 	"hostlab/internal/probe"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/sorting"
 )
 
 // Schema is the version of the JSON document; docs/schema/assess.schema.json
@@ -108,7 +109,7 @@ func BusyWarnings(runs []probe.Outcome) []string {
 				}
 			}
 		}
-		slices.SortStableFunc(why, func(a, b string) int { return cmp.Compare(figures[b], figures[a]) })
+		sorting.Stable(why, func(a, b string) int { return cmp.Compare(figures[b], figures[a]) })
 		if len(why) > 0 {
 			s := fmt.Sprintf("%s: %s (%s)", title, why[0], screen.Count(figures[why[0]], "figure"))
 			if len(why) > 1 {

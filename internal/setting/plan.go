@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"hostlab/internal/screen"
+	"hostlab/internal/sorting"
 	"hostlab/internal/spelling"
 )
 
@@ -120,7 +121,7 @@ func (sys *System) jobs(want []Assignment) (jobs []job, _ error) {
 		}
 		jobs = append(jobs, job{s, a})
 	}
-	slices.SortStableFunc(jobs, func(a, b job) int { return a.s.Order - b.s.Order })
+	sorting.Stable(jobs, func(a, b job) int { return a.s.Order - b.s.Order })
 	for _, j := range jobs {
 		for _, k := range jobs {
 			if j.s.Rival != "" && j.s.Rival == k.s.Name {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"hostlab/internal/sorting"
 )
 
 // View is a journal as it was read: what is changed and not put back, and what is wrong with it. It needs no
@@ -149,7 +151,7 @@ func (v *View) Entries() []Entry {
 			list = append(list, e)
 		}
 	}
-	slices.SortFunc(list, func(a, b Entry) int { return a.id - b.id })
+	sorting.Stable(list, func(a, b Entry) int { return a.id - b.id })
 	return list
 }
 

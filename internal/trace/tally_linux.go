@@ -3,12 +3,12 @@ package trace
 import (
 	"cmp"
 	"math"
-	"slices"
 	"time"
 
 	"hostlab/internal/host"
 	"hostlab/internal/model/burstlog"
 	"hostlab/internal/result"
+	"hostlab/internal/sorting"
 	"hostlab/internal/stats"
 )
 
@@ -240,7 +240,7 @@ func (t *tally) interval(r *Result, of func(sums) float64) result.Estimate {
 // record makes the bursts as burstlog has them. A CPU that was never idle has one, of
 // all the time.
 func (t *tally) record(r *Result) {
-	slices.SortFunc(t.bursts, func(a, b schedBurst) int {
+	sorting.Stable(t.bursts, func(a, b schedBurst) int {
 		return cmp.Or(cmp.Compare(a.Cpu, b.Cpu), cmp.Compare(a.Start, b.Start))
 	})
 	of := map[int]int{}

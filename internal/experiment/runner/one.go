@@ -12,6 +12,7 @@ import (
 
 	"hostlab/internal/experiment"
 	"hostlab/internal/result"
+	"hostlab/internal/sorting"
 	"hostlab/internal/workload"
 )
 
@@ -196,7 +197,9 @@ func currentFirst(factors []experiment.Factor, want map[string]string) []experim
 		}
 		return 1
 	}
-	return slices.SortedStableFunc(slices.Values(factors), func(a, b experiment.Factor) int { return later(a) - later(b) })
+	out := slices.Clone(factors)
+	sorting.Stable(out, func(a, b experiment.Factor) int { return later(a) - later(b) })
+	return out
 }
 
 // request makes what the workload gets: the study's parameters with the levels of

@@ -11,6 +11,7 @@ import (
 
 	"hostlab/internal/check"
 	"hostlab/internal/result"
+	"hostlab/internal/sorting"
 	"hostlab/internal/stats"
 )
 
@@ -82,7 +83,7 @@ func Follow(p *Plan, verified map[string]Verified, samples map[string][]Sample) 
 			c.Hosts = append(c.Hosts, h)
 		}
 	}
-	slices.SortFunc(c.Hosts, func(a, b *Host) int { return cmp.Or(a.Wave-b.Wave, strings.Compare(a.Name, b.Name)) })
+	sorting.Stable(c.Hosts, func(a, b *Host) int { return cmp.Or(a.Wave-b.Wave, strings.Compare(a.Name, b.Name)) })
 	last := p.Created
 	for w := 1; w <= len(p.Waves); w++ {
 		for _, h := range c.wave(w) {

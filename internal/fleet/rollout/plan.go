@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"hostlab/internal/check"
+	"hostlab/internal/sorting"
 	"hostlab/internal/stats"
 )
 
@@ -103,7 +104,7 @@ func Draw(hosts []Candidate, waves int, seed uint64) (strata []Stratum, drawn []
 		}
 		strata[i].Hosts = append(strata[i].Hosts, h.Name)
 	}
-	slices.SortFunc(strata, func(a, b Stratum) int {
+	sorting.Stable(strata, func(a, b Stratum) int {
 		return cmp.Or(cmp.Compare(a.Hardware, b.Hardware), cmp.Compare(a.Role, b.Role))
 	})
 	for _, s := range strata {

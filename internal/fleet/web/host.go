@@ -12,6 +12,7 @@ import (
 	"hostlab/internal/fleet"
 	"hostlab/internal/fleet/store"
 	"hostlab/internal/screen"
+	"hostlab/internal/sorting"
 )
 
 // hostJSON is all that a host's page says.
@@ -46,7 +47,7 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(changes, func(a, b fleet.Change) int { return b.At.Compare(a.At) })
+	sorting.Stable(changes, func(a, b fleet.Change) int { return b.At.Compare(a.At) })
 	kept, err := r.Store.Of(ctx, h.Name, "", shownDocuments)
 	if err != nil {
 		return nil, err
@@ -135,7 +136,7 @@ func findingTable(h *fleet.Host, remedies map[string]string) *document.Table {
 		{Head: "role"}, {Head: "since", Whole: true},
 		{Head: "what was read"}, {Head: "remedy"}}}
 	list := slices.Clone(h.Findings)
-	slices.SortStableFunc(list, func(a, b fleet.Held) int { return rank(b.Severity) - rank(a.Severity) })
+	sorting.Stable(list, func(a, b fleet.Held) int { return rank(b.Severity) - rank(a.Severity) })
 	for _, f := range list {
 		t.Add(document.Cell{Text: f.Check, Link: "/checks/" + segment(f.Check)}, document.Text(fleet.CheckTitle(f.Check)),
 			severityCell(f.Severity), document.Text(string(f.Role)),

@@ -2,12 +2,12 @@ package web
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"hostlab/internal/fleet"
+	"hostlab/internal/sorting"
 )
 
 // snapshot is what pages say of all hosts, read once for each document that comes and not for each reader. It is
@@ -87,7 +87,7 @@ func (f *snapshot) next(ctx context.Context, s *Server, last int64, now time.Tim
 			out.machines[h.Machine] = append(out.machines[h.Machine], name)
 		}
 	}
-	slices.SortFunc(out.hosts, func(a, b *fleet.Host) int { return strings.Compare(a.Name, b.Name) })
+	sorting.Stable(out.hosts, func(a, b *fleet.Host) int { return strings.Compare(a.Name, b.Name) })
 	for _, h := range came {
 		share(h, words)
 	}
@@ -153,7 +153,7 @@ func (f *snapshot) since(moment time.Time) (list []fleet.Change) {
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b fleet.Change) int {
+	sorting.Stable(list, func(a, b fleet.Change) int {
 		if n := b.At.Compare(a.At); n != 0 {
 			return n
 		}

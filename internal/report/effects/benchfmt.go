@@ -14,6 +14,7 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/sorting"
 )
 
 // WriteBenchfmt writes the runs that count in the Go benchmark format, a line each,
@@ -96,7 +97,7 @@ func benchOrder(x *result.Experiment) []int {
 		}
 		return n
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return rank(&x.Cells[a]) - rank(&x.Cells[b]) })
+	sorting.Stable(order, func(a, b int) int { return rank(&x.Cells[a]) - rank(&x.Cells[b]) })
 	return order
 }
 

@@ -11,6 +11,7 @@ import (
 	"hostlab/internal/analysis"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/sorting"
 )
 
 // sentence says one effect: what it is, how large, how sure.
@@ -247,7 +248,7 @@ func deciding(a *analysis.Analysis) []*analysis.Effect {
 	}
 	order := []analysis.Verdict{analysis.VoidVerdict, analysis.CostsMore, analysis.CostsLess, analysis.Unresolved,
 		analysis.Inconclusive, analysis.NoEffect}
-	slices.SortStableFunc(out, func(a, b *analysis.Effect) int {
+	sorting.Stable(out, func(a, b *analysis.Effect) int {
 		return slices.Index(order, a.Verdict) - slices.Index(order, b.Verdict)
 	})
 	return out

@@ -10,6 +10,7 @@ import (
 	"hostlab/internal/analysis"
 	"hostlab/internal/analysis/smt"
 	"hostlab/internal/result"
+	"hostlab/internal/sorting"
 	"hostlab/internal/stats"
 )
 
@@ -132,7 +133,7 @@ func (s *smtSection) read(rounds *smt.Rounds, alpha float64) {
 		}
 	}
 	s.Rotation = smt.Estimate(rounds.Logs(rotation, siblingShare(x), false), alpha)
-	slices.SortStableFunc(s.Cells, func(a, b smtCell) int {
+	sorting.Stable(s.Cells, func(a, b smtCell) int {
 		return cmp.Or(cmp.Compare(antagonistRank(a.Antagonist), antagonistRank(b.Antagonist)), cmp.Compare(a.Size, b.Size))
 	})
 }

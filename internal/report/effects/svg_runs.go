@@ -10,6 +10,7 @@ import (
 	"hostlab/internal/picture"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/sorting"
 	"hostlab/internal/stats"
 )
 
@@ -224,7 +225,7 @@ func newTimeline(runs []result.Run) timeline {
 			order = append(order, i)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return runs[a].Start.Compare(runs[b].Start) })
+	sorting.Stable(order, func(a, b int) int { return runs[a].Start.Compare(runs[b].Start) })
 	for k, i := range order {
 		t.At[i] = float64(k + 1)
 		t.Since = append(t.Since, runs[i].Start.Sub(runs[order[0]].Start).Seconds())

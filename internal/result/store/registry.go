@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"hostlab/internal/sorting"
 )
 
 // Registry is a directory that names the records whose changes may be in force: a file each, called by the
@@ -82,6 +83,6 @@ func (r Registry) List(ours bool) (list []Registered, err error) {
 		}
 		list = append(list, Registered{ID: e.Name(), Dir: dir})
 	}
-	slices.SortFunc(list, func(a, b Registered) int { return strings.Compare(a.Dir, b.Dir) })
+	sorting.Stable(list, func(a, b Registered) int { return strings.Compare(a.Dir, b.Dir) })
 	return list, nil
 }

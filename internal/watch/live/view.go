@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"hostlab/internal/screen"
+	"hostlab/internal/sorting"
 	"hostlab/internal/watch"
 )
 
@@ -166,7 +167,7 @@ func (v *View) sorted() []watch.CPU {
 	}
 	of := quantities[v.Sort-1].of
 	list := slices.Clone(v.Sample.CPUs)
-	slices.SortStableFunc(list, func(a, b watch.CPU) int { return cmp.Compare(of(b), of(a)) }) // unknown last
+	sorting.Stable(list, func(a, b watch.CPU) int { return cmp.Compare(of(b), of(a)) }) // unknown last
 	return list
 }
 

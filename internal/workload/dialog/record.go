@@ -6,11 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"hostlab/internal/model/burstlog"
+	"hostlab/internal/sorting"
 	"hostlab/internal/workload"
 )
 
@@ -83,7 +83,7 @@ func (s *session) record(file string, began time.Time, p plan, r reply) (warning
 		if err != nil {
 			return err
 		}
-		slices.SortStableFunc(r.Bursts, func(a, b burstlog.Burst) int {
+		sorting.Stable(r.Bursts, func(a, b burstlog.Burst) int {
 			if a.At < b.At {
 				return -1
 			}

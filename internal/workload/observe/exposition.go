@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hostlab/internal/sorting"
 )
 
 // Prometheus' text format (prometheus.io/docs/instrumenting/exposition_formats, version 0.0.4). Its own library decodes
@@ -112,7 +114,7 @@ func sample(line string) (metric string, labels []label, value float64, err erro
 	if value, err = strconv.ParseFloat(f[0], 64); err != nil {
 		return "", nil, 0, errors.New("its value is no number")
 	}
-	slices.SortFunc(labels, func(a, b label) int { return strings.Compare(a.name, b.name) })
+	sorting.Stable(labels, func(a, b label) int { return strings.Compare(a.name, b.name) })
 	return metric, labels, value, nil
 }
 
