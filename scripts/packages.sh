@@ -20,8 +20,8 @@ stamp() { find "$@" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +; }
 
 # build OS ARCH FILE
 build() {
-  GOOS=$1 GOARCH=$2 go build -tags=nethttpomithttp2 -trimpath -buildvcs=false -ldflags "-s -w -funcalign=16 -X main.version=$version -X main.commit=$commit" -o "$3" ./cmd/hostlab
-  [ "$(stat -c %s "$3")" -le $((36 << 20)) ] || { echo "packages: $3 has grown beyond 36 MiB" >&2; exit 1; }
+  GOOS=$1 GOARCH=$2 make -s build OUT="$3" VERSION="$version" COMMIT="$commit"
+  [ "$(stat -c %s "$3")" -le 32000000 ] || { echo "packages: $3 has grown beyond 32 MB" >&2; exit 1; }
   "$tools/cyclonedx-gomod" bin -json -noserial -version "$version" "$3" | jq 'del(.metadata.timestamp)' > "dist/$4.cdx.json"
 }
 

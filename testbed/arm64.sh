@@ -26,7 +26,7 @@ dpkg -x "$debs"/busybox-static_*_arm64.deb "$work/busybox"
 
 hostlab=$work/hostlab # or $HOSTLAB, which is built already
 [ -z "${HOSTLAB:-}" ] || cp "$HOSTLAB" "$hostlab"
-[ -e "$hostlab" ] || (cd .. && GOARCH=arm64 go build -tags=nethttpomithttp2 -trimpath -ldflags '-s -w -funcalign=16' -o "$hostlab" ./cmd/hostlab)
+[ -e "$hostlab" ] || GOARCH=arm64 make -s -C .. build OUT="$hostlab"
 
 # As a program.
 user=(qemu-aarch64-static "$hostlab")
