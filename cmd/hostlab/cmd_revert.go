@@ -26,6 +26,7 @@ type revertOptions struct {
 	dryRun bool
 	force  bool
 	forget bool
+	kept   bool
 }
 
 func newRevert(std streams) *cobra.Command {
@@ -36,7 +37,8 @@ func newRevert(std streams) *cobra.Command {
 		Long: `revert puts back what 'hostlab set' or an experiment has changed, the last
 change first, each object to the value that it had. What another program has
 changed since is left as it is and named; --force puts it back as well. What a
-reboot has put back already is only struck off the journal.
+reboot has put back already is only struck off the journal. What a profile has
+set again since is put back with --persisted: remove the profile too.
 
 A damaged journal, or that of another machine, is refused: --force takes what
 can be read of it, and --forget sets it aside and changes nothing. Without a
@@ -55,8 +57,8 @@ Exit status: 0 all is put back, 1 something is not, 2 unusable flag or journal.`
   hostlab revert --owner set              # not what an experiment has changed`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.forget && (o.force || o.dryRun) {
-				return usagef("--forget excludes --force and --dry-run: it changes no setting")
+			if o.forget && (o.force || o.dryRun || o.kept) {
+				return usagef("--forget excludes --force, --persisted and --dry-run: it changes no setting")
 			}
 			return o.run(cmd.Context(), std)
 		},
@@ -66,6 +68,7 @@ Exit status: 0 all is put back, 1 something is not, 2 unusable flag or journal.`
 	cmd.Flags().StringVar(&o.owner, "owner", "", "only what `OWNER` has changed: set, or the directory of an experiment")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would be put back, and change nothing")
 	cmd.Flags().BoolVar(&o.force, "force", false, "also where another program has changed the value since")
+	cmd.Flags().BoolVar(&o.kept, "persisted", false, "also what a profile has set again, as it was, since a reboot")
 	cmd.Flags().BoolVar(&o.forget, "forget", false, "drop the journal's entries and leave the values as they are")
 	return cmd
 }
@@ -76,6 +79,17 @@ func (o *revertOptions) run(ctx context.Context, std streams) error {
 		return err
 	}
 	return o.putBack(ctx, std, sys, dir, o.at.machineDir(dir))
+}
+
+// reach is which values may be written over.
+func (o *revertOptions) reach() setting.Reach {
+	switch {
+	case o.force:
+		return setting.ReachAll
+	case o.kept:
+		return setting.ReachPersisted
+	}
+	return setting.ReachOurs
 }
 
 // putBack puts back what the journal of one directory has. What that of the machine has, where it is
@@ -205,7 +219,7 @@ func (o *revertOptions) nothing(std streams, sys *setting.System, all []setting.
 // change a value before. The answer ends with more.
 func (o *revertOptions) preview(std streams, sys *setting.System, v *setting.View, more string) error {
 	var list, rest []setting.Outcome
-	for _, u := range v.Preview(o.owner, o.force) {
+	for _, u := range v.Preview(o.owner, o.reach()) {
 		switch {
 		case u.Result == setting.Planned:
 			list = append(list, setting.Outcome{Step: u.Step, Result: setting.Planned})
@@ -259,7 +273,7 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 			fmt.Fprintln(std.err, "hostlab: "+screen.Clean(p.Found()+", taken as this one's; as it was it is kept as "+kept))
 		}
 	}
-	done, err := setting.Revert(ctx, sys, j, o.owner, o.force)
+	done, err := setting.Revert(ctx, sys, j, o.owner, o.reach())
 	if errors.Is(err, syscall.ENOSPC) {
 		err = fmt.Errorf("%w; what was put back stays so: make room, then run 'hostlab revert' again", err)
 	}

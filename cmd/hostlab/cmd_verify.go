@@ -30,10 +30,10 @@ func newVerify(std streams) *cobra.Command {
 		Short: "Are the settings still as they were set?",
 		Long: `verify reads back every object that 'hostlab set' or an experiment has changed
 and says which is not as it was left: daemons such as tuned write their own
-values, firmware may cap, and a reboot forgets all. It names a 'hostlab set'
-that was killed, a damaged journal, and what a live experiment has left after a
-power cut. Nothing is written, and root is not needed. What --exceptions accepts
-is named, and is no failure.
+values, firmware may cap, and a reboot forgets what no profile keeps. It names
+a 'hostlab set' that was killed, a damaged journal, and what a live experiment
+has left after a power cut. Nothing is written, and root is not needed. What
+--exceptions accepts is named, and is no failure.
 
 Exit status: 0 all is as it was set (or nothing is), 1 something is not, 2
 unusable flag or journal.`,
@@ -181,7 +181,11 @@ func verifiedSettings(sys *setting.System, list []setting.Outcome, failure error
 		read, to := shown(v.Setting, v.Object, v.Read), shown(v.Setting, v.Object, v.To)
 		switch v.Result {
 		case setting.Unchanged:
-			good.add(v.Setting, kind, v.Name, to+", as set")
+			as := ", as set"
+			if v.Reason != "" { // its reason names the reboot
+				as = ", as set; kept over the reboot since"
+			}
+			good.add(v.Setting, kind, v.Name, to+as)
 		case setting.Rounded:
 			good.add(v.Setting, kind, v.Name, read+", as "+keeper(v.Setting)+" made of "+to)
 		case setting.Moved:

@@ -274,7 +274,7 @@ func (a *applying) back(first error) error {
 		}
 		list = append(list, u)
 	}
-	err := a.restore(context.WithoutCancel(a.ctx), list, false)
+	err := a.restore(context.WithoutCancel(a.ctx), list, ReachOurs)
 	for _, u := range list {
 		i := slices.IndexFunc(a.out, func(o Outcome) bool { return o.Path == u.o.Path })
 		if i < 0 {

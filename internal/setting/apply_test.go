@@ -67,9 +67,9 @@ func (b *bench) must(owner string, want ...string) []Outcome {
 }
 
 // revert returns what became of the objects that were set, by setting.
-func (b *bench) revert(owner string, force bool) map[string]Result {
+func (b *bench) revert(owner string, reach Reach) map[string]Result {
 	b.Helper()
-	out, err := Revert(context.Background(), b.sys, b.j, owner, force)
+	out, err := Revert(context.Background(), b.sys, b.j, owner, reach)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestRounded(t *testing.T) {
 	if err != nil || len(v) != 1 || v[0].Result != Rounded {
 		t.Errorf("verify: %+v, %v", v, err)
 	}
-	b.revert("", false)
+	b.revert("", ReachOurs)
 	b.value(policyDir(0)+"scaling_max_freq", "2400000")
 }
 
@@ -134,7 +134,7 @@ func TestFailureInTheMiddle(t *testing.T) {
 			b.value(thpFile, "madvise")
 			b.value(swappinessFile, "10")
 		}
-		b.revert("", false)
+		b.revert("", ReachOurs)
 		b.value(thpFile, "madvise")
 		b.value(swappinessFile, "60")
 	}
@@ -166,7 +166,7 @@ func TestOwners(t *testing.T) {
 		b.must("set", "swappiness=10")
 		b.must("exp", "swappiness=1")
 		for i, owner := range order {
-			b.revert(owner, false)
+			b.revert(owner, ReachOurs)
 			if i == 0 && owner == "exp" {
 				b.value(swappinessFile, "10")
 			}
@@ -190,11 +190,11 @@ func TestForeignAndForce(t *testing.T) {
 	if diff := cmp.Diff(map[string]Result{"swappiness": Foreign, "thp": Unchanged}, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	if diff := cmp.Diff(map[string]Result{"swappiness": Foreign, "thp": Restored, "min_free_kbytes": Restored}, b.revert("", false)); diff != "" {
+	if diff := cmp.Diff(map[string]Result{"swappiness": Foreign, "thp": Restored, "min_free_kbytes": Restored}, b.revert("", ReachOurs)); diff != "" {
 		t.Error(diff)
 	}
 	b.value(swappinessFile, "77")
-	if diff := cmp.Diff(map[string]Result{"swappiness": Restored}, b.revert("", true)); diff != "" {
+	if diff := cmp.Diff(map[string]Result{"swappiness": Restored}, b.revert("", ReachAll)); diff != "" {
 		t.Error(diff)
 	}
 	b.value(swappinessFile, "60")
@@ -205,11 +205,11 @@ func TestGone(t *testing.T) {
 	b := newBench(t)
 	b.must("set", "governor=performance")
 	b.m.files[k+"/cpu2/online"] = "0"
-	if got := b.revert("", false); got["governor@policy2"] != Gone || got["governor@policy0"] != Restored {
+	if got := b.revert("", ReachOurs); got["governor@policy2"] != Gone || got["governor@policy0"] != Restored {
 		t.Errorf("%v", got)
 	}
 	b.m.files[k+"/cpu2/online"] = "1"
-	if got := b.revert("", false); got["governor@policy2"] != Restored {
+	if got := b.revert("", ReachOurs); got["governor@policy2"] != Restored {
 		t.Errorf("%v", got)
 	}
 	b.value(policyDir(2)+"scaling_governor", "powersave")
@@ -224,7 +224,7 @@ func TestReboot(t *testing.T) {
 	b.m.locked = false
 	b.open()
 	b.m.writes = nil
-	got := b.revert("", false)
+	got := b.revert("", ReachOurs)
 	for name, want := range map[string]Result{"swappiness": Forgotten, "thp": Forgotten, "platform_profile": Restored} {
 		if got[name] != want {
 			t.Errorf("%s %s, want %s", name, got[name], want)
@@ -249,18 +249,20 @@ func TestPreview(t *testing.T) {
 	for name, c := range map[string]struct {
 		meanwhile func(*bench)
 		owner     string
-		force     bool
+		reach     Reach
 		want      map[string]Result // some of the objects
 	}{
-		"as set":              {func(*bench) {}, "", false, map[string]Result{"swappiness": Planned, "thp": Planned, "governor@policy1": Planned}},
-		"foreign":             {foreign, "", false, map[string]Result{"swappiness": Foreign, "thp": Planned}},
-		"forced":              {foreign, "", true, map[string]Result{"swappiness": Planned}},
-		"put back by hand":    {func(b *bench) { b.m.files[swappinessFile] = "60" }, "", false, map[string]Result{"swappiness": Unchanged}},
-		"offline":             {func(b *bench) { b.m.files[k+"/cpu2/online"] = "0" }, "", false, map[string]Result{"governor@policy2": Gone, "governor@policy1": Planned}},
-		"another's lies over": {func(b *bench) { b.must("/exp", "swappiness=1") }, "set", false, map[string]Result{"swappiness": Unchanged, "thp": Planned}},
-		"nobody's":            {func(*bench) {}, "nobody", false, nil},
-		"a reboot":            {reboot, "", false, map[string]Result{"swappiness": Forgotten, "thp": Forgotten, "platform_profile": Planned}},
-		"a reboot, forced":    {reboot, "", true, map[string]Result{"swappiness": Forgotten, "thp": Planned}},
+		"as set":              {func(*bench) {}, "", ReachOurs, map[string]Result{"swappiness": Planned, "thp": Planned, "governor@policy1": Planned}},
+		"foreign":             {foreign, "", ReachOurs, map[string]Result{"swappiness": Foreign, "thp": Planned}},
+		"forced":              {foreign, "", ReachAll, map[string]Result{"swappiness": Planned}},
+		"put back by hand":    {func(b *bench) { b.m.files[swappinessFile] = "60" }, "", ReachOurs, map[string]Result{"swappiness": Unchanged}},
+		"offline":             {func(b *bench) { b.m.files[k+"/cpu2/online"] = "0" }, "", ReachOurs, map[string]Result{"governor@policy2": Gone, "governor@policy1": Planned}},
+		"another's lies over": {func(b *bench) { b.must("/exp", "swappiness=1") }, "set", ReachOurs, map[string]Result{"swappiness": Unchanged, "thp": Planned}},
+		"nobody's":            {func(*bench) {}, "nobody", ReachOurs, nil},
+		"a reboot":            {reboot, "", ReachOurs, map[string]Result{"swappiness": Forgotten, "thp": Forgotten, "platform_profile": Planned}},
+		"a reboot, persisted": {reboot, "", ReachPersisted, map[string]Result{"swappiness": Forgotten, "thp": Planned, "platform_profile": Planned}},
+		"a reboot, forced":    {reboot, "", ReachAll, map[string]Result{"swappiness": Forgotten, "thp": Planned}},
+		"foreign, persisted":  {foreign, "", ReachPersisted, map[string]Result{"swappiness": Foreign, "thp": Planned}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -273,7 +275,7 @@ func TestPreview(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list := view.Preview(c.owner, c.force)
+			list := view.Preview(c.owner, c.reach)
 			if len(b.m.writes) > 0 {
 				t.Fatalf("wrote %q", b.m.writes)
 			}
@@ -286,7 +288,7 @@ func TestPreview(t *testing.T) {
 					t.Errorf("%s is %s, want %s", object, said[object], want)
 				}
 			}
-			did := b.revert(c.owner, c.force)
+			did := b.revert(c.owner, c.reach)
 			for object, r := range said {
 				if want := map[Result]Result{Planned: Restored, Unchanged: Restored}[r]; did[object] != r && did[object] != want {
 					t.Errorf("%s: said to be %s, and is %s", object, r, did[object])
@@ -360,7 +362,7 @@ func TestLateEffect(t *testing.T) {
 			b.m.files[file] = b.m.minReq[policyDir(0)]
 		}
 	}
-	if got := b.revert("", false); got["min_freq@policy0"] != Restored || !late {
+	if got := b.revert("", ReachOurs); got["min_freq@policy0"] != Restored || !late {
 		t.Errorf("%v", got)
 	}
 	b.value(file, "1200000")
@@ -376,7 +378,7 @@ func TestRequestBehindALimit(t *testing.T) {
 	}
 	before := b.m.values()
 	b.must("set", "max_freq@policy0=2GHz", "min_freq@policy0=2GHz")
-	b.revert("", false)
+	b.revert("", ReachOurs)
 	if diff := cmp.Diff(before, b.m.values()); diff != "" {
 		t.Error(diff)
 	}
@@ -402,7 +404,7 @@ func TestAskedForAndMovedByAnother(t *testing.T) {
 	if got["min_freq@policy0"] != Rounded || got["max_freq@policy0"] != Changed {
 		t.Errorf("%v", got)
 	}
-	b.revert("", false)
+	b.revert("", ReachOurs)
 	b.value(policyDir(0)+"scaling_min_freq", "1200000")
 }
 
@@ -420,7 +422,7 @@ func TestPlanWithAGovernorThatFreesEPP(t *testing.T) {
 	before := b.m.values()
 	b.must("set", "epp=power", "governor=powersave")
 	b.value(policyDir(0)+"energy_performance_preference", "power")
-	b.revert("", false)
+	b.revert("", ReachOurs)
 	if diff := cmp.Diff(before, b.m.values()); diff != "" {
 		t.Error(diff)
 	}
@@ -431,7 +433,7 @@ func TestHugePagesAndTheReserve(t *testing.T) {
 	b := newBench(t)
 	b.must("set", "thp=always")
 	b.value(minFree, "67584")
-	b.revert("", false)
+	b.revert("", ReachOurs)
 	b.value(minFree, "5000")
 	b.value(thpFile, "madvise")
 }
@@ -473,7 +475,7 @@ func TestBeside(t *testing.T) {
 		t.Error(diff)
 	}
 	b.m.files[minFree] = "67584"
-	b.revert("", false)
+	b.revert("", ReachOurs)
 	if diff := cmp.Diff([]string(nil), moved()); diff != "" {
 		t.Error(diff)
 	}
@@ -489,7 +491,7 @@ func TestEPPOfACPUThatWasOffline(t *testing.T) {
 	before := b.m.values()
 	b.must("set", "governor@policy2=powersave")
 	b.m.files[policyDir(2)+"energy_performance_preference"] = "balance_power" // as it comes online
-	got := b.revert("", false)
+	got := b.revert("", ReachOurs)
 	if got["governor@policy2"] != Restored || got["epp@policy2"] != Restored {
 		t.Errorf("%v", got)
 	}

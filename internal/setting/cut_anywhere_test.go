@@ -83,7 +83,7 @@ func cutAnywhere(t *testing.T, marks string) {
 					t.Fatalf("cut at %d: nothing says so", at)
 				}
 				gone := strings.Contains(trouble(&j.View), "the journal is missing the file that counts its lines")
-				out, err := Revert(context.Background(), sys, j, "", false)
+				out, err := Revert(context.Background(), sys, j, "", ReachOurs)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -32,7 +32,7 @@ func TestMarksWithoutAlarm(t *testing.T) {
 			if err != nil || j.Problem() != nil {
 				t.Fatal(err, j.Problem())
 			}
-			if _, err := Revert(context.Background(), sys, j, "", false); err != nil {
+			if _, err := Revert(context.Background(), sys, j, "", ReachOurs); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(was, m.values()); diff != "" || len(m.disk) > 0 {
@@ -136,7 +136,7 @@ func TestForeignWithinACutSet(t *testing.T) {
 	if err != nil || j.Trouble().Kind != Unended {
 		t.Fatal(err, trouble(&j.View))
 	}
-	out, err := Revert(context.Background(), sys, j, "", false)
+	out, err := Revert(context.Background(), sys, j, "", ReachOurs)
 	if err != nil || len(out) != 1 || out[0].Result != Foreign || out[0].Reason != "the journal ends within the set that was to make it 10; it read 60 before" {
 		t.Fatalf("%+v, %v", out, err)
 	}
@@ -166,7 +166,7 @@ func TestFirstFormat(t *testing.T) {
 		if err != nil || j.Problem() != nil {
 			t.Fatal(err, j.Problem())
 		}
-		out, err := Revert(context.Background(), sys, j, "", false)
+		out, err := Revert(context.Background(), sys, j, "", ReachOurs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -311,7 +311,7 @@ func putBackAll(m *machine) error {
 	if err != nil {
 		return err
 	}
-	_, err = Revert(context.Background(), m.system(), j, "", false)
+	_, err = Revert(context.Background(), m.system(), j, "", ReachOurs)
 	return errors.Join(err, j.Close())
 }
 

@@ -197,7 +197,7 @@ func TestRevertOnAFullDisk(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer j.Close() //nolint:errcheck // nothing is held
-				out, err := Revert(context.Background(), sys, j, owner, false)
+				out, err := Revert(context.Background(), sys, j, owner, ReachOurs)
 				if (err != nil) != fails || err != nil && !errors.Is(err, syscall.ENOSPC) {
 					t.Errorf("%v", err)
 				}
@@ -310,7 +310,7 @@ func TestUnreadableMarks(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		_, err = Revert(context.Background(), sys, j, "", false)
+		_, err = Revert(context.Background(), sys, j, "", ReachOurs)
 		if b, _ := os.ReadFile(filepath.Join(root, swappinessFile)); err != nil || string(bytes.TrimSpace(b)) != "60" {
 			t.Errorf("%s: %q, %v", name, b, err)
 		}

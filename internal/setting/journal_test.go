@@ -103,7 +103,7 @@ func TestProblem(t *testing.T) {
 				t.Fatalf("problem %v, want %q", p, c.want)
 			}
 			if p != nil {
-				if _, err := Revert(context.Background(), sys, j, "", true); !errors.As(err, new(*Problem)) {
+				if _, err := Revert(context.Background(), sys, j, "", ReachAll); !errors.As(err, new(*Problem)) {
 					t.Errorf("Revert: %v", err)
 				}
 				if _, err := Apply(context.Background(), sys, j, "set", &Plan{}, false); !errors.As(err, new(*Problem)) {
@@ -117,7 +117,7 @@ func TestProblem(t *testing.T) {
 					t.Fatalf("kept as %q: %v", kept, err)
 				}
 			}
-			if _, err := Revert(context.Background(), sys, j, "", false); err != nil {
+			if _, err := Revert(context.Background(), sys, j, "", ReachOurs); err != nil {
 				t.Fatal(err)
 			}
 			if same := cmp.Equal(was, m.values()); same != c.back {
@@ -257,7 +257,7 @@ func TestIntentAfterAReboot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := Revert(context.Background(), sys, j, "", false)
+	out, err := Revert(context.Background(), sys, j, "", ReachOurs)
 	if err != nil || len(out) != 3 {
 		t.Fatalf("%v, %v", out, err)
 	}
@@ -307,7 +307,7 @@ func TestLeave(t *testing.T) {
 	if _, err := OpenJournal(b.sys, "/j"); !errors.As(err, new(*lockfile.Busy)) {
 		t.Fatalf("the lock of the other is gone: %v", err)
 	}
-	if _, err := Revert(context.Background(), b.sys, other, "", false); err != nil {
+	if _, err := Revert(context.Background(), b.sys, other, "", ReachOurs); err != nil {
 		t.Fatal(err)
 	}
 	b.value(swappinessFile, "60")
@@ -341,7 +341,7 @@ func TestJournalStaysSmall(t *testing.T) {
 	if n := len(b.m.disk["/j/"+journalFile].data); largest < 4<<20 || n > 1<<20 {
 		t.Errorf("%d bytes after %d", n, largest)
 	}
-	if _, err := Revert(context.Background(), b.sys, b.j, "", false); err != nil {
+	if _, err := Revert(context.Background(), b.sys, b.j, "", ReachOurs); err != nil {
 		t.Fatal(err)
 	}
 	b.value(swappinessFile, "60")

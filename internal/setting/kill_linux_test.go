@@ -146,7 +146,7 @@ func childStep(sys *System, j *Journal, owner string, want []Assignment) error {
 		_, err = Apply(context.Background(), sys, j, owner, p, false)
 		return err
 	}
-	_, err := Revert(context.Background(), sys, j, owner, false)
+	_, err := Revert(context.Background(), sys, j, owner, ReachOurs)
 	return err
 }
 
@@ -256,7 +256,7 @@ func TestKill(t *testing.T) {
 		if p := j.Problem(); p != nil {
 			t.Fatalf("call %d: %v", at, p)
 		}
-		if _, err := Revert(context.Background(), sys, j, "", false); err != nil {
+		if _, err := Revert(context.Background(), sys, j, "", ReachOurs); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, tree(t, root)); diff != "" {

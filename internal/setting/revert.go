@@ -6,18 +6,30 @@ import (
 	"fmt"
 )
 
+// Reach is which values Revert writes over.
+type Reach int
+
+const (
+	// ReachOurs are values that hostlab has set since the machine has started.
+	ReachOurs Reach = iota
+	// ReachPersisted are also those that a profile has set again as they were, at a start since.
+	ReachPersisted
+	// ReachAll are also those of other programs.
+	ReachAll
+)
+
 // Revert puts back open entries of an owner ("" all), the last first, each only where the
-// value is still ours, or with force in any case. What cannot be put back now, because it is
+// value is still ours, or one that reach takes too. What cannot be put back now, because it is
 // Foreign, Gone or Failed, stays in the journal. Outcomes are in the order of undoing. The error
 // is about the journal or the context; failures of objects are outcomes. What was set before the
-// machine has started again is Forgotten: it is struck off the journal and not written, except with
-// force where it still reads what was set.
+// machine has started again is Forgotten: it is struck off the journal and not written, unless reach
+// is beyond ReachOurs and it still reads what was set.
 //
 // Where a later owner's change lies over that of the owner, nothing is written: what was there
 // before both is then what the later one puts back. A foreign change is not seen where it falls
 // between the last look at a value, the write and the look after it, which are three system
 // calls in a row: files of the kernel offer no compare-and-swap.
-func Revert(ctx context.Context, sys *System, j *Journal, owner string, force bool) ([]Outcome, error) {
+func Revert(ctx context.Context, sys *System, j *Journal, owner string, reach Reach) ([]Outcome, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.problem != nil {
@@ -29,7 +41,7 @@ func Revert(ctx context.Context, sys *System, j *Journal, owner string, force bo
 	list, covered, out := w.undos(owner)
 	err := errors.Join(released, j.drop(covered, true))
 	if err == nil {
-		err = w.restore(ctx, list, force)
+		err = w.restore(ctx, list, reach)
 	}
 	for _, u := range list {
 		out = append(out, u.out)
@@ -90,9 +102,9 @@ const passes = 4
 
 // restore puts objects back and drops their layers. It first looks at all of them,
 // since each write may change others: from then on it knows what is whose.
-func (w *writer) restore(ctx context.Context, list []*undo, force bool) error {
+func (w *writer) restore(ctx context.Context, list []*undo, reach Reach) error {
 	for _, u := range list {
-		w.look(u, force)
+		w.look(u, reach)
 	}
 	list = w.bystanders(list)
 	w.careless, w.lost = true, nil
@@ -159,19 +171,19 @@ func (w *writer) steady(u *undo) (layers []int) {
 }
 
 // look judges an object and decides whether it may be written.
-func (w *writer) look(u *undo, force bool) {
+func (w *writer) look(u *undo, reach Reach) {
 	out, read := w.j.judge(u.o)
 	v := out.Read
 	out.From, out.To = v, u.to
 	u.out = out
 	switch again := out.Result == Forgotten; {
-	case again && (!read || !force || v != u.o.Wrote || v == u.to): // what it reads now is none of ours
+	case again && (!read || reach == ReachOurs || v != u.o.Wrote || v == u.to): // what it reads now is none of ours
 	case out.Result == Gone:
 		u.ours = true // it may come back with another object, such as a CPU with SMT
 		u.out.Reason += stays
 	case !read:
-	case force && v != u.to, v == u.to, u.o.restorable(v):
-		u.ours, u.forced = true, force && v != u.to
+	case reach == ReachAll, v == u.to, u.o.restorable(v):
+		u.ours, u.forced = true, reach == ReachAll && v != u.to
 		u.out.Result, u.out.Reason = "", ""
 	default:
 		u.out.Result, u.out.Reason = Foreign, w.j.st.foreign(u.o)

@@ -166,8 +166,8 @@ func (v *View) judge(o *object) (out Outcome, read bool) {
 	case o.rebooted(v.boot):
 		out.Result, out.Reason = Forgotten, "the machine has started again since"
 		if err == nil && o.Wrote != "" && value == o.Wrote {
-			out.Reason += "; that it reads the same is not hostlab's doing, but the kernel's, the firmware's, or that of " +
-				"something that runs at start (tuned, sysctl.d, udev)"
+			out.Reason += "; that it reads the same is the doing of the kernel, the firmware, or something that runs at start " +
+				"(tuned, sysctl.d, udev)"
 		}
 	case err != nil:
 		out.Result, out.Reason = Failed, unreadable(o.object(), err).Error()
@@ -189,7 +189,8 @@ func (v *View) judge(o *object) (out Outcome, read bool) {
 	return out, err == nil
 }
 
-// Verify compares what was set with what is there now, oldest first. Behind that come the objects that nobody has set
+// Verify compares what was set with what is there now, oldest first. What was Forgotten and reads as it was set is Unchanged:
+// a profile that keeps settings over a reboot has done its work. Behind that come the objects that nobody has set
 // and that the kernel has changed with one that was, as they read still: each Moved, from what it was, with the
 // reason "with" and the setting. Revert puts them back.
 func (v *View) Verify() (list []Outcome) {
@@ -198,6 +199,9 @@ func (v *View) Verify() (list []Outcome) {
 		out, read := v.judge(o)
 		set := slices.ContainsFunc(o.Layers, func(l layer) bool { return l.Side == "" })
 		switch {
+		case set && out.Result == Forgotten && read && o.Wrote != "" && out.Read == o.Wrote:
+			out.Result = Unchanged
+			list = append(list, out)
 		case set && (o.Wrote != "" || out.Result == Forgotten):
 			list = append(list, out)
 		case !set && read && out.Result != Forgotten && out.Read != out.From && o.mine(out.Read):
@@ -211,11 +215,11 @@ func (v *View) Verify() (list []Outcome) {
 
 // Preview says what Revert would do, and writes nothing. What would be written is Planned, what has
 // its old value already Unchanged; all else is as Revert would say.
-func (v *View) Preview(owner string, force bool) []Outcome {
+func (v *View) Preview(owner string, reach Reach) []Outcome {
 	w := (&Journal{View: *v}).writer(v.sys, owner)
 	list, _, out := w.undos(owner)
 	for _, u := range list {
-		w.look(u, force)
+		w.look(u, reach)
 		switch {
 		case u.out.Result != "" || !u.ours:
 		case u.out.From == u.to:

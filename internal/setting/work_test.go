@@ -39,7 +39,7 @@ func work(sys *System) error {
 		return err
 	}
 	revert := func(owner string) error {
-		out, err := Revert(ctx, sys, j, owner, false)
+		out, err := Revert(ctx, sys, j, owner, ReachOurs)
 		for _, o := range out {
 			if o.Result == Failed || o.Result == Gone {
 				err = errors.Join(err, fmt.Errorf("%s: %s: %s", o.Path, o.Result, o.Reason))
@@ -74,7 +74,7 @@ func putBack(sys *System) error {
 	if p := j.Problem(); p != nil {
 		return p
 	}
-	out, err := Revert(context.Background(), sys, j, "", false)
+	out, err := Revert(context.Background(), sys, j, "", ReachOurs)
 	for _, o := range out {
 		if o.Result == Failed || o.Result == Gone {
 			err = errors.Join(err, fmt.Errorf("%s: %s: %s", o.Path, o.Result, o.Reason))

@@ -216,7 +216,11 @@ func (s *settings) apply(ctx context.Context, l *lever, level string) error {
 // back puts back every object that this experiment has changed, of all factors.
 // Objects that another program has changed meanwhile are left, and are an error.
 func (s *settings) back(ctx context.Context, force bool) error {
-	out, err := setting.Revert(ctx, s.sys, s.j, s.owner, force)
+	reach := setting.ReachOurs
+	if force {
+		reach = setting.ReachAll
+	}
+	out, err := setting.Revert(ctx, s.sys, s.j, s.owner, reach)
 	errs := []error{err}
 	for _, o := range out {
 		switch o.Result {

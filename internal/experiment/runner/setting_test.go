@@ -199,7 +199,7 @@ func TestSettingKilled(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := setting.Revert(context.Background(), b.cfg.sys.settings, j, "", false); err != nil {
+				if _, err := setting.Revert(context.Background(), b.cfg.sys.settings, j, "", setting.ReachOurs); err != nil {
 					t.Fatal(err)
 				}
 				if err := j.Close(); err != nil {
