@@ -19,7 +19,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "testbed" / "ansible"))
 
-from machines import RECORDINGS, extract  # noqa: E402
+from machines import RECORDINGS, SEEN, extract  # noqa: E402
 
 PLAY = """---
 - name: Many hosts
@@ -43,13 +43,17 @@ def record(hostlab: str, folder: Path) -> None:
     tree = folder / "tree"
     extract(RECORDINGS / "twosocket.txtar", tree)
     (tree / ".hostlab").mkdir(exist_ok=True)
-    (tree / ".hostlab" / "assess.json").write_text(json.dumps({
-        "schema": 3, "version": "bench", "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "seconds": 1, "role": "production-db", "place": "",
-        "log_dir": "", "log_dir_why": "", "minute": None, "runs": [], "probes": [], "warnings": []}))
+    (tree / ".hostlab" / "assess.json").write_text(
+        json.dumps({**SEEN, "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
+    )
     flags = ["--root", str(tree), "--format", "json"]
-    for name, words in {"assess": ["assess", "--root", str(tree), "--quiet", "--html=", "--json", "-"], "check": ["check", *flags],
-                        "set": ["set", *flags, "--yes", "swappiness=10"], "set.again": ["set", *flags, "--yes", "swappiness=10"],
-                        "verify": ["verify", *flags]}.items():
+    for name, words in {
+        "assess": ["assess", "--root", str(tree), "--quiet", "--html=", "--json", "-"],
+        "check": ["check", *flags],
+        "set": ["set", *flags, "--yes", "swappiness=10"],
+        "set.again": ["set", *flags, "--yes", "swappiness=10"],
+        "verify": ["verify", *flags],
+    }.items():
         out = subprocess.run([hostlab, *words], capture_output=True, check=False).stdout
         document = json.loads(out)
         if "host" in document:
@@ -71,12 +75,25 @@ def main() -> int:
         record(o.hostlab, work)
         (work / "inventory").write_text("".join("db%04d\n" % n for n in range(o.hosts)))
         (work / "play.yml").write_text(PLAY % (o.serial, work, work))
-        env = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": o.collections, "ANSIBLE_CONNECTION_PLUGINS": str(HERE / "connection_plugins"), "HOSTLAB_REPLAY": str(work),
-               "ANSIBLE_HOME": str(work / "home"), "ANSIBLE_FORKS": str(o.forks), "ANSIBLE_NOCOLOR": "1", "ANSIBLE_DEPRECATION_WARNINGS": "False"}
+        env = {
+            **os.environ,
+            "ANSIBLE_COLLECTIONS_PATH": o.collections,
+            "ANSIBLE_CONNECTION_PLUGINS": str(HERE / "connection_plugins"),
+            "HOSTLAB_REPLAY": str(work),
+            "ANSIBLE_HOME": str(work / "home"),
+            "ANSIBLE_FORKS": str(o.forks),
+            "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_DEPRECATION_WARNINGS": "False",
+        }
         for run, changes in (("first", o.hosts), ("second", 0)):
             began, memory = time.monotonic(), []
             with open(work / "out", "w", encoding="utf-8") as out:
-                p = subprocess.Popen(["ansible-playbook", "-i", str(work / "inventory"), str(work / "play.yml")], env=env, stdout=out, stderr=subprocess.STDOUT)
+                p = subprocess.Popen(
+                    ["ansible-playbook", "-i", str(work / "inventory"), str(work / "play.yml")],
+                    env=env,
+                    stdout=out,
+                    stderr=subprocess.STDOUT,
+                )
                 done = threading.Event()
 
                 def watch() -> None:
@@ -94,11 +111,16 @@ def main() -> int:
                 t.join()
             seconds, text = time.monotonic() - began, (work / "out").read_text()
             changed = sum(int(n) for n in re.findall(r"^\S+\s+: .*changed=(\d+)", text, re.MULTILINE))
-            quarter = max(memory[:max(1, len(memory) // 4)], default=0)
-            print("%s: %d hosts in %.0f s, %d changed; %.0f MB in the first quarter, at most %.0f MB" % (
-                run, o.hosts, seconds, changed, quarter, max(memory, default=0)))
+            quarter = max(memory[: max(1, len(memory) // 4)], default=0)
+            print(
+                "%s: %d hosts in %.0f s, %d changed; %.0f MB in the first quarter, at most %.0f MB"
+                % (run, o.hosts, seconds, changed, quarter, max(memory, default=0))
+            )
             if p.returncode or changed != changes or seconds > 600 or max(memory) > 1.25 * quarter:
-                print("missed: the status is %d, expected %d changed, 600 s, and memory within 1.25 of the first quarter\n%s" % (p.returncode, changes, text[-1500:]))
+                print(
+                    "missed: the status is %d, expected %d changed, 600 s, and memory within 1.25 of the first quarter\n%s"
+                    % (p.returncode, changes, text[-1500:])
+                )
                 return 1
         print("%d documents in the spool" % len(list((work / "spool").glob("*/*.json"))))
     return 0

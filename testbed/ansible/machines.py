@@ -19,6 +19,21 @@ RECORDINGS = HERE.parent.parent / "internal" / "host" / "testdata"
 NAMES = ["intel-core-cst", "intel-core", "intel-socket", "twosocket", "amd-epp", "bare", "cloud-guest", "smt-off"]
 TREE = "/srv/machine"  # as the host sees it
 
+# What 'assess' has seen: the machine alone. Checks and the report follow from its files.
+SEEN = {
+    "schema": 3,
+    "version": "test",
+    "seconds": 1,
+    "role": "production-db",
+    "place": "",
+    "log_dir": "",
+    "log_dir_why": "",
+    "minute": None,
+    "runs": [],
+    "probes": [],
+    "warnings": [],
+}
+
 INIT = """
 set -e
 hostname {name}
@@ -105,18 +120,41 @@ class Host:
         self.dir, self.tree = base / self.name, base / self.name / "tree"
         for part in ("tree", "etc", "home/op", "bin"):
             (self.dir / part).mkdir(parents=True)
-        extract(RECORDINGS / (recording + ".txtar"), self.tree)
-        # What 'assess' has seen: the machine alone. Checks and the report follow from its files.
-        seen = {"schema": 3, "version": "test", "started": datetime.now(timezone.utc).isoformat(), "seconds": 1, "role": "production-db", "place": "",
-                "log_dir": "", "log_dir_why": "", "minute": None, "runs": [], "probes": [], "warnings": []}
-        (self.tree / ".hostlab").mkdir(exist_ok=True)
-        (self.tree / ".hostlab" / "assess.json").write_text(json.dumps(seen))
+        self.load(recording)
         self.etc(base)
-        self.first = self.bytes()
         self.init = subprocess.Popen(
-            ["unshare", "--net", "--mount", "--propagation", "private", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c",
-             INIT.format(name=self.name, dir=self.dir, tree=TREE, address=self.address)], start_new_session=True)
+            [
+                "unshare",
+                "--net",
+                "--mount",
+                "--propagation",
+                "private",
+                "--uts",
+                "--pid",
+                "--fork",
+                "--kill-child",
+                "--mount-proc",
+                "sh",
+                "-c",
+                INIT.format(name=self.name, dir=self.dir, tree=TREE, address=self.address),
+            ],
+            start_new_session=True,
+        )
         self.link()
+
+    def load(self, recording: str) -> None:
+        """Be that machine, as if nothing had ever been set on it."""
+        for old in self.tree.iterdir():
+            if old.is_dir() and not old.is_symlink():
+                shutil.rmtree(old)
+            else:
+                old.unlink()
+        extract(RECORDINGS / (recording + ".txtar"), self.tree)
+        (self.tree / ".hostlab").mkdir(exist_ok=True)
+        (self.tree / ".hostlab" / "assess.json").write_text(
+            json.dumps({**SEEN, "started": datetime.now(timezone.utc).isoformat()})
+        )
+        self.first = self.bytes()
 
     def etc(self, base: Path) -> None:
         etc = self.dir / "etc"
@@ -220,8 +258,10 @@ class Fleet:
     def inventory(self) -> Path:
         hosts = "".join("        %s: {ansible_host: %s}\n" % (h.name, h.address) for h in self.hosts)
         path = self.base / "inventory.yml"
-        path.write_text("all:\n  vars:\n    ansible_user: op\n    ansible_ssh_private_key_file: %s\n"
-                        "  children:\n    fleet:\n      hosts:\n%s" % (self.base / "keys" / "user", hosts))
+        path.write_text(
+            "all:\n  vars:\n    ansible_user: op\n    ansible_ssh_private_key_file: %s\n"
+            "  children:\n    fleet:\n      hosts:\n%s" % (self.base / "keys" / "user", hosts)
+        )
         return path
 
     def close(self) -> None:

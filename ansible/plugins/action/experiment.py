@@ -17,7 +17,7 @@ BOOT = 'cat /proc/sys/kernel/random/boot_id'
 # What hostlab says where a reboot is all that it waits for.
 REBOOT = 'reboot this host'
 # What exit statuses of hostlab run mean.
-STATES = {'0': 'done', '4': 'waiting', '130': 'stopped', '143': 'stopped'}
+STATES = {'0': 'done', '4': 'waiting', '130': 'stopped', '137': 'stopped', '143': 'stopped'}
 
 
 class ActionModule(HostlabAction):

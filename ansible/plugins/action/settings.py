@@ -55,6 +55,8 @@ class ActionModule(HostlabAction):
     def revert(self, host: Host, args: dict[str, t.Any]) -> Result:
         # What an experiment has changed is its own to put back.
         command = ['revert', '--owner', 'set', '--format', 'json', *flags(args, 'root', 'force')]
+        if args['persist'] != 'none':
+            command.append('--persisted')  # the profile has set them again at each start since
         answer, document = host.document([*command, '--dry-run'] if self.dry else command)
         wrong = changes.refused(document)
         if wrong and not self.dry:

@@ -23,7 +23,7 @@ ENABLE = ('systemctl daemon-reload; for u in hostlab-limits hostlab-latency; do 
 DISABLE = ('for u in hostlab-limits hostlab-latency; do if [ -f /etc/systemd/system/$u.service ]; then '
            'systemctl disable --now $u; fi; done')
 # Below /etc; what is there and not by 'hostlab export' stays.
-FILES = ('sysctl.d/90-hostlab.conf', 'tmpfiles.d/hostlab.conf', 'udev/rules.d/90-hostlab.rules',
+FILES = ('sysctl.d/90-hostlab.conf', 'modprobe.d/hostlab.conf', 'tmpfiles.d/hostlab.conf', 'udev/rules.d/90-hostlab.rules',
          'systemd/system/hostlab-limits.service', 'systemd/system/hostlab-latency.service')
 
 
