@@ -106,6 +106,9 @@ func (s *session) prepareManual(ctx context.Context, l *lever, level string, blo
 	if pending != nil && l.Read != nil && s.inForce(ctx, l, level, "") == nil {
 		return "", nil
 	}
+	if pending != nil && l.Change == result.Reboot && pending.Boot == s.boot { // nobody has booted since
+		return prompt, nil
+	}
 	if s.levels.confirm != nil {
 		s.progress(Progress{Stage: "waiting for you"})
 		if s.levels.confirm(prompt) != nil { // not done yet: the experiment waits
