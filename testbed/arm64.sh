@@ -4,8 +4,8 @@
 set -euo pipefail; cd "$(dirname "$0")"; export CGO_ENABLED=0
 need="qemu-user-static qemu-system-arm busybox-static cpio kmod xz-utils"
 dpkg -s $need >/dev/null 2>&1 || { apt-get update -qq; apt-get install -y --no-install-recommends $need >/dev/null; }
-work=$(mktemp -d); known= # what this script has made known to the kernel
-trap 'rm -rf "$work"; [ -z "$known" ] || echo -1 > $misc/qemu-aarch64' EXIT
+work=$(mktemp -d) misc=/proc/sys/fs/binfmt_misc known= mounted= # what this script has told the kernel, and taken back
+trap 'rm -rf "$work"; [ -z "$known" ] || echo -1 > $misc/qemu-aarch64; [ -z "$mounted" ] || umount $misc' EXIT
 fail() { echo "arm64: $*" >&2; exit 1; }
 
 # Debian's packages of the other processor, by lists of their own: the machine's stay as they are.
@@ -30,8 +30,7 @@ hostlab=$work/hostlab # or $HOSTLAB, which is built already
 [ -e "$hostlab" ] || GOARCH=arm64 make -s -C .. build OUT="$hostlab"
 
 # As a program. It starts itself anew for its workers: the kernel has to know who runs programs of that kind.
-misc=/proc/sys/fs/binfmt_misc
-[ -e $misc/register ] || mount -t binfmt_misc binfmt_misc $misc
+[ -e $misc/register ] || { mount -t binfmt_misc binfmt_misc $misc; mounted=yes; }
 [ -e $misc/qemu-aarch64 ] || { cat /usr/lib/binfmt.d/qemu-aarch64.conf > $misc/register; known=yes; }
 user=(qemu-aarch64-static "$hostlab")
 [[ $("${user[@]}" version) == *linux/arm64* ]] || fail "version"

@@ -185,3 +185,37 @@ func (w *wine) study(t *testing.T) {
 	w.original(t, "a run")
 	w.try(t, 11, `(?s)cpu_s|CPU time of a step`, "", "report", "ps")
 }
+
+// boots runs the study whose firmware a person sets. Wine's server is Windows' kernel here: when it begins anew, that is a boot.
+func (w *wine) boots(t *testing.T) {
+	w.begin(t)
+	w.try(t, 0, `Absent not on this host: governor performance, schedutil, powersave \(governor is a setting of Linux\).*`+
+		`scheme: sets power_scheme before every run`, "", "run", "power-query-bios", "--dry-run")
+	if !*full {
+		return
+	}
+	w.try(t, 4, `bios has to be (os-control|maximum-performance) now`, "", "run", "power-query-bios", "--out", "bios", "--yes", "--blocks", "1",
+		"--set", "workload.size=1MiB", "--set", "workload.passes=20")
+	again := []string{"run", "--resume", "--out", "bios", "--yes"}
+	for boot := 1; boot <= 3; boot++ { // of a superblock
+		w.try(t, 4, `bios has to be`, "", again...) // a second call is no boot
+		w.boot(t)
+		if boot < 3 {
+			w.try(t, 4, `bios has to be`, "", again...)
+		} else {
+			w.try(t, 0, `1 superblock`, "", again...)
+		}
+		w.original(t, "runs of a boot")
+	}
+}
+
+// boot has Wine's server end, and begin anew with the next program.
+func (w *wine) boot(t *testing.T) {
+	t.Helper()
+	_ = w.command(wineserver, "-k").Run() // fails where none runs
+	for _, option := range []string{"-w", "-p"} {
+		if err := w.command(wineserver, option).Run(); err != nil {
+			t.Fatalf("wineserver %s: %v", option, err)
+		}
+	}
+}

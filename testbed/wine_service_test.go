@@ -4,6 +4,7 @@ package testbed
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,5 +84,48 @@ func (w *wine) service(t *testing.T) {
 		}
 	}
 	w.try(t, 0, `(?s)burn`, "", "assess", "--service", "burn.exe", "--for", "3s", "--quick", "--html=")
+	w.try(t, 0, `seen on Linux alone`, "", "record", "--service", "service:burn", "--for", "1s")
 	w.try(t, 0, `cpu_s [0-9.]+ m?s .*queue_s, busy_s: no thread shows as running`, "", "workload", "observe", "service=service:burn", "for=3s", "--runs", "1")
+}
+
+// instance has the service manager run what looks like an instance of SQL Server: it is found, and watched without a session.
+func (w *wine) instance(t *testing.T) {
+	w.begin(t)
+	w.setCounters(t, watched)
+	program, err := os.ReadFile(filepath.Join(w.dir, "burn.exe"))
+	if err := errors.Join(err, os.WriteFile(filepath.Join(w.dir, "prefix/drive_c/sqlservr.exe"), program, 0o700)); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	running := regexp.MustCompile(`sqlservr\.exe`)
+	t.Cleanup(func() { _ = w.command(wine64, "sc", "stop", "MSSQLSERVER").Run() })
+	w.within(t, "the instance does not start", func() bool {
+		_ = w.command(wine64, "sc", "start", "MSSQLSERVER").Run()
+		return len(w.ours(running)) > 0
+	})
+	w.try(t, 0, `MSSQLSERVER MSSQLSERVER running [0-9]+ 16.0.4135.4`, "", "facts")
+	w.try(t, 0, `SQL Server computes for 100 %.*sqlserver://`, "", "assess", "--for", "6s", "--quick", "--html=", "--json", "mssql.json")
+	b, err := os.ReadFile(filepath.Join(w.dir, "mssql.json"))
+	var a assessed
+	if err := json.Unmarshal(b, &a); err != nil || a.Service.Kind != "database" || a.Service.Name != "SQL Server" || a.Service.PID == 0 {
+		t.Errorf("%v: %+v", err, a.Service)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.try(t, 0, `SQL Server computes`, "", "assess", "--service", "sqlservr", "--for", "3s", "--quick", "--html=")
+}
+
+// demo watches hostlab's own shop, as who tries hostlab does first.
+func (w *wine) demo(t *testing.T) {
+	w.begin(t)
+	w.setCounters(t, watched)
+	w.try(t, 0, `The demo shop .*of its active time`, "", "assess", "--service", "demo", "--for", "6s", "--quick", "--html", "demo.html", "--json", "demo.json")
+	b, err := os.ReadFile(filepath.Join(w.dir, "demo.json"))
+	var a assessed
+	if err := json.Unmarshal(b, &a); err != nil || len(a.Time.Parts) < 3 || a.Time.Active <= 0 {
+		t.Errorf("%v: %+v", err, a)
+	}
+	if page, readErr := os.ReadFile(filepath.Join(w.dir, "demo.html")); err != nil || readErr != nil || !strings.Contains(string(page), "<svg") {
+		t.Errorf("the page: %v, %v", err, readErr)
+	}
 }

@@ -180,11 +180,15 @@ func TestWine(t *testing.T) {
 	w := newWine(t)
 	t.Run("settings", w.settings)
 	t.Run("faults", w.faults)
+	t.Run("foreign", w.foreign)
 	t.Run("kills", w.kills)
 	t.Run("facts", w.facts)
 	t.Run("watch", w.watch)
 	t.Run("service", w.service)
+	t.Run("instance", w.instance)
+	t.Run("demo", w.demo)
 	t.Run("study", w.study)
+	t.Run("boots", w.boots)
 	t.Run("commands", w.commands)
 	t.Run("ends", w.ends)
 }
@@ -233,9 +237,52 @@ func (w *wine) faults(t *testing.T) {
 	w.original(t, "clamped values")
 
 	w.begin(t)
+	w.try(t, 0, `2 of them not exactly as asked.*50 % -> 50 %, rounded by Windows: 90 % was asked for`, "deaf", set...)
+	w.try(t, 0, `put back to Balanced`, "", "revert")
+	w.original(t, "values that Windows does not keep")
+
+	w.begin(t)
 	w.try(t, 0, `4 objects set`, "drop=381b4222-f694-41f0-9685-ff5bb260df2e", set...)
 	w.try(t, 1, `power_scheme +failed: .* there is no such scheme any more; activate another`, "", "revert")
 	w.try(t, 1, `power_scheme`, "", "revert") // it stays known
+}
+
+// foreign has another program change something between set and revert: what it did stays, and hostlab's copy goes.
+func (w *wine) foreign(t *testing.T) {
+	const high, epp = "8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c", "36687f9e-e3a5-4dbf-b1dc-15eb381c6863"
+	balanced, ours := strings.Fields(schemes)[1], "6f1d1f5c-2b0e-4c55-9d7e-686f73746c62"
+	scheme := func(text, from, to string) string {
+		return strings.NewReplacer("active "+from, "active "+to, "live "+from, "live "+to).Replace(text)
+	}
+	for _, c := range []struct {
+		name, verify, revert string
+		status               int
+		change               func(registry string) string
+		left                 string
+	}{
+		{"another scheme", `power_scheme +.*High performance`, `power_scheme +reads High performance: another program has changed it.*copy +put back to off`, 1, func(r string) string { return scheme(r, ours, high) }, scheme(schemes, balanced, high)},
+		{"a value of the copy", `PERFEPP +ac: .*70 %`, `power_scheme +put back to Balanced`, 0,
+			func(r string) string { return strings.Replace(r, ours+" "+epp+" ac 90", ours+" "+epp+" ac 70", 1) }, schemes},
+		{"a value of the scheme that was in force", "", `PERFEPP +ac: reads 33 %: another program has changed it.*power_scheme +put back to Balanced`, 1,
+			func(r string) string { return r + "value " + balanced + " " + epp + " ac 33\n" }, schemes + "value " + balanced + " " + epp + " ac 33\n"},
+	} {
+		w.begin(t)
+		w.try(t, 0, `4 objects set`, "", "set", "PERFEPP=90", "--yes")
+		was := w.registry(t)
+		now := c.change(was)
+		if err := os.WriteFile(filepath.Join(w.dir, "registry"), []byte(now), 0o600); err != nil || now == was {
+			t.Fatalf("%s: %v, in:\n%s", c.name, err, was)
+		}
+		if c.verify != "" {
+			w.try(t, 1, c.verify, "", "verify")
+		} else {
+			w.try(t, 0, `objects as set`, "", "verify")
+		}
+		w.try(t, c.status, c.revert, "", "revert")
+		if diff := cmp.Diff(c.left, w.registry(t)); diff != "" {
+			t.Errorf("%s: after revert:\n%s", c.name, diff)
+		}
+	}
 }
 
 // kills ends set and revert at each of their changes to the registry, before and after it, and at random moments. What the

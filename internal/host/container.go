@@ -12,6 +12,9 @@ import (
 // for those started with the host's.
 const firstPIDNamespace = "pid:[4026531836]"
 
+// ownProcesses ends the source of a container that does not show the host's processes.
+const ownProcesses = ", with processes of its own"
+
 type hint struct {
 	engine, source string
 	strong         bool // only the engine itself makes it, in a container that runs
@@ -23,10 +26,13 @@ type hint struct {
 func readContainer(t Tree) Fact[string] {
 	const ns = "/proc/self/ns/pid"
 	h := containerHint(t)
+	link, err := readLink(t, ns)
+	if err == nil && link != firstPIDNamespace {
+		h.source += ownProcesses
+	}
 	if h.strong {
 		return Known(h.engine, "", h.source)
 	}
-	link, err := readLink(t, ns)
 	mounts := readMounts(t, selfMounts)
 	root := mounts.find("/")
 	layered := root != nil && root.fsType == "overlay"
@@ -47,7 +53,7 @@ func readContainer(t Tree) Fact[string] {
 	case err == nil && h.engine != "":
 		return Known(h.engine, "", h.source)
 	case err == nil:
-		return Known("unknown", "", ns+": not the machine's own ("+link+")")
+		return Known("unknown", "", ns+": not the machine's own ("+link+")"+ownProcesses)
 	case h.engine != "" && layered:
 		return Known(h.engine, "", h.source)
 	case h.engine != "":

@@ -68,6 +68,9 @@ func (f *Facts) Summary() []string {
 	default:
 		system += ", in a container of " + c
 	}
+	if strings.HasSuffix(f.Virt.Container.Source, ownProcesses) {
+		system += ", which hides the host's processes (as --pid=host does not)"
+	}
 	if q, ok := f.Limits.CPUQuota.Get(); ok {
 		system += fmt.Sprintf(", limited to %g CPUs", q)
 	}

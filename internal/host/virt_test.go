@@ -1,6 +1,9 @@
 package host
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 const (
 	guestCPU = "-- proc/cpuinfo --\nprocessor\t: 0\nvendor_id\t: GenuineIntel\nflags\t\t: fpu lm hypervisor\n\n"
@@ -90,6 +93,10 @@ func TestReadContainer(t *testing.T) {
 			f := readVirt(tree(t, tt.archive)).Container
 			if got := f.Or(string(f.State)); got != tt.want {
 				t.Errorf("%q, want %q: %+v", got, tt.want, f)
+			}
+			said := strings.Join((&Facts{Virt: Virt{Container: f}}).Summary(), " ")
+			if hides := strings.Contains(tt.archive, other); strings.Contains(said, "hides the host's processes") != hides {
+				t.Errorf("it hides processes: %v; said: %s", hides, said)
 			}
 		})
 	}
