@@ -154,8 +154,9 @@ def bad_input(p: Player) -> None:
         p.tasks("- hostlab.fleet.verify: {root: %s, binary: old}" % TREE, "--limit", "h1"),
     )
     plan = p.work / "twice.json"
+    says("is not there, or no plan of a roll-out", p.tasks(rollout(plan, p.hostlab, p.work)))
     plan.write_text(json.dumps({"waves": [{"hosts": ["h1", "h2"]}, {"hosts": ["h2", "h3"]}]}))
-    says("in two waves: h2", p.tasks(rollout(plan, p.hostlab, p.work)))
+    says("in two waves: h2. Make the plan anew.", p.tasks(rollout(plan, p.hostlab, p.work)))
     plan.write_text(json.dumps({"waves": [{"hosts": ["h1", "h2"]}, {"hosts": ["h3"]}]}))
     says(
         "Take serial out of the play",

@@ -55,7 +55,7 @@ options:
   persist:
     description:
       - The tool that keeps the settings over a reboot, by a profile of C(hostlab export).
-      - With O(state=reverted) that profile is taken away.
+      - With O(state=reverted) that profile is taken away, and what it has set again since a reboot is put back.
       - With O(role), a profile for TuneD that is there already stays as it is, and a warning says so.
     type: str
     choices: [tuned, saptune, systemd, none]
