@@ -1,7 +1,7 @@
 #!/bin/bash
-# ansible-test.sh: is the collection built, installed and played against eight hosts over ssh? Root only. All happens in namespaces
-# of its own. With -full also ansible-test sanity, ansible-lint, the pages of antsibull-docs, ansible-core 2.14, 100 killed controllers,
-# and packages.
+# ansible-test.sh: is the collection built, installed and played against eight hosts over ssh? Root only. All happens in
+# namespaces of its own. With -full also ansible-test sanity, ansible-lint, the pages of antsibull-docs, ansible-core 2.14, 100
+# killed controllers, packages, and a guest of the test bed that reboots.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 here=$PWD full=
@@ -24,10 +24,13 @@ ansible-galaxy collection install --offline -p "$work/collections" "$tarball" >/
 at=$work/collections/ansible_collections/hostlab/fleet
 (cd "$at" && python -m pytest -q -p no:cacheprovider --rootdir "$work/collections" --import-mode=importlib tests/unit) || fail "unit tests"
 
-# play PYTHON [ARGUMENT...]: the hosts, in a network of their own.
-play() { unshare --mount --propagation private --net --pid --fork --uts --kill-child --mount-proc "$1" testbed/ansible/play.py "$work/collections" "$here/bin/hostlab" "${@:2}"; }
+# play PYTHON SCRIPT [ARGUMENT...]: hosts, in a network of their own.
+play() {
+  unshare --mount --propagation private --net --pid --fork --uts --kill-child --mount-proc \
+    "$1" "testbed/ansible/$2" "$work/collections" "$here/bin/hostlab" "${@:3}"
+}
 if [ -z "$full" ]; then
-  play "$tools/bin/python"
+  play "$tools/bin/python" play.py
   exit
 fi
 ./scripts/test-deps.sh venv ansible-full ansible-2.14
@@ -49,6 +52,7 @@ PATH=$system antsibull-docs collection --use-current --dest-dir "$work/pages" --
 [ -s "$work/pages/settings_module.rst" ] && [ -s "$work/pages/rollout_role.rst" ] || fail "antsibull-docs made no pages"
 [ dist/SHA256SUMS -nt bin/hostlab ] || ./scripts/packages.sh
 deb=$(ls "$here"/dist/hostlab_*_amd64.deb) rpm=$(ls "$here"/dist/hostlab-*.x86_64.rpm)
-play "$tools/bin/python" --full --trials 100 --package "$deb" --package "$rpm"
-PATH=$here/testbed/dl/ansible-2.14/bin:$PATH play "$here/testbed/dl/ansible-2.14/bin/python"
+play "$tools/bin/python" play.py --full --trials 100 --package "$deb" --package "$rpm"
+play "$tools/bin/python" guest.py "$deb"
+PATH=$here/testbed/dl/ansible-2.14/bin:$PATH play "$here/testbed/dl/ansible-2.14/bin/python" play.py
 echo "ansible-test: sanity, units, lint, pages and both versions of ansible-core pass; the tarball has $size bytes"

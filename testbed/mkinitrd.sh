@@ -3,7 +3,7 @@
 # BUSYBOX=FILE is one of another processor. Needs: busybox-static, kmod, cpio, xz-utils. Only the modules named below and what they depend on go in.
 set -euo pipefail
 cd "$(dirname "$0")"; T=$PWD; K=$1; shift
-MODS=${MODS:-"virtio_pci virtio_blk virtio_console acpi-cpufreq cpufreq_powersave cpufreq_ondemand cpufreq_conservative cpufreq_userspace
+MODS=${MODS:-"virtio_pci virtio_blk virtio_console virtio_net acpi-cpufreq cpufreq_powersave cpufreq_ondemand cpufreq_conservative cpufreq_userspace
  nfit nd_pmem nd_btt dax_pmem device_dax nd_e820 virtio_pmem dm-log-writes msr ext4 xfs dm-delay dm-flakey scsi_debug sd_mod overlay raid1 loop mq-deadline kyber-iosched bfq sunrpc"}
 M=k/$K/lib/modules/$K; [ -e k/$K/usr/lib/modules/$K ] && M=k/$K/usr/lib/modules/$K
 R=$(mktemp -d); chmod 755 "$R"; trap 'rm -rf "$R"' EXIT
