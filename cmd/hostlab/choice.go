@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hostlab/internal/spelling"
+	"hostlab/internal/screen"
 )
 
 // word is the value of a flag that takes one of a few words.
@@ -40,7 +40,7 @@ func (w *word[T]) Set(s string) error {
 
 // meant is a hint at the known word that is nearest to a slip; "" for none.
 func meant(s string, known []string) string {
-	if near := spelling.Meant(s, known); near != "" && near != s {
+	if near := screen.Meant(s, known); near != "" && near != s {
 		return "; did you mean " + near + "?"
 	}
 	return ""

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hostlab/internal/spelling"
+	"hostlab/internal/screen"
 )
 
 // newRoot builds the command tree. Commands are listed here, explicitly.
@@ -109,7 +109,7 @@ func flagError(cmd *cobra.Command, err error) string {
 		}
 		cmd.Flags().VisitAll(add)
 		cmd.InheritedFlags().VisitAll(add)
-		if near := spelling.Meant(missing.GetSpecifiedName(), known); near != "" {
+		if near := screen.Meant(missing.GetSpecifiedName(), known); near != "" {
 			return err.Error() + "; did you mean --" + near + "?"
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"hostlab/internal/host"
+	"hostlab/internal/screen"
 	"hostlab/internal/sorting"
-	"hostlab/internal/spelling"
 )
 
 // Severities are the names of the severities, by value.
@@ -34,7 +34,7 @@ func Find(id string) (Check, error) {
 		}
 	}
 	hint := ""
-	if near := spelling.Meant(strings.ToUpper(id), ids); near != "" {
+	if near := screen.Meant(strings.ToUpper(id), ids); near != "" {
 		hint = " (did you mean " + near + "?)"
 	}
 	return Check{}, fmt.Errorf("unknown check %q%s; hostlab explain-check list names them all", id, hint)

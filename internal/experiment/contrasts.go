@@ -7,7 +7,6 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/spelling"
 )
 
 func (p *parser) contrasts(list []fields) {
@@ -134,7 +133,7 @@ func (p *parser) mentioned(name placed[string]) *Factor {
 		}
 		names = append(names, x.Name)
 	}
-	p.addHint(name.at, spelling.Meant(name.v, names), "no factor %q", screen.Short(name.v))
+	p.addHint(name.at, screen.Meant(name.v, names), "no factor %q", screen.Short(name.v))
 	return nil
 }
 

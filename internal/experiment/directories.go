@@ -10,7 +10,6 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
 )
 
@@ -29,7 +28,7 @@ func (p *parser) directories(f fields, x *Factor, param workload.Param) {
 	p.varied = append(p.varied, variant{x.Parameter, p.s.Dir, f.place("directories")})
 	for _, d := range pairsOf(f, "directories") {
 		if !slices.Contains(x.Levels, d.name) {
-			p.addHint(d.at, spelling.Meant(d.name, x.Levels), "directories: factor %s has no level %q", x.Name,
+			p.addHint(d.at, screen.Meant(d.name, x.Levels), "directories: factor %s has no level %q", x.Name,
 				screen.Short(d.name))
 			continue
 		}
@@ -76,7 +75,7 @@ func (p *parser) strayLevels() {
 			p.add(at, "no factor of this study has levels that stand for directories")
 			continue
 		}
-		hint := spelling.Meant(l, known)
+		hint := screen.Meant(l, known)
 		if hint != "" {
 			hint = levelPrefix + hint
 		}

@@ -10,7 +10,6 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
 )
 
@@ -166,7 +165,7 @@ func nearLevel(s string, levels []string) string {
 	if !strings.ContainsFunc(s, unicode.IsLetter) {
 		return ""
 	}
-	return spelling.Meant(s, levels)
+	return screen.Meant(s, levels)
 }
 
 func arguments(f fields, key string) []string { return get(f, key, []string(nil)) }
@@ -256,7 +255,7 @@ func (p *parser) placeholder(f fields, x *Factor) {
 	at := f.place("parameter")
 	names := paramNames(*p.desc)
 	if !p.desc.Picks { // only commands have arguments that hold names
-		p.addHint(at, spelling.Meant(x.Parameter, names), "workload %s has no parameter %s; it has %s", p.desc.Name,
+		p.addHint(at, screen.Meant(x.Parameter, names), "workload %s has no parameter %s; it has %s", p.desc.Name,
 			screen.Short(x.Parameter), cmp.Or(strings.Join(names, ", "), "none"))
 		return
 	}
@@ -278,6 +277,6 @@ func (p *parser) placeholder(f fields, x *Factor) {
 		p.add(at, "the arguments hold {%s}, and the factor is %s; give both the same name", x.Parameter, x.Name)
 	default:
 		text := fmt.Sprintf("no argument and no variable of the command holds {%s}, so that all levels of factor %s would do the same", x.Parameter, x.Name)
-		p.addHint(at, spelling.Meant(x.Parameter, names), "%s", text)
+		p.addHint(at, screen.Meant(x.Parameter, names), "%s", text)
 	}
 }

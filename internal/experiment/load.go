@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"hostlab/internal/screen"
-	"hostlab/internal/spelling"
 	"hostlab/internal/trust"
 	"hostlab/internal/workload"
 	"hostlab/studies"
@@ -113,7 +112,7 @@ func Find(nameOrFile string, o Overrides, k Known) (*Study, error) {
 	source, err := studies.Files.ReadFile(nameOrFile + ".toml")
 	if err != nil {
 		p := Problem{Text: fmt.Sprintf("no study %q in the binary", screen.Short(nameOrFile)),
-			Hint: spelling.Meant(nameOrFile, Names())}
+			Hint: screen.Meant(nameOrFile, Names())}
 		if p.Hint == "" {
 			p.Text += "; 'hostlab study list' names them, and a file is named with its directory or as NAME.toml"
 		}

@@ -15,7 +15,6 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
 )
 
@@ -130,7 +129,7 @@ func (p *parser) top(tree *value) {
 		}
 		i := slices.IndexFunc(sections, func(s section) bool { return s.name == e.name })
 		if i < 0 {
-			hint, text := spelling.Meant(e.name, names), "there is no table or key "+screen.Short(e.name)
+			hint, text := screen.Meant(e.name, names), "there is no table or key "+screen.Short(e.name)
 			for _, s := range sections {
 				if _, ok := s.key(e.name); ok && e.value.kind != unstable.InlineTable {
 					hint, text = e.name+" under "+s.title(), e.name+" stands outside of its table"

@@ -11,7 +11,6 @@ import (
 
 	"hostlab/internal/screen"
 	"hostlab/internal/sorting"
-	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
 )
 
@@ -138,7 +137,7 @@ func (r *reader) table(s section, v *value, nowhere place) fields {
 		case !ok && s.open:
 			f.rest = append(f.rest, e)
 		case !ok:
-			r.addHint(e.at, spelling.Meant(e.name, s.names()), "%s has no key %s", s.title(), screen.Short(e.name))
+			r.addHint(e.at, screen.Meant(e.name, s.names()), "%s has no key %s", s.title(), screen.Short(e.name))
 		default:
 			x, at := r.read(k, e.value)
 			f.have[k.Name] = found{x, at, e.value}

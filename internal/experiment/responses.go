@@ -9,7 +9,6 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
 )
 
@@ -144,7 +143,7 @@ func (p *parser) source(f fields, r *Response) {
 		if p.desc.Picks {
 			also = ", and without from it is nowhere to be found"
 		}
-		p.addHint(f.place("name"), spelling.Meant(r.Name, names), "response %s: workload %s has none of that name%s; it has %s",
+		p.addHint(f.place("name"), screen.Meant(r.Name, names), "response %s: workload %s has none of that name%s; it has %s",
 			r.Name, p.desc.Name, also, strings.Join(names, ", "))
 	case r.From != "" && !p.desc.Picks && r.From != r.Name:
 		p.add(f.place("from"), "workload %s prints nothing that from could pick; only commands do", p.desc.Name)
@@ -188,7 +187,7 @@ func (p *parser) divided(f fields, r *Response, own []string, taken bool) bool {
 	}
 	for _, name := range []string{r.From, r.Over} {
 		if !slices.Contains(known, name) {
-			p.addHint(f.place("from"), spelling.Meant(name, known), "response %s: there is no %q to divide; there are %s", r.Name,
+			p.addHint(f.place("from"), screen.Meant(name, known), "response %s: there is no %q to divide; there are %s", r.Name,
 				name, strings.Join(known, ", "))
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
 )
 
@@ -60,7 +59,7 @@ func (p *parser) load(f fields) {
 	i := slices.Index(names, d.Load)
 	switch {
 	case i < 0:
-		p.addHint(f.place("load"), spelling.Meant(d.Load, names), "load: the study has no response %q; it has %s",
+		p.addHint(f.place("load"), screen.Meant(d.Load, names), "load: the study has no response %q; it has %s",
 			screen.Short(d.Load), strings.Join(names, ", "))
 	case p.s.Responses[i].Primary:
 		p.add(f.place("load"), "load: %s decides, and what it is adjusted for would be its own effect; name another response",
@@ -110,7 +109,7 @@ func (p *parser) harm(f fields) {
 		way, known := better[w.v]
 		switch {
 		case !known:
-			p.addHint(w.at, spelling.Meant(w.v, sorted(better)),
+			p.addHint(w.at, screen.Meant(w.v, sorted(better)),
 				"[harm] watches %s, and neither the study nor workload %s has it", screen.Short(w.v), p.desc.Name)
 		case way == "higher":
 			p.add(w.at, "[harm] watches %s, of which more is better; harm is what rises", w.v)
@@ -126,7 +125,7 @@ func (p *parser) harm(f fields) {
 		v, ok := amount(strings.TrimSpace(n.text), units[n.name])
 		switch {
 		case i < 0:
-			p.addHint(n.at, spelling.Meant(n.name, h.Responses), "limit: [harm] does not watch %s; it watches %s",
+			p.addHint(n.at, screen.Meant(n.name, h.Responses), "limit: [harm] does not watch %s; it watches %s",
 				screen.Short(n.name), strings.Join(h.Responses, ", "))
 		case units[n.name] == "s" && unitless(n.text): // who means ms would get a limit that nothing exceeds
 			p.add(n.textAt, "limit: %q has no unit; write %[1]sms or %[1]ss", screen.Short(strings.TrimSpace(n.text)))

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"hostlab/internal/screen"
-	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
 )
 
@@ -28,7 +27,7 @@ func (p *parser) workload(f fields, factors []fields) {
 			p.add(f.at, "no [workload]: a study runs one")
 		}
 		for _, e := range f.rest { // without a name, it is not known which others there are
-			if near := spelling.Meant(e.name, sectionNamed("workload").names()); near == "name" {
+			if near := screen.Meant(e.name, sectionNamed("workload").names()); near == "name" {
 				p.addHint(e.at, near, "[workload] has no key %s", screen.Short(e.name))
 			}
 		}
@@ -42,7 +41,7 @@ func (p *parser) workload(f fields, factors []fields) {
 		}
 	}
 	if p.desc == nil {
-		hint := spelling.Meant(w.Name, names)
+		hint := screen.Meant(w.Name, names)
 		also := ""
 		if hint == "" {
 			also = "; there are " + strings.Join(names, ", ")
@@ -63,7 +62,7 @@ func (p *parser) params(f fields, factors []fields) {
 		param, known := p.desc.Param(e.name)
 		if !known {
 			names := slices.Concat(sectionNamed("workload").names(), paramNames(*p.desc))
-			p.addHint(e.at, spelling.Meant(e.name, names), "workload %s has no parameter %s", p.desc.Name, screen.Short(e.name))
+			p.addHint(e.at, screen.Meant(e.name, names), "workload %s has no parameter %s", p.desc.Name, screen.Short(e.name))
 			failed = true
 			continue
 		}

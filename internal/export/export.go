@@ -14,7 +14,6 @@ import (
 	"hostlab/internal/screen"
 	"hostlab/internal/setting"
 	"hostlab/internal/sorting"
-	"hostlab/internal/spelling"
 )
 
 // item is an assignment with its setting.
@@ -108,7 +107,7 @@ func Make(target string, head Head, list []setting.Assignment) (Profile, error) 
 		}
 	}
 	hint := ""
-	if near := spelling.Meant(target, Targets()); near != "" {
+	if near := screen.Meant(target, Targets()); near != "" {
 		hint = "; did you mean " + near + "?"
 	}
 	return Profile{}, fmt.Errorf("%q: expected %s%s", target, strings.Join(Targets(), ", "), hint)

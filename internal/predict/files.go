@@ -10,7 +10,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"hostlab/internal/spelling"
+	"hostlab/internal/screen"
 )
 
 // FileError is a mistake in a file: one line that says where and what.
@@ -68,7 +68,7 @@ func fileError(file string, err error, into any) error {
 		path := e.Key()
 		key := path[len(path)-1]
 		text := fmt.Sprintf("unknown key %q", key)
-		if near := spelling.Meant(key, keysOf(reflect.TypeOf(into), path[:len(path)-1])); near != "" {
+		if near := screen.Meant(key, keysOf(reflect.TypeOf(into), path[:len(path)-1])); near != "" {
 			text += "; did you mean " + near + "?"
 		}
 		if n := len(strict.Errors) - 1; n > 0 {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"hostlab/internal/screen"
-	"hostlab/internal/spelling"
 )
 
 // kind is how values of a setting are typed, written and shown: words, quantity, numbers, onOff, and the
@@ -108,7 +107,7 @@ func oneOf(v string, words []string) (string, error) {
 		return "", fmt.Errorf("%q: nothing is offered here", screen.Short(v))
 	}
 	hint := ""
-	if near := spelling.Meant(v, words); near != "" {
+	if near := screen.Meant(v, words); near != "" {
 		hint = "; did you mean " + near + "?"
 	}
 	return "", fmt.Errorf("%q: expected %s%s", screen.Short(v), strings.Join(words, ", "), hint)

@@ -9,7 +9,6 @@ import (
 
 	"hostlab/internal/screen"
 	"hostlab/internal/sorting"
-	"hostlab/internal/spelling"
 )
 
 // NewPlan reads what is there and says what would be written. It writes nothing. The
@@ -270,7 +269,7 @@ func only(sys *System, s Setting, objects []Object, name string) ([]Object, erro
 		text += " ... " + names[len(names)-1]
 	}
 	// One of another number is another thing, and not what was meant.
-	if near := spelling.Meant(name, names); near != "" && stem(near) != stem(name) {
+	if near := screen.Meant(name, names); near != "" && stem(near) != stem(name) {
 		text = "did you mean " + near + "?"
 	}
 	return nil, fmt.Errorf("%s@%s: there is no such object; %s", s.Name, name, text)
@@ -294,7 +293,7 @@ func unknown(sys *System, name string) error {
 	if s, ok := everywhere.find(name); ok {
 		return fmt.Errorf("%s is a setting of %s", s.Name, map[bool]string{true: "Windows", false: "Linux"}[s.Windows()])
 	}
-	if near := spelling.Meant(name, names); near != "" {
+	if near := screen.Meant(name, names); near != "" {
 		return fmt.Errorf("%s: there is no such setting; did you mean %s?", screen.Short(name), near)
 	}
 	if len(names) == 0 {

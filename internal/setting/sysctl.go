@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"hostlab/internal/screen"
-	"hostlab/internal/spelling"
 )
 
 // Named returns the setting that a person names: by its name here, or by its sysctl's as sysctl(8)
@@ -29,7 +28,7 @@ func (sys *System) named(name string) (Setting, error) {
 		return Setting{}, unknown(sys, name)
 	}
 	// Only the last parts are compared: that all lie in vm makes no two of them alike.
-	if near := spelling.Meant(lastPart(key), last); near != "" {
+	if near := screen.Meant(lastPart(key), last); near != "" {
 		return Setting{}, fmt.Errorf("%s: no such sysctl is known; did you mean %s?", screen.Short(name),
 			keys[slices.Index(last, near)])
 	}

@@ -14,7 +14,6 @@ import (
 	"unicode/utf8"
 
 	"hostlab/internal/screen"
-	"hostlab/internal/spelling"
 )
 
 // ParamError is a parameter that cannot be used. Its text is one line.
@@ -86,7 +85,7 @@ func unknownParam(d Description, name string) error {
 		known = append(known, p.Name)
 	}
 	hint := "it has " + strings.Join(known, ", ")
-	if near := spelling.Meant(name, known); near != "" {
+	if near := screen.Meant(name, known); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	return Wrong(name, "workload "+d.Name+" has none of that name", hint)

@@ -11,7 +11,6 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/spelling"
 )
 
 // Convert brings a value to the Go type of its kind, and checks its range, choices and form.
@@ -261,7 +260,7 @@ func formed(p Param, text string, element int) error {
 		}
 		e := &ParamError{Name: p.Name, Text: fmt.Sprintf("%q: expected %s", screen.Short(text), strings.Join(list, ", ")),
 			Element: element}
-		if near := spelling.Meant(text, p.Choices); near != "" {
+		if near := screen.Meant(text, p.Choices); near != "" {
 			e.Hint = "did you mean " + near + "?"
 		}
 		return e

@@ -17,7 +17,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 
-	"hostlab/internal/spelling"
+	"hostlab/internal/screen"
 	"hostlab/internal/trust"
 )
 
@@ -46,7 +46,7 @@ func Parse(text string) (*DSN, error) {
 		return nil, fmt.Errorf("the DSN is neither a URL nor key=value; it takes %s", Forms())
 	case d.Vendor == nil:
 		hint := ""
-		if near := spelling.Meant(d.scheme, slices.Sorted(maps.Keys(schemes()))); near != "" {
+		if near := screen.Meant(d.scheme, slices.Sorted(maps.Keys(schemes()))); near != "" {
 			hint = "; did you mean " + near + "://?"
 		}
 		return nil, fmt.Errorf("the DSN begins with a scheme that is not known%s; it takes %s", hint, Forms())

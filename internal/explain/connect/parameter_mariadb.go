@@ -11,7 +11,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"hostlab/internal/explain"
-	"hostlab/internal/spelling"
+	"hostlab/internal/screen"
 )
 
 // mariaParameter is a global variable of MariaDB. SET GLOBAL writes no file, so that a restart
@@ -78,7 +78,7 @@ func (p *mariaParameter) unknown(ctx context.Context, name string) error {
 	for _, r := range rows {
 		names = append(names, r.Text(0))
 	}
-	if near := spelling.Meant(strings.ToLower(name), names); near != "" {
+	if near := screen.Meant(strings.ToLower(name), names); near != "" {
 		return fmt.Errorf("this server has no variable %q; did you mean %s?", name, near)
 	}
 	return fmt.Errorf("this server has no variable %q", name)

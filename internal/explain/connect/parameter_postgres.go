@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"hostlab/internal/spelling"
+	"hostlab/internal/screen"
 )
 
 // pgParameter is one of PostgreSQL's. A level is in the file of ALTER SYSTEM only until the busy
@@ -97,7 +97,7 @@ func (p *pgParameter) unknown(ctx context.Context, name string) error {
 	for i := range rows {
 		names[i] = rows[i][0]
 	}
-	if near := spelling.Meant(name, names); near != "" {
+	if near := screen.Meant(name, names); near != "" {
 		return fmt.Errorf("this server has no parameter %q; did you mean %s?", name, near)
 	}
 	return fmt.Errorf("this server has no parameter %q", name)

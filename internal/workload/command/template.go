@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hostlab/internal/spelling"
+	"hostlab/internal/screen"
 	"hostlab/internal/workload"
 )
 
@@ -101,7 +101,7 @@ func (k known) names(factors map[string]bool) []string {
 }
 
 func unknownName(name string, names []string) error {
-	if near := spelling.Meant(name, names); near != "" {
+	if near := screen.Meant(name, names); near != "" {
 		return fmt.Errorf("{%s} is no factor and no parameter; did you mean {%s}? {{ is a brace", name, near)
 	}
 	return fmt.Errorf("{%s} is no factor and no parameter: there are %s; write {{ for a brace", name, strings.Join(names, ", "))

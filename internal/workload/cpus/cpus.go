@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"hostlab/internal/host"
-	"hostlab/internal/spelling"
+	"hostlab/internal/screen"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/thread"
 )
@@ -162,7 +162,7 @@ func List(param, text string) ([]int, error) {
 	wrong := func(text, hint string) error { return workload.Wrong(param, text, hint) }
 	list, err := host.ParseList(text)
 	if err != nil {
-		if near := spelling.Meant(text, []string{All, OnePerCore}); near != "" {
+		if near := screen.Meant(text, []string{All, OnePerCore}); near != "" {
 			return nil, wrong(fmt.Sprintf("%q names no CPUs", text), "did you mean "+near+"?")
 		}
 		return nil, wrong(err.Error(), hint)
@@ -183,7 +183,7 @@ func number(param, text string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil {
 		hint := "write a number, threads or cores"
-		if near := spelling.Meant(text, []string{Threads, Cores}); near != "" {
+		if near := screen.Meant(text, []string{Threads, Cores}); near != "" {
 			hint = "did you mean " + near + "?"
 		}
 		return 0, workload.Wrong(param, fmt.Sprintf("%q is no number of threads", text), hint)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"hostlab/internal/result"
-	"hostlab/internal/spelling"
+	"hostlab/internal/screen"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/hot"
@@ -64,7 +64,7 @@ func parseCell(text string) (cellName, error) {
 	}
 	e := &workload.ParamError{Name: "cell", Text: fmt.Sprintf("%q is no cell", text),
 		Hint: "there are none, rotation, and scan, scan-half-l1, scan-half-l2, scan-2xl2, scan-2xllc, pause, alu, fma, lock and own at a place: scan@sibling, @core, @llc, @socket, or @ and the number of a CPU"}
-	if near := spelling.Meant(text, cellNames()); near != "" {
+	if near := screen.Meant(text, cellNames()); near != "" {
 		e.Hint = "did you mean " + near + "?"
 	}
 	return c, e

@@ -1,5 +1,4 @@
-// Package spelling finds what a person meant to type.
-package spelling
+package screen
 
 import "strings"
 
