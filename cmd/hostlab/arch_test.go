@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"internal/probe", "internal/check", "internal/analysis"},
 	{"internal/experiment"},
 	{"internal/workload", "internal/service"},
-	{"internal/explain", "internal/setting", "internal/watch", "internal/emulate", "internal/delayfs", "internal/model", "internal/trace", "internal/stops"},
+	{"internal/explain", "internal/setting", "internal/watch", "internal/emulate", "internal/delayfs", "internal/model", "internal/trace"},
 	{"internal/host", "internal/lockfile", "internal/privatedb", "internal/result", "internal/stats", "internal/picture", "internal/document"},
 	{"internal/workload/hot", "internal/workload/thread", "internal/workload/worker"},
 	{"internal/screen", "internal/trust", "internal/proc", "internal/perf", "internal/pdh", "internal/bounded", "internal/sorting", "studies", "."},

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"hostlab/internal/document"
+	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/stats"
-	"hostlab/internal/stops"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
 )
@@ -116,7 +116,7 @@ func (o *workloadRun) run(ctx context.Context, w workload.Workload) (rep workloa
 	for _, p := range d.Params {
 		rep.Parameters[p.Name] = workload.Text(p, o.params[p.Name])
 	}
-	watch := stops.Start()
+	watch := proc.WatchPauses()
 	defer watch.Close()
 	values, missing := map[string][]float64{}, map[string]string{}
 	for i := range o.runs {

@@ -6,5 +6,6 @@
 // It takes Linux; on other systems there are no processes to be seen.
 //
 // It also tells how much of the CPUs others take while we measure: other processes, and
-// the hypervisor where it says so.
+// the hypervisor where it says so; and for how long this process did not run at all, as it
+// was stopped or the machine suspended.
 package proc

@@ -10,7 +10,6 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
-	"hostlab/internal/stops"
 )
 
 // The names of what result.Run.Conditions holds.
@@ -26,7 +25,7 @@ type conditions struct {
 	proc.Taken
 	known     bool    // whether Taken is known
 	throttles float64 // events of thermal throttling; negative: not known
-	pause     stops.Pause
+	pause     proc.Pause
 }
 
 // watcher watches conditions from one call to the next.

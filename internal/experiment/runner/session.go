@@ -11,10 +11,10 @@ import (
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/experiment"
+	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
 	"hostlab/internal/screen"
-	"hostlab/internal/stops"
 	"hostlab/internal/workload"
 )
 
@@ -50,7 +50,7 @@ type session struct {
 	latest    *analysis.Analysis
 	analysing time.Duration // what the last analysis took
 	blind     bool          // has reported which guards cannot be kept
-	stops     *stops.Watch
+	stops     *proc.Pauses
 	early     early
 }
 
@@ -59,7 +59,7 @@ func (s *session) start() error {
 	s.began = s.sys.now()
 	s.times.started(s.began)
 	if s.stops == nil {
-		s.stops = stops.Start()
+		s.stops = proc.WatchPauses()
 	}
 	return s.store.Journal(store.Entry{Op: store.Started, At: s.began, Boot: s.boot, PID: os.Getpid(),
 		Window: s.cfg.Window.String(), Watched: s.watches()})

@@ -1,6 +1,6 @@
 //go:build system
 
-package stops
+package proc
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ func TestGap(t *testing.T) {
 		"the machine was suspended":     {at(0.25, 3600.25, 0, 0), false, "the machine was suspended for 1h0m0s"},
 		"clocks read one after another": {at(0.25, 0.2501, 0, 0), false, ""},
 	} {
-		got := gap(moment{}, c.later, tick, c.continued).Text()
+		got := gap(moment{}, c.later, pauseTick, c.continued).Text()
 		if c.want == "" && got != "" || !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
@@ -39,7 +39,7 @@ func TestGap(t *testing.T) {
 
 // A host that is only busy stops nobody.
 func TestBusyIsNotStopped(t *testing.T) {
-	w := Start()
+	w := WatchPauses()
 	defer w.Close()
 	before := w.Sum()
 	var busy []*exec.Cmd

@@ -1,4 +1,4 @@
-package stops
+package proc
 
 import (
 	"os"
@@ -7,23 +7,21 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"hostlab/internal/proc"
 )
 
-// Watch looks at clocks as long as a session lasts.
-type Watch struct{ ask chan chan Pause }
+// Pauses looks at clocks as long as a session lasts.
+type Pauses struct{ ask chan chan Pause }
 
-// Start starts one. Its thread is its own, so that what the kernel counts as the
+// WatchPauses starts one. Its thread is its own, so that what the kernel counts as the
 // thread's wait for a CPU is that of the watch.
-func Start() *Watch {
-	w := &Watch{ask: make(chan chan Pause)}
+func WatchPauses() *Pauses {
+	w := &Pauses{ask: make(chan chan Pause)}
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, unix.SIGCONT)
 	go func() {
 		defer signal.Stop(continued)
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		ticker := time.NewTicker(tick)
+		ticker := time.NewTicker(pauseTick)
 		defer ticker.Stop()
 		var sum Pause
 		last := lookAtClocks()
@@ -38,7 +36,7 @@ func Start() *Watch {
 				}
 			}
 			now := lookAtClocks()
-			p := gap(last, now, tick, arrives(continued, now.monotonic-last.monotonic >= 2*tick))
+			p := gap(last, now, pauseTick, arrives(continued, now.monotonic-last.monotonic >= 2*pauseTick))
 			sum.Stopped, sum.Suspended, last = sum.Stopped+p.Stopped, sum.Suspended+p.Suspended, now
 			if answer != nil {
 				answer <- sum
@@ -53,7 +51,7 @@ func Start() *Watch {
 func arrives(c <-chan os.Signal, late bool) bool {
 	wait := time.Duration(0)
 	if late {
-		wait = tick / 2
+		wait = pauseTick / 2
 	}
 	select {
 	case <-c:
@@ -64,7 +62,7 @@ func arrives(c <-chan os.Signal, late bool) bool {
 }
 
 // Sum is how long hostlab did not run since the watch began.
-func (w *Watch) Sum() Pause {
+func (w *Pauses) Sum() Pause {
 	if w == nil {
 		return Pause{}
 	}
@@ -74,28 +72,17 @@ func (w *Watch) Sum() Pause {
 }
 
 // Close ends the watch.
-func (w *Watch) Close() {
+func (w *Pauses) Close() {
 	if w != nil {
 		close(w.ask)
 	}
 }
 
-func lookAtClocks() moment {
-	return moment{monotonic: clock(unix.CLOCK_MONOTONIC), boot: clock(unix.CLOCK_BOOTTIME),
-		cpu: clock(unix.CLOCK_PROCESS_CPUTIME_ID), waited: waited()}
-}
-
-func clock(id int32) time.Duration {
-	var t unix.Timespec
-	if unix.ClockGettime(id, &t) != nil {
-		return 0
-	}
-	return time.Duration(t.Nano())
-}
-
-// waited is how long this thread was ready to run and had no CPU; 0 where the kernel does
-// not count.
-func waited() time.Duration {
-	_, waited, _ := proc.Schedstat("thread-self")
-	return waited
+// lookAtClocks reads each clock; one that the kernel does not keep stays 0.
+func lookAtClocks() (m moment) {
+	m.monotonic, _ = clock(unix.CLOCK_MONOTONIC)
+	m.boot, _ = clock(unix.CLOCK_BOOTTIME)
+	m.cpu, _ = clock(unix.CLOCK_PROCESS_CPUTIME_ID)
+	_, m.waited, _ = Schedstat("thread-self")
+	return m
 }

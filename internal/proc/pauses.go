@@ -1,5 +1,4 @@
-// Package stops notices that hostlab did not run, as it was stopped or the machine suspended.
-package stops
+package proc
 
 import (
 	"fmt"
@@ -10,9 +9,9 @@ import (
 // workload stands still, or works without being watched. What counts is measured by the
 // run: the same stop is nothing in an hour and all of a short run.
 const (
-	tick  = 100 * time.Millisecond // how often the watch looks
-	least = time.Second            // is too much for any run, and beyond what a scheduler makes a thread wait
-	share = 10                     // so is this part of a run
+	pauseTick  = 100 * time.Millisecond // how often the watch looks
+	pauseLeast = time.Second            // is too much for any run, and beyond what a scheduler makes a thread wait
+	pauseShare = 10                     // so is this part of a run
 )
 
 // Pause is how long hostlab did not run in a stretch of time, and why it may be.
@@ -28,7 +27,7 @@ func (p Pause) Sub(o Pause) Pause {
 }
 
 // Limit is how long a pause the run can bear. Below a tick nothing shows.
-func (p Pause) Limit() time.Duration { return min(max(p.Run/share, tick), least) }
+func (p Pause) Limit() time.Duration { return min(max(p.Run/pauseShare, pauseTick), pauseLeast) }
 
 // Text says why a run cannot count; "" where it can.
 func (p Pause) Text() string {
@@ -58,9 +57,9 @@ type moment struct { //nolint:unused // looks are taken on Linux
 func gap(a, b moment, planned time.Duration, continued bool) (p Pause) { //nolint:unused // looks are taken on Linux
 	took := b.monotonic - a.monotonic
 	p.Suspended = max(0, b.boot-a.boot-took)
-	late, enough := took-planned, least
+	late, enough := took-planned, pauseLeast
 	if continued {
-		enough = tick
+		enough = pauseTick
 	}
 	if late >= enough && 2*(b.waited-a.waited) < late && 2*(b.cpu-a.cpu) < late {
 		p.Stopped = late
