@@ -27,7 +27,7 @@ var layers = [][]string{
 	{"internal/explain", "internal/setting", "internal/watch", "internal/emulate", "internal/delayfs", "internal/model", "internal/trace"},
 	{"internal/host", "internal/lockfile", "internal/privatedb", "internal/result", "internal/stats", "internal/picture", "internal/document"},
 	{"internal/workload/hot", "internal/workload/thread", "internal/workload/worker"},
-	{"internal/screen", "internal/trust", "internal/proc", "internal/perf", "internal/pdh", "internal/bounded", "internal/sorting", "studies", "."},
+	{"internal/screen", "internal/trust", "internal/proc", "internal/counters", "internal/bounded", "internal/sorting", "studies", "."},
 }
 
 // pure lists all that package experiment may use: what else a study names is given to it.

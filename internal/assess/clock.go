@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"time"
 
+	"hostlab/internal/counters"
 	"hostlab/internal/host"
-	"hostlab/internal/perf"
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 	"hostlab/internal/trace"
@@ -56,7 +56,7 @@ func newClockMeter(target trace.Target) *clockMeter {
 	if runtime.GOOS != "linux" {
 		err = none
 	}
-	if errors.Is(err, perf.ErrNone) {
+	if errors.Is(err, counters.ErrNone) {
 		err = fmt.Errorf("%w; a virtual PMU would show them, or turbostat on the hypervisor's host", err)
 	}
 	return &clockMeter{err: err}
@@ -143,7 +143,7 @@ func (c *clockMeter) frequency(seen *trace.Result, facts *host.Facts) (*Frequenc
 }
 
 // threadClock counts the cycles of a service's own threads, and of those that they start.
-type threadClock []perf.Counter
+type threadClock []counters.Counter
 
 func openThreads(target trace.Target) (ClockSource, error) {
 	var c threadClock
@@ -151,8 +151,8 @@ func openThreads(target trace.Target) (ClockSource, error) {
 		tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 		for _, task := range tasks {
 			tid, _ := strconv.Atoi(task.Name())
-			counter, err := perf.Thread(tid, perf.Cycles)
-			if errors.Is(err, perf.ErrEnded) {
+			counter, err := counters.Thread(tid, counters.Cycles)
+			if errors.Is(err, counters.ErrEnded) {
 				continue
 			}
 			if err != nil {
@@ -183,7 +183,7 @@ func (c threadClock) Read(time.Time) (map[int]Ran, error) {
 func (c threadClock) Highest() (best float64, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	own, err := perf.Thread(0, perf.Cycles)
+	own, err := counters.Thread(0, counters.Cycles)
 	if err != nil {
 		return 0, err
 	}

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
 
-	"hostlab/internal/pdh"
+	"hostlab/internal/counters"
 )
 
 var (
@@ -82,16 +82,16 @@ func counterNames() (names []string) {
 }
 
 // processorCounters reads the counters of all processors by their names, each with its error where there is one.
-func processorCounters(ctx context.Context) map[string]pdh.Series {
+func processorCounters(ctx context.Context) map[string]counters.Series {
 	const over = time.Second // Microsoft asks for at least that between two collections
-	names, out := counterNames(), map[string]pdh.Series{}
+	names, out := counterNames(), map[string]counters.Series{}
 	paths := make([]string, len(names))
 	for i, name := range names {
 		paths[i] = counterPath(name)
 	}
-	list, err := pdh.Sample(ctx, over, paths)
+	list, err := counters.Sample(ctx, over, paths)
 	for i, name := range names {
-		if out[name] = (pdh.Series{Err: err}); err == nil {
+		if out[name] = (counters.Series{Err: err}); err == nil {
 			out[name] = list[i]
 		}
 	}

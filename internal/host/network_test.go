@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const counters = `-- proc/self/net/netstat --
+const counterLines = `-- proc/self/net/netstat --
 TcpExt: SyncookiesSent ListenOverflows ListenDrops
 TcpExt: 0 17 19
 IpExt: InNoRoutes InOctets
@@ -19,7 +19,7 @@ Tcp: 1 5 20000
 `
 
 func TestReadNetwork(t *testing.T) {
-	n := readNetwork(tree(t, counters+"-- proc/sys/net/core/somaxconn --\n4096\n-- proc/sys/net/ipv4/tcp_rmem --\n4096\t131072\t6291456\n"+
+	n := readNetwork(tree(t, counterLines+"-- proc/sys/net/core/somaxconn --\n4096\n-- proc/sys/net/ipv4/tcp_rmem --\n4096\t131072\t6291456\n"+
 		"-- proc/sys/net/ipv4/tcp_wmem --\n4096 16384\n-- proc/sys/net/ipv4/ip_local_port_range --\n32768\t60999\n"+
 		"-- proc/sys/net/ipv4/tcp_keepalive_time --\n7200\n-- proc/sys/sunrpc/tcp_max_slot_table_entries --\n!errno EACCES\n"))
 	for _, c := range []struct{ got, want any }{
@@ -36,7 +36,7 @@ func TestReadNetwork(t *testing.T) {
 	}
 }
 
-// Counters that do not fit their names are no counters, and never 0.
+// Counters that do not fit their names are no counterLines, and never 0.
 func TestGarbledCounters(t *testing.T) {
 	for text, want := range map[string]State{
 		"TcpExt: A ListenOverflows\nTcpExt: 1\n":                StateError,

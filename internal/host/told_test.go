@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hostlab/internal/pdh"
+	"hostlab/internal/counters"
 )
 
 // TestRead reads what facts of every fixture, and of a Windows host, are written as: they are written so again.
@@ -18,7 +18,7 @@ func TestRead(t *testing.T) {
 	}
 	top := twoGroups()
 	machines["windows"] = &Facts{Schema: Schema, Topology: top, Windows: &Windows{
-		Processors: windowsProcessors(top, map[int]groupPower{}, map[string]pdh.Series{"Parking Status": {Err: pdh.NoData}}),
+		Processors: windowsProcessors(top, map[int]groupPower{}, map[string]counters.Series{"Parking Status": {Err: counters.NoData}}),
 		SQLServers: []SQLServer{{Instance: "ERP", PID: Known(7, "", "QueryServiceStatusEx")}}}}
 	for name, f := range machines {
 		want, err := json.Marshal(f)

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hostlab/internal/pdh"
+	"hostlab/internal/counters"
 )
 
 // powerRecord is the size of PROCESSOR_POWER_INFORMATION: Number, MaxMhz,
@@ -28,7 +28,7 @@ type groupPower struct {
 
 // windowsProcessors tells of each online CPU what its group's records and the counters have. CurrentMhz is
 // what the last processor power state stands for, not a measured frequency.
-func windowsProcessors(top Topology, groups map[int]groupPower, counters map[string]pdh.Series) []WindowsCPU {
+func windowsProcessors(top Topology, groups map[int]groupPower, series map[string]counters.Series) []WindowsCPU {
 	list := []WindowsCPU{}
 	instances := counterInstances(top)
 	for _, cpu := range top.Online.Or(nil) {
@@ -41,7 +41,7 @@ func windowsProcessors(top Topology, groups map[int]groupPower, counters map[str
 			if name == "" {
 				continue
 			}
-			number := counterOf(counterPath(name), counters[name], instances[cpu])
+			number := counterOf(counterPath(name), series[name], instances[cpu])
 			switch f := v.Field(i).Addr().Interface().(type) {
 			case *Fact[float64]:
 				*f = Convert(number, "%", func(v float64) (float64, error) {
@@ -102,7 +102,7 @@ func counterInstances(top Topology) map[int]string {
 	return out
 }
 
-func counterOf(source string, s pdh.Series, instance string) Fact[float64] {
+func counterOf(source string, s counters.Series, instance string) Fact[float64] {
 	if s.Err != nil {
 		return Unknown[float64](source, s.Err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hostlab/internal/pdh"
+	"hostlab/internal/counters"
 )
 
 func powerRecords(records ...[6]uint32) (buf []byte) {
@@ -31,11 +31,11 @@ func TestWindowsProcessors(t *testing.T) {
 		0: {records: append(powerRecords([6]uint32{0, 2600, 1200, 2600, 2, 1}, [6]uint32{1, 2600, 0, 1300, 2, 1}), 1, 2, 3)}, // torn
 		1: {records: powerRecords([6]uint32{1, 2600, 2500, 2600, 2, 1})},
 	}
-	counters := map[string]pdh.Series{
-		"% of Maximum Frequency": {Values: []pdh.Value{{Instance: "0,0", Value: 46}, {Instance: "1,1", Value: 96}, {Instance: "0,1"},
+	series := map[string]counters.Series{
+		"% of Maximum Frequency": {Values: []counters.Value{{Instance: "0,0", Value: 46}, {Instance: "1,1", Value: 96}, {Instance: "0,1"},
 			{Instance: "0,_Total", Value: 70}, {Instance: "_Total", Value: 71}}},
-		"% Processor Performance": {Values: []pdh.Value{{Instance: "0,0", Value: 118.5}, {Instance: "0,1", Err: pdh.InvalidValue}}},
-		"Parking Status":          {Values: []pdh.Value{{Instance: "0,0"}, {Instance: "1,0", Value: 1}}},
+		"% Processor Performance": {Values: []counters.Value{{Instance: "0,0", Value: 118.5}, {Instance: "0,1", Err: counters.InvalidValue}}},
+		"Parking Status":          {Values: []counters.Value{{Instance: "0,0"}, {Instance: "1,0", Value: 1}}},
 	}
 	state := func(f AnyFact) any {
 		v, _, _, state, _ := f.Any()
@@ -45,7 +45,7 @@ func TestWindowsProcessors(t *testing.T) {
 		return v
 	}
 	var got [][]any
-	list := windowsProcessors(twoGroups(), groups, counters)
+	list := windowsProcessors(twoGroups(), groups, series)
 	for _, c := range list {
 		got = append(got, []any{c.CPU, state(c.Current), state(c.Limit), state(c.OfMaximum), state(c.Performance), state(c.Parked)})
 	}
@@ -62,9 +62,9 @@ func TestWindowsProcessors(t *testing.T) {
 		t.Errorf("1200 of 2600 MHz are %v %%", got)
 	}
 
-	denied := pdh.Series{Err: pdh.AccessDenied}
+	denied := counters.Series{Err: counters.AccessDenied}
 	for _, c := range windowsProcessors(twoGroups(), map[int]groupPower{0: {err: errors.New("x")}, 1: {err: errors.New("x")}},
-		map[string]pdh.Series{"% of Maximum Frequency": {Err: pdh.NoCounter}, "% Processor Performance": denied, "Parking Status": {Err: pdh.NoData}}) {
+		map[string]counters.Series{"% of Maximum Frequency": {Err: counters.NoCounter}, "% Processor Performance": denied, "Parking Status": {Err: counters.NoData}}) {
 		if d := cmp.Diff([]any{"error", "absent", "denied", "error"}, []any{state(c.Max), state(c.OfMaximum), state(c.Performance), state(c.Parked)}); d != "" {
 			t.Errorf("CPU %d: %s", c.CPU, d)
 		}

@@ -9,10 +9,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hostlab/internal/perf"
+	"hostlab/internal/counters"
 )
 
-type perfClock map[int]perf.Group // by CPU
+type perfClock map[int]counters.Group // by CPU
 
 // newClock opens counters on CPUs: APERF, MPERF and TSC of the msr PMU, else the
 // cycles of the core's own.
@@ -22,7 +22,7 @@ func newClock(cpus []int) (clock, string, error) {
 			return c, "APERF/MPERF", nil
 		}
 	}
-	c, err := openPerf(cpus, []perf.Event{perf.Cycles})
+	c, err := openPerf(cpus, []counters.Event{counters.Cycles})
 	if err != nil {
 		return nil, "", err
 	}
@@ -30,7 +30,7 @@ func newClock(cpus []int) (clock, string, error) {
 }
 
 // msrEvents are the events of the msr PMU, in the order of counts.
-func msrEvents() (out []perf.Event, err error) {
+func msrEvents() (out []counters.Event, err error) {
 	const dir = "/sys/bus/event_source/devices/msr/"
 	kind, err1 := os.ReadFile(dir + "type")
 	n, err2 := strconv.ParseUint(strings.TrimSpace(string(kind)), 10, 32)
@@ -38,15 +38,15 @@ func msrEvents() (out []perf.Event, err error) {
 		text, err3 := os.ReadFile(dir + "events/" + name)
 		v, err4 := strconv.ParseUint(strings.TrimPrefix(strings.TrimSpace(string(text)), "event="), 0, 64)
 		err = errors.Join(err, err3, err4)
-		out = append(out, perf.Event{Kind: uint32(n), Config: v})
+		out = append(out, counters.Event{Kind: uint32(n), Config: v})
 	}
 	return out, errors.Join(err, err1, err2)
 }
 
-func openPerf(cpus []int, events []perf.Event) (perfClock, error) {
+func openPerf(cpus []int, events []counters.Event) (perfClock, error) {
 	c := perfClock{}
 	for _, cpu := range cpus {
-		g, err := perf.CPU(cpu, events...)
+		g, err := counters.CPU(cpu, events...)
 		if err != nil {
 			c.close()
 			return nil, err

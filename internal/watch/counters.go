@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"hostlab/internal/pdh"
+	"hostlab/internal/counters"
 )
 
 // Windows' performance counters are means between two looks. They are summed up here, so that a Reading holds totals,
@@ -60,7 +60,7 @@ func newTallies(hostname string, cpus []counterCPU, volume string) *tallies {
 }
 
 // of is the value of one instance; a counter without instances has one value.
-func of(s pdh.Series, instance string) (float64, error) {
+func of(s counters.Series, instance string) (float64, error) {
 	if s.Err != nil {
 		return unknown, s.Err
 	}
@@ -77,7 +77,7 @@ func of(s pdh.Series, instance string) (float64, error) {
 }
 
 // percentage is that of a frequency: 0 is none.
-func percentage(s pdh.Series, instance string) (float64, error) {
+func percentage(s counters.Series, instance string) (float64, error) {
 	v, err := of(s, instance)
 	if err == nil && v <= 0 {
 		return unknown, errors.New("0 % is no frequency: the counter counts nothing here")
@@ -86,7 +86,7 @@ func percentage(s pdh.Series, instance string) (float64, error) {
 }
 
 // add sums means over so many seconds up. It returns why a quantity is unknown, by its name: of CPUs, why it is of all.
-func (t *tallies) add(seconds float64, series map[string]pdh.Series) map[string]error {
+func (t *tallies) add(seconds float64, series map[string]counters.Series) map[string]error {
 	why, seen := map[string]error{}, map[string]bool{}
 	note := func(what string, err error) bool {
 		switch {
@@ -149,7 +149,7 @@ func (t *tallies) add(seconds float64, series map[string]pdh.Series) map[string]
 }
 
 // begin keeps what the first means say is unknown, and what Windows never tells, and sets all totals to 0.
-func (t *tallies) begin(first map[string]pdh.Series) {
+func (t *tallies) begin(first map[string]counters.Series) {
 	fresh := newTallies(t.info.Hostname, t.cpus, t.volume)
 	why := t.add(1, first)
 	t.total, t.info = fresh.total, fresh.info

@@ -7,22 +7,22 @@ import (
 	"testing"
 	"time"
 
-	"hostlab/internal/pdh"
+	"hostlab/internal/counters"
 )
 
 const nominal = 2e9 // Hz
 
 // pdhOf makes counters up of CPUs that are so busy, in %.
-func pdhOf(busy ...float64) map[string]pdh.Series {
-	out := map[string]pdh.Series{queueLength: {Values: []pdh.Value{{Value: 4}}}, switchRate: {Err: pdh.NoCounter}}
+func pdhOf(busy ...float64) map[string]counters.Series {
+	out := map[string]counters.Series{queueLength: {Values: []counters.Value{{Value: 4}}}, switchRate: {Err: counters.NoCounter}}
 	for path, of := range map[string]func(float64) float64{
 		userTime: func(b float64) float64 { return 0.75 * b }, systemTime: func(b float64) float64 { return 0.25 * b },
 		idleTime: func(b float64) float64 { return 100 - b }, ofMaximum: func(float64) float64 { return 50 },
 		performance: func(float64) float64 { return 120 },
 	} {
-		s := pdh.Series{}
+		s := counters.Series{}
 		for i, b := range busy {
-			s.Values = append(s.Values, pdh.Value{Instance: fmt.Sprintf("0,%d", i), Value: of(b)})
+			s.Values = append(s.Values, counters.Value{Instance: fmt.Sprintf("0,%d", i), Value: of(b)})
 		}
 		out[path] = s
 	}

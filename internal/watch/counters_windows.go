@@ -7,15 +7,15 @@ import (
 	"strings"
 	"time"
 
+	"hostlab/internal/counters"
 	"hostlab/internal/host"
-	"hostlab/internal/pdh"
 )
 
 var counterPaths = []string{userTime, systemTime, idleTime, ofMaximum, performance, queueLength, switchRate, writeRate, writeTime}
 
 // Counters reads Windows' performance counters. It is not safe for concurrent use.
 type Counters struct {
-	query *pdh.Query
+	query *counters.Query
 	*tallies
 	last time.Time
 }
@@ -40,7 +40,7 @@ func OpenCounters(ctx context.Context, logDir string) (*Counters, error) {
 		volume = strings.TrimSuffix(root, `\`) // as LogicalDisk has it: C:, or C:\mnt where it is mounted there
 	}
 	c := &Counters{tallies: newTallies(hostname, cpus, volume)}
-	if c.query, err = pdh.Open(counterPaths); err != nil {
+	if c.query, err = counters.Open(counterPaths); err != nil {
 		return nil, err
 	}
 	first, err := c.query.Between(ctx, time.Second)
@@ -58,8 +58,8 @@ func OpenCounters(ctx context.Context, logDir string) (*Counters, error) {
 	return c, nil
 }
 
-func byPath(list []pdh.Series) map[string]pdh.Series {
-	out := map[string]pdh.Series{}
+func byPath(list []counters.Series) map[string]counters.Series {
+	out := map[string]counters.Series{}
 	for i, s := range list {
 		out[counterPaths[i]] = s
 	}

@@ -1,4 +1,4 @@
-package perf
+package counters
 
 import (
 	"encoding/binary"

@@ -1,5 +1,4 @@
-// Package pdh reads Windows' performance counters through pdh.dll, by their English names.
-package pdh
+package counters
 
 import (
 	"fmt"

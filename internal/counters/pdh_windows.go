@@ -1,4 +1,4 @@
-package pdh
+package counters
 
 import (
 	"context"

@@ -1,6 +1,6 @@
-// Package perf counts what processors count, by perf_event_open(2): of a CPU, or of a thread
-// with all that it starts.
-package perf
+// Package counters reads what processors and Windows count: on Linux by perf_event_open(2), of a
+// CPU or of a thread with all that it starts; on Windows by pdh.dll, with its English names.
+package counters
 
 import "errors"
 

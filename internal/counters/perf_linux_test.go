@@ -1,6 +1,6 @@
 //go:build system
 
-package perf
+package counters
 
 import (
 	"os/exec"
