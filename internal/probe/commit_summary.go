@@ -7,7 +7,7 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
-	"hostlab/internal/workload/latency"
+	"hostlab/internal/workload"
 	"hostlab/internal/workload/logcommit"
 )
 
@@ -57,13 +57,13 @@ func summarise(out *Outcome, runs commitRuns, cfg Config) {
 	out.Measurements = append(append(out.Measurements, memory...), gain,
 		twice(NewBlocks, "on the log directory", aa, labels), twice(Recycled, "in a recycled log", oldAA, oldLabels))
 
-	edges := latency.Edges(slices.Concat(slices.Concat(disk...), slices.Concat(old...), slices.Concat(mem...)), 10)
-	out.Distributions = append(out.Distributions, latency.Histogram(string(NewBlocks), "Commits on the log directory", edges,
+	edges := workload.Edges(slices.Concat(slices.Concat(disk...), slices.Concat(old...), slices.Concat(mem...)), 10)
+	out.Distributions = append(out.Distributions, workload.Histogram(string(NewBlocks), "Commits on the log directory", edges,
 		disk...))
 	if len(mem) > 0 {
-		out.Distributions = append(out.Distributions, latency.Histogram(string(InMemory), "Commits in memory", edges, mem...))
+		out.Distributions = append(out.Distributions, workload.Histogram(string(InMemory), "Commits in memory", edges, mem...))
 	}
-	out.Distributions = append(out.Distributions, latency.Histogram(string(Recycled), "Commits to a recycled log", edges, old...))
+	out.Distributions = append(out.Distributions, workload.Histogram(string(Recycled), "Commits to a recycled log", edges, old...))
 }
 
 // twice is the A/A measurement of one file.

@@ -20,7 +20,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/result"
-	"hostlab/internal/workload/latency"
+	"hostlab/internal/workload"
 )
 
 func ioConfig(logDir string, budget time.Duration) Config {
@@ -250,7 +250,7 @@ func TestP99TakesManyRounds(t *testing.T) {
 func TestHistogramHoldsAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := rapid.SliceOfN(rapid.Float64Range(1e-7, 100), 1, 200).Draw(t, "x")
-		d := latency.Histogram("n", "t", latency.Edges(x, 10), x)
+		d := workload.Histogram("n", "t", workload.Edges(x, 10), x)
 		if len(d.Edge) != len(d.Count) || !slices.IsSorted(d.Edge) {
 			t.Fatalf("%d edges, %d counts", len(d.Edge), len(d.Count))
 		}

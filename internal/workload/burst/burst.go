@@ -12,7 +12,6 @@ import (
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/hot"
-	"hostlab/internal/workload/latency"
 	"hostlab/internal/workload/worker"
 )
 
@@ -54,7 +53,7 @@ func (Workload) Describe() workload.Description {
 			{Name: "wakeup_s", Title: "Median delay of waking up", Unit: "s", Better: "lower"},
 			{Name: "cpu_s", Title: "CPU time of a run's work", Unit: "s", Better: "lower"},
 			{Name: "wall", Title: "Elapsed time of a run", Unit: "s", Better: "lower"},
-		}, latency.Responses("burst")...),
+		}, workload.LatencyResponses("burst")...),
 	}
 }
 
@@ -142,7 +141,7 @@ func (g *gathered) add(steps []Step, samples []Sample) {
 }
 
 func (g *gathered) sample(wall float64, paused bool) (out workload.Sample) {
-	latency.Fill(&out, "burst", g.whole)
+	workload.FillLatency(&out, "burst", g.whole)
 	out.Set("slice_s", stats.Median(g.slices))
 	out.Set("wall", wall)
 	if g.noCPU {
@@ -161,7 +160,7 @@ func (g *gathered) sample(wall float64, paused bool) (out workload.Sample) {
 	}
 	if g.noLate {
 		out.Latency = nil // without the wake-up they are not from the intended start
-		for _, r := range latency.Responses("burst") {
+		for _, r := range workload.LatencyResponses("burst") {
 			delete(out.Values, r.Name)
 			out.Lack(why, r.Name)
 		}

@@ -9,7 +9,6 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/latency"
 )
 
 // leastForP99 is how many commits a 99th percentile takes: two of them are beyond it.
@@ -27,7 +26,7 @@ const overlap = 0.03
 // sample turns what a run gave into responses.
 func sample(t *timing, c counters, embedded bool) workload.Sample {
 	d, commit, calls := t.duration.Seconds(), t.commit(), t.inDatabase()
-	out := workload.Sample{Operations: int64(len(t.commits)), Latency: latency.Distribution("commit", t.commits),
+	out := workload.Sample{Operations: int64(len(t.commits)), Latency: workload.Distribution("commit", t.commits),
 		Missing: map[string]string{}, Zero: map[string]string{}}
 	out.Values = map[string]float64{"duration": d, "rows_per_s": float64(t.rows) / d, "app_time": max(0, d-calls),
 		"db_time": calls, "read_time": t.read.Seconds(),

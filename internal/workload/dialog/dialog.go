@@ -18,7 +18,6 @@ import (
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/database"
-	"hostlab/internal/workload/latency"
 	"hostlab/internal/workload/worker"
 )
 
@@ -251,12 +250,12 @@ func sample(r reply) (out workload.Sample, err error) {
 	if n == 0 {
 		return out, fmt.Errorf("no step began in the duration; make it longer, or think and wait shorter")
 	}
-	out = workload.Sample{Operations: int64(n), Done: int64(r.Steps), Latency: latency.Distribution("step", r.Step),
+	out = workload.Sample{Operations: int64(n), Done: int64(r.Steps), Latency: workload.Distribution("step", r.Step),
 		Values: map[string]float64{
 			// a sum does not depend on which step ended first
 			"throughput": float64(n) / r.Span, "wait_s": stats.Mean(r.Waited),
 			"demand_s": stats.Mean(slices.Sorted(slices.Values(r.Demand)))}}
-	latency.Some(&out, "step_", "step", r.Step, "mean", "p50", "p95", "p99")
+	workload.SomeLatency(&out, "step_", "step", r.Step, "mean", "p50", "p95", "p99")
 	switch {
 	case r.HasCPU:
 		out.Set("cpu_s", stats.Mean(r.CPU))

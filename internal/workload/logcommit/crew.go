@@ -8,7 +8,6 @@ import (
 
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/hot"
-	"hostlab/internal/workload/latency"
 	"hostlab/internal/workload/thread"
 )
 
@@ -16,10 +15,10 @@ import (
 type crew struct {
 	group    *group
 	clock    *clock
-	limit    time.Duration     // 0: none
-	arrivals *latency.Arrivals // nil: each writer commits as soon as it can
-	work     uint64            // steps of computing before each commit
-	delay    func(n int)       // of the nth commit: a test's stall; may be nil
+	limit    time.Duration      // 0: none
+	arrivals *workload.Arrivals // nil: each writer commits as soon as it can
+	work     uint64             // steps of computing before each commit
+	delay    func(n int)        // of the nth commit: a test's stall; may be nil
 
 	mu    sync.Mutex
 	left  int
@@ -34,9 +33,9 @@ func newCrew(g *group, r workload.Request) *crew {
 	c := &crew{group: g, clock: g.clock, limit: p.Duration("duration"), work: uint64(p.Int("work")), left: int(p.Int("count"))}
 	c.times = make([]float64, 0, c.left)
 	if rate := p.Float("rate"); rate > 0 {
-		c.arrivals = latency.Even(g.clock.began, rate)
+		c.arrivals = workload.Even(g.clock.began, rate)
 		if p.String("arrivals") == "random" {
-			c.arrivals = latency.Poisson(g.clock.began, rate, r.Seed)
+			c.arrivals = workload.Poisson(g.clock.began, rate, r.Seed)
 		}
 	}
 	return c

@@ -10,7 +10,6 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/latency"
 )
 
 // Workload implements workload.Workload.
@@ -52,7 +51,7 @@ func (Workload) Describe() workload.Description {
 			{Name: "lead", Kind: workload.Int, Default: int64(5), Max: 1000,
 				Help: "commits before the timed ones, in which the pause is forgotten"},
 		},
-		Responses: append(latency.Responses("commit"),
+		Responses: append(workload.LatencyResponses("commit"),
 			workload.Response{Name: "commits_per_s", Title: "Commits per second", Unit: "1/s", Better: "higher"},
 			workload.Response{Name: "wall", Title: "Elapsed time of a run", Unit: "s", Better: "lower"},
 			workload.Response{Name: "log_write", Title: "Average log write", Unit: "s", Better: "lower"},
@@ -164,7 +163,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 		return out, AsParam(err, "dir")
 	}
 	wall := c.clock.now().Seconds()
-	latency.Fill(&out, "commit", c.times)
+	workload.FillLatency(&out, "commit", c.times)
 	wait, writes := c.wait.Seconds()/float64(writers), float64(c.group.writes)
 	maps.Copy(out.Values, map[string]float64{"wall": wall, "commits_per_s": float64(len(c.times)) / wall, "log_writes": writes,
 		"log_wait": wait, "log_share": wait / wall})

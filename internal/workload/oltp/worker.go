@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"hostlab/internal/privatedb"
+	"hostlab/internal/workload"
 	"hostlab/internal/workload/database"
-	"hostlab/internal/workload/latency"
 	"hostlab/internal/workload/thread"
 	"hostlab/internal/workload/worker"
 )
@@ -299,9 +299,9 @@ func (r *run) prepare() {
 		return
 	}
 	var zero time.Time
-	arrivals := latency.Poisson(zero, r.q.Rate, r.q.Seed)
+	arrivals := workload.Poisson(zero, r.q.Rate, r.q.Seed)
 	if r.q.Even {
-		arrivals = latency.Even(zero, r.q.Rate)
+		arrivals = workload.Even(zero, r.q.Rate)
 	}
 	r.due = make([]time.Duration, r.q.Count)
 	for i := range r.due {

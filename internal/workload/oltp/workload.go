@@ -17,7 +17,6 @@ import (
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/database"
-	"hostlab/internal/workload/latency"
 	"hostlab/internal/workload/worker"
 )
 
@@ -200,10 +199,10 @@ const waitedShare = 0.05
 
 func sample(q question, a answer) workload.Sample {
 	n := float64(len(a.Reads) + len(a.Writes))
-	out := workload.Sample{Operations: int64(n), Latency: latency.Distribution("transaction", slices.Concat(a.Reads, a.Writes)),
+	out := workload.Sample{Operations: int64(n), Latency: workload.Distribution("transaction", slices.Concat(a.Reads, a.Writes)),
 		Values: map[string]float64{"tx_rate": n / a.Wall, "wall": a.Wall}}
-	latency.Some(&out, "read_", "read", a.Reads, "p50", "p95", "p99")
-	latency.Some(&out, "write_", "write", a.Writes, "p50", "p95")
+	workload.SomeLatency(&out, "read_", "read", a.Reads, "p50", "p95", "p99")
+	workload.SomeLatency(&out, "write_", "write", a.Writes, "p50", "p95")
 	if a.HasCPU {
 		out.Set("cpu_s", a.CPU/n)
 	} else {

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"hostlab/internal/workload"
 	"hostlab/internal/workload/hot"
-	"hostlab/internal/workload/latency"
 )
 
 // Role is what a thread does.
@@ -99,7 +99,7 @@ const maxScan = 64 << 30
 
 // WaitEdges are the upper edges of the classes of Snapshot.Waits in seconds, ten a
 // decade from 1 ns to 100 s; the last class has what is longer, too.
-func WaitEdges() []float64 { return latency.Edges([]float64{1e-9, 100}, 10) }
+func WaitEdges() []float64 { return workload.Edges([]float64{1e-9, 100}, 10) }
 
 // The lock kinds, roles and layouts there are.
 var (

@@ -1,6 +1,4 @@
-// Package latency turns the times of single operations into responses, and
-// decides when operations are to start.
-package latency
+package workload
 
 import (
 	"fmt"
@@ -11,13 +9,12 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
-	"hostlab/internal/workload"
 )
 
-// Responses describes what Fill gives without a prefix, for operations of some name, such
+// LatencyResponses describes what FillLatency gives without a prefix, for operations of some name, such
 // as "commit".
-func Responses(operation string) []workload.Response {
-	return []workload.Response{
+func LatencyResponses(operation string) []Response {
+	return []Response{
 		{Name: "p50", Title: "Median " + operation, Unit: "s", Better: "lower"},
 		{Name: "p95", Title: "95th percentile of a " + operation, Unit: "s", Better: "lower"},
 		{Name: "p99", Title: "99th percentile of a " + operation, Unit: "s", Better: "lower"},
@@ -26,15 +23,15 @@ func Responses(operation string) []workload.Response {
 	}
 }
 
-// Fill adds all responses of Responses, the number of operations and their distribution.
-func Fill(s *workload.Sample, operation string, seconds []float64) {
+// FillLatency adds all responses of LatencyResponses, the number of operations and their distribution.
+func FillLatency(s *Sample, operation string, seconds []float64) {
 	s.Operations, s.Latency = int64(len(seconds)), Distribution(operation, seconds)
-	Some(s, "", operation, seconds, "p50", "p95", "p99", "mean", "max")
+	SomeLatency(s, "", operation, seconds, "p50", "p95", "p99", "mean", "max")
 }
 
-// Some adds some of the responses of Responses, each with a prefix. A percentile q of n
+// SomeLatency adds some of the responses of LatencyResponses, each with a prefix. A percentile q of n
 // operations takes n (1-q) >= 10 of them, the median and the rest one.
-func Some(s *workload.Sample, prefix, operation string, seconds []float64, names ...string) {
+func SomeLatency(s *Sample, prefix, operation string, seconds []float64, names ...string) {
 	n := len(seconds)
 	for _, name := range names {
 		q, percentile := map[string]float64{"p50": 0.50, "p95": 0.95, "p99": 0.99}[name]

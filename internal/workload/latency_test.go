@@ -1,4 +1,4 @@
-package latency
+package workload
 
 import (
 	"math"
@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"hostlab/internal/workload"
 )
 
 func TestFill(t *testing.T) {
@@ -15,13 +13,13 @@ func TestFill(t *testing.T) {
 		n       int
 		missing []string
 	}{{0, []string{"max", "mean", "p50", "p95", "p99"}}, {1, []string{"p95", "p99"}}, {199, []string{"p95", "p99"}}, {200, []string{"p99"}}, {999, []string{"p99"}}, {1000, nil}} {
-		var s workload.Sample
+		var s Sample
 		var times []float64
 		for i := range c.n {
 			times = append(times, float64(i+1)*1e-3)
 		}
-		Fill(&s, "commit", times)
-		for _, r := range Responses("commit") {
+		FillLatency(&s, "commit", times)
+		for _, r := range LatencyResponses("commit") {
 			_, value := s.Values[r.Name]
 			missing := s.Missing[r.Name] != ""
 			want := false
