@@ -15,7 +15,6 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/service"
 	"hostlab/internal/service/demo"
-	"hostlab/internal/service/reach"
 )
 
 // asked is the service that a command is asked about.
@@ -108,7 +107,7 @@ func (o *asked) findService(ctx context.Context, facts *host.Facts, dir string) 
 	if spec.Kind == service.Demo {
 		return startDemo(ctx, dir, spec.Name)
 	}
-	r, err := reach.Service(ctx, spec, facts.Servers())
+	r, err := spec.Reach(ctx, facts.Servers())
 	if err != nil && ctx.Err() == nil {
 		err = usagef("--service %s: %w", o.service, err)
 	}
@@ -119,7 +118,7 @@ func (o *asked) findService(ctx context.Context, facts *host.Facts, dir string) 
 }
 
 // ofReached is a service that was found here, and where clients of other hosts reach it.
-func ofReached(r *reach.Reached) *watched {
+func ofReached(r *service.Reached) *watched {
 	w := &watched{of: r.Of, source: r.Source, why: r.Why}
 	if w.source != nil {
 		w.version = w.source.Server().Version
@@ -166,7 +165,7 @@ func startDemo(ctx context.Context, dir, engine string) (*watched, error) {
 
 // named reaches a server.
 func named(ctx context.Context, dsn *connect.DSN, facts *host.Facts) (*watched, error) {
-	r, err := reach.Server(ctx, dsn, facts.Servers())
+	r, err := service.ReachServer(ctx, dsn, facts.Servers())
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Canceled

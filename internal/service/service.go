@@ -1,6 +1,7 @@
 // Package service finds the service that a question is about and reads what the kernel
 // counts of it: time on CPUs, waiting for one, and stopped by a quota. A service is a
-// database, a systemd unit, a control group, or a process with its children.
+// database, a systemd unit, a control group, or a process with its children. A database is
+// asked too, in a session of its own.
 package service
 
 import (

@@ -10,7 +10,6 @@ import (
 
 	"hostlab/internal/explain"
 	"hostlab/internal/service"
-	"hostlab/internal/service/reach"
 	"hostlab/internal/workload"
 )
 
@@ -59,7 +58,7 @@ func watchFake(t *testing.T, f *fake, look func(workload.Bin) error) (workload.S
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &session{cfg: workload.Config{Params: v}, on: &reach.Reached{Of: &service.Service{Kind: service.Database, Name: "fake"}, Source: f}}
+	s := &session{cfg: workload.Config{Params: v}, on: &service.Reached{Of: &service.Service{Kind: service.Database, Name: "fake"}, Source: f}}
 	out, err := s.Run(t.Context(), workload.Request{Params: v, Look: look})
 	if (err != nil) != (s.on == nil) || f.closed != (err != nil) || err != nil && strings.Contains(err.Error(), "\n") {
 		t.Errorf("after %v the connection is kept: %v", err, s.on != nil)

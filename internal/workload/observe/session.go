@@ -9,14 +9,13 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
-	"hostlab/internal/service/reach"
 	"hostlab/internal/workload"
 )
 
 // session keeps the connection over runs. After a run that failed it begins anew.
 type session struct {
 	cfg    workload.Config
-	on     *reach.Reached // nil: not yet, or no more
+	on     *service.Reached // nil: not yet, or no more
 	page   *page
 	teller *teller
 }

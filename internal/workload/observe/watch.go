@@ -10,14 +10,13 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
-	"hostlab/internal/service/reach"
 	"hostlab/internal/workload"
 )
 
 // watch is one run.
 type watch struct {
 	ctx     context.Context
-	on      *reach.Reached
+	on      *service.Reached
 	page    *page
 	teller  *teller
 	request workload.Request

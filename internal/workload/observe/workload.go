@@ -13,7 +13,6 @@ import (
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/host"
 	"hostlab/internal/service"
-	"hostlab/internal/service/reach"
 	"hostlab/internal/workload"
 )
 
@@ -138,16 +137,16 @@ func (Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session
 }
 
 // find reaches what is asked for.
-func (a asked) find(ctx context.Context) (*reach.Reached, error) {
+func (a asked) find(ctx context.Context) (*service.Reached, error) {
 	servers := host.Servers(ctx)
 	if a.dsn != nil {
-		r, err := reach.Server(ctx, a.dsn, servers)
+		r, err := service.ReachServer(ctx, a.dsn, servers)
 		if err != nil && connect.IsUsage(err) {
 			err = workload.Wrong("dsn", err.Error(), "")
 		}
 		return r, err
 	}
-	r, err := reach.Service(ctx, a.spec, servers)
+	r, err := a.spec.Reach(ctx, servers)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()

@@ -1,5 +1,4 @@
-// Package reach finds a service, and opens a session with its database, which tells of it.
-package reach
+package service
 
 import (
 	"context"
@@ -9,12 +8,11 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/host"
-	"hostlab/internal/service"
 )
 
 // Reached is a service with the session that tells of it.
 type Reached struct {
-	Of     *service.Service
+	Of     *Service
 	Source explain.Source // nil: it tells no sessions
 	Why    string         // why not
 }
@@ -26,11 +24,11 @@ func (r *Reached) Close() {
 	}
 }
 
-// Service finds a service among the servers and processes of this host, and asks its database as
+// Reach finds a service among the servers and processes of this host, and asks its database as
 // that one's own client would. nil: none was asked for, or none runs. A database that refuses us
 // is no error; its processes show.
-func Service(ctx context.Context, spec service.Spec, servers []host.Database) (*Reached, error) {
-	of, err := spec.Find(servers, service.Used)
+func (s Spec) Reach(ctx context.Context, servers []host.Database) (*Reached, error) {
+	of, err := s.Find(servers, Used)
 	if err != nil || of == nil {
 		return nil, err
 	}
@@ -53,8 +51,8 @@ func Service(ctx context.Context, spec service.Spec, servers []host.Database) (*
 	return r, nil
 }
 
-// Server asks a database that is named, and finds its processes where they are of this host.
-func Server(ctx context.Context, dsn *connect.DSN, servers []host.Database) (*Reached, error) {
+// ReachServer asks a database that is named, and finds its processes where they are of this host.
+func ReachServer(ctx context.Context, dsn *connect.DSN, servers []host.Database) (*Reached, error) {
 	source, err := connect.Open(ctx, dsn)
 	switch {
 	case ctx.Err() != nil:
@@ -63,20 +61,20 @@ func Server(ctx context.Context, dsn *connect.DSN, servers []host.Database) (*Re
 		return nil, err
 	}
 	name := source.Server().Vendor
-	r := &Reached{Of: &service.Service{Kind: service.Database, Name: name}, Source: source}
+	r := &Reached{Of: &Service{Kind: Database, Name: name}, Source: source}
 	if !dsn.Local() {
 		return r, nil
 	}
 	if h, ok := source.(explain.Hosted); ok {
 		if pid, _, ok := h.Process(); ok {
-			if of, err := (service.Spec{Kind: service.Process, Name: strconv.Itoa(pid)}).Find(nil, nil); err == nil {
-				of.Kind, of.Name = service.Database, name
+			if of, err := (Spec{Kind: Process, Name: strconv.Itoa(pid)}).Find(nil, nil); err == nil {
+				of.Kind, of.Name = Database, name
 				r.Of = of
 			}
 		}
 		return r, nil
 	}
-	if of, err := (service.Spec{Kind: service.Name, Name: name}).Find(servers, service.Used); err == nil && of != nil {
+	if of, err := (Spec{Kind: Name, Name: name}).Find(servers, Used); err == nil && of != nil {
 		r.Of = of
 	}
 	return r, nil
