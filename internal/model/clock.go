@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"hostlab/internal/model/des"
 )
 
 // Clock is a policy's frequency of one CPU in real time, for who emulates a
@@ -20,10 +18,10 @@ type Clock struct {
 	mu     sync.Mutex
 	state  int
 	task   *Task // that runs; nil when idle
-	since  des.Time
-	start  des.Time // schedutil: of the last change; else of the check interval
-	next   des.Time // check or tick; without one, negative
-	busy   des.Time // in the check interval
+	since  Time
+	start  Time // schedutil: of the last change; else of the check interval
+	next   Time // check or tick; without one, negative
+	busy   Time // in the check interval
 	cycles float64
 	past   sampled
 
@@ -34,7 +32,7 @@ type Clock struct {
 // The zero value is a new one.
 type Task struct {
 	util, est float64
-	at        des.Time
+	at        Time
 	on        *Clock
 }
 
@@ -72,7 +70,7 @@ func NewClock(p Policy, m Machine, phase float64) (*Clock, error) {
 		c.state = g.top
 	}
 	if g.period > 0 && g.rule != ruleSchedutil {
-		c.start = -des.Time(phase * float64(g.period))
+		c.start = -Time(phase * float64(g.period))
 		c.next = c.start + g.period
 	}
 	return c, nil
@@ -80,7 +78,7 @@ func NewClock(p Policy, m Machine, phase float64) (*Clock, error) {
 
 // Start says that t runs from now on, after an idle time or at once after another.
 func (c *Clock) Start(now time.Duration, t *Task) {
-	at := des.Time(now)
+	at := Time(now)
 	if c.g.rule == ruleSchedutil {
 		t.leave(c, at)
 	}
@@ -102,7 +100,7 @@ func (c *Clock) Start(now time.Duration, t *Task) {
 }
 
 // leave takes a task's utilisation off the CPU that it ran on before.
-func (t *Task) leave(to *Clock, now des.Time) {
+func (t *Task) leave(to *Clock, now Time) {
 	t.util *= decay(float64(max(0, now-t.at)) / to.g.halfLife)
 	t.at = now
 	if old := t.on; old != nil && old != to {
@@ -117,7 +115,7 @@ func (t *Task) leave(to *Clock, now des.Time) {
 func (c *Clock) Stop(now time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.advance(des.Time(now))
+	c.advance(Time(now))
 	if c.task == nil {
 		return
 	}
@@ -136,14 +134,14 @@ func (c *Clock) Stop(now time.Duration) {
 func (c *Clock) Speed(now time.Duration) float64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.advance(des.Time(now))
+	c.advance(Time(now))
 	if c.g.rule == ruleHertz {
 		return c.g.hz / c.nominal
 	}
 	return c.pstates[c.state] / c.nominal
 }
 
-func (c *Clock) advance(now des.Time) {
+func (c *Clock) advance(now Time) {
 	for c.next >= 0 && c.next <= now {
 		c.account(c.next)
 		if c.g.rule == ruleSchedutil {
@@ -157,7 +155,7 @@ func (c *Clock) advance(now des.Time) {
 	c.account(now)
 }
 
-func (c *Clock) account(now des.Time) {
+func (c *Clock) account(now Time) {
 	dt := now - c.since
 	if dt <= 0 {
 		return

@@ -3,8 +3,6 @@ package model
 import (
 	"fmt"
 	"math"
-
-	"hostlab/internal/model/des"
 )
 
 // governor is a policy made ready for one machine.
@@ -14,14 +12,14 @@ type governor struct {
 	floor, top int     // P-states
 	boost      bool    // the last P-state includes turbo
 
-	period           des.Time // check interval, 0 without
-	inc, dec         float64  // thresholds
+	period           Time    // check interval, 0 without
+	inc, dec         float64 // thresholds
 	incTime, decTime int32
 	incPol, decPol   int
 	ofMaximum        bool    // utilisation relative to the highest frequency
 	step             float64 // conservative, share
 	margin           float64
-	rateLimit        des.Time
+	rateLimit        Time
 	halfLife         float64 // ns
 	utilEst, ioBoost bool
 }
@@ -59,7 +57,7 @@ func compileGovernor(p Policy, m Machine) (governor, error) {
 	if g.floor > g.top {
 		return g, fmt.Errorf("its lowest performance is above its highest (%.4g and %.4g Hz)", m.PStates[g.floor], m.PStates[g.top])
 	}
-	ns := func(name string) des.Time { return des.Nanoseconds(p.value(name)) }
+	ns := func(name string) Time { return Nanoseconds(p.value(name)) }
 	switch p.rule {
 	case ruleFloor:
 		g.top = g.floor
@@ -178,7 +176,7 @@ func (g *governor) check(s *sampled, pstates []float64, utilisation float64, cur
 
 // utilisation of a check interval in which the CPU was busy for so long, at so many
 // cycles of the highest state.
-func (g *governor) utilisation(busy des.Time, cycles float64) float64 {
+func (g *governor) utilisation(busy Time, cycles float64) float64 {
 	if g.ofMaximum {
 		return min(1, cycles/float64(g.period))
 	}
@@ -218,7 +216,7 @@ func (g *governor) work(pstates []float64, utilisation float64, current int) flo
 // fade is what is left of the distance of a running CPU's utilisation from 1 after
 // dt. The clock of tracked utilisation runs slow at low frequency; what it lags
 // behind is made up when the CPU idles (Linux 6.12, kernel/sched/pelt.h).
-func (g *governor) fade(dt des.Time, scale float64) float64 {
+func (g *governor) fade(dt Time, scale float64) float64 {
 	return decay(float64(dt) * scale / g.halfLife)
 }
 

@@ -3,7 +3,6 @@ package model
 import (
 	"math"
 
-	"hostlab/internal/model/des"
 	"hostlab/internal/result"
 )
 
@@ -11,14 +10,14 @@ import (
 const rampPhases = 32
 
 // rampLimit is how long Ramp waits for the highest frequency.
-const rampLimit = 60 * des.Second
+const rampLimit = 60 * Second
 
 // Ramp measures how long a CPU that was idle takes, from the start of a long
 // slice, to reach the policy's highest frequency: the mean over phases of the check
 // interval, with the shortest and the longest as Low and High. Infinite when it never does.
 func Ramp(m Machine, p Policy) (result.Estimate, error) {
 	c := Case{Machine: m, Policy: p, Workload: Workload{Name: "ramp", Kind: Batch, Users: 1,
-		Slice: Dist{Mean: 10 * des.Seconds(rampLimit)}, Work: 10 * des.Seconds(rampLimit), Placement: Packed}}
+		Slice: Dist{Mean: 10 * Seconds(rampLimit)}, Work: 10 * Seconds(rampLimit), Placement: Packed}}
 	if err := c.Validate(); err != nil {
 		return result.Estimate{}, err
 	}
@@ -31,7 +30,7 @@ func Ramp(m Machine, p Policy) (result.Estimate, error) {
 		s := newSim(c, g, 0, 0)
 		s.meter.warmUp, s.meter.steps = 0, 1
 		for i := range s.cpus {
-			s.cpus[i].phase = des.Time((float64(k) + 0.5) / rampPhases * float64(g.period))
+			s.cpus[i].phase = Time((float64(k) + 0.5) / rampPhases * float64(g.period))
 		}
 		t := rampOnce(s)
 		e.Value += t / rampPhases
@@ -44,7 +43,7 @@ func rampOnce(s *sim) float64 {
 	for s.step() && s.now < rampLimit {
 		k := &s.cpus[0]
 		if k.proc >= 0 && (s.hw.held >= 0 || s.hw.domains[0].request == int32(s.g.top)) {
-			return des.Seconds(max(0, s.now))
+			return Seconds(max(0, s.now))
 		}
 	}
 	return math.Inf(1)

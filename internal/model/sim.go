@@ -3,17 +3,15 @@ package model
 import (
 	"math"
 	"math/rand/v2"
-
-	"hostlab/internal/model/des"
 )
 
 // Purposes of random numbers. None depends on the policy.
 const (
-	forArrivals des.Purpose = iota
-	forDemand               // slices and waits of open steps, in order of arrival
-	forProcess              // slices, waits and thinking of one closed process
-	forPhase                // where in its check interval a CPU starts
-	forDevice               // flushes
+	forArrivals Purpose = iota
+	forDemand           // slices and waits of open steps, in order of arrival
+	forProcess          // slices, waits and thinking of one closed process
+	forPhase            // where in its check interval a CPU starts
+	forDevice           // flushes
 )
 
 // Types of event.
@@ -28,8 +26,8 @@ const (
 type sim struct {
 	c    Case
 	g    governor
-	q    *des.Queue
-	now  des.Time
+	q    *Queue
+	now  Time
 	cpus []cpu
 	hw   hardware
 
@@ -56,41 +54,41 @@ type cpu struct {
 	core    int32
 	socket  int32
 	domain  int32
-	proc    int32    // process that runs; -1 when idle
-	request int32    // P-state that the governor asks for
-	point   int32    // operating point that it runs at
-	idle    int32    // idle state, when idle
-	since   des.Time // accounts are made up to here; ahead of the present while it wakes
-	left    float64  // work of the slice, ns at nominal
-	rate    float64  // work per ns
-	pace    float64  // ns per work
+	proc    int32   // process that runs; -1 when idle
+	request int32   // P-state that the governor asks for
+	point   int32   // operating point that it runs at
+	idle    int32   // idle state, when idle
+	since   Time    // accounts are made up to here; ahead of the present while it wakes
+	left    float64 // work of the slice, ns at nominal
+	rate    float64 // work per ns
+	pace    float64 // ns per work
 	watts   float64
 
-	busy   des.Time // total
-	cycles float64  // total of busy ns x frequency over that of the highest P-state
+	busy   Time    // total
+	cycles float64 // total of busy ns x frequency over that of the highest P-state
 
-	idleFrom des.Time
+	idleFrom Time
 	idleMean float64 // of past idle times, ns
 
 	// governor
-	phase, start des.Time // of the check intervals; start of the present one
-	startBusy    des.Time // busy and cycles then
+	phase, start Time // of the check intervals; start of the present one
+	startBusy    Time // busy and cycles then
 	startCycles  float64
 	parked       bool // checks would change nothing until the CPU starts or stops
 	past         sampled
 	util, lag    float64 // schedutil: tracked utilisation, ns of time not yet decayed
 	boost        float64
-	boostAt      des.Time
+	boostAt      Time
 }
 
 // proc is what runs on CPUs: a dialog's work process, a job, a worker, a writer.
 type proc struct {
 	rng     *rand.Rand
-	arrived des.Time // of the step
-	cpu     des.Time // busy time of the step so far
-	ran     des.Time // start of the present slice
-	work    float64  // of the slice that is ready, ns
-	left    float64  // Batch, Query: work still to do after it, ns
+	arrived Time    // of the step
+	cpu     Time    // busy time of the step so far
+	ran     Time    // start of the present slice
+	work    float64 // of the slice that is ready, ns
+	left    float64 // Batch, Query: work still to do after it, ns
 	plan    []float64
 	index   int64 // of the step
 	stage   int32 // slices done
@@ -98,7 +96,7 @@ type proc struct {
 	io      bool  // it wakes from I/O
 	util    float64
 	est     float64
-	utilAt  des.Time
+	utilAt  Time
 }
 
 // newSim prepares a replication. The case is valid.
@@ -106,10 +104,10 @@ func newSim(c Case, g governor, seed uint64, replication int) *sim {
 	w := c.Workload
 	n := c.Machine.CPUs()
 	s := &sim{
-		c: c, g: g, q: des.NewQueue(2*n + 2), cpus: make([]cpu, n), hw: newHardware(c.Machine, g, w.MemoryShare),
+		c: c, g: g, q: NewQueue(2*n + 2), cpus: make([]cpu, n), hw: newHardware(c.Machine, g, w.MemoryShare),
 		slice: w.Slice.sampler(), wait: w.Wait.sampler(), think: w.Think.sampler(),
 		device: w.Device.sampler(), flushWork: w.FlushWork.sampler(),
-		flushes: des.Stream(seed, replication, forDevice, 0),
+		flushes: Stream(seed, replication, forDevice, 0),
 	}
 	s.waiting.buf = make([]int32, 64)
 	s.place = newPlacer(w.Placement, n, c.Machine.ThreadsPerCore)
@@ -127,7 +125,7 @@ func newSim(c Case, g governor, seed uint64, replication int) *sim {
 		k.socket = int32(i / (c.Machine.ThreadsPerCore * c.Machine.CoresPerSocket))
 		k.domain = int32(i / s.hw.perDom)
 		if g.period > 0 {
-			k.phase = des.Time(des.Stream(seed, replication, forPhase, i).Float64() * float64(g.period))
+			k.phase = Time(Stream(seed, replication, forPhase, i).Float64() * float64(g.period))
 		}
 		k.idle = s.hw.idleState(math.Inf(1))
 		k.idleMean = math.Inf(1)
@@ -138,11 +136,11 @@ func newSim(c Case, g governor, seed uint64, replication int) *sim {
 	}
 	s.meter.init(s)
 	if w.Open() {
-		s.arrivals = des.Stream(seed, replication, forArrivals, 0)
-		s.demand = des.Stream(seed, replication, forDemand, 0)
+		s.arrivals = Stream(seed, replication, forArrivals, 0)
+		s.demand = Stream(seed, replication, forDemand, 0)
 		rate := c.Load * s.hw.capacity() / (float64(w.Slices) * w.Slice.Mean)
 		s.gap = 1e9 / rate
-		s.q.Set(s.arriveSlot(), evArrive, des.Time(s.gap*s.arrivals.ExpFloat64()))
+		s.q.Set(s.arriveSlot(), evArrive, Time(s.gap*s.arrivals.ExpFloat64()))
 		return s
 	}
 	s.populate(seed, replication)

@@ -2,8 +2,6 @@ package model
 
 import (
 	"math"
-
-	"hostlab/internal/model/des"
 )
 
 func (s *sim) account(i int32) {
@@ -160,5 +158,5 @@ func (s *sim) refresh(i int32) {
 
 func (s *sim) schedule(i int32) {
 	k := &s.cpus[i]
-	s.q.Set(i, evSlice, max(s.now, k.since)+des.Time(max(0, k.left*k.pace)+0.5))
+	s.q.Set(i, evSlice, max(s.now, k.since)+Time(max(0, k.left*k.pace)+0.5))
 }

@@ -1,7 +1,5 @@
 package model
 
-import "hostlab/internal/model/des"
-
 // A check that can change nothing is not simulated: that of a CPU which idled
 // through its interval at the lowest state, or was busy through it at the highest.
 // Such a CPU is parked, and its intervals resume in phase when it starts or stops.
@@ -73,7 +71,7 @@ func (s *sim) checkCPU(i int32) {
 }
 
 // track follows the utilisation of a CPU and of what runs on it through dt.
-func (s *sim) track(k *cpu, dt des.Time) {
+func (s *sim) track(k *cpu, dt Time) {
 	scale := min(1, s.hw.scale[k.point])
 	fade := s.g.fade(dt, scale)
 	k.util = 1 - (1-k.util)*fade

@@ -3,8 +3,6 @@ package model
 import (
 	"math"
 	"slices"
-
-	"hostlab/internal/model/des"
 )
 
 // hardware is a machine made ready: operating points, domains, sockets, cores.
@@ -22,7 +20,7 @@ type hardware struct {
 	share   []float64 // rate of a thread by busy threads of its core
 	slow    []float64 // its inverse
 	power   []float64 // share of the core's power that a busy thread draws, likewise
-	exit    []des.Time
+	exit    []Time
 	target  []float64 // ns
 	idling  []float64 // W of a wholly idle core by idle state
 	domains []domain
@@ -88,12 +86,12 @@ func newHardware(m Machine, g governor, memoryShare float64) hardware {
 	}
 	poll := m.Power.core(m.PStates[0], m)
 	for _, i := range m.IdleStates {
-		h.exit = append(h.exit, des.Nanoseconds(i.ExitLatency))
+		h.exit = append(h.exit, Nanoseconds(i.ExitLatency))
 		h.target = append(h.target, i.TargetResidency*1e9)
 		h.idling = append(h.idling, poll*i.PowerShare)
 	}
 	if len(m.IdleStates) == 0 {
-		h.exit, h.target, h.idling = []des.Time{0}, []float64{0}, []float64{poll}
+		h.exit, h.target, h.idling = []Time{0}, []float64{0}, []float64{poll}
 	}
 	h.perDom = map[Scope]int{PerThread: 1, PerCore: m.ThreadsPerCore, PerSocket: m.ThreadsPerCore * m.CoresPerSocket}[m.Domain]
 	h.domains = make([]domain, m.CPUs()/h.perDom)

@@ -3,8 +3,6 @@ package model
 import (
 	"math"
 	"slices"
-
-	"hostlab/internal/model/des"
 )
 
 // meter measures one replication. Open workloads: the steps that arrive as number
@@ -20,30 +18,30 @@ type meter struct {
 	ends    int64 // of measured steps
 	total   int64 // ends of all steps
 
-	response *des.Histogram
+	response *Histogram
 	cpu      float64 // ns, of measured steps
 
 	joules  float64 // W ns
-	inPoint []des.Time
-	inIdle  []des.Time
+	inPoint []Time
+	inIdle  []Time
 	from    snapshot
 	to      snapshot
 }
 
 type snapshot struct {
-	at      des.Time
+	at      Time
 	total   int64
 	joules  float64
-	inPoint []des.Time
-	inIdle  []des.Time
+	inPoint []Time
+	inIdle  []Time
 	waiting int // slices without a CPU
 }
 
 func (m *meter) init(s *sim) {
 	m.s = s
-	m.response = des.NewHistogram()
-	m.inPoint = make([]des.Time, len(s.hw.hz))
-	m.inIdle = make([]des.Time, len(s.hw.exit))
+	m.response = NewHistogram()
+	m.inPoint = make([]Time, len(s.hw.hz))
+	m.inIdle = make([]Time, len(s.hw.exit))
 	m.from = m.snapshot()
 }
 
@@ -136,7 +134,7 @@ type replicate struct {
 // result gives a replication's figures; those of a step are multiplied by scale.
 func (m *meter) result(scale float64) replicate {
 	s := m.s
-	out := replicate{steps: m.ends, events: s.events, broken: s.broken, horizon: des.Seconds(m.to.at - m.from.at)}
+	out := replicate{steps: m.ends, events: s.events, broken: s.broken, horizon: Seconds(m.to.at - m.from.at)}
 	if s.broken || m.ends == 0 || out.horizon <= 0 || m.grows() {
 		out.broken = true
 		return out
@@ -182,7 +180,7 @@ func (m *meter) grows() bool {
 }
 
 // difference gives shares and their total in ns; nil without any.
-func difference(to, from []des.Time) (shares []float64, total float64) {
+func difference(to, from []Time) (shares []float64, total float64) {
 	shares = make([]float64, len(to))
 	for i := range to {
 		shares[i] = float64(to[i] - from[i])

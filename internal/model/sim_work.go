@@ -2,8 +2,6 @@ package model
 
 import (
 	"slices"
-
-	"hostlab/internal/model/des"
 )
 
 // logGroup is the log of a Commit workload: one flush at a time, each covering all
@@ -21,7 +19,7 @@ func (s *sim) populate(seed uint64, replication int) {
 	for i := range w.Users {
 		p := s.addProc()
 		r := &s.procs[p]
-		r.rng = des.Stream(seed, replication, forProcess, i)
+		r.rng = Stream(seed, replication, forProcess, i)
 		switch w.Kind {
 		case Batch, Query:
 			r.left = w.Work * 1e9
@@ -32,12 +30,12 @@ func (s *sim) populate(seed uint64, replication int) {
 			delay = s.think.draw(r.rng)
 		}
 		r.stage = -1
-		s.q.Set(s.wakeSlot(p), evWake, des.Time(delay))
+		s.q.Set(s.wakeSlot(p), evWake, Time(delay))
 	}
 	if w.Kind == Commit && !w.FlushWork.IsZero() {
 		s.commit.writer = s.addProc()
 		r := &s.procs[s.commit.writer]
-		r.rng = des.Stream(seed, replication, forProcess, w.Users)
+		r.rng = Stream(seed, replication, forProcess, w.Users)
 		r.io = true
 	}
 }
@@ -45,7 +43,7 @@ func (s *sim) populate(seed uint64, replication int) {
 // arrive starts an open step and sets the next arrival. All of its work and waits
 // are drawn now, so that they do not depend on how fast earlier steps go.
 func (s *sim) arrive() {
-	s.q.Set(s.arriveSlot(), evArrive, s.now+des.Time(s.gap*s.arrivals.ExpFloat64()))
+	s.q.Set(s.arriveSlot(), evArrive, s.now+Time(s.gap*s.arrivals.ExpFloat64()))
 	if s.waiting.n > 100_000+100*len(s.cpus) {
 		s.done, s.broken = true, true
 		return
@@ -132,7 +130,7 @@ func (s *sim) pause(p int32, ns float64) bool {
 	if ns < 0.5 {
 		return true
 	}
-	s.q.Set(s.wakeSlot(p), evWake, s.now+des.Time(ns+0.5))
+	s.q.Set(s.wakeSlot(p), evWake, s.now+Time(ns+0.5))
 	return false
 }
 
@@ -166,7 +164,7 @@ func (s *sim) ended(p int32) {
 	case Dialog, Commit:
 		r.stage = -1
 		// Without thinking the next step follows in the same instant, as an event.
-		s.q.Set(s.wakeSlot(p), evWake, s.now+des.Time(s.think.draw(r.rng)))
+		s.q.Set(s.wakeSlot(p), evWake, s.now+Time(s.think.draw(r.rng)))
 	}
 }
 
@@ -188,7 +186,7 @@ func (s *sim) gather() {
 // flush hands all commits that wait to the device.
 func (s *sim) flush() {
 	s.commit.covered, s.commit.pending = s.commit.pending, s.commit.covered[:0]
-	s.q.Set(s.deviceSlot(), evDevice, s.now+des.Time(s.device.draw(s.flushes)))
+	s.q.Set(s.deviceSlot(), evDevice, s.now+Time(s.device.draw(s.flushes)))
 }
 
 func (s *sim) flushed() {

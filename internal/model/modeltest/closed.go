@@ -3,7 +3,7 @@ package modeltest
 import (
 	"math/rand/v2"
 
-	"hostlab/internal/model/des"
+	"hostlab/internal/model"
 )
 
 // Network is a closed network: Users customers think, then visit each station
@@ -22,10 +22,10 @@ type Network struct {
 // Closed simulates the network. Response is the time from the end of thinking to
 // the end of the last visit.
 func Closed(n Network) Result {
-	s := closed{Network: n, q: des.NewQueue(n.Users + len(n.Stations)), began: make([]des.Time, n.Users),
-		serving: make([]int32, len(n.Stations)), lines: make([]ring, len(n.Stations)), response: des.NewHistogram()}
+	s := closed{Network: n, q: model.NewQueue(n.Users + len(n.Stations)), began: make([]model.Time, n.Users),
+		serving: make([]int32, len(n.Stations)), lines: make([]ring, len(n.Stations)), response: model.NewHistogram()}
 	for i := range n.Users {
-		s.users = append(s.users, des.Stream(n.Seed, n.Replication, arrivals, i))
+		s.users = append(s.users, model.Stream(n.Seed, n.Replication, arrivals, i))
 		s.think(int32(i), 0)
 	}
 	for i := range n.Stations {
@@ -37,29 +37,29 @@ func Closed(n Network) Result {
 
 type closed struct {
 	Network
-	q        *des.Queue
+	q        *model.Queue
 	users    []*rand.Rand
-	began    []des.Time
+	began    []model.Time
 	serving  []int32 // user by station; -1 is none
 	lines    []ring  // users waiting
-	response *des.Histogram
+	response *model.Histogram
 }
 
-func (s *closed) think(user int32, now des.Time) {
-	s.q.Set(user, arrive, now+des.Nanoseconds(s.Think*s.users[user].ExpFloat64()))
+func (s *closed) think(user int32, now model.Time) {
+	s.q.Set(user, arrive, now+model.Nanoseconds(s.Think*s.users[user].ExpFloat64()))
 }
 
-func (s *closed) visit(station int, user int32, now des.Time) {
+func (s *closed) visit(station int, user int32, now model.Time) {
 	if s.serving[station] >= 0 {
-		s.lines[station].push(des.Time(user))
+		s.lines[station].push(model.Time(user))
 		return
 	}
 	s.serving[station] = user
-	s.q.Set(int32(s.Users+station), leave, now+des.Nanoseconds(s.Stations[station]*s.users[user].ExpFloat64()))
+	s.q.Set(int32(s.Users+station), leave, now+model.Nanoseconds(s.Stations[station]*s.users[user].ExpFloat64()))
 }
 
 func (s *closed) run() Result {
-	var now, from des.Time
+	var now, from model.Time
 	for warm, left := s.WarmUp, s.Cycles; left > 0; {
 		e, _ := s.q.Next()
 		now = e.At
@@ -87,5 +87,5 @@ func (s *closed) run() Result {
 		}
 		s.think(user, now)
 	}
-	return Result{Response: s.response, Horizon: des.Seconds(now - from)}
+	return Result{Response: s.response, Horizon: model.Seconds(now - from)}
 }

@@ -6,7 +6,7 @@ package modeltest
 import (
 	"math/rand/v2"
 
-	"hostlab/internal/model/des"
+	"hostlab/internal/model"
 )
 
 // Service draws the length of one service in seconds.
@@ -44,7 +44,7 @@ type Config struct {
 
 // Streams by purpose.
 const (
-	arrivals des.Purpose = iota
+	arrivals model.Purpose = iota
 	services
 )
 
@@ -56,7 +56,7 @@ const (
 
 // Result is what a run measured.
 type Result struct {
-	Response *des.Histogram
+	Response *model.Histogram
 	Horizon  float64 // s
 	Busy     float64 // server seconds
 }
@@ -64,9 +64,9 @@ type Result struct {
 // FIFO simulates one queue, first come first served, before Servers servers.
 func FIFO(c Config) Result {
 	s := fifo{
-		q: des.NewQueue(c.Servers + 1), arrivals: des.Stream(c.Seed, c.Replication, arrivals, 0),
-		services: des.Stream(c.Seed, c.Replication, services, 0), service: c.Service, gap: 1e9 / c.Rate,
-		started: make([]des.Time, c.Servers+1), response: des.NewHistogram(), warmUp: c.WarmUp, left: c.Jobs,
+		q: model.NewQueue(c.Servers + 1), arrivals: model.Stream(c.Seed, c.Replication, arrivals, 0),
+		services: model.Stream(c.Seed, c.Replication, services, 0), service: c.Service, gap: 1e9 / c.Rate,
+		started: make([]model.Time, c.Servers+1), response: model.NewHistogram(), warmUp: c.WarmUp, left: c.Jobs,
 	}
 	for i := c.Servers; i > 0; i-- {
 		s.idle = append(s.idle, int32(i))
@@ -76,28 +76,28 @@ func FIFO(c Config) Result {
 }
 
 type fifo struct {
-	q        *des.Queue
+	q        *model.Queue
 	arrivals *rand.Rand
 	services *rand.Rand
 	service  Service
-	gap      float64    // mean, ns
-	started  []des.Time // arrival of the job in service, by server (1..)
+	gap      float64      // mean, ns
+	started  []model.Time // arrival of the job in service, by server (1..)
 	idle     []int32
 	waiting  ring
-	response *des.Histogram
+	response *model.Histogram
 	warmUp   int
 	left     int
-	busy     des.Time
+	busy     model.Time
 }
 
 func (s *fifo) run() Result {
-	s.q.Set(0, arrive, des.Time(s.gap*s.arrivals.ExpFloat64()))
-	var now des.Time
+	s.q.Set(0, arrive, model.Time(s.gap*s.arrivals.ExpFloat64()))
+	var now model.Time
 	for s.left > 0 {
 		e, _ := s.q.Next()
 		now = e.At
 		if e.Kind == arrive {
-			s.q.Set(0, arrive, now+des.Time(s.gap*s.arrivals.ExpFloat64()))
+			s.q.Set(0, arrive, now+model.Time(s.gap*s.arrivals.ExpFloat64()))
 			if n := len(s.idle); n > 0 {
 				server := s.idle[n-1]
 				s.idle = s.idle[:n-1]
@@ -119,11 +119,11 @@ func (s *fifo) run() Result {
 			s.idle = append(s.idle, e.Slot)
 		}
 	}
-	return Result{Response: s.response, Horizon: des.Seconds(now), Busy: des.Seconds(s.busy)}
+	return Result{Response: s.response, Horizon: model.Seconds(now), Busy: model.Seconds(s.busy)}
 }
 
-func (s *fifo) serve(server int32, now, arrived des.Time) {
-	length := des.Nanoseconds(s.service(s.services))
+func (s *fifo) serve(server int32, now, arrived model.Time) {
+	length := model.Nanoseconds(s.service(s.services))
 	s.busy += length
 	s.started[server] = arrived
 	s.q.Set(server, leave, now+length)
@@ -131,15 +131,15 @@ func (s *fifo) serve(server int32, now, arrived des.Time) {
 
 // ring is a queue of times that grows with the jobs waiting.
 type ring struct {
-	buf     []des.Time
+	buf     []model.Time
 	head, n int
 }
 
-func (r *ring) init() { r.buf = make([]des.Time, 64) }
+func (r *ring) init() { r.buf = make([]model.Time, 64) }
 
-func (r *ring) push(t des.Time) {
+func (r *ring) push(t model.Time) {
 	if r.n == len(r.buf) {
-		b := make([]des.Time, 2*len(r.buf))
+		b := make([]model.Time, 2*len(r.buf))
 		k := copy(b, r.buf[r.head:])
 		copy(b[k:], r.buf[:r.head])
 		r.buf, r.head = b, 0
@@ -148,7 +148,7 @@ func (r *ring) push(t des.Time) {
 	r.n++
 }
 
-func (r *ring) pop() des.Time {
+func (r *ring) pop() model.Time {
 	t := r.buf[r.head]
 	r.head = (r.head + 1) & (len(r.buf) - 1)
 	r.n--

@@ -1,6 +1,6 @@
 package modeltest
 
-import "hostlab/internal/model/des"
+import "hostlab/internal/model"
 
 // PS simulates one server that all jobs present share equally (Servers is
 // ignored). It counts in the server's virtual time, in which every job present is
@@ -9,18 +9,18 @@ import "hostlab/internal/model/des"
 // however many jobs are present.
 func PS(c Config) Result {
 	var (
-		rA       = des.Stream(c.Seed, c.Replication, arrivals, 0)
-		rS       = des.Stream(c.Seed, c.Replication, services, 0)
-		finish   = des.NewQueue(64) // by virtual time
-		arrived  = make([]des.Time, 64)
+		rA       = model.Stream(c.Seed, c.Replication, arrivals, 0)
+		rS       = model.Stream(c.Seed, c.Replication, services, 0)
+		finish   = model.NewQueue(64) // by virtual time
+		arrived  = make([]model.Time, 64)
 		free     = make([]int32, 0, 64)
-		response = des.NewHistogram()
+		response = model.NewHistogram()
 		gap      = 1e9 / c.Rate
-		now      des.Time
+		now      model.Time
 		virtual  float64 // ns
 		busy     float64
-		arrival  = des.Time(gap * rA.ExpFloat64())
-		head     des.Event
+		arrival  = model.Time(gap * rA.ExpFloat64())
+		head     model.Event
 		present  = 0
 		warmUp   = c.WarmUp
 	)
@@ -29,9 +29,9 @@ func PS(c Config) Result {
 	}
 	for left := c.Jobs; left > 0; {
 		// The next departure, in real time: every job present slows virtual time.
-		departure := des.Time(1<<63 - 1)
+		departure := model.Time(1<<63 - 1)
 		if present > 0 {
-			departure = now + max(0, des.Time((float64(head.At)-virtual)*float64(present)+0.5))
+			departure = now + max(0, model.Time((float64(head.At)-virtual)*float64(present)+0.5))
 		}
 		next := min(arrival, departure)
 		if present > 0 {
@@ -43,7 +43,7 @@ func PS(c Config) Result {
 			if len(free) == 0 {
 				n := len(arrived)
 				finish.Grow(2 * n)
-				arrived = append(arrived, make([]des.Time, n)...)
+				arrived = append(arrived, make([]model.Time, n)...)
 				for i := 2*n - 1; i >= n; i-- {
 					free = append(free, int32(i))
 				}
@@ -51,7 +51,7 @@ func PS(c Config) Result {
 			slot := free[len(free)-1]
 			free = free[:len(free)-1]
 			arrived[slot] = now
-			e := des.Event{At: des.Time(virtual + 1e9*c.Service(rS)), Slot: slot}
+			e := model.Event{At: model.Time(virtual + 1e9*c.Service(rS)), Slot: slot}
 			switch {
 			case present == 0:
 				head = e
@@ -62,7 +62,7 @@ func PS(c Config) Result {
 				finish.Set(e.Slot, leave, e.At)
 			}
 			present++
-			arrival = now + des.Time(gap*rA.ExpFloat64())
+			arrival = now + model.Time(gap*rA.ExpFloat64())
 			continue
 		}
 		if warmUp > 0 {
@@ -77,5 +77,5 @@ func PS(c Config) Result {
 			head, _ = finish.Next()
 		}
 	}
-	return Result{Response: response, Horizon: des.Seconds(now), Busy: busy / 1e9}
+	return Result{Response: response, Horizon: model.Seconds(now), Busy: busy / 1e9}
 }

@@ -1,14 +1,8 @@
-// Package des is a small engine for discrete-event simulation: a queue of typed
-// events, streams of random numbers that stay in step between variants, and
-// histograms of fixed size.
-//
-// Time is int64 nanoseconds. Sums of times are then exact and do not depend on
-// their order, an hour-long run resolves as finely at its end as at its start,
-// and 292 years fit. Rounding the end of a slice to a nanosecond errs by less than
-// 1e-6 of the shortest slice that makes sense (1 ms).
-package des
+package model
 
-// Time is a moment or a length in nanoseconds.
+// Time is a moment or a length in nanoseconds. Sums of them are exact and do not depend on
+// their order, an hour-long run resolves as finely at its end as at its start, and 292 years
+// fit. Rounding the end of a slice errs by less than 1e-6 of the shortest that makes sense (1 ms).
 type Time = int64
 
 // Second is a second of Time.
