@@ -206,8 +206,11 @@ func (t Tree) file(path string) (*os.File, error) {
 
 // lstat tells what a path is, without following it if it is a link.
 func (t Tree) lstat(path string) (fs.FileMode, error) {
-	info, err := os.Lstat(path)
-	if !t.Live() {
+	var info fs.FileInfo
+	var err error
+	if t.Live() {
+		info, err = os.Lstat(path)
+	} else {
 		err = t.below(path, func(s *session, rel string) (err error) { info, err = s.root.Lstat(rel); return err })
 	}
 	if err != nil {

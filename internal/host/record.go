@@ -142,6 +142,7 @@ func (t Tree) keeping(keep func([]byte) []byte) Tree {
 type recorder struct {
 	t       Tree
 	members map[string]member
+	dirs    sync.Map // on the way of earlier paths: no links, and not asked about again
 }
 
 // take takes a path. On the machine itself it does not wait for a file system that does not
@@ -167,6 +168,10 @@ func (r *recorder) walk(found map[string]member, p string, what note, links int)
 	dir := "/"
 	for rest := components(p); len(rest) > 0; rest = rest[1:] {
 		at := path.Join(dir, rest[0])
+		if _, seen := r.dirs.Load(at); seen && len(rest) > 1 {
+			dir = at
+			continue
+		}
 		mode, err := r.t.lstat(at)
 		switch {
 		case StateOf(err) == StateAbsent:
@@ -193,6 +198,7 @@ func (r *recorder) walk(found map[string]member, p string, what note, links int)
 			r.walk(found, path.Join(append([]string{real}, rest[1:]...)...), what, links+1)
 			return
 		case mode.IsDir():
+			r.dirs.Store(at, true)
 		case len(rest) == 1:
 			r.file(found, at, mode, what)
 			return
