@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -101,9 +102,26 @@ def controller_killed(p: Player, trials: int, seed: int) -> str:
     )
 
 
+# A study that cannot be read, and the same experiment with one that can.
+MENDED = """
+- hostlab.fleet.experiment: {state: started, study: '%s', out: /var/lib/mended}
+- ansible.builtin.raw: while ! [ -e /var/lib/mended.status ]; do sleep 0.1; done
+- hostlab.fleet.experiment: {out: /var/lib/mended}
+  register: r
+  failed_when: not r.failed or 'ended with status 2' not in r.msg
+- hostlab.fleet.experiment: {state: started, study: gzip-level, out: /var/lib/mended}
+  register: s
+- ansible.builtin.assert: {that: s.msg == 'started'}
+"""
+
+
 def experiment(p: Player) -> None:
     """An experiment outlives a killed controller; killed itself, the role resumes it, and brings its report."""
     h, out = p.hosts[0], "/var/lib/hostlab-experiments/gzip-level"
+    bad = p.work / "bad.toml"
+    bad.write_text("[study]\n")
+    p.tasks(MENDED % bad, "--limit", h.name).clean("a mended study")
+    kill_runs(h)
     role = (
         "- ansible.builtin.include_role: {name: hostlab.fleet.experiment}\n"
         "  vars: {experiment_study: gzip-level, experiment_delay: 2}"
@@ -117,8 +135,7 @@ def experiment(p: Player) -> None:
     text = "- hostlab.fleet.experiment: {out: %s}\n  register: r\n- ansible.builtin.debug: {msg: 'state {{ r.state }}'}" % out
     got = p.tasks(text, "--limit", h.name).clean("look")
     expect("state running" in got.out and running(h) == runs, "it does not run behind the killed controller:\n" + got.out[-2000:])
-    for pid in running(h):
-        os.kill(pid, signal.SIGKILL)
+    kill_runs(h)
     got = p.tasks(role, "--limit", h.name, "-v").clean("the role")
     expect('"msg": "resumed"' in got.out, "it was not resumed:\n" + got.out[-2000:])
     found = [f for f in (p.work / "spool" / h.name).glob("*.json") if '"effects"' in f.read_text()]
@@ -127,9 +144,23 @@ def experiment(p: Player) -> None:
     expect(got.total("changed") == 0, "the second run began something:\n" + got.out[-2000:])
 
 
+def kill_runs(h: Host) -> None:
+    """Kill hostlab's runs on a host, and wait until they are gone."""
+    while runs := running(h):
+        for pid in runs:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.1)
+
+
 def running(h: Host) -> list[int]:
     """The processes of 'hostlab run' on a host."""
-    return [pid for pid in h.inside() if Path("/proc/%d/cmdline" % pid).read_bytes().startswith(b"hostlab\0run\0")]
+    out = []
+    for pid in h.inside():
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            if Path("/proc/%d/cmdline" % pid).read_bytes().startswith(b"hostlab\0run\0"):
+                out.append(pid)
+    return out
 
 
 def bad_input(p: Player) -> None:

@@ -61,8 +61,8 @@ STUDY = """
 name = "reboots"
 title = "Does a setting of the boot make sleep longer?"
 [design]
-looks = [3]
-aa = false
+looks = [2]
+repeats = 1
 [[factor]]
 name = "expire"
 change = "reboot"

@@ -36,17 +36,21 @@ class ActionModule(HostlabAction):
         host = self.host(args)
         if args['state'] == 'rebooted':
             return self.reboot(host, args)
-        now = self.look(host, args)
+        now = self.look(host, args, anew=args['state'] == 'started')
         if args['state'] == 'started' and now['state'] in ('none', 'stopped', 'waiting'):
             return self.start(host, args, resume=now['state'] != 'none')
         return now
 
-    def look(self, host: Host, args: dict[str, t.Any]) -> Result:
-        """Say how far the experiment is: none, running, waiting (status 4), done, stopped (to be resumed) or failed."""
+    def look(self, host: Host, args: dict[str, t.Any], anew: bool = False) -> Result:
+        """Say how far the experiment is: none, running, waiting (status 4), done, stopped (to be resumed) or failed.
+
+        With anew, one that failed before it had a record is none: its study may be another now.
+        """
         out = shlex.quote(args['out'])
-        answer = host.shell('if ! [ -e %s.pid ]; then echo none; elif [ -e %s.status ]; then cat %s.status; '
+        begun = '[ -e %s ]' % out if anew else 'true'
+        answer = host.shell('if ! [ -e %s.pid ]; then echo none; elif [ -e %s.status ]; then if %s; then cat %s.status; else echo none; fi; '
                             'elif kill -0 "$(cat %s.pid)" 2>/dev/null; then echo running; else echo stopped; fi; '
-                            'tail -n 3 %s.log 2>/dev/null' % ((out,) * 5))
+                            'tail -n 3 %s.log 2>/dev/null' % (out, out, begun, out, out, out))
         if answer.status not in (0, 1) or not answer.out:
             raise Failed('out: %s' % (answer.err or 'cannot be looked at'))
         word, _newline, log = answer.out.partition('\n')
