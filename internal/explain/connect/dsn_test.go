@@ -120,6 +120,16 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// A unit of systemd has no $HOME.
+func TestNoHome(t *testing.T) {
+	t.Setenv("HOME", "")
+	for _, dsn := range []string{"host=/nowhere user=u", "postgres://u@127.0.0.1/d", "mysql://u@127.0.0.1/"} {
+		if _, err := Parse(dsn); err != nil {
+			t.Errorf("%s: %v", dsn, err)
+		}
+	}
+}
+
 // Every vendor has a place for the password that is not the command line, and what is
 // taken from there does not show.
 func TestPasswordElsewhere(t *testing.T) {

@@ -82,6 +82,9 @@ func readSettings(text string) (pgSettings, error) {
 // secretFile refuses what is no file, and one that fails its check. Whether it is
 // there, and can be read, is the driver's matter.
 func secretFile(path string, open func(string) (*os.File, error), check func(*os.File) error) error {
+	if path == "" { // none is named, and without $HOME none has a place
+		return nil
+	}
 	f, err := open(path)
 	if refused, ok := errors.AsType[*trust.Refused](err); ok {
 		return refused
