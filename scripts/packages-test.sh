@@ -68,11 +68,26 @@ expect "hostlab:" jq -r '.manifests[].annotations[]' layout/index.json
 jq '.manifests[0].annotations["org.opencontainers.image.ref.name"] = "here"' layout/index.json > index; mv index layout/index.json # umoci takes no name with a colon
 umoci unpack --image layout:here bundle > /dev/null 2>&1 || fail "umoci unpack"
 expect hostlab bundle/rootfs/usr/bin/hostlab version
+# One in namespaces of its own, one with the host's processes and /sys: docs/install.md.
+jq '.process.terminal = false | .process.args = ["/usr/bin/hostlab", "facts"]' bundle/config.json > bundle/own.json
+jq '.linux.namespaces |= map(select(.type != "pid" and .type != "network")) | .mounts |= (map(select(.destination != "/sys/fs/cgroup" and .destination != "/proc"
+  and .destination != "/sys")) + [{destination: "/proc", type: "bind", source: "/proc", options: ["rbind"]}, {destination: "/sys", type: "bind", source: "/sys", options: ["rbind", "ro"]}])' bundle/own.json > bundle/host.json
+tar -C bundle -cf bundle.tar rootfs own.json host.json
+
+bed=$here/testbed
+out=$(PROFILE=bare MODULES=overlay TOOLS=1 MEM=1G TIMEOUT=300 FILES="$work/bundle.tar" "$bed/guest-run.sh" "$here/deploy/package/guest-image.sh" 2>&1) || fail "the image in a guest: $(tail -n 20 <<<"$out")"
+hides="hides the host's processes"
+[[ ${out%%== host*} == *"$hides"* && ${out#*== host} != *"$hides"* && ${out#*== host} == *TOPOLOGY* ]] || fail "the image says of what it hides: $out"
 
 # Units, where systemd runs: in a guest of the test bed.
-bed=$here/testbed
 [ -e "$bed/out/system.img" ] || fail "there is no $bed/out/system.img; testbed/setup.sh makes it"
 cp --sparse=always "$bed/out/system.img" "$work/system.img"; cp "$deb" "$work/hostlab.deb"
-out=$(MODULES= MEM=2G SMP=2 TCG=multi TIMEOUT=600 DRIVES="file=$work/system.img,format=raw,cache=unsafe" APPEND=systemd.show_status=false \
-  PRE="mkdir -p /mnt/system; mount -t ext4 /dev/vda /mnt/system" FILES="$work/hostlab.deb" "$bed/guest-run.sh" "$bed/../deploy/package/guest-test.sh" 2>&1) || fail "units in a guest: $(tail -n 20 <<<"$out")"
-echo "packages-test: deb, rpm and image are installed, used, upgraded and removed; exposure of the recording unit: $level"
+guest() { # SCRIPT [ARGS...]; $CHECK runs first, in the file system of the machine
+  MODULES= MEM=2G SMP=2 TCG=multi TIMEOUT=600 DRIVES="file=$work/system.img,format=raw,cache=unsafe" APPEND=systemd.show_status=false \
+    PRE="mkdir -p /mnt/system; mount -t ext4 /dev/vda /mnt/system; cd /mnt/system; ${CHECK:-}" FILES="$work/hostlab.deb" "$bed/guest-run.sh" "$here/deploy/package/$@" 2>&1
+}
+out=$(guest guest-test.sh) || fail "units in a guest: $(tail -n 20 <<<"$out")"
+# What a power cut in the middle of a live experiment leaves on the disk, the next boot puts back.
+out=$(guest guest-cut.sh cut) || fail "a power cut: $(tail -n 20 <<<"$out")"
+out=$(CHECK="grep commit_delay var/lib/postgresql/*/main/postgresql.auto.conf" guest guest-cut.sh back) || fail "restoring at boot: $(tail -n 20 <<<"$out")"
+echo "packages-test: deb, rpm and image are installed, used, upgraded and removed; exposure of the recording unit: $level; what a power cut has left is put back at boot"

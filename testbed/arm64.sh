@@ -37,7 +37,13 @@ user=(qemu-aarch64-static "$hostlab")
 "${user[@]}" assess --quick --quiet --html= --json "$work/user.json" || fail "assess as a program: exit status $?"
 jq -e '.verdict.text != ""' "$work/user.json" >/dev/null || fail "assess as a program gives no answer"
 if [ "${1:-}" = -full ]; then
-  (cd .. && GOARCH=arm64 go test -exec qemu-aarch64-static -timeout 60m ./internal/...)
+  # Left out: tests of time limits (of seconds of a processor, which this is not), and of what qemu 7.2 shows wrong: a program's own
+  # /proc/PID/stat. It says that it has DC CVAP and does not, so the processor is an older one. A fork of threads may hang in it.
+  export GOARCH=arm64 QEMU_CPU=cortex-a72
+  (cd .. && go test -vet=off -exec qemu-aarch64-static -timeout 60m -skip 'TestPoliciesAreCheap|TestLongWords|TestDemo$|TestPairContract' \
+    $(go list ./internal/... | grep -v /workload/observe))
+  (cd .. && go test -vet=off -exec qemu-aarch64-static -skip 'TestTeller|TestContract|TestApplication' ./internal/workload/observe)
+  unset GOARCH QEMU_CPU
 fi
 
 # As a machine: facts of its kernel, settings and their restoring, and an assessment.
