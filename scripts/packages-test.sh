@@ -75,7 +75,7 @@ jq '.linux.namespaces |= map(select(.type != "pid" and .type != "network")) | .m
 tar -C bundle -cf bundle.tar rootfs own.json host.json
 
 bed=$here/testbed
-out=$(PROFILE=bare MODULES=overlay TOOLS=1 MEM=1G TIMEOUT=300 FILES="$work/bundle.tar" "$bed/guest-run.sh" "$here/deploy/package/guest-image.sh" 2>&1) || fail "the image in a guest: $(tail -n 20 <<<"$out")"
+out=$(PROFILE=bare MODULES=overlay TOOLS=1 MEM=1G TIMEOUT=300 FILES="$work/bundle.tar" "$bed/guest-run.sh" "$here/deploy/package/guest-image.sh" 2>&1 | tr '\n' ' ') || fail "the image in a guest: ${out: -2000}"
 hides="hides the host's processes"
 [[ ${out%%== host*} == *"$hides"* && ${out#*== host} != *"$hides"* && ${out#*== host} == *TOPOLOGY* ]] || fail "the image says of what it hides: $out"
 
