@@ -151,17 +151,6 @@ func begin(ctx context.Context, c driver.Connector, first ...string) (explain.DB
 	return explain.DB{DB: db, Conn: conn}, nil
 }
 
-// session is how a Vendor connects whose driver is one of database/sql.
-func session(connector func(*DSN) (driver.Connector, error), first ...string) func(context.Context, *DSN) (explain.Asker, error) {
-	return func(ctx context.Context, d *DSN) (explain.Asker, error) {
-		c, err := connector(d)
-		if err != nil {
-			return nil, err
-		}
-		return begin(ctx, c, first...)
-	}
-}
-
 // IsUsage reports whether an error is a mistake in what was typed: a DSN that names
 // nothing that answers, a wrong password.
 func IsUsage(err error) bool {
