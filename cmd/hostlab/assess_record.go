@@ -137,7 +137,8 @@ func replay(ctx context.Context, m *machine, tree host.Tree) (*report.Assessment
 	}
 	s, err := readObserved(tree.Root)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = errors.New("it holds facts alone; 'hostlab assess --record FILE' records what this replays, and 'hostlab check --root' takes facts")
+		err = errors.New("it holds facts alone; 'hostlab assess --record FILE' records what this replays, and 'hostlab check --root' " +
+			"takes facts")
 	}
 	if err != nil {
 		return nil, usagef("%s: %w", m.name(), plain(err))

@@ -55,7 +55,8 @@ func (o *asked) check(most time.Duration) error {
 	}
 	switch {
 	case o.dsn != "" && o.server.HasPassword():
-		return usagef("--dsn has a password, which everyone on this host would see in the list of processes; leave it out: it can be in %s", o.server.PasswordPlaces())
+		return usagef("--dsn has a password, which everyone on this host would see in the list of processes; leave it out: it can "+
+			"be in %s", o.server.PasswordPlaces())
 	case o.service != string(service.Auto) && text != os.Getenv(dsnVariable):
 		return usagef("--service %s and --dsn both name a service; give one", o.service)
 	case o.service != string(service.Auto):

@@ -152,7 +152,8 @@ Exit status:
 	roleFlag(cmd, &o.role)
 	o.flags(cmd)
 	cmd.Flags().StringVar(&o.logDir, "log-dir", "",
-		"directory on the device of the database's log (default: the log directory of a server that runs here, else the current directory)")
+		"directory on the device of the database's log (default: the log directory of a server that runs here, else the current "+
+			"directory)")
 	cmd.Flags().StringVar(&o.html, "html", "",
 		"write the HTML report to `FILE` (- for stdout; default: a new file in $XDG_STATE_HOME/hostlab; --html= writes none)")
 	cmd.Flags().StringVar(&o.json, "json", "", "write everything as JSON to `FILE` (- for stdout)")

@@ -61,7 +61,8 @@ func (o *explainRun) gains() (out map[string]assess.Experiment, err error) {
 			}
 		}
 		if !found {
-			return out, usagef("--experiment %s: it says nothing of a lever that explain knows; it takes one of log devices, as of 'hostlab run log-device', or of a setting of the processor or the disks, with a response in seconds", dir)
+			return out, usagef("--experiment %s: it says nothing of a lever that explain knows; it takes one of log devices, as of "+
+				"'hostlab run log-device', or of a setting of the processor or the disks, with a response in seconds", dir)
 		}
 	}
 	return out, nil
@@ -72,7 +73,8 @@ func tooFew(dir string, g *analysis.Gain) string {
 	if g.Share.N >= g.Least {
 		return fmt.Sprintf("experiment %s gives no interval of the gain of %s %s against %s", dir, g.Factor, g.To, g.From)
 	}
-	return fmt.Sprintf("too few blocks in experiment %s: %d of %s %s against %s, where an interval and a verdict take %d; run it again with --blocks %d and another --out",
+	return fmt.Sprintf("too few blocks in experiment %s: %d of %s %s against %s, where an interval and a verdict take %d; run it "+
+		"again with --blocks %d and another --out",
 		dir, g.Share.N, g.Factor, g.To, g.From, g.Least, g.Least)
 }
 

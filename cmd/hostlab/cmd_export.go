@@ -136,7 +136,8 @@ func activeProfiles(std streams, f *host.Facts) []string {
 	names := strings.Fields(f.Kernel.TunedProfile.Or(""))
 	others := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == "hostlab" })
 	if len(names) > 0 && len(others) == 0 {
-		fmt.Fprintln(std.err, "hostlab: TuneD's profile hostlab is active; name the one that it includes with --include, or the new one stands alone")
+		fmt.Fprintln(std.err, "hostlab: TuneD's profile hostlab is active; name the one that it includes with --include, or the new "+
+			"one stands alone")
 	}
 	return others
 }

@@ -42,9 +42,9 @@ P-states, is assumed and named. A recording of 'facts --record' or a host file
 (TOML) can be given instead, or a built-in one: ` + strings.Join(modelMachines(), ", ") + `.
 
 ` + paragraph("Workload: a built-in one ("+strings.Join(modelWorkloads(), ", ")+
-			"), a workload file (TOML), or a record of burst and idle lengths of CPUs (JSON lines). Built-in ones run on the host they were published for "+
-			"unless --host is given. With --load, the bursts of a record arrive at random at that load; without it each CPU replays its own load. "+
-			"What 'watch --record' writes has no bursts and cannot be used.") + `
+			"), a workload file (TOML), or a record of burst and idle lengths of CPUs (JSON lines). Built-in ones run on the host they "+
+			"were published for unless --host is given. With --load, the bursts of a record arrive at random at that load; without it "+
+			"each CPU replays its own load. What 'watch --record' writes has no bursts and cannot be used.") + `
 
 Policy: NAME, or NAME,KEY=VALUE,... with the parameters' own names.
   ` + policyNames() + `

@@ -118,7 +118,8 @@ Exit status:
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print the plan, and do nothing")
 	cmd.Flags().BoolVar(&o.resume, "resume", false, "go on with the experiment in the directory of --out")
 	cmd.Flags().BoolVar(&o.restore, "restore", false,
-		"only restore what a killed run of --out had changed, without --out those of all live experiments; with --yes also values changed since by others")
+		"only restore what a killed run of --out had changed, without --out those of all live experiments; with --yes also values "+
+			"changed since by others")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask before run changes levels or uses your server")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no plan and no progress, only the verdicts and what goes wrong")
 	cmd.Flags().StringVar(&o.window, "window", "",

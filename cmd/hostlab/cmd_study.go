@@ -190,7 +190,8 @@ func (o *overrideFlags) add(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&o.blocks, "blocks", 0, "exactly `N` blocks, in place of the study's looks")
 	cmd.Flags().StringVar(&o.seed, "seed", "", "`number` that the random order follows from, in place of the study's")
 	cmd.Flags().StringArrayVar(&o.set, "set", nil,
-		"`KEY=VALUE`: workload.KEY (a key of [workload] or a parameter), level.NAME=DIRECTORY, setting.NAME or server.NAME=LEVEL (what to try beside what there is); may be given again")
+		"`KEY=VALUE`: workload.KEY (a key of [workload] or a parameter), level.NAME=DIRECTORY, setting.NAME or server.NAME=LEVEL "+
+			"(what to try beside what there is); may be given again")
 }
 
 func (o *overrideFlags) overrides(cmd *cobra.Command) (experiment.Overrides, error) {

@@ -83,7 +83,8 @@ func features() string {
 		writes = append(writes, fmt.Sprint(s.command, " ", s.version))
 	}
 	var b strings.Builder
-	for _, text := range []string{"Databases: " + strings.Join(reads, ", "), connect.Lacking(), "Versions of JSON: " + strings.Join(writes, ", ")} {
+	for _, text := range []string{"Databases: " + strings.Join(reads, ", "), connect.Lacking(), "Versions of JSON: " +
+		strings.Join(writes, ", ")} {
 		for _, line := range screen.Wrap(text, 80) {
 			b.WriteString(line + "\n")
 		}

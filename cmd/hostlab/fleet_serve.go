@@ -135,7 +135,8 @@ func (o *serveOptions) run(cmd *cobra.Command, std streams) error {
 	case (o.cert == "") != (o.key == ""):
 		return usagef("--tls-cert and --tls-key belong together")
 	case !here && !o.proxied && (o.cert == "" || o.tokens == ""):
-		return usagef("--listen %s can be reached from other hosts: it takes --tls-cert, --tls-key and --tokens, or --behind-proxy", addr)
+		return usagef("--listen %s can be reached from other hosts: it takes --tls-cert, --tls-key and --tokens, or "+
+			"--behind-proxy", addr)
 	}
 	config := web.Config{Stale: o.stale, Version: versionText(), Private: !here && !o.proxied, Peers: peers}
 	if config.Exceptions, err = o.accept.read(); err != nil {

@@ -32,7 +32,8 @@ func (m *machine) name() string { return cmp.Or(m.flag, "--root") + " " + m.root
 
 func (m *machine) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&m.root, "root", "",
-		"read a recorded machine instead of this one: a directory tree, a .txtar file of 'facts --record', or a .json file of 'facts --format json'")
+		"read a recorded machine instead of this one: a directory tree, a .txtar file of 'facts --record', or a .json file of 'facts "+
+			"--format json'")
 	cobra.CheckErr(cmd.MarkFlagFilename("root", "txtar", "json"))
 }
 
@@ -43,7 +44,8 @@ func (m *machine) open() (tree host.Tree, close func(), err error) {
 		return host.Tree{}, close, nil
 	}
 	if tree.Foreign() {
-		return tree, close, usagef("%s: a recording is a tree with links and names such as 0000:00:04.0, which Windows' file systems do not take; use hostlab on Linux (WSL will do)", m.name())
+		return tree, close, usagef("%s: a recording is a tree with links and names such as 0000:00:04.0, which Windows' file systems "+
+			"do not take; use hostlab on Linux (WSL will do)", m.name())
 	}
 	info, err := os.Stat(m.root)
 	if err != nil {
@@ -163,7 +165,8 @@ func (m *machine) look(tree host.Tree) error {
 	case err == nil:
 		return nil
 	case m.root != "":
-		return cannotLook{fmt.Errorf("%s holds neither /proc nor /sys of a machine; is it whole, and a recording of 'facts --record'?", m.name())}
+		return cannotLook{fmt.Errorf("%s holds neither /proc nor /sys of a machine; is it whole, and a recording of 'facts "+
+			"--record'?", m.name())}
 	}
 	return cannotLook{err}
 }

@@ -39,7 +39,8 @@ func (o *runOptions) restoreAll(ctx context.Context, std streams) error {
 		return err
 	}
 	if pid, runs := runner.Running(); runs {
-		_, err = fmt.Fprintf(std.out, "Nothing to put back: the experiment on a live service that runs (pid %d) has changed nothing so far. To end it: kill %[1]d\n", pid)
+		_, err = fmt.Fprintf(std.out, "Nothing to put back: the experiment on a live service that runs (pid %d) has changed nothing "+
+			"so far. To end it: kill %[1]d\n", pid)
 		return err
 	}
 	_, err = fmt.Fprintln(std.out, "Nothing to put back: no experiment on a live service has left anything.")

@@ -124,7 +124,8 @@ func onlyNamed(ours func(name string) bool, h http.Handler) http.Handler {
 			came = at.IP.String()
 		}
 		if !connect.Loopback(asked) && (asked == "" || !ours(asked) && asked != came) {
-			http.Error(out, "hostlab: this is another host; ask for the address that it listens to, or start it with --listen NAME:PORT", http.StatusMisdirectedRequest)
+			http.Error(out, "hostlab: this is another host; ask for the address that it listens to, or start it with --listen NAME:PORT",
+				http.StatusMisdirectedRequest)
 			return
 		}
 		h.ServeHTTP(out, r)

@@ -160,7 +160,8 @@ func (r *record) boots(used []*result.Run) []string {
 			return []string{fmt.Sprintf("the host was booted within %s: their differences hold that of the boots too",
 				screen.Plural(len(mixedBlocks), "block", "blocks"))}
 		case len(all) > 1:
-			return []string{fmt.Sprintf("the runs are of %d boots; blocks are not cut by them, so that only the spread between blocks may be larger", len(all))}
+			return []string{fmt.Sprintf("the runs are of %d boots; blocks are not cut by them, so that only the spread between blocks "+
+				"may be larger", len(all))}
 		}
 		return nil
 	}
@@ -215,7 +216,8 @@ func (r *record) drift(t *table) string {
 	if name == "" {
 		name = t.response.Name
 	}
-	return fmt.Sprintf("%s of the baseline drifted by %s from the first third of the %ss to the last; comparing within %[3]ss cancels it", name, t.signed(t.effect(d)), r.x.Design.Block())
+	return fmt.Sprintf("%s of the baseline drifted by %s from the first third of the %ss to the last; comparing within %[3]ss "+
+		"cancels it", name, t.signed(t.effect(d)), r.x.Design.Block())
 }
 
 // ofRuns sums up the warnings that runs carry.

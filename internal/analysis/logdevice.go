@@ -174,7 +174,8 @@ func (s *LogDevice) fill(runs []result.Run) {
 		for _, from := range row.origins(s.Factor.Baseline) {
 			bound := result.Unknown()
 			if shares := share[at[from]]; len(shares) > 0 {
-				bound = scale{result.Response{Compare: result.Difference}}.estimate(stats.HodgesLehmann(slices.Collect(maps.Values(shares)), NominalAlpha))
+				bound = scale{result.Response{Compare: result.Difference}}.estimate(stats.HodgesLehmann(slices.Collect(maps.Values(shares)),
+					NominalAlpha))
 			}
 			for _, c := range row.Cells {
 				if c.Level != from && c.Mean.N > 0 {

@@ -79,7 +79,8 @@ func leverSection(levers []Lever) document.Section {
 		document.Column{Head: "verdict"}),
 		Lead: "Shares are of its active time: what the lever touches, what that would likely give, and at most."}
 	b := &document.Bars{Table: t,
-		Lead: "What each could give this service, likely (solid) and at most (pale), as shares of its active time. They overlap, so they do not add up."}
+		Lead: "What each could give this service, likely (solid) and at most (pale), as shares of its active time. They overlap, so " +
+			"they do not add up."}
 	number := func(v *float64) document.Cell {
 		if v == nil {
 			return document.Text("unknown")

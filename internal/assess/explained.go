@@ -99,7 +99,8 @@ func comparison(before, after *explain.Report) (out []document.Block) {
 	parts, waits := table("part"), table("event")
 	bars := &document.Bars{Full: true, Table: parts, Rows: []document.Bar{{Name: "before"}, {Name: "after"}},
 		Lead: "Two recordings, not an experiment: no interval, and what else changed between " +
-			"them is in it. 'hostlab run log-device' separates that. Bars are a transaction's time where both know that, else shares of busy time."}
+			"them is in it. 'hostlab run log-device' separates that. Bars are a transaction's time where both know that, else shares of " +
+			"busy time."}
 	for _, name := range explain.PartNames {
 		b, a := before.Part(name).Seconds, after.Part(name).Seconds
 		if name == explain.Idle || b+a <= 0 {
@@ -265,7 +266,8 @@ func evidence(r *explain.Report) string {
 	s := fmt.Sprintf("measured: %d samples, one every %s in the mean, and counters, over %s", r.Samples, seconds(r.Interval),
 		result.Format(r.Wall, "s"))
 	if r.CostAtMost {
-		return s + fmt.Sprintf("; asking took at most %s of one CPU: the time until answers came, as the server's CPU time does not show", result.Share(r.Cost))
+		return s + fmt.Sprintf("; asking took at most %s of one CPU: the time until answers came, as the server's CPU time does "+
+			"not show", result.Share(r.Cost))
 	}
 	return s + fmt.Sprintf("; asking took %s of one CPU", result.Share(r.Cost))
 }

@@ -130,11 +130,11 @@ var memory = []Check{
 		Source: "2147483647: SAP notes 1275776, 1980196, 900929; 262144: Microsoft, Elasticsearch and OpenSearch (their " +
 			"checks at start); 1600000: tuned mssql; two for each connection: MongoDB (SERVER-51233, its warning 5123300 at start); " +
 			"else hostlab's own bound of 80 %",
-		Disagree: "Only HANA, SAP application servers, SQL Server, Elasticsearch and OpenSearch are held to a number. Microsoft asks for " +
-			"at least 262144, tuned for more. Elasticsearch's manual recommends 1048576 since 8.17, and its check at start, which a single " +
-			"node can do without, asks for 262144. MongoDB is held to the connections that it admits: 80 % of its open files, or fewer by its " +
-			"configuration. That weighs Low until most are open. Any other server is judged by the mappings that it has: most need " +
-			"a few hundred.",
+		Disagree: "Only HANA, SAP application servers, SQL Server, Elasticsearch and OpenSearch are held to a number. Microsoft " +
+			"asks for at least 262144, tuned for more. Elasticsearch's manual recommends 1048576 since 8.17, and its check at start, " +
+			"which a single node can do without, asks for 262144. MongoDB is held to the connections that it admits: 80 % of its open " +
+			"files, or fewer by its configuration. That weighs Low until most are open. Any other server is judged by the mappings that " +
+			"it has: most need a few hundred.",
 		For:      anyServer,
 		Severity: inProduction(Medium, Medium),
 		absent:   "the kernel shows no limit of mappings", ok: "servers may have enough memory mappings",

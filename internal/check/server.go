@@ -74,8 +74,10 @@ var server = []Check{
 		ID: "SRV-005", Subject: Kernel, Title: "Removal of shared memory at logout (RemoveIPC)",
 		Why: "When the last session of a user ends, systemd-logind removes that user's shared memory and semaphores. A server " +
 			"under the same account loses its own while it runs.",
-		Source:   "PostgreSQL documentation, systemd RemoveIPC; Oracle documentation; logind.conf(5) (yes by default, not for system users)",
-		Disagree: "System accounts are spared, so packages that make one are safe. Red Hat's systems do not remove by default (PostgreSQL wiki, Systemd).",
+		Source: "PostgreSQL documentation, systemd RemoveIPC; Oracle documentation; logind.conf(5) (yes by default, not for " +
+			"system users)",
+		Disagree: "System accounts are spared, so packages that make one are safe. Red Hat's systems do not remove by default " +
+			"(PostgreSQL wiki, Systemd).",
 		For:      engines("postgresql", "oracle"),
 		Severity: inProduction(Medium, Medium),
 		absent:   "nothing sets it here, and Red Hat's systems do not remove by default; or the account is not known",
@@ -185,8 +187,8 @@ func alterSystem(d host.Database, setting string) command {
 	if uid, known := d.UID.Get(); known {
 		args = append([]string{"sudo", "-u", "#" + strconv.Itoa(uid)}, args...)
 	}
-	return run(args...).noting("on another port than 5432, or with its socket elsewhere: -p and -h, as lines 4 and 5 of postmaster.pid " +
-		"in its data directory say")
+	return run(args...).noting("on another port than 5432, or with its socket elsewhere: -p and -h, as lines 4 and 5 of " +
+		"postmaster.pid in its data directory say")
 }
 
 // bytesOf reads a size as servers' files have it: 8G, 512M, 134217728.
@@ -334,8 +336,8 @@ func lookUlimits(f *host.Facts, _ Role) (v view) {
 			v.bad += "; "
 		}
 		v.bad += fmt.Sprintf("%s may "+may+", and %s is recommended", nameOf(d), r.value, value)
-		fix := remedy{remark(fmt.Sprintf("no unit of systemd's starts %s: set %s to %s, soft and hard, for its account in /etc/security/limits.d, log in "+
-			"anew, and restart the server", nameOf(d), key, value))}
+		fix := remedy{remark(fmt.Sprintf("no unit of systemd's starts %s: set %s to %s, soft and hard, for its account in "+
+			"/etc/security/limits.d, log in anew, and restart the server", nameOf(d), key, value))}
 		if unit := serviceOf(d); unit != "" {
 			fix = append(dropIn(unit, key, name+"="+soft), restart)
 		}

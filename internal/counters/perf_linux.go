@@ -87,7 +87,8 @@ func open(attr *unix.PerfEventAttr, tid, cpu, leader int) (int, error) {
 	switch {
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 		paranoid, _ := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
-		return -1, fmt.Errorf("the kernel refused to count cycles: it takes root, CAP_PERFMON or kernel.perf_event_paranoid of 0 or less (it is %s), and containers often forbid it",
+		return -1, fmt.Errorf("the kernel refused to count cycles: it takes root, CAP_PERFMON or kernel.perf_event_paranoid of 0 or "+
+			"less (it is %s), and containers often forbid it",
 			strings.TrimSpace(string(paranoid)))
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENOSYS):
 		return -1, ErrNone

@@ -308,9 +308,11 @@ func (s *Study) changes() (list []string) {
 	for _, f := range s.Factors {
 		switch f.Kind {
 		case KindSetting:
-			list = append(list, fmt.Sprintf("%s: sets %s before every run and puts every object of it back (journal: hostlab revert)", f.Name, f.Setting))
+			list = append(list, fmt.Sprintf("%s: sets %s before every run and puts every object of it back (journal: hostlab revert)",
+				f.Name, f.Setting))
 		case KindServer:
-			list = append(list, fmt.Sprintf("%s: sets %s of the service's server, in memory alone, and puts it back; a restart of the server does so too", f.Name, f.Server))
+			list = append(list, fmt.Sprintf("%s: sets %s of the service's server, in memory alone, and puts it back; a restart of the "+
+				"server does so too", f.Name, f.Server))
 		case KindEmulated:
 			whose := "the workload's own"
 			if s.Harm != nil {

@@ -79,9 +79,11 @@ func (p *parser) design(f, study fields) {
 	}
 	if kind := get(f, "kind", d.Kind); kind != d.Kind {
 		if p.live() {
-			p.add(f.place("kind"), "kind = %q, but workload %s watches a service that others use, which takes a switchback; take kind out", kind, p.desc.Name)
+			p.add(f.place("kind"), "kind = %q, but workload %s watches a service that others use, which takes a switchback; take kind out",
+				kind, p.desc.Name)
 		} else if whole >= 0 {
-			p.add(f.place("kind"), "kind = %q, but factor %s has change = %q, which makes it a split plot: runs of one boot are not independent; take kind out",
+			p.add(f.place("kind"), "kind = %q, but factor %s has change = %q, which makes it a split plot: runs of one boot are not "+
+				"independent; take kind out",
 				kind, p.s.Factors[whole].Name, p.s.Factors[whole].Change)
 		} else if len(p.s.Factors) > 0 {
 			p.add(f.place("kind"), "kind = %q, but no factor needs a reboot or a person; take kind out", kind)
@@ -91,7 +93,8 @@ func (p *parser) design(f, study fields) {
 	if d.Kind == SplitPlot {
 		d.Repeats = int(get(f, "repeats", int64(defaultRepeats)))
 	} else if r := get(f, "repeats", int64(1)); r != 1 {
-		p.add(f.place("repeats"), "repeats = %d: they serve split plots only; more blocks tell more than more runs in a block: raise looks", r)
+		p.add(f.place("repeats"), "repeats = %d: they serve split plots only; more blocks tell more than more runs in a block: "+
+			"raise looks", r)
 	}
 	if d.Kind == Switchback {
 		p.switchback(f, study)
@@ -121,7 +124,8 @@ func (p *parser) adjust(f fields) {
 	}
 	for _, x := range p.s.Factors {
 		if x.Kind == KindEmulated || slices.Contains(movers, x.Setting) {
-			p.add(f.place("adjust"), "adjust = true, but factor %s changes how much CPU time others take: that is part of its effect; take adjust out", x.Name)
+			p.add(f.place("adjust"), "adjust = true, but factor %s changes how much CPU time others take: that is part of its effect; "+
+				"take adjust out", x.Name)
 		}
 	}
 }

@@ -195,7 +195,8 @@ func (p *parser) emulated(f fields, x *Factor) {
 		}
 	}
 	if p.s.Evidence != result.Emulated {
-		p.add(f.place("emulate"), "factor %s imitates a clock, and this study says that it measures this host's own; write evidence = \"emulated\" under [study]", x.Name)
+		p.add(f.place("emulate"), "factor %s imitates a clock, and this study says that it measures this host's own; write evidence "+
+			"= \"emulated\" under [study]", x.Name)
 	}
 }
 
@@ -276,7 +277,8 @@ func (p *parser) placeholder(f fields, x *Factor) {
 	case used(x.Parameter):
 		p.add(at, "the arguments hold {%s}, and the factor is %s; give both the same name", x.Parameter, x.Name)
 	default:
-		text := fmt.Sprintf("no argument and no variable of the command holds {%s}, so that all levels of factor %s would do the same", x.Parameter, x.Name)
+		text := fmt.Sprintf("no argument and no variable of the command holds {%s}, so that all levels of factor %s would do the same",
+			x.Parameter, x.Name)
 		p.addHint(at, screen.Meant(x.Parameter, names), "%s", text)
 	}
 }

@@ -94,20 +94,26 @@ var sections = []section{
 			Help: "Short name, as in directories; the file's name unless given."},
 		{Name: "title", Kind: text, Help: "One line for people."},
 		{Name: "description", Kind: text, Help: "What the study asks and why."},
-		{Name: "seed", Kind: integer, Help: "Of the random order and of the workload's data. Without it, one is drawn when an experiment begins, and recorded.", Min: 0, Max: 1 << 53},
-		{Name: "aa", Kind: boolean, Help: "Run the baseline twice in every block, unseen (A/A), to learn the noise floor. Not in a switchback.", Default: true},
+		{Name: "seed", Kind: integer, Help: "Of the random order and of the workload's data. Without it, one is drawn when an " +
+			"experiment begins, and recorded.", Min: 0, Max: 1 << 53},
+		{Name: "aa", Kind: boolean, Help: "Run the baseline twice in every block, unseen (A/A), to learn the noise floor. Not in a " +
+			"switchback.", Default: true},
 		{Name: "alpha", Kind: number, Help: "Chance of any false verdict in the whole study, above 0 and up to 0.5.", Max: 0.5,
 			Default: 0.05},
 		{Name: "budget", Kind: duration, Help: "Time after which no further block starts, such as \"6h\".", Min: 1e-3,
 			Max: forever},
 		{Name: "evidence", Kind: text, Help: "measured on this host's own knobs, or emulated by something that stands for them.",
 			Choices: []string{string(result.Measured), string(result.Emulated)}, Default: string(result.Measured)},
-		{Name: "section", Kind: text, Help: "What the report has beside its effects: log is what a faster log device gave and what it could give at most, smt the verdict on hyper-threading, table every combination of levels with its change against each baseline.", Choices: Sections},
+		{Name: "section", Kind: text, Help: "What the report has beside its effects: log is what a faster log device gave and what " +
+			"it could give at most, smt the verdict on hyper-threading, table every combination of levels with its change against each " +
+			"baseline.", Choices: Sections},
 		{Name: "instead", Kind: text, Form: nameForm, Wants: aName,
 			Help: "The built-in study to name where a host lacks what this one varies."},
 	}},
 	{name: "design", help: "How runs are arranged.", keys: []workload.Param{
-		{Name: "kind", Kind: text, Help: "rcbd: randomised complete blocks. split-plot: for factors that need a reboot or a person, which force it. switchback: pairs of periods on a service that others use, one at the baseline and one at the level, in the order of a coin; a workload that watches a service forces it.", Choices: []string{RCBD, SplitPlot, Switchback}},
+		{Name: "kind", Kind: text, Help: "rcbd: randomised complete blocks. split-plot: for factors that need a reboot or a person, " +
+			"which force it. switchback: pairs of periods on a service that others use, one at the baseline and one at the level, in " +
+			"the order of a coin; a workload that watches a service forces it.", Choices: []string{RCBD, SplitPlot, Switchback}},
 		{Name: "order", Kind: text, Help: "Of the runs in a block. Any other than random mistakes drift for an effect.",
 			Choices: []string{"random"}, Default: "random"},
 		{Name: "looks", Kind: integers,
@@ -115,8 +121,10 @@ var sections = []section{
 			Max: maxBlocks},
 		{Name: "repeats", Kind: integer, Help: "Runs of every cell within one boot of a split plot.", Min: 1, Max: 1000},
 		{Name: "adjust", Kind: boolean,
-			Help: "Take out what the CPU time that others took (steal, foreign processes) explains. Only where no level can change that time: a level that makes the workload ask for more CPU may.", Default: false},
-		{Name: "load", Kind: text, Help: "Of a switchback: the response that says how much was asked of the service, such as transactions_per_s. What its drift from pair to pair explains is taken out; it cannot be what decides."},
+			Help: "Take out what the CPU time that others took (steal, foreign processes) explains. Only where no level can change that " +
+				"time: a level that makes the workload ask for more CPU may.", Default: false},
+		{Name: "load", Kind: text, Help: "Of a switchback: the response that says how much was asked of the service, such as " +
+			"transactions_per_s. What its drift from pair to pair explains is taken out; it cannot be what decides."},
 	}},
 	{name: "factor", many: true, help: "What is varied. One of setting, parameter, server, emulate, apply or manual says how.",
 		keys: []workload.Param{
@@ -129,21 +137,30 @@ var sections = []section{
 				Choices: []string{string(result.Online), string(result.RestartWorkload), string(result.Reboot),
 					string(result.Manual)}},
 			{Name: "settle", Kind: duration,
-				Help: "Waited after every change, such as \"20s\". With a service that others use: 2m, until its first pairs have shown how long it takes to settle.", Max: forever, Default: "0s"},
+				Help: "Waited after every change, such as \"20s\". With a service that others use: 2m, until its first pairs have shown " +
+					"how long it takes to settle.", Max: forever, Default: "0s"},
 			{Name: "timeout", Kind: duration, Help: "Of each command of the factor.", Min: 1e-3, Max: forever, Default: "1m"},
-			{Name: "setting", Kind: text, Help: "A setting that hostlab reads, applies, verifies and restores, by its name in 'hostlab settings' or its sysctl's."},
+			{Name: "setting", Kind: text, Help: "A setting that hostlab reads, applies, verifies and restores, by its name in 'hostlab " +
+				"settings' or its sysctl's."},
 			{Name: "parameter", Kind: text,
 				Help: "A parameter of the workload. For command: the factor's own name, held by its arguments as {name}."},
-			{Name: "server", Kind: text, Help: "A parameter of the watched service's PostgreSQL or MariaDB that can be changed while it runs. The level current is what it is when the experiment begins; a setting has that level too."},
-			{Name: "emulate", Kind: text, Help: "policy: the levels are power policies as 'hostlab predict' knows them, such as balanced-rs1 or fixed:60, whose clock is imitated by keeping the workload's processes from their CPUs.", Choices: []string{"policy"}},
+			{Name: "server", Kind: text, Help: "A parameter of the watched service's PostgreSQL or MariaDB that can be changed while it " +
+				"runs. The level current is what it is when the experiment begins; a setting has that level too."},
+			{Name: "emulate", Kind: text, Help: "policy: the levels are power policies as 'hostlab predict' knows them, such as " +
+				"balanced-rs1 or fixed:60, whose clock is imitated by keeping the workload's processes from their CPUs.",
+				Choices: []string{"policy"}},
 			{Name: "floor", Kind: share, Help: "With emulate: the lowest speed; there are states every 5 %.", Min: 0.05, Max: 1,
 				Default: 0.5},
 			{Name: "slice", Kind: duration,
 				Help: "With emulate: how long the workload computes at a stretch, which decides the method.", Min: 1e-6,
 				Max: forever},
-			{Name: "method", Kind: text, Help: "With emulate: stop sends signals every 2 ms, cgroup sets a quota every 8 ms and needs root; auto takes a quota for slices of 50 ms and more where it may.", Choices: []string{"auto", "stop", "cgroup"}, Default: "auto"},
+			{Name: "method", Kind: text, Help: "With emulate: stop sends signals every 2 ms, cgroup sets a quota every 8 ms and needs " +
+				"root; auto takes a quota for slices of 50 ms and more where it may.", Choices: []string{"auto", "stop", "cgroup"},
+				Default: "auto"},
 			{Name: "directories", Kind: pairs,
-				Help: "With parameter: the directory that each level stands for: a path, {out} for the record's own, or delay:TIME or delay:TIME:PATH for one whose syncs take so much longer (emulated). A level without one is absent unless --set level.NAME=DIRECTORY names it."},
+				Help: "With parameter: the directory that each level stands for: a path, {out} for the record's own, or delay:TIME or " +
+					"delay:TIME:PATH for one whose syncs take so much longer (emulated). A level without one is absent unless --set " +
+					"level.NAME=DIRECTORY names it."},
 			{Name: "apply", Kind: words, Form: argument, Wants: aWord,
 				Help: "Command that brings about a level: program and arguments, with {level} or {original}. No shell."},
 			{Name: "read", Kind: words, Form: argument, Wants: aWord,
@@ -168,11 +185,15 @@ var sections = []section{
 		help: "What is measured in every run. Without any: all that the workload has, the first one primary.",
 		keys: []workload.Param{
 			{Name: "name", Kind: text, Form: nameForm, Wants: aName,
-				Help: "One of the workload's own; energy_j or energy_op_j, what the CPU packages use in a run or for an operation; or any with from.", Required: true},
+				Help: "One of the workload's own; energy_j or energy_op_j, what the CPU packages use in a run or for an operation; or any " +
+					"with from.", Required: true},
 			{Name: "title", Kind: text, Help: "One line for people."},
 			{Name: "unit", Kind: text, Help: "A base unit.", Choices: Units},
-			{Name: "from", Kind: text, Help: "Where a command's output has it: json:PATH, regex:EXPR with one group, gobench:NAME UNIT, or wall, user, system, cpu, max_rss. gobench converts by itself: ns/op to s, MB/s to B/s, B/op to B, x/s to 1/s. For any workload, \"A / B\": one response divided by another in each run, of the workload's own or picked above."},
-			{Name: "scale", Kind: number, Help: "The number found times this is in unit: 0.001 for milliseconds. Not with gobench, which converts by itself.", Default: 1},
+			{Name: "from", Kind: text, Help: "Where a command's output has it: json:PATH, regex:EXPR with one group, gobench:NAME UNIT, " +
+				"or wall, user, system, cpu, max_rss. gobench converts by itself: ns/op to s, MB/s to B/s, B/op to B, x/s to 1/s. For any " +
+				"workload, \"A / B\": one response divided by another in each run, of the workload's own or picked above."},
+			{Name: "scale", Kind: number, Help: "The number found times this is in unit: 0.001 for milliseconds. Not with gobench, " +
+				"which converts by itself.", Default: 1},
 			{Name: "better", Kind: text, Help: "Which way is good.", Choices: []string{"lower", "higher"}},
 			{Name: "equiv", Kind: text, Numbers: true,
 				Help: "The smallest effect that matters: \"2%\" of the baseline, or a difference such as \"0.5ms\".", Default: "2%"},
@@ -197,17 +218,22 @@ var sections = []section{
 		{Name: "throttling", Kind: boolean, Help: "Thermal throttling voids the run.", Default: false},
 		{Name: "ours", Kind: words, Help: "Names of processes that belong to the workload though hostlab did not start them."},
 		{Name: "exhausted", Kind: text,
-			Help:    "What becomes of a run that was void as often as retries allows. stop: the experiment stops. mark: it counts, marked as contaminated.",
+			Help: "What becomes of a run that was void as often as retries allows. stop: the experiment stops. mark: it counts, " +
+				"marked as contaminated.",
 			Choices: []string{stops, marks}, Default: stops},
 		{Name: "fingerprint", Kind: words, Help: "Facts of the host that must not change.", Choices: Fingerprints},
 	}},
-	{name: "harm", help: "How much worse a service that others use may get: what ends a period of a switchback with the baseline, and the experiment after some such strikes. In force without this table too.", keys: []workload.Param{
+	{name: "harm", help: "How much worse a service that others use may get: what ends a period of a switchback with the baseline, " +
+		"and the experiment after some such strikes. In force without this table too.", keys: []workload.Param{
 		{Name: "responses", Kind: words,
-			Help: "What is judged, each better where it is lower. Unless given: those of latency_p99, latency, elapsed_per_transaction and cpu_per_transaction that the study has."},
-		{Name: "above", Kind: share, Help: "How far the median of the last looks at the level may be above the baseline's; fewer than 12 looks may be further.", Min: 0.01, Max: 10, Default: 0.4},
+			Help: "What is judged, each better where it is lower. Unless given: those of latency_p99, latency, elapsed_per_transaction " +
+				"and cpu_per_transaction that the study has."},
+		{Name: "above", Kind: share, Help: "How far the median of the last looks at the level may be above the baseline's; fewer " +
+			"than 12 looks may be further.", Min: 0.01, Max: 10, Default: 0.4},
 		{Name: "limit", Kind: pairs, Help: "What no two looks running at the level may exceed, such as {latency_p99 = \"20ms\"}."},
 		{Name: "strikes", Kind: integer,
-			Help: "After how many periods of the level that were ended so the experiment stops. Two periods in a row that were not clear those before.", Min: 1, Max: 100, Default: 2},
+			Help: "After how many periods of the level that were ended so the experiment stops. Two periods in a row that were not " +
+				"clear those before.", Min: 1, Max: 100, Default: 2},
 		{Name: "every", Kind: duration, Help: "How long a look is; 10s unless the workload says otherwise.", Min: 1, Max: 600},
 	}},
 }

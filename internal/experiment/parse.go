@@ -195,7 +195,8 @@ func (p *parser) override(tree *value) {
 			if !strings.Contains(k, ".") && k != "" {
 				hint = "workload." + k
 			}
-			p.addHint(at, hint, "only these can be set: workload.KEY=VALUE, level.NAME=DIRECTORY, setting.NAME=LEVEL and server.NAME=LEVEL")
+			p.addHint(at, hint, "only these can be set: workload.KEY=VALUE, level.NAME=DIRECTORY, setting.NAME=LEVEL and "+
+				"server.NAME=LEVEL")
 			continue
 		}
 		p.s.Overrides[k] = v

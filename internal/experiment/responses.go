@@ -220,7 +220,8 @@ func (p *parser) picked(f fields, r *Response, like *workload.Response) {
 		return
 	}
 	if !f.has("unit") && !f.wrong("unit") {
-		p.add(f.place("name"), "response %s needs its unit: one of s, Hz, B, 1/s, B/s, J, W, ratio, %%, or \"\" for a plain number", r.Name)
+		p.add(f.place("name"), "response %s needs its unit: one of s, Hz, B, 1/s, B/s, J, W, ratio, %%, or \"\" for a "+
+			"plain number", r.Name)
 	}
 	if r.Better == "" && !f.wrong("better") && !f.wrong("unit") {
 		if r.Better = direction[r.Unit]; r.Better == "" && f.has("unit") {

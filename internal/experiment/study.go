@@ -104,8 +104,9 @@ type Guard struct {
 	MaxSteal      *float64 // share that the hypervisor may take
 	Throttling    bool     // thermal throttling events void the run
 	Ours          []string // names of processes that belong to the workload though we did not start them
-	Mark          bool     // exhausted = "mark": a run that was void Retries times counts after all, marked as contaminated; otherwise the experiment stops
-	Fingerprint   []string // facts that must not change: see Fingerprints
+	// exhausted = "mark": a run that was void Retries times counts after all, marked as contaminated; otherwise the experiment stops
+	Mark        bool
+	Fingerprint []string // facts that must not change: see Fingerprints
 }
 
 // Harm is how much worse a live service may get. A period in which it gets worse ends at once with

@@ -96,7 +96,8 @@ func (s *Study) pairsTakeText() []string {
 // harmText says what ends a period, and the experiment.
 func (s *Study) harmText() []string {
 	h := s.Harm
-	text := fmt.Sprintf("every %s: back to the baseline at once where %s at the level is above the baseline's by %s (medians of %d looks; with fewer looks, by more)",
+	text := fmt.Sprintf("every %s: back to the baseline at once where %s at the level is above the baseline's by %s (medians of "+
+		"%d looks; with fewer looks, by more)",
 		screen.Brief(h.Every), strings.Join(h.Responses, " or "), result.Percent(h.Above, 2), HarmLooks)
 	for i, limit := range h.Limits {
 		if !math.IsNaN(limit) {
@@ -112,7 +113,8 @@ func (s *Study) strikesText() string {
 	if s.Harm.Strikes == 1 {
 		return "the first period that ends so ends the experiment"
 	}
-	return fmt.Sprintf("the experiment ends when %d periods at the level have ended so; after two in a row without harm, the count begins anew", s.Harm.Strikes)
+	return fmt.Sprintf("the experiment ends when %d periods at the level have ended so; after two in a row without harm, the "+
+		"count begins anew", s.Harm.Strikes)
 }
 
 // unit of a response, of the study or of the workload.

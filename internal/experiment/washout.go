@@ -88,9 +88,9 @@ func (p *Pilot) Look(b workload.Bin) {
 // is at 1 - exp(-t/tau) of an effect after t, so that 4 tau leave 2 % of it.
 //
 // The middle path of the response, to the level and, turned round, back again, shows tau; what changes by itself
-// cancels in it. tau is the longest that fits almost as well as the best one does: to wait too long costs time, to wait too short hides a part of the
-// effect. Where the path shows no effect, nothing is known of tau, and the guess stays: the effect may be too
-// small for single looks, and 2 minutes are enough for a tau of half of one.
+// cancels in it. tau is the longest that fits almost as well as the best one does: to wait too long costs time, to
+// wait too short hides a part of the effect. Where the path shows no effect, nothing is known of tau, and the guess
+// stays: the effect may be too small for single looks, and 2 minutes are enough for a tau of half of one.
 func (p *Pilot) Washout() (wait time.Duration, why string) {
 	path, n := p.path()
 	keep := func(why string) (time.Duration, string) {

@@ -77,8 +77,8 @@ func Help() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Make writes a profile of settings, whose values are as setting.Offline gives them. The error is about the target, or says why it
-// has words for nothing of this: such a profile would do nothing, and look as if it did.
+// Make writes a profile of settings, whose values are as setting.Offline gives them. The error is about the target, or
+// says why it has words for nothing of this: such a profile would do nothing, and look as if it did.
 func Make(target string, head Head, list []setting.Assignment) (Profile, error) {
 	for _, i := range list {
 		if !madeOf(i.Object, inName) || strings.HasPrefix(i.Object, "/") {

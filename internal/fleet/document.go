@@ -141,7 +141,8 @@ func (e *envelope) kind() (Kind, error) {
 	case e.Experiments != nil && e.Effects != nil:
 		return Effects, nil
 	}
-	return "", refuse("a document of a kind that the fleet does not keep; it keeps those of assess, check, facts, verify, report, watch --analyze and fleet rollout plan")
+	return "", refuse("a document of a kind that the fleet does not keep; it keeps those of assess, check, facts, verify, report, " +
+		"watch --analyze and fleet rollout plan")
 }
 
 // Read reads a document. as is the host's name in the inventory; "" takes the document's own. now is when it was

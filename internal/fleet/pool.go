@@ -254,8 +254,9 @@ func (p *Pooled) forest(number int) document.Block {
 		text = func(v float64) string { return result.Format(v, p.Unit) }
 	}
 	return document.Figure{Figure: picture.Figure{Title: title,
-		SVG:  picture.Bars(fmt.Sprintf("pool%d", number), title, bars, lo, hi, text, axis),
-		Note: "Bars are 95 % intervals, the grey band is the practical margin. Squares join all hosts. The change is worthwhile on hosts like these where the whole bar of the next host is outside the band."}}
+		SVG: picture.Bars(fmt.Sprintf("pool%d", number), title, bars, lo, hi, text, axis),
+		Note: "Bars are 95 % intervals, the grey band is the practical margin. Squares join all hosts. The change is worthwhile on " +
+			"hosts like these where the whole bar of the next host is outside the band."}}
 }
 
 // sentence is the answer of one contrast.

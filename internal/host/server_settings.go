@@ -57,7 +57,8 @@ var platformSettings = map[string][]string{
 	"mongodb":    {"maxIncomingConnections"},
 }
 
-// readSettings reads them from configuration files. The command line wins, as it does for the server; over that, what MySQL persists.
+// readSettings reads them from configuration files. The command line wins, as it does for the server; over that, what
+// MySQL persists.
 func (p process) readSettings(db *Database) (list []ServerSetting) {
 	c := p.serverConf(*db)
 	source := cmp.Or(c.source, p.file("cmdline"))

@@ -43,7 +43,8 @@ func (in *input) degree() Lever {
 		l.unbounded(l.Disturbed)
 	case e.HasInterval():
 		l.bounded(1-e.Low, BoundMeasured,
-			fmt.Sprintf("at degree %d each CPU did as little as %s of the work that it does alone; the loss includes other load during the test", top, Percent(max(0, e.Low))))
+			fmt.Sprintf("at degree %d each CPU did as little as %s of the work that it does alone; the loss includes other load during "+
+				"the test", top, Percent(max(0, e.Low))))
 	default:
 		l.unbounded("too few rounds for an interval")
 	}
@@ -151,5 +152,6 @@ func (in *input) setDegree(best int) Next {
 			return Next{Command: fmt.Sprintf(`sqlcmd -Q "exec sp_configure 'max degree of parallelism', %d; reconfigure"`, best)}
 		}
 	}
-	return Next{Note: fmt.Sprintf("try a degree of %d in the database (PostgreSQL max_parallel_workers_per_gather %d, SQL Server MAXDOP %d)", best, best-1, best)}
+	return Next{Note: fmt.Sprintf("try a degree of %d in the database (PostgreSQL max_parallel_workers_per_gather %d, SQL Server "+
+		"MAXDOP %d)", best, best-1, best)}
 }

@@ -37,7 +37,8 @@ func (in *input) frequency() Lever {
 		l.why = l.held
 		l.decide(Unresolved, facts, l.held, in.clockSays(r, clock))
 	case r.call == small && clock.full():
-		l.decide(NoEffect, Next{}, fmt.Sprintf("arithmetic after a pause takes no more than %s as long, so the clock does not drop in 100 ms of idling%s", result.Format(max(1, r.worst), "ratio"), in.while()))
+		l.decide(NoEffect, Next{}, fmt.Sprintf("arithmetic after a pause takes no more than %s as long, so the clock does not drop "+
+			"in 100 ms of idling%s", result.Format(max(1, r.worst), "ratio"), in.while()))
 		if clock.max == 0 {
 			l.Summary += ". A permanent cap would not show"
 		}

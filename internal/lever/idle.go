@@ -50,7 +50,8 @@ func (in *input) idle() Lever {
 		l.decide(Unresolved, in.assess(), fmt.Sprintf("caches: %s. Other work ran here: %s", Figure(r.m), r.disturbed),
 			"repeat when it is quiet")
 	case r.call == small && late.slight():
-		l.decide(NoEffect, Next{}, fmt.Sprintf("%s, and work with memory takes no more than %s as long after a pause, beyond what frequency costs%s",
+		l.decide(NoEffect, Next{}, fmt.Sprintf("%s, and work with memory takes no more than %s as long after a pause, beyond what "+
+			"frequency costs%s",
 			late.full(), result.Format(max(1, r.worst), "ratio"), in.while()))
 	case r.call == undecided:
 		l.decide(Unresolved, in.assess(), r.why(), late.full())
@@ -161,7 +162,8 @@ func (in *input) idleBound(l *Lever, family []result.Measurement, r reading, lat
 			from = BoundComputed
 		}
 		l.BoundOf = fmt.Sprintf(l2Burst, slice)
-		l.bounded(most, from, fmt.Sprintf("work with memory took up to %s as long after a pause, beyond what arithmetic loses, and %s; other tenants that empty the caches are in it too",
+		l.bounded(most, from, fmt.Sprintf("work with memory took up to %s as long after a pause, beyond what arithmetic loses, and "+
+			"%s; other tenants that empty the caches are in it too",
 			result.Format(max(1, r.worst), "ratio"), how))
 	}
 }

@@ -104,7 +104,8 @@ func (in *input) logBound(l *Lever, log, mem, gain *result.Measurement) {
 // logBounded sets a bound with what it is made of.
 func (l *Lever) logBounded(share float64, from, why string) {
 	l.bounded(share, from, "")
-	l.BoundWhy = fmt.Sprintf("%s. No device can take more than %s off a commit; how much of a job that is depends on its log waits", why, Percent(*l.Bound))
+	l.BoundWhy = fmt.Sprintf("%s. No device can take more than %s off a commit; how much of a job that is depends on its log waits",
+		why, Percent(*l.Bound))
 }
 
 // meanBound widens the bound where stalls make the mean lose more than the median: a job

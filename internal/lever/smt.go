@@ -53,7 +53,8 @@ func (in *input) smt() Lever {
 		return l
 	}
 	l.bounded(1-e.Low, BoundMeasured,
-		fmt.Sprintf("with a scan on its sibling, a lock thread kept as little as %s of its rate: in this test, keeping the scan off its core gave back at most %s",
+		fmt.Sprintf("with a scan on its sibling, a lock thread kept as little as %s of its rate: in this test, keeping the scan off "+
+			"its core gave back at most %s",
 			Percent(max(0, e.Low)), Percent(max(0, 1-e.Low))))
 	switch {
 	case 1-e.High > sib.NoiseFloor && e.High < harmSibling:
@@ -67,7 +68,8 @@ func (in *input) smt() Lever {
 	default:
 		l.Cost = 1-e.High > sib.NoiseFloor
 		l.effect = 1 - e.High
-		l.why = fmt.Sprintf("a scan on the sibling may cost lock threads something, but less than the %s that would count as harm is possible", Percent(1-harmSibling))
+		l.why = fmt.Sprintf("a scan on the sibling may cost lock threads something, but less than the %s that would count as harm is "+
+			"possible", Percent(1-harmSibling))
 		l.says = fmt.Sprintf("a lock thread keeps %s of its rate (%s) with a scan on its sibling", short(sib), Count(sib))
 		l.decide(Unresolved, in.assess(), l.why+": they kept "+short(sib)+" of their rate")
 	}

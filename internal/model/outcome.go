@@ -74,8 +74,8 @@ func outcome(r *run, o Options) Outcome {
 	}
 	if p := r.plan; p.warmUp < p.settle {
 		warn(CutShort, float64(p.settle),
-			"the simulation was cut to the events allowed: %d steps before the measurement instead of the %d that queues and policies may take to forget their start, "+
-				"so the figures may still hold the start; allow more events", p.warmUp, p.settle)
+			"the simulation was cut to the events allowed: %d steps before the measurement instead of the %d that queues and policies "+
+				"may take to forget their start, so the figures may still hold the start; allow more events", p.warmUp, p.settle)
 	}
 	if w := halfWidth(out.Responses[StepTime]); o.Steps == 0 && w > 2*o.Precision && r.c.Workload.Kind != Batch &&
 		r.c.Workload.Kind != Query {

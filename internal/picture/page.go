@@ -50,7 +50,8 @@ func NewPage(title string, style, data []byte) (Page, error) {
 		}
 	}
 	return Page{Title: title, css: css, js: js, data: data,
-		Policy: fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; form-action 'none'", digest(css), digest(js))}, nil
+		Policy: fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; form-action 'none'",
+			digest(css), digest(js))}, nil
 }
 
 // dataInline is the size in bytes up to which a page holds its data as they are. Beyond it,

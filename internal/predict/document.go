@@ -17,7 +17,8 @@ import (
 func (a *Answer) Document() *document.Document {
 	d := &document.Document{Name: "prediction", Title: a.Workload.Name + " on " + a.Machine.Name, Warnings: a.Warnings,
 		Style: css, Data: a.Data(),
-		About: []string{fmt.Sprintf("Simulated, not measured: %d replications on %d CPUs with common random numbers, seed %d; intervals at 95 %%.",
+		About: []string{fmt.Sprintf("Simulated, not measured: %d replications on %d CPUs with common random numbers, seed %d; "+
+			"intervals at 95 %%.",
 			a.Options.Replications, a.Machine.CPUs(), a.Options.Seed)}}
 	add := func(s document.Section) { d.Sections = append(d.Sections, s) }
 	if h := a.Machine.HostDecides; h != nil {

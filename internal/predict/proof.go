@@ -117,9 +117,11 @@ func clamp(v, low, high float64) float64 { return min(max(v, low), high) }
 func (a *Answer) TestNote() string {
 	switch a.Workload.Kind {
 	case model.Query:
-		return "The command measures a CPU-bound query, serial and parallel, under the policy that is set now. Run it under each policy and compare."
+		return "The command measures a CPU-bound query, serial and parallel, under the policy that is set now. Run it under each " +
+			"policy and compare."
 	case model.Commit:
-		return "The command measures the log device's commits on this host under the policy that is set now; give their latency as device in a workload file. Run it under each policy and compare."
+		return "The command measures the log device's commits on this host under the policy that is set now; give their latency as " +
+			"device in a workload file. Run it under each policy and compare."
 	}
 	note := "The command runs steps of these lengths here, interleaved under " + wordList(studyPolicies) +
 		", each with its clock emulated: no setting is touched, and none is needed."

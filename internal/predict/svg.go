@@ -116,7 +116,8 @@ func curves(a *Answer) picture.Figure {
 	}
 	return picture.Figure{
 		Title: "From which load on it does not matter", Wide: true,
-		Note: fmt.Sprintf("CPU time of a step against %s over the load, simulated, with intervals over %d replications. The dashed line is 5 %%, below which an effect counts as gone.", a.Baseline.Name, a.Options.Replications),
+		Note: fmt.Sprintf("CPU time of a step against %s over the load, simulated, with intervals over %d replications. The dashed "+
+			"line is 5 %%, below which an effect counts as gone.", a.Baseline.Name, a.Options.Replications),
 		SVG: s.Done("Ratios over loads",
 			"CPU time of each policy against the baseline over the load; the table below holds the same figures."),
 	}
@@ -166,7 +167,8 @@ func tornado(a *Answer) picture.Figure {
 	}
 	return picture.Figure{
 		Title: "What the answer depends on", Wide: true,
-		Note: fmt.Sprintf("CPU time of %s against %s%s, simulated, with one unknown changed at a time over the values that sources leave open. The dashed line is the value assumed.",
+		Note: fmt.Sprintf("CPU time of %s against %s%s, simulated, with one unknown changed at a time over the values that sources "+
+			"leave open. The dashed line is the value assumed.",
 			a.focus().String(), a.Baseline.Name, at(a.Comparisons[0])),
 		SVG: s.Done("Sensitivity", "Range of the answer by unknown parameter; the table below holds the values."),
 	}

@@ -117,13 +117,16 @@ func questions(hypervisor string) []string {
 	first := "Which policy has that host for the clock of its CPUs? It should be the one for performance."
 	switch hypervisor {
 	case "kvm", "qemu", "xen":
-		first = "Which governor has that host (cat /sys/devices/system/cpu/cpufreq/policy*/scaling_governor; with Xen: xenpm get-cpufreq-para)? It should be performance."
+		first = "Which governor has that host (cat /sys/devices/system/cpu/cpufreq/policy*/scaling_governor; with Xen: xenpm " +
+			"get-cpufreq-para)? It should be performance."
 	case "hyper-v":
 		first = "Which power plan has that host (powercfg /getactivescheme)? It should be High performance."
 	case "vmware":
-		first = "Which power policy has that host (vSphere Client: Configure, Hardware, Overview, Power Management)? It should be High performance."
+		first = "Which power policy has that host (vSphere Client: Configure, Hardware, Overview, Power Management)? It should be " +
+			"High performance."
 	}
 	return []string{first,
 		"Does its firmware leave the clock to the system, or has it a power profile of its own that saves energy?",
-		"Are this guest's CPUs shared with other guests, or capped? Time taken away looks like a slow clock; 'hostlab watch' shows it as steal."}
+		"Are this guest's CPUs shared with other guests, or capped? Time taken away looks like a slow clock; 'hostlab watch' shows " +
+			"it as steal."}
 }

@@ -46,7 +46,8 @@ func (a *Answer) cost() string {
 	case 2:
 		low, high := rows[1].Ratio[model.StepTime], rows[0].Ratio[model.StepTime]
 		if !high.Known() {
-			return fmt.Sprintf("%s can only be bounded, since the hardware chooses: its lowest frequency cannot carry this workload%s, its highest takes %s the step time of %s.",
+			return fmt.Sprintf("%s can only be bounded, since the hardware chooses: its lowest frequency cannot carry this workload%s, "+
+				"its highest takes %s the step time of %s.",
 				policy, at(c), low.Text(), a.Baseline.Name)
 		}
 		return fmt.Sprintf("%s can only be bounded, since the hardware chooses: %s to %s the step time of %s%s.", policy,

@@ -93,7 +93,8 @@ func readRecord(file string, in io.Reader, closed bool) (Workload, error) {
 	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	if p := r.EmulatedPolicy(); p != "" {
 		return Workload{}, &FileError{File: file,
-			Text: fmt.Sprintf("its bursts were recorded on a clock emulated as %s, so they hold that policy's slowdown already; record them again under high-performance, or without an emulated clock", p)}
+			Text: fmt.Sprintf("its bursts were recorded on a clock emulated as %s, so they hold that policy's slowdown already; record "+
+				"them again under high-performance, or without an emulated clock", p)}
 	}
 	w := Workload{Workload: r.Open(name), Load: r.Load(), Watched: len(r.CPUs), Warnings: r.Warnings, record: r}
 	if closed {
@@ -107,7 +108,8 @@ func readRecord(file string, in io.Reader, closed bool) (Workload, error) {
 	if r.Seen > 0 {
 		w.Assumptions = append(w.Assumptions, Assumption{"workload", "sample",
 			fmt.Sprintf("%.3g %% of %s", r.Seen*100, seconds(r.Length)),
-			"the record: bursts that began in windows; each replication draws stretches of it anew, so that intervals hold how sure it is"})
+			"the record: bursts that began in windows; each replication draws stretches of it anew, so that intervals hold how " +
+				"sure it is"})
 	}
 	if r.Service != "" {
 		w.Assumptions = append(w.Assumptions, Assumption{"workload", "service",
@@ -133,7 +135,9 @@ func BuiltInWorkload(w model.Workload) Workload {
 	out := Workload{Workload: w, Load: math.NaN(), Assumptions: []Assumption{{Of: "workload", Name: w.Name, Value: "as built in",
 		Source: w.Source}}}
 	if w.Name == "olontsev" { // docs/validation.md has the comparison
-		out.Warnings = []string{"published for this query of 32 workers: 25 to 26 s under Balanced, 18 to 19 s under High performance. The model meets the former with --policy balanced,PERFDECPOL=single only, which is its reading of an undocumented default"}
+		out.Warnings = []string{"published for this query of 32 workers: 25 to 26 s under Balanced, 18 to 19 s under High " +
+			"performance. The model meets the former with --policy balanced,PERFDECPOL=single only, which is its reading of an " +
+			"undocumented default"}
 	}
 	return out
 }
@@ -151,7 +155,8 @@ func (w Workload) Close(users int) (Workload, error) {
 		return w, err
 	}
 	if w.Think.IsZero() && w.Wait.IsZero() {
-		return w, errors.New("users: this workload has neither wait nor think, so its users would keep every CPU busy; give it one in a workload file")
+		return w, errors.New("users: this workload has neither wait nor think, so its users would keep every CPU busy; give it one " +
+			"in a workload file")
 	}
 	if w.Think.IsZero() {
 		w.Assumptions = append(w.Assumptions, Assumption{"workload", "think", "0 s", "users start their next step at once"})

@@ -93,13 +93,14 @@ func bootstrap(s *Server) *exec.Cmd {
 // bootstrapSQL makes the two tables in which InnoDB keeps what ANALYZE TABLE finds, with
 // the columns that it expects (dict0stats.cc), and the database.
 const bootstrapSQL = "CREATE DATABASE mysql;\n" +
-	"CREATE TABLE mysql.innodb_table_stats (database_name VARCHAR(64), table_name VARCHAR(199), last_update TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP, " +
-	"n_rows BIGINT UNSIGNED NOT NULL, clustered_index_size BIGINT UNSIGNED NOT NULL, sum_of_other_index_sizes BIGINT UNSIGNED NOT NULL, " +
-	"PRIMARY KEY (database_name, table_name)) ENGINE=INNODB DEFAULT CHARSET=utf8mb3 COLLATE=utf8mb3_bin STATS_PERSISTENT=0;\n" +
-	"CREATE TABLE mysql.innodb_index_stats (database_name VARCHAR(64), table_name VARCHAR(199), index_name VARCHAR(64), last_update TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP " +
-	"ON UPDATE CURRENT_TIMESTAMP, stat_name VARCHAR(64) NOT NULL, stat_value BIGINT UNSIGNED NOT NULL, sample_size BIGINT UNSIGNED, stat_description VARCHAR(1024) NOT NULL, " +
-	"PRIMARY KEY (database_name, table_name, index_name, stat_name)) ENGINE=INNODB DEFAULT CHARSET=utf8mb3 COLLATE=utf8mb3_bin STATS_PERSISTENT=0;\n" +
-	"CREATE DATABASE " + mariaDatabase + ";\n"
+	"CREATE TABLE mysql.innodb_table_stats (database_name VARCHAR(64), table_name VARCHAR(199), last_update TIMESTAMP NOT NULL " +
+	"DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP, n_rows BIGINT UNSIGNED NOT NULL, clustered_index_size BIGINT UNSIGNED " +
+	"NOT NULL, sum_of_other_index_sizes BIGINT UNSIGNED NOT NULL, PRIMARY KEY (database_name, table_name)) ENGINE=INNODB DEFAULT " +
+	"CHARSET=utf8mb3 COLLATE=utf8mb3_bin STATS_PERSISTENT=0;\nCREATE TABLE mysql.innodb_index_stats (database_name VARCHAR(64), " +
+	"table_name VARCHAR(199), index_name VARCHAR(64), last_update TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE " +
+	"CURRENT_TIMESTAMP, stat_name VARCHAR(64) NOT NULL, stat_value BIGINT UNSIGNED NOT NULL, sample_size BIGINT UNSIGNED, " +
+	"stat_description VARCHAR(1024) NOT NULL, PRIMARY KEY (database_name, table_name, index_name, stat_name)) ENGINE=INNODB " +
+	"DEFAULT CHARSET=utf8mb3 COLLATE=utf8mb3_bin STATS_PERSISTENT=0;\nCREATE DATABASE " + mariaDatabase + ";\n"
 
 // mariaConnector connects as mariaDatabase's user. Nothing of the environment takes part.
 func mariaConnector(s *Server) (driver.Connector, error) {

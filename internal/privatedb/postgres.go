@@ -46,8 +46,9 @@ var PostgreSQL = &Vendor{
 	version:  regexp.MustCompile(`\(PostgreSQL\) ((\d+)(?:\.(\d+))?\S*)`),
 	places:   []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/lib/postgresql*/bin", "/usr/local/pgsql/bin"},
 	variable: "HOSTLAB_PG_BIN", oldest: [2]int{12, 0},
-	install: "install PostgreSQL's server, such as the package postgresql (Debian, Ubuntu) or postgresql-server (Red Hat, SUSE), or say where its initdb and postgres are with HOSTLAB_PG_BIN=DIR",
-	prefix:  "hostlab-postgres-", accounts: []string{"postgres", "nobody"}, leftover: segmentOf,
+	install: "install PostgreSQL's server, such as the package postgresql (Debian, Ubuntu) or postgresql-server (Red Hat, SUSE), " +
+		"or say where its initdb and postgres are with HOSTLAB_PG_BIN=DIR",
+	prefix: "hostlab-postgres-", accounts: []string{"postgres", "nobody"}, leftover: segmentOf,
 	prepare: writeService, create: initdb, serve: postmaster,
 	connector: func(s *Server) (driver.Connector, error) { return s.Address().connector() },
 	takes: func(s *Server) string {
@@ -122,7 +123,8 @@ const serviceName = "service.conf"
 // the server; the connection then remains usable if that answers within half a second.
 func (a Address) ConnConfig() (*pgx.ConnConfig, error) {
 	// A service file of our own, since the name in PGSERVICE cannot be taken back.
-	cfg, err := pgx.ParseConfig(fmt.Sprintf("service=hostlab servicefile=%s host=/ port=%s user=%s dbname=%s sslmode=disable passfile=%s target_session_attrs=any connect_timeout=10",
+	cfg, err := pgx.ParseConfig(fmt.Sprintf("service=hostlab servicefile=%s host=/ port=%s user=%s dbname=%s sslmode=disable "+
+		"passfile=%s target_session_attrs=any connect_timeout=10",
 		quote(a.Service), pgPort, Role, Postgres, quote(os.DevNull)))
 	if err != nil {
 		return nil, err

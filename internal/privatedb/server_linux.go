@@ -183,7 +183,8 @@ func (s *Server) Err() error {
 		return nil
 	case v.logName != "" && s.Log.Full() && s.Log.Contains(v.logName): // it cannot go on without a log
 		where := s.parents()
-		return fmt.Errorf("%s's log has no room left in %s: it keeps all that a run writes; make room, choose another directory for it, or write less%s", v.Product, where[len(where)-1], s.Log.LastWords())
+		return fmt.Errorf("%s's log has no room left in %s: it keeps all that a run writes; make room, choose another directory for "+
+			"it, or write less%s", v.Product, where[len(where)-1], s.Log.LastWords())
 	}
 	return errors.New(v.Product + " " + ended(s.cmd.ProcessState, &s.Log))
 }

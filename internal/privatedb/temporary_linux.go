@@ -14,7 +14,8 @@ func makeTemporary(s *Server) error {
 		parents := []string{s.cfg.Parent, os.TempDir(), "/tmp", "/var/tmp"}
 		i := slices.IndexFunc(parents, reachable)
 		if i < 0 {
-			return fmt.Errorf("%s runs as %s here, and can enter neither %s nor /tmp for its temporary tables; set TMPDIR to a directory that all may enter",
+			return fmt.Errorf("%s runs as %s here, and can enter neither %s nor /tmp for its temporary tables; set TMPDIR to a "+
+				"directory that all may enter",
 				s.Vendor.Product, s.account.Name, s.cfg.Parent)
 		}
 		s.Vendor.Sweep(parents[i])

@@ -66,7 +66,8 @@ func runCommit(ctx context.Context, cfg Config) (out Outcome, err error) {
 		return out, err
 	}
 	if len(runs.rounds) == 0 {
-		out.Skipped = fmt.Sprintf("not one round fitted into %s: the device is too slow or stalled; give it longer by --service none, without --quick", cfg.Budget.Round(time.Second))
+		out.Skipped = fmt.Sprintf("not one round fitted into %s: the device is too slow or stalled; give it longer by --service "+
+			"none, without --quick", cfg.Budget.Round(time.Second))
 		return out, nil
 	}
 	out.Method = fmt.Sprintf("Each commit writes 4 KiB and waits for fdatasync, as fio --rw=write --bs=4k --fdatasync=1 does "+
@@ -87,7 +88,8 @@ func commits(ctx context.Context, cfg Config, began time.Time) (runs commitRuns,
 		return runs, nil, err
 	}
 	if storage.Class.Or("") == host.ClassMemory || logcommit.MemoryDir(cfg.LogDir) {
-		warnings = append(warnings, "the log directory is in memory: nothing there survives a power cut; name a directory on a device with --log-dir")
+		warnings = append(warnings, "the log directory is in memory: nothing there survives a power cut; name a directory on a "+
+			"device with --log-dir")
 	}
 	disk, err := logcommit.Open(logCfg)
 	if err != nil {

@@ -84,7 +84,8 @@ func (r *degreeRun) summarise(out *Outcome) {
 	}
 	if n := len(base); n < stats.MinBlocks(cfg.Alpha) {
 		out.Warnings = append(out.Warnings,
-			fmt.Sprintf("rounds that fitted into the time: %d; an interval takes %d: give it longer by --service none, without --quick, or run it on a quieter host", n, stats.MinBlocks(cfg.Alpha)))
+			fmt.Sprintf("rounds that fitted into the time: %d; an interval takes %d: give it longer by --service none, without --quick, "+
+				"or run it on a quieter host", n, stats.MinBlocks(cfg.Alpha)))
 	}
 }
 

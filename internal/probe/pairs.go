@@ -159,7 +159,8 @@ func (r PairsReport) Document() *document.Document {
 	for _, text := range r.Warnings {
 		notes = append(notes, document.Line{Text: text, Tone: document.Caution})
 	}
-	notes = append(notes, document.Line{Text: "The thresholds for siblings come from published figures. No host with siblings has confirmed them (no positive control)."})
+	notes = append(notes, document.Line{Text: "The thresholds for siblings come from published figures. No host with siblings has " +
+		"confirmed them (no positive control)."})
 	d.Sections = append(d.Sections, document.Section{Title: "Notes", Blocks: []document.Block{notes}})
 	return d
 }
@@ -169,8 +170,8 @@ const mostRows = 24
 
 func (r PairsReport) table() *document.Table {
 	t := &document.Table{Columns: document.Headings("CPUs", "reported", "measured", "slow-down", "line", "n"), Most: mostRows,
-		Lead: fmt.Sprintf("%d of %s of the CPUs that may be used here, measured in %s. Slow-down: integer work on both at the same time against alone. "+
-			"Line: a cache line from one to the other, one way. Brackets hold 95 %% intervals; n counts rounds.",
+		Lead: fmt.Sprintf("%d of %s of the CPUs that may be used here, measured in %s. Slow-down: integer work on both at the same "+
+			"time against alone. Line: a cache line from one to the other, one way. Brackets hold 95 %% intervals; n counts rounds.",
 			len(r.Pairs), screen.Count(r.Possible, "pair"), result.Format(r.Seconds, "s"))}
 	for _, p := range r.Pairs {
 		n := "-"

@@ -21,12 +21,12 @@ type siblings struct {
 	pairsOnly bool // without the harm of a scanner
 }
 
-const pairsMethod = "For pairs of CPUs, two pinned threads run chunks of about 30 us that fill the integer or the floating-point " +
-	"ports, alone and together, in random order within rounds; medians of chunks hold where means do not. Two threads of one core " +
-	"slow each other by 1.30 or more in both directions, while a chain of additions, as a control, stays within 1.10, and a cache " +
-	"line goes between them as fast as anywhere on the host. At most 1.15 means two cores. Unchanged chunks at 1.5 times the elapsed " +
-	"time mean that one CPU serves both in turn. Everything else is called unknown. The thresholds were set from published figures and " +
-	"from hosts without siblings; no host with siblings was at hand to confirm them."
+const pairsMethod = "For pairs of CPUs, two pinned threads run chunks of about 30 us that fill the integer or the " +
+	"floating-point ports, alone and together, in random order within rounds; medians of chunks hold where means do not. Two " +
+	"threads of one core slow each other by 1.30 or more in both directions, while a chain of additions, as a control, stays " +
+	"within 1.10, and a cache line goes between them as fast as anywhere on the host. At most 1.15 means two cores. Unchanged " +
+	"chunks at 1.5 times the elapsed time mean that one CPU serves both in turn. Everything else is called unknown. The " +
+	"thresholds were set from published figures and from hosts without siblings; no host with siblings was at hand to confirm them."
 
 const harmMethod = " Then a thread takes and releases a lock of its own " +
 	"while another CPU is idle or scans twice the L2 cache with stores: the ratio of acquisitions per second to those alone."
@@ -39,7 +39,8 @@ func (p *siblings) Run(ctx context.Context, cfg Config) (out Outcome, err error)
 	}
 	begin := p.now()
 	if len(cfg.CPUs) < 2 {
-		out.Skipped = fmt.Sprintf("%d CPU may be used here: it takes two to find out what they share; run it without taskset, or in a cgroup with more CPUs", len(cfg.CPUs))
+		out.Skipped = fmt.Sprintf("%d CPU may be used here: it takes two to find out what they share; run it without taskset, or in "+
+			"a cgroup with more CPUs", len(cfg.CPUs))
 		return out, ctx.Err()
 	}
 	topo := &host.Topology{}
@@ -99,14 +100,17 @@ func disagreements(pairs []PairResult) []string {
 		switch p.Relation {
 		case Siblings:
 			if !p.Reported {
-				out = append(out, fmt.Sprintf("CPUs %d and %d share a core, and the system does not say so: the hypervisor hides it (%s)", p.A, p.B, p.Reason))
+				out = append(out, fmt.Sprintf("CPUs %d and %d share a core, and the system does not say so: the hypervisor hides it (%s)",
+					p.A, p.B, p.Reason))
 			}
 		case Separate:
 			if p.Reported {
-				out = append(out, fmt.Sprintf("CPUs %d and %d are reported as siblings and do not behave so: the reported topology is made up (%s)", p.A, p.B, p.Reason))
+				out = append(out, fmt.Sprintf("CPUs %d and %d are reported as siblings and do not behave so: the reported topology is made "+
+					"up (%s)", p.A, p.B, p.Reason))
 			}
 		case TimeShared:
-			out = append(out, fmt.Sprintf("CPUs %d and %d take turns on one CPU: the hypervisor has fewer free than this guest uses (%s)", p.A, p.B, p.Reason))
+			out = append(out, fmt.Sprintf("CPUs %d and %d take turns on one CPU: the hypervisor has fewer free than this guest uses (%s)",
+				p.A, p.B, p.Reason))
 		}
 	}
 	return out

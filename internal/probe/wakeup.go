@@ -24,14 +24,15 @@ type wakeup struct {
 }
 
 const wakeupMethod = "On one CPU of each class, pinned threads run fixed slices of dependent work right after sleeping 100 ms, " +
-	"and again after at least 100 ms of the same work. The ratio of the two times within each round is what a pause costs a burst at " +
-	"low load. The kernel alu only adds in registers and so sees the clock alone; mixed also loads from three quarters of the L2 cache, " +
-	"each load waiting for the last, and so shows the most that cold caches cost, not what they usually do. A busy stretch of each round " +
-	"is run twice, on threads of their own, for the noise floor. A pause in which others used the CPU is no pause: its round is left out " +
-	"if enough are left. Slices do not see how long the CPU takes to wake; that is how late the thread is back from its sleep, without what it waits for others. " +
-	"Times are those on the CPU where the system counts them, so that pre-emption by others is not taken for a slow processor. " +
-	"The order within a round is random; ratios are Hodges-Lehmann estimates over rounds with exact intervals. " +
-	"Additions per second of a dependent chain approximate the core's clock, at one addition a cycle."
+	"and again after at least 100 ms of the same work. The ratio of the two times within each round is what a pause costs a " +
+	"burst at low load. The kernel alu only adds in registers and so sees the clock alone; mixed also loads from three quarters " +
+	"of the L2 cache, each load waiting for the last, and so shows the most that cold caches cost, not what they usually do. A " +
+	"busy stretch of each round is run twice, on threads of their own, for the noise floor. A pause in which others used the CPU " +
+	"is no pause: its round is left out if enough are left. Slices do not see how long the CPU takes to wake; that is how late " +
+	"the thread is back from its sleep, without what it waits for others. Times are those on the CPU where the system counts " +
+	"them, so that pre-emption by others is not taken for a slow processor. The order within a round is random; ratios are " +
+	"Hodges-Lehmann estimates over rounds with exact intervals. Additions per second of a dependent chain approximate the core's " +
+	"clock, at one addition a cycle."
 
 // Run measures.
 func (p *wakeup) Run(ctx context.Context, cfg Config) (out Outcome, err error) {

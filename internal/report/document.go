@@ -68,10 +68,11 @@ func (a *Assessment) Document() *document.Document {
 	return d
 }
 
-const method = "Time is made of parts: computing, waiting for the log, waiting for others. Each part is moved by one lever, its share bounds what that lever can give, " +
-	"and only an experiment shows what it does give. The probes are short: they interleave the conditions that they compare in random order, so that a drifting host " +
-	"does not become an effect, and repeat one of them to learn their own noise. An interval that includes no effect, or an effect no larger than that noise or than 5 %, " +
-	"recommends nothing; nor does anything that was measured while others ran."
+const method = "Time is made of parts: computing, waiting for the log, waiting for others. Each part is moved by one lever, " +
+	"its share bounds what that lever can give, and only an experiment shows what it does give. The probes are short: they " +
+	"interleave the conditions that they compare in random order, so that a drifting host does not become an effect, and repeat " +
+	"one of them to learn their own noise. An interval that includes no effect, or an effect no larger than that noise or than 5 " +
+	"%, recommends nothing; nor does anything that was measured while others ran."
 
 var evidence = document.Pairs{
 	{Name: string(result.Measured), Value: "on this host, with its own settings"},
@@ -130,7 +131,8 @@ func verdictCell(v lever.Verdict) document.Cell {
 func levers(all []lever.Lever) document.Section {
 	t := &document.Table{Columns: append(document.Headings("lever", "at most", "measured"), document.Column{Head: "evidence"},
 		document.Column{Head: "verdict"}),
-		Lead: "What can be changed, the most that it could give, and what was measured, with 95 % intervals. Evidence is what the verdict rests on."}
+		Lead: "What can be changed, the most that it could give, and what was measured, with 95 % intervals. Evidence is what the " +
+			"verdict rests on."}
 	for i := range all {
 		l := &all[i]
 		most := document.Text("unknown")

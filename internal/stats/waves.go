@@ -69,7 +69,8 @@ func Rollout(units []Unit, alpha float64, most int, rng *rand.Rand) Waved {
 	return out
 }
 
-// Orders is the number of ways in which the waves of hosts could have been drawn within strata, as far as periods tell them apart.
+// Orders is the number of ways in which the waves of hosts could have been drawn within strata, as far as periods tell
+// them apart.
 func Orders(units []Unit) float64 { return newDraw(units).orders() }
 
 // Showable is the smallest harm that is found with a probability, where a value of one host scatters by sd around what

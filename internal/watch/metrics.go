@@ -147,7 +147,8 @@ func (e *Exposer) cpus(of func(name, kind, help string) *family) {
 	families(of, "gauge", e.last.CPUs, cpu, []metric[CPUReading]{
 		{"cpu_frequency_hertz", "Frequency of a CPU, as cpufreq tells, or % of Maximum Frequency on Windows.",
 			func(c CPUReading) float64 { return c.Frequency }},
-		{"cpu_frequency_max_hertz", "Highest frequency that the hardware of a CPU can reach, as cpufreq tells; the nominal one on Windows.", func(c CPUReading) float64 {
+		{"cpu_frequency_max_hertz", "Highest frequency that the hardware of a CPU can reach, as cpufreq tells; the nominal one on " +
+			"Windows.", func(c CPUReading) float64 {
 			if hz := e.info.Highest[c.ID]; hz > 0 {
 				return hz
 			}

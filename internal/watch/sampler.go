@@ -71,7 +71,8 @@ func Open(cfg Config) (*Sampler, error) {
 		s.files(c.ID)
 	}
 	if len(s.info.Highest) == 0 {
-		s.without("frequency", fmt.Errorf("%s0/cpufreq: not there or no answer; the host, not this machine, sets its clock, or no driver does", cpuRoot))
+		s.without("frequency", fmt.Errorf("%s0/cpufreq: not there or no answer; the host, not this machine, sets its clock, or no "+
+			"driver does", cpuRoot))
 	}
 	if len(s.info.States) == 0 {
 		s.without("idle states", fmt.Errorf("%s0/cpuidle: not there; a hypervisor keeps them for itself, or no driver is loaded",

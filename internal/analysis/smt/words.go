@@ -68,7 +68,8 @@ func (v *Verdict) blame(in Input) string {
 		CellsMarked: marked.String(),
 		NoControls:  "there is no ALU loop or no scan by size to compare with",
 		FewSteps:    "there are too few rounds of scans by size",
-		PortsFree: fmt.Sprintf("an ALU loop there, which only wants issue slots, is not seen to cost anything (%s), and the scan does not cost more the larger it is, as it would through caches (%s)",
+		PortsFree: fmt.Sprintf("an ALU loop there, which only wants issue slots, is not seen to cost anything (%s), and the scan "+
+			"does not cost more the larger it is, as it would through caches (%s)",
 			ratio(v.ALU), ratio(v.grows)),
 	}[v.hides] + "."
 }

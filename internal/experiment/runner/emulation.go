@@ -48,14 +48,16 @@ func (m *emulation) start(ctx context.Context, s *experiment.Study) (err error) 
 	}
 	dsn, err := observe.Named(s.Workload.Params)
 	if dsn != nil || err != nil {
-		return errors.Join(err, fmt.Errorf("factor %s: a DSN does not tell whose processes to slow down; name the service with workload.service", m.factor.Name))
+		return errors.Join(err, fmt.Errorf("factor %s: a DSN does not tell whose processes to slow down; name the service with "+
+			"workload.service", m.factor.Name))
 	}
 	of, _, err := serviceOf(ctx, s.Workload.Params)
 	switch {
 	case err != nil:
 		return fmt.Errorf("factor %s: %w", m.factor.Name, err)
 	case of == nil || of.PID == 0:
-		return fmt.Errorf("factor %s: the service has no process on this host that could be slowed down; name it with workload.service", m.factor.Name)
+		return fmt.Errorf("factor %s: the service has no process on this host that could be slowed down; name it with workload.service",
+			m.factor.Name)
 	}
 	m.of = of.PID
 	return m.govern()
@@ -196,11 +198,12 @@ func tooFine(took time.Duration, did emulate.Totals, ended float64) (doubt strin
 	}
 	switch {
 	case took < least:
-		return "", &useless{fmt.Errorf("the run took %s, too short to emulate a clock: processes are looked at every %s, and a run %s has to last %s; give it more to do",
+		return "", &useless{fmt.Errorf("the run took %s, too short to emulate a clock: processes are looked at every %s, and a run "+
+			"%s has to last %s; give it more to do",
 			screen.Brief(took.Round(100*time.Microsecond)), screen.Brief(emulate.Resolution), kind, screen.Brief(least))}
 	case share < seenLeast:
-		return "", fmt.Errorf("the governor saw %.0f %% of the CPU time of the workload's processes: they live too short to emulate a clock, which looks at them every %s; "+
-			"let one process do the work", 100*share, screen.Brief(emulate.Resolution))
+		return "", fmt.Errorf("the governor saw %.0f %% of the CPU time of the workload's processes: they live too short to emulate "+
+			"a clock, which looks at them every %s; let one process do the work", 100*share, screen.Brief(emulate.Resolution))
 	case share < seenWell:
 		return fmt.Sprintf("the governor saw only %.0f %% of the CPU time of the workload's processes", 100*share), nil
 	case off > offMost*did.Asked+2*emulate.Resolution.Seconds(): // the look at each end is what any run may miss

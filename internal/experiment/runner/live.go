@@ -124,7 +124,8 @@ func (s *session) fit(next slot) error {
 		return nil
 	}
 	if why := s.live.harm.Beyond(); why != "" {
-		return fmt.Errorf("%s; the next period of the level was not begun: raise the limit, or go on with --resume when the service meets it", why)
+		return fmt.Errorf("%s; the next period of the level was not begun: raise the limit, or go on with --resume when the service "+
+			"meets it", why)
 	}
 	return nil
 }

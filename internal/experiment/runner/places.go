@@ -78,7 +78,8 @@ func lookAt(s *experiment.Study, f experiment.Factor) experiment.Here {
 		var cautions []string
 		if here.Context[key] = over; d.Delay > 0 {
 			here.Context[key] = fmt.Sprintf("emulated: each sync takes %s longer (FUSE), over %s", d.Delay, over)
-			cautions = append(cautions, fmt.Sprintf("factor %s: level %s is emulated: a file system of hostlab adds %s to each sync, in place of a slow device", f.Name, l, d.Delay))
+			cautions = append(cautions, fmt.Sprintf("factor %s: level %s is emulated: a file system of hostlab adds %s to each sync, in "+
+				"place of a slow device", f.Name, l, d.Delay))
 		} else if doubt != "" {
 			cautions = append(cautions, fmt.Sprintf("factor %s: level %s %s (%s); do not take it for what its name says", f.Name,
 				l, doubt, over))
@@ -89,7 +90,8 @@ func lookAt(s *experiment.Study, f experiment.Factor) experiment.Here {
 			slowed = fmt.Sprintf(", slowed by %s", d.Delay)
 		}
 		if first, same := on[at]; same && device != "" {
-			cautions = append(cautions, fmt.Sprintf("factor %s: levels %s and %s lie on the same device (%s%s): expect no contrast between them",
+			cautions = append(cautions, fmt.Sprintf("factor %s: levels %s and %s lie on the same device (%s%s): expect no contrast "+
+				"between them",
 				f.Name, first, l, strings.TrimPrefix(device, "/dev/"), slowed))
 		} else {
 			on[at] = l

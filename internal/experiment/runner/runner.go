@@ -302,7 +302,8 @@ func (s *session) finish(ctx context.Context, err error) error {
 		errs = append(errs, notBack(restored, s.cfg.Dir))
 	}
 	if left := leftByLevels(s.x.ID); len(left) > 0 {
-		s.note("commands of the study's factors have left %s running; hostlab leaves it alone, since some are there to start a server: end it if nobody needs it", strings.Join(left, ", "))
+		s.note("commands of the study's factors have left %s running; hostlab leaves it alone, since some are there to start a "+
+			"server: end it if nobody needs it", strings.Join(left, ", "))
 	}
 	errs = append(errs, s.levels.close(), s.store.Root().RemoveAll(workDir))
 	if r := s.store.Record(); err != nil && ctxErr == nil && !waiting && !s.cfg.Resume && len(r.Runs) == 0 &&

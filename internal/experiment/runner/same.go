@@ -32,7 +32,8 @@ func same(r *store.Record, now *experiment.Study) error {
 		text += string(diff.Diff("the study as recorded in "+r.Dir, r.Study, "the study as it is now", now.Source))
 	}
 	return &Changed{
-		What: fmt.Sprintf("the study has changed since %s began; resume with the study as it was (leave its name out), or start anew in another directory", r.Dir),
+		What: fmt.Sprintf("the study has changed since %s began; resume with the study as it was (leave its name out), or start anew "+
+			"in another directory", r.Dir),
 		Diff: text,
 	}
 }
@@ -56,7 +57,8 @@ func refit(x *result.Experiment, s *experiment.Study, m workload.Machine,
 	maps.Copy(then, x.Context)
 	maps.Copy(now, fit.Context)
 	if list := changes(then, now, "%s: %s"); len(list) > 0 {
-		return nil, &Changed{What: "the host has changed since the experiment began, in what the workload can have on it; start anew in another directory", Diff: lines(list)}
+		return nil, &Changed{What: "the host has changed since the experiment began, in what the workload can have on it; start anew " +
+			"in another directory", Diff: lines(list)}
 	}
 	return fit, nil
 }

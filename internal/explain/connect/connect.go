@@ -43,7 +43,8 @@ func Open(ctx context.Context, d *DSN) (explain.Source, error) {
 	return src, nil
 }
 
-// Session opens a session for the statements of a workload, which take as long as they do. Errors are one line without a password.
+// Session opens a session for the statements of a workload, which take as long as they do. Errors are one line without
+// a password.
 func Session(ctx context.Context, d *DSN) (explain.Asker, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -48,7 +48,8 @@ func openMariaDBParameter(ctx context.Context, d *DSN, name string) (_ Parameter
 	scope, form := r.Text(1), r.Text(2)
 	switch {
 	case r.Text(3) == "YES":
-		return nil, fmt.Errorf("variable %s takes a restart of the server, which hostlab does not do to a service that others use", p.name)
+		return nil, fmt.Errorf("variable %s takes a restart of the server, which hostlab does not do to a service that "+
+			"others use", p.name)
 	case scope == "SESSION ONLY":
 		return nil, fmt.Errorf("variable %s is a session's alone", p.name)
 	case scope == "SESSION":
@@ -155,7 +156,8 @@ func (p *mariaParameter) Back(ctx context.Context, was Saved, levels []string, f
 	case err != nil || now == was.Value:
 		return err
 	case !force && !slices.Contains(levels, now):
-		return &Foreign{fmt.Sprintf("another program has changed %s meanwhile: it reads %s, which is no level of the study, and was %s, so it was left", p.name, now, was.Value)}
+		return &Foreign{fmt.Sprintf("another program has changed %s meanwhile: it reads %s, which is no level of the study, and was "+
+			"%s, so it was left", p.name, now, was.Value)}
 	}
 	_, err = p.Set(ctx, "", was)
 	return err

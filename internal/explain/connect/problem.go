@@ -64,7 +64,8 @@ func (d *DSN) refused(said string) string {
 	case d.Postgres == nil:
 		user = "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(user) + "'@localhost"
 		method := map[string]string{"mysql": "with auth_socket"}[d.scheme]
-		return fmt.Sprintf("; its administrator lets this user in by: create user %s identified %s; grant process on *.* to %[1]s", user, cmp.Or(method, "via unix_socket"))
+		return fmt.Sprintf("; its administrator lets this user in by: create user %s identified %s; grant process on *.* to %[1]s",
+			user, cmp.Or(method, "via unix_socket"))
 	case strings.Contains(said, "does not exist"):
 		return fmt.Sprintf("; its administrator lets this user in by: create role %s login in role pg_monitor",
 			pgx.Identifier{user}.Sanitize())
@@ -108,7 +109,8 @@ func (d *DSN) Problem(err error) error {
 			trustNetwork(d.refusedTLS(err))
 	case errors.Is(err, mysql.ErrCleartextPassword): // the driver names a flag that would send it to anybody
 		text = "the server asks for the password in clear text, which goes over TLS or a socket alone; " +
-			"give the account another method, such as caching_sha2_password or ed25519, or use USER@tcp(HOST:3306)/?tls=true&allowCleartextPasswords=1"
+			"give the account another method, such as caching_sha2_password or ed25519, or use " +
+			"USER@tcp(HOST:3306)/?tls=true&allowCleartextPasswords=1"
 	case errors.As(err, &dns):
 		text = "no such host: " + dns.Name
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, wsaRefused):

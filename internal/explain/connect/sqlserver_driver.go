@@ -10,7 +10,8 @@ import (
 )
 
 func init() {
-	sqlServer.connect = session((*DSN).sqlServerConnector, "set transaction isolation level read uncommitted", "set lock_timeout 1000")
+	sqlServer.connect = session((*DSN).sqlServerConnector, "set transaction isolation level read uncommitted",
+		"set lock_timeout 1000")
 }
 
 // sqlServerConnector asks for TLS where the DSN does not say encrypt=. The driver would

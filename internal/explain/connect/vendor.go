@@ -78,7 +78,8 @@ func Lacking() string {
 	if names == nil {
 		return "All drivers are in this build."
 	}
-	return "Drivers that are not in this build: " + strings.Join(names, ", ") + ". 'make build TAGS=" + strings.Join(tags, ",") + "' adds them."
+	return "Drivers that are not in this build: " + strings.Join(names, ", ") + ". 'make build TAGS=" + strings.Join(tags, ",") +
+		"' adds them."
 }
 
 // begin opens a session, where this program has the driver.

@@ -114,7 +114,8 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 	}
 	if s.threads != nil {
 		if missed := s.threads.Missed(); float64(missed) > 0.5*g.Seconds {
-			a.Missing = append(a.Missing, fmt.Sprintf("CPU time: %d sessions ended meanwhile, too many to follow; what executes is taken for CPU", missed))
+			a.Missing = append(a.Missing, fmt.Sprintf("CPU time: %d sessions ended meanwhile, too many to follow; what executes is "+
+				"taken for CPU", missed))
 		} else {
 			a.CPU = s.threads.Account(g)
 		}

@@ -23,7 +23,8 @@ var (
 	processMaria = explain.Query{Name: "processes", SQL: `select id, command, coalesce(state, ''), tid, info like 'select%'
  from information_schema.processlist where id <> connection_id()`}
 	// The performance schema is read without the lock that the process list takes.
-	processThreads = explain.Query{Name: "processes", SQL: `select processlist_id, processlist_command, coalesce(processlist_state, ''), thread_os_id, processlist_info like 'select%'
+	processThreads = explain.Query{Name: "processes",
+		SQL: `select processlist_id, processlist_command, coalesce(processlist_state, ''), thread_os_id, processlist_info like 'select%'
  from performance_schema.threads where processlist_id is not null and processlist_id <> connection_id()
  and type = 'FOREGROUND'`}
 	processPlain = explain.Query{Name: "processes", SQL: `select id, command, coalesce(state, ''), null, info like 'select%'
@@ -120,7 +121,8 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 	}
 	if _, err := a.Ask(ctx, within); err != nil {
 		s.blind = true
-		s.Miss("pauses of the application within transactions: they look idle without information_schema.innodb_trx; grant PROCESS on *.* to %s", account(r.Text(3)))
+		s.Miss("pauses of the application within transactions: they look idle without information_schema.innodb_trx; grant PROCESS "+
+			"on *.* to %s", account(r.Text(3)))
 	}
 	s.local(ctx, here)
 	s.Info.Platform = explain.AskSettings(ctx, a, "show global variables", platform)

@@ -107,7 +107,8 @@ func (s *Source) cpu(g explain.Growth, a *explain.Account) {
 		a.Missing = append(a.Missing, "exact CPU time: parallel workers shared the work; CPU time is sampled")
 	case float64(missed) > 0.5*g.Seconds:
 		// Of each that ended, what it used since the last look is missing.
-		a.Missing = append(a.Missing, fmt.Sprintf("exact CPU time: %d sessions ended meanwhile, too many to follow; CPU time is sampled", missed))
+		a.Missing = append(a.Missing, fmt.Sprintf("exact CPU time: %d sessions ended meanwhile, too many to follow; CPU time is "+
+			"sampled", missed))
 	default:
 		a.CPU = s.threads.Account(g)
 	}

@@ -40,6 +40,7 @@ func untold(readings []reading, a *explain.Account) {
 	}
 	off := max(rate(readings[0], readings[i]), rate(readings[j], readings[n-1])) * flush / float64(a.Transactions)
 	if off > most {
-		a.Missing = append(a.Missing, fmt.Sprintf("transactions of the last second: sessions tell of theirs up to 1 s late, so that the count may be off by up to %.0f %%; record for a minute or longer", min(100, 100*off)))
+		a.Missing = append(a.Missing, fmt.Sprintf("transactions of the last second: sessions tell of theirs up to 1 s late, so that "+
+			"the count may be off by up to %.0f %%; record for a minute or longer", min(100, 100*off)))
 	}
 }

@@ -56,7 +56,8 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 		s.activity = activity10
 	}
 	if !r.Bool(7) {
-		return nil, fmt.Errorf("track_activities is off, so the server does not report what sessions do; an administrator can set it to on for all, without a restart")
+		return nil, fmt.Errorf("track_activities is off, so the server does not report what sessions do; an administrator can set it " +
+			"to on for all, without a restart")
 	}
 	if !r.Bool(8) {
 		s.Info.Hidden = true
@@ -66,7 +67,8 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 	case major < 14:
 		s.Miss("how long log writes take: PostgreSQL counts that from 14 on; log waits are sampled only")
 	case !s.walTiming:
-		s.Miss("how long log writes take: track_wal_io_timing is off; log waits are sampled only, and short ones are overstated. An administrator can set it to on without a restart")
+		s.Miss("how long log writes take: track_wal_io_timing is off; log waits are sampled only, and short ones are overstated. An " +
+			"administrator can set it to on without a restart")
 	}
 	if !s.ioTiming {
 		s.Miss("how long data reads take: track_io_timing is off; they are sampled only")

@@ -42,7 +42,8 @@ var machines = []machine{
 	{prefix: "db", file: "postgres", per100: 45, role: check.ProductionDB, service: "PostgreSQL",
 		logDir: "/var/lib/postgresql/15/main/pg_wal", speed: 1, set: []edit{
 			{"proc/meminfo", "SwapTotal:             0 kB", "SwapTotal:       1048572 kB"},
-			{"proc/swaps", "", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n/swapfile                               file\t\t1048572\t\t0\t\t-2"},
+			{"proc/swaps", "", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n/swapfile                               " +
+				"file\t\t1048572\t\t0\t\t-2"},
 		}},
 	{prefix: "wh", file: "twosocket", per100: 20, role: check.ProductionDB, service: "PostgreSQL", logDir: "/srv/pg_wal",
 		speed: 0.9, set: []edit{

@@ -256,7 +256,8 @@ func Read(data []byte) (*Plan, error) {
 	same := slices.EqualFunc(deal(p.Strata, len(p.Waves), p.Seed), p.Waves,
 		func(a, b Wave) bool { return a.Wave == b.Wave && slices.Equal(a.Hosts, b.Hosts) })
 	if !same {
-		return nil, fmt.Errorf("its waves are not those that seed %d draws: they were edited, and prove nothing; make the plan anew", p.Seed)
+		return nil, fmt.Errorf("its waves are not those that seed %d draws: they were edited, and prove nothing; make the "+
+			"plan anew", p.Seed)
 	}
 	return p, nil
 }

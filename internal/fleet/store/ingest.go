@@ -58,7 +58,8 @@ func (t tx) put(ctx context.Context, d *fleet.Document, id int64, source string,
 	at := d.Started.UnixNano()
 	there, thinned := 0, 0
 	err = t.query(ctx, func(scan func(...any) error) error { return scan(&there, &thinned) },
-		"SELECT (SELECT COUNT(*) FROM document WHERE sha256 = ?), (SELECT COUNT(*) FROM document WHERE host = ? AND body IS NULL AND started >= ?)", d.Hash, d.Host, at)
+		"SELECT (SELECT COUNT(*) FROM document WHERE sha256 = ?), (SELECT COUNT(*) FROM document WHERE host = ? AND body IS NULL AND "+
+			"started >= ?)", d.Hash, d.Host, at)
 	switch {
 	case err != nil || there > 0:
 		return false, err
@@ -124,8 +125,8 @@ func (t tx) insert(ctx context.Context, m *measured) error {
 		m.levers); err != nil {
 		return err
 	}
-	return t.many(ctx, "effect", "document, experiment, study, study_hash, contrast, response, compare, unit, better, value, low, high, alpha, n, "+
-		"margin, noise, verdict, void, evidence", m.effects)
+	return t.many(ctx, "effect", "document, experiment, study, study_hash, contrast, response, compare, unit, better, value, low, "+
+		"high, alpha, n, margin, noise, verdict, void, evidence", m.effects)
 }
 
 // host notes that a host was heard of. The id of its machine is that of its newest document.

@@ -219,7 +219,8 @@ func (s *Store) Evidence(ctx context.Context) (list []fleet.Proof, err error) {
 		}
 		docs[k] = append(docs[k], d)
 		return nil
-	}, "SELECT host, role, started, sha256 FROM document WHERE kind IN ('assess', 'check', 'verify', 'watch') ORDER BY host, role, started, sha256")
+	}, "SELECT host, role, started, sha256 FROM document WHERE kind IN ('assess', 'check', 'verify', 'watch') ORDER BY host, "+
+		"role, started, sha256")
 	if err != nil {
 		return nil, err
 	}
@@ -238,6 +239,7 @@ func (s *Store) Evidence(ctx context.Context) (list []fleet.Proof, err error) {
 		}
 		list = append(list, p)
 		return nil
-	}, "SELECT host, role, check_id, status, severity, detail, since, exception FROM finding_span WHERE until = ? ORDER BY host, role, check_id", int64(forever))
+	}, "SELECT host, role, check_id, status, severity, detail, since, exception FROM finding_span WHERE until = ? ORDER BY host, "+
+		"role, check_id", int64(forever))
 	return list, err
 }

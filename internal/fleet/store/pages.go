@@ -56,8 +56,8 @@ func (s *Store) Since(ctx context.Context, after int64) (list []*fleet.Host, doc
 			h.Findings = append(h.Findings, f)
 		}
 		return nil
-	}, "SELECT f.host, f.role, f.check_id, f.status, f.severity, f.detail, f.since, f.exception FROM host h JOIN finding_span f ON f.host = h.name "+
-		"AND f.until = ? AND f.status IN ('finding', 'accepted')"+where+" ORDER BY f.host, f.role, f.check_id",
+	}, "SELECT f.host, f.role, f.check_id, f.status, f.severity, f.detail, f.since, f.exception FROM host h JOIN finding_span f "+
+		"ON f.host = h.name AND f.until = ? AND f.status IN ('finding', 'accepted')"+where+" ORDER BY f.host, f.role, f.check_id",
 		append([]any{int64(forever)}, args...)...)
 	if err != nil {
 		return nil, 0, err
@@ -86,8 +86,8 @@ func (s *Store) Since(ctx context.Context, after int64) (list []*fleet.Host, doc
 			h.Levers = append(h.Levers, l)
 		}
 		return nil
-	}, newest(where)+"SELECT newest.host, l.name, l.likely, l.at_most, l.verdict, l.evidence, l.reason, l.command, l.seconds_per_day "+
-		"FROM newest JOIN lever l ON l.document = newest.id ORDER BY newest.host, l.name", args...)
+	}, newest(where)+"SELECT newest.host, l.name, l.likely, l.at_most, l.verdict, l.evidence, l.reason, l.command, "+
+		"l.seconds_per_day FROM newest JOIN lever l ON l.document = newest.id ORDER BY newest.host, l.name", args...)
 	return list, documents, err
 }
 
@@ -108,13 +108,13 @@ func (s *Store) Recent(ctx context.Context, host string, since time.Time, most i
 		where, args = where+" AND a.host = ?", append(args, host)
 	}
 	args = append(args, most)
-	err = s.query(ctx, read, "SELECT a.host, a.path, b.value, a.value, a.since FROM fact_span a JOIN fact_span b ON b.host = a.host AND b.path = a.path "+
-		"AND b.until = a.since "+where+" ORDER BY a.since DESC, a.host, a.path LIMIT ?", args...)
+	err = s.query(ctx, read, "SELECT a.host, a.path, b.value, a.value, a.since FROM fact_span a JOIN fact_span b ON b.host = "+
+		"a.host AND b.path = a.path AND b.until = a.since "+where+" ORDER BY a.since DESC, a.host, a.path LIMIT ?", args...)
 	if err != nil {
 		return nil, err
 	}
-	err = s.query(ctx, read, "SELECT a.host, a.check_id, b.status, a.status, a.since FROM finding_span a JOIN finding_span b ON b.host = a.host "+
-		"AND b.role = a.role AND b.check_id = a.check_id AND b.until = a.since "+where+
+	err = s.query(ctx, read, "SELECT a.host, a.check_id, b.status, a.status, a.since FROM finding_span a JOIN finding_span b ON "+
+		"b.host = a.host AND b.role = a.role AND b.check_id = a.check_id AND b.until = a.since "+where+
 		" AND a.status <> b.status ORDER BY a.since DESC, a.host, a.check_id LIMIT ?", args...)
 	return list, err
 }

@@ -63,6 +63,6 @@ func (s *Store) EachNewest(ctx context.Context, each func(host string, m fleet.M
 		}
 		each(host, m)
 		return nil
-	}, newest("")+"SELECT newest.host, m.name, m.value, m.low, m.high, m.n, m.noise, m.unit, m.evidence FROM newest JOIN measurement m ON "+
-		"m.document = newest.id ORDER BY m.name")
+	}, newest("")+"SELECT newest.host, m.name, m.value, m.low, m.high, m.n, m.noise, m.unit, m.evidence FROM newest JOIN "+
+		"measurement m ON m.document = newest.id ORDER BY m.name")
 }

@@ -96,8 +96,9 @@ func (s *Store) Values(ctx context.Context, name string, since time.Time) (map[s
 		v.At = time.Unix(0, at).UTC()
 		out[host] = append(out[host], v)
 		return nil
-	}, "SELECT d.host, d.started, m.value FROM host h CROSS JOIN document d CROSS JOIN measurement m "+ // CROSS: SQLite keeps this order
-		"WHERE d.host = h.name AND d.kind = 'assess' AND d.started >= ? AND m.document = d.id AND m.name = ? ORDER BY h.name, d.started, d.id",
+	}, "SELECT d.host, d.started, m.value FROM host h CROSS JOIN document d CROSS JOIN "+
+		"measurement m WHERE d.host = h.name AND d.kind = 'assess' AND d.started >= ? AND m.document = d.id AND m.name = ? ORDER BY "+
+		"h.name, d.started, d.id",
 		since.UnixNano(), name)
 	return out, err
 }
@@ -111,7 +112,8 @@ func (s *Store) MeasuredNames(ctx context.Context) (list []rollout.Measured, err
 		}
 		list = append(list, m)
 		return nil
-	}, newest("")+"SELECT m.name, MIN(m.unit), COUNT(*) FROM newest JOIN measurement m ON m.document = newest.id GROUP BY m.name ORDER BY m.name")
+	}, newest("")+"SELECT m.name, MIN(m.unit), COUNT(*) FROM newest JOIN measurement m ON m.document = newest.id GROUP BY m.name "+
+		"ORDER BY m.name")
 	return list, err
 }
 

@@ -185,7 +185,8 @@ func (s *Store) problem(err error) error {
 		return nil
 	}
 	if pg, is := errors.AsType[*pgconn.PgError](err); is && slices.Contains(refusals, pg.Code) {
-		return fmt.Errorf("the store: PostgreSQL says: %s; a role takes 'createuser --pwprompt', a password ~/.pgpass, a database 'createdb --owner'", pg.Message)
+		return fmt.Errorf("the store: PostgreSQL says: %s; a role takes 'createuser --pwprompt', a password ~/.pgpass, a database "+
+			"'createdb --owner'", pg.Message)
 	}
 	return fmt.Errorf("the store: %s", strings.Join(strings.Fields(err.Error()), " "))
 }

@@ -98,7 +98,8 @@ func oneLever(_ context.Context, r *request) (*document.Document, error) {
 		addLever(t, document.Cell{Text: list[i].Host, Link: "/hosts/" + segment(list[i].Host)}, &list[i].Lever)
 	}
 	return &document.Document{Name: "fleet", Title: "Lever: " + assess.Title(name),
-		Answer: []document.Line{{Text: fmt.Sprintf("The lever %q is worthwhile on %d of %s whose assessment judges it, and would likely save %s there.", assess.Title(name), worth,
+		Answer: []document.Line{{Text: fmt.Sprintf("The lever %q is worthwhile on %d of %s whose assessment judges it, and would "+
+			"likely save %s there.", assess.Title(name), worth,
 			screen.Count(len(list), "host"), fleet.ADay(saves))}},
 		Sections: []document.Section{document.Titled("Hosts", t)},
 		Data: struct {

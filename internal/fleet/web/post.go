@@ -65,7 +65,8 @@ func (s *Server) keep(ctx context.Context, w http.ResponseWriter, r *http.Reques
 		return http.StatusUnprocessableEntity, err.Error()
 	}
 	if d.Plan != nil {
-		return http.StatusForbidden, "a plan of a roll-out is no host's document; it comes by 'hostlab fleet rollout plan' or 'hostlab fleet ingest'"
+		return http.StatusForbidden, "a plan of a roll-out is no host's document; it comes by 'hostlab fleet rollout plan' or " +
+			"'hostlab fleet ingest'"
 	}
 	if !token.sends(d.Host) {
 		return http.StatusForbidden, "the token " + strconv.Quote(token.Name) + " may not send documents of " + d.Host

@@ -62,7 +62,8 @@ func ReadTokens(text []byte) (Tokens, error) {
 		case seen[t.Name]:
 			return nil, fmt.Errorf("two tokens are called %q", t.Name)
 		case err != nil || len(hash) != sha256.Size:
-			return nil, fmt.Errorf("token %q: sha256 takes 64 hexadecimal digits; 'hostlab fleet token' makes a token and its hash", t.Name)
+			return nil, fmt.Errorf("token %q: sha256 takes 64 hexadecimal digits; 'hostlab fleet token' makes a token and "+
+				"its hash", t.Name)
 		case len(t.Hosts) == 0 && !t.Read:
 			return nil, fmt.Errorf("token %q may do nothing: give it hosts, or read = true", t.Name)
 		}

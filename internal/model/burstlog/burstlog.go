@@ -139,7 +139,8 @@ func (f *follower) follow(h Head, b Burst) (hole float64, err error) {
 	switch tolerance := slack(h); {
 	case !f.any: // what a CPU did before its first burst is idle time that nobody measured
 	case b.At < f.end-tolerance:
-		return 0, fmt.Errorf("cpu %d: a burst at %s begins before the one before it, with its idle time, ends at %s: they overlap or are out of order",
+		return 0, fmt.Errorf("cpu %d: a burst at %s begins before the one before it, with its idle time, ends at %s: they overlap or "+
+			"are out of order",
 			b.CPU, seconds(b.At), seconds(f.end))
 	case b.At > f.end+tolerance:
 		hole = b.At - f.end

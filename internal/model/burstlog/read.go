@@ -138,7 +138,8 @@ func (r *Record) add(line []byte, cpus map[int]*track) error {
 // finish judges the holes, or what a sample lost.
 func (r *Record) finish(cpus map[int]*track) error {
 	if n := float64(r.Lost); n/(n+float64(len(r.Busy))) > MaxLost {
-		return fmt.Errorf("%d bursts were lost, %.2g %% of all, and at most %g %% may be: they are those of the busiest moments; record again",
+		return fmt.Errorf("%d bursts were lost, %.2g %% of all, and at most %g %% may be: they are those of the busiest moments; "+
+			"record again",
 			r.Lost, n/(n+float64(len(r.Busy)))*100, MaxLost*100)
 	}
 	if r.sampled() {
@@ -167,7 +168,8 @@ func (r *Record) finish(cpus map[int]*track) error {
 	}
 	if r.Waits() {
 		r.Warnings = append(r.Warnings,
-			fmt.Sprintf("the record's source says that its bursts hold waiting (%s): they are taken as computing nevertheless, so lengths and load are too high", r.Source))
+			fmt.Sprintf("the record's source says that its bursts hold waiting (%s): they are taken as computing nevertheless, so "+
+				"lengths and load are too high", r.Source))
 	}
 	mean := 0.0
 	for _, b := range r.Busy {

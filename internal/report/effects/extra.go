@@ -74,7 +74,8 @@ func (r *Report) section(key string) (out []document.Section) {
 func (r *Report) cautions() (list []string) {
 	x := r.head()
 	if x.Section != "" && r.extra().section == nil {
-		list = append(list, fmt.Sprintf("the record names %q as a section of its report, which this hostlab does not have: a newer one shows it", x.Section))
+		list = append(list, fmt.Sprintf("the record names %q as a section of its report, which this hostlab does not have: a newer "+
+			"one shows it", x.Section))
 	}
 	for _, k := range slices.Sorted(maps.Keys(x.Context)) {
 		if strings.HasPrefix(k, result.CautionKey) {

@@ -81,7 +81,8 @@ func (s logDevice) section(string) document.Section {
 			note(name + ": " + what + ".")
 		}
 		if s.Experiment.Place(s.Factor.Name, l).Volatile {
-			note(name + " is memory, which loses everything with the power: what it gains bounds what persistent memory could. No log belongs there.")
+			note(name + " is memory, which loses everything with the power: what it gains bounds what persistent memory could. No log " +
+				"belongs there.")
 		}
 	}
 	return out
@@ -214,7 +215,8 @@ func (s logDevice) bounds() *document.Table {
 	}
 	t := &document.Table{Title: "Gain measured against gain bounded",
 		Columns: document.Headings("device", "measured", "at most", "verdict"),
-		Lead:    fmt.Sprintf("The bound is the share of its time that the job %s on the device that the log comes from: no other gives more.", what)}
+		Lead: fmt.Sprintf("The bound is the share of its time that the job %s on the device that the log comes from: no other "+
+			"gives more.", what)}
 	for i := range s.Rows {
 		for _, p := range s.Rows[i].Pairs {
 			name := s.called(p.From) + " to " + s.called(p.To)
@@ -256,8 +258,8 @@ func (s logDevice) events(r *analysis.LogRow) *document.Table {
 		}
 	}
 	t := &document.Table{Title: "Wait events in the server's words, " + r.Name, Columns: s.columns("event, part"),
-		Lead: fmt.Sprintf("What the job's session was seen doing: seconds of a run, and their share of it, sampled every %s. Samples overstate short waits. "+
-			"A session without an event is on a CPU or wants one: the parts above count both.",
+		Lead: fmt.Sprintf("What the job's session was seen doing: seconds of a run, and their share of it, sampled every %s. Samples "+
+			"overstate short waits. A session without an event is on a CPU or wants one: the parts above count both.",
 			result.Format(seen/float64(looks), "s"))}
 	row := func(name string, of func(w *analysis.LogWaits) document.Cell) {
 		t.Add(s.row(r, name, func(c *analysis.LogCell) document.Cell {

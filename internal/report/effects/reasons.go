@@ -29,7 +29,8 @@ func verdictReason(e *analysis.Effect) string {
 	case analysis.NoMargin:
 		return fmt.Sprintf("The response has no practical margin above 0 (it is %g), so that no effect can be judged.", r.Margin)
 	case analysis.NoShare:
-		return fmt.Sprintf("%s of a baseline's median of 0 is no margin; give one in the response's unit: compare = \"difference\".", percentOf(why.Size))
+		return fmt.Sprintf("%s of a baseline's median of 0 is no margin; give one in the response's unit: compare = \"difference\".",
+			percentOf(why.Size))
 	case analysis.NoBlocks:
 		return fmt.Sprintf("No %s is complete.", unitOf(e))
 	case analysis.NoValues:
@@ -37,18 +38,21 @@ func verdictReason(e *analysis.Effect) string {
 	case analysis.FewUnits:
 		return fmt.Sprintf("There is no interval at this confidence below %d %s; %d missing.", why.N, e.Unit, why.N-e.N)
 	case analysis.Unbounded:
-		return fmt.Sprintf("These %d %s cannot bound the effect: by chance, nearly all coins fell alike, or as the load changed. More %s can.", e.N, e.Unit, e.Unit)
+		return fmt.Sprintf("These %d %s cannot bound the effect: by chance, nearly all coins fell alike, or as the load changed. "+
+			"More %s can.", e.N, e.Unit, e.Unit)
 	case analysis.NoLook:
 		return "The study has no look before its end, and is judged then."
 	case analysis.BeforeLook:
 		return fmt.Sprintf("The first look is at %s, and there are %d.", screen.Count(why.N, unitOf(e)), e.N)
 	case analysis.TooEarly:
-		return fmt.Sprintf("The interval, %s, is within the margin of %s, but failures, stalls and trends do not show in fewer than %d %s.", whole, margin, why.N, e.Unit)
+		return fmt.Sprintf("The interval, %s, is within the margin of %s, but failures, stalls and trends do not show in fewer "+
+			"than %d %s.", whole, margin, why.N, e.Unit)
 	case analysis.NoFloor:
 		return fmt.Sprintf("The interval, %s, is within the margin of %s, but the noise floor is not known: %s.", whole, margin,
 			aaReason(why.AA))
 	case analysis.HighFloor:
-		return fmt.Sprintf("The interval, %s, is within the margin of %s, but the baseline differs from its own duplicate by up to %s.", whole, margin, fine(why.AA.Floor, r))
+		return fmt.Sprintf("The interval, %s, is within the margin of %s, but the baseline differs from its own duplicate by up to %s.",
+			whole, margin, fine(why.AA.Floor, r))
 	case analysis.Limited:
 		return limitReason(e, e.Limits[why.N])
 	case analysis.Damaged:
@@ -79,7 +83,8 @@ func verdictReason(e *analysis.Effect) string {
 		out = fmt.Sprintf("The interval, %s, is too wide for a margin of %s.", whole, margin)
 	}
 	if why.Kind == analysis.TooNear {
-		out += fmt.Sprintf(" The effect is too near the margin of %s, or the noise too great, for a sensible number of %s to decide.", margin, e.Unit)
+		out += fmt.Sprintf(" The effect is too near the margin of %s, or the noise too great, for a sensible number of %s to decide.",
+			margin, e.Unit)
 	}
 	return out
 }
@@ -96,7 +101,8 @@ func limitReason(e *analysis.Effect, l analysis.Limit) string {
 		text = fmt.Sprintf("The typical run is within the margin of %s, and the mean is not: it is %s (%s), as rare slow runs make it",
 			size(r.Margin, r), amount(e.Mean.Value, r), span(e.Mean.Low, e.Mean.High, r))
 	case analysis.Early:
-		text = fmt.Sprintf("The interval so far, %s, would decide at a margin of %s. But the slope of these %s, carried on to %s%d, makes the mean effect %s",
+		text = fmt.Sprintf("The interval so far, %s, would decide at a margin of %s. But the slope of these %s, carried on to %s%d, "+
+			"makes the mean effect %s",
 			span(e.Low, e.High, r), size(r.Margin, r), e.Unit, map[bool]string{true: "", false: "the plan's "}[e.Unit == "pairs"],
 			e.Need, amount(e.Ahead, r))
 	case analysis.Trend:
@@ -124,7 +130,8 @@ func limitText(e *analysis.Effect, l analysis.Limit) string {
 		return text
 	case analysis.Trend:
 		way := map[bool]string{true: "rises", false: "falls"}[e.Trend.Last > e.Trend.First]
-		return fmt.Sprintf("the effect %s with time (%s): %s in the first third of the %s, %s in the last; it holds for the hours that the runs saw",
+		return fmt.Sprintf("the effect %s with time (%s): %s in the first third of the %s, %s in the last; it holds for the hours "+
+			"that the runs saw",
 			way, chance(e.Trend.P), amount(e.Trend.First, r), e.Unit, amount(e.Trend.Last, r))
 	case analysis.Tail, analysis.Early:
 	}

@@ -142,13 +142,15 @@ func notes(e *analysis.Effect) []string {
 	if d := e.Adjusted; d != nil && d.Load != "" {
 		out = append(out, loadText(d))
 	} else if d != nil && d.Moved {
-		out = append(out, "the CPU time that others took differs at this level, which may be its cause: the interval holds with it and without")
+		out = append(out, "the CPU time that others took differs at this level, which may be its cause: the interval holds with it "+
+			"and without")
 	} else if d != nil {
 		out = append(out, fmt.Sprintf("the CPU time that others took explains %s of the differences' variance, and was taken out",
 			percentOf(d.Explained)))
 	}
 	if e.Stalls || outside(e) {
-		out = append(out, fmt.Sprintf("the mean is %s (%s interval by itself %s): rare slow runs move it and not the estimate, so count on both",
+		out = append(out, fmt.Sprintf("the mean is %s (%s interval by itself %s): rare slow runs move it and not the estimate, so "+
+			"count on both",
 			amount(e.Mean.Value, &e.Response), confidence(e.Alpha), span(e.Mean.Low, e.Mean.High, &e.Response)))
 	}
 	if len(e.Limits) == 0 && (e.Verdict == analysis.Unresolved || !e.Primary() && e.Verdict == analysis.Inconclusive) {
@@ -320,10 +322,12 @@ func footnotes(x *result.Experiment, a *analysis.Analysis) []string {
 			confidence(other.Alpha)))
 	}
 	if slices.ContainsFunc(a.Effects, func(e analysis.Effect) bool { return opposed(x, &e) }) {
-		out = append(out, "A change is the middle of the changes within the pairs. The medians below it are of all periods, which drift from pair to pair moves: there they go the other way.")
+		out = append(out, "A change is the middle of the changes within the pairs. The medians below it are of all periods, which "+
+			"drift from pair to pair moves: there they go the other way.")
 	}
 	if a.Repeats > 0 {
-		out = append(out, fmt.Sprintf("Repeats: by the variances and times seen, each cell is best run %s in a boot (Kalibera and Jones 2013); here it was %d.", screen.Count(a.Repeats, "time"), x.Design.Repeats))
+		out = append(out, fmt.Sprintf("Repeats: by the variances and times seen, each cell is best run %s in a boot (Kalibera and "+
+			"Jones 2013); here it was %d.", screen.Count(a.Repeats, "time"), x.Design.Repeats))
 	}
 	if _, known := extras[x.Section]; !known {
 		for _, n := range a.Notes {

@@ -47,7 +47,9 @@ func (s *smtSection) section(key string) document.Section {
 // published sets what the author printed beside what the same program did here.
 func (s *smtSection) published() string {
 	cited := s.Cited[0]
-	text := fmt.Sprintf("For comparison, cited: in the %d runs that Oks printed (\"Be aware: To Hyper or not to Hyper\", 2005; two cores of two threads, a scan of 1 MiB, all others want one lock), the lock thread on the scanner's sibling took the lock %.0f to %.0f %% as often as the other lock threads did on average.",
+	text := fmt.Sprintf("For comparison, cited: in the %d runs that Oks printed (\"Be aware: To Hyper or not to Hyper\", 2005; "+
+		"two cores of two threads, a scan of 1 MiB, all others want one lock), the lock thread on the scanner's sibling took the "+
+		"lock %.0f to %.0f %% as often as the other lock threads did on average.",
 		cited.Runs, 100*cited.Low, 100*cited.High)
 	text += fmt.Sprintf(" The rule of this verdict calls those runs %s.", cited.Decision)
 	if s.Rotation.N > 0 {
@@ -77,7 +79,9 @@ func (s *smtSection) classes() string {
 	if len(all) > 1 {
 		text += ": " + strings.Join(all, ", ")
 	}
-	return text + fmt.Sprintf(". At sibling, core, other LLC and socket both threads are on cores of class %s, that of %s, so the verdict is about this class only; the rotation takes all of them. --set workload.victim=%s looks from another class, and a level such as scan@%s puts the scanner on one.",
+	return text + fmt.Sprintf(". At sibling, core, other LLC and socket both threads are on cores of class %s, that of %s, so the "+
+		"verdict is about this class only; the rotation takes all of them. --set workload.victim=%s looks from another class, and a "+
+		"level such as scan@%s puts the scanner on one.",
 		own, victim, other, other)
 }
 
@@ -111,32 +115,41 @@ func (s *smtSection) verdict() []string {
 // advice says what to try. It never tells to turn SMT off: physical cores alone gave
 // ClickHouse 0.81 to 1.16 times the throughput (its pull request 69548).
 func (s *smtSection) advice() string {
-	const compare = "Try one thread per core by affinity for the database, which needs no reboot, against SMT off and against things as they are, under your own load: each of the two takes throughput away as well. Physical cores alone gave another database 0.81 to 1.16 times the throughput (cited: ClickHouse, pull request 69548)."
+	const compare = "Try one thread per core by affinity for the database, which needs no reboot, against SMT off and against " +
+		"things as they are, under your own load: each of the two takes throughput away as well. Physical cores alone gave another " +
+		"database 0.81 to 1.16 times the throughput (cited: ClickHouse, pull request 69548)."
 	switch s.Decision {
 	case smt.Harm:
 		return compare
 	case smt.None:
 		if together := s.Yield; together.N > 0 && together.High < 1 {
-			return "Keeping scans away from the siblings of such threads gains nothing here. Two of them on one core make less than one alone, though. " + compare
+			return "Keeping scans away from the siblings of such threads gains nothing here. Two of them on one core make less than one " +
+				"alone, though. " + compare
 		}
-		return "Keeping scans away from the siblings of threads that take locks gains nothing here. Other work may still gain or lose by sharing cores: run it at as many threads as there are CPUs and as there are cores."
+		return "Keeping scans away from the siblings of threads that take locks gains nothing here. Other work may still gain or " +
+			"lose by sharing cores: run it at as many threads as there are CPUs and as there are cores."
 	}
 	switch s.Obstacle {
 	case smt.NoSibling:
-		return "To know what siblings do, run the study where this host's CPUs are threads of shared cores: on the hypervisor, or on a guest that shows its siblings."
+		return "To know what siblings do, run the study where this host's CPUs are threads of shared cores: on the hypervisor, or on " +
+			"a guest that shows its siblings."
 	case smt.NotInStudy:
-		return "To know what siblings do, run the built-in study smt, or add the level scan@sibling to this one: where the sibling is, hostlab finds out itself."
+		return "To know what siblings do, run the built-in study smt, or add the level scan@sibling to this one: where the sibling " +
+			"is, hostlab finds out itself."
 	case smt.NoOther:
 		if s.absent["core"] == "" {
 			return "To tell what the scan costs from what sharing costs, run the built-in study smt, or add the level scan@core to this one."
 		}
-		return "More blocks do not help here. That the scan takes throughput is measured, and why is not: decide by both rates. What a loop without memory takes, the shared core takes. A machine of the same model with more cores can tell the rest."
+		return "More blocks do not help here. That the scan takes throughput is measured, and why is not: decide by both rates. What " +
+			"a loop without memory takes, the shared core takes. A machine of the same model with more cores can tell the rest."
 	case smt.Alike:
-		return "More blocks do not help: the scan takes its share of memory or of a cache from wherever it runs, and moving it to another core would not mend that. Look at how much the work in the background reads, and when."
+		return "More blocks do not help: the scan takes its share of memory or of a cache from wherever it runs, and moving it to " +
+			"another core would not mend that. Look at how much the work in the background reads, and when."
 	case smt.Between:
 		return "More blocks do not help: both figures above are what there is to decide by. Weigh them under your own load."
 	case smt.Moved:
-		return "Before you change anything, have the guest's CPUs pinned to the host's, or measure on the host itself, and run it again: it is unknown which CPUs these figures are about."
+		return "Before you change anything, have the guest's CPUs pinned to the host's, or measure on the host itself, and run it " +
+			"again: it is unknown which CPUs these figures are about."
 	case smt.NoAA:
 		return "Before you change anything, run it again as the built-in study smt does: without aa = false."
 	case smt.Noise, smt.Disturbed:

@@ -76,9 +76,11 @@ func distributionFigure(id string, x *result.Experiment, runs []result.Run, r *r
 		s.Line(c, mid-11, c, mid+11, "none")
 	}
 	s.Text(240, s.H-4, "middle", "axis", picture.Short(label(r), 60))
-	note := "Each mark is a run, up and down only to keep them apart; boxes hold the middle half, lines are medians. Drift widens these, and not the intervals of the effects."
+	note := "Each mark is a run, up and down only to keep them apart; boxes hold the middle half, lines are medians. Drift widens " +
+		"these, and not the intervals of the effects."
 	if thinned {
-		note = fmt.Sprintf("%d runs: of cells with more than %d, as many quantiles are drawn instead. Boxes hold the middle half, lines are medians.", n, distPoints)
+		note = fmt.Sprintf("%d runs: of cells with more than %d, as many quantiles are drawn instead. Boxes hold the middle half, "+
+			"lines are medians.", n, distPoints)
 	}
 	if len(x.Cells) > cells {
 		note += fmt.Sprintf(" The first %d of %d cells.", cells, len(x.Cells))
@@ -128,7 +130,9 @@ func latencyFigure(id string, x *result.Experiment, runs []result.Run) (picture.
 	const title = "Latency of single operations"
 	svg := picture.Panels(id, title, "time of one operation, logarithmic", strings.Join(says, "; "), panels)
 	return picture.Figure{Title: title, SVG: svg, Table: t, Tall: len(panels) > 3,
-		Note: "From the moment each was due, all counted runs of a cell together, on a logarithmic axis; each panel is scaled to its own peak. Quantiles are upper edges of the histogram's bins. An effect on a quantile is judged by runs, not by operations."}, svg != ""
+		Note: "From the moment each was due, all counted runs of a cell together, on a logarithmic axis; each panel is scaled to its " +
+			"own peak. Quantiles are upper edges of the histogram's bins. An effect on a quantile is judged by runs, not by " +
+			"operations."}, svg != ""
 }
 
 // latencyPanels is how many cells one picture has room for.

@@ -44,7 +44,8 @@ func effectFigures(id string, x *result.Experiment, all []analysis.Effect) []pic
 		}
 		out = append(out, picture.Figure{Title: title, SVG: effectsPicture(fmt.Sprintf("%s-effects%d", id, i), title, x,
 			groups[k]),
-			Note: "Marks are estimates, bars their intervals, the grey band the practical margin: an effect counts where its whole bar is outside, and is none where it is all inside." + brackets + " The table above has the figures."})
+			Note: "Marks are estimates, bars their intervals, the grey band the practical margin: an effect counts where its whole bar " +
+				"is outside, and is none where it is all inside." + brackets + " The table above has the figures."})
 	}
 	return out
 }
@@ -126,5 +127,6 @@ func aaFigure(id string, all []analysis.AA) (picture.Figure, bool) {
 		SVG: picture.Bars(id+"-aa", title, bars, -most, most,
 			func(v float64) string { return fmt.Sprintf("%gx", math.Round(v*100)/100) },
 			"in units of the practical margin, the grey band"),
-		Note: "Nothing differs between the two, so that any difference here is noise. No smaller effect can be shown, and where the baseline differs from itself by more than chance the whole study is void."}, true
+		Note: "Nothing differs between the two, so that any difference here is noise. No smaller effect can be shown, and where the " +
+			"baseline differs from itself by more than chance the whole study is void."}, true
 }

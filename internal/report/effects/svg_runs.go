@@ -84,12 +84,15 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 			html.EscapeString(fmt.Sprintf("%d void or failed runs, queued again", len(gone)))))
 	}
 	s.Line(left, bottom, s.W-right, bottom, "base")
-	note := "Each mark is a run; lines join medians of twelfths of the runs. Levels of a block run in random order, so that drift moves all of them alike."
+	note := "Each mark is a run; lines join medians of twelfths of the runs. Levels of a block run in random order, so that drift " +
+		"moves all of them alike."
 	if relative {
-		note = "Each run against the median of its own cell, as there are too many cells to keep apart; lines join medians of twelfths of the runs. Drift moves all levels alike."
+		note = "Each run against the median of its own cell, as there are too many cells to keep apart; lines join medians of " +
+			"twelfths of the runs. Drift moves all levels alike."
 	}
 	if binned {
-		note = fmt.Sprintf("%d runs, too many to draw one by one: in each of %d parts of the order the mark is the median and the bar goes from the 5th to the 95th percentile. The CSV has every run.", n, runBins)
+		note = fmt.Sprintf("%d runs, too many to draw one by one: in each of %d parts of the order the mark is the median and the "+
+			"bar goes from the 5th to the 95th percentile. The CSV has every run.", n, runBins)
 	}
 	if marked > 0 {
 		note += fmt.Sprintf(" Triangles are above %s that count though they are contaminated: a guard was broken each time.",

@@ -107,7 +107,8 @@ func (s *smtSection) sweep(id string) (picture.Figure, bool) {
 	}
 	const title = "What is kept by size of the scan"
 	return picture.Figure{Title: title, SVG: pic.Done(title, strings.Join(says, "; ")), Table: t,
-		Note: "Marks are shares of the rate without a scanner, bars their 95 % intervals. Dashed upright lines are the sizes of the caches; the dashed level line is the limit of harm, 90 %."}, true
+		Note: "Marks are shares of the rate without a scanner, bars their 95 % intervals. Dashed upright lines are the sizes of the " +
+			"caches; the dashed level line is the limit of harm, 90 %."}, true
 }
 
 func shareTick(v float64) string { return fmt.Sprintf("%g %%", math.Round(v*1e5)/1e3) }

@@ -141,7 +141,9 @@ func kind(name string) result.Kind {
 // the shortest arithmetic slice.
 func wakeup(cpus []int, worst float64) probe.Outcome {
 	o := probe.Outcome{Probe: "wakeup", Title: "Wake-up penalty", Seconds: 24.8,
-		Method:   "A fixed slice of dependent work runs right after 100 ms of sleep and again within a busy stretch, in random order within each round. The ratio of the two times is what the power policy costs a burst at low load. The arithmetic slice stays in registers and so shows the clock; the mixed slice also reads memory and so shows cold caches.",
+		Method: "A fixed slice of dependent work runs right after 100 ms of sleep and again within a busy stretch, in random order " +
+			"within each round. The ratio of the two times is what the power policy costs a burst at low load. The arithmetic slice " +
+			"stays in registers and so shows the clock; the mixed slice also reads memory and so shows cold caches.",
 		Warnings: []string{"4 rounds in which other processes ran on the CPU were measured again"}}
 	for _, cpu := range cpus {
 		l := func(more ...string) map[string]string {
@@ -182,7 +184,8 @@ func wakeup(cpus []int, worst float64) probe.Outcome {
 
 func commit(log, mem float64) probe.Outcome {
 	o := probe.Outcome{Probe: "commit", Title: "Durable 4 KiB appends", Seconds: 12.1,
-		Method: "4 KiB are appended to a preallocated file and made durable with fdatasync, in blocks that alternate between the log directory and a memory file system. Memory forgets at a power cut: it bounds what any device could give."}
+		Method: "4 KiB are appended to a preallocated file and made durable with fdatasync, in blocks that alternate between the log " +
+			"directory and a memory file system. Memory forgets at a power cut: it bounds what any device could give."}
 	for _, d := range []struct {
 		dev, name, where string
 		median           float64
@@ -230,7 +233,8 @@ func commit(log, mem float64) probe.Outcome {
 
 func degree(degrees []int, serial float64) probe.Outcome {
 	o := probe.Outcome{Probe: "degree", Title: "Degree of parallelism", Seconds: 15.2,
-		Method: "A CPU-bound query over generated XML rows that are all in memory, shredded and summed at each degree, in random order within rounds. Speed-up is the time at degree 1 over the time at the degree."}
+		Method: "A CPU-bound query over generated XML rows that are all in memory, shredded and summed at each degree, in random " +
+			"order within rounds. Speed-up is the time at degree 1 over the time at the degree."}
 	for _, d := range degrees {
 		s := 1 / (serial + (1-serial)/float64(d))
 		l := map[string]string{"degree": fmt.Sprint(d)}
@@ -245,7 +249,8 @@ func degree(degrees []int, serial float64) probe.Outcome {
 
 func guestRuns() []probe.Outcome {
 	sib := probe.Outcome{Probe: "siblings", Title: "Siblings", Seconds: 9.3,
-		Method:   "Short chunks of a kernel that fills one core's execution ports are timed alone and together with the same on another CPU. Two CPUs that share a core slow each other down.",
+		Method: "Short chunks of a kernel that fills one core's execution ports are timed alone and together with the same on " +
+			"another CPU. Two CPUs that share a core slow each other down.",
 		Warnings: []string{"the placement of a guest can change under it"},
 		Pairs:    []probe.PairResult{{A: 0, B: 1, Relation: "separate"}}}
 	pair := map[string]string{"cpu_a": "0", "cpu_b": "1"}
@@ -272,7 +277,8 @@ func guestRuns() []probe.Outcome {
 
 func bigRuns() []probe.Outcome {
 	sib := probe.Outcome{Probe: "siblings", Title: "Siblings", Seconds: 9.3,
-		Method: "Short chunks of a kernel that fills one core's execution ports are timed alone and together with the same on another CPU.",
+		Method: "Short chunks of a kernel that fills one core's execution ports are timed alone and together with the same on " +
+			"another CPU.",
 		Pairs: []probe.PairResult{{A: 0, B: 256, Reported: true, Relation: "siblings"}, {A: 0, B: 1, Relation: "separate"},
 			{A: 9, B: 265, Reported: true, Relation: "unknown"}}}
 	sib.Measurements = []result.Measurement{
@@ -419,7 +425,8 @@ func guestResults() []check.Result {
 		{ID: "MEM-001", Title: "Transparent huge pages are always on", Severity: check.High, Status: check.Finding,
 			Detail: "transparent huge pages: always", Subject: check.Memory,
 			Evidence: []check.Evidence{{Path: "/sys/kernel/mm/transparent_hugepage/enabled", Value: "[always] madvise never"}},
-			Why:      "A database with its own buffer management touches memory sparsely; collapsing pages in the background stalls it at moments nobody chooses.",
+			Why: "A database with its own buffer management touches memory sparsely; collapsing pages in the background stalls it " +
+				"at moments nobody chooses.",
 			Source:   "SAP note 2205917; tuned profiles oracle and postgresql",
 			Disagree: "tuned's mssql profile wants always; SAP note 3577842 wants madvise.",
 			Remedy:   "echo never > /sys/kernel/mm/transparent_hugepage/enabled"},
@@ -438,7 +445,8 @@ func guestResults() []check.Result {
 		{ID: "PWR-010", Title: "Idle states deeper than 70 us", Severity: check.Medium, Status: check.NotApplicable,
 			Detail: "this host has no cpuidle", Subject: check.Idle},
 		{ID: "KRN-001", Title: "Clock source", Severity: check.Medium, Status: check.OK, Detail: "kvm-clock",
-			Subject: check.Kernel, Evidence: []check.Evidence{{Path: "/sys/devices/system/clocksource/clocksource0/current_clocksource", Value: "kvm-clock"}}},
+			Subject: check.Kernel, Evidence: []check.Evidence{{Path: "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+				Value: "kvm-clock"}}},
 		{ID: "KRN-004", Title: "AIO requests", Severity: check.Low, Status: check.Unknown,
 			Detail: "/proc/sys/fs/aio-max-nr may not be read", Subject: check.Kernel},
 	}

@@ -127,7 +127,8 @@ func (r *Record) checkCount(torn bool) (reopened bool, err error) {
 			fmt.Sprintf("%s: the torn line was the last run of an experiment that had ended, so it counts as not ended; resume it", name))
 		return true, nil
 	case torn:
-		return false, fmt.Errorf("%s: has %d whole lines and a torn one, and %s counts %d: lines were lost or added; take the file from a copy", name, have, endFile, r.End.Runs)
+		return false, fmt.Errorf("%s: has %d whole lines and a torn one, and %s counts %d: lines were lost or added; take the file "+
+			"from a copy", name, have, endFile, r.End.Runs)
 	}
 	return false, fmt.Errorf("%s: has %d lines, and %s counts %d: lines were lost or added; take the file from a copy", name,
 		have, endFile, r.End.Runs)

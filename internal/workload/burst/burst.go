@@ -33,9 +33,10 @@ func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "burst",
 		Title: "short pieces of work after idle pauses, on one CPU",
-		About: "A thread pinned to a CPU sleeps for a pause, does a fixed number of operations, and so on. Its times show what the power policy, idle " +
-			"states and cold caches cost a request that arrives on an idle CPU. Latency counts from the end of the pause as asked for: waking up " +
-			"late is part of it. It does not show what happens when many CPUs are busy, nor what a scheduler does that may move the thread.",
+		About: "A thread pinned to a CPU sleeps for a pause, does a fixed number of operations, and so on. Its times show what the " +
+			"power policy, idle states and cold caches cost a request that arrives on an idle CPU. Latency counts from the end of the " +
+			"pause as asked for: waking up late is part of it. It does not show what happens when many CPUs are busy, nor what a " +
+			"scheduler does that may move the thread.",
 		Params: []workload.Param{
 			{Name: "kernel", Kind: workload.String, Default: ALU, Choices: []string{ALU, Mixed, Chase},
 				Help: "dependent additions; loads over the working set and additions; loads alone"},

@@ -26,9 +26,10 @@ var onMariaDB = dialect{
 		"innodb_max_dirty_pages_pct": "90", "innodb_adaptive_flushing": "OFF"},
 	logBytes: logBytes,
 	schemas: schemas{
-		own:   "mysql performance_schema sys",
-		word:  "database",
-		names: "SELECT schema_name FROM information_schema.schemata WHERE schema_name = ? OR schema_name REGEXP '^hostlab_[a-z0-9]{10}$' ORDER BY 1",
+		own:  "mysql performance_schema sys",
+		word: "database",
+		names: "SELECT schema_name FROM information_schema.schemata WHERE schema_name = ? OR schema_name REGEXP " +
+			"'^hostlab_[a-z0-9]{10}$' ORDER BY 1",
 		objects: []string{"SELECT table_name FROM information_schema.tables WHERE table_schema = ?",
 			"SELECT routine_name FROM information_schema.routines WHERE routine_schema = ?"},
 		create: "CREATE DATABASE %s CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",

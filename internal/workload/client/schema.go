@@ -87,7 +87,8 @@ func (e *served) claim(ctx context.Context, name string) (schema, error) {
 	}
 	out := schema{name: name}
 	if len(ours) > 0 {
-		out.notes = append(out.notes, fmt.Sprintf("the server has %s, of another hostlab that runs or was killed; drop what is left over by hand", brief(ours)))
+		out.notes = append(out.notes, fmt.Sprintf("the server has %s, of another hostlab that runs or was killed; drop what is left "+
+			"over by hand", brief(ours)))
 	}
 	if !exists {
 		if err := e.execAll(ctx, fmt.Sprintf(e.schemas.create, name)); err != nil {

@@ -87,7 +87,8 @@ func responses() []workload.Response {
 		{Name: "commit_drift", Title: "Mean commit of the second half over that of the first", Better: "lower"},
 		low("log_write_avg", "Average log write with its sync, as the server counts it"),
 		low("commit_p50", "Median commit: beside the mean, as a log with two modes has its cost in the slow one"),
-		{Name: "log_gain_bound", Title: "Share of the elapsed time in commits and in other waits for the log: the most that a faster log can give", Better: "lower"},
+		{Name: "log_gain_bound", Title: "Share of the elapsed time in commits and in other waits for the log: the most that a faster " +
+			"log can give", Better: "lower"},
 		{Name: "log_share", Title: "Share of the elapsed time that waits for the log", Better: "lower"},
 		{Name: "log_writes", Title: "Writes of the log", Better: "lower"},
 		low("log_io", "Time in which the log was written and synced"),
@@ -101,23 +102,27 @@ func responses() []workload.Response {
 	return list
 }
 
-const data = " Tables (46, of 5, 15 or 40 fields, with none to three secondary indexes, all led by mandt) are generated from the block's seed and made anew before every run, " +
-	"analysed and checkpointed. Afterwards the rows of both clients are checked against the seed. The database is a PostgreSQL or MariaDB of its own, which takes the programs of " +
-	"either, is reached through a Unix socket only, never runs as root, and is removed afterwards; SQLite in this program (write-ahead log, synchronous full); or with dsn " +
-	"your own server, in a schema of its own. It is one session."
+const data = " Tables (46, of 5, 15 or 40 fields, with none to three secondary indexes, all led by mandt) are generated from " +
+	"the block's seed and made anew before every run, analysed and checkpointed. Afterwards the rows of both clients are checked " +
+	"against the seed. The database is a PostgreSQL or MariaDB of its own, which takes the programs of either, is reached through " +
+	"a Unix socket only, never runs as root, and is removed afterwards; SQLite in this program (write-ahead log, synchronous " +
+	"full); or with dsn your own server, in a schema of its own. It is one session."
 
-const about = data + " Group commit is not in it. With log_dir a private server's log lies in another directory: the same data, restarted in between. " +
-	"log_gain_bound is the share of the elapsed time in commits, and in waits for the log within other statements: a faster log gives no more. For PostgreSQL those are sampled; " +
-	"for other servers they are all of the statements' time without a CPU. Of your own server the session's CPU time and run-queue wait are shown if " +
-	"it runs on this host and shows its processes; otherwise they are unexplained time."
+const about = data + " Group commit is not in it. With log_dir a private server's log lies in another directory: the same " +
+	"data, restarted in between. log_gain_bound is the share of the elapsed time in commits, and in waits for the log within " +
+	"other statements: a faster log gives no more. For PostgreSQL those are sampled; for other servers they are all of the " +
+	"statements' time without a CPU. Of your own server the session's CPU time and run-queue wait are shown if it runs on this " +
+	"host and shows its processes; otherwise they are unexplained time."
 
 func (Copy) Describe() workload.Description {
 	return workload.Description{
 		Name:  "clientcopy",
 		Title: "a batch job that copies a client: reads packages, works on them, inserts, commits",
-		About: "All rows of client 100 are copied to client 200, table by table: the application reads a package of rows, hashes each value as often as work says, inserts the " +
-			"package and commits. With mode server it is one INSERT ... SELECT and one commit a table." + about,
-		Params:    params("times that the application hashes a value: 100 makes its own share of the time about a third on an idle host; 0: none"),
+		About: "All rows of client 100 are copied to client 200, table by table: the application reads a package of rows, hashes " +
+			"each value as often as work says, inserts the package and commits. With mode server it is one INSERT ... SELECT and one " +
+			"commit a table." + about,
+		Params: params("times that the application hashes a value: 100 makes its own share of the time about a third on an idle " +
+			"host; 0: none"),
 		Responses: responses(),
 	}
 }
@@ -126,8 +131,8 @@ func (Delete) Describe() workload.Description {
 	return workload.Description{
 		Name:  "clientdelete",
 		Title: "a batch job that deletes a client: reads keys in packages, deletes, commits",
-		About: "All rows of client 200, a copy of client 100, are deleted, table by table: the application reads the keys of a package, deletes its rows and commits. With mode server " +
-			"it is one DELETE and one commit a table." + about,
+		About: "All rows of client 200, a copy of client 100, are deleted, table by table: the application reads the keys of a " +
+			"package, deletes its rows and commits. With mode server it is one DELETE and one commit a table." + about,
 		Params:    params(""),
 		Responses: responses(),
 	}
@@ -137,8 +142,9 @@ func (Extract) Describe() workload.Description {
 	return workload.Description{
 		Name:  "extract",
 		Title: "a batch job that unloads tables into a file",
-		About: "All rows of client 100 are read, table by table: the application reads a package of rows, hashes each value as often as work says, and writes them to a file, " +
-			"which is checked after the run. With mode server it is one SELECT a table, of which packages are made as its rows come. Nothing is committed, so it says nothing about log devices." + data,
+		About: "All rows of client 100 are read, table by table: the application reads a package of rows, hashes each value as often " +
+			"as work says, and writes them to a file, which is checked after the run. With mode server it is one SELECT a table, of " +
+			"which packages are made as its rows come. Nothing is committed, so it says nothing about log devices." + data,
 		Params: slices.DeleteFunc(params("times that the application hashes a value: its own share of the time; 0: none"),
 			func(p workload.Param) bool { return p.Name == "log_dir" }),
 		Responses: unloadResponses(),

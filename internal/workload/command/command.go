@@ -24,10 +24,11 @@ func (Workload) Describe() workload.Description {
 		About: "A program is started with its arguments, without a shell, and timed until it ends. In arguments, environment and stdin, " +
 			"{name} stands for the level of a factor or for a parameter, {seed} for the block's seed, {out} for an empty directory that " +
 			"is removed after the run, and {{ for a brace. Times and memory are those of the program and of the children that it waited " +
-			"for: what servers did on its behalf, or processes that it left running, is not in them. What it leaves running, daemons too, is ended " +
-			"after it, and the run is marked as contaminated: start servers by the commands of a factor. Responses can be picked from what it " +
-			"prints: json:PATH (RFC 9535) from stdout, regex:EXPR with one group, or gobench:NAME UNIT (the mean where the name comes several " +
-			"times; ns/op comes in s, MB/s in B/s, B/op in B, x/s in 1/s, without a scale), the last two also from stderr where stdout has no match.",
+			"for: what servers did on its behalf, or processes that it left running, is not in them. What it leaves running, daemons " +
+			"too, is ended after it, and the run is marked as contaminated: start servers by the commands of a factor. Responses can be " +
+			"picked from what it prints: json:PATH (RFC 9535) from stdout, regex:EXPR with one group, or gobench:NAME UNIT (the mean " +
+			"where the name comes several times; ns/op comes in s, MB/s in B/s, B/op in B, x/s in 1/s, without a scale), the last two " +
+			"also from stderr where stdout has no match.",
 		Params: []workload.Param{
 			{Name: "run", Kind: workload.List, Required: true,
 				Help: `the program and its arguments: ["gzip", "-{level}", "--keep", "big.log"]`},
@@ -37,7 +38,8 @@ func (Workload) Describe() workload.Description {
 				Help: "file that the program reads as its input; none: nothing to read"},
 			{Name: "dir", Kind: workload.String, Default: "", Help: "directory to run in; none: the study file's"},
 			{Name: "ramp", Kind: workload.Duration, Default: time.Duration(0), Max: 86400,
-				Help: "run the program again and again for so long before the first run of a session; it counts into the timeout, not into the responses"},
+				Help: "run the program again and again for so long before the first run of a session; it counts into the timeout, not into " +
+					"the responses"},
 		},
 		Responses: []workload.Response{
 			{Name: "wall", Title: "Elapsed time", Unit: "s", Better: "lower"},
@@ -146,7 +148,8 @@ func (s *session) once(ctx context.Context, r workload.Request) (done ended, err
 // splitHint is for times that are 0. Linux knows a process's CPU time to the
 // nanosecond, but divides it into user and system by what the timer ticks met
 // (cputime_adjust in kernel/sched/cputime.c).
-const splitHint = "user and system of a short program are often 0, as the kernel separates them at timer ticks only: take cpu, the sum of the two"
+const splitHint = "user and system of a short program are often 0, as the kernel separates them at timer ticks only: take cpu, " +
+	"the sum of the two"
 
 // sample turns a run that succeeded into its responses.
 func (s *session) sample(done ended) workload.Sample {

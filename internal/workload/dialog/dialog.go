@@ -29,11 +29,12 @@ func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "dialog",
 		Title: "steps of an application server: slices of CPU work with database waits between",
-		About: "A thread is pinned to each CPU. Users, or open arrivals at a load, start steps; each slice of a step takes an idle CPU, or waits in one queue, " +
-			"and does a fixed number of operations, whose time at full speed was measured once. Waits for the database are asleep. Step times count " +
-			"from the intended start. With a policy, the clock of each CPU is emulated: after every 500 us of work a spin adds what that governor's " +
-			"frequency would have cost, and a CPU's frequency is its own; the spins count as CPU time. Such runs are evidence \"emulated\", on any host and without a " +
-			"privilege. With a database, a step waits for queries in place of sleeping: SQLite in the worker's process, or a private PostgreSQL, over connections like " +
+		About: "A thread is pinned to each CPU. Users, or open arrivals at a load, start steps; each slice of a step takes an idle " +
+			"CPU, or waits in one queue, and does a fixed number of operations, whose time at full speed was measured once. Waits for " +
+			"the database are asleep. Step times count from the intended start. With a policy, the clock of each CPU is emulated: after " +
+			"every 500 us of work a spin adds what that governor's frequency would have cost, and a CPU's frequency is its own; the " +
+			"spins count as CPU time. Such runs are evidence \"emulated\", on any host and without a privilege. With a database, a step " +
+			"waits for queries in place of sleeping: SQLite in the worker's process, or a private PostgreSQL, over connections like " +
 			"those of work processes. That database runs on this host, on any CPU, and its work is not among a step's CPU time.",
 		Params: []workload.Param{
 			{Name: "slices", Kind: workload.Int, Default: int64(1), Min: 1, Max: 10000, Help: "slices of a step"},
@@ -175,7 +176,8 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Sessi
 		return nil, errors.Join(err, s.Close())
 	}
 	if s.rate = r.Rate; !(s.rate > 1e6) {
-		return nil, errors.Join(fmt.Errorf("CPU %d does %.3g additions a second, which no processor does: others have it nearly to themselves; take other cpus", p.CPUs[0], r.Rate), s.Close())
+		return nil, errors.Join(fmt.Errorf("CPU %d does %.3g additions a second, which no processor does: others have it nearly to "+
+			"themselves; take other cpus", p.CPUs[0], r.Rate), s.Close())
 	}
 	return s, nil
 }

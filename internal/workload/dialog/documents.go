@@ -105,7 +105,8 @@ func (d *databases) fillServer(ctx context.Context, documents, items int) error 
 	if err != nil {
 		return err
 	}
-	if _, err := c.Exec(ctx, "DROP TABLE IF EXISTS items; CREATE UNLOGGED TABLE items (document integer, item integer, body text)", pgx.QueryExecModeSimpleProtocol); err != nil {
+	if _, err := c.Exec(ctx, "DROP TABLE IF EXISTS items; CREATE UNLOGGED TABLE items (document integer, item integer, body text)",
+		pgx.QueryExecModeSimpleProtocol); err != nil {
 		return err
 	}
 	if err := table(documents, items).Copy(ctx, c); err != nil {

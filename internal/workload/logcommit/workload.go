@@ -19,11 +19,11 @@ func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "logcommit",
 		Title: "commits as a database's log writer does",
-		About: "Writers append blocks to a log file, make them durable and repeat. What is timed is what a session waits for at commit. Several " +
-			"writers commit together: one makes durable what all who wait have written. With a rate, commits arrive as sessions would send " +
-			"them, and each is timed from the moment that it was due, so that one which waits for the one before counts its wait, and its " +
-			"wake-up. With work, each writer computes before it commits, as an application does, so that a run tells which share of its " +
-			"time is the log's. It says nothing about reads.",
+		About: "Writers append blocks to a log file, make them durable and repeat. What is timed is what a session waits for at " +
+			"commit. Several writers commit together: one makes durable what all who wait have written. With a rate, commits arrive as " +
+			"sessions would send them, and each is timed from the moment that it was due, so that one which waits for the one before " +
+			"counts its wait, and its wake-up. With work, each writer computes before it commits, as an application does, so that a run " +
+			"tells which share of its time is the log's. It says nothing about reads.",
 		Params: []workload.Param{
 			{Name: "dir", Kind: workload.String, Default: "", Help: "directory of the log; none: the experiment's own"},
 			{Name: "layout", Kind: workload.String, Default: string(Allocated),
@@ -34,7 +34,8 @@ func (Workload) Describe() workload.Description {
 			{Name: "block", Kind: workload.Bytes, Default: int64(CommitBytes), Min: LeastBlock, Max: MostBlock,
 				Help: "of one commit, a multiple of 512"},
 			{Name: "sync", Kind: workload.String, Default: string(DataSync), Choices: workload.Words(Syncs...),
-				Help: "how it is made durable: write and fdatasync (FlushFileBuffers on Windows), O_DSYNC, O_DIRECT with O_DSYNC, or a store to persistent memory (DAX)"},
+				Help: "how it is made durable: write and fdatasync (FlushFileBuffers on Windows), O_DSYNC, O_DIRECT with O_DSYNC, or a " +
+					"store to persistent memory (DAX)"},
 			{Name: "writers", Kind: workload.Int, Default: int64(1), Min: 1, Max: mostWriters,
 				Help: "that commit at the same time"},
 			{Name: "group", Kind: workload.Bool, Default: true,

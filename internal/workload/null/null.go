@@ -27,7 +27,8 @@ func (Workload) Describe() workload.Description {
 		Params: []workload.Param{
 			{Name: "value", Kind: workload.Float, Default: 1.0, Unit: "s", Help: "the response"},
 			{Name: "script", Kind: workload.List, Default: []string{},
-				Help: "responses of an experiment's runs, in turn (those that fail count, those that warm up do not): numbers, or the words fail and missing"},
+				Help: "responses of an experiment's runs, in turn (those that fail count, those that warm up do not): numbers, or the " +
+					"words fail and missing"},
 			{Name: "effect", Kind: workload.Float, Default: 1.0, Min: -1e6, Max: 1e6,
 				Help: "the response is multiplied by it: a factor with a known effect"},
 			{Name: "noise", Kind: workload.Float, Default: 0.0, Max: 10,
@@ -112,7 +113,8 @@ func (session) Run(ctx context.Context, r workload.Request) (workload.Sample, er
 	run := rand.New(rand.NewPCG(r.Seed, r.Run))
 	value *= p.Float("effect") * math.Exp(p.Float("noise")*block.NormFloat64()+p.Float("jitter")*run.NormFloat64())
 	if math.IsInf(value, 0) || math.IsNaN(value) {
-		return workload.Sample{}, errors.New("the scripted response is beyond what a float holds; make value, effect, noise or jitter smaller")
+		return workload.Sample{}, errors.New("the scripted response is beyond what a float holds; make value, effect, noise or " +
+			"jitter smaller")
 	}
 	out := workload.Sample{Operations: p.Int("operations"),
 		Values: map[string]float64{"operations": float64(p.Int("operations"))}}

@@ -32,12 +32,14 @@ func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "observe",
 		Title: "runs nothing: watches a service that others use, for a period",
-		About: "A run watches a service that is in use, as assess does, and changes nothing in it. Sums and ratios are of what was seen after the run began. " +
-			"CPU time and the wait for a CPU are of all processes of the service, as the kernel counts them, without those of hostlab's own session. " +
-			"A database tells its transactions, its log waits and for how long its sessions ran statements, commits included: PostgreSQL counts that from 14 on, of others it is sampled. " +
-			"An application tells its latency by a histogram at a URL (Prometheus' text format), or by a command. Percentiles are interpolated within a bucket of that histogram, so its buckets limit them. " +
-			"Arrivals are requests that the histogram counts, else transactions that ended: those of clients that wait for each answer follow the service's own speed, so that " +
-			"a study takes the load of the period before. Energy per operation (energy_op_j) is that of a transaction.",
+		About: "A run watches a service that is in use, as assess does, and changes nothing in it. Sums and ratios are of what was " +
+			"seen after the run began. CPU time and the wait for a CPU are of all processes of the service, as the kernel counts them, " +
+			"without those of hostlab's own session. A database tells its transactions, its log waits and for how long its sessions ran " +
+			"statements, commits included: PostgreSQL counts that from 14 on, of others it is sampled. An application tells its latency " +
+			"by a histogram at a URL (Prometheus' text format), or by a command. Percentiles are interpolated within a bucket of that " +
+			"histogram, so its buckets limit them. Arrivals are requests that the histogram counts, else transactions that ended: those " +
+			"of clients that wait for each answer follow the service's own speed, so that a study takes the load of the period before. " +
+			"Energy per operation (energy_op_j) is that of a transaction.",
 		Params: []workload.Param{
 			{Name: "service", Kind: workload.String, Default: string(service.Auto), Help: "the service to watch: " + forms},
 			{Name: "dsn", Kind: workload.String, Default: "",
@@ -45,11 +47,13 @@ func (Workload) Describe() workload.Description {
 					", else what service says"},
 			{Name: "for", Kind: workload.Duration, Default: 5 * time.Minute, Min: 1, Max: 86400, Help: "a period"},
 			{Name: "short", Kind: workload.Duration, Default: time.Minute, Max: 86400,
-				Help: fmt.Sprintf("a period of the first %d blocks of a study, in which harm is to show early; 0: as for, which is also the longest", first)},
+				Help: fmt.Sprintf("a period of the first %d blocks of a study, in which harm is to show early; 0: as for, which is also "+
+					"the longest", first)},
 			{Name: "every", Kind: workload.Duration, Default: 10 * time.Second, Min: 1, Max: 600,
 				Help: "a look at what was seen so far, by which a study finds harm"},
 			{Name: "url", Kind: workload.String, Default: "",
-				Help: "where the application shows its metrics in Prometheus' text format, without a password: https://HOST/metrics, or http:// on this host"},
+				Help: "where the application shows its metrics in Prometheus' text format, without a password: https://HOST/metrics, or " +
+					"http:// on this host"},
 			{Name: "plain_http", Kind: workload.Bool, Default: false,
 				Help: "take http:// from another host too, whose answers anybody on the way can change"},
 			{Name: "histogram", Kind: workload.String, Default: "",

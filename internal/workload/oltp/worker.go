@@ -204,7 +204,8 @@ func (s *server) judged(ctx context.Context, q question, db *sql.DB) (a answer, 
 		reads += t.want(q.Rows)
 	}
 	if got := r.read.Load(); got != reads {
-		return a, fmt.Errorf("the reads of a run returned other data than was written (checksum %x, expected %x): the database is broken", got, reads)
+		return a, fmt.Errorf("the reads of a run returned other data than was written (checksum %x, expected %x): the database "+
+			"is broken", got, reads)
 	}
 	a.Check = reads
 	got, err := readTotals(ctx, db)

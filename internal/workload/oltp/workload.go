@@ -33,14 +33,16 @@ func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "oltp",
 		Title: "short transactions on a database of its own, most of which read",
-		About: "Workers make transactions on customers, items and orders in SQLite or PostgreSQL: reads of a customer by number (70 % of the reads) and of 20 orders " +
-			"that follow each other, and new orders, which change three tables. What each transaction does follows from the block's seed, and a run ends when all " +
-			"are made; sums of what was read, and of all orders, balances and stock, are checked after it. SQLite lets readers go on beside one " +
-			"writer, and writers one after the other: they wait in a queue of our own, and the wait counts. A scanner overwrites memory without a pause meanwhile, as the " +
-			"lazy writer of a database does. It shows what siblings, clocks and placement do to such a mix; it sends nothing over a network, and unless " +
-			"sync is full or normal it waits for no disk. SQLite is no server: other databases lock otherwise, and scale further. With database postgres, a PostgreSQL of its " +
-			"own makes the same transactions for a connection of each worker, over a Unix socket; its sessions are kept to the workers' CPUs, its CPU time counts, and " +
-			"it locks rows. It takes the programs of PostgreSQL, never runs as root (but as postgres, or nobody), and is removed afterwards.",
+		About: "Workers make transactions on customers, items and orders in SQLite or PostgreSQL: reads of a customer by number (70 " +
+			"% of the reads) and of 20 orders that follow each other, and new orders, which change three tables. What each transaction " +
+			"does follows from the block's seed, and a run ends when all are made; sums of what was read, and of all orders, balances " +
+			"and stock, are checked after it. SQLite lets readers go on beside one writer, and writers one after the other: they wait " +
+			"in a queue of our own, and the wait counts. A scanner overwrites memory without a pause meanwhile, as the lazy writer of a " +
+			"database does. It shows what siblings, clocks and placement do to such a mix; it sends nothing over a network, and unless " +
+			"sync is full or normal it waits for no disk. SQLite is no server: other databases lock otherwise, and scale further. With " +
+			"database postgres, a PostgreSQL of its own makes the same transactions for a connection of each worker, over a Unix " +
+			"socket; its sessions are kept to the workers' CPUs, its CPU time counts, and it locks rows. It takes the programs of " +
+			"PostgreSQL, never runs as root (but as postgres, or nobody), and is removed afterwards.",
 		Params: []workload.Param{
 			{Name: "rows", Kind: workload.Int, Default: int64(20000), Min: 1, Max: maxRows,
 				Help: "customers; with their orders and items 0.25 kB each, on disk and in its cache"},
@@ -55,7 +57,8 @@ func (Workload) Describe() workload.Description {
 			{Name: "arrivals", Kind: workload.String, Default: "random", Choices: []string{"random", "even"},
 				Help: "how they arrive with a rate"},
 			{Name: "scanner", Kind: workload.String, Default: none, Choices: scanners,
-				Help: "where a thread scans memory: nowhere, on the sibling of a CPU that has workers, on a core without workers, or where the system puts it"},
+				Help: "where a thread scans memory: nowhere, on the sibling of a CPU that has workers, on a core without workers, or where " +
+					"the system puts it"},
 			{Name: "scan_size", Kind: workload.Bytes, Default: int64(2 << 20), Min: 128, Max: maxScan,
 				Help: "memory that the scanner overwrites"},
 			{Name: "leave_room", Kind: workload.Bool, Default: false,

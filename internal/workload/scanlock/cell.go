@@ -63,7 +63,8 @@ func parseCell(text string) (cellName, error) {
 		return c, nil
 	}
 	e := &workload.ParamError{Name: "cell", Text: fmt.Sprintf("%q is no cell", text),
-		Hint: "there are none, rotation, and scan, scan-half-l1, scan-half-l2, scan-2xl2, scan-2xllc, pause, alu, fma, lock and own at a place: scan@sibling, @core, @llc, @socket, or @ and the number of a CPU"}
+		Hint: "there are none, rotation, and scan, scan-half-l1, scan-half-l2, scan-2xl2, scan-2xllc, pause, alu, fma, lock and own " +
+			"at a place: scan@sibling, @core, @llc, @socket, or @ and the number of a CPU"}
 	if near := screen.Meant(text, cellNames()); near != "" {
 		e.Hint = "did you mean " + near + "?"
 	}

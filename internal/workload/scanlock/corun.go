@@ -21,10 +21,10 @@ func (Pair) Describe() workload.Description {
 	return workload.Description{
 		Name:  "corun",
 		Title: "a lock-taking thread beside another that may disturb it",
-		About: "A pinned thread takes and releases a spin lock that nobody else wants, while another, pinned elsewhere, scans memory, fills execution " +
-			"ports or waits. Compared with the same beside nothing, and on other CPUs, it tells whether siblings of a core cost each other, and " +
-			"whether through caches or through execution units. With the antagonist lock both want the same lock. It shows the extremes, not what " +
-			"a mixed load sees.",
+		About: "A pinned thread takes and releases a spin lock that nobody else wants, while another, pinned elsewhere, scans " +
+			"memory, fills execution ports or waits. Compared with the same beside nothing, and on other CPUs, it tells whether " +
+			"siblings of a core cost each other, and whether through caches or through execution units. With the antagonist lock both " +
+			"want the same lock. It shows the extremes, not what a mixed load sees.",
 		Params: []workload.Param{
 			{Name: "lock_cpu", Kind: workload.Int, Default: int64(0), Max: 1 << 16,
 				Help: "number of the CPU of the lock-taking thread"},

@@ -69,7 +69,8 @@ func (t Table) Latencies() document.Section {
 		table.Rows = append(table.Rows, textRow(sec(edges[i]), percentOf(c, l.N), strings.Repeat("#", length)))
 	}
 	table.Columns[2].Right = false
-	table.Lead = fmt.Sprintf("An acquisition took at most %s in the median, %s at the 99th percentile and %s at the longest (n %d, upper edges of classes, measured). It includes reading the clock.",
+	table.Lead = fmt.Sprintf("An acquisition took at most %s in the median, %s at the 99th percentile and %s at the longest (n "+
+		"%d, upper edges of classes, measured). It includes reading the clock.",
 		sec(l.P50), sec(l.P99), sec(l.Max), l.N)
 	out.Blocks = []document.Block{table}
 	return out

@@ -39,7 +39,8 @@ func (m *measured) sample() (out workload.Sample, err error) {
 	switch {
 	case v.acquisitions > 0:
 	case !v.known:
-		return out, fmt.Errorf("the thread on CPU %d did not take the lock once in %.3g s, and this system does not tell whether others had its CPU", m.victim, v.seconds)
+		return out, fmt.Errorf("the thread on CPU %d did not take the lock once in %.3g s, and this system does not tell whether "+
+			"others had its CPU", m.victim, v.seconds)
 	case !v.had:
 		return out, fmt.Errorf("the thread on CPU %d did not take the lock once in %.3g s: the CPU is taken by others", m.victim,
 			v.seconds)

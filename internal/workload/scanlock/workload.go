@@ -27,16 +27,20 @@ func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "scanlock",
 		Title: "a lock-taking thread beside one that scans memory, by where that runs",
-		About: "A pinned thread takes and releases a lock that nobody else wants. Beside it, on the sibling of its core, on another core or on another socket, " +
-			"another thread scans memory, or in its place waits with PAUSE, fills the ports for integers or for floating point, or takes locks too. The cell rotation is that " +
-			"of the published program: one thread scans, all other CPUs want one lock, and the scanner goes round. Before and after each cell a cache line is " +
-			"thrown between the two CPUs: where that changes by more than a fifth, or others take 2 % of a CPU of the threads or of a sibling of theirs, the run is in doubt: it is made again, and at last left out or marked, as the study says. It shows the extremes, " +
-			"not what a mixed load sees. A thread that had its CPU and never got the lock counts with half an acquisition, as a ratio takes no zero.",
-		Doubts: []string{fmt.Sprintf("placement probe (ping-pong): the time for a cache line between the two CPUs before and after differs by up to %.0f %%", 100*movedShare),
+		About: "A pinned thread takes and releases a lock that nobody else wants. Beside it, on the sibling of its core, on another " +
+			"core or on another socket, another thread scans memory, or in its place waits with PAUSE, fills the ports for integers or " +
+			"for floating point, or takes locks too. The cell rotation is that of the published program: one thread scans, all other " +
+			"CPUs want one lock, and the scanner goes round. Before and after each cell a cache line is thrown between the two CPUs: " +
+			"where that changes by more than a fifth, or others take 2 % of a CPU of the threads or of a sibling of theirs, the run is " +
+			"in doubt: it is made again, and at last left out or marked, as the study says. It shows the extremes, not what a mixed " +
+			"load sees. A thread that had its CPU and never got the lock counts with half an acquisition, as a ratio takes no zero.",
+		Doubts: []string{fmt.Sprintf("placement probe (ping-pong): the time for a cache line between the two CPUs before and after "+
+			"differs by up to %.0f %%", 100*movedShare),
 			fmt.Sprintf("others up to %.0f %% of a CPU of the threads, or of a sibling of theirs", 100*disturbedShare)},
 		Params: []workload.Param{
 			{Name: "cell", Kind: workload.String, Default: cellNone,
-				Help: "what runs beside the lock thread, and where: none, scan@sibling, alu@core, scan-half-l1@sibling, own@sibling, scan@3, rotation"},
+				Help: "what runs beside the lock thread, and where: none, scan@sibling, alu@core, scan-half-l1@sibling, own@sibling, " +
+					"scan@3, rotation"},
 			{Name: "victim", Kind: workload.Int, Default: int64(-1), Min: -1, Max: 1 << 16,
 				Help: "number of the CPU of the lock thread; -1: the lowest that may be used and has a sibling, else the lowest"},
 			{Name: "cpus", Kind: workload.String, Default: cpus.All,

@@ -37,7 +37,8 @@ func confine(cpus []int) error {
 	want := groupAffinity{group: uint16(cpus[0] / 64)}
 	for _, cpu := range cpus {
 		if cpu < 0 || uint16(cpu/64) != want.group {
-			return fmt.Errorf("CPUs %d and %d: they are of two processor groups, and a thread has those of one: list CPUs of one group", cpus[0], cpu)
+			return fmt.Errorf("CPUs %d and %d: they are of two processor groups, and a thread has those of one: list CPUs of one group",
+				cpus[0], cpu)
 		}
 		want.mask |= 1 << (cpu % 64)
 	}

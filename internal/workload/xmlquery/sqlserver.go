@@ -90,7 +90,8 @@ func (s *remote) load(ctx context.Context, size int, seed uint64) (err error) {
 		_, err := s.asker.Ask(ctx, explain.Query{Name: name, SQL: text})
 		return err
 	}
-	if err := do("table", "if object_id('tempdb..#orders') is not null drop table #orders;\ncreate table #orders (id int not null primary key, doc xml not null)"); err != nil {
+	if err := do("table", "if object_id('tempdb..#orders') is not null drop table #orders;\ncreate table #orders (id int not null "+
+		"primary key, doc xml not null)"); err != nil {
 		return err
 	}
 	for from := 0; from < t.Rows(); from += batch {
@@ -171,7 +172,8 @@ func (s *remote) sample(ctx context.Context, q question, notes []string) (out wo
 		case len(r) == 0:
 			a.HasCPU, a.NoCPU = false, "sys.dm_exec_query_stats has no such query"
 		case r.Int(0) != int64(q.Degree):
-			doubt = fmt.Sprintf("SQL Server ran the query at degree %d, not %d: its edition, Resource Governor, its CPUs or 'cost threshold for parallelism' say so", r.Int(0), q.Degree)
+			doubt = fmt.Sprintf("SQL Server ran the query at degree %d, not %d: its edition, Resource Governor, its CPUs or 'cost "+
+				"threshold for parallelism' say so", r.Int(0), q.Degree)
 		}
 		a.CPU += float64(r.Int(1)) / 1e6
 	}

@@ -34,15 +34,17 @@ func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "xmlquery",
 		Title: "a query that costs nothing but CPU time, at a degree of parallelism",
-		About: "Orders in memory, generated from the block's seed, one XML document of about 4 kB a row, are shredded into rows and typed columns, as SQL's XML " +
-			"methods do. Workers take rows in small chunks and are placed by the operating system, on the CPUs that cpus leaves them. Degree threads " +
-			"and cores are what MAXDOP would be with and without siblings; they are counted over all CPUs, so that cpus = one-per-core alone leaves the " +
-			"degree as it was. It shows what clocks, siblings, quotas and caches do to a parallel query; it reads no disk, takes no locks and sends " +
-			"nothing. With engine postgres the same orders are shredded by XMLTABLE in a PostgreSQL of its own, fully cached, by parallel workers and their " +
-			"leader; the plan and the result are checked, and processor time is the server's. It takes the programs of PostgreSQL, is reached through a Unix " +
-			"socket only, never runs as root (but as postgres, or nobody), and is removed afterwards. With engine sqlserver a SQL Server that you name shreds them in a " +
-			"temporary table of one session, with OPTION (MAXDOP degree) in the statement: nothing is to be put back. It checks the result and, with VIEW SERVER STATE, the degree that " +
-			"the server took. That engine follows Microsoft's documentation and was never tried on a real SQL Server.",
+		About: "Orders in memory, generated from the block's seed, one XML document of about 4 kB a row, are shredded into rows and " +
+			"typed columns, as SQL's XML methods do. Workers take rows in small chunks and are placed by the operating system, on the " +
+			"CPUs that cpus leaves them. Degree threads and cores are what MAXDOP would be with and without siblings; they are counted " +
+			"over all CPUs, so that cpus = one-per-core alone leaves the degree as it was. It shows what clocks, siblings, quotas and " +
+			"caches do to a parallel query; it reads no disk, takes no locks and sends nothing. With engine postgres the same orders " +
+			"are shredded by XMLTABLE in a PostgreSQL of its own, fully cached, by parallel workers and their leader; the plan and the " +
+			"result are checked, and processor time is the server's. It takes the programs of PostgreSQL, is reached through a Unix " +
+			"socket only, never runs as root (but as postgres, or nobody), and is removed afterwards. With engine sqlserver a SQL " +
+			"Server that you name shreds them in a temporary table of one session, with OPTION (MAXDOP degree) in the statement: " +
+			"nothing is to be put back. It checks the result and, with VIEW SERVER STATE, the degree that the server took. That engine " +
+			"follows Microsoft's documentation and was never tried on a real SQL Server.",
 		Params: []workload.Param{
 			{Name: "engine", Kind: workload.String, Default: embedded, Choices: []string{embedded, inPostgres, inSQLServer},
 				Help: "in this program, in a private PostgreSQL, or in a SQL Server that you name (never tried on a real one)"},
@@ -96,7 +98,8 @@ func checkEngine(p workload.Values) error {
 		}
 	}
 	if !own && p.String("cpus") != cpus.All {
-		return workload.Wrong("cpus", "the operating system places the server's processes; only the threads of engine=embedded are kept to CPUs",
+		return workload.Wrong("cpus", "the operating system places the server's processes; only the threads of engine=embedded are "+
+			"kept to CPUs",
 			"leave cpus out, or choose engine=embedded")
 	}
 	if n, err := strconv.Atoi(p.String("degree")); err == nil && !own {

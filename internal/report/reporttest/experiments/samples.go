@@ -124,7 +124,8 @@ func Running() effects.Report {
 	p := gzip("gzip-running", 16, 12, "", 0.022)
 	p.noise = 0.006
 	r := p.build()
-	r.Warnings, r.Restore = []string{"levels are still applied: level was 1 before the experiment; put it back with hostlab run --restore --out gzip-running"}, true
+	r.Warnings, r.Restore = []string{"levels are still applied: level was 1 before the experiment; put it back with hostlab run " +
+		"--restore --out gzip-running"}, true
 	return r
 }
 
