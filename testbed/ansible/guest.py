@@ -11,6 +11,7 @@ import argparse
 import functools
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -289,7 +290,8 @@ def experiment(p: Player) -> str:
     got = p.tasks(text, hosts="guest").clean("the experiment")
     found = [f for f in (p.work / "spool" / "guest").glob("*.json") if '"effects"' in f.read_text()]
     expect(len(found) == 1, "its report is not in the spool:\n" + got.out[-2000:])
-    boots = got.out.count("the host has rebooted") or got.out.count("TASK [hostlab.fleet.experiment : Reboot]")
+    boots = len(re.findall(r"experiment : Reboot\] \*+
+changed:", got.out))
     expect(boots == 6, "%d boots, expected 6" % boots)
     return "%d reboots" % boots
 
