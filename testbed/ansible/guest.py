@@ -290,8 +290,7 @@ def experiment(p: Player) -> str:
     got = p.tasks(text, hosts="guest").clean("the experiment")
     found = [f for f in (p.work / "spool" / "guest").glob("*.json") if '"effects"' in f.read_text()]
     expect(len(found) == 1, "its report is not in the spool:\n" + got.out[-2000:])
-    boots = len(re.findall(r"experiment : Reboot\] \*+
-changed:", got.out))
+    boots = len(re.findall(r"experiment : Reboot\] \*+\nchanged:", got.out))
     expect(boots == 6, "%d boots, expected 6" % boots)
     return "%d reboots" % boots
 
