@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,6 +54,7 @@ func open(address string) (*Store, error) {
 		if err != nil {
 			return nil, unusable{"--store: the address of PostgreSQL cannot be read; it is postgres://USER@HOST/DATABASE"}
 		}
+		db.SetMaxIdleConns(runtime.GOMAXPROCS(0) + 1) // those that read documents, and the one that keeps them: a connection costs PostgreSQL a process
 		return &Store{db, true}, nil
 	}
 	return nil, unusable{fmt.Sprintf("--store %q: it takes sqlite:PATH or postgres://USER@HOST/DATABASE", scheme)}
