@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -100,27 +101,25 @@ func (in *intake) document(ctx context.Context, f fleet.File, open func() (io.Re
 		return out
 	}
 	defer r.Close()
-	body, err := fleet.Body(r, packed)
-	if err != nil {
-		out.Err = err
-		return out
-	}
-	hash := fleet.Hash(body)
-	switch known, err := in.store.Known(ctx, hash); {
-	case err != nil:
-		out.Err = storeFails{err}
-		return out
-	case known:
-		out.Document = &fleet.Document{Hash: hash}
-		return out
-	}
-	host := in.as
-	if host == "" {
-		host = f.Host
-	}
-	if out.Document, out.Err = fleet.Read(body, host, in.now); out.Err == nil {
-		out.Packed = fleet.Pack(body)
-	}
+	out.Err = fleet.Body(r, packed, func(body []byte) error {
+		hash := fleet.Hash(body)
+		switch known, err := in.store.Known(ctx, hash); {
+		case err != nil:
+			return storeFails{err}
+		case known:
+			out.Document = &fleet.Document{Hash: hash}
+			return nil
+		}
+		host := in.as
+		if host == "" {
+			host = f.Host
+		}
+		body = bytes.Clone(body)
+		if out.Document, err = fleet.Read(body, host, in.now); err == nil {
+			out.Packed = fleet.Pack(body)
+		}
+		return err
+	})
 	return out
 }
 

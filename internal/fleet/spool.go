@@ -89,11 +89,12 @@ func Spool(dir string, now time.Time, each func(Spooled) error) error {
 
 // From reads one document, unpacked where it is packed.
 func From(in io.Reader, packed bool, host string, now time.Time) (*Document, error) {
-	body, err := Body(in, packed)
-	if err != nil {
-		return nil, err
-	}
-	return Read(body, host, now)
+	var d *Document
+	err := Body(in, packed, func(body []byte) (err error) {
+		d, err = Read(bytes.Clone(body), host, now)
+		return err
+	})
+	return d, err
 }
 
 // These are used again: making and growing them takes as long as unpacking a document.
@@ -102,13 +103,14 @@ var (
 	scratch   = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 )
 
-// Body is a document's bytes, unpacked where a file of gzip holds them. Errors: *Refused.
-func Body(in io.Reader, packed bool) ([]byte, error) {
+// Body calls use with a document's bytes, unpacked where a file of gzip holds them; the next document takes their place.
+// Errors: *Refused, or those of use.
+func Body(in io.Reader, packed bool, use func(body []byte) error) error {
 	if packed {
 		z := unpackers.Get().(*gzip.Reader) //nolint:forcetypeassert // nothing else is put there
 		defer unpackers.Put(z)
 		if err := z.Reset(in); err != nil {
-			return nil, refuse("it is no gzip file")
+			return refuse("it is no gzip file")
 		}
 		in = z
 	}
@@ -117,12 +119,12 @@ func Body(in io.Reader, packed bool) ([]byte, error) {
 	whole.Reset()
 	_, err := whole.ReadFrom(bounded.Reader(in, MaxBody)) // what is unpacked counts
 	if tooLarge, ok := errors.AsType[*bounded.TooLarge](err); ok {
-		return nil, refuse("it is larger than %d MiB", tooLarge.Limit>>20)
+		return refuse("it is larger than %d MiB", tooLarge.Limit>>20)
 	}
 	if err != nil {
-		return nil, refuse("it cannot be read: %s", fmt.Sprint(err))
+		return refuse("it cannot be read: %s", fmt.Sprint(err))
 	}
-	return bytes.Clone(whole.Bytes()), nil
+	return use(whole.Bytes())
 }
 
 // Hash is the name of a document: SHA-256 in hex.
