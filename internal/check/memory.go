@@ -171,6 +171,35 @@ var memory = []Check{
 			return see(read(f.Memory.ZoneReclaim, is[int64](0)))
 		},
 	},
+	{
+		ID: "MEM-010", Subject: Memory, Title: "Age of unwritten file data",
+		Covers: []string{"vm.dirty_expire_centisecs", "vm.dirty_writeback_centisecs"},
+		Why: "Written data stay in memory for 30 s by default, then go to the disk in one portion. Oracle's and SQL Server's " +
+			"profiles have them written after 5 s, so that portions are small.",
+		Source: "tuned oracle and mssql (500 and 100 hundredths of a second)",
+		Disagree: "Both servers write their data past the page cache where they can, so that only backups and exports feel it. " +
+			"Other sources leave it alone. So it is information only.",
+		For:      engines("oracle", "sqlserver"),
+		Severity: map[Role]Severity{ProductionDB: Info},
+		absent:   "the kernel does not show these times", ok: "old data are written as soon as the profiles ask for",
+		bad: "data stay unwritten for longer than the profiles have it", look: seeing(agesWanted), advise: advising(agesWanted),
+	},
+	{
+		ID: "MEM-011", Subject: Memory, Title: "Time in which all tasks wait for memory (pressure)",
+		Why: "In this share of the last five minutes no task could go on, since all that had work waited for memory to be " +
+			"freed or swapped in. A database then answers at the pace of the disk, whatever its caches hold.",
+		Source:   "kernel documentation, accounting/psi.rst (full); 1 % is a bound of ours",
+		Severity: inProduction(Medium, Medium),
+		absent:   "the kernel accounts no pressure", ok: "at most 1 % of the last five minutes",
+		bad: "nothing could run for a part of the last five minutes, since all waited for memory",
+		fix: remedy{script("ps -eo rss,swap,pid,comm --sort=-rss | head").noting("who has the memory; systemd-cgtop -m shows " +
+			"it by service"),
+			remark("give the database's cache less, or the machine more")},
+		left: "who takes the memory has to be found first",
+		look: func(f *host.Facts, _ Role) view {
+			return see(readAs(f.Kernel.StalledMemory, share, func(v float64) bool { return v <= 0.01 }))
+		},
+	},
 }
 
 // asksForNodes reports a server whose vendor or profile wants memory to stay on its node.

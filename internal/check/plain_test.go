@@ -7,7 +7,7 @@ import (
 )
 
 // TestPlainPostgres is a guest with PostgreSQL on a disk of its own, the kernel's defaults (Linux 6.12) and TuneD's profile
-// for it: nothing of TCP, mounts, stalls and habits is more than information.
+// for it: nothing of TCP, mounts and memory is more than information.
 func TestPlainPostgres(t *testing.T) {
 	f := &host.Facts{}
 	for _, set := range []func(*host.Facts){
