@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -220,4 +222,26 @@ func FuzzParse(f *testing.F) {
 			t.Fatal("neither or both")
 		}
 	})
+}
+
+// What builds, tests and documents a driver that comes by a build tag names that tag.
+func TestTagsAreNamed(t *testing.T) {
+	lists := regexp.MustCompile(`(?i)tags=([a-z,]*,[a-z,]*)`)
+	for _, name := range []string{"Makefile", "README.md", "docs/explain.md"} {
+		text, err := os.ReadFile("../../../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := lists.FindAllStringSubmatch(string(text), -1)
+		if found == nil {
+			t.Errorf("%s names no tags", name)
+		}
+		for _, list := range found {
+			for _, v := range Vendors() {
+				if v.tag != "" && !slices.Contains(strings.Split(list[1], ","), v.tag) {
+					t.Errorf("%s lacks %s in %s", name, v.tag, list[0])
+				}
+			}
+		}
+	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/SAP/go-hdb/driver/dial"
 )
 
-func init() { hana.connect = session((*DSN).hanaConnector, "set transaction read only") }
+func init() { hana.connector = (*DSN).hanaConnector }
 
 // hanaConnector takes encrypt= too, as SAP's own clients do; its driver has no such word.
 func (d *DSN) hanaConnector() (driver.Connector, error) {

@@ -8,7 +8,7 @@ import (
 	ora "github.com/sijms/go-ora/v2"
 )
 
-func init() { oracle.connect = session((*DSN).oracleConnector, "set transaction read only") }
+func init() { oracle.connector = (*DSN).oracleConnector }
 
 func (d *DSN) oracleConnector() (driver.Connector, error) {
 	u, way := d.oracle()

@@ -9,10 +9,7 @@ import (
 	"github.com/microsoft/go-mssqldb/msdsn"
 )
 
-func init() {
-	sqlServer.connect = session((*DSN).sqlServerConnector, "set transaction isolation level read uncommitted",
-		"set lock_timeout 1000")
-}
+func init() { sqlServer.connector = (*DSN).sqlServerConnector }
 
 // sqlServerConnector asks for TLS where the DSN does not say encrypt=. The driver would
 // then send the password to what offers none, almost as it is.

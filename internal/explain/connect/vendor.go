@@ -2,6 +2,7 @@ package connect
 
 import (
 	"context"
+	"database/sql/driver"
 	"fmt"
 	"os"
 	"strings"
@@ -28,11 +29,15 @@ type Vendor struct {
 	allow    string // parameter that permits to go on without TLS
 	// What to grant to a user who may not watch the server, or not work on it; may be empty.
 	watching, working string
-	connect           func(ctx context.Context, d *DSN) (explain.Asker, error) // nil: this program lacks the driver
-	source            func(ctx context.Context, a explain.Asker, target string, here bool) (explain.Source, error)
-	parameter         func(ctx context.Context, d *DSN, name string) (Parameter, error) // nil: they cannot be varied
+	// One of these connects: the second is that of a driver of database/sql, and first are statements that its sessions begin
+	// with. Both nil: this program lacks the driver.
+	connect   func(ctx context.Context, d *DSN) (explain.Asker, error)
+	connector func(d *DSN) (driver.Connector, error)
+	first     []string
+	source    func(ctx context.Context, a explain.Asker, target string, here bool) (explain.Source, error)
+	parameter func(ctx context.Context, d *DSN, name string) (Parameter, error) // nil: they cannot be varied
 	// tag is the build tag that adds the driver, and size what it adds; "": every program has it. A file with that tag sets
-	// connect. Windows has SQL Server's without it.
+	// connector. Windows has SQL Server's without it.
 	tag, size string
 }
 
@@ -55,17 +60,18 @@ var (
 		Form: "sqlserver://USER@HOST?database=DB", Rights: "VIEW SERVER STATE", Plain: "encrypt=disable", Checked: "encrypt=true",
 		own:      "$SQLCMDPASSWORD, or ",
 		password: func() (string, error) { return os.Getenv("SQLCMDPASSWORD"), nil }, // sqlcmd's
+		first:    []string{"set transaction isolation level read uncommitted", "set lock_timeout 1000"},
 		source:   newSQLServer, tag: "sqlserver", size: "1.4 MB"}
 	oracle = &Vendor{Product: "Oracle", schemes: []string{"oracle"}, allow: "SSL=false",
 		Form: "oracle://USER@HOST:1521/SERVICE", Rights: "SELECT_CATALOG_ROLE", Plain: "SSL=false", Checked: "SSL=true",
-		source: newOracle, tag: "oracle", size: "18 MB"}
+		first: []string{"set transaction read only"}, source: newOracle, tag: "oracle", size: "18 MB"}
 	hana = &Vendor{Product: "SAP HANA", schemes: []string{"hdb", "hana"}, allow: "encrypt=false",
 		Form: "hdb://USER@HOST:30015", Rights: "MONITORING", Plain: "encrypt=false", Checked: "TLSRootCAFile=FILE",
-		source: newHANA, tag: "hana", size: "0.7 MB"}
+		first: []string{"set transaction read only"}, source: newHANA, tag: "hana", size: "0.7 MB"}
 )
 
 // Built reports whether this program was built with the vendor's driver.
-func (v *Vendor) Built() bool { return v.connect != nil }
+func (v *Vendor) Built() bool { return v.connect != nil || v.connector != nil }
 
 // Lacking says which drivers this program was built without, and how to build one with them.
 func Lacking() string {
@@ -84,10 +90,17 @@ func Lacking() string {
 
 // begin opens a session, where this program has the driver.
 func (v *Vendor) begin(ctx context.Context, d *DSN) (explain.Asker, error) {
-	if !v.Built() {
+	switch {
+	case v.connect != nil:
+		return v.connect(ctx, d)
+	case v.connector == nil:
 		return nil, fmt.Errorf("this hostlab was built without %s's driver; build one with it: make build TAGS=%s", v.Product, v.tag)
 	}
-	return v.connect(ctx, d)
+	c, err := v.connector(d)
+	if err != nil {
+		return nil, err
+	}
+	return begin(ctx, c, v.first...)
 }
 
 // Vendors returns all of them.
