@@ -103,6 +103,9 @@ func TestPostgresParameter(t *testing.T) {
 			t.Errorf("%s was %q", name, was.Value)
 		}
 		c2, err := s.Connect(t.Context())
+		if err == nil {
+			_, err = c2.Exec(t.Context(), "set application_name = 'erp'") // those of hostlab are not waited for
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
