@@ -152,7 +152,8 @@ func TestEveryCheckHasAKnob(t *testing.T) {
 			})
 		})
 		if why := directionless[c.ID]; moved == (why != "") {
-			t.Errorf("%s, %s: moved %v, and without direction since %q", c.ID, c.Title, moved, why)
+			t.Errorf("%s, %s: moved by a knob: %v, and without direction since %q; add its values, worst first, to restKnobs, or to "+
+				"directionless why none is better", c.ID, c.Title, moved, why)
 		}
 	}
 }

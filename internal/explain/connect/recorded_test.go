@@ -1,7 +1,7 @@
 package connect
 
 import (
-	"context"
+	"cmp"
 	"math"
 	"os"
 	"strings"
@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
-	"hostlab/internal/explain/mariadb"
-	"hostlab/internal/explain/postgres"
 )
 
 // TestRecorded reads answers that were made from vendors' documentation, MariaDB's after
@@ -24,32 +22,34 @@ func TestRecorded(t *testing.T) {
 		}
 		return newRecorded(b)
 	}
+	covered := map[*Vendor]bool{}
 	for _, c := range []struct {
 		name     string
-		open     func(context.Context, explain.Asker, string, bool) (explain.Source, error)
+		vendor   *Vendor
 		event    string
 		waits    int64
-		log      explain.PartName
-		average  float64 // s a log write
+		part     explain.PartName // of the event; "": the wait for the log
+		average  float64          // s a log write
 		missing  string
 		untimed  string
 		required map[explain.PartName]bool
 	}{
-		{name: "sqlserver", open: newSQLServer, event: "WRITELOG", waits: 1000, average: 0.0015,
+		{name: "sqlserver", vendor: sqlServer, event: "WRITELOG", waits: 1000, average: 0.0015,
 			missing: "grant view server state", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.DataReads: true}},
-		{name: "oracle", open: newOracle, event: "log file sync", waits: 500, average: 0.002,
+		{name: "oracle", vendor: oracle, event: "log file sync", waits: 500, average: 0.002,
 			missing: "not been tried", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.Locks: true}},
-		{name: "hana", open: newHANA, event: "Semaphore Wait (LogBufferFlush)", waits: -1, average: 0.0004,
+		{name: "hana", vendor: hana, event: "Semaphore Wait (LogBufferFlush)", waits: -1, average: 0.0004,
 			missing: "not been tried", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true}},
-		{name: "mariadb", open: mariadb.New, event: "Commit", waits: -1, average: unknown, untimed: "MariaDB has no counter for it", missing: "grant PROCESS on *.* to 'poor'@'localhost'; how long data reads take: performance_schema is off",
+		{name: "mariadb", vendor: MariaDB, event: "Commit", waits: -1, average: unknown, untimed: "MariaDB has no counter for it", missing: "grant PROCESS on *.* to 'poor'@'localhost'; how long data reads take: performance_schema is off",
 			required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.Application: true, explain.Locks: true}},
-		{name: "mysql8", open: mariadb.New, event: "waiting for handler commit", waits: -1, average: 0.0016, missing: "server's threads are not of this host",
+		{name: "mysql8", vendor: MariaDB, event: "waiting for handler commit", waits: -1, average: 0.0016, missing: "server's threads are not of this host",
 			required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.DataReads: true, explain.Locks: true}},
-		{name: "postgres18", open: postgres.New, event: "IO:WalSync", waits: 200, average: 0.0025, missing: "grant pg_read_all_stats", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true}},
+		{name: "postgres18", vendor: Postgres, event: "IO:WalSync", waits: 200, average: 0.0025, missing: "grant pg_read_all_stats", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true}},
 	} {
+		covered[c.vendor] = true
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			src, err := c.open(t.Context(), open(c.name), "", false)
+			src, err := c.vendor.source(t.Context(), open(c.name), "", false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +66,7 @@ func TestRecorded(t *testing.T) {
 			for _, e := range r.Events {
 				if e.Name == c.event {
 					found = true
-					if e.Part != explain.LogWait || e.Count != c.waits {
+					if e.Part != cmp.Or(c.part, explain.LogWait) || e.Count != c.waits {
 						t.Errorf("%+v", e)
 					}
 				}
@@ -88,5 +88,10 @@ func TestRecorded(t *testing.T) {
 				t.Errorf("not said to be missing: %q", r.Missing)
 			}
 		})
+	}
+	for _, v := range Vendors() {
+		if !covered[v] {
+			t.Errorf("no recorded answers of %s", v.Product)
+		}
 	}
 }
