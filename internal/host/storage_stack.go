@@ -23,6 +23,13 @@ type stack struct {
 	classes []string
 	top     string // the whole device that the file system is on
 	unknown string // why a part of the stack cannot be seen
+	seen    map[string]whole
+}
+
+// whole is a device, which may lie below several others and is read once.
+type whole struct {
+	layer StackLayer
+	parts []string // what it is made of
 }
 
 // add descends from a device to the disks: depth first, so that a layer stands
@@ -48,22 +55,33 @@ func (s *stack) addWhole(name string, depth int) {
 	if s.top == "" {
 		s.top = name
 	}
-	kind := s.block.kind(name)
-	dev := s.block.device(name)
-	s.layers = append(s.layers, StackLayer{Name: name, Kind: kind, Label: s.block.label(name, kind), Depth: depth, Queue: &dev})
-	if kind == "loop" {
+	d, ok := s.seen[name]
+	if !ok {
+		d = s.block.whole(name)
+		if s.seen == nil {
+			s.seen = map[string]whole{}
+		}
+		s.seen[name] = d
+	}
+	d.layer.Depth = depth
+	s.layers = append(s.layers, d.layer)
+	if d.layer.Kind == "loop" {
 		s.addBacking(name, depth+1)
 		return
 	}
-	parts := s.block.slaves(name)
-	for _, p := range parts {
+	for _, p := range d.parts {
 		if s.add(p, depth+1); len(s.layers) >= maxLayers {
 			break
 		}
 	}
-	if len(parts) == 0 {
-		s.end(dev.Class, "/sys does not tell what "+name+" is")
+	if len(d.parts) == 0 {
+		s.end(d.layer.Queue.Class, "/sys does not tell what "+name+" is")
 	}
+}
+
+func (b block) whole(name string) whole {
+	kind, dev := b.kind(name), b.device(name)
+	return whole{StackLayer{Name: name, Kind: kind, Label: b.label(name, kind), Queue: &dev}, b.slaves(name)}
 }
 
 // end notes the class of what ends a branch; why one that is "" is not known.
