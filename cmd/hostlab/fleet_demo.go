@@ -17,7 +17,8 @@ func newFleetDemo(std streams) *cobra.Command {
 		Use:   "demo [flags] --out SPOOL",
 		Short: "Write documents of made hosts, to try the rest with",
 		Long: `demo writes the documents of made hosts: recorded machines with small
-differences, four weeks of history, some faults, and two experiments.
+differences, four weeks of history, some faults, and two experiments. Times
+count back from now.
 
 SPOOL.planted.json says which faults are where. SPOOL.exceptions.toml accepts
 one of them, and holds an exception that has expired.

@@ -109,7 +109,12 @@ func newFleetCheck(std streams) *cobra.Command {
 			return nil, usagef("no document has a check %q", args[0])
 		}
 		fleet.AcceptHeld(list, exceptions, now)
-		fleet.SortHeld(list, func(fleet.Held) bool { return false })
+		hosts, err := s.Hosts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		fleet.MarkStale(list, hosts, now, o.stale)
+		fleet.SortHeld(list)
 		return fleet.CheckDocument(args[0], list), nil
 	})
 	x.flags(cmd)

@@ -43,6 +43,9 @@ const MaxBody = 16 << 20
 // future is how far a host's clock may be ahead.
 const future = 10 * time.Minute
 
+// earliest is the year from which on documents are: clocks that were never set say 1970, and years before 1678 have no ns.
+const earliest = 2000
+
 // Document is one that a host has written, or a plan of a roll-out.
 type Document struct {
 	Kind    Kind
@@ -150,6 +153,9 @@ func (e *envelope) kind() (Kind, error) {
 func Read(body []byte, as string, now time.Time) (*Document, error) {
 	var e envelope
 	if err := decode(body, &e); err != nil {
+		if len(body) > 0 && body[0] >= 0xef { // Windows' programs
+			return nil, refuse("no JSON: it is UTF-16, or begins with a byte order mark; write it as UTF-8 without one")
+		}
 		return nil, refuse("%s", plainly(err))
 	}
 	kind, err := e.kind()
@@ -160,7 +166,10 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 		return nil, refuse("%s of schema %d, and this hostlab reads up to %d; it takes the version that wrote it, %s, or a newer one",
 			kind, *e.Schema, newest[kind], known(e.Version))
 	}
-	if kind == Planned {
+	switch {
+	case kind == Planned && as != "": // a host's folder in a spool has what that host says
+		return nil, refuse("a plan of a roll-out is no host's document: ingest it outside of the hosts' folders, without --host")
+	case kind == Planned:
 		return readPlan(body, now)
 	}
 	d := &Document{Kind: kind, Schema: *e.Schema, Version: e.Version, Host: e.Host, Machine: e.Machine, Role: e.Role,
@@ -189,6 +198,9 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 	if e.Verdict != nil {
 		d.Verdict = string(*e.Verdict)
 	}
+	for i := range d.Levers {
+		d.Levers[i].Likely, d.Levers[i].AtMost = asShare(d.Levers[i].Likely), asShare(d.Levers[i].AtMost)
+	}
 	if e.Service != nil && e.Time != nil && e.Time.Wall > 0 {
 		d.Service = e.Service.Name
 		for i := range d.Levers {
@@ -206,8 +218,19 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 	case d.Started.After(now.Add(future)):
 		return nil, refuse("it is from the future: written at %s; set the clock of %s", d.Started.UTC().Format(time.DateTime),
 			d.Host)
+	case d.Started.Year() < earliest:
+		return nil, refuse("it is from before hostlab: written at %s; set the clock of %s", d.Started.UTC().Format(time.DateTime),
+			d.Host)
 	}
 	return d, nil
+}
+
+// asShare is a share that a document tells; nil: not known, as one that is none.
+func asShare(v *float64) *float64 {
+	if v == nil || *v < 0 || *v > 1 {
+		return nil
+	}
+	return v
 }
 
 // readPlan reads a plan. It is of no host, so that no token of a host may send it.
@@ -216,15 +239,19 @@ func readPlan(body []byte, now time.Time) (*Document, error) {
 	switch {
 	case err != nil:
 		return nil, refuse("%v", err)
-	case p.Created.After(now.Add(future)):
-		return nil, refuse("it is from the future: planned at %s", p.Created.UTC().Format(time.DateTime))
+	case p.Created.After(now.Add(future)), p.Created.Year() < earliest:
+		return nil, refuse("it is from the future, or from before hostlab: planned at %s", p.Created.UTC().Format(time.DateTime))
 	}
 	return &Document{Kind: Planned, Schema: p.Schema, Version: p.Version, Started: p.Created, Hash: Hash(body), Body: body,
 		Plan: p}, nil
 }
 
-// decode reads one JSON value and nothing behind it. Numbers of facts stay as they are written.
+// decode reads one JSON value and nothing behind it. Numbers of facts stay as they are written. PostgreSQL keeps no NUL in a
+// text, so that another character stands for it; the document's bytes stay.
 func decode(body []byte, into any) error {
+	if nul := []byte(`\u0000`); bytes.Contains(body, nul) {
+		body = bytes.ReplaceAll(body, nul, []byte(`\ufffd`))
+	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
 	if err := dec.Decode(into); err != nil {

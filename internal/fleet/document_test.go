@@ -51,6 +51,9 @@ func TestRefused(t *testing.T) {
 		"another kind":   {`{"schema": 1}`, "", "of a kind"},
 		"newer":          {strings.Replace(good, `"schema": 1`, `"schema": 99, "version": "7.0"`, 1), "", "7.0, or a newer one"},
 		"future":         {body("2026-11-23T12:20:00Z", "db1", ""), "", "from the future"},
+		"no clock":       {body("1970-01-01T00:00:09Z", "db1", ""), "", "set the clock of db1"},
+		"no ns":          {body("1500-01-01T00:00:00Z", "db1", ""), "", "from before hostlab"},
+		"UTF-16":         {"\xff\xfe{\x00", "", "as UTF-8"},
 		"no time":        {strings.Replace(good, `"started": "2026-11-23T11:00:00Z",`, "", 1), "", "does not say when"},
 		"hostile name":   {body("2026-11-23T11:00:00Z", "<script>", ""), "", "no host's name"},
 		"path as a name": {good, "../etc", "no host's name"},
@@ -111,6 +114,19 @@ func TestSpool(t *testing.T) {
 		if !strings.Contains(refused, want) {
 			t.Errorf("%q is not in %q", want, refused)
 		}
+	}
+}
+
+// A share that is none is not known: it would stand out among the sums of a fleet.
+func TestSharesAreShares(t *testing.T) {
+	text := strings.TrimSuffix(body("2026-11-23T11:00:00Z", "db1", ""), "}") + `, "role": "production-db", "facts": {}, "results": [], "verdict": {"text": "v"}, "probes": [],
+		"service": {"name": "s"}, "time": {"wall": 1, "active": 1}, "levers": [{"name": "clock", "likely": 1e308, "at_most": -0.1}, {"name": "idle", "likely": 1, "at_most": 1}]}`
+	d, err := Read([]byte(text), "", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := d.Levers[0]; l.Likely != nil || l.AtMost != nil || l.SecondsPerDay != nil || *d.Levers[1].SecondsPerDay != 86400 {
+		t.Errorf("%+v", d.Levers)
 	}
 }
 

@@ -31,6 +31,7 @@ type Report struct {
 	Answers  []Proof `json:"answers"` // what passed and what does not apply included
 	findings []Proof
 	accepted []Proof
+	old      []Proof // findings of hosts that are not known any more
 }
 
 // NewReport applies exceptions and counts. The rows of hosts that are not known any more stay, with their age.
@@ -39,22 +40,29 @@ func NewReport(hosts []*Host, proofs []Proof, list []check.Exception, now time.T
 	if r.Answers == nil {
 		r.Answers = []Proof{}
 	}
+	stale := map[string]bool{}
 	for _, h := range hosts {
-		if h.Stale(now, limit) {
+		if stale[h.Name] = h.Stale(now, limit); stale[h.Name] {
 			r.Stale++
 		}
 	}
 	for i := range r.Answers {
 		p := &r.Answers[i]
 		accept(&p.Held, list, p.Host, now)
+		p.Stale = stale[p.Host]
 		switch {
+		case p.Stale && p.Status == check.Finding && p.Severity != check.Severities[0]:
+			r.old = append(r.old, *p)
+		case p.Stale:
 		case p.Status == check.Accepted:
 			r.accepted = append(r.accepted, *p)
 		case p.Status == check.Finding && p.Severity != check.Severities[0]:
 			r.findings = append(r.findings, *p)
 		}
 	}
-	sorting.Stable(r.findings, func(a, b Proof) int { return rank(b.Severity) - rank(a.Severity) })
+	for _, list := range [][]Proof{r.findings, r.old} {
+		sorting.Stable(list, func(a, b Proof) int { return rank(b.Severity) - rank(a.Severity) })
+	}
 	return r
 }
 
@@ -79,14 +87,15 @@ func (r *Report) Document() *document.Document {
 			screen.Count(r.Hosts, "host"), screen.Count(len(r.accepted), "finding")+" accepted", r.Stale)}},
 		About: []string{"Made " + r.Made, "A document is named by the first 12 digits of its SHA-256; CSV and JSON have all"},
 		Sections: []document.Section{document.Titled("Findings", table(r.findings, false)),
-			document.Titled("Accepted", table(r.accepted, true))},
+			document.Titled("Accepted", table(r.accepted, true)),
+			document.Titled("Found on hosts that are not known any more", table(r.old, false))},
 		Data: r}
 }
 
 // WriteCSV writes all answers (RFC 4180).
 func (r *Report) WriteCSV(w io.Writer) error {
 	rows := [][]string{{"host", "role", "check", "status", "severity", "since", "detail", "exception", "first_document",
-		"last_document", "heard"}}
+		"last_document", "heard", "stale"}}
 	for _, p := range r.Answers {
 		exception := ""
 		if p.Exception != nil {
@@ -94,7 +103,7 @@ func (r *Report) WriteCSV(w io.Writer) error {
 		}
 		rows = append(rows, []string{p.Host, string(p.Role), p.Check, string(p.Status), p.Severity, p.Since.Format(time.RFC3339),
 			p.Detail, exception, p.First, p.Last,
-			p.Heard.Format(time.RFC3339)})
+			p.Heard.Format(time.RFC3339), strconv.FormatBool(p.Stale)})
 	}
 	return writeCSV(w, rows)
 }

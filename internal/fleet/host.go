@@ -37,6 +37,8 @@ type Held struct {
 	Since    time.Time    `json:"since"`
 	// Exception is the one by which it is accepted, or was until it expired; nil: none.
 	Exception *check.Exception `json:"exception,omitempty"`
+	// Stale: the host is not known any more, and this is what was said of it then.
+	Stale bool `json:"stale,omitempty"`
 }
 
 // Change is a fact or a check's answer that became another.

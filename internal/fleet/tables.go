@@ -199,14 +199,25 @@ func estimate(m Measurement) document.Cell {
 	return document.Number(*m.Value, fmt.Sprint(e))
 }
 
+// MarkStale marks what is said of hosts that are not known any more.
+func MarkStale(list []Held, hosts []*Host, now time.Time, limit time.Duration) {
+	known := map[string]bool{}
+	for _, h := range hosts {
+		known[h.Name] = !h.Stale(now, limit)
+	}
+	for i := range list {
+		list[i].Stale = !known[list[i].Host]
+	}
+}
+
 // SortHeld puts findings first, then what is not known, and what was said of hosts that are not known any more last.
-func SortHeld(list []Held, stale func(Held) bool) {
+func SortHeld(list []Held) {
 	order := func(h Held) int {
 		n := slices.Index([]check.Status{check.Finding, check.Unknown, check.Accepted, check.OK}, h.Status)
 		if n < 0 {
 			n = 4
 		}
-		if stale(h) {
+		if h.Stale {
 			n += 10
 		}
 		return n
@@ -214,21 +225,37 @@ func SortHeld(list []Held, stale func(Held) bool) {
 	sorting.Stable(list, func(a, b Held) int { return cmp.Or(order(a)-order(b), strings.Compare(a.Host, b.Host)) })
 }
 
+// StatusCell says what a check says of a host. Of one that is not known any more it never looks well.
+func (h *Held) StatusCell() document.Cell {
+	c := document.Text(strings.ReplaceAll(string(h.Status), "_", " "))
+	switch {
+	case h.Stale:
+		return document.Cell{Text: "not known; was " + c.Text, Tone: document.Quiet}
+	case h.Status == check.Finding:
+		c.Tone = document.Caution
+	case h.Status == check.OK:
+		c.Tone = document.Good
+	}
+	return c
+}
+
 // CheckDocument is one check over all hosts.
 func CheckDocument(id string, list []Held) *document.Document {
 	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "status"}, {Head: "since", Whole: true},
 		{Head: "what was read"}}}
-	found := 0
+	found, known := 0, 0
 	for _, h := range list {
-		if h.Status == "finding" {
-			found++
+		if !h.Stale {
+			known++
+			if h.Status == check.Finding {
+				found++
+			}
 		}
-		t.Add(document.Text(h.Host), document.Text(strings.ReplaceAll(string(h.Status), "_", " ")),
-			document.Text(h.Since.Format(time.DateOnly)), document.Text(h.Detail))
+		t.Add(document.Text(h.Host), h.StatusCell(), document.Text(h.Since.Format(time.DateOnly)), document.Text(h.Detail))
 	}
 	return &document.Document{Name: "fleet", Title: id,
 		Answer: []document.Line{{Text: fmt.Sprintf(`%s is a finding on %d of %s. It looks at %q; "hostlab explain-check %[1]s" gives the reason.`, id, found,
-			screen.Count(len(list), "host"), CheckTitle(id))}},
+			screen.Count(known, "known host"), CheckTitle(id))}},
 		Sections: []document.Section{document.Titled("Hosts", t)},
 		Data: struct {
 			Schema int    `json:"schema"`

@@ -28,9 +28,12 @@ func planned(t *testing.T, s *Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := fleet.Read(body, "elsewhere", begin.AddDate(0, 1, 0))
+	d, err := fleet.Read(body, "", begin.AddDate(0, 1, 0))
 	if err != nil || d.Host != "" {
 		t.Fatalf("of %q, %v", d.Host, err)
+	}
+	if _, err := fleet.Read(body, "db1", begin.AddDate(0, 1, 0)); err == nil {
+		t.Error("a host's folder may hold a plan")
 	}
 	for round, want := range []int{1, 0} {
 		if n, err := s.Put(ctx, []*fleet.Document{d}, "test", begin); n != want || err != nil {

@@ -130,6 +130,15 @@ func contract(t *testing.T, fresh func(t *testing.T) *Store) {
 		}
 	})
 	t.Run("a roll-out", func(t *testing.T) { planned(t, fresh(t)) })
+	t.Run("a text with NUL", func(t *testing.T) {
+		s, d := fresh(t), written(t, "db1", 1, map[string]string{"a": "x\x00y"}, "ok")
+		put(t, s, d, written(t, "db2", 1, map[string]string{"a": "1"}, "ok"))
+		body, err := s.Body(t.Context(), d.Hash)
+		facts, err2 := s.Facts(t.Context(), "db1")
+		if err != nil || err2 != nil || !bytes.Equal(body, d.Body) || facts["kernel.a"].Text != "x\ufffdy" {
+			t.Errorf("%v, %v: %q, %q", err, err2, body, facts["kernel.a"])
+		}
+	})
 	t.Run("bytes come back", func(t *testing.T) {
 		s, d := fresh(t), written(t, "db1", 1, map[string]string{"a": "1"}, "ok")
 		put(t, s, d)

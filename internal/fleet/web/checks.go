@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"hostlab/internal/check"
@@ -22,16 +21,13 @@ func oneCheck(ctx context.Context, r *request) (*document.Document, error) {
 		return nil, notThere("check in any document")
 	}
 	fleet.AcceptHeld(list, r.Exceptions, r.now)
-	stale := func(h fleet.Held) bool {
-		x := r.fleet.by[h.Host]
-		return x == nil || x.Stale(r.now, r.Stale)
-	}
-	fleet.SortHeld(list, stale)
+	fleet.MarkStale(list, r.fleet.hosts, r.now, r.Stale)
+	fleet.SortHeld(list)
 	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "status"}, {Head: "severity"}, {Head: "role"},
 		{Head: "since", Whole: true}, {Head: "what was read"}}}
 	found, known := 0, 0
 	for _, h := range list {
-		if !stale(h) {
+		if !h.Stale {
 			known++
 			if h.Status == check.Finding {
 				found++
@@ -47,17 +43,11 @@ func oneCheck(ctx context.Context, r *request) (*document.Document, error) {
 		return nil, err
 	}
 	for _, h := range list[from:to] {
-		// Of a finding alone the severity stands out: elsewhere it says what a finding would be.
-		status, severity := document.Text(strings.ReplaceAll(string(h.Status), "_", " ")), document.Text(h.Severity)
-		switch {
-		case stale(h):
-			status = document.Cell{Text: "not known; was " + status.Text, Tone: document.Quiet}
-		case h.Status == check.Finding:
-			status.Tone, severity = document.Caution, severityCell(h.Severity)
-		case h.Status == check.OK:
-			status.Tone = document.Good
+		severity := document.Text(h.Severity) // of a finding alone it stands out: elsewhere it says what a finding would be
+		if h.Status == check.Finding && !h.Stale {
+			severity = severityCell(h.Severity)
 		}
-		t.Add(document.Cell{Text: h.Host, Link: "/hosts/" + segment(h.Host)}, status, severity, document.Text(string(h.Role)),
+		t.Add(document.Cell{Text: h.Host, Link: "/hosts/" + segment(h.Host)}, h.StatusCell(), severity, document.Text(string(h.Role)),
 			document.Text(h.Since.Format(time.DateOnly)),
 			said(h.Detail))
 	}

@@ -60,6 +60,9 @@ func TestPostgreSQL(t *testing.T) {
 			t.Errorf("%s: %d, and not what SQLite gives", path, here.StatusCode)
 		}
 	}
+	if r, _ := get(t, pages.URL+"/checks/a%00b"); r.StatusCode != http.StatusNotFound {
+		t.Errorf("an address with NUL: %d", r.StatusCode)
+	}
 	// The log's move restarts the server. Meanwhile somebody reads.
 	moved := make(chan error, 1)
 	go func() { moved <- server.MoveLog(context.Background(), t.TempDir()) }()

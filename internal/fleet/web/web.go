@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"hostlab/internal/check"
 	"hostlab/internal/document"
@@ -150,6 +151,10 @@ func (s *Server) reading(h http.HandlerFunc) http.Handler {
 				`Basic realm="hostlab fleet: the password is a token that may read", charset="UTF-8"`)
 			s.fail(w, r, &answer{http.StatusUnauthorized,
 				"These pages need a token that may read. A browser sends it as the password; the name does not matter."})
+			return
+		}
+		if !utf8.ValidString(r.URL.Path) || strings.Contains(r.URL.Path, "\x00") { // which PostgreSQL refuses
+			s.fail(w, r, notThere("page"))
 			return
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), patience)
