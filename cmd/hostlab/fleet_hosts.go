@@ -97,7 +97,7 @@ func peers(ctx context.Context, s *store.Store, now time.Time, limit time.Durati
 		}
 		found[i].Apart = told[o.Host]
 	}
-	return fleet.OutliersDocument(found, len(list), groups), nil
+	return fleet.OutliersDocument(found, list, groups), nil
 }
 
 // traits are the facts in which a host is not as its peers.

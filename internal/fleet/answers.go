@@ -30,6 +30,7 @@ type Summary struct {
 	Accepted []AcceptedSum `json:"accepted"`
 	Expired  []AcceptedSum `json:"expired"`
 	Twice    []Twice       `json:"twice"` // machines with several names
+	newest   time.Duration // the age of the newest document
 	limit    time.Duration
 }
 
@@ -83,7 +84,10 @@ func Status(hosts []*Host, documents int, now time.Time, limit time.Duration) *S
 	s.Expired = sums(known, func(h *Host) []Held { return h.Findings })
 	found := map[string]*Tally{}
 	levers := map[string]*LeverSum{}
-	for _, h := range hosts {
+	for i, h := range hosts {
+		if age := max(now.Sub(h.Last), 0); i == 0 || age < s.newest {
+			s.newest = age
+		}
 		if h.Stale(now, limit) {
 			s.Stale = append(s.Stale, StaleHost{h.Name, now.Sub(h.Last).Seconds()})
 			continue
@@ -201,7 +205,9 @@ func (s *Summary) Document() *document.Document {
 		answer += " No check found anything to change."
 	}
 	d.Answer = []document.Line{{Text: answer}}
-	d.About = []string{screen.Count(s.Documents, "document")}
+	if d.About = []string{screen.Count(s.Documents, "document")}; s.Hosts > 0 {
+		d.About[0] += "; the newest was written " + ago(s.newest) + " ago"
+	}
 	findings := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "what is looked at"}, {Head: "severity"},
 		{Head: "hosts", Right: true}}, Most: 20}
 	for _, f := range s.Findings {

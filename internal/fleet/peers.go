@@ -99,7 +99,7 @@ type Peers struct {
 	hosts    map[string]Compared
 	name     string              // of the measurement that comes now
 	values   map[group][]Outlier // its values
-	groups   map[group]bool      // those of LeastPeers and more
+	groups   map[group]bool      // those with LeastPeers and more values of some measurement
 	p        []float64           // of all values
 	suspects map[int]Outlier     // those that may be named, by their place in p
 }
@@ -228,8 +228,31 @@ func Traits(host map[string]Value, peers []map[string]Value) (out []Trait) {
 	return out
 }
 
-// OutliersDocument lists them. groups is how many groups of peers were large enough.
-func OutliersDocument(found []Outlier, hosts, groups int) *document.Document {
+// Peerage is a group of hosts of equal hardware and one role.
+type Peerage struct {
+	Stratum string     `json:"stratum"` // "": not known
+	Role    check.Role `json:"role"`
+	Hosts   int        `json:"hosts"`
+}
+
+// peerages are the groups of a fleet, the largest first.
+func peerages(hosts []Compared) []Peerage {
+	count, out := map[group]int{}, []Peerage{}
+	for _, h := range hosts {
+		count[group{h.Stratum, h.Role}]++
+	}
+	for g, n := range count {
+		out = append(out, Peerage{g.stratum, g.role, n})
+	}
+	sorting.Stable(out, func(a, b Peerage) int {
+		return cmp.Or(b.Hosts-a.Hosts, strings.Compare(a.Stratum, b.Stratum), strings.Compare(string(a.Role), string(b.Role)))
+	})
+	return out
+}
+
+// OutliersDocument lists them, and the groups of the hosts that were compared. groups is how many were large enough.
+func OutliersDocument(found []Outlier, list []Compared, groups int) *document.Document {
+	hosts, strata := len(list), peerages(list)
 	answer := fmt.Sprintf("No host is an outlier among its peers, in %s of %d hosts or more.", screen.Count(groups, "group"),
 		LeastPeers)
 	names := map[string]bool{}
@@ -266,10 +289,25 @@ func OutliersDocument(found []Outlier, hosts, groups int) *document.Document {
 	if found == nil {
 		found = []Outlier{}
 	}
+	equal := &document.Table{Columns: append(document.Headings("hardware"), document.Column{Head: "role"},
+		document.Column{Head: "hosts", Right: true}, document.Column{Head: "compared"}), Most: 40}
+	for _, s := range strata {
+		compared := fmt.Sprintf("no: it takes %d", LeastPeers)
+		switch {
+		case s.Stratum == "":
+			compared = "no: hardware not known"
+		case s.Hosts >= LeastPeers:
+			compared = "yes"
+		}
+		equal.Add(document.Text(cmp.Or(s.Stratum, "not known")), document.Text(cmp.Or(string(s.Role), "none")),
+			document.Number(float64(s.Hosts), strconv.Itoa(s.Hosts)), document.Text(compared))
+	}
 	return &document.Document{Name: "fleet", Title: "Outliers", Answer: []document.Line{{Text: answer}},
-		Sections: []document.Section{document.Titled("Outliers", t), document.Titled("What sets them apart", traits)},
+		Sections: []document.Section{document.Titled("Outliers", t), document.Titled("What sets them apart", traits),
+			document.Titled("Groups of equal hosts", equal)},
 		Data: struct {
 			Schema   int       `json:"schema"`
 			Outliers []Outlier `json:"outliers"`
-		}{Schema, found}}
+			Strata   []Peerage `json:"strata"`
+		}{Schema, found, strata}}
 }

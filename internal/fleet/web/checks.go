@@ -55,6 +55,16 @@ func oneCheck(ctx context.Context, r *request) (*document.Document, error) {
 	d.Answer = []document.Line{{Text: fmt.Sprintf("%s is a finding on %d of %s that are known.", id, found,
 		screen.Count(known, "host"))}}
 	d.Sections = []document.Section{document.Titled("Hosts", t)}
+	if h := r.fleet.by[list[0].Host]; found > 0 && h != nil { // findings come first
+		last, err := lastReport(ctx, r, h)
+		if err != nil {
+			return nil, err
+		}
+		if remedy := last.remedies[id]; remedy != "" {
+			d.Sections = append(d.Sections, document.Titled("Remedy", document.Commands{{
+				Why: "on " + h.Name + "; the page of each host has its own", Line: remedy}}))
+		}
+	}
 	if c, err := check.Find(id); err == nil {
 		d.Sections = append(d.Sections, check.Explain(c).Sections...)
 	}

@@ -18,7 +18,7 @@ func outliers(ctx context.Context, r *request) (*document.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := r.own(made, func(t *document.Table) { lead(t, "/hosts/") })
+	d, err := r.own(made, leadHosts)
 	if err == nil {
 		d.About = []string{"Compared at " + at.UTC().Format(minutes) + " UTC; anew every " + screen.Lasting(whole) + "."}
 	}

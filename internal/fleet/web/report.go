@@ -94,10 +94,7 @@ func measuredSection(d *fleet.Document) document.Section {
 		}
 		floor := "unknown"
 		if m.Noise != nil {
-			floor = "±" + result.Format(*m.Noise, m.Unit)
-			if m.Unit == "ratio" {
-				floor = "±" + result.Share(*m.Noise)
-			}
+			floor = "±" + result.Share(*m.Noise) // of the value, as Read makes it
 		}
 		t.Add(document.Text(cmp.Or(m.Title, m.Name)), value, document.Number(float64(m.N), fmt.Sprint(m.N)), document.Text(floor),
 			none(m.Evidence))

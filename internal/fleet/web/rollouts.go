@@ -89,11 +89,7 @@ func oneRollout(ctx context.Context, r *request) (*document.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := r.own(made, func(t *document.Table) {
-		if t.Columns[0].Head == "host" {
-			lead(t, "/hosts/")
-		}
-	})
+	d, err := r.own(made, leadHosts)
 	if err == nil {
 		d.About = append(d.About, "as documents said at "+at.UTC().Format(minutes)+" UTC")
 	}

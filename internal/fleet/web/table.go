@@ -156,6 +156,13 @@ func (r *request) brief(t *document.Table, most int, text, url string) {
 	t.Links.List = append(t.Links.List, document.Link{Text: text, URL: url})
 }
 
+// leadHosts links the hosts that begin the rows of a table to their pages.
+func leadHosts(t *document.Table) {
+	if t.Columns[0].Head == "host" {
+		lead(t, "/hosts/")
+	}
+}
+
 // lead links the first cell of each row to a page: prefix and its text.
 func lead(t *document.Table, prefix string) {
 	for i := range t.Rows {
