@@ -262,7 +262,7 @@ when 'hostlab verify --format json' there says so.
 
 Exit status: 0 done, 1 it failed, 2 unusable flag or plan.`,
 		Example: `  hostlab fleet rollout status plan.json`,
-		Args:    cobra.ExactArgs(1),
+		Args:    takes(1, 1, "one file of a plan"),
 	}, func(ctx context.Context, s *store.Store, args []string, _ time.Time) (*document.Document, error) {
 		c, err := readPlan(ctx, s, args[0])
 		if err != nil {
@@ -296,7 +296,7 @@ Exit status:
   11  undecided`,
 		Example: `  hostlab fleet rollout gate plan.json --wave 1
   hostlab fleet rollout gate plan.json --wave 2 --policy only-if-better`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1, "one file of a plan"),
 	}, func(ctx context.Context, s *store.Store, args []string, _ time.Time) (*document.Document, error) {
 		c, err := readPlan(ctx, s, args[0])
 		if err != nil {

@@ -40,7 +40,7 @@ Exit status: 0 all are kept there, 1 one was not, 2 unusable flag or file.`,
   hostlab fleet send --to https://fleet:9753 --token-file token latest.json
   hostlab verify --format json | hostlab fleet send --to https://fleet:9753 \
     --token-file token -`,
-		Args: cobra.MinimumNArgs(1),
+		Args: takes(1, -1, "documents of this host, or -"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), std, args) },
 	}
 	f := cmd.Flags()

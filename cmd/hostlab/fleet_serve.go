@@ -216,7 +216,7 @@ func answerUntil(ctx context.Context, h http.Handler, l net.Listener) error {
 func secretFile(name string, key bool) ([]byte, error) {
 	f, err := trust.OpenLinked(name)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", name, plain(err))
 	}
 	defer f.Close()
 	check := trust.Secret

@@ -25,9 +25,9 @@ import (
 	"hostlab/internal/report"
 )
 
-// Least and Most hosts that can be made: each of the kinds, and a spool that a disk takes.
+// Least and Most hosts that can be made: each of the kinds, and a spool that a disk takes. Below 20 not all faults are planted.
 const (
-	Least = 20
+	Least = 8
 	Most  = 20000
 )
 
@@ -211,7 +211,7 @@ func (m Maker) plan() ([]*made, *Planted) {
 	planted := &Planted{Seed: m.Seed, Hosts: m.Hosts, Faults: []Hidden{}}
 	for i := range machines {
 		k := &machines[i]
-		n := max(1, m.Hosts*k.per100/100)
+		n := max(k.least, m.Hosts*k.per100/100)
 		if i == len(machines)-1 {
 			n = m.Hosts - len(hosts)
 		}
@@ -235,7 +235,7 @@ func (m Maker) plan() ([]*made, *Planted) {
 	twin.events = append(twin.events, event{state: slow})
 	for _, f := range faults {
 		for i := range max(1, m.Hosts/100) {
-			if len(by[f.on]) < 3 {
+			if len(by[f.on]) <= 3 { // the others are twins, and the clone and the silent host
 				break
 			}
 			h := take(f.on)

@@ -133,6 +133,12 @@ func TestMake(t *testing.T) {
 	if ran != 2*tried-4 {
 		t.Errorf("%d experiments", ran)
 	}
+	for n := Least; n <= 20; n++ { // a small fleet is one too
+		hosts, p := Maker{Hosts: n, Seed: 1, Now: now}.plan()
+		if len(hosts) != n || p.SlowTwin.Like == "" || len(p.Clone) != 2 || p.Silent.Host == "" {
+			t.Errorf("%d hosts: %d, %+v", n, len(hosts), p)
+		}
+	}
 	if _, err := m.Make(t.Context(), dir); err == nil {
 		t.Error("a directory with something in it was taken")
 	}

@@ -31,6 +31,7 @@ type edit struct{ path, old, new string }
 type machine struct {
 	prefix, file string
 	per100       int // of a hundred hosts
+	least        int // of a small fleet
 	role         check.Role
 	service      string // that is watched; "": none
 	logDir       string
@@ -39,20 +40,20 @@ type machine struct {
 }
 
 var machines = []machine{
-	{prefix: "db", file: "postgres", per100: 45, role: check.ProductionDB, service: "PostgreSQL",
+	{prefix: "db", file: "postgres", per100: 45, least: 3, role: check.ProductionDB, service: "PostgreSQL",
 		logDir: "/var/lib/postgresql/15/main/pg_wal", speed: 1, set: []edit{
 			{"proc/meminfo", "SwapTotal:             0 kB", "SwapTotal:       1048572 kB"},
 			{"proc/swaps", "", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n/swapfile                               " +
 				"file\t\t1048572\t\t0\t\t-2"},
 		}},
-	{prefix: "wh", file: "twosocket", per100: 20, role: check.ProductionDB, service: "PostgreSQL", logDir: "/srv/pg_wal",
+	{prefix: "wh", file: "twosocket", per100: 20, least: 1, role: check.ProductionDB, service: "PostgreSQL", logDir: "/srv/pg_wal",
 		speed: 0.9, set: []edit{
 			{"sys/devices/system/cpu/cpufreq/policy*/scaling_governor", "", "performance"},
 			{"proc/sys/kernel/numa_balancing", "", "0"}, {"proc/sys/vm/swappiness", "", "10"},
 			{"sys/devices/virtual/dmi/id/product_name", "", "Standard PC (Q35 + ICH9, 2009)"},
 		}},
-	{prefix: "app", file: "bare", per100: 25, role: check.ProductionApp, service: "shop.service", logDir: "/var/tmp", speed: 1},
-	{prefix: "dev", file: "intel-core", per100: 10, role: check.Development, logDir: "/var/tmp", speed: 0.95},
+	{prefix: "app", file: "bare", per100: 25, least: 3, role: check.ProductionApp, service: "shop.service", logDir: "/var/tmp", speed: 1},
+	{prefix: "dev", file: "intel-core", per100: 10, least: 1, role: check.Development, logDir: "/var/tmp", speed: 0.95},
 }
 
 // load is what a state of a host does to what is measured there; 0 leaves it.

@@ -190,7 +190,7 @@ func (s *Store) problem(err error) error {
 		return fmt.Errorf("the store: PostgreSQL says: %s; a role takes 'createuser --pwprompt', a password ~/.pgpass, a database "+
 			"'createdb --owner'", pg.Message)
 	}
-	return fmt.Errorf("the store: %s", strings.Join(strings.Fields(err.Error()), " "))
+	return fmt.Errorf("the store: %s", strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "failed to initialize: "))
 }
 
 // text is a statement with this engine's placeholders: statements are written with ?.

@@ -56,7 +56,7 @@ var made = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	m := demo.Maker{Hosts: demo.Least, Seed: 1, Now: now, Version: "1.0"}
+	m := demo.Maker{Hosts: 20, Seed: 1, Now: now, Version: "1.0"}
 	spool := filepath.Join(dir, "spool")
 	if _, err := m.Make(context.Background(), spool); err != nil {
 		return "", err
