@@ -121,7 +121,7 @@ type CPUValue[T any] struct {
 type CPUCurrent struct {
 	CPU       int           `json:"cpu"`
 	Frequency Fact[int64]   `json:"frequency"`      // Hz
-	Percent   Fact[float64] `json:"percent_of_max"` // of cpuinfo_max_freq, the seeds' '% of maximum frequency'
+	Percent   Fact[float64] `json:"percent_of_max"` // of cpuinfo_max_freq, '% of Maximum Frequency' of Windows
 }
 
 // Policy is a cpufreq policy: CPUs whose frequency is set together.

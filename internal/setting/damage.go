@@ -44,7 +44,7 @@ func (j *Journal) keep() (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("cannot read the journal %s: %w", j.path(), cause{err})
+		return "", fmt.Errorf("cannot read the journal %s: %w", j.path(), pathless{err})
 	}
 	name := j.path() + "." + j.sys.Now().UTC().Format("20060102T150405")
 	for n := 1; ; n++ {
@@ -69,7 +69,7 @@ func (j *Journal) store(name string, b []byte) error {
 		err = j.sys.Disk.Sync(j.dir)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", name, cause{err})
+		return fmt.Errorf("cannot write %s: %w", name, pathless{err})
 	}
 	return nil
 }

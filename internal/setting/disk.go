@@ -165,12 +165,12 @@ func (d disk) Lock(dir string) (func(), error) {
 			return nil, fmt.Errorf("cannot lock %s: %w", name, err)
 		}
 		if _, err := trust.Parents(dir); err != nil {
-			return nil, fmt.Errorf("cannot lock %s: %w", name, cause{err})
+			return nil, fmt.Errorf("cannot lock %s: %w", name, pathless{err})
 		}
 	}
 	root, err := d.dir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("cannot lock %s: %w", name, cause{err})
+		return nil, fmt.Errorf("cannot lock %s: %w", name, pathless{err})
 	}
 	l, err := lockfile.Take(root, lockFile, fmt.Sprintf("is changing settings (it has the journal in %s); wait "+
 		"until it is done", dir))
@@ -179,7 +179,7 @@ func (d disk) Lock(dir string) (func(), error) {
 		if _, busy := errors.AsType[*lockfile.Busy](err); busy {
 			return nil, err
 		}
-		return nil, fmt.Errorf("cannot lock %s: %w", name, cause{err})
+		return nil, fmt.Errorf("cannot lock %s: %w", name, pathless{err})
 	}
 	return func() {
 		l.Release()

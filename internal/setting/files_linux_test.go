@@ -105,7 +105,7 @@ func TestRecordedFile(t *testing.T) {
 			if got != c.text {
 				t.Errorf("%q, %s: refused, and left %q", c.text, c.value, got)
 			}
-			got = cause{err}.Error()
+			got = pathless{err}.Error()
 		}
 		if got != c.want {
 			t.Errorf("%q, %s: %q, want %q", c.text, c.value, got, c.want)

@@ -35,7 +35,7 @@ type holding struct {
 // may not be used opens as well: see Problem.
 func OpenJournal(sys *System, dir string) (*Journal, error) {
 	if err := sys.Disk.MkdirAll(dir); err != nil {
-		return nil, fmt.Errorf("cannot make the directory of the journal, %s: %w", dir, cause{err})
+		return nil, fmt.Errorf("cannot make the directory of the journal, %s: %w", dir, pathless{err})
 	}
 	unlock, err := sys.Disk.Lock(dir)
 	if err != nil {
@@ -108,7 +108,7 @@ func (j *Journal) clear() error {
 		err = j.sys.Disk.Sync(j.dir)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot remove the journal %s: %w", j.path(), cause{err})
+		return fmt.Errorf("cannot remove the journal %s: %w", j.path(), pathless{err})
 	}
 	next := j.st
 	j.st = newState()
@@ -153,7 +153,7 @@ func (j *Journal) rewrite(more ...*record) error {
 	}
 	if err != nil {
 		_ = j.sys.Disk.Remove(next) // the old file may have room that is reserved
-		return fmt.Errorf("cannot rewrite the journal %s: %w", j.path(), cause{err})
+		return fmt.Errorf("cannot rewrite the journal %s: %w", j.path(), pathless{err})
 	}
 	j.broken = true // until the state is that of the new file
 	err = j.sys.Disk.Rename(next, j.path())
@@ -161,7 +161,7 @@ func (j *Journal) rewrite(more ...*record) error {
 		err = j.sys.Disk.Sync(j.dir)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot rewrite the journal %s: %w", j.path(), cause{err})
+		return fmt.Errorf("cannot rewrite the journal %s: %w", j.path(), pathless{err})
 	}
 	// Objects that were intended and not begun are not in the file.
 	j.st.lines, j.st.planned, j.st.format, j.st.id = len(list)-len(more), map[string]intent{}, format, id
@@ -222,7 +222,7 @@ func (j *Journal) append(durable bool, records ...*record) error {
 		err = j.sys.Disk.Reserve(j.path(), b.Len()+j.room(records))
 	}
 	if err != nil {
-		return fmt.Errorf("cannot reserve room in the journal %s: %w", j.path(), cause{err})
+		return fmt.Errorf("cannot reserve room in the journal %s: %w", j.path(), pathless{err})
 	}
 	err = j.sys.Disk.Append(j.path(), b.Bytes())
 	if err == nil && durable {
@@ -230,7 +230,7 @@ func (j *Journal) append(durable bool, records ...*record) error {
 	}
 	if err != nil {
 		j.broken = true
-		return fmt.Errorf("cannot write the journal %s: %w", j.path(), cause{err})
+		return fmt.Errorf("cannot write the journal %s: %w", j.path(), pathless{err})
 	}
 	j.size += b.Len()
 	if err := j.take(records); err != nil {

@@ -53,7 +53,7 @@ func (v *View) marks() (list []*record, _ error) {
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("cannot read the list of changes beside the journal, %s: %w; remove it. Changes that the journal "+
-			"lacks may still be in force", v.marksPath(), cause{err})
+			"lacks may still be in force", v.marksPath(), pathless{err})
 	}
 	for line := range bytes.Lines(b) {
 		if r, err := decodeRecord(bytes.TrimSuffix(line, []byte("\n"))); err == nil && r.Kind == "mark" {

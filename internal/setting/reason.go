@@ -33,11 +33,11 @@ func unreadable(o Object, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return phrased{o.Path + " is not there", err}
 	case gone(err):
-		return fmt.Errorf("%s is not there: %w", o.Path, cause{err})
+		return fmt.Errorf("%s is not there: %w", o.Path, pathless{err})
 	case errors.Is(err, fs.ErrPermission):
 		return phrased{o.Path + " may not be read: " + right(err), err}
 	}
-	return fmt.Errorf("%s cannot be read: %w", o.Path, cause{err})
+	return fmt.Errorf("%s cannot be read: %w", o.Path, pathless{err})
 }
 
 // astray is the error of a link of a tree that leads out of it. What it stands for is there, unlike a file that
@@ -57,17 +57,17 @@ type phrased struct {
 func (p phrased) Error() string { return p.text }
 func (p phrased) Unwrap() error { return p.err }
 
-// cause is an error without the path, which the sentence before it has named.
-type cause struct{ err error }
+// pathless is an error without the path, which the sentence before it has named.
+type pathless struct{ err error }
 
-func (c cause) Error() string {
+func (c pathless) Error() string {
 	if e, ok := errors.AsType[*fs.PathError](c.err); ok {
 		return e.Err.Error()
 	}
 	return c.err.Error()
 }
 
-func (c cause) Unwrap() error { return c.err }
+func (c pathless) Unwrap() error { return c.err }
 
 // Refused is the error of a write that the kernel did not take.
 type Refused struct {
@@ -97,7 +97,7 @@ func (s Setting) refuse(o Object, value string, err error) *Refused {
 	r := &Refused{Setting: s.Name, Object: o, Value: value, Err: err}
 	for _, known := range s.refusals {
 		if errors.Is(err, known.errno) {
-			r.Reason = fmt.Sprintf("%s: %s (%v)", o.Path, known.means, cause{err})
+			r.Reason = fmt.Sprintf("%s: %s (%v)", o.Path, known.means, pathless{err})
 			return r
 		}
 	}
@@ -118,15 +118,15 @@ func remedy(path string, err error) string {
 	case errors.Is(err, syscall.EBUSY):
 		return "busy (EBUSY): another setting or the driver keeps it, or its CPUs are offline"
 	case errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.ERANGE):
-		return fmt.Sprintf("the kernel does not take this value (%v)", cause{err})
+		return fmt.Sprintf("the kernel does not take this value (%v)", pathless{err})
 	case errors.Is(err, fs.ErrPermission):
 		return right(err)
 	case gone(err):
-		return fmt.Sprintf("not there any more (%v)", cause{err})
+		return fmt.Sprintf("not there any more (%v)", pathless{err})
 	case errors.Is(err, syscall.EOPNOTSUPP):
 		return "this hardware or driver does not support it"
 	}
-	return cause{err}.Error()
+	return pathless{err}.Error()
 }
 
 // right says which right is missing. The mode of a file, root's alone, is overridden

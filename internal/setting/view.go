@@ -63,7 +63,7 @@ func (v *View) load() error {
 		if names := unread(marks, "", nil); len(names) > 0 {
 			what = ". It has changed " + strings.Join(names, ", ")
 		}
-		return fmt.Errorf("cannot read the journal %s: %w%s. Move it away to go on", v.path(), cause{err}, what)
+		return fmt.Errorf("cannot read the journal %s: %w%s. Move it away to go on", v.path(), pathless{err}, what)
 	}
 	v.exists, v.size = true, len(b)
 	v.st, v.broken, v.problem = replay(b)

@@ -120,8 +120,8 @@ func (r *request) own(kept *document.Document, change func(*document.Table)) (*d
 	return &d, nil
 }
 
-// shelf holds the answers that were asked for last, by their names.
-type shelf struct {
+// answers holds the answers that were asked for last, by their names.
+type answers struct {
 	mu   sync.Mutex
 	by   map[string]*kept
 	used []string // the one asked for last comes last
@@ -130,7 +130,7 @@ type shelf struct {
 // mostShelved are as many: one of a large fleet takes megabytes.
 const mostShelved = 4
 
-func (s *shelf) of(name string) *kept {
+func (s *answers) of(name string) *kept {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.by == nil {

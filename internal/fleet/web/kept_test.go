@@ -59,7 +59,7 @@ func TestKept(t *testing.T) {
 
 // Only the answers that were asked for last are held.
 func TestShelf(t *testing.T) {
-	var s shelf
+	var s answers
 	first := s.of("a")
 	for _, name := range []string{"b", "c", "a", "d", "e"} {
 		s.of(name)

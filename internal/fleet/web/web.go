@@ -46,7 +46,7 @@ type Server struct {
 	site  *document.Site
 	fleet cache
 	peers kept          // hosts that measure unlike their peers
-	plans shelf         // of roll-outs, and their list
+	plans answers       // of roll-outs, and their list
 	room  chan struct{} // a place for each page that is made at a time
 	posts chan struct{} // and for each document that is taken
 	reads sync.Mutex

@@ -1,4 +1,4 @@
-// Package xmlquery is the workload of the seeds' query that costs nothing but CPU
+// Package xmlquery is the workload of a query that costs nothing but CPU
 // time: a cached table with an XML column, every document of which is shredded
 // into rows and typed columns, at a chosen degree of parallelism.
 //
