@@ -181,6 +181,7 @@ func TestWine(t *testing.T) {
 	t.Run("settings", w.settings)
 	t.Run("faults", w.faults)
 	t.Run("foreign", w.foreign)
+	t.Run("others", w.others)
 	t.Run("kills", w.kills)
 	t.Run("facts", w.facts)
 	t.Run("watch", w.watch)
@@ -282,6 +283,25 @@ func (w *wine) foreign(t *testing.T) {
 		if diff := cmp.Diff(c.left, w.registry(t)); diff != "" {
 			t.Errorf("%s: after revert:\n%s", c.name, diff)
 		}
+	}
+}
+
+// others may write to the directory of an administrator's journal: what lies there is not believed, and no command of it is run.
+func (w *wine) others(t *testing.T) {
+	w.begin(t)
+	for mode, want := range map[os.FileMode]struct {
+		status          int
+		restore, set string
+	}{
+		0o755: {0, `no experiment on a live service has left anything`, `4 objects set`},
+		0o777: {1, `ProgramData.hostlab may be written to by S-1-1-0`, `ProgramData.hostlab may be written to by S-1-1-0`},
+	} {
+		if err := errors.Join(os.MkdirAll(w.journal(), 0o700), os.Chmod(w.journal(), mode)); err != nil {
+			t.Fatal(err)
+		}
+		w.try(t, want.status, want.restore, "", "run", "--restore")
+		w.try(t, want.status, want.set, "", "set", "PERFEPP=90", "--yes")
+		w.begin(t)
 	}
 }
 

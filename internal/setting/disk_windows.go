@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"unsafe"
 
 	"golang.org/x/sys/windows"
 )
@@ -45,7 +46,7 @@ func makeDir(dir *os.Root, name string) error {
 	return nil
 }
 
-// trusted refuses a directory of the machine that another user has made, or that is a link to another.
+// trusted refuses a directory of the machine that another user has made or may write to, or that is a link to another.
 func trusted(path string) error {
 	if path != MachineDir || !administrator() {
 		return nil
@@ -60,7 +61,8 @@ func trusted(path string) error {
 	if !info.IsDir() || info.Mode()&(os.ModeSymlink|os.ModeIrregular) != 0 {
 		return errors.New(path + " is no directory of its own, and may lead elsewhere; remove it")
 	}
-	sd, err := windows.GetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.OWNER_SECURITY_INFORMATION)
+	sd, err := windows.GetNamedSecurityInfo(path, windows.SE_FILE_OBJECT,
+		windows.OWNER_SECURITY_INFORMATION|windows.DACL_SECURITY_INFORMATION)
 	if err != nil {
 		return err
 	}
@@ -72,10 +74,46 @@ func trusted(path string) error {
 	if err != nil {
 		return err
 	}
-	if owner.IsWellKnown(windows.WinBuiltinAdministratorsSid) || owner.IsWellKnown(windows.WinLocalSystemSid) ||
-		owner.Equals(self.User.Sid) {
-		return nil
+	if !mayWrite(owner, self.User.Sid) {
+		return errors.New(path + " belongs to " + owner.String() +
+			", who is no administrator and could change the journal; remove it")
 	}
-	return errors.New(path + " belongs to " + owner.String() +
-		", who is no administrator and could change the journal; remove it")
+	other, err := stranger(sd, self.User.Sid)
+	if err == nil && other != "" {
+		err = errors.New(path + " may be written to by " + other + " (icacls shows it), who could change the journal; remove it")
+	}
+	return err
+}
+
+// mayWrite: administrators and the system, which could do it anyway, and this user. Who makes something is its owner.
+func mayWrite(sid, self *windows.SID) bool {
+	return sid.IsWellKnown(windows.WinBuiltinAdministratorsSid) || sid.IsWellKnown(windows.WinLocalSystemSid) ||
+		sid.IsWellKnown(windows.WinCreatorOwnerSid) || sid.Equals(self)
+}
+
+// stranger is another whom an access list lets write; "": there is none. A directory that hostlab has not made has that of
+// ProgramData, where all users may make files.
+func stranger(sd *windows.SECURITY_DESCRIPTOR, self *windows.SID) (string, error) {
+	const deleteChild = 0x40 // FILE_DELETE_CHILD of winnt.h
+	const writes = windows.FILE_WRITE_DATA | windows.FILE_APPEND_DATA | deleteChild | windows.DELETE | windows.WRITE_DAC |
+		windows.WRITE_OWNER | windows.GENERIC_WRITE | windows.GENERIC_ALL
+	acl, _, err := sd.DACL()
+	if err != nil || acl == nil {
+		return "everyone", nil // there is no list
+	}
+	for i := range uint32(acl.AceCount) {
+		var ace *windows.ACCESS_ALLOWED_ACE
+		if err := windows.GetAce(acl, i, &ace); err != nil {
+			return "", err
+		}
+		if ace.Header.AceType == windows.ACCESS_DENIED_ACE_TYPE || ace.Mask&writes == 0 {
+			continue
+		}
+		if sid := (*windows.SID)(unsafe.Pointer(&ace.SidStart)); ace.Header.AceType != windows.ACCESS_ALLOWED_ACE_TYPE {
+			return "an entry of an unknown kind", nil
+		} else if !mayWrite(sid, self) {
+			return sid.String(), nil
+		}
+	}
+	return "", nil
 }

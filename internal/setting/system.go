@@ -134,6 +134,18 @@ var ofAll = slices.Concat(all, windowsSettings)
 // another, since what is open on the machine that they run on is not theirs.
 var MachineDir = machineDir()
 
+// TrustedDir is JournalDir, where it is one that no other user could have written to. With made it is there afterwards.
+func TrustedDir(made bool) (string, error) {
+	dir, err := JournalDir()
+	if err == nil && made {
+		err = disk{}.MkdirAll(dir)
+	}
+	if err == nil {
+		err = trusted(dir)
+	}
+	return dir, err
+}
+
 // JournalDir is where the journal lies: root's is the machine's, anybody else's their own.
 // The error is that of a user without a home directory.
 func JournalDir() (string, error) {

@@ -16,11 +16,11 @@ import (
 // "": beside the journal of the settings. Tests have their own.
 var registryAt = ""
 
-func registry() (store.Registry, error) {
+func registry(made bool) (store.Registry, error) {
 	if registryAt != "" {
 		return store.Registry(registryAt), nil
 	}
-	dir, err := setting.JournalDir()
+	dir, err := setting.TrustedDir(made) // commands of the records are run
 	return registryBelow(dir), err
 }
 
@@ -36,7 +36,7 @@ type Left struct {
 
 // Leftovers lists what live experiments of this user and of root have left. One that runs has left nothing.
 func Leftovers() (list []Left, err error) {
-	own, err := registry()
+	own, err := registry(false)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func leftBy(e store.Registered) *Left {
 
 // Registered lists the live experiments of this user that may have something changed, also one that runs.
 func Registered() ([]store.Registered, error) {
-	r, err := registry()
+	r, err := registry(false)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func Registered() ([]store.Registered, error) {
 
 // Forget takes a live experiment out of what is registered.
 func Forget(id string) error {
-	r, err := registry()
+	r, err := registry(false)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func TestLeftByAPowerCut(t *testing.T) {
 		t.Fatalf("at the end: %v %v", list, err)
 	}
 
-	r, err := registry()
+	r, err := registry(false)
 	if err != nil {
 		t.Fatal(err)
 	}

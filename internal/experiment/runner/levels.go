@@ -286,7 +286,7 @@ func (ls *levels) register() error {
 	if !ls.live {
 		return nil
 	}
-	r, err := registry()
+	r, err := registry(true)
 	if err != nil {
 		return err
 	}
