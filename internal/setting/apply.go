@@ -173,6 +173,10 @@ func (a *applying) attempt(s Setting, step Step) error {
 	if err != nil {
 		return err
 	}
+	if read == v && s.Windows() { // its calls may do nothing, and say nothing
+		return fmt.Errorf("%s: Windows gave no error for %s, and kept %s", step.Path, s.Show(step.Object, step.To),
+			s.Show(step.Object, v))
+	}
 	a.out = append(a.out, a.took(step, read))
 	return nil
 }
