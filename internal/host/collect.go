@@ -3,12 +3,14 @@ package host
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
 	"slices"
 	"sync"
+	"unicode/utf16"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -52,9 +54,17 @@ func Collect(ctx context.Context, opt Options) *Facts {
 	return f
 }
 
-// Read reads facts that 'hostlab facts --format json' wrote, of any system. Windows' shell begins its files with a mark.
+// Read reads facts that 'hostlab facts --format json' wrote, of any system. PowerShell begins its files with a mark, and before
+// version 6 its ">" makes UTF-16 of them.
 func Read(b []byte) (*Facts, error) {
 	f := &Facts{}
+	if rest, wide := bytes.CutPrefix(b, []byte("\xff\xfe")); wide {
+		u := make([]uint16, len(rest)/2)
+		for i := range u {
+			u[i] = binary.LittleEndian.Uint16(rest[2*i:])
+		}
+		b = []byte(string(utf16.Decode(u)))
+	}
 	if err := json.Unmarshal(bytes.TrimPrefix(b, []byte("\ufeff")), f); err != nil {
 		return nil, fmt.Errorf("no facts as 'hostlab facts --format json' writes them: %w", err)
 	}

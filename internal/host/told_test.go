@@ -1,9 +1,11 @@
 package host
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -24,6 +26,13 @@ func TestRead(t *testing.T) {
 		want, err := json.Marshal(f)
 		if err != nil {
 			t.Fatal(err)
+		}
+		wide := []byte("\xff\xfe")
+		for _, u := range utf16.Encode([]rune(string(want) + "\r\n")) {
+			wide = binary.LittleEndian.AppendUint16(wide, u)
+		}
+		if _, err := Read(wide); err != nil {
+			t.Errorf("%s as UTF-16: %v", name, err)
 		}
 		read, err := Read(append([]byte("\ufeff"), want...))
 		if err != nil {
