@@ -8,6 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// superuser is who may change everything.
+const superuser = "root"
+
 // accessDir reports whether this process may create files in dir.
 func accessDir(dir string) error {
 	return unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS)

@@ -2,6 +2,9 @@ package main
 
 import "io/fs"
 
+// superuser is who may change everything.
+const superuser = "an administrator"
+
 // accessDir leaves the answer to the write itself: Windows has no cheap question.
 func accessDir(string) error { return nil }
 

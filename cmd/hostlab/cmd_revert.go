@@ -169,15 +169,16 @@ func (o *revertOptions) roots(std streams, sys *setting.System, machine string) 
 		return false, nil
 	}
 	if o.dryRun {
-		return true, o.preview(std, sys, v, " Root has changed it: run 'hostlab revert' as root.")
+		return true, o.preview(std, sys, v, " It was changed by "+superuser+": run 'hostlab revert' as "+superuser+".")
 	}
-	err = fmt.Errorf("nothing was put back: root has changed %s; run hostlab revert as root", screen.Count(len(list), "object"))
+	err = fmt.Errorf("nothing was put back: %s has changed %s; run hostlab revert as %[1]s", superuser,
+		screen.Count(len(list), "object"))
 	if o.format == "text" {
 		return false, err
 	}
 	var left []setting.Outcome
 	for _, e := range list {
-		left = append(left, setting.Skip(e.Setting, e.Object, "root has changed it; run as root"))
+		left = append(left, setting.Skip(e.Setting, e.Object, superuser+" has changed it; run as "+superuser))
 	}
 	return false, errors.Join(printDocument(std, settingsReport("revert", change(o.action(), left, err)), o.format), err)
 }

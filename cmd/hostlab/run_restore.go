@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"hostlab/internal/experiment"
@@ -97,7 +98,7 @@ func (o *runOptions) left(w io.Writer, st *experiment.Study) error {
 // leftText says what a live experiment has left, and what to type.
 func leftText(l runner.Left) string {
 	first, last := "", ""
-	if !l.Ours {
+	if !l.Ours && runtime.GOOS != "windows" {
 		first = "sudo "
 	}
 	what := "has left " + strings.Join(l.Factors, ", ") + " changed"
@@ -106,6 +107,9 @@ func leftText(l runner.Left) string {
 		if runner.Gone(l.Unknown) {
 			last = " --yes"
 		}
+	}
+	if !l.Ours && first == "" {
+		last += ", as " + superuser
 	}
 	return fmt.Sprintf("the live experiment in %s %s; to put back what there was: %shostlab run --restore%s", l.Dir, what, first,
 		last)

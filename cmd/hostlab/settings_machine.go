@@ -100,7 +100,7 @@ func (a *settingsAt) machineDir(dir string) string {
 func journal(sys *setting.System, dir string) (*setting.Journal, error) {
 	j, err := setting.OpenJournal(sys, dir)
 	if errors.Is(err, fs.ErrPermission) {
-		return nil, fmt.Errorf("%w; run as root, or as a user who may write there", err)
+		return nil, fmt.Errorf("%w; run as %s, or as a user who may write there", err, superuser)
 	}
 	return j, err
 }

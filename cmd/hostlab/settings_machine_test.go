@@ -106,7 +106,7 @@ func TestRevertOfRootsChanges(t *testing.T) {
 		t.Errorf("%d, %s", status, text)
 	}
 	for format, want := range map[string][]string{
-		"text": {"  swappiness   10 -> 60\n", "--dry-run. Root has changed it: run 'hostlab revert' as"},
+		"text": {"  swappiness   10 -> 60\n", "--dry-run. It was changed by root: run 'hostlab revert' as"},
 		"json": {`"setting": "swappiness"`, `"result": "planned"`, `"action": "plan"`},
 	} {
 		status, text := revert(revertOptions{dryRun: true, format: format})

@@ -127,7 +127,8 @@ func oldCopy(sys *System, step Step, _ steps) error {
 	if there, _ := sys.text(copyPath); step.To != hostlabScheme || step.From == step.To || there != "1" {
 		return nil
 	}
-	return errors.New("hostlab's copy of an earlier power scheme is still there; run 'hostlab revert' first")
+	return errors.New("hostlab's copy of an earlier power scheme is still there; run 'hostlab revert' as who has set it, or where no journal " +
+		"has it, 'powercfg /delete " + hostlabScheme + "'")
 }
 
 // powerSchemes are Windows' power schemes as files.

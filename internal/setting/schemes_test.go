@@ -285,7 +285,7 @@ func TestPowerForeignScheme(t *testing.T) {
 	}
 	r.inForce, r.acts = high, high
 	was := r.state()
-	if _, err := r.process(fate{}, powerSet(Assignment{"PERFEPP", "", "1"})); err == nil || !strings.Contains(err.Error(), "revert' first") {
+	if _, err := r.process(fate{}, powerSet(Assignment{"PERFEPP", "", "1"})); err == nil || !strings.Contains(err.Error(), "revert' as who has set it") {
 		t.Errorf("with an old copy: %v", err)
 	}
 	if _, err := r.process(fate{}, putBack); err != nil {
