@@ -71,14 +71,20 @@ rm -rf dist/stage
 # Windows: a zip, and an MSI.
 mkdir "$work/windows"
 build windows amd64 "$work/windows/hostlab.exe" hostlab-windows-amd64
-cp LICENSE NOTICE README.md "$work/windows/"
+cp LICENSE NOTICE README.md testbed/windows.ps1 "$work/windows/"
 stamp "$work/windows"
-(cd "$work/windows" && TZ=UTC zip -X -q "$OLDPWD/dist/hostlab-$version-windows-amd64.zip" LICENSE NOTICE README.md hostlab.exe)
+(cd "$work/windows" && TZ=UTC zip -X -q "$OLDPWD/dist/hostlab-$version-windows-amd64.zip" LICENSE NOTICE README.md hostlab.exe windows.ps1)
 number=$(sed -E 's/[^0-9.].*//; s/$/.0.0.0/' <<<"$version" | cut -d. -f1-3) # as Windows has them
 product=$(uuidgen --sha1 --namespace @url --name "hostlab $version")
 msi=$PWD/dist/hostlab-$version-windows-amd64.msi wxs=$PWD/deploy/package/hostlab.wxs
 at() { faketime -f "$(date -u -d "@$SOURCE_DATE_EPOCH" '+%F %T')" "$@"; }
 (cd "$work/windows" && TZ=UTC at wixl -a x64 -D "Version=$number" -D "Product=$product" -o "$msi" "$wxs")
+# wixl knows no <Environment>: the program is to be in the PATH of new consoles.
+action='INSERT INTO `InstallExecuteSequence` (`Action`, `Sequence`) VALUES'
+TZ=UTC at msibuild "$msi" -q 'CREATE TABLE `Environment` (`Environment` CHAR(72) NOT NULL, `Name` CHAR(255) NOT NULL LOCALIZABLE, `Value` CHAR(255)
+    LOCALIZABLE, `Component_` CHAR(72) NOT NULL PRIMARY KEY `Environment`)' \
+  -q "INSERT INTO \`Environment\` (\`Environment\`, \`Name\`, \`Value\`, \`Component_\`) VALUES ('PATH', '=-*PATH', '[~];[INSTALLDIR]', 'Program')" \
+  -q "$action ('RemoveEnvironmentStrings', 3300)" -q "$action ('WriteEnvironmentStrings', 5200)"
 TZ=UTC at msibuild "$msi" -s hostlab 'The hostlab authors' 'x64;1033' "{${product^^}}" # else the UUID is a random one
 (cd dist && sha256sum -- * > SHA256SUMS)
 ls -l dist
