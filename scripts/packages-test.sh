@@ -1,6 +1,6 @@
 #!/bin/bash
-# packages-test.sh: what 'make packages' has built is installed, used, upgraded and removed, in a chroot of Debian, a root of
-# rpm's and a container of the image. Root only; nothing of this machine's is changed. Needs apt's mirror.
+# packages-test.sh: what 'make packages' has built is installed, used, upgraded and removed, in a chroot of Debian, with dpkg and with
+# rpm, and in a container of the image. Root only; nothing of this machine's is changed. Needs apt's mirror.
 set -euo pipefail
 cd "$(dirname "$0")/.."; here=$PWD
 for program in debootstrap rpm rpmlint lintian umoci crun systemd-analyze; do
@@ -15,10 +15,10 @@ deb=$(ls "$PWD"/dist/hostlab_*_amd64.deb) rpm=$(ls "$PWD"/dist/hostlab-*.x86_64.
 chmod 755 "$work"
 
 (cd dist && sha256sum --quiet -c SHA256SUMS)
-cp "$rpm" deploy/package/rpmlint.toml "$work"
+cp dist/*.rpm deploy/package/rpmlint.toml "$work"
 cd "$work"
-out=$(setpriv --reuid 65534 --regid 65534 --clear-groups lintian --fail-on error,warning,info "$deb" 2>&1) || fail "lintian: $out"
-out=$(HOME=/nonexistent setpriv --reuid 65534 --regid 65534 --clear-groups rpmlint -c rpmlint.toml "$(basename "$rpm")" 2>/dev/null) || fail "rpmlint: $out"
+out=$(setpriv --reuid 65534 --regid 65534 --clear-groups lintian --fail-on error,warning,info "${deb%/*}"/*.deb 2>&1) || fail "lintian: $out"
+out=$(HOME=/nonexistent setpriv --reuid 65534 --regid 65534 --clear-groups rpmlint -c rpmlint.toml ./*.rpm 2>/dev/null) || fail "rpmlint: $out"
 [[ $out == *"0 errors, 0 warnings"* ]] || fail "rpmlint: $out"
 
 # Debian: two versions of the package, so that one is an upgrade.
@@ -53,14 +53,29 @@ for unit in hostlab-watch hostlab-send; do
   awk "BEGIN { exit !(\"$level\" != \"\" && $level <= 2.0) }" || fail "$unit.service is exposed at ${level:-?}"
 done
 
-# rpm, in a root of its own.
-mkdir -p rpm
-rpm --root "$work/rpm" --initdb
-rpm --root "$work/rpm" -i --nodeps --noscripts "$rpm" || fail "rpm"
-expect hostlab rpm/usr/bin/hostlab version
-out=$(rpm --root "$work/rpm" -V --nodeps hostlab) || fail "rpm -V: $out"
-rpm --root "$work/rpm" -e --noscripts hostlab
-[ ! -e rpm/usr/bin/hostlab ] || fail "rpm has left files"
+# rpm: the same there, with its scripts, which rpm calls otherwise.
+as_rpm() { rpm --root "$work/deb" --nodeps "$@"; }
+rpm --root "$work/deb" --initdb
+expect "" as_rpm -i "$rpm"
+expect hostlab "${in[@]}" hostlab version
+expect "" as_rpm -V hostlab
+expect swappiness "${in[@]}" hostlab set swappiness=10 --yes
+out=$(as_rpm -U --replacepkgs "$rpm" 2>&1) && [ -z "$out" ] || fail "rpm -U: $out"
+expect 60 "${in[@]}" hostlab revert --dry-run
+expect "these settings stay" as_rpm -e hostlab
+expect "" as_rpm -i "$rpm"
+expect "" "${in[@]}" hostlab revert
+[ "$(cat swappiness)" = 60 ] || fail "with rpm, revert leaves $(cat swappiness)"
+out=$(as_rpm -e hostlab 2>&1) && [ -z "$out" ] || fail "rpm -e: $out"
+[ ! -e deb/usr/bin/hostlab ] || fail "rpm has left files"
+
+# The MSI, under Wine: the program is there and in the PATH of new consoles, and goes.
+wine() { WINEPREFIX=$work/wine WINEDEBUG=-all timeout 120 /usr/lib/wine/wine64 "$@" 2>/dev/null; }
+in_path() { wine reg query 'HKLM\System\CurrentControlSet\Control\Session Manager\Environment' /v PATH | grep -q 'Program Files.hostlab'; }
+program=$work/wine/drive_c/Program\ Files/hostlab/hostlab.exe
+wine wineboot -i > wine.log && cp "$here"/dist/*.msi hostlab.msi
+wine msiexec /i hostlab.msi /qn && [ -s "$program" ] && in_path || fail "the MSI does not install the program"
+wine msiexec /x hostlab.msi /qn && [ ! -e "$program" ] && ! in_path || fail "the MSI leaves something"
 
 # The image: what a container hides is said, in words.
 mkdir layout; tar -C layout -xf "$image"
