@@ -223,6 +223,7 @@ func (w *wine) faults(t *testing.T) {
 		status          int
 	}{
 		{"policy", "PERFEPP: a group policy fixes it", 1},
+		{"PowerEnumerate=5", "copy may not be read: permission denied: run hostlab as an administrator", 1},
 		{"PowerDuplicateScheme=5", "permission denied: run hostlab as an administrator", 1},
 		{"PowerWriteDCValueIndex=5", "Not set.*power_scheme +put back to Balanced", 1},
 		{"PowerSetActiveScheme=5@2", "permission denied", 1},
@@ -289,7 +290,7 @@ func (w *wine) foreign(t *testing.T) {
 func (w *wine) others(t *testing.T) {
 	w.begin(t)
 	for mode, want := range map[os.FileMode]struct {
-		status          int
+		status       int
 		restore, set string
 	}{
 		0o755: {0, `no experiment on a live service has left anything`, `4 objects set`},
@@ -383,7 +384,7 @@ func (w *wine) commands(t *testing.T) {
 		{0, `powercfg /setactive`, "export powercfg --role production-db"},
 		{3, `counters of Processor Information.*no such counter`, "watch --count 1"},
 		{2, `unknown command`, "nothing"},
-		{0, `lasts over a reboot, until 'hostlab revert'`, "set --help"},
+		{0, `lasts over a reboot, until 'hostlab revert'.*hostlab set power_scheme=SCHEME_MIN`, "set --help"},
 		{0, `Locked = [1-9]`, "scanlock --duration 1s --lock mcs"},
 	}
 	if *full {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -30,10 +31,11 @@ vm.swappiness or vm/swappiness for swappiness. Nothing is written, and root is
 not needed.
 
 Exit status: 0 done, 2 no such setting or unusable flag, 3 nothing to inspect.`,
-		Example: `  hostlab settings
+		Example: map[bool]string{false: `  hostlab settings
   hostlab settings governor
   hostlab settings vm.swappiness
-  hostlab settings --format json | jq '.settings[] | select(.missing == null)'`,
+  hostlab settings --format json | jq '.settings[] | select(.missing == null)'`, true: `  hostlab settings
+  hostlab settings PERFEPP`}[runtime.GOOS == "windows"],
 		Args: takes(0, 1, "one name of a setting"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var names []string
@@ -79,7 +81,7 @@ func listed(sys *setting.System, list []setting.Setting) *document.Document {
 	data := settingsList(sys, list)
 	d := settingsReport("settings", data)
 	if sys.Missing != nil {
-		d.Answer = []document.Line{{Text: "No settings here: " + sys.Missing.Error() + "."}}
+		d.Answer = []document.Line{{Text: "No settings here: " + strings.TrimSuffix(sys.Missing.Error(), ".") + "."}}
 		d.About = []string{"They have words for " + strings.Join(export.WindowsNames(), ", ") +
 			". 'hostlab settings NAME' describes one."}
 		return d

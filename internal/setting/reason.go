@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 )
@@ -133,6 +134,9 @@ func remedy(path string, err error) string {
 // by CAP_DAC_OVERRIDE, and its lack is EACCES; a kernel that asks for a capability
 // itself says EPERM (path_resolution(7), capabilities(7)).
 func right(err error) string {
+	if runtime.GOOS == "windows" {
+		return "permission denied: run hostlab as an administrator"
+	}
 	capability, errno := "CAP_DAC_OVERRIDE", "EACCES"
 	if errors.Is(err, syscall.EPERM) {
 		capability, errno = "CAP_SYS_ADMIN", "EPERM"
