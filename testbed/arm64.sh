@@ -50,6 +50,7 @@ fi
 cat > "$work/guest" <<'END'
 #!/bin/sh
 set -ex
+exec 3>&1 >&2 # the document alone
 ./hostlab facts --format json > /tmp/facts
 grep -q '"arm64"\|"aarch64"' /tmp/facts
 ./hostlab check --fail-on high > /tmp/check || [ $? = 1 ]
@@ -60,7 +61,7 @@ was=$(cat /proc/sys/vm/swappiness)
 ./hostlab revert
 [ "$(cat /proc/sys/vm/swappiness)" = "$was" ]
 ./hostlab assess --quick --quiet --html= --json /tmp/assess
-cat /tmp/assess
+cat /tmp/assess >&3
 END
 PROFILE=arm64 KVER=$v MODULES= MEM=1G TCG=multi TIMEOUT=${TIMEOUT:-600} FILES=$hostlab ./guest-run.sh "$work/guest" > "$work/guest.json" || fail "the guest: exit status $?"
 jq -e '.verdict.text != ""' "$work/guest.json" >/dev/null || fail "assess in the guest gives no answer: $(head -c 300 "$work/guest.json")"
