@@ -113,8 +113,12 @@ func (o *rolloutOptions) plan(ctx context.Context, s *store.Store, now time.Time
 		return nil, usagef("name what to set with --set, as governor=performance, or --role ROLE")
 	}
 	for _, a := range want {
-		if _, known := setting.Find(a.Name); !known {
+		s, known := setting.Find(a.Name)
+		if !known {
 			return nil, usagef("--set %s: no such setting; 'hostlab settings' lists what there is", a)
+		}
+		if _, err := s.Spell(a.Value); err != nil { // no host takes it
+			return nil, usagef("--set %s: %w", s.Name, err)
 		}
 		p.Set = append(p.Set, a.String())
 	}

@@ -170,6 +170,7 @@ func TestFleetRolloutRefuses(t *testing.T) {
 	}
 	bad := map[string][]string{
 		"expected":           {"plan", "--set", "swappiness", "--out", plan},
+		"from 0 to 200":      {"plan", "--set", "swappiness=900000", "--out", plan},
 		"no such setting":    {"plan", "--set", "nothing=1", "--out", plan},
 		"name what to set":   {"plan", "--out", plan},
 		"2 or more":          {"plan", "--set", "swappiness=1", "--waves", "1", "--out", plan},

@@ -253,6 +253,9 @@ func Read(data []byte) (*Plan, error) {
 		p.Measure.Better != "higher" || p.Created.IsZero() {
 		return nil, errors.New("parts of it are missing; make the plan anew")
 	}
+	if p.Role != "" && !slices.Contains(check.Roles, p.Role) { // it becomes a flag of commands that are shown
+		return nil, errors.New("its role is none that hostlab knows; make the plan anew")
+	}
 	same := slices.EqualFunc(deal(p.Strata, len(p.Waves), p.Seed), p.Waves,
 		func(a, b Wave) bool { return a.Wave == b.Wave && slices.Equal(a.Hosts, b.Hosts) })
 	if !same {

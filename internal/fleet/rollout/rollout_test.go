@@ -166,6 +166,7 @@ func TestRead(t *testing.T) {
 			a[0], b[0] = b[0], a[0]
 		}, "were edited"},
 		"another schema": {func(p *Plan) { p.Schema = 2 }, "schema 2"},
+		"another role":   {func(p *Plan) { p.Role = "x; reboot" }, "its role is none"},
 		"no plan":        {func(p *Plan) { p.Kind = "" }, "no plan"},
 		"no gates":       {func(p *Plan) { p.Gates = nil }, "missing"},
 		"one wave":       {func(p *Plan) { p.Waves = p.Waves[:1] }, "missing"},
