@@ -196,4 +196,5 @@ def bad_input(p: Player) -> None:
             "{name: hostlab.fleet.rollout}\n      vars: {rollout_plan: %s, rollout_root: %s}\n" % (plan, TREE)
         ),
     )
+    says("it is no plan of a roll-out", p.tasks(rollout(plan, p.hostlab, p.work)))
     unchanged(p.hosts)

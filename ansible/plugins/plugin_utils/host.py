@@ -37,7 +37,8 @@ class Host:
     """A host as an action plugin reaches it.
 
     execute is the plugin's _low_level_execute_command. Commands get input, even if it is one empty line: without any, ssh
-    would ask for a terminal, on which messages and documents are one stream.
+    would ask for a terminal, on which messages and documents are one stream. That line is read first: where a command ended before
+    it was sent, ssh's plugin called the host unreachable.
     """
 
     def __init__(self, execute: Execute, binary: str = 'hostlab') -> None:
@@ -46,7 +47,8 @@ class Host:
 
     def shell(self, script: str, data: bytes = b'\n') -> Answer:
         """Run a script of POSIX shell, with data as its input."""
-        got = self.execute('( %s; %s )' % (PATH, script), in_data=data)
+        first = 'read -r hostlab_line; ' if data == b'\n' else ''
+        got = self.execute('( %s; %s%s )' % (PATH, first, script), in_data=data)
         return Answer(got['rc'], got.get('stdout', ''), one_line(got.get('stderr', '')))
 
     def run(self, args: t.Sequence[str], exceptions: str | None = None) -> Answer:
