@@ -99,7 +99,7 @@ func contaminated(used []*result.Run) (w []string) {
 		runs []*result.Run
 		text string
 	}{
-		{guard, ": made again as often as the study allows, with a guard broken each time, and counted after all"},
+		{guard, ": made again as often as the study allows, with a guard broken each time, and counted"},
 		{own, " by what the workload itself did, and counted"},
 	} {
 		if n := len(c.runs); n > 0 {

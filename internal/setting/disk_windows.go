@@ -98,8 +98,10 @@ func stranger(sd *windows.SECURITY_DESCRIPTOR, self *windows.SID) (string, error
 	const writes = windows.FILE_WRITE_DATA | windows.FILE_APPEND_DATA | deleteChild | windows.DELETE | windows.WRITE_DAC |
 		windows.WRITE_OWNER | windows.GENERIC_WRITE | windows.GENERIC_ALL
 	acl, _, err := sd.DACL()
-	if err != nil || acl == nil {
+	if errors.Is(err, windows.ERROR_OBJECT_NOT_FOUND) || err == nil && acl == nil {
 		return "everyone", nil // there is no list
+	} else if err != nil {
+		return "", err
 	}
 	for i := range uint32(acl.AceCount) {
 		var ace *windows.ACCESS_ALLOWED_ACE
