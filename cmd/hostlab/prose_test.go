@@ -71,7 +71,7 @@ func TestProse(t *testing.T) {
 			switch {
 			case err != nil:
 				return err
-			case d.IsDir() && (d.Name() == "testdata" || d.Name() == "bench" || strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2):
+			case d.IsDir() && (d.Name() == "testdata" || d.Name() == "bench" || d.Name() == "dl" || strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2):
 				return filepath.SkipDir
 			case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
 				return nil
