@@ -141,9 +141,9 @@ def inventory(work: Path) -> Path:
 
 
 def values(p: Player) -> dict[str, str]:
-    """What the kernel of the guest has."""
+    """What the kernel of the guest has. raw has a terminal, which may echo the line that Ansible sends along, an empty one."""
     got = p.tasks(
-        "- ansible.builtin.raw: head -qn 1 %s\n  register: r\n- ansible.builtin.debug: {msg: '{{ r.stdout_lines | to_json }}'}"
+        "- ansible.builtin.raw: head -qn 1 %s\n  register: r\n- ansible.builtin.debug: {msg: '{{ r.stdout_lines | select | to_json }}'}"
         % " ".join(FILES.values()),
         hosts="guest",
     ).clean("read")
