@@ -54,11 +54,11 @@ Exit status:
   2    no such setting or value
   3    there is nothing to inspect
   130  interrupted, and undone`,
-		Example: map[bool]string{false: `  hostlab set governor=performance --dry-run
+		Example: unlessWindows(`  hostlab set governor=performance --dry-run
   hostlab set governor=performance max_freq@policy0=2.4GHz cstate_latency=70us
   hostlab set --role production-db --yes
-  hostlab set cpu_dma_latency=70us        # until Ctrl-C`, true: `  hostlab set power_scheme=SCHEME_MIN --dry-run
-  hostlab set PERFEPP@ac=0 PROCTHROTTLEMIN@ac=100`}[runtime.GOOS == "windows"],
+  hostlab set cpu_dma_latency=70us        # until Ctrl-C`, `  hostlab set power_scheme=SCHEME_MIN --dry-run
+  hostlab set PERFEPP@ac=0 PROCTHROTTLEMIN@ac=100`),
 		ValidArgsFunction: settingNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			want, err := assignments(args)

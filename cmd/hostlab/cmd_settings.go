@@ -31,11 +31,11 @@ vm.swappiness or vm/swappiness for swappiness. Nothing is written, and root is
 not needed.
 
 Exit status: 0 done, 2 no such setting or unusable flag, 3 nothing to inspect.`,
-		Example: map[bool]string{false: `  hostlab settings
+		Example: unlessWindows(`  hostlab settings
   hostlab settings governor
   hostlab settings vm.swappiness
-  hostlab settings --format json | jq '.settings[] | select(.missing == null)'`, true: `  hostlab settings
-  hostlab settings PERFEPP`}[runtime.GOOS == "windows"],
+  hostlab settings --format json | jq '.settings[] | select(.missing == null)'`, `  hostlab settings
+  hostlab settings PERFEPP`),
 		Args: takes(0, 1, "one name of a setting"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var names []string
@@ -177,4 +177,12 @@ func filePatterns(states []setting.State) (list []string) {
 		}
 	}
 	return list
+}
+
+// unlessWindows is a text, or the one for Windows there.
+func unlessWindows(text, windows string) string {
+	if runtime.GOOS == "windows" {
+		return windows
+	}
+	return text
 }

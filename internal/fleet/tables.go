@@ -225,6 +225,19 @@ func SortHeld(list []Held) {
 	sorting.Stable(list, func(a, b Held) int { return cmp.Or(order(a)-order(b), strings.Compare(a.Host, b.Host)) })
 }
 
+// CountHeld counts the hosts that are known, and those on which it is a finding.
+func CountHeld(list []Held) (found, known int) {
+	for _, h := range list {
+		if !h.Stale {
+			known++
+			if h.Status == check.Finding {
+				found++
+			}
+		}
+	}
+	return found, known
+}
+
 // StatusCell says what a check says of a host. Of one that is not known any more it never looks well.
 func (h *Held) StatusCell() document.Cell {
 	c := document.Text(strings.ReplaceAll(string(h.Status), "_", " "))
@@ -243,16 +256,10 @@ func (h *Held) StatusCell() document.Cell {
 func CheckDocument(id string, list []Held) *document.Document {
 	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "status"}, {Head: "since", Whole: true},
 		{Head: "what was read"}}}
-	found, known := 0, 0
 	for _, h := range list {
-		if !h.Stale {
-			known++
-			if h.Status == check.Finding {
-				found++
-			}
-		}
 		t.Add(document.Text(h.Host), h.StatusCell(), document.Text(h.Since.Format(time.DateOnly)), document.Text(h.Detail))
 	}
+	found, known := CountHeld(list)
 	return &document.Document{Name: "fleet", Title: id,
 		Answer: []document.Line{{Text: fmt.Sprintf(`%s is a finding on %d of %s. It looks at %q; "hostlab explain-check %[1]s" gives the reason.`, id, found,
 			screen.Count(known, "known host"), CheckTitle(id))}},

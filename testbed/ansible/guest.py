@@ -112,7 +112,7 @@ class Guest:
             start_new_session=True,
         )
 
-    def wait(self, seconds: float = 900) -> None:
+    def wait(self, seconds: float = 300) -> None:
         """Wait until sshd answers."""
         ends = time.monotonic() + seconds
         while time.monotonic() < ends and self.process.poll() is None:

@@ -54,7 +54,8 @@ func open(address string) (*Store, error) {
 		if err != nil {
 			return nil, unusable{"--store: the address of PostgreSQL cannot be read; it is postgres://USER@HOST/DATABASE"}
 		}
-		db.SetMaxIdleConns(runtime.GOMAXPROCS(0) + 1) // those that read documents, and the one that keeps them: a connection costs PostgreSQL a process
+		// Those that read documents, and the one that keeps them: a connection costs PostgreSQL a process.
+		db.SetMaxIdleConns(runtime.GOMAXPROCS(0) + 1)
 		return &Store{db, true}, nil
 	}
 	return nil, unusable{fmt.Sprintf("--store %q: it takes sqlite:PATH or postgres://USER@HOST/DATABASE", scheme)}

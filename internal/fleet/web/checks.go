@@ -25,15 +25,7 @@ func oneCheck(ctx context.Context, r *request) (*document.Document, error) {
 	fleet.SortHeld(list)
 	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "status"}, {Head: "severity"}, {Head: "role"},
 		{Head: "since", Whole: true}, {Head: "what was read"}}}
-	found, known := 0, 0
-	for _, h := range list {
-		if !h.Stale {
-			known++
-			if h.Status == check.Finding {
-				found++
-			}
-		}
-	}
+	found, known := fleet.CountHeld(list)
 	d := &document.Document{Name: "fleet"}
 	if r.whole {
 		d = fleet.CheckDocument(id, list)

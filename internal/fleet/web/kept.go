@@ -127,8 +127,8 @@ type answers struct {
 	used []string // the one asked for last comes last
 }
 
-// mostShelved are as many: one of a large fleet takes megabytes.
-const mostShelved = 4
+// mostAnswers are as many: one of a large fleet takes megabytes.
+const mostAnswers = 4
 
 func (s *answers) of(name string) *kept {
 	s.mu.Lock()
@@ -140,7 +140,7 @@ func (s *answers) of(name string) *kept {
 		s.by[name] = &kept{}
 	}
 	s.used = append(slices.DeleteFunc(s.used, func(n string) bool { return n == name }), name)
-	if len(s.used) > mostShelved {
+	if len(s.used) > mostAnswers {
 		delete(s.by, s.used[0])
 		s.used = s.used[1:]
 	}

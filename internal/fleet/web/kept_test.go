@@ -64,7 +64,7 @@ func TestShelf(t *testing.T) {
 	for _, name := range []string{"b", "c", "a", "d", "e"} {
 		s.of(name)
 	}
-	if s.of("a") != first || len(s.by) != mostShelved || s.by["b"] != nil {
+	if s.of("a") != first || len(s.by) != mostAnswers || s.by["b"] != nil {
 		t.Errorf("held are %d", len(s.by))
 	}
 }
