@@ -5,7 +5,6 @@ package runner
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -137,16 +136,15 @@ func compressed(t *testing.T, c *cluster, parameter, level string) (e analysis.E
 // A parameter that does nothing has none.
 func TestLiveEffect(t *testing.T) {
 	c := startCluster(t)
-	right, of := 0, counted(t, "LIVE_EFFECTS", 1)
-	for range of {
-		e, truth := compressed(t, c, "commit_delay", "20000")
+	of := counted(t, "LIVE_EFFECTS", 1)
+	// An interval of 95 % misses the truth now and then, and a busy host widens it: one study in ten may, and one more.
+	for right, wrong := 0, 0; right < of; {
 		// The verdict takes a quiet host, or more pairs.
-		if e.Low <= truth && truth <= e.High && math.Abs(e.Value-truth) < 0.35*truth {
+		if e, truth := compressed(t, c, "commit_delay", "20000"); e.Low <= truth && truth <= e.High && truth/2 < e.Value && e.Value < 2*truth {
 			right++
+		} else if wrong++; wrong > 1+of/10 {
+			t.Fatalf("%d of %d studies did not find the truth", wrong, right+wrong)
 		}
-	}
-	if right < of-of/10 {
-		t.Errorf("%d of %d found the truth", right, of)
 	}
 	for range counted(t, "LIVE_AA", 0) {
 		if e, _ := compressed(t, c, "deadlock_timeout", "7s"); e.Verdict == analysis.CostsMore || e.Verdict == analysis.CostsLess {
