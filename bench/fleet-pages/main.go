@@ -80,7 +80,7 @@ func fill(dir, address string) error {
 	if _, err := m.Make(ctx, spool); err != nil {
 		return err
 	}
-	s, err := store.Open(ctx, address)
+	s, err := store.Make(ctx, address)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"time"
@@ -65,8 +66,17 @@ func (o *fleetOptions) storeFlag(cmd *cobra.Command) {
 		"`ADDRESS` of the store: sqlite:PATH or postgres://USER@HOST/DATABASE (default sqlite: in $XDG_STATE_HOME/hostlab)")
 }
 
-// open opens the store.
+// open opens the store for those who read it: a name that is mistyped makes none.
 func (o *fleetOptions) open(cmd *cobra.Command) (*store.Store, error) {
+	return o.with(cmd, store.Open)
+}
+
+// make opens the store for those who put something in.
+func (o *fleetOptions) make(cmd *cobra.Command) (*store.Store, error) {
+	return o.with(cmd, store.Make)
+}
+
+func (o *fleetOptions) with(cmd *cobra.Command, open func(context.Context, string) (*store.Store, error)) (*store.Store, error) {
 	address := o.store
 	if address == "" {
 		dir, err := stateDir()
@@ -76,9 +86,9 @@ func (o *fleetOptions) open(cmd *cobra.Command) (*store.Store, error) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, err
 		}
-		address = "sqlite:" + filepath.Join(dir, "fleet.db")
+		address, open = "sqlite:"+filepath.Join(dir, "fleet.db"), store.Make
 	}
-	s, err := store.Open(cmd.Context(), address)
+	s, err := open(cmd.Context(), address)
 	if store.Unusable(err) {
 		return nil, usageError{err}
 	}
@@ -133,7 +143,7 @@ Exit status: 0 all are kept, 1 some were refused, 2 unusable flag.`,
   ssh db7 hostlab check --format json | hostlab fleet ingest --host db7 -`,
 		Args: takes(1, -1, "documents, directories of them, or -"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := o.open(cmd)
+			s, err := o.make(cmd)
 			if err != nil {
 				return err
 			}

@@ -162,7 +162,7 @@ func (o *serveOptions) run(cmd *cobra.Command, std streams) error {
 			return strings.EqualFold(asked, name) || pair.Leaf.VerifyHostname(asked) == nil
 		}
 	}
-	if config.Store, err = o.open(cmd); err != nil {
+	if config.Store, err = o.make(cmd); err != nil {
 		return err
 	}
 	defer config.Store.Close()

@@ -107,7 +107,7 @@ func (t tx) prune(ctx context.Context, host string, before time.Time) (n int, si
 
 // Compact gives back to the file system what Prune has freed.
 func (s *Store) Compact(ctx context.Context) error {
-	if s.postgres {
+	if s.postgres != nil {
 		return nil // its autovacuum does
 	}
 	_, err := s.db.ExecContext(ctx, "VACUUM")
@@ -117,7 +117,7 @@ func (s *Store) Compact(ctx context.Context) error {
 // Size is what the store takes of its disk, B.
 func (s *Store) Size(ctx context.Context) (n int64, err error) {
 	statement := "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
-	if s.postgres {
+	if s.postgres != nil {
 		statement = "SELECT pg_database_size(current_database())"
 	}
 	err = s.query(ctx, func(scan func(...any) error) error { return scan(&n) }, statement)

@@ -37,7 +37,7 @@ var pruneBefore = begin.Add(70 * time.Hour)
 // work is what the killed program does with a store; done again, it ends what was begun.
 func work(t *testing.T, ctx context.Context, what, address string) {
 	t.Helper()
-	s, err := Open(ctx, address) // migrates
+	s, err := Make(ctx, address) // migrates
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,12 +141,12 @@ func child(t *testing.T, what, address string) *exec.Cmd {
 // all is what a store has, and that it is whole.
 func all(t *testing.T, address string) []string {
 	t.Helper()
-	s, err := Open(t.Context(), address)
+	s, err := Make(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if !s.postgres {
+	if s.postgres == nil {
 		if got := table(t, s, "PRAGMA integrity_check", 1); len(got) != 1 || got[0] != "ok" {
 			t.Fatalf("%s: %v", address, got)
 		}
@@ -176,7 +176,7 @@ func copyFile(t *testing.T, from, to string) {
 }
 
 func downTo(t *testing.T, address string, version int64) {
-	s, err := open(address)
+	s, err := start(address, os.O_RDWR)
 	if err != nil {
 		t.Fatal(err)
 	}

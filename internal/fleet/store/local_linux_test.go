@@ -27,7 +27,7 @@ func TestNetworkFileSystem(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{filepath.Join(dir, "fleet.db"), link} {
-		s, err := Open(t.Context(), "sqlite:"+path)
+		s, err := Make(t.Context(), "sqlite:"+path)
 		if err != nil {
 			t.Fatalf("%s on a local file system: %v", path, err)
 		}
@@ -40,7 +40,7 @@ func TestNetworkFileSystem(t *testing.T) {
 	network = maps.Clone(usual)
 	network[int64(uint32(st.Type))] = "a network"
 	for _, path := range []string{filepath.Join(dir, "fleet.db"), filepath.Join(dir, "new.db"), link} {
-		s, err := Open(t.Context(), "sqlite:"+path)
+		s, err := Make(t.Context(), "sqlite:"+path)
 		if err == nil {
 			t.Errorf("%s is opened on a network file system", path)
 			s.Close()

@@ -20,7 +20,7 @@ func TestPostgreSQL(t *testing.T) {
 		n++
 		name := fmt.Sprint("fleet", n)
 		server.clone(t, "", name)
-		s, err := Open(t.Context(), server.address(name))
+		s, err := Make(t.Context(), server.address(name))
 		if err != nil {
 			t.Fatal(err)
 		}

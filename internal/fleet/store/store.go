@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -18,9 +19,11 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"hostlab/internal/explain/connect"
 )
 
 //go:embed migrations/*.sql
@@ -29,12 +32,21 @@ var migrations embed.FS
 // Store is an open one. Close must be called.
 type Store struct {
 	db       *sql.DB
-	postgres bool
+	postgres *connect.DSN // nil: SQLite
+	name     string       // for errors; "" where the server's name is in them
 }
 
-// Open opens a store, and makes it where there is none: sqlite:PATH or postgres://... . Errors say what to do.
-func Open(ctx context.Context, address string) (*Store, error) {
-	s, err := open(address)
+// Open opens a store: sqlite:PATH or postgres://... . Errors say what to do.
+func Open(ctx context.Context, address string) (*Store, error) { return open(ctx, address, os.O_RDWR) }
+
+// Make is Open that makes the file of a store where there is none.
+func Make(ctx context.Context, address string) (*Store, error) {
+	return open(ctx, address, os.O_RDWR|os.O_CREATE)
+}
+
+// open opens a store with its tables; how is that of os.OpenFile.
+func open(ctx context.Context, address string, how int) (*Store, error) {
+	s, err := start(address, how)
 	if err != nil {
 		return nil, err
 	}
@@ -44,19 +56,24 @@ func Open(ctx context.Context, address string) (*Store, error) {
 	return s, nil
 }
 
-func open(address string) (*Store, error) {
+// start reads an address; nothing is asked of the store yet.
+func start(address string, how int) (*Store, error) {
 	scheme, rest, _ := strings.Cut(address, ":")
 	switch scheme {
 	case "sqlite":
-		return openSQLite(rest)
+		return startSQLite(rest, how)
 	case "postgres", "postgresql":
-		db, err := sql.Open("pgx", address)
-		if err != nil {
+		dsn, err := connect.ParseOwn(address) // to other hosts with TLS
+		switch {
+		case errors.Is(err, connect.ErrPassword):
+			return nil, unusable{"--store " + err.Error()}
+		case err != nil:
 			return nil, unusable{"--store: the address of PostgreSQL cannot be read; it is postgres://USER@HOST/DATABASE"}
 		}
+		db := stdlib.OpenDB(*dsn.Postgres)
 		// Those that read documents, and the one that keeps them: a connection costs PostgreSQL a process.
 		db.SetMaxIdleConns(runtime.GOMAXPROCS(0) + 1)
-		return &Store{db, true}, nil
+		return &Store{db, dsn, ""}, nil
 	}
 	return nil, unusable{fmt.Sprintf("--store %q: it takes sqlite:PATH or postgres://USER@HOST/DATABASE", scheme)}
 }
@@ -72,7 +89,7 @@ func Unusable(err error) bool {
 	return is
 }
 
-func openSQLite(path string) (*Store, error) {
+func startSQLite(path string, how int) (*Store, error) {
 	if path == "" {
 		return nil, unusable{"--store sqlite: names no file"}
 	}
@@ -80,8 +97,11 @@ func openSQLite(path string) (*Store, error) {
 		return nil, err
 	}
 	// Others of this host must not read what hosts said of themselves.
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the user's own choice
-	if errors.Is(err, fs.ErrNotExist) {                       // a name that is mistyped makes no directories
+	f, err := os.OpenFile(path, how, 0o600) //nolint:gosec // the user's own choice
+	if errors.Is(err, fs.ErrNotExist) {     // a name that is mistyped makes no directories
+		if _, there := os.Stat(filepath.Dir(path)); there == nil {
+			return nil, fmt.Errorf("--store: there is no %s; 'hostlab fleet ingest' makes a store", path)
+		}
 		return nil, fmt.Errorf("--store %s: its directory is not there", path)
 	}
 	if errors.Is(err, fs.ErrPermission) {
@@ -101,11 +121,14 @@ func openSQLite(path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{db, false}, nil
+	return &Store{db, nil, " " + path}, nil
 }
 
 // migrate brings the store to the schema of this program. A store of a newer program is left alone.
 func (s *Store) migrate(ctx context.Context) error {
+	if err := s.db.PingContext(ctx); err != nil { // goose would put words of its own before it
+		return s.problem(err)
+	}
 	p, err := s.provider()
 	if err != nil {
 		return err
@@ -123,7 +146,7 @@ func (s *Store) migrate(ctx context.Context) error {
 	return s.alone(ctx, func() (err error) {
 		// Another program may make the same tables of SQLite: then ours fail, and are there at the next look.
 		for range 20 {
-			if _, err = p.Up(ctx); err == nil || s.postgres || ctx.Err() != nil {
+			if _, err = p.Up(ctx); err == nil || s.postgres != nil || ctx.Err() != nil {
 				break
 			}
 			time.Sleep(50 * time.Millisecond)
@@ -138,7 +161,7 @@ func (s *Store) provider() (*goose.Provider, error) {
 		return nil, err
 	}
 	dialect := goose.DialectSQLite3
-	if s.postgres {
+	if s.postgres != nil {
 		dialect = goose.DialectPostgres
 	}
 	p, err := goose.NewProvider(dialect, s.db, files)
@@ -160,7 +183,7 @@ const gate = 0x686f73746c6162
 
 // alone works while no other hostlab makes tables in the same store. SQLite has one writer anyway.
 func (s *Store) alone(ctx context.Context, work func() error) error {
-	if !s.postgres {
+	if s.postgres == nil {
 		return work()
 	}
 	conn, err := s.db.Conn(ctx)
@@ -191,12 +214,15 @@ func (s *Store) problem(err error) error {
 		return fmt.Errorf("the store: PostgreSQL says: %s; a role takes 'createuser --pwprompt', a password ~/.pgpass, a database "+
 			"'createdb --owner'", pg.Message)
 	}
-	return fmt.Errorf("the store: %s", strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "failed to initialize: "))
+	if s.postgres != nil {
+		err = s.postgres.Problem(err)
+	}
+	return fmt.Errorf("the store%s: %w", s.name, err)
 }
 
 // text is a statement with this engine's placeholders: statements are written with ?.
 func (s *Store) text(statement string) string {
-	if !s.postgres {
+	if s.postgres == nil {
 		return statement
 	}
 	var out strings.Builder
@@ -227,7 +253,7 @@ func (s *Store) write(ctx context.Context, work func(tx) error) error {
 		return s.problem(err)
 	}
 	defer t.Rollback() //nolint:errcheck // after Commit it does nothing
-	if s.postgres {
+	if s.postgres != nil {
 		if _, err := t.ExecContext(ctx, "SELECT pg_advisory_xact_lock("+strconv.Itoa(gate+1)+")"); err != nil {
 			return s.problem(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"hostlab/internal/fleet"
 )
@@ -198,7 +200,7 @@ func holds(t *testing.T, s *Store, d *fleet.Document) {
 
 func TestSQLite(t *testing.T) {
 	fresh := func(t *testing.T) *Store {
-		s, err := Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "fleet.db"))
+		s, err := Make(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "fleet.db"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,4 +209,20 @@ func TestSQLite(t *testing.T) {
 	}
 	contract(t, fresh)
 	keeping(t, fresh)
+}
+
+// The password goes to no other host in clear text, unless the address says so.
+func TestTLS(t *testing.T) {
+	for address, tls := range map[string]bool{"postgres://u@db7/x": true, "postgres://u@db7/x?sslmode=disable": false} {
+		s, err := start(address, os.O_RDWR)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		cfg := s.postgres.Postgres
+		clear := cfg.TLSConfig == nil || slices.ContainsFunc(cfg.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.TLSConfig == nil })
+		if clear == tls {
+			t.Errorf("%s: in clear text %v", address, clear)
+		}
+	}
 }

@@ -28,7 +28,7 @@ func TestPostgreSQL(t *testing.T) {
 	}
 	t.Cleanup(func() { server.Close() })
 	address := url.URL{Scheme: "postgres", User: url.User(privatedb.Role), Path: "/postgres", RawQuery: url.Values{"host": {server.SocketDir()}}.Encode()}
-	s, err := store.Open(t.Context(), address.String())
+	s, err := store.Make(t.Context(), address.String())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ var made = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	file := filepath.Join(dir, "fleet.db")
-	s, err := store.Open(context.Background(), "sqlite:"+file)
+	s, err := store.Make(context.Background(), "sqlite:"+file)
 	if err != nil {
 		return "", err
 	}
@@ -154,7 +154,7 @@ func opened(t *testing.T) *store.Store {
 	if err := os.WriteFile(own, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.Open(t.Context(), "sqlite:"+own)
+	s, err := store.Make(t.Context(), "sqlite:"+own)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ var screens = map[string][]string{
 	"/levers":       {"Where one change pays most"}, "/changes": {"One by one", "Together", `href="/hosts/evil"`},
 	"/compare": {"Name two hosts"}, "/compare?a=evil&b=silent": {"silent was not heard of for", "What is set up differently"}, "/outliers": {`href="/hosts/evil"`, "Compared at", "Groups of equal hosts", "no: it takes 8"}, "/exceptions": {"1 in force"},
 	"/rollouts":                           {"1 roll-out is planned", "1 of 2 waves are done. Wave 2 has not begun.", `href="/rollouts/` + fleet.Hash(changeBody)},
-	"/rollouts/" + fleet.Hash(changeBody): {"behind wave", "70", "unless-harm", "stops", "n 4 and 4", `href="/documents/`},
+	"/rollouts/" + fleet.Hash(changeBody): {"after wave", "70", "unless-harm", "stops", "n 4 and 4", `href="/documents/`},
 	"/studies":                            {`href="/studies/live-idle"`}, "/studies/live-idle": {"worthwhile on hosts like these", "next host", "few hosts", "<svg"},
 	"/hosts?q=db": {"db001"}, "/hosts?state=unknown": {"silent"},
 }
