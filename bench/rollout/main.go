@@ -77,7 +77,7 @@ func plan(hosts, waves int, seed uint64) *rollout.Plan {
 	return p
 }
 
-// harms plays a plan, and reports whether one of its gates says harm: behind it no further wave begins.
+// harms plays a plan, and reports whether one of its gates says harm: after it no further wave begins.
 func (w world) harms(p *rollout.Plan, effect float64, rng *rand.Rand) bool {
 	values, verified := map[string][]rollout.Sample{}, map[string]rollout.Verified{}
 	load, own, since := 0.0, map[string]float64{}, map[string]bool{}

@@ -31,7 +31,7 @@ const (
 	quickBudget = 20 * time.Second
 )
 
-// Behind the time in which a service was watched, probes take less.
+// After the time in which a service was watched, probes take less.
 const (
 	behindFull  = 20 * time.Second
 	watchQuick  = 12 * time.Second
@@ -51,7 +51,7 @@ type assessOptions struct {
 	record   string // "" for none, "-" for stdout
 	root     string // a recording to replay; "": none
 	budget   time.Duration
-	behind   time.Duration // budget of the probes behind a service that was watched
+	behind   time.Duration // budget of the probes after a service that was watched
 	quiet    bool
 	accept   exceptions
 	accepted []check.Exception

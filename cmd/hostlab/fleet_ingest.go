@@ -75,7 +75,7 @@ func (in *intake) spool(ctx context.Context, dir string) error {
 		c := make(chan fleet.Spooled, 1)
 		in.coming <- c
 		slots <- struct{}{}
-		r, packed, err := f.Open() // here: the directory is closed behind its last file
+		r, packed, err := f.Open() // here: the directory is closed after its last file
 		go func() {
 			c <- in.document(ctx, f, func() (io.ReadCloser, bool, error) { return r, packed, err })
 			<-slots

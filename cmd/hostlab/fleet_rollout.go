@@ -61,7 +61,7 @@ func newRolloutPlan(std streams) *cobra.Command {
 		Use:   "plan [flags]",
 		Short: "Draw hosts into waves, and say what that can show",
 		Long: `plan draws hosts into waves at random, within equal hardware and role, and
-writes the plan to --out and into the store. It says which harm each gate behind
+writes the plan to --out and into the store. It says which harm each gate after
 a wave can show.
 Hosts with an exception for what is set are left out and named.
 
@@ -282,7 +282,7 @@ func newRolloutGate(std streams) *cobra.Command {
 	var judged *rollout.Judged
 	cmd := showing(std, o, &cobra.Command{
 		Use:   "gate [flags] PLAN",
-		Short: "Behind a wave: go on, put back, or wait?",
+		Short: "After a wave: go on, put back, or wait?",
 		Long: `gate compares hosts that have the change with hosts that do not have it yet, in
 the same time, each against its own measurements before. The draw of waves is
 the test: a load that drifts is no effect. All gates of a plan together call a

@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// TooLarge is the error of data that goes on behind its limit.
+// TooLarge is the error of data that goes on past its limit.
 type TooLarge struct{ Limit int64 } // bytes
 
 func (t *TooLarge) Error() string {

@@ -40,7 +40,7 @@ func TestReadExceptions(t *testing.T) {
 	}
 }
 
-// A finding is accepted on the hosts and through the day that are named, is shown with its reason, and is one again behind it.
+// A finding is accepted on the hosts and through the day that are named, is shown with its reason, and is one again after it.
 func TestAccept(t *testing.T) {
 	f := &host.Facts{}
 	swapping(60, 8*gib)(f)

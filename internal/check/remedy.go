@@ -22,7 +22,7 @@ type command struct {
 	format string   // of printf, for its value
 	words  []string // that it prints
 	script string   // or text for a shell, which holds no name of the host's
-	remark string   // behind it, or alone
+	remark string   // after it, or alone
 }
 
 func run(args ...string) command              { return command{args: args} }
@@ -31,7 +31,7 @@ func script(text string) command              { return command{script: text} }
 func remark(text string) command              { return command{remark: text} }
 func into(value string, to ...string) command { return command{value: value, into: to} }
 
-// noting puts a remark behind a command.
+// noting puts a remark after a command.
 func (c command) noting(text string) command {
 	c.remark = text
 	return c
@@ -140,7 +140,7 @@ func kept(f *host.Facts, name, files, value string, disks ...string) remedy {
 }
 
 // tools warns where a tool that keeps sysctls is active, too. It names no profile or note: a shell would run what
-// stands behind a line's end in a name.
+// stands after a line's end in a name.
 func tools(f *host.Facts, commands remedy) (out remedy) {
 	ofFile := func(c command) bool { return slices.Contains(c.args, "sysctl") && slices.Contains(c.args, "-p") }
 	if !slices.ContainsFunc(commands, ofFile) {

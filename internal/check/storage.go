@@ -301,7 +301,7 @@ var measureDisk = remedy{
 	run("hostlab", "assess", "--log-dir", "DIRECTORY"),
 }
 
-// ofLog puts the log's place behind the path of a reading.
+// ofLog puts the log's place after the path of a reading.
 func ofLog(r reading, s host.Storage) reading {
 	r.path += " (" + lies(s) + ")"
 	return r

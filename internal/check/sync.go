@@ -97,7 +97,7 @@ func setTo(d host.Database, name string, good func(string) bool) reading {
 	return ofSetting(r, name)
 }
 
-// ofSetting puts a setting's name behind the file that has it.
+// ofSetting puts a setting's name after the file that has it.
 func ofSetting(r reading, setting string) reading {
 	r.path += " " + setting
 	return r

@@ -119,7 +119,7 @@ func parseDirectory(s string) (Directory, error) {
 	case d <= 0 || d > mostDelay:
 		return Directory{}, fmt.Errorf("a delay of %s: expected above 0, up to %s", text, mostDelay)
 	case named && dir == "":
-		return Directory{}, fmt.Errorf("%q names no directory behind the last colon", s)
+		return Directory{}, fmt.Errorf("%q names no directory after the last colon", s)
 	}
 	return Directory{Dir: dir, Delay: d}, nil
 }

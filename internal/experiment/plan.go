@@ -59,7 +59,7 @@ func Plan(s *Study) ([]result.Cell, []result.Block) {
 }
 
 // cellsOf lists all combinations of levels, the last factor's changing fastest,
-// and the duplicate of the baseline behind them.
+// and the duplicate of the baseline after them.
 func cellsOf(s *Study) []result.Cell {
 	cells := []result.Cell{{Levels: map[string]string{}}}
 	for _, f := range s.Factors {

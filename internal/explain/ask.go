@@ -112,7 +112,7 @@ type Asked struct {
 
 func (a *Asked) Server() Server { return a.Info }
 
-// Meaning implements Source. An event may have a detail in brackets behind its name.
+// Meaning implements Source. An event may have a detail in brackets after its name.
 func (a *Asked) Meaning(event string) string {
 	event = strings.ToLower(event)
 	if m := a.Meanings[event]; m != "" {

@@ -246,7 +246,7 @@ func readPlan(body []byte, now time.Time) (*Document, error) {
 		Plan: p}, nil
 }
 
-// decode reads one JSON value and nothing behind it. Numbers of facts stay as they are written. PostgreSQL keeps no NUL in a
+// decode reads one JSON value and nothing after it. Numbers of facts stay as they are written. PostgreSQL keeps no NUL in a
 // text, so that another character stands for it; the document's bytes stay.
 func decode(body []byte, into any) error {
 	if nul := []byte(`\u0000`); bytes.Contains(body, nul) {

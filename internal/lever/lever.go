@@ -75,7 +75,7 @@ func (l *Lever) decide(v Verdict, next Next, clauses ...string) {
 	l.add(clauses...)
 }
 
-// add puts clauses that are not empty behind the summary.
+// add puts clauses that are not empty after the summary.
 func (l *Lever) add(clauses ...string) {
 	for _, c := range clauses {
 		switch {

@@ -58,7 +58,7 @@ func (t *Printer) Text(indent, code, s string) {
 	}
 }
 
-// Hang wraps a paragraph behind a label.
+// Hang wraps a paragraph after a label.
 func (t *Printer) Hang(label, code, s string) {
 	for i, l := range WrapFigures(s, t.Width-len(label)) {
 		if i > 0 {

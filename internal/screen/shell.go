@@ -48,8 +48,8 @@ func Operand(path string) string {
 }
 
 // Commands lays out one or more shell commands, a line each, so that it can be pasted into
-// a shell: a command that is too long goes on behind a backslash, a comment behind a new
-// hash. A word that alone is longer than a line stays whole, since what is behind a line's
+// a shell: a command that is too long goes on after a backslash, a comment after a new
+// hash. A word that alone is longer than a line stays whole, since what is after a line's
 // end would be another command.
 func Commands(remedy string, width int) []string {
 	var out []string

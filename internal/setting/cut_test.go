@@ -26,7 +26,7 @@ func TestMarksWithoutAlarm(t *testing.T) {
 			was := m.values()
 			leave(t, m)
 			change(m.disk["/j/"+journalFile], m.disk["/j/"+marksFile])
-			leave(t, m, Assignment{"swappiness", "", "20"}) // goes on behind it
+			leave(t, m, Assignment{"swappiness", "", "20"}) // goes on after it
 			sys := m.system()
 			j, err := OpenJournal(sys, "/j")
 			if err != nil || j.Problem() != nil {

@@ -90,7 +90,7 @@ def controller_killed(p: Player, trials: int, seed: int) -> str:
         if n > verified:
             hits[n] += 1
         print("     trial %d: %d of 8 hosts set, %d verified" % (trial + 1, n, verified), flush=True)
-        p.play(TUNE).clean("the play behind trial %d" % trial)
+        p.play(TUNE).clean("the play after trial %d" % trial)
         expect(journalled(p.hosts) == 8, "trial %d: not all hosts are changed" % trial)
         back()
     expect(sum(hits) > 0, "no trial hit the time between a host's set and its verify")
@@ -134,7 +134,7 @@ def experiment(p: Player) -> None:
     kill_controller(process)
     text = "- hostlab.fleet.experiment: {out: %s}\n  register: r\n- ansible.builtin.debug: {msg: 'state {{ r.state }}'}" % out
     got = p.tasks(text, "--limit", h.name).clean("look")
-    expect("state running" in got.out and running(h) == runs, "it does not run behind the killed controller:\n" + got.out[-2000:])
+    expect("state running" in got.out and running(h) == runs, "it does not run after the killed controller:\n" + got.out[-2000:])
     kill_runs(h)
     got = p.tasks(role, "--limit", h.name, "-v").clean("the role")
     expect('"msg": "resumed"' in got.out, "it was not resumed:\n" + got.out[-2000:])

@@ -56,7 +56,7 @@ SET = "- hostlab.fleet.settings: {settings: %s, persist: systemd, state: %%s}" %
 VERIFY = "- hostlab.fleet.verify: {fail_on_drift: true}\n  register: r\n- ansible.builtin.assert: {that: r.objects == %d}"
 REBOOT = "- hostlab.fleet.experiment: {state: rebooted, out: /nowhere}"
 
-# It writes what the next boot has, and that is in force behind one.
+# It writes what the next boot has, and that is in force after one.
 STUDY = """
 [study]
 name = "reboots"
@@ -102,7 +102,7 @@ class Guest:
             "APPEND": "systemd.show_status=false clocksource=acpi_pm",  # on a busy machine its TSC was off by ten times
             "QEMU_EXTRA": net,
         }
-        # QEMU ends with each reboot, and a new one starts from the same disk. Behind QEMU's own reset the kernel took minutes to
+        # QEMU ends with each reboot, and a new one starts from the same disk. After QEMU's own reset the kernel took minutes to
         # unpack its archive (QEMU 7.2).
         again = 'while :; do "$0" "$1" 2>>"$1.log"; sleep 1; done'
         self.process = subprocess.Popen(
@@ -184,11 +184,11 @@ def reboot(p: Player) -> None:
 
 
 def persisted(p: Player) -> None:
-    """Behind a reboot all is as it was set, and there is nothing to do."""
+    """After a reboot all is as it was set, and there is nothing to do."""
     in_force(p)
-    p.tasks(VERIFY % len(SETTINGS), hosts="guest").clean("verify behind the reboot")
-    got = p.tasks(SET % "present", hosts="guest").clean("set behind the reboot")
-    expect(got.total("changed") == 0, "set changed something behind the reboot:\n" + got.out[-2000:])
+    p.tasks(VERIFY % len(SETTINGS), hosts="guest").clean("verify after the reboot")
+    got = p.tasks(SET % "present", hosts="guest").clean("set after the reboot")
+    expect(got.total("changed") == 0, "set changed something after the reboot:\n" + got.out[-2000:])
 
 
 def reverted(p: Player, before: dict[str, str]) -> None:
@@ -202,7 +202,7 @@ def reverted(p: Player, before: dict[str, str]) -> None:
 
 def as_before(p: Player, before: dict[str, str]) -> None:
     now = values(p)
-    expect(now == before, "behind a boot it is %s, and was %s" % (now, before))
+    expect(now == before, "after a boot it is %s, and was %s" % (now, before))
     p.tasks(VERIFY % 0, hosts="guest").clean("verify in the end")
 
 
@@ -300,7 +300,7 @@ def main() -> int:
     a.add_argument("collections")
     a.add_argument("hostlab")
     a.add_argument("deb")
-    a.add_argument("--only", default="", help="names of steps, with commas, behind boot and install")
+    a.add_argument("--only", default="", help="names of steps, with commas, after boot and install")
     o = a.parse_args()
     work = Path(tempfile.mkdtemp(prefix="hostlab-guest-", dir="/var/tmp"))
     run("ip", "link", "set", "lo", "up")

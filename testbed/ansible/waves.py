@@ -64,7 +64,7 @@ def served(h: Host) -> None:
 
 
 def harm(p: Player) -> str:
-    """The gate finds a wave that harms. It is put back; the wave before it stays, and the one behind it is not begun."""
+    """The gate finds a wave that harms. It is put back; the wave before it stays, and the one after it is not begun."""
     for h in p.hosts:
         served(h)
     plan, store, spool = p.work / "plan.json", "sqlite:%s/waves.db" % p.work, str(p.work / "waves")

@@ -148,7 +148,7 @@ var (
 	queue    = "/sys/block/[vsn]*/queue/"
 )
 
-// trials are those that take more than a value to write and what it reads, and behind them those of the settings' own data.
+// trials are those that take more than a value to write and what it reads, and after them those of the settings' own data.
 var trials = append([]trial{
 	{setting: "governor", files: []string{policy + "scaling_governor"}, values: listed(policy+"scaling_available_governors", policy+"scaling_governor"), register: lineOfGovernor},
 	{setting: "epp", files: []string{policy + "energy_performance_preference"}, values: plain("balance_power", "balance_performance", "performance", "power"), first: governed("powersave")},

@@ -26,7 +26,7 @@ var spoilt = map[string]string{
 	"/etc/udev/rules.d/60-spoilt.rules":           `ACTION=="add|change", SUBSYSTEM=="block", KERNEL=="vda", RUN{builtin}+="kmod load mq-deadline", ATTR{queue/scheduler}="mq-deadline"` + "\n",
 }
 
-// inSystem runs each remedy twice: behind the first, and a start of the servers, the checks are content; the second changes nothing.
+// inSystem runs each remedy twice: after the first, and a start of the servers, the checks are content; the second changes nothing.
 func inSystem() {
 	pg, version := ready()
 	kept = slices.Concat(kept, []string{"/etc/systemd/system/*.d", "/etc/systemd/logind.conf.d"})

@@ -1,6 +1,6 @@
 # Copyright: The hostlab authors
 # Apache License 2.0 (see LICENSE or https://www.apache.org/licenses/LICENSE-2.0)
-"""hostlab run in the background of a host: begun, looked at, resumed behind a reboot."""
+"""hostlab run in the background of a host: begun, looked at, resumed after a reboot."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ func program(dir, name string) string {
 	return name
 }
 
-// firstLine returns the first line that says anything, behind a colon.
+// firstLine returns the first line that says anything, after a colon.
 func firstLine(outputs ...[]byte) string {
 	for _, out := range outputs {
 		for line := range bytes.Lines(out) {

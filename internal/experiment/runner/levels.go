@@ -213,7 +213,7 @@ func (ls *levels) readAll(ctx context.Context) (map[string]string, error) {
 }
 
 // wrong says which factors read otherwise than a cell has them, as text to go
-// behind a name.
+// after a name.
 func wrong(want, read map[string]string) (factor, is, should string) {
 	for _, name := range sortedKeys(read) {
 		if read[name] != want[name] {

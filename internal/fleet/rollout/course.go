@@ -224,7 +224,7 @@ func (c *Course) windows(last int) (list []window) {
 	return list
 }
 
-// end is when a later wave began behind a wave; zero: not yet.
+// end is when a later wave began after a wave; zero: not yet.
 func (c *Course) end(wave int) (end time.Time) {
 	for _, at := range c.begun[min(wave+1, len(c.begun)):] {
 		if !at.IsZero() && (end.IsZero() || at.Before(end)) {

@@ -57,13 +57,13 @@ type Judged struct {
 	Left    []string        `json:"left_out"` // hosts of the plan that are not compared
 }
 
-// Gate judges behind a wave. It errs only where the wave is none of the plan.
+// Gate judges after a wave. It errs only where the wave is none of the plan.
 func (c *Course) Gate(wave int, policy Policy) (*Judged, error) {
 	p := c.Plan
 	if wave < 1 || wave > len(p.Waves) {
 		return nil, fmt.Errorf("the plan has waves 1 to %d", len(p.Waves))
 	}
-	last := min(wave, len(p.Waves)-1) // behind the last wave nobody is left to compare with
+	last := min(wave, len(p.Waves)-1) // after the last wave nobody is left to compare with
 	g := p.gates()[last-1]
 	j := &Judged{Wave: wave, Policy: policy, Verdict: Undecided, Measure: p.Measure, Alpha: g.Alpha, Worse: result.Unknown(),
 		Reasons: []string{}, Left: []string{}}

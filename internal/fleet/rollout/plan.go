@@ -70,7 +70,7 @@ type Measure struct {
 	Better string `json:"better"` // lower or higher
 }
 
-// Gate is what the comparison behind a wave can show.
+// Gate is what the comparison after a wave can show.
 type Gate struct {
 	Wave   int     `json:"wave"`
 	Orders float64 `json:"orders"`  // in which hosts could have been drawn

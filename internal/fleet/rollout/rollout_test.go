@@ -219,7 +219,7 @@ func TestGateWaits(t *testing.T) {
 		t.Error("it goes on with nothing better")
 	}
 	if j := judge(3, UnlessHarm, func(*Course) {}); !j.Go || j.Periods != 2 {
-		t.Errorf("behind the last wave: %+v", j)
+		t.Errorf("after the last wave: %+v", j)
 	}
 }
 

@@ -241,7 +241,7 @@ func (c *Course) Status(t Typed) *document.Document {
 func (c *Course) Document(t Typed) (*document.Document, error) {
 	p, d := c.Plan, c.Status(t)
 	planned := p.Document(t, math.NaN(), nil)
-	said := &document.Table{Columns: document.Headings("behind wave", "verdict", "with the change", "p for harm")}
+	said := &document.Table{Columns: document.Headings("after wave", "verdict", "with the change", "p for harm")}
 	for _, head := range []string{string(UnlessHarm), string(OnlyIfBetter), "why"} {
 		said.Columns = append(said.Columns, document.Column{Head: head})
 	}
@@ -313,7 +313,7 @@ func (j *Judged) Document(p *Plan, t Typed) *document.Document {
 		line = fmt.Sprintf("Go on with wave %d: %s.", j.Wave+1, words[j.Verdict])
 		next = p.next(j.Wave+1, t)
 	case j.Policy == OnlyIfBetter && j.Value != nil:
-		line = fmt.Sprintf("Stop behind wave %d: that it is better is not shown.", j.Wave)
+		line = fmt.Sprintf("Stop after wave %d: that it is better is not shown.", j.Wave)
 	default:
 		line = fmt.Sprintf("Undecided: do not begin wave %d.", j.Wave+1)
 		if j.Wave == len(p.Waves) {

@@ -101,7 +101,7 @@ func (c *cross) section(string) document.Section {
 	return out
 }
 
-// contaminatedMark explains the letter c behind an n.
+// contaminatedMark explains the letter c after an n.
 var contaminatedMark = document.Line{Text: "c: contaminated runs among them, see the warning.", Tone: document.Quiet}
 
 // table compares the levels of one factor of the rows. The first table has the

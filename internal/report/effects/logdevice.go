@@ -103,7 +103,7 @@ func (s logDevice) called(level string) string {
 	return level
 }
 
-// columns name the devices, behind what the rows are.
+// columns name the devices, after what the rows are.
 func (s logDevice) columns(rows string) []document.Column {
 	var list []string
 	for _, l := range s.Factor.Levels {

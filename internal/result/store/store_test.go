@@ -257,7 +257,7 @@ func TestOneOwner(t *testing.T) {
 }
 
 // The last line may be cut anywhere, as by a power cut, and all lines before it
-// stay; appending goes on behind them.
+// stay; appending goes on after them.
 func TestTornLastLine(t *testing.T) {
 	s, dir := create(t, 3)
 	runs := []result.Run{okRun(0, 0), okRun(0, 1), okRun(1, 0)}
