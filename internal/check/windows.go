@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hostlab/internal/host"
+	"hostlab/internal/setting"
 )
 
 // Power schemes that Windows brings along.
@@ -30,7 +31,7 @@ var windows = []Check{
 		Disagree: "Tools judge the plan by its name or GUID. A plan's name proves nothing, as its settings can be " +
 			"edited, so the states inside it are read. A group policy wins over the plan chosen on the machine.",
 		Severity: inProduction(High, High),
-		absent:   "no power plan could be found", look: lookWindowsPlan,
+		absent:   "no power plan could be found", look: lookWindowsPlan, advise: adviseWindowsPlan,
 	},
 	{
 		ID: "PWR-011", Subject: Frequency, Title: "Windows processors' frequency against their maximum",
@@ -81,7 +82,17 @@ func windowsFix(w *host.Windows) remedy {
 	case strings.Contains(strings.ToLower(w.ActiveScheme.Or("")), schemeHigh):
 		return remedy{set("PROCTHROTTLEMIN"), set("PROCTHROTTLEMAX"), run("powercfg", "/setactive", "SCHEME_CURRENT")}
 	}
-	return remedy{run("powercfg", "/setactive", schemeHigh)}
+	scheme, _ := setting.Find("power_scheme")
+	return remedy{run("powercfg", "/setactive", "SCHEME_MIN"), remark(scheme.Effect)}
+}
+
+// adviseWindowsPlan is another scheme. A group policy's cannot be set, and values that were edited are for a person to judge.
+func adviseWindowsPlan(f *host.Facts, _ Role) []setting.Assignment {
+	w := f.Windows
+	if w == nil || w.PolicyScheme.Or("") != "" || strings.Contains(strings.ToLower(w.ActiveScheme.Or("")), schemeHigh) {
+		return nil
+	}
+	return []setting.Assignment{{Name: "power_scheme", Value: "SCHEME_MIN"}}
 }
 
 // windowsSlack is how far below its maximum a processor may read before it

@@ -29,7 +29,7 @@ func clocked(current, limit float64) func(*host.Facts) {
 
 var windowsCases = []lookCase{
 	{id: "PWR-010", name: "Balanced", facts: planned(schemeBalanced, "", 5, 100), want: Finding, evidence: "PROCTHROTTLEMIN = 5 %",
-		detail: "Balanced", remedy: "powercfg /setactive " + schemeHigh},
+		detail: "Balanced", remedy: "powercfg /setactive SCHEME_MIN"},
 	{id: "PWR-010", name: "High performance by name only", facts: planned(schemeHigh, "", 5, 100), want: Finding,
 		detail: "High performance", remedy: "PROCTHROTTLEMIN 100"},
 	{id: "PWR-010", name: "forced by policy", facts: planned(schemeSaver, schemeSaver, 5, 75), want: Finding, remedy: "group policy"},

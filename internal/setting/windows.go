@@ -41,6 +41,7 @@ var windowsSettings = completed([]Setting{
 	},
 	{
 		Name: "power_scheme", Title: "Power scheme in force", Order: rankScheme, Lasting: true,
+		Effect: "idle processors take more power under High performance",
 		About: "The scheme holds all settings below. Under Balanced, Windows' default, the clock climbs only after load was seen " +
 			"for a while. High performance asks for the full clock at all times and parks no core.",
 		Source: "Microsoft, PowerSetActiveScheme; Microsoft support article 2207548", File: schemePath,
