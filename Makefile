@@ -58,6 +58,7 @@ tidy: ## go.mod and go.sum of both modules name what is imported, and nothing el
 test-deps: ## Debian packages that tests use
 	./scripts/test-deps.sh
 
+lint: export GOGC := 400
 lint: ## golangci-lint and deadcode, pinned; built from source the first time
 	GOBIN=$(CURDIR)/bin go install $(GOLANGCI)
 	./bin/golangci-lint run --allow-parallel-runners ./... ./bench/...
