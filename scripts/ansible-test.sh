@@ -36,12 +36,12 @@ fi
 ./scripts/test-deps.sh venv ansible-full ansible-2.14
 full=$here/testbed/dl/ansible-full/bin
 # ansible-test wants to download what brings pip into its environments; Python has that itself.
-export HOME=$here/testbed/dl/ansible-home
-mkdir -p "$HOME/.ansible/test/cache"
-printf 'import ensurepip\n\nensurepip.bootstrap(default_pip=True)\n' > "$HOME/.ansible/test/cache/get_pip_24_2.py"
+home=$here/testbed/dl/ansible-home # Go keeps its caches where they are
+mkdir -p "$home/.ansible/test/cache"
+printf 'import ensurepip\n\nensurepip.bootstrap(default_pip=True)\n' > "$home/.ansible/test/cache/get_pip_24_2.py"
 system=$full:/usr/sbin:/usr/bin:/sbin:/bin # without pyenv's names of Pythons that are not there
-(cd "$at" && PATH=$system ansible-test sanity --venv --color no) || fail "sanity"
-(cd "$at" && PATH=$system ansible-test units --venv --python 3.11 --color no) || fail "units"
+(cd "$at" && HOME=$home PATH=$system ansible-test sanity --venv --color no) || fail "sanity"
+(cd "$at" && HOME=$home PATH=$system ansible-test units --venv --python 3.11 --color no) || fail "units"
 export ANSIBLE_COLLECTIONS_PATH=$work/collections
 # The source, which alone has galaxy.yml and what rules ask of it.
 mkdir -p "$work/source/ansible_collections/hostlab" && cp -r ansible "$work/source/ansible_collections/hostlab/fleet"

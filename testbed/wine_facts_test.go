@@ -219,3 +219,23 @@ func (w *wine) boot(t *testing.T) {
 		}
 	}
 }
+
+// role sets what a role's checks advise: another scheme than Balanced, under which the registry lets processors run slowly.
+func (w *wine) role(t *testing.T) {
+	w.begin(t)
+	const schemes = `HKLM\SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes`
+	reg := func(args ...string) {
+		t.Helper()
+		if out, err := w.command(wine64, append([]string{"reg"}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v: %s", args, err, out)
+		}
+	}
+	for setting, percent := range map[string]string{"893dee8e-2bef-41e0-89c6-b55d0929964c": "5", "bc5038f7-23e0-4960-96da-33abaf5935ec": "100"} {
+		key := schemes + `\381b4222-f694-41f0-9685-ff5bb260df2e\54533251-82be-4824-96c1-47b60b740d00\` + setting
+		reg("add", key, "/v", "ACSettingIndex", "/t", "REG_DWORD", "/d", percent, "/f")
+	}
+	defer reg("delete", schemes, "/f")
+	w.try(t, 0, `Balanced -> High performance`, "", "set", "--role", "production-db", "--yes")
+	w.try(t, 0, `put back to Balanced`, "", "revert")
+	w.original(t, "set --role")
+}

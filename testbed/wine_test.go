@@ -179,6 +179,7 @@ func (w *wine) original(t *testing.T, what string) {
 func TestWine(t *testing.T) {
 	w := newWine(t)
 	t.Run("settings", w.settings)
+	t.Run("role", w.role)
 	t.Run("faults", w.faults)
 	t.Run("foreign", w.foreign)
 	t.Run("others", w.others)
@@ -382,7 +383,6 @@ func (w *wine) commands(t *testing.T) {
 		{0, `PWR-011.*a setting of Linux`, "check --all"},
 		{0, `Nothing to put back`, "revert"},
 		{0, `powercfg /setactive`, "export powercfg --role production-db"},
-		{0, `power_scheme.*High performance`, "set --role production-db --dry-run"},
 		{3, `counters of Processor Information.*no such counter`, "watch --count 1"},
 		{2, `unknown command`, "nothing"},
 		{0, `lasts over a reboot, until 'hostlab revert'.*hostlab set power_scheme=SCHEME_MIN`, "set --help"},

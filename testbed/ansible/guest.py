@@ -323,8 +323,9 @@ def main() -> int:
         }
         only = ["boot", "install", *o.only.split(",")] if o.only else list(steps)
         failed = played({name: step for name, step in steps.items() if name in only})
-        if failed:
-            print((work / "console").read_text(errors="replace")[-3000:])
+        for path in (work / "stay.log", work / "console"):
+            if failed and path.exists():
+                print(path.read_text(errors="replace")[-3000:])
     finally:
         guest.close()
         shutil.rmtree(work, ignore_errors=True)
