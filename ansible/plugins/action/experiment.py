@@ -48,9 +48,10 @@ class ActionModule(HostlabAction):
         """
         out = shlex.quote(args['out'])
         begun = '[ -e %s ]' % out if anew else 'true'
-        answer = host.shell('if ! [ -e %s.pid ]; then echo none; elif [ -e %s.status ]; then if %s; then cat %s.status; else echo none; fi; '
-                            'elif kill -0 "$(cat %s.pid)" 2>/dev/null; then echo running; else echo stopped; fi; '
-                            'tail -n 3 %s.log 2>/dev/null' % (out, out, begun, out, out, out))
+        # The status is written before the process ends: it is looked for again after one that has just ended.
+        answer = host.shell('if ! [ -e %s.pid ]; then echo none; elif ! [ -e %s.status ] && kill -0 "$(cat %s.pid)" 2>/dev/null; then '
+                            'echo running; elif ! [ -e %s.status ]; then echo stopped; elif %s; then cat %s.status; else echo none; fi; '
+                            'tail -n 3 %s.log 2>/dev/null' % (out, out, out, out, begun, out, out))
         if answer.status not in (0, 1) or not answer.out:
             raise Failed('out: %s' % (answer.err or 'cannot be looked at'))
         word, _newline, log = answer.out.partition('\n')
