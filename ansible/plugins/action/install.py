@@ -21,6 +21,8 @@ SAME = {'amd64': 'x86_64', 'arm64': 'aarch64'}
 INSTALLERS = {'.deb': 'DEBIAN_FRONTEND=noninteractive dpkg --force-confold -i %s </dev/null', '.rpm': 'rpm -U --replacepkgs --oldpackage %s </dev/null'}
 # Where packages put the binary, and where it is noted which package that came from.
 PACKAGED, MARK = '/usr/bin/hostlab', '/var/lib/hostlab-installed'
+# What stands for the SHA-256 of a directory.
+DIRECTORY = 'directory'
 
 
 class ActionModule(HostlabAction):
@@ -45,6 +47,8 @@ class ActionModule(HostlabAction):
         if installer is None:
             fits(source, machine)
         there = self.digest(host, args['dest'], packaged=bool(installer))
+        if there == DIRECTORY:
+            raise Failed('dest: %s is a directory of the host; name the file in it' % args['dest'])
         result: Result = {'changed': there != digest, 'sha256': digest, 'dest': None if installer else args['dest']}
         if there == digest:
             return {**result, 'msg': self.version(host, args, installer)}
@@ -61,6 +65,8 @@ class ActionModule(HostlabAction):
             found: str = self._find_needle('files', name)
         except (AnsibleActionFail, AnsibleFileNotFound):
             raise Failed('sources: %s is not on the controller' % name) from None
+        if not os.path.isfile(found):
+            raise Failed('sources: %s is no file' % found)
         return found
 
     def version(self, host: Host, args: dict[str, t.Any], installer: str | None) -> str:
@@ -71,7 +77,7 @@ class ActionModule(HostlabAction):
         path = shlex.quote(path)
         if packaged:
             return host.shell('read -r package binary <%s && [ "$(sha256sum <%s)" = "$binary  -" ] && echo "$package"' % (MARK, PACKAGED)).out.strip()
-        return host.shell('if [ -x %s ]; then sha256sum <%s; fi' % (path, path)).out.partition(' ')[0].strip()
+        return host.shell('if [ -d %s ]; then echo %s; elif [ -x %s ]; then sha256sum <%s; fi' % (path, DIRECTORY, path, path)).out.partition(' ')[0].strip()
 
     def bring(self, host: Host, args: dict[str, t.Any], source: str, digest: str, installer: str | None) -> None:
         """Copy the file and put it in its place, if its SHA-256 on the host is the right one."""
@@ -85,8 +91,8 @@ class ActionModule(HostlabAction):
                 script += '%s >&2 && umask 022 && echo "%s $(sha256sum <%s | cut -c 1-64)" >%s' % (installer % file, digest, PACKAGED, MARK)
             else:
                 dest = shlex.quote(args['dest'])
-                script += ('umask 022; mkdir -p "$(dirname %s)" && cp %s %s.new && chmod 755 %s.new && mv -f %s.new %s'
-                           % (dest, file, dest, dest, dest, dest))
+                script += ('umask 022; mkdir -p "$(dirname %s)" && cp %s %s.new && chmod 755 %s.new && mv -f %s.new %s '
+                           '|| { rm -f %s.new; exit 1; }' % (dest, file, dest, dest, dest, dest, dest))
             answer = host.shell(script)
             if answer.status:
                 raise Failed('not installed: %s' % host.explained(answer))
