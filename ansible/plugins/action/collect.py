@@ -22,13 +22,16 @@ class ActionModule(HostlabAction):
     def act(self, args: dict[str, t.Any]) -> Result:
         host = self.host(args)
         listing = host.shell('for p in %s; do if [ -d "$p" ] && ! [ -r "$p" -a -x "$p" ]; then echo "! $p"; set --; '
-                             'elif [ -d "$p" ]; then set -- "$p"/*.json; else set -- "$p"; fi; '
+                             'elif [ -d "$p" ]; then set -- "$p"/*.json; elif [ -e "$p" ]; then set -- "$p"; else echo "? $p"; set --; fi; '
                              'for f; do if [ -f "$f" ]; then if [ -r "$f" ]; then echo "$f"; else echo "! $f"; fi; fi; done; done'
                              % shlex.join(args['paths']))
         if listing.status:
             raise Failed('paths: %s' % (listing.err or 'cannot be listed'))
-        new, refused, known = 0, [], 0
+        new, refused, known, absent = 0, [], 0, []
         for path in listing.out.splitlines():
+            if path.startswith('? '):
+                absent.append('%s: %s is not there yet' % (self.name, path[2:]))
+                continue
             try:
                 if path.startswith('! '):
                     raise Failed('may not be read: add "become: true"')
@@ -41,7 +44,8 @@ class ActionModule(HostlabAction):
         text = '%d new, %d known, %d refused' % (new, known, len(refused))
         if refused:
             return {'failed': True, 'msg': '%s: %s' % (text, refused[0]), 'new': new, 'known': known, 'refused': refused}
-        return {'changed': False, 'msg': text, 'new': new, 'known': known}
+        result: Result = {'changed': False, 'msg': text, 'new': new, 'known': known}
+        return {**result, 'warnings': absent} if absent else result
 
     def take(self, args: dict[str, t.Any], path: str) -> bool:
         """Keep the document of a path. Says whether it is new in the spool."""
