@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import typing as t
 
-from ..plugin_utils.action import EXCEPTIONS, ROLE, SPOOL, HostlabAction, Result, flags
+from ..plugin_utils.action import EXCEPTIONS, ROLE, ROOT, SPOOL, HostlabAction, Result, flags
 from ..plugin_utils.findings import counted
 from ..plugin_utils.host import Failed
 
 
 class ActionModule(HostlabAction):
     SPEC: dict[str, t.Any] = {
-        **ROLE, **SPOOL, **EXCEPTIONS,
+        **ROOT, **ROLE, **SPOOL, **EXCEPTIONS,
         'service': {'type': 'str'},
         'dsn_file': {'type': 'path'},
         'log_dir': {'type': 'path'},

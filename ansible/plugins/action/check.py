@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ..plugin_utils.action import EXCEPTIONS, ROLE, SPOOL, HostlabAction, Result, flags
+from ..plugin_utils.action import EXCEPTIONS, ROLE, ROOT, SPOOL, HostlabAction, Result, flags
 from ..plugin_utils.findings import counted, sentence
 from ..plugin_utils.host import Failed
 
 
 class ActionModule(HostlabAction):
-    SPEC: dict[str, t.Any] = {**ROLE, **SPOOL, **EXCEPTIONS, 'log_dir': {'type': 'str'}}
+    SPEC: dict[str, t.Any] = {**ROOT, **ROLE, **SPOOL, **EXCEPTIONS, 'log_dir': {'type': 'str'}}
 
     def act(self, args: dict[str, t.Any]) -> Result:
         host = self.host(args)

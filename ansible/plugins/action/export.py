@@ -8,14 +8,14 @@ import os
 import typing as t
 
 from ..plugin_utils import spool
-from ..plugin_utils.action import EXCEPTIONS, ROLE, HostlabAction, Result, flags
+from ..plugin_utils.action import EXCEPTIONS, ROLE, ROOT, HostlabAction, Result, flags
 from ..plugin_utils.host import Failed
 from .settings import assignments
 
 
 class ActionModule(HostlabAction):
     SPEC: dict[str, t.Any] = {
-        **ROLE, **EXCEPTIONS,
+        **ROOT, **ROLE, **EXCEPTIONS,
         'tool': {'type': 'str', 'required': True, 'choices': ['tuned', 'saptune', 'systemd', 'powercfg', 'dsc']},
         'settings': {'type': 'dict', 'default': {}},
         'dest': {'type': 'path', 'required': True},

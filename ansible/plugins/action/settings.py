@@ -7,14 +7,14 @@ from __future__ import annotations
 import typing as t
 
 from ..plugin_utils import changes
-from ..plugin_utils.action import EXCEPTIONS, ROLE, HostlabAction, Result, flags
+from ..plugin_utils.action import EXCEPTIONS, ROLE, ROOT, HostlabAction, Result, flags
 from ..plugin_utils.host import Failed, Host
 from ..plugin_utils.persist import TOOLS, Keeper
 
 
 class ActionModule(HostlabAction):
     SPEC: dict[str, t.Any] = {
-        **ROLE, **EXCEPTIONS,
+        **ROOT, **ROLE, **EXCEPTIONS,
         'state': {'type': 'str', 'choices': ['present', 'reverted'], 'default': 'present'},
         'settings': {'type': 'dict', 'default': {}},
         'missing': {'type': 'str', 'choices': ['fail', 'ignore'], 'default': 'fail'},

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ..plugin_utils.action import EXCEPTIONS, SPOOL, HostlabAction, Result, flags
+from ..plugin_utils.action import EXCEPTIONS, ROOT, SPOOL, HostlabAction, Result, flags
 from ..plugin_utils.changes import drifted, plural
 from ..plugin_utils.host import Failed
 
 
 class ActionModule(HostlabAction):
-    SPEC: dict[str, t.Any] = {**SPOOL, **EXCEPTIONS, 'fail_on_drift': {'type': 'bool', 'default': False}}
+    SPEC: dict[str, t.Any] = {**ROOT, **SPOOL, **EXCEPTIONS, 'fail_on_drift': {'type': 'bool', 'default': False}}
 
     def act(self, args: dict[str, t.Any]) -> Result:
         host = self.host(args)

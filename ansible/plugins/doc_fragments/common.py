@@ -13,13 +13,17 @@ options:
     description: The program on the host, as a name or a path.
     type: str
     default: hostlab
+requirements:
+  - hostlab on the host. Python is not needed there.
+"""
+
+    ROOT = r"""
+options:
   root:
     description:
       - A directory tree on the host that stands for a machine, such as a recording of C(hostlab facts --record).
       - With it, the host itself is neither read nor changed.
     type: str
-requirements:
-  - hostlab on the host. Python is not needed there.
 """
 
     SPOOL = r"""

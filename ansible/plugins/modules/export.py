@@ -17,6 +17,7 @@ author:
   - The hostlab authors (@hostlab)
 extends_documentation_fragment:
   - hostlab.fleet.common
+  - hostlab.fleet.common.root
   - hostlab.fleet.common.role
   - hostlab.fleet.common.exceptions
 attributes:

@@ -18,6 +18,7 @@ author:
   - The hostlab authors (@hostlab)
 extends_documentation_fragment:
   - hostlab.fleet.common
+  - hostlab.fleet.common.root
   - hostlab.fleet.common.spool
   - hostlab.fleet.common.exceptions
   - hostlab.fleet.common.attributes

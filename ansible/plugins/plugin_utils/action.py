@@ -13,10 +13,8 @@ from ansible.plugins.action import ActionBase
 from . import spool
 from .host import Failed, Host
 
-COMMON: dict[str, t.Any] = {
-    'binary': {'type': 'str', 'default': 'hostlab'},
-    'root': {'type': 'str'},
-}
+COMMON: dict[str, t.Any] = {'binary': {'type': 'str', 'default': 'hostlab'}}
+ROOT: dict[str, t.Any] = {'root': {'type': 'str'}}
 SPOOL: dict[str, t.Any] = {'spool': {'type': 'str', 'default': 'spool'}}
 EXCEPTIONS: dict[str, t.Any] = {'exceptions': {'type': 'str'}}
 ROLES = ['production-db', 'production-app', 'development']
