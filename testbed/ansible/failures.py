@@ -196,5 +196,21 @@ def bad_input(p: Player) -> None:
             "{name: hostlab.fleet.rollout}\n      vars: {rollout_plan: %s, rollout_root: %s}\n" % (plan, TREE)
         ),
     )
-    says("it is no plan of a roll-out", p.tasks(rollout(plan, p.hostlab, p.work)))
+    for first in ("0", "3"):
+        got = p.tasks(rollout(plan, p.hostlab, p.work, rollout_first=first))
+        says('"msg": "rollout_first is %s; %s has the waves 1 to 2"' % (first, plan), got)
+    says('"msg": "hostlab: --store: there is no ', p.tasks(rollout(plan, p.hostlab, p.work)))
+    none = p.work / "none"
+    none.mkdir()
+    store = "sqlite:%s/waves.db" % p.work
+    subprocess.run([p.hostlab, "fleet", "ingest", "--store", store, str(none)], check=True, stdout=subprocess.DEVNULL)
+    says('"msg": "hostlab: %s: it is no plan of a roll-out' % plan, p.tasks(rollout(plan, p.hostlab, p.work)))
+    got = p.tasks(rollout(plan, p.hostlab, p.work, rollout_controller_binary="hostlob"))
+    says('"msg": "hostlob cannot be run on the controller"', got)
+    dest = "- hostlab.fleet.install: {sources: {x86_64: %s}, dest: /usr/local/bin}" % p.hostlab
+    says("dest: /usr/local/bin is a directory of the host", p.tasks(dest, "--limit", "h1"))
+    study = "- hostlab.fleet.experiment: {root: %s, state: started, study: gzip-level, out: /var/lib/never}" % TREE
+    says("module: root", p.tasks(study, "--limit", "h1"))
+    watch = "- ansible.builtin.include_role: {name: hostlab.fleet.watch}\n  vars: {watch_units: [no-such.service]}"
+    says('"msg": "no-such.service cannot be started (', p.tasks(watch, "--limit", "h1"))
     unchanged(p.hosts)

@@ -66,6 +66,15 @@ def assess(p: Player) -> None:
     expect([d.parent.name for d in documents] == [h.name for h in p.hosts], "the spool has %s" % documents)
     report = (p.work / "report.html").read_text()
     expect(all(h.name in report for h in p.hosts), "the report does not name all hosts")
+    other = p.work / "spool" / "h1" / "other.json"
+    other.write_text('{"schema": 99}')
+    (p.work / "report.html").unlink()
+    got = p.tasks(text)
+    expect(got.status != 0 and '"msg": "hostlab: h1/other.json: ' in got.out, "what is refused is not named:\n" + got.out[-2000:])
+    expect((p.work / "report.html").read_text().count(">h8<") > 0, "one document that is refused costs the report")
+    other.unlink()
+    got = p.tasks(text.replace("/report.html", "/nowhere/report.html"))
+    expect(got.status != 0 and "nowhere/report.html.new" in got.out, "a report that cannot be written passes:\n" + got.out[-2000:])
     unchanged(p.hosts)
     got = p.tasks(
         "- hostlab.fleet.check: {root: %s}\n  register: r\n"
@@ -158,6 +167,8 @@ def documents(p: Player) -> None:
         expect(
             got.total("changed") == changes, "collect and export changed %d hosts:\n%s" % (got.total("changed"), got.out[-2000:])
         )
+    got = p.tasks("- hostlab.fleet.collect: {paths: [/var/lib/nowhere]}", "--limit", "h1").clean("collect nothing")
+    expect("h1: /var/lib/nowhere is not there yet" in got.out, "a missing path is not named:\n" + got.out[-2000:])
     expect("vm.swappiness=10" in (p.work / "profiles" / "h2").read_text(), "the profile does not have what it should")
     got = p.tasks("- hostlab.fleet.collect: {paths: [%s/etc/os-release], spool: collected}" % TREE, "--limit", "h1")
     expect(
