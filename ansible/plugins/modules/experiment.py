@@ -68,7 +68,7 @@ state:
   returned: success
   type: str
 reboot_needed:
-  description: Whether it waits for a reboot alone.
+  description: Whether it only waits for a reboot.
   returned: success
   type: bool
 effects:

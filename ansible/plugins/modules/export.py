@@ -57,7 +57,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: Whether the profile is another one than before.
+  description: Whether the profile differs from the one before.
   returned: always
   type: str
 dest:

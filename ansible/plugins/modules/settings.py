@@ -13,7 +13,7 @@ version_added: 0.1.0
 description:
   - Runs C(hostlab set), which writes each original value to a journal on the host before it changes anything.
   - With O(state=reverted), C(hostlab revert) restores the values of the journal.
-  - What is as asked already is not written again. A second run changes nothing.
+  - A value that is already as asked is not written again. A second run changes nothing.
   - Check mode and diff show what C(hostlab set --dry-run) says.
 author:
   - The hostlab authors (@hostlab)

@@ -12,7 +12,7 @@ short_description: Say whether settings are still as they were set
 version_added: 0.1.0
 description:
   - Runs C(hostlab verify), which reads back what the host's journal names. The document is kept in the spool.
-  - Drift is reported. What an exception accepts is none. Drift makes the task fail only with O(fail_on_drift).
+  - Drift is reported. What an exception accepts is no drift. Drift makes the task fail only with O(fail_on_drift).
   - The host is not changed.
 author:
   - The hostlab authors (@hostlab)
@@ -53,12 +53,12 @@ drifted:
   returned: success
   type: int
 drift:
-  description: What they are. The list may be shortened.
+  description: What is not as it was set. The list may be shortened.
   returned: success
   type: list
   elements: str
 accepted:
-  description: How many objects are not as they were set, which an exception accepts. They are no drift.
+  description: How many objects are not as they were set, but accepted by an exception.
   returned: success
   type: int
 objects:
