@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -111,6 +112,7 @@ def harm(p: Player) -> str:
         and "it is put back. Later waves are not begun." in got.out,
         "harm does not stop the roll-out:\n" + got.out[-3000:],
     )
+    expect("wave 1 passes the gate" in got.out, "it does not say that wave 1 passes:\n" + got.out[-3000:])
     failed = sorted(name for name, h in got.hosts.items() if h["failed"])
     expect(failed == waves[1], "failed are %s" % failed)
     for h in p.hosts:
@@ -125,5 +127,5 @@ def harm(p: Player) -> str:
 
 
 def said(out: str, text: str) -> str:
-    """The words of a play from a text on, up to the next quote."""
-    return out[out.index(text) :].partition('"')[0][:160]
+    """The words of a play from a text on, up to the next quote or line."""
+    return re.split('["\n]', out[out.index(text) :], maxsplit=1)[0][:160]
