@@ -13,11 +13,10 @@ const methodPage = `# What ''assess'' measures, and how
 | Probe | Question | Method |
 |---|---|---|
 %s
-Conditions run interleaved in random order within rounds. Effects are Hodges-Lehmann estimates of paired ratios with
-exact signed-rank intervals. One condition runs twice in each round; that difference is the noise floor. Hot loops are
-assembly in a process of their own.
+Each round runs all conditions in random order. Effects are Hodges-Lehmann estimates of paired ratios with exact signed-rank
+intervals. One condition runs twice in each round: the difference is the noise floor. Hot loops are assembly in a separate process.
 
-[Checks](checks.md) compares settings with recommendations. [Experiments](experiments.md) decide what a minute does not.
+[Checks](checks.md) compare settings with recommendations. [Experiments](experiments.md) decide what these probes cannot.
 `
 
 // docs/method.md lists the probes, and a terminal shows something of each.

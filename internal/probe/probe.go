@@ -127,7 +127,7 @@ func All() []Probe {
 			Name: "wakeup", Title: "Wake-up penalty", Weight: 2,
 			run:      (&wakeup{start: startWorker[burst.Request, burst.Reply](burst.Job), now: time.Now}).Run,
 			Question: "What does a burst of work cost right after a pause?",
-			How:      "slices of 10, 30 and 100 ms, after 100 ms asleep against awake; arithmetic shows the clock, loads show cold caches",
+			How:      "bursts of 10, 30 and 100 ms after 100 ms of sleep, against the same without a pause; arithmetic shows the clock, memory reads show cold caches",
 			Shown:    []result.Kind{WakeALU, WakeMixed, WakeCold, LateMedian},
 		}, {
 			Name: "siblings", Title: "Siblings", Weight: 1,
@@ -145,7 +145,7 @@ func All() []Probe {
 		}, {
 			Name: "degree", Title: "Speed-up of a cached query with its degree of parallelism", Weight: 1,
 			run:      degreeProbe{proc.Loads, stopsIn}.Run,
-			Question: "How does a cached, CPU-bound query speed up?", How: "XML rows shredded by 1, 2, 4, ... all CPUs",
+			Question: "How does a cached, CPU-bound query speed up?", How: "1, 2, 4, ... all CPUs parse XML rows",
 			Shown: []result.Kind{SpeedUp},
 		},
 	}
