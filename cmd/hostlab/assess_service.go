@@ -31,7 +31,7 @@ func (o *asked) flags(cmd *cobra.Command) {
 	f.StringVar(&o.service, "service", "auto", "`SERVICE` to watch: "+service.Forms)
 	f.StringVar(&o.dsn, "dsn", "", "`DSN` of a database to watch, here or elsewhere, without a password (default $"+dsnVariable+
 		"; see explain)")
-	f.StringVar(&o.dsnFile, "dsn-file", "", "`FILE` that holds the DSN, maybe with a password: mode 0600")
+	f.StringVar(&o.dsnFile, "dsn-file", "", "`FILE` with the DSN; it may hold a password, with mode 0600")
 	f.DurationVar(&o.lasts, "for", time.Minute, "how long to watch")
 	for _, name := range []string{"dsn", "for"} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))

@@ -66,45 +66,47 @@ func newAssess(std streams) *cobra.Command {
 		Use:   "assess [flags]",
 		Short: "Inspect, check, measure, report: the answer in a minute",
 		Long: `assess watches the service that runs here for a minute, under its own load. It
-says where its time went, what each lever on the platform could give it at most,
-and what to type next. It shows what this host is and which settings are wrong
-for its role. It prints text and writes an HTML file for a colleague.
+shows where the service's time goes, and the most that each lever on the
+platform could save. It also shows what this host is, which settings are wrong
+for its role, and what to type next. It prints text and writes an HTML file
+that you can send to a colleague.
 
 A service is a database, a systemd unit, a control group, or a process with its
-children; on Windows a Windows service, a program or a process. What Windows
-does not tell of it is unknown, with its reason. By default it is the database
-that runs here; of several, the busiest. hostlab connects to it as its own
-client would: as you, or for root as the server's own account. Where it may
-not, it observes the processes and says what to grant. --service demo starts a
-small shop of its own, to try all of this.
+children; on Windows a Windows service, a program or a process. Where Windows
+gives no value, the report says unknown, and why. By default assess takes the
+database that runs here; of several, the busiest. It logs in as you, or, if you
+are root, as the server's own account. If it may not log in, it observes the
+processes and says what to grant. --service demo starts a small demo shop, so
+that you can try all of this.
 
-What a PostgreSQL, MariaDB, MySQL or SQL Server says of its own settings wins
-over its files. SQL Server's answers are read as Microsoft documents them, and
-were not tried on a live server.
+For settings of PostgreSQL, MariaDB, MySQL and SQL Server, the answer of the
+running server counts, not its files. hostlab reads SQL Server as Microsoft
+documents it; nobody has tried that on a live server.
 
-Then it measures the platform, each figure with n, interval and noise floor:
+Then it measures the platform with short probes. Each figure has n, a confidence
+interval and a noise floor:
 ` + probe.Help() + `
 
-assess changes nothing. The commit probe writes two files of 8 MiB into the log
-directory, and one of 1 MiB in memory. They have no names and end with the
-probe. Root is not needed. On a host in use these probes take a tenth of the
-CPUs at most. They stop where the service that is watched becomes slower.
+assess changes no setting and needs no root. The commit probe writes two files
+of 8 MiB into the log directory and one of 1 MiB into memory. They have no names
+and vanish with the probe. On a busy host, probes use at most a tenth of the
+CPUs. They stop if the watched service slows down.
 
-The log directory is that of --log-dir, or of the database that is watched. If
-none is, it is that of the database server here that has used the most CPU time.
-If this user may not write there, assess takes another directory on the same
+The log directory is the one of --log-dir, else of the watched database.
+Without either, it is that of the database server here that has used the most
+CPU time. If you may not write there, assess uses another directory on the same
 device, else the current one. The report says which and why.
 
-With --record all of this is written as one text file, which --root replays on
-another machine: the same report, to the letter. The host's name and addresses
-are left out of it. The names of the service and its server stay.
+--record writes all of this to one text file. On another machine, --root replays
+the file and prints the same report, to the letter. The file omits the host's
+name and addresses. It keeps the names of the service and its server.
 
 Exit status:
   0    done
   1    failed on the way
   2    a flag, the log directory or a file cannot be used
   3    there is nothing to inspect
-  130  interrupted; what was watched until then is reported`,
+  130  interrupted; the report covers the time until then`,
 		Example: `  hostlab assess
   hostlab assess --role production-app --log-dir /oracle/redo --html db7.html
   hostlab assess --service unit:tomcat9 --for 5m
@@ -152,13 +154,12 @@ Exit status:
 	roleFlag(cmd, &o.role)
 	o.flags(cmd)
 	cmd.Flags().StringVar(&o.logDir, "log-dir", "",
-		"directory on the device of the database's log (default: the log directory of a server that runs here, else the current "+
-			"directory)")
+		"directory on the device of the database's log (default: that of the database, else the current directory)")
 	cmd.Flags().StringVar(&o.html, "html", "",
 		"write the HTML report to `FILE` (- for stdout; default: a new file in $XDG_STATE_HOME/hostlab; --html= writes none)")
 	cmd.Flags().StringVar(&o.json, "json", "", "write everything as JSON to `FILE` (- for stdout)")
-	cmd.Flags().StringVar(&o.record, "record", "", "also write what was seen to `FILE`, which --root replays elsewhere")
-	cmd.Flags().StringVar(&o.root, "root", "", "report what was recorded in this `FILE` of --record, and measure nothing")
+	cmd.Flags().StringVar(&o.record, "record", "", "also write all readings to `FILE`, which --root replays elsewhere")
+	cmd.Flags().StringVar(&o.root, "root", "", "report what this `FILE` of --record holds, and measure nothing")
 	o.accept.flags(cmd)
 	cmd.Flags().BoolVar(&quick, "quick", false, "measure for 20 s instead of a minute: wider intervals, fewer answers")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no progress and no text, only the files asked for")

@@ -21,16 +21,17 @@ func newCheck(std streams) *cobra.Command {
 		Use:   "check [flags]",
 		Short: "Which settings are wrong for this host's role",
 		Long: `check compares this host's settings with what vendors and tuning tools recommend
-for its role. A production database or application server is there for short,
-determined response times; a development system may favour power saving.
+for its role. On a production database or application server, short and
+predictable response times come first. A development system may save power.
 
-Each finding has an ID, a severity, what was read and where, the reason, the
-source and a command that changes it. A setting that this host does not have is
-not applicable, never a failure. Nothing is written, and root is not needed.
+Each finding has an ID, a severity, the value and where check read it, the
+reason, the source and a command that changes it. If this host lacks a setting,
+its check does not apply; that is no failure. check writes nothing and needs no
+root.
 
-Findings that the file of --exceptions accepts are shown apart, with the reason
-and the last day. After that day they are findings again. docs/exceptions.md
-describes the file.
+--exceptions names a file of findings that you accept. check lists them apart,
+with the reason and the last day. After that day they are findings again.
+docs/exceptions.md describes the file.
 
 Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
 3 nothing to inspect.`,
@@ -74,8 +75,8 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
 	roleFlag(cmd, &role)
 	formatFlag(cmd, &format, documentFormats)
 	choiceFlag(cmd, &failOn, "fail-on", "low", "lowest severity that makes the exit status 1", check.Severities)
-	cmd.Flags().StringVar(&logDir, "log-dir", "", "directory of the database's log, whose storage is checked too")
-	cmd.Flags().BoolVar(&all, "all", false, "also list what passed and what does not apply, and all that was read")
+	cmd.Flags().StringVar(&logDir, "log-dir", "", "directory of the database's log: check its storage too")
+	cmd.Flags().BoolVar(&all, "all", false, "also list checks that passed or do not apply, and all values read")
 	cobra.CheckErr(cmd.MarkFlagDirname("log-dir"))
 	return cmd
 }

@@ -31,16 +31,16 @@ func newExplain(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [flags]",
 		Short: "Where a live database's time goes, and what could be gained",
-		Long: `explain watches a live service for a while, as assess does, and leaves the host
-out: no facts, no checks, no probes. It says where the service's time goes: the
-application, CPU, the wait for a CPU, log wait, data reads, locks, other waits.
-For each lever on the platform it shows the likely and the greatest gain. Of a
-database it shows the top wait events in the server's words and in ours. It also
-shows the number of log writes and the time of one.
+		Long: `explain watches a live service as assess does, but not the host: no facts, no
+checks, no probes. It shows where the service's time goes: the application, CPU,
+the wait for a CPU (run queue), log wait, data reads, locks, other waits. For
+each lever on the platform it shows the likely and the greatest gain. For a
+database it also shows the top wait events, by the server's names and by ours.
+It counts the log writes, and shows how long one took.
 
-It only reads, in a session that cannot write, and takes under 2 % of one CPU.
-It names what it may not see and what the server does not count, with the grant
-or the parameter that would show it. Nothing is changed.
+explain changes nothing: its session cannot write. It takes under 2 % of one
+CPU. If it may not see something, or the server does not count it, explain names
+the grant or the parameter that would show it.
 
 ` + servers("DSN: %s.", func(v *connect.Vendor) string { return v.Form }) + `
 ` + servers("Tried on live servers: %s. The readers of the others follow the vendors' documentation.", func(v *connect.Vendor) string {
@@ -54,29 +54,30 @@ or the parameter that would show it. Nothing is changed.
 Passwords: everyone on this host can see a command line, so --dsn takes none.
 Put it where the vendor's own clients look: ~/.pgpass, the file that $PGPASSFILE
 names or $PGPASSWORD; ~/.my.cnf ([client]) or $MYSQL_PWD; $SQLCMDPASSWORD. Or
-put the whole DSN into a file (--dsn-file) or $` + dsnVariable + `, which is the way
-for Oracle and SAP HANA. It is never printed or saved. explain stops at a file
-of passwords that others may read (chmod 600 it), or that is a symbolic link.
+put the whole DSN into a file (--dsn-file) or $` + dsnVariable + `; Oracle and
+SAP HANA have no other way. explain never prints or saves it. It refuses a
+password file that is a symbolic link, or that others may read (chmod 600 it).
 
-TLS: to any host but localhost, 127.0.0.1, ::1 and a socket the session is
-encrypted, or it does not begin.
-` + servers("The DSN alone can permit plain text: %s.", func(v *connect.Vendor) string { return v.Product + " " + v.Plain }) + `
-` + servers("On request the server's certificate is checked: %s.", func(v *connect.Vendor) string { return v.Product + " " + v.Checked }) + `
+TLS: explain encrypts the session, or does not connect. localhost, 127.0.0.1,
+::1 and sockets are exempt.
+` + servers("Only the DSN can permit plain text: %s.", func(v *connect.Vendor) string { return v.Product + " " + v.Plain }) + `
+` + servers("To check the server's certificate: %s.", func(v *connect.Vendor) string { return v.Product + " " + v.Checked }) + `
 
 ` + servers("Rights: %s.", func(v *connect.Vendor) string { return v.Product + " " + v.Rights }) + `
 
-Sampled shares have 95 % confidence intervals (Wilson's; samples that resemble
-the one before count for less). Log writes, and on this host CPU time, come from
-counters: samples overstate short waits.
+Shares from samples have 95 % confidence intervals (Wilson; a sample that
+resembles the one before counts for less). Log writes, and on this host CPU
+time, come from counters, since samples overstate short waits.
 
---save FILE keeps the recording, as the JSON of --format json; --compare FILE
-sets this one beside an earlier one. --experiment DIR reads the record of an
-experiment, such as 'hostlab run log-device'. It shows the measured gain beside
-the bound, with its interval and n. All is in
-docs/schema/explain.schema.json.
+--save FILE keeps the recording as JSON, as --format json prints it. --compare
+FILE compares this recording with an earlier one. --experiment DIR reads the
+record of an experiment, such as 'hostlab run log-device'. It shows the measured
+gain, with interval and n, beside the bound.
+docs/schema/explain.schema.json describes the JSON.
 
-Exit status: 0 done; 1 the service ended: what was seen until then is printed
-and saved; 2 unusable flag, DSN, file or connection; 130 interrupted, likewise.`,
+Exit status: 0 done; 1 the service ended early; 2 unusable flag, DSN, file or
+connection; 130 interrupted. With 1 and 130, explain prints and saves what it
+saw until then.`,
 		Example: `  hostlab explain                          # the database that runs here
   hostlab explain --service unit:tomcat9
   hostlab explain --dsn postgres://monitor@db1/prod
@@ -89,9 +90,9 @@ and saved; 2 unusable flag, DSN, file or connection; 130 interrupted, likewise.`
 	}
 	o.flags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&o.compare, "compare", "", "earlier recording, a `FILE` of --save, to set beside this one")
+	f.StringVar(&o.compare, "compare", "", "compare with an earlier recording, a `FILE` of --save")
 	f.StringArrayVar(&o.experiments, "experiment", nil,
-		"record of 'hostlab run', a `DIR`, whose measured gain stands beside the bound; may be repeated")
+		"show the measured gain in `DIR`, a record of 'hostlab run', beside the bound (may be repeated)")
 	f.StringVar(&o.save, "save", "", "also keep the recording in `FILE`")
 	formatFlag(cmd, &o.format, documentFormats)
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress")

@@ -10,9 +10,9 @@ func newExplainCheck(std streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain-check ID",
 		Short: "Why a check matters, who says so and who disagrees",
-		Long: `explain-check prints the long text of one check: what it looks at, why it
-matters, its severity in each role, the sources and where they disagree. 'list'
-in place of an ID names all checks.
+		Long: `explain-check prints the long text of one check: what it reads, why it matters,
+its severity in each role, the sources and where they disagree. Type 'list' in
+place of an ID to name all checks.
 
 Exit status: 0 done, 2 no such check.`,
 		Example: `  hostlab explain-check PWR-001

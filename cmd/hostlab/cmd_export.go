@@ -32,21 +32,22 @@ func newExport(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export [flags] " + strings.Join(export.Targets(), "|") + " [NAME=VALUE...]",
 		Short: "Write settings as a profile for the tool that keeps them",
-		Long: `export writes settings as a profile for a tool that applies them at every boot,
-so that all servers of a kind get the same:
+		Long: `export writes settings as a profile for a tool that applies them at every boot.
+So all servers of a kind get the same settings:
 
 ` + export.Help() + `
 
---role takes what 'hostlab check' recommends for a role, for hosts of this one's
-kind: its databases and its disks, without those that rotate. A limit is never
-lowered. NAME=VALUE beside it wins, and NAME may be a sysctl's (vm.swappiness).
-Findings that --exceptions accepts on this host are left out; stderr names them.
-A profile for TuneD includes the one that is active here, or --include; of what
-is recommended it then holds only what this host does not have.
+--role exports what 'hostlab check' recommends for a role, for hosts like this
+one: with its databases, and its disks that do not rotate. export never lowers a
+limit. A NAME=VALUE argument overrides the recommendation; NAME may be a
+sysctl's (vm.swappiness). export leaves out findings that --exceptions accepts
+on this host, and names them on stderr. A profile for TuneD includes the one
+that is active here, or the one of --include. It then holds only
+recommendations that this host does not meet yet.
 
 The file and stderr name each setting that the tool cannot express. If it can
-express none, nothing is written. Settings that exclude each other are refused,
-as by 'hostlab set'. Nothing on this host is changed.
+express none, export writes nothing. It refuses settings that exclude each
+other, as 'hostlab set' does. It changes nothing on this host.
 
 Exit status: 0 written, 2 unusable argument.`,
 		Example: `  hostlab export tuned --role production-db --out tuned.conf
@@ -104,9 +105,9 @@ Exit status: 0 written, 2 unusable argument.`,
 	}
 	m.flags(cmd)
 	accept.flags(cmd)
-	choiceFlag(cmd, &role, "role", "", "what is recommended for the role", check.Roles)
-	cmd.Flags().StringSliceVar(&include, "include", nil, "profiles of TuneD that the profile builds on (the active one)")
-	cmd.Flags().StringVar(&out, "out", "", "write to `FILE`, or below a directory where there are several files")
+	choiceFlag(cmd, &role, "role", "", "export the recommendations for the role", check.Roles)
+	cmd.Flags().StringSliceVar(&include, "include", nil, "TuneD profiles to build on (default: the active one)")
+	cmd.Flags().StringVar(&out, "out", "", "write to `FILE`, or below this directory if there are several files")
 	cobra.CheckErr(cmd.MarkFlagFilename("out"))
 	return cmd
 }

@@ -29,20 +29,20 @@ func newFacts(std streams) *cobra.Command {
 driver, governor, range and P-states, idle states, memory and kernel settings,
 the storage under a path, hypervisor, container and limits.
 
-Every value has a unit, the file it came from and a state: ok, absent (no such
-thing here), denied (this user may not read it) or error (it could not be
-understood). Nothing is written, and root is not needed.
+Every value has a unit, the file it came from and a state: ok, absent (this host
+has no such thing), denied (you may not read it) or error (hostlab could not
+parse it). facts writes nothing and needs no root.
 
-With --record the files themselves are written as one text archive, which can
-be sent to a colleague and read there with --root. Serial numbers, UUIDs, MAC
-addresses and the host's name are left out.
+--record writes the source files themselves as one text archive. A colleague
+can read it elsewhere with --root. It omits serial numbers, UUIDs, MAC addresses
+and the host's name.
 
-With --probe it measures instead which CPUs share a core, and prints that beside
-what the system reports: hypervisors hide siblings, or make them up. Threads on
-pairs of CPUs do short chunks of work alone and together, again where others
-disturb them: a few seconds on a small host that does nothing else, 10 to 15 s
-on a large or a busy one. A host with siblings to confirm the thresholds was not
-at hand, so take "siblings" as likely, not as certain.
+--probe measures instead which CPUs share a core. It prints that beside what the
+system reports, since hypervisors hide siblings or make them up. Threads on
+pairs of CPUs do short chunks of work, alone and together. They repeat chunks
+that other load disturbed. This takes a few seconds on a small idle host, and 10
+to 15 s on a large or busy one. We had no host with siblings to confirm the
+thresholds: take "siblings" as likely, not as certain.
 
 Exit status: 0 done, 1 the measurement broke, 2 unusable flag or path, 3 nothing
 to inspect, 130 interrupted.`,
@@ -70,11 +70,11 @@ to inspect, 130 interrupted.`,
 		},
 	}
 	m.flags(cmd)
-	cmd.Flags().StringArrayVar(&m.paths, "path", nil, "also tell what storage lies under this path (may be repeated)")
+	cmd.Flags().StringArrayVar(&m.paths, "path", nil, "also describe the storage under this path (may be repeated)")
 	formatFlag(cmd, &format, documentFormats)
-	cmd.Flags().StringVar(&record, "record", "", "write the files that facts are read from to `FILE` (- for stdout) instead")
+	cmd.Flags().StringVar(&record, "record", "", "instead write the source files of the facts to `FILE` (- for stdout)")
 	cmd.Flags().BoolVar(&probe, "probe", false,
-		"measure which CPUs share a core, and print that beside what is reported, instead")
+		"instead measure which CPUs share a core, and compare with what the system reports")
 	return cmd
 }
 

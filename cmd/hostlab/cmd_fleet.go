@@ -16,12 +16,12 @@ func newFleet(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fleet",
 		Short: "Many hosts: which differ, since when, where a change pays most",
-		Long: `fleet answers from the documents that other commands write on many hosts. It
-opens no connection to a host: Ansible, a timer or a person brings documents. A
-store keeps them unchanged, in SQLite or PostgreSQL.
+		Long: `fleet shows which hosts differ and since when. It reads the documents that other
+commands wrote on those hosts. It connects to no host: Ansible, a timer or you
+bring the documents. A store in SQLite or PostgreSQL keeps them unchanged.
 
-A document counts once, in whatever order documents come. A host that wrote none
-for --stale is not known: its last answers are shown with their age.
+Each document counts once, in any order of arrival. If a host has sent none for
+--stale, its state is not known: fleet shows its last answers with their age.
 
 Exit status: 0 done, 1 it failed or documents were refused, 2 unusable flag.`,
 		Example: `  hostlab assess --quiet --html= --json spool/db7/today.json
@@ -58,7 +58,7 @@ func (o *fleetOptions) flags(cmd *cobra.Command) {
 const usualStale = "50h"
 
 func (o *fleetOptions) staleFlag(cmd *cobra.Command) {
-	daysFlag(cmd, &o.stale, "stale", usualStale, "`TIME` without a document after which a host is not known: 50h, 2d")
+	daysFlag(cmd, &o.stale, "stale", usualStale, "a host is not known after this `TIME` without a document: 50h, 2d")
 }
 
 func (o *fleetOptions) storeFlag(cmd *cobra.Command) {
@@ -128,17 +128,18 @@ func newFleetIngest(std streams) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "ingest [flags] PATH...|-",
-		Short: "Keep the documents of a spool, a file or standard input",
-		Long: `ingest keeps documents of 'assess --json', and what check, facts, verify, report
-and 'watch --analyze' wrote with --format json. A directory is read with all
-below it: HOST/NAME.json is of that host, and NAME.json of the host that it
-names itself. Files may be packed with gzip. What is there already is not kept
-again.
+		Short: "Store the documents of a spool, a file or standard input",
+		Long: `ingest stores documents of 'assess --json', and of check, facts, verify, report
+and 'watch --analyze' with --format json. It reads a directory with all below
+it. HOST/NAME.json belongs to HOST; NAME.json belongs to the host that it names
+itself. Files may be packed with gzip. A document that the store has already is
+not stored again.
 
-Each document that is refused gets a line: another program's, one of a newer
-schema, from the future, or larger than 16 MiB. The others are kept.
+ingest refuses a document that another program wrote, of a newer schema, from
+the future, or larger than 16 MiB. It prints a line for each, and stores the
+others.
 
-Exit status: 0 all are kept, 1 some were refused, 2 unusable flag.`,
+Exit status: 0 all are stored, 1 some were refused, 2 unusable flag.`,
 		Example: `  hostlab fleet ingest /var/spool/hostlab
   ssh db7 hostlab check --format json | hostlab fleet ingest --host db7 -`,
 		Args: takes(1, -1, "documents, directories of them, or -"),
@@ -158,6 +159,6 @@ Exit status: 0 all are kept, 1 some were refused, 2 unusable flag.`,
 		},
 	}
 	o.storeFlag(cmd)
-	cmd.Flags().StringVar(&as, "host", "", "`NAME` of the host in place of what the documents call it")
+	cmd.Flags().StringVar(&as, "host", "", "the documents belong to host `NAME`, whatever they say")
 	return cmd
 }

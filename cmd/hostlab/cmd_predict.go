@@ -31,33 +31,37 @@ func newPredict(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "predict [flags]",
 		Short: "What a power policy would cost a workload, simulated",
-		Long: `predict simulates a workload on a host under power policies and says what each
-would cost against a baseline: step time, CPU seconds, throughput, processor
-performance, energy; from which load on that does not matter; and which unknown
-parameter the answer depends on most. Nothing is measured and nothing on the
-host is changed: all figures are simulated, with the interval over replications.
+		Long: `predict simulates a workload on a host under power policies and compares each
+with a baseline: step time, CPU seconds, throughput, processor performance and
+energy. It says from which load on the policy does not matter, and which unknown
+parameter the answer depends on most. It measures nothing and changes nothing.
+All figures are simulated, with the interval over replications.
 
-Host: 'this' takes the facts of this host; what it hides, as guests hide their
-P-states, is assumed and named. A recording of 'facts --record' or a host file
-(TOML) can be given instead, or a built-in one: ` + strings.Join(modelMachines(), ", ") + `.
+Host: 'this' uses the facts of this host. A guest hides its P-states; predict
+assumes what is hidden, and says so. You can also give a recording of 'facts
+--record', a host file (TOML) or a built-in host: sap, amd, intel-e7, olontsev.
 
-` + paragraph("Workload: a built-in one ("+strings.Join(modelWorkloads(), ", ")+
-			"), a workload file (TOML), or a record of burst and idle lengths of CPUs (JSON lines). Built-in ones run on the host they "+
-			"were published for unless --host is given. With --load, the bursts of a record arrive at random at that load; without it "+
-			"each CPU replays its own load. What 'watch --record' writes has no bursts and cannot be used.") + `
+Workload: a built-in one (sap-dialog, sap-extract, olontsev, olontsev-serial,
+log-commit), a workload file (TOML), or a record of burst and idle lengths of
+CPUs (JSON lines). Built-in ones run on the host they were published for, unless
+you give --host. With --load, the bursts of a record arrive at random at that
+load; without it, each CPU replays its own load. 'watch --record' records no
+bursts, so predict cannot use its files.
 
-Policy: NAME, or NAME,KEY=VALUE,... with the parameters' own names.
-  ` + policyNames() + `
-hwp and amd-pstate-epp choose in hardware: only bounds are given.
+Policy: NAME, or NAME,KEY=VALUE,... with the policy's own parameter names.
+  high-performance, balanced-rs1, balanced-rs2, power-saver, performance,
+  powersave, ondemand, conservative, schedutil, intel_pstate, hwp,
+  amd-pstate-epp, fixed:PERCENT, balanced (is balanced-rs1)
+hwp and amd-pstate-epp choose the clock in hardware: predict gives only bounds.
 
-Without --policy, a Linux host is answered with the governors that its driver
-offers, the one in force first. A Windows host is answered with its power plans,
-a built-in host or a host file with both. --all adds those of the other system.
-In a guest without cpufreq the hypervisor's host decides. predict says so first,
-and what to ask the owner of that host.
+Without --policy, predict compares the governors that a Linux host's driver
+offers, the current one first. On a Windows host it compares the power plans; on
+a built-in host or a host file, both. --all adds those of the other system. In a
+guest without cpufreq, the hypervisor's host decides. predict then says so
+first, and what to ask the owner of that host.
 
---show host and --show workload print a file with all keys and comments; with
---host or --workload, that one as a file to change.
+--show host and --show workload print a file with all keys and comments, for you
+to change. With --host or --workload, they print that one.
 
 Exit status: 0 done, 1 failed on the way, 2 unusable flag or file, 3 nothing to
 inspect, 130 interrupted.`,
@@ -72,20 +76,20 @@ inspect, 130 interrupted.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.host, "host", "",
-		"`HOST`: this (its facts), a recording, a host file or a built-in name (default: that of the workload)")
+		"`HOST`: this (its facts), a recording, a host file or a built-in name (default: the workload's)")
 	f.StringVar(&o.workload, "workload", "sap-dialog", "`WORKLOAD`: a workload file, a record of bursts, or a built-in name")
 	f.StringArrayVar(&o.policies, "policy", nil,
 		"`POLICY` to compare with the baseline (may be repeated; default: those of the host's system)")
-	f.BoolVar(&o.all, "all", false, "also the policies of the other system")
+	f.BoolVar(&o.all, "all", false, "also compare the policies of the other system")
 	f.StringArrayVar(&o.loads, "load", nil,
 		"`LOAD` of an open workload, as 5% or 0.05 (may be repeated; default 5%, 20%, 50%, 70%, 95%)")
 	f.StringVar(&o.baseline, "baseline", "",
-		"`POLICY` that ratios are to (default: performance, or high-performance beside a Windows plan)")
-	choiceFlag(cmd, &o.domain, "domain", "", "what shares one frequency, in place of the host's", model.Scopes())
-	f.IntVar(&o.users, "users", 0, "a closed loop of so many users of a dialog workload, in place of --load")
+		"`POLICY` to compare with (default: performance, or high-performance if a Windows plan is compared)")
+	choiceFlag(cmd, &o.domain, "domain", "", "which CPUs share one frequency, in place of the host's", model.Scopes())
+	f.IntVar(&o.users, "users", 0, "simulate this many users of a dialog workload (closed loop), in place of --load")
 	f.IntVar(&o.replications, "replications", predict.Replications, "`N` independent replications, at least 2")
-	f.Uint64Var(&o.seed, "seed", 1, "`number` that all random numbers follow from")
-	f.BoolVar(&o.sweep, "sweep", false, "also a map of the first policy over loads and lengths of slices")
+	f.Uint64Var(&o.seed, "seed", 1, "seed `number` of the simulation")
+	f.BoolVar(&o.sweep, "sweep", false, "also map the first policy over loads and slice lengths")
 	f.StringVar(&o.html, "html", "", "also write an HTML report to `FILE` (- for stdout)")
 	formatFlag(cmd, &o.format, documentFormats)
 	choiceFlag(cmd, &o.show, "show", "", "print a file to start from instead of predicting", []string{"host", "workload"})

@@ -27,11 +27,11 @@ func newRecord(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "record --service SERVICE [flags]",
 		Short: "How the kernel schedules a service: bursts, waits, wake-ups",
-		Long: `record asks the kernel's scheduler about one service: how long CPUs compute and
-idle, and how much of that is the service's; how long its threads wait for a
-CPU, and how long a wake-up takes on idle and on busy CPUs; how much of the time
-they run beside a busy sibling. --out writes the bursts for 'hostlab predict
---workload', which says what a power policy would cost this very work.
+		Long: `record measures how the kernel schedules one service: how long CPUs compute and
+idle, and the service's share of that; how long its threads wait for a CPU; how
+long wake-ups take on idle and on busy CPUs; how much of the time they run
+beside a busy sibling. --out writes the bursts. From that file, 'hostlab predict
+--workload' says what a power policy would cost this service.
 
 Service:
   pid:N        a process and its children, also those that start later
@@ -41,18 +41,18 @@ Service:
   auto         the busiest database that runs here
 
 Small programs in the kernel count at each context switch, in short windows at
-random moments. How much of the time windows cover follows from a budget of
-0.5 % of the CPU time in use: all of it where switches are few. The report says
-which share was seen, and what it cost. Bursts that begin in a window are
-followed to their end. A record that lost more than 1 % of them is not written.
+random moments. They may use 0.5 % of the CPU time in use. If switches are few,
+that is enough to watch all the time. The report says which share of the time it
+saw, and what that cost. record follows each burst that begins in a window to
+its end. If it lost more than 1 % of the bursts, it does not write them.
 
-This needs root, and Linux 5.12 with type information (BTF). Without them,
-bounds come from counters of idle states, schedstat and PSI, with the reason.
-Nothing is changed, and nothing stays in the kernel, even if hostlab is killed.
+record needs root, and Linux 5.12 or newer with type information (BTF). Without
+these it gives bounds, from counters of idle states, schedstat and PSI, and says
+why. It changes nothing and leaves nothing in the kernel, even if killed.
 
-Exit status: 0 done; 1 the service ended early, or the bursts cannot be written:
-what was seen is printed; 2 unusable flag, or no such service; 130 interrupted,
-with what was seen until then.`,
+Exit status: 0 done; 1 the service ended early, or the bursts cannot be written;
+2 unusable flag, or no such service; 130 interrupted. With 1 and 130, record
+prints what it saw until then.`,
 		Example: `  sudo hostlab record --service unit:postgresql --for 1m --out bursts.jsonl
   hostlab predict --workload bursts.jsonl
   sudo hostlab record --service pid:4711 --for 20s --format json`,
@@ -61,7 +61,7 @@ with what was seen until then.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.service, "service", "", "`SERVICE`: auto, NAME, pid:N, cgroup:PATH or unit:NAME")
-	f.DurationVar(&o.lasts, "for", time.Minute, "how long, 1s to 1h")
+	f.DurationVar(&o.lasts, "for", time.Minute, "how long to record, 1s to 1h")
 	f.StringVar(&o.out, "out", "", "write the bursts to `FILE`")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress")
 	formatFlag(cmd, &o.format, documentFormats)

@@ -25,22 +25,24 @@ func newReport(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR... [flags]",
 		Short: "Verdicts of recorded experiments, for people and programs",
-		Long: `report analyses what 'hostlab run' recorded in a directory and says what each
+		Long: `report analyses what 'hostlab run' recorded in a directory. It says what each
 change costs: the effect with its interval, n, the practical margin, the noise
 floor of the hidden A/A duplicate, a verdict, and what deciding would take. It
-only reads, also while the experiment is still running. Several directories
-are compared, with a warning for every condition that differs.
+only reads, and works while the experiment is still running. If you name several
+directories, it compares them and warns of each condition that differs.
 
-It does not say "no practical difference" where runs fail more often at one
-level than at another, or in more than 5 %. Coarse values, stalls that move the
-mean beyond the margin, and an effect that changes with time forbid it too. The
-headline then names which. A value of 0 is a value; its response is compared by
-difference.
+It does not say "no practical difference" in these cases; the headline names
+which:
+- runs fail more often at one level than at another, or in more than 5 %
+- values are too coarse
+- stalls move the mean beyond the margin
+- the effect changes with time
+If a response has values of 0, report compares levels by difference, not ratio.
 
   text      for a terminal (default)
   html      one self-contained page with pictures, to send
   json      documented in docs/schema/report.schema.json; .effects has one
-            object an effect, of all experiments
+            object per effect, of all experiments
   markdown  tables as GitHub renders them` + others + `
 
 Exit status, the highest that any of the experiments asks for:
@@ -48,8 +50,8 @@ Exit status, the highest that any of the experiments asks for:
   10  a primary effect is: it costs more or less, or a rate is lower or higher
   11  not decided: inconclusive, unresolved, or void by the A/A duplicate
       (10 goes before 11), or runs fail in more than 5 % at some levels
-      A study whose section decides by a rule of its own exits by that rule, as
-      the study smt does: 10 harm, 0 none, 11 all else
+      A study with a rule of its own exits by that rule, as smt does: 10 harm,
+      0 none, 11 all else
   2   a flag or a directory that cannot be used
   1   it failed on the way`,
 		Example: `  hostlab report gzip

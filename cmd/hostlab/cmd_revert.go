@@ -34,21 +34,21 @@ func newRevert(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revert [flags]",
 		Short: "Put back every setting that was changed",
-		Long: `revert puts back what 'hostlab set' or an experiment has changed, the last
-change first, each object to the value that it had. What another program has
-changed since is left as it is and named; --force puts it back as well. What a
-reboot has put back already is only struck off the journal. What a profile has
-set again since is put back with --persisted: remove the profile too.
+		Long: `revert undoes what 'hostlab set' or an experiment has changed, the last change
+first, and gives each object its former value. If another program has changed a
+value since, revert leaves it and names it; --force restores it too. If a reboot
+has restored a value already, revert only strikes it off the journal. If a
+profile has set a value again, --persisted restores it: remove the profile too.
 
-A damaged journal, or that of another machine, is refused: --force takes what
-can be read of it, and --forget sets it aside and changes nothing. Without a
-problem, --forget drops all entries and leaves the values as they are. What a
-'hostlab set' that was killed has changed is put back as far as the journal
-tells. Until --forget, revert names what a damaged journal may lack, and exits
-with status 1.
+revert refuses a damaged journal, and that of another machine. --force uses what
+can be read of it. --forget sets it aside and changes nothing. If the journal is
+sound, --forget drops all entries and leaves the values as they are. If a
+'hostlab set' was killed, revert restores all that the journal records. As long
+as a damaged journal may lack entries, revert names them and exits with status
+1. --forget ends that.
 
-What root has changed is put back by root alone; --dry-run shows it to anybody.
-cpu_dma_latency is in no journal: it ends with the 'hostlab set' in the
+Only root can restore what root has changed; --dry-run shows it to every user.
+The journal does not hold cpu_dma_latency: it ends with the 'hostlab set' in the
 foreground that holds it.
 
 Exit status: 0 all is put back, 1 something is not, 2 unusable flag or journal.`,
@@ -65,10 +65,10 @@ Exit status: 0 all is put back, 1 something is not, 2 unusable flag or journal.`
 	}
 	o.at.flags(cmd, false)
 	formatFlag(cmd, &o.format, formats)
-	cmd.Flags().StringVar(&o.owner, "owner", "", "only what `OWNER` has changed: set, or the directory of an experiment")
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would be put back, and change nothing")
-	cmd.Flags().BoolVar(&o.force, "force", false, "also where another program has changed the value since")
-	cmd.Flags().BoolVar(&o.kept, "persisted", false, "also what a profile has set again, as it was, since a reboot")
+	cmd.Flags().StringVar(&o.owner, "owner", "", "restore only what `OWNER` changed: set, or the directory of an experiment")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what revert would restore, and change nothing")
+	cmd.Flags().BoolVar(&o.force, "force", false, "also restore values that another program has changed since")
+	cmd.Flags().BoolVar(&o.kept, "persisted", false, "also restore values that a profile has set again since a reboot")
 	cmd.Flags().BoolVar(&o.forget, "forget", false, "drop the journal's entries and leave the values as they are")
 	return cmd
 }

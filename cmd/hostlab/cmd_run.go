@@ -44,45 +44,46 @@ func newRun(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] STUDY|FILE",
 		Short: "Run an experiment: what do these levels cost this workload?",
-		Long: `run shows what a study does, runs its cells in random order within blocks until
-its verdicts are decided, and prints them. STUDY is a built-in study ('hostlab
-study list') or a file.
+		Long: `run shows what a study does. It runs the cells (one level of each factor) in
+random order within blocks until the verdicts are decided, and prints them.
+STUDY is a built-in study ('hostlab study list') or a file.
 
 run records each run in the directory of --out when it ends. After Ctrl-C, a
 kill or a power cut, 'hostlab run --resume --out DIR' continues. --restore only
-restores what was changed. run refuses a record whose study or host has changed,
-or that another user could have written: it would run that user's commands.
+restores what was changed. run refuses a record whose study or host has changed.
+It also refuses one that another user could have written: a resume would run
+that user's commands.
 
-The order follows from a seed. It is drawn at random and recorded, unless the
-study or --seed gives one. A run that fails, breaks a guard, or in which hostlab
-was stopped is repeated at a random place of its block. How often runs fail is
-part of the result.
+The random order follows from a seed, which run records. The seed comes from the
+study or --seed, else it is random. A run is repeated at a random place of its
+block if it fails, breaks a guard, or hostlab was stopped meanwhile. How often
+runs fail is part of the result.
 
 When the first runs fail or break a guard, run says so at once, also with
---quiet: the guard, its limit and what was read. When no run has counted after
-two blocks, it stops with status 1 and can be resumed. A study with
+--quiet: the guard, its limit and the reading. If no run counts in the first two
+blocks, run stops with status 1; you can resume it. A study with
 guard.exhausted = "mark" goes on, since its disturbed runs count.
 
 Workloads keep their files below DIR/work. The program of workload 'command' may
 write elsewhere, and a study may name another directory. run changes only what
 the factors name. It uses your database server only if the study names it. It
 shows both and asks first; without a terminal it needs --yes. It restores levels
-on every exit; a reboot or a person restores what they brought about.
+on every exit. Levels that a reboot or a person set, only they can restore.
 
 Where a factor needs a reboot or a person, run ends with status 4 and says what
 to do; --resume goes on.
 
-A study named live-... compares two levels on a service in use: the present one
-and another, in pairs of periods. Harm to the service ends the period at once,
-and the second time the experiment. If hostlab is killed, a guard process
-restores the present level. --restore stops such an experiment while it runs.
-After a power cut, --restore without --out restores what any of them has left.
-Only one runs on a host at a time. --window names the hours in which it may run.
-A resume keeps them unless it names others.
+A study named live-... compares two levels on a service in use, in pairs of
+periods: the present level and another. If the service suffers harm, the period
+ends at once; the second time, the experiment ends. If hostlab is killed, a
+guard process restores the present level. --restore stops such an experiment
+while it runs. After a power cut, --restore without --out restores what any live
+experiment has left. Only one can run on a host at a time. --window names the
+hours in which it may run. A resume keeps them unless you name others.
 
 Exit status:
   0    finished; 'hostlab report' has the verdict as a status
-  1    failed on the way, or stopped since no run counted
+  1    failed on the way, or stopped because no run counted
   2    the study, a flag or the directory cannot be used
   4    waits for a reboot or a person
   130  interrupted`,
@@ -116,14 +117,14 @@ Exit status:
 	}
 	cmd.Flags().StringVar(&o.dir, "out", "", "`DIR` for the record (default: a new one in $XDG_STATE_HOME/hostlab)")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print the plan, and do nothing")
-	cmd.Flags().BoolVar(&o.resume, "resume", false, "go on with the experiment in the directory of --out")
+	cmd.Flags().BoolVar(&o.resume, "resume", false, "continue the experiment in the directory of --out")
 	cmd.Flags().BoolVar(&o.restore, "restore", false,
-		"only restore what a killed run of --out had changed, without --out those of all live experiments; with --yes also values "+
-			"changed since by others")
+		"only restore what a killed run in --out changed; without --out, what all live experiments changed; with --yes also values "+
+			"that others changed since")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask before run changes levels or uses your server")
-	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no plan and no progress, only the verdicts and what goes wrong")
+	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print only the verdicts and what goes wrong")
 	cmd.Flags().StringVar(&o.window, "window", "",
-		"`FROM-TO`, such as 22:00-04:00: run periods on a live service only then, in local time; of a resume: 'always' lifts it")
+		"`FROM-TO`, such as 22:00-04:00: touch a live service only then, in local time; on a resume, 'always' removes it")
 	over.add(cmd)
 	cobra.CheckErr(cmd.MarkFlagDirname("out"))
 	return cmd

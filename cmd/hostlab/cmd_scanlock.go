@@ -32,26 +32,26 @@ func newScanlock(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scanlock [flags]",
 		Short: "Run threads that take a lock beside threads that scan memory",
-		Long: `scanlock pins threads to CPUs: some take and release one lock as often as they
-can, others overwrite memory, as a database's lazy writer does. It shows how
-often each gets the lock, and what sharing a core or a cache with a scanner
-costs. It is the program of "Be aware: To Hyper or not to Hyper" (2005), with
-its masks: -s8 -l7 scans on CPU 3 and takes the lock on CPUs 0 to 2. Without
-masks the first CPU scans and all others take the lock.
+		Long: `scanlock pins threads to CPUs. Some take and release one lock as often as they
+can; others overwrite memory, as a database's lazy writer does. It shows how
+often each thread gets the lock, and what sharing a core or a cache with a
+scanner costs. It is the program of "Be aware: To Hyper or not to Hyper" (2005),
+with its masks: -s8 -l7 scans on CPU 3 and takes the lock on CPUs 0 to 2.
+Without masks, the first CPU scans and all others take the lock.
 
 ` + cpus.Syntax + `
   none        no such threads at all
 
-Every --interval it prints a line a thread in the form of that program; Spin is
-a scanner's scans. Its own table follows: the rate (acquisitions or scans per
-second), spins for each acquisition, and the share of a fair share. The last
-column is how long a thread waited for its CPU because others had it. More than
-16 threads are put together by role and place; more than 64 get no lines of the
-old form. Jain's index of fairness is 1 when all get the same, and 1/n when one
-of n gets everything. The first 0.1 s are not counted.
+Every --interval it prints one line per thread in the form of that program; a
+scanner's Spin counts its scans. Then comes a table: the rate (acquisitions or
+scans per second), spins per acquisition, and the thread's part of a fair share.
+The last column is how long the thread waited for its CPU because others had it.
+Above 16 threads, the table groups them by role and place; above 64, the lines
+of the old form are left out. Jain's index of fairness is 1 if all threads get
+the same, and 1/n if one of n gets everything. The first 0.1 s do not count.
 
-These are the figures of one run, without an interval, on CPUs that it keeps
-fully busy meanwhile. Nothing is changed, and root is not needed.
+The figures come from one run, without an interval. scanlock keeps its CPUs
+fully busy meanwhile. It changes nothing and needs no root.
 
 Other formats than text print one document at the end. docs/schema/
 scanlock.schema.json describes the JSON: .threads has id, role, cpu,
@@ -59,10 +59,9 @@ acquisitions_per_s, spins_per_s and scans_per_s.
 
 Exit status: 0 done, also after Ctrl-C without --duration; 1 a worker process
 died or hung; 2 unusable flag or CPU; 3 nothing to inspect; 130 interrupted
-before --duration was over. After Ctrl-C, and after the end of a worker, the
-figures so far are printed, the latter marked as incomplete; of a worker that
-ends within about the first second there are none, as counts are read once a
-second.`,
+before --duration was over. After Ctrl-C it prints the figures so far. If a
+worker ends early it does so too, and marks them as incomplete. If a worker ends
+within about the first second there are none: counts are read once a second.`,
 		Example: `  hostlab scanlock                            # until Ctrl-C
   hostlab scanlock -s8 -l7 --duration 30s     # masks, as in 2005
   hostlab scanlock -s cpu:0 -l 1-3,64-67 --duration 10s --format json
@@ -90,18 +89,18 @@ second.`,
 	cobra.CheckErr(errors.Join(f.MarkHidden("S"), f.MarkHidden("L")))
 	f.DurationVar(&o.interval, "interval", 10*time.Second, "time between tables")
 	f.DurationVar(&o.duration, "duration", 0, "how long to run; 0: until Ctrl-C")
-	choiceFlag(cmd, &o.ask.Cell.Lock, "lock", scanlock.TTAS, "how the lock is taken (mutex: the operating system's)",
+	choiceFlag(cmd, &o.ask.Cell.Lock, "lock", scanlock.TTAS, "kind of lock (mutex: the operating system's)",
 		scanlock.Locks)
 	f.IntVar(&o.ask.Cell.Critical, "critical", 0, "dependent additions while the lock is held; 0: none, as in 2005")
 	f.BoolVar(&o.ask.Cell.Touch, "touch", false, "also write to data that the lock protects")
-	f.IntVar(&o.ask.Cell.Parallel, "parallel", 0, "dependent additions between a release and the next try")
+	f.IntVar(&o.ask.Cell.Parallel, "parallel", 0, "dependent additions between a release and the next attempt")
 	f.BoolVar(&o.ask.Cell.NoPause, "no-pause", false, "spin without the PAUSE (YIELD on arm64) that spares a sibling")
 	f.StringVar(&o.size, "scan-size", "1MiB", "memory that each scanner overwrites")
-	choiceFlag(cmd, &o.ask.Antagonist, "antagonist", scanlock.Scan, "what scanners do; other than scan they touch no memory",
+	choiceFlag(cmd, &o.ask.Antagonist, "antagonist", scanlock.Scan, "what scanners do; only scan touches memory",
 		antagonists)
 	choiceFlag(cmd, &o.ask.Cell.Layout, "layout", scanlock.Padded,
-		"where counters lie: apart, or in shared cache lines (packed: the program of 2005)", scanlock.Layouts)
-	f.BoolVar(&o.ask.Cell.Timed, "latency", false, "also print how long acquisitions took; costs more than the lock itself")
+		"place counters apart (padded) or in shared cache lines (packed, as in 2005)", scanlock.Layouts)
+	f.BoolVar(&o.ask.Cell.Timed, "latency", false, "also print how long acquisitions took; the timing costs more than the lock")
 	formatFlag(cmd, &o.format, documentFormats)
 	for _, name := range []string{"scan-cpus", "lock-cpus", "interval", "duration", "critical", "parallel", "scan-size"} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))

@@ -37,20 +37,20 @@ func newSet(std streams) *cobra.Command {
 		Short: "Change settings, so that they can be put back exactly",
 		Long: `set changes settings on every object that has them, or on one alone with
 NAME@OBJECT=VALUE. NAME is one that 'hostlab settings' lists, or the name of its
-sysctl: swappiness, vm.swappiness. It first shows what would change, and asks;
-without a terminal it needs --yes. Each original value is in a journal on the
-disk before the first write, and each write is read back. If one fails, what was
-done is undone. 'hostlab revert' restores all, also after a kill or a power cut.
+sysctl: swappiness, vm.swappiness. set shows what would change, and asks first;
+without a terminal it needs --yes. Before the first write it saves each original
+value in a journal on disk. It reads back each write. If one fails, it undoes
+the others. 'hostlab revert' restores all, also after a kill or a power cut.
 
-With --role it sets what 'hostlab check' finds and advises for that role, as
-far as that is a setting; NAME=VALUE beside it wins. Findings that --exceptions
-accepts on this host are left out and named.
+With --role, set applies what 'hostlab check' finds and advises for that role,
+as far as settings can. A NAME=VALUE argument overrides it. It leaves out
+findings that --exceptions accepts on this host, and names them.
 
 ` + lasts(runtime.GOOS) + `
 
 Exit status:
   0    set
-  1    not all could be set; what was set is undone, or kept with --keep
+  1    something could not be set; the rest is undone, or kept with --keep
   2    no such setting or value
   3    there is nothing to inspect
   130  interrupted, and undone`,
@@ -73,11 +73,11 @@ Exit status:
 	}
 	o.at.flags(cmd, false)
 	o.accept.flags(cmd)
-	choiceFlag(cmd, &o.role, "role", "", "also set what is advised for the role", check.Roles)
+	choiceFlag(cmd, &o.role, "role", "", "also apply what check advises for the role", check.Roles)
 	formatFlag(cmd, &o.format, formats)
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would change, and change nothing")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
-	cmd.Flags().BoolVar(&o.keep, "keep", false, "set what can be set, and keep it when something else fails")
+	cmd.Flags().BoolVar(&o.keep, "keep", false, "keep what could be set if something else fails")
 	return cmd
 }
 
@@ -86,9 +86,10 @@ func lasts(goos string) string {
 	if goos == "windows" {
 		return `What is set lasts over a reboot, until 'hostlab revert'.`
 	}
-	return `What is set lasts until 'hostlab revert' or a reboot. To keep it, 'hostlab
-export' writes a profile for the tool that does so. cpu_dma_latency is in force
-only while set stays in the foreground: Ctrl-C ends it.`
+	return `A setting lasts until 'hostlab revert' or a reboot. To keep it, 'hostlab
+export' writes a profile for a tool that applies it at every boot.
+cpu_dma_latency is in force only while set stays in the foreground: Ctrl-C ends
+it.`
 }
 
 func (o *setOptions) run(ctx context.Context, std streams, want []setting.Assignment) error {

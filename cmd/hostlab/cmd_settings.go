@@ -22,13 +22,13 @@ func newSettings(std streams) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "settings [flags] [NAME]",
-		Short: "What can be set on this host, and how it is set now",
+		Short: "What you can set on this host, and its values now",
 		Long: `settings lists what 'hostlab set' can change here: each setting with its
-objects (CPUs, frequency policies, disks), their values now, and what they may
-have. What this host does not have is named with the reason. With NAME it says
-all of one: what it does, its files, and what to know. NAME may be a sysctl's:
-vm.swappiness or vm/swappiness for swappiness. Nothing is written, and root is
-not needed.
+objects (CPUs, frequency policies, disks), their values now, and the values they
+may have. If this host lacks a setting, it says why. With NAME it shows all of
+one setting: what it does, its files, and what to know. NAME may be a sysctl's:
+vm.swappiness or vm/swappiness for swappiness. settings writes nothing and needs
+no root.
 
 Exit status: 0 done, 2 no such setting or unusable flag, 3 nothing to inspect.`,
 		Example: unlessWindows(`  hostlab settings

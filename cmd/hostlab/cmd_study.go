@@ -17,9 +17,9 @@ import (
 func newStudy(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "study",
-		Short: "Study files: check one, or start from one that is built in",
+		Short: "Study files: check one, or copy a built-in one",
 		Long: `A study is a TOML file that says what to vary, which workload to run and which
-responses decide. Several are built in; any is a start for one of your own.
+responses decide. Several are built in; copy one to start your own.
 
 Exit status: 0 done, 2 a study that cannot be used.`,
 		Example: `  hostlab study list
@@ -39,7 +39,7 @@ func newStudyCheck(std streams) *cobra.Command {
 	var o overrideFlags
 	cmd := &cobra.Command{
 		Use:   "check [flags] FILE|NAME...",
-		Short: "Say what a study would do, or all that is wrong with it",
+		Short: "Say what a study would do, or list all its problems",
 		Long: `check reads study files. For each it says what the study varies, its number of
 runs, its time, what decides, and what it changes on the host. It names levels
 that this host lacks and leaves them out. It runs nothing.
@@ -48,8 +48,8 @@ For a file that cannot be used, it lists every problem as
 FILE:LINE:COLUMN: TEXT.
 A word without a slash that does not end in .toml names a built-in study.
 
---blocks, --seed and --set belong to the identity of a study: a record that was
-begun with them can only be resumed with the same.
+--blocks, --seed and --set are part of a study's identity: to resume a record,
+give the values that it began with.
 
 Exit status: 0 all can be used, 2 one cannot.`,
 		Example: `  hostlab study check my.toml
@@ -132,8 +132,8 @@ func newStudyShow(std streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show NAME",
 		Short: "Print the file of a built-in study",
-		Long: `show prints the file of a study inside the binary, exactly, as the start of one
-of your own.
+		Long: `show prints the file of a built-in study, byte for byte. Copy it to start your
+own.
 
 Exit status: 0 done, 2 no such study.`,
 		Example:           `  hostlab study show gzip-level > my.toml`,
@@ -158,9 +158,9 @@ func newStudySchema(std streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of study files, for editors",
-		Long: `schema prints the JSON Schema (2020-12) of study files. Editors that know
-Taplo or Even Better TOML complete and check a study whose first line names it,
-as those of the built-in studies do: #:schema ./study.schema.json
+		Long: `schema prints the JSON Schema (2020-12) of study files. Editors with Taplo or
+Even Better TOML complete and check a study whose first line names the schema.
+Built-in studies have that line: #:schema ./study.schema.json
 
 Exit status: 0.`,
 		Example: `  hostlab study schema > study.schema.json`,
@@ -187,11 +187,11 @@ type overrideFlags struct {
 }
 
 func (o *overrideFlags) add(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&o.blocks, "blocks", 0, "exactly `N` blocks, in place of the study's looks")
-	cmd.Flags().StringVar(&o.seed, "seed", "", "`number` that the random order follows from, in place of the study's")
+	cmd.Flags().IntVar(&o.blocks, "blocks", 0, "run exactly `N` blocks, without the study's looks (interim analyses)")
+	cmd.Flags().StringVar(&o.seed, "seed", "", "seed `number` of the random order, in place of the study's")
 	cmd.Flags().StringArrayVar(&o.set, "set", nil,
 		"`KEY=VALUE`: workload.KEY (a key of [workload] or a parameter), level.NAME=DIRECTORY, setting.NAME or server.NAME=LEVEL "+
-			"(what to try beside what there is); may be given again")
+			"(a level to try against the present one); may be repeated")
 }
 
 func (o *overrideFlags) overrides(cmd *cobra.Command) (experiment.Overrides, error) {

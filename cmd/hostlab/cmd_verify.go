@@ -28,12 +28,12 @@ func newVerify(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify [flags]",
 		Short: "Are the settings still as they were set?",
-		Long: `verify reads back every object that 'hostlab set' or an experiment has changed
-and says which is not as it was left: daemons such as tuned write their own
-values, firmware may cap, and a reboot forgets what no profile keeps. It names
-a 'hostlab set' that was killed, a damaged journal, and what a live experiment
-has left after a power cut. Nothing is written, and root is not needed. What
---exceptions accepts is named, and is no failure.
+		Long: `verify reads back every object that 'hostlab set' or an experiment has changed,
+and names each whose value is now different. Daemons such as tuned write their
+own values, firmware may cap, and a reboot forgets what no profile keeps. verify
+also names a 'hostlab set' that was killed, a damaged journal, and what a live
+experiment left after a power cut. It names findings that --exceptions accepts,
+but does not count them as failures. It writes nothing and needs no root.
 
 Exit status: 0 all is as it was set (or nothing is), 1 something is not, 2
 unusable flag or journal.`,

@@ -34,10 +34,10 @@ func newVersion(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print version, commit, Go release and platform",
-		Long: `version prints what make or git named this build, its commit, its Go release and
-its platform. Then it names the databases that this build reads or lacks, and
-the versions of the JSON that commands write. --licenses prints the license of
-hostlab and those of all that is linked into it.
+		Long: `version prints the build's version, commit, Go release and platform. It names
+the databases that this build reads or lacks, and the versions of the JSON that
+commands write. --licenses prints the license of hostlab and those of all code
+linked into it.
 
 Exit status: 0.`,
 		Example: `  hostlab version

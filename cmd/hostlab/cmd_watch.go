@@ -39,31 +39,31 @@ func newWatchCommand(std streams) *cobra.Command {
 their clock in % of the highest, their idle states, and whether tasks wait for a
 CPU. It also shows how long writes and flushes of the log device take. On a
 terminal it fills the screen (q quits, h lists the keys). Elsewhere, or with
---format, it writes a line a sample.
+--format, it writes one line per sample.
 
 --record FILE appends samples to a file. A day of 64 CPUs at 1 s takes 15 MB
 when quiet and 75 MB when busy. --interval 10s makes it a tenth, and gzip a
 tenth of that. --analyze FILE reads such a record, also a gzipped one. Was the
 night quiet? When did load begin? Did it spread evenly over the CPUs? Were some
-asleep or slow? It compares how uneven the load is with chance at the same load.
+asleep or slow? It compares how uneven the load is with what
+chance gives at the same load.
 
-A record has the busy share of each second, not the bursts within it. 'hostlab
-predict --workload' needs bursts and does not take it.
+A record has the busy share of each sample, not the bursts within it. 'hostlab
+predict --workload' needs bursts: take them from 'hostlab record'.
 
 On Windows it reads performance counters, at least 1 s apart: use, % of Maximum
 Frequency, % Processor Performance, the queue of processors, context switches,
 and writes to the volume of --log-dir. Windows counts no idle states, pressure,
-iowait, steal or flushes there. A record has the same form, and --analyze takes
-% of Maximum Frequency, which is asked for rather than measured, as the clock.
+iowait, steal or flushes there. A record has the same form. --analyze takes % of
+Maximum Frequency as the clock: the requested clock, not the measured one.
 
 watch writes only the files that you name. --probe-commits makes a few small
 durable commits a second in --log-dir. Reading a CPU's counters wakes no CPU.
-What this host hides is named once.
+It names once what this host hides.
 
---listen serves the same to Prometheus. It answers requests that name this host
-as localhost, by the address they came to, or as --listen has it. --textfile
-writes it for the textfile collector of node_exporter. Names begin with
-hostlab_.
+--listen serves the same to Prometheus. It answers only requests for localhost,
+for the address they arrived at, or for the name in --listen. --textfile writes
+it for the textfile collector of node_exporter. Names begin with hostlab_.
 
 Exit status:
   0    done, also when ended by q, Ctrl-C or SIGTERM
@@ -93,17 +93,17 @@ With --analyze:
 	}
 	f := cmd.Flags()
 	f.DurationVar(&o.interval, "interval", time.Second, "time between samples, 100ms to 1h")
-	f.IntVar(&o.count, "count", 0, "end after so many samples")
-	f.DurationVar(&o.duration, "duration", 0, "end after so long, as in 24h")
-	choiceFlag(cmd, &o.format, "format", "", "write a line a sample, or the analysis, as", formats)
-	f.StringVar(&o.logDir, "log-dir", "", "directory of the database's log, whose disks are watched")
+	f.IntVar(&o.count, "count", 0, "end after this many samples")
+	f.DurationVar(&o.duration, "duration", 0, "end after this time, such as 24h")
+	choiceFlag(cmd, &o.format, "format", "", "format of the samples, one per line, or of the analysis", formats)
+	f.StringVar(&o.logDir, "log-dir", "", "directory of the database's log: watch its disks too")
 	f.BoolVar(&o.commits, "probe-commits", false, "also time 3 durable commits of 4 KiB a sample in --log-dir; this writes")
 	f.StringVar(&o.record, "record", "", "append samples to `FILE`")
 	f.StringVar(&o.listen, "listen", "", "serve Prometheus metrics on `ADDRESS:PORT`; a port alone is on 127.0.0.1")
 	f.StringVar(&o.textfile, "textfile", "", "write metrics to `FILE`, which ends in .prom, at each sample")
 	f.StringVar(&o.analyze, "analyze", "", "judge a record in `FILE` (- for stdin) in place of watching")
-	f.StringVar(&o.quietBelow, "quiet-below", "5%", "with --analyze: busy share of all CPUs below which it is quiet")
-	f.StringVar(&o.loadAt, "load-above", "10%", "with --analyze: busy share of all CPUs from which it is load")
+	f.StringVar(&o.quietBelow, "quiet-below", "5%", "with --analyze: quiet is a busy share of all CPUs below this")
+	f.StringVar(&o.loadAt, "load-above", "10%", "with --analyze: load is a busy share of all CPUs from this on")
 	f.DurationVar(&o.quietFor, "quiet-for", 10*time.Minute, "with --analyze: the shortest quiet time")
 	o.m.flags(cmd)
 	cobra.CheckErr(cmd.MarkFlagDirname("log-dir"))

@@ -26,12 +26,13 @@ func newWorkload(std streams) *cobra.Command {
 		Use:   "workload NAME [parameter=value]... [flags]",
 		Short: "Run one workload by itself, to try its parameters",
 		Long: `workload runs a workload a few times by itself and prints the median of each of
-its responses: to try parameters before a study uses them. It compares nothing;
-the runs follow each other, so that drift of the host is in all of them. A run
-in which hostlab was stopped (SIGSTOP, suspend) is left out and named.
+its responses. Use it to try parameters before a study uses them. It
+compares nothing: runs follow each other, so drift of the host is in all of
+them. If hostlab was stopped during a run (SIGSTOP, suspend), the run is left
+out and named.
 
 'workload list' names the workloads, 'workload show NAME' their parameters.
-Words of a list and entries of a table are written with spaces between, or as
+Separate the words of a list and the entries of a table by spaces, or write
 JSON: run='gzip -1 big.log', run='["echo", "two words"]', env='A=1 B=2'.
 
 Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
@@ -89,8 +90,8 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
 	}
 	cmd.Flags().IntVar(&o.runs, "runs", 5, "how many runs")
 	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "seed of the work")
-	cmd.Flags().StringArrayVar(&picks, "pick", nil, "NAME=FROM: a response from a command's output, such as t=json:$.elapsed")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask before your server is used")
+	cmd.Flags().StringArrayVar(&picks, "pick", nil, "NAME=FROM: take a response from the output, such as t=json:$.elapsed")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask before it uses your server")
 	formatFlag(cmd, &format, formats)
 	list := &cobra.Command{
 		Use:   "list",

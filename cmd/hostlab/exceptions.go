@@ -27,7 +27,7 @@ type exceptions struct{ file string }
 
 func (e *exceptions) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&e.file, "exceptions", "",
-		"`FILE` of findings that are accepted, for a reason and until a day (default: "+exceptionsFile+", if it is there)")
+		"`FILE` of findings that you accept, each with a reason and a last day (default: "+exceptionsFile+", if it exists)")
 	cobra.CheckErr(cmd.MarkFlagFilename("exceptions", "toml"))
 }
 

@@ -15,10 +15,10 @@ func newFleetDemo(std streams) *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "demo [flags] --out SPOOL",
-		Short: "Write documents of made hosts, to try the rest with",
-		Long: `demo writes the documents of made hosts: recorded machines with small
-differences, four weeks of history, some faults, and two experiments. Times
-count back from now.
+		Short: "Write documents of invented hosts, to try fleet with",
+		Long: `demo writes the documents of invented hosts: recorded machines with small
+differences, four weeks of history, some faults, and two experiments. The
+history ends now.
 
 SPOOL.planted.json says which faults are where. SPOOL.exceptions.toml accepts
 one of them, and holds an exception that has expired.
@@ -46,9 +46,9 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 			return nil
 		},
 	}
-	cmd.Flags().IntVar(&m.Hosts, "hosts", 40, "`N` hosts to make")
-	cmd.Flags().StringVar(&out, "out", "", "`SPOOL`, a directory that is not there or empty")
-	cmd.Flags().Uint64Var(&m.Seed, "seed", 1, "`NUMBER` that all random choices follow from")
+	cmd.Flags().IntVar(&m.Hosts, "hosts", 40, "invent `N` hosts")
+	cmd.Flags().StringVar(&out, "out", "", "write to `SPOOL`, a directory that is new or empty")
+	cmd.Flags().Uint64Var(&m.Seed, "seed", 1, "seed `NUMBER` of all random choices")
 	cobra.CheckErr(cmd.MarkFlagDirname("out"))
 	return cmd
 }

@@ -18,14 +18,14 @@ func newFleetHosts(std streams) *cobra.Command {
 	outliers := false
 	cmd := showing(std, o, &cobra.Command{
 		Use:   "hosts [flags]",
-		Short: "A row a host: age, findings, first lever; or the outliers",
-		Long: `hosts has a row for each host. --where compares a fact, called as 'fleet diff'
-calls it; several must all hold. A fact that is not known is neither equal nor
-unequal to anything.
+		Short: "One row per host: age, findings, first lever; or the outliers",
+		Long: `hosts prints one row per host. --where keeps the hosts where a fact has this
+value; several must all hold. 'fleet diff' shows the names of facts. A fact that
+is not known is neither equal nor unequal to anything.
 
 --outliers names hosts whose measurements are far from those of their peers:
-hosts of equal hardware and role, 8 or more. Of those named, one in twenty is
-false on average. Below stand the facts that set them apart.
+8 or more hosts of equal hardware and role. On average, one in twenty of those
+named is false. Below them stand the facts that set them apart.
 
 Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		Example: `  hostlab fleet hosts --where memory.swappiness=60
@@ -48,8 +48,8 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		}
 		return fleet.HostsDocument(hosts, now, o.stale), nil
 	})
-	cmd.Flags().StringArrayVar(&where, "where", nil, "`FACT=VALUE` that must hold; also != < <= > >=")
-	cmd.Flags().BoolVar(&outliers, "outliers", false, "hosts that measure unlike their peers")
+	cmd.Flags().StringArrayVar(&where, "where", nil, "keep hosts where `FACT=VALUE` holds; also != < <= > >=")
+	cmd.Flags().BoolVar(&outliers, "outliers", false, "show hosts that measure unlike their peers")
 	x.flags(cmd)
 	return cmd
 }

@@ -39,10 +39,11 @@ func newFleetReport(std streams) *cobra.Command {
 	o, x := &fleetOptions{}, &exceptions{}
 	cmd := &cobra.Command{
 		Use:   "report [flags]",
-		Short: "What checks say on all hosts, with the hashes of documents",
-		Long: `report is for auditors. Its tables have what differs and what is accepted; CSV
-and JSON have every answer. Each names the document that said so first and the
-newest that says so, by SHA-256. 'sha256sum' of the document gives the same.
+		Short: "All hosts' results of checks, with the hashes of documents",
+		Long: `report is for auditors. Its tables list where hosts differ and what you accept;
+CSV and JSON list every result. Each result names two documents by SHA-256: the
+first that gave it, and the newest that still does. 'sha256sum' of a document
+prints the same hash.
 
 Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		Example: `  hostlab fleet report --format csv > evidence.csv
@@ -92,11 +93,11 @@ func newFleetExport(std streams) *cobra.Command {
 	cmd := onStore(&cobra.Command{
 		Use:   "export csv|otava|metrics [flags]",
 		Short: "Measurements for other programs",
-		Long: `export writes the measurements of all assessments that are kept, in base units.
+		Long: `export writes the measurements of all stored assessments, in base units.
 
-  csv      a row a measurement, of all hosts or of --host
-  otava    a row a document, for Apache Otava, of one --host
-  metrics  what /metrics of 'fleet serve' says, for a textfile collector
+  csv      one row per measurement, of all hosts or of --host
+  otava    one row per document of one --host, for Apache Otava
+  metrics  what /metrics of 'fleet serve' shows, for a textfile collector
 
 Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		Example: `  hostlab fleet export csv > measurements.csv
@@ -129,7 +130,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		}
 		return fleet.WritePoints(std.out, points)
 	})
-	cmd.Flags().StringVar(&host, "host", "", "`NAME` of the host; all without")
+	cmd.Flags().StringVar(&host, "host", "", "only host `NAME` (default: all)")
 	o.staleFlag(cmd)
 	return cmd
 }
@@ -170,15 +171,15 @@ func newFleetPrune(std streams) *cobra.Command {
 	var keep time.Duration
 	cmd := onStore(&cobra.Command{
 		Use:   "prune [flags]",
-		Short: "Take away the bytes of old documents in which nothing changed",
-		Long: `prune takes away the bytes and measurements of documents that are older than
---keep, and leaves their hashes and times. It leaves alone:
+		Short: "Delete the bytes of old documents in which nothing changed",
+		Long: `prune deletes the bytes and measurements of documents that are older than
+--keep. It keeps their hashes and times. It never prunes:
 - the first document of each month
 - documents with which something changed
 - the newest of each kind
 - reports of experiments
-What is left tells the same of all times. A document from before the last that
-was pruned is refused afterwards.
+All answers stay the same, also for the past. Afterwards the store refuses a
+document of a host that is older than the last one pruned there.
 
 Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		Example: `  hostlab fleet prune
@@ -200,16 +201,16 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 			result.Format(float64(p.Bytes), "B"), result.Format(float64(size), "B"))
 		return nil
 	})
-	daysFlag(cmd, &keep, "keep", "30d", "`TIME` for which all is kept, in days or as a duration")
+	daysFlag(cmd, &keep, "keep", "30d", "prune nothing younger than `TIME`, in days or as a duration")
 	return cmd
 }
 
 func newFleetRebuild(std streams) *cobra.Command {
 	return onStore(&cobra.Command{
 		Use:   "rebuild [flags]",
-		Short: "Make everything anew out of the documents",
-		Long: `rebuild reads all documents that the store keeps anew: for a newer hostlab,
-which reads more of them, or after doubts. It does all or nothing.
+		Short: "Read all stored documents again",
+		Long: `rebuild reads all stored documents again. Use it after an upgrade of hostlab,
+which may read more of them, or if you doubt the store. It does all or nothing.
 
 Exit status: 0 done, 1 it failed or not all could be read, 2 unusable flag.`,
 		Args: noArgs,
@@ -232,9 +233,10 @@ Exit status: 0 done, 1 it failed or not all could be read, 2 unusable flag.`,
 func newFleetMigrate(std streams) *cobra.Command {
 	return onStore(&cobra.Command{
 		Use:   "migrate [flags]",
-		Short: "Bring the store's tables to this version",
-		Long: `migrate makes the tables that this hostlab needs, all or none. Other commands do
-the same when they open a store. A store of a newer hostlab is left alone.
+		Short: "Update the store's tables to this version",
+		Long: `migrate creates or updates the tables that this hostlab needs, all or none.
+Other commands do the same when they open a store. migrate does not touch a
+store of a newer hostlab.
 
 Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		Args: noArgs,

@@ -17,9 +17,8 @@ func newFleetExceptions(std streams) *cobra.Command {
 	return showing(std, o, &cobra.Command{
 		Use:   "exceptions check [flags] FILE",
 		Short: "What a file of exceptions accepts here, and what has expired",
-		Long: `exceptions check reads a file of exceptions (docs/exceptions.md). It says of
-each what it does to the fleet: it holds, has expired, or is about nothing that
-is found.
+		Long: `exceptions check reads a file of exceptions (docs/exceptions.md). For each
+it says whether it still accepts a finding, has expired, or matches no finding.
 
 Exit status: 0 done, 1 it failed, 2 unusable flag or file.`,
 		Example: `  hostlab fleet exceptions check exceptions.toml`,
@@ -46,12 +45,12 @@ func newFleetPool(std streams) *cobra.Command {
 	o := &fleetOptions{}
 	return showing(std, o, &cobra.Command{
 		Use:   "pool [flags] STUDY",
-		Short: "One study on many hosts: mean, scatter, the next host",
-		Long: `pool joins what 'report --format json' says of one study on several hosts. From
-three hosts on it has the mean over hosts like these, how much they differ and
-where the next host is expected. Hosts of one hardware are pooled together.
-"Worthwhile on hosts like these" rests on the next host's interval alone: a mean
-may be sure while hosts differ.
+		Short: "One study on many hosts: mean, spread, the next host",
+		Long: `pool combines the results of one study on several hosts, from the documents of
+'report --format json'. It pools hosts of equal hardware. From three hosts on it
+gives the mean, how much hosts differ, and the prediction interval for the next
+host. Only that interval decides "worthwhile on hosts like these": the mean can
+be precise while hosts differ.
 
 Exit status: 0 done, 1 it failed, 2 unusable flag or study.`,
 		Example: `  hostlab fleet ingest --host db7 report.json

@@ -25,10 +25,10 @@ import (
 func newFleetRollout(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollout",
-		Short: "A change in waves: plan them, judge them between",
-		Long: `rollout plans a change of many hosts in waves, and judges it between waves. It
-opens no connection to a host: Ansible or a person sets, and brings documents.
-docs/rollout.md has the way from one end to the other.
+		Short: "Plan a change in waves, and judge each wave",
+		Long: `rollout plans a change on many hosts in waves, and judges it after each wave. It
+connects to no host: Ansible or you apply the change and bring the documents.
+docs/rollout.md shows all steps.
 
 Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		Example: `  hostlab fleet rollout plan --set governor=performance --out plan.json
@@ -59,14 +59,14 @@ func newRolloutPlan(std streams) *cobra.Command {
 	o := &rolloutOptions{}
 	cmd := showing(std, &o.fleetOptions, &cobra.Command{
 		Use:   "plan [flags]",
-		Short: "Draw hosts into waves, and say what that can show",
-		Long: `plan draws hosts into waves at random, within equal hardware and role, and
-writes the plan to --out and into the store. It says which harm each gate after
-a wave can show.
-Hosts with an exception for what is set are left out and named.
+		Short: "Assign hosts to waves at random; say which harm a gate can show",
+		Long: `plan assigns hosts to waves at random, within equal hardware and role. It writes
+the plan to --out and into the store. It says which harm the gate after each
+wave can show. It leaves out hosts with an exception for the setting, and names
+them.
 
-What is compared is --measure, of those that 'fleet export csv' has. Without it
-the first of these that all hosts have:
+--measure names the measurement to compare; 'fleet export csv' lists them.
+Without it, plan takes the first of these that all hosts have:
   ` + strings.Join(rollout.Usual, `
   `) + `
 
@@ -84,13 +84,13 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		return o.plan(ctx, s, now)
 	})
 	f := cmd.Flags()
-	f.StringArrayVar(&o.where, "where", nil, "`FACT=VALUE` that must hold; also != < <= > >=")
-	f.StringVar(&o.hosts, "hosts", "", "`FILE` of hosts, one a line; all that the store knows without")
-	f.StringArrayVar(&o.set, "set", nil, "`NAME=VALUE` as for 'hostlab set'; again for more")
-	choiceFlag(cmd, &o.role, "role", "", "set what is advised for the role", check.Roles)
+	f.StringArrayVar(&o.where, "where", nil, "keep hosts where `FACT=VALUE` holds; also != < <= > >=")
+	f.StringVar(&o.hosts, "hosts", "", "`FILE` of hosts, one per line (default: all in the store)")
+	f.StringArrayVar(&o.set, "set", nil, "`NAME=VALUE` as for 'hostlab set' (may be repeated)")
+	choiceFlag(cmd, &o.role, "role", "", "apply what check advises for the role", check.Roles)
 	f.IntVar(&o.waves, "waves", 2, "how many waves")
-	f.Uint64Var(&o.seed, "seed", 0, "number by which waves are drawn; one is taken at random without")
-	f.StringVar(&o.measures, "measure", "", "`NAME` of the measurement that is compared")
+	f.Uint64Var(&o.seed, "seed", 0, "seed of the random waves (default: random)")
+	f.StringVar(&o.measures, "measure", "", "compare the measurement `NAME`")
 	f.StringVar(&o.out, "out", "", "write the plan to `FILE`")
 	o.accept.flags(cmd)
 	return cmd
@@ -261,8 +261,8 @@ func newRolloutStatus(std streams) *cobra.Command {
 	return showing(std, o, &cobra.Command{
 		Use:   "status [flags] PLAN",
 		Short: "Which waves are done, and which hosts need a look",
-		Long: `status tells from documents what has become of a plan. A host has the change
-when 'hostlab verify --format json' there says so.
+		Long: `status shows how far a plan is, from the documents in the store. A host has the
+change if its 'hostlab verify --format json' says so.
 
 Exit status: 0 done, 1 it failed, 2 unusable flag or plan.`,
 		Example: `  hostlab fleet rollout status plan.json`,
@@ -284,13 +284,14 @@ func newRolloutGate(std streams) *cobra.Command {
 		Use:   "gate [flags] PLAN",
 		Short: "After a wave: go on, put back, or wait?",
 		Long: `gate compares hosts that have the change with hosts that do not have it yet, in
-the same time, each against its own measurements before. The draw of waves is
-the test: a load that drifts is no effect. All gates of a plan together call a
-change without an effect harm in 5 % of roll-outs at most.
+the same period. It compares each with its own measurements before. Since waves
+are random, a load that drifts is not called an effect. If a change has no
+effect, all gates of its plan together call it harm in at most 5 % of roll-outs.
 
-With unless-harm it goes on where harm is not shown, but not where the measure
-looks worse by more than 5 %. With only-if-better it goes on where the change is
-shown to be better. It never goes on where a host of the wave is missing.
+With --policy unless-harm, gate goes on if no harm is shown, except if the
+measure looks worse by more than 5 %. With only-if-better, it goes on only if
+the change is shown to be better. It never goes on if a host of the wave is
+missing.
 
 Exit status:
   0   go on
@@ -324,7 +325,7 @@ Exit status:
 		}
 		return nil
 	}
-	cmd.Flags().IntVar(&wave, "wave", 0, "`NUMBER` of the wave that was applied last")
+	cmd.Flags().IntVar(&wave, "wave", 0, "`NUMBER` of the wave applied last")
 	choiceFlag(cmd, &policy, "policy", rollout.UnlessHarm, "when to go on", rollout.Policies)
 	return cmd
 }

@@ -30,12 +30,12 @@ func newFleetSend(std streams) *cobra.Command {
 	var o sendOptions
 	cmd := &cobra.Command{
 		Use:   "send [flags] FILE...|-",
-		Short: "Send documents of this host to a fleet serve",
-		Long: `send posts documents to 'hostlab fleet serve', for hosts to which nothing logs
-in. The token is in a file that its owner alone may read. A server on another
-host takes https.
+		Short: "Send documents of this host to 'fleet serve'",
+		Long: `send posts documents of this host to 'hostlab fleet serve'. Use it where no one
+logs in to collect them. Only the owner may read the token's file. A server on
+another host needs https.
 
-Exit status: 0 all are kept there, 1 one was not, 2 unusable flag or file.`,
+Exit status: 0 the server kept all, 1 some not kept, 2 unusable flag or file.`,
 		Example: `  hostlab assess --quiet --html= --json latest.json
   hostlab fleet send --to https://fleet:9753 --token-file token latest.json
   hostlab verify --format json | hostlab fleet send --to https://fleet:9753 \
@@ -44,9 +44,9 @@ Exit status: 0 all are kept there, 1 one was not, 2 unusable flag or file.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), std, args) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.to, "to", "", "`URL` of the server, as https://fleet:9753")
+	f.StringVar(&o.to, "to", "", "`URL` of the server, such as https://fleet:9753")
 	f.StringVar(&o.token, "token-file", "", "`FILE` with the token that 'hostlab fleet token' made")
-	f.StringVar(&o.ca, "ca", "", "`FILE` of certificates that the server's may rest on, beside the system's")
+	f.StringVar(&o.ca, "ca", "", "`FILE` of CA certificates to trust, beside the system's")
 	f.StringVar(&o.host, "host", "", "`NAME` of this host in the fleet (default: its host name)")
 	return cmd
 }

@@ -36,23 +36,23 @@ func newFleetServe(std streams) *cobra.Command {
 	o := &serveOptions{}
 	cmd := &cobra.Command{
 		Use:   "serve [flags]",
-		Short: "Pages of the fleet for a browser, metrics, and documents by POST",
-		Long: `serve shows what the store says as pages: hosts, checks, levers, changes, two
-hosts compared, studies and roll-outs. The pages change nothing. Each is also
+		Short: "Web pages of the fleet, metrics, and documents by POST",
+		Long: `serve shows the store as web pages: hosts, checks, levers, changes, two hosts
+compared, studies and roll-outs. The pages change nothing. Each page is also
 JSON at the same address (?format=json, or the header Accept), and each of its
-tables is CSV.
-/metrics is for Prometheus.
+tables is CSV. /metrics is for Prometheus.
 
-It listens to this host alone. Another address needs --tls-cert, --tls-key and
---tokens; who reads then sends a token as the password. Or a proxy in front does
-both, and --behind-proxy says so.
+serve listens on this host alone. Another address needs --tls-cert, --tls-key
+and --tokens; readers then give a token as the password. Or a proxy in front
+does TLS and checks readers, and you say so with --behind-proxy.
 
 With --tokens, hosts send documents to /v1/documents. A token is bound to the
-names of hosts; 'hostlab fleet token' makes one. A changed file is read again.
+names of hosts; 'hostlab fleet token' makes one. serve reads a changed file
+again.
 
-serve ends with Ctrl-C or SIGTERM, after the answers that it has begun.
+On Ctrl-C or SIGTERM, serve finishes the answers that it has begun, and ends.
 
-Exit status: 0 it was ended, 1 it failed, 2 unusable flag.`,
+Exit status: 0 ended by you, 1 it failed, 2 unusable flag.`,
 		Example: `  hostlab fleet serve
   hostlab fleet serve --listen 0.0.0.0:9753 --tls-cert fleet.pem \
     --tls-key fleet.key --tokens /etc/hostlab/tokens.toml
@@ -65,11 +65,11 @@ Exit status: 0 it was ended, 1 it failed, 2 unusable flag.`,
 	o.storeFlag(cmd)
 	o.staleFlag(cmd)
 	o.accept.flags(cmd)
-	f.StringVar(&o.listen, "listen", "127.0.0.1:9753", "`ADDRESS`:PORT to listen to; port 0 takes a free one")
-	f.StringVar(&o.cert, "tls-cert", "", "`FILE` of the certificate, and of those that it rests on")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:9753", "`ADDRESS`:PORT to listen on; port 0 takes a free one")
+	f.StringVar(&o.cert, "tls-cert", "", "`FILE` of the certificate and its chain")
 	f.StringVar(&o.key, "tls-key", "", "`FILE` of the certificate's key")
 	f.StringVar(&o.tokens, "tokens", "", "`FILE` of tokens: who may send documents of which hosts, and who may read")
-	f.BoolVar(&o.proxied, "behind-proxy", false, "a proxy in front does TLS and says who may read")
+	f.BoolVar(&o.proxied, "behind-proxy", false, "a proxy in front does TLS and checks who may read")
 	return cmd
 }
 
@@ -81,9 +81,9 @@ func newFleetToken(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token [flags] NAME",
 		Short: "Make a token for serve: to send documents, or to read",
-		Long: `token writes a new token to standard error, once, and what the file of --tokens
-needs of it to standard output: its hash, and what it may do. The file must be
-of mode 0600.
+		Long: `token prints a new token once, to standard error. To standard output it prints
+the lines for the file of --tokens: the token's hash, and what it may do. That
+file must have mode 0600.
 
 Exit status: 0 done, 2 unusable flag.`,
 		Example: `  hostlab fleet token --host db7 db7 >>/etc/hostlab/tokens.toml
@@ -111,8 +111,8 @@ Exit status: 0 done, 2 unusable flag.`,
 		},
 	}
 	cmd.Flags().StringArrayVar(&hosts, "host", nil,
-		"`NAME` of a host whose documents it may send, or a pattern as 'db*'; again for more")
-	cmd.Flags().BoolVar(&read, "read", false, "it may see pages and metrics")
+		"the token may send documents of host `NAME`, or of a pattern such as 'db*' (may be repeated)")
+	cmd.Flags().BoolVar(&read, "read", false, "the token may read pages and metrics")
 	return cmd
 }
 

@@ -34,7 +34,7 @@ func newFleetStatus(std streams) *cobra.Command {
 	o, x := &fleetOptions{}, &exceptions{}
 	cmd := showing(std, o, &cobra.Command{
 		Use:   "status [flags]",
-		Short: "All hosts in one answer: findings, levers, what is not known",
+		Short: "All hosts in one answer: findings, levers, unknown hosts",
 		Args:  noArgs,
 	}, func(ctx context.Context, s *store.Store, _ []string, now time.Time) (*document.Document, error) {
 		hosts, err := accepted(ctx, s, x, now)
@@ -127,7 +127,7 @@ func newFleetChanges(std streams) *cobra.Command {
 	var cmd *cobra.Command
 	cmd = showing(std, o, &cobra.Command{
 		Use:   "changes [flags]",
-		Short: "What became different, the latest first",
+		Short: "What changed, latest first",
 		Args:  noArgs,
 	}, func(ctx context.Context, s *store.Store, _ []string, now time.Time) (*document.Document, error) {
 		list, err := s.Changes(ctx, now.Add(-since))
@@ -136,6 +136,6 @@ func newFleetChanges(std streams) *cobra.Command {
 		}
 		return fleet.ChangesDocument(list, cmd.Flag("since").Value.String()), nil
 	})
-	daysFlag(cmd, &since, "since", "7d", "`TIME` to go back, in days or as a duration: 7d, 36h")
+	daysFlag(cmd, &since, "since", "7d", "`TIME` to go back: 7d, 36h")
 	return cmd
 }

@@ -15,7 +15,7 @@ const roleFile = "/etc/hostlab/role"
 
 // roleFlag adds --role to a command that judges a host.
 func roleFlag(cmd *cobra.Command, role *check.Role) {
-	choiceFlag(cmd, role, "role", check.ProductionDB, "what the host is for, which "+roleFile+" may also say", check.Roles)
+	choiceFlag(cmd, role, "role", check.ProductionDB, "what the host is for (also settable in "+roleFile+")", check.Roles)
 }
 
 // ownRole is the role of this host that file names, unless --role was given.

@@ -21,20 +21,20 @@ func newRoot(std streams) *cobra.Command {
 		Long: `hostlab shows the people who run databases and application servers what their
 platform costs them. It inspects this host and checks its settings for its role.
 It measures short bursts of work, commits, siblings of one core and parallel
-queries. It runs experiments on any workload, whose verdicts hold the second
-time. It predicts what power policies would cost, before anyone touches
-production.
+queries. It runs experiments on any workload, with verdicts that a second
+experiment confirms. It predicts what power policies would cost, before you
+touch production.
 
 Only set, revert, run and, on a server that you name, workload change anything.
 set, run and workload ask first, or need --yes, and settings can be restored.
-The others write only the files that you name, and small files with which assess
-and watch --probe-commits time commits. None needs root to look: hostlab names
+The others write only the files that you name. assess and watch --probe-commits
+also write small files to time commits. None needs root to look: hostlab names
 what an unprivileged user may not see, and does the rest.
 
 Exit status:
   0    done
-  1    check: findings at or above --fail-on; verify: something is not as it was
-       set; revert: something is not restored; otherwise: it failed on the way
+  1    check: findings at or above --fail-on; verify: a value is not as it was
+       set; revert: a value is not restored; otherwise: it failed on the way
   2    a flag, argument or file cannot be used
   3    there is nothing to inspect: /proc and /sys are missing
   4    run: waits for a reboot or a person; resume it then
@@ -61,7 +61,7 @@ Exit status:
 	root.SetIn(std.in)
 	root.SetOut(std.out)
 	root.SetErr(std.err)
-	root.PersistentFlags().CountVarP(&verbose, "verbose", "v", "log to stderr what is being done (-vv: everything)")
+	root.PersistentFlags().CountVarP(&verbose, "verbose", "v", "log each step to stderr (-vv: everything)")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if own, ok := errors.AsType[usageError](err); ok {
 			return own

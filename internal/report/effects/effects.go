@@ -37,8 +37,8 @@ type Format struct {
 
 // Formats are all of these, in the order of help.
 var Formats = []Format{
-	{"csv", "one row a run, in base units", WriteCSV},
-	{"benchfmt", "for benchstat, which shows 'benchstat -col /FACTOR FILE'", WriteBenchfmt},
+	{"csv", "one row per run, in base units", WriteCSV},
+	{"benchfmt", "for benchstat: 'benchstat -col /FACTOR FILE'", WriteBenchfmt},
 }
 
 // Outcome is the highest one of all experiments: of one whose section decides by a rule of
