@@ -89,8 +89,9 @@ interval and a noise floor:
 
 assess changes no setting and needs no root. The commit probe writes two files
 of 8 MiB into the log directory and one of 1 MiB into memory. They have no names
-and vanish with the probe. On a busy host, probes use at most a tenth of the
-CPUs. They stop if the watched service slows down.
+and vanish with the probe. If assess watches a service, or the host is
+busy, the probes use at most a tenth of the CPUs. They stop if the watched
+service slows down.
 
 The log directory is the one of --log-dir, else of the watched database.
 Without either, it is that of the database server here that has used the most

@@ -54,9 +54,9 @@ the grant or the parameter that would show it.
 Passwords: everyone on this host can see a command line, so --dsn takes none.
 Put it where the vendor's own clients look: ~/.pgpass, the file that $PGPASSFILE
 names or $PGPASSWORD; ~/.my.cnf ([client]) or $MYSQL_PWD; $SQLCMDPASSWORD. Or
-put the whole DSN into a file (--dsn-file) or $` + dsnVariable + `; Oracle and
-SAP HANA have no other way. explain never prints or saves it. It refuses a
-password file that is a symbolic link, or that others may read (chmod 600 it).
+put the whole DSN into a file (--dsn-file) or $` + dsnVariable + `; Oracle and SAP HANA
+have no other way. explain never prints or saves it. It refuses a password file
+that is a symbolic link, or that others may read (chmod 600 it).
 
 TLS: explain encrypts the session, or does not connect. localhost, 127.0.0.1,
 ::1 and sockets are exempt.

@@ -51,7 +51,7 @@ Only root can restore what root has changed; --dry-run shows it to every user.
 The journal does not hold cpu_dma_latency: it ends with the 'hostlab set' in the
 foreground that holds it.
 
-Exit status: 0 all is put back, 1 something is not, 2 unusable flag or journal.`,
+Exit status: 0 all is restored, 1 something is not, 2 unusable flag or journal.`,
 		Example: `  hostlab revert --dry-run
   hostlab revert
   hostlab revert --owner set              # not what an experiment has changed`,

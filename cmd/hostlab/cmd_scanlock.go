@@ -40,7 +40,7 @@ with its masks: -s8 -l7 scans on CPU 3 and takes the lock on CPUs 0 to 2.
 Without masks, the first CPU scans and all others take the lock.
 
 ` + cpus.Syntax + `
-  none        no such threads at all
+  none        no threads of this kind
 
 Every --interval it prints one line per thread in the form of that program; a
 scanner's Spin counts its scans. Then comes a table: the rate (acquisitions or
@@ -53,7 +53,7 @@ the same, and 1/n if one of n gets everything. The first 0.1 s do not count.
 The figures come from one run, without an interval. scanlock keeps its CPUs
 fully busy meanwhile. It changes nothing and needs no root.
 
-Other formats than text print one document at the end. docs/schema/
+Formats other than text print one document at the end. docs/schema/
 scanlock.schema.json describes the JSON: .threads has id, role, cpu,
 acquisitions_per_s, spins_per_s and scans_per_s.
 

@@ -35,7 +35,7 @@ also names a 'hostlab set' that was killed, a damaged journal, and what a live
 experiment left after a power cut. It names findings that --exceptions accepts,
 but does not count them as failures. It writes nothing and needs no root.
 
-Exit status: 0 all is as it was set (or nothing is), 1 something is not, 2
+Exit status: 0 all values are as set (or none was set), 1 some are not, 2
 unusable flag or journal.`,
 		Example: `  hostlab verify || hostlab set --role production-db --yes
   hostlab verify --format json | jq '.outcomes[].result'`,

@@ -45,8 +45,7 @@ terminal it fills the screen (q quits, h lists the keys). Elsewhere, or with
 when quiet and 75 MB when busy. --interval 10s makes it a tenth, and gzip a
 tenth of that. --analyze FILE reads such a record, also a gzipped one. Was the
 night quiet? When did load begin? Did it spread evenly over the CPUs? Were some
-asleep or slow? It compares how uneven the load is with what
-chance gives at the same load.
+asleep or slow? It compares the unevenness with that of chance at the same load.
 
 A record has the busy share of each sample, not the bursts within it. 'hostlab
 predict --workload' needs bursts: take them from 'hostlab record'.
@@ -58,8 +57,8 @@ iowait, steal or flushes there. A record has the same form. --analyze takes % of
 Maximum Frequency as the clock: the requested clock, not the measured one.
 
 watch writes only the files that you name. --probe-commits makes a few small
-durable commits a second in --log-dir. Reading a CPU's counters wakes no CPU.
-It names once what this host hides.
+durable commits a second in --log-dir. Reading a CPU's counters wakes no CPU. If
+this host hides something, watch names it once.
 
 --listen serves the same to Prometheus. It answers only requests for localhost,
 for the address they arrived at, or for the name in --listen. --textfile writes

@@ -26,10 +26,10 @@ func newWorkload(std streams) *cobra.Command {
 		Use:   "workload NAME [parameter=value]... [flags]",
 		Short: "Run one workload by itself, to try its parameters",
 		Long: `workload runs a workload a few times by itself and prints the median of each of
-its responses. Use it to try parameters before a study uses them. It
-compares nothing: runs follow each other, so drift of the host is in all of
-them. If hostlab was stopped during a run (SIGSTOP, suspend), the run is left
-out and named.
+its responses. Use it to try parameters before a study uses them. It compares
+nothing: runs follow each other, so drift of the host is in all of them. If
+hostlab was stopped during a run (SIGSTOP, suspend), it leaves out the run and
+names it.
 
 'workload list' names the workloads, 'workload show NAME' their parameters.
 Separate the words of a list and the entries of a table by spaces, or write

@@ -17,8 +17,8 @@ func newFleetExceptions(std streams) *cobra.Command {
 	return showing(std, o, &cobra.Command{
 		Use:   "exceptions check [flags] FILE",
 		Short: "What a file of exceptions accepts here, and what has expired",
-		Long: `exceptions check reads a file of exceptions (docs/exceptions.md). For each
-it says whether it still accepts a finding, has expired, or matches no finding.
+		Long: `exceptions check reads a file of exceptions (docs/exceptions.md). For each it
+says whether it accepts a finding now, has expired, or matches no finding.
 
 Exit status: 0 done, 1 it failed, 2 unusable flag or file.`,
 		Example: `  hostlab fleet exceptions check exceptions.toml`,

@@ -21,7 +21,7 @@ const groupSize = 64
 const maxCPUs = 8192
 
 // Syntax tells people how sets are written, in lines of at most 80 columns.
-const Syntax = `CPUs are written in one of these ways, or several joined by +:
+const Syntax = `Name CPUs in one of these ways, or join several with +:
   8, 0xff     a plain number is a mask, as in the program of 2005: 8 is CPU 3
   0-3,8       anything with - or , is a list of CPU numbers
   cpu:3       a list too, for a single CPU
