@@ -37,21 +37,16 @@ energy. It says from which load on the policy does not matter, and which unknown
 parameter the answer depends on most. It measures nothing and changes nothing.
 All figures are simulated, with the interval over replications.
 
-Host: 'this' uses the facts of this host. A guest hides its P-states; predict
-assumes what is hidden, and says so. You can also give a recording of 'facts
---record', a host file (TOML) or a built-in host: sap, amd, intel-e7, olontsev.
+` + paragraph("Host: 'this' uses the facts of this host. A guest hides its P-states; predict assumes what is hidden, and says so. You can also "+
+			"give a recording of 'facts --record', a host file (TOML) or a built-in host: "+strings.Join(modelMachines(), ", ")+".") + `
 
-Workload: a built-in one (sap-dialog, sap-extract, olontsev, olontsev-serial,
-log-commit), a workload file (TOML), or a record of burst and idle lengths of
-CPUs (JSON lines). Built-in ones run on the host they were published for, unless
-you give --host. With --load, the bursts of a record arrive at random at that
-load; without it, each CPU replays its own load. 'watch --record' records no
-bursts, so predict cannot use its files.
+` + paragraph("Workload: a built-in one ("+strings.Join(modelWorkloads(), ", ")+"), a workload file (TOML), or a record of burst and idle "+
+			"lengths of CPUs (JSON lines). Built-in ones run on the host they were published for, unless you give --host. With --load, "+
+			"the bursts of a record arrive at random at that load; without it, each CPU replays its own load. 'watch --record' records "+
+			"no bursts, so predict cannot use its files.") + `
 
 Policy: NAME, or NAME,KEY=VALUE,... with the policy's own parameter names.
-  high-performance, balanced-rs1, balanced-rs2, power-saver, performance,
-  powersave, ondemand, conservative, schedutil, intel_pstate, hwp,
-  amd-pstate-epp, fixed:PERCENT, balanced (is balanced-rs1)
+  ` + policyNames() + `
 hwp and amd-pstate-epp choose the clock in hardware: predict gives only bounds.
 
 Without --policy, predict compares the governors that a Linux host's driver
