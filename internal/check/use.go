@@ -54,7 +54,9 @@ func lookAIO(f *host.Facts, _ Role) view {
 		v.bad = fmt.Sprintf("fewer than the %d that are recommended for %s", least, by)
 		return v
 	}
-	v := see(read(limit, func(n uint64) bool { return float64(used.Or(0)) <= mostUsed*float64(n) }).need(), needed(used))
+	v := see(read(limit, func(n uint64) bool {
+		return n > math.MaxInt64 || float64(used.Or(0)) <= mostUsed*float64(n)
+	}).need(), needed(used))
 	v.bad = fmt.Sprintf("%d are reserved, more than %.0f %% of what the system has", used.Or(0), 100*mostUsed)
 	return v
 }
