@@ -98,7 +98,7 @@ hides="hides the host's processes"
 [ -e "$bed/out/system.img" ] || fail "there is no $bed/out/system.img; testbed/setup.sh makes it"
 cp --sparse=always "$bed/out/system.img" "$work/system.img"; cp "$deb" "$work/hostlab.deb"
 guest() { # SCRIPT [ARGS...]; $CHECK runs first, in the file system of the machine
-  MODULES= MEM=2G SMP=2 TCG=multi TIMEOUT=600 DRIVES="file=$work/system.img,format=raw,cache=unsafe" APPEND=systemd.show_status=false \
+  MODULES= MEM=2G SMP=1 TIMEOUT=600 DRIVES="file=$work/system.img,format=raw,cache=unsafe" APPEND=systemd.show_status=false \
     PRE="mkdir -p /mnt/system; mount -t ext4 /dev/vda /mnt/system; cd /mnt/system; ${CHECK:-}" FILES="$work/hostlab.deb" "$bed/guest-run.sh" "$here/deploy/package/$@" 2>&1
 }
 out=$(guest guest-test.sh) || fail "units in a guest: $(tail -n 20 <<<"$out")"

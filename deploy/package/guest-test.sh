@@ -23,9 +23,12 @@ grep '"role": *"production-app"' /var/lib/hostlab-assess/latest.json >/dev/null
 [ "$(systemctl show -P ConditionResult hostlab-restore)" = no ]
 if systemctl is-failed hostlab-restore; then exit 1; fi
 
-# By now the recording has two looks, as a user of its own, and little that it could harm.
+# The recording runs as a user of its own, with little that it could harm. An analysis takes two samples, after the record's head.
 systemctl is-active hostlab-watch
-[ "$(wc -l < /var/log/hostlab/watch.jsonl)" -ge 2 ]
+for _ in $(seq 60); do
+	[ "$(wc -l < /var/log/hostlab/watch.jsonl)" -lt 3 ] || break
+	sleep 1
+done
 [ "$(stat -c %U /proc/"$(systemctl show -P MainPID hostlab-watch)")" != root ]
 status=0
 hostlab watch --analyze /var/log/hostlab/watch.jsonl >/dev/null || status=$?
