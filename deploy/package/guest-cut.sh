@@ -38,11 +38,12 @@ name = "elapsed_per_transaction"
 primary = true
 END
 	postgres sh -c 'while :; do echo "select pg_sleep(0.02); begin; create temp table t(); rollback; select txid_current();"; done | psql -Atq >/dev/null' &
+	# The file keeps the level until each busy session begins a statement: this one takes its time, so that the cut hits.
+	postgres sh -c 'while :; do echo "select pg_sleep(8);"; done | psql -Atq >/dev/null' &
 	hostlab run live.toml --yes --out /var/lib/cut &
 	set +x
-	until [ "$found" ]; do
+	until grep -q 'commit_delay.*2000' "$file" && sleep 0.3 && grep -q 'commit_delay.*2000' "$file"; do
 		kill -0 $! || exit 1
-		while read -r line; do case $line in commit_delay*2000*) found=yes ;; esac done < "$file"
 	done
 	echo rc=0 > /dev/virtio-ports/rc # what guest-run.sh waits for; nothing after this is seen
 	echo b > /proc/sysrq-trigger     # no process ends, and no file system is written
