@@ -59,7 +59,7 @@ func lookWindowsPlan(f *host.Facts, _ Role) view {
 	v.ok = "the plan " + schemeTitle(w) + " holds processors at full state; core parking is not judged"
 	v.bad = fmt.Sprintf("the plan %s lets processors run between %s and %s of full state", schemeTitle(w),
 		v.readings[0].value, v.readings[1].value)
-	v.fix = windowsFix(w)
+	v.fix = windowsFix(f)
 	return v
 }
 
@@ -70,20 +70,21 @@ func schemeTitle(w *host.Windows) string {
 	return cmp.Or(w.SchemeName.Or(known[guid]), cmp.Or(known[guid], cmp.Or(guid, "in force")))
 }
 
-func windowsFix(w *host.Windows) remedy {
+func windowsFix(f *host.Facts) remedy {
 	set := func(name string) command {
 		return run("powercfg", "/setacvalueindex", "SCHEME_CURRENT", "SUB_PROCESSOR", name, "100")
 	}
+	advice := adviseWindowsPlan(f, "")
 	switch {
-	case w.PolicyScheme.Or("") != "":
+	case f.Windows.PolicyScheme.Or("") != "":
 		return remedy{remark("a group policy forces this plan, so powercfg cannot change it: set Computer Configuration > " +
 			"Administrative Templates > System > Power Management > Select an active power plan to High Performance; then:"),
 			run("gpupdate", "/target:computer")}
-	case strings.Contains(strings.ToLower(w.ActiveScheme.Or("")), schemeHigh):
+	case len(advice) == 0:
 		return remedy{set("PROCTHROTTLEMIN"), set("PROCTHROTTLEMAX"), run("powercfg", "/setactive", "SCHEME_CURRENT")}
 	}
-	scheme, _ := setting.Find("power_scheme")
-	return remedy{run("powercfg", "/setactive", "SCHEME_MIN"), remark(scheme.Effect)}
+	scheme, _ := setting.Find(advice[0].Name)
+	return remedy{run("powercfg", "/setactive", advice[0].Value), remark(scheme.Effect)}
 }
 
 // adviseWindowsPlan is another scheme. A group policy's cannot be set, and values that were edited are for a person to judge.
