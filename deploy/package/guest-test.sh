@@ -25,10 +25,7 @@ if systemctl is-failed hostlab-restore; then exit 1; fi
 
 # The recording runs as a user of its own, with little that it could harm. An analysis takes two samples, after the record's head.
 systemctl is-active hostlab-watch
-for _ in $(seq 60); do
-	[ "$(wc -l < /var/log/hostlab/watch.jsonl)" -lt 3 ] || break
-	sleep 1
-done
+timeout 60 sh -c 'until [ "$(wc -l < /var/log/hostlab/watch.jsonl)" -ge 3 ]; do sleep 1; done'
 [ "$(stat -c %U /proc/"$(systemctl show -P MainPID hostlab-watch)")" != root ]
 status=0
 hostlab watch --analyze /var/log/hostlab/watch.jsonl >/dev/null || status=$?
