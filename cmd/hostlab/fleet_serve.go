@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -12,7 +13,6 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,8 +47,8 @@ and --tokens; readers then give a token as the password. Or a proxy in front
 does TLS and checks readers, and you say so with --behind-proxy.
 
 With --tokens, hosts send documents to /v1/documents. A token is bound to the
-names of hosts; 'hostlab fleet token' makes one. serve reads a changed file
-again.
+names of hosts; 'hostlab fleet token' makes one. serve reads the files of
+--tokens and --exceptions again within a second of a change.
 
 On Ctrl-C or SIGTERM, serve finishes the answers that it has begun, and ends.
 
@@ -139,14 +139,14 @@ func (o *serveOptions) run(cmd *cobra.Command, std streams) error {
 			"--behind-proxy", addr)
 	}
 	config := web.Config{Stale: o.stale, Version: versionText(), Private: !here && !o.proxied, Peers: peers}
-	if config.Exceptions, err = o.accept.read(); err != nil {
+	if config.Exceptions, err = reread(cmp.Or(o.accept.file, exceptionsFile), o.accept.read); err != nil {
 		return err
 	}
 	if os.Getenv("GOGC") == "" { // it reads a whole fleet now and then, and serves what it keeps of it
 		debug.SetGCPercent(50)
 	}
 	if o.tokens != "" {
-		if config.Tokens, err = liveTokens(o.tokens); err != nil {
+		if config.Tokens, err = reread(o.tokens, func() (web.Tokens, error) { return readTokens(o.tokens) }); err != nil {
 			return err
 		}
 	}
@@ -239,40 +239,6 @@ func readTokens(name string) (web.Tokens, error) {
 		return nil, usagef("--tokens %s: %w", name, err)
 	}
 	return tokens, nil
-}
-
-// liveTokens reads a file of tokens, and reads it again when it has changed: a token that is taken out is refused within
-// a second. While the file cannot be used, the tokens before it stay.
-func liveTokens(name string) (func() web.Tokens, error) {
-	tokens, err := readTokens(name)
-	if err != nil {
-		return nil, err
-	}
-	var (
-		mu     sync.Mutex
-		last   os.FileInfo
-		looked time.Time
-	)
-	last, _ = os.Stat(name)
-	return func() web.Tokens {
-		mu.Lock()
-		defer mu.Unlock()
-		if time.Since(looked) < time.Second {
-			return tokens
-		}
-		looked = time.Now()
-		is, err := os.Stat(name)
-		if err == nil && last != nil && os.SameFile(is, last) && is.ModTime().Equal(last.ModTime()) && is.Size() == last.Size() {
-			return tokens
-		}
-		if fresh, err := readTokens(name); err == nil {
-			tokens = fresh
-		} else if last != nil { // said once
-			slog.Error("fleet serve: the tokens before stay", "error", err) //nolint:gosec // slog quotes
-		}
-		last = is
-		return tokens
-	}, nil
 }
 
 func keyPair(cert, key string) (pair tls.Certificate, err error) {

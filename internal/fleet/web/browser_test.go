@@ -17,7 +17,7 @@ import (
 // TestInBrowser looks at each screen in both themes, on a desk and on a phone. A request for anything elsewhere, a
 // message of the console and a breach of the policy fail it.
 func TestInBrowser(t *testing.T) {
-	web := serving(t, Config{Exceptions: exceptions()})
+	web := serving(t, Config{Exceptions: exceptions})
 	browser := chrome.Start(t)
 	for path := range screens {
 		t.Run(strings.NewReplacer("/", "_", "?", "_", "&", "_").Replace(path), func(t *testing.T) {

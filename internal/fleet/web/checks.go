@@ -20,7 +20,7 @@ func oneCheck(ctx context.Context, r *request) (*document.Document, error) {
 	if len(list) == 0 {
 		return nil, notThere("check in any document")
 	}
-	fleet.AcceptHeld(list, r.Exceptions, r.now)
+	fleet.AcceptHeld(list, r.fleet.exceptions, r.now)
 	fleet.MarkStale(list, r.fleet.hosts, r.now, r.Stale)
 	fleet.SortHeld(list)
 	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "status"}, {Head: "severity"}, {Head: "role"},

@@ -56,7 +56,7 @@ func (r *request) unlike(ctx context.Context) document.Cell {
 const mostUnlike = 8
 
 func exceptionPage(_ context.Context, r *request) (*document.Document, error) {
-	d := fleet.ExceptionsDocument(r.fleet.hosts, r.Exceptions, r.now)
+	d := fleet.ExceptionsDocument(r.fleet.hosts, r.fleet.exceptions, r.now)
 	if t := section(d, "Exceptions"); t != nil {
 		for i := range t.Rows {
 			if c := &t.Rows[i].Cells[0]; !strings.ContainsAny(c.Text, "*?[") {
@@ -83,7 +83,7 @@ func exceptionPage(_ context.Context, r *request) (*document.Document, error) {
 	if err := r.paged(accepted, "finding"); err != nil {
 		return nil, err
 	}
-	if len(r.Exceptions) == 0 {
+	if len(r.fleet.exceptions) == 0 {
 		d.Answer = []document.Line{{Text: fmt.Sprintf("This server has no exceptions of the fleet; --exceptions names their file. "+
 			"Hosts accept %s of their own.",
 			screen.Count(len(accepted.Rows), "finding"))}}

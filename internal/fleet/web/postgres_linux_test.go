@@ -51,8 +51,8 @@ func TestPostgreSQL(t *testing.T) {
 	if _, err := s.Put(t.Context(), docs, "test "+evil, now); err != nil {
 		t.Fatal(err)
 	}
-	pages := serving(t, Config{Store: s, Exceptions: exceptions()})
-	same := serving(t, Config{Exceptions: exceptions()})
+	pages := serving(t, Config{Store: s, Exceptions: exceptions})
+	same := serving(t, Config{Exceptions: exceptions})
 	for path := range screens {
 		there, want := get(t, same.URL+path+query(path))
 		here, got := get(t, pages.URL+path+query(path))

@@ -2,10 +2,12 @@ package web
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
 
+	"hostlab/internal/check"
 	"hostlab/internal/fleet"
 	"hostlab/internal/sorting"
 )
@@ -20,6 +22,8 @@ type snapshot struct {
 	by        map[string]*fleet.Host
 	machines  map[string][]string       // the hosts of each machine's id
 	changes   map[string][]fleet.Change // of each host in the last days
+
+	exceptions []check.Exception // applied to the hosts
 }
 
 // For so long a snapshot looks back for changes, and so many of them are kept.
@@ -48,12 +52,11 @@ func (c *cache) get(ctx context.Context, s *Server, now time.Time) (*snapshot, e
 	if err != nil {
 		return nil, err
 	}
-	old := c.now
-	if old != nil && old.last == last && now.Sub(old.read) < whole {
+	old, exceptions := c.now, s.Exceptions()
+	if old == nil || last < old.last || now.Sub(old.read) >= whole || !reflect.DeepEqual(old.exceptions, exceptions) {
+		old = &snapshot{read: now, exceptions: exceptions}
+	} else if old.last == last {
 		return old, nil
-	}
-	if old == nil || last < old.last || now.Sub(old.read) >= whole {
-		old = &snapshot{read: now}
 	}
 	// The store answers. All of a large fleet takes longer on a busy host than a reader waits, and each try would begin anew.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longest)
@@ -72,14 +75,14 @@ func (f *snapshot) next(ctx context.Context, s *Server, last int64, now time.Tim
 	if err != nil {
 		return nil, err
 	}
-	out := &snapshot{last: last, read: f.read, documents: f.documents + n, by: make(map[string]*fleet.Host, len(f.by)+len(came)),
+	out := &snapshot{last: last, read: f.read, documents: f.documents + n, exceptions: f.exceptions, by: make(map[string]*fleet.Host, len(f.by)+len(came)),
 		machines: map[string][]string{}, changes: make(map[string][]fleet.Change, len(f.changes))}
 	for _, list := range [][]*fleet.Host{f.hosts, came} {
 		for _, h := range list {
 			out.by[h.Name] = h
 		}
 	}
-	fleet.Accept(came, s.Exceptions, now)
+	fleet.Accept(came, f.exceptions, now)
 	words := map[string]string{} // hosts say the same: one copy of it is enough
 	for name, h := range out.by {
 		out.hosts = append(out.hosts, h)

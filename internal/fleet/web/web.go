@@ -31,8 +31,8 @@ type Config struct {
 	Stale   time.Duration // after so long without a document a host is not known
 	Version string        // of hostlab
 	Tokens  func() Tokens // that are good now; nil: nobody may send documents
-	// Exceptions of the fleet accept findings.
-	Exceptions []check.Exception
+	// Exceptions of the fleet that hold now accept findings; nil: there are none.
+	Exceptions func() []check.Exception
 	// Peers finds the hosts that measure unlike their peers.
 	Peers func(ctx context.Context, s *store.Store, now time.Time, stale time.Duration) (*document.Document, error)
 	// Private pages are shown to those alone who have a token that may read.
@@ -73,6 +73,9 @@ func New(c Config) (*Server, error) {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Exceptions == nil {
+		c.Exceptions = func() []check.Exception { return nil }
 	}
 	return &Server{Config: c, site: site, room: make(chan struct{}, mostPages), posts: make(chan struct{}, mostPosts)}, nil
 }

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -240,7 +241,7 @@ func exceptions() []check.Exception {
 }
 
 func TestScreens(t *testing.T) {
-	web := serving(t, Config{Exceptions: exceptions()})
+	web := serving(t, Config{Exceptions: exceptions})
 	get(t, web.URL+"/outliers") // the first page is another one before hosts are compared
 
 	for path, says := range screens {
@@ -417,5 +418,21 @@ func TestOutliersMeanwhile(t *testing.T) {
 	goOn <- nil
 	if first, second, third := <-calls, <-calls, <-calls; first != 1 || second != 2 || third != 3 || len(calls) != 0 {
 		t.Errorf("hosts were compared %d, %d, %d times, and %d more", first, second, third, len(calls))
+	}
+}
+
+// Exceptions that change hold at once, on hosts that have written nothing since, and so does their end.
+func TestExceptionsChange(t *testing.T) {
+	var now atomic.Pointer[[]check.Exception]
+	now.Store(new([]check.Exception))
+	web := serving(t, Config{Exceptions: func() []check.Exception { return *now.Load() }})
+	const reason = "our benches page on purpose"
+	for _, list := range [][]check.Exception{nil, {{Check: "MEM-006", Host: "db*", Reason: reason, Until: "2027-01-01"}}, nil} {
+		now.Store(&list)
+		for _, path := range []string{"/exceptions", "/checks/MEM-006?format=json"} {
+			if _, body := get(t, web.URL+path); strings.Contains(body, reason) != (list != nil) {
+				t.Errorf("%s with %d exceptions: the reason stands there: %v", path, len(list), list == nil)
+			}
+		}
 	}
 }
