@@ -81,9 +81,13 @@ Exit status, the highest that any of the experiments asks for:
 		},
 	}
 	formatFlag(cmd, &format, formats)
-	cmd.Flags().StringVarP(&out, "out", "o", "", "write to `FILE` instead of stdout")
-	cobra.CheckErr(cmd.MarkFlagFilename("out"))
+	outFlag(cmd, &out)
 	return cmd
+}
+
+func outFlag(cmd *cobra.Command, out *string) {
+	cmd.Flags().StringVarP(out, "out", "o", "", "write to `FILE` instead of stdout")
+	cobra.CheckErr(cmd.MarkFlagFilename("out"))
 }
 
 // verdictStatus ends a command that has printed all: only the status is left to say.

@@ -58,6 +58,11 @@ func TestFleetOfDemo(t *testing.T) {
 		{"report", "--exceptions", spool + ".exceptions.toml"}} {
 		object(args...)
 	}
+	evidence := filepath.Join(dir, "evidence.csv")
+	fleetRun(t, store, "report", "--format", "csv", "--out", evidence)
+	if text, err := os.ReadFile(evidence); err != nil || string(text) != fleetRun(t, store, "report", "--format", "csv") {
+		t.Errorf("--out of report: %d bytes, not what it prints: %v", len(text), err)
+	}
 	status := object("status", "--exceptions", spool+".exceptions.toml")
 	if n := len(status["accepted"].([]any)); n != 1 {
 		t.Errorf("%d findings are accepted", n)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ func onStore(cmd *cobra.Command, work func(cmd *cobra.Command, s *store.Store, a
 }
 
 func newFleetReport(std streams) *cobra.Command {
-	o, x := &fleetOptions{}, &exceptions{}
+	o, x, out := &fleetOptions{}, &exceptions{}, ""
 	cmd := &cobra.Command{
 		Use:   "report [flags]",
 		Short: "All hosts' results of checks, with the hashes of documents",
@@ -47,9 +48,12 @@ prints the same hash.
 
 Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		Example: `  hostlab fleet report --format csv > evidence.csv
-  hostlab fleet report --format html > fleet.html`,
+  hostlab fleet report --format html --out fleet.html`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkWritable("out", out); err != nil {
+				return err
+			}
 			list, err := x.read()
 			if err != nil {
 				return err
@@ -68,19 +72,23 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 				return err
 			}
 			r := fleet.NewReport(hosts, proofs, list, time.Now(), o.stale)
-			switch o.format {
-			case "csv":
-				return r.WriteCSV(std.out)
-			case "md":
-				o.format = "markdown"
-			}
-			return printDocument(std, r.Document(), o.format)
+			_, err = output(std, cmp.Or(out, "-"), func(w io.Writer) error {
+				switch o.format {
+				case "csv":
+					return r.WriteCSV(w)
+				case "md":
+					return writeDocument(w, r.Document(), "markdown")
+				}
+				return writeDocument(w, r.Document(), o.format)
+			})
+			return err
 		},
 	}
 	o.storeFlag(cmd)
 	o.staleFlag(cmd)
 	x.flags(cmd)
 	formatFlag(cmd, &o.format, []string{"text", "html", "csv", "json", "md"})
+	outFlag(cmd, &out)
 	return cmd
 }
 

@@ -82,9 +82,9 @@ func (r *Report) Document() *document.Document {
 		return t
 	}
 	return &document.Document{Name: "fleet", Title: "Fleet report",
-		Answer: []document.Line{{Text: fmt.Sprintf("%s on %s; %s. %d of the hosts are not known any more.",
-			screen.Count(len(r.findings), "finding"),
-			screen.Count(r.Hosts, "host"), screen.Count(len(r.accepted), "finding")+" accepted", r.Stale)}},
+		Answer: []document.Line{{Text: fmt.Sprintf("%s on %s; %s accepted. %s not known any more.",
+			screen.Count(len(r.findings), "finding"), screen.Count(r.Hosts, "host"), screen.Count(len(r.accepted), "finding"),
+			screen.Plural(r.Stale, "host is", "hosts are"))}},
 		About: []string{"Made " + r.Made, "A document is named by the first 12 digits of its SHA-256; CSV and JSON have all"},
 		Sections: []document.Section{document.Titled("Findings", table(r.findings, false)),
 			document.Titled("Accepted", table(r.accepted, true)),
