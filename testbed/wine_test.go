@@ -234,6 +234,7 @@ func (w *wine) faults(t *testing.T) {
 		w.original(t, f.faults)
 	}
 	w.begin(t)
+	w.try(t, 0, `PERFEPP +ac, dc: 50 % \(a group policy fixes it, and wins over what is set here\)`, "policy", "settings")
 	w.try(t, 0, `50 % -> 30 %, rounded by Windows`, "clamp=30", set...)
 	w.try(t, 0, `30 %, as Windows made of 90 %`, "", "verify")
 	w.try(t, 0, `put back`, "", "revert")

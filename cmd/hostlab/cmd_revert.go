@@ -36,9 +36,9 @@ func newRevert(std streams) *cobra.Command {
 		Short: "Put back every setting that was changed",
 		Long: `revert undoes what 'hostlab set' or an experiment has changed, the last change
 first, and gives each object its former value. If another program has changed a
-value since, revert leaves it and names it; --force restores it too. If a reboot
+value since, revert leaves it and names it; --force restores it too.` + unlessWindows(` If a reboot
 has restored a value already, revert only strikes it off the journal. If a
-profile has set a value again, --persisted restores it: remove the profile too.
+profile has set a value again, --persisted restores it: remove the profile too.`, "") + `
 
 revert refuses a damaged journal, and that of another machine. --force uses what
 can be read of it. --forget sets it aside and changes nothing. If the journal is
@@ -47,9 +47,9 @@ sound, --forget drops all entries and leaves the values as they are. If a
 as a damaged journal may lack entries, revert names them and exits with status
 1. --forget ends that.
 
-Only root can restore what root has changed; --dry-run shows it to every user.
+` + unlessWindows(`Only root can restore what root has changed; --dry-run shows it to every user.
 The journal does not hold cpu_dma_latency: it ends with the 'hostlab set' in the
-foreground that holds it.
+foreground that holds it.`, `To restore, run hostlab as an administrator; --dry-run works for every user.`) + `
 
 Exit status: 0 all is restored, 1 something is not, 2 unusable flag or journal.`,
 		Example: `  hostlab revert --dry-run

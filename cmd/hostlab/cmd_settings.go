@@ -118,7 +118,9 @@ func current(s setting.Setting, states []setting.State) (lines []string) {
 		} else {
 			may = cmp.Or(may, st.Note)
 		}
-		if may != "" {
+		if st.Fixed != "" {
+			value += " (" + st.Fixed + ")"
+		} else if may != "" {
 			value += " (may be: " + may + ")"
 		}
 		gs.add(s.Name, kind, st.Name, value)

@@ -34,6 +34,9 @@ func (s Setting) Read(sys *System) ([]State, error) {
 		states[i].Value, states[i].Shown = v, s.Show(o, v)
 		// Levels that cannot be listed do not keep the value from being shown.
 		states[i].Levels, _ = s.Takes.levels(sys, o)
+		if s.Windows() && errors.Is(sys.FS.Writable(o.Path), codePolicy) {
+			states[i].Fixed = fixedByPolicy
+		}
 	}
 	return states, nil
 }

@@ -267,6 +267,23 @@ func TestPowerPlans(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "group policy") || cmp.Diff(was, r.state()) != "" || len(r.m.disk[`/j/`+journalFile].bytes()) > 0 {
 		t.Errorf("under a policy: %v, %v", err, cmp.Diff(was, r.state()))
 	}
+	for fixed, want := range map[bool]string{true: fixedByPolicy, false: ""} {
+		r.policy = fixed
+		_, err := r.process(fate{}, func(sys *System) error {
+			epp, err := Named("PERFEPP")
+			if err != nil {
+				return err
+			}
+			states, err := epp.Read(sys)
+			if len(states) != 2 || states[0].Fixed != want || states[1].Fixed != want {
+				t.Errorf("read under a policy %t: %+v", fixed, states)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // bytes is what a file holds; nil where there is none.

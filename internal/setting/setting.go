@@ -170,6 +170,7 @@ type State struct {
 	Shown   string   `json:"shown,omitempty"`   // as people read it
 	Note    string   `json:"note,omitempty"`    // what to know of it, such as its range
 	Levels  []string `json:"levels,omitempty"`  // what it could have here; nil: not a list
+	Fixed   string   `json:"fixed,omitempty"`   // why nobody can set it here; "": nothing says so before set tries
 	Problem string   `json:"problem,omitempty"` // why it cannot be read: absent, denied, ...
 }
 

@@ -12,8 +12,10 @@ const (
 	codePolicy  = syscall.Errno(1260) // ERROR_ACCESS_DISABLED_BY_POLICY
 )
 
+const fixedByPolicy = "a group policy fixes it, and wins over what is set here"
+
 var powerRefusals = []refusal{
-	{codePolicy, "a group policy fixes it, and wins over what is set here"},
+	{codePolicy, fixedByPolicy},
 	{codeDenied, "permission denied: run hostlab as an administrator"},
 	{codeMissing, "there is no such scheme any more; activate another, as with 'powercfg /setactive SCHEME_BALANCED', then run " +
 		"'hostlab revert' and 'hostlab revert --forget'"},
