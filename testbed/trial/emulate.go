@@ -3,7 +3,6 @@
 package main
 
 import (
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -134,16 +133,6 @@ func watchGroups(do func()) (seen throttling) {
 // computes says whether a group has processes, at the slow level.
 func computes(group string) bool { return slowQuota(group) != "" && cat(group+"/cgroup.procs") != "" }
 
-// signal sends a signal to processes, and returns an error for each that did not get it.
-func signal(pids []int, s syscall.Signal) (errs []error) {
-	for _, pid := range pids {
-		if err := syscall.Kill(pid, s); err != nil {
-			errs = append(errs, fmt.Errorf("kill -%d %d: %w", s, pid, err))
-		}
-	}
-	return errs
-}
-
 // groupKilled kills in the middle of a slow level. What was in the group must end.
 func groupKilled(what string, whom func(hostlab, governor int) []int) {
 	cmd := command("run", slowed, "--yes", "--quiet", "--blocks", "4", "--out", "/run/"+strings.ReplaceAll(what, " ", "-"))
@@ -155,17 +144,14 @@ func groupKilled(what string, whom func(hostlab, governor int) []int) {
 		time.Sleep(10 * time.Millisecond)
 		for _, g := range glob(ourGroups) {
 			governor, err := strconv.Atoi(g[strings.LastIndexByte(g, '-')+1:])
-			if err != nil || !computes(g) {
+			if err != nil {
 				continue
 			}
 			// One that notices the death of the other would remove the group before it dies itself: both stand still first.
-			doomed = whom(cmd.Process.Pid, governor)
-			signal(doomed, syscall.SIGSTOP)
-			if computes(g) {
+			if doomed = whom(cmd.Process.Pid, governor); caught(doomed, func() bool { return computes(g) }) {
 				group = g
 				break
 			}
-			signal(doomed, syscall.SIGCONT) // the level had ended
 		}
 	}
 	if group == "" {

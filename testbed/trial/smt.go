@@ -90,10 +90,8 @@ func smtKilled(before map[string]string) {
 	if err := cmd.Start(); err != nil {
 		cannot(err.Error())
 	}
-	for range 6000 {
-		if cat(smtActive) == "off" && running() == "0 2" {
-			break
-		}
+	off := func() bool { return cat(smtActive) == "off" && running() == "0 2" }
+	for i := 0; i < 6000 && !caught([]int{cmd.Process.Pid}, off); i++ {
 		time.Sleep(10 * time.Millisecond)
 	}
 	_ = cmd.Process.Kill()
