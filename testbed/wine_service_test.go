@@ -58,7 +58,7 @@ func (w *wine) service(t *testing.T) {
 		sc("start", "burn")
 		return len(w.ours(burning)) > 0
 	})
-	w.try(t, 0, `Service burn computes for 100 %.*their waits for one are not known.*on CPU 100 % counted .* process times.*No thread shows as running`, "", "assess", "--service", "service:burn", "--for", "6s", "--quick", "--html=", "--json", "seen.json")
+	w.try(t, 0, `Service burn computes for 100 %.*how long they waited for a CPU is not known.*on CPU 100 % counted .* process times.*No thread shows as running`, "", "assess", "--service", "service:burn", "--for", "6s", "--quick", "--html=", "--json", "seen.json")
 	b, err := os.ReadFile(filepath.Join(w.dir, "seen.json"))
 	var a assessed
 	if err := json.Unmarshal(b, &a); err != nil {
@@ -74,7 +74,7 @@ func (w *wine) service(t *testing.T) {
 	if h := a.Time.Host; h.Busy == nil || *h.Busy <= 0 || h.Steal != nil {
 		t.Errorf("the CPUs' use, and what a hypervisor took, which Windows does not tell: %+v", h)
 	}
-	for name, reason := range map[string]string{"cpus": "no thread shows as running", "idle": "Linux", "network": "Linux", "log": "it is no database", "clock": "% Processor Performance of the CPUs"} {
+	for name, reason := range map[string]string{"cpus": "no thread shows as running", "idle": "Linux", "network": "Linux", "log": "does not know it as a database", "clock": "% Processor Performance of the CPUs"} {
 		found := false
 		for _, l := range a.Levers {
 			found = found || l.Name == name && strings.Contains(strings.ToLower(l.Reason), strings.ToLower(reason)) && (l.AtMost != nil) == (name == "clock")

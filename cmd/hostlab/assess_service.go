@@ -128,7 +128,7 @@ func ofReached(r *service.Reached) *watched {
 		port, known := service.Port(w.of.PID)
 		w.port, w.local = port, known && port == 0 && w.of.Kind == service.Database
 		if known {
-			w.noPort = "it listens on no network port, and round trips of its own requests are not counted"
+			w.noPort = "it listens on no network port; hostlab does not count round trips of requests that it sends"
 		} else {
 			w.noPort = service.NoPort
 		}
@@ -189,10 +189,10 @@ func (o *asked) watch(ctx context.Context, w *watched, facts *host.Facts, p *pro
 	case ctx.Err() != nil && m == nil:
 		return nil, ctx.Err()
 	case errors.Is(err, service.ErrEnded) && o.service == string(service.Auto) && o.server == nil:
-		o.passed = fmt.Sprintf("%s ended before anything was seen of it, so the host alone was measured.", w.of.Name)
+		o.passed = fmt.Sprintf("%s ended before hostlab saw any of its work, so only the host was measured.", w.of.Name)
 		return nil, nil //nolint:nilnil // it is gone, and the rest is not
 	case errors.Is(err, service.ErrEnded):
-		return nil, fmt.Errorf("%s ended before anything was seen of it", w.of.Name)
+		return nil, fmt.Errorf("%s ended before hostlab saw any of its work", w.of.Name)
 	case err != nil:
 		return nil, err
 	}

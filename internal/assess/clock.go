@@ -57,7 +57,7 @@ func newClockMeter(target trace.Target) *clockMeter {
 		err = none
 	}
 	if errors.Is(err, counters.ErrNone) {
-		err = fmt.Errorf("%w; a virtual PMU would show them, or turbostat on the hypervisor's host", err)
+		err = fmt.Errorf("%w; give this guest a virtual PMU, or run turbostat on the hypervisor's host", err)
 	}
 	return &clockMeter{err: err}
 }
@@ -113,7 +113,7 @@ func (c *clockMeter) frequency(seen *trace.Result, facts *host.Facts) (*Frequenc
 		}
 	}
 	if len(cycles) < leastStretches {
-		return nil, fmt.Errorf("it ran in %d stretches of the time, and an interval takes %d; watch it for longer with --for",
+		return nil, fmt.Errorf("it ran in %d stretches of time, but an interval takes %d; watch longer with --for",
 			len(cycles), leastStretches)
 	}
 	reached, err := c.source.Highest()
@@ -122,7 +122,7 @@ func (c *clockMeter) frequency(seen *trace.Result, facts *host.Facts) (*Frequenc
 	case err != nil:
 		return nil, err
 	case !(e.Value > 0) || !(reached > 0):
-		return nil, errors.New("the counter of cycles stands still, as where a hypervisor hides it")
+		return nil, errors.New("the cycle counter stands still: probably a hypervisor hides it")
 	}
 	f := &Frequency{Mean: e.Value, Low: max(0, e.Low), High: e.High, N: e.N, Highest: reached, Limit: reached}
 	if facts != nil {
@@ -163,7 +163,7 @@ func openThreads(target trace.Target) (ClockSource, error) {
 		}
 	}
 	if len(c) == 0 {
-		return nil, errors.New("no thread of it can be seen")
+		return nil, errors.New("none of its threads can be seen")
 	}
 	return c, nil
 }
@@ -241,7 +241,7 @@ func openCPUs(tree host.Tree) (*cpuClock, error) {
 	}
 	if i := s.Info(); i.Effective == "" && len(i.Highest) == 0 {
 		s.Close()
-		return nil, errors.New("no frequency of a CPU is shown")
+		return nil, errors.New("this host shows no CPU frequency")
 	}
 	return &cpuClock{sampler: s, ran: map[int]Ran{}, busy: map[int]float64{}}, nil
 }

@@ -108,14 +108,14 @@ func (m *Minute) course() document.Section {
 		s.Blocks = append(s.Blocks, document.Figure{Figure: picture.Figure{Title: title, Note: note,
 			SVG: stacked(id, title, unit, all, layers)}})
 	}
-	add("parts", "Parts of its time, second by second",
-		"Seconds in each second, of all sessions or threads together. Colours are those of the bar.", "", parts...)
+	add("parts", "Where its time went, second by second",
+		"Seconds per second of all sessions or threads together, in the colours of the bar above.", "", parts...)
 	if m.busyUntil(0) != nil {
-		add("busy", "CPUs busy", fmt.Sprintf("All work on the host's %d CPUs.", m.Host.CPUs), "",
+		add("busy", "CPUs busy", fmt.Sprintf("All work on this host, of %d CPUs.", m.Host.CPUs), "",
 			layer{"part run_queue", "CPUs busy", known(func(s Second) *float64 { return s.Busy })})
 	}
 	if m.Report.Transactions > 0 {
-		add("commits", "Transactions a second", "As the server counts them.", "1/s",
+		add("commits", "Transactions per second", "Counted by the server.", "1/s",
 			layer{"part log", "transactions", known(func(s Second) *float64 { return s.Transactions })})
 	}
 	return s
@@ -157,7 +157,7 @@ func stacked(id, title, unit string, all []Second, layers []layer) picture.HTML 
 			upper = append(upper, lower[len(lower)-1-i])
 		}
 		s.Path(upper, l.class, true)
-		said += fmt.Sprintf("%s %s in the mean. ", l.name, result.Format(sum/all[len(all)-1].At, unit))
+		said += fmt.Sprintf("%s %s on average. ", l.name, result.Format(sum/all[len(all)-1].At, unit))
 	}
 	return s.Done(title, said)
 }

@@ -16,16 +16,16 @@ import (
 func (m *Minute) Sections(levers []Lever) []document.Section {
 	out := []document.Section{m.time(), leverSection(levers), m.course(), m.policies()}
 	if m.Connected {
-		out = append(out, document.Titled("Wait events, in the server's words and ours", events(&m.Report)),
+		out = append(out, document.Titled("Wait events, and what they mean", events(&m.Report)),
 			document.Titled("Log", logPairs(&m.Report)))
 	}
 	return append(out, document.Titled("Not seen", document.Points(m.Report.Missing...)))
 }
 
 func (m *Minute) time() document.Section {
-	each := "a second"
+	each := "per second"
 	if m.Report.Transactions > 0 {
-		each = "a transaction"
+		each = "per transaction"
 	}
 	b := &document.Bars{Lead: fmt.Sprintf("%s of active time in %s: %s.", result.Format(m.Report.Busy, "s"),
 		result.Format(m.Report.Wall, "s"), m.basis()), Full: true,
@@ -35,7 +35,7 @@ func (m *Minute) time() document.Section {
 		b.Lead += fmt.Sprintf(" %s (process %d) is %s; --service names another.", m.name(), m.Service.PID, m.Service.Why)
 	}
 	if idle := m.Report.Part(explain.Idle).Share.Value; idle >= 0.005 {
-		b.Lead += fmt.Sprintf(" Besides, they waited for their clients between transactions for %s of all time.",
+		b.Lead += fmt.Sprintf(" Between transactions, sessions waited for their clients: %s of all session time.",
 			result.Share(idle))
 	}
 	var all document.Bar
@@ -63,12 +63,12 @@ func (m *Minute) basis() string {
 	if !m.Connected {
 		return m.threads() + "; " + m.Why
 	}
-	working := fmt.Sprintf("%.1f at work", m.Report.Busy/m.Report.Wall)
+	working := fmt.Sprintf("%.1f active on average", m.Report.Busy/m.Report.Wall)
 	if n := m.Report.Transactions; n >= 0 {
-		return fmt.Sprintf("%s, %s in the mean, %d transactions, %s", sessions(&m.Report), working, n,
+		return fmt.Sprintf("%s, %s, %d transactions, %s", sessions(&m.Report), working, n,
 			result.Format(float64(n)/m.Report.Wall, "1/s"))
 	}
-	return sessions(&m.Report) + ", " + working + " in the mean"
+	return sessions(&m.Report) + ", " + working
 }
 
 var verdictTones = map[Verdict]document.Tone{Worthwhile: document.Caution, Possible: document.Notice,
@@ -77,10 +77,10 @@ var verdictTones = map[Verdict]document.Tone{Worthwhile: document.Caution, Possi
 func leverSection(levers []Lever) document.Section {
 	t := &document.Table{Columns: append(document.Headings("lever", "share", "likely", "at most", "measured"),
 		document.Column{Head: "verdict"}),
-		Lead: "Shares are of its active time: what the lever touches, what that would likely give, and at most."}
+		Lead: "Shares of active time: the part that the lever touches, the likely saving, and the most it could save."}
 	b := &document.Bars{Table: t,
-		Lead: "What each could give this service, likely (solid) and at most (pale), as shares of its active time. They overlap, so " +
-			"they do not add up."}
+		Lead: "What each lever could save of this service's active time: likely (solid) and at most (pale). The savings overlap, so they " +
+			"do not add up."}
 	number := func(v *float64) document.Cell {
 		if v == nil {
 			return document.Text("unknown")
@@ -103,7 +103,7 @@ func leverSection(levers []Lever) document.Section {
 			gain = result.Share(*l.Likely) + ", " + most(*l.AtMost)
 		}
 		if l.Assumes != "" && l.Verdict != Negligible {
-			note += " Likely if: " + l.Assumes + "."
+			note += " The likely figure assumes that " + l.Assumes + "."
 		}
 		if l.Owner != "" {
 			note += " " + lever.Sentence(l.Owner+" sets it")
@@ -127,7 +127,7 @@ func leverSection(levers []Lever) document.Section {
 			next = append(next, document.Command{Why: l.Title(), Line: l.Command})
 		}
 		if l.Try != "" {
-			next = append(next, document.Command{Why: l.Title() + ": proof on this service, in use", Line: l.Try})
+			next = append(next, document.Command{Why: l.Title() + ": test it on this service, in use", Line: l.Try})
 		}
 	}
 	s.Blocks = append(s.Blocks, next)
@@ -142,9 +142,9 @@ func (m *Minute) threads() string {
 	}
 	switch {
 	case last.NoQueue != "":
-		return "its threads on CPUs; their waits for one are not known"
+		return "the time of its threads on CPUs; how long they waited for a CPU is not known"
 	case last.Sampled:
-		return "its threads on CPUs, and ready for one, by their states at random moments"
+		return "the time of its threads on CPUs and ready for one, sampled from their states"
 	}
-	return "its threads on CPUs and ready for one, as the kernel counts them"
+	return "the time of its threads on CPUs and ready for one, counted by the kernel"
 }

@@ -52,7 +52,7 @@ const rows = 10
 func events(r *explain.Report) *document.Table {
 	t := &document.Table{Columns: append(document.Headings("event", "of busy", "waits", "average"),
 		document.Column{Head: "part: meaning"}), Most: rows,
-		Lead: "Events without a number of waits were sampled."}
+		Lead: "Events with - as waits were sampled, not counted."}
 	for _, e := range r.Events {
 		if e.Part == explain.Idle || e.Seconds <= 0 && e.Share.High <= 0 {
 			continue
@@ -90,7 +90,7 @@ func comparison(before, after *explain.Report) (out []document.Block) {
 	}
 	out = append(out, document.Pairs{recording("before", before), recording("after", after)})
 	table := func(first string) *document.Table {
-		return &document.Table{Columns: document.Headings(first, "before", "after", "a transaction before", "after"), Most: rows}
+		return &document.Table{Columns: document.Headings(first, "before", "after", "per transaction before", "after"), Most: rows}
 	}
 	change := func(t *document.Table, name string, b, a float64) {
 		t.Add(document.Texts(breakable(name, 24), result.Share(b/max(before.Busy, 1e-9)), result.Share(a/max(after.Busy, 1e-9)),
@@ -98,9 +98,8 @@ func comparison(before, after *explain.Report) (out []document.Block) {
 	}
 	parts, waits := table("part"), table("event")
 	bars := &document.Bars{Full: true, Table: parts, Rows: []document.Bar{{Name: "before"}, {Name: "after"}},
-		Lead: "Two recordings, not an experiment: no interval, and what else changed between " +
-			"them is in it. 'hostlab run log-device' separates that. Bars are a transaction's time where both know that, else shares of " +
-			"busy time."}
+		Lead: "Two recordings, not an experiment: there is no interval, and other changes between them count too. 'hostlab run log-device' " +
+			"separates those. Bars show the time per transaction if both recordings have it, else shares of busy time."}
 	for _, name := range explain.PartNames {
 		b, a := before.Part(name).Seconds, after.Part(name).Seconds
 		if name == explain.Idle || b+a <= 0 {
@@ -117,7 +116,7 @@ func comparison(before, after *explain.Report) (out []document.Block) {
 			bars.Rows[i].Segments = append(bars.Rows[i].Segments, g)
 		}
 	}
-	parts.Add(document.Texts("a transaction in all", "", "", known(eachOf(before, before.Busy)),
+	parts.Add(document.Texts("all parts, per transaction", "", "", known(eachOf(before, before.Busy)),
 		known(eachOf(after, after.Busy)))...)
 	parts.Add(document.Texts("average log write", "", "", known(before.Log.Average), known(after.Log.Average))...)
 	seen := map[[2]string]bool{}
@@ -213,14 +212,14 @@ func logPairs(r *explain.Report) (out document.Pairs) {
 	switch {
 	case l.Bytes > 0 && none:
 		// A server counts what it makes, and writes it when a session waits for it.
-		add("made", result.Format(float64(l.Bytes), "B")+", none of it written meanwhile")
+		add("made", result.Format(float64(l.Bytes), "B")+", none of it written in this time")
 	case l.Bytes >= 0:
 		add("written", fmt.Sprintf("%s (%s/s)", result.Format(float64(l.Bytes), "B"),
 			result.Format(float64(l.Bytes)/r.Wall, "B")))
 	}
 	switch {
 	case l.Average != nil:
-		add("average", seconds(*l.Average)+" a log write with its sync, the mean"+stretches(l))
+		add("average", seconds(*l.Average)+" per log write with its sync"+stretches(l))
 	case none:
 		add("average", "unknown: there was no log write")
 	case l.Untimed != "":
@@ -234,10 +233,10 @@ func logPairs(r *explain.Report) (out document.Pairs) {
 		if n := eachOf(r, r.Busy); n != nil {
 			text += ", " + seconds(*n) + " busy time each"
 		} else if r.Transactions > 0 {
-			text += " of sessions that did not show: the server's own, others' or short ones"
+			text += " in sessions that were not seen: the server's own, other users' or short ones"
 		}
 		if r.TransactionsHigh > 0 {
-			text += fmt.Sprintf("; not counted: taken from commits; at most there were %d", r.TransactionsHigh)
+			text += fmt.Sprintf("; estimated from commits, at most %d", r.TransactionsHigh)
 		}
 		add("transactions", text)
 	case r.TransactionsHigh > 0:
@@ -254,20 +253,20 @@ func stretches(l *explain.Log) string {
 	if n < 2 {
 		return ""
 	}
-	s := fmt.Sprintf("; over %d stretches %s to %s", n, seconds(slices.Min(l.Stretches)), seconds(slices.Max(l.Stretches)))
+	s := fmt.Sprintf("; in %d stretches of time %s to %s", n, seconds(slices.Min(l.Stretches)), seconds(slices.Max(l.Stretches)))
 	if first, last := stat.Mean(l.Stretches[:n/2], nil), stat.Mean(l.Stretches[n-n/2:], nil); first > 0 {
-		s += fmt.Sprintf(", second half %.2f times the first", last/first)
+		s += fmt.Sprintf(", the second half %.2f times the first", last/first)
 	}
 	return s
 }
 
 // evidence says what it rests on.
 func evidence(r *explain.Report) string {
-	s := fmt.Sprintf("measured: %d samples, one every %s in the mean, and counters, over %s", r.Samples, seconds(r.Interval),
+	s := fmt.Sprintf("measured for %[3]s from counters and %[1]d samples, one every %[2]s on average", r.Samples, seconds(r.Interval),
 		result.Format(r.Wall, "s"))
 	if r.CostAtMost {
-		return s + fmt.Sprintf("; asking took at most %s of one CPU: the time until answers came, as the server's CPU time does "+
-			"not show", result.Share(r.Cost))
+		return s + fmt.Sprintf("; sampling cost at most %s of one CPU: the server's CPU time is not known, so hostlab "+
+			"takes the time until it answered", result.Share(r.Cost))
 	}
-	return s + fmt.Sprintf("; asking took %s of one CPU", result.Share(r.Cost))
+	return s + fmt.Sprintf("; sampling cost %s of one CPU", result.Share(r.Cost))
 }

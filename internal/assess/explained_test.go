@@ -51,7 +51,7 @@ func TestText(t *testing.T) {
 	if err := document.WriteText(&b, explained(r, &r.Report), document.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"computes for 40 % of its active time; log wait 30 %", "IO:WALSync", "grant something", "2.25 ms a log write", "BEFORE AND AFTER",
+	for _, want := range []string{"computes for 40 % of its active time; log wait 30 %", "IO:WALSync", "grant something", "2.25 ms per log write", "BEFORE AND AFTER",
 		"Measured: 12 % [10, 14], n 12, measured. Experiment log-device in log", "│log wait 9.00 ms"} {
 		if !strings.Contains(strings.Join(strings.Fields(b.String()), " "), want) {
 			t.Errorf("no %q in\n%s", want, &b)
@@ -66,11 +66,11 @@ func TestText(t *testing.T) {
 
 func TestCostAtMost(t *testing.T) {
 	r := sample()
-	if said := evidence(&r.Report); !strings.HasSuffix(said, "asking took 0.5 % of one CPU") {
+	if said := evidence(&r.Report); !strings.HasSuffix(said, "sampling cost 0.5 % of one CPU") {
 		t.Error(said)
 	}
 	r.Report.CostAtMost = true
-	if said := evidence(&r.Report); !strings.Contains(said, "asking took at most 0.5 % of one CPU") {
+	if said := evidence(&r.Report); !strings.Contains(said, "sampling cost at most 0.5 % of one CPU") {
 		t.Error(said)
 	}
 }
@@ -81,13 +81,13 @@ func TestNothingRan(t *testing.T) {
 		log         explain.Log
 		want, never string
 	}{
-		{explain.Log{Writes: 0, Syncs: 0, Bytes: 54, Source: "pg_stat_wal"}, "made 54 B, none of it written meanwhile", "[written"},
+		{explain.Log{Writes: 0, Syncs: 0, Bytes: 54, Source: "pg_stat_wal"}, "made 54 B, none of it written in this time", "[written"},
 		{explain.Log{Writes: 0, Syncs: 0, Bytes: 0, Source: "pg_stat_wal"}, "there was no log write", "nothing was written"},
 		{explain.Log{Writes: 3, Syncs: 2, Bytes: 54, Average: result.Finite(1e-3), Source: "pg_stat_wal"}, "written 54 B", "[made"},
 		{explain.Log{Writes: -1, Syncs: 1, Bytes: 54, Source: "x"}, "written 54 B", "no log write"},
 	} {
 		said := fmt.Sprint(logPairs(&explain.Report{Vendor: "PostgreSQL", Version: "15", Wall: 5, Transactions: 5, Log: c.log}))
-		if !strings.Contains(said, c.want) || strings.Contains(said, c.never) || !strings.Contains(said, "5 (1.00 /s) of sessions that did not show") || strings.Contains(said, "was connected") {
+		if !strings.Contains(said, c.want) || strings.Contains(said, c.never) || !strings.Contains(said, "5 (1.00 /s) in sessions that were not seen") || strings.Contains(said, "was connected") {
 			t.Error(said)
 		}
 	}
@@ -97,7 +97,7 @@ func TestNothingRan(t *testing.T) {
 // what was not seen.
 func TestUncountedTransactions(t *testing.T) {
 	for want, change := range map[string]func(*explain.Report){
-		"1000 (100 /s), 30.0 ms busy time each; not counted: taken from commits; at most there were 4000  [": func(r *explain.Report) { r.TransactionsLow, r.TransactionsHigh = 1000, 4000 },
+		"1000 (100 /s), 30.0 ms busy time each; estimated from commits, at most 4000  [": func(r *explain.Report) { r.TransactionsLow, r.TransactionsHigh = 1000, 4000 },
 		"from 1000 to 4000: the server does not count them": func(r *explain.Report) {
 			r.Transactions, r.TransactionsLow, r.TransactionsHigh = -1, 1000, 4000
 		},
@@ -126,7 +126,7 @@ func TestUntimed(t *testing.T) {
 func TestStretches(t *testing.T) {
 	r := sample()
 	r.Report.Log.Stretches = []float64{0.0002, 0.0002, 0.008, 0.006}
-	if said := fmt.Sprint(logPairs(&r.Report)); !strings.Contains(said, "2.25 ms a log write with its sync, the mean; over 4 stretches 200 us to 8.00 ms, second half 35.00 times the first") {
+	if said := fmt.Sprint(logPairs(&r.Report)); !strings.Contains(said, "2.25 ms per log write with its sync; in 4 stretches of time 200 us to 8.00 ms, the second half 35.00 times the first") {
 		t.Error(said)
 	}
 }

@@ -72,7 +72,7 @@ func NewGuard(ctx context.Context, m *Minute, s *service.Service, source explain
 func (g *Guard) queued(cpu, queue float64, whole bool) {
 	g.cpu, g.queue = g.cpu+cpu, g.queue+queue
 	if whole && cpu > 0.03 && 1+queue/cpu > slowerQueue*(1+g.minute.worstQueue()) {
-		g.why = fmt.Sprintf("its threads waited %s for each second on a CPU", result.Format(queue/cpu, "s"))
+		g.why = fmt.Sprintf("its threads waited %s for a CPU per second of CPU time", result.Format(queue/cpu, "s"))
 	}
 }
 
@@ -111,11 +111,11 @@ func (g *Guard) Stop() (said string, stopped bool) {
 	}
 	if m := g.minute.Report; m.Transactions > 0 && g.counted > 0 && m.Busy > 0 && g.busy > 0 {
 		now, before := g.busy/float64(g.counted), m.Busy/float64(m.Transactions)
-		return fmt.Sprintf("a transaction took %s, and %s before", result.Format(now, "s"), result.Format(before, "s")), false
+		return fmt.Sprintf("a transaction took %s (%s before)", result.Format(now, "s"), result.Format(before, "s")), false
 	}
 	if n := len(g.minute.Readings); n > 0 && g.minute.Readings[n-1].NoQueue == "" && g.cpu > 0 && g.minute.Readings[n-1].CPU > 0 {
 		before := g.minute.Readings[n-1]
-		return fmt.Sprintf("its threads waited %s for each second on a CPU, and %s before",
+		return fmt.Sprintf("its threads waited %s for a CPU per second of CPU time (%s before)",
 			result.Format(g.queue/g.cpu, "s"), result.Format(before.Queue/before.CPU, "s")), false
 	}
 	return "", false

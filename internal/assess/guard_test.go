@@ -24,7 +24,7 @@ func TestGuard(t *testing.T) {
 		want       string
 	}{
 		{3, 0.8, true, ""},
-		{3, 0.9, true, "its threads waited 300 ms for each second on a CPU"},
+		{3, 0.9, true, "its threads waited 300 ms for a CPU per second of CPU time"},
 		{3, 0.9, false, ""},   // cut short
 		{0.02, 0.9, true, ""}, // it hardly ran
 	} {
@@ -32,7 +32,7 @@ func TestGuard(t *testing.T) {
 		close(g.done)
 		g.queued(c.cpu, c.queue, c.whole)
 		said, stopped := g.Stop()
-		if stopped != (c.want != "") || stopped && said != c.want || !stopped && !strings.HasSuffix(said, "and 133 ms before") {
+		if stopped != (c.want != "") || stopped && said != c.want || !stopped && !strings.HasSuffix(said, "(133 ms before)") {
 			t.Errorf("%+v: %q, stopped %v", c, said, stopped)
 		}
 	}

@@ -171,7 +171,7 @@ func (m *Minute) clock() Lever {
 	l.gain(cpu.Value, cpu.Low*slow(c.High, c.Highest), cpu.Value*slow(c.Mean, c.Highest),
 		(cpu.High+locks.High+queue.High*waits)*slow(c.Low, c.Limit),
 		"work speeds up in proportion to the clock",
-		fmt.Sprintf("its threads ran at %s [%s, %s] of at most %s, n %d (%s)", result.Format(c.Mean, "Hz"),
+		fmt.Sprintf("its threads ran at %s [%s, %s], and the highest clock is %s; n %d (%s)", result.Format(c.Mean, "Hz"),
 			result.Format(c.Low, "Hz"), result.Format(c.High, "Hz"),
 			result.Format(c.Limit, "Hz"), c.N, c.Source))
 	l.Evidence = c.Evidence
@@ -188,11 +188,11 @@ func (m *Minute) idle() Lever {
 	w := m.Wakeups
 	active := m.Report.Busy * w.Wall / max(m.Report.Wall, 1e-9)
 	if active <= 0 {
-		l.unknown(nil, "", "the service did nothing meanwhile")
+		l.unknown(nil, "", "the service did nothing in that time")
 		return l
 	}
 	l.gain(w.Seconds/active, w.Low/active, w.Avoidable/active, w.Most/active,
-		"a wake-up takes as long as the quickest tenth of them where states are shallow", w.Source)
+		"shallow idle states make every wake-up as quick as the quickest tenth", w.Source)
 	return l
 }
 
@@ -222,32 +222,32 @@ func (m *Minute) cpus() Lever {
 		return l
 	}
 	if m.Report.Busy <= 0 {
-		l.unknown(nil, "", "the service did nothing meanwhile")
+		l.unknown(nil, "", "the service did nothing in that time")
 		return l
 	}
 	q, cpu := m.share(explain.RunQueue), m.share(explain.DatabaseCPU)
-	reason := "its threads were ready and had no CPU"
+	reason := "its threads were ready to run and had no CPU"
 	f, stolen, known := 1.0, 0.0, 0.0
 	if m.Host.Busy != nil {
 		f, known = relief(m.Host.CPUs, *m.Host.Busy), 1
 		reason += fmt.Sprintf("; the %d CPUs were %.0f %% busy", m.Host.CPUs, 100**m.Host.Busy)
 	} else {
-		reason += "; how busy the CPUs were does not show here"
+		reason += "; this host does not show how busy the CPUs were"
 	}
 	if m.Host.Steal != nil && *m.Host.Steal > 0 {
 		stolen = *m.Host.Steal / (*m.Host.Steal + *m.Host.Busy)
 	}
 	if stolen > 0.001 {
-		reason += fmt.Sprintf(", and the hypervisor took %.1f %% of what they asked for", 100*stolen)
+		reason += fmt.Sprintf(", and steal was %.1f %% of the CPU time they asked for", 100*stolen)
 	}
 	// Waits that a quota makes are no lack of CPUs.
 	throttled := 0.0
 	if m.Throttled != nil && m.Report.Busy > 0 {
 		throttled = unit(*m.Throttled / m.Report.Busy)
-		reason += fmt.Sprintf("; its CPU quota stopped it for %s", result.Format(*m.Throttled, "s"))
+		reason += fmt.Sprintf("; its CPU quota throttled it for %s", result.Format(*m.Throttled, "s"))
 	}
 	l.gain(q.Value, (q.Low-throttled)*f*known, (q.Value-throttled)*f, q.High+cpu.High*stolen,
-		"twice as many CPUs under the same load, jobs coming at random (M/M/c)", reason)
+		"the CPUs are doubled, the load stays, and jobs arrive at random (M/M/c)", reason)
 	return l
 }
 
@@ -267,8 +267,8 @@ func (m *Minute) bound(name, of string) Lever {
 		if whole := b.Share + m.Report.Part(b.Parts[0]).Within/m.Report.Busy; whole > 0 {
 			low *= p.Low / whole
 		}
-		l.gain(b.Share, low, b.Likely, b.AtMost, "that part takes no time at all, and waits for locks shrink with it",
-			"that time is known from "+m.Report.Part(b.Parts[0]).Source)
+		l.gain(b.Share, low, b.Likely, b.AtMost, "this part falls to zero, and waits for locks shrink with it",
+			"measured from "+m.Report.Part(b.Parts[0]).Source)
 	}
 	return l
 }
@@ -285,7 +285,7 @@ func (m *Minute) network() Lever {
 		return l
 	}
 	if m.Report.Busy <= 0 {
-		l.unknown(nil, "", "the service did nothing meanwhile")
+		l.unknown(nil, "", "the service did nothing in that time")
 		return l
 	}
 	t, app := m.Trips, m.Report.Part(explain.Application)
@@ -298,7 +298,7 @@ func (m *Minute) network() Lever {
 	}
 	most := t.Most.Seconds() / m.Report.Busy
 	l.gain(min(most, share.Value+rest), min(likely, share.Low), likely, min(most, share.High+rest)+more,
-		"no request waits for the network, and all are within transactions",
+		"no request waits for the network any more, and all requests are within transactions",
 		fmt.Sprintf("%s on %s, %d of them on this host", screen.Count(int(t.Count), "round trip"),
 			screen.Count(t.Connections, "connection"), t.Local))
 	return l
@@ -316,7 +316,7 @@ func (m *Minute) memory() Lever {
 	case said == "":
 		l.unknown(nil, m.Owners[Memory], m.Unseen[Memory])
 	case some >= Margin:
-		l.gain(most, 0, some, most, "one of its threads at a time waited", said+"; page walks are not in it")
+		l.gain(most, 0, some, most, "one of its threads waited at a time", said+"; page walks are not included")
 	default:
 		l.unknown(&most, m.Owners[Memory], said+"; "+m.Unseen[Memory])
 	}
@@ -338,7 +338,7 @@ func (m *Minute) stalled(of string) (some, most float64, said string) {
 	}
 	share := func(s float64) float64 { return s / (m.Report.Busy + s) }
 	return share(seconds), share(seconds * float64(threads)),
-		fmt.Sprintf("some task waited for %s for %s in all (PSI)", waitsFor[of], result.Format(seconds, "s"))
+		fmt.Sprintf("by PSI, some task was stalled on %s for %s in total", waitsFor[of], result.Format(seconds, "s"))
 }
 
 // stalls settles a lever where the kernel says that next to no task waited.
@@ -349,9 +349,9 @@ func (m *Minute) stalls(l *Lever, of, why string) {
 	case most < Margin:
 		l.gain(most, 0, 0, most, "", said)
 	default:
-		l.unknown(&most, "", said+", and whose that was is not known; "+why)
+		l.unknown(&most, "", said+", and whether it was this service's is not known; "+why)
 	}
 }
 
 // waitsFor are the resources of PSI, in a sentence.
-var waitsFor = map[string]string{"cpu": "a CPU", "io": "a disk", "memory": "memory that was reclaimed or swapped"}
+var waitsFor = map[string]string{"cpu": "CPU", "io": "I/O", "memory": "memory (reclaim, swap)"}

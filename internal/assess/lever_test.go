@@ -214,7 +214,7 @@ func TestStalls(t *testing.T) {
 		m.Readings = []service.Reading{{At: 60, Threads: 4, Stalled: map[string]float64{"io": c.io, "memory": c.memory}}}
 		all := m.Levers()
 		data, pages := find(t, all, Data), find(t, all, Memory)
-		if data.Verdict != c.data || pages.Verdict != c.pages || !strings.Contains(data.Reason, "(PSI)") || !strings.Contains(pages.Reason, "(PSI)") {
+		if data.Verdict != c.data || pages.Verdict != c.pages || !strings.Contains(data.Reason, "by PSI") || !strings.Contains(pages.Reason, "by PSI") {
 			t.Errorf("%+v: %+v, %+v", c, data, pages)
 		}
 		if known := pages.AtMost != nil; known != (c.most >= 0) || known && (!near(*pages.Likely, c.likely) || !near(*pages.AtMost, c.most)) {

@@ -74,7 +74,7 @@ func predictPolicies(ctx context.Context, seen *trace.Result, unseen error, fact
 	}
 	if unseen == nil {
 		if n := q.Workload.Stretches(); n < leastStretches || len(seen.Bursts) < leastBursts {
-			unseen = fmt.Errorf("too few for an interval: %s in %s of the time, and it takes %d in %d; watch it for longer with --for",
+			unseen = fmt.Errorf("too few for an interval: %s in %s of time, but it takes %d in %d; watch longer with --for",
 				screen.Count(len(seen.Bursts), "burst"), screen.Plural(n, "stretch", "stretches"), leastBursts, leastStretches)
 		} else {
 			compared, unseen = predict.Compare(ctx, q)
@@ -84,11 +84,12 @@ func predictPolicies(ctx context.Context, seen *trace.Result, unseen error, fact
 		out.Basis = unseen.Error()
 		for _, p := range q.Policies {
 			out.Rows = append(out.Rows, Policy{Name: p.Name, Today: p.Name == machine.InForce,
-				Reason: "its bursts are not known: " + out.Basis})
+				Reason: "the service's bursts are not known: " + out.Basis})
 		}
 		return out
 	}
-	out.Basis = fmt.Sprintf("Simulated with %d bursts of this host's CPUs in %d stretches of the time; the service ran for %s of theirs.",
+	out.Basis = fmt.Sprintf("Simulated from %d CPU bursts of this host, seen in %d stretches of time; the service ran for %s of the bursts' "+
+		"time.",
 		len(seen.Bursts), q.Workload.Stretches(), result.Share(q.Workload.ServiceShare()))
 	for _, r := range compared[0].All() {
 		p := Policy{Name: r.Policy, Bound: r.Bound, Today: r.Policy == machine.InForce, N: q.Workload.Stretches(),
@@ -138,7 +139,7 @@ func (m *Minute) policies() document.Section {
 		s.Blocks = append(s.Blocks, document.Line{Text: h.Text()})
 	}
 	t := &document.Table{Columns: document.Headings("policy", "CPU seconds", "response"),
-		Lead: m.Policies.Basis + " As ratios to full speed, with 95 % intervals."}
+		Lead: m.Policies.Basis + " Ratios to full speed, with 95 % intervals."}
 	for _, p := range m.Policies.Rows {
 		if p.CPUSeconds == nil || p.Response == nil {
 			continue
@@ -154,7 +155,7 @@ func (m *Minute) policies() document.Section {
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{document.Text(name), ratio(p.CPUSeconds), ratio(p.Response)}})
 	}
 	if len(t.Rows) == 0 {
-		s.Blocks = append(s.Blocks, document.Line{Text: lever.Sentence("What they would cost is unknown: " + m.Policies.Basis)})
+		s.Blocks = append(s.Blocks, document.Line{Text: lever.Sentence("What power policies would cost is unknown: " + m.Policies.Basis)})
 	} else {
 		s.Blocks = append(s.Blocks, t)
 	}

@@ -92,7 +92,7 @@ func TestPoliciesUnseen(t *testing.T) {
 			t.Errorf("%s: no rows", name)
 		}
 		for _, x := range p.Rows {
-			if x.CPUSeconds != nil || x.Evidence != "" || !strings.HasPrefix(x.Reason, "its bursts are not known: ") {
+			if x.CPUSeconds != nil || x.Evidence != "" || !strings.HasPrefix(x.Reason, "the service's bursts are not known: ") {
 				t.Errorf("%s: %+v", name, x)
 			}
 		}

@@ -135,7 +135,7 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 	case refused != nil:
 		m.Why = refused.Error()
 	case rep.Hidden && rep.Busy <= 0 && s.Here():
-		m.Why = "its sessions do not show to this user"
+		m.Why = "this user cannot see its sessions"
 	default:
 		m.Connected = source != nil
 	}
@@ -217,7 +217,7 @@ func (m *Minute) scheduled(r *trace.Result, err error) {
 		more, moreOff := w.Between(w.Quantile(0.1), longestExit)
 		m.Wakeups = &Wakeups{Wall: r.Seen, Seconds: all, Avoidable: more, Low: max(0, more-1.96*moreOff),
 			Most: max(all+1.96*allOff, few),
-			Source: fmt.Sprintf("%s on idle CPUs took %s in the mean, %s at the 99th percentile; %s of the time was seen",
+			Source: fmt.Sprintf("%s on idle CPUs took %s on average, %s at the 99th percentile; hostlab saw %s of the time",
 				screen.Count(int(w.N), "wake-up"), result.Format(w.Mean(), "s"), result.Format(w.Quantile(0.99), "s"),
 				result.Share(r.SeenShare()))}
 	} else {
@@ -250,10 +250,10 @@ func (m *Minute) bounded(bounds []trace.Bound, facts *host.Facts) {
 		case b.Value == nil:
 		case b.Name == trace.IdleExit && own:
 			m.Bounds[Idle] = Bounded{*b.Value, result.Cited,
-				"entries of idle states, of all tasks, times what the driver says that leaving them takes; " + m.Unseen[Idle]}
+				"exits from idle states by all tasks, times the exit latency that the driver states; " + m.Unseen[Idle]}
 		case b.Name == trace.BesideSibling:
 			m.Bounds[SMT] = Bounded{*b.Value * greatestHarm, result.Measured,
-				"its CPUs and their siblings were both busy for no longer; " + m.Unseen[SMT]}
+				"its CPUs and their siblings were busy at the same time for no longer than that; " + m.Unseen[SMT]}
 		}
 	}
 }
@@ -268,7 +268,7 @@ const (
 // listen begins to count round trips.
 func (m *Minute) listen(o Options) (*service.Network, string) {
 	if o.Port == 0 {
-		return nil, cmp.Or(o.NoPort, "no network port of the service is known, so round trips of its clients are not counted")
+		return nil, cmp.Or(o.NoPort, "the service's network port is not known, so its clients' round trips are not counted")
 	}
 	n, err := service.NewNetwork(o.Port)
 	if err != nil {
@@ -320,19 +320,19 @@ func (m *Minute) host(r service.Reading, cpus int) {
 
 // missing says of each lever that nothing was seen of what would show it.
 func (m *Minute) missing(trips string) {
-	sessions := "only sessions of a database tell it"
+	sessions := "only a database's sessions show it"
 	if m.Why != "" {
 		sessions = m.Why
 	}
 	if m.Away() {
-		const there = "its processes are not of this host; run hostlab on theirs"
+		const there = "its processes run on another host; run hostlab there"
 		for _, name := range []string{Clock, Idle, SMT, CPUs, Network, Memory} {
 			m.Unseen[name] = there
 		}
 	}
 	for name, why := range map[string]string{
-		Clock:   "no counter of cycles of its threads, nor of the CPUs, is open here",
-		Idle:    "wake-ups were not watched; that takes root and BTF",
+		Clock:   "no cycle counter of its threads or of the CPUs can be read here",
+		Idle:    "wake-ups were not watched; that needs root and a kernel with BTF",
 		SMT:     "no CPU of this host shares a core with another",
 		CPUs:    "this kernel counts no waits for a CPU (schedstat)",
 		Log:     sessions,
@@ -351,7 +351,7 @@ func (m *Minute) Early() error {
 	if m.Ended == "" {
 		return nil
 	}
-	return fmt.Errorf("%s was watched for %.1f s only: %s", m.name(), m.Report.Wall, m.Ended)
+	return fmt.Errorf("%s was watched for only %.1f s: %s", m.name(), m.Report.Wall, m.Ended)
 }
 
 func wait(ctx context.Context, d time.Duration) {

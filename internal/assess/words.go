@@ -18,9 +18,9 @@ import (
 var does = map[explain.PartName]string{
 	explain.DatabaseCPU: "computes for %s of its active time", explain.RunQueue: "waits %s of its active time for a CPU",
 	explain.LogWait: "waits %s of its active time for the log", explain.DataReads: "waits %s of its active time for data reads",
-	explain.Locks: "waits %s of its active time for locks", explain.OtherWaits: "has other waits for %s of its active time",
+	explain.Locks: "waits %s of its active time for locks", explain.OtherWaits: "spends %s of its active time in other waits",
 	explain.Application: "waits %s of its active time for the application",
-	explain.Unexplained: "spends %s of its active time unexplained",
+	explain.Unexplained: "spends %s of its active time in ways that nothing explains",
 }
 
 // hardly is how much of the time, of one session or thread, a service has to be active for its shares to
@@ -34,12 +34,12 @@ func (m *Minute) Verdict(levers []Lever) string {
 	sorting.Stable(parts, func(a, b Part) int { return cmp.Compare(b.Share, a.Share) })
 	if m.Report.Busy <= 0 || len(parts) == 0 {
 		if m.Report.Hidden {
-			return lever.Compose([]string{"unknown: this user sees no session of " + m.subject() +
-				" that did anything, and those of others do not show",
-				"the grants that would show them stand under \"Not seen\""}, nil, nil, nil)
+			return lever.Compose([]string{"unknown: this user saw no active session of " + m.subject() +
+				", and may not see the sessions of other users",
+				"the missing grants stand under \"Not seen\""}, nil, nil, nil)
 		}
 		if n := m.Report.Transactions; n > 0 && m.Connected {
-			return lever.Compose([]string{fmt.Sprintf("%s did %s, too short and too few for a sample to see one", m.subject(),
+			return lever.Compose([]string{fmt.Sprintf("%s did %s, but no sample caught one", m.subject(),
 				screen.Count(int(n), "transaction")),
 				"watch it for longer with --for, or while it does more"}, nil, nil, nil)
 		}
@@ -59,11 +59,11 @@ func (m *Minute) Verdict(levers []Lever) string {
 	}
 	says := []string{answer}
 	if share := m.Report.Busy / m.Report.Wall; share < hardly { // a sentence of its own: both in one may be too long for any
-		says = append(says, fmt.Sprintf("it was active for %s of %s only", result.Format(m.Report.Busy, "s"),
+		says = append(says, fmt.Sprintf("it was active for only %s of %s", result.Format(m.Report.Busy, "s"),
 			result.Format(m.Report.Wall, "s")))
 	}
 	if t := m.Throttled; t != nil && *t >= Margin*m.Report.Busy { // no lever on the platform: who set it can raise it
-		says = append(says, fmt.Sprintf("its CPU quota stopped it for %s in %s", result.Format(*t, "s"),
+		says = append(says, fmt.Sprintf("its CPU quota throttled it for %s in %s", result.Format(*t, "s"),
 			result.Format(m.Report.Wall, "s")))
 	}
 	gain, first, rest := gains(levers)
@@ -97,9 +97,9 @@ func gains(levers []Lever) (gain string, first, rest []string) {
 	little, open := by[Negligible], by[Undecided]
 	if best := slices.Concat(by[Worthwhile], by[Possible]); len(best) > 0 {
 		l := best[0]
-		gain = fmt.Sprintf("%s could save %s of it, %s", change[l.Name], result.Share(*l.Likely), most(*l.AtMost))
+		gain = fmt.Sprintf("%s could save %s of active time, %s", change[l.Name], result.Share(*l.Likely), most(*l.AtMost))
 		if l.Verdict == Possible {
-			gain += "; that is not decided"
+			gain += "; that is not certain"
 		}
 		switch n := len(strings.Fields(l.Command)); {
 		case n == 0:
@@ -113,12 +113,12 @@ func gains(levers []Lever) (gain string, first, rest []string) {
 		}
 		// Others that may give as much would else be in no sentence.
 		if more := slices.DeleteFunc(best[1:], func(l Lever) bool { return l.Verdict != Possible }); len(more) > 0 {
-			rest = append(rest, "not decided: "+names(more))
+			rest = append(rest, "also possible: "+names(more))
 		}
 	} else {
 		gain = "no lever could be measured here"
 		if len(little) > 0 {
-			gain = "no lever that was measured here can save " + lever.Percent(Margin) + " of it"
+			gain = "no lever that was measured here can save " + lever.Percent(Margin) + " of active time"
 		}
 	}
 	if len(little) > 0 {
@@ -129,13 +129,13 @@ func gains(levers []Lever) (gain string, first, rest []string) {
 		if len(little) > 1 {
 			each = " each"
 		}
-		rest = append(rest, fmt.Sprintf("%s%s: %s", most(all), each, names(little)))
+		rest = append(rest, fmt.Sprintf("negligible (%s%s): %s", most(all), each, names(little)))
 	}
 	if len(open) > 0 {
 		rest = append(rest, "not known: "+names(open))
 	}
 	if away := slices.DeleteFunc(by[NotHere], func(l Lever) bool { return l.Owner == "" }); len(away) > 0 {
-		rest = append(rest, "set elsewhere: "+names(away))
+		rest = append(rest, "set by hypervisor or firmware: "+names(away))
 	}
 	return gain, first, rest
 }

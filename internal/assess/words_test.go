@@ -33,41 +33,41 @@ func TestVerdicts(t *testing.T) {
 		want   string
 	}{
 		"cpu-bound": {minute(parts(90, 2, 4, 0, 0, 4)), service.Database, []Lever{gain(Clock, 0.2, 0.25, 0.3, "hostlab set governor=performance"), small, alone},
-			`PostgreSQL computes for 90 % of its active time. A faster clock could save 25 % of it, at most 30 %. First: "hostlab set governor=performance". At most 1.2 %: data device.`},
+			`PostgreSQL computes for 90 % of its active time. A faster clock could save 25 % of active time, at most 30 %. First: "hostlab set governor=performance". Negligible (at most 1.2 %): data device.`},
 		"starved": {minute(parts(31, 60, 9, 0, 0, 0)), service.Database, []Lever{gain(CPUs, 0.3, 0.4, 0.6, "hostlab watch"), gain(Log, 0.03, 0.06, 0.1, "x"), small, open},
-			`PostgreSQL waits 60 % of its active time for a CPU; on CPU 31 %, log wait 9.0 %. More CPUs could save 40 % of it, at most 60 %. First: "hostlab watch". Not decided: log device. At most 1.2 %: data device. Not known: idle states.`},
+			`PostgreSQL waits 60 % of its active time for a CPU; on CPU 31 %, log wait 9.0 %. More CPUs could save 40 % of active time, at most 60 %. First: "hostlab watch". Also possible: log device. Negligible (at most 1.2 %): data device. Not known: idle states.`},
 		"log-bound": {minute(parts(20, 0, 70, 0, 10, 0)), service.Database, []Lever{gain(Log, 0.6, 0.7, 0.8, "hostlab run log-device"), owned},
-			`PostgreSQL waits 70 % of its active time for the log; on CPU 20 %, locks 10 %. A faster log device could save 70 % of it, at most 80 %. First: "hostlab run log-device". Set elsewhere: clock frequency.`},
+			`PostgreSQL waits 70 % of its active time for the log; on CPU 20 %, locks 10 %. A faster log device could save 70 % of active time, at most 80 %. First: "hostlab run log-device". Set by hypervisor or firmware: clock frequency.`},
 		"decided and not": {minute(parts(31, 60, 9, 0, 0, 0)), service.Database, []Lever{gain(Log, 0.03, 0.5, 1, "x"), gain(CPUs, 0.3, 0.4, 0.6, "hostlab watch"), small},
-			`PostgreSQL waits 60 % of its active time for a CPU; on CPU 31 %, log wait 9.0 %. More CPUs could save 40 % of it, at most 60 %. First: "hostlab watch". Not decided: log device. At most 1.2 %: data device.`},
+			`PostgreSQL waits 60 % of its active time for a CPU; on CPU 31 %, log wait 9.0 %. More CPUs could save 40 % of active time, at most 60 %. First: "hostlab watch". Also possible: log device. Negligible (at most 1.2 %): data device.`},
 		"not sure": {minute(parts(80, 0, 20, 0, 0, 0)), service.Database, []Lever{gain(Log, 0.01, 0.04, 0.2, "hostlab run log-device")},
-			`PostgreSQL computes for 80 % of its active time; log wait 20 %. A faster log device could save 4.0 % of it, at most 20 %; that is not decided. First: "hostlab run log-device".`},
+			`PostgreSQL computes for 80 % of its active time; log wait 20 %. A faster log device could save 4.0 % of active time, at most 20 %; that is not certain. First: "hostlab run log-device".`},
 		"cold reads": {minute(parts(20, 0, 0, 80, 0, 0)), service.Database, []Lever{gain(Data, 0.7, 0.8, 0.8, "hostlab explain")},
-			`PostgreSQL waits 80 % of its active time for data reads; on CPU 20 %. Faster data disks could save 80 % of it, at most 80 %. First: "hostlab explain".`},
+			`PostgreSQL waits 80 % of its active time for data reads; on CPU 20 %. Faster data disks could save 80 % of active time, at most 80 %. First: "hostlab explain".`},
 		"locked": {minute(parts(8, 0, 2, 0, 90, 0)), service.Database, []Lever{gain(Log, 0, 0.02, 0.04, ""), small},
-			`PostgreSQL waits 90 % of its active time for locks; on CPU 8.0 %. No lever that was measured here can save 5 % of it. At most 4.0 % each: log device, data device.`},
+			`PostgreSQL waits 90 % of its active time for locks; on CPU 8.0 %. No lever that was measured here can save 5 % of active time. Negligible (at most 4.0 % each): log device, data device.`},
 		"chatty": {minute(parts(20, 0, 0, 0, 0, 80)), service.Database, []Lever{gain(Network, 0.5, 0.6, 0.7, "")},
-			`PostgreSQL waits 80 % of its active time for the application; on CPU 20 %. Fewer round trips could save 60 % of it, at most 70 %.`},
+			`PostgreSQL waits 80 % of its active time for the application; on CPU 20 %. Fewer round trips could save 60 % of active time, at most 70 %.`},
 		"all negligible": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database, []Lever{small},
-			`PostgreSQL computes for 100 % of its active time. No lever that was measured here can save 5 % of it. At most 1.2 %: data device.`},
+			`PostgreSQL computes for 100 % of its active time. No lever that was measured here can save 5 % of active time. Negligible (at most 1.2 %): data device.`},
 		"unknown": {minute(parts(98, 2, 0, 0, 0, 0)), service.Process, []Lever{open, owned, alone},
-			`Process PostgreSQL computes for 98 % of its active time. No lever could be measured here. Not known: idle states. Set elsewhere: clock frequency.`},
+			`Process PostgreSQL computes for 98 % of its active time. No lever could be measured here. Not known: idle states. Set by hypervisor or firmware: clock frequency.`},
 		"idle": {minute(nil), service.Unit, []Lever{open},
 			`Unit PostgreSQL did nothing while it was watched. Watch it again while it works.`},
 		"too short to be seen": {&Minute{Connected: true, Report: explain.Report{Transactions: 28}}, service.Database, []Lever{open},
-			`PostgreSQL did 28 transactions, too short and too few for a sample to see one. Watch it for longer with --for, or while it does more.`},
+			`PostgreSQL did 28 transactions, but no sample caught one. Watch it for longer with --for, or while it does more.`},
 		"hidden": {&Minute{Report: explain.Report{Hidden: true}}, service.Database, []Lever{open},
-			`Unknown: this user sees no session of PostgreSQL that did anything, and those of others do not show. The grants that would show them stand under "Not seen".`},
+			`Unknown: this user saw no active session of PostgreSQL, and may not see the sessions of other users. The missing grants stand under "Not seen".`},
 		"ended": {minute(parts(98, 2, 0, 0, 0, 0)), service.Cgroup, []Lever{gain(CPUs, 0.01, 0.02, 0.02, ""), open},
-			`Control group PostgreSQL computes for 98 % of its active time. No lever that was measured here can save 5 % of it. At most 2.0 %: more CPUs. Not known: idle states.`},
+			`Control group PostgreSQL computes for 98 % of its active time. No lever that was measured here can save 5 % of active time. Negligible (at most 2.0 %): more CPUs. Not known: idle states.`},
 		"bounded by counters": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database, []Lever{bounded},
-			`PostgreSQL computes for 100 % of its active time. No lever that was measured here can save 5 % of it. At most 2.0 %: idle states.`},
+			`PostgreSQL computes for 100 % of its active time. No lever that was measured here can save 5 % of active time. Negligible (at most 2.0 %): idle states.`},
 		"checks alone": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database, []Lever{{Name: "kernel", Verdict: Possible}},
 			`PostgreSQL computes for 100 % of its active time. No lever could be measured here.`},
 		"hardly active": {minute(parts(0.2, 0.05, 0.05, 0, 0, 0.1)), service.Database, []Lever{gain(CPUs, 0.3, 0.4, 0.6, "hostlab watch")},
-			`PostgreSQL computes for 50 % of its active time; application 25 %, wait for a CPU 12 %. It was active for 400 ms of 60.0 s only. More CPUs could save 40 % of it, at most 60 %. First: "hostlab watch".`},
+			`PostgreSQL computes for 50 % of its active time; application 25 %, wait for a CPU 12 %. It was active for only 400 ms of 60.0 s. More CPUs could save 40 % of active time, at most 60 %. First: "hostlab watch".`},
 		"a long command": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database, []Lever{gain(Clock, 0.2, 0.2, 0.2, "a\nb")},
-			`PostgreSQL computes for 100 % of its active time. A faster clock could save 20 % of it, at most 20 %. First: the command stands under clock frequency.`},
+			`PostgreSQL computes for 100 % of its active time. A faster clock could save 20 % of active time, at most 20 %. First: the command stands under clock frequency.`},
 	} {
 		c.minute.Service = service.Service{Kind: c.kind, Name: "PostgreSQL", PID: 7}
 		got := c.minute.Verdict(c.levers)
@@ -96,7 +96,7 @@ func TestAway(t *testing.T) {
 	}
 	m.missing("no port")
 	for _, name := range []string{Clock, Idle, SMT, Network, Memory} {
-		if l := find(t, m.Levers(), name); l.Verdict != Undecided || !strings.Contains(l.Reason, "run hostlab on theirs") {
+		if l := find(t, m.Levers(), name); l.Verdict != Undecided || !strings.Contains(l.Reason, "run hostlab there") {
 			t.Errorf("%s: %s, %q", name, l.Verdict, l.Reason)
 		}
 	}
@@ -106,7 +106,7 @@ func TestAway(t *testing.T) {
 func TestQuota(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.RunQueue: 70, explain.DatabaseCPU: 30})
 	m.Service, m.Throttled = service.Service{Kind: service.Cgroup, Name: "/shop"}, new(40.0)
-	if got, want := m.Verdict(m.Levers()), " for a CPU; on CPU 30 %. Its CPU quota stopped it for 40.0 s in 60.0 s. More CPUs could"; !strings.Contains(got, want) {
+	if got, want := m.Verdict(m.Levers()), " for a CPU; on CPU 30 %. Its CPU quota throttled it for 40.0 s in 60.0 s. More CPUs could"; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	*m.Throttled = 1

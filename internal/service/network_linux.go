@@ -38,8 +38,8 @@ type connection struct {
 }
 
 // NoPort is why no port of a service is known.
-const NoPort = "on which network port it listens does not show here, so round trips of its clients are not counted; that takes " +
-	"root, in its own network namespace"
+const NoPort = "hostlab cannot see its network port, so it does not count its clients' round trips; that needs root, in the service's " +
+	"network namespace"
 
 // NewNetwork begins to count for the server that listens on a port.
 func NewNetwork(port uint16) (*Network, error) {

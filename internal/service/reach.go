@@ -34,7 +34,7 @@ func (s Spec) Reach(ctx context.Context, servers []host.Database) (*Reached, err
 	}
 	r, server := &Reached{Of: of}, of.Server(servers)
 	if server == nil {
-		r.Why = "only its processes were observed: it is no database that hostlab knows"
+		r.Why = "hostlab does not know it as a database, so it observed only its processes"
 		return r, nil
 	}
 	dsn, err := connect.Here(server.Kind, of.PID)
@@ -42,7 +42,7 @@ func (s Spec) Reach(ctx context.Context, servers []host.Database) (*Reached, err
 		r.Source, err = connect.Open(ctx, dsn)
 	}
 	if err != nil {
-		r.Source, r.Why = nil, "its sessions were not seen: "+strings.Join(strings.Fields(err.Error()), " ")
+		r.Source, r.Why = nil, "its sessions could not be seen: "+strings.Join(strings.Fields(err.Error()), " ")
 	}
 	if err := ctx.Err(); err != nil {
 		r.Close()

@@ -69,7 +69,7 @@ func (t *tally) reading() Reading {
 	r := Reading{At: t.last.Sub(t.began).Seconds(), CPU: t.cpu.Seconds(), Processes: t.processes, Threads: t.threads,
 		Stalled: map[string]float64{}}
 	if !t.running {
-		r.NoQueue = "no thread shows as running, not even ours, so the states of threads tell nothing here"
+		r.NoQueue = "no thread shows as running, not even hostlab's own, so thread states tell nothing here"
 		return r
 	}
 	r.Queue, r.QueueHigh, r.Sampled = t.queue, t.queue, true
