@@ -43,7 +43,7 @@ func (in *input) degree() Lever {
 		l.unbounded(l.Disturbed)
 	case e.HasInterval():
 		l.bounded(1-e.Low, BoundMeasured,
-			fmt.Sprintf("at degree %d each CPU did as little as %s of the work that it does alone; the loss includes other load during "+
+			fmt.Sprintf("at degree %d each CPU did at least %s of the work that it does alone; the loss includes other load during "+
 				"the test", top, Percent(max(0, e.Low))))
 	default:
 		l.unbounded("too few rounds for an interval")
@@ -62,9 +62,9 @@ func (in *input) degree() Lever {
 	}
 	switch {
 	case e.Value > mostWork:
-		l.Cost, l.why = false, fmt.Sprintf("%d CPUs cannot do more than the work of %d: others took the CPU from the runs on one",
+		l.Cost, l.why = false, fmt.Sprintf("%d CPUs cannot do more than the work of %d: other work must have slowed the runs on one CPU",
 			top, top)
-		l.decide(Unresolved, in.assess(), "How a cached query speeds up was not measured", l.why)
+		l.decide(Unresolved, in.assess(), "how a cached query speeds up was not measured", l.why)
 	case r.call == costs && best > 0 && widest.Labels.Quota == 0:
 		l.decide(Worthwhile, in.setDegree(best), fmt.Sprintf("%s: a query is faster at degree %d than at %d, even alone", does,
 			best, top))
@@ -72,10 +72,10 @@ func (in *input) degree() Lever {
 		in.rest(&l, "")
 		l.add(does, r.why())
 	case r.call == costs:
-		l.why = "the degree, shared cores or other load may take the rest"
-		l.decide(Unresolved, in.assess(), does, l.why, cmp.Or(gain, "a query still gains from all"))
+		l.why = "the degree, shared cores or other load may cost the rest"
+		l.decide(Unresolved, in.assess(), does, l.why, cmp.Or(gain, "a query still gains from using all"))
 	case r.call == small:
-		l.decide(NoEffect, Next{}, does+": all CPUs can be used, nothing that matters is lost")
+		l.decide(NoEffect, Next{}, does+": hardly anything is lost, so use all CPUs")
 	default:
 		l.why = r.why()
 		l.decide(Unresolved, in.assess(), does, r.why(), gain)
@@ -112,9 +112,9 @@ func quotaSays(m *result.Measurement) string {
 	if quota == 0 {
 		return ""
 	}
-	s := fmt.Sprintf("; the limit is %.3g CPUs", quota)
+	s := fmt.Sprintf("; the CPU quota is %.3g CPUs", quota)
 	if throttled := m.Labels.Throttled; throttled != "" {
-		return s + "; it stopped " + throttled + " periods"
+		return s + "; it throttled " + throttled + " periods"
 	}
 	return s + ", and how often it stopped the query is not known"
 }

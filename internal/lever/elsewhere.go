@@ -54,7 +54,7 @@ func (in *input) elsewhere(l *Lever) {
 
 // ask is the next step with a lever that is set elsewhere.
 func (in *input) ask(l *Lever) Next {
-	what := map[string]string{check.Frequency: "which power policy its CPUs run under",
+	what := map[string]string{check.Frequency: "under which power policy its CPUs run",
 		check.Idle: "which idle states its CPUs may enter"}
 	if l.SetBy == firmware {
 		what = map[string]string{check.Frequency: "power profile", check.Idle: "idle states (C-states)"}

@@ -37,10 +37,10 @@ func (in *input) frequency() Lever {
 		l.why = l.held
 		l.decide(Unresolved, facts, l.held, in.clockSays(r, clock))
 	case r.call == small && clock.full():
-		l.decide(NoEffect, Next{}, fmt.Sprintf("arithmetic after a pause takes no more than %s as long, so the clock does not drop "+
+		l.decide(NoEffect, Next{}, fmt.Sprintf("after a pause, arithmetic takes at most %s as long, so the clock does not drop "+
 			"in 100 ms of idling%s", result.Format(max(1, r.worst), "ratio"), in.while()))
 		if clock.max == 0 {
-			l.Summary += ". A permanent cap would not show"
+			l.Summary += ". This test cannot see a permanent cap"
 		}
 	case r.call == small:
 		l.why = in.clockSays(r, clock)
@@ -60,26 +60,26 @@ func (in *input) frequency() Lever {
 // settings tell, with what it loses after a pause.
 func (in *input) frequencyBound(l *Lever, r reading, held *heldClock, clock busyClock) {
 	after := max(1, r.worst) // NaN stays NaN
-	burst := fmt.Sprintf("arithmetic took up to %s as long after 100 ms asleep as within busy work",
+	burst := fmt.Sprintf("after 100 ms of sleep, arithmetic took up to %s as long as without the sleep",
 		result.Format(after, "ratio"))
 	switch {
 	case held != nil && math.IsNaN(after):
 		l.bounded(1-held.share, BoundComputed, "computed from this host's settings: "+held.says)
 	case held != nil:
-		l.bounded(1-held.share/after, BoundComputed, "computed from this host's settings: "+held.says+"; and "+burst)
+		l.bounded(1-held.share/after, BoundComputed, "computed from this host's settings: "+held.says+"; "+burst)
 	case math.IsNaN(after) && r.call == unmeasured:
 		l.unbounded("no wake-up penalty was measured")
 	case math.IsNaN(after):
 		l.unbounded("the wake-up penalty was not measured well enough: " +
 			cmp.Or(r.disturbed, r.why(), "a reference was still getting faster"))
 	case len(l.todo) > 0 && r.call != costs:
-		l.unbounded("the wake-up test compares the CPU with itself, and cannot see a clock that is always low")
+		l.unbounded("the wake-up test compares the CPU with itself, so it cannot see a clock that is always low")
 	case clock.share < reached: // false for NaN
 		l.bounded(1-clock.share/after, BoundComputed,
-			fmt.Sprintf("computed: busy CPUs did %s additions per second, where the host reports up to %s; and %s",
+			fmt.Sprintf("computed: busy CPUs ran at about %s, by their additions, but the host reports up to %s; %s",
 				result.Format(clock.hz, "Hz"), result.Format(clock.max, "Hz"), burst))
 	default:
-		l.bounded(saving(after), BoundMeasured, fmt.Sprintf("%s: holding the clock up would save no more than %s of such a burst",
+		l.bounded(saving(after), BoundMeasured, fmt.Sprintf("%s: a clock that never drops would save at most %s of such a burst",
 			burst, Percent(saving(after))))
 	}
 }
@@ -96,9 +96,9 @@ func (in *input) clockSays(r reading, clock busyClock) string {
 	}
 	switch r.call {
 	case small:
-		return "the clock was the same asleep and awake" + at + "; a permanent cap would not show"
+		return "the clock was the same after a sleep as in busy work" + at + "; this test cannot see a permanent cap"
 	case undecided:
-		return "the wake-up test does not decide: " + r.why()
+		return "the wake-up test decides nothing: " + r.why()
 	default:
 		return "not measured: " + in.whyUnmeasured("wakeup", probe.WakeALU)
 	}
@@ -113,14 +113,14 @@ func (in *input) frequencyCosts(l *Lever, r reading) {
 		Count(r.m))
 	l.decide(Worthwhile, Next{}, l.says, r.spread())
 	if r.ramping {
-		l.add("it may be more, because the CPU was still getting faster in the busy stretch")
+		l.add("it may be more, because the CPU was still getting faster while it was busy")
 	}
 	if l.held != "" {
 		l.add("and " + l.held)
 	}
 	busy, slept := in.alike(probe.ClockBusy, r.m), in.alike(probe.ClockSlept, r.m)
 	if known(busy) && known(slept) && slept.Estimate.Value < busy.Estimate.Value {
-		l.add(fmt.Sprintf("the clock was seen at %s instead of %s", result.Format(slept.Estimate.Value, "Hz"),
+		l.add(fmt.Sprintf("the clock was %s after the pause, %s without", result.Format(slept.Estimate.Value, "Hz"),
 			result.Format(busy.Estimate.Value, "Hz")))
 	}
 	switch {
@@ -136,8 +136,8 @@ func (in *input) frequencyCosts(l *Lever, r reading) {
 	case len(l.todo) > 0:
 		l.Next = remedy(l.todo)
 	default:
-		l.add("no setting seen here explains it: look at the firmware's power profile")
-		l.Next = Next{"hostlab facts", "and ask for the firmware's power profile"}
+		l.add("no setting that hostlab sees explains it: look at the firmware's power profile")
+		l.Next = Next{"hostlab facts", "and look up the firmware's power profile"}
 	}
 }
 

@@ -50,7 +50,7 @@ func (in *input) idle() Lever {
 		l.decide(Unresolved, in.assess(), fmt.Sprintf("caches: %s. Other work ran here: %s", Figure(r.m), r.disturbed),
 			"repeat when it is quiet")
 	case r.call == small && late.slight():
-		l.decide(NoEffect, Next{}, fmt.Sprintf("%s, and work with memory takes no more than %s as long after a pause, beyond what "+
+		l.decide(NoEffect, Next{}, fmt.Sprintf("%s; after a pause, work with memory takes at most %s as long, beyond what "+
 			"frequency costs%s",
 			late.full(), result.Format(max(1, r.worst), "ratio"), in.while()))
 	case r.call == undecided:
@@ -101,9 +101,9 @@ func (in *input) lateOnly(l *Lever, r reading, late lateness) {
 	next, caches := in.assess(), ""
 	switch {
 	case !late.complete:
-		l.why = "the lateness of wake-ups has no interval or no control"
+		l.why = "the wake-up latency has no interval, or no control to compare with"
 	case late.awake:
-		l.why = "others had the CPU in pauses, so that it seldom was in an idle state"
+		l.why = "other work ran on the CPU in the pauses, so it was seldom in an idle state"
 	case late.slight() && r.call == unmeasured:
 		l.why = "whether caches go cold was not measured"
 	default:
@@ -135,7 +135,7 @@ func (in *input) idleBound(l *Lever, family []result.Measurement, r reading, lat
 	case late.complete:
 		wake, how = max(0, late.high), fmt.Sprintf("a thread woke up to %s late", result.Format(max(0, late.high), "s"))
 	case deep != nil:
-		wake, from, how = stated, BoundCited, fmt.Sprintf("the kernel states %s to leave %s, the deepest state in use",
+		wake, from, how = stated, BoundCited, fmt.Sprintf("the kernel gives %s as the exit latency of %s, the deepest state in use",
 			result.Format(stated, "s"), deep.Name.Or("it"))
 	}
 	l.BoundOf = "a 10 ms burst of work after a pause"
@@ -143,7 +143,7 @@ func (in *input) idleBound(l *Lever, family []result.Measurement, r reading, lat
 	case math.IsNaN(wake):
 		l.unbounded("how late a thread wakes was not measured, and no idle state with a latency is visible here")
 	case r.call == unmeasured:
-		l.bounded(wake/(wake+burst), from, how+"; for one wake-up in each 10 ms of work")
+		l.bounded(wake/(wake+burst), from, how+"; this assumes one wake-up per 10 ms of work")
 	case math.IsNaN(r.worst):
 		l.unbounded("the cold-cache part was not measured well enough: " +
 			cmp.Or(r.disturbed, r.why(), "a reference was still getting faster"))
@@ -162,8 +162,8 @@ func (in *input) idleBound(l *Lever, family []result.Measurement, r reading, lat
 			from = BoundComputed
 		}
 		l.BoundOf = fmt.Sprintf(l2Burst, slice)
-		l.bounded(most, from, fmt.Sprintf("work with memory took up to %s as long after a pause, beyond what arithmetic loses, and "+
-			"%s; other tenants that empty the caches are in it too",
+		l.bounded(most, from, fmt.Sprintf("after a pause, work with memory took up to %s as long, beyond what arithmetic loses, and "+
+			"%s; this includes other tenants that empty the caches",
 			result.Format(max(1, r.worst), "ratio"), how))
 	}
 }

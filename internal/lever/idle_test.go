@@ -49,13 +49,13 @@ func TestIdle(t *testing.T) {
 		{name: "lateness without a control", lever: l, facts: guest(), outcomes: ran(warm, seconds("wakeup.latency.p50.cpu0", 4e-6)),
 			want: NotHere, evidence: result.Measured, says: []string{"no control"}, bound: -1},
 		{name: "late with others on the CPU", lever: l, facts: guest(), outcomes: ran(warm, with(seconds("wakeup.latency.p50.cpu0", 4e-6), "awake", "9"), seconds("wakeup.latency.floor.cpu0", 1e-6)),
-			want: NotHere, evidence: result.Measured, says: []string{"others had the CPU in pauses"}, bound: 1 - 0.01/(0.0102+high(4, 0))},
+			want: NotHere, evidence: result.Measured, says: []string{"other work ran on the CPU in the pauses"}, bound: 1 - 0.01/(0.0102+high(4, 0))},
 		{name: "cold caches are no cost beside others", lever: l, facts: metal(), outcomes: ran(append(wakes(4, 1), with(cold(1.2, 1.15, 1.3), "awake", "9"))...),
 			want: Unresolved, evidence: result.Measured, says: []string{"may have emptied the caches"}, bound: 1 - 0.01/(0.013+high(4, 1))},
 		{name: "a finding is not dismissed by warm caches", lever: l, facts: metal(), outcomes: ran(both(warm, 4, 1)...), results: pwr,
 			want: Recommended, evidence: result.Cited, says: []string{"PWR-020", "4.00 us"}, bound: 1 - 0.01/(0.0102+high(4, 1))},
 		{name: "older data without a cold ratio", lever: l, facts: guest(), outcomes: ran(ratio("wakeup.mixed.10ms.cpu0", 1.5, 1.4, 1.6, 0.01)),
-			want: NotHere, evidence: result.Cited, says: []string{"the wakeup probe gave no figure for it"}, bound: -1},
+			want: NotHere, evidence: result.Cited, says: []string{"the wakeup probe measured no value for it"}, bound: -1},
 	})
 }
 

@@ -34,9 +34,9 @@ func Join(role check.Role, facts *host.Facts, results []check.Result, outcomes [
 		in.logDevice(),
 		in.degree(),
 		in.settings(check.Memory, "Memory settings",
-			"what paging, huge pages and write-back cost depends on the workload's memory; no quick probe shows it"),
+			"the cost of paging, huge pages and write-back depends on the workload's memory; no quick probe shows it"),
 		in.settings(check.Kernel, "Kernel limits",
-			"limits cost nothing until they are reached, and then the work stops; that is not a share of time"),
+			"a limit costs nothing until the work reaches it and stops, so its cost is not a share of time"),
 	}
 	for i := range levers {
 		in.elsewhere(&levers[i])
@@ -126,7 +126,7 @@ func (in *input) whyUnmeasured(probeName string, kind result.Kind) string {
 	}
 	for _, m := range in.measured {
 		if m.Probe == probeName {
-			return "the " + probeName + " probe gave no figure for it"
+			return "the " + probeName + " probe measured no value for it"
 		}
 	}
 	return "the " + probeName + " probe did not run"
@@ -186,9 +186,9 @@ func (in *input) beside(l *Lever, r reading) {
 	idle := fmt.Sprintf("the CPU was idle in %d of %d pauses", max(0, r.awake.Estimate.N-r.awake.Labels.Awake),
 		r.awake.Estimate.N)
 	if r.here {
-		l.BoundWhy += "; it holds beside this load only, for " + idle
+		l.BoundWhy += "; this holds only beside this load, because " + idle
 	} else {
-		l.BoundWhy += "; that allows for it that " + idle
+		l.BoundWhy += "; this allows for the fact that " + idle
 	}
 }
 
@@ -197,7 +197,7 @@ func (in *input) while() string {
 	if in.busy["wakeup"] == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", while others took %s of the CPUs", Percent(in.busy["wakeup"]))
+	return fmt.Sprintf(", while other work took %s of the CPUs", Percent(in.busy["wakeup"]))
 }
 
 // rest decides a lever on its checks alone, where no measurement decided it.
@@ -208,7 +208,7 @@ func (in *input) rest(l *Lever, why string) {
 	}
 	if todo := l.todo; len(todo) > 0 {
 		l.decide(Recommended, remedy(todo), screen.Plural(len(todo), "setting differs", "settings differ")+
-			" from what sources recommend for this role",
+			" from the recommendation for this role",
 			"first "+todo[0].ID+", "+lowerFirst(todo[0].Title), notMeasured(why))
 		return
 	}
@@ -225,7 +225,7 @@ func (in *input) rest(l *Lever, why string) {
 		}
 	}
 	look, fine := Next{Command: "hostlab explain-check " + blind},
-		screen.Plural(passed, "check finds", "checks find")+" it as it should be"
+		screen.Plural(passed, "check finds", "checks find")+" nothing to change"
 	switch {
 	case passed > 0 && blind == "":
 		l.decide(Settled, l.Next, fine+" for this role")

@@ -66,7 +66,7 @@ func (w lateness) says() string {
 	if w.m == nil {
 		return ""
 	}
-	return fmt.Sprintf("a thread wakes %s late after 100 ms asleep (%s)", short(w.m), Count(w.m))
+	return fmt.Sprintf("a thread wakes %s late after 100 ms of sleep (%s)", short(w.m), Count(w.m))
 }
 
 // full is says with the tail.
@@ -74,5 +74,5 @@ func (w lateness) full() string {
 	if w.m == nil || !known(w.p99) {
 		return w.says()
 	}
-	return w.says() + "; 1 in 100 wakes " + result.Format(w.p99.Estimate.Value, "s") + " late or later"
+	return w.says() + "; 1 in 100 wakes at least " + result.Format(w.p99.Estimate.Value, "s") + " late"
 }

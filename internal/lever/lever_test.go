@@ -63,7 +63,7 @@ func ran(ms ...result.Measurement) []probe.Outcome {
 	return []probe.Outcome{{Probe: "any", Measurements: ms}}
 }
 
-// beside is ran while others took 63 % of the CPUs.
+// beside is ran while other work took 63 % of the CPUs.
 func beside(ms ...result.Measurement) []probe.Outcome {
 	return []probe.Outcome{{Probe: "wakeup", Busy: 0.63, Measurements: ms}}
 }

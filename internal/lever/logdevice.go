@@ -38,20 +38,20 @@ func (in *input) logDevice() Lever {
 	}
 	takes := fmt.Sprintf("a commit takes %s %s (%s)", short(log), into, Count(log))
 	if known(mean) {
-		takes = fmt.Sprintf("a commit %s takes %s in the mean", into, short(mean))
+		takes = fmt.Sprintf("a commit %s takes %s on average", into, short(mean))
 		if p99 := in.first(file.Of(probe.Tail)); known(p99) {
 			takes += ", " + short(p99) + " at the 99th percentile"
 		}
-		takes += fmt.Sprintf(" and %s in the median (%s)", result.Format(log.Estimate.Value, "s"), Count(mean))
+		takes += fmt.Sprintf(" and %s at the median (%s)", result.Format(log.Estimate.Value, "s"), Count(mean))
 		takes += in.drifted()
 	}
 	if in.logClass() == host.ClassMemory {
 		in.logInMemory(&l)
 		return l
 	}
-	l.says = fmt.Sprintf("a commit takes %s in the median (%s)", short(log), Count(log))
+	l.says = fmt.Sprintf("the median commit takes %s (%s)", short(log), Count(log))
 	if known(mean) {
-		l.says = fmt.Sprintf("a commit takes %s in the mean (%s)", short(mean), Count(mean))
+		l.says = fmt.Sprintf("a commit takes %s on average (%s)", short(mean), Count(mean))
 	}
 	in.logBound(&l, log, mem, gain)
 	in.meanBound(&l, mean, in.first(probe.InMemory.Of(probe.Mean)))
@@ -67,9 +67,9 @@ func (in *input) logDevice() Lever {
 		l.why = l.Disturbed
 		l.decide(Unresolved, in.assess(), takes, l.why)
 	case l.Bound != nil && *l.Bound < Margin && known(gain) && gain.Estimate.HasInterval() && gain.NoiseFloor <= Margin:
-		l.decide(NoEffect, Next{}, takes+", nearly as fast as in memory: no device can give more")
+		l.decide(NoEffect, Next{}, takes+", nearly as fast as in memory: no device can do better")
 	default:
-		l.why = "what a faster device gives depends on how much of the job waits for its log"
+		l.why = "what a faster device saves depends on how long the job waits for its log"
 		l.decide(Unresolved, in.logShare(), takes, l.why)
 	}
 	return l
@@ -96,7 +96,7 @@ func (in *input) logBound(l *Lever, log, mem, gain *result.Measurement) {
 	}
 	why := fmt.Sprintf("half of the commits take under %s", result.Format(log.Estimate.Value, "s"))
 	if known(mem) {
-		why += fmt.Sprintf("; in memory, which forgets them at a power cut, %s", result.Format(mem.Estimate.Value, "s"))
+		why += fmt.Sprintf("; in memory, which loses them at a power cut, %s", result.Format(mem.Estimate.Value, "s"))
 	}
 	l.logBounded(1-ratio, from, why)
 }
@@ -104,7 +104,7 @@ func (in *input) logBound(l *Lever, log, mem, gain *result.Measurement) {
 // logBounded sets a bound with what it is made of.
 func (l *Lever) logBounded(share float64, from, why string) {
 	l.bounded(share, from, "")
-	l.BoundWhy = fmt.Sprintf("%s. No device can take more than %s off a commit; how much of a job that is depends on its log waits",
+	l.BoundWhy = fmt.Sprintf("%s. No device can take more than %s off a commit; what a job saves depends on its log waits",
 		why, Percent(*l.Bound))
 }
 
@@ -116,7 +116,7 @@ func (in *input) meanBound(l *Lever, log, mem *result.Measurement) {
 	}
 	if share := 1 - mem.Estimate.Value/log.Estimate.High; share > *l.Bound {
 		l.logBounded(share, BoundMeasured,
-			fmt.Sprintf("a commit takes up to %s in the mean; in memory, which forgets it at a power cut, %s",
+			fmt.Sprintf("a commit takes up to %s on average; in memory, which loses it at a power cut, %s",
 				result.Format(log.Estimate.High, "s"), result.Format(mem.Estimate.Value, "s")))
 	}
 }
@@ -133,7 +133,7 @@ func (in *input) drifted() string {
 // device that a database's log must be on.
 func (in *input) logInMemory(l *Lever) {
 	l.unbounded("the log directory is in memory, and a log must survive a power cut")
-	const why = "the log directory is in memory: commits to it do not survive a power cut, and say nothing of a device that keeps them"
+	const why = "the log directory is in memory: its commits do not survive a power cut and say nothing about a real log device"
 	if len(l.todo) > 0 {
 		in.rest(l, "")
 		l.add(why)
@@ -163,5 +163,5 @@ func (in *input) logShare() Next {
 		func(d host.Database) bool { return slices.Contains([]string{"postgresql", "mariadb", "mysql"}, d.Kind) }) {
 		of = ""
 	}
-	return Next{"hostlab explain " + of + "--for 5m", "while the job runs: the most that another log device can take off it"}
+	return Next{"hostlab explain " + of + "--for 5m", "while the job runs; shows the most that a faster log device can save"}
 }

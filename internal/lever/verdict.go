@@ -183,7 +183,7 @@ func (v *verdict) first() []string {
 		case l.Disturbed != "":
 			return []string{"Change nothing yet: assess again on a quieter host"}
 		case l.Verdict == Unresolved:
-			return []string{"Change nothing yet: the levers below say how to find out"}
+			return []string{"Change nothing yet: the levers below say how to decide"}
 		}
 	}
 	if len(v.by[NoEffect]) > 0 || len(v.by[Settled]) > 0 {

@@ -104,18 +104,18 @@ func (r reading) why() string {
 	case spoilt:
 		return r.disturbed
 	case inverted:
-		return fmt.Sprintf("faster after the pause (%s): the measurement is broken, or the CPU was throttled in the busy stretch",
+		return fmt.Sprintf("faster after the pause (%s): the measurement is wrong, or the CPU was throttled while it was busy",
 			short(r.m))
 	case evicted:
-		return "others had the CPU in pauses, and may have emptied the caches"
+		return "other work ran on the CPU in the pauses and may have emptied the caches"
 	case diluted:
-		return fmt.Sprintf("the CPU was idle in %d of %d pauses: a pause may cost more when it is quiet",
+		return fmt.Sprintf("the CPU was idle in only %d of %d pauses: on a quiet host a pause may cost more",
 			max(0, r.awake.Estimate.N-r.awake.Labels.Awake), r.awake.Estimate.N)
 	case slightly:
 		return fmt.Sprintf("the cost (%s) may be less than %.0f %%", short(r.m), 100*Margin)
 	}
 	return map[doubt]string{tooFew: "too few rounds for an interval", unfloored: "the probe has no noise floor to compare with",
-		rising:      "the CPU was still getting faster in the busy stretch, which hides part of a cost",
+		rising:      "the CPU was still getting faster while it was busy, which hides part of a cost",
 		withinNoise: "the cost is within this host's noise",
 		includesOne: "the 95 % confidence interval includes 1"}[r.doubt]
 }
