@@ -29,7 +29,7 @@ type logPlace struct {
 // server's CPU time.
 func findLog(t host.Tree, servers []host.Database, here string, used func(pid int) float64) logPlace {
 	if len(servers) == 0 {
-		return logPlace{dir: here, why: "the current directory, as no database server was found running here"}
+		return logPlace{dir: here, why: "the current directory, because no running database server was found here"}
 	}
 	// A process of a server's name that is none takes no part, however busy it is.
 	real := slices.DeleteFunc(slices.Clone(servers), func(d host.Database) bool { return d.LogDir.State == host.StateError })
@@ -58,7 +58,7 @@ func findLog(t host.Tree, servers []host.Database, here string, used func(pid in
 		if problem == nil {
 			return logPlace{dir: log, why: "the log directory of " + who, found: true}
 		}
-		why = fmt.Sprintf("%s, the log directory of %s, is left alone (%s)", log, who, problemOf(problem))
+		why = fmt.Sprintf("hostlab does not use %s, the log directory of %s (%s)", log, who, problemOf(problem))
 	default:
 		why = fmt.Sprintf("the log directory of %s is not known (%s)", who, cmp.Or(busiest.LogDir.Reason, string(busiest.LogDir.State)))
 	}
@@ -66,16 +66,16 @@ func findLog(t host.Tree, servers []host.Database, here string, used func(pid in
 	if device != "" {
 		for _, dir := range []string{here, os.TempDir(), "/var/tmp", os.Getenv("HOME")} {
 			if filepath.IsAbs(dir) && host.StorageOf(t, dir).Device.Or("") == device && unusable(t, dir) == nil {
-				p := logPlace{dir: dir, why: fmt.Sprintf("on the same device (%s), as %s", device, why)}
+				p := logPlace{dir: dir, why: fmt.Sprintf("on the same device (%s), because %s", device, why)}
 				if near != log {
-					p.why = fmt.Sprintf("on the device of %s (%s), as %s", near, device, why)
+					p.why = fmt.Sprintf("on the device of %s (%s), because %s", near, device, why)
 					p.wrong = fmt.Sprintf("the log of %s may be on another device than %s", who, near)
 				}
 				return p
 			}
 		}
 	}
-	return logPlace{dir: here, why: "the current directory, as " + why, wrong: "the log of " + who + " may be on another device"}
+	return logPlace{dir: here, why: "the current directory, because " + why, wrong: "the log of " + who + " may be on another device"}
 }
 
 func nameOf(d host.Database) string {

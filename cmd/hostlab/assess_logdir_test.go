@@ -43,17 +43,17 @@ func TestFindLog(t *testing.T) {
 		why     []string
 		wrong   string
 	}{
-		"none":        {nil, here, false, []string{"the current directory, as no database server was found"}, ""},
+		"none":        {nil, here, false, []string{"the current directory, because no running database server was found"}, ""},
 		"one":         {[]host.Database{pg}, wal, true, []string{"the log directory of PostgreSQL (process 1)"}, ""},
 		"the busiest": {[]host.Database{pg, server("mariadb", 2, known(here))}, here, true, []string{"MariaDB (process 2), the one of 2 database servers here that has used the most CPU time"}, ""},
 		"a false one": {[]host.Database{pg, {Kind: "mariadb", PID: 2, LogDir: host.Fact[string]{State: host.StateError, Reason: "its program is sleep"}}}, wal, true,
 			[]string{"the log directory of PostgreSQL (process 1); MariaDB (process 2) is left out (its program is sleep)"}, ""},
 		"MySQL's own":   {[]host.Database{server("mysql", 3, known(redo))}, filepath.Dir(redo), true, []string{"MySQL (process 3)"}, ""},
-		"a link":        {[]host.Database{server("postgresql", 1, known(link))}, here, false, []string{"on the same device", "left alone", "symbolic link"}, ""},
-		"gone":          {[]host.Database{server("postgresql", 1, known(real+"/none"))}, here, false, []string{"left alone (does not exist)"}, "another device"},
+		"a link":        {[]host.Database{server("postgresql", 1, known(link))}, here, false, []string{"on the same device", "does not use", "symbolic link"}, ""},
+		"gone":          {[]host.Database{server("postgresql", 1, known(real+"/none"))}, here, false, []string{"(does not exist)"}, "another device"},
 		"not to be had": {[]host.Database{server("postgresql", 1, denied)}, here, false, []string{"on the device of " + filepath.Dir(wal), "is not known (not allowed to look)"}, "the log of PostgreSQL (process 1) may be on another device than"},
 		"a container":   {[]host.Database{server("postgresql", 1, known("/proc/1/root/wal"))}, here, false, []string{"it is in a container"}, "?"},
-		"elsewhere":     {[]host.Database{{Kind: "oracle", PID: 1, LogDir: known("/proc/none")}}, here, false, []string{"the current directory, as"}, "the log of Oracle (process 1) may be on another device"},
+		"elsewhere":     {[]host.Database{{Kind: "oracle", PID: 1, LogDir: known("/proc/none")}}, here, false, []string{"the current directory, because"}, "the log of Oracle (process 1) may be on another device"},
 	} {
 		got := findLog(host.Tree{}, c.servers, here, cpu)
 		if got.dir != c.dir || got.found != c.found || c.wrong != "?" && (got.wrong == "") != (c.wrong == "") || c.wrong != "?" && !strings.Contains(got.wrong, c.wrong) {

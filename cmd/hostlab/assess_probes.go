@@ -49,7 +49,7 @@ func (o *assessOptions) probe(ctx context.Context, seen *observed, cfg probe.Con
 			return err
 		case probing.Err() != nil:
 			out = probe.Outcome{Probe: pr.Name, Title: pr.Title,
-				Skipped: "the probes were stopped, for " + m.Service.Name + " became slower"}
+				Skipped: "the probes were stopped, because " + m.Service.Name + " became slower"}
 		}
 		seen.Runs, seen.Probes = append(seen.Runs, out), append(seen.Probes, out.Measurements)
 	}
@@ -58,10 +58,10 @@ func (o *assessOptions) probe(ctx context.Context, seen *observed, cfg probe.Con
 	}
 	switch said, stopped := guard.Stop(); {
 	case stopped:
-		seen.Warnings = append(seen.Warnings, fmt.Sprintf("The probes were stopped after %.0f s, for %s became slower: %s.",
+		seen.Warnings = append(seen.Warnings, fmt.Sprintf("The probes were stopped after %.0f s, because %s became slower: %s.",
 			time.Since(began).Seconds(), m.Service.Name, said))
 	case said != "":
-		seen.Warnings = append(seen.Warnings, fmt.Sprintf("The probes used at most %.0f %% of the CPUs. Meanwhile, of %s: %s.",
+		seen.Warnings = append(seen.Warnings, fmt.Sprintf("The probes used at most %.0f %% of the CPUs. Seen in %s meanwhile: %s.",
 			100*gentle, m.Service.Name, said))
 	}
 	return nil

@@ -92,7 +92,7 @@ func (s *observed) assessment(tree host.Tree, facts *host.Facts) *report.Assessm
 	a.Minute, a.Service, a.Time, a.Levers, a.Policies = m, m.About(), m.Time(), assess.Join(m, a.Probed), m.Policies.Rows
 	a.Verdict.Text = m.Verdict(a.Levers)
 	if m.Away() {
-		a.Warnings = append([]string{"Facts, checks and probes are of this host, which is not that of " + m.About().Name + "."},
+		a.Warnings = append([]string{"Facts, checks and probes describe this host, which is not the host of " + m.About().Name + "."},
 			a.Warnings...)
 	}
 	if m.Ended != "" {
@@ -137,7 +137,7 @@ func replay(ctx context.Context, m *machine, tree host.Tree) (*report.Assessment
 	}
 	s, err := readObserved(tree.Root)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = errors.New("it holds facts alone; 'hostlab assess --record FILE' records what this replays, and 'hostlab check --root' " +
+		err = errors.New("it holds only facts; 'hostlab assess --record FILE' records what this replays, and 'hostlab check --root' " +
 			"takes facts")
 	}
 	if err != nil {

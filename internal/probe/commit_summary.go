@@ -14,7 +14,7 @@ import (
 // summarise turns the rounds into measurements and distributions. Both blocks of
 // a round in one file are one: they differ in nothing.
 func summarise(out *Outcome, runs commitRuns, cfg Config) {
-	during := fmt.Sprintf("during these %.0f s", math.Max(1, runs.seconds))
+	during := fmt.Sprintf("in %.0f s", math.Max(1, runs.seconds))
 	medians := func(rounds [][]float64) []float64 { return column(rounds, stats.Median) }
 	both := func(file func(commitRound) [2][]float64) (rounds [][]float64, aa result.Estimate) {
 		block := func(i int) []float64 {

@@ -84,7 +84,7 @@ func (r *degreeRun) summarise(out *Outcome) {
 	}
 	if n := len(base); n < stats.MinBlocks(cfg.Alpha) {
 		out.Warnings = append(out.Warnings,
-			fmt.Sprintf("rounds that fitted into the time: %d; an interval takes %d: give it longer by --service none, without --quick, "+
+			fmt.Sprintf("rounds that fitted into the time: %d; an interval takes %d: omit --quick, add --service none, "+
 				"or run it on a quieter host", n, stats.MinBlocks(cfg.Alpha)))
 	}
 }

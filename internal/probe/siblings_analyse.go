@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 	"hostlab/internal/stats"
 )
 
@@ -134,7 +135,8 @@ func withUnit(m result.Measurement) result.Estimate {
 // contaminated says what others did, where it was too much every time.
 func (p *pairRun) contaminated() string {
 	if share := p.company.share(); share > crowded {
-		return fmt.Sprintf("other work took %.0f %% of these CPUs at the quietest of %d attempts", 100*share, p.repeats+1)
+		return fmt.Sprintf("other work took %.0f %% of these CPUs at the quietest of %s", 100*share,
+			screen.Count(p.repeats+1, "attempt"))
 	}
 	return ""
 }

@@ -56,7 +56,7 @@ func (p *wakeup) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
 	}
 	plan := planWakeup(cfg.Budget, len(targets), cfg.power(), cfg.Alpha)
 	if plan.Dropped != "" {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("left out, for %.0f s are too short: %s", cfg.Budget.Seconds(),
+		out.Warnings = append(out.Warnings, fmt.Sprintf("left out, because %.0f s is too short: %s", cfg.Budget.Seconds(),
 			plan.Dropped))
 	}
 

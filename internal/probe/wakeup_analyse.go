@@ -199,9 +199,9 @@ func (r *wakeRun) latencies(t wakeTarget, alpha float64) []result.Measurement {
 		return m
 	}
 	out := []result.Measurement{
-		one(LateMedian, "how late a thread wakes from a sleep of 100 ms, half of the time at most", idle, 0.5, 1),
-		one(LateTail, "how late a thread wakes from a sleep of 100 ms, 99 times of 100 at most", idle, 0.99, leastTail),
-		one(LateControl, "how late a thread that watches the clock instead sees its time come, half of the time at most", spun,
+		one(LateMedian, "lateness of a wake-up after 100 ms of sleep, median", idle, 0.5, 1),
+		one(LateTail, "lateness of a wake-up after 100 ms of sleep, 99th percentile", idle, 0.99, leastTail),
+		one(LateControl, "lateness of a thread that spins on the clock instead of sleeping, median", spun,
 			0.5, 1),
 	}
 	if awake > 0 {

@@ -34,7 +34,7 @@ func (a *Assessment) Document() *document.Document {
 	probed := levers(a.Probed)
 	if m := a.Minute; m != nil {
 		d.Sections = m.Sections(a.Levers)
-		probed.Title = "What probes say of the platform"
+		probed.Title = "What the probes say about the platform"
 		// What disturbed the probes says nothing of the service.
 		busy := BusyWarnings(a.Runs)
 		d.Warnings = slices.DeleteFunc(slices.Clone(a.Warnings), func(s string) bool { return slices.Contains(busy, s) })
@@ -48,7 +48,7 @@ func (a *Assessment) Document() *document.Document {
 				s.Where = document.Page
 			}
 			if see := measuredFor(a.Probed, s.Anchor); see != nil {
-				s.Blocks = append(s.Blocks, document.Line{Text: "What was measured of this lever:", Tone: document.Quiet,
+				s.Blocks = append(s.Blocks, document.Line{Text: "What was measured for this lever:", Tone: document.Quiet,
 					See: see})
 			}
 			d.Sections = append(d.Sections, *s)
@@ -68,26 +68,26 @@ func (a *Assessment) Document() *document.Document {
 	return d
 }
 
-const method = "Time is made of parts: computing, waiting for the log, waiting for others. Each part is moved by one lever, " +
-	"its share bounds what that lever can give, and only an experiment shows what it does give. The probes are short: they " +
-	"interleave the conditions that they compare in random order, so that a drifting host does not become an effect, and repeat " +
-	"one of them to learn their own noise. An interval that includes no effect, or an effect no larger than that noise or than 5 " +
-	"%, recommends nothing; nor does anything that was measured while others ran."
+const method = "Time has parts: computing, waiting for the log, waiting for others. One lever moves each part. The part's share bounds what " +
+	"that lever can save, and only an experiment shows what it does save. The probes are short. They interleave the conditions that " +
+	"they compare in random order, so that a drifting host does not look like an effect. They repeat one condition to measure their " +
+	"own noise. hostlab recommends nothing if the interval includes no effect, if the effect is not larger than that noise or 5 %, " +
+	"or if other work ran during the measurement."
 
 var evidence = document.Pairs{
 	{Name: string(result.Measured), Value: "on this host, with its own settings"},
-	{Name: string(result.Emulated), Value: "on this host, with a slower part imitated"},
+	{Name: string(result.Emulated), Value: "on this host, with a slower part emulated"},
 	{Name: string(result.Simulated), Value: "from a model"},
-	{Name: string(result.Cited), Value: "from a source that is named, or from settings that this host reports; not measured here"},
+	{Name: string(result.Cited), Value: "from a named source or from settings that this host reports; not measured here"},
 }
 
 // hostLines describe the machine in three lines: processor, system, storage.
 func hostLines(a *Assessment) []string {
 	if a.Facts == nil {
-		return []string{"nothing is known of this host"}
+		return []string{"nothing is known about this host"}
 	}
 	if len(a.Facts.Storage) == 0 {
-		return append(a.Facts.Summary(), "no log directory was looked at")
+		return append(a.Facts.Summary(), "no log directory was inspected")
 	}
 	s := a.Facts.Storage[0]
 	line := s.Purpose + " " + s.Path
@@ -131,8 +131,7 @@ func verdictCell(v lever.Verdict) document.Cell {
 func levers(all []lever.Lever) document.Section {
 	t := &document.Table{Columns: append(document.Headings("lever", "at most", "measured"), document.Column{Head: "evidence"},
 		document.Column{Head: "verdict"}),
-		Lead: "What can be changed, the most that it could give, and what was measured, with 95 % intervals. Evidence is what the " +
-			"verdict rests on."}
+		Lead: "For each lever: the most that it could save, what was measured (with 95 % intervals), and the evidence for the verdict."}
 	for i := range all {
 		l := &all[i]
 		most := document.Text("unknown")
@@ -198,7 +197,7 @@ func boundOf(l *lever.Lever) string {
 	if l.BoundBy != "" {
 		s += ", by " + l.BoundBy
 		if l.Verdict == lever.Recommended {
-			s += ", not by the setting that is advised"
+			s += ", not by the recommended setting"
 		}
 	}
 	if l.BoundFrom != "" && l.BoundFrom != lever.BoundMeasured {
@@ -321,7 +320,7 @@ func probeSection(o *probe.Outcome, all []result.Measurement, levers []lever.Lev
 		row.Notes = document.Points(notes...)
 		for _, l := range levers {
 			if l.Measurement != nil && l.Measurement.Name == m.Name {
-				row.Notes = append(row.Notes, document.Line{Text: "It decides on:", Tone: document.Quiet,
+				row.Notes = append(row.Notes, document.Line{Text: "It decides:", Tone: document.Quiet,
 					See: append([]string{anchor(&l)}, l.Findings...)})
 			}
 		}
@@ -374,7 +373,7 @@ func written(a *Assessment) string {
 // atMost words a bound that nearly all of something is.
 func atMost(share float64) string {
 	if share > 0.99 && share < 1 {
-		return "Up to all (over 99 %) of"
+		return "At most nearly all (over 99 %) of"
 	}
 	return "At most " + lever.Percent(share) + " of"
 }

@@ -23,12 +23,12 @@ func pictures(a *Assessment) document.Section {
 	all := []picture.Figure{
 		{Title: "Wake-up penalty by slice", SVG: wakeupPicture(a.Probes),
 			Note: "How much longer work takes right after a pause. Markers are estimates, bars their 95 % intervals, the grey bands are " +
-				"the noise floor of this host: an effect inside them is none."},
+				"the noise floor of this host: an effect inside them does not count."},
 		{Title: "Commit latency", SVG: latencyPicture(dists, a.Probes),
-			Note: "Each panel is scaled to its own peak. Memory forgets everything at a power cut: it bounds what any device could give."},
+			Note: "Each panel is scaled to its own peak. Memory loses everything at a power cut: it shows what no device can beat."},
 		{Title: "Speed-up by degree", SVG: speedupPicture(a.Probes),
-			Note: "A cached query on more and more CPUs, with 95 % intervals; the dashed line is what CPUs that cost each other nothing " +
-				"would give."},
+			Note: "A cached query on more and more CPUs, with 95 % intervals; the dashed line is for CPUs that do not slow " +
+				"each other."},
 		{Title: "Frequency of each CPU", SVG: frequencyPicture(a.Facts), Wide: a.Facts != nil &&
 			len(a.Facts.Frequency.Current) > 64,
 			Note: "As a share of the highest frequency of that CPU, at one moment."},

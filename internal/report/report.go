@@ -117,16 +117,16 @@ func BusyWarnings(runs []probe.Outcome) []string {
 				for _, d := range why[1:] {
 					more += figures[d]
 				}
-				s += fmt.Sprintf("; %s disturbed in like manner", screen.Count(more, "more figure"))
+				s += fmt.Sprintf("; disturbed likewise: %s", screen.Count(more, "more figure"))
 			}
 			out = append(out, s)
 		}
 		if o.Busy > 0 {
-			out = append(out, fmt.Sprintf("%s: others took %.0f %% of these CPUs' time meanwhile", title, 100*o.Busy))
+			out = append(out, fmt.Sprintf("%s: other work took %.0f %% of these CPUs' time", title, 100*o.Busy))
 		}
 	}
 	if len(out) == 0 {
 		return nil
 	}
-	return append([]string{"This host was busy: the figures below include others' load."}, out...)
+	return append([]string{"This host was busy: the figures of the probes include the load of other work."}, out...)
 }

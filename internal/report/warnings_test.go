@@ -28,9 +28,9 @@ func TestBusyWarnings(t *testing.T) {
 	}{
 		"quiet": {[]probe.Outcome{{Probe: "wakeup", Title: "Wake-up", Warnings: []string{"4 rounds were measured again"}, Measurements: []result.Measurement{disturbed("a", "")}}}, nil},
 		"others ran": {[]probe.Outcome{{Probe: "degree", Busy: 0.12}},
-			[]string{"This host was busy: the figures below include others' load.", "degree: others took 12 % of these CPUs' time meanwhile"}},
+			[]string{"This host was busy: the figures of the probes include the load of other work.", "degree: other work took 12 % of these CPUs' time"}},
 		"disturbed": {[]probe.Outcome{{Probe: "wakeup", Title: "Wake-up", Measurements: []result.Measurement{disturbed("a", "others ran"), disturbed("b", idle), disturbed("c", idle), disturbed("d", "")}}},
-			[]string{"This host was busy: the figures below include others' load.", "Wake-up: " + idle + " (2 figures); 1 more figure disturbed in like manner"}},
+			[]string{"This host was busy: the figures of the probes include the load of other work.", "Wake-up: " + idle + " (2 figures); disturbed likewise: 1 more figure"}},
 	} {
 		if diff := cmp.Diff(tt.want, BusyWarnings(tt.runs)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -47,8 +47,8 @@ func TestBusyUnderVerdict(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := b.String()
-	said, levers := strings.Index(text, "others took 12 %"), strings.Index(text, "LEVERS")
-	if said < 0 || said > levers || strings.Count(text, "others took") != 1 || !strings.Contains(text, "another note") {
+	said, levers := strings.Index(text, "other work took 12 %"), strings.Index(text, "LEVERS")
+	if said < 0 || said > levers || strings.Count(text, "other work took") != 1 || !strings.Contains(text, "another note") {
 		t.Errorf("the busy host is said at %d, levers at %d:\n%s", said, levers, text)
 	}
 	b.Reset()
@@ -56,7 +56,7 @@ func TestBusyUnderVerdict(t *testing.T) {
 		t.Fatal(err)
 	}
 	page, _, _ := strings.Cut(b.String(), "<script")
-	if said, levers := strings.Index(page, "<li>Degree: others took 12 %"), strings.Index(page, ">Levers</h2>"); said < 0 || said > levers {
+	if said, levers := strings.Index(page, "<li>Degree: other work took 12 %"), strings.Index(page, ">Levers</h2>"); said < 0 || said > levers {
 		t.Errorf("the page tells of a busy host at %d, levers are at %d", said, levers)
 	}
 }
@@ -69,7 +69,7 @@ func TestBoundOfAnotherChange(t *testing.T) {
 	if err := document.WriteText(&b, (&Assessment{Probed: []lever.Lever{l}}).Document(), document.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []string{"98 %", "by any faster device, not by the setting that is advised", "98 % of a commit's time"} {
+	for _, s := range []string{"98 %", "by any faster device, not by the recommended setting", "98 % of a commit's time"} {
 		if !strings.Contains(strings.Join(strings.Fields(b.String()), " "), s) {
 			t.Errorf("does not say %q:\n%s", s, b.String())
 		}
