@@ -34,10 +34,10 @@ func TestAnalyzeMadeDays(t *testing.T) {
 		waited  *bool
 		says    string
 	}{
-		{"even", day, watch.Even, &no, &no, "as evenly as chance"},
-		{"parked cores that wake", with(func(d *watchtest.Day) { d.Awake = wakes(12 * time.Minute); d.Waits = 0.4 }), watch.UnevenAtFirst, &no, &yes, "slow waking"},
-		{"cores that never wake", with(func(d *watchtest.Day) { d.Awake = func(_ time.Duration, n int) int { return n / 2 } }), watch.UnevenAlways, &no, &no, "not the pattern of CPUs that wake slowly"},
-		{"few sessions, bound", with(func(d *watchtest.Day) { d.Sessions = 5 }), watch.UnevenAlways, &no, &no, "as many sessions as worked"},
+		{"even", day, watch.Even, &no, &no, "as evenly as by chance"},
+		{"parked cores that wake", with(func(d *watchtest.Day) { d.Awake = wakes(12 * time.Minute); d.Waits = 0.4 }), watch.UnevenAtFirst, &no, &yes, "parked or in deep sleep"},
+		{"cores that never wake", with(func(d *watchtest.Day) { d.Awake = func(_ time.Duration, n int) int { return n / 2 } }), watch.UnevenAlways, &no, &no, "does not come from CPUs that wake slowly"},
+		{"few sessions, bound", with(func(d *watchtest.Day) { d.Sessions = 5 }), watch.UnevenAlways, &no, &no, "no more sessions were active"},
 		{"few sessions that move", with(func(d *watchtest.Day) { d.Sessions, d.Stay = 5, 5*time.Second }), watch.Even, &no, &no, "so few sessions"},
 		{"slow at first", with(func(d *watchtest.Day) {
 			d.Clock = func(s time.Duration) float64 { return map[bool]float64{true: 0.6, false: 0.98}[s < 6*time.Minute] }
@@ -45,9 +45,9 @@ func TestAnalyzeMadeDays(t *testing.T) {
 		{"ends early", with(func(d *watchtest.Day) { d.Load = 6 * time.Minute; d.Awake = wakes(time.Hour) }), watch.Uneven, nil, &no, "ends too early"},
 		{"no load", with(func(d *watchtest.Day) { d.Load = 0 }), watch.UndecidedLoad, nil, nil, "no load of 10 %"},
 		{"no night", with(func(d *watchtest.Day) { d.Night = 0 }), watch.UndecidedQuiet, nil, nil, "no quiet time"},
-		{"seconds of load", with(func(d *watchtest.Day) { d.Load = 30 * time.Second }), watch.UndecidedShort, nil, nil, "too little was recorded"},
+		{"seconds of load", with(func(d *watchtest.Day) { d.Load = 30 * time.Second }), watch.UndecidedShort, nil, nil, "the record ends too soon"},
 		{"cloud guest", with(func(d *watchtest.Day) { d.Bare = true; d.CPUs = 2 }), watch.Even, nil, nil, "no frequency of a busy CPU"},
-		{"one CPU", with(func(d *watchtest.Day) { d.CPUs = 1; d.Interval = 10 * time.Second }), watch.UndecidedShort, nil, &no, "one CPU only"},
+		{"one CPU", with(func(d *watchtest.Day) { d.CPUs = 1; d.Interval = 10 * time.Second }), watch.UndecidedShort, nil, &no, "only one CPU"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := watch.ReadRecord(bytes.NewReader(c.day.Write(7)))

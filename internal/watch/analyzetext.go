@@ -34,7 +34,7 @@ func (a *Answer) record() document.Pairs {
 	out := document.Pairs{{Name: "Record", Value: fmt.Sprintf("%s, %s, %s to %s, %s", a.host(), screen.Count(a.CPUs, "CPU"),
 		stamp(a.From), stamp(a.To), screen.Count(a.Samples, "sample"))}}
 	if a.Missing > 1 {
-		out = append(out, document.Pair{Name: "Gaps", Value: fmt.Sprintf("%s of it were not recorded",
+		out = append(out, document.Pair{Name: "Gaps", Value: fmt.Sprintf("%s missing from the record",
 			screen.Lasting(time.Duration(a.Missing*float64(time.Second))))})
 	}
 	if a.Quiet != nil {
@@ -51,33 +51,33 @@ func (a *Answer) record() document.Pairs {
 func (a *Answer) headline() string {
 	switch a.Verdict {
 	case UndecidedQuiet:
-		return fmt.Sprintf("Not decided: the record has no quiet time, of at least %s below %s busy. Record a night and the morning "+
+		return fmt.Sprintf("Not decided: the record has no quiet time (at least %s below %s busy). Record a night and the morning "+
 			"after it, or set --quiet-below and --quiet-for.",
 			screen.Lasting(time.Duration(a.Limits.QuietFor)*time.Second), Percent(a.Limits.QuietBelow))
 	case UndecidedLoad:
 		return fmt.Sprintf("Not decided: it was quiet, but no load of %s or more came after that. Record longer, or set --load-above.",
 			Percent(a.Limits.LoadAbove))
 	case UndecidedShort:
-		return "Not decided: too little was recorded after the load began, or there is one CPU only. It takes a minute of load, and " +
+		return "Not decided: the record ends too soon after the load began, or the host has only one CPU. It takes a minute of load, and " +
 			"25 minutes to tell the first minutes from later ones."
 	}
 	f := a.First
-	spread := fmt.Sprintf("the busiest quarter of the CPUs did %s of the work, by chance %s (n = %s of %.0f s)",
+	spread := fmt.Sprintf("the busiest quarter of the CPUs did %s of the work; chance alone gives %s (n = %s of %.0f s)",
 		Percent(f.Spread.Quarter), f.Spread.Chance, screen.Count(f.Spread.Blocks, "block"), f.Spread.Seconds)
 	switch a.Verdict {
 	case Even:
 		if f.Spread.P <= 0.025 {
-			return "After the quiet time load spread over all CPUs nearly as evenly as chance would have it: " + spread + "."
+			return "After the quiet time the load spread over all CPUs nearly as evenly as by chance: " + spread + "."
 		}
-		return "After the quiet time load spread over the CPUs as evenly as chance would have it: " + spread + "."
+		return "After the quiet time the load spread over the CPUs as evenly as by chance: " + spread + "."
 	case SlowAtFirst:
-		return "After the quiet time load spread evenly, but busy CPUs were slower at first than later: " + spread + "."
+		return "After the quiet time the load spread evenly, but busy CPUs were slower at first than later: " + spread + "."
 	case UnevenAtFirst:
-		return "In the first minutes after the quiet time load left CPUs out, and later it did not: " + spread + "."
+		return "The load was uneven in the first minutes after the quiet time, but not later: " + spread + "."
 	case UnevenAlways:
-		return "Load left CPUs out in the first minutes after the quiet time, and later just as much: " + spread + "."
+		return "The load was uneven in the first minutes after the quiet time, and just as uneven later: " + spread + "."
 	}
-	return "Load left CPUs out in the first minutes after the quiet time: " + spread +
+	return "The load was uneven in the first minutes after the quiet time: " + spread +
 		". The record ends too early to tell whether that stayed so."
 }
 
@@ -89,8 +89,8 @@ func (r Range) String() string {
 func (a *Answer) table() *document.Table {
 	t := &document.Table{Columns: document.Headings("minutes", "busy", "busiest quarter did", "by chance (95 %)", "n",
 		"idle CPUs", "deep", "clock"),
-		Lead: "idle CPUs: below 5 % busy; deep: their time in deep sleep; clock: that of busy CPUs, in % of the highest; n: blocks " +
-			"that chance deals out; -: unknown"}
+		Lead: "idle CPUs: those below 5 % busy; deep: their time in deep sleep; clock: of busy CPUs, in % of the highest; n: blocks " +
+			"of work; -: unknown"}
 	for _, w := range a.Windows {
 		quarter, chance, n := "-", "-", "0"
 		if w.Spread != nil {
@@ -114,7 +114,7 @@ func (a *Answer) findings() (out []string) {
 		return nil
 	}
 	if f.Untouch > 0 {
-		out = append(out, fmt.Sprintf("%s did less than 1 %% in the first %s.", screen.Count(f.Untouch, "CPU"),
+		out = append(out, fmt.Sprintf("%s less than 1 %% busy in the first %s.", were(f.Untouch),
 			screen.Lasting(f.To)))
 	}
 	if f.Offline > 0 {
@@ -122,8 +122,8 @@ func (a *Answer) findings() (out []string) {
 	}
 	switch {
 	case known(f.Deep) && known(f.Both) && known(f.IdleCPUs):
-		out = append(out, fmt.Sprintf("Idle CPUs spent %s of their time in deep sleep (%s). In %s of the samples a quarter of the "+
-			"CPUs or more slept so while another was 90 %% busy (n = %d).",
+		out = append(out, fmt.Sprintf("Idle CPUs spent %s of their time in deep sleep (%s). In %s of the samples at least a quarter "+
+			"of the CPUs slept so while another was 90 %% busy (n = %d).",
 			Percent(f.Deep), cmp.Or(a.deepest, "states that take 50 us or more to leave"), Percent(f.Both), f.Samples))
 	default:
 		out = append(out, "Whether idle CPUs were in deep sleep is unknown: the record has no idle states.")
@@ -136,29 +136,28 @@ func (a *Answer) findings() (out []string) {
 		if a.Slow != nil && *a.Slow {
 			verdict = "slower than later"
 		}
-		out = append(out, fmt.Sprintf("Busy CPUs ran at %s of the highest frequency in the first %s, %s: %s in windows of five "+
-			"minutes (n = %d).",
+		out = append(out, fmt.Sprintf("Busy CPUs ran at %s of the highest frequency in the first %s, %s: then %s in windows of "+
+			"five minutes (n = %d).",
 			Percent(f.Clock), screen.Lasting(f.To), verdict, a.Later.Clock, a.Later.Windows))
 	default:
 		out = append(out, fmt.Sprintf("Busy CPUs ran at %s of the highest frequency in the first %s; there is no later time to "+
 			"compare with.", Percent(f.Clock), screen.Lasting(f.To)))
 	}
 	if a.Later != nil {
-		out = append(out, fmt.Sprintf("The busiest quarter did %s points more of the work than by chance in the first %s; later %s "+
-			"[%s, %s] in windows of five minutes (n = %d).",
+		out = append(out, fmt.Sprintf("In the first %[2]s the busiest quarter did %[1]s percentage points more of the work than by chance; later "+
+			"%[3]s [%[4]s, %[5]s] in windows of five minutes (n = %[6]d).",
 			points(f.Spread.Excess()), screen.Lasting(f.To), points(a.Later.Excess.Mean), points(a.Later.Excess.Low),
 			points(a.Later.Excess.High), a.Later.Windows))
 	}
 	switch {
 	case !known(f.Waited):
-		out = append(out, "Whether work waited for a CPU meanwhile is unknown: the record has no pressure, which Linux alone tells, "+
-			"in /proc/pressure.")
+		out = append(out, "Whether work waited for a CPU in that time is unknown: the record has no pressure data (PSI). Only Linux "+
+			"has it, in /proc/pressure.")
 	case a.Unneeded != nil && *a.Unneeded:
 		out = append(out, fmt.Sprintf("Tasks waited for a CPU in %s of the time while %s of the CPUs were idle: the idle ones could "+
 			"have helped.", Percent(f.Waited), percentOf(f.IdleCPUs)))
 	case f.Waited < waitedShare:
-		out = append(out, fmt.Sprintf("Hardly any task waited for a CPU (%s of the time): nothing was missing that idle CPUs could "+
-			"have given.", Percent(f.Waited)))
+		out = append(out, fmt.Sprintf("Hardly any task waited for a CPU (%s of the time): idle CPUs could not have helped.", Percent(f.Waited)))
 	default:
 		out = append(out, fmt.Sprintf("Tasks waited for a CPU in %s of the time, and %s of the CPUs were idle.",
 			Percent(f.Waited), percentOf(f.IdleCPUs)))
@@ -175,40 +174,41 @@ func (a *Answer) readings() (out []string) {
 	switch a.Verdict {
 	case Even:
 		if few && (a.Unneeded == nil || !*a.Unneeded) {
-			out = append(out, fmt.Sprintf("At any moment only about %.1f CPUs were busy: so few sessions leave the others idle, "+
-				"whatever the power policy does.", f.BusyCPUs))
+			out = append(out, fmt.Sprintf("At any moment only about %.1f CPUs were busy: so few sessions leave the others idle "+
+				"under any power policy.", f.BusyCPUs))
 		}
 		if a.Slow == nil {
-			out = append(out, "Even load says that no CPU was left out, not that all were fast: for that see the clock, or `hostlab assess`.")
+			out = append(out, "An even load says that all CPUs got work, not that all were fast: for that see the clock, or `hostlab assess`.")
 		}
 		return out
 	case SlowAtFirst:
 		return append(out, "A clock that rises only after minutes points to a power policy, a power cap or heat. `hostlab check` "+
-			"names the policy, and `hostlab predict` what another would do.")
+			"names the policy; `hostlab predict` says what another policy would do.")
 	case UnevenAtFirst:
-		out = append(out, "CPUs that join only after minutes are what slow waking after a quiet night looks like: parked or deeply "+
-			"sleeping cores under a balanced power policy. So do sessions that log on one after the other, and caches and connection "+
-			"pools that fill: see whether the number of sessions grew alike.")
+		out = append(out, "CPUs that start to work only after minutes may have been parked or in deep sleep under a balanced power policy. "+
+			"Sessions that log on one after the other look the same, and so do caches and connection pools that fill: check whether the "+
+			"number of sessions grew as slowly.")
 	case Uneven:
-		out = append(out, "Whether the CPUs left out join later is what tells slow waking (parked or deeply sleeping cores) from few "+
-			"sessions, affinity masks, cpusets, NUMA placement and interrupts bound to some CPUs. Record on for half an hour of load or more.")
+		out = append(out, "If the other CPUs take their share later, they probably woke slowly (parked cores or deep sleep). If not, the cause "+
+			"may be few sessions, affinity masks, cpusets, NUMA placement or interrupts bound to some CPUs. To tell, record at least half "+
+			"an hour of load.")
 	default:
-		out = append(out, "Uneven load that stays so is not the pattern of CPUs that wake slowly. Few sessions (OLTP without "+
-			"parallel queries), affinity masks, cpusets, NUMA placement and interrupts bound to some CPUs all do this.")
+		out = append(out, "A load that stays uneven does not come from CPUs that wake slowly. Possible causes: few sessions (OLTP without "+
+			"parallel queries), affinity masks, cpusets, NUMA placement, interrupts bound to some CPUs.")
 	}
 	if few {
-		out = append(out, fmt.Sprintf("At any moment only about %.1f of %d CPUs were busy: that may be as many sessions as worked.",
+		out = append(out, fmt.Sprintf("At any moment only about %.1f of %d CPUs were busy: perhaps no more sessions were active.",
 			f.BusyCPUs, a.CPUs))
 	}
 	if a.Unneeded != nil && *a.Unneeded {
-		out = append(out, "Work waited while CPUs were idle. Besides parked CPUs, affinity, cpusets and CPU quotas of containers do "+
-			"that: look at those first.")
+		out = append(out, "Work waited while CPUs were idle. Parked CPUs can cause that, but look first at affinity, cpusets and CPU "+
+			"quotas of containers.")
 	} else {
-		out = append(out, "Uneven load alone is no loss, and no proof of a power problem. Set the policy to high performance for a "+
+		out = append(out, "An uneven load alone is no loss and does not prove a power problem. Set the policy to high performance for a "+
 			"day, record again and compare: `hostlab check` names the settings.")
 	}
 	if a.Steal > 0.05 {
-		out = append(out, fmt.Sprintf("The hypervisor took %s of the time: part of what this looks like may be its doing.",
+		out = append(out, fmt.Sprintf("The hypervisor took %s of the time (steal): this may explain part of the pattern.",
 			Percent(a.Steal)))
 	}
 	return out
