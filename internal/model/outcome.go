@@ -75,11 +75,11 @@ func outcome(r *run, o Options) Outcome {
 	if p := r.plan; p.warmUp < p.settle {
 		warn(CutShort, float64(p.settle),
 			"the simulation was cut to the events allowed: %d steps before the measurement instead of the %d that queues and policies "+
-				"may take to forget their start, so the figures may still hold the start; allow more events", p.warmUp, p.settle)
+				"may take to forget their start, so the figures may still contain the start", p.warmUp, p.settle)
 	}
 	if w := halfWidth(out.Responses[StepTime]); o.Steps == 0 && w > 2*o.Precision && r.c.Workload.Kind != Batch &&
 		r.c.Workload.Kind != Query {
-		warn(Wide, w, "step time is known to +-%.1f %% only; allow more events or replications", w*100)
+		warn(Wide, w, "step time is known only to +-%.1f %%; more --replications narrow it", w*100)
 	}
 	return out
 }

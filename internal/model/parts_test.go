@@ -95,7 +95,7 @@ func TestInvalidNumbersNameTheirKey(t *testing.T) {
 		{workload(func(w *Workload) { w.MemoryShare = 1.5 }), []string{"memory_share is 1.5", "0 to 1"}},
 		{load(0), []string{"load is 0", "less than 1"}},
 		{load(math.NaN()), []string{"load is NaN"}},
-		{load(1), []string{"load 1 under", "less than 1", "unstable", "with --users N"}},
+		{load(1), []string{"load 1 is too much for", "less than 1", "unstable", "with --users N"}},
 		{parse("balanced,PERFCHECK=9s"), []string{"PERFCHECK is 9 s", "0.001 to 5 s"}},
 		{parse("balanced,PERFCHECK=15"), []string{"PERFCHECK", "no unit", "15ms"}},
 		{parse("balanced,PERFINCPOL=fast"), []string{"PERFINCPOL", "fast"}},

@@ -223,7 +223,7 @@ func (e *UnstableError) Error() string {
 // Short says so without a remedy.
 func (e *UnstableError) Short() string {
 	if math.IsNaN(e.Capacity) {
-		return fmt.Sprintf("load %.3g under %s: more work waits than ever ends", e.Load, e.Policy)
+		return fmt.Sprintf("load %.3g is too much for %s: work arrives faster than it ends", e.Load, e.Policy)
 	}
-	return fmt.Sprintf("load %.3g under %s: it carries less than %.3g", e.Load, e.Policy, e.Capacity)
+	return fmt.Sprintf("load %.3g is too much for %s, which carries less than %.3g", e.Load, e.Policy, e.Capacity)
 }

@@ -73,7 +73,7 @@ func Ask(ctx context.Context, q Question, step func(title string)) (*Answer, err
 	}
 	if q.Sweep {
 		if c.Policy.Bounds {
-			return nil, fmt.Errorf("policy %s can only be bounded, so there is no map of it; name another one too", c.Policy.Name)
+			return nil, fmt.Errorf("the hardware chooses the clock of policy %s, so there is no map of it; name another policy too", c.Policy.Name)
 		}
 		step("the map of loads and slices")
 		m, err := model.Sweep(ctx, c, q.Baseline, Headline, SweepLoads(), SweepSlices(), rough)

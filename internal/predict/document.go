@@ -60,7 +60,7 @@ func (a *Answer) Document() *document.Document {
 		add(s)
 	}
 	add(document.Section{Title: "Assumptions",
-		Blocks: []document.Block{document.Line{Text: "These are not measured for this case, or no vendor documents them.",
+		Blocks: []document.Block{document.Line{Text: "hostlab did not measure these for this case, or no vendor documents them.",
 			Tone: document.Quiet}, a.assumptions()}})
 	add(document.Section{Title: "Next", Blocks: []document.Block{document.Line{Text: a.TestNote()},
 		document.Commands{{Why: "to test it on this host", Line: a.TestCommand()}}}})
@@ -94,8 +94,8 @@ var (
 func (a *Answer) comparison(c model.Comparison, columns []column) []document.Block {
 	t := &document.Table{Columns: document.Headings("policy")}
 	if c.Baseline.Load == a.Comparisons[0].Baseline.Load || math.IsNaN(c.Baseline.Load) {
-		t.Lead = "A step's time, CPU time and energy under " + a.Baseline.Name +
-			"; below it, ratios to that with 95 % intervals. " +
+		t.Lead = "First row: a step's time, CPU time and energy under " + a.Baseline.Name +
+			". Other rows: ratios to it, with 95 % intervals. " +
 			"Clock: mean frequency while busy, in % of nominal. Ramp: from a slice's start on an idle CPU to the highest frequency."
 	}
 	for _, x := range columns {
@@ -201,7 +201,7 @@ func (a *Answer) points() *document.Table {
 func (a *Answer) sensitivity() *document.Table {
 	t := &document.Table{Columns: []document.Column{{Head: "unknown"}, {Head: "range", Right: true},
 		{Head: "value: ratio [interval]"}},
-		Lead: fmt.Sprintf("CPU time of %s against %s%s, with one unknown changed at a time; the assumed value comes first.",
+		Lead: fmt.Sprintf("CPU time of %s against %s%s. Each row changes one unknown; the assumed value comes first.",
 			a.focus().String(), a.Baseline.Name, at(a.Comparisons[0]))}
 	for _, i := range a.Sensitivity {
 		var values, ratios []string

@@ -181,7 +181,7 @@ func (r *reader) hidden() {
 	default:
 		r.Nominal = assumedNominal
 		r.note("nominal", hz(r.Nominal),
-			"hidden here; ratios depend on the steps below it, not on itself. Set nominal in a host file")
+			"hidden here; ratios depend on the steps below it, not on its value. Set nominal in a host file")
 	}
 	r.PStates = states(assumedFloor*r.Nominal, r.Nominal)
 	r.note("pstates", fmt.Sprintf("%s to %s", hz(r.PStates[0]), hz(r.Nominal)),

@@ -126,7 +126,7 @@ func TestAskRefuses(t *testing.T) {
 		"needs a load":         func(q *predict.Question) { q.Loads = nil },
 		"closed, so its load":  func(q *predict.Question) { q.Workload.Users = 5 },
 		"slice: the mean is 0": func(q *predict.Question) { q.Workload.Slice = model.Dist{} },
-		"load 0.9 under power": func(q *predict.Question) { q.Baseline, q.Loads = parse(t, "power-saver"), []float64{0.9} },
+		"load 0.9 is too much": func(q *predict.Question) { q.Baseline, q.Loads = parse(t, "power-saver"), []float64{0.9} },
 	} {
 		q := question(t, "sap", "sap-dialog", []string{"balanced"}, []float64{0.3})
 		change(&q)

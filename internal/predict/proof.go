@@ -124,7 +124,7 @@ func (a *Answer) TestNote() string {
 			"device in a workload file. Run it under each policy and compare."
 	}
 	note := "The command runs steps of these lengths here, interleaved under " + wordList(studyPolicies) +
-		", each with its clock emulated: no setting is touched, and none is needed."
+		", each with an emulated clock. It changes no setting."
 	// The study has another clock and other lengths than the answer, so it has no
 	// figure of the answer to meet: it shows the same effect, not the same number.
 	if list := a.uncovered(); len(list) > 0 {

@@ -117,7 +117,7 @@ func curves(a *Answer) picture.Figure {
 	return picture.Figure{
 		Title: "From which load on it does not matter", Wide: true,
 		Note: fmt.Sprintf("CPU time of a step against %s over the load, simulated, with intervals over %d replications. The dashed "+
-			"line is 5 %%, below which an effect counts as gone.", a.Baseline.Name, a.Options.Replications),
+			"line is 5 %%, below which an effect does not count.", a.Baseline.Name, a.Options.Replications),
 		SVG: s.Done("Ratios over loads",
 			"CPU time of each policy against the baseline over the load; the table below holds the same figures."),
 	}

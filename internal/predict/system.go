@@ -108,25 +108,25 @@ type HostDecides struct {
 // Text says so.
 func (h *HostDecides) Text() string {
 	return "The hypervisor's host decides: this is a guest of " + h.Hypervisor +
-		", and no policy set in it changes its clock. Ask the host's owner (below). " +
-		"The figures say what that host's policy may cost here."
+		", and no policy set here changes its clock. Ask the host's owner the questions below. " +
+		"The figures say what the host's policy may cost here."
 }
 
 // questions are what to ask the owner of a hypervisor's host.
 func questions(hypervisor string) []string {
-	first := "Which policy has that host for the clock of its CPUs? It should be the one for performance."
+	first := "Which power policy sets the CPU clock of that host? It should be the one for performance."
 	switch hypervisor {
 	case "kvm", "qemu", "xen":
-		first = "Which governor has that host (cat /sys/devices/system/cpu/cpufreq/policy*/scaling_governor; with Xen: xenpm " +
+		first = "Which governor does that host use (cat /sys/devices/system/cpu/cpufreq/policy*/scaling_governor; with Xen: xenpm " +
 			"get-cpufreq-para)? It should be performance."
 	case "hyper-v":
-		first = "Which power plan has that host (powercfg /getactivescheme)? It should be High performance."
+		first = "Which power plan does that host use (powercfg /getactivescheme)? It should be High performance."
 	case "vmware":
-		first = "Which power policy has that host (vSphere Client: Configure, Hardware, Overview, Power Management)? It should be " +
+		first = "Which power policy does that host use (vSphere Client: Configure, Hardware, Overview, Power Management)? It should be " +
 			"High performance."
 	}
 	return []string{first,
-		"Does its firmware leave the clock to the system, or has it a power profile of its own that saves energy?",
-		"Are this guest's CPUs shared with other guests, or capped? Time taken away looks like a slow clock; 'hostlab watch' shows " +
+		"Does its firmware leave the clock to the operating system, or does a firmware power profile save energy?",
+		"Are this guest's CPUs shared with other guests, or capped? Stolen CPU time looks like a slow clock; 'hostlab watch' shows " +
 			"it as steal."}
 }

@@ -46,11 +46,11 @@ func (a *Answer) cost() string {
 	case 2:
 		low, high := rows[1].Ratio[model.StepTime], rows[0].Ratio[model.StepTime]
 		if !high.Known() {
-			return fmt.Sprintf("%s can only be bounded, since the hardware chooses: its lowest frequency cannot carry this workload%s, "+
+			return fmt.Sprintf("The hardware chooses the clock of %s, so there are only bounds: its lowest frequency cannot carry this workload%s, "+
 				"its highest takes %s the step time of %s.",
 				policy, at(c), low.Text(), a.Baseline.Name)
 		}
-		return fmt.Sprintf("%s can only be bounded, since the hardware chooses: %s to %s the step time of %s%s.", policy,
+		return fmt.Sprintf("The hardware chooses the clock of %s, so there are only bounds: %s to %s the step time of %s%s.", policy,
 			low.Text(), high.Text(), a.Baseline.Name, at(c))
 	}
 	if len(rows[0].Responses) == 0 {
@@ -59,7 +59,7 @@ func (a *Answer) cost() string {
 	step, cpu := a.ratio(model.StepTime), a.ratio(Headline)
 	cost := "would cost"
 	if cpu.Low <= 1.02 && cpu.High >= 0.98 && step.Low <= 1.02 && step.High >= 0.98 {
-		cost = "would cost next to nothing:"
+		cost = "would cost almost nothing:"
 	}
 	return fmt.Sprintf("%s %s %s the CPU time and %s the step time of %s%s (simulated, n %d).", policy, cost, cpu.Brief(),
 		step.Brief(), a.Baseline.Name, at(c), step.N)
@@ -80,9 +80,9 @@ func (a *Answer) vanishes(v model.Vanishing) string {
 	case v.Everywhere:
 		return "is below " + limit + " at every load tried"
 	case v.Found:
-		out := fmt.Sprintf("is below %s at loads of %s and more (95 %% CI)", limit, percent(v.Load))
+		out := fmt.Sprintf("is below %s from %s load on (95 %% CI)", limit, percent(v.Load))
 		if !math.IsNaN(last) {
-			out += ", and above it up to " + percent(last)
+			out += ", and above that up to " + percent(last) + " load"
 		}
 		return out
 	}
@@ -103,9 +103,9 @@ func (a *Answer) vanishes(v model.Vanishing) string {
 		}
 	}
 	if math.IsNaN(carried) {
-		return "is unknown: the policy carries no load that was tried"
+		return "is unknown: the policy can carry none of the loads that were tried"
 	}
-	return "does not vanish up to " + percent(carried) + " load, the highest that was tried and that the policy carries"
+	return "does not vanish up to " + percent(carried) + " load, the highest tried load that the policy can carry"
 }
 
 func (a *Answer) depends() string {

@@ -70,7 +70,7 @@ func TestRefuses(t *testing.T) {
 		{map[string]any{"policy": "turbo"}, `parameter policy: no policy is called "turbo"`},
 		{map[string]any{"policy": "hwp"}, "parameter policy: policy hwp: the hardware chooses the frequency"},
 		{map[string]any{"policy": "fixed:40"}, "parameter policy: policy fixed:40: 40 % of nominal"},
-		{map[string]any{"policy": "fixed:60", "load": 0.7, "cpus": "0"}, "parameter policy: load 0.7 under fixed:60: it carries less than 0.6; make load less, or 0, which is a closed loop of users"},
+		{map[string]any{"policy": "fixed:60", "load": 0.7, "cpus": "0"}, "parameter policy: load 0.7 is too much for fixed:60, which carries less than 0.6; make load less, or 0, which is a closed loop of users"},
 		{map[string]any{"policy": "balanced-rs1", "check": "1us"}, "parameter check: policy balanced-rs1: PERFCHECK is 1e-06 s; it must be 0.001 to 5 s"},
 		{map[string]any{"policy": "ondemand"}, `parameter policy: ondemand emulates a clock, and this study says that it measures this host's own; write evidence = "emulated" under [study]`},
 	} {
