@@ -96,7 +96,7 @@ func (o *recordFlags) run(ctx context.Context, std streams) error {
 	case err != nil:
 		return usagef("--service %s: %w", o.service, err)
 	case found == nil:
-		return usagef("--service %s: record takes a database, a unit, a program, a control group or a process that runs here",
+		return usagef("--service %s: this names nothing that runs here; record takes a database, unit, program, control group or process",
 			o.service)
 	}
 	target := assess.Target(found)

@@ -28,7 +28,7 @@ func (r *Report) Document() *document.Document {
 		return d
 	}
 	s := r.Result
-	d.Answer = []document.Line{{Text: fmt.Sprintf("%s ran on %s of %s and waited %s a second for one.", r.Service,
+	d.Answer = []document.Line{{Text: fmt.Sprintf("%s used %s of %s and waited %s per second for a free CPU.", r.Service,
 		number(s.Run.Value), screen.Count(len(s.CPUs), "CPU"), result.Format(s.Queue.Value, "s"))}}
 	d.About = []string{fmt.Sprintf("%s from %s on. The kernel was watched in %s, %s of the time.", span(s.Length),
 		s.Started.UTC().Format("2006-01-02 15:04:05 MST"), screen.Count(s.Windows, "window"), percent(s.SeenShare()))}
@@ -49,17 +49,17 @@ func (s *Result) warnings() (list []string) {
 		list = append(list, fmt.Sprintf("%s after %s; what was seen until then counts", s.Ended, span(s.Length)))
 	}
 	if s.Lost > 0 {
-		list = append(list, fmt.Sprintf("%d bursts were lost, %s of all: there was no room for them", s.Lost,
+		list = append(list, fmt.Sprintf("%d bursts were lost, %s of all: the buffer had no room for them", s.Lost,
 			percent(s.LostShare())))
 	}
 	if n := float64(s.Unseen) / max(1, float64(s.Cost.Switches)); n > 0.001 {
-		list = append(list, fmt.Sprintf("the kernel did not tell of %s of the switches: what ran then counts for the task before or after", percent(n)))
+		list = append(list, fmt.Sprintf("the kernel did not report %s of the context switches: what ran then counts for the task before or after", percent(n)))
 	}
 	if s.Missed > 0 {
-		list = append(list, fmt.Sprintf("%d looks at a task failed; what it did then is not the service's", s.Missed))
+		list = append(list, fmt.Sprintf("%d tasks could not be read; their time does not count for the service", s.Missed))
 	}
 	if s.Windows < 20 && s.SeenShare() < 0.9 {
-		list = append(list, fmt.Sprintf("intervals rest on %s; record for longer", screen.Count(s.Windows, "window")))
+		list = append(list, fmt.Sprintf("the intervals rest on only %s; record for longer", screen.Count(s.Windows, "window")))
 	}
 	return list
 }
@@ -68,7 +68,7 @@ func (s *Result) parts() *document.Table {
 	row := func(name string, iv result.Estimate) document.Row {
 		return document.Row{Cells: []document.Cell{document.Text(name), document.Number(iv.Value, iv.Text(), iv.Interval())}}
 	}
-	t := &document.Table{Lead: "Seconds in each second of all its threads together, with 95 % intervals over windows.",
+	t := &document.Table{Lead: "Seconds per second, of all its threads together, with 95 % intervals over windows.",
 		Columns: document.Headings("part", "s/s"),
 		Rows:    []document.Row{row("on a CPU", s.Run), row("waiting for a CPU", s.Queue)}}
 	const beside = "on a CPU beside a busy sibling"
@@ -90,7 +90,7 @@ func (s *Result) wakeups() *document.Table {
 		}
 		return document.Row{Cells: append(cells, document.Number(l.Sum/s.Seen, result.Format(l.Sum/s.Seen, "s")))}
 	}
-	return &document.Table{Title: "Wake-ups", Lead: "From a wake-up of its threads to their running.",
+	return &document.Table{Title: "Wake-ups", Lead: "Time from the wake-up of a thread until it runs.",
 		Columns: document.Headings("CPU was", "rate", "median", "99 %", "mean", "s/s"),
 		Rows:    []document.Row{row("idle", s.OnIdle), row("busy", s.OnBusy)}}
 }
@@ -111,8 +111,8 @@ func (c Cost) pairs() document.Pairs {
 		how = "assumed: there were too few to time"
 	}
 	return document.Pairs{
-		{Name: "CPU time", Value: fmt.Sprintf("%s of what is in use, of %s allowed", percent(c.OfBusy), percent(c.Budget))},
-		{Name: "programs", Value: fmt.Sprintf("%s in all, %.0f ns a switch in windows, %.0f ns outside",
+		{Name: "CPU time", Value: fmt.Sprintf("%s of the CPU time in use; at most %s is allowed", percent(c.OfBusy), percent(c.Budget))},
+		{Name: "programs", Value: fmt.Sprintf("%s in total, %.0f ns per switch in windows, %.0f ns outside",
 			result.Format(c.Programs, "s"), c.OnNS, c.OffNS), More: []string{how}},
 		{Name: "reader", Value: result.Format(c.Reader, "s")},
 		{Name: "switches", Value: fmt.Sprintf("%s, %d in windows", result.Format(c.SwitchesPerS, "1/s"), c.Watched)},

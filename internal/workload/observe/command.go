@@ -60,13 +60,13 @@ func (t *teller) read(ctx context.Context, r workload.Request) (float64, error) 
 	case ctx.Err() != nil:
 		return 0, ctx.Err()
 	case limited.Err() != nil:
-		return 0, fmt.Errorf("the command that tells the latency took longer than a look, %s", result.Format(t.limit.Seconds(), "s"))
+		return 0, fmt.Errorf("the latency command took longer than its limit, %s", result.Format(t.limit.Seconds(), "s"))
 	case err != nil:
-		return 0, fmt.Errorf("the command that tells the latency: %w", err)
+		return 0, fmt.Errorf("the latency command: %w", err)
 	case !there:
-		return 0, fmt.Errorf("the command that tells the latency: %s", out.Missing[answer])
+		return 0, fmt.Errorf("the latency command: %s", out.Missing[answer])
 	case !(v >= 0) || math.IsInf(v, 0):
-		return 0, fmt.Errorf("the command that tells the latency printed %v, which is no time in seconds", v)
+		return 0, fmt.Errorf("the latency command printed %v, which is no time in seconds", v)
 	}
 	return v, nil
 }

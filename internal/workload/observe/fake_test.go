@@ -132,7 +132,7 @@ func TestBackwards(t *testing.T) {
 				}
 				return nil
 			}}, nil)
-			if err == nil || !strings.Contains(err.Error(), "the counters of fake began anew after ") {
+			if err == nil || !strings.Contains(err.Error(), "the counters of fake started again after ") {
 				t.Error(err)
 			}
 		})

@@ -207,7 +207,7 @@ func TestApplication(t *testing.T) {
 		clear(a.counts[0])
 		clear(a.counts[1])
 	})
-	if _, err := s.Run(t.Context(), r); err == nil || !strings.HasSuffix(err.Error(), "the histogram counts fewer requests than before: the application has restarted, or was reset") {
+	if _, err := s.Run(t.Context(), r); err == nil || !strings.HasSuffix(err.Error(), "the histogram counts fewer requests than before: the application restarted, or someone reset it") {
 		t.Errorf("restarted: %v", err)
 	}
 	// The next run begins anew, and finds no request.
@@ -223,12 +223,12 @@ func TestTeller(t *testing.T) {
 		command []string
 		want    string
 	}{
-		{[]string{"echo", "fast"}, "the command that tells the latency: "},
+		{[]string{"echo", "fast"}, "the latency command: "},
 		{[]string{"echo", "-1"}, "which is no time in seconds"},
-		{[]string{"echo", "1 2"}, "the command that tells the latency: "},
-		{[]string{"false"}, "the command that tells the latency: false: exit status 1"},
-		{[]string{"sleep", "30"}, "took longer than a look, 1.00 s"},
-		{[]string{"no-such-program"}, "the command that tells the latency: "},
+		{[]string{"echo", "1 2"}, "the latency command: "},
+		{[]string{"false"}, "the latency command: false: exit status 1"},
+		{[]string{"sleep", "30"}, "took longer than its limit, 1.00 s"},
+		{[]string{"no-such-program"}, "the latency command: "},
 	} {
 		t.Run(strings.Join(c.command, " "), func(t *testing.T) {
 			t.Parallel()

@@ -15,9 +15,9 @@ func TestLacks(t *testing.T) {
 		given map[string]any
 		why   string // "": it may come
 	}{
-		{"elapsed_per_transaction", nil, "only sessions of a database"},
-		{"elapsed_per_transaction", page, "only sessions of a database"},
-		{"cpu_per_transaction", nil, "no transactions"},
+		{"elapsed_per_transaction", nil, "only a database's sessions"},
+		{"elapsed_per_transaction", page, "only a database's sessions"},
+		{"cpu_per_transaction", nil, "does not count transactions"},
 		{"cpu_per_transaction", page, ""},
 		{"cpu_s", nil, ""},
 		{"queue_s", nil, ""},
@@ -25,7 +25,7 @@ func TestLacks(t *testing.T) {
 		{"latency_p99", page, ""},
 		{"latency", page, "a command"},
 		{"latency", map[string]any{"latency": []string{"echo", "1"}}, ""},
-		{"arrivals", nil, "no transactions"},
+		{"arrivals", nil, "does not count transactions"},
 		{"arrivals", page, ""},
 		{"energy_op_j", nil, ""}, // the runner's own
 	} {

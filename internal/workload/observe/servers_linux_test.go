@@ -155,7 +155,7 @@ func TestPostgres(t *testing.T) {
 	}
 	execute(t, s, "select pg_sleep(1)")
 	time.AfterFunc(time.Second, func() { execute(t, s, "select pg_stat_reset()") })
-	if _, err := run.Run(t.Context(), r); err == nil || !strings.Contains(err.Error(), "the counters of PostgreSQL began anew after ") {
+	if _, err := run.Run(t.Context(), r); err == nil || !strings.Contains(err.Error(), "the counters of PostgreSQL started again after ") {
 		t.Errorf("its counters were reset: %v", err)
 	}
 }

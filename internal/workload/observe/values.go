@@ -36,9 +36,9 @@ func noLatency() latency {
 
 // untold fills in what a service tells that is no database, without a page or a command: nothing.
 func (s *seen) untold() {
-	s.log = unknown("only sessions of a database tell it")
+	s.log = unknown("only a database's sessions show it")
 	s.elapsed = s.log
-	s.latency, s.transactions = noLatency(), unknown("the service tells no transactions; url and histogram would count requests")
+	s.latency, s.transactions = noLatency(), unknown("the service does not count transactions; the parameters url and histogram would count requests")
 }
 
 // Lacks says why a service that is no database never has a response with such parameters; "": it may have it.
@@ -68,29 +68,29 @@ type response struct {
 
 // offered are all. A study that names none decides by the first.
 var offered = []response{
-	{low("cpu_per_transaction", "CPU time of a transaction"), per(func(s *seen) amount { return s.cpu })},
+	{low("cpu_per_transaction", "CPU time per transaction"), per(func(s *seen) amount { return s.cpu })},
 	{low("cpu_s", "CPU time of the service"), func(s *seen) amount { return s.cpu }},
-	{low("queue_per_transaction", "Wait for a CPU of a transaction"), per(func(s *seen) amount { return s.queue })},
+	{low("queue_per_transaction", "Wait for a CPU per transaction"), per(func(s *seen) amount { return s.queue })},
 	{low("queue_s", "Wait of the service for a CPU, all threads together"), func(s *seen) amount { return s.queue }},
-	{low("log_wait_per_transaction", "Log wait of a transaction"), per(func(s *seen) amount { return s.log })},
+	{low("log_wait_per_transaction", "Log wait per transaction"), per(func(s *seen) amount { return s.log })},
 	{low("log_wait_s", "Log wait of all sessions together"), func(s *seen) amount { return s.log }},
-	{low("elapsed_per_transaction", "Time in the database of a transaction, the mean"),
+	{low("elapsed_per_transaction", "Mean time in the database per transaction"),
 		per(func(s *seen) amount { return s.elapsed })},
 	{low("elapsed_s", "Time in which sessions ran statements, all together"), func(s *seen) amount { return s.elapsed }},
-	{low("busy_s", "Time of sessions within transactions, the application's pauses included; of what has none, of threads on a "+
-		"CPU or ready for one"), func(s *seen) amount { return s.busy }},
+	{low("busy_s", "Time of sessions within transactions, the application's pauses included; of a service without sessions, time of "+
+		"threads on a CPU or ready for one"), func(s *seen) amount { return s.busy }},
 	{low("latency_p50", "Median latency by the application's histogram"), func(s *seen) amount { return s.latency.p50 }},
 	{low("latency_p99", "99th percentile of the latency by the application's histogram"),
 		func(s *seen) amount { return s.latency.p99 }},
 	{low("latency_mean", "Mean latency by the application's histogram"), func(s *seen) amount { return s.latency.mean }},
-	{low("latency", "Latency as the command tells it, the mean of all looks"), func(s *seen) amount { return s.latency.told }},
+	{low("latency", "Mean latency that the command printed"), func(s *seen) amount { return s.latency.told }},
 	{workload.Response{Name: "transactions_per_s", Title: "Transactions per second", Unit: "1/s", Better: "higher"},
 		func(s *seen) amount {
 			return amount{s.transactions.is / s.wall, s.transactions.why}
 		}},
 	{workload.Response{Name: "transactions", Title: "Transactions that ended", Better: "higher"},
 		func(s *seen) amount { return s.transactions }},
-	{workload.Response{Name: "arrivals", Title: "Load upstream: requests of the application's histogram, else transactions",
+	{workload.Response{Name: "arrivals", Title: "Load: requests of the application's histogram, else transactions",
 		Better: "higher"}, func(s *seen) amount { return s.arrivals }},
 }
 
@@ -114,7 +114,7 @@ func per(sum func(*seen) amount) func(*seen) amount {
 		case n.is == 0:
 			return unknown("the service did no transaction in %s", result.Format(s.wall, "s"))
 		case n.is < fewest:
-			return unknown("the service did %s in %s, and a ratio takes %d", screen.Count(int(n.is), "transaction"),
+			return unknown("the service did %s in %s, but a ratio takes %d", screen.Count(int(n.is), "transaction"),
 				result.Format(s.wall, "s"), fewest)
 		}
 		return amount{is: total.is / n.is}

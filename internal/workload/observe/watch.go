@@ -164,7 +164,7 @@ func (w *watch) look(s *explain.Stretch) error {
 func (w *watch) fell(p point, s *explain.Stretch) error {
 	const coarse = 0.05 // s: of threads that have ended, the kernel counts ticks
 	if s.Reset {
-		return &workload.Restarted{Err: fmt.Errorf("the counters of %s began anew%s: it has restarted, or they were reset",
+		return &workload.Restarted{Err: fmt.Errorf("the counters of %s started again%s: it has restarted, or someone reset them",
 			w.on.Of.Name, w.after())}
 	}
 	if p.cpu < w.last.cpu-coarse {
@@ -184,7 +184,7 @@ func (w *watch) between(from, to point) (s seen) {
 	s.cpu, s.queue = amount{is: max(0, to.cpu-from.cpu)}, amount{max(0, to.queue-from.queue), w.noQueue}
 	s.busy = amount{s.cpu.is + s.queue.is, w.noQueue}
 	if w.meter == nil {
-		s.cpu = unknown("the service is of another host, or hidden: its processes do not show here")
+		s.cpu = unknown("the service runs on another host or is hidden: its processes cannot be seen here")
 		s.queue, s.busy = s.cpu, s.cpu
 	}
 	s.untold()
@@ -213,7 +213,7 @@ func (w *watch) tell(s *seen, t sessionTime) {
 	}
 	why := ""
 	if t.hidden {
-		why = "sessions of other users do not show to this user"
+		why = "this user cannot see the sessions of other users"
 		for _, m := range w.on.Source.Server().Missing {
 			if strings.Contains(m, "grant") {
 				why = m
