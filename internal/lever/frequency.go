@@ -79,7 +79,7 @@ func (in *input) frequencyBound(l *Lever, r reading, held *heldClock, clock busy
 			fmt.Sprintf("computed: busy CPUs ran at about %s, by their additions, but the host reports up to %s; %s",
 				result.Format(clock.hz, "Hz"), result.Format(clock.max, "Hz"), burst))
 	default:
-		l.bounded(saving(after), BoundMeasured, fmt.Sprintf("%s: a clock that never drops would save at most %s of such a burst",
+		l.bounded(saving(after), BoundMeasured, fmt.Sprintf("%s; a clock that never drops would save at most %s of such a burst",
 			burst, Percent(saving(after))))
 	}
 }
@@ -132,7 +132,7 @@ func (in *input) frequencyCosts(l *Lever, r reading) {
 		if who := in.owner(l.Name); who != "" {
 			l.Summary += ": " + who + " sets it"
 		}
-		l.Next = Next{"hostlab check --role " + string(in.role), "on the " + in.below() + "; or send this report"}
+		l.Next = Next{"hostlab check --role " + string(in.role), "on the " + in.below() + ", or send its owner this report"}
 	case len(l.todo) > 0:
 		l.Next = remedy(l.todo)
 	default:

@@ -234,7 +234,7 @@ func (in *input) rest(l *Lever, why string) {
 	case blind != "":
 		l.decide(Untestable, look, "the checks could not look")
 	default:
-		l.decide(Untestable, l.Next, "this host shows no such setting")
+		l.decide(Untestable, l.Next, "no check applies to this host in this role")
 	}
 	l.add(notMeasured(why))
 }
