@@ -74,7 +74,7 @@ func (w *wine) service(t *testing.T) {
 	if h := a.Time.Host; h.Busy == nil || *h.Busy <= 0 || h.Steal != nil {
 		t.Errorf("the CPUs' use, and what a hypervisor took, which Windows does not tell: %+v", h)
 	}
-	for name, reason := range map[string]string{"cpus": "no thread shows as running", "idle": "Linux", "network": "Linux", "log": "does not know it as a database", "clock": "% Processor Performance of the CPUs"} {
+	for name, reason := range map[string]string{"cpus": "no thread shows as running", "idle": "Linux", "network": "Linux", "log": "it is not a database", "clock": "% Processor Performance of the CPUs"} {
 		found := false
 		for _, l := range a.Levers {
 			found = found || l.Name == name && strings.Contains(strings.ToLower(l.Reason), strings.ToLower(reason)) && (l.AtMost != nil) == (name == "clock")

@@ -14,7 +14,7 @@ const leastLook = 100 * time.Millisecond
 const requested = "scaling_cur_freq"
 
 // pageWalks is why they are not known.
-const pageWalks = "hostlab does not count page walks, whose counters differ by processor; on Intel, perf stat -e " +
+const pageWalks = "page walks are not counted, because their counters differ by processor; on Intel, perf stat -e " +
 	"dtlb_load_misses.walk_active shows them"
 
 func openSampler(tree host.Tree) (sampler, error) { return watch.Open(watch.Config{Tree: tree}) }

@@ -15,6 +15,6 @@ const leastLook = time.Second
 const requested = "% of Maximum Frequency"
 
 // pageWalks is why they are not known.
-const pageWalks = "hostlab does not count page walks; Intel VTune and AMD uProf show them"
+const pageWalks = "page walks are not counted; Intel VTune and AMD uProf show them"
 
 func openSampler(host.Tree) (sampler, error) { return watch.OpenCounters(context.Background(), "") }

@@ -38,7 +38,7 @@ type connection struct {
 }
 
 // NoPort is why no port of a service is known.
-const NoPort = "hostlab cannot see its network port, so it does not count its clients' round trips; that needs root, in the service's " +
+const NoPort = "its network port cannot be seen, so its clients' round trips are not counted; that needs root, in the service's " +
 	"network namespace"
 
 // NewNetwork begins to count for the server that listens on a port.

@@ -34,7 +34,7 @@ func (s Spec) Reach(ctx context.Context, servers []host.Database) (*Reached, err
 	}
 	r, server := &Reached{Of: of}, of.Server(servers)
 	if server == nil {
-		r.Why = "hostlab does not know it as a database, so it observed only its processes"
+		r.Why = "it is not a database that hostlab knows, so only its processes were observed"
 		return r, nil
 	}
 	dsn, err := connect.Here(server.Kind, of.PID)

@@ -122,8 +122,8 @@ func (c Cost) pairs() document.Pairs {
 // bounded is the document without a result.
 func (r *Report) bounded(d *document.Document) {
 	d.Answer = []document.Line{{Text: fmt.Sprintf("The scheduling of %s could not be recorded: %s.", r.Service, r.Reason)}}
-	d.About = []string{fmt.Sprintf("Counters that the kernel keeps anyway, over %s, give bounds.", span(r.Length))}
-	t := &document.Table{Lead: "Seconds in each second.", Columns: document.Headings("part", "at most")}
+	d.About = []string{fmt.Sprintf("The kernel's own counters give these bounds, over %s.", span(r.Length))}
+	t := &document.Table{Lead: "Seconds per second.", Columns: document.Headings("part", "at most")}
 	for _, b := range r.Bounds {
 		row := document.Row{Cells: []document.Cell{document.Text(b.Name)}, Across: "unknown: " + b.Reason}
 		if b.Value != nil {
