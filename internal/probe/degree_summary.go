@@ -63,8 +63,9 @@ func (r *degreeRun) summarise(out *Outcome) {
 			speedup.Estimate, speedup.NoiseFloor = up, noise*up.Value // the baseline's noise scales with it
 			efficiency.Estimate = new(up.Map(func(v float64) float64 { return v / k }))
 			efficiency.NoiseFloor = speedup.NoiseFloor / k
-			if disturbed != "" && r.limit.cpus == 0 && !slices.Contains(cpu(0), 0) {
-				// What others took is no loss of parallelism: the CPU time of the workers tells that.
+			if disturbed != "" && r.limit.cpus == 0 && !slices.Contains(cpu(0), 0) && len(base) >= stats.MinBlocks(cfg.Alpha) {
+				// What others took is no loss of parallelism: the CPU time of the workers tells that. In a guest it counts
+				// the hypervisor's pauses, too, which takes a median of many rounds to leave out.
 				efficiency.Estimate, efficiency.NoiseFloor = ratio(cpu(0), cpu(i), cfg.Alpha), floor(cpu(1), cpu(0), cfg.Alpha)
 				efficiency.Labels.Disturbed, efficiency.Warnings = "", nil
 				efficiency.Title += ", by their CPU time"

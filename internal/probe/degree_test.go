@@ -105,9 +105,6 @@ func TestDegreeBesideAHog(t *testing.T) {
 		t.Fatal(err, out.Skipped)
 	}
 	m := byName(t, out)
-	if l := m["degree.efficiency.2"]; l.Labels.Disturbed != "" || !strings.Contains(l.Title, "by their CPU time") {
-		t.Errorf("efficiency beside others: %q, disturbed %q", l.Title, l.Labels.Disturbed)
-	}
 	for _, name := range []string{"degree.speedup.2", "degree.throughput.1"} {
 		if got := m[name].Labels.Disturbed; !strings.Contains(got, "other work took more than 2 %") || len(m[name].Warnings) == 0 {
 			t.Errorf("%s: disturbed %q, warnings %q", name, got, m[name].Warnings)
@@ -262,7 +259,16 @@ func TestDegreeLeavesDisturbedOut(t *testing.T) {
 		t.Errorf("%+v %v", x.Estimate, x.Labels)
 	}
 	// What four workers lose shows in their CPU time then: a quarter more than one takes.
-	if x := m["degree.efficiency.4"]; math.Abs(x.Estimate.Value-0.8) > 1e-9 || x.Labels.Disturbed != "" {
-		t.Errorf("efficiency %+v %v", x.Estimate, x.Labels)
+	if x := m["degree.efficiency.4"]; math.Abs(x.Estimate.Value-0.8) > 1e-9 || x.Labels.Disturbed != "" ||
+		!strings.Contains(x.Title, "by their CPU time") {
+		t.Errorf("efficiency %+v %v %q", x.Estimate, x.Labels, x.Title)
+	}
+	// A hypervisor's pause in one of few rounds is CPU time, too: the workers' speed-up stands then, with its warning.
+	_, m = summed(t, func(r *degreeRun) {
+		r.rounds = r.rounds[:1]
+		r.rounds[0].foreign, r.rounds[0].cpu[0] = 0.3, 0.9
+	})
+	if x := m["degree.efficiency.4"]; math.Abs(x.Estimate.Value-0.25/0.55) > 1e-9 || x.Labels.Disturbed == "" || len(x.Warnings) != 1 {
+		t.Errorf("efficiency of one round %+v %v %q", x.Estimate, x.Labels, x.Warnings)
 	}
 }
