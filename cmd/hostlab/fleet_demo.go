@@ -31,7 +31,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case out == "":
-				return usagef("--out names the directory to write, as --out spool")
+				return usagef("name the directory to write, such as --out spool")
 			case m.Hosts < demo.Least || m.Hosts > demo.Most:
 				return usagef("--hosts %d: expected %d to %d", m.Hosts, demo.Least, demo.Most)
 			}

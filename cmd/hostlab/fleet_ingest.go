@@ -170,7 +170,7 @@ func (in *intake) end(ctx context.Context) error {
 	fmt.Fprintf(in.std.out, "%s read: %d new, %d known, %d refused\n", screen.Count(in.read, "document"), in.added,
 		in.read-in.added-in.refused, in.refused)
 	if in.refused > 0 {
-		return errors.New("not all documents are kept")
+		return errors.New("not all documents were stored")
 	}
 	return nil
 }

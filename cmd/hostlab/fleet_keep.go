@@ -132,7 +132,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		case err != nil:
 			return err
 		case len(points) == 0 && host != "":
-			return usagef("no assessment of a host %q is here; 'hostlab fleet hosts' lists them", host)
+			return usagef("the store has no assessment of host %q; 'hostlab fleet hosts' lists them", host)
 		case args[0] == "otava":
 			return fleet.WriteOtava(std.out, points)
 		}

@@ -24,7 +24,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag or file.`,
 		Example: `  hostlab fleet exceptions check exceptions.toml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 || args[0] != "check" {
-				return usagef("it takes 'check' and a file: hostlab fleet exceptions check FILE")
+				return usagef("expected 'check' and a file: hostlab fleet exceptions check FILE")
 			}
 			return nil
 		},
@@ -67,9 +67,9 @@ Exit status: 0 done, 1 it failed, 2 unusable flag or study.`,
 			case err != nil:
 				return nil, err
 			case len(names) == 0:
-				return nil, usagef("no experiment is kept yet; ingest what 'hostlab report --format json' writes")
+				return nil, usagef("the store has no experiment yet; ingest what 'hostlab report --format json' writes")
 			}
-			return nil, usagef("no experiment of a study %q is kept; there are %s", args[0], strings.Join(names, ", "))
+			return nil, usagef("the store has no experiment of study %q; it has %s", args[0], strings.Join(names, ", "))
 		}
 		return fleet.PoolDocument(args[0], fleet.PoolStudies(ran)), nil
 	})

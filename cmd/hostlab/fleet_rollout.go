@@ -103,14 +103,14 @@ func (o *rolloutOptions) plan(ctx context.Context, s *store.Store, now time.Time
 		p.Seed = rand.Uint64() >> 11 //nolint:gosec // no secret; so many digits stay exact in JSON
 	}
 	if o.out == "" {
-		return nil, usagef("--out FILE takes the plan")
+		return nil, usagef("name the file for the plan with --out FILE")
 	}
 	want, err := assignments(o.set)
 	if err != nil {
 		return nil, err
 	}
 	if len(want) == 0 && o.role == "" {
-		return nil, usagef("name what to set with --set, as governor=performance, or --role ROLE")
+		return nil, usagef("name what to set with --set, such as governor=performance, or --role ROLE")
 	}
 	for _, a := range want {
 		s, known := setting.Find(a.Name)
@@ -210,7 +210,8 @@ func (o *rolloutOptions) taking(ctx context.Context, s *store.Store) ([]*fleet.H
 		h := fleet.Named(hosts, name)
 		switch {
 		case h == nil:
-			return nil, usagef("--hosts %s: no document of a host %q is here; 'hostlab fleet hosts' lists them", o.hosts, name)
+			return nil, usagef("--hosts %s: the store has no document of host %q; 'hostlab fleet hosts' lists them", o.hosts,
+				name)
 		case slices.Contains(named, h):
 			return nil, usagef("--hosts %s: %s is there twice; a host is in one wave", o.hosts, name)
 		}

@@ -121,7 +121,7 @@ func TestFleetRollout(t *testing.T) {
 			if _, _, said := r.gated(schema, byRole...); !strings.Contains(said, "8 hosts in 2 waves") || !strings.Contains(said, "db7: take part") {
 				t.Error(said)
 			}
-			if _, status, said := r.gated(schema, "gate", plan, "--wave", "1"); status != exitUndecided || !strings.Contains(said, "not known to have the change") {
+			if _, status, said := r.gated(schema, "gate", plan, "--wave", "1"); status != exitUndecided || !strings.Contains(said, "no document of verify shows") {
 				t.Errorf("before the wave: status %d, %s", status, said)
 			}
 			var p struct{ Waves []struct{ Hosts []string } }
@@ -160,7 +160,7 @@ func TestFleetRolloutRefuses(t *testing.T) {
 		r.assess(fmt.Sprint("db", i), time.Now(), 300e-6)
 	}
 	plan, hosts := filepath.Join(dir, "plan.json"), filepath.Join(dir, "hosts")
-	for content, want := range map[string]string{"db1\ndb2\ndb1\n": "db1 is there twice; a host is in one wave", "db1\ndb9\n": `no document of a host "db9"`} {
+	for content, want := range map[string]string{"db1\ndb2\ndb1\n": "db1 is there twice; a host is in one wave", "db1\ndb9\n": `no document of host "db9"`} {
 		if err := os.WriteFile(hosts, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -62,7 +62,7 @@ func (o *sendOptions) run(ctx context.Context, std streams, files []string) erro
 	}
 	token := strings.TrimSpace(string(text))
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return usagef("--token-file %s: it takes one token and nothing else", o.token)
+		return usagef("--token-file %s: expected one token and nothing else", o.token)
 	}
 	client, err := o.client()
 	if err != nil {
@@ -89,10 +89,11 @@ func (o *sendOptions) run(ctx context.Context, std streams, files []string) erro
 func (o *sendOptions) server() (string, error) {
 	u, err := url.Parse(o.to)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
-		return "", usagef("--to %q: it takes the server's address, as https://fleet:9753", screen.Short(screen.Clean(o.to)))
+		return "", usagef("--to %q: expected the server's address, such as https://fleet:9753",
+			screen.Short(screen.Clean(o.to)))
 	}
 	if u.Scheme == "http" && !connect.Loopback(u.Hostname()) {
-		return "", usagef("--to %s: a token goes to another host by https alone", screen.Clean(o.to))
+		return "", usagef("--to %s: hostlab sends a token to another host by https only", screen.Clean(o.to))
 	}
 	if o.host == "" {
 		if o.host, err = os.Hostname(); err != nil {

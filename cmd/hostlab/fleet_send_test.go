@@ -103,7 +103,7 @@ func TestSendService(t *testing.T) {
 	if status, said := send(append(args, "--host", "other")...); status != exitFailed || strings.Contains(said, token) || !strings.Contains(said, "403") {
 		t.Errorf("another host's name: status %d, %s", status, said)
 	}
-	if status, said := send(append(args, "--to", "http://fleet.example:1")...); status != exitUsage || !strings.Contains(said, "https alone") {
+	if status, said := send(append(args, "--to", "http://fleet.example:1")...); status != exitUsage || !strings.Contains(said, "by https only") {
 		t.Errorf("without TLS: status %d, %s", status, said)
 	}
 	if err := os.Chmod(filepath.Join(dir, "etc/hostlab/fleet.token"), 0o644); err != nil {

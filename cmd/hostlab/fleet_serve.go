@@ -207,7 +207,7 @@ func answerUntil(ctx context.Context, h http.Handler, l net.Listener) error {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := server.Shutdown(grace); err != nil {
-		return errors.Join(server.Close(), fmt.Errorf("answers were not sent whole: %w", err))
+		return errors.Join(server.Close(), fmt.Errorf("some answers were not sent completely: %w", err))
 	}
 	return nil
 }

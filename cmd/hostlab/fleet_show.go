@@ -76,7 +76,7 @@ func newFleetDiff(std streams) *cobra.Command {
 		var pair [2]fleet.Seen
 		for i, name := range args {
 			if pair[i].Host = fleet.Named(hosts, name); pair[i].Host == nil {
-				return nil, usagef("no document of a host %q is here; 'hostlab fleet hosts' lists them", name)
+				return nil, usagef("the store has no document of host %q; 'hostlab fleet hosts' lists them", name)
 			}
 			if pair[i].Facts, err = s.Facts(ctx, name); err != nil {
 				return nil, err
@@ -95,7 +95,7 @@ func newFleetCheck(std streams) *cobra.Command {
 	cmd := showing(std, o, &cobra.Command{
 		Use:   "check [flags] ID",
 		Short: "What one check says on each host",
-		Args:  takes(1, 1, "one ID of a check, as PWR-001"),
+		Args:  takes(1, 1, "one ID of a check, such as PWR-001"),
 	}, func(ctx context.Context, s *store.Store, args []string, now time.Time) (*document.Document, error) {
 		exceptions, err := x.read()
 		if err != nil {

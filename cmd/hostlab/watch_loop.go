@@ -265,7 +265,7 @@ func address(given string) (string, error) {
 	}
 	name, port, err := net.SplitHostPort(given)
 	if err != nil {
-		return "", usagef("--listen %s: expected ADDRESS:PORT, as 127.0.0.1:9750", given)
+		return "", usagef("--listen %s: expected ADDRESS:PORT, such as 127.0.0.1:9750", given)
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
 		return "", usagef("--listen %s: the port must be 0 to 65535", given)

@@ -190,13 +190,13 @@ func rank(severity string) int {
 // Document reports the sum.
 func (s *Summary) Document() *document.Document {
 	d := &document.Document{Name: "fleet", Title: "Fleet", Data: s}
-	answer := fmt.Sprintf("%s; %s not known any more.", screen.Count(s.Hosts, "host"), screen.Plural(len(s.Stale), "is", "are"))
+	answer := fmt.Sprintf("%s; the state of %d is unknown.", screen.Count(s.Hosts, "host"), len(s.Stale))
 	if len(s.Stale) == 0 {
-		answer = fmt.Sprintf("%s, all heard of in the last %s.", screen.Count(s.Hosts, "host"), ago(s.limit))
+		answer = fmt.Sprintf("%s; each sent a document in the last %s.", screen.Count(s.Hosts, "host"), ago(s.limit))
 	}
 	switch {
 	case s.Hosts == 0:
-		answer = `No document is here yet. Begin with "hostlab fleet ingest SPOOL".`
+		answer = `The store holds no document yet. Begin with "hostlab fleet ingest SPOOL".`
 	case len(s.Findings) > 0:
 		f := s.Findings[0]
 		answer += fmt.Sprintf(" Begin with %s (%s): %s on %s.", f.Check, CheckTitle(f.Check), f.Severity,
@@ -216,7 +216,7 @@ func (s *Summary) Document() *document.Document {
 	}
 	levers := &document.Table{Columns: append(document.Headings("lever", "worthwhile on", "likely saves"),
 		document.Column{Head: "most of it on"}),
-		Lead: "Savings are active time of services, at the load that was watched."}
+		Lead: "Savings are in active time of the services, at the load that hostlab watched."}
 	for _, l := range s.Levers {
 		var first []string
 		for _, p := range l.Pays[:min(len(l.Pays), 3)] {
@@ -236,18 +236,19 @@ func (s *Summary) Document() *document.Document {
 					strings.Join(t.Names, " and ")))
 		} else {
 			d.Warnings = append(d.Warnings,
-				fmt.Sprintf("%s is now called %s: one machine-id, and only the last name still writes", t.Names[0],
+				fmt.Sprintf("%s is now called %s: both have one machine-id, and only the new name still sends documents",
+					t.Names[0],
 					t.Names[len(t.Names)-1]))
 		}
 	}
-	stale := &document.Table{Columns: document.Headings("host", "not known for")}
+	stale := &document.Table{Columns: document.Headings("host", "last document")}
 	for _, h := range s.Stale {
-		stale.Add(document.Text(h.Name), document.Number(h.Seconds, ago(time.Duration(h.Seconds*float64(time.Second)))))
+		stale.Add(document.Text(h.Name), document.Number(h.Seconds, ago(time.Duration(h.Seconds*float64(time.Second)))+" ago"))
 	}
 	d.Sections = []document.Section{document.Titled("Findings", findings), document.Titled("Levers", levers),
-		document.Titled("Not known any more", stale),
+		document.Titled("State unknown", stale),
 		document.Titled("Accepted", acceptedTable(s.Accepted)),
-		document.Titled("Accepted once, and findings again", acceptedTable(s.Expired))}
+		document.Titled("Exceptions that have expired", acceptedTable(s.Expired))}
 	return d
 }
 
@@ -268,7 +269,7 @@ func CheckTitle(id string) string {
 	if strings.Contains(id, "/") {
 		return setTitle
 	}
-	return "not known to this version"
+	return "unknown to this version"
 }
 
 // ago is a span of time in days and hours.
@@ -287,13 +288,13 @@ func Days(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.Atoi(days)
 		if err != nil || n <= 0 || n > 36500 {
-			return 0, fmt.Errorf("it takes a number of days, as 7d")
+			return 0, fmt.Errorf("expected a number of days, such as 7d")
 		}
 		return time.Duration(n) * 24 * time.Hour, nil
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("it takes days or a duration: 7d, 36h")
+		return 0, fmt.Errorf("expected days or a duration, such as 7d or 36h")
 	}
 	return d, nil
 }

@@ -128,7 +128,7 @@ func (w *words) UnmarshalJSON(data []byte) error {
 func (e *envelope) kind() (Kind, error) {
 	switch {
 	case e.Schema == nil:
-		return "", refuse("no document of hostlab: it has no schema")
+		return "", refuse("not a document of hostlab: it has no schema")
 	case e.Probes != nil && e.Facts != nil && e.Verdict != nil:
 		return Assessment, nil
 	case e.Results != nil && e.Role != "":
@@ -144,7 +144,8 @@ func (e *envelope) kind() (Kind, error) {
 	case e.Experiments != nil && e.Effects != nil:
 		return Effects, nil
 	}
-	return "", refuse("a document of a kind that the fleet does not keep; it keeps those of assess, check, facts, verify, report, " +
+	return "", refuse("the fleet does not store this kind of document; it stores those of assess, check, facts, verify, " +
+		"report, " +
 		"watch --analyze and fleet rollout plan")
 }
 
@@ -154,7 +155,7 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 	var e envelope
 	if err := decode(body, &e); err != nil {
 		if len(body) > 0 && body[0] >= 0xef { // Windows' programs
-			return nil, refuse("no JSON: it is UTF-16, or begins with a byte order mark; write it as UTF-8 without one")
+			return nil, refuse("not JSON: it is UTF-16, or begins with a byte order mark; write it as UTF-8 without one")
 		}
 		return nil, refuse("%s", plainly(err))
 	}
@@ -163,12 +164,13 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 		return nil, err
 	}
 	if *e.Schema > newest[kind] {
-		return nil, refuse("%s of schema %d, and this hostlab reads up to %d; it takes the version that wrote it, %s, or a newer one",
+		return nil, refuse("%s of schema %d, but this hostlab reads up to %d; use the version that wrote it (%s) or a newer "+
+			"one",
 			kind, *e.Schema, newest[kind], known(e.Version))
 	}
 	switch {
 	case kind == Planned && as != "": // a host's folder in a spool has what that host says
-		return nil, refuse("a plan of a roll-out is no host's document: ingest it outside of the hosts' folders, without --host")
+		return nil, refuse("a roll-out plan belongs to no host: move it out of the hosts' folders, and leave --host out")
 	case kind == Planned:
 		return readPlan(body, now)
 	}
@@ -212,7 +214,7 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 		if d.Host == "" {
 			return nil, refuse("it does not name its host: put it into a folder of the host's name, or use --host")
 		}
-		return nil, refuse("%q is no host's name", d.Host)
+		return nil, refuse("%q is not a host name", d.Host)
 	case d.Started.IsZero():
 		return nil, refuse("it does not say when it was written: take one of a newer hostlab, written with --format json")
 	case d.Started.After(now.Add(future)):
@@ -265,7 +267,7 @@ func decode(body []byte, into any) error {
 
 func known(version string) string {
 	if version == "" {
-		return "which it does not name"
+		return "not named in it"
 	}
 	return version
 }
@@ -273,16 +275,16 @@ func known(version string) string {
 // plainly shortens what encoding/json says, which may quote a document.
 func plainly(err error) string {
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Sprintf("no JSON: it breaks at byte %d", syntax.Offset)
+		return fmt.Sprintf("not JSON: syntax error at byte %d", syntax.Offset)
 	}
 	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		a := "a"
 		if strings.ContainsAny(kind.Value[:1], "ao") { // array, object
 			a = "an"
 		}
-		return fmt.Sprintf("no document of hostlab: %s is %s %s", cmp.Or(kind.Field, "it"), a, kind.Value)
+		return fmt.Sprintf("not a document of hostlab: %s is %s %s", cmp.Or(kind.Field, "it"), a, kind.Value)
 	}
-	return "no JSON: it is cut short"
+	return "not JSON: it is cut short"
 }
 
 // Finding is a check's answer, as check prints it.

@@ -45,18 +45,18 @@ func TestRead(t *testing.T) {
 func TestRefused(t *testing.T) {
 	good := body("2026-11-23T11:00:00Z", "db1", "")
 	for name, c := range map[string]struct{ body, as, says string }{
-		"no JSON":        {"hello", "", "no JSON"},
-		"cut":            {good[:40], "", "no JSON"},
+		"no JSON":        {"hello", "", "not JSON"},
+		"cut":            {good[:40], "", "not JSON"},
 		"another's":      {`{"a": 1}`, "", "no schema"},
-		"another kind":   {`{"schema": 1}`, "", "of a kind"},
-		"newer":          {strings.Replace(good, `"schema": 1`, `"schema": 99, "version": "7.0"`, 1), "", "7.0, or a newer one"},
+		"another kind":   {`{"schema": 1}`, "", "this kind of document"},
+		"newer":          {strings.Replace(good, `"schema": 1`, `"schema": 99, "version": "7.0"`, 1), "", "(7.0) or a newer one"},
 		"future":         {body("2026-11-23T12:20:00Z", "db1", ""), "", "from the future"},
 		"no clock":       {body("1970-01-01T00:00:09Z", "db1", ""), "", "set the clock of db1"},
 		"no ns":          {body("1500-01-01T00:00:00Z", "db1", ""), "", "from before hostlab"},
 		"UTF-16":         {"\xff\xfe{\x00", "", "as UTF-8"},
 		"no time":        {strings.Replace(good, `"started": "2026-11-23T11:00:00Z",`, "", 1), "", "does not say when"},
-		"hostile name":   {body("2026-11-23T11:00:00Z", "<script>", ""), "", "no host's name"},
-		"path as a name": {good, "../etc", "no host's name"},
+		"hostile name":   {body("2026-11-23T11:00:00Z", "<script>", ""), "", "not a host name"},
+		"path as a name": {good, "../etc", "not a host name"},
 		"wrong type":     {strings.Replace(good, `"host": "db1"`, `"host": 7`, 1), "", "host is a number"},
 		"a list":         {"[1, 2]", "", "it is an array"},
 	} {

@@ -82,13 +82,13 @@ func (r *Report) Document() *document.Document {
 		return t
 	}
 	return &document.Document{Name: "fleet", Title: "Fleet report",
-		Answer: []document.Line{{Text: fmt.Sprintf("%s on %s; %s accepted. %s not known any more.",
+		Answer: []document.Line{{Text: fmt.Sprintf("%s on %s; %s accepted. The state of %s is unknown.",
 			screen.Count(len(r.findings), "finding"), screen.Count(r.Hosts, "host"), screen.Count(len(r.accepted), "finding"),
-			screen.Plural(r.Stale, "host is", "hosts are"))}},
+			screen.Count(r.Stale, "host"))}},
 		About: []string{"Made " + r.Made, "A document is named by the first 12 digits of its SHA-256; CSV and JSON have all"},
 		Sections: []document.Section{document.Titled("Findings", table(r.findings, false)),
 			document.Titled("Accepted", table(r.accepted, true)),
-			document.Titled("Found on hosts that are not known any more", table(r.old, false))},
+			document.Titled("Last findings of hosts whose state is unknown", table(r.old, false))},
 		Data: r}
 }
 

@@ -45,7 +45,7 @@ func Stratum(facts map[string]Value) string {
 func memoryClass(text string) string {
 	bytes, err := strconv.ParseFloat(text, 64)
 	if err != nil || bytes <= 0 {
-		return "memory not known"
+		return "memory unknown"
 	}
 	step := math.Round(4*math.Log2(bytes)) / 4
 	return "about " + result.Format(math.Exp2(step), "B")
@@ -261,7 +261,7 @@ func OutliersDocument(found []Outlier, list []Compared, groups int) *document.Do
 	}
 	switch {
 	case groups == 0:
-		answer = fmt.Sprintf("No group of equal hosts and one role has %d hosts, which it takes to call one an outlier.",
+		answer = fmt.Sprintf("To find outliers, hostlab needs %d hosts of equal hardware and role; no group is that large.",
 			LeastPeers)
 	case len(found) > 0:
 		answer = fmt.Sprintf("%s of %d differ from their peers. Begin with %s: %s is %.2f times as large as on its %d peers.",
@@ -270,7 +270,7 @@ func OutliersDocument(found []Outlier, list []Compared, groups int) *document.Do
 	}
 	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "measurement"}, {Head: "value", Right: true},
 		{Head: "peers have", Right: true}, {Head: "ratio", Right: true}},
-		Lead: "Peers are hosts of equal hardware and role. Of the outliers, one in twenty is false on average."}
+		Lead: "Peers are hosts of equal hardware and role. On average, one outlier in twenty is a false alarm."}
 	traits := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "fact"}, {Head: "here"}, {Head: "on most peers"}}}
 	told := map[string]bool{}
 	for _, o := range found {
@@ -292,14 +292,14 @@ func OutliersDocument(found []Outlier, list []Compared, groups int) *document.Do
 	equal := &document.Table{Columns: append(document.Headings("hardware"), document.Column{Head: "role"},
 		document.Column{Head: "hosts", Right: true}, document.Column{Head: "compared"}), Most: 40}
 	for _, s := range strata {
-		compared := fmt.Sprintf("no: it takes %d", LeastPeers)
+		compared := fmt.Sprintf("no: fewer than %d", LeastPeers)
 		switch {
 		case s.Stratum == "":
-			compared = "no: hardware not known"
+			compared = "no: hardware unknown"
 		case s.Hosts >= LeastPeers:
 			compared = "yes"
 		}
-		equal.Add(document.Text(cmp.Or(s.Stratum, "not known")), document.Text(cmp.Or(string(s.Role), "none")),
+		equal.Add(document.Text(cmp.Or(s.Stratum, "unknown")), document.Text(cmp.Or(string(s.Role), "none")),
 			document.Number(float64(s.Hosts), strconv.Itoa(s.Hosts)), document.Text(compared))
 	}
 	return &document.Document{Name: "fleet", Title: "Outliers", Answer: []document.Line{{Text: answer}},

@@ -263,7 +263,7 @@ func (p *Pooled) forest(number int) document.Block {
 func (p *Pooled) sentence() string {
 	of := p.Contrast + ", " + p.Response + ": "
 	if p.Mean == nil {
-		return of + fmt.Sprintf("%s; a mean takes %d.", screen.Count(p.K, "host"), leastPool)
+		return of + fmt.Sprintf("%s; a mean needs %d.", screen.Count(p.K, "host"), leastPool)
 	}
 	words := map[string]string{"worthwhile": "worthwhile on hosts like these", "harmful": "it makes hosts like these slower",
 		"no_effect": "no practical effect on hosts like these",

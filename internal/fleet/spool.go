@@ -42,7 +42,7 @@ func (f *File) Open() (in io.ReadCloser, packed bool, err error) {
 	case err != nil:
 		return nil, false, err
 	case !info.Mode().IsRegular():
-		return nil, false, refuse("it is no file")
+		return nil, false, refuse("it is not a regular file")
 	}
 	in, err = f.root.Open(f.Path)
 	return in, strings.HasSuffix(f.Path, ".gz"), err
@@ -110,7 +110,7 @@ func Body(in io.Reader, packed bool, use func(body []byte) error) error {
 		z := unpackers.Get().(*gzip.Reader) //nolint:forcetypeassert // nothing else is put there
 		defer unpackers.Put(z)
 		if err := z.Reset(in); err != nil {
-			return refuse("it is no gzip file")
+			return refuse("it is not a gzip file")
 		}
 		in = z
 	}

@@ -35,7 +35,8 @@ func TestSpoolOfOtherThings(t *testing.T) {
 	}()
 	select {
 	case got := <-said:
-		if n := strings.Count(got, "\n") + 1; n != 3 || !strings.Contains(got, "fifo.json: it is no file") || !strings.Contains(got, "zero.json") {
+		if n := strings.Count(got, "\n") + 1; n != 3 || !strings.Contains(got,
+			"fifo.json: it is not a regular file") || !strings.Contains(got, "zero.json") {
 			t.Errorf("%d lines:\n%s", n, got)
 		}
 	case <-time.After(time.Minute):

@@ -37,7 +37,7 @@ type hostJSON struct {
 // HostsDocument has a row a host.
 func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.Document {
 	rows := []hostJSON{}
-	t := &document.Table{Columns: append(document.Headings("host", "heard of", "high", "medium", "low"),
+	t := &document.Table{Columns: append(document.Headings("host", "last document", "high", "medium", "low"),
 		document.Column{Head: "first lever"})}
 	stale := 0
 	for _, h := range hosts {
@@ -53,7 +53,7 @@ func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.
 		heard := document.Number(now.Sub(h.Last).Seconds(), ago(now.Sub(h.Last))+" ago")
 		if row.Stale {
 			stale++
-			heard = document.Cell{Text: "not for " + ago(now.Sub(h.Last)), Tone: document.Caution, Sort: heard.Sort}
+			heard = document.Cell{Text: heard.Text + ", state unknown", Tone: document.Caution, Sort: heard.Sort}
 		}
 		cells := []document.Cell{document.Text(h.Name), heard}
 		for _, severity := range []string{"high", "medium", "low"} {
@@ -63,7 +63,8 @@ func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.
 		rows = append(rows, row)
 	}
 	return &document.Document{Name: "fleet", Title: "Hosts",
-		Answer:   []document.Line{{Text: fmt.Sprintf("%s; %d not known any more.", screen.Count(len(hosts), "host"), stale)}},
+		Answer: []document.Line{{Text: fmt.Sprintf("%s; the state of %d is unknown.", screen.Count(len(hosts), "host"),
+			stale)}},
 		Sections: []document.Section{document.Titled("Hosts", t)},
 		Data: struct {
 			Schema int        `json:"schema"`
@@ -83,8 +84,8 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study 
 	switch without := slices.IndexFunc([]Seen{a, b}, func(h Seen) bool { return len(h.Facts) == 0 }); {
 	case without >= 0:
 		differ = nil
-		answer = fmt.Sprintf("No facts of %s are here, so nothing can be compared; it takes a document of "+
-			"assess or facts.", []Seen{a, b}[without].Name)
+		answer = fmt.Sprintf("The store has no facts of %s, so nothing can be compared; ingest a document of assess or facts.",
+			[]Seen{a, b}[without].Name)
 	case len(a.Measured) == 0 || len(b.Measured) == 0:
 		answer = fmt.Sprintf("%s and %s differ in %s. Measurements cannot be compared: both need an assessment.", a.Name, b.Name,
 			screen.Count(len(differ), "fact"))
@@ -95,7 +96,7 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study 
 	d := &document.Document{Name: "fleet", Title: a.Name + " and " + b.Name, Answer: []document.Line{{Text: answer}}}
 	for _, h := range []Seen{a, b} {
 		if h.Stale(now, limit) {
-			d.Warnings = append(d.Warnings, fmt.Sprintf("%s was not heard of for %s: this is what it was then", h.Name,
+			d.Warnings = append(d.Warnings, fmt.Sprintf("%s has sent no document for %s: this is its last known state", h.Name,
 				ago(now.Sub(h.Last))))
 		}
 		if h.Verdict != "" {
@@ -107,7 +108,8 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study 
 		measured.Add(measurementCell(x.Name), estimate(x.A), estimate(x.B),
 			document.Number(x.Ratio, fmt.Sprintf("%.2fx", x.Ratio)))
 	}
-	settings := &document.Table{Lead: "Those first whose lever could give most. That they differ does not say what each costs.",
+	settings := &document.Table{Lead: "Facts whose lever could give most come first. A difference alone does not say what " +
+		"it costs.",
 		Columns: []document.Column{{Head: "fact"}, {Head: a.Name}, {Head: b.Name}, {Head: "lever"},
 			{Head: "at most", Right: true}}, Most: 40}
 	alone := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "what is looked at"}, {Head: "severity"},
@@ -133,7 +135,7 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study 
 	}
 	d.Sections = []document.Section{document.Titled("What measurements say", measured),
 		document.Titled("What is set up differently", settings),
-		document.Titled("What checks find on one alone", alone),
+		document.Titled("What checks find on one host only", alone),
 		document.Titled("What experiments say", told), document.Titled("What would prove it", proofs)}
 	if apart == nil {
 		apart = []Apart{}
@@ -243,7 +245,7 @@ func (h *Held) StatusCell() document.Cell {
 	c := document.Text(strings.ReplaceAll(string(h.Status), "_", " "))
 	switch {
 	case h.Stale:
-		return document.Cell{Text: "not known; was " + c.Text, Tone: document.Quiet}
+		return document.Cell{Text: "unknown; was " + c.Text, Tone: document.Quiet}
 	case h.Status == check.Finding:
 		c.Tone = document.Caution
 	case h.Status == check.OK:

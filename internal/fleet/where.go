@@ -19,7 +19,7 @@ var condition = regexp.MustCompile(`^([a-z][a-zA-Z0-9_.\[\]]*)\s*(!=|<=|>=|=|<|>
 func ParseCondition(text string) (Condition, error) {
 	m := condition.FindStringSubmatch(text)
 	if m == nil {
-		return Condition{}, fmt.Errorf("it takes a fact and a value, as memory.swappiness=60, or memory.total<8e9")
+		return Condition{}, fmt.Errorf("expected a fact and a value, such as memory.swappiness=60 or memory.total<8e9")
 	}
 	c := Condition{Path: m[1], Sign: m[2], Value: strings.TrimSpace(m[3])}
 	if strings.ContainsAny(c.Sign, "<>") {

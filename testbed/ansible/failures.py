@@ -204,7 +204,7 @@ def bad_input(p: Player) -> None:
     none.mkdir()
     store = "sqlite:%s/waves.db" % p.work
     subprocess.run([p.hostlab, "fleet", "ingest", "--store", store, str(none)], check=True, stdout=subprocess.DEVNULL)
-    says('"msg": "hostlab: %s: it is no plan of a roll-out' % plan, p.tasks(rollout(plan, p.hostlab, p.work)))
+    says('"msg": "hostlab: %s: not a roll-out plan' % plan, p.tasks(rollout(plan, p.hostlab, p.work)))
     got = p.tasks(rollout(plan, p.hostlab, p.work, rollout_controller_binary="hostlob"))
     says('"msg": "hostlob cannot be run on the controller"', got)
     dest = "- hostlab.fleet.install: {sources: {x86_64: %s}, dest: /usr/local/bin}" % p.hostlab

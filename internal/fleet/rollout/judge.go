@@ -76,7 +76,7 @@ func (c *Course) Gate(wave int, policy Policy) (*Judged, error) {
 	j.Orders, j.Level = s.Orders, 1-2*risked
 	if !s.Effect.Known() {
 		if ready {
-			j.say("no stratum has hosts with the change and hosts without it that were measured before and since")
+			j.say("no group of equal hosts has both hosts with and without the change that were measured before and after it")
 		}
 		return j, nil
 	}
@@ -100,11 +100,11 @@ func (c *Course) Gate(wave int, policy Policy) (*Judged, error) {
 		j.Verdict = NoHarm
 	}
 	if 1/s.Orders > g.Alpha*tie {
-		j.say("this gate cannot show harm: hosts could have been drawn in " + count(s.Orders) + " orders, so that p is " +
+		j.say("this gate cannot show harm: with " + count(s.Orders) + " possible orders of the hosts, p is " +
 			pText(1/s.Orders) + " or more")
 	}
 	if wave > last {
-		j.say("no host is left without the change: the answer is that of the gate before")
+		j.say("all hosts have the change, so none is left to compare with: this repeats the answer of the gate before")
 	}
 	switch {
 	case j.Verdict == Harm:
@@ -139,9 +139,9 @@ func (c *Course) ready(j *Judged, wave int) bool {
 	for _, w := range []struct {
 		hosts []string
 		what  string
-	}{{waiting, "not known to have the change; no document of verify says so"},
-		{early, "of a later wave and has the change already"},
-		{gone, "does not have it any more, says verify"}, {had, "had it before the plan was made"}} {
+	}{{waiting, "no document of verify shows that the change is in force"},
+		{early, "belongs to a later wave, but has the change already"},
+		{gone, "verify says that the change is no longer in force"}, {had, "had the change before the plan was made"}} {
 		if len(w.hosts) > 0 {
 			j.say(named(w.hosts) + ": " + w.what)
 		}
@@ -192,7 +192,7 @@ func (c *Course) units(j *Judged, wave, last int) (units []stats.Unit, heard boo
 		units = append(units, u)
 	}
 	if len(silent) > 0 {
-		j.say(named(silent) + ": has the change, and no measurement since")
+		j.say(named(silent) + ": has the change, but was not measured since")
 	}
 	return units, len(silent) == 0
 }

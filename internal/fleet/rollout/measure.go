@@ -55,10 +55,12 @@ func Chosen(name string, have []Measured, hosts int) (Measure, error) {
 		if b := better(m.Name, m.Unit); b != "" {
 			return Measure{m.Name, m.Unit, b}, nil
 		}
-		return Measure{}, fmt.Errorf("%s: whether more of it is better depends; take one in s, Hz or 1/s", name)
+		return Measure{}, fmt.Errorf("%s: hostlab does not know whether more is better; choose a measurement in s, Hz or 1/s",
+			name)
 	}
 	if len(have) == 0 {
-		return Measure{}, fmt.Errorf("no assessment is here yet, so that %q is not known", screen.Short(screen.Clean(name)))
+		return Measure{}, fmt.Errorf("the store has no assessment yet, and so no measurement %q",
+			screen.Short(screen.Clean(name)))
 	}
 	if name == Usual[0] {
 		return Measure{name, "B/s", "higher"}, nil

@@ -235,32 +235,32 @@ func (p *Plan) Change() string {
 func Read(data []byte) (*Plan, error) {
 	p := &Plan{}
 	if err := json.Unmarshal(data, p); err != nil || p.Kind != Kind {
-		return nil, errors.New("it is no plan of a roll-out; 'hostlab fleet rollout plan' makes one")
+		return nil, errors.New("not a roll-out plan; 'hostlab fleet rollout plan' makes one")
 	}
 	if p.Schema != Schema {
-		return nil, fmt.Errorf("it is a plan of schema %d, and this hostlab reads %d", p.Schema, Schema)
+		return nil, fmt.Errorf("the plan has schema %d, but this hostlab reads %d", p.Schema, Schema)
 	}
 	seen := map[string]int{}
 	for _, w := range p.Waves {
 		for _, h := range w.Hosts {
 			if first := seen[h]; first > 0 {
-				return nil, fmt.Errorf("%s is in wave %d and in wave %d; make the plan anew", h, first, w.Wave)
+				return nil, fmt.Errorf("%s is in wave %d and in wave %d; make a new plan", h, first, w.Wave)
 			}
 			seen[h] = w.Wave
 		}
 	}
 	if len(p.Waves) < 2 || len(p.Waves) > maxWaves || len(p.Gates) != len(p.Waves)-1 || p.Measure.Better != "lower" &&
 		p.Measure.Better != "higher" || p.Created.IsZero() {
-		return nil, errors.New("parts of it are missing; make the plan anew")
+		return nil, errors.New("parts of it are missing; make a new plan")
 	}
 	if p.Role != "" && !slices.Contains(check.Roles, p.Role) { // it becomes a flag of commands that are shown
-		return nil, errors.New("its role is none that hostlab knows; make the plan anew")
+		return nil, errors.New("hostlab does not know its role; make a new plan")
 	}
 	same := slices.EqualFunc(deal(p.Strata, len(p.Waves), p.Seed), p.Waves,
 		func(a, b Wave) bool { return a.Wave == b.Wave && slices.Equal(a.Hosts, b.Hosts) })
 	if !same {
-		return nil, fmt.Errorf("its waves are not those that seed %d draws: they were edited, and prove nothing; make the "+
-			"plan anew", p.Seed)
+		return nil, fmt.Errorf("its waves were edited: seed %d draws others, so its gates would prove nothing; make a new "+
+			"plan", p.Seed)
 	}
 	return p, nil
 }
@@ -272,11 +272,11 @@ const maxWaves = 50
 func Waves(waves, hosts int) error {
 	switch {
 	case waves < 2:
-		return errors.New("it takes 2 or more: with one there is no host without the change to compare with")
+		return errors.New("expected 2 or more: with 1 wave, no host without the change is left to compare with")
 	case waves > maxWaves:
-		return fmt.Errorf("%d are the most", maxWaves)
+		return fmt.Errorf("expected at most %d", maxWaves)
 	case waves > hosts:
-		return fmt.Errorf("%d hosts take part", hosts)
+		return fmt.Errorf("only %d hosts take part", hosts)
 	}
 	return nil
 }

@@ -166,8 +166,8 @@ func TestRead(t *testing.T) {
 			a[0], b[0] = b[0], a[0]
 		}, "were edited"},
 		"another schema": {func(p *Plan) { p.Schema = 2 }, "schema 2"},
-		"another role":   {func(p *Plan) { p.Role = "x; reboot" }, "its role is none"},
-		"no plan":        {func(p *Plan) { p.Kind = "" }, "no plan"},
+		"another role":   {func(p *Plan) { p.Role = "x; reboot" }, "does not know its role"},
+		"no plan":        {func(p *Plan) { p.Kind = "" }, "not a roll-out plan"},
 		"no gates":       {func(p *Plan) { p.Gates = nil }, "missing"},
 		"one wave":       {func(p *Plan) { p.Waves = p.Waves[:1] }, "missing"},
 	} {
@@ -204,10 +204,10 @@ func TestGateWaits(t *testing.T) {
 		want string
 	}{
 		"all is there":  {func(*Course) {}, true, ""},
-		"not set":       {func(c *Course) { first(c).Applied, first(c).State = nil, Waiting }, false, "not known to have the change"},
-		"not measured":  {func(c *Course) { first(c).samples = first(c).samples[:1] }, false, "no measurement since"},
-		"put back":      {func(c *Course) { first(c).State = Reverted }, false, "does not have it any more"},
-		"a later wave":  {func(c *Course) { c.wave(3)[0].Applied = &begin }, false, "of a later wave"},
+		"not set":       {func(c *Course) { first(c).Applied, first(c).State = nil, Waiting }, false, "no document of verify shows"},
+		"not measured":  {func(c *Course) { first(c).samples = first(c).samples[:1] }, false, "not measured since"},
+		"put back":      {func(c *Course) { first(c).State = Reverted }, false, "no longer in force"},
+		"a later wave":  {func(c *Course) { c.wave(3)[0].Applied = &begin }, false, "a later wave"},
 		"control quiet": {func(c *Course) { h := c.wave(3)[0]; h.samples = h.samples[:1] }, true, ""},
 	} {
 		j := judge(1, UnlessHarm, c.edit)

@@ -43,9 +43,9 @@ func (p *Plan) set() string {
 func (p *Plan) next(wave int, t Typed) document.Commands {
 	return document.Commands{
 		{Why: "on " + named(p.Waves[wave-1].Hosts), Line: p.set()},
-		{Why: "then bring what 'hostlab verify --format json' says on them, and 'hostlab assess' on all hosts of the plan",
+		{Why: "then collect 'hostlab verify --format json' from them, and 'hostlab assess' from all hosts of the plan",
 			Line: "hostlab fleet ingest SPOOL"},
-		{Why: "then ask whether to go on", Line: t.gate(wave)},
+		{Why: "then judge the wave", Line: t.gate(wave)},
 	}
 }
 
@@ -58,12 +58,12 @@ func (p *Plan) Document(t Typed, scatter float64, stale []string) *document.Docu
 	able := slices.ContainsFunc(p.Gates, func(g Gate) bool { return g.Alpha > 0 })
 	switch {
 	case !able:
-		text += fmt.Sprintf("This plan cannot show harm: its hosts can be drawn in %s orders, so that p cannot fall below %s.",
+		text += fmt.Sprintf("This plan cannot show harm: with %s possible orders of its hosts, p cannot fall below %s.",
 			count(last.Orders), pText(last.LeastP))
 	case math.IsNaN(scatter):
-		text += "Which effect it can show is not known yet: that takes two assessments of some host."
+		text += "The smallest harm that it can find is unknown: that needs two assessments of one host."
 	case last.Smallest != nil:
-		text += fmt.Sprintf("The last gate finds harm of %s four times in five.", result.Share(*last.Smallest))
+		text += fmt.Sprintf("The last gate finds a harm of %s in 4 of 5 roll-outs (80 %% power).", result.Share(*last.Smallest))
 	default:
 		text += "See below which gates can show harm."
 	}
@@ -71,10 +71,11 @@ func (p *Plan) Document(t Typed, scatter float64, stale []string) *document.Docu
 	d.About = []string{"what is set: " + p.Change(), fmt.Sprintf("what is compared: %s, %s is better", p.Measure.Name,
 		p.Measure.Better), fmt.Sprintf("seed %d", p.Seed)}
 	if !math.IsNaN(scatter) {
-		d.About = append(d.About, "one host's values scatter by "+result.Share(scatter))
+		d.About = append(d.About, "assessments of one host scatter by "+result.Share(scatter))
 	}
 	if !able {
-		d.Warnings = append(d.Warnings, "its gates say how large the effect looks, and never harm; more hosts would")
+		d.Warnings = append(d.Warnings, "its gates show how large the effect looks, but can never show harm; a plan with "+
+			"more hosts could")
 	}
 	var alone []string
 	for _, s := range p.Strata {
@@ -84,10 +85,10 @@ func (p *Plan) Document(t Typed, scatter float64, stale []string) *document.Docu
 	}
 	if len(alone) > 0 {
 		d.Warnings = append(d.Warnings,
-			named(alone)+": no other host has this hardware and role, so that it is compared with none")
+			named(alone)+": no other host has this hardware and role to compare with")
 	}
 	if len(stale) > 0 {
-		d.Warnings = append(d.Warnings, named(stale)+": not heard of lately; a wave waits for its hosts")
+		d.Warnings = append(d.Warnings, named(stale)+": sent no document lately; a wave is not done until all its hosts have")
 	}
 	waves := &document.Table{Columns: document.Headings("wave", "hosts", "orders", "p at least", "finds harm of")}
 	for i, w := range p.Waves {
@@ -313,7 +314,7 @@ func (j *Judged) Document(p *Plan, t Typed) *document.Document {
 		line = fmt.Sprintf("Go on with wave %d: %s.", j.Wave+1, words[j.Verdict])
 		next = p.next(j.Wave+1, t)
 	case j.Policy == OnlyIfBetter && j.Value != nil:
-		line = fmt.Sprintf("Stop after wave %d: that it is better is not shown.", j.Wave)
+		line = fmt.Sprintf("Stop after wave %d: the change is not shown to be better.", j.Wave)
 	default:
 		line = fmt.Sprintf("Undecided: do not begin wave %d.", j.Wave+1)
 		if j.Wave == len(p.Waves) {
@@ -322,18 +323,18 @@ func (j *Judged) Document(p *Plan, t Typed) *document.Document {
 	}
 	if !j.Go && j.Verdict != Harm {
 		next = document.Commands{{Why: "measure all hosts of the plan again, then", Line: "hostlab fleet ingest SPOOL"},
-			{Why: "ask again", Line: t.gate(j.Wave)}}
+			{Why: "judge the wave again", Line: t.gate(j.Wave)}}
 	}
 	d := &document.Document{Name: "rollout", Title: "Gate", Answer: []document.Line{{Text: line + figure, Tone: tone}},
 		Warnings: j.Reasons}
 	if len(j.Left) > 0 {
 		d.Warnings = append(slices.Clone(j.Reasons), named(j.Left)+
-			": not compared, since measurements before or since are missing")
+			": not compared: no measurement from before the change, or none from after it")
 	}
 	d.About = []string{"what is set: " + p.Change()}
 	if j.Value != nil {
-		d.About = append(d.About, fmt.Sprintf("hosts with and without it in %s, each against itself before; "+
-			"%s orders in which hosts could have been drawn", screen.Count(j.Periods, "period"), count(j.Orders)))
+		d.About = append(d.About, fmt.Sprintf("compares hosts with and without the change in %s, each with its own values "+
+			"before; %s possible orders of the hosts", screen.Count(j.Periods, "period"), count(j.Orders)))
 	}
 	d.Sections = []document.Section{document.Titled("Next", next)}
 	d.Data = struct {

@@ -64,7 +64,8 @@ func (t tx) put(ctx context.Context, d *fleet.Document, id int64, source string,
 	case err != nil || there > 0:
 		return false, err
 	case thinned > 0: // what changed between those whose bytes are gone would not be known any more when the store is rebuilt
-		return false, &fleet.Refused{Why: fmt.Sprintf("it was written on %s, and prune has thinned out what %s wrote then and later",
+		return false, &fleet.Refused{Why: fmt.Sprintf("it was written on %s, and prune has deleted documents of %s from "+
+			"then or later",
 			d.Started.UTC().Format(time.DateOnly), d.Host)}
 	}
 	if err := t.host(ctx, d, at); err != nil {
@@ -200,7 +201,7 @@ func (s *Store) Body(ctx context.Context, hash string) (body []byte, err error) 
 		return nil, err
 	}
 	if kept == nil {
-		return nil, fmt.Errorf("no document %.12s is kept", hash)
+		return nil, fmt.Errorf("the store has no document %.12s", hash)
 	}
 	return fleet.Unpack(kept)
 }

@@ -63,7 +63,7 @@ func keeping(t *testing.T, fresh func(t *testing.T) *Store) {
 		// The same documents are known still, and one from between is refused, while those beside it are kept.
 		late, next := written(t, "db1", 1, map[string]string{"steady": "2"}, "ok"), written(t, "db1", 70, map[string]string{"steady": "2"}, "ok")
 		n, err := s.Put(t.Context(), append(docs[:3:3], late, next), "test", begin)
-		if refused, is := errors.AsType[*fleet.Refused](err); n != 1 || !is || !strings.Contains(refused.Why, "prune has thinned out") {
+		if refused, is := errors.AsType[*fleet.Refused](err); n != 1 || !is || !strings.Contains(refused.Why, "prune has deleted") {
 			t.Errorf("%d new, %v", n, err)
 		}
 		if err := s.Compact(t.Context()); err != nil {

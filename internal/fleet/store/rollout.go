@@ -58,7 +58,7 @@ func (s *Store) Plan(ctx context.Context, hash string) (*fleet.Document, error) 
 	}
 	d, err := fleet.Read(body, "", time.Now())
 	if err == nil && d.Plan == nil {
-		err = fmt.Errorf("document %.12s is no plan", hash)
+		err = fmt.Errorf("document %.12s is not a plan", hash)
 	}
 	return d, err
 }

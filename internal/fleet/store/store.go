@@ -68,14 +68,14 @@ func start(address string, how int) (*Store, error) {
 		case errors.Is(err, connect.ErrPassword):
 			return nil, unusable{"--store " + err.Error()}
 		case err != nil:
-			return nil, unusable{"--store: the address of PostgreSQL cannot be read; it is postgres://USER@HOST/DATABASE"}
+			return nil, unusable{"--store: the address of PostgreSQL cannot be read; write postgres://USER@HOST/DATABASE"}
 		}
 		db := stdlib.OpenDB(*dsn.Postgres)
 		// Those that read documents, and the one that keeps them: a connection costs PostgreSQL a process.
 		db.SetMaxIdleConns(runtime.GOMAXPROCS(0) + 1)
 		return &Store{db, dsn, ""}, nil
 	}
-	return nil, unusable{fmt.Sprintf("--store %q: it takes sqlite:PATH or postgres://USER@HOST/DATABASE", scheme)}
+	return nil, unusable{fmt.Sprintf("--store %q: expected sqlite:PATH or postgres://USER@HOST/DATABASE", scheme)}
 }
 
 // unusable is an error of the address itself.
@@ -211,8 +211,8 @@ func (s *Store) problem(err error) error {
 		return nil
 	}
 	if pg, is := errors.AsType[*pgconn.PgError](err); is && slices.Contains(refusals, pg.Code) {
-		return fmt.Errorf("the store: PostgreSQL says: %s; a role takes 'createuser --pwprompt', a password ~/.pgpass, a database "+
-			"'createdb --owner'", pg.Message)
+		return fmt.Errorf("the store: PostgreSQL says: %s; 'createuser --pwprompt' makes a role, ~/.pgpass holds its "+
+			"password, 'createdb --owner' makes a database", pg.Message)
 	}
 	if s.postgres != nil {
 		err = s.postgres.Problem(err)

@@ -18,7 +18,8 @@ func changes(_ context.Context, r *request) (*document.Document, error) {
 	since := cmp.Or(q.Get("since"), "7d")
 	back, err := fleet.Days(since)
 	if err != nil || back > lookBack {
-		return nil, unusable("since takes up to 31 days, as 7d or 36h; the command 'hostlab fleet changes' goes further back.")
+		return nil, unusable("since takes up to 31 days, such as 7d or 36h; the command 'hostlab fleet changes' goes " +
+			"further back.")
 	}
 	list := r.fleet.since(r.now.Add(-back))
 	text := strings.TrimSpace(q.Get("q"))

@@ -60,7 +60,7 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 	if h.Verdict != "" {
 		d.Answer = append(d.Answer, document.Line{Text: h.Verdict})
 	}
-	d.About = append(d.About, fmt.Sprintf("First heard of at %s UTC, last at %s UTC.", h.First.Format(minutes),
+	d.About = append(d.About, fmt.Sprintf("First document at %s UTC, last one at %s UTC.", h.First.Format(minutes),
 		h.Last.Format(minutes)))
 	if h.Service != "" {
 		d.About = append(d.About, "Service: "+h.Service)
@@ -78,7 +78,7 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 	}
 	slices.Sort(data.Same)
 	if len(data.Same) > 0 {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("The machine id is that of %s too: one is a clone, or the host was renamed.",
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%s has the same machine-id: one is a clone, or the host was renamed.",
 			strings.Join(data.Same[:min(3, len(data.Same))], ", ")))
 	}
 	accepted := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "severity"}, {Head: "until"},
@@ -125,9 +125,9 @@ func (r *request) stateOf(h *fleet.Host) string {
 	}
 	age := screen.Lasting(max(r.now.Sub(h.Last), 0))
 	if h.Stale(r.now, r.Stale) {
-		return fmt.Sprintf("%s is not known for %s. This page is what it was then, with %s.", h.Name, age, found)
+		return fmt.Sprintf("%s has sent no document for %s. This page shows its last known state, with %s.", h.Name, age, found)
 	}
-	return fmt.Sprintf("%s was heard of %s ago and has %s.", h.Name, age, found)
+	return fmt.Sprintf("%s sent its last document %s ago and has %s.", h.Name, age, found)
 }
 
 // findingTable has a host's findings, the worst first, with what to do.

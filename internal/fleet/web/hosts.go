@@ -41,7 +41,7 @@ func hosts(_ context.Context, r *request) (*document.Document, error) {
 		}
 	}
 	d := &document.Document{Name: "fleet",
-		Answer: []document.Line{{Text: fmt.Sprintf("%s; %d not known any more.", screen.Count(len(list), "host"), stale)}}}
+		Answer: []document.Line{{Text: fmt.Sprintf("%s; the state of %d is unknown.", screen.Count(len(list), "host"), stale)}}}
 	if r.whole {
 		d = fleet.HostsDocument(list, r.now, r.Stale)
 	}
@@ -57,7 +57,7 @@ func hosts(_ context.Context, r *request) (*document.Document, error) {
 		{Name: "state", Label: "State", Value: state, Choices: choices}}}
 	d.Title = "Hosts"
 	if len(list) == 0 && len(r.fleet.hosts) > 0 {
-		d.Answer = []document.Line{{Text: fmt.Sprintf("None of %s is like that.", screen.Count(len(r.fleet.hosts), "host"))}}
+		d.Answer = []document.Line{{Text: fmt.Sprintf("None of %s matches.", screen.Count(len(r.fleet.hosts), "host"))}}
 	}
 	d.Sections = []document.Section{document.Titled("Hosts", form, t)}
 	return d, nil
@@ -65,7 +65,7 @@ func hosts(_ context.Context, r *request) (*document.Document, error) {
 
 // hostTable has a row a host. Of one that is not known any more it says what was found then.
 func (r *request) hostTable(list []*fleet.Host) *document.Table {
-	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "heard of", Right: true, Unit: "s ago"},
+	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "last document", Right: true, Unit: "s ago"},
 		{Head: "service"},
 		{Head: "high", Right: true}, {Head: "medium", Right: true}, {Head: "low", Right: true},
 		{Head: "changed in 7 days", Right: true},

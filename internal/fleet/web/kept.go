@@ -55,7 +55,7 @@ func (k *kept) get(ctx context.Context, r *request, each bool,
 		return nil, time.Time{}, k.failed
 	}
 	return nil, time.Time{}, &answer{http.StatusServiceUnavailable,
-		"This page is made for the first time, which takes a minute at most. Load it again."}
+		"The server is making this page for the first time, which takes up to a minute. Reload it then."}
 }
 
 // begin has an old answer made anew, and reports whether it is old. The caller holds the lock.

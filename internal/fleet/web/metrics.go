@@ -52,10 +52,10 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	all := gauge("hostlab_fleet_hosts", "Hosts by whether a document of theirs came lately.")
-	documents := gauge("hostlab_fleet_documents", "Documents that the store has had.")
+	all := gauge("hostlab_fleet_hosts", "Hosts, by whether they sent a document lately.")
+	documents := gauge("hostlab_fleet_documents", "Documents that the store has received.")
 	left := gauge("hostlab_fleet_hosts_left_out", "Hosts without series of their own, since there are too many.")
-	known := gauge("hostlab_host_known", "1 while a document of the host came lately; 0: nothing is known of it any more.")
+	known := gauge("hostlab_host_known", "1 if the host sent a document lately; 0: its state is unknown.")
 	last := gauge("hostlab_host_last_document_timestamp_seconds", "When the host wrote its newest document.")
 	findings := gauge("hostlab_host_findings", "Findings of checks on a known host, by severity.")
 	drift := gauge("hostlab_host_drift", "Facts and checks of a known host that changed in the last 7 days.")

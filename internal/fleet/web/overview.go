@@ -42,9 +42,9 @@ func overview(ctx context.Context, r *request) (*document.Document, error) {
 		most             int
 	}{
 		"Findings": {"/checks/", "All checks with findings", "/checks", 12}, "Levers": {"", "All levers", "/levers", 12},
-		"Accepted":                          {"/checks/", "All accepted findings", "/exceptions", 12},
-		"Accepted once, and findings again": {"/checks/", "All exceptions", "/exceptions", 12},
-		"Not known any more":                {"/hosts/", "All hosts that are not known", "/hosts?state=unknown", 12},
+		"Accepted":                     {"/checks/", "All accepted findings", "/exceptions", 12},
+		"Exceptions that have expired": {"/checks/", "All exceptions", "/exceptions", 12},
+		"State unknown":                {"/hosts/", "All hosts whose state is unknown", "/hosts?state=unknown", 12},
 	} {
 		if t := section(d, title); t != nil {
 			if title == "Levers" {
@@ -74,7 +74,7 @@ var states = []struct {
 	name, text string
 	is         func(r *request, h *fleet.Host) bool
 }{
-	{"unknown", "not known any more", func(r *request, h *fleet.Host) bool { return h.Stale(r.now, r.Stale) }},
+	{"unknown", "state unknown", func(r *request, h *fleet.Host) bool { return h.Stale(r.now, r.Stale) }},
 	{"high", "known, with a finding of high severity", func(r *request, h *fleet.Host) bool {
 		return !h.Stale(r.now, r.Stale) &&
 			worst(h) == check.High
@@ -207,7 +207,7 @@ func said(s string) document.Cell {
 func (r *request) heard(h *fleet.Host) document.Cell {
 	age := r.now.Sub(h.Last)
 	if h.Stale(r.now, r.Stale) {
-		return document.Cell{Text: "not known for " + screen.Lasting(age), Tone: document.Caution, Sort: age.Seconds()}
+		return document.Cell{Text: screen.Lasting(age) + " ago, state unknown", Tone: document.Caution, Sort: age.Seconds()}
 	}
 	return document.Number(age.Seconds(), screen.Lasting(max(age, 0))+" ago")
 }

@@ -36,12 +36,12 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) keep(ctx context.Context, w http.ResponseWriter, r *http.Request) (status int, text string) {
 	if s.Tokens == nil { // serve has no file of them
-		return http.StatusForbidden, "documents are not taken here: serve was started without --tokens"
+		return http.StatusForbidden, "this server takes no documents: it was started without --tokens"
 	}
 	token, host := s.Tokens().bearer(r), r.URL.Query().Get("host")
 	switch {
 	case token == nil:
-		return http.StatusUnauthorized, "it takes a token of this server: Authorization: Bearer TOKEN"
+		return http.StatusUnauthorized, "send a token of this server: Authorization: Bearer TOKEN"
 	case len(token.Hosts) == 0 || host != "" && !token.sends(host):
 		return http.StatusForbidden, "the token " + strconv.Quote(token.Name) + " may not send documents of this host"
 	case r.ContentLength > fleet.MaxBody:
@@ -65,8 +65,8 @@ func (s *Server) keep(ctx context.Context, w http.ResponseWriter, r *http.Reques
 		return http.StatusUnprocessableEntity, err.Error()
 	}
 	if d.Plan != nil {
-		return http.StatusForbidden, "a plan of a roll-out is no host's document; it comes by 'hostlab fleet rollout plan' or " +
-			"'hostlab fleet ingest'"
+		return http.StatusForbidden, "a roll-out plan belongs to no host; 'hostlab fleet rollout plan' or 'hostlab fleet " +
+			"ingest' stores it"
 	}
 	if !token.sends(d.Host) {
 		return http.StatusForbidden, "the token " + strconv.Quote(token.Name) + " may not send documents of " + d.Host
@@ -100,11 +100,11 @@ func unpacked(w http.ResponseWriter, r *http.Request) (body []byte, status int, 
 	case "gzip":
 		z, err := gzip.NewReader(in)
 		if err != nil {
-			return nil, http.StatusBadRequest, "it is no gzip"
+			return nil, http.StatusBadRequest, "it is not gzip"
 		}
 		in = z
 	default:
-		return nil, http.StatusUnsupportedMediaType, "it may be packed with gzip and nothing else"
+		return nil, http.StatusUnsupportedMediaType, "only gzip may pack it"
 	}
 	body, err := io.ReadAll(bounded.Reader(in, fleet.MaxBody))
 	if err != nil {
@@ -112,7 +112,7 @@ func unpacked(w http.ResponseWriter, r *http.Request) (body []byte, status int, 
 		if _, sent := errors.AsType[*http.MaxBytesError](err); sent || unpacked {
 			return nil, http.StatusRequestEntityTooLarge, tooLarge
 		}
-		return nil, http.StatusBadRequest, "it did not come whole"
+		return nil, http.StatusBadRequest, "it arrived incomplete"
 	}
 	return body, 0, ""
 }

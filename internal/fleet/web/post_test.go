@@ -91,11 +91,11 @@ func TestPost(t *testing.T) {
 	send("again", 200, "known ", sent[0], good)
 	send("packed", 200, "known ", sent[0], zipped(t, good), "Content-Encoding", "gzip")
 	send("packed, without saying so", 200, "known ", sent[0], zipped(t, good))
-	if after, body := get(t, server.URL+"/hosts/new1"); after.StatusCode != http.StatusOK || !strings.Contains(body, "new1 was heard of 0 s ago") {
+	if after, body := get(t, server.URL+"/hosts/new1"); after.StatusCode != http.StatusOK || !strings.Contains(body, "new1 sent its last document 0 s ago") {
 		t.Errorf("after: %d", after.StatusCode)
 	}
-	send("no token", 401, "it takes a token", "", good)
-	send("wrong token", 401, "it takes a token", strings.Repeat("0", 64), good)
+	send("no token", 401, "send a token", "", good)
+	send("wrong token", 401, "send a token", strings.Repeat("0", 64), good)
 	send("a reader's token", 403, "may not send", sent[1], good)
 	send("another host's", 403, "may not send documents of db9", sent[0], assessment("db9", "text", now))
 	send("a host beside a pattern", 403, "may not send", sent[0], assessment("xweb1", "text", now))
@@ -103,17 +103,17 @@ func TestPost(t *testing.T) {
 	send("future", 422, "from the future", sent[0], assessment("new1", "text", now.Add(time.Hour)))
 	send("newer schema", 422, "or a newer one", sent[0], bytes.Replace(good, []byte(`"schema":3`), []byte(`"schema":99`), 1))
 	send("another's", 422, "no schema", sent[0], []byte(`{"a": 1}`))
-	send("no JSON", 422, "no JSON", sent[0], []byte(evil))
-	send("hostile name", 422, "is no host's name", sent[2], assessment("<b>"+evil, "text", now))
-	send("a plan", 403, "no host's document", sent[2], changeBody)
+	send("no JSON", 422, "not JSON", sent[0], []byte(evil))
+	send("hostile name", 422, "is not a host name", sent[2], assessment("<b>"+evil, "text", now))
+	send("a plan", 403, "belongs to no host", sent[2], changeBody)
 	send("a bomb", 413, "larger than 16 MiB", sent[0], zipped(t, make([]byte, 100<<20)), "Content-Encoding", "gzip")
 	send("a bomb without saying so", 413, "larger than 16 MiB", sent[0], zipped(t, make([]byte, 100<<20)))
-	send("no gzip", 400, "no gzip", sent[0], good, "Content-Encoding", "gzip")
-	send("a byte of gzip", 422, "no JSON", sent[0], []byte("\x1f"))
-	send("empty", 422, "no JSON", sent[0], nil)
-	send("gzip that claims to be plain", 422, "no JSON", sent[0], zipped(t, good), "Content-Encoding", "identity")
-	send("torn gzip", 400, "did not come whole", sent[0], zipped(t, good)[:40], "Content-Encoding", "gzip")
-	send("another packing", 415, "gzip and nothing else", sent[0], good, "Content-Encoding", "br")
+	send("no gzip", 400, "not gzip", sent[0], good, "Content-Encoding", "gzip")
+	send("a byte of gzip", 422, "not JSON", sent[0], []byte("\x1f"))
+	send("empty", 422, "not JSON", sent[0], nil)
+	send("gzip that claims to be plain", 422, "not JSON", sent[0], zipped(t, good), "Content-Encoding", "identity")
+	send("torn gzip", 400, "arrived incomplete", sent[0], zipped(t, good)[:40], "Content-Encoding", "gzip")
+	send("another packing", 415, "only gzip", sent[0], good, "Content-Encoding", "br")
 	// 100 MB of which no length is said.
 	if got, text := post(t, url, sent[0], io.LimitReader(zeros{}, 100<<20)); got != 413 || !strings.Contains(text, "16 MiB") {
 		t.Errorf("100 MB: %d %s", got, text)
@@ -173,8 +173,8 @@ func TestTokenFile(t *testing.T) {
 		"":                       "has no [[token]]",
 		"x":                      "line 1",
 		entry:                    "may do nothing",
-		entry + "red = true":     "not known: token.red",
-		entry + `hosts = ["a["]`: "no pattern",
+		entry + "red = true":     "unknown key: token.red",
+		entry + `hosts = ["a["]`: "nor a pattern",
 		entry + "read = true\n" + entry + "read = true":         "two tokens",
 		"[[token]]\nsha256 = \"00\"":                            "has no name",
 		"[[token]]\nname = \"a\"\nsha256 = \"00\"\nread = true": "64 hexadecimal digits",

@@ -43,14 +43,14 @@ func ReadTokens(text []byte) (Tokens, error) {
 	d := toml.NewDecoder(strings.NewReader(string(text))).DisallowUnknownFields()
 	if err := d.Decode(&file); err != nil {
 		if unknown, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(unknown.Errors) > 0 {
-			return nil, fmt.Errorf("it has a key that is not known: %s; a token has name, sha256, hosts and read",
+			return nil, fmt.Errorf("it has an unknown key: %s; a token has name, sha256, hosts and read",
 				strings.Join(unknown.Errors[0].Key(), "."))
 		}
 		if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
 			row, _ := bad.Position()
 			return nil, fmt.Errorf("line %d: %s", row, strings.TrimPrefix(bad.Error(), "toml: "))
 		}
-		return nil, errors.New("it is no TOML")
+		return nil, errors.New("it is not TOML")
 	}
 	seen := map[string]bool{}
 	for i := range file.Token {
@@ -69,7 +69,7 @@ func ReadTokens(text []byte) (Tokens, error) {
 		}
 		for _, pattern := range t.Hosts {
 			if _, err := path.Match(pattern, ""); err != nil {
-				return nil, fmt.Errorf("token %q: %q is no name and no pattern of names", t.Name, pattern)
+				return nil, fmt.Errorf("token %q: %q is neither a name nor a pattern of names", t.Name, pattern)
 			}
 		}
 		t.hash, seen[t.Name] = hash, true

@@ -222,13 +222,12 @@ func get(t *testing.T, url string, headers ...string) (got, string) {
 
 // screens are all pages, with what each must say of the made fleet.
 var screens = map[string][]string{
-	"/":       {"22 hosts", "the newest was written", `href="/checks/PWR-001"`, `href="/hosts?state=unknown"`, "Changed in the last 7 days", "not known any more", `href="/outliers">measure unlike`, "<small>evil</small>", `aria-current="page">Overview`},
-	"/hosts":  {`href="/hosts/evil"`, "not known for 9 days", "was 2", `aria-sort="descending"`, `aria-current="page">Hosts`},
-	"/checks": {`href="/checks/MEM-006"`, "severity"}, "/checks/MEM-006": {`href="/hosts/silent"`, "not known; was finding", "Who recommends it", "Remedy"},
-	"/hosts/silent": {"silent is not known for 9 days. This page is what it was then", "remedy"},
+	"/": {"22 hosts", "the newest was written", `href="/checks/PWR-001"`, `href="/hosts?state=unknown"`, "Changed in the last 7 days", "state unknown", `href="/outliers">measure unlike`, "<small>evil</small>", `aria-current="page">Overview`}, "/hosts": {`href="/hosts/evil"`, "9 days ago, state unknown", "was 2", `aria-sort="descending"`, `aria-current="page">Hosts`},
+	"/checks": {`href="/checks/MEM-006"`, "severity"}, "/checks/MEM-006": {`href="/hosts/silent"`, "unknown; was finding", "Who recommends it", "Remedy"},
+	"/hosts/silent": {"silent has sent no document for 9 days. This page shows its last known state", "remedy"},
 	"/hosts/evil":   {"Where its time went, in the assessment of", "±6.7 %", "What changed", "SHA-256"},
 	"/levers":       {"Where one change pays most"}, "/changes": {"One by one", "Together", `href="/hosts/evil"`},
-	"/compare": {"Name two hosts"}, "/compare?a=evil&b=silent": {"silent was not heard of for", "What is set up differently"}, "/outliers": {`href="/hosts/evil"`, "Compared at", "Groups of equal hosts", "no: it takes 8"}, "/exceptions": {"1 in force"},
+	"/compare": {"Name two hosts"}, "/compare?a=evil&b=silent": {"silent has sent no document for", "What is set up differently"}, "/outliers": {`href="/hosts/evil"`, "Compared at", "Groups of equal hosts", "no: fewer than 8"}, "/exceptions": {"1 in force"},
 	"/rollouts":                           {"1 roll-out is planned", "1 of 2 waves are done. Wave 2 has not begun.", `href="/rollouts/` + fleet.Hash(changeBody)},
 	"/rollouts/" + fleet.Hash(changeBody): {"after wave", "70", "unless-harm", "stops", "n 4 and 4", `href="/documents/`},
 	"/studies":                            {`href="/studies/live-idle"`}, "/studies/live-idle": {"worthwhile on hosts like these", "next host", "few hosts", "<svg"},
