@@ -76,11 +76,11 @@ func (r *record) uneven(used []*result.Run) (w []string) {
 				others = append(others, where)
 			}
 			worst, where = hi-lo, name
-			text = fmt.Sprintf("%s %s at %s and %s at its baseline: the difference may come from that, or that from the level",
+			text = fmt.Sprintf("%s %s at %s and %s at its baseline: this may explain the effect, unless the level caused it",
 				k.what, taken(level), name, taken(base))
 		}
 		if len(others) > 0 {
-			text += "; so too at " + strings.Join(others, ", ")
+			text += "; likewise at " + strings.Join(others, ", ")
 		}
 		if text != "" {
 			w = append(w, text)

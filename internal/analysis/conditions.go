@@ -99,8 +99,8 @@ func contaminated(used []*result.Run) (w []string) {
 		runs []*result.Run
 		text string
 	}{
-		{guard, ": made again as often as the study allows, with a guard broken each time, and counted"},
-		{own, " by what the workload itself did, and counted"},
+		{guard, ": each broke a guard in every attempt that the study allows, but counts"},
+		{own, " by the workload itself, but counted"},
 	} {
 		if n := len(c.runs); n > 0 {
 			are := "are"
@@ -157,11 +157,11 @@ func (r *record) boots(used []*result.Run) []string {
 	if r.x.Design.Kind != splitPlot {
 		switch {
 		case len(mixedBlocks) > 0:
-			return []string{fmt.Sprintf("the host was booted within %s: their differences hold that of the boots too",
+			return []string{fmt.Sprintf("the host was rebooted within %s: differences there include the effect of the reboot",
 				screen.Plural(len(mixedBlocks), "block", "blocks"))}
 		case len(all) > 1:
-			return []string{fmt.Sprintf("the runs are of %d boots; blocks are not cut by them, so that only the spread between blocks "+
-				"may be larger", len(all))}
+			return []string{fmt.Sprintf("the runs span %d boots, but no block does: only the spread between blocks may be "+
+				"larger", len(all))}
 		}
 		return nil
 	}
@@ -174,7 +174,7 @@ func (r *record) boots(used []*result.Run) []string {
 	}
 	if n := len(inPlot) - len(all); n > 0 && len(mixedPlots) == 0 {
 		w = append(w, screen.Plural(n, "whole plot shares", "whole plots share")+
-			" a boot with another, so that they are no independent replicates")
+			" a boot with another, and so are not independent replicates")
 	}
 	return w
 }

@@ -46,7 +46,7 @@ func TestWarnings(t *testing.T) {
 		{"negative", func(l *lab) { l.runs[3].Values["wall"] = -1 }, "wall is negative, and compared as a ratio in 1 run", 9},
 		{"a daemon", func(l *lab) {
 			l.runs[3].Contaminated, l.runs[3].Warnings = "left a daemon", []string{"left a daemon"}
-		}, "1 of 30 runs is contaminated by what the workload itself did, and counted (the first: left a daemon)", 0},
+		}, "1 of 30 runs is contaminated by the workload itself, but counted (the first: left a daemon)", 0},
 		{"infinite", func(l *lab) { l.runs[3].Values["wall"] = math.Inf(1) }, "not a finite number in 1 run", 9},
 		{"not a number", func(l *lab) { l.runs[3].Values["wall"] = math.NaN() }, "not a finite number in 1 run", 9},
 		{"zero as a difference", func(l *lab) {
@@ -97,13 +97,13 @@ func TestWarnings(t *testing.T) {
 			`mode read "off" at several levels ("off", "on")`, 0},
 		{"levels in force", read(func(_ *result.Run, c result.Cell) (string, string) { return c.Levels["mode"], c.Levels["mode"] }), "", 0},
 		{"one boot", boot(func(*result.Run) string { return "a" }), "", 0},
-		{"boots between blocks", boot(func(run *result.Run) string { return string(rune('a' + run.Block/5)) }), "the runs are of 2 boots", 0},
+		{"boots between blocks", boot(func(run *result.Run) string { return string(rune('a' + run.Block/5)) }), "the runs span 2 boots", 0},
 		{"a boot within a block", boot(func(run *result.Run) string {
 			if run.Block > 5 || run.Block == 5 && run.Slot > 0 {
 				return "b"
 			}
 			return "a"
-		}), "the host was booted within 1 block", 0},
+		}), "the host was rebooted within 1 block", 0},
 		{"a boot for each plot", func(l *lab) {
 			l.splitPlot()
 			for i := range l.runs {
@@ -287,7 +287,7 @@ func TestUnevenIsToldOnce(t *testing.T) {
 			told = append(told, w)
 		}
 	}
-	if len(told) != 1 || !strings.Contains(told[0], "at size large and") || !strings.HasSuffix(told[0], "so too at mode on") {
+	if len(told) != 1 || !strings.Contains(told[0], "at size large and") || !strings.HasSuffix(told[0], "likewise at mode on") {
 		t.Errorf("told: %q", told)
 	}
 }

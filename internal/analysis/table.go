@@ -149,7 +149,7 @@ func (r *record) tables(blocks []int) []*table {
 		}
 		for _, reason := range []string{"missing", "not a finite number", negative} {
 			if n := bad[reason]; n > 0 {
-				t.warnings = append(t.warnings, fmt.Sprintf("%s is %s in %s, which cannot count for it", response.Name, reason,
+				t.warnings = append(t.warnings, fmt.Sprintf("%s is %s in %s, not counted in its effects", response.Name, reason,
 					screen.Plural(n, "run", "runs")))
 			}
 		}

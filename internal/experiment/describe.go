@@ -61,7 +61,7 @@ func Describe(w io.Writer, s *Study, width int, more ...[2]string) error {
 		}
 	}
 	add("Decides", decides...)
-	add("Compares", cmp.Or(s.contrastText(true), "nothing that decides: what the study asks first is not on this host"))
+	add("Compares", cmp.Or(s.contrastText(true), "no primary effect: this host lacks the levels that it compares"))
 	if text := s.contrastText(false); text != "" {
 		add("", "secondary: "+text)
 	}
@@ -166,7 +166,7 @@ func (s *Study) blocksText() string {
 	cells := combinations(s.Factors)
 	text := screen.Count(cells, "cell")
 	if s.Design.AA {
-		text += ", and the baseline once more, unseen (A/A)"
+		text += ", and a hidden copy of the baseline (A/A)"
 	}
 	if s.Design.Kind == SplitPlot {
 		text += fmt.Sprintf("; %s a superblock, %s of each cell in one: %s", screen.Count(s.PlotsPerBlock(), "boot"),
@@ -198,7 +198,7 @@ func (s *Study) blocksText() string {
 
 func (s *Study) takes() string {
 	least, most := Duration(s, 0)
-	text := "not known before the first block; [workload] expect = \"...\" or a first run would tell"
+	text := "unknown before the first block; to see it here, set [workload] expect = \"...\""
 	if most > 0 {
 		text = "about " + rough(least)
 		if most > least {
@@ -318,7 +318,8 @@ func (s *Study) changes() (list []string) {
 			if s.Harm != nil {
 				whose = "the service's"
 			}
-			list = append(list, fmt.Sprintf("%s: keeps %s processes from their CPUs, by %s, and lets them go", f.Name, whose,
+			list = append(list, fmt.Sprintf("%s: holds %s processes off their CPUs by %s, and stops that at the end", f.Name,
+				whose,
 				map[string]string{"stop": "signals", "cgroup": "the quota of a cgroup",
 					"auto": "signals or the quota of a cgroup"}[f.Emulate.Method]))
 		case KindCommands:
@@ -332,7 +333,7 @@ func (s *Study) changes() (list []string) {
 		}
 	}
 	if list == nil {
-		return []string{"no setting of the host; only the workload's parameters vary"}
+		return []string{"no setting of the host; only parameters of the workload vary"}
 	}
 	return list
 }

@@ -240,7 +240,7 @@ func (s *Study) unfit(absent []result.Absent, text string) error {
 	absent = slices.DeleteFunc(slices.Clone(absent), func(a result.Absent) bool { return strings.HasSuffix(a.Reason, toCompare) })
 	also := ""
 	if s.Instead != "" {
-		also = "; what can be run here instead: hostlab run " + s.Instead
+		also = "; run here instead: hostlab run " + s.Instead
 	}
 	return &Problems{[]Problem{{File: s.File, Text: text + ": " + reasonsText(absent) + also}}}
 }

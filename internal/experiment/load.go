@@ -111,10 +111,10 @@ func Find(nameOrFile string, o Overrides, k Known) (*Study, error) {
 	}
 	source, err := studies.Files.ReadFile(nameOrFile + ".toml")
 	if err != nil {
-		p := Problem{Text: fmt.Sprintf("no study %q in the binary", screen.Short(nameOrFile)),
+		p := Problem{Text: fmt.Sprintf("no built-in study %q", screen.Short(nameOrFile)),
 			Hint: screen.Meant(nameOrFile, Names())}
 		if p.Hint == "" {
-			p.Text += "; 'hostlab study list' names them, and a file is named with its directory or as NAME.toml"
+			p.Text += "; 'hostlab study list' names them. Write a file with its directory, or as NAME.toml"
 		}
 		return nil, &Problems{[]Problem{p}}
 	}

@@ -52,7 +52,7 @@ func (s *Study) pairsText() string {
 	for _, l := range s.Design.Looks {
 		looks = append(looks, strconv.Itoa(l))
 	}
-	text := fmt.Sprintf("two periods each, at the baseline and at the level, in the order of a coin; may stop after %s pairs",
+	text := fmt.Sprintf("two periods each, at the baseline and at the level, in random order; may stop after %s pairs",
 		strings.Join(looks, ", "))
 	if s.Design.Load != "" {
 		text += "; adjusted for the drift of " + s.Design.Load
@@ -83,7 +83,7 @@ func (s *Study) pairsTakeText() []string {
 	}
 	out := []string{first}
 	if len(seen) > 0 {
-		out = append(out, "on a service as noisy as the simulated ones, until an effect is seen: "+strings.Join(seen, ", "))
+		out = append(out, "to show an effect, on a service as noisy as the simulated ones: "+strings.Join(seen, ", "))
 	}
 	_, most := s.pairsTake()
 	end := fmt.Sprintf("ends at the latest after %s, %d pairs", rough(most), last)
@@ -111,10 +111,10 @@ func (s *Study) harmText() []string {
 // strikesText says how many periods that harm has ended end the experiment.
 func (s *Study) strikesText() string {
 	if s.Harm.Strikes == 1 {
-		return "the first period that ends so ends the experiment"
+		return "the first period that ends like this ends the experiment"
 	}
-	return fmt.Sprintf("the experiment ends when %d periods at the level have ended so; after two in a row without harm, the "+
-		"count begins anew", s.Harm.Strikes)
+	return fmt.Sprintf("the experiment ends when %d periods at the level have ended like this; two in a row without harm "+
+		"reset the count", s.Harm.Strikes)
 }
 
 // unit of a response, of the study or of the workload.

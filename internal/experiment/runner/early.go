@@ -62,13 +62,13 @@ func (s *session) judge(r *result.Run) (say bool, _ error) {
 	switch marks := s.study.Guard.Mark && (r.Contaminated != "" || r.Status == result.Void); {
 	case marks && e.tried >= block && !e.noted:
 		e.noted = true
-		s.note("none of the first %d runs was undisturbed. The last: %s. Each run is made up to %d times and then counts, marked "+
-			"(guard.exhausted), so all takes that many times as long. To spare that, stop with Ctrl-C, see to it, then: hostlab run "+
-			"--resume --out %s", e.tried, why,
+		s.note("all of the first %d runs were disturbed. The last: %s. Each run is made up to %d times, then counts, "+
+			"marked as contaminated (guard.exhausted): the experiment takes that many times as long. To avoid that, stop "+
+			"with Ctrl-C, remove the cause, then: hostlab run --resume --out %s", e.tried, why,
 			s.study.Workload.Retries+1, screen.Operand(s.cfg.Dir))
 	case !marks && (e.tried >= 2*block && after >= earliest || e.tried >= block && after >= longest):
-		return say, fmt.Errorf("stopped, since none of the first %d runs has counted, the last because %s; see to it, then go on "+
-			"with: hostlab run --resume --out %s", e.tried, why, s.cfg.Dir)
+		return say, fmt.Errorf("stopped: none of the first %d runs counts, the last because %s; remove the cause, then "+
+			"continue with: hostlab run --resume --out %s", e.tried, why, s.cfg.Dir)
 	}
 	return say, nil
 }

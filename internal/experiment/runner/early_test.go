@@ -59,7 +59,7 @@ func TestFirstRunsDisturbed(t *testing.T) {
 	if len(*heard) != 1 || !strings.Contains((*heard)[0], "other processes took 10 % of the CPUs, above max_foreign_cpu 3 %") {
 		t.Errorf("heard %q", *heard)
 	}
-	if n := len(b.notes); n != 1 || !strings.Contains(b.notes[0], "none of the first 2 runs was undisturbed") || !strings.Contains(b.notes[0], "up to 3 times") {
+	if n := len(b.notes); n != 1 || !strings.Contains(b.notes[0], "all of the first 2 runs were disturbed") || !strings.Contains(b.notes[0], "up to 3 times") {
 		t.Errorf("notes %q", b.notes)
 	}
 }
@@ -111,10 +111,10 @@ func TestNoRunCounts(t *testing.T) {
 		runs int
 		want string
 	}{
-		"short runs":   {25 * time.Second, limit3, 4, "stopped, since none of the first 4 runs has counted, the last because other processes took"},
-		"long runs":    {20 * time.Minute, limit3, 2, "none of the first 2 runs has counted"},
+		"short runs":   {25 * time.Second, limit3, 4, "stopped: none of the first 4 runs counts, the last because other processes took"},
+		"long runs":    {20 * time.Minute, limit3, 2, "none of the first 2 runs counts"},
 		"blinks":       {time.Second, limit3, 10, "void or failed 6 times"}, // over before whatever disturbs may be; by the seed, one of two has had 4
-		"read-back":    {time.Minute, "", 4, "none of the first 4 runs has counted, the last because factor power reads"},
+		"read-back":    {time.Minute, "", 4, "none of the first 4 runs counts, the last because factor power reads"},
 		"with marking": {time.Minute, marked, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestNoRunCounts(t *testing.T) {
 				}
 				return
 			}
-			b.fails(err, c.want, "see to it, then go on with: hostlab run --resume --out "+b.cfg.Dir)
+			b.fails(err, c.want, "remove the cause, then continue with: hostlab run --resume --out "+b.cfg.Dir)
 			if n := len(b.statuses()); n != c.runs {
 				t.Errorf("%d runs, want %d", n, c.runs)
 			}

@@ -124,8 +124,8 @@ func (s *session) fit(next slot) error {
 		return nil
 	}
 	if why := s.live.harm.Beyond(); why != "" {
-		return fmt.Errorf("%s; the next period of the level was not begun: raise the limit, or go on with --resume when the service "+
-			"meets it", why)
+		return fmt.Errorf("%s; hostlab did not begin the next period at the level: raise the limit, or continue with "+
+			"--resume when the service meets it", why)
 	}
 	return nil
 }
@@ -215,9 +215,9 @@ func (s *session) look(ctx context.Context, r *result.Run) func(workload.Bin) er
 		r.Harm, s.live.stop = v.Why, v.Stop
 		began := s.sys.now()
 		if err := s.toBaseline(ctx); err != nil {
-			return fmt.Errorf("%s, and the baseline could not be brought back: %w", v.Why, err)
+			return fmt.Errorf("%s, and hostlab could not restore the baseline: %w", v.Why, err)
 		}
-		s.note("%s: the baseline was brought back within %s, and the period has ended", v.Why, took(s.sys.now().Sub(began)))
+		s.note("%s: the period has ended, and the baseline was restored within %s", v.Why, took(s.sys.now().Sub(began)))
 		for _, l := range s.levels.levers {
 			if err := s.store.Journal(store.Entry{Op: store.Struck, At: s.sys.now(), Boot: s.boot, Factor: l.Name,
 				Value: l.Baseline, Block: r.Block}); err != nil {

@@ -139,7 +139,7 @@ func TestHarmIsStopped(t *testing.T) {
 			entries++
 		}
 	}
-	if entries != 2 || len(b.notes) < 2 || !strings.Contains(b.notes[0], "the baseline was brought back within") {
+	if entries != 2 || len(b.notes) < 2 || !strings.Contains(b.notes[0], "the baseline was restored within") {
 		t.Errorf("%d entries, notes %q", entries, b.notes)
 	}
 	b.putBack()

@@ -115,7 +115,7 @@ func (s *server) differs(ctx context.Context, name string) (err error) {
 	}
 	for level, v := range s.levels {
 		if _, ours := s.levels[experiment.Current]; ours && v == s.was.Value {
-			return fmt.Errorf("%s is %s already, so that level %s would compare nothing; name another with --set server.%s=LEVEL",
+			return fmt.Errorf("%s is %s already, so level %s would equal the baseline; name another with --set server.%s=LEVEL",
 				name, v, level, name)
 		}
 	}

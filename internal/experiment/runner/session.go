@@ -384,9 +384,10 @@ func (s *session) giveUp(r *result.Run, times int) error {
 		what = "the warm-up run of " + cellText(s.x, r.Cell)
 	}
 	if s.uselessRun() {
-		return fmt.Errorf("%s failed, and would again: %s; a resume cannot change that: change the study or what --set gives it, and "+
-			"begin anew with another --out", what, r.Reason)
+		return fmt.Errorf("%s failed, and would fail again: %s; a resume cannot change that: change the study or --set, and "+
+			"start anew with another --out", what, r.Reason)
 	}
-	return fmt.Errorf("%s was void or failed %d times, the last time because %s; see to it, then go on with: hostlab run --resume --out %s",
+	return fmt.Errorf("%s was void or failed %d times, the last time because %s; remove the cause, then continue with: "+
+		"hostlab run --resume --out %s",
 		what, times, r.Reason, screen.Operand(s.cfg.Dir))
 }

@@ -126,7 +126,8 @@ func differs(sys *setting.System, name string, levels []string) error {
 			return err
 		}
 		if len(p.Steps) == 0 && len(p.Skipped) == 0 {
-			return fmt.Errorf("%s is %s already, so that this level would compare nothing; name another with --set setting.%s=LEVEL", name,
+			return fmt.Errorf("%s is %s already, so this level would equal the baseline; name another with --set "+
+				"setting.%s=LEVEL", name,
 				level, name)
 		}
 	}

@@ -48,7 +48,7 @@ func (s *Set) compare() comparison {
 			one.Notes = append(one.Notes, "not named alike everywhere: "+strings.Join(names, " | "))
 		}
 		if row.Apart {
-			one.Notes = append(one.Notes, "the effect is not the same in all: two intervals have nothing in common")
+			one.Notes = append(one.Notes, "the effect is not the same in all: two intervals do not overlap")
 		}
 		if len(lack) > 0 {
 			one.Notes = append(one.Notes, "not in "+strings.Join(lack, ", "))
@@ -162,6 +162,6 @@ func (s *Set) compared() []document.Section {
 			notes = nil
 		}
 	}
-	return []document.Section{document.Titled("The same effects beside each other", t),
+	return []document.Section{document.Titled("The same effects side by side", t),
 		document.Titled("Not the same in all of them", document.Points(c.Warnings...)).Closed()}
 }

@@ -54,7 +54,7 @@ func TestCompareUnlike(t *testing.T) {
 		t.Error("warnings stand before the results")
 	}
 	page := string(written(t, s, effects.WriteHTML))
-	_, after, ok := strings.Cut(page[strings.Index(page, "The same effects beside each other"):], "Not the same in all of them</h2>")
+	_, after, ok := strings.Cut(page[strings.Index(page, "The same effects side by side"):], "Not the same in all of them</h2>")
 	if !ok || !strings.HasPrefix(strings.TrimSpace(after), "<details") {
 		t.Error("the page does not fold warnings after the results")
 	}

@@ -98,7 +98,7 @@ func (r *Report) about() []string {
 // designText says how runs were arranged: "randomised complete blocks, seed 7".
 func designText(d *result.Design) string {
 	kind := map[string]string{"rcbd": "randomised complete blocks", "split-plot": "split plot",
-		"switchback": "pairs of periods in the order of a coin"}[d.Kind]
+		"switchback": "pairs of periods in random order"}[d.Kind]
 	if kind == "" {
 		kind = d.Kind
 	}

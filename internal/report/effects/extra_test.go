@@ -132,7 +132,7 @@ func TestContaminatedRuns(t *testing.T) {
 	if want == 0 || x.Contaminated != want || got > want || got == 0 {
 		t.Errorf("%d contaminated runs of the experiment, %d of the table, want %d", x.Contaminated, got, want)
 	}
-	if !slices.ContainsFunc(x.Warnings, func(w string) bool { return strings.Contains(w, "contaminated: made again") }) {
+	if !slices.ContainsFunc(x.Warnings, func(w string) bool { return strings.Contains(w, "contaminated: each broke a guard") }) {
 		t.Errorf("no warning: %q", x.Warnings)
 	}
 	if page := written(t, s, effects.WriteHTML); bytes.Count(page, []byte(`class="doubt"`)) != 2 { // one for each primary response

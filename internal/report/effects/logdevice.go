@@ -33,8 +33,8 @@ func (s logDevice) verdict() []string {
 	if list == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("Warning: %s gained more than the job waited for its log where it was, beyond both intervals. "+
-		"Something else changed with the device; do not trust this gain.", strings.Join(list, "; "))}
+	return []string{fmt.Sprintf("Warning: %s gained more than all the time that the job waited for its log before, beyond "+
+		"both intervals. Something else changed with the device; do not trust this gain.", strings.Join(list, "; "))}
 }
 
 func (s logDevice) section(string) document.Section {
@@ -46,7 +46,7 @@ func (s logDevice) section(string) document.Section {
 		note("The record has no factor of log devices or no duration: there is nothing to compare.")
 		return out
 	case !slices.ContainsFunc(s.Rows, func(r analysis.LogRow) bool { return len(r.Pairs) > 0 }):
-		note("No two devices have a run that counts yet: there is nothing to compare.")
+		note("Fewer than two devices have a run that counts: there is nothing to compare yet.")
 		return out
 	}
 	note(fmt.Sprintf("Means of the blocks, %s. Gains are paired within blocks: the part of the time with %s %s that was saved. "+
@@ -70,7 +70,7 @@ func (s logDevice) section(string) document.Section {
 	if s.Share != nil {
 		add(s.bounds())
 	} else {
-		note("The record does not tell which share of the time waited for the log, so that gains have no bound.")
+		note("The record has no share of the time that waited for the log, so gains have no upper bound.")
 	}
 	if len(s.Parts) > 0 && !slices.ContainsFunc(s.Rows, func(r analysis.LogRow) bool { return r.Sampled() }) {
 		note("The record has no wait events in a server's words: no session was sampled.")
@@ -213,7 +213,7 @@ func (s logDevice) bounds() *document.Table {
 	if s.Share.Name == analysis.InCommits {
 		what = "was in commits, or waited for its log elsewhere,"
 	}
-	t := &document.Table{Title: "Gain measured against gain bounded",
+	t := &document.Table{Title: "Measured gain and its upper bound",
 		Columns: document.Headings("device", "measured", "at most", "verdict"),
 		Lead: fmt.Sprintf("The bound is the share of its time that the job %s on the device that the log comes from: no other "+
 			"gives more.", what)}

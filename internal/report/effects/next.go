@@ -67,7 +67,7 @@ func (r *Report) steps() (out document.Commands) {
 		out = append(out, document.Command{Why: "find what disturbed the host, then run it again",
 			Line: run + " --out " + screen.Operand(again)})
 	case need > hopeless*r.Analysis.Blocks:
-		out = append(out, document.Command{Why: "this noise would take " + strconv.Itoa(need) + " " + block +
+		out = append(out, document.Command{Why: "with this noise, a verdict needs " + strconv.Itoa(need) + " " + block +
 			"s; find what disturbs the host, then run it again", Line: run + " --out " + screen.Operand(again)})
 	case need > r.Analysis.Blocks:
 		out = append(out, document.Command{Why: "run it again with as many " + block + "s as it takes",

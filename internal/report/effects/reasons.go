@@ -36,12 +36,12 @@ func verdictReason(e *analysis.Effect) string {
 	case analysis.NoValues:
 		return fmt.Sprintf("No %s has a value of %s in all its runs.", unitOf(e), r.Name)
 	case analysis.FewUnits:
-		return fmt.Sprintf("There is no interval at this confidence below %d %s; %d missing.", why.N, e.Unit, why.N-e.N)
+		return fmt.Sprintf("An interval at this confidence needs %d %s: %d more.", why.N, e.Unit, why.N-e.N)
 	case analysis.Unbounded:
-		return fmt.Sprintf("These %d %s cannot bound the effect: by chance, nearly all coins fell alike, or as the load changed. "+
-			"More %s can.", e.N, e.Unit, e.Unit)
+		return fmt.Sprintf("These %d %s cannot bound the effect: by chance, their random order is nearly the same in all, "+
+			"or follows the load. More %s can.", e.N, e.Unit, e.Unit)
 	case analysis.NoLook:
-		return "The study has no look before its end, and is judged then."
+		return "The study decides only at its end: it has no earlier look."
 	case analysis.BeforeLook:
 		return fmt.Sprintf("The first look is at %s, and there are %d.", screen.Count(why.N, unitOf(e)), e.N)
 	case analysis.TooEarly:
@@ -74,11 +74,11 @@ func verdictReason(e *analysis.Effect) string {
 			out += fmt.Sprintf(" Stalls in fewer than 1 of %d runs may not have been seen.", e.Unseen)
 		}
 		if e.Unfloored {
-			out += " The A/A duplicate is a boot of its own, and no noise floor for what is compared within boots."
+			out += " The A/A duplicate is a separate boot, so it gives no noise floor for effects within boots."
 		}
 		return out
 	case analysis.Unresolved:
-		out = fmt.Sprintf("The interval, %s, excludes no effect at all, but not one below the margin of %s.", whole, margin)
+		out = fmt.Sprintf("The interval, %s, excludes 0, but not effects below the margin of %s.", whole, margin)
 	default:
 		out = fmt.Sprintf("The interval, %s, is too wide for a margin of %s.", whole, margin)
 	}
@@ -94,11 +94,11 @@ func limitReason(e *analysis.Effect, l analysis.Limit) string {
 	r, text := &e.Response, limitText(e, l)
 	switch l {
 	case analysis.Survivors:
-		text += ". The runs that are left do not stand for those"
+		text += ". The remaining runs do not represent the failed ones"
 	case analysis.Coarse:
 		text += ": smaller effects cannot be seen. A finer clock, or longer runs, would show them"
 	case analysis.Tail:
-		text = fmt.Sprintf("The typical run is within the margin of %s, and the mean is not: it is %s (%s), as rare slow runs make it",
+		text = fmt.Sprintf("The typical run is within the margin of %s, but the mean is not: rare slow runs make it %s (%s)",
 			size(r.Margin, r), amount(e.Mean.Value, r), span(e.Mean.Low, e.Mean.High, r))
 	case analysis.Early:
 		text = fmt.Sprintf("The interval so far, %s, would decide at a margin of %s. But the slope of these %s, carried on to %s%d, "+
@@ -166,7 +166,7 @@ func failing(a *analysis.Analysis) string {
 	if list == nil {
 		return ""
 	}
-	return "runs fail, and what is left does not stand for them: " + strings.Join(list, ", ")
+	return "runs fail, and the remaining runs do not represent them: " + strings.Join(list, ", ")
 }
 
 // aaReason says why an A/A comparison voids a study, or why there is none; "" for neither.
@@ -178,7 +178,7 @@ func aaReason(a *analysis.AA) string {
 			"Something other than the factors moves the values, so that no effect can be separated from it.", method,
 			a.Response.Name, span(a.VoidLow, a.VoidHigh, &a.Response))
 	case analysis.FewUnits:
-		return fmt.Sprintf("there is no interval of the A/A duplicate below %d %s, and there are %d", a.Reason.N, a.Unit, a.N)
+		return fmt.Sprintf("an interval of the A/A duplicate needs %d %s, and there are %d", a.Reason.N, a.Unit, a.N)
 	case analysis.NoDuplicate:
 		return "the record has no duplicate of the baseline"
 	}

@@ -18,15 +18,15 @@ func TestReasons(t *testing.T) {
 		e.Limits, e.Reason = []analysis.Limit{l}, analysis.Reason{Kind: analysis.Limited}
 	}
 	for want, change := range map[string]func(*analysis.Effect){
-		"below 6 blocks; 1 missing":                      func(e *analysis.Effect) { e.Reason = analysis.Reason{Kind: analysis.FewUnits, N: 6} },
+		"needs 6 blocks: 1 more":                         func(e *analysis.Effect) { e.Reason = analysis.Reason{Kind: analysis.FewUnits, N: 6} },
 		"first look is at 10 blocks, and there are 5":    func(e *analysis.Effect) { e.Reason = analysis.Reason{Kind: analysis.BeforeLook, N: 10} },
 		"These 5 blocks cannot bound the effect":         func(e *analysis.Effect) { e.Reason.Kind = analysis.Unbounded },
-		"judged then":                                    func(e *analysis.Effect) { e.Reason.Kind = analysis.NoLook },
+		"decides only at its end":                        func(e *analysis.Effect) { e.Reason.Kind = analysis.NoLook },
 		"No block is complete":                           func(e *analysis.Effect) { e.Reason.Kind = analysis.NoBlocks },
 		"No block has a value of wall":                   func(e *analysis.Effect) { e.Reason.Kind = analysis.NoValues },
 		"no practical margin above 0":                    func(e *analysis.Effect) { e.Reason.Kind = analysis.NoMargin },
 		"2.0 % of a baseline's median of 0 is no margin": func(e *analysis.Effect) { e.Reason = analysis.Reason{Kind: analysis.NoShare, Size: 0.02} },
-		"below 6 blocks, and there are 4":                func(e *analysis.Effect) { e.Reason = analysis.Reason{Kind: analysis.NoFloor, AA: aa} },
+		"needs 6 blocks, and there are 4":                func(e *analysis.Effect) { e.Reason = analysis.Reason{Kind: analysis.NoFloor, AA: aa} },
 		"by up to 2.01 %":                                func(e *analysis.Effect) { e.Reason = analysis.Reason{Kind: analysis.HighFloor, AA: aa} },
 		"no factor of that name": func(e *analysis.Effect) {
 			e.Reason = analysis.Reason{Kind: analysis.Damaged, Text: "no factor of that name"}
@@ -35,7 +35,7 @@ func TestReasons(t *testing.T) {
 		"on 4 degrees of freedom.":                            func(e *analysis.Effect) { e.Student = true },
 		"on 1 degree of freedom.":                             func(e *analysis.Effect) { e.Student, e.N = true, 2 },
 		"too near the margin of 2 %":                          func(e *analysis.Effect) { e.Reason.Kind = analysis.TooNear },
-		"the mean is not: it is +12.0 % (+1.0 to +23.0 %)":    func(e *analysis.Effect) { limited(e, analysis.Tail) },
+		"slow runs make it +12.0 % (+1.0 to +23.0 %)":         func(e *analysis.Effect) { limited(e, analysis.Tail) },
 		"The effect rises with time (p < 0.001): -1.0 % in": func(e *analysis.Effect) {
 			limited(e, analysis.Trend)
 			e.Trend = &analysis.Trended{First: -0.01, Last: 0.03}

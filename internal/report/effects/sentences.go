@@ -37,7 +37,7 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 			what += " makes " + noDifference + ", compared with " + base
 		}
 	case analysis.Unresolved:
-		what += fmt.Sprintf(" differs from %s, and whether by more than %s is open", base, size(r.Margin, r))
+		what += fmt.Sprintf(" differs from %s, but whether by more than %s is undecided", base, size(r.Margin, r))
 	case analysis.VoidVerdict:
 		return fmt.Sprintf("%s against %s is void, %s, %s. %s", what, base, sample(e), evidence(x, e),
 			strings.TrimSuffix(reasonText(e), "."))
@@ -91,7 +91,7 @@ func combined(r *result.Response) string {
 
 // interactionLead explains the figures of interactions.
 func interactionLead(all []*analysis.Effect) string {
-	s := "How much more, or less, one level does where the other is set too."
+	s := "How the effect of one level changes where the other is set too."
 	var ratios, differences bool
 	for _, e := range all {
 		d := e.Response.Compare == result.Difference
@@ -149,8 +149,8 @@ func notes(e *analysis.Effect) []string {
 			percentOf(d.Explained)))
 	}
 	if e.Stalls || outside(e) {
-		out = append(out, fmt.Sprintf("the mean is %s (%s interval by itself %s): rare slow runs move it and not the estimate, so "+
-			"count on both",
+		out = append(out, fmt.Sprintf("the mean is %s (%s interval by itself %s): rare slow runs move the mean, but not the "+
+			"estimate; expect both",
 			amount(e.Mean.Value, &e.Response), confidence(e.Alpha), span(e.Mean.Low, e.Mean.High, &e.Response)))
 	}
 	if len(e.Limits) == 0 && (e.Verdict == analysis.Unresolved || !e.Primary() && e.Verdict == analysis.Inconclusive) {
@@ -168,7 +168,8 @@ func needText(e *analysis.Effect) string {
 	if unit == "" {
 		unit = "blocks"
 	}
-	s := fmt.Sprintf("to decide about %s in %s it takes about %d %s: %d more", size(e.Response.Margin, &e.Response),
+	s := fmt.Sprintf("to decide about %s in %s, the experiment needs about %d %s: %d more", size(e.Response.Margin,
+		&e.Response),
 		label(&e.Response), e.Need, unit, e.Need-e.N)
 	if e.NeedSeconds > 0 {
 		s += ", " + screen.Lasting(time.Duration(min(e.NeedSeconds, 1e9)*float64(time.Second))) // Duration holds 292 years
@@ -185,7 +186,7 @@ func findsText(e *analysis.Effect) string {
 // aaText says what the hidden duplicate showed.
 func aaText(a *analysis.AA) string {
 	if a.N == 0 {
-		return label(&a.Response) + ": no comparison of the baseline with itself: " + cmp.Or(aaReason(a), "there is none")
+		return label(&a.Response) + ": no noise floor: " + cmp.Or(aaReason(a), "there is none")
 	}
 	s := fmt.Sprintf("%s: the baseline against its hidden duplicate %s (%s), n = %d: noise floor %s",
 		label(&a.Response), amount(a.Value, &a.Response), span(a.Low, a.High, &a.Response), a.N, within(a.Floor, &a.Response))
@@ -309,11 +310,11 @@ func footnotes(x *result.Experiment, a *analysis.Analysis) []string {
 			test = "randomisation"
 		}
 		if paired(x) {
-			test = "coins' signed-rank"
+			test = "signed-rank randomisation"
 		}
 		s := fmt.Sprintf("Primary effects: %s intervals, Hodges-Lehmann with the %s test", joint(x, first), test)
 		if first.Alpha > 0 && first.Alpha < x.Design.Alpha {
-			s += fmt.Sprintf("; they hold together, at every look, each by itself at %s", confidence(first.Alpha))
+			s += fmt.Sprintf("; they hold for all primary effects and looks together (each alone: %s)", confidence(first.Alpha))
 		}
 		out = append(out, s+".")
 	}
@@ -322,12 +323,12 @@ func footnotes(x *result.Experiment, a *analysis.Analysis) []string {
 			confidence(other.Alpha)))
 	}
 	if slices.ContainsFunc(a.Effects, func(e analysis.Effect) bool { return opposed(x, &e) }) {
-		out = append(out, "A change is the middle of the changes within the pairs. The medians below it are of all periods, which "+
-			"drift from pair to pair moves: there they go the other way.")
+		out = append(out, "A change is the Hodges-Lehmann estimate over pairs. The medians below it are of all periods; "+
+			"drift from pair to pair moves them, here the other way.")
 	}
 	if a.Repeats > 0 {
-		out = append(out, fmt.Sprintf("Repeats: by the variances and times seen, each cell is best run %s in a boot (Kalibera and "+
-			"Jones 2013); here it was %d.", screen.Count(a.Repeats, "time"), x.Design.Repeats))
+		out = append(out, fmt.Sprintf("Repeats: for the variances and times measured, %s of each cell per boot is best "+
+			"(Kalibera and Jones 2013); here it was %d.", screen.Count(a.Repeats, "run"), x.Design.Repeats))
 	}
 	if _, known := extras[x.Section]; !known {
 		for _, n := range a.Notes {

@@ -10,10 +10,11 @@ import (
 )
 
 // pairsMethod is what method is for pairs of periods.
-const pairsMethod = "A pair is two periods of a service that others use, one at the baseline and one at the level, in " +
-	"the order of a coin. Effects are estimated within pairs (on logarithms for ratios), with intervals from the exact law of " +
-	"the coins that hold for all primary effects and all declared looks together. Inside the practical margin an effect is none; " +
-	"beyond it, it costs; across it, nothing is decided. A period that harm has ended counts as its level."
+const pairsMethod = "A pair is two periods of a service that others use, one at the baseline and one at the level, in random order. " +
+	"Effects are estimated within pairs (on logarithms for ratios), with intervals from the exact distribution of " +
+	"these random orders that hold for all primary effects and all declared looks together. Inside the practical " +
+	"margin an effect is none; beyond it, it costs; across it, nothing is decided. A period that harm has ended " +
+	"counts as its level."
 
 // paired reports whether an experiment is of pairs of periods.
 func paired(x *result.Experiment) bool { return x.Design.Test == result.Switchback }
