@@ -94,7 +94,7 @@ func share(flag, text string) (float64, error) {
 	}
 	switch {
 	case err != nil || math.IsNaN(v):
-		return 0, usagef("--%s %q: expected a share above 0 and below 100 %%, as 0.05 or 5%%", flag, text)
+		return 0, usagef("--%s %q: expected a share above 0 and below 100 %%, such as 0.05 or 5%%", flag, text)
 	case v <= 0:
 		return 0, usagef("--%s %s: expected more than 0 and less than 100 %%", flag, text)
 	case !percent && v > 1 && v < 100:

@@ -142,8 +142,8 @@ func (o *explainRun) run(cmd *cobra.Command) error {
 	case err != nil:
 		return err
 	case w == nil:
-		return usagef("explain needs a service, and found none to watch: --service takes %s; or a server: --dsn, --dsn-file or $%s; "+
-			"it takes %s", service.Forms, dsnVariable, connect.Forms())
+		return usagef("explain found no service to watch; name one with --service (%s), or a database server with --dsn, "+
+			"--dsn-file or $%s (%s)", service.Forms, dsnVariable, connect.Forms())
 	}
 	defer w.close()
 	p := newProgress(o.std.err, o.quiet, o.lasts)

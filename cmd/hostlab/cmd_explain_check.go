@@ -17,7 +17,7 @@ place of an ID to name all checks.
 Exit status: 0 done, 2 no such check.`,
 		Example: `  hostlab explain-check PWR-001
   hostlab explain-check list`,
-		Args: takes(1, 1, "one ID of a check, as PWR-001, or list"),
+		Args: takes(1, 1, "one ID of a check, such as PWR-001, or list"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var ids []string
 			if len(args) == 0 {

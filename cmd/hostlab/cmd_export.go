@@ -160,11 +160,11 @@ func exportItems(want, advice []setting.Assignment, role check.Role) (items []se
 		}
 		want = append(advised, want...)
 		if len(want) == 0 {
-			return nil, "", usagef("nothing more is recommended for the role %s that could be set", role)
+			return nil, "", usagef("nothing is left to set of what is recommended for the role %s", role)
 		}
 	}
 	if len(want) == 0 {
-		return nil, "", usagef("name settings, as governor=performance, or --role ROLE")
+		return nil, "", usagef("name settings, such as governor=performance, or --role ROLE")
 	}
 	if items, err = setting.Offline(want); err != nil {
 		return nil, "", usageError{err}
@@ -208,7 +208,7 @@ func writeFiles(std streams, p export.Profile, out string) error {
 	at := func(path string) string { return filepath.Join(out, filepath.FromSlash(path)) }
 	for _, f := range p.Files {
 		if old, err := bounded.ReadFile(at(f.Path), 1<<20); !errors.Is(err, fs.ErrNotExist) && !export.Ours(old) {
-			return usagef("--out %s: %s is there and not from 'hostlab export'; move it away, or name another directory", out,
+			return usagef("--out %s: %s exists, but not from 'hostlab export'; move it away, or name another directory", out,
 				at(f.Path))
 		}
 	}

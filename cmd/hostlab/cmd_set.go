@@ -66,7 +66,8 @@ Exit status:
 				return err
 			}
 			if len(want) == 0 && o.role == "" {
-				return usagef("name what to set, as governor=performance, or --role ROLE; 'hostlab settings' lists what there is")
+				return usagef("name what to set, such as governor=performance, or --role ROLE; 'hostlab settings' lists " +
+					"what there is")
 			}
 			return o.run(cmd.Context(), std, want)
 		},

@@ -87,7 +87,7 @@ func judgedFor(f *host.Facts) string {
 	case f.Windows != nil:
 		return ""
 	case n == 0:
-		return "No database server is seen running: only what holds for any is judged."
+		return "No running database server was found: only checks that hold for any server apply."
 	case n > mostNamed:
 		names = append(names[:mostNamed], fmt.Sprintf("%d more", n-mostNamed))
 	}
@@ -213,9 +213,9 @@ func (r Role) Noun() string {
 func purpose(r Role) string {
 	switch r {
 	case ProductionDB:
-		return "Determined response time comes before energy; commits must be fast and durable."
+		return "Predictable response times come before energy; commits must be fast and durable."
 	case ProductionApp:
-		return "Determined response time comes before energy."
+		return "Predictable response times come before energy."
 	}
 	return "Energy comes first; response times may vary."
 }

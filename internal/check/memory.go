@@ -192,10 +192,10 @@ var memory = []Check{
 		Severity: inProduction(Medium, Medium),
 		absent:   "the kernel accounts no pressure", ok: "at most 1 % of the last five minutes",
 		bad: "nothing could run for a part of the last five minutes, since all waited for memory",
-		fix: remedy{script("ps -eo rss,swap,pid,comm --sort=-rss | head").noting("who has the memory; systemd-cgtop -m shows " +
-			"it by service"),
+		fix: remedy{script("ps -eo rss,swap,pid,comm --sort=-rss | head").noting("the processes that use most memory; " +
+			"systemd-cgtop -m shows it by service"),
 			remark("give the database's cache less, or the machine more")},
-		left: "who takes the memory has to be found first",
+		left: "find the process that takes the memory first",
 		look: func(f *host.Facts, _ Role) view {
 			return see(readAs(f.Kernel.StalledMemory, share, func(v float64) bool { return v <= 0.01 }))
 		},

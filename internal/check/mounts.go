@@ -85,7 +85,7 @@ var mounts = []Check{
 		Severity: inProduction(Medium, Medium),
 		absent:   "the kernel accounts no pressure", ok: "at most 10 % of the last five minutes",
 		bad: "nothing could run for a good part of the last five minutes, since all waited for I/O", fix: whoWaits,
-		left: "who causes it has to be found first",
+		left: "find the process that causes it first",
 		look: func(f *host.Facts, _ Role) view {
 			return see(readAs(f.Kernel.StalledIO, share, func(v float64) bool { return v <= 0.10 }))
 		},
@@ -120,7 +120,8 @@ var mounts = []Check{
 	},
 }
 
-var whoWaits = remedy{run("sudo", "iotop", "-obP", "-n", "2").noting("who reads and writes; systemd-cgtop shows it by service"),
+var whoWaits = remedy{run("sudo", "iotop", "-obP", "-n", "2").
+	noting("the processes that read and write; systemd-cgtop shows it by service"),
 	run("hostlab", "assess").noting("what the database waits for")}
 
 // noBarrier is the option by which a file system does without barriers; or "".

@@ -38,8 +38,8 @@ var network = []Check{
 		Severity: inProduction(Low, Low),
 		absent:   "the kernel does not show these counters", ok: "at most 1 in 1000 connections was dropped since boot",
 		fix: remedy{script("nstat -az TcpExtListenOverflows TcpExtListenDrops").noting("and again after a minute: do they grow?"),
-			script("ss -ltn").noting("whose queue fills (Recv-Q) up to its length (Send-Q)")},
-		left: "the server that is too slow to accept, or that asks for a short queue, has to be found first",
+			script("ss -ltn").noting("look for a queue (Recv-Q) that is as long as its limit (Send-Q)")},
+		left: "find the server that accepts too slowly, or asks for a short queue, first",
 		look: func(f *host.Facts, _ Role) view {
 			n := f.Network
 			lost, came := n.ListenOverflows.Or(0), n.PassiveOpens.Or(0)

@@ -109,7 +109,7 @@ func behindMask(f *host.Facts, c Check, o Result) Result {
 // whyNotJudged says why a check says nothing to a role.
 func whyNotJudged(c Check, role Role) string {
 	if role == Development && (c.Subject == Frequency || c.Subject == Idle) {
-		return "a development system may save energy: its response time need not be determined"
+		return "a development system may save energy: its response times may vary"
 	}
 	return "not judged for the role " + string(role)
 }

@@ -233,7 +233,7 @@ func oomFix(d host.Database) remedy {
 	}
 	return remedy{write("-1000", "/proc/"+strconv.Itoa(d.PID)+
 		"/oom_score_adj").noting("until the server ends; sessions that begin have it, too"),
-		remark("no unit of systemd's starts it: whatever does should set this, with PG_OOM_ADJUST_FILE=/proc/self/oom_score_adj " +
+		remark("no systemd unit starts it: set this in its start script, with PG_OOM_ADJUST_FILE=/proc/self/oom_score_adj " +
 			"in its environment")}
 }
 
@@ -261,7 +261,7 @@ func lookMemoryLimit(f *host.Facts, _ Role) (v view) {
 		} else {
 			if kills.bad {
 				what = append(what, "has had "+screen.Plural(int(l.MemoryKills.Value), "process", "processes")+
-					" of its group killed for want of memory")
+					" of its group killed because memory ran out")
 			}
 			if waits.bad {
 				what = append(what, fmt.Sprintf("waited for memory with all its tasks in %.1f %% of the last five minutes",
@@ -294,14 +294,14 @@ func memoryFix(d host.Database, needs float64) (fix remedy) {
 	}
 	least := "a number in place of infinity"
 	if fix == nil {
-		fix = fix.with("no unit of systemd's sets it: raise it where the group is made, as with docker update --memory")
+		fix = fix.with("no systemd unit sets it: raise it where the group is made, such as with docker update --memory")
 		least = "the new limit"
 	}
 	if needs > 0 {
 		fix = fix.with(least + ": at least " + result.Format(needs, "B") +
 			", more by what its sessions and the files that it reads take")
 	}
-	return fix.with("the count of kills begins anew with the group; or give the server less shared memory")
+	return fix.with("or give the server less shared memory; a new group counts its kills from 0")
 }
 
 // ulimitWants are open files by source.
@@ -336,7 +336,7 @@ func lookUlimits(f *host.Facts, _ Role) (v view) {
 			v.bad += "; "
 		}
 		v.bad += fmt.Sprintf("%s may "+may+", and %s is recommended", nameOf(d), r.value, value)
-		fix := remedy{remark(fmt.Sprintf("no unit of systemd's starts %s: set %s to %s, soft and hard, for its account in "+
+		fix := remedy{remark(fmt.Sprintf("no systemd unit starts %s: set %s to %s, soft and hard, for its account in "+
 			"/etc/security/limits.d, log in anew, and restart the server", nameOf(d), key, value))}
 		if unit := serviceOf(d); unit != "" {
 			fix = append(dropIn(unit, key, name+"="+soft), restart)
@@ -361,7 +361,7 @@ func lookRemoveIPC(f *host.Facts, _ Role) (v view) {
 	for _, d := range of(engines("postgresql", "oracle"), f.Databases) {
 		r := readAs(d.UID, strconv.Itoa, func(id int) bool { return id <= lastSystemUID || off })
 		if v.readings = append(v.readings, r); r.bad && v.bad == "" {
-			v.bad = nameOf(d) + " runs under an account of a person's, and loses its shared memory when that one logs out"
+			v.bad = nameOf(d) + " runs under a login account, and loses its shared memory when that user logs out"
 		}
 	}
 	why := aside(removes)

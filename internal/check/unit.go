@@ -55,9 +55,9 @@ func dropIn(unit, key string, lines ...string) remedy {
 		run("sudo", "mkdir", "-p", dir),
 		{format: `[` + section + `]\n` + strings.Repeat(`%s\n`, len(lines)), words: lines,
 			into: []string{dir + "/90-hostlab-" + key + ".conf"}},
-		run("sudo", "systemctl", "daemon-reload").noting("a file override.conf of 'systemctl edit' would win"),
+		run("sudo", "systemctl", "daemon-reload").noting("an override.conf of 'systemctl edit' would override this file"),
 	}
 }
 
 // restart stands below what a server takes over when it starts.
-var restart = remark("it holds from the server's next start: restart it when you can")
+var restart = remark("it takes effect when the server restarts: restart it when you can")

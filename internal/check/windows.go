@@ -26,7 +26,7 @@ var windows = []Check{
 		Why: "The plan's minimum and maximum processor state bound the clock. Under Balanced, the default since Windows " +
 			"Server 2008 R2, the minimum is low and the clock climbs only after load was seen for a while; dialog steps of " +
 			"an application server, short bursts with waits between, were measured to take nearly twice the CPU time. " +
-			"Where response time need not be determined, Balanced saves energy and heat.",
+			"Where response times may vary, Balanced saves energy and heat.",
 		Source: "Microsoft support article 2207548; SAP on SQL Server team (Balanced against High performance); dbatools; sp_Blitz",
 		Disagree: "Tools judge the plan by its name or GUID. A plan's name proves nothing, as its settings can be " +
 			"edited, so the states inside it are read. A group policy wins over the plan chosen on the machine.",

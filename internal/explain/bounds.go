@@ -87,7 +87,7 @@ func Bounds(r *Report) (out []Bound) {
 		}
 		switch {
 		case r.Busy <= 0 && r.Hidden:
-			b.Reason = "no session was seen that did anything"
+			b.Reason = "no active session was seen"
 		case r.Busy <= 0:
 			b.Reason = "nothing ran"
 		default:

@@ -276,7 +276,7 @@ func (d *decomposition) fit() float64 {
 	}
 	if excess > tolerance*d.elapsed {
 		d.warnings = append(d.warnings, "counters and samples add up to "+result.Share(1+excess/d.elapsed)+
-			" of the elapsed time; short waits were sampled too often, so the sampled parts were made smaller")
+			" of the elapsed time; samples overstate short waits, so the sampled parts were scaled down")
 	}
 	// First what is sampled as short waits, then idle, then even what was counted.
 	for _, may := range []func(*Event) bool{

@@ -274,7 +274,7 @@ func TestRecord(t *testing.T) {
 		}
 		return c, nil
 	}}, 0)
-	if !warned(r, "began anew") || r.Elapsed > 9.5 {
+	if !warned(r, "counters were reset") || r.Elapsed > 9.5 {
 		t.Errorf("restart: %v s, %q", r.Elapsed, r.Warnings)
 	}
 

@@ -8,8 +8,8 @@ import (
 )
 
 // Method says in a sentence how intervals come about.
-const Method = "95 % Wilson intervals; samples correlate, so their number is replaced by the one that has the variance seen " +
-	"between stretches of the recording (batch means); what was never seen has the exact upper limit for that number (Clopper and Pearson)"
+const Method = "95 % Wilson intervals. Samples correlate, so n is the effective sample size, from batch means of the " +
+	"recording. What was never seen has the exact upper limit for that n (Clopper and Pearson)"
 
 // most is how many batches an interval is made from: stretches should be long against
 // the time over which samples correlate, and 20 to 30 of them are enough for a variance.

@@ -320,7 +320,8 @@ func (r *recorder) report(server Server, wall float64) Report {
 	}
 	if r.resets > 0 {
 		rep.Warnings = append(rep.Warnings,
-			"the server's counters began anew meanwhile (restart or reset); what was seen between two readings around that is left out")
+			"the server's counters were reset meanwhile (or it restarted); the interval between the two readings around "+
+				"that is left out")
 	}
 	var more []string
 	rep.Elapsed, rep.Parts, rep.Events, more = Decompose(r.batches, account)

@@ -78,11 +78,11 @@ func Help() string {
 }
 
 // Make writes a profile of settings, whose values are as setting.Offline gives them. The error is about the target, or
-// says why it has words for nothing of this: such a profile would do nothing, and look as if it did.
+// says why it can express none of this: such a profile would do nothing, and look as if it did.
 func Make(target string, head Head, list []setting.Assignment) (Profile, error) {
 	for _, i := range list {
 		if !madeOf(i.Object, inName) || strings.HasPrefix(i.Object, "/") {
-			return Profile{}, fmt.Errorf("%s@%s: that is no name of an object", i.Name, screen.Short(screen.Clean(i.Object)))
+			return Profile{}, fmt.Errorf("%s@%s: not a valid name of an object", i.Name, screen.Short(screen.Clean(i.Object)))
 		}
 		if !madeOf(i.Value, inValue) {
 			return Profile{}, fmt.Errorf("%s=%s: expected letters, digits, spaces and any of . _ - %% : + ! alone", i.Name,
@@ -91,7 +91,7 @@ func Make(target string, head Head, list []setting.Assignment) (Profile, error) 
 	}
 	for _, name := range head.Base {
 		if !madeOf(name, inName+".") {
-			return Profile{}, fmt.Errorf("%s: that is no name of a profile of TuneD", screen.Short(screen.Clean(name)))
+			return Profile{}, fmt.Errorf("%s: not a valid name of a TuneD profile", screen.Short(screen.Clean(name)))
 		}
 	}
 	head.Title = clean(head.Title)
@@ -101,7 +101,7 @@ func Make(target string, head Head, list []setting.Assignment) (Profile, error) 
 			p := t.write(head, items)
 			p.Missing = p.lacks.lines()
 			if p.lacks.count() == len(items) {
-				return Profile{}, fmt.Errorf("%s has words for nothing of this: %s", target, strings.Join(p.Missing, "; "))
+				return Profile{}, fmt.Errorf("%s can express none of this: %s", target, strings.Join(p.Missing, "; "))
 			}
 			return p, nil
 		}

@@ -70,11 +70,11 @@ func TestNothingToWrite(t *testing.T) {
 		items  []setting.Assignment
 		err    string
 	}{
-		{"powercfg", []setting.Assignment{asked("governor", "", "powersave")}, "powercfg has words for nothing of this: governor=powersave (Windows has power plans; only performance has a counterpart, High performance)"},
-		{"dsc", []setting.Assignment{asked("swappiness", "", "10"), asked("thp", "", "never"), asked("governor", "", "ondemand")}, "dsc has words for nothing of this: "},
-		{"systemd", []setting.Assignment{asked("max_freq", "", "60%")}, "systemd has words for nothing of this: max_freq=60% (it means another value on each processor; "},
-		{"tuned", []setting.Assignment{asked("cpu_online", "", "0")}, "tuned has words for nothing of this: "},
-		{"saptune", []setting.Assignment{asked("epb", "", "4")}, "saptune has words for nothing of this: "},
+		{"powercfg", []setting.Assignment{asked("governor", "", "powersave")}, "powercfg can express none of this: governor=powersave (Windows has power plans; only performance has a counterpart, High performance)"},
+		{"dsc", []setting.Assignment{asked("swappiness", "", "10"), asked("thp", "", "never"), asked("governor", "", "ondemand")}, "dsc can express none of this: "},
+		{"systemd", []setting.Assignment{asked("max_freq", "", "60%")}, "systemd can express none of this: max_freq=60% (it means another value on each processor; "},
+		{"tuned", []setting.Assignment{asked("cpu_online", "", "0")}, "tuned can express none of this: "},
+		{"saptune", []setting.Assignment{asked("epb", "", "4")}, "saptune can express none of this: "},
 		{"powercfg", []setting.Assignment{asked("governor", "", "performance"), asked("swappiness", "", "10")}, ""},
 		{"systemd", []setting.Assignment{asked("max_freq", "", "60%"), asked("cpu_dma_latency", "", "70")}, ""},
 	} {

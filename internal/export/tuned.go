@@ -43,7 +43,7 @@ func tuned(head Head, items []item) Profile {
 					s.add(section, "devices="+i.Object)
 				} else if i.s.Unrotating {
 					s.add(section, "devices=nvme*,vd*,xvd*,mmcblk*")
-					s.add(section, "# Disks that may rotate are left out; name others, as io_scheduler@sda")
+					s.add(section, "# Disks that may rotate are left out; name others, such as io_scheduler@sda")
 				}
 				s.add(section, path.Base(p.option)+"="+p.value)
 			}

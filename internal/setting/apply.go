@@ -204,7 +204,7 @@ func (a *applying) settle(steps []Step, retry []int) error {
 		again := slices.Contains(retry, i)
 		v, err := s.read(a.sys, o.Object)
 		if err != nil && gone(err) && !again {
-			o.Reason = "set, and then not there any more: " + unreadable(o.Object, err).Error()
+			o.Reason = "set, and then no longer there: " + unreadable(o.Object, err).Error()
 			continue
 		}
 		if err != nil {
@@ -244,7 +244,7 @@ func (a *applying) holdOne(s Setting, step Step) error {
 	}
 	o := Outcome{Step: step, Read: read, Result: Changed}
 	if read != "" && read != step.To {
-		o.Result, o.Reason = Rounded, fmt.Sprintf("%s is in force, which another request asks for", read)
+		o.Result, o.Reason = Rounded, fmt.Sprintf("%s is in force, because another program requests it", read)
 	}
 	a.out = append(a.out, o)
 	return nil

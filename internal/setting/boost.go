@@ -67,7 +67,7 @@ var power = []Setting{
 			// 2 is aggressive, as in High performance
 			{Tool: "windows", Option: "PERFBOOSTMODE", Values: map[string]string{"1": "2", "0": "0"}},
 		},
-		Named: "name a policy, as boost@policy0, or leave the object out",
+		Named: "name a policy, such as boost@policy0, or leave the object out",
 	},
 	{
 		Name: "max_perf_pct", Title: "intel_pstate's ceiling", Order: rankMaxPerf, Rounds: true,

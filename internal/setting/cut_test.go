@@ -137,7 +137,7 @@ func TestForeignWithinACutSet(t *testing.T) {
 		t.Fatal(err, trouble(&j.View))
 	}
 	out, err := Revert(context.Background(), sys, j, "", ReachOurs)
-	if err != nil || len(out) != 1 || out[0].Result != Foreign || out[0].Reason != "the journal ends within the set that was to make it 10; it read 60 before" {
+	if err != nil || len(out) != 1 || out[0].Result != Foreign || out[0].Reason != "the journal ends within a 'hostlab set' that was to write 10; it read 60 before" {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	if v := m.files[swappinessFile]; v != "77" {
@@ -271,7 +271,7 @@ func TestUnended(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.before = nil
-	const names = "the last set of changes has no end: hostlab is at it, was killed, or the journal was cut; it names what may still be changed: epp of policy0 ("
+	const names = "the last set of changes has no end: hostlab is still writing it, was killed, or the journal was cut; it names what may still be changed: epp of policy0 ("
 	want("killed", names)
 	j, err := OpenJournal(m.system(), "/j")
 	if err != nil || !strings.Contains(trouble(&j.View), names) {
@@ -295,7 +295,8 @@ func TestJournalGone(t *testing.T) {
 		"verify":  func() error { _, err := verify(m.system()); return err },
 		"revert":  func() error { return putBackAll(m) },
 	} {
-		if err := look(); err == nil || !strings.Contains(err.Error(), "the journal is gone, and not by hostlab; the list of changes beside it names what may still be changed: swappiness") {
+		if err := look(); err == nil || !strings.Contains(err.Error(),
+			"the journal is gone, but hostlab did not remove it; the list of changes beside it names what may still be changed: swappiness") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

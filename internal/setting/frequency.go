@@ -16,7 +16,7 @@ import (
 var inactive = []refusal{{syscall.EBUSY, "no CPU of this policy is online"}}
 
 // shareOfHighest is why Windows takes no frequency in Hz.
-const shareOfHighest = "Windows takes a share of the highest frequency, as 60%"
+const shareOfHighest = "Windows takes a share of the highest frequency, such as 60%"
 
 // frequencies holds the settings of the frequency policies.
 var frequencies = []Setting{

@@ -60,9 +60,9 @@ func (p *Problem) Found() string {
 	case Incomplete:
 		return p.What
 	case Removed:
-		text, who = p.Path+": the journal is gone, and not by hostlab", "the list of changes beside it names"
+		text, who = p.Path+": the journal is gone, but hostlab did not remove it", "the list of changes beside it names"
 	case Unended:
-		text = p.Path + ": the last set of changes has no end: hostlab is at it, was killed, or the journal was cut"
+		text = p.Path + ": the last set of changes has no end: hostlab is still writing it, was killed, or the journal was cut"
 	}
 	if len(p.Names) == 0 {
 		return text

@@ -30,7 +30,7 @@ func gone(err error) bool {
 func unreadable(o Object, err error) error {
 	switch {
 	case errors.Is(err, syscall.EBUSY):
-		return phrased{o.Path + " is not in use now (EBUSY), as when its CPUs are offline", err}
+		return phrased{o.Path + " is not in use now (EBUSY); its CPUs may be offline", err}
 	case errors.Is(err, fs.ErrNotExist):
 		return phrased{o.Path + " is not there", err}
 	case gone(err):
@@ -115,7 +115,8 @@ func remedy(path string, err error) string {
 		if strings.HasPrefix(path, "/proc/") {
 			mount = "/proc/sys"
 		}
-		return mount + " is mounted read-only, as containers do: run hostlab on the host itself, or in a privileged container"
+		return mount + " is mounted read-only, as is usual in containers: run hostlab on the host itself, or in a " +
+			"privileged container"
 	case errors.Is(err, syscall.EBUSY):
 		return "busy (EBUSY): another setting or the driver keeps it, or its CPUs are offline"
 	case errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.ERANGE):

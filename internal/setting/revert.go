@@ -197,16 +197,16 @@ const stays = "; it stays in the journal"
 // another and incomplete are why an object reads none of our values.
 const (
 	another    = "another program has changed it"
-	incomplete = "another program has changed it, or hostlab in a set that the journal lacks"
+	incomplete = "another program has changed it, or a 'hostlab set' that the journal lacks"
 )
 
 // foreign says of an object that reads none of our values how that may be.
 func (st *state) foreign(o *object) string {
 	switch {
 	case o != nil && o.Doubt && o.Wrote == "":
-		return "the journal ends within the set that may have changed it; it read " + o.Ours + " before"
+		return "the journal ends within a 'hostlab set' that may have changed it; it read " + o.Ours + " before"
 	case o != nil && o.Doubt:
-		return "the journal ends within the set that was to make it " + o.Wrote + "; it read " + o.Ours + " before"
+		return "the journal ends within a 'hostlab set' that was to write " + o.Wrote + "; it read " + o.Ours + " before"
 	case st.damage != "":
 		return incomplete
 	}

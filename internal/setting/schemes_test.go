@@ -302,7 +302,7 @@ func TestPowerForeignScheme(t *testing.T) {
 	}
 	r.inForce, r.acts = high, high
 	was := r.state()
-	if _, err := r.process(fate{}, powerSet(Assignment{"PERFEPP", "", "1"})); err == nil || !strings.Contains(err.Error(), "revert' as who has set it") {
+	if _, err := r.process(fate{}, powerSet(Assignment{"PERFEPP", "", "1"})); err == nil || !strings.Contains(err.Error(), "revert' as the user who set it") {
 		t.Errorf("with an old copy: %v", err)
 	}
 	if _, err := r.process(fate{}, putBack); err != nil {

@@ -133,7 +133,7 @@ type Entry struct {
 	Wrote    string // what was last written
 	Read     string // what it read afterwards; "" if the process ended before it could
 	Side     string // not set itself: this setting changes it too; "" otherwise
-	// Forgotten: the machine has started again since, which has put it back.
+	// Forgotten: the machine has rebooted since, which has put it back.
 	Forgotten bool
 	id        int
 }
@@ -164,10 +164,10 @@ func (v *View) judge(o *object) (out Outcome, read bool) {
 	out.Read = value
 	switch {
 	case o.rebooted(v.boot):
-		out.Result, out.Reason = Forgotten, "the machine has started again since"
+		out.Result, out.Reason = Forgotten, "the machine has rebooted since"
 		if err == nil && o.Wrote != "" && value == o.Wrote {
-			out.Reason += "; that it reads the same is the doing of the kernel, the firmware, or something that runs at start " +
-				"(tuned, sysctl.d, udev)"
+			out.Reason += "; it reads the same because the kernel, the firmware or a program at boot (tuned, sysctl.d, " +
+				"udev) set it again"
 		}
 	case err != nil:
 		out.Result, out.Reason = Failed, unreadable(o.object(), err).Error()

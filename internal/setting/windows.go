@@ -17,7 +17,8 @@ const fixedByPolicy = "a group policy fixes it, and wins over what is set here"
 var powerRefusals = []refusal{
 	{codePolicy, fixedByPolicy},
 	{codeDenied, "permission denied: run hostlab as an administrator"},
-	{codeMissing, "there is no such scheme any more; activate another, as with 'powercfg /setactive SCHEME_BALANCED', then run " +
+	{codeMissing, "the scheme no longer exists; activate another, such as with 'powercfg /setactive SCHEME_BALANCED', then " +
+		"run " +
 		"'hostlab revert' and 'hostlab revert --forget'"},
 }
 

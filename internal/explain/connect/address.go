@@ -116,7 +116,7 @@ const errWord = safe("has a parameter that PostgreSQL's clients do not know; the
 	"service, sslmode, options and the like")
 
 // errADO is a connection string of ADO.NET or ODBC.
-const errADO = safe("is a connection string of ADO or ODBC, which is not taken; write it as a URL, such as " +
+const errADO = safe("is a connection string of ADO or ODBC, which hostlab does not read; write it as a URL, such as " +
 	"sqlserver://USER@HOST:1433?database=DB or postgres://USER@HOST:5432/DB")
 
 // ado finds how such a string begins. PostgreSQL's clients have none of these words.

@@ -49,7 +49,7 @@ func Parse(text string) (*DSN, error) {
 		if near := screen.Meant(d.scheme, slices.Sorted(maps.Keys(schemes()))); near != "" {
 			hint = "; did you mean " + near + "://?"
 		}
-		return nil, fmt.Errorf("the DSN begins with a scheme that is not known%s; it takes %s", hint, Forms())
+		return nil, fmt.Errorf("the DSN begins with an unknown scheme%s; it takes %s", hint, Forms())
 	}
 	if d.url != nil {
 		d.hide(passwords(d.url)...)

@@ -90,7 +90,8 @@ func TestEnds(t *testing.T) {
 		{"57P01", "terminating connection due to unexpected postmaster exit", "the server was killed or crashed: "},
 		{"57P01", "Verbindung wird abgebrochen wegen unerwartetem Ende des Postmasters", "the server was killed or crashed: "},
 		{"57P01", "terminating connection due to administrator command", "the server was shut down, or this session ended: "},
-		{"57P02", "terminating connection because of crash of another server process", "the server starts anew, as one of its processes crashed: "},
+		{"57P02", "terminating connection because of crash of another server process",
+			"the server restarts, because one of its processes crashed: "},
 	} {
 		if said := d.Problem(&pgconn.PgError{Code: c.code, Message: c.message}).Error(); !strings.Contains(said, c.want) {
 			t.Error(said)

@@ -9,7 +9,7 @@ import (
 
 // untried says so of a source that was written from a vendor's documentation.
 func untried(a *explain.Asked) {
-	a.Miss("how well this reads %s: it follows the documentation and has not been tried on a live server", a.Info.Vendor)
+	a.Miss("how well this reads %s: it follows the documentation, and has not been tried on a live server", a.Info.Vendor)
 }
 
 // sqlServer is the address as its driver takes it.

@@ -61,8 +61,8 @@ func Another(name, now, was string) error {
 	if now == "" || was == "" || now == was {
 		return nil
 	}
-	return fmt.Errorf("the server that was found is another one (%s) than that whose %s the experiment changes (%s); start that "+
-		"one, or name it as when the experiment began ($HOSTLAB_DSN)", now, name, was)
+	return fmt.Errorf("found the server %s, but the experiment changes %s of the server %s; start that one, or name it as "+
+		"at the beginning ($HOSTLAB_DSN)", now, name, was)
 }
 
 // Foreign says that another program has set a parameter meanwhile, and that it was left so.

@@ -48,10 +48,10 @@ func openMariaDBParameter(ctx context.Context, d *DSN, name string) (_ Parameter
 	scope, form := r.Text(1), r.Text(2)
 	switch {
 	case r.Text(3) == "YES":
-		return nil, fmt.Errorf("variable %s takes a restart of the server, which hostlab does not do to a service that "+
+		return nil, fmt.Errorf("variable %s needs a restart of the server, and hostlab does not restart a service that "+
 			"others use", p.name)
 	case scope == "SESSION ONLY":
-		return nil, fmt.Errorf("variable %s is a session's alone", p.name)
+		return nil, fmt.Errorf("variable %s exists only in each session", p.name)
 	case scope == "SESSION":
 		p.cautions = append(p.cautions, "sessions that are open keep their own value of "+p.name+
 			", so that only new ones show its effect")

@@ -67,7 +67,7 @@ func openPostgresParameter(ctx context.Context, d *DSN, name string) (_ Paramete
 	case level == "internal":
 		return nil, fmt.Errorf("parameter %s cannot be changed at all", p.name)
 	case level == "postmaster":
-		return nil, fmt.Errorf("parameter %s takes a restart of the server, which hostlab does not do to a service that "+
+		return nil, fmt.Errorf("parameter %s needs a restart of the server, and hostlab does not restart a service that "+
 			"others use", p.name)
 	case slices.Contains(namesList, p.name):
 		return nil, fmt.Errorf("parameter %s is a list of names, which cannot be varied", p.name)

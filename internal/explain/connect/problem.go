@@ -152,7 +152,7 @@ func (d *DSN) postgres(e *pgconn.PgError) (text string, named bool) {
 	case e.Code == "57P01":
 		text = "the server was shut down, or this session ended: " + text
 	case e.Code == "57P02":
-		text = "the server starts anew, as one of its processes crashed: " + text
+		text = "the server restarts, because one of its processes crashed: " + text
 	}
 	return text, false
 }

@@ -226,7 +226,7 @@ func TestRefused(t *testing.T) {
 		{map[string]any{"dsn": "postgres://u:s3cret@h/d"}, "parameter dsn: has a password, which would stand in records"},
 		{map[string]any{"dsn": "host=h password=s3cret"}, "parameter dsn: has a password"},
 		{map[string]any{"dsn": "mysql://u:s3cret@h/"}, "parameter dsn: has a password"},
-		{map[string]any{"dsn": "foo://u:s3cret@h/"}, "parameter dsn: the DSN begins with a scheme that is not known"},
+		{map[string]any{"dsn": "foo://u:s3cret@h/"}, "parameter dsn: the DSN begins with an unknown scheme"},
 		{map[string]any{"dsn": "postgres://h/d", "service": "postgres"}, "parameter dsn: service names a service too; give one of them"},
 		{map[string]any{"histogram": "x"}, "parameter histogram: is of a page that url names; give url"},
 		{map[string]any{"url": "https://h/metrics"}, "parameter histogram: missing; name the histogram"},
