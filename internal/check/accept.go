@@ -144,16 +144,16 @@ func (e *Exception) problem() string {
 	e.Host = cmp.Or(e.Host, "*")
 	switch {
 	case e.Check == "":
-		return "check is missing, such as check = \"MEM-001\""
+		return "check is missing: write it as check = \"MEM-001\""
 	case err != nil:
 		return err.Error()
 	case strings.TrimSpace(e.Reason) == "":
 		return "reason is missing: say why " + c.ID + " is accepted"
 	case e.Until == "":
-		return "until is missing: name the last day, such as until = 2027-03-31"
+		return "until is missing: write the last day as until = 2027-03-31"
 	}
 	if _, err := path.Match(e.Host, ""); err != nil {
-		return fmt.Sprintf("host = %q is not a pattern of names, such as \"db*\"", e.Host)
+		return fmt.Sprintf("host = %q: expected a pattern of names, such as \"db*\"", e.Host)
 	}
 	e.Check = c.ID
 	return ""

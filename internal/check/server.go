@@ -294,7 +294,7 @@ func memoryFix(d host.Database, needs float64) (fix remedy) {
 	}
 	least := "a number in place of infinity"
 	if fix == nil {
-		fix = fix.with("no systemd unit sets it: raise it where the group is made, such as with docker update --memory")
+		fix = fix.with("no systemd unit sets it: raise it where the group is made, for example with docker update --memory")
 		least = "the new limit"
 	}
 	if needs > 0 {

@@ -53,7 +53,7 @@ func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.
 		heard := document.Number(now.Sub(h.Last).Seconds(), ago(now.Sub(h.Last))+" ago")
 		if row.Stale {
 			stale++
-			heard = document.Cell{Text: heard.Text + ", state unknown", Tone: document.Caution, Sort: heard.Sort}
+			heard = document.Cell{Text: "not known for " + ago(now.Sub(h.Last)), Tone: document.Caution, Sort: heard.Sort}
 		}
 		cells := []document.Cell{document.Text(h.Name), heard}
 		for _, severity := range []string{"high", "medium", "low"} {

@@ -17,7 +17,7 @@ const fixedByPolicy = "a group policy fixes it, and wins over what is set here"
 var powerRefusals = []refusal{
 	{codePolicy, fixedByPolicy},
 	{codeDenied, "permission denied: run hostlab as an administrator"},
-	{codeMissing, "the scheme no longer exists; activate another, such as with 'powercfg /setactive SCHEME_BALANCED', then " +
+	{codeMissing, "the scheme no longer exists; activate another, for example with 'powercfg /setactive SCHEME_BALANCED', then " +
 		"run " +
 		"'hostlab revert' and 'hostlab revert --forget'"},
 }

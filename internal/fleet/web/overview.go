@@ -207,7 +207,7 @@ func said(s string) document.Cell {
 func (r *request) heard(h *fleet.Host) document.Cell {
 	age := r.now.Sub(h.Last)
 	if h.Stale(r.now, r.Stale) {
-		return document.Cell{Text: screen.Lasting(age) + " ago, state unknown", Tone: document.Caution, Sort: age.Seconds()}
+		return document.Cell{Text: "not known for " + screen.Lasting(age), Tone: document.Caution, Sort: age.Seconds()}
 	}
 	return document.Number(age.Seconds(), screen.Lasting(max(age, 0))+" ago")
 }
