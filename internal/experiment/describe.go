@@ -318,8 +318,7 @@ func (s *Study) changes() (list []string) {
 			if s.Harm != nil {
 				whose = "the service's"
 			}
-			list = append(list, fmt.Sprintf("%s: holds %s processes off their CPUs by %s, and stops that at the end", f.Name,
-				whose,
+			list = append(list, fmt.Sprintf("%s: holds %s processes off their CPUs by %s, and stops that at the end", f.Name, whose,
 				map[string]string{"stop": "signals", "cgroup": "the quota of a cgroup",
 					"auto": "signals or the quota of a cgroup"}[f.Emulate.Method]))
 		case KindCommands:

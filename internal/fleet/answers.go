@@ -237,8 +237,7 @@ func (s *Summary) Document() *document.Document {
 		} else {
 			d.Warnings = append(d.Warnings,
 				fmt.Sprintf("%s is now called %s: both have one machine-id, and only the new name still sends documents",
-					t.Names[0],
-					t.Names[len(t.Names)-1]))
+					t.Names[0], t.Names[len(t.Names)-1]))
 		}
 	}
 	stale := &document.Table{Columns: document.Headings("host", "last document")}

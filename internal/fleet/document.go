@@ -145,8 +145,7 @@ func (e *envelope) kind() (Kind, error) {
 		return Effects, nil
 	}
 	return "", refuse("the fleet does not store this kind of document; it stores those of assess, check, facts, verify, " +
-		"report, " +
-		"watch --analyze and fleet rollout plan")
+		"report, watch --analyze and fleet rollout plan")
 }
 
 // Read reads a document. as is the host's name in the inventory; "" takes the document's own. now is when it was

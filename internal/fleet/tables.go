@@ -63,8 +63,7 @@ func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.
 		rows = append(rows, row)
 	}
 	return &document.Document{Name: "fleet", Title: "Hosts",
-		Answer: []document.Line{{Text: fmt.Sprintf("%s; the state of %d is unknown.", screen.Count(len(hosts), "host"),
-			stale)}},
+		Answer:   []document.Line{{Text: fmt.Sprintf("%s; the state of %d is unknown.", screen.Count(len(hosts), "host"), stale)}},
 		Sections: []document.Section{document.Titled("Hosts", t)},
 		Data: struct {
 			Schema int        `json:"schema"`

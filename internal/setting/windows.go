@@ -18,8 +18,7 @@ var powerRefusals = []refusal{
 	{codePolicy, fixedByPolicy},
 	{codeDenied, "permission denied: run hostlab as an administrator"},
 	{codeMissing, "the scheme no longer exists; activate another, for example with 'powercfg /setactive SCHEME_BALANCED', then " +
-		"run " +
-		"'hostlab revert' and 'hostlab revert --forget'"},
+		"run 'hostlab revert' and 'hostlab revert --forget'"},
 }
 
 // Ranks of Windows' settings: a value is written to hostlab's copy of the scheme, once that is in force.

@@ -168,9 +168,8 @@ func needText(e *analysis.Effect) string {
 	if unit == "" {
 		unit = "blocks"
 	}
-	s := fmt.Sprintf("to decide about %s in %s, the experiment needs about %d %s: %d more", size(e.Response.Margin,
-		&e.Response),
-		label(&e.Response), e.Need, unit, e.Need-e.N)
+	s := fmt.Sprintf("to decide about %s in %s, the experiment needs about %d %s: %d more",
+		size(e.Response.Margin, &e.Response), label(&e.Response), e.Need, unit, e.Need-e.N)
 	if e.NeedSeconds > 0 {
 		s += ", " + screen.Lasting(time.Duration(min(e.NeedSeconds, 1e9)*float64(time.Second))) // Duration holds 292 years
 	}
