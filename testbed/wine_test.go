@@ -246,7 +246,7 @@ func (w *wine) faults(t *testing.T) {
 
 	w.begin(t)
 	w.try(t, 0, `4 objects set`, "drop=381b4222-f694-41f0-9685-ff5bb260df2e", set...)
-	w.try(t, 1, `power_scheme +failed: .* there is no such scheme any more; activate another`, "", "revert")
+	w.try(t, 1, `power_scheme +failed: .* the scheme no longer exists; activate another`, "", "revert")
 	w.try(t, 1, `power_scheme`, "", "revert") // it stays known
 }
 

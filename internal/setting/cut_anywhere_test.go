@@ -91,7 +91,7 @@ func cutAnywhere(t *testing.T, marks string) {
 				for _, o := range out {
 					if o.Result != Restored {
 						told = append(told, o.Path)
-						if o.Reason != incomplete && !strings.HasPrefix(o.Reason, "the journal ends within the set that") {
+						if o.Reason != incomplete && !strings.HasPrefix(o.Reason, "the journal ends within a 'hostlab set' that") {
 							t.Errorf("cut at %d: %s: %s", at, o.Path, o.Reason)
 						}
 					}
