@@ -38,10 +38,10 @@ class Keeper:
         self.notes: list[str] = []
 
     def export(self, *more: str) -> str:
-        """Run 'hostlab export' and give what it prints, "" where nothing more is recommended."""
+        """Run 'hostlab export' and give what it prints, "" where nothing is left to set."""
         command = ['export', *flags(self.args, 'root', 'role'), *more, self.tool, *self.items]
         answer = self.host.run(command, self.exceptions if self.args['role'] else None)
-        if answer.status == 2 and answer.err.startswith('nothing more is recommended'):
+        if answer.status == 2 and answer.err.startswith('nothing is left to set'):
             return ''
         if answer.status:
             raise Failed('persist: %s' % self.host.explained(answer))
