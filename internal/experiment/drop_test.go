@@ -211,7 +211,7 @@ func TestFit(t *testing.T) {
 		t.Errorf("absent %v, context (-want +got):\n%s", got.Absent, diff)
 	}
 	var b strings.Builder
-	if err := Describe(&b, got, 80); err != nil || !strings.Contains(b.String(), "  Absent   not on this host: wait 3 (no half of operations)\n") || !strings.Contains(b.String(), "nothing that decides") == slices.ContainsFunc(got.Contrasts, func(c result.Contrast) bool { return !c.Primary }) && len(contrasts(got)) == 0 {
+	if err := Describe(&b, got, 80); err != nil || !strings.Contains(b.String(), "  Absent   not on this host: wait 3 (no half of operations)\n") || !strings.Contains(b.String(), "no primary effect") == slices.ContainsFunc(got.Contrasts, func(c result.Contrast) bool { return !c.Primary }) && len(contrasts(got)) == 0 {
 		t.Errorf("described (%v) as\n%s", err, b.String())
 	}
 	if diff := cmp.Diff(m.Measured, MeasuredPairs(got.Context)); diff != "" {

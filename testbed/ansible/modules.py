@@ -74,7 +74,7 @@ def assess(p: Player) -> None:
     expect((p.work / "report.html").read_text().count(">h8<") > 0, "one document that is refused costs the report")
     other.unlink()
     got = p.tasks(text.replace("/report.html", "/nowhere/report.html"))
-    expect(got.status != 0 and "nowhere/report.html.new" in got.out, "a report that cannot be written passes:\n" + got.out[-2000:])
+    expect(got.status != 0 and "nowhere/report.html: " in got.out, "a report that cannot be written passes:\n" + got.out[-2000:])
     unchanged(p.hosts)
     got = p.tasks(
         "- hostlab.fleet.check: {root: %s}\n  register: r\n"

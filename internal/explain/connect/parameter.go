@@ -61,7 +61,7 @@ func Another(name, now, was string) error {
 	if now == "" || was == "" || now == was {
 		return nil
 	}
-	return fmt.Errorf("found the server %s, but the experiment changes %s of the server %s; start that one, or name it as "+
+	return fmt.Errorf("found the server (%s), but the experiment changes %s of another one (%s); start that one, or name it as "+
 		"at the beginning ($HOSTLAB_DSN)", now, name, was)
 }
 

@@ -310,7 +310,7 @@ func TestPostgresParameterMeanwhile(t *testing.T) {
 	// Another server, which is the busiest now.
 	elsewhere := was
 	elsewhere.Of = "port 1, system 2"
-	if err := p.Back(t.Context(), elsewhere, nil, true); err == nil || !strings.Contains(err.Error(), "found the server port ") {
+	if err := p.Back(t.Context(), elsewhere, nil, true); err == nil || !strings.Contains(err.Error(), "found the server (port ") {
 		t.Errorf("%v", err)
 	}
 	// What is in force by now is theirs, and by force that is the end of it.
@@ -360,7 +360,7 @@ func TestMariaDBParameter(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"innodb_log_file_buffering_x": "has no variable", "datadir": "needs a restart", "last_insert_id": "exists only in each session", "inodb_flush_log_at_trx_commit": "did you mean innodb_flush_log_at_trx_commit?",
+		"innodb_log_file_buffering_x": "has no variable", "datadir": "needs a restart", "last_insert_id": "only in each session", "inodb_flush_log_at_trx_commit": "did you mean innodb_flush_log_at_trx_commit?",
 	} {
 		if _, err := OpenParameter(t.Context(), d, name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
