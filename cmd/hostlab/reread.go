@@ -18,6 +18,7 @@ func reread[T any](name string, read func() (T, error)) (func() T, error) {
 	var (
 		mu     sync.Mutex
 		looked time.Time
+		failed string // why it could not be used at the last look; "": it could
 	)
 	return func() T {
 		mu.Lock()
@@ -27,14 +28,18 @@ func reread[T any](name string, read func() (T, error)) (func() T, error) {
 		}
 		looked = time.Now()
 		is, _ := os.Stat(name)
-		if is == nil && last == nil ||
-			is != nil && last != nil && os.SameFile(is, last) && is.ModTime().Equal(last.ModTime()) && is.Size() == last.Size() {
+		// A new mode or owner, which may make it usable, changes none of these.
+		if failed == "" && (is == nil && last == nil ||
+			is != nil && last != nil && os.SameFile(is, last) && is.ModTime().Equal(last.ModTime()) && is.Size() == last.Size()) {
 			return said
 		}
 		last = is
-		if now, err := read(); err == nil {
-			said = now
-		} else {
+		now, err := read()
+		switch {
+		case err == nil:
+			said, failed = now, ""
+		case err.Error() != failed:
+			failed = err.Error()
 			slog.Error("fleet serve: what the file said before stays", "error", err) //nolint:gosec // slog quotes
 		}
 		return said
