@@ -103,12 +103,12 @@ func contaminated(used []*result.Run) (w []string) {
 		{own, " by the workload itself, but counted"},
 	} {
 		if n := len(c.runs); n > 0 {
-			are := "are"
+			are, text := "are", c.text
 			if n == 1 {
-				are = "is"
+				are, text = "is", strings.Replace(text, ": each", ": it", 1)
 			}
 			w = append(w, fmt.Sprintf("%d of %s %s contaminated%s (the first: %s)", n, screen.Plural(len(used), "run", "runs"),
-				are, c.text, c.runs[0].Contaminated))
+				are, text, c.runs[0].Contaminated))
 		}
 	}
 	return w
