@@ -71,8 +71,8 @@ func (a *Assessment) Document() *document.Document {
 const method = "Time has parts: computing, waiting for the log, waiting for others. One lever moves each part. The part's share bounds what " +
 	"that lever can save, and only an experiment shows what it does save. The probes are short. They interleave the conditions that " +
 	"they compare in random order, so that a drifting host does not look like an effect. They repeat one condition to measure their " +
-	"own noise. hostlab recommends nothing if the interval includes no effect, if the effect is not larger than that noise or 5 %, " +
-	"or if other work ran during the measurement."
+	"own noise. hostlab recommends nothing if other work ran during the measurement. Nor does it if the interval includes no " +
+	"effect, or if the effect is not larger than that noise or 5 %."
 
 var evidence = document.Pairs{
 	{Name: string(result.Measured), Value: "on this host, with its own settings"},

@@ -186,7 +186,7 @@ func (a *Answer) readings() (out []string) {
 			"names the policy; `hostlab predict` says what another policy would do.")
 	case UnevenAtFirst:
 		out = append(out, "CPUs that start to work only after minutes may have been parked or in deep sleep under a balanced power policy. "+
-			"Sessions that log on one after the other look the same, and so do caches and connection pools that fill: check whether the "+
+			"Sessions that log on one after the other look the same, and so do caches and connection pools that fill. Check whether the "+
 			"number of sessions grew as slowly.")
 	case Uneven:
 		out = append(out, "If the other CPUs take their share later, they probably woke slowly (parked cores or deep sleep). If not, the cause "+

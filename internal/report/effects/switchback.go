@@ -11,8 +11,8 @@ import (
 
 // pairsMethod is what method is for pairs of periods.
 const pairsMethod = "A pair is two periods of a service that others use, one at the baseline and one at the level, in random order. " +
-	"Effects are estimated within pairs (on logarithms for ratios), with intervals from the exact distribution of " +
-	"these random orders that hold for all primary effects and all declared looks together. Inside the practical " +
+	"Effects are estimated within pairs (on logarithms for ratios). Their intervals come from the exact distribution of " +
+	"these random orders, and hold for all primary effects and all declared looks together. Inside the practical " +
 	"margin an effect is none; beyond it, it costs; across it, nothing is decided. A period that harm has ended " +
 	"counts as its level."
 
