@@ -77,7 +77,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 				case "csv":
 					return r.WriteCSV(w)
 				case "md":
-					return writeDocument(w, r.Document(), "markdown")
+					o.format = "markdown"
 				}
 				return writeDocument(w, r.Document(), o.format)
 			})

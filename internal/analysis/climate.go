@@ -80,7 +80,7 @@ func (r *record) uneven(used []*result.Run) (w []string) {
 				k.what, taken(level), name, taken(base))
 		}
 		if len(others) > 0 {
-			text += "; likewise at " + strings.Join(others, ", ")
+			text += "; the same at " + strings.Join(others, ", ")
 		}
 		if text != "" {
 			w = append(w, text)

@@ -287,7 +287,7 @@ func TestUnevenIsToldOnce(t *testing.T) {
 			told = append(told, w)
 		}
 	}
-	if len(told) != 1 || !strings.Contains(told[0], "at size large and") || !strings.HasSuffix(told[0], "likewise at mode on") {
+	if len(told) != 1 || !strings.Contains(told[0], "at size large and") || !strings.HasSuffix(told[0], "; the same at mode on") {
 		t.Errorf("told: %q", told)
 	}
 }

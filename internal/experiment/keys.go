@@ -113,7 +113,7 @@ var sections = []section{
 	{name: "design", help: "How runs are arranged.", keys: []workload.Param{
 		{Name: "kind", Kind: text, Help: "rcbd: randomised complete blocks. split-plot: for factors that need a reboot or a person, " +
 			"which force it. switchback: pairs of periods on a service that others use, one at the baseline and one at the level, in " +
-			"the order of a coin; a workload that watches a service forces it.", Choices: []string{RCBD, SplitPlot, Switchback}},
+			"random order; a workload that watches a service forces it.", Choices: []string{RCBD, SplitPlot, Switchback}},
 		{Name: "order", Kind: text, Help: "Of the runs in a block. Any other than random mistakes drift for an effect.",
 			Choices: []string{"random"}, Default: "random"},
 		{Name: "looks", Kind: integers,

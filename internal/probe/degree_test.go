@@ -20,6 +20,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
+	"hostlab/internal/stats"
 	"hostlab/internal/workload/xmlquery"
 )
 
@@ -105,6 +106,10 @@ func TestDegreeBesideAHog(t *testing.T) {
 		t.Fatal(err, out.Skipped)
 	}
 	m := byName(t, out)
+	few := m["degree.speedup.2"].Estimate.N < stats.MinBlocks(0.05) // on a busy host
+	if l := m["degree.efficiency.2"]; (l.Labels.Disturbed != "") != few || strings.Contains(l.Title, "by their CPU time") == few {
+		t.Errorf("efficiency beside others, few rounds %v: %q, disturbed %q", few, l.Title, l.Labels.Disturbed)
+	}
 	for _, name := range []string{"degree.speedup.2", "degree.throughput.1"} {
 		if got := m[name].Labels.Disturbed; !strings.Contains(got, "other work took more than 2 %") || len(m[name].Warnings) == 0 {
 			t.Errorf("%s: disturbed %q, warnings %q", name, got, m[name].Warnings)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -87,9 +88,11 @@ func requireGroups(what string, before []string) {
 }
 
 // slowQuota is the quota of a group at the slow level as "us period", "" at full speed. It starts at 2000 of 8000. On a busy
-// machine the governor changes it within milliseconds, to make good what it kept too much.
+// machine the governor changes it within milliseconds, to make good what it kept too much: to half of that at the least
+// (governor.toSet), and never to what would slow one thread no more.
 func slowQuota(group string) string {
-	if q := cat(group + "/cpu.max"); strings.HasSuffix(q, " 8000") && !strings.HasPrefix(q, "max") {
+	q, us := cat(group+"/cpu.max"), 0
+	if _, err := fmt.Sscanf(q, "%d 8000", &us); err == nil && us >= 1000 && us < 8000 {
 		return q
 	}
 	return ""

@@ -140,7 +140,7 @@ func (c *Course) ready(j *Judged, wave int) bool {
 		hosts []string
 		what  string
 	}{{waiting, "no document of verify shows that the change is in force"},
-		{early, "belongs to a later wave, but has the change already"},
+		{early, "of a later wave, but with the change already"},
 		{gone, "verify says that the change is no longer in force"}, {had, "had the change before the plan was made"}} {
 		if len(w.hosts) > 0 {
 			j.say(named(w.hosts) + ": " + w.what)
@@ -192,7 +192,7 @@ func (c *Course) units(j *Judged, wave, last int) (units []stats.Unit, heard boo
 		units = append(units, u)
 	}
 	if len(silent) > 0 {
-		j.say(named(silent) + ": has the change, but was not measured since")
+		j.say(named(silent) + ": with the change, but not measured since")
 	}
 	return units, len(silent) == 0
 }

@@ -83,7 +83,7 @@ var offered = []response{
 	{low("latency_p99", "99th percentile of the latency by the application's histogram"),
 		func(s *seen) amount { return s.latency.p99 }},
 	{low("latency_mean", "Mean latency by the application's histogram"), func(s *seen) amount { return s.latency.mean }},
-	{low("latency", "Mean latency that the command printed"), func(s *seen) amount { return s.latency.told }},
+	{low("latency", "Mean latency, as the command prints it"), func(s *seen) amount { return s.latency.told }},
 	{workload.Response{Name: "transactions_per_s", Title: "Transactions per second", Unit: "1/s", Better: "higher"},
 		func(s *seen) amount {
 			return amount{s.transactions.is / s.wall, s.transactions.why}
