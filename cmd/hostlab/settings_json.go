@@ -55,14 +55,15 @@ type changeJSON struct {
 }
 
 type leftJSON struct {
-	Record  string   `json:"record"`
+	Record  string   `json:"record,omitempty"`
+	Group   string   `json:"group,omitempty"`   // a control group in which an emulated clock has left processes
 	Factors []string `json:"factors"`           // that are still changed
 	Unknown string   `json:"unknown,omitempty"` // why they are not known
 }
 
 func leftBehind(list []runner.Left) (out []leftJSON) {
 	for _, l := range list {
-		j := leftJSON{Record: l.Dir, Factors: append([]string{}, l.Factors...)}
+		j := leftJSON{Record: l.Dir, Group: l.Slow.Group, Factors: append([]string{}, l.Factors...)}
 		if l.Unknown != nil {
 			j.Unknown = oneLine(l.Unknown)
 		}

@@ -1,6 +1,7 @@
 package emulate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,14 +29,13 @@ const (
 // namePrefix starts the names of our groups; the process that made one follows.
 const namePrefix = "hostlab-emulate-"
 
-// groups is where groups with a CPU quota can be made.
+// groups is the hierarchy of control groups in which a CPU quota can be had.
 type groups struct {
-	dir string // of the parent
+	dir string // where it is mounted
 	v2  bool
 }
 
-// findGroups finds the parent of new groups: for version 1 the mount of the cpu
-// controller, for version 2 the root, which alone may hold processes and groups.
+// findGroups finds the hierarchy of the cpu controller.
 func findGroups() (groups, error) {
 	mounts, err := os.ReadFile("/proc/self/mounts")
 	if err != nil {
@@ -45,18 +45,51 @@ func findGroups() (groups, error) {
 	if !ok {
 		return groups{}, errors.New("no cgroup file system with the cpu controller is mounted; method stop needs none")
 	}
-	if g.v2 {
-		have, _ := os.ReadFile(filepath.Join(g.dir, "cgroup.subtree_control"))
+	return g, nil
+}
+
+// usableFor finds the control group of a process, and says why no group below it can have a quota.
+func usableFor(pid int) (at groups, home string, err error) {
+	if at, err = findGroups(); err != nil {
+		return at, "", err
+	}
+	if home, err = at.of(pid); err != nil {
+		return at, "", err
+	}
+	if at.v2 {
+		file := "cgroup.controllers"
+		if home == at.dir { // it has all controllers, and alone may hold processes beside groups
+			file = "cgroup.subtree_control"
+		}
+		have, _ := os.ReadFile(filepath.Join(home, file))
 		if !slices.Contains(strings.Fields(string(have)), "cpu") { // cpuset is another
-			return groups{}, fmt.Errorf("the cpu controller is not enabled in %s/cgroup.subtree_control; method stop needs none",
-				g.dir)
+			return at, "", fmt.Errorf("the cpu controller is not enabled in %s; method stop needs none", filepath.Join(home, file))
 		}
 	}
-	if err := unix.Access(g.dir, unix.W_OK); err != nil {
-		return groups{}, fmt.Errorf("%s cannot be written (%w): a cgroup needs root or delegation; method stop needs neither",
-			g.dir, err)
+	if err := unix.Access(home, unix.W_OK); err != nil {
+		return at, "", fmt.Errorf("%s cannot be written (%w): a cgroup needs root or delegation; method stop needs neither", home, err)
 	}
-	return g, nil
+	return at, home, nil
+}
+
+// of is the control group of a process, as a directory.
+func (at groups) of(pid int) (string, error) {
+	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cgroup"))
+	if err != nil {
+		return "", err
+	}
+	path := ""
+	for line := range strings.Lines(string(b)) {
+		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(f) == 3 && (at.v2 && f[1] == "" || !at.v2 && slices.Contains(strings.Split(f[1], ","), "cpu")) {
+			path = f[2]
+		}
+	}
+	dir := filepath.Join(at.dir, path)
+	if _, err := os.Stat(dir); path == "" || strings.HasPrefix(path, "/..") || err != nil { // cgroup_namespaces(7)
+		return "", fmt.Errorf("the control group of process %d, %q, cannot be seen in %s; method stop needs none", pid, path, at.dir)
+	}
+	return dir, nil
 }
 
 // groupsOf reads proc_mounts(5). Where both versions are mounted, the one that has the
@@ -81,12 +114,16 @@ func groupsOf(mounts string) (g groups, ok bool) {
 	return g, ok
 }
 
-// group keeps processes to a quota.
+// group keeps processes to a quota. It stands in the group in which they are, so that all limits of that stay in
+// force, and its parent is where they belong, whoever brings them back and whatever they have started meanwhile. In
+// version 2 it is threaded: only then may its parent hold processes, too, as the reload of a systemd unit starts them
+// (cgroup-v2.rst, "Threads").
 type group struct {
 	family
 	groups
+	home    string
 	path    string
-	homes   map[int]string    // where a process was before
+	stray   error             // a process that is elsewhere
 	written map[string]string // by file, what was written last; nil: nothing
 	limit   []write           // the quota
 	share   float64           // that limit stands for, in CPUs
@@ -95,34 +132,135 @@ type group struct {
 }
 
 func newGroup(root int, whole bool) (*group, error) {
-	at, err := findGroups()
+	at, home, err := usableFor(root)
 	if err != nil {
 		return nil, err
 	}
-	at.sweep()
-	g := &group{groups: at, path: filepath.Join(at.dir, namePrefix+strconv.Itoa(os.Getpid())), homes: map[int]string{}}
+	Sweep()
+	g := &group{groups: at, home: home, path: filepath.Join(home, namePrefix+strconv.Itoa(os.Getpid()))}
 	g.family = family{root: root, whole: whole, found: g.join}
-	if err := os.Mkdir(g.path, 0o755); err != nil {
-		return nil, err
-	}
-	return g, nil
+	return g, g.make()
 }
 
-// sweep removes groups that a killed process has left. They are empty: what was in them
-// has ended, or is moved to the parent first.
-func (at groups) sweep() {
-	left, _ := filepath.Glob(filepath.Join(at.dir, namePrefix+"*"))
-	for _, dir := range left {
-		pid, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(dir), namePrefix))
-		if err != nil || runs(pid) {
-			continue // that of another, which may be one of another user
-		}
-		procs, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
-		for _, p := range strings.Fields(string(procs)) {
-			_ = put(filepath.Join(at.dir, "cgroup.procs"), p)
-		}
-		_ = os.Remove(dir)
+func (g *group) make() error {
+	if err := os.Mkdir(g.path, 0o755); err != nil {
+		return err
 	}
+	g.written = nil
+	if !g.v2 || g.home == g.dir {
+		return nil
+	}
+	err := put(filepath.Join(g.path, "cgroup.type"), "threaded")
+	if err == nil {
+		err = put(filepath.Join(g.home, "cgroup.subtree_control"), "+cpu")
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("no group with a quota can be made in %s: %w; method stop needs none", g.home, err), g.dissolve(g.path))
+	}
+	return nil
+}
+
+// Left is a group whose governor was killed: what is in it is still kept to a quota.
+type Left struct {
+	Group     string // its directory; the processes belong into its parent
+	Processes int
+}
+
+// Leftovers lists the groups of governors that were killed.
+func Leftovers() (list []Left) {
+	at, err := findGroups()
+	if err != nil {
+		return nil
+	}
+	return at.left()
+}
+
+// Ours reports a group that this user may remove.
+func Ours(l Left) bool { return unix.Access(filepath.Dir(l.Group), unix.W_OK) == nil }
+
+func (at groups) left() (list []Left) {
+	_ = filepath.WalkDir(at.dir, func(dir string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return nil //nolint:nilerr // a group may be removed meanwhile
+		}
+		number, ours := strings.CutPrefix(d.Name(), namePrefix)
+		if pid, err := strconv.Atoi(number); ours && err == nil && !runs(pid) { // else that of another, who may be another user
+			list = append(list, Left{dir, processes(at.members(dir))})
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return list
+}
+
+// members are the processes of a group, or their threads: a threaded group does not tell its processes, and takes each
+// thread for its process.
+func (at groups) members(dir string) []string {
+	file := "cgroup.procs"
+	if at.v2 {
+		file = "cgroup.threads"
+	}
+	b, _ := os.ReadFile(filepath.Join(dir, file))
+	return strings.Fields(string(b))
+}
+
+// processes counts the processes among threads: /proc lists those alone.
+func processes(members []string) (n int) {
+	all, _ := proc.Numbers()
+	for _, m := range members {
+		if pid, err := strconv.Atoi(m); err == nil && slices.Contains(all, pid) {
+			n++
+		}
+	}
+	return n
+}
+
+// Sweep brings the processes of groups whose governors were killed back to where they were, and removes these groups.
+func Sweep() (brought []Left, err error) {
+	at, err := findGroups()
+	if err != nil {
+		return nil, nil //nolint:nilerr // where there are none, nothing is left
+	}
+	for _, l := range at.left() {
+		if derr := at.dissolve(l.Group); derr != nil {
+			err = errors.Join(err, derr)
+			continue
+		}
+		brought = append(brought, l)
+	}
+	return brought, err
+}
+
+// dissolve moves what is in a group to its parent, and removes it.
+func (at groups) dissolve(dir string) (err error) {
+	home := filepath.Dir(dir)
+	for range 50 { // a fork may add one meanwhile
+		var refused error
+		for _, p := range at.members(dir) {
+			if perr := put(filepath.Join(home, "cgroup.procs"), p); perr != nil && !errors.Is(perr, unix.ESRCH) {
+				refused = perr
+			}
+		}
+		if err = os.Remove(dir); err == nil || errors.Is(err, fs.ErrNotExist) {
+			return at.restoreHome(home)
+		}
+		err = cmp.Or(refused, err)
+		time.Sleep(2 * time.Millisecond)
+	}
+	return fmt.Errorf("the group %s cannot be removed: %w", dir, err)
+}
+
+// restoreHome takes back what make has enabled. A group that holds processes had no controllers for groups below, unless
+// it has other threaded ones.
+func (at groups) restoreHome(home string) error {
+	if !at.v2 || home == at.dir {
+		return nil
+	}
+	entries, err := os.ReadDir(home)
+	if err != nil || slices.ContainsFunc(entries, fs.DirEntry.IsDir) {
+		return nil //nolint:nilerr // it has gone, too
+	}
+	return put(filepath.Join(home, "cgroup.subtree_control"), "-cpu")
 }
 
 // runs reports a process that has not ended, also one that /proc hides (hidepid).
@@ -133,45 +271,29 @@ func runs(pid int) bool {
 	return !errors.Is(unix.Kill(pid, 0), unix.ESRCH) // 0 is no signal: it asks
 }
 
-// join moves processes into the group, and remembers where they were. What they start
-// is in it from the beginning.
+// join moves processes into the group. What they start is in it from the beginning.
 func (g *group) join(pids []int) {
 	for _, pid := range pids {
-		home := g.home(pid)
-		if home == g.path {
-			continue
-		}
-		if put(filepath.Join(g.path, "cgroup.procs"), strconv.Itoa(pid)) == nil {
-			g.homes[pid] = home
-		}
-	}
-}
-
-// home is the directory of a process's group, "" where it is not known.
-func (g *group) home(pid int) string {
-	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cgroup"))
-	if err != nil {
-		return ""
-	}
-	for line := range strings.Lines(string(b)) {
-		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(f) != 3 {
-			continue
-		}
-		if g.v2 && f[1] == "" || !g.v2 && slices.Contains(strings.Split(f[1], ","), "cpu") {
-			return filepath.Join(g.dir, f[2])
+		switch in, err := g.of(pid); {
+		case err != nil || in == g.path: // it has ended, or its parent was here
+		case !g.v2 && in == g.dir && in != g.home: // so version 1 shows a process that is ending (cgroup_exit)
+		case in != g.home:
+			g.stray = fmt.Errorf("process %d is in the control group %s, and the first one in %s; method stop slows both down", pid, in, g.home)
+		default:
+			_ = put(filepath.Join(g.path, "cgroup.procs"), strconv.Itoa(pid)) // one of another real-time budget stays
 		}
 	}
-	return ""
 }
 
 func (g *group) set(speed float64, threads load) error {
 	if _, err := os.Stat(g.path); errors.Is(err, fs.ErrNotExist) { // after a release
-		if err := os.Mkdir(g.path, 0o755); err != nil {
+		if err := g.make(); err != nil {
 			return err
 		}
-		g.written = nil
 		g.join(g.pids)
+	}
+	if g.stray != nil {
+		return g.stray
 	}
 	// Each write of a quota gives the group a whole new one at once (tg_set_cfs_bandwidth in
 	// kernel/sched/core.c), so that small changes would let it run all the time.
@@ -189,12 +311,25 @@ func (g *group) set(speed float64, threads load) error {
 		if g.written[w.file] == w.value {
 			continue
 		}
-		if err := put(filepath.Join(g.path, w.file), w.value); err != nil {
+		if err := g.put(w); err != nil {
 			return fmt.Errorf("%s: %w", w.file, err)
 		}
 		g.written[w.file] = w.value
 	}
 	return nil
+}
+
+// put writes a value. Version 1 refuses a quota above that of a group further up (__cfs_schedulable in
+// kernel/sched/core.c), which then is the one in force; with a new period, that may be the old quota.
+func (g *group) put(w write) error {
+	err := put(filepath.Join(g.path, w.file), w.value)
+	if g.v2 || !errors.Is(err, unix.EINVAL) {
+		return err
+	}
+	if err := put(filepath.Join(g.path, "cpu.cfs_quota_us"), "-1"); err != nil || w.file == "cpu.cfs_quota_us" {
+		return err
+	}
+	return put(filepath.Join(g.path, w.file), w.value)
 }
 
 // write is a value for a file of a group.
@@ -244,30 +379,12 @@ func (g *group) kept() time.Duration {
 
 // release moves all processes back to where they were, and removes the group.
 func (g *group) release() error {
-	var err error
-	for range 50 { // a fork may add one meanwhile
-		procs, rerr := os.ReadFile(filepath.Join(g.path, "cgroup.procs"))
-		if errors.Is(rerr, fs.ErrNotExist) {
-			return nil
-		}
-		for _, p := range strings.Fields(string(procs)) {
-			pid, _ := strconv.Atoi(p)
-			home := g.homes[pid]
-			if home == "" {
-				home = g.dir
-			}
-			if perr := put(filepath.Join(home, "cgroup.procs"), p); perr != nil {
-				_ = put(filepath.Join(g.dir, "cgroup.procs"), p)
-			}
-		}
-		g.kept()
-		if err = os.Remove(g.path); err == nil {
-			g.before, g.throttled, g.written = g.before+g.throttled, 0, nil
-			return nil
-		}
-		time.Sleep(2 * time.Millisecond)
+	g.kept()
+	if err := g.dissolve(g.path); err != nil {
+		return err
 	}
-	return fmt.Errorf("the group %s cannot be removed: %w", g.path, err)
+	g.before, g.throttled, g.written = g.before+g.throttled, 0, nil
+	return nil
 }
 
 // put writes a value to a file of the kernel's that is there.

@@ -10,6 +10,7 @@
 package emulate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,20 +39,21 @@ const (
 // 8.5 ms are then below a fifth of a slice.
 const longSlice = 50 * time.Millisecond
 
-// Choose is the method for slices of a length, 0: not known. Only Group says why it
-// cannot be had.
-func Choose(m Method, slice time.Duration) (Method, error) {
+// Choose is the method for slices of a length, 0: not known, for a process and what it starts; 0: this one. Only Group
+// says why it cannot be had.
+func Choose(m Method, slice time.Duration, pid int) (Method, error) {
+	pid = cmp.Or(pid, os.Getpid())
 	switch m {
 	case Stop, Group:
-		return m, usable(m)
+		return m, usable(m, pid)
 	case Auto, "":
 	default:
 		return "", fmt.Errorf("method %q: it is auto, stop or cgroup", m)
 	}
-	if slice >= longSlice && usable(Group) == nil {
+	if slice >= longSlice && usable(Group, pid) == nil {
 		return Group, nil
 	}
-	return Stop, usable(Stop)
+	return Stop, usable(Stop, pid)
 }
 
 // Resolution is how often processes are looked at. One that lives shorter may never be
@@ -128,7 +130,7 @@ func Start(m Method) (*Emulation, error) { return begin(m, os.Getpid(), false) }
 func StartFor(m Method, pid int) (*Emulation, error) { return begin(m, pid, true) }
 
 func begin(m Method, root int, whole bool) (*Emulation, error) {
-	if err := usable(m); err != nil {
+	if err := usable(m, root); err != nil {
 		return nil, err
 	}
 	// A kill would leave processes stopped, so no context that can be cancelled.

@@ -56,8 +56,12 @@ func start(t *testing.T) int {
 
 // parent emulates with a child, says both processes' numbers and waits to be killed.
 func parent() {
-	m := Method(os.Getenv("METHOD"))
-	e, err := Start(m)
+	m, of := Method(os.Getenv("METHOD")), os.Getenv("SERVICE")
+	start := func() (*Emulation, error) { return Start(m) }
+	if of != "" {
+		start = func() (*Emulation, error) { return StartFor(m, atoi(of)) }
+	}
+	e, err := start()
 	if err == nil {
 		err = e.Set("fixed:20", 0.05)
 	}
@@ -73,7 +77,7 @@ func parent() {
 
 // methods are those of this host. Signals are everywhere; groups where we may.
 func methods() []Method {
-	if usable(Group) != nil {
+	if usable(Group, os.Getpid()) != nil {
 		return []Method{Stop}
 	}
 	return []Method{Stop, Group}
@@ -180,15 +184,8 @@ func stateOf(pid int) string {
 // leftGroups fails if a group of ours whose process has ended is there.
 func leftGroups(t *testing.T) {
 	t.Helper()
-	at, err := findGroups()
-	if err != nil {
-		return
-	}
-	list, _ := filepath.Glob(filepath.Join(at.dir, namePrefix+"*"))
-	for _, dir := range list {
-		if pid := strings.TrimPrefix(filepath.Base(dir), namePrefix); stateOf(atoi(pid)) == "" {
-			t.Errorf("%s is left", dir)
-		}
+	if left := Leftovers(); len(left) > 0 {
+		t.Errorf("%+v is left", left)
 	}
 }
 
@@ -389,7 +386,11 @@ func groupOf(pid int) bool {
 	if err != nil {
 		return false
 	}
-	_, err = os.Stat(filepath.Join(at.dir, namePrefix+strconv.Itoa(pid)))
+	home, err := at.of(os.Getpid())
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(filepath.Join(home, namePrefix+strconv.Itoa(pid)))
 	return err == nil
 }
 
@@ -399,14 +400,20 @@ func TestSweepRemovesGroupsOfTheDead(t *testing.T) {
 	if err := dead.Run(); err != nil {
 		t.Fatal(err)
 	}
-	left := filepath.Join(at.dir, namePrefix+strconv.Itoa(dead.Process.Pid))
-	ours, foreign := filepath.Join(at.dir, namePrefix+strconv.Itoa(os.Getpid())), filepath.Join(at.dir, "web")
+	left := filepath.Join(at.dir, "web", namePrefix+strconv.Itoa(dead.Process.Pid))
+	ours, foreign := filepath.Join(at.dir, namePrefix+strconv.Itoa(os.Getpid())), filepath.Join(at.dir, "web", "app")
 	for _, dir := range []string{left, ours, foreign} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	at.sweep()
+	list := at.left()
+	if len(list) != 1 || list[0] != (Left{left, 0}) {
+		t.Fatalf("left: %+v", list)
+	}
+	if err := at.dissolve(list[0].Group); err != nil {
+		t.Error(err)
+	}
 	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the group of a process that has ended is still there: %v", err)
 	}

@@ -19,18 +19,10 @@ func (e *Emulation) watch() {
 	}()
 }
 
-// Sweep lets go what governors that were killed together with their parent still hold:
-// it moves processes out of their groups, and removes these.
-func Sweep() {
-	if at, err := findGroups(); err == nil {
-		at.sweep()
-	}
-}
-
 // Rescue continues a process and all its descendants, and removes the groups of governors
 // that have ended.
 func Rescue(root int) {
-	Sweep()
+	_, _ = Sweep() // what stays is listed by Leftovers
 	f := family{root: root, whole: true}
 	f.look()
 	for _, h := range f.held {

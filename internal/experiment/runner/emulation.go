@@ -31,11 +31,7 @@ func startEmulation(ctx context.Context, s *experiment.Study) (*emulation, error
 		if f.Kind != experiment.KindEmulated {
 			continue
 		}
-		m, err := emulate.Choose(emulate.Method(f.Emulate.Method), f.Emulate.Slice)
-		if err != nil {
-			return nil, err
-		}
-		em := &emulation{factor: f, method: m}
+		em := &emulation{factor: f}
 		return em, em.start(ctx, s)
 	}
 	return nil, nil
@@ -65,6 +61,9 @@ func (m *emulation) start(ctx context.Context, s *experiment.Study) (err error) 
 
 // govern starts a governor for the processes that are slowed down.
 func (m *emulation) govern() (err error) {
+	if m.method, err = emulate.Choose(emulate.Method(m.factor.Emulate.Method), m.factor.Emulate.Slice, m.of); err != nil {
+		return err
+	}
 	if m.of == 0 {
 		m.e, err = emulate.Start(m.method)
 	} else {

@@ -107,7 +107,7 @@ func (g *guardServer) end() {
 	if asks.Root != 0 {
 		emulate.Rescue(asks.Root)
 	}
-	Sweep()
+	_, _ = Sweep()
 	aloneName, aloneAt, registryAt = asks.Alone, asks.At, asks.Left
 	var only *alone // another experiment would take a level of ours for what there was
 	for range guardTries {

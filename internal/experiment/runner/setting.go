@@ -41,7 +41,11 @@ func look(sys *setting.System, s *experiment.Study, f experiment.Factor) experim
 				out[level] = p.Skipped[0].Reason
 			}
 		case experiment.KindEmulated:
-			if _, err := emulate.Choose(emulate.Method(f.Emulate.Method), f.Emulate.Slice); err != nil {
+			m := emulate.Method(f.Emulate.Method)
+			if s.Harm != nil && m == emulate.Group { // the service's own group decides, when its process is known
+				m = emulate.Stop
+			}
+			if _, err := emulate.Choose(m, f.Emulate.Slice, 0); err != nil {
 				out[level] = err.Error()
 			}
 		}
