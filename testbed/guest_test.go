@@ -41,14 +41,19 @@ var guests = []guest{
 	{"no cpufreq", []string{"PROFILE=bare", "MODULES="}, false},
 }
 
-// binaries are hostlab and trial, built once.
+// binaries are hostlab, trial and the tests of emulated clocks, built once.
 var binaries = sync.OnceValues(func() (dir string, err error) {
 	dir, err = os.MkdirTemp("", "hostlab-testbed-")
 	if err != nil {
 		return "", err
 	}
-	for name, pkg := range map[string]string{"hostlab": "../cmd/hostlab", "trial": "./trial"} {
-		cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(dir, name), pkg)
+	for name, args := range map[string][]string{
+		"hostlab":      {"build", "../cmd/hostlab"},
+		"trial":        {"build", "./trial"},
+		"emulate.test": {"test", "-c", "-vet=off", "-tags=system", "../internal/emulate"},
+	} {
+		pkg := len(args) - 1
+		cmd := exec.Command("go", append(args[:pkg:pkg], "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(dir, name), args[pkg])...)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return "", errors.New(string(out))
@@ -86,7 +91,7 @@ func (g guest) start(t *testing.T, environ []string, args ...string) *boot {
 	}
 	b := &boot{out: filepath.Join(tmp, "out"), pidFile: filepath.Join(tmp, "pid"), done: make(chan error, 1)}
 	b.cmd = exec.Command("./guest-run.sh", append([]string{filepath.Join(dir, "trial")}, args...)...)
-	b.cmd.Env = append(os.Environ(), "FILES="+filepath.Join(dir, "hostlab")+" study/governor.toml study/emulated.toml study/live-server.toml study/live-kernel.toml", "OUT="+b.out, "PIDFILE="+b.pidFile, "LOG="+filepath.Join(tmp, "console"), "TIMEOUT="+map[bool]string{true: "7200", false: "600"}[*full])
+	b.cmd.Env = append(os.Environ(), "FILES="+filepath.Join(dir, "hostlab")+" "+filepath.Join(dir, "emulate.test")+" study/governor.toml study/emulated.toml study/live-server.toml study/live-kernel.toml", "OUT="+b.out, "PIDFILE="+b.pidFile, "LOG="+filepath.Join(tmp, "console"), "TIMEOUT="+map[bool]string{true: "7200", false: "600"}[*full])
 	b.cmd.Env = append(append(b.cmd.Env, g.environ...), environ...)
 	if g.disk {
 		img := filepath.Join(tmp, "disk.img")

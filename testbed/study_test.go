@@ -26,7 +26,7 @@ func TestStudyOfASetting(t *testing.T) {
 func TestSMT(t *testing.T) { bare(t, "SMP=4,sockets=1,cores=2,threads=2", "smt", 12) }
 
 // TestEmulatedClock slows a workload down by the quota of a control group of version 2.
-func TestEmulatedClock(t *testing.T) { bare(t, "SMP=2", "emulate", 11) }
+func TestEmulatedClock(t *testing.T) { bare(t, "SMP=2", "emulate", 13) }
 
 // TestRecord loads the programs of 'hostlab record' into another kernel than this machine's.
 func TestRecord(t *testing.T) { bare(t, "SMP=4,sockets=1,cores=2,threads=2", "record", 6) }

@@ -355,7 +355,8 @@ func (g *group) weight(threads int) write {
 // quota is what to write for a speed of some running threads.
 func (g *group) quota(speed, threads float64) []write {
 	p := max(period, time.Duration(float64(minQuota)/speed/threads))
-	us, each := time.Duration(speed*float64(p)*threads).Microseconds(), p.Microseconds()
+	us := max(time.Duration(speed*float64(p)*threads), minQuota).Microseconds() // a product may fall a little short of it
+	each := p.Microseconds()
 	switch {
 	case g.v2 && speed >= 1:
 		return []write{{"cpu.max", "max"}}

@@ -71,7 +71,8 @@ func parent() {
 		os.Exit(1)
 	}
 	time.Sleep(300 * time.Millisecond)
-	fmt.Println(child.Process.Pid, e.s.PID())
+	_, err = e.Totals()
+	fmt.Println(child.Process.Pid, e.s.PID(), err)
 	select {}
 }
 
@@ -221,6 +222,7 @@ func TestQuota(t *testing.T) {
 		{false, 0.5, 4, "cpu.cfs_period_us=8000\ncpu.cfs_quota_us=16000"},
 		{false, 0.5, 1.1, "cpu.cfs_period_us=8000\ncpu.cfs_quota_us=4400"},
 		{false, 0.05, 1, "cpu.cfs_period_us=20000\ncpu.cfs_quota_us=1000"},
+		{true, 0.22, 0.29, "cpu.max=1000 15673"},
 		{false, 1, 3, "cpu.cfs_quota_us=-1"},
 		{true, 0.5, 2, "cpu.max=8000 8000"},
 		{true, 1, 2, "cpu.max=max"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -32,6 +33,9 @@ func emulated() {
 		cannot(err.Error())
 	}
 	before := groupsNow()
+	out, err := exec.Command("/job/emulate.test", "-test.v", "-test.timeout", "100s", "-test.run", "Home|Elsewhere|AboveItsLimit").CombinedOutput()
+	require("a service keeps to its own group's limits, and comes home", err == nil && strings.Count(string(out), "\n--- PASS") >= 4, "%v: %s", err, out)
+	requireGroups("a service that was slowed down", before)
 
 	var seen throttling
 	r = played("emulated", func(play func()) { seen = watchGroups(play) })
