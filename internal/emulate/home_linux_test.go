@@ -165,7 +165,7 @@ func TestHomeAfterAll(t *testing.T) {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	line, _ := bufio.NewReader(out).ReadString('\n')
 	var child, governor int
-		if _, err := fmt.Sscan(line, &child, &governor); err != nil {
+	if _, err := fmt.Sscan(line, &child, &governor); err != nil {
 		t.Fatalf("the parent said %q", line)
 	}
 	s.slowed(t)

@@ -103,13 +103,21 @@ func (l *Lock) Remove() {
 
 // Held reports whether another process has the lock.
 func Held(root *os.Root, name string) bool {
+	_, held := Holder(root, name)
+	return held
+}
+
+// Holder reports the process that has the lock, 0 where it has not said.
+func Holder(root *os.Root, name string) (pid int, held bool) {
 	f, err := trust.OpenFile(root, name, os.O_RDONLY, 0)
 	if err != nil {
-		return false
+		return 0, false
 	}
 	defer f.Close()
-	ok, err := Try(f, false) // shared, so that readers do not find one another
-	return err == nil && !ok
+	if ok, err := Try(f, false); err != nil || ok { // shared, so that readers do not find one another
+		return 0, false
+	}
+	return holder(f), true
 }
 
 // holder returns the process ID in a lock file, 0 if there is none.

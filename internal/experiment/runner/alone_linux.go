@@ -8,14 +8,17 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/lockfile"
+	"hostlab/internal/proc"
 )
 
-// alone keeps a second experiment on a live service from this host: a socket without a file, and a lock on a
-// directory, which end with their process however that ends. Each network namespace has sockets of its own, and each
-// PID namespace a /proc of its own: only a process with both of its own is not seen.
+// alone keeps a second experiment on a live service from this host: a lock in this user's own directory, which nobody
+// else can take, and a socket without a file, by which other users, and containers with the host's network, see
+// it. Both end with their process however that ends.
 type alone struct {
-	l  *net.UnixListener
-	at *os.File
+	lock *lockfile.Lock
+	l    *net.UnixListener // nil: somebody else has the name, who is not believed
 }
 
 // alonePatience is how long the guard of a killed experiment may take to see that a resumed one does its work.
@@ -24,55 +27,53 @@ const alonePatience = 3 * time.Second
 func takeAlone() (a *alone, err error) {
 	for began := time.Now(); ; time.Sleep(alonePatience / 50) {
 		a, err = tryAlone()
+		busy, is := errors.AsType[*lockfile.Busy](err)
 		switch {
 		case err == nil:
 			return a, nil
-		case time.Since(began) <= alonePatience:
-		case errors.Is(err, unix.EADDRINUSE), errors.Is(err, unix.EWOULDBLOCK):
-			return nil, fmt.Errorf("another experiment on a live service runs on this host%s; two would disturb each other: wait for it, or stop it%s", aloneHolder(), howToEnd())
-		default:
+		case !is:
 			return nil, fmt.Errorf("cannot make sure that no other live experiment runs on this host: %w", err)
+		case time.Since(began) > alonePatience:
+			end := ""
+			if busy.PID > 0 {
+				end = fmt.Sprintf(" with: kill %d (it puts everything back first)", busy.PID)
+			}
+			return nil, fmt.Errorf("%w; two would disturb each other: wait for it, or stop it%s", busy, end)
 		}
 	}
 }
+
+const aloneWork = "runs an experiment on a live service of this host"
 
 func tryAlone() (*alone, error) {
+	r, err := registry(true)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := r.Lock(aloneWork)
+	if err != nil {
+		return nil, err
+	}
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: aloneName, Net: "unix"})
-	if err != nil {
-		return nil, err
+	if pid, runs := announced(); err != nil && runs {
+		lock.Release()
+		return nil, &lockfile.Busy{PID: pid, Work: aloneWork}
 	}
-	at, err := os.Open(aloneAt)
-	if err == nil {
-		if err = unix.Flock(int(at.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil { //nolint:gosec // a descriptor is small
-			_ = at.Close()
-		}
-	}
-	if err != nil {
-		_ = l.Close()
-		return nil, err
-	}
-	return &alone{l, at}, nil
-}
-
-// aloneHolder says who has it; "": none has.
-func aloneHolder() string {
-	pid, runs := Running()
-	if !runs {
-		return ""
-	}
-	return fmt.Sprintf(" (pid %d)", pid)
-}
-
-// howToEnd is the command for that: --restore knows an experiment only from when it changes something.
-func howToEnd() string {
-	if pid, _ := Running(); pid > 0 {
-		return fmt.Sprintf(" with: kill %d (it puts everything back first)", pid)
-	}
-	return ""
+	return &alone{lock, l}, nil
 }
 
 // Running reports the process of the live experiment that runs on this host, 0 where it is in another PID namespace.
 func Running() (pid int, runs bool) {
+	if r, err := registry(false); err == nil {
+		if pid, runs = r.Locked(); runs {
+			return pid, true
+		}
+	}
+	return announced()
+}
+
+// announced asks the socket. Any user may take its name, so that root and this user alone are believed.
+func announced() (pid int, runs bool) {
 	c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: aloneName, Net: "unix"})
 	if err != nil {
 		return 0, false
@@ -80,14 +81,25 @@ func Running() (pid int, runs bool) {
 	defer c.Close()
 	raw, err := c.SyscallConn()
 	if err != nil {
-		return 0, true
+		return 0, false
 	}
 	_ = raw.Control(func(fd uintptr) {
-		if u, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil { //nolint:gosec // a descriptor is small
+		u, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) //nolint:gosec // a descriptor is small
+		if err != nil || u.Uid != 0 && int(u.Uid) != os.Geteuid() {
+			return
+		}
+		runs = true
+		if s, err := proc.Read(int(u.Pid)); err == nil && !s.Ended() { // who has begun to listen, which a child may go on with
 			pid = int(u.Pid)
 		}
 	})
-	return pid, true
+	return pid, runs
 }
 
-func (a *alone) close() error { return errors.Join(a.l.Close(), a.at.Close()) }
+func (a *alone) close() error {
+	a.lock.Release()
+	if a.l == nil {
+		return nil
+	}
+	return a.l.Close()
+}

@@ -34,7 +34,6 @@ type guardRequest struct {
 	Dir   string // of the record; "": all is as it was
 	Root  int    // of the processes that an emulated policy stops; 0: none
 	Alone string // what keeps another live experiment away
-	At    string // the same, where that one has a network of its own
 	Left  string // registryAt
 }
 
@@ -44,7 +43,7 @@ func startGuard(dir string, m *emulation) (*guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{asks: guardRequest{Dir: at, Root: m.root(), Alone: aloneName, At: aloneAt, Left: registryAt}}
+	g := &guard{asks: guardRequest{Dir: at, Root: m.root(), Alone: aloneName, Left: registryAt}}
 	return g, g.check()
 }
 
@@ -108,7 +107,7 @@ func (g *guardServer) end() {
 		emulate.Rescue(asks.Root)
 	}
 	_, _ = Sweep()
-	aloneName, aloneAt, registryAt = asks.Alone, asks.At, asks.Left
+	aloneName, registryAt = asks.Alone, asks.Left
 	var only *alone // another experiment would take a level of ours for what there was
 	for range guardTries {
 		if only == nil {

@@ -21,14 +21,14 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	aloneName, aloneAt = fmt.Sprintf("@hostlab-live-test-%d", os.Getpid()), fmt.Sprintf("/proc/%d", os.Getpid())
+	aloneName = fmt.Sprintf("@hostlab-live-test-%d", os.Getpid())
 	registryAt = os.Getenv("RUNNER_TEST_REGISTRY")
 	if registryAt == "" {
 		registryAt = filepath.Join(os.TempDir(), fmt.Sprintf("hostlab-live-test-%d", os.Getpid()))
 		os.Setenv("RUNNER_TEST_REGISTRY", registryAt) // of the children
 	}
 	if os.Getenv("RUNNER_TEST_CHILD")+os.Getenv("RUNNER_TEST_LIVE") != "" {
-		aloneName, aloneAt = fmt.Sprintf("@hostlab-live-test-%d", os.Getppid()), fmt.Sprintf("/proc/%d", os.Getppid())
+		aloneName = fmt.Sprintf("@hostlab-live-test-%d", os.Getppid())
 	}
 	if dir := os.Getenv("RUNNER_TEST_CHILD"); dir != "" && os.Getenv(worker.Env) == "" {
 		killChild(dir)

@@ -54,7 +54,10 @@ func Leftovers() (list []Left, err error) {
 		}
 		for _, e := range found { // root's are for all to see, where they may
 			l := leftBy(e)
-			if l == nil || r != own && aloneHolder() != "" { // another user's lock cannot be asked, but one that runs is known
+			if l == nil {
+				continue
+			}
+			if _, runs := Running(); runs && r != own { // another user's lock cannot be asked, but one that runs is known
 				continue
 			}
 			l.Ours = r == own

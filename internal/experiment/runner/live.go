@@ -12,11 +12,8 @@ import (
 	"hostlab/internal/workload"
 )
 
-// aloneName and aloneAt are held by the one live experiment of a host. Tests have their own.
-var (
-	aloneName = "@hostlab-live"
-	aloneAt   = "/proc"
-)
+// aloneName is the socket of the one live experiment of a host. Tests have their own.
+var aloneName = "@hostlab-live"
 
 // live is what an experiment on a service that others use has beside its runs.
 type live struct {

@@ -265,7 +265,7 @@ func TestOneLiveExperiment(t *testing.T) {
 		watch(p)
 		if p.Last != nil && !tried {
 			tried = true
-			other.fails(other.run(), "another experiment on a live service runs on this host", fmt.Sprintf("pid %d", os.Getpid()))
+			other.fails(other.run(), fmt.Sprintf("another hostlab, pid %d, runs an experiment on a live service", os.Getpid()), fmt.Sprint("kill ", os.Getpid()))
 		}
 	}
 	if err := b.run(); err != nil || !tried {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"hostlab/internal/lockfile"
 	"hostlab/internal/sorting"
 )
 
@@ -18,6 +19,31 @@ type Registry string
 type Registered struct{ ID, Dir string }
 
 const maxRegistered = 4 << 10 // bytes: PATH_MAX
+
+// alone is the lock of the one experiment that may change something.
+const alone = ".running"
+
+// Lock keeps a second experiment of this user away until the lock is released. The error may be a *lockfile.Busy.
+func (r Registry) Lock(work string) (*lockfile.Lock, error) {
+	if _, err := makeDir(string(r)); err != nil {
+		return nil, fmt.Errorf("cannot make %s: %w", r, why(err))
+	}
+	f, err := openFolder(string(r), true)
+	if err != nil {
+		return nil, err
+	}
+	return lockfile.Take(f.Root, alone, work)
+}
+
+// Locked reports the process that has the lock, 0 where it has not said.
+func (r Registry) Locked() (pid int, held bool) {
+	f, err := openFolder(string(r), false)
+	if err != nil {
+		return 0, false
+	}
+	defer f.Close()
+	return lockfile.Holder(f.Root, alone)
+}
 
 // Add names a record, durably, before anything is changed.
 func (r Registry) Add(e Registered) error {

@@ -1,0 +1,69 @@
+//go:build system
+
+package runner
+
+import (
+	"net"
+	"os"
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"hostlab/internal/systemtest"
+)
+
+// Another user who has the socket's name keeps nobody out, and is no experiment.
+func TestSocketOfAnotherUser(t *testing.T) {
+	systemtest.Root(t)
+	const nobody = 65534
+	listens := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread, which alone is that user, ends with it
+		if _, _, no := unix.RawSyscall(unix.SYS_SETRESUID, ^uintptr(0), nobody, ^uintptr(0)); no != 0 {
+			listens <- no
+			return
+		}
+		l, err := net.Listen("unix", aloneName)
+		listens <- err
+		if err == nil {
+			<-listens
+			listens <- l.Close()
+		}
+	}()
+	if err := <-listens; err != nil {
+		t.Fatal(err)
+	}
+	defer func() { listens <- nil; <-listens }()
+	if pid, runs := Running(); runs {
+		t.Errorf("process %d is taken for an experiment", pid)
+	}
+	a, err := takeAlone()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pid, runs := Running(); !runs || pid != os.Getpid() {
+		t.Errorf("process %d, runs: %v", pid, runs)
+	}
+	if err := a.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// The socket of root or of this user is believed.
+func TestSocketOfOurs(t *testing.T) {
+	l, err := net.Listen("unix", aloneName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pid, runs := Running(); !runs || pid != os.Getpid() {
+		t.Errorf("process %d, runs: %v", pid, runs)
+	}
+	if a, err := tryAlone(); err == nil {
+		_ = a.close()
+		t.Error("a second experiment began")
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}
