@@ -6,48 +6,39 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
-	"hostlab/internal/service"
 	"hostlab/internal/trust"
 	"hostlab/internal/workload/logcommit"
 )
 
 // logPlace is where the commit probe writes.
 type logPlace struct {
-	dir   string
-	why   string // a clause: why there, for the report
-	found bool   // it is a database server's own, which nobody named
+	dir   string // "": nowhere
+	why   string // a clause: why there, or why nowhere, for the report
+	found bool   // it is the watched server's own, which nobody named
 	wrong string // what its figures do not hold for; "" where they do
 }
 
-// findLog looks for the log of the database server that runs here. here is the current
-// directory, which is taken where no server runs, "" where it is not known; used tells a
-// server's CPU time.
-func findLog(t host.Tree, servers []host.Database, here string, used func(pid int) float64) logPlace {
-	if len(servers) == 0 {
-		return logPlace{dir: here, why: "the current directory, because no running database server was found here"}
+// logOf is where the log of the watched service is, and nobody else's: nil is a service that is no database of this host.
+func logOf(t host.Tree, w *watched, servers []host.Database) logPlace {
+	if w == nil {
+		return logPlace{why: "no service was watched, so there is no log to time; name its directory with --log-dir"}
 	}
-	// A process of a server's name that is none takes no part, however busy it is.
-	real := slices.DeleteFunc(slices.Clone(servers), func(d host.Database) bool { return d.LogDir.State == host.StateError })
-	if len(real) > 0 && len(real) < len(servers) {
-		p := findLog(t, real, here, used)
-		for _, d := range servers {
-			if d.LogDir.State == host.StateError {
-				p.why += fmt.Sprintf("; %s is left out (%s)", nameOf(d), d.LogDir.Reason)
-			}
-		}
-		return p
+	if w.demo != nil {
+		return logPlace{dir: w.demoDir, why: "the directory of the demo shop"}
 	}
-	busiest := service.Busiest(servers, used)
-	who := nameOf(busiest)
-	if n := len(servers); n > 1 {
-		who += fmt.Sprintf(", the one of %d database servers here that has used the most CPU time", n)
+	if own := w.of.Server(servers); own != nil {
+		return findLog(t, *own)
 	}
-	log, known := busiest.LogDir.Get()
+	return logPlace{why: "no log of the watched service is known on this host; name its directory with --log-dir"}
+}
+
+// findLog looks for the log of a database server that runs here, or else for a directory on the same device.
+func findLog(t host.Tree, d host.Database) logPlace {
+	log, known := d.LogDir.Get()
 	var why string
 	switch {
 	case known:
@@ -56,26 +47,25 @@ func findLog(t host.Tree, servers []host.Database, here string, used func(pid in
 		}
 		problem := unusable(t, log)
 		if problem == nil {
-			return logPlace{dir: log, why: "the log directory of " + who, found: true}
+			return logPlace{dir: log, why: "the log directory of " + nameOf(d), found: true}
 		}
-		why = fmt.Sprintf("hostlab does not use %s, the log directory of %s (%s)", log, who, problemOf(problem))
+		why = fmt.Sprintf("hostlab does not use %s, the log directory of %s (%s)", log, nameOf(d), problemOf(problem))
 	default:
-		why = fmt.Sprintf("the log directory of %s is not known (%s)", who, cmp.Or(busiest.LogDir.Reason, string(busiest.LogDir.State)))
+		why = fmt.Sprintf("the log directory of %s is not known (%s)", nameOf(d), cmp.Or(d.LogDir.Reason, string(d.LogDir.State)))
 	}
-	device, near := deviceNear(t, busiest)
-	if device != "" {
-		for _, dir := range []string{here, os.TempDir(), "/var/tmp", os.Getenv("HOME")} {
-			if filepath.IsAbs(dir) && host.StorageOf(t, dir).Device.Or("") == device && unusable(t, dir) == nil {
-				p := logPlace{dir: dir, why: fmt.Sprintf("on the same device (%s), because %s", device, why)}
-				if near != log {
-					p.why = fmt.Sprintf("on the device of %s (%s), because %s", near, device, why)
-					p.wrong = fmt.Sprintf("the log of %s may be on another device than %s", who, near)
-				}
-				return p
-			}
+	device, near := deviceNear(t, d)
+	for _, dir := range []string{os.TempDir(), "/var/tmp"} {
+		if device == "" || host.StorageOf(t, dir).Device.Or("") != device || unusable(t, dir) != nil {
+			continue
 		}
+		p := logPlace{dir: dir, why: fmt.Sprintf("on the same device (%s), because %s", device, why)}
+		if near != log {
+			p.why = fmt.Sprintf("on the device of %s (%s), because %s", near, device, why)
+			p.wrong = fmt.Sprintf("the log of %s may be on another device than %s", nameOf(d), near)
+		}
+		return p
 	}
-	return logPlace{dir: here, why: "the current directory, because " + why, wrong: "the log of " + who + " may be on another device"}
+	return logPlace{why: why + "; name a directory on its device with --log-dir"}
 }
 
 func nameOf(d host.Database) string {

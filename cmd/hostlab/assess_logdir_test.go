@@ -8,6 +8,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/service"
+	"hostlab/internal/service/demo"
 )
 
 // The log directory is that of a server that runs, and the report says when it is not.
@@ -24,7 +25,7 @@ func TestFindLog(t *testing.T) {
 		}
 		return d
 	}
-	here, wal, redo := dir("here"), dir("main/pg_wal"), dir("mysql/#innodb_redo")
+	wal, redo := dir("main/pg_wal"), dir("mysql/#innodb_redo")
 	link := filepath.Join(real, "link")
 	if err := os.Symlink(wal, link); err != nil {
 		t.Fatal(err)
@@ -34,29 +35,22 @@ func TestFindLog(t *testing.T) {
 	server := func(kind string, pid int, log host.Fact[string]) host.Database {
 		return host.Database{Kind: kind, PID: pid, LogDir: log, DataDir: known(filepath.Dir(wal))}
 	}
-	pg := server("postgresql", 1, known(wal))
-	cpu := func(pid int) float64 { return float64(pid) }
 	for name, c := range map[string]struct {
-		servers []host.Database
-		dir     string
-		found   bool
-		why     []string
-		wrong   string
+		server host.Database
+		dir    string
+		found  bool
+		why    []string
+		wrong  string
 	}{
-		"none":        {nil, here, false, []string{"the current directory, because no running database server was found"}, ""},
-		"one":         {[]host.Database{pg}, wal, true, []string{"the log directory of PostgreSQL (process 1)"}, ""},
-		"the busiest": {[]host.Database{pg, server("mariadb", 2, known(here))}, here, true, []string{"MariaDB (process 2), the one of 2 database servers here that has used the most CPU time"}, ""},
-		"a false one": {[]host.Database{pg, {Kind: "mariadb", PID: 2, LogDir: host.Fact[string]{State: host.StateError, Reason: "its program is sleep"}}}, wal, true,
-			[]string{"the log directory of PostgreSQL (process 1); MariaDB (process 2) is left out (its program is sleep)"}, ""},
-		"MySQL's own":   {[]host.Database{server("mysql", 3, known(redo))}, filepath.Dir(redo), true, []string{"MySQL (process 3)"}, ""},
-		"a link":        {[]host.Database{server("postgresql", 1, known(link))}, here, false, []string{"on the same device", "does not use", "symbolic link"}, ""},
-		"gone":          {[]host.Database{server("postgresql", 1, known(real+"/none"))}, here, false, []string{"(does not exist)"}, "another device"},
-		"not to be had": {[]host.Database{server("postgresql", 1, denied)}, here, false, []string{"on the device of " + filepath.Dir(wal), "is not known (not allowed to look)"}, "the log of PostgreSQL (process 1) may be on another device than"},
-		"a container":   {[]host.Database{server("postgresql", 1, known("/proc/1/root/wal"))}, here, false, []string{"it is in a container"}, "?"},
-		"elsewhere":     {[]host.Database{{Kind: "oracle", PID: 1, LogDir: known("/proc/none")}}, here, false, []string{"the current directory, because"}, "the log of Oracle (process 1) may be on another device"},
+		"its own":       {server("postgresql", 1, known(wal)), wal, true, []string{"the log directory of PostgreSQL (process 1)"}, ""},
+		"MySQL's own":   {server("mysql", 3, known(redo)), filepath.Dir(redo), true, []string{"MySQL (process 3)"}, ""},
+		"a link":        {server("postgresql", 1, known(link)), real, false, []string{"on the same device", "does not use", "symbolic link"}, ""},
+		"gone":          {server("postgresql", 1, known(real+"/none")), real, false, []string{"(does not exist)"}, "another device"},
+		"not to be had": {server("postgresql", 1, denied), real, false, []string{"on the device of " + filepath.Dir(wal), "is not known (not allowed to look)"}, "the log of PostgreSQL (process 1) may be on another device than"},
+		"elsewhere":     {host.Database{Kind: "oracle", PID: 1, LogDir: known("/proc/none")}, "", false, []string{"hostlab does not use /proc/none", "name a directory on its device with --log-dir"}, ""},
 	} {
-		got := findLog(host.Tree{}, c.servers, here, cpu)
-		if got.dir != c.dir || got.found != c.found || c.wrong != "?" && (got.wrong == "") != (c.wrong == "") || c.wrong != "?" && !strings.Contains(got.wrong, c.wrong) {
+		got := findLog(host.Tree{}, c.server)
+		if got.dir != c.dir || got.found != c.found || (got.wrong == "") != (c.wrong == "") || !strings.Contains(got.wrong, c.wrong) {
 			t.Errorf("%s: %+v", name, got)
 		}
 		for _, s := range c.why {
@@ -67,13 +61,22 @@ func TestFindLog(t *testing.T) {
 	}
 }
 
-// TestLogOfTheWatched: commits are timed where the database that is watched has its log.
+// Commits are timed where the watched service has its log, and in no other server's directory.
 func TestLogOfTheWatched(t *testing.T) {
-	facts := &host.Facts{Databases: []host.Database{{Kind: "mariadb", PID: 8}, {Kind: "postgresql", PID: 9}}}
-	for pid, found := range map[int]bool{9: true, 7: false, 0: false} {
-		of := &service.Service{PID: pid}
-		if got := of.Server(facts.Databases); (got != nil) != found || found && got.PID != pid {
-			t.Errorf("process %d: %+v", pid, got)
+	dir := t.TempDir()
+	servers := []host.Database{{Kind: "mariadb", PID: 8, LogDir: host.Known(dir, "", "/proc")}}
+	for name, c := range map[string]struct {
+		w    *watched
+		want string
+	}{
+		"nothing":          {nil, ""},
+		"a unit":           {&watched{of: &service.Service{Kind: service.Unit, PID: 7}}, ""},
+		"a remote server":  {&watched{of: &service.Service{Kind: service.Database}}, ""},
+		"the demo":         {&watched{of: &service.Service{PID: 9}, demo: &demo.Service{}, demoDir: "/shop"}, "/shop"},
+		"this very server": {&watched{of: &service.Service{PID: 8}}, dir},
+	} {
+		if got := logOf(host.Tree{}, c.w, servers); got.dir != c.want || got.why == "" {
+			t.Errorf("%s: %+v, want %q", name, got, c.want)
 		}
 	}
 }

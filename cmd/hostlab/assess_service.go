@@ -75,6 +75,7 @@ type watched struct {
 	noPort  string // why port is 0
 	local   bool   // no client of another host can reach it
 	demo    *demo.Service
+	demoDir string // where it commits
 }
 
 func (w *watched) close() {
@@ -150,7 +151,7 @@ func startDemo(ctx context.Context, dir, engine string) (*watched, error) {
 		of = &service.Service{PID: d.PID()}
 	}
 	of.Kind, of.Name = service.Demo, "the demo shop"
-	w := &watched{of: of, source: d, version: d.Server().Version, local: true, demo: d}
+	w := &watched{of: of, source: d, version: d.Server().Version, local: true, demo: d, demoDir: dir}
 	if text := d.DSN(); text != "" {
 		dsn, err := connect.Parse(text)
 		if err == nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,6 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
 	"hostlab/internal/report"
-	"hostlab/internal/service"
 	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/logcommit"
 )
@@ -42,9 +42,7 @@ const (
 type assessOptions struct {
 	asked
 	role     check.Role
-	logDir   string // absolute
-	dirNamed bool   // the log directory was named, so being unable to use it is an error
-	noLog    string // why there is no log directory
+	logDir   string // absolute; "": none was named
 	html     string // "" for none, "-" for stdout
 	noReport string // why there is none though none was declined
 	json     string // "" for none, "-" for stdout
@@ -93,10 +91,9 @@ and vanish with the probe. If assess watches a service, or the host is
 busy, the probes use at most a tenth of the CPUs. They stop if the watched
 service slows down.
 
-The log directory is the one of --log-dir, else of the watched database.
-Without either, it is that of the database server here that has used the most
-CPU time. If you may not write there, assess uses another directory on the same
-device, else the current one. The report says which and why.
+The log directory is the one of --log-dir, else of the watched database. If you
+may not write there, assess uses a temporary directory on the same device.
+Otherwise no commits are timed. The report says where, or why not.
 
 --record writes all of this to one text file. On another machine, --root replays
 the file and prints the same report, to the letter. The file omits the host's
@@ -142,7 +139,6 @@ Exit status:
 					return err
 				}
 			}
-			o.dirNamed = cmd.Flags().Changed("log-dir")
 			if err := o.findLogDir(); err != nil {
 				return err
 			}
@@ -155,7 +151,7 @@ Exit status:
 	roleFlag(cmd, &o.role)
 	o.flags(cmd)
 	cmd.Flags().StringVar(&o.logDir, "log-dir", "",
-		"directory on the device of the database's log (default: that of the database, else the current directory)")
+		"directory on the device of the database's log (default: that of the watched database)")
 	cmd.Flags().StringVar(&o.html, "html", "",
 		"write the HTML report to `FILE` (- for stdout; default: a new file in $XDG_STATE_HOME/hostlab; --html= writes none)")
 	cmd.Flags().StringVar(&o.json, "json", "", "write everything as JSON to `FILE` (- for stdout)")
@@ -171,17 +167,14 @@ Exit status:
 	return cmd
 }
 
-// findLogDir makes the log directory absolute. Where the current directory is
-// unknown, as when it was deleted, only a directory that was named is an error.
-func (o *assessOptions) findLogDir() error {
-	abs, err := filepath.Abs(o.logDir)
-	switch {
-	case err == nil:
-		o.logDir = abs
-	case o.dirNamed:
-		return usagef("--log-dir %s: the current directory is unknown: %w", o.logDir, plain(err))
-	default:
-		o.logDir, o.noLog = "", fmt.Sprintf("the current directory is unknown: %v; name a directory with --log-dir", plain(err))
+// findLogDir makes the log directory absolute.
+func (o *assessOptions) findLogDir() (err error) {
+	named := o.logDir
+	if named == "" {
+		return nil
+	}
+	if o.logDir, err = filepath.Abs(named); err != nil {
+		return usagef("--log-dir %s: the current directory is unknown: %w", named, plain(err))
 	}
 	return nil
 }
@@ -310,32 +303,28 @@ func inspect(ctx context.Context, std streams, o assessOptions, p *progress) (*r
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	place := logPlace{dir: o.logDir, why: "named with --log-dir"}
-	if !o.dirNamed {
-		place = findLog(tree, facts.Servers(), o.logDir, service.Used)
-	} else if err := logcommit.Preflight(host.StorageOf(tree, place.dir), place.dir, probe.CommitRoom); err != nil {
-		return nil, usageError{err}
+	if o.logDir != "" {
+		if err := logcommit.Preflight(host.StorageOf(tree, o.logDir), o.logDir, probe.CommitRoom); err != nil {
+			return nil, usageError{err}
+		}
 	}
-	dir := place.dir
-	if place.found { // a server's own, in which a demo has no business
-		dir = os.TempDir()
-	}
-	w, err := o.findService(ctx, facts, dir)
+	w, err := o.findService(ctx, facts, cmp.Or(o.logDir, os.TempDir()))
 	if err != nil {
 		return nil, err
 	}
 	if w != nil {
 		defer w.close()
-		if own := w.of.Server(facts.Servers()); own != nil && !o.dirNamed { // its own log, not that of a busier one
-			place = findLog(tree, []host.Database{*own}, o.logDir, service.Used)
-		}
+	}
+	place := logPlace{dir: o.logDir, why: "named with --log-dir"}
+	if place.dir == "" {
+		place = logOf(tree, w, facts.Servers())
 	}
 	cfg := probe.Config{
 		Facts: facts, LogDir: place.dir, LogFound: place.found, MemDir: memoryDir(tree), CPUs: cpus.Usable(facts),
 		Seed: uint64(started.UnixNano()), Alpha: alpha,
 	}
 	if place.dir == "" {
-		cfg.NoLog, place.why = o.noLog, ""
+		cfg.NoLog, place.why = place.why, ""
 	} else {
 		if err := logcommit.Preflight(host.StorageOf(tree, place.dir), place.dir, probe.CommitRoom); err != nil {
 			slog.Info("no commit probe", "why", err)

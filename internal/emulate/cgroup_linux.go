@@ -115,7 +115,7 @@ func groupsOf(mounts string) (g groups, ok bool) {
 }
 
 // group keeps processes to a quota. It stands in the group in which they are, so that all limits of that stay in
-// force, and its parent is where they belong, whoever brings them back and whatever they have started meanwhile. In
+// force. Its parent is where they and what they start belong, also for a process that finds them after a kill. In
 // version 2 it is threaded: only then may its parent hold processes, too, as the reload of a systemd unit starts them
 // (cgroup-v2.rst, "Threads").
 type group struct {

@@ -18,7 +18,7 @@ import (
 // it. Both end with their process however that ends.
 type alone struct {
 	lock *lockfile.Lock
-	l    *net.UnixListener // nil: somebody else has the name, who is not believed
+	l    *net.UnixListener // nil: another user has the name, who is not believed
 }
 
 // alonePatience is how long the guard of a killed experiment may take to see that a resumed one does its work.
