@@ -156,7 +156,7 @@ Exit status:
 		"write the HTML report to `FILE` (- for stdout; default: a new file in $XDG_STATE_HOME/hostlab; --html= writes none)")
 	cmd.Flags().StringVar(&o.json, "json", "", "write everything as JSON to `FILE` (- for stdout)")
 	cmd.Flags().StringVar(&o.record, "record", "", "also write all readings to `FILE`, which --root replays elsewhere")
-	cmd.Flags().StringVar(&o.root, "root", "", "report what this `FILE` of --record holds, and measure nothing")
+	cmd.Flags().StringVar(&o.root, "root", "", "report what this `FILE` of --record holds (- for stdin), and measure nothing")
 	o.accept.flags(cmd)
 	cmd.Flags().BoolVar(&quick, "quick", false, "measure for 20 s instead of a minute: wider intervals, fewer answers")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no progress and no text, only the files asked for")
@@ -227,7 +227,7 @@ func assessAndReport(ctx context.Context, std streams, o assessOptions) error {
 	}
 	d := a.Document()
 	if o.root != "" {
-		d.About = append(d.About, "Replayed from "+o.root)
+		d.About = append(d.About, "Replayed from "+cmp.Or(strings.TrimPrefix(o.root, "-"), "standard input"))
 	}
 	html, err1 := output(std, o.html, func(w io.Writer) error { return document.WriteHTML(w, d) })
 	json, err2 := output(std, o.json, func(w io.Writer) error { return document.WriteJSON(w, d.Data) })
@@ -286,7 +286,7 @@ const alpha = 0.05
 
 func inspect(ctx context.Context, std streams, o assessOptions, p *progress) (*report.Assessment, error) {
 	if o.root != "" {
-		m := &machine{root: o.root}
+		m := &machine{root: o.root, in: func() io.Reader { return std.in }}
 		tree, done, err := m.open()
 		if err != nil {
 			return nil, err

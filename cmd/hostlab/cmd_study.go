@@ -46,7 +46,8 @@ that this host lacks and leaves them out. It runs nothing.
 
 For a file that cannot be used, it lists every problem as
 FILE:LINE:COLUMN: TEXT.
-A word without a slash that does not end in .toml names a built-in study.
+A word without a slash that does not end in .toml names a built-in study, and -
+reads a study from standard input.
 
 --blocks, --seed and --set are part of a study's identity: to resume a record,
 give the values that it began with.
@@ -65,7 +66,11 @@ Exit status: 0 all can be used, 2 one cannot.`,
 			var all experiment.Problems
 			_, width := terminal(std.out)
 			for i, a := range args {
-				s, err := experiment.Find(a, over, runner.Known())
+				find := func() (*experiment.Study, error) { return experiment.Find(a, over, runner.Known()) }
+				if a == "-" {
+					find = func() (*experiment.Study, error) { return experiment.Read("stdin", std.in, over, runner.Known()) }
+				}
+				s, err := find()
 				if bad, ok := errors.AsType[*experiment.Problems](err); ok {
 					all.List = append(all.List, bad.List...)
 					continue

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,7 +24,8 @@ const largestRecording = 128 << 20
 // machine is where facts come from: this host, or a recording of another.
 type machine struct {
 	root  string
-	flag  string // that names the recording; "" is --root
+	in    func() io.Reader // that is read where root is "-"
+	flag  string           // that names the recording; "" is --root
 	paths []string
 }
 
@@ -33,7 +35,8 @@ func (m *machine) name() string { return cmp.Or(m.flag, "--root") + " " + m.root
 func (m *machine) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&m.root, "root", "",
 		"read a recorded machine instead of this one: a directory tree, a .txtar file of 'facts --record', or a .json file of 'facts "+
-			"--format json'")
+			"--format json'; - reads such a file from standard input")
+	m.in = cmd.InOrStdin
 	cobra.CheckErr(cmd.MarkFlagFilename("root", "txtar", "json"))
 }
 
@@ -46,6 +49,16 @@ func (m *machine) open() (tree host.Tree, close func(), err error) {
 	if tree.Foreign() {
 		return tree, close, usagef("%s: a recording is a tree with links and names such as 0000:00:04.0, which Windows' file systems "+
 			"do not take; use hostlab on Linux (WSL will do)", m.name())
+	}
+	if m.root == "-" {
+		data, err := io.ReadAll(bounded.Reader(m.in(), largestRecording))
+		switch {
+		case err != nil:
+			return tree, close, usagef("%s: %w", m.name(), plain(err))
+		case len(data) == 0:
+			return tree, close, usagef("%s: standard input is empty; did the command before the pipe fail?", m.name())
+		}
+		return m.unpack(data)
 	}
 	info, err := os.Stat(m.root)
 	if err != nil {

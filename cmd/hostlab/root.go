@@ -95,6 +95,9 @@ Exit status:
 		c.DisableFlagsInUseLine = true
 	}
 	root.SetUsageFunc(usage)
+	root.Version = versionText()
+	root.SetVersionTemplate("hostlab {{.Version}}\n")
+	root.Flags().BoolP("version", "V", false, "print the version")
 	return root
 }
 

@@ -78,14 +78,32 @@ func readFile(file string) (source []byte, foreign, err error) {
 	case info.Size() > maxFile:
 		return nil, nil, errors.New(tooLarge)
 	}
-	source, err = io.ReadAll(io.LimitReader(f, maxFile+1)) // it may grow, and files in /proc have no size
+	source, err = readAll(f) // it may grow, and files in /proc have no size
+	return source, foreign, err
+}
+
+func readAll(r io.Reader) ([]byte, error) {
+	source, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
-		return nil, nil, bare(err)
+		return nil, bare(err)
 	}
 	if len(source) > maxFile {
-		return nil, nil, errors.New(tooLarge)
+		return nil, errors.New(tooLarge)
 	}
-	return source, foreign, nil
+	return source, nil
+}
+
+// Read reads and checks the study of a stream, whose files are sought in the current directory.
+func Read(name string, r io.Reader, o Overrides, k Known) (*Study, error) {
+	source, err := readAll(r)
+	if err != nil {
+		return nil, &Problems{[]Problem{{File: name, Text: err.Error()}}}
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	return Parse(name, dir, source, o, k)
 }
 
 // bare takes the path out of an error, since the line begins with it.
