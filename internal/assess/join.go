@@ -3,6 +3,7 @@ package assess
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"hostlab/internal/check"
 	"hostlab/internal/lever"
@@ -36,7 +37,9 @@ func Join(m *Minute, probed []lever.Lever) []Lever {
 		}
 	}
 	for i := range out {
-		out[i].Command = cmp.Or(commands[out[i].Name], out[i].Command)
+		if study, is := strings.CutPrefix(commands[out[i].Name], "hostlab run "); !is || m.CannotTry[study] == "" {
+			out[i].Command = cmp.Or(commands[out[i].Name], out[i].Command)
+		}
 	}
 	for _, l := range OfProbes(probed) {
 		if _, named := subjects[l.Name]; !named && !slices.ContainsFunc(out, func(x Lever) bool { return x.Name == l.Name }) {

@@ -191,8 +191,14 @@ func (m *Minute) idle() Lever {
 		l.unknown(nil, "", "the service did nothing in that time")
 		return l
 	}
-	l.gain(w.Seconds/active, w.Low/active, w.Avoidable/active, w.Most/active,
-		"shallow idle states make every wake-up as quick as the quickest tenth", w.Source)
+	// A wake-up on an idle CPU waits, too, while the hypervisor has given that CPU away, and no idle state shortens that.
+	stolen, reason := 0.0, w.Source
+	if m.Host.Steal != nil && *m.Host.Steal > 0 {
+		stolen = *m.Host.Steal * float64(m.Host.CPUs) * w.Wall
+		reason += fmt.Sprintf("; the hypervisor took CPUs away for up to %s of that", result.Format(min(stolen, w.Seconds), "s"))
+	}
+	l.gain(w.Seconds/active, (w.Low-stolen)/active, (w.Avoidable-stolen)/active, w.Most/active,
+		"shallow idle states make every wake-up as quick as the quickest tenth", reason)
 	return l
 }
 

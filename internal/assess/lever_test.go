@@ -222,3 +222,16 @@ func TestStalls(t *testing.T) {
 		}
 	}
 }
+
+// TestIdleUnderSteal: what the hypervisor takes makes wake-ups late, too, so that idle states are not blamed for it.
+func TestIdleUnderSteal(t *testing.T) {
+	for steal, want := range map[float64]Verdict{0: Worthwhile, 0.02: Possible, 0.2: Possible} {
+		m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 60, explain.Application: 40})
+		m.Host.Steal = &steal
+		m.Wakeups = &Wakeups{Wall: 60, Seconds: 11, Avoidable: 10, Low: 9, Most: 12, Source: "9 wake-ups"}
+		l := find(t, m.Levers(), Idle)
+		if l.Verdict != want || *l.AtMost != 0.12 || strings.Contains(l.Reason, "hypervisor") != (steal > 0) {
+			t.Errorf("steal %g: %s, at most %g, %s", steal, l.Verdict, *l.AtMost, l.Reason)
+		}
+	}
+}

@@ -17,10 +17,10 @@ var liveStudies = map[string][]struct{ sets, study string }{
 	Data:   {{"", "live-scheduler"}},
 }
 
-// tryFirst names, with the first lever that could be worth it, the study that tries it on the service that
-// was watched.
-func tryFirst(m *Minute, levers []Lever) {
-	name := m.Service.Name
+// OnService are the studies that could prove a lever on the watched service, as experiment files name it. It is "" where
+// there is no live service: what runs for hostlab alone, or on another host.
+func (m *Minute) OnService() (name string, studies []string) {
+	name = m.Service.Name
 	switch m.Service.Kind {
 	case service.Database:
 	case service.Unit:
@@ -30,10 +30,25 @@ func tryFirst(m *Minute, levers []Lever) {
 	case service.Process:
 		name = fmt.Sprintf("pid:%d", m.Service.PID)
 	default:
-		return // what runs for hostlab alone is no live service
+		return "", nil
 	}
 	if m.Service.PID == 0 && m.Service.Kind != service.Cgroup {
-		return // its host is elsewhere
+		return "", nil
+	}
+	for _, list := range liveStudies {
+		for _, s := range list {
+			studies = append(studies, s.study)
+		}
+	}
+	return name, studies
+}
+
+// tryFirst names, with the first lever that could be worth it, the study that tries it on the service that was watched, and
+// that can run here.
+func tryFirst(m *Minute, levers []Lever) {
+	name, _ := m.OnService()
+	if name == "" {
+		return
 	}
 	for i := range levers {
 		l := &levers[i]
@@ -41,7 +56,7 @@ func tryFirst(m *Minute, levers []Lever) {
 			continue
 		}
 		for _, s := range liveStudies[l.Name] {
-			if strings.Contains(l.Command, s.sets) {
+			if strings.Contains(l.Command, s.sets) && m.CannotTry[s.study] == "" {
 				l.Try = "hostlab run " + s.study + " --set " + screen.Word("workload.service="+name)
 				return
 			}

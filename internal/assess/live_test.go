@@ -14,16 +14,19 @@ func TestTryFirst(t *testing.T) {
 	for _, c := range []struct {
 		of     service.Service
 		levers []Lever
+		cannot string // run here
 		want   string
 	}{
-		{service.Service{Kind: service.Database, Name: "PostgreSQL", PID: 7}, []Lever{none, epp, idle}, "hostlab run live-epp --set workload.service=PostgreSQL"},
-		{service.Service{Kind: service.Unit, Name: "my shop.service", PID: 7}, []Lever{idle, epp}, "hostlab run live-idle --set 'workload.service=unit:my shop.service'"},
-		{service.Service{Kind: service.Process, Name: "java", PID: 7}, []Lever{idle}, "hostlab run live-idle --set workload.service=pid:7"},
-		{service.Service{Kind: service.Demo, Name: "the demo shop", PID: 7}, []Lever{idle}, ""},
-		{service.Service{Kind: service.Database, Name: "PostgreSQL"}, []Lever{idle}, ""}, // on another host
-		{service.Service{Kind: service.Process, PID: 7}, []Lever{none}, ""},
+		{service.Service{Kind: service.Database, Name: "PostgreSQL", PID: 7}, []Lever{none, epp, idle}, "", "hostlab run live-epp --set workload.service=PostgreSQL"},
+		{service.Service{Kind: service.Unit, Name: "my shop.service", PID: 7}, []Lever{idle, epp}, "", "hostlab run live-idle --set 'workload.service=unit:my shop.service'"},
+		{service.Service{Kind: service.Process, Name: "java", PID: 7}, []Lever{idle}, "", "hostlab run live-idle --set workload.service=pid:7"},
+		{service.Service{Kind: service.Process, Name: "java", PID: 7}, []Lever{idle, epp}, "live-idle", "hostlab run live-epp --set workload.service=pid:7"},
+		{service.Service{Kind: service.Process, Name: "java", PID: 7}, []Lever{idle}, "live-idle", ""},
+		{service.Service{Kind: service.Demo, Name: "the demo shop", PID: 7}, []Lever{idle}, "", ""},
+		{service.Service{Kind: service.Database, Name: "PostgreSQL"}, []Lever{idle}, "", ""}, // on another host
+		{service.Service{Kind: service.Process, PID: 7}, []Lever{none}, "", ""},
 	} {
-		tryFirst(&Minute{Service: c.of}, c.levers)
+		tryFirst(&Minute{Service: c.of, CannotTry: map[string]string{c.cannot: "no"}}, c.levers)
 		got := ""
 		for _, l := range c.levers {
 			if got += l.Try; l.Try != "" && l.Verdict == Negligible {

@@ -35,7 +35,9 @@ type Minute struct {
 	// its knob where this host has none.
 	Unseen map[string]string `json:"unseen"`
 	Owners map[string]string `json:"owners"`
-	Ended  string            `json:"ended,omitempty"` // why it ended early
+	// CannotTry says of studies that a lever would name why they cannot run here.
+	CannotTry map[string]string `json:"cannot_try,omitempty"`
+	Ended     string            `json:"ended,omitempty"` // why it ended early
 	// Programs is the CPU time that the recorder's programs took in the kernel, s.
 	Programs float64 `json:"-"`
 }
