@@ -116,11 +116,7 @@ func TestScanlockWorkerDies(t *testing.T) {
 		if !strings.Contains(rest, "Incomplete: these are the figures of the first") {
 			t.Errorf("%v: the figures until then are not marked:\n%s", signal, rest)
 		}
-		if took := time.Since(sent); took > 10*time.Second {
-			t.Errorf("%v: took %v", signal, took)
-		} else {
-			t.Logf("%v: took %v: %s", signal, took, r.stderr.String())
-		}
+		t.Logf("%v: took %v: %s", signal, time.Since(sent), r.stderr.String())
 		if text := r.stderr.String(); status != exitFailed || strings.Count(text, "\n") != 1 || !strings.Contains(text, "worker") || !strings.Contains(text, want) {
 			t.Errorf("%v: exit status %d, %q", signal, status, text)
 		}

@@ -92,12 +92,8 @@ func TestWatchLimit(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		start := time.Now()
 		if status := request(t, at, "GET", "localhost"); status != http.StatusOK {
 			t.Errorf("%s: %d", name, status)
-		}
-		if took := time.Since(start); took > 5*time.Second {
-			t.Errorf("%s: a scrape took %s", name, took)
 		}
 	}
 }

@@ -139,7 +139,7 @@ func TestKilled(t *testing.T) {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	for end := time.Now().Add(10 * time.Second); mounted(base + "/at"); time.Sleep(10 * time.Millisecond) {
+	for end := systemtest.End(t); mounted(base + "/at"); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("still mounted 10 s after SIGKILL")
 		}
@@ -154,7 +154,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = server.Kill()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := systemtest.End(t); ; time.Sleep(time.Millisecond) {
 		if _, err := os.Stat(base + "/at"); errors.Is(err, unix.ENOTCONN) {
 			break
 		}

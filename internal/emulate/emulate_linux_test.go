@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"hostlab/internal/proc"
+	"hostlab/internal/systemtest"
 	"hostlab/internal/workload/hot"
 	"hostlab/internal/workload/worker"
 )
@@ -153,12 +154,12 @@ func TestParentKilled(t *testing.T) {
 			defer func() { p, _ := os.FindProcess(child); _ = p.Kill() }()
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
-			for end := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			for end := systemtest.End(t); ; time.Sleep(10 * time.Millisecond) {
 				if stateOf(governor) == "" && stateOf(child) != "T" {
 					break
 				}
 				if time.Now().After(end) {
-					t.Fatalf("5 s after the kill the governor is in state %q and the child in %q", stateOf(governor), stateOf(child))
+					t.Fatalf("after the kill the governor is in state %q and the child in %q", stateOf(governor), stateOf(child))
 				}
 			}
 			time.Sleep(20 * time.Millisecond)
@@ -366,12 +367,12 @@ func TestGovernorKilled(t *testing.T) {
 			if err := governor.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			for end, free := time.Now().Add(5*time.Second), 0; free < 20; time.Sleep(5 * time.Millisecond) {
+			for end, free := systemtest.End(t), 0; free < 20; time.Sleep(5 * time.Millisecond) {
 				if free++; stateOf(pid) == "T" || groupOf(e.s.PID()) {
 					free = 0
 				}
 				if time.Now().After(end) {
-					t.Fatalf("5 s after the kill the process is in state %q; its group is there: %v", stateOf(pid), groupOf(e.s.PID()))
+					t.Fatalf("after the kill the process is in state %q; its group is there: %v", stateOf(pid), groupOf(e.s.PID()))
 				}
 			}
 			if _, err := e.Totals(); err == nil || strings.Contains(err.Error(), "\n") {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -201,11 +200,7 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 	defer close(hung)
 	s := process{pid: os.Getpid(), comm: "x",
 		engine: engine{kind: "postgresql", read: func(process) (Database, bool) { <-hung; return Database{}, false }}}
-	start := time.Now()
 	db := s.ask(Tree{})
-	if took := time.Since(start); took > 5*answerWithin {
-		t.Errorf("took %s", took)
-	}
 	if db.Kind != "postgresql" || db.PID != os.Getpid() || db.LogDir.State != StateError || db.LogDir.Reason != ErrNoAnswer.Error() {
 		t.Errorf("%+v", db)
 	}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"hostlab/internal/systemtest"
 )
 
 // parentEnv and vendorEnv make this binary a hostlab that is killed while its server runs;
@@ -107,7 +109,7 @@ func gone(t *testing.T, dir string, pid int) {
 // ends waits until a process has ended.
 func ends(t *testing.T, pid int) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); alive(pid); time.Sleep(10 * time.Millisecond) {
+	for end := systemtest.End(t); alive(pid); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("process %d still runs", pid)
 		}

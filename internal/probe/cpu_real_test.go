@@ -120,14 +120,10 @@ func TestCPUProbesAreCancelled(t *testing.T) {
 	for _, p := range []Probe{one("wakeup"), one("siblings")} {
 		for _, after := range []time.Duration{0, 5 * time.Millisecond, 400 * time.Millisecond} {
 			ctx, cancel := context.WithTimeout(t.Context(), after)
-			start := time.Now()
 			_, err := p.Run(ctx, cpuConfig(30*time.Second, 0, 1))
 			cancel()
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s cancelled after %v: %v", p.Name, after, err)
-			}
-			if d := time.Since(start) - after; d > 10*time.Second {
-				t.Errorf("%s ended %v after it was cancelled", p.Name, d)
 			}
 			noWorkers(t)
 		}

@@ -166,14 +166,10 @@ func TestDegreeOnOneCPU(t *testing.T) {
 func TestDegreeIsCancelled(t *testing.T) {
 	for _, after := range []time.Duration{0, 50 * time.Millisecond, 700 * time.Millisecond} {
 		ctx, cancel := context.WithTimeout(context.Background(), after)
-		began := time.Now()
 		_, err := one("degree").Run(ctx, ioConfig("", time.Minute))
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("after %v: %v", after, err)
-		}
-		if late := time.Since(began) - after; late > 10*time.Second {
-			t.Errorf("returned %v after it was cancelled", late)
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"hostlab/internal/systemtest"
 )
 
 // Our own work is not others'.
@@ -46,7 +48,7 @@ func TestTakenKnowsWhatIsOurs(t *testing.T) {
 	}
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 	live := 0.0
-	for end := time.Now().Add(30 * time.Second); live < 0.3; live = living(os.Getpid(), 0) {
+	for end := systemtest.End(t); live < 0.3; live = living(os.Getpid(), 0) {
 		if time.Now().After(end) { // a loaded machine gives it a fraction of a CPU
 			t.Fatalf("the child that spins has used %.2f s, as far as we see", live)
 		}
@@ -74,7 +76,7 @@ func TestOursByName(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }()
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := systemtest.End(t); ; time.Sleep(10 * time.Millisecond) {
 		found := false
 		for p := range readOurs([]string{"hl-database-server"}) {
 			found = found || p.pid == pid

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -65,7 +64,6 @@ func TestTreeKeepsTheJournal(t *testing.T) {
 			if err := c.plant(root, outside); err != nil {
 				t.Fatal(err)
 			}
-			began := time.Now()
 			sys, dir := treeOf(t, root), filepath.Join(root, lib)
 			j, err := OpenJournal(sys, dir)
 			if err == nil {
@@ -77,9 +75,6 @@ func TestTreeKeepsTheJournal(t *testing.T) {
 			}
 			if r, ok := errors.AsType[*trust.Refused](err); c.want == "" && err != nil || c.want != "" && (!ok || r.Why[:len(c.want)] != c.want) {
 				t.Errorf("%v, want %q", err, c.want)
-			}
-			if took := time.Since(began); took > 10*time.Second {
-				t.Errorf("it took %v", took)
 			}
 			if b, err := os.ReadFile(file(outside)); err != nil || string(b) != "keep" {
 				t.Errorf("outside holds %q, %v", b, err)

@@ -63,3 +63,12 @@ func Victim(t testing.TB) (dir string) {
 	})
 	return dir
 }
+
+// End is until when a test waits for an event. It lies just before the end of go test's own time, so that a busy machine
+// fails no test, and one that waits in vain says for what.
+func End(t testing.TB) time.Time {
+	if at, limited := t.(interface{ Deadline() (time.Time, bool) }).Deadline(); limited {
+		return at.Add(-15 * time.Second)
+	}
+	return time.Now().Add(time.Hour)
+}

@@ -310,7 +310,6 @@ func TestServiceEnds(t *testing.T) {
 	systemtest.Root(t)
 	p := play(t, "burn", "TRACE_ROUNDS=10")
 	windows := 0
-	began := time.Now()
 	r, err := Record(context.Background(), Config{Target: p.target(), For: 20 * time.Second, Progress: func(time.Duration) {
 		switch windows++; windows {
 		case 1:
@@ -320,9 +319,6 @@ func TestServiceEnds(t *testing.T) {
 	}})
 	if err != nil || r.Ended != "the service ended" || r.Run.Value <= 0 {
 		t.Errorf("%+v, %v", r, err)
-	}
-	if d := time.Since(began); d > 15*time.Second {
-		t.Errorf("it was noticed after %s", d)
 	}
 }
 

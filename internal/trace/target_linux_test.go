@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"hostlab/internal/systemtest"
 )
 
 // A process that has ended and waits to be reaped would else be part of a service for ever.
@@ -23,7 +25,7 @@ func TestExists(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(10 * time.Second); exists(pid); time.Sleep(time.Millisecond) {
+	for end := systemtest.End(t); exists(pid); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("one that waits to be reaped is said to live")
 		}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -39,7 +38,6 @@ func TestOutput(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	began := time.Now()
 	_, err = NewOutput(at("theirs"))
 	refused(t, err, "theirs is a FIFO that belongs to uid 12345")
 	_, err = NewOutput(at("to theirs"))
@@ -57,9 +55,6 @@ func TestOutput(t *testing.T) {
 	}
 	_, err = o.Open()
 	refused(t, err, "fifo is a FIFO that no program reads")
-	if took := time.Since(began); took > unread+5*time.Second {
-		t.Errorf("it took %v", took)
-	}
 	for _, name := range []string{"swapped", "theirs", "null"} {
 		if err := unix.Renameat2(unix.AT_FDCWD, at("fifo"), unix.AT_FDCWD, at(name), unix.RENAME_EXCHANGE); err != nil {
 			t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 func refused(t *testing.T, err error, want string) {
@@ -39,13 +38,9 @@ func TestOpenFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	began := time.Now()
 	for name, want := range map[string]string{"link": "symbolic link", "dangling": "symbolic link", "hard": "2 names", "fifo": "FIFO", ".": "directory"} {
 		_, err := OpenFile(root, name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 		refused(t, err, want)
-	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("refusing took %v", took)
 	}
 	if b, err := os.ReadFile(outside); err != nil || string(b) != "keep" {
 		t.Errorf("outside holds %q, %v", b, err)

@@ -152,7 +152,7 @@ func (c *cluster) work(ctx context.Context, n int) {
 func (c *cluster) ask(text string) (value string) {
 	c.t.Helper()
 	var err error
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := systemtest.End(c.t); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		var conn *pgx.Conn
 		if conn, err = pgx.Connect(context.Background(), c.dsn()); err != nil {
 			continue

@@ -21,7 +21,6 @@ func TestCancelACommand(t *testing.T) {
 			dir := t.TempDir()
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
-			var cancelled time.Time
 			go func() {
 				for {
 					if _, err := os.Stat(filepath.Join(dir, "begun")); err == nil {
@@ -29,14 +28,10 @@ func TestCancelACommand(t *testing.T) {
 					}
 					time.Sleep(time.Millisecond)
 				}
-				cancelled = time.Now()
 				cancel()
 			}()
 			if _, err := command(ctx, dir, []string{"sh", "-c", script}, 0); !errors.Is(err, context.Canceled) {
 				t.Fatal(err)
-			}
-			if took := time.Since(cancelled); took >= graceEnd {
-				t.Errorf("took %s", took)
 			}
 			if _, err := os.Stat(filepath.Join(dir, "ended")); name == "a child ends after it" && err != nil {
 				t.Errorf("was killed within its grace: %v", err)

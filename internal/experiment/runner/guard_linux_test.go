@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hostlab/internal/result/store"
+	"hostlab/internal/systemtest"
 )
 
 // Where a live experiment is killed at any moment, the baseline is there again soon and by itself. A
@@ -52,7 +53,7 @@ func TestGuard(t *testing.T) {
 			continue // at once, while the guard works
 		}
 		calm := false
-		for end := time.Now().Add(10 * time.Second); !calm && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		for end := systemtest.End(t); !calm && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 			r, err := store.Load(b.cfg.Dir)
 			calm = b.level() == "original" && (err != nil || len(r.Changed()) == 0)
 		}

@@ -51,7 +51,7 @@ func testLeftovers(t *testing.T, restore bool) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for end := systemtest.End(t); ; time.Sleep(10 * time.Millisecond) {
 		if _, err := os.Stat(filepath.Join(dir, "child")); err == nil {
 			break
 		}
@@ -159,7 +159,7 @@ func TestPlantedMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	var planted *proc.Held
-	for end := time.Now().Add(10 * time.Second); planted == nil; time.Sleep(time.Millisecond) {
+	for end := systemtest.End(t); planted == nil; time.Sleep(time.Millisecond) {
 		for _, h := range proc.Find(proc.All(), func(h *proc.Held) bool { return h.Name == "sleep" && slices.Contains(h.Environ(), workload.Mark(work)) }) {
 			planted = h
 		}

@@ -157,11 +157,10 @@ baseline = "low"
 timeout = "200ms"
 apply = `+c.apply+`
 read = `+c.read+nullWorkload)
-			began := time.Now()
 			err := b.run()
 			b.fails(err, c.want...)
-			if strings.Contains(strings.SplitN(err.Error(), "\n", 2)[0], "\n") || time.Since(began) > 20*time.Second {
-				t.Errorf("after %s: %v", time.Since(began), err)
+			if strings.Contains(strings.SplitN(err.Error(), "\n", 2)[0], "\n") {
+				t.Error(err)
 			}
 			if got := b.level(); got != "original" {
 				t.Errorf("level %q", got)
@@ -258,12 +257,8 @@ func TestCancelKillsTheWorkload(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}()
-	began := time.Now()
 	if err := b.runCtx(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
-	}
-	if d := time.Since(began); d > 10*time.Second {
-		t.Errorf("took %s", d)
 	}
 	b.putBack()
 	if n := len(b.record().Runs); n != 0 {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // What is no file is refused wherever a name, the environment or the home directory names it: nothing waits for its writer.
@@ -19,10 +18,9 @@ func TestNoFile(t *testing.T) {
 	}
 	refuses := func(what, text string) {
 		t.Helper()
-		began := time.Now()
 		_, err := readSettings(text)
-		if err == nil || !strings.Contains(err.Error(), "is a FIFO, not a regular file") || time.Since(began) > 5*time.Second {
-			t.Errorf("%s: %v after %v", what, err, time.Since(began))
+		if err == nil || !strings.Contains(err.Error(), "is a FIFO, not a regular file") {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 	for _, name := range []string{"sslkey", "sslcert", "sslrootcert", "passfile"} {

@@ -67,7 +67,7 @@ func TestPostgreSQL(t *testing.T) {
 	moved := make(chan error, 1)
 	go func() { moved <- server.MoveLog(context.Background(), t.TempDir()) }()
 	away, err := 0, error(nil)
-	for end, over := time.Now().Add(time.Minute), false; ; time.Sleep(20 * time.Millisecond) {
+	for end, over := systemtest.End(t), false; ; time.Sleep(20 * time.Millisecond) {
 		resp, body := get(t, pages.URL+"/hosts")
 		switch {
 		case resp.StatusCode == http.StatusServiceUnavailable && strings.Contains(body, "The store does not answer"):

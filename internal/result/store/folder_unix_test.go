@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"hostlab/internal/systemtest"
 )
@@ -70,7 +69,6 @@ func TestRecordOfAnotherUser(t *testing.T) {
 				t.Fatal(err)
 			}
 			before, _ := os.ReadFile(victim)
-			began := time.Now()
 			if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Open: %v", err)
 			}
@@ -79,9 +77,6 @@ func TestRecordOfAnotherUser(t *testing.T) {
 			}
 			if _, err := Load(dir); (err == nil) != c.reads {
 				t.Errorf("Load: %v", err)
-			}
-			if took := time.Since(began); took > 5*time.Second {
-				t.Errorf("it took %v", took)
 			}
 			if b, err := os.ReadFile(victim); err != nil || string(b) != string(before) {
 				t.Errorf("the victim holds %q, %v", b, err)

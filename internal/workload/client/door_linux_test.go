@@ -27,7 +27,7 @@ func TestLogInDirectoryOfAnother(t *testing.T) {
 			systemtest.Start(t, attack)
 			s, err := Copy{}.Open(t.Context(), workload.Config{Params: values(t, Copy{}, map[string]any{"engine": engine, "log_dir": hers}), Work: t.TempDir(), Dir: t.TempDir()})
 			if err == nil {
-				for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+				for end := systemtest.End(t); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 					if links, _ := filepath.Glob(filepath.Join(hers, "hostlab-*", "data")); len(links) > 0 {
 						break
 					}

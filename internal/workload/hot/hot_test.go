@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"hostlab/internal/systemtest"
 )
 
 // TestMain does what package worker does for a process of its own: without spare
@@ -162,7 +164,7 @@ func TestAddsTakeTime(t *testing.T) {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for deadline := systemtest.End(t); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("did not happen in 5 s: %s", what)
 		}

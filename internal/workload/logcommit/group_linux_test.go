@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"hostlab/internal/systemtest"
 	"hostlab/internal/workload"
 )
 
@@ -86,7 +87,7 @@ func TestGroupSharesTheNextWrite(t *testing.T) {
 				}
 			})
 		}
-		deadline := time.Now().Add(10 * time.Second)
+		deadline := systemtest.End(t)
 		for together && time.Now().Before(deadline) {
 			g.mu.Lock()
 			n := g.added

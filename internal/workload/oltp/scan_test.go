@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/host"
+	"hostlab/internal/systemtest"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/thread"
@@ -124,7 +125,7 @@ func TestOffers(t *testing.T) {
 func TestScanner(t *testing.T) {
 	for _, size := range []int{128, scanPart - 64, scanPart + 128, 3 * scanPart} {
 		wrote := 0.0
-		for end := time.Now().Add(10 * time.Second); wrote <= float64(size) && time.Now().Before(end); {
+		for end := systemtest.End(t); wrote <= float64(size) && time.Now().Before(end); {
 			s := newScanner(nil, size)
 			if err := s.wait(); err != nil {
 				t.Fatal(err)

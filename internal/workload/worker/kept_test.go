@@ -52,8 +52,7 @@ func TestKeptIsCancelled(t *testing.T) {
 	defer k.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	begin := time.Now()
-	if err := k.Call(ctx, 3, spinParams{2}, nil); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > hangs {
-		t.Errorf("%v after %v", err, time.Since(begin))
+	if err := k.Call(ctx, 3, spinParams{2}, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
 	}
 }

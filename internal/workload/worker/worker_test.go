@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"hostlab/internal/systemtest"
 	"hostlab/internal/workload/hot"
 )
 
@@ -190,12 +191,8 @@ func TestCancelKills(t *testing.T) {
 	}
 	defer s.Close()
 	time.AfterFunc(100*time.Millisecond, cancel)
-	start := time.Now()
 	if err := s.Call(spinParams{2}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("Call gave %v", err)
-	}
-	if d := time.Since(start); d > hangs {
-		t.Errorf("it took %v", d)
 	}
 	waitGone(t, s.PID(), hangs)
 }
@@ -210,11 +207,7 @@ func TestCloseEndsSpinning(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.Sleep(50 * time.Millisecond)
-	start := time.Now()
 	s.Close()
-	if d := time.Since(start); d > hangs {
-		t.Errorf("Close took %v", d)
-	}
 	waitGone(t, s.PID(), hangs)
 }
 
@@ -253,7 +246,7 @@ const hangs = 10 * time.Second
 
 func waitGone(t *testing.T, pid int, within time.Duration) {
 	t.Helper()
-	for deadline := time.Now().Add(within); alive(pid); time.Sleep(10 * time.Millisecond) {
+	for deadline := systemtest.End(t); alive(pid); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			if p, err := os.FindProcess(pid); err == nil {
 				_ = p.Kill()

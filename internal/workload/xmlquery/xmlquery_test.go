@@ -184,15 +184,11 @@ func TestQueryIsCancelled(t *testing.T) {
 	table := generate(t, 1<<20, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(20*time.Millisecond, cancel)
-	start := time.Now()
 	if _, err := Generate(ctx, 1<<30, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("generating: %v", err)
 	}
 	if _, _, err := Query(ctx, table, 2, 1_000_000); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
-	}
-	if took := time.Since(start); took > 5*time.Second {
-		t.Errorf("cancelled after %v", took)
 	}
 }
 
