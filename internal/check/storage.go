@@ -149,7 +149,7 @@ var storage = []Check{
 			"virtual disk is information. Switching the cache off in the kernel alone makes commits fast by losing them.",
 		Severity: inProduction(Medium, Info),
 		absent:   "no block device with a write cache is known below a log directory",
-		ok:       "log writes need no flush of a whole volatile cache", look: lookWriteCache,
+		ok:       "as the kernel has it, no device below a log has a volatile write cache to flush", look: lookWriteCache,
 	},
 }
 
@@ -227,7 +227,7 @@ func sortingWeighs(f *host.Facts) (worst Severity) {
 func sortingOn(f *host.Facts, b host.BlockDevice) Severity {
 	sap := runs(f, "hana") || runs(f, "sap")
 	switch {
-	case (b.Class == host.ClassVirtual || b.Class == host.ClassSSD) && !sap:
+	case (b.Class == host.ClassVirtual || b.Class == host.ClassSSD || b.Class == "") && !sap:
 		return Info
 	case b.Class == host.ClassSSD:
 		return Low
@@ -311,7 +311,9 @@ func lookDAX(f *host.Facts, _ Role) (v view) {
 	for _, s := range logs(f) {
 		class, known := s.Class.Get()
 		if !known {
-			v.readings = append(v.readings, whole(s.Class))
+			r := whole(s.Class).because(notKnown(s))
+			r.context = len(s.Stack) > 0 && !slices.ContainsFunc(s.Stack, func(l host.StackLayer) bool { return l.Kind == "pmem" })
+			v.readings = append(v.readings, r)
 			continue
 		}
 		if class != host.ClassPmem && class != host.ClassPmemDAX {
@@ -335,6 +337,11 @@ func daxFix(s host.Storage) remedy {
 		run("sudo", "mount", "-o", "dax=always", s.Device.Or("/dev/pmem0"), dir)}
 }
 
+// notKnown says why it is not known what a path's storage is.
+func notKnown(s host.Storage) string {
+	return fmt.Sprintf("it is not known what %s lies on: %s", lies(s), cmp.Or(s.Class.Reason, "no reason recorded"))
+}
+
 // certified reports the log of a server whose vendor certifies network storage for it.
 func certified(s host.Storage) bool { return s.Purpose == "oracle log" || s.Purpose == "hana log" }
 
@@ -346,7 +353,7 @@ func ofClass(f *host.Facts, class string, exempt func(host.Storage) bool) (v vie
 	for _, s := range logs(f) {
 		r := readAs(s.Class, func(v string) string { return v + " (" + cmp.Or(s.FSType.Or(""), "file system unknown") + ")" },
 			func(v string) bool { return v != class || exempt(s) })
-		if v.readings = append(v.readings, ofLog(r, s)); r.bad && !found {
+		if v.readings = append(v.readings, ofLog(r, s).because(notKnown(s))); r.bad && !found {
 			first, found = s, true
 		}
 	}

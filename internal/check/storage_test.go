@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"testing"
 
 	"hostlab/internal/host"
@@ -44,6 +45,10 @@ func rawOn(name string) func(s *host.Storage) {
 		s.Path, s.FSType = "/dev/"+name, known("none (raw block device)", "/sys/class/block/"+name)
 		s.Options, s.MountPoint = absent[string](s.Path), absent[string](s.Path)
 	}
+}
+
+func unknownClass(s *host.Storage) {
+	s.Class = host.Unknown[string]("/proc/self/mountinfo /db", errors.New("zpool status lists the disks"))
 }
 
 // hiddenLog is a server whose log directory this user may not look up.
@@ -107,6 +112,11 @@ var storageCases = []lookCase{
 	{id: "STO-008", name: "no FUA, and SQL Server", facts: logOn(host.ClassNVMe, "xfs", "rw", logOf("sqlserver log"), cached("nvme0n1", "write back", fua(false, "nvme0n1"))), want: Finding},
 	{id: "STO-008", name: "a virtual disk", want: Finding, detail: "up to the hypervisor's owner", facts: logOn(host.ClassVirtual, "ext4", "rw",
 		cached("vda", "write back", fua(false, "vda")), func(s *host.Storage) { s.Stack[0].Queue.Class = host.ClassVirtual })},
+	{id: "STO-008", name: "a word that nobody knows", want: Unknown, detail: `does not know the value "write around"`,
+		facts: logOn(host.ClassNVMe, "ext4", "rw", cached("nvme0n1", "write around", fua(false, "nvme0n1")))},
+	{id: "STO-008", name: "a volume of ZFS", want: Unknown, detail: "zpool status", facts: logOn("", "ext4", "rw", cached("zd16", "write back", fua(false, "zd16")), unknownClass)},
+	{id: "STO-007", name: "a volume of ZFS", want: Unknown, detail: "it is not known what postgresql log /db/log on /db lies on: zpool status", facts: logOn("", "ext4", "rw", unknownClass)},
+	{id: "STO-005", name: "a volume of ZFS", want: NotApplicable, facts: logOn("", "ext4", "rw", cached("zd16", "write back", fua(false, "zd16")), unknownClass)},
 	{id: "STO-008", name: "write through", facts: logOn(host.ClassNVMe, "ext4", "rw", cached("nvme0n1", "write through", fua(false, "nvme0n1"))), want: OK},
 	{id: "STO-008", name: "dm repeats its member", want: OK,
 		facts: logOn(host.ClassNVMe, "ext4", "rw", cached("dm-0", "write back", fua(false, "dm-0")), cached("nvme0n1", "write through", fua(false, "nvme0n1")))},

@@ -287,6 +287,15 @@ type Storage struct {
 	ReadOnly   Fact[bool]   `json:"read_only"`
 	FreeBytes  Fact[int64]  `json:"free"`  // B available to this user
 	Stack      []StackLayer `json:"stack"` // topmost block device first, down to the disks
+	// Below are the file systems that hold the upper directory of an overlay, or the file of a loop device.
+	Below []Mounted `json:"below"`
+}
+
+// Mounted is a file system below another one.
+type Mounted struct {
+	MountPoint Fact[string] `json:"mount_point"`
+	FSType     Fact[string] `json:"fs_type"`
+	Options    Fact[string] `json:"options"`
 }
 
 // Classes of storage, by what a durable write ends in.
