@@ -43,6 +43,7 @@ type Topology struct {
 	Online     Fact[[]int]  `json:"online"`
 	Offline    Fact[[]int]  `json:"offline" read:"offline"`
 	Present    Fact[[]int]  `json:"present" read:"present"`
+	Isolated   Fact[[]int]  `json:"isolated" read:"isolated"` // from the scheduler: isolcpus, or a cpuset's isolated partition
 	Sockets    Fact[int]    `json:"sockets"`
 	Cores      Fact[int]    `json:"cores"`
 	Threads    Fact[int]    `json:"threads"` // online logical CPUs
@@ -268,7 +269,7 @@ type Mitigation struct {
 
 // Virt says on what the kernel runs and in what we run.
 type Virt struct {
-	Hypervisor Fact[string]  `json:"hypervisor"`           // kvm, vmware, hyper-v, xen, ..., or none
+	Hypervisor Fact[string]  `json:"hypervisor"`           // kvm, vmware, hyper-v, xen, PowerVM, PR/SM, ..., or none
 	Container  Fact[string]  `json:"container"`            // docker, podman, kubernetes, lxc, ..., or none
 	Steal      Fact[float64] `json:"steal" show:"percent"` // share of CPU time since boot taken by the hypervisor
 }
