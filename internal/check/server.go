@@ -109,78 +109,6 @@ const (
 	mostStalled = 0.01 // as of the whole host (MEM-011)
 )
 
-func lookHugePages(f *host.Facts, _ Role) (v view) {
-	m := f.Memory
-	none := func(size int64) func(int64) bool {
-		return func(huge int64) bool { return size < largeCache || huge > 0 }
-	}
-	for _, d := range of(engines("postgresql", "oracle", "mariadb", "mysql"), servers(f)) {
-		size := d.SharedMemory
-		if d.Kind == "mariadb" || d.Kind == "mysql" { // whose cache is no shared memory
-			size = host.Convert(d.Setting("innodb_buffer_pool_size"), "B", bytesOf) // by default 128 MiB
-		}
-		cache, known := size.Get()
-		if !known || cache < largeCache {
-			r := whole(size)
-			r.context = known || !r.unknown()
-			v.readings = append(v.readings, r)
-			if known {
-				v.readings = append(v.readings, read(d.HugePages, none(cache)))
-			}
-			continue
-		}
-		r := read(d.HugePages, none(cache))
-		if v.readings = append(v.readings, r, aside(size)); r.bad && v.bad == "" {
-			v.bad = fmt.Sprintf("%s has a cache of %s, and no huge page", nameOf(d), result.Format(float64(cache), "B"))
-			v.fix = hugePagesFix(f, d, cache)
-		}
-	}
-	free, page := m.HugePagesFree, m.HugePageSize.Or(0)
-	idle := readAs(free, func(n int64) string { return fmt.Sprintf("%d of %d", n, m.HugePages.Or(0)) },
-		func(n int64) bool { return float64(n-m.HugePagesReserved.Or(0))*float64(page) <= idlePool })
-	if idle.bad && page > 0 {
-		v.readings = append(v.readings, idle)
-		if v.bad == "" {
-			v.bad = fmt.Sprintf("%s of reserved huge pages are used by nobody",
-				result.Format(float64(free.Value-m.HugePagesReserved.Or(0))*float64(page), "B"))
-			v.fix = remedy{run("grep", "Huge", "/proc/meminfo"), remark("lower vm.nr_hugepages to what the servers take, or " +
-				"let them use it")}
-		}
-	}
-	return v
-}
-
-// hugePagesFix reserves what a server's cache takes beside what others have, and has the server use it.
-func hugePagesFix(f *host.Facts, d host.Database, cache int64) remedy {
-	const file = "/etc/sysctl.d/90-hostlab-vm.nr_hugepages.conf"
-	page, pool := max(f.Memory.HugePageSize.Or(2<<20), 1), f.Memory.HugePages.Or(0)
-	taken := max(pool-f.Memory.HugePagesFree.Or(0)+f.Memory.HugePagesReserved.Or(0), 0)
-	pages := max(pool, taken+(cache+page-1)/page) // never fewer than there are
-	fix := remedy{into("vm.nr_hugepages="+strconv.FormatInt(pages, 10), file),
-		run("sudo", "sysctl", "-p", file).noting("where the kernel " +
-			"finds fewer in one piece (HugePages_Total in /proc/meminfo), a reboot does")}
-	locks := func() {
-		if unit := serviceOf(d); unit != "" {
-			fix = append(fix, dropIn(unit, "memlock", "LimitMEMLOCK=infinity")...)
-			return
-		}
-		fix = fix.with("its account must be allowed to lock that much: memlock in /etc/security/limits.d")
-	}
-	switch d.Kind {
-	case "postgresql":
-		if isOff(d.Setting("huge_pages").Or(host.Default)) {
-			fix = append(fix, alterSystem(d, "huge_pages = try"))
-		}
-	case "oracle":
-		locks()
-		fix = fix.with("then use_large_pages=only in the instance's parameters")
-	default:
-		locks()
-		fix = fix.and(mysqlKeeps(d, "large_pages", "ON"))
-	}
-	return append(append(fix, restart), tools(f, fix)...)
-}
-
 // alterSystem has PostgreSQL's superuser keep a setting of the server, and the server read it.
 func alterSystem(d host.Database, setting string) command {
 	args := []string{"psql", "-d", "postgres", "-c", "alter system set " + setting, "-c", "select pg_reload_conf()"}
@@ -311,7 +239,7 @@ var ulimitWants = []want{{Engine{Kind: "hana"}, 1048576}, {Engine{Kind: "sap"}, 
 var needLimits = append(forAll(ulimitWants), Engine{Kind: "oracle"})
 
 func lookUlimits(f *host.Facts, _ Role) (v view) {
-	pool := f.Memory.HugePages.Or(0) * f.Memory.HugePageSize.Or(0)
+	pool := hugeTotal(f)
 	for _, d := range of(needLimits, servers(f)) {
 		if d.PID == 0 {
 			continue

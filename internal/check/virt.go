@@ -124,7 +124,7 @@ func lookQuota(f *host.Facts, _ Role) (v view) {
 		quota := readAs(l.CPUQuota, func(v float64) string { return fmt.Sprintf("%g CPUs", v) }, atLeast(float64(cpus)))
 		if version := whole(l.CgroupV); quota.state == host.StateAbsent && version.state == host.StateOK {
 			version.value = "no CPU quota"
-			v.readings, v.ok = append(v.readings, version), "no cgroup above the server has a CPU quota"
+			v.readings, v.ok = append(v.readings, version), "no cgroup of the server that is in sight has a CPU quota"
 			continue
 		}
 		periods := l.CPUPeriods.Or(0)

@@ -196,6 +196,7 @@ type Memory struct {
 	SwapOn       Fact[string] `json:"swap_on"`
 	HugePageSize Fact[int64]  `json:"huge_page_size" read:"/proc/meminfo KiB Hugepagesize"`
 	HugePages    Fact[int64]  `json:"huge_pages" read:"/proc/meminfo  HugePages_Total"`
+	HugePools    []HugePool  `json:"huge_pools"` // of each size, that of the facts around among them
 	// promised to programs, still counted as free
 	HugePagesReserved Fact[int64] `json:"huge_pages_reserved" read:"/proc/meminfo  HugePages_Rsvd"`
 	// 2: allocations fail before memory is out
@@ -224,10 +225,19 @@ type Memory struct {
 	DirtyWriteback Fact[float64] `json:"dirty_writeback" read:"/proc/sys/vm/dirty_writeback_centisecs cs"` // s; 0: never
 }
 
+// HugePool is the pool of reserved huge pages of one size.
+type HugePool struct {
+	Size     int64       `json:"size"` // B
+	Pages    Fact[int64] `json:"pages" read:"nr_hugepages"`
+	Free     Fact[int64] `json:"free" read:"free_hugepages"`
+	Reserved Fact[int64] `json:"reserved" read:"resv_hugepages"` // promised to programs, still counted as free
+}
+
 // THPSize says who gets transparent huge pages of one size. Where it is inherit, Memory.THPEnabled decides.
 type THPSize struct {
 	Size    int64        `json:"size"` // B
 	Enabled Fact[Choice] `json:"enabled" read:"enabled"`
+	Shmem   Fact[Choice] `json:"shmem_enabled" read:"shmem_enabled"` // since Linux 6.11
 }
 
 // Kernel holds settings of the kernel that are not memory or CPU.
