@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"hostlab/internal/host"
 	"hostlab/internal/result"
@@ -117,7 +118,7 @@ func hugePagesFix(f *host.Facts, d host.Database, cache int64) (fix remedy) {
 	}
 	switch d.Kind {
 	case "postgresql":
-		if huge := d.Setting("huge_pages").Or(host.Default); huge == "off" || isOff(huge) {
+		if strings.EqualFold(d.Setting("huge_pages").Or(host.Default), "off") {
 			fix = append(fix, alterSystem(d, "huge_pages = try"))
 		}
 	case "oracle":

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"hostlab/internal/host"
 )
@@ -154,6 +155,9 @@ func whyUnknown(rs []reading) string {
 	}
 	if rs[0].why != "" {
 		return rs[0].why
+	}
+	if why, ok := strings.CutPrefix(rs[0].value, "error: "); ok && strings.HasPrefix(why, "hostlab does not know") {
+		return why + " (" + rs[0].path + ")"
 	}
 	return "could not read " + rs[0].path + " (" + rs[0].value + ")"
 }

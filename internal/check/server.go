@@ -87,16 +87,20 @@ var server = []Check{
 		ID: "SRV-006", Subject: Log, Title: "How commits reach the device",
 		Why: "A server that does not flush its log loses commits that it has confirmed, and perhaps all data, when power fails. " +
 			"InnoDB that writes through the page cache keeps its data in memory twice, and its flushes wait for each other.",
-		Source: "PostgreSQL documentation on fsync; MySQL and MariaDB documentation on innodb_flush_method and " +
-			"innodb_use_native_aio; MariaDB's MDEV-24854 and MySQL's reference manual, What Is New in MySQL 8.4 (O_DIRECT by default); " +
+		Source: "PostgreSQL documentation on fsync, synchronous_commit and full_page_writes; MySQL and MariaDB documentation on " +
+			"innodb_flush_log_at_trx_commit, sync_binlog, innodb_doublewrite, innodb_flush_method and innodb_use_native_aio; MariaDB's " +
+			"MDEV-24854 and MDEV-30136, and MySQL's reference manual, What Is New in MySQL 8.4 (O_DIRECT by default); " +
 			"Microsoft on forced unit access (control.writethrough, trace flag 3979)",
-		Disagree: "O_DIRECT is the default since MariaDB 10.6 and MySQL 8.4, so that only earlier versions are judged where " +
+		Disagree: "Who can lose a second of commits may choose so: accept the finding then. What is read are files and arguments. Roles, " +
+			"databases and sessions of PostgreSQL may have values of their own, and SET GLOBAL changes a running MySQL or MariaDB. " +
+			"O_DIRECT is the default since MariaDB 10.6 and MySQL 8.4, so that only earlier versions are judged where " +
 			"nothing sets " +
-			"it. Which of PostgreSQL's safe methods is fastest depends on the device, so none is preferred: measure with pg_test_fsync.",
+			"it. Which of PostgreSQL's safe methods is fastest depends on the device, so none is preferred: measure with pg_test_fsync. " +
+			"A file system that writes pages whole (ZFS) needs neither full_page_writes nor a doublewrite buffer.",
 		For:      engines("postgresql", "mariadb", "mysql", "sqlserver"),
 		Severity: everywhere(High, High, Low),
 		absent:   "no configuration file of the server says, or its version is not known",
-		ok:       "commits are flushed to the device",
+		ok:       "as the servers' files and arguments have it, each commit is flushed",
 		look:     lookSync, left: "it is a setting of the server",
 	},
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -25,6 +26,21 @@ func set(pairs ...string) func(d *host.Database) {
 // confDir has a server read the files of a directory last.
 func confDir(dir string) func(d *host.Database) {
 	return func(d *host.Database) { d.ConfDir = known(dir, "/etc/my.cnf") }
+}
+
+func dataIn(dir string) func(d *host.Database) {
+	return func(d *host.Database) { d.DataDir = known(dir, "/proc/700/cwd") }
+}
+
+// dataOn puts a directory on a file system.
+func dataOn(dir, fsType string) func(*host.Facts) {
+	return func(f *host.Facts) {
+		f.Data = append(f.Data, host.Storage{Path: dir, FSType: known(fsType, "/proc/self/mountinfo")})
+	}
+}
+
+func preload(list string) func(d *host.Database) {
+	return func(d *host.Database) { d.Preload = known(list, "/proc/700/environ") }
 }
 
 // inFile has InnoDB's method of flushing stand in a file.
@@ -220,6 +236,35 @@ var serverCases = []lookCase{
 	{id: "SRV-006", name: "SQL Server without a forced flush", want: Finding, remedy: "control.writethrough 1",
 		facts: serving("sqlserver", set("traceflag0", "3979", "traceflag1", host.Default, "writethrough", host.Default))},
 	{id: "SRV-006", name: "SQL Server with forced unit access", want: OK, facts: serving("sqlserver", set("traceflag0", "3979", "traceflag1", host.Default, "writethrough", "1"))},
+	{id: "SRV-006", name: "PostgreSQL's commits that do not wait", want: Finding, detail: "loses the last commits", remedy: "alter system set synchronous_commit = on",
+		facts: serving("postgresql", set("fsync", "on", "synchronous_commit", "off"))},
+	{id: "SRV-006", name: "PostgreSQL's half pages", want: Finding, detail: "half written", facts: serving("postgresql", set("full_page_writes", "off"))},
+	{id: "SRV-006", name: "PostgreSQL's half pages on ZFS", want: OK, facts: also(serving("postgresql", set("full_page_writes", "off", "fsync", "on"), dataIn("/tank/pg")), dataOn("/tank/pg", "zfs"))},
+	{id: "SRV-006", name: "PostgreSQL's safe methods", want: OK, facts: serving("postgresql", set("fsync", "on", "synchronous_commit", "remote_apply", "wal_sync_method", "open_datasync"))},
+	{id: "SRV-006", name: "a method of PostgreSQL that nobody knows", want: Unknown, detail: "show wal_sync_method asks the server", facts: serving("postgresql", set("fsync", "on", "wal_sync_method", "uring"))},
+	{id: "SRV-006", name: "a value that host did not know", want: Unknown, detail: `hostlab does not know the value "x" of fsync`, facts: serving("postgresql", func(d *host.Database) {
+		d.Settings = []host.ServerSetting{{Name: "fsync", Value: host.Unknown[string]("/etc/pg.conf", errors.New(`hostlab does not know the value "x" of fsync`))}}
+	})},
+	{id: "SRV-006", name: "InnoDB flushes once a second", want: Finding, detail: "but once a second", remedy: "innodb_flush_log_at_trx_commit", facts: serving("mysql", set("innodb_flush_log_at_trx_commit", "2"))},
+	{id: "SRV-006", name: "MariaDB's third way", want: OK, facts: serving("mariadb", set("innodb_flush_log_at_trx_commit", "3"))},
+	{id: "SRV-006", name: "which MySQL has not", want: Unknown, facts: serving("mysql", set("innodb_flush_log_at_trx_commit", "3"))},
+	{id: "SRV-006", name: "a binary log that is not waited for", want: Finding, detail: "do not wait for the binary log", evidence: "sync_binlog = 0",
+		facts: serving("mysql", set("log_bin", "ON", "sync_binlog", "0"))},
+	{id: "SRV-006", name: "nor at each commit", want: Finding, facts: serving("mysql", set("log_bin", "ON", "sync_binlog", "100"))},
+	{id: "SRV-006", name: "MariaDB's default", want: Finding, evidence: "sync_binlog = default, 0", facts: serving("mariadb", set("log_bin", "ON", "sync_binlog", host.Default))},
+	{id: "SRV-006", name: "MySQL's default", want: OK, evidence: "sync_binlog = default, 1", facts: serving("mysql", version("8.0.40"), set("log_bin", "ON", "sync_binlog", host.Default))},
+	{id: "SRV-006", name: "MySQL 8's default log", want: Finding, facts: serving("mysql", version("8.0.40"), set("log_bin", host.Default, "sync_binlog", "0"))},
+	{id: "SRV-006", name: "no binary log", want: OK, facts: serving("mariadb", set("log_bin", host.Default, "sync_binlog", "0", "innodb_flush_log_at_trx_commit", "1"))},
+	{id: "SRV-006", name: "InnoDB's half pages", want: Finding, detail: "half written", facts: serving("mysql", set("innodb_doublewrite", "DETECT_ONLY"))},
+	{id: "SRV-006", name: "MariaDB 11's data through the page cache", want: Finding, detail: "through the page cache", facts: serving("mariadb", version("11.4.2"), set("innodb_data_file_buffering", "ON"))},
+	{id: "SRV-006", name: "Percona's method", want: OK, facts: serving("mysql", version("5.7.44"), set("innodb_flush_method", "ALL_O_DIRECT"))},
+	{id: "SRV-006", name: "O_DSYNC before MariaDB 11", want: Finding, facts: serving("mariadb", version("10.11.6"), set("innodb_flush_method", "O_DSYNC"))},
+	{id: "SRV-006", name: "O_DSYNC from MariaDB 11 on", want: OK, facts: serving("mariadb", version("11.4.2"), set("innodb_flush_method", "O_DSYNC"))},
+	{id: "SRV-006", name: "a method of InnoDB that nobody knows", want: Unknown, detail: "show global variables like 'innodb_flush_method'", facts: serving("mysql", set("innodb_flush_method", "io_uring"))},
+	{id: "SRV-006", name: "MariaDB for tests", want: Finding, detail: "flushes nothing", facts: serving("mariadb", set("debug_no_sync", "ON"))},
+	{id: "SRV-006", name: "eatmydata", want: Finding, detail: "takes its flushes away", remedy: "LD_PRELOAD", facts: serving("postgresql", set("fsync", "on"), preload("libjemalloc.so libeatmydata.so"))},
+	{id: "SRV-006", name: "another allocator", want: OK, facts: serving("postgresql", set("fsync", "on"), preload("libjemalloc.so"))},
+	{id: "SRV-006", name: "SQL Server's flag of any number", want: Finding, evidence: "traceflag7 = 3979", facts: serving("sqlserver", set("traceflag7", "3979", "writethrough", host.Default))},
 	{id: "SRV-006", name: "Redis", want: NotApplicable, facts: serving("redis")},
 	{id: "SRV-006", name: "denied", want: Unknown, facts: serving("postgresql", func(d *host.Database) {
 		d.Settings = []host.ServerSetting{{Name: "fsync", Value: denied[string]("/data/postgresql.auto.conf")}}
@@ -228,10 +273,19 @@ var serverCases = []lookCase{
 
 // Data that may be lost weigh more than data that are kept twice.
 func TestSyncWeighs(t *testing.T) {
-	for method, want := range map[string]Severity{"nosync": High, "fsync": Medium} {
-		c := lookCase{id: "SRV-006", facts: serving("mysql", set("innodb_flush_method", method, "innodb_use_native_aio", host.Default))}
-		if r := c.run(t); r.Severity != want {
-			t.Errorf("%s is %s, want %s", method, r.Severity, want)
+	for setting, want := range map[string]Severity{"innodb_flush_method=nosync": High, "innodb_flush_method=fsync": Medium, "innodb_data_file_buffering=ON": Medium,
+		"innodb_flush_log_at_trx_commit=0": High, "innodb_doublewrite=OFF": High, "innodb_use_native_aio=OFF": Medium, "debug_no_sync=ON": High} {
+		name, value, _ := strings.Cut(setting, "=")
+		if r := (lookCase{id: "SRV-006", facts: serving("mariadb", version("11.4.2"), set(name, value))}).run(t); r.Status != Finding || r.Severity != want {
+			t.Errorf("%s is %s %s, want %s", setting, r.Status, r.Severity, want)
+		}
+	}
+	if r := (lookCase{id: "SRV-006", facts: serving("mariadb", set("log_bin", "ON", "sync_binlog", "0"))}).run(t); r.Severity != Medium {
+		t.Errorf("a binary log that is not waited for is %s", r.Severity)
+	}
+	for _, name := range []string{"fsync", "synchronous_commit", "full_page_writes"} {
+		if r := (lookCase{id: "SRV-006", facts: serving("postgresql", set(name, "off"))}).run(t); r.Severity != High {
+			t.Errorf("%s is %s", name, r.Severity)
 		}
 	}
 }

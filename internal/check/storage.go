@@ -269,11 +269,10 @@ func lies(s host.Storage) string {
 func logs(f *host.Facts) []host.Storage {
 	list := slices.Clone(f.Storage)
 	for _, d := range f.Databases {
-		if st := d.LogDir.State; st == host.StateDenied || st == host.StateError {
-			list = append(list, host.Storage{
-				Purpose: fmt.Sprintf("%s log of process %d", d.Kind, d.PID),
-				Class:   d.LogDir, Options: d.LogDir,
-			})
+		for _, l := range append([]host.ServerLog{{Purpose: d.Kind + " log", Dir: d.LogDir}}, d.MoreLogs...) {
+			if whole(l.Dir).unknown() {
+				list = append(list, host.Storage{Purpose: fmt.Sprintf("%s of process %d", l.Purpose, d.PID), Class: l.Dir, Options: l.Dir})
+			}
 		}
 	}
 	return list

@@ -66,6 +66,10 @@ var storageCases = []lookCase{
 	{id: "STO-004", name: "btrfs collects", facts: logOn(host.ClassSSD, "btrfs", "rw,discard=async"), want: OK},
 	{id: "STO-004", name: "nodiscard", facts: logOn(host.ClassSSD, "ext4", "rw,nodiscard"), want: OK},
 	{id: "STO-004", name: "a log that may not be seen", facts: hiddenLog, want: Unknown, detail: "may not read /proc/9/cwd"},
+	{id: "STO-008", name: "a binary log that may not be seen", want: Unknown, detail: "may not read /etc/my.cnf", facts: func(f *host.Facts) {
+		logOn(host.ClassNVMe, "ext4", "rw", cached("nvme0n1", "write through", fua(false, "nvme0n1")))(f)
+		f.Databases = []host.Database{{Kind: "mysql", PID: 9, LogDir: known("/db/log", "fd"), MoreLogs: []host.ServerLog{{Purpose: "mysql binary log", Dir: denied[string]("/etc/my.cnf")}}}}
+	}},
 	{id: "STO-005", name: "a log that may not be seen", facts: hiddenLog, want: Unknown, detail: "may not read /proc/9/cwd"},
 	{id: "STO-006", name: "a log that may not be seen", facts: hiddenLog, want: Unknown, detail: "may not read /proc/9/cwd"},
 	{id: "STO-007", name: "a log that may not be seen", facts: hiddenLog, want: Unknown, detail: "may not read /proc/9/cwd"},

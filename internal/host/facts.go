@@ -196,7 +196,7 @@ type Memory struct {
 	SwapOn       Fact[string] `json:"swap_on"`
 	HugePageSize Fact[int64]  `json:"huge_page_size" read:"/proc/meminfo KiB Hugepagesize"`
 	HugePages    Fact[int64]  `json:"huge_pages" read:"/proc/meminfo  HugePages_Total"`
-	HugePools    []HugePool  `json:"huge_pools"` // of each size, that of the facts around among them
+	HugePools    []HugePool   `json:"huge_pools"` // of each size, that of the facts around among them
 	// promised to programs, still counted as free
 	HugePagesReserved Fact[int64] `json:"huge_pages_reserved" read:"/proc/meminfo  HugePages_Rsvd"`
 	// 2: allocations fail before memory is out
