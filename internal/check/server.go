@@ -289,15 +289,17 @@ func lookRemoveIPC(f *host.Facts, _ Role) (v view) {
 	if removes.State == host.StateAbsent && redHat {
 		return view{}
 	}
-	off := slices.Contains([]string{"no", "false", "off", "0"}, strings.ToLower(removes.Or("yes")))
+	set := strings.ToLower(removes.Or("yes")) // as parse_boolean of systemd takes it
+	off := slices.Contains([]string{"no", "n", "false", "f", "off", "0"}, set)
+	known := off || slices.Contains([]string{"yes", "y", "true", "t", "on", "1"}, set)
 	for _, d := range of(engines("postgresql", "oracle"), f.Databases) {
 		r := readAs(d.UID, strconv.Itoa, func(id int) bool { return id <= lastSystemUID || off })
 		if v.readings = append(v.readings, r); r.bad && v.bad == "" {
 			v.bad = nameOf(d) + " runs under a login account, and loses its shared memory when that user logs out"
 		}
 	}
-	why := aside(removes)
-	if removes.State == host.StateError || removes.State == host.StateDenied {
+	why := aside(removes).unless(known, "systemd-analyze cat-config systemd/logind.conf shows what is in force")
+	if why.unknown() {
 		why.context = len(wrong(v.readings)) == 0
 	}
 	if !why.context { // what decides is not known

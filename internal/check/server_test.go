@@ -201,7 +201,7 @@ var serverCases = []lookCase{
 	{id: "SRV-005", name: "a person's account", want: Finding, evidence: "/proc/700/status Uid = 1000", remedy: "RemoveIPC=no",
 		facts: also(logind("yes"), serving("postgresql", account(1000)))},
 	{id: "SRV-005", name: "a person's account, and the upstream default", want: Finding, facts: also(logind(""), serving("oracle", account(54321)))},
-	{id: "SRV-005", name: "Red Hat's default", want: NotApplicable, facts: also(logind(""), serving("oracle", account(54321)), system("Red Hat Enterprise Linux 9.4", "x86_64"))},
+	{id: "SRV-005", name: "Red Hat's default", want: NotApplicable, facts: also(logind(""), serving("oracle", account(54321)), system("Red Hat Enterprise Linux 9.4", "amd64"))},
 	{id: "SRV-005", name: "off", want: OK, facts: also(logind("no"), serving("oracle", account(54321)))},
 	{id: "SRV-005", name: "a system account", want: OK, facts: also(logind(""), serving("postgresql", account(112)))},
 	{id: "SRV-005", name: "MariaDB", want: NotApplicable, facts: also(logind(""), serving("mariadb", account(1000)))},

@@ -28,8 +28,16 @@ var storage = []Check{
 		look: func(f *host.Facts, _ Role) view {
 			v := ofDisks(f, disks(f), func(b host.BlockDevice) bool { return !spinning(f, b) },
 				func(b host.BlockDevice) reading {
-					return read(b.Scheduler, func(c host.Choice) bool { return unsorted(c) == "" })
+					r := read(b.Scheduler, func(c host.Choice) bool { return unsorted(c) == "" })
+					if now := b.Scheduler.Value.Active; r.state == host.StateOK && !r.bad {
+						r.context = slices.Contains(sortingSchedulers, now) // and nothing better is offered
+						r = r.unless(r.context || now == "none" || now == "noop", "the kernel's documentation on block devices names its schedulers")
+					}
+					return r
 				}, "", "")
+			if slices.ContainsFunc(v.readings, func(r reading) bool { return r.context }) {
+				v.absent = "the kernel offers no scheduler that leaves requests unsorted"
+			}
 			return v.atMost(sortingWeighs(f))
 		},
 		advise: func(f *host.Facts, _ Role) (list []setting.Assignment) {
@@ -235,6 +243,9 @@ func sortingOn(f *host.Facts, b host.BlockDevice) Severity {
 	return High
 }
 
+// sortingSchedulers are those that sort requests, or hold them back.
+var sortingSchedulers = []string{"mq-deadline", "bfq", "kyber", "deadline", "cfq", "anticipatory", "adios"}
+
 // unsorted is the scheduler to have in place of the one in force; "": that one, or nothing better.
 func unsorted(c host.Choice) string {
 	switch {
@@ -341,6 +352,10 @@ func notKnown(s host.Storage) string {
 	return fmt.Sprintf("it is not known what %s lies on: %s", lies(s), cmp.Or(s.Class.Reason, "no reason recorded"))
 }
 
+// classes are those that storage can be of.
+var classes = []string{host.ClassNetwork, host.ClassDisk, host.ClassVirtual, host.ClassSSD, host.ClassNVMe, host.ClassPmem, host.ClassPmemDAX,
+	host.ClassMemory}
+
 // certified reports the log of a server whose vendor certifies network storage for it.
 func certified(s host.Storage) bool { return s.Purpose == "oracle log" || s.Purpose == "hana log" }
 
@@ -351,7 +366,8 @@ func ofClass(f *host.Facts, class string, exempt func(host.Storage) bool) (v vie
 	found := false
 	for _, s := range logs(f) {
 		r := readAs(s.Class, func(v string) string { return v + " (" + cmp.Or(s.FSType.Or(""), "file system unknown") + ")" },
-			func(v string) bool { return v != class || exempt(s) })
+			func(v string) bool { return v != class || exempt(s) }).
+			unless(slices.Contains(classes, s.Class.Value), "lsblk tells what it is")
 		if v.readings = append(v.readings, ofLog(r, s).because(notKnown(s))); r.bad && !found {
 			first, found = s, true
 		}

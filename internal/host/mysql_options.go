@@ -134,6 +134,14 @@ var (
 	errMissing  = errors.New("it is not there, and the server does not start without it")
 )
 
+// missing is the error of a file that is not there, and without which the server does not start.
+func (p process) missing() error {
+	if !p.t.Live() {
+		return errNotHeld
+	}
+	return errMissing
+}
+
 func (p process) optionFile(c *conf, name string, must bool, left *int, depth int) (lines []mysqlLine) {
 	if *left--; *left < 0 || depth > mostIncluded {
 		return nil
@@ -152,7 +160,7 @@ func (p process) optionFile(c *conf, name string, must bool, left *int, depth in
 		b, err = p.t.keeping(mysqlKept).Read(own.root + real)
 	}
 	if must && StateOf(err) == StateAbsent {
-		err = errMissing
+		err = p.missing()
 	}
 	c.miss(name, err)
 	group := ""

@@ -92,7 +92,7 @@ func (p process) postgresFile(c *conf, file string, must bool, left *int, depth 
 		b, err = p.t.keeping(postgresLines).Read(own.root + real)
 	}
 	if must && StateOf(err) == StateAbsent {
-		err = errMissing
+		err = p.missing()
 	}
 	c.miss(file, err)
 	for line := range strings.Lines(string(b)) {
