@@ -159,7 +159,7 @@ var kernel = []Check{
 		bad: "a volume that is away for this long is given up", look: lookNVMe, advise: adviseNVMe,
 	},
 	{
-		ID: "KRN-009", Subject: Kernel, Title: "Clock kept by a time server",
+		ID: "KRN-009", Subject: Kernel, Title: "Clock that no time server keeps",
 		Why: "A clock that nobody keeps drifts by seconds a week. Logs of several hosts no longer fit together, and clusters " +
 			"that compare times throw nodes out. It costs no response time.",
 		Source: "adjtimex(2), STA_UNSYNC; lynis; MongoDB, Oracle and SAP ask for a time server",
@@ -216,7 +216,7 @@ var kernel = []Check{
 		look: seeing(autogroupWanted), advise: advising(autogroupWanted),
 	},
 	{
-		ID: "KRN-012", Subject: Kernel, Title: "Panic after a kernel error, for Oracle",
+		ID: "KRN-012", Subject: Kernel, Title: "No panic after a kernel error, for Oracle",
 		Covers: []string{"kernel.panic_on_oops"},
 		Why: "After an error in the kernel the host may go on without the part that failed: sessions hang for locks that nobody " +
 			"gives back, and a cluster sees a node that still answers. After a panic the other node takes over at once.",

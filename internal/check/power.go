@@ -78,7 +78,7 @@ var power = []Check{
 		},
 	},
 	{
-		ID: "PWR-005", Subject: Frequency, Title: "Turbo (boost) allowed",
+		ID: "PWR-005", Subject: Frequency, Title: "Turbo (boost) switched off",
 		Covers: []string{"cpu/boost", "perfspect/Intel Turbo Boost"},
 		Why: "Boost lets cores run above their base frequency while power and temperature allow. Without it a single " +
 			"thread, such as a log writer or a serial query, is held at the base frequency even when all other cores sleep.",
@@ -318,7 +318,7 @@ func kernelAt(f *host.Facts, major, minor int) bool {
 // the kernel write it, which is more than one value (PWR-003).
 func adviseEPP(f *host.Facts, _ Role) []setting.Assignment {
 	for _, p := range onlinePolicies(f) {
-		if locked(f, p) && !fullEPP(p.EPP.Or("performance")) {
+		if locked(f, p) && savingEPP(p.EPP.Or("")) {
 			return nil
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // server holds the checks of what a server's own process has, may use and is configured to do with the platform.
 var server = []Check{
 	{
-		ID: "SRV-001", Subject: Memory, Title: "Huge pages for the database's cache",
+		ID: "SRV-001", Subject: Memory, Title: "Huge pages and the database's cache",
 		Covers: []string{"vm.nr_hugepages"},
 		Why: "A cache of many gigabytes in pages of 4 KiB needs page tables of its own in each process of the server, and " +
 			"misses the processor's translation cache all the time. Huge pages that are reserved and not used are memory " +
@@ -30,7 +30,7 @@ var server = []Check{
 		look: lookHugePages, left: "the server has to be restarted with them",
 	},
 	{
-		ID: "SRV-002", Subject: Memory, Title: "Protection from the out-of-memory killer",
+		ID: "SRV-002", Subject: Memory, Title: "No protection from the out-of-memory killer",
 		Why: "When memory runs out the kernel kills the process that holds most, which is often the postmaster. All sessions " +
 			"end then, and the server replays its log before it answers again.",
 		Source: "PostgreSQL documentation, Linux Memory Overcommit (oom_score_adj -1000, or overcommit_memory 2); Debian's unit (-900)",
