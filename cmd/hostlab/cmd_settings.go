@@ -25,7 +25,7 @@ func newSettings(std streams) *cobra.Command {
 		Short: "What you can set on this host, and its values now",
 		Long: `settings lists what 'hostlab set' can change here: each setting with its
 objects (CPUs, frequency policies, disks), their values now, and the values they
-may have. If a setting cannot be set here, it says why. With NAME it shows all of
+may have. If one cannot be set here, it says why. With NAME it shows all of
 one setting: what it does, its files, and what to know. NAME may be a sysctl's:
 vm.swappiness or vm/swappiness for swappiness. settings writes nothing and needs
 no root.

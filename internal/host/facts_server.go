@@ -49,6 +49,9 @@ type Database struct {
 	Limits       Limits      `json:"limits"`
 	// Settings of the server that meet the platform, as its configuration files have them, or as it said itself.
 	Settings []ServerSetting `json:"settings"`
+	// Whether its network and its System V IPC are others than hostlab's, so that settings of those are not what it has.
+	OwnNetwork Fact[bool] `json:"own_network"`
+	OwnIPC     Fact[bool] `json:"own_ipc"`
 	// Preload are libraries that are loaded before its own code, by its environment or for all programs.
 	Preload Fact[string] `json:"preload"`
 	// ConfDir is a directory of this host's whose files the server reads behind its own, the last of them.

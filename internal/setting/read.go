@@ -41,7 +41,7 @@ func (s Setting) Read(sys *System) ([]State, error) {
 	return states, nil
 }
 
-// fixed says why nobody can set an object; "" where nothing says so before somebody tries.
+// fixed says why nobody can set an object; "" where nothing says so before set tries.
 func (s Setting) fixed(sys *System, o Object, now string, levels []string, why error) string {
 	others := slices.ContainsFunc(levels, func(l string) bool { return l != now })
 	switch {
@@ -59,7 +59,7 @@ func (s Setting) fixed(sys *System, o Object, now string, levels []string, why e
 	return ""
 }
 
-// Settable reports that one of a setting's objects may be set, as far as is known before somebody tries.
+// Settable reports that one of a setting's objects may be set, as far as is known before set tries.
 func Settable(states []State) bool {
 	return slices.ContainsFunc(states, func(st State) bool { return st.Fixed == "" && st.Problem == "" })
 }
