@@ -28,6 +28,9 @@ func stackClass(classes []string) string {
 func (b block) class(name string) (class, why string) {
 	kind, class, _ := kindOf(name)
 	switch why = "/sys does not tell what " + name + " is"; {
+	case class == ClassPmem && strings.Contains(b.where(name), "/e820_pmem"): // neither ACPI nor a device tree describes it
+		return "", "it may be ordinary memory that memmap= on the kernel's command line gives to " + name +
+			"; dmidecode -t memory lists non-volatile modules"
 	case class != "":
 	case kind == "nvme":
 		class = b.nvmeClass(name)

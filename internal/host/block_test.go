@@ -91,6 +91,8 @@ func TestStackOfDevices(t *testing.T) {
 			[]string{"error on /data xfs", "sdc scsi Linux scsi_debug"}, "sdc"},
 		{"a disk of PowerVM's I/O server", at("sda", "8:0", "vio/30000002/host0/target0:0:1/0:0:1:0/block", with(flash, "device/vendor", "AIX", "device/model", "VDASD")) +
 			mount("xfs", "8:0", "/dev/sda", ""), []string{"virtual on /data xfs", "sda scsi AIX VDASD"}, ""},
+		{"memory that the command line calls persistent", at("pmem0", "259:9", "platform/e820_pmem/ndbus0/region0/namespace0.0/block", with(flash, "queue/dax", "1")) +
+			mount("ext4", "259:9", "/dev/pmem0", ""), []string{"error on /data ext4", "pmem0 pmem"}, "dmidecode"},
 		{"a SATA disk", hdd + mount("xfs", "8:16", "/dev/sdb", ""), []string{"disk on /data xfs", "sdb scsi ST4000"}, ""},
 		{"a partition of a recording without its file", at("sdb", "8:16", sata, spinning) + at("sdb1", "8:17", sata+"/sdb", nil) +
 			mount("xfs", "8:17", "/dev/sdb1", ""), []string{"disk on /data xfs", "sdb1 partition", "-sdb scsi ST4000"}, ""},
