@@ -25,7 +25,7 @@ func newSettings(std streams) *cobra.Command {
 		Short: "What you can set on this host, and its values now",
 		Long: `settings lists what 'hostlab set' can change here: each setting with its
 objects (CPUs, frequency policies, disks), their values now, and the values they
-may have. If this host lacks a setting, it says why. With NAME it shows all of
+may have. If one cannot be set here, it says why. With NAME it shows all of
 one setting: what it does, its files, and what to know. NAME may be a sysctl's:
 vm.swappiness or vm/swappiness for swappiness. settings writes nothing and needs
 no root.
@@ -86,25 +86,31 @@ func listed(sys *setting.System, list []setting.Setting) *document.Document {
 			". 'hostlab settings NAME' describes one."}
 		return d
 	}
-	var here, missing document.Pairs
+	var here, cannot document.Pairs
+	settable := 0
 	for i, s := range list {
 		if why := data.Settings[i].Missing; why != "" {
-			missing = append(missing, document.Pair{Name: s.Name, Value: why})
+			cannot = append(cannot, document.Pair{Name: s.Name, Value: why})
+			continue
+		}
+		into := &cannot
+		if setting.Settable(data.Settings[i].Objects) {
+			into = &here
+			settable++
 		}
 		name := s.Name
 		for i, text := range current(s, data.Settings[i].Objects) {
 			if i == mostGroups {
-				here = append(here, document.Pair{Value: "...: 'hostlab settings " + s.Name + "' shows all"})
+				*into = append(*into, document.Pair{Value: "...: 'hostlab settings " + s.Name + "' shows all"})
 				break
 			}
-			here = append(here, document.Pair{Name: name, Value: text})
+			*into = append(*into, document.Pair{Name: name, Value: text})
 			name = ""
 		}
 	}
-	d.Answer = []document.Line{{Text: fmt.Sprintf("%s can be set here, %d cannot.",
-		screen.Count(len(list)-len(missing), "setting"), len(missing))}}
+	d.Answer = []document.Line{{Text: fmt.Sprintf("%s can be set here, %d cannot.", screen.Count(settable, "setting"), len(list)-settable)}}
 	d.About = []string{"'hostlab settings NAME' describes one, 'hostlab set NAME=VALUE' changes it."}
-	d.Sections = []document.Section{part("Here", here), part("Not here", missing)}
+	d.Sections = []document.Section{part("Here", here), part("Cannot be set here", cannot)}
 	return d
 }
 

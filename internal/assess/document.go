@@ -72,7 +72,7 @@ func (m *Minute) basis() string {
 }
 
 var verdictTones = map[Verdict]document.Tone{Worthwhile: document.Caution, Possible: document.Notice,
-	Negligible: document.Good, NotHere: document.Quiet, Undecided: document.Quiet}
+	Negligible: document.Good, Settled: document.Good, NotHere: document.Quiet, Undecided: document.Quiet}
 
 func leverSection(levers []Lever) document.Section {
 	t := &document.Table{Columns: append(document.Headings("lever", "share", "likely", "at most", "measured"),
@@ -81,15 +81,16 @@ func leverSection(levers []Lever) document.Section {
 	b := &document.Bars{Table: t,
 		Lead: "What each lever could save of this service's active time: likely (solid) and at most (pale). The savings overlap, so they " +
 			"do not add up."}
-	number := func(v *float64) document.Cell {
-		if v == nil {
-			return document.Text("unknown")
-		}
-		return document.Number(*v, result.Share(*v))
-	}
 	for _, l := range levers {
+		none := map[bool]string{true: "nothing to change", false: "unknown"}[l.Verdict == Settled]
+		number := func(v *float64) document.Cell {
+			if v == nil {
+				return document.Text(none)
+			}
+			return document.Number(*v, result.Share(*v))
+		}
 		verdict := document.Cell{Text: strings.ReplaceAll(string(l.Verdict), "_", " "), Tone: verdictTones[l.Verdict]}
-		row, gain, note := document.Bar{Name: l.Title()}, "unknown", lever.Sentence(l.Reason)
+		row, gain, note := document.Bar{Name: l.Title()}, none, lever.Sentence(l.Reason)
 		switch {
 		case l.AtMost == nil:
 		case l.Likely == nil: // only bounded

@@ -52,7 +52,7 @@ func Join(m *Minute, probed []lever.Lever) []Lever {
 
 // words are the verdicts of probes and checks as those on a service.
 var words = map[lever.Verdict]Verdict{
-	lever.Worthwhile: Worthwhile, lever.Recommended: Possible, lever.NoEffect: Negligible, lever.Settled: Negligible,
+	lever.Worthwhile: Worthwhile, lever.Recommended: Possible, lever.NoEffect: Negligible, lever.Settled: Settled,
 	lever.NotForRole: Negligible, lever.Unresolved: Undecided, lever.Untestable: NotHere, lever.NotHere: NotHere,
 }
 
@@ -68,6 +68,9 @@ func OfProbes(probed []lever.Lever) []Lever {
 		verdict := words[l.Verdict]
 		if verdict == Undecided && l.Bound != nil {
 			verdict = Possible
+		}
+		if verdict == Negligible && l.Bound == nil { // no number says that it is little
+			verdict = Settled
 		}
 		out = append(out, Lever{Name: name, AtMost: l.Bound, Evidence: l.Evidence, Verdict: verdict, Reason: l.Summary,
 			Owner: l.SetBy, Command: l.Next.Command})

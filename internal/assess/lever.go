@@ -19,6 +19,7 @@ const (
 	Worthwhile Verdict = "worthwhile" // even the lower end of what is likely is beyond the margin
 	Possible   Verdict = "possible"   // what is likely may be beyond it
 	Negligible Verdict = "negligible" // at most, it gives less
+	Settled    Verdict = "settled"    // checks alone know it, and it is as it should be
 	NotHere    Verdict = "not_here"   // this host has no such hardware, or no knob for it
 	Undecided  Verdict = "undecided"  // nothing bounds it
 )

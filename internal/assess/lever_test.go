@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"hostlab/internal/document"
 	"hostlab/internal/explain"
 	"hostlab/internal/host"
+	"hostlab/internal/lever"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
 	"hostlab/internal/trace"
@@ -156,9 +158,30 @@ func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 func TestVerdictOfLeversOfChecks(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 100})
 	m.Service.Name = "it"
-	for _, v := range []Verdict{Worthwhile, Possible, Negligible, NotHere, Undecided} {
+	for _, v := range []Verdict{Worthwhile, Possible, Negligible, Settled, NotHere, Undecided} {
 		if text := m.Verdict([]Lever{{Name: "kernel", Verdict: v}}); !strings.HasPrefix(text, "It computes for 100 %") {
 			t.Errorf("%s: %q", v, text)
+		}
+	}
+}
+
+// A lever whose gain nobody knows is not called small beside that: what checks alone know is settled, or to be changed.
+func TestNoLeverIsSmallAndUnknown(t *testing.T) {
+	little := 0.01
+	for _, v := range []lever.Verdict{lever.Worthwhile, lever.NoEffect, lever.Unresolved, lever.Recommended, lever.Settled, lever.Untestable, lever.NotForRole, lever.NotHere} {
+		for _, bound := range []*float64{nil, &little} {
+			levers := OfProbes([]lever.Lever{{Name: "kernel", Verdict: v, Bound: bound, Summary: "x"}})
+			if (levers[0].Verdict == Negligible) && bound == nil {
+				t.Errorf("%s is negligible without a number", v)
+			}
+			var b strings.Builder
+			d := &document.Document{Name: "x", Sections: []document.Section{leverSection(levers)}}
+			if err := document.WriteText(&b, d, document.TextOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if text := b.String(); strings.Contains(text, "unknown") && (strings.Contains(text, "negligible") || strings.Contains(text, "settled")) {
+				t.Errorf("%s: %s", v, text)
+			}
 		}
 	}
 }

@@ -123,6 +123,9 @@ func pick(source, text string) host.Fact[host.Choice] {
 			c.Active = bare
 		}
 	}
+	if len(c.Offers) == 1 {
+		c.Active = c.Offers[0]
+	}
 	return known(c, source)
 }
 

@@ -26,14 +26,14 @@ var tones = map[Severity]document.Tone{High: document.Caution, Medium: document.
 func Document(f *host.Facts, role Role, results []Result, all bool, started time.Time) *document.Document {
 	name := f.Identity.Hostname.Or("")
 	d := &document.Document{Name: "check", Title: cmp.Or(name, "this host") + " as " + string(role)}
-	found, notes := Findings(results), 0
-	if !all {
-		notes = len(found)
-		found = ByGain(results, nil)
-		notes -= len(found)
-	}
+	found := ByGain(results, nil) // what is to be changed, whatever is shown
+	notes := len(Findings(results)) - len(found)
 	if len(found) == 0 {
-		d.Answer = []document.Line{{Text: fmt.Sprintf("No check found anything to change for a %s.", role.Noun())}}
+		blind := ""
+		if n := len(withStatus(results, Unknown)); n > 0 {
+			blind = fmt.Sprintf("; %d could not look", n)
+		}
+		d.Answer = []document.Line{{Text: fmt.Sprintf("No check found anything to change for a %s%s.", role.Noun(), blind)}}
 	} else {
 		differ := map[bool]string{true: "1 setting differs",
 			false: fmt.Sprintf("%d settings differ", len(found))}[len(found) == 1]
@@ -46,9 +46,11 @@ func Document(f *host.Facts, role Role, results []Result, all bool, started time
 	d.About = []string{d.Title + ". " + purpose(role), judgedFor(f),
 		Tally(results) + "." + map[bool]string{false: " --all lists them."}[all]}
 	if notes > 0 {
-		d.About = append(d.About, fmt.Sprintf("%s for information; --all shows %s.",
-			screen.Plural(notes, "finding is", "findings are"),
-			map[bool]string{true: "it", false: "them"}[notes == 1]))
+		shown := map[bool]string{true: "; --all shows it", false: "; --all shows them"}[notes == 1]
+		if all {
+			shown = ""
+		}
+		d.About = append(d.About, screen.Plural(notes, "finding is", "findings are")+" for information"+shown+".")
 	}
 	d.Sections, d.Warnings = Sections(results, all), Lapsed(results)
 	d.Data = struct {

@@ -104,9 +104,9 @@ const (
 
 var engineCases = []lookCase{
 	{id: "MEM-001", name: "MongoDB 8 wants always", want: Finding, detail: "MongoDB wants always", remedy: "echo always",
-		facts: also(huge(never, "never"), serving("mongodb", version("8.0.4")), system("Ubuntu 24.04", "x86_64"))},
+		facts: also(huge(never, "never"), serving("mongodb", version("8.0.4")), system("Ubuntu 24.04", "amd64"))},
 	{id: "MEM-001", name: "MongoDB 8 has always", want: OK, detail: "MongoDB wants",
-		facts: also(huge(always, "defer+madvise"), serving("mongodb", version("8.0.4")), system("Ubuntu 24.04", "x86_64"))},
+		facts: also(huge(always, "defer+madvise"), serving("mongodb", version("8.0.4")), system("Ubuntu 24.04", "amd64"))},
 	{id: "MEM-001", name: "MongoDB 8 on a processor with the old allocator", want: Finding,
 		facts: also(huge(always, "madvise"), serving("mongodb", version("8.0.4")), system("RHEL 9", "ppc64le"))},
 	{id: "MEM-001", name: "MongoDB 7", want: Finding, remedy: "echo never", facts: also(huge(always, "madvise"), serving("mongodb", version("7.0.5")))},
@@ -114,14 +114,14 @@ var engineCases = []lookCase{
 		facts: also(huge(always, "madvise"), serving("mongodb"))},
 	{id: "MEM-001", name: "SQL Server with never", want: Finding, detail: "SQL Server wants always or madvise", facts: huge(never, "madvise", "sqlserver")},
 	{id: "MEM-001", name: "HANA on SLES 15 SP4", want: Finding, detail: "SAP HANA wants never", remedy: "echo never",
-		facts: also(huge(madvise, "madvise", "hana"), system("SUSE Linux Enterprise Server 15 SP4", "x86_64"))},
+		facts: also(huge(madvise, "madvise", "hana"), system("SUSE Linux Enterprise Server 15 SP4", "amd64"))},
 	{id: "MEM-001", name: "HANA on SLES 15 SP5", want: Finding, detail: "SAP HANA wants madvise", remedy: "echo madvise",
-		facts: also(huge(never, "madvise", "hana"), system("SUSE Linux Enterprise Server for SAP Applications 15 SP5", "x86_64"))},
+		facts: also(huge(never, "madvise", "hana"), system("SUSE Linux Enterprise Server for SAP Applications 15 SP5", "amd64"))},
 	{id: "MEM-001", name: "HANA on SLES 16", want: OK,
-		facts: also(huge(madvise, "madvise", "hana"), system("SUSE Linux Enterprise Server 16.0", "x86_64"))},
+		facts: also(huge(madvise, "madvise", "hana"), system("SUSE Linux Enterprise Server 16.0", "amd64"))},
 	{id: "MEM-001", name: "Oracle", want: OK, facts: huge(madvise, "madvise", "oracle")},
 	{id: "MEM-001", name: "servers that want different values", want: NotApplicable, detail: "MongoDB always; SAP HANA never",
-		facts: also(huge(always, "madvise"), serving("mongodb", version("8.0")), serving("hana"), system("SUSE Linux Enterprise Server 15 SP3", "x86_64"))},
+		facts: also(huge(always, "madvise"), serving("mongodb", version("8.0")), serving("hana"), system("SUSE Linux Enterprise Server 15 SP3", "amd64"))},
 
 	{id: "MEM-007", name: "PostgreSQL needs few", want: OK, evidence: "/proc/700/maps = 210 of 65530", facts: also(mapLimit(65530), serving("postgresql", mapped(210)))},
 	{id: "MEM-007", name: "a server that comes near", want: Finding, detail: "MongoDB (process 700) has 60000 mappings", remedy: "vm.max_map_count=1048576",
@@ -172,9 +172,9 @@ var engineCases = []lookCase{
 
 	{id: "KRN-005", name: "half of them taken", want: Finding, evidence: "pid_max = 32768", detail: "20000 threads", remedy: "=4194304", facts: pids(32768, 20000)},
 	{id: "KRN-005", name: "few threads", want: OK, facts: pids(32768, 400)},
-	{id: "KRN-005", name: "HANA on SLES 15", want: Finding, facts: also(pids(32768, 400), serving("hana"), system("SUSE Linux Enterprise Server 15 SP5", "x86_64"))},
-	{id: "KRN-005", name: "HANA on SLES 16", want: OK, facts: also(pids(32768, 400), serving("hana"), system("SUSE Linux Enterprise Server 16.0", "x86_64"))},
-	{id: "KRN-005", name: "PostgreSQL on SLES 15", want: OK, facts: also(pids(32768, 400), serving("postgresql"), system("SUSE Linux Enterprise Server 15 SP5", "x86_64"))},
+	{id: "KRN-005", name: "HANA on SLES 15", want: Finding, facts: also(pids(32768, 400), serving("hana"), system("SUSE Linux Enterprise Server 15 SP5", "amd64"))},
+	{id: "KRN-005", name: "HANA on SLES 16", want: OK, facts: also(pids(32768, 400), serving("hana"), system("SUSE Linux Enterprise Server 16.0", "amd64"))},
+	{id: "KRN-005", name: "PostgreSQL on SLES 15", want: OK, facts: also(pids(32768, 400), serving("postgresql"), system("SUSE Linux Enterprise Server 15 SP5", "amd64"))},
 	{id: "KRN-005", name: "none", want: NotApplicable, facts: func(*host.Facts) {}},
 	{id: "KRN-005", name: "denied", want: Unknown, facts: also(pids(1, 1), kern(func(k *host.Kernel) { k.PIDMax = denied[int64](kernDir + "/pid_max") }))},
 

@@ -10,8 +10,7 @@ import (
 // andSizes judges the switches for single sizes, which win over that for all since Linux 6.8, and for shared memory,
 // which a database's cache may be, where no program shall get huge pages unasked.
 func (v view) andSizes(f *host.Facts) view {
-	others := append(sizesUnasked(f), read(f.Memory.ShmemEnabled, askedFor))
-	others[len(others)-1].context = f.Memory.ShmemEnabled.State != host.StateOK
+	others := append(sizesUnasked(f), shmem(f.Memory.ShmemEnabled))
 	bad := len(wrong(v.readings)) > 0
 	v.readings = append(v.readings, others...)
 	if len(wrong(others)) == 0 {
@@ -35,14 +34,19 @@ func sizesUnasked(f *host.Facts) (rs []reading) {
 	for _, s := range f.Memory.THPSizes {
 		r := read(s.Enabled, func(c host.Choice) bool { return c.Active != "always" })
 		r.context = r.state != host.StateOK // the switch for all decides
-		rs = append(rs, r)
+		r = r.unless(slices.Contains([]string{"always", "inherit", "madvise", "never"}, s.Enabled.Value.Active), docsOfTHP)
+		rs = append(rs, r, shmem(s.Shmem))
 	}
 	return rs
 }
 
-// askedFor accepts the values of shmem_enabled by which only programs that ask get huge pages.
-func askedFor(c host.Choice) bool {
-	return !slices.Contains([]string{"always", "within_size", "force"}, c.Active)
+// shmem judges a shmem_enabled: with some values programs get huge pages for shared memory that do not ask. The switches of sizes
+// have inherit, too.
+func shmem(f host.Fact[host.Choice]) reading {
+	unasked := slices.Contains([]string{"always", "within_size", "force"}, f.Value.Active)
+	r := read(f, func(host.Choice) bool { return !unasked })
+	r.context = r.state != host.StateOK
+	return r.unless(unasked || slices.Contains([]string{"never", "advise", "deny", "inherit"}, f.Value.Active), docsOfTHP)
 }
 
 // lookSwappiness judges 1 to 10 as right, unless swapping reaches no disk.

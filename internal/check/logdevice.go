@@ -12,14 +12,16 @@ func lookDiscard(f *host.Facts, _ Role) view {
 	waits := false
 	var mounts []string
 	for _, s := range logs(f) {
-		v.readings = append(v.readings, ofLog(read(s.Options, func(o string) bool { return !discards(o) }), s))
-		if !discards(s.Options.Or("")) {
-			continue
-		}
-		waits = waits || !discardsLater(f, s)
-		if dir := s.MountPoint.Or(s.Path); !slices.Contains(mounts, dir) {
-			mounts = append(mounts, dir)
-			v.fix = append(v.fix, withoutDiscard(s, dir)...)
+		for _, m := range mountsOf(s) {
+			r := ofLog(read(m.Options, func(o string) bool { return !discards(o) }), s)
+			if v.readings = append(v.readings, r); !r.bad {
+				continue
+			}
+			waits = waits || !discardsLater(f, m)
+			if dir := m.MountPoint.Or(s.Path); !slices.Contains(mounts, dir) {
+				mounts = append(mounts, dir)
+				v.fix = append(v.fix, withoutDiscard(m, dir)...)
+			}
 		}
 	}
 	v.bad = "freed blocks are trimmed in line with the log's writes"
@@ -35,7 +37,7 @@ func lookDiscard(f *host.Facts, _ Role) view {
 
 // withoutDiscard mounts a file system anew. XFS takes a remount with nodiscard for success and does nothing
 // (fs/xfs/xfs_super.c, xfs_fs_reconfigure).
-func withoutDiscard(s host.Storage, dir string) remedy {
+func withoutDiscard(s host.Mounted, dir string) remedy {
 	if s.FSType.Or("") == "xfs" {
 		return remedy{remark("XFS cannot change it by a remount: stop the database first"), run("sudo", "umount", dir),
 			run("sudo", "mount", dir)}
@@ -49,7 +51,7 @@ func discards(options string) bool {
 
 // discardsLater reports that a file system discards in the background, and lets no commit wait: ext4 since
 // 55cdd0af2bc5, XFS since it completes discards from a work queue.
-func discardsLater(f *host.Facts, s host.Storage) bool {
+func discardsLater(f *host.Facts, s host.Mounted) bool {
 	switch s.FSType.Or("") {
 	case "ext4":
 		return kernelAt(f, 5, 15)
@@ -63,8 +65,8 @@ func lookWriteCache(f *host.Facts, _ Role) (v view) {
 	v.bad = "each commit flushes the device's whole cache; put the log on a device protected against power loss"
 	advisable := false
 	for _, s := range logs(f) {
-		if c := whole(s.Class); c.unknown() { // then there is no stack to judge
-			v.readings = append(v.readings, c)
+		if c := whole(s.Class); c.unknown() { // some of the devices are not known
+			v.readings = append(v.readings, c.because(notKnown(s)))
 		}
 		for _, l := range s.Stack {
 			q := l.Queue
@@ -72,7 +74,10 @@ func lookWriteCache(f *host.Facts, _ Role) (v view) {
 			if q == nil || strings.HasPrefix(q.Name, "dm-") || strings.HasPrefix(q.Name, "md") {
 				continue
 			}
-			r := read(q.WriteCache, func(v string) bool { return v != "write back" })
+			r := oneOf(q.WriteCache, []string{"write through"}, []string{"write back"}, "look at Documentation/block/writeback_cache_control.rst of this kernel")
+			if r.bad && q.Class == "" && s.Class.State == host.StateError { // what is below it decides what a flush does
+				r.bad, r.context = false, true
+			}
 			if r.bad && writesThrough(s) {
 				fua := read(q.FUA, is(true))
 				r.bad = !fua.unknown() && (fua.state != host.StateOK || fua.bad)

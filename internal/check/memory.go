@@ -40,7 +40,8 @@ var memory = []Check{
 		bad: "page faults of any program may stop to compact memory",
 		look: func(f *host.Facts, _ Role) view {
 			off := f.Memory.THPEnabled.Or(host.Choice{}).Active == "never" && len(wrong(sizesUnasked(f))) == 0
-			return see(read(f.Memory.THPDefrag, func(c host.Choice) bool { return off || c.Active != "always" }),
+			known := off || slices.Contains([]string{"always", "defer", "defer+madvise", "madvise", "never"}, f.Memory.THPDefrag.Value.Active)
+			return see(read(f.Memory.THPDefrag, func(c host.Choice) bool { return off || c.Active != "always" }).unless(known, docsOfTHP),
 				aside(f.Memory.THPEnabled))
 		},
 	},
@@ -57,7 +58,7 @@ var memory = []Check{
 		absent:   "the kernel has no samepage merging", ok: "samepage merging does not run", bad: "samepage merging runs",
 		look: func(f *host.Facts, _ Role) view {
 			// Only 1 runs it. 2 also takes merged pages apart, all at once, for which memory may not suffice.
-			return see(read(f.Memory.KSM, func(v int64) bool { return v != 1 }))
+			return see(oneOf(f.Memory.KSM, []int64{0, 2}, []int64{1}, "the kernel's documentation on KSM names its values"))
 		},
 	},
 	{

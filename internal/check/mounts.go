@@ -11,29 +11,19 @@ import (
 // mounts holds the checks of how the directories of databases are mounted, and of the devices' queues.
 var mounts = []Check{
 	{
-		ID: "STO-009", Subject: Log, Title: "File system mounted without barriers",
+		ID: "STO-009", Subject: Log, Title: "File system mounted without flushes (barriers)",
 		Covers: []string{"filesystem/xfs_options"},
 		Why: "A barrier makes the file system wait until the disk has what it was given before. Without, a flush returns " +
 			"while the data are in the disk's cache: after a power failure commits are lost that were confirmed, and the " +
 			"file system itself may be damaged.",
 		Source: "SAP notes 2578899, 2684254 (remove nobarrier); PostgreSQL documentation on reliability; ext4(5); SUSE support " +
-			"document 000020240 (XFS first ignores and then refuses it)",
+			"document 000020240 (XFS first ignores and then refuses it); kernel documentation on overlayfs (volatile); mount.cifs(8)",
 		Disagree: "Once it was advised for disks with a battery. Such disks ignore the flush by themselves and cost nothing, so " +
 			"nobarrier gains nothing there, and XFS has dropped it (Linux commit 1c02d502c208).",
 		Severity: everywhere(High, High, Low),
-		ok:       "flushes reach the disk", bad: "flushes do not reach the disk: commits are lost when power fails",
+		ok:       "by their options, the file systems hand flushes on to their disks", bad: "flushes do not reach the disk: commits are lost when power fails",
 		left: "it is a mount option",
-		look: func(f *host.Facts, _ Role) view {
-			v := view{absent: noLog(f)}
-			for _, s := range places(f) {
-				v.readings = append(v.readings, ofLog(read(s.Options, func(o string) bool { return noBarrier(o) == "" }), s))
-				if o := noBarrier(s.Options.Or("")); o != "" {
-					v.fix = append(v.fix, barrierFix(s)...)
-				}
-			}
-			v.fix = append(v.fix, remark("and take the option out of /etc/fstab"))
-			return v
-		},
+		look: lookBarriers,
 	},
 	{
 		ID: "STO-010", Subject: Log, Title: "NFS mounted soft",
@@ -47,13 +37,15 @@ var mounts = []Check{
 		look: func(f *host.Facts, _ Role) view {
 			v := view{absent: noNFS}
 			for _, s := range places(f) {
-				if !maybeNFS(s) {
-					continue
-				}
-				v.readings = append(v.readings, ofLog(read(s.Options, func(o string) bool { return !isSoft(o) }), s))
-				if isSoft(s.Options.Or("")) {
-					v.fix = append(v.fix, remark("put hard for soft in /etc/fstab, stop the database, and mount anew:"),
-						run("sudo", "umount", s.MountPoint.Or(s.Path)), run("sudo", "mount", s.MountPoint.Or(s.Path)))
+				for _, m := range mountsOf(s) {
+					if !isNFS(m.FSType) && !whole(m.FSType).unknown() {
+						continue
+					}
+					r := ofLog(read(m.Options, func(o string) bool { return !isSoft(o) }), s)
+					if v.readings = append(v.readings, r); r.bad {
+						v.fix = append(v.fix, remark("put hard for soft in /etc/fstab, stop the database, and mount anew:"),
+							run("sudo", "umount", m.MountPoint.Or(s.Path)), run("sudo", "mount", m.MountPoint.Or(s.Path)))
+					}
 				}
 			}
 			return v
@@ -124,32 +116,14 @@ var whoWaits = remedy{run("sudo", "iotop", "-obP", "-n", "2").
 	noting("the processes that read and write; systemd-cgtop shows it by service"),
 	run("hostlab", "assess").noting("what the database waits for")}
 
-// noBarrier is the option by which a file system does without barriers; or "".
-func noBarrier(options string) string {
-	for o := range strings.SplitSeq(options, ",") {
-		if slices.Contains([]string{"nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier"}, o) {
-			return o
-		}
-	}
-	return ""
-}
-
-// barrierFix switches barriers on where they were switched off; ext4, and most others, take that while mounted.
-func barrierFix(s host.Storage) remedy {
-	on := map[string]string{"nobarrier": "barrier", "barrier=0": "barrier=1", "barrier=none": "barrier=flush",
-		"fsync_mode=nobarrier": "fsync_mode=posix"}
-	return remedy{run("sudo", "mount", "-o", "remount,"+on[noBarrier(s.Options.Or(""))], s.MountPoint.Or(s.Path))}
-}
-
 // isSoft reports a mount whose requests fail after some time: soft or softerr (nfs(5)).
 func isSoft(options string) bool {
 	return slices.ContainsFunc(strings.Split(options, ","), func(o string) bool { return o == "soft" || o == "softerr" })
 }
 
-func isNFS(s host.Storage) bool { return slices.Contains([]string{"nfs", "nfs4"}, s.FSType.Or("")) }
-
-// maybeNFS takes in the directories of which nothing could be read.
-func maybeNFS(s host.Storage) bool { return isNFS(s) || whole(s.FSType).unknown() }
+func isNFS(fsType host.Fact[string]) bool {
+	return slices.Contains([]string{"nfs", "nfs4"}, fsType.Or(""))
+}
 
 const noNFS = "no log directory lies on NFS, and no data directory of a server that was seen"
 
@@ -167,7 +141,9 @@ func hiddenTypes(f *host.Facts) (list []goal) {
 }
 
 // anyNFS reports a directory of a database on NFS.
-func anyNFS(f *host.Facts) bool { return slices.ContainsFunc(places(f), isNFS) }
+func anyNFS(f *host.Facts) bool {
+	return slices.ContainsFunc(places(f), func(s host.Storage) bool { return isNFS(s.FSType) })
+}
 
 // nfsSlots are the requests of one connection that NetApp's servers work on at a time.
 const nfsSlots = 128

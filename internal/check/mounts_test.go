@@ -50,6 +50,18 @@ func virtio(queues int64, cpus int) func(*host.Facts) {
 	}
 }
 
+// below puts a file system below that of a log.
+func below(point, fsType, options string) func(s *host.Storage) {
+	return func(s *host.Storage) {
+		s.Below = append(s.Below, host.Mounted{MountPoint: known(point, "/proc/self/mountinfo"), FSType: known(fsType, "/proc/self/mountinfo "+point),
+			Options: known(options, "/proc/self/mountinfo "+point)})
+	}
+}
+
+func kernelOf(release string) func(*host.Facts) {
+	return func(f *host.Facts) { f.Identity.Kernel = known(release, "uname") }
+}
+
 const mib16 = 16 << 20
 
 var mountCases = []lookCase{
@@ -61,6 +73,23 @@ var mountCases = []lookCase{
 		f.Data, f.Storage = f.Storage, nil
 		logOn(host.ClassSSD, "ext4", "rw")(f)
 	}},
+	{id: "STO-009", name: "an overlay that syncs nothing", want: Finding, remedy: "a volume of its own", facts: logOn(host.ClassSSD, "overlay", "rw,lowerdir=/l,upperdir=/u,volatile")},
+	{id: "STO-009", name: "an overlay in newer words", want: Finding, facts: logOn(host.ClassSSD, "overlay", "rw,upperdir=/u,fsync=volatile")},
+	{id: "STO-009", name: "an overlay that hands flushes on", want: OK, facts: logOn(host.ClassSSD, "overlay", "rw,upperdir=/u", below("/", "ext4", "rw"))},
+	{id: "STO-009", name: "what an overlay is on", want: Finding, evidence: "rw,nobarrier", remedy: "mount -o remount,barrier /srv", facts: logOn(host.ClassSSD, "overlay", "rw,upperdir=/srv/u", below("/srv", "ext4", "rw,nobarrier"))},
+	{id: "STO-009", name: "what a loop device is on", want: Unknown, detail: "zfs get sync /tank", facts: logOn(host.ClassSSD, "xfs", "rw", below("/tank", "zfs", "rw,xattr"))},
+	{id: "STO-009", name: "XFS takes no remount", want: Finding, remedy: "sudo umount /db", facts: logOn(host.ClassSSD, "xfs", "rw,nobarrier")},
+	{id: "STO-009", name: "bcachefs", want: Finding, facts: logOn(host.ClassSSD, "bcachefs", "rw,journal_flush_disabled")},
+	{id: "STO-009", name: "SMB that sends no flush", want: Finding, facts: logOn(host.ClassNetwork, "cifs", "rw,vers=3.1.1,nostrictsync")},
+	{id: "STO-009", name: "SMB", want: Unknown, detail: "who serves it (SMB) decides", facts: logOn(host.ClassNetwork, "cifs", "rw,vers=3.1.1")},
+	{id: "STO-009", name: "NFS", want: Unknown, detail: "exportfs -v", facts: logOn(host.ClassNetwork, "nfs4", "rw,hard")},
+	{id: "STO-009", name: "FUSE", want: Unknown, detail: "the program that serves it", facts: logOn(host.ClassSSD, "fuse.mergerfs", "rw")},
+	{id: "STO-009", name: "a hypervisor's", want: Unknown, detail: "who serves it (virtiofs) decides", facts: logOn(host.ClassVirtual, "virtiofs", "rw")},
+	{id: "STO-009", name: "a file system of later", want: Unknown, detail: "its documentation", facts: logOn(host.ClassSSD, "foofs", "rw")},
+	{id: "STO-009", name: "a file system of later, with the usual word", want: Finding, facts: logOn(host.ClassSSD, "foofs", "rw,nobarrier")},
+	{id: "STO-009", name: "old ext3 by default", want: Unknown, detail: "barrier=1", facts: also(kernelOf("2.6.32-754.el6"), logOn(host.ClassSSD, "ext3", "rw"))},
+	{id: "STO-009", name: "old ext3 with barriers", want: OK, facts: also(kernelOf("2.6.32-754.el6"), logOn(host.ClassSSD, "ext3", "rw,barrier=1"))},
+	{id: "STO-009", name: "memory, of which STO-006 speaks", want: NotApplicable, facts: logOn(host.ClassMemory, "tmpfs", "rw")},
 	{id: "STO-009", name: "on", want: OK, facts: logOn(host.ClassSSD, "ext4", "rw,relatime,barrier=1")},
 	{id: "STO-009", name: "no log", want: NotApplicable, facts: func(*host.Facts) {}},
 	{id: "STO-009", name: "a log that may not be seen", want: Unknown, facts: hiddenLog},
@@ -71,6 +100,7 @@ var mountCases = []lookCase{
 		f.Data, f.Storage = f.Storage, nil
 	}},
 	{id: "STO-010", name: "softerr", want: Finding, facts: onNFS("rw,softerr")},
+	{id: "STO-010", name: "a loop device's file on a soft mount", want: Finding, remedy: "sudo umount /nfs", facts: logOn(host.ClassNetwork, "xfs", "rw", below("/nfs", "nfs4", "rw,soft"))},
 	{id: "STO-010", name: "hard", want: OK, facts: onNFS("rw,hard")},
 	{id: "STO-010", name: "a disk", want: NotApplicable, facts: logOn(host.ClassSSD, "ext4", "rw"), detail: "no log directory lies on NFS"},
 	{id: "STO-010", name: "not readable", want: Unknown, facts: logOn(host.ClassNetwork, "", "", func(s *host.Storage) {

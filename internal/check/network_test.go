@@ -66,7 +66,20 @@ func syn(backlog, retries int64) func(n *host.Network) {
 	}
 }
 
+func ownNetwork(d *host.Database) { d.OwnNetwork = known(true, "/proc/700/ns/net") }
+
+func queued(n int64) func(*host.Facts) {
+	return func(f *host.Facts) { f.Network.Somaxconn = known(n, netDir+"core/somaxconn") }
+}
+
 var networkCases = []lookCase{
+	{id: "NET-001", name: "of a server's own network", want: Unknown, evidence: "/proc/700/ns/net = its own network", detail: "a network of its own",
+		facts: also(queued(65535), serving("postgresql", ownNetwork))},
+	{id: "NET-001", name: "of one server of two", want: Unknown, facts: also(queued(65535), serving("postgresql"), serving("redis", ownNetwork))},
+	{id: "NET-001", name: "too short for the other server", want: Finding, facts: also(queued(128), serving("postgresql"), serving("redis", ownNetwork))},
+	{id: "KRN-004", name: "of a server's own IPC", want: Unknown, detail: "IPC of its own", facts: also(kern(func(k *host.Kernel) { k.Sem = known([]int{1, 1, 1, 1}, kernDir+"/sem") }),
+		serving("oracle", func(d *host.Database) { d.OwnIPC = known(true, "/proc/700/ns/ipc") }))},
+
 	{id: "NET-001", name: "before Linux 5.4", want: Finding, facts: tcp(queue(128), "postgresql"), remedy: "net.core.somaxconn=4096"},
 	{id: "NET-001", name: "TuneD's", want: OK, facts: tcp(queue(2048), "postgresql")},
 	{id: "NET-001", name: "TuneD's, for HANA", want: Finding, facts: tcp(queue(2048), "hana"), remedy: "net.core.somaxconn=4096"},

@@ -2,6 +2,9 @@ package check
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
+	"strings"
 
 	"hostlab/internal/host"
 )
@@ -13,8 +16,9 @@ type reading struct {
 	value   string
 	state   host.State
 	bad     bool
-	context bool // shown as evidence, but decides nothing
-	needed  bool // without it the others mean nothing
+	context bool   // shown as evidence, but decides nothing
+	needed  bool   // without it the others mean nothing
+	why     string // it is unknown, as a sentence; "": by its state and value
 }
 
 const noSource = "(no source recorded)"
@@ -36,6 +40,34 @@ func readAs[T any](f host.Fact[T], show func(T) string, good func(T) bool) readi
 		r.value = "error: " + cmp.Or(f.Reason, "no reason recorded")
 	default:
 		r.state, r.value = host.StateAbsent, "absent"
+	}
+	return r
+}
+
+// oneOf judges a fact by the values that are known to be good or bad. Any other is unknown, and tell says who knows more of it.
+func oneOf[T comparable](f host.Fact[T], good, bad []T, tell string) reading {
+	return read(f, func(v T) bool { return slices.Contains(good, v) }).
+		unless(slices.Contains(good, f.Value) || slices.Contains(bad, f.Value), tell)
+}
+
+// unless makes a reading unknown whose value hostlab does not know.
+func (r reading) unless(known bool, tell string) reading {
+	if r.state == host.StateOK && !known {
+		return r.open(fmt.Sprintf("hostlab does not know the value %q of %s: %s", r.value, r.path, tell))
+	}
+	return r
+}
+
+// open makes a reading unknown, for a reason.
+func (r reading) open(why string) reading {
+	r.state, r.bad, r.why = host.StateError, false, why
+	return r
+}
+
+// because says why a reading that could not be made is unknown.
+func (r reading) because(sentence string) reading {
+	if r.state == host.StateError {
+		r.why = sentence
 	}
 	return r
 }
@@ -120,6 +152,12 @@ func whyUnknown(rs []reading) string {
 		if r.state == host.StateDenied {
 			return "this user may not read " + r.path + "; run as root to see it"
 		}
+	}
+	if rs[0].why != "" {
+		return rs[0].why
+	}
+	if why, ok := strings.CutPrefix(rs[0].value, "error: "); ok && strings.HasPrefix(why, "hostlab does not know") {
+		return why + " (" + rs[0].path + ")"
 	}
 	return "could not read " + rs[0].path + " (" + rs[0].value + ")"
 }

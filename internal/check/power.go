@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"hostlab/internal/host"
@@ -77,7 +78,7 @@ var power = []Check{
 		},
 	},
 	{
-		ID: "PWR-005", Subject: Frequency, Title: "Turbo (boost) allowed",
+		ID: "PWR-005", Subject: Frequency, Title: "Turbo (boost) switched off",
 		Covers: []string{"cpu/boost", "perfspect/Intel Turbo Boost"},
 		Why: "Boost lets cores run above their base frequency while power and temperature allow. Without it a single " +
 			"thread, such as a log writer or a serial query, is held at the base frequency even when all other cores sleep.",
@@ -162,7 +163,8 @@ var power = []Check{
 				return view{readings: []reading{aside(fr.ProfileChoices)},
 					absent: "the firmware offers no profile named performance"}
 			}
-			v := see(read(fr.PlatformProfile, is("performance")), aside(fr.ProfileChoices))
+			v := see(oneOf(fr.PlatformProfile, []string{"performance", "max-power"}, []string{"low-power", "cool", "quiet", "balanced",
+				"balanced-performance"}, "the firmware's maker says what it does"), aside(fr.ProfileChoices))
 			v.bad = "the firmware is asked for " + v.readings[0].value
 			return v
 		},
@@ -231,7 +233,7 @@ func lookGovernor(f *host.Facts, _ Role) (v view) {
 		case byUnknown:
 			v.readings = append(v.readings, governorOrDriver(p))
 		default:
-			v.readings = append(v.readings, read(p.Governor, is("performance")), aside(p.Driver))
+			v.readings = append(v.readings, governor(p), aside(p.Driver))
 		}
 	}
 	all := screen.Plural(len(onlinePolicies(f)), "cpufreq policy", "cpufreq policies")
@@ -239,10 +241,17 @@ func lookGovernor(f *host.Facts, _ Role) (v view) {
 	return v
 }
 
+// governors of the kernel that may choose less than the full frequency (admin-guide/pm/cpufreq.rst, Linux 6.12).
+var governors = []string{"powersave", "userspace", "schedutil", "ondemand", "conservative", "interactive"}
+
+func governor(p host.Policy) reading {
+	return oneOf(p.Governor, []string{"performance"}, governors, "its documentation says which frequency it chooses")
+}
+
 // governorOrDriver judges a policy whose driver cannot be read: performance is
 // right under any, and what another governor means depends on the driver.
 func governorOrDriver(p host.Policy) reading {
-	if r := read(p.Governor, is("performance")); !r.bad {
+	if r := governor(p); !r.bad {
 		return r
 	}
 	return whole(p.Driver)
@@ -264,9 +273,15 @@ func loadGovernor(f *host.Facts) remedy {
 // fullEPP accepts the name, and 0, its number in raw form.
 func fullEPP(v string) bool { return v == "performance" || v == "0" }
 
+// savingEPP are the other names, and numbers up to 255.
+func savingEPP(v string) bool {
+	n, err := strconv.Atoi(v)
+	return slices.Contains([]string{"default", "balance_performance", "balance_power", "power"}, v) || err == nil && n > 0 && n <= 255
+}
+
 func lookEPP(f *host.Facts, _ Role) (v view) {
 	for _, p := range onlinePolicies(f) {
-		r := read(p.EPP, fullEPP)
+		r := read(p.EPP, fullEPP).unless(fullEPP(p.EPP.Value) || savingEPP(p.EPP.Value), "energy_performance_available_preferences names all")
 		if r.bad && p.Governor.Or("") == "performance" {
 			v.bad = "the governor is performance, but EPP kept an older value"
 		}
@@ -303,7 +318,7 @@ func kernelAt(f *host.Facts, major, minor int) bool {
 // the kernel write it, which is more than one value (PWR-003).
 func adviseEPP(f *host.Facts, _ Role) []setting.Assignment {
 	for _, p := range onlinePolicies(f) {
-		if locked(f, p) && !fullEPP(p.EPP.Or("performance")) {
+		if locked(f, p) && savingEPP(p.EPP.Or("")) {
 			return nil
 		}
 	}

@@ -70,7 +70,7 @@ func runOne(f *host.Facts, role Role, c Check) Result {
 		if v.fix == nil && c.fix == nil && len(wrong(v.readings)) > 0 {
 			v.fix = sets(f, c.advised(f, role))
 		}
-		if o = behindMask(f, c, c.judge(v)); v.apart && o.Status == Finding {
+		if o = elsewhere(f, c, behindMask(f, c, c.judge(v))); v.apart && o.Status == Finding {
 			subject = ""
 		}
 	}
@@ -104,6 +104,40 @@ func behindMask(f *host.Facts, c Check, o Result) Result {
 	}
 	r := whole(f.Topology.Present)
 	return Result{Status: Unknown, Evidence: group([]reading{r}), Detail: whyUnknown([]reading{r})}
+}
+
+// ofIPC are the checks of System V IPC, of which each namespace has its own.
+var ofIPC = []string{"KRN-001", "KRN-002", "KRN-003", "KRN-004", "KRN-014"}
+
+// elsewhere turns an answer into unknown whose settings are those of hostlab's own network or IPC, and a server has another: all
+// servers that it speaks for, or one of those where the rest is well.
+func elsewhere(f *host.Facts, c Check, o Result) Result {
+	network := strings.HasPrefix(c.ID, "NET-")
+	if !network && !slices.Contains(ofIPC, c.ID) || o.Status == Unknown || o.Status == NotApplicable {
+		return o
+	}
+	list := servers(f)
+	if c.For != nil {
+		list = of(c.For, list)
+	}
+	var away []reading
+	var which host.Database
+	for _, d := range list {
+		own, what := d.OwnIPC, "System V IPC"
+		if network {
+			own, what = d.OwnNetwork, "network"
+		}
+		r := read(own, is(false))
+		if r.bad || r.unknown() {
+			r.value = map[bool]string{true: "its own " + what, false: r.value}[r.bad]
+			away, which = append(away, r), d
+		}
+	}
+	if len(away) == 0 || o.Status == Finding && len(away) < len(list) {
+		return o
+	}
+	return Result{Status: Unknown, Evidence: append(group(away), o.Evidence...), Detail: "it is not known what " + nameOf(which) + " has: it is " +
+		"in a container with " + map[bool]string{true: "a network", false: "IPC"}[network] + " of its own; run hostlab in there"}
 }
 
 // whyNotJudged says why a check says nothing to a role.

@@ -16,7 +16,7 @@ import (
 // server holds the checks of what a server's own process has, may use and is configured to do with the platform.
 var server = []Check{
 	{
-		ID: "SRV-001", Subject: Memory, Title: "Huge pages for the database's cache",
+		ID: "SRV-001", Subject: Memory, Title: "Huge pages and the database's cache",
 		Covers: []string{"vm.nr_hugepages"},
 		Why: "A cache of many gigabytes in pages of 4 KiB needs page tables of its own in each process of the server, and " +
 			"misses the processor's translation cache all the time. Huge pages that are reserved and not used are memory " +
@@ -30,7 +30,7 @@ var server = []Check{
 		look: lookHugePages, left: "the server has to be restarted with them",
 	},
 	{
-		ID: "SRV-002", Subject: Memory, Title: "Protection from the out-of-memory killer",
+		ID: "SRV-002", Subject: Memory, Title: "No protection from the out-of-memory killer",
 		Why: "When memory runs out the kernel kills the process that holds most, which is often the postmaster. All sessions " +
 			"end then, and the server replays its log before it answers again.",
 		Source: "PostgreSQL documentation, Linux Memory Overcommit (oom_score_adj -1000, or overcommit_memory 2); Debian's unit (-900)",
@@ -87,16 +87,20 @@ var server = []Check{
 		ID: "SRV-006", Subject: Log, Title: "How commits reach the device",
 		Why: "A server that does not flush its log loses commits that it has confirmed, and perhaps all data, when power fails. " +
 			"InnoDB that writes through the page cache keeps its data in memory twice, and its flushes wait for each other.",
-		Source: "PostgreSQL documentation on fsync; MySQL and MariaDB documentation on innodb_flush_method and " +
-			"innodb_use_native_aio; MariaDB's MDEV-24854 and MySQL's reference manual, What Is New in MySQL 8.4 (O_DIRECT by default); " +
+		Source: "PostgreSQL documentation on fsync, synchronous_commit and full_page_writes; MySQL and MariaDB documentation on " +
+			"innodb_flush_log_at_trx_commit, sync_binlog, innodb_doublewrite, innodb_flush_method and innodb_use_native_aio; MariaDB's " +
+			"MDEV-24854 and MDEV-30136, and MySQL's reference manual, What Is New in MySQL 8.4 (O_DIRECT by default); " +
 			"Microsoft on forced unit access (control.writethrough, trace flag 3979)",
-		Disagree: "O_DIRECT is the default since MariaDB 10.6 and MySQL 8.4, so that only earlier versions are judged where " +
+		Disagree: "Who can lose a second of commits may choose so: accept the finding then. What is read are files and arguments. Roles, " +
+			"databases and sessions of PostgreSQL may have values of their own, and SET GLOBAL changes a running MySQL or MariaDB. " +
+			"O_DIRECT is the default since MariaDB 10.6 and MySQL 8.4, so that only earlier versions are judged where " +
 			"nothing sets " +
-			"it. Which of PostgreSQL's safe methods is fastest depends on the device, so none is preferred: measure with pg_test_fsync.",
+			"it. Which of PostgreSQL's safe methods is fastest depends on the device, so none is preferred: measure with pg_test_fsync. " +
+			"A file system that writes pages whole (ZFS) needs neither full_page_writes nor a doublewrite buffer.",
 		For:      engines("postgresql", "mariadb", "mysql", "sqlserver"),
 		Severity: everywhere(High, High, Low),
 		absent:   "no configuration file of the server says, or its version is not known",
-		ok:       "commits are flushed to the device",
+		ok:       "as the servers' files and arguments have it, each commit is flushed",
 		look:     lookSync, left: "it is a setting of the server",
 	},
 }
@@ -108,78 +112,6 @@ const (
 	overBuffers = 1.25
 	mostStalled = 0.01 // as of the whole host (MEM-011)
 )
-
-func lookHugePages(f *host.Facts, _ Role) (v view) {
-	m := f.Memory
-	none := func(size int64) func(int64) bool {
-		return func(huge int64) bool { return size < largeCache || huge > 0 }
-	}
-	for _, d := range of(engines("postgresql", "oracle", "mariadb", "mysql"), servers(f)) {
-		size := d.SharedMemory
-		if d.Kind == "mariadb" || d.Kind == "mysql" { // whose cache is no shared memory
-			size = host.Convert(d.Setting("innodb_buffer_pool_size"), "B", bytesOf) // by default 128 MiB
-		}
-		cache, known := size.Get()
-		if !known || cache < largeCache {
-			r := whole(size)
-			r.context = known || !r.unknown()
-			v.readings = append(v.readings, r)
-			if known {
-				v.readings = append(v.readings, read(d.HugePages, none(cache)))
-			}
-			continue
-		}
-		r := read(d.HugePages, none(cache))
-		if v.readings = append(v.readings, r, aside(size)); r.bad && v.bad == "" {
-			v.bad = fmt.Sprintf("%s has a cache of %s, and no huge page", nameOf(d), result.Format(float64(cache), "B"))
-			v.fix = hugePagesFix(f, d, cache)
-		}
-	}
-	free, page := m.HugePagesFree, m.HugePageSize.Or(0)
-	idle := readAs(free, func(n int64) string { return fmt.Sprintf("%d of %d", n, m.HugePages.Or(0)) },
-		func(n int64) bool { return float64(n-m.HugePagesReserved.Or(0))*float64(page) <= idlePool })
-	if idle.bad && page > 0 {
-		v.readings = append(v.readings, idle)
-		if v.bad == "" {
-			v.bad = fmt.Sprintf("%s of reserved huge pages are used by nobody",
-				result.Format(float64(free.Value-m.HugePagesReserved.Or(0))*float64(page), "B"))
-			v.fix = remedy{run("grep", "Huge", "/proc/meminfo"), remark("lower vm.nr_hugepages to what the servers take, or " +
-				"let them use it")}
-		}
-	}
-	return v
-}
-
-// hugePagesFix reserves what a server's cache takes beside what others have, and has the server use it.
-func hugePagesFix(f *host.Facts, d host.Database, cache int64) remedy {
-	const file = "/etc/sysctl.d/90-hostlab-vm.nr_hugepages.conf"
-	page, pool := max(f.Memory.HugePageSize.Or(2<<20), 1), f.Memory.HugePages.Or(0)
-	taken := max(pool-f.Memory.HugePagesFree.Or(0)+f.Memory.HugePagesReserved.Or(0), 0)
-	pages := max(pool, taken+(cache+page-1)/page) // never fewer than there are
-	fix := remedy{into("vm.nr_hugepages="+strconv.FormatInt(pages, 10), file),
-		run("sudo", "sysctl", "-p", file).noting("where the kernel " +
-			"finds fewer in one piece (HugePages_Total in /proc/meminfo), a reboot does")}
-	locks := func() {
-		if unit := serviceOf(d); unit != "" {
-			fix = append(fix, dropIn(unit, "memlock", "LimitMEMLOCK=infinity")...)
-			return
-		}
-		fix = fix.with("its account must be allowed to lock that much: memlock in /etc/security/limits.d")
-	}
-	switch d.Kind {
-	case "postgresql":
-		if isOff(d.Setting("huge_pages").Or(host.Default)) {
-			fix = append(fix, alterSystem(d, "huge_pages = try"))
-		}
-	case "oracle":
-		locks()
-		fix = fix.with("then use_large_pages=only in the instance's parameters")
-	default:
-		locks()
-		fix = fix.and(mysqlKeeps(d, "large_pages", "ON"))
-	}
-	return append(append(fix, restart), tools(f, fix)...)
-}
 
 // alterSystem has PostgreSQL's superuser keep a setting of the server, and the server read it.
 func alterSystem(d host.Database, setting string) command {
@@ -311,7 +243,7 @@ var ulimitWants = []want{{Engine{Kind: "hana"}, 1048576}, {Engine{Kind: "sap"}, 
 var needLimits = append(forAll(ulimitWants), Engine{Kind: "oracle"})
 
 func lookUlimits(f *host.Facts, _ Role) (v view) {
-	pool := f.Memory.HugePages.Or(0) * f.Memory.HugePageSize.Or(0)
+	pool := hugeTotal(f)
 	for _, d := range of(needLimits, servers(f)) {
 		if d.PID == 0 {
 			continue
@@ -357,15 +289,17 @@ func lookRemoveIPC(f *host.Facts, _ Role) (v view) {
 	if removes.State == host.StateAbsent && redHat {
 		return view{}
 	}
-	off := slices.Contains([]string{"no", "false", "off", "0"}, strings.ToLower(removes.Or("yes")))
+	set := strings.ToLower(removes.Or("yes")) // as parse_boolean of systemd takes it
+	off := slices.Contains([]string{"no", "n", "false", "f", "off", "0"}, set)
+	known := off || slices.Contains([]string{"yes", "y", "true", "t", "on", "1"}, set)
 	for _, d := range of(engines("postgresql", "oracle"), f.Databases) {
 		r := readAs(d.UID, strconv.Itoa, func(id int) bool { return id <= lastSystemUID || off })
 		if v.readings = append(v.readings, r); r.bad && v.bad == "" {
 			v.bad = nameOf(d) + " runs under a login account, and loses its shared memory when that user logs out"
 		}
 	}
-	why := aside(removes)
-	if removes.State == host.StateError || removes.State == host.StateDenied {
+	why := aside(removes).unless(known, "systemd-analyze cat-config systemd/logind.conf shows what is in force")
+	if why.unknown() {
 		why.context = len(wrong(v.readings)) == 0
 	}
 	if !why.context { // what decides is not known

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -27,6 +28,21 @@ func confDir(dir string) func(d *host.Database) {
 	return func(d *host.Database) { d.ConfDir = known(dir, "/etc/my.cnf") }
 }
 
+func dataIn(dir string) func(d *host.Database) {
+	return func(d *host.Database) { d.DataDir = known(dir, "/proc/700/cwd") }
+}
+
+// dataOn puts a directory on a file system.
+func dataOn(dir, fsType string) func(*host.Facts) {
+	return func(f *host.Facts) {
+		f.Data = append(f.Data, host.Storage{Path: dir, FSType: known(fsType, "/proc/self/mountinfo")})
+	}
+}
+
+func preload(list string) func(d *host.Database) {
+	return func(d *host.Database) { d.Preload = known(list, "/proc/700/environ") }
+}
+
 // inFile has InnoDB's method of flushing stand in a file.
 func inFile(value, file string) func(d *host.Database) {
 	return func(d *host.Database) {
@@ -39,6 +55,18 @@ func pool(pages, free, reserved int64) func(*host.Facts) {
 		m.HugePages, m.HugePagesFree = known(pages, "/proc/meminfo HugePages_Total"), known(free, "/proc/meminfo HugePages_Free")
 		m.HugePagesReserved, m.HugePageSize = known(reserved, "/proc/meminfo HugePages_Rsvd"), size(2<<20, "/proc/meminfo Hugepagesize")
 	})
+}
+
+// pools have 2 MiB as the default size, and pages of 1 GiB beside it.
+func pools(small, large, free int64) func(*host.Facts) {
+	const dir = "/sys/kernel/mm/hugepages/"
+	return func(f *host.Facts) {
+		pool(small, small, 0)(f)
+		f.Memory.HugePools = []host.HugePool{
+			{Size: 2 << 20, Pages: known(small, dir+"hugepages-2048kB/nr_hugepages"), Free: known(small, dir+"hugepages-2048kB/free_hugepages")},
+			{Size: 1 << 30, Pages: known(large, dir+"hugepages-1048576kB/nr_hugepages"), Free: known(free, dir+"hugepages-1048576kB/free_hugepages")},
+		}
+	}
 }
 
 func killed(adj, mode int64) func(*host.Facts) {
@@ -114,6 +142,18 @@ var serverCases = []lookCase{
 		facts: also(pool(0, 0, 0), serving("mysql", set("innodb_buffer_pool_size", "64G"), shared(0, 0)))},
 	{id: "SRV-001", name: "a pool that nobody uses", want: Finding, detail: "8 GiB of reserved huge pages are used by nobody",
 		facts: also(pool(4096, 4096, 0), serving("postgresql", shared(gib, 0)))},
+	{id: "SRV-001", name: "an idle pool of another size", want: Finding, remedy: "alter system set huge_page_size = 1GB", detail: "66 GiB of reserved huge pages are used by nobody",
+		evidence: "hugepages-1048576kB/free_hugepages = 66 of 66 pages of 1 GiB", facts: also(pools(0, 66, 66), serving("postgresql", version("15"), shared(66*gib, 0)))},
+	{id: "SRV-001", name: "an idle pool of another size, for a server that cannot choose", want: Finding, remedy: "give those of 1 GiB back first",
+		facts: also(pools(0, 66, 66), serving("mysql", version("8.0.40"), set("innodb_buffer_pool_size", "64G"), shared(0, 0)))},
+	{id: "SRV-001", name: "an idle pool of another size, and a version that no file tells", want: Finding, remedy: "from PostgreSQL 14 on",
+		facts: also(pools(0, 66, 66), serving("postgresql", shared(66*gib, 0)))},
+	{id: "SRV-001", name: "an idle pool of another size that is too small", want: Finding, remedy: "vm.nr_hugepages=33792",
+		facts: also(pools(0, 8, 8), serving("postgresql", version("15"), shared(66*gib, 0)))},
+	{id: "SRV-001", name: "an idle pool of another size that nobody needs", want: Finding, detail: "8 GiB of reserved huge pages", facts: also(pools(0, 8, 8), serving("postgresql", shared(gib, 0)))},
+	{id: "SRV-001", name: "a pool of another size that is used", want: OK, facts: also(pools(0, 66, 1), serving("postgresql", shared(66*gib, 65*gib)))},
+	{id: "SRV-004", name: "Oracle's locked memory, in pages of another size", want: Finding, remedy: "LimitMEMLOCK=infinity",
+		facts: also(pools(0, 8, 0), serving("oracle", started(dbService), locks(gib)))},
 	{id: "SRV-001", name: "a pool that is promised", want: OK, facts: also(pool(4096, 4096, 4096), serving("postgresql", shared(8*gib, 2<<20)))},
 	{id: "SRV-001", name: "a large cache in huge pages", want: OK, facts: also(pool(8192, 0, 0), serving("oracle", shared(16*gib, 16*gib)))},
 	{id: "SRV-001", name: "a small cache", want: OK, facts: also(pool(0, 0, 0), serving("postgresql", shared(gib, 0)))},
@@ -161,7 +201,7 @@ var serverCases = []lookCase{
 	{id: "SRV-005", name: "a person's account", want: Finding, evidence: "/proc/700/status Uid = 1000", remedy: "RemoveIPC=no",
 		facts: also(logind("yes"), serving("postgresql", account(1000)))},
 	{id: "SRV-005", name: "a person's account, and the upstream default", want: Finding, facts: also(logind(""), serving("oracle", account(54321)))},
-	{id: "SRV-005", name: "Red Hat's default", want: NotApplicable, facts: also(logind(""), serving("oracle", account(54321)), system("Red Hat Enterprise Linux 9.4", "x86_64"))},
+	{id: "SRV-005", name: "Red Hat's default", want: NotApplicable, facts: also(logind(""), serving("oracle", account(54321)), system("Red Hat Enterprise Linux 9.4", "amd64"))},
 	{id: "SRV-005", name: "off", want: OK, facts: also(logind("no"), serving("oracle", account(54321)))},
 	{id: "SRV-005", name: "a system account", want: OK, facts: also(logind(""), serving("postgresql", account(112)))},
 	{id: "SRV-005", name: "MariaDB", want: NotApplicable, facts: also(logind(""), serving("mariadb", account(1000)))},
@@ -196,6 +236,35 @@ var serverCases = []lookCase{
 	{id: "SRV-006", name: "SQL Server without a forced flush", want: Finding, remedy: "control.writethrough 1",
 		facts: serving("sqlserver", set("traceflag0", "3979", "traceflag1", host.Default, "writethrough", host.Default))},
 	{id: "SRV-006", name: "SQL Server with forced unit access", want: OK, facts: serving("sqlserver", set("traceflag0", "3979", "traceflag1", host.Default, "writethrough", "1"))},
+	{id: "SRV-006", name: "PostgreSQL's commits that do not wait", want: Finding, detail: "loses the last commits", remedy: "alter system set synchronous_commit = on",
+		facts: serving("postgresql", set("fsync", "on", "synchronous_commit", "off"))},
+	{id: "SRV-006", name: "PostgreSQL's half pages", want: Finding, detail: "half written", facts: serving("postgresql", set("full_page_writes", "off"))},
+	{id: "SRV-006", name: "PostgreSQL's half pages on ZFS", want: OK, facts: also(serving("postgresql", set("full_page_writes", "off", "fsync", "on"), dataIn("/tank/pg")), dataOn("/tank/pg", "zfs"))},
+	{id: "SRV-006", name: "PostgreSQL's safe methods", want: OK, facts: serving("postgresql", set("fsync", "on", "synchronous_commit", "remote_apply", "wal_sync_method", "open_datasync"))},
+	{id: "SRV-006", name: "a method of PostgreSQL that nobody knows", want: Unknown, detail: "show wal_sync_method asks the server", facts: serving("postgresql", set("fsync", "on", "wal_sync_method", "uring"))},
+	{id: "SRV-006", name: "a value that host did not know", want: Unknown, detail: `hostlab does not know the value "x" of fsync`, facts: serving("postgresql", func(d *host.Database) {
+		d.Settings = []host.ServerSetting{{Name: "fsync", Value: host.Unknown[string]("/etc/pg.conf", errors.New(`hostlab does not know the value "x" of fsync`))}}
+	})},
+	{id: "SRV-006", name: "InnoDB flushes once a second", want: Finding, detail: "but once a second", remedy: "innodb_flush_log_at_trx_commit", facts: serving("mysql", set("innodb_flush_log_at_trx_commit", "2"))},
+	{id: "SRV-006", name: "MariaDB's third way", want: OK, facts: serving("mariadb", set("innodb_flush_log_at_trx_commit", "3"))},
+	{id: "SRV-006", name: "which MySQL has not", want: Unknown, facts: serving("mysql", set("innodb_flush_log_at_trx_commit", "3"))},
+	{id: "SRV-006", name: "a binary log that is not waited for", want: Finding, detail: "do not wait for the binary log", evidence: "sync_binlog = 0",
+		facts: serving("mysql", set("log_bin", "ON", "sync_binlog", "0"))},
+	{id: "SRV-006", name: "nor at each commit", want: Finding, facts: serving("mysql", set("log_bin", "ON", "sync_binlog", "100"))},
+	{id: "SRV-006", name: "MariaDB's default", want: Finding, evidence: "sync_binlog = default, 0", facts: serving("mariadb", set("log_bin", "ON", "sync_binlog", host.Default))},
+	{id: "SRV-006", name: "MySQL's default", want: OK, evidence: "sync_binlog = default, 1", facts: serving("mysql", version("8.0.40"), set("log_bin", "ON", "sync_binlog", host.Default))},
+	{id: "SRV-006", name: "MySQL 8's default log", want: Finding, facts: serving("mysql", version("8.0.40"), set("log_bin", host.Default, "sync_binlog", "0"))},
+	{id: "SRV-006", name: "no binary log", want: OK, facts: serving("mariadb", set("log_bin", host.Default, "sync_binlog", "0", "innodb_flush_log_at_trx_commit", "1"))},
+	{id: "SRV-006", name: "InnoDB's half pages", want: Finding, detail: "half written", facts: serving("mysql", set("innodb_doublewrite", "DETECT_ONLY"))},
+	{id: "SRV-006", name: "MariaDB 11's data through the page cache", want: Finding, detail: "through the page cache", facts: serving("mariadb", version("11.4.2"), set("innodb_data_file_buffering", "ON"))},
+	{id: "SRV-006", name: "Percona's method", want: OK, facts: serving("mysql", version("5.7.44"), set("innodb_flush_method", "ALL_O_DIRECT"))},
+	{id: "SRV-006", name: "O_DSYNC before MariaDB 11", want: Finding, facts: serving("mariadb", version("10.11.6"), set("innodb_flush_method", "O_DSYNC"))},
+	{id: "SRV-006", name: "O_DSYNC from MariaDB 11 on", want: OK, facts: serving("mariadb", version("11.4.2"), set("innodb_flush_method", "O_DSYNC"))},
+	{id: "SRV-006", name: "a method of InnoDB that nobody knows", want: Unknown, detail: "show global variables like 'innodb_flush_method'", facts: serving("mysql", set("innodb_flush_method", "io_uring"))},
+	{id: "SRV-006", name: "MariaDB for tests", want: Finding, detail: "flushes nothing", facts: serving("mariadb", set("debug_no_sync", "ON"))},
+	{id: "SRV-006", name: "eatmydata", want: Finding, detail: "takes its flushes away", remedy: "LD_PRELOAD", facts: serving("postgresql", set("fsync", "on"), preload("libjemalloc.so libeatmydata.so"))},
+	{id: "SRV-006", name: "another allocator", want: OK, facts: serving("postgresql", set("fsync", "on"), preload("libjemalloc.so"))},
+	{id: "SRV-006", name: "SQL Server's flag of any number", want: Finding, evidence: "traceflag7 = 3979", facts: serving("sqlserver", set("traceflag7", "3979", "writethrough", host.Default))},
 	{id: "SRV-006", name: "Redis", want: NotApplicable, facts: serving("redis")},
 	{id: "SRV-006", name: "denied", want: Unknown, facts: serving("postgresql", func(d *host.Database) {
 		d.Settings = []host.ServerSetting{{Name: "fsync", Value: denied[string]("/data/postgresql.auto.conf")}}
@@ -204,10 +273,19 @@ var serverCases = []lookCase{
 
 // Data that may be lost weigh more than data that are kept twice.
 func TestSyncWeighs(t *testing.T) {
-	for method, want := range map[string]Severity{"nosync": High, "fsync": Medium} {
-		c := lookCase{id: "SRV-006", facts: serving("mysql", set("innodb_flush_method", method, "innodb_use_native_aio", host.Default))}
-		if r := c.run(t); r.Severity != want {
-			t.Errorf("%s is %s, want %s", method, r.Severity, want)
+	for setting, want := range map[string]Severity{"innodb_flush_method=nosync": High, "innodb_flush_method=fsync": Medium, "innodb_data_file_buffering=ON": Medium,
+		"innodb_flush_log_at_trx_commit=0": High, "innodb_doublewrite=OFF": High, "innodb_use_native_aio=OFF": Medium, "debug_no_sync=ON": High} {
+		name, value, _ := strings.Cut(setting, "=")
+		if r := (lookCase{id: "SRV-006", facts: serving("mariadb", version("11.4.2"), set(name, value))}).run(t); r.Status != Finding || r.Severity != want {
+			t.Errorf("%s is %s %s, want %s", setting, r.Status, r.Severity, want)
+		}
+	}
+	if r := (lookCase{id: "SRV-006", facts: serving("mariadb", set("log_bin", "ON", "sync_binlog", "0"))}).run(t); r.Severity != Medium {
+		t.Errorf("a binary log that is not waited for is %s", r.Severity)
+	}
+	for _, name := range []string{"fsync", "synchronous_commit", "full_page_writes"} {
+		if r := (lookCase{id: "SRV-006", facts: serving("postgresql", set(name, "off"))}).run(t); r.Severity != High {
+			t.Errorf("%s is %s", name, r.Severity)
 		}
 	}
 }

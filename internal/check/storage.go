@@ -28,8 +28,16 @@ var storage = []Check{
 		look: func(f *host.Facts, _ Role) view {
 			v := ofDisks(f, disks(f), func(b host.BlockDevice) bool { return !spinning(f, b) },
 				func(b host.BlockDevice) reading {
-					return read(b.Scheduler, func(c host.Choice) bool { return unsorted(c) == "" })
+					r := read(b.Scheduler, func(c host.Choice) bool { return unsorted(c) == "" })
+					if now := b.Scheduler.Value.Active; r.state == host.StateOK && !r.bad {
+						r.context = slices.Contains(sortingSchedulers, now) // and nothing better is offered
+						r = r.unless(r.context || now == "none" || now == "noop", "the kernel's documentation on block devices names its schedulers")
+					}
+					return r
 				}, "", "")
+			if slices.ContainsFunc(v.readings, func(r reading) bool { return r.context }) {
+				v.absent = "the kernel offers no scheduler that leaves requests unsorted"
+			}
 			return v.atMost(sortingWeighs(f))
 		},
 		advise: func(f *host.Facts, _ Role) (list []setting.Assignment) {
@@ -149,7 +157,7 @@ var storage = []Check{
 			"virtual disk is information. Switching the cache off in the kernel alone makes commits fast by losing them.",
 		Severity: inProduction(Medium, Info),
 		absent:   "no block device with a write cache is known below a log directory",
-		ok:       "log writes need no flush of a whole volatile cache", look: lookWriteCache,
+		ok:       "as the kernel has it, no device below a log has a volatile write cache to flush", look: lookWriteCache,
 	},
 }
 
@@ -227,13 +235,16 @@ func sortingWeighs(f *host.Facts) (worst Severity) {
 func sortingOn(f *host.Facts, b host.BlockDevice) Severity {
 	sap := runs(f, "hana") || runs(f, "sap")
 	switch {
-	case (b.Class == host.ClassVirtual || b.Class == host.ClassSSD) && !sap:
+	case (b.Class == host.ClassVirtual || b.Class == host.ClassSSD || b.Class == "") && !sap:
 		return Info
 	case b.Class == host.ClassSSD:
 		return Low
 	}
 	return High
 }
+
+// sortingSchedulers are those that sort requests, or hold them back.
+var sortingSchedulers = []string{"mq-deadline", "bfq", "kyber", "deadline", "cfq", "anticipatory", "adios"}
 
 // unsorted is the scheduler to have in place of the one in force; "": that one, or nothing better.
 func unsorted(c host.Choice) string {
@@ -269,11 +280,10 @@ func lies(s host.Storage) string {
 func logs(f *host.Facts) []host.Storage {
 	list := slices.Clone(f.Storage)
 	for _, d := range f.Databases {
-		if st := d.LogDir.State; st == host.StateDenied || st == host.StateError {
-			list = append(list, host.Storage{
-				Purpose: fmt.Sprintf("%s log of process %d", d.Kind, d.PID),
-				Class:   d.LogDir, Options: d.LogDir,
-			})
+		for _, l := range append([]host.ServerLog{{Purpose: d.Kind + " log", Dir: d.LogDir}}, d.MoreLogs...) {
+			if whole(l.Dir).unknown() {
+				list = append(list, host.Storage{Purpose: fmt.Sprintf("%s of process %d", l.Purpose, d.PID), Class: l.Dir, Options: l.Dir})
+			}
 		}
 	}
 	return list
@@ -311,7 +321,9 @@ func lookDAX(f *host.Facts, _ Role) (v view) {
 	for _, s := range logs(f) {
 		class, known := s.Class.Get()
 		if !known {
-			v.readings = append(v.readings, whole(s.Class))
+			r := whole(s.Class).because(notKnown(s))
+			r.context = len(s.Stack) > 0 && !slices.ContainsFunc(s.Stack, func(l host.StackLayer) bool { return l.Kind == "pmem" })
+			v.readings = append(v.readings, r)
 			continue
 		}
 		if class != host.ClassPmem && class != host.ClassPmemDAX {
@@ -335,6 +347,15 @@ func daxFix(s host.Storage) remedy {
 		run("sudo", "mount", "-o", "dax=always", s.Device.Or("/dev/pmem0"), dir)}
 }
 
+// notKnown says why it is not known what a path's storage is.
+func notKnown(s host.Storage) string {
+	return fmt.Sprintf("it is not known what %s lies on: %s", lies(s), cmp.Or(s.Class.Reason, "no reason recorded"))
+}
+
+// classes are those that storage can be of.
+var classes = []string{host.ClassNetwork, host.ClassDisk, host.ClassVirtual, host.ClassSSD, host.ClassNVMe, host.ClassPmem, host.ClassPmemDAX,
+	host.ClassMemory}
+
 // certified reports the log of a server whose vendor certifies network storage for it.
 func certified(s host.Storage) bool { return s.Purpose == "oracle log" || s.Purpose == "hana log" }
 
@@ -345,8 +366,9 @@ func ofClass(f *host.Facts, class string, exempt func(host.Storage) bool) (v vie
 	found := false
 	for _, s := range logs(f) {
 		r := readAs(s.Class, func(v string) string { return v + " (" + cmp.Or(s.FSType.Or(""), "file system unknown") + ")" },
-			func(v string) bool { return v != class || exempt(s) })
-		if v.readings = append(v.readings, ofLog(r, s)); r.bad && !found {
+			func(v string) bool { return v != class || exempt(s) }).
+			unless(slices.Contains(classes, s.Class.Value), "lsblk tells what it is")
+		if v.readings = append(v.readings, ofLog(r, s).because(notKnown(s))); r.bad && !found {
 			first, found = s, true
 		}
 	}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"testing"
 
 	"hostlab/internal/host"
@@ -46,6 +47,10 @@ func rawOn(name string) func(s *host.Storage) {
 	}
 }
 
+func unknownClass(s *host.Storage) {
+	s.Class = host.Unknown[string]("/proc/self/mountinfo /db", errors.New("zpool status lists the disks"))
+}
+
 // hiddenLog is a server whose log directory this user may not look up.
 func hiddenLog(f *host.Facts) {
 	f.Databases = append(f.Databases, host.Database{Kind: "postgresql", PID: 9, LogDir: denied[string]("/proc/9/cwd")})
@@ -61,6 +66,10 @@ var storageCases = []lookCase{
 	{id: "STO-004", name: "btrfs collects", facts: logOn(host.ClassSSD, "btrfs", "rw,discard=async"), want: OK},
 	{id: "STO-004", name: "nodiscard", facts: logOn(host.ClassSSD, "ext4", "rw,nodiscard"), want: OK},
 	{id: "STO-004", name: "a log that may not be seen", facts: hiddenLog, want: Unknown, detail: "may not read /proc/9/cwd"},
+	{id: "STO-008", name: "a binary log that may not be seen", want: Unknown, detail: "may not read /etc/my.cnf", facts: func(f *host.Facts) {
+		logOn(host.ClassNVMe, "ext4", "rw", cached("nvme0n1", "write through", fua(false, "nvme0n1")))(f)
+		f.Databases = []host.Database{{Kind: "mysql", PID: 9, LogDir: known("/db/log", "fd"), MoreLogs: []host.ServerLog{{Purpose: "mysql binary log", Dir: denied[string]("/etc/my.cnf")}}}}
+	}},
 	{id: "STO-005", name: "a log that may not be seen", facts: hiddenLog, want: Unknown, detail: "may not read /proc/9/cwd"},
 	{id: "STO-006", name: "a log that may not be seen", facts: hiddenLog, want: Unknown, detail: "may not read /proc/9/cwd"},
 	{id: "STO-007", name: "a log that may not be seen", facts: hiddenLog, want: Unknown, detail: "may not read /proc/9/cwd"},
@@ -107,6 +116,11 @@ var storageCases = []lookCase{
 	{id: "STO-008", name: "no FUA, and SQL Server", facts: logOn(host.ClassNVMe, "xfs", "rw", logOf("sqlserver log"), cached("nvme0n1", "write back", fua(false, "nvme0n1"))), want: Finding},
 	{id: "STO-008", name: "a virtual disk", want: Finding, detail: "up to the hypervisor's owner", facts: logOn(host.ClassVirtual, "ext4", "rw",
 		cached("vda", "write back", fua(false, "vda")), func(s *host.Storage) { s.Stack[0].Queue.Class = host.ClassVirtual })},
+	{id: "STO-008", name: "a word that nobody knows", want: Unknown, detail: `does not know the value "write around"`,
+		facts: logOn(host.ClassNVMe, "ext4", "rw", cached("nvme0n1", "write around", fua(false, "nvme0n1")))},
+	{id: "STO-008", name: "a volume of ZFS", want: Unknown, detail: "zpool status", facts: logOn("", "ext4", "rw", cached("zd16", "write back", fua(false, "zd16")), unknownClass)},
+	{id: "STO-007", name: "a volume of ZFS", want: Unknown, detail: "it is not known what postgresql log /db/log on /db lies on: zpool status", facts: logOn("", "ext4", "rw", unknownClass)},
+	{id: "STO-005", name: "a volume of ZFS", want: NotApplicable, facts: logOn("", "ext4", "rw", cached("zd16", "write back", fua(false, "zd16")), unknownClass)},
 	{id: "STO-008", name: "write through", facts: logOn(host.ClassNVMe, "ext4", "rw", cached("nvme0n1", "write through", fua(false, "nvme0n1"))), want: OK},
 	{id: "STO-008", name: "dm repeats its member", want: OK,
 		facts: logOn(host.ClassNVMe, "ext4", "rw", cached("dm-0", "write back", fua(false, "dm-0")), cached("nvme0n1", "write through", fua(false, "nvme0n1")))},

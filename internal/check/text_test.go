@@ -213,13 +213,46 @@ func TestHostTextCannotDriveTheTerminal(t *testing.T) {
 	}
 }
 
+// The headline is the same whatever is shown: information is nothing to change, and what could not be seen is named.
+func TestHeadline(t *testing.T) {
+	synced := kern(func(k *host.Kernel) { k.ClockSynced = known(false, "adjtimex") })
+	for name, c := range map[string]struct {
+		facts          func(*host.Facts)
+		headline, more string
+	}{
+		"information":         {synced, "No check found anything to change for a production database server.", "1 finding is for information"},
+		"something to change": {also(synced, func(f *host.Facts) { f.Frequency.NoTurbo = known(true, pstateDir+"/no_turbo") }), "1 setting differs from the recommendation for a production database server: 1 high.", "1 finding is for information"},
+		"something not seen":  {kern(func(k *host.Kernel) { k.Clocksource = denied[string]("current_clocksource") }), "No check found anything to change for a production database server; 1 could not look.", ""},
+	} {
+		for _, all := range []bool{false, true} {
+			out := strings.Join(strings.Fields(render(t, (lookCase{facts: c.facts}).facts0(), ProductionDB, options{all: all})), " ")
+			if !strings.HasPrefix(out, c.headline) || !strings.Contains(out, c.more) {
+				t.Errorf("%s, all %v: %s", name, all, out)
+			}
+		}
+	}
+}
+
+// The title of a finding names what is wrong, also where it is a switch that should be on.
+func TestTitlesNameTheProblem(t *testing.T) {
+	for id, word := range map[string]string{"PWR-005": "off", "KRN-009": "no", "KRN-012": "No", "SRV-002": "No", "STO-009": "without", "NET-005": "off"} {
+		c, err := Find(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(strings.Fields(c.Title), word) {
+			t.Errorf("%s: %s", id, c.Title)
+		}
+	}
+}
+
 func TestManyRowsAreCut(t *testing.T) {
 	f := &host.Facts{}
-	governed(20, "acpi-cpufreq", "x", "")(f)
+	governed(20, "amd-pstate-epp", "powersave", "")(f)
 	for i := range f.Frequency.Policies {
-		f.Frequency.Policies[i].Governor.Value = strings.Repeat("g", i+1)
+		f.Frequency.Policies[i].EPP = known(strconv.Itoa(i+1), "/sys/devices/system/cpu/cpufreq/policy"+strconv.Itoa(i)+"/energy_performance_preference")
 	}
-	if out := render(t, f, ProductionDB, options{}); !strings.Contains(out, "and 15 more; --all lists them") {
+	if out := render(t, f, ProductionDB, options{}); !strings.Contains(out, "and 14 more; --all lists them") {
 		t.Error(out)
 	}
 	if out := render(t, f, ProductionDB, options{all: true}); strings.Contains(out, " more; ") {

@@ -29,9 +29,11 @@ var pagesFor = []pages{
 	{Engine{Kind: "hana"}, suse(15, 5, 16, 99), []string{"madvise"}},
 }
 
+const docsOfTHP = "the kernel's documentation on transparent huge pages names its values"
+
 // newTCMalloc says where MongoDB 8 has the allocator that wants huge pages.
 func newTCMalloc(f *host.Facts) bool {
-	return slices.Contains([]string{"x86_64", "aarch64"}, f.Identity.Arch.Or(""))
+	return slices.Contains([]string{"amd64", "arm64"}, f.Identity.Arch.Or(""))
 }
 
 // suse fits SLES from one version and service pack to another.
@@ -105,7 +107,8 @@ func lookTHP(f *host.Facts, _ Role) view {
 	case len(accepted) == 0 && now.Value.Active != "":
 		return view{readings: []reading{aside(now)}, absent: "the servers here want different values: " + asked(asks)}
 	}
-	v := see(read(now, func(c host.Choice) bool { return slices.Contains(accepted, c.Active) }))
+	v := see(read(now, func(c host.Choice) bool { return slices.Contains(accepted, c.Active) }).
+		unless(slices.Contains([]string{"always", "madvise", "never"}, now.Value.Active), docsOfTHP))
 	var names []string
 	for _, a := range asks {
 		names = append(names, a.product)

@@ -67,7 +67,7 @@ var uncore = []Check{
 		Severity: inProduction(Info, Info),
 		absent:   "no Intel processor's frequency is set here, or a hypervisor is below", ok: "the processor's own driver sets " +
 			"the frequency",
-		bad: "acpi-cpufreq sets the frequency of an Intel processor",
+		bad: "a driver of the firmware's steps sets the frequency of an Intel processor",
 		fix: remedy{script(`grep -o 'intel_pstate=[a-z_]*' /proc/cmdline`).noting("take it away, or let the firmware leave power " +
 			"management to the system")},
 		left: "the kernel command line or the firmware decides it",
@@ -76,7 +76,8 @@ var uncore = []Check{
 				return v
 			}
 			for _, p := range onlinePolicies(f) {
-				v.readings = append(v.readings, read(p.Driver, func(d string) bool { return d != "acpi-cpufreq" }))
+				v.readings = append(v.readings, oneOf(p.Driver, []string{"intel_pstate", "intel_cpufreq"}, []string{"acpi-cpufreq", "pcc-cpufreq"},
+					"its documentation says who chooses the frequency"))
 			}
 			if len(v.readings) > 0 {
 				v.readings = append(v.readings, needed(f.Identity.CPUVendor))

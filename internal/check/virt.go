@@ -29,11 +29,14 @@ var smt = []Check{
 		bad:      "siblings share cores; measure what a scanning sibling costs before deciding",
 		fix:      remedy{run("hostlab", "assess")}, left: "decide by measurement",
 		look: func(f *host.Facts, _ Role) view {
-			control := aside(f.Topology.SMTControl)
-			if c := f.Topology.SMTControl.Or(""); c == "notsupported" || c == "notimplemented" {
+			control, active := aside(f.Topology.SMTControl), read(f.Topology.SMTActive, is(false))
+			if control.value == "notsupported" {
 				return view{readings: []reading{control}, absent: "the processor (or what the hypervisor shows of it) has no SMT"}
 			}
-			return see(read(f.Topology.SMTActive, is(false)), control)
+			if active.state == host.StateAbsent { // a kernel that cannot switch SMT still lists threads
+				active = read(coreOfMost(f), func(l []int) bool { return len(l) <= 1 })
+			}
+			return see(active, control)
 		},
 	},
 }
@@ -52,11 +55,15 @@ var virt = []Check{
 		absent:   "the kernel counts no stolen time", ok: "at most 2 % of CPU time was taken, as far as the hypervisor tells",
 		fix: remedy{run("vmstat", "5", "12").noting("column st; then ask the hypervisor's owner for reserved or unshared CPUs")},
 		look: func(f *host.Facts, _ Role) view {
-			if hv, ok := f.Virt.Hypervisor.Get(); ok && hv == "none" {
-				return view{absent: "no hypervisor is below"}
-			}
 			share := func(v float64) string { return fmt.Sprintf("%.2f %% of CPU time since boot", 100*v) }
 			v := see(readAs(f.Virt.Steal, share, func(v float64) bool { return v <= stealTolerated }), aside(f.Virt.Hypervisor))
+			if hv, ok := f.Virt.Hypervisor.Get(); ok && hv == "none" {
+				if !v.readings[0].bad {
+					return view{absent: "no hypervisor is below"}
+				}
+				v.readings[0] = v.readings[0].open("it is not known who took " + v.readings[0].value + ": the kernel counts it as stolen, and " +
+					"no hypervisor is seen")
+			}
 			v.bad = "the hypervisor took " + v.readings[0].value
 			return v
 		},
@@ -117,7 +124,7 @@ func lookQuota(f *host.Facts, _ Role) (v view) {
 		quota := readAs(l.CPUQuota, func(v float64) string { return fmt.Sprintf("%g CPUs", v) }, atLeast(float64(cpus)))
 		if version := whole(l.CgroupV); quota.state == host.StateAbsent && version.state == host.StateOK {
 			version.value = "no CPU quota"
-			v.readings, v.ok = append(v.readings, version), "no cgroup above the server has a CPU quota"
+			v.readings, v.ok = append(v.readings, version), "no cgroup of the server that is in sight has a CPU quota"
 			continue
 		}
 		periods := l.CPUPeriods.Or(0)
@@ -162,14 +169,27 @@ func lookAffinity(f *host.Facts, _ Role) (v view) {
 		allowed := d.Limits.Affinity
 		r := read(allowed, func(v []int) bool { return len(missing(online.Or(nil), v)) == 0 })
 		if v.readings = append(v.readings, r); r.bad && v.bad == "" {
+			lacks := missing(online.Value, allowed.Value)
+			elsewhere := missing(lacks, f.Topology.Isolated.Or(nil))
 			v.bad = fmt.Sprintf("%s may use %d of %s", nameOf(d), len(allowed.Value),
 				screen.Plural(len(online.Value), "online CPU", "online CPUs"))
-			v.fix = remedy{run("taskset", "-pc", strconv.Itoa(d.PID)),
-				remark("look for CPUAffinity= and AllowedCPUs= of its unit, numactl and taskset in its start script, and the " +
-					"container's cpuset")}
+			v.fix = remedy{run("taskset", "-pc", strconv.Itoa(d.PID))}
+			if n := len(lacks) - len(elsewhere); n > 0 {
+				v.bad += fmt.Sprintf("; the kernel isolates %s, which only programs that ask for them use",
+					host.FormatList(missing(lacks, elsewhere)))
+				v.fix = append(v.fix, script(`grep -o 'isolcpus=[^ ]*' /proc/cmdline`).noting("take it away, or a cpuset's isolated "+
+					"partition, unless another program needs these CPUs"))
+			}
+			if len(elsewhere) > 0 {
+				v.fix = append(v.fix, remark("look for CPUAffinity= and AllowedCPUs= of its unit, numactl and taskset in its start "+
+					"script, and the container's cpuset"))
+			}
 		}
 	}
 	v.readings = append(v.readings, needed(online))
+	if whole(f.Topology.Isolated).state != host.StateAbsent && len(f.Topology.Isolated.Value) > 0 {
+		v.readings = append(v.readings, aside(f.Topology.Isolated))
+	}
 	return v
 }
 
@@ -193,10 +213,11 @@ func lookOffline(f *host.Facts, _ Role) view {
 	off := missing(present.Value, online.Value)
 	r := read(online, func([]int) bool { return len(off) == 0 }).need()
 	v := see(r, needed(present))
-	// With SMT off at most one sibling of each online CPU is missing (two threads a core).
-	if c := f.Topology.SMTControl.Or(""); (c == "off" || c == "forceoff") && len(off) > 0 && len(off) <= len(online.Value) {
-		v = see(r, needed(present), aside(f.Topology.SMTControl))
-		v.readings[0].bad, v.ok = false, "the offline CPUs are siblings, off because SMT is off"
+	if idle := offBySMT(f, off); len(idle) > 0 {
+		v.readings = append(v.readings, aside(f.Topology.SMTControl))
+		if off = missing(off, idle); len(off) == 0 {
+			v.readings[0].bad, v.ok = false, "the offline CPUs are siblings, off because SMT is off or limited"
+		}
 	}
 	v.bad = fmt.Sprintf("%s present and offline: %s", screen.Plural(len(off), "CPU is", "CPUs are"), host.FormatList(off))
 	v.fix = remedy{script("sudo dmesg | grep -i -e mce -e 'hardware error' -e offlin").noting("a CPU may be off for its errors, " +

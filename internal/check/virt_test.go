@@ -24,13 +24,46 @@ func plugged(present, online []int, control string) func(*host.Facts) {
 	}
 }
 
+func power9(f *host.Facts) { f.Identity.CPUModel = known("POWER9", "/proc/cpuinfo") }
+
+func amd64(f *host.Facts) { f.Identity.Arch = known("amd64", "/proc/cpuinfo") }
+
+func arm64(f *host.Facts) { f.Identity.Arch = known("arm64", "/proc/cpuinfo") }
+
+// isolated has the kernel keep CPUs from the scheduler.
+func isolated(cpus ...int) func(*host.Facts) {
+	return func(f *host.Facts) { f.Topology.Isolated = known(cpus, "/sys/devices/system/cpu/isolated") }
+}
+
+// coreLists gives each CPU the threads of its core.
+func coreLists(lists ...host.Fact[[]int]) func(*host.Facts) {
+	return func(f *host.Facts) {
+		for i, l := range lists {
+			f.Topology.CPUs = append(f.Topology.CPUs, host.CPU{ID: i, Siblings: l})
+		}
+	}
+}
+
 var virtCases = []lookCase{
 	{id: "VRT-001", name: "7 %", facts: stolen(0.07, "kvm"), want: Finding, evidence: "7.00 %", remedy: "vmstat"},
 	{id: "VRT-001", name: "2.1 %", facts: stolen(0.021, "kvm"), want: Finding},
 	{id: "VRT-001", name: "2 %", facts: stolen(0.02, "kvm"), want: OK},
 	{id: "VRT-001", name: "1 %", facts: stolen(0.01, "kvm"), want: OK},
 	{id: "VRT-001", name: "bare metal", facts: stolen(0, "none"), want: NotApplicable},
+	{id: "VRT-001", name: "stolen by nobody", facts: stolen(0.19, "none"), want: Unknown, detail: "not known who took 19.00 %"},
 	{id: "VRT-001", name: "error", want: Unknown, facts: func(f *host.Facts) { f.Virt.Steal = failed[float64]("/proc/stat") }},
+
+	{id: "VRT-003", name: "isolated CPUs", want: Finding, evidence: "/sys/devices/system/cpu/isolated = 6-7", detail: "the kernel isolates 6-7",
+		remedy: "isolcpus=", facts: also(isolated(6, 7), online(8), serving("postgresql", onCPUs(6)))},
+	{id: "VRT-003", name: "isolated CPUs, and fewer still", want: Finding, detail: "isolates 6-7", remedy: "CPUAffinity=", facts: also(isolated(6, 7), online(8), serving("postgresql", onCPUs(4)))},
+	{id: "VRT-003", name: "other CPUs are isolated", want: Finding, remedy: "CPUAffinity=", facts: also(isolated(0), online(8), serving("postgresql", onCPUs(4)))},
+
+	{id: "SMT-001", name: "a kernel that cannot switch it", want: Finding, evidence: "core_cpus_list = 0-1",
+		facts: also(plugged(upTo(2), upTo(2), "notimplemented"), coreLists(known([]int{0, 1}, "core_cpus_list"), known([]int{0, 1}, "core_cpus_list")))},
+	{id: "SMT-001", name: "a kernel that cannot switch it, on cores of one thread", want: OK,
+		facts: also(plugged(upTo(2), upTo(2), "notimplemented"), coreLists(known([]int{0}, "core_cpus_list"), known([]int{1}, "core_cpus_list")))},
+	{id: "SMT-001", name: "a kernel that cannot switch it, and threads that nobody may see", want: Unknown,
+		facts: also(plugged(upTo(2), upTo(2), "notimplemented"), coreLists(known([]int{0}, "core_cpus_list"), denied[[]int]("core_cpus_list")))},
 
 	{id: "VRT-004", name: "two runs off", facts: plugged(upTo(8), []int{0, 1, 5}, "on"), want: Finding, detail: "5 CPUs are present and offline: 2-4,6-7",
 		remedy: "echo 1 | sudo tee /sys/devices/system/cpu/cpu2/online /sys/devices/system/cpu/cpu3/online"},
@@ -38,6 +71,15 @@ var virtCases = []lookCase{
 	{id: "VRT-004", name: "all online", facts: plugged(upTo(8), upTo(8), "on"), want: OK},
 	{id: "VRT-004", name: "siblings, SMT off", facts: plugged(upTo(8), upTo(4), "off"), want: OK, detail: "siblings"},
 	{id: "VRT-004", name: "more than siblings", facts: plugged(upTo(8), upTo(2), "off"), want: Finding},
+	{id: "VRT-004", name: "each core of Power has eight threads, SMT off", want: OK, detail: "siblings", facts: plugged(upTo(32), []int{0, 8, 16, 24}, "off")},
+	{id: "VRT-004", name: "and one core is off by hand", want: Finding, detail: "8 CPUs are present and offline: 16-23", facts: plugged(upTo(32), []int{0, 8, 24}, "off")},
+	{id: "VRT-004", name: "SMT limited to a number of threads", want: OK, detail: "limited", facts: plugged(upTo(16), []int{0, 1, 2, 3, 8, 9, 10, 11}, "4")},
+	{id: "VRT-004", name: "SMT limited, and a core off", want: Finding, detail: "offline: 8-15", facts: plugged(upTo(24), []int{0, 1, 16, 17}, "2")},
+	{id: "VRT-004", name: "Power without the control, by ppc64_cpu", want: OK, facts: also(power9, plugged(upTo(16), []int{0, 8}, "notimplemented"))},
+	{id: "VRT-004", name: "Power without the control, cores unlike", want: Finding, facts: also(power9, plugged(upTo(16), []int{0, 8, 9}, "notimplemented"))},
+	{id: "VRT-004", name: "no SMT at all", want: Finding, facts: plugged(upTo(4), []int{0, 2}, "notsupported")},
+	{id: "VRT-004", name: "threads of a core side by side on x86", want: Finding, detail: "offline: 4-5", facts: also(amd64, plugged(upTo(8), []int{0, 2, 6}, "off"))},
+	{id: "VRT-004", name: "Arm with four threads a core", want: OK, facts: also(arm64, plugged(upTo(16), upTo(4), "off"))},
 	{id: "VRT-004", name: "not known", facts: func(*host.Facts) {}, want: NotApplicable},
 	{id: "VRT-004", name: "denied", want: Unknown, facts: func(f *host.Facts) {
 		plugged(upTo(8), upTo(8), "on")(f)

@@ -50,6 +50,8 @@ func guestClockWanted(f *host.Facts) []goal {
 	if !ok {
 		name = "" // nobody knows whether tsc is offered
 	}
-	return []goal{{name, "tsc", read(f.Kernel.Clocksource, func(v string) bool { return v != "kvm-clock" })},
-		{reading: needed(offered)}}
+	now := f.Kernel.Clocksource
+	r := read(now, func(v string) bool { return v != "kvm-clock" })
+	r.context = r.state == host.StateOK && now.Value != "tsc" && now.Value != "kvm-clock" // of which KRN-007 speaks
+	return []goal{{name, "tsc", r}, {reading: needed(offered)}}
 }

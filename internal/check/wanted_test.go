@@ -74,6 +74,9 @@ var habitCases = []lookCase{
 
 	{id: "KRN-010", name: "no microcode", want: Finding, facts: mitigated(known("Vulnerable: Clear CPU buffers attempted, no microcode", "/sys/devices/system/cpu/vulnerabilities/mds")), remedy: "microcode"},
 	{id: "KRN-010", name: "mitigated", want: OK, facts: mitigated(known("Mitigation: Clear CPU buffers; SMT vulnerable", "mds"))},
+	{id: "KRN-010", name: "of guests", want: Finding, facts: mitigated(known("KVM: Vulnerable", "itlb_multihit"))},
+	{id: "KRN-010", name: "of guests, mitigated", want: OK, facts: mitigated(known("KVM: Mitigation: VMX disabled", "itlb_multihit"))},
+	{id: "KRN-010", name: "unknown to the kernel", want: Unknown, facts: mitigated(known("Unknown: No mitigations", "retbleed"))},
 	{id: "KRN-010", name: "none", want: NotApplicable, facts: func(*host.Facts) {}},
 	{id: "KRN-010", name: "denied", want: Unknown, facts: mitigated(denied[string]("mds"))},
 

@@ -26,10 +26,14 @@ func (b block) where(name string) string {
 	return link
 }
 
-// diskOf returns the disk that a partition is on; "" for what is no partition.
-// In sysfs a partition's directory is inside the disk's.
+// diskOf returns the disk that a partition is on; "" for whole devices. The kernel gives each partition a file of this name
+// (block/partitions/core.c, Linux 6.12). The directory above proves nothing: above an NVMe namespace it is the controller or the
+// subsystem, and above an eMMC's boot area the disk that it is no part of. Where a recording lacks the file, a partition is
+// known by its lack of a queue.
 func (b block) diskOf(name string) string {
-	if parent := path.Base(path.Dir(b.where(name))); parent != "block" && parent != "." {
+	parent := path.Base(path.Dir(b.where(name)))
+	dir := b.dir(name)
+	if b.t.Exists(dir+"/partition") || !b.t.Live() && b.dir(parent) != "" && !b.t.Exists(dir+"/queue") {
 		return parent
 	}
 	return ""
@@ -57,7 +61,8 @@ func (b block) slaves(name string) []string {
 
 // device reads a whole disk (or dm, md, loop) and its queue.
 func (b block) device(name string) BlockDevice {
-	d := BlockDevice{Name: name, Model: b.model(name), Class: b.class(name)}
+	class, _ := b.class(name)
+	d := BlockDevice{Name: name, Model: b.model(name), Class: class}
 	fill(b.t, b.dir(name), &d)
 	d.Queues = b.queues(name)
 	return d
@@ -124,7 +129,7 @@ var kinds = []struct {
 	{"xvd", "xen", ClassVirtual, true}, {"vd", "virtio", ClassVirtual, true}, // the host decides what is behind it
 	{"dm-", "dm", "", false}, {"md", "md", "", false}, {"loop", "loop", "", false}, {"fd", "floppy", "", false},
 	{"zram", "zram", ClassMemory, false}, {"ram", "ram", ClassMemory, false}, {"rbd", "rbd", ClassNetwork, true},
-	{"nbd", "nbd", ClassNetwork, false}, {"drbd", "drbd", ClassNetwork, true}, // drbd waits for its peer (protocol C)
+	{"nbd", "nbd", "", false}, {"drbd", "drbd", "", true}, {"zd", "zvol", "", true}, // names of ZFS on Linux
 	{"mmcblk", "mmc", ClassSSD, true}, {"mtdblock", "mtd", ClassSSD, true}, {"bcache", "bcache", "", true},
 	{"dasd", "dasd", "", true}, {"ublkb", "ublk", "", true}, {"", "block", "", true},
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -22,19 +23,64 @@ func stackClass(classes []string) string {
 	return ""
 }
 
-// class tells the class of one disk; "" for stacked devices (dm, md, loop) and
-// for what sysfs does not tell.
-func (b block) class(name string) string {
-	switch kind, class, _ := kindOf(name); kind {
-	case "nvme":
-		return b.nvmeClass(name)
-	case "scsi":
-		return b.scsiClass(name)
-	case "dasd", "block", "ublk":
-		return b.byRotation(name)
-	default:
-		return class
+// class tells the class of one disk; "" for stacked devices (dm, md, loop) and for what sysfs does not tell. why says then
+// what would.
+func (b block) class(name string) (class, why string) {
+	kind, class, _ := kindOf(name)
+	switch why = "/sys does not tell what " + name + " is"; {
+	case class == ClassPmem && strings.Contains(b.where(name), "/e820_pmem"): // neither ACPI nor a device tree describes it
+		return "", "it may be ordinary memory that memmap= on the kernel's command line gives to " + name +
+			"; dmidecode -t memory lists non-volatile modules"
+	case class != "":
+	case kind == "nvme":
+		class = b.nvmeClass(name)
+	case kind == "scsi":
+		class = b.scsiClass(name)
+	case kind == "block" && b.onBus(name):
+		class = b.byRotation(name)
+	case kind == "drbd":
+		return b.drbdClass(name)
+	case tells[kind] != "":
+		why = fmt.Sprintf(tells[kind], name)
 	}
+	return class, why
+}
+
+// tells says of kinds of disks that are no hardware of this machine who knows what is behind them. Their rotational flag is
+// what their driver chose.
+var tells = map[string]string{
+	"zvol":  "ZFS makes %s and does not show its disks in /sys; zpool status lists them",
+	"nbd":   "a program serves %s, on this host or on another; its arguments tell (pgrep -af nbd)",
+	"ublk":  "a program serves %s; ublk list names it",
+	"dasd":  "the storage server decides what is behind %s; lsdasd -l tells of its volumes",
+	"block": "%s has no hardware of its own in /sys; its maker's tool tells what is behind it",
+}
+
+// buses begin the paths of hardware in /sys/devices. What is elsewhere there was made by software: virtual, pseudo_0 of
+// scsi_debug, tcm_loop_0 of LIO.
+var buses = []string{"pci", "platform/", "LNXSYSTM", "soc", "css", "vio/", "xen", "vbd-", "ocp", "amba", "mmc", "usb", "acpi"}
+
+// onBus reports whether hardware is behind a disk: it has a device, on a bus.
+func (b block) onBus(name string) bool {
+	_, path, ok := strings.Cut(b.where(name), "devices/")
+	return ok && b.t.Exists(b.dir(name)+"/device") &&
+		slices.ContainsFunc(buses, func(bus string) bool { return strings.HasPrefix(path, bus) })
+}
+
+// drbdClass tells whether a write to a replicated disk waits for the network, as version 8 says in /proc/drbd: "0: cs:Connected
+// ro:Primary/Secondary ds:UpToDate/UpToDate C r-----". Protocols C and B do, A does not.
+func (b block) drbdClass(name string) (class, why string) {
+	for line := range strings.Lines(b.t.Text("/proc/drbd").Or("")) {
+		if w := strings.Fields(line); len(w) > 4 && w[0] == strings.TrimPrefix(name, "drbd")+":" {
+			switch w[4] {
+			case "C", "B":
+				return ClassNetwork, ""
+			case "A":
+				return "", ""
+			}
+		}
+	}
+	return "", "whether writes to " + name + " wait for its peer is not to be seen; drbdsetup status and the protocol of the resource tell"
 }
 
 // volumes are the models by which hypervisors and clouds show volumes of theirs
@@ -72,13 +118,19 @@ func (b block) nvmeClass(name string) string {
 			}
 		}
 	}
+	class := ""
 	for _, tr := range transports {
 		switch tr {
 		case "tcp", "rdma", "fc":
 			return ClassNetwork
+		case "pcie", "apple-nvme":
+			class = ClassNVMe
 		}
 	}
-	return ClassNVMe
+	if slices.Equal(transports, []string{""}) && b.onBus(name) { // before Linux 4.8, which had no other than PCIe
+		class = ClassNVMe
+	}
+	return class
 }
 
 // scsiClass tells disks behind a fabric (iSCSI, Fibre Channel) from local ones:
@@ -92,6 +144,10 @@ func (b block) scsiClass(name string) string {
 		return ClassNetwork
 	case strings.Contains(where, "/vmbus"), strings.Contains(where, "VMBUS"), strings.Contains(where, "/virtio"):
 		return ClassVirtual
+	case strings.Contains(where, "/vio/"): // PowerVM's: its I/O server decides
+		return ClassVirtual
+	case !b.onBus(name):
+		return ""
 	}
 	return b.byRotation(name)
 }

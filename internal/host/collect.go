@@ -42,6 +42,7 @@ func Collect(ctx context.Context, opt Options) *Facts {
 		f.Limits = readLimits(t, self)
 		f.Databases, f.Apps = readServers(t)
 		f.Storage, f.Block = readStorage(t, append(slices.Clip(opt.Paths), logsOf(f.Databases)...))
+		f.Storage = append(f.Storage, readMoreLogs(t, f.Databases, f.Storage)...)
 		f.Data = readData(t, f.Databases)
 	})
 	f.Topology = readTopology(t)
@@ -101,6 +102,29 @@ func logsOf(servers []Database) (asked []PathQuery) {
 		}
 	}
 	return asked
+}
+
+// readMoreLogs tells where the other logs of servers lie: of each server, one on each file system that none of known is on.
+func readMoreLogs(t Tree, servers []Database, known []Storage) (list []Storage) {
+	for _, d := range servers {
+		for _, l := range d.MoreLogs {
+			dir, ok := l.Dir.Get()
+			if !ok {
+				continue
+			}
+			s := StorageOf(t, dir)
+			s.Purpose = l.Purpose
+			if !slices.ContainsFunc(slices.Concat(known, list), func(o Storage) bool { return o.sameMount(s) }) {
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}
+
+// sameMount reports paths on one mounted file system.
+func (s Storage) sameMount(o Storage) bool {
+	return s.MountPoint.State == StateOK && s.MountPoint == o.MountPoint && s.Device.Value == o.Device.Value || s.Resolved == o.Resolved
 }
 
 // readData tells where the servers keep their data, where that is not with the log.

@@ -3,6 +3,7 @@ package host
 import (
 	"bytes"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -29,17 +30,21 @@ func readCPUInfo(t Tree) cpuinfo {
 	return parseCPUInfo(b)
 }
 
+// parseCPUInfo reads up to the end of the block of the first processor. LoongArch and others describe the system before it.
 func parseCPUInfo(b []byte) cpuinfo {
 	c := cpuinfo{fields: map[string]string{}}
+	processor := false
 	for line := range bytes.Lines(b) {
 		key, value, ok := strings.Cut(string(line), ":")
+		key = strings.TrimSpace(key)
 		if !ok {
-			if len(c.fields) > 0 && strings.TrimSpace(key) == "" {
-				break // a blank line ends the block
+			if processor && key == "" {
+				break
 			}
 			continue
 		}
-		if key = strings.TrimSpace(key); key != "" {
+		processor = processor || strings.HasPrefix(strings.ToLower(key), "processor")
+		if key != "" {
 			if _, twice := c.fields[key]; !twice {
 				c.fields[key] = strings.TrimSpace(value)
 			}
@@ -71,6 +76,12 @@ func (c cpuinfo) arch() string {
 		return "amd64"
 	case c.fields["CPU implementer"] != "" && c.fields["CPU architecture"] == "8":
 		return "arm64"
+	case c.fields["vendor_id"] == "IBM/S390":
+		return "s390x"
+	case c.fields["CPU Family"] == "Loongson-64bit":
+		return "loong64"
+	case strings.HasPrefix(c.fields["isa"], "rv64"):
+		return "riscv64"
 	}
 	return ""
 }
@@ -98,9 +109,27 @@ var (
 	}
 )
 
+// Machine types of IBM Z by their names, after arch/s390/include/asm/elf.h of Linux 6.12 and IBM's announcements.
+var (
+	mainframes = map[string]string{
+		"2097": "z10 EC", "2098": "z10 BC", "2817": "z196", "2818": "z114", "2827": "zEC12", "2828": "zBC12", "2964": "z13", "2965": "z13s",
+		"3906": "z14", "3907": "z14 ZR1", "8561": "z15", "8562": "z15 T02", "3931": "z16", "3932": "z16 A02", "9175": "z17",
+	}
+	machineType = regexp.MustCompile(`machine = (\w+)`)
+)
+
 func (c cpuinfo) model() Fact[string] {
 	impl, part := c.fields["CPU implementer"], c.fields["CPU part"]
-	if name := c.text("model name", "Processor", "cpu model"); name.State == StateOK || impl == "" {
+	// LoongArch, RISC-V and Power have words of their own; of Power's, "POWER9 (architected), altivec supported", the first
+	// is the processor's.
+	name := c.text("model name", "Processor", "cpu model", "Model Name", "uarch", "cpu")
+	if c.fields["cpu"] != "" && name.Value == c.fields["cpu"] {
+		name.Value = strings.TrimSpace(name.Value[:strings.IndexAny(name.Value+"(", "(,")])
+	}
+	if m := machineType.FindStringSubmatch(c.fields["processor 0"]); m != nil {
+		name = Known(strings.Join(strings.Fields("IBM "+mainframes[m[1]]+" (machine type "+m[1]+")"), " "), "", cpuinfoPath)
+	}
+	if name.State == StateOK || impl == "" {
 		return name
 	}
 	if name := armParts[impl+"/"+part]; name != "" {
@@ -113,5 +142,5 @@ func (c cpuinfo) vendor() Fact[string] {
 	if name := armVendors[c.fields["CPU implementer"]]; name != "" {
 		return Known(name, "", cpuinfoPath+" CPU implementer")
 	}
-	return c.text("vendor_id", "CPU implementer")
+	return c.text("vendor_id", "CPU implementer", "CPU Family", "mvendorid")
 }

@@ -110,6 +110,7 @@ func (p process) answer() Database {
 	if db.Version = onlyServer(p); p.version != nil {
 		db.Version = p.version(p, db.DataDir)
 	}
+	db.MoreLogs = p.moreLogs(db)
 	p.readProcess(&db)
 	db.Settings = p.readSettings(&db)
 	return db
@@ -160,8 +161,13 @@ func (p process) option(name string) string {
 	return value
 }
 
+// environment is what the process was started with; only root and the same user may see that.
+func (p process) environment() Fact[string] {
+	return p.t.keeping(serverEnviron).Text(p.file("environ"))
+}
+
 func (p process) environ(name string) string {
-	for _, v := range parseCmdline(p.t.keeping(knownEnviron).Text(p.file("environ")).Or("")) {
+	for _, v := range parseCmdline(p.environment().Or("")) {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {
 			return value
 		}
@@ -239,6 +245,15 @@ func (p process) follow(dir Fact[string]) Fact[string] {
 // openDir returns the directory of the first open file that fits. Servers open
 // their logs early, so that a bounded search finds them.
 func (p process) openDir(fits *regexp.Regexp) Fact[string] {
+	dirs, why := p.openDirs(fits, nil)
+	if len(dirs) > 0 {
+		return dirs[0]
+	}
+	return why
+}
+
+// openDirs returns the directories of open files that fit, but for some, each once; or why there is none.
+func (p process) openDirs(fits, but *regexp.Regexp) (dirs []Fact[string], why Fact[string]) {
 	const most = 512
 	source := p.file("fd")
 	fds, err := p.t.quiet().Dir(source)
@@ -247,14 +262,19 @@ func (p process) openDir(fits *regexp.Regexp) Fact[string] {
 		if _, marked := p.t.Read(source); marked != nil && !p.t.Live() {
 			err = marked // a recording marks a folder like a file
 		}
-		return Unknown[string](source, adviseDenied(err))
+		return nil, Unknown[string](source, adviseDenied(err))
 	}
 	for _, fd := range fds[:min(len(fds), most)] {
 		link, err := readPath(p.t.quiet(), source+"/"+fd)
-		if err == nil && strings.HasPrefix(link, "/") && fits.MatchString(strings.TrimSuffix(link, " (deleted)")) {
+		name := strings.TrimSuffix(link, " (deleted)")
+		if err != nil || !strings.HasPrefix(name, "/") || !fits.MatchString(name) || but != nil && but.MatchString(name) {
+			continue
+		}
+		dir := Known(p.seen(path.Dir(name)), "", source)
+		if !slices.Contains(dirs, dir) {
 			p.t.noted(source+"/"+fd, note{})
-			return Known(p.seen(path.Dir(link)), "", source)
+			dirs = append(dirs, dir)
 		}
 	}
-	return absentFact[string](source, "no log file is open")
+	return dirs, absentFact[string](source, "no log file is open")
 }

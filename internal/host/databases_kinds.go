@@ -37,19 +37,19 @@ func readPostgres(p process) (Database, bool) {
 // postgresDir takes the data directory from the command line: a setting wins over
 // -D, which may only name the directory of the configuration.
 func (p process) postgresDir() string {
-	if dir := p.option("data_directory"); strings.HasPrefix(dir, "/") {
-		return dir
+	if len(p.args) == 0 {
+		return ""
 	}
-	for i, arg := range p.args {
-		rest, ok := strings.CutPrefix(arg, "-D")
-		if ok && rest == "" && i+1 < len(p.args) {
-			rest = p.args[i+1]
-		}
-		if rest = strings.TrimSpace(rest); ok && strings.HasPrefix(rest, "/") {
-			return rest
+	args, dir := postgresArgs(p.args[1:])
+	for _, a := range args {
+		if a[0] == "data_directory" && path.IsAbs(a[1]) {
+			dir = a[1]
 		}
 	}
-	return ""
+	if !path.IsAbs(dir) {
+		return ""
+	}
+	return dir
 }
 
 // readMySQL knows MySQL and MariaDB. The open redo log is the best witness; then
@@ -58,10 +58,17 @@ func readMySQL(p process) (db Database, ok bool) {
 	if strings.Contains(p.args[0], "mariadb") {
 		db.Kind = "mariadb"
 	}
-	conf := p.mysqlConf()
-	db.DataDir = firstKnown(p.dir(p.option("datadir"), p.file("cmdline")), p.cwd())
+	conf := p.mysqlConf(onlyServer(p))
+	named, cmdline := conf.value("datadir"), p.file("cmdline")
+	if named.Source == cmdline {
+		db.DataDir = p.dir(named.Value, cmdline)
+	}
+	db.DataDir = firstKnown(db.DataDir, p.cwd())
 	if db.DataDir.State != StateOK {
-		db.DataDir = conf.or(p.dir(conf.values["datadir"], conf.source), p.dir("/var/lib/mysql", "default of the packages"))
+		if len(conf.open) > 0 { // sections for the version of the data that would be there
+			conf = p.mysqlConf(versionOfMySQL(p, p.dir("/var/lib/mysql", "default of the packages")))
+		}
+		db.DataDir = conf.dirOf(p, "datadir", "/", p.dir("/var/lib/mysql", "default of the packages"))
 	}
 	db.DataDir = p.follow(db.DataDir)
 	data, known := db.DataDir.Get()
@@ -69,21 +76,13 @@ func readMySQL(p process) (db Database, ok bool) {
 		if db.LogDir = db.DataDir; !known {
 			return db, true
 		}
-		under := func(dir, source string) Fact[string] { // dir may count from the data directory
-			if dir != "" && !path.IsAbs(dir) {
-				dir = path.Join(data, dir)
-			}
-			return p.dir(dir, source)
+		if len(conf.open) > 0 {
+			conf = p.mysqlConf(versionOfMySQL(p, db.DataDir))
 		}
-		const option = "innodb_log_group_home_dir"
-		db.LogDir = under(p.option(option), p.file("cmdline"))
+		db.LogDir = conf.dirOf(p, "innodb_log_group_home_dir", data, db.DataDir)
 		seen := p.t.Exists(data+"/ib_logfile0") || p.t.Exists(data+"/#innodb_redo") // whatever a hidden file says
-		switch {
-		case db.LogDir.State == StateOK:
-		case conf.denied != "" && seen:
+		if conf.denied != "" && seen && db.LogDir.State != StateOK {
 			db.LogDir = db.DataDir
-		default:
-			db.LogDir = conf.or(under(conf.values[option], conf.source), db.DataDir)
 		}
 		// 8.0.30 put the files of the redo log into a folder of their own.
 		if redo := db.LogDir.Value + "/#innodb_redo"; db.LogDir.State == StateOK && p.t.Exists(redo) {
@@ -92,6 +91,45 @@ func readMySQL(p process) (db Database, ok bool) {
 	}
 	db.LogDir = p.follow(db.LogDir)
 	return db, true
+}
+
+// dirOf is a directory that an option names, perhaps from another one; a default where nothing names it.
+func (c conf) dirOf(p process, option, from string, otherwise Fact[string]) Fact[string] {
+	named := c.value(option)
+	name, given := named.Get()
+	switch {
+	case named.State == StateAbsent || given && name == "":
+		return otherwise
+	case !given:
+		return named
+	case !path.IsAbs(name) && from == "/":
+		return Unknown[string](named.Source, errRelative)
+	case !path.IsAbs(name):
+		name = path.Join(from, name)
+	}
+	return p.dir(name, named.Source)
+}
+
+// moreLogs are the directories of logs beside the first one for which commits wait: members of logs on several disks, those of
+// several databases, and the binary log.
+func (p process) moreLogs(db Database) (list []ServerLog) {
+	list = []ServerLog{}
+	if p.log != nil {
+		dirs, _ := p.openDirs(p.log, p.own)
+		for _, dir := range dirs {
+			if dir = p.believed(p.outside(p.follow(dir))); dir.Value != db.LogDir.Value {
+				list = append(list, ServerLog{db.Kind + " log", dir})
+			}
+		}
+	}
+	if db.Kind == "mysql" || db.Kind == "mariadb" {
+		dir := p.binaryLog(p.mysqlConf(db.Version), db.Kind, db.Version, db.DataDir)
+		beside := dir.State == StateError && within(db.LogDir.Value, db.DataDir.Value) && db.LogDir.State == StateOK // wherever it is
+		if dir = p.believed(p.outside(dir)); dir.State != StateAbsent && !beside {
+			list = append(list, ServerLog{db.Kind + " binary log", dir})
+		}
+	}
+	return list
 }
 
 // readOracle knows an instance by its log writer. The control file says where the

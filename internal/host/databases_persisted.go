@@ -9,13 +9,9 @@ import (
 // persisted reads mysqld-auto.cnf, in which SET PERSIST of MySQL 8.0 keeps settings. The server takes them over those of option
 // files and of its arguments (MySQL's WL#8688, R4), except where either says that it shall not.
 func (p process) persisted(db Database, c conf) (values map[string]string, file string, err error) {
-	load := c.values["persisted_globals_load"]
-	if typed := p.typed("persisted_globals_load"); typed != "" {
-		load = typed
-	}
+	load, ok := mySwitch(c.value("persisted_globals_load").Or("on"))
 	older := strings.HasPrefix(db.Version.Or(""), "5.") || strings.HasPrefix(db.Version.Or(""), "10.") // MariaDB's mysqld
-	if db.Kind != "mysql" || older || slices.Contains(p.args, "--no-defaults") ||
-		slices.Contains([]string{"off", "0", "false"}, strings.ToLower(load)) {
+	if db.Kind != "mysql" || older || slices.Contains(p.args, "--no-defaults") || ok && load == "OFF" {
 		return nil, "", nil
 	}
 	dir, known := db.DataDir.Get()
@@ -44,7 +40,8 @@ func parsePersisted(b []byte) (map[string]string, error) {
 			if !ok {
 				continue
 			}
-			if value, is := below["Value"].(string); is && slices.Contains(platformSettings["mysql"], name) {
+			_, wanted := settingOf("mysql", name)
+			if value, is := below["Value"].(string); is && wanted {
 				values[name] = value
 			} else if !is {
 				walk(below)

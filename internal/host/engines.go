@@ -10,6 +10,7 @@ type engine struct {
 	programs []string                                        // names of its program
 	accounts bool                                            // its maker installs the program under the server's own account
 	log      *regexp.Regexp                                  // its log among its open files
+	own      *regexp.Regexp                                  // of those, logs of its own databases, for which no user's commit waits
 	file     *regexp.Regexp                                  // a file that only its kind keeps beside its log or its data
 	read     func(p process) (Database, bool)                // the directories as the server names them; false: it is none
 	version  func(p process, data Fact[string]) Fact[string] // by its files; nil: only the server tells
@@ -49,7 +50,7 @@ var engines = []engine{
 	},
 	{
 		kind: "sqlserver", product: "SQL Server", comm: regexp.MustCompile(`^sqlservr$`), programs: []string{"sqlservr"},
-		log: regexp.MustCompile(`(?i)\.ldf$`), file: regexp.MustCompile(`(?i)\.[lm]df$`), read: readSQLServer,
+		log: regexp.MustCompile(`(?i)\.ldf$`), own: regexp.MustCompile(`(?i)/(mastlog|modellog|msdblog|templog)[^/]*$`), file: regexp.MustCompile(`(?i)\.[lm]df$`), read: readSQLServer,
 		version: versionOfSQLServer,
 	},
 	{

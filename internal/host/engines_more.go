@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"path"
 	"regexp"
 	"slices"
@@ -42,11 +43,18 @@ func (p process) mongoSettings() conf {
 	const name = "maxIncomingConnections"
 	file := p.mongoConf()
 	text := p.t.keeping(yamlPaths).Text(p.seen(file))
-	c := conf{source: file, values: map[string]string{name: yamlPath(text.Or(""), "net", name)},
-		files: map[string]string{name: file}}
+	c := newConf()
+	if c.source = file; yamlPath(text.Or(""), "net", name) != "" {
+		c.set(name, yamlPath(text.Or(""), "net", name), file)
+	}
+	if typed := p.option("maxConns"); typed != "" {
+		c.set(name, typed, p.file("cmdline"))
+	}
 	switch text.State {
 	case StateDenied:
-		c.denied = file
+		c.denied, c.why = file, errDenied
+	case StateError:
+		c.denied, c.why = file, errors.New(text.Reason)
 	case StateAbsent:
 		c.source = ""
 	}

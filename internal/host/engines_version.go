@@ -42,6 +42,7 @@ var (
 	pgVersion     = regexp.MustCompile(`^(\d+(?:\.\d+)?)\s*$`)
 	pgProgram     = regexp.MustCompile(`/(?:postgresql/|pgsql-)(\d+(?:\.\d+)?)/bin/post(?:gres|master)$`)
 	mysqlVersion  = regexp.MustCompile(`^(\d+\.\d+\.\d+)`)
+	mysqlHistory  = regexp.MustCompile(`(?s)^.*"version": ?"(\d+\.\d+\.\d+)`) // the last one
 	mssqlVersion  = regexp.MustCompile(`Microsoft SQL Server[^\n]* - (\d+\.\d+)`)
 	mongodVersion = regexp.MustCompile(`"msg":"Build Info","attr":\{"buildInfo":\{"version":"(\d+\.\d+\.\d+)`)
 )
@@ -65,9 +66,10 @@ func versionOfPostgres(p process, data Fact[string]) Fact[string] {
 }
 
 // versionOfMySQL reads which server has last brought the system tables up to date, which every
-// newer one does at its first start.
+// newer one does at its first start. From 8.4 on MySQL keeps the history of that.
 func versionOfMySQL(p process, data Fact[string]) Fact[string] {
-	return firstKnown(p.below(data, "mysql_upgrade_info", mysqlVersion), p.below(data, "mariadb_upgrade_info", mysqlVersion))
+	return firstKnown(p.below(data, "mysql_upgrade_history", mysqlHistory), p.below(data, "mysql_upgrade_info", mysqlVersion),
+		p.below(data, "mariadb_upgrade_info", mysqlVersion))
 }
 
 // versionOfSQLServer reads the first line of the log that every start begins anew.

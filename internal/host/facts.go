@@ -43,6 +43,7 @@ type Topology struct {
 	Online     Fact[[]int]  `json:"online"`
 	Offline    Fact[[]int]  `json:"offline" read:"offline"`
 	Present    Fact[[]int]  `json:"present" read:"present"`
+	Isolated   Fact[[]int]  `json:"isolated" read:"isolated"` // from the scheduler: isolcpus, or a cpuset's isolated partition
 	Sockets    Fact[int]    `json:"sockets"`
 	Cores      Fact[int]    `json:"cores"`
 	Threads    Fact[int]    `json:"threads"` // online logical CPUs
@@ -195,6 +196,7 @@ type Memory struct {
 	SwapOn       Fact[string] `json:"swap_on"`
 	HugePageSize Fact[int64]  `json:"huge_page_size" read:"/proc/meminfo KiB Hugepagesize"`
 	HugePages    Fact[int64]  `json:"huge_pages" read:"/proc/meminfo  HugePages_Total"`
+	HugePools    []HugePool   `json:"huge_pools"` // of each size, that of the facts around among them
 	// promised to programs, still counted as free
 	HugePagesReserved Fact[int64] `json:"huge_pages_reserved" read:"/proc/meminfo  HugePages_Rsvd"`
 	// 2: allocations fail before memory is out
@@ -223,10 +225,19 @@ type Memory struct {
 	DirtyWriteback Fact[float64] `json:"dirty_writeback" read:"/proc/sys/vm/dirty_writeback_centisecs cs"` // s; 0: never
 }
 
+// HugePool is the pool of reserved huge pages of one size.
+type HugePool struct {
+	Size     int64       `json:"size"` // B
+	Pages    Fact[int64] `json:"pages" read:"nr_hugepages"`
+	Free     Fact[int64] `json:"free" read:"free_hugepages"`
+	Reserved Fact[int64] `json:"reserved" read:"resv_hugepages"` // promised to programs, still counted as free
+}
+
 // THPSize says who gets transparent huge pages of one size. Where it is inherit, Memory.THPEnabled decides.
 type THPSize struct {
 	Size    int64        `json:"size"` // B
 	Enabled Fact[Choice] `json:"enabled" read:"enabled"`
+	Shmem   Fact[Choice] `json:"shmem_enabled" read:"shmem_enabled"` // since Linux 6.11
 }
 
 // Kernel holds settings of the kernel that are not memory or CPU.
@@ -268,7 +279,7 @@ type Mitigation struct {
 
 // Virt says on what the kernel runs and in what we run.
 type Virt struct {
-	Hypervisor Fact[string]  `json:"hypervisor"`           // kvm, vmware, hyper-v, xen, ..., or none
+	Hypervisor Fact[string]  `json:"hypervisor"`           // kvm, vmware, hyper-v, xen, PowerVM, PR/SM, ..., or none
 	Container  Fact[string]  `json:"container"`            // docker, podman, kubernetes, lxc, ..., or none
 	Steal      Fact[float64] `json:"steal" show:"percent"` // share of CPU time since boot taken by the hypervisor
 }
@@ -287,6 +298,15 @@ type Storage struct {
 	ReadOnly   Fact[bool]   `json:"read_only"`
 	FreeBytes  Fact[int64]  `json:"free"`  // B available to this user
 	Stack      []StackLayer `json:"stack"` // topmost block device first, down to the disks
+	// Below are the file systems that hold the upper directory of an overlay, or the file of a loop device.
+	Below []Mounted `json:"below"`
+}
+
+// Mounted is a file system below another one.
+type Mounted struct {
+	MountPoint Fact[string] `json:"mount_point"`
+	FSType     Fact[string] `json:"fs_type"`
+	Options    Fact[string] `json:"options"`
 }
 
 // Classes of storage, by what a durable write ends in.

@@ -24,13 +24,21 @@ type Limits struct {
 	Processes     Fact[int64]   `json:"processes"`    // soft limit, of all processes of the account
 }
 
+// ServerLog is a directory of a log beside the first, such as MySQL's binary log.
+type ServerLog struct {
+	Purpose string       `json:"purpose"` // "mysql binary log"
+	Dir     Fact[string] `json:"dir"`
+}
+
 // Database is a server seen running: its files, and what its first process has and may use.
 type Database struct {
 	Kind    string       `json:"kind"` // postgresql, mariadb, mysql, oracle, hana, ...: see engines
 	PID     int          `json:"pid"`  // 0: installed, not seen running
 	DataDir Fact[string] `json:"data_dir"`
 	LogDir  Fact[string] `json:"log_dir"` // redo or WAL, links followed
-	Version Fact[string] `json:"version"` // as far as files tell it; nobody connects for it
+	// MoreLogs are other directories for which commits wait.
+	MoreLogs []ServerLog  `json:"more_logs"`
+	Version  Fact[string] `json:"version"` // as far as files tell it; nobody connects for it
 
 	UID          Fact[int]   `json:"uid"`
 	Threads      Fact[int64] `json:"threads"`       // of this process alone
@@ -41,6 +49,11 @@ type Database struct {
 	Limits       Limits      `json:"limits"`
 	// Settings of the server that meet the platform, as its configuration files have them, or as it said itself.
 	Settings []ServerSetting `json:"settings"`
+	// Whether its network and its System V IPC are others than hostlab's, so that settings of those are not what it has.
+	OwnNetwork Fact[bool] `json:"own_network"`
+	OwnIPC     Fact[bool] `json:"own_ipc"`
+	// Preload are libraries that are loaded before its own code, by its environment or for all programs.
+	Preload Fact[string] `json:"preload"`
 	// ConfDir is a directory of this host's whose files the server reads behind its own, the last of them.
 	ConfDir Fact[string] `json:"conf_dir"`
 }

@@ -69,7 +69,7 @@ func FuzzRecordMask(f *testing.F) {
 				t.Errorf("%s %q becomes %q, then %q", p, text, once, again)
 			}
 		}
-		values, _ := parseConf(conf, []string{"mysqld", ""})
+		values := parseConf(conf, []string{"mysqld", ""})
 		if _, ok := values[""]; ok {
 			t.Errorf("%q has a setting without a name", conf)
 		}

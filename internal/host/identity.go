@@ -109,7 +109,8 @@ func unquoteShell(s string) string {
 // it by /proc/sys/kernel/arch (Linux 6.1), the shape of /proc/cpuinfo or the
 // ending that distributions give to the kernel's release.
 func readArch(t Tree, cpu cpuinfo, release string) Fact[string] {
-	names := map[string]string{"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
+	names := map[string]string{"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64",
+		"ppc64le": "ppc64le", "ppc64": "ppc64", "s390x": "s390x", "riscv64": "riscv64", "loongarch64": "loong64"}
 	const file = "/proc/sys/kernel/arch"
 	machine, ok := t.Text(file).Get()
 	if t.Live() {

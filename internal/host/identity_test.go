@@ -81,6 +81,26 @@ func TestReadIdentityElsewhere(t *testing.T) {
 	}
 }
 
+func TestProcessorModels(t *testing.T) {
+	for _, c := range []struct{ cpuinfo, model, vendor, arch string }{
+		{"system type\t\t: generic-loongson-machine\n\nprocessor\t\t: 0\nCPU Family\t\t: Loongson-64bit\nModel Name\t\t: Loongson-3C6000/D\n\nprocessor : 1\nModel Name: x\n",
+			"Loongson-3C6000/D", "Loongson-64bit", "loong64"},
+		{"processor\t: 0\nhart\t\t: 2\nisa\t\t: rv64imafdc_zicntr\nuarch\t\t: sifive,u74-mc\nmvendorid\t: 0x489\n", "sifive,u74-mc", "0x489", "riscv64"},
+		{"processor\t: 0\nisa\t\t: rv64imafdc\n", "absent", "absent", "riscv64"},
+		{"processor\t: 0\ncpu\t\t: POWER9 (architected), altivec supported\nrevision\t: 2.2 (pvr 004e 0202)\n", "POWER9", "absent", "absent"},
+		{"processor\t: 0\ncpu\t\t: POWER8E, altivec supported\n", "POWER8E", "absent", "absent"},
+		{"vendor_id       : IBM/S390\n# processors    : 4\nprocessor 0: version = 00,  identification = 0A1234,  machine = 3931\n\ncpu number : 0\n",
+			"IBM z16 (machine type 3931)", "IBM/S390", "s390x"},
+		{"vendor_id       : IBM/S390\nprocessor 0: version = FF,  identification = 0A1234,  machine = 9999\n", "IBM (machine type 9999)", "IBM/S390", "s390x"},
+	} {
+		id := readIdentity(tree(t, "-- proc/cpuinfo --\n"+c.cpuinfo))
+		got := []string{id.CPUModel.Or(string(id.CPUModel.State)), id.CPUVendor.Or(string(id.CPUVendor.State)), id.Arch.Or(string(id.Arch.State))}
+		if diff := cmp.Diff([]string{c.model, c.vendor, c.arch}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.cpuinfo, diff)
+		}
+	}
+}
+
 func TestConfigOfTheRunningKernel(t *testing.T) {
 	tr := tree(t, "-- proc/x --\n")
 	var b bytes.Buffer

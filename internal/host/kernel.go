@@ -87,7 +87,12 @@ func readMemory(t Tree) Memory {
 	fill(t, "", &m)
 	m.ShmSize = shmSize(readMounts(t, selfMounts), m.Total)
 	m.SwapOn = Convert(t.Text("/proc/swaps"), "", parseSwaps)
-	for _, kB := range hugeSizes(t) {
+	for _, kB := range hugeSizes(t, poolDir) {
+		pool := HugePool{Size: kB << 10}
+		fill(t, fmt.Sprintf("%s/hugepages-%dkB", poolDir, kB), &pool)
+		m.HugePools = append(m.HugePools, pool)
+	}
+	for _, kB := range hugeSizes(t, thpDir) {
 		size := THPSize{Size: kB << 10}
 		fill(t, fmt.Sprintf("%s/hugepages-%dkB", thpDir, kB), &size)
 		m.THPSizes = append(m.THPSizes, size)
@@ -95,11 +100,14 @@ func readMemory(t Tree) Memory {
 	return m
 }
 
-const thpDir = "/sys/kernel/mm/transparent_hugepage"
+const (
+	thpDir  = "/sys/kernel/mm/transparent_hugepage"
+	poolDir = "/sys/kernel/mm/hugepages"
+)
 
-// hugeSizes lists the sizes of transparent huge pages, in KiB.
-func hugeSizes(t Tree) (sizes []int64) {
-	names, _ := t.Dir(thpDir)
+// hugeSizes lists the sizes of huge pages of which a directory tells, in KiB.
+func hugeSizes(t Tree, dir string) (sizes []int64) {
+	names, _ := t.Dir(dir)
 	for _, n := range names {
 		text, ok := strings.CutPrefix(n, "hugepages-")
 		kB, err := strconv.ParseInt(strings.TrimSuffix(text, "kB"), 10, 32)

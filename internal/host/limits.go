@@ -150,15 +150,16 @@ func readCgroups(t Tree, dir string) cgroups {
 // view finds a controller's hierarchy: the version 1 one that names it, else
 // version 2.
 func (c cgroups) view(controller string) (v cgroupView) {
+	v.err, v.source = c.err, c.file
 	for _, l := range c.lines {
-		if slices.Contains(l.controllers, controller) {
-			v = cgroupView{version: 1, path: l.path, dirs: c.dirs(l.path, "cgroup", controller)}
+		if named := slices.Contains(l.controllers, controller); named {
+			v = c.at(l.path, 1, controller)
 			break
 		} else if l.controllers == nil {
-			v = cgroupView{version: 2, path: l.path, dirs: c.dirs(l.path, "cgroup2", "")}
+			v = c.at(l.path, 2, "")
 		}
 	}
-	if v.err, v.source = c.err, c.file; len(v.dirs) == 0 && c.err == nil {
+	if v.version == 0 && v.err == nil {
 		v.err, v.source = none("the cgroup file system is not mounted here"), selfMounts
 	}
 	return v
@@ -171,12 +172,18 @@ func Groups(t Tree, controller string) (version int, dirs []string) {
 	return v.version, v.dirs
 }
 
-// dirs lists the directories from a group up to the highest one in sight.
+// errOutside is why nothing is known of a group's limits.
+var errOutside = errors.New("its control group lies outside of what this process sees of them: its limits are not known from here, but on the host")
+
+// at finds the directories of a group, from its own up to the highest one in sight.
 //
 // A mount may show only a part of the hierarchy (field root), as in a container
 // without a cgroup namespace, whose group has the host's path while the mount
-// begins at that group. Paths outside the namespace begin with "/..".
-func (c cgroups) dirs(group, fsType, controller string) []string {
+// begins at that group. In a namespace, paths begin at its root, and those outside of it with "/..".
+// A group that is below no mount is not to be seen, wherever this process itself is.
+func (c cgroups) at(group string, version int, controller string) cgroupView {
+	v := cgroupView{version: version, path: group, err: none("the cgroup file system is not mounted here"), source: selfMounts}
+	fsType := map[int]string{1: "cgroup", 2: "cgroup2"}[version]
 	for i := len(c.mounts.mounts) - 1; i >= 0; i-- {
 		m := &c.mounts.mounts[i]
 		if m.fsType != fsType {
@@ -185,19 +192,21 @@ func (c cgroups) dirs(group, fsType, controller string) []string {
 		if _, has := m.option(controller); controller != "" && !has {
 			continue
 		}
-		rel := ""
-		if within(group, m.root) && !strings.HasPrefix(group, "/..") {
-			rel = strings.TrimPrefix(group, strings.TrimSuffix(m.root, "/"))
+		root := strings.TrimSuffix(m.root, "/")
+		below := strings.TrimPrefix(group, root)
+		if !within(group, m.root) || strings.HasPrefix(below, "/..") {
+			v.err, v.source = errOutside, c.file
+			continue
 		}
-		dirs := []string{}
-		for d := path.Join(m.point, rel); ; d = path.Dir(d) {
-			dirs = append(dirs, d)
+		for d := path.Join(m.point, below); ; d = path.Dir(d) {
+			v.dirs = append(v.dirs, d)
 			if d == m.point || d == "/" {
-				return dirs
+				v.err, v.source = nil, c.file
+				return v
 			}
 		}
 	}
-	return nil
+	return v
 }
 
 // errNoLimit is what a file says that sets no limit.

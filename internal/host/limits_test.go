@@ -141,6 +141,36 @@ hierarchical_memory_limit 536870912
 	}
 }
 
+// A group that is not below what is mounted here has limits of its own, whichever this process has.
+func TestLimitsOutOfSight(t *testing.T) {
+	const ours = "-- sys/fs/cgroup/cpu.max --\n20000 100000\n-- sys/fs/cgroup/memory.max --\n1048576\n-- sys/fs/cgroup/memory.events --\noom_kill 3\n" +
+		"-- sys/fs/cgroup/cpuset.cpus.effective --\n2\n-- sys/fs/cgroup/cpu.stat --\nnr_periods 9\nnr_throttled 9\n"
+	for name, c := range map[string]struct {
+		mount, group string
+		seen         bool
+	}{
+		"a sidecar's server":                   {"/", "/../cri-containerd-1111.scope", false},
+		"another container, without namespace": {"/docker/ab", "/docker/cd", false},
+		"a name that begins alike":             {"/docker/ab", "/docker/abc", false},
+		"the whole, for a namespace's process": {"/..", "/", false},
+		"the parent of a namespace is mounted": {"/..", "/../x", true},
+		"its own group":                        {"/docker/ab", "/docker/ab", true},
+		"all":                                  {"/", "/", true},
+	} {
+		tr := tree(t, "-- proc/self/mountinfo --\n30 23 0:28 "+c.mount+" /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n-- proc/9/cgroup --\n0::"+c.group+"\n"+ours)
+		l := readLimits(tr, "/proc/9")
+		states := []State{l.CPUQuota.State, l.CPUThrottled.State, l.MemoryMax.State, l.MemoryHigh.State, l.MemoryKills.State, l.MemoryEvents.State, l.MemoryStalled.State, l.CPUSet.State}
+		for i, state := range states {
+			if (state == StateError) != !c.seen {
+				t.Errorf("%s: limit %d is %s: %s", name, i, state, l.CPUQuota.Reason)
+			}
+		}
+		if l.Cgroup.Value != c.group {
+			t.Errorf("%s: group %+v", name, l.Cgroup)
+		}
+	}
+}
+
 func TestReadLimitsWithoutProc(t *testing.T) {
 	l := readLimits(tree(t, "-- x --\n"), self)
 	for _, s := range []State{l.Affinity.State, l.CgroupV.State, l.CPUQuota.State, l.CPUSet.State, l.MemoryMax.State, l.OpenFiles.State} {

@@ -46,7 +46,7 @@ func readRemoveIPC(t Tree) Fact[string] {
 func loginValue(t Tree, file, key string) Fact[string] {
 	f := t.keeping(loginLines).Text(file)
 	return Convert(f, "", func(s string) (string, error) {
-		values, _ := parseConf(s, []string{"Login"})
+		values := parseConf(s, []string{"Login"})
 		if v := values[key]; v != "" {
 			return v, nil
 		}

@@ -123,6 +123,12 @@ func (m *mount) options() string {
 	return strings.Join(out, ",")
 }
 
+// facts are what the table in a file says of the mount.
+func (m *mount) facts(file string) Mounted {
+	where := file + " " + m.point
+	return Mounted{Known(m.point, "", file), Known(m.fsType, "", where), Known(m.options(), "", where)}
+}
+
 // option returns an option's value; the last one set counts.
 func (m *mount) option(name string) (value string, set bool) {
 	for _, o := range strings.Split(m.opts+","+m.super, ",") {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -18,13 +19,19 @@ func knownTag(tag []byte) []byte {
 	return nil
 }
 
-// knownEnviron leaves of an environment what facts read: the engine that a
-// container's manager names, and where two databases keep their data.
-func knownEnviron(data []byte) []byte {
+// knownEnviron leaves of an environment the engine that a container's manager names.
+func knownEnviron(data []byte) []byte { return ofEnviron(data, "container") }
+
+// serverEnviron leaves of a server's environment that, where databases keep their data and options, and what is loaded before
+// their own code.
+func serverEnviron(data []byte) []byte {
+	return ofEnviron(data, "container", "PGDATA", "SAPSYSTEMNAME", "MYSQL_GROUP_SUFFIX", "MYSQL_HOME", "MARIADB_HOME", "HOME", "LD_PRELOAD")
+}
+
+func ofEnviron(data []byte, names ...string) []byte {
 	var kept []string
 	for _, v := range strings.Split(string(data), "\x00") {
-		switch name, _, _ := strings.Cut(v, "="); name {
-		case "container", "PGDATA", "SAPSYSTEMNAME":
+		if name, _, _ := strings.Cut(v, "="); slices.Contains(names, name) {
 			kept = append(kept, strings.TrimSpace(v))
 		}
 	}
@@ -41,12 +48,11 @@ func makerOf(table []byte) []byte {
 	return []byte("FACP......" + string(table[id:end]))
 }
 
-// confLines leaves of a database's configuration sections, inclusions and directories. Other
+// confLines leaves of a database's configuration sections, directories and what meets the platform. Other
 // lines may hold passwords.
 func confLines(data []byte) []byte { return bytes.Join(confLine.FindAll(data, -1), []byte("\n")) }
 
-var confLine = regexp.MustCompile(`(?mi)^\s*(\[.*\]|!include.*|(datadir|innodb[-_]log[-_]group[-_]home[-_]dir|basepath_\w+|default(data|log)dir|innodb[-_]flush[-_]method|innodb[-_]use[-_]native[-_]aio|` +
-	`large[-_]pages|innodb[-_]buffer[-_]pool[-_]size|writethrough|traceflag\d+|persisted[-_]globals[-_]load)\s*=.*|(skip[-_])?large[-_]pages\s*)$`)
+var confLine = regexp.MustCompile(`(?mi)^\s*(\[.*\]|(basepath_\w+|default(data|log)dir|writethrough|traceflag\d+)\s*=.*)$`)
 
 // recordMask replaces private data in what was read. The same value becomes the same
 // replacement everywhere in a recording, names of members included, so that

@@ -20,6 +20,36 @@ func (p process) readProcess(db *Database) {
 	db.OOMScoreAdj = p.t.Int(p.file("oom_score_adj"), "", 1)
 	db.Limits = readLimits(p.t, "/proc/"+strconv.Itoa(p.pid))
 	db.Maps, db.SharedMemory = p.mappings()
+	db.Preload = p.preload()
+	db.OwnNetwork, db.OwnIPC = p.ownSpace("net"), p.ownSpace("ipc")
+}
+
+// ownSpace tells whether a namespace of the process is another than ours; absent where nobody may see it, and nothing speaks for
+// a container.
+func (p process) ownSpace(name string) Fact[bool] {
+	file := p.file("ns/" + name)
+	its, err := readLink(p.t, file)
+	ours, blind := readLink(p.t, self+"/ns/"+name)
+	switch {
+	case err == nil && blind == nil:
+		return Known(its != ours, "", file)
+	case p.hidden:
+		return Unknown[bool](file, errDenied)
+	}
+	return absentFact[bool](file, "its namespace is not to be seen")
+}
+
+// preload reads what ld.so(8) loads before all else. Words of either list are between blanks or colons.
+func (p process) preload() Fact[string] {
+	environ, all := p.environment(), p.t.Text(p.seen("/etc/ld.so.preload"))
+	named := strings.Join(strings.FieldsFunc(p.environ("LD_PRELOAD")+" "+all.Or(""), func(r rune) bool { return r == ':' || r <= ' ' }), " ")
+	switch {
+	case named != "":
+		return Known(named, "", firstKnown(environ, all).Source)
+	case environ.State != StateOK && environ.State != StateAbsent:
+		return environ
+	}
+	return absentFact[string](environ.Source, "nothing is loaded before its own code")
 }
 
 // statusLine reads a line of /proc/PID/status, "Threads:	7".

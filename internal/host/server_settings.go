@@ -2,9 +2,9 @@ package host
 
 import (
 	"cmp"
-	"path"
-	"regexp"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -37,7 +37,8 @@ func (d *Database) Answered(source string, values map[string]string) {
 		typed := strings.HasSuffix(s.Value.Source, "/cmdline") && s.Value.Or(Default) != Default
 		same := Persisted(s.Value) && strings.EqualFold(s.Value.Value, value)
 		if told && !typed && !same {
-			s.Value = Known(cmp.Or(value, Default), "", source)
+			setting, _ := settingOf(d.Kind, s.Name)
+			s.Value = setting.read(Known(cmp.Or(value, Default), "", source))
 		}
 	}
 }
@@ -45,16 +46,6 @@ func (d *Database) Answered(source string, values map[string]string) {
 // Persisted says that SET PERSIST of MySQL keeps a setting.
 func Persisted(setting Fact[string]) bool {
 	return setting.State == StateOK && strings.HasSuffix(setting.Source, "/mysqld-auto.cnf")
-}
-
-// platformSettings are the settings of each kind of server that meet the platform: how commits reach the
-// device, huge pages, the size of the cache, and MongoDB's connections, which take mappings.
-var platformSettings = map[string][]string{
-	"postgresql": {"fsync", "wal_sync_method", "huge_pages", "shared_buffers"},
-	"mariadb":    {"innodb_flush_method", "innodb_use_native_aio", "large_pages", "innodb_buffer_pool_size"},
-	"mysql":      {"innodb_flush_method", "innodb_use_native_aio", "large_pages", "innodb_buffer_pool_size"},
-	"sqlserver":  {"writethrough", "traceflag0", "traceflag1", "traceflag2"},
-	"mongodb":    {"maxIncomingConnections"},
 }
 
 // readSettings reads them from configuration files. The command line wins, as it does for the server; over that, what
@@ -67,42 +58,32 @@ func (p process) readSettings(db *Database) (list []ServerSetting) {
 		db.ConfDir = Known(c.dir, "", source)
 	}
 	kept, file, hidden := p.persisted(*db, c)
-	for _, name := range platformSettings[db.Kind] {
-		s := ServerSetting{Name: name, Value: Known(Default, "", source)}
-		typed, value := p.typed(name), c.values[name]
+	for _, s := range settingsOf(db.Kind, c) {
+		value := c.value(s.name)
 		switch {
 		case hidden != nil:
-			s.Value = Unknown[string](file, hidden)
-		case kept[name] != "":
-			s.Value = Known(kept[name], "", file)
-		case typed != "":
-			s.Value = Known(typed, "", p.file("cmdline"))
-		case c.denied != "":
-			s.Value = Unknown[string](c.denied, errDenied)
-		case value != "":
-			s.Value = Known(value, "", c.files[name])
+			value = Unknown[string](file, hidden)
+		case kept[s.name] != "":
+			value = Known(kept[s.name], "", file)
+		case value.State == StateAbsent:
+			value = Known(Default, "", source)
+		case s.name == "log_bin" && value.State == StateOK: // whose value is a name
+			value.Value = map[bool]string{true: "OFF", false: "ON"}[value.Value == switchedOff]
 		}
-		list = append(list, s)
+		list = append(list, ServerSetting{Name: s.name, Value: s.read(value)})
 	}
 	return list
 }
 
-// typed is an option of the command line; one without a value switches something on or off.
-func (p process) typed(name string) string {
-	if name == "maxIncomingConnections" {
-		name = "maxConns"
+// settingsOf are the settings of a kind of server. SQL Server's trace flags have any number.
+func settingsOf(kind string, c conf) []platformSetting {
+	list := slices.Clone(platformSettings[kind])
+	for _, name := range slices.Sorted(maps.Keys(c.values)) {
+		if _, is := settingOf(kind, name); kind == "sqlserver" && !is && strings.HasPrefix(name, "traceflag") {
+			list = append(list, platformSetting{name: name})
+		}
 	}
-	if v := p.option(name); v != "" {
-		return v
-	}
-	plain := strings.ReplaceAll(name, "_", "-")
-	switch {
-	case slices.Contains(p.args, "--"+name), slices.Contains(p.args, "--"+plain):
-		return "on"
-	case slices.Contains(p.args, "--skip-"+name), slices.Contains(p.args, "--skip-"+plain):
-		return "off"
-	}
-	return ""
+	return list
 }
 
 func (p process) serverConf(db Database) conf {
@@ -110,88 +91,17 @@ func (p process) serverConf(db Database) conf {
 	case "postgresql":
 		return p.postgresConf(db.DataDir)
 	case "mariadb", "mysql":
-		return p.mysqlConf()
+		return p.mysqlConf(db.Version)
 	case "mongodb":
 		return p.mongoSettings()
 	case "sqlserver":
-		return readConf(p, "control traceflag", "/var/opt/mssql/mssql.conf")
+		c := readConf(p, "control traceflag", "/var/opt/mssql/mssql.conf")
+		for i, arg := range p.args[1:] { // -T3979
+			if flag, ok := strings.CutPrefix(strings.ToUpper(arg), "-T"); ok && isNumber(flag) {
+				c.set("traceflag-"+strconv.Itoa(i), flag, p.file("cmdline"))
+			}
+		}
+		return c
 	}
 	return conf{}
-}
-
-// postgresConf reads postgresql.conf with the files that it includes, and then what ALTER SYSTEM has written.
-func (p process) postgresConf(data Fact[string]) conf {
-	c := conf{values: map[string]string{}, files: map[string]string{}}
-	dir, known := data.Get()
-	files := []string{dir + "/postgresql.conf", dir + "/postgresql.auto.conf"}
-	if f := p.option("config_file"); path.IsAbs(f) {
-		files[0] = p.seen(f)
-	}
-	if !known {
-		files, c.denied = files[:0], data.Source
-	}
-	for left := confFiles; len(files) > 0 && left > 0; left-- {
-		file := files[0]
-		own, inView := viewOf(p.t, file)
-		real, err := own.resolve(inView)
-		var b []byte
-		if err == nil {
-			b, err = p.t.keeping(postgresLines).Read(own.root + real)
-		}
-		if StateOf(err) == StateDenied && c.denied == "" {
-			c.denied = file
-		}
-		var included []string
-		for line := range strings.Lines(string(b)) {
-			name, value := postgresLine(line)
-			at := value
-			if !path.IsAbs(at) {
-				at = path.Join(path.Dir(file), value)
-			} else {
-				at = p.seen(at)
-			}
-			switch name {
-			case "":
-			case "include", "include_if_exists":
-				included = append(included, at)
-			case "include_dir":
-				names, _ := p.t.Dir(at)
-				slices.Sort(names)
-				for _, n := range names {
-					if strings.HasSuffix(n, ".conf") && n[0] != '.' {
-						included = append(included, at+"/"+n)
-					}
-				}
-			default:
-				c.values[name], c.files[name], c.source = value, file, file
-			}
-		}
-		files = append(included, files[1:]...)
-	}
-	return c
-}
-
-// postgresLine splits a line such as "fsync = on  # comment", whose equals sign may be missing.
-func postgresLine(line string) (name, value string) {
-	m := postgresRE.FindStringSubmatch(line)
-	if m == nil {
-		return "", ""
-	}
-	if m[2] != "" {
-		return strings.ToLower(m[1]), m[2]
-	}
-	return strings.ToLower(m[1]), m[3]
-}
-
-var postgresRE = regexp.MustCompile(`(?i)^\s*(include(?:_dir|_if_exists)?|fsync|wal_sync_method|huge_pages|shared_buffers)\s*(?:=|\s)\s*(?:'([^']*)'|([^\s#']+))`)
-
-// postgresLines leaves of a configuration the lines that are read. Others may hold passwords.
-func postgresLines(data []byte) []byte {
-	var kept []string
-	for line := range strings.Lines(string(data)) {
-		if postgresRE.MatchString(line) {
-			kept = append(kept, strings.TrimSpace(line))
-		}
-	}
-	return []byte(strings.Join(kept, "\n"))
 }

@@ -58,6 +58,30 @@ func TestServerProcess(t *testing.T) {
 	}
 }
 
+// A network or IPC of its own is seen by the namespace.
+func TestOwnNamespaces(t *testing.T) {
+	ours := "-- proc/self/ns/net -> net:[1] --\n-- proc/self/ns/ipc -> ipc:[1] --\n-- proc/self/ns/mnt -> mnt:[1] --\n"
+	for name, c := range map[string]struct {
+		archive string
+		net     string
+	}{
+		"ours":                     {link(9, "ns/net", "net:[1]"), "false"},
+		"its own":                  {link(9, "ns/net", "net:[2]"), "true"},
+		"not seen":                 {"", "absent"},
+		"not seen, in a container": {"-- proc/9/ns -> /nowhere --\n", "denied"},
+	} {
+		status := map[bool]string{true: "NSpid:\t9\t1", false: "NSpid:\t9"}[c.net == "denied"]
+		d := dbsOf(tree(t, ours+proc(9, 1, "redis-server", "redis-server␀", "status", "Name:\tx\n"+status)+c.archive))[0]
+		got := string(d.OwnNetwork.State)
+		if v, ok := d.OwnNetwork.Get(); ok {
+			got = map[bool]string{true: "true", false: "false"}[v]
+		}
+		if got != c.net {
+			t.Errorf("%s: %s, want %s", name, got, c.net)
+		}
+	}
+}
+
 func TestMoreServers(t *testing.T) {
 	for name, c := range map[string]struct{ archive, kind, data, log, version string }{
 		"MongoDB by its options": {proc(9, 1, "mongod", "mongod␀--dbpath␀/data/db␀--logpath␀/log/mongod.log␀") +

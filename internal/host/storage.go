@@ -96,16 +96,15 @@ func silentStorage(t Tree, asked string, err error) Storage {
 
 func (s *Storage) describe(v view, mnt *mount) {
 	where := v.mounts + " " + mnt.point
-	s.MountPoint = Known(mnt.point, "", v.mounts)
-	s.FSType = Known(mnt.fsType, "", where)
-	s.Options = Known(mnt.options(), "", where)
+	m := mnt.facts(v.mounts)
+	s.MountPoint, s.FSType, s.Options = m.MountPoint, m.FSType, m.Options
 	s.Device = Known(mnt.source, "", where)
 	s.ReadOnly = Known(mnt.readOnly(), "", where)
 }
 
 // unknownStorage is a path of which nothing is known, for one reason.
 func unknownStorage(asked, source string, err error) Storage {
-	s := Storage{Path: asked, Stack: []StackLayer{}}
+	s := Storage{Path: asked, Stack: []StackLayer{}, Below: []Mounted{}}
 	unknown(&s, source, err)
 	return s
 }
@@ -149,6 +148,7 @@ func storageOf(t Tree, asked string) Storage {
 		Resolved:  Known(path.Clean(v.root+resolved), "", full),
 		FreeBytes: attr.free,
 		Stack:     st.layers,
+		Below:     st.mounts[1:],
 	}
 	s.describe(v, mnt)
 	if attr.readOnly.Or(false) {

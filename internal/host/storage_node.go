@@ -85,6 +85,6 @@ func (s *stack) rawStorage(asked, node, name string) Storage {
 	out.Device = Known(node, "", dir)
 	out.Class = s.class(classSource(s, dir))
 	out.ReadOnly = s.block.t.Bool(dir + "/ro")
-	out.Stack = s.layers
+	out.Stack, out.Below = s.layers, append(out.Below, s.mounts...)
 	return out
 }

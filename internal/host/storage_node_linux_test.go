@@ -93,7 +93,7 @@ func TestOverlayWithRelativeUpper(t *testing.T) {
 	tr := tree(t, virtioDisk+"-- up/ --\n-- merged/ --\n"+mountinfo("1 0 254:0 / / rw - ext4 /dev/vda rw",
 		"2 1 0:50 / /merged rw - overlay o rw,lowerdir=low,upperdir=up,workdir=work"))
 	s := StorageOf(tr, "/merged")
-	if s.Class.State != StateAbsent || !strings.Contains(s.Class.Reason, "relative") {
+	if s.Class.State != StateError || !strings.Contains(s.Class.Reason, "relative") {
 		t.Errorf("%+v", s.Class)
 	}
 }

@@ -1,8 +1,10 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -20,6 +22,7 @@ const (
 type stack struct {
 	block   block
 	layers  []StackLayer
+	mounts  []Mounted // the file system asked about first, then those below it
 	classes []string
 	top     string // the whole device that the file system is on
 	unknown string // why a part of the stack cannot be seen
@@ -30,6 +33,7 @@ type stack struct {
 type whole struct {
 	layer StackLayer
 	parts []string // what it is made of
+	why   string   // its class is not known
 }
 
 // add descends from a device to the disks: depth first, so that a layer stands
@@ -74,14 +78,15 @@ func (s *stack) addWhole(name string, depth int) {
 			break
 		}
 	}
-	if len(d.parts) == 0 {
-		s.end(d.layer.Queue.Class, "/sys does not tell what "+name+" is")
+	if len(d.parts) == 0 || d.layer.Kind == "drbd" && d.why != "" || d.layer.Queue.Class == ClassNetwork {
+		s.end(d.layer.Queue.Class, d.why)
 	}
 }
 
 func (b block) whole(name string) whole {
 	kind, dev := b.kind(name), b.device(name)
-	return whole{StackLayer{Name: name, Kind: kind, Label: b.label(name, kind), Queue: &dev}, b.slaves(name)}
+	_, why := b.class(name)
+	return whole{StackLayer{Name: name, Kind: kind, Label: b.label(name, kind), Queue: &dev}, b.slaves(name), why}
 }
 
 // end notes the class of what ends a branch; why one that is "" is not known.
@@ -114,6 +119,7 @@ func (s *stack) addMount(m mountTable, mnt *mount, depth int) {
 		s.add("", depth)
 		return
 	}
+	s.mounts = append(s.mounts, mnt.facts(m.path))
 	if class, why := fsClass(mnt); class != "" || why != "" {
 		s.end(class, why)
 		return
@@ -123,39 +129,67 @@ func (s *stack) addMount(m mountTable, mnt *mount, depth int) {
 		return
 	}
 	names, err := s.devicesOf(mnt)
-	if err != nil {
-		s.end("", err.Error())
-		return
-	}
 	for _, n := range names {
 		s.add(n, depth)
 	}
+	if err != nil {
+		s.end("", err.Error())
+	}
 }
 
-// devicesOf lists the block devices of a mount: by number; for btrfs, whose
-// numbers are made up, all that sysfs lists of the file system that the mount's
-// source belongs to.
+// devicesOf lists the block devices of a mount; the error says why there may be more.
 func (s *stack) devicesOf(mnt *mount) ([]string, error) {
-	if name := s.block.byNumber(mnt.dev); name != "" {
-		return []string{name}, nil
+	var names []string
+	if n := s.block.byNumber(mnt.dev); n != "" {
+		names = append(names, n)
 	}
-	name := s.sourceName(mnt.source)
-	if mnt.fsType == "btrfs" {
-		const dir = "/sys/fs/btrfs/"
-		ids, _ := s.block.t.Dir(dir)
-		for _, id := range ids {
-			members, _ := s.block.t.Dir(dir + id + "/devices")
-			for _, m := range members {
-				if m == name {
-					return members, nil
+	source := []string{mnt.source}
+	if mnt.fsType == "bcachefs" {
+		source = strings.Split(mnt.source, ":") // all members
+	}
+	if log, external := mnt.option("logdev"); external && mnt.fsType == "xfs" { // for which a commit waits
+		source = append(source, log)
+	}
+	for i, file := range source {
+		n := s.sourceName(file)
+		switch {
+		case i == 0 && len(names) > 0 || slices.Contains(names, n): // a number is surer than a name
+		case s.block.dir(n) == "":
+			return names, fmt.Errorf("/sys does not show the device %s (%s)", file, mnt.dev)
+		default:
+			names = append(names, n)
+		}
+	}
+	if members, ok := s.members(mnt.fsType, names); ok {
+		return members, nil
+	} else if mnt.fsType == "btrfs" {
+		return names, fmt.Errorf("/sys does not tell the disks of %s; btrfs filesystem show lists them", mnt.point)
+	}
+	return names, nil
+}
+
+// members lists the devices of a file system that has several, one of which is known, as it shows them in
+// /sys/fs/btrfs/UUID/devices, and in /sys/fs/bcachefs/UUID/dev-0/block and so on.
+func (s *stack) members(fsType string, known []string) (all []string, ok bool) {
+	dir := "/sys/fs/" + fsType + "/"
+	if fsType != "btrfs" && fsType != "bcachefs" {
+		return nil, false
+	}
+	ids, _ := s.block.t.Dir(dir)
+	for _, id := range ids {
+		list, _ := s.block.t.Dir(dir + id + "/devices")
+		if fsType == "bcachefs" {
+			for _, n := range numbered(s.block.t, dir+id, "dev-") {
+				if link, err := readLink(s.block.t, fmt.Sprintf("%s%s/dev-%d/block", dir, id, n)); err == nil {
+					list = append(list, path.Base(link))
 				}
 			}
 		}
+		if slices.ContainsFunc(list, func(n string) bool { return slices.Contains(known, n) }) {
+			return list, true
+		}
 	}
-	if s.block.dir(name) != "" {
-		return []string{name}, nil
-	}
-	return nil, fmt.Errorf("/sys does not show the device %s (%s)", mnt.source, mnt.dev)
+	return nil, false
 }
 
 // sourceName turns /dev/mapper/vg-data or /dev/disk/by-uuid/... into the kernel's
@@ -233,5 +267,5 @@ func (s *stack) class(source string) Fact[string] {
 	if why == "" {
 		why = "the devices are not to be seen"
 	}
-	return absentFact[string](source, why)
+	return Unknown[string](source, errors.New(why))
 }

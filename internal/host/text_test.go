@@ -73,6 +73,7 @@ func TestHybridText(t *testing.T) {
                   6, cpu 6                      .../cpu6/topology/core_cpus_list
                   7, cpu 7                      .../cpu7/topology/core_cpus_list
   NUMA node       0, cpus 0-7                   .../system/node/node*/cpulist
+  absent          isolated
 
   core types
   CPUs  name         capacity

@@ -1,8 +1,11 @@
 package host
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -108,7 +111,8 @@ func vendorHypervisor(vendor, product Fact[string]) (name Fact[string], certain 
 
 // readHypervisor puts the witnesses in the order of what they prove: Xen's own
 // file; DMI names that only guests have; the processor's hypervisor flag, with
-// DMI, ACPI or the clocks for a name; on Arm, which has no flag, the device tree.
+// DMI, ACPI or the clocks for a name; where processors have no flag, what a mainframe
+// lists, the device tree, and who made the machine.
 func readHypervisor(t Tree) Fact[string] {
 	const xen = "/sys/hypervisor/type"
 	if kind, ok := notEmpty(t.Text(xen)).Get(); ok {
@@ -133,21 +137,70 @@ func readHypervisor(t Tree) Fact[string] {
 			return name.from(name.Source + " and " + flag)
 		}
 		return nameByClock(t, clocks, flag)
-	case cpu.fields["flags"] != "":
+	case cpu.fields["vendor_id"] == "User Mode Linux":
+		return Known("user-mode Linux", "", cpuinfoPath)
+	case cpu.fields["flags"] != "": // which x86 alone has
 		return Known("none", "", cpuinfoPath+": no flag hypervisor")
 	case name.State == StateOK: // Arm in a cloud
 		return name
 	}
-	if f := treeHypervisor(t); f.State == StateOK {
+	if f := firstKnown(mainframe(t), treeHypervisor(t)); f.State == StateOK {
 		return f
 	}
 	if cpu.err != nil {
 		return Unknown[string](cpuinfoPath, cpu.err)
 	}
-	if vendor, ok := dmi(t, "sys_vendor").Get(); ok {
-		return Known("none", "", fmt.Sprintf("%ssys_vendor: %s makes machines", dmiDir, clip(vendor)))
+	return makerOrGuest(t)
+}
+
+// makers begin the names of those whose machines are no guests. Of any other name DMI does not tell whether it is a maker's or
+// a hypervisor's.
+var makers = []string{"Dell", "HP", "Hewlett", "Lenovo", "Supermicro", "GIGABYTE", "Giga Computing", "FUJITSU", "Fujitsu", "HUAWEI", "Huawei",
+	"Inspur", "IEIT", "H3C", "New H3C", "xFusion", "Sugon", "ASRock", "ASUS", "Ampere", "Cavium", "Marvell", "Foxconn", "Quanta", "Wiwynn",
+	"Cisco", "IBM", "Intel", "NVIDIA", "Apple", "LENOVO", "Loongson", "SiFive", "Raspberry Pi"}
+
+// makerOrGuest decides by who made the machine, where no processor's flag does.
+func makerOrGuest(t Tree) Fact[string] {
+	vendor := dmi(t, "sys_vendor")
+	name, known := vendor.Get()
+	metal := strings.Contains(dmi(t, "product_name").Or(""), ".metal") // of AWS, whose customer has the whole machine
+	switch {
+	case !known:
+		return absentFact[string](cpuinfoPath, "this architecture has no hypervisor flag, and neither DMI nor a device tree tells")
+	case metal || slices.ContainsFunc(makers, func(m string) bool { return strings.HasPrefix(name, m) }):
+		return Known("none", "", fmt.Sprintf("%ssys_vendor: %s makes machines", dmiDir, clip(name)))
 	}
-	return absentFact[string](cpuinfoPath, "this architecture has no hypervisor flag, and neither DMI nor a device tree tells")
+	return Unknown[string](dmiDir+"sys_vendor", fmt.Errorf("this architecture has no hypervisor flag, and %s may be a maker's name or a "+
+		"hypervisor's: systemd-detect-virt may know it", clip(name)))
+}
+
+const sysinfoPath = "/proc/sysinfo"
+
+// sysinfoLines leaves of a mainframe's description what is read. Others hold serial numbers and names of guests.
+func sysinfoLines(data []byte) []byte { return bytes.Join(sysinfoLine.FindAll(data, -1), []byte("\n")) }
+
+var sysinfoLine = regexp.MustCompile(`(?m)^(Type|LPAR Number|VM\d\d Control Program):.*$`)
+
+// mainframe reads the hypervisors of an IBM Z as it lists them: VM00 is the one right below, VM01 the one below that, and so on
+// down to the firmware's partitions.
+func mainframe(t Tree) Fact[string] {
+	text := t.keeping(sysinfoLines).Text(sysinfoPath)
+	for level := range 100 {
+		program, ok := lineOf(text.Or(""), fmt.Sprintf("VM%02d Control Program:", level))
+		switch {
+		case !ok:
+			continue
+		case strings.HasPrefix(program, "KVM"):
+			program = "kvm"
+		case strings.HasPrefix(program, "z/VM"):
+			program = "z/VM"
+		}
+		return Known(program, "", fmt.Sprintf("%s VM%02d Control Program", sysinfoPath, level))
+	}
+	if _, ok := lineOf(text.Or(""), "LPAR Number:"); ok {
+		return Known("PR/SM", "", sysinfoPath+" LPAR Number")
+	}
+	return Fact[string]{}
 }
 
 // nameByClock names a hypervisor that hides its DMI by what it offers as clock,
@@ -164,23 +217,47 @@ func nameByClock(t Tree, clocks Fact[string], flag string) Fact[string] {
 			return Known(c.name, "", clocks.Source+" and "+flag)
 		}
 	}
-	return Known("unknown hypervisor", "", flag)
+	return Known(unknownHypervisor, "", flag)
 }
 
-// treeHypervisor reads what a device tree says of the machine: hypervisors that
-// have an interface describe it, and QEMU, kvmtool and Firecracker call their
-// Arm board linux,dummy-virt.
+const unknownHypervisor = "unknown hypervisor"
+
+// boards begin what device trees call machines that hypervisors make up, and those of which the name alone says that nothing
+// is below. Any other is that of a board with its maker's name.
+var boards = []struct{ word, hypervisor string }{
+	{"linux,dummy-virt", "kvm"}, // of QEMU, kvmtool and Firecracker on Arm
+	{"qemu,", "qemu"}, {"riscv-virtio", "qemu"}, {"xen,", "xen"}, {"ibm,powernv", "none"},
+	{"linux,dummy", unknownHypervisor}, {"-virtio", unknownHypervisor},
+}
+
+// treeHypervisor reads what a device tree says of the machine: hypervisors that have an interface describe it, the board may be
+// one that a hypervisor makes up, and PowerVM names its partitions.
 func treeHypervisor(t Tree) Fact[string] {
 	for _, dir := range []string{"/proc/device-tree/", "/sys/firmware/devicetree/base/"} {
-		own := t.Text(dir + "hypervisor/compatible")
+		own, board := notEmpty(t.Text(dir+"hypervisor/compatible")), notEmpty(t.Text(dir+"compatible"))
 		for _, c := range []struct{ word, name string }{{"linux,kvm", "kvm"}, {"xen,xen", "xen"}, {"vmware", "vmware"}} {
 			if strings.Contains(own.Or(""), c.word) {
 				return Known(c.name, "", own.Source)
 			}
 		}
-		if board := t.Text(dir + "compatible"); strings.Contains(board.Or(""), "linux,dummy-virt") {
-			return Known("kvm", "", board.Source)
-		} else if b, ok := board.Get(); ok && b != "" {
+		if own.State == StateOK {
+			return Known(unknownHypervisor, "", own.Source)
+		}
+		for _, b := range boards {
+			if strings.Contains(board.Or(""), b.word) {
+				return Known(b.hypervisor, "", board.Source)
+			}
+		}
+		for _, partition := range []string{dir + "ibm,partition-name", "/proc/ppc64/lparcfg"} {
+			if board.State == StateOK && t.Exists(partition) {
+				return Known("PowerVM", "", partition)
+			}
+		}
+		// A machine's own firmware is called by smc, a hypervisor by hvc (Devicetree binding arm/psci.yaml).
+		if call := t.Text(dir + "psci/method"); strings.HasPrefix(call.Or(""), "hvc") {
+			return Known(unknownHypervisor, "", call.Source)
+		}
+		if board.State == StateOK {
 			return Known("none", "", board.Source)
 		}
 	}

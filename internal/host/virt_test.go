@@ -9,6 +9,8 @@ const (
 	guestCPU = "-- proc/cpuinfo --\nprocessor\t: 0\nvendor_id\t: GenuineIntel\nflags\t\t: fpu lm hypervisor\n\n"
 	metalCPU = "-- proc/cpuinfo --\nprocessor\t: 0\nvendor_id\t: GenuineIntel\nflags\t\t: fpu lm\n\n"
 	armCPU   = "-- proc/cpuinfo --\nprocessor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd0c\n\n"
+	powerCPU = "-- proc/cpuinfo --\nprocessor\t: 0\ncpu\t\t: POWER9 (architected), altivec supported\n\n"
+	s390CPU  = "-- proc/cpuinfo --\nvendor_id       : IBM/S390\nprocessor 0: version = 00,  identification = 0A1234,  machine = 2964\n\n"
 	clocks   = "-- sys/devices/system/clocksource/clocksource0/available_clocksource --\n"
 )
 
@@ -44,6 +46,22 @@ func TestReadHypervisor(t *testing.T) {
 		{"Arm under Xen", armCPU + "-- proc/device-tree/hypervisor/compatible --\nxen,xen-4.17␀xen,xen␀\n", "xen"},
 		{"Arm server", armCPU + dmiFiles("GIGABYTE", "R272-P30-JG"), "none"},
 		{"Arm without anything", armCPU, "absent"},
+		{"Arm whose firmware is called as a hypervisor is", armCPU + "-- proc/device-tree/compatible --\nacme,board␀\n-- proc/device-tree/psci/method --\nhvc␀\n", "unknown hypervisor"},
+		{"Arm under a hypervisor with a name of its own", armCPU + "-- proc/device-tree/hypervisor/compatible --\ngunyah-hypervisor␀\n", "unknown hypervisor"},
+		{"Arm of a name that may be anybody's", armCPU + dmiFiles("Acme Cloud", "c1.large"), "error"},
+		{"PowerVM", powerCPU + "-- proc/device-tree/compatible --\nIBM,9009-42A␀\n-- proc/device-tree/ibm,partition-name --\nlpar14␀\n", "PowerVM"},
+		{"PowerVM by its partition's limits", powerCPU + "-- proc/device-tree/compatible --\nIBM,8286-42A␀\n-- proc/ppc64/lparcfg --\npartition_id=1\n", "PowerVM"},
+		{"KVM on Power, which names a partition too", powerCPU + "-- proc/device-tree/hypervisor/compatible --\nlinux,kvm␀\n" +
+			"-- proc/device-tree/compatible --\nqemu,pseries␀\n-- proc/device-tree/ibm,partition-name --\nvm␀\n", "kvm"},
+		{"QEMU on Power without KVM", powerCPU + "-- proc/device-tree/compatible --\nqemu,pseries␀\n-- proc/device-tree/ibm,partition-name --\nvm␀\n", "qemu"},
+		{"Power without a hypervisor", powerCPU + "-- proc/device-tree/compatible --\nibm,powernv␀ibm,p9-openbmc␀\n-- proc/ppc64/lparcfg --\nx\n", "none"},
+		{"a partition of IBM Z", s390CPU + "-- proc/sysinfo --\nType:                 2964\nLPAR Number:          26\n", "PR/SM"},
+		{"z/VM", s390CPU + "-- proc/sysinfo --\nLPAR Number:          26\nVM00 Control Program: z/VM    7.2.0\n", "z/VM"},
+		{"KVM in z/VM", s390CPU + "-- proc/sysinfo --\nLPAR Number:          26\n\nVM01 Control Program: z/VM    6.3.0\n\nVM00 Control Program: KVM/Linux\n", "kvm"},
+		{"z/VM in z/VM, with levels that are hidden", s390CPU + "-- proc/sysinfo --\nVM02 Control Program: KVM/Linux\nVM01 Control Program: z/VM 6.4\n", "z/VM"},
+		{"IBM Z that hides what it is", s390CPU, "absent"},
+		{"QEMU's RISC-V board", "-- proc/cpuinfo --\nprocessor\t: 0\nisa\t: rv64imafdc\n-- proc/device-tree/compatible --\nriscv-virtio␀\n", "qemu"},
+		{"a RISC-V board", "-- proc/cpuinfo --\nprocessor\t: 0\nisa\t: rv64imafdc\n-- proc/device-tree/compatible --\nsifive,hifive-unmatched-a00␀\n", "none"},
 		{"masked cpuinfo", "-- proc/cpuinfo --\n!errno EACCES\n", "denied"},
 		{"garbled cpuinfo", "-- proc/cpuinfo --\n\x01\x02\n", "error"},
 	}

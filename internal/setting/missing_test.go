@@ -4,7 +4,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"hostlab/internal/host/hosttest"
 )
 
 // TestAMachineWithoutSettings: where there can be none, one reason stands for all.
@@ -46,5 +49,31 @@ func TestNamesAreNoPatterns(t *testing.T) {
 	p, err := NewPlan(treeOf(t, root), []Assignment{{Name: "io_scheduler", Value: "mq-deadline"}})
 	if err != nil || len(p.Steps) != 2 || p.Steps[0].Path != "/sys/block/*/queue/scheduler" || p.Steps[0].Name != "*" {
 		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// What has no other value here, or only one that the kernel refuses, cannot be set, although it is there.
+func TestSettable(t *testing.T) {
+	const clocks = "-- sys/devices/system/clocksource/clocksource0/current_clocksource --\ntsc\n-- sys/devices/system/clocksource/clocksource0/available_clocksource --\n"
+	const scheduler = "-- sys/block/sda/queue/scheduler --\n"
+	for _, c := range []struct {
+		name, archive, fixed string
+	}{
+		{"smt", "-- sys/devices/system/cpu/smt/control --\nnotsupported\n", "has no SMT"},
+		{"smt", "-- sys/devices/system/cpu/smt/control --\nforceoff\n", "for good"},
+		{"smt", "-- sys/devices/system/cpu/smt/control --\noff\n", ""},
+		{"clocksource", clocks + "tsc\n", "nothing else"},
+		{"clocksource", clocks + "tsc hpet\n", ""},
+		{"io_scheduler", scheduler + "[none]\n", "nothing else"},
+		{"io_scheduler", scheduler + "[none] mq-deadline\n", ""},
+		{"swappiness", "-- proc/sys/vm/swappiness --\n60\n", ""},
+	} {
+		states, err := must(t, c.name).Read(treeOf(t, hosttest.Tree(t, c.archive).Root))
+		if err != nil || len(states) != 1 {
+			t.Fatalf("%s: %+v, %v", c.name, states, err)
+		}
+		if got := states[0].Fixed; !strings.Contains(got, c.fixed) || (got == "") != (c.fixed == "") || Settable(states) != (c.fixed == "") {
+			t.Errorf("%s of %s: fixed by %q, want %q", c.name, c.archive, got, c.fixed)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // here returns the objects of a setting. The error says why there are none.
@@ -33,12 +34,34 @@ func (s Setting) Read(sys *System) ([]State, error) {
 		}
 		states[i].Value, states[i].Shown = v, s.Show(o, v)
 		// Levels that cannot be listed do not keep the value from being shown.
-		states[i].Levels, _ = s.Takes.levels(sys, o)
-		if s.Windows() && errors.Is(sys.FS.Writable(o.Path), codePolicy) {
-			states[i].Fixed = fixedByPolicy
-		}
+		var why error
+		states[i].Levels, why = s.Takes.levels(sys, o)
+		states[i].Fixed = s.fixed(sys, o, v, states[i].Levels, why)
 	}
 	return states, nil
+}
+
+// fixed says why nobody can set an object; "" where nothing says so before set tries.
+func (s Setting) fixed(sys *System, o Object, now string, levels []string, why error) string {
+	others := slices.ContainsFunc(levels, func(l string) bool { return l != now })
+	switch {
+	case s.Windows():
+		if errors.Is(sys.FS.Writable(o.Path), codePolicy) {
+			return fixedByPolicy
+		}
+	case levels != nil && len(levels) == 0 && why != nil:
+		return why.Error()
+	case levels != nil && !others:
+		return "the kernel offers nothing else here"
+	case errors.Is(sys.FS.Writable(o.Path), syscall.EROFS):
+		return "it is on a file system that is mounted read-only here"
+	}
+	return ""
+}
+
+// Settable reports that one of a setting's objects may be set, as far as is known before set tries.
+func Settable(states []State) bool {
+	return slices.ContainsFunc(states, func(st State) bool { return st.Fixed == "" && st.Problem == "" })
 }
 
 // text reads a file of the machine, without white space around it.

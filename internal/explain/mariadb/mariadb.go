@@ -16,7 +16,8 @@ var (
 		SQL: `select version(), @@version_comment, connection_id(), current_user(), @@performance_schema, @@innodb_flush_log_at_trx_commit, @@log_bin`}
 	// By the names that host.ServerSetting has; InnoDB's sizes are in bytes.
 	platform = explain.Query{Name: "platform",
-		SQL: `show global variables where variable_name in ('innodb_flush_method', 'innodb_use_native_aio', 'large_pages', 'innodb_buffer_pool_size')`}
+		SQL: `show global variables where variable_name in ('innodb_flush_method', 'innodb_use_native_aio', 'large_pages', 'innodb_buffer_pool_size',
+ 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'innodb_doublewrite', 'innodb_data_file_buffering', 'innodb_log_file_buffering')`}
 	grants = explain.Query{Name: "grants", SQL: `show grants`}
 
 	// TID is MariaDB's: the number of the thread in the system.

@@ -11,7 +11,7 @@ var (
 
 	// By the names that host.ServerSetting has, with a unit where there is one.
 	platform = explain.Query{Name: "platform",
-		SQL: `select name, current_setting(name) from pg_settings where name in ('fsync', 'wal_sync_method', 'huge_pages', 'shared_buffers')`}
+		SQL: `select name, current_setting(name) from pg_settings where name in ('fsync', 'synchronous_commit', 'full_page_writes', 'wal_sync_method', 'huge_pages', 'shared_buffers')`}
 
 	activity13 = explain.Query{Name: "activity", SQL: activity("leader_pid")}
 	activity10 = explain.Query{Name: "activity", SQL: activity("null::int")}
