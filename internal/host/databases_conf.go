@@ -12,7 +12,8 @@ type conf struct {
 	source string // the last file that has a value
 	values map[string]string
 	files  map[string]string // that have the values
-	denied string            // the first file that may not be read, whose settings may differ
+	denied string            // the first file that cannot be read, whose settings may differ
+	why    error             // it cannot
 	dir    string            // the last directory that is included
 }
 
@@ -20,9 +21,16 @@ type conf struct {
 // part of it may not be read, none is known, since that may name another.
 func (c conf) or(dirs ...Fact[string]) Fact[string] {
 	if c.denied != "" {
-		return Unknown[string](c.denied, errDenied)
+		return Unknown[string](c.denied, c.why)
 	}
 	return firstKnown(dirs...)
+}
+
+// miss notes a file that is there and cannot be read.
+func (c *conf) miss(file string, err error) {
+	if err != nil && StateOf(err) != StateAbsent && c.denied == "" {
+		c.denied, c.why = file, adviseDenied(bare(err))
+	}
 }
 
 // confFiles bounds how many files an !includedir can make us read.
@@ -81,9 +89,7 @@ func readConf(p process, sections string, files ...string) conf {
 		if err == nil {
 			b, err = p.t.keeping(confLines).Read(own.root + real)
 		}
-		if StateOf(err) == StateDenied && c.denied == "" {
-			c.denied = file
-		}
+		c.miss(file, err)
 		values, includes := parseConf(string(b), strings.Fields(sections))
 		for k, v := range values {
 			c.values[k], c.files[k], c.source = v, file, file

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"path"
 	"regexp"
 	"slices"
@@ -46,7 +47,9 @@ func (p process) mongoSettings() conf {
 		files: map[string]string{name: file}}
 	switch text.State {
 	case StateDenied:
-		c.denied = file
+		c.denied, c.why = file, errDenied
+	case StateError:
+		c.denied, c.why = file, errors.New(text.Reason)
 	case StateAbsent:
 		c.source = ""
 	}

@@ -78,7 +78,7 @@ func (p process) readSettings(db *Database) (list []ServerSetting) {
 		case typed != "":
 			s.Value = Known(typed, "", p.file("cmdline"))
 		case c.denied != "":
-			s.Value = Unknown[string](c.denied, errDenied)
+			s.Value = Unknown[string](c.denied, c.why)
 		case value != "":
 			s.Value = Known(value, "", c.files[name])
 		}
@@ -128,7 +128,7 @@ func (p process) postgresConf(data Fact[string]) conf {
 		files[0] = p.seen(f)
 	}
 	if !known {
-		files, c.denied = files[:0], data.Source
+		files, c.denied, c.why = files[:0], data.Source, errDenied
 	}
 	for left := confFiles; len(files) > 0 && left > 0; left-- {
 		file := files[0]
@@ -138,9 +138,7 @@ func (p process) postgresConf(data Fact[string]) conf {
 		if err == nil {
 			b, err = p.t.keeping(postgresLines).Read(own.root + real)
 		}
-		if StateOf(err) == StateDenied && c.denied == "" {
-			c.denied = file
-		}
+		c.miss(file, err)
 		var included []string
 		for line := range strings.Lines(string(b)) {
 			name, value := postgresLine(line)
