@@ -178,7 +178,8 @@ func TestNoTLS(t *testing.T) {
 	}
 	if sqlServer.Built() { // with -tags=sqlserver, or on Windows
 		all = append(all, server{"sqlserver://u:s3cr3t@192.0.2.1", speakSQLServer, login7, "encrypt=disable",
-			"sqlserver://u:s3cr3t@192.0.2.1?encrypt=disable", "sqlserver://u:s3cr3t@127.0.0.1"})
+			"sqlserver://u:s3cr3t@192.0.2.1?encrypt=disable", "sqlserver://u:s3cr3t@127.0.0.1?encrypt=disable"},
+			server{"sqlserver://u:s3cr3t@127.0.0.1", speakSQLServer, login7, "encrypt=disable", "sqlserver://u:s3cr3t@localhost?encrypt=disable", "sqlserver://u:s3cr3t@127.0.0.1:1?encrypt=disable"})
 	}
 	if hana.Built() { // with -tags=hana
 		all = append(all, server{"hdb://u:s3cr3t@db.example:30015", speakHANA, func(b []byte) bool { return len(b) > 0 && b[0] != 22 }, "encrypt=false",
