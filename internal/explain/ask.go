@@ -6,9 +6,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"hostlab/internal/screen"
 )
 
 // Query is a question to a database. Its name is what recorded answers and errors call it
@@ -145,7 +148,15 @@ type Asked struct {
 	Meanings map[string]string
 }
 
-func (a *Asked) Server() Server { return a.Info }
+// Server implements Source. What the server said of itself is cut where nobody would read on.
+func (a *Asked) Server() Server {
+	s := a.Info
+	s.Version, s.Missing = screen.Cut(s.Version, longest), slices.Clone(s.Missing)
+	for i, text := range s.Missing {
+		s.Missing[i] = screen.Cut(text, 5*longest)
+	}
+	return s
+}
 
 // Meaning implements Source. An event may have a detail in brackets after its name.
 func (a *Asked) Meaning(event string) string {

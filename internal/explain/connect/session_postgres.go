@@ -40,7 +40,7 @@ func openPostgres(ctx context.Context, d *DSN) (explain.Asker, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &postgres.Asker{Conn: conn}
+	a := &postgres.Asker{Conn: conn, Direct: direct}
 	if direct {
 		return a, nil
 	}

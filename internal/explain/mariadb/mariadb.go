@@ -21,20 +21,20 @@ var (
 
 	// TID is MariaDB's: the number of the thread in the system.
 	processMaria = explain.Query{Name: "processes", SQL: `select id, command, coalesce(state, ''), tid, info like 'select%'
- from information_schema.processlist where id <> connection_id()`}
+ from information_schema.processlist where id <> connection_id()`, Most: explain.Sessions}
 	// The performance schema is read without the lock that the process list takes.
 	processThreads = explain.Query{Name: "processes",
 		SQL: `select processlist_id, processlist_command, coalesce(processlist_state, ''), thread_os_id, processlist_info like 'select%'
  from performance_schema.threads where processlist_id is not null and processlist_id <> connection_id()
- and type = 'FOREGROUND'`}
+ and type = 'FOREGROUND'`, Most: explain.Sessions}
 	processPlain = explain.Query{Name: "processes", SQL: `select id, command, coalesce(state, ''), null, info like 'select%'
- from information_schema.processlist where id <> connection_id()`}
+ from information_schema.processlist where id <> connection_id()`, Most: explain.Sessions}
 	// Who is within a transaction: whether it runs no statement, a SELECT, one that is all of
 	// its transaction, and has written.
 	// InnoDB makes this table anew when nobody has read it for 0.1 s
 	// (trx_i_s_possibly_fetch_data_into_cache).
 	within = explain.Query{Name: "within", SQL: `select trx_mysql_thread_id, trx_query is null, coalesce(trx_query, '') like 'select%', trx_rows_modified > 0, trx_autocommit_non_locking from information_schema.innodb_trx
- where trx_mysql_thread_id not in (0, connection_id())`}
+ where trx_mysql_thread_id not in (0, connection_id())`, Most: explain.Sessions}
 
 	status = explain.Query{Name: "status", SQL: `show global status where variable_name in ('Uptime', 'Innodb_os_log_written', 'Innodb_log_writes', 'Innodb_os_log_fsyncs', 'Innodb_row_lock_time',
  'Innodb_row_lock_waits', 'Innodb_data_reads', 'Binlog_cache_use', 'Binlog_stmt_cache_use', 'Com_begin', 'Com_commit', 'Com_rollback', 'Handler_rollback', 'Innodb_max_trx_id', ` + statements + `)`}
