@@ -158,6 +158,14 @@ func (a *Asked) Server() Server {
 	return s
 }
 
+// Peer is the server's process on this host, as the kernel knows it by the connection; 0: it does not.
+func (a *Asked) Peer() int {
+	if p, ok := a.Asker.(interface{ Peer() int }); ok {
+		return p.Peer()
+	}
+	return 0
+}
+
 // Meaning implements Source. An event may have a detail in brackets after its name.
 func (a *Asked) Meaning(event string) string {
 	event = strings.ToLower(event)

@@ -19,12 +19,12 @@ import (
 // every fact and check can be tried on machines that are not here.
 type Tree struct {
 	Root  string
-	at    *session            // nil: each call opens the root for itself
-	notes *notes              // of what is read; nil: it is not recorded
+	at    *session // nil: each call opens the root for itself
+	notes *notes   // of what is read; nil: it is not recorded
 	// process is "/proc/PID/" where what is read is named by that process or its files; but for those of the kernel, that is
 	// opened as what another user names. "": hostlab names what is read.
 	process string
-	keep  func([]byte) []byte // what of the contents is recorded; nil: all
+	keep    func([]byte) []byte // what of the contents is recorded; nil: all
 }
 
 // maxFile bounds what one file can make us read. /proc/cpuinfo has some 2 KiB

@@ -62,7 +62,7 @@ func ReachServer(ctx context.Context, dsn *connect.DSN, servers []host.Database)
 	}
 	name := source.Server().Vendor
 	r := &Reached{Of: &Service{Kind: Database, Name: name}, Source: source}
-	if !dsn.Local() {
+	if r.Of.Near = dsn.Local(); !r.Of.Near {
 		return r, nil
 	}
 	if h, ok := source.(explain.Hosted); ok {

@@ -24,7 +24,6 @@ type answer struct {
 	limit int64
 	until time.Time // zero: as long as it takes
 	over  error     // why nothing more is read or sent; nil: it is
-	peer  int       // the process that listens on its socket; 0: not known
 }
 
 // next begins a question: its answer has so many bytes at most, and comes within a time; 0: as long as it takes.
@@ -65,11 +64,10 @@ func (a *answer) through(c net.Conn) net.Conn {
 	if a == nil {
 		return c
 	}
-	peer := peerPID(c)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	l := &limited{c, a}
-	a.conns, a.peer = append(a.conns, l), peer
+	a.conns = append(a.conns, l)
 	_ = c.SetReadDeadline(a.until)
 	return l
 }
@@ -85,7 +83,7 @@ func (l *limited) Read(b []byte) (int, error) {
 	a.mu.Lock()
 	switch {
 	case a.over != nil:
-	case !a.until.IsZero() && time.Now().After(a.until):
+	case a.late():
 		a.over = os.ErrDeadlineExceeded
 	case a.left <= 0 && len(b) > 0:
 		a.over = errTooLong(a.limit)
@@ -97,10 +95,15 @@ func (l *limited) Read(b []byte) (int, error) {
 	}
 	n, err := l.Conn.Read(b[:most])
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.left -= int64(n)
-	a.mu.Unlock()
+	if errors.Is(err, os.ErrDeadlineExceeded) && a.late() { // drivers call it a broken connection
+		a.over = err
+	}
 	return n, err
 }
+
+func (a *answer) late() bool { return !a.until.IsZero() && !time.Now().Before(a.until) }
 
 // The answer's own deadline stands, whatever the driver sets.
 

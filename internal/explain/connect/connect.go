@@ -93,8 +93,15 @@ func (g guarded) Pooled() bool {
 	return ok && p.Pooled()
 }
 
-// Peer is the server's process, where it was reached by its own socket; 0: not known.
-func (g guarded) Peer() int { return g.dsn.answer.peer }
+// Peer is the process of this host that holds the other end; 0: not known.
+func (g guarded) Peer() int {
+	for _, c := range g.dsn.answer.conns {
+		if pid := g.dsn.Vendor.peer(c.Conn); pid != 0 {
+			return pid
+		}
+	}
+	return 0
+}
 
 func (g guarded) Close() error {
 	g.dsn.answer.next(greeting, time.Second) // for what it has to put back

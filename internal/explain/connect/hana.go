@@ -58,7 +58,9 @@ func newHANA(ctx context.Context, a explain.Asker, to string, _ bool) (explain.S
 }
 
 // hanaClean is true of the time that goes into the next question.
-func hanaClean(t string) bool { return t != "" && len(t) < 40 && strings.Trim(t, "0123456789-:. ") == "" }
+func hanaClean(t string) bool {
+	return t != "" && len(t) < 40 && strings.Trim(t, "0123456789-:. ") == ""
+}
 
 // hanaPart says where a thread state belongs.
 func hanaPart(state, lock string) explain.PartName {

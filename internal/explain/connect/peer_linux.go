@@ -16,6 +16,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"hostlab/internal/proc"
 	"hostlab/internal/screen"
 	"hostlab/internal/trust"
 )
@@ -48,10 +49,31 @@ func peerOf(c net.Conn) (*unix.Ucred, error) {
 	return cred, errors.Join(failed, err)
 }
 
-// peerPID is the number of that process, where there is one here; 0: it is not known.
-func peerPID(c net.Conn) int {
-	if cred, err := peerOf(c); err == nil && cred.Pid > initPID {
-		return int(cred.Pid)
+// peer is the number of the process at the other end, where it is one of this host and shows; 0: it is not known. Of
+// connections over loopback it is one with a program of the vendor's that holds the socket.
+func (v *Vendor) peer(c net.Conn) int {
+	tcp, ok := c.(*net.TCPConn)
+	if !ok {
+		if cred, err := peerOf(c); err == nil && cred.Pid > initPID {
+			return int(cred.Pid)
+		}
+		return 0
+	}
+	socket, err := otherEnd(tcp)
+	if err != nil {
+		return 0
+	}
+	for _, s := range proc.All() {
+		if !slices.Contains(installed[v.String()].programs, s.Name) {
+			continue
+		}
+		p, err := procfs.NewProc(s.PID)
+		if err != nil {
+			continue
+		}
+		if holds, _ := p.FileDescriptorTargets(); slices.Contains(holds, fmt.Sprintf("socket:[%d]", socket.INode)) {
+			return s.PID
+		}
 	}
 	return 0
 }
@@ -64,11 +86,11 @@ const initPID = 1
 // 0: the one that listens. file is the socket's.
 func (v *Vendor) doubt(c net.Conn, file string, pid int) error {
 	if tcp, ok := c.(*net.TCPConn); ok {
-		uid, err := ownerOf(tcp)
+		socket, err := otherEnd(tcp)
 		if err != nil {
 			return err
 		}
-		return v.stranger(uid, "its socket")
+		return v.stranger(int(socket.UID), "its socket")
 	}
 	cred, err := peerOf(c)
 	if err != nil {
@@ -147,24 +169,24 @@ func (v *Vendor) program(pid int) error {
 	return nil
 }
 
-// ownerOf is the account whose socket is at the other end of a connection over loopback.
-func ownerOf(c *net.TCPConn) (int, error) {
+// otherEnd is the socket at the other end of a connection over loopback.
+func otherEnd(c *net.TCPConn) (*netlink.Socket, error) {
 	at, _ := c.RemoteAddr().(*net.TCPAddr)
 	us, _ := c.LocalAddr().(*net.TCPAddr)
 	if at == nil || us == nil || !at.IP.IsLoopback() {
-		return 0, errors.New("it is on another host")
+		return nil, errors.New("it is on another host")
 	}
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
 		all, err := netlink.SocketDiagTCP(family)
 		if err != nil {
-			return 0, errors.New("whose socket it is does not show here")
+			break
 		}
 		for _, s := range all {
 			if int(s.ID.SourcePort) == at.Port && int(s.ID.DestinationPort) == us.Port && s.ID.Source.Equal(at.IP) &&
 				s.ID.Destination.Equal(us.IP) {
-				return int(s.UID), nil
+				return s, nil
 			}
 		}
 	}
-	return 0, errors.New("whose socket it is does not show here")
+	return nil, errors.New("whose socket it is does not show here")
 }

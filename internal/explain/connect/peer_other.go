@@ -7,7 +7,7 @@ import (
 	"net"
 )
 
-func peerPID(net.Conn) int { return 0 }
+func (*Vendor) peer(net.Conn) int { return 0 }
 
 // doubt cannot tell here who is at the other end.
 func (*Vendor) doubt(net.Conn, string, int) error {
