@@ -51,9 +51,9 @@ func Session(ctx context.Context, d *DSN) (explain.Asker, error) {
 	return g, nil
 }
 
-// start opens a session, whose answers are bounded. A server that was found gets a password only where it wants one.
+// start opens a session, whose answers are bounded. A server that was found gets a password only where it wants one, and where
+// it is trusted. An error says if it is not.
 func (d *DSN) start(ctx context.Context, open func(*DSN, context.Context) (explain.Asker, error)) (g guarded, err error) {
-	var refused *untrusted
 	for _, s := range d.attempts() {
 		s.answer = &answer{}
 		s.answer.next(greeting, patience)
@@ -61,15 +61,18 @@ func (d *DSN) start(ctx context.Context, open func(*DSN, context.Context) (expla
 		if failed == nil {
 			return guarded{a, s, patience}, nil
 		}
-		if err == nil || s.trusted { // which says more
+		kept := errors.Is(failed, errKeptBack)
+		if !kept && (err == nil || s.trusted) { // who came with a password tells more
 			err = s.Problem(failed)
 		}
-		if !errors.As(failed, &refused) && !wantsSecret(failed) {
-			return g, s.Problem(failed)
+		if !kept && !wantsSecret(failed) {
+			break
 		}
 	}
-	if refused != nil {
-		err = d.Problem(refused)
+	if p, ok := errors.AsType[*Problem](err); ok && d.Doubt() != "" {
+		doubted := *p
+		doubted.text += "; " + d.Doubt()
+		err = &doubted
 	}
 	return g, err
 }

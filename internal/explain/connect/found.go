@@ -21,22 +21,16 @@ type found struct {
 	doubt    error  // why it is not trusted, by the last connection; nil: it is
 }
 
-// untrusted is a server that would have got a password, and did not.
-type untrusted struct {
-	pid int
-	why error
-}
+// errKeptBack is a password that was not given to what was found.
+var errKeptBack = errors.New("it gets no password")
 
-func (u *untrusted) Error() string {
-	return fmt.Sprintf("process %d was found and is not trusted with a password: %s; name the server with --dsn if it is yours", u.pid, u.why)
-}
-
-// Doubt is why the server, which was found, would get no password; "": it would, or it was named.
+// Doubt is why the server, which was found, gets no password, as a clause; "": it may get one, or it was named.
 func (d *DSN) Doubt() string {
 	if d.found == nil || d.found.doubt == nil {
 		return ""
 	}
-	return (&untrusted{d.found.pid, d.found.doubt}).Error()
+	return fmt.Sprintf("process %d was found and is not trusted with a password: %s; name the server with --dsn if it is yours", d.found.pid,
+		d.found.doubt)
 }
 
 // attempts are the ways in which the server is asked, the first first. Without a password comes first, unless that

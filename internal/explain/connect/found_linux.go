@@ -21,7 +21,7 @@ func (f *found) check(c net.Conn, d *DSN) error {
 		f.doubt = d.Vendor.doubt(c, f.file, f.pid)
 	}
 	if d.trusted && f.doubt != nil {
-		return &untrusted{f.pid, f.doubt}
+		return errKeptBack
 	}
 	return nil
 }

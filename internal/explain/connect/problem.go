@@ -95,7 +95,6 @@ func (d *DSN) Problem(err error) error {
 		maria   *mysql.MySQLError
 		dns     *net.DNSError
 		already *Problem
-		doubted *untrusted
 	)
 	text, named, away := "", true, false
 	stopped := d.answer.stopped()
@@ -108,8 +107,6 @@ func (d *DSN) Problem(err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return context.Canceled
-	case errors.As(err, &doubted):
-		text = doubted.Error()
 	case errors.As(err, &pg):
 		text, named = d.postgres(pg)
 	case errors.As(err, &maria):
@@ -122,13 +119,13 @@ func (d *DSN) Problem(err error) error {
 		case !slices.Contains(mariaNoBase, maria.Number):
 			named = false
 		}
-	case d.refusedTLS(err) != "":
-		text = "the server offers no TLS, without which others on the network could read the password; " +
-			trustNetwork(d.refusedTLS(err))
 	case asksPassword(err) && d.found != nil:
 		text = "the server asks for a password" + d.refused("")
 	case asksPassword(err):
 		text = clearText + "give the account another method (scram-sha-256), or require TLS (sslmode=verify-full)"
+	case d.refusedTLS(err) != "":
+		text = "the server offers no TLS, without which others on the network could read the password; " +
+			trustNetwork(d.refusedTLS(err))
 	case errors.Is(err, mysql.ErrCleartextPassword), errors.Is(err, errClear): // the driver names a flag that would send it to anybody
 		text = clearText + "give the account another method (ed25519, or mysql_native_password), or use " +
 			"USER@tcp(HOST:3306)/?tls=true, with &allowCleartextPasswords=1 for mysql_clear_password"

@@ -18,8 +18,10 @@ import (
 type fake struct {
 	addr string
 	done sync.WaitGroup
-	mu   sync.Mutex
-	got  bytes.Buffer
+
+	close func() // no client comes any more
+	mu    sync.Mutex
+	got   bytes.Buffer
 }
 
 // newFake speaks with each client that comes.
@@ -29,6 +31,12 @@ func newFake(t *testing.T, speak func(io.ReadWriter)) *fake {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serve(t, l, speak)
+}
+
+// serve speaks with each client of a listener.
+func serve(t *testing.T, l net.Listener, speak func(io.ReadWriter)) *fake {
+	t.Helper()
 	f := &fake{addr: l.Addr().String()}
 	f.done.Go(func() {
 		for {
@@ -45,7 +53,8 @@ func newFake(t *testing.T, speak func(io.ReadWriter)) *fake {
 			})
 		}
 	})
-	t.Cleanup(func() { l.Close(); f.done.Wait() })
+	f.close = func() { l.Close(); f.done.Wait() }
+	t.Cleanup(f.close)
 	return f
 }
 
