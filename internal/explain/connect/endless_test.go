@@ -169,10 +169,17 @@ func TestEndless(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ours, theirs := net.Pipe()
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
 			sent, done := 0, make(chan struct{})
-			go func() {
+			go func() { // of the first client alone
 				defer close(done)
+				theirs, err := l.Accept()
+				if err != nil {
+					return
+				}
 				defer theirs.Close()
 				c.speak(counting{theirs, &sent})
 			}()
@@ -181,18 +188,18 @@ func TestEndless(t *testing.T) {
 				t.Fatal(err)
 			}
 			once := false
-			d.dial = func(context.Context, string, string) (net.Conn, error) {
+			d.dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
 				if once {
 					return nil, errors.New("it was left")
 				}
 				once = true
-				return ours, nil
+				return (&net.Dialer{}).DialContext(ctx, "tcp", l.Addr().String())
 			}
 			src, err := Open(t.Context(), d)
 			if src != nil {
 				src.Close()
 			}
-			ours.Close()
+			l.Close()
 			<-done
 			if err == nil {
 				t.Fatal("it is taken for a database")
