@@ -11,6 +11,7 @@ command -v npm >/dev/null || want+=(npm)
 command -v promtool >/dev/null || want+=(prometheus)
 # The tests start servers of their own from these programs; they do not skip without.
 command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || want+=(postgresql postgresql-contrib)
+command -v pgbouncer >/dev/null || want+=(pgbouncer)
 command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ] || want+=(mariadb-server)
 # The guests of the test bed: kernels are downloaded as Debian packages, and not installed.
 missing() { ! dpkg -s "$1" >/dev/null 2>&1; }

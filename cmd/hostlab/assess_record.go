@@ -92,8 +92,11 @@ func (s *observed) assessment(tree host.Tree, facts *host.Facts) *report.Assessm
 	a.Minute, a.Service, a.Time, a.Levers, a.Policies = m, m.About(), m.Time(), assess.Join(m, a.Probed), m.Policies.Rows
 	a.Verdict.Text = m.Verdict(a.Levers)
 	if m.Away() {
-		a.Warnings = append([]string{"Facts, checks and probes describe this host, which is not the host of " + m.About().Name + "."},
-			a.Warnings...)
+		text := "Facts, checks and probes describe this host, which is not the host of " + m.About().Name + "."
+		if m.Service.Near {
+			text = "Facts, checks and probes describe this host, on which no process of " + m.About().Name + " shows."
+		}
+		a.Warnings = append([]string{text}, a.Warnings...)
 	}
 	if m.Ended != "" {
 		a.Warnings = append([]string{fmt.Sprintf("Watching ended early, after %.0f s: %s.", m.Report.Wall, m.Ended)},

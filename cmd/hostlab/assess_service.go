@@ -71,6 +71,7 @@ type watched struct {
 	source  explain.Source // nil: it tells no sessions
 	version string
 	why     string // why source is nil
+	doubt   string // why it is not trusted with a password; "": it is, or it was named
 	port    uint16
 	noPort  string // why port is 0
 	local   bool   // no client of another host can reach it
@@ -121,7 +122,7 @@ func (o *asked) findService(ctx context.Context, facts *host.Facts, dir string) 
 
 // ofReached is a service that was found here, and where clients of other hosts reach it.
 func ofReached(r *service.Reached) *watched {
-	w := &watched{of: r.Of, source: r.Source, why: r.Why}
+	w := &watched{of: r.Of, source: r.Source, why: r.Why, doubt: r.Doubt}
 	if w.source != nil {
 		w.version = w.source.Server().Version
 	}
@@ -198,5 +199,8 @@ func (o *asked) watch(ctx context.Context, w *watched, facts *host.Facts, p *pro
 		return nil, err
 	}
 	m.Version = w.version
+	if w.doubt != "" {
+		m.Report.Warnings = append(m.Report.Warnings, w.doubt)
+	}
 	return m, ctx.Err()
 }

@@ -353,6 +353,9 @@ func inspect(ctx context.Context, std streams, o assessOptions, p *progress) (*r
 	if o.passed != "" {
 		seen.Warnings = append(seen.Warnings, o.passed)
 	}
+	if w != nil && w.doubt != "" {
+		seen.Warnings = append(seen.Warnings, "Its "+w.doubt+".")
+	}
 	if place.wrong != "" && cfg.LogDir != "" {
 		seen.Warnings = append(seen.Warnings,
 			fmt.Sprintf("Commits were timed in %s: %s. Name a directory with --log-dir, or run it as root.", place.dir,

@@ -171,5 +171,7 @@ func writeProblems(w io.Writer, bad *experiment.Problems) {
 // oneLine keeps an error to one line: what cobra appends after the first is
 // suggestions, which are worth a semicolon.
 func oneLine(err error) string {
-	return screen.Clean(strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\t' }), "; "))
+	line := strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\t' }), "; ")
+	const longest = 4000 // a program or a server may have said any of it
+	return screen.Clean(screen.Cut(line, longest))
 }

@@ -296,6 +296,26 @@ func (m *Minute) network() Lever {
 		return l
 	}
 	t, app := m.Trips, m.Report.Part(explain.Application)
+	far := t.Connections - t.Local
+	all := "all " + screen.Count(t.Connections, "connection")
+	if t.Connections == 1 {
+		all = "its one connection"
+	}
+	switch {
+	case t.Untold > 0:
+		l.unknown(nil, "", "this kernel does not count requests of connections (Linux 4.6 does)")
+		return l
+	case t.Connections == 0 && t.Count == 0:
+		l.gain(0, 0, 0, 0, "", "no round trips: no connection to its network port was seen")
+		return l
+	case far == 0 && t.Count == 0:
+		l.gain(0, 0, 0, 0, "", "no round trips: "+all+" to its network port came from this host")
+		return l
+	case far > 0 && t.Brief > far/2:
+		l.unknown(nil, "", fmt.Sprintf("%d of %d connections of other hosts ended before the next look, so that most of their round trips were not "+
+			"counted; a pool of connections would spare them, too", t.Brief, far))
+		return l
+	}
 	share, rest := m.share(explain.Application), m.share(explain.Unexplained).Value
 	likely := min(t.Least.Seconds()/m.Report.Busy, share.Value)
 	// Fewer requests also take less of the CPUs, and have their sessions wait for one less often.
@@ -306,8 +326,7 @@ func (m *Minute) network() Lever {
 	most := t.Most.Seconds() / m.Report.Busy
 	l.gain(min(most, share.Value+rest), min(likely, share.Low), likely, min(most, share.High+rest)+more,
 		"no request waits for the network any more, and all requests are within transactions",
-		fmt.Sprintf("%s on %s, %d of them on this host", screen.Count(int(t.Count), "round trip"),
-			screen.Count(t.Connections, "connection"), t.Local))
+		fmt.Sprintf("%s on %s of other hosts", screen.Count(int(t.Count), "round trip"), screen.Count(far, "connection")))
 	return l
 }
 

@@ -131,6 +131,29 @@ func TestNoTrips(t *testing.T) {
 	}
 }
 
+// TestTripsInWords: where none was counted the reason says why, and where most would be missing the lever is not known.
+func TestTripsInWords(t *testing.T) {
+	for want, c := range map[string]struct {
+		trips service.Trips
+		known bool
+	}{
+		"no round trips: all 20 connections to its network port came from this host": {service.Trips{Connections: 20, Local: 20}, true},
+		"no round trips: its one connection to its network port came from this host": {service.Trips{Connections: 1, Local: 1}, true},
+		"no round trips: no connection to its network port was seen":                 {service.Trips{}, true},
+		"0 round trips on 2 connections of other hosts":                              {service.Trips{Connections: 20, Local: 18}, true},
+		"1000 round trips on 2 connections of other hosts":                           {service.Trips{Count: 1000, Connections: 3, Local: 1}, true},
+		"7 of 8 connections of other hosts ended before the next look":               {service.Trips{Count: 10, Connections: 9, Local: 1, Brief: 7}, false},
+		"this kernel does not count requests":                                        {service.Trips{Connections: 9, Untold: 9}, false},
+	} {
+		m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 70, explain.Application: 30})
+		m.Trips = &c.trips
+		l := find(t, m.Levers(), Network)
+		if known := l.AtMost != nil; known != c.known || !strings.Contains(l.Reason, want) {
+			t.Errorf("%+v: %v, %q, want %q", c.trips, known, l.Reason, want)
+		}
+	}
+}
+
 // TestErlang compares with tabulated values: two CPUs, each busy for half of the time, make a
 // third of all jobs wait (Gross and Harris, Fundamentals of Queueing Theory).
 func TestErlang(t *testing.T) {

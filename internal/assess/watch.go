@@ -325,16 +325,23 @@ func (m *Minute) missing(trips string) {
 		sessions = m.Why
 	}
 	if m.Away() {
-		const there = "its processes run on another host; run hostlab there"
+		there := "its processes run on another host; run hostlab there"
+		if m.Service.Near {
+			there = "its processes do not show on this host, where it was reached; run hostlab as root, and where they are"
+		}
 		for _, name := range []string{Clock, Idle, SMT, CPUs, Network, Memory} {
 			m.Unseen[name] = there
 		}
+	}
+	queue := "this kernel counts no waits for a CPU (schedstat)"
+	if n := len(m.Readings); n > 0 && m.Readings[n-1].NoQueue == "" {
+		queue = "the waits for a CPU of its sessions are not known apart from those of its other threads"
 	}
 	for name, why := range map[string]string{
 		Clock:   "no cycle counter of its threads or of the CPUs can be read here",
 		Idle:    "wake-ups were not watched; that needs root and a kernel with BTF",
 		SMT:     "no CPU of this host shares a core with another",
-		CPUs:    "this kernel counts no waits for a CPU (schedstat)",
+		CPUs:    queue,
 		Log:     sessions,
 		Data:    sessions,
 		Network: trips,

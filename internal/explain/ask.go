@@ -1,16 +1,46 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"hostlab/internal/screen"
 )
 
 // Query is a question to a database. Its name is what recorded answers and errors call it
 // by. What reads a vendor's views sees rows of text and nothing of a driver.
-type Query struct{ Name, SQL string }
+type Query struct {
+	Name, SQL string
+	Most      int // rows that its answer may have; 0: a few, that is fewRows
+}
+
+// Sessions is how many rows an answer may have with one for each session, and fewRows that of others. What answers at a
+// socket need be no database, so that no answer is read to whatever end it has.
+const (
+	Sessions = 100_000
+	fewRows  = 10_000
+	perRow   = 160 // bytes that a row takes on its way, in the mean, at most
+)
+
+func (q Query) most() int { return cmp.Or(q.Most, fewRows) }
+
+// Bytes is how long its answer may be.
+func (q Query) Bytes() int64 { return 1<<20 + int64(q.most())*perRow }
+
+// Full reports the error of an answer that has so many rows already and one more.
+func (q Query) Full(rows int) error {
+	if rows < q.most() {
+		return nil
+	}
+	return fmt.Errorf("the server answers the question %q with more than %d rows, so hostlab read no further", q.Name, q.most())
+}
 
 // Asker answers queries, one at a time.
 type Asker interface {
@@ -71,6 +101,7 @@ func One(ctx context.Context, a Asker, q Query) (Row, error) {
 type DB struct {
 	DB   *sql.DB
 	Conn *sql.Conn
+	Last []string // statements with which the session ends
 }
 
 func (d DB) Ask(ctx context.Context, q Query) ([]Row, error) {
@@ -89,7 +120,7 @@ func (d DB) Ask(ctx context.Context, q Query) ([]Row, error) {
 		for i := range row {
 			into[i] = &row[i]
 		}
-		if err := rows.Scan(into...); err != nil {
+		if err := errors.Join(q.Full(len(out)), rows.Scan(into...)); err != nil {
 			return nil, err
 		}
 		out = append(out, row)
@@ -98,6 +129,13 @@ func (d DB) Ask(ctx context.Context, q Query) ([]Row, error) {
 }
 
 func (d DB) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	for _, s := range d.Last {
+		if _, err := d.Conn.ExecContext(ctx, s); err != nil { // it is broken
+			break
+		}
+	}
 	_ = d.Conn.Close() // the pool's error is the same
 	return d.DB.Close()
 }
@@ -110,7 +148,23 @@ type Asked struct {
 	Meanings map[string]string
 }
 
-func (a *Asked) Server() Server { return a.Info }
+// Server implements Source. What the server said of itself is cut where nobody would read on.
+func (a *Asked) Server() Server {
+	s := a.Info
+	s.Version, s.Missing = screen.Cut(s.Version, longest), slices.Clone(s.Missing)
+	for i, text := range s.Missing {
+		s.Missing[i] = screen.Cut(text, 5*longest)
+	}
+	return s
+}
+
+// Peer is the server's process on this host, as the kernel knows it by the connection; 0: it does not.
+func (a *Asked) Peer() int {
+	if p, ok := a.Asker.(interface{ Peer() int }); ok {
+		return p.Peer()
+	}
+	return 0
+}
 
 // Meaning implements Source. An event may have a detail in brackets after its name.
 func (a *Asked) Meaning(event string) string {

@@ -162,7 +162,7 @@ func (d *decomposition) share(by []float64) (p, low, high float64) {
 // sampled makes a line of each event of clients.
 func (d *decomposition) sampled() {
 	for k, by := range d.seconds {
-		if k.Background {
+		if k.Background || k.Part == Unexplained { // which is what no line takes
 			continue
 		}
 		p, low, high := d.share(by)

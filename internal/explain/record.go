@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 	"hostlab/internal/workload/thread"
 )
 
@@ -61,6 +62,7 @@ type recorder struct {
 	used    float64   // the same, as last reported
 	reports bool
 	masked  int
+	named   map[Key]bool // that were seen
 	peak    int
 	resets  int
 	told    struct{ stretches, resets int } // at the last Look
@@ -250,13 +252,33 @@ func (r *recorder) add(s Snapshot, dt float64) {
 		// Who waits for parallel workers does what they do.
 		if team := workers[x.ID]; len(team) > 0 && x.Part == OtherWaits {
 			for _, w := range team {
-				r.open.Seconds[Key{Part: w.Part, Event: w.Event}] += dt / float64(len(team))
+				r.open.Seconds[r.key(w, false)] += dt / float64(len(team))
 			}
 			continue
 		}
-		r.open.Seconds[Key{Part: x.Part, Event: x.Event, Background: x.Background}] += dt
+		r.open.Seconds[r.key(&x, x.Background)] += dt
 	}
 	r.peak = max(r.peak, busy)
+}
+
+// What a server may name: events in a recording, and counters. Those of databases are some hundreds. A name is cut at longest.
+const mostEvents, mostCounters, longest = 2000, 2000, 120
+
+// others are events beyond those.
+const others = "others"
+
+// key is what a sample is counted by.
+func (r *recorder) key(x *Session, background bool) Key {
+	k := Key{Part: x.Part, Event: screen.Cut(x.Event, longest), Background: background}
+	if r.named == nil {
+		r.named = map[Key]bool{}
+	}
+	if !r.named[k] && len(r.named) >= mostEvents {
+		k.Event = others
+		return k
+	}
+	r.named[k] = true
+	return k
 }
 
 // count reads the counters and closes the open stretch, so that both cover the same
@@ -268,6 +290,11 @@ func (r *recorder) count(ctx context.Context, seconds float64) error {
 	c, err := r.src.Count(ctx)
 	if err != nil {
 		return err
+	}
+	for name := range c.Values {
+		if len(name) > longest || len(c.Values) > mostCounters {
+			return fmt.Errorf("the server tells of %d counters, or calls one by a name too long, as no database does", len(c.Values))
+		}
 	}
 	r.pay(begin)
 	reset := r.last.Values != nil && c.Epoch != r.last.Epoch

@@ -1,6 +1,10 @@
 package explain
 
-import "context"
+import (
+	"context"
+
+	"hostlab/internal/screen"
+)
 
 // Source is one server that is asked. Implementations do not change anything in it.
 // Calls come one at a time. An error of Sample or Count ends a recording; its text is
@@ -65,7 +69,7 @@ func AskSettings(ctx context.Context, a Asker, source string, q Query) Settings 
 		return s
 	}
 	for _, r := range rows {
-		s.Values[r.Text(0)] = r.Text(1)
+		s.Values[screen.Cut(r.Text(0), longest)] = screen.Cut(r.Text(1), longest)
 	}
 	return s
 }

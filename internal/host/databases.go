@@ -69,6 +69,7 @@ func readServers(t Tree) (databases, apps []Database) {
 // ask returns the server of a process; one of no kind is none. On the machine itself
 // it does not wait for file systems that do not answer.
 func (p process) ask(t Tree) Database {
+	t.process = p.file("")
 	p.view = view{t, "", selfMounts}
 	if !t.Live() {
 		return p.answer()
@@ -277,4 +278,11 @@ func (p process) openDirs(fits, but *regexp.Regexp) (dirs []Fact[string], why Fa
 		}
 	}
 	return dirs, absentFact[string](source, "no log file is open")
+}
+
+// kernel is the tree for what the kernel tells of other processes and of groups.
+func (p process) kernel() Tree {
+	t := p.t
+	t.process = ""
+	return t
 }

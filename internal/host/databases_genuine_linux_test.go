@@ -100,3 +100,52 @@ func served(t *testing.T, base, program, dir string, user uint32) *exec.Cmd {
 	}
 	return cmd
 }
+
+// A process of any user may name a device as its configuration: it is not opened, whoever looks, and the settings are not known.
+func TestDeviceAsConfiguration(t *testing.T) {
+	systemtest.Root(t)
+	base, err := os.MkdirTemp("/var/tmp", "hostlab-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(base) })
+	const device = "/dev/hostlab-test-null"
+	t.Cleanup(func() { os.Remove(device) })
+	sh, err := os.ReadFile("/bin/sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, link := filepath.Join(base, "mariadbd"), filepath.Join(base, "link")
+	for _, err := range []error{
+		os.WriteFile(program, sh, 0o755), os.WriteFile(filepath.Join(base, "ibdata1"), nil, 0o600), os.Symlink(device, link),
+		syscall.Mknod(device, syscall.S_IFCHR|0o666, 1<<8|3), os.Chmod(base, 0o755), os.Chown(base, 12345, 12345),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	opens := opened(t, device)
+	for _, named := range []string{device, "/dev/../" + device, link} {
+		cmd := exec.Command(program, "-c", "read x", "--defaults-file="+named)
+		cmd.Dir = base
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 12345, Gid: 12345}}
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var got Fact[string]
+		for _, d := range Collect(t.Context(), Options{}).Databases {
+			if d.PID == cmd.Process.Pid {
+				got = d.Setting("innodb_flush_method")
+			}
+		}
+		if n := opens(); n != 0 || got.State != StateError {
+			t.Errorf("%s: opened %d times; %+v", named, n, got)
+		}
+		in.Close()
+		_ = cmd.Wait()
+	}
+}

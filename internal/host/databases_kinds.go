@@ -159,7 +159,9 @@ func readHANA(p process) (Database, bool) {
 // readSQLServer knows the server, not the watchdog of the same name that starts
 // it. Databases made later may have their logs elsewhere.
 func readSQLServer(p process) (Database, bool) {
-	child := func(peer int) bool { return parseParent(p.t.Text("/proc/"+strconv.Itoa(peer)+"/stat").Or("")) == p.pid }
+	child := func(peer int) bool {
+		return parseParent(p.kernel().Text("/proc/"+strconv.Itoa(peer)+"/stat").Or("")) == p.pid
+	}
 	if !slices.Contains(p.peers, p.parent) && slices.ContainsFunc(p.peers, child) {
 		return Database{}, false
 	}

@@ -85,11 +85,17 @@ func (t Tree) Open(path string, flags int) (fd int, err error) {
 	if t.at != nil && t.at.ctx.Err() != nil {
 		return -1, errors.New("interrupted before it was read")
 	}
+	others := t.process != "" && !t.owns(path)
+	if others {
+		if path, err = t.named(path); err != nil {
+			return -1, err
+		}
+	}
 	if t.Live() {
-		if flags&unix.O_PATH != 0 || ofKernel(path) {
+		if flags&unix.O_PATH != 0 || !others && ofKernel(path) {
 			return openRetry(path, flags)
 		}
-		return openPlain(path, flags)
+		return openPlain(path, flags, others)
 	}
 	if flags&(unix.O_PATH|unix.O_NOFOLLOW) == unix.O_PATH { // os.Root would open a link itself
 		if path, err = (view{t: t.quiet()}).resolve(path); err != nil {
@@ -104,22 +110,32 @@ func (t Tree) Open(path string, flags int) (fd int, err error) {
 }
 
 // ofKernel reports a path that the kernel names: no user chooses what lies there.
-func ofKernel(path string) bool {
+func ofKernel(name string) bool {
+	name = path.Clean(name)
 	for _, dir := range []string{"/sys/", "/dev/"} {
-		if strings.HasPrefix(path, dir) {
+		if strings.HasPrefix(name, dir) {
 			return true
 		}
 	}
-	c := components(path)
+	c := components(name)
 	return len(c) > 0 && c[0] == "proc" && (len(c) < 4 || c[2] != "root" && c[2] != "cwd" && c[2] != "fd")
 }
 
 // openPlain opens a directory or a regular file. A server's account may name any path as its configuration, and to
-// open a device does something to it, as to a watchdog; so it is looked at before.
-func openPlain(path string, flags int) (int, error) {
+// open a device does something to it, as to a watchdog; so it is looked at before. What others name is not the kernel's.
+func openPlain(path string, flags int, others bool) (int, error) {
+	if others { // its links have been followed
+		flags |= unix.O_NOFOLLOW
+	}
 	at, err := openRetry(path, unix.O_PATH|flags&unix.O_NOFOLLOW)
 	if err != nil {
 		return -1, err
+	}
+	if others {
+		if err := ofFiles(at); err != nil {
+			unix.Close(at)
+			return -1, err
+		}
 	}
 	return again(at, flags)
 }

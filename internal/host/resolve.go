@@ -72,8 +72,10 @@ func (v view) resolve(p string) (string, error) {
 			todo = append(strings.Split(target, "/"), todo...)
 			continue
 		case !mode.IsDir() && len(todo) > 0:
-			if _, err := v.t.Read(v.root + next); err != nil { // a recorded directory that could not be read
-				return "", err
+			if !v.t.Live() { // a recorded directory that could not be read
+				if _, err := v.t.Read(v.root + next); err != nil {
+					return "", err
+				}
 			}
 			return "", &fs.PathError{Op: "resolve", Path: next, Err: syscall.ENOTDIR}
 		}

@@ -18,7 +18,7 @@ func (p process) readProcess(db *Database) {
 	db.Threads = statusLine(status, "Threads", "", parseCount)
 	db.HugePages = statusLine(status, "HugetlbPages", "B", parseKiB)
 	db.OOMScoreAdj = p.t.Int(p.file("oom_score_adj"), "", 1)
-	db.Limits = readLimits(p.t, "/proc/"+strconv.Itoa(p.pid))
+	db.Limits = readLimits(p.kernel(), "/proc/"+strconv.Itoa(p.pid))
 	db.Maps, db.SharedMemory = p.mappings()
 	db.Preload = p.preload()
 	db.OwnNetwork, db.OwnIPC = p.ownSpace("net"), p.ownSpace("ipc")

@@ -46,7 +46,7 @@ func liveAttributes(path string) attributes {
 func ofDirectory(path string) (isDAX, inherits Fact[bool]) {
 	const call = "ioctl FS_IOC_GETFLAGS "
 	isDAX = absentFact[bool]("statx "+path, "a directory has no DAX attribute of its own")
-	dir, err := os.Open(path)
+	dir, err := os.OpenFile(path, unix.O_DIRECTORY|unix.O_NONBLOCK, 0) // what it is by now, too
 	if err != nil {
 		return isDAX, Unknown[bool](call+path, err)
 	}

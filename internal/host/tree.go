@@ -19,14 +19,21 @@ import (
 // every fact and check can be tried on machines that are not here.
 type Tree struct {
 	Root  string
-	at    *session            // nil: each call opens the root for itself
-	notes *notes              // of what is read; nil: it is not recorded
-	keep  func([]byte) []byte // what of the contents is recorded; nil: all
+	at    *session // nil: each call opens the root for itself
+	notes *notes   // of what is read; nil: it is not recorded
+	// process is "/proc/PID/" where what is read is named by that process or its files; but for those of the kernel, that is
+	// opened as what another user names. "": hostlab names what is read.
+	process string
+	keep    func([]byte) []byte // what of the contents is recorded; nil: all
 }
 
 // maxFile bounds what one file can make us read. /proc/cpuinfo has some 2 KiB
 // for each CPU, so 1 MiB would not do for 512 of them.
 const maxFile = 16 << 20
+
+// errNamed is a path that others name, below what the kernel makes up. To open it may act: a watchdog begins to count, and
+// /proc/kmsg gives its lines away.
+var errNamed = errors.New("it lies below /dev, /proc or /sys, where hostlab opens nothing that others name; name a regular file")
 
 var errTooLarge = fmt.Errorf("larger than %d MiB", maxFile>>20)
 
@@ -107,7 +114,7 @@ func (t Tree) with(path string, most int, use func([]byte)) error {
 		use(b)
 		return nil
 	})
-	t.noted(path, note{content: true, keep: t.keep})
+	t.noted(path, note{content: !errors.Is(err, errNamed), keep: t.keep})
 	if err == nil {
 		return nil
 	}

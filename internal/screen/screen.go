@@ -62,6 +62,18 @@ func Short(s string) string {
 	return s
 }
 
+// Cut leaves so many characters of a text that others wrote, and says how many it left out.
+func Cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	return fmt.Sprintf("%s ... (%s more)", string(r[:most]), Count(len(r)-most, "character"))
+}
+
 // Brief writes a duration without its zeros: 1m0s is 1m.
 func Brief(d time.Duration) string {
 	s := d.String()

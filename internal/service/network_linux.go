@@ -16,8 +16,14 @@ import (
 // network, as the kernel's sockets tell it: each request that came took one round trip.
 type Network struct {
 	port uint16
-	last map[connection]uint32 // requests that had come on each
+	last map[connection]looked
 	sum  Trips
+}
+
+// looked is a connection at a look.
+type looked struct {
+	came  uint32 // requests, until then
+	brief bool   // of another host, and not there at the look before
 }
 
 // Trips are the round trips of clients beyond loopback.
@@ -30,6 +36,10 @@ type Trips struct {
 	// Connections are those that were seen, and Local those of them over loopback, which pay
 	// no network.
 	Connections, Local int
+	// Brief are those of other hosts that were there at one look alone: of what they asked before and after, nothing is known.
+	Brief int
+	// Untold are those of other hosts of which this kernel tells bytes and no requests (before Linux 4.6).
+	Untold int
 }
 
 type connection struct {
@@ -43,18 +53,18 @@ const NoPort = "its network port cannot be seen, so its clients' round trips are
 
 // NewNetwork begins to count for the server that listens on a port.
 func NewNetwork(port uint16) (*Network, error) {
-	n := &Network{port: port, last: map[connection]uint32{}}
+	n := &Network{port: port, last: map[connection]looked{}}
 	if err := n.Look(); err != nil {
 		return nil, err
 	}
-	n.sum = Trips{Connections: n.sum.Connections, Local: n.sum.Local}
+	n.sum = Trips{Connections: n.sum.Connections, Local: n.sum.Local, Untold: n.sum.Untold}
 	return n, nil
 }
 
 // Look adds what came since the last look. What a connection did that began and ended between
 // two looks is not seen.
 func (n *Network) Look() error {
-	seen := map[connection]uint32{}
+	seen := map[connection]looked{}
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
 		all, err := netlink.SocketDiagTCPInfo(family)
 		if err != nil {
@@ -68,17 +78,21 @@ func (n *Network) Look() error {
 			id := s.InetDiagMsg.ID
 			key := connection{id.Destination.String(), id.DestinationPort}
 			came := s.TCPInfo.Data_segs_in
-			seen[key] = came
-			before, known := n.last[key]
+			last, known := n.last[key]
+			before := last.came
 			if !known {
 				n.sum.Connections++
 			}
 			local := id.Destination.IsLoopback() || id.Destination.Equal(id.Source) || id.Source.IsLoopback()
+			seen[key] = looked{came, !local && !known}
 			if local {
 				if !known {
 					n.sum.Local++
 				}
 				continue
+			}
+			if !known && came == 0 && s.TCPInfo.Bytes_received > 0 {
+				n.sum.Untold++
 			}
 			if came < before { // another connection from the same port
 				before = 0
@@ -87,6 +101,11 @@ func (n *Network) Look() error {
 			n.sum.Count += trips
 			n.sum.Least += time.Duration(trips) * time.Duration(s.TCPInfo.Min_rtt) * time.Microsecond
 			n.sum.Most += time.Duration(trips) * time.Duration(max(s.TCPInfo.Rtt, s.TCPInfo.Min_rtt)) * time.Microsecond
+		}
+	}
+	for key, was := range n.last {
+		if _, still := seen[key]; !still && was.brief {
+			n.sum.Brief++
 		}
 	}
 	n.last = seen

@@ -15,6 +15,7 @@ type Trips struct {
 	Count              int64
 	Least, Most        time.Duration
 	Connections, Local int
+	Brief, Untold      int
 }
 
 // NoPort is why no port of a service is known.

@@ -15,6 +15,7 @@ type Reached struct {
 	Of     *Service
 	Source explain.Source // nil: it tells no sessions
 	Why    string         // why not
+	Doubt  string         // why it gets no password, though it was reached; "": it may get one
 }
 
 // Close ends the session.
@@ -41,7 +42,9 @@ func (s Spec) Reach(ctx context.Context, servers []host.Database) (*Reached, err
 	if err == nil {
 		r.Source, err = connect.Open(ctx, dsn)
 	}
-	if err != nil {
+	if err == nil {
+		r.Doubt = dsn.Doubt()
+	} else {
 		r.Source, r.Why = nil, "its sessions could not be seen: "+strings.Join(strings.Fields(err.Error()), " ")
 	}
 	if err := ctx.Err(); err != nil {
@@ -62,7 +65,7 @@ func ReachServer(ctx context.Context, dsn *connect.DSN, servers []host.Database)
 	}
 	name := source.Server().Vendor
 	r := &Reached{Of: &Service{Kind: Database, Name: name}, Source: source}
-	if !dsn.Local() {
+	if r.Of.Near = dsn.Local(); !r.Of.Near {
 		return r, nil
 	}
 	if h, ok := source.(explain.Hosted); ok {

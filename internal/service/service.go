@@ -80,6 +80,9 @@ type Service struct {
 	PID  int    `json:"pid"`  // its first process; 0: it has none of its own
 	// Why it was chosen among several; "" where it was named.
 	Why string `json:"why,omitempty"`
+	// Near is a database that was reached on this host, and whose processes do not show: they may be hidden, in a container,
+	// or behind a tunnel.
+	Near bool `json:"near,omitempty"`
 
 	root  proc.Stat // the process PID, which Started tells from a later one of its number
 	group *group    // that is wholly its own; nil: none

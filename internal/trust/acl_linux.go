@@ -47,7 +47,7 @@ func listed(b []byte, group uint32) string {
 			most = rights
 		case rights&write == 0:
 		case tag == user && id != 0 && int(id) != os.Geteuid():
-			whys = append(whys, fmt.Sprintf("may be written to by %s (getfacl shows it)", account(id)))
+			whys = append(whys, fmt.Sprintf("may be written to by %s (getfacl shows it)", Account(id)))
 		case tag == groupOwner && !ownGroup(group):
 			whys = append(whys, fmt.Sprintf("may be written to by group %d", group))
 		case tag == otherGroup && !ownGroup(id):

@@ -63,7 +63,7 @@ func caller() users {
 // owner says which other user owns the file; "" for none.
 func (us users) owner(info fs.FileInfo) string {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() && st.Uid != 0 && int(st.Uid) != us.sudo {
-		return "belongs to " + account(st.Uid)
+		return "belongs to " + Account(st.Uid)
 	}
 	return ""
 }
@@ -75,7 +75,7 @@ func OwnerOf(path string) string {
 		info, err := os.Stat(at)
 		if err == nil {
 			if st, ok := info.Sys().(*syscall.Stat_t); ok {
-				return account(st.Uid)
+				return Account(st.Uid)
 			}
 			return ""
 		}
@@ -91,8 +91,8 @@ func OwnerOf(path string) string {
 // The user has chosen it, and what they lose is theirs. Root's group is 0, unless root itself has chosen another.
 func ownGroup(gid uint32) bool { return gid == 0 || int(gid) == os.Getegid() }
 
-// account names a user as people know them.
-func account(uid uint32) string {
+// Account names a user as people know them.
+func Account(uid uint32) string {
 	id := strconv.FormatUint(uint64(uid), 10)
 	if u, err := user.LookupId(id); err == nil {
 		return u.Username + " (uid " + id + ")"

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"hostlab/internal/trust"
 )
@@ -101,7 +102,13 @@ func postgresConfig(text string) (*pgx.ConnConfig, error) {
 			return nil, errWord
 		}
 	}
-	return requireTLS(cfg, set)
+	if cfg, err = requireTLS(cfg, set); err == nil && set.named["require_auth"] == "" {
+		opportunistic := slices.ContainsFunc(ways(cfg), func(w *pgconn.FallbackConfig) bool {
+			return w.TLSConfig == nil && pgLocal(w.Host, w.Port)
+		})
+		cfg.AfterNetConnect = pgClear(opportunistic)
+	}
+	return cfg, err
 }
 
 // plain reports whether an error of read or postgresConfig can be printed as it is.

@@ -6,21 +6,16 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"strings"
+	"net"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-	"github.com/jackc/pgx/v5"
-
 	"hostlab/internal/explain"
-	"hostlab/internal/explain/postgres"
-	"hostlab/internal/trust"
 )
 
 // application is how the session calls itself.
 const application = "hostlab"
 
-// patience bounds the time that connecting may take.
+// patience bounds the time that connecting may take, and an answer to a question of ours.
 const patience = 10 * time.Second
 
 // statement is the longest that the server may work on one question of ours.
@@ -31,14 +26,14 @@ const statement = 5 * time.Second
 func Open(ctx context.Context, d *DSN) (explain.Source, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	a, err := d.Vendor.begin(ctx, d)
+	g, err := d.start(ctx, (*DSN).begin)
 	if err != nil {
-		return nil, d.Problem(err)
+		return nil, err
 	}
-	src, err := d.Vendor.source(ctx, guarded{a, d}, d.Target(), d.Local())
+	src, err := d.Vendor.source(ctx, g, d.Target(), d.Local())
 	if err != nil {
-		_ = a.Close() // what went wrong before counts
-		return nil, d.Problem(err)
+		_ = g.Close() // what went wrong before counts
+		return nil, g.dsn.Problem(err)
 	}
 	return src, nil
 }
@@ -48,90 +43,124 @@ func Open(ctx context.Context, d *DSN) (explain.Source, error) {
 func Session(ctx context.Context, d *DSN) (explain.Asker, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	a, err := d.Vendor.begin(ctx, d)
+	g, err := d.start(ctx, (*DSN).begin)
 	if err != nil {
-		return nil, d.Problem(err)
+		return nil, err
 	}
-	return guarded{a, d}, nil
+	g.within = 0
+	return g, nil
 }
 
-// guarded keeps passwords out of a server's errors, and makes them one line.
+// start opens a session, whose answers are bounded. A server that was found gets a password only where it wants one, and where
+// it is trusted. An error says if it is not.
+func (d *DSN) start(ctx context.Context, open func(*DSN, context.Context) (explain.Asker, error)) (g guarded, err error) {
+	for _, s := range d.attempts() {
+		s.answer = &answer{}
+		s.answer.next(greeting, patience)
+		a, failed := open(s, ctx)
+		if failed == nil {
+			return guarded{a, s, patience}, nil
+		}
+		kept := errors.Is(failed, errKeptBack)
+		if !kept && (err == nil || s.trusted) { // who came with a password tells more
+			err = s.Problem(failed)
+		}
+		if !kept && !wantsSecret(failed) {
+			break
+		}
+	}
+	if p, ok := errors.AsType[*Problem](err); ok && d.Doubt() != "" {
+		doubted := *p
+		doubted.text += "; " + d.Doubt()
+		err = &doubted
+	}
+	return g, err
+}
+
+// guarded keeps passwords out of a server's errors, makes them one line, and bounds answers.
 type guarded struct {
 	explain.Asker
-	dsn *DSN
+	dsn    *DSN
+	within time.Duration // that an answer takes at most; 0: as long as it does
 }
 
 func (g guarded) Ask(ctx context.Context, q explain.Query) ([]explain.Row, error) {
+	g.dsn.answer.next(q.Bytes(), g.within)
 	rows, err := g.Asker.Ask(ctx, q)
 	return rows, g.dsn.Problem(err)
 }
 
-func openPostgres(ctx context.Context, d *DSN) (explain.Asker, error) {
-	return openPostgresBut(ctx, d, "")
+// Pooled reports that a pooler passes the session on.
+func (g guarded) Pooled() bool {
+	p, ok := g.Asker.(interface{ Pooled() bool })
+	return ok && p.Pooled()
 }
 
-// openPostgresBut leaves one parameter of the session at what the server has.
-func openPostgresBut(ctx context.Context, d *DSN, but string) (explain.Asker, error) {
-	c := d.Postgres.Copy()
-	for k, v := range map[string]string{
-		"application_name": application, "default_transaction_read_only": "on",
-		"statement_timeout": fmt.Sprint(statement.Milliseconds()),
-		"lock_timeout":      "1000", "idle_in_transaction_session_timeout": "60000",
-		// Ours is a light question asked often: none of these could pay.
-		"jit": "off", "max_parallel_workers_per_gather": "0",
-	} {
-		if !strings.EqualFold(k, but) {
-			c.RuntimeParams[k] = v
+// Peer is the process of this host that holds the other end; 0: not known.
+func (g guarded) Peer() int {
+	for _, c := range g.dsn.answer.conns {
+		if pid := g.dsn.Vendor.peer(c.Conn); pid != 0 {
+			return pid
 		}
 	}
-	if d.dial != nil {
-		c.DialFunc, c.LookupFunc = d.dial, func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
-	}
-	conn, err := pgx.ConnectConfig(ctx, c)
-	if err != nil && strings.Contains(err.Error(), "unrecognized configuration parameter") { // jit came with 11
-		delete(c.RuntimeParams, "jit")
-		conn, err = pgx.ConnectConfig(ctx, c)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &postgres.Asker{Conn: conn}, nil
+	return 0
 }
 
-func openMariaDB(ctx context.Context, d *DSN) (explain.Asker, error) {
-	c, err := d.MariaDBConfig()
-	if refused, ok := errors.AsType[*trust.Refused](err); ok {
-		return nil, refused
+func (g guarded) Close() error {
+	g.dsn.answer.next(greeting, time.Second) // for what it has to put back
+	return g.Asker.Close()
+}
+
+// begin opens a session, where this program has the driver.
+func (d *DSN) begin(ctx context.Context) (explain.Asker, error) {
+	v := d.Vendor
+	switch {
+	case v.connect != nil:
+		return v.connect(ctx, d)
+	case v.connector == nil:
+		return nil, fmt.Errorf("this hostlab was built without %s's driver; build one with it: make build TAGS=%s", v.Product, v.tag)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("the DSN %w", err)
-	}
-	c.DialFunc = d.dial
-	c.Timeout, c.ReadTimeout, c.WriteTimeout = patience, 2*statement, patience
-	c.ConnectionAttributes = "program_name:" + application
-	c.Logger = silent{}
-	conn, err := mysql.NewConnector(c)
-	if err != nil {
-		return nil, err
-	}
-	a, err := begin(ctx, conn, "set session transaction read only", "set session lock_wait_timeout = 1")
+	c, err := v.connector(d)
 	if err != nil {
 		return nil, err
 	}
-	// MariaDB counts in seconds, MySQL in milliseconds; each knows its own only.
-	if _, err := a.Conn.ExecContext(ctx, "set session max_statement_time = "+fmt.Sprint(statement.Seconds())); err != nil {
-		if _, err := a.Conn.ExecContext(ctx, "set session max_execution_time = "+
-			fmt.Sprint(statement.Milliseconds())); err != nil {
-			_ = a.Close()
+	db, err := begin(ctx, c, v.first...)
+	if err != nil || v.kept.SQL == "" {
+		return db, err
+	}
+	r, err := explain.One(ctx, db, v.kept)
+	if err == nil && !r.Bool(0) {
+		err = errNotKept
+	}
+	if err != nil {
+		_ = db.Close() // what went wrong before counts
+		return nil, err
+	}
+	return db, nil
+}
+
+// errNotKept is a session of which the server says that it does not keep to what was asked of it.
+var errNotKept = errors.New("the session does not read only, or has no time limits, though both were asked for: something between " +
+	"hostlab and the server, such as a proxy, drops them; connect to the server itself")
+
+// network opens a connection for a driver. What was found here must be what answers.
+func (d *DSN) network(ctx context.Context, network, address string) (net.Conn, error) {
+	dial := d.dial
+	if dial == nil {
+		dial = (&net.Dialer{}).DialContext
+	}
+	c, err := dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if d.found != nil {
+		if err := d.found.check(c, d); err != nil {
+			c.Close()
 			return nil, err
 		}
 	}
-	return a, nil
+	return d.answer.through(c), nil
 }
-
-type silent struct{}
-
-func (silent) Print(...any) {}
 
 // begin takes one connection, which all questions go through, and executes statements on
 // it first.

@@ -34,8 +34,11 @@ type DSN struct {
 	here   bool          // from Here: through the socket, as the user who asks
 	secret []string      // all forms in which the password might appear
 
-	dial func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network; for tests
-	way  *way                                                                 // of the drivers that have one
+	found   *found                                                               // from Here; nil: it was named
+	trusted bool                                                                 // the password goes to what was found, if that is trusted
+	dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network
+	way     *way                                                                 // of the drivers that have one
+	answer  *answer                                                              // of a session; nil: its answers have no bound
 }
 
 // Parse reads a DSN. No error quotes it, as it may hold a password.

@@ -20,7 +20,7 @@ var (
 
 func hanaSamples(since string) explain.Query {
 	return explain.Query{Name: "samples", SQL: fmt.Sprintf(`select to_varchar("TIMESTAMP", 'YYYY-MM-DD HH24:MI:SS.FF3'), connection_id, thread_state, lock_wait_name, count(*) from m_service_thread_samples
- where "TIMESTAMP" > '%s' and connection_id > 0 and connection_id <> current_connection group by "TIMESTAMP", connection_id, thread_state, lock_wait_name order by 1`, since)}
+ where "TIMESTAMP" > '%s' and connection_id > 0 and connection_id <> current_connection group by "TIMESTAMP", connection_id, thread_state, lock_wait_name order by 1`, since), Most: explain.Sessions}
 }
 
 // hanaSource asks SAP HANA where its threads' time goes. It was written from the
@@ -58,7 +58,9 @@ func newHANA(ctx context.Context, a explain.Asker, to string, _ bool) (explain.S
 }
 
 // hanaClean is true of the time that goes into the next question.
-func hanaClean(t string) bool { return t != "" && strings.Trim(t, "0123456789-:. ") == "" }
+func hanaClean(t string) bool {
+	return t != "" && len(t) < 40 && strings.Trim(t, "0123456789-:. ") == ""
+}
 
 // hanaPart says where a thread state belongs.
 func hanaPart(state, lock string) explain.PartName {

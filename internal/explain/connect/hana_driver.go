@@ -20,7 +20,7 @@ func init() { hana.connector = (*DSN).hanaConnector }
 func (d *DSN) hanaConnector() (driver.Connector, error) {
 	u, q := *d.url, d.url.Query()
 	u.Scheme = "hdb"
-	way := &way{dial: d.dial, here: Loopback(u.Hostname())}
+	way := &way{dial: d.dial, answer: d.answer, here: Loopback(u.Hostname())}
 	d.way = way
 	if text := q.Get("encrypt"); text != "" {
 		yes, err := strconv.ParseBool(text)

@@ -1,7 +1,6 @@
 package connect
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,8 +28,8 @@ var sockets = map[string]*regexp.Regexp{
 
 // Here names the server of a process on this host as its own client would reach it: through
 // its socket file, as the user who asks, or for MariaDB as the one whom ~/.my.cnf names. Root goes
-// there as the server's own account, which PostgreSQL knows by the socket ("peer"). The server must be one that
-// package host believes.
+// there as the server's own account, which PostgreSQL knows by the socket ("peer"). Any user may run such a process, so that
+// a password is kept back as found says.
 func Here(kind string, pid int) (*DSN, error) {
 	form, ok := sockets[kind]
 	if !ok {
@@ -40,18 +39,8 @@ func Here(kind string, pid int) (*DSN, error) {
 	if err != nil {
 		return nil, err
 	}
-	me, err := user.Current()
-	if err != nil {
-		return nil, err
-	}
 	if kind != "postgresql" {
-		own := mariaUser()
-		d, err := Parse((&url.URL{Scheme: kind, User: url.User(cmp.Or(own, me.Username)), Host: "localhost", Path: "/",
-			RawQuery: url.Values{"socket": {file}}.Encode()}).String())
-		if err == nil {
-			d.here = own == "" || own == me.Username
-		}
-		return d, err
+		return mariaHere(kind, pid, file)
 	}
 	quote := func(s string) string { return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'" }
 	text := fmt.Sprintf("host=%s port=%s", quote(filepath.Dir(file)), form.FindStringSubmatch(file)[1])
@@ -78,10 +67,35 @@ func Here(kind string, pid int) (*DSN, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.here = true; account != 0 {
-		d.dial = func(ctx context.Context, _, _ string) (net.Conn, error) { return dialAs(ctx, account, file) }
-	}
+	d.here, d.found = true, &found{pid: pid, file: file, password: d.Postgres.Password}
+	d.Postgres.Password = ""
+	d.dial = func(ctx context.Context, _, _ string) (net.Conn, error) { return dialAs(ctx, account, file) }
 	return d, nil
+}
+
+// mariaHere is Here for MariaDB and MySQL.
+func mariaHere(kind string, pid int, file string) (*DSN, error) {
+	me, err := user.Current()
+	if err != nil {
+		return nil, err
+	}
+	as := func(name string) (*DSN, error) {
+		return Parse((&url.URL{Scheme: kind, User: url.User(name), Host: "localhost", Path: "/",
+			RawQuery: url.Values{"socket": {file}}.Encode()}).String())
+	}
+	d, err := as(me.Username)
+	if err != nil {
+		return nil, err
+	}
+	password, err := d.elsewhere()
+	if err != nil {
+		return nil, err
+	}
+	d.here, d.found = true, &found{pid: pid, file: file, password: password}
+	if own := mariaUser(); own != "" && own != me.Username {
+		d.found.as, err = as(own)
+	}
+	return d, err
 }
 
 // socketOf finds the socket file on which a process listens. Its open files tell, to root and
@@ -137,31 +151,38 @@ func inside(pid int, file string) string {
 	return file
 }
 
-// dialAs connects to a socket file as another account: the server sees who connects, by the
+// dialAs connects to a socket file as another account, 0 for this one: the server sees who connects, by the
 // thread's effective user (SO_PEERCRED, unix(7)). Only this thread becomes that user, and goes to the
 // file's directory before: below the root of a container's process none but root finds it.
 func dialAs(ctx context.Context, uid int, file string) (net.Conn, error) {
-	type answer struct {
+	type reply struct {
 		conn net.Conn
 		err  error
 	}
-	done := make(chan answer, 1)
+	if uid == 0 {
+		return (&net.Dialer{}).DialContext(ctx, "unix", file)
+	}
+	done := make(chan reply, 1)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with this function
 		if err := errors.Join(unix.Unshare(unix.CLONE_FS), unix.Chdir(filepath.Dir(file))); err != nil {
-			done <- answer{err: fmt.Errorf("its socket %s cannot be reached: %w", file, err)}
+			done <- reply{err: fmt.Errorf("its socket %s cannot be reached: %w", file, err)}
 			return
 		}
 		const same = ^uintptr(0)
 		if _, _, no := unix.RawSyscall(unix.SYS_SETRESUID, same, uintptr(uid), same); no != 0 { //nolint:gosec // a user ID
-			done <- answer{err: no}
+			done <- reply{err: no}
 			return
 		}
 		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", filepath.Base(file))
-		done <- answer{conn, err}
+		done <- reply{conn, err}
 	}()
-	a := <-done
-	return a.conn, a.err
+	select {
+	case a := <-done:
+		return a.conn, a.err
+	case <-ctx.Done(): // its directory is on a file system that does not answer
+		return nil, ctx.Err()
+	}
 }
 
 // mariaUser is the one of ~/.my.cnf, as whom MariaDB's own clients come; empty: none is named.

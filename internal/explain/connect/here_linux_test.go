@@ -98,12 +98,14 @@ func TestHere(t *testing.T) {
 					t.Errorf("%+v", got)
 				}
 				// Another user is refused with the statement that lets it in; an administrator types that.
-				stranger(t, s.kind, d, func(statement string) *exec.Cmd {
+				client := func(statement string) *exec.Cmd {
 					if s.kind == "mariadb" {
 						return exec.Command("mariadb", "--no-defaults", "--socket="+dir+"/my.sock", "-e", statement)
 					}
 					return run([]string{filepath.Join(filepath.Dir(found[0]), "psql"), "-h", dir, "-p", "54390", "-c", statement})
-				})
+				}
+				stranger(t, s.kind, d, client)
+				trusted(t, s.kind, server.Process.Pid, dir, client)
 				return
 			}
 			wrote, _ := os.ReadFile(said.Name())
@@ -151,6 +153,39 @@ func stranger(t *testing.T, kind string, admin *DSN, client func(statement strin
 		t.Errorf("after %q: %q", statement, missing)
 	}
 	src.Close()
+}
+
+// trusted has a server want a password, which it gets: its account and its program are those of Debian's packages.
+func trusted(t *testing.T, kind string, pid int, dir string, client func(statement string) *exec.Cmd) {
+	t.Helper()
+	secrets(t, "monitor")
+	methods, statement := []string{""}, "create user monitor@localhost identified by '"+ofRoot+"'; grant process on *.* to monitor@localhost"
+	if kind == "postgresql" {
+		methods, statement = []string{"scram-sha-256", "password"}, "alter role postgres password '"+ofRoot+"'"
+	}
+	if out, err := client(statement).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, method := range methods {
+		if method != "" {
+			err := errors.Join(os.WriteFile(filepath.Join(dir, "data", "pg_hba.conf"), []byte("local all all "+method+"\n"), 0o600), syscall.Kill(pid, syscall.SIGHUP))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for client("select 1").Run() == nil { // until it has read the file
+				time.Sleep(20 * time.Millisecond)
+			}
+		}
+		d, err := Here(kind, pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src, err := Open(t.Context(), d)
+		if err != nil || d.Doubt() != "" {
+			t.Fatalf("%s: %v; doubt %q", method, err, d.Doubt())
+		}
+		src.Close()
+	}
 }
 
 // TestLine: a server whose pg_hba.conf keeps a user out takes a line there.

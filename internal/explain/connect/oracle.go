@@ -3,6 +3,7 @@ package connect
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"hostlab/internal/explain"
@@ -13,7 +14,7 @@ var (
 		SQL: `select version_full, user from product_component_version where rownum = 1`}
 	oracleServer12 = explain.Query{Name: "server12", SQL: `select version, user from product_component_version where rownum = 1`}
 	oracleSessions = explain.Query{Name: "sessions", SQL: `select sid, status, state, wait_class, event, taddr
- from v$session where type = 'USER' and sid <> sys_context('userenv', 'sid')`}
+ from v$session where type = 'USER' and sid <> sys_context('userenv', 'sid')`, Most: explain.Sessions}
 	oracleEvents = explain.Query{Name: "events", SQL: `select event, wait_class, total_waits_fg, time_waited_micro_fg, total_waits, time_waited_micro
  from v$system_event
  where wait_class in ('Commit', 'User I/O', 'Concurrency', 'Application') or event = 'log file parallel write'`}
@@ -57,6 +58,9 @@ func newOracle(ctx context.Context, a explain.Asker, to string, _ bool) (explain
 	return s, nil
 }
 
+// oracleResting are the states of sessions that run nothing (V$SESSION, STATUS).
+var oracleResting = []string{"INACTIVE", "KILLED", "CACHED", "SNIPED"}
+
 // oraclePart says where an event belongs, by its wait class.
 func oraclePart(class, event string) explain.PartName {
 	switch {
@@ -82,12 +86,14 @@ func (s *oracleSource) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 	var shot explain.Snapshot
 	for _, r := range rows {
 		x := explain.Session{ID: r.Int(0), Event: r.Text(4)}
-		switch {
-		case r.Text(1) != "ACTIVE" && !r.Null(5): // within a transaction
+		switch status, state := r.Text(1), r.Text(2); {
+		case status != "ACTIVE" && !slices.Contains(oracleResting, status), status == "ACTIVE" && state != "WAITING" && !strings.HasPrefix(state, "WAITED "):
+			x.Part, x.Event = explain.Unexplained, "status "+status+", "+state
+		case status != "ACTIVE" && !r.Null(5): // within a transaction
 			x.Part = explain.Application
-		case r.Text(1) != "ACTIVE":
+		case status != "ACTIVE":
 			x.Part = explain.Idle
-		case r.Text(2) != "WAITING": // the event is then the last one, which is over
+		case state != "WAITING": // the event is then the last one, which is over
 			x.Part, x.Event = explain.DatabaseCPU, explain.OnCPU
 		default:
 			// Sessions that wait for a message of a queue or a timer are called active too.

@@ -43,7 +43,7 @@ func (d *DSN) oracle() (*url.URL, *way) {
 	for name := range q {
 		has[strings.ToLower(name)] = true
 	}
-	way := &way{dial: d.dial}
+	way := &way{dial: d.dial, answer: d.answer}
 	d.way = way
 	if has["ssl"] || has["connstr"] {
 		return &u, way

@@ -2,9 +2,11 @@ package connect
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,8 +72,15 @@ func (d *DSN) MariaDBConfig() (cfg *mysql.Config, err error) {
 			return nil, err
 		}
 	}
-	if cfg.Passwd == "" {
+	switch {
+	case d.found != nil && d.trusted:
+		cfg.Passwd = d.found.password
+	case d.found == nil && cfg.Passwd == "":
 		cfg.Passwd, err = d.elsewhere()
+	}
+	password := cfg.Passwd
+	cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		return d.unclear(ctx, network, address, password)
 	}
 	return cfg, err
 }

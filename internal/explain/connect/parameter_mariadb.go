@@ -183,11 +183,11 @@ func (p *mariaParameter) ask(ctx context.Context, text string) ([]explain.Row, e
 	if fresh {
 		limited, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		a, err := openMariaDB(limited, p.dsn)
+		g, err := p.dsn.start(limited, (*DSN).begin)
 		if err != nil {
-			return nil, p.dsn.Problem(err)
+			return nil, err
 		}
-		p.asker = a
+		p.asker = g
 	}
 	rows, err := p.asker.Ask(ctx, explain.Query{Name: p.name, SQL: text})
 	switch {

@@ -20,6 +20,7 @@ import (
 type pgParameter struct {
 	dsn      *DSN
 	conn     *pgx.Conn // nil: not connected
+	session  *DSN      // of conn
 	asked    string    // as it was asked for
 	name     string
 	kind     kind

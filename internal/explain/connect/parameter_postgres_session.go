@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"hostlab/internal/explain"
 	"hostlab/internal/explain/postgres"
 )
 
@@ -53,12 +54,12 @@ func (p *pgParameter) ask(ctx context.Context, text string, args ...string) ([][
 // anew asks in a session that begins now. Where the server takes none, as after a password has expired or with all
 // connections in use, the one that there was stays, since it can still put back what was.
 func (p *pgParameter) anew(ctx context.Context, text string) ([][]string, error) {
-	old := p.conn
+	old, of := p.conn, p.session
 	p.conn = nil
 	rows, err := p.ask(ctx, text)
 	if err != nil {
 		err = errors.Join(err, p.Close())
-		p.conn = old
+		p.conn, p.session = old, of
 		return nil, err
 	}
 	if old != nil {
@@ -72,31 +73,45 @@ func (p *pgParameter) do(ctx context.Context, work func(context.Context, *pgx.Co
 	err error) {
 	fresh := p.conn == nil
 	if fresh {
-		limited, cancel := context.WithTimeout(ctx, patience)
-		defer cancel()
-		a, err := openPostgresBut(limited, p.dsn, p.asked)
-		if err != nil {
-			return nil, p.dsn.Problem(err)
+		if err := p.open(ctx); err != nil {
+			return nil, err
 		}
-		asker, ok := a.(*postgres.Asker)
-		if !ok {
-			return nil, errors.New("no session of PostgreSQL")
-		}
-		p.conn = asker.Conn
 	}
+	p.session.answer.next(replies, patience)
 	out, err = work(ctx, p.conn)
 	if err == nil {
 		return out, nil
 	}
+	d := p.session
 	said, answered := errors.AsType[*pgconn.PgError](err)
 	if answered && !strings.HasPrefix(said.Code, "57P") {
-		return nil, p.dsn.Problem(err)
+		return nil, d.Problem(err)
 	}
 	_ = p.Close() // it is broken
 	if fresh || ctx.Err() != nil {
-		return nil, p.dsn.Problem(err)
+		return nil, d.Problem(err)
 	}
 	return p.do(ctx, work)
+}
+
+// open begins a session with the server itself: behind a pooler it would be seen neither which process has read the files,
+// nor what is in force for others.
+func (p *pgParameter) open(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, err := p.dsn.start(ctx, func(d *DSN, ctx context.Context) (explain.Asker, error) {
+		conn, direct, err := d.pgSession(ctx, p.asked)
+		if err != nil {
+			return nil, err
+		}
+		if !direct {
+			_ = conn.Close(ctx) // nothing was asked of it
+			return nil, errNotKept
+		}
+		p.conn, p.session = conn, d
+		return &postgres.Asker{Conn: conn}, nil
+	})
+	return err
 }
 
 // Close ends the session. Another call opens one again.

@@ -54,6 +54,10 @@ var (
 	mariaNoBase  = []uint16{1049}
 )
 
+// clearText is what a server asks for that gets no password.
+const clearText = "the server asks for the password in clear text, which goes only through TLS or to the socket of a server that root " +
+	"has installed; "
+
 // refused says what lets a user in whom the server refused with these words: where the
 // password can be, or who came through the socket as himself, what to type for him.
 func (d *DSN) refused(said string) string {
@@ -74,6 +78,12 @@ func (d *DSN) refused(said string) string {
 		pgx.Identifier{user}.Sanitize())
 }
 
+// longest is how much is shown of what a server said, in characters.
+const longest = 600
+
+// said is what a server said, as much as can be read, without a password.
+func (d *DSN) said(text string) string { return screen.Cut(d.clean(text), longest) }
+
 // Problem says what the user can do something about: a *Problem, or that ctx was cancelled.
 // nil stays nil.
 func (d *DSN) Problem(err error) error {
@@ -87,15 +97,20 @@ func (d *DSN) Problem(err error) error {
 		already *Problem
 	)
 	text, named, away := "", true, false
+	stopped := d.answer.stopped()
+	switch {
+	case errors.As(err, &already):
+		return already
+	case stopped != nil:
+		err = stopped
+	}
 	switch {
 	case errors.Is(err, context.Canceled):
 		return context.Canceled
-	case errors.As(err, &already):
-		return already
 	case errors.As(err, &pg):
 		text, named = d.postgres(pg)
 	case errors.As(err, &maria):
-		text = maria.Error()
+		text = d.said(maria.Error())
 		switch {
 		case slices.Contains(mariaRefused, maria.Number):
 			text += d.refused(text)
@@ -104,15 +119,18 @@ func (d *DSN) Problem(err error) error {
 		case !slices.Contains(mariaNoBase, maria.Number):
 			named = false
 		}
+	case asksPassword(err) && d.found != nil:
+		text = "the server asks for a password" + d.refused("")
+	case asksPassword(err):
+		text = clearText + "give the account another method (scram-sha-256), or require TLS (sslmode=verify-full)"
 	case d.refusedTLS(err) != "":
 		text = "the server offers no TLS, without which others on the network could read the password; " +
 			trustNetwork(d.refusedTLS(err))
-	case errors.Is(err, mysql.ErrCleartextPassword): // the driver names a flag that would send it to anybody
-		text = "the server asks for the password in clear text, which goes over TLS or a socket alone; " +
-			"give the account another method, such as caching_sha2_password or ed25519, or use " +
-			"USER@tcp(HOST:3306)/?tls=true&allowCleartextPasswords=1"
+	case errors.Is(err, mysql.ErrCleartextPassword), errors.Is(err, errClear): // the driver names a flag that would send it to anybody
+		text = clearText + "give the account another method (ed25519, or mysql_native_password), or use " +
+			"USER@tcp(HOST:3306)/?tls=true, with &allowCleartextPasswords=1 for mysql_clear_password"
 	case errors.As(err, &dns):
-		text = "no such host: " + dns.Name
+		text = "no such host: " + screen.Short(dns.Name)
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, wsaRefused):
 		text, away = "connection refused: nothing listens there; check host and port", true
 	case errors.Is(err, os.ErrNotExist):
@@ -125,7 +143,7 @@ func (d *DSN) Problem(err error) error {
 		strings.Contains(err.Error(), "invalid connection"):
 		text, named = "the connection broke; the server may have been stopped"+d.perhapsNoTLS(), false
 	default:
-		text = err.Error()
+		text = d.said(err.Error())
 		if named = slices.ContainsFunc(refusals, func(r string) bool { return strings.Contains(text, r) }); named {
 			text += d.refused(text)
 		}
@@ -135,7 +153,7 @@ func (d *DSN) Problem(err error) error {
 
 // postgres says what a PostgreSQL answered.
 func (d *DSN) postgres(e *pgconn.PgError) (text string, named bool) {
-	text = e.Message + " (SQLSTATE " + e.Code + ")"
+	text = d.said(e.Message) + " (SQLSTATE " + screen.Short(e.Code) + ")"
 	switch {
 	case strings.HasPrefix(e.Code, "28"): // invalid_authorization_specification
 		return text + d.refused(e.Message), true

@@ -20,7 +20,7 @@ var (
  union all select 'traceflag1', '' union all select 'traceflag2', ''`}
 	// A session's status is running, sleeping or dormant; a request's running, runnable, suspended, rollback.
 	mssqlSessions = explain.Query{Name: "sessions", SQL: `select s.session_id, s.status, r.status, r.wait_type, s.open_transaction_count
- from sys.dm_exec_sessions s left join sys.dm_exec_requests r on r.session_id = s.session_id where s.is_user_process = 1 and s.session_id <> @@spid`}
+ from sys.dm_exec_sessions s left join sys.dm_exec_requests r on r.session_id = s.session_id where s.is_user_process = 1 and s.session_id <> @@spid`, Most: explain.Sessions}
 	mssqlWaits = explain.Query{Name: "waits", SQL: `select wait_type, waiting_tasks_count, wait_time_ms, signal_wait_time_ms
  from sys.dm_os_wait_stats
  where wait_type in ('WRITELOG', 'HADR_SYNC_COMMIT') or wait_type like 'PAGEIOLATCH%' or wait_type like 'LCK[_]M[_]%'`}
@@ -92,10 +92,12 @@ func (s *sqlServerSource) Sample(ctx context.Context) ([]explain.Snapshot, error
 			x.Part, x.Event = explain.Idle, "sleeping"
 		case status == "runnable":
 			x.Part, x.Event = explain.RunQueue, explain.CPUQueue
-		case status == "running" || wait == "":
+		case status == "running", status == "rollback" && wait == "":
 			x.Part, x.Event = explain.DatabaseCPU, explain.OnCPU
-		default:
+		case wait != "":
 			x.Part, x.Event = mssqlPart(wait), wait
+		default:
+			x.Part, x.Event = explain.Unexplained, "status "+status
 		}
 		shot.Sessions = append(shot.Sessions, x)
 	}

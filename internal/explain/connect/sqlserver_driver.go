@@ -12,7 +12,7 @@ import (
 func init() { sqlServer.connector = (*DSN).sqlServerConnector }
 
 // sqlServerConnector asks for TLS where the DSN does not say encrypt=. The driver would
-// then send the password to what offers none, almost as it is.
+// then send the password to what offers none, almost as it is: on this host, where any user may listen, too.
 func (d *DSN) sqlServerConnector() (driver.Connector, error) {
 	u, err := d.sqlServer()
 	if err != nil {
@@ -22,10 +22,10 @@ func (d *DSN) sqlServerConnector() (driver.Connector, error) {
 	if err != nil {
 		return nil, err
 	}
-	way := &way{dial: d.dial}
+	way := &way{dial: d.dial, answer: d.answer}
 	d.way = way
 	if cfg.Parameters[msdsn.Encrypt] == "" {
-		if way.here = Loopback(d.url.Hostname()); !way.here {
+		if way.here = Loopback(d.url.Hostname()); !way.here || cfg.Password != "" {
 			cfg.Encryption = msdsn.EncryptionRequired
 		}
 	}

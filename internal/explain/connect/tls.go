@@ -89,7 +89,7 @@ func protect(cfg *mysql.Config) {
 	if cfg.TLSConfig == "" && !local {
 		cfg.TLSConfig = "skip-verify"
 	}
-	if !local && (cfg.TLSConfig == "false" || cfg.TLSConfig == "preferred") {
+	if cfg.TLSConfig == "" || cfg.TLSConfig == "false" || cfg.TLSConfig == "preferred" {
 		cfg.AllowCleartextPasswords, cfg.AllowOldPasswords = false, false
 	}
 	cfg.AllowAllFiles = false // a server could ask for any file of this host

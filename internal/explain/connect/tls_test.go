@@ -18,8 +18,10 @@ import (
 type fake struct {
 	addr string
 	done sync.WaitGroup
-	mu   sync.Mutex
-	got  bytes.Buffer
+
+	close func() // no client comes any more
+	mu    sync.Mutex
+	got   bytes.Buffer
 }
 
 // newFake speaks with each client that comes.
@@ -29,6 +31,12 @@ func newFake(t *testing.T, speak func(io.ReadWriter)) *fake {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serve(t, l, speak)
+}
+
+// serve speaks with each client of a listener.
+func serve(t *testing.T, l net.Listener, speak func(io.ReadWriter)) *fake {
+	t.Helper()
 	f := &fake{addr: l.Addr().String()}
 	f.done.Go(func() {
 		for {
@@ -45,7 +53,8 @@ func newFake(t *testing.T, speak func(io.ReadWriter)) *fake {
 			})
 		}
 	})
-	t.Cleanup(func() { l.Close(); f.done.Wait() })
+	f.close = func() { l.Close(); f.done.Wait() }
+	t.Cleanup(f.close)
 	return f
 }
 
@@ -178,7 +187,8 @@ func TestNoTLS(t *testing.T) {
 	}
 	if sqlServer.Built() { // with -tags=sqlserver, or on Windows
 		all = append(all, server{"sqlserver://u:s3cr3t@192.0.2.1", speakSQLServer, login7, "encrypt=disable",
-			"sqlserver://u:s3cr3t@192.0.2.1?encrypt=disable", "sqlserver://u:s3cr3t@127.0.0.1"})
+			"sqlserver://u:s3cr3t@192.0.2.1?encrypt=disable", "sqlserver://u:s3cr3t@127.0.0.1?encrypt=disable"},
+			server{"sqlserver://u:s3cr3t@127.0.0.1", speakSQLServer, login7, "encrypt=disable", "sqlserver://u:s3cr3t@localhost?encrypt=disable", "sqlserver://u:s3cr3t@127.0.0.1:1?encrypt=disable"})
 	}
 	if hana.Built() { // with -tags=hana
 		all = append(all, server{"hdb://u:s3cr3t@db.example:30015", speakHANA, func(b []byte) bool { return len(b) > 0 && b[0] != 22 }, "encrypt=false",

@@ -3,7 +3,6 @@ package connect
 import (
 	"context"
 	"database/sql/driver"
-	"fmt"
 	"os"
 	"strings"
 
@@ -34,6 +33,7 @@ type Vendor struct {
 	connect   func(ctx context.Context, d *DSN) (explain.Asker, error)
 	connector func(d *DSN) (driver.Connector, error)
 	first     []string
+	kept      explain.Query // says whether the session keeps to those; empty: the server cannot tell
 	source    func(ctx context.Context, a explain.Asker, target string, here bool) (explain.Source, error)
 	parameter func(ctx context.Context, d *DSN, name string) (Parameter, error) // nil: they cannot be varied
 	// tag is the build tag that adds the driver, and size what it adds; "": every program has it. A file with that tag sets
@@ -61,6 +61,7 @@ var (
 		own:      "$SQLCMDPASSWORD, or ",
 		password: func() (string, error) { return os.Getenv("SQLCMDPASSWORD"), nil }, // sqlcmd's
 		first:    []string{"set transaction isolation level read uncommitted", "set lock_timeout 1000"},
+		kept:     explain.Query{Name: "kept", SQL: "select case when @@lock_timeout = 1000 then 'true' else 'false' end"},
 		source:   newSQLServer, tag: "sqlserver", size: "1.4 MB"}
 	oracle = &Vendor{Product: "Oracle", schemes: []string{"oracle"}, allow: "SSL=false",
 		Form: "oracle://USER@HOST:1521/SERVICE", Rights: "SELECT_CATALOG_ROLE", Plain: "SSL=false", Checked: "SSL=true",
@@ -86,21 +87,6 @@ func Lacking() string {
 	}
 	return "Drivers that are not in this build: " + strings.Join(names, ", ") + ". 'make build TAGS=" + strings.Join(tags, ",") +
 		"' adds them."
-}
-
-// begin opens a session, where this program has the driver.
-func (v *Vendor) begin(ctx context.Context, d *DSN) (explain.Asker, error) {
-	switch {
-	case v.connect != nil:
-		return v.connect(ctx, d)
-	case v.connector == nil:
-		return nil, fmt.Errorf("this hostlab was built without %s's driver; build one with it: make build TAGS=%s", v.Product, v.tag)
-	}
-	c, err := v.connector(d)
-	if err != nil {
-		return nil, err
-	}
-	return begin(ctx, c, v.first...)
 }
 
 // Vendors returns all of them.

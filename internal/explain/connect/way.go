@@ -17,6 +17,7 @@ import (
 // redirection, failover partners): what holds for the first holds for those.
 type way struct {
 	dial      func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network
+	answer    *answer                                                              // of its session
 	here      bool                                                                 // to this host only, as TLS was not asked for
 	encrypted bool                                                                 // with TLS from the first byte
 	silent    atomic.Bool                                                          // nothing has answered to that yet
@@ -39,8 +40,11 @@ func (w *way) DialContext(ctx context.Context, network, address string) (net.Con
 		open = d.DialContext
 	}
 	c, err := open(ctx, network, address)
-	if err != nil || !w.encrypted {
-		return c, err
+	if err != nil {
+		return nil, err
+	}
+	if c = w.answer.through(c); !w.encrypted {
+		return c, nil
 	}
 	w.silent.Store(true)
 	return &encrypted{Conn: c, way: w}, nil

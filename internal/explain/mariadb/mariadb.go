@@ -13,7 +13,7 @@ import (
 
 var (
 	server = explain.Query{Name: "server",
-		SQL: `select version(), @@version_comment, connection_id(), current_user(), @@performance_schema, @@innodb_flush_log_at_trx_commit, @@log_bin`}
+		SQL: `select version(), @@version_comment, connection_id(), current_user(), @@performance_schema, @@innodb_flush_log_at_trx_commit, @@log_bin, @@thread_handling`}
 	// By the names that host.ServerSetting has; InnoDB's sizes are in bytes.
 	platform = explain.Query{Name: "platform",
 		SQL: `show global variables where variable_name in ('innodb_flush_method', 'innodb_use_native_aio', 'large_pages', 'innodb_buffer_pool_size',
@@ -22,20 +22,20 @@ var (
 
 	// TID is MariaDB's: the number of the thread in the system.
 	processMaria = explain.Query{Name: "processes", SQL: `select id, command, coalesce(state, ''), tid, info like 'select%'
- from information_schema.processlist where id <> connection_id()`}
+ from information_schema.processlist where id <> connection_id()`, Most: explain.Sessions}
 	// The performance schema is read without the lock that the process list takes.
 	processThreads = explain.Query{Name: "processes",
 		SQL: `select processlist_id, processlist_command, coalesce(processlist_state, ''), thread_os_id, processlist_info like 'select%'
  from performance_schema.threads where processlist_id is not null and processlist_id <> connection_id()
- and type = 'FOREGROUND'`}
+ and type = 'FOREGROUND'`, Most: explain.Sessions}
 	processPlain = explain.Query{Name: "processes", SQL: `select id, command, coalesce(state, ''), null, info like 'select%'
- from information_schema.processlist where id <> connection_id()`}
+ from information_schema.processlist where id <> connection_id()`, Most: explain.Sessions}
 	// Who is within a transaction: whether it runs no statement, a SELECT, one that is all of
 	// its transaction, and has written.
 	// InnoDB makes this table anew when nobody has read it for 0.1 s
 	// (trx_i_s_possibly_fetch_data_into_cache).
 	within = explain.Query{Name: "within", SQL: `select trx_mysql_thread_id, trx_query is null, coalesce(trx_query, '') like 'select%', trx_rows_modified > 0, trx_autocommit_non_locking from information_schema.innodb_trx
- where trx_mysql_thread_id not in (0, connection_id())`}
+ where trx_mysql_thread_id not in (0, connection_id())`, Most: explain.Sessions}
 
 	status = explain.Query{Name: "status", SQL: `show global status where variable_name in ('Uptime', 'Innodb_os_log_written', 'Innodb_log_writes', 'Innodb_os_log_fsyncs', 'Innodb_row_lock_time',
  'Innodb_row_lock_waits', 'Innodb_data_reads', 'Binlog_cache_use', 'Binlog_stmt_cache_use', 'Com_begin', 'Com_commit', 'Com_rollback', 'Handler_rollback', 'Innodb_max_trx_id', ` + statements + `)`}
@@ -63,7 +63,8 @@ type Source struct {
 	metrics   explain.Query // InnoDB's count of transactions; zero where it is not enabled
 	blind     bool          // who is within a transaction does not show
 	threads   *explain.Threads
-	own       int64          // the thread that serves us
+	own       int64          // the thread that serves us; 0: it is not known
+	server    int            // the process; 0: it is not known
 	clients   map[int64]bool // system's numbers of threads that have served a client since the last count
 	looked    time.Time
 	idle      int   // sessions within a transaction that ran no statement, at the last look
@@ -125,7 +126,7 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 		s.Miss("pauses of the application within transactions: they look idle without information_schema.innodb_trx; grant PROCESS "+
 			"on *.* to %s", account(r.Text(3)))
 	}
-	s.local(ctx, here)
+	s.local(ctx, here, r.Text(7))
 	s.Info.Platform = explain.AskSettings(ctx, a, "show global variables", platform)
 	return s, nil
 }
@@ -176,8 +177,17 @@ func account(user string) string {
 var Comms = []string{"maria", "mysql", "one_connection", "connection"}
 
 // local finds out whether the server's threads are ours to read: the one that serves
-// us must be there under the number that the server tells, and belong to it.
-func (s *Source) local(ctx context.Context, here bool) {
+// us must be there under the number that the server tells, and belong to it. In a pool a thread serves one session after the
+// other, so that none has an account of its own: MariaDB tells no numbers then, and Percona those of running statements.
+func (s *Source) local(ctx context.Context, here bool, handling string) {
+	if here {
+		s.server = s.Peer()
+	}
+	if handling != "" && handling != "one-thread-per-connection" {
+		s.Miss("CPU time: threads serve sessions in turn here (thread_handling is %s), so that none is a session's; what executes is taken "+
+			"for CPU", handling)
+		return
+	}
 	if here && s.processes.SQL != processPlain.SQL {
 		own := s.processes
 		own.Name, own.SQL = "own", strings.Replace(own.SQL, "<> connection_id()", "= connection_id()", 1)
@@ -186,6 +196,7 @@ func (s *Source) local(ctx context.Context, here bool) {
 			if explain.Here(here, own, Comms...) == nil {
 				s.threads, s.own = &explain.Threads{Read: explain.SchedStat}, own
 				if process, _, err := explain.Tasks(own); err == nil {
+					s.server = int(process)
 					s.threads.Gone = func(live time.Duration) (time.Duration, error) {
 						all, err := proc.CPUTime(int(process))
 						return all - live, err
@@ -209,11 +220,7 @@ func (s *Source) Begin() {
 
 // Process implements explain.Hosted.
 func (s *Source) Process() (server int, own int64, ok bool) {
-	if s.threads == nil {
-		return 0, 0, false
-	}
-	process, _, err := explain.Tasks(s.own)
-	return int(process), s.own, err == nil
+	return s.server, s.own, s.server != 0
 }
 
 func (s *Source) OwnCPU() (float64, bool) { return s.threads.Used(s.own) }

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"slices"
 	"strings"
 
 	"hostlab/internal/explain"
@@ -9,13 +10,14 @@ import (
 // Classify says what a session does that pg_stat_activity shows so: the part of the
 // time, and the event as TYPE:NAME. Names of events
 // are of 10 to 18; 17 writes them in another way (WALSync, WalSync), so that case does
-// not count.
+// not count. A session that tells no state (track_activities is off for its role or database), or one of a later version,
+// shows its waits all the same: but not whether it waits for its client within a transaction.
 func Classify(state, kind, event string) (part explain.PartName, name string) {
 	name = kind + ":" + event
 	switch {
 	case strings.HasPrefix(state, "idle in transaction"):
 		return explain.Application, "Client:ClientRead"
-	case state == "idle", state == "" && strings.EqualFold(kind, "client"): // who has not logged in yet has no state
+	case state == "idle", (state == "" || state == "starting") && strings.EqualFold(kind, "client"): // who has not logged in yet
 		return explain.Idle, "Client:ClientRead"
 	case kind == "":
 		return explain.DatabaseCPU, explain.OnCPU
@@ -23,8 +25,11 @@ func Classify(state, kind, event string) (part explain.PartName, name string) {
 	e := strings.ToLower(event)
 	switch strings.ToLower(kind) {
 	case "client":
-		if strings.Contains(e, "walsender") {
+		switch {
+		case strings.Contains(e, "walsender"):
 			return explain.OtherWaits, name
+		case e == "clientread" && !slices.Contains(working, state):
+			return explain.Unexplained, Untold
 		}
 		return explain.Application, name
 	case "lock", "bufferpin":
@@ -55,6 +60,12 @@ func Classify(state, kind, event string) (part explain.PartName, name string) {
 	}
 	return explain.OtherWaits, name
 }
+
+// working are the states of sessions that run a statement (pg_stat_get_activity in pgstatfuncs.c).
+var working = []string{"active", "fastpath function call"}
+
+// Untold is the event of a session whose state is not told, and which waits for its client: within a transaction or not.
+const Untold = "Client:ClientRead in an unknown state"
 
 // WaitsForLog reports whether a session that shows such an event may wait for the log's device:
 // where it syncs the log or makes its next segment, and where another process has to write

@@ -22,10 +22,12 @@ type Source struct {
 	activity            explain.Query
 	threads             *explain.Threads
 	clients             int // in the last sample
+	untold              int // sessions that told no state, at once
 	parallel, shots     int
-	own, asked          int64           // our backend, and the transactions that it made for us
+	own, asked          int64           // our backend, 0 where it is not known, and the transactions that it made for us
+	server              int             // the postmaster
 	waited              time.Duration   // for its answers
-	known               map[string]bool // questions that are prepared, each in a transaction too
+	known               map[string]bool // questions that are prepared, each in a transaction too; nil: none is
 	open                float64         // s, of clients' transactions that were open at the last sample
 	early               float64         // the same at the first count
 	readings            []reading
@@ -43,7 +45,10 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 		return nil, err
 	}
 	s := &Source{Asked: explain.Asked{Asker: a, Meanings: meanings}, number: int(r.Int(1)), user: r.Text(3), walTiming: r.Bool(5),
-		ioTiming: r.Bool(6), activity: activity13, known: map[string]bool{}}
+		ioTiming: r.Bool(6), activity: activity13}
+	if p, ok := a.(interface{ Pooled() bool }); !ok || !p.Pooled() {
+		s.known = map[string]bool{}
+	}
 	s.Info = explain.Server{Vendor: "PostgreSQL", Version: r.Text(0), Target: target}
 	major := s.number / 10000
 	switch {
@@ -88,7 +93,13 @@ func (s *Source) local(own int64, here bool) {
 		return
 	}
 	s.threads, s.own = &explain.Threads{Read: explain.SchedStat}, own
+	if s.known == nil {
+		s.own = 0
+		s.Miss("which time is hostlab's own: a pooler such as pgbouncer passes its session on, so that it counts as a client's; connect to " +
+			"the server itself")
+	}
 	if stat, err := proc.Read(int(own)); err == nil {
+		s.server = stat.Parent
 		// Every session is a child of the postmaster, which waits for all that end.
 		s.threads.Gone = func(time.Duration) (time.Duration, error) {
 			stat, err := proc.Read(stat.Parent)
@@ -106,6 +117,7 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 		return nil, err
 	}
 	var shot explain.Snapshot
+	untold := 0
 	s.clients, s.open = 0, 0
 	for _, r := range rows {
 		if r.Bool(6) {
@@ -121,6 +133,9 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 			}
 			s.parallel++
 		}
+		if x.Part == explain.Unexplained {
+			untold++
+		}
 		if !x.Background {
 			s.clients++
 			if age := r.Float(7); age > flush {
@@ -129,7 +144,7 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 		}
 		shot.Sessions = append(shot.Sessions, x)
 	}
-	s.shots++
+	s.shots, s.untold = s.shots+1, max(s.untold, untold)
 	return []explain.Snapshot{shot}, nil
 }
 
@@ -190,7 +205,7 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 
 // put asks, and counts the transactions that this makes.
 func (s *Source) put(ctx context.Context, q explain.Query) ([]explain.Row, error) {
-	if s.asked++; !s.known[q.Name] {
+	if s.asked++; s.known != nil && !s.known[q.Name] {
 		s.known[q.Name] = true
 		s.asked++
 	}
@@ -231,16 +246,12 @@ func (s *Source) Begin() {
 	if s.threads != nil {
 		s.threads.Forget()
 	}
-	s.parallel, s.shots, s.open, s.early, s.readings = 0, 0, 0, 0, nil
+	s.untold, s.parallel, s.shots, s.open, s.early, s.readings = 0, 0, 0, 0, 0, nil
 }
 
 // Process implements explain.Hosted.
 func (s *Source) Process() (server int, own int64, ok bool) {
-	if s.threads == nil {
-		return 0, 0, false
-	}
-	stat, err := proc.Read(int(s.own))
-	return stat.Parent, s.own, err == nil
+	return s.server, s.own, s.server != 0
 }
 
 func (s *Source) OwnCPU() (float64, bool) { return s.threads.Used(s.own) }

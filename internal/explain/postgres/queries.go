@@ -13,8 +13,8 @@ var (
 	platform = explain.Query{Name: "platform",
 		SQL: `select name, current_setting(name) from pg_settings where name in ('fsync', 'synchronous_commit', 'full_page_writes', 'wal_sync_method', 'huge_pages', 'shared_buffers')`}
 
-	activity13 = explain.Query{Name: "activity", SQL: activity("leader_pid")}
-	activity10 = explain.Query{Name: "activity", SQL: activity("null::int")}
+	activity13 = explain.Query{Name: "activity", SQL: activity("leader_pid"), Most: explain.Sessions}
+	activity10 = explain.Query{Name: "activity", SQL: activity("null::int"), Most: explain.Sessions}
 
 	flush15 = explain.Query{Name: "flush", SQL: `select pg_stat_force_next_flush()`}
 
@@ -56,7 +56,7 @@ func database(number int) explain.Query {
 }
 
 // backends are all processes that the server reports.
-var backends = explain.Query{Name: "backends", SQL: `select pid, coalesce(backend_type, '') from pg_stat_get_activity(null)`}
+var backends = explain.Query{Name: "backends", SQL: `select pid, coalesce(backend_type, '') from pg_stat_get_activity(null)`, Most: explain.Sessions}
 
 func activity(leader string) string {
 	return `select pid, coalesce(state, ''), coalesce(wait_event_type, ''), coalesce(wait_event, ''), coalesce(backend_type, ''), ` + leader + `,

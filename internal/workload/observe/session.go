@@ -95,6 +95,9 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	if s.on.Why != "" && s.on.Of.Kind == service.Database {
 		out.Warnings = append(out.Warnings, s.on.Why)
 	}
+	if s.on.Doubt != "" {
+		out.Warnings = append(out.Warnings, s.on.Doubt)
+	}
 	if w.harm != nil {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("ended early, after %s: %v", result.Format(whole.wall, "s"), w.harm))
 	}

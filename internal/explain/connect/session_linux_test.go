@@ -1,0 +1,220 @@
+//go:build system
+
+package connect
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/privatedb"
+	"hostlab/internal/systemtest"
+)
+
+// TestPooler: behind pgbouncer, which refuses or drops what a session asks for and gives each transaction to any connection,
+// hostlab's questions read only and have their limits all the same. Nothing of them stays in the pool's connection, so that
+// whoever comes next finds it as it was, a second run too.
+func TestPooler(t *testing.T) {
+	systemtest.Root(t)
+	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	sockets, err := os.Open(s.SocketDir()) // in which the pooler gets by no name
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sockets.Close()
+	info, err := sockets.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := info.Sys().(*syscall.Stat_t)
+	for _, c := range []struct{ mode, ignore string }{
+		{"transaction", "extra_float_digits, options, lock_timeout, statement_timeout, default_transaction_read_only, idle_in_transaction_session_timeout, jit, max_parallel_workers_per_gather"},
+		{"transaction", "extra_float_digits"},
+		{"session", "extra_float_digits"},
+	} {
+		t.Run(c.mode+" "+strconv.Itoa(len(c.ignore)), func(t *testing.T) {
+			dir, err := os.MkdirTemp("/tmp", "hostlab-pooler-")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { os.RemoveAll(dir) })
+			ini := filepath.Join(dir, "ini")
+			text := fmt.Sprintf("[databases]\n* = host=/proc/self/fd/3 port=5432 user=" + privatedb.Role + "\n[pgbouncer]\nlisten_addr=\nunix_socket_dir=%s\nlisten_port=6432\nauth_type=any\nauth_file=/dev/null\npool_mode=%s\nignore_startup_parameters=%s\n"+
+				"default_pool_size=1\nserver_reset_query=\n", dir, c.mode, c.ignore)
+			if err := os.WriteFile(ini, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chown(dir, int(owner.Uid), int(owner.Gid)); err != nil {
+				t.Fatal(err)
+			}
+			pooler := exec.Command("pgbouncer", "-q", ini)
+			pooler.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: owner.Uid, Gid: owner.Gid}}
+			pooler.Stderr, pooler.ExtraFiles = os.Stderr, []*os.File{sockets}
+			systemtest.Start(t, pooler)
+			for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+				if conn, err := net.Dial("unix", filepath.Join(dir, ".s.PGSQL.6432")); err == nil {
+					conn.Close()
+					break
+				}
+				if time.Since(began) > time.Minute {
+					t.Fatal("pgbouncer does not listen")
+				}
+			}
+			d, err := Parse("host=" + dir + " port=6432 user=" + privatedb.Role + " dbname=postgres")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for run := range 2 {
+				src, err := Open(t.Context(), d)
+				if err != nil {
+					t.Fatalf("run %d: %v", run, err)
+				}
+				for range 3 {
+					if _, err := src.Sample(t.Context()); err != nil {
+						t.Errorf("run %d: %v", run, err)
+					}
+					if _, err := src.Count(t.Context()); err != nil {
+						t.Errorf("run %d: %v", run, err)
+					}
+				}
+				if missing := fmt.Sprint(src.Server().Missing); !strings.Contains(missing, "a pooler such as pgbouncer") {
+					t.Errorf("missing: %s", missing)
+				}
+				src.Close()
+			}
+			a, err := Session(t.Context(), d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for sql, want := range map[string]string{"create table x (a int)": "25006", "select pg_sleep(60)": "57014"} {
+				if _, err := a.Ask(t.Context(), explain.Query{Name: "q", SQL: sql}); err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%s: %v, want %s", sql, err, want)
+				}
+			}
+			a.Close()
+			left, err := exec.Command("psql", "-X", "-A", "-t", "-h", dir, "-p", "6432", "-U", privatedb.Role, "-d", "postgres", "-c",
+				"select (select count(*) from pg_prepared_statements), current_setting('statement_timeout'), current_setting('default_transaction_read_only'), current_setting('lock_timeout')").CombinedOutput()
+			if got := strings.TrimSpace(string(left)); err != nil || got != "0|0|off|0" {
+				t.Errorf("the pool's connection has %q, %v", got, err)
+			}
+			if _, err := OpenParameter(t.Context(), d, "work_mem"); err == nil || !strings.Contains(err.Error(), "connect to the server itself") {
+				t.Errorf("a parameter through a pooler: %v", err)
+			}
+		})
+	}
+}
+
+// TestUntoldState: where a database keeps its sessions' states to itself, what they do between statements is not known, and is
+// none of the application's time. The same load with its states is idle then.
+func TestUntoldState(t *testing.T) {
+	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for name, hidden := range map[string]bool{"told": false, "untold": true} {
+		admin, err := s.Connect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		setting := "on"
+		if hidden {
+			setting = "off"
+		}
+		for _, sql := range []string{"drop database if exists t1", "create database t1", "alter database t1 set track_activities = " + setting} {
+			if _, err := admin.Exec(t.Context(), sql); err != nil {
+				t.Fatal(err)
+			}
+		}
+		admin.Close(t.Context())
+		ctx, stop := context.WithCancel(t.Context())
+		var work sync.WaitGroup
+		for range 3 {
+			c, err := pgx.Connect(t.Context(), "host="+s.SocketDir()+" user="+privatedb.Role+" dbname=t1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			work.Go(func() {
+				defer c.Close(context.Background())
+				for ctx.Err() == nil {
+					if _, err := c.Exec(context.Background(), "select 1"); err != nil {
+						return
+					}
+					time.Sleep(20 * time.Millisecond)
+				}
+			})
+		}
+		d, err := Parse("host=" + s.SocketDir() + " user=" + privatedb.Role + " dbname=postgres")
+		if err != nil {
+			t.Fatal(err)
+		}
+		src, err := Open(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := explain.Record(t.Context(), src, explain.Options{For: 3 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		src.Close()
+		stop()
+		work.Wait()
+		missing := strings.Join(r.Missing, "; ")
+		if app := r.Part(explain.Application).Share.Value; app > 0.05 {
+			t.Errorf("%s: the application has %.2f of the time", name, app)
+		}
+		unknown, said := r.Part(explain.Unexplained).Share.Value, strings.Contains(missing, "track_activities is off for their role or database")
+		if hidden != said || hidden != (unknown > 0.5) {
+			t.Errorf("%s: %.2f of the time is unexplained; missing: %s", name, unknown, missing)
+		}
+	}
+}
+
+// TestThreadPool: a MariaDB whose threads serve one session after the other tells no thread of a session. Its process is that
+// of its socket all the same, or over loopback the one that holds it.
+func TestThreadPool(t *testing.T) {
+	s, err := privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: t.TempDir(), LogBytes: 8 << 20, Settings: map[string]string{"thread_handling": "pool-of-threads"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	d, err := Parse("mysql://u@localhost/?socket=" + s.SocketDir() + "/mariadb.sock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := Open(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	h, ok := src.(explain.Hosted)
+	if !ok {
+		t.Fatal("it knows no processes")
+	}
+	if pid, _, known := h.Process(); !known || pid != s.PID() {
+		t.Errorf("its process is %d (%v), not %d", pid, known, s.PID())
+	}
+	r, err := explain.Record(t.Context(), src, explain.Options{For: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if missing := strings.Join(r.Missing, "; "); !strings.Contains(missing, "thread_handling is pool-of-threads") {
+		t.Errorf("missing: %s", missing)
+	}
+}
