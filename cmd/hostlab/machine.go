@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -131,6 +132,7 @@ func ofLinux(tree fs.FS, name string) error {
 
 // collect reads all facts of the machine. Purpose says what the paths are.
 func (m *machine) collect(ctx context.Context, purpose string) (*host.Facts, error) {
+	defer spared()()
 	if filepath.Ext(m.root) == ".json" {
 		return m.printed(purpose)
 	}
@@ -152,6 +154,13 @@ func (m *machine) collect(ctx context.Context, purpose string) (*host.Facts, err
 	}
 	f := host.Collect(ctx, host.Options{Tree: tree, Paths: asked})
 	return f, ctx.Err()
+}
+
+// spared has the garbage of a collection, some megabytes in milliseconds, collected only where it grows: that took a fifth
+// of the time of 'hostlab check'. The result ends it.
+func spared() func() {
+	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(64<<20)
+	return func() { debug.SetGCPercent(percent); debug.SetMemoryLimit(limit) }
 }
 
 // printed reads facts that were printed as JSON, as a host that does not run Linux hands them over.

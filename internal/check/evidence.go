@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"hostlab/internal/host"
+	"hostlab/internal/lazyre"
 	"hostlab/internal/result"
 )
 
@@ -98,7 +98,7 @@ func brace(paths [][]string, at int) string {
 }
 
 // aNumber finds the first number in a name, and the last.
-var aNumber = []*regexp.Regexp{regexp.MustCompile(`^(\D*)(\d+)(.*)$`), regexp.MustCompile(`^(.*?)(\d+)(\D*)$`)}
+var aNumber = []*lazyre.Regexp{lazyre.New(`^(\D*)(\d+)(.*)$`), lazyre.New(`^(.*?)(\d+)(\D*)$`)}
 
 // numbered splits names such as nvme0n1, nvme12n1 into what they share and the
 // one number in which they differ, ascending.

@@ -2,14 +2,14 @@ package check
 
 import (
 	"path"
-	"regexp"
 	"strings"
 
 	"hostlab/internal/host"
+	"hostlab/internal/lazyre"
 )
 
 // unitName is what systemd takes as the name of a unit that a drop-in can change; scopes have none.
-var unitName = regexp.MustCompile(`^[A-Za-z0-9:_.@\\-]+\.(service|slice)$`)
+var unitName = lazyre.New(`^[A-Za-z0-9:_.@\\-]+\.(service|slice)$`)
 
 // unitOf is the unit of this host's systemd that a control group is of: a service, or a slice of services. "" where it is
 // another's: a session's, a container's, that of a user's own systemd, or a group that a service made for itself.

@@ -2,8 +2,8 @@ package experiment
 
 import (
 	"fmt"
-	"regexp"
 
+	"hostlab/internal/lazyre"
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
 )
@@ -23,10 +23,10 @@ const (
 
 // What texts must look like, with the words for it.
 var (
-	nameForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
-	line     = regexp.MustCompile(`^[^\x00-\x1f\x7f]{1,200}$`)
-	argument = regexp.MustCompile(`^[^\x00]*$`)
-	anything = regexp.MustCompile(`(?s).`)
+	nameForm = lazyre.New(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+	line     = lazyre.New(`^[^\x00-\x1f\x7f]{1,200}$`)
+	argument = lazyre.New(`^[^\x00]*$`)
+	anything = lazyre.New(`(?s).`)
 )
 
 const (

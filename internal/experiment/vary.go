@@ -2,12 +2,12 @@ package experiment
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2/unstable"
 
+	"hostlab/internal/lazyre"
 	"hostlab/internal/screen"
 )
 
@@ -61,10 +61,10 @@ func (p *parser) vary(tree *value, key, text string, at place) bool {
 }
 
 // notName is what the name of a factor cannot hold.
-var notName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+var notName = lazyre.New(`[^A-Za-z0-9_-]`)
 
 // serverName is what servers call their parameters; one of an extension has a dot.
-var serverName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_$]*(\.[A-Za-z_][A-Za-z0-9_$]*)?$`)
+var serverName = lazyre.New(`^[A-Za-z_][A-Za-z0-9_$]*(\.[A-Za-z_][A-Za-z0-9_$]*)?$`)
 
 // server checks a factor that is a parameter of the service's database server.
 func (p *parser) server(f fields, x *Factor) {

@@ -11,13 +11,13 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"strings"
 	"time"
 
 	"hostlab/internal/check"
 	"hostlab/internal/fleet/rollout"
 	"hostlab/internal/host"
+	"hostlab/internal/lazyre"
 	"hostlab/internal/report"
 	"hostlab/internal/report/effects"
 	"hostlab/internal/watch"
@@ -82,7 +82,7 @@ func (r *Refused) Error() string { return r.Why }
 func refuse(format string, args ...any) error { return &Refused{fmt.Sprintf(format, args...)} }
 
 // name is what a host may be called: as inventories do, and harmless as a file's name.
-var name = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._:-]{0,252}[A-Za-z0-9_])?$`)
+var name = lazyre.New(`^[A-Za-z0-9_]([A-Za-z0-9._:-]{0,252}[A-Za-z0-9_])?$`)
 
 // envelope holds the keys that tell kinds apart, and those that all have.
 type envelope struct {

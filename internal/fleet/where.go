@@ -2,9 +2,10 @@ package fleet
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"hostlab/internal/lazyre"
 )
 
 // Condition is what a fact of a host is compared with.
@@ -13,7 +14,7 @@ type Condition struct {
 	number            float64 // of Value, for < and >
 }
 
-var condition = regexp.MustCompile(`^([a-z][a-zA-Z0-9_.\[\]]*)\s*(!=|<=|>=|=|<|>)\s*(.*)$`)
+var condition = lazyre.New(`^([a-z][a-zA-Z0-9_.\[\]]*)\s*(!=|<=|>=|=|<|>)\s*(.*)$`)
 
 // ParseCondition reads KEY=VALUE, KEY!=VALUE, or KEY with <, <=, > or >= and a number in base units.
 func ParseCondition(text string) (Condition, error) {

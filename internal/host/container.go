@@ -3,8 +3,9 @@ package host
 import (
 	"bytes"
 	"path"
-	"regexp"
 	"strings"
+
+	"hostlab/internal/lazyre"
 )
 
 // firstPIDNamespace is the inode of the namespace that the kernel starts with
@@ -133,7 +134,7 @@ func mountHint(m mountTable) hint {
 	return hint{}
 }
 
-var dockerScope = regexp.MustCompile(`/docker-[^/]*\.scope`)
+var dockerScope = lazyre.New(`/docker-[^/]*\.scope`)
 
 // engineOf recognises the cgroups that engines make for their containers, and their directories.
 func engineOf(path string) string {

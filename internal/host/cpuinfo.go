@@ -3,9 +3,10 @@ package host
 import (
 	"bytes"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
+
+	"hostlab/internal/lazyre"
 )
 
 const cpuinfoPath = "/proc/cpuinfo"
@@ -115,7 +116,7 @@ var (
 		"2097": "z10 EC", "2098": "z10 BC", "2817": "z196", "2818": "z114", "2827": "zEC12", "2828": "zBC12", "2964": "z13", "2965": "z13s",
 		"3906": "z14", "3907": "z14 ZR1", "8561": "z15", "8562": "z15 T02", "3931": "z16", "3932": "z16 A02", "9175": "z17",
 	}
-	machineType = regexp.MustCompile(`machine = (\w+)`)
+	machineType = lazyre.New(`machine = (\w+)`)
 )
 
 func (c cpuinfo) model() Fact[string] {

@@ -3,11 +3,11 @@ package host
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"hostlab/internal/lazyre"
 	"hostlab/internal/sorting"
 )
 
@@ -245,7 +245,7 @@ func (p process) follow(dir Fact[string]) Fact[string] {
 
 // openDir returns the directory of the first open file that fits. Servers open
 // their logs early, so that a bounded search finds them.
-func (p process) openDir(fits *regexp.Regexp) Fact[string] {
+func (p process) openDir(fits *lazyre.Regexp) Fact[string] {
 	dirs, why := p.openDirs(fits, nil)
 	if len(dirs) > 0 {
 		return dirs[0]
@@ -254,7 +254,7 @@ func (p process) openDir(fits *regexp.Regexp) Fact[string] {
 }
 
 // openDirs returns the directories of open files that fit, but for some, each once; or why there is none.
-func (p process) openDirs(fits, but *regexp.Regexp) (dirs []Fact[string], why Fact[string]) {
+func (p process) openDirs(fits, but *lazyre.Regexp) (dirs []Fact[string], why Fact[string]) {
 	const most = 512
 	source := p.file("fd")
 	fds, err := p.t.quiet().Dir(source)

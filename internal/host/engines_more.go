@@ -3,9 +3,10 @@ package host
 import (
 	"errors"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"hostlab/internal/lazyre"
 )
 
 // onlyServer is the fact of a version that no file tells.
@@ -87,7 +88,7 @@ func yamlPaths(data []byte) []byte {
 	return []byte(strings.Join(kept, "\n"))
 }
 
-var yamlLine = regexp.MustCompile(`(?m)^(\w+:[ \t]*|[ \t]+(dbPath|path|maxIncomingConnections):.*)$`)
+var yamlLine = lazyre.New(`(?m)^(\w+:[ \t]*|[ \t]+(dbPath|path|maxIncomingConnections):.*)$`)
 
 // readRedis knows the server, which works in its directory for data. It has a log only where its
 // append-only file is open.
@@ -176,8 +177,8 @@ func readApps(t Tree, running []Database) []Database {
 }
 
 var (
-	sapSystem = regexp.MustCompile(`^[A-Z][A-Z0-9]{2}$`)
+	sapSystem = lazyre.New(`^[A-Z][A-Z0-9]{2}$`)
 	// appInstance is a directory of an ABAP or Java instance. HANA's is HDB00, and central services
 	// (ASCS, ERS) need none of what work processes do.
-	appInstance = regexp.MustCompile(`^(D|DVEBMGS|J|JC)\d\d$`)
+	appInstance = lazyre.New(`^(D|DVEBMGS|J|JC)\d\d$`)
 )

@@ -1,14 +1,15 @@
 package host
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"hostlab/internal/lazyre"
 )
 
 // found returns what the first group of an expression finds in a file, of which a recording keeps
 // the match alone.
-func (p process) found(file string, re *regexp.Regexp) Fact[string] {
+func (p process) found(file string, re *lazyre.Regexp) Fact[string] {
 	return p.foundBy(file, func(s string) (string, string) {
 		if m := re.FindStringSubmatch(s); m != nil {
 			return m[0], m[1]
@@ -39,16 +40,16 @@ func (p process) foundBy(file string, find func(string) (kept, version string)) 
 const mostVersion = 64 << 10
 
 var (
-	pgVersion     = regexp.MustCompile(`^(\d+(?:\.\d+)?)\s*$`)
-	pgProgram     = regexp.MustCompile(`/(?:postgresql/|pgsql-)(\d+(?:\.\d+)?)/bin/post(?:gres|master)$`)
-	mysqlVersion  = regexp.MustCompile(`^(\d+\.\d+\.\d+)`)
-	mysqlHistory  = regexp.MustCompile(`(?s)^.*"version": ?"(\d+\.\d+\.\d+)`) // the last one
-	mssqlVersion  = regexp.MustCompile(`Microsoft SQL Server[^\n]* - (\d+\.\d+)`)
-	mongodVersion = regexp.MustCompile(`"msg":"Build Info","attr":\{"buildInfo":\{"version":"(\d+\.\d+\.\d+)`)
+	pgVersion     = lazyre.New(`^(\d+(?:\.\d+)?)\s*$`)
+	pgProgram     = lazyre.New(`/(?:postgresql/|pgsql-)(\d+(?:\.\d+)?)/bin/post(?:gres|master)$`)
+	mysqlVersion  = lazyre.New(`^(\d+\.\d+\.\d+)`)
+	mysqlHistory  = lazyre.New(`(?s)^.*"version": ?"(\d+\.\d+\.\d+)`) // the last one
+	mssqlVersion  = lazyre.New(`Microsoft SQL Server[^\n]* - (\d+\.\d+)`)
+	mongodVersion = lazyre.New(`"msg":"Build Info","attr":\{"buildInfo":\{"version":"(\d+\.\d+\.\d+)`)
 )
 
 // below is found in a file of a server's directory.
-func (p process) below(data Fact[string], name string, re *regexp.Regexp) Fact[string] {
+func (p process) below(data Fact[string], name string, re *lazyre.Regexp) Fact[string] {
 	if data.State != StateOK {
 		return unlike[string](data)
 	}
@@ -88,7 +89,7 @@ func versionOfMongoDB(p process, _ Fact[string]) Fact[string] {
 	if !strings.HasPrefix(file, "/") {
 		return onlyServer(p)
 	}
-	begin := regexp.MustCompile(`"pid":"?` + strconv.Itoa(p.pid) + `"?[,}]`)
+	begin := lazyre.New(`"pid":"?` + strconv.Itoa(p.pid) + `"?[,}]`)
 	find := func(s string) (kept, version string) {
 		at := begin.FindStringIndex(s)
 		if at == nil {

@@ -16,6 +16,7 @@ import (
 // where an empty one holds none.
 func fill(t Tree, dir string, into any) {
 	v := reflect.ValueOf(into).Elem()
+	texts := map[string]Fact[string]{} // of files that hold several facts: all are of one moment
 	for i := range v.NumField() {
 		names, form, _ := strings.Cut(v.Type().Field(i).Tag.Get("read"), " ")
 		if names == "" {
@@ -37,7 +38,16 @@ func fill(t Tree, dir string, into any) {
 		case *Fact[uint64]:
 			*f = first(files, func(file string) Fact[uint64] { return t.unsigned(file, form) })
 		case *Fact[int64]:
-			*f = first(files, func(file string) Fact[int64] { return t.number(file, form) })
+			*f = first(files, func(file string) Fact[int64] {
+				unit, line, ofLine := strings.Cut(form, " ")
+				if !ofLine {
+					return t.number(file, form)
+				}
+				if _, read := texts[file]; !read {
+					texts[file] = t.Text(file)
+				}
+				return lineNumber(texts[file], file, line, unit)
+			})
 		case *Fact[float64]:
 			*f = first(files, func(file string) Fact[float64] { return fractions[form](t, file) })
 		case *Fact[[]int]:
@@ -99,11 +109,7 @@ func (t Tree) unsigned(file, unit string) Fact[uint64] {
 }
 
 // number reads a whole number in a unit into base units.
-func (t Tree) number(file, form string) Fact[int64] {
-	unit, line, ofLine := strings.Cut(form, " ")
-	if ofLine {
-		return t.lineNumber(file, line, unit)
-	}
+func (t Tree) number(file, unit string) Fact[int64] {
 	switch unit {
 	case "kHz0":
 		return t.Int(file, "Hz", 1000)
@@ -125,8 +131,8 @@ func (t Tree) number(file, form string) Fact[int64] {
 
 // lineNumber finds a line such as "MemTotal:  65536 kB" of meminfo, whose unit KiB is kB there.
 // Those of nodes begin with "Node 0". A kernel built without something has no such line.
-func (t Tree) lineNumber(file, line, unit string) Fact[int64] {
-	f := Convert(t.Text(file), strings.Replace(unit, "KiB", "B", 1), func(s string) (int64, error) {
+func lineNumber(text Fact[string], file, line, unit string) Fact[int64] {
+	f := Convert(text, strings.Replace(unit, "KiB", "B", 1), func(s string) (int64, error) {
 		for text := range strings.Lines(s) {
 			w := strings.Fields(text)
 			at := slices.Index(w, line+":") + 1

@@ -3,13 +3,13 @@ package host
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strings"
 
+	"hostlab/internal/lazyre"
 	"hostlab/internal/sorting"
 )
 
-var digits = regexp.MustCompile(`\d+`)
+var digits = lazyre.New(`\d+`)
 
 // naturalKey is a name with each number behind its length, so that cpu10 comes after cpu9.
 func naturalKey(name string) string {

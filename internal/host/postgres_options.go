@@ -2,9 +2,10 @@ package host
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"hostlab/internal/lazyre"
 )
 
 // Arguments and configuration files of PostgreSQL, as its postmaster reads them (postmaster.c, guc-file.l and guc.c,
@@ -135,7 +136,7 @@ func postgresLine(line string) (name, value string) {
 	return strings.ToLower(m[1]), m[4]
 }
 
-var postgresRE = regexp.MustCompile(`(?i)^\s*(include_if_exists|include_dir|include|fsync|synchronous_commit|full_page_writes|` +
+var postgresRE = lazyre.New(`(?i)^\s*(include_if_exists|include_dir|include|fsync|synchronous_commit|full_page_writes|` +
 	`wal_sync_method|huge_pages|shared_buffers)(\s*=\s*|\s+|)('(?:[^'\\]|''|\\.)*'|)([^\s#']*)`)
 
 // postgresLines leaves of a configuration the lines that are read. Others may hold passwords.

@@ -2,8 +2,9 @@ package host
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"hostlab/internal/lazyre"
 )
 
 // Windows' power plan is read from the registry: PowerGetActiveScheme does not
@@ -112,7 +113,7 @@ func ParseGUID(s string) (string, error) {
 	return g, nil
 }
 
-var guidForm = regexp.MustCompile(`^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$`)
+var guidForm = lazyre.New(`^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$`)
 
 // schemeName names a plan. FriendlyName is either plain text or of the form
 // "@powrprof.dll,-13,High performance", whose third part is the English name.

@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"hostlab/internal/lazyre"
 )
 
 // knownTag leaves an asset tag that a cloud gives to all its machines. Others are
@@ -52,7 +53,7 @@ func makerOf(table []byte) []byte {
 // lines may hold passwords.
 func confLines(data []byte) []byte { return bytes.Join(confLine.FindAll(data, -1), []byte("\n")) }
 
-var confLine = regexp.MustCompile(`(?mi)^\s*(\[.*\]|(basepath_\w+|default(data|log)dir|writethrough|traceflag\d+)\s*=.*)$`)
+var confLine = lazyre.New(`(?mi)^\s*(\[.*\]|(basepath_\w+|default(data|log)dir|writethrough|traceflag\d+)\s*=.*)$`)
 
 // recordMask replaces private data in what was read. The same value becomes the same
 // replacement everywhere in a recording, names of members included, so that
@@ -60,7 +61,7 @@ var confLine = regexp.MustCompile(`(?mi)^\s*(\[.*\]|(basepath_\w+|default(data|l
 // recording is recorded again.
 type recordMask struct {
 	host  string
-	names *regexp.Regexp // the host's name and its forms; nil if none is to be replaced
+	names *lazyre.Regexp // the host's name and its forms; nil if none is to be replaced
 	seen  map[string]string
 	n     map[string]int
 }
@@ -72,15 +73,15 @@ func newRecordMask(t Tree, common map[string]bool) *recordMask {
 }
 
 var (
-	uuidRE = regexp.MustCompile(`\b[0-9A-Fa-f]{8}[-_][0-9A-Fa-f]{4}[-_][0-9A-Fa-f]{4}[-_][0-9A-Fa-f]{4}[-_][0-9A-Fa-f]{12}\b`)
-	hexRE  = regexp.MustCompile(`\b[0-9a-f]{32,}\b`) // container ids, WWIDs as dm names, machine ids
-	macRE  = regexp.MustCompile(`\b(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}\b`)
-	diskRE = regexp.MustCompile(`/dev/disk/by-(?:id|uuid|partuuid|path|label|partlabel)/[^\s/]+`)
-	ipv4RE = regexp.MustCompile(`\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b`)
-	mailRE = regexp.MustCompile(`\([^\s()@]+@[^\s()]+\)`)
-	urlRE  = regexp.MustCompile(`://[^/\s@]*@`)
-	wordRE = regexp.MustCompile(`(?i)pass|pwd|secret|token|credential|apikey|private`)
-	initRE = regexp.MustCompile(`^(init|rdinit|root|resume|ip|nfsroot|ks|inst\.\w+|ds|url|netconsole|hostname|cryptdevice|rd\.(lvm|luks|md|iscsi)\b.*|systemd\.(hostname|machine_id).*)$`)
+	uuidRE = lazyre.New(`\b[0-9A-Fa-f]{8}[-_][0-9A-Fa-f]{4}[-_][0-9A-Fa-f]{4}[-_][0-9A-Fa-f]{4}[-_][0-9A-Fa-f]{12}\b`)
+	hexRE  = lazyre.New(`\b[0-9a-f]{32,}\b`) // container ids, WWIDs as dm names, machine ids
+	macRE  = lazyre.New(`\b(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}\b`)
+	diskRE = lazyre.New(`/dev/disk/by-(?:id|uuid|partuuid|path|label|partlabel)/[^\s/]+`)
+	ipv4RE = lazyre.New(`\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b`)
+	mailRE = lazyre.New(`\([^\s()@]+@[^\s()]+\)`)
+	urlRE  = lazyre.New(`://[^/\s@]*@`)
+	wordRE = lazyre.New(`(?i)pass|pwd|secret|token|credential|apikey|private`)
+	initRE = lazyre.New(`^(init|rdinit|root|resume|ip|nfsroot|ks|inst\.\w+|ds|url|netconsole|hostname|cryptdevice|rd\.(lvm|luks|md|iscsi)\b.*|systemd\.(hostname|machine_id).*)$`)
 )
 
 // ids replaces what identifies a machine, device or container wherever it stands.

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"hostlab/internal/lazyre"
 )
 
 // commonNames are names of hosts that are also words of paths and files. To
@@ -36,7 +38,7 @@ func letter(c rune) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
 // hostNames matches a host's name, its part before the first dot, and both as
 // device-mapper writes them, with hyphens doubled.
-func hostNames(name string, common map[string]bool) *regexp.Regexp {
+func hostNames(name string, common map[string]bool) *lazyre.Regexp {
 	// The kernel takes any bytes for a name. A byte that is no UTF-8 is U+FFFD to
 	// regexp, in a pattern only if it is written so.
 	name = string([]rune(name))
@@ -52,7 +54,7 @@ func hostNames(name string, common map[string]bool) *regexp.Regexp {
 	if len(forms) == 0 {
 		return nil
 	}
-	return regexp.MustCompile("(?i)" + strings.Join(forms, "|"))
+	return lazyre.New("(?i)" + strings.Join(forms, "|"))
 }
 
 // hostless replaces the host's name where it stands as a word, so that names of
@@ -108,10 +110,10 @@ func (m *recordMask) target(p, link string) string {
 // keptArgs are the arguments that say where a server keeps its data, by their
 // names without dashes. All others may hold passwords, users and addresses: no
 // list of those could be complete.
-var keptArgs = regexp.MustCompile(`^(datadir|pgdata|data_directory|innodb_log_group_home_dir|defaults_\w*file|no_defaults|` +
+var keptArgs = lazyre.New(`^(datadir|pgdata|data_directory|innodb_log_group_home_dir|defaults_\w*file|no_defaults|` +
 	`config_file|fsync|wal_sync_method|huge_pages|shared_buffers|innodb_flush_method|innodb_use_native_aio|(skip_)?large_pages|innodb_buffer_pool_size)$`)
 
-var postgresD = regexp.MustCompile(`^-D *(/|$)`)
+var postgresD = lazyre.New(`^-D *(/|$)`)
 
 // serverArgs blanks all arguments but those of keptArgs. What is left of the
 // others is the name of a long option.
@@ -121,7 +123,7 @@ func serverArgs(s string) string {
 	for i, a := range args {
 		name, _, hasValue := strings.Cut(a, "=")
 		plain := strings.ReplaceAll(strings.TrimLeft(name, "-"), "-", "_")
-		long := strings.HasPrefix(a, "--") && regexp.MustCompile(`^\w+$`).MatchString(plain)
+		long := strings.HasPrefix(a, "--") && lazyre.New(`^\w+$`).MatchString(plain)
 		kept := keptArgs.MatchString(plain)
 		switch {
 		case i == 0: // a title that a server wrote for ps holds more than its name
@@ -143,7 +145,7 @@ func serverArgs(s string) string {
 
 // keptOptions are the options of a file system of another machine that say how it
 // is used. Others name machines and users.
-var keptOptions = regexp.MustCompile(`^(rw|ro|sync|async|dirsync|hard|soft|softerr|(no|rel|strict|lazy)?atime|nodiratime|no(suid|dev|exec)|` +
+var keptOptions = lazyre.New(`^(rw|ro|sync|async|dirsync|hard|soft|softerr|(no|rel|strict|lazy)?atime|nodiratime|no(suid|dev|exec)|` +
 	`(vers|nfsvers|proto|trans|[rwm]size|timeo|retrans|nconnect|ac(reg|dir)(min|max)|actimeo|lookupcache|local_lock|cache|access|version)=[\w.]+|` +
 	`noac|nolock|fsc|intr|nointr|default_permissions|allow_other|posix|mfsymlinks|serverino|dax|dax=\w+)$`)
 

@@ -90,7 +90,8 @@ const mostMaps = 16 << 20
 func (p process) mappings() (count, shared Fact[int64]) {
 	file, made := p.file("maps"), "/.hostlab/maps/"+strconv.Itoa(p.pid)
 	if !p.t.Live() {
-		return p.t.lineNumber(made, "maps", "").from(file), p.t.lineNumber(made, "shared", "KiB").from(file)
+		text := p.t.Text(made)
+		return lineNumber(text, made, "maps", "").from(file), lineNumber(text, made, "shared", "KiB").from(file)
 	}
 	f, err := p.t.quiet().file(file)
 	if err == nil {

@@ -7,12 +7,12 @@ package host
 import (
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"hostlab/internal/document"
+	"hostlab/internal/lazyre"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
@@ -248,7 +248,7 @@ func (b *blocks) ofCPUs(name string, list reflect.Value) {
 const most = 6
 
 // numberedPart is what sources of alike objects differ by.
-var numberedPart = regexp.MustCompile(`\b(cpu|policy|node)\d+\b`)
+var numberedPart = lazyre.New(`\b(cpu|policy|node)\d+\b`)
 
 // values shows what some objects have, alike ones together; what none has is only named, at the
 // section's end.

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"hostlab/internal/lazyre"
 )
 
 func readVirt(t Tree) Virt {
@@ -179,7 +180,7 @@ const sysinfoPath = "/proc/sysinfo"
 // sysinfoLines leaves of a mainframe's description what is read. Others hold serial numbers and names of guests.
 func sysinfoLines(data []byte) []byte { return bytes.Join(sysinfoLine.FindAll(data, -1), []byte("\n")) }
 
-var sysinfoLine = regexp.MustCompile(`(?m)^(Type|LPAR Number|VM\d\d Control Program):.*$`)
+var sysinfoLine = lazyre.New(`(?m)^(Type|LPAR Number|VM\d\d Control Program):.*$`)
 
 // mainframe reads the hypervisors of an IBM Z as it lists them: VM00 is the one right below, VM01 the one below that, and so on
 // down to the firmware's partitions.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"hostlab/internal/lazyre"
 	"hostlab/internal/screen"
 )
 
@@ -57,7 +58,7 @@ func flatten(prefix string, table map[string]any, into map[string]bool) {
 }
 
 // mismatch is how go-toml 2.4 says that a value has the wrong type.
-var mismatch = regexp.MustCompile(`cannot decode TOML (\w+) into (?:a Go value|struct field \S+) of type (\S+)`)
+var mismatch = lazyre.New(`cannot decode TOML (\w+) into (?:a Go value|struct field \S+) of type (\S+)`)
 
 // fileError turns an error of go-toml into a line with a place.
 func fileError(file string, err error, into any) error {
@@ -139,7 +140,7 @@ func keysOf(t reflect.Type, path []string) (keys []string) {
 
 // leadingKey finds the last part of the key that an error begins with: sockets,
 // power.core_watts, idle_states[0].exit_latency.
-var leadingKey = regexp.MustCompile(`^(?:[a-z_]+(?:\[\d+\])?\.)*([a-z_]+)`)
+var leadingKey = lazyre.New(`^(?:[a-z_]+(?:\[\d+\])?\.)*([a-z_]+)`)
 
 // locate gives an error of the model, which begins with a key, the place of that key.
 func locate(file string, data []byte, err error) error {

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"hostlab/internal/host"
+	"hostlab/internal/lazyre"
 	"hostlab/internal/model"
 	"hostlab/internal/result"
 )
@@ -100,7 +100,7 @@ func (r *reader) topology() error {
 }
 
 // inName finds the base frequency that many processors carry in their names.
-var inName = regexp.MustCompile(`@\s*(\d+(?:\.\d+)?)\s*([GM])Hz`)
+var inName = lazyre.New(`@\s*(\d+(?:\.\d+)?)\s*([GM])Hz`)
 
 func (r *reader) frequencies() {
 	p := r.policy()

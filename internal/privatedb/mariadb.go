@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"hostlab/internal/lazyre"
 )
 
 // MariaDB is the vendor.
@@ -31,7 +32,7 @@ import (
 var MariaDB = &Vendor{
 	Name: "mariadb", Product: "MariaDB",
 	servers: []string{"mariadbd", "mysqld"}, versionArgs: []string{"--no-defaults", "--version"},
-	version: regexp.MustCompile(`Ver ((\d+)\.(\d+)[.\d]*)-MariaDB`),
+	version: lazyre.New(`Ver ((\d+)\.(\d+)[.\d]*)-MariaDB`),
 	places:  []string{"/usr/sbin", "/usr/libexec", "/usr/local/mysql/bin", "/usr/local/mariadb/bin", "/opt/mariadb/bin"},
 	oldest:  [2]int{10, 5},
 	install: "install MariaDB's server, such as the package mariadb-server, or put its mariadbd on PATH",

@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -22,6 +21,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"hostlab/internal/lazyre"
 )
 
 // Role is the cluster's only role, a superuser, and Postgres the database that is always
@@ -43,7 +44,7 @@ const (
 var PostgreSQL = &Vendor{
 	Name: "postgres", Product: "PostgreSQL",
 	servers: []string{"postgres"}, needs: []string{"initdb"}, versionArgs: []string{"--version"},
-	version:  regexp.MustCompile(`\(PostgreSQL\) ((\d+)(?:\.(\d+))?\S*)`),
+	version:  lazyre.New(`\(PostgreSQL\) ((\d+)(?:\.(\d+))?\S*)`),
 	places:   []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/lib/postgresql*/bin", "/usr/local/pgsql/bin"},
 	variable: "HOSTLAB_PG_BIN", oldest: [2]int{12, 0},
 	install: "install PostgreSQL's server, such as the package postgresql (Debian, Ubuntu) or postgresql-server (Red Hat, SUSE), " +

@@ -21,10 +21,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
+
+	"hostlab/internal/lazyre"
 )
 
 // Vendor is a make of server: all that differs between them. A new one is a value of this
@@ -38,7 +39,7 @@ type Vendor struct {
 	places         []string // patterns of directories, tried after PATH
 	variable       string   // of the environment: the directory of the programs; empty: none
 	versionArgs    []string
-	version        *regexp.Regexp // whole, major and minor number
+	version        *lazyre.Regexp // whole, major and minor number
 	oldest         [2]int
 	install        string // what to do where there is none
 

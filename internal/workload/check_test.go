@@ -2,13 +2,14 @@ package workload
 
 import (
 	"errors"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"hostlab/internal/lazyre"
 )
 
 // described has a parameter of every kind.
@@ -24,7 +25,7 @@ var described = Description{Name: "sample", Params: []Param{
 	{Name: "table", Kind: Table, Default: map[string]string{}},
 	{Name: "part", Kind: Share, Default: 0.5, Max: 0.9},
 	{Name: "looks", Kind: Ints, Default: []int64{1}, Min: 1, Max: 9},
-	{Name: "label", Kind: String, Default: "a", Form: regexp.MustCompile(`^[a-z]+$`), Wants: "a label has small letters", Numbers: true},
+	{Name: "label", Kind: String, Default: "a", Form: lazyre.New(`^[a-z]+$`), Wants: "a label has small letters", Numbers: true},
 	{Name: "tags", Kind: List, Default: []string{}, Choices: []string{"", "red"}},
 	{Name: "needed", Kind: Int, Required: true, Help: "what for"},
 }}

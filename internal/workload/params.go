@@ -1,8 +1,9 @@
 package workload
 
 import (
-	"regexp"
 	"time"
+
+	"hostlab/internal/lazyre"
 )
 
 // Kind is the type of a parameter's value.
@@ -32,7 +33,7 @@ type Param struct {
 	Help     string // one line
 	Unit     string // shown behind the default of plain numbers
 	Choices  []string
-	Form     *regexp.Regexp // that a string, and each element of a list, must match; nil: any
+	Form     *lazyre.Regexp // that a string, and each element of a list, must match; nil: any
 	Wants    string         // Form in words, as in "a name begins with a letter"
 	Numbers  bool           // of a string: TOML's numbers and booleans are taken too, as text
 	Over     string         // a parameter that has no effect beside any value of this one but the default

@@ -3,7 +3,6 @@ package connect
 import (
 	"errors"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -11,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"hostlab/internal/lazyre"
 	"hostlab/internal/trust"
 )
 
@@ -127,4 +127,4 @@ const errADO = safe("is a connection string of ADO or ODBC, which hostlab does n
 	"sqlserver://USER@HOST:1433?database=DB or postgres://USER@HOST:5432/DB")
 
 // ado finds how such a string begins. PostgreSQL's clients have none of these words.
-var ado = regexp.MustCompile(`(?i)^\s*(server|data ?source|address|addr|initial catalog|driver|provider|uid|user ?id)\s*=`)
+var ado = lazyre.New(`(?i)^\s*(server|data ?source|address|addr|initial catalog|driver|provider|uid|user ?id)\s*=`)

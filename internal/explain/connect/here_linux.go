@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -17,13 +16,15 @@ import (
 
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/lazyre"
 )
 
 // sockets are the names that servers give their socket files, by the kinds of package host.
-var sockets = map[string]*regexp.Regexp{
-	"postgresql": regexp.MustCompile(`/\.s\.PGSQL\.(\d+)$`),
-	"mariadb":    regexp.MustCompile(`/[^/]*\.sock$`),
-	"mysql":      regexp.MustCompile(`/mysql[^/]*\.sock$`),
+var sockets = map[string]*lazyre.Regexp{
+	"postgresql": lazyre.New(`/\.s\.PGSQL\.(\d+)$`),
+	"mariadb":    lazyre.New(`/[^/]*\.sock$`),
+	"mysql":      lazyre.New(`/mysql[^/]*\.sock$`),
 }
 
 // Here names the server of a process on this host as its own client would reach it: through
@@ -100,7 +101,7 @@ func mariaHere(kind string, pid int, file string) (*DSN, error) {
 
 // socketOf finds the socket file on which a process listens. Its open files tell, to root and
 // to its own user; else there must be only one of its kind here.
-func socketOf(pid int, form *regexp.Regexp) (string, error) {
+func socketOf(pid int, form *lazyre.Regexp) (string, error) {
 	fs, err := procfs.NewFS(fmt.Sprintf("/proc/%d", pid)) // its own network namespace
 	if err != nil {
 		return "", fmt.Errorf("the server of process %d has ended", pid)

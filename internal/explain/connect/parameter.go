@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"hostlab/internal/lazyre"
 )
 
 // Parameter is one of a running server's that is changed for a while and put back. A session is
@@ -83,7 +84,7 @@ type kind struct {
 }
 
 // number is one with a unit, as guc-file.l takes it.
-var number = regexp.MustCompile(`^([-+]?(?:0[xX][0-9a-fA-F]+|[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?))\s*([A-Za-z]*)$`)
+var number = lazyre.New(`^([-+]?(?:0[xX][0-9a-fA-F]+|[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?))\s*([A-Za-z]*)$`)
 
 // units are those of time in us and of memory in bytes (convert_to_base_unit in guc.c).
 var units = map[string]float64{"us": 1, "ms": 1e3, "s": 1e6, "min": 6e7, "h": 3.6e9, "d": 8.64e10, "B": 1, "kB": 1 << 10,

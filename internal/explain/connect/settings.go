@@ -6,11 +6,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/jackc/pgservicefile"
 
+	"hostlab/internal/lazyre"
 	"hostlab/internal/trust"
 )
 
@@ -124,9 +124,9 @@ func readService(path, name string) (map[string]string, error) {
 }
 
 // word is a name=value word, as libpq reads it.
-var word = regexp.MustCompile(`^\s*([^\s=]+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s\\]|\\.)*))`)
+var word = lazyre.New(`^\s*([^\s=]+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s\\]|\\.)*))`)
 
-var escaped = regexp.MustCompile(`\\(.)`)
+var escaped = lazyre.New(`\\(.)`)
 
 // words are what a name sets: the parameters of a URL and its password, or name=value
 // words. Of a repeated one the last counts.

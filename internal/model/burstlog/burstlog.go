@@ -26,9 +26,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"slices"
 	"time"
+
+	"hostlab/internal/lazyre"
 )
 
 // Schema is the version of the form, Sampled that of one with windows, and Kind what
@@ -163,8 +164,8 @@ func seconds(s float64) string {
 }
 
 var (
-	emulated = regexp.MustCompile(`clock emulated as ([^\s,;]+)`)
-	waiting  = regexp.MustCompile(`(?i)\bwait(s|ed|ing)?\b`)
+	emulated = lazyre.New(`clock emulated as ([^\s,;]+)`)
+	waiting  = lazyre.New(`(?i)\bwait(s|ed|ing)?\b`)
 )
 
 // EmulatedPolicy is the power policy that slowed the clock on which the bursts were

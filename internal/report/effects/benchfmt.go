@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"golang.org/x/perf/benchfmt"
 
+	"hostlab/internal/lazyre"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/sorting"
@@ -149,7 +149,7 @@ func benchUnits(responses []result.Response) []benchUnit {
 	return out
 }
 
-var ending = regexp.MustCompile(`-\d+$`)
+var ending = lazyre.New(`-\d+$`)
 
 // benchName is the name of a cell's lines: "Gzip/level=6". The format takes a number
 // after a last hyphen for GOMAXPROCS, and a slash for the next part.
