@@ -1,14 +1,18 @@
 package assess
 
 import (
+	"bytes"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
 	"hostlab/internal/host"
+	"hostlab/internal/model"
 	"hostlab/internal/model/burstlog"
+	"hostlab/internal/predict"
 	"hostlab/internal/result"
 	"hostlab/internal/trace"
 	"hostlab/internal/workload/thread"
@@ -98,6 +102,35 @@ func TestPoliciesOfBusyThreads(t *testing.T) {
 			case follows && x.CPUSeconds.High > 1.1 || x.Name == "powersave" && x.CPUSeconds.Low < 1.9:
 				t.Errorf("%s: %s takes %s %s the CPU time", name, x.Name, x.CPUSeconds.Text(), x.CPUSeconds.Interval())
 			}
+		}
+	}
+}
+
+// TestPoliciesAreThoseOfPredict: a record that 'hostlab predict' reads gives what assess says of the same bursts.
+func TestPoliciesAreThoseOfPredict(t *testing.T) {
+	r, facts := bursty(0.02), twoCPUs("schedutil")
+	var file bytes.Buffer
+	if err := r.WriteBursts(&file); err != nil {
+		t.Fatal(err)
+	}
+	q := predict.Question{Options: model.Options{Seed: 1}}
+	var err error
+	if q.Workload, err = predict.ReadWorkload("it.jsonl", &file, true); err != nil {
+		t.Fatal(err)
+	}
+	if q.Machine, err = predict.FromFacts(facts, "this host"); err != nil {
+		t.Fatal(err)
+	}
+	q.Baseline, _ = model.ParsePolicy("performance")
+	schedutil, _ := model.ParsePolicy("schedutil")
+	q.Policies = []model.Policy{schedutil}
+	c, err := predict.Compare(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range predictPolicies(t.Context(), r, nil, facts).Rows {
+		if want := c[0].Rows[0].Ratio[model.CPUSeconds]; x.Name == "schedutil" && math.Abs(x.CPUSeconds.Value/want.Value-1) > 0.02 {
+			t.Errorf("assess has %s, predict %s", x.CPUSeconds.Text(), want.Text())
 		}
 	}
 }

@@ -170,6 +170,9 @@ func (w Workload) Stretches() int { return w.record.Drawn() }
 // Lengths is how many lengths of busy time there are in it.
 func (w Workload) Lengths() int { return w.record.Lengths() }
 
+// MeanBurst is how long a burst of it lasts, in s.
+func (w Workload) MeanBurst() float64 { return w.record.MeanBurst() }
+
 // ServiceShare is the share of its record's bursts that the service ran.
 func (w Workload) ServiceShare() float64 { return w.record.ServiceShare() }
 

@@ -26,6 +26,9 @@ func (r *Record) sum() (sum float64) {
 	return sum
 }
 
+// MeanBurst is how long a burst lasts, in s.
+func (r *Record) MeanBurst() float64 { return r.sum() / float64(len(r.Busy)) }
+
 // ServiceShare is the share of the bursts' time that the head's service ran.
 func (r *Record) ServiceShare() float64 { return r.served / r.sum() }
 
