@@ -77,7 +77,7 @@ func New(c Config) (*Server, error) {
 	if c.Exceptions == nil {
 		c.Exceptions = func() []check.Exception { return nil }
 	}
-	return &Server{Config: c, site: site, room: make(chan struct{}, mostPages), posts: make(chan struct{}, mostPosts)}, nil
+	return &Server{Config: c, site: site, peers: kept{pause: 20}, room: make(chan struct{}, mostPages), posts: make(chan struct{}, mostPosts)}, nil
 }
 
 // Handler answers all addresses.
@@ -314,7 +314,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) {
 	}
 	text, err := s.Store.Body(r.Context(), hash)
 	if err != nil {
-		if _, alive := s.Store.Last(r.Context()); alive == nil {
+		if _, _, alive := s.Store.Last(r.Context()); alive == nil {
 			err = notThere("document")
 		}
 		s.fail(w, r, err)

@@ -435,3 +435,35 @@ func TestExceptionsChange(t *testing.T) {
 		}
 	}
 }
+
+// TestNewPlan: a plan that came while the server runs is on the next page, though no host wrote.
+func TestNewPlan(t *testing.T) {
+	s := opened(t)
+	web := serving(t, Config{Store: s})
+	for range 2 {
+		if _, page := get(t, web.URL+"/rollouts?format=json"); strings.Count(page, `"sha256"`) != 1 {
+			t.Fatal(page)
+		}
+	}
+	later := *change
+	later.Created = change.Created.Add(time.Hour)
+	body, err := json.Marshal(&later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := fleet.Read(body, "", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.Put(t.Context(), []*fleet.Document{d}, "plan", now); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	for _, url := range []string{"/rollouts?format=html", "/rollouts?format=json"} {
+		if _, page := get(t, web.URL+url); !strings.Contains(page, d.Hash) {
+			t.Errorf("%s does not have the plan", url)
+		}
+	}
+	if a, _ := get(t, web.URL+"/rollouts/"+d.Hash); a.StatusCode != http.StatusOK {
+		t.Errorf("its page: %d", a.StatusCode)
+	}
+}
