@@ -27,7 +27,7 @@ type planRow struct {
 
 // rollouts lists plans. How far they are takes what was verified since, of all hosts.
 func rollouts(ctx context.Context, r *request) (*document.Document, error) {
-	// A list of fewer plans is not the last answer to this one: whoever has just made a plan looks for it.
+	// A list of fewer plans is not the last answer to this one: the one who has just made a plan looks for it.
 	made, _, err := r.plans.of(strconv.FormatInt(r.fleet.plans, 10)).get(ctx, r, func(ctx context.Context) (*document.Document, error) {
 		return planList(ctx, r.Store)
 	})

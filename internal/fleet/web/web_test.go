@@ -224,7 +224,7 @@ func get(t *testing.T, url string, headers ...string) (got, string) {
 var screens = map[string][]string{
 	"/": {"22 hosts", "the newest was written", `href="/checks/PWR-001"`, `href="/hosts?state=unknown"`, "Changed in the last 7 days", "state unknown", `href="/outliers">measure unlike`, "<small>evil</small>", `aria-current="page">Overview`}, "/hosts": {`href="/hosts/evil"`, "not known for 9 days", "was 2", `aria-sort="descending"`, `aria-current="page">Hosts`},
 	"/checks": {`href="/checks/MEM-006"`, "severity"}, "/checks/MEM-006": {`href="/hosts/silent"`, "unknown; was finding", "Who recommends it", "Remedy"},
-	"/hosts/silent": {"silent has sent no document for 9 days. This page shows its last known state", "remedy"},
+	"/hosts/silent": {"silent has sent no document for 9 days. This page shows its last known state", "Remedies"},
 	"/hosts/evil":   {"Where its time went, in the assessment of", "±6.7 %", "What changed", "SHA-256"},
 	"/levers":       {"Where one change pays most"}, "/changes": {"One by one", "Together", `href="/hosts/evil"`},
 	"/compare": {"Name two hosts"}, "/compare?a=evil&b=silent": {"silent has sent no document for", "What is set up differently"}, "/outliers": {`href="/hosts/evil"`, "Compared at", "Groups of equal hosts", "no: fewer than 8"}, "/exceptions": {"1 in force"},
@@ -465,5 +465,35 @@ func TestNewPlan(t *testing.T) {
 	}
 	if a, _ := get(t, web.URL+"/rollouts/"+d.Hash); a.StatusCode != http.StatusOK {
 		t.Errorf("its page: %d", a.StatusCode)
+	}
+}
+
+// TestRemediesOfHost: a remedy of several lines is one block of code on its host's page, a line each, as it is on its check's.
+func TestRemediesOfHost(t *testing.T) {
+	s := opened(t)
+	const remedy = "timedatectl show -p NTP -p NTPSynchronized\nchronyc tracking # with chrony, and rtcsync\necho 1 | sudo tee /sys/devices/system/cpu/cpu0/cpuidle/state3/disable"
+	var doc map[string]any
+	if err := json.Unmarshal(assessment("evil", "x", now.Add(-time.Hour)), &doc); err != nil {
+		t.Fatal(err)
+	}
+	doc["results"].([]any)[1].(map[string]any)["remedy"] = remedy
+	body, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := fleet.Read(body, "evil", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Put(t.Context(), []*fleet.Document{d}, "test", now); err != nil {
+		t.Fatal(err)
+	}
+	web := serving(t, Config{Store: s})
+	if _, page := get(t, web.URL+"/hosts/evil?format=html"); !strings.Contains(page, "<code>"+remedy+"</code>") || strings.Count(page, "chronyc") != 1 {
+		t.Error("the host's page has no block of the remedy's lines")
+	}
+	var data hostJSON
+	if _, text := get(t, web.URL+"/hosts/evil?format=json"); json.Unmarshal([]byte(text), &data) != nil || data.Remedies["MEM-006"] != remedy {
+		t.Errorf("%q", data.Remedies)
 	}
 }
