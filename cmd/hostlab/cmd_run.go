@@ -292,7 +292,7 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 	_, err = runner.Run(ctx, cfg)
 	watch.clear()
 	if err != nil {
-		return o.explain(ctx, std, st, err)
+		return watch.shorten(o.explain(ctx, std, st, err))
 	}
 	return verdicts(std.out, o.dir)
 }

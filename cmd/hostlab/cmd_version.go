@@ -44,7 +44,8 @@ Exit status: 0.`,
   hostlab version --licenses | less`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			text := fmt.Sprintf("hostlab %s\n%s", versionText(), features())
+			_, width := terminal(std.out)
+			text := fmt.Sprintf("hostlab %s\n%s", versionText(), features(width))
 			if licenses {
 				notice, err := hostlab.Notice()
 				if err != nil {
@@ -72,7 +73,7 @@ var schemas = []struct {
 }
 
 // features says what this build reads and writes.
-func features() string {
+func features(width int) string {
 	var reads, writes []string
 	for _, v := range connect.Vendors() {
 		if v.Built() {
@@ -85,7 +86,7 @@ func features() string {
 	var b strings.Builder
 	for _, text := range []string{"Databases: " + strings.Join(reads, ", "), connect.Lacking(), "Versions of JSON: " +
 		strings.Join(writes, ", ")} {
-		for _, line := range screen.Wrap(text, 80) {
+		for _, line := range screen.Wrap(text, width) {
 			b.WriteString(line + "\n")
 		}
 	}

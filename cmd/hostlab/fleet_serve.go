@@ -178,16 +178,22 @@ func (o *serveOptions) run(cmd *cobra.Command, std streams) error {
 	if !o.proxied { // a proxy hands on the name that its callers use
 		handler = onlyNamed(ours, handler)
 	}
-	scheme, listener := "http", net.Listener(&limited{Listener: l, most: 256})
+	scheme, limits := "http", &limited{Listener: l, most: mostReaders, each: mostReaders / 4}
+	if o.proxied || here { // all come from one address
+		limits.each = 0
+	}
 	if secure != nil {
-		scheme, listener = "https", tls.NewListener(listener, secure)
+		scheme = "https"
 	}
 	fmt.Fprintln(std.out, "hostlab: pages on "+screen.Clean(scheme+"://"+l.Addr().String()+"/"))
-	return answerUntil(cmd.Context(), handler, listener)
+	return answerUntil(cmd.Context(), handler, limits, secure)
 }
 
+// mostReaders are the connections that fleet serve has at a time.
+const mostReaders = 256
+
 // answerUntil serves until the context ends, and then ends what has begun.
-func answerUntil(ctx context.Context, h http.Handler, l net.Listener) error {
+func answerUntil(ctx context.Context, h http.Handler, l *limited, secure *tls.Config) error {
 	server := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 5 * time.Second,
@@ -198,7 +204,7 @@ func answerUntil(ctx context.Context, h http.Handler, l net.Listener) error {
 		ErrorLog:          slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug), // what clients do wrong
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(l) }()
+	go func() { ended <- l.serve(server, secure) }()
 	select {
 	case err := <-ended:
 		return err
@@ -206,6 +212,7 @@ func answerUntil(ctx context.Context, h http.Handler, l net.Listener) error {
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
+	l.quiet()
 	if err := server.Shutdown(grace); err != nil {
 		return errors.Join(server.Close(), fmt.Errorf("some answers were not sent completely: %w", err))
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 
 	"hostlab/internal/experiment"
 	"hostlab/internal/experiment/runner"
+	"hostlab/internal/report/effects"
 	"hostlab/internal/result/store"
 	"hostlab/internal/screen"
 )
@@ -60,15 +62,6 @@ func (o *runOptions) permitLive(ctx context.Context, std streams, st *experiment
 		"read what is shown above, then add --yes")
 }
 
-// risks are what a crash at a level of a server's parameter can cost beside the service's time.
-var risks = map[string]string{
-	"full_page_writes":               "its data can be damaged, unless its storage writes whole pages",
-	"innodb_doublewrite":             "its data can be damaged, unless its storage writes whole pages",
-	"innodb_flush_log_at_trx_commit": "the commits of the last second are lost",
-	"sync_binlog":                    "replicas and backups can differ from it",
-	"synchronous_commit":             "the commits of the last second are lost",
-}
-
 func (o *runOptions) showLive(w io.Writer, st *experiment.Study, service string) {
 	_, width := terminal(w)
 	line := func(label, text string) {
@@ -99,8 +92,10 @@ func (o *runOptions) showLive(w io.Writer, st *experiment.Study, service string)
 			}
 		}
 		line("Changes", fmt.Sprintf("%s: %s, in turn with %s", what, strings.Join(levels, ", "), base))
-		if risk, known := risks[strings.ToLower(f.Server)]; known {
-			line("Risk", "if the server or its host crashes at a level that is less safe, "+risk)
+		for _, l := range levels {
+			if risk := effects.SideEffect(f.Kind, cmp.Or(f.Setting, f.Server), l); risk != "" {
+				line("Risk", "at "+l+": "+risk)
+			}
 		}
 	}
 	takes := "not known"

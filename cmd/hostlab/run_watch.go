@@ -25,7 +25,8 @@ import (
 type runWatch struct {
 	*progress
 	quiet bool
-	marks bool // void runs count after some tries: nobody has to hear of each
+	told  map[string]bool // problems of runs
+	marks bool            // void runs count after some tries: nobody has to hear of each
 }
 
 func newWatch(w io.Writer, quiet bool) *runWatch {
@@ -38,15 +39,36 @@ func (v *runWatch) show(p runner.Progress) {
 	case p.Note != "":
 		v.line("Note: " + p.Note) // said also with --quiet: a person has to act on it
 	case p.Say:
-		v.line(runLine(p) + v.once(p.Last))
+		v.tell(p, v.once(p.Last))
 	case v.quiet:
 	case p.Last != nil && p.Last.Reason != "" && !v.silent(p.Last):
-		v.line(runLine(p))
+		v.tell(p, "")
 	case p.AtLook:
 		v.line(lookLine(p))
 	case v.tty && (time.Since(v.last) > 200*time.Millisecond || !v.drawn):
 		v.draw(p)
 	}
+}
+
+// tell says what was wrong with a run, each problem once.
+func (v *runWatch) tell(p runner.Progress, more string) {
+	problem := runner.Problem(p.Last)
+	if v.told[problem] {
+		return
+	}
+	if v.told == nil {
+		v.told = map[string]bool{}
+	}
+	v.told[problem] = true
+	v.line(runLine(p) + more)
+}
+
+// shorten leaves out of an error what it has said before.
+func (v *runWatch) shorten(err error) error {
+	if h, is := err.(*runner.Hopeless); is && v.told[runner.Problem(h.Last)] { //nolint:errorlint // not one that says more
+		return errors.New(h.Short())
+	}
+	return err
 }
 
 // silent reports a run that is spoken of only where the runner says so.

@@ -215,7 +215,7 @@ func (d lateLock) Lock(dir string) (func(), error) {
 // What another program has set between the diff and the lock is set too, and named.
 func TestSetMeanwhile(t *testing.T) {
 	for _, c := range []struct{ name, meanwhile, want string }{
-		{"from another value", "26", "  swappiness  26 -> 23: another program has changed it since the above was\n"},
+		{"from another value", "26", "  swappiness  26 -> 23: another program has changed it since the above was shown, from 60\n"},
 		{"to what was asked for", "23", "  swappiness  23 already: another program has set it since the above was shown\n"},
 		{"not at all", "60", "  swappiness  60 -> 23\n"},
 	} {

@@ -11,16 +11,17 @@ import (
 	"golang.org/x/term"
 
 	"hostlab/internal/document"
+	"hostlab/internal/screen"
 )
 
 // widest is the width that every screen is laid out for.
 const widest = 80
 
-// terminal reports whether w is a terminal, and how wide to write on it.
+// terminal reports whether w is a terminal, and how wide to write on it: on anything else, nothing is wrapped.
 func terminal(w io.Writer) (tty bool, width int) {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return false, widest
+		return false, screen.Endless
 	}
 	if cols, _, err := term.GetSize(int(f.Fd())); err == nil && cols >= 40 {
 		return true, min(cols, widest)

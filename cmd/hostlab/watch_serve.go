@@ -10,9 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"hostlab/internal/explain/connect"
@@ -61,53 +59,12 @@ func (w *watcher) serve(ctx context.Context, note io.Writer) error {
 	}
 	server.SetKeepAlivesEnabled(false) // a scrape a connection: one that idles keeps no place
 	context.AfterFunc(ctx, func() { _ = server.Close() })
-	go func() { _ = server.Serve(&limited{Listener: l, most: mostClients}) }() // ends when it is closed, or with the process
+	go func() { _ = (&limited{Listener: l, most: mostClients}).serve(server, nil) }() // ends when it is closed, or with the process
 	return nil
 }
 
 // mostClients are the connections that watch serves at a time.
 const mostClients = 16
-
-// limited is a listener that keeps no more connections than it may. One more ends the oldest: an answer takes
-// milliseconds, so the oldest is one that says nothing, and must keep nobody waiting.
-type limited struct {
-	net.Listener
-	most int
-	mu   sync.Mutex
-	open []*place // the oldest first
-}
-
-// Accept ends the oldest connection where there are too many.
-func (l *limited) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	p := &place{Conn: c, of: l}
-	l.mu.Lock()
-	l.open = append(l.open, p)
-	var oldest *place
-	if len(l.open) > l.most {
-		oldest = l.open[0]
-	}
-	l.mu.Unlock()
-	if oldest != nil {
-		_ = oldest.Close()
-	}
-	return p, nil
-}
-
-type place struct {
-	net.Conn
-	of *limited
-}
-
-func (p *place) Close() error {
-	p.of.mu.Lock()
-	p.of.open = slices.DeleteFunc(p.of.open, func(o *place) bool { return o == p })
-	p.of.mu.Unlock()
-	return p.Conn.Close()
-}
 
 // onlyNamed answers requests for this host, for the address that was listened to, and for names that are ours. A
 // page from elsewhere can have its own name lead to 127.0.0.1 and then read what its

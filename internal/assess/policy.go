@@ -1,7 +1,6 @@
 package assess
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/lever"
 	"hostlab/internal/model"
-	"hostlab/internal/model/burstlog"
 	"hostlab/internal/predict"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
@@ -37,13 +35,10 @@ type Policies struct {
 	Beyond *predict.HostDecides // who has the clock, if not this host
 }
 
-// What a simulation may take: some seconds of one CPU.
-const (
-	simulatedBursts = 50_000
-	simulatedEvents = 300_000 // of a policy
-)
+// simulatedEvents are what a policy's simulation may take: some seconds of one CPU for all of them.
+const simulatedEvents = 300_000
 
-// leastBursts have lengths of which a resampled minute shows the scatter.
+// leastBursts have lengths of which a resampled minute shows the scatter. One of a minute counts for each of its seconds.
 const leastBursts = 30
 
 // predictPolicies simulates the service's own bursts; unseen says why there are none.
@@ -73,7 +68,7 @@ func predictPolicies(ctx context.Context, seen *trace.Result, unseen error, fact
 		q.Workload, unseen = workloadOf(seen)
 	}
 	if unseen == nil {
-		if n := q.Workload.Stretches(); n < leastStretches || len(seen.Bursts) < leastBursts {
+		if n := q.Workload.Stretches(); n < leastStretches || q.Workload.Lengths() < leastBursts {
 			unseen = fmt.Errorf("too few for an interval: %s in %s of time, but it takes %d in %d; watch longer with --for",
 				screen.Count(len(seen.Bursts), "burst"), screen.Plural(n, "stretch", "stretches"), leastBursts, leastStretches)
 		} else {
@@ -88,9 +83,9 @@ func predictPolicies(ctx context.Context, seen *trace.Result, unseen error, fact
 		}
 		return out
 	}
-	out.Basis = fmt.Sprintf("Simulated from %d CPU bursts of this host, seen in %d stretches of time; the service ran for %s of the bursts' "+
-		"time.",
-		len(seen.Bursts), q.Workload.Stretches(), result.Share(q.Workload.ServiceShare()))
+	out.Basis = fmt.Sprintf("Simulated from %d CPU bursts of this host, of %s on average, seen in %d stretches of time; the service "+
+		"ran for %s of the bursts' time. 'hostlab predict' simulates other bursts, those of its --workload, and its figures differ.",
+		len(seen.Bursts), result.Format(q.Workload.MeanBurst(), "s"), q.Workload.Stretches(), result.Share(q.Workload.ServiceShare()))
 	for _, r := range compared[0].All() {
 		p := Policy{Name: r.Policy, Bound: r.Bound, Today: r.Policy == machine.InForce, N: q.Workload.Stretches(),
 			Reason: r.Refused}
@@ -107,26 +102,16 @@ func predictPolicies(ctx context.Context, seen *trace.Result, unseen error, fact
 	return out
 }
 
-// workloadOf replays what was recorded. Of many bursts some stand for all: a simulation draws
-// lengths from them.
+// workloadOf replays what was recorded.
 func workloadOf(seen *trace.Result) (predict.Workload, error) {
 	if seen == nil {
 		return predict.Workload{}, errors.New("the service has no process here")
 	}
-	if err := seen.Complete(); err != nil {
+	record, err := seen.Record()
+	if err != nil {
 		return predict.Workload{}, err
 	}
-	some := *seen
-	step := 1 + len(seen.Bursts)/simulatedBursts
-	some.Bursts, some.Lost = make([]burstlog.Burst, 0, len(seen.Bursts)/step+1), seen.Lost/uint64(step)
-	for i := 0; i < len(seen.Bursts); i += step {
-		some.Bursts = append(some.Bursts, seen.Bursts[i])
-	}
-	var record bytes.Buffer
-	if err := some.WriteBursts(&record); err != nil {
-		return predict.Workload{}, err
-	}
-	return predict.ReadWorkload(seen.Target, &record, true)
+	return predict.FromRecord(seen.Target, record, true)
 }
 
 // policies is the section of them.

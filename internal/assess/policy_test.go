@@ -1,14 +1,18 @@
 package assess
 
 import (
+	"bytes"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
 	"hostlab/internal/host"
+	"hostlab/internal/model"
 	"hostlab/internal/model/burstlog"
+	"hostlab/internal/predict"
 	"hostlab/internal/result"
 	"hostlab/internal/trace"
 	"hostlab/internal/workload/thread"
@@ -61,6 +65,73 @@ func TestPolicies(t *testing.T) {
 	}
 	if p := predictPolicies(t.Context(), bursty(0.05), nil, twoCPUs("performance")); !p.Rows[0].Today || p.Rows[0].CPUSeconds.Value != 1 {
 		t.Errorf("full speed is in force: %+v", p.Rows[0])
+	}
+}
+
+// TestPoliciesOfBusyThreads: a thread that never sleeps holds its CPU at full speed under a governor that follows the load,
+// whatever the short bursts of another CPU cost, and however long the recording is against them.
+func TestPoliciesOfBusyThreads(t *testing.T) {
+	for name, c := range map[string]struct {
+		busy  float64                          // of each CPU beside the thread
+		never func(cpu int) (from, to float64) // when a thread that never sleeps runs there
+	}{
+		"on one CPU beside short bursts":  {100e-6, func(cpu int) (float64, float64) { return float64(60 * cpu), 60 }},
+		"on one CPU beside longer bursts": {3e-3, func(cpu int) (float64, float64) { return float64(60 * cpu), 60 }},
+		"on both CPUs":                    {100e-6, func(int) (float64, float64) { return 0, 60 }},
+		"for half of the time on each":    {100e-6, func(cpu int) (float64, float64) { return float64(30 * cpu), float64(30 + 30*cpu) }},
+	} {
+		rng := rand.New(rand.NewPCG(1, 1))
+		r := &trace.Result{Target: "it", Started: time.Now(), Seen: 60, Length: 60, CPUs: []trace.CPU{{Number: 0}, {Number: 1}}}
+		for cpu := range 2 {
+			from, to := c.never(cpu)
+			for at := 0.0; at < 60; {
+				b := burstlog.Burst{CPU: cpu, At: at, Busy: c.busy*rng.ExpFloat64() + 1e-9, Idle: 50*c.busy*rng.ExpFloat64() + 1e-9}
+				if at <= to && at+b.Busy+b.Idle > from {
+					b.Busy, b.Idle = to-at, 1e-6
+				}
+				r.Bursts = append(r.Bursts, b)
+				at += b.Busy + b.Idle
+				r.CPUs[cpu].Busy += b.Busy / 60
+			}
+		}
+		for _, x := range predictPolicies(t.Context(), r, nil, twoCPUs("schedutil")).Rows {
+			follows := x.Name == "schedutil" || x.Name == "ondemand"
+			switch {
+			case x.CPUSeconds == nil:
+				t.Errorf("%s: %s: %s", name, x.Name, x.Reason)
+			case follows && x.CPUSeconds.High > 1.1 || x.Name == "powersave" && x.CPUSeconds.Low < 1.9:
+				t.Errorf("%s: %s takes %s %s the CPU time", name, x.Name, x.CPUSeconds.Text(), x.CPUSeconds.Interval())
+			}
+		}
+	}
+}
+
+// TestPoliciesAreThoseOfPredict: a record that 'hostlab predict' reads gives what assess says of the same bursts.
+func TestPoliciesAreThoseOfPredict(t *testing.T) {
+	r, facts := bursty(0.02), twoCPUs("schedutil")
+	var file bytes.Buffer
+	if err := r.WriteBursts(&file); err != nil {
+		t.Fatal(err)
+	}
+	q := predict.Question{Options: model.Options{Seed: 1}}
+	var err error
+	if q.Workload, err = predict.ReadWorkload("it.jsonl", &file, true); err != nil {
+		t.Fatal(err)
+	}
+	if q.Machine, err = predict.FromFacts(facts, "this host"); err != nil {
+		t.Fatal(err)
+	}
+	q.Baseline, _ = model.ParsePolicy("performance")
+	schedutil, _ := model.ParsePolicy("schedutil")
+	q.Policies = []model.Policy{schedutil}
+	c, err := predict.Compare(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range predictPolicies(t.Context(), r, nil, facts).Rows {
+		if want := c[0].Rows[0].Ratio[model.CPUSeconds]; x.Name == "schedutil" && math.Abs(x.CPUSeconds.Value/want.Value-1) > 0.02 {
+			t.Errorf("assess has %s, predict %s", x.CPUSeconds.Text(), want.Text())
+		}
 	}
 }
 

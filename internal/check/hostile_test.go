@@ -41,7 +41,7 @@ func TestHostileNamesStayData(t *testing.T) {
 					}
 					tried[key], checks[c.id] = true, true
 					screentest.Intact(t, r.Remedy, name)
-					screentest.Intact(t, strings.Join(screen.Commands(r.Remedy, 72), "\n"), name)
+					screentest.Intact(t, strings.Join(screen.Commands(r.Remedy), "\n"), name)
 				}
 			}
 			s.SetString(was)

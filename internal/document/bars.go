@@ -101,7 +101,7 @@ func (t *text) bars(b *Bars) {
 	}
 	name, ends := 0, []int{}
 	for _, r := range b.Rows {
-		name = max(name, min(utf8.RuneCountInString(screen.Clean(r.Name)), t.Width/4))
+		name = max(name, min(utf8.RuneCountInString(screen.Clean(r.Name)), t.Drawn()/4))
 		for i, c := range r.Ends {
 			if i == len(ends) {
 				ends = append(ends, 0)
@@ -109,7 +109,7 @@ func (t *text) bars(b *Bars) {
 			ends[i] = max(ends[i], utf8.RuneCountInString(screen.Clean(c.Text)))
 		}
 	}
-	room := t.Width - len(indent) - 1
+	room := t.Drawn() - len(indent) - 1
 	if name > 0 {
 		room -= name + gap
 	}
@@ -118,7 +118,7 @@ func (t *text) bars(b *Bars) {
 	}
 	stacked := room < 12 // a narrow terminal has bars below their names
 	if stacked {
-		room = t.Width - len(indent) - 1
+		room = t.Drawn() - len(indent) - 1
 	}
 	for _, r := range b.Rows {
 		head := indent

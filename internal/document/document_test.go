@@ -8,6 +8,7 @@ import (
 
 	"hostlab/internal/golden"
 	"hostlab/internal/picture"
+	"hostlab/internal/screen"
 )
 
 // sample has every kind of block, and text that is hostile to each medium.
@@ -141,6 +142,86 @@ func TestNarrowColumns(t *testing.T) {
 		for line := range strings.Lines(b.String()) {
 			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width {
 				t.Fatalf("at %d columns a line has %d: %q", width, n, line)
+			}
+		}
+	}
+}
+
+// Where nothing is a terminal, each paragraph, row and command is one line, whole.
+func TestPipe(t *testing.T) {
+	d := sample()
+	long := strings.Repeat("word ", 100) + "end"
+	d.Answer = append(d.Answer, Line{Text: long})
+	d.Sections = append(d.Sections, Section{Title: "More", Blocks: []Block{Points(long), Pairs{{Name: strings.Repeat("name ", 10) + "end", Value: long, Source: "/a/" + strings.ReplaceAll(long, " ", "/")}},
+		Commands{{Why: long, Line: "echo " + long}}}})
+	var b bytes.Buffer
+	if err := WriteText(&b, d, TextOptions{Width: screen.Endless}); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.String()) {
+		if strings.Contains(line, "word") && !strings.HasSuffix(line, "end\n") {
+			t.Errorf("broken: %q", line)
+		}
+	}
+	for _, want := range []string{
+		"  governor powersave against performance  +48.2 % [47.1 %, 49.3 %]  20 blocks  2 %     costs more\n",
+		"swappiness 10 ", // a third row of a table whose terminal shows two
+		"\n  # " + long + "\n  echo " + long + "\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("it has no %q:\n%s", want, b.String())
+		}
+	}
+}
+
+// A table too wide for its terminal never parts a cell from the name of its row: names stand before each part, or each row stands by
+// itself.
+func TestWideTables(t *testing.T) {
+	cells := func(words string) (r Row) {
+		for w := range strings.SplitSeq(words, "|") {
+			r.Cells = append(r.Cells, Text(w))
+		}
+		return r
+	}
+	for name, table := range map[string]*Table{
+		"changes": {Columns: Headings("when", "host", "what", "before", "after"), Rows: []Row{
+			cells("2026-11-23 15:08|db001|frequency.policies.policy0.governor|before-000000000001|after-0000000000001"),
+			cells("2026-11-23 15:08|db002|frequency.policies.policy0.governor|before-000000000002|after-0000000000002"),
+			cells("2026-11-23 15:08|db002|kernel.release|before-000000000003|after-0000000000003")}},
+		"the same twice": {Columns: Headings("when", "a", "b"), Rows: []Row{
+			cells("2026-11-23 15:08|before-000000000001 of something that is long|after-0000000000001 that is long as well"),
+			cells("2026-11-23 15:08|before-000000000001 of something that is long|after-0000000000001 that is long as well")}},
+		"named by the first": {Columns: Headings("host", "a", "b", "c", "d", "e"), Rows: []Row{
+			cells("db001|before-000000000001|a figure of 20 chars|a figure of 20 chars|a figure of 20 chars|after-0000000000001"),
+			cells("db002|before-000000000002|a figure of 20 chars|a figure of 20 chars|a figure of 20 chars|after-0000000000002")}},
+	} {
+		for width := 40; width <= 200; width++ {
+			var b bytes.Buffer
+			if err := WriteText(&b, &Document{Sections: []Section{{Title: "T", Blocks: []Block{table}}}}, TextOptions{Width: width}); err != nil {
+				t.Fatal(err)
+			}
+			out := strings.Join(strings.Fields(b.String()), " ")
+			for _, r := range table.Rows {
+				last := r.Cells[len(r.Cells)-1].Text
+				at := strings.Index(out, strings.Fields(last)[0])
+				if at < 0 {
+					t.Fatalf("%s at %d: %q is not whole in\n%s", name, width, last, b.String())
+				}
+				// The nearest name before a row's last cell is its own.
+				own, other := strings.LastIndex(out[:at], r.Cells[1].Text), -1
+				if name == "named by the first" {
+					own = strings.LastIndex(out[:at], r.Cells[0].Text)
+				}
+				for _, o := range table.Rows {
+					if key := o.Cells[1].Text; name == "changes" && key != r.Cells[1].Text {
+						other = max(other, strings.LastIndex(out[:at], key))
+					} else if key := o.Cells[0].Text; name != "changes" && key != r.Cells[0].Text {
+						other = max(other, strings.LastIndex(out[:at], key))
+					}
+				}
+				if own < 0 && name != "the same twice" || own < other {
+					t.Errorf("%s at %d: %q has the name of another row:\n%s", name, width, last, b.String())
+				}
 			}
 		}
 	}

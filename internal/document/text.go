@@ -3,6 +3,7 @@ package document
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -75,10 +76,12 @@ func (t *text) block(b Block, between bool) {
 		t.pairs(b)
 	case Commands:
 		for _, c := range b {
-			if c.Why != "" {
-				t.Text(indent, screen.Dim, "# "+c.Why)
+			if c.Why != "" { // a hash before each line: all of it may be pasted
+				for _, l := range screen.WrapFigures(c.Why, t.Width-len(indent)-2) {
+					t.Raw(indent + t.Style(screen.Dim, "# "+l))
+				}
 			}
-			for _, l := range screen.Commands(c.Line, t.Width-len(indent)) {
+			for _, l := range screen.Commands(c.Line) {
 				t.Raw(indent + l)
 			}
 		}
@@ -107,7 +110,7 @@ func (t *text) points(label string, list []Line) {
 func (t *text) pairs(all Pairs) {
 	width := 0
 	for _, p := range all {
-		width = max(width, min(t.Width/3, utf8.RuneCountInString(screen.Clean(p.Name))))
+		width = max(width, min(t.Drawn()/3, utf8.RuneCountInString(screen.Clean(p.Name))))
 	}
 	for _, p := range all {
 		name := screen.Clean(p.Name)
@@ -130,7 +133,7 @@ func (t *text) pairs(all Pairs) {
 // behind is a pair's source with the space before it; "" where there is no room.
 func (t *text) behind(label string, p Pair) string {
 	used := utf8.RuneCountInString(label + screen.Clean(p.Value))
-	at := max(t.Width*3/5, used+gap)
+	at := max(t.Drawn()*3/5, used+gap)
 	if s := shorten(screen.Clean(p.Source), t.Width-at); s != "" {
 		return strings.Repeat(" ", at-used) + s
 	}
@@ -159,7 +162,9 @@ func (t *text) table(b *Table) {
 		t.Text(indent, screen.Dim, b.Lead)
 	}
 	rows := b.Rows
-	if b.Most > 0 && len(rows) > b.Most {
+	if t.Width == screen.Endless {
+		rows = inLines(rows)
+	} else if b.Most > 0 && len(rows) > b.Most {
 		rows = rows[:b.Most]
 	}
 	heads := make([]Cell, len(b.Columns))
@@ -167,7 +172,11 @@ func (t *text) table(b *Table) {
 		heads[i].Text = c.Head
 	}
 	layout := newLayout(b.Columns, rows, t.Width-len(indent))
-	for i, part := range layout.parts() {
+	parts := layout.parts(keys(rows))
+	if parts == nil {
+		t.apart(b.Columns, rows)
+	}
+	for i, part := range parts {
 		if i > 0 {
 			t.Raw("")
 		}
@@ -179,7 +188,7 @@ func (t *text) table(b *Table) {
 			case r.Across == "":
 				t.row(layout, part, r.Cells, "")
 			}
-			if i == layout.last() {
+			if i == len(parts)-1 {
 				t.points(indent+"  - ", r.Notes)
 			}
 		}
@@ -189,7 +198,62 @@ func (t *text) table(b *Table) {
 	}
 }
 
-// row writes the cells of some columns; the first always stands before them.
+// inLines has all of a cell in its first line, so that a row is one line.
+func inLines(rows []Row) []Row {
+	out := slices.Clone(rows)
+	for i, r := range out {
+		out[i].Cells = slices.Clone(r.Cells)
+		for k, c := range r.Cells {
+			out[i].Cells[k].Text, out[i].Cells[k].More = strings.Join(append([]string{c.Text}, c.More...), " "), nil
+		}
+	}
+	return out
+}
+
+// keys is how many of the first columns name a row, so that no two have the same; 0: not even all of them do.
+func keys(rows []Row) int {
+	names, apart := make([]string, len(rows)), map[string]bool{}
+	for k := 1; ; k++ {
+		clear(apart)
+		for i, r := range rows {
+			if len(r.Cells) >= k {
+				names[i] += r.Cells[k-1].Text + "\x00"
+			} else if r.Across == "" {
+				return 0
+			}
+			apart[names[i]] = true
+		}
+		if len(apart) == len(rows) {
+			return k
+		}
+		if !slices.ContainsFunc(rows, func(r Row) bool { return len(r.Cells) > k }) {
+			return 0
+		}
+	}
+}
+
+// apart writes each row by itself: its name, and its other cells below.
+func (t *text) apart(columns []Column, rows []Row) {
+	width := 0
+	for _, c := range columns[1:] {
+		width = max(width, min(t.Width/3, utf8.RuneCountInString(screen.Clean(c.Head))))
+	}
+	for _, r := range rows {
+		t.Text(indent, screen.Bold, r.Cells[0].Text)
+		for i, c := range r.Cells {
+			if i > 0 {
+				t.Hang(indent+indent+screen.Pad(screen.Clean(columns[i].Head), width)+strings.Repeat(" ", gap), codes[c.Tone],
+					strings.Join(append([]string{c.Text}, c.More...), " "))
+			}
+		}
+		if r.Across != "" {
+			t.Text(indent+indent, "", r.Across)
+		}
+		t.points(indent+indent+"- ", r.Notes)
+	}
+}
+
+// row writes the cells of some columns; those that name it stand before them.
 func (t *text) row(l *layout, part []int, cells []Cell, code string) {
 	var columns [][]string
 	height := 1
@@ -257,7 +321,10 @@ func newLayout(columns []Column, rows []Row, room int) *layout {
 	l := &layout{room: room, width: make([]int, len(columns))}
 	least := make([]int, len(columns))
 	for c, column := range columns {
-		l.width[c] = min(utf8.RuneCountInString(screen.Clean(column.Head)), longHead)
+		l.width[c] = utf8.RuneCountInString(screen.Clean(column.Head))
+		if room < screen.Endless/2 {
+			l.width[c] = min(l.width[c], longHead)
+		}
 		least[c] = min(longestWord(column.Head), narrow)
 		for _, r := range rows {
 			if r.Across != "" && c > 0 {
@@ -305,22 +372,29 @@ func (l *layout) total(part []int) int {
 	return sum
 }
 
-// parts are the columns that stand beside each other: the first, which names the rows, and
-// as many others as there is room for.
-func (l *layout) parts() [][]int {
+// parts are the columns that stand beside each other: those that name a row, and as many others as there is room for. nil:
+// not even one has room beside the names.
+func (l *layout) parts(names int) [][]int {
+	if l.total(l.all()) <= l.room || len(l.width) == 1 {
+		return [][]int{l.all()}
+	}
+	if names == 0 || names >= len(l.width) {
+		return nil
+	}
 	var out [][]int
-	part := []int{0}
-	for c := 1; c < len(l.width); c++ {
-		if next := append(append([]int{}, part...), c); len(part) == 1 || l.total(next) <= l.room {
-			part = next
-			continue
+	part := l.all()[:names]
+	for c := names; c < len(l.width); c++ {
+		next := append(slices.Clone(part), c)
+		if l.total(next) > l.room && len(part) > names {
+			out, next = append(out, part), append(l.all()[:names], c)
 		}
-		out, part = append(out, part), []int{0, c}
+		if l.total(next) > l.room {
+			return nil
+		}
+		part = next
 	}
 	return append(out, part)
 }
-
-func (l *layout) last() int { return len(l.parts()) - 1 }
 
 func longestWord(s string) (n int) {
 	for w := range strings.FieldsSeq(screen.Clean(s)) {

@@ -50,6 +50,9 @@ func (p *parser) workload(f fields, factors []fields) {
 		return
 	}
 	p.params(f, factors)
+	if w.Params == nil {
+		p.s.Work = nil // refused, and so asked for nothing that follows from them
+	}
 }
 
 // params checks the parameters of the workload, each problem at its key.

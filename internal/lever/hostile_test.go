@@ -27,7 +27,7 @@ func TestHostileNamesStayData(t *testing.T) {
 			if strings.Contains(s, screentest.Tag) {
 				n++
 				screentest.Intact(t, s, name)
-				screentest.Intact(t, strings.Join(screen.Commands(s, 40), "\n"), name)
+				screentest.Intact(t, strings.Join(screen.Commands(s), "\n"), name)
 			}
 		}
 		if n < 2 {

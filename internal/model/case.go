@@ -59,9 +59,11 @@ const (
 	StepTimeP50 Response = "step_time_p50" // s
 	StepTimeP95 Response = "step_time_p95" // s
 	StepTimeP99 Response = "step_time_p99" // s
-	CPUSeconds  Response = "cpu_seconds"   // s of busy CPU per step, Commit: with its part of the log writer's
-	Throughput  Response = "throughput"    // steps/s
-	Utilisation Response = "utilisation"   // 1, busy share of all CPUs
+	// s of busy CPU per step, Commit: with its part of the log writer's. With Workload.Each: for a step's mean work, so that a
+	// step which outlasts the simulation counts for what was done of it.
+	CPUSeconds  Response = "cpu_seconds"
+	Throughput  Response = "throughput"  // steps/s
+	Utilisation Response = "utilisation" // 1, busy share of all CPUs
 	// 1, mean frequency while busy over nominal (Windows: % Processor Performance)
 	Performance   Response = "processor_performance"
 	JoulesPerStep Response = "joules"    // J per step, whole machine
@@ -319,6 +321,10 @@ type Workload struct {
 	Wait   Dist    `toml:"wait" json:"wait"`           // database wait between two slices, s; may be zero
 	Think  Dist    `toml:"think" json:"think"`         // Dialog closed, Commit: between steps, s; may be zero
 	Work   float64 `toml:"work" json:"work,omitempty"` // Batch, Query: CPU work of a job or worker, s
+	// Each are the lengths of each user of a closed dialog of one slice; Slice and Think are then those of all together. A
+	// CPU that never sleeps would otherwise lend its lengths to one that hardly works, and take its pauses. A user without
+	// work does nothing. CPUs and users are one to one.
+	Each []Lengths `toml:"-" json:"-"`
 	// MemoryShare is the share of the work that does not scale with frequency, 0 to
 	// 1: a second of work takes (1-MemoryShare)*nominal/f + MemoryShare.
 	MemoryShare float64   `toml:"memory_share" json:"memory_share"`
@@ -327,6 +333,9 @@ type Workload struct {
 	Device    Dist `toml:"device" json:"device"`         // Commit: latency of one flush, s
 	FlushWork Dist `toml:"flush_work" json:"flush_work"` // Commit: CPU work of the log writer before each flush, s; may be zero
 }
+
+// Lengths are how long a user computes and thinks in turn.
+type Lengths struct{ Slice, Think Dist }
 
 // Open reports whether steps arrive whatever the system does, so that the case
 // needs a load.

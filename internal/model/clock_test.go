@@ -96,7 +96,7 @@ func TestClockMovesUtilisation(t *testing.T) {
 func TestClockRefuses(t *testing.T) {
 	for name, want := range map[string]string{
 		"hwp":                             "policy hwp: the hardware chooses the frequency, by a rule that nobody has published",
-		"fixed:40":                        "policy fixed:40: 40 % of nominal is 4e+08 Hz; this machine runs at 50 to 100 % (5e+08 to 1e+09 Hz)",
+		"fixed:40":                        "policy fixed:40: 40 % of nominal is 400 MHz; this machine runs at 50 to 100 % (500 MHz to 1.00 GHz)",
 		"balanced-rs1,PERFDECTHRESHOLD=1": "policy balanced-rs1: PERFDECTHRESHOLD is 1; it must be below PERFINCTHRESHOLD, 0.9",
 	} {
 		p, err := ParsePolicy(name)

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,12 +24,29 @@ func Compare(ctx context.Context, c Case, baseline Policy, policies []Policy, o 
 // CompareAll is Compare of several cases, all in parallel. Without policies each case has
 // its own.
 func CompareAll(ctx context.Context, cases []Case, baseline Policy, policies []Policy, o Options) ([]Comparison, error) {
+	out, refused, err := compareEach(ctx, cases, baseline, policies, o)
+	for _, no := range refused {
+		err = cmp.Or(err, no)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// compareEach is CompareAll for cases that a search chose: one of them may be none, as a policy that has no use on a machine
+// with another lowest frequency. Refused says why, and the others are compared.
+func compareEach(ctx context.Context, cases []Case, baseline Policy, policies []Policy, o Options) (out []Comparison,
+	refused []error, err error) {
 	o = o.withDefaults()
 	if baseline.Bounds {
-		return nil, fmt.Errorf("policy %s: it can only be bounded, so nothing can be compared with it", baseline.Name)
+		return nil, nil, fmt.Errorf("policy %s: it can only be bounded, so nothing can be compared with it", baseline.Name)
 	}
-	groups := make([][]Case, len(cases))
+	out, refused = make([]Comparison, len(cases)), make([]error, len(cases))
+	var groups [][]Case
+	var of []int // cases
 	for i, c := range cases {
+		var group []Case
 		own := policies
 		if own == nil {
 			own = []Policy{c.Policy}
@@ -38,19 +56,23 @@ func CompareAll(ctx context.Context, cases []Case, baseline Policy, policies []P
 			c.Policy = p
 			var unstable *UnstableError
 			if err := c.Validate(); err != nil && (k == 0 || !errors.As(err, &unstable)) {
-				return nil, err
+				refused[i] = err
+				break
 			}
-			groups[i] = append(groups[i], c)
+			group = append(group, c)
+		}
+		if refused[i] == nil {
+			groups, of = append(groups, group), append(of, i)
 		}
 	}
 	runs, err := simulateGroups(ctx, groups, o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out := make([]Comparison, len(cases))
-	for i, group := range runs {
-		if err := group[0].err; err != nil {
-			return nil, err
+	for g, group := range runs {
+		i := of[g]
+		if refused[i] = group[0].err; refused[i] != nil {
+			continue
 		}
 		base := outcome(group[0], o)
 		out[i] = Comparison{Case: group[0].c, Baseline: compared(base, base, o)}
@@ -58,7 +80,7 @@ func CompareAll(ctx context.Context, cases []Case, baseline Policy, policies []P
 			out[i].Rows = append(out[i].Rows, compared(outcome(r, o), base, o))
 		}
 	}
-	return out, nil
+	return out, refused, nil
 }
 
 // AtLoads are copies of a case at several loads.

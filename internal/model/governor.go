@@ -38,8 +38,8 @@ func compileGovernor(p Policy, m Machine) (governor, error) {
 	case ruleHertz:
 		g.hz = p.value(pHertz) * m.Nominal
 		if g.hz < m.PStates[0]*0.999 || g.hz > peak*1.001 {
-			return g, fmt.Errorf("%.4g %% of nominal is %.4g Hz; this machine runs at %.4g to %.4g %% (%.4g to %.4g Hz)",
-				p.value(pHertz)*100, g.hz, m.PStates[0]/m.Nominal*100, peak/m.Nominal*100, m.PStates[0], peak)
+			return g, fmt.Errorf("%.4g %% of nominal is %s; this machine runs at %.4g to %.4g %% (%s to %s)", p.value(pHertz)*100,
+				hertz(g.hz), m.PStates[0]/m.Nominal*100, peak/m.Nominal*100, hertz(m.PStates[0]), hertz(peak))
 		}
 		return g, nil
 	}
@@ -55,7 +55,8 @@ func compileGovernor(p Policy, m Machine) (governor, error) {
 		g.limit(m, p.value(pMinFreq), high)
 	}
 	if g.floor > g.top {
-		return g, fmt.Errorf("its lowest performance is above its highest (%.4g and %.4g Hz)", m.PStates[g.floor], m.PStates[g.top])
+		return g, fmt.Errorf("its lowest performance is above its highest (%s and %s)", hertz(m.PStates[g.floor]),
+			hertz(m.PStates[g.top]))
 	}
 	ns := func(name string) Time { return Nanoseconds(p.value(name)) }
 	switch p.rule {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -72,9 +73,9 @@ func TestInvalidNumbersNameTheirKey(t *testing.T) {
 		{machine(func(m *Machine) { m.Sockets, m.CoresPerSocket = 256, 1024 }), []string{"sockets x cores_per_socket x threads_per_core", "1 to 65536"}},
 		{machine(func(m *Machine) { m.PStates = nil }), []string{"pstates is empty"}},
 		{machine(func(m *Machine) { m.PStates = mega(1000, 900) }), []string{"pstates[1]", "rise"}},
-		{machine(func(m *Machine) { m.PStates[0] = math.NaN() }), []string{"pstates[0] is NaN", "1e+07 to 2e+10 Hz"}},
+		{machine(func(m *Machine) { m.PStates[0] = math.NaN() }), []string{"pstates[0] is NaN", "10.0 MHz to 20.0 GHz"}},
 		{machine(func(m *Machine) { m.Nominal = 5 }), []string{"nominal is 5", "Hz"}},
-		{machine(func(m *Machine) { m.Turbo[0].Hz = 1e9 }), []string{"turbo[0].hz", "2e+09 to 2e+10 Hz"}},
+		{machine(func(m *Machine) { m.Turbo[0].Hz = 1e9 }), []string{"turbo[0].hz", "2.00 GHz to 20.0 GHz"}},
 		{machine(func(m *Machine) { m.Turbo[1].Hz = 3e9 }), []string{"turbo[1].hz", "more active cores"}},
 		{machine(func(m *Machine) { m.Turbo = m.Turbo[:1] }), []string{"turbo[0].active_cores", "all 2 cores"}},
 		{machine(func(m *Machine) { m.Turbo[1].ActiveCores = 7 }), []string{"turbo[1].active_cores is 7", "1 to 2"}},
@@ -90,7 +91,7 @@ func TestInvalidNumbersNameTheirKey(t *testing.T) {
 		{workload(func(w *Workload) { w.Slice.Mean = 0 }), []string{"slice", "at least 1 us"}},
 		{workload(func(w *Workload) { w.Wait.Mean = math.Inf(1) }), []string{"wait", "0 to 86400 s"}},
 		{workload(func(w *Workload) { w.Users = -2 }), []string{"users is -2", "0 to 1000000"}},
-		{workload(func(w *Workload) { w.Kind, w.Users, w.Work = Batch, 1, 0 }), []string{"work is 0", "0.001 to 1e+06 s"}},
+		{workload(func(w *Workload) { w.Kind, w.Users, w.Work = Batch, 1, 0 }), []string{"work is 0", "0.001 to 1000000 s"}},
 		{workload(func(w *Workload) { w.Kind, w.Users = Commit, 1 }), []string{"device", "at least 1 us"}},
 		{workload(func(w *Workload) { w.MemoryShare = 1.5 }), []string{"memory_share is 1.5", "0 to 1"}},
 		{load(0), []string{"load is 0", "less than 1"}},
@@ -295,5 +296,44 @@ func TestSearches(t *testing.T) {
 	k, err = Compare(ctx, c, base, []Policy{testPolicy("power-saver")}, o)
 	if err != nil || !strings.Contains(k.Rows[0].Refused, "carries less") || len(k.Rows[0].Responses) != 0 {
 		t.Errorf("above its cap: %+v, %v", k.Rows, err)
+	}
+}
+
+// A case that a search chose and that cannot be, has no ratio and says why; the others are compared.
+func TestSearchesPassOverWhatCannotBe(t *testing.T) {
+	ctx := context.Background()
+	c := Case{Machine: plain(4), Workload: dialog("exp 60ms", "exp 40ms", 3), Load: 0.1}
+	o := Options{Seed: 5, Replications: 2, Steps: 50}
+	lowest := Influence{Parameter: "lowest of pstates"}
+	for _, share := range []float64{0.5, 0.8} {
+		m := c.Machine
+		m.PStates = []float64{share * m.Nominal, m.Nominal}
+		lowest.Try(fmt.Sprint(share), m)
+	}
+	for _, q := range []struct{ policy, baseline string }{
+		{"fixed:57%", "performance"}, {"performance", "fixed:57%"}, {"fixed:57%", "fixed:60%"}, {"performance", "powersave"},
+		{"balanced,PERFINCTHRESHOLD=81%", "high-performance"}, {"conservative,up_threshold=21%", "performance"},
+	} {
+		c.Policy = testPolicy(q.policy)
+		found, err := Sensitivity(ctx, c, testPolicy(q.baseline), CPUSeconds, []Influence{lowest}, o)
+		if err != nil {
+			t.Errorf("%s: %v", q, err)
+		}
+		fixed := strings.Contains(q.policy+q.baseline, "fixed")
+		for _, f := range found {
+			for _, s := range f.Settings {
+				if none := fixed && s.Value == "0.8"; s.Ratio.Known() == none || none && !strings.Contains(s.Note, "this machine runs at 80 to 100 %") ||
+					math.IsInf(f.Range, 0) {
+					t.Errorf("%s, %s %s: %s, %q, range %g", q, f.Parameter, s.Value, s.Ratio.Text(), s.Note, f.Range)
+				}
+			}
+		}
+		v, err := LoadWhereEffectVanishes(ctx, c, testPolicy(q.baseline), CPUSeconds, 1.05, o)
+		if err != nil || len(v.Points) == 0 {
+			t.Errorf("%s: %+v, %v", q, v, err)
+		}
+		if _, err := Sweep(ctx, c, testPolicy(q.baseline), CPUSeconds, []float64{0.1, 0.9}, []float64{0.1}, o); err != nil {
+			t.Errorf("%s: %v", q, err)
+		}
 	}
 }

@@ -74,6 +74,15 @@ func stepRate(c Case) float64 {
 	if w.Open() {
 		return c.Load * cpus / (n * w.Slice.Mean) // siblings only lower it
 	}
+	if w.Each != nil {
+		rate := 0.0
+		for _, u := range w.Each {
+			if !u.Slice.IsZero() {
+				rate += 1 / (u.Slice.Mean + u.Think.Mean)
+			}
+		}
+		return rate
+	}
 	cycle := n*w.Slice.Mean + (n-1)*w.Wait.Mean + w.Think.Mean + w.Device.Mean
 	return min(float64(w.Users)/cycle, cpus/(n*w.Slice.Mean))
 }

@@ -222,12 +222,7 @@ func (p Policy) With(name string, value float64) (Policy, error) {
 			return Policy{}, fmt.Errorf("policy %s: %s is %g; it must be one of %s", p.Name, q.Name, value,
 				strings.Join(q.Choices, ", "))
 		}
-		unit := ""
-		if q.Unit != "" {
-			unit = " " + q.Unit
-		}
-		return Policy{}, fmt.Errorf("policy %s: %s is %g%s; it must be %g to %g%s", p.Name, q.Name, value, unit, q.Low, q.High,
-			unit)
+		return Policy{}, fmt.Errorf("policy %s: %w", p.Name, between(q.Name, value, q.Low, q.High, q.Unit))
 	}
 	p.Parameters = slices.Clone(p.Parameters)
 	q.Value, q.Known, q.Source, q.asked = value, true, "as asked", true
@@ -255,6 +250,10 @@ func (q Parameter) Text(v float64) string {
 		return q.Choices[int(v)]
 	}
 	switch {
+	case q.Unit == "Hz" && v >= 1e9:
+		return strconv.FormatFloat(v/1e9, 'g', 6, 64) + "GHz"
+	case q.Unit == "Hz" && v >= 1e6:
+		return strconv.FormatFloat(v/1e6, 'g', 6, 64) + "MHz"
 	case q.Unit == "s" && v != 0 && v < 1:
 		return strconv.FormatFloat(v*1e3, 'g', 6, 64) + "ms"
 	case q.Unit == "" && q.Low == 0 && q.High == 1:

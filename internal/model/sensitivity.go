@@ -56,7 +56,7 @@ func Sensitivity(ctx context.Context, c Case, baseline Policy, r Response, other
 		}
 	}
 	o.target, o.ratios = r, true
-	answers, err := CompareAll(ctx, cases, baseline, nil, o)
+	answers, refused, err := compareEach(ctx, cases, baseline, nil, o)
 	if err != nil {
 		return nil, err
 	}
@@ -64,14 +64,18 @@ func Sensitivity(ctx context.Context, c Case, baseline Policy, r Response, other
 		low, high := math.Inf(1), math.Inf(-1)
 		for k := range out[i].Settings {
 			s := &out[i].Settings[k]
-			if s.Ratio, s.Note = answers[0].ratio(r); s.Note != "" {
+			if refused[0] != nil {
+				s.Ratio, s.Note = result.Unknown(), refused[0].Error() // such a host cannot have these policies
+			} else if s.Ratio, s.Note = answers[0].ratio(r); s.Note != "" {
 				high = math.Inf(1) // the policy cannot carry this load at all
 			} else {
 				low, high = min(low, s.Ratio.Value), max(high, s.Ratio.Value)
 			}
-			answers = answers[1:]
+			answers, refused = answers[1:], refused[1:]
 		}
-		out[i].Range = max(0, high-low)
+		if high > low {
+			out[i].Range = high - low
+		}
 	}
 	sorting.Stable(out, func(a, b Influence) int { return cmp.Compare(b.Range, a.Range) })
 	return out, nil

@@ -37,6 +37,7 @@ type sim struct {
 	place   placer
 
 	slice, wait, think, device, flushWork sampler
+	each                                  []pace // with Workload.Each, by process
 
 	arrivals, demand, flushes *rand.Rand
 	gap                       float64 // mean between arrivals, ns
@@ -99,6 +100,9 @@ type proc struct {
 	utilAt  Time
 }
 
+// pace is how a process computes and thinks.
+type pace struct{ slice, think sampler }
+
 // newSim prepares a replication. The case is valid.
 func newSim(c Case, g governor, seed uint64, replication int) *sim {
 	w := c.Workload
@@ -108,6 +112,9 @@ func newSim(c Case, g governor, seed uint64, replication int) *sim {
 		slice: w.Slice.sampler(), wait: w.Wait.sampler(), think: w.Think.sampler(),
 		device: w.Device.sampler(), flushWork: w.FlushWork.sampler(),
 		flushes: Stream(seed, replication, forDevice, 0),
+	}
+	for _, u := range w.Each {
+		s.each = append(s.each, pace{u.Slice.sampler(), u.Think.sampler()})
 	}
 	s.waiting.buf = make([]int32, 64)
 	s.place = newPlacer(w.Placement, n, c.Machine.ThreadsPerCore)

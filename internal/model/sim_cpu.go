@@ -20,7 +20,9 @@ func (s *sim) account(i int32) {
 		return
 	}
 	s.meter.inPoint[k.point] += dt
-	k.left -= float64(dt) * k.rate
+	done := float64(dt) * k.rate
+	k.left -= done
+	s.meter.work += done
 	k.busy += dt
 	k.cycles += float64(dt) * min(1, s.hw.scale[k.point])
 	if s.g.rule == ruleSchedutil {

@@ -22,6 +22,7 @@ type meter struct {
 	cpu      float64 // ns, of measured steps
 
 	joules  float64 // W ns
+	work    float64 // ns at nominal
 	inPoint []Time
 	inIdle  []Time
 	from    snapshot
@@ -32,6 +33,7 @@ type snapshot struct {
 	at      Time
 	total   int64
 	joules  float64
+	work    float64
 	inPoint []Time
 	inIdle  []Time
 	waiting int // slices without a CPU
@@ -49,7 +51,7 @@ func (m *meter) snapshot() snapshot {
 	for i := range m.s.cpus {
 		m.s.account(int32(i))
 	}
-	return snapshot{m.s.now, m.total, m.joules, slices.Clone(m.inPoint), slices.Clone(m.inIdle), m.s.waiting.n}
+	return snapshot{m.s.now, m.total, m.joules, m.work, slices.Clone(m.inPoint), slices.Clone(m.inIdle), m.s.waiting.n}
 }
 
 func (m *meter) arrived() int64 {
@@ -152,10 +154,15 @@ func (m *meter) result(scale float64) replicate {
 		rate = 1 / out.horizon
 	}
 	rate /= scale
+	response, cpu := m.response.Mean(), m.cpu/n/1e9
+	if work := m.to.work - m.from.work; s.each != nil && work > 0 {
+		all := busy / work * s.c.Workload.Slice.Mean
+		response, cpu = all+max(0, response-cpu), all
+	}
 	out.values = map[Response]float64{
-		StepTime: scale * m.response.Mean(), StepTimeP50: scale * m.response.Quantile(0.5),
+		StepTime: scale * response, StepTimeP50: scale * m.response.Quantile(0.5),
 		StepTimeP95: scale * m.response.Quantile(0.95), StepTimeP99: scale * m.response.Quantile(0.99),
-		CPUSeconds: scale * m.cpu / n / 1e9, Throughput: rate,
+		CPUSeconds: scale * cpu, Throughput: rate,
 		Utilisation: busy / 1e9 / out.horizon / float64(len(s.cpus)), Watts: watts,
 	}
 	if rate > 0 {

@@ -24,12 +24,19 @@ func (s *sim) populate(seed uint64, replication int) {
 		case Batch, Query:
 			r.left = w.Work * 1e9
 		}
+		r.stage = -1
+		if s.each != nil {
+			r.last = p // its own CPU
+			if w.Each[i].Slice.IsZero() {
+				continue
+			}
+		}
 		// Everybody starts somewhere in a think time, jobs and workers at once.
 		var delay float64
 		if w.Kind == Dialog || w.Kind == Commit {
-			delay = s.think.draw(r.rng)
+			k := s.of(p)
+			delay = k.think.draw(r.rng)
 		}
-		r.stage = -1
 		s.q.Set(s.wakeSlot(p), evWake, Time(delay))
 	}
 	if w.Kind == Commit && !w.FlushWork.IsZero() {
@@ -38,6 +45,14 @@ func (s *sim) populate(seed uint64, replication int) {
 		r.rng = Stream(seed, replication, forProcess, w.Users)
 		r.io = true
 	}
+}
+
+// of is how a closed process computes and thinks.
+func (s *sim) of(p int32) pace {
+	if s.each != nil {
+		return s.each[p]
+	}
+	return pace{s.slice, s.think}
 }
 
 // arrive starts an open step and sets the next arrival. All of its work and waits
@@ -138,18 +153,19 @@ func (s *sim) pause(p int32, ns float64) bool {
 func (s *sim) wake(p int32) {
 	r := &s.procs[p]
 	if r.stage < 0 {
-		s.beginStep(r)
+		s.beginStep(p, r)
 	}
 	s.ready(p)
 }
 
-func (s *sim) beginStep(r *proc) {
+func (s *sim) beginStep(p int32, r *proc) {
 	r.stage, r.arrived, r.cpu = 0, s.now, 0
 	switch s.c.Workload.Kind {
 	case Batch, Query:
 		s.nextPiece(r)
 	default:
-		r.work = s.slice.draw(r.rng)
+		k := s.of(p)
+		r.work = k.slice.draw(r.rng)
 	}
 }
 
@@ -164,7 +180,8 @@ func (s *sim) ended(p int32) {
 	case Dialog, Commit:
 		r.stage = -1
 		// Without thinking the next step follows in the same instant, as an event.
-		s.q.Set(s.wakeSlot(p), evWake, s.now+Time(s.think.draw(r.rng)))
+		k := s.of(p)
+		s.q.Set(s.wakeSlot(p), evWake, s.now+Time(k.think.draw(r.rng)))
 	}
 }
 

@@ -41,6 +41,9 @@ func LoadWhereEffectVanishes(ctx context.Context, c Case, baseline Policy, r Res
 	if err := v.try(ctx, c, baseline, r, grid, o); err != nil {
 		return Vanishing{}, err
 	}
+	if len(v.Points) == 0 {
+		return v, nil
+	}
 	below := func(p VanishingPoint) bool { return p.Ratio.High < limit } // false for NaN
 	last := len(v.Points) - 1
 	if !below(v.Points[last]) {
@@ -62,6 +65,9 @@ func LoadWhereEffectVanishes(ctx context.Context, c Case, baseline Policy, r Res
 		if err := v.try(ctx, c, baseline, r, []float64{middle}, o); err != nil {
 			return Vanishing{}, err
 		}
+		if len(v.Points) == n {
+			break
+		}
 		if below(v.Points[n]) {
 			high = middle
 		} else {
@@ -74,11 +80,14 @@ func LoadWhereEffectVanishes(ctx context.Context, c Case, baseline Policy, r Res
 }
 
 func (v *Vanishing) try(ctx context.Context, c Case, baseline Policy, r Response, loads []float64, o Options) error {
-	all, err := CompareAll(ctx, c.AtLoads(loads), baseline, nil, o)
+	all, refused, err := compareEach(ctx, c.AtLoads(loads), baseline, nil, o)
 	if err != nil {
 		return err
 	}
 	for i, load := range loads {
+		if refused[i] != nil { // the baseline cannot carry it
+			continue
+		}
 		p := VanishingPoint{Load: load}
 		p.Ratio, p.Note = all[i].ratio(r)
 		v.Points = append(v.Points, p)
@@ -114,13 +123,16 @@ func Sweep(ctx context.Context, c Case, baseline Policy, r Response, loads, slic
 			cases = append(cases, v)
 		}
 	}
-	all, err := CompareAll(ctx, cases, baseline, nil, o)
+	all, refused, err := compareEach(ctx, cases, baseline, nil, o)
 	if err != nil {
 		return Map{}, err
 	}
 	m.Ratios = make([][]result.Estimate, len(loads))
 	for i, x := range all {
-		e, _ := x.ratio(r)
+		e := result.Unknown()
+		if refused[i] == nil {
+			e, _ = x.ratio(r)
+		}
 		m.Ratios[i/len(slices)] = append(m.Ratios[i/len(slices)], e)
 	}
 	return m, nil

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+
+	"hostlab/internal/result"
 )
 
 // maxCPUs bounds a machine's logical CPUs, so that a slip in a topology does not ask for all memory.
@@ -14,7 +17,30 @@ func between(key string, v, low, high float64, unit string) error {
 	if v >= low && v <= high {
 		return nil
 	}
-	return fmt.Errorf("%s is %g; it must be %g to %g%s", key, v, low, high, unit)
+	text := number
+	switch unit {
+	case "":
+	case "Hz":
+		text, unit = hertz, ""
+	default:
+		unit = " " + unit
+	}
+	return fmt.Errorf("%s is %s%s; it must be %s to %s%s", key, text(v), unit, text(low), text(high), unit)
+}
+
+func hertz(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return number(v)
+	}
+	return result.Format(v, "Hz")
+}
+
+// number writes large ones without an exponent too.
+func number(v float64) string {
+	if a := math.Abs(v); a >= 1e5 && a < 1e15 {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
 // Validate names the first key that is out of range, and the range.
@@ -35,14 +61,15 @@ func (m Machine) Validate() error {
 		return fmt.Errorf("pstates is empty; it must list at least one frequency")
 	}
 	for i, f := range m.PStates {
-		if err := between(fmt.Sprintf("pstates[%d]", i), f, lowest, highest, " Hz"); err != nil {
+		if err := between(fmt.Sprintf("pstates[%d]", i), f, lowest, highest, "Hz"); err != nil {
 			return err
 		}
 		if i > 0 && f <= m.PStates[i-1] {
-			return fmt.Errorf("pstates[%d] is %g, not above pstates[%d], %g; they must rise", i, f, i-1, m.PStates[i-1])
+			return fmt.Errorf("pstates[%d] is %s, not above pstates[%d], %s; they must rise", i, hertz(f), i-1,
+				hertz(m.PStates[i-1]))
 		}
 	}
-	if err := between("nominal", m.Nominal, m.PStates[0], highest, " Hz"); err != nil {
+	if err := between("nominal", m.Nominal, m.PStates[0], highest, "Hz"); err != nil {
 		return err
 	}
 	if err := m.validateTurbo(highest); err != nil {
@@ -60,7 +87,7 @@ func (m Machine) Validate() error {
 		return fmt.Errorf("domain is %q; it must be thread, core or socket", m.Domain)
 	}
 	if m.Fixed != 0 {
-		if err := between("fixed", m.Fixed, lowest, highest, " Hz"); err != nil {
+		if err := between("fixed", m.Fixed, lowest, highest, "Hz"); err != nil {
 			return err
 		}
 	}
@@ -70,7 +97,7 @@ func (m Machine) Validate() error {
 func (m Machine) validateTurbo(highest float64) error {
 	for i, b := range m.Turbo {
 		key := fmt.Sprintf("turbo[%d]", i)
-		if err := between(key+".hz", b.Hz, m.PStates[len(m.PStates)-1], highest, " Hz"); err != nil {
+		if err := between(key+".hz", b.Hz, m.PStates[len(m.PStates)-1], highest, "Hz"); err != nil {
 			return err
 		}
 		switch {
@@ -80,8 +107,8 @@ func (m Machine) validateTurbo(highest float64) error {
 			return fmt.Errorf("%s.active_cores is %d, not above the bin before it, %d", key, b.ActiveCores,
 				m.Turbo[i-1].ActiveCores)
 		case i > 0 && b.Hz > m.Turbo[i-1].Hz:
-			return fmt.Errorf("%s.hz is %g, above the bin before it, %g; more active cores cannot run faster", key, b.Hz,
-				m.Turbo[i-1].Hz)
+			return fmt.Errorf("%s.hz is %s, above the bin before it, %s; more active cores cannot run faster", key,
+				hertz(b.Hz), hertz(m.Turbo[i-1].Hz))
 		}
 	}
 	if n := len(m.Turbo); n > 0 && m.Turbo[n-1].ActiveCores != m.CoresPerSocket {
@@ -94,8 +121,8 @@ func (m Machine) validateTurbo(highest float64) error {
 func (m Machine) validateIdle() error {
 	for i, s := range m.IdleStates {
 		key := fmt.Sprintf("idle_states[%d]", i)
-		if err := cmp.Or(between(key+".exit_latency", s.ExitLatency, 0, 1, " s"),
-			between(key+".target_residency", s.TargetResidency, 0, 10, " s"),
+		if err := cmp.Or(between(key+".exit_latency", s.ExitLatency, 0, 1, "s"),
+			between(key+".target_residency", s.TargetResidency, 0, 10, "s"),
 			between(key+".power_share", s.PowerShare, 0, 1, "")); err != nil {
 			return err
 		}
@@ -108,9 +135,9 @@ func (m Machine) validateIdle() error {
 }
 
 func (p Power) validate() error {
-	return cmp.Or(between("power.socket_watts", p.SocketWatts, 0, 2000, " W"),
-		between("power.core_watts", p.CoreWatts, 0, 500, " W"), between("power.low_volts", p.LowVolts, 0.3, 2, " V"),
-		between("power.nominal_volts", p.NominalVolts, p.LowVolts, 2, " V"),
+	return cmp.Or(between("power.socket_watts", p.SocketWatts, 0, 2000, "W"),
+		between("power.core_watts", p.CoreWatts, 0, 500, "W"), between("power.low_volts", p.LowVolts, 0.3, 2, "V"),
+		between("power.nominal_volts", p.NominalVolts, p.LowVolts, 2, "V"),
 		between("power.smt_share", p.SMTShare, 0, 1, ""))
 }
 
@@ -150,7 +177,7 @@ func (w Workload) Validate() error {
 		}
 	}
 	if w.Kind == Batch || w.Kind == Query {
-		if err := between("work", w.Work, 1e-3, 1e6, " s"); err != nil {
+		if err := between("work", w.Work, 1e-3, 1e6, "s"); err != nil {
 			return err
 		}
 		if n := w.Work / w.Slice.Mean * float64(w.Users); n > 1e8 {

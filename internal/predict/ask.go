@@ -167,6 +167,12 @@ type Workload struct {
 // Stretches is how many parts of its record there are to draw from.
 func (w Workload) Stretches() int { return w.record.Drawn() }
 
+// Lengths is how many lengths of busy time there are in it.
+func (w Workload) Lengths() int { return w.record.Lengths() }
+
+// MeanBurst is how long a burst of it lasts, in s.
+func (w Workload) MeanBurst() float64 { return w.record.MeanBurst() }
+
 // ServiceShare is the share of its record's bursts that the service ran.
 func (w Workload) ServiceShare() float64 { return w.record.ServiceShare() }
 
@@ -183,8 +189,9 @@ func (w Workload) samples(o model.Options) (list []model.Workload) {
 		s := w.record.Resample(rand.New(rand.NewPCG(o.Seed, uint64(i))))
 		one := w.Workload
 		one.Slice = s.Open(w.Name).Slice
-		if w.Active > 0 && len(s.Idle) > 0 { // it replays the record's idle times too
-			one.Think = s.Replay(w.Name).Think
+		if w.Active > 0 { // it replays the record's idle times too
+			replay := s.Replay(w.Name)
+			one.Think, one.Each = replay.Think, replay.Each
 		}
 		list = append(list, one)
 	}

@@ -181,7 +181,7 @@ func topStates(list []model.Residency) string {
 }
 
 func (a *Answer) vanishing() *document.Table {
-	t := &document.Table{Columns: []document.Column{{Head: "policy"}, {Head: "effect on CPU time"}}}
+	t := &document.Table{Columns: []document.Column{{Head: "policy"}, {Head: "extra CPU time"}}}
 	for _, v := range a.Vanishing {
 		t.Rows = append(t.Rows, textRow(v.Policy, a.vanishes(v)))
 	}
@@ -204,18 +204,18 @@ func (a *Answer) sensitivity() *document.Table {
 		Lead: fmt.Sprintf("CPU time of %s against %s%s. Each row changes one unknown; the assumed value comes first.",
 			a.focus().String(), a.Baseline.Name, at(a.Comparisons[0]))}
 	for _, i := range a.Sensitivity {
-		var values, ratios []string
+		var values, ratios, none []string
 		for _, s := range i.Settings {
-			ratio := "no ratio"
-			if s.Ratio.Known() {
-				ratio = s.Ratio.Brief()
+			if !s.Ratio.Known() {
+				none = append(none, s.Value+": no ratio ("+s.Note+")")
+				continue
 			}
-			values, ratios = append(values, s.Value), append(ratios, s.Value+": "+ratio)
+			values, ratios = append(values, s.Value), append(ratios, s.Value+": "+s.Ratio.Brief())
 		}
-		moved, text := fmt.Sprintf("%.2f", i.Range), strings.Join(ratios, ", ")
+		moved, text := fmt.Sprintf("%.2f", i.Range), strings.Join(append(ratios, none...), ", ")
 		switch {
-		case i.Range < 0.005:
-			text = "no difference: " + strings.Join(values, ", ")
+		case i.Range < 0.005 && len(values) > 1:
+			text = strings.Join(append([]string{"no difference: " + strings.Join(values, ", ")}, none...), "; ")
 		case math.IsInf(i.Range, 1):
 			moved = "all"
 		}

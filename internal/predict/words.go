@@ -17,10 +17,14 @@ func (a *Answer) Sentences() []string {
 	p := a.Policies[0]
 	if i := slices.IndexFunc(a.Vanishing, func(v model.Vanishing) bool { return v.Policy == p.String() }); i >= 0 &&
 		a.ratio(Headline).Known() {
-		out = append(out, "The effect on CPU time "+a.vanishes(a.Vanishing[i])+".")
+		out = append(out, "The extra CPU time "+a.vanishes(a.Vanishing[i])+".")
 	}
 	if s := a.depends(); s != "" {
 		out = append(out, s)
+	}
+	if a.Machine.This && a.Workload.Watched == 0 {
+		out = append(out, "These are bursts of the workload "+a.Workload.Name+". Those of a service here may be shorter and cost more: "+
+			"'hostlab assess' simulates them, and 'hostlab record' writes them for --workload.")
 	}
 	return out
 }
@@ -103,7 +107,7 @@ func (a *Answer) vanishes(v model.Vanishing) string {
 		}
 	}
 	if math.IsNaN(carried) {
-		return "is unknown: the policy can carry none of the loads that were tried"
+		return "is unknown: no load that was tried can be carried by both policies"
 	}
 	return "does not vanish up to " + percent(carried) + " load, the highest tried load that the policy can carry"
 }
@@ -114,7 +118,7 @@ func (a *Answer) depends() string {
 	}
 	i := a.Sensitivity[0]
 	if i.Range < 0.01 {
-		return "None of the unknown parameters moves the answer by more than 0.01."
+		return "None of the unknown parameters moves the answer by more than 0.01, at the values tried."
 	}
 	var parts []string
 	for _, s := range i.Settings {

@@ -90,11 +90,18 @@ func readRecord(file string, in io.Reader, closed bool) (Workload, error) {
 	if err != nil {
 		return Workload{}, &FileError{File: file, Text: err.Error()}
 	}
-	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	w, err := FromRecord(strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), r, closed)
+	if err != nil {
+		return Workload{}, &FileError{File: file, Text: err.Error()}
+	}
+	return w, nil
+}
+
+// FromRecord makes a workload of recorded bursts, as ReadWorkload does.
+func FromRecord(name string, r *burstlog.Record, closed bool) (Workload, error) {
 	if p := r.EmulatedPolicy(); p != "" {
-		return Workload{}, &FileError{File: file,
-			Text: fmt.Sprintf("its bursts were recorded on a clock emulated as %s, so they hold that policy's slowdown already; record "+
-				"them again under high-performance, or without an emulated clock", p)}
+		return Workload{}, fmt.Errorf("its bursts were recorded on a clock emulated as %s, so they hold that policy's slowdown already; "+
+			"record them again under high-performance, or without an emulated clock", p)
 	}
 	w := Workload{Workload: r.Open(name), Load: r.Load(), Watched: len(r.CPUs), Warnings: r.Warnings, record: r}
 	if closed {
@@ -118,15 +125,12 @@ func readRecord(file string, in io.Reader, closed bool) (Workload, error) {
 	}
 	if closed {
 		w.Assumptions = append(w.Assumptions, Assumption{"workload", "think", seconds(w.Think.Mean) + " on average",
-			"the record: idle times do not depend on how long bursts take"})
+			"the record: idle times do not depend on how long bursts take; each CPU has bursts and idle times of its own"})
 	} else {
 		w.Assumptions = append(w.Assumptions, Assumption{"workload", "arrivals", "Poisson",
 			"the record's bursts, at random moments; its idle times are not used"})
 	}
-	if err := w.Validate(); err != nil {
-		return Workload{}, &FileError{File: file, Text: err.Error()}
-	}
-	return w, nil
+	return w, w.Validate()
 }
 
 // BuiltInWorkload is a workload of the model, whose source says what in it was
@@ -150,7 +154,7 @@ func (w Workload) Close(users int) (Workload, error) {
 	if users < 1 {
 		return w, fmt.Errorf("users is %d; it must be 1 to 1000000", users)
 	}
-	w.Users, w.Active = users, 0 // so many were asked for, whatever a record had
+	w.Users, w.Active, w.Each = users, 0, nil // so many were asked for, whatever a record had
 	if err := w.Validate(); err != nil {
 		return w, err
 	}

@@ -16,13 +16,22 @@ type Printer struct {
 // widest is the widest column of text that is pleasant to read.
 const widest = 100
 
-// NewPrinter makes a printer for a terminal of width columns; 0 means 80.
+// Endless is the width of what is no terminal: nothing is wrapped or cut there, since programs read lines.
+const Endless = 1 << 30
+
+// NewPrinter makes a printer for a terminal of width columns, 0 means 80, or an Endless one.
 func NewPrinter(w io.Writer, width int, color bool) *Printer {
 	if width <= 0 {
 		width = 80
 	}
-	return &Printer{w: w, color: color, Width: min(width, widest)}
+	if width < Endless {
+		width = min(width, widest)
+	}
+	return &Printer{w: w, color: color, Width: width}
 }
+
+// Drawn is the width for what fills a line, as bars do.
+func (t *Printer) Drawn() int { return min(t.Width, widest) }
 
 // Err is the first error of writing.
 func (t *Printer) Err() error { return t.err }

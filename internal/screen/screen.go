@@ -109,7 +109,7 @@ func Pad(s string, width int) string {
 const Narrowest = 8
 
 // Wrap breaks text into lines of at most width runes, one line at least. A word that is too long,
-// as paths are, breaks after a slash, comma or brace if it has one in reach.
+// as paths are, breaks after a slash, point, comma or the like if it has one in reach.
 func Wrap(text string, width int) []string {
 	width = max(width, Narrowest)
 	var lines []string
@@ -160,7 +160,7 @@ func breakable(w string, width int) string {
 		}
 		n++
 		end = i + utf8.RuneLen(r)
-		if strings.ContainsRune("/,}=", r) {
+		if strings.ContainsRune("/,}=._", r) {
 			good = end
 		}
 	}

@@ -5,7 +5,9 @@
 package setting
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -118,6 +120,16 @@ func (s Setting) Word(tool string) (Word, bool) {
 		return Word{}, false
 	}
 	return s.Words[i], true
+}
+
+// SideEffect is what a change to a value does besides; "": nothing to say. Effect speaks of what checks advise: of other values it
+// names that.
+func (s Setting) SideEffect(value string) string {
+	advised := slices.Compact(slices.Sorted(maps.Values(s.Advice)))
+	if s.Effect == "" || len(advised) == 0 || slices.Contains(advised, value) {
+		return s.Effect
+	}
+	return "at " + strings.Join(advised, " or ") + ", " + s.Effect
 }
 
 // Show returns an object's value as people see it.

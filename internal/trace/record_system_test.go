@@ -420,3 +420,42 @@ func TestKilledLeavesNothing(t *testing.T) {
 	}
 	t.Errorf("programs %v are left", left)
 }
+
+// The bursts of each CPU add up to the time that it was busy, also beside a thread that never sleeps, and where programs are
+// attached in windows alone.
+func TestBusyThreads(t *testing.T) {
+	systemtest.Root(t)
+	for _, detach := range []bool{false, true} {
+		until(t, func() map[string]string {
+			done, ended := make(chan struct{}), make(chan struct{})
+			go func() {
+				runtime.LockOSThread()
+				defer close(ended)
+				for {
+					select {
+					case <-done:
+						return
+					default:
+					}
+				}
+			}()
+			r, err := Record(context.Background(), Config{Target: Target{PIDs: []int{os.Getpid()}}, For: 4 * time.Second, Budget: always, detach: detach})
+			close(done)
+			<-ended
+			if err != nil {
+				t.Fatal(err)
+			}
+			bad := map[string]string{}
+			for _, c := range r.CPUs {
+				sum := 0.0
+				for _, b := range r.of(c.Number) {
+					sum += b.Busy
+				}
+				if busy := c.Busy * r.Seen; sum < 0.9*busy-0.1 {
+					bad[fmt.Sprint("CPU ", c.Number)] = fmt.Sprintf("was busy for %.3f s, and its bursts last %.3f s (detached %v)", busy, sum, detach)
+				}
+			}
+			return bad
+		})
+	}
+}

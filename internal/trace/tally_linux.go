@@ -219,8 +219,6 @@ func (t *tally) finish() (*Result, error) {
 	return r, nil
 }
 
-func unit(x float64) float64 { return min(1, max(0, x)) }
-
 // interval is that of a ratio of sums over windows: they differ in length. What was
 // seen is a part of the whole, without which there would be nothing to infer.
 func (t *tally) interval(r *Result, of func(sums) float64) result.Estimate {
@@ -237,15 +235,12 @@ func (t *tally) interval(r *Result, of func(sums) float64) result.Estimate {
 	return iv
 }
 
-// record makes the bursts as burstlog has them. A CPU that was never idle has one, of
-// all the time.
+// record makes the bursts as burstlog has them.
 func (t *tally) record(r *Result) {
 	sorting.Stable(t.bursts, func(a, b schedBurst) int {
 		return cmp.Or(cmp.Compare(a.Cpu, b.Cpu), cmp.Compare(a.Start, b.Start))
 	})
-	of := map[int]int{}
 	for _, b := range t.bursts {
-		of[int(b.Cpu)]++
 		out := burstlog.Burst{CPU: int(b.Cpu), At: float64(int64(b.Start-t.began)) / 1e9, Busy: float64(b.Busy) / 1e9,
 			Idle: float64(b.Idle) / 1e9}
 		if b.Watched > 0 {
@@ -255,11 +250,5 @@ func (t *tally) record(r *Result) {
 			r.Bursts = append(r.Bursts, out)
 		}
 	}
-	for i := range r.CPUs {
-		c := &r.CPUs[i]
-		if c.Bursts = of[c.Number]; c.Bursts == 0 && c.Busy > 0.999 {
-			r.Bursts = append(r.Bursts, burstlog.Burst{CPU: c.Number, Busy: r.Length, Service: c.Run})
-			c.Bursts = 1
-		}
-	}
+	r.complete()
 }

@@ -4,7 +4,11 @@ package workload
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os/exec"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"hostlab/internal/host"
@@ -139,6 +143,26 @@ func (f *Failure) Error() string { return f.Err.Error() }
 
 // Unwrap returns Err.
 func (f *Failure) Unwrap() error { return f.Err }
+
+// Lasting is the error of a run that fails alike when it is made again: its program is not there, or ended well without
+// what was asked for.
+type Lasting struct{ Err error }
+
+// Error implements error.
+func (l *Lasting) Error() string { return l.Err.Error() }
+
+// Unwrap returns Err.
+func (l *Lasting) Unwrap() error { return l.Err }
+
+// CannotStart is a program's error at its start: a *Lasting where there is no such program, or none that can be run.
+func CannotStart(err error) error {
+	for _, gone := range []error{fs.ErrNotExist, fs.ErrPermission, exec.ErrNotFound, syscall.ENOEXEC, syscall.ENOTDIR} {
+		if errors.Is(err, gone) {
+			return &Lasting{err}
+		}
+	}
+	return err
+}
 
 // Pick is a response to be had from the output of a command.
 type Pick struct {

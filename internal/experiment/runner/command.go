@@ -16,6 +16,7 @@ import (
 	"hostlab/internal/bounded"
 	"hostlab/internal/proc"
 	"hostlab/internal/screen"
+	"hostlab/internal/workload"
 )
 
 // keptOfCommand is how many bytes are kept of either end of a command's output. A level is
@@ -69,6 +70,8 @@ func command(ctx context.Context, dir string, args []string, timeout time.Durati
 		var leader *proc.Leader
 		if leader, err = proc.Start(cmd); err == nil {
 			_, err = leader.Run(ctx, graceEnd, nil)
+		} else {
+			err = workload.CannotStart(err)
 		}
 	}
 	if errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
@@ -86,7 +89,11 @@ func command(ctx context.Context, dir string, args []string, timeout time.Durati
 	case ctx.Err() != nil:
 		err = fmt.Errorf("%s took longer than %s and was ended", name, timeout)
 	default:
-		err = fmt.Errorf("%s: %w%s", name, bare(err), firstLine(said.Parts[0], out.Parts[0]))
+		text := fmt.Errorf("%s: %w%s", name, bare(err), firstLine(said.Parts[0], out.Parts[0]))
+		if _, lasting := errors.AsType[*workload.Lasting](err); lasting {
+			text = &workload.Lasting{Err: text}
+		}
+		err = text
 	}
 	return "", &failure{err, slices.Concat(said.Bytes(), out.Bytes())}
 }

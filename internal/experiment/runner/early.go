@@ -29,8 +29,13 @@ const (
 	longest  = 30 * time.Minute
 )
 
-// varying is what differs between two reports of one problem: quoted words, numbers, and where output is.
-var varying = regexp.MustCompile(`"[^"]*"|[0-9.e+-]*[0-9]|\(its output is in .*`)
+// Problem is what was wrong with a run, without the place of its output.
+func Problem(r *result.Run) string { return kept.ReplaceAllString(r.Reason+r.Contaminated, "") }
+
+var kept = regexp.MustCompile(` \(its output is in .*`)
+
+// varying is what differs between two reports of one problem: quoted words and numbers.
+var varying = regexp.MustCompile(`"[^"]*"|[0-9.e+-]*[0-9]`)
 
 // judge takes in a run. say reports that it shows a problem of which people should hear at once: one that
 // is new, and no run has counted yet, or half a block in a row has not. The error ends the session.
@@ -48,7 +53,7 @@ func (s *session) judge(r *result.Run) (say bool, _ error) {
 	for _, plot := range s.x.Blocks[r.Block].Plots {
 		block += len(plot)
 	}
-	kind := varying.ReplaceAllString(why, "")
+	kind := varying.ReplaceAllString(Problem(r), "")
 	if !e.said[kind] && len(e.said) < mostKinds && (!e.count || 2*e.row >= block) {
 		if e.said == nil {
 			e.said = map[string]bool{}
@@ -67,8 +72,8 @@ func (s *session) judge(r *result.Run) (say bool, _ error) {
 			"with Ctrl-C, remove the cause, then: hostlab run --resume --out %s", e.tried, why,
 			s.study.Workload.Retries+1, screen.Operand(s.cfg.Dir))
 	case !marks && (e.tried >= 2*block && after >= earliest || e.tried >= block && after >= longest):
-		return say, fmt.Errorf("stopped: none of the first %d runs counts, the last because %s; remove the cause, then "+
-			"continue with: hostlab run --resume --out %s", e.tried, why, s.cfg.Dir)
+		return say, &Hopeless{fmt.Sprintf("stopped: none of the first %d runs counts, the last", e.tried), r,
+			"remove the cause, then continue with: hostlab run --resume --out " + screen.Operand(s.cfg.Dir)}
 	}
 	return say, nil
 }

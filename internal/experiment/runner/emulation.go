@@ -174,12 +174,9 @@ const offMost = 0.1
 // seenLeast, and the run says nothing; or less than seenWell, and it is in doubt.
 const seenLeast, seenWell = 0.5, 0.8
 
-// useless is the error of a run that cannot be better when it is made again.
-type useless struct{ error }
-
 // tooFine judges whether a run was slowed down: how long it took, what the governor saw
 // and did, and the CPU seconds of processes that ended meanwhile. One that is too short will be so
-// again: *useless.
+// again: *workload.Lasting.
 func tooFine(took time.Duration, did emulate.Totals, ended float64) (doubt string, err error) {
 	least := leastLooks * emulate.Resolution
 	if did.Asked > emulate.Resolution.Seconds() {
@@ -197,7 +194,7 @@ func tooFine(took time.Duration, did emulate.Totals, ended float64) (doubt strin
 	}
 	switch {
 	case took < least:
-		return "", &useless{fmt.Errorf("the run took %s, too short to emulate a clock: processes are looked at every %s, and a run "+
+		return "", &workload.Lasting{Err: fmt.Errorf("the run took %s, too short to emulate a clock: processes are looked at every %s, and a run "+
 			"%s has to last %s; give it more to do",
 			screen.Brief(took.Round(100*time.Microsecond)), screen.Brief(emulate.Resolution), kind, screen.Brief(least))}
 	case share < seenLeast:

@@ -283,7 +283,11 @@ func (s *session) responses(r *result.Run, sample workload.Sample) error {
 			}
 			r.Values[want.Name] = v
 		case want.Primary:
-			return fmt.Errorf("response %s is missing: %s", want.Name, why)
+			err := fmt.Errorf("response %s is missing: %s", want.Name, why)
+			if picks && !s.counted(r.Cell) { // the program ended well, and has never printed it
+				return &workload.Lasting{Err: err}
+			}
+			return err
 		default:
 			if r.Missing == nil {
 				r.Missing = map[string]string{}

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"hostlab/internal/result/store"
 )
 
 // inside lists the processes that work below a directory.
@@ -74,7 +76,7 @@ name = "wall"
 	if failed := b.failed(); len(failed) != 1 || !strings.HasPrefix(failed[0], "PostgreSQL was ended by signal 9") || strings.Contains(failed[0], "\n") {
 		t.Errorf("failed runs: %q", failed)
 	}
-	if _, err := os.Stat(filepath.Join(b.cfg.Dir, workDir)); err == nil {
+	if _, err := os.Stat(filepath.Join(b.cfg.Dir, store.WorkDir)); err == nil {
 		t.Error("the workload's directory is left")
 	}
 	if left := inside(b.cfg.Dir); len(left) > 0 {

@@ -305,7 +305,7 @@ func (s *session) finish(ctx context.Context, err error) error {
 		s.note("commands of the study's factors have left %s running; hostlab leaves it alone, since some are there to start a "+
 			"server: end it if nobody needs it", strings.Join(left, ", "))
 	}
-	errs = append(errs, s.levels.close(), s.store.Root().RemoveAll(workDir))
+	errs = append(errs, s.levels.close(), s.store.Root().RemoveAll(store.WorkDir))
 	if r := s.store.Record(); err != nil && ctxErr == nil && !waiting && !s.cfg.Resume && len(r.Runs) == 0 &&
 		len(r.Changed()) == 0 {
 		errs = append(errs, s.store.Discard()) // it failed at its first step: the next try may have the directory

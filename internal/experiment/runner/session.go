@@ -18,10 +18,6 @@ import (
 	"hostlab/internal/workload"
 )
 
-// workDir is where in the record's directory workloads keep files of their own
-// while the experiment runs.
-const workDir = "work"
-
 // session is one call of Run.
 type session struct {
 	cfg       Config
@@ -262,7 +258,7 @@ func (s *session) runBlock(ctx context.Context) error {
 				if !s.study.Guard.Mark || r.Status != result.Void || next.attempt > s.study.Workload.Retries {
 					failures[next.slot]++
 				}
-				if failures[next.slot] > s.study.Workload.Retries || s.uselessRun() {
+				if failures[next.slot] > s.study.Workload.Retries || s.lasting() {
 					return s.giveUp(r, failures[next.slot])
 				}
 				next.attempt++
@@ -304,15 +300,15 @@ func (s *session) restarts() bool {
 }
 
 func (s *session) openWorkload(ctx context.Context) error {
-	work, err := filepath.Abs(filepath.Join(s.cfg.Dir, workDir))
+	work, err := filepath.Abs(filepath.Join(s.cfg.Dir, store.WorkDir))
 	if err != nil {
 		return err
 	}
 	// What a killed session left is in nobody's way but the workload's.
-	if err := s.store.Root().RemoveAll(workDir); err != nil {
+	if err := s.store.Root().RemoveAll(store.WorkDir); err != nil {
 		return fmt.Errorf("cannot empty %s: %w", work, err)
 	}
-	if err := s.store.Root().Mkdir(workDir, 0o755); err != nil {
+	if err := s.store.Root().Mkdir(store.WorkDir, 0o755); err != nil {
 		return fmt.Errorf("cannot make the workload's directory: %w", err)
 	}
 	if err = s.pin(ctx); err != nil {
@@ -354,27 +350,47 @@ func (s *session) warmUp(ctx context.Context, at slot) error {
 		if err != nil {
 			return err
 		}
+		if r.Reason == "" {
+			n++
+		} else if failures++; failures > s.study.Workload.Retries || s.lasting() {
+			return s.giveUp(r, failures)
+		}
 		say, err := s.judge(r)
 		s.progress(Progress{Stage: "warming up", Last: r, Say: say})
 		if err != nil {
 			return err
-		}
-		if r.Reason == "" {
-			n++
-			continue
-		}
-		if failures++; failures > s.study.Workload.Retries || s.uselessRun() {
-			return s.giveUp(r, failures)
 		}
 	}
 	s.warm = true
 	return nil
 }
 
-// uselessRun reports whether the last run failed for good.
-func (s *session) uselessRun() bool {
-	_, ok := errors.AsType[*useless](s.last)
-	return ok
+// lasting reports whether the last run would fail again. What the study names may be wrong, too.
+func (s *session) lasting() bool {
+	_, failed := errors.AsType[*workload.Lasting](s.last)
+	_, named := errors.AsType[*workload.ParamError](s.last)
+	return failed || named
+}
+
+// Hopeless is the error of runs that fail again and again.
+type Hopeless struct {
+	what string
+	Last *result.Run
+	then string
+}
+
+func (h *Hopeless) Error() string {
+	return fmt.Sprintf("%s because %s%s; %s", h.what, h.Last.Reason, h.Last.Contaminated, h.then)
+}
+
+// Short is the error for people who have just read what is wrong.
+func (h *Hopeless) Short() string { return fmt.Sprintf("%s as said above; %s", h.what, h.then) }
+
+// counted reports whether a run of a cell has counted, or of any where it is negative.
+func (s *session) counted(cell int) bool {
+	return slices.ContainsFunc(s.store.Record().Runs, func(r result.Run) bool {
+		return r.Status == result.OK && (cell < 0 || r.Cell == cell)
+	})
 }
 
 // giveUp is the error of a run that fails again and again.
@@ -383,11 +399,14 @@ func (s *session) giveUp(r *result.Run, times int) error {
 	if r.Status == result.WarmUp {
 		what = "the warm-up run of " + cellText(s.x, r.Cell)
 	}
-	if s.uselessRun() {
-		return fmt.Errorf("%s failed, and would fail again: %s; a resume cannot change that: change the study or --set, and "+
-			"start anew with another --out", what, r.Reason)
+	resume := "hostlab run --resume --out " + screen.Operand(s.cfg.Dir)
+	if s.lasting() {
+		then := "mend that, then type the same command again: it begins anew"
+		if s.counted(-1) {
+			then = "mend that, then continue with: " + resume + "; a study that is changed needs another --out"
+		}
+		return fmt.Errorf("%s failed, and would fail again: %s; %s", what, r.Reason, then)
 	}
-	return fmt.Errorf("%s was void or failed %d times, the last time because %s; remove the cause, then continue with: "+
-		"hostlab run --resume --out %s",
-		what, times, r.Reason, screen.Operand(s.cfg.Dir))
+	return &Hopeless{fmt.Sprintf("%s was void or failed %d times, the last time", what, times), r,
+		"remove the cause, then continue with: " + resume}
 }

@@ -49,7 +49,7 @@ func EndLeftovers(dir string) (names []string, err error) {
 }
 
 func endLeftoversOf(dir string) ([]string, error) {
-	work, err := filepath.Abs(filepath.Join(dir, workDir))
+	work, err := filepath.Abs(filepath.Join(dir, store.WorkDir))
 	if err != nil {
 		return nil, err
 	}

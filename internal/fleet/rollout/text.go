@@ -11,6 +11,7 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/setting"
 )
 
 // Typed is how the reader's commands go on from here.
@@ -39,10 +40,24 @@ func (p *Plan) set() string {
 	return line
 }
 
+// effects are what the settings of the plan do besides. Those of a role are what a host's own plan names.
+func (p *Plan) effects() (text string) {
+	for _, typed := range p.Set {
+		name, value, _ := strings.Cut(typed, "=")
+		name, _, _ = strings.Cut(name, "@")
+		if s, err := setting.Named(name); err == nil {
+			if e := s.SideEffect(value); e != "" {
+				text += "; " + s.Name + ": " + e
+			}
+		}
+	}
+	return text
+}
+
 // next are the commands that a wave takes.
 func (p *Plan) next(wave int, t Typed) document.Commands {
 	return document.Commands{
-		{Why: "on " + named(p.Waves[wave-1].Hosts), Line: p.set()},
+		{Why: "on " + named(p.Waves[wave-1].Hosts) + p.effects(), Line: p.set()},
 		{Why: "then collect 'hostlab verify --format json' from them, and 'hostlab assess' from all hosts of the plan",
 			Line: "hostlab fleet ingest SPOOL"},
 		{Why: "then judge the wave", Line: t.gate(wave)},

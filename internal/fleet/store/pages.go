@@ -11,10 +11,11 @@ import (
 // What pages ask is bounded: by a host, by documents that came since, or by a number of rows. A fleet of thousands of
 // hosts has millions of rows.
 
-// Last is the number of the document that was kept last; 0: none.
-func (s *Store) Last(ctx context.Context) (id int64, err error) {
-	err = s.query(ctx, func(scan func(...any) error) error { return scan(&id) }, "SELECT COALESCE(MAX(id), 0) FROM document")
-	return id, err
+// Last is the number of the document that was kept last, 0: none; and how many plans of roll-outs there are.
+func (s *Store) Last(ctx context.Context) (id, plans int64, err error) {
+	err = s.query(ctx, func(scan func(...any) error) error { return scan(&id, &plans) },
+		"SELECT (SELECT COALESCE(MAX(id), 0) FROM document), (SELECT COUNT(*) FROM rollout)")
+	return id, plans, err
 }
 
 // Since returns the hosts of which documents were kept after one, with what their newest documents say, and how many

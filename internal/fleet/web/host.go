@@ -17,19 +17,20 @@ import (
 
 // hostJSON is all that a host's page says.
 type hostJSON struct {
-	Schema    int            `json:"schema"`
-	Name      string         `json:"name"`
-	First     time.Time      `json:"first"`
-	Last      time.Time      `json:"last"`
-	Stale     bool           `json:"stale"` // not known any more: all below is what it was then
-	Service   string         `json:"service"`
-	Verdict   string         `json:"verdict"`
-	Same      []string       `json:"same_machine"` // other hosts with the same machine id
-	Findings  []fleet.Held   `json:"findings"`
-	Accepted  []fleet.Held   `json:"accepted"`
-	Levers    []leverJSON    `json:"levers"`
-	Changes   []fleet.Change `json:"changes"`
-	Documents []store.Kept   `json:"documents"`
+	Schema    int               `json:"schema"`
+	Name      string            `json:"name"`
+	First     time.Time         `json:"first"`
+	Last      time.Time         `json:"last"`
+	Stale     bool              `json:"stale"` // not known any more: all below is what it was then
+	Service   string            `json:"service"`
+	Verdict   string            `json:"verdict"`
+	Same      []string          `json:"same_machine"` // other hosts with the same machine id
+	Findings  []fleet.Held      `json:"findings"`
+	Remedies  map[string]string `json:"remedies"` // by check
+	Accepted  []fleet.Held      `json:"accepted"`
+	Levers    []leverJSON       `json:"levers"`
+	Changes   []fleet.Change    `json:"changes"`
+	Documents []store.Kept      `json:"documents"`
 }
 
 // timeline and shownDocuments are how much of a host's history its page shows.
@@ -70,7 +71,7 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 	}
 	data := hostJSON{Schema: fleet.Schema, Name: h.Name, First: h.First, Last: h.Last, Stale: h.Stale(r.now, r.Stale),
 		Service: h.Service, Verdict: h.Verdict,
-		Same: []string{}, Findings: h.Findings, Accepted: h.Accepted, Levers: []leverJSON{}, Changes: changes, Documents: kept}
+		Same: []string{}, Findings: h.Findings, Remedies: last.remedies, Accepted: h.Accepted, Levers: []leverJSON{}, Changes: changes, Documents: kept}
 	for _, name := range r.fleet.machines[h.Machine] {
 		if h.Machine != "" && name != h.Name {
 			data.Same = append(data.Same, name)
@@ -97,8 +98,9 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 		addLever(levers, name, l)
 	}
 	d.Data = data
-	d.Sections = append(d.Sections, document.Titled("Findings", findingTable(h, last.remedies)),
-		document.Titled("Accepted", accepted), document.Titled("Levers", levers))
+	findings := findingTable(h)
+	d.Sections = append(d.Sections, document.Titled("Findings", findings),
+		document.Titled("Remedies", remedyBlocks(findings, last.remedies)), document.Titled("Accepted", accepted), document.Titled("Levers", levers))
 	d.Sections = append(d.Sections, last.sections...)
 	d.Sections = append(d.Sections, document.Titled("What changed", changeTable(changes, false)),
 		document.Titled("Documents", documentTable(kept)),
@@ -130,19 +132,31 @@ func (r *request) stateOf(h *fleet.Host) string {
 	return fmt.Sprintf("%s sent its last document %s ago and has %s.", h.Name, age, found)
 }
 
-// findingTable has a host's findings, the worst first, with what to do.
-func findingTable(h *fleet.Host, remedies map[string]string) *document.Table {
+// findingTable has a host's findings, the worst first.
+func findingTable(h *fleet.Host) *document.Table {
 	t := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "what is looked at"}, {Head: "severity"},
 		{Head: "role"}, {Head: "since", Whole: true},
-		{Head: "what was read"}, {Head: "remedy"}}}
+		{Head: "what was read"}}}
 	list := slices.Clone(h.Findings)
 	sorting.Stable(list, func(a, b fleet.Held) int { return rank(b.Severity) - rank(a.Severity) })
 	for _, f := range list {
 		t.Add(document.Cell{Text: f.Check, Link: "/checks/" + segment(f.Check)}, document.Text(fleet.CheckTitle(f.Check)),
 			severityCell(f.Severity), document.Text(string(f.Role)),
-			document.Text(f.Since.Format(time.DateOnly)), said(f.Detail), none(remedies[f.Check]))
+			document.Text(f.Since.Format(time.DateOnly)), said(f.Detail))
 	}
 	return t
+}
+
+// remedyBlocks are what to do about a host's findings, in the order of their table.
+func remedyBlocks(t *document.Table, remedies map[string]string) (out document.Commands) {
+	seen := map[string]bool{}
+	for _, r := range t.Rows {
+		if id := r.Cells[0].Text; remedies[id] != "" && !seen[id] {
+			seen[id] = true
+			out = append(out, document.Command{Why: id + ", " + r.Cells[1].Text, Line: remedies[id]})
+		}
+	}
+	return out
 }
 
 func rank(severity string) int { return slices.Index(check.Severities, severity) }

@@ -20,6 +20,9 @@ type kept struct {
 	answer  *document.Document
 	failed  error         // why the last try made none
 	running chan struct{} // closed when it has ended; nil: none is under way
+	// After a document it is made anew when pause times as long as making it took have passed: 0 at once.
+	pause int
+	took  time.Duration
 }
 
 // A reader waits so long for what is newer, and so long for the first answer.
@@ -28,13 +31,13 @@ const (
 	waitFirst = patience / 2
 )
 
-// get is the answer, and when it was made. each: every document may change it, and not only time.
-func (k *kept) get(ctx context.Context, r *request, each bool,
-	work func(context.Context) (*document.Document, error)) (*document.Document, time.Time, error) {
+// get is the answer, and when it was made.
+func (k *kept) get(ctx context.Context, r *request, work func(context.Context) (*document.Document, error)) (*document.Document,
+	time.Time, error) {
 	k.mu.Lock()
-	old := k.begin(ctx, r, each, work)
+	old := k.begin(ctx, r, work)
 	running, wait := k.running, waitFirst
-	if k.answer != nil && (!r.whole || !each) {
+	if k.answer != nil && !r.whole {
 		wait = waitNewer
 	}
 	k.mu.Unlock()
@@ -59,9 +62,9 @@ func (k *kept) get(ctx context.Context, r *request, each bool,
 }
 
 // begin has an old answer made anew, and reports whether it is old. The caller holds the lock.
-func (k *kept) begin(ctx context.Context, r *request, each bool,
-	work func(context.Context) (*document.Document, error)) (old bool) {
-	old = k.answer == nil || r.now.Sub(k.made) >= whole || each && k.last != r.fleet.last
+func (k *kept) begin(ctx context.Context, r *request, work func(context.Context) (*document.Document, error)) (old bool) {
+	age := r.now.Sub(k.made)
+	old = k.answer == nil || age >= whole || k.last != r.fleet.last && age >= time.Duration(k.pause)*k.took
 	if old && k.running == nil {
 		k.running = make(chan struct{})
 		go k.remake(context.WithoutCancel(ctx), r, work)
@@ -73,7 +76,7 @@ func (k *kept) begin(ctx context.Context, r *request, each bool,
 func (k *kept) peek(ctx context.Context, r *request, work func(context.Context) (*document.Document, error)) *document.Document {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.begin(ctx, r, false, work)
+	k.begin(ctx, r, work)
 	return k.answer
 }
 
@@ -81,9 +84,11 @@ func (k *kept) peek(ctx context.Context, r *request, work func(context.Context) 
 func (k *kept) remake(ctx context.Context, r *request, work func(context.Context) (*document.Document, error)) {
 	ctx, cancel := context.WithTimeout(ctx, whole)
 	defer cancel()
+	began := time.Now()
 	d, err := work(ctx)
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.took = time.Since(began)
 	if k.failed = err; err == nil {
 		k.answer, k.made, k.last = d, r.now, r.fleet.last
 	} else {

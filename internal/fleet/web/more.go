@@ -14,13 +14,13 @@ import (
 
 // outliers is the page of hosts that measure unlike their peers: all measurements of a fleet take seconds to compare.
 func outliers(ctx context.Context, r *request) (*document.Document, error) {
-	made, at, err := r.peers.get(ctx, r, false, r.comparing)
+	made, at, err := r.peers.get(ctx, r, r.comparing)
 	if err != nil {
 		return nil, err
 	}
 	d, err := r.own(made, leadHosts)
 	if err == nil {
-		d.About = []string{"Compared at " + at.UTC().Format(minutes) + " UTC; anew every " + screen.Lasting(whole) + "."}
+		d.About = []string{"Compared at " + at.UTC().Format(minutes) + " UTC, with what had come until then."}
 	}
 	return d, err
 }

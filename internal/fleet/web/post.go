@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -19,9 +20,7 @@ import (
 
 // take keeps a document that a host sends. What is refused is answered in one line.
 func (s *Server) take(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), 6*patience)
-	defer cancel()
-	status, text := s.keep(ctx, w, r)
+	status, text := s.keep(w, r)
 	switch status {
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", `Bearer realm="hostlab fleet"`)
@@ -34,7 +33,7 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request) {
 	line(w, status, screen.Clean(text))
 }
 
-func (s *Server) keep(ctx context.Context, w http.ResponseWriter, r *http.Request) (status int, text string) {
+func (s *Server) keep(w http.ResponseWriter, r *http.Request) (status int, text string) {
 	if s.Tokens == nil { // serve has no file of them
 		return http.StatusForbidden, "this server takes no documents: it was started without --tokens"
 	}
@@ -47,16 +46,21 @@ func (s *Server) keep(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	case r.ContentLength > fleet.MaxBody:
 		return http.StatusRequestEntityTooLarge, tooLarge
 	}
-	select { // so many bodies are in memory at a time
-	case s.posts <- struct{}{}:
-		defer func() { <-s.posts }()
-	case <-ctx.Done():
-		return http.StatusServiceUnavailable, "too many documents come at once; send it again"
-	}
-	body, status, text := unpacked(w, r)
+	room := s.bodies.of(token.Name)
+	defer room.free()
+	body, status, text := unpacked(w, r, room)
 	if status != 0 {
 		return status, text
 	}
+	// A place is taken once the body is there, so that a slow one holds none; one that waits for its token's turn holds none either.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(4 * patience)) // reading may have taken all of the server's time
+	ctx, cancel := context.WithTimeout(r.Context(), 3*patience)
+	defer cancel()
+	leave, ok := s.turn(ctx, token.Name)
+	if !ok {
+		return http.StatusServiceUnavailable, crowded
+	}
+	defer leave()
 	s.reads.Lock() // a document as a tree takes many times its size
 	now := s.Now()
 	d, err := fleet.Read(body, host, now)
@@ -82,10 +86,12 @@ func (s *Server) keep(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	return http.StatusCreated, "new " + d.Hash
 }
 
+const crowded = "too many documents come at once; send it again"
+
 var tooLarge = "it is larger than " + strconv.Itoa(fleet.MaxBody>>20) + " MiB"
 
 // unpacked reads a body. What is unpacked counts too. status is 0 where all went well.
-func unpacked(w http.ResponseWriter, r *http.Request) (body []byte, status int, text string) {
+func unpacked(w http.ResponseWriter, r *http.Request, room *room) (body []byte, status int, text string) {
 	var in io.Reader = http.MaxBytesReader(w, r.Body, fleet.MaxBody)
 	coding := strings.ToLower(r.Header.Get("Content-Encoding"))
 	if coding == "" { // a packed file that is sent as it is: no document begins like that
@@ -106,7 +112,11 @@ func unpacked(w http.ResponseWriter, r *http.Request) (body []byte, status int, 
 	default:
 		return nil, http.StatusUnsupportedMediaType, "only gzip may pack it"
 	}
-	body, err := io.ReadAll(bounded.Reader(in, fleet.MaxBody))
+	room.Reader = bounded.Reader(in, fleet.MaxBody)
+	body, err := io.ReadAll(room)
+	if errors.Is(err, errRoom) {
+		return nil, http.StatusServiceUnavailable, crowded
+	}
 	if err != nil {
 		_, unpacked := errors.AsType[*bounded.TooLarge](err)
 		if _, sent := errors.AsType[*http.MaxBytesError](err); sent || unpacked {

@@ -27,8 +27,8 @@ type planRow struct {
 
 // rollouts lists plans. How far they are takes what was verified since, of all hosts.
 func rollouts(ctx context.Context, r *request) (*document.Document, error) {
-	made, _, err := r.plans.of("").get(ctx, r, true, func(ctx context.Context) (*document.Document,
-		error) {
+	// A list of fewer plans is not the last answer to this one: the one who has just made a plan looks for it.
+	made, _, err := r.plans.of(strconv.FormatInt(r.fleet.plans, 10)).get(ctx, r, func(ctx context.Context) (*document.Document, error) {
 		return planList(ctx, r.Store)
 	})
 	if err != nil {
@@ -82,8 +82,7 @@ func oneRollout(ctx context.Context, r *request) (*document.Document, error) {
 	if known, err := r.Store.Known(ctx, hash); err != nil || !known {
 		return nil, orNotThere(err, "roll-out")
 	}
-	made, at, err := r.plans.of(hash).get(ctx, r, true, func(ctx context.Context) (*document.Document,
-		error) {
+	made, at, err := r.plans.of(hash).get(ctx, r, func(ctx context.Context) (*document.Document, error) {
 		return planPage(ctx, r.Store, hash)
 	})
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 // never changed: a later one takes its place.
 type snapshot struct {
 	last      int64 // the number of the newest document in it
+	plans     int64 // of roll-outs
 	read      time.Time
 	documents int
 	hosts     []*fleet.Host // by name
@@ -48,7 +49,7 @@ type cache struct {
 func (c *cache) get(ctx context.Context, s *Server, now time.Time) (*snapshot, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	last, err := s.Store.Last(ctx)
+	last, plans, err := s.Store.Last(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +57,12 @@ func (c *cache) get(ctx context.Context, s *Server, now time.Time) (*snapshot, e
 	if old == nil || last < old.last || now.Sub(old.read) >= whole || !reflect.DeepEqual(old.exceptions, exceptions) {
 		old = &snapshot{read: now, exceptions: exceptions}
 	} else if old.last == last {
-		return old, nil
+		if old.plans != plans {
+			fresh := *old
+			fresh.plans = plans
+			c.now = &fresh
+		}
+		return c.now, nil
 	}
 	// The store answers. All of a large fleet takes longer on a busy host than a reader waits, and each try would begin anew.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longest)
@@ -65,6 +71,7 @@ func (c *cache) get(ctx context.Context, s *Server, now time.Time) (*snapshot, e
 	if err != nil {
 		return nil, err
 	}
+	fresh.plans = plans
 	c.now = fresh
 	return fresh, nil
 }

@@ -49,7 +49,10 @@ type Server struct {
 	plans answers       // of roll-outs, and their list
 	room  chan struct{} // a place for each page that is made at a time
 	posts chan struct{} // and for each document that is taken
-	reads sync.Mutex
+	turns turns         // of tokens
+	// bodies are what hosts are sending.
+	bodies bodies
+	reads  sync.Mutex
 }
 
 // pages are what the navigation names, in its order.
@@ -62,7 +65,9 @@ var pages = []document.Link{{Text: "Overview", URL: "/"}, {Text: "Hosts", URL: "
 const (
 	mostPages = 8
 	mostPosts = 4
-	patience  = 10 * time.Second // of a request, for a place and for the store
+	// Bytes of documents that arrive or wait, of which one token may have a quarter.
+	mostBodies = 256 << 20
+	patience   = 10 * time.Second // of a request, for a place and for the store
 )
 
 // New makes a server.
@@ -77,7 +82,9 @@ func New(c Config) (*Server, error) {
 	if c.Exceptions == nil {
 		c.Exceptions = func() []check.Exception { return nil }
 	}
-	return &Server{Config: c, site: site, room: make(chan struct{}, mostPages), posts: make(chan struct{}, mostPosts)}, nil
+	return &Server{Config: c, site: site, peers: kept{pause: 20}, room: make(chan struct{}, mostPages),
+		posts: make(chan struct{}, mostPosts), turns: turns{by: map[string]*turn{}},
+		bodies: bodies{most: mostBodies, each: mostBodies / 4, by: map[string]int64{}}}, nil
 }
 
 // Handler answers all addresses.
@@ -314,7 +321,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) {
 	}
 	text, err := s.Store.Body(r.Context(), hash)
 	if err != nil {
-		if _, alive := s.Store.Last(r.Context()); alive == nil {
+		if _, _, alive := s.Store.Last(r.Context()); alive == nil {
 			err = notThere("document")
 		}
 		s.fail(w, r, err)

@@ -78,6 +78,15 @@ const (
 	maxLength = 86400 * 366 // s
 )
 
+// numbered sets schema and kind.
+func (h Head) numbered() Head {
+	h.Schema, h.Kind = Schema, Kind
+	if h.Seen > 0 {
+		h.Schema = Sampled
+	}
+	return h
+}
+
 func (h Head) sampled() bool { return h.Schema == Sampled }
 
 func (h Head) validate() error {
@@ -194,10 +203,7 @@ type Writer struct {
 // NewWriter writes the head, whose schema and kind it sets: a head with Seen is that of a
 // sample.
 func NewWriter(w io.Writer, head Head) (*Writer, error) {
-	head.Schema, head.Kind = Schema, Kind
-	if head.Seen > 0 {
-		head.Schema = Sampled
-	}
+	head = head.numbered()
 	if err := head.validate(); err != nil {
 		return nil, fmt.Errorf("record of bursts: %w", err)
 	}

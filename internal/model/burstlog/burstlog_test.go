@@ -173,14 +173,17 @@ func TestWriterRefuses(t *testing.T) {
 
 // TestManyBursts holds that joining values keeps the mean.
 func TestManyBursts(t *testing.T) {
-	var r burstlog.Record
-	r.Active = 1
-	sum := 0.0
+	var bursts []burstlog.Burst
+	sum, at := 0.0, 0.0
 	for i := range 54321 {
-		r.Busy = append(r.Busy, 1e-3*float64(i%977+1))
-		sum += r.Busy[i]
+		b := burstlog.Burst{At: at, Busy: 1e-3 * float64(i%977+1), Idle: 1e-3}
+		bursts = append(bursts, b)
+		sum, at = sum+b.Busy, at+b.Busy+b.Idle
 	}
-	r.Idle = r.Busy
+	r, err := burstlog.New(burstlog.Head{CPUs: []int{0}}, bursts)
+	if err != nil {
+		t.Fatal(err)
+	}
 	d := r.Open("many").Slice
 	if mean := sum / 54321; len(d.Values) != 5000 || !cmp.Equal(d.Mean, mean, cmpopts.EquateApprox(1e-3, 0)) {
 		t.Errorf("%d values, mean %v, expected %v", len(d.Values), d.Mean, mean)

@@ -29,8 +29,8 @@ type Record struct {
 	Span       float64   // s from the start to the latest end
 	Warnings   []string
 
-	at, rest []float64 // of each of Busy: when it began, and the idle time after it
-	served   float64   // s of Busy that the service ran
+	served float64 // s of Busy that the service ran
+	drawn
 }
 
 // ErrNotRecord is the error of data whose first line is no head of a record, which
@@ -43,6 +43,22 @@ type track struct {
 	holes          float64
 	longest, where float64
 	began          float64
+	bursts         []Burst
+}
+
+// New is a record of bursts that are at hand; those of a CPU follow each other.
+func New(head Head, bursts []Burst) (*Record, error) {
+	r := &Record{Head: head.numbered()}
+	cpus, err := r.begin()
+	if err != nil {
+		return nil, fmt.Errorf("record of bursts: %w", err)
+	}
+	for _, b := range bursts {
+		if err := r.add(b, cpus); err != nil {
+			return nil, fmt.Errorf("record of bursts: %w", err)
+		}
+	}
+	return r, r.finish(cpus)
 }
 
 // Read reads a record and checks all of it. Errors say the line, the CPU and the
@@ -60,12 +76,9 @@ func Read(in io.Reader) (*Record, error) {
 	if err := strictly(lines.Bytes(), &r.Head); err != nil {
 		return nil, fmt.Errorf("line 1: %w: %w", ErrNotRecord, err)
 	}
-	if err := r.validate(); err != nil {
+	cpus, err := r.begin()
+	if err != nil {
 		return nil, fmt.Errorf("line 1: %w", err)
-	}
-	cpus := map[int]*track{}
-	for _, c := range r.CPUs {
-		cpus[c] = &track{}
 	}
 	n := 1
 	for lines.Scan() {
@@ -73,20 +86,29 @@ func Read(in io.Reader) (*Record, error) {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
-		if err := r.add(lines.Bytes(), cpus); err != nil {
+		b, err := parse(lines.Bytes())
+		if err == nil {
+			err = r.add(b, cpus)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 	}
 	if err := lines.Err(); err != nil {
 		return nil, tooLong(err, n+1)
 	}
-	if len(r.Busy) == 0 {
-		return nil, errors.New("the record holds no burst, only its head")
-	}
 	return r, r.finish(cpus)
 }
 
-func (r *Record) add(line []byte, cpus map[int]*track) error {
+func (r *Record) begin() (map[int]*track, error) {
+	cpus := map[int]*track{}
+	for _, c := range r.CPUs {
+		cpus[c] = &track{}
+	}
+	return cpus, r.validate()
+}
+
+func parse(line []byte) (Burst, error) {
 	// Pointers tell a key that is missing from one that is 0.
 	var b struct {
 		CPU  *int     `json:"cpu"`
@@ -97,12 +119,15 @@ func (r *Record) add(line []byte, cpus map[int]*track) error {
 		Service float64 `json:"service"`
 	}
 	if err := strictly(line, &b); err != nil {
-		return err
+		return Burst{}, err
 	}
 	if b.CPU == nil || b.At == nil || b.Busy == nil || b.Idle == nil {
-		return errors.New("a burst has the keys cpu, at, busy and idle")
+		return Burst{}, errors.New("a burst has the keys cpu, at, busy and idle")
 	}
-	burst := Burst{*b.CPU, *b.At, *b.Busy, *b.Idle, b.Service}
+	return Burst{*b.CPU, *b.At, *b.Busy, *b.Idle, b.Service}, nil
+}
+
+func (r *Record) add(burst Burst, cpus map[int]*track) error {
 	t, ok := cpus[burst.CPU]
 	if !ok {
 		return fmt.Errorf("cpu %d is not among the CPUs of the head", burst.CPU)
@@ -126,7 +151,7 @@ func (r *Record) add(line []byte, cpus map[int]*track) error {
 		return fmt.Errorf("more than %d bursts; cut the record", maxBursts)
 	}
 	r.Busy = append(r.Busy, burst.Busy)
-	r.at, r.rest = append(r.at, burst.At), append(r.rest, burst.Idle)
+	t.bursts = append(t.bursts, burst)
 	r.served += burst.Busy * burst.Service
 	if burst.Idle > 0 {
 		r.Idle = append(r.Idle, burst.Idle)
@@ -137,6 +162,9 @@ func (r *Record) add(line []byte, cpus map[int]*track) error {
 
 // finish judges the holes, or what a sample lost.
 func (r *Record) finish(cpus map[int]*track) error {
+	if len(r.Busy) == 0 {
+		return errors.New("the record holds no burst, only its head")
+	}
 	if n := float64(r.Lost); n/(n+float64(len(r.Busy))) > MaxLost {
 		return fmt.Errorf("%d bursts were lost, %.2g %% of all, and at most %g %% may be: they are those of the busiest moments; "+
 			"record again",
@@ -180,6 +208,7 @@ func (r *Record) finish(cpus map[int]*track) error {
 			fmt.Sprintf("the record was taken at intervals of %s, but its bursts last %s on average: shorter ones were joined or missed",
 				seconds(r.Interval), seconds(mean)))
 	}
+	r.draw(cpus)
 	return nil
 }
 

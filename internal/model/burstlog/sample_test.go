@@ -95,10 +95,11 @@ func TestResample(t *testing.T) {
 		}
 		var means []float64
 		for i := range 200 {
-			s := r.Resample(rand.New(rand.NewPCG(1, uint64(i))))
-			means = append(means, stats.Mean(s.Busy))
-			if math.Abs(float64(len(s.Busy))/1000-1) > 0.1 || len(s.Idle) != len(s.Busy) {
-				t.Fatalf("%d bursts, %d idle", len(s.Busy), len(s.Idle))
+			w := r.Resample(rand.New(rand.NewPCG(1, uint64(i)))).Replay("x")
+			busy, idle := w.Slice.Values, w.Think.Values
+			means = append(means, stats.Mean(busy))
+			if math.Abs(float64(len(busy))/1000-1) > 0.1 || len(idle) != len(busy) {
+				t.Fatalf("%d bursts, %d idle", len(busy), len(idle))
 			}
 		}
 		if m := stats.Mean(means); math.Abs(m/0.02-1) > 0.02 {

@@ -2,15 +2,9 @@ package burstlog
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"slices"
 
 	"hostlab/internal/model"
 )
-
-// most is how many values a distribution keeps. More are joined in groups of equal
-// size by their means, which keeps the mean and blurs only neighbours in rank.
-const most = 5000
 
 // Load is the busy share of all CPUs that were watched, 0 to 1. Of a sample, it is what
 // was counted, or else that of the bursts that began in windows.
@@ -22,72 +16,46 @@ func (r *Record) Load() float64 {
 	if r.sampled() {
 		span = r.Length * r.Seen
 	}
-	return min(1, r.busy()/(span*float64(len(r.CPUs))))
+	return min(1, r.sum()/(span*float64(len(r.CPUs))))
 }
 
-func (r *Record) busy() (sum float64) {
+func (r *Record) sum() (sum float64) {
 	for _, b := range r.Busy {
 		sum += b
 	}
 	return sum
 }
 
+// MeanBurst is how long a burst lasts, in s.
+func (r *Record) MeanBurst() float64 { return r.sum() / float64(len(r.Busy)) }
+
 // ServiceShare is the share of the bursts' time that the head's service ran.
-func (r *Record) ServiceShare() float64 { return r.served / r.busy() }
-
-// Stretches is how many parts of a record are drawn anew: enough that the interval does
-// not hang on their number, and long enough that what comes in phases of seconds stays
-// together in a record of a minute.
-const Stretches = 30
-
-// Resample draws stretches of the record with replacement, all CPUs together (Künsch 1989,
-// block bootstrap): how its workloads differ is how sure the record is.
-func (r *Record) Resample(rng *rand.Rand) *Record {
-	of := r.stretches()
-	out := &Record{Head: r.Head, Active: r.Active, Span: r.Span}
-	for range of {
-		for _, i := range of[rng.IntN(len(of))] {
-			out.Busy = append(out.Busy, r.Busy[i])
-			if r.rest[i] > 0 {
-				out.Idle = append(out.Idle, r.rest[i])
-			}
-		}
-	}
-	return out
-}
-
-// stretches are the bursts that began in each, where any did.
-func (r *Record) stretches() [][]int {
-	of := make([][]int, Stretches)
-	for i, at := range r.at {
-		k := min(Stretches-1, int(at/r.Span*Stretches))
-		of[k] = append(of[k], i)
-	}
-	return slices.DeleteFunc(of, func(s []int) bool { return len(s) == 0 })
-}
-
-// Drawn is how many stretches there are to draw.
-func (r *Record) Drawn() int { return len(r.stretches()) }
+func (r *Record) ServiceShare() float64 { return r.served / r.sum() }
 
 // Replay is the record as a closed workload: each CPU that had bursts is a user who
-// stays on one CPU and computes and idles for lengths drawn from the record. It keeps
-// both lengths, which is what a governor sees, and fixes the load.
+// stays on it, and computes and idles for lengths drawn from its own part of the record. It
+// keeps both lengths, which is what a governor sees, and fixes the load.
 func (r *Record) Replay(name string) model.Workload {
 	w := r.workload(name)
-	w.Users, w.Think, w.Placement = r.Active, empirical(r.Idle), model.Sticky
+	busy, idle := r.lengths(r.busy), r.lengths(r.idle)
+	w.Slice, w.Think = busy[0], idle[0]
+	w.Users, w.Placement = r.Active, model.Sticky
+	for i, d := range busy[1:] {
+		w.Each = append(w.Each, model.Lengths{Slice: d, Think: idle[1+i]})
+	}
 	return w
 }
 
 // Open is the record as an open workload: its bursts arrive at random at any load.
 func (r *Record) Open(name string) model.Workload {
 	w := r.workload(name)
-	w.Placement = model.Spread
+	w.Slice, w.Placement = r.lengths(r.busy)[0], model.Spread
 	return w
 }
 
 func (r *Record) workload(name string) model.Workload {
 	return model.Workload{
-		Name: name, Kind: model.Dialog, Slices: 1, Slice: empirical(r.Busy),
+		Name: name, Kind: model.Dialog, Slices: 1,
 		Source: fmt.Sprintf("record of %d bursts on %d CPUs from %s (%s%s)", len(r.Busy), len(r.CPUs),
 			r.Started.UTC().Format("2006-01-02 15:04 MST"), r.Source, r.sample()),
 	}
@@ -98,26 +66,4 @@ func (r *Record) sample() string {
 		return ""
 	}
 	return fmt.Sprintf(", in %.3g %% of %s", r.Seen*100, seconds(r.Length))
-}
-
-func empirical(lengths []float64) model.Dist {
-	if len(lengths) == 0 {
-		return model.Dist{}
-	}
-	v := slices.Sorted(slices.Values(lengths))
-	if len(v) > most {
-		joined := make([]float64, most)
-		for i := range joined {
-			from, to := i*len(v)/most, (i+1)*len(v)/most
-			for _, x := range v[from:to] {
-				joined[i] += x / float64(to-from)
-			}
-		}
-		v = joined
-	}
-	d := model.Dist{Kind: model.DistEmpirical, Values: v}
-	for _, x := range v {
-		d.Mean += x / float64(len(v))
-	}
-	return d
 }

@@ -9,6 +9,7 @@ import (
 	"hostlab/internal/experiment"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/setting"
 )
 
 // keep is how to keep the level of a live experiment that is better and costs nothing else that decides.
@@ -32,15 +33,35 @@ func (r *Report) keep() (out document.Commands) {
 	if !better {
 		return nil
 	}
+	effect := SideEffect(f.Kind, f.Target, level)
+	if effect != "" {
+		effect = "; " + effect
+	}
 	switch f.Kind {
 	case experiment.KindSetting:
 		set := screen.Word(f.Target + "=" + level)
-		return document.Commands{{Why: "keep it, until the next boot", Line: "hostlab set " + set},
-			{Why: "keep it for good, with tuned", Line: "hostlab export tuned " + set + " --out tuned.conf"}}
+		return document.Commands{{Why: "keep it, until the next boot" + effect, Line: "hostlab set " + set},
+			{Why: "keep it for good, with tuned" + effect, Line: "hostlab export tuned " + set + " --out tuned.conf"}}
 	case experiment.KindServer:
-		return document.Commands{{Why: "keep it", Line: keepParameter(x, f.Target, level)}}
+		return document.Commands{{Why: "keep it" + effect, Line: keepParameter(x, f.Target, level)}}
 	}
 	return nil
+}
+
+// SideEffect is what a level of a setting of the host, or of a server's parameter, does or risks besides; "": nothing to say.
+func SideEffect(kind, name, level string) string {
+	switch kind {
+	case experiment.KindSetting:
+		s, _ := setting.Find(name)
+		return s.SideEffect(level)
+	case experiment.KindServer:
+		risk, known := experiment.Risk(name, level)
+		if !known {
+			return "what " + name + " may cost besides is not known here: read its server's documentation"
+		}
+		return risk
+	}
+	return ""
 }
 
 // keepParameter is what a server's own client types.

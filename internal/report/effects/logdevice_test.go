@@ -243,7 +243,7 @@ func TestNextKeepsHostileNamesData(t *testing.T) {
 		r := Report{Dir: name, Restore: true, Analysis: analysis.Analyse(x, runs, &result.End{Blocks: 2})}
 		for _, s := range append(r.steps(), r.toSend()...) {
 			screentest.Intact(t, s.Line, name)
-			screentest.Intact(t, strings.Join(screen.Commands(s.Line, 60), "\n"), name)
+			screentest.Intact(t, strings.Join(screen.Commands(s.Line), "\n"), name)
 		}
 	}
 }

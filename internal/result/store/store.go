@@ -41,6 +41,12 @@ const (
 	outputDir  = "output"
 )
 
+// ofRecord is what a record's directory may hold, the head first.
+var ofRecord = []string{headFile, studyFile, runsFile, levelsFile, endFile, temporary(endFile), outputDir, WorkDir}
+
+// WorkDir is where workloads keep files of their own while the experiment runs.
+const WorkDir = "work"
+
 // ErrNone is in the error of Open and Load for a directory that holds no record.
 var ErrNone = errors.New("holds no experiment")
 
@@ -60,7 +66,7 @@ type Store struct {
 
 // Create makes the record of a new experiment in dir, which is made too, and locks
 // it. A directory that holds anything but the leftovers of a Create that was
-// killed is refused. Nothing is left behind when it fails.
+// killed, or a record of which no run counts, is refused. Nothing is left behind when it fails.
 func Create(dir string, x *result.Experiment, study []byte) (s *Store, err error) {
 	made, err := makeDir(dir)
 	if err != nil {
@@ -82,14 +88,19 @@ func Create(dir string, x *result.Experiment, study []byte) (s *Store, err error
 			f.Close()
 		}
 	}()
-	if err := vacant(dir, f.FS()); err != nil {
+	if err := f.vacant(); err != nil {
 		return nil, err
 	}
 	l, err := f.lock()
 	if err != nil {
 		return nil, err
 	}
-	if err := vacant(dir, f.FS()); err != nil { // another was quicker; its files stay
+	if err := f.vacant(); err != nil { // another was quicker; its files stay
+		l.Release()
+		return nil, err
+	}
+	anew := f.present() == nil
+	if err := f.clear(); err != nil {
 		l.Release()
 		return nil, err
 	}
@@ -115,7 +126,49 @@ func Create(dir string, x *result.Experiment, study []byte) (s *Store, err error
 	if err := syncDir(filepath.Dir(filepath.Clean(dir))); err != nil {
 		return nil, fmt.Errorf("cannot record %s: %w", dir, why(err))
 	}
-	return open(f, l)
+	if s, err = open(f, l); err == nil && anew {
+		s.record.Warnings = append(s.record.Warnings, "no run of the experiment that was in "+dir+" counted; this one takes its place")
+	}
+	return s, err
+}
+
+// clear removes a record.
+func (f *folder) clear() error {
+	// The head goes first: without it, there is no record.
+	for _, name := range ofRecord {
+		if err := f.RemoveAll(name); err != nil {
+			return fmt.Errorf("cannot remove %s: %w", filepath.Join(f.Name(), name), why(err))
+		}
+	}
+	return nil
+}
+
+// vacant reports a directory that holds more than an interrupted Create leaves. A record of which no run counts, and which
+// has nothing changed, is in nobody's way: what failed is mended, and begun anew.
+func (f *folder) vacant() error {
+	list, err := fs.ReadDir(f.FS(), ".")
+	if err != nil {
+		return fmt.Errorf("cannot read %s: %w", f.Name(), why(err))
+	}
+	leftovers := []string{LockFile, studyFile, temporary(studyFile), temporary(headFile)}
+	if f.present() == nil {
+		if l, err := load(f); err != nil || l.record.counts() {
+			return fmt.Errorf("%s %w; resume it, or name another directory", f.Name(), ErrExists)
+		}
+		leftovers = append(leftovers, ofRecord...)
+	}
+	for _, e := range list {
+		if !slices.Contains(leftovers, e.Name()) {
+			return fmt.Errorf("%s is not empty: it holds %s; name a new directory", f.Name(), e.Name())
+		}
+	}
+	return nil
+}
+
+// counts reports a record that something can be learnt from, or put back by.
+func (r *Record) counts() bool {
+	return slices.ContainsFunc(r.Runs, func(run result.Run) bool { return run.Status == result.OK }) || r.End != nil ||
+		r.Experiment.Design.Test == result.Switchback || len(r.Changed())+len(r.Waiting()) > 0
 }
 
 // Open locks a record and opens it for appending. A torn last line of runs.jsonl
@@ -267,29 +320,12 @@ func Vacant(dir string) error {
 	case !info.IsDir():
 		return fmt.Errorf("%s is not a directory", dir)
 	}
-	return vacant(dir, os.DirFS(dir))
-}
-
-// vacant reports a directory that holds more than an interrupted Create leaves.
-func vacant(dir string, files fs.FS) error {
-	list, err := fs.ReadDir(files, ".")
+	f, err := openFolder(dir, true)
 	if err != nil {
-		return fmt.Errorf("cannot read %s: %w", dir, why(err))
+		return err
 	}
-	leftovers := []string{LockFile, studyFile, temporary(studyFile), temporary(headFile)}
-	other := ""
-	for _, e := range list {
-		if e.Name() == headFile {
-			return fmt.Errorf("%s %w; resume it, or name another directory", dir, ErrExists)
-		}
-		if other == "" && !slices.Contains(leftovers, e.Name()) {
-			other = e.Name()
-		}
-	}
-	if other != "" {
-		return fmt.Errorf("%s is not empty: it holds %s; name a new directory", dir, other)
-	}
-	return nil
+	defer f.Close()
+	return f.vacant()
 }
 
 // makeDir makes dir and its parents, durably. It returns those that were not there,

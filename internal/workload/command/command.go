@@ -28,7 +28,7 @@ func (Workload) Describe() workload.Description {
 			"too, is ended after it, and the run is marked as contaminated: start servers by the commands of a factor. Responses can be " +
 			"picked from what it prints: json:PATH (RFC 9535) from stdout, regex:EXPR with one group, or gobench:NAME UNIT (the mean " +
 			"where the name comes several times; ns/op comes in s, MB/s in B/s, B/op in B, x/s in 1/s, without a scale), the last two " +
-			"also from stderr where stdout has no match.",
+			"also from stderr where stdout has no match. A group that has only a part of a number is refused.",
 		Params: []workload.Param{
 			{Name: "run", Kind: workload.List, Required: true,
 				Help: `the program and its arguments: ["gzip", "-{level}", "--keep", "big.log"]`},

@@ -62,7 +62,19 @@ func newPicker(p workload.Pick) (picker, error) {
 		if n := re.NumSubexp(); n != 1 {
 			return out, fmt.Errorf("regex:%s has %d groups; it needs one around the number, and (?:...) around others", expr, n)
 		}
-		out.one = func(text []byte) (float64, error) { return fromRegexp(re, text) }
+		around, first := namedAround(expr), ""
+		seen := false
+		out.one = func(text []byte) (float64, error) {
+			v, unit, err := fromRegexp(re, around, text)
+			if err == nil && seen && unit != first {
+				return 0, fmt.Errorf("found %g with %q behind it, and with %q before: name the unit in the expression, and have one "+
+					"printed", v, screen.Clean(unit), screen.Clean(first))
+			}
+			if err == nil {
+				first, seen = unit, true
+			}
+			return v, err
+		}
 	case "gobench":
 		f := strings.Fields(expr)
 		if len(f) != 2 {
@@ -157,16 +169,33 @@ func number(text string) (float64, error) {
 	return v, nil
 }
 
-func fromRegexp(re *regexp.Regexp, text []byte) (float64, error) {
-	found := re.FindAllSubmatch(text, 1000)
+// fromRegexp is the number in the one match, and the unit behind it that the expression does not ask for.
+func fromRegexp(re *regexp.Regexp, around named, text []byte) (v float64, behind string, err error) {
+	found := re.FindAllSubmatchIndex(text, 1000)
+	group := func(i int) []byte {
+		if found[i][2] < 0 {
+			return nil
+		}
+		return text[found[i][2]:found[i][3]]
+	}
 	switch len(found) {
 	case 0:
-		return 0, errNone
+		return 0, "", errNone
 	case 1:
-		return number(strings.TrimSpace(string(found[0][1])))
+	default:
+		return 0, "", fmt.Errorf("matches %d times, first with %q, then with %q; make it match once, as with (?m)^",
+			len(found), excerpt(group(0), 40), excerpt(group(1), 40))
 	}
-	return 0, fmt.Errorf("matches %d times, first with %q, then with %q; make it match once, as with (?m)^",
-		len(found), excerpt(found[0][1], 40), excerpt(found[1][1], 40))
+	word := bytes.TrimSpace(group(0))
+	if v, err = number(string(word)); err != nil {
+		return 0, "", err
+	}
+	from := found[0][2] + bytes.Index(group(0), word)
+	to := from + len(word)
+	if found[0][1] == to {
+		behind = unit(text[to:])
+	}
+	return v, behind, around.whole(text, from, to)
 }
 
 func fromJSON(path *jsonpath.Path, text []byte) (float64, error) {

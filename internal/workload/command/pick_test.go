@@ -1,9 +1,12 @@
 package command
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"hostlab/internal/bounded"
 	"hostlab/internal/workload"
@@ -69,6 +72,66 @@ func TestPicks(t *testing.T) {
 				t.Errorf("got %v, %v, want %q", got, err, c.missing)
 			}
 		})
+	}
+}
+
+// A number that is cut out of a number is refused, and shown whole. A point at a sentence's end and a comma of a list are no part of
+// one, nor is what the expression itself names as a separator.
+func TestPartsOfNumbers(t *testing.T) {
+	const digits, decimal = `(\d+) `, `([\d.]+) +`
+	for text, expr := range map[string]string{
+		"1,234,567 cycles": decimal + "cycles", "2,45 seconds": digits + "seconds", "1\u202f234\u202f567 cycles": decimal + "cycles", "1\u00a0234 cycles": digits + "cycles",
+		"1\u2009234 cycles": digits + "cycles", "1'234 cycles": digits + "cycles", "1’234 cycles": digits + "cycles", "1_234_567 cycles": digits + "cycles",
+		"12.5 s": `(\d+) s`, "x=12.5 s": `x=(\d+)`, "12 s": `(\d) s`, "x=12": `x=(\d)`, ".5 s": `(\d) s`, "-5 s": `(\d) s`, "x=-5.5 s": `([\d.]+) s`, "x = −5 s": `(\d) s`,
+		"x=1e9": `x=(\d+)`, "x=1e-9": `(\d+)$`, "x=1.5E+9 s": `x=([\d.]+)`, "x=0x10": `x=(\d+)`, "0x10 s": `(\d+) s`, "1:02.45elapsed": `([\d.]+)elapsed`, "0:02:45 h": `(\d+) h`,
+		"1.234.567,89 s": `(\d+) s`, "12,34,567 cycles": digits + "cycles", "a 1,234": `a (\d+)`, "(2,45)": `\((\d+)`, "2,45s": `\D(\d+)s`,
+	} {
+		p, err := newPicker(workload.Pick{Name: "x", From: "regex:" + expr, Unit: workload.AnyUnit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := strings.NewReplacer("cycles", "", " seconds", "", "elapsed", "", "x=", "", "x = ", "", "a ", "", "(", "", ")", "", " s", "", " h", "",
+			"\u202f", " ", "\u2009", " ", "\u00a0", " ").Replace(text)
+		whole = strings.TrimSuffix(strings.TrimSpace(whole), "s")
+		if v, err := p.one([]byte(text)); err == nil || !strings.Contains(err.Error(), whole) {
+			t.Errorf("%s of %q: %v, %v, want an error with %s", expr, text, v, err, whole)
+		}
+	}
+	for text, c := range map[string]struct {
+		expr string
+		want float64
+	}{
+		"cycles: 12.": {`cycles: (\d+)`, 12}, "12,foo": {`(\d+)`, 12}, "foo,12,bar": {`(\d+)`, 12}, "foo, 12, bar": {`(\d+)`, 12}, "12.": {`(\d+)`, 12}, "(12)": {`(\d+)`, 12},
+		"t,12,345,x": {`t,(\d+),`, 12}, "12,34,56": {`^(\d+),34`, 12}, "12,345,678,9": {`^(\d+)`, 12}, "1.2.3 took": {`^(\d+\.\d+)`, 1.2}, "192.168.0.1": {`\.(\d+)$`, 1},
+		"cpu-5": {`(\d)`, 5}, "1-5": {`-(\d)`, 5}, "x=-5": {`x=(-\d)`, -5}, "x=-6": {`x=-(\d)`, 6}, "1.5e3 s": {`(\S+) s`, 1500}, "12ms": {`(\d+)ms`, 12}, "5 6": {`^(\d)`, 5}, "1 234 567": {`^(\d) `, 1},
+		"2026-11-27": {`^(\d+)`, 2026}, "x=1,\n2": {`x=(\d)`, 1}, "took 3...5": {`took (\d)`, 3}, "a:12 b": {`a:(\d+)`, 12}, "x=5..": {`x=(\d)`, 5}, "12.5": {`(\d+)\.\d`, 12}, "5%": {`(\d)`, 5}, "'12'": {`(\d+)`, 12},
+		"\"a\":12,\"b\":\"": {`"a":(\d+)`, 12}, "  12 ": {`( +\d+ )`, 12},
+	} {
+		p, err := newPicker(workload.Pick{Name: "x", From: "regex:" + c.expr, Unit: workload.AnyUnit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err := p.one([]byte(text)); err != nil || v != c.want {
+			t.Errorf("%s of %q: %v, %v, want %g", c.expr, text, v, err, c.want)
+		}
+	}
+}
+
+// A unit that the expression does not ask for stays the same from run to run.
+func TestUnitsBehind(t *testing.T) {
+	for expr, want := range map[string]string{`took ([\d.]+)`: `found 1.2 with "s" behind it, and with "ms" before`, `took ([\d.]+)m?s`: ""} {
+		p, err := newPicker(workload.Pick{Name: "x", From: "regex:" + expr, Unit: workload.AnyUnit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"took 850ms", "none", "took 900ms."} {
+			if _, err := p.one([]byte(text)); err != nil && text != "none" {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+		if _, err := p.one([]byte("took 1.2s")); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", expr, err, want)
+		}
 	}
 }
 
@@ -141,4 +204,30 @@ func TestZeroIsExplained(t *testing.T) {
 			t.Errorf("%s: %q", name, got[name])
 		}
 	}
+}
+
+// Whatever is printed, a number is found or an error; a plain number by itself is always taken.
+func TestAnyOutput(t *testing.T) {
+	p, err := newPicker(workload.Pick{Name: "x", From: `regex:(\d+)`, Unit: workload.AnyUnit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOf(rapid.RuneFrom([]rune("0123 .,'’_:eExX+-−\u00a0\u2009\u202fa%\n\xff"))).Draw(t, "text")
+		_, _ = p.one([]byte(text))
+		n := rapid.IntRange(0, 1e9).Draw(t, "n")
+		for _, form := range []string{"%d", "took %d s.", "a,%d,b", "x=%d\n", "(%d)", "%d, "} {
+			if v, err := fresh(t).one(fmt.Appendf(nil, form, n)); err != nil || v != float64(n) {
+				t.Fatalf("%s: %v, %v", form, v, err)
+			}
+		}
+	})
+}
+
+func fresh(t *rapid.T) picker {
+	p, err := newPicker(workload.Pick{Name: "x", From: `regex:(\d+)`, Unit: workload.AnyUnit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }

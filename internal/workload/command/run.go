@@ -73,7 +73,7 @@ func start(ctx context.Context, c call) (done ended, err error) {
 	p, err := proc.Start(cmd)
 	if err != nil {
 		left.end()
-		return done, fmt.Errorf("cannot start %s: %w%s", c.name, bare(err), startHint(err))
+		return done, workload.CannotStart(fmt.Errorf("cannot start %s: %w%s", c.name, bare(err), startHint(err)))
 	}
 	left.Of(cmd.Process.Pid, mark)
 	cancelled, werr := p.Run(ctx, graceTerm, func() { done.wall = time.Since(begin) })

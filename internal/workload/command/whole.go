@@ -1,0 +1,160 @@
+package command
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"hostlab/internal/screen"
+)
+
+// named are the characters that an expression has as themselves right before its group, and right after it: what it calls a
+// separator is one.
+type named struct{ before, after rune }
+
+func namedAround(expr string) (n named) {
+	re, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		return n
+	}
+	var walk func(*syntax.Regexp)
+	walk = func(re *syntax.Regexp) {
+		i := slices.IndexFunc(re.Sub, func(s *syntax.Regexp) bool { return s.Op == syntax.OpCapture })
+		if re.Op == syntax.OpConcat && i >= 0 {
+			if i > 0 && re.Sub[i-1].Op == syntax.OpLiteral {
+				n.before = re.Sub[i-1].Rune[len(re.Sub[i-1].Rune)-1]
+			}
+			if i+1 < len(re.Sub) && re.Sub[i+1].Op == syntax.OpLiteral {
+				n.after = re.Sub[i+1].Rune[0]
+			}
+		}
+		for _, s := range re.Sub {
+			walk(s)
+		}
+	}
+	walk(re)
+	return n
+}
+
+// joints stand within numbers: decimal points and commas, what groups digits in some language, and the colon of minutes.
+const joints = ".,'’_:" + spaces
+
+// spaces are those that stand within numbers: no-break, thin, and both.
+const spaces = "\u00a0\u2009\u202f"
+
+// Forms of one number. A list of numbers, a version and an address have another.
+var numbers = func() (list []*regexp.Regexp) {
+	const exponent = `([eE][+-]?\d+)?$`
+	forms := []string{`\d*\.?\d*` + exponent, `\d+,\d+` + exponent, `\d{1,2}(,\d{2})+,\d{3}(\.\d+)?$`, `\d+(_\d+)+(\.\d+)?` + exponent,
+		`\d+(:[0-5]\d)+([.,]\d+)?$`, `0[xX][0-9a-fA-F]+$`}
+	for _, s := range ".,'’" + spaces {
+		point := strings.ReplaceAll(".,", string(s), "") // another one than what groups digits
+		forms = append(forms, `\d{1,3}(`+regexp.QuoteMeta(string(s))+`\d{3})+([`+point+`]\d+)?`+exponent)
+	}
+	for _, f := range forms {
+		list = append(list, regexp.MustCompile(`^[-\x{2212}]?`+f))
+	}
+	return list
+}()
+
+// whole refuses what is cut out of a number, as 567 is of 1,234,567. The number lies in text between from and to.
+func (n named) whole(text []byte, from, to int) error {
+	const most = 80 // of what is looked at on either side
+	start := max(0, from-most)
+	text, from, to = text[start:min(len(text), to+most)], from-start, to-start
+	first, last := from, to
+	for { // leftwards
+		r, size := utf8.DecodeLastRune(text[:first])
+		before := text[:first-size]
+		switch {
+		case isDigit(r), strings.ContainsRune(joints, r) && endsInDigit(before):
+			first -= size
+			continue
+		case (r == '+' || r == '-') && exponent.Match(before):
+			first -= size
+			continue
+		case exponent.Match(text[:first]):
+			first -= size
+			continue
+		case (r == 'x' || r == 'X') && zero.Match(before):
+			first -= size
+			continue
+		case r == '.' && !endsInWord(before): // .5
+			first -= size
+		}
+		break
+	}
+	for { // rightwards
+		r, size := utf8.DecodeRune(text[last:])
+		if isDigit(r) || strings.ContainsRune(joints, r) && startsWithDigit(text[last+size:]) {
+			last += size
+			continue
+		}
+		if m := power.Find(text[last:]); m != nil {
+			last += len(m)
+		} else if m := hex.Find(text[last:]); m != nil && string(text[from:to]) == "0" {
+			last += len(m)
+		}
+		break
+	}
+	if r, size := utf8.DecodeLastRune(text[:first]); (r == '-' || r == '−') && !endsInWord(text[:first-size]) && isDigitOrPoint(text[first:]) {
+		first -= size
+	}
+	if first == from && last == to {
+		return nil
+	}
+	left, _ := utf8.DecodeLastRune(text[:from])
+	right, _ := utf8.DecodeRune(text[to:])
+	beside := first < from && isDigit(left) || last > to && isDigit(right) // a digit is no separator
+	asked := (first == from || left == n.before) && (last == to || right == n.after)
+	all := string(text[first:last])
+	if !beside && (asked || !slices.ContainsFunc(numbers, func(re *regexp.Regexp) bool { return re.MatchString(all) })) {
+		return nil
+	}
+	plain := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(spaces, r) {
+			return ' '
+		}
+		return r
+	}, all)
+	return fmt.Errorf("found %q, which is a part of %q: take the whole number, and have it printed plainly, as with LC_ALL=C",
+		screen.Clean(excerpt(text[from:to], 40)), screen.Clean(excerpt([]byte(plain), 60)))
+}
+
+var (
+	exponent = regexp.MustCompile(`\d[eE]$`)
+	zero     = regexp.MustCompile(`(^|\D)0$`)
+	power    = regexp.MustCompile(`^[eE][+-]?\d+`)
+	hex      = regexp.MustCompile(`^[xX][0-9a-fA-F]+`)
+)
+
+// unit is what follows a number without a space, and is not in the expression: another one would not be noticed.
+func unit(text []byte) string {
+	n := 0
+	for n < len(text) && n < 8 {
+		r, size := utf8.DecodeRune(text[n:])
+		if !unicode.IsLetter(r) && r != '%' {
+			break
+		}
+		n += size
+	}
+	return string(text[:n])
+}
+
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }
+
+func startsWithDigit(b []byte) bool { return len(b) > 0 && isDigit(rune(b[0])) }
+
+func endsInDigit(b []byte) bool { return len(b) > 0 && isDigit(rune(b[len(b)-1])) }
+
+func isDigitOrPoint(b []byte) bool { return startsWithDigit(b) || len(b) > 0 && b[0] == '.' }
+
+// endsInWord reports that a point or a dash behind it belongs to a word, a range or an ellipsis.
+func endsInWord(b []byte) bool {
+	r, _ := utf8.DecodeLastRune(b)
+	return unicode.IsLetter(r) || isDigit(r) || strings.ContainsRune("._-)]", r)
+}
