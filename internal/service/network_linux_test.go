@@ -26,13 +26,15 @@ func TestTrips(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
+	begun, ended := make(chan bool, 2), make(chan bool, 2) // connections
 	go func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
-			go func() { _, _ = io.Copy(c, c); c.Close() }()
+			begun <- true
+			go func() { _, _ = io.Copy(c, c); c.Close(); ended <- true }()
 		}
 	}()
 	n, err := NewNetwork(netip.MustParseAddrPort(l.Addr().String()).Port())
@@ -68,5 +70,23 @@ func TestTrips(t *testing.T) {
 	// The client's wait has this program's own share in it, the more the busier the machine is.
 	if least := trips * 5 * time.Millisecond; got.Least < least*95/100 || got.Least > waited || got.Most < got.Least {
 		t.Errorf("trips take %v to %v by the kernel, the client waited %v, of that %v on the way", got.Least, got.Most, waited, least)
+	}
+	// One that is there at one look alone.
+	var brief net.Conn
+	if err := far.Do(func() error { brief, err = net.Dial("tcp4", l.Addr().String()); return err }); err != nil {
+		t.Fatal(err)
+	}
+	<-begun // the first
+	<-begun
+	if err := n.Look(); err != nil {
+		t.Fatal(err)
+	}
+	brief.Close()
+	<-ended
+	if err := n.Look(); err != nil {
+		t.Fatal(err)
+	}
+	if got := n.Trips(); got.Connections != 2 || got.Brief != 1 || got.Untold != 0 {
+		t.Errorf("%+v, want one of two connections to have been brief", got)
 	}
 }
