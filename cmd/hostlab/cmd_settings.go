@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -47,6 +49,11 @@ Exit status: 0 done, 2 no such setting or unusable flag, 3 nothing to inspect.`,
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			recorded, done, err := at.unpack(cmd)
+			if err != nil {
+				return err
+			}
+			defer done()
 			sys, dir, err := at.open()
 			if err != nil {
 				return err
@@ -65,20 +72,41 @@ Exit status: 0 done, 2 no such setting or unusable flag, 3 nothing to inspect.`,
 			if v, err := setting.Look(sys, dir); err == nil && format == "text" {
 				warn(std, v)
 			}
-			return printDocument(std, listed(sys, list), format)
+			return printDocument(std, listed(sys, list, recorded), format)
 		},
 	}
 	at.flags(cmd, true)
+	cmd.Flags().Lookup("root").Usage = "a machine in place of this one: a directory tree, or a .txtar file of 'facts --record' (- for stdin)"
 	formatFlag(cmd, &format, formats)
 	return cmd
+}
+
+// unpack makes a directory tree of a recording, until done.
+func (a *settingsAt) unpack(cmd *cobra.Command) (recorded bool, done func(), _ error) {
+	info, err := os.Stat(a.root)
+	if a.root == "" || a.root != "-" && (err != nil || info.IsDir()) {
+		return false, func() {}, nil // open says what is wrong
+	}
+	if filepath.Ext(a.root) == ".json" {
+		return true, func() {}, usagef("--root %s: facts printed as JSON hold no settings; record the host with 'hostlab facts --record FILE'", a.root)
+	}
+	tree, done, err := (&machine{root: a.root, in: cmd.InOrStdin}).open()
+	a.root = tree.Root
+	return true, done, err
 }
 
 // mostGroups is how many different values of one setting the list shows.
 const mostGroups = 4
 
-// listed is the settings that are here, a row or so each, and then those that are not.
-func listed(sys *setting.System, list []setting.Setting) *document.Document {
+// listed is the settings that are here, a row or so each, and then those that are not. A recording holds the files that
+// checks read, so that others may have been there.
+func listed(sys *setting.System, list []setting.Setting, recorded bool) *document.Document {
 	data := settingsList(sys, list)
+	for i := range data.Settings {
+		if s := &data.Settings[i]; recorded && s.Missing != "" {
+			s.Missing = "the recording does not hold it"
+		}
+	}
 	d := settingsReport("settings", data)
 	if sys.Missing != nil {
 		d.Answer = []document.Line{{Text: "No settings here: " + strings.TrimSuffix(sys.Missing.Error(), ".") + "."}}
@@ -108,9 +136,13 @@ func listed(sys *setting.System, list []setting.Setting) *document.Document {
 			name = ""
 		}
 	}
-	d.Answer = []document.Line{{Text: fmt.Sprintf("%s can be set here, %d cannot.", screen.Count(settable, "setting"), len(list)-settable)}}
+	says, titled, not := "%s can be set here, %d cannot.", "Here", "Cannot be set here"
+	if recorded {
+		says, titled, not = "%s can be set on the recorded host, %d others cannot, as far as it was recorded.", "In the recording", "Others"
+	}
+	d.Answer = []document.Line{{Text: fmt.Sprintf(says, screen.Count(settable, "setting"), len(list)-settable)}}
 	d.About = []string{"'hostlab settings NAME' describes one, 'hostlab set NAME=VALUE' changes it."}
-	d.Sections = []document.Section{part("Here", here), part("Cannot be set here", cannot)}
+	d.Sections = []document.Section{part(titled, here), part(not, cannot)}
 	return d
 }
 
