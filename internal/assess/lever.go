@@ -196,6 +196,8 @@ func (m *Minute) idle() Lever {
 	stolen, reason := 0.0, w.Source
 	if m.Host.Steal != nil && *m.Host.Steal > 0 {
 		stolen = *m.Host.Steal * float64(m.Host.CPUs) * w.Wall
+	}
+	if stolen > w.Avoidable/10 && w.Avoidable > 0 {
 		reason += fmt.Sprintf("; the hypervisor took CPUs away for up to %s of that", result.Format(min(stolen, w.Seconds), "s"))
 	}
 	l.gain(w.Seconds/active, (w.Low-stolen)/active, (w.Avoidable-stolen)/active, w.Most/active,
