@@ -38,9 +38,9 @@ each lever on the platform it shows the likely and the greatest gain. For a
 database it also shows the top wait events, by the server's names and by ours.
 It counts the log writes, and shows how long one took.
 
-explain changes nothing: its session cannot write. It takes under 2 % of one
-CPU. If it may not see something, or the server does not count it, explain names
-the grant or the parameter that would show it.
+explain changes nothing: its session cannot write, which it verifies. It takes
+under 2 % of one CPU. If it may not see something, or the server does not count
+it, explain names the grant or the parameter that would show it.
 
 ` + servers("DSN: %s.", func(v *connect.Vendor) string { return v.Form }) + `
 ` + servers("Tried on live servers: %s. The readers of the others follow the vendors' documentation.", func(v *connect.Vendor) string {
@@ -56,10 +56,13 @@ Put it where the vendor's own clients look: ~/.pgpass, the file that $PGPASSFILE
 names or $PGPASSWORD; ~/.my.cnf ([client]) or $MYSQL_PWD; $SQLCMDPASSWORD. Or
 put the whole DSN into a file (--dsn-file) or $` + dsnVariable + `; Oracle and SAP HANA
 have no other way. explain never prints or saves it. It refuses a password file
-that is a symbolic link, or that others may read (chmod 600 it).
+that is a symbolic link, or that others may read (chmod 600 it). A server that
+explain found itself gets a password only if its socket, its account and its
+program are root's or of the vendor's package.
 
 TLS: explain encrypts the session, or does not connect. localhost, 127.0.0.1,
-::1 and sockets are exempt.
+::1 and sockets are exempt. A password in clear text takes TLS there too, or
+the socket of such a server.
 ` + servers("Only the DSN can permit plain text: %s.", func(v *connect.Vendor) string { return v.Product + " " + v.Plain }) + `
 ` + servers("To check the server's certificate: %s.", func(v *connect.Vendor) string { return v.Product + " " + v.Checked }) + `
 

@@ -34,7 +34,7 @@ var installed = map[string]struct {
 }
 
 // peerOf is the process that listens on the socket file at the other end, and its account, as the kernel keeps them from
-// listen(2) on (SO_PEERCRED, unix(7)), also where another socket has since taken its place. 0: of another PID namespace.
+// listen(2) on (SO_PEERCRED, unix(7)), also of one that has put another socket in its place. 0: of another PID namespace.
 func peerOf(c net.Conn) (*unix.Ucred, error) {
 	u, ok := c.(*net.UnixConn)
 	if !ok {

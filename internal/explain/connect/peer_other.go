@@ -11,5 +11,5 @@ func (*Vendor) peer(net.Conn) int { return 0 }
 
 // doubt cannot tell here who is at the other end.
 func (*Vendor) doubt(net.Conn, string, int) error {
-	return errors.New("this system does not say whose it is")
+	return errors.New("whose it is does not show on this system")
 }

@@ -53,7 +53,7 @@ func openMariaDB(ctx context.Context, d *DSN) (explain.Asker, error) {
 	return a, nil
 }
 
-// mariaKeeps asks whether the session has the settings that it was given.
+// mariaKeeps asks whether the session keeps to that.
 func mariaKeeps(ctx context.Context, a explain.Asker) error {
 	rows, err := a.Ask(ctx, mariaKept)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // time, and the event as TYPE:NAME. Names of events
 // are of 10 to 18; 17 writes them in another way (WALSync, WalSync), so that case does
 // not count. A session that tells no state (track_activities is off for its role or database), or one of a later version,
-// still shows its waits, but not whether it waits for its client within a transaction.
+// shows its waits, and not whether it waits for its client within a transaction.
 func Classify(state, kind, event string) (part explain.PartName, name string) {
 	name = kind + ":" + event
 	switch {
@@ -64,7 +64,7 @@ func Classify(state, kind, event string) (part explain.PartName, name string) {
 // working are the states of sessions that run a statement (pg_stat_get_activity in pgstatfuncs.c).
 var working = []string{"active", "fastpath function call"}
 
-// Untold is the event of a session whose state is not known, and which waits for its client: within a transaction or not.
+// Untold is the event of a session in a state that does not show, which waits for its client: within a transaction or not.
 const Untold = "Client:ClientRead in an unknown state"
 
 // WaitsForLog reports whether a session that shows such an event may wait for the log's device:

@@ -22,7 +22,7 @@ type Source struct {
 	activity            explain.Query
 	threads             *explain.Threads
 	clients             int // in the last sample
-	untold              int // sessions that showed no state, at once
+	untold              int // sessions at once whose state did not show
 	parallel, shots     int
 	own, asked          int64           // our backend, 0 where it is not known, and the transactions that it made for us
 	server              int             // the postmaster
