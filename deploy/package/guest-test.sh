@@ -17,6 +17,8 @@ printf '[Service]\nExecStart=\nExecStart=%s\n' "$(sed -n 's/^ExecStart=\(.* asse
 systemctl daemon-reload
 systemctl start hostlab-assess.service
 grep '"role": *"production-app"' /var/lib/hostlab-assess/latest.json >/dev/null
+# Its sandbox hides nothing that it looks for.
+if grep '"state": *"denied"' /var/lib/hostlab-assess/latest.json; then exit 1; fi
 [ -s /var/lib/hostlab-assess/latest.html ] && [ -s /var/lib/hostlab-assess/verify.json ]
 
 # Nothing was left by a live experiment: the unit that restores one begins nothing, and does not fail.

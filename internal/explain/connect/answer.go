@@ -39,7 +39,7 @@ func (a *answer) next(most int64, wait time.Duration) {
 	}
 }
 
-// stop ends the session, for a reason that drivers lose.
+// stop ends the session and its connections, for a reason that drivers lose.
 func (a *answer) stop(why error) {
 	if a == nil {
 		return
@@ -47,6 +47,20 @@ func (a *answer) stop(why error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.over = why
+	for _, c := range a.conns {
+		c.Close()
+	}
+}
+
+// errGarbled is an answer that a driver cannot take apart.
+var errGarbled = errors.New("the server's answer is not in the form that databases of its kind have")
+
+// garbled turns a driver's panic into an error: MariaDB's looks for what a greeting should have behind its end.
+func (a *answer) garbled(err *error) {
+	if recover() != nil {
+		a.stop(errGarbled)
+		*err = errGarbled
+	}
 }
 
 // stopped is why the session ended; nil: it did not.

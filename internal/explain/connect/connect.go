@@ -57,7 +57,7 @@ func (d *DSN) start(ctx context.Context, open func(*DSN, context.Context) (expla
 	for _, s := range d.attempts() {
 		s.answer = &answer{}
 		s.answer.next(greeting, patience)
-		a, failed := open(s, ctx)
+		a, failed := s.opened(ctx, open)
 		if failed == nil {
 			return guarded{a, s, patience}, nil
 		}
@@ -84,10 +84,17 @@ type guarded struct {
 	within time.Duration // that an answer takes at most; 0: as long as it does
 }
 
-func (g guarded) Ask(ctx context.Context, q explain.Query) ([]explain.Row, error) {
+func (g guarded) Ask(ctx context.Context, q explain.Query) (rows []explain.Row, err error) {
+	defer func() { err = g.dsn.Problem(err) }()
+	defer g.dsn.answer.garbled(&err)
 	g.dsn.answer.next(q.Bytes(), g.within)
-	rows, err := g.Asker.Ask(ctx, q)
-	return rows, g.dsn.Problem(err)
+	return g.Asker.Ask(ctx, q)
+}
+
+// opened opens a session.
+func (d *DSN) opened(ctx context.Context, open func(*DSN, context.Context) (explain.Asker, error)) (_ explain.Asker, err error) {
+	defer d.answer.garbled(&err)
+	return open(d, ctx)
 }
 
 // Pooled reports that a pooler passes the session on.

@@ -161,6 +161,11 @@ func TestEndless(t *testing.T) {
 		"MariaDB's columns":                 {mysql, mariaAnswers(maria(1, 0xfd, 0xff, 0xff, 0xff), maria(2, mariaColumn...)...)},
 		"a long error of MariaDB":           {mysql, mariaAnswers(maria(1, append([]byte{0xff, 1, 4, '#', 'H', 'Y', '0', '0', '0'}, strings.Repeat("wrong ", 1<<15)...)...), 0)},
 		"an error of 3 MB of MariaDB":       {mysql, mariaAnswers(maria(1, append([]byte{0xff, 1, 4, '#', 'H', 'Y', '0', '0', '0'}, strings.Repeat("wrong ", 1<<19)...)...), 0)},
+		"a greeting that is cut": {mysql, func(c net.Conn) {
+			g := mariaGreets("mysql_native_password")
+			_, _ = c.Write(maria(0, g[4:30]...))
+			_, _ = io.Copy(io.Discard, c)
+		}},
 		"another method for ever": {mysql, func(c net.Conn) {
 			_, _ = c.Write(mariaGreets("mysql_native_password"))
 			mariaRead(c)

@@ -55,7 +55,7 @@ func TestPooler(t *testing.T) {
 			}
 			t.Cleanup(func() { os.RemoveAll(dir) })
 			ini := filepath.Join(dir, "ini")
-			text := fmt.Sprintf("[databases]\n* = host=/proc/self/fd/3 port=5432 user=" + privatedb.Role + "\n[pgbouncer]\nlisten_addr=\nunix_socket_dir=%s\nlisten_port=6432\nauth_type=any\nauth_file=/dev/null\npool_mode=%s\nignore_startup_parameters=%s\n"+
+			text := fmt.Sprintf("[databases]\n* = host=/proc/self/fd/3 port=5432 user="+privatedb.Role+"\n[pgbouncer]\nlisten_addr=\nunix_socket_dir=%s\nlisten_port=6432\nauth_type=any\nauth_file=/dev/null\npool_mode=%s\nignore_startup_parameters=%s\n"+
 				"default_pool_size=1\nserver_reset_query=\n", dir, c.mode, c.ignore)
 			if err := os.WriteFile(ini, []byte(text), 0o644); err != nil {
 				t.Fatal(err)
