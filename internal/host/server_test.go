@@ -187,3 +187,33 @@ func TestConfigurationOfServers(t *testing.T) {
 		}
 	}
 }
+
+// Commits may wait for several logs: members on several disks, those of several databases, the binary log. Of each server one place
+// on each file system is judged.
+func TestMoreLogs(t *testing.T) {
+	disks := twoNVMe + virtioDisk + mountinfo("1 0 254:0 / / rw - ext4 /dev/vda rw", "2 1 259:1 / /redo rw - xfs /dev/nvme0n1p1 rw", "3 1 259:3 / /mirror rw - ext4 /dev/nvme1n1p1 rw,nobarrier")
+	for name, c := range map[string]struct{ archive, want string }{
+		"members of Oracle's log": {proc(9, 1, "ora_lgwr_X", "ora_lgwr_X␀") + link(9, "fd/7", "/redo/a/redo01.log") + link(9, "fd/8", "/mirror/redo01b.log") +
+			link(9, "fd/9", "/redo/b/redo02.log"), "oracle log /redo/a, oracle log /mirror"},
+		"databases of SQL Server": {proc(9, 1, "sqlservr", "sqlservr␀") + link(9, "fd/7", "/var/opt/mssql/data/mastlog.ldf") +
+			link(9, "fd/8", "/redo/a_log.ldf") + link(9, "fd/9", "/mirror/b_log.LDF") + "-- var/opt/mssql/mssql.conf --\n[filelocation]\ndefaultlogdir=/redo\n",
+			"sqlserver log /redo, sqlserver log /mirror"},
+		"a binary log elsewhere":               {proc(9, 1, "mariadbd", "mariadbd␀--datadir=/redo␀--log-bin=/mirror/b␀--sync-binlog=1␀"), "mariadb log /redo, mariadb binary log /mirror"},
+		"a binary log on the same file system": {proc(9, 1, "mariadbd", "mariadbd␀--datadir=/redo␀--log-bin=/redo/bin/b␀--sync-binlog=1␀"), "mariadb log /redo"},
+	} {
+		tr := tree(t, disks+c.archive)
+		for _, dir := range []string{"/redo/a", "/redo/b", "/redo/bin", "/mirror", "/var/opt/mssql/data"} {
+			withPath(t, tr, dir)
+		}
+		var got []string
+		for _, s := range Collect(t.Context(), Options{Tree: tr}).Storage {
+			got = append(got, s.Purpose+" "+s.Path)
+			if s.Class.Or("") != ClassNVMe {
+				t.Errorf("%s: %s is %+v", name, s.Path, s.Class)
+			}
+		}
+		if s := strings.Join(got, ", "); s != c.want {
+			t.Errorf("%s: %s, want %s", name, s, c.want)
+		}
+	}
+}
