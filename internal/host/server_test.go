@@ -174,16 +174,20 @@ func TestConfigurationOfServers(t *testing.T) {
 	}
 	const mongod = "/usr/bin/mongod␀--config␀/etc/mongod.conf␀"
 	for name, c := range map[string]struct{ args, conf, want, source string }{
-		"its file":      {mongod, "storage:\n  dbPath: /data\nnet:\n  port: 27017\n  maxIncomingConnections: 500\n", "500", "/etc/mongod.conf"},
-		"its arguments": {mongod + "--maxConns␀700␀", "net:\n  maxIncomingConnections: 500\n", "700", "/proc/60/cmdline"},
-		"nothing":       {mongod, "storage:\n  dbPath: /data\n", Default, "/etc/mongod.conf"},
+		"its file":                       {mongod, "storage:\n  dbPath: /data\nnet:\n  port: 27017\n  maxIncomingConnections: 500\n", "500", "/etc/mongod.conf"},
+		"its arguments":                  {mongod + "--maxConns␀700␀", "net:\n  maxIncomingConnections: 500\n", "700", "/proc/60/cmdline"},
+		"another form":                   {mongod, "net: {port: 1, maxIncomingConnections: 500}\n", "error", "/etc/mongod.conf"},
+		"no file":                        {"mongod␀--dbpath␀/data␀", "net:\n  maxIncomingConnections: 500\n", Default, "/proc/60/cmdline"},
+		"a short name":                   {"mongod␀-f␀/etc/mongod.conf␀", "net:\n  maxIncomingConnections: 500\n", "500", "/etc/mongod.conf"},
+		"a file by where it was started": {"mongod␀-f␀mongod.conf␀", "", "error", "mongod.conf"},
+		"nothing":                        {mongod, "storage:\n  dbPath: /data\n", Default, "/etc/mongod.conf"},
 	} {
 		list := dbsOf(tree(t, proc(60, 1, "mongod", c.args)+"-- etc/mongod.conf --\n"+c.conf))
 		if len(list) != 1 {
 			t.Fatalf("%s: %+v", name, list)
 		}
-		if got := list[0].Setting("maxIncomingConnections"); got.Value != c.want || got.Source != c.source {
-			t.Errorf("%s: %q from %s, want %q from %s", name, got.Value, got.Source, c.want, c.source)
+		if got := list[0].Setting("maxIncomingConnections"); got.Or(string(got.State)) != c.want || got.Source != c.source {
+			t.Errorf("%s: %q from %s, want %q from %s", name, got.Or(string(got.State)), got.Source, c.want, c.source)
 		}
 	}
 }
