@@ -77,6 +77,10 @@ func (p process) hanaConf() conf {
 // readConf reads the named sections of an INI file, as the server sees it.
 func readConf(p process, sections, file string) conf {
 	c := newConf()
+	if p.hidden { // its files are not those that are here
+		c.denied, c.why = p.file("root"), errDenied
+		return c
+	}
 	own, inView := viewOf(p.t, p.seen(file))
 	real, err := own.resolve(inView)
 	var b []byte

@@ -40,6 +40,8 @@ func (p process) mongoConf() Fact[string] {
 		return absentFact[string](p.file("cmdline"), "its arguments name no configuration")
 	case !path.IsAbs(name):
 		return Unknown[string](name, errRelative)
+	case p.hidden:
+		return Unknown[string](p.file("root"), errDenied)
 	}
 	return p.t.keeping(yamlPaths).Text(p.seen(name))
 }

@@ -58,6 +58,25 @@ func TestServerProcess(t *testing.T) {
 	}
 }
 
+// Of a container that this user may not look into, the files of this host tell nothing.
+func TestSettingsOfAHiddenContainer(t *testing.T) {
+	const status = "Name:\tx\nNSpid:\t9\t1"
+	for kind, c := range map[string]struct{ archive, setting, typed string }{
+		"mariadb":    {proc(9, 8, "mariadbd", "mariadbd␀--sync-binlog=1␀", "status", status) + "-- etc/my.cnf --\n[mysqld]\ninnodb_flush_method=nosync\n", "innodb_flush_method", "sync_binlog"},
+		"postgresql": {proc(9, 8, "postgres", "postgres␀-D␀/data␀-c␀full_page_writes=on␀", "status", status) + "-- data/postgresql.conf --\nfsync=off\n", "fsync", "full_page_writes"},
+		"mongodb":    {proc(9, 8, "mongod", "mongod␀-f␀/etc/mongod.conf␀", "status", status) + "-- etc/mongod.conf --\nnet:\n  maxIncomingConnections: 5\n", "maxIncomingConnections", ""},
+		"sqlserver":  {proc(9, 8, "sqlservr", "sqlservr␀", "status", status) + "-- var/opt/mssql/mssql.conf --\n[control]\nwritethrough=1\n", "writethrough", ""},
+	} {
+		d := dbsOf(tree(t, c.archive))[0]
+		if got := d.Setting(c.setting); got.State != StateDenied {
+			t.Errorf("%s: %+v", kind, got)
+		}
+		if got := d.Setting(c.typed); c.typed != "" && got.State != StateOK {
+			t.Errorf("%s: its arguments: %+v", kind, got)
+		}
+	}
+}
+
 // A network or IPC of its own is seen by the namespace.
 func TestOwnNamespaces(t *testing.T) {
 	ours := "-- proc/self/ns/net -> net:[1] --\n-- proc/self/ns/ipc -> ipc:[1] --\n-- proc/self/ns/mnt -> mnt:[1] --\n"
