@@ -132,7 +132,7 @@ var engineCases = []lookCase{
 	{id: "MEM-007", name: "enough for MongoDB's connections", want: OK, facts: also(mapLimit(102400), serving("mongodb", mapped(200), opens(64000)))},
 	{id: "MEM-007", name: "enough for those that its configuration admits", want: OK, evidence: "maxIncomingConnections = 20000",
 		facts: also(mapLimit(65530), serving("mongodb", mapped(200), opens(64000), set("maxIncomingConnections", "20000")))},
-	{id: "MEM-007", name: "a configuration that may not be read", want: OK, facts: also(mapLimit(65530), serving("mongodb", mapped(200), opens(64000), func(d *host.Database) {
+	{id: "MEM-007", name: "a configuration that may not be read", want: Unknown, facts: also(mapLimit(65530), serving("mongodb", mapped(200), opens(64000), func(d *host.Database) {
 		d.Settings = []host.ServerSetting{{Name: "maxIncomingConnections", Value: denied[string]("/etc/mongod.conf")}}
 	}))},
 	{id: "MEM-007", name: "not enough for SQL Server", want: Finding, remedy: "=1600000", facts: also(mapLimit(65530), serving("sqlserver", mapped(500)))},

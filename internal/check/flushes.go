@@ -29,7 +29,7 @@ func answersFor(fs, mountPoint string) string {
 	case fs == "zfs":
 		return "its property sync decides; zfs get sync " + mountPoint + " shows it"
 	case fs == "nfs" || fs == "nfs4":
-		return "the file server decides; on it exportfs -v shows sync or async"
+		return "the file server decides; on it exportfs -v shows sync or async" //nolint:misspell // a command
 	case shared != "":
 		return "who serves it (" + shared + ") decides"
 	case strings.HasPrefix(fs, "fuse"):

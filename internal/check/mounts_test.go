@@ -82,7 +82,7 @@ var mountCases = []lookCase{
 	{id: "STO-009", name: "bcachefs", want: Finding, facts: logOn(host.ClassSSD, "bcachefs", "rw,journal_flush_disabled")},
 	{id: "STO-009", name: "SMB that sends no flush", want: Finding, facts: logOn(host.ClassNetwork, "cifs", "rw,vers=3.1.1,nostrictsync")},
 	{id: "STO-009", name: "SMB", want: Unknown, detail: "who serves it (SMB) decides", facts: logOn(host.ClassNetwork, "cifs", "rw,vers=3.1.1")},
-	{id: "STO-009", name: "NFS", want: Unknown, detail: "exportfs -v", facts: logOn(host.ClassNetwork, "nfs4", "rw,hard")},
+	{id: "STO-009", name: "NFS", want: Unknown, detail: "the file server decides", facts: logOn(host.ClassNetwork, "nfs4", "rw,hard")},
 	{id: "STO-009", name: "FUSE", want: Unknown, detail: "the program that serves it", facts: logOn(host.ClassSSD, "fuse.mergerfs", "rw")},
 	{id: "STO-009", name: "a hypervisor's", want: Unknown, detail: "who serves it (virtiofs) decides", facts: logOn(host.ClassVirtual, "virtiofs", "rw")},
 	{id: "STO-009", name: "a file system of later", want: Unknown, detail: "its documentation", facts: logOn(host.ClassSSD, "foofs", "rw")},

@@ -57,13 +57,13 @@ func pool(pages, free, reserved int64) func(*host.Facts) {
 	})
 }
 
-// pools have 2 MiB as the default size, and pages of 1 GiB beside it.
-func pools(small, large, free int64) func(*host.Facts) {
+// pools have an empty one of 2 MiB, the default size, and pages of 1 GiB beside it.
+func pools(large, free int64) func(*host.Facts) {
 	const dir = "/sys/kernel/mm/hugepages/"
 	return func(f *host.Facts) {
-		pool(small, small, 0)(f)
+		pool(0, 0, 0)(f)
 		f.Memory.HugePools = []host.HugePool{
-			{Size: 2 << 20, Pages: known(small, dir+"hugepages-2048kB/nr_hugepages"), Free: known(small, dir+"hugepages-2048kB/free_hugepages")},
+			{Size: 2 << 20, Pages: known[int64](0, dir+"hugepages-2048kB/nr_hugepages"), Free: known[int64](0, dir+"hugepages-2048kB/free_hugepages")},
 			{Size: 1 << 30, Pages: known(large, dir+"hugepages-1048576kB/nr_hugepages"), Free: known(free, dir+"hugepages-1048576kB/free_hugepages")},
 		}
 	}
@@ -143,17 +143,17 @@ var serverCases = []lookCase{
 	{id: "SRV-001", name: "a pool that nobody uses", want: Finding, detail: "8 GiB of reserved huge pages are used by nobody",
 		facts: also(pool(4096, 4096, 0), serving("postgresql", shared(gib, 0)))},
 	{id: "SRV-001", name: "an idle pool of another size", want: Finding, remedy: "alter system set huge_page_size = 1GB", detail: "66 GiB of reserved huge pages are used by nobody",
-		evidence: "hugepages-1048576kB/free_hugepages = 66 of 66 pages of 1 GiB", facts: also(pools(0, 66, 66), serving("postgresql", version("15"), shared(66*gib, 0)))},
+		evidence: "hugepages-1048576kB/free_hugepages = 66 of 66 pages of 1 GiB", facts: also(pools(66, 66), serving("postgresql", version("15"), shared(66*gib, 0)))},
 	{id: "SRV-001", name: "an idle pool of another size, for a server that cannot choose", want: Finding, remedy: "give those of 1 GiB back first",
-		facts: also(pools(0, 66, 66), serving("mysql", version("8.0.40"), set("innodb_buffer_pool_size", "64G"), shared(0, 0)))},
+		facts: also(pools(66, 66), serving("mysql", version("8.0.40"), set("innodb_buffer_pool_size", "64G"), shared(0, 0)))},
 	{id: "SRV-001", name: "an idle pool of another size, and a version that no file tells", want: Finding, remedy: "from PostgreSQL 14 on",
-		facts: also(pools(0, 66, 66), serving("postgresql", shared(66*gib, 0)))},
+		facts: also(pools(66, 66), serving("postgresql", shared(66*gib, 0)))},
 	{id: "SRV-001", name: "an idle pool of another size that is too small", want: Finding, remedy: "vm.nr_hugepages=33792",
-		facts: also(pools(0, 8, 8), serving("postgresql", version("15"), shared(66*gib, 0)))},
-	{id: "SRV-001", name: "an idle pool of another size that nobody needs", want: Finding, detail: "8 GiB of reserved huge pages", facts: also(pools(0, 8, 8), serving("postgresql", shared(gib, 0)))},
-	{id: "SRV-001", name: "a pool of another size that is used", want: OK, facts: also(pools(0, 66, 1), serving("postgresql", shared(66*gib, 65*gib)))},
+		facts: also(pools(8, 8), serving("postgresql", version("15"), shared(66*gib, 0)))},
+	{id: "SRV-001", name: "an idle pool of another size that nobody needs", want: Finding, detail: "8 GiB of reserved huge pages", facts: also(pools(8, 8), serving("postgresql", shared(gib, 0)))},
+	{id: "SRV-001", name: "a pool of another size that is used", want: OK, facts: also(pools(66, 1), serving("postgresql", shared(66*gib, 65*gib)))},
 	{id: "SRV-004", name: "Oracle's locked memory, in pages of another size", want: Finding, remedy: "LimitMEMLOCK=infinity",
-		facts: also(pools(0, 8, 0), serving("oracle", started(dbService), locks(gib)))},
+		facts: also(pools(8, 0), serving("oracle", started(dbService), locks(gib)))},
 	{id: "SRV-001", name: "a pool that is promised", want: OK, facts: also(pool(4096, 4096, 4096), serving("postgresql", shared(8*gib, 2<<20)))},
 	{id: "SRV-001", name: "a large cache in huge pages", want: OK, facts: also(pool(8192, 0, 0), serving("oracle", shared(16*gib, 16*gib)))},
 	{id: "SRV-001", name: "a small cache", want: OK, facts: also(pool(0, 0, 0), serving("postgresql", shared(gib, 0)))},

@@ -93,7 +93,9 @@ func lookMaps(f *host.Facts, _ Role) view {
 		}
 		if v.readings = append(v.readings, r); d.Kind == "mongodb" {
 			const admits = "maxIncomingConnections"
-			v.readings = append(v.readings, aside(d.Limits.OpenFiles), ofSetting(aside(d.Setting(admits)), admits))
+			most := ofSetting(whole(d.Setting(admits)), admits)
+			most.context = !most.unknown() // without it, nobody knows how many mappings connections may take
+			v.readings = append(v.readings, aside(d.Limits.OpenFiles), most)
 		}
 	}
 	v.readings[0].context = least == 0 // a number alone says nothing of a server that is judged by its use

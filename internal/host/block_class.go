@@ -34,6 +34,7 @@ func (b block) class(name string) (class, why string) {
 	case class != "":
 	case kind == "nvme":
 		class = b.nvmeClass(name)
+		why = "/sys does not tell whether " + name + " is flash of this machine or a volume of its cloud; nvme list shows its maker"
 	case kind == "scsi":
 		class = b.scsiClass(name)
 	case kind == "block" && b.onBus(name):
@@ -90,16 +91,22 @@ func (b block) drbdClass(name string) (class, why string) {
 var volumes = []string{
 	"Amazon Elastic Block Store", "nvme_card-pd", "Google PersistentDisk", "MSFT NVMe Accelerator", "QEMU", "VBOX",
 	"ORCL-VBOX", "VMware", "Msft Virtual Disk", "NUTANIX VDISK", "XENSRC PVDISK", "Virtual disk", "VirtualDisk", "BHYVE",
-	"Parallels", "virtio",
+	"Parallels", "virtio", "Alibaba Cloud Elastic Block",
 }
 
-func isVolume(model string) bool {
-	for _, v := range volumes {
-		if len(model) >= len(v) && strings.EqualFold(model[:len(v)], v) {
-			return true
-		}
-	}
-	return false
+// flashDrives are how models of NVMe drives begin, and those of local flash that clouds pass through. In a guest a drive of
+// another name may be a volume of a cloud that hostlab does not know.
+var flashDrives = []string{
+	"Amazon EC2 NVMe Instance Storage", "nvme_card", "Microsoft NVMe Direct Disk", "SAMSUNG", "MZ", "INTEL", "SSDP", "SOLIDIGM", "KIOXIA",
+	"TOSHIBA", "KCD", "KXG", "WDC", "WD", "WUS", "HGST", "SanDisk", "Micron", "MTFD", "CT", "SK hynix", "SKHynix", "HFS", "Seagate", "KINGSTON",
+	"Dell", "HPE", "Lenovo", "HUAWEI HWE", "HWE", "Memblaze", "ScaleFlux", "DAPUSTOR", "APPLE SSD", "ADATA",
+}
+
+func isVolume(model string) bool { return beginsAs(model, volumes) }
+
+// beginsAs reports whether a model begins as one of a list, in any case.
+func beginsAs(model string, list []string) bool {
+	return slices.ContainsFunc(list, func(v string) bool { return len(model) >= len(v) && strings.EqualFold(model[:len(v)], v) })
 }
 
 // nvmeClass looks at the model and at the transport. A namespace with several
@@ -130,7 +137,16 @@ func (b block) nvmeClass(name string) string {
 	if slices.Equal(transports, []string{""}) && b.onBus(name) { // before Linux 4.8, which had no other than PCIe
 		class = ClassNVMe
 	}
+	if model, known := b.model(name).Get(); class == ClassNVMe && known && !beginsAs(model, flashDrives) && guest(b.t) {
+		return ""
+	}
 	return class
+}
+
+// guest reports a machine of which it is known that a hypervisor is below.
+func guest(t Tree) bool {
+	hypervisor, known := readHypervisor(t).Get()
+	return known && hypervisor != "none"
 }
 
 // scsiClass tells disks behind a fabric (iSCSI, Fibre Channel) from local ones:

@@ -50,10 +50,16 @@ func TestStackOfDevices(t *testing.T) {
 			[]string{"nvme on /data xfs", "dm-0 lvm vg-pg", "-nvme1n1 nvme SAMSUNG MZ1"}, ""},
 		{"a volume of AWS", namespaceOf(with(flash, "device/model", "Amazon Elastic Block Store")) + mount("xfs", "259:4", "/dev/nvme1n1", ""),
 			[]string{"virtual on /data xfs", "nvme1n1 nvme Amazon Elastic Block Store"}, ""},
+		{"a volume of another cloud", guestCPU + namespaceOf(with(flash, "device/model", "Acme Block Storage", "device/transport", "pcie")) +
+			mount("xfs", "259:4", "/dev/nvme1n1", ""), []string{"error on /data xfs", "nvme1n1 nvme Acme Block Storage"}, "a volume of its cloud"},
+		{"flash that is passed through to a guest", guestCPU + namespaceOf(samsung) + mount("xfs", "259:4", "/dev/nvme1n1", ""),
+			[]string{"nvme on /data xfs", "nvme1n1 nvme SAMSUNG MZ1"}, ""},
+		{"flash of an unknown maker in a machine", metalCPU + namespaceOf(with(samsung, "device/model", "Acme SSD")) + mount("xfs", "259:4", "/dev/nvme1n1", ""),
+			[]string{"nvme on /data xfs", "nvme1n1 nvme Acme SSD"}, ""},
 		{"native multipath over PCIe", at("nvme1n1", "259:4", subsystem, with(samsung, "device/nvme0/transport", "pcie", "device/transport", "")) +
 			mount("ext4", "259:4", "/dev/nvme1n1", ""), []string{"nvme on /data ext4", "nvme1n1 nvme SAMSUNG MZ1"}, ""},
 		{"a transport that nobody knows", namespaceOf(with(samsung, "device/transport", "loop")) + mount("ext4", "259:4", "/dev/nvme1n1", ""),
-			[]string{"error on /data ext4", "nvme1n1 nvme SAMSUNG MZ1"}, "does not tell what nvme1n1 is"},
+			[]string{"error on /data ext4", "nvme1n1 nvme SAMSUNG MZ1"}, "nvme list shows its maker"},
 		{"an eMMC's boot area is a disk", at("mmcblk0boot0", "179:8", "platform/mmc/mmc0/mmc0:0001/block/mmcblk0", flash) +
 			at("mmcblk0", "179:0", "platform/mmc/mmc0/mmc0:0001/block", flash) + mount("ext4", "179:8", "/dev/mmcblk0boot0", ""),
 			[]string{"ssd on /data ext4", "mmcblk0boot0 mmc"}, ""},

@@ -50,15 +50,6 @@ func (c *conf) miss(file string, err error) {
 	}
 }
 
-// or is the first of some directories that it names, or that hold where it names none. Where a
-// part of it may not be read, none is known, since that may name another.
-func (c conf) or(dirs ...Fact[string]) Fact[string] {
-	if c.denied != "" {
-		return Unknown[string](c.denied, c.why)
-	}
-	return firstKnown(dirs...)
-}
-
 // confFiles bounds how many files an !includedir can make us read.
 const confFiles = 64
 
@@ -86,6 +77,10 @@ func (p process) hanaConf() conf {
 // readConf reads the named sections of an INI file, as the server sees it.
 func readConf(p process, sections, file string) conf {
 	c := newConf()
+	if p.hidden { // its files are not those that are here
+		c.denied, c.why = p.file("root"), errDenied
+		return c
+	}
 	own, inView := viewOf(p.t, p.seen(file))
 	real, err := own.resolve(inView)
 	var b []byte

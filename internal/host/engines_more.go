@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ func onlyServer(p process) Fact[string] {
 
 // readMongoDB knows the server by its open journal, its options, and its configuration.
 func readMongoDB(p process) (Database, bool) {
-	conf := p.t.keeping(yamlPaths).Text(p.seen(p.mongoConf()))
+	conf := p.mongoConf()
 	data := p.follow(firstKnown(p.dir(p.option("dbpath"), p.file("cmdline")),
 		p.dir(yamlPath(conf.Or(""), "storage", "dbPath"), conf.Source), unlike[string](conf)))
 	log := p.openDir(p.log)
@@ -29,35 +30,42 @@ func readMongoDB(p process) (Database, bool) {
 	return Database{DataDir: data, LogDir: p.follow(log)}, true
 }
 
-func (p process) mongoConf() string {
-	if f := p.option("config"); strings.HasPrefix(f, "/") {
-		return f
+// mongoConf is the configuration that its arguments name. Without, it reads none.
+func (p process) mongoConf() Fact[string] {
+	name := p.option("config")
+	if i := slices.Index(p.args, "-f"); name == "" && i >= 0 && i+1 < len(p.args) {
+		name = p.args[i+1]
 	}
-	if i := slices.Index(p.args, "-f"); i >= 0 && i+1 < len(p.args) && strings.HasPrefix(p.args[i+1], "/") {
-		return p.args[i+1]
+	switch {
+	case name == "":
+		return absentFact[string](p.file("cmdline"), "its arguments name no configuration")
+	case !path.IsAbs(name):
+		return Unknown[string](name, errRelative)
+	case p.hidden:
+		return Unknown[string](p.file("root"), errDenied)
 	}
-	return "/etc/mongod.conf" // that of the packages' service
+	return p.t.keeping(yamlPaths).Text(p.seen(name))
 }
 
 // mongoSettings are those of its configuration.
 func (p process) mongoSettings() conf {
 	const name = "maxIncomingConnections"
-	file := p.mongoConf()
-	text := p.t.keeping(yamlPaths).Text(p.seen(file))
+	text := p.mongoConf()
 	c := newConf()
-	if c.source = file; yamlPath(text.Or(""), "net", name) != "" {
-		c.set(name, yamlPath(text.Or(""), "net", name), file)
+	c.source = text.Source
+	switch value := yamlPath(text.Or(""), "net", name); {
+	case value != "":
+		c.set(name, value, text.Source)
+	case strings.Contains(text.Or(""), name):
+		c.open[name] = Unknown[string](text.Source, errors.New("it is there in a form of YAML that hostlab does not read: "+
+			"db.serverCmdLineOpts() shows it"))
+	case text.State == StateDenied:
+		c.miss(text.Source, fs.ErrPermission)
+	case text.State == StateError:
+		c.miss(text.Source, errors.New(text.Reason))
 	}
 	if typed := p.option("maxConns"); typed != "" {
 		c.set(name, typed, p.file("cmdline"))
-	}
-	switch text.State {
-	case StateDenied:
-		c.denied, c.why = file, errDenied
-	case StateError:
-		c.denied, c.why = file, errors.New(text.Reason)
-	case StateAbsent:
-		c.source = ""
 	}
 	return c
 }
@@ -88,7 +96,7 @@ func yamlPaths(data []byte) []byte {
 	return []byte(strings.Join(kept, "\n"))
 }
 
-var yamlLine = lazyre.New(`(?m)^(\w+:[ \t]*|[ \t]+(dbPath|path|maxIncomingConnections):.*)$`)
+var yamlLine = lazyre.New(`(?m)^(\w+:[ \t]*|[ \t]+(dbPath|path):.*|.*maxIncomingConnections.*)$`)
 
 // readRedis knows the server, which works in its directory for data. It has a log only where its
 // append-only file is open.

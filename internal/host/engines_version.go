@@ -81,7 +81,7 @@ func versionOfSQLServer(p process, _ Fact[string]) Fact[string] {
 // versionOfMongoDB reads what the server writes to its log at each start, and at the beginning of
 // each new log: the number of its process, and then its version.
 func versionOfMongoDB(p process, _ Fact[string]) Fact[string] {
-	conf := p.t.keeping(yamlPaths).Text(p.seen(p.mongoConf())).Or("")
+	conf := p.mongoConf().Or("")
 	file := yamlPath(conf, "systemLog", "path")
 	if named := p.option("logpath"); named != "" {
 		file = named

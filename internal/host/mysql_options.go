@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -95,6 +96,10 @@ type mysqlLine struct{ group, text, file string }
 // mysqlFiles reads the option files in their order, and what they include where they do so.
 func (p process) mysqlFiles(c *conf) (lines []mysqlLine) {
 	if len(p.args) > 1 && p.args[1] == "--no-defaults" {
+		return nil
+	}
+	if p.hidden { // its files are not those that are here
+		c.miss(p.file("root"), fs.ErrPermission)
 		return nil
 	}
 	type file struct {

@@ -61,6 +61,8 @@ func (p process) postgresConf(data Fact[string]) conf {
 	}
 	left := confFiles
 	switch {
+	case p.hidden:
+		c.denied, c.why = p.file("root"), errDenied
 	case named != "" && !path.IsAbs(named):
 		c.miss(named, errRelative)
 	case named != "":

@@ -41,7 +41,10 @@ func (p process) ownSpace(name string) Fact[bool] {
 
 // preload reads what ld.so(8) loads before all else. Words of either list are between blanks or colons.
 func (p process) preload() Fact[string] {
-	environ, all := p.environment(), p.t.Text(p.seen("/etc/ld.so.preload"))
+	environ, all := p.environment(), Unknown[string](p.file("root"), errDenied)
+	if !p.hidden {
+		all = p.t.Text(p.seen("/etc/ld.so.preload"))
+	}
 	named := strings.Join(strings.FieldsFunc(p.environ("LD_PRELOAD")+" "+all.Or(""), func(r rune) bool { return r == ':' || r <= ' ' }), " ")
 	switch {
 	case named != "":

@@ -58,6 +58,25 @@ func TestServerProcess(t *testing.T) {
 	}
 }
 
+// Of a container that this user may not look into, the files of this host tell nothing.
+func TestSettingsOfAHiddenContainer(t *testing.T) {
+	const status = "Name:\tx\nNSpid:\t9\t1"
+	for kind, c := range map[string]struct{ archive, setting, typed string }{
+		"mariadb":    {proc(9, 8, "mariadbd", "mariadbd␀--sync-binlog=1␀", "status", status) + "-- etc/my.cnf --\n[mysqld]\ninnodb_flush_method=nosync\n", "innodb_flush_method", "sync_binlog"},
+		"postgresql": {proc(9, 8, "postgres", "postgres␀-D␀/data␀-c␀full_page_writes=on␀", "status", status) + "-- data/postgresql.conf --\nfsync=off\n", "fsync", "full_page_writes"},
+		"mongodb":    {proc(9, 8, "mongod", "mongod␀-f␀/etc/mongod.conf␀", "status", status) + "-- etc/mongod.conf --\nnet:\n  maxIncomingConnections: 5\n", "maxIncomingConnections", ""},
+		"sqlserver":  {proc(9, 8, "sqlservr", "sqlservr␀", "status", status) + "-- var/opt/mssql/mssql.conf --\n[control]\nwritethrough=1\n", "writethrough", ""},
+	} {
+		d := dbsOf(tree(t, c.archive))[0]
+		if got := d.Setting(c.setting); got.State != StateDenied {
+			t.Errorf("%s: %+v", kind, got)
+		}
+		if got := d.Setting(c.typed); c.typed != "" && got.State != StateOK {
+			t.Errorf("%s: its arguments: %+v", kind, got)
+		}
+	}
+}
+
 // A network or IPC of its own is seen by the namespace.
 func TestOwnNamespaces(t *testing.T) {
 	ours := "-- proc/self/ns/net -> net:[1] --\n-- proc/self/ns/ipc -> ipc:[1] --\n-- proc/self/ns/mnt -> mnt:[1] --\n"
@@ -174,16 +193,50 @@ func TestConfigurationOfServers(t *testing.T) {
 	}
 	const mongod = "/usr/bin/mongod␀--config␀/etc/mongod.conf␀"
 	for name, c := range map[string]struct{ args, conf, want, source string }{
-		"its file":      {mongod, "storage:\n  dbPath: /data\nnet:\n  port: 27017\n  maxIncomingConnections: 500\n", "500", "/etc/mongod.conf"},
-		"its arguments": {mongod + "--maxConns␀700␀", "net:\n  maxIncomingConnections: 500\n", "700", "/proc/60/cmdline"},
-		"nothing":       {mongod, "storage:\n  dbPath: /data\n", Default, "/etc/mongod.conf"},
+		"its file":                       {mongod, "storage:\n  dbPath: /data\nnet:\n  port: 27017\n  maxIncomingConnections: 500\n", "500", "/etc/mongod.conf"},
+		"its arguments":                  {mongod + "--maxConns␀700␀", "net:\n  maxIncomingConnections: 500\n", "700", "/proc/60/cmdline"},
+		"another form":                   {mongod, "net: {port: 1, maxIncomingConnections: 500}\n", "error", "/etc/mongod.conf"},
+		"no file":                        {"mongod␀--dbpath␀/data␀", "net:\n  maxIncomingConnections: 500\n", Default, "/proc/60/cmdline"},
+		"a short name":                   {"mongod␀-f␀/etc/mongod.conf␀", "net:\n  maxIncomingConnections: 500\n", "500", "/etc/mongod.conf"},
+		"a file by where it was started": {"mongod␀-f␀mongod.conf␀", "", "error", "mongod.conf"},
+		"nothing":                        {mongod, "storage:\n  dbPath: /data\n", Default, "/etc/mongod.conf"},
 	} {
 		list := dbsOf(tree(t, proc(60, 1, "mongod", c.args)+"-- etc/mongod.conf --\n"+c.conf))
 		if len(list) != 1 {
 			t.Fatalf("%s: %+v", name, list)
 		}
-		if got := list[0].Setting("maxIncomingConnections"); got.Value != c.want || got.Source != c.source {
-			t.Errorf("%s: %q from %s, want %q from %s", name, got.Value, got.Source, c.want, c.source)
+		if got := list[0].Setting("maxIncomingConnections"); got.Or(string(got.State)) != c.want || got.Source != c.source {
+			t.Errorf("%s: %q from %s, want %q from %s", name, got.Or(string(got.State)), got.Source, c.want, c.source)
+		}
+	}
+}
+
+// Commits may wait for several logs: members on several disks, those of several databases, the binary log. Of each server one place
+// on each file system is judged.
+func TestMoreLogs(t *testing.T) {
+	disks := twoNVMe + virtioDisk + mountinfo("1 0 254:0 / / rw - ext4 /dev/vda rw", "2 1 259:1 / /redo rw - xfs /dev/nvme0n1p1 rw", "3 1 259:3 / /mirror rw - ext4 /dev/nvme1n1p1 rw,nobarrier")
+	for name, c := range map[string]struct{ archive, want string }{
+		"members of Oracle's log": {proc(9, 1, "ora_lgwr_X", "ora_lgwr_X␀") + link(9, "fd/7", "/redo/a/redo01.log") + link(9, "fd/8", "/mirror/redo01b.log") +
+			link(9, "fd/9", "/redo/b/redo02.log"), "oracle log /redo/a, oracle log /mirror"},
+		"databases of SQL Server": {proc(9, 1, "sqlservr", "sqlservr␀") + link(9, "fd/7", "/var/opt/mssql/data/mastlog.ldf") +
+			link(9, "fd/8", "/redo/a_log.ldf") + link(9, "fd/9", "/mirror/b_log.LDF") + "-- var/opt/mssql/mssql.conf --\n[filelocation]\ndefaultlogdir=/redo\n",
+			"sqlserver log /redo, sqlserver log /mirror"},
+		"a binary log elsewhere":               {proc(9, 1, "mariadbd", "mariadbd␀--datadir=/redo␀--log-bin=/mirror/b␀--sync-binlog=1␀"), "mariadb log /redo, mariadb binary log /mirror"},
+		"a binary log on the same file system": {proc(9, 1, "mariadbd", "mariadbd␀--datadir=/redo␀--log-bin=/redo/bin/b␀--sync-binlog=1␀"), "mariadb log /redo"},
+	} {
+		tr := tree(t, disks+c.archive)
+		for _, dir := range []string{"/redo/a", "/redo/b", "/redo/bin", "/mirror", "/var/opt/mssql/data"} {
+			withPath(t, tr, dir)
+		}
+		var got []string
+		for _, s := range Collect(t.Context(), Options{Tree: tr}).Storage {
+			got = append(got, s.Purpose+" "+s.Path)
+			if s.Class.Or("") != ClassNVMe {
+				t.Errorf("%s: %s is %+v", name, s.Path, s.Class)
+			}
+		}
+		if s := strings.Join(got, ", "); s != c.want {
+			t.Errorf("%s: %s, want %s", name, s, c.want)
 		}
 	}
 }
