@@ -24,6 +24,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"hostlab/internal/explain/connect"
+	"hostlab/internal/trust"
 )
 
 //go:embed migrations/*.sql
@@ -95,6 +96,9 @@ func startSQLite(path string, how int) (*Store, error) {
 	}
 	if err := local(path); err != nil {
 		return nil, err
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, unusable{fmt.Sprintf("--store %s is %s, not a regular file", path, trust.Kind(info.Mode()))}
 	}
 	// Others of this host must not read what hosts said of themselves.
 	f, err := os.OpenFile(path, how, 0o600) //nolint:gosec // the user's own choice

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"hostlab/internal/bounded"
 	"hostlab/internal/model/burstlog"
 	"hostlab/internal/sorting"
 	"hostlab/internal/workload"
@@ -24,7 +25,7 @@ func (s *session) recordable(file string) error {
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
 		return workload.Wrong("record", fmt.Sprintf("there is no directory %s", filepath.Dir(path)), "make it first")
 	}
-	f, err := os.Open(path)
+	f, err := bounded.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
