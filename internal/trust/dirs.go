@@ -10,8 +10,12 @@ import (
 // MkdirAll makes a directory and those above it, as os.MkdirAll does. It follows links as Place does: one of another user is
 // refused, since it would let that user choose where we make directories. Errors: *Refused, *fs.PathError.
 func MkdirAll(path string, perm fs.FileMode) error {
+	given := path
 	path, err := filepath.Abs(path)
-	if err != nil {
+	if err != nil { // the current directory was deleted: what is above it may be there
+		if info, there := os.Stat(given); there == nil && info.IsDir() {
+			return nil
+		}
 		return err
 	}
 	if _, err = alone.resolve(path, noLinks); !errors.Is(err, fs.ErrNotExist) {
