@@ -21,6 +21,7 @@ import (
 	"hostlab/internal/probe"
 	"hostlab/internal/report"
 	"hostlab/internal/result"
+	"hostlab/internal/trust"
 	"hostlab/internal/watch"
 )
 
@@ -160,13 +161,7 @@ func readObserved(dir string) (*observed, error) {
 		return nil, err
 	}
 	defer root.Close()
-	switch info, err := root.Lstat(observedFile); {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file", observedFile)
-	}
-	f, err := root.Open(observedFile)
+	f, err := trust.OpenFile(root, observedFile, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}

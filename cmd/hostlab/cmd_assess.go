@@ -20,6 +20,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
 	"hostlab/internal/report"
+	"hostlab/internal/trust"
 	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/logcommit"
 )
@@ -257,7 +258,7 @@ func output(std streams, name string, write func(io.Writer) error) (string, erro
 	case "-":
 		return "", write(std.out)
 	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+	if err := trust.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return "", fmt.Errorf("cannot write %s: %w", name, plain(err))
 	}
 	if err := writeFile(name, func(f *os.File) error { return write(f) }); err != nil {

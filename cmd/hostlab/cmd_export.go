@@ -19,6 +19,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/screen"
 	"hostlab/internal/setting"
+	"hostlab/internal/trust"
 )
 
 func newExport(std streams) *cobra.Command {
@@ -207,14 +208,18 @@ func writeProfile(std streams, p export.Profile, out string) error {
 func writeFiles(std streams, p export.Profile, out string) error {
 	at := func(path string) string { return filepath.Join(out, filepath.FromSlash(path)) }
 	for _, f := range p.Files {
-		if old, err := bounded.ReadFile(at(f.Path), 1<<20); !errors.Is(err, fs.ErrNotExist) && !export.Ours(old) {
+		old, err := written(at(f.Path))
+		if no, is := errors.AsType[*trust.Refused](err); is && !strings.Contains(no.Why, "regular file") {
+			return usagef("--out %s: %w", out, no)
+		}
+		if !errors.Is(err, fs.ErrNotExist) && !export.Ours(old) {
 			return usagef("--out %s: %s exists, but not from 'hostlab export'; move it away, or name another directory", out,
 				at(f.Path))
 		}
 	}
 	for _, f := range p.Files {
 		name := at(f.Path)
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { //nolint:gosec // configuration, as below /etc
+		if err := trust.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			return usagef("--out %s: %w", out, plain(err))
 		}
 		if err := writeFile(name, func(file *os.File) error { _, err := file.WriteString(f.Text); return err }); err != nil {
@@ -225,14 +230,24 @@ func writeFiles(std streams, p export.Profile, out string) error {
 		}
 	}
 	for _, path := range p.Others {
-		old, err := bounded.ReadFile(at(path), 1<<20)
+		old, err := written(at(path))
 		if err != nil || !export.Ours(old) {
 			continue
 		}
-		if err := os.Remove(at(path)); err != nil {
+		if err := trust.Remove(at(path)); err != nil {
 			return fmt.Errorf("a file of an earlier profile stays in force: %w", err)
 		}
 		fmt.Fprintf(std.err, "hostlab: removed %s, which was of an earlier profile\n", at(path))
 	}
 	return nil
+}
+
+// written is what a file of a profile holds.
+func written(path string) ([]byte, error) {
+	f, err := trust.OpenPlaced(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return bounded.File(f, 1<<20)
 }

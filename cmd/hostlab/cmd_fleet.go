@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 
 	"hostlab/internal/fleet"
 	"hostlab/internal/fleet/store"
+	"hostlab/internal/trust"
 )
 
 func newFleet(std streams) *cobra.Command {
@@ -83,7 +83,7 @@ func (o *fleetOptions) with(cmd *cobra.Command, open func(context.Context, strin
 		if err != nil {
 			return nil, err
 		}
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+		if err := trust.MkdirAll(dir, 0o700); err != nil {
 			return nil, err
 		}
 		address, open = "sqlite:"+filepath.Join(dir, "fleet.db"), store.Make

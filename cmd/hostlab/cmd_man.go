@@ -2,10 +2,14 @@ package main
 
 import (
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"hostlab/internal/trust"
 )
 
 // newMan writes the manual pages from the same texts as --help. It is for
@@ -22,14 +26,28 @@ Exit status: 0 done, 1 a page cannot be written, 2 the directory cannot be made.
 		Hidden:  true,
 		Args:    takes(1, 1, "one directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := os.MkdirAll(args[0], 0o755); err != nil {
+			if err := trust.MkdirAll(args[0], 0o755); err != nil {
 				return usageError{err}
 			}
 			root := cmd.Root()
 			root.DisableAutoGenTag = true
 			// A fixed date keeps the pages the same from build to build.
 			date := time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC)
-			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "hostlab", Manual: "hostlab manual", Date: &date}, args[0])
+			return manual(root, doc.GenManHeader{Section: "1", Source: "hostlab", Manual: "hostlab manual", Date: &date}, args[0])
 		},
 	}
+}
+
+// manual writes the page of a command, and those of the commands below it, each as any other output.
+func manual(cmd *cobra.Command, header doc.GenManHeader, dir string) error {
+	for _, c := range cmd.Commands() {
+		if !c.IsAvailableCommand() || c.IsAdditionalHelpTopicCommand() {
+			continue
+		}
+		if err := manual(c, header, dir); err != nil {
+			return err
+		}
+	}
+	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
+	return writeFile(filepath.Join(dir, name+"."+header.Section), func(f *os.File) error { return doc.GenMan(cmd, &header, f) })
 }

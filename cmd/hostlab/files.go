@@ -7,9 +7,33 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 
+	"hostlab/internal/bounded"
 	"hostlab/internal/trust"
 )
+
+// openNamed opens a file to read that the user names. Only a regular one is read: a FIFO may be waited for without end, and to
+// open a device can do something. What stands for a descriptor of our own, as /dev/stdin does, is read as it is.
+func openNamed(name string) (*os.File, error) {
+	if n, is := descriptor(name); is {
+		return os.NewFile(n, name), nil
+	}
+	return bounded.Open(name)
+}
+
+// descriptor is that of our own which a name stands for, as a shell writes them for <(command).
+func descriptor(name string) (fd uintptr, is bool) {
+	if name == "/dev/stdin" {
+		return 0, true
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(name))
+	if err != nil || dir != fmt.Sprintf("/proc/%d/fd", os.Getpid()) {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(filepath.Base(name), 10, 31)
+	return uintptr(n), err == nil
+}
 
 // writeFile writes a file whole or not at all: beside it first, then renamed. A link of
 // ours is written through, and what is not a file, such as a device or a pipe, is written to:

@@ -45,7 +45,8 @@ func (in *intake) path(ctx context.Context, path string) error {
 		return in.spool(ctx, path)
 	}
 	return in.take(ctx, in.document(ctx, fleet.File{Path: path}, func() (io.ReadCloser, bool, error) {
-		f, err := os.Open(path) //nolint:gosec // the user's own choice
+		f, err := openNamed(path)
+		err = plain(err)
 		return f, strings.HasSuffix(path, ".gz"), err
 	}))
 }

@@ -195,9 +195,9 @@ func (o *rolloutOptions) taking(ctx context.Context, s *store.Store) ([]*fleet.H
 	if o.hosts == "" {
 		return only(ctx, s, hosts, o.where)
 	}
-	f, err := os.Open(o.hosts)
+	f, err := openNamed(o.hosts)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usagef("--hosts %s: %w", o.hosts, plain(err))
 	}
 	defer f.Close()
 	var named []*fleet.Host
@@ -241,9 +241,9 @@ func excused(h *fleet.Host, list []check.Exception, want []setting.Assignment, n
 
 // readPlan reads a plan and what has become of it.
 func readPlan(ctx context.Context, s *store.Store, name string) (*rollout.Course, error) {
-	f, err := os.Open(name) //nolint:gosec // the user's own choice
+	f, err := openNamed(name)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usagef("%s: %w", name, plain(err))
 	}
 	defer f.Close()
 	data, err := bounded.File(f, 16<<20)

@@ -108,9 +108,9 @@ func (o *sendOptions) server() (string, error) {
 func (o *sendOptions) client() (*http.Client, error) {
 	secure := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.ca != "" {
-		text, err := os.ReadFile(o.ca)
+		text, err := bounded.ReadFile(o.ca, largestCertificates)
 		if err != nil {
-			return nil, usagef("--ca: %w", err)
+			return nil, usagef("--ca %s: %w", o.ca, plain(err))
 		}
 		if secure.RootCAs, err = x509.SystemCertPool(); err != nil {
 			secure.RootCAs = x509.NewCertPool()
@@ -130,7 +130,7 @@ func (o *sendOptions) client() (*http.Client, error) {
 func (o *sendOptions) document(std streams, name string) ([]byte, error) {
 	in := std.in
 	if name != "-" {
-		f, err := os.Open(name) //nolint:gosec // the user's own choice
+		f, err := openNamed(name)
 		if err != nil {
 			return nil, err
 		}

@@ -248,10 +248,13 @@ func readTokens(name string) (web.Tokens, error) {
 	return tokens, nil
 }
 
+// largestCertificates bounds a file of them: that of a system's is a fifth of it.
+const largestCertificates = 1 << 20
+
 func keyPair(cert, key string) (pair tls.Certificate, err error) {
-	public, err := os.ReadFile(cert) //nolint:gosec // the user's own choice
+	public, err := bounded.ReadFile(cert, largestCertificates)
 	if err != nil {
-		return pair, usagef("--tls-cert: %w", err)
+		return pair, usagef("--tls-cert %s: %w", cert, plain(err))
 	}
 	private, err := secretFile(key, true)
 	if err != nil {

@@ -213,7 +213,7 @@ func openInput(flag, name string, most int64, known []string) (*os.File, error) 
 	case info.Size() > most:
 		return nil, usagef("--%s %s: expected at most %d MiB", flag, name, most>>20)
 	}
-	in, err := os.Open(name)
+	in, err := openNamed(name)
 	if err != nil {
 		return nil, usagef("--%s %s: %w", flag, name, plain(err))
 	}

@@ -3,10 +3,13 @@
 package bounded
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+
+	"hostlab/internal/trust"
 )
 
 // TooLarge is the error of data that goes on past its limit.
@@ -41,10 +44,19 @@ func (b *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadFile reads a file of at most limit bytes, and nothing of a larger one. Errors:
+// Open opens a regular file to read. Errors: *fs.PathError.
+func Open(name string) (*os.File, error) {
+	f, err := trust.OpenLinked(name)
+	if no, is := errors.AsType[*trust.Refused](err); is {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("it " + no.Why)}
+	}
+	return f, err
+}
+
+// ReadFile reads a regular file of at most limit bytes, and nothing of a larger one: a FIFO would be waited for. Errors:
 // *fs.PathError, which may hold a *TooLarge.
 func ReadFile(name string, limit int64) ([]byte, error) {
-	f, err := os.Open(name)
+	f, err := Open(name)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"hostlab/internal/bounded"
+	"hostlab/internal/trust"
 )
 
 // Spooled is a document of a spool, or why it is none.
@@ -37,14 +38,10 @@ type File struct {
 // Open opens it, and says whether it is packed. What is no file is refused: a FIFO would be waited for, and may be left in a
 // spool by every host that may write there.
 func (f *File) Open() (in io.ReadCloser, packed bool, err error) {
-	info, err := f.root.Stat(f.Path)
-	switch {
-	case err != nil:
-		return nil, false, err
-	case !info.Mode().IsRegular():
-		return nil, false, refuse("it is not a regular file")
+	in, err = trust.OpenWithin(f.root, f.Path)
+	if _, no := errors.AsType[*trust.Refused](err); no {
+		err = refuse("it is not a regular file")
 	}
-	in, err = f.root.Open(f.Path)
 	return in, strings.HasSuffix(f.Path, ".gz"), err
 }
 

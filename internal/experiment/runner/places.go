@@ -217,7 +217,7 @@ func (p *places) directory(ctx context.Context, f experiment.Factor, level strin
 		}
 	}
 	for _, dir := range []string{at, behind} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
+		if err := trust.MkdirAll(dir, 0o755); err != nil {
 			return "", err
 		}
 	}

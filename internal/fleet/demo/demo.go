@@ -23,6 +23,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/lever"
 	"hostlab/internal/report"
+	"hostlab/internal/trust"
 )
 
 // Least and Most hosts that can be made: each of the kinds, and a spool that a disk takes. Below 20 not all faults are planted.
@@ -116,20 +117,34 @@ func (m Maker) Make(ctx context.Context, dir string) (*Planted, error) {
 		}
 		planted.Documents += n
 	}
-	if err := os.WriteFile(dir+".exceptions.toml", []byte(exceptions(planted, m.Now)), 0o600); err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(dir+".planted.json", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	err := write(dir+".exceptions.toml", os.O_TRUNC, func(f *os.File) error {
+		_, err := f.WriteString(exceptions(planted, m.Now))
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	return planted, errors.Join(document.WriteJSON(f, planted), f.Close())
+	return planted, write(dir+".planted.json", os.O_TRUNC, func(f *os.File) error { return document.WriteJSON(f, planted) })
+}
+
+// write makes a file, which no link of another user leads elsewhere.
+func write(path string, how int, text func(*os.File) error) error {
+	dir, base, err := trust.Place(path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	f, err := trust.OpenFile(dir, base, os.O_WRONLY|os.O_CREATE|how, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(text(f), f.Close())
 }
 
 // write writes a host's documents, the oldest first.
 func (m Maker) write(ctx context.Context, l *looks, dir string, h *made) (n int, err error) {
 	folder := filepath.Join(dir, h.name)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+	if err := trust.MkdirAll(folder, 0o700); err != nil {
 		return 0, err
 	}
 	for day := m.Days; day >= 0; day -= m.Each {
@@ -158,13 +173,10 @@ func (m Maker) write(ctx context.Context, l *looks, dir string, h *made) (n int,
 
 // keep writes a document of a time below a host's folder.
 func keep(folder string, at time.Time, d *document.Document) error {
-	f, err := os.OpenFile(filepath.Join(folder, at.UTC().Format("20060102-150405")+".json.gz"), os.O_WRONLY|os.O_CREATE|os.O_EXCL,
-		0o600)
-	if err != nil {
-		return err
-	}
-	z := gzip.NewWriter(f)
-	return errors.Join(document.WriteJSON(z, d.Data), z.Close(), f.Close())
+	return write(filepath.Join(folder, at.UTC().Format("20060102-150405")+".json.gz"), os.O_EXCL, func(f *os.File) error {
+		z := gzip.NewWriter(f)
+		return errors.Join(document.WriteJSON(z, d.Data), z.Close())
+	})
 }
 
 // assessment is what a host says of itself at a time.

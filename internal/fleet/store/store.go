@@ -24,6 +24,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"hostlab/internal/explain/connect"
+	"hostlab/internal/trust"
 )
 
 //go:embed migrations/*.sql
@@ -93,19 +94,30 @@ func startSQLite(path string, how int) (*Store, error) {
 	if path == "" {
 		return nil, unusable{"--store sqlite: names no file"}
 	}
+	given := path
+	switch dir, base, err := trust.Place(path); {
+	case err == nil: // SQLite opens it by its name, and follows links
+		path = filepath.Join(dir.Name(), base)
+		dir.Close()
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, unusable{"--store " + err.Error()}
+	}
 	if err := local(path); err != nil {
 		return nil, err
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, unusable{fmt.Sprintf("--store %s is %s, not a regular file", given, trust.Kind(info.Mode()))}
 	}
 	// Others of this host must not read what hosts said of themselves.
 	f, err := os.OpenFile(path, how, 0o600) //nolint:gosec // the user's own choice
 	if errors.Is(err, fs.ErrNotExist) {     // a name that is mistyped makes no directories
 		if _, there := os.Stat(filepath.Dir(path)); there == nil {
-			return nil, fmt.Errorf("--store: there is no %s; 'hostlab fleet ingest' makes a store", path)
+			return nil, fmt.Errorf("--store: there is no %s; 'hostlab fleet ingest' makes a store", given)
 		}
-		return nil, fmt.Errorf("--store %s: its directory is not there", path)
+		return nil, fmt.Errorf("--store %s: its directory is not there", given)
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return nil, fmt.Errorf("--store %s: this user may not write it", path)
+		return nil, fmt.Errorf("--store %s: this user may not write it", given)
 	}
 	if err != nil {
 		return nil, err
@@ -121,7 +133,7 @@ func startSQLite(path string, how int) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{db, nil, " " + path}, nil
+	return &Store{db, nil, " " + given}, nil
 }
 
 // migrate brings the store to the schema of this program. A store of a newer program is left alone.

@@ -343,7 +343,7 @@ func makeDir(dir string) (missing []string, err error) {
 		}
 		missing = append(missing, d)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := trust.MkdirAll(dir, 0o755); err != nil {
 		return missing, err
 	}
 	for _, d := range missing {

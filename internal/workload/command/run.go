@@ -58,9 +58,9 @@ func start(ctx context.Context, c call) (done ended, err error) {
 	mark := workload.Mark(c.work)
 	cmd := &exec.Cmd{Path: c.path, Args: c.args, Dir: c.dir, Env: append(append(os.Environ(), mark), c.env...)}
 	if c.stdin != "" {
-		f, err := os.Open(c.stdin)
+		f, err := bounded.Open(c.stdin) // a FIFO would be waited for, and another run find it empty
 		if err != nil {
-			return done, workload.Wrong("stdin", fmt.Sprintf("cannot open %s: %v", c.stdin, bare(err)), "name a file that exists")
+			return done, workload.Wrong("stdin", fmt.Sprintf("cannot open %s: %v", c.stdin, bare(err)), "name a regular file")
 		}
 		defer f.Close()
 		cmd.Stdin = f

@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,8 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"hostlab/internal/bounded"
 	"hostlab/internal/model/burstlog"
 	"hostlab/internal/sorting"
+	"hostlab/internal/trust"
 	"hostlab/internal/workload"
 )
 
@@ -24,7 +27,7 @@ func (s *session) recordable(file string) error {
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
 		return workload.Wrong("record", fmt.Sprintf("there is no directory %s", filepath.Dir(path)), "make it first")
 	}
-	f, err := os.Open(path)
+	f, err := bounded.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -71,11 +74,17 @@ func described(p plan, r reply) (source string, warnings []string) {
 func (s *session) record(file string, began time.Time, p plan, r reply) (warnings []string, err error) {
 	path := workload.Under(s.dir, file)
 	fail := func(err error) ([]string, error) { return nil, fmt.Errorf("record %s: %w", path, err) }
-	f, err := os.CreateTemp(filepath.Dir(path), ".hostlab-record-*")
+	dir, base, err := trust.Place(path)
 	if err != nil {
 		return fail(err)
 	}
-	defer os.Remove(f.Name()) // gone already when all went well
+	defer dir.Close()
+	tmp := ".hostlab-record-" + rand.Text()
+	f, err := dir.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fail(err)
+	}
+	defer dir.Remove(tmp) //nolint:errcheck // gone already when all went well
 	source, warnings := described(p, r)
 	if _, err := os.Stat(path); err == nil {
 		warnings = append(warnings, "the record of an earlier run was replaced: "+file+" holds the last run alone")
@@ -101,7 +110,7 @@ func (s *session) record(file string, began time.Time, p plan, r reply) (warning
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fail(err)
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := dir.Rename(tmp, base); err != nil {
 		return fail(err)
 	}
 	return warnings, nil

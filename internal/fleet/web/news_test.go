@@ -1,0 +1,73 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/fleet"
+)
+
+// TestNewPlan: a plan that came while the server runs is on the next page, though no host wrote.
+func TestNewPlan(t *testing.T) {
+	s := opened(t)
+	web := serving(t, Config{Store: s})
+	for range 2 {
+		if _, page := get(t, web.URL+"/rollouts?format=json"); strings.Count(page, `"sha256"`) != 1 {
+			t.Fatal(page)
+		}
+	}
+	later := *change
+	later.Created = change.Created.Add(time.Hour)
+	body, err := json.Marshal(&later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := fleet.Read(body, "", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.Put(t.Context(), []*fleet.Document{d}, "plan", now); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	for _, url := range []string{"/rollouts?format=html", "/rollouts?format=json"} {
+		if _, page := get(t, web.URL+url); !strings.Contains(page, d.Hash) {
+			t.Errorf("%s does not have the plan", url)
+		}
+	}
+	if a, _ := get(t, web.URL+"/rollouts/"+d.Hash); a.StatusCode != http.StatusOK {
+		t.Errorf("its page: %d", a.StatusCode)
+	}
+}
+
+// TestRemediesOfHost: a remedy of several lines is one block of code on its host's page, a line each, as it is on its check's.
+func TestRemediesOfHost(t *testing.T) {
+	s := opened(t)
+	const remedy = "timedatectl show -p NTP -p NTPSynchronized\nchronyc tracking # with chrony, and rtcsync\necho 1 | sudo tee /sys/devices/system/cpu/cpu0/cpuidle/state3/disable"
+	var doc map[string]any
+	if err := json.Unmarshal(assessment("evil", "x", now.Add(-time.Hour)), &doc); err != nil {
+		t.Fatal(err)
+	}
+	doc["results"].([]any)[1].(map[string]any)["remedy"] = remedy
+	body, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := fleet.Read(body, "evil", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Put(t.Context(), []*fleet.Document{d}, "test", now); err != nil {
+		t.Fatal(err)
+	}
+	web := serving(t, Config{Store: s})
+	if _, page := get(t, web.URL+"/hosts/evil?format=html"); !strings.Contains(page, "<code>"+remedy+"</code>") || strings.Count(page, "chronyc") != 1 {
+		t.Error("the host's page has no block of the remedy's lines")
+	}
+	var data hostJSON
+	if _, text := get(t, web.URL+"/hosts/evil?format=json"); json.Unmarshal([]byte(text), &data) != nil || data.Remedies["MEM-006"] != remedy {
+		t.Errorf("%q", data.Remedies)
+	}
+}
