@@ -30,7 +30,7 @@ func Open(ctx context.Context, d *DSN) (explain.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	src, err := d.Vendor.source(ctx, g, d.Target(), d.Local())
+	src, err := d.Vendor.source(ctx, g, g.dsn.Target(), d.Local())
 	if err != nil {
 		_ = g.Close() // what went wrong before counts
 		return nil, g.dsn.Problem(err)

@@ -3,9 +3,11 @@ package connect
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -238,6 +240,62 @@ func TestClear(t *testing.T) {
 		}
 	}
 }
+
+// TLS that anybody on this host could offer is no reason to send a password in clear. Where the DSN requires it, its user has chosen so.
+func TestClearInTLS(t *testing.T) {
+	web := httptest.NewTLSServer(nil) // has a certificate
+	web.Close()
+	for mode, sends := range map[string]bool{"": false, "prefer": false, "require": true} {
+		got := make(chan string, 4) // what came through TLS
+		f := newFake(t, func(c io.ReadWriter) {
+			if m, _ := pgproto3.NewBackend(c, c).ReceiveStartupMessage(); m == nil {
+				return
+			} else if _, asks := m.(*pgproto3.SSLRequest); !asks {
+				_, _ = c.Write(pgMessage(askPostgres["in clear"]))
+				_, _ = io.Copy(io.Discard, c)
+				return
+			}
+			_, _ = c.Write([]byte("S"))
+			secured := tls.Server(piped{c}, &tls.Config{Certificates: web.TLS.Certificates, MinVersion: tls.VersionTLS12})
+			if _, err := pgproto3.NewBackend(secured, secured).ReceiveStartupMessage(); err != nil {
+				return
+			}
+			_, _ = secured.Write(pgMessage(askPostgres["in clear"]))
+			b := make([]byte, 100)
+			n, _ := secured.Read(b)
+			got <- string(b[:n])
+		})
+		text := "postgres://u:" + ofRoot + "@127.0.0.1/d"
+		if mode != "" {
+			text += "?sslmode=" + mode
+		}
+		d, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := f.reach(ctx, network, address)
+			return struct{ net.Conn }{c}, err
+		}
+		_, err = Open(t.Context(), d)
+		if said := <-got; strings.Contains(said, ofRoot) != sends {
+			t.Errorf("sslmode=%s: it was sent %q; %v", mode, said, err)
+		}
+		if bytes.Contains(f.bytes(), []byte(ofRoot)) {
+			t.Errorf("sslmode=%s: it went without TLS", mode)
+		}
+	}
+}
+
+// piped is a connection of a fake.
+type piped struct{ io.ReadWriter }
+
+func (piped) Close() error                     { return nil }
+func (piped) LocalAddr() net.Addr              { return nil }
+func (piped) RemoteAddr() net.Addr             { return nil }
+func (piped) SetDeadline(time.Time) error      { return nil }
+func (piped) SetReadDeadline(time.Time) error  { return nil }
+func (piped) SetWriteDeadline(time.Time) error { return nil }
 
 // A server may ask the driver for files of this host (LOAD DATA LOCAL). It gets none.
 func TestFilesStayHere(t *testing.T) {
