@@ -166,7 +166,7 @@ var kernel = []Check{
 		Disagree: "chrony tells the kernel only with rtcsync, and tools of hypervisors and PTP do not: the clock may be right " +
 			"although the kernel does not know. So it is information.",
 		Severity: inProduction(Info, Info),
-		absent:   "nothing tells whether the clock is kept", ok: "as the kernel is told, a program keeps the clock with a time server",
+		absent:   "nothing tells whether the clock is kept", ok: "as far as the kernel knows, a program keeps the clock with a time server",
 		bad: "as far as the kernel knows, no program keeps the clock with a time server",
 		fix: remedy{run("timedatectl", "show", "-p", "NTP", "-p", "NTPSynchronized"),
 			script("chronyc tracking").noting("with chrony, and rtcsync in its configuration")},
