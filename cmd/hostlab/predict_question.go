@@ -16,6 +16,7 @@ import (
 	"hostlab/internal/bounded"
 	"hostlab/internal/model"
 	"hostlab/internal/predict"
+	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
 
@@ -65,7 +66,13 @@ func (o predictFlags) question(cmd *cobra.Command) (q predict.Question, err erro
 		q.Policies = []model.Policy{q.Baseline}
 	}
 	q.Sweep, q.Options = o.sweep, model.Options{Seed: o.seed, Replications: o.replications}
-	q.Loads, err = o.readLoads(q.Workload)
+	if q.Loads, err = o.readLoads(q.Workload); err == nil && len(o.loads) == 0 {
+		all := q.Loads
+		if q.Loads = q.Carried(all); len(q.Loads) < len(all) {
+			q.Workload.Warnings = append(q.Workload.Warnings, fmt.Sprintf("the baseline %s cannot carry %s load and more, so these are "+
+				"left out", q.Baseline.Name, result.Percent(all[len(q.Loads)], 0)))
+		}
+	}
 	return q, err
 }
 

@@ -101,7 +101,7 @@ func (t *text) bars(b *Bars) {
 	}
 	name, ends := 0, []int{}
 	for _, r := range b.Rows {
-		name = max(name, min(utf8.RuneCountInString(screen.Clean(r.Name)), t.Drawn()/4))
+		name = max(name, min(utf8.RuneCountInString(screen.Clean(r.Name)), t.Width/4))
 		for i, c := range r.Ends {
 			if i == len(ends) {
 				ends = append(ends, 0)

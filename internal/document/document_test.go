@@ -153,13 +153,14 @@ func TestPipe(t *testing.T) {
 	long := strings.Repeat("word ", 100) + "end"
 	d.Answer = append(d.Answer, Line{Text: long})
 	d.Sections = append(d.Sections, Section{Title: "More", Blocks: []Block{Points(long), Pairs{{Name: strings.Repeat("name ", 10) + "end", Value: long, Source: "/a/" + strings.ReplaceAll(long, " ", "/")}},
-		Commands{{Why: long, Line: "echo " + long}}}})
+		Commands{{Why: long, Line: "echo " + long}},
+		&Bars{Rows: []Bar{{Name: long, Segments: []Segment{{Name: "a", Value: 1, Fill: '#'}}}}}}})
 	var b bytes.Buffer
 	if err := WriteText(&b, d, TextOptions{Width: screen.Endless}); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(b.String()) {
-		if strings.Contains(line, "word") && !strings.HasSuffix(line, "end\n") {
+		if strings.Contains(line, "word") && !strings.HasSuffix(line, "end\n") || strings.Contains(line, "name") && !strings.Contains(line, "word") && !strings.Contains(line, "longer") {
 			t.Errorf("broken: %q", line)
 		}
 	}

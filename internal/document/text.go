@@ -110,7 +110,7 @@ func (t *text) points(label string, list []Line) {
 func (t *text) pairs(all Pairs) {
 	width := 0
 	for _, p := range all {
-		width = max(width, min(t.Drawn()/3, utf8.RuneCountInString(screen.Clean(p.Name))))
+		width = max(width, min(t.Width/3, utf8.RuneCountInString(screen.Clean(p.Name))))
 	}
 	for _, p := range all {
 		name := screen.Clean(p.Name)

@@ -234,6 +234,20 @@ const Replications = 10
 // DefaultLoads are those of the published table.
 func DefaultLoads() []float64 { return []float64{0.05, 0.2, 0.5, 0.7, 0.95} }
 
+// Carried are those of loads that nobody asked for which the baseline can carry; all, where it can carry none.
+func (q Question) Carried(loads []float64) (out []float64) {
+	for _, l := range loads {
+		c := model.Case{Machine: q.Machine.Machine, Workload: q.Workload.Workload, Policy: q.Baseline, Load: l}
+		if _, unstable := errors.AsType[*model.UnstableError](c.Validate()); !unstable {
+			out = append(out, l)
+		}
+	}
+	if out == nil {
+		return loads
+	}
+	return out
+}
+
 // validate checks what the model would only find after minutes, and says it in the
 // words of the command line.
 func (q Question) validate() error {

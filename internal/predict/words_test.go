@@ -52,3 +52,14 @@ func TestCommandCovers(t *testing.T) {
 		}
 	}
 }
+
+// Loads that nobody asked for are those that the baseline can carry.
+func TestCarried(t *testing.T) {
+	q := question(t, "sap", "sap-dialog", []string{"performance"}, nil)
+	for baseline, want := range map[string]int{"high-performance": 5, "powersave": 2, "fixed:57%": 3} {
+		q.Baseline = parse(t, baseline)
+		if got := q.Carried(predict.DefaultLoads()); len(got) != want {
+			t.Errorf("%s carries %v", baseline, got)
+		}
+	}
+}

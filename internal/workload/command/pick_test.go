@@ -119,6 +119,17 @@ func TestPartsOfNumbers(t *testing.T) {
 
 // A unit that the expression does not ask for stays the same from run to run.
 func TestUnitsBehind(t *testing.T) {
+	for text, other := range map[string]string{"took 850 ms": "took 1.2 s", "took 3 MiB/s": "took 1 GiB/s", "took 5k": "took 1M", "took 5": "took 5 s"} {
+		p, err := newPicker(workload.Pick{Name: "x", From: `regex:took ([\d.]+)`, Unit: workload.AnyUnit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range []string{text, text, other} {
+			if _, err := p.one([]byte(line)); (err != nil) != (i == 2) {
+				t.Errorf("%s after %s: %v", line, text, err)
+			}
+		}
+	}
 	for expr, want := range map[string]string{`took ([\d.]+)`: `found 1.2 with "s" behind it, and with "ms" before`, `took ([\d.]+)m?s`: ""} {
 		p, err := newPicker(workload.Pick{Name: "x", From: "regex:" + expr, Unit: workload.AnyUnit})
 		if err != nil {

@@ -132,8 +132,14 @@ var (
 	hex      = regexp.MustCompile(`^[xX][0-9a-fA-F]+`)
 )
 
-// unit is what follows a number without a space, and is not in the expression: another one would not be noticed.
+// spaced is a unit behind a space; of other words there, none is one.
+var spaced = regexp.MustCompile(`^[ \x{00a0}](ns|us|µs|μs|ms|s|sec|secs|seconds?|min|minutes?|[kKMGT]i?[Bb]?)(?:[^\pL\d]|$)`)
+
+// unit is what follows a number and is not in the expression: another one would not be noticed.
 func unit(text []byte) string {
+	if m := spaced.FindSubmatch(text); m != nil {
+		return string(m[1])
+	}
 	n := 0
 	for n < len(text) && n < 8 {
 		r, size := utf8.DecodeRune(text[n:])
