@@ -50,19 +50,27 @@ func pgMessage(all ...pgproto3.BackendMessage) (b []byte) {
 // pgGreeting lets a client in.
 var pgGreeting = pgMessage(&pgproto3.AuthenticationOk{}, &pgproto3.BackendKeyData{ProcessID: 7, SecretKey: []byte{0, 0, 0, 1}})
 
+// pgBegins reads a client's first message, and offers no TLS; nil: the client has gone.
+func pgBegins(c io.ReadWriter) *pgproto3.Backend {
+	b := pgproto3.NewBackend(c, c)
+	for {
+		m, err := b.ReceiveStartupMessage()
+		if err != nil {
+			return nil
+		}
+		if _, tls := m.(*pgproto3.SSLRequest); !tls {
+			return b
+		}
+		_, _ = c.Write([]byte("N"))
+	}
+}
+
 // pgAnswers speaks PostgreSQL until a client is in, and answers its first question with bytes, the last of them for ever.
 func pgAnswers(greeting []byte, answer ...pgproto3.BackendMessage) func(net.Conn) {
 	return func(c net.Conn) {
-		b := pgproto3.NewBackend(c, c)
-		for {
-			m, err := b.ReceiveStartupMessage()
-			if err != nil {
-				return
-			}
-			if _, tls := m.(*pgproto3.SSLRequest); !tls {
-				break
-			}
-			_, _ = c.Write([]byte("N"))
+		b := pgBegins(c)
+		if b == nil {
+			return
 		}
 		if greeting == nil {
 			flood(c, pgMessage(answer...))

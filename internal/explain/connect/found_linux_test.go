@@ -51,16 +51,8 @@ func listens(t *testing.T, file string, speak func(io.ReadWriter)) *fake {
 // pgAsks asks for a password in some way, whatever it was sent.
 func pgAsks(way pgproto3.BackendMessage) func(io.ReadWriter) {
 	return func(c io.ReadWriter) {
-		b := pgproto3.NewBackend(c, c)
-		for {
-			m, err := b.ReceiveStartupMessage()
-			if err != nil {
-				return
-			}
-			if _, tls := m.(*pgproto3.SSLRequest); !tls {
-				break
-			}
-			_, _ = c.Write([]byte("N"))
+		if pgBegins(c) == nil {
+			return
 		}
 		_, _ = c.Write(pgMessage(way))
 		_, _ = io.Copy(io.Discard, c)
@@ -170,8 +162,8 @@ func TestFoundWithoutPassword(t *testing.T) {
 	secrets(t, "monitor")
 	file := filepath.Join(t.TempDir(), ".s.PGSQL.5432")
 	f := listens(t, file, func(c io.ReadWriter) {
-		b := pgproto3.NewBackend(c, c)
-		if _, err := b.ReceiveStartupMessage(); err != nil {
+		b := pgBegins(c)
+		if b == nil {
 			return
 		}
 		_, _ = c.Write(append(bytes.Clone(pgGreeting), pgMessage(&pgproto3.ReadyForQuery{TxStatus: 'I'})...))
