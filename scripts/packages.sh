@@ -21,7 +21,7 @@ stamp() { find "$@" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +; }
 # build OS ARCH FILE
 build() {
   GOOS=$1 GOARCH=$2 make -s build OUT="$3" VERSION="$version" COMMIT="$commit"
-  [ "$(stat -c %s "$3")" -le 32000000 ] || { echo "packages: $3 has grown beyond 32 MB" >&2; exit 1; }
+  [ "$(stat -c %s "$3")" -le 60000000 ] || { echo "packages: $3 has grown beyond 60 MB" >&2; exit 1; }
   "$tools/cyclonedx-gomod" bin -json -noserial -version "$version" "$3" | jq 'del(.metadata.timestamp)' > "dist/$4.cdx.json"
 }
 

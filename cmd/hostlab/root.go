@@ -96,7 +96,6 @@ Exit status:
 	}
 	root.SetUsageFunc(usage)
 	root.Version = versionText()
-	root.SetVersionTemplate("hostlab {{.Version}}\n")
 	root.Flags().BoolP("version", "V", false, "print the version")
 	return root
 }
