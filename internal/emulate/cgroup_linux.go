@@ -136,7 +136,9 @@ func newGroup(root int, whole bool) (*group, error) {
 	if err != nil {
 		return nil, err
 	}
-	Sweep()
+	if _, err := Sweep(); err != nil {
+		return nil, err
+	}
 	g := &group{groups: at, home: home, path: filepath.Join(home, namePrefix+strconv.Itoa(os.Getpid()))}
 	g.family = family{root: root, whole: whole, found: g.join}
 	return g, g.make()

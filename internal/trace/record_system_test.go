@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -427,20 +428,16 @@ func TestBusyThreads(t *testing.T) {
 	systemtest.Root(t)
 	for _, detach := range []bool{false, true} {
 		until(t, func() map[string]string {
-			done, ended := make(chan struct{}), make(chan struct{})
+			var done atomic.Bool
+			ended := make(chan struct{})
 			go func() {
 				runtime.LockOSThread()
 				defer close(ended)
-				for {
-					select {
-					case <-done:
-						return
-					default:
-					}
+				for !done.Load() { //nolint:revive // it keeps a CPU busy
 				}
 			}()
 			r, err := Record(context.Background(), Config{Target: Target{PIDs: []int{os.Getpid()}}, For: 4 * time.Second, Budget: always, detach: detach})
-			close(done)
+			done.Store(true)
 			<-ended
 			if err != nil {
 				t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 func TestSocketOfAnotherUser(t *testing.T) {
 	systemtest.Root(t)
 	const nobody = 65534
-	listens := make(chan error)
+	listens, done := make(chan error), make(chan struct{})
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread, which alone is that user, ends with it
 		if _, _, no := unix.RawSyscall(unix.SYS_SETRESUID, ^uintptr(0), nobody, ^uintptr(0)); no != 0 {
@@ -27,14 +27,19 @@ func TestSocketOfAnotherUser(t *testing.T) {
 		l, err := net.Listen("unix", aloneName)
 		listens <- err
 		if err == nil {
-			<-listens
+			<-done
 			listens <- l.Close()
 		}
 	}()
 	if err := <-listens; err != nil {
 		t.Fatal(err)
 	}
-	defer func() { listens <- nil; <-listens }()
+	defer func() {
+		close(done)
+		if err := <-listens; err != nil {
+			t.Error(err)
+		}
+	}()
 	if pid, runs := Running(); runs {
 		t.Errorf("process %d is taken for an experiment", pid)
 	}

@@ -86,7 +86,7 @@ func (r *Record) Drawn() (n int) {
 }
 
 // Lengths is how many of busy time there are to draw.
-func (r *Record) Lengths() int { return len(r.drawn.busy) }
+func (r *Record) Lengths() int { return len(r.busy) }
 
 // Resample draws stretches of the record with replacement, all CPUs together (Künsch 1989,
 // block bootstrap): how its workloads differ is how sure the record is.
