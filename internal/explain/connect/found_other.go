@@ -2,7 +2,12 @@
 
 package connect
 
-import "net"
+import (
+	"fmt"
+	"net"
+)
 
-// check is not needed where no server is found.
-func (*found) check(net.Conn, *DSN) error { return nil }
+// check refuses, since no server is found where Linux does not say who answers at a socket.
+func (f *found) check(net.Conn, *DSN) error {
+	return fmt.Errorf("who answers at its socket %s is unknown on this system", f.file)
+}
