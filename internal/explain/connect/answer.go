@@ -19,8 +19,8 @@ const (
 // never end. It counts what comes through the network, since drivers keep rows, notices and parameters of their own accord.
 type answer struct {
 	mu    sync.Mutex
-	conns []*limited // a driver may open a second one, as to cancel a statement
-	left  int64      // bytes
+	conns []*boundedConn // a driver may open a second one, as to cancel a statement
+	left  int64          // bytes
 	limit int64
 	until time.Time // zero: as long as it takes
 	over  error     // why nothing more is read or sent; nil: it is
@@ -80,19 +80,19 @@ func (a *answer) through(c net.Conn) net.Conn {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	l := &limited{c, a}
+	l := &boundedConn{c, a}
 	a.conns = append(a.conns, l)
 	_ = c.SetReadDeadline(a.until)
 	return l
 }
 
-// limited is such a connection.
-type limited struct {
+// boundedConn is such a connection.
+type boundedConn struct {
 	net.Conn
 	of *answer
 }
 
-func (l *limited) Read(b []byte) (int, error) {
+func (l *boundedConn) Read(b []byte) (int, error) {
 	a := l.of
 	a.mu.Lock()
 	switch {
@@ -121,9 +121,11 @@ func (a *answer) late() bool { return !a.until.IsZero() && !time.Now().Before(a.
 
 // The answer's own deadline stands, whatever the driver sets.
 
-func (l *limited) SetReadDeadline(t time.Time) error { return l.Conn.SetReadDeadline(l.of.earlier(t)) }
+func (l *boundedConn) SetReadDeadline(t time.Time) error {
+	return l.Conn.SetReadDeadline(l.of.earlier(t))
+}
 
-func (l *limited) SetDeadline(t time.Time) error {
+func (l *boundedConn) SetDeadline(t time.Time) error {
 	return errors.Join(l.SetWriteDeadline(t), l.SetReadDeadline(t))
 }
 

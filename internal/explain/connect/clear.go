@@ -19,7 +19,7 @@ func (d *DSN) unclear(ctx context.Context, network, address, password string) (n
 		return c, err
 	}
 	plain := c
-	if l, ok := c.(*limited); ok {
+	if l, ok := c.(*boundedConn); ok {
 		plain = l.Conn
 	}
 	if d.Vendor.doubt(plain, address, 0) == nil {
@@ -34,7 +34,7 @@ type scrambled struct {
 	of       *answer
 	password string
 	began    bool // the client has answered the greeting
-	over     bool // TLS goes on, or commands do
+	over     bool // TLS goes on, or commands do: packets are numbered anew; the driver refuses a server's number out of turn
 }
 
 // The lengths of SSLRequest, and of what RSA makes of a password at least with a key of 1024 bits.

@@ -117,7 +117,7 @@ func pgClear(opportunistic bool) func(context.Context, *pgconn.Config, net.Conn)
 		if isTLS {
 			plain = secured.NetConn()
 		}
-		if l, ok := plain.(*limited); ok {
+		if l, ok := plain.(*boundedConn); ok {
 			plain = l.Conn
 		}
 		c.RequireAuth = "!password"
