@@ -2,14 +2,7 @@
 SHELL := /bin/bash
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
-# The server of a fleet speaks HTTP/1.1 alone, and functions begin at 16 bytes: 1.3 MB less. Functions of PLAIN packages, which
-# read, decide and print, are not copied into their callers: 1 MB less. What measures, computes or packs (FAST) is as Go has it.
-comma := ,
-SLIM = -tags=nethttpomithttp2$(TAGS:%=$(comma)%) $(PLAIN:%=-gcflags=%/...=-l) $(FAST:%=-gcflags=%/...=)
-PLAIN := charm.land github.com hostlab
-FAST := $(addprefix github.com/,go-json-experiment go-sql-driver hanwen jackc klauspost) $(addprefix hostlab/internal/,analysis \
-	delayfs emulate explain host model perf predict probe proc service sorting stats stops trace watch workload)
-LDFLAGS := -s -w -funcalign=16 -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 OUT := bin/hostlab
 DEADCODE := golang.org/x/tools/cmd/deadcode@v0.52.0
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -28,7 +21,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 build: ## bin/hostlab for this machine; TAGS=oracle,hana,sqlserver adds drivers
-	go build $(SLIM) -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(OUT) ./cmd/hostlab
+	go build $(TAGS:%=-tags=%) -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(OUT) ./cmd/hostlab
 
 demo: build ## build, watch a demo service for a minute, assess this host, say where the report is
 	./bin/hostlab assess --service demo --log-dir . --html hostlab-report.html --json hostlab-report.json
