@@ -2,11 +2,12 @@ package watch
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"math"
 	"strconv"
-	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/expfmt"
 
 	"hostlab/internal/screen"
 )
@@ -36,39 +37,24 @@ func (e *Exposer) Add(info Info, r Reading) {
 	}
 }
 
-// family is one metric with its samples.
+// family is one metric, whose samples go to the collector's channel.
 type family struct {
-	name, kind, help string
-	b                *bytes.Buffer
-	begun            bool
+	name, help string
+	kind       prometheus.ValueType
+	to         chan<- prometheus.Metric
 }
 
-// put writes a sample; the lines of HELP and TYPE go before the first. Unknown
-// values are left out, as exporters do.
-func (f *family) put(v float64, labels ...string) { f.putAs(f.name, v, labels...) }
-
-func (f *family) putAs(name string, v float64, labels ...string) {
+// put gives a sample, whose labels are names and values in turn. Unknown values are left out, as exporters do.
+func (f family) put(v float64, labels ...string) {
 	if !known(v) {
 		return
 	}
-	if !f.begun {
-		f.begun = true
-		fmt.Fprintf(f.b, "# HELP %s %s\n# TYPE %s %s\n", f.name, f.help, f.name, f.kind)
-	}
-	f.b.WriteString(name)
+	set := prometheus.Labels{}
 	for i := 0; i < len(labels); i += 2 {
-		f.b.WriteByte("{,"[min(i, 1)])
-		f.b.WriteString(labels[i] + `="` + labelText.Replace(screen.Clean(labels[i+1])) + `"`)
+		set[labels[i]] = screen.Clean(labels[i+1])
 	}
-	if len(labels) > 0 {
-		f.b.WriteByte('}')
-	}
-	f.b.WriteByte(' ')
-	f.b.Write(strconv.AppendFloat(f.b.AvailableBuffer(), v, 'g', -1, 64))
-	f.b.WriteByte('\n')
+	f.to <- prometheus.MustNewConstMetric(prometheus.NewDesc(f.name, f.help, nil, set), f.kind, v)
 }
-
-var labelText = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
 // metric is a quantity that each of some objects has.
 type metric[T any] struct {
@@ -76,8 +62,8 @@ type metric[T any] struct {
 	of         func(T) float64
 }
 
-func families[T any](of func(name, kind, help string) *family, kind string, list []T, labels func(int, T) []string,
-	metrics []metric[T]) {
+func families[T any](of func(name string, kind prometheus.ValueType, help string) family, kind prometheus.ValueType, list []T,
+	labels func(int, T) []string, metrics []metric[T]) {
 	for _, m := range metrics {
 		f := of(m.name, kind, m.help)
 		for i, x := range list {
@@ -90,20 +76,39 @@ func families[T any](of func(name, kind, help string) *family, kind string, list
 
 // WriteTo writes all metrics.
 func (e *Exposer) WriteTo(w io.Writer) (int64, error) {
-	var b bytes.Buffer
-	of := func(name, kind, help string) *family {
-		return &family{name: "hostlab_" + name, kind: kind, help: help, b: &b}
+	page := prometheus.NewRegistry()
+	page.MustRegister(e)
+	list, err := page.Gather()
+	if err != nil {
+		return 0, err
 	}
-	of("build_info", "gauge", "The version of hostlab that watches.").put(1, "version", e.Version)
-	of("watch_samples_total", "counter", "Readings taken since hostlab watch began.").put(float64(e.samples))
+	var b bytes.Buffer
+	for _, f := range list {
+		if _, err := expfmt.MetricFamilyToText(&b, f); err != nil {
+			return 0, err
+		}
+	}
+	return b.WriteTo(w)
+}
+
+// Describe says nothing, since what a host has becomes known with its first reading.
+func (e *Exposer) Describe(chan<- *prometheus.Desc) {}
+
+// Collect gives all metrics of the last reading.
+func (e *Exposer) Collect(to chan<- prometheus.Metric) {
+	of := func(name string, kind prometheus.ValueType, help string) family {
+		return family{"hostlab_" + name, help, kind, to}
+	}
+	of("build_info", prometheus.GaugeValue, "The version of hostlab that watches.").put(1, "version", e.Version)
+	of("watch_samples_total", prometheus.CounterValue, "Readings taken since hostlab watch began.").put(float64(e.samples))
 	if e.samples > 0 {
-		of("watch_last_reading_timestamp_seconds", "gauge",
+		of("watch_last_reading_timestamp_seconds", prometheus.GaugeValue,
 			"When the counters were read last.").put(float64(e.last.At.UnixMilli()) / 1e3)
 	}
 	e.cpus(of)
 	if e.samples > 0 {
 		resource := func(i int, _ Stall) []string { return []string{"resource", Pressures[i]} }
-		families(of, "counter", e.last.Pressure[:], resource, []metric[Stall]{
+		families(of, prometheus.CounterValue, e.last.Pressure[:], resource, []metric[Stall]{
 			{"pressure_waiting_seconds_total", "Time in which some task waited for a resource.",
 				func(s Stall) float64 { return s.Some }},
 			{"pressure_stalled_seconds_total", "Time in which all tasks waited for a resource.",
@@ -111,7 +116,7 @@ func (e *Exposer) WriteTo(w io.Writer) (int64, error) {
 		})
 	}
 	device := func(_ int, d DiskReading) []string { return []string{"device", d.Name} }
-	families(of, "counter", e.last.Disks, device, []metric[DiskReading]{
+	families(of, prometheus.CounterValue, e.last.Disks, device, []metric[DiskReading]{
 		{"log_device_writes_completed_total", "Writes that a disk under the log directory completed.",
 			func(d DiskReading) float64 { return d.Writes }},
 		{"log_device_write_time_seconds_total", "Time that these writes took.",
@@ -122,16 +127,14 @@ func (e *Exposer) WriteTo(w io.Writer) (int64, error) {
 			func(d DiskReading) float64 { return d.FlushTime }},
 	})
 	if e.commits > 0 {
-		m := of("commit_duration_seconds", "summary",
-			"Durable commits of 4 KiB that hostlab watch --probe-commits made in the log directory.")
-		m.putAs(m.name+"_sum", e.seconds)
-		m.putAs(m.name+"_count", float64(e.commits))
+		to <- prometheus.MustNewConstSummary(prometheus.NewDesc("hostlab_commit_duration_seconds",
+			"Durable commits of 4 KiB that hostlab watch --probe-commits made in the log directory.", nil, nil),
+			uint64(e.commits), e.seconds, nil)
 	}
-	return b.WriteTo(w)
 }
 
-func (e *Exposer) cpus(of func(name, kind, help string) *family) {
-	times := of("cpu_seconds_total", "counter",
+func (e *Exposer) cpus(of func(name string, kind prometheus.ValueType, help string) family) {
+	times := of("cpu_seconds_total", prometheus.CounterValue,
 		"Time that a CPU spent in a mode since boot, or on Windows since the watch began; user holds the time of guests.")
 	for _, c := range e.last.CPUs {
 		t := c.Times
@@ -144,7 +147,7 @@ func (e *Exposer) cpus(of func(name, kind, help string) *family) {
 		}
 	}
 	cpu := func(_ int, c CPUReading) []string { return []string{"cpu", strconv.Itoa(c.ID)} }
-	families(of, "gauge", e.last.CPUs, cpu, []metric[CPUReading]{
+	families(of, prometheus.GaugeValue, e.last.CPUs, cpu, []metric[CPUReading]{
 		{"cpu_frequency_hertz", "Frequency of a CPU, as cpufreq tells, or % of Maximum Frequency on Windows.",
 			func(c CPUReading) float64 { return c.Frequency }},
 		{"cpu_frequency_max_hertz", "Highest frequency that the hardware of a CPU can reach, as cpufreq tells; the nominal one on " +
@@ -157,7 +160,7 @@ func (e *Exposer) cpus(of func(name, kind, help string) *family) {
 		{"cpu_effective_frequency_hertz", "Frequency of a CPU while it was busy, counted.",
 			func(c CPUReading) float64 { return c.Effective }},
 	})
-	states := of("cpu_idle_state_seconds_total", "counter", "Time that a CPU spent in an idle state, as cpuidle counts.")
+	states := of("cpu_idle_state_seconds_total", prometheus.CounterValue, "Time that a CPU spent in an idle state, as cpuidle counts.")
 	for _, c := range e.last.CPUs {
 		named := e.info.States[c.ID]
 		for i, v := range c.States {

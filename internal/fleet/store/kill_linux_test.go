@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/pressly/goose/v3"
 
 	"hostlab/internal/fleet"
 )
@@ -90,9 +89,7 @@ func killing(t *testing.T, e trials) {
 	// What each begins with, and what it ends with.
 	e.clone(t, "", "full")
 	work(t, t.Context(), "ingest", e.address("full"))
-	e.clone(t, "full", "old")
-	downTo(t, e.address("old"), 1)
-	before := map[string]string{"ingest": "", "prune": "full", "migrate": "old"}
+	before := map[string]string{"ingest": "", "prune": "full", "migrate": ""}
 	want, lasts := map[string][]string{}, map[string]time.Duration{}
 	for what, from := range before {
 		end := what + "_end"
@@ -172,21 +169,5 @@ func copyFile(t *testing.T, from, to string) {
 	}
 	if err := out.Close(); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func downTo(t *testing.T, address string, version int64) {
-	s, err := start(address, os.O_RDWR)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	p, err := s.provider()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var done []*goose.MigrationResult
-	if done, err = p.DownTo(t.Context(), version); err != nil || len(done) == 0 {
-		t.Fatalf("%v, %v", done, err)
 	}
 }
