@@ -18,6 +18,7 @@ type service struct {
 	calm              float64                  // share of the noise of latency that is there
 	only              bool                     // the effect is on latency alone
 	from              float64                  // seconds, from which on the level has it
+	learned           bool                     // how long it takes to settle is learned from the first pairs
 	closed            bool                     // clients wait for answers: what is slower is asked for less
 	noise             float64                  // of load and cost, in its usual one
 	at                float64                  // seconds

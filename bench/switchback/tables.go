@@ -102,6 +102,30 @@ func effects(n int, seed uint64) (missed bool) {
 			}
 		}
 	}
+	for _, tau := range []float64{30, 120, 300} {
+		for _, effect := range []float64{0.05, 0.2} {
+			var y tally
+			var values []float64
+			for i := range n {
+				s := newService(rand.New(rand.NewPCG(seed, uint64(i))))
+				s.tau, s.effect, s.learned = tau, math.Log1p(effect), true
+				all := trial(s, 60, false)
+				y.add(all, effect)
+				for _, v := range all {
+					if v.last {
+						values = append(values, v.effect.Value)
+					}
+				}
+			}
+			fmt.Printf("settles with %g s, which the first pairs show, %g %%: estimate %.2f %% in the middle, ends after %.1f; intervals of all looks hold it %s\n",
+				tau, 100*effect, 100*stats.Median(values), stats.Mean(y.end), share(y.joint, n))
+			if tau < 300 {
+				missed = target("interval of the last look holds it", y.last, n, 0.93, 1) || missed
+			} else {
+				fmt.Printf("   interval of the last look holds it %s\n", share(y.last, n))
+			}
+		}
+	}
 	return missed
 }
 

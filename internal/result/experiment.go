@@ -287,6 +287,10 @@ type Run struct {
 	Harm string `json:"harm,omitempty"`
 	// Harmless is why such an end does not count against the level: the baseline was no better thereafter.
 	Harmless string `json:"harmless,omitempty"`
+	// Waited is for how long a service in use could settle after the change, in s. SettlesIn is the longest time constant
+	// that what was seen up to this run is likely for; 0: not known.
+	Waited    float64 `json:"waited_s,omitempty"`
+	SettlesIn float64 `json:"settles_in_s,omitempty"`
 	// Restarted is set where the service was restarted: no period of the pair counts up to here, but those that harm
 	// has ended. Withdrawn is one of them that was a good one; it follows from the others.
 	Restarted bool `json:"restarted,omitempty"`

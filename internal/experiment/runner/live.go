@@ -135,7 +135,9 @@ func (s *session) washOut(ctx context.Context, r *result.Run, req workload.Reque
 	if s.live == nil {
 		return false, nil
 	}
-	for until := s.sys.now().Add(s.washout()); s.sys.now().Before(until) && r.Harm == ""; {
+	wait := s.washout()
+	r.Waited = wait.Seconds()
+	for until := s.sys.now().Add(wait); s.sys.now().Before(until) && r.Harm == ""; {
 		s.progress(Progress{Stage: "settling", Cell: &s.x.Cells[r.Cell]})
 		limited, cancel := context.WithDeadline(ctx, until)
 		sample, err := s.open.Run(limited, req)
@@ -219,6 +221,14 @@ func (l *live) look(b workload.Bin) experiment.HarmVerdict {
 		l.pilot.Look(b)
 	}
 	return l.harm.Look(b)
+}
+
+// settles says how long the service takes to settle, at the end of the last pair that shows it.
+func (s *session) settles(r *result.Run) {
+	plot := s.x.Blocks[r.Block].Plots[r.Plot]
+	if s.live != nil && s.live.pilot != nil && s.live.wait == 0 && r.Block == pilots-1 && r.Slot == len(plot)-1 {
+		_, r.SettlesIn, _ = s.live.pilot.Settles()
+	}
 }
 
 // washout is how long the service gets.

@@ -148,6 +148,7 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 		return err
 	}
 	r.Status = result.OK
+	s.settles(r)
 	s.guard(ctx, r, c, cell.Levels, sample.Doubt)
 	if r.Status == result.OK && r.Contaminated == "" {
 		r.Contaminated = sample.Contaminated
