@@ -9,6 +9,8 @@ type stopped struct {
 	stop    bool
 	atLevel float64 // seconds at the level from the beginning of the harm to the stop
 	inAll   float64 // seconds of both
+	strikes int
+	counts  int     // of them
 	first   float64 // seconds at the level to the first strike; 0: none
 }
 
@@ -17,7 +19,7 @@ type stopped struct {
 func harmed(s *service, pairs int, pace func(block int) int) (o stopped) {
 	st := study(s.rng.Uint64(), pairs, false)
 	_, blocks := experiment.Plan(st)
-	rule := st.WatchHarm(0)
+	rule := st.WatchHarm()
 	rule.Period(false) // the warm-up, at the baseline
 	for range (settle + short) / look {
 		rule.Look(s.bin(false))
@@ -39,6 +41,17 @@ func harmed(s *service, pairs int, pace func(block int) int) (o stopped) {
 				}
 				if o.first == 0 {
 					o.first = o.atLevel
+				}
+				o.strikes++
+				rule.Period(false)
+				for !v.Held {
+					v = rule.Look(s.bin(false))
+					if s.at > s.from {
+						o.inAll += look
+					}
+				}
+				if v.Counts {
+					o.counts++
 				}
 				if v.Stop {
 					o.stop = true

@@ -13,17 +13,21 @@ import (
 // comes every 10 minutes for half a minute. Changes settle with a time constant.
 type service struct {
 	rng               *rand.Rand
-	tau               float64 // seconds in which it settles
-	effect            float64 // of the level, logarithm: CPU time and latency
-	calm              float64 // share of the noise of latency that is there
-	only              bool    // the effect is on latency alone
-	from              float64 // seconds, from which on the level has it
-	closed            bool    // clients wait for answers: what is slower is asked for less
-	noise             float64 // of load and cost, in its usual one
-	at                float64 // seconds
-	phase             float64 // of the day, radians
-	job               float64 // seconds since the last one at the start
-	state             float64 // share of the effect that is in force
+	tau               float64                  // seconds in which it settles
+	effect            float64                  // of the level, logarithm: CPU time and latency
+	calm              float64                  // share of the noise of latency that is there
+	only              bool                     // the effect is on latency alone
+	from              float64                  // seconds, from which on the level has it
+	learned           bool                     // how long it takes to settle is learned from the first pairs
+	closed            bool                     // clients wait for answers: what is slower is asked for less
+	noise             float64                  // of load and cost, in its usual one
+	at                float64                  // seconds
+	phase             float64                  // of the day, radians
+	other             func(at float64) float64 // what else slows it down, whatever the level: logarithm
+	slow              ar                       // noise of latency of its own memory
+	slowness          float64                  // its standard deviation
+	job               float64                  // seconds since the last one at the start
+	state             float64                  // share of the effect that is in force
 	asked, cost, wait ar
 }
 
@@ -73,6 +77,12 @@ func (s *service) bin(level bool) (b workload.Bin) {
 	}
 	cpu := math.Log(0.001) - 0.15*load + slow + 0.15*jobs + 0.03*s.rng.NormFloat64()
 	p99 := math.Log(0.010) + 0.3*load + s.state*s.effect + s.calm*noise + 0.6*jobs
+	if s.other != nil {
+		p99 += s.other(s.at)
+	}
+	if s.slowness > 0 {
+		p99 += s.slowness * s.slow.next(s.rng)
+	}
 	n := 100 * look * math.Exp(load)
 	return workload.Bin{Lasted: look * time.Second, Values: map[string]float64{
 		"cpu_s": n * math.Exp(cpu), "transactions": n, "latency_p99": math.Exp(p99), "transactions_per_s": n / look}}

@@ -8,6 +8,7 @@ import (
 	"hostlab/internal/analysis"
 	"hostlab/internal/experiment"
 	"hostlab/internal/result"
+	"hostlab/internal/workload"
 )
 
 // What a pair is made of, in seconds.
@@ -16,6 +17,8 @@ const (
 	short  = 60 // of the first 10 pairs
 	settle = 120
 	margin = 0.02
+
+	pilotPairs = 10 // which show how long the service takes to settle
 )
 
 func lasts(block int) int {
@@ -57,15 +60,33 @@ type seen struct {
 func trial(s *service, pairs int, adjust bool) (all []seen) {
 	head := experiment.Head(study(s.rng.Uint64(), pairs, adjust))
 	var runs []result.Run
-	ended := false
+	ended, wait, st := false, settle, study(0, pairs, false)
+	var pilot *experiment.Pilot
+	if s.learned {
+		st.Factors[0].Unsettled, st.Factors[0].Settle, wait = true, experiment.PilotWashout, int(experiment.PilotWashout.Seconds())
+		pilot = st.Pilot()
+	}
+	watch := func(b workload.Bin) workload.Bin {
+		if pilot != nil {
+			pilot.Look(b)
+		}
+		return b
+	}
 	for b, block := range head.Blocks {
+		if b == pilotPairs && pilot != nil {
+			learned, _ := pilot.Washout()
+			wait, pilot = int(learned.Seconds()), nil
+		}
 		for slot, cell := range block.Plots[0] {
-			for range settle / look {
-				s.bin(cell == 1)
+			if pilot != nil {
+				pilot.Period(cell == 1)
+			}
+			for range wait / look {
+				watch(s.bin(cell == 1))
 			}
 			start, cpu, n := s.at, 0.0, 0.0
 			for range lasts(b) / look {
-				bin := s.bin(cell == 1)
+				bin := watch(s.bin(cell == 1))
 				cpu, n = cpu+bin.Values["cpu_s"], n+bin.Values["transactions"]
 			}
 			runs = append(runs, result.Run{Block: b, Slot: slot, Cell: cell, Status: result.OK, Start: time.Unix(int64(start), 0), Seconds: float64(lasts(b)),

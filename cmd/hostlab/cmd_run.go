@@ -75,11 +75,12 @@ to do; --resume goes on.
 
 A study named live-... compares two levels on a service in use, in pairs of
 periods: the present level and another. If the service suffers harm, the period
-ends at once; the second time, the experiment ends. If hostlab is killed, a
-guard process restores the present level. --restore stops such an experiment
-while it runs. After a power cut, --restore without --out restores what any live
-experiment has left. Only one can run on a host at a time. --window names the
-hours in which it may run. A resume keeps them unless you name others.
+ends at once. If it is calm after that, the second time ends the experiment, to
+be safe. If hostlab is killed, a guard process restores the present level.
+--restore stops such an experiment while it runs. After a power cut, --restore
+without --out restores what any live experiment has left. Only one can run on a
+host at a time. --window names the hours in which it may run. A resume keeps
+them unless you name others.
 
 Exit status:
   0    finished; 'hostlab report' has the verdict as a status

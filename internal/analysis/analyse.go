@@ -92,6 +92,9 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 	})
 	a.Repeats = r.repeats(used, tables, a.Seconds)
 	a.Warnings = append(a.Warnings, r.conditions(tables, used)...)
+	if text := unsettled(used); text != "" {
+		a.Warnings = append(a.Warnings, text)
+	}
 	return a
 }
 

@@ -22,7 +22,9 @@ const (
 func (a *Analysis) Outcome() Outcome {
 	worst, judged := a.Least(), false
 	if a.Ended == result.Harmed {
-		return Beyond // a level did more harm than the study allows
+		if worst = max(worst, Open); a.Harms() {
+			return Beyond
+		}
 	}
 	for _, e := range a.Effects {
 		if !e.Primary() {
@@ -41,6 +43,12 @@ func (a *Analysis) Outcome() Outcome {
 		worst = max(worst, Open)
 	}
 	return worst
+}
+
+// Harms reports whether the randomised comparison agrees with an end that was made to be safe: some effect is that the level
+// costs more.
+func (a *Analysis) Harms() bool {
+	return slices.ContainsFunc(a.Effects, func(e Effect) bool { return e.Verdict == CostsMore })
 }
 
 // Least is the outcome below which no rule may decide: where runs fail, a claim of no

@@ -16,13 +16,15 @@ type Struck struct {
 	Level   string
 	Seconds float64 // it lasted
 	Why     string
+	// Harmless is why it does not count against the level; "": it does.
+	Harmless string
 }
 
 // struck lists them in the order of the record.
 func (r *record) struck() (list []Struck) {
 	for _, run := range r.harmed {
 		list = append(list, Struck{Pair: run.Block + 1, Level: result.LevelsText(r.x.Factors, r.x.Cells[run.Cell].Levels),
-			Seconds: run.Seconds, Why: run.Harm})
+			Seconds: run.Seconds, Why: run.Harm, Harmless: run.Harmless})
 	}
 	return list
 }

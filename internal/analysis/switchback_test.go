@@ -102,8 +102,12 @@ func TestSwitchbackEndsByHarm(t *testing.T) {
 	if slices.ContainsFunc(a.Warnings, func(w string) bool { return strings.Contains(w, "something else changes it") }) {
 		t.Errorf("hostlab itself brought the baseline back: %q", a.Warnings)
 	}
-	if a.Outcome() != Beyond || len(a.Struck) != 1 {
-		t.Errorf("outcome %v, struck %+v", a.Outcome(), a.Struck)
+	if a.Outcome() != Open || a.Harms() || len(a.Struck) != 1 {
+		t.Errorf("one bad period of ten decides: outcome %v, struck %+v", a.Outcome(), a.Struck)
+	}
+	a.Effects[0].Verdict = CostsMore
+	if a.Outcome() != Beyond || !a.Harms() {
+		t.Errorf("the comparison agrees, and the outcome is %v", a.Outcome())
 	}
 	if s := a.Struck[0]; s != (Struck{Pair: 1, Level: "mode on", Seconds: 40, Why: "wall is 9 s"}) {
 		t.Errorf("%+v", s)

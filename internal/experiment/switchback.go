@@ -18,7 +18,7 @@ func (p *parser) live() bool { return p.desc != nil && p.desc.Live }
 // washout is what is waited after a change where the study does not say.
 func (p *parser) washout() time.Duration {
 	if p.live() {
-		return 2 * time.Minute
+		return PilotWashout
 	}
 	return 0
 }

@@ -60,7 +60,7 @@ func TestSwitchback(t *testing.T) {
 	if diff := cmp.Diff(want, s.Design); diff != "" {
 		t.Error(diff)
 	}
-	if f := s.Factors[0]; f.Settle != 2*time.Minute || !f.Unsettled {
+	if f := s.Factors[0]; f.Settle != PilotWashout || !f.Unsettled {
 		t.Errorf("settles %v, a guess: %v", f.Settle, f.Unsettled)
 	}
 	nan := math.NaN()
@@ -69,7 +69,7 @@ func TestSwitchback(t *testing.T) {
 		t.Error(diff)
 	}
 	// 1 warm-up, 10 short pairs, and long ones.
-	if least, most := Duration(s, 0); least != 3*time.Minute+10*6*time.Minute || most != least+110*14*time.Minute {
+	if least, most := Duration(s, 0); least != 5*time.Minute+10*10*time.Minute || most != least+110*18*time.Minute {
 		t.Errorf("takes %v to %v", least, most)
 	}
 	var b strings.Builder

@@ -16,7 +16,9 @@ import (
 // The limits of what Pilot.Washout returns.
 const (
 	MinWashout = 10 * time.Second
-	MaxWashout = 5 * time.Minute
+	MaxWashout = 10 * time.Minute
+	// PilotWashout is what the first pairs wait: long enough to see a time constant of 2 minutes.
+	PilotWashout = 4 * time.Minute
 )
 
 // Pilot learns from the first pairs of a switchback how long the service takes to settle after a change. It is
@@ -92,9 +94,15 @@ func (p *Pilot) Look(b workload.Bin) {
 // wait too short hides a part of the effect. Where the path shows no effect, nothing is known of tau, and the guess
 // stays: the effect may be too small for single looks, and 2 minutes are enough for a tau of half of one.
 func (p *Pilot) Washout() (wait time.Duration, why string) {
+	wait, _, why = p.Settles()
+	return wait, why
+}
+
+// Settles is Washout with the longest time constant that fits, in s; 0: not known.
+func (p *Pilot) Settles() (wait time.Duration, tau float64, why string) {
 	path, n := p.path()
-	keep := func(why string) (time.Duration, string) {
-		return p.guess, fmt.Sprintf("%s after a change: %s", screen.Brief(p.guess), why)
+	keep := func(why string) (time.Duration, float64, string) {
+		return p.guess, 0, fmt.Sprintf("%s after a change: %s", screen.Brief(p.guess), why)
 	}
 	if len(path) < 2*lead || n < 4 {
 		return keep(fmt.Sprintf("only %s %s watched for long enough to show how the service settles", screen.Count(n, "change"),
@@ -103,7 +111,7 @@ func (p *Pilot) Washout() (wait time.Duration, why string) {
 	flat, best := squares(path, math.Inf(1)), math.Inf(1)
 	step := p.every.Seconds()
 	fit := map[float64]float64{}
-	for tau := step / 10; tau <= MaxWashout.Seconds()/4; tau *= 1.1 {
+	for tau := step / 10; tau <= slowest; tau *= 1.1 {
 		fit[tau] = squares(path, tau/step)
 		best = min(best, fit[tau])
 	}
@@ -119,10 +127,14 @@ func (p *Pilot) Washout() (wait time.Duration, why string) {
 	}
 	wait = time.Duration(4 * longest * float64(time.Second))
 	wait = min(max(wait.Round(time.Second), MinWashout), MaxWashout)
-	return wait, fmt.Sprintf("%s after a change: the service settles with a time constant of at most %s, by %s",
+	why = fmt.Sprintf("%s after a change: the service settles with a time constant of at most %s, by %s",
 		screen.Brief(wait), screen.Brief(time.Duration(longest*float64(time.Second)).Round(time.Second)),
 		screen.Count(n, "change"))
+	return wait, longest, why
 }
+
+// slowest is the longest time constant that is looked for, in s.
+const slowest = 300
 
 // effectSeen is an F that 2 to 4 in 100 pilots without an effect exceed, whose noise has a memory (TestWashout);
 // nearlyAsGood is one that one in five exceeds by chance.

@@ -285,6 +285,12 @@ type Run struct {
 	// Harm is why a period of a switchback ended early, with the baseline at once: it counts as its
 	// level nonetheless.
 	Harm string `json:"harm,omitempty"`
+	// Harmless is why such an end does not count against the level: the baseline was no better thereafter.
+	Harmless string `json:"harmless,omitempty"`
+	// Waited is for how long a service in use could settle after the change, in s. SettlesIn is the longest time constant
+	// that what was seen up to this run is likely for; 0: not known.
+	Waited    float64 `json:"waited_s,omitempty"`
+	SettlesIn float64 `json:"settles_in_s,omitempty"`
 	// Restarted is set where the service was restarted: no period of the pair counts up to here, but those that harm
 	// has ended. Withdrawn is one of them that was a good one; it follows from the others.
 	Restarted bool `json:"restarted,omitempty"`
@@ -309,7 +315,8 @@ type Wait struct {
 	Seconds float64 `json:"seconds"` // each look stands for the time since the one before
 }
 
-// Harmed is the reason of an end at which a level did more harm to a live service than the study allows.
+// Harmed is the reason of an end that was made to be safe: a live service did worse at a level than the study allows. Whether the
+// level is to blame, only the comparison tells.
 const Harmed = "harm"
 
 // End says why an experiment is over. Without one it can be resumed.

@@ -35,7 +35,8 @@ func (s *session) startLive(w watched) (err error) {
 	if s.study.Harm == nil {
 		return nil
 	}
-	l := &live{harm: s.study.WatchHarm(strikes(s.x, s.store.Record().Runs)), pilot: s.study.Pilot(), watched: w}
+	l := &live{harm: s.study.WatchHarm(), pilot: s.study.Pilot(), watched: w}
+	l.recall(s.x, s.store.Record().Runs, s.study.Harm.Every)
 	if l.alone, err = takeAlone(); err != nil {
 		return err
 	}
@@ -57,29 +58,20 @@ func (l *live) close(restored bool) error {
 	return l.alone.close()
 }
 
-// strikes are those of the last periods of the level, one after the other.
-func strikes(x *result.Experiment, runs []result.Run) (n int) {
-	base := baselineCell(x)
-	for i := len(runs) - 1; i >= 0; i-- {
-		r := &runs[i]
-		switch {
-		case r.Status != result.OK || r.Cell == base:
-		case r.Harm == "":
-			return n
-		default:
-			n++
+// recall lets the rule of harm know the periods of the level that are on record.
+func (l *live) recall(x *result.Experiment, runs []result.Run, every time.Duration) {
+	for i := range runs {
+		if r := &runs[i]; r.Status == result.OK && r.Cell != baselineCell(x) {
+			l.stop = l.harm.Recall(int(r.Seconds/every.Seconds()), r.Harm != "", r.Harmless == "") || l.stop
 		}
 	}
-	return n
 }
 
-// harmed reports whether the level did more harm than the study allows.
-func (s *session) harmed() bool {
-	return s.live != nil && (s.live.stop || strikes(s.x, s.store.Record().Runs) >= s.study.Harm.Strikes)
-}
+// harmed reports whether the level had to be stopped more often than the study allows.
+func (s *session) harmed() bool { return s.live != nil && s.live.stop }
 
 // errHarm ends an experiment within a pair.
-var errHarm = errors.New("the level harms the service")
+var errHarm = errors.New("the level is not safe")
 
 // baselineCell is the cell in which all factors are at their baselines.
 func baselineCell(x *result.Experiment) int {
@@ -104,11 +96,7 @@ func (s *session) beginPeriod(ctx context.Context, r *result.Run) error {
 	if err := s.live.guard.check(); err != nil {
 		return err
 	}
-	level := r.Cell != baselineCell(s.x)
-	s.live.harm.Period(level)
-	if s.live.pilot != nil {
-		s.live.pilot.Period(level)
-	}
+	s.live.period(r.Cell != baselineCell(s.x))
 	if s.open == nil {
 		return s.openWorkload(ctx)
 	}
@@ -147,7 +135,9 @@ func (s *session) washOut(ctx context.Context, r *result.Run, req workload.Reque
 	if s.live == nil {
 		return false, nil
 	}
-	for until := s.sys.now().Add(s.washout()); s.sys.now().Before(until) && r.Harm == ""; {
+	wait := s.washout()
+	r.Waited = wait.Seconds()
+	for until := s.sys.now().Add(wait); s.sys.now().Before(until) && r.Harm == ""; {
 		s.progress(Progress{Stage: "settling", Cell: &s.x.Cells[r.Cell]})
 		limited, cancel := context.WithDeadline(ctx, until)
 		sample, err := s.open.Run(limited, req)
@@ -176,7 +166,69 @@ func (s *session) struck(ctx context.Context, r *result.Run, sample workload.Sam
 	if f, is, should := wrong(baselines(s.study), r.After); f != "" {
 		return fmt.Errorf("factor %s reads %q after harm brought %q back", f, is, should)
 	}
-	return s.responses(r, sample)
+	if err := s.responses(r, sample); err != nil {
+		return err
+	}
+	return s.hold(ctx, r)
+}
+
+// errHeld ends a period for which the baseline was held.
+var errHeld = errors.New("the baseline was held")
+
+// hold watches the baseline after a strike, which counts only if it is calm then. One of which hostlab cannot see
+// the end counts: that is the safe side.
+func (s *session) hold(ctx context.Context, r *result.Run) error {
+	every := s.study.Harm.Every
+	s.live.period(false)
+	req, err := s.request(ctx, baselines(s.study), s.x.Blocks[r.Block].Seed)
+	if err != nil {
+		return err
+	}
+	var v experiment.HarmVerdict
+	req.Run, req.Block, req.Look = s.number(), r.Block, func(b workload.Bin) error {
+		if v = s.live.look(b); v.Held {
+			return errHeld
+		}
+		return nil
+	}
+	for until := s.sys.now().Add(2 * experiment.HarmHold * every); !v.Held && ctx.Err() == nil && s.sys.now().Before(until); {
+		s.progress(Progress{Stage: "holding the baseline after a strike", Cell: &s.x.Cells[baselineCell(s.x)]})
+		if _, err := s.open.Run(ctx, req); err != nil && !v.Held {
+			break
+		}
+	}
+	if !v.Held {
+		v = s.live.harm.Abandon()
+	}
+	if s.live.stop = v.Stop; !v.Counts {
+		r.Harmless = v.Why
+	}
+	s.note("%s", v.Why)
+	return nil
+}
+
+// period begins one for all that watch the service.
+func (l *live) period(level bool) {
+	l.harm.Period(level)
+	if l.pilot != nil {
+		l.pilot.Period(level)
+	}
+}
+
+// look lets all that watch the service see a look.
+func (l *live) look(b workload.Bin) experiment.HarmVerdict {
+	if l.pilot != nil {
+		l.pilot.Look(b)
+	}
+	return l.harm.Look(b)
+}
+
+// settles says how long the service takes to settle, at the end of the last pair that shows it.
+func (s *session) settles(r *result.Run) {
+	plot := s.x.Blocks[r.Block].Plots[r.Plot]
+	if s.live != nil && s.live.pilot != nil && s.live.wait == 0 && r.Block == pilots-1 && r.Slot == len(plot)-1 {
+		_, r.SettlesIn, _ = s.live.pilot.Settles()
+	}
 }
 
 // washout is how long the service gets.
@@ -202,14 +254,11 @@ func (s *session) look(ctx context.Context, r *result.Run) func(workload.Bin) er
 		return nil
 	}
 	return func(b workload.Bin) error {
-		v := s.live.harm.Look(b)
-		if s.live.pilot != nil {
-			s.live.pilot.Look(b)
-		}
+		v := s.live.look(b)
 		if !v.Strike {
 			return nil
 		}
-		r.Harm, s.live.stop = v.Why, v.Stop
+		r.Harm = v.Why
 		began := s.sys.now()
 		if err := s.toBaseline(ctx); err != nil {
 			return fmt.Errorf("%s, and hostlab could not restore the baseline: %w", v.Why, err)
@@ -251,7 +300,10 @@ func (s *session) toBaseline(ctx context.Context) error {
 // afterFailure brings the baseline back before anything is tried again. The service may have been
 // restarted, which why may say, or that its database is another process: it is looked for anew.
 func (s *session) afterFailure(ctx context.Context, r *result.Run, why error) (restarted bool, _ error) {
-	if s.live == nil || r.Reason == "" || ctx.Err() != nil {
+	switch {
+	case s.live == nil || r.Reason == "":
+		return false, nil
+	case ctx.Err() != nil:
 		return false, ctx.Err()
 	}
 	switch err := s.toBaseline(ctx); {

@@ -130,7 +130,7 @@ func TestHarmIsStopped(t *testing.T) {
 			t.Errorf("%+v", run)
 		}
 	}
-	if struck != 2 || after < 2*experiment.HarmFewest || after > 3*experiment.HarmFewest { // more where the second period follows at once
+	if struck != 2 || after != 2*experiment.HarmMany {
 		t.Errorf("%d strikes, %d looks at the level", struck, after)
 	}
 	entries := 0
@@ -141,6 +141,59 @@ func TestHarmIsStopped(t *testing.T) {
 	}
 	if entries != 2 || len(b.notes) < 2 || !strings.Contains(b.notes[0], "the baseline was restored within") {
 		t.Errorf("%d entries, notes %q", entries, b.notes)
+	}
+	b.putBack()
+}
+
+// What goes on at the baseline after a strike is no harm of the level: the record says so, and the experiment goes on.
+func TestHarmOfTheBaselineDoesNotCount(t *testing.T) {
+	slow := false
+	b := newServed(t, func(level string) (float64, error) {
+		if slow = slow || level == "high"; slow { // from the first level on, for good
+			return 0.030, nil
+		}
+		return 0.010, nil
+	})
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	r := b.record()
+	struck := 0
+	for _, run := range r.Runs {
+		if run.Harm == "" {
+			continue
+		}
+		if struck++; !strings.Contains(run.Harmless, "not calm") {
+			t.Errorf("%+v", run)
+		}
+	}
+	if struck == 0 || r.End == nil || r.End.Reason == result.Harmed {
+		t.Errorf("%d strikes, end %+v", struck, r.End)
+	}
+}
+
+// Who ends hostlab while it holds the baseline does not take the strike from the record.
+func TestHarmIsRecordedWhileTheBaselineIsHeld(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	b := newServed(t, func(level string) (float64, error) {
+		if level == "high" {
+			return 0.030, nil
+		}
+		return 0.010, nil
+	})
+	watch := b.cfg.Watch
+	b.cfg.Watch = func(p Progress) {
+		if watch(p); strings.HasPrefix(p.Stage, "holding") {
+			cancel()
+		}
+	}
+	if err := b.runCtx(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	runs := b.record().Runs
+	if last := runs[len(runs)-1]; last.Harm == "" || last.Harmless != "" || last.Status != result.OK {
+		t.Errorf("%+v", last)
 	}
 	b.putBack()
 }

@@ -30,7 +30,7 @@ func (s *session) one(ctx context.Context, at slot, warmUp bool) (*result.Run, e
 	s.slept = 0
 	err := s.try(ctx, r)
 	s.lastRun = s.sys.now().Sub(began) - s.slept
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && (err != nil || r.Harm == "") {
 		return nil, ctx.Err() // whatever it did, it was cut short
 	}
 	s.last = err
@@ -148,6 +148,7 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 		return err
 	}
 	r.Status = result.OK
+	s.settles(r)
 	s.guard(ctx, r, c, cell.Levels, sample.Doubt)
 	if r.Status == result.OK && r.Contaminated == "" {
 		r.Contaminated = sample.Contaminated

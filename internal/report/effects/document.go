@@ -160,7 +160,7 @@ func (r *Report) sections(key string) []document.Section {
 		study = document.Commands{{Line: studyText(r.Study)}}
 	}
 	return append(append(append(r.section(key), r.time()), r.effects()...),
-		document.Titled("Ended early by harm", early(a)),
+		document.Titled("Ended early, to be safe", early(a)),
 		document.Titled("Noise floor (A/A)", floors),
 		document.Titled("What deciding would take", needs),
 		document.Titled("What the plan can find", finds),

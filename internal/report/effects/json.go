@@ -93,6 +93,7 @@ type earlyJSON struct {
 	Level   string  `json:"level"`
 	Seconds float64 `json:"seconds"`
 	Why     string  `json:"why"`
+	Counts  bool    `json:"counts"` // against the level: the baseline was calm thereafter
 }
 
 // failuresJSON is how the first tries of a cell's runs went, its duplicate's included.
@@ -245,7 +246,7 @@ func newExperiment(r *Report) experimentJSON {
 		}
 	}
 	for _, s := range a.Struck {
-		out.Early = append(out.Early, earlyJSON(s))
+		out.Early = append(out.Early, earlyJSON{s.Pair, s.Level, s.Seconds, s.Why, s.Harmless == ""})
 	}
 	for _, f := range a.Failures {
 		if c := x.Cells[f.Cell]; !c.Duplicate { // which is counted with its twin

@@ -233,7 +233,7 @@ func stateText(a *analysis.Analysis) string {
 		s += fmt.Sprintf(", look %d of %d", a.Look, len(a.Experiment.Design.Looks))
 	}
 	ended := map[string]string{"resolved": "ended: all primary effects are decided", "looks": "ended: after the last look",
-		"budget": "ended: its time was spent", result.Harmed: "ended: the level harmed the service", "": "not ended"}
+		"budget": "ended: its time was spent", result.Harmed: "ended: stopped to be safe", "": "not ended"}
 	if e, ok := ended[a.Ended]; ok {
 		return s + "; " + e
 	}

@@ -57,7 +57,7 @@ func TestTextGolden(t *testing.T) {
 
 func TestOutcome(t *testing.T) {
 	for name, want := range map[string]analysis.Outcome{"gzip": analysis.Beyond, "null": analysis.NoneBeyond, "noisy": analysis.Open, "running": analysis.Open, "void": analysis.Open,
-		"power": analysis.Beyond, "splitplot": analysis.Beyond, "live": analysis.Beyond, "harmed": analysis.Beyond, "empty": analysis.Open, "compared": analysis.Beyond} {
+		"power": analysis.Beyond, "splitplot": analysis.Beyond, "live": analysis.Beyond, "harmed": analysis.Open, "empty": analysis.Open, "compared": analysis.Beyond} {
 		if got := samples[name]().Outcome(); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}

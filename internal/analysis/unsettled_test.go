@@ -1,0 +1,39 @@
+package analysis
+
+import (
+	"strings"
+	"testing"
+
+	"hostlab/internal/result"
+)
+
+func TestUnsettled(t *testing.T) {
+	runs := func(tau, waited, lasts float64) (list []*result.Run) {
+		for range 10 {
+			list = append(list, &result.Run{Waited: waited, Seconds: lasts}, &result.Run{Waited: waited, Seconds: lasts, SettlesIn: tau})
+		}
+		return list
+	}
+	for _, c := range []struct {
+		tau, waited, lasts float64
+		want               string
+	}{
+		{0, 0, 60, ""}, // not known
+		{30, 240, 60, ""},
+		{120, 480, 300, ""},
+		{120, 240, 60, "smaller by up to 20 % of themselves"},
+		{300, 600, 300, "smaller by up to 16 % of themselves"},
+	} {
+		got := unsettled(runs(c.tau, c.waited, c.lasts))
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+	struck := runs(120, 240, 60)
+	for _, r := range struck {
+		r.Harm = "x"
+	}
+	if got := unsettled(struck); got != "" {
+		t.Errorf("no period that counts: %q", got)
+	}
+}
