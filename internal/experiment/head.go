@@ -86,6 +86,7 @@ func Duration(s *Study, perRun time.Duration) (least, most time.Duration) {
 	if s.Design.Kind == SplitPlot {
 		block, warmUp = block+float64(s.PlotsPerBlock())*warmUp, 0
 	}
+	warmUp += block * float64(2*s.Design.AA) / float64(max(1, combinations(s.Factors)))
 	after := func(blocks int) time.Duration {
 		t := warmUp + float64(blocks)*block
 		return time.Duration(min(t, 1<<62))

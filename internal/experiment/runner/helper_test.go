@@ -68,7 +68,7 @@ primary = true
 
 // head is the beginning of a study that runs so many blocks.
 func head(blocks int, more string) string {
-	return fmt.Sprintf("schema = 1\n[study]\nname = \"t\"\nseed = 7\naa = false\n%s\n[design]\nlooks = [%d]\n", more, blocks)
+	return fmt.Sprintf("schema = 1\n[study]\nname = \"t\"\nseed = 7\n%s\n[design]\nlooks = [%d]\n", more, blocks)
 }
 
 // bench is a study in a directory, with a fake host.

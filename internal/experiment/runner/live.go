@@ -84,7 +84,7 @@ var errHarm = errors.New("the level harms the service")
 // baselineCell is the cell in which all factors are at their baselines.
 func baselineCell(x *result.Experiment) int {
 	for i, c := range x.Cells {
-		base := !c.Duplicate
+		base := true
 		for _, f := range x.Factors {
 			base = base && c.Levels[f.Name] == f.Baseline
 		}
