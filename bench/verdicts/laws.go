@@ -13,22 +13,21 @@ import (
 )
 
 // law is how a run's time comes about, where the baseline and the level have each a law of its own, or where a run
-// remembers. run returns the logarithm of the time of run i at the level (x 1) or the baseline (0), and whether it
-// failed; an effect of e lasts once the host has settled.
+// remembers. run returns the logarithm of the time of run i at the level (x 1) or the baseline (0); an effect of e lasts once the host has settled.
 type law struct {
 	name  string
-	begin func(rng *rand.Rand, e float64) (run func(i int, x float64) (z float64, failed bool))
+	begin func(rng *rand.Rand, e float64) (run func(i int, x float64) float64)
 	skews bool // the level's shape is another, so that no single effect is the truth
 }
 
 // each makes a law without memory of a noise for the baseline and one for the level.
 func eachOwn(name string, base, level func(*rand.Rand) float64) law {
-	return law{name, func(rng *rand.Rand, e float64) func(int, float64) (float64, bool) {
-		return func(_ int, x float64) (float64, bool) {
+	return law{name, func(rng *rand.Rand, e float64) func(int, float64) float64 {
+		return func(_ int, x float64) float64 {
 			if x > 0 {
-				return e + level(rng), false
+				return e + level(rng)
 			}
-			return base(rng), false
+			return base(rng)
 		}
 	}, false}
 }
@@ -36,12 +35,12 @@ func eachOwn(name string, base, level func(*rand.Rand) float64) law {
 // remembers makes one in which a share of the effect waits for the runs that follow: keep is what of the state
 // goes on from run to run, and delay is set where a run's own level shows in the next one only.
 func remembers(name string, own, keep, sigma float64) law {
-	return law{name, func(rng *rand.Rand, e float64) func(int, float64) (float64, bool) {
+	return law{name, func(rng *rand.Rand, e float64) func(int, float64) float64 {
 		state := 0.0
-		return func(_ int, x float64) (float64, bool) {
+		return func(_ int, x float64) float64 {
 			z := e*(own*x+(1-own)*state) + sigma*rng.NormFloat64()
 			state = keep*state + (1-keep)*x
-			return z, false
+			return z
 		}
 	}, false}
 }
@@ -52,11 +51,11 @@ func gauss(sd float64) func(*rand.Rand) float64 {
 
 // walks is a law with noise over time that is the same for both.
 func walks(name string, step func(rng *rand.Rand, i int, at float64) float64, sigma float64) law {
-	return law{name, func(rng *rand.Rand, e float64) func(int, float64) (float64, bool) {
+	return law{name, func(rng *rand.Rand, e float64) func(int, float64) float64 {
 		at := 0.0
-		return func(i int, x float64) (float64, bool) {
+		return func(i int, x float64) float64 {
 			at = step(rng, i, at)
-			return e*x + at + sigma*rng.NormFloat64(), false
+			return e*x + at + sigma*rng.NormFloat64()
 		}
 	}, false}
 }
@@ -100,20 +99,21 @@ func lawList() []law {
 // hold the truth.
 func (l law) trial(rng *rand.Rand, e float64) (o outcome, all bool) {
 	t := trial{effects: []float64{math.Expm1(e)}}
-	head := experiment.Head(t.study(rng.Uint64()))
+	study := t.study(rng.Uint64())
+	study.Design.Dwell = 10
+	head := experiment.Head(study)
 	run := l.begin(rng, e)
 	var runs []result.Run
 	end := &result.End{Reason: "looks"}
 	all = true
-	for b, block := range head.Blocks {
-		for slot, cell := range block.Plots[0] {
-			z, failed := run(len(runs), float64(cell))
-			r := result.Run{Block: b, Slot: slot, Cell: cell, Attempt: 1, Status: result.OK, Values: map[string]float64{"time": math.Exp(z)}}
-			if failed {
-				r.Status, r.Values = result.Failed, nil
-			}
-			runs = append(runs, r)
+	make := func(b int) {
+		for slot, cell := range head.Blocks[b].Plots[0] {
+			runs = append(runs, result.Run{Block: b, Slot: slot, Cell: cell, Attempt: 1, Status: result.OK,
+				Values: map[string]float64{"time": math.Exp(run(len(runs), float64(cell)))}})
 		}
+	}
+	for b := range head.Planned() {
+		make(b)
 		if !slices.Contains(head.Design.Looks, b+1) {
 			continue
 		}
@@ -121,9 +121,14 @@ func (l law) trial(rng *rand.Rand, e float64) (o outcome, all bool) {
 		a := analysis.Analyse(head, runs, nil)
 		o = t.judge(a, len(runs), b+1)
 		all = all && o.covered
-		if a.Decided() {
-			break
+		if !a.Decided() && b+1 < head.Planned() {
+			continue
 		}
+		if a.Due() {
+			make(head.Planned())
+			o = t.judge(analysis.Analyse(head, runs, end), len(runs), b+1)
+		}
+		break
 	}
 	return o, all
 }

@@ -64,6 +64,8 @@ type Effect struct {
 	Failing *Failing
 	Steps   *Steps
 	Carried *Carried
+	Held    *Held // nil: it was not asked for, or is not made
+	due     int   // the cell, from 1, whose stretches are to be made; 0: none
 
 	// one a unit, in order, on the scale of the test (log ratio or difference), adjusted
 	Differences []float64
@@ -111,7 +113,7 @@ type Analysis struct {
 func (e Effect) Primary() bool { return e.Contrast.Primary && e.Response.Primary }
 
 // Decided reports whether every primary effect has a verdict that more blocks are
-// not needed for: any but Unresolved and Inconclusive. Without a primary
+// not needed for: any but Unresolved and Inconclusive, or one for which only the stretches of its level are to be made. Without a primary
 // effect nothing is ever decided, and an experiment runs through its looks.
 func (a *Analysis) Decided() bool {
 	primary := 0
@@ -120,8 +122,7 @@ func (a *Analysis) Decided() bool {
 			continue
 		}
 		primary++
-		switch e.Verdict {
-		case Unresolved, Inconclusive:
+		if e.due == 0 && (e.Verdict == Unresolved || e.Verdict == Inconclusive) {
 			return false
 		}
 	}

@@ -48,3 +48,29 @@ func TestCarryOver(t *testing.T) {
 		}
 	}
 }
+
+// A host that follows the level with a time constant of 3 runs shows a part of what it costs in pairs: "no effect" waits
+// for the runs that hold the level, and is given only where those differ by less than the margin.
+func TestHeldLevel(t *testing.T) {
+	for name, c := range map[string]struct {
+		held float64
+		want Verdict
+	}{"settled": {0, NoEffect}, "follows slowly": {0.05, Inconclusive}} {
+		l := carrying(2, 30, 0.005, 0, 0)
+		stretches := []int{0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0}
+		l.x.Design.Dwell, l.x.Blocks = 5, append(l.x.Blocks, result.Block{Plots: [][]int{stretches}})
+		a := l.analyse()
+		if !a.Due() || !a.Decided() || !a.Asks(stretches) || a.Effects[0].Verdict != Inconclusive || !slices.Contains(a.Effects[0].Limits, Unheld) {
+			t.Fatalf("%s: due %v, decided %v, %+v", name, a.Due(), a.Decided(), a.Effects[0])
+		}
+		for slot, cell := range stretches {
+			l.runs = append(l.runs, result.Run{Block: 30, Slot: slot, Cell: cell, Status: result.OK,
+				Values: map[string]float64{"wall": math.Exp(c.held*float64(cell) + 0.001*float64(slot%2))}})
+		}
+		a = l.analyse()
+		e := a.Effects[0]
+		if a.Due() || a.Blocks != 30 || e.Verdict != c.want || slices.Contains(e.Limits, CarryOver) != (c.held > 0) || math.Abs(e.Held.Value-c.held) > 0.003 {
+			t.Errorf("%s: %s, %v, %+v", name, e.Verdict, e.Limits, e.Held)
+		}
+	}
+}

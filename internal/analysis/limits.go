@@ -16,6 +16,7 @@ const (
 	Survivors Limit = "failures" // runs fail at a level, or are void, and those left may be the good ones
 	Coarse    Limit = "coarse"   // values come in steps beside which the margin is small
 	Tail      Limit = "tail"     // the mean of rare slow runs is not within the margin
+	Unheld    Limit = "unheld"   // the stretches that hold a level are not made
 	CarryOver Limit = "carry"    // the levels of the runs before show in a run
 )
 
@@ -38,6 +39,7 @@ func (j *judge) limit(e *Effect, t *table, iv result.Estimate, c comparison) {
 		e.forbid(Tail, e.Verdict == NoEffect)
 	}
 	j.carried(e, c)
+	j.held(e, t, c)
 }
 
 // forbid notes a limit, and where it takes a verdict back makes it inconclusive.

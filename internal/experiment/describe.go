@@ -187,6 +187,10 @@ func (s *Study) blocksText() string {
 			text += " after each boot"
 		}
 	}
+	if n := s.Design.Dwell; n > 0 {
+		text += fmt.Sprintf("; before \"no practical difference\", %d runs more for each level, which hold it to see whether the host settles",
+			3*n)
+	}
 	if n := s.Design.AA; n > 0 {
 		text += fmt.Sprintf("; first %s of the baseline with itself (A/A)", screen.Count(n, "pair"))
 	}

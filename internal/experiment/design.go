@@ -64,8 +64,11 @@ func (p *parser) design(f, study fields) {
 	case whole >= 0:
 		d.Kind = SplitPlot
 	}
-	if d.Kind == Switchback {
+	switch d.Kind {
+	case Switchback:
 		d.Test = result.Switchback
+	case RCBD:
+		d.Dwell = dwell
 	}
 	if kind := get(f, "kind", d.Kind); kind != d.Kind {
 		if p.live() {

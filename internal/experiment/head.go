@@ -92,6 +92,9 @@ func Duration(s *Study, perRun time.Duration) (least, most time.Duration) {
 		return time.Duration(min(t, 1<<62))
 	}
 	least, most = after(s.Design.Looks[0]), after(s.Design.Looks[len(s.Design.Looks)-1])
+	if s.Design.Dwell > 0 {
+		most += time.Duration(3*s.Design.Dwell*s.Tests()) * one
+	}
 	if s.Budget > 0 {
 		least, most = min(least, s.Budget), min(most, s.Budget)
 	}

@@ -81,6 +81,10 @@ var (
 	defaultPairLooks = []int{10, 14, 20, 30, 43, 60, 86, 120}
 )
 
+// dwell is how many runs a level is held before its effect is called none: of a host that takes 3 runs to follow it, the
+// last 7 of 10 show nine tenths of what it costs (bench/verdicts, laws).
+const dwell = 10
+
 // Repeats of a cell within a boot unless the study says otherwise.
 const defaultRepeats = 3
 

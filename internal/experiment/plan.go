@@ -25,8 +25,8 @@ func Draw(s *Study) {
 	s.Design.Seed = uint64(binary.BigEndian.Uint32(b[:]))
 }
 
-// Plan returns the cells of a study and all its blocks: those up to the last look in order, and behind them the
-// pairs of the baseline with itself (A/A). It is pure: the same study and seed give the same plan, and fewer blocks
+// Plan returns the cells of a study and all its blocks: those up to the last look in order, behind them the
+// pairs of the baseline with itself (A/A), and at the end one of stretches (Dwell). It is pure: the same study and seed give the same plan, and fewer blocks
 // give its beginning.
 //
 // A complete block is one plot that holds every cell once, in random order. A superblock of a split plot has a plot
@@ -40,7 +40,7 @@ func Plan(s *Study) ([]result.Cell, []result.Block) {
 	if len(s.Design.Looks) > 0 {
 		n = s.Design.Looks[len(s.Design.Looks)-1]
 	}
-	blocks := make([]result.Block, n, n+s.Design.AA)
+	blocks := make([]result.Block, n, n+s.Design.AA+1)
 	for b := range blocks {
 		blocks[b].Seed = r.Uint64()
 		blocks[b].Plots = make([][]int, len(groups))
@@ -61,7 +61,27 @@ func Plan(s *Study) ([]result.Cell, []result.Block) {
 		}
 		blocks = append(blocks, pair)
 	}
+	if s.Design.Dwell > 0 {
+		blocks = append(blocks, s.stretches(cells, base))
+	}
 	return cells, blocks
+}
+
+// stretches has a plot for each level of the primary contrasts that is one cell beside the baseline: Dwell runs of the
+// baseline, of the level, and of the baseline again. What a host takes several runs to follow does not show where
+// levels change from run to run.
+func (s *Study) stretches(cells []result.Cell, base int) (b result.Block) {
+	for _, c := range s.Contrasts {
+		if !c.Primary || len(c.Factors) > 1 {
+			continue
+		}
+		want := maps.Clone(cells[base].Levels)
+		want[c.Factors[0]] = c.Levels[0]
+		level := slices.IndexFunc(cells, func(o result.Cell) bool { return maps.Equal(o.Levels, want) })
+		n := s.Design.Dwell
+		b.Plots = append(b.Plots, slices.Concat(slices.Repeat([]int{base}, n), slices.Repeat([]int{level}, n), slices.Repeat([]int{base}, n)))
+	}
+	return b
 }
 
 // baselineCell is the one that has all factors at theirs.

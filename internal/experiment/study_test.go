@@ -45,11 +45,11 @@ func TestDefaults(t *testing.T) {
 	want := &result.Experiment{Schema: result.SchemaVersion, Name: "small", Title: "small", Study: Hash(s), Overrides: map[string]string{}, Evidence: result.Measured,
 		Workload: "null", Factors: []result.Factor{{Name: "effect", Kind: "parameter", Levels: []string{"1", "1.05"}, Baseline: "1", Change: result.Online}},
 		Contrasts: []result.Contrast{{Factors: []string{"effect"}, Levels: []string{"1.05"}, Primary: true}},
-		Design:    result.Design{Kind: RCBD, Alpha: 0.05, Looks: []int{9, 10, 11, 12, 14, 17, 20, 25, 30, 37, 45}, Repeats: 1},
+		Design:    result.Design{Kind: RCBD, Alpha: 0.05, Looks: []int{9, 10, 11, 12, 14, 17, 20, 25, 30, 37, 45}, Repeats: 1, Dwell: 10},
 		Cells:     []result.Cell{{Levels: map[string]string{"effect": "1"}}, {Levels: map[string]string{"effect": "1.05"}}},
 	}
 	got := Head(s)
-	if len(got.Blocks) != 45 || got.Responses[0].Name != "seconds" || !got.Responses[0].Primary || got.Responses[1].Primary || got.Responses[0].Margin != 0.02 {
+	if len(got.Blocks) != 46 || got.Responses[0].Name != "seconds" || !got.Responses[0].Primary || got.Responses[1].Primary || got.Responses[0].Margin != 0.02 {
 		t.Errorf("%d blocks, responses %+v", len(got.Blocks), got.Responses)
 	}
 	if _, there := got.Parameters["effect"]; there || got.Parameters["value"] != "1" {
@@ -320,8 +320,8 @@ func TestDuration(t *testing.T) {
 	s := parse(t, smallest, Overrides{})
 	s.Workload.Settle, s.Factors[0].Settle = time.Second, 2*time.Second
 	least, most := Duration(s, 7*time.Second) // 10 s a run, 2 runs a block, 1 run to warm up
-	if least != 190*time.Second || most != 910*time.Second {
-		t.Errorf("%v to %v, expected 3m10s to 15m10s", least, most)
+	if least != 190*time.Second || most != 1210*time.Second {
+		t.Errorf("%v to %v, expected 3m10s to 20m10s", least, most)
 	}
 	s.Budget = 8 * time.Minute
 	if _, most = Duration(s, 7*time.Second); most != s.Budget {

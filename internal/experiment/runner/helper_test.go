@@ -189,7 +189,7 @@ func (b *bench) complete() {
 			count[place{run.Block, run.Plot, run.Slot}]++
 		}
 	}
-	for i, block := range r.Experiment.Blocks {
+	for i, block := range r.Experiment.Blocks[:r.Experiment.Planned()] { // stretches are made where they are asked for
 		for p, plot := range block.Plots {
 			for s := range plot {
 				if n := count[place{i, p, s}]; n != 1 {

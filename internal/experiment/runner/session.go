@@ -107,6 +107,12 @@ func (s *session) run(ctx context.Context) error {
 	}
 	for {
 		reason := s.over()
+		if last := len(s.x.Blocks); s.latest != nil && s.latest.Due() && (reason == "looks" || reason == "resolved") {
+			if err := s.beside(ctx, last-1, last); err != nil {
+				return err
+			}
+			s.analyse(&result.End{Reason: reason, Blocks: s.block, At: s.sys.now()})
+		}
 		if reason != "" {
 			return s.store.End(result.End{Reason: reason, Blocks: s.block, At: s.sys.now()})
 		}
@@ -228,7 +234,10 @@ func (s *session) beside(ctx context.Context, from, to int) error {
 
 // runBlock runs what is left of the current block.
 func (s *session) runBlock(ctx context.Context) error {
-	for p := range s.x.Blocks[s.at].Plots {
+	for p, plot := range s.x.Blocks[s.at].Plots {
+		if s.at >= s.x.Planned()+s.x.Design.AA && !s.latest.Asks(plot) {
+			continue
+		}
 		q := pending(s.x, s.store.Record().Runs, s.at, p)
 		if len(q) == 0 {
 			continue

@@ -85,7 +85,7 @@ func limitReason(e *analysis.Effect, l analysis.Limit) string {
 		text += ". The remaining runs do not represent the failed ones"
 	case analysis.Coarse:
 		text += ": smaller effects cannot be seen. A finer clock, or longer runs, would show them"
-	case analysis.CarryOver:
+	case analysis.CarryOver, analysis.Unheld:
 	case analysis.Tail:
 		text = fmt.Sprintf("The typical run is within the margin of %s, but the mean is not: rare slow runs make it %s (%s)",
 			size(r.Margin, r), amount(e.Mean.Value, r), span(e.Mean.Low, e.Mean.High, r))
@@ -111,7 +111,13 @@ func limitText(e *analysis.Effect, l analysis.Limit) string {
 			text += fmt.Sprintf(", and %s of the differences are one and the same number", percentOf(e.Steps.Tied))
 		}
 		return text
+	case analysis.Unheld:
+		return "the runs that hold the level for a stretch are not made, so that a host which follows it slowly is not ruled out"
 	case analysis.CarryOver:
+		if e.Held != nil {
+			return fmt.Sprintf("runs in which the level is held differ by %s from the baseline: the host takes several runs to follow a level, "+
+				"and pairs show only a part of what it costs; repeat with a longer settle of the factor", amount(e.Held.Value, r))
+		}
 		from := "the runs before"
 		if e.Carried.Runs == 0 {
 			from = "the run before"
