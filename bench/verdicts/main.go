@@ -4,7 +4,7 @@
 // is there, whether their intervals hold the truth, and how many runs all that takes
 // beside other tools. Every share has its own binomial interval.
 //
-//	go run ./bench/verdicts [-n 2000] [-seed 1] [-only noise,false,power,near,adjusted,four,split,traps,fewer]
+//	go run ./bench/verdicts [-n 2000] [-seed 1] [-only noise,laws,false,power,near,adjusted,four,split,traps,fewer]
 package main
 
 import (
@@ -27,6 +27,7 @@ type section struct {
 
 var sections = []section{
 	{"noise", describeNoise},
+	{"laws", laws},
 	{"false", falseVerdicts},
 	{"power", power},
 	{"near", nearMargin},
@@ -67,7 +68,7 @@ func run(w io.Writer, times int, seed uint64, only string) (missed bool, err err
 	}
 	begin := time.Now()
 	fmt.Fprintf(w, "%d simulated experiments for each figure, seed %d. Shares in %% [95 %% interval, Clopper and Pearson].\n", times, seed)
-	fmt.Fprintf(w, "Experiments: randomised blocks of a baseline, its hidden duplicate and one level, looks %v, alpha 0.05, margin %g %%.\n", defaultLooks, 100*margin)
+	fmt.Fprintf(w, "Experiments: randomised blocks of a baseline and one level, looks %v, alpha 0.05, margin %g %%.\n", defaultLooks, 100*margin)
 	var targets []target
 	for _, s := range wanted {
 		targets = append(targets, s.run(w, m, times, seed)...)

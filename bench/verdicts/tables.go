@@ -82,16 +82,15 @@ func millis(ns []int64) []float64 {
 }
 
 func falseVerdicts(w io.Writer, m models, times int, seed uint64) (targets []target) {
-	head(w, "no effect: verdicts, simultaneous intervals, runs / blocks", "noise", "an effect", "unresolved", "void", "no practical effect", "inconclusive", "intervals cover", "runs / blocks")
+	head(w, "no effect: verdicts, simultaneous intervals, runs / blocks", "noise", "an effect", "unresolved", "no practical effect", "inconclusive", "intervals cover", "runs / blocks")
 	for i, model := range m.all() {
 		t := trial{model: model, effects: []float64{0}}
 		all := many(times, seed<<16+uint64(i), t.run)
 		wrong, covers := count(all, t.falsely), count(all, covered)
-		row(w, model.Name, wrong, count(all, is(analysis.Unresolved)), count(all, is(analysis.VoidVerdict)),
+		row(w, model.Name, wrong, count(all, is(analysis.Unresolved)),
 			count(all, is(analysis.NoEffect)), count(all, is(analysis.Inconclusive)), covers, averages(all))
 		targets = append(targets, target{name: "false effect, " + model.Name, share: wrong, bound: 0.05},
-			target{name: "interval covers, no effect, " + model.Name, share: covers, bound: 0.95, least: true},
-			target{name: "false void, " + model.Name, share: count(all, func(o outcome) bool { return o.aaVoid }), bound: 0.05})
+			target{name: "interval covers, no effect, " + model.Name, share: covers, bound: 0.95, least: true})
 	}
 	return targets
 }
@@ -103,7 +102,7 @@ func bound(m noise.Model) bool {
 	return slices.Contains([]string{"white", "outliers", "drift", "ar1", "shifts", "skewed"}, m.Name)
 }
 
-// scatter is the standard deviation of the 90 runs of an experiment of 30 blocks:
+// scatter is the standard deviation of the 90 runs of an experiment of 45 blocks:
 // in the middle of many experiments, and what one in ten exceeds.
 func scatter(m noise.Model, seed uint64) string {
 	sd := many(300, seed, func(rng *rand.Rand) float64 {
@@ -119,15 +118,15 @@ func scatter(m noise.Model, seed uint64) string {
 
 func power(w io.Writer, m models, times int, seed uint64) (targets []target) {
 	head(w, "an effect of 5 % (scatter: standard deviation of an experiment's runs, in the middle, and exceeded by one in ten)",
-		"noise", "scatter", "costs more", "costs less", "unresolved", "void", "inconclusive", "intervals cover", "runs / blocks")
+		"noise", "scatter", "costs more", "costs less", "unresolved", "inconclusive", "intervals cover", "runs / blocks")
 	for i, model := range m.all() {
 		t := trial{model: model, effects: []float64{effect}}
 		all := many(times, seed<<16+1000+uint64(i), t.run)
 		found, covers := count(all, t.found), count(all, covered)
 		scatters := scatter(model, seed)
-		row(w, model.Name, scatters, found, count(all, is(analysis.CostsLess)), count(all, is(analysis.Unresolved)), count(all, is(analysis.VoidVerdict)),
+		row(w, model.Name, scatters, found, count(all, is(analysis.CostsLess)), count(all, is(analysis.Unresolved)),
 			count(all, is(analysis.Inconclusive)), covers, averages(all))
-		t5 := target{name: "5 % found within 30 blocks, " + model.Name, share: found, bound: 0.95, least: true}
+		t5 := target{name: "5 % found within 45 blocks, " + model.Name, share: found, bound: 0.95, least: true}
 		if !bound(model) {
 			t5.scatter = scatters
 		}
@@ -138,14 +137,14 @@ func power(w io.Writer, m models, times int, seed uint64) (targets []target) {
 }
 
 func nearMargin(w io.Writer, m models, times int, seed uint64) (targets []target) {
-	head(w, "effects near the margin of 2 %", "noise, effect", "costs more", "unresolved", "no practical effect", "inconclusive", "void", "intervals cover", "runs / blocks")
+	head(w, "effects near the margin of 2 %", "noise, effect", "costs more", "unresolved", "no practical effect", "inconclusive", "intervals cover", "runs / blocks")
 	for i, model := range m.named("white", "all") {
 		for j, e := range []float64{0.01, 0.02, 0.03, 0.04} {
 			t := trial{model: model, effects: []float64{e}}
 			all := many(times, seed<<16+2000+uint64(10*i+j), t.run)
 			more, none := count(all, is(analysis.CostsMore)), count(all, is(analysis.NoEffect))
 			row(w, fmt.Sprintf("%s, %g %%", model.Name, 100*e), more, count(all, is(analysis.Unresolved)), none,
-				count(all, is(analysis.Inconclusive)), count(all, is(analysis.VoidVerdict)), count(all, covered), averages(all))
+				count(all, is(analysis.Inconclusive)), count(all, covered), averages(all))
 			if e <= margin {
 				targets = append(targets, target{name: fmt.Sprintf("%g %% called beyond the margin of 2 %%, %s", 100*e, model.Name), share: more, bound: 0.05})
 			}
@@ -160,7 +159,7 @@ func nearMargin(w io.Writer, m models, times int, seed uint64) (targets []target
 // adjusted has noise of which the CPU time that others take explains 60 %. In the last rows the level
 // itself adds to that time, by as much as it varies, so that it costs 1.5 % more than it does else.
 func adjusted(w io.Writer, m models, times int, seed uint64) (targets []target) {
-	head(w, "adjusted for the CPU time that others take, which explains 60 % of the noise", "noise, effect", "costs more", "unresolved", "no practical effect", "inconclusive", "void", "intervals cover", "runs / blocks")
+	head(w, "adjusted for the CPU time that others take, which explains 60 % of the noise", "noise, effect", "costs more", "unresolved", "no practical effect", "inconclusive", "intervals cover", "runs / blocks")
 	for i, model := range m.named("white", "ar1") {
 		for j, e := range []float64{0, margin, effect, margin} {
 			t := trial{model: model, effects: []float64{e}, others: 0.6}
@@ -171,7 +170,7 @@ func adjusted(w io.Writer, m models, times int, seed uint64) (targets []target) 
 			}
 			all := many(times, seed<<16+7000+uint64(10*i+j), t.run)
 			more, none, covers := count(all, is(analysis.CostsMore)), count(all, is(analysis.NoEffect)), count(all, covered)
-			row(w, name, more, count(all, is(analysis.Unresolved)), none, count(all, is(analysis.Inconclusive)), count(all, is(analysis.VoidVerdict)), covers, averages(all))
+			row(w, name, more, count(all, is(analysis.Unresolved)), none, count(all, is(analysis.Inconclusive)), covers, averages(all))
 			if j == 3 {
 				continue
 			}
@@ -203,7 +202,7 @@ func fourContrasts(w io.Writer, m models, times int, seed uint64) (targets []tar
 // (1 sigma), and a factor inside the boots; neither has an effect. In the last row of
 // each noise the one inside has an effect in the boots of one of three levels only.
 func splitPlot(w io.Writer, m models, times int, seed uint64) (targets []target) {
-	head(w, "a factor that needs a reboot, boots 3 % apart, no effect; one: inside, 15 % at one of three levels of it", "noise, superblocks", "reboot: effect", "unresolved", "interval covers", "inside: effect", "covers", "no effect", "void", "runs / superblocks")
+	head(w, "a factor that needs a reboot, boots 3 % apart, no effect; one: inside, 15 % at one of three levels of it", "noise, superblocks", "reboot: effect", "unresolved", "interval covers", "inside: effect", "covers", "no effect", "runs / superblocks")
 	for i, model := range m.named("white", "drift", "shifts", "all") {
 		for j, looks := range [][]int{{4}, plotLooks} {
 			t := trial{model: model, effects: []float64{0}, change: result.Reboot, inner: true, boot: 0.03, looks: looks, repeats: 3}
@@ -212,7 +211,7 @@ func splitPlot(w io.Writer, m models, times int, seed uint64) (targets []target)
 			wrong, covers := count(all, t.falsely), count(all, covered)
 			within := count(all, func(o outcome) bool { return isEffect(o.inner) })
 			innerCovers := count(all, func(o outcome) bool { return o.innerCovered })
-			row(w, name, wrong, count(all, is(analysis.Unresolved)), covers, within, innerCovers, count(all, innerNone), count(all, is(analysis.VoidVerdict)), averages(all))
+			row(w, name, wrong, count(all, is(analysis.Unresolved)), covers, within, innerCovers, count(all, innerNone), averages(all))
 			targets = append(targets, target{name: "reboot: false effect, " + name, share: wrong, bound: 0.05},
 				target{name: "reboot: interval covers, " + name, share: covers, bound: 0.95, least: true},
 				target{name: "inside the boots: false effect, " + name, share: within, bound: 0.05},
@@ -222,8 +221,7 @@ func splitPlot(w io.Writer, m models, times int, seed uint64) (targets []target)
 		all := many(times, seed<<16+5000+uint64(10*i+2), t.run)
 		name := model.Name + ", one"
 		covers, innerCovers := count(all, covered), count(all, func(o outcome) bool { return o.innerCovered })
-		row(w, name, "", count(all, is(analysis.Unresolved)), covers, count(all, func(o outcome) bool { return isEffect(o.inner) }), innerCovers, count(all, innerNone),
-			count(all, is(analysis.VoidVerdict)), averages(all))
+		row(w, name, "", count(all, is(analysis.Unresolved)), covers, count(all, func(o outcome) bool { return isEffect(o.inner) }), innerCovers, count(all, innerNone), averages(all))
 		targets = append(targets, target{name: "reboot: interval covers, " + name, share: covers, bound: 0.95, least: true},
 			target{name: "inside the boots: interval covers its mean, " + name, share: innerCovers, bound: 0.95, least: true},
 			target{name: "inside the boots: 4.8 % called no practical effect, " + name, share: count(all, innerNone), bound: 0.05})

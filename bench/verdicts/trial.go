@@ -33,7 +33,6 @@ type trial struct {
 type outcome struct {
 	verdicts []analysis.Verdict // of the primary contrasts, in order
 	covered  bool               // all primary intervals hold their true effects
-	aaVoid   bool
 	runs     int
 	blocks   int
 	stalled  bool             // a run at a level took more than thrice as long
@@ -43,7 +42,7 @@ type outcome struct {
 }
 
 // Looks of one factor in blocks, and those of split plots here.
-var defaultLooks, plotLooks = []int{7, 8, 9, 10, 12, 14, 17, 20, 25, 30}, []int{10, 14, 20, 30}
+var defaultLooks, plotLooks = []int{9, 10, 11, 12, 14, 17, 20, 25, 30, 37, 45}, []int{10, 14, 20, 30}
 
 const margin = 0.02
 
@@ -55,18 +54,16 @@ func (t trial) study(seed uint64) *experiment.Study {
 	s := &experiment.Study{
 		Name:      "simulated",
 		Evidence:  result.Emulated,
-		Design:    result.Design{Kind: "rcbd", Seed: seed, Alpha: 0.05, Looks: t.looks, Repeats: max(1, t.repeats), AA: true, Adjust: t.others > 0},
+		Design:    result.Design{Kind: "rcbd", Seed: seed, Alpha: 0.05, Looks: t.looks, Repeats: max(1, t.repeats), Adjust: t.others > 0},
 		Factors:   []experiment.Factor{{Factor: result.Factor{Name: "x", Kind: "parameter", Levels: levels, Baseline: "base", Change: t.change}}},
 		Responses: []experiment.Response{{Response: result.Response{Name: "time", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: margin, Primary: true}, Scale: 1}},
 	}
 	if t.change.WholePlot() {
 		s.Design.Kind = "split-plot"
-	} else {
-		s.Design.Test = result.Randomisation
 	}
 	if s.Design.Looks == nil {
 		s.Design.Looks = defaultLooks
-		if s.Design.Test == "" {
+		if t.change.WholePlot() {
 			s.Design.Looks = plotLooks
 		}
 	}
@@ -166,9 +163,6 @@ func (t trial) judge(a *analysis.Analysis, runs, blocks int) outcome {
 	}
 	if len(o.verdicts) != len(t.effects) {
 		panic(fmt.Sprintf("%d primary effects of %d", len(o.verdicts), len(t.effects)))
-	}
-	for _, aa := range a.AA {
-		o.aaVoid = o.aaVoid || aa.Void
 	}
 	return o
 }

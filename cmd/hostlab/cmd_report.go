@@ -26,8 +26,8 @@ func newReport(std streams) *cobra.Command {
 		Use:   "report DIR... [flags]",
 		Short: "Verdicts of recorded experiments, for people and programs",
 		Long: `report analyses what 'hostlab run' recorded in a directory. It says what each
-change costs: the effect with its interval, n, the practical margin, the noise
-floor of the hidden A/A duplicate, a verdict, and what deciding would take. It
+change costs: the effect with its interval, n, the practical margin, a
+verdict, the noise floor if the experiment has A/A pairs, and what deciding would take. It
 only reads, and works while the experiment is still running. If you name several
 directories, it compares them and warns of each condition that differs.
 
@@ -48,8 +48,7 @@ If a response has values of 0, report compares levels by difference, not ratio.
 Exit status, the highest that any of the experiments asks for:
   0   no primary effect is beyond its practical margin
   10  a primary effect is: it costs more or less, or a rate is lower or higher
-  11  not decided: inconclusive, unresolved, or void by the A/A duplicate
-      (10 goes before 11), or runs fail in more than 5 % at some levels
+  11  not decided: inconclusive or unresolved (10 goes before 11), or runs fail in more than 5 % at some levels
       A study with a rule of its own exits by that rule, as smt does: 10 harm,
       0 none, 11 all else
   2   a flag or a directory that cannot be used

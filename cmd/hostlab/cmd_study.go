@@ -186,12 +186,14 @@ func completeStudies(d cobra.ShellCompDirective) cobra.CompletionFunc {
 
 // overrideFlags are the flags that change a study, for the commands that read one.
 type overrideFlags struct {
+	aa     int
 	blocks int
 	seed   string
 	set    []string
 }
 
 func (o *overrideFlags) add(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&o.aa, "aa", 0, "first run `N` pairs of the baseline with itself, for the noise floor and what the plan can find")
 	cmd.Flags().IntVar(&o.blocks, "blocks", 0, "run exactly `N` blocks, without the study's looks (interim analyses)")
 	cmd.Flags().StringVar(&o.seed, "seed", "", "seed `number` of the random order, in place of the study's")
 	cmd.Flags().StringArrayVar(&o.set, "set", nil,
@@ -201,6 +203,12 @@ func (o *overrideFlags) add(cmd *cobra.Command) {
 
 func (o *overrideFlags) overrides(cmd *cobra.Command) (experiment.Overrides, error) {
 	var out experiment.Overrides
+	if cmd.Flags().Changed("aa") {
+		if o.aa < 1 {
+			return out, usagef("--aa %d: expected 1 or more", o.aa)
+		}
+		out.AA = o.aa
+	}
 	if cmd.Flags().Changed("blocks") {
 		if o.blocks < 1 {
 			return out, usagef("--blocks %d: expected 1 or more", o.blocks)

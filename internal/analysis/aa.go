@@ -3,74 +3,43 @@ package analysis
 import (
 	"math"
 
-	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
 
-// voidAlpha is that of the interval which voids a study when the baseline differs
-// from its own duplicate. It is not shared among looks: a study that looks void
-// goes on (see Decided), so that it is judged once, where it stops; and a share of
-// it could void nothing at a first look, whose blocks are too few for so rare an
-// event.
-const voidAlpha = 0.01
-
-// floor is an A/A comparison with what further sums need, on the scale of the test.
-type floor struct {
-	AA
-	d   []float64
-	iv  result.Estimate
-	phi float64 // how far iv reaches from 0
-}
-
-// floor compares the baseline with its hidden duplicate in the response of t.
-func (j *judge) floor(t *table) floor {
-	nan := math.NaN()
-	a := floor{AA: AA{Response: t.response, Estimate: result.Unknown(), Floor: nan}, phi: nan}
-	c, ok := j.record.duplicates()
-	if !ok {
-		a.Reason.Kind = NoDuplicate
-		return a
+// aa compares the baseline with itself in the response of t, by the pairs that were made for it: two runs each, or
+// two boots in a split plot. Which of them is taken from the other is by the block's seed, so that drift from
+// the first to the second is noise, as it is where levels come in random order.
+func (j *judge) aa(t *table) AA {
+	x := j.record.x
+	a := AA{Response: t.response, Unit: "pairs", Floor: math.NaN(), Finds: math.NaN()}
+	first := x.Planned()
+	sum, n := map[[2]int]float64{}, map[[2]int]float64{}
+	for _, run := range j.record.runs {
+		y, ok := run.Values[t.response.Name]
+		if z, reason := t.value(y); ok && reason == "" && run.Block >= first && run.Block < first+x.Design.AA {
+			side := run.Slot
+			if x.Design.Kind == splitPlot {
+				side = run.Plot
+			}
+			sum[[2]int{run.Block, side}] += z
+			n[[2]int{run.Block, side}]++
+		}
 	}
-	t = t.on(c)
-	a.Response, a.Unit = t.response, c.unit
-	alpha := j.secondary
-	if t.response.Primary {
-		alpha = j.primary
+	var d []float64
+	for b := first; b < first+x.Design.AA; b++ {
+		one, two := [2]int{b, int(x.Blocks[b].Seed & 1)}, [2]int{b, 1 - int(x.Blocks[b].Seed&1)}
+		if n[one] > 0 && n[two] > 0 {
+			d = append(d, sum[one]/n[one]-sum[two]/n[two])
+		}
 	}
-	a.d, _, _ = j.differences(c, t)
-	var mean result.Estimate
-	a.iv, mean, _ = j.interval(a.d, nil, alpha)
-	if j.record.randomised() && math.IsNaN(a.iv.Low) {
-		a.iv = mean // an effect may be called before the ranks of two have an interval
+	iv := stats.HodgesLehmann(d, NominalAlpha)
+	if len(d) < stats.MinBlocks(NominalAlpha) {
+		iv = stats.PairedT(d, NominalAlpha)
 	}
-	a.Estimate = t.estimate(a.iv)
-	if !math.IsNaN(a.iv.Low) {
-		a.phi = max(math.Abs(a.iv.Low), math.Abs(a.iv.High))
-		a.Floor = max(math.Abs(a.Low), math.Abs(a.High))
-	}
-	if v, student := j.voided(a.d); v.Low > 0 || v.High < 0 {
-		a.Void, a.Reason.Kind = true, VoidAA
-		a.VoidLow, a.VoidHigh, a.VoidStudent = t.effect(v.Low), t.effect(v.High), student
-	} else if math.IsNaN(a.iv.Low) {
-		a.Reason = Reason{Kind: FewUnits, N: stats.MinBlocks(alpha)}
+	a.Estimate = t.estimate(iv)
+	a.Floor = max(math.Abs(a.Low), math.Abs(a.High)) // NaN where there is no interval
+	if s := stats.Spread(d); s > 0 && t.response.Primary {
+		a.Finds = t.effect(t.margin() + stats.Detectable(s, first, j.last, power))
 	}
 	return a
-}
-
-// voided returns the interval that voids a study where it is without 0, NaN where
-// nothing is judged yet, and whether it is Student's. Ranks have none at 99 % below 8 blocks,
-// and an effect may be called from 6 on: there it is Student's, which without any
-// difference is without 0 in 1.0 % of experiments of 6 or 7 with normal noise and in
-// less where tails are heavier (TestFalseVoidOfFew). The widest interval that ranks have, of
-// 96.9 % at 6, would void 3 %. Where ranks give no effect an interval either, nothing
-// is claimed that could be void, and few values that were rounded are often equal.
-func (j *judge) voided(d []float64) (iv result.Estimate, student bool) {
-	x := j.record.x
-	switch {
-	case !j.judged || x.Design.Kind != splitPlot && len(d) < stats.Least(x.Design.Test, max(j.primary, j.secondary)):
-		return result.Unknown(), false
-	case len(d) < stats.MinBlocks(voidAlpha):
-		return stats.PairedT(d, voidAlpha), true
-	}
-	return stats.HodgesLehmann(d, voidAlpha), false
 }

@@ -47,7 +47,7 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 	used := r.used(blocks)
 	a.Used, a.Failures, a.Struck = used, r.failures, r.struck()
 	a.seen(used)
-	j := judge{record: r, judged: a.Look > 0, seconds: a.Seconds,
+	j := judge{record: r, judged: a.Look > 0, seconds: a.Seconds, rows: blocks,
 		primary: atLook(stats.Simultaneous(alpha, primary, 1)), secondary: atLook(alpha),
 		single: stats.Simultaneous(alpha, primary, 1)}
 	j.last = lookAlpha(j.single, x, len(x.Design.Looks))
@@ -57,19 +57,16 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 
 	tables := r.tables(blocks)
 	a.Notes = append(a.Notes, absent(tables)...)
-	floors := make([]*floor, len(tables)) // nil: no A/A
-	for i, t := range tables {
+	for _, t := range tables {
 		a.Warnings = append(a.Warnings, t.warnings...)
 		a.Notes = append(a.Notes, t.notes...)
-		if same, ok := r.duplicates(); x.Design.AA && (!ok || !t.without(same)) {
-			f := j.floor(t)
-			floors[i] = &f
-			a.AA = append(a.AA, f.AA)
+		if x.Design.AA > 0 && t.none == "" {
+			a.AA = append(a.AA, j.aa(t))
 		}
 	}
 	for _, c := range x.Contrasts {
 		compared, err := r.comparison(c)
-		for i, t := range tables {
+		for _, t := range tables {
 			if err == nil && t.without(compared) {
 				continue
 			}
@@ -78,7 +75,7 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 				a.Effects = append(a.Effects, unknown(e, err))
 				continue
 			}
-			a.Effects = append(a.Effects, j.effect(e, compared, t, floors[i]))
+			a.Effects = append(a.Effects, j.effect(e, compared, t))
 		}
 	}
 	sorting.Stable(a.Effects, func(e, f Effect) int {

@@ -44,7 +44,7 @@ func TestEffectsAgreeWithScipy(t *testing.T) {
 		return math.Expm1(*p)
 	}
 	effect := func(c interval) Effect {
-		l := newLab().fill(len(c.D), exactly(c.D, make([]float64, len(c.D))))
+		l := newLab().fill(len(c.D), exactly(c.D))
 		l.x.Design.Alpha = c.Alpha
 		return l.ended("looks").Effects[0]
 	}
@@ -62,60 +62,51 @@ func TestEffectsAgreeWithScipy(t *testing.T) {
 
 func TestVerdicts(t *testing.T) {
 	delta := math.Log1p(0.02)
-	quiet := about(0, 0.001, 10)
 	for _, c := range []struct {
 		name    string
-		d, a    []float64
+		d       []float64
 		change  func(*lab)
 		verdict Verdict
 		why     Why    // "": any
 		text    string // a part of it, of what the record lacks
 		need    bool
 	}{
-		{name: "beyond the margin", d: about(0.05, 0.01, 10), a: quiet, verdict: CostsMore, why: Shown},
-		{name: "faster", d: about(-0.05, 0.01, 10), a: quiet, verdict: CostsLess, why: Shown},
-		{name: "less of what should be high", d: about(-0.05, 0.01, 10), a: quiet, verdict: CostsMore, why: Shown,
+		{name: "beyond the margin", d: about(0.05, 0.01, 10), verdict: CostsMore, why: Shown},
+		{name: "faster", d: about(-0.05, 0.01, 10), verdict: CostsLess, why: Shown},
+		{name: "less of what should be high", d: about(-0.05, 0.01, 10), verdict: CostsMore, why: Shown,
 			change: func(l *lab) { l.x.Responses[0].Better = "higher" }},
-		{name: "more of what should be high", d: about(0.05, 0.01, 10), a: quiet, verdict: CostsLess,
+		{name: "more of what should be high", d: about(0.05, 0.01, 10), verdict: CostsLess,
 			change: func(l *lab) { l.x.Responses[0].Better = "higher" }},
-		{name: "nothing", d: about(0, 0.01, 10), a: quiet, verdict: NoEffect, why: Shown},
-		{name: "small but there", d: about(0.01, 0.005, 10), a: quiet, verdict: NoEffect},
-		{name: "there, perhaps beyond", d: about(0.02, 0.01, 10), a: quiet, verdict: Unresolved, why: TooNear},
-		{name: "there, about twice the margin", d: about(0.03, 0.03, 10), a: quiet, verdict: Unresolved, why: Shown, need: true},
-		{name: "less, perhaps beyond", d: about(-0.03, 0.03, 10), a: quiet, verdict: Unresolved, need: true},
-		{name: "just within the margin", d: about(delta-2e-6, 1e-6, 10), a: quiet, verdict: NoEffect},
-		{name: "wide", d: about(0, 0.1, 10), a: quiet, verdict: Inconclusive, why: Shown, need: true},
-		{name: "floor above the margin", d: about(0, 0.01, 10), a: about(0.005, 0.05, 10), verdict: Inconclusive, why: HighFloor, need: true},
-		{name: "floor above the margin, yet an effect beyond", d: about(0.1, 0.01, 10), a: about(0.005, 0.05, 10), verdict: CostsMore},
-		{name: "void", d: about(0.1, 0.01, 10), a: about(0.03, 0.01, 10), verdict: VoidVerdict, why: VoidAA},
-		{name: "no A/A asked for", d: about(0, 0.01, 10), a: about(0.03, 0.01, 10), verdict: NoEffect,
-			change: func(l *lab) { l.x.Design.AA = false }},
-		{name: "A/A asked for, but not in the record", d: about(0, 0.01, 10), a: quiet, verdict: Inconclusive, why: NoFloor,
-			change: func(l *lab) { l.x.Cells[2].Levels = map[string]string{"mode": "other"} }},
-		{name: "no margin", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, why: NoMargin,
+		{name: "nothing", d: about(0, 0.01, 10), verdict: NoEffect, why: Shown},
+		{name: "small but there", d: about(0.01, 0.005, 10), verdict: NoEffect},
+		{name: "there, perhaps beyond", d: about(0.02, 0.01, 10), verdict: Unresolved, why: TooNear},
+		{name: "there, about twice the margin", d: about(0.03, 0.03, 10), verdict: Unresolved, why: Shown, need: true},
+		{name: "less, perhaps beyond", d: about(-0.03, 0.03, 10), verdict: Unresolved, need: true},
+		{name: "just within the margin", d: about(delta-2e-6, 1e-6, 10), verdict: NoEffect},
+		{name: "wide", d: about(0, 0.1, 10), verdict: Inconclusive, why: Shown, need: true},
+		{name: "no margin", d: about(0.05, 0.01, 10), verdict: Inconclusive, why: NoMargin,
 			change: func(l *lab) { l.x.Responses[0].Margin = 0 }},
-		{name: "too few", d: about(0.05, 0.01, 5), a: quiet, verdict: Inconclusive, why: FewUnits, need: true},
-		{name: "before the first look", d: about(0.05, 0.01, 9), a: quiet, verdict: Inconclusive, why: BeforeLook, need: true},
-		{name: "void is not judged before the first look", d: about(0.05, 0.01, 9), a: about(0.03, 0.01, 9), verdict: Inconclusive, need: true},
-		{name: "no looks", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, why: NoLook,
+		{name: "too few", d: about(0.05, 0.01, 5), verdict: Inconclusive, why: FewUnits, need: true},
+		{name: "before the first look", d: about(0.05, 0.01, 9), verdict: Inconclusive, why: BeforeLook, need: true},
+		{name: "no looks", d: about(0.05, 0.01, 10), verdict: Inconclusive, why: NoLook,
 			change: func(l *lab) { l.x.Design.Looks = nil }},
 		{name: "nothing yet", verdict: Inconclusive, why: NoBlocks, need: true},
-		{name: "no values", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, why: NoValues, need: true,
+		{name: "no values", d: about(0.05, 0.01, 10), verdict: Inconclusive, why: NoValues, need: true,
 			change: func(l *lab) {
 				for i := range l.runs {
 					l.runs[i].Values = nil
 				}
 			}},
-		{name: "no such factor", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, why: Damaged, text: `no factor "moode"`,
+		{name: "no such factor", d: about(0.05, 0.01, 10), verdict: Inconclusive, why: Damaged, text: `no factor "moode"`,
 			change: func(l *lab) { l.x.Contrasts[0].Factors = []string{"moode"} }},
-		{name: "no such level", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, why: Damaged, text: "mode maybe",
+		{name: "no such level", d: about(0.05, 0.01, 10), verdict: Inconclusive, why: Damaged, text: "mode maybe",
 			change: func(l *lab) { l.x.Contrasts[0].Levels = []string{"maybe"} }},
-		{name: "baseline against itself", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, why: Damaged, text: `"off" is the baseline`,
+		{name: "baseline against itself", d: about(0.05, 0.01, 10), verdict: Inconclusive, why: Damaged, text: `"off" is the baseline`,
 			change: func(l *lab) { l.x.Contrasts[0].Levels = []string{"off"} }},
-		{name: "a contrast of three", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, why: Damaged, text: "one factor or two",
+		{name: "a contrast of three", d: about(0.05, 0.01, 10), verdict: Inconclusive, why: Damaged, text: "one factor or two",
 			change: func(l *lab) { l.x.Contrasts[0].Levels = nil }},
 	} {
-		l := newLab().fill(len(c.d), exactly(c.d, c.a))
+		l := newLab().fill(len(c.d), exactly(c.d))
 		if c.change != nil {
 			c.change(l)
 		}
@@ -131,17 +122,17 @@ func TestVerdicts(t *testing.T) {
 
 func TestNeed(t *testing.T) {
 	d := about(0, 0.1, 10)
-	e := newLab().fill(10, exactly(d, make([]float64, 10))).analyse().Effects[0]
+	e := newLab().fill(10, exactly(d)).analyse().Effects[0]
 	want := stats.BlocksNeeded(stats.Spread(d), math.Log1p(0.02), 0.05, 0.8)
 	if e.Need < want-1 || e.Need > want+1 { // the estimate is 0 but for rounding
 		t.Errorf("needs %d blocks, want %d", e.Need, want)
 	}
-	if s := float64(e.Need-10) * 30; e.NeedSeconds != s {
+	if s := float64(e.Need-10) * 20; e.NeedSeconds != s {
 		t.Errorf("needs %v s, want %v", e.NeedSeconds, s)
 	}
 	// More than half of the differences are the same: the spread is 0 and cannot tell.
 	d = append(slices.Repeat([]float64{0.001}, 6), -0.5, 0.5, -0.4, 0.4)
-	if e := newLab().fill(10, exactly(d, make([]float64, 10))).analyse().Effects[0]; e.Need != 0 && e.Need <= e.N {
+	if e := newLab().fill(10, exactly(d)).analyse().Effects[0]; e.Need != 0 && e.Need <= e.N {
 		t.Errorf("needs %d blocks of %d: %+v", e.Need, e.N, e.Reason)
 	}
 }
@@ -158,7 +149,7 @@ func TestDecided(t *testing.T) {
 		want    bool
 	}{
 		{"all kinds of decisions", []Effect{primary(CostsMore), primary(CostsLess), primary(NoEffect), secondary}, true},
-		{"one void", []Effect{primary(CostsMore), primary(VoidVerdict)}, false},
+		{"one more unresolved", []Effect{primary(CostsMore), primary(Unresolved)}, false},
 		{"one unresolved", []Effect{primary(CostsMore), primary(Unresolved)}, false},
 		{"one inconclusive", []Effect{primary(Inconclusive), primary(NoEffect)}, false},
 		{"none primary", []Effect{secondary}, false},
@@ -224,8 +215,8 @@ func TestAlpha(t *testing.T) {
 	l.x.Design.Looks = []int{10, 14, 20}
 	l.fill(10, func(b int, _ result.Cell) []float64 { return []float64{1, 2, float64(b)} })
 	a := l.analyse()
-	if len(a.Effects) != 9 || len(a.AA) != 3 {
-		t.Fatalf("%d effects, %d A/A comparisons", len(a.Effects), len(a.AA))
+	if len(a.Effects) != 9 {
+		t.Fatalf("%d effects", len(a.Effects))
 	}
 	for i, e := range a.Effects {
 		want := stats.LookAlphas(0.05/4, l.x.Design.Looks, false)[0] // two contrasts in two responses, first of three looks

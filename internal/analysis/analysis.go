@@ -20,7 +20,6 @@ const (
 	NoEffect     Verdict = "no_practical_effect"
 	Unresolved   Verdict = "unresolved"   // excludes no effect at all, but straddles the margin
 	Inconclusive Verdict = "inconclusive" // too few blocks, or too wide
-	VoidVerdict  Verdict = "void"         // the A/A duplicate differs from the baseline
 )
 
 // Effect is one contrast in one response. Values are fractions of the baseline
@@ -39,15 +38,12 @@ type Effect struct {
 	Stalls bool // it tells another story than Value
 
 	Baseline, Level float64 // medians of the two sides, in the response's unit; NaN for interactions
-	NoiseFloor      float64 // of the A/A duplicate, on the scale of Value; NaN: none
+	NoiseFloor      float64 // of the A/A pairs, on the scale of Value; NaN: none
 
 	Verdict Verdict
 	Reason  Reason
 	// Student is set where value and interval are Student's, as ranks have none of so few.
 	Student bool
-	// Unfloored is set where the A/A duplicate, a boot of its own, is no noise floor for what is
-	// compared within boots.
-	Unfloored bool
 	// Unseen is set where no effect is claimed: stalls in fewer than 1 of so many runs may
 	// not have been seen.
 	Unseen   int
@@ -63,29 +59,26 @@ type Effect struct {
 	Planned int
 
 	// Limits are why the runs cannot carry a claim, or only a weaker one, with what was seen of
-	// each: how often the two sides failed, the steps of the values, the trend; else nil.
+	// each: how often the two sides failed, the steps of the values; else nil.
 	Limits  []Limit
 	Failing *Failing
 	Steps   *Steps
-	Trend   *Trended
-	Ahead   float64 // Early: the mean at the end of the plan, of Need units, if the effect changes as it has
+	Carried *Carried
+	Held    *Held // nil: it was not asked for, or is not made
+	due     int   // the cell, from 1, whose stretches are to be made; 0: none
 
 	// one a unit, in order, on the scale of the test (log ratio or difference), adjusted
 	Differences []float64
 	Warnings    []string
 }
 
-// AA is the comparison of the baseline with its hidden duplicate.
+// AA is the comparison of the baseline with itself, of pairs that were made for it.
 type AA struct {
 	Response        result.Response
-	result.Estimate // on the scale of Effect.Value, at the effects' alpha
-	Floor           float64
-	Void            bool    // its 99 % interval excludes no difference
-	Reason          Reason  // why it is void, or why there is none
-	VoidLow         float64 // the interval that voids it
-	VoidHigh        float64
-	VoidStudent     bool   // that is Student's
-	Unit            string // what N counts
+	result.Estimate         // on the scale of Effect.Value, at NominalAlpha
+	Floor           float64 // how far the interval reaches from none; NaN: there is none
+	Finds           float64 // the effect that the whole plan finds with probability power, at this noise; NaN: not known
+	Unit            string  // what N counts
 }
 
 // FailedWarmUp is the key of Analysis.Runs for warm-up runs that failed or were void
@@ -120,8 +113,7 @@ type Analysis struct {
 func (e Effect) Primary() bool { return e.Contrast.Primary && e.Response.Primary }
 
 // Decided reports whether every primary effect has a verdict that more blocks are
-// not needed for: any but Unresolved, Inconclusive, and VoidVerdict, since a
-// duplicate that differs by chance does not with more blocks. Without a primary
+// not needed for: any but Unresolved and Inconclusive, or one for which only the stretches of its level are to be made. Without a primary
 // effect nothing is ever decided, and an experiment runs through its looks.
 func (a *Analysis) Decided() bool {
 	primary := 0
@@ -130,8 +122,7 @@ func (a *Analysis) Decided() bool {
 			continue
 		}
 		primary++
-		switch e.Verdict {
-		case Unresolved, Inconclusive, VoidVerdict:
+		if e.due == 0 && (e.Verdict == Unresolved || e.Verdict == Inconclusive) {
 			return false
 		}
 	}

@@ -2,29 +2,10 @@ package analysis
 
 import (
 	"fmt"
-	"slices"
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
-
-// ordered is what the random order of a comparison's runs tells.
-type ordered interface {
-	add(t *table, row int, c comparison)
-	// estimate inverts the test of the order, and takes what is adjusted for from the differences d.
-	estimate(d []float64, alpha float64) result.Estimate
-	adjusted() *Adjusted // what became of it; nil: nothing was to be
-}
-
-// blocks are the values of a comparison that is randomised, those of the level first, on the scale
-// of the test, by cell and then by block.
-type blocks struct {
-	values [][]float64
-	taken  [][]float64 // shares of the CPUs that others took meanwhile; nil: not to be adjusted for
-	// What became of the adjustment: see Adjusted.
-	moved     bool
-	explained float64
-}
 
 // Adjusted is what the CPU time that others took, by steal and foreign processes, had to do with a
 // response; or the load of a live service.
@@ -38,55 +19,21 @@ type Adjusted struct {
 // nothing once too often.
 const movedAlpha = 0.1
 
-func newBlocks(cells int, adjust bool) *blocks {
-	b := &blocks{values: make([][]float64, cells)}
-	if adjust {
-		b.taken = make([][]float64, cells)
+// adjust takes from pairs of runs what others explain. Where the level seems to move what others take, d stays as it
+// is and the interval holds that of both analyses: to choose one of them by such a test would favour the wrong one.
+func (p *periods) adjust(d []float64, iv result.Estimate, effects []float64, alpha float64) result.Estimate {
+	taken := make([]float64, len(p.Drift))
+	for i, v := range p.Drift {
+		taken[i] = v * p.Coins[i]
 	}
-	return b
-}
-
-// add takes in a row of a table.
-func (b *blocks) add(t *table, row int, of comparison) {
-	for i, c := range slices.Concat(of.level, of.base) {
-		b.values[i] = append(b.values[i], t.row(row)[c])
-		if b.taken != nil {
-			b.taken[i] = append(b.taken[i], t.taken[row*t.cells+c])
-		}
-	}
-}
-
-// estimate inverts the randomisation test, and takes what others explain from the differences d.
-// Where the level seems to move what others take, d stays as it is and the interval holds that of
-// both analyses: to choose one of them by such a test would favour the wrong one.
-func (b *blocks) estimate(d []float64, alpha float64) result.Estimate {
-	plain, _ := stats.Randomised(b.values, nil, alpha)
-	if b.taken == nil {
-		return plain
-	}
-	iv, slope := stats.Randomised(b.values, b.taken, alpha)
-	if x, _ := stats.Randomised(b.taken, nil, movedAlpha); x.Low > 0 || x.High < 0 {
-		b.moved = true
+	if x := stats.HodgesLehmann(taken, movedAlpha); x.Low > 0 || x.High < 0 {
+		plain := stats.HodgesLehmann(d, alpha)
 		plain.Low, plain.High = min(plain.Low, iv.Low), max(plain.High, iv.High)
+		p.adjusted.Moved, p.adjusted.Explained = true, 0
 		return plain
 	}
-	before := stats.Variance(d)
-	for i := range d {
-		for c := range b.taken[1:] {
-			d[i] -= slope * (b.taken[0][i] - b.taken[c+1][i]) / float64(len(b.taken)-1)
-		}
-	}
-	if before > 0 {
-		b.explained = max(0, 1-stats.Variance(d)/before)
-	}
+	copy(d, effects)
 	return iv
-}
-
-func (b *blocks) adjusted() *Adjusted {
-	if b.taken == nil {
-		return nil
-	}
-	return &Adjusted{Moved: b.moved, Explained: b.explained}
 }
 
 // taken returns the share of all CPUs that others took in each cell of each block, the

@@ -33,9 +33,6 @@ type Change struct {
 func Combinations(x *result.Experiment, runs []result.Run, r *result.Response) (out []Combination) {
 	values := BlockMeans(x, runs, r)
 	for i := range x.Cells {
-		if x.Cells[i].Duplicate {
-			continue
-		}
 		c := Combination{Levels: x.Cells[i].Levels, Median: result.Unknown(), Against: []Change{}}
 		c.Median.N = len(values[i])
 		c.Median.Value = scale{*r}.level(stats.Median(slices.Collect(maps.Values(values[i]))))
@@ -58,7 +55,7 @@ func Combinations(x *result.Experiment, runs []result.Run, r *result.Response) (
 func besides(x *result.Experiment, i int, factor, level string) int {
 	want := maps.Clone(x.Cells[i].Levels)
 	want[factor] = level
-	return slices.IndexFunc(x.Cells, func(c result.Cell) bool { return !c.Duplicate && maps.Equal(c.Levels, want) })
+	return slices.IndexFunc(x.Cells, func(c result.Cell) bool { return maps.Equal(c.Levels, want) })
 }
 
 // paired compares two cells within the blocks that have both.

@@ -143,7 +143,7 @@ func facts(x *result.Experiment) [][2]string {
 	add("design", x.Design.Kind)
 	add("repeats", strconv.Itoa(x.Design.Repeats))
 	add("looks", fmt.Sprint(x.Design.Looks))
-	add("A/A duplicate", strconv.FormatBool(x.Design.AA))
+	add("A/A pairs", strconv.Itoa(x.Design.AA))
 	add("test", string(x.Design.Test))
 	add("adjust", strconv.FormatBool(x.Design.Adjust))
 	for _, factor := range x.Factors {

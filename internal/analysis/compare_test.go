@@ -36,14 +36,14 @@ func TestCompare(t *testing.T) {
 			l.x.Parameters["rows"] = "2000"
 			l.x.Evidence = result.Emulated
 			l.x.Design.Alpha, l.x.Design.Kind, l.x.Design.Repeats, l.x.Design.Looks = 0.01, splitPlot, 2, []int{8, 10}
-			l.x.Design.AA = false
+			l.x.Design.AA = 3
 			l.x.Factors[0].Levels = []string{"off", "on", "auto"}
 			l.x.Responses[0].Margin, l.x.Responses[0].Better = 0.05, "higher"
 		}, differences: []Difference{
 			{"host kernel", []string{"6.1.0", "6.12.4"}}, {"study", []string{"cafe", "beef"}}, {"workload", []string{"command", "null"}},
 			{"workload rows", []string{"1000", "2000"}}, {"hostlab", []string{"1.0", "1.1"}}, {"evidence", []string{"measured", "emulated"}},
 			{"alpha", []string{"0.05", "0.01"}}, {"design", []string{"rcbd", "split-plot"}}, {"repeats", []string{"1", "2"}},
-			{"looks", []string{"[10]", "[8 10]"}}, {"A/A duplicate", []string{"true", "false"}},
+			{"looks", []string{"[10]", "[8 10]"}}, {"A/A pairs", []string{"0", "3"}},
 			{"levels of mode", []string{"off, on", "auto, off, on"}}, {"margin of wall", []string{"2 %", "5 %"}},
 			{"better of wall", []string{"lower", "higher"}}, {"host smt", []string{"", "off"}}, {"override seed", []string{"", "7"}},
 		}},

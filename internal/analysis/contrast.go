@@ -2,13 +2,11 @@ package analysis
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"hostlab/internal/result"
-	"hostlab/internal/stats"
 )
 
 // weight is a cell's part in a contrast.
@@ -24,13 +22,11 @@ type comparison struct {
 	level, base []int  // the cells of the two sides; none for interactions
 	unit        string // what a difference is: blocks, pairs, superblocks or boots
 	plotNoise   bool   // differences between whole plots are in it
-	randomised  bool   // one cell is compared with its baseline and that one's duplicates, by their random order
-	paired      bool   // the same, of pairs of periods
+	ordered     bool   // one cell is compared with its baseline by their random order, to take out what is adjusted for
 }
 
-// floored reports whether the A/A duplicate shows the noise of such a comparison.
-// In a split plot it is a boot of its own, whose noise cancels within boots.
-func (c comparison) floored() bool { return c.unit == "blocks" || c.plotNoise }
+// pairs reports whether they are of periods.
+func (c comparison) pairs() bool { return c.unit == "pairs" }
 
 // comparison works out the cells of contrast c, or says why it cannot.
 func (r *record) comparison(c result.Contrast) (comparison, error) {
@@ -64,13 +60,7 @@ func (r *record) comparison(c result.Contrast) (comparison, error) {
 	if len(factors) == 1 {
 		out.base, out.level = corners[0], corners[1]
 	}
-	if same := r.twins(out.base); r.randomised() && len(out.level) == 1 && len(same) > 0 {
-		corners[0], out.randomised = append(out.base, same...), true
-		out.base = corners[0]
-	}
-	if r.x.Design.Test == result.Switchback && len(out.level) == 1 {
-		out.randomised, out.paired = true, true
-	}
+	out.ordered = len(out.level) == 1 && len(out.base) == 1 && (r.x.Design.Adjust || r.x.Design.Test == result.Switchback)
 	for corner, cells := range corners {
 		sign := 1.0 // + at all levels, each factor at its baseline turns it round
 		for i := range factors {
@@ -88,9 +78,6 @@ func (r *record) comparison(c result.Contrast) (comparison, error) {
 
 // cornerOf says where in the contrast a cell belongs, if anywhere.
 func cornerOf(cell result.Cell, c result.Contrast, factors []result.Factor) (int, bool) {
-	if cell.Duplicate {
-		return 0, false
-	}
 	for name, level := range c.At {
 		if cell.Levels[name] != level {
 			return 0, false
@@ -117,7 +104,7 @@ func cornerOf(cell result.Cell, c result.Contrast, factors []result.Factor) (int
 // the contrast asks for. They are averaged, and a superblock gives one difference;
 // where one boot of each holds the whole contrast, those boots are what is counted.
 func (r *record) units(c *comparison) {
-	if c.paired {
+	if r.x.Design.Test == result.Switchback && c.ordered {
 		c.unit = "pairs"
 	}
 	if r.x.Design.Kind != splitPlot {
@@ -149,46 +136,4 @@ func levelsKey(cell result.Cell, names []string) string {
 		fmt.Fprintf(&b, "%q,", cell.Levels[n])
 	}
 	return b.String()
-}
-
-// randomised reports whether the record's intervals are those of stats.Randomised.
-func (r *record) randomised() bool {
-	return r.x.Design.Test == result.Randomisation && len(r.x.Blocks) <= stats.MaxRandomised
-}
-
-// twins are the duplicates of some cells.
-func (r *record) twins(cells []int) (same []int) {
-	for _, c := range cells {
-		for i, cell := range r.x.Cells {
-			if cell.Duplicate && maps.Equal(cell.Levels, r.x.Cells[c].Levels) {
-				same = append(same, i)
-			}
-		}
-	}
-	return same
-}
-
-// duplicates compares the hidden duplicates of baseline cells with their twins.
-func (r *record) duplicates() (comparison, bool) {
-	c := comparison{unit: "blocks"}
-	for i, cell := range r.x.Cells {
-		if !cell.Duplicate {
-			continue
-		}
-		twin := slices.IndexFunc(r.x.Cells, func(o result.Cell) bool { return !o.Duplicate && maps.Equal(o.Levels, cell.Levels) })
-		if twin >= 0 {
-			c.level, c.base = append(c.level, i), append(c.base, twin)
-		}
-	}
-	if len(c.level) == 0 {
-		return c, false
-	}
-	for i := range c.level {
-		k := float64(len(c.level))
-		c.weights = append(c.weights, weight{c.level[i], 1 / k}, weight{c.base[i], -1 / k})
-	}
-	if r.x.Design.Kind == splitPlot {
-		c.unit = "superblocks"
-	}
-	return c, true
 }

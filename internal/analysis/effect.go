@@ -16,6 +16,7 @@ type judge struct {
 	primary, secondary float64 // alpha of one interval
 	single, last       float64 // alpha of a primary one if this look were the only one, and at the last look
 	seconds            float64 // of a block; NaN: not known
+	rows               []int   // blocks that are judged
 }
 
 // unknown is an effect that cannot be had.
@@ -28,22 +29,22 @@ func unknown(e Effect, why error) Effect {
 }
 
 // effect estimates contrast c in the response of t.
-func (j *judge) effect(e Effect, c comparison, t *table, aa *floor) Effect {
+func (j *judge) effect(e Effect, c comparison, t *table) Effect {
 	t = t.on(c)
 	e.Response = t.response
 	e.Alpha = j.secondary
 	if e.Primary() {
 		e.Alpha = j.primary
 	}
-	d, blocks, lost := j.differences(c, t)
+	d, ordered, lost := j.differences(c, t)
 	e.Differences, e.N, e.Unit = d, len(d), c.unit
 	if lost > 0 {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %d %s left out: %s has no value in some run", lost, lost+len(d),
 			c.unit, t.response.Name))
 	}
-	iv, mean, student := j.interval(d, blocks, e.Alpha)
-	if blocks != nil {
-		e.Adjusted = blocks.adjusted()
+	iv, mean, student := j.interval(d, ordered, e.Alpha)
+	if ordered != nil {
+		e.Adjusted = ordered.adjusted
 	}
 	e.Student = student
 	evidence := e.Evidence
@@ -52,16 +53,14 @@ func (j *judge) effect(e Effect, c comparison, t *table, aa *floor) Effect {
 	e.Baseline, e.Level = t.median(c.base), t.median(c.level)
 	e.Stalls = disagree(t.scale, iv, mean)
 	e.NoiseFloor = math.NaN()
-	if aa != nil && c.floored() {
-		e.NoiseFloor = aa.Floor
+	if j.record.x.Design.AA > 0 {
+		e.NoiseFloor = j.aa(t).Floor
 	}
-	j.verdict(&e, t, iv, c, aa)
-	j.limit(&e, t, iv, mean, c)
-	j.trend(&e, t)
-	j.early(&e, t, c)
+	j.verdict(&e, t, iv, c)
+	j.limit(&e, t, iv, c)
 	e.Finds = math.NaN()
-	if spread := stats.Spread(d); e.Primary() && spread > 0 && !student && e.Verdict != VoidVerdict {
-		e.Planned = len(d) * len(j.record.x.Blocks) / len(t.rows)
+	if spread := stats.Spread(d); e.Primary() && spread > 0 && !student {
+		e.Planned = len(d) * j.record.x.Planned() / len(t.rows)
 		e.Finds = t.effect(t.margin() + stats.Detectable(spread, e.Planned, j.last, power))
 	}
 	return e
@@ -69,8 +68,8 @@ func (j *judge) effect(e Effect, c comparison, t *table, aa *floor) Effect {
 
 // interval returns the estimate with its interval and the paired-t one beside it. student
 // is set where both are that: a split plot has too few boots for ranks, and Student's
-// interval needs only two. b is what a comparison that is randomised is made of.
-func (j *judge) interval(d []float64, b ordered, alpha float64) (iv, mean result.Estimate, student bool) {
+// interval needs only two. b is what a comparison by random order is made of, nil for others.
+func (j *judge) interval(d []float64, b *periods, alpha float64) (iv, mean result.Estimate, student bool) {
 	if b != nil {
 		iv = b.estimate(d, alpha)
 		return iv, stats.PairedT(d, alpha), false
@@ -93,15 +92,12 @@ func disagree(s scale, iv, mean result.Estimate) bool {
 }
 
 // differences returns that of every block in which all cells have a value, in the
-// order they ran, and how many blocks lack one; and the blocks themselves where the
-// comparison is randomised.
-func (j *judge) differences(c comparison, t *table) (d []float64, b ordered, lost int) {
+// order they ran, and how many blocks lack one; and the pairs themselves where the
+// comparison is by their order.
+func (j *judge) differences(c comparison, t *table) (d []float64, b *periods, lost int) {
 	d = make([]float64, 0, len(t.rows))
-	switch {
-	case c.paired:
+	if c.pairs() || c.ordered && t.taken != nil {
 		b = j.record.newPairs(t)
-	case c.randomised:
-		b = newBlocks(len(c.weights), t.taken != nil)
 	}
 	for i := range t.rows {
 		row, sum := t.row(i), 0.0

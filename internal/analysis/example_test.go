@@ -15,18 +15,17 @@ func ExampleAnalyse() {
 		Factors:   []result.Factor{{Name: "governor", Levels: []string{"performance", "powersave"}, Baseline: "performance", Change: result.Online}},
 		Responses: []result.Response{{Name: "wall", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.02, Primary: true}},
 		Contrasts: []result.Contrast{{Factors: []string{"governor"}, Levels: []string{"powersave"}, Primary: true}},
-		Design:    result.Design{Kind: "rcbd", Alpha: 0.05, Looks: []int{10}, Repeats: 1, AA: true},
+		Design:    result.Design{Kind: "rcbd", Alpha: 0.05, Looks: []int{10}, Repeats: 1},
 		Cells: []result.Cell{
 			{Levels: map[string]string{"governor": "performance"}},
 			{Levels: map[string]string{"governor": "powersave"}},
-			{Levels: map[string]string{"governor": "performance"}, Duplicate: true},
 		},
 	}
 	var runs []result.Run
 	for block := range 10 {
-		x.Blocks = append(x.Blocks, result.Block{Plots: [][]int{{0, 1, 2}}})
+		x.Blocks = append(x.Blocks, result.Block{Plots: [][]int{{0, 1}}})
 		noise := 0.004 * float64(block%5-2)
-		for cell, seconds := range []float64{1, 1.48 + noise, 1 - noise} {
+		for cell, seconds := range []float64{1, 1.48 + noise} {
 			runs = append(runs, result.Run{Block: block, Slot: cell, Cell: cell, Status: result.OK, Start: time.Unix(int64(len(runs))*10, 0), Seconds: 8, Values: map[string]float64{"wall": seconds}})
 		}
 	}

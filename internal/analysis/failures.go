@@ -1,8 +1,6 @@
 package analysis
 
 import (
-	"cmp"
-
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
@@ -10,8 +8,7 @@ import (
 // failShare is how many of a cell's runs may fail while the others still stand for it.
 const failShare = 0.05
 
-// Failures is how the first tries of a cell's runs went, a hidden duplicate's with its
-// twin's. Retries are not in it: what a
+// Failures is how the first tries of a cell's runs went. Retries are not in it: what a
 // retry gives has survived a failure, and how often there is one depends on the first.
 type Failures struct {
 	Cell   int // index of Experiment.Cells
@@ -65,18 +62,6 @@ func (f *Failures) first(run *result.Run, tried, decided *bool) {
 			f.Reason = run.Reason
 		}
 		f.Failed++
-	}
-}
-
-// pool adds the runs of hidden duplicates to those of their twins, which they are like.
-func (r *record) pool() {
-	c, _ := r.duplicates()
-	for i, cell := range c.level {
-		twin := &r.failures[c.base[i]]
-		reason := twin.Reason
-		twin.add(r.failures[cell])
-		twin.Reason = cmp.Or(reason, r.failures[cell].Reason)
-		r.failures[cell] = Failures{Cell: cell}
 	}
 }
 

@@ -48,13 +48,12 @@ func (a *Analysis) Gains() (out []Gain) {
 	}
 	for _, e := range a.Effects {
 		f := x.Factor(e.Contrast.Factors[0])
-		if len(e.Contrast.Factors) > 1 || f == nil || e.Response.Unit != "s" || e.Response.Compare != result.Ratio ||
-			e.Verdict == VoidVerdict {
+		if len(e.Contrast.Factors) > 1 || f == nil || e.Response.Unit != "s" || e.Response.Compare != result.Ratio {
 			continue
 		}
 		g := Gain{Factor: f.Name, From: f.Baseline, To: e.Contrast.Levels[0], Share: e.Negated(),
 			At: cmp.Or(result.LevelsText(x.Factors, e.Contrast.At), allRuns), Response: e.Response.Name,
-			Least: max(least, stats.Least(x.Design.Test, e.Alpha))}
+			Least: max(least, stats.MinBlocks(e.Alpha))}
 		if e.Value > 0 { // the baseline is the faster one: seen from the other
 			g.From, g.To, g.Share = g.To, g.From, e.Map(func(v float64) float64 { return v / (1 + v) })
 		}

@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -12,7 +11,7 @@ import (
 )
 
 // lab makes records: an experiment with one factor "mode", off (the baseline) or
-// on, in complete blocks with an A/A duplicate, and its runs.
+// on, in complete blocks, and its runs.
 type lab struct {
 	x    *result.Experiment
 	runs []result.Run
@@ -26,8 +25,8 @@ func newLab() *lab {
 		Factors:   []result.Factor{{Name: "mode", Levels: []string{"off", "on"}, Baseline: "off", Change: result.Online}},
 		Responses: []result.Response{{Name: "wall", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.02, Primary: true}},
 		Contrasts: []result.Contrast{{Factors: []string{"mode"}, Levels: []string{"on"}, Primary: true}},
-		Design:    result.Design{Kind: "rcbd", Alpha: 0.05, Looks: []int{10}, Repeats: 1, AA: true},
-		Cells:     []result.Cell{cell("off"), cell("on"), {Levels: map[string]string{"mode": "off"}, Duplicate: true}},
+		Design:    result.Design{Kind: "rcbd", Alpha: 0.05, Looks: []int{10}, Repeats: 1},
+		Cells:     []result.Cell{cell("off"), cell("on")},
 	}}
 }
 
@@ -42,7 +41,6 @@ func (l *lab) factorial() *lab {
 			l.x.Cells = append(l.x.Cells, result.Cell{Levels: map[string]string{"mode": mode, "size": size}})
 		}
 	}
-	l.x.Cells = append(l.x.Cells, result.Cell{Levels: map[string]string{"mode": "off", "size": "small"}, Duplicate: true})
 	return l
 }
 
@@ -83,7 +81,7 @@ func (l *lab) plan() result.Block {
 	}
 	plots := map[string][]int{}
 	for c, cell := range l.x.Cells {
-		key := fmt.Sprint(cell.Duplicate, cell.Levels["mode"])
+		key := cell.Levels["mode"]
 		for range max(l.x.Design.Repeats, 1) {
 			plots[key] = append(plots[key], c)
 		}
@@ -115,13 +113,10 @@ func noisy(seed uint64, noise, effect float64) func(int, result.Cell) []float64 
 }
 
 // exactly gives differences that are exactly those wanted: d[block] is the log
-// ratio of on to off, and a[block] that of the duplicate to off.
-func exactly(d, a []float64) func(int, result.Cell) []float64 {
+// ratio of on to off.
+func exactly(d []float64) func(int, result.Cell) []float64 {
 	return func(b int, c result.Cell) []float64 {
-		switch {
-		case c.Duplicate:
-			return []float64{math.Exp(a[b])}
-		case c.Levels["mode"] == "on":
+		if c.Levels["mode"] == "on" {
 			return []float64{math.Exp(d[b])}
 		}
 		return []float64{1}

@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
@@ -18,8 +16,8 @@ const (
 	Survivors Limit = "failures" // runs fail at a level, or are void, and those left may be the good ones
 	Coarse    Limit = "coarse"   // values come in steps beside which the margin is small
 	Tail      Limit = "tail"     // the mean of rare slow runs is not within the margin
-	Trend     Limit = "trend"    // the effect is another at other times
-	Early     Limit = "early"    // it may be another at the end of the plan
+	Unheld    Limit = "unheld"   // the stretches that hold a level are not made
+	CarryOver Limit = "carry"    // the levels of the runs before show in a run
 )
 
 // tiedShare is how many differences may be one and the same number: a clock whose step
@@ -27,7 +25,7 @@ const (
 const tiedShare = 0.3
 
 // limit takes back a verdict that the runs cannot carry, and says why.
-func (j *judge) limit(e *Effect, t *table, iv, mean result.Estimate, c comparison) {
+func (j *judge) limit(e *Effect, t *table, iv result.Estimate, c comparison) {
 	none := e.Verdict == NoEffect
 	if f := j.record.failing(c); f != nil {
 		e.Failing = f
@@ -35,14 +33,13 @@ func (j *judge) limit(e *Effect, t *table, iv, mean result.Estimate, c compariso
 	}
 	j.coarse(e, t, iv, c)
 	delta := t.margin()
-	if c.randomised {
-		// It guards a claim and makes none, so it takes no share of alpha for other looks.
-		mean = stats.PairedT(e.Differences, j.single)
-	}
+	mean := stats.PairedT(e.Differences, j.single) // it guards a claim and makes none, so it takes no share of alpha for other looks
 	// Rare stalls move the mean and leave the middle where it is.
 	if none && !(mean.Low >= -delta && mean.High <= delta) {
 		e.forbid(Tail, e.Verdict == NoEffect)
 	}
+	j.carried(e, c)
+	j.held(e, t, c)
 }
 
 // forbid notes a limit, and where it takes a verdict back makes it inconclusive.
@@ -146,67 +143,3 @@ func mostTied(d []float64) float64 {
 	}
 	return float64(most) / float64(len(d))
 }
-
-// trend judges whether the differences of e rise or fall with the blocks, by more than
-// the margin: the effect is then another at other times, and its mean over those seen stands for none of them.
-func (j *judge) trend(e *Effect, t *table) {
-	d := e.Differences
-	_, p := stats.Trend(d)
-	if !(p < trendAlpha) || e.Verdict == VoidVerdict {
-		return
-	}
-	third := len(d) / 3
-	first, last := stats.Median(d[:third]), stats.Median(d[len(d)-third:])
-	if !(math.Abs(last-first) > t.margin()) {
-		return
-	}
-	e.Trend = &Trended{P: p, First: t.effect(first), Last: t.effect(last)}
-	e.forbid(Trend, e.Verdict == NoEffect)
-}
-
-// early judges a verdict before the end of the plan: the line through the differences, carried on
-// to that end, must leave their mean beyond the margin for an effect, and within half of it for none.
-// A trend that is too weak to be seen yet is then followed to where it matters. Half, since the
-// slope of a few blocks is known badly: bench/README.md has what both cost and save. Records of
-// signed ranks keep the effects that they called without. Pairs of periods are followed to the next look only:
-// their plans are long, and a line through 10 pairs says nothing of 120.
-func (j *judge) early(e *Effect, t *table, c comparison) {
-	done, planned := len(t.rows), len(j.record.x.Blocks)
-	if c.paired {
-		for _, look := range slices.Backward(j.record.x.Design.Looks) {
-			if look > done {
-				planned = look
-			}
-		}
-	}
-	if done >= planned {
-		return
-	}
-	n := float64(len(e.Differences))
-	order := make([]float64, len(e.Differences))
-	for i := range order {
-		order[i] = float64(i)
-	}
-	end := int(math.Ceil(n * float64(planned) / float64(done)))
-	at, slope := stat.LinearRegression(order, e.Differences, nil, false)
-	mean := at + slope*float64(end-1)/2
-	holds, cost := true, mean*t.cost()
-	switch {
-	case e.Verdict == NoEffect:
-		holds = math.Abs(mean) <= t.margin()/2
-	case e.Verdict == CostsMore && c.randomised:
-		holds = cost > t.margin()
-	case e.Verdict == CostsLess && c.randomised:
-		holds = cost < -t.margin()
-	}
-	if holds {
-		return
-	}
-	e.Ahead = t.effect(mean)
-	e.forbid(Early, true)
-	e.Need = end
-	j.time(e)
-}
-
-// trendAlpha is rare enough that a study without a trend seldom warns.
-const trendAlpha = 0.01

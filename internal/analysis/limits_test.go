@@ -42,9 +42,9 @@ func TestFailuresAreAResult(t *testing.T) {
 		failed string // of the level, and of the baseline
 	}{
 		{"none", 0, "on", result.Failed, 1000, NoEffect, ""},
-		{"the level fails", 0, "on", result.Failed, 3, Inconclusive, "6/20 0/40"},
-		{"the baseline fails", 0, "off", result.Failed, 3, Inconclusive, "0/20 13/40"},
-		{"too often, though not for certain", 0, "on", result.Failed, 9, Inconclusive, "2/20 0/40"},
+		{"the level fails", 0, "on", result.Failed, 3, Inconclusive, "6/20 0/20"},
+		{"the baseline fails", 0, "off", result.Failed, 3, Inconclusive, "0/20 6/20"},
+		{"too often, though not for certain", 0, "on", result.Failed, 9, Inconclusive, "2/20 0/20"},
 		{"once in 20", 0, "on", result.Failed, 20, NoEffect, ""},
 		{"fails and costs more", 0.05, "on", result.Failed, 3, CostsMore, ""},
 		{"fails and costs less", -0.05, "on", result.Failed, 3, Inconclusive, ""},
@@ -58,7 +58,7 @@ func TestFailuresAreAResult(t *testing.T) {
 		got := ""
 		if f := e.Failing; f != nil {
 			got = fmt.Sprintf("%d/%d %d/%d, void %d/%d", f.Level.Failed, f.Level.Runs, f.Base.Failed, f.Base.Runs, f.Level.Void, f.Level.Tried)
-			if differ := c.status == result.Failed; f.Differ() != differ || c.every == 3 && f.Failed >= 0.01 && differ {
+			if differ := c.status == result.Failed; f.Differ() != differ || c.every == 3 && f.Failed >= 0.05 && differ {
 				t.Errorf("%s: %+v", c.name, f)
 			}
 		}
@@ -94,7 +94,7 @@ func TestCoarseValuesDecideNothingSmall(t *testing.T) {
 		limit       bool
 	}{
 		{"fine", 0.005, 1e-4, 0, "s", NoEffect, "", false},
-		{"ticks of 10 %, and 3 % more", 0.01, 0.3, 0.03, "s", Inconclusive, "0.3 ", true},
+		{"ticks of 10 %, and 3 % more", 0.015, 0.3, 0.03, "s", Inconclusive, "0.3 ", true},
 		{"ticks of 1 % without noise", 0.0005, 0.03, 0.005, "s", Inconclusive, "0.03 true", true},
 		{"one value", 0, 1e-3, 0, "s", Inconclusive, "0 true", true},
 		{"an effect of one step", 0.001, 0.31, 0.1, "s", Inconclusive, "0.31 ", true},
@@ -167,62 +167,13 @@ func TestZerosAreValues(t *testing.T) {
 	}
 }
 
-// An effect that changes with time is said to, with the hours that were seen.
-func TestTrendIsSaid(t *testing.T) {
-	l := newLab().fill(20, func() func(int, result.Cell) []float64 {
-		value := noisy(3, 0.002, 0)
-		return func(b int, c result.Cell) []float64 {
-			y := value(b, c)
-			if c.Levels["mode"] == "on" {
-				y[0] *= math.Exp(0.1 * (float64(b)/19 - 0.5))
-			}
-			return y
-		}
-	}())
+// The hours that were seen are counted.
+func TestHoursSeen(t *testing.T) {
+	l := newLab().fill(20, noisy(3, 0.002, 0))
 	for i := range l.runs {
-		l.runs[i].Start = started.Add(time.Duration(i) * 3 * time.Minute)
+		l.runs[i].Start = started.Add(time.Duration(i) * 4 * time.Minute)
 	}
-	a := l.ended("looks")
-	e := a.Effects[0]
-	if e.Trend == nil || e.Trend.P >= 0.001 || e.Trend.First >= e.Trend.Last || !slices.Contains(e.Limits, Trend) {
-		t.Errorf("%+v %v", e.Trend, e.Limits)
-	}
-	if a.Hours != 3 || !a.First.Equal(started) {
+	if a := l.ended("looks"); a.Hours != 3 || !a.First.Equal(started) {
 		t.Errorf("%d hours from %s", a.Hours, a.First)
-	}
-	if steady := newLab().fill(20, noisy(3, 0.002, 0.05)).ended("looks").Effects[0]; steady.Trend != nil {
-		t.Errorf("steady: %+v", steady.Trend)
-	}
-}
-
-// A slope that is small so far, and not by the end of the plan, forbids "no practical effect"
-// before that end, and there no more.
-func TestSlopeForbidsAnEarlyEnd(t *testing.T) {
-	rising := about(0.005, 0.006, 10)
-	uneven := slices.Clone(rising)
-	for i := range uneven {
-		uneven[i] = rising[i*7%10] // in another order, without a slope to speak of
-	}
-	for name, c := range map[string]struct {
-		d       []float64
-		planned int
-		want    Verdict
-	}{
-		"rising, a third of the plan": {rising, 30, Inconclusive},
-		"rising, all of the plan":     {rising, 10, NoEffect},
-		"uneven, a third of the plan": {uneven, 30, NoEffect},
-	} {
-		l := newLab().fill(10, exactly(c.d, about(0, 0.0001, 10)))
-		for len(l.x.Blocks) < c.planned {
-			l.x.Blocks = append(l.x.Blocks, l.plan())
-		}
-		a := Analyse(l.x, l.runs, nil)
-		e := a.Effects[0]
-		if e.Verdict != c.want || slices.Contains(e.Limits, Early) != (c.want == Inconclusive) || a.Decided() != (c.want == NoEffect) {
-			t.Errorf("%s: %s: %+v %v", name, e.Verdict, e.Reason, e.Limits)
-		}
-		if c.want == Inconclusive && (e.Need != 30 || math.Abs(e.Ahead-0.0185) > 0.0005) {
-			t.Errorf("%s: %d blocks needed, %v ahead", name, e.Need, e.Ahead)
-		}
 	}
 }

@@ -145,7 +145,7 @@ func (s *LogDevice) fill(runs []result.Run) {
 	ratio := result.Response{Compare: result.Ratio}
 	others := slices.DeleteFunc(slices.Clone(x.Factors), func(f result.Factor) bool { return f.Name == s.Factor.Name })
 	for base, cell := range x.Cells {
-		if cell.Duplicate || cell.Levels[s.Factor.Name] != s.Factor.Baseline {
+		if cell.Levels[s.Factor.Name] != s.Factor.Baseline {
 			continue
 		}
 		row := LogRow{Name: cmp.Or(result.LevelsText(others, cell.Levels), allRuns), Pairs: []LogPair{}}

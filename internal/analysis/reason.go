@@ -1,11 +1,10 @@
 package analysis
 
-// Reason is why a verdict is what it is, or why there is no A/A comparison. Its sentence is
+// Reason is why a verdict is what it is. Its sentence is
 // made where it is printed, from these figures and those of the effect.
 type Reason struct {
 	Kind Why
 	N    int     // blocks or units, where the kind says so
-	AA   *AA     // the comparison that voids, or whose floor is not below the margin
 	Size float64 // Share: the margin as a fraction of a median of 0
 	Text string  // Damaged: what the record lacks
 }
@@ -15,30 +14,20 @@ type Why string
 
 // The kinds.
 const (
-	Shown       Why = "interval"     // the interval itself decides: it is beyond the margin, within it, or straddles it
-	TooNear     Why = "too near"     // the same, and no sensible number of blocks would decide
-	NoMargin    Why = "no margin"    // the response has none above 0
-	NoShare     Why = "no share"     // a fraction of a baseline's median of 0 is no margin
-	NoBlocks    Why = "no blocks"    // none is complete
-	NoValues    Why = "no values"    // no block has one in all its runs
-	FewUnits    Why = "few units"    // there is no interval below N
-	Unbounded   Why = "unbounded"    // the coins fell too much alike, or as the drift, to bound the effect
-	BeforeLook  Why = "before look"  // the first one is at N blocks
-	NoLook      Why = "no look"      // it is judged at its end
-	TooEarly    Why = "too early"    // for no effect: below N, failures, stalls and trends do not show
-	NoFloor     Why = "no floor"     // AA has no interval
-	HighFloor   Why = "floor"        // of AA, beyond the margin
-	VoidAA      Why = "void"         // the interval of AA excludes no difference
-	NoDuplicate Why = "no duplicate" // of the baseline, in the record
-	Limited     Why = "limits"       // the last of Effect.Limits takes the verdict back
-	Damaged     Why = "record"       // the record lacks what the effect takes
+	Shown      Why = "interval"    // the interval itself decides: it is beyond the margin, within it, or straddles it
+	TooNear    Why = "too near"    // the same, and no sensible number of blocks would decide
+	NoMargin   Why = "no margin"   // the response has none above 0
+	NoShare    Why = "no share"    // a fraction of a baseline's median of 0 is no margin
+	NoBlocks   Why = "no blocks"   // none is complete
+	NoValues   Why = "no values"   // no block has one in all its runs
+	FewUnits   Why = "few units"   // there is no interval below N
+	Unbounded  Why = "unbounded"   // the coins fell too much alike, or as the drift, to bound the effect
+	BeforeLook Why = "before look" // the first one is at N blocks
+	NoLook     Why = "no look"     // it is judged at its end
+	TooEarly   Why = "too early"   // for no effect: below N, failures and stalls do not show
+	Limited    Why = "limits"      // the last of Effect.Limits takes the verdict back
+	Damaged    Why = "record"      // the record lacks what the effect takes
 )
-
-// Trended is how an effect changes with time.
-type Trended struct {
-	P           float64 // that it does not
-	First, Last float64 // in the first and in the last third of the units, on the scale of Effect.Value
-}
 
 // Steps are the steps in which values come.
 type Steps struct {

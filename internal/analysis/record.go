@@ -14,6 +14,8 @@ import (
 type record struct {
 	x        *result.Experiment
 	runs     []*result.Run // OK ones, at most one for each slot of the plan, as recorded
+	order    []int         // cells of all runs of the record, as they ran
+	place    []int         // of runs, in order
 	harmed   []*result.Run // that harm has ended, those too that had no value
 	complete []int         // blocks in which every planned cell has such a run, rising
 	status   map[result.Status]int
@@ -40,6 +42,7 @@ func read(x *result.Experiment, runs []result.Run) *record {
 	strangers, again := 0, 0
 	for i := range runs {
 		run := &runs[i]
+		r.order = append(r.order, run.Cell)
 		if run.Status == result.WarmUp {
 			if run.Reason != "" {
 				r.status[FailedWarmUp]++
@@ -73,10 +76,9 @@ func read(x *result.Experiment, runs []result.Run) *record {
 		}
 		taken[slot] = true
 		has[run.Block*len(x.Cells)+run.Cell] = true
-		r.runs = append(r.runs, run)
+		r.runs, r.place = append(r.runs, run), append(r.place, i)
 	}
-	r.pool()
-	for b, block := range x.Blocks {
+	for b, block := range x.Blocks[:x.Planned()] {
 		if blockComplete(block, has[b*len(x.Cells):(b+1)*len(x.Cells)]) {
 			r.complete = append(r.complete, b)
 		}
@@ -140,7 +142,7 @@ func blockComplete(block result.Block, has []bool) bool {
 // experiment under way is in.
 func (r *record) torn(underWay bool) int {
 	n, last, k := 0, -1, 0
-	for b, s := range r.spans {
+	for b, s := range r.spans[:r.x.Planned()] {
 		if k < len(r.complete) && r.complete[k] == b {
 			last = -1
 			k++

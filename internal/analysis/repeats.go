@@ -94,7 +94,7 @@ func (r *record) costs(used []*result.Run, seconds float64) (repeat, boot float6
 	runs, most := 0, 0
 	for _, p := range block.Plots {
 		runs += len(p)
-		most = max(most, len(p)) // the duplicate's boot has one cell only
+		most = max(most, len(p))
 	}
 	repeat = run * float64(most) / float64(r.x.Design.Repeats)
 	boot = (seconds - float64(runs)*run) / float64(len(block.Plots))

@@ -48,9 +48,9 @@ func (r *record) coin(block int, c comparison) float64 {
 // periods are the pairs of periods of a comparison.
 type periods struct {
 	stats.Pairs
-	record    *record
-	drift     []float64 // of all rows of the table; nil: not adjusted
-	explained float64
+	record   *record
+	drift    []float64 // of all rows of the table; nil: not adjusted
+	adjusted *Adjusted // what became of that; nil: nothing was to be
 }
 
 func (r *record) newPairs(t *table) *periods { return &periods{record: r, drift: r.drifts(t)} }
@@ -59,28 +59,32 @@ func (p *periods) add(t *table, row int, c comparison) {
 	coin := p.record.coin(t.rows[row], c)
 	p.Coins = append(p.Coins, coin)
 	p.Steps = append(p.Steps, coin*(t.row(row)[c.level[0]]-t.row(row)[c.base[0]]))
-	if p.drift != nil {
+	switch {
+	case p.drift != nil:
 		p.Drift = append(p.Drift, p.drift[row])
+	case t.taken != nil:
+		taken := t.taken[row*t.cells : (row+1)*t.cells]
+		p.Drift = append(p.Drift, coin*(taken[c.level[0]]-taken[c.base[0]]))
 	}
 }
 
 func (p *periods) estimate(d []float64, alpha float64) result.Estimate {
 	iv, effects, explained := stats.Switchback(p.Pairs, alpha)
-	if effects != nil {
+	switch {
+	case effects == nil:
+	case p.drift == nil && p.Drift != nil:
+		p.adjusted = &Adjusted{Explained: explained}
+		iv = p.adjust(d, iv, effects, alpha)
+	default:
 		copy(d, effects)
+		if p.drift != nil {
+			p.adjusted = &Adjusted{Load: p.record.x.Design.Load, Explained: explained}
+		}
 	}
-	p.explained = explained
 	if math.IsInf(iv.Low, 0) || math.IsInf(iv.High, 0) { // Unbounded
 		iv.Low, iv.High = math.NaN(), math.NaN()
 	}
 	return iv
-}
-
-func (p *periods) adjusted() *Adjusted {
-	if p.drift == nil {
-		return nil
-	}
-	return &Adjusted{Load: p.record.x.Design.Load, Explained: p.explained}
 }
 
 // drifts returns how the load went on from the first period of each pair to the second, judged by the pairs

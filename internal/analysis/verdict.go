@@ -11,7 +11,7 @@ import (
 const power = 0.8
 
 // soonest is the fewest blocks after which a study that may go on ends with no practical effect: what
-// hides an effect (failures, stalls, a trend) does not show in fewer (bench/README.md, traps).
+// hides an effect (failures, stalls) does not show in fewer (bench/README.md, traps).
 const soonest = 10
 
 // maxNeed is the largest number of blocks worth naming; above it the answer is
@@ -19,13 +19,10 @@ const soonest = 10
 const maxNeed = 10_000
 
 // verdict judges e by its interval iv, both on the scale of the test.
-func (j *judge) verdict(e *Effect, t *table, iv result.Estimate, c comparison, aa *floor) {
+func (j *judge) verdict(e *Effect, t *table, iv result.Estimate, c comparison) {
 	e.Verdict, e.Reason.Kind = Inconclusive, Shown
 	delta := t.margin()
 	switch {
-	case aa != nil && aa.Void:
-		e.Verdict, e.Reason = VoidVerdict, Reason{Kind: VoidAA, AA: &aa.AA}
-		return
 	case !(delta > 0) || math.IsInf(delta, 0):
 		e.Reason.Kind = NoMargin
 		if t.fraction > 0 {
@@ -46,7 +43,7 @@ func (j *judge) verdict(e *Effect, t *table, iv result.Estimate, c comparison, a
 	case high < -delta:
 		e.Verdict = CostsLess
 	case low >= -delta && high <= delta:
-		j.none(e, t, c, aa, delta)
+		j.none(e, t, c)
 	case low > 0 || high < 0:
 		e.Verdict = Unresolved
 		j.need(e, iv, delta)
@@ -55,21 +52,9 @@ func (j *judge) verdict(e *Effect, t *table, iv result.Estimate, c comparison, a
 	}
 }
 
-// none judges an effect whose interval lies within the margin: that is no
-// practical effect, if the comparison of baseline with itself is within it too.
-func (j *judge) none(e *Effect, t *table, c comparison, aa *floor, delta float64) {
-	switch {
-	case aa == nil || !c.floored() || c.randomised: // whose interval holds the duplicate's noise itself
-	case math.IsNaN(aa.Floor):
-		e.Reason = Reason{Kind: NoFloor, AA: &aa.AA}
-		return
-	case aa.phi > delta:
-		e.Reason = Reason{Kind: HighFloor, AA: &aa.AA}
-		e.Need = needed(aa.iv, stats.Spread(aa.d), delta, e.Alpha)
-		j.time(e)
-		return
-	}
-	if e.N < soonest && j.record.x.Design.Test == result.Randomisation && len(t.rows) < len(j.record.x.Blocks) {
+// none judges an effect whose interval lies within the margin: that is no practical effect.
+func (j *judge) none(e *Effect, t *table, c comparison) {
+	if x := j.record.x; e.N < soonest && x.Design.Kind != splitPlot && len(t.rows) < x.Planned() {
 		e.Reason, e.Need = Reason{Kind: TooEarly, N: soonest}, soonest
 		j.time(e)
 		return
@@ -79,12 +64,11 @@ func (j *judge) none(e *Effect, t *table, c comparison, aa *floor, delta float64
 		// Of what has this share, n runs hold none in 1 of 20 cases.
 		e.Unseen = int(math.Round(1 / (1 - math.Pow(0.05, 1/float64(n)))))
 	}
-	e.Unfloored = aa != nil && !c.floored()
 }
 
 // tooFew says why an effect without an interval, or before a look, is not judged.
 func (j *judge) tooFew(e *Effect, t *table, iv result.Estimate, delta float64) {
-	least := stats.Least(j.record.x.Design.Test, e.Alpha)
+	least := stats.MinBlocks(e.Alpha)
 	e.Need = max(j.firstLook, least)
 	switch {
 	case len(t.rows) == 0:

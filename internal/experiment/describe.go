@@ -165,9 +165,6 @@ func (s *Study) workloadText() string {
 func (s *Study) blocksText() string {
 	cells := combinations(s.Factors)
 	text := screen.Count(cells, "cell")
-	if s.Design.AA {
-		text += ", and a hidden copy of the baseline (A/A)"
-	}
 	if s.Design.Kind == SplitPlot {
 		text += fmt.Sprintf("; %s a superblock, %s of each cell in one: %s", screen.Count(s.PlotsPerBlock(), "boot"),
 			screen.Count(s.Design.Repeats, "run"), screen.Count(s.RunsPerBlock(), "run"))
@@ -189,6 +186,13 @@ func (s *Study) blocksText() string {
 		if s.Design.Kind == SplitPlot {
 			text += " after each boot"
 		}
+	}
+	if n := s.Design.Dwell; n > 0 {
+		text += fmt.Sprintf("; before \"no practical difference\", %d runs more for each level, which hold it to see whether the host settles",
+			3*n)
+	}
+	if n := s.Design.AA; n > 0 {
+		text += fmt.Sprintf("; first %s of the baseline with itself (A/A)", screen.Count(n, "pair"))
 	}
 	if s.Design.Kind == SplitPlot {
 		text += fmt.Sprintf(", %d to %d boots", first*s.PlotsPerBlock(), last*s.PlotsPerBlock())
@@ -354,9 +358,6 @@ func (s *Study) Warnings() (list []string) {
 	if least := s.MinBlocks(looks); len(looks) == 1 && looks[0] < least[0] {
 		list = append(list, fmt.Sprintf("%s cannot give a verdict: it takes %d", screen.Count(looks[0], s.Design.Block()),
 			least[0]))
-	}
-	if !s.Design.AA && s.Design.Kind != Switchback {
-		list = append(list, "without A/A (aa = false) the noise floor is not known")
 	}
 	if s.Budget > 0 {
 		unlimited := *s

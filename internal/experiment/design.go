@@ -33,7 +33,7 @@ func (s *Study) MinBlocks(looks []int) []int {
 	for i, alpha := range s.Alphas(looks) {
 		least[i] = 2 // in a split plot the paired t serves below what the signed ranks need
 		if s.Design.Kind != SplitPlot {
-			least[i] = stats.Least(s.Design.Test, alpha)
+			least[i] = stats.MinBlocks(alpha)
 		}
 	}
 	return least
@@ -42,19 +42,6 @@ func (s *Study) MinBlocks(looks []int) []int {
 // Alphas returns the alpha of each primary interval at each of some looks.
 func (s *Study) Alphas(looks []int) []float64 {
 	return stats.LookAlphas(stats.Simultaneous(s.Design.Alpha, s.Tests(), 1), looks, s.Design.Kind == SplitPlot)
-}
-
-// choose picks the test for what is compared in how many blocks: the coin's own where each level
-// is one cell of a block beside the baseline and its duplicate. Signed ranks serve several
-// factors, whose levels are means of cells, and split plots.
-func (s *Study) choose(blocks int) {
-	s.Design.Test = ""
-	if s.Design.Kind == Switchback {
-		s.Design.Test = result.Switchback
-	}
-	if s.Design.Kind == RCBD && s.Design.AA && len(s.Factors) == 1 && blocks <= stats.MaxRandomised {
-		s.Design.Test = result.Randomisation
-	}
 }
 
 // The kinds of design.
@@ -76,6 +63,12 @@ func (p *parser) design(f, study fields) {
 		d.Kind = Switchback
 	case whole >= 0:
 		d.Kind = SplitPlot
+	}
+	switch d.Kind {
+	case Switchback:
+		d.Test = result.Switchback
+	case RCBD:
+		d.Dwell = dwell
 	}
 	if kind := get(f, "kind", d.Kind); kind != d.Kind {
 		if p.live() {
@@ -118,9 +111,8 @@ func (p *parser) adjust(f fields) {
 	if !p.s.Design.Adjust || len(p.s.Factors) == 0 {
 		return
 	}
-	if p.s.Design.Test != result.Randomisation {
-		p.add(f.place("adjust"), "adjust = true serves one factor in blocks of up to %d, beside its A/A duplicate; take it out",
-			stats.MaxRandomised)
+	if p.s.Design.Kind != RCBD || len(p.s.Factors) > 1 {
+		p.add(f.place("adjust"), "adjust = true serves one factor in complete blocks; take it out")
 	}
 	for _, x := range p.s.Factors {
 		if x.Kind == KindEmulated || slices.Contains(movers, x.Setting) {
@@ -134,19 +126,15 @@ func (p *parser) looks(f fields) {
 	d := &p.s.Design
 	if b := p.over.Blocks; b > 0 {
 		d.Looks = []int{b} // below MinBlocks too: a rehearsal gets a warning, no refusal
-		p.s.choose(b)
 		return
 	}
 	given := list[int64](f, "looks")
 	if given == nil {
-		p.s.choose(0)
 		switch {
 		case d.Kind == SplitPlot:
 			d.Looks = slices.Clone(defaultPlotLooks)
 		case d.Kind == Switchback:
 			d.Looks = slices.Clone(defaultPairLooks)
-		case d.Test == result.Randomisation:
-			d.Looks = slices.Clone(defaultTripleLooks)
 		default:
 			d.Looks = slices.Clone(defaultLooks)
 		}
@@ -163,7 +151,6 @@ func (p *parser) looks(f fields) {
 		}
 		d.Looks = append(d.Looks, int(l.v))
 	}
-	p.s.choose(d.Looks[len(d.Looks)-1])
 	if !rising || len(p.s.Contrasts) == 0 || len(p.s.Responses) == 0 {
 		return
 	}
@@ -221,18 +208,10 @@ func (s *Study) PlotsPerBlock() int {
 	if s.Design.Kind != SplitPlot {
 		return 1
 	}
-	n := combinations(slices.DeleteFunc(slices.Clone(s.Factors), func(f Factor) bool { return !wholePlot(f) }))
-	if s.Design.AA {
-		n++
-	}
-	return n
+	return combinations(slices.DeleteFunc(slices.Clone(s.Factors), func(f Factor) bool { return !wholePlot(f) }))
 }
 
-// RunsPerBlock returns the runs of a block, the A/A duplicate's included.
+// RunsPerBlock returns the runs of a block.
 func (s *Study) RunsPerBlock() int {
-	n := combinations(s.Factors)
-	if s.Design.AA {
-		n++
-	}
-	return n * max(1, s.Design.Repeats)
+	return combinations(s.Factors) * max(1, s.Design.Repeats)
 }

@@ -181,10 +181,8 @@ func Drop(s *Study, why map[string]map[string]string) (*Study, error) {
 	if len(out.Contrasts) == 0 {
 		return nil, s.unfit(out.Absent, "nothing that it compares is left on this host")
 	}
-	out.choose(out.Design.Looks[len(out.Design.Looks)-1])
 	if !slices.ContainsFunc(out.Factors, wholePlot) && out.Design.Kind == SplitPlot {
-		out.Design.Kind, out.Design.Repeats = RCBD, 1
-		out.choose(out.Design.Looks[len(out.Design.Looks)-1])
+		out.Design.Kind, out.Design.Repeats, out.Design.Dwell = RCBD, 1, dwell
 		out.Design.Looks = slices.Clone(out.Design.Looks)
 		for len(out.Design.Looks) > 1 && out.Design.Looks[0] < out.MinBlocks(out.Design.Looks)[0] {
 			out.Design.Looks = out.Design.Looks[1:]

@@ -86,11 +86,15 @@ func Duration(s *Study, perRun time.Duration) (least, most time.Duration) {
 	if s.Design.Kind == SplitPlot {
 		block, warmUp = block+float64(s.PlotsPerBlock())*warmUp, 0
 	}
+	warmUp += block * float64(2*s.Design.AA) / float64(max(1, combinations(s.Factors)))
 	after := func(blocks int) time.Duration {
 		t := warmUp + float64(blocks)*block
 		return time.Duration(min(t, 1<<62))
 	}
 	least, most = after(s.Design.Looks[0]), after(s.Design.Looks[len(s.Design.Looks)-1])
+	if s.Design.Dwell > 0 {
+		most += time.Duration(3*s.Design.Dwell*s.Tests()) * one
+	}
 	if s.Budget > 0 {
 		least, most = min(least, s.Budget), min(most, s.Budget)
 	}

@@ -49,6 +49,7 @@ type section struct {
 // becoming a plan of gigabytes.
 const (
 	maxBlocks = 10_000
+	maxAA     = 1000
 	maxCells  = 256
 	maxRuns   = 1_000_000
 	maxTables = 100             // of one name
@@ -73,13 +74,16 @@ const (
 	marks = "mark"
 )
 
-// Looks of blocks, of those with the baseline twice beside a level, of split plots, and of pairs of periods.
+// Looks of blocks, of split plots, and of pairs of periods.
 var (
-	defaultLooks       = []int{10, 14, 20, 30}
-	defaultTripleLooks = []int{7, 8, 9, 10, 12, 14, 17, 20, 25, 30}
-	defaultPlotLooks   = []int{5, 8, 12}
-	defaultPairLooks   = []int{10, 14, 20, 30, 43, 60, 86, 120}
+	defaultLooks     = []int{9, 10, 11, 12, 14, 17, 20, 25, 30, 37, 45}
+	defaultPlotLooks = []int{5, 8, 12}
+	defaultPairLooks = []int{10, 14, 20, 30, 43, 60, 86, 120}
 )
+
+// dwell is how many runs a level is held before its effect is called none: of a host that takes 3 runs to follow it, the
+// last 7 of 10 show nine tenths of what it costs (bench/verdicts, laws).
+const dwell = 10
 
 // Repeats of a cell within a boot unless the study says otherwise.
 const defaultRepeats = 3
@@ -96,8 +100,8 @@ var sections = []section{
 		{Name: "description", Kind: text, Help: "What the study asks and why."},
 		{Name: "seed", Kind: integer, Help: "Of the random order and of the workload's data. Without it, one is drawn when an " +
 			"experiment begins, and recorded.", Min: 0, Max: 1 << 53},
-		{Name: "aa", Kind: boolean, Help: "Run the baseline twice in every block, unseen (A/A), to learn the noise floor. Not in a " +
-			"switchback.", Default: true},
+		{Name: "aa", Kind: integer, Help: "First run so many pairs of the baseline with itself (A/A), to learn the noise floor and " +
+			"which effect the plan can find. Not in a switchback.", Min: 0, Max: maxAA, Default: 0},
 		{Name: "alpha", Kind: number, Help: "Chance of any false verdict in the whole study, above 0 and up to 0.5.", Max: 0.5,
 			Default: 0.05},
 		{Name: "budget", Kind: duration, Help: "Time after which no further block starts, such as \"6h\".", Min: 1e-3,

@@ -17,6 +17,7 @@ import (
 
 // Overrides are what the command line sets. They are part of a study's identity.
 type Overrides struct {
+	AA     int     // pairs of the baseline with itself first; 0: as the study says
 	Blocks int     // exactly so many blocks, with one look; 0: as the study says
 	Seed   *uint64 // nil: as the study says
 	// workload.KEY, level.NAME for its directory, setting.NAME or server.NAME for a level of it -> value as text

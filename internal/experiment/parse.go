@@ -173,6 +173,12 @@ func (p *parser) override(tree *value) {
 	if p.over.Seed != nil {
 		p.s.Overrides["seed"] = strconv.FormatUint(*p.over.Seed, 10)
 	}
+	if n := p.over.AA; n != 0 {
+		p.s.Overrides["aa"] = strconv.Itoa(n)
+		if n > maxAA {
+			p.add(place{source: "--aa " + strconv.Itoa(n)}, "expected 1 to %d pairs", maxAA)
+		}
+	}
 	if b := p.over.Blocks; b != 0 {
 		p.s.Overrides["blocks"] = strconv.Itoa(b)
 		if b < 1 || b > maxBlocks {
@@ -221,7 +227,10 @@ func (p *parser) study(f fields) {
 	s.Evidence = result.Evidence(get(f, "evidence", string(result.Measured)))
 	s.Section, s.Instead = get(f, "section", ""), get(f, "instead", "")
 	s.Budget = get(f, "budget", time.Duration(0))
-	s.Design.AA = get(f, "aa", true)
+	s.Design.AA = int(get(f, "aa", int64(0)))
+	if p.over.AA > 0 {
+		s.Design.AA = p.over.AA
+	}
 	s.Design.Alpha = get(f, "alpha", 0.05)
 	if s.Design.Alpha <= 0 || math.IsNaN(s.Design.Alpha) {
 		p.add(f.place("alpha"), "alpha: %v: expected above 0 and up to 0.5", s.Design.Alpha)

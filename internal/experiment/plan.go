@@ -25,16 +25,13 @@ func Draw(s *Study) {
 	s.Design.Seed = uint64(binary.BigEndian.Uint32(b[:]))
 }
 
-// Plan returns the cells of a study and all its blocks in order, up to the last
-// look. It is pure: the same study and seed give the same plan, and fewer blocks
+// Plan returns the cells of a study and all its blocks: those up to the last look in order, behind them the
+// pairs of the baseline with itself (A/A), and at the end one of stretches (Dwell). It is pure: the same study and seed give the same plan, and fewer blocks
 // give its beginning.
 //
-// A complete block is one plot that holds every cell once, the A/A duplicate
-// included, in random order. A superblock of a split plot has a plot for every
-// combination of whole-plot levels, in random order; each holds the cells of
-// those levels Repeats times, in random order. With A/A there is one plot more, at
-// the baseline, which holds the duplicate only: it takes a boot of its own, since
-// boots are what has to be compared.
+// A complete block is one plot that holds every cell once, in random order. A superblock of a split plot has a plot
+// for every combination of whole-plot levels, in random order; each holds the cells of those levels Repeats times, in
+// random order. A pair A/A is two runs of the baseline, or two boots: boots are what has to be compared.
 func Plan(s *Study) ([]result.Cell, []result.Block) {
 	cells := cellsOf(s)
 	groups := plots(s, cells)
@@ -43,7 +40,7 @@ func Plan(s *Study) ([]result.Cell, []result.Block) {
 	if len(s.Design.Looks) > 0 {
 		n = s.Design.Looks[len(s.Design.Looks)-1]
 	}
-	blocks := make([]result.Block, n)
+	blocks := make([]result.Block, n, n+s.Design.AA+1)
 	for b := range blocks {
 		blocks[b].Seed = r.Uint64()
 		blocks[b].Plots = make([][]int, len(groups))
@@ -55,11 +52,46 @@ func Plan(s *Study) ([]result.Cell, []result.Block) {
 		p := blocks[b].Plots
 		r.Shuffle(len(p), func(i, j int) { p[i], p[j] = p[j], p[i] })
 	}
+	base := baselineCell(s, cells)
+	one := slices.Repeat([]int{base}, max(1, s.Design.Repeats))
+	for range s.Design.AA {
+		pair := result.Block{Seed: r.Uint64(), Plots: [][]int{{base, base}}}
+		if s.Design.Kind == SplitPlot {
+			pair.Plots = [][]int{one, one}
+		}
+		blocks = append(blocks, pair)
+	}
+	if s.Design.Dwell > 0 {
+		blocks = append(blocks, s.stretches(cells, base))
+	}
 	return cells, blocks
 }
 
-// cellsOf lists all combinations of levels, the last factor's changing fastest,
-// and the duplicate of the baseline after them.
+// stretches has a plot for each level of the primary contrasts that is one cell beside the baseline: Dwell runs of the
+// baseline, of the level, and of the baseline again. What a host takes several runs to follow does not show where
+// levels change from run to run.
+func (s *Study) stretches(cells []result.Cell, base int) (b result.Block) {
+	for _, c := range s.Contrasts {
+		if !c.Primary || len(c.Factors) > 1 {
+			continue
+		}
+		want := maps.Clone(cells[base].Levels)
+		want[c.Factors[0]] = c.Levels[0]
+		level := slices.IndexFunc(cells, func(o result.Cell) bool { return maps.Equal(o.Levels, want) })
+		n := s.Design.Dwell
+		b.Plots = append(b.Plots, slices.Concat(slices.Repeat([]int{base}, n), slices.Repeat([]int{level}, n), slices.Repeat([]int{base}, n)))
+	}
+	return b
+}
+
+// baselineCell is the one that has all factors at theirs.
+func baselineCell(s *Study, cells []result.Cell) int {
+	return slices.IndexFunc(cells, func(c result.Cell) bool {
+		return !slices.ContainsFunc(s.Factors, func(f Factor) bool { return c.Levels[f.Name] != f.Baseline })
+	})
+}
+
+// cellsOf lists all combinations of levels, the last factor's changing fastest.
 func cellsOf(s *Study) []result.Cell {
 	cells := []result.Cell{{Levels: map[string]string{}}}
 	for _, f := range s.Factors {
@@ -72,13 +104,6 @@ func cellsOf(s *Study) []result.Cell {
 			}
 		}
 		cells = next
-	}
-	if s.Design.AA {
-		d := result.Cell{Levels: map[string]string{}, Duplicate: true}
-		for _, f := range s.Factors {
-			d.Levels[f.Name] = f.Baseline
-		}
-		cells = append(cells, d)
 	}
 	return cells
 }
@@ -93,9 +118,6 @@ func plots(s *Study, cells []result.Cell) [][]int {
 			if s.Design.Kind == SplitPlot && wholePlot(f) {
 				key += cell.Levels[f.Name] + "\x00"
 			}
-		}
-		if cell.Duplicate && s.Design.Kind == SplitPlot {
-			key = "duplicate" // no key of levels, which end in a zero byte
 		}
 		g, ok := index[key]
 		if !ok {

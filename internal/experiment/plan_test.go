@@ -14,7 +14,7 @@ import (
 
 // anyStudy draws a study with all that Plan reads.
 func anyStudy(t *rapid.T) *Study {
-	s := &Study{Design: result.Design{Kind: RCBD, Repeats: 1, Seed: rapid.Uint64().Draw(t, "seed"), AA: rapid.Bool().Draw(t, "aa"),
+	s := &Study{Design: result.Design{Kind: RCBD, Repeats: 1, Seed: rapid.Uint64().Draw(t, "seed"), AA: rapid.IntRange(0, 3).Draw(t, "aa"),
 		Looks: []int{rapid.IntRange(1, 12).Draw(t, "blocks")}}}
 	for i := range rapid.IntRange(1, 3).Draw(t, "factors") {
 		f := Factor{Factor: result.Factor{Name: fmt.Sprint("f", i), Change: result.Online}}
@@ -44,28 +44,32 @@ func TestPlanIsCompleteAndReproducible(t *testing.T) {
 		}
 		seen := map[string]bool{}
 		for i, c := range cells {
-			key := fmt.Sprint(c.Levels, c.Duplicate)
+			key := fmt.Sprint(c.Levels)
 			if seen[key] || len(c.Levels) != len(s.Factors) {
 				t.Fatalf("cell %v is there twice or lacks a factor", c)
 			}
 			seen[key] = true
 			for _, f := range s.Factors {
-				if !slices.Contains(f.Levels, c.Levels[f.Name]) || c.Duplicate && c.Levels[f.Name] != f.Baseline {
-					t.Fatalf("cell %d has level %q of %s; duplicate %v", i, c.Levels[f.Name], f.Name, c.Duplicate)
+				if !slices.Contains(f.Levels, c.Levels[f.Name]) {
+					t.Fatalf("cell %d has level %q of %s", i, c.Levels[f.Name], f.Name)
 				}
 			}
 		}
-		want := combinations(s.Factors)
-		if s.Design.AA {
-			want++
+		if want := combinations(s.Factors); len(cells) != want {
+			t.Fatalf("%d cells, expected %d", len(cells), want)
 		}
-		if len(cells) != want || cells[len(cells)-1].Duplicate != s.Design.AA {
-			t.Fatalf("%d cells, expected %d with the duplicate last if A/A is set (%v)", len(cells), want, s.Design.AA)
+		planned := s.Design.Looks[0]
+		if len(blocks) != planned+s.Design.AA {
+			t.Fatalf("%d blocks, expected %d and %d pairs", len(blocks), planned, s.Design.AA)
 		}
-		if len(blocks) != s.Design.Looks[0] {
-			t.Fatalf("%d blocks, expected %d", len(blocks), s.Design.Looks[0])
+		for _, pair := range blocks[planned:] { // of the baseline with itself
+			for _, c := range slices.Concat(pair.Plots...) {
+				if len(slices.Concat(pair.Plots...)) != 2*s.Design.Repeats || c != baselineCell(s, cells) {
+					t.Fatalf("a pair of the baseline with itself is %v", pair.Plots)
+				}
+			}
 		}
-		for b, block := range blocks {
+		for b, block := range blocks[:planned] {
 			checkBlock(t, s, cells, block, b)
 		}
 	})
@@ -84,7 +88,7 @@ func checkBlock(t *rapid.T, s *Study, cells []result.Cell, block result.Block, b
 		for _, c := range plot {
 			count[c]++
 			runs++
-			key := fmt.Sprint(cells[c].Duplicate && s.Design.Kind == SplitPlot)
+			key := ""
 			for _, f := range s.Factors {
 				if f.Change.WholePlot() {
 					key += " " + cells[c].Levels[f.Name]
@@ -118,6 +122,7 @@ func checkBlock(t *rapid.T, s *Study, cells []result.Cell, block result.Block, b
 func TestPlanIsAPrefix(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := anyStudy(t)
+		s.Design.AA = 0
 		_, few := Plan(s)
 		s.Design.Looks = append(s.Design.Looks, s.Design.Looks[0]+3)
 		if _, more := Plan(s); !cmp.Equal(more[:len(few)], few) {
@@ -128,7 +133,7 @@ func TestPlanIsAPrefix(t *testing.T) {
 
 func TestPlanDependsOnSeed(t *testing.T) {
 	s := &Study{Factors: []Factor{{Factor: result.Factor{Name: "f", Levels: []string{"a", "b"}, Baseline: "a"}}},
-		Design: result.Design{Looks: []int{30}, AA: true, Repeats: 1, Kind: RCBD}}
+		Design: result.Design{Looks: []int{30}, Repeats: 1, Kind: RCBD}}
 	seen := map[string]uint64{}
 	for seed := range uint64(200) {
 		s.Design.Seed = seed
@@ -151,8 +156,8 @@ func TestPlanDependsOnSeed(t *testing.T) {
 func TestPlanIsUniform(t *testing.T) {
 	const blocks, cells = 6000, 4
 	for seed := range uint64(5) {
-		s := &Study{Factors: []Factor{{Factor: result.Factor{Name: "f", Levels: []string{"a", "b", "c"}, Baseline: "a"}}},
-			Design: result.Design{Looks: []int{blocks}, AA: true, Repeats: 1, Kind: RCBD, Seed: seed}}
+		s := &Study{Factors: []Factor{{Factor: result.Factor{Name: "f", Levels: []string{"a", "b", "c", "d"}, Baseline: "a"}}},
+			Design: result.Design{Looks: []int{blocks}, Repeats: 1, Kind: RCBD, Seed: seed}}
 		_, plan := Plan(s)
 		var at [cells][cells]float64
 		orders := map[string]float64{}

@@ -42,15 +42,14 @@ func parse(t *testing.T, text string, o Overrides) *Study {
 
 func TestDefaults(t *testing.T) {
 	s := parse(t, smallest, Overrides{})
-	want := &result.Experiment{Schema: 1, Name: "small", Title: "small", Study: Hash(s), Overrides: map[string]string{}, Evidence: result.Measured,
+	want := &result.Experiment{Schema: result.SchemaVersion, Name: "small", Title: "small", Study: Hash(s), Overrides: map[string]string{}, Evidence: result.Measured,
 		Workload: "null", Factors: []result.Factor{{Name: "effect", Kind: "parameter", Levels: []string{"1", "1.05"}, Baseline: "1", Change: result.Online}},
 		Contrasts: []result.Contrast{{Factors: []string{"effect"}, Levels: []string{"1.05"}, Primary: true}},
-		Design:    result.Design{Kind: RCBD, Alpha: 0.05, Looks: []int{7, 8, 9, 10, 12, 14, 17, 20, 25, 30}, Repeats: 1, AA: true, Test: result.Randomisation},
-		Cells: []result.Cell{{Levels: map[string]string{"effect": "1"}}, {Levels: map[string]string{"effect": "1.05"}},
-			{Levels: map[string]string{"effect": "1"}, Duplicate: true}},
+		Design:    result.Design{Kind: RCBD, Alpha: 0.05, Looks: []int{9, 10, 11, 12, 14, 17, 20, 25, 30, 37, 45}, Repeats: 1, Dwell: 10},
+		Cells:     []result.Cell{{Levels: map[string]string{"effect": "1"}}, {Levels: map[string]string{"effect": "1.05"}}},
 	}
 	got := Head(s)
-	if len(got.Blocks) != 30 || got.Responses[0].Name != "seconds" || !got.Responses[0].Primary || got.Responses[1].Primary || got.Responses[0].Margin != 0.02 {
+	if len(got.Blocks) != 46 || got.Responses[0].Name != "seconds" || !got.Responses[0].Primary || got.Responses[1].Primary || got.Responses[0].Margin != 0.02 {
 		t.Errorf("%d blocks, responses %+v", len(got.Blocks), got.Responses)
 	}
 	if _, there := got.Parameters["effect"]; there || got.Parameters["value"] != "1" {
@@ -72,7 +71,7 @@ name = "power-x-log"
 title = "t"
 description = "d"
 seed = 7
-aa = false
+aa = 0
 alpha = 0.1
 budget = "6h"
 evidence = "emulated"
@@ -228,7 +227,7 @@ func TestOverrides(t *testing.T) {
 	if diff := cmp.Diff(want, s.Overrides); diff != "" {
 		t.Error(diff)
 	}
-	if w := s.Warnings(); len(w) != 1 || !strings.Contains(w[0], "it takes 4") {
+	if w := s.Warnings(); len(w) != 1 || !strings.Contains(w[0], "it takes 6") {
 		t.Errorf("warnings %q: expected that 3 blocks give no verdict", w)
 	}
 	for _, c := range []struct{ key, value, want string }{
@@ -320,9 +319,9 @@ func TestFarWorkload(t *testing.T) {
 func TestDuration(t *testing.T) {
 	s := parse(t, smallest, Overrides{})
 	s.Workload.Settle, s.Factors[0].Settle = time.Second, 2*time.Second
-	least, most := Duration(s, 7*time.Second) // 10 s a run, 3 runs a block, 1 run to warm up
-	if least != 220*time.Second || most != 910*time.Second {
-		t.Errorf("%v to %v, expected 3m40s to 15m10s", least, most)
+	least, most := Duration(s, 7*time.Second) // 10 s a run, 2 runs a block, 1 run to warm up
+	if least != 190*time.Second || most != 1210*time.Second {
+		t.Errorf("%v to %v, expected 3m10s to 20m10s", least, most)
 	}
 	s.Budget = 8 * time.Minute
 	if _, most = Duration(s, 7*time.Second); most != s.Budget {
@@ -458,7 +457,7 @@ func FuzzParse(f *testing.F) {
 // A parameter beside which that of a factor has no effect is refused, as the factor's
 // own is; its default is not.
 func TestOverridden(t *testing.T) {
-	const study = "[study]\nname = \"x\"\naa = false\n[design]\nlooks = [10]\n[[factor]]\nname = \"size\"\nparameter = \"size\"\nlevels = [\"small\", \"large\"]\n[workload]\nname = \"clientcopy\"\n[[response]]\nname = \"duration\"\nequiv = \"2%\"\n"
+	const study = "[study]\nname = \"x\"\n[design]\nlooks = [10]\n[[factor]]\nname = \"size\"\nparameter = \"size\"\nlevels = [\"small\", \"large\"]\n[workload]\nname = \"clientcopy\"\n[[response]]\nname = \"duration\"\nequiv = \"2%\"\n"
 	for rows, want := range map[string]string{
 		"0":   "<nil>",
 		"500": "--set workload.rows=500: rows is given here and makes all levels of factor size alike, which varies size; take it out here",

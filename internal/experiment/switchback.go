@@ -26,10 +26,9 @@ func (p *parser) washout() time.Duration {
 // switchback checks what pairs of periods ask of a study.
 func (p *parser) switchback(f, study fields) {
 	d := &p.s.Design
-	if study.has("aa") && d.AA {
-		p.add(study.place("aa"), "aa = true, but a pair of periods has no third one for a duplicate; take it out")
+	if d.AA > 0 {
+		p.add(study.place("aa"), "aa = %d, but a service in use has no runs beside its pairs of periods; take it out", d.AA)
 	}
-	d.AA = false
 	for i := range p.s.Factors {
 		x := &p.s.Factors[i]
 		switch n := len(x.Levels); {

@@ -138,7 +138,7 @@ func TestBadSwitchbacks(t *testing.T) {
 		"two factors":      {strings.Replace(factors, work, strings.ReplaceAll(factors[:strings.Index(factors, work)], "idle", "clock")+work, 1), "service.toml: a switchback compares one level with the baseline, and there is a second factor, clock; take it out"},
 		"reboot":           {strings.Replace(onService, "restore", "change = \"reboot\"\nrestore", 1), `service.toml: factor idle has change = "reboot", and the service of a switchback keeps running; only what changes at once can be tried on it`},
 		"another kind":     {onService + "[design]\nkind = \"rcbd\"\n", `service.toml:9:8: kind = "rcbd", but workload watched watches a service that others use, which takes a switchback; take kind out`},
-		"duplicate":        {"[study]\naa = true\n" + onService, "service.toml:2:6: aa = true, but a pair of periods has no third one for a duplicate; take it out"},
+		"duplicate":        {"[study]\naa = 7\n" + onService, "service.toml:2:6: aa = 7, but a service in use has no runs beside its pairs of periods; take it out"},
 		"no load":          {onService + "[design]\nload = \"transactions\"\n", `service.toml:9:8: load: the study has no response "transactions"; it has cpu_per_transaction, latency_p99, transactions_per_s; did you mean transactions_per_s?`},
 		"own load":         {onService + "[design]\nload = \"cpu_per_transaction\"\n", "service.toml:9:8: load: cpu_per_transaction decides, and what it is adjusted for would be its own effect; name another response"},
 		"another load":     {smallest + "[design]\nload = \"seconds\"\n", "service.toml:8:8: load belongs to a switchback; take it out"},

@@ -38,11 +38,6 @@ type experiment struct {
 	Tool    string    `json:"hostlab"`
 	Started time.Time `json:"started"`
 	Last    time.Time `json:"last_run"`
-	AA      []struct {
-		Response string `json:"response"`
-		Void     bool   `json:"void"`
-		Reason   string `json:"reason"`
-	} `json:"aa"`
 }
 
 type effect struct {
@@ -151,11 +146,6 @@ func (d *Document) experiments(e *envelope) {
 		out.Contrast = fmt.Sprintf("%s: %s against %s", f.Factor, f.Level, f.Baseline)
 		for _, name := range slices.Sorted(maps.Keys(f.At)) {
 			out.Contrast += fmt.Sprintf(", %s %s", name, f.At[name])
-		}
-		for _, a := range x.AA {
-			if a.Response == f.Response && a.Void {
-				out.Void = cmp.Or(a.Reason, "the baseline differs from its own duplicate")
-			}
 		}
 		d.Effects = append(d.Effects, out)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // SchemaVersion is that of the files that an experiment's directory holds.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 // Experiment is the head of an experiment's record: all that an analysis has to
 // know of the study, so that it never needs the study itself. It is written
@@ -202,8 +202,11 @@ type Design struct {
 	Alpha   float64 `json:"alpha"`
 	Looks   []int   `json:"looks"`   // numbers of blocks after which the experiment may stop, rising
 	Repeats int     `json:"repeats"` // of every cell within a whole plot; 1 for rcbd
-	AA      bool    `json:"aa"`
-	Test    Test    `json:"test,omitempty"` // what intervals are inversions of; "": signed ranks, as in the first versions
+	// AA is how many pairs of the baseline with itself are made before all else; Dwell is how long each stretch of
+	// the last block is, which is made before an effect is called none; 0: there is no such block. See Planned.
+	AA    int  `json:"aa"`
+	Dwell int  `json:"dwell,omitempty"`
+	Test  Test `json:"test,omitempty"` // what intervals are inversions of; "": signed ranks
 	// Adjust takes out what the CPU time that others took explains.
 	Adjust bool `json:"adjust,omitempty"`
 	// Load names the response of a switchback whose changes from one period of a pair to the other explain
@@ -223,17 +226,23 @@ func (d Design) Block() string {
 type Test string
 
 const (
-	// Randomisation takes the A/A duplicate for more of the baseline (stats.Randomised).
-	Randomisation Test = "randomisation"
 	// Switchback judges pairs of periods by the coins that ordered them (stats.Switchback).
 	Switchback Test = "switchback"
 )
 
-// Cell is one combination of levels. The duplicate of the baseline cell (A/A) is
-// a cell of its own with Duplicate set.
+// Planned returns how many of Blocks hold all cells. Behind them in the list are Design.AA pairs of the baseline with
+// itself, which run first, and one block of stretches where Design.Dwell is not 0.
+func (x *Experiment) Planned() int {
+	n := len(x.Blocks) - x.Design.AA
+	if x.Design.Dwell > 0 {
+		n--
+	}
+	return max(0, n)
+}
+
+// Cell is one combination of levels.
 type Cell struct {
-	Levels    map[string]string `json:"levels"`
-	Duplicate bool              `json:"duplicate,omitempty"`
+	Levels map[string]string `json:"levels"`
 }
 
 // Block is one replication of all cells: a complete block, or in a split plot a

@@ -44,30 +44,3 @@ func logChoose(n, k int) float64 {
 	lg := func(i int) float64 { v, _ := math.Lgamma(float64(i + 1)); return v }
 	return lg(n) - lg(k) - lg(n-k)
 }
-
-// Trend returns Spearman's rank correlation of d with its order, and the two-sided p
-// of no trend, by Student's approximation. p is 1 below 8 values, for which that is
-// too coarse.
-func Trend(d []float64) (rho, p float64) {
-	n := len(d)
-	if n < 8 {
-		return 0, 1
-	}
-	r := Ranks(d)
-	mid := float64(n-1) / 2
-	var both, own, order float64
-	for i, v := range r {
-		both += (v - mid) * (float64(i) - mid)
-		own += (v - mid) * (v - mid)
-		order += (float64(i) - mid) * (float64(i) - mid)
-	}
-	if own == 0 {
-		return 0, 1
-	}
-	rho = both / math.Sqrt(own*order)
-	if rho*rho >= 1 {
-		return rho, 0
-	}
-	t := rho * math.Sqrt(float64(n-2)/(1-rho*rho))
-	return rho, 2 * distuv.StudentsT{Sigma: 1, Nu: float64(n - 2)}.Survival(math.Abs(t))
-}

@@ -59,29 +59,3 @@ func TestRanksShareTies(t *testing.T) {
 		}
 	}
 }
-
-func TestTrend(t *testing.T) {
-	if rho, p := Trend([]float64{1, 2, 3, 4, 5, 6, 7, 8}); rho != 1 || p != 0 {
-		t.Errorf("rising: %v, p %v", rho, p)
-	}
-	if _, p := Trend([]float64{1, 2, 3, 4, 5, 6, 7}); p != 1 {
-		t.Errorf("7 values: p %v", p)
-	}
-	if _, p := Trend(make([]float64, 20)); p != 1 {
-		t.Errorf("all the same: p %v", p)
-	}
-	// Without a trend p is even.
-	rng, below := rand.New(rand.NewPCG(3, 4)), 0
-	d := make([]float64, 10)
-	for range 20_000 {
-		for i := range d {
-			d[i] = rng.NormFloat64()
-		}
-		if _, p := Trend(d); p < 0.01 {
-			below++
-		}
-	}
-	if low, high := Share(below, 20_000, 0.001); low > 0.013 || high < 0.008 {
-		t.Errorf("p below 0.01 in %d of 20,000 without a trend", below)
-	}
-}

@@ -1,22 +1,10 @@
 package stats
 
-import (
-	"math"
-
-	"hostlab/internal/result"
-)
+import "math"
 
 // MinBlocks returns the smallest number of blocks at which HodgesLehmann can
 // give an interval at confidence 1-alpha: 6 at alpha 0.05.
 func MinBlocks(alpha float64) int { return 1 + int(math.Ceil(math.Log2(1/alpha))) }
-
-// Least returns the fewest blocks at which a test can give an interval at confidence 1-alpha.
-func Least(t result.Test, alpha float64) int {
-	if t == result.Randomisation {
-		return minRandomised(alpha, 2)
-	}
-	return MinBlocks(alpha)
-}
 
 // Simultaneous returns the alpha of each single interval, so that all intervals
 // of that many contrasts at that many looks cover together at 1-alpha (Bonferroni:

@@ -32,8 +32,6 @@ paired within blocks, with a Hodges-Lehmann estimate and interval (Student's wit
 | Verdict | Where | Why this limit |
 |---|---|---|
 | untestable | nothing was measured on a sibling | |
-| void | the lock thread alone, or another decisive response, differs from its A/A duplicate (99 %% interval) | such a record cannot separate an effect from noise |
-| inconclusive | the lock thread alone has no A/A duplicate (%[1]saa = false%[1]s), or is not within %[2]s of it | the noise would hide the effect |
 | inconclusive | more than %[3]s of all runs, or of the runs of one deciding cell, are contaminated | the estimate withstands 29 %% of wrong blocks at most, and a ratio takes two cells |
 | none | the interval of R beside the scanner on the sibling lies within %[2]s of 1 | less does not matter to most |
 | harm | that interval lies below %[4]s, and that of R on the sibling over R with the scanner on another core below %[5]s | the second limit leaves out what a scan costs on any core |
@@ -42,7 +40,7 @@ paired within blocks, with a Hodges-Lehmann estimate and interval (Student's wit
 This verdict stands at the top of the report. %[1]shostlab report%[1]s exits with 10 for harm, 0 for none and 11 for the rest.
 
 - Nobody had a host with siblings when these limits were set: they are conventions.
-- The deciding cells are the lock thread alone, its A/A duplicate, the scanner on the sibling and the scanner on another core.
+- The deciding cells are the lock thread alone, the scanner on the sibling and the scanner on another core.
 - A run is contaminated if other processes or the hypervisor took more than 2 %% of the CPUs. It also is if the time for a cache
   line between the two CPUs changed by more than 20 %%. It counts only if every repetition was contaminated too.
 - A thread that had its CPU and never got the lock counts with half an acquisition, since a ratio needs more than zero.
@@ -72,7 +70,7 @@ These runs differ from a study:
 
 - No thread ran alone. The mean of the two threads on the other core stands for that. The slower of them stands for a thread with
   the scanner on another core. All three wanted the same lock, so the others gained part of what the sibling lost.
-- There is no ALU loop and no scan by size, so no cause. There is no A/A and no measure of contamination, so those limits do not apply.
+- There is no ALU loop and no scan by size, so no cause. There is no measure of contamination, so that limit does not apply.
 - Each run counts as one block, with another CPU as scanner. The interval shows how the four runs differ, not how one would repeat.
 - The result shows that the code reads the table as its author did. It does not show that the rule is right.
 

@@ -68,7 +68,7 @@ func mean(list []int64) float64 {
 // those two against the same mean for a thread beside a scanner on another core,
 // which favours none of the sibling's harm. Each run is a round.
 func FromPublished() Input {
-	in := Input{Published: true}
+	var in Input
 	for _, r := range PublishedRuns {
 		sibling, others := r.locked()
 		slower := min(others[0], others[1])

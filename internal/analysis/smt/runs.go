@@ -54,12 +54,8 @@ func FromRuns(x *result.Experiment, runs []result.Run) (in Input, ok bool) {
 	in.Alone, in.Beside = r.median(Alone), r.median(scan)
 	in.ALU = r.against(r.has(aluSibling), LockRate)
 	in.Yield = r.against(r.has(ownSibling), totalRate)
-	in.Marked = []Marked{r.marked("", false), r.marked(Alone, false), r.marked(scan, false), r.marked(other, false)}
-	if x.Design.AA {
-		in.AA = minus(r.Logs(Alone, LockRate, true), r.Logs(Alone, LockRate, false))
-		in.Marked = append(in.Marked, r.marked(Alone, true))
-	}
-	in.CauseMarked = []Marked{r.marked(r.has(aluSibling), false)}
+	in.Marked = []Marked{r.marked(""), r.marked(Alone), r.marked(scan), r.marked(other)}
+	in.CauseMarked = []Marked{r.marked(r.has(aluSibling))}
 	for _, s := range steps {
 		level := r.step(s)
 		if level == "" {
@@ -67,7 +63,7 @@ func FromRuns(x *result.Experiment, runs []result.Run) (in Input, ok bool) {
 		}
 		in.Sweep = append(in.Sweep, Step{Name: s, Ratio: r.against(level, LockRate)})
 		if level != scan && s != "2xllc" { // which the cause does not ask for
-			in.CauseMarked = append(in.CauseMarked, r.marked(level, false))
+			in.CauseMarked = append(in.CauseMarked, r.marked(level))
 		}
 	}
 	return in, true
@@ -108,10 +104,9 @@ func Read(x *result.Experiment, runs []result.Run) (r *Rounds, ok bool) {
 // Means are those of a response at a level, one for each block, on the scale of
 // its comparison: logarithms for ratios. Where other factors vary too, each of their
 // levels counts the same, and a block that lacks one of them has NaN, as what is left
-// of it could not be compared with other blocks. nil: no cell has the level. duplicate
-// asks for the hidden twins of the cells.
-func (r *Rounds) Means(level string, response *result.Response, duplicate bool) []float64 {
-	cells := r.cells(level, duplicate)
+// of it could not be compared with other blocks. nil: no cell has the level.
+func (r *Rounds) Means(level string, response *result.Response) []float64 {
+	cells := r.cells(level)
 	if len(cells) == 0 {
 		return nil
 	}
@@ -133,20 +128,20 @@ func (r *Rounds) Means(level string, response *result.Response, duplicate bool) 
 }
 
 // Logs are the means of a rate's logarithms, whatever the record compares it by.
-func (r *Rounds) Logs(level, rate string, duplicate bool) []float64 {
-	return r.Means(level, &result.Response{Name: rate, Compare: result.Ratio}, duplicate)
+func (r *Rounds) Logs(level, rate string) []float64 {
+	return r.Means(level, &result.Response{Name: rate, Compare: result.Ratio})
 }
 
 // Marked counts the contaminated runs at a level.
 func (r *Rounds) Marked(level string) int {
-	m := r.marked(level, false)
+	m := r.marked(level)
 	return m.Moved + m.Disturbed
 }
 
 // cells are the indices of those at a level.
-func (r *Rounds) cells(level string, duplicate bool) (out []int) {
+func (r *Rounds) cells(level string) (out []int) {
 	for i, c := range r.x.Cells {
-		if level != "" && c.Duplicate == duplicate && c.Levels[r.Factor.Name] == level {
+		if level != "" && c.Levels[r.Factor.Name] == level {
 			out = append(out, i)
 		}
 	}
@@ -154,12 +149,9 @@ func (r *Rounds) cells(level string, duplicate bool) (out []int) {
 }
 
 // marked counts runs at a level, or of all cells.
-func (r *Rounds) marked(level string, duplicate bool) Marked {
-	m, cells := Marked{Cell: level}, r.cells(level, duplicate)
-	if duplicate {
-		m.Cell += " (its hidden twin)"
-	}
-	whole := level == "" && !duplicate
+func (r *Rounds) marked(level string) Marked {
+	m, cells := Marked{Cell: level}, r.cells(level)
+	whole := level == ""
 	for i := range r.runs {
 		run := &r.runs[i]
 		if !whole && !slices.Contains(cells, run.Cell) {
@@ -178,7 +170,7 @@ func (r *Rounds) marked(level string, duplicate bool) Marked {
 
 // against is what a response at a level keeps of the lock rate alone.
 func (r *Rounds) against(level, response string) []float64 {
-	return minus(r.Logs(level, response, false), r.Logs(Alone, LockRate, false))
+	return minus(r.Logs(level, response), r.Logs(Alone, LockRate))
 }
 
 // scanner is the level of the scan that the verdict is about, at a place; "" for none.
@@ -214,7 +206,7 @@ func (r *Rounds) absent(place string) (why string) {
 
 // median is that of the lock rate at a level; 0: not known.
 func (r *Rounds) median(level string) float64 {
-	known := slices.DeleteFunc(r.Logs(level, LockRate, false), math.IsNaN)
+	known := slices.DeleteFunc(r.Logs(level, LockRate), math.IsNaN)
 	if len(known) == 0 {
 		return 0
 	}

@@ -17,8 +17,7 @@ type Decision string
 // The decisions, in the order in which they are tried.
 const (
 	Untestable Decision = "untestable" // no scanner on a sibling was measured
-	Void       Decision = "void"       // the A/A of the record says that no effect can be separated from it
-	// the A/A is wider than 5 %, or over 20 % of the runs, all or of one cell, are contaminated, or no rule applies
+	// over 20 % of the runs, all or of one cell, are contaminated, or no rule applies
 	Inconclusive Decision = "inconclusive"
 	Harm         Decision = "harm"
 	None         Decision = "none"
@@ -42,12 +41,9 @@ const (
 	NoSibling  Obstacle = "no sibling"    // of this host
 	NotInStudy Obstacle = "not in study"  // a scanner on the sibling
 	NoOther    Obstacle = "no other core" // that was measured
-	Noise      Obstacle = "noise"         // of the lock thread alone
-	NoAA       Obstacle = "no A/A"        // so that the noise is not known
 	Moved      Obstacle = "moved"         // the CPUs, more often than others took part of them
 	Disturbed  Obstacle = "disturbed"
 	FewRounds  Obstacle = "few rounds"
-	FewAA      Obstacle = "few rounds of the A/A"
 	FewOther   Obstacle = "few rounds on another core"
 	Alike      Obstacle = "alike"   // on the sibling and on another core
 	Between    Obstacle = "between" // the rule's limits, with its whole interval
@@ -66,7 +62,7 @@ const (
 	harmBelow    = 0.90 // of the rate alone, beside a scanner on the sibling
 	harmApart    = 0.95 // of what is left beside a scanner on another core
 	cachesBelow  = 0.95 // of the rate beside the ALU loop
-	margin       = 0.05 // that does not matter, and that the A/A may be off by
+	margin       = 0.05 // that does not matter
 	contaminated = 0.20 // share of the cells
 )
 
@@ -74,15 +70,12 @@ const (
 // of the lock thread's rate in a cell to its rate alone. A nil slice is a cell that
 // this host cannot have or that was not measured.
 type Input struct {
-	Published  bool      // published figures without an A/A, which is not required then
-	Void       string    // why the whole record is void, in sentences; "": it is not
 	NoSiblings string    // why this host has no sibling to scan on, in a phrase; "": it has, or it is not known
 	NoOther    string    // the same of a core to scan on that is not the lock thread's
 	Sibling    []float64 // scanner on the sibling
 	Other      []float64 // scanner on another core: of the same last-level cache if there is one
 	ALU        []float64 // ALU loop on the sibling
 	Sweep      []Step    // scanner on the sibling, by size, rising
-	AA         []float64 // the lock alone against its duplicate; nil where it was not run
 	Yield      []float64 // lock threads on both siblings, each with a lock of its own: their sum over one alone
 	// Marked counts the contaminated runs of the whole record and of each cell that the
 	// decision rests on, CauseMarked those of the other cells that the cause rests on.
@@ -139,7 +132,6 @@ type Intervals struct {
 	SiblingOverOther result.Estimate `json:"sibling_over_other"`
 	ALU              result.Estimate `json:"alu"`
 	ScanOverALU      result.Estimate `json:"scan_over_alu"`
-	AA               result.Estimate `json:"aa"`
 	Yield            result.Estimate `json:"yield"`
 	grows            result.Estimate // what a scan of twice L2 leaves of what one of half of L1 does
 }
@@ -155,7 +147,7 @@ func Judge(in Input) Verdict {
 	v := Verdict{Intervals: Intervals{
 		Sibling: Estimate(in.Sibling, alpha), Other: Estimate(in.Other, alpha),
 		SiblingOverOther: Ratio(in.Sibling, in.Other, alpha),
-		ALU:              Estimate(in.ALU, alpha), ScanOverALU: Ratio(in.Sibling, in.ALU, alpha), AA: Estimate(in.AA, alpha),
+		ALU:              Estimate(in.ALU, alpha), ScanOverALU: Ratio(in.Sibling, in.ALU, alpha),
 		Yield: Estimate(in.Yield, alpha),
 	}}
 	if v.Decision, v.Obstacle = v.decide(in); v.Decision == Harm {
@@ -174,14 +166,6 @@ func (v *Verdict) decide(in Input) (Decision, Obstacle) {
 		return Untestable, NotInStudy
 	case in.Sibling == nil:
 		return Untestable, NoSibling
-	case in.Void != "":
-		return Void, Noise
-	case in.AA == nil && !in.Published:
-		return Inconclusive, NoAA
-	case !in.Published && !v.AA.HasInterval():
-		return Inconclusive, FewAA
-	case v.noisy():
-		return Inconclusive, Noise
 	case over && marked.Moved > marked.Disturbed:
 		return Inconclusive, Moved
 	case over:
@@ -236,11 +220,6 @@ func (v *Verdict) cause(in Input, alpha float64) (Cause, Obstacle) {
 		return Unknown, PortsFree
 	}
 	return IssueSlots, ""
-}
-
-// noisy reports whether the A/A leaves more than the margin open.
-func (v *Verdict) noisy() bool {
-	return v.AA.HasInterval() && (v.AA.Low < 1-margin || v.AA.High > 1+margin)
 }
 
 func step(sweep []Step, name string) []float64 {

@@ -23,8 +23,8 @@ func logs(r *rand.Rand, n int, ratio, noise float64) []float64 {
 func made(sibling, other, alu float64, sweep [3]float64) Input {
 	r := rand.New(rand.NewPCG(1, 2))
 	const n, noise = 15, 0.01
-	in := Input{Alone: 4e8, Beside: 4e8 * sibling, AA: logs(r, n, 1, noise),
-		Sibling: logs(r, n, sibling, noise), Other: logs(r, n, other, noise), ALU: logs(r, n, alu, noise), Yield: logs(r, n, 1.2, noise)}
+	logs(r, n, 1, noise)
+	in := Input{Alone: 4e8, Beside: 4e8 * sibling, Sibling: logs(r, n, sibling, noise), Other: logs(r, n, other, noise), ALU: logs(r, n, alu, noise), Yield: logs(r, n, 1.2, noise)}
 	for i, name := range []string{"half-l1", "half-l2", "2xl2"} {
 		in.Sweep = append(in.Sweep, Step{Name: name, Ratio: logs(r, n, sweep[i], noise)})
 	}
@@ -42,23 +42,8 @@ func TestJudge(t *testing.T) {
 		cause Cause
 		says  string
 	}{
-		"no siblings":      {with(harm, func(in *Input) { in.Sibling = nil; in.NoSiblings = "no CPU shares a core with CPU 0" }), Untestable, "", "Untestable here: no CPU shares a core with CPU 0. Beside a scanner on another core the lock thread keeps 9"},
-		"not in the study": {with(harm, func(in *Input) { in.Sibling, in.Other = nil, nil }), Untestable, "", "Not tested: the study measures no scanner on a sibling"},
-		"no A/A":           {with(harm, func(in *Input) { in.AA = nil }), Inconclusive, "", "the study did not measure the lock thread alone twice (aa = false)"},
-		"no A/A, no siblings": {with(harm, func(in *Input) {
-			in.Sibling, in.NoSiblings, in.AA, in.Marked = nil, "no CPU shares a core with CPU 0", nil, []Marked{{"", 300, 20, 41}}
-		}), Untestable, "", "That figure is inconclusive: the lock thread alone was not measured twice (aa = false); 61 of 300 runs are contaminated"},
-		"A/A too wide": {with(harm, func(in *Input) { in.AA = logs(rand.New(rand.NewPCG(3, 4)), 15, 1, 0.2) }), Inconclusive, "", "measured twice, may differ by more than 5 % from itself"},
-		"A/A wide, no siblings": {with(harm, func(in *Input) {
-			in.Sibling, in.NoSiblings, in.AA = nil, "no CPU shares a core with CPU 0", logs(rand.New(rand.NewPCG(3, 4)), 15, 1, 0.2)
-		}), Untestable, "", "That figure is inconclusive: the lock thread alone, measured twice, may differ by more than 5 % from itself"},
-		"void":       {with(harm, func(in *Input) { in.Void = "The A/A differs." }), Void, "", "Void, so nothing is decided. The A/A differs. Beside a scanner on its sibling"},
-		"void, none": {with(made(0.99, 0.99, 1, flat), func(in *Input) { in.Void = "The A/A differs." }), Void, "", ""},
-		"void, no siblings": {with(harm, func(in *Input) {
-			in.Sibling, in.NoSiblings, in.Void = nil, "no CPU shares a core with CPU 0", "The A/A differs."
-		}), Untestable, "", "That figure is void. The A/A differs."},
-		"A/A off":              {with(harm, func(in *Input) { in.AA = logs(rand.New(rand.NewPCG(3, 4)), 15, 1.08, 0.01) }), Inconclusive, "", "measured twice, differs by more than 5 % from itself"},
-		"A/A of one":           {with(harm, func(in *Input) { in.AA = in.AA[:1] }), Inconclusive, "", "too few rounds for an interval of the A/A"},
+		"no siblings":          {with(harm, func(in *Input) { in.Sibling = nil; in.NoSiblings = "no CPU shares a core with CPU 0" }), Untestable, "", "Untestable here: no CPU shares a core with CPU 0. Beside a scanner on another core the lock thread keeps 9"},
+		"not in the study":     {with(harm, func(in *Input) { in.Sibling, in.Other = nil, nil }), Untestable, "", "Not tested: the study measures no scanner on a sibling"},
 		"contaminated":         {with(harm, func(in *Input) { in.Marked = []Marked{{"", 300, 20, 41}} }), Inconclusive, "", "61 of 300 runs are contaminated, more than a fifth: in 20 the CPUs moved, in 41 others took part of them. Beside"},
 		"a fifth contaminated": {with(harm, func(in *Input) { in.Marked = []Marked{{"", 300, 20, 40}} }), Harm, Caches, ""},
 		"caches":               {harm, Harm, Caches, "of its rate alone: 200 million of 400 million acquisitions/s. Beside one on another core it keeps 9"},
@@ -110,7 +95,7 @@ func TestJudgeIsMonotone(t *testing.T) {
 		draw := func(name string) []float64 {
 			return rapid.SliceOfN(rapid.Float64Range(-1.2, 0.2), n, n).Draw(t, name)
 		}
-		in := Input{Sibling: draw("sibling"), Other: draw("other"), Marked: []Marked{{Runs: 100, Moved: rapid.IntRange(0, 40).Draw(t, "moved")}}, Published: true}
+		in := Input{Sibling: draw("sibling"), Other: draw("other"), Marked: []Marked{{Runs: 100, Moved: rapid.IntRange(0, 40).Draw(t, "moved")}}}
 		worse, better := in, in
 		worse.Sibling, better.Sibling = slices.Clone(in.Sibling), slices.Clone(in.Sibling)
 		by := rapid.Float64Range(0, 2).Draw(t, "by")
@@ -154,7 +139,7 @@ func TestFalseHarm(t *testing.T) {
 		for _, noise := range []float64{0.005, 0.02, 0.08} {
 			harm := 0
 			for range studies {
-				if Judge(Input{AA: noisy(c.rounds, 1, noise), Sibling: noisy(c.rounds, c.sibling, noise), Other: noisy(c.rounds, c.other, noise)}).Decision == Harm {
+				if Judge(Input{Sibling: noisy(c.rounds, c.sibling, noise), Other: noisy(c.rounds, c.other, noise)}).Decision == Harm {
 					harm++
 				}
 			}
@@ -166,7 +151,7 @@ func TestFalseHarm(t *testing.T) {
 	// What is there is found.
 	found := 0
 	for range studies {
-		if Judge(Input{AA: noisy(15, 1, 0.02), Sibling: noisy(15, 0.6, 0.02), Other: noisy(15, 0.98, 0.02)}).Decision == Harm {
+		if Judge(Input{Sibling: noisy(15, 0.6, 0.02), Other: noisy(15, 0.98, 0.02)}).Decision == Harm {
 			found++
 		}
 	}

@@ -21,8 +21,6 @@ func (v *Verdict) reason(in Input) string {
 		throughputs(in))
 	rest := beside + v.other("one", "it")
 	switch v.Decision {
-	case Void:
-		return "Void, so nothing is decided. " + in.Void + " " + rest
 	case None:
 		return rest + " Less than 5 % does not matter." + v.yield()
 	case Harm:
@@ -41,9 +39,8 @@ func (v *Verdict) reason(in Input) string {
 	}
 	marked, _ := overLimit(in.Marked)
 	return "Inconclusive: " + map[Obstacle]string{
-		NoAA:  "the study did not measure the lock thread alone twice (aa = false), so how far this host differs from itself is unknown",
-		FewAA: "too few rounds for an interval of the A/A",
-		Noise: v.noise(), Moved: marked.String(), Disturbed: marked.String(),
+		Moved:     marked.String(),
+		Disturbed: marked.String(),
 		FewRounds: "too few rounds for an interval",
 		FewOther:  "too few rounds that have a scanner on another core too",
 		Between:   "the whole interval is above 90 % and not within 5 % of unharmed, of which the rule says nothing",
@@ -90,37 +87,13 @@ func (m Marked) String() string {
 	return text + " are contaminated, more than a fifth: " + strings.Join(parts, ", ")
 }
 
-// noise says how the lock thread differs from itself, or may.
-func (v *Verdict) noise() string {
-	differs := "may differ"
-	if v.AA.High < 1-margin || v.AA.Low > 1+margin {
-		differs = "differs"
-	}
-	return fmt.Sprintf("the lock thread alone, measured twice, %s by more than 5 %% from itself: %s", differs, ratio(v.AA))
-}
-
 // doubts says of a figure that decides nothing why it is worth little.
 func (v *Verdict) doubts(in Input, figure string) string {
-	switch {
-	case figure == "":
-		return ""
-	case in.Void != "":
-		return " That figure is void. " + in.Void
-	}
-	var why []string
-	if in.AA == nil && !in.Published {
-		why = append(why, "the lock thread alone was not measured twice (aa = false)")
-	}
-	if v.noisy() {
-		why = append(why, v.noise())
-	}
-	if marked, over := overLimit(in.Marked); over {
-		why = append(why, marked.String())
-	}
-	if len(why) == 0 {
+	marked, over := overLimit(in.Marked)
+	if figure == "" || !over {
 		return ""
 	}
-	return " That figure is inconclusive: " + strings.Join(why, "; ") + "."
+	return " That figure is inconclusive: " + marked.String() + "."
 }
 
 // other tells what a scanner on another core costs.

@@ -68,7 +68,7 @@ primary = true
 
 // head is the beginning of a study that runs so many blocks.
 func head(blocks int, more string) string {
-	return fmt.Sprintf("schema = 1\n[study]\nname = \"t\"\nseed = 7\naa = false\n%s\n[design]\nlooks = [%d]\n", more, blocks)
+	return fmt.Sprintf("schema = 1\n[study]\nname = \"t\"\nseed = 7\n%s\n[design]\nlooks = [%d]\n", more, blocks)
 }
 
 // bench is a study in a directory, with a fake host.
@@ -189,7 +189,7 @@ func (b *bench) complete() {
 			count[place{run.Block, run.Plot, run.Slot}]++
 		}
 	}
-	for i, block := range r.Experiment.Blocks {
+	for i, block := range r.Experiment.Blocks[:r.Experiment.Planned()] { // stretches are made where they are asked for
 		for p, plot := range block.Plots {
 			for s := range plot {
 				if n := count[place{i, p, s}]; n != 1 {

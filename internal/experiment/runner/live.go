@@ -76,7 +76,7 @@ var errHarm = errors.New("the level is not safe")
 // baselineCell is the cell in which all factors are at their baselines.
 func baselineCell(x *result.Experiment) int {
 	for i, c := range x.Cells {
-		base := !c.Duplicate
+		base := true
 		for _, f := range x.Factors {
 			base = base && c.Levels[f.Name] == f.Baseline
 		}

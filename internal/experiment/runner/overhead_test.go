@@ -22,7 +22,7 @@ func BenchmarkOverhead(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			dir := b.TempDir()
-			st := parse(b, dir, fmt.Sprintf("schema = 1\n[study]\nname = \"t\"\naa = false\n[design]\nlooks = [%d]\n%s", max(6, (b.N+1)/2), c.study))
+			st := parse(b, dir, fmt.Sprintf("schema = 1\n[study]\nname = \"t\"\n[design]\nlooks = [%d]\n%s", max(6, (b.N+1)/2), c.study))
 			record := filepath.Join(dir, "record")
 			b.ResetTimer()
 			began := time.Now()

@@ -38,9 +38,9 @@ func (s *session) progress(p Progress) {
 	}
 	x := s.x
 	p.Pairs = x.Design.Kind == experiment.Switchback
-	p.Block, p.Blocks = min(s.block, len(x.Blocks)-1), len(x.Blocks)
+	p.Block, p.Blocks = min(s.block, x.Planned()-1), x.Planned()
 	p.Look = nextLook(x, s.block)
-	for _, plot := range x.Blocks[p.Block].Plots {
+	for _, plot := range x.Blocks[min(s.at, len(x.Blocks)-1)].Plots {
 		p.Runs += len(plot)
 	}
 	p.Done = s.done
@@ -55,10 +55,10 @@ func (s *session) progress(p Progress) {
 func nextLook(x *result.Experiment, block int) int {
 	for _, look := range x.Design.Looks {
 		if look > block {
-			return min(look, len(x.Blocks))
+			return min(look, x.Planned())
 		}
 	}
-	return len(x.Blocks)
+	return x.Planned()
 }
 
 // left estimates the time to the end of so many blocks, -1 where it is not known.
@@ -81,7 +81,7 @@ func (s *session) blocksTime(blocks int) time.Duration {
 		return -1
 	}
 	runs := 0
-	for _, plot := range s.x.Blocks[min(s.block, len(s.x.Blocks)-1)].Plots {
+	for _, plot := range s.x.Blocks[min(s.block, s.x.Planned()-1)].Plots {
 		runs += len(plot)
 	}
 	whole := float64(blocks) - float64(s.done)/float64(max(runs, 1))

@@ -58,6 +58,9 @@ func requeue(x *result.Experiment, left []slot, again slot) []slot {
 	for _, v := range []int{again.block, again.plot, again.slot, again.attempt} {
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(v)))
 	}
+	if again.block >= x.Planned() { // whose order is not random
+		return slices.Insert(left, 0, again)
+	}
 	at := rand.New(rand.NewPCG(x.Design.Seed, h.Sum64())).IntN(len(left) + 1)
 	return slices.Insert(left, at, again)
 }

@@ -58,6 +58,12 @@ func Overrides(st *experiment.Study) experiment.Overrides {
 // overrides is the inverse of experiment.Study.Overrides.
 func overrides(recorded map[string]string) (o experiment.Overrides, err error) {
 	o.Set = maps.Clone(recorded)
+	if text, ok := recorded["aa"]; ok {
+		delete(o.Set, "aa")
+		if o.AA, err = strconv.Atoi(text); err != nil {
+			return o, fmt.Errorf("aa was set to %q", text)
+		}
+	}
 	if text, ok := recorded["blocks"]; ok {
 		delete(o.Set, "blocks")
 		if o.Blocks, err = strconv.Atoi(text); err != nil {

@@ -37,7 +37,8 @@ type session struct {
 	began  time.Time
 	before time.Duration // that earlier sessions took
 
-	block     int // that runs, or runs next
+	block     int // of the plan: that runs, or runs next
+	at        int // that runs: block, or one behind the plan
 	done      int // OK runs of it
 	times     times
 	lastRun   time.Duration // without what was waited for things to settle
@@ -101,14 +102,24 @@ func (s *session) sleep(ctx context.Context, d time.Duration, stage string) erro
 
 // run runs blocks until the experiment is over.
 func (s *session) run(ctx context.Context) error {
+	if err := s.beside(ctx, s.x.Planned(), s.x.Planned()+s.x.Design.AA); err != nil {
+		return err
+	}
 	for {
 		reason := s.over()
+		if last := len(s.x.Blocks); s.latest != nil && s.latest.Due() && (reason == "looks" || reason == "resolved") {
+			if err := s.beside(ctx, last-1, last); err != nil {
+				return err
+			}
+			s.analyse(&result.End{Reason: reason, Blocks: s.block, At: s.sys.now()})
+		}
 		if reason != "" {
 			return s.store.End(result.End{Reason: reason, Blocks: s.block, At: s.sys.now()})
 		}
 		if err := s.pairInWindow(ctx); err != nil {
 			return err
 		}
+		s.at = s.block
 		if err := s.runBlock(ctx); err != nil {
 			switch {
 			case errors.Is(err, errBudget):
@@ -121,6 +132,7 @@ func (s *session) run(ctx context.Context) error {
 		s.times.blocks = append(s.times.blocks, s.times.block)
 		s.times.block = 0
 		s.block++
+		s.at = min(s.block, len(s.x.Blocks)-1)
 		s.done = 0
 	}
 }
@@ -132,11 +144,11 @@ func (s *session) over() string {
 	if s.harmed() {
 		return result.Harmed
 	}
-	if slices.Contains(s.x.Design.Looks, s.block) || s.block >= len(s.x.Blocks) {
+	if slices.Contains(s.x.Design.Looks, s.block) || s.block >= s.x.Planned() {
 		s.analyse(&result.End{Reason: "look", Blocks: s.block, At: s.sys.now()})
 		s.progress(Progress{Stage: "look", AtLook: true})
 		switch {
-		case s.block >= len(s.x.Blocks):
+		case s.block >= s.x.Planned():
 			return "looks"
 		case s.latest.Decided():
 			return "resolved"
@@ -182,7 +194,7 @@ func (s *session) countBlocks() {
 		s.times.ended(run)
 		took[run.Block] = s.times.block
 	}
-	for s.block = 0; s.block < len(s.x.Blocks); s.block++ {
+	for s.block = 0; s.block < s.x.Planned(); s.block++ {
 		s.done = 0
 		complete := true
 		for p, plot := range s.x.Blocks[s.block].Plots {
@@ -206,10 +218,27 @@ func (s *session) countBlocks() {
 // errBudget ends an experiment within a block.
 var errBudget = errors.New("the budget is spent")
 
+// beside runs blocks that are not of the plan, and for which it has no look.
+func (s *session) beside(ctx context.Context, from, to int) error {
+	for s.at = from; s.at < to; s.at++ {
+		done := s.done
+		s.done = 0
+		if err := s.runBlock(ctx); err != nil && !errors.Is(err, errBudget) { // which the plan will see
+			return err
+		}
+		s.done, s.times.block = done, 0
+	}
+	s.at = s.block
+	return nil
+}
+
 // runBlock runs what is left of the current block.
 func (s *session) runBlock(ctx context.Context) error {
-	for p := range s.x.Blocks[s.block].Plots {
-		q := pending(s.x, s.store.Record().Runs, s.block, p)
+	for p, plot := range s.x.Blocks[s.at].Plots {
+		if s.at >= s.x.Planned()+s.x.Design.AA && !s.latest.Asks(plot) {
+			continue
+		}
+		q := pending(s.x, s.store.Record().Runs, s.at, p)
 		if len(q) == 0 {
 			continue
 		}
@@ -263,8 +292,8 @@ func (s *session) runBlock(ctx context.Context) error {
 				}
 				next.attempt++
 				if q = requeue(s.x, q, next); r.Restarted {
-					q = pending(s.x, s.store.Record().Runs, s.block, p)
-					s.done = len(s.x.Blocks[s.block].Plots[p]) - len(q)
+					q = pending(s.x, s.store.Record().Runs, s.at, p)
+					s.done = len(s.x.Blocks[s.at].Plots[p]) - len(q)
 				}
 			}
 			say, err := s.judge(r)
@@ -285,7 +314,7 @@ func (s *session) ready(ctx context.Context, plot int) error {
 	if err := s.levels.begin(ctx); err != nil {
 		return err
 	}
-	if err := s.preparePlot(ctx, s.block, plot); err != nil {
+	if err := s.preparePlot(ctx, s.at, plot); err != nil {
 		return err
 	}
 	if s.open == nil && !s.restarts() {

@@ -19,9 +19,7 @@ import (
 
 // WriteBenchfmt writes the runs that count in the Go benchmark format, a line each,
 // with each factor as a part of the name, so that `benchstat -col /FACTOR FILE`
-// compares its levels. Runs of the hidden duplicate carry the configuration
-// "aa: duplicate", which benchstat shows as a table of their own; `benchstat -table
-// .fullname -col aa FILE` compares them with the baseline. Seconds become ns, which
+// compares its levels. Seconds become ns, which
 // benchstat shows as sec again; the first primary time is ns/op, other responses
 // have their name before the unit.
 func WriteBenchfmt(w io.Writer, s *Set) error {
@@ -49,18 +47,14 @@ func benchRuns(out *benchfmt.Writer, r *Report) error {
 		}
 	}
 	config := benchConfig(r)
-	duplicate := append(slices.Clone(config), benchfmt.Config{Key: "aa", Value: []byte("duplicate"), File: true})
 	byCell := make([][]int, len(x.Cells))
 	for j := range r.Runs {
-		if run := &r.Runs[j]; run.Status == result.OK && run.Cell >= 0 && run.Cell < len(x.Cells) {
+		if run := &r.Runs[j]; run.Status == result.OK && run.Cell >= 0 && run.Cell < len(x.Cells) && run.Block < x.Planned() {
 			byCell[run.Cell] = append(byCell[run.Cell], j)
 		}
 	}
 	for _, c := range benchOrder(x) {
 		line := benchfmt.Result{Name: benchName(x, &x.Cells[c]), Iters: 1, Config: config}
-		if x.Cells[c].Duplicate {
-			line.Config = duplicate
-		}
 		for _, j := range byCell[c] {
 			line.Values = line.Values[:0]
 			for i, resp := range x.Responses {
@@ -80,16 +74,13 @@ func benchRuns(out *benchfmt.Writer, r *Report) error {
 }
 
 // benchOrder lists cells as benchstat is to show them, which takes the first level
-// that it reads for the one to compare with: baselines first, the duplicate last.
+// that it reads for the one to compare with: baselines first.
 func benchOrder(x *result.Experiment) []int {
 	order := make([]int, len(x.Cells))
 	for i := range order {
 		order[i] = i
 	}
 	rank := func(c *result.Cell) (n int) {
-		if c.Duplicate {
-			return len(x.Factors) + 1
-		}
 		for _, f := range x.Factors {
 			if c.Levels[f.Name] != f.Baseline {
 				n++

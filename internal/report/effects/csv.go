@@ -49,7 +49,7 @@ func WriteCSV(w io.Writer, s *Set) error {
 		}
 	}
 	slices.Sort(conditions)
-	row := []string{"experiment", "block", "plot", "slot", "cell", "duplicate", "attempt", "status", "reason", "contaminated",
+	row := []string{"experiment", "block", "plot", "slot", "cell", "aa", "attempt", "status", "reason", "contaminated",
 		"start", "seconds", "boot", "operations"}
 	fixed := len(row)
 	for _, f := range factors {
@@ -70,7 +70,7 @@ func WriteCSV(w io.Writer, s *Set) error {
 			r := &s.Reports[i].Runs[j]
 			cell := cellOf(x, r)
 			row = append(row[:0], s.Reports[i].Dir, strconv.Itoa(r.Block), strconv.Itoa(r.Plot), strconv.Itoa(r.Slot),
-				strconv.Itoa(r.Cell), strconv.FormatBool(cell.Duplicate),
+				strconv.Itoa(r.Cell), strconv.FormatBool(r.Block >= x.Planned()),
 				strconv.Itoa(r.Attempt), string(r.Status), r.Reason, r.Contaminated, r.Start.UTC().Format(time.RFC3339Nano),
 				decimal(r.Seconds), r.Boot, "")
 			if r.Operations > 0 {

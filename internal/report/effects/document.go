@@ -32,7 +32,6 @@ const method = "Every block holds each combination of levels once, in random ord
 
 var verdictTones = map[analysis.Verdict]document.Tone{
 	analysis.CostsMore: document.Caution, analysis.CostsLess: document.Notice, analysis.NoEffect: document.Good,
-	analysis.VoidVerdict: document.Caution,
 }
 
 // Document is the report of a set: of one experiment, or of several beside each other.
@@ -133,8 +132,7 @@ func (r *Report) sections(key string) []document.Section {
 	a, x := r.Analysis, r.head()
 	var floors, needs, finds document.List
 	for i := range a.AA {
-		tone := map[bool]document.Tone{true: document.Caution}[a.AA[i].Void]
-		floors = append(floors, document.Line{Text: aaText(&a.AA[i]) + ".", Tone: tone})
+		floors = append(floors, document.Line{Text: aaText(&a.AA[i]) + "."})
 	}
 	for i := range a.Effects {
 		if a.Ended == result.Harmed {
@@ -213,7 +211,7 @@ func abridged(x *result.Experiment, e *analysis.Effect) bool {
 
 // effectTable has a row for each effect.
 func effectTable(x *result.Experiment, lead string, all []*analysis.Effect) *document.Table {
-	t := &document.Table{Lead: lead, Columns: append(document.Headings("effect", "change", "n", "margin, noise"),
+	t := &document.Table{Lead: lead, Columns: append(document.Headings("effect", "change", "n", "margin"),
 		document.Column{Head: "verdict"})}
 	for _, e := range all {
 		p := &e.Response
@@ -229,12 +227,9 @@ func effectTable(x *result.Experiment, lead string, all []*analysis.Effect) *doc
 			}
 			change.More = append(change.More, medians)
 		}
-		noise := []string{"noise " + within(e.NoiseFloor, p)}
-		switch {
-		case paired(x):
-			noise = nil // which the coins know
-		case !known(e.NoiseFloor):
-			noise = []string{"noise unknown"}
+		var noise []string
+		if known(e.NoiseFloor) {
+			noise = []string{"noise " + within(e.NoiseFloor, p)}
 		}
 		row := t.Add(name, change, countCell(e), document.Number(p.Margin, within(p.Margin, p), noise...), verdictCell(x, e))
 		row.Notes = document.Quiet.Points(notes(e)...)

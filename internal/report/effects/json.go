@@ -96,7 +96,7 @@ type earlyJSON struct {
 	Counts  bool    `json:"counts"` // against the level: the baseline was calm thereafter
 }
 
-// failuresJSON is how the first tries of a cell's runs went, its duplicate's included.
+// failuresJSON is how the first tries of a cell's runs went.
 type failuresJSON struct {
 	Levels map[string]string `json:"levels"`
 	countJSON
@@ -134,8 +134,7 @@ type aaJSON struct {
 	High     float64 `json:"high"`
 	N        int     `json:"n"`
 	Floor    float64 `json:"noise_floor"`
-	Void     bool    `json:"void"`
-	Reason   string  `json:"reason"`
+	Finds    float64 `json:"finds"`
 }
 
 type comparisonJSON struct {
@@ -236,7 +235,7 @@ func newEffect(r *Report, e *analysis.Effect) effectJSON {
 func newExperiment(r *Report) experimentJSON {
 	a, x := r.Analysis, r.head()
 	out := experimentJSON{
-		Dir: r.Dir, Experiment: *x, Blocks: a.Blocks, Planned: len(x.Blocks), Look: a.Look, Seconds: a.Seconds,
+		Dir: r.Dir, Experiment: *x, Blocks: a.Blocks, Planned: x.Planned(), Look: a.Look, Seconds: a.Seconds,
 		Repeats: a.Repeats, Complete: a.Complete, Ended: a.Ended,
 		Runs: map[string]int{}, First: a.First, Last: a.Last, Hours: a.Hours, Section: r.extra().data, Warnings: r.warnings(),
 	}
@@ -249,16 +248,14 @@ func newExperiment(r *Report) experimentJSON {
 		out.Early = append(out.Early, earlyJSON{s.Pair, s.Level, s.Seconds, s.Why, s.Harmless == ""})
 	}
 	for _, f := range a.Failures {
-		if c := x.Cells[f.Cell]; !c.Duplicate { // which is counted with its twin
-			out.Failures = append(out.Failures, failuresJSON{Levels: c.Levels, countJSON: newCount(f), Reason: f.Reason})
-		}
+		out.Failures = append(out.Failures, failuresJSON{Levels: x.Cells[f.Cell].Levels, countJSON: newCount(f), Reason: f.Reason})
 	}
 	for _, s := range []result.Status{result.OK, result.Void, result.Failed, result.WarmUp, analysis.FailedWarmUp} {
 		out.Runs[string(s)] = a.Runs[s]
 	}
 	for _, v := range a.AA {
 		out.AA = append(out.AA, aaJSON{Response: v.Response.Name, Effect: v.Value, Low: v.Low, High: v.High, N: v.N,
-			Floor: v.Floor, Void: v.Void, Reason: aaReason(&v)})
+			Floor: v.Floor, Finds: v.Finds})
 	}
 	return out
 }

@@ -42,13 +42,11 @@ func (r *Report) steps() (out document.Commands) {
 			Line: "hostlab run --restore --out " + screen.Operand(r.Dir)})
 	}
 	need := 0
-	void := slices.ContainsFunc(r.Analysis.AA, func(a analysis.AA) bool { return a.Void && a.Response.Primary })
 	for i := range r.Analysis.Effects {
 		e := &r.Analysis.Effects[i]
 		if !e.Primary() {
 			continue
 		}
-		void = void || e.Verdict == analysis.VoidVerdict
 		if e.Verdict == analysis.Unresolved || e.Verdict == analysis.Inconclusive {
 			need = max(need, e.Need)
 		}
@@ -63,9 +61,6 @@ func (r *Report) steps() (out document.Commands) {
 		// the directory has the study, with what was set in it
 		out = append(out, document.Command{Why: "it has not ended; go on with it",
 			Line: "hostlab run --resume --out " + screen.Operand(r.Dir)})
-	case void:
-		out = append(out, document.Command{Why: "find what disturbed the host, then run it again",
-			Line: run + " --out " + screen.Operand(again)})
 	case need > hopeless*r.Analysis.Blocks:
 		out = append(out, document.Command{Why: "with this noise, a verdict needs " + strconv.Itoa(need) + " " + block +
 			"s; find what disturbs the host, then run it again", Line: run + " --out " + screen.Operand(again)})

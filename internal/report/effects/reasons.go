@@ -3,7 +3,6 @@ package effects
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"hostlab/internal/analysis"
@@ -24,8 +23,6 @@ func verdictReason(e *analysis.Effect) string {
 	r, why := &e.Response, &e.Reason
 	margin, whole := size(r.Margin, r), span(e.Low, e.High, r)
 	switch why.Kind {
-	case analysis.VoidAA:
-		return aaReason(why.AA)
 	case analysis.NoMargin:
 		return fmt.Sprintf("The response has no practical margin above 0 (it is %g), so that no effect can be judged.", r.Margin)
 	case analysis.NoShare:
@@ -45,19 +42,13 @@ func verdictReason(e *analysis.Effect) string {
 	case analysis.BeforeLook:
 		return fmt.Sprintf("The first look is at %s, and there are %d.", screen.Count(why.N, unitOf(e)), e.N)
 	case analysis.TooEarly:
-		return fmt.Sprintf("The interval, %s, is within the margin of %s, but failures, stalls and trends do not show in fewer "+
+		return fmt.Sprintf("The interval, %s, is within the margin of %s, but failures and stalls do not show in fewer "+
 			"than %d %s.", whole, margin, why.N, e.Unit)
-	case analysis.NoFloor:
-		return fmt.Sprintf("The interval, %s, is within the margin of %s, but the noise floor is not known: %s.", whole, margin,
-			aaReason(why.AA))
-	case analysis.HighFloor:
-		return fmt.Sprintf("The interval, %s, is within the margin of %s, but the baseline differs from its own duplicate by up to %s.",
-			whole, margin, fine(why.AA.Floor, r))
 	case analysis.Limited:
 		return limitReason(e, e.Limits[why.N])
 	case analysis.Damaged:
 		return why.Text
-	case analysis.Shown, analysis.TooNear, analysis.NoDuplicate:
+	case analysis.Shown, analysis.TooNear:
 	}
 	var out string
 	switch v := e.Verdict; v {
@@ -72,9 +63,6 @@ func verdictReason(e *analysis.Effect) string {
 		out = fmt.Sprintf("There is %s: the whole interval, %s, is within the margin of %s.", noDifference, whole, margin)
 		if e.Unseen > 0 {
 			out += fmt.Sprintf(" Stalls in fewer than 1 of %d runs may not have been seen.", e.Unseen)
-		}
-		if e.Unfloored {
-			out += " The A/A duplicate is a separate boot, so it gives no noise floor for effects within boots."
 		}
 		return out
 	case analysis.Unresolved:
@@ -97,15 +85,10 @@ func limitReason(e *analysis.Effect, l analysis.Limit) string {
 		text += ". The remaining runs do not represent the failed ones"
 	case analysis.Coarse:
 		text += ": smaller effects cannot be seen. A finer clock, or longer runs, would show them"
+	case analysis.CarryOver, analysis.Unheld:
 	case analysis.Tail:
 		text = fmt.Sprintf("The typical run is within the margin of %s, but the mean is not: rare slow runs make it %s (%s)",
 			size(r.Margin, r), amount(e.Mean.Value, r), span(e.Mean.Low, e.Mean.High, r))
-	case analysis.Early:
-		text = fmt.Sprintf("The interval so far, %s, would decide at a margin of %s. But the slope of these %s, carried on to %s%d, "+
-			"makes the mean effect %s",
-			span(e.Low, e.High, r), size(r.Margin, r), e.Unit, map[bool]string{true: "", false: "the plan's "}[e.Unit == "pairs"],
-			e.Need, amount(e.Ahead, r))
-	case analysis.Trend:
 	}
 	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
@@ -128,12 +111,20 @@ func limitText(e *analysis.Effect, l analysis.Limit) string {
 			text += fmt.Sprintf(", and %s of the differences are one and the same number", percentOf(e.Steps.Tied))
 		}
 		return text
-	case analysis.Trend:
-		way := map[bool]string{true: "rises", false: "falls"}[e.Trend.Last > e.Trend.First]
-		return fmt.Sprintf("the effect %s with time (%s): %s in the first third of the %s, %s in the last; it holds for the hours "+
-			"that the runs saw",
-			way, chance(e.Trend.P), amount(e.Trend.First, r), e.Unit, amount(e.Trend.Last, r))
-	case analysis.Tail, analysis.Early:
+	case analysis.Unheld:
+		return "the runs that hold the level for a stretch are not made, so that a host which follows it slowly is not ruled out"
+	case analysis.CarryOver:
+		if e.Held != nil {
+			return fmt.Sprintf("runs in which the level is held differ by %s from the baseline: the host takes several runs to follow a level, "+
+				"and pairs show only a part of what it costs; repeat with a longer settle of the factor", amount(e.Held.Value, r))
+		}
+		from := "the runs before"
+		if e.Carried.Runs == 0 {
+			from = "the run before"
+		}
+		return fmt.Sprintf("the level of %s shows in the differences (%s, rank correlation %.2f), so the size of the effect is not known; "+
+			"repeat with a longer settle of the factor", from, chance(e.Carried.P), e.Carried.Rho)
+	case analysis.Tail:
 	}
 	return ""
 }
@@ -169,22 +160,6 @@ func failing(a *analysis.Analysis) string {
 	return "runs fail, and the remaining runs do not represent them: " + strings.Join(list, ", ")
 }
 
-// aaReason says why an A/A comparison voids a study, or why there is none; "" for neither.
-func aaReason(a *analysis.AA) string {
-	switch a.Reason.Kind {
-	case analysis.VoidAA:
-		method := map[bool]string{true: "Student's", false: "the"}[a.VoidStudent]
-		return fmt.Sprintf("The baseline differs from its own hidden duplicate: %s 99 %% interval of %s is %s, without 0. "+
-			"Something other than the factors moves the values, so that no effect can be separated from it.", method,
-			a.Response.Name, span(a.VoidLow, a.VoidHigh, &a.Response))
-	case analysis.FewUnits:
-		return fmt.Sprintf("an interval of the A/A duplicate needs %d %s, and there are %d", a.Reason.N, a.Unit, a.N)
-	case analysis.NoDuplicate:
-		return "the record has no duplicate of the baseline"
-	}
-	return ""
-}
-
 // warned are the warnings of an effect: of its values, then of what limits it.
 func warned(e *analysis.Effect) []string {
 	out := e.Warnings[:len(e.Warnings):len(e.Warnings)]
@@ -198,14 +173,6 @@ func warned(e *analysis.Effect) []string {
 
 // size prints a margin, without its sign.
 func size(v float64, r *result.Response) string { return strings.TrimPrefix(within(v, r), "±") }
-
-// fine is size with three digits, for what is just beyond a margin.
-func fine(v float64, r *result.Response) string {
-	if r.Compare == result.Difference {
-		return size(v, r)
-	}
-	return strconv.FormatFloat(100*v, 'g', 3, 64) + " %"
-}
 
 // chance prints the p of a test; none is 0.
 func chance(p float64) string {

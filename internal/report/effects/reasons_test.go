@@ -13,7 +13,6 @@ func TestReasons(t *testing.T) {
 	wall := result.Response{Name: "wall", Unit: "s", Compare: result.Ratio, Margin: 0.02}
 	base := analysis.Effect{Response: wall, Contrast: result.Contrast{Factors: []string{"mode"}, Levels: []string{"on"}}, Unit: "blocks", Estimate: result.Estimate{N: 5, Low: -0.01, High: 0.012},
 		Mean: result.Estimate{Value: 0.12, Low: 0.01, High: 0.23}, Verdict: analysis.Inconclusive}
-	aa := &analysis.AA{Response: wall, Unit: "blocks", Estimate: result.Estimate{N: 4}, Floor: 0.0201, Reason: analysis.Reason{Kind: analysis.FewUnits, N: 6}}
 	limited := func(e *analysis.Effect, l analysis.Limit) {
 		e.Limits, e.Reason = []analysis.Limit{l}, analysis.Reason{Kind: analysis.Limited}
 	}
@@ -26,8 +25,6 @@ func TestReasons(t *testing.T) {
 		"No block has a value of wall":                   func(e *analysis.Effect) { e.Reason.Kind = analysis.NoValues },
 		"no practical margin above 0":                    func(e *analysis.Effect) { e.Reason.Kind = analysis.NoMargin },
 		"2.0 % of a baseline's median of 0 is no margin": func(e *analysis.Effect) { e.Reason = analysis.Reason{Kind: analysis.NoShare, Size: 0.02} },
-		"needs 6 blocks, and there are 4":                func(e *analysis.Effect) { e.Reason = analysis.Reason{Kind: analysis.NoFloor, AA: aa} },
-		"by up to 2.01 %":                                func(e *analysis.Effect) { e.Reason = analysis.Reason{Kind: analysis.HighFloor, AA: aa} },
 		"no factor of that name": func(e *analysis.Effect) {
 			e.Reason = analysis.Reason{Kind: analysis.Damaged, Text: "no factor of that name"}
 		},
@@ -36,15 +33,7 @@ func TestReasons(t *testing.T) {
 		"on 1 degree of freedom.":                             func(e *analysis.Effect) { e.Student, e.N = true, 2 },
 		"too near the margin of 2 %":                          func(e *analysis.Effect) { e.Reason.Kind = analysis.TooNear },
 		"slow runs make it +12.0 % (+1.0 to +23.0 %)":         func(e *analysis.Effect) { limited(e, analysis.Tail) },
-		"The effect rises with time (p < 0.001): -1.0 % in": func(e *analysis.Effect) {
-			limited(e, analysis.Trend)
-			e.Trend = &analysis.Trended{First: -0.01, Last: 0.03}
-		},
-		"-1.0 to +1.2 %, would decide at a margin of 2 %. But the slope of these blocks, carried on to the plan's 30, makes the mean effect +3.0 %.": func(e *analysis.Effect) {
-			limited(e, analysis.Early)
-			e.Ahead, e.Need = 0.03, 30
-		},
-		"All values of wall are the same": func(e *analysis.Effect) { limited(e, analysis.Coarse); e.Steps = &analysis.Steps{} },
+		"All values of wall are the same":                     func(e *analysis.Effect) { limited(e, analysis.Coarse); e.Steps = &analysis.Steps{} },
 		"steps of 10.0 ms or more, beyond the margin of 2 %, and 40.0 % of the differences": func(e *analysis.Effect) {
 			limited(e, analysis.Coarse)
 			e.Steps = &analysis.Steps{Step: 0.01, Beyond: true, Tied: 0.4}

@@ -1,7 +1,6 @@
 package effects
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -38,9 +37,6 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 		}
 	case analysis.Unresolved:
 		what += fmt.Sprintf(" differs from %s, but whether by more than %s is undecided", base, size(r.Margin, r))
-	case analysis.VoidVerdict:
-		return fmt.Sprintf("%s against %s is void, %s, %s. %s", what, base, sample(e), evidence(x, e),
-			strings.TrimSuffix(reasonText(e), "."))
 	default:
 		what += " against " + base + " is inconclusive"
 	}
@@ -118,6 +114,9 @@ func intervalText(x *result.Experiment, e *analysis.Effect) string {
 	if s == "no interval" {
 		return s
 	}
+	if e.Failing != nil {
+		return joint(x, e) + " interval of the runs that ended " + s
+	}
 	return joint(x, e) + " interval " + s
 }
 
@@ -182,15 +181,15 @@ func findsText(e *analysis.Effect) string {
 		size(e.Finds, &e.Response), label(&e.Response))
 }
 
-// aaText says what the hidden duplicate showed.
+// aaText says what the pairs of the baseline with itself showed.
 func aaText(a *analysis.AA) string {
 	if a.N == 0 {
-		return label(&a.Response) + ": no noise floor: " + cmp.Or(aaReason(a), "there is none")
+		return label(&a.Response) + ": no noise floor: no pair has a value"
 	}
-	s := fmt.Sprintf("%s: the baseline against its hidden duplicate %s (%s), n = %d: noise floor %s",
+	s := fmt.Sprintf("%s: the baseline against itself %s (%s), n = %d: noise floor %s",
 		label(&a.Response), amount(a.Value, &a.Response), span(a.Low, a.High, &a.Response), a.N, within(a.Floor, &a.Response))
-	if a.Void {
-		s += "; VOID: " + strings.TrimSuffix(aaReason(a), ".")
+	if a.Finds > 0 {
+		s += fmt.Sprintf("; the whole plan finds an effect of %s in 8 of 10 experiments", size(a.Finds, &a.Response))
 	}
 	return s
 }
@@ -226,8 +225,8 @@ func stateText(a *analysis.Analysis) string {
 		block = a.Experiment.Design.Block()
 	}
 	s := screen.Count(a.Blocks, "complete "+block)
-	if a.Experiment != nil && len(a.Experiment.Blocks) > 0 {
-		s += fmt.Sprintf(" of at most %d", len(a.Experiment.Blocks))
+	if a.Experiment != nil && a.Experiment.Planned() > 0 {
+		s += fmt.Sprintf(" of at most %d", a.Experiment.Planned())
 	}
 	if a.Look > 0 && a.Experiment != nil {
 		s += fmt.Sprintf(", look %d of %d", a.Look, len(a.Experiment.Design.Looks))
@@ -248,7 +247,7 @@ func deciding(a *analysis.Analysis) []*analysis.Effect {
 			out = append(out, e)
 		}
 	}
-	order := []analysis.Verdict{analysis.VoidVerdict, analysis.CostsMore, analysis.CostsLess, analysis.Unresolved,
+	order := []analysis.Verdict{analysis.CostsMore, analysis.CostsLess, analysis.Unresolved,
 		analysis.Inconclusive, analysis.NoEffect}
 	sorting.Stable(out, func(a, b *analysis.Effect) int {
 		return slices.Index(order, a.Verdict) - slices.Index(order, b.Verdict)
@@ -305,9 +304,6 @@ func footnotes(x *result.Experiment, a *analysis.Analysis) []string {
 	var out []string
 	if first != nil {
 		test := "signed-rank"
-		if x.Design.Test == result.Randomisation {
-			test = "randomisation"
-		}
 		if paired(x) {
 			test = "signed-rank randomisation"
 		}

@@ -29,7 +29,6 @@ func newSMT(a *analysis.Analysis, runs []result.Run) *smtSection {
 	case len(runs) == 0:
 		s.Verdict = smt.Verdict{Decision: smt.Inconclusive, Obstacle: smt.FewRounds, Reason: "No verdict yet: no block is complete."}
 	default:
-		in.Void = voided(a)
 		s.Verdict = smt.Judge(in)
 	}
 	if ok {
@@ -37,17 +36,6 @@ func newSMT(a *analysis.Analysis, runs []result.Run) *smtSection {
 	}
 	s.Advice = s.advice()
 	return s
-}
-
-// voided is why the analysis is void for the verdict, by the A/A of the lock rate, of
-// which the verdict is made, or of what the study decides by; "" where it is not.
-func voided(a *analysis.Analysis) string {
-	for i := range a.AA {
-		if aa := &a.AA[i]; aa.Void && (aa.Response.Primary || aa.Response.Name == smt.LockRate) {
-			return aaReason(aa)
-		}
-	}
-	return ""
 }
 
 // smtCaches are the sizes in a record's context that the sweep marks.
@@ -89,7 +77,7 @@ func (s *smtSection) read(rounds *smt.Rounds, alpha float64) {
 		c := smtCell{Medians: map[string]float64{}, Marked: rounds.Marked(level)}
 		for i := range x.Responses {
 			r := &x.Responses[i]
-			if v := slices.DeleteFunc(rounds.Means(level, r, false), math.IsNaN); len(v) > 0 {
+			if v := slices.DeleteFunc(rounds.Means(level, r), math.IsNaN); len(v) > 0 {
 				c.Medians[r.Name] = stats.Median(v)
 				if r.Compare != result.Difference {
 					c.Medians[r.Name] = math.Exp(c.Medians[r.Name])
@@ -99,7 +87,7 @@ func (s *smtSection) read(rounds *smt.Rounds, alpha float64) {
 		return c
 	}
 	s.Alone = read(smt.Alone)
-	alone := rounds.Logs(smt.Alone, smt.LockRate, false)
+	alone := rounds.Logs(smt.Alone, smt.LockRate)
 	for _, level := range rounds.Factor.Levels {
 		antagonist, size, place, ok := smtLevel(level)
 		if !ok && level != rotation {
@@ -108,7 +96,7 @@ func (s *smtSection) read(rounds *smt.Rounds, alpha float64) {
 		c := read(level)
 		if level == rotation {
 			c.Antagonist, c.Place, c.Size = "scan", rotation, smt.Size(x.Context["scan"])
-			c.Ratio = smt.Ratio(rounds.Logs(level, smt.LockRate, false), alone, alpha)
+			c.Ratio = smt.Ratio(rounds.Logs(level, smt.LockRate), alone, alpha)
 			s.Rotating = &c
 			continue
 		}
@@ -121,7 +109,7 @@ func (s *smtSection) read(rounds *smt.Rounds, alpha float64) {
 			}
 			c.Size = smt.Size(x.Context[key])
 		}
-		c.Ratio = smt.Ratio(rounds.Logs(level, smt.LockRate, false), alone, alpha)
+		c.Ratio = smt.Ratio(rounds.Logs(level, smt.LockRate), alone, alpha)
 		s.Cells = append(s.Cells, c)
 	}
 	for _, t := range smtTitles {
@@ -132,7 +120,7 @@ func (s *smtSection) read(rounds *smt.Rounds, alpha float64) {
 			}
 		}
 	}
-	s.Rotation = smt.Estimate(rounds.Logs(rotation, siblingShare(x), false), alpha)
+	s.Rotation = smt.Estimate(rounds.Logs(rotation, siblingShare(x)), alpha)
 	sorting.Stable(s.Cells, func(a, b smtCell) int {
 		return cmp.Or(cmp.Compare(antagonistRank(a.Antagonist), antagonistRank(b.Antagonist)), cmp.Compare(a.Size, b.Size))
 	})

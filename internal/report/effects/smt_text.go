@@ -106,7 +106,7 @@ func (s *smtSection) verdict() []string {
 		head = "Sharing a core harms threads that take locks here, " + cmp.Or(by, "by what is not known") + "."
 	case smt.None:
 		head = "A scanner on the sibling does not harm threads that take locks here."
-	case smt.Untestable, smt.Void, smt.Inconclusive: // the reason says so first
+	case smt.Untestable, smt.Inconclusive: // the reason says so first
 		return []string{v.Reason}
 	}
 	return []string{head, v.Reason}
@@ -150,9 +150,7 @@ func (s *smtSection) advice() string {
 	case smt.Moved:
 		return "Before you change anything, have the guest's CPUs pinned to the host's, or measure on the host itself, and run it " +
 			"again: it is unknown which CPUs these figures are about."
-	case smt.NoAA:
-		return "Before you change anything, run it again as the built-in study smt does: without aa = false."
-	case smt.Noise, smt.Disturbed:
+	case smt.Disturbed:
 		return "Before you change anything, run it again on a quieter host, or at a quieter time."
 	}
 	return "Before you change anything, run it again with more blocks (--blocks 30)."

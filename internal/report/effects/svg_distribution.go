@@ -67,11 +67,7 @@ func distributionFigure(id string, x *result.Experiment, runs []result.Run, r *r
 			}
 			pts = append(pts, [2]float64{sc.At(at), mid + float64(k*7%11-5)*1.1})
 		}
-		series := 0
-		if x.Cells[i].Duplicate {
-			series = 4
-		}
-		s.Marks(series, pts)
+		s.Marks(0, pts)
 		c := sc.At(stats.SortedQuantile(v, 0.5))
 		s.Line(c, mid-11, c, mid+11, "none")
 	}
@@ -257,11 +253,7 @@ func cellMedians(x *result.Experiment, runs []result.Run, response string) (out 
 
 // cellName names a combination of levels: "power powersave, logdev nvme0".
 func cellName(x *result.Experiment, c *result.Cell) string {
-	name := cmp.Or(result.LevelsText(x.Factors, c.Levels), strings.Join(slices.Sorted(maps.Keys(c.Levels)), ", "))
-	if c.Duplicate {
-		name += " (A/A duplicate)"
-	}
-	return name
+	return cmp.Or(result.LevelsText(x.Factors, c.Levels), strings.Join(slices.Sorted(maps.Keys(c.Levels)), ", "))
 }
 
 // shown are the responses that pictures show: primary ones, or the first.

@@ -3,6 +3,7 @@ package effects
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"hostlab/internal/analysis"
@@ -38,9 +39,9 @@ func effectFigures(id string, x *result.Experiment, all []analysis.Effect) []pic
 		if k != "ratio" {
 			title = "Effects as differences"
 		}
-		brackets := " Faint brackets are the noise floor of the A/A duplicate."
-		if paired(x) { // it has none
-			brackets = ""
+		brackets := ""
+		if slices.ContainsFunc(groups[k], func(e *analysis.Effect) bool { return known(e.NoiseFloor) }) {
+			brackets = " Faint brackets are the noise floor (A/A)."
 		}
 		out = append(out, picture.Figure{Title: title, SVG: effectsPicture(fmt.Sprintf("%s-effects%d", id, i), title, x,
 			groups[k]),
@@ -88,7 +89,7 @@ func effectsPicture(id, title string, x *result.Experiment, effects []*analysis.
 	return picture.Bars(id, title, bars, lo, hi, text, strings.TrimSuffix(axis, "; "))
 }
 
-// aaFigure draws the comparison of the baseline with its duplicate, in units of the
+// aaFigure draws the comparison of the baseline with itself, in units of the
 // practical margin, so that all responses share an axis.
 func aaFigure(id string, all []analysis.AA) (picture.Figure, bool) {
 	var rows []*analysis.AA
@@ -107,7 +108,7 @@ func aaFigure(id string, all []analysis.AA) (picture.Figure, bool) {
 	if len(rows) == 0 {
 		return picture.Figure{}, false
 	}
-	t := &picture.Table{Caption: "The baseline against its hidden duplicate",
+	t := &picture.Table{Caption: "The baseline against itself",
 		Head: []string{"Response", "Difference", "Interval", "n", "Noise floor", "Margin"}}
 	var bars []picture.Bar
 	for _, a := range rows {
@@ -115,18 +116,14 @@ func aaFigure(id string, all []analysis.AA) (picture.Figure, bool) {
 		b := picture.Bar{Name: label(r), Below: "noise " + within(a.Floor, r), Said: aaText(a), Value: a.Value / m,
 			Low: a.Low / m, High: a.High / m,
 			Band: 1, BandSaid: "practical margin " + within(m, r), Floor: math.NaN()}
-		if a.Void {
-			b.Below = "void: " + b.Below
-		}
 		bars = append(bars, b)
 		t.Rows = append(t.Rows, []string{label(r), amount(a.Value, r), span(a.Low, a.High, r), fmt.Sprint(a.N),
 			within(a.Floor, r), within(m, r)})
 	}
-	const title = "The baseline against its hidden duplicate (A/A)"
+	const title = "The baseline against itself (A/A)"
 	return picture.Figure{Title: title, Table: t,
 		SVG: picture.Bars(id+"-aa", title, bars, -most, most,
 			func(v float64) string { return fmt.Sprintf("%gx", math.Round(v*100)/100) },
 			"in units of the practical margin, the grey band"),
-		Note: "Nothing differs between the two, so that any difference here is noise. No smaller effect can be shown, and where the " +
-			"baseline differs from itself by more than chance the whole study is void."}, true
+		Note: "Nothing differs between the two, so that any difference here is noise."}, true
 }

@@ -45,10 +45,9 @@ func interactionFigure(id string, x *result.Experiment, runs []result.Run, e *an
 	la, lb := a.Levels[:min(len(a.Levels), 8)], b.Levels[:min(len(b.Levels), maxSeries)]
 	values := map[[2]string][]float64{}
 	for i, v := range valuesOf(x, runs, r.Name) {
-		if c := &x.Cells[i]; !c.Duplicate {
-			k := [2]string{c.Levels[fa], c.Levels[fb]}
-			values[k] = append(values[k], v...)
-		}
+		c := &x.Cells[i]
+		k := [2]string{c.Levels[fa], c.Levels[fb]}
+		values[k] = append(values[k], v...)
 	}
 	lo, hi := math.Inf(1), math.Inf(-1)
 	medians := map[[2]string]float64{}

@@ -50,13 +50,13 @@ func TestTextFits(t *testing.T) {
 
 // TestTextGolden holds what people read; -update writes it anew.
 func TestTextGolden(t *testing.T) {
-	for _, name := range []string{"gzip", "live", "harmed", "adjusted", "null", "noisy", "running", "void", "failing", "stalls", "power", "splitplot", "empty", "compared", "query", "dialog", "degree", "newer", "smt-caches", "smt-slots", "smt-none", "smt-noisy", "smt-untestable", "smt-one-core", "smt-empty", "smt-void", "smt-alike"} {
+	for _, name := range []string{"gzip", "live", "harmed", "adjusted", "null", "noisy", "running", "failing", "stalls", "power", "splitplot", "empty", "compared", "query", "dialog", "degree", "newer", "smt-caches", "smt-slots", "smt-none", "smt-noisy", "smt-untestable", "smt-one-core", "smt-empty", "smt-alike"} {
 		golden.Equal(t, filepath.Join("testdata", name+".txt"), text(t, name, effects.Options{}))
 	}
 }
 
 func TestOutcome(t *testing.T) {
-	for name, want := range map[string]analysis.Outcome{"gzip": analysis.Beyond, "null": analysis.NoneBeyond, "noisy": analysis.Open, "running": analysis.Open, "void": analysis.Open,
+	for name, want := range map[string]analysis.Outcome{"gzip": analysis.Beyond, "null": analysis.NoneBeyond, "noisy": analysis.Open, "running": analysis.Open,
 		"power": analysis.Beyond, "splitplot": analysis.Beyond, "live": analysis.Beyond, "harmed": analysis.Open, "empty": analysis.Open, "compared": analysis.Beyond} {
 		if got := samples[name]().Outcome(); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)

@@ -39,9 +39,6 @@ func (r *Report) time() document.Section {
 		b.Table.Columns = append(b.Table.Columns, document.Column{Head: segment(p, 0).Name, Right: true})
 	}
 	for i := range x.Cells {
-		if x.Cells[i].Duplicate {
-			continue
-		}
 		bar := document.Bar{Name: cellName(x, &x.Cells[i])}
 		row := []document.Cell{document.Text(bar.Name)}
 		for _, p := range parts {

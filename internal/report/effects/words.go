@@ -18,7 +18,7 @@ const noDifference = "no practical difference to a typical run"
 // verdictWords are the verdicts as people read them.
 var verdictWords = map[analysis.Verdict]string{
 	analysis.CostsMore: "costs more", analysis.CostsLess: "costs less", analysis.NoEffect: noDifference,
-	analysis.Unresolved: "unresolved", analysis.Inconclusive: "inconclusive", analysis.VoidVerdict: "void",
+	analysis.Unresolved: "unresolved", analysis.Inconclusive: "inconclusive",
 }
 
 // risen are those of a response such as a rate, of which more is better: what costs

@@ -83,6 +83,10 @@ func load(f *folder) (*loaded, error) {
 	r := &Record{Dir: dir}
 	out := &loaded{record: r, places: places{}}
 	if err := readJSON(f, headFile, &r.Experiment); err != nil {
+		var other struct{ Schema int }
+		if readJSON(f, headFile, &other) == nil && other.Schema != result.SchemaVersion {
+			return nil, checkHead(filepath.Join(dir, headFile), &result.Experiment{Schema: other.Schema})
+		}
 		return nil, err
 	}
 	if err := checkHead(filepath.Join(dir, headFile), r.Experiment); err != nil {

@@ -346,10 +346,10 @@ func TestDamage(t *testing.T) {
 		"a journal of another world":  {levelsFile, "{\"op\":\"dance\"}\n", levelsFile + ":1: unknown entry"},
 		"a head that is cut":          {headFile, "{\n\"schema\": 1,\n\"name\"", headFile + ":3: damaged: it ends too early"},
 		"a head with a tail":          {headFile, "{\"schema\":1}\n{}", headFile + ":2: damaged"},
-		"a head of a later hostlab":   {headFile, "{\"schema\":2}", "this hostlab reads schema 1"},
+		"a head of a later hostlab":   {headFile, "{\"schema\":3}", "this hostlab reads schema 2"},
 		"an empty head":               {headFile, "", headFile + ":1: damaged"},
 		"a null head":                 {headFile, "null", "null"},
-		"a head with a wild plan":     {headFile, `{"schema":1,"cells":[],"blocks":[{"plots":[[4]]}]}`, "cell 4 of 0"},
+		"a head with a wild plan":     {headFile, `{"schema":2,"cells":[],"blocks":[{"plots":[[4]]}]}`, "cell 4 of 0"},
 		"an end that is cut":          {endFile, "{\"reason\":", endFile + ":1: damaged"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -23,7 +23,6 @@ type plan struct {
 	drift     float64 // of the logarithm, over the whole experiment
 	stalls    float64 // probability of a run that takes 40 % longer
 	stalling  string  // only at this level; "" for all
-	bias      float64 // of the A/A duplicate
 	void      int     // every so many runs is void at first
 	failing   string  // at this level, every third run fails at first
 	marked    int     // every so many runs counts though it is contaminated
@@ -61,16 +60,12 @@ func (p *plan) build() effects.Report {
 		x.Design.Looks = []int{10, 14, 20, 30}
 	}
 	x.Cells = cells(x.Factors)
-	base := map[string]string{}
-	for _, f := range x.Factors {
-		base[f.Name] = f.Baseline
-	}
-	if x.Design.AA {
-		x.Cells = append(x.Cells, result.Cell{Levels: base, Duplicate: true})
-	}
 	rng := rand.New(rand.NewPCG(x.Design.Seed, 7))
 	for b := range x.Design.Looks[len(x.Design.Looks)-1] {
 		x.Blocks = append(x.Blocks, result.Block{Seed: uint64(b), Plots: p.plots(rng)})
+	}
+	for b := range x.Design.AA {
+		x.Blocks = append(x.Blocks, result.Block{Seed: uint64(b), Plots: [][]int{{0, 0}}})
 	}
 	runs := p.simulate(rng)
 	var end *result.End
@@ -99,7 +94,7 @@ func cells(factors []result.Factor) []result.Cell {
 }
 
 // plots of one block: all cells in one, or one for each level of the first factor
-// that needs a reboot and one more at the baseline for the duplicate.
+// that needs a reboot.
 func (p *plan) plots(rng *rand.Rand) [][]int {
 	x := &p.head
 	if x.Design.Kind != "split-plot" {
@@ -107,11 +102,11 @@ func (p *plan) plots(rng *rand.Rand) [][]int {
 	}
 	f := x.Factors[0]
 	var out [][]int
-	for i, level := range append(f.Levels, "") {
+	for _, level := range f.Levels {
 		var plot []int
 		for range max(1, x.Design.Repeats) {
 			for c, cell := range x.Cells {
-				if i < len(f.Levels) && !cell.Duplicate && cell.Levels[f.Name] == level || i == len(f.Levels) && cell.Duplicate {
+				if cell.Levels[f.Name] == level {
 					plot = append(plot, c)
 				}
 			}
@@ -133,7 +128,14 @@ func (p *plan) simulate(rng *rand.Rand) []result.Run {
 		runs = append(runs, result.Run{Status: result.WarmUp, Reason: "exit status 2", Start: at, Seconds: 0.1})
 		at = at.Add(p.pause / 2)
 	}
+	order := make([]int, 0, x.Design.AA+p.done) // pairs of the baseline with itself run first
+	for b := range x.Design.AA {
+		order = append(order, x.Planned()+b)
+	}
 	for b := range p.done {
+		order = append(order, b)
+	}
+	for _, b := range order {
 		if b == p.done/2 {
 			at = at.Add(p.pause)
 		}
@@ -207,9 +209,6 @@ func (p *plan) values(rng *rand.Rand, c *result.Cell, z float64) map[string]floa
 			noise = n
 		}
 		e := p.effect(r.Name, c.Levels)
-		if c.Duplicate {
-			e += p.bias
-		}
 		if p.omit != nil && p.omit(r.Name, c.Levels) {
 			continue
 		}

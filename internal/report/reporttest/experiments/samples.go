@@ -27,7 +27,7 @@ func gzip(name string, seed uint64, done int, ended string, effect float64) *pla
 			Responses: []result.Response{wall(0.02),
 				{Name: "max_rss", Title: "peak memory", Unit: "B", Better: "lower", Compare: result.Ratio, Margin: 0.05}},
 			Contrasts: []result.Contrast{main("level", "6")},
-			Design:    result.Design{Kind: "rcbd", Seed: seed, AA: true, Repeats: 1}},
+			Design:    result.Design{Kind: "rcbd", Seed: seed, Repeats: 1}},
 		done: done, ended: ended, noise: 0.004, drift: 0.03, void: 17, base: map[string]float64{"wall": 1.21, "max_rss": 1.9e6},
 		effect: func(r string, at map[string]string) float64 {
 			if r == "wall" && at["level"] == "6" {
@@ -39,7 +39,11 @@ func gzip(name string, seed uint64, done int, ended string, effect float64) *pla
 }
 
 // Gzip is a plain study with a large effect, resolved at the first look.
-func Gzip() effects.Report { p := gzip("gzip", 11, 10, "resolved", math.Log(1.48)); return p.build() }
+func Gzip() effects.Report {
+	p := gzip("gzip", 11, 10, "resolved", math.Log(1.48))
+	p.head.Design.AA = 7
+	return p.build()
+}
 
 // Paused is Gzip after a failed warm-up, stopped for hours and resumed.
 func Paused() effects.Report {
@@ -55,10 +59,10 @@ func Null() effects.Report {
 	return p.build()
 }
 
-// Adjusted is Null by the randomisation test, less what others' CPU time explains.
+// Adjusted is Null less what others' CPU time explains.
 func Adjusted() effects.Report {
 	p := gzip("gzip-adjusted", 12, 14, "resolved", 0)
-	p.head.Design.Looks, p.head.Design.Test, p.head.Design.Adjust = []int{6, 8, 10, 14, 20, 30}, result.Randomisation, true
+	p.head.Design.Adjust = true
 	return p.build()
 }
 
@@ -129,13 +133,6 @@ func Running() effects.Report {
 	return r
 }
 
-// Void has a duplicate that differs from its baseline.
-func Void() effects.Report {
-	p := gzip("gzip-void", 14, 10, "resolved", 0.1)
-	p.bias = 0.05
-	return p.build()
-}
-
 // Stalls has rare slow runs at one level, which the mean sees and the estimate not.
 func Stalls() effects.Report {
 	p := gzip("gzip-stalls", 15, 30, "looks", 0.03)
@@ -162,7 +159,7 @@ func Power() effects.Report {
 				{Name: "throughput", Unit: "1/s", Better: "higher", Compare: result.Ratio, Margin: 0.03, Primary: true},
 				{Name: "lost", Title: "time in stalls", Unit: "s", Better: "lower", Compare: result.Difference, Margin: 0.005}},
 			Contrasts: []result.Contrast{main("power", "schedutil"), main("power", "powersave"), main("logdev", "sata1"), inter},
-			Design:    result.Design{Kind: "rcbd", Seed: 20260921, AA: true, Repeats: 1}},
+			Design:    result.Design{Kind: "rcbd", Seed: 20260921, Repeats: 1}},
 		done: 14, ended: "budget", noise: 0.01, drift: 0.06, void: 23, latency: true,
 		base:      map[string]float64{"commit_p50": 0.11, "throughput": 8600, "lost": 0.020},
 		fluctuate: map[string]float64{"lost": 0.001},
@@ -205,7 +202,7 @@ func SplitPlot() effects.Report {
 			Responses: []result.Response{wall(0.03)},
 			Contrasts: []result.Contrast{main("smt", "off"), main("degree", "16"),
 				{Factors: []string{"smt", "degree"}, Levels: []string{"off", "16"}}},
-			Design: result.Design{Kind: "split-plot", Seed: 5, AA: true, Repeats: 2, Looks: []int{5}}},
+			Design: result.Design{Kind: "split-plot", Seed: 5, Repeats: 2, Looks: []int{5}}},
 		done: 5, ended: "looks", noise: 0.008, base: map[string]float64{"wall": 4.2},
 		effect: func(_ string, at map[string]string) float64 {
 			e := 0.0
@@ -250,8 +247,8 @@ func Others() effects.Report {
 
 // Large is Gzip with as many runs.
 func Large(runs int) effects.Report {
-	p := gzip("gzip-large", 20, runs/3, "looks", 0.03)
-	p.head.Design.Looks = []int{runs / 3}
+	p := gzip("gzip-large", 20, runs/2, "looks", 0.03)
+	p.head.Design.Looks = []int{runs / 2}
 	return p.build()
 }
 
@@ -272,7 +269,7 @@ func Query() effects.Report {
 				Reason: "the driver intel_pstate does not offer it"}},
 			Responses: []result.Response{wall(0.02)},
 			Contrasts: []result.Contrast{main("bios", "no saving"), main("policy", "performance"), main("policy", "powersave")},
-			Design:    result.Design{Kind: "split-plot", Seed: 2012, AA: true, Repeats: 2, Looks: []int{5}}},
+			Design:    result.Design{Kind: "split-plot", Seed: 2012, Repeats: 2, Looks: []int{5}}},
 		done: 5, ended: "looks", noise: 0.004, base: map[string]float64{"wall": 195},
 		effect: func(_ string, at map[string]string) float64 {
 			// The seconds that Olontsev measured.
@@ -303,7 +300,7 @@ func Dialog() effects.Report {
 				{Name: "wait", Title: "wait of a step", Unit: "s", Better: "lower", Compare: result.Difference, Margin: 0.002,
 					Primary: true}},
 			Contrasts: []result.Contrast{main("policy", "balanced-rs1"), main("policy", "ondemand")},
-			Design:    result.Design{Kind: "rcbd", Seed: 2009, AA: true, Repeats: 1}},
+			Design:    result.Design{Kind: "rcbd", Seed: 2009, Repeats: 1}},
 		done: 10, ended: "looks", noise: 0.01, void: 31, base: map[string]float64{"cpu_s": 0.1, "wait": 0.004},
 		fluctuate: map[string]float64{"wait": 0.0004},
 		effect: func(r string, at map[string]string) float64 {

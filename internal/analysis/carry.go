@@ -1,0 +1,64 @@
+package analysis
+
+import (
+	"slices"
+
+	"hostlab/internal/stats"
+)
+
+// Carried is what the levels before a run left in it.
+type Carried struct {
+	P    float64 // of nothing
+	Rho  float64 // rank correlation of the differences with those levels; above 0: they went on as the effect's sign has it
+	Runs float64 // time constant of what was seen, in runs; 0: the run before alone
+}
+
+// keeps are how much of the levels' history goes on from run to run: of the run before alone, and with time
+// constants of 1.4, 3 and 10 runs.
+var keeps = []struct{ share, runs float64 }{{0, 0}, {0.5, 1.4}, {0.72, 3}, {0.9, 10}}
+
+const carryAlpha = 0.05
+
+// carried judges whether the differences of e go with the levels of the runs before: with pairs in random order, each
+// run follows another history, and without carry-over no history tells anything of a difference.
+func (j *judge) carried(e *Effect, c comparison) {
+	r := j.record
+	if r.x.Design.Kind == splitPlot || c.pairs() || len(c.level) == 0 || len(e.Differences) != len(j.rows) ||
+		e.Verdict == Inconclusive {
+		return
+	}
+	var lists [][]float64
+	for _, k := range keeps {
+		before, at := make([]float64, len(r.order)), 0.0
+		for i, cell := range r.order {
+			before[i] = at
+			at *= k.share
+			if slices.Contains(c.level, cell) {
+				at += 1 - k.share
+			}
+		}
+		sum := map[int]float64{} // block -> what went before the level less what went before the baseline
+		for i, run := range r.runs {
+			for _, w := range c.weights {
+				if w.cell == run.Cell {
+					sum[run.Block] += w.w * before[r.place[i]]
+				}
+			}
+		}
+		list := make([]float64, len(j.rows))
+		for i, b := range j.rows {
+			list[i] = sum[b]
+		}
+		lists = append(lists, list)
+	}
+	if often := mostTied(lists[0]); often*float64(len(j.rows)) > float64(len(j.rows)-3) {
+		return // the order hardly varies
+	}
+	which, rho, p := stats.Related(e.Differences, lists, r.x.Design.Seed)
+	if p >= carryAlpha {
+		return
+	}
+	e.Carried = &Carried{P: p, Rho: rho, Runs: keeps[which].runs}
+	// What goes on in the direction of the effect makes it look smaller than it is: the verdict stands, its size does not.
+	e.forbid(CarryOver, e.Verdict == NoEffect || rho*e.Value < 0)
+}

@@ -1,0 +1,76 @@
+package analysis
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"hostlab/internal/result"
+)
+
+// carrying has pairs in random order whose level costs direct in its own run and later in the next one.
+func carrying(seed uint64, n int, noise, direct, later float64) *lab {
+	l, rng, before := newLab(), rand.New(rand.NewPCG(seed, 3)), 0.0
+	l.x.Design.Seed, l.x.Design.Looks = seed, []int{n}
+	l.fill(n, func(int, result.Cell) []float64 { return []float64{1} })
+	for b := range l.x.Blocks {
+		if rng.IntN(2) > 0 {
+			slices.Reverse(l.x.Blocks[b].Plots[0])
+		}
+		for slot, cell := range l.x.Blocks[b].Plots[0] {
+			run := &l.runs[2*b+slot]
+			run.Slot, run.Cell = slot, cell
+			run.Values = map[string]float64{"wall": math.Exp(direct*float64(cell) + later*before + noise*rng.NormFloat64())}
+			before = float64(cell)
+		}
+	}
+	return l
+}
+
+// What a level leaves to the next run forbids "no effect" and an effect that goes the other way; one that goes on
+// in its own direction is larger than it looks.
+func TestCarryOver(t *testing.T) {
+	for name, c := range map[string]struct {
+		direct, later float64
+		want          Verdict
+		limit         bool
+	}{
+		"nothing goes on":        {0.05, 0, CostsMore, false},
+		"no effect":              {0, 0, NoEffect, false},
+		"half in the next run":   {0.015, 0.015, Inconclusive, true},
+		"all in the next run":    {0, 0.2, Inconclusive, true},
+		"more than what goes on": {0.2, 0.05, CostsMore, true},
+	} {
+		e := carrying(2, 30, 0.005, c.direct, c.later).analyse().Effects[0]
+		if e.Verdict != c.want || slices.Contains(e.Limits, CarryOver) != c.limit || (e.Carried != nil) != c.limit {
+			t.Errorf("%s: %s, %v, %v, %+v", name, e.Verdict, e.Estimate, e.Limits, e.Carried)
+		}
+	}
+}
+
+// A host that follows the level with a time constant of 3 runs shows a part of what it costs in pairs: "no effect" waits
+// for the runs that hold the level, and is given only where those differ by less than the margin.
+func TestHeldLevel(t *testing.T) {
+	for name, c := range map[string]struct {
+		held float64
+		want Verdict
+	}{"settled": {0, NoEffect}, "follows slowly": {0.05, Inconclusive}} {
+		l := carrying(2, 30, 0.005, 0, 0)
+		stretches := []int{0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0}
+		l.x.Design.Dwell, l.x.Blocks = 5, append(l.x.Blocks, result.Block{Plots: [][]int{stretches}})
+		a := l.analyse()
+		if !a.Due() || !a.Decided() || !a.Asks(stretches) || a.Effects[0].Verdict != Inconclusive || !slices.Contains(a.Effects[0].Limits, Unheld) {
+			t.Fatalf("%s: due %v, decided %v, %+v", name, a.Due(), a.Decided(), a.Effects[0])
+		}
+		for slot, cell := range stretches {
+			l.runs = append(l.runs, result.Run{Block: 30, Slot: slot, Cell: cell, Status: result.OK,
+				Values: map[string]float64{"wall": math.Exp(c.held*float64(cell) + 0.001*float64(slot%2))}})
+		}
+		a = l.analyse()
+		e := a.Effects[0]
+		if a.Due() || a.Blocks != 30 || e.Verdict != c.want || slices.Contains(e.Limits, CarryOver) != (c.held > 0) || math.Abs(e.Held.Value-c.held) > 0.003 {
+			t.Errorf("%s: %s, %v, %+v", name, e.Verdict, e.Limits, e.Held)
+		}
+	}
+}

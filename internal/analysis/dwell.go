@@ -1,0 +1,84 @@
+package analysis
+
+import (
+	"math"
+	"slices"
+
+	"hostlab/internal/result"
+	"hostlab/internal/stats"
+)
+
+// Held is what a level costs where it is held for a stretch of runs, with the baseline held before and after it. N are
+// the runs at the level that count.
+type Held struct{ result.Estimate }
+
+// afterChange is how many runs of each stretch are left out, in which the host may still follow the level.
+const afterChange = 3
+
+// followAlpha is that of the test whether runs in a stretch go on to follow the level. It costs claims of none alone.
+const followAlpha = 0.01
+
+// Due reports whether effects would be none, and the stretches that have to show it are not made.
+func (a *Analysis) Due() bool {
+	return slices.ContainsFunc(a.Effects, func(e Effect) bool { return e.Primary() && e.due > 0 })
+}
+
+// Asks reports whether a plot of the block of stretches is for an effect that is due.
+func (a *Analysis) Asks(plot []int) bool {
+	return a == nil || slices.ContainsFunc(a.Effects, func(e Effect) bool { return e.Primary() && e.due > 0 && slices.Contains(plot, e.due-1) })
+}
+
+// held judges "no effect" by the stretches in which the level of c was held: where the host follows a level slowly, pairs
+// show a part of what it costs. The difference of their typical runs has to be within the margin, and no run may still be
+// on its way.
+func (j *judge) held(e *Effect, t *table, c comparison) {
+	x := j.record.x
+	if x.Design.Dwell == 0 || !e.Primary() || e.Verdict != NoEffect {
+		return
+	}
+	b, n := len(x.Blocks)-1, x.Design.Dwell
+	for p, plot := range x.Blocks[b].Plots {
+		if len(plot) != 3*n || !slices.Contains(c.level, plot[n]) {
+			continue
+		}
+		var of [3][]float64  // the last runs of each stretch
+		var z, way []float64 // of all runs after a change: how they go on, and the way of a host that follows it
+		sums, starts := 0.0, 0
+		for _, run := range j.record.runs {
+			y, ok := run.Values[t.response.Name]
+			v, reason := t.value(y)
+			if !ok || reason != "" || run.Block != b || run.Plot != p {
+				continue
+			}
+			if run.Slot%n >= min(afterChange, n-1) {
+				of[run.Slot/n] = append(of[run.Slot/n], v)
+			}
+			if run.Slot%n == 0 {
+				sums, starts = 0, len(z)
+			}
+			if run.Slot >= n {
+				z, way = append(z, v), append(way, float64(3-2*(run.Slot/n))*(float64(run.Slot%n)-float64(n-1)/2))
+				if sums += v; run.Slot%n == n-1 {
+					for i := range z[starts:] {
+						z[starts+i] -= sums / float64(len(z)-starts)
+					}
+				}
+			}
+		}
+		if least := n - min(afterChange, n-1); len(of[0]) < least || len(of[1]) < least || len(of[2]) < least {
+			e.due = plot[n] + 1
+			e.forbid(Unheld, true)
+			return
+		}
+		typical := func(z []float64) float64 { return stats.HodgesLehmann(z, NominalAlpha).Value }
+		before, after := typical(of[0]), typical(of[2])
+		d := typical(of[1]) - (before+after)/2
+		e.Held = &Held{t.estimate(result.Estimate{Value: d, Low: math.NaN(), High: math.NaN(), N: len(of[1])})}
+		_, _, p := stats.Related(z, [][]float64{way}, x.Design.Seed)
+		// What the baseline does by itself between two stretches shows nothing of the level.
+		if math.Abs(d) > max(t.margin(), math.Abs(after-before)) || p < followAlpha {
+			e.forbid(CarryOver, true)
+		}
+		return
+	}
+}
