@@ -305,7 +305,11 @@ func (o *runOptions) plan(w io.Writer, st *experiment.Study) error {
 	if o.resume {
 		to = "goes on with the record in " + o.dir
 	}
-	return experiment.Describe(w, st, width, [2]string{"Writes", to})
+	rows := [][2]string{{"Writes", to}}
+	for _, f := range st.Factors {
+		rows = append(rows, risks(f)...)
+	}
+	return experiment.Describe(w, st, width, rows...)
 }
 
 // explain adds to an error how to go on, and shows what it is about.

@@ -92,10 +92,8 @@ func (o *runOptions) showLive(w io.Writer, st *experiment.Study, service string)
 			}
 		}
 		line("Changes", fmt.Sprintf("%s: %s, in turn with %s", what, strings.Join(levels, ", "), base))
-		for _, l := range levels {
-			if risk := effects.SideEffect(f.Kind, cmp.Or(f.Setting, f.Server), l); risk != "" {
-				line("Risk", "at "+l+": "+risk)
-			}
+		for _, r := range risks(f) {
+			line(r[0], r[1])
 		}
 	}
 	takes := "not known"
@@ -112,4 +110,14 @@ func (o *runOptions) showLive(w io.Writer, st *experiment.Study, service string)
 	line("Stop", "at once with Ctrl-C, or from another terminal with: hostlab run --restore --out "+screen.Operand(o.dir))
 	line("Back", "Everything is put back at the end, when the service is harmed, on any error, and by a guard process if hostlab "+
 		"is killed.")
+}
+
+// risks are rows of a plan that say what levels of a factor can cost besides.
+func risks(f experiment.Factor) (rows [][2]string) {
+	for _, l := range f.Levels {
+		if risk := effects.SideEffect(f.Kind, cmp.Or(f.Setting, f.Server), l); risk != "" && l != f.Baseline {
+			rows = append(rows, [2]string{"Risk", f.Name + " at " + l + ": " + risk})
+		}
+	}
+	return rows
 }

@@ -18,13 +18,17 @@ func TestPlanNamesRisks(t *testing.T) {
 	}}
 	var out bytes.Buffer
 	(&runOptions{}).showLive(&out, st, "it")
-	for _, want := range []string{"Risk     at off: if the server or its host crashes, the commits of the last second are lost\n",
-		"Risk     at performance: CPUs draw more power while they are busy\n", "Risk     at 7: what some_option may cost besides is not known here"} {
+	for _, want := range []string{"Risk     f at off: if the server or its host crashes, the commits of the last second are lost\n",
+		"Risk     g at performance: CPUs draw more power while they are busy\n", "Risk     h at 7: what some_option may cost besides is not known here"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, out.String())
 		}
 	}
 	if n := strings.Count(out.String(), "Risk"); n != 3 {
 		t.Errorf("%d risks", n)
+	}
+	out.Reset()
+	if err := (&runOptions{}).plan(&out, st); err != nil || !strings.Contains(out.String(), "f at off: if the server or its host crashes") {
+		t.Errorf("%v: a plan without the risk:\n%s", err, out.String())
 	}
 }

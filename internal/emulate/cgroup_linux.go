@@ -26,7 +26,8 @@ const (
 	minQuota = time.Millisecond
 )
 
-// namePrefix starts the names of our groups; the process that made one follows.
+// namePrefix starts the names of our groups. The process that made one and when it started follow, since its number will be
+// another's (pid_max).
 const namePrefix = "hostlab-emulate-"
 
 // groups is the hierarchy of control groups in which a CPU quota can be had.
@@ -139,7 +140,7 @@ func newGroup(root int, whole bool) (*group, error) {
 	if _, err := Sweep(); err != nil {
 		return nil, err
 	}
-	g := &group{groups: at, home: home, path: filepath.Join(home, namePrefix+strconv.Itoa(os.Getpid()))}
+	g := &group{groups: at, home: home, path: filepath.Join(home, nameOf(os.Getpid()))}
 	g.family = family{root: root, whole: whole, found: g.join}
 	return g, g.make()
 }
@@ -177,6 +178,12 @@ func Leftovers() (list []Left) {
 	return at.left()
 }
 
+// nameOf is the name of a process's group.
+func nameOf(pid int) string {
+	s, _ := proc.Read(pid)
+	return fmt.Sprintf("%s%d-%d", namePrefix, pid, s.Started)
+}
+
 // Ours reports a group that this user may remove.
 func Ours(l Left) bool { return unix.Access(filepath.Dir(l.Group), unix.W_OK) == nil }
 
@@ -185,12 +192,17 @@ func (at groups) left() (list []Left) {
 		if err != nil || !d.IsDir() {
 			return nil //nolint:nilerr // a group may be removed meanwhile
 		}
-		number, ours := strings.CutPrefix(d.Name(), namePrefix)
-		if pid, err := strconv.Atoi(number); ours && err == nil && !runs(pid) { // else that of another, who may be another user
-			list = append(list, Left{dir, processes(at.members(dir))})
-			return fs.SkipDir
+		var pid int
+		var started int64
+		if n, _ := fmt.Sscanf(d.Name(), namePrefix+"%d-%d", &pid, &started); n < 2 || runs(pid, started) {
+			return nil
 		}
-		return nil
+		// A group of another user who owns a part of the tree only bears the name.
+		var s unix.Stat_t
+		if err := unix.Lstat(dir, &s); err == nil && int(s.Uid) == os.Geteuid() {
+			list = append(list, Left{dir, processes(at.members(dir))})
+		}
+		return fs.SkipDir
 	})
 	return list
 }
@@ -265,10 +277,10 @@ func (at groups) restoreHome(home string) error {
 	return put(filepath.Join(home, "cgroup.subtree_control"), "-cpu")
 }
 
-// runs reports a process that has not ended, also one that /proc hides (hidepid).
-func runs(pid int) bool {
+// runs reports a process that began then and has not ended, also one that /proc hides (hidepid).
+func runs(pid int, started int64) bool {
 	if s, err := proc.Read(pid); err == nil {
-		return !s.Ended()
+		return s.Started == started && !s.Ended()
 	}
 	return !errors.Is(unix.Kill(pid, 0), unix.ESRCH) // 0 is no signal: it asks
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -393,8 +394,8 @@ func groupOf(pid int) bool {
 	if err != nil {
 		return false
 	}
-	_, err = os.Stat(filepath.Join(home, namePrefix+strconv.Itoa(pid)))
-	return err == nil
+	found, _ := filepath.Glob(filepath.Join(home, fmt.Sprintf("%s%d-*", namePrefix, pid)))
+	return len(found) > 0
 }
 
 func TestSweepRemovesGroupsOfTheDead(t *testing.T) {
@@ -403,17 +404,19 @@ func TestSweepRemovesGroupsOfTheDead(t *testing.T) {
 	if err := dead.Run(); err != nil {
 		t.Fatal(err)
 	}
-	left := filepath.Join(at.dir, "web", namePrefix+strconv.Itoa(dead.Process.Pid))
-	ours, foreign := filepath.Join(at.dir, namePrefix+strconv.Itoa(os.Getpid())), filepath.Join(at.dir, "web", "app")
-	for _, dir := range []string{left, ours, foreign} {
+	left := filepath.Join(at.dir, "web", fmt.Sprintf("%s%d-5", namePrefix, dead.Process.Pid))
+	again := filepath.Join(at.dir, fmt.Sprintf("%s%d-5", namePrefix, os.Getpid())) // its number is another's now
+	ours, foreign := filepath.Join(at.dir, nameOf(os.Getpid())), filepath.Join(at.dir, "web", "app")
+	for _, dir := range []string{left, again, ours, foreign} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	list := at.left()
-	if len(list) != 1 || list[0] != (Left{left, 0}) {
+	if !slices.Equal(list, []Left{{again, 0}, {left, 0}}) {
 		t.Fatalf("left: %+v", list)
 	}
+	list = list[1:]
 	if err := at.dissolve(list[0].Group); err != nil {
 		t.Error(err)
 	}

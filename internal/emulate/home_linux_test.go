@@ -250,3 +250,26 @@ func stopProcess(t *testing.T, pid int) {
 		time.Sleep(time.Millisecond)
 	}
 }
+
+// A user who owns a part of the tree makes a group that only bears our name, with one below it, so that it cannot be removed.
+func TestGroupOfAnotherUser(t *testing.T) {
+	at, err := findGroups()
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := filepath.Join(at.dir, "hostlab-test-"+strconv.Itoa(os.Getpid()))
+	theirs := filepath.Join(part, namePrefix+"999999-1")
+	all := []string{part, theirs, filepath.Join(theirs, "below")}
+	for i, dir := range all {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.Remove(all[i]) })
+		if err := os.Chown(dir, 65534, 65534); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if brought, err := Sweep(); len(brought) > 0 || err != nil {
+		t.Errorf("%+v, %v", brought, err)
+	}
+}

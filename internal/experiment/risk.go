@@ -14,6 +14,7 @@ type danger struct {
 
 const (
 	lost    = "if the server or its host crashes, the commits of the last second are lost"
+	hostLost = "if the host crashes, the commits of the last second are lost; if only the server does, none are"
 	torn    = "if the host crashes, data can be damaged, unless the storage writes whole pages"
 	longer  = "at a higher value, recovery after a crash takes longer"
 	replica = "a replica that takes over may lack the last commits"
@@ -31,7 +32,7 @@ var dangers = map[string][]danger{
 	"ignore_checksum_failure":        {{safe: []string{"off"}, cost: "damaged data is read as if it were whole"}},
 	"max_wal_size":                   {{cost: longer}},
 	"checkpoint_timeout":             {{cost: longer}},
-	"innodb_flush_log_at_trx_commit": {{safe: []string{"on", "3"}, cost: lost}},
+	"innodb_flush_log_at_trx_commit": {{levels: []string{"2"}, cost: hostLost}, {safe: []string{"on", "3"}, cost: lost}},
 	"innodb_doublewrite":             {{safe: []string{"on", "detect_and_recover"}, cost: torn}},
 	"innodb_max_dirty_pages_pct":     {{cost: longer}},
 	"innodb_log_file_size":           {{cost: longer}},
