@@ -26,9 +26,9 @@ func newReport(std streams) *cobra.Command {
 		Use:   "report DIR... [flags]",
 		Short: "Verdicts of recorded experiments, for people and programs",
 		Long: `report analyses what 'hostlab run' recorded in a directory. It says what each
-change costs: the effect with its interval, n, the practical margin, a
-verdict, the noise floor if the experiment has A/A pairs, and what deciding would take. It
-only reads, and works while the experiment is still running. If you name several
+change costs: the effect with its interval, n, the practical margin, a verdict,
+the noise floor if there are A/A pairs, and what deciding would take. It only
+reads, and works while the experiment is still running. If you name several
 directories, it compares them and warns of each condition that differs.
 
 It does not say "no practical difference" in these cases; the headline names
@@ -36,7 +36,8 @@ which:
 - runs fail more often at one level than at another, or in more than 5 %
 - values are too coarse
 - stalls move the mean beyond the margin
-- the effect changes with time
+- the level of an earlier run shows in a run
+- a held level differs beyond the margin
 If a response has values of 0, report compares levels by difference, not ratio.
 
   text      for a terminal (default)
@@ -48,7 +49,8 @@ If a response has values of 0, report compares levels by difference, not ratio.
 Exit status, the highest that any of the experiments asks for:
   0   no primary effect is beyond its practical margin
   10  a primary effect is: it costs more or less, or a rate is lower or higher
-  11  not decided: inconclusive or unresolved (10 goes before 11), or runs fail in more than 5 % at some levels
+  11  not decided: inconclusive or unresolved (10 goes before 11), or runs fail
+      in more than 5 % at some levels
       A study with a rule of its own exits by that rule, as smt does: 10 harm,
       0 none, 11 all else
   2   a flag or a directory that cannot be used

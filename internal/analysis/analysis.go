@@ -64,8 +64,9 @@ type Effect struct {
 	Failing *Failing
 	Steps   *Steps
 	Carried *Carried
-	Held    *Held // nil: it was not asked for, or is not made
-	due     int   // the cell, from 1, whose stretches are to be made; 0: none
+	Uneven  *Uneven // nil: not seen
+	Held    *Held   // nil: it was not asked for, or is not made
+	due     int     // the cell, from 1, whose stretches are to be made; 0: none
 
 	// one a unit, in order, on the scale of the test (log ratio or difference), adjusted
 	Differences []float64

@@ -40,6 +40,7 @@ func (j *judge) limit(e *Effect, t *table, iv result.Estimate, c comparison) {
 	}
 	j.carried(e, c)
 	j.held(e, t, c)
+	j.uneven(e, t, c)
 }
 
 // forbid notes a limit, and where it takes a verdict back makes it inconclusive.

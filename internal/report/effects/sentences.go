@@ -152,6 +152,12 @@ func notes(e *analysis.Effect) []string {
 			"estimate; expect both",
 			amount(e.Mean.Value, &e.Response), confidence(e.Alpha), span(e.Mean.Low, e.Mean.High, &e.Response)))
 	}
+	if u := e.Uneven; u != nil {
+		r := &e.Response
+		out = append(out, fmt.Sprintf("runs scatter unequally (%s): the typical run changes by %s, the mean by %s (%s); 95 %% of runs are below "+
+			"%s at the baseline, and below %s at the level", chance(u.P), amount(e.Value, r), amount(u.Mean.Value, r),
+			span(u.Mean.Low, u.Mean.High, r), result.Format(u.Base, r.Unit), result.Format(u.Level, r.Unit)))
+	}
 	if len(e.Limits) == 0 && (e.Verdict == analysis.Unresolved || !e.Primary() && e.Verdict == analysis.Inconclusive) {
 		out = append(out, reasonText(e))
 	}

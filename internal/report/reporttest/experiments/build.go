@@ -46,7 +46,7 @@ func (p *plan) build() effects.Report {
 		x.Host = map[string]string{"hostname": "db01.example.com", "kernel": "6.12.48", "cpu": "AMD EPYC 9354P", "cpus": "32",
 			"governor": "performance", "smt": "on", "microcode": "0xa101148"}
 	}
-	x.Schema, x.Version, x.Started = 1, "v0.2.0", start
+	x.Schema, x.Version, x.Started = result.SchemaVersion, "v0.2.0", start
 	if x.ID == "" {
 		x.ID = fmt.Sprintf("%08x", x.Design.Seed)
 	}
