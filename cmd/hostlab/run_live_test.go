@@ -28,6 +28,7 @@ func TestPlanNamesRisks(t *testing.T) {
 		t.Errorf("%d risks", n)
 	}
 	out.Reset()
+	st.Design.Looks = []int{3}
 	if err := (&runOptions{}).plan(&out, st); err != nil || !strings.Contains(out.String(), "f at off: if the server or its host crashes") {
 		t.Errorf("%v: a plan without the risk:\n%s", err, out.String())
 	}

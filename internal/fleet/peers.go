@@ -149,7 +149,7 @@ func (p *Peers) judge() {
 }
 
 // Outliers ends the comparison. Of those named, one in twenty is false on average (Benjamini and Hochberg), over all
-// hosts and measurements together. What lies within the noise floors or within the host's own interval is none.
+// hosts and measurements together, also where hosts have tails as of package stats. What lies within the noise floors or within the host's own interval is none.
 func (p *Peers) Outliers() (found []Outlier, groups int) {
 	p.judge()
 	for i, is := range stats.Discoveries(p.p, falseShare) {
@@ -187,13 +187,16 @@ func oneMetric(list []Outlier) {
 	}
 }
 
+// leastRatio is how many times as large as its peers' a value has to be, or as small.
+const leastRatio = 1.1
+
 // beyondNoise reports a difference that neither noise floors nor the host's own interval explain.
 func beyondNoise(o Outlier) bool {
 	floor := 0.0
 	if o.Value.Noise != nil {
 		floor = *o.Value.Noise
 	}
-	return distance(o.Ratio) > 1+floor && (*o.Value.High < o.Typical || *o.Value.Low > o.Typical)
+	return distance(o.Ratio) > max(leastRatio, 1+floor) && (*o.Value.High < o.Typical || *o.Value.Low > o.Typical)
 }
 
 // common is the share of peers above which what they have is what a host should have, in %.

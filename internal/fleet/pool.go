@@ -273,7 +273,19 @@ func (p *Pooled) sentence() string {
 		few = ", few hosts"
 	}
 	return of + fmt.Sprintf("%s. Mean %s, next host %s, K %d%s.", words[p.Verdict], p.interval(p.Mean, p.Low, p.High),
-		p.interval(nil, p.NextLow, p.NextHigh), p.K, few)
+		p.interval(nil, p.NextLow, p.NextHigh), p.K, few) + " " + p.differ()
+}
+
+// differ says on how many hosts like these the effect may be beyond the margin: few hosts cannot show that there is none.
+func (p *Pooled) differ() string {
+	beyond := 0
+	for _, h := range p.Hosts {
+		if math.Abs(*h.Effect) > max(p.Margin, p.Noise) {
+			beyond++
+		}
+	}
+	_, most := stats.Share(beyond, p.K, 0.05)
+	return fmt.Sprintf("On %d of %d it is beyond the margin; so it may be on up to %.0f %% of hosts like these.", beyond, p.K, 100*most)
 }
 
 // interval prints a value with its interval, or an interval alone.

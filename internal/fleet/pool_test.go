@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -20,6 +21,16 @@ func TestPoolStudies(t *testing.T) {
 	p := PoolStudies(alike)
 	if len(p) != 1 || p[0].Verdict != "worthwhile" || p[0].K != 6 || *p[0].NextHigh >= -0.01 {
 		t.Errorf("%+v", p[0])
+	}
+	if s := p[0].sentence(); !strings.Contains(s, "On 6 of 6 it is beyond the margin; so it may be on up to 100 % of hosts like these.") {
+		t.Error(s)
+	}
+	var none []Ran
+	for i := range 8 {
+		none = append(none, ran(string(rune('a'+i)), "1", 0.0001*float64(i%3), 0.002))
+	}
+	if p := PoolStudies(none)[0]; p.Verdict != "no_effect" || !strings.Contains(p.sentence(), "On 0 of 8 it is beyond the margin; so it may be on up to 37 %") {
+		t.Errorf("%s: %s", p.Verdict, p.sentence())
 	}
 	if p := PoolStudies(apart); p[0].Verdict != "undecided" || *p[0].High >= -0.01 {
 		t.Errorf("hosts that differ: %s, mean at most %v", p[0].Verdict, *p[0].High)

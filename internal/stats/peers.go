@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // LeastPeers is the smallest group that Peers judges.
 const LeastPeers = 8
 
-// Peers returns for each value how likely one as far from the others is, where all come from one normal distribution.
+// Peers returns for each value how likely one as far from the others is, where all come from one distribution, which may have
+// tails as heavy as Student's with three degrees of freedom or be as skewed as an exponential one.
 // The others are taken without the farthest fifth of them, so that one outlier does not hide another. Below LeastPeers
 // values all is 1.
 func Peers(values []float64) []float64 {
@@ -22,32 +21,15 @@ func Peers(values []float64) []float64 {
 		}
 		return p
 	}
-	law := laws[min(len(values)-LeastPeers, len(laws)-1)]
-	if len(values) >= large {
-		law = ofLarge
-	}
-	t := distuv.StudentsT{Sigma: 1, Nu: law.df}
 	for i, d := range distances(values) {
-		p[i] = 2 * t.Survival(math.Abs(d)/law.scale)
+		p[i] = min(1, 0.05/float64(len(values))*math.Pow(farthest/math.Abs(d), 3))
 	}
 	return p
 }
 
-// laws are of distances without outliers, by the number of values from LeastPeers on: Student's distribution of df
-// degrees of freedom, times a scale. TestPeersLaw simulates them; the last holds up to large groups.
-var laws = []law{
-	{1.455, 4.64}, {1.411, 5.77}, {1.360, 6.89}, {1.620, 6.49}, {1.552, 7.46}, {1.492, 8.40}, {1.444, 9.09},
-	{1.421, 10.24}, {1.563, 9.46}, {1.528, 10.44}, {1.505, 11.53}, {1.474, 12.73}, {1.441, 13.25},
-	{1.554, 12.48}, {1.534, 14.06}, {1.509, 15.22}, {1.483, 15.83}, {1.462, 17.14}, {1.567, 17.83},
-	{1.521, 16.80}, {1.513, 19.30}, {1.492, 20.08}, {1.467, 19.68}, {1.541, 20.08}, {1.517, 20.48},
-	{1.504, 20.89}, {1.491, 22.17}, {1.474, 24.96}, {1.513, 18.55}, {1.516, 22.61}, {1.501, 23.06},
-	{1.493, 24.47}, {1.470, 23.52},
-	{1.54, 26},
-}
-
-type law struct{ scale, df float64 }
-
-var ofLarge = law{1.52, 150}
+// farthest is the distance beyond which one of 8 to 20 values is in 5 % of groups of equals, at most, of the laws that
+// TestPeersLaw tries. Tails of three degrees of freedom fall with the third power.
+const farthest = 16
 
 // large is the number of values from which on each is in the middle of its own others.
 const large = 100

@@ -7,35 +7,67 @@ import (
 	"testing"
 )
 
-// Among equals, p values are as rare as they say, for small groups and large ones.
+// Among equals of any of these laws, of which six measurements are compared, few groups have one that is found, and one that is twice
+// as large as the others, which differ by 2 %, is.
 func TestPeersLaw(t *testing.T) {
-	for _, k := range []int{8, 12, 15, 40, 60, 150} {
-		rng := rand.New(rand.NewPCG(uint64(k), 1))
-		values := make([]float64, k)
-		below, n := map[float64]int{}, 0
-		for n < 60_000 {
-			for i := range values {
-				values[i] = 3 + rng.NormFloat64()
-			}
-			for _, p := range Peers(values) {
-				n++
-				for _, level := range []float64{0.1, 0.01, 0.001} {
-					if p <= level {
-						below[level]++
+	student := func(r *rand.Rand) float64 {
+		sum := 0.0
+		for range 3 {
+			v := r.NormFloat64()
+			sum += v * v / 3
+		}
+		return r.NormFloat64() / math.Sqrt(sum)
+	}
+	laws := map[string]func(r *rand.Rand) float64{
+		"log-normal":             (*rand.Rand).NormFloat64,
+		"t3 of logarithms":       student,
+		"exponential":            func(r *rand.Rand) float64 { return math.Log(r.ExpFloat64()) },
+		"exponential logarithms": (*rand.Rand).ExpFloat64,
+		"skewed":                 func(r *rand.Rand) float64 { return math.Exp(0.5 * r.NormFloat64()) },
+		"skewed, downwards":      func(r *rand.Rand) float64 { return -math.Exp(0.5 * r.NormFloat64()) },
+		"two exponentials":       func(r *rand.Rand) float64 { return r.ExpFloat64() + r.ExpFloat64() },
+	}
+	const groups, measurements = 500, 6
+	for name, law := range laws {
+		for _, k := range []int{8, 11, 12, 16, 20, 40} {
+			rng, named := rand.New(rand.NewPCG(uint64(k), 1)), 0
+			for range groups {
+				var p []float64
+				for range measurements {
+					values := make([]float64, k)
+					for i := range values {
+						values[i] = law(rng)
 					}
+					p = append(p, Peers(values)...)
+				}
+				if slices.Contains(Discoveries(p, 0.05), true) {
+					named++
 				}
 			}
-		}
-		for level, count := range below {
-			got := float64(count) / float64(n)
-			low, high := 0.8*level, 1.2*level
-			if level < 0.01 || k > 40 {
-				low, high = 0.4*level, 1.5*level
-			}
-			if got < low || got > high {
-				t.Errorf("%d values: p <= %v in %.5f of the cases", k, level, got)
+			if low, _ := Share(named, groups, 0.05); low > 0.05 {
+				t.Errorf("%s, %d values: one is found in %d of %d groups", name, k, named, groups)
 			}
 		}
+	}
+	rng, found := rand.New(rand.NewPCG(12, 2)), 0
+	for range groups {
+		var p []float64
+		for m := range measurements {
+			values := make([]float64, 12)
+			for i := range values {
+				values[i] = 0.02 * rng.NormFloat64()
+			}
+			if m == 0 {
+				values[0] += math.Log(2)
+			}
+			p = append(p, Peers(values)...)
+		}
+		if Discoveries(p, 0.05)[0] {
+			found++
+		}
+	}
+	if t.Logf("found %d", found); found < groups*90/100 {
+		t.Errorf("one that is twice as large is found in %d of %d groups", found, groups)
 	}
 }
 
@@ -53,7 +85,7 @@ func TestPeersOfFew(t *testing.T) {
 func TestPeersDoNotMask(t *testing.T) {
 	values := []float64{0, 1, -1, 0.5, -0.5, 0.2, -0.2, 0.8, -0.8, 0.1, 15, 15.5}
 	for i, p := range Peers(values) {
-		if (p < 0.001) != (i >= 10) {
+		if (p < 0.005) != (i >= 10) {
 			t.Errorf("value %v: p %v", values[i], p)
 		}
 	}

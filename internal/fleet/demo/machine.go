@@ -99,7 +99,7 @@ var faults = []fault{
 }
 
 // slow is the twin that nothing but measurements and its firmware tell from the others.
-var slow = state{"slow twin", []edit{{"sys/devices/virtual/dmi/id/bios_version", "", "1.14.0-2"}}, load{work: 0.78, clock: 0.8}}
+var slow = state{"slow twin", []edit{{"sys/devices/virtual/dmi/id/bios_version", "", "1.14.0-2"}}, load{work: 0.5, clock: 0.5}}
 
 // older is the kernel that hosts had before they were updated.
 var older = state{"older kernel", []edit{{"proc/sys/kernel/osrelease", "", "6.12.107+deb12-cloud-amd64"}}, load{}}
