@@ -95,7 +95,11 @@ func gains(levers []Lever) (gain string, first, rest []string) {
 		by[l.Verdict] = append(by[l.Verdict], l)
 	}
 	little, open := by[Negligible], by[Undecided]
-	if best := slices.Concat(by[Worthwhile], by[Possible]); len(best) > 0 {
+	best := slices.Concat(by[Worthwhile], by[Possible])
+	nothing := func(l Lever) bool { return *l.Likely < 0.0005 } // nobody is sent to gain what is written as 0 %
+	unlikely := slices.DeleteFunc(slices.Clone(best), func(l Lever) bool { return !nothing(l) })
+	best = slices.DeleteFunc(best, nothing)
+	if len(best) > 0 {
 		l := best[0]
 		gain = fmt.Sprintf("%s could save %s of active time, %s", change[l.Name], result.Share(*l.Likely), most(*l.AtMost))
 		if l.Verdict == Possible {
@@ -117,19 +121,27 @@ func gains(levers []Lever) (gain string, first, rest []string) {
 		}
 	} else {
 		gain = "no lever could be measured here"
-		if len(little) > 0 {
+		switch {
+		case len(unlikely) > 0:
+			gain = "no lever is likely to save active time"
+		case len(little) > 0:
 			gain = "no lever that was measured here can save " + lever.Percent(Margin) + " of active time"
 		}
 	}
-	if len(little) > 0 {
+	for _, list := range []struct {
+		word   string
+		levers []Lever
+	}{{"not excluded", unlikely}, {"negligible", little}} {
 		all, each := 0.0, ""
-		for _, l := range little {
+		for _, l := range list.levers {
 			all = max(all, *l.AtMost)
 		}
-		if len(little) > 1 {
+		if len(list.levers) > 1 {
 			each = " each"
 		}
-		rest = append(rest, fmt.Sprintf("negligible (%s%s): %s", most(all), each, names(little)))
+		if len(list.levers) > 0 {
+			rest = append(rest, fmt.Sprintf("%s (%s%s): %s", list.word, most(all), each, names(list.levers)))
+		}
 	}
 	if len(open) > 0 {
 		rest = append(rest, "not known: "+names(open))
