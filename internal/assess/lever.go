@@ -123,6 +123,16 @@ func unit(v float64) float64 { return min(max(v, 0), 1) }
 func (m *Minute) Levers() []Lever {
 	out := []Lever{m.clock(), m.idle(), m.smt(), m.cpus(), m.bound(Log, explain.LogDevice), m.bound(Data, explain.DataStorage),
 		m.network(), m.memory()}
+	if surely := m.Report.Busy - m.Report.Untold; m.Report.Untold > 0 { // of a shorter time each gain is a larger share
+		for i := range out {
+			if l := &out[i]; l.AtMost != nil && *l.AtMost > 0 {
+				*l.AtMost = unit(*l.AtMost * m.Report.Busy / max(surely, 1e-9))
+				if l.Verdict == Negligible && *l.AtMost >= Margin {
+					l.Verdict = Possible
+				}
+			}
+		}
+	}
 	rank := func(l Lever) (known, likely, most float64) {
 		switch {
 		case l.AtMost == nil:

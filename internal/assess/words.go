@@ -31,6 +31,10 @@ const hardly = 0.01
 // the first thing to type.
 func (m *Minute) Verdict(levers []Lever) string {
 	parts := m.Parts()
+	untold := m.Report.Untold >= Margin*m.Report.Busy
+	if untold {
+		parts = slices.DeleteFunc(parts, func(p Part) bool { return p.Name == explain.Unexplained })
+	}
 	sorting.Stable(parts, func(a, b Part) int { return cmp.Compare(b.Share, a.Share) })
 	if m.Report.Busy <= 0 || len(parts) == 0 {
 		if m.Report.Hidden {
@@ -47,7 +51,13 @@ func (m *Minute) Verdict(levers []Lever) string {
 			nil,
 			nil)
 	}
+	var says []string
 	answer := m.subject() + " " + fmt.Sprintf(does[parts[0].Name], result.Share(parts[0].Share))
+	if untold {
+		says = append(says, fmt.Sprintf("how long %s was active is unknown, %s in %s: its sessions do not say whether they work",
+			m.name(), m.active("s", 1), result.Format(m.Report.Wall, "s")))
+		answer = "if that is all of it, " + answer
+	}
 	var more []string
 	for _, p := range parts[1:min(3, len(parts))] {
 		if p.Share >= Margin {
@@ -57,7 +67,7 @@ func (m *Minute) Verdict(levers []Lever) string {
 	if more != nil {
 		answer += "; " + strings.Join(more, ", ")
 	}
-	says := []string{answer}
+	says = append(says, answer)
 	if share := m.Report.Busy / m.Report.Wall; share < hardly { // a sentence of its own: both in one may be too long for any
 		says = append(says, fmt.Sprintf("it was active for only %s of %s", result.Format(m.Report.Busy, "s"),
 			result.Format(m.Report.Wall, "s")))

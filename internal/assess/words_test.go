@@ -106,6 +106,30 @@ func TestAway(t *testing.T) {
 	}
 }
 
+// TestUntold: where sessions tell no state, no sentence calls the time active in which they may have been idle, and no limit
+// of a gain is of more time than was surely active.
+func TestUntold(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 44, explain.Unexplained: 56})
+	m.Service, m.Connected, m.Report.Transactions = service.Service{Kind: service.Database, Name: "PostgreSQL", PID: 7}, true, -1
+	m.Report.Untold = 56
+	m.Report.Bounds = explain.Bounds(&m.Report)
+	got := m.Verdict(nil)
+	if want := "How long PostgreSQL was active is unknown, 44.0 s to 100 s in 60.0 s: its sessions do not say whether they work. " +
+		"If that is all of it, PostgreSQL computes for 44 % of its active time."; !strings.HasPrefix(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	if got, want := m.basis(), "0.7 to 1.7 active on average"; !strings.Contains(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	if l := find(t, m.Levers(), Log); *l.AtMost != 0 {
+		t.Errorf("what waits for a client does not wait for the log: %+v", l)
+	}
+	m.Clock = &Frequency{Mean: 2e9, Low: 2e9, High: 2e9, Highest: 2.1e9, Limit: 2.1e9, Source: "test"}
+	if l := find(t, m.Levers(), Clock); !near(*l.AtMost, 0.1/2.1) {
+		t.Errorf("of 44 s, a clock that is 5 %% faster saves at most %v", *l.AtMost)
+	}
+}
+
 // TestQuota: a quota that stops a service is in its answer, for no lever takes it away.
 func TestQuota(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.RunQueue: 70, explain.DatabaseCPU: 30})

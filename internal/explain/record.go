@@ -363,6 +363,10 @@ func (r *recorder) report(server Server, wall float64) Report {
 	if rep.Part(Unexplained).Share.Value > tolerance {
 		rep.Warnings = append(rep.Warnings, result.Share(rep.Part(Unexplained).Share.Value)+" of the time is unexplained")
 	}
+	for _, b := range r.batches {
+		rep.Untold += b.Seconds[Key{Part: Unexplained, Event: Untold}]
+	}
+	rep.Untold = min(rep.Untold, rep.Part(Unexplained).Seconds)
 	rep.Course = r.course(&rep)
 	rep.Vary()
 	rep.Bounds = Bounds(&rep)
