@@ -77,6 +77,9 @@ func (m *Minute) Verdict(levers []Lever) string {
 			result.Format(m.Report.Wall, "s")))
 	}
 	gain, first, rest := gains(levers)
+	if few := m.few(); few != "" {
+		rest = slices.Insert(rest, 0, few)
+	}
 	if m.Away() {
 		for i := range first {
 			first[i] = "on its host, " + first[i]

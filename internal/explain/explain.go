@@ -145,10 +145,11 @@ type Report struct {
 	Busy float64 `json:"busy"`
 	// Untold is what of Busy may not be: sessions that tell no state waited for their clients, s.
 	Untold   float64 `json:"untold,omitempty"`
-	Peak     int     `json:"sessions_at_once"` // most client sessions that were seen busy together; 0 unknown
-	Samples  int     `json:"samples"`          // 0: nothing was sampled
-	Interval float64 `json:"sample_interval"`  // s, mean
-	Cost     float64 `json:"sampling_share"`   // of one CPU that asking took, in the server and here
+	Peak     int     `json:"sessions_at_once"`         // most client sessions that were seen busy together; 0 unknown
+	Samples  int     `json:"samples"`                  // 0: nothing was sampled
+	Seen     *int    `json:"active_samples,omitempty"` // of those, with a session at work; nil: not known
+	Interval float64 `json:"sample_interval"`          // s, mean
+	Cost     float64 `json:"sampling_share"`           // of one CPU that asking took, in the server and here
 	// Cost is an upper limit, the share of Wall until answers came: the server's side cannot be seen
 	CostAtMost   bool   `json:"sampling_share_at_most,omitempty"`
 	Method       string `json:"method"`       // how intervals come about
