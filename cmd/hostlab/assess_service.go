@@ -202,5 +202,6 @@ func (o *asked) watch(ctx context.Context, w *watched, facts *host.Facts, p *pro
 	if w.doubt != "" {
 		m.Report.Warnings = append(m.Report.Warnings, w.doubt)
 	}
+	m.CannotTry = cannotTry(ctx, m)
 	return m, ctx.Err()
 }

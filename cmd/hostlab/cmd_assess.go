@@ -343,9 +343,6 @@ func inspect(ctx context.Context, std streams, o assessOptions, p *progress) (*r
 		}
 	}
 	seen.Minute = m
-	if m != nil && ctx.Err() == nil {
-		m.CannotTry = cannotTry(ctx, m)
-	}
 	if ctx.Err() == nil { // what was watched of an interrupted minute stands without probes
 		if err := o.probe(ctx, seen, cfg, w, p); err != nil {
 			return nil, err

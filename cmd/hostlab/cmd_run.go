@@ -85,7 +85,8 @@ them unless you name others.
 Exit status:
   0    finished; 'hostlab report' has the verdict as a status
   1    failed on the way, or stopped because no run counted
-  2    the study, a flag or the directory cannot be used
+  2    the study, a flag or the directory cannot be used, or this host cannot
+       run it (--dry-run prints its plan all the same)
   4    waits for a reboot or a person
   130  interrupted`,
 		Example: `  hostlab run gzip-level --dry-run
@@ -226,6 +227,7 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 	if err == nil && !o.resume { // the server of a resume is found by what the record says, and may be starting
 		err = runner.CheckLevels(ctx, st)
 	}
+	var cannot error
 	if err != nil {
 		switch {
 		case ctx.Err() != nil:
@@ -233,8 +235,7 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 		case !o.dryRun:
 			return usageError{err}
 		}
-		// The plan may be for another host.
-		defer fmt.Fprintf(std.err, "hostlab: this host cannot run it: %s\n", oneLine(err))
+		cannot = usagef("this host cannot run it: %w", err) // the plan, which may be for another host, comes first
 	}
 	m, err := machineFor(ctx, st)
 	if err != nil {
@@ -271,7 +272,7 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 		}
 	}
 	if o.dryRun {
-		return nil
+		return cannot
 	}
 	remind(std)
 	if err := o.left(std.err, st); err != nil {

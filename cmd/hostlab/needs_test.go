@@ -46,7 +46,7 @@ equiv = "5%"
 		stdout.Reset()
 		stderr.Reset()
 		status = run(t.Context(), append([]string{"run", "--dry-run", "--out", out}, study...), streams{nil, &stdout, &stderr})
-		if status != exitOK || stdout.Len() == 0 || !strings.Contains(stderr.String(), "this host cannot run it: parameter engine: ") {
+		if status != exitUsage || stdout.Len() == 0 || !strings.Contains(stderr.String(), "this host cannot run it: parameter engine: ") {
 			t.Errorf("%s: dry run has status %d, %s%s", study[0], status, stdout.String(), stderr.String())
 		}
 	}

@@ -27,7 +27,7 @@ func (m *Minute) time() document.Section {
 	if m.Report.Transactions > 0 {
 		each = "per transaction"
 	}
-	b := &document.Bars{Lead: fmt.Sprintf("%s of active time in %s: %s.", result.Format(m.Report.Busy, "s"),
+	b := &document.Bars{Lead: fmt.Sprintf("%s of active time in %s: %s.", m.active("s", 1),
 		result.Format(m.Report.Wall, "s"), m.basis()), Full: true,
 		Table: &document.Table{Columns: append(document.Headings("part", "share", "95 % interval", each),
 			document.Column{Head: "source"})}}
@@ -63,12 +63,27 @@ func (m *Minute) basis() string {
 	if !m.Connected {
 		return m.threads() + "; " + m.Why
 	}
-	working := fmt.Sprintf("%.1f active on average", m.Report.Busy/m.Report.Wall)
+	working := m.active("", m.Report.Wall) + " active on average"
 	if n := m.Report.Transactions; n >= 0 {
 		return fmt.Sprintf("%s, %s, %d transactions, %s", sessions(&m.Report), working, n,
 			result.Format(float64(n)/m.Report.Wall, "1/s"))
 	}
 	return sessions(&m.Report) + ", " + working
+}
+
+// active writes the active time, over so much, and where sessions told no state what it is between.
+func (m *Minute) active(unit string, over float64) string {
+	write := func(v float64) string {
+		if unit == "" {
+			return fmt.Sprintf("%.1f", v/over)
+		}
+		return result.Format(v/over, unit)
+	}
+	most := write(m.Report.Busy)
+	if least := write(max(0, m.Report.Busy-m.Report.Untold)); least != most {
+		return least + " to " + most
+	}
+	return most
 }
 
 var verdictTones = map[Verdict]document.Tone{Worthwhile: document.Caution, Possible: document.Notice,

@@ -25,8 +25,9 @@ type Answer struct {
 
 // Time is the account of the minute in JSON. Times are in s.
 type Time struct {
-	Wall    float64  `json:"wall"`   // that was watched
-	Active  float64  `json:"active"` // of all sessions, or threads, together
+	Wall    float64  `json:"wall"`             // that was watched
+	Active  float64  `json:"active"`           // of all sessions, or threads, together
+	Untold  float64  `json:"untold,omitempty"` // of Active, which may not be: sessions told no state
 	Parts   []Part   `json:"parts"`
 	Seconds []Second `json:"seconds"`
 	Host    Host     `json:"host"`
@@ -56,7 +57,7 @@ func (m *Minute) About() *About {
 
 // Time is where its time went.
 func (m *Minute) Time() *Time {
-	t := &Time{Wall: m.Report.Wall, Active: m.Report.Busy, Parts: m.Parts(), Seconds: m.seconds(), Host: m.Host}
+	t := &Time{Wall: m.Report.Wall, Active: m.Report.Busy, Untold: m.Report.Untold, Parts: m.Parts(), Seconds: m.seconds(), Host: m.Host}
 	return t
 }
 

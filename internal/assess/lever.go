@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"hostlab/internal/explain"
 	"hostlab/internal/result"
@@ -123,6 +124,23 @@ func unit(v float64) float64 { return min(max(v, 0), 1) }
 func (m *Minute) Levers() []Lever {
 	out := []Lever{m.clock(), m.idle(), m.smt(), m.cpus(), m.bound(Log, explain.LogDevice), m.bound(Data, explain.DataStorage),
 		m.network(), m.memory()}
+	if surely := m.Report.Busy - m.Report.Untold; m.Report.Untold > 0 { // of a shorter time each gain is a larger share
+		for i := range out {
+			if l := &out[i]; l.AtMost != nil && *l.AtMost > 0 {
+				*l.AtMost = unit(*l.AtMost * m.Report.Busy / max(surely, 1e-9))
+				if l.Verdict == Negligible && *l.AtMost >= Margin {
+					l.Verdict = Possible
+				}
+			}
+		}
+	}
+	if few := m.few(); few != "" {
+		for i := range out {
+			if l := &out[i]; l.Verdict == Worthwhile {
+				l.Verdict, l.Reason = Possible, l.Reason+"; "+few
+			}
+		}
+	}
 	rank := func(l Lever) (known, likely, most float64) {
 		switch {
 		case l.AtMost == nil:
@@ -138,6 +156,25 @@ func (m *Minute) Levers() []Lever {
 		return cmp.Or(cmp.Compare(ka, kb), cmp.Compare(la, lb), cmp.Compare(ma, mb))
 	})
 	return out
+}
+
+// enough is how many samples with a session at work make a verdict: intervals have their variance from differences
+// between stretches, and of fewer they say little (see explain.Method).
+const enough = 20
+
+// few says that fewer samples than enough show the service at work, and how long to watch it; "" where that is not so, or
+// its time was counted.
+func (m *Minute) few() string {
+	n := m.Report.Seen
+	if !m.Connected || n == nil || *n >= enough {
+		return ""
+	}
+	said := "only " + screen.Count(*n, "sample") + " showed it at work"
+	if *n == 0 {
+		return "no sample showed it at work; watch it for longer with --for, or while it does more"
+	}
+	long := time.Duration(m.Report.Wall * enough / float64(*n) * float64(time.Second))
+	return said + "; watch it with --for " + screen.Brief(long.Truncate(10*time.Second)+10*time.Second)
 }
 
 // share is a part as a share of active time, with its interval.

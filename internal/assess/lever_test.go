@@ -62,6 +62,26 @@ func TestFirstLever(t *testing.T) {
 	}
 }
 
+// TestFewSamples: however wide of the margin an interval from few samples is, it makes nothing worthwhile, and it is said how
+// long to watch. What the kernel counted takes no samples.
+func TestFewSamples(t *testing.T) {
+	for seen, want := range map[int]string{0: "no sample showed it at work; watch it for longer", 1: "only 1 sample showed it at work; watch it with --for 20m10s",
+		2: "only 2 samples showed it at work; watch it with --for 10m10s", 19: "only 19 samples showed it at work; watch it with --for 1m10s", 20: ""} {
+		for _, connected := range []bool{true, false} {
+			m := minute(map[explain.PartName]float64{explain.LogWait: 60, explain.DatabaseCPU: 20, explain.Application: 20})
+			m.Connected, m.Report.Seen = connected, &seen
+			l, text := find(t, m.Levers(), Log), m.Verdict(m.Levers())
+			few := connected && want != ""
+			if (l.Verdict == Worthwhile) == few || few != (strings.Contains(l.Reason, want) && want != "") {
+				t.Errorf("%d, %v: %s, %q", seen, connected, l.Verdict, l.Reason)
+			}
+			if few && !strings.Contains(text, want[1:]) {
+				t.Errorf("%d: %s", seen, text)
+			}
+		}
+	}
+}
+
 // TestUnknownIsNotZero: what was not seen has no figures, a reason, and stands last.
 func TestUnknownIsNotZero(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 50, explain.Application: 50})

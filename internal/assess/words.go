@@ -31,6 +31,10 @@ const hardly = 0.01
 // the first thing to type.
 func (m *Minute) Verdict(levers []Lever) string {
 	parts := m.Parts()
+	untold := m.Report.Untold >= Margin*m.Report.Busy
+	if untold {
+		parts = slices.DeleteFunc(parts, func(p Part) bool { return p.Name == explain.Unexplained })
+	}
 	sorting.Stable(parts, func(a, b Part) int { return cmp.Compare(b.Share, a.Share) })
 	if m.Report.Busy <= 0 || len(parts) == 0 {
 		if m.Report.Hidden {
@@ -47,7 +51,13 @@ func (m *Minute) Verdict(levers []Lever) string {
 			nil,
 			nil)
 	}
+	var says []string
 	answer := m.subject() + " " + fmt.Sprintf(does[parts[0].Name], result.Share(parts[0].Share))
+	if untold {
+		says = append(says, fmt.Sprintf("how long %s was active is unknown, %s in %s: its sessions do not say whether they work",
+			m.name(), m.active("s", 1), result.Format(m.Report.Wall, "s")))
+		answer = "if that is all of it, " + answer
+	}
 	var more []string
 	for _, p := range parts[1:min(3, len(parts))] {
 		if p.Share >= Margin {
@@ -57,7 +67,7 @@ func (m *Minute) Verdict(levers []Lever) string {
 	if more != nil {
 		answer += "; " + strings.Join(more, ", ")
 	}
-	says := []string{answer}
+	says = append(says, answer)
 	if share := m.Report.Busy / m.Report.Wall; share < hardly { // a sentence of its own: both in one may be too long for any
 		says = append(says, fmt.Sprintf("it was active for only %s of %s", result.Format(m.Report.Busy, "s"),
 			result.Format(m.Report.Wall, "s")))
@@ -67,6 +77,9 @@ func (m *Minute) Verdict(levers []Lever) string {
 			result.Format(m.Report.Wall, "s")))
 	}
 	gain, first, rest := gains(levers)
+	if few := m.few(); few != "" {
+		rest = slices.Insert(rest, 0, few)
+	}
 	if m.Away() {
 		for i := range first {
 			first[i] = "on its host, " + first[i]
@@ -95,7 +108,11 @@ func gains(levers []Lever) (gain string, first, rest []string) {
 		by[l.Verdict] = append(by[l.Verdict], l)
 	}
 	little, open := by[Negligible], by[Undecided]
-	if best := slices.Concat(by[Worthwhile], by[Possible]); len(best) > 0 {
+	best := slices.Concat(by[Worthwhile], by[Possible])
+	nothing := func(l Lever) bool { return *l.Likely < 0.0005 } // nobody is sent to gain what is written as 0 %
+	unlikely := slices.DeleteFunc(slices.Clone(best), func(l Lever) bool { return !nothing(l) })
+	best = slices.DeleteFunc(best, nothing)
+	if len(best) > 0 {
 		l := best[0]
 		gain = fmt.Sprintf("%s could save %s of active time, %s", change[l.Name], result.Share(*l.Likely), most(*l.AtMost))
 		if l.Verdict == Possible {
@@ -117,19 +134,27 @@ func gains(levers []Lever) (gain string, first, rest []string) {
 		}
 	} else {
 		gain = "no lever could be measured here"
-		if len(little) > 0 {
+		switch {
+		case len(unlikely) > 0:
+			gain = "no lever is likely to save active time"
+		case len(little) > 0:
 			gain = "no lever that was measured here can save " + lever.Percent(Margin) + " of active time"
 		}
 	}
-	if len(little) > 0 {
+	for _, list := range []struct {
+		word   string
+		levers []Lever
+	}{{"not excluded", unlikely}, {"negligible", little}} {
 		all, each := 0.0, ""
-		for _, l := range little {
+		for _, l := range list.levers {
 			all = max(all, *l.AtMost)
 		}
-		if len(little) > 1 {
+		if len(list.levers) > 1 {
 			each = " each"
 		}
-		rest = append(rest, fmt.Sprintf("negligible (%s%s): %s", most(all), each, names(little)))
+		if len(list.levers) > 0 {
+			rest = append(rest, fmt.Sprintf("%s (%s%s): %s", list.word, most(all), each, names(list.levers)))
+		}
 	}
 	if len(open) > 0 {
 		rest = append(rest, "not known: "+names(open))

@@ -42,6 +42,10 @@ func TestVerdicts(t *testing.T) {
 			`PostgreSQL waits 60 % of its active time for a CPU; on CPU 31 %, log wait 9.0 %. More CPUs could save 40 % of active time, at most 60 %. First: "hostlab watch". Also possible: log device. Negligible (at most 1.2 %): data device.`},
 		"not sure": {minute(parts(80, 0, 20, 0, 0, 0)), service.Database, []Lever{gain(Log, 0.01, 0.04, 0.2, "hostlab run log-device")},
 			`PostgreSQL computes for 80 % of its active time; log wait 20 %. A faster log device could save 4.0 % of active time, at most 20 %; that is not certain. First: "hostlab run log-device".`},
+		"nothing likely": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database, []Lever{gain(Log, 0, 0, 1, "hostlab run log-device"), small},
+			`PostgreSQL computes for 100 % of its active time. No lever is likely to save active time. Not excluded (at most 100 %): log device. Negligible (at most 1.2 %): data device.`},
+		"one likely, one not": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database, []Lever{gain(Clock, 0, 0.03, 0.3, ""), gain(Log, 0, 0, 1, "hostlab run log-device")},
+			`PostgreSQL computes for 100 % of its active time. A faster clock could save 3.0 % of active time, at most 30 %; that is not certain. Not excluded (at most 100 %): log device.`},
 		"cold reads": {minute(parts(20, 0, 0, 80, 0, 0)), service.Database, []Lever{gain(Data, 0.7, 0.8, 0.8, "hostlab explain")},
 			`PostgreSQL waits 80 % of its active time for data reads; on CPU 20 %. Faster data disks could save 80 % of active time, at most 80 %. First: "hostlab explain".`},
 		"locked": {minute(parts(8, 0, 2, 0, 90, 0)), service.Database, []Lever{gain(Log, 0, 0.02, 0.04, ""), small},
@@ -99,6 +103,30 @@ func TestAway(t *testing.T) {
 		if l := find(t, m.Levers(), name); l.Verdict != Undecided || !strings.Contains(l.Reason, "run hostlab there") {
 			t.Errorf("%s: %s, %q", name, l.Verdict, l.Reason)
 		}
+	}
+}
+
+// TestUntold: where sessions tell no state, no sentence calls the time active in which they may have been idle, and no limit
+// of a gain is of more time than was surely active.
+func TestUntold(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 44, explain.Unexplained: 56})
+	m.Service, m.Connected, m.Report.Transactions = service.Service{Kind: service.Database, Name: "PostgreSQL", PID: 7}, true, -1
+	m.Report.Untold = 56
+	m.Report.Bounds = explain.Bounds(&m.Report)
+	got := m.Verdict(nil)
+	if want := "How long PostgreSQL was active is unknown, 44.0 s to 100 s in 60.0 s: its sessions do not say whether they work. " +
+		"If that is all of it, PostgreSQL computes for 44 % of its active time."; !strings.HasPrefix(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	if got, want := m.basis(), "0.7 to 1.7 active on average"; !strings.Contains(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	if l := find(t, m.Levers(), Log); *l.AtMost != 0 {
+		t.Errorf("what waits for a client does not wait for the log: %+v", l)
+	}
+	m.Clock = &Frequency{Mean: 2e9, Low: 2e9, High: 2e9, Highest: 2.1e9, Limit: 2.1e9, Source: "test"}
+	if l := find(t, m.Levers(), Clock); !near(*l.AtMost, 0.1/2.1) {
+		t.Errorf("of 44 s, a clock that is 5 %% faster saves at most %v", *l.AtMost)
 	}
 }
 

@@ -65,7 +65,9 @@ func Bounds(r *Report) (out []Bound) {
 		b := Bound{Lever: lever.name, Parts: []PartName{lever.part}, Behind: []PartName{}, Seconds: p.Seconds}
 		high, rest, likely := p.Share.High*r.Elapsed, 0.0, p.Seconds+p.Within
 		if p.Share.High > p.Share.Low {
-			rest = r.Part(Unexplained).Seconds
+			if rest = r.Part(Unexplained).Seconds; lever.part != Application {
+				rest = max(0, rest-r.Untold) // they waited for their clients
+			}
 		}
 		if lever.part == LogWait || lever.part == DataReads {
 			high += min(r.Part(DatabaseCPU).Seconds, aftermath*r.waits(lever.part))

@@ -73,6 +73,9 @@ func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, event
 	d := decomposition{elapsed: elapsed, wall: wall, looks: looks, clients: clients, seconds: seconds,
 		waits: a.Waits, lines: map[string]*Event{}, whole: map[PartName]string{}, within: map[PartName]float64{},
 		most: map[PartName]float64{}}
+	if n, known := a.Waits[LogWait]; known && n == 0 {
+		d.whole[LogWait] = cmp.Or(a.Log.Source, "the server's counters") + ": no writes"
+	}
 	if wall > 0 {
 		d.others = max(0, (elapsed-idle)/wall-1)
 	}

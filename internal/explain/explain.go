@@ -60,6 +60,9 @@ var earlier = map[string]PartName{
 	"database_cpu": DatabaseCPU, "log_wait": LogWait, "data_reads": DataReads, "locks": Locks, "other_waits": OtherWaits,
 }
 
+// Untold is the event of a session in a state that does not show, which waits for its client: within a transaction or not.
+const Untold = "Client:ClientRead in an unknown state"
+
 // Named returns the part that is, or was, called so.
 func Named(name string) PartName { return cmp.Or(earlier[name], PartName(name)) }
 
@@ -139,11 +142,14 @@ type Report struct {
 	// sessions that stay for a minute have 600 s.
 	Elapsed float64 `json:"elapsed"`
 	// Busy is Elapsed without Idle: the time that jobs take. Bounds are shares of it.
-	Busy     float64 `json:"busy"`
-	Peak     int     `json:"sessions_at_once"` // most client sessions that were seen busy together; 0 unknown
-	Samples  int     `json:"samples"`          // 0: nothing was sampled
-	Interval float64 `json:"sample_interval"`  // s, mean
-	Cost     float64 `json:"sampling_share"`   // of one CPU that asking took, in the server and here
+	Busy float64 `json:"busy"`
+	// Untold is what of Busy may not be: sessions that tell no state waited for their clients, s.
+	Untold   float64 `json:"untold,omitempty"`
+	Peak     int     `json:"sessions_at_once"`         // most client sessions that were seen busy together; 0 unknown
+	Samples  int     `json:"samples"`                  // 0: nothing was sampled
+	Seen     *int    `json:"active_samples,omitempty"` // of those, with a session at work; nil: not known
+	Interval float64 `json:"sample_interval"`          // s, mean
+	Cost     float64 `json:"sampling_share"`           // of one CPU that asking took, in the server and here
 	// Cost is an upper limit, the share of Wall until answers came: the server's side cannot be seen
 	CostAtMost   bool   `json:"sampling_share_at_most,omitempty"`
 	Method       string `json:"method"`       // how intervals come about

@@ -64,6 +64,7 @@ type recorder struct {
 	masked  int
 	named   map[Key]bool // that were seen
 	peak    int
+	seen    int // snapshots with a client session at work
 	resets  int
 	told    struct{ stretches, resets int } // at the last Look
 }
@@ -258,7 +259,9 @@ func (r *recorder) add(s Snapshot, dt float64) {
 		}
 		r.open.Seconds[r.key(&x, x.Background)] += dt
 	}
-	r.peak = max(r.peak, busy)
+	if r.peak = max(r.peak, busy); busy > 0 {
+		r.seen++
+	}
 }
 
 // What a server may name: events in a recording, and counters. Those of databases are some hundreds. A name is cut at longest.
@@ -336,7 +339,7 @@ func (r *recorder) report(server Server, wall float64) Report {
 	rep := Report{Schema: Schema, Tool: r.Tool, Vendor: server.Vendor, Version: server.Version, Target: server.Target,
 		Wall: wall, Method: Method,
 		Transactions: account.Transactions, TransactionsLow: account.TransactionsLow, TransactionsHigh: account.TransactionsHigh,
-		Peak: r.peak, Active: account.Active,
+		Peak: r.peak, Seen: &r.seen, Active: account.Active,
 		Hidden: server.Hidden || r.masked > 0, Log: account.Log, Missing: slices.Concat(server.Missing, account.Missing),
 		Warnings: account.Warnings}
 	if account.Log.Average != nil {
@@ -363,6 +366,10 @@ func (r *recorder) report(server Server, wall float64) Report {
 	if rep.Part(Unexplained).Share.Value > tolerance {
 		rep.Warnings = append(rep.Warnings, result.Share(rep.Part(Unexplained).Share.Value)+" of the time is unexplained")
 	}
+	for _, b := range r.batches {
+		rep.Untold += b.Seconds[Key{Part: Unexplained, Event: Untold}]
+	}
+	rep.Untold = min(rep.Untold, rep.Part(Unexplained).Seconds)
 	rep.Course = r.course(&rep)
 	rep.Vary()
 	rep.Bounds = Bounds(&rep)

@@ -30,7 +30,7 @@ func Read(b []byte) (*Report, error) {
 		return nil, fmt.Errorf("not a recording of explain: %w", err)
 	case r.Parts == nil || r.Vendor == "":
 		return nil, errors.New("not a recording of 'hostlab explain --save': it has no schema, vendor or parts")
-	case !(r.Elapsed >= 0) || !(r.Busy >= 0) || r.Busy > r.Elapsed*(1+1e-9):
+	case !(r.Elapsed >= 0) || !(r.Busy >= 0) || r.Busy > r.Elapsed*(1+1e-9) || !(r.Untold >= 0):
 		return nil, errors.New("its elapsed and busy times contradict each other")
 	}
 	r.Bounds = Bounds(&r)

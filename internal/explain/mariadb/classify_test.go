@@ -1,6 +1,7 @@
 package mariadb
 
 import (
+	"strings"
 	"testing"
 
 	"hostlab/internal/explain"
@@ -31,6 +32,27 @@ func TestReadsThatAreNotTimed(t *testing.T) {
 		a := s.Account(explain.Growth{Seconds: 1, Values: map[string]int64{"innodb_data_reads": 1000, "data_reads": timed, "data_read_time": 1e6}})
 		if len(a.Counted) != 1 || a.Counted[0].Blocked != blocked {
 			t.Errorf("%d of 1000 timed: %+v", timed, a.Counted)
+		}
+	}
+}
+
+// Where the server wrote no log, no session waited for it, however few samples there are; also where it counts no syncs.
+func TestNoLogWrites(t *testing.T) {
+	for name, c := range map[string]struct {
+		values map[string]int64
+		known  bool
+	}{
+		"10.11":             {map[string]int64{"innodb_log_writes": 0, "innodb_os_log_written": 0, "binlog_cache_use": 0}, true},
+		"with syncs":        {map[string]int64{"innodb_log_writes": 0, "innodb_os_log_fsyncs": 0}, true},
+		"nothing was asked": {map[string]int64{}, false},
+	} {
+		a := (&Source{maria: true}).Account(explain.Growth{Seconds: 6, Values: c.values})
+		batch := explain.Batch{Wall: 6, Snapshots: 2, Seconds: map[explain.Key]float64{{Part: explain.DatabaseCPU, Event: explain.Executing}: 6}}
+		_, parts, _, _ := explain.Decompose([]explain.Batch{batch}, a)
+		r := explain.Report{Parts: parts}
+		p := r.Part(explain.LogWait)
+		if none := p.Share.High == 0 && p.Share.N == 0 && strings.HasSuffix(p.Source, "no writes"); none != c.known {
+			t.Errorf("%s: %+v", name, p)
 		}
 	}
 }

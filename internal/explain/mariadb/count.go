@@ -75,9 +75,13 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 	if g.Has("innodb_os_log_fsyncs") {
 		a.Log.Syncs = int64(g.Get("innodb_os_log_fsyncs"))
 	}
-	if g.Has("innodb_log_writes") && g.Has("innodb_os_log_fsyncs") {
-		a.Waits = map[explain.PartName]float64{explain.LogWait: g.Get("innodb_log_writes") + g.Get("innodb_os_log_fsyncs") +
-			g.Get("binlog_cache_use") + g.Get("binlog_stmt_cache_use")}
+	if writes := g.Get("innodb_log_writes"); g.Has("innodb_log_writes") {
+		// MariaDB 10.8 and later count no syncs: there is one for each write at most.
+		syncs := writes
+		if g.Has("innodb_os_log_fsyncs") {
+			syncs = g.Get("innodb_os_log_fsyncs")
+		}
+		a.Waits = map[explain.PartName]float64{explain.LogWait: writes + syncs + g.Get("binlog_cache_use") + g.Get("binlog_stmt_cache_use")}
 	}
 	switch {
 	case s.maria:

@@ -29,7 +29,7 @@ func Classify(state, kind, event string) (part explain.PartName, name string) {
 		case strings.Contains(e, "walsender"):
 			return explain.OtherWaits, name
 		case e == "clientread" && !slices.Contains(working, state):
-			return explain.Unexplained, Untold
+			return explain.Unexplained, explain.Untold
 		}
 		return explain.Application, name
 	case "lock", "bufferpin":
@@ -63,9 +63,6 @@ func Classify(state, kind, event string) (part explain.PartName, name string) {
 
 // working are the states of sessions that run a statement (pg_stat_get_activity in pgstatfuncs.c).
 var working = []string{"active", "fastpath function call"}
-
-// Untold is the event of a session in a state that does not show, which waits for its client: within a transaction or not.
-const Untold = "Client:ClientRead in an unknown state"
 
 // WaitsForLog reports whether a session that shows such an event may wait for the log's device:
 // where it syncs the log or makes its next segment, and where another process has to write
