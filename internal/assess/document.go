@@ -71,7 +71,7 @@ func (m *Minute) basis() string {
 	return sessions(&m.Report) + ", " + working
 }
 
-// active writes the active time, over so much, and where sessions told no state what it is between.
+// active writes the active time, over so much, and between which it lies where no session shows its state.
 func (m *Minute) active(unit string, over float64) string {
 	write := func(v float64) string {
 		if unit == "" {

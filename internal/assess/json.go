@@ -27,7 +27,7 @@ type Answer struct {
 type Time struct {
 	Wall    float64  `json:"wall"`             // that was watched
 	Active  float64  `json:"active"`           // of all sessions, or threads, together
-	Untold  float64  `json:"untold,omitempty"` // of Active, which may not be: sessions told no state
+	Untold  float64  `json:"untold,omitempty"` // of Active, which may not be: no session shows its state
 	Parts   []Part   `json:"parts"`
 	Seconds []Second `json:"seconds"`
 	Host    Host     `json:"host"`
