@@ -64,9 +64,12 @@ type Effect struct {
 	Failing *Failing
 	Steps   *Steps
 	Carried *Carried
-	Uneven  *Uneven // nil: not seen
-	Held    *Held   // nil: it was not asked for, or is not made
-	due     int     // the cell, from 1, whose stretches are to be made; 0: none
+	// Settle is the time for which a host that carries over is best left alone after a change, SettleRuns the runs that it
+	// comes from; 0 or NaN: nothing asks for it, or how long runs take is not known.
+	Settle, SettleRuns float64
+	Uneven             *Uneven // nil: not seen
+	Held               *Held   // nil: it was not asked for, or is not made
+	due                int     // the cell, from 1, whose stretches are to be made; 0: none
 
 	// one a unit, in order, on the scale of the test (log ratio or difference), adjusted
 	Differences []float64

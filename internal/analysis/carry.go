@@ -13,6 +13,27 @@ type Carried struct {
 	Runs float64 // time constant of what was seen, in runs; 0: the run before alone
 }
 
+// settles is after how many runs 5 % of what a host follows with that time constant is left.
+func (c *Carried) settles() float64 {
+	switch {
+	case c == nil: // it was seen where the level is held, and how fast the host follows is not known
+		return afterChange
+	case c.Runs == 0:
+		return 1
+	}
+	return 3 * c.Runs
+}
+
+// settle notes how long the next study had better wait after a change, in all: the time of runs holds what was waited here.
+func (j *judge) settle(e *Effect) {
+	n := 0
+	for _, plot := range j.record.x.Blocks[0].Plots {
+		n += len(plot)
+	}
+	e.SettleRuns = e.Carried.settles()
+	e.Settle = e.SettleRuns * j.seconds / float64(n)
+}
+
 // keeps are how much of the levels' history goes on from run to run: of the run before alone, and with time
 // constants of 1.4, 3 and 10 runs.
 var keeps = []struct{ share, runs float64 }{{0, 0}, {0.5, 1.4}, {0.72, 3}, {0.9, 10}}
@@ -59,6 +80,7 @@ func (j *judge) carried(e *Effect, c comparison) {
 		return
 	}
 	e.Carried = &Carried{P: p, Rho: rho, Runs: keeps[which].runs}
+	j.settle(e)
 	// What goes on in the direction of the effect makes it look smaller than it is: the verdict stands, its size does not.
 	e.forbid(CarryOver, e.Verdict == NoEffect || rho*e.Value < 0)
 }

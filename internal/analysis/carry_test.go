@@ -43,8 +43,22 @@ func TestCarryOver(t *testing.T) {
 		"more than what goes on": {0.2, 0.05, CostsMore, true},
 	} {
 		e := carrying(2, 30, 0.005, c.direct, c.later).analyse().Effects[0]
-		if e.Verdict != c.want || slices.Contains(e.Limits, CarryOver) != c.limit || (e.Carried != nil) != c.limit {
+		if e.Verdict != c.want || slices.Contains(e.Limits, CarryOver) != c.limit || (e.Carried != nil) != c.limit || (e.SettleRuns > 0) != c.limit {
 			t.Errorf("%s: %s, %v, %v, %+v", name, e.Verdict, e.Estimate, e.Limits, e.Carried)
+		}
+	}
+}
+
+// The wait after a change comes from how fast the host follows, and from how long a run takes.
+func TestSettle(t *testing.T) {
+	x := &result.Experiment{Blocks: []result.Block{{Plots: [][]int{{0, 1}}}}}
+	for _, c := range []struct {
+		carried *Carried
+		want    float64
+	}{{nil, 30}, {&Carried{}, 10}, {&Carried{Runs: 3}, 90}} {
+		e, j := Effect{Carried: c.carried}, judge{record: &record{x: x}, seconds: 20}
+		if j.settle(&e); e.Settle != c.want {
+			t.Errorf("%+v: %g s, want %g", c.carried, e.Settle, c.want)
 		}
 	}
 }

@@ -77,6 +77,7 @@ func (j *judge) held(e *Effect, t *table, c comparison) {
 		_, _, p := stats.Related(z, [][]float64{way}, x.Design.Seed)
 		// What the baseline does by itself between two stretches shows nothing of the level.
 		if math.Abs(d) > max(t.margin(), math.Abs(after-before)) || p < followAlpha {
+			j.settle(e)
 			e.forbid(CarryOver, true)
 		}
 		return

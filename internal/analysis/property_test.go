@@ -48,7 +48,7 @@ func TestSwappingLevelAndBaselineInverts(t *testing.T) {
 	})
 }
 
-// The order of blocks and runs changes nothing.
+// The order of blocks and runs changes nothing but what is seen of carry-over, which is a matter of order.
 func TestOrderOfBlocksAndRunsIsNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := sample(t)
@@ -61,7 +61,7 @@ func TestOrderOfBlocksAndRunsIsNothing(t *testing.T) {
 		l.runs = rapid.Permutation(l.runs).Draw(t, "runs")
 		b := l.analyse().Effects[0]
 		if a.Value != b.Value || a.Low != b.Low || a.High != b.High || !near(a.Mean.Value, b.Mean.Value) ||
-			a.Verdict != b.Verdict {
+			a.Verdict != b.Verdict && a.Carried == nil && b.Carried == nil {
 			t.Fatalf("%+v\nin another order %+v", a, b)
 		}
 	})

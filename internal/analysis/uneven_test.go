@@ -21,7 +21,8 @@ func TestUnequalScatter(t *testing.T) {
 		}).ended("looks").Effects[0]
 		if (e.Uneven != nil) != (tail > 0) {
 			t.Errorf("%s: %+v", name, e.Uneven)
-		} else if u := e.Uneven; u != nil && (u.Mean.Value < 0.03 || u.Mean.Value > 0.06 || u.Level < 3.2 || u.Base > 3.1) {
+		} else if u := e.Uneven; u != nil && (u.Mean.Value < 0.03 || u.Mean.Value > 0.06 || u.Level.Value < 3.2 || u.Base.Value > 3.1 ||
+			!(u.Level.Low > u.Base.Value && u.Level.Low <= u.Level.Value) || !math.IsNaN(u.Level.High)) {
 			t.Errorf("%s: %+v", name, u)
 		}
 	}

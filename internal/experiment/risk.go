@@ -13,11 +13,11 @@ type danger struct {
 }
 
 const (
-	lost    = "if the server or its host crashes, the commits of the last second are lost"
+	lost     = "if the server or its host crashes, the commits of the last second are lost"
 	hostLost = "if the host crashes, the commits of the last second are lost; if only the server does, none are"
-	torn    = "if the host crashes, data can be damaged, unless the storage writes whole pages"
-	longer  = "at a higher value, recovery after a crash takes longer"
-	replica = "a replica that takes over may lack the last commits"
+	torn     = "if the host crashes, data can be damaged, unless the storage writes whole pages"
+	longer   = "at a higher value, recovery after a crash takes longer"
+	replica  = "a replica that takes over may lack the last commits"
 )
 
 // dangers are those of parameters, as the documentation of PostgreSQL 18 and MariaDB 11.8 has them. A parameter that is not

@@ -40,8 +40,8 @@ func SortedQuantile(s []float64, q float64) float64 {
 
 // QuantileInterval estimates the q-quantile with a distribution-free interval at
 // confidence 1-alpha: two order statistics of x, chosen so that each tail of the
-// binomial law of ranks holds at most alpha/2. There is none when x is too small
-// for it, as it is for p99 below about 370 independent values. The values must
+// binomial law of ranks holds at most alpha/2. An end is NaN when x is too small
+// for it, as the upper one of p99 is below about 370 independent values. The values must
 // be independent; those of one burst are not.
 func QuantileInterval(x []float64, q, alpha float64) result.Estimate {
 	n := len(x)
@@ -65,8 +65,11 @@ func QuantileInterval(x []float64, q, alpha float64) result.Estimate {
 			break
 		}
 	}
-	if l >= 1 && u <= n {
-		e.Low, e.High = s[l-1], s[u-1]
+	if l >= 1 {
+		e.Low = s[l-1]
+	}
+	if u <= n {
+		e.High = s[u-1]
 	}
 	return e
 }

@@ -55,6 +55,7 @@ type effectJSON struct {
 	BaseMedian float64            `json:"baseline_median"`
 	Median     float64            `json:"level_median"`
 	Stalls     bool               `json:"stalls"`
+	Uneven     *analysis.Uneven   `json:"uneven"`
 	Need       *int               `json:"need"`
 	NeedTime   float64            `json:"need_seconds"`
 	Finds      float64            `json:"finds"`
@@ -216,7 +217,7 @@ func newEffect(r *Report, e *analysis.Effect) effectJSON {
 		Compare: e.Response.Compare, ValueUnit: e.Response.Unit, Better: e.Response.Better,
 		Effect: e.Value, Low: e.Low, High: e.High, Alpha: e.Alpha, N: e.N, Unit: e.Unit,
 		Verdict: e.Verdict, Reason: reasonText(e), Margin: e.Response.Margin, Floor: e.NoiseFloor, Evidence: evidence(x, e),
-		Mean: e.Mean.Value, MeanLow: e.Mean.Low, MeanHigh: e.Mean.High, Stalls: e.Stalls,
+		Mean: e.Mean.Value, MeanLow: e.Mean.Low, MeanHigh: e.Mean.High, Stalls: e.Stalls, Uneven: e.Uneven,
 		BaseMedian: e.Baseline, Median: e.Level, Limits: e.Limits, Differs: e.Differences, NeedTime: math.NaN(), Finds: e.Finds,
 		Adjusted: e.Adjusted, Warnings: warned(e),
 	}

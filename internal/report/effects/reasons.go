@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/result"
@@ -116,17 +117,30 @@ func limitText(e *analysis.Effect, l analysis.Limit) string {
 	case analysis.CarryOver:
 		if e.Held != nil {
 			return fmt.Sprintf("runs in which the level is held differ by %s from the baseline: the host takes several runs to follow a level, "+
-				"and pairs show only a part of what it costs; repeat with a longer settle of the factor", amount(e.Held.Value, r))
+				"and pairs show only a part of what it costs; %s", amount(e.Held.Value, r), settleText(e))
 		}
 		from := "the runs before"
 		if e.Carried.Runs == 0 {
 			from = "the run before"
 		}
 		return fmt.Sprintf("the level of %s shows in the differences (%s, rank correlation %.2f), so the size of the effect is not known; "+
-			"repeat with a longer settle of the factor", from, chance(e.Carried.P), e.Carried.Rho)
+			"%s", from, chance(e.Carried.P), e.Carried.Rho, settleText(e))
 	case analysis.Tail:
 	}
 	return ""
+}
+
+// settleText says what to wait after a change of level, of which the host shows too little.
+func settleText(e *analysis.Effect) string {
+	if !(e.Settle > 0) {
+		return fmt.Sprintf("repeat with a settle of the factor as long as %s", screen.Count(int(math.Ceil(e.SettleRuns)), "run"))
+	}
+	unit := time.Second
+	if e.Settle < 1 {
+		unit = time.Millisecond
+	}
+	t := time.Duration(math.Ceil(min(e.Settle, 1e9)*float64(time.Second)/float64(unit))) * unit
+	return fmt.Sprintf("repeat with settle = %q at factor %s", screen.Brief(t), e.Contrast.Factors[0])
 }
 
 // failingText says how often the sides of an effect fail.

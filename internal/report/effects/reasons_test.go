@@ -1,6 +1,7 @@
 package effects
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -38,6 +39,18 @@ func TestReasons(t *testing.T) {
 			limited(e, analysis.Coarse)
 			e.Steps = &analysis.Steps{Step: 0.01, Beyond: true, Tied: 0.4}
 		},
+		`before shows in the differences (p = 0.01, rank correlation 0.50), so the size of the effect is not known; repeat with settle = "1m31s" at factor mode`: func(e *analysis.Effect) {
+			limited(e, analysis.CarryOver)
+			e.Carried, e.Settle, e.SettleRuns = &analysis.Carried{P: 0.01, Rho: 0.5, Runs: 3}, 90.2, 9
+		},
+		`pairs show only a part of what it costs; repeat with settle = "31ms" at factor mode`: func(e *analysis.Effect) {
+			limited(e, analysis.CarryOver)
+			e.Held, e.Settle, e.SettleRuns = &analysis.Held{}, 0.0302, 3
+		},
+		"repeat with a settle of the factor as long as 5 runs": func(e *analysis.Effect) {
+			limited(e, analysis.CarryOver)
+			e.Carried, e.SettleRuns = &analysis.Carried{P: 0.01, Runs: 1.4}, 4.2
+		},
 		"Guards void 6 of 20 first tries of mode on, and 0 of 20 of what": func(e *analysis.Effect) {
 			limited(e, analysis.Survivors)
 			e.Failing = &analysis.Failing{Level: analysis.Failures{Runs: 14, Tried: 20, Void: 6}, Base: analysis.Failures{Runs: 20, Tried: 20}, Failed: 1, Voids: 0.02}
@@ -47,6 +60,33 @@ func TestReasons(t *testing.T) {
 		change(&e)
 		if got := reasonText(&e); !strings.Contains(got, want) {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// An answer names what it speaks of, and has the mean and the tail beside it where they differ.
+func TestTypicalRunMeanAndTail(t *testing.T) {
+	for want, change := range map[string]func(*analysis.Effect){
+		"wall in a typical run +5.0 %":  func(*analysis.Effect) {},
+		"wall in the mean of runs +5.0": func(e *analysis.Effect) { e.Student = true },
+		"; the mean +9.0 % (+4.0 to +14.0 %)": func(e *analysis.Effect) {
+			e.Uneven = &analysis.Uneven{P: 0.002, Mean: result.Estimate{Value: 0.09, Low: 0.04, High: 0.14},
+				Base: result.Estimate{Value: 1.1, Low: 1, High: 1.2}, Level: result.Estimate{Value: 2, Low: 1.5, High: math.NaN()}}
+		},
+	} {
+		e := analysis.Effect{Response: result.Response{Name: "wall", Unit: "s", Compare: result.Ratio, Margin: 0.02}, Contrast: result.Contrast{Factors: []string{"mode"}, Levels: []string{"on"}},
+			Estimate: result.Estimate{Value: 0.05, Low: 0.04, High: 0.06, N: 100, Evidence: result.Measured}, Unit: "blocks", Alpha: 0.05, Verdict: analysis.CostsMore}
+		change(&e)
+		if text := sentence(&result.Experiment{}, &e); !strings.Contains(text, want) {
+			t.Errorf("%q, want %q", text, want)
+		}
+		if e.Uneven == nil {
+			continue
+		}
+		want := "runs scatter unequally (p = 0.002): the typical run changes by +5.0 %, the mean by +9.0 % (+4.0 to +14.0 %); the 95th percentile " +
+			"of runs is 1.10 s (1.00 s to 1.20 s) at the baseline, and 2.00 s (1.50 s or more: too few runs for an upper end) at the level"
+		if text := strings.Join(notes(&e), "\n"); !strings.Contains(text, want) {
+			t.Errorf("%q, want %q", text, want)
 		}
 	}
 }

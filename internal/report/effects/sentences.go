@@ -60,6 +60,9 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 	if e.Verdict != analysis.Inconclusive && failing {
 		out += "; and " + failingText(e)
 	}
+	if u := e.Uneven; u != nil && !slices.Contains(e.Limits, analysis.Tail) { // whose words have it
+		out += fmt.Sprintf("; the mean %s (%s)", amount(u.Mean.Value, &e.Response), span(u.Mean.Low, u.Mean.High, &e.Response))
+	}
 	if e.Verdict == analysis.Inconclusive {
 		out += ". " + reasonText(e)
 	}
@@ -102,10 +105,19 @@ func interactionLead(all []*analysis.Effect) string {
 	return s
 }
 
-// figure is an effect with all that belongs to it: "wall +48.2 % (95 % interval +47.1 to +49.3 %),
+// figure is an effect with all that belongs to it: "wall in a typical run +48.2 % (95 % interval +47.1 to +49.3 %),
 // n = 10 blocks, measured".
 func figure(x *result.Experiment, e *analysis.Effect) string {
-	return fmt.Sprintf("%s %s (%s), %s, %s", label(&e.Response), amount(e.Value, &e.Response), intervalText(x, e), sample(e),
+	of := ""
+	if !interaction(e) && e.Verdict != analysis.NoEffect { // whose words have it
+		switch of = " in a typical run"; {
+		case e.Student: // of which the value is a mean
+			of = " in the mean of runs"
+		case paired(x):
+			of = " in a typical period"
+		}
+	}
+	return fmt.Sprintf("%s%s %s (%s), %s, %s", label(&e.Response), of, amount(e.Value, &e.Response), intervalText(x, e), sample(e),
 		evidence(x, e))
 }
 
@@ -147,21 +159,41 @@ func notes(e *analysis.Effect) []string {
 		out = append(out, fmt.Sprintf("the CPU time that others took explains %s of the differences' variance, and was taken out",
 			percentOf(d.Explained)))
 	}
-	if e.Stalls || outside(e) {
+	if u := e.Uneven; u != nil {
+		out = append(out, unevenText(e, u))
+	} else if e.Stalls || outside(e) {
 		out = append(out, fmt.Sprintf("the mean is %s (%s interval by itself %s): rare slow runs move the mean, but not the "+
 			"estimate; expect both",
 			amount(e.Mean.Value, &e.Response), confidence(e.Alpha), span(e.Mean.Low, e.Mean.High, &e.Response)))
-	}
-	if u := e.Uneven; u != nil {
-		r := &e.Response
-		out = append(out, fmt.Sprintf("runs scatter unequally (%s): the typical run changes by %s, the mean by %s (%s); 95 %% of runs are below "+
-			"%s at the baseline, and below %s at the level", chance(u.P), amount(e.Value, r), amount(u.Mean.Value, r),
-			span(u.Mean.Low, u.Mean.High, r), result.Format(u.Base, r.Unit), result.Format(u.Level, r.Unit)))
 	}
 	if len(e.Limits) == 0 && (e.Verdict == analysis.Unresolved || !e.Primary() && e.Verdict == analysis.Inconclusive) {
 		out = append(out, reasonText(e))
 	}
 	return out
+}
+
+// unevenText holds what tells of mean and tail, beside the typical run.
+func unevenText(e *analysis.Effect, u *analysis.Uneven) string {
+	r, seen := &e.Response, "rare slow runs move the mean"
+	if u.Scatter() {
+		seen = "runs scatter unequally (" + chance(u.P) + ")"
+	}
+	p95 := func(q result.Estimate) string {
+		low, high := result.Format(q.Low, r.Unit), result.Format(q.High, r.Unit)
+		switch text := result.Format(q.Value, r.Unit); {
+		case q.HasInterval():
+			return text + " (" + low + " to " + high + ")"
+		case !math.IsNaN(q.Low):
+			return text + " (" + low + " or more: too few runs for an upper end)"
+		case !math.IsNaN(q.High):
+			return text + " (" + high + " or less: too few runs for a lower end)"
+		default:
+			return text + " (no interval: too few runs)"
+		}
+	}
+	return fmt.Sprintf("%s: the typical run changes by %s, the mean by %s (%s); the 95th percentile of runs is %s at the baseline, and "+
+		"%s at the level (%s intervals, each by itself)", seen, amount(e.Value, r), amount(u.Mean.Value, r), span(u.Mean.Low, u.Mean.High, r),
+		p95(u.Base), p95(u.Level), confidence(e.Alpha))
 }
 
 // needText says what deciding would take; "" where nothing is missing or known.
