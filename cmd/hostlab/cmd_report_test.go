@@ -72,7 +72,7 @@ func TestReportStatus(t *testing.T) {
 		status int
 		says   string // on stdout, or on stderr for status 2
 	}{
-		{[]string{gzip}, 10, "costs more than 1: wall time +47."},
+		{[]string{gzip}, 10, "costs more than 1: wall time in a typical run +47."},
 		{[]string{null}, 0, "no practical difference"},
 		{[]string{noisy}, 11, "inconclusive"},
 		{[]string{null, noisy}, 11, "Comparison of 2 experiments"},

@@ -39,7 +39,7 @@ const (
 	exitCannotLook  = 3   // nothing to inspect: /proc and /sys are not there
 	exitWaiting     = 4   // run: goes on after a reboot, or after a person has changed something
 	exitEffect      = 10  // report: a primary effect is beyond its margin
-	exitUndecided   = 11  // report: a primary effect is inconclusive, unresolved or void
+	exitUndecided   = 11  // report: a primary effect is inconclusive or unresolved
 	exitInterrupted = 130 // Ctrl-C, as shells have it
 	exitPipe        = 141 // the reader of our output has gone, as in | head; as shells have it
 )

@@ -68,7 +68,6 @@ type Effect struct {
 	Margin     *float64 `json:"margin"`
 	Noise      *float64 `json:"noise_floor"`
 	Verdict    string   `json:"verdict"`
-	Void       string   `json:"-"` // why it does not count; "": it does
 	Evidence   string   `json:"evidence"`
 }
 

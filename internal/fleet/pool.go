@@ -61,7 +61,7 @@ type HostRan struct {
 	High    *float64 `json:"high"`
 	N       int      `json:"n"`
 	Hash    string   `json:"sha256"`
-	Why     string   `json:"why,omitempty"` // of one that is void
+	Why     string   `json:"why,omitempty"` // of one that does not count
 	log, se float64
 }
 
@@ -100,15 +100,12 @@ func PoolStudies(list []Ran) []*Pooled {
 }
 
 func (p *Pooled) take(r Ran) {
-	h := HostRan{Host: r.Host, Effect: r.Value, Low: r.Low, High: r.High, N: r.N, Hash: r.Hash, Why: r.Void}
+	h := HostRan{Host: r.Host, Effect: r.Value, Low: r.Low, High: r.High, N: r.N, Hash: r.Hash}
 	drop := func(list []HostRan) []HostRan {
 		return slices.DeleteFunc(list, func(o HostRan) bool { return o.Host == r.Host })
 	}
 	p.Hosts, p.Void = drop(p.Hosts), drop(p.Void)
-	if h.Why == "" {
-		h.Why = p.scale(&h, r.Alpha)
-	}
-	if h.Why != "" {
+	if h.Why = p.scale(&h, r.Alpha); h.Why != "" {
 		p.Void = append(p.Void, h)
 		return
 	}

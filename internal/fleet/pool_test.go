@@ -40,17 +40,17 @@ func TestPoolStudies(t *testing.T) {
 	}
 }
 
-// What is void is listed and does not count; a later experiment of a host takes the place of an earlier one; another
+// An effect without an interval is listed and does not count; a later experiment of a host takes the place of an earlier one; another
 // version of the study, and other hardware, are pooled apart.
 func TestPoolKeepsApart(t *testing.T) {
 	list := []Ran{ran("a", "1", -0.05, 0.01), ran("b", "1", -0.05, 0.01), ran("c", "1", -0.05, 0.01), ran("d", "2", -0.05, 0.01)}
-	void := ran("e", "1", -0.5, 0.01)
-	void.Void = "its twins differ"
+	bare := ran("e", "1", -0.5, 0.01)
+	bare.Low, bare.High = nil, nil
 	other := ran("f", "1", 0.5, 0.01)
 	other.Stratum = "t"
 	again := ran("a", "1", -0.06, 0.01)
-	p := PoolStudies(append(list, void, other, again))
-	if len(p) != 3 || p[0].K != 3 || len(p[0].Void) != 1 || p[0].Void[0].Why != "its twins differ" {
+	p := PoolStudies(append(list, bare, other, again))
+	if len(p) != 3 || p[0].K != 3 || len(p[0].Void) != 1 || p[0].Void[0].Why == "" {
 		t.Fatalf("%d pools, %+v", len(p), p[0])
 	}
 	for _, h := range p[0].Hosts {

@@ -108,7 +108,7 @@ func TestContaminatedCells(t *testing.T) {
 	order := []string{"none", "scan@sibling", "scan-half-l1@sibling", "scan-half-l2@sibling", "alu@sibling", "pause@sibling", "own@sibling", "scan@core", "pause@core", "alu@core"}
 	parts := map[string]float64{"none": 1, "scan@sibling": 0.4, "scan-half-l1@sibling": 0.7, "scan-half-l2@sibling": 0.5, "alu@sibling": 0.6, "pause@sibling": 1, "own@sibling": 0.55, "scan@core": 0.98, "pause@core": 1, "alu@core": 1}
 	for name, c := range map[string]struct {
-		cell         int // of order; len(order) is the twin
+		cell         int // of order; len(order): none
 		moved, taken int
 		decision     Decision
 		cause        Cause

@@ -13,13 +13,13 @@ func (s *Store) Ran(ctx context.Context, study string) (list []fleet.Ran, err er
 		var r fleet.Ran
 		if err := scan(&r.Host, &r.Stratum, &r.Hash, &r.Experiment, &r.Study, &r.StudyHash, &r.Contrast, &r.Response, &r.Compare,
 			&r.Unit, &r.Better,
-			&r.Value, &r.Low, &r.High, &r.Alpha, &r.N, &r.Margin, &r.Noise, &r.Verdict, &r.Void, &r.Evidence); err != nil {
+			&r.Value, &r.Low, &r.High, &r.Alpha, &r.N, &r.Margin, &r.Noise, &r.Verdict, &r.Evidence); err != nil {
 			return err
 		}
 		list = append(list, r)
 		return nil
 	}, `SELECT d.host, h.stratum, d.sha256, e.experiment, e.study, e.study_hash, e.contrast, e.response, e.compare, e.unit, e.better, e.value, e.low, e.high,
-		e.alpha, e.n, e.margin, e.noise, e.verdict, e.void, e.evidence FROM effect e JOIN document d ON d.id = e.document JOIN host h ON h.name = d.host
+		e.alpha, e.n, e.margin, e.noise, e.verdict, e.evidence FROM effect e JOIN document d ON d.id = e.document JOIN host h ON h.name = d.host
 		WHERE e.study = ? ORDER BY d.started, d.id`, study)
 	return list, err
 }

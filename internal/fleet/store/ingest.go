@@ -113,7 +113,7 @@ func (m *measured) add(d *fleet.Document, id int64) {
 		if fresh("effect\x00" + e.Experiment + "\x00" + e.Contrast + "\x00" + e.Response) {
 			m.effects = append(m.effects, []any{id, e.Experiment, e.Study, e.StudyHash, e.Contrast, e.Response, e.Compare, e.Unit,
 				e.Better, e.Value, e.Low, e.High,
-				e.Alpha, e.N, e.Margin, e.Noise, e.Verdict, e.Void, e.Evidence})
+				e.Alpha, e.N, e.Margin, e.Noise, e.Verdict, e.Evidence})
 		}
 	}
 }
@@ -127,7 +127,7 @@ func (t tx) insert(ctx context.Context, m *measured) error {
 		return err
 	}
 	return t.many(ctx, "effect", "document, experiment, study, study_hash, contrast, response, compare, unit, better, value, low, "+
-		"high, alpha, n, margin, noise, verdict, void, evidence", m.effects)
+		"high, alpha, n, margin, noise, verdict, evidence", m.effects)
 }
 
 // host notes that a host was heard of. The id of its machine is that of its newest document.

@@ -90,7 +90,6 @@ CREATE TABLE effect (
     margin     DOUBLE PRECISION,
     noise      DOUBLE PRECISION,
     verdict    TEXT NOT NULL,
-    void       TEXT NOT NULL,
     evidence   TEXT NOT NULL,
     PRIMARY KEY (document, experiment, contrast, response)
 );
