@@ -52,7 +52,7 @@ func (s *SVG) AxisXAt(ticks []float64, place func(float64) float64, top, bottom 
 		at := place(v)
 		s.Line(at, top, at, bottom, "grid")
 		if (i-origin)%every == 0 {
-			s.Text(at, bottom+18, AnchorAt(at, s.W), "tick", text(v))
+			s.Text(at, bottom+18, AnchorAt(at, s.W, text(v)), "tick", text(v))
 		}
 	}
 }
@@ -66,7 +66,7 @@ func crowded(ticks []float64, every int, place func(float64) float64, width floa
 		}
 		at, w := place(v), TextWidth(text(v))
 		left := at - w/2
-		switch AnchorAt(at, width) {
+		switch AnchorAt(at, width, text(v)) {
 		case "start":
 			left = at
 		case "end":
@@ -91,7 +91,7 @@ func (s *SVG) AxisLog(lo, hi, left, right, top, bottom float64, unit string) fun
 	for e := math.Ceil(l0); e <= l1; e++ {
 		v := math.Pow(10, e)
 		s.Line(at(v), top, at(v), bottom, "grid")
-		s.Text(at(v), bottom+18, AnchorAt(at(v), s.W), "tick", Round(v, unit))
+		s.Text(at(v), bottom+18, AnchorAt(at(v), s.W, Round(v, unit)), "tick", Round(v, unit))
 	}
 	return at
 }
@@ -175,11 +175,12 @@ func Ticks(lo, hi float64) []float64 {
 }
 
 // AnchorAt keeps a centred label inside the picture.
-func AnchorAt(x, w float64) string {
+func AnchorAt(x, w float64, text string) string {
+	half := TextWidth(text) / 2
 	switch {
-	case x < 24:
+	case x < half:
 		return "start"
-	case x > w-24:
+	case x > w-half:
 		return "end"
 	default:
 		return "middle"

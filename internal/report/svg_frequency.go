@@ -66,7 +66,7 @@ func frequencyPicture(f *host.Facts) picture.HTML {
 		}
 		s.Rect(x, y(b.pct), width, top+height-y(b.pct), "bar", title)
 		if i%every == 0 {
-			s.Text(x+width/2, top+height+18, picture.AnchorAt(x+width/2, s.W), "tick", fmt.Sprint(b.cpu))
+			s.Text(x+width/2, top+height+18, picture.AnchorAt(x+width/2, s.W, fmt.Sprint(b.cpu)), "tick", fmt.Sprint(b.cpu))
 		}
 	}
 	s.Text(s.W/2, s.H-6, "middle", "axis", "CPU")

@@ -71,7 +71,7 @@ func (s *smtSection) sweep(id string) (picture.Figure, bool) {
 		at := x.At(float64(s.Caches[c]))
 		pic.Line(at, top-4, at, bottom, "mark")
 		if start := at - picture.TextWidth(c)/2; start > free {
-			pic.Text(at, top-8, picture.AnchorAt(at, pic.W), "note", c)
+			pic.Text(at, top-8, picture.AnchorAt(at, pic.W, c), "note", c)
 			free = at + picture.TextWidth(c)/2 + 4
 		}
 	}
