@@ -26,11 +26,11 @@ var layers = [][]string{
 	{"internal/explain", "internal/setting", "internal/watch", "internal/emulate", "internal/delayfs", "internal/model", "internal/trace"},
 	{"internal/host", "internal/lockfile", "internal/privatedb", "internal/result", "internal/stats", "internal/picture", "internal/document"},
 	{"internal/workload/hot", "internal/workload/thread", "internal/workload/worker"},
-	{"internal/screen", "internal/trust", "internal/proc", "internal/counters", "internal/bounded", "internal/sorting", "internal/lazyre", "studies", "."},
+	{"internal/screen", "internal/trust", "internal/proc", "internal/counters", "internal/bounded", "internal/lazyre", "studies", "."},
 }
 
 // pure lists all that package experiment may use: what else a study names is given to it.
-var pure = []string{"internal/result", "internal/lazyre", "internal/screen", "internal/sorting", "internal/stats", "internal/trust", "internal/workload", "studies"}
+var pure = []string{"internal/result", "internal/lazyre", "internal/screen", "internal/stats", "internal/trust", "internal/workload", "studies"}
 
 // layer returns the line of a package, -1 for none, and the folder that decided it.
 func layer(pkg string) (line int, folder string) {

@@ -19,7 +19,6 @@ import (
 	"hostlab/internal/fleet/store"
 	"hostlab/internal/result"
 	"hostlab/internal/setting"
-	"hostlab/internal/sorting"
 )
 
 func newFleetRollout(std streams) *cobra.Command {
@@ -235,7 +234,7 @@ func excused(h *fleet.Host, list []check.Exception, want []setting.Assignment, n
 			out = append(out, rollout.LeftOut{Host: h.Name, Check: id, Reason: e.Reason, Until: e.Until})
 		}
 	}
-	sorting.Stable(out, func(a, b rollout.LeftOut) int { return strings.Compare(a.Check, b.Check) })
+	slices.SortStableFunc(out, func(a, b rollout.LeftOut) int { return strings.Compare(a.Check, b.Check) })
 	return out
 }
 

@@ -2,10 +2,10 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/sorting"
 	"hostlab/internal/stats"
 )
 
@@ -78,7 +78,7 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 			a.Effects = append(a.Effects, j.effect(e, compared, t))
 		}
 	}
-	sorting.Stable(a.Effects, func(e, f Effect) int {
+	slices.SortStableFunc(a.Effects, func(e, f Effect) int {
 		switch {
 		case e.Primary() == f.Primary():
 			return 0

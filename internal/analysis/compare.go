@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"hostlab/internal/result"
-	"hostlab/internal/sorting"
 )
 
 // Comparison lines up the same effects of several experiments.
@@ -68,7 +67,7 @@ func (c *Comparison) line() {
 			}
 		}
 	}
-	sorting.Stable(c.Rows, func(a, b Row) int { return b.primary() - a.primary() })
+	slices.SortStableFunc(c.Rows, func(a, b Row) int { return b.primary() - a.primary() })
 }
 
 func (r Row) primary() int {

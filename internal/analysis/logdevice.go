@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"hostlab/internal/result"
-	"hostlab/internal/sorting"
 	"hostlab/internal/stats"
 )
 
@@ -284,7 +283,7 @@ func (s *LogDevice) waitsOf(runs []result.Run, cell int) *LogWaits {
 		e.Seconds, e.Share = seconds/n, seconds/n/w.Mean
 		w.Events = append(w.Events, e)
 	}
-	sorting.Stable(w.Events, byShare)
+	slices.SortStableFunc(w.Events, byShare)
 	return w
 }
 
@@ -309,7 +308,7 @@ func (r *LogRow) Top() (out []Event) {
 			out = append(out, w.Events...)
 		}
 	}
-	sorting.Stable(out, byShare)
+	slices.SortStableFunc(out, byShare)
 	seen := map[[2]string]bool{}
 	return slices.DeleteFunc(out, func(e Event) bool {
 		twice := seen[[2]string{e.Name, e.Part}]

@@ -9,7 +9,6 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/sorting"
 )
 
 // Verdict is what can be said of a lever for this service.
@@ -150,7 +149,7 @@ func (m *Minute) Levers() []Lever {
 		}
 		return 0, -*l.Likely, -*l.AtMost
 	}
-	sorting.Stable(out, func(a, b Lever) int {
+	slices.SortStableFunc(out, func(a, b Lever) int {
 		ka, la, ma := rank(a)
 		kb, lb, mb := rank(b)
 		return cmp.Or(cmp.Compare(ka, kb), cmp.Compare(la, lb), cmp.Compare(ma, mb))

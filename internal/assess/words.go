@@ -11,7 +11,6 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/service"
-	"hostlab/internal/sorting"
 )
 
 // does is what a service does in a part of its time, for a sentence.
@@ -35,7 +34,7 @@ func (m *Minute) Verdict(levers []Lever) string {
 	if untold {
 		parts = slices.DeleteFunc(parts, func(p Part) bool { return p.Name == explain.Unexplained })
 	}
-	sorting.Stable(parts, func(a, b Part) int { return cmp.Compare(b.Share, a.Share) })
+	slices.SortStableFunc(parts, func(a, b Part) int { return cmp.Compare(b.Share, a.Share) })
 	if m.Report.Busy <= 0 || len(parts) == 0 {
 		if m.Report.Hidden {
 			return lever.Compose([]string{"unknown: this user saw no active session of " + m.subject() +

@@ -8,7 +8,6 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/screen"
-	"hostlab/internal/sorting"
 )
 
 // Severities are the names of the severities, by value.
@@ -180,11 +179,11 @@ func Findings(results []Result) []Result { return worstFirst(withStatus(results,
 // most, as shares of its time tell by subject, then the worst.
 func ByGain(results []Result, gains map[string]float64) []Result {
 	found := slices.DeleteFunc(Findings(results), func(r Result) bool { return r.Severity == Info })
-	sorting.Stable(found, func(a, b Result) int { return cmp.Compare(gains[b.Subject], gains[a.Subject]) })
+	slices.SortStableFunc(found, func(a, b Result) int { return cmp.Compare(gains[b.Subject], gains[a.Subject]) })
 	return found
 }
 
 func worstFirst(results []Result) []Result {
-	sorting.Stable(results, func(a, b Result) int { return cmp.Compare(b.Severity, a.Severity) })
+	slices.SortStableFunc(results, func(a, b Result) int { return cmp.Compare(b.Severity, a.Severity) })
 	return results
 }

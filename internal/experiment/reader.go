@@ -10,7 +10,6 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"hostlab/internal/screen"
-	"hostlab/internal/sorting"
 	"hostlab/internal/workload"
 )
 
@@ -31,7 +30,7 @@ func (r *reader) err() error {
 	if len(r.list) == 0 {
 		return nil
 	}
-	sorting.Stable(r.list, func(a, b Problem) int {
+	slices.SortStableFunc(r.list, func(a, b Problem) int {
 		if (a.Line == 0) != (b.Line == 0) { // the command line and the whole file come last
 			return b.Line - a.Line
 		}

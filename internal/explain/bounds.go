@@ -2,9 +2,8 @@ package explain
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
-
-	"hostlab/internal/sorting"
 )
 
 func trim(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
@@ -100,6 +99,6 @@ func Bounds(r *Report) (out []Bound) {
 		}
 		out = append(out, b)
 	}
-	sorting.Stable(out[:len(out)-1], func(a, b Bound) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	slices.SortStableFunc(out[:len(out)-1], func(a, b Bound) int { return cmp.Compare(b.Seconds, a.Seconds) })
 	return out
 }

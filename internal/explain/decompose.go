@@ -9,7 +9,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"hostlab/internal/result"
-	"hostlab/internal/sorting"
 )
 
 // Key is what samples are counted by.
@@ -378,7 +377,7 @@ func (d *decomposition) events() (out []Event) {
 			out = append(out, *l)
 		}
 	}
-	sorting.Stable(out, func(a, b Event) int {
+	slices.SortStableFunc(out, func(a, b Event) int {
 		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Name+string(a.Part), b.Name+string(b.Part)))
 	})
 	return out

@@ -13,7 +13,6 @@ import (
 
 	"hostlab/internal/screen"
 	"hostlab/internal/setting"
-	"hostlab/internal/sorting"
 )
 
 // item is an assignment with its setting.
@@ -127,7 +126,7 @@ func prepare(list []setting.Assignment) []item {
 		}
 		items[n] = i
 	}
-	sorting.Stable(items, func(a, b item) int { return a.s.Order - b.s.Order })
+	slices.SortStableFunc(items, func(a, b item) int { return a.s.Order - b.s.Order })
 	for n, i := range items {
 		if i.bounds() {
 			items[n].Value = strconv.Itoa(lowest)

@@ -9,7 +9,6 @@ import (
 	"hostlab/internal/check"
 	"hostlab/internal/document"
 	"hostlab/internal/screen"
-	"hostlab/internal/sorting"
 )
 
 // Accept applies the exceptions of the fleet to hosts: a finding that is accepted stands among Accepted, with its reason.
@@ -28,7 +27,7 @@ func Accept(hosts []*Host, list []check.Exception, now time.Time) {
 			}
 		}
 		for _, of := range [][]Held{h.Findings, h.Accepted} {
-			sorting.Stable(of, func(a, b Held) int {
+			slices.SortStableFunc(of, func(a, b Held) int {
 				return strings.Compare(string(a.Role)+a.Check,
 					string(b.Role)+b.Check)
 			})
@@ -102,7 +101,7 @@ func sums(hosts []*Host, of func(*Host) []Held) []AcceptedSum {
 			}
 		}
 	}
-	sorting.Stable(out, func(a, b AcceptedSum) int { return strings.Compare(a.Check, b.Check) })
+	slices.SortStableFunc(out, func(a, b AcceptedSum) int { return strings.Compare(a.Check, b.Check) })
 	return out
 }
 

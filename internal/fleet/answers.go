@@ -12,7 +12,6 @@ import (
 	"hostlab/internal/check"
 	"hostlab/internal/document"
 	"hostlab/internal/screen"
-	"hostlab/internal/sorting"
 )
 
 // Schema is the version of the fleet's own JSON; docs/schema/fleet.schema.json describes it.
@@ -127,18 +126,18 @@ func Status(hosts []*Host, documents int, now time.Time, limit time.Duration) *S
 	for _, t := range found {
 		s.Findings = append(s.Findings, *t)
 	}
-	sorting.Stable(s.Findings, func(a, b Tally) int {
+	slices.SortStableFunc(s.Findings, func(a, b Tally) int {
 		return cmp.Or(rank(b.Severity)-rank(a.Severity), b.Hosts-a.Hosts, strings.Compare(a.Check, b.Check))
 	})
 	for _, l := range levers {
-		sorting.Stable(l.Pays, func(a, b Pay) int { return cmp.Compare(seconds(b), seconds(a)) })
+		slices.SortStableFunc(l.Pays, func(a, b Pay) int { return cmp.Compare(seconds(b), seconds(a)) })
 		l.Pays = l.Pays[:min(len(l.Pays), mostPays)]
 		s.Levers = append(s.Levers, *l)
 	}
-	sorting.Stable(s.Levers, func(a, b LeverSum) int {
+	slices.SortStableFunc(s.Levers, func(a, b LeverSum) int {
 		return cmp.Or(cmp.Compare(b.SecondsPerDay, a.SecondsPerDay), b.Hosts-a.Hosts, strings.Compare(a.Name, b.Name))
 	})
-	sorting.Stable(s.Stale, func(a, b StaleHost) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	slices.SortStableFunc(s.Stale, func(a, b StaleHost) int { return cmp.Compare(b.Seconds, a.Seconds) })
 	return s
 }
 
@@ -161,7 +160,7 @@ func twice(hosts []*Host, now time.Time, limit time.Duration) []Twice {
 		if len(list) < 2 {
 			continue
 		}
-		sorting.Stable(list, func(a, b *Host) int { return cmp.Or(a.Last.Compare(b.Last), strings.Compare(a.Name, b.Name)) })
+		slices.SortStableFunc(list, func(a, b *Host) int { return cmp.Or(a.Last.Compare(b.Last), strings.Compare(a.Name, b.Name)) })
 		t, writing := Twice{Kind: "renamed"}, 0
 		for i, h := range list {
 			t.Names = append(t.Names, h.Name)
@@ -174,7 +173,7 @@ func twice(hosts []*Host, now time.Time, limit time.Duration) []Twice {
 		}
 		out = append(out, t)
 	}
-	sorting.Stable(out, func(a, b Twice) int { return slices.Compare(a.Names, b.Names) })
+	slices.SortStableFunc(out, func(a, b Twice) int { return slices.Compare(a.Names, b.Names) })
 	return out
 }
 

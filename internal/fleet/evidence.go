@@ -11,7 +11,6 @@ import (
 	"hostlab/internal/check"
 	"hostlab/internal/document"
 	"hostlab/internal/screen"
-	"hostlab/internal/sorting"
 )
 
 // Proof is what a check says of a host now, and the documents that say so.
@@ -61,7 +60,7 @@ func NewReport(hosts []*Host, proofs []Proof, list []check.Exception, now time.T
 		}
 	}
 	for _, list := range [][]Proof{r.findings, r.old} {
-		sorting.Stable(list, func(a, b Proof) int { return rank(b.Severity) - rank(a.Severity) })
+		slices.SortStableFunc(list, func(a, b Proof) int { return rank(b.Severity) - rank(a.Severity) })
 	}
 	return r
 }

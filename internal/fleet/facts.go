@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"hostlab/internal/sorting"
 )
 
 // Value is a fact of a host, for comparison and for people.
@@ -117,7 +115,7 @@ func together(values []Value) Value {
 	if len(kinds) == 1 {
 		return kinds[0].Value
 	}
-	sorting.Stable(kinds, func(a, b counted) int { return b.n - a.n })
+	slices.SortStableFunc(kinds, func(a, b counted) int { return b.n - a.n })
 	var words []string
 	for _, k := range kinds[:min(len(kinds), most)] {
 		text := k.Text

@@ -8,7 +8,6 @@ import (
 
 	"hostlab/internal/check"
 	"hostlab/internal/screen"
-	"hostlab/internal/sorting"
 )
 
 // Host is what is known of one now.
@@ -134,7 +133,7 @@ func Diff(a, b *Host, factsA, factsB map[string]Value, measuredA, measuredB map[
 			apart = append(apart, Apart{name, x, y, *y.Value / *x.Value})
 		}
 	}
-	sorting.Stable(apart, func(x, y Apart) int {
+	slices.SortStableFunc(apart, func(x, y Apart) int {
 		return cmp.Or(cmp.Compare(distance(y.Ratio), distance(x.Ratio)), strings.Compare(x.Name, y.Name))
 	})
 	paths := map[string]bool{}
@@ -164,7 +163,7 @@ func Diff(a, b *Host, factsA, factsB map[string]Value, measuredA, measuredB map[
 		}
 		differ = append(differ, d)
 	}
-	sorting.Stable(differ, func(x, y Difference) int {
+	slices.SortStableFunc(differ, func(x, y Difference) int {
 		return cmp.Or(cmp.Compare(gain(y), gain(x)), strings.Compare(x.Path, y.Path))
 	})
 	return apart, differ

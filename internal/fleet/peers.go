@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,7 +13,6 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/sorting"
 	"hostlab/internal/stats"
 )
 
@@ -157,7 +157,7 @@ func (p *Peers) Outliers() (found []Outlier, groups int) {
 			found = append(found, o)
 		}
 	}
-	sorting.Stable(found, func(a, b Outlier) int {
+	slices.SortStableFunc(found, func(a, b Outlier) int {
 		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(distance(b.Ratio), distance(a.Ratio)), strings.Compare(a.Host, b.Host),
 			strings.Compare(a.Name, b.Name))
 	})
@@ -227,7 +227,7 @@ func Traits(host map[string]Value, peers []map[string]Value) (out []Trait) {
 			}
 		}
 	}
-	sorting.Stable(out, func(a, b Trait) int { return cmp.Or(b.Share-a.Share, strings.Compare(a.Path, b.Path)) })
+	slices.SortStableFunc(out, func(a, b Trait) int { return cmp.Or(b.Share-a.Share, strings.Compare(a.Path, b.Path)) })
 	return out
 }
 
@@ -247,7 +247,7 @@ func peerages(hosts []Compared) []Peerage {
 	for g, n := range count {
 		out = append(out, Peerage{g.stratum, g.role, n})
 	}
-	sorting.Stable(out, func(a, b Peerage) int {
+	slices.SortStableFunc(out, func(a, b Peerage) int {
 		return cmp.Or(b.Hosts-a.Hosts, strings.Compare(a.Stratum, b.Stratum), strings.Compare(string(a.Role), string(b.Role)))
 	})
 	return out

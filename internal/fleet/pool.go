@@ -14,7 +14,6 @@ import (
 	"hostlab/internal/picture"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/sorting"
 	"hostlab/internal/stats"
 )
 
@@ -92,7 +91,7 @@ func PoolStudies(list []Ran) []*Pooled {
 	for _, p := range out {
 		p.decide()
 	}
-	sorting.Stable(out, func(a, b *Pooled) int {
+	slices.SortStableFunc(out, func(a, b *Pooled) int {
 		return cmp.Or(b.K-a.K, strings.Compare(a.Stratum, b.Stratum), strings.Compare(a.Contrast, b.Contrast),
 			strings.Compare(a.Response, b.Response))
 	})

@@ -13,7 +13,6 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/sorting"
 )
 
 // Seen is what a comparison takes of a host.
@@ -114,7 +113,7 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study 
 	alone := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "what is looked at"}, {Head: "severity"},
 		{Head: "host"}, {Head: "what was read"}}}
 	found := append(foundAlone(a.Host, b.Host), foundAlone(b.Host, a.Host)...)
-	sorting.Stable(found, func(x, y Held) int { return rank(y.Severity) - rank(x.Severity) })
+	slices.SortStableFunc(found, func(x, y Held) int { return rank(y.Severity) - rank(x.Severity) })
 	for _, f := range found {
 		alone.Add(document.Texts(f.Check, CheckTitle(f.Check), f.Severity, f.Host, f.Detail)...)
 	}
@@ -223,7 +222,7 @@ func SortHeld(list []Held) {
 		}
 		return n
 	}
-	sorting.Stable(list, func(a, b Held) int { return cmp.Or(order(a)-order(b), strings.Compare(a.Host, b.Host)) })
+	slices.SortStableFunc(list, func(a, b Held) int { return cmp.Or(order(a)-order(b), strings.Compare(a.Host, b.Host)) })
 }
 
 // CountHeld counts the hosts that are known, and those on which it is a finding.

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-
-	"hostlab/internal/sorting"
 )
 
 // maxCacheIndex is more cache levels and types than any CPU has.
@@ -59,7 +57,7 @@ func readCaches(t Tree, cpus []CPU) []Cache {
 		}
 	}
 	add(missed)
-	sorting.Stable(caches, func(a, b Cache) int {
+	slices.SortStableFunc(caches, func(a, b Cache) int {
 		return cmp.Or(cmp.Compare(a.Level, b.Level), cmp.Compare(a.Type, b.Type), cmp.Compare(a.CPUs[0], b.CPUs[0]))
 	})
 	return caches

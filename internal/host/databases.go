@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"hostlab/internal/lazyre"
-	"hostlab/internal/sorting"
 )
 
 // process is a database server's, as readers of its kind see it.
@@ -50,7 +49,7 @@ func readServers(t Tree) (databases, apps []Database) {
 		}
 		return db
 	})
-	sorting.Stable(list, func(a, b Database) int {
+	slices.SortStableFunc(list, func(a, b Database) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.PID, b.PID))
 	})
 	databases = []Database{}

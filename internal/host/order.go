@@ -3,10 +3,10 @@ package host
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hostlab/internal/lazyre"
-	"hostlab/internal/sorting"
 )
 
 var digits = lazyre.New(`\d+`)
@@ -25,5 +25,5 @@ func SortNatural(names []string) {
 	for _, n := range names {
 		keys[n] = naturalKey(n)
 	}
-	sorting.Stable(names, func(a, b string) int { return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(a, b)) })
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(a, b)) })
 }

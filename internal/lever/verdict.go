@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"hostlab/internal/check"
-	"hostlab/internal/sorting"
 )
 
 // The lengths of a verdict, in words.
@@ -30,8 +29,8 @@ func VerdictLine(role check.Role, levers []Lever) string {
 	}
 	largest := func(a, b Lever) int { return cmp.Compare(b.effect, a.effect) }
 	v.worth = slices.Clone(v.by[Worthwhile])
-	sorting.Stable(v.worth, largest)
-	sorting.Stable(v.loose, largest)
+	slices.SortStableFunc(v.worth, largest)
+	slices.SortStableFunc(v.loose, largest)
 	return Compose(v.answer(), v.commit(), v.first(), v.open())
 }
 

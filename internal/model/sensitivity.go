@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"hostlab/internal/result"
-	"hostlab/internal/sorting"
 )
 
 // Sensitivity varies each unknown one at a time: the frequency domain's scope, the
@@ -77,7 +77,7 @@ func Sensitivity(ctx context.Context, c Case, baseline Policy, r Response, other
 			out[i].Range = high - low
 		}
 	}
-	sorting.Stable(out, func(a, b Influence) int { return cmp.Compare(b.Range, a.Range) })
+	slices.SortStableFunc(out, func(a, b Influence) int { return cmp.Compare(b.Range, a.Range) })
 	return out, nil
 }
 

@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"hostlab/internal/result"
-	"hostlab/internal/sorting"
 )
 
 // Bounds of the search for the load at which an effect vanishes, and its step.
@@ -75,7 +75,7 @@ func LoadWhereEffectVanishes(ctx context.Context, c Case, baseline Policy, r Res
 		}
 	}
 	v.Load = high
-	sorting.Stable(v.Points, func(a, b VanishingPoint) int { return cmp.Compare(a.Load, b.Load) })
+	slices.SortStableFunc(v.Points, func(a, b VanishingPoint) int { return cmp.Compare(a.Load, b.Load) })
 	return v, nil
 }
 

@@ -10,7 +10,6 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/model"
 	"hostlab/internal/result"
-	"hostlab/internal/sorting"
 )
 
 // Document returns the answer as every format prints it.
@@ -165,7 +164,7 @@ func textRow(cells ...string) (r document.Row) {
 
 func topStates(list []model.Residency) string {
 	list = slices.DeleteFunc(slices.Clone(list), func(r model.Residency) bool { return !(r.Share.Value >= 0.005) })
-	sorting.Stable(list, func(a, b model.Residency) int { return cmp.Compare(b.Share.Value, a.Share.Value) })
+	slices.SortStableFunc(list, func(a, b model.Residency) int { return cmp.Compare(b.Share.Value, a.Share.Value) })
 	var parts []string
 	for i, r := range list {
 		if i == 3 {

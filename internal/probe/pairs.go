@@ -10,7 +10,6 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/sorting"
 )
 
 // PairsReport holds what CPUs share, reported against measured;
@@ -74,7 +73,7 @@ func NewPairsReport(out Outcome, topo *host.Topology, cpus []int) PairsReport {
 		r.Counts[x.Measured]++
 		r.Pairs = append(r.Pairs, x)
 	}
-	sorting.Stable(r.Pairs, func(x, y ReportedPair) int { return x.rank() - y.rank() })
+	slices.SortStableFunc(r.Pairs, func(x, y ReportedPair) int { return x.rank() - y.rank() })
 	r.Verdict = r.verdict()
 	return r
 }

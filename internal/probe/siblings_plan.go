@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"hostlab/internal/host"
-	"hostlab/internal/sorting"
 	"hostlab/internal/stats"
 )
 
@@ -47,7 +46,7 @@ func choosePairs(cpus []int, reported map[pair]bool, most int, rnd *rand.Rand) (
 			known = append(known, p)
 		}
 	}
-	sorting.Stable(known, func(x, y pair) int { return x.A*1_000_000 + x.B - y.A*1_000_000 - y.B })
+	slices.SortStableFunc(known, func(x, y pair) int { return x.A*1_000_000 + x.B - y.A*1_000_000 - y.B })
 	rnd.Shuffle(len(known), func(i, j int) { known[i], known[j] = known[j], known[i] })
 	for _, p := range known {
 		add(p, (most+1)/2)

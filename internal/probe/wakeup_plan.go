@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"hostlab/internal/host"
-	"hostlab/internal/sorting"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/burst"
 )
@@ -75,7 +74,7 @@ func wakeTargets(topo *host.Topology, cpus []int) (targets []wakeTarget, left in
 	if len(all) > maxWakeTargets {
 		all, left = all[:maxWakeTargets], len(all)-maxWakeTargets
 	}
-	sorting.Stable(all, func(a, b wakeTarget) int { return a.CPU - b.CPU })
+	slices.SortStableFunc(all, func(a, b wakeTarget) int { return a.CPU - b.CPU })
 	return all, left
 }
 

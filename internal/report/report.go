@@ -14,7 +14,6 @@ import (
 	"hostlab/internal/probe"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/sorting"
 )
 
 // Schema is the version of the JSON document; docs/schema/assess.schema.json
@@ -109,7 +108,7 @@ func BusyWarnings(runs []probe.Outcome) []string {
 				}
 			}
 		}
-		sorting.Stable(why, func(a, b string) int { return cmp.Compare(figures[b], figures[a]) })
+		slices.SortStableFunc(why, func(a, b string) int { return cmp.Compare(figures[b], figures[a]) })
 		if len(why) > 0 {
 			s := fmt.Sprintf("%s: %s (%s)", title, why[0], screen.Count(figures[why[0]], "figure"))
 			if len(why) > 1 {

@@ -10,7 +10,6 @@ import (
 	"hostlab/internal/picture"
 	"hostlab/internal/probe"
 	"hostlab/internal/result"
-	"hostlab/internal/sorting"
 )
 
 // speedupPicture draws speed-up over degree with intervals and the ideal line;
@@ -30,7 +29,7 @@ func speedupPicture(all []result.Measurement) picture.HTML {
 		pts = append(pts, result.Measurement{Unit: "ratio", Labels: result.Labels{Degree: 1},
 			Estimate: &result.Estimate{Value: 1, Low: nan, High: nan}})
 	}
-	sorting.Stable(pts, func(a, b result.Measurement) int { return a.Labels.Degree - b.Labels.Degree })
+	slices.SortStableFunc(pts, func(a, b result.Measurement) int { return a.Labels.Degree - b.Labels.Degree })
 	most := float64(pts[len(pts)-1].Labels.Degree)
 	const left, right, top, height = 46.0, 20.0, 16.0, 250.0
 	s := &picture.SVG{ID: "speedup", W: 480, H: top + height + 44}

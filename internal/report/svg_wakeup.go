@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"hostlab/internal/lever"
 	"hostlab/internal/picture"
 	"hostlab/internal/probe"
 	"hostlab/internal/result"
-	"hostlab/internal/sorting"
 )
 
 // wakeupRows is how many ratios the wake-up picture has room for.
@@ -30,10 +30,10 @@ func wakeupPicture(all []result.Measurement) picture.HTML {
 		return ""
 	}
 	if total > wakeupRows { // the worst ones, then in reading order
-		sorting.Stable(rows, func(a, b result.Measurement) int { return cmp.Compare(b.Estimate.Value, a.Estimate.Value) })
+		slices.SortStableFunc(rows, func(a, b result.Measurement) int { return cmp.Compare(b.Estimate.Value, a.Estimate.Value) })
 		rows = rows[:wakeupRows]
 	}
-	sorting.Stable(rows, func(a, b result.Measurement) int {
+	slices.SortStableFunc(rows, func(a, b result.Measurement) int {
 		return cmp.Or(cmp.Compare(a.Labels.Slice, b.Labels.Slice), cmp.Compare(*a.Labels.CPU, *b.Labels.CPU),
 			cmp.Compare(a.Kind, b.Kind))
 	})

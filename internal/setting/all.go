@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"hostlab/internal/sorting"
 )
 
 // all holds every setting in the order in which they are applied. To add one, add its value to the
@@ -34,7 +32,7 @@ func completed(lists ...[]Setting) []Setting {
 			s.Moves = append(s.Moves, Move{Setting: s.Rival, Becomes: []string{"0"}})
 		}
 	}
-	sorting.Stable(out, func(a, b Setting) int { return cmp.Compare(a.Order, b.Order) })
+	slices.SortStableFunc(out, func(a, b Setting) int { return cmp.Compare(a.Order, b.Order) })
 	return out
 }
 

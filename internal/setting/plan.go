@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"hostlab/internal/screen"
-	"hostlab/internal/sorting"
 )
 
 // NewPlan reads what is there and says what would be written. It writes nothing. The
@@ -120,7 +119,7 @@ func (sys *System) jobs(want []Assignment) (jobs []job, _ error) {
 		}
 		jobs = append(jobs, job{s, a})
 	}
-	sorting.Stable(jobs, func(a, b job) int { return a.s.Order - b.s.Order })
+	slices.SortStableFunc(jobs, func(a, b job) int { return a.s.Order - b.s.Order })
 	for _, j := range jobs {
 		for _, k := range jobs {
 			if j.s.Rival != "" && j.s.Rival == k.s.Name {

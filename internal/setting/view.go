@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"hostlab/internal/sorting"
 )
 
 // View is a journal as it was read: what is changed and not put back, and what is wrong with it. It needs no
@@ -151,7 +149,7 @@ func (v *View) Entries() []Entry {
 			list = append(list, e)
 		}
 	}
-	sorting.Stable(list, func(a, b Entry) int { return a.id - b.id })
+	slices.SortStableFunc(list, func(a, b Entry) int { return a.id - b.id })
 	return list
 }
 

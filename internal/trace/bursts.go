@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"hostlab/internal/model/burstlog"
-	"hostlab/internal/sorting"
 )
 
 // WriteBursts writes the record that 'hostlab predict --workload' reads. It refuses one that
@@ -103,7 +102,7 @@ func filled(own []burstlog.Burst, b burstlog.Burst, length float64) []burstlog.B
 		}
 		at = next.At + next.Busy + next.Idle
 	}
-	sorting.Stable(gaps, func(a, b burstlog.Burst) int { return cmp.Compare(b.Busy, a.Busy) })
+	slices.SortStableFunc(gaps, func(a, b burstlog.Burst) int { return cmp.Compare(b.Busy, a.Busy) })
 	out := slices.Clone(own)
 	for _, g := range gaps {
 		if b.Busy <= 0 {
@@ -113,7 +112,7 @@ func filled(own []burstlog.Burst, b burstlog.Burst, length float64) []burstlog.B
 		b.Busy -= g.Busy
 		out = append(out, g)
 	}
-	sorting.Stable(out, func(a, b burstlog.Burst) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(out, func(a, b burstlog.Burst) int { return cmp.Compare(a.At, b.At) })
 	return out
 }
 

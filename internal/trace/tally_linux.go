@@ -3,12 +3,12 @@ package trace
 import (
 	"cmp"
 	"math"
+	"slices"
 	"time"
 
 	"hostlab/internal/host"
 	"hostlab/internal/model/burstlog"
 	"hostlab/internal/result"
-	"hostlab/internal/sorting"
 	"hostlab/internal/stats"
 )
 
@@ -237,7 +237,7 @@ func (t *tally) interval(r *Result, of func(sums) float64) result.Estimate {
 
 // record makes the bursts as burstlog has them.
 func (t *tally) record(r *Result) {
-	sorting.Stable(t.bursts, func(a, b schedBurst) int {
+	slices.SortStableFunc(t.bursts, func(a, b schedBurst) int {
 		return cmp.Or(cmp.Compare(a.Cpu, b.Cpu), cmp.Compare(a.Start, b.Start))
 	})
 	for _, b := range t.bursts {

@@ -12,7 +12,6 @@ import (
 
 	"hostlab/internal/experiment"
 	"hostlab/internal/result"
-	"hostlab/internal/sorting"
 	"hostlab/internal/workload"
 )
 
@@ -199,7 +198,7 @@ func currentFirst(factors []experiment.Factor, want map[string]string) []experim
 		return 1
 	}
 	out := slices.Clone(factors)
-	sorting.Stable(out, func(a, b experiment.Factor) int { return later(a) - later(b) })
+	slices.SortStableFunc(out, func(a, b experiment.Factor) int { return later(a) - later(b) })
 	return out
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"hostlab/internal/bounded"
 	"hostlab/internal/result"
-	"hostlab/internal/sorting"
 	"hostlab/internal/workload"
 )
 
@@ -80,7 +79,7 @@ func forget(dir *os.Root) {
 		return
 	}
 	began := func(name string) string { return name[max(0, len(name)-len(outputTime)-len(".txt")):] }
-	sorting.Stable(list, func(a, b string) int { return strings.Compare(began(b), began(a)) })
+	slices.SortStableFunc(list, func(a, b string) int { return strings.Compare(began(b), began(a)) })
 	for _, name := range list[min(keptFiles, len(list)):] {
 		_ = dir.Remove(name) // at worst there is one more
 	}

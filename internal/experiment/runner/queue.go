@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"hostlab/internal/result"
-	"hostlab/internal/sorting"
 )
 
 // place is where in the plan a run belongs.
@@ -44,7 +43,7 @@ func pending(x *result.Experiment, runs []result.Run, block, plot int) []slot {
 			left = requeue(x, left, again)
 		}
 		if r.Restarted { // the pair begins anew, in the order of its coin
-			sorting.Stable(left, func(a, b slot) int { return a.slot - b.slot })
+			slices.SortStableFunc(left, func(a, b slot) int { return a.slot - b.slot })
 		}
 	}
 	return left

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
-	"hostlab/internal/sorting"
 )
 
 // fresh is how long nobody may ask who is within a transaction, for the answer to be new.
@@ -95,7 +94,7 @@ func (s *Source) split(shot *explain.Snapshot, asleep []int, inside map[int64]bo
 		}
 		return 1
 	}
-	sorting.Stable(asleep, func(a, b int) int { return first(a) - first(b) })
+	slices.SortStableFunc(asleep, func(a, b int) int { return first(a) - first(b) })
 	for _, i := range asleep[:min(s.owed, len(asleep))] {
 		shot.Sessions[i].Part, shot.Sessions[i].Event = explain.Application, inTransaction
 		s.owed--

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"hostlab/internal/check"
-	"hostlab/internal/sorting"
 )
 
 // Sample is a measurement of a host.
@@ -78,7 +77,7 @@ func Follow(p *Plan, verified map[string]Verified, samples map[string][]Sample) 
 			c.Hosts = append(c.Hosts, h)
 		}
 	}
-	sorting.Stable(c.Hosts, func(a, b *Host) int { return cmp.Or(a.Wave-b.Wave, strings.Compare(a.Name, b.Name)) })
+	slices.SortStableFunc(c.Hosts, func(a, b *Host) int { return cmp.Or(a.Wave-b.Wave, strings.Compare(a.Name, b.Name)) })
 	last := p.Created
 	for w := 1; w <= len(p.Waves); w++ {
 		for _, h := range c.wave(w) {

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"hostlab/internal/check"
-	"hostlab/internal/sorting"
 	"hostlab/internal/stats"
 )
 
@@ -104,7 +103,7 @@ func Draw(hosts []Candidate, waves int, seed uint64) (strata []Stratum, drawn []
 		}
 		strata[i].Hosts = append(strata[i].Hosts, h.Name)
 	}
-	sorting.Stable(strata, func(a, b Stratum) int {
+	slices.SortStableFunc(strata, func(a, b Stratum) int {
 		return cmp.Or(cmp.Compare(a.Hardware, b.Hardware), cmp.Compare(a.Role, b.Role))
 	})
 	for _, s := range strata {

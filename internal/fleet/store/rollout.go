@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"hostlab/internal/fleet"
 	"hostlab/internal/fleet/rollout"
-	"hostlab/internal/sorting"
 )
 
 // plan keeps a plan of a roll-out.
@@ -150,7 +150,7 @@ func (s *Store) verified(ctx context.Context, since time.Time) (map[string]rollo
 		return nil
 	}, "SELECT host, check_id, status, since, until FROM finding_span WHERE role = 'verify' AND until > ?", since.UnixNano())
 	for _, v := range out {
-		sorting.Stable(v.Set, func(a, b rollout.Set) int {
+		slices.SortStableFunc(v.Set, func(a, b rollout.Set) int {
 			return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.Object, b.Object))
 		})
 	}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"hostlab/internal/sorting"
 )
 
 // spans are what documents say of one subject over time: a value holds from its document to the next that says
@@ -135,7 +133,7 @@ func cut(list []span, put span) (out []span) {
 	if put.value != nil {
 		out = append(out, put)
 	}
-	sorting.Stable(out, func(a, b span) int {
+	slices.SortStableFunc(out, func(a, b span) int {
 		if a.since < b.since {
 			return -1
 		}

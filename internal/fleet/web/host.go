@@ -12,7 +12,6 @@ import (
 	"hostlab/internal/fleet"
 	"hostlab/internal/fleet/store"
 	"hostlab/internal/screen"
-	"hostlab/internal/sorting"
 )
 
 // hostJSON is all that a host's page says.
@@ -48,7 +47,7 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	sorting.Stable(changes, func(a, b fleet.Change) int { return b.At.Compare(a.At) })
+	slices.SortStableFunc(changes, func(a, b fleet.Change) int { return b.At.Compare(a.At) })
 	kept, err := r.Store.Of(ctx, h.Name, "", shownDocuments)
 	if err != nil {
 		return nil, err
@@ -138,7 +137,7 @@ func findingTable(h *fleet.Host) *document.Table {
 		{Head: "role"}, {Head: "since", Whole: true},
 		{Head: "what was read"}}}
 	list := slices.Clone(h.Findings)
-	sorting.Stable(list, func(a, b fleet.Held) int { return rank(b.Severity) - rank(a.Severity) })
+	slices.SortStableFunc(list, func(a, b fleet.Held) int { return rank(b.Severity) - rank(a.Severity) })
 	for _, f := range list {
 		t.Add(document.Cell{Text: f.Check, Link: "/checks/" + segment(f.Check)}, document.Text(fleet.CheckTitle(f.Check)),
 			severityCell(f.Severity), document.Text(string(f.Role)),

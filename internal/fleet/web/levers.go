@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"hostlab/internal/assess"
@@ -12,7 +13,6 @@ import (
 	"hostlab/internal/fleet"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/sorting"
 )
 
 // leverJSON is a lever of a host.
@@ -85,7 +85,7 @@ func oneLever(_ context.Context, r *request) (*document.Document, error) {
 	if !there {
 		return nil, notThere("lever on a host that is known")
 	}
-	sorting.Stable(list, func(a, b leverJSON) int {
+	slices.SortStableFunc(list, func(a, b leverJSON) int {
 		return cmp.Or(cmp.Compare(orNone(b.SecondsPerDay), orNone(a.SecondsPerDay)), strings.Compare(a.Host, b.Host))
 	})
 	t := leverTable()

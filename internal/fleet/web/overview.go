@@ -14,7 +14,6 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/fleet"
 	"hostlab/internal/screen"
-	"hostlab/internal/sorting"
 )
 
 // segment is text as a part of an address.
@@ -143,7 +142,7 @@ func byRole(hosts []*fleet.Host) *document.Table {
 		}
 		t.Add(cells...)
 	}
-	sorting.Stable(t.Rows, func(a, b document.Row) int { return strings.Compare(a.Cells[0].Text, b.Cells[0].Text) })
+	slices.SortStableFunc(t.Rows, func(a, b document.Row) int { return strings.Compare(a.Cells[0].Text, b.Cells[0].Text) })
 	return t
 }
 
@@ -170,7 +169,7 @@ func changeGroups(list []fleet.Change) *document.Table {
 	for _, g := range groups {
 		all = append(all, g)
 	}
-	sorting.Stable(all, func(a, b *group) int {
+	slices.SortStableFunc(all, func(a, b *group) int {
 		return cmp.Or(len(b.hosts)-len(a.hosts), b.At.Compare(a.At), strings.Compare(a.Subject, b.Subject),
 			strings.Compare(a.After, b.After))
 	})

@@ -3,13 +3,13 @@ package web
 import (
 	"context"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"hostlab/internal/check"
 	"hostlab/internal/fleet"
-	"hostlab/internal/sorting"
 )
 
 // snapshot is what pages say of all hosts, read once for each document that comes and not for each reader. It is
@@ -97,7 +97,7 @@ func (f *snapshot) next(ctx context.Context, s *Server, last int64, now time.Tim
 			out.machines[h.Machine] = append(out.machines[h.Machine], name)
 		}
 	}
-	sorting.Stable(out.hosts, func(a, b *fleet.Host) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(out.hosts, func(a, b *fleet.Host) int { return strings.Compare(a.Name, b.Name) })
 	for _, h := range came {
 		share(h, words)
 	}
@@ -163,7 +163,7 @@ func (f *snapshot) since(moment time.Time) (list []fleet.Change) {
 			}
 		}
 	}
-	sorting.Stable(list, func(a, b fleet.Change) int {
+	slices.SortStableFunc(list, func(a, b fleet.Change) int {
 		if n := b.At.Compare(a.At); n != 0 {
 			return n
 		}

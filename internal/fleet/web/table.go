@@ -8,7 +8,6 @@ import (
 
 	"hostlab/internal/document"
 	"hostlab/internal/screen"
-	"hostlab/internal/sorting"
 )
 
 // pageRows is how many rows of a long table a page shows: about 60 kB of them.
@@ -95,7 +94,7 @@ func (r *request) sorted(t *document.Table, first string, keys ...string) error 
 		}
 		t.Columns[i].Link = r.with("page", "", "sort", next)
 	}
-	sorting.Stable(t.Rows, func(a, b document.Row) int {
+	slices.SortStableFunc(t.Rows, func(a, b document.Row) int {
 		n := compareCells(a.Cells[column], b.Cells[column], t.Columns[column].Right)
 		if down {
 			return -n

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"hostlab/internal/model"
-	"hostlab/internal/sorting"
 )
 
 // Stretches is how many parts of a record are drawn anew: enough that the interval does
@@ -66,7 +65,7 @@ func (r *Record) draw(cpus map[int]*track) {
 		rank++
 	}
 	for _, l := range [][]length{r.busy, r.idle} {
-		sorting.Stable(l, func(a, b length) int { return cmp.Compare(a.s, b.s) })
+		slices.SortStableFunc(l, func(a, b length) int { return cmp.Compare(a.s, b.s) })
 	}
 	for _, l := range r.busy {
 		r.times[l.stretch] = 1

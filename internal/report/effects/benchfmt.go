@@ -14,7 +14,6 @@ import (
 	"hostlab/internal/lazyre"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/sorting"
 )
 
 // WriteBenchfmt writes the runs that count in the Go benchmark format, a line each,
@@ -88,7 +87,7 @@ func benchOrder(x *result.Experiment) []int {
 		}
 		return n
 	}
-	sorting.Stable(order, func(a, b int) int { return rank(&x.Cells[a]) - rank(&x.Cells[b]) })
+	slices.SortStableFunc(order, func(a, b int) int { return rank(&x.Cells[a]) - rank(&x.Cells[b]) })
 	return order
 }
 

@@ -10,7 +10,6 @@ import (
 	"hostlab/internal/analysis"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/sorting"
 )
 
 // sentence says one effect: what it is, how large, how sure.
@@ -287,7 +286,7 @@ func deciding(a *analysis.Analysis) []*analysis.Effect {
 	}
 	order := []analysis.Verdict{analysis.CostsMore, analysis.CostsLess, analysis.Unresolved,
 		analysis.Inconclusive, analysis.NoEffect}
-	sorting.Stable(out, func(a, b *analysis.Effect) int {
+	slices.SortStableFunc(out, func(a, b *analysis.Effect) int {
 		return slices.Index(order, a.Verdict) - slices.Index(order, b.Verdict)
 	})
 	return out

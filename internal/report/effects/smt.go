@@ -12,7 +12,6 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
-	"hostlab/internal/sorting"
 )
 
 // smtSection is the section "smt": whether sharing a core harms threads that take
@@ -157,7 +156,7 @@ func (s *smtSection) columns() (out []string) {
 			out = append(out, p)
 		}
 	}
-	sorting.Stable(out, func(a, b string) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(out, func(a, b string) int { return rank(a) - rank(b) })
 	return out
 }
 

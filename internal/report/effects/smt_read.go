@@ -10,7 +10,6 @@ import (
 	"hostlab/internal/analysis"
 	"hostlab/internal/analysis/smt"
 	"hostlab/internal/result"
-	"hostlab/internal/sorting"
 	"hostlab/internal/stats"
 )
 
@@ -121,7 +120,7 @@ func (s *smtSection) read(rounds *smt.Rounds, alpha float64) {
 		}
 	}
 	s.Rotation = smt.Estimate(rounds.Logs(rotation, siblingShare(x)), alpha)
-	sorting.Stable(s.Cells, func(a, b smtCell) int {
+	slices.SortStableFunc(s.Cells, func(a, b smtCell) int {
 		return cmp.Or(cmp.Compare(antagonistRank(a.Antagonist), antagonistRank(b.Antagonist)), cmp.Compare(a.Size, b.Size))
 	})
 }

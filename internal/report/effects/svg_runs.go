@@ -10,7 +10,6 @@ import (
 	"hostlab/internal/picture"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/sorting"
 	"hostlab/internal/stats"
 )
 
@@ -228,7 +227,7 @@ func newTimeline(runs []result.Run) timeline {
 			order = append(order, i)
 		}
 	}
-	sorting.Stable(order, func(a, b int) int { return runs[a].Start.Compare(runs[b].Start) })
+	slices.SortStableFunc(order, func(a, b int) int { return runs[a].Start.Compare(runs[b].Start) })
 	for k, i := range order {
 		t.At[i] = float64(k + 1)
 		t.Since = append(t.Since, runs[i].Start.Sub(runs[order[0]].Start).Seconds())

@@ -10,7 +10,6 @@ import (
 
 	"hostlab/internal/picture"
 	"hostlab/internal/result"
-	"hostlab/internal/sorting"
 )
 
 // sweepPlaces are the lines of the sweep.
@@ -81,7 +80,7 @@ func (s *smtSection) sweep(id string) (picture.Figure, bool) {
 	for k, p := range places {
 		var pts [][2]float64
 		cells := slices.DeleteFunc(slices.Clone(all), func(c *smtCell) bool { return c.Place != p })
-		sorting.Stable(cells, func(a, b *smtCell) int { return int(min(max(a.Size-b.Size, -1), 1)) })
+		slices.SortStableFunc(cells, func(a, b *smtCell) int { return int(min(max(a.Size-b.Size, -1), 1)) })
 		shift := (float64(k) - float64(len(places)-1)/2) * 4 // so that bars do not hide each other
 		for _, c := range cells {
 			at := x.At(float64(c.Size)) + shift

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"hostlab/internal/lockfile"
-	"hostlab/internal/sorting"
 )
 
 // Registry is a directory that names the records whose changes may be in force: a file each, called by the
@@ -109,6 +109,6 @@ func (r Registry) List(ours bool) (list []Registered, err error) {
 		}
 		list = append(list, Registered{ID: e.Name(), Dir: dir})
 	}
-	sorting.Stable(list, func(a, b Registered) int { return strings.Compare(a.Dir, b.Dir) })
+	slices.SortStableFunc(list, func(a, b Registered) int { return strings.Compare(a.Dir, b.Dir) })
 	return list, nil
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"hostlab/internal/screen"
-	"hostlab/internal/sorting"
 	"hostlab/internal/watch"
 )
 
@@ -167,7 +166,7 @@ func (v *View) sorted() []watch.CPU {
 	}
 	of := quantities[v.Sort-1].of
 	list := slices.Clone(v.Sample.CPUs)
-	sorting.Stable(list, func(a, b watch.CPU) int { return cmp.Compare(of(b), of(a)) }) // unknown last
+	slices.SortStableFunc(list, func(a, b watch.CPU) int { return cmp.Compare(of(b), of(a)) }) // unknown last
 	return list
 }
 

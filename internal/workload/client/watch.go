@@ -3,13 +3,13 @@ package client
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/postgres"
 	"hostlab/internal/result"
-	"hostlab/internal/sorting"
 )
 
 // every is how often the session is looked at. Every 10 ms cost the server 1 % of a CPU
@@ -144,7 +144,7 @@ func (l *looks) waits() *result.Waits {
 		e.Seconds = seconds
 		out.Events = append(out.Events, e)
 	}
-	sorting.Stable(out.Events, func(a, b result.Wait) int {
+	slices.SortStableFunc(out.Events, func(a, b result.Wait) int {
 		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Part, b.Part))
 	})
 	return out

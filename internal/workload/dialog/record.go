@@ -7,12 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"hostlab/internal/bounded"
 	"hostlab/internal/model/burstlog"
-	"hostlab/internal/sorting"
 	"hostlab/internal/trust"
 	"hostlab/internal/workload"
 )
@@ -94,7 +94,7 @@ func (s *session) record(file string, began time.Time, p plan, r reply) (warning
 		if err != nil {
 			return err
 		}
-		sorting.Stable(r.Bursts, func(a, b burstlog.Burst) int {
+		slices.SortStableFunc(r.Bursts, func(a, b burstlog.Burst) int {
 			if a.At < b.At {
 				return -1
 			}
