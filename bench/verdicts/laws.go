@@ -167,18 +167,19 @@ func laws(w io.Writer, _ models, times int, seed uint64) (targets []target) {
 				add("interval covers, "+name, covers, 0.93, true)
 				add("interval covers at all looks, "+name, always, 0.93, true)
 			}
-			switch {
-			case e == 0:
+			switch e {
+			case 0:
 				add("called an effect, "+name, by(func(o outcome) bool { return isEffect(o.verdicts[0]) }), 0.05, false)
-			case e == margin:
+			case margin:
 				add("called beyond the margin, "+name, more, 0.05, false)
 			default:
 				add("called no effect, "+name, none, 0.05, false)
 			}
 			if short := []string{"iid", "ar1", "drift"}; slices.Contains(short, l.name) {
-				if e == 0 {
+				switch e {
+				case 0:
 					add("none is found, "+name, none, 0.9, true)
-				} else if e == effect {
+				case effect:
 					add("5 % is found, "+name, more, 0.99, true)
 				}
 			}

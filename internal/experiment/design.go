@@ -130,10 +130,10 @@ func (p *parser) looks(f fields) {
 	}
 	given := list[int64](f, "looks")
 	if given == nil {
-		switch {
-		case d.Kind == SplitPlot:
+		switch d.Kind {
+		case SplitPlot:
 			d.Looks = slices.Clone(defaultPlotLooks)
-		case d.Kind == Switchback:
+		case Switchback:
 			d.Looks = slices.Clone(defaultPairLooks)
 		default:
 			d.Looks = slices.Clone(defaultLooks)
