@@ -6,14 +6,14 @@ import (
 	"hostlab/internal/screen"
 )
 
-// When says in which hours of the day runs were seen, as a clause for a verdict: what was not seen may be otherwise. "" where no run
+// When says in which hours of the day runs were seen, as a sentence beside the verdicts: what was not seen may be otherwise. "" where no run
 // counts.
 func (a *Analysis) When() string {
 	switch {
 	case a.Hours <= 0:
 		return ""
 	case a.Hours >= 24:
-		return "seen in all hours of the day"
+		return "Seen in all hours of the day"
 	}
-	return fmt.Sprintf("seen in %s of the day", screen.Count(a.Hours, "hour"))
+	return fmt.Sprintf("Seen in %s of the day", screen.Count(a.Hours, "hour"))
 }

@@ -66,6 +66,9 @@ func (r *Report) answer() (out []document.Line) {
 		}
 		out = append(out, document.Line{Text: v + "."})
 	}
+	if s := r.Analysis.When(); s != "" && len(out) > 0 {
+		out = append(out, document.Line{Text: s + ".", Tone: document.Quiet})
+	}
 	return out
 }
 

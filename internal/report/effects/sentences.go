@@ -242,7 +242,7 @@ func runsText(runs map[result.Status]int) string {
 	return out
 }
 
-// seenText says when the runs were: at other hours, neighbours may do other things.
+// seenText says when the runs were.
 func seenText(a *analysis.Analysis) string {
 	if a.First.IsZero() {
 		return ""
@@ -251,8 +251,7 @@ func seenText(a *analysis.Analysis) string {
 	if a.First.Format(time.DateOnly) != a.Last.Format(time.DateOnly) {
 		last = "2006-01-02 15:04 MST"
 	}
-	return fmt.Sprintf("Runs from %s to %s, in %s of the day.", a.First.Format("2006-01-02 15:04"), a.Last.Format(last),
-		screen.Count(a.Hours, "hour"))
+	return fmt.Sprintf("Runs from %s to %s.", a.First.Format("2006-01-02 15:04"), a.Last.Format(last))
 }
 
 // stateText says how far an experiment came.

@@ -48,7 +48,7 @@ func harmText(a *analysis.Analysis) string {
 			strings.TrimSuffix(why, "."))
 	}
 	return "stopped to be safe, with the baseline back." + why + fmt.Sprintf(" After %s, the comparison in random order does not show that %s is to blame",
-		strings.TrimSuffix(screen.Count(a.Blocks, "complete pair")+", "+a.When(), ", "), what)
+		screen.Count(a.Blocks, "complete pair"), what)
 }
 
 // early are the periods that were ended to be safe.
