@@ -22,6 +22,7 @@ type ParamError struct {
 	Text    string // what is wrong
 	Hint    string // what to do; may be empty
 	Element int    // of a list that is wrong, from 1; 0: all of the value
+	Passes  bool   // it may be right a moment later, as of a server that starts
 }
 
 // Wrong returns a *ParamError.

@@ -150,8 +150,8 @@ func groupKilled(what string, whom func(hostlab, governor int) []int) {
 	for i := 0; group == "" && i < 3000; i++ {
 		time.Sleep(10 * time.Millisecond)
 		for _, g := range glob(ourGroups) {
-			governor, err := strconv.Atoi(g[strings.LastIndexByte(g, '-')+1:])
-			if err != nil {
+			var governor int // its start follows
+			if n, _ := fmt.Sscanf(strings.TrimPrefix(g, strings.TrimSuffix(ourGroups, "*")), "%d-", &governor); n == 0 {
 				continue
 			}
 			// One that notices the death of the other would remove the group before it dies itself: both stand still first.

@@ -397,8 +397,8 @@ func (s *session) warmUp(ctx context.Context, at slot) error {
 // lasting reports whether the last run would fail again. What the study names may be wrong, too.
 func (s *session) lasting() bool {
 	_, failed := errors.AsType[*workload.Lasting](s.last)
-	_, named := errors.AsType[*workload.ParamError](s.last)
-	return failed || named
+	wrong, named := errors.AsType[*workload.ParamError](s.last)
+	return failed || named && !wrong.Passes
 }
 
 // Hopeless is the error of runs that fail again and again.

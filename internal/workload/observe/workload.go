@@ -145,8 +145,8 @@ func (a asked) find(ctx context.Context) (*service.Reached, error) {
 	servers := host.Servers(ctx)
 	if a.dsn != nil {
 		r, err := service.ReachServer(ctx, a.dsn, servers)
-		if err != nil && connect.IsUsage(err) {
-			err = workload.Wrong("dsn", err.Error(), "")
+		if p, ok := errors.AsType[*connect.Problem](err); ok {
+			err = &workload.ParamError{Name: "dsn", Text: p.Error(), Passes: !p.Named || p.Away}
 		}
 		return r, err
 	}
