@@ -197,9 +197,9 @@ func (at groups) left() (list []Left) {
 		if n, _ := fmt.Sscanf(d.Name(), namePrefix+"%d-%d", &pid, &started); n < 2 || runs(pid, started) {
 			return nil
 		}
-		// A group of another user who owns a part of the tree only bears the name.
+		// Of root or ours: another user who owns a part of the tree may give any name.
 		var s unix.Stat_t
-		if err := unix.Lstat(dir, &s); err == nil && int(s.Uid) == os.Geteuid() {
+		if err := unix.Lstat(dir, &s); err == nil && (s.Uid == 0 || int(s.Uid) == os.Geteuid()) {
 			list = append(list, Left{dir, processes(at.members(dir))})
 		}
 		return fs.SkipDir
