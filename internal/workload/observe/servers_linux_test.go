@@ -82,7 +82,7 @@ func pgbench(t *testing.T, s *privatedb.Server, script string, args ...string) (
 func TestPostgres(t *testing.T) {
 	s, dsn := startPostgres(t)
 	execute(t, s, "create table t(a int)")
-	run, r := openSession(t, map[string]any{"dsn": dsn, "for": "12s", "every": "2s"})
+	run, r := openSession(t, map[string]any{"dsn": dsn, "for": "24s", "every": "2s"})
 	stop := pgbench(t, s, "insert into t select generate_series(1, 20); select count(*) from generate_series(1, 2000);", "-c", "4", "-R", "400")
 	time.Sleep(2 * time.Second) // it connects
 	c, err := s.Connect(t.Context())
@@ -117,7 +117,7 @@ func TestPostgres(t *testing.T) {
 		}
 		wall := v["transactions"] / v["transactions_per_s"]
 		near(t, "wall, s", wall, took, 0.5+0.05*took)
-		near(t, "transactions", v["transactions"], n*wall/took, 0.25*v["transactions"]) // sessions tell of theirs a second late, and a busy host later
+		near(t, "transactions", v["transactions"], n*wall/took, 0.1*v["transactions"]) // sessions tell of theirs a second late
 		near(t, "cpu_s", v["cpu_s"], (cpu-own)*wall/took, 0.05*cpu+0.05)
 		near(t, "cpu_per_transaction", v["cpu_per_transaction"], v["cpu_s"]/v["transactions"], 1e-9)
 		cost := (own + (now - here).Seconds()) / took
@@ -130,7 +130,7 @@ func TestPostgres(t *testing.T) {
 			sum += b.Values["transactions"]
 		}
 		near(t, "transactions of all looks", sum, v["transactions"], 0.5)
-		if len(bins) < 5 || bins[len(bins)-1].At < 11*time.Second {
+		if len(bins) < 10 || bins[len(bins)-1].At < 23*time.Second {
 			t.Errorf("%d looks: %+v", len(bins), bins)
 		}
 		var pid string
