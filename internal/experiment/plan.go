@@ -52,7 +52,7 @@ func Plan(s *Study) ([]result.Cell, []result.Block) {
 		p := blocks[b].Plots
 		r.Shuffle(len(p), func(i, j int) { p[i], p[j] = p[j], p[i] })
 	}
-	base := baselineCell(s, cells)
+	base := result.CellAt(cells, s.Baselines())
 	one := slices.Repeat([]int{base}, max(1, s.Design.Repeats))
 	for range s.Design.AA {
 		pair := result.Block{Seed: r.Uint64(), Plots: [][]int{{base, base}}}
@@ -77,18 +77,20 @@ func (s *Study) stretches(cells []result.Cell, base int) (b result.Block) {
 		}
 		want := maps.Clone(cells[base].Levels)
 		want[c.Factors[0]] = c.Levels[0]
-		level := slices.IndexFunc(cells, func(o result.Cell) bool { return maps.Equal(o.Levels, want) })
+		level := result.CellAt(cells, want)
 		n := s.Design.Dwell
 		b.Plots = append(b.Plots, slices.Concat(slices.Repeat([]int{base}, n), slices.Repeat([]int{level}, n), slices.Repeat([]int{base}, n)))
 	}
 	return b
 }
 
-// baselineCell is the one that has all factors at theirs.
-func baselineCell(s *Study, cells []result.Cell) int {
-	return slices.IndexFunc(cells, func(c result.Cell) bool {
-		return !slices.ContainsFunc(s.Factors, func(f Factor) bool { return c.Levels[f.Name] != f.Baseline })
-	})
+// Baselines are those of all factors, by name.
+func (s *Study) Baselines() map[string]string {
+	out := map[string]string{}
+	for _, f := range s.Factors {
+		out[f.Name] = f.Baseline
+	}
+	return out
 }
 
 // cellsOf lists all combinations of levels, the last factor's changing fastest.

@@ -64,7 +64,7 @@ func TestPlanIsCompleteAndReproducible(t *testing.T) {
 		}
 		for _, pair := range blocks[planned:] { // of the baseline with itself
 			for _, c := range slices.Concat(pair.Plots...) {
-				if len(slices.Concat(pair.Plots...)) != 2*s.Design.Repeats || c != baselineCell(s, cells) {
+				if len(slices.Concat(pair.Plots...)) != 2*s.Design.Repeats || c != result.CellAt(cells, s.Baselines()) {
 					t.Fatalf("a pair of the baseline with itself is %v", pair.Plots)
 				}
 			}

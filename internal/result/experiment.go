@@ -96,6 +96,11 @@ func (x *Experiment) Place(factor, level string) Place {
 	return Place{}
 }
 
+// CellAt is the index of the cell that has these levels, of all factors; -1: none has.
+func CellAt(cells []Cell, levels map[string]string) int {
+	return slices.IndexFunc(cells, func(c Cell) bool { return maps.Equal(c.Levels, levels) })
+}
+
 // Factor returns a factor by its name; nil for none.
 func (x *Experiment) Factor(name string) *Factor {
 	for i := range x.Factors {

@@ -36,7 +36,7 @@ func (s *session) startLive(w watched) (err error) {
 		return nil
 	}
 	l := &live{harm: s.study.WatchHarm(), pilot: s.study.Pilot(), watched: w}
-	l.recall(s.x, s.store.Record().Runs, s.study.Harm.Every)
+	l.recall(s.store.Record().Runs, s.baseline(), s.study.Harm.Every)
 	if l.alone, err = takeAlone(); err != nil {
 		return err
 	}
@@ -59,9 +59,9 @@ func (l *live) close(restored bool) error {
 }
 
 // recall lets the rule of harm know the periods of the level that are on record.
-func (l *live) recall(x *result.Experiment, runs []result.Run, every time.Duration) {
+func (l *live) recall(runs []result.Run, base int, every time.Duration) {
 	for i := range runs {
-		if r := &runs[i]; r.Status == result.OK && r.Cell != baselineCell(x) {
+		if r := &runs[i]; r.Status == result.OK && r.Cell != base {
 			l.stop = l.harm.Recall(int(r.Seconds/every.Seconds()), r.Harm != "", r.Harmless == "") || l.stop
 		}
 	}
@@ -73,19 +73,8 @@ func (s *session) harmed() bool { return s.live != nil && s.live.stop }
 // errHarm ends an experiment within a pair.
 var errHarm = errors.New("the level is not safe")
 
-// baselineCell is the cell in which all factors are at their baselines.
-func baselineCell(x *result.Experiment) int {
-	for i, c := range x.Cells {
-		base := true
-		for _, f := range x.Factors {
-			base = base && c.Levels[f.Name] == f.Baseline
-		}
-		if base {
-			return i
-		}
-	}
-	return 0
-}
+// baseline is the cell in which all factors are at theirs.
+func (s *session) baseline() int { return result.CellAt(s.x.Cells, s.study.Baselines()) }
 
 // begin prepares a period of a live experiment: the guard lives, and the service is found, also
 // one that was restarted since.
@@ -96,7 +85,7 @@ func (s *session) beginPeriod(ctx context.Context, r *result.Run) error {
 	if err := s.live.guard.check(); err != nil {
 		return err
 	}
-	s.live.period(r.Cell != baselineCell(s.x))
+	s.live.period(r.Cell != s.baseline())
 	if s.open == nil {
 		return s.openWorkload(ctx)
 	}
@@ -105,7 +94,7 @@ func (s *session) beginPeriod(ctx context.Context, r *result.Run) error {
 
 // fit refuses a period of the level while the service exceeds a limit at the baseline.
 func (s *session) fit(next slot) error {
-	if s.live == nil || next.cell == baselineCell(s.x) {
+	if s.live == nil || next.cell == s.baseline() {
 		return nil
 	}
 	if why := s.live.harm.Beyond(); why != "" {
@@ -163,7 +152,7 @@ func (s *session) struck(ctx context.Context, r *result.Run, sample workload.Sam
 	if r.After, err = s.levels.readAll(ctx); err != nil {
 		return err
 	}
-	if f, is, should := wrong(baselines(s.study), r.After); f != "" {
+	if f, is, should := wrong(s.study.Baselines(), r.After); f != "" {
 		return fmt.Errorf("factor %s reads %q after harm brought %q back", f, is, should)
 	}
 	if err := s.responses(r, sample); err != nil {
@@ -180,7 +169,7 @@ var errHeld = errors.New("the baseline was held")
 func (s *session) hold(ctx context.Context, r *result.Run) error {
 	every := s.study.Harm.Every
 	s.live.period(false)
-	req, err := s.request(ctx, baselines(s.study), s.x.Blocks[r.Block].Seed)
+	req, err := s.request(ctx, s.study.Baselines(), s.x.Blocks[r.Block].Seed)
 	if err != nil {
 		return err
 	}
@@ -192,7 +181,7 @@ func (s *session) hold(ctx context.Context, r *result.Run) error {
 		return nil
 	}
 	for until := s.sys.now().Add(2 * experiment.HarmHold * every); !v.Held && ctx.Err() == nil && s.sys.now().Before(until); {
-		s.progress(Progress{Stage: "holding the baseline after a strike", Cell: &s.x.Cells[baselineCell(s.x)]})
+		s.progress(Progress{Stage: "holding the baseline after a strike", Cell: &s.x.Cells[s.baseline()]})
 		if _, err := s.open.Run(ctx, req); err != nil && !v.Held {
 			break
 		}
@@ -276,25 +265,17 @@ func (s *session) look(ctx context.Context, r *result.Run) func(workload.Bin) er
 
 func took(d time.Duration) string { return result.Format(d.Seconds(), "s") }
 
-func baselines(st *experiment.Study) map[string]string {
-	out := map[string]string{}
-	for _, f := range st.Factors {
-		out[f.Name] = f.Baseline
-	}
-	return out
-}
-
 // toBaseline brings the baseline back at once, also when the session is cancelled. A server that is
 // restarting is waited for.
 func (s *session) toBaseline(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	var errs []error
-	for _, f := range currentFirst(s.study.Factors, baselines(s.study)) {
+	for _, f := range currentFirst(s.study.Factors, s.study.Baselines()) {
 		if l := s.levels.lever(f.Name); l != nil {
 			errs = append(errs, patiently(ctx, func() error { return s.levels.apply(ctx, l, l.Baseline) }))
 		}
 	}
-	return errors.Join(append(errs, s.emulation.set(baselines(s.study)))...)
+	return errors.Join(append(errs, s.emulation.set(s.study.Baselines()))...)
 }
 
 // afterFailure brings the baseline back before anything is tried again. The service may have been

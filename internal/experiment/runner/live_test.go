@@ -102,6 +102,13 @@ func newServed(t *testing.T, takes func(level string) (float64, error), harm ...
 
 func steady(string) (float64, error) { return 0.010, nil }
 
+func slowAtHigh(level string) (float64, error) {
+	if level == "high" {
+		return 0.030, nil
+	}
+	return 0.010, nil
+}
+
 // A level that harms the service is taken back within the look that shows it, and after two strikes
 // the experiment ends. What was seen counts for the level.
 func TestHarmIsStopped(t *testing.T) {
@@ -176,12 +183,7 @@ func TestHarmOfTheBaselineDoesNotCount(t *testing.T) {
 func TestHarmIsRecordedWhileTheBaselineIsHeld(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	b := newServed(t, func(level string) (float64, error) {
-		if level == "high" {
-			return 0.030, nil
-		}
-		return 0.010, nil
-	})
+	b := newServed(t, slowAtHigh)
 	watch := b.cfg.Watch
 	b.cfg.Watch = func(p Progress) {
 		if watch(p); strings.HasPrefix(p.Stage, "holding") {
@@ -202,12 +204,7 @@ func TestHarmIsRecordedWhileTheBaselineIsHeld(t *testing.T) {
 func TestHarmIsRemembered(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	b := newServed(t, func(level string) (float64, error) {
-		if level == "high" {
-			return 0.030, nil
-		}
-		return 0.010, nil
-	})
+	b := newServed(t, slowAtHigh)
 	watch := b.cfg.Watch
 	b.cfg.Watch = func(p Progress) {
 		watch(p)

@@ -369,7 +369,7 @@ func (s *session) warmUp(ctx context.Context, at slot) error {
 		return nil
 	}
 	if s.live != nil { // harm is judged by what the baseline was
-		at.cell = baselineCell(s.x)
+		at.cell = s.baseline()
 		at.slot = slices.Index(s.x.Blocks[at.block].Plots[at.plot], at.cell)
 	}
 	failures := 0
