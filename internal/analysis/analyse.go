@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"hostlab/internal/result"
@@ -57,16 +58,18 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 
 	tables := r.tables(blocks)
 	a.Notes = append(a.Notes, absent(tables)...)
-	for _, t := range tables {
+	floors := make([]float64, len(tables))
+	for i, t := range tables {
 		a.Warnings = append(a.Warnings, t.warnings...)
 		a.Notes = append(a.Notes, t.notes...)
-		if x.Design.AA > 0 && t.none == "" {
-			a.AA = append(a.AA, j.aa(t))
+		if floors[i] = math.NaN(); x.Design.AA > 0 && t.none == "" {
+			aa := j.aa(t)
+			a.AA, floors[i] = append(a.AA, aa), aa.Floor
 		}
 	}
 	for _, c := range x.Contrasts {
 		compared, err := r.comparison(c)
-		for _, t := range tables {
+		for i, t := range tables {
 			if err == nil && t.without(compared) {
 				continue
 			}
@@ -75,7 +78,7 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 				a.Effects = append(a.Effects, unknown(e, err))
 				continue
 			}
-			a.Effects = append(a.Effects, j.effect(e, compared, t))
+			a.Effects = append(a.Effects, j.effect(e, compared, t, floors[i]))
 		}
 	}
 	slices.SortStableFunc(a.Effects, func(e, f Effect) int {

@@ -117,8 +117,8 @@ type Analysis struct {
 func (e Effect) Primary() bool { return e.Contrast.Primary && e.Response.Primary }
 
 // Decided reports whether every primary effect has a verdict that more blocks are
-// not needed for: any but Unresolved and Inconclusive, or one for which only the stretches of its level are to be made. Without a primary
-// effect nothing is ever decided, and an experiment runs through its looks.
+// not needed for: any but Unresolved and Inconclusive, or one for which only the stretches
+// of its level are to be made. Without a primary effect nothing is ever decided, and an experiment runs through its looks.
 func (a *Analysis) Decided() bool {
 	primary := 0
 	for _, e := range a.Effects {

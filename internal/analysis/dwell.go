@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
@@ -41,28 +43,21 @@ func (j *judge) held(e *Effect, t *table, c comparison) {
 		if len(plot) != 3*n || !slices.Contains(c.level, plot[n]) {
 			continue
 		}
-		var of [3][]float64  // the last runs of each stretch
-		var z, way []float64 // of all runs after a change: how they go on, and the way of a host that follows it
-		sums, starts := 0.0, 0
+		var all, of [3][]float64 // the runs of each stretch, and the last ones
+		var way []float64        // of a host that follows each change
 		for _, run := range j.record.runs {
 			y, ok := run.Values[t.response.Name]
 			v, reason := t.value(y)
 			if !ok || reason != "" || run.Block != b || run.Plot != p {
 				continue
 			}
-			if run.Slot%n >= min(afterChange, n-1) {
-				of[run.Slot/n] = append(of[run.Slot/n], v)
+			stretch, at := run.Slot/n, run.Slot%n
+			all[stretch] = append(all[stretch], v)
+			if at >= min(afterChange, n-1) {
+				of[stretch] = append(of[stretch], v)
 			}
-			if run.Slot%n == 0 {
-				sums, starts = 0, len(z)
-			}
-			if run.Slot >= n {
-				z, way = append(z, v), append(way, float64(3-2*(run.Slot/n))*(float64(run.Slot%n)-float64(n-1)/2))
-				if sums += v; run.Slot%n == n-1 {
-					for i := range z[starts:] {
-						z[starts+i] -= sums / float64(len(z)-starts)
-					}
-				}
+			if stretch > 0 {
+				way = append(way, float64(3-2*stretch)*(float64(at)-float64(n-1)/2))
 			}
 		}
 		if least := n - min(afterChange, n-1); len(of[0]) < least || len(of[1]) < least || len(of[2]) < least {
@@ -74,7 +69,10 @@ func (j *judge) held(e *Effect, t *table, c comparison) {
 		before, after := typical(of[0]), typical(of[2])
 		d := typical(of[1]) - (before+after)/2
 		e.Held = &Held{t.estimate(result.Estimate{Value: d, Low: math.NaN(), High: math.NaN(), N: len(of[1])})}
-		_, _, p := stats.Related(z, [][]float64{way}, x.Design.Seed)
+		for _, list := range all[1:] { // how they go on
+			floats.AddConst(-stats.Mean(list), list)
+		}
+		_, _, p := stats.Related(slices.Concat(all[1], all[2]), [][]float64{way}, x.Design.Seed)
 		// What the baseline does by itself between two stretches shows nothing of the level.
 		if math.Abs(d) > max(t.margin(), math.Abs(after-before)) || p < followAlpha {
 			j.settle(e)

@@ -28,8 +28,8 @@ func unknown(e Effect, why error) Effect {
 	return e
 }
 
-// effect estimates contrast c in the response of t.
-func (j *judge) effect(e Effect, c comparison, t *table) Effect {
+// effect estimates contrast c in the response of t, whose noise floor is known or NaN.
+func (j *judge) effect(e Effect, c comparison, t *table, floor float64) Effect {
 	t = t.on(c)
 	e.Response = t.response
 	e.Alpha = j.secondary
@@ -52,10 +52,7 @@ func (j *judge) effect(e Effect, c comparison, t *table) Effect {
 	e.Evidence = evidence
 	e.Baseline, e.Level = t.median(c.base), t.median(c.level)
 	e.Stalls = disagree(t.scale, iv, mean)
-	e.NoiseFloor = math.NaN()
-	if j.record.x.Design.AA > 0 {
-		e.NoiseFloor = j.aa(t).Floor
-	}
+	e.NoiseFloor = floor
 	j.verdict(&e, t, iv, c)
 	j.limit(&e, t, iv, c)
 	e.Finds = math.NaN()
