@@ -87,7 +87,7 @@ man: build ## manual pages into dist/man
 	./bin/hostlab man dist/man
 
 race: ## the tests that run things side by side, under the race detector (needs a C compiler)
-	CGO_ENABLED=1 go test $(SYSTEM) -race ./internal/host/... ./internal/probe ./internal/lever ./internal/check ./internal/workload/worker ./internal/workload/xmlquery \
+	CGO_ENABLED=1 go test $(SYSTEM) -race ./internal/host/... ./internal/probe ./internal/lever ./internal/check ./internal/worker ./internal/workload/xmlquery \
 		./internal/workload/command ./internal/proc ./internal/experiment/... ./internal/result/store
 
 fuzz: ## each fuzz target for ten seconds

@@ -42,7 +42,7 @@ import (
 	"hostlab/internal/service"
 	"hostlab/internal/stats"
 	"hostlab/internal/trace"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 )
 
 // limit is how far either may be off.

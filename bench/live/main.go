@@ -25,7 +25,7 @@ import (
 
 	"hostlab/bench/rounds"
 	"hostlab/internal/delayfs"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 )
 
 func main() {

@@ -18,7 +18,7 @@ import (
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 )
 
 // record is a run: a line of the file.

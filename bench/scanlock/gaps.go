@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hostlab/internal/workload/hot"
-	"hostlab/internal/workload/thread"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/hot"
+	"hostlab/internal/thread"
+	"hostlab/internal/worker"
 )
 
 const gapJob = "gaps"

@@ -24,7 +24,7 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/scanlock"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 )
 
 // pair is one cell, which both programs run. Values are of each response, by round.

@@ -22,10 +22,10 @@ var layers = [][]string{
 	{"internal/experiment/runner", "internal/lever"},
 	{"internal/probe", "internal/check", "internal/analysis"},
 	{"internal/experiment"},
-	{"internal/workload", "internal/service"},
+	{"internal/workload", "internal/cpus", "internal/service"},
 	{"internal/explain", "internal/setting", "internal/watch", "internal/emulate", "internal/delayfs", "internal/model", "internal/trace"},
 	{"internal/host", "internal/lockfile", "internal/privatedb", "internal/result", "internal/stats", "internal/picture", "internal/document"},
-	{"internal/workload/hot", "internal/workload/thread", "internal/workload/worker"},
+	{"internal/hot", "internal/thread", "internal/worker"},
 	{"internal/screen", "internal/trust", "internal/proc", "internal/counters", "internal/bounded", "internal/lazyre", "studies", "."},
 }
 

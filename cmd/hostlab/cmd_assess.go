@@ -21,7 +21,7 @@ import (
 	"hostlab/internal/probe"
 	"hostlab/internal/report"
 	"hostlab/internal/trust"
-	"hostlab/internal/workload/cpus"
+	"hostlab/internal/cpus"
 	"hostlab/internal/workload/logcommit"
 )
 

@@ -12,7 +12,7 @@ import (
 	"hostlab/internal/probe"
 	"hostlab/internal/result"
 	"hostlab/internal/watch"
-	"hostlab/internal/workload/cpus"
+	"hostlab/internal/cpus"
 )
 
 func newFacts(std streams) *cobra.Command {

@@ -14,7 +14,7 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/cpus"
+	"hostlab/internal/cpus"
 	"hostlab/internal/workload/scanlock"
 )
 

@@ -9,7 +9,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/cpus"
+	"hostlab/internal/cpus"
 )
 
 // placesBudget is how long it may take to measure which CPUs share a core.

@@ -26,7 +26,7 @@ import (
 	"hostlab/internal/service/demo"
 	"hostlab/internal/setting"
 	"hostlab/internal/workload/all"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 )
 
 // Exit statuses, as the help texts document them.

@@ -14,7 +14,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/setting"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 )
 
 // TestMain makes this test binary serve as hostlab in scripts, and as its worker.

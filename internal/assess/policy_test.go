@@ -15,7 +15,7 @@ import (
 	"hostlab/internal/predict"
 	"hostlab/internal/result"
 	"hostlab/internal/trace"
-	"hostlab/internal/workload/thread"
+	"hostlab/internal/thread"
 )
 
 // twoCPUs is a host with a governor in force.

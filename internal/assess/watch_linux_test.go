@@ -12,7 +12,7 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/service"
 	"hostlab/internal/service/demo"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 )
 
 func TestMain(m *testing.M) {

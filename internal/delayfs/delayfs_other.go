@@ -7,7 +7,7 @@ import (
 	"errors"
 	"time"
 
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 )
 
 const noFUSE = "slowed directories need FUSE, which is Linux's"

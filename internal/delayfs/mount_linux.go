@@ -15,7 +15,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/screen"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 )
 
 // Lacking says why nothing can be mounted here, or "".

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/systemtest"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 )
 
 const holdVar = "HOSTLAB_DELAYFS_HOLD"

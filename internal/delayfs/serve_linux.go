@@ -12,8 +12,8 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
-	"hostlab/internal/workload/thread"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/thread"
+	"hostlab/internal/worker"
 )
 
 const job = "delayfs"

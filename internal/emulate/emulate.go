@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"hostlab/internal/model"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 )
 
 // Method is how processes are kept from their CPUs.

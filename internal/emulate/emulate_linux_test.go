@@ -19,8 +19,8 @@ import (
 
 	"hostlab/internal/proc"
 	"hostlab/internal/systemtest"
-	"hostlab/internal/workload/hot"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/hot"
+	"hostlab/internal/worker"
 )
 
 // role makes this test's program one that spins, or one that emulates and waits.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hostlab/internal/model"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 )
 
 const job = "emulate"

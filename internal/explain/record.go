@@ -9,7 +9,7 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/workload/thread"
+	"hostlab/internal/thread"
 )
 
 // Options say how to record.

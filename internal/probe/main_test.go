@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 )
 
 // TestMain lets this test binary be its own worker process.

@@ -17,7 +17,7 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload/burst"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 )
 
 // Config is what a probe needs to know. DefaultConfig gives usual values.

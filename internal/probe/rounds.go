@@ -11,7 +11,7 @@ import (
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 )
 
 // runner executes what a probe asks for: a worker process, or a fake with fixed timings.

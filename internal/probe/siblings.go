@@ -9,7 +9,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
-	"hostlab/internal/workload/thread"
+	"hostlab/internal/thread"
 )
 
 // siblings is the probe that finds by measurement which CPUs are threads of one core,

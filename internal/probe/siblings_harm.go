@@ -8,7 +8,7 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/workload/scanlock"
-	"hostlab/internal/workload/thread"
+	"hostlab/internal/thread"
 )
 
 // Conditions of the lock cells.

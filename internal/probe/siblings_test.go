@@ -14,7 +14,7 @@ import (
 	"hostlab/internal/proc"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/scanlock"
-	"hostlab/internal/workload/thread"
+	"hostlab/internal/thread"
 )
 
 // fakeCores is a host on which CPUs k and k+half share a core if smt is true, and

@@ -9,10 +9,10 @@ import (
 
 	"hostlab/internal/proc"
 	"hostlab/internal/stats"
-	"hostlab/internal/workload/hot"
+	"hostlab/internal/hot"
 	"hostlab/internal/workload/scanlock"
-	"hostlab/internal/workload/thread"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/thread"
+	"hostlab/internal/worker"
 )
 
 const siblingsJob = "siblings"

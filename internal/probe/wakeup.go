@@ -12,7 +12,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
 	"hostlab/internal/workload/burst"
-	"hostlab/internal/workload/thread"
+	"hostlab/internal/thread"
 )
 
 // wakeup is the probe that measures what a slice of work costs on a CPU that has slept,

@@ -18,7 +18,7 @@ import (
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/workload/burst"
-	"hostlab/internal/workload/thread"
+	"hostlab/internal/thread"
 )
 
 // fakeWake is a processor with a known clock: full speed while busy, and for the

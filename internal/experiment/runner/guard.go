@@ -13,7 +13,7 @@ import (
 	"hostlab/internal/emulate"
 	"hostlab/internal/lockfile"
 	"hostlab/internal/result/store"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 )
 
 const guardJob = "live-guard"

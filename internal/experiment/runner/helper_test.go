@@ -17,7 +17,7 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
 	"hostlab/internal/setting"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 )
 
 func TestMain(m *testing.M) {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 )
 
 func TestMain(m *testing.M) {

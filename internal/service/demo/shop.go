@@ -20,8 +20,8 @@ import (
 	"hostlab/internal/privatedb"
 	"hostlab/internal/proc"
 	"hostlab/internal/workload/database"
-	"hostlab/internal/workload/thread"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/thread"
+	"hostlab/internal/worker"
 )
 
 // Load is the share of the CPUs that the clients take together.

@@ -9,7 +9,7 @@ import (
 
 	"hostlab/internal/explain"
 	"hostlab/internal/privatedb"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 )
 
 // Service is a demo that runs. It is an explain.Source.

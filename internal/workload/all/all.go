@@ -12,7 +12,7 @@ import (
 	"hostlab/internal/workload/observe"
 	"hostlab/internal/workload/oltp"
 	"hostlab/internal/workload/scanlock"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 	"hostlab/internal/workload/xmlquery"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"hostlab/internal/stats"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/cpus"
-	"hostlab/internal/workload/hot"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/cpus"
+	"hostlab/internal/hot"
+	"hostlab/internal/worker"
 )
 
 // Workload implements workload.Workload.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 	"hostlab/internal/workload/workloadtest"
 )
 

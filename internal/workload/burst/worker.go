@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"hostlab/internal/proc"
-	"hostlab/internal/workload/hot"
-	"hostlab/internal/workload/thread"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/hot"
+	"hostlab/internal/thread"
+	"hostlab/internal/worker"
 )
 
 // Job is the name of the worker that answers a Request with a Reply.

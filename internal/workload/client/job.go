@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"hostlab/internal/workload/thread"
+	"hostlab/internal/thread"
 )
 
 // timing is where the wall time of a job went, as its application sees it.

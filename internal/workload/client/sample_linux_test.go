@@ -11,7 +11,7 @@ import (
 	"hostlab/internal/delayfs"
 	"hostlab/internal/explain"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 )
 
 // TestMain serves slow directories, in a process of their own.

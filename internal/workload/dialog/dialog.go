@@ -16,9 +16,9 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/cpus"
+	"hostlab/internal/cpus"
 	"hostlab/internal/workload/database"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 )
 
 // Workload implements workload.Workload.

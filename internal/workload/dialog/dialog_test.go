@@ -13,8 +13,8 @@ import (
 	"hostlab/internal/model/burstlog"
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/cpus"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/cpus"
+	"hostlab/internal/worker"
 	"hostlab/internal/workload/workloadtest"
 )
 

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"hostlab/internal/model"
-	"hostlab/internal/workload/hot"
-	"hostlab/internal/workload/thread"
+	"hostlab/internal/hot"
+	"hostlab/internal/thread"
 )
 
 // chunk is how much work is done at full speed before the spin that makes up for the

@@ -8,8 +8,8 @@ import (
 
 	"hostlab/internal/model"
 	"hostlab/internal/model/burstlog"
-	"hostlab/internal/workload/thread"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/thread"
+	"hostlab/internal/worker"
 )
 
 const job = "dialog"

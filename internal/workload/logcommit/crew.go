@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/hot"
-	"hostlab/internal/workload/thread"
+	"hostlab/internal/hot"
+	"hostlab/internal/thread"
 )
 
 // crew are the writers of one run.

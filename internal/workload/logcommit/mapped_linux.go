@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hostlab/internal/workload/hot"
+	"hostlab/internal/hot"
 )
 
 // mapping is the file in memory, with Mapped.

@@ -20,7 +20,7 @@ import (
 	"hostlab/internal/privatedb"
 	"hostlab/internal/proc"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/thread"
+	"hostlab/internal/thread"
 )
 
 func near(t *testing.T, what string, got, want, most float64) {

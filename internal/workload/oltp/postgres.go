@@ -14,7 +14,7 @@ import (
 
 	"hostlab/internal/privatedb"
 	"hostlab/internal/workload/database"
-	"hostlab/internal/workload/thread"
+	"hostlab/internal/thread"
 )
 
 // The databases of the server: what runs start from, while it is filled and when that

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/cpus"
+	"hostlab/internal/cpus"
 	"hostlab/internal/workload/database"
 	"hostlab/internal/workload/workloadtest"
 )

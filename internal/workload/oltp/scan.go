@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/cpus"
-	"hostlab/internal/workload/hot"
-	"hostlab/internal/workload/thread"
+	"hostlab/internal/cpus"
+	"hostlab/internal/hot"
+	"hostlab/internal/thread"
 )
 
 // Where the background scanner runs.

@@ -11,8 +11,8 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/systemtest"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/cpus"
-	"hostlab/internal/workload/thread"
+	"hostlab/internal/cpus"
+	"hostlab/internal/thread"
 )
 
 // machine has cores of these CPUs.

@@ -16,8 +16,8 @@ import (
 	"hostlab/internal/privatedb"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/database"
-	"hostlab/internal/workload/thread"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/thread"
+	"hostlab/internal/worker"
 )
 
 const job = "oltp"

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/cpus"
+	"hostlab/internal/cpus"
 	"hostlab/internal/workload/database"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 )
 
 // Workload implements workload.Workload.

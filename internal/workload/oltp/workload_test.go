@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/cpus"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/cpus"
+	"hostlab/internal/worker"
 	"hostlab/internal/workload/workloadtest"
 )
 

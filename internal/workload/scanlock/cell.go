@@ -9,8 +9,8 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/cpus"
-	"hostlab/internal/workload/hot"
+	"hostlab/internal/cpus"
+	"hostlab/internal/hot"
 )
 
 // The cells without a place.

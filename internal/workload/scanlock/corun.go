@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/cpus"
+	"hostlab/internal/cpus"
 )
 
 // Pair implements workload.Workload: cells of two threads, which are named by their CPUs.

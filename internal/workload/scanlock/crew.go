@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hostlab/internal/workload/hot"
-	"hostlab/internal/workload/thread"
+	"hostlab/internal/hot"
+	"hostlab/internal/thread"
 )
 
 // crew is the threads of a cell, in the process that runs them. Nothing may collect

@@ -15,9 +15,9 @@ import (
 	"unsafe"
 
 	"hostlab/internal/systemtest"
-	"hostlab/internal/workload/hot"
-	"hostlab/internal/workload/thread"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/hot"
+	"hostlab/internal/thread"
+	"hostlab/internal/worker"
 )
 
 // driver makes this test binary play a hostlab that runs a session until it is

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"hostlab/internal/stats"
-	"hostlab/internal/workload/hot"
-	"hostlab/internal/workload/thread"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/hot"
+	"hostlab/internal/thread"
+	"hostlab/internal/worker"
 )
 
 // distanceJob is the name of the worker that throws a cache line between two CPUs.

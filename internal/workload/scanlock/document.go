@@ -13,7 +13,7 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/stats"
-	"hostlab/internal/workload/cpus"
+	"hostlab/internal/cpus"
 )
 
 // Up to this many threads each has a line of its own: the program of 2005 has 64 at

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"hostlab/internal/workload/cpus"
+	"hostlab/internal/cpus"
 )
 
 // Row is what one thread did in a stretch of time. What a thread of its role does not

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"hostlab/internal/workload/thread"
+	"hostlab/internal/thread"
 )
 
 // Threads that run loops are left out, and the others have what they used.

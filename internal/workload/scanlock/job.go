@@ -4,8 +4,8 @@ import (
 	"errors"
 	"time"
 
-	"hostlab/internal/workload/hot"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/hot"
+	"hostlab/internal/worker"
 )
 
 const job = "scanlock"

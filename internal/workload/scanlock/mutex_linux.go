@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hostlab/internal/workload/hot"
+	"hostlab/internal/hot"
 )
 
 // Of the kernel's include/uapi/linux/futex.h.

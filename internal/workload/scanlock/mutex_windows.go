@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	"hostlab/internal/workload/hot"
+	"hostlab/internal/hot"
 )
 
 var (

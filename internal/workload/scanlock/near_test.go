@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"hostlab/internal/host"
-	"hostlab/internal/workload/cpus"
+	"hostlab/internal/cpus"
 )
 
 // The nearest scanner decides, a place that is not known leaves all but a shared core

@@ -10,8 +10,8 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/workload/cpus"
-	"hostlab/internal/workload/hot"
+	"hostlab/internal/cpus"
+	"hostlab/internal/hot"
 )
 
 // None is what -s and -l take for no threads of that kind.

@@ -9,9 +9,9 @@ import (
 
 	"hostlab/internal/proc"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/cpus"
-	"hostlab/internal/workload/thread"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/cpus"
+	"hostlab/internal/thread"
+	"hostlab/internal/worker"
 )
 
 func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {

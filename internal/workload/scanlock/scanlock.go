@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/hot"
+	"hostlab/internal/hot"
 )
 
 // Role is what a thread does.

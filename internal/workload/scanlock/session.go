@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/worker"
 )
 
 // A worker is asked at least every beat, and given up when it does not answer within

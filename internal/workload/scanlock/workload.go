@@ -12,9 +12,9 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/cpus"
-	"hostlab/internal/workload/hot"
-	"hostlab/internal/workload/thread"
+	"hostlab/internal/cpus"
+	"hostlab/internal/hot"
+	"hostlab/internal/thread"
 )
 
 // maxSeconds bounds a cell's measured stretch.

@@ -12,8 +12,8 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/cpus"
-	"hostlab/internal/workload/thread"
+	"hostlab/internal/cpus"
+	"hostlab/internal/thread"
 	"hostlab/internal/workload/workloadtest"
 )
 

@@ -13,10 +13,10 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/cpus"
+	"hostlab/internal/cpus"
 	"hostlab/internal/workload/database"
-	"hostlab/internal/workload/thread"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/thread"
+	"hostlab/internal/worker"
 )
 
 // Workload implements workload.Workload.

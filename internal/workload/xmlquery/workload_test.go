@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/cpus"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/cpus"
+	"hostlab/internal/worker"
 	"hostlab/internal/workload/workloadtest"
 )
 

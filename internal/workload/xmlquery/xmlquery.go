@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hostlab/internal/workload/thread"
+	"hostlab/internal/thread"
 )
 
 // chunkRows is how many rows a worker takes at a time: some 15 kB, or tens of

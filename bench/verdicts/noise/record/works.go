@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"hostlab/internal/stats"
-	"hostlab/internal/workload/hot"
+	"hostlab/internal/hot"
 	"hostlab/internal/workload/logcommit"
 	"hostlab/internal/workload/xmlquery"
 )

@@ -12,7 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hostlab/internal/workload/thread"
+	"hostlab/internal/thread"
 	"io"
 	"os"
 	"os/signal"

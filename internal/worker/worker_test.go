@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"hostlab/internal/systemtest"
-	"hostlab/internal/workload/hot"
+	"hostlab/internal/hot"
 )
 
 // driver makes this test binary play a hostlab that starts a worker and waits.

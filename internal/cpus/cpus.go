@@ -14,7 +14,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/thread"
+	"hostlab/internal/thread"
 )
 
 // The words of a parameter that says which CPUs.

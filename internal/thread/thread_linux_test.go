@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/systemtest"
-	"hostlab/internal/workload/hot"
+	"hostlab/internal/hot"
 )
 
 // allowed lists the CPUs that this process may use.
