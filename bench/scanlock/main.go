@@ -23,8 +23,8 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
-	"hostlab/internal/workload/scanlock"
 	"hostlab/internal/worker"
+	"hostlab/internal/workload/scanlock"
 )
 
 // pair is one cell, which both programs run. Values are of each response, by round.

@@ -16,12 +16,12 @@ import (
 
 	"hostlab/internal/assess"
 	"hostlab/internal/check"
+	"hostlab/internal/cpus"
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
 	"hostlab/internal/report"
 	"hostlab/internal/trust"
-	"hostlab/internal/cpus"
 	"hostlab/internal/workload/logcommit"
 )
 

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hostlab/internal/cpus"
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
 	"hostlab/internal/result"
 	"hostlab/internal/watch"
-	"hostlab/internal/cpus"
 )
 
 func newFacts(std streams) *cobra.Command {

@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hostlab/internal/cpus"
 	"hostlab/internal/document"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload"
-	"hostlab/internal/cpus"
 	"hostlab/internal/workload/scanlock"
 )
 

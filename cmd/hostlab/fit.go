@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
+	"hostlab/internal/cpus"
 	"hostlab/internal/experiment"
 	"hostlab/internal/experiment/runner"
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
 	"hostlab/internal/workload"
-	"hostlab/internal/cpus"
 )
 
 // placesBudget is how long it may take to measure which CPUs share a core.

@@ -25,8 +25,8 @@ import (
 	"hostlab/internal/screen"
 	"hostlab/internal/service/demo"
 	"hostlab/internal/setting"
-	"hostlab/internal/workload/all"
 	"hostlab/internal/worker"
+	"hostlab/internal/workload/all"
 )
 
 // Exit statuses, as the help texts document them.

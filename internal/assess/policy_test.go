@@ -14,8 +14,8 @@ import (
 	"hostlab/internal/model/burstlog"
 	"hostlab/internal/predict"
 	"hostlab/internal/result"
-	"hostlab/internal/trace"
 	"hostlab/internal/thread"
+	"hostlab/internal/trace"
 )
 
 // twoCPUs is a host with a governor in force.

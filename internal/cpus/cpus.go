@@ -13,8 +13,8 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/screen"
-	"hostlab/internal/workload"
 	"hostlab/internal/thread"
+	"hostlab/internal/workload"
 )
 
 // The words of a parameter that says which CPUs.

@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
+	"hostlab/internal/hot"
 	"hostlab/internal/proc"
 	"hostlab/internal/systemtest"
-	"hostlab/internal/hot"
 	"hostlab/internal/worker"
 )
 

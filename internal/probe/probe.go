@@ -16,8 +16,8 @@ import (
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/workload/burst"
 	"hostlab/internal/worker"
+	"hostlab/internal/workload/burst"
 )
 
 // Config is what a probe needs to know. DefaultConfig gives usual values.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"hostlab/internal/result"
-	"hostlab/internal/workload/scanlock"
 	"hostlab/internal/thread"
+	"hostlab/internal/workload/scanlock"
 )
 
 // Conditions of the lock cells.

@@ -13,8 +13,8 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
 	"hostlab/internal/stats"
-	"hostlab/internal/workload/scanlock"
 	"hostlab/internal/thread"
+	"hostlab/internal/workload/scanlock"
 )
 
 // fakeCores is a host on which CPUs k and k+half share a core if smt is true, and

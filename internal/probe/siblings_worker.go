@@ -7,12 +7,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hostlab/internal/hot"
 	"hostlab/internal/proc"
 	"hostlab/internal/stats"
-	"hostlab/internal/hot"
-	"hostlab/internal/workload/scanlock"
 	"hostlab/internal/thread"
 	"hostlab/internal/worker"
+	"hostlab/internal/workload/scanlock"
 )
 
 const siblingsJob = "siblings"

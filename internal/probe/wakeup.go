@@ -11,8 +11,8 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
-	"hostlab/internal/workload/burst"
 	"hostlab/internal/thread"
+	"hostlab/internal/workload/burst"
 )
 
 // wakeup is the probe that measures what a slice of work costs on a CPU that has slept,

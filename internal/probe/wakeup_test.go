@@ -17,8 +17,8 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
-	"hostlab/internal/workload/burst"
 	"hostlab/internal/thread"
+	"hostlab/internal/workload/burst"
 )
 
 // fakeWake is a processor with a known clock: full speed while busy, and for the

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"hostlab/internal/systemtest"
 	"hostlab/internal/hot"
+	"hostlab/internal/systemtest"
 )
 
 // allowed lists the CPUs that this process may use.

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"hostlab/internal/systemtest"
 	"hostlab/internal/hot"
+	"hostlab/internal/systemtest"
 )
 
 // driver makes this test binary play a hostlab that starts a worker and waits.

@@ -19,9 +19,9 @@ import (
 
 	"hostlab/internal/privatedb"
 	"hostlab/internal/proc"
-	"hostlab/internal/workload/database"
 	"hostlab/internal/thread"
 	"hostlab/internal/worker"
+	"hostlab/internal/workload/database"
 )
 
 // Load is the share of the CPUs that the clients take together.

@@ -2,6 +2,7 @@
 package all
 
 import (
+	"hostlab/internal/worker"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/burst"
 	"hostlab/internal/workload/client"
@@ -12,7 +13,6 @@ import (
 	"hostlab/internal/workload/observe"
 	"hostlab/internal/workload/oltp"
 	"hostlab/internal/workload/scanlock"
-	"hostlab/internal/worker"
 	"hostlab/internal/workload/xmlquery"
 )
 

@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"time"
 
-	"hostlab/internal/stats"
-	"hostlab/internal/workload"
 	"hostlab/internal/cpus"
 	"hostlab/internal/hot"
+	"hostlab/internal/stats"
 	"hostlab/internal/worker"
+	"hostlab/internal/workload"
 )
 
 // Workload implements workload.Workload.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"hostlab/internal/workload"
 	"hostlab/internal/worker"
+	"hostlab/internal/workload"
 	"hostlab/internal/workload/workloadtest"
 )
 

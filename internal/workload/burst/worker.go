@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"hostlab/internal/proc"
 	"hostlab/internal/hot"
+	"hostlab/internal/proc"
 	"hostlab/internal/thread"
 	"hostlab/internal/worker"
 )

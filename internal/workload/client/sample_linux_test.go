@@ -10,8 +10,8 @@ import (
 
 	"hostlab/internal/delayfs"
 	"hostlab/internal/explain"
-	"hostlab/internal/workload"
 	"hostlab/internal/worker"
+	"hostlab/internal/workload"
 )
 
 // TestMain serves slow directories, in a process of their own.

@@ -13,12 +13,12 @@ import (
 	"strings"
 	"time"
 
+	"hostlab/internal/cpus"
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
-	"hostlab/internal/workload"
-	"hostlab/internal/cpus"
-	"hostlab/internal/workload/database"
 	"hostlab/internal/worker"
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/database"
 )
 
 // Workload implements workload.Workload.

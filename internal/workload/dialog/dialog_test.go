@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"hostlab/internal/cpus"
 	"hostlab/internal/model/burstlog"
 	"hostlab/internal/result"
-	"hostlab/internal/workload"
-	"hostlab/internal/cpus"
 	"hostlab/internal/worker"
+	"hostlab/internal/workload"
 	"hostlab/internal/workload/workloadtest"
 )
 

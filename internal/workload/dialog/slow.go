@@ -3,8 +3,8 @@ package dialog
 import (
 	"time"
 
-	"hostlab/internal/model"
 	"hostlab/internal/hot"
+	"hostlab/internal/model"
 	"hostlab/internal/thread"
 )
 

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"hostlab/internal/workload"
 	"hostlab/internal/hot"
 	"hostlab/internal/thread"
+	"hostlab/internal/workload"
 )
 
 // crew are the writers of one run.

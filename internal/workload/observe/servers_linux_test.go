@@ -19,8 +19,8 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/privatedb"
 	"hostlab/internal/proc"
-	"hostlab/internal/workload"
 	"hostlab/internal/thread"
+	"hostlab/internal/workload"
 )
 
 func near(t *testing.T, what string, got, want, most float64) {

@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"hostlab/internal/privatedb"
-	"hostlab/internal/workload/database"
 	"hostlab/internal/thread"
+	"hostlab/internal/workload/database"
 )
 
 // The databases of the server: what runs start from, while it is filled and when that

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"hostlab/internal/workload"
 	"hostlab/internal/cpus"
+	"hostlab/internal/workload"
 	"hostlab/internal/workload/database"
 	"hostlab/internal/workload/workloadtest"
 )

@@ -5,10 +5,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hostlab/internal/workload"
 	"hostlab/internal/cpus"
 	"hostlab/internal/hot"
 	"hostlab/internal/thread"
+	"hostlab/internal/workload"
 )
 
 // Where the background scanner runs.

@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hostlab/internal/cpus"
 	"hostlab/internal/host"
 	"hostlab/internal/systemtest"
-	"hostlab/internal/workload"
-	"hostlab/internal/cpus"
 	"hostlab/internal/thread"
+	"hostlab/internal/workload"
 )
 
 // machine has cores of these CPUs.

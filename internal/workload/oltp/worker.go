@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"hostlab/internal/privatedb"
-	"hostlab/internal/workload"
-	"hostlab/internal/workload/database"
 	"hostlab/internal/thread"
 	"hostlab/internal/worker"
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/database"
 )
 
 const job = "oltp"

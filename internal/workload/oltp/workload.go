@@ -14,10 +14,10 @@ import (
 	"slices"
 	"time"
 
-	"hostlab/internal/workload"
 	"hostlab/internal/cpus"
-	"hostlab/internal/workload/database"
 	"hostlab/internal/worker"
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/database"
 )
 
 // Workload implements workload.Workload.

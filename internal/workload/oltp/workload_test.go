@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hostlab/internal/workload"
 	"hostlab/internal/cpus"
 	"hostlab/internal/worker"
+	"hostlab/internal/workload"
 	"hostlab/internal/workload/workloadtest"
 )
 

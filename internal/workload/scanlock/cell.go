@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
+	"hostlab/internal/cpus"
+	"hostlab/internal/hot"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload"
-	"hostlab/internal/cpus"
-	"hostlab/internal/hot"
 )
 
 // The cells without a place.

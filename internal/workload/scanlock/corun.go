@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"hostlab/internal/workload"
 	"hostlab/internal/cpus"
+	"hostlab/internal/workload"
 )
 
 // Pair implements workload.Workload: cells of two threads, which are named by their CPUs.

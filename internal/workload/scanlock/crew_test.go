@@ -14,8 +14,8 @@ import (
 	"time"
 	"unsafe"
 
-	"hostlab/internal/systemtest"
 	"hostlab/internal/hot"
+	"hostlab/internal/systemtest"
 	"hostlab/internal/thread"
 	"hostlab/internal/worker"
 )

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hostlab/internal/stats"
 	"hostlab/internal/hot"
+	"hostlab/internal/stats"
 	"hostlab/internal/thread"
 	"hostlab/internal/worker"
 )

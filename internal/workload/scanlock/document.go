@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"hostlab/internal/cpus"
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/stats"
-	"hostlab/internal/cpus"
 )
 
 // Up to this many threads each has a line of its own: the program of 2005 has 64 at

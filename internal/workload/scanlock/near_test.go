@@ -3,8 +3,8 @@ package scanlock
 import (
 	"testing"
 
-	"hostlab/internal/host"
 	"hostlab/internal/cpus"
+	"hostlab/internal/host"
 )
 
 // The nearest scanner decides, a place that is not known leaves all but a shared core

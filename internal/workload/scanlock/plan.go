@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"hostlab/internal/cpus"
 	"hostlab/internal/host"
+	"hostlab/internal/hot"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/cpus"
-	"hostlab/internal/hot"
 )
 
 // None is what -s and -l take for no threads of that kind.

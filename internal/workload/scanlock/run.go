@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"hostlab/internal/proc"
-	"hostlab/internal/workload"
 	"hostlab/internal/cpus"
+	"hostlab/internal/proc"
 	"hostlab/internal/thread"
 	"hostlab/internal/worker"
+	"hostlab/internal/workload"
 )
 
 func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {

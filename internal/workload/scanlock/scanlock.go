@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"hostlab/internal/workload"
 	"hostlab/internal/hot"
+	"hostlab/internal/workload"
 )
 
 // Role is what a thread does.

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"hostlab/internal/host"
-	"hostlab/internal/result"
-	"hostlab/internal/workload"
 	"hostlab/internal/cpus"
+	"hostlab/internal/host"
 	"hostlab/internal/hot"
+	"hostlab/internal/result"
 	"hostlab/internal/thread"
+	"hostlab/internal/workload"
 )
 
 // maxSeconds bounds a cell's measured stretch.

@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hostlab/internal/host"
-	"hostlab/internal/workload"
 	"hostlab/internal/cpus"
+	"hostlab/internal/host"
 	"hostlab/internal/thread"
+	"hostlab/internal/workload"
 	"hostlab/internal/workload/workloadtest"
 )
 

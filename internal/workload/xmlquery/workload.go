@@ -10,13 +10,13 @@ import (
 	"strconv"
 	"time"
 
+	"hostlab/internal/cpus"
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/connect"
-	"hostlab/internal/workload"
-	"hostlab/internal/cpus"
-	"hostlab/internal/workload/database"
 	"hostlab/internal/thread"
 	"hostlab/internal/worker"
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/database"
 )
 
 // Workload implements workload.Workload.

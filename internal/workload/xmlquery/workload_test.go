@@ -5,9 +5,9 @@ import (
 	"os"
 	"testing"
 
-	"hostlab/internal/workload"
 	"hostlab/internal/cpus"
 	"hostlab/internal/worker"
+	"hostlab/internal/workload"
 	"hostlab/internal/workload/workloadtest"
 )
 

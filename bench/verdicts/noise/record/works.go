@@ -13,8 +13,8 @@ import (
 	"slices"
 	"time"
 
-	"hostlab/internal/stats"
 	"hostlab/internal/hot"
+	"hostlab/internal/stats"
 	"hostlab/internal/workload/logcommit"
 	"hostlab/internal/workload/xmlquery"
 )
