@@ -135,7 +135,7 @@ it. HOST/NAME.json belongs to HOST; NAME.json belongs to the host that it names
 itself. Files may be packed with gzip. A document that the store has already is
 not stored again.
 
-ingest refuses a document that another program wrote, of a newer schema, from
+ingest refuses a document that another program wrote, of another schema, from
 the future, or larger than 16 MiB. It prints a line for each, and stores the
 others.
 

@@ -15,6 +15,9 @@ import (
 // describes it.
 const Schema = 1
 
+// Kind tells the document from others.
+const Kind = "check"
+
 // evidenceRows is how many rows of evidence a finding shows on a terminal.
 const evidenceRows = 6
 
@@ -54,13 +57,13 @@ func Document(f *host.Facts, role Role, results []Result, all bool, started time
 	}
 	d.Sections, d.Warnings = Sections(results, all), Lapsed(results)
 	d.Data = struct {
-		Schema  int       `json:"schema"`
+		document.Head
 		Started time.Time `json:"started"`
 		Host    string    `json:"host"`
 		Role    Role      `json:"role"`
 		Servers []Server  `json:"servers"`
 		Results []Result  `json:"results"`
-	}{Schema, started.UTC(), name, role, seen(f), results}
+	}{document.Head{Kind: Kind, Schema: Schema}, started.UTC(), name, role, seen(f), results}
 	return d
 }
 

@@ -23,7 +23,7 @@ type Proof struct {
 
 // Report is the fleet for auditors: each answer of each check, with its evidence.
 type Report struct {
-	Schema   int     `json:"schema"`
+	document.Head
 	Made     string  `json:"made"`
 	Hosts    int     `json:"hosts"`
 	Stale    int     `json:"stale"`
@@ -35,7 +35,7 @@ type Report struct {
 
 // NewReport applies exceptions and counts. The rows of hosts that are not known any more stay, with their age.
 func NewReport(hosts []*Host, proofs []Proof, list []check.Exception, now time.Time, limit time.Duration) *Report {
-	r := &Report{Schema: Schema, Made: now.UTC().Format(time.RFC3339), Hosts: len(hosts), Answers: proofs}
+	r := &Report{Head: HeadOf("report"), Made: now.UTC().Format(time.RFC3339), Hosts: len(hosts), Answers: proofs}
 	if r.Answers == nil {
 		r.Answers = []Proof{}
 	}
