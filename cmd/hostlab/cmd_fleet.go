@@ -33,8 +33,7 @@ Exit status: 0 done, 1 it failed or documents were refused, 2 unusable flag.`,
 	}
 	cmd.AddCommand(newFleetIngest(std), newFleetDemo(std), newFleetStatus(std), newFleetHosts(std), newFleetDiff(std),
 		newFleetCheck(std), newFleetChanges(std),
-		newFleetReport(std), newFleetExceptions(std), newFleetPool(std), newFleetExport(std), newFleetPrune(std),
-		newFleetRebuild(std), newFleetMigrate(std),
+		newFleetReport(std), newFleetExceptions(std), newFleetPool(std), newFleetExport(std), newFleetStore(std),
 		newFleetServe(std), newFleetToken(std), newFleetRollout(std), newFleetSend(std))
 	for _, c := range cmd.Commands() {
 		c.DisableFlagsInUseLine = true

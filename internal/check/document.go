@@ -42,7 +42,7 @@ func Document(f *host.Facts, role Role, results []Result, all bool, started time
 			false: fmt.Sprintf("%d settings differ", len(found))}[len(found) == 1]
 		d.Answer = []document.Line{
 			{Text: fmt.Sprintf("%s from the recommendation for a %s: %s.", differ, role.Noun(), bySeverity(found))},
-			{Text: fmt.Sprintf(`Start with %s; "hostlab explain-check %[1]s" gives the reason.`, found[0].ID),
+			{Text: fmt.Sprintf(`Start with %s; "hostlab check --explain %[1]s" gives the reason.`, found[0].ID),
 				Tone: document.Quiet},
 		}
 	}
@@ -232,7 +232,7 @@ func Explain(c Check) *document.Document {
 	for _, r := range Roles {
 		weights = append(weights, document.Pair{Name: string(r), Value: weight(c, r, "not judged")})
 	}
-	return &document.Document{Name: "explain-check", Title: c.ID, Answer: []document.Line{{Text: c.ID + ": " + c.Title}},
+	return &document.Document{Name: "check", Title: c.ID, Answer: []document.Line{{Text: c.ID + ": " + c.Title}},
 		Sections: []document.Section{
 			document.Titled("Why", document.Line{Text: c.Why}),
 			document.Titled("Who recommends it", document.Line{Text: c.Source}),
@@ -254,7 +254,7 @@ func List(checks []Check) *document.Document {
 		}
 		t.Add(document.Texts(row...)...)
 	}
-	return &document.Document{Name: "explain-check", Title: "Checks",
+	return &document.Document{Name: "check", Title: "Checks",
 		Answer:   []document.Line{{Text: screen.Count(len(checks), "check") + " and their severity by role."}},
 		Sections: []document.Section{document.Titled("Checks", t)}}
 }

@@ -143,35 +143,3 @@ func WritePoints(w io.Writer, points []Point) error {
 	}
 	return writeCSV(w, rows)
 }
-
-// WriteOtava writes the measurements of one host as Apache Otava's importer of CSV takes them: a row a document, with
-// its time and hash, and a column a measurement. What a document did not measure stays empty.
-func WriteOtava(w io.Writer, points []Point) error {
-	head, column := []string{"time", "document"}, map[string]int{}
-	for _, p := range points {
-		if _, there := column[p.Name]; !there {
-			column[p.Name] = 0
-		}
-	}
-	names := make([]string, 0, len(column))
-	for name := range column {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for i, name := range names {
-		column[name] = len(head) + i
-	}
-	rows := [][]string{append(head, names...)}
-	last := ""
-	for _, p := range points {
-		if p.Hash != last {
-			row := make([]string, len(head)+len(names))
-			row[0], row[1] = p.At.UTC().Format(time.RFC3339), p.Hash
-			rows, last = append(rows, row), p.Hash
-		}
-		if p.Value != nil {
-			rows[len(rows)-1][column[p.Name]] = strconv.FormatFloat(*p.Value, 'g', -1, 64)
-		}
-	}
-	return writeCSV(w, rows)
-}

@@ -261,7 +261,7 @@ func CheckDocument(id string, list []Held) *document.Document {
 	}
 	found, known := CountHeld(list)
 	return &document.Document{Name: "fleet", Title: id,
-		Answer: []document.Line{{Text: fmt.Sprintf(`%s is a finding on %d of %s. It looks at %q; "hostlab explain-check %[1]s" gives the reason.`, id, found,
+		Answer: []document.Line{{Text: fmt.Sprintf(`%s is a finding on %d of %s. It looks at %q; "hostlab check --explain %[1]s" gives the reason.`, id, found,
 			screen.Count(known, "known host"), CheckTitle(id))}},
 		Sections: []document.Section{document.Titled("Hosts", t)},
 		Data: struct {
