@@ -36,7 +36,7 @@ func Find(id string) (Check, error) {
 	if near := screen.Meant(strings.ToUpper(id), ids); near != "" {
 		hint = " (did you mean " + near + "?)"
 	}
-	return Check{}, fmt.Errorf("unknown check %q%s; hostlab explain-check list names them all", id, hint)
+	return Check{}, fmt.Errorf("unknown check %q%s; hostlab check --explain list names them all", id, hint)
 }
 
 // Run looks at facts through each check and returns one result a check, in

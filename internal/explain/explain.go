@@ -131,6 +131,7 @@ const Schema = 3
 
 // Report is the decomposition of one interval. It is also what is saved and compared.
 type Report struct {
+	Kind    string    `json:"kind"`
 	Schema  int       `json:"schema"`
 	Tool    string    `json:"hostlab"` // version of the program
 	Vendor  string    `json:"vendor"`

@@ -224,7 +224,7 @@ func (in *input) rest(l *Lever, why string) {
 			blind = r.ID
 		}
 	}
-	look, fine := Next{Command: "hostlab explain-check " + blind},
+	look, fine := Next{Command: "hostlab check --explain " + blind},
 		screen.Plural(passed, "check finds", "checks find")+" nothing to change"
 	switch {
 	case passed > 0 && blind == "":
@@ -264,7 +264,7 @@ func remedy(findings []check.Result) Next {
 		}
 	}
 	if len(findings) > 0 {
-		return Next{Command: "hostlab explain-check " + findings[0].ID}
+		return Next{Command: "hostlab check --explain " + findings[0].ID}
 	}
 	return Next{}
 }

@@ -14,6 +14,7 @@ const Schema = 1
 // Data holds a run as JSON. What is not known is null; what a thread of
 // its role does not do is 0.
 type Data struct {
+	Kind        string          `json:"kind"`
 	Schema      int             `json:"schema"`
 	Tool        string          `json:"hostlab"`
 	Host        string          `json:"host"`
@@ -42,7 +43,7 @@ type Data struct {
 // NewData puts a run together.
 func NewData(p Plan, r Result) Data {
 	t, c := r.Total, p.Cell
-	d := Data{Schema: Schema, Seconds: t.Seconds, Interrupted: r.Interrupted, Evidence: result.Measured, Lock: c.Lock,
+	d := Data{Kind: "scanlock", Schema: Schema, Seconds: t.Seconds, Interrupted: r.Interrupted, Evidence: result.Measured, Lock: c.Lock,
 		Critical: c.Critical,
 		Touch:    c.Touch, Parallel: c.Parallel, Pause: !c.NoPause, Antagonist: p.Antagonist, ScanSize: c.ScanSize, Layout: c.Layout,
 		Threads: t.Rows, Rate: t.PerSecond, FairShare: 1 / float64(t.Locks), Jain: t.Jain,
