@@ -72,6 +72,11 @@ func runOne(f *host.Facts, role Role, c Check) Result {
 		if o = elsewhere(f, c, behindMask(f, c, c.judge(v))); v.apart && o.Status == Finding {
 			subject = ""
 		}
+		if o.Status == Finding {
+			for _, a := range c.advised(f, role) {
+				o.Sets = append(o.Sets, a.Name)
+			}
+		}
 	}
 	o.Engines = c.For
 	o.ID, o.Title, o.Severity, o.Why, o.Source, o.Disagree, o.Subject = c.ID, c.Title, sev, c.Why, c.Source, c.Disagree, subject
