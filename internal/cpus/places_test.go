@@ -285,7 +285,7 @@ func TestPlacesDiffer(t *testing.T) {
 // Recorded machines have places, or say why not.
 func TestRecorded(t *testing.T) {
 	for _, name := range []string{"twosocket", "cloud-guest", "smt-off", "container"} {
-		text, err := os.ReadFile("../../host/testdata/" + name + ".txtar")
+		text, err := os.ReadFile("../host/testdata/" + name + ".txtar")
 		if err != nil {
 			t.Fatal(err)
 		}

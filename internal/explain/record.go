@@ -372,6 +372,5 @@ func (r *recorder) report(server Server, wall float64) Report {
 	rep.Untold = min(rep.Untold, rep.Part(Unexplained).Seconds)
 	rep.Course = r.course(&rep)
 	rep.Vary()
-	rep.Bounds = Bounds(&rep)
 	return rep
 }

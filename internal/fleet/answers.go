@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"hostlab/internal/assess"
 	"hostlab/internal/check"
 	"hostlab/internal/document"
+	"hostlab/internal/lever"
 	"hostlab/internal/screen"
 )
 
@@ -110,7 +110,7 @@ func Status(hosts []*Host, documents int, now time.Time, limit time.Duration) *S
 			seen[f.Check] = true
 		}
 		for _, l := range h.Levers {
-			if l.Verdict != "worthwhile" {
+			if l.Verdict != lever.Worthwhile {
 				continue
 			}
 			sum := levers[l.Name]
@@ -119,7 +119,7 @@ func Status(hosts []*Host, documents int, now time.Time, limit time.Duration) *S
 				levers[l.Name] = sum
 			}
 			sum.Hosts++
-			sum.Pays = append(sum.Pays, Pay{h.Name, h.Service, l.SecondsPerDay, l.AtMost, l.Command})
+			sum.Pays = append(sum.Pays, Pay{h.Name, h.Service, l.SecondsPerDay, l.AtMost, l.Next.Command})
 			if l.SecondsPerDay != nil {
 				sum.Known++
 				sum.SecondsPerDay += *l.SecondsPerDay
@@ -228,7 +228,7 @@ func (s *Summary) Document() *document.Document {
 		if l.Known > 0 {
 			saves = ADay(l.SecondsPerDay)
 		}
-		levers.Add(document.Text(assess.Title(l.Name)), document.Number(float64(l.Hosts), screen.Count(l.Hosts, "host")),
+		levers.Add(document.Text(lever.Title(l.Name)), document.Number(float64(l.Hosts), screen.Count(l.Hosts, "host")),
 			document.Number(l.SecondsPerDay, saves), document.Text(strings.Join(first, ", ")))
 	}
 	for _, t := range s.Twice {

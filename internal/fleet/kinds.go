@@ -11,6 +11,7 @@ import (
 
 	"hostlab/internal/check"
 	"hostlab/internal/fleet/rollout"
+	"hostlab/internal/lever"
 	"hostlab/internal/setting"
 	"hostlab/internal/watch"
 )
@@ -46,15 +47,9 @@ type Measurement struct {
 	Evidence string   `json:"evidence"`
 }
 
-// Lever is what a change could give a host's service, as shares of its active time.
+// Lever is one of a host's.
 type Lever struct {
-	Name     string   `json:"name"`
-	Likely   *float64 `json:"likely"`
-	AtMost   *float64 `json:"at_most"`
-	Verdict  string   `json:"verdict"`
-	Evidence string   `json:"evidence"`
-	Reason   string   `json:"reason"`
-	Command  string   `json:"command"`
+	lever.Lever
 	// SecondsPerDay of active time that it would likely save; nil: not known.
 	SecondsPerDay *float64 `json:"-"`
 }

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"hostlab/internal/assess"
 	"hostlab/internal/check"
 	"hostlab/internal/document"
+	"hostlab/internal/lever"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
@@ -45,9 +45,9 @@ func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.
 		for _, f := range h.Findings {
 			row.Findings[f.Severity]++
 		}
-		lever := "none"
+		first := "none"
 		if l := h.FirstLever(); l != nil {
-			row.Lever, lever = &l.Name, assess.Title(l.Name)
+			row.Lever, first = &l.Name, lever.Title(l.Name)
 		}
 		heard := document.Number(now.Sub(h.Last).Seconds(), ago(now.Sub(h.Last))+" ago")
 		if row.Stale {
@@ -58,7 +58,7 @@ func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.
 		for _, severity := range []string{"high", "medium", "low"} {
 			cells = append(cells, document.Number(float64(row.Findings[severity]), fmt.Sprint(row.Findings[severity])))
 		}
-		t.Add(append(cells, document.Text(lever))...)
+		t.Add(append(cells, document.Text(first))...)
 		rows = append(rows, row)
 	}
 	return &document.Document{Name: "fleet", Title: "Hosts",
@@ -124,7 +124,7 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study 
 			most = document.Number(*x.Gain, result.Share(*x.Gain))
 		}
 		settings.Add(document.Text(x.Path), document.Text(x.A), document.Text(x.B),
-			document.Text(cmp.Or(assess.Title(x.Lever), "none")), most)
+			document.Text(cmp.Or(lever.Title(x.Lever), "none")), most)
 		if x.Evidence != differs {
 			told = append(told, document.Pair{Name: x.Path, Value: x.Evidence})
 		} else if x.Command != "" {

@@ -18,7 +18,7 @@ import (
 
 // Schema is the version of the JSON document; docs/schema/assess.schema.json
 // describes it. It rises when a key changes its meaning or goes.
-const Schema = 3
+const Schema = 4
 
 // Kind tells the document from others.
 const Kind = "assess"
@@ -40,12 +40,11 @@ type Assessment struct {
 	Probes    []result.Measurement `json:"probes"` // the numbers of all Runs, flat
 	Runs      []probe.Outcome      `json:"probe_runs"`
 	// Of the service that was watched; null: none was.
-	Service *assess.About  `json:"service"`
-	Time    *assess.Time   `json:"time"`
-	Levers  []assess.Lever `json:"levers"` // on it, else as far as probes and checks know them
+	Service *assess.About `json:"service"`
+	Time    *assess.Time  `json:"time"`
+	Levers  []lever.Lever `json:"levers"` // on it, else as far as probes and checks know them
 	// Policies are what power policies would cost it.
 	Policies []assess.Policy `json:"policies"`
-	Probed   []lever.Lever   `json:"probed"` // what probes and checks say of the platform
 	Verdict  assess.Answer   `json:"verdict"`
 	// Minute is what Service, Time and Levers are taken from.
 	Minute   *assess.Minute `json:"-"`
@@ -57,17 +56,19 @@ func complete(a *Assessment) *Assessment {
 	c := *a
 	c.Kind, c.Schema = Kind, cmp.Or(c.Schema, Schema)
 	c.Probes = explained(c.Probes)
-	if c.Levers == nil {
-		c.Levers = []assess.Lever{}
+	c.Warnings = slices.Concat(BusyWarnings(c.Runs), c.Warnings)
+	c.Levers = slices.Clone(c.Levers)
+	for i := range c.Levers {
+		l := &c.Levers[i]
+		l.Evidence = slices.Clone(l.Evidence)
+		for j := range l.Evidence {
+			if m := l.Evidence[j].Measurement; m != nil {
+				l.Evidence[j].Measurement = &explained([]result.Measurement{*m})[0]
+			}
+		}
 	}
 	if c.Policies == nil {
 		c.Policies = []assess.Policy{}
-	}
-	c.Probed = slices.Clone(c.Probed)
-	for i := range c.Probed {
-		if m := c.Probed[i].Measurement; m != nil {
-			c.Probed[i].Measurement = &explained([]result.Measurement{*m})[0]
-		}
 	}
 	return &c
 }

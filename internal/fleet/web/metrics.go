@@ -10,16 +10,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/common/expfmt"
 
-	"hostlab/internal/assess"
 	"hostlab/internal/check"
+	"hostlab/internal/lever"
 )
 
 // mostSeries is how many hosts have series of their own: what hosts call themselves must not fill a Prometheus.
 const mostSeries = 10000
 
 // leverLabels are the levers that have a label of their own. A document may name any.
-var leverLabels = []string{assess.Clock, assess.Idle, assess.SMT, assess.CPUs, assess.Log, assess.Data, assess.Network,
-	assess.Memory}
+var leverLabels = []string{lever.Clock, lever.Idle, lever.SMT, lever.CPUs, lever.Log, lever.Data, lever.Network,
+	lever.Memory}
 
 // metrics answers Prometheus.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
@@ -100,7 +100,7 @@ func (s *Server) registry(ctx context.Context) (*prometheus.Registry, error) {
 		}
 		sum := map[string]float64{}
 		for _, l := range h.Levers {
-			if l.Verdict != "worthwhile" || l.SecondsPerDay == nil {
+			if l.Verdict != lever.Worthwhile || l.SecondsPerDay == nil {
 				continue
 			}
 			label := l.Name
