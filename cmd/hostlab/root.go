@@ -78,7 +78,6 @@ Exit status:
 		newRun(std),
 		newStudy(std),
 		newWorkload(std),
-		newScanlock(std),
 		newReport(std),
 		newSettings(std),
 		newSet(std),

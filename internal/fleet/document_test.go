@@ -119,7 +119,7 @@ func TestSpool(t *testing.T) {
 
 // A share that is none is not known: it would stand out among the sums of a fleet.
 func TestSharesAreShares(t *testing.T) {
-	text := strings.Replace(strings.TrimSuffix(body("2026-11-23T11:00:00Z", "db1", ""), "}"), `"facts", "schema": 1`, `"assess", "schema": 3`, 1) + `, "role": "production-db", "facts": {}, "results": [], "verdict": {"text": "v"}, "probes": [],
+	text := strings.Replace(strings.TrimSuffix(body("2026-11-23T11:00:00Z", "db1", ""), "}"), `"facts", "schema": 1`, `"assess", "schema": 4`, 1) + `, "role": "production-db", "facts": {}, "results": [], "verdict": {"text": "v"}, "probes": [],
 		"service": {"name": "s"}, "time": {"wall": 1, "active": 1}, "levers": [{"name": "clock", "likely": 1e308, "at_most": -0.1}, {"name": "idle", "likely": 1, "at_most": 1}]}`
 	d, err := Read([]byte(text), "", now)
 	if err != nil {
@@ -132,7 +132,7 @@ func TestSharesAreShares(t *testing.T) {
 
 // A noise floor stands in a document in its measurement's unit, and is compared as a share.
 func TestNoiseIsAShare(t *testing.T) {
-	text := strings.Replace(strings.TrimSuffix(body("2026-11-23T11:00:00Z", "db1", ""), "}"), `"facts", "schema": 1`, `"assess", "schema": 3`, 1) + `, "role": "production-db", "facts": {}, "results": [], "verdict": {"text": "v"}, "levers": [], "probes": [
+	text := strings.Replace(strings.TrimSuffix(body("2026-11-23T11:00:00Z", "db1", ""), "}"), `"facts", "schema": 1`, `"assess", "schema": 4`, 1) + `, "role": "production-db", "facts": {}, "results": [], "verdict": {"text": "v"}, "levers": [], "probes": [
 		{"name": "commit", "value": 0.002, "unit": "s", "noise_floor": 0.0001, "n": 9}, {"name": "alu", "value": 2, "unit": "ratio", "noise_floor": 0.03, "n": 9}]}`
 	d, err := Read([]byte(text), "", now)
 	if err != nil {

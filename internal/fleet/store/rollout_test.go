@@ -59,7 +59,7 @@ func planned(t *testing.T, s *Store) {
 			docs = append(docs, read(t, verify))
 		}
 		for hour, v := range map[int]int{10: 300, 20: 300, 50: value} {
-			docs = append(docs, read(t, fmt.Sprintf(`{"kind": "assess", "schema": 3, "version": "1", "started": %q, "host": %q, "facts": {}, "verdict": {"text": "v"},
+			docs = append(docs, read(t, fmt.Sprintf(`{"kind": "assess", "schema": 4, "version": "1", "started": %q, "host": %q, "facts": {}, "verdict": {"text": "v"},
 				"probes": [{"name": "p", "value": %d, "n": 5, "unit": "s"}]}`, begin.Add(time.Duration(hour)*time.Hour).Format(time.RFC3339), host, v)))
 		}
 	}

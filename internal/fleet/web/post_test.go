@@ -101,7 +101,7 @@ func TestPost(t *testing.T) {
 	send("a host beside a pattern", 403, "may not send", sent[0], assessment("xweb1", "text", now))
 	send("a host of a pattern", 201, "new ", sent[0], assessment("web1", "text", now))
 	send("future", 422, "from the future", sent[0], assessment("new1", "text", now.Add(time.Hour)))
-	send("newer schema", 422, "use the version that wrote it", sent[0], bytes.Replace(good, []byte(`"schema":3`), []byte(`"schema":99`), 1))
+	send("newer schema", 422, "use the version that wrote it", sent[0], bytes.Replace(good, []byte(`"schema":4`), []byte(`"schema":99`), 1))
 	send("another's", 422, "names no kind", sent[0], []byte(`{"a": 1}`))
 	send("no JSON", 422, "not JSON", sent[0], []byte(evil))
 	send("hostile name", 422, "is not a host name", sent[2], assessment("<b>"+evil, "text", now))

@@ -127,7 +127,7 @@ func own() []written {
 func assessment(host, text string, at time.Time) []byte {
 	fact := map[string]any{"value": text, "state": "ok"}
 	body, err := json.Marshal(map[string]any{
-		"kind": "assess", "schema": 3, "version": text, "started": at, "host": host, "role": "production-db", "warnings": []string{text},
+		"kind": "assess", "schema": 4, "version": text, "started": at, "host": host, "role": "production-db", "warnings": []string{text},
 		"facts":   map[string]any{"kernel": map[string]any{"release": fact, text: fact}},
 		"results": []any{map[string]any{"id": text, "title": text, "status": "finding", "severity": "high", "detail": text, "remedy": text}, map[string]any{"id": "MEM-006", "title": text, "status": "finding", "severity": "high", "detail": text, "remedy": text}},
 		"probes":  []any{map[string]any{"name": text, "title": text, "value": 1.5, "low": 1.4, "high": 1.6, "n": 5, "unit": "s", "noise_floor": 0.1, "evidence": text}},

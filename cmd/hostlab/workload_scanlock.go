@@ -18,9 +18,6 @@ import (
 	"hostlab/internal/workload/scanlock"
 )
 
-// antagonists are what scanners may do.
-var antagonists = []scanlock.Role{scanlock.Scan, scanlock.Pause, scanlock.ALU, scanlock.FMA}
-
 // The least times that give a table that means something, and the most.
 const (
 	leastInterval = 100 * time.Millisecond
@@ -43,15 +40,14 @@ Without masks, the first CPU scans and all others take the lock.
   none        no threads of this kind
 
 Every --interval it prints one line per thread in the form of that program; a
-scanner's Spin counts its scans. Then comes a table: the rate (acquisitions or
-scans per second), spins per acquisition, and the thread's part of a fair share.
-The last column is how long the thread waited for its CPU because others had it.
-Above 16 threads, the table groups them by role and place; above 64, the lines
-of the old form are left out. Jain's index of fairness is 1 if all threads get
-the same, and 1/n if one of n gets everything. The first 0.1 s do not count.
+scanner's Spin counts its scans. At the end comes a table of the whole run: the
+rate (acquisitions or scans per second), spins per acquisition, and the thread's
+part of a fair share. The last column is how long the thread waited for its CPU
+because others had it. The first 0.1 s do not count.
 
-The figures come from one run, without an interval. scanlock keeps its CPUs
-fully busy meanwhile. It changes nothing and needs no root.
+The figures come from one run, without an interval: 'hostlab run smt' compares
+placements. Its CPUs are fully busy meanwhile. It changes nothing and needs no
+root.
 
 Formats other than text print one document at the end. docs/schema/
 scanlock.schema.json describes the JSON: .threads has id, role, cpu,
@@ -59,13 +55,11 @@ acquisitions_per_s, spins_per_s and scans_per_s.
 
 Exit status: 0 done, also after Ctrl-C without --duration; 1 a worker process
 died or hung; 2 unusable flag or CPU; 3 nothing to inspect; 130 interrupted
-before --duration was over. After Ctrl-C it prints the figures so far. If a
-worker ends early it does so too, and marks them as incomplete. If a worker ends
-within about the first second there are none: counts are read once a second.`,
-		Example: `  hostlab scanlock                            # until Ctrl-C
-  hostlab scanlock -s8 -l7 --duration 30s     # masks, as in 2005
-  hostlab scanlock -s cpu:0 -l 1-3,64-67 --duration 10s --format json
-  hostlab scanlock -s none -l 0-1 --duration 5s --lock mcs --latency`,
+before --duration was over. After Ctrl-C, or if a worker process ends early, it
+prints the figures so far, and marks them as incomplete in the second case.`,
+		Example: `  hostlab workload scanlock                            # until Ctrl-C
+  hostlab workload scanlock -s8 -l7 --duration 30s     # masks, as in 2005
+  hostlab workload scanlock -s cpu:0 -l 1-3,64-67 --duration 10s --format json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := o.taken(cmd); err != nil {
 				return err
@@ -89,20 +83,9 @@ within about the first second there are none: counts are read once a second.`,
 	cobra.CheckErr(errors.Join(f.MarkHidden("S"), f.MarkHidden("L")))
 	f.DurationVar(&o.interval, "interval", 10*time.Second, "time between tables")
 	f.DurationVar(&o.duration, "duration", 0, "how long to run; 0: until Ctrl-C")
-	choiceFlag(cmd, &o.ask.Cell.Lock, "lock", scanlock.TTAS, "kind of lock (mutex: the operating system's)",
-		scanlock.Locks)
-	f.IntVar(&o.ask.Cell.Critical, "critical", 0, "dependent additions while the lock is held; 0: none, as in 2005")
-	f.BoolVar(&o.ask.Cell.Touch, "touch", false, "also write to data that the lock protects")
-	f.IntVar(&o.ask.Cell.Parallel, "parallel", 0, "dependent additions between a release and the next attempt")
-	f.BoolVar(&o.ask.Cell.NoPause, "no-pause", false, "spin without the PAUSE (YIELD on arm64) that spares a sibling")
 	f.StringVar(&o.size, "scan-size", "1MiB", "memory that each scanner overwrites")
-	choiceFlag(cmd, &o.ask.Antagonist, "antagonist", scanlock.Scan, "what scanners do; only scan touches memory",
-		antagonists)
-	choiceFlag(cmd, &o.ask.Cell.Layout, "layout", scanlock.Padded,
-		"place counters apart (padded) or in shared cache lines (packed, as in 2005)", scanlock.Layouts)
-	f.BoolVar(&o.ask.Cell.Timed, "latency", false, "also print how long acquisitions took; the timing costs more than the lock")
 	formatFlag(cmd, &o.format, documentFormats)
-	for _, name := range []string{"scan-cpus", "lock-cpus", "interval", "duration", "critical", "parallel", "scan-size"} {
+	for _, name := range []string{"scan-cpus", "lock-cpus", "interval", "duration", "scan-size"} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
 	return cmd
@@ -175,7 +158,7 @@ func (o *scanlockRun) check() error {
 	} else if err != nil {
 		return err
 	}
-	o.ask.Cell.ScanSize = int(size.(int64))
+	o.ask.ScanSize = int(size.(int64))
 	return nil
 }
 
@@ -196,21 +179,22 @@ func (o *scanlockRun) run(ctx context.Context) error {
 		if err := o.print(&document.Document{Sections: []document.Section{plan.Section()}}); err != nil {
 			return err
 		}
-		w.Each = func(t scanlock.Table) error { return o.table(t, plan) }
+		w.Each = func(t scanlock.Table) error { return errors.Join(o.blank(), t.Write2005(o.std.out)) }
 	}
 	res, err := w.Run(ctx, plan)
 	if err != nil && res.Lost == "" {
 		return err
 	}
-	lost := err
-	if o.format == "text" {
-		err = o.total(res, plan)
-	} else {
-		d := scanlock.NewData(plan, res)
-		d.Tool, d.Host, d.Started = versionText(), facts.Identity.Hostname.Or("unknown host"), started
-		err = o.print(scanlock.Document(plan, res, d))
+	lost, err := err, error(nil)
+	d := scanlock.NewData(plan, res)
+	d.Tool, d.Host, d.Started = versionText(), facts.Identity.Hostname.Or("unknown host"), started
+	doc := scanlock.Document(plan, res, d)
+	if o.format == "text" { // which has the plan above
+		doc.Sections = doc.Sections[1:]
+		err = o.blank()
 	}
-	if err == nil && res.Interrupted {
+	err = errors.Join(err, o.print(doc))
+	if lost == nil && err == nil && res.Interrupted {
 		return context.Canceled
 	}
 	return cmp.Or(lost, err)
@@ -222,29 +206,6 @@ func joined(text, hint string) string {
 }
 
 func (o *scanlockRun) print(d *document.Document) error { return printDocument(o.std, d, o.format) }
-
-// table prints one interval: in the form of 2005, then as a table.
-func (o *scanlockRun) table(t scanlock.Table, p scanlock.Plan) error {
-	if err := errors.Join(o.blank(), t.Write2005(o.std.out), o.blank()); err != nil {
-		return err
-	}
-	return o.print(t.Document(p, "Last ", ""))
-}
-
-// total prints the whole run, where it is more than the last table, and latencies.
-func (o *scanlockRun) total(res scanlock.Result, p scanlock.Plan) error {
-	d := &document.Document{}
-	if !res.Shown || res.Lost != "" {
-		if err := o.blank(); err != nil {
-			return err
-		}
-		d = res.Total.Document(p, "Whole run, ", res.Lost)
-	}
-	if o.ask.Cell.Timed {
-		d.Sections = append(d.Sections, res.Total.Latencies())
-	}
-	return o.print(d)
-}
 
 func (o *scanlockRun) blank() error {
 	_, err := fmt.Fprintln(o.std.out)
