@@ -174,11 +174,11 @@ func (o *revertOptions) roots(std streams, sys *setting.System, machine string) 
 }
 
 // action is what the JSON calls it.
-func (o *revertOptions) action() string {
+func (o *revertOptions) action() settings.Action {
 	if o.dryRun {
-		return "plan"
+		return settings.Plan
 	}
-	return "revert"
+	return settings.DoRevert
 }
 
 // nothing says that there is nothing to put back. That is no failure, as with a journal without
@@ -255,5 +255,5 @@ func (o *revertOptions) dropped(std streams, j *setting.Journal) error {
 	if kept != "" {
 		text += " The journal was set aside as " + kept + "."
 	}
-	return printDocument(std, settings.Nothing("revert", text, nil, nil), o.format)
+	return printDocument(std, settings.Nothing(settings.DoRevert, text, nil, nil), o.format)
 }

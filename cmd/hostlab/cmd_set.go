@@ -128,9 +128,9 @@ func (o *setOptions) set(ctx context.Context, std streams, sys *setting.System, 
 		warn(std, v)
 	}
 	if failed := cmp.Or(refusal, left); refusal != nil || o.dryRun || len(p.Steps) == 0 {
-		action, list := "plan", append(p.Outcomes(), p.Left()...)
+		action, list := settings.Plan, append(p.Outcomes(), p.Left()...)
 		if len(p.Steps) == 0 && !o.dryRun && refusal == nil {
-			action, list = "set", p.Left()
+			action, list = settings.DoSet, p.Left()
 		}
 		return errors.Join(printDocument(std, settings.Preview(sys, p, advice, settings.NewChange(action, list, failed), o.dryRun, refusal != nil),
 			o.format), failed)
@@ -236,7 +236,7 @@ func (o *setOptions) apply(ctx context.Context, std streams, sys *setting.System
 	if o.format == "text" {
 		fmt.Fprintln(std.out) // below the plan
 	}
-	data := settings.NewChange("set", append(p.Left(), done...), errors.Join(err, left))
+	data := settings.NewChange(settings.DoSet, append(p.Left(), done...), errors.Join(err, left))
 	err = errors.Join(err, printDocument(std, settings.Set(sys, done, err != nil && !o.keep, o.at.root, data), o.format))
 	held := settings.HeldNames(p)
 	if err != nil || len(held) == 0 {

@@ -171,7 +171,6 @@ type Side struct {
 type Object struct {
 	Name string `json:"object"`         // "cpu3", "policy0", "cpu3/state2", "sda"; "" where there is one only
 	Path string `json:"path,omitempty"` // the file, of the machine
-	// Ordered objects of one setting are written in the order of the list and undone in reverse.
 }
 
 // State is what one object has.
@@ -205,7 +204,7 @@ type Step struct {
 	Setting string `json:"setting"`
 	Object
 	From string `json:"from,omitempty"` // what is there
-	To   string `json:"to,omitempty"`   // what will be written
+	To   string `json:"to,omitempty"`   // what will be written, or is to be put back
 	Want string `json:"want,omitempty"` // what a person asked for, where that differs: "max"
 	Note string `json:"note,omitempty"` // how To comes from Want, or what the kernel will make of To; or ""
 }

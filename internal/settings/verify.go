@@ -31,7 +31,7 @@ func Verified(sys *setting.System, list []setting.Outcome, left []Left, excused 
 }
 
 func verified(sys *setting.System, list []setting.Outcome, failure error, left []Left, excused []Accepted) *document.Document {
-	data := NewChange("verify", list, failure)
+	data := NewChange(DoVerify, list, failure)
 	data.Left, data.Accepted = left, excused
 	if len(list) == 0 && failure != nil {
 		return newDocument("verify", data, "Nothing is set, as far as the journal says.")
