@@ -66,8 +66,8 @@ const mostPays = 10
 
 // Twice is a machine that wrote under several names.
 type Twice struct {
-	Names []string `json:"names"` // the one heard of last comes last
-	Kind  string   `json:"kind"`  // clone: more than one still writes; renamed: only the last
+	Names []string `json:"names"`                                     // the one heard of last comes last
+	Kind  string   `json:"kind" jsonschema:"enum=clone,enum=renamed"` // clone: more than one still writes; renamed: only the last
 }
 
 // StaleHost is one that wrote nothing for too long.

@@ -308,9 +308,12 @@ func OutliersDocument(found []Outlier, list []Compared, groups int) *document.Do
 	return &document.Document{Name: "fleet", Title: "Outliers", Answer: []document.Line{{Text: answer}},
 		Sections: []document.Section{document.Titled("Outliers", t), document.Titled("What sets them apart", traits),
 			document.Titled("Groups of equal hosts", equal)},
-		Data: struct {
-			document.Head
-			Outliers []Outlier `json:"outliers"`
-			Strata   []Peerage `json:"strata"`
-		}{HeadOf("outliers"), found, strata}}
+		Data: OutlierList{HeadOf("outliers"), found, strata}}
+}
+
+// OutlierList is what fleet hosts --outliers says to programs.
+type OutlierList struct {
+	document.Head
+	Outliers []Outlier `json:"outliers"`
+	Strata   []Peerage `json:"strata"`
 }

@@ -37,11 +37,11 @@ type Pooled struct {
 	Unit      string    `json:"value_unit"`
 	Better    string    `json:"better"`
 	Hosts     []HostRan `json:"hosts"`
-	Void      []HostRan `json:"void"`   // that do not count, and why
-	K         int       `json:"k"`      // hosts that count
-	Mean      *float64  `json:"mean"`   // over hosts like these; null below three
-	Low       *float64  `json:"low"`    // of its 95 % interval
-	High      *float64  `json:"high"`   //
+	Void      []HostRan `json:"void"` // that do not count, and why
+	K         int       `json:"k"`    // hosts that count
+	Mean      *float64  `json:"mean"` // over hosts like these; null below three
+	Low       *float64  `json:"low"`  // of its 95 % interval
+	High      *float64  `json:"high"`
 	Tau       *float64  `json:"tau"`    // standard deviation between hosts; of a ratio, of the logarithm
 	Share     *float64  `json:"i2"`     // of the scatter that differences between hosts make
 	P         *float64  `json:"p_same"` // how likely the scatter is without such differences
@@ -49,7 +49,7 @@ type Pooled struct {
 	NextHigh  *float64  `json:"next_high"` // 95 % interval for the effect on the next host
 	Margin    float64   `json:"margin"`
 	Noise     float64   `json:"noise_floor"` // the largest of the hosts
-	Verdict   string    `json:"verdict"`     // worthwhile, harmful, no_effect, undecided, too_few
+	Verdict   string    `json:"verdict" jsonschema:"enum=worthwhile,enum=harmful,enum=no_effect,enum=undecided,enum=too_few"`
 }
 
 // HostRan is one host's part.
@@ -214,11 +214,7 @@ func PoolDocument(study string, list []*Pooled) *document.Document {
 			d.Warnings = []string{"Several versions of this study were run; each is pooled by itself."}
 		}
 	}
-	d.Data = struct {
-		document.Head
-		Study string    `json:"study"`
-		Pools []*Pooled `json:"pools"`
-	}{HeadOf("pool"), study, list}
+	d.Data = PoolReport{HeadOf("pool"), study, list}
 	return d
 }
 
@@ -301,4 +297,11 @@ func (p *Pooled) show(v *float64) string {
 		return fmt.Sprintf("%+.1f %%", 100**v)
 	}
 	return result.Format(*v, p.Unit)
+}
+
+// PoolReport is what fleet pool says to programs.
+type PoolReport struct {
+	document.Head
+	Study string    `json:"study"`
+	Pools []*Pooled `json:"pools"`
 }

@@ -114,7 +114,14 @@ func comments(t testing.TB, r *jsonschema.Reflector, root string, types map[refl
 
 // nullable lets pointers be null that are written where they are nil.
 func nullable(of reflect.Type, s *jsonschema.Schema) {
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
 	for f := range of.Fields() {
+		if f.Anonymous {
+			nullable(f.Type, s)
+			continue
+		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		p, ok := s.Properties.Get(name)
 		if !ok || f.Type.Kind() != reflect.Pointer || strings.HasPrefix(options, "omit") || slices.ContainsFunc(p.OneOf,
