@@ -102,7 +102,8 @@ func (o *setOptions) run(ctx context.Context, std streams, want []setting.Assign
 }
 
 // set is run on a machine, with the directory of its journal.
-func (o *setOptions) set(ctx context.Context, std streams, sys *setting.System, dir string, want []setting.Assignment) error {
+func (o *setOptions) set(ctx context.Context, std streams, sys *setting.System, dir string,
+	want []setting.Assignment) error {
 	if sys.Missing != nil {
 		return cannotLook{sys.Missing}
 	}
@@ -132,7 +133,8 @@ func (o *setOptions) set(ctx context.Context, std streams, sys *setting.System, 
 		if len(p.Steps) == 0 && !o.dryRun && refusal == nil {
 			action, list = settings.DoSet, p.Left()
 		}
-		return errors.Join(printDocument(std, settings.Preview(sys, p, advice, settings.NewChange(action, list, failed), o.dryRun, refusal != nil),
+		return errors.Join(printDocument(std, settings.Preview(sys, p, advice, settings.NewChange(action, list, failed),
+			o.dryRun, refusal != nil),
 			o.format), failed)
 	}
 	if o.format == "text" {
@@ -147,7 +149,8 @@ func (o *setOptions) set(ctx context.Context, std streams, sys *setting.System, 
 }
 
 // advised adds what the role's checks advise to what was typed, which wins.
-func (o *setOptions) advised(ctx context.Context, want []setting.Assignment) (_ []setting.Assignment, notes []string, _ error) {
+func (o *setOptions) advised(ctx context.Context, want []setting.Assignment) (_ []setting.Assignment, notes []string,
+	_ error) {
 	if o.role == "" {
 		return want, nil, nil
 	}

@@ -82,9 +82,11 @@ func TestSettingsSchema(t *testing.T) {
 			step.before()
 		}
 		var out, stderr bytes.Buffer
-		status := run(context.Background(), append(strings.Fields(step.args), "--root", root, "--format", "json"), streams{nil, &out, &stderr})
+		status := run(context.Background(), append(strings.Fields(step.args), "--root", root, "--format", "json"),
+			streams{nil, &out, &stderr})
 		if text := out.String(); status != step.status || !strings.Contains(text, step.want) {
-			t.Errorf("%s: exit status %d, want %d and %s in:\n%s%s", step.args, status, step.status, step.want, text, stderr.String())
+			t.Errorf("%s: exit status %d, want %d and %s in:\n%s%s", step.args, status, step.status, step.want, text,
+				stderr.String())
 		}
 		v, err := jsonschema.UnmarshalJSON(&out)
 		if err == nil {

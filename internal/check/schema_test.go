@@ -25,9 +25,11 @@ func loadSchema(t *testing.T) *jsonschema.Schema {
 
 // docs/schema/check.schema.json describes the output.
 func TestSchema(t *testing.T) {
-	golden.Schema{Title: "Output of hostlab check --format json", Forms: []any{Report{Head: document.Head{Kind: Kind, Schema: Schema}}},
+	golden.Schema{Title: "Output of hostlab check --format json",
+		Forms: []any{Report{Head: document.Head{Kind: Kind, Schema: Schema}}},
 		Words: map[reflect.Type][]any{reflect.TypeFor[Role](): {ProductionDB, ProductionApp, Development},
-			reflect.TypeFor[Severity](): {Info, Low, Medium, High}, reflect.TypeFor[Status](): {OK, Finding, Accepted, NotApplicable, Unknown}},
+			reflect.TypeFor[Severity](): {Info, Low, Medium, High},
+			reflect.TypeFor[Status]():   {OK, Finding, Accepted, NotApplicable, Unknown}},
 	}.Equal(t, "check.schema.json")
 }
 

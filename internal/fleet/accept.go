@@ -11,9 +11,9 @@ import (
 	"hostlab/internal/screen"
 )
 
-// Accept applies the exceptions of the fleet to hosts: a finding that is accepted stands among Accepted, with its reason.
-// One whose exception has expired, be it of this list or of the host's own, is a finding again and keeps the exception,
-// so that it can be said.
+// Accept applies the exceptions of the fleet to hosts: a finding that is accepted stands among Accepted, with its
+// reason. One whose exception has expired, be it of this list or of the host's own, is a finding again and keeps the
+// exception, so that it can be said.
 func Accept(hosts []*Host, list []check.Exception, now time.Time) {
 	for _, h := range hosts {
 		all := slices.Concat(h.Findings, h.Accepted)

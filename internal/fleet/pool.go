@@ -156,7 +156,8 @@ func (p *Pooled) decide() {
 		}
 		return &v
 	}
-	p.Mean, p.Low, p.High, p.NextLow, p.NextHigh = from(s.Mean), from(s.Low), from(s.High), from(s.NextLow), from(s.NextHigh)
+	p.Mean, p.Low, p.High, p.NextLow, p.NextHigh = from(s.Mean), from(s.Low), from(s.High), from(s.NextLow),
+		from(s.NextHigh)
 	p.Tau, p.Share, p.P = &s.Tau, &s.Share, &s.P
 	beyond := max(p.Margin, p.Noise)
 	less, more := *p.NextHigh < -beyond, *p.NextLow > beyond
@@ -247,8 +248,8 @@ func (p *Pooled) forest(number int) document.Block {
 	}
 	return document.Figure{Figure: picture.Figure{Title: title,
 		SVG: picture.Bars(fmt.Sprintf("pool%d", number), title, bars, lo, hi, text, axis),
-		Note: "Bars are 95 % intervals, the grey band is the practical margin. Squares join all hosts. The change is worthwhile on " +
-			"hosts like these where the whole bar of the next host is outside the band."}}
+		Note: "Bars are 95 % intervals, the grey band is the practical margin. Squares join all hosts. The change is " +
+			"worthwhile on hosts like these where the whole bar of the next host is outside the band."}}
 }
 
 // sentence is the answer of one contrast.
@@ -257,7 +258,8 @@ func (p *Pooled) sentence() string {
 	if p.Mean == nil {
 		return of + fmt.Sprintf("%s; a mean needs %d.", screen.Count(p.K, "host"), leastPool)
 	}
-	words := map[string]string{"worthwhile": "worthwhile on hosts like these", "harmful": "it makes hosts like these slower",
+	words := map[string]string{"worthwhile": "worthwhile on hosts like these",
+		"harmful":   "it makes hosts like these slower",
 		"no_effect": "no practical effect on hosts like these",
 		"undecided": "not decided for the next host"}
 	few := ""
@@ -268,7 +270,8 @@ func (p *Pooled) sentence() string {
 		p.interval(nil, p.NextLow, p.NextHigh), p.K, few) + " " + p.differ()
 }
 
-// differ says on how many hosts like these the effect may be beyond the margin: few hosts cannot show that there is none.
+// differ says on how many hosts like these the effect may be beyond the margin: few hosts cannot show that there is
+// none.
 func (p *Pooled) differ() string {
 	beyond := 0
 	for _, h := range p.Hosts {
@@ -277,7 +280,8 @@ func (p *Pooled) differ() string {
 		}
 	}
 	_, most := stats.Share(beyond, p.K, 0.05)
-	return fmt.Sprintf("On %d of %d it is beyond the margin; so it may be on up to %.0f %% of hosts like these.", beyond, p.K, 100*most)
+	return fmt.Sprintf("On %d of %d it is beyond the margin; so it may be on up to %.0f %% of hosts like these.", beyond,
+		p.K, 100*most)
 }
 
 // interval prints a value with its interval, or an interval alone.

@@ -24,6 +24,7 @@ func TestSchema(t *testing.T) {
 			reflect.TypeFor[check.Status]():    {check.OK, check.Finding, check.Accepted, check.NotApplicable, check.Unknown},
 			reflect.TypeFor[rollout.Verdict](): {rollout.Harm, rollout.Better, rollout.NoHarm, rollout.Undecided},
 			reflect.TypeFor[rollout.Policy]():  {rollout.UnlessHarm, rollout.OnlyIfBetter},
-			reflect.TypeFor[rollout.State]():   {rollout.Waiting, rollout.Has, rollout.Same, rollout.Drifted, rollout.Reverted, rollout.Had},
+			reflect.TypeFor[rollout.State](): {rollout.Waiting, rollout.Has, rollout.Same, rollout.Drifted, rollout.Reverted,
+				rollout.Had},
 		}}.Equal(t, "fleet.schema.json")
 }

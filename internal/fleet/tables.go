@@ -62,13 +62,15 @@ func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.
 		rows = append(rows, row)
 	}
 	return &document.Document{Name: "fleet", Title: "Hosts",
-		Answer:   []document.Line{{Text: fmt.Sprintf("%s; the state of %d is unknown.", screen.Count(len(hosts), "host"), stale)}},
+		Answer: []document.Line{{Text: fmt.Sprintf("%s; the state of %d is unknown.", screen.Count(len(hosts), "host"),
+			stale)}},
 		Sections: []document.Section{document.Titled("Hosts", t)},
 		Data:     HostList{HeadOf("hosts"), rows}}
 }
 
 // DiffDocument says why two hosts differ. ran reads the experiments of a study, for what they say of hosts like these.
-func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study string) ([]Ran, error)) (*document.Document,
+func DiffDocument(a, b Seen, now time.Time, limit time.Duration,
+	ran func(study string) ([]Ran, error)) (*document.Document,
 	error) {
 	apart, differ := Diff(a.Host, b.Host, a.Facts, b.Facts, a.Measured, b.Measured)
 	if err := proved(differ, a.Host, b.Host, ran); err != nil {
@@ -82,7 +84,8 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study 
 		answer = fmt.Sprintf("The store has no facts of %s, so nothing can be compared; ingest a document of assess or facts.",
 			[]Seen{a, b}[without].Name)
 	case len(a.Measured) == 0 || len(b.Measured) == 0:
-		answer = fmt.Sprintf("%s and %s differ in %s. Measurements cannot be compared: both need an assessment.", a.Name, b.Name,
+		answer = fmt.Sprintf("%s and %s differ in %s. Measurements cannot be compared: both need an assessment.", a.Name,
+			b.Name,
 			screen.Count(len(differ), "fact"))
 	case len(apart) == 0:
 		answer = fmt.Sprintf("%s and %s differ in no measurement by more than their intervals and noise, and in %s.", a.Name,

@@ -43,7 +43,8 @@ func (s Schema) Equal(t testing.TB, name string) {
 		collect(reflect.TypeOf(form), types)
 	}
 	comments(t, r, root, types)
-	out := &jsonschema.Schema{Version: jsonschema.Version, ID: jsonschema.ID("https://hostlab.invalid/schema/" + name), Title: s.Title,
+	out := &jsonschema.Schema{Version: jsonschema.Version, ID: jsonschema.ID("https://hostlab.invalid/schema/" + name),
+		Title:       s.Title,
 		Description: s.Description, Definitions: jsonschema.Definitions{}}
 	for _, form := range s.Forms {
 		v, name := reflect.ValueOf(form), reflect.TypeOf(form).Name()
@@ -109,6 +110,9 @@ func comments(t testing.TB, r *jsonschema.Reflector, root string, types map[refl
 		if err := r.AddGoComments("hostlab", dir); err != nil {
 			t.Fatal(err)
 		}
+	}
+	for name, text := range r.CommentMap {
+		r.CommentMap[name] = strings.Join(strings.Fields(text), " ")
 	}
 }
 

@@ -201,7 +201,8 @@ func (noSync) Sync(string) error { return nil }
 // Millions of empty values are refused before they take memory.
 func TestReplayDense(t *testing.T) {
 	line := `{"n":2,"kind":"intend","objects":[{}` + strings.Repeat(",{}", 10_000) + `]}`
-	if _, _, problem := replay([]byte(line + "\n")); problem == nil || problem.Kind != Lost || !strings.Contains(problem.What, "10002 values") {
+	if _, _, problem := replay([]byte(line + "\n")); problem == nil || problem.Kind != Lost ||
+		!strings.Contains(problem.What, "10002 values") {
 		t.Errorf("%v", problem)
 	}
 }

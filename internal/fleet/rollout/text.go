@@ -78,7 +78,8 @@ func (p *Plan) Document(t Typed, scatter float64, stale []string) *document.Docu
 	case math.IsNaN(scatter):
 		text += "The smallest harm that it can find is unknown: that needs two assessments of one host."
 	case last.Smallest != nil:
-		text += fmt.Sprintf("The last gate finds a harm of %s in 4 of 5 roll-outs (80 %% power).", result.Share(*last.Smallest))
+		text += fmt.Sprintf("The last gate finds a harm of %s in 4 of 5 roll-outs (80 %% power).",
+			result.Share(*last.Smallest))
 	default:
 		text += "See below which gates can show harm."
 	}
@@ -252,7 +253,8 @@ func (c *Course) Status(t Typed) *document.Document {
 		Data: StatusReport{document.Head{Kind: "rollout-status", Schema: Schema}, done, rows, c.Hosts}}
 }
 
-// Document reports a plan with all that became of it: waves, what gates can show, and what they say of waves that have begun.
+// Document reports a plan with all that became of it: waves, what gates can show, and what they say of waves that have
+// begun.
 func (c *Course) Document(t Typed) (*document.Document, error) {
 	p, d := c.Plan, c.Status(t)
 	planned := p.Document(t, math.NaN(), nil)
@@ -300,7 +302,8 @@ func (c *Course) Document(t Typed) (*document.Document, error) {
 	d.Sections = slices.Concat(d.Sections[:1], []document.Section{document.Titled("What the gates say", said)},
 		planned.Sections[:1], d.Sections[1:2],
 		planned.Sections[1:3], d.Sections[2:])
-	d.Data = Rollout{document.Head{Kind: "rollout", Schema: Schema}, p, d.Data.(StatusReport), gates} //nolint:forcetypeassert // Status has put it there
+	d.Data = Rollout{document.Head{Kind: "rollout", Schema: Schema}, p, d.Data.(StatusReport),
+		gates} //nolint:forcetypeassert // Status has put it there
 	return d, nil
 }
 
