@@ -23,9 +23,9 @@ import (
 	"hostlab/internal/workload/scanlock"
 )
 
-// version and commit are set by the Makefile with -ldflags -X.
+// version is the release; packages of other commits set one that sorts behind it. The Makefile sets both with -ldflags -X.
 var (
-	version = ""
+	version = "0.2.0"
 	commit  = ""
 )
 
@@ -93,21 +93,15 @@ func features(width int) string {
 	return b.String()
 }
 
-// versionText identifies the build: what make set, else what go install knew.
+// versionText identifies the build: what make set, else the commit that go build knew.
 func versionText() string {
 	v, c := version, commit
 	if info, ok := debug.ReadBuildInfo(); ok {
-		if v == "" {
-			v = info.Main.Version
-		}
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" && c == "" {
 				c = s.Value[:min(12, len(s.Value))]
 			}
 		}
-	}
-	if v == "" || v == "(devel)" {
-		v = "devel"
 	}
 	if c != "" {
 		v += " (" + c + ")"
