@@ -19,6 +19,7 @@ import (
 	"hostlab/internal/report"
 	"hostlab/internal/report/effects"
 	"hostlab/internal/screen"
+	"hostlab/internal/settings"
 	"hostlab/internal/trace"
 	"hostlab/internal/workload/scanlock"
 )
@@ -69,7 +70,7 @@ var schemas = []struct {
 	{"assess", report.Schema}, {"check", check.Schema}, {"explain", explain.Schema}, {"facts", host.Schema},
 	{"fleet", fleet.Schema},
 	{"predict", predict.Schema}, {"record", trace.Schema}, {"report", effects.Schema}, {"scanlock", scanlock.Schema},
-	{"settings", settingsSchema},
+	{"settings", settings.Schema},
 }
 
 // features says what this build reads and writes.
