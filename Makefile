@@ -20,7 +20,7 @@ export CGO_ENABLED := 0
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
-build: ## bin/hostlab for this machine; TAGS=oracle,hana,sqlserver adds drivers
+build: ## bin/hostlab for this machine; TAGS=oracle,sqlserver adds drivers
 	go build $(TAGS:%=-tags=%) -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(OUT) ./cmd/hostlab
 
 demo: build ## build, watch a demo service for a minute, assess this host, say where the report is
@@ -42,7 +42,7 @@ test: test-deps ## install what the tests need and run them all, as root
 	go vet $(SYSTEM) ./... ./bench/...
 	@# The guests come first: they take longest, on one CPU, and the others fill the rest.
 	$(MEMORY) $(DEVICE) go test $(SYSTEM) -vet=off $(LINK) -timeout 20m ./testbed/... ./... ./bench/...
-	go test -tags=oracle,hana,sqlserver -vet=off $(LINK) -run 'TestNoTLS|TestRefused' ./internal/explain/connect
+	go test -tags=oracle,sqlserver -vet=off $(LINK) -run 'TestNoTLS|TestRefused' ./internal/explain/connect
 
 tidy: ## go.mod and go.sum of both modules name what is imported, and nothing else
 	GOWORK=off go mod tidy -diff
