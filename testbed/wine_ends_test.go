@@ -22,7 +22,7 @@ import (
 // ends ends scanlock by Ctrl-C, which Wine makes of SIGINT, ends its worker, and kills it. Sums are printed, a worker that is
 // gone is said, and none outlives its parent.
 func (w *wine) ends(t *testing.T) {
-	program, worker := regexp.MustCompile(`hostlab\.exe scanlock`), regexp.MustCompile(`^hostlab-worker`)
+	program, worker := regexp.MustCompile(`hostlab\.exe workload scanlock`), regexp.MustCompile(`^hostlab-worker`)
 	for _, c := range []struct {
 		name    string
 		whom    *regexp.Regexp
@@ -38,7 +38,7 @@ func (w *wine) ends(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command(wine64, "./hostlab.exe", "scanlock", "--interval", "1s")
+		cmd := exec.Command(wine64, "./hostlab.exe", "workload", "scanlock", "--interval", "1s")
 		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = w.dir, w.environ, out, out
 		if err := errors.Join(cmd.Start(), out.Close()); err != nil {
 			t.Fatal(err)

@@ -162,15 +162,15 @@ func (w *wine) sqlServer(t *testing.T) {
 	w.try(t, 0, `SQL servers instance service state version .*MSSQLSERVER MSSQLSERVER stopped 16.0.4135.4`, "", "facts")
 }
 
-// study runs power-scheme for some seconds, at low loads of a machine that others use: each level is set, and put back.
+// study runs power-governor for some seconds, at low loads of a machine that others use: each level is set, and put back.
 func (w *wine) study(t *testing.T) {
 	w.begin(t)
-	w.try(t, 0, `power_scheme.*Takes.*Changes scheme: sets power_scheme before every run`, "", "run", "power-scheme", "--dry-run")
+	w.try(t, 0, `power_scheme.*Takes.*Changes scheme: sets power_scheme before every run`, "", "run", "power-governor", "--dry-run")
 	w.original(t, "a plan")
 	if !*full {
 		return
 	}
-	b, err := os.ReadFile("../studies/power-scheme.toml")
+	b, err := os.ReadFile("../studies/power-governor.toml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -387,7 +387,7 @@ func (w *wine) commands(t *testing.T) {
 		{3, `counters of Processor Information.*no such counter`, "watch --count 1"},
 		{2, `unknown command`, "nothing"},
 		{0, `lasts over a reboot, until 'hostlab revert'.*hostlab set power_scheme=SCHEME_MIN`, "set --help"},
-		{0, `Locked = [1-9]`, "scanlock --duration 1s --lock mcs"},
+		{0, `Locked = [1-9]`, "workload scanlock --duration 1s"},
 	}
 	if *full {
 		list = append(list, []trial{
@@ -401,20 +401,19 @@ func (w *wine) commands(t *testing.T) {
 			{2, `connection refused`, "assess --only service --html= --dsn postgres://x@127.0.0.1:1/d --for 1s"},
 			{0, `query-degree`, "study list"},
 			{2, `no such file`, "study check nothing.toml"},
-			{0, `acquisitions|lock_rate`, "workload corun"},
 			{0, `p50`, "workload logcommit"},
 			{0, `1\.[0-9]+x`, "predict --workload sap-dialog --policy balanced --load 5%"},
 			{0, `Register-ArgumentCompleter`, "completion powershell"},
-			{0, `Affinity = 00000002`, "scanlock --duration 1s -s cpu:0 -l cpu:1"},
-			{0, `Affinity = 00000002`, "scanlock --duration 1s -s1 -l2"},
-			{0, `Affinity = 00000002`, "scanlock --duration 1s -s 0:1 -l 0:2"},
-			{2, `not there`, "scanlock --duration 1s -s 1:1 -l 0:2"},
-			{0, `"acquisitions_per_s"`, "scanlock --duration 1s --latency --format json"},
+			{0, `Affinity = 00000002`, "workload scanlock --duration 1s -s cpu:0 -l cpu:1"},
+			{0, `Affinity = 00000002`, "workload scanlock --duration 1s -s1 -l2"},
+			{0, `Affinity = 00000002`, "workload scanlock --duration 1s -s 0:1 -l 0:2"},
+			{2, `not there`, "workload scanlock --duration 1s -s 1:1 -l 0:2"},
+			{0, `"acquisitions_per_s"`, "workload scanlock --duration 1s --format json"},
 			{0, `Nothing is set`, "verify"},
 			{0, `xmlquery`, "study check query-degree"},
 			{0, `logcommit`, "workload list"},
 			{0, `tx_rate|cpu_s|operations`, "workload null"},
-			{0, `2 of at most 2 blocks`, "run commit-layout --blocks 2 --out cl --yes"},
+			{0, `2 of at most 2 blocks`, "run log-writer --blocks 2 --out lw --yes"},
 			{0, `2 of at most 2 blocks`, "run query-degree --blocks 2 --out qd --yes"},
 			{11, `EFFECTS`, "report qd"},
 			{11, `degree`, "report qd --format json"},
@@ -423,14 +422,6 @@ func (w *wine) commands(t *testing.T) {
 			{11, `degree`, "report qd --format benchfmt"},
 			{11, ``, "report qd --format html --out qd.html"},
 		}...)
-	}
-	if *full {
-		for _, lock := range []string{"tas", "ttas", "ticket", "mutex"} {
-			list = append(list, trial{0, `Locked = [1-9]`, "scanlock --duration 1s --lock " + lock})
-		}
-		for _, other := range []string{"pause", "alu", "fma"} {
-			list = append(list, trial{0, other + ` +0`, "scanlock --duration 1s --antagonist " + other})
-		}
 	}
 	for _, c := range list {
 		w.try(t, c.status, c.pattern, "", strings.Fields(c.args)...)

@@ -63,20 +63,13 @@ func pairs(a, b int) []*pair {
 		}
 		out = append(out, p)
 	}
-	for _, kind := range scanlock.Locks {
-		for _, layout := range scanlock.Layouts {
-			if layout == scanlock.Packed && kind != scanlock.TTAS {
-				continue // the published lock
-			}
-			for _, c := range []struct {
-				name    string
-				threads []scanlock.Thread
-			}{{"lock alone", []scanlock.Thread{lock}}, {"lock + lock", []scanlock.Thread{lock, other}}, {"lock + scan", []scanlock.Thread{scan, lock}}} {
-				add(fmt.Sprintf("%s, %s, %s", kind, layout, c.name), scanlock.Cell{Threads: c.threads, Lock: kind, Layout: layout})
-			}
-		}
+	for _, c := range []struct {
+		name    string
+		threads []scanlock.Thread
+	}{{"lock alone", []scanlock.Thread{lock}}, {"lock + lock", []scanlock.Thread{lock, other}}, {"lock + scan", []scanlock.Thread{scan, lock}},
+		{"scan alone", []scanlock.Thread{scan}}} {
+		add(c.name, scanlock.Cell{Threads: c.threads})
 	}
-	add("scan alone", scanlock.Cell{Threads: []scanlock.Thread{scan}, Lock: scanlock.TTAS, Layout: scanlock.Padded})
 	add("nothing but the clock", scanlock.Cell{})
 	return out
 }
@@ -140,7 +133,7 @@ func measure(ctx context.Context, c scanlock.Cell, window time.Duration) (map[st
 
 // measureC runs a cell with the C program.
 func measureC(ctx context.Context, seed string, c scanlock.Cell, window time.Duration) (map[string]float64, error) {
-	args := []string{string(c.Lock), string(c.Layout), strconv.Itoa(int(warmUp.Milliseconds())), strconv.Itoa(int(window.Milliseconds()))}
+	args := []string{strconv.Itoa(int(warmUp.Milliseconds())), strconv.Itoa(int(window.Milliseconds()))}
 	for _, t := range c.Threads {
 		args = append(args, fmt.Sprintf("%d:%s", t.CPU, t.Role))
 	}

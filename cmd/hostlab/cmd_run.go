@@ -250,7 +250,9 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 		if err != nil {
 			return usageError{err}
 		}
-		m.Measured = experiment.MeasuredPairs(r.Experiment.Context)
+		if x := r.Experiment.Machine; x != nil {
+			m.Measured = x.Measured
+		}
 	default:
 		if !o.quiet {
 			watch.line("measuring which CPUs share a core, for some seconds")

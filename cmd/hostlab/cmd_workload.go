@@ -128,6 +128,7 @@ Exit status: 0 done, 2 no such workload.`,
 		c.DisableFlagsInUseLine = true
 		cmd.AddCommand(c)
 	}
+	cmd.AddCommand(newScanlock(std))
 	return cmd
 }
 

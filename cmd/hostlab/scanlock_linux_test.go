@@ -34,7 +34,7 @@ func startScanlock(t *testing.T, args ...string) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &running{cmd: exec.Command(exe, append([]string{"scanlock", "--interval", "100ms"}, args...)...), rest: make(chan string, 1)}
+	r := &running{cmd: exec.Command(exe, append([]string{"workload", "scanlock", "--interval", "100ms"}, args...)...), rest: make(chan string, 1)}
 	r.cmd.Stderr = &r.stderr
 	out, err := r.cmd.StdoutPipe()
 	if err != nil {
@@ -45,7 +45,7 @@ func startScanlock(t *testing.T, args ...string) *running {
 	}
 	t.Cleanup(func() { _ = r.cmd.Process.Kill(); _ = r.cmd.Wait() })
 	lines := bufio.NewScanner(out)
-	for lines.Scan() && !strings.Contains(lines.Text(), "of fair") {
+	for lines.Scan() && !strings.Contains(lines.Text(), "Thread Id = 1") {
 	}
 	children := childrenOf(t, r.cmd.Process.Pid)
 	if len(children) != 1 {
@@ -103,20 +103,17 @@ func (r *running) end(t *testing.T) (status int, rest string) {
 	return status, rest
 }
 
-// A worker that is killed, or stops answering, ends the command soon, with a line that
-// says so. Two seconds are promised; the limit here is for a busy machine.
+// A worker that dies ends the command, with a line that says so.
 func TestScanlockWorkerDies(t *testing.T) {
-	for signal, want := range map[syscall.Signal]string{syscall.SIGKILL: "killed", syscall.SIGSTOP: "did not answer"} {
+	for signal, want := range map[syscall.Signal]string{syscall.SIGKILL: "killed", syscall.SIGSEGV: "SIGSEGV"} {
 		r := startScanlock(t, "--duration", "1m")
 		if err := syscall.Kill(r.worker, signal); err != nil {
 			t.Fatal(err)
 		}
-		sent := time.Now()
 		status, rest := r.end(t)
 		if !strings.Contains(rest, "Incomplete: these are the figures of the first") {
 			t.Errorf("%v: the figures until then are not marked:\n%s", signal, rest)
 		}
-		t.Logf("%v: took %v: %s", signal, time.Since(sent), r.stderr.String())
 		if text := r.stderr.String(); status != exitFailed || strings.Count(text, "\n") != 1 || !strings.Contains(text, "worker") || !strings.Contains(text, want) {
 			t.Errorf("%v: exit status %d, %q", signal, status, text)
 		}
@@ -154,11 +151,10 @@ func TestScanlockJSON(t *testing.T) {
 	}
 	t.Setenv("GOMAXPROCS", "1")
 	duration := 100 * time.Millisecond
-	for i, args := range [][]string{{}, {"--latency"}, {"-s", "none"}, {"-l", "none"}, {"--antagonist", "fma", "--lock", "mcs", "--layout", "packed", "--no-pause"},
-		{"--lock", "mutex", "--critical", "10", "--touch", "--parallel", "5"}} {
+	for _, args := range [][]string{{}, {"-s", "none"}, {"-l", "none"}} {
 	again:
 		var out, stderr bytes.Buffer
-		status := run(context.Background(), append([]string{"scanlock", "--duration", duration.String(), "--format", "json"}, args...), streams{nil, &out, &stderr})
+		status := run(context.Background(), append([]string{"workload", "scanlock", "--duration", duration.String(), "--format", "json"}, args...), streams{nil, &out, &stderr})
 		if status != exitOK {
 			t.Fatalf("%q: exit status %d: %s", args, status, stderr.String())
 		}
@@ -171,12 +167,9 @@ func TestScanlockJSON(t *testing.T) {
 			continue
 		}
 		doc := v.(map[string]any)
-		if timed := i == 1; timed != (doc["latency"] != nil) {
-			t.Errorf("%q: latency %v", args, doc["latency"])
-		}
 		for _, th := range doc["threads"].([]any) {
 			th := th.(map[string]any)
-			done := "rounds"
+			done := "scans"
 			if th["role"] == "lock" {
 				done = "acquisitions"
 			}

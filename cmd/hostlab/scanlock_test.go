@@ -30,7 +30,6 @@ func (s *shortLived) Snapshot() (scanlock.Snapshot, error) {
 	}
 	return out, nil
 }
-func (s *shortLived) Check() error { return nil }
 func (s *shortLived) Close() error { return nil }
 
 // A worker that is lost leaves what was measured until then, marked, with its reason.
@@ -42,7 +41,7 @@ func TestScanlockLost(t *testing.T) {
 	for _, format := range documentFormats {
 		var out bytes.Buffer
 		o := scanlockRun{std: streams{nil, &out, &out}, interval: 10 * time.Millisecond, duration: time.Hour, format: format,
-			ask:   scanlock.Ask{Scan: scanlock.None, Antagonist: scanlock.Scan, Cell: scanlock.Cell{ScanSize: 1 << 20, Lock: scanlock.TTAS, Layout: scanlock.Padded}},
+			ask:   scanlock.Ask{Scan: scanlock.None, ScanSize: 1 << 20},
 			start: func(_ context.Context, c scanlock.Cell) (scanlock.Running, error) { return &shortLived{cell: c}, nil }}
 		err := o.run(t.Context())
 		if err == nil || err.Error() != "the worker process 7 did not answer" {

@@ -16,7 +16,7 @@ import (
 
 func sample() *Minute {
 	type share = result.Estimate
-	r := explain.Report{Schema: 3, Tool: "test", Vendor: "PostgreSQL", Version: "15.18", Target: "u at h:5432 </script>", Wall: 10, Elapsed: 40, Busy: 30, Samples: 300,
+	r := explain.Report{Tool: "test", Vendor: "PostgreSQL", Version: "15.18", Target: "u at h:5432 </script>", Wall: 10, Elapsed: 40, Busy: 30, Samples: 300,
 		Interval: 0.033, Cost: 0.005, Method: explain.Method, Transactions: 1000, Missing: []string{"grant something"}, Warnings: []string{"a warning"},
 		Parts: []explain.Part{{Name: explain.DatabaseCPU, Seconds: 12, Share: share{Value: 0.3, Low: 0.3, High: 0.3}, Source: "schedstat"},
 			{Name: explain.LogWait, Seconds: 9, Share: share{Value: 0.225, Low: 0.2, High: 0.25}, Source: "pg_stat_wal by samples, samples"},

@@ -239,7 +239,7 @@ func ofThreads(s *service.Service, readings []service.Reading, began time.Time, 
 		r = readings[n-1]
 	}
 	active := r.CPU + r.Queue // on a CPU alone, where the wait for one is not known
-	rep := explain.Report{Schema: explain.Schema, Vendor: s.Name, Tool: tool, Started: began, Wall: r.At, Elapsed: active, Busy: active,
+	rep := explain.Report{Vendor: s.Name, Tool: tool, Started: began, Wall: r.At, Elapsed: active, Busy: active,
 		Transactions: -1, Log: explain.NoLog(), Course: courseOf(readings),
 		Method: service.Method}
 	add := func(name explain.PartName, source string, seconds, low, high float64) {

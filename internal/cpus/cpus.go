@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"hostlab/internal/host"
+	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/thread"
 	"hostlab/internal/workload"
@@ -56,9 +57,10 @@ func (Placed) Offers(_ workload.Config, param string, levels []string, m workloa
 	return Of(m).alike(levels, Threads, Cores)
 }
 
-// Context implements workload.Offering.
-func (Placed) Context(_ workload.Config, m workload.Machine) map[string]string {
-	return Of(m).Context()
+// Machine implements workload.Offering.
+func (Placed) Machine(_ workload.Config, m workload.Machine) result.Machine {
+	here := Of(m)
+	return result.Machine{CPUs: len(here.ids), Cores: len(here.Cores())}
 }
 
 // Of is the machine of a workload's levels. What was measured counts only as a hint:
@@ -237,12 +239,6 @@ func (m *Machine) alike(levels []string, a, b string) map[string]string {
 		first = l
 	}
 	return out
-}
-
-// Context is what a report has to know to explain these levels: see
-// workload.Offering.
-func (m *Machine) Context() map[string]string {
-	return map[string]string{Threads: fmt.Sprint(len(m.ids)), Cores: fmt.Sprint(len(m.Cores()))}
 }
 
 // Notes are warnings about words that say less here than they seem to.

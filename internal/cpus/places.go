@@ -8,19 +8,20 @@ import (
 	"hostlab/internal/host"
 )
 
-// The places, nearest first.
+// Place is where a CPU is as seen from another.
+type Place string
+
+// The places, nearest first. Unknown is none: what the system reports does not say where a CPU is.
 const (
-	Sibling = "sibling" // another thread of the same core
-	Core    = "core"    // another core with the same last-level cache
-	LLC     = "llc"     // a core of the same socket with another last-level cache
-	Socket  = "socket"  // another socket
+	Sibling Place = "sibling" // another thread of the same core
+	Core    Place = "core"    // another core with the same last-level cache
+	LLC     Place = "llc"     // a core of the same socket with another last-level cache
+	Socket  Place = "socket"  // another socket
+	Unknown Place = "unknown"
 )
 
 // Places lists the places, nearest first.
-var Places = []string{Sibling, Core, LLC, Socket}
-
-// Unknown is no place: what the system reports does not say where a CPU is.
-const Unknown = ""
+var Places = []Place{Sibling, Core, LLC, Socket}
 
 // Machine is what is known of the CPUs that may be used.
 type Machine struct {
@@ -240,7 +241,7 @@ func (m *Machine) hinted(cpu int) (others []int, by string) {
 // since another class differs in more than in its place. Where nobody says which
 // cores share a last-level cache, as in many guests, the cores of a socket count as
 // if they did; but never one that may be the victim's own.
-func (m *Machine) Find(victim int, place string) (cpu int, why string) {
+func (m *Machine) Find(victim int, place Place) (cpu int, why string) {
 	list, why := m.All(victim, place)
 	if len(list) == 0 {
 		return -1, why
@@ -249,7 +250,7 @@ func (m *Machine) Find(victim int, place string) (cpu int, why string) {
 }
 
 // All is Find for all of them, ascending.
-func (m *Machine) All(victim int, place string) (list []int, why string) {
+func (m *Machine) All(victim int, place Place) (list []int, why string) {
 	if !m.Has(victim) {
 		return nil, fmt.Sprintf("CPU %d is offline, or not among the CPUs that may be used", victim)
 	}
@@ -271,14 +272,14 @@ func (m *Machine) All(victim int, place string) (list []int, why string) {
 			unknown = true
 		}
 	}
-	why = map[string]string{
+	why = map[Place]string{
 		Core:   "no other core shares the last-level cache of " + of,
 		LLC:    "the socket of " + of + " has no second last-level cache",
 		Socket: "there is no CPU on another socket than " + of,
 	}[place]
 	switch {
 	case why == "":
-		return nil, "there is no place " + strconv.Quote(place)
+		return nil, "there is no place " + strconv.Quote(string(place))
 	case otherClass:
 		why += " with cores of its class, " + m.Class(victim)
 	case place == LLC && m.caches[victim] == nil:
@@ -307,7 +308,7 @@ func (m *Machine) noSibling(cpu int) string {
 
 // Place says where a CPU is as seen from another, as far as the system or a
 // measurement tells: one of Places, or Unknown.
-func (m *Machine) Place(from, to int) string {
+func (m *Machine) Place(from, to int) Place {
 	v, okV := m.cpus[from]
 	c, okC := m.cpus[to]
 	switch {

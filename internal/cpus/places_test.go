@@ -30,9 +30,9 @@ func places(m *Machine, victim int) map[string]any {
 	out := map[string]any{}
 	for _, p := range Places {
 		if cpu, why := m.Find(victim, p); why != "" {
-			out[p] = why
+			out[string(p)] = why
 		} else {
-			out[p] = cpu
+			out[string(p)] = cpu
 		}
 	}
 	return out
@@ -99,7 +99,7 @@ func TestFind(t *testing.T) {
 func TestFindWithoutFacts(t *testing.T) {
 	bare := &host.Topology{CPUs: []host.CPU{{ID: 0}, {ID: 1}}}
 	m := New(bare, nil, nil)
-	if got := places(m, 0); got[Core] != 1 || !strings.HasPrefix(got[Sibling].(string), "not known") || got[LLC] != "the caches of CPU 0 are not known" {
+	if got := places(m, 0); got["core"] != 1 || !strings.HasPrefix(got["sibling"].(string), "not known") || got["llc"] != "the caches of CPU 0 are not known" {
 		t.Errorf("%v", got)
 	}
 	if m.Cache(0, 0) != 0 || m.Cache(0, 2) != 0 {
@@ -124,24 +124,24 @@ func TestHalfOfTheFacts(t *testing.T) {
 		hybrid  bool
 		allowed []int
 		want    map[string]any
-		places  []string // of CPU 0
+		places  []Place // of CPU 0
 	}{
 		"shared L1": {[]host.Cache{cache(1, 0, 1), cache(1, 2, 3), cache(3, 0, 1, 2, 3)}, false, nil,
-			map[string]any{"sibling": strings.Replace(hint, "%s", "L1", 1), "core": 2, "llc": second, "socket": socket}, []string{"", Core, Core}},
+			map[string]any{"sibling": strings.Replace(hint, "%s", "L1", 1), "core": 2, "llc": second, "socket": socket}, []Place{Unknown, Core, Core}},
 		"shared L1, others away": {[]host.Cache{cache(1, 0, 1), cache(1, 2, 3), cache(3, 0, 1, 2, 3)}, false, []int{0, 1},
-			map[string]any{"sibling": strings.Replace(hint, "%s", "L1", 1), "core": dark, "llc": second, "socket": socket}, []string{"", Core, Core}},
+			map[string]any{"sibling": strings.Replace(hint, "%s", "L1", 1), "core": dark, "llc": second, "socket": socket}, []Place{Unknown, Core, Core}},
 		"shared L1 only": {[]host.Cache{cache(1, 0, 1), cache(1, 2, 3)}, false, nil,
-			map[string]any{"sibling": strings.Replace(hint, "%s", "L1", 1), "core": 2, "llc": unknown, "socket": socket}, []string{"", "", ""}},
+			map[string]any{"sibling": strings.Replace(hint, "%s", "L1", 1), "core": 2, "llc": unknown, "socket": socket}, []Place{Unknown, Unknown, Unknown}},
 		"L2 of two": {[]host.Cache{cache(2, 0, 1), cache(2, 2, 3)}, false, nil,
-			map[string]any{"sibling": strings.Replace(hint, "%s", "L2", 1), "core": dark, "llc": 2, "socket": socket}, []string{"", LLC, LLC}},
+			map[string]any{"sibling": strings.Replace(hint, "%s", "L2", 1), "core": dark, "llc": 2, "socket": socket}, []Place{Unknown, LLC, LLC}},
 		"L2 of a cluster": {[]host.Cache{cache(2, 0, 1, 2, 3)}, false, nil,
-			map[string]any{"sibling": untold, "core": 1, "llc": second, "socket": socket}, []string{"", "", ""}},
+			map[string]any{"sibling": untold, "core": 1, "llc": second, "socket": socket}, []Place{Unknown, Unknown, Unknown}},
 		"L2 of two on a hybrid": {[]host.Cache{cache(2, 0, 1), cache(2, 2, 3)}, true, nil,
-			map[string]any{"sibling": untold, "core": 1, "llc": 2, "socket": socket}, []string{"", LLC, LLC}},
+			map[string]any{"sibling": untold, "core": 1, "llc": 2, "socket": socket}, []Place{Unknown, LLC, LLC}},
 		"own L1 only": {[]host.Cache{cache(1, 0), cache(1, 1), cache(1, 2), cache(1, 3)}, false, nil,
-			map[string]any{"sibling": none, "core": 1, "llc": unknown, "socket": socket}, []string{"", "", ""}},
+			map[string]any{"sibling": none, "core": 1, "llc": unknown, "socket": socket}, []Place{Unknown, Unknown, Unknown}},
 		"L3 of one": {[]host.Cache{cache(1, 0), cache(1, 1), cache(1, 2), cache(1, 3), cache(3, 0)}, false, nil,
-			map[string]any{"sibling": none, "core": dark, "llc": dark, "socket": socket}, []string{"", "", ""}},
+			map[string]any{"sibling": none, "core": dark, "llc": dark, "socket": socket}, []Place{Unknown, Unknown, Unknown}},
 	} {
 		topo := &host.Topology{Caches: c.caches}
 		for id := range 4 {
@@ -154,7 +154,7 @@ func TestHalfOfTheFacts(t *testing.T) {
 		if diff := cmp.Diff(c.want, places(m, 0)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if diff := cmp.Diff(c.places, []string{m.Place(0, 1), m.Place(0, 2), m.Place(0, 3)}); diff != "" {
+		if diff := cmp.Diff(c.places, []Place{m.Place(0, 1), m.Place(0, 2), m.Place(0, 3)}); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		// A measurement tells what the system does not.
@@ -196,7 +196,7 @@ func TestHybrid(t *testing.T) {
 	seen := map[string]bool{}
 	for _, victim := range m.CPUs() {
 		seen[m.Class(victim)] = true
-		for _, p := range []string{Core, LLC, Socket} {
+		for _, p := range []Place{Core, LLC, Socket} {
 			if cpu, why := m.Find(victim, p); why == "" && m.Class(cpu) != m.Class(victim) {
 				t.Errorf("CPU %d of class %s has CPU %d of class %s at %s", victim, m.Class(victim), cpu, m.Class(cpu), p)
 			}
@@ -224,7 +224,7 @@ func Test512(t *testing.T) {
 		begin := proc.Own()
 		m := New(topo, nil, nil)
 		got = places(m, 7)
-		if p := m.Positions(7, 8); len(p) != 8 || !slices.Contains(p, 7) || !slices.Contains(p, got[Sibling].(int)) || !slices.IsSorted(p) {
+		if p := m.Positions(7, 8); len(p) != 8 || !slices.Contains(p, 7) || !slices.Contains(p, got["sibling"].(int)) || !slices.IsSorted(p) {
 			t.Fatalf("positions %v", p)
 		}
 		best = min(best, proc.Own()-begin)
@@ -234,9 +234,9 @@ func Test512(t *testing.T) {
 	}
 	m := New(topo, nil, nil)
 	for _, p := range Places {
-		cpu, ok := got[p].(int)
+		cpu, ok := got[string(p)].(int)
 		if !ok {
-			t.Errorf("no %s: %v", p, got[p])
+			t.Errorf("no %s: %v", p, got[string(p)])
 			continue
 		}
 		if slices.Contains(m.core[7], cpu) != (p == Sibling) || (m.caches[7] == m.caches[cpu]) != (p == Sibling || p == Core) ||
@@ -262,7 +262,7 @@ func TestPlacesDiffer(t *testing.T) {
 		}
 		m := New(topo, allowed, measured)
 		victim := rapid.IntRange(0, all-1).Draw(t, "victim")
-		seen := map[int]string{victim: "victim"}
+		seen := map[int]Place{victim: "victim"}
 		for _, p := range Places {
 			cpu, why := m.Find(victim, p)
 			switch {
@@ -285,7 +285,7 @@ func TestPlacesDiffer(t *testing.T) {
 // Recorded machines have places, or say why not.
 func TestRecorded(t *testing.T) {
 	for _, name := range []string{"twosocket", "cloud-guest", "smt-off", "container"} {
-		text, err := os.ReadFile("../../host/testdata/" + name + ".txtar")
+		text, err := os.ReadFile("../host/testdata/" + name + ".txtar")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -310,7 +310,7 @@ func BenchmarkMade512(b *testing.B) {
 	topo := made(b, hosttest.Made512)
 	for b.Loop() {
 		m := New(topo, nil, nil)
-		if _, ok := places(m, 7)[Sibling].(int); !ok || len(m.Positions(7, 8)) != 8 {
+		if _, ok := places(m, 7)["sibling"].(int); !ok || len(m.Positions(7, 8)) != 8 {
 			b.Fatal("no siblings, or no positions")
 		}
 	}

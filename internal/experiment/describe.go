@@ -367,10 +367,8 @@ func (s *Study) Warnings() (list []string) {
 				screen.Brief(s.Budget), rough(least)))
 		}
 	}
-	for _, k := range slices.Sorted(maps.Keys(s.Context)) {
-		if strings.HasPrefix(k, result.CautionKey) {
-			list = append(list, s.Context[k])
-		}
+	for _, p := range s.Places {
+		list = append(list, p.Cautions...)
 	}
 	return list
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"hostlab/internal/result"
@@ -12,17 +11,12 @@ import (
 	"hostlab/internal/workload"
 )
 
-// measuredSiblings is the name in a record's Context of the pairs of CPUs that were
-// measured to share a core, so that a resume need not measure them again and decide
-// otherwise.
-const measuredSiblings = "measured_siblings"
-
 // Fit returns a study as a machine can run it: without the levels that its workload
 // cannot have there, and with what that tells of the machine. A study that fits is
 // returned as it is. look says what the host is to the levels of a factor; it may be
 // nil. Fit touches nothing. The error is a *Problems.
 func Fit(s *Study, m workload.Machine, look func(*Study, Factor) Here) (*Study, error) {
-	why, tells, places := map[string]map[string]string{}, map[string]string{}, []result.Place(nil)
+	why, fit := map[string]map[string]string{}, *s
 	if look != nil {
 		for _, f := range s.Factors {
 			here := look(s, f)
@@ -32,22 +26,16 @@ func Fit(s *Study, m workload.Machine, look func(*Study, Factor) Here) (*Study, 
 			if len(here.Lacks) > 0 {
 				why[f.Name] = here.Lacks
 			}
-			maps.Copy(tells, here.Context)
-			places = append(places, here.Places...)
+			fit.Places = append(fit.Places, here.Places...)
 		}
 	}
 	o, ok := s.Work.(workload.Offering)
 	if !ok || m.Topology == nil {
-		if len(why) == 0 && len(tells) == 0 {
+		if len(why) == 0 && fit.Places == nil {
 			return s, nil
 		}
-		out, err := Drop(s, why)
-		if err == nil {
-			out.Context, out.Places = tells, places
-		}
-		return out, err
+		return Drop(&fit, why)
 	}
-	fit := *s
 	fit.Machine = m
 	for _, f := range s.Factors {
 		if _, known := s.description().Param(f.Parameter); f.Kind == KindParameter && f.Directories == nil && known {
@@ -58,22 +46,16 @@ func Fit(s *Study, m workload.Machine, look func(*Study, Factor) Here) (*Study, 
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(tells, o.Context(out.Config(""), m))
-	out.Places = places
-	if m.Measured != nil {
-		tells[measuredSiblings] = pairsText(m.Measured)
-	}
-	if out.Context = tells; len(tells) == 0 {
-		out.Context = nil
-	}
+	known := o.Machine(out.Config(""), m)
+	known.Measured = m.Measured
+	out.Known = &known
 	return out, nil
 }
 
 // Here is what a host is to the levels of a factor.
 type Here struct {
-	Lacks   map[string]string // level that it does not have -> why
-	Context map[string]string // see result.Experiment; names that begin with result.CautionKey are warnings
-	Places  []result.Place
+	Lacks  map[string]string // level that it does not have -> why
+	Places []result.Place
 }
 
 // given refuses a directory that the command line names and that cannot be used: who
@@ -85,37 +67,6 @@ func (s *Study) given(f Factor, lacks map[string]string) error {
 		}
 	}
 	return nil
-}
-
-// pairsText writes pairs of CPUs as "0+4, 1+5".
-func pairsText(pairs [][2]int) string {
-	list := []string{}
-	for _, p := range pairs {
-		list = append(list, fmt.Sprintf("%d+%d", p[0], p[1]))
-	}
-	if len(list) == 0 {
-		return "none"
-	}
-	return strings.Join(list, ", ")
-}
-
-// MeasuredPairs returns the pairs of CPUs that a record says were measured to share
-// a core; nil where nothing was measured.
-func MeasuredPairs(context map[string]string) [][2]int {
-	text, ok := context[measuredSiblings]
-	if !ok {
-		return nil
-	}
-	pairs := [][2]int{}
-	for _, word := range strings.Split(text, ", ") {
-		a, b, _ := strings.Cut(word, "+")
-		x, errA := strconv.Atoi(a)
-		y, errB := strconv.Atoi(b)
-		if errA == nil && errB == nil {
-			pairs = append(pairs, [2]int{x, y})
-		}
-	}
-	return pairs
 }
 
 // Drop returns a study without the levels that a host does not have: factor -> level

@@ -188,8 +188,8 @@ func (halved) Offers(_ workload.Config, param string, levels []string, _ workloa
 	return out
 }
 
-func (halved) Context(cfg workload.Config, _ workload.Machine) map[string]string {
-	return map[string]string{"cpus": fmt.Sprint(len(cfg.Machine.Allowed))}
+func (halved) Machine(cfg workload.Config, _ workload.Machine) result.Machine {
+	return result.Machine{CPUs: len(cfg.Machine.Allowed)}
 }
 
 func TestFit(t *testing.T) {
@@ -206,23 +206,17 @@ func TestFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"cpus": "3", measuredSiblings: "0+2, 1+3"}
-	if diff := cmp.Diff(want, Head(got).Context); diff != "" || !cmp.Equal(got.Absent, []result.Absent{{Factor: "wait", Level: "3", Reason: "no half of operations"}}) {
-		t.Errorf("absent %v, context (-want +got):\n%s", got.Absent, diff)
+	want := &result.Machine{CPUs: 3, Measured: m.Measured}
+	if diff := cmp.Diff(want, Head(got).Machine); diff != "" || !cmp.Equal(got.Absent, []result.Absent{{Factor: "wait", Level: "3", Reason: "no half of operations"}}) {
+		t.Errorf("absent %v, machine (-want +got):\n%s", got.Absent, diff)
 	}
 	var b strings.Builder
 	if err := Describe(&b, got, 80); err != nil || !strings.Contains(b.String(), "  Absent   not on this host: wait 3 (no half of operations)\n") || !strings.Contains(b.String(), "no primary effect") == slices.ContainsFunc(got.Contrasts, func(c result.Contrast) bool { return !c.Primary }) && len(contrasts(got)) == 0 {
 		t.Errorf("described (%v) as\n%s", err, b.String())
 	}
-	if diff := cmp.Diff(m.Measured, MeasuredPairs(got.Context)); diff != "" {
-		t.Error(diff)
-	}
 	m.Measured = [][2]int{}
-	if got, err = Fit(s, m, nil); err != nil || MeasuredPairs(got.Context) == nil || len(MeasuredPairs(got.Context)) > 0 {
-		t.Errorf("none measured gave %v, %v", got.Context, err)
-	}
-	if MeasuredPairs(nil) != nil {
-		t.Error("pairs where nothing was measured")
+	if got, err = Fit(s, m, nil); err != nil || got.Known.Measured == nil || len(got.Known.Measured) > 0 {
+		t.Errorf("none measured gave %v, %v", got.Known, err)
 	}
 }
 

@@ -18,7 +18,7 @@ func Head(s *Study) *result.Experiment {
 		Overrides: maps.Clone(s.Overrides),
 		Evidence:  s.Evidence, Workload: s.Workload.Name, Parameters: s.parameters(), Contrasts: slices.Clone(s.Contrasts),
 		Design:  s.Design,
-		Section: s.Section, Absent: slices.Clone(s.Absent), Context: maps.Clone(s.Context), Places: slices.Clone(s.Places)}
+		Section: s.Section, Absent: slices.Clone(s.Absent), Machine: s.Known, Places: slices.Clone(s.Places)}
 	for _, f := range s.Factors {
 		x.Factors = append(x.Factors, f.Factor)
 	}

@@ -36,7 +36,7 @@ type Study struct {
 	Section     string            // of the report: see result.Experiment
 	Instead     string            // a built-in study for hosts that lack what this one varies
 	Absent      []result.Absent   // levels that Drop took out
-	Context     map[string]string // see result.Experiment
+	Known       *result.Machine   // see result.Experiment
 	Places      []result.Place    // see result.Experiment
 	Machine     workload.Machine  // that Fit was given; without a Topology: not known
 	Overrides   map[string]string // what the command line set: workload.KEY, level.NAME, seed, blocks

@@ -100,12 +100,8 @@ type Stretch struct {
 	Reset bool `json:"-"`
 }
 
-// Schema is the version of a report as JSON.
-const Schema = 3
-
 // Report is the decomposition of one interval. It is also what is saved and compared.
 type Report struct {
-	Schema  int       `json:"schema"`
 	Tool    string    `json:"hostlab"` // version of the program
 	Vendor  string    `json:"vendor"`
 	Version string    `json:"version"`

@@ -17,9 +17,12 @@ import (
 // Schema is the version of the fleet's own JSON; docs/schema/fleet.schema.json describes it.
 const Schema = 1
 
+// HeadOf is that of a form of the fleet's JSON.
+func HeadOf(form string) document.Head { return document.Head{Kind: "fleet-" + form, Schema: Schema} }
+
 // Summary is the fleet in one answer.
 type Summary struct {
-	Schema    int         `json:"schema"`
+	document.Head
 	Hosts     int         `json:"hosts"`
 	Documents int         `json:"documents"`
 	Findings  []Tally     `json:"findings"` // by check, those on most hosts of the worst severity first
@@ -75,7 +78,7 @@ type StaleHost struct {
 
 // Status sums hosts up. Those that are not known any more count as such alone.
 func Status(hosts []*Host, documents int, now time.Time, limit time.Duration) *Summary {
-	s := &Summary{Schema: Schema, Hosts: len(hosts), Documents: documents, Findings: []Tally{}, Levers: []LeverSum{},
+	s := &Summary{Head: HeadOf("status"), Hosts: len(hosts), Documents: documents, Findings: []Tally{}, Levers: []LeverSum{},
 		Stale: []StaleHost{}, limit: limit}
 	s.Twice = twice(hosts, now, limit)
 	known := slices.DeleteFunc(slices.Clone(hosts), func(h *Host) bool { return h.Stale(now, limit) })

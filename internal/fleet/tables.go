@@ -65,9 +65,9 @@ func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.
 		Answer:   []document.Line{{Text: fmt.Sprintf("%s; the state of %d is unknown.", screen.Count(len(hosts), "host"), stale)}},
 		Sections: []document.Section{document.Titled("Hosts", t)},
 		Data: struct {
-			Schema int        `json:"schema"`
-			Hosts  []hostJSON `json:"hosts"`
-		}{Schema, rows}}
+			document.Head
+			Hosts []hostJSON `json:"hosts"`
+		}{HeadOf("hosts"), rows}}
 }
 
 // DiffDocument says why two hosts differ. ran reads the experiments of a study, for what they say of hosts like these.
@@ -142,13 +142,13 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study 
 		differ = []Difference{}
 	}
 	d.Data = struct {
-		Schema   int          `json:"schema"`
+		document.Head
 		A        string       `json:"a"`
 		B        string       `json:"b"`
 		Measured []Apart      `json:"measured"`
 		Settings []Difference `json:"settings"`
 		Findings []Held       `json:"findings"` // of one of the two alone
-	}{Schema, a.Name, b.Name, apart, differ, found}
+	}{HeadOf("diff"), a.Name, b.Name, apart, differ, found}
 	return d, nil
 }
 
@@ -261,14 +261,14 @@ func CheckDocument(id string, list []Held) *document.Document {
 	}
 	found, known := CountHeld(list)
 	return &document.Document{Name: "fleet", Title: id,
-		Answer: []document.Line{{Text: fmt.Sprintf(`%s is a finding on %d of %s. It looks at %q; "hostlab explain-check %[1]s" gives the reason.`, id, found,
+		Answer: []document.Line{{Text: fmt.Sprintf(`%s is a finding on %d of %s. It looks at %q; "hostlab check --explain %[1]s" gives the reason.`, id, found,
 			screen.Count(known, "known host"), CheckTitle(id))}},
 		Sections: []document.Section{document.Titled("Hosts", t)},
 		Data: struct {
-			Schema int    `json:"schema"`
-			Check  string `json:"check"`
-			Hosts  []Held `json:"hosts"`
-		}{Schema, id, list}}
+			document.Head
+			Check string `json:"check"`
+			Hosts []Held `json:"hosts"`
+		}{HeadOf("check"), id, list}}
 }
 
 // ChangesDocument lists changes.
@@ -285,7 +285,7 @@ func ChangesDocument(list []Change, since string) *document.Document {
 		Answer:   []document.Line{{Text: fmt.Sprintf("%s in the last %s.", screen.Count(len(list), "change"), since)}},
 		Sections: []document.Section{document.Titled("Changes", t)},
 		Data: struct {
-			Schema  int      `json:"schema"`
+			document.Head
 			Changes []Change `json:"changes"`
-		}{Schema, list}}
+		}{HeadOf("changes"), list}}
 }

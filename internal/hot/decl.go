@@ -21,12 +21,6 @@ func ALU(n uint64) uint64
 //go:noescape
 func fma(n uint64) float64
 
-// Pause executes n (at least 1) of the instructions that spin loops wait with:
-// PAUSE, or ISB on arm64, where YIELD does nothing on most cores.
-//
-//go:noescape
-func Pause(n uint64)
-
 // Chase follows n (at least 1) links of a Ring from index at and returns the
 // index where it ends: dependent loads, nothing else.
 //

@@ -1,6 +1,6 @@
 // Package hot holds the innermost loops of the CPU probes and workloads: chains
 // of dependent additions, loops that fill the execution ports, pointer chases,
-// scans, locks that are taken over and over, and a ping-pong of one cache line.
+// scans, a lock that is taken over and over, and a ping-pong of one cache line.
 //
 // They are in assembly on amd64 and arm64 for two reasons. The compiler may not
 // reorder, fold or vectorise them, so that one addition stays one cycle; and

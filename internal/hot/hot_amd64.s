@@ -160,15 +160,6 @@ muladd:
 	MOVQ AX, ret+8(FP)
 	RET
 
-// func Pause(n uint64)
-TEXT ·Pause(SB), NOSPLIT, $0-8
-	MOVQ n+0(FP), CX
-pause:
-	PAUSE
-	DECQ CX
-	JNZ  pause
-	RET
-
 // func Chase(ring *uint64, at, n uint64) uint64
 TEXT ·Chase(SB), NOSPLIT, $0-32
 	MOVQ ring+0(FP), SI

@@ -109,15 +109,6 @@ fma:
 	FMOVD F0, ret+8(FP)
 	RET
 
-// func Pause(n uint64)
-TEXT ·Pause(SB), NOSPLIT, $0-8
-	MOVD n+0(FP), R1
-pause:
-	ISB $15
-	SUBS $1, R1
-	BNE pause
-	RET
-
 // func Chase(ring *uint64, at, n uint64) uint64
 TEXT ·Chase(SB), NOSPLIT, $0-32
 	MOVD ring+0(FP), R1

@@ -155,7 +155,7 @@ func (in *input) rest(d *draft, why string) {
 		}
 	}
 	if len(d.blind) > 0 {
-		d.next = Next{Command: "hostlab explain-check " + d.blind[len(d.blind)-1]}
+		d.next = Next{Command: "hostlab check --explain " + d.blind[len(d.blind)-1]}
 	}
 	fine := screen.Plural(passed, "check finds", "checks find") + " nothing to change"
 	switch {
@@ -195,7 +195,7 @@ func remedy(findings []check.Result) Next {
 		}
 	}
 	if len(findings) > 0 {
-		return Next{Command: "hostlab explain-check " + findings[0].ID}
+		return Next{Command: "hostlab check --explain " + findings[0].ID}
 	}
 	return Next{}
 }

@@ -151,7 +151,7 @@ func TestFrequency(t *testing.T) {
 		{name: "skipped, info finding only", lever: f, facts: metal(), results: []check.Result{finding(f, "PWR-009", "info", "x", "do")},
 			want: Settled, evidence: result.Cited, bound: -1},
 		{name: "skipped, check could not look", lever: f, facts: metal(), results: []check.Result{answer(f, check.Unknown)},
-			want: Untested, says: []string{"could not look", "explain-check CHK-unknown"}, bound: -1},
+			want: Untested, says: []string{"could not look", "check --explain CHK-unknown"}, bound: -1},
 		{name: "a guest, nothing measured", lever: f, facts: guest(), outcomes: skipped("wakeup", "interrupted"),
 			want: Elsewhere, evidence: result.Cited, says: []string{"the owner of the kvm hypervisor sets it, not this host; not measured: interrupted", "ask the owner"}, bound: -1},
 		{name: "a machine without a driver", lever: f, facts: &host.Facts{Virt: host.Virt{Hypervisor: host.Known("none", "", "")}}, outcomes: ran(alu(1.1, 0.98, 1.2, 0.01)),

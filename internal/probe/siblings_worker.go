@@ -136,6 +136,6 @@ func (w *pairWorker) lock(req pairRequest) (reply pairReply, err error) {
 	for _, cpu := range req.CPUs[1:] {
 		c.Threads = append(c.Threads, scanlock.Thread{CPU: cpu, Role: scanlock.Scan})
 	}
-	reply.Locks, reply.Seconds, err = c.Run(w.clock, 30*time.Millisecond, time.Duration(req.Seconds*1e9))
+	reply.Locks, reply.Seconds, err = c.Run(30*time.Millisecond, time.Duration(req.Seconds*1e9))
 	return reply, err
 }

@@ -25,8 +25,12 @@ import (
 // describes it. It rises when a key changes its meaning or goes.
 const Schema = 4
 
+// Kind tells the document from others.
+const Kind = "assess"
+
 // Assessment is everything that one run of `hostlab assess` learned.
 type Assessment struct {
+	Kind      string               `json:"kind"`
 	Schema    int                  `json:"schema"`
 	Tool      string               `json:"version"` // of hostlab
 	Started   time.Time            `json:"started"`
@@ -88,7 +92,7 @@ func (a *Assessment) WriteBursts(w io.Writer) error {
 // complete copies an assessment so that no null in its JSON goes without its reason.
 func complete(a *Assessment) *Assessment {
 	c := *a
-	c.Schema = cmp.Or(c.Schema, Schema)
+	c.Kind, c.Schema = Kind, cmp.Or(c.Schema, Schema)
 	c.Probes = explained(c.Probes)
 	c.Warnings = slices.Concat(BusyWarnings(c.Runs), c.Warnings)
 	c.Levers = slices.Clone(c.Levers)

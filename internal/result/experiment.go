@@ -28,7 +28,7 @@ type Experiment struct {
 	Evidence   Evidence          `json:"evidence"`
 	Workload   string            `json:"workload"`
 	Parameters map[string]string `json:"parameters"`        // of the workload, as text with units
-	Context    map[string]string `json:"context,omitempty"` // of the machine: what workload.Offering tells
+	Machine    *Machine          `json:"machine,omitempty"` // nil: levels do not depend on it
 	Places     []Place           `json:"places,omitempty"`  // what levels that are directories lie on
 	Section    string            `json:"section,omitempty"` // of the report, beside its effects: a name that report/effects knows
 	Factors    []Factor          `json:"factors"`
@@ -39,9 +39,6 @@ type Experiment struct {
 	Cells      []Cell            `json:"cells"`
 	Blocks     []Block           `json:"blocks"` // the whole plan, in order
 }
-
-// CautionKey begins the names in Context whose texts are warnings.
-const CautionKey = "caution "
 
 // Change says what it takes to go from one level of a factor to another.
 type Change string
@@ -76,10 +73,12 @@ type Absent struct {
 
 // Place is what a level lies on that stands for a directory.
 type Place struct {
-	Factor   string `json:"factor"`
-	Level    string `json:"level"`
-	Emulated bool   `json:"emulated,omitempty"` // syncs are slowed down, in place of a slow device
-	Volatile bool   `json:"volatile,omitempty"` // memory: nothing survives a power cut
+	Factor   string   `json:"factor"`
+	Level    string   `json:"level"`
+	On       string   `json:"on"`                 // in words
+	Emulated bool     `json:"emulated,omitempty"` // syncs are slowed down, in place of a slow device
+	Volatile bool     `json:"volatile,omitempty"` // memory: nothing survives a power cut
+	Cautions []string `json:"cautions,omitempty"` // that were known before the first run
 }
 
 // Place returns what a level lies on; the zero Place where the record has none.
@@ -88,10 +87,6 @@ func (x *Experiment) Place(factor, level string) Place {
 		if p.Factor == factor && p.Level == level {
 			return p
 		}
-	}
-	if x.Places == nil { // records of the first versions say it in text alone
-		text := x.Context[factor+" "+level]
-		return Place{factor, level, strings.HasPrefix(text, string(Emulated)), strings.HasSuffix(text, " on tmpfs")}
 	}
 	return Place{}
 }

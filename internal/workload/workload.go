@@ -105,9 +105,8 @@ type Offering interface {
 	// Offers says of each of the texts of a parameter that cannot be had on a machine
 	// why, in a phrase. What is not in the map can be had. It touches nothing.
 	Offers(cfg Config, param string, levels []string, m Machine) map[string]string
-	// Context is what a report has to know of the machine to explain the levels: names
-	// and values as text with units, such as "l2" -> "2 MiB".
-	Context(cfg Config, m Machine) map[string]string
+	// Machine is what a report has to know of the machine to explain the levels.
+	Machine(cfg Config, m Machine) result.Machine
 }
 
 // Outside is a workload that may work on something of the user's that is neither this

@@ -42,22 +42,18 @@ func smtPlacements() {
 	_, varies, _ := strings.Cut(strings.Join(strings.Fields(r.out), " "), "Varies")
 	varies, absent, _ := strings.Cut(varies, "Absent")
 	good := r.code == 0
-	for _, cell := range []string{"scan@sibling", "pause@sibling", "alu@sibling", "fma@sibling", "lock@sibling", "scan@core", "rotation"} {
-		good = good && strings.Contains(varies, cell)
+	for _, level := range []string{"sibling", "core", "same", "rotation"} {
+		good = good && strings.Contains(varies, level)
 	}
-	require("smt finds the sibling and another core", good && !strings.Contains(varies, "scan@llc") && strings.Contains(absent, "cell scan@llc") && strings.Contains(absent, "cell scan@socket"),
+	require("smt finds the sibling and another core", good && absent == "",
 		"exit %d: %s %s", r.code, r.out, r.err)
 	// The masks of 2005: CPU 3 scans, and its sibling is CPU 2. A worker that the emulation starves may end it.
-	r = hostlab("scanlock", "-s8", "-l7", "--duration", "1s")
+	r = hostlab("workload", "scanlock", "-s8", "-l7", "--duration", "1s")
 	require("scanlock tells the scanner's sibling", strings.Contains(r.out, "on a scanner's core: 2"), "exit %d: %s %s", r.code, r.out, r.err)
-	for _, study := range []string{"smt-query", "smt-lock"} {
-		r = hostlab("run", study, "--dry-run")
-		require(study+" has one CPU of each core as a level", r.code == 0 && strings.Contains(r.out, "one-per-core") && !strings.Contains(r.out, "Absent"), "exit %d: %s %s", r.code, r.out, r.err)
-	}
-	for _, study := range []string{"smt-control-lock", "smt-control-mix"} {
-		r = hostlab("run", study, "--dry-run")
-		require(study+" can switch SMT", r.code == 0 && strings.Contains(r.out, "smt: on (baseline), off"), "exit %d: %s %s", r.code, r.out, r.err)
-	}
+	r = hostlab("run", "smt-query", "--dry-run")
+	require("smt-query has one CPU of each core as a level", r.code == 0 && strings.Contains(r.out, "one-per-core") && !strings.Contains(r.out, "Absent"), "exit %d: %s %s", r.code, r.out, r.err)
+	r = hostlab("run", "smt-control", "--dry-run")
+	require("smt-control can switch SMT", r.code == 0 && strings.Contains(r.out, "smt: on (baseline), off"), "exit %d: %s %s", r.code, r.out, r.err)
 }
 
 // watchSMT tells what was seen while something ran: the control, once it was not on, and the CPUs then.

@@ -1,8 +1,7 @@
-// seed.c: the program of "Be aware: To Hyper or not to hyper" (2005) in portable C, with
-// the kinds of lock and the layout of counters as choices. Its loops are the seed's: they
-// end with the process.
+// seed.c: the program of "Be aware: To Hyper or not to hyper" (2005) in portable C, with its
+// counters in lines of their own. Its loops are the seed's: they end with the process.
 //
-//	seed tas|ttas|ticket|mcs|mutex padded|seed WARM_UP_MS WINDOW_MS CPU:lock|scan ...
+//	seed WARM_UP_MS WINDOW_MS CPU:lock|scan ...
 //	seed gaps CPU WINDOW_MS
 //
 // The first prints a line for each thread: acquisitions, spins and scans per second of
@@ -31,19 +30,14 @@ enum { MAX_THREADS = 1024, LINE = 128 };
 
 struct stats { volatile uint64_t locked, spinned; };
 static _Alignas(LINE) char stats_memory[MAX_THREADS * LINE];
-static size_t stats_step = LINE;
-static struct stats *stats_of(int i) { return (struct stats *)(stats_memory + i * stats_step); }
+static struct stats *stats_of(int i) { return (struct stats *)(stats_memory + i * LINE); }
 
 static _Alignas(4096) char memory_block[1024 * 1024];
 
-struct node { _Atomic(struct node *) next; atomic_int wait; };
 static _Alignas(LINE) struct { atomic_int v; char pad[LINE - 4]; } lock;
-static _Alignas(LINE) struct { atomic_uint next, serving; char pad[LINE - 8]; } queue;
-static _Alignas(LINE) struct { _Atomic(struct node *) tail; char pad[LINE - 8]; } mcs;
-static _Alignas(LINE) pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Alignas(LINE) atomic_int ready, go;
 
-struct thread { int id, cpu; const char *role, *kind; };
+struct thread { int id, cpu; const char *role; };
 
 static void scan(struct stats *s)
 {
@@ -51,19 +45,6 @@ static void scan(struct stats *s)
 		memset(memory_block, 0, sizeof memory_block);
 		__asm__ volatile("" ::: "memory"); // or the compiler drops all but the last
 		s->spinned++;
-	}
-}
-
-static void take_tas(struct stats *s)
-{
-	for (;;) {
-		if (atomic_exchange_explicit(&lock.v, 1, memory_order_acquire) == 0) {
-			s->locked++;
-			atomic_store_explicit(&lock.v, 0, memory_order_release);
-		} else {
-			s->spinned++;
-			smt_pause();
-		}
 	}
 }
 
@@ -77,54 +58,6 @@ static void take_ttas(struct stats *s)
 			s->spinned++;
 			smt_pause();
 		}
-	}
-}
-
-static void take_ticket(struct stats *s)
-{
-	for (;;) {
-		unsigned mine = atomic_fetch_add_explicit(&queue.next, 1, memory_order_acquire);
-		while (atomic_load_explicit(&queue.serving, memory_order_acquire) != mine) {
-			s->spinned++;
-			smt_pause();
-		}
-		s->locked++;
-		atomic_store_explicit(&queue.serving, mine + 1, memory_order_release);
-	}
-}
-
-static void take_mcs(struct stats *s)
-{
-	struct node *me = aligned_alloc(LINE, LINE);
-	for (;;) {
-		atomic_store_explicit(&me->next, NULL, memory_order_relaxed);
-		atomic_store_explicit(&me->wait, 1, memory_order_relaxed);
-		struct node *last = atomic_exchange_explicit(&mcs.tail, me, memory_order_acq_rel);
-		if (last) {
-			atomic_store_explicit(&last->next, me, memory_order_release);
-			while (atomic_load_explicit(&me->wait, memory_order_acquire)) {
-				s->spinned++;
-				smt_pause();
-			}
-		}
-		s->locked++;
-		struct node *next = atomic_load_explicit(&me->next, memory_order_acquire), *self = me;
-		if (!next) {
-			if (atomic_compare_exchange_strong_explicit(&mcs.tail, &self, NULL, memory_order_acq_rel, memory_order_relaxed))
-				continue;
-			while (!(next = atomic_load_explicit(&me->next, memory_order_acquire)))
-				smt_pause();
-		}
-		atomic_store_explicit(&next->wait, 0, memory_order_release);
-	}
-}
-
-static void take_mutex(struct stats *s)
-{
-	for (;;) {
-		pthread_mutex_lock(&mutex);
-		s->locked++;
-		pthread_mutex_unlock(&mutex);
 	}
 }
 
@@ -151,16 +84,8 @@ static void *run(void *p)
 		smt_pause();
 	if (!strcmp(t->role, "scan"))
 		scan(s);
-	else if (!strcmp(t->kind, "tas"))
-		take_tas(s);
-	else if (!strcmp(t->kind, "ttas"))
-		take_ttas(s);
-	else if (!strcmp(t->kind, "ticket"))
-		take_ticket(s);
-	else if (!strcmp(t->kind, "mcs"))
-		take_mcs(s);
 	else
-		take_mutex(s);
+		take_ttas(s);
 	return NULL;
 }
 
@@ -214,27 +139,25 @@ int main(int argc, char **argv)
 		return gaps(atoi(argv[2]), atoi(argv[3]));
 	static pthread_t ids[MAX_THREADS];
 	static double used[MAX_THREADS];
-	int n = argc - 5;
+	int n = argc - 3;
 	if (n < 1 || n > MAX_THREADS) {
-		fprintf(stderr, "usage: seed KIND LAYOUT WARM_UP_MS WINDOW_MS CPU:ROLE ... | seed gaps CPU WINDOW_MS\n");
+		fprintf(stderr, "usage: seed WARM_UP_MS WINDOW_MS CPU:ROLE ... | seed gaps CPU WINDOW_MS\n");
 		return 2;
 	}
-	if (!strcmp(argv[2], "seed"))
-		stats_step = sizeof(struct stats);
 	for (int i = 0; i < n; i++) {
-		char *role = strchr(argv[5 + i], ':');
-		threads[i] = (struct thread){i, atoi(argv[5 + i]), role ? role + 1 : "", argv[1]};
+		char *role = strchr(argv[3 + i], ':');
+		threads[i] = (struct thread){i, atoi(argv[3 + i]), role ? role + 1 : ""};
 		if (pthread_create(&ids[i], NULL, run, &threads[i]))
 			return 1;
 	}
 	while (atomic_load(&ready) < n)
 		rest(1);
 	atomic_store(&go, 1);
-	rest(atoi(argv[3]));
+	rest(atoi(argv[1]));
 	double begin = now();
 	for (int i = 0; i < n; i++)
 		used[i] = cpu_time(ids[i]), before[i][0] = stats_of(i)->locked, before[i][1] = stats_of(i)->spinned;
-	rest(atoi(argv[4]));
+	rest(atoi(argv[2]));
 	double wall = now() - begin;
 	for (int i = 0; i < n; i++) {
 		double locked = stats_of(i)->locked - before[i][0], spinned = stats_of(i)->spinned - before[i][1];

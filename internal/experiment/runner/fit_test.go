@@ -133,7 +133,7 @@ func cpus(cores, threads int) workload.Machine {
 // A resume takes from the record what was measured, and refuses a machine that has
 // other levels or places than then.
 func TestRefit(t *testing.T) {
-	text := head(8, "") + "[[factor]]\nname = \"cell\"\nparameter = \"cell\"\nlevels = [\"none\", \"scan@core\", \"scan@sibling\", \"scan@socket\"]\n[workload]\nname = \"scanlock\"\n"
+	text := head(8, "") + "[[factor]]\nname = \"scanner\"\nparameter = \"scanner\"\nlevels = [\"none\", \"core\", \"sibling\"]\n[workload]\nname = \"scanlock\"\n"
 	s := parse(t, t.TempDir(), text)
 	fit := func(m workload.Machine) *result.Experiment {
 		st, err := experiment.Fit(s, m, nil)
@@ -150,9 +150,9 @@ func TestRefit(t *testing.T) {
 	}{
 		"the same":            {cpus(2, 2), cpus(2, 2), ""},
 		"measured once":       {hidden, cpus(4, 1), ""},
-		"siblings turned off": {cpus(2, 2), cpus(2, 1), "+no cell scan@sibling: no CPU shares a core with CPU 0"},
-		"siblings turned on":  {cpus(2, 1), cpus(2, 2), "-no cell scan@sibling: no CPU shares a core with CPU 0"},
-		"numbered otherwise":  {cpus(2, 2), cpus(3, 2), "-cpu_sibling: CPU 2\n+cpu_sibling: CPU 3"},
+		"siblings turned off": {cpus(2, 2), cpus(2, 1), "+no scanner sibling: no CPU shares a core with CPU 0"},
+		"siblings turned on":  {cpus(2, 1), cpus(2, 2), "-no scanner sibling: no CPU shares a core with CPU 0"},
+		"numbered otherwise":  {cpus(2, 2), cpus(3, 2), "-scanner sibling: CPU 2\n+scanner sibling: CPU 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := fit(c.then)

@@ -25,7 +25,7 @@ const leastRoom = 1 << 20
 // lookAt says which levels have no directory here, on what the others lie, and which of
 // them lie on the same device, between which there is nothing to see.
 func lookAt(s *experiment.Study, f experiment.Factor) experiment.Here {
-	here := experiment.Here{Lacks: map[string]string{}, Context: map[string]string{}}
+	here := experiment.Here{Lacks: map[string]string{}}
 	on := map[string]string{} // device, with its delay -> level
 	for _, l := range f.Levels {
 		d, named := f.Directories[l]
@@ -73,16 +73,14 @@ func lookAt(s *experiment.Study, f experiment.Factor) experiment.Here {
 			fs := storage.FSType.Or("")
 			place.Volatile = d.Delay == 0 && (fs == "tmpfs" || fs == "ramfs")
 		}
-		here.Places = append(here.Places, place)
-		key := f.Name + " " + l
-		var cautions []string
-		if here.Context[key] = over; d.Delay > 0 {
-			here.Context[key] = fmt.Sprintf("emulated: each sync takes %s longer (FUSE), over %s", d.Delay, over)
-			cautions = append(cautions, fmt.Sprintf("factor %s: level %s is emulated: a file system of hostlab adds %s to each sync, in "+
-				"place of a slow device", f.Name, l, d.Delay))
+		caution := func(format string, a ...any) {
+			place.Cautions = append(place.Cautions, fmt.Sprintf("factor "+f.Name+": "+format, a...))
+		}
+		if place.On = over; d.Delay > 0 {
+			place.On = fmt.Sprintf("emulated: each sync takes %s longer (FUSE), over %s", d.Delay, over)
+			caution("level %s is emulated: a file system of hostlab adds %s to each sync, in place of a slow device", l, d.Delay)
 		} else if doubt != "" {
-			cautions = append(cautions, fmt.Sprintf("factor %s: level %s %s (%s); do not take it for what its name says", f.Name,
-				l, doubt, over))
+			caution("level %s %s (%s); do not take it for what its name says", l, doubt, over)
 		}
 		// A device that is slowed is slower than itself, so that there is a contrast.
 		at, slowed := fmt.Sprint(device, " ", d.Delay), ""
@@ -90,15 +88,12 @@ func lookAt(s *experiment.Study, f experiment.Factor) experiment.Here {
 			slowed = fmt.Sprintf(", slowed by %s", d.Delay)
 		}
 		if first, same := on[at]; same && device != "" {
-			cautions = append(cautions, fmt.Sprintf("factor %s: levels %s and %s lie on the same device (%s%s): expect no contrast "+
-				"between them",
-				f.Name, first, l, strings.TrimPrefix(device, "/dev/"), slowed))
+			caution("levels %s and %s lie on the same device (%s%s): expect no contrast between them", first, l,
+				strings.TrimPrefix(device, "/dev/"), slowed)
 		} else {
 			on[at] = l
 		}
-		if len(cautions) > 0 {
-			here.Context[result.CautionKey+key] = strings.Join(cautions, "; ")
-		}
+		here.Places = append(here.Places, place)
 	}
 	return here
 }

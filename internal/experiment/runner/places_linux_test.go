@@ -87,14 +87,13 @@ func TestLookAt(t *testing.T) {
 			f := aFactor(c.dirs)
 			here := lookAt(&experiment.Study{Dir: base, Out: filepath.Join(base, "out", "of", "this"), Factors: []experiment.Factor{f}}, f)
 			got := map[string]string{}
-			for k, text := range here.Context {
-				if level, ok := strings.CutPrefix(k, result.CautionKey+"log "); ok {
-					got[level] = text
-				} else if text == "" {
-					t.Errorf("%q tells nothing", k)
-				}
-			}
 			for _, p := range here.Places {
+				if len(p.Cautions) > 0 {
+					got[p.Level] = strings.Join(p.Cautions, "; ")
+				}
+				if p.On == "" {
+					t.Errorf("%q tells nothing", p.Level)
+				}
 				if dir := c.dirs[p.Level]; p.Factor != "log" || p.Emulated != strings.HasPrefix(dir, "delay:") || p.Volatile != (dir == "/dev/shm") {
 					t.Errorf("%s: %+v", dir, p)
 				}

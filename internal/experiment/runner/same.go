@@ -42,25 +42,34 @@ func same(r *store.Record, now *experiment.Study) error {
 // a machine on which it does not.
 func refit(x *result.Experiment, s *experiment.Study, m workload.Machine,
 	look func(*experiment.Study, experiment.Factor) experiment.Here) (*experiment.Study, error) {
-	m.Measured = experiment.MeasuredPairs(x.Context)
+	if x.Machine != nil {
+		m.Measured = x.Machine.Measured
+	}
 	fit, err := experiment.Fit(s, m, look)
 	if err != nil {
 		return nil, err
 	}
-	then, now := map[string]string{}, map[string]string{}
-	for _, a := range x.Absent {
-		then["no "+a.Factor+" "+a.Level] = a.Reason
-	}
-	for _, a := range fit.Absent {
-		now["no "+a.Factor+" "+a.Level] = a.Reason
-	}
-	maps.Copy(then, x.Context)
-	maps.Copy(now, fit.Context)
+	then, now := found(x.Machine, x.Absent, x.Places), found(fit.Known, fit.Absent, fit.Places)
 	if list := changes(then, now, "%s: %s"); len(list) > 0 {
 		return nil, &Changed{What: "the host has changed since the experiment began, in what the workload can have on it; start anew " +
 			"in another directory", Diff: lines(list)}
 	}
 	return fit, nil
+}
+
+// found names what a machine was found to be.
+func found(m *result.Machine, absent []result.Absent, places []result.Place) map[string]string {
+	out := map[string]string{}
+	for _, a := range absent {
+		out["no "+a.Factor+" "+a.Level] = a.Reason
+	}
+	for _, p := range places {
+		out[p.Factor+" "+p.Level] = strings.Join(append([]string{p.On}, p.Cautions...), "; ")
+	}
+	for _, f := range m.Facts() {
+		out[f[0]] = f[1]
+	}
+	return out
 }
 
 // changes are what two maps do not have in common, each in a form of its name and value.

@@ -25,9 +25,9 @@ type leverJSON struct {
 func levers(_ context.Context, r *request) (*document.Document, error) {
 	sum := fleet.Status(r.fleet.hosts, r.fleet.documents, r.now, r.Stale)
 	d := &document.Document{Name: "fleet", Title: "Levers", Data: struct {
-		Schema int              `json:"schema"`
+		document.Head
 		Levers []fleet.LeverSum `json:"levers"`
-	}{fleet.Schema, sum.Levers}}
+	}{fleet.HeadOf("levers"), sum.Levers}}
 	d.Answer = []document.Line{{Text: "No assessment of a host that is known calls a lever worthwhile."}}
 	if len(sum.Levers) > 0 {
 		l := sum.Levers[0]
@@ -103,10 +103,10 @@ func oneLever(_ context.Context, r *request) (*document.Document, error) {
 			screen.Count(len(list), "host"), fleet.ADay(saves))}},
 		Sections: []document.Section{document.Titled("Hosts", t)},
 		Data: struct {
-			Schema int         `json:"schema"`
-			Name   string      `json:"lever"`
-			Hosts  []leverJSON `json:"hosts"`
-		}{fleet.Schema, name, list}}, nil
+			document.Head
+			Name  string      `json:"lever"`
+			Hosts []leverJSON `json:"hosts"`
+		}{fleet.HeadOf("lever"), name, list}}, nil
 }
 
 func orNone(v *float64) float64 {

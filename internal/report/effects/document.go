@@ -294,7 +294,12 @@ func facts(x *result.Experiment) (out document.Pairs) {
 	all("host: ", x.Host)
 	add("workload", x.Workload)
 	all("workload: ", x.Parameters)
-	all("machine: ", x.Context)
+	for _, f := range x.Machine.Facts() {
+		add("machine: "+f[0], f[1])
+	}
+	for _, p := range x.Places {
+		add("machine: "+p.Factor+" "+p.Level, p.On)
+	}
 	for _, f := range x.Factors {
 		add("factor: "+f.Name, fmt.Sprintf("%s (baseline %s), %s, changed %s", strings.Join(f.Levels, ", "), f.Baseline, f.Kind,
 			f.Change))

@@ -2,9 +2,6 @@ package effects
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/document"
@@ -33,8 +30,8 @@ var extras = map[string]func(a *analysis.Analysis, runs []result.Run) extra{
 		return extra{verdict: s.verdict(), section: s.section, data: s.LogDevice}
 	},
 	"smt": func(a *analysis.Analysis, runs []result.Run) extra {
-		s := newSMT(a, runs)
-		return extra{verdict: s.verdict(), outcome: new(s.outcome()), section: s.section, data: s}
+		s := siblings{analysis.NewSiblings(a.Experiment, runs), a.Experiment}
+		return extra{verdict: s.verdict(), outcome: new(s.outcome()), section: s.section, data: s.Siblings}
 	},
 	"table": func(a *analysis.Analysis, runs []result.Run) extra {
 		s := newCross(a, runs)
@@ -77,10 +74,8 @@ func (r *Report) cautions() (list []string) {
 		list = append(list, fmt.Sprintf("the record names %q as a section of its report, which this hostlab does not have: a newer "+
 			"one shows it", x.Section))
 	}
-	for _, k := range slices.Sorted(maps.Keys(x.Context)) {
-		if strings.HasPrefix(k, result.CautionKey) {
-			list = append(list, x.Context[k])
-		}
+	for _, p := range x.Places {
+		list = append(list, p.Cautions...)
 	}
 	return list
 }

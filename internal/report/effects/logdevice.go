@@ -77,10 +77,11 @@ func (s logDevice) section(string) document.Section {
 	}
 	for _, l := range s.Factor.Levels {
 		name := s.Factor.Name + " " + l
-		if what := s.Experiment.Context[name]; what != "" {
-			note(name + ": " + what + ".")
+		place := s.Experiment.Place(s.Factor.Name, l)
+		if place.On != "" {
+			note(name + ": " + place.On + ".")
 		}
-		if s.Experiment.Place(s.Factor.Name, l).Volatile {
+		if place.Volatile {
 			note(name + " is memory, which loses everything with the power: what it gains bounds what persistent memory could. No log " +
 				"belongs there.")
 		}

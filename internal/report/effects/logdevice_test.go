@@ -21,7 +21,7 @@ import (
 // of log waits given.
 func logRecord(blocks int, gain, share float64) (*result.Experiment, []result.Run) {
 	x := &result.Experiment{Name: "log", Section: "log", Evidence: result.Measured, Workload: "logcommit",
-		Context:   map[string]string{"log disk": "/log on /dev/vda (ext4)", "log fast": "/dev/shm on tmpfs", result.CautionKey + "log fast": "factor log: a caution"},
+		Places:    []result.Place{{Factor: "log", Level: "disk", On: "/log on /dev/vda (ext4)"}, {Factor: "log", Level: "fast", On: "/dev/shm on tmpfs", Volatile: true, Cautions: []string{"factor log: a caution"}}},
 		Factors:   []result.Factor{{Name: "log", Kind: "parameter", Levels: []string{"disk", "fast"}, Baseline: "disk", Change: result.Online}},
 		Responses: []result.Response{{Name: "wall", Title: "Elapsed time", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.02, Primary: true}, {Name: "log_share", Better: "lower", Compare: result.Difference, Margin: 0.01}, {Name: "log_wait", Title: "Waiting for the log", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.02}},
 		Contrasts: []result.Contrast{{Factors: []string{"log"}, Levels: []string{"fast"}, Primary: true}},
@@ -85,7 +85,7 @@ func TestLogDevice(t *testing.T) {
 func TestLogDeviceFromTheSlowest(t *testing.T) {
 	x, _ := logRecord(0, 0, 0)
 	x.Factors[0].Levels = append(x.Factors[0].Levels, "san")
-	x.Context["log san"] = string(result.Emulated) + ": each sync takes longer"
+	x.Places = append(x.Places, result.Place{Factor: "log", Level: "san", On: "emulated: each sync takes longer", Emulated: true})
 	x.Cells = append(x.Cells, result.Cell{Levels: map[string]string{"log": "san"}})
 	x.Responses = []result.Response{{Name: "duration", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.02, Primary: true},
 		{Name: "log_write_avg", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.1}, {Name: "log_gain_bound", Better: "lower", Compare: result.Difference, Margin: 0.01},
@@ -204,17 +204,17 @@ func TestLogPartsAddUp(t *testing.T) {
 func TestLogDeviceEmulated(t *testing.T) {
 	for _, c := range []struct {
 		evidence result.Evidence
-		disk     string
+		disk     bool // is emulated
 		heads    string
 		label    string
 	}{
-		{result.Measured, "/log", "[disk fast]", "blocks, measured. "},
-		{result.Emulated, "emulated: each sync takes 1ms longer", "[disk (emulated) fast]", "blocks, measured where no device is marked as emulated. "},
-		{result.Measured, "emulated: each sync takes 1ms longer", "[disk (emulated) fast]", "blocks, measured where no device is marked as emulated. "},
-		{result.Emulated, "/log", "[disk (emulated) fast (emulated)]", "blocks, emulated. "},
+		{result.Measured, false, "[disk fast]", "blocks, measured. "},
+		{result.Emulated, true, "[disk (emulated) fast]", "blocks, measured where no device is marked as emulated. "},
+		{result.Measured, true, "[disk (emulated) fast]", "blocks, measured where no device is marked as emulated. "},
+		{result.Emulated, false, "[disk (emulated) fast (emulated)]", "blocks, emulated. "},
 	} {
 		x, runs := logRecord(8, 0.1, 0.2)
-		x.Evidence, x.Context["log disk"] = c.evidence, c.disk
+		x.Evidence, x.Places[0].Emulated = c.evidence, c.disk
 		s := newLogDevice(analysis.Analyse(x, runs, &result.End{Blocks: 8}), runs)
 		_, lines := parts(s)
 		if got := fmt.Sprint(s.called("disk"), " ", s.called("fast")); "["+got+"]" != c.heads || !strings.Contains(lines[0], c.label) {

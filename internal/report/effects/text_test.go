@@ -50,7 +50,7 @@ func TestTextFits(t *testing.T) {
 
 // TestTextGolden holds what people read; -update writes it anew.
 func TestTextGolden(t *testing.T) {
-	for _, name := range []string{"gzip", "live", "harmed", "adjusted", "null", "noisy", "running", "failing", "stalls", "power", "splitplot", "empty", "compared", "query", "dialog", "degree", "newer", "smt-caches", "smt-slots", "smt-none", "smt-noisy", "smt-untestable", "smt-one-core", "smt-empty", "smt-alike"} {
+	for _, name := range []string{"gzip", "live", "harmed", "adjusted", "null", "noisy", "running", "failing", "stalls", "power", "splitplot", "empty", "compared", "query", "dialog", "degree", "newer", "smt-harm", "smt-none", "smt-noisy", "smt-untestable", "smt-one-core", "smt-empty", "smt-alike"} {
 		golden.Equal(t, filepath.Join("testdata", name+".txt"), text(t, name, effects.Options{}))
 	}
 }

@@ -36,7 +36,7 @@ func Service() *report.Assessment {
 	share := func(v, low, high float64) result.Estimate {
 		return result.Estimate{Value: v, Low: low, High: high, N: 1800}
 	}
-	r := explain.Report{Schema: 3, Vendor: "PostgreSQL", Version: "15.18", Target: "postgres at /run/postgresql", Wall: 60,
+	r := explain.Report{Vendor: "PostgreSQL", Version: "15.18", Target: "postgres at /run/postgresql", Wall: 60,
 		Elapsed: 300, Busy: 240, Samples: 1800, Interval: 0.033, Peak: 8,
 		Transactions: 60_000, Method: explain.Method, Log: explain.NoLog(),
 		Missing: []string{"pg_stat_statements is not installed"}}

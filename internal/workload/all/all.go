@@ -11,7 +11,6 @@ import (
 	"hostlab/internal/workload/logcommit"
 	"hostlab/internal/workload/null"
 	"hostlab/internal/workload/observe"
-	"hostlab/internal/workload/oltp"
 	"hostlab/internal/workload/scanlock"
 	"hostlab/internal/workload/xmlquery"
 )
@@ -25,13 +24,11 @@ var list = []struct {
 	{burst.Workload{}, burst.Jobs()},
 	{client.Copy{}, nil},
 	{client.Delete{}, nil},
-	{scanlock.Pair{}, scanlock.Jobs()}, // and those of scanlock.Workload
 	{dialog.Workload{}, dialog.Jobs()},
 	{client.Extract{}, nil},
 	{logcommit.Workload{}, nil},
-	{oltp.Workload{}, oltp.Jobs()},
 	{observe.Workload{}, nil},
-	{scanlock.Workload{}, nil},
+	{scanlock.Workload{}, scanlock.Jobs()},
 	{xmlquery.Workload{}, xmlquery.Jobs()},
 	{null.Workload{}, nil},
 }

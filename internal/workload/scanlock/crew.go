@@ -16,12 +16,10 @@ import (
 // garbage in it while they run.
 type crew struct {
 	cell   Cell
-	clock  hot.Clock
-	lock   *hot.Lock
+	lock   *hot.Word
 	stop   *hot.Word
 	start  *hot.Word // waiting, steady, running
-	lanes  []*hot.Counts
-	waits  []*hot.Waits // of each thread that takes locks, in Timed cells; else nil
+	lanes  []*hot.Lane
 	ids    []thread.ID
 	ready  []atomic.Bool
 	begun  time.Time
@@ -40,14 +38,12 @@ const (
 
 // muster starts the threads of a checked cell. Each waits on its CPU until all are
 // there and run is called.
-func muster(c Cell, clock hot.Clock) *crew {
+func muster(c Cell) *crew {
 	n := len(c.Threads)
-	w := &crew{cell: c, clock: clock, lock: hot.New[hot.Lock](), stop: hot.New[hot.Word](), start: hot.New[hot.Word](),
-		lanes: hot.Lanes(n, c.Layout == Packed), waits: make([]*hot.Waits, n), ids: make([]thread.ID, n), ready: make([]atomic.Bool, n)}
+	w := &crew{cell: c, lock: hot.New[hot.Word](), stop: hot.New[hot.Word](), start: hot.New[hot.Word](),
+		lanes: make([]*hot.Lane, n), ids: make([]thread.ID, n), ready: make([]atomic.Bool, n)}
 	for i, t := range c.Threads {
-		if c.Timed && t.Role.Takes() {
-			w.waits[i] = new(hot.Waits)
-		}
+		w.lanes[i] = hot.New[hot.Lane]()
 		w.ended.Go(func() {
 			if err := <-thread.On(t.CPU, func() error { return w.serve(i) }); err != nil {
 				w.fail(err)
@@ -59,11 +55,7 @@ func muster(c Cell, clock hot.Clock) *crew {
 
 // serve is one thread's life.
 func (w *crew) serve(i int) error {
-	thread.Name(loopName)
-	work, err := w.work(i)
-	if err != nil {
-		return err
-	}
+	work := w.work(i)
 	w.ids[i] = thread.Self()
 	w.ready[i].Store(true)
 	for atomic.LoadUint32(&w.start.V) == waiting {
@@ -75,40 +67,15 @@ func (w *crew) serve(i int) error {
 	return nil
 }
 
-// work is what a thread does until the stop word is set. What it needs is made here,
+// work is what a thread does until the stop word is set. A scanner's block is made here,
 // on its own CPU, so that its memory is near.
-func (w *crew) work(i int) (func(), error) {
-	role, lane := w.cell.Threads[i].Role, w.lanes[i]
-	rounds := func(chunk func()) func() {
-		return func() {
-			for atomic.LoadUint32(&w.stop.V) == 0 {
-				chunk()
-				atomic.AddUint64(&lane.Spins, 1)
-			}
-		}
+func (w *crew) work(i int) func() {
+	lane := &w.lanes[i].Counts
+	if w.cell.Threads[i].Role == Lock {
+		return func() { hot.Take(w.lock, w.stop, lane) }
 	}
-	switch role {
-	case Scan:
-		block := hot.Buffer(w.cell.ScanSize)
-		return func() { hot.Scan(block, w.stop, &lane.Spins) }, nil
-	case Pause:
-		return rounds(func() { hot.Pause(1 << 10) }), nil
-	case ALU:
-		return rounds(func() { hot.ALU(1 << 12) }), nil
-	case FMA:
-		return rounds(func() { hot.FMA(1 << 11) }), nil
-	}
-	lock := w.lock
-	if role == Own {
-		lock = hot.New[hot.Lock]()
-	}
-	t := &hot.Taker{Lock: lock, Stop: w.stop, Counts: lane, Node: hot.New[hot.Node](), Critical: uint64(w.cell.Critical),
-		Parallel: uint64(w.cell.Parallel), Touch: w.cell.Touch, NoPause: w.cell.NoPause, Waits: w.waits[i]}
-	if w.cell.Lock == Mutex {
-		return mutex(t)
-	}
-	kind := map[LockKind]hot.Kind{TAS: hot.TAS, TTAS: hot.TTAS, Ticket: hot.Ticket, MCS: hot.MCS}[w.cell.Lock]
-	return func() { t.Run(kind) }, nil
+	block := hot.Buffer(w.cell.ScanSize)
+	return func() { hot.Scan(block, w.stop, &lane.Spins) }
 }
 
 func (w *crew) fail(err error) {
@@ -151,13 +118,12 @@ func (w *crew) end() {
 
 // Run runs a cell in this process, which must be a worker, and returns what its threads
 // did in a stretch after a warm-up, and how long that was: longer where a thread waits for
-// its CPU. It gives thread.ErrNoCPU,
-// wrapped, when a CPU cannot be used.
-func (c Cell) Run(clock hot.Clock, warmUp, stretch time.Duration) (did []Count, seconds float64, err error) {
+// its CPU. It gives thread.ErrNoCPU, wrapped, when a CPU cannot be used.
+func (c Cell) Run(warmUp, stretch time.Duration) (did []Count, seconds float64, err error) {
 	if c, err = c.checked(); err != nil {
 		return nil, 0, err
 	}
-	w := muster(c, clock)
+	w := muster(c)
 	defer w.end()
 	for begin := time.Now(); w.failure() == nil; time.Sleep(settle) {
 		cpu, some := w.missing()
@@ -202,11 +168,9 @@ func (w *crew) snapshot() (Snapshot, error) {
 	for i, t := range w.cell.Threads {
 		c := &s.Counts[i]
 		c.Thread = t
-		if !t.Role.Takes() {
-			c.Rounds, c.Spins = c.Spins, 0
-		}
 		if t.Role == Scan {
-			c.Rounds, c.Bytes = hot.Scanned(w.cell.ScanSize, c.Rounds)
+			c.Rounds, c.Bytes = hot.Scanned(w.cell.ScanSize, c.Spins)
+			c.Spins = 0
 		}
 		u := w.ids[i].Read()
 		c.CPUTime, c.HasCPU, c.Waited, c.HasWaited = u.CPU, u.HasCPU, u.Waited, u.HasWaited
@@ -214,27 +178,5 @@ func (w *crew) snapshot() (Snapshot, error) {
 			w.fail(fmt.Errorf("CPU %d went offline or was taken from this process: %w", t.CPU, thread.ErrNoCPU))
 		}
 	}
-	if w.cell.Timed {
-		s.Waits = classes(w.waits, w.clock.Rate())
-	}
 	return s, w.failure()
-}
-
-// classes counts waits, which are in ticks, in the classes of WaitEdges.
-func classes(waits []*hot.Waits, ticksPerSecond float64) []uint64 {
-	edges := WaitEdges()
-	out := make([]uint64, len(edges))
-	for _, w := range waits {
-		if w == nil {
-			continue
-		}
-		at := 0
-		for class := range w {
-			for at < len(edges)-1 && w.Ticks(class)/ticksPerSecond > edges[at] {
-				at++
-			}
-			out[at] += atomic.LoadUint64(&w[class])
-		}
-	}
-	return out
 }

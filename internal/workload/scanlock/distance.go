@@ -95,8 +95,12 @@ func (t *Thrower) once(cpuA, cpuB int) (float64, error) {
 	return stats.Median(times), nil
 }
 
+// throwing is a worker that measures distances.
+type throwing struct{ worker.Kept }
+
 // distance measures how far apart two CPUs are; 0: they hardly met.
-func (s *session) distance(ctx context.Context, a, b int) (seconds float64, err error) {
-	err = s.thrower.Call(ctx, 2, distanceRequest{a, b}, &seconds)
+func (t *throwing) distance(ctx context.Context, a, b int) (seconds float64, err error) {
+	t.Job = distanceJob
+	err = t.Call(ctx, 2, distanceRequest{a, b}, &seconds)
 	return seconds, err
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 
 	"hostlab/internal/cpus"
@@ -13,37 +12,31 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/stats"
-)
-
-// Up to this many threads each has a line of its own: the program of 2005 has 64 at
-// most, and a table is to fit a screen.
-const (
-	most2005 = 64
-	mostRows = 16
 )
 
 // Document returns a run as every format prints it; its Data still lacks tool, host and
 // start.
 func Document(p Plan, r Result, d Data) *document.Document {
-	out := r.Total.Document(p, "Whole run, ", r.Lost)
-	out.Title, out.Data = "A lock beside scans on "+d.Host, d
-	out.About = []string{"One run, without an interval; the first 0.1 s are not counted."}
-	out.Warnings = append(out.Warnings, p.Warnings...)
-	p.Warnings = nil // said above
-	out.Sections = append([]document.Section{p.Section()}, out.Sections...)
-	if p.Cell.Timed {
-		out.Sections = append(out.Sections, r.Total.Latencies())
+	t, stretch := r.Total, "Whole run, "
+	length := result.Format(t.Seconds, "s")
+	out := &document.Document{Name: "scanlock", Title: "A lock beside scans on " + d.Host, Data: d,
+		About:    []string{"One run, without an interval; the first 0.1 s are not counted."},
+		Warnings: append(t.Warnings(), p.Warnings...)}
+	if r.Lost != "" {
+		stretch = "Incomplete run, "
+		out.Warnings = append(out.Warnings, "Incomplete: these are the figures of the first "+length+"; "+r.Lost)
 	}
+	p.Warnings = nil // said above
+	out.Answer = []document.Line{{Text: fmt.Sprintf("%s%s: %s", stretch, length, t.headline(p))}}
+	out.Sections = []document.Section{p.Section(), {Title: "Threads", Blocks: []document.Block{t.rows()}}}
 	return out
 }
 
 // Section returns a plan, as it is printed before it runs.
 func (p Plan) Section() document.Section {
-	c := p.Cell
 	var scan, lock []int
-	near := map[Near][]int{}
-	for i, th := range c.Threads {
+	near := map[cpus.Place][]int{}
+	for i, th := range p.Cell.Threads {
 		if th.Role == Lock {
 			lock = append(lock, th.CPU)
 			near[p.Near[i]] = append(near[p.Near[i]], th.CPU)
@@ -53,17 +46,15 @@ func (p Plan) Section() document.Section {
 	}
 	var pairs document.Pairs
 	if len(scan) > 0 {
-		what := map[Role]string{Scan: "overwrite " + result.Format(float64(c.ScanSize), "B") + " each, over and over",
-			Pause: "wait with PAUSE", ALU: "fill the ports for integers", FMA: "fill the ports for floating point"}[p.Antagonist]
-		pairs = append(pairs, document.Pair{Name: string(p.Antagonist),
-			Value: fmt.Sprintf("%s on %s: %s", screen.Count(len(scan), "thread"), cpus.Named(scan), what)})
+		pairs = append(pairs, document.Pair{Name: "scan", Value: fmt.Sprintf("%s on %s: overwrite %s each, over and over",
+			screen.Count(len(scan), "thread"), cpus.Named(scan), result.Format(float64(p.Cell.ScanSize), "B"))})
 	}
 	if len(lock) > 0 {
-		pair := document.Pair{Name: "lock", Value: fmt.Sprintf("%s on %s: %s", screen.Count(len(lock), "thread"),
-			cpus.Named(lock), p.lockText())}
-		for _, n := range nears {
-			if cpus := near[n]; len(cpus) > 0 && len(scan) > 0 {
-				pair.More = append(pair.More, words[n]+": "+host.FormatList(cpus))
+		pair := document.Pair{Name: "lock", Value: fmt.Sprintf("%s on %s: one lock, nothing under it",
+			screen.Count(len(lock), "thread"), cpus.Named(lock))}
+		for _, n := range append(cpus.Places[:4:4], cpus.Unknown) {
+			if at := near[n]; len(at) > 0 {
+				pair.More = append(pair.More, words[n]+": "+host.FormatList(at))
 			}
 		}
 		pairs = append(pairs, pair)
@@ -75,71 +66,16 @@ func (p Plan) Section() document.Section {
 	return out
 }
 
-// lockText describes the lock and what is done under it.
-func (p Plan) lockText() string {
-	c := p.Cell
-	parts := []string{fmt.Sprintf("one %s lock", c.Lock)}
-	switch {
-	case c.Touch && c.Critical > 0:
-		parts = append(parts, fmt.Sprintf("%s and a write of protected data under it", screen.Count(c.Critical, "addition")))
-	case c.Touch:
-		parts = append(parts, "a write of protected data under it")
-	case c.Critical > 0:
-		parts = append(parts, screen.Count(c.Critical, "addition")+" under it")
-	default:
-		parts = append(parts, "nothing under it")
-	}
-	if c.Parallel > 0 {
-		parts = append(parts, screen.Count(c.Parallel, "addition")+" between")
-	}
-	if c.NoPause {
-		parts = append(parts, "no PAUSE while spinning")
-	}
-	if c.Layout == Packed {
-		parts = append(parts, "counters packed as in the program of 2005")
-	}
-	return strings.Join(parts, ", ")
-}
-
 // Write2005 writes a line for each thread in the form of the program of 2005, scans
-// as spins. More threads than it could have are left out.
+// as spins.
 func (t Table) Write2005(w io.Writer) error {
-	if len(t.Rows) > most2005 {
-		return nil
-	}
 	var b strings.Builder
 	for _, r := range t.Rows {
-		spin := r.Spins
-		if !r.Locks() {
-			spin = r.Rounds
-		}
-		fmt.Fprintf(&b, "Thread Id = %d\t, Thread Affinity = %s\t, Locked = %d\t, Spin = %d\t\n", r.ID, cpus.Affinity(r.CPU),
-			r.Acquisitions, spin)
+		fmt.Fprintf(&b, "Thread Id = %d\t, Thread Affinity = %s\t, Locked = %d\t, Spin = %d\t\n", r.ID, r.Affinity,
+			r.Acquisitions, r.Spins+r.Scans)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// Document returns what all threads did in a stretch of time, "Last " or "Whole run, ". lost is
-// why the run ended too early; "" else.
-func (t Table) Document(p Plan, stretch, lost string) *document.Document {
-	if lost != "" {
-		stretch = "Incomplete run, "
-	}
-	length := result.Format(t.Seconds, "s")
-	d := &document.Document{Name: "scanlock",
-		Answer: []document.Line{{Text: fmt.Sprintf("%s%s: %s", stretch, length, t.headline(p))}}, Warnings: t.Warnings()}
-	if lost != "" {
-		d.Warnings = append(d.Warnings, "Incomplete: these are the figures of the first "+length+"; "+lost)
-	}
-	rows := document.Section{Title: "Threads", Blocks: []document.Block{t.rows()}}
-	if len(t.Rows) > mostRows {
-		rows.Where = document.Page
-		d.Sections = append(d.Sections, document.Section{Title: "Groups of threads", Where: document.Terminal,
-			Blocks: []document.Block{t.table()}})
-	}
-	d.Sections = append(d.Sections, rows)
-	return d
 }
 
 // headline is what all threads did together.
@@ -147,18 +83,14 @@ func (t Table) headline(p Plan) string {
 	var parts []string
 	if t.Locks > 0 {
 		text := fmt.Sprintf("%s took the lock %s", screen.Count(t.Locks, "lock thread"), result.Format(t.PerSecond, "1/s"))
-		if t.Locks > 1 && !math.IsNaN(t.Jain) {
-			text += fmt.Sprintf(" in all; a fair share is %s; Jain's index %.2f (1: all equal, %.2g: one has all)",
-				result.Format(t.PerSecond/float64(t.Locks), "1/s"), t.Jain, 1/float64(t.Locks))
+		if t.Locks > 1 {
+			text += fmt.Sprintf(" in all; a fair share is %s", result.Format(t.PerSecond/float64(t.Locks), "1/s"))
 		}
 		parts = append(parts, text)
 	}
-	if n := len(t.Rows) - t.Locks; n > 0 && p.Antagonist == Scan {
+	if n := len(t.Rows) - t.Locks; n > 0 {
 		parts = append(parts, fmt.Sprintf("%s: %s scans, %s", screen.Count(n, "scanner"), result.Format(t.Scans, "1/s"),
 			result.Format(t.Scans*float64(p.Cell.ScanSize), "B/s")))
-	} else if n > 0 {
-		parts = append(parts, fmt.Sprintf("%s: %s rounds", screen.Count(n, string(p.Antagonist)+" thread"),
-			result.Format(t.Scans, "1/s")))
 	}
 	return strings.Join(parts, ". ") + ". Measured."
 }
@@ -167,40 +99,17 @@ func (t Table) rows() *document.Table {
 	out := &document.Table{Columns: document.Headings("id", "role", "CPU", "place", "rate", "spins/lock", "of fair", "waited")}
 	out.Columns[1].Right, out.Columns[3].Right = false, false
 	for _, r := range t.Rows {
-		wait := "unknown"
+		wait, rate := "unknown", r.PerSecond
 		if !math.IsNaN(r.Waited) {
 			wait = fmt.Sprintf("%.1f %%", 100*r.Waited)
 		}
-		out.Rows = append(out.Rows, textRow(r.ID, r.Role, r.CPU, cmp.Or(words[r.Near], "-"), result.Format(r.rate(), "1/s"),
-			number(r.SpinsPer), percent(r.OfFair), wait))
-	}
-	return out
-}
-
-// table returns a row for all threads of one role and place.
-func (t Table) table() *document.Table {
-	out := &document.Table{Columns: document.Headings("threads", "role", "place", "median", "least", "most", "of fair"),
-		Lead: "--format json has every thread."}
-	out.Columns[1].Right, out.Columns[2].Right = false, false
-	for _, g := range t.groups() {
-		rate := func(v float64) string { return result.Format(v, "1/s") }
-		row := textRow(len(g.cpus), g.role, cmp.Or(words[g.near], "-"), rate(stats.Median(g.rates)), rate(slices.Min(g.rates)),
-			rate(slices.Max(g.rates)), percent(stats.Median(g.fair)))
-		extra := cpus.Named(rising(g.cpus))
-		if g.got > 0 {
-			extra = fmt.Sprintf("%s spins a lock; %s", number(float64(g.spins)/float64(g.got)), extra)
+		if r.Role == Scan {
+			rate = r.ScansPerSecond
 		}
-		row.Notes = []document.Line{{Text: extra}}
-		out.Rows = append(out.Rows, row)
+		out.Add(document.Texts(fmt.Sprint(r.ID), string(r.Role), fmt.Sprint(r.CPU), cmp.Or(words[r.Near], "-"),
+			result.Format(rate, "1/s"), number(r.SpinsPer), percent(r.OfFair), wait)...)
 	}
 	return out
-}
-
-func textRow(cells ...any) (r document.Row) {
-	for _, c := range cells {
-		r.Cells = append(r.Cells, document.Text(fmt.Sprint(c)))
-	}
-	return r
 }
 
 func number(x float64) string {

@@ -1,7 +1,6 @@
 package scanlock
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,82 +16,52 @@ import (
 // None is what -s and -l take for no threads of that kind.
 const None = "none"
 
-// The bounds of what can be asked for.
-const (
-	LeastScan, MostScan = 128, 1 << 30 // B of one scanner's block
-	MostAdds            = 1_000_000    // of a critical or parallel section: about a third of a millisecond
-	FromMemory          = 1.0 / 2      // of the memory, for all scanners' blocks
-)
+// fromMemory is the most of the memory that all scanners' blocks may take.
+const fromMemory = 1.0 / 2
 
-// Ask is what the command line asks for. Of Cell all but the threads is taken; Scan
-// and Lock are sets of CPUs as package cpuset reads them, None, or "" for the default
-// of the program of 2005: the first CPU scans, all others take the lock.
+// Ask is what the command line asks for. Scan and Lock are sets of CPUs as package cpus reads
+// them, None, or "" for the default of the program of 2005: the first CPU scans, all others take
+// the lock.
 type Ask struct {
 	Scan, Lock string
-	Antagonist Role // what the scanners do: Scan, or what stands in its place
-	Cell       Cell
+	ScanSize   int
 }
 
 // Plan is which thread does what where.
 type Plan struct {
-	Cell       Cell
-	Antagonist Role
-	Near       []Near   // of each thread of Cell.Threads
-	Warnings   []string // what makes the figures mean something else than one would think
+	Cell     Cell
+	Near     []cpus.Place // of each thread of Cell.Threads: where it is as seen from its nearest scanner; "": of a scanner, or there is none
+	Warnings []string     // what makes the figures mean something else than one would think
 }
 
 // Make checks what is asked for against a host and plans it. Scanners come first, as
 // in the program of 2005. Errors are of the user's making, and name the flag.
 func Make(ask Ask, f *host.Facts) (Plan, error) {
-	if err := bounds(ask.Cell); err != nil {
-		return Plan{}, err
-	}
 	scan, lock, err := choose(ask, f)
 	if err != nil {
 		return Plan{}, err
 	}
-	p := Plan{Cell: ask.Cell, Antagonist: ask.Antagonist}
-	p.Cell.ScanSize = hot.Whole(ask.Cell.ScanSize) // the plan names what is written
-	p.Cell.Threads = nil
+	at := cpus.New(&f.Topology, nil, nil)
+	p := Plan{Cell: Cell{ScanSize: hot.Whole(ask.ScanSize)}} // the plan names what is written
 	for _, cpu := range scan {
-		p.Cell.Threads = append(p.Cell.Threads, Thread{CPU: cpu, Role: ask.Antagonist})
+		p.Cell.Threads, p.Near = append(p.Cell.Threads, Thread{cpu, Scan}), append(p.Near, "")
 	}
 	for _, cpu := range lock {
-		p.Cell.Threads = append(p.Cell.Threads, Thread{CPU: cpu, Role: Lock})
+		p.Cell.Threads, p.Near = append(p.Cell.Threads, Thread{cpu, Lock}), append(p.Near, near(at, scan, cpu))
 	}
 	memory := f.Memory.Total
 	if limit, ok := f.Limits.MemoryMax.Get(); ok && limit < memory.Or(limit+1) {
 		memory = f.Limits.MemoryMax
 	}
-	if most, ok := memory.Get(); ok && ask.Antagonist == Scan &&
-		float64(len(scan))*float64(ask.Cell.ScanSize) > FromMemory*float64(most) {
+	if most, ok := memory.Get(); ok && float64(len(scan))*float64(ask.ScanSize) > fromMemory*float64(most) {
 		return Plan{}, fmt.Errorf("--scan-size %s for %s takes more than half of the memory, %s",
-			result.Format(float64(ask.Cell.ScanSize), "B"),
-			screen.Count(len(scan), "scanner"), result.Format(float64(most), "B"))
+			result.Format(float64(ask.ScanSize), "B"), screen.Count(len(scan), "scanner"), result.Format(float64(most), "B"))
 	}
-	at := cpus.New(&f.Topology, nil, nil)
-	p.place(at, scan)
 	p.warn(at, f, lock)
 	return p, nil
 }
 
-// bounds checks the sizes.
-func bounds(c Cell) error {
-	for _, x := range []struct {
-		flag           string
-		n, least, most int
-		unit           string
-	}{{"critical", c.Critical, 0, MostAdds, ""}, {"parallel", c.Parallel, 0, MostAdds, ""},
-		{"scan-size", c.ScanSize, LeastScan, MostScan, "B"}} {
-		if x.n < x.least || x.n > x.most {
-			show := func(n int) string { return result.Format(float64(n), x.unit) }
-			return fmt.Errorf("--%s %s: expected %s to %s", x.flag, show(x.n), show(x.least), show(x.most))
-		}
-	}
-	return nil
-}
-
-// choose finds the CPUs of both kinds of
+// choose finds the CPUs of both kinds of threads.
 func choose(ask Ask, f *host.Facts) (scan, lock []int, err error) {
 	if scan, err = read("-s", ask.Scan, f); err != nil {
 		return nil, nil, err
@@ -156,27 +125,14 @@ func read(flag, text string, f *host.Facts) ([]int, error) {
 	return list, nil
 }
 
-// place says how near each lock thread is to a scanner.
-func (p *Plan) place(at *cpus.Machine, scan []int) {
-	p.Near = make([]Near, len(p.Cell.Threads))
-	if len(scan) == 0 {
-		return
-	}
-	for i, t := range p.Cell.Threads {
-		if t.Role == Lock {
-			p.Near[i] = near(at, scan, t.CPU)
-		}
-	}
-}
-
 // warn collects what a reader of the figures should know beforehand.
 func (p *Plan) warn(at *cpus.Machine, f *host.Facts, lock []int) {
 	var beside, dark []int
 	for i, t := range p.Cell.Threads {
 		switch p.Near[i] {
-		case SameCore:
+		case cpus.Sibling:
 			beside = append(beside, t.CPU)
-		case NotKnown:
+		case cpus.Unknown:
 			dark = append(dark, t.CPU)
 		}
 	}
@@ -258,55 +214,23 @@ func plural(list []int, one, many string) string {
 	return many
 }
 
-// Near says how much a CPU shares with the nearest scanner, or what stands in its
-// place, as the system reports it.
-type Near string
-
-// MarshalJSON writes null for no distance.
-func (n Near) MarshalJSON() ([]byte, error) {
-	if n == "" {
-		return []byte("null"), nil
-	}
-	return json.Marshal(string(n))
+// words are the places in a sentence.
+var words = map[cpus.Place]string{
+	cpus.Sibling: "on a scanner's core", cpus.Core: "same last-level cache", cpus.LLC: "same socket",
+	cpus.Socket: "other socket", cpus.Unknown: "place not known",
 }
 
-// The distances, nearest first. The empty one is that of a scanner itself, and of all
-// where nothing scans.
-const (
-	SameCore    Near = "core"    // two threads of one core
-	SameCache   Near = "cache"   // another core with the same last-level cache
-	SameSocket  Near = "socket"  // another last-level cache of the same socket
-	OtherSocket Near = "remote"  // another socket
-	NotKnown    Near = "unknown" // the system does not report it
-)
-
-var nears = []Near{SameCore, SameCache, SameSocket, OtherSocket, NotKnown}
-
-// words are the distances in a sentence.
-var words = map[Near]string{
-	SameCore: "on a scanner's core", SameCache: "same last-level cache", SameSocket: "same socket",
-	OtherSocket: "other socket", NotKnown: "distance not known",
-}
-
-// nearOf is where a CPU is as seen from its nearest scanner.
-var nearOf = map[string]Near{cpus.Sibling: SameCore, cpus.Core: SameCache, cpus.LLC: SameSocket, cpus.Socket: OtherSocket}
-
-// near is how far a CPU is from the nearest of some scanners. Where the place of one
+// near is where a CPU is as seen from the nearest of some scanners. Where the place of one
 // is not known that may be the nearest, so that only a shared core is sure.
-func near(m *cpus.Machine, scan []int, cpu int) Near {
-	best := len(nears)
+func near(m *cpus.Machine, scan []int, cpu int) (best cpus.Place) {
 	for _, s := range scan {
-		n, ok := nearOf[m.Place(s, cpu)]
-		if n == SameCore {
-			return n
-		}
-		if !ok {
-			n = NotKnown
-		}
-		at := slices.Index(nears, n)
-		if best == len(nears) || n == NotKnown || nears[best] != NotKnown && at < best {
+		switch at := m.Place(s, cpu); {
+		case at == cpus.Sibling:
+			return at
+		case best == cpus.Unknown:
+		case at == cpus.Unknown, best == "", slices.Index(cpus.Places, at) < slices.Index(cpus.Places, best):
 			best = at
 		}
 	}
-	return nears[best]
+	return best
 }

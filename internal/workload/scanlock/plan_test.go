@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hostlab/internal/cpus"
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/host/hosttest"
@@ -39,7 +40,7 @@ func made(n int) *host.Facts {
 
 // asked is what the command line asks for by default.
 func asked(scan, lock string) Ask {
-	return Ask{Scan: scan, Lock: lock, Antagonist: Scan, Cell: Cell{Lock: TTAS, ScanSize: 1 << 20, Layout: Padded}}
+	return Ask{Scan: scan, Lock: lock, ScanSize: 1 << 20}
 }
 
 func TestMake(t *testing.T) {
@@ -47,15 +48,15 @@ func TestMake(t *testing.T) {
 		scan, lock string
 		want       string
 	}{
-		{"", "", "scan0 lock1=cache lock2=core lock3=cache"}, // the default of 2005
-		{"8", "7", "scan3 lock0=cache lock1=core lock2=cache"},
-		{"0x4", "", "scan2 lock0=core lock1=cache lock3=cache"},
-		{"", "cpu:0", "scan1 lock0=cache"},
-		{"", "1-3", "scan0 lock1=cache lock2=core lock3=cache"},
+		{"", "", "scan0 lock1=core lock2=sibling lock3=core"}, // the default of 2005
+		{"8", "7", "scan3 lock0=core lock1=sibling lock2=core"},
+		{"0x4", "", "scan2 lock0=sibling lock1=core lock3=core"},
+		{"", "cpu:0", "scan1 lock0=core"},
+		{"", "1-3", "scan0 lock1=core lock2=sibling lock3=core"},
 		{"none", "3", "lock0 lock1"},
 		{"none", "", "lock0 lock1 lock2 lock3"},
 		{"0-1", "none", "scan0 scan1"},
-		{"0:1", "0:0x8", "scan0 lock3=cache"},
+		{"0:1", "0:0x8", "scan0 lock3=core"},
 	} {
 		p, err := Make(asked(c.scan, c.lock), made(4))
 		if err != nil {
@@ -88,7 +89,6 @@ func TestMakeSaysWhatIsWrong(t *testing.T) {
 	for _, c := range []struct {
 		m          *host.Facts
 		scan, lock string
-		edit       func(*Ask)
 		want       string
 	}{
 		{m: few, scan: "0", lock: "1", want: "-s 0: mask 0 has no CPU in it"},
@@ -105,15 +105,9 @@ func TestMakeSaysWhatIsWrong(t *testing.T) {
 		{m: one, lock: "2", want: "no CPU is left to scan"},
 		{m: made(4), scan: "none", lock: "none", want: "nothing is left"},
 		{m: &host.Facts{}, want: "name them with -s and -l"},
-		{m: made(4), edit: func(a *Ask) { a.Cell.Critical = -1 }, want: "--critical -1: expected 0 to 1000000"},
-		{m: made(4), edit: func(a *Ask) { a.Cell.Parallel = 1e7 }, want: "--parallel 10000000: expected"},
-		{m: made(4), edit: func(a *Ask) { a.Cell.ScanSize = 1 << 31 }, want: "--scan-size 2 GiB: expected 128 B to 1 GiB"},
 		{m: small, scan: "3", want: "--scan-size 1 MiB for 2 scanners takes more than half of the memory, 2 MiB"},
 	} {
 		a := asked(c.scan, c.lock)
-		if c.edit != nil {
-			c.edit(&a)
-		}
 		_, err := Make(a, c.m)
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("-s %q -l %q: %v, want an error with %q", c.scan, c.lock, err, c.want)
@@ -181,7 +175,7 @@ func TestProcessorGroups(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, b.String())
 		}
 	}
-	if p.Near[1] != OtherSocket || p.Near[5] != SameCore {
+	if p.Near[1] != cpus.Socket || p.Near[5] != cpus.Sibling {
 		t.Errorf("distances %v", p.Near)
 	}
 	_, err = Make(asked("1:0x10", "1"), f)
@@ -219,12 +213,12 @@ func Test512(t *testing.T) {
 	if best > fast {
 		t.Errorf("planning took %.3f s", best)
 	}
-	count := map[Near]int{}
+	count := map[cpus.Place]int{}
 	for _, n := range p.Near {
 		count[n]++
 	}
 	// Two sockets of 128 cores in dies of eight, two threads each.
-	if diff := cmp.Diff(map[Near]int{"": 1, SameCore: 1, SameCache: 14, SameSocket: 240, OtherSocket: 256}, count); diff != "" {
+	if diff := cmp.Diff(map[cpus.Place]int{"": 1, cpus.Sibling: 1, cpus.Core: 14, cpus.LLC: 240, cpus.Socket: 256}, count); diff != "" {
 		t.Errorf("distances (-want +got):\n%s", diff)
 	}
 	var b bytes.Buffer
@@ -253,6 +247,42 @@ func checkScreen(t *testing.T, text string, most int) {
 	for _, l := range lines {
 		if n := len([]rune(l)); n > 80 {
 			t.Errorf("%d columns: %s", n, l)
+		}
+	}
+}
+
+// The nearest scanner decides, a place that is not known leaves all but a shared core
+// open, and a cache that hints at siblings does not make a core of its own.
+func TestNear(t *testing.T) {
+	topo := &made(16).Topology // cores 0+8 to 7+15, last-level caches of cores 0-3 and 4-7
+	hint := &made(16).Topology
+	for i := range hint.CPUs {
+		hint.CPUs[i].Siblings = host.Fact[[]int]{}
+	}
+	for core := range 8 {
+		hint.Caches = append(hint.Caches, host.Cache{Level: 1, Type: "Data", CPUs: []int{core, core + 8}})
+	}
+	for _, c := range []struct {
+		topo *host.Topology
+		scan []int
+		cpu  int
+		want cpus.Place
+	}{
+		{topo, []int{0}, 8, cpus.Sibling},
+		{topo, []int{0}, 1, cpus.Core},
+		{topo, []int{4, 5}, 1, cpus.LLC},
+		{topo, []int{4, 2}, 1, cpus.Core},
+		{topo, []int{2, 4}, 1, cpus.Core},
+		{topo, []int{2, 99}, 1, cpus.Unknown},
+		{topo, []int{99, 2}, 1, cpus.Unknown},
+		{topo, []int{99, 9}, 1, cpus.Sibling},
+		{hint, []int{0}, 8, cpus.Unknown},
+		{hint, []int{0}, 5, cpus.LLC},
+		{nil, []int{0}, 1, cpus.Unknown},
+		{topo, nil, 1, ""},
+	} {
+		if got := near(cpus.New(c.topo, nil, nil), c.scan, c.cpu); got != c.want {
+			t.Errorf("CPU %d beside scanners on %v: %s, want %s", c.cpu, c.scan, got, c.want)
 		}
 	}
 }

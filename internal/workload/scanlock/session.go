@@ -4,20 +4,63 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"hostlab/internal/worker"
 )
 
-// A worker is asked at least every beat, and given up when it does not answer within
-// patience: together well under the two seconds that Session promises, for hosts on
-// which this process has to wait for its CPU, too. One that waits for a CPU itself,
-// as far as the system tells, is left more time: see within.
+const job = "scanlock"
+
+// Jobs lists what this package's worker processes do.
+func Jobs() []worker.Job {
+	return []worker.Job{{Name: job, New: newServer}, {Name: distanceJob, New: newDistance}}
+}
+
+// request is what the parent asks for: Cell to start one, nothing to hear how far
+// the threads are, or Read for a snapshot.
+type request struct {
+	Cell *Cell `json:"cell,omitempty"`
+	Read bool  `json:"read,omitempty"`
+}
+
+type reply struct {
+	Missing  *int      `json:"missing,omitempty"` // CPU of a thread that has not arrived
+	Snapshot *Snapshot `json:"snapshot,omitempty"`
+}
+
+// newServer is the worker's side. Every request is answered at once.
+func newServer() worker.Func {
+	var w *crew
+	running := false
+	return worker.Handle(func(r request) (reply, error) {
+		switch {
+		case r.Cell != nil && w == nil:
+			w = muster(*r.Cell)
+		case r.Cell != nil || w == nil:
+			return reply{}, errors.New("a worker runs one cell, and first of all")
+		}
+		if err := w.failure(); err != nil {
+			return reply{}, err
+		}
+		if !running {
+			if cpu, some := w.missing(); some {
+				return reply{Missing: &cpu}, nil
+			}
+			w.run()
+			running = true
+		}
+		if !r.Read {
+			return reply{}, nil
+		}
+		s, err := w.snapshot()
+		return reply{Snapshot: &s}, err
+	})
+}
+
 const (
-	beat     = 300 * time.Millisecond
-	patience = 1200 * time.Millisecond
-	arrival  = 20 * time.Second // of all threads on their CPUs, with their memory written once
+	settle   = 2 * time.Millisecond // between two looks whether all threads have arrived
+	arrival  = 20 * time.Second     // of all threads on their CPUs, with their memory written once
+	patience = 30 * time.Second     // for an answer, also of a worker that waits for a CPU
 )
 
 // Session is threads that run in a worker process. Close must be called.
@@ -25,18 +68,8 @@ type Session struct {
 	ctx    context.Context // the caller's
 	worker *worker.Session
 	kill   context.CancelFunc
-	done   chan struct{} // closed when the session is over
-	beats  sync.WaitGroup
-
-	mu    sync.Mutex // one call at a time
-	asked time.Time
-
-	state sync.Mutex
-	over  error
+	wait   time.Duration // for an answer
 }
-
-// errClosed is what a closed session gives.
-var errClosed = errors.New("the threads were stopped")
 
 // Start starts a worker process and the threads of a cell in it, which begin
 // together. Errors name the CPU that cannot be used, and wrap thread.ErrNoCPU then.
@@ -52,12 +85,11 @@ func Start(ctx context.Context, c Cell) (*Session, error) {
 		kill()
 		return nil, err
 	}
-	s := &Session{ctx: ctx, worker: w, kill: kill, done: make(chan struct{})}
+	s := &Session{ctx: ctx, worker: w, kill: kill, wait: patience}
 	if err := s.arrive(c); err != nil {
 		s.Close()
 		return nil, err
 	}
-	s.beats.Go(s.beat)
 	return s, nil
 }
 
@@ -68,13 +100,20 @@ func (s *Session) arrive(c Cell) error {
 		if time.Since(begin) > arrival {
 			return late(*r.Missing)
 		}
-		select {
-		case <-s.ctx.Done():
-			return s.ctx.Err()
-		case <-time.After(settle):
+		if err := sleep(s.ctx, settle); err != nil {
+			return err
 		}
 	}
 	return err
+}
+
+// sleep returns ctx's error where it ends before the time is over.
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+	return ctx.Err()
 }
 
 // late is the error of a thread that does not arrive.
@@ -83,103 +122,35 @@ func late(cpu int) error {
 		arrival.Seconds())
 }
 
-// beat asks the worker whenever nobody else does, to notice its end.
-func (s *Session) beat() {
-	tick := time.NewTicker(beat)
-	defer tick.Stop()
-	for {
-		select {
-		case <-s.done:
-			return
-		case <-tick.C:
-		}
-		s.mu.Lock()
-		recent := time.Since(s.asked) < beat/2
-		s.mu.Unlock()
-		if !recent {
-			_, _ = s.ask(request{}) // Check tells
-		}
-	}
-}
-
-// Snapshot reads the counters while the threads run. A worker that does not answer
-// within two seconds, though it has its CPUs, is killed; one that waits for a CPU,
-// after starving; and one that died is reported with its reason.
+// Snapshot reads the counters while the threads run. A worker that does not answer is
+// killed; one that died is reported with its reason.
 func (s *Session) Snapshot() (Snapshot, error) {
 	r, err := s.ask(request{Read: true})
-	if err != nil {
+	switch {
+	case err != nil:
 		return Snapshot{}, err
-	}
-	if r.Snapshot == nil {
-		return Snapshot{}, s.end(errors.New("the worker process answered without a snapshot"))
+	case r.Snapshot == nil:
+		return Snapshot{}, errors.New("the worker process answered without a snapshot")
 	}
 	return *r.Snapshot, nil
 }
 
-// ask sends a request. Any error is the session's end.
-func (s *Session) ask(q request) (reply, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.Check(); err != nil {
-		return reply{}, err
-	}
-	var r reply
-	got := make(chan error, 1)
-	hungry := newHunger(func() map[int]use { return usesOf(s.worker.PID()) })
-	go func() { got <- s.worker.Call(q, &r) }()
-	err, how := within(got, hungry)
-	s.asked = time.Now()
-	if how != answered {
-		s.kill()
-		<-got //nolint:errcheck // it comes at once, since the process is gone
-		err = lost(s.worker.PID(), how)
-	}
-	if s.ctx.Err() != nil {
+// ask sends a request.
+func (s *Session) ask(q request) (r reply, err error) {
+	hung := time.AfterFunc(s.wait, s.kill)
+	err = s.worker.Call(q, &r)
+	switch {
+	case s.ctx.Err() != nil:
 		err = s.ctx.Err()
-	}
-	if err != nil {
-		err = s.end(err)
+	case !hung.Stop():
+		err = fmt.Errorf("the worker process %d did not answer for %g s and was killed: it was stopped, or others had all CPUs",
+			s.worker.PID(), s.wait.Seconds())
 	}
 	return r, err
 }
 
-// lost is the error of a worker that was silent for too long.
-func lost(pid int, how silence) error {
-	if how == starved {
-		return fmt.Errorf("the worker process %d waited %g s for a CPU to answer on, as others had them all, and was killed", pid,
-			starving.Seconds())
-	}
-	return fmt.Errorf("the worker process %d did not answer for %g s, stopped or hanging, and was killed", pid,
-		patience.Seconds())
-}
-
-// end notes why the session is over, unless it is already, kills the worker, and
-// returns the reason that is noted.
-func (s *Session) end(why error) error {
-	s.state.Lock()
-	defer s.state.Unlock()
-	if s.over == nil {
-		s.over = why
-		close(s.done)
-		s.kill()
-	}
-	return s.over
-}
-
-// Check returns why the worker is of no more use, within two seconds of its death or
-// of its hanging; nil while it runs, or waits for a CPU. It may be called at any time.
-func (s *Session) Check() error {
-	s.state.Lock()
-	defer s.state.Unlock()
-	if s.over == nil {
-		return s.ctx.Err()
-	}
-	return s.over
-}
-
 // Close stops the threads and the worker. It may be called again.
 func (s *Session) Close() error {
-	_ = s.end(errClosed)
-	s.beats.Wait()
+	s.kill()
 	return s.worker.Close()
 }

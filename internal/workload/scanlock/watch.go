@@ -10,7 +10,6 @@ import (
 // Running is a cell that runs: a *Session, or a fake.
 type Running interface {
 	Snapshot() (Snapshot, error)
-	Check() error
 	Close() error
 }
 
@@ -26,14 +25,9 @@ type Watch struct {
 // Result is what a run gave.
 type Result struct {
 	Total       Table
-	Shown       bool   // Each was given all of Total in one table
 	Interrupted bool   // before its duration was over
 	Lost        string // why the worker was lost while the run was not over: Total is what was read until then; "" else
 }
-
-// pulse is how often a worker's health is looked at: its contract is to report a
-// death or a hang within two seconds.
-const pulse = 200 * time.Millisecond
 
 // keep is how often counts are read between tables, so that not all is lost with the
 // worker: seldom, as each reading takes a CPU for a moment.
@@ -57,119 +51,57 @@ func (w Watch) Run(ctx context.Context, p Plan) (res Result, err error) {
 	starting := context.AfterFunc(ctx, kill)
 	s, err := w.Start(life, p.Cell)
 	if !starting() && err == nil {
-		err = errors.Join(ctx.Err(), s.Close())
+		err = s.Close()
 	}
-	if err != nil {
-		if ctx.Err() != nil {
-			return res, ctx.Err()
-		}
+	if err := cmp.Or(ctx.Err(), err); err != nil {
 		return res, err
 	}
-	defer func() {
-		if cerr := s.Close(); err == nil {
-			err = cerr
-		}
-	}()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	defer context.AfterFunc(ctx, func() {
-		select {
-		case <-time.After(grace):
+		if sleep(life, grace) == nil {
 			kill()
-		case <-life.Done():
 		}
 	})()
-	if ended, err := wait(ctx, s, time.Now().Add(w.WarmUp)); err != nil || ended {
-		return res, errors.Join(err, ctx.Err())
+	if err := sleep(ctx, w.WarmUp); err != nil {
+		return res, err
 	}
 	first, err := s.Snapshot()
 	if err != nil {
 		return res, cmp.Or(ctx.Err(), err)
 	}
-	began := time.Now()
-	last, tables := first, 0
-	for tick := 1; ; tick++ {
-		until, final := began.Add(time.Duration(tick)*w.Interval), false
-		// An interval that would end just before the run does ends with it.
-		if end := began.Add(w.Duration); w.Duration > 0 && !until.Add(w.Interval/20).Before(end) {
-			until, final = end, true
+	step, began, told, last := min(w.Interval, keep), time.Now(), first, first
+	for n := time.Duration(1); ; n++ {
+		due, final := began.Add(n*step), false
+		if end := began.Add(w.Duration); w.Duration > 0 && !due.Before(end) {
+			due, final = end, true
 		}
-		now, ended, err := follow(ctx, s, until, last)
-		res.Shown = res.Shown && now.At == last.At
-		if now.At > first.At {
-			res.Total = Between(p, first, now)
-		}
+		final = sleep(ctx, time.Until(due)) != nil || final
+		now, err := s.Snapshot()
 		switch {
 		case err != nil && ctx.Err() != nil: // too late for its last counts
-			res.Interrupted = w.Duration > 0
-			if now.At == first.At {
-				return res, ctx.Err()
-			}
-			return res, nil
+			now, final = last, true
 		case err != nil:
-			if now.At > first.At {
+			if last.At > first.At {
 				res.Lost = err.Error()
 			}
 			return res, err
 		}
-		// Of a last interval that was cut short only a long part is worth a table.
-		whole := now.At-last.At >= w.Interval/2
-		if w.Each != nil && (tables == 0 || whole) {
-			if err := w.Each(Between(p, last, now)); err != nil {
+		last = now
+		if now.At > first.At {
+			res.Total = Between(p, first, now)
+		}
+		if w.Each != nil && now.At > told.At && (final || now.At-told.At >= w.Interval-step/2) {
+			if err := w.Each(Between(p, told, now)); err != nil {
 				return res, err
 			}
-			tables++
-			res.Shown = tables == 1
-		} else {
-			res.Shown = false
+			told = now
 		}
-		last = now
-		if ended || final {
-			res.Interrupted = ended && w.Duration > 0
+		if final {
+			res.Interrupted = ctx.Err() != nil && w.Duration > 0
+			if now.At == first.At {
+				return res, ctx.Err()
+			}
 			return res, nil
-		}
-	}
-}
-
-// follow reads the counts at a moment, or when ctx ends before; with an error, it
-// returns the latest that could be read.
-func follow(ctx context.Context, s Running, until time.Time, latest Snapshot) (_ Snapshot, ended bool, err error) {
-	for {
-		next, whole := until, true
-		if at := time.Now().Add(keep); at.Add(keep / 2).Before(until) {
-			next, whole = at, false
-		}
-		if ended, err = wait(ctx, s, next); err != nil {
-			return latest, ended, err
-		}
-		now, err := s.Snapshot()
-		if err != nil {
-			return latest, ended, err
-		}
-		if latest = now; ended || whole {
-			return latest, ended, nil
-		}
-	}
-}
-
-// wait waits until a moment and looks after the session meanwhile. It reports
-// whether ctx ended first.
-func wait(ctx context.Context, s Running, until time.Time) (ended bool, err error) {
-	for {
-		if err := s.Check(); err != nil {
-			return false, err
-		}
-		select {
-		case <-ctx.Done(): // also where the moment has passed already
-			return true, nil
-		default:
-		}
-		left := time.Until(until)
-		if left <= 0 {
-			return false, nil
-		}
-		select {
-		case <-ctx.Done():
-			return true, nil
-		case <-time.After(min(left, pulse)):
 		}
 	}
 }
