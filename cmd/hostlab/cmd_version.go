@@ -11,7 +11,6 @@ import (
 
 	"hostlab"
 	"hostlab/internal/check"
-	"hostlab/internal/explain"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/fleet"
 	"hostlab/internal/host"
@@ -20,7 +19,6 @@ import (
 	"hostlab/internal/report/effects"
 	"hostlab/internal/screen"
 	"hostlab/internal/settings"
-	"hostlab/internal/trace"
 	"hostlab/internal/workload/scanlock"
 )
 
@@ -67,9 +65,9 @@ var schemas = []struct {
 	command string
 	version int
 }{
-	{"assess", report.Schema}, {"check", check.Schema}, {"explain", explain.Schema}, {"facts", host.Schema},
+	{"assess", report.Schema}, {"check", check.Schema}, {"facts", host.Schema},
 	{"fleet", fleet.Schema},
-	{"predict", predict.Schema}, {"record", trace.Schema}, {"report", effects.Schema}, {"scanlock", scanlock.Schema},
+	{"predict", predict.Schema}, {"report", effects.Schema}, {"scanlock", scanlock.Schema},
 	{"settings", settings.Schema},
 }
 
