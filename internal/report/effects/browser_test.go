@@ -49,7 +49,7 @@ func TestInBrowser(t *testing.T) {
 	for _, c := range []struct {
 		sample string
 		looks  []look
-	}{{"gzip", once}, {"power", all}, {"compared", once}, {"splitplot", once}, {"query", all}, {"dialog", once}, {"degree", desk}, {"smt-harm", all}, {desk}, {"smt-none", once}, {"smt-noisy", once}, {"smt-untestable", all}, {"smt-empty", desk}, {"empty", once}, {"paused", once}, {"hostile", []look{{"light", 390}}}, {"large", desk}} {
+	}{{"gzip", once}, {"power", all}, {"compared", once}, {"splitplot", once}, {"query", all}, {"dialog", once}, {"degree", desk}, {"smt-harm", all}, {"smt-none", once}, {"smt-noisy", once}, {"smt-untestable", all}, {"smt-empty", desk}, {"empty", once}, {"paused", once}, {"hostile", []look{{"light", 390}}}, {"large", desk}} {
 		html := page(t, samples[c.sample]())
 		t.Run(c.sample, func(t *testing.T) {
 			b := chrome.Open(t, browser.Start(t), html, "", 1280)
