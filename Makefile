@@ -15,7 +15,7 @@ DEVICE := $(if $(wildcard /dev/shm),GOTMPDIR=/tmp)
 LINK := -ldflags='-s -w'
 export CGO_ENABLED := 0
 
-.PHONY: arm64 build demo demo-fleet check test tidy test-deps lint race fuzz cross bpf man bench fixtures clean help packages packages-test ansible ansible-test
+.PHONY: arm64 build demo demo-fleet check test lab guests tidy test-deps lint race fuzz cross bpf man bench fixtures clean help packages packages-test ansible ansible-test
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -36,19 +36,25 @@ check: ## gofmt, go vet and the tests that need neither root nor servers: a minu
 	@files=$$(gofmt -l cmd internal testbed bench *.go) && [ -z "$$files" ] || { echo "gofmt -w $$files" >&2; exit 1; }
 	go vet ./...
 	@# Some packages wait for seconds of clock, so that others use the CPUs meanwhile.
-	$(MEMORY) GOGC=400 go test -vet=off $(LINK) -p $$(( 2 * $$(nproc) )) ./...
+	$(MEMORY) GOGC=400 go test -count=1 -vet=off $(LINK) -p $$(( 2 * $$(nproc) )) ./...
 
-test: test-deps ## install what the tests need and run them all, as root
+test: ## as root, with PostgreSQL, MariaDB and Chromium, which it installs: all tests but those of the lab
+	./scripts/test-deps.sh test
 	go vet $(SYSTEM) ./... ./bench/...
-	@# The guests come first: they take longest, on one CPU, and the others fill the rest.
-	$(MEMORY) $(DEVICE) go test $(SYSTEM) -vet=off $(LINK) -timeout 20m ./testbed/... ./... ./bench/...
+	$(MEMORY) $(DEVICE) go test $(SYSTEM) -vet=off $(LINK) -timeout 20m $$(go list ./... ./bench/... | grep -v /testbed)
 	go test -tags=oracle,hana,sqlserver -vet=off $(LINK) -run 'TestNoTLS|TestRefused' ./internal/explain/connect
+
+lab: test-deps guests packages packages-test ansible-test bpf ## guests, Wine, packages, Ansible and kernel objects; as root
+
+guests: ## the tests in guests with kernels of their own, and of the Windows program under Wine; as root
+	@# The guests have changed where the program did, which Go's cache of results does not see.
+	$(MEMORY) $(DEVICE) go test -count=1 $(SYSTEM) -vet=off $(LINK) -timeout 20m ./testbed/...
 
 tidy: ## go.mod and go.sum of both modules name what is imported, and nothing else
 	GOWORK=off go mod tidy -diff
 	cd bench && GOWORK=off go mod tidy -diff
 
-test-deps: ## Debian packages that tests use
+test-deps: ## Debian packages that all tests use
 	./scripts/test-deps.sh
 
 lint: export GOGC := 400

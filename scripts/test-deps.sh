@@ -1,5 +1,6 @@
 #!/bin/bash
-# test-deps.sh: installs what the tests use and this machine lacks. Debian or Ubuntu; needs root or sudo only then.
+# test-deps.sh [test]: installs what the tests use and this machine lacks, with "test" only what 'make test' uses and 'make lab' has
+# beside it left out. Debian or Ubuntu; needs root or sudo only then.
 set -euo pipefail
 want=()
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || want+=(chromium)
@@ -13,37 +14,40 @@ command -v promtool >/dev/null || want+=(prometheus)
 command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || want+=(postgresql postgresql-contrib)
 command -v pgbouncer >/dev/null || want+=(pgbouncer)
 command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ] || want+=(mariadb-server)
-# The guests of the test bed: kernels are downloaded as Debian packages, and not installed.
-missing() { ! dpkg -s "$1" >/dev/null 2>&1; }
-if command -v dpkg >/dev/null; then
-  for p in qemu-system-x86 acpica-tools busybox-static cpio kmod xz-utils zstd lz4 e2fsprogs xfsprogs dmsetup crun mdadm lvm2 debootstrap; do
-    if missing "$p"; then want+=("$p"); fi
-  done
-fi
-# Packages of other systems are built and tried (packages.sh, packages-test.sh).
-if command -v dpkg >/dev/null; then
-  for p in umoci wixl msitools faketime zip uuid-runtime debootstrap rpm rpmlint lintian; do
-    if missing "$p"; then want+=("$p"); fi
-  done
-fi
-# The Ansible collection is played over ssh (ansible-test.sh).
-if command -v dpkg >/dev/null; then
-  for p in openssh-server openssh-client sudo iproute2 python3-venv; do
-    if missing "$p"; then want+=("$p"); fi
-  done
-fi
-# The Windows program runs under Wine, with DLLs of the test bed's own (testbed/wine_test.go).
-if [ "$(uname -m)" = x86_64 ] && command -v dpkg >/dev/null; then
-  for p in wine64 gcc-mingw-w64-x86-64; do
-    if missing "$p"; then want+=("$p"); fi
-  done
-fi
-# The programs for the kernel are built again and compared (bpf.sh), where this release has their compiler.
-if command -v apt-cache >/dev/null && apt-cache show clang-14 >/dev/null 2>&1; then
-  for p in clang-14 llvm-14 libbpf-dev; do
-    if missing "$p"; then want+=("$p"); fi
-  done
-fi
+lab() {
+  # The guests of the test bed: kernels are downloaded as Debian packages, and not installed.
+  missing() { ! dpkg -s "$1" >/dev/null 2>&1; }
+  if command -v dpkg >/dev/null; then
+    for p in qemu-system-x86 acpica-tools busybox-static cpio kmod xz-utils zstd lz4 e2fsprogs xfsprogs dmsetup crun mdadm lvm2 debootstrap; do
+      if missing "$p"; then want+=("$p"); fi
+    done
+  fi
+  # Packages of other systems are built and tried (packages.sh, packages-test.sh).
+  if command -v dpkg >/dev/null; then
+    for p in umoci wixl msitools faketime zip uuid-runtime debootstrap rpm rpmlint lintian; do
+      if missing "$p"; then want+=("$p"); fi
+    done
+  fi
+  # The Ansible collection is played over ssh (ansible-test.sh).
+  if command -v dpkg >/dev/null; then
+    for p in openssh-server openssh-client sudo iproute2 python3-venv; do
+      if missing "$p"; then want+=("$p"); fi
+    done
+  fi
+  # The Windows program runs under Wine, with DLLs of the test bed's own (testbed/wine_test.go).
+  if [ "$(uname -m)" = x86_64 ] && command -v dpkg >/dev/null; then
+    for p in wine64 gcc-mingw-w64-x86-64; do
+      if missing "$p"; then want+=("$p"); fi
+    done
+  fi
+  # The programs for the kernel are built again and compared (bpf.sh), where this release has their compiler.
+  if command -v apt-cache >/dev/null && apt-cache show clang-14 >/dev/null 2>&1; then
+    for p in clang-14 llvm-14 libbpf-dev; do
+      if missing "$p"; then want+=("$p"); fi
+    done
+  fi
+}
+[ "${1:-}" = test ] || lab
 # The rules that pages are held to, by their version and hash; npm checks nothing of a package that no lock file names.
 axe() {
   local dl file=axe-core-4.10.3.tgz
@@ -71,7 +75,13 @@ if [ "${1:-}" = venv ]; then # what only 'ansible-test.sh -full' needs
   for name in "${@:2}"; do venv "$name"; done
   exit
 fi
-bed() { axe; venv ansible; [ "$(uname -m)" != x86_64 ] || "$(dirname "$0")/../testbed/setup.sh"; }
+only=${1:-}
+bed() {
+  axe
+  [ "$only" != test ] || return 0
+  venv ansible
+  [ "$(uname -m)" != x86_64 ] || "$(dirname "$0")/../testbed/setup.sh"
+}
 [ ${#want[@]} = 0 ] && { bed; exit; }
 command -v apt-get >/dev/null || { echo "test-deps: no apt-get here; install by hand: ${want[*]}" >&2; exit 1; }
 as=

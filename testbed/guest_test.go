@@ -1,6 +1,6 @@
 //go:build linux && amd64 && system
 
-// Package testbed tries hostlab in guests with real kernels. Its tests need what setup.sh makes, which `make test`
+// Package testbed tries hostlab in guests with real kernels. Its tests need what setup.sh makes, which `make lab`
 // runs first. They do a part of what can be tried; settings.sh does all of it.
 package testbed
 

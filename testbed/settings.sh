@@ -1,5 +1,5 @@
 #!/bin/bash
-# settings.sh [TEST]: all that the tests of this directory try in guests, and not only the part that `make test` has
+# settings.sh [TEST]: all that the tests of this directory try in guests, and not only the part that `make lab` has
 # time for: every value of every setting on eight machines, 100 SIGKILLs, 36 power cuts, 20 more in live experiments,
 # 20 killed studies. More than an hour on two idle cores. Prints the table of the settings at the end. TEST: one of them,
 # such as TestPowerCuts.

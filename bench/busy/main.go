@@ -18,22 +18,18 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hostlab/internal/lever"
 )
 
-// levers are those that probes measure on any host. What a faster log gives is a matter of the
+// probed are those that probes measure on any host. What a faster log gives is a matter of the
 // log's share of a job, so its bound is none of the probes' failures.
-var levers = []string{"frequency", "idle", "smt", "parallelism"}
+var probed = []string{"clock", "idle", "smt", "degree"}
 
 // answer is what is read of a report.
 type answer struct {
-	Probed []struct {
-		Lever   string   `json:"lever"`
-		Bound   *float64 `json:"bound"`
-		Verdict string   `json:"verdict"`
-		Summary string   `json:"summary"`
-		Why     string   `json:"bound_why"`
-	} `json:"probed"`
-	Warnings []string `json:"warnings"`
+	Levers   []lever.Lever `json:"levers"`
+	Warnings []string      `json:"warnings"`
 }
 
 func main() {
@@ -61,20 +57,20 @@ func main() {
 	for _, load := range runs {
 		a := one(load, *burst, flag.Args())
 		fmt.Printf("%2d %%:", load)
-		for _, l := range a.Probed {
-			if !slices.Contains(levers, l.Lever) {
+		for _, l := range a.Levers {
+			if !slices.Contains(probed, l.Name) {
 				continue
 			}
 			bound := "unknown"
-			if l.Bound != nil {
-				bound = fmt.Sprintf("%.1f %%", 100**l.Bound)
+			if l.AtMost != nil {
+				bound = fmt.Sprintf("%.1f %%", 100**l.AtMost)
 			}
-			fmt.Printf(" %s %s %s;", l.Lever, l.Verdict, bound)
-			if decided(l.Lever, l.Verdict, l.Summary) || l.Bound != nil && *l.Bound < 0.1 {
-				settled[fmt.Sprint(load, l.Lever)]++
+			fmt.Printf(" %s %s %s;", l.Name, l.Verdict, bound)
+			if decided(&l) || l.AtMost != nil && *l.AtMost < 0.1 {
+				settled[fmt.Sprint(load, l.Name)]++
 				all[load]++
 			} else if *verbose {
-				fmt.Printf(" (%s | %s)", l.Summary, l.Why)
+				fmt.Printf(" (%s | %s)", l.Reason, l.Why())
 			}
 		}
 		fmt.Println()
@@ -83,8 +79,8 @@ func main() {
 		}
 	}
 	for _, load := range loads {
-		fmt.Printf("beside %d %%: %.1f of %d levers, n %d:", load, float64(all[load])/float64(*n), len(levers), *n)
-		for _, l := range levers {
+		fmt.Printf("beside %d %%: %.1f of %d levers, n %d:", load, float64(all[load])/float64(*n), len(probed), *n)
+		for _, l := range probed {
 			fmt.Printf(" %s %d,", l, settled[fmt.Sprint(load, l)])
 		}
 		fmt.Println()
@@ -92,8 +88,8 @@ func main() {
 }
 
 // decided reports a verdict that leaves nothing open. Without siblings there is nothing to place.
-func decided(lever, verdict, summary string) bool {
-	return verdict == "worthwhile" || verdict == "no_effect" || lever == "smt" && verdict == "untestable" && strings.Contains(summary, "no two CPUs share a core")
+func decided(l *lever.Lever) bool {
+	return l.Reason == lever.Costs || l.Reason == lever.NoEffect || l.Reason == lever.NoSiblings
 }
 
 // one assesses beside a load.

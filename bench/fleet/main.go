@@ -79,7 +79,7 @@ func bench(ctx context.Context, hosts int, parent string) error {
 		if _, _, err := hostlab(ctx, "ingest", "--store", e.year, year); err != nil {
 			return err
 		}
-		if _, _, err := hostlab(ctx, "prune", "--store", e.year); err != nil {
+		if _, _, err := hostlab(ctx, "store", "prune", "--store", e.year); err != nil {
 			return err
 		}
 		if e.name == "PostgreSQL" { // what is free would be used for what comes

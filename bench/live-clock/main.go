@@ -34,6 +34,7 @@ import (
 	"hostlab/internal/assess"
 	"hostlab/internal/assess/assesstest"
 	"hostlab/internal/emulate"
+	"hostlab/internal/lever"
 	"hostlab/internal/model"
 	"hostlab/internal/predict"
 	"hostlab/internal/privatedb"
@@ -216,11 +217,11 @@ func (b *bench) slowed(ctx context.Context, policy string) (cpu cost, times floa
 		return cpu, 0, err
 	}
 	for _, l := range w.m.Levers() {
-		if l.Name == assess.Clock && l.Likely != nil {
+		if l.Name == lever.Clock && l.Likely != nil {
 			return cpu, 1 / (1 - *l.Likely / *l.Share), nil
 		}
 	}
-	return cpu, 0, errors.New("the clock lever is unknown: " + w.m.Unseen[assess.Clock])
+	return cpu, 0, errors.New("the clock lever is unknown: " + w.m.Unseen[lever.Clock])
 }
 
 // full is a slice at full speed: what a transaction cost, and how many times as much it would under

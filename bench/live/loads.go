@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"hostlab/internal/assess"
 	"hostlab/internal/explain"
+	"hostlab/internal/lever"
 	"hostlab/internal/privatedb"
 )
 
@@ -42,7 +42,7 @@ func ms(v float64) time.Duration { return time.Duration(v * float64(time.Millise
 
 // allLoads are the loads of both databases, and of a process.
 func allLoads() []load {
-	starved := load{Name: "process starved", Alone: loops{1, 1}, Others: loops{3, 1}, Lever: assess.CPUs}
+	starved := load{Name: "process starved", Alone: loops{1, 1}, Others: loops{3, 1}, Lever: lever.CPUs}
 	out := []load{
 		starved.without(func(l *load) { l.Others.Duty = 0 }),
 		{Name: "process cpu", Alone: loops{1, 1}},
@@ -80,23 +80,23 @@ func ofDatabase(name string, v *privatedb.Vendor, work [3]string) (out []load) {
 	add(load{Name: "cpu", At: here, Clients: clients{N: 1, Steps: []step{{SQL: work[2]}}}})
 	for _, delay := range []float64{0.2, 1, 5} {
 		add(load{Name: fmt.Sprintf("commit %g ms", delay), At: late(delay), Clients: clients{N: 4, Steps: []step{own}},
-			Lever: assess.Log}.without(quick))
+			Lever: lever.Log}.without(quick))
 	}
-	add(load{Name: "think", At: late(1), Clients: clients{N: 8, Steps: []step{own}, Think: ms(20)}, Lever: assess.Log}.without(quick))
-	add(load{Name: "row and log", At: late(1), Clients: clients{N: 4, Steps: []step{same}}, Lever: assess.Log}.without(quick))
+	add(load{Name: "think", At: late(1), Clients: clients{N: 8, Steps: []step{own}, Think: ms(20)}, Lever: lever.Log}.without(quick))
+	add(load{Name: "row and log", At: late(1), Clients: clients{N: 4, Steps: []step{same}}, Lever: lever.Log}.without(quick))
 	held := []step{begin, {Class: locked, SQL: same.SQL}, {Class: pauses, Pause: ms(2)}, commit}
-	add(load{Name: "lock", At: here, Clients: clients{N: 4, Steps: held}, Bound: explain.AppTier}.
+	add(load{Name: "lock", At: here, Clients: clients{N: 4, Steps: held}, Bound: string(explain.Application)}.
 		without(func(l *load) { l.Clients.Steps[2].Pause = ms(0.001) }))
 	add(load{Name: "starved", At: here, Clients: clients{N: 2, Steps: []step{{SQL: work[1]}}, Think: ms(2)}, Others: loops{4, 1},
-		Lever: assess.CPUs}.without(clear))
+		Lever: lever.CPUs}.without(clear))
 	one := []step{{Class: reads, SQL: "select pad from big where id = :any"}}
-	add(load{Name: "cold", At: place{Vendor: v, Big: true}, Clients: clients{N: 2, Rows: bigRows, Steps: one}, Lever: assess.Data}.
+	add(load{Name: "cold", At: place{Vendor: v, Big: true}, Clients: clients{N: 2, Rows: bigRows, Steps: one}, Lever: lever.Data}.
 		without(func(l *load) { l.At.Cached = true }))
 	chat := []step{begin}
 	for range 8 {
 		chat = append(chat, step{Class: pauses, SQL: "select n from t where id = :own"})
 	}
-	add(load{Name: "chatty", At: here, Clients: clients{N: 2, Steps: append(chat, commit), Trip: ms(2)}, Lever: assess.Network}.
+	add(load{Name: "chatty", At: here, Clients: clients{N: 2, Steps: append(chat, commit), Trip: ms(2)}, Lever: lever.Network}.
 		without(func(l *load) { l.Clients.Together = true }))
 	out = append(out, load{Name: "null " + name, At: here, Null: true,
 		Clients: clients{N: 2, Steps: []step{{SQL: work[1]}}, Think: ms(20)}})

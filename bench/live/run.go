@@ -16,6 +16,7 @@ import (
 	"hostlab/internal/assess"
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/connect"
+	"hostlab/internal/lever"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
 	"hostlab/internal/worker"
@@ -44,7 +45,7 @@ type part struct{ Value, Low, High float64 }
 // answer is what is said of a lever.
 type answer struct {
 	Likely, Low, AtMost *float64
-	Verdict             assess.Verdict
+	Verdict             lever.Verdict
 	Estimate            float64 // of the most, by values without their intervals
 }
 
@@ -303,32 +304,27 @@ func (rec *record) fill(m *assess.Minute, a account) {
 		}
 		a := answer{v.Likely, v.Low, v.AtMost, v.Verdict, 0}
 		switch {
-		case v.Name == assess.Log || v.Name == assess.Data:
-			a.Estimate = estimate(r, map[string]string{assess.Log: explain.LogDevice, assess.Data: explain.DataStorage}[v.Name])
-		case v.Name == assess.Network && v.AtMost != nil:
+		case v.Name == lever.Log || v.Name == lever.Data:
+			a.Estimate = estimate(r, map[string]explain.PartName{lever.Log: explain.LogWait, lever.Data: explain.DataReads}[v.Name])
+		case v.Name == lever.Network && v.AtMost != nil:
 			a.Estimate = *v.AtMost // counted
 		case v.Share != nil:
 			a.Estimate = *v.Share
 		}
 		rec.Lever[v.Name] = a
 	}
-	for _, b := range r.Bounds {
-		rec.Lever[b.Lever] = answer{Likely: &b.Likely, AtMost: &b.AtMost, Estimate: estimate(r, b.Lever)}
-	}
+	application := r.Saving(explain.Application)
+	rec.Lever[string(explain.Application)] = answer{Likely: &application.Likely, AtMost: &application.AtMost,
+		Estimate: estimate(r, explain.Application)}
 }
 
-// estimate is what explain.Bounds would say of a lever where all parts were certain.
-func estimate(r *explain.Report, lever string) float64 {
+// estimate is what could be gained at most if a part took no time, and all parts were certain.
+func estimate(r *explain.Report, part explain.PartName) float64 {
 	sure := *r
 	sure.Parts = slices.Clone(r.Parts)
 	for i := range sure.Parts {
 		p := &sure.Parts[i]
 		p.Share.Low, p.Share.High = 0, (p.Seconds+p.Within)/r.Elapsed
 	}
-	for _, b := range explain.Bounds(&sure) {
-		if b.Lever == lever {
-			return b.AtMost
-		}
-	}
-	return 0
+	return sure.Saving(part).AtMost
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"hostlab/internal/assess"
 	"hostlab/internal/explain"
+	"hostlab/internal/lever"
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
@@ -85,11 +85,11 @@ func (r *record) right(l *load) bool {
 // CPU may be, where the kernel counted as much for these threads.
 func (r *record) wrong() (names []string) {
 	for name, a := range r.Lever {
-		if a.Verdict != assess.Worthwhile {
+		if a.Verdict != lever.Worthwhile {
 			continue
 		}
-		waited := func(t truth) bool { return t.Part == string(explain.RunQueue) && t.High >= assess.Margin }
-		if name == assess.CPUs && slices.ContainsFunc(r.Truth, waited) {
+		waited := func(t truth) bool { return t.Part == string(explain.RunQueue) && t.High >= lever.Margin }
+		if name == lever.CPUs && slices.ContainsFunc(r.Truth, waited) {
 			continue
 		}
 		names = append(names, name)
@@ -142,7 +142,7 @@ func nulls(runs map[string][]*record, null map[string]bool) bool {
 		}
 		for _, r := range list {
 			n++
-			if r.Lever[assess.CPUs].Verdict == assess.Worthwhile {
+			if r.Lever[lever.CPUs].Verdict == lever.Worthwhile {
 				waited++
 			}
 			for _, w := range r.wrong() {
@@ -157,7 +157,7 @@ func nulls(runs map[string][]*record, null map[string]bool) bool {
 	low, high := stats.Share(total, max(n, 1), 0.05)
 	fmt.Printf("\n%d null runs: %d levers wrongly worthwhile %v, %.1f %% [%.1f, %.1f]; ",
 		n, total, wrong, 100*float64(total)/float64(max(n, 1)), 100*low, 100*high)
-	fmt.Printf("more CPUs in %d, where the kernel counted that wait too\n", waited-wrong[assess.CPUs])
+	fmt.Printf("more CPUs in %d, where the kernel counted that wait too\n", waited-wrong[lever.CPUs])
 	return total == 0
 }
 
@@ -172,9 +172,9 @@ func busy(runs map[string][]*record, names []string) {
 		decided, least, foreign, wall := 0, 4, 0.0, 0.0
 		for _, r := range runs[name] {
 			k := 0
-			for _, lever := range []string{assess.Idle, assess.CPUs, assess.Log, assess.Data} {
-				a := r.Lever[lever]
-				if a.Verdict == assess.Worthwhile || a.Verdict == assess.Negligible || a.AtMost != nil && *a.AtMost < 0.1 {
+			for _, name := range []string{lever.Idle, lever.CPUs, lever.Log, lever.Data} {
+				a := r.Lever[name]
+				if a.Verdict == lever.Worthwhile || a.Verdict == lever.Negligible || a.AtMost != nil && *a.AtMost < 0.1 {
 					k++
 				}
 			}

@@ -7,7 +7,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 status=0
-out=$(KILLS=${1:-1000} go test -count=1 -timeout 30m -run '^TestKill$' -v ./internal/setting 2>&1) || status=$?
+out=$(KILLS=${1:-1000} go test -tags=system -count=1 -timeout 30m -run '^TestKill$' -v ./internal/setting 2>&1) || status=$?
 if [ "$status" -eq 0 ]; then
 	printf '%s\n' "$out" | sed -n '/kills in turn/s/^.*go:[0-9]*: //p'
 else

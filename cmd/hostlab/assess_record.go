@@ -83,14 +83,13 @@ func (s *observed) assessment(tree host.Tree, facts *host.Facts) *report.Assessm
 		s.Runs[i].Measurements = s.Probes[i]
 		a.Probes = append(a.Probes, s.Probes[i]...)
 	}
-	a.Probed = lever.Join(s.Role, facts, a.Results, a.Runs)
-	a.Warnings = slices.Concat(report.BusyWarnings(a.Runs), s.Warnings, check.Lapsed(a.Results))
+	a.Levers, a.Verdict.Text = lever.Platform(s.Role, facts, a.Results, a.Runs)
+	a.Warnings = slices.Concat(s.Warnings, check.Lapsed(a.Results))
 	m := s.Minute
 	if m == nil {
-		a.Levers, a.Verdict.Text = assess.OfProbes(a.Probed), lever.VerdictLine(s.Role, a.Probed)
 		return a
 	}
-	a.Minute, a.Service, a.Time, a.Levers, a.Policies = m, m.About(), m.Time(), assess.Join(m, a.Probed), m.Policies.Rows
+	a.Minute, a.Service, a.Time, a.Levers, a.Policies = m, m.About(), m.Time(), m.Join(a.Levers), m.Policies.Rows
 	a.Verdict.Text = m.Verdict(a.Levers)
 	if m.Away() {
 		text := "Facts, checks and probes describe this host, which is not the host of " + m.About().Name + "."
@@ -194,11 +193,8 @@ func readObserved(dir string) (*observed, error) {
 		return nil, fmt.Errorf("%s is damaged: no minute has %d stretches or %d CPUs", observedFile, len(m.Report.Course),
 			m.Host.CPUs)
 	case m != nil:
-		if m.Unseen == nil || m.Owners == nil {
+		if m.Unseen == nil {
 			return nil, fmt.Errorf("%s is damaged: it does not say what was not seen", observedFile)
-		}
-		if m.Connected { // threads alone tell of no log, data or locks
-			m.Report.Bounds = explain.Bounds(&m.Report)
 		}
 	}
 	return &s, nil

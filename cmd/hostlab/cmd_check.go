@@ -15,6 +15,7 @@ func newCheck(std streams) *cobra.Command {
 		accept                 exceptions
 		role                   check.Role
 		format, failOn, logDir string
+		explain                string
 		all                    bool
 	)
 	cmd := &cobra.Command{
@@ -33,14 +34,20 @@ root.
 with the reason and the last day. After that day they are findings again.
 docs/exceptions.md describes the file.
 
+--explain prints the long text of one check: what it reads, why it matters, its
+severity in each role, the sources and where they disagree.
+
 Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
 3 nothing to inspect.`,
 		Example: `  hostlab check
   hostlab check --role production-app --fail-on high && echo fit for production
   hostlab check --format json | jq '.results[] | select(.status == "finding")'
-  hostlab explain-check PWR-001`,
+  hostlab check --explain PWR-001`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("explain") {
+				return explainCheck(std, explain, format)
+			}
 			if logDir != "" {
 				m.paths = []string{logDir}
 			}
@@ -77,6 +84,29 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
 	choiceFlag(cmd, &failOn, "fail-on", "low", "lowest severity that makes the exit status 1", check.Severities)
 	cmd.Flags().StringVar(&logDir, "log-dir", "", "directory of the database's log: check its storage too")
 	cmd.Flags().BoolVar(&all, "all", false, "also list checks that passed or do not apply, and all values read")
+	cmd.Flags().StringVar(&explain, "explain", "", "explain the check `ID`, and look at nothing; list names all")
 	cobra.CheckErr(cmd.MarkFlagDirname("log-dir"))
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("explain", func(*cobra.Command, []string, string) (ids []string,
+		_ cobra.ShellCompDirective) {
+		for _, c := range check.All() {
+			ids = append(ids, c.ID+"\t"+c.Title)
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	}))
 	return cmd
+}
+
+// explainCheck prints the long text of a check, or names all.
+func explainCheck(std streams, id, format string) error {
+	if format == "json" {
+		return usagef("--explain prints a text, not JSON")
+	}
+	if id == "list" {
+		return printDocument(std, check.List(check.All()), format)
+	}
+	c, err := check.Find(id)
+	if err != nil {
+		return usageError{err}
+	}
+	return printDocument(std, check.Explain(c), format)
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hostlab/internal/assess"
 	"hostlab/internal/bounded"
 	"hostlab/internal/document"
 	"hostlab/internal/explain"
@@ -155,7 +154,7 @@ func (o *explainRun) run(cmd *cobra.Command) error {
 	if m == nil { // else the error is that it was interrupted
 		return err
 	}
-	levers := assess.Join(m, nil)
+	levers := m.Join(nil)
 	measure(levers, gains)
 	d := m.Document(levers, before)
 	if o.save != "" {

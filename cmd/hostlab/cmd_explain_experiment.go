@@ -5,26 +5,26 @@ import (
 	"strings"
 
 	"hostlab/internal/analysis"
-	"hostlab/internal/assess"
+	"hostlab/internal/lever"
 	"hostlab/internal/result"
 )
 
 // leverFactors are levers by the settings, and what stands for them in a study, that move
 // them. A factor is known by its name, as studies name factors after settings.
 var leverFactors = map[string]string{
-	"governor": assess.Clock, "epp": assess.Clock, "epb": assess.Clock, "boost": assess.Clock, "policy": assess.Clock,
-	"bios":             assess.Clock,
-	"platform_profile": assess.Clock, "min_freq": assess.Clock, "max_freq": assess.Clock, "min_perf_pct": assess.Clock,
-	"max_perf_pct":   assess.Clock,
-	"cstate_latency": assess.Idle, "pm_qos_resume_latency_us": assess.Idle, "cpu_dma_latency": assess.Idle, "smt": assess.SMT,
-	"cpu_online":   assess.CPUs,
-	"io_scheduler": assess.Data, "nomerges": assess.Data, "read_ahead_kb": assess.Data,
+	"governor": lever.Clock, "epp": lever.Clock, "epb": lever.Clock, "boost": lever.Clock, "policy": lever.Clock,
+	"bios":             lever.Clock,
+	"platform_profile": lever.Clock, "min_freq": lever.Clock, "max_freq": lever.Clock, "min_perf_pct": lever.Clock,
+	"max_perf_pct":   lever.Clock,
+	"cstate_latency": lever.Idle, "pm_qos_resume_latency_us": lever.Idle, "cpu_dma_latency": lever.Idle, "smt": lever.SMT,
+	"cpu_online":   lever.CPUs,
+	"io_scheduler": lever.Data, "nomerges": lever.Data, "read_ahead_kb": lever.Data,
 }
 
 // gains reads experiments and gives what each lever that they moved has given: the
 // most of its levels, as that is what a bound is compared with.
-func (o *explainRun) gains() (out map[string]assess.Experiment, err error) {
-	out = map[string]assess.Experiment{}
+func (o *explainRun) gains() (out map[string]lever.Evidence, err error) {
+	out = map[string]lever.Evidence{}
 	if len(o.experiments) == 0 {
 		return out, nil
 	}
@@ -36,28 +36,28 @@ func (o *explainRun) gains() (out map[string]assess.Experiment, err error) {
 		x, dir, found := r.Experiment, o.experiments[i], false
 		a := analysis.Analyse(x, r.Runs, r.End)
 		for _, g := range a.Gains() {
-			lever := leverFactors[g.Factor]
+			name := leverFactors[g.Factor]
 			if x.Section == "log" {
-				lever = assess.Log
+				name = lever.Log
 			}
-			if lever == "" {
+			if name == "" {
 				continue
 			}
 			found = true
 			if !g.Decided() {
-				if !out[lever].Gain.Known() {
-					out[lever] = assess.Experiment{Note: tooFew(dir, &g)}
+				if !out[name].Gains() {
+					out[name] = lever.Evidence{Text: tooFew(dir, &g)}
 				}
 				continue
 			}
-			if now := out[lever].Gain; !now.Known() || now.Value < g.Share.Value {
-				out[lever] = assess.Experiment{Gain: g.Share, Note: gainSource(dir, x, g)}
+			if now := out[name]; !now.Gains() || now.Gain.Value < g.Share.Value {
+				out[name] = lever.Evidence{Kind: g.Share.Evidence, Gain: &g.Share, Text: gainSource(dir, x, g)}
 			}
 		}
 		if !found && x.Section == "log" && a.Blocks == 0 {
 			found = true
-			if !out[assess.Log].Gain.Known() {
-				out[assess.Log] = assess.Experiment{Note: "no block is complete in experiment " + dir}
+			if !out[lever.Log].Gains() {
+				out[lever.Log] = lever.Evidence{Text: "no block is complete in experiment " + dir}
 			}
 		}
 		if !found {
@@ -87,10 +87,11 @@ func gainSource(dir string, x *result.Experiment, g analysis.Gain) string {
 }
 
 // measure sets gains beside bounds.
-func measure(levers []assess.Lever, gains map[string]assess.Experiment) {
+func measure(levers []lever.Lever, gains map[string]lever.Evidence) {
 	for i := range levers {
 		if x, ok := gains[levers[i].Name]; ok {
-			levers[i].Experiment = &x
+			x.Source = lever.OfExperiment
+			levers[i].Add(x)
 		}
 	}
 }

@@ -6,17 +6,17 @@ import (
 	"strings"
 	"testing"
 
-	"hostlab/internal/assess"
+	"hostlab/internal/lever"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
 )
 
 // A measured gain stands beside its own lever only.
 func TestMeasure(t *testing.T) {
-	found := map[string]assess.Experiment{assess.Log: {Gain: result.Estimate{Value: 0.1, N: 12, Evidence: "measured"}, Note: "experiment"}}
-	levers := []assess.Lever{{Name: assess.Clock}, {Name: assess.Log}}
+	found := map[string]lever.Evidence{lever.Log: {Gain: &result.Estimate{Value: 0.1, N: 12, Evidence: "measured"}, Text: "experiment"}}
+	levers := []lever.Lever{{Name: lever.Clock}, {Name: lever.Log}}
 	measure(levers, found)
-	if levers[0].Experiment != nil || levers[1].Experiment == nil || levers[1].Experiment.Gain != found[assess.Log].Gain {
+	if len(levers[0].Evidence) != 0 || len(levers[1].Evidence) != 1 || levers[1].Evidence[0].Gain != found[lever.Log].Gain {
 		t.Errorf("%+v", levers)
 	}
 }
@@ -59,7 +59,7 @@ func TestGainsOfTooFewBlocks(t *testing.T) {
 		if err != nil {
 			t.Errorf("%d blocks: %v", blocks, err)
 		}
-		if got := g[assess.Log]; got.Gain.Known() || !strings.Contains(got.Note, want) {
+		if got := g[lever.Log]; got.Gains() || !strings.Contains(got.Text, want) {
 			t.Errorf("%d blocks: %+v", blocks, g)
 		}
 		if blocks == 0 {
@@ -70,7 +70,7 @@ func TestGainsOfTooFewBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		const least = 7 // of two comparisons at 95 % together
-		for _, text := range []string{g[assess.Log].Note, report.String()} {
+		for _, text := range []string{g[lever.Log].Text, report.String()} {
 			if !strings.Contains(text, fmt.Sprint("--blocks ", least)) {
 				t.Errorf("no --blocks %d in %s", least, text)
 			}

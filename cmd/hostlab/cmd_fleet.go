@@ -33,8 +33,7 @@ Exit status: 0 done, 1 it failed or documents were refused, 2 unusable flag.`,
 	}
 	cmd.AddCommand(newFleetIngest(std), newFleetDemo(std), newFleetStatus(std), newFleetHosts(std), newFleetDiff(std),
 		newFleetCheck(std), newFleetChanges(std),
-		newFleetReport(std), newFleetExceptions(std), newFleetPool(std), newFleetExport(std), newFleetPrune(std),
-		newFleetRebuild(std), newFleetMigrate(std),
+		newFleetReport(std), newFleetExceptions(std), newFleetPool(std), newFleetExport(std), newFleetStore(std),
 		newFleetServe(std), newFleetToken(std), newFleetRollout(std), newFleetSend(std))
 	for _, c := range cmd.Commands() {
 		c.DisableFlagsInUseLine = true
@@ -135,7 +134,7 @@ it. HOST/NAME.json belongs to HOST; NAME.json belongs to the host that it names
 itself. Files may be packed with gzip. A document that the store has already is
 not stored again.
 
-ingest refuses a document that another program wrote, of a newer schema, from
+ingest refuses a document that another program wrote, of another schema, from
 the future, or larger than 16 MiB. It prints a line for each, and stores the
 others.
 

@@ -43,9 +43,7 @@ profile has set a value again, --persisted restores it: remove the profile too.`
 revert refuses a damaged journal, and that of another machine. --force uses what
 can be read of it. --forget sets it aside and changes nothing. If the journal is
 sound, --forget drops all entries and leaves the values as they are. If a
-'hostlab set' was killed, revert restores all that the journal records. As long
-as a damaged journal may lack entries, revert names them and exits with status
-1. --forget ends that.
+'hostlab set' was killed, revert restores all that the journal records.
 
 ` + unlessWindows(`Only root can restore what root has changed; --dry-run shows it to every user.
 The journal does not hold cpu_dma_latency: it ends with the 'hostlab set' in the
@@ -117,7 +115,7 @@ func (o *revertOptions) putBack(ctx context.Context, std streams, sys *setting.S
 		o.owner = abs // an experiment's directory, as the journal has it
 	}
 	switch {
-	case len(o.owned(v.Entries())) == 0 && problem == nil && incomplete(v) == nil:
+	case len(o.owned(v.Entries())) == 0 && problem == nil:
 		if o.owner == "" && !o.dryRun && !o.forget {
 			_ = v.Tidy() // without the right to do it there is nothing to put back
 		}
@@ -133,14 +131,6 @@ func (o *revertOptions) putBack(ctx context.Context, std streams, sys *setting.S
 		return err
 	}
 	return errors.Join(o.change(ctx, std, sys, j), j.Close())
-}
-
-// incomplete is the error of a journal that is known to lack changes: what puts back all that it says has not put back all.
-func incomplete(v *setting.View) error {
-	if p := v.Trouble(); p != nil && p.Kind == setting.Incomplete {
-		return p
-	}
-	return nil
 }
 
 // owned keeps the entries that are asked for.
@@ -161,7 +151,7 @@ func (o *revertOptions) roots(std streams, sys *setting.System, machine string) 
 		return false, nil //nolint:nilerr // without the right to read it nothing is known of it
 	}
 	list := v.Entries()
-	if p := v.Trouble(); p != nil && (!p.Usable() || p.Kind == setting.Incomplete && len(list) == 0) {
+	if p := v.Problem(); p != nil {
 		return false, fmt.Errorf("your journal has nothing to put back, and root's: %w", p)
 	}
 	list = changed(o.owned(list))
@@ -231,16 +221,14 @@ func (o *revertOptions) preview(std streams, sys *setting.System, v *setting.Vie
 			list = append(list, setting.Skip(u.Setting, u.Object, outcomeText(u)))
 		}
 	}
-	lacks := incomplete(v)
-	accepted, damage, struck := lacks, "", "" // and what --force passes over
+	var accepted error // what --force passes over
+	damage, struck := "", ""
 	switch problem := v.Problem(); {
 	case problem == nil:
 	case problem.Kind == setting.OtherHost:
 		fmt.Fprintln(std.err, "hostlab: "+screen.Clean(problem.Found())+"; --force takes it as this one's")
 	default:
 		accepted = errors.New(problem.Found() + ". What the damaged part has changed would NOT be put back")
-	}
-	if accepted != nil {
 		damage = accepted.Error() + "."
 	}
 	if n := tally(rest)[setting.Forgotten]; n > 0 {
@@ -248,7 +236,7 @@ func (o *revertOptions) preview(std streams, sys *setting.System, v *setting.Vie
 	}
 	d := settingsReport("revert", change("plan", list, accepted), "Nothing was changed: --dry-run."+more, struck, unended(v), damage)
 	d.Sections = []document.Section{part("Now -> put back", planned(sys, list)), part("Not put back", outcomes(sys, rest))}
-	return errors.Join(printDocument(std, d, o.format), lacks)
+	return printDocument(std, d, o.format)
 }
 
 // unended says of a journal whose last set has no end how that may be; "": it has one.
@@ -265,24 +253,25 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 		return o.dropped(std, j)
 	}
 	cut := unended(&j.View)
+	var lacks error
 	if p := j.Problem(); p != nil { // run has seen that --force is given
 		kept, err := j.Accept()
 		if err != nil {
 			return err
 		}
-		if p.Kind == setting.OtherHost { // all of it could be read
-			fmt.Fprintln(std.err, "hostlab: "+screen.Clean(p.Found()+", taken as this one's; as it was it is kept as "+kept))
+		said := p.Found() + ", taken as this one's" // all of it could be read
+		if p.Kind != setting.OtherHost {
+			said = p.Found()
+			lacks = errors.New("the damaged part of the journal may have changed more; compare 'hostlab settings' with what this " +
+				"host should have")
 		}
+		fmt.Fprintln(std.err, "hostlab: "+screen.Clean(said+"; as it was it is kept as "+kept))
 	}
 	done, err := setting.Revert(ctx, sys, j, o.owner, o.reach())
 	if errors.Is(err, syscall.ENOSPC) {
 		err = fmt.Errorf("%w; what was put back stays so: make room, then run 'hostlab revert' again", err)
 	}
-	lacks, sum := incomplete(&j.View), o.sum(done)
-	if lacks != nil && len(done) == 0 {
-		sum = "Nothing that the journal names is to be put back. Lines of the journal are missing."
-	}
-	d := settingsReport("revert", change("revert", done, errors.Join(err, lacks)), sum, cut)
+	d := settingsReport("revert", change("revert", done, errors.Join(err, lacks)), o.sum(done), cut)
 	d.Sections = []document.Section{part("Objects", outcomes(sys, slices.DeleteFunc(slices.Clone(done), asBefore)))}
 	err = errors.Join(err, printDocument(std, d, o.format))
 	if n := tally(done); err == nil && n[setting.Foreign]+n[setting.Gone]+n[setting.Failed] > 0 {
@@ -293,15 +282,12 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 
 // dropped forgets, and says what.
 func (o *revertOptions) dropped(std streams, j *setting.Journal) error {
-	n, known := len(o.owned(j.Entries())), incomplete(&j.View)
+	n := len(o.owned(j.Entries()))
 	kept, err := j.Forget(o.owner)
 	if err != nil {
 		return err
 	}
 	text := fmt.Sprintf("Forgot %s; the values stay as they are.", screen.Count(n, "change"))
-	if known != nil && incomplete(&j.View) == nil {
-		text += " What was known of damage to the journal is forgotten too."
-	}
 	if kept != "" {
 		text += " The journal was set aside as " + kept + "."
 	}

@@ -286,7 +286,7 @@ func (o *setOptions) apply(ctx context.Context, std streams, sys *setting.System
 	if err := o.whole(sys, p); err != nil {
 		return err
 	}
-	done, err := setting.Apply(ctx, sys, j, ownerSet, p, o.keep)
+	done, err := setting.Apply(ctx, sys, j, setting.OwnerSet, p, o.keep)
 	done = meanwhile(done, saw, p)
 	if err == nil || o.keep {
 		done = append(done, beside(j, p)...)

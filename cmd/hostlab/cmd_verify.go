@@ -170,7 +170,7 @@ func verifiedSettings(sys *setting.System, list []setting.Outcome, failure error
 	data := change("verify", list, failure)
 	data.Left, data.Accepted = left, excused
 	if len(list) == 0 && failure != nil {
-		return settingsReport("verify", data, "The journal names no change. Lines of the journal are missing.")
+		return settingsReport("verify", data, "Nothing is set, as far as the journal says.")
 	}
 	if len(list) == 0 {
 		return settingsReport("verify", data, "Nothing is set: no change by hostlab is in force.")

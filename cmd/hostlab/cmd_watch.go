@@ -133,8 +133,8 @@ func (o *watchOptions) check(cmd *cobra.Command) error {
 		return usagef("%s needs --analyze FILE", strings.Join(odd, ", "))
 	}
 	switch {
-	case o.interval < 100*time.Millisecond || o.interval > time.Hour:
-		return usagef("--interval %s: expected 100ms to 1h", o.interval)
+	case o.interval < watch.Shortest || o.interval > time.Hour:
+		return usagef("--interval %s: expected %s to 1h", o.interval, screen.Brief(watch.Shortest))
 	case cmd.Flags().Changed("count") && o.count < 1:
 		return usagef("--count %d: expected 1 or more", o.count)
 	case cmd.Flags().Changed("duration") && o.duration < o.interval:

@@ -77,7 +77,7 @@ func TestIngestOnAFullDisk(t *testing.T) {
 	const script = `mount -t tmpfs -o size=600k tmpfs "$1" || exit 3
 hostlab fleet ingest --store "sqlite:$1/fleet.db" "$2" >"$3/out" 2>"$3/err"; echo "ended by $?"
 mount -o remount,size=100m "$1" || exit 3
-hostlab fleet ingest --store "sqlite:$1/fleet.db" "$2" && hostlab fleet rebuild --store "sqlite:$1/fleet.db"; cat "$3/err" >&2`
+hostlab fleet ingest --store "sqlite:$1/fleet.db" "$2" && hostlab fleet store rebuild --store "sqlite:$1/fleet.db"; cat "$3/err" >&2`
 	cmd := exec.Command("unshare", "-m", "sh", "-c", script, "sh", t.TempDir(), spool, dir)
 	var out, said strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &said

@@ -1,15 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -93,27 +88,25 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 }
 
 func newFleetExport(std streams) *cobra.Command {
-	forms := []string{"csv", "otava", "metrics"}
+	forms := []string{"csv", "metrics"}
 	var (
 		host string
 		o    fleetOptions
 	)
 	cmd := onStore(&cobra.Command{
-		Use:   "export csv|otava|metrics [flags]",
+		Use:   "export csv|metrics [flags]",
 		Short: "Measurements for other programs",
 		Long: `export writes the measurements of all stored assessments, in base units.
 
   csv      one row per measurement, of all hosts or of --host
-  otava    one row per document of one --host, for Apache Otava
   metrics  what /metrics of 'fleet serve' shows, for a textfile collector
 
 Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		Example: `  hostlab fleet export csv > measurements.csv
-  hostlab fleet export otava --host db7 > db7.csv
   hostlab fleet export metrics > fleet.prom`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 || !slices.Contains(forms, args[0]) {
-				return usagef("%s takes csv, otava or metrics; '%[1]s --help' shows how", cmd.CommandPath())
+				return usagef("%s takes csv or metrics; '%[1]s --help' shows how", cmd.CommandPath())
 			}
 			return nil
 		}, ValidArgs: forms,
@@ -122,19 +115,14 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 			if host != "" {
 				return usagef("metrics are of all hosts")
 			}
-			return metrics(cmd.Context(), std.out, s, o.stale)
-		}
-		if args[0] == "otava" && host == "" {
-			return usagef("otava takes the measurements of one host: name it with --host")
+			return web.WriteMetrics(cmd.Context(), std.out, web.Config{Store: s, Stale: o.stale, Version: versionText()})
 		}
 		points, err := s.Points(cmd.Context(), host)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case len(points) == 0 && host != "":
+		}
+		if len(points) == 0 && host != "" {
 			return usagef("the store has no assessment of host %q; 'hostlab fleet hosts' lists them", host)
-		case args[0] == "otava":
-			return fleet.WriteOtava(std.out, points)
 		}
 		return fleet.WritePoints(std.out, points)
 	})
@@ -143,39 +131,24 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 	return cmd
 }
 
-// metrics writes what serve would answer.
-func metrics(ctx context.Context, out io.Writer, s *store.Store, stale time.Duration) error {
-	server, err := web.New(web.Config{Store: s, Stale: stale, Version: versionText()})
-	if err != nil {
-		return err
+func newFleetStore(std streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "store",
+		Short: "Maintenance of the store",
+		Long: `store frees room in the store, reads its documents again, or makes its tables.
+
+Exit status: 0 done, 1 it failed, 2 unusable flag.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/metrics", nil)
-	if err != nil {
-		return err
+	cmd.AddCommand(newStorePrune(std), newStoreRebuild(std), newStoreMigrate(std))
+	for _, c := range cmd.Commands() {
+		c.DisableFlagsInUseLine = true
 	}
-	a := printedAnswer{header: http.Header{}, status: http.StatusOK}
-	server.Handler().ServeHTTP(&a, r)
-	if a.status != http.StatusOK {
-		return errors.New(strings.TrimSpace(a.String()))
-	}
-	_, err = a.WriteTo(out)
-	return err
+	return cmd
 }
 
-// printedAnswer is one of the pages.
-type printedAnswer struct {
-	bytes.Buffer
-	header http.Header
-	status int
-}
-
-// Header is that of the answer.
-func (a *printedAnswer) Header() http.Header { return a.header }
-
-// WriteHeader takes its status.
-func (a *printedAnswer) WriteHeader(status int) { a.status = status }
-
-func newFleetPrune(std streams) *cobra.Command {
+func newStorePrune(std streams) *cobra.Command {
 	var keep time.Duration
 	cmd := onStore(&cobra.Command{
 		Use:   "prune [flags]",
@@ -190,8 +163,8 @@ All answers stay the same, also for the past. Afterwards the store refuses a
 document of a host that is older than the last one pruned there.
 
 Exit status: 0 done, 1 it failed, 2 unusable flag.`,
-		Example: `  hostlab fleet prune
-  hostlab fleet prune --keep 90d`,
+		Example: `  hostlab fleet store prune
+  hostlab fleet store prune --keep 90d`,
 		Args: noArgs,
 	}, func(cmd *cobra.Command, s *store.Store, _ []string) error {
 		p, err := s.Prune(cmd.Context(), time.Now().Add(-keep))
@@ -213,7 +186,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 	return cmd
 }
 
-func newFleetRebuild(std streams) *cobra.Command {
+func newStoreRebuild(std streams) *cobra.Command {
 	return onStore(&cobra.Command{
 		Use:   "rebuild [flags]",
 		Short: "Read all stored documents again",
@@ -238,7 +211,7 @@ Exit status: 0 done, 1 it failed or not all could be read, 2 unusable flag.`,
 	})
 }
 
-func newFleetMigrate(std streams) *cobra.Command {
+func newStoreMigrate(std streams) *cobra.Command {
 	return onStore(&cobra.Command{
 		Use:   "migrate [flags]",
 		Short: "Update the store's tables to this version",

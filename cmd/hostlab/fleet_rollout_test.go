@@ -42,7 +42,7 @@ func (r *rolloutHosts) assess(host string, at time.Time, commit float64) {
 	r.t.Helper()
 	fact := func(v any) map[string]any { return map[string]any{"value": v, "state": "ok"} }
 	r.tell(host, map[string]any{
-		"schema": 3, "version": "1", "started": at, "host": host, "role": "production-db",
+		"kind": "assess", "schema": 4, "version": "1", "started": at, "host": host, "role": "production-db",
 		"facts":   map[string]any{"identity": map[string]any{"cpu_model": fact("X")}, "topology": map[string]any{"threads": fact(8)}},
 		"results": []any{}, "levers": []any{}, "verdict": map[string]any{"text": "fine"},
 		"probes": []any{map[string]any{"name": "commit.overwritten.mean", "title": "Mean commit", "value": commit, "low": commit * 0.99, "high": commit * 1.01, "n": 100, "unit": "s", "evidence": "measured"}},
@@ -52,7 +52,7 @@ func (r *rolloutHosts) assess(host string, at time.Time, commit float64) {
 // verify tells that swappiness was set on a host.
 func (r *rolloutHosts) verify(host string, at time.Time) {
 	r.t.Helper()
-	r.tell(host, map[string]any{"schema": 1, "started": at, "action": "verify",
+	r.tell(host, map[string]any{"kind": "verify", "schema": 1, "started": at, "action": "verify",
 		"outcomes": []any{map[string]any{"setting": "swappiness", "name": "", "to": "10", "read": "10", "result": "unchanged"}}})
 }
 

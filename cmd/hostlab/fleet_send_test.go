@@ -60,8 +60,8 @@ func TestSendService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write("var/lib/hostlab-assess/verify.json", `{"schema":1,"started":`+string(now)+`,"action":"verify","outcomes":[{"setting":"swappiness","name":"","to":"10","read":"10","result":"unchanged"}]}`)
-	latest := `{"schema":1,"version":"1","started":` + string(now) + `,"host":"itself","role":"production-db","results":[]}`
+	write("var/lib/hostlab-assess/verify.json", `{"kind":"verify","schema":1,"started":`+string(now)+`,"action":"verify","outcomes":[{"setting":"swappiness","name":"","to":"10","read":"10","result":"unchanged"}]}`)
+	latest := `{"kind":"check","schema":1,"version":"1","started":` + string(now) + `,"host":"itself","role":"production-db","results":[]}`
 	write("var/lib/hostlab-assess/latest.json", latest)
 	write("etc/hostlab/fleet.token", token+"\n")
 	args := sendLine(t)

@@ -78,7 +78,7 @@ func TestFleetServeFlood(t *testing.T) {
 	}
 	at, end := startServe(t, "--listen", "127.0.0.1:0", "--tokens", file)
 	at = strings.TrimSuffix(strings.TrimPrefix(at, "http://"), "/")
-	body := []byte(`{"schema": 1, "host": "db7", "started": "2026-01-01T00:00:00Z", "action": "verify", "outcomes": []}`)
+	body := []byte(`{"kind": "verify", "schema": 1, "host": "db7", "started": "2026-01-01T00:00:00Z", "action": "verify", "outcomes": []}`)
 	upload, err := net.Dial("tcp", at)
 	if err != nil {
 		t.Fatal(err)

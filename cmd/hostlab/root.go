@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -73,7 +74,6 @@ Exit status:
 		newFacts(std),
 		newCheck(std),
 		newPredict(std),
-		newExplainCheck(std),
 		newExplain(std),
 		newRun(std),
 		newStudy(std),
@@ -93,7 +93,9 @@ Exit status:
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true
 	}
-	root.SetUsageFunc(usage)
+	// cobra's own template is wider than 80 columns (v1.10.2).
+	narrow := strings.NewReplacer(".FlagUsages ", ".FlagUsagesWrapped 80 ", " for more information about a command", " for more")
+	root.SetUsageTemplate(narrow.Replace(root.UsageTemplate()))
 	root.Version = versionText()
 	root.Flags().BoolP("version", "V", false, "print the version")
 	return root

@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"hostlab/internal/document"
 	"hostlab/internal/experiment/runner"
 	"hostlab/internal/setting"
 )
@@ -22,12 +23,12 @@ type settingJSON struct {
 
 // settingsListJSON is what settings prints with --format json.
 type settingsListJSON struct {
-	Schema   int           `json:"schema"`
+	document.Head
 	Settings []settingJSON `json:"settings"`
 }
 
 func settingsList(sys *setting.System, list []setting.Setting) settingsListJSON {
-	out := settingsListJSON{settingsSchema, []settingJSON{}}
+	out := settingsListJSON{document.Head{Kind: "settings", Schema: settingsSchema}, []settingJSON{}}
 	for _, s := range list {
 		j := settingJSON{Name: s.Name, Sysctl: s.Sysctl, Title: s.Title, Values: s.Values, Held: s.Held,
 			Objects: []setting.State{}}
@@ -43,7 +44,7 @@ func settingsList(sys *setting.System, list []setting.Setting) settingsListJSON 
 
 // changeJSON is what set, revert and verify print with --format json.
 type changeJSON struct {
-	Schema   int               `json:"schema"`
+	document.Head
 	Started  time.Time         `json:"started,omitzero"` // of verify: when it looked
 	Action   string            `json:"action"`           // set, revert, verify; plan with --dry-run
 	Outcomes []setting.Outcome `json:"outcomes"`
@@ -74,8 +75,8 @@ func leftBehind(list []runner.Left) (out []leftJSON) {
 
 // change is what became of objects, or would.
 func change(action string, list []setting.Outcome, failure error) changeJSON {
-	out := changeJSON{settingsSchema, time.Time{}, action, []setting.Outcome{}, []setting.Outcome{}, []setting.Outcome{}, nil,
-		nil, ""}
+	out := changeJSON{Head: document.Head{Kind: "change", Schema: settingsSchema}, Action: action, Outcomes: []setting.Outcome{},
+		Same: []setting.Outcome{}, Skipped: []setting.Outcome{}}
 	for _, o := range list {
 		to := &out.Outcomes
 		switch o.Result {
@@ -87,7 +88,7 @@ func change(action string, list []setting.Outcome, failure error) changeJSON {
 		*to = append(*to, o)
 	}
 	if action == "verify" {
-		out.Started = time.Now()
+		out.Kind, out.Started = "verify", time.Now()
 	}
 	if failure != nil {
 		out.Error = oneLine(failure)

@@ -148,7 +148,7 @@ func inForce(v *setting.View) string {
 		return fmt.Sprintf("what was set on %s is gone with the reboot since; 'hostlab revert' strikes it off the journal", at)
 	}
 	what := "hostlab set"
-	if e := entries[0]; e.Owner != ownerSet {
+	if e := entries[0]; e.Owner != setting.OwnerSet {
 		what = "an experiment's change"
 	}
 	return fmt.Sprintf("%s of %s is still in force: %s; 'hostlab revert' puts back", what, at, screen.Count(len(list), "object"))
@@ -196,9 +196,6 @@ func warn(std streams, v *setting.View) {
 		fmt.Fprintln(std.err, "hostlab: "+line)
 	}
 }
-
-// ownerSet marks what 'hostlab set' has changed.
-const ownerSet = "set"
 
 // settingNames completes NAME=.
 func settingNames(_ *cobra.Command, _ []string, _ string) (names []string, _ cobra.ShellCompDirective) {

@@ -27,7 +27,7 @@ func setIn(t *testing.T, sys *setting.System, dir string, list ...setting.Assign
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := setting.Apply(context.Background(), sys, j, ownerSet, p, false); err != nil {
+	if _, err := setting.Apply(context.Background(), sys, j, setting.OwnerSet, p, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.Close(); err != nil {
@@ -96,7 +96,7 @@ func TestRevertOfRootsChanges(t *testing.T) {
 	}
 	setIn(t, sys, machine, setting.Assignment{Name: "dirty_bytes", Value: "629145600"}, setting.Assignment{Name: "swappiness", Value: "10"})
 	const said = "nothing was put back: root has changed 2 objects; run hostlab revert as root"
-	for name, o := range map[string]revertOptions{"plain": {}, "force": {force: true}, "forget": {forget: true}, "owner": {owner: ownerSet}} {
+	for name, o := range map[string]revertOptions{"plain": {}, "force": {force: true}, "forget": {forget: true}, "owner": {owner: setting.OwnerSet}} {
 		if status, text := revert(o); status != exitDrifted || text != said {
 			t.Errorf("%s: %d, %s", name, status, text)
 		}

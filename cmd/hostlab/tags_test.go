@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hostlab/internal/systemtest"
 )
 
 // tagsOfCI are all that CI sets, or what is true on its machines.
@@ -16,7 +18,7 @@ var tagsOfCI = []string{"system", "linux", "unix", "amd64"}
 // TestNoTestIsLeftOut holds that CI runs every test: it sets the tag system, no file with
 // tests takes another tag, and no test skips itself.
 func TestNoTestIsLeftOut(t *testing.T) {
-	if os.Getenv("CI") != "" && !systemTests {
+	if os.Getenv("CI") != "" && !systemtest.Built {
 		t.Error("the tests of the system are not built; use make test, or -tags=system")
 	}
 	files := 0

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,17 +27,10 @@ import (
 // nothing to a device that serves a database.
 const commitsASample = 3
 
-// sampler reads the counters of a system: Linux' files, or Windows' performance counters.
-type sampler interface {
-	Info() watch.Info
-	Read(now time.Time) (watch.Reading, error)
-	Close()
-}
-
 // watcher takes samples and hands them to its users.
 type watcher struct {
 	o       *watchOptions
-	sampler sampler
+	sampler watch.Counter
 	log     *logcommit.Log
 	rec     *watch.Recorder
 	last    watch.Reading
@@ -90,8 +84,8 @@ func (o *watchOptions) full(std streams) bool {
 func (w *watcher) open(ctx context.Context, tree host.Tree, note io.Writer) error {
 	o := w.o
 	var err error
-	if w.sampler, err = openSampler(ctx, tree, o); err != nil {
-		return err
+	if w.sampler, err = watch.OpenHere(ctx, watch.Config{Tree: tree, LogDir: o.logDir}); err != nil {
+		return cmp.Or(ctx.Err(), error(cannotLook{err}))
 	}
 	if o.commits {
 		if err := logcommit.Preflight(host.StorageOf(tree, o.logDir), o.logDir, logcommit.MaxFileBytes); err != nil {

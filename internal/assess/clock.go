@@ -64,7 +64,7 @@ func newClockMeter(target trace.Target) *clockMeter {
 
 // watch reads at the end of each sixtieth of the time.
 func (c *clockMeter) watch(ctx context.Context, lasts time.Duration) {
-	for end := time.Now().Add(lasts); c.source != nil && c.err == nil; wait(ctx, max(lasts/60, leastLook)) {
+	for end := time.Now().Add(lasts); c.source != nil && c.err == nil; wait(ctx, max(lasts/60, watch.Shortest)) {
 		c.look(time.Now())
 		if ctx.Err() != nil || time.Now().After(end) {
 			return
@@ -222,20 +222,13 @@ func spin(d time.Duration) {
 
 // cpuClock reads the clock of CPUs while they are busy, with anybody's work.
 type cpuClock struct {
-	sampler sampler
+	sampler watch.Counter
 	ran     map[int]Ran
 	busy    map[int]float64 // s since boot, up to which ran counts
 }
 
-// sampler reads counters of CPUs.
-type sampler interface {
-	Info() watch.Info
-	Read(now time.Time) (watch.Reading, error)
-	Close()
-}
-
 func openCPUs(tree host.Tree) (*cpuClock, error) {
-	s, err := openSampler(tree)
+	s, err := watch.OpenHere(context.Background(), watch.Config{Tree: tree})
 	if err != nil {
 		return nil, err
 	}
@@ -284,7 +277,7 @@ func (c *cpuClock) Highest() (best float64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	const most = max(3*rise, leastLook)
+	const most = max(3*rise, watch.Shortest)
 	go spin(most + rise) // to the end while the clock is read
 	time.Sleep(most)
 	after, err := c.sampler.Read(time.Now())

@@ -9,6 +9,7 @@ import (
 	"hostlab/internal/assess"
 	"hostlab/internal/assess/assesstest"
 	"hostlab/internal/emulate"
+	"hostlab/internal/lever"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
 )
@@ -38,11 +39,11 @@ func TestEmulatedClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, l := range m.Levers() {
-		if l.Name != assess.Clock {
+		if l.Name != lever.Clock {
 			continue
 		}
 		t.Log(l.Verdict, l.Reason)
-		if l.Share == nil || l.Likely == nil || *l.Likely < 0.45**l.Share || *l.Likely > 0.55**l.Share || l.Evidence != result.Emulated {
+		if l.Share == nil || l.Likely == nil || *l.Likely < 0.45**l.Share || *l.Likely > 0.55**l.Share || l.Kind() != result.Emulated {
 			t.Errorf("half of the share of CPU time is likely to be gained: %+v", l)
 		}
 	}

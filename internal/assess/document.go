@@ -2,7 +2,6 @@ package assess
 
 import (
 	"fmt"
-	"strings"
 
 	"hostlab/internal/document"
 	"hostlab/internal/explain"
@@ -13,8 +12,9 @@ import (
 
 // Sections are what a report says of the service: its time, the levers on it, the minute second
 // by second, then what its database tells.
-func (m *Minute) Sections(levers []Lever) []document.Section {
-	out := []document.Section{m.time(), leverSection(levers), m.course(), m.policies()}
+func (m *Minute) Sections(levers []lever.Lever) []document.Section {
+	out := append([]document.Section{m.time()}, lever.Sections(levers, true)...)
+	out = append(out, m.course(), m.policies())
 	if m.Connected {
 		out = append(out, document.Titled("Wait events, and what they mean", events(&m.Report)),
 			document.Titled("Log", logPairs(&m.Report)))
@@ -84,70 +84,6 @@ func (m *Minute) active(unit string, over float64) string {
 		return least + " to " + most
 	}
 	return most
-}
-
-var verdictTones = map[Verdict]document.Tone{Worthwhile: document.Caution, Possible: document.Notice,
-	Negligible: document.Good, Settled: document.Good, NotHere: document.Quiet, Undecided: document.Quiet}
-
-func leverSection(levers []Lever) document.Section {
-	t := &document.Table{Columns: append(document.Headings("lever", "share", "likely", "at most", "measured"),
-		document.Column{Head: "verdict"}),
-		Lead: "Shares of active time: the part that the lever touches, the likely saving, and the most it could save."}
-	b := &document.Bars{Table: t,
-		Lead: "What each lever could save of this service's active time: likely (solid) and at most (pale). The savings overlap, so they " +
-			"do not add up."}
-	for _, l := range levers {
-		none := map[bool]string{true: "nothing to change", false: "unknown"}[l.Verdict == Settled]
-		number := func(v *float64) document.Cell {
-			if v == nil {
-				return document.Text(none)
-			}
-			return document.Number(*v, result.Share(*v))
-		}
-		verdict := document.Cell{Text: strings.ReplaceAll(string(l.Verdict), "_", " "), Tone: verdictTones[l.Verdict]}
-		row, gain, note := document.Bar{Name: l.Title()}, none, lever.Sentence(l.Reason)
-		switch {
-		case l.AtMost == nil:
-		case l.Likely == nil: // only bounded
-			row.Segments = []document.Segment{{Class: "most", Name: "at most", Value: *l.AtMost, Text: result.Share(*l.AtMost),
-				Fill: '░'}}
-			gain = most(*l.AtMost)
-		default:
-			row.Segments = []document.Segment{{Class: "likely", Name: "likely", Value: *l.Likely, Text: result.Share(*l.Likely),
-				Fill: '█'},
-				{Class: "most", Name: "at most", Value: *l.AtMost - *l.Likely, Text: result.Share(*l.AtMost), Fill: '░'}}
-			gain = result.Share(*l.Likely) + ", " + most(*l.AtMost)
-		}
-		if l.Assumes != "" && l.Verdict != Negligible {
-			note += " The likely figure assumes that " + l.Assumes + "."
-		}
-		if l.Owner != "" {
-			note += " " + lever.Sentence(l.Owner+" sets it")
-		}
-		measured := document.Text("not measured")
-		if x := l.Experiment; x != nil {
-			if x.Gain.Known() {
-				measured.Text = x.Gain.Percent().String() + ", " + string(x.Gain.Evidence)
-				note += " Measured: " + measured.Text + ". "
-			}
-			note += " " + lever.Sentence(x.Note)
-		}
-		row.Ends, row.Notes = []document.Cell{document.Text(gain), verdict}, []document.Line{{Text: note, Tone: document.Quiet}}
-		b.Rows = append(b.Rows, row)
-		t.Add(document.Text(l.Title()), number(l.Share), number(l.Likely), number(l.AtMost), measured, verdict).Notes = row.Notes
-	}
-	s := document.Titled("What could be gained", b)
-	var next document.Commands
-	for _, l := range levers {
-		if l.Command != "" && (l.Verdict == Worthwhile || l.Verdict == Possible) {
-			next = append(next, document.Command{Why: l.Title(), Line: l.Command})
-		}
-		if l.Try != "" {
-			next = append(next, document.Command{Why: l.Title() + ": test it on this service, in use", Line: l.Try})
-		}
-	}
-	s.Blocks = append(s.Blocks, next)
-	return s
 }
 
 // threads says what is known of a service's threads.

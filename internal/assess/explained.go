@@ -11,6 +11,7 @@ import (
 
 	"hostlab/internal/document"
 	"hostlab/internal/explain"
+	"hostlab/internal/lever"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
@@ -19,15 +20,15 @@ import (
 // file that is saved and compared.
 type Explained struct {
 	explain.Report
-	Verdict Answer  `json:"verdict"`
-	Service *About  `json:"service"`
-	Time    *Time   `json:"time"`
-	Levers  []Lever `json:"levers"`
+	Verdict Answer        `json:"verdict"`
+	Service *About        `json:"service"`
+	Time    *Time         `json:"time"`
+	Levers  []lever.Lever `json:"levers"`
 }
 
 // Document returns a minute without its host as every format prints it, beside an earlier recording
 // where that is not nil.
-func (m *Minute) Document(levers []Lever, before *explain.Report) *document.Document {
+func (m *Minute) Document(levers []lever.Lever, before *explain.Report) *document.Document {
 	r := &m.Report
 	text := m.Verdict(levers)
 	d := &document.Document{Name: "explain", Title: "Where the time of " + m.name() + " goes",

@@ -12,13 +12,14 @@ import (
 
 	"hostlab/internal/document"
 	"hostlab/internal/explain"
+	"hostlab/internal/lever"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
 )
 
 func sample() *Minute {
 	type share = result.Estimate
-	r := explain.Report{Schema: 3, Tool: "test", Vendor: "PostgreSQL", Version: "15.18", Target: "u at h:5432 </script>", Wall: 10, Elapsed: 40, Busy: 30, Samples: 300,
+	r := explain.Report{Kind: "explain", Schema: 3, Tool: "test", Vendor: "PostgreSQL", Version: "15.18", Target: "u at h:5432 </script>", Wall: 10, Elapsed: 40, Busy: 30, Samples: 300,
 		Interval: 0.033, Cost: 0.005, Method: explain.Method, Transactions: 1000, Missing: []string{"grant something"}, Warnings: []string{"a warning"},
 		Parts: []explain.Part{{Name: explain.DatabaseCPU, Seconds: 12, Share: share{Value: 0.3, Low: 0.3, High: 0.3}, Source: "schedstat"},
 			{Name: explain.LogWait, Seconds: 9, Share: share{Value: 0.225, Low: 0.2, High: 0.25}, Source: "pg_stat_wal by samples, samples"},
@@ -30,16 +31,16 @@ func sample() *Minute {
 	for range 5 {
 		r.Course = append(r.Course, explain.Stretch{Seconds: 2, Transactions: 200, Parts: map[explain.PartName]float64{explain.DatabaseCPU: 2.4, explain.LogWait: 1.8}})
 	}
-	r.Bounds = explain.Bounds(&r)
-	return &Minute{Service: service.Service{Kind: service.Database, Name: "PostgreSQL"}, Connected: true, Report: r, Unseen: map[string]string{}, Owners: map[string]string{}}
+	return &Minute{Service: service.Service{Kind: service.Database, Name: "PostgreSQL"}, Connected: true, Report: r, Unseen: map[string]string{}}
 }
 
 // explained is the document of a sample with a measured gain.
 func explained(m *Minute, before *explain.Report) *document.Document {
 	levers := m.Levers()
 	for i := range levers {
-		if levers[i].Name == Log {
-			levers[i].Experiment = &Experiment{result.Estimate{Value: 0.12, Low: 0.10, High: 0.14, N: 12, Evidence: "measured"}, "experiment log-device in log, log tmpfs against disk"}
+		if levers[i].Name == lever.Log {
+			levers[i].Add(lever.Evidence{Source: lever.OfExperiment, Kind: result.Measured, Text: "experiment log-device in log, log tmpfs against disk",
+				Gain: &result.Estimate{Value: 0.12, Low: 0.10, High: 0.14, N: 12, Evidence: "measured"}})
 		}
 	}
 	return m.Document(levers, before)
@@ -52,7 +53,7 @@ func TestText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"computes for 40 % of its active time; log wait 30 %", "IO:WALSync", "grant something", "2.25 ms per log write", "BEFORE AND AFTER",
-		"Measured: 12 % [10, 14], n 12, measured. Experiment log-device in log", "│log wait 9.00 ms"} {
+		"Experiment: Experiment log-device in log", "│log wait 9.00 ms"} {
 		if !strings.Contains(strings.Join(strings.Fields(b.String()), " "), want) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}
@@ -136,7 +137,7 @@ func TestJSONFollowsItsSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range []*Minute{sample(), {Service: service.Service{Kind: service.Unit, Name: "x"}, Report: explain.Report{Schema: 3, Vendor: "MariaDB", Log: explain.NoLog(), Parts: []explain.Part{}}}} {
+	for _, r := range []*Minute{sample(), {Service: service.Service{Kind: service.Unit, Name: "x"}, Report: explain.Report{Kind: "explain", Schema: 3, Vendor: "MariaDB", Log: explain.NoLog(), Parts: []explain.Part{}}}} {
 		var b bytes.Buffer
 		if err := document.WriteJSON(&b, explained(r, nil).Data); err != nil {
 			t.Fatal(err)
@@ -169,7 +170,7 @@ func TestHTML(t *testing.T) {
 // TestBoundedLeverIsShown: a lever that is only bounded shows its bound.
 func TestBoundedLeverIsShown(t *testing.T) {
 	m := sample()
-	m.Bounds = map[string]Bounded{SMT: {Each: 0.6, Evidence: result.Measured, Source: "a counter"}}
+	m.Bounds = map[string]Bounded{lever.SMT: {Each: 0.6, Evidence: result.Measured, Source: "a counter"}}
 	var b bytes.Buffer
 	if err := document.WriteText(&b, m.Document(m.Levers(), nil), document.TextOptions{}); err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 
 // minute is one of 100 s of active time, whose parts are these seconds.
 func minute(parts map[explain.PartName]float64) *Minute {
-	m := &Minute{Host: Host{CPUs: 4, Busy: new(0.5)}, Unseen: map[string]string{}, Owners: map[string]string{}}
+	m := &Minute{Host: Host{CPUs: 4, Busy: new(0.5)}, Unseen: map[string]string{}}
 	r := &m.Report
 	r.Wall, r.Peak = 60, 10
 	for _, s := range parts {
@@ -29,11 +29,10 @@ func minute(parts map[explain.PartName]float64) *Minute {
 		v := parts[name] / r.Elapsed
 		r.Parts = append(r.Parts, explain.Part{Name: name, Seconds: parts[name], Share: result.Estimate{Value: v, Low: v, High: v}, Source: "test"})
 	}
-	r.Bounds = explain.Bounds(r)
 	return m
 }
 
-func find(t *testing.T, all []Lever, name string) Lever {
+func find(t *testing.T, all []lever.Lever, name string) lever.Lever {
 	t.Helper()
 	for _, l := range all {
 		if l.Name == name {
@@ -41,22 +40,22 @@ func find(t *testing.T, all []Lever, name string) Lever {
 		}
 	}
 	t.Fatalf("no lever %s", name)
-	return Lever{}
+	return lever.Lever{}
 }
 
 // TestFirstLever: where one part takes most of the time, its lever is the first.
 func TestFirstLever(t *testing.T) {
 	for want, parts := range map[string]map[explain.PartName]float64{
-		Log:  {explain.LogWait: 60, explain.DatabaseCPU: 20, explain.Application: 20},
-		Data: {explain.DataReads: 60, explain.DatabaseCPU: 20, explain.Application: 20},
-		CPUs: {explain.RunQueue: 60, explain.DatabaseCPU: 20, explain.Application: 20},
+		lever.Log:  {explain.LogWait: 60, explain.DatabaseCPU: 20, explain.Application: 20},
+		lever.Data: {explain.DataReads: 60, explain.DatabaseCPU: 20, explain.Application: 20},
+		lever.CPUs: {explain.RunQueue: 60, explain.DatabaseCPU: 20, explain.Application: 20},
 	} {
 		m := minute(parts)
-		if want == CPUs {
+		if want == lever.CPUs {
 			m.Host.Busy = new(0.95)
 		}
 		all := m.Levers()
-		if all[0].Name != want || all[0].Verdict != Worthwhile {
+		if all[0].Name != want || all[0].Verdict != lever.Worthwhile {
 			t.Errorf("%v: the first lever is %+v, want %s", parts, all[0], want)
 		}
 	}
@@ -70,10 +69,10 @@ func TestFewSamples(t *testing.T) {
 		for _, connected := range []bool{true, false} {
 			m := minute(map[explain.PartName]float64{explain.LogWait: 60, explain.DatabaseCPU: 20, explain.Application: 20})
 			m.Connected, m.Report.Seen = connected, &seen
-			l, text := find(t, m.Levers(), Log), m.Verdict(m.Levers())
+			l, text := find(t, m.Levers(), lever.Log), m.Verdict(m.Levers())
 			few := connected && want != ""
-			if (l.Verdict == Worthwhile) == few || few != (strings.Contains(l.Reason, want) && want != "") {
-				t.Errorf("%d, %v: %s, %q", seen, connected, l.Verdict, l.Reason)
+			if (l.Verdict == lever.Worthwhile) == few || few != (strings.Contains(l.Why(), want) && want != "") {
+				t.Errorf("%d, %v: %s, %q", seen, connected, l.Verdict, l.Why())
 			}
 			if few && !strings.Contains(text, want[1:]) {
 				t.Errorf("%d: %s", seen, text)
@@ -85,13 +84,13 @@ func TestFewSamples(t *testing.T) {
 // TestUnknownIsNotZero: what was not seen has no figures, a reason, and stands last.
 func TestUnknownIsNotZero(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 50, explain.Application: 50})
-	m.Owners[Clock], m.Unseen[Clock] = "the owner of the hypervisor", "this guest has no counter of cycles"
-	all := m.Levers()
-	l := find(t, all, Clock)
-	if l.AtMost != nil || l.Likely != nil || l.Verdict != NotHere || l.Reason == "" {
+	m.Unseen[lever.Clock] = "this guest has no counter of cycles"
+	all := m.Join([]lever.Lever{{Name: lever.Clock, Verdict: lever.NotHere, Owner: "the owner of the hypervisor"}})
+	l := find(t, all, lever.Clock)
+	if l.AtMost != nil || l.Likely != nil || l.Verdict != lever.NotHere || l.Why() == "" {
 		t.Errorf("clock: %+v", l)
 	}
-	if l := find(t, all, Memory); l.Verdict != Undecided || l.AtMost != nil {
+	if l := find(t, all, lever.Memory); l.Verdict != lever.Unknown || l.AtMost != nil {
 		t.Errorf("memory: %+v", l)
 	}
 	for i, l := range all[1:] {
@@ -124,8 +123,8 @@ func TestNothingRanNothingGained(t *testing.T) {
 func TestClockBound(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 60, explain.Locks: 30, explain.Application: 10})
 	m.Clock = &Frequency{Mean: 2e9, Low: 2e9, High: 2e9, Highest: 3e9, Limit: 3e9, Source: "test"}
-	l := find(t, m.Levers(), Clock)
-	if !near(*l.Likely, 0.2) || !near(*l.AtMost, 0.3) || l.Verdict != Worthwhile {
+	l := find(t, m.Levers(), lever.Clock)
+	if !near(*l.Likely, 0.2) || !near(*l.AtMost, 0.3) || l.Verdict != lever.Worthwhile {
 		t.Errorf("likely %v, at most %v, %s", *l.Likely, *l.AtMost, l.Verdict)
 	}
 }
@@ -135,7 +134,7 @@ func TestClockBound(t *testing.T) {
 func TestNetworkStaysWithinTheApplication(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 90, explain.Application: 10})
 	m.Trips = &service.Trips{Count: 1000, Least: 50 * time.Second, Most: 60 * time.Second}
-	l := find(t, m.Levers(), Network)
+	l := find(t, m.Levers(), lever.Network)
 	if !near(*l.AtMost, 0.101) {
 		t.Errorf("at most %v, and the application took 0.1", *l.AtMost)
 	}
@@ -146,7 +145,7 @@ func TestNoTrips(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 70, explain.Application: 30})
 	m.Report.Parts[6].Within = 20
 	m.Trips = &service.Trips{Connections: 1, Local: 1}
-	if l := find(t, m.Levers(), Network); l.Verdict != Negligible || *l.AtMost != 0 {
+	if l := find(t, m.Levers(), lever.Network); l.Verdict != lever.Negligible || *l.AtMost != 0 {
 		t.Errorf("%+v", l)
 	}
 }
@@ -167,9 +166,9 @@ func TestTripsInWords(t *testing.T) {
 	} {
 		m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 70, explain.Application: 30})
 		m.Trips = &c.trips
-		l := find(t, m.Levers(), Network)
-		if known := l.AtMost != nil; known != c.known || !strings.Contains(l.Reason, want) {
-			t.Errorf("%+v: %v, %q, want %q", c.trips, known, l.Reason, want)
+		l := find(t, m.Levers(), lever.Network)
+		if known := l.AtMost != nil; known != c.known || !strings.Contains(l.Why(), want) {
+			t.Errorf("%+v: %v, %q, want %q", c.trips, known, l.Why(), want)
 		}
 	}
 }
@@ -201,30 +200,33 @@ func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 func TestVerdictOfLeversOfChecks(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 100})
 	m.Service.Name = "it"
-	for _, v := range []Verdict{Worthwhile, Possible, Negligible, Settled, NotHere, Undecided} {
-		if text := m.Verdict([]Lever{{Name: "kernel", Verdict: v}}); !strings.HasPrefix(text, "It computes for 100 %") {
+	for _, v := range []lever.Verdict{lever.Worthwhile, lever.Possible, lever.Negligible, lever.NotHere, lever.Unknown} {
+		if text := m.Verdict([]lever.Lever{{Name: "kernel", Verdict: v}}); !strings.HasPrefix(text, "It computes for 100 %") {
 			t.Errorf("%s: %q", v, text)
 		}
 	}
 }
 
-// A lever whose gain nobody knows is not called small beside that: what checks alone know is settled, or to be changed.
-func TestNoLeverIsSmallAndUnknown(t *testing.T) {
-	little := 0.01
-	for _, v := range []lever.Verdict{lever.Worthwhile, lever.NoEffect, lever.Unresolved, lever.Recommended, lever.Settled, lever.Untestable, lever.NotForRole, lever.NotHere} {
-		for _, bound := range []*float64{nil, &little} {
-			levers := OfProbes([]lever.Lever{{Name: "kernel", Verdict: v, Bound: bound, Summary: "x"}})
-			if (levers[0].Verdict == Negligible) && bound == nil {
-				t.Errorf("%s is negligible without a number", v)
-			}
-			var b strings.Builder
-			d := &document.Document{Name: "x", Sections: []document.Section{leverSection(levers)}}
-			if err := document.WriteText(&b, d, document.TextOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			if text := b.String(); strings.Contains(text, "unknown") && (strings.Contains(text, "negligible") || strings.Contains(text, "settled")) {
-				t.Errorf("%s: %s", v, text)
-			}
+// A lever of which checks alone know that nothing is to change is not called unknown.
+func TestNothingToChangeIsNotUnknown(t *testing.T) {
+	levers := []lever.Lever{{Name: lever.Kernel, Verdict: lever.Negligible, Reason: lever.Settled, Evidence: []lever.Evidence{{Text: "x"}}}}
+	var b strings.Builder
+	if err := document.WriteText(&b, &document.Document{Name: "x", Sections: lever.Sections(levers, true)}, document.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); strings.Contains(text, "unknown") || !strings.Contains(text, "nothing to change") {
+		t.Error(text)
+	}
+}
+
+// What a probe measured or a source recommends makes a lever possible of which the minute knows nothing, and nothing less.
+func TestPlatformBesideTheMinute(t *testing.T) {
+	for reason, want := range map[lever.Reason]lever.Verdict{lever.Costs: lever.Possible, lever.Recommended: lever.Possible,
+		lever.NoEffect: lever.Unknown, lever.Settled: lever.Unknown, lever.NoSiblings: lever.NotHere} {
+		m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 100})
+		l := find(t, m.Join([]lever.Lever{{Name: lever.SMT, Reason: reason, Evidence: []lever.Evidence{{Text: "probed"}}}}), lever.SMT)
+		if l.Verdict != want || len(l.Evidence) != 2 {
+			t.Errorf("%s: %s, %d sources", reason, l.Verdict, len(l.Evidence))
 		}
 	}
 }
@@ -234,21 +236,21 @@ func TestNoLeverIsSmallAndUnknown(t *testing.T) {
 func TestBoundsOfCounters(t *testing.T) {
 	each := func(v float64) *float64 { return &v }
 	bounds := []trace.Bound{{Name: trace.IdleExit, Value: each(0.05)}, {Name: trace.BesideSibling, Value: each(0.5)}}
-	for hypervisor, want := range map[string]Verdict{"none": Negligible, "kvm": Undecided} {
+	for hypervisor, want := range map[string]lever.Verdict{"none": lever.Negligible, "kvm": lever.Unknown} {
 		m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 90, explain.Application: 10})
 		m.scheduled(nil, errors.New("loading programs takes root"))
 		f := &host.Facts{}
 		f.Virt.Hypervisor = host.Known(hypervisor, "", "")
 		m.bounded(bounds, f)
 		all := m.Levers()
-		idle, smt := find(t, all, Idle), find(t, all, SMT)
-		if idle.Verdict != want || idle.Likely != nil || !strings.Contains(idle.Reason, "root") {
+		idle, smt := find(t, all, lever.Idle), find(t, all, lever.SMT)
+		if idle.Verdict != want || idle.Likely != nil || !strings.Contains(idle.Why(), "root") {
 			t.Errorf("%s: %+v", hypervisor, idle)
 		}
-		if want == Negligible && (!near(*idle.AtMost, 0.03) || idle.Evidence != result.Cited) {
+		if want == lever.Negligible && (!near(*idle.AtMost, 0.03) || idle.Kind() != result.Cited) {
 			t.Errorf("at most 0.05 s a second of 100 s in 60 s: %+v", idle)
 		}
-		if smt.Verdict != Possible || !near(*smt.AtMost, 0.15) {
+		if smt.Verdict != lever.Possible || !near(*smt.AtMost, 0.15) {
 			t.Errorf("beside siblings for 0.5 s a second of 100 s in 60 s, at half of the speed: %+v", smt)
 		}
 	}
@@ -258,7 +260,7 @@ func TestBoundsOfCounters(t *testing.T) {
 func TestNoRoundTrips(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 90, explain.Application: 10})
 	m.Local = true
-	if l := find(t, m.Levers(), Network); l.Verdict != Negligible || *l.AtMost != 0 || !strings.Contains(l.Reason, "on this host's socket") {
+	if l := find(t, m.Levers(), lever.Network); l.Verdict != lever.Negligible || *l.AtMost != 0 || !strings.Contains(l.Why(), "on this host's socket") {
 		t.Errorf("%+v", l)
 	}
 }
@@ -268,19 +270,19 @@ func TestNoRoundTrips(t *testing.T) {
 func TestStalls(t *testing.T) {
 	for _, c := range []struct {
 		io, memory   float64 // s
-		data, pages  Verdict
+		data, pages  lever.Verdict
 		likely, most float64 // of memory; -1: unknown
 	}{
-		{0.01, 0.01, Negligible, Undecided, -1, -1},
-		{9, 0, Undecided, Undecided, -1, -1},
-		{0, 25, Negligible, Possible, 0.2, 0.5},
+		{0.01, 0.01, lever.Negligible, lever.Unknown, -1, -1},
+		{9, 0, lever.Unknown, lever.Unknown, -1, -1},
+		{0, 25, lever.Negligible, lever.Possible, 0.2, 0.5},
 	} {
 		m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 100})
-		m.Report.Bounds = nil // no sessions
+		m.Report.Parts = nil // no sessions
 		m.Readings = []service.Reading{{At: 60, Threads: 4, Stalled: map[string]float64{"io": c.io, "memory": c.memory}}}
 		all := m.Levers()
-		data, pages := find(t, all, Data), find(t, all, Memory)
-		if data.Verdict != c.data || pages.Verdict != c.pages || !strings.Contains(data.Reason, "by PSI") || !strings.Contains(pages.Reason, "by PSI") {
+		data, pages := find(t, all, lever.Data), find(t, all, lever.Memory)
+		if data.Verdict != c.data || pages.Verdict != c.pages || !strings.Contains(data.Why(), "by PSI") || !strings.Contains(pages.Why(), "by PSI") {
 			t.Errorf("%+v: %+v, %+v", c, data, pages)
 		}
 		if known := pages.AtMost != nil; known != (c.most >= 0) || known && (!near(*pages.Likely, c.likely) || !near(*pages.AtMost, c.most)) {
@@ -291,13 +293,13 @@ func TestStalls(t *testing.T) {
 
 // TestIdleUnderSteal: what the hypervisor takes makes wake-ups late, too, so that idle states are not blamed for it.
 func TestIdleUnderSteal(t *testing.T) {
-	for steal, want := range map[float64]Verdict{0: Worthwhile, 0.02: Possible, 0.2: Possible} {
+	for steal, want := range map[float64]lever.Verdict{0: lever.Worthwhile, 0.02: lever.Possible, 0.2: lever.Possible} {
 		m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 60, explain.Application: 40})
 		m.Host.Steal = &steal
 		m.Wakeups = &Wakeups{Wall: 60, Seconds: 11, Avoidable: 10, Low: 9, Most: 12, Source: "9 wake-ups"}
-		l := find(t, m.Levers(), Idle)
-		if l.Verdict != want || *l.AtMost != 0.12 || strings.Contains(l.Reason, "hypervisor") != (steal > 0) {
-			t.Errorf("steal %g: %s, at most %g, %s", steal, l.Verdict, *l.AtMost, l.Reason)
+		l := find(t, m.Levers(), lever.Idle)
+		if l.Verdict != want || *l.AtMost != 0.12 || strings.Contains(l.Why(), "hypervisor") != (steal > 0) {
+			t.Errorf("steal %g: %s, at most %g, %s", steal, l.Verdict, *l.AtMost, l.Why())
 		}
 	}
 }

@@ -2,20 +2,24 @@ package assess
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
+	"hostlab/internal/lever"
 	"hostlab/internal/screen"
 	"hostlab/internal/service"
 )
 
-// liveStudies prove a lever on the service itself, by what its command would set; "" for any.
+// liveStudies prove a lever on the service itself, by the setting that its step changes; "" for any.
 var liveStudies = map[string][]struct{ sets, study string }{
-	Clock:  {{"epp", "live-epp"}, {"governor", "live-governor"}},
-	Idle:   {{"", "live-idle"}},
-	SMT:    {{"smt", "live-smt"}},
-	Memory: {{"thp", "live-thp"}},
-	Data:   {{"", "live-scheduler"}},
+	lever.Clock:  {{"epp", "live-epp"}, {"governor", "live-governor"}},
+	lever.Idle:   {{"", "live-idle"}},
+	lever.SMT:    {{"smt", "live-smt"}},
+	lever.Memory: {{"thp", "live-thp"}},
+	lever.Data:   {{"", "live-scheduler"}},
 }
+
+// logStudy shows what another log device gives.
+const logStudy = "log-device"
 
 // OnService are the studies that could prove a lever on the watched service, as experiment files name it. It is "" where
 // there is no live service: what runs for hostlab alone, or on another host.
@@ -43,20 +47,41 @@ func (m *Minute) OnService() (name string, studies []string) {
 	return name, studies
 }
 
+// Join gives the levers of a service with what checks and probes know of the platform, unless that is another host's.
+func (m *Minute) Join(platform []lever.Lever) []lever.Lever {
+	if m.Away() {
+		platform = nil
+	}
+	out := lever.Join(m.Levers(), platform)
+	for i := range out {
+		l := &out[i]
+		switch {
+		case l.Name == lever.CPUs: // it shows who takes them
+			l.Next = lever.Next{Command: "hostlab watch"}
+		case l.Name == lever.Log && m.CannotTry[logStudy] == "":
+			l.Next = lever.Next{Command: "hostlab run " + logStudy}
+		case l.Name == lever.Clock:
+			l.Add(m.Policies.evidence()...)
+		}
+	}
+	tryFirst(m, out)
+	return out
+}
+
 // tryFirst names, with the first lever that could be worth it, the study that tries it on the service that was watched, and
 // that can run here.
-func tryFirst(m *Minute, levers []Lever) {
+func tryFirst(m *Minute, levers []lever.Lever) {
 	name, _ := m.OnService()
 	if name == "" {
 		return
 	}
 	for i := range levers {
 		l := &levers[i]
-		if l.Verdict != Worthwhile && l.Verdict != Possible {
+		if l.Verdict != lever.Worthwhile && l.Verdict != lever.Possible {
 			continue
 		}
 		for _, s := range liveStudies[l.Name] {
-			if strings.Contains(l.Command, s.sets) && m.CannotTry[s.study] == "" {
+			if (s.sets == "" || slices.Contains(l.Next.Sets, s.sets)) && m.CannotTry[s.study] == "" {
 				l.Try = "hostlab run " + s.study + " --set " + screen.Word("workload.service="+name)
 				return
 			}

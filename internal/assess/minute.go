@@ -31,10 +31,8 @@ type Minute struct {
 	// Policies are what power policies would cost it.
 	Policies Policies `json:"policies"`
 	Local    bool     `json:"local"` // it has no clients but those on this host
-	// Unseen says of a lever why nothing was seen, and what would show it; Owners, who has
-	// its knob where this host has none.
+	// Unseen says of a lever why nothing was seen, and what would show it.
 	Unseen map[string]string `json:"unseen"`
-	Owners map[string]string `json:"owners"`
 	// CannotTry says of studies that a lever would name why they cannot run here.
 	CannotTry map[string]string `json:"cannot_try,omitempty"`
 	Ended     string            `json:"ended,omitempty"` // why it ended early

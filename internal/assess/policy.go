@@ -102,6 +102,20 @@ func predictPolicies(ctx context.Context, seen *trace.Result, unseen error, fact
 	return out
 }
 
+// evidence is what the policy in force costs, for the lever that it sets: what full speed would save of the CPU time.
+func (p *Policies) evidence() []lever.Evidence {
+	for _, r := range p.Rows {
+		if !r.Today || r.CPUSeconds == nil || r.Bound != model.Exact {
+			continue
+		}
+		gain := r.CPUSeconds.Map(func(ratio float64) float64 { return 1 - 1/ratio })
+		gain.Evidence = r.Evidence
+		return []lever.Evidence{{Source: lever.OfSimulation, Kind: r.Evidence, Gain: &gain,
+			Text: fmt.Sprintf("against full speed, %s takes %s the CPU seconds", r.Name, r.CPUSeconds.Brief())}}
+	}
+	return nil
+}
+
 // workloadOf replays what was recorded.
 func workloadOf(seen *trace.Result) (predict.Workload, error) {
 	if seen == nil {

@@ -1,20 +1,8 @@
 package assess
 
-import (
-	"time"
-
-	"hostlab/internal/host"
-	"hostlab/internal/watch"
-)
-
-// leastLook is the least time between two looks at the clock.
-const leastLook = 100 * time.Millisecond
-
 // requested is what the driver tells of the clock.
 const requested = "scaling_cur_freq"
 
 // pageWalks is why they are not known.
 const pageWalks = "page walks are not counted, because their counters differ by processor; on Intel, perf stat -e " +
 	"dtlb_load_misses.walk_active shows them"
-
-func openSampler(tree host.Tree) (sampler, error) { return watch.Open(watch.Config{Tree: tree}) }

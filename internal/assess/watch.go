@@ -10,6 +10,7 @@ import (
 
 	"hostlab/internal/explain"
 	"hostlab/internal/host"
+	"hostlab/internal/lever"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/service"
@@ -44,7 +45,7 @@ const (
 // processes are observed, and why says why not. When ctx or the service ends, the minute has
 // what was seen until then, and Ended says so.
 func Watch(ctx context.Context, s *service.Service, source explain.Source, why string, o Options) (*Minute, error) {
-	m := &Minute{Service: *s, Why: why, Local: o.Local, Unseen: map[string]string{}, Owners: map[string]string{}}
+	m := &Minute{Service: *s, Why: why, Local: o.Local, Unseen: map[string]string{}}
 	var (
 		meter *service.Meter
 		err   error
@@ -152,7 +153,7 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 		m.host(last, o.CPUs)
 	}
 	if last.NoQueue != "" {
-		m.Unseen[CPUs] = last.NoQueue
+		m.Unseen[lever.CPUs] = last.NoQueue
 	}
 	if trips != nil {
 		t := trips.Trips()
@@ -164,7 +165,7 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 	}
 	if s.Here() {
 		m.Clock, err = clock.frequency(seen, o.Facts)
-		m.say(Clock, err)
+		m.say(lever.Clock, err)
 	}
 	m.bounded(bounds, o.Facts)
 	if ctx.Err() == nil && s.Here() {
@@ -201,8 +202,8 @@ const unseen = 3.7
 // scheduled takes what the kernel's scheduler counted.
 func (m *Minute) scheduled(r *trace.Result, err error) {
 	if err != nil {
-		m.Unseen[Idle] = err.Error()
-		m.Unseen[SMT] = err.Error()
+		m.Unseen[lever.Idle] = err.Error()
+		m.Unseen[lever.SMT] = err.Error()
 		return
 	}
 	if r == nil {
@@ -225,7 +226,7 @@ func (m *Minute) scheduled(r *trace.Result, err error) {
 			Source: fmt.Sprintf("no wake-up of the service on an idle CPU was seen in %s", result.Format(r.Seen, "s"))}
 	}
 	if r.Overlap == nil {
-		m.Unseen[SMT], m.Alone = r.NoOverlap, true
+		m.Unseen[lever.SMT], m.Alone = r.NoOverlap, true
 	} else if r.Run.Value > 0 {
 		beside := r.Overlap.Value / r.Run.Value
 		m.Siblings = &Siblings{Beside: beside, Likely: usualHarm, AtMost: greatestHarm,
@@ -246,14 +247,14 @@ func (m *Minute) bounded(bounds []trace.Bound, facts *host.Facts) {
 	for _, b := range bounds {
 		switch {
 		case b.Name == trace.BesideSibling && b.Value == nil:
-			m.Unseen[SMT], m.Alone = b.Reason, true
+			m.Unseen[lever.SMT], m.Alone = b.Reason, true
 		case b.Value == nil:
 		case b.Name == trace.IdleExit && own:
-			m.Bounds[Idle] = Bounded{*b.Value, result.Cited,
-				"exits from idle states by all tasks, times the exit latency that the driver states; " + m.Unseen[Idle]}
+			m.Bounds[lever.Idle] = Bounded{*b.Value, result.Cited,
+				"exits from idle states by all tasks, times the exit latency that the driver states; " + m.Unseen[lever.Idle]}
 		case b.Name == trace.BesideSibling:
-			m.Bounds[SMT] = Bounded{*b.Value * greatestHarm, result.Measured,
-				"its CPUs and their siblings were busy at the same time for no longer than that; " + m.Unseen[SMT]}
+			m.Bounds[lever.SMT] = Bounded{*b.Value * greatestHarm, result.Measured,
+				"its CPUs and their siblings were busy at the same time for no longer than that; " + m.Unseen[lever.SMT]}
 		}
 	}
 }
@@ -285,7 +286,7 @@ func ofThreads(s *service.Service, readings []service.Reading, began time.Time, 
 		r = readings[n-1]
 	}
 	active := r.CPU + r.Queue // on a CPU alone, where the wait for one is not known
-	rep := explain.Report{Schema: 3, Vendor: s.Name, Tool: tool, Started: began, Wall: r.At, Elapsed: active, Busy: active,
+	rep := explain.Report{Kind: "explain", Schema: 3, Vendor: s.Name, Tool: tool, Started: began, Wall: r.At, Elapsed: active, Busy: active,
 		Transactions: -1, Log: explain.NoLog(), Course: courseOf(readings),
 		Method: service.Method}
 	add := func(name explain.PartName, source string, seconds, low, high float64) {
@@ -309,10 +310,10 @@ func ofThreads(s *service.Service, readings []service.Reading, began time.Time, 
 func (m *Minute) host(r service.Reading, cpus int) {
 	m.Host.CPUs = cpus
 	if all := r.At * float64(cpus); all > 0 && r.Busy != nil {
-		busy, foreign := unit(*r.Busy/all), unit((*r.Busy-r.CPU)/all)
+		busy, foreign := lever.Unit(*r.Busy/all), lever.Unit((*r.Busy-r.CPU)/all)
 		m.Host.Busy, m.Host.Foreign = &busy, &foreign
 		if r.Steal != nil { // Windows does not tell
-			steal := unit(*r.Steal / all)
+			steal := lever.Unit(*r.Steal / all)
 			m.Host.Steal = &steal
 		}
 	}
@@ -329,7 +330,7 @@ func (m *Minute) missing(trips string) {
 		if m.Service.Near {
 			there = "its processes do not show on this host, where it was reached; run hostlab as root, and where they are"
 		}
-		for _, name := range []string{Clock, Idle, SMT, CPUs, Network, Memory} {
+		for _, name := range []string{lever.Clock, lever.Idle, lever.SMT, lever.CPUs, lever.Network, lever.Memory} {
 			m.Unseen[name] = there
 		}
 	}
@@ -338,14 +339,14 @@ func (m *Minute) missing(trips string) {
 		queue = "the waits for a CPU of its sessions are not known apart from those of its other threads"
 	}
 	for name, why := range map[string]string{
-		Clock:   "no cycle counter of its threads or of the CPUs can be read here",
-		Idle:    "wake-ups were not watched; that needs root and a kernel with BTF",
-		SMT:     "no CPU of this host shares a core with another",
-		CPUs:    queue,
-		Log:     sessions,
-		Data:    sessions,
-		Network: trips,
-		Memory:  pageWalks,
+		lever.Clock:   "no cycle counter of its threads or of the CPUs can be read here",
+		lever.Idle:    "wake-ups were not watched; that needs root and a kernel with BTF",
+		lever.SMT:     "no CPU of this host shares a core with another",
+		lever.CPUs:    queue,
+		lever.Log:     sessions,
+		lever.Data:    sessions,
+		lever.Network: trips,
+		lever.Memory:  pageWalks,
 	} {
 		if m.Unseen[name] == "" {
 			m.Unseen[name] = why

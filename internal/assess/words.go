@@ -26,29 +26,13 @@ var does = map[explain.PartName]string{
 // mean much.
 const hardly = 0.01
 
-// Verdict is the answer in at most 60 words: where the time goes, what could be gained, and
-// the first thing to type.
-func (m *Minute) Verdict(levers []Lever) string {
-	parts := m.Parts()
-	untold := m.Report.Untold >= Margin*m.Report.Busy
-	if untold {
-		parts = slices.DeleteFunc(parts, func(p Part) bool { return p.Name == explain.Unexplained })
-	}
+// Verdict is the answer: where the time goes, what could be gained, the first thing to type, and what is open.
+func (m *Minute) Verdict(levers []lever.Lever) string {
+	untold := m.Report.Untold >= lever.Margin*m.Report.Busy
+	parts := slices.DeleteFunc(m.Parts(), func(p Part) bool { return untold && p.Name == explain.Unexplained })
 	slices.SortStableFunc(parts, func(a, b Part) int { return cmp.Compare(b.Share, a.Share) })
 	if m.Report.Busy <= 0 || len(parts) == 0 {
-		if m.Report.Hidden {
-			return lever.Compose([]string{"unknown: this user saw no active session of " + m.subject() +
-				", and may not see the sessions of other users",
-				"the missing grants stand under \"Not seen\""}, nil, nil, nil)
-		}
-		if n := m.Report.Transactions; n > 0 && m.Connected {
-			return lever.Compose([]string{fmt.Sprintf("%s did %s, but no sample caught one", m.subject(),
-				screen.Count(int(n), "transaction")),
-				"watch it for longer with --for, or while it does more"}, nil, nil, nil)
-		}
-		return lever.Compose([]string{m.subject() + " did nothing while it was watched", "watch it again while it works"}, nil,
-			nil,
-			nil)
+		return lever.Sentences(m.nothing()...)
 	}
 	var says []string
 	answer := m.subject() + " " + fmt.Sprintf(does[parts[0].Name], result.Share(parts[0].Share))
@@ -59,7 +43,7 @@ func (m *Minute) Verdict(levers []Lever) string {
 	}
 	var more []string
 	for _, p := range parts[1:min(3, len(parts))] {
-		if p.Share >= Margin {
+		if p.Share >= lever.Margin {
 			more = append(more, p.Name.Title()+" "+result.Share(p.Share))
 		}
 	}
@@ -67,24 +51,28 @@ func (m *Minute) Verdict(levers []Lever) string {
 		answer += "; " + strings.Join(more, ", ")
 	}
 	says = append(says, answer)
-	if share := m.Report.Busy / m.Report.Wall; share < hardly { // a sentence of its own: both in one may be too long for any
+	if share := m.Report.Busy / m.Report.Wall; share < hardly { // a sentence of its own: both in one are too long
 		says = append(says, fmt.Sprintf("it was active for only %s of %s", result.Format(m.Report.Busy, "s"),
 			result.Format(m.Report.Wall, "s")))
 	}
-	if t := m.Throttled; t != nil && *t >= Margin*m.Report.Busy { // no lever on the platform: who set it can raise it
+	if t := m.Throttled; t != nil && *t >= lever.Margin*m.Report.Busy { // no lever on the platform: who set it can raise it
 		says = append(says, fmt.Sprintf("its CPU quota throttled it for %s in %s", result.Format(*t, "s"),
 			result.Format(m.Report.Wall, "s")))
 	}
-	gain, first, rest := gains(levers)
-	if few := m.few(); few != "" {
-		rest = slices.Insert(rest, 0, few)
+	return lever.Sentences(slices.Concat(says, m.gains(levers))...)
+}
+
+// nothing says why no time is shown.
+func (m *Minute) nothing() []string {
+	switch n := m.Report.Transactions; {
+	case m.Report.Hidden:
+		return []string{"unknown: this user saw no active session of " + m.subject() +
+			", and may not see the sessions of other users", "the missing grants stand under \"Not seen\""}
+	case n > 0 && m.Connected:
+		return []string{fmt.Sprintf("%s did %s, but no sample caught one", m.subject(), screen.Count(int(n), "transaction")),
+			"watch it for longer with --for, or while it does more"}
 	}
-	if m.Away() {
-		for i := range first {
-			first[i] = "on its host, " + first[i]
-		}
-	}
-	return lever.Compose(append(says, gain), nil, first, rest)
+	return []string{m.subject() + " did nothing while it was watched", "watch it again while it works"}
 }
 
 // name is the service as it is called.
@@ -96,82 +84,82 @@ func (m *Minute) subject() string {
 		service.Cgroup: "control group "}[m.Service.Kind] + m.name()
 }
 
-// gains says what levers could give: the most, what to type for it, and the others.
-func gains(levers []Lever) (gain string, first, rest []string) {
-	by := map[Verdict][]Lever{}
-	for _, l := range levers {
-		bounded := l.Verdict == Negligible && l.AtMost != nil
-		if l.Likely == nil && !bounded && (l.Verdict == Worthwhile || l.Verdict == Possible || l.Verdict == Negligible) {
-			continue // of checks, which know no share of the service's time
+// gains says what levers could give: the most, what to type for it, and what is open. Those of checks and probes
+// alone know no share of the service's time.
+func (m *Minute) gains(levers []lever.Lever) (says []string) {
+	only := func(keep func(*lever.Lever) bool) (out []lever.Lever) {
+		for i := range levers {
+			if l := &levers[i]; l.Of == lever.ActiveTime && keep(l) {
+				out = append(out, *l)
+			}
 		}
-		by[l.Verdict] = append(by[l.Verdict], l)
+		return out
 	}
-	little, open := by[Negligible], by[Undecided]
-	best := slices.Concat(by[Worthwhile], by[Possible])
-	nothing := func(l Lever) bool { return *l.Likely < 0.0005 } // nobody is sent to gain what is written as 0 %
-	unlikely := slices.DeleteFunc(slices.Clone(best), func(l Lever) bool { return !nothing(l) })
-	best = slices.DeleteFunc(best, nothing)
-	if len(best) > 0 {
-		l := best[0]
-		gain = fmt.Sprintf("%s could save %s of active time, %s", change[l.Name], result.Share(*l.Likely), most(*l.AtMost))
-		if l.Verdict == Possible {
-			gain += "; that is not certain"
-		}
-		switch n := len(strings.Fields(l.Command)); {
-		case n == 0:
-		case n <= 12 && !strings.Contains(l.Command, "\n"):
-			first = append(first, `first: "`+l.Command+`"`)
-		default:
-			first = append(first, "first: the command stands under "+l.Title())
-		}
-		if l.Try != "" {
-			first = append(first, `to prove it here: "`+l.Try+`"`)
-		}
-		// Others that may give as much would else be in no sentence.
-		if more := slices.DeleteFunc(best[1:], func(l Lever) bool { return l.Verdict != Possible }); len(more) > 0 {
-			rest = append(rest, "also possible: "+names(more))
-		}
-	} else {
-		gain = "no lever could be measured here"
-		switch {
-		case len(unlikely) > 0:
-			gain = "no lever is likely to save active time"
-		case len(little) > 0:
-			gain = "no lever that was measured here can save " + lever.Percent(Margin) + " of active time"
+	open := func(l *lever.Lever) bool {
+		return l.Likely != nil && (l.Verdict == lever.Worthwhile || l.Verdict == lever.Possible)
+	}
+	nothing := func(l *lever.Lever) bool { return *l.Likely < 0.0005 } // nobody is sent to gain what is written as 0 %
+	best := only(func(l *lever.Lever) bool { return open(l) && !nothing(l) })
+	slices.SortStableFunc(best, func(a, b lever.Lever) int {
+		return cmp.Compare(slices.Index(lever.Verdicts, a.Verdict), slices.Index(lever.Verdicts, b.Verdict))
+	})
+	unlikely := only(func(l *lever.Lever) bool { return open(l) && nothing(l) })
+	little := only(func(l *lever.Lever) bool { return l.Verdict == lever.Negligible && l.AtMost != nil })
+	switch {
+	case len(best) > 0:
+		says = m.best(best[0])
+	case len(unlikely) > 0:
+		says = []string{"no lever is likely to save active time"}
+	case len(little) > 0:
+		says = []string{"no lever that was measured here can save " + lever.Percent(lever.Margin) + " of active time"}
+	default:
+		says = []string{"no lever could be measured here"}
+	}
+	says = append(says, m.few())
+	// Others that may give as much would else be in no sentence.
+	if len(best) > 1 {
+		if more := slices.DeleteFunc(best[1:], func(l lever.Lever) bool { return l.Verdict != lever.Possible }); len(more) > 0 {
+			says = append(says, "also possible: "+names(more))
 		}
 	}
-	for _, list := range []struct {
-		word   string
-		levers []Lever
-	}{{"not excluded", unlikely}, {"negligible", little}} {
-		all, each := 0.0, ""
-		for _, l := range list.levers {
+	if len(unlikely) > 0 {
+		all := 0.0
+		for _, l := range unlikely {
 			all = max(all, *l.AtMost)
 		}
-		if len(list.levers) > 1 {
-			each = " each"
-		}
-		if len(list.levers) > 0 {
-			rest = append(rest, fmt.Sprintf("%s (%s%s): %s", list.word, most(all), each, names(list.levers)))
-		}
+		says = append(says, fmt.Sprintf("not excluded, %s: %s", lever.Most(all), names(unlikely)))
 	}
-	if len(open) > 0 {
-		rest = append(rest, "not known: "+names(open))
+	if unknown := only(func(l *lever.Lever) bool { return l.Verdict == lever.Unknown }); len(unknown) > 0 {
+		says = append(says, "not known: "+names(unknown))
 	}
-	if away := slices.DeleteFunc(by[NotHere], func(l Lever) bool { return l.Owner == "" }); len(away) > 0 {
-		rest = append(rest, "set by hypervisor or firmware: "+names(away))
+	return says
+}
+
+// best says what the first lever could give, and what to type for it.
+func (m *Minute) best(l lever.Lever) []string {
+	gain := fmt.Sprintf("%s could save %s of active time, %s", change[l.Name], result.Share(*l.Likely), lever.Most(*l.AtMost))
+	if l.Verdict == lever.Possible {
+		gain += "; that is not certain"
 	}
-	return gain, first, rest
+	there := ""
+	if m.Away() {
+		there = "on its host, "
+	}
+	says := []string{gain, lever.Step(there+"first: ", l.Next, l.Name)}
+	if l.Try != "" {
+		says = append(says, there+`to prove it here: run "`+l.Try+`"`)
+	}
+	return says
 }
 
 // change names what would be done with a lever.
 var change = map[string]string{
-	Clock: "a faster clock", Idle: "shallower idle states", SMT: "cores of its own", CPUs: "more CPUs",
-	Log: "a faster log device", Data: "faster data disks",
-	Network: "fewer round trips", Memory: "more memory",
+	lever.Clock: "a faster clock", lever.Idle: "shallower idle states", lever.SMT: "cores of its own", lever.CPUs: "more CPUs",
+	lever.Log: "a faster log device", lever.Data: "faster data disks",
+	lever.Network: "fewer round trips", lever.Memory: "more memory",
 }
 
-func names(levers []Lever) string {
+func names(levers []lever.Lever) string {
 	var out []string
 	for _, l := range levers {
 		out = append(out, l.Title())
@@ -189,6 +177,3 @@ func (m *Minute) each(seconds float64) string {
 	}
 	return result.Format(seconds/m.Report.Wall, "s")
 }
-
-// most writes an upper limit, which is not below a tenth of a per cent.
-func most(v float64) string { return "at most " + result.Share(max(v, 0.001)) }

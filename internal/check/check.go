@@ -110,13 +110,13 @@ func see(readings ...reading) view { return view{readings: readings} }
 
 // The subjects by which findings and measurements are joined.
 const (
-	Frequency = "frequency"   // governor, EPP, boost, limits, power plan
-	Idle      = "idle"        // C-states
-	SMT       = "smt"         // siblings and placement
-	Log       = "log-device"  // where commits go
-	Degree    = "parallelism" // degree of parallelism and CPU limits
-	Memory    = "memory"      // THP, NUMA balancing, swapping, write-back
-	Kernel    = "kernel"      // limits and clock
+	Frequency = "clock"  // governor, EPP, boost, limits, power plan
+	Idle      = "idle"   // C-states
+	SMT       = "smt"    // siblings and placement
+	Log       = "log"    // where commits go
+	Degree    = "degree" // degree of parallelism and CPU limits
+	Memory    = "memory" // THP, NUMA balancing, swapping, write-back
+	Kernel    = "kernel" // limits and clock
 )
 
 // Result is one check's answer on one host.
@@ -133,6 +133,7 @@ type Result struct {
 	Engines  []Engine   `json:"engines,omitempty"` // that it speaks for; none: any host
 	Remedy   string     `json:"remedy"`
 	Subject  string     `json:"lever,omitempty"`
+	Sets     []string   `json:"-"` // settings that are advised where something is to be changed
 	// Exception is the one by which a finding is accepted, or was until it expired.
 	Exception *Exception `json:"exception,omitempty"`
 }

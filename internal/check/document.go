@@ -15,6 +15,9 @@ import (
 // describes it.
 const Schema = 1
 
+// Kind tells the document from others.
+const Kind = "check"
+
 // evidenceRows is how many rows of evidence a finding shows on a terminal.
 const evidenceRows = 6
 
@@ -39,7 +42,7 @@ func Document(f *host.Facts, role Role, results []Result, all bool, started time
 			false: fmt.Sprintf("%d settings differ", len(found))}[len(found) == 1]
 		d.Answer = []document.Line{
 			{Text: fmt.Sprintf("%s from the recommendation for a %s: %s.", differ, role.Noun(), bySeverity(found))},
-			{Text: fmt.Sprintf(`Start with %s; "hostlab explain-check %[1]s" gives the reason.`, found[0].ID),
+			{Text: fmt.Sprintf(`Start with %s; "hostlab check --explain %[1]s" gives the reason.`, found[0].ID),
 				Tone: document.Quiet},
 		}
 	}
@@ -54,13 +57,13 @@ func Document(f *host.Facts, role Role, results []Result, all bool, started time
 	}
 	d.Sections, d.Warnings = Sections(results, all), Lapsed(results)
 	d.Data = struct {
-		Schema  int       `json:"schema"`
+		document.Head
 		Started time.Time `json:"started"`
 		Host    string    `json:"host"`
 		Role    Role      `json:"role"`
 		Servers []Server  `json:"servers"`
 		Results []Result  `json:"results"`
-	}{Schema, started.UTC(), name, role, seen(f), results}
+	}{document.Head{Kind: Kind, Schema: Schema}, started.UTC(), name, role, seen(f), results}
 	return d
 }
 
@@ -229,7 +232,7 @@ func Explain(c Check) *document.Document {
 	for _, r := range Roles {
 		weights = append(weights, document.Pair{Name: string(r), Value: weight(c, r, "not judged")})
 	}
-	return &document.Document{Name: "explain-check", Title: c.ID, Answer: []document.Line{{Text: c.ID + ": " + c.Title}},
+	return &document.Document{Name: "check", Title: c.ID, Answer: []document.Line{{Text: c.ID + ": " + c.Title}},
 		Sections: []document.Section{
 			document.Titled("Why", document.Line{Text: c.Why}),
 			document.Titled("Who recommends it", document.Line{Text: c.Source}),
@@ -251,7 +254,7 @@ func List(checks []Check) *document.Document {
 		}
 		t.Add(document.Texts(row...)...)
 	}
-	return &document.Document{Name: "explain-check", Title: "Checks",
+	return &document.Document{Name: "check", Title: "Checks",
 		Answer:   []document.Line{{Text: screen.Count(len(checks), "check") + " and their severity by role."}},
 		Sections: []document.Section{document.Titled("Checks", t)}}
 }

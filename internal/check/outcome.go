@@ -36,7 +36,7 @@ func readAs[T any](f host.Fact[T], show func(T) string, good func(T) bool) readi
 		r.value, r.bad = show(f.Value), !good(f.Value)
 	case host.StateDenied:
 		r.value = "denied"
-	case host.StateError:
+	case host.StateError, host.StateMasked:
 		r.value = "error: " + cmp.Or(f.Reason, "no reason recorded")
 	default:
 		r.state, r.value = host.StateAbsent, "absent"
@@ -66,7 +66,7 @@ func (r reading) open(why string) reading {
 
 // because says why a reading that could not be made is unknown.
 func (r reading) because(sentence string) reading {
-	if r.state == host.StateError {
+	if r.state == host.StateError || r.state == host.StateMasked {
 		r.why = sentence
 	}
 	return r
@@ -97,7 +97,7 @@ func atLeast[T cmp.Ordered](least T) func(T) bool { return func(v T) bool { retu
 
 // unknown reports that the value was there and could not be read.
 func (r reading) unknown() bool {
-	return r.state == host.StateDenied || r.state == host.StateError
+	return r.state == host.StateDenied || r.state == host.StateError || r.state == host.StateMasked
 }
 
 // wrong are the readings that are not as they should be.

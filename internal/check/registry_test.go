@@ -78,7 +78,7 @@ func TestDocs(t *testing.T) { golden.Equal(t, "../../docs/checks.md", docs()+cov
 func docs() string {
 	var b strings.Builder
 	b.WriteString("# Checks\n\nGenerated from the registry by `go test ./internal/check -run TestDocs -update`. " +
-		"`hostlab explain-check ID`\nprints one of them with its reasons. A dash: not judged in this role.\n\n" +
+		"`hostlab check --explain ID`\nprints one of them with its reasons. A dash: not judged in this role.\n\n" +
 		"| ID | What is looked at | production-db | production-app | development | Who recommends it | Where they disagree |\n" +
 		"|---|---|---|---|---|---|---|\n")
 	for _, c := range All() {

@@ -208,7 +208,7 @@ func Advise(f *host.Facts, r Role, results []Result, least Severity) (list []set
 		list = add(list, advice)
 		if len(advice) == 0 {
 			left = append(left, res.ID+", "+res.Title+": "+cmp.Or(c.left,
-				"a person decides; see 'hostlab explain-check "+res.ID+"'"))
+				"a person decides; see 'hostlab check --explain "+res.ID+"'"))
 		}
 	}
 	return list, left

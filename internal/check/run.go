@@ -36,7 +36,7 @@ func Find(id string) (Check, error) {
 	if near := screen.Meant(strings.ToUpper(id), ids); near != "" {
 		hint = " (did you mean " + near + "?)"
 	}
-	return Check{}, fmt.Errorf("unknown check %q%s; hostlab explain-check list names them all", id, hint)
+	return Check{}, fmt.Errorf("unknown check %q%s; hostlab check --explain list names them all", id, hint)
 }
 
 // Run looks at facts through each check and returns one result a check, in
@@ -72,6 +72,11 @@ func runOne(f *host.Facts, role Role, c Check) Result {
 		if o = elsewhere(f, c, behindMask(f, c, c.judge(v))); v.apart && o.Status == Finding {
 			subject = ""
 		}
+		if o.Status == Finding {
+			for _, a := range c.advised(f, role) {
+				o.Sets = append(o.Sets, a.Name)
+			}
+		}
 	}
 	o.Engines = c.For
 	o.ID, o.Title, o.Severity, o.Why, o.Source, o.Disagree, o.Subject = c.ID, c.Title, sev, c.Why, c.Source, c.Disagree, subject
@@ -80,7 +85,7 @@ func runOne(f *host.Facts, role Role, c Check) Result {
 
 // withoutServer is the answer of a check whose servers are not seen: unknown where /proc is hidden.
 func withoutServer(f *host.Facts, c Check) Result {
-	if r := whole(f.Kernel.PIDMax); host.Masked(f.Kernel.PIDMax) {
+	if r := whole(f.Kernel.PIDMax); f.Kernel.PIDMax.State == host.StateMasked {
 		return Result{Status: Unknown, Evidence: group([]reading{r}), Detail: whyUnknown([]reading{r})}
 	}
 	return Result{Status: NotApplicable, Detail: c.wouldApply(f)}
@@ -98,7 +103,7 @@ var alsoWindows = []string{"PWR-010", "PWR-011", "SMT-001", "STO-005", "STO-006"
 // empty then, and say nothing.
 func behindMask(f *host.Facts, c Check, o Result) Result {
 	ofCPUs := c.Subject == Frequency || c.Subject == Idle || c.Subject == SMT
-	if o.Status != NotApplicable || !ofCPUs || o.Detail == notWindows || !host.Masked(f.Topology.Present) {
+	if o.Status != NotApplicable || !ofCPUs || o.Detail == notWindows || f.Topology.Present.State != host.StateMasked {
 		return o
 	}
 	r := whole(f.Topology.Present)

@@ -163,7 +163,7 @@ var storage = []Check{
 
 // hiddenDisks is the reading of a host that shows no disk since /sys is hidden.
 func hiddenDisks(f *host.Facts) []reading {
-	if len(f.Block) == 0 && host.Masked(f.Topology.Present) {
+	if len(f.Block) == 0 && f.Topology.Present.State == host.StateMasked {
 		return []reading{whole(f.Topology.Present)}
 	}
 	return nil

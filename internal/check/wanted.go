@@ -13,7 +13,7 @@ func share(v float64) string { return fmt.Sprintf("%.2f %% of the last 5 minutes
 
 // maskedCPUs is the reading of a host whose /sys is hidden, which tells nothing of its processor.
 func maskedCPUs(f *host.Facts) []reading {
-	if host.Masked(f.Topology.Present) {
+	if f.Topology.Present.State == host.StateMasked {
 		return []reading{whole(f.Topology.Present)}
 	}
 	return nil

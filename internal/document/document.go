@@ -13,6 +13,12 @@ import (
 	"hostlab/internal/picture"
 )
 
+// Head is what each document's JSON begins with: what it is, and the version of its form.
+type Head struct {
+	Kind   string `json:"kind"`
+	Schema int    `json:"schema"`
+}
+
 // Document is one report.
 type Document struct {
 	Name     string    // what reports: "assess", "experiment"; the page shows it as its brand

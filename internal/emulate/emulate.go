@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -175,7 +174,7 @@ func (e *Emulation) Close() error {
 
 func (e *Emulation) call(r request, out any) error {
 	if err := e.s.Call(r, out); err != nil {
-		return fmt.Errorf("emulated policy: %s", strings.TrimPrefix(err.Error(), "emulated policy: "))
+		return fmt.Errorf("emulated policy: %w", err)
 	}
 	return nil
 }

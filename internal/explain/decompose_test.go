@@ -31,15 +31,6 @@ func find(parts []Part, name PartName) Part {
 	return Part{}
 }
 
-func bound(r *Report, lever string) Bound {
-	for _, b := range Bounds(r) {
-		if b.Lever == lever {
-			return b
-		}
-	}
-	return Bound{}
-}
-
 func near(t *testing.T, what string, got, want float64) {
 	t.Helper()
 	if math.Abs(got-want) > 1e-9 {
@@ -87,12 +78,12 @@ func TestDecompose(t *testing.T) {
 			t.Errorf("it may be all of idle: at least %v", low)
 		}
 		near(t, "unexplained", find(parts, Unexplained).Seconds, 0)
-		if b := Bounds(&r)[0]; b.Lever != MoreCPUs || len(warnings) != 0 {
-			t.Errorf("first is %+v, warnings %q", b, warnings)
-		} else {
-			near(t, "share", b.Share, 4.5/6.5)
-			near(t, "of the cycle", b.CycleLikely, 0.45)
+		if len(warnings) != 0 {
+			t.Errorf("warnings %q", warnings)
 		}
+		b := r.Saving(RunQueue)
+		near(t, "share", b.Share, 4.5/6.5)
+		near(t, "likely", b.Likely, 4.5/6.5)
 	})
 	t.Run("what was never sampled is bounded by what was counted", func(t *testing.T) {
 		running := map[Key]float64{{Part: DatabaseCPU, Event: OnCPU}: 2}
@@ -289,7 +280,7 @@ func TestRecord(t *testing.T) {
 	}
 
 	none := func(int) (Snapshot, error) { return Snapshot{}, nil }
-	if r = record(t, &fake{sample: none, count: steady}, 0); r.Busy != 0 || r.Bounds[0].Reason == "" {
+	if r = record(t, &fake{sample: none, count: steady}, 0); r.Busy != 0 || r.Saving(LogWait) != (Saving{}) {
 		t.Errorf("idle server: %+v", r)
 	}
 
@@ -353,10 +344,9 @@ func TestCost(t *testing.T) {
 func TestBoundsHoldLocksBehind(t *testing.T) {
 	r := Report{Elapsed: 10, Busy: 8, Parts: []Part{{Name: LogWait, Seconds: 2, Share: result.Estimate{Value: 0.2, Low: 0.1, High: 0.3}}, {Name: Locks, Seconds: 1, Share: result.Estimate{Value: 0.1, Low: 0.1, High: 0.1}},
 		{Name: Idle, Seconds: 2}, {Name: Unexplained, Seconds: 0.4}}}
-	b := bound(&r, LogDevice)
+	b := r.Saving(LogWait)
 	near(t, "share", b.Share, 0.25)
 	near(t, "likely", b.Likely, (2+2*1.0/7)/8)
-	near(t, "at most, of the cycle", b.CycleAtMost, (3+1+0.4)/10)
 	near(t, "at most", b.AtMost, (3+1+0.4)/8)
 }
 
@@ -367,7 +357,7 @@ func TestBoundsHoldWhatWaitsBringAlong(t *testing.T) {
 	}
 	r := Report{Elapsed: 100, Busy: 100, Parts: []Part{part(DatabaseCPU, 50, 0), part(LogWait, 20, 10), part(RunQueue, 30, 0)},
 		Events: []Event{{Part: LogWait, Count: 100_000}}}
-	b := bound(&r, LogDevice)
+	b := r.Saving(LogWait)
 	near(t, "share", b.Share, 0.2)
 	near(t, "likely", b.Likely, 0.3)
 	near(t, "at most", b.AtMost, 0.32)

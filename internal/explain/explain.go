@@ -78,24 +78,6 @@ type Event struct {
 	Source  string          `json:"source"`
 }
 
-// Bound is what a lever can give at most.
-type Bound struct {
-	Lever string     `json:"lever"`
-	Parts []PartName `json:"parts"` // that it touches
-	// Behind are parts that may shrink with those: a session that waits for a
-	// lock waits for one that may hold it over one of Parts. AtMost counts them, Share does not.
-	Behind  []PartName `json:"behind"`
-	Seconds float64    `json:"seconds"` // of Parts
-	Share   float64    `json:"share"`   // of Busy
-	Likely  float64    `json:"likely"`  // gain as a share of Busy, if that took no time at all
-	AtMost  float64    `json:"at_most"` // the same, upper end of its interval
-	// CycleLikely and CycleAtMost are the same gains as shares of Elapsed: of the time
-	// from one transaction to the next, pauses between them included.
-	CycleLikely float64 `json:"cycle_likely"`
-	CycleAtMost float64 `json:"cycle_at_most"`
-	Reason      string  `json:"reason,omitempty"` // why nothing is known of it
-}
-
 // Log is the log device's own account: all that the server wrote, for all sessions.
 type Log struct {
 	Writes  int64    `json:"writes"`  // -1 unknown
@@ -131,6 +113,7 @@ const Schema = 3
 
 // Report is the decomposition of one interval. It is also what is saved and compared.
 type Report struct {
+	Kind    string    `json:"kind"`
 	Schema  int       `json:"schema"`
 	Tool    string    `json:"hostlab"` // version of the program
 	Vendor  string    `json:"vendor"`
@@ -163,7 +146,6 @@ type Report struct {
 	Course           []Stretch `json:"course"` // the same time in stretches, in order
 	Events           []Event   `json:"events"`
 	Log              Log       `json:"log"`
-	Bounds           []Bound   `json:"-"`       // follow from the others
 	Missing          []string  `json:"missing"` // what could not be seen, and which grant would show it
 	Warnings         []string  `json:"warnings"`
 	Hidden           bool      `json:"sessions_hidden"` // sessions of others do not show to this user

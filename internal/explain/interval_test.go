@@ -149,7 +149,7 @@ func TestBoundsHoldInAQueue(t *testing.T) {
 		for range 40 {
 			elapsed, part, locks, after := queue(rng, sessions, a, b, c)
 			r := Report{Elapsed: elapsed, Busy: elapsed, Peak: sessions, Parts: []Part{{Name: LogWait, Seconds: part, Share: result.Estimate{High: part / elapsed}}, {Name: Locks, Seconds: locks, Share: result.Estimate{High: locks / elapsed}}}}
-			bound := bound(&r, LogDevice)
+			bound := r.Saving(LogWait)
 			before, gained, most, share = before+elapsed, gained+elapsed-after, most+bound.AtMost*elapsed, share+part
 		}
 		if gained > most*1.0001 {

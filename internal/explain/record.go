@@ -336,7 +336,7 @@ func (r *recorder) count(ctx context.Context, seconds float64) error {
 
 func (r *recorder) report(server Server, wall float64) Report {
 	account := r.src.Account(Growth{Seconds: r.covered, Values: r.growth})
-	rep := Report{Schema: Schema, Tool: r.Tool, Vendor: server.Vendor, Version: server.Version, Target: server.Target,
+	rep := Report{Kind: "explain", Schema: Schema, Tool: r.Tool, Vendor: server.Vendor, Version: server.Version, Target: server.Target,
 		Wall: wall, Method: Method,
 		Transactions: account.Transactions, TransactionsLow: account.TransactionsLow, TransactionsHigh: account.TransactionsHigh,
 		Peak: r.peak, Seen: &r.seen, Active: account.Active,
@@ -372,6 +372,5 @@ func (r *recorder) report(server Server, wall float64) Report {
 	rep.Untold = min(rep.Untold, rep.Part(Unexplained).Seconds)
 	rep.Course = r.course(&rep)
 	rep.Vary()
-	rep.Bounds = Bounds(&rep)
 	return rep
 }

@@ -33,6 +33,5 @@ func Read(b []byte) (*Report, error) {
 	case !(r.Elapsed >= 0) || !(r.Busy >= 0) || r.Busy > r.Elapsed*(1+1e-9) || !(r.Untold >= 0):
 		return nil, errors.New("its elapsed and busy times contradict each other")
 	}
-	r.Bounds = Bounds(&r)
 	return &r, nil
 }

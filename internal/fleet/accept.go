@@ -171,7 +171,7 @@ func ExceptionsDocument(hosts []*Host, list []check.Exception, now time.Time) *d
 			n["holds"], n["expired"], n["unused"])}},
 		Sections: []document.Section{document.Titled("Exceptions", t)},
 		Data: struct {
-			Schema     int   `json:"schema"`
+			document.Head
 			Exceptions []row `json:"exceptions"`
-		}{Schema, rows}}
+		}{HeadOf("exceptions"), rows}}
 }

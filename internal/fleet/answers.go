@@ -8,18 +8,21 @@ import (
 	"strings"
 	"time"
 
-	"hostlab/internal/assess"
 	"hostlab/internal/check"
 	"hostlab/internal/document"
+	"hostlab/internal/lever"
 	"hostlab/internal/screen"
 )
 
 // Schema is the version of the fleet's own JSON; docs/schema/fleet.schema.json describes it.
 const Schema = 1
 
+// HeadOf is that of a form of the fleet's JSON.
+func HeadOf(form string) document.Head { return document.Head{Kind: "fleet-" + form, Schema: Schema} }
+
 // Summary is the fleet in one answer.
 type Summary struct {
-	Schema    int         `json:"schema"`
+	document.Head
 	Hosts     int         `json:"hosts"`
 	Documents int         `json:"documents"`
 	Findings  []Tally     `json:"findings"` // by check, those on most hosts of the worst severity first
@@ -75,7 +78,7 @@ type StaleHost struct {
 
 // Status sums hosts up. Those that are not known any more count as such alone.
 func Status(hosts []*Host, documents int, now time.Time, limit time.Duration) *Summary {
-	s := &Summary{Schema: Schema, Hosts: len(hosts), Documents: documents, Findings: []Tally{}, Levers: []LeverSum{},
+	s := &Summary{Head: HeadOf("status"), Hosts: len(hosts), Documents: documents, Findings: []Tally{}, Levers: []LeverSum{},
 		Stale: []StaleHost{}, limit: limit}
 	s.Twice = twice(hosts, now, limit)
 	known := slices.DeleteFunc(slices.Clone(hosts), func(h *Host) bool { return h.Stale(now, limit) })
@@ -107,7 +110,7 @@ func Status(hosts []*Host, documents int, now time.Time, limit time.Duration) *S
 			seen[f.Check] = true
 		}
 		for _, l := range h.Levers {
-			if l.Verdict != "worthwhile" {
+			if l.Verdict != lever.Worthwhile {
 				continue
 			}
 			sum := levers[l.Name]
@@ -116,7 +119,7 @@ func Status(hosts []*Host, documents int, now time.Time, limit time.Duration) *S
 				levers[l.Name] = sum
 			}
 			sum.Hosts++
-			sum.Pays = append(sum.Pays, Pay{h.Name, h.Service, l.SecondsPerDay, l.AtMost, l.Command})
+			sum.Pays = append(sum.Pays, Pay{h.Name, h.Service, l.SecondsPerDay, l.AtMost, l.Next.Command})
 			if l.SecondsPerDay != nil {
 				sum.Known++
 				sum.SecondsPerDay += *l.SecondsPerDay
@@ -225,7 +228,7 @@ func (s *Summary) Document() *document.Document {
 		if l.Known > 0 {
 			saves = ADay(l.SecondsPerDay)
 		}
-		levers.Add(document.Text(assess.Title(l.Name)), document.Number(float64(l.Hosts), screen.Count(l.Hosts, "host")),
+		levers.Add(document.Text(lever.Title(l.Name)), document.Number(float64(l.Hosts), screen.Count(l.Hosts, "host")),
 			document.Number(l.SecondsPerDay, saves), document.Text(strings.Join(first, ", ")))
 	}
 	for _, t := range s.Twice {

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 	"time"
 
@@ -28,12 +27,12 @@ type Kind string
 
 // The kinds.
 const (
-	Assessment Kind = "assess"
-	Checked    Kind = "check"
-	FactsOnly  Kind = "facts"
+	Assessment Kind = report.Kind
+	Checked    Kind = check.Kind
+	FactsOnly  Kind = host.Kind
 	Verified   Kind = "verify"
-	Effects    Kind = "report" // of experiments
-	Watched    Kind = "watch"  // --analyze
+	Effects    Kind = effects.Kind // of experiments
+	Watched    Kind = watch.AnalysisKind
 	Planned    Kind = rollout.Kind
 )
 
@@ -70,9 +69,19 @@ type Document struct {
 	Plan     *rollout.Plan // of a roll-out, which is of no host; nil: it is another document
 }
 
-// newest are the schemas that are read, by kind. Older ones differ in keys that are not read here.
-var newest = map[Kind]int{Assessment: report.Schema, Checked: check.Schema, FactsOnly: host.Schema, Verified: 1,
-	Effects: effects.Schema, Watched: 1, Planned: rollout.Schema}
+// forms are the documents that are read, by kind.
+var forms = map[Kind]struct {
+	schema int
+	read   func(d *Document, body []byte) error
+}{
+	Assessment: {report.Schema, (*Document).assessment},
+	Checked:    {check.Schema, (*Document).checks},
+	FactsOnly:  {host.Schema, (*Document).facts},
+	Verified:   {1, (*Document).asSet},
+	Effects:    {effects.Schema, (*Document).experiments},
+	Watched:    {1, (*Document).afterQuiet},
+	Planned:    {rollout.Schema, (*Document).plan},
+}
 
 // Refused is the error of a document that cannot be kept, in one line.
 type Refused struct{ Why string }
@@ -84,167 +93,65 @@ func refuse(format string, args ...any) error { return &Refused{fmt.Sprintf(form
 // name is what a host may be called: as inventories do, and harmless as a file's name.
 var name = lazyre.New(`^[A-Za-z0-9_]([A-Za-z0-9._:-]{0,252}[A-Za-z0-9_])?$`)
 
-// envelope holds the keys that tell kinds apart, and those that all have.
-type envelope struct {
-	Schema  *int           `json:"schema"`
-	Version string         `json:"version"`
-	Started time.Time      `json:"started"`
-	Host    string         `json:"host"`
-	Machine string         `json:"machine"`
-	Role    check.Role     `json:"role"`
-	Facts   map[string]any `json:"facts"`
-	Results []Finding      `json:"results"`
-	Probes  []Measurement  `json:"probes"`
-	Levers  []Lever        `json:"levers"`
-	Time    *struct {
-		Wall   float64 `json:"wall"`
-		Active float64 `json:"active"`
-	} `json:"time"`
-	Service *struct {
-		Name string `json:"name"`
-	} `json:"service"`
-	Verdict  *words          `json:"verdict"`
-	Identity json.RawMessage `json:"identity"`
-	Topology json.RawMessage `json:"topology"`
-	others
-}
-
-// words are a verdict, which some documents have as a text and others as an object with one.
-type words string
-
-// UnmarshalJSON reads both.
-func (w *words) UnmarshalJSON(data []byte) error {
-	var object struct {
-		Text string `json:"text"`
-	}
-	if len(data) > 0 && data[0] == '"' {
-		return json.Unmarshal(data, (*string)(w))
-	}
-	err := json.Unmarshal(data, &object)
-	*w = words(object.Text)
-	return err
-}
-
-func (e *envelope) kind() (Kind, error) {
-	switch {
-	case e.Schema == nil:
-		return "", refuse("not a document of hostlab: it has no schema")
-	case e.Probes != nil && e.Facts != nil && e.Verdict != nil:
-		return Assessment, nil
-	case e.Results != nil && e.Role != "":
-		return Checked, nil
-	case e.Identity != nil && e.Topology != nil:
-		return FactsOnly, nil
-	case e.Action == "verify" && e.Outcomes != nil:
-		return Verified, nil
-	case e.Kind == rollout.Kind:
-		return Planned, nil
-	case e.Kind == watch.AnalysisKind:
-		return Watched, nil
-	case e.Experiments != nil && e.Effects != nil:
-		return Effects, nil
-	}
-	return "", refuse("the fleet does not store this kind of document; it stores those of assess, check, facts, verify, " +
-		"report, watch --analyze and fleet rollout plan")
-}
-
 // Read reads a document. as is the host's name in the inventory; "" takes the document's own. now is when it was
 // received. Errors: *Refused.
 func Read(body []byte, as string, now time.Time) (*Document, error) {
-	var e envelope
-	if err := decode(body, &e); err != nil {
+	var head struct {
+		Kind    Kind       `json:"kind"`
+		Schema  int        `json:"schema"`
+		Version string     `json:"version"`
+		Started time.Time  `json:"started"`
+		Host    string     `json:"host"`
+		Machine string     `json:"machine"`
+		Role    check.Role `json:"role"`
+	}
+	if err := decode(body, &head); err != nil {
 		if len(body) > 0 && body[0] >= 0xef { // Windows' programs
 			return nil, refuse("not JSON: it is UTF-16, or begins with a byte order mark; write it as UTF-8 without one")
 		}
 		return nil, refuse("%s", plainly(err))
 	}
-	kind, err := e.kind()
-	if err != nil {
-		return nil, err
-	}
-	if *e.Schema > newest[kind] {
-		return nil, refuse("%s of schema %d, but this hostlab reads up to %d; use the version that wrote it (%s) or a newer "+
-			"one",
-			kind, *e.Schema, newest[kind], known(e.Version))
-	}
+	form, stored := forms[head.Kind]
 	switch {
-	case kind == Planned && as != "": // a host's folder in a spool has what that host says
+	case head.Kind == "":
+		return nil, refuse("not a document of hostlab: it names no kind")
+	case !stored:
+		return nil, refuse("the fleet does not store this kind of document; it stores those of assess, check, facts, verify, " +
+			"report, watch --analyze and fleet rollout plan")
+	case head.Schema != form.schema:
+		return nil, refuse("%s of schema %d, but this hostlab reads %d; use the version that wrote it (%s)", head.Kind, head.Schema,
+			form.schema, known(head.Version))
+	case head.Kind == Planned && as != "": // a host's folder in a spool has what that host says
 		return nil, refuse("a roll-out plan belongs to no host: move it out of the hosts' folders, and leave --host out")
-	case kind == Planned:
-		return readPlan(body, now)
 	}
-	d := &Document{Kind: kind, Schema: *e.Schema, Version: e.Version, Host: e.Host, Machine: e.Machine, Role: e.Role,
-		Started: e.Started, Hash: Hash(body), Body: body, Findings: e.Results, Measured: e.Probes, Levers: e.Levers}
-	d.fromOthers(&e)
-	facts := e.Facts
-	if kind == FactsOnly {
-		if err := decode(body, &facts); err != nil {
-			return nil, refuse("its facts cannot be read: %s", plainly(err))
+	d := &Document{Kind: head.Kind, Schema: head.Schema, Version: head.Version, Host: head.Host, Machine: head.Machine,
+		Role: head.Role, Started: head.Started, Hash: Hash(body), Body: body}
+	if err := form.read(d, body); err != nil {
+		if refused, ok := errors.AsType[*Refused](err); ok {
+			return nil, refused
 		}
-	}
-	if facts != nil {
-		d.readFacts(facts)
-		d.Stratum = Stratum(d.Facts)
+		return nil, refuse("%s", plainly(err))
 	}
 	if as != "" {
 		d.Host = as
 	}
-	for i := range d.Measured {
-		// A document has it in the measurement's unit; of a ratio it is a share already.
-		if m := &d.Measured[i]; m.Noise != nil && m.Value != nil && m.Unit != "ratio" && *m.Value != 0 {
-			share := math.Abs(*m.Noise / *m.Value)
-			m.Noise = &share
-		}
-	}
-	if e.Verdict != nil {
-		d.Verdict = string(*e.Verdict)
-	}
-	for i := range d.Levers {
-		d.Levers[i].Likely, d.Levers[i].AtMost = asShare(d.Levers[i].Likely), asShare(d.Levers[i].AtMost)
-	}
-	if e.Service != nil && e.Time != nil && e.Time.Wall > 0 {
-		d.Service = e.Service.Name
-		for i := range d.Levers {
-			d.Levers[i].SecondsPerDay = perDay(d.Levers[i], e.Time.Active/e.Time.Wall)
-		}
-	}
 	switch {
+	case d.Plan != nil: // is of no host, so that no token of a host may send it
+	case d.Host == "":
+		return nil, refuse("it does not name its host: put it into a folder of the host's name, or use --host")
 	case !name.MatchString(d.Host):
-		if d.Host == "" {
-			return nil, refuse("it does not name its host: put it into a folder of the host's name, or use --host")
-		}
 		return nil, refuse("%q is not a host name", d.Host)
+	}
+	of := cmp.Or(d.Host, "the host that planned it")
+	switch {
 	case d.Started.IsZero():
 		return nil, refuse("it does not say when it was written: take one of a newer hostlab, written with --format json")
 	case d.Started.After(now.Add(future)):
-		return nil, refuse("it is from the future: written at %s; set the clock of %s", d.Started.UTC().Format(time.DateTime),
-			d.Host)
+		return nil, refuse("it is from the future: written at %s; set the clock of %s", d.Started.UTC().Format(time.DateTime), of)
 	case d.Started.Year() < earliest:
-		return nil, refuse("it is from before hostlab: written at %s; set the clock of %s", d.Started.UTC().Format(time.DateTime),
-			d.Host)
+		return nil, refuse("it is from before hostlab: written at %s; set the clock of %s", d.Started.UTC().Format(time.DateTime), of)
 	}
 	return d, nil
-}
-
-// asShare is a share that a document tells; nil: not known, as one that is none.
-func asShare(v *float64) *float64 {
-	if v == nil || *v < 0 || *v > 1 {
-		return nil
-	}
-	return v
-}
-
-// readPlan reads a plan. It is of no host, so that no token of a host may send it.
-func readPlan(body []byte, now time.Time) (*Document, error) {
-	p, err := rollout.Read(body)
-	switch {
-	case err != nil:
-		return nil, refuse("%v", err)
-	case p.Created.After(now.Add(future)), p.Created.Year() < earliest:
-		return nil, refuse("it is from the future, or from before hostlab: planned at %s", p.Created.UTC().Format(time.DateTime))
-	}
-	return &Document{Kind: Planned, Schema: p.Schema, Version: p.Version, Started: p.Created, Hash: Hash(body), Body: body,
-		Plan: p}, nil
 }
 
 // decode reads one JSON value and nothing after it. Numbers of facts stay as they are written. PostgreSQL keeps no NUL in a
@@ -284,53 +191,6 @@ func plainly(err error) string {
 		return fmt.Sprintf("not a document of hostlab: %s is %s %s", cmp.Or(kind.Field, "it"), a, kind.Value)
 	}
 	return "not JSON: it is cut short"
-}
-
-// Finding is a check's answer, as check prints it.
-type Finding struct {
-	Check    string       `json:"id"`
-	Title    string       `json:"title"`
-	Severity string       `json:"severity"`
-	Status   check.Status `json:"status"`
-	Detail   string       `json:"detail"`
-	Remedy   string       `json:"remedy"`
-	// Exception is the one by which the host itself accepted it.
-	Exception *check.Exception `json:"exception"`
-}
-
-// Measurement is one of assess' probes, in base units.
-type Measurement struct {
-	Name     string   `json:"name"`
-	Title    string   `json:"title"`
-	Value    *float64 `json:"value"` // nil: not known
-	Low      *float64 `json:"low"`
-	High     *float64 `json:"high"`
-	N        int      `json:"n"`
-	Noise    *float64 `json:"noise_floor"` // as a share of Value
-	Unit     string   `json:"unit"`
-	Evidence string   `json:"evidence"`
-}
-
-// Lever is what a change could give a host's service, as shares of its active time.
-type Lever struct {
-	Name     string   `json:"name"`
-	Likely   *float64 `json:"likely"`
-	AtMost   *float64 `json:"at_most"`
-	Verdict  string   `json:"verdict"`
-	Evidence string   `json:"evidence"`
-	Reason   string   `json:"reason"`
-	Command  string   `json:"command"`
-	// SecondsPerDay of active time that it would likely save; nil: not known.
-	SecondsPerDay *float64 `json:"-"`
-}
-
-// perDay is what a lever would likely save, at the load that was watched: active seconds in each second.
-func perDay(l Lever, active float64) *float64 {
-	if l.Likely == nil {
-		return nil
-	}
-	s := *l.Likely * active * (24 * time.Hour).Seconds()
-	return &s
 }
 
 // ADay says seconds that a change would save in each day, summed over sessions: they may be more than a day has.

@@ -17,7 +17,7 @@ import (
 var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
 func body(started, host, facts string) string {
-	return fmt.Sprintf(`{"schema": 1, "started": %q, "host": %q, "identity": {"hostname": {"value": "own", "state": "ok"}}, "topology": {}%s}`, started, host, facts)
+	return fmt.Sprintf(`{"kind": "facts", "schema": 1, "started": %q, "host": %q, "identity": {"hostname": {"value": "own", "state": "ok"}}, "topology": {}%s}`, started, host, facts)
 }
 
 func TestRead(t *testing.T) {
@@ -47,9 +47,9 @@ func TestRefused(t *testing.T) {
 	for name, c := range map[string]struct{ body, as, says string }{
 		"no JSON":        {"hello", "", "not JSON"},
 		"cut":            {good[:40], "", "not JSON"},
-		"another's":      {`{"a": 1}`, "", "no schema"},
-		"another kind":   {`{"schema": 1}`, "", "this kind of document"},
-		"newer":          {strings.Replace(good, `"schema": 1`, `"schema": 99, "version": "7.0"`, 1), "", "(7.0) or a newer one"},
+		"another's":      {`{"a": 1}`, "", "names no kind"},
+		"another kind":   {`{"kind": "x", "schema": 1}`, "", "this kind of document"},
+		"newer":          {strings.Replace(good, `"schema": 1`, `"schema": 99, "version": "7.0"`, 1), "", "(7.0)"},
 		"future":         {body("2026-11-23T12:20:00Z", "db1", ""), "", "from the future"},
 		"no clock":       {body("1970-01-01T00:00:09Z", "db1", ""), "", "set the clock of db1"},
 		"no ns":          {body("1500-01-01T00:00:00Z", "db1", ""), "", "from before hostlab"},
@@ -119,7 +119,7 @@ func TestSpool(t *testing.T) {
 
 // A share that is none is not known: it would stand out among the sums of a fleet.
 func TestSharesAreShares(t *testing.T) {
-	text := strings.TrimSuffix(body("2026-11-23T11:00:00Z", "db1", ""), "}") + `, "role": "production-db", "facts": {}, "results": [], "verdict": {"text": "v"}, "probes": [],
+	text := strings.Replace(strings.TrimSuffix(body("2026-11-23T11:00:00Z", "db1", ""), "}"), `"facts", "schema": 1`, `"assess", "schema": 4`, 1) + `, "role": "production-db", "facts": {}, "results": [], "verdict": {"text": "v"}, "probes": [],
 		"service": {"name": "s"}, "time": {"wall": 1, "active": 1}, "levers": [{"name": "clock", "likely": 1e308, "at_most": -0.1}, {"name": "idle", "likely": 1, "at_most": 1}]}`
 	d, err := Read([]byte(text), "", now)
 	if err != nil {
@@ -132,7 +132,7 @@ func TestSharesAreShares(t *testing.T) {
 
 // A noise floor stands in a document in its measurement's unit, and is compared as a share.
 func TestNoiseIsAShare(t *testing.T) {
-	text := strings.TrimSuffix(body("2026-11-23T11:00:00Z", "db1", ""), "}") + `, "role": "production-db", "facts": {}, "results": [], "verdict": {"text": "v"}, "levers": [], "probes": [
+	text := strings.Replace(strings.TrimSuffix(body("2026-11-23T11:00:00Z", "db1", ""), "}"), `"facts", "schema": 1`, `"assess", "schema": 4`, 1) + `, "role": "production-db", "facts": {}, "results": [], "verdict": {"text": "v"}, "levers": [], "probes": [
 		{"name": "commit", "value": 0.002, "unit": "s", "noise_floor": 0.0001, "n": 9}, {"name": "alu", "value": 2, "unit": "ratio", "noise_floor": 0.03, "n": 9}]}`
 	d, err := Read([]byte(text), "", now)
 	if err != nil {

@@ -23,7 +23,7 @@ type Proof struct {
 
 // Report is the fleet for auditors: each answer of each check, with its evidence.
 type Report struct {
-	Schema   int     `json:"schema"`
+	document.Head
 	Made     string  `json:"made"`
 	Hosts    int     `json:"hosts"`
 	Stale    int     `json:"stale"`
@@ -35,7 +35,7 @@ type Report struct {
 
 // NewReport applies exceptions and counts. The rows of hosts that are not known any more stay, with their age.
 func NewReport(hosts []*Host, proofs []Proof, list []check.Exception, now time.Time, limit time.Duration) *Report {
-	r := &Report{Schema: Schema, Made: now.UTC().Format(time.RFC3339), Hosts: len(hosts), Answers: proofs}
+	r := &Report{Head: HeadOf("report"), Made: now.UTC().Format(time.RFC3339), Hosts: len(hosts), Answers: proofs}
 	if r.Answers == nil {
 		r.Answers = []Proof{}
 	}
@@ -140,38 +140,6 @@ func WritePoints(w io.Writer, points []Point) error {
 		rows = append(rows, []string{p.Host, p.At.UTC().Format(time.RFC3339), p.Name, number(p.Value), number(p.Low),
 			number(p.High), strconv.Itoa(p.N), number(p.Noise),
 			p.Unit, p.Evidence, p.Hash})
-	}
-	return writeCSV(w, rows)
-}
-
-// WriteOtava writes the measurements of one host as Apache Otava's importer of CSV takes them: a row a document, with
-// its time and hash, and a column a measurement. What a document did not measure stays empty.
-func WriteOtava(w io.Writer, points []Point) error {
-	head, column := []string{"time", "document"}, map[string]int{}
-	for _, p := range points {
-		if _, there := column[p.Name]; !there {
-			column[p.Name] = 0
-		}
-	}
-	names := make([]string, 0, len(column))
-	for name := range column {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for i, name := range names {
-		column[name] = len(head) + i
-	}
-	rows := [][]string{append(head, names...)}
-	last := ""
-	for _, p := range points {
-		if p.Hash != last {
-			row := make([]string, len(head)+len(names))
-			row[0], row[1] = p.At.UTC().Format(time.RFC3339), p.Hash
-			rows, last = append(rows, row), p.Hash
-		}
-		if p.Value != nil {
-			rows[len(rows)-1][column[p.Name]] = strconv.FormatFloat(*p.Value, 'g', -1, 64)
-		}
 	}
 	return writeCSV(w, rows)
 }

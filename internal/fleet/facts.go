@@ -17,7 +17,7 @@ type Value struct {
 // passing are facts that change by themselves, or that belong to one boot or one process: they say nothing of how
 // a host is set up.
 var passing = []string{
-	"schema", "machine", "started", "host", "identity.hostname", "frequency.current", "memory.available", "memory.huge_pages_free",
+	"kind", "schema", "machine", "started", "host", "identity.hostname", "frequency.current", "memory.available", "memory.huge_pages_free",
 	"kernel.pressure", "network.listen", "virtualization.steal", "limits.", "storage[]", "databases[]", "apps[]",
 }
 
@@ -26,6 +26,9 @@ var numbers = []string{".id", ".cpu", ".cpus", ".index", ".name", ".siblings", "
 
 // readFacts takes a document's facts apart. A list's elements count together: "none x3, mq-deadline".
 func (d *Document) readFacts(tree map[string]any) {
+	if tree == nil {
+		return
+	}
 	if id, ok := tree["identity"].(map[string]any); ok {
 		if d.Host == "" {
 			d.Host = textOf(id["hostname"])
@@ -37,6 +40,7 @@ func (d *Document) readFacts(tree map[string]any) {
 	for path, values := range seen {
 		d.Facts[path] = together(values)
 	}
+	d.Stratum = Stratum(d.Facts)
 }
 
 // textOf is a fact's text; "" where it is not known.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hostlab/internal/check"
+	"hostlab/internal/lever"
 	"hostlab/internal/screen"
 )
 
@@ -57,7 +58,7 @@ func (h *Host) FirstLever() *Lever {
 	var best *Lever
 	for i := range h.Levers {
 		l := &h.Levers[i]
-		if l.Verdict == "worthwhile" && (best == nil || value(l) > value(best)) {
+		if l.Verdict == lever.Worthwhile && (best == nil || value(l) > value(best)) {
 			best = l
 		}
 	}

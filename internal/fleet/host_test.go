@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"hostlab/internal/lever"
 	"testing"
 	"time"
 )
@@ -12,7 +13,7 @@ func measured(value, low, high, noise float64) Measurement {
 }
 
 func TestDiff(t *testing.T) {
-	a := &Host{Name: "a", Levers: []Lever{{Name: "clock", AtMost: ptr(0.3), Command: "hostlab run live-governor"}}}
+	a := &Host{Name: "a", Levers: []Lever{{Lever: lever.Lever{Name: lever.Clock, AtMost: ptr(0.3), Next: lever.Next{Command: "hostlab run live-governor"}}}}}
 	b := &Host{Name: "b", Service: "PostgreSQL"}
 	factsA := map[string]Value{"frequency.policies[].governor": {"powersave", "", "ok"}, "memory.ksm": {"0", "", "ok"}, "kernel.same": {"1", "", "ok"}}
 	factsB := map[string]Value{"frequency.policies[].governor": {"performance", "", "ok"}, "memory.ksm": {"", "", "denied"}, "kernel.same": {"1", "", "ok"}}
@@ -31,8 +32,8 @@ func TestDiff(t *testing.T) {
 func TestStatusOfTheUnknown(t *testing.T) {
 	hosts := []*Host{
 		{Name: "here", Last: now.Add(-time.Hour), Findings: []Held{{Check: "X-001", Severity: "high"}, {Check: "X-001", Severity: "high", Role: "development"}},
-			Levers: []Lever{{Name: "log", Verdict: "worthwhile", SecondsPerDay: ptr(600)}}},
-		{Name: "gone", Last: now.Add(-9 * 24 * time.Hour), Findings: []Held{{Check: "X-001", Severity: "high"}}, Levers: []Lever{{Name: "log", Verdict: "worthwhile", SecondsPerDay: ptr(600)}}},
+			Levers: []Lever{{Lever: lever.Lever{Name: lever.Log, Verdict: lever.Worthwhile}, SecondsPerDay: ptr(600)}}},
+		{Name: "gone", Last: now.Add(-9 * 24 * time.Hour), Findings: []Held{{Check: "X-001", Severity: "high"}}, Levers: []Lever{{Lever: lever.Lever{Name: lever.Log, Verdict: lever.Worthwhile}, SecondsPerDay: ptr(600)}}},
 	}
 	s := Status(hosts, 5, now, 50*time.Hour)
 	if len(s.Stale) != 1 || s.Stale[0].Name != "gone" || len(s.Findings) != 1 || s.Findings[0].Hosts != 1 || len(s.Levers) != 1 || s.Levers[0].SecondsPerDay != 600 {

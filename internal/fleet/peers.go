@@ -309,8 +309,8 @@ func OutliersDocument(found []Outlier, list []Compared, groups int) *document.Do
 		Sections: []document.Section{document.Titled("Outliers", t), document.Titled("What sets them apart", traits),
 			document.Titled("Groups of equal hosts", equal)},
 		Data: struct {
-			Schema   int       `json:"schema"`
+			document.Head
 			Outliers []Outlier `json:"outliers"`
 			Strata   []Peerage `json:"strata"`
-		}{Schema, found, strata}}
+		}{HeadOf("outliers"), found, strata}}
 }

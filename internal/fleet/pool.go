@@ -215,10 +215,10 @@ func PoolDocument(study string, list []*Pooled) *document.Document {
 		}
 	}
 	d.Data = struct {
-		Schema int       `json:"schema"`
-		Study  string    `json:"study"`
-		Pools  []*Pooled `json:"pools"`
-	}{Schema, study, list}
+		document.Head
+		Study string    `json:"study"`
+		Pools []*Pooled `json:"pools"`
+	}{HeadOf("pool"), study, list}
 	return d
 }
 

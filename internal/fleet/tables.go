@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"hostlab/internal/assess"
 	"hostlab/internal/check"
 	"hostlab/internal/document"
+	"hostlab/internal/lever"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
@@ -45,9 +45,9 @@ func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.
 		for _, f := range h.Findings {
 			row.Findings[f.Severity]++
 		}
-		lever := "none"
+		first := "none"
 		if l := h.FirstLever(); l != nil {
-			row.Lever, lever = &l.Name, assess.Title(l.Name)
+			row.Lever, first = &l.Name, lever.Title(l.Name)
 		}
 		heard := document.Number(now.Sub(h.Last).Seconds(), ago(now.Sub(h.Last))+" ago")
 		if row.Stale {
@@ -58,16 +58,16 @@ func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.
 		for _, severity := range []string{"high", "medium", "low"} {
 			cells = append(cells, document.Number(float64(row.Findings[severity]), fmt.Sprint(row.Findings[severity])))
 		}
-		t.Add(append(cells, document.Text(lever))...)
+		t.Add(append(cells, document.Text(first))...)
 		rows = append(rows, row)
 	}
 	return &document.Document{Name: "fleet", Title: "Hosts",
 		Answer:   []document.Line{{Text: fmt.Sprintf("%s; the state of %d is unknown.", screen.Count(len(hosts), "host"), stale)}},
 		Sections: []document.Section{document.Titled("Hosts", t)},
 		Data: struct {
-			Schema int        `json:"schema"`
-			Hosts  []hostJSON `json:"hosts"`
-		}{Schema, rows}}
+			document.Head
+			Hosts []hostJSON `json:"hosts"`
+		}{HeadOf("hosts"), rows}}
 }
 
 // DiffDocument says why two hosts differ. ran reads the experiments of a study, for what they say of hosts like these.
@@ -124,7 +124,7 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study 
 			most = document.Number(*x.Gain, result.Share(*x.Gain))
 		}
 		settings.Add(document.Text(x.Path), document.Text(x.A), document.Text(x.B),
-			document.Text(cmp.Or(assess.Title(x.Lever), "none")), most)
+			document.Text(cmp.Or(lever.Title(x.Lever), "none")), most)
 		if x.Evidence != differs {
 			told = append(told, document.Pair{Name: x.Path, Value: x.Evidence})
 		} else if x.Command != "" {
@@ -142,13 +142,13 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study 
 		differ = []Difference{}
 	}
 	d.Data = struct {
-		Schema   int          `json:"schema"`
+		document.Head
 		A        string       `json:"a"`
 		B        string       `json:"b"`
 		Measured []Apart      `json:"measured"`
 		Settings []Difference `json:"settings"`
 		Findings []Held       `json:"findings"` // of one of the two alone
-	}{Schema, a.Name, b.Name, apart, differ, found}
+	}{HeadOf("diff"), a.Name, b.Name, apart, differ, found}
 	return d, nil
 }
 
@@ -261,14 +261,14 @@ func CheckDocument(id string, list []Held) *document.Document {
 	}
 	found, known := CountHeld(list)
 	return &document.Document{Name: "fleet", Title: id,
-		Answer: []document.Line{{Text: fmt.Sprintf(`%s is a finding on %d of %s. It looks at %q; "hostlab explain-check %[1]s" gives the reason.`, id, found,
+		Answer: []document.Line{{Text: fmt.Sprintf(`%s is a finding on %d of %s. It looks at %q; "hostlab check --explain %[1]s" gives the reason.`, id, found,
 			screen.Count(known, "known host"), CheckTitle(id))}},
 		Sections: []document.Section{document.Titled("Hosts", t)},
 		Data: struct {
-			Schema int    `json:"schema"`
-			Check  string `json:"check"`
-			Hosts  []Held `json:"hosts"`
-		}{Schema, id, list}}
+			document.Head
+			Check string `json:"check"`
+			Hosts []Held `json:"hosts"`
+		}{HeadOf("check"), id, list}}
 }
 
 // ChangesDocument lists changes.
@@ -285,7 +285,7 @@ func ChangesDocument(list []Change, since string) *document.Document {
 		Answer:   []document.Line{{Text: fmt.Sprintf("%s in the last %s.", screen.Count(len(list), "change"), since)}},
 		Sections: []document.Section{document.Titled("Changes", t)},
 		Data: struct {
-			Schema  int      `json:"schema"`
+			document.Head
 			Changes []Change `json:"changes"`
-		}{Schema, list}}
+		}{HeadOf("changes"), list}}
 }

@@ -15,8 +15,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Schema is the version of the facts' JSON form.
-const Schema = 1
+// Kind and Schema tell the facts' JSON form from others.
+const (
+	Kind   = "facts"
+	Schema = 1
+)
 
 // Options says what Collect reads.
 type Options struct {
@@ -30,7 +33,7 @@ type Options struct {
 func Collect(ctx context.Context, opt Options) *Facts {
 	t, end := opt.Tree.begin(ctx)
 	defer end()
-	f := &Facts{Schema: Schema}
+	f := &Facts{Kind: Kind, Schema: Schema}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		f.Identity = readIdentity(t)

@@ -19,12 +19,13 @@ import (
 // State says how much is known about a fact.
 type State string
 
-// The four states of a fact. Only StateOK has a value.
+// The states of a fact. Only StateOK has a value.
 const (
 	StateOK     State = "ok"     // read and understood
 	StateAbsent State = "absent" // this machine or kernel has no such thing
 	StateDenied State = "denied" // it is there, but this user may not read it
 	StateError  State = "error"  // it is there, but could not be read or parsed
+	StateMasked State = "masked" // all around it is hidden, as an empty file system over /sys hides settings that every kernel has
 )
 
 // Fact is one value read from the host. Value is meaningful only while State is
@@ -124,6 +125,8 @@ func StateOf(err error) State {
 		return StateAbsent
 	case errors.Is(err, fs.ErrPermission):
 		return StateDenied
+	case errors.As(err, new(masked)):
+		return StateMasked
 	default:
 		return StateError
 	}
@@ -175,7 +178,7 @@ func (f *Fact[T]) UnmarshalJSON(b []byte) error {
 	}
 	*f = Fact[T]{Unit: in.Unit, Source: in.Source, State: in.State, Reason: in.Reason}
 	switch {
-	case !slices.Contains([]State{StateOK, StateAbsent, StateDenied, StateError}, in.State):
+	case !slices.Contains([]State{StateOK, StateAbsent, StateDenied, StateError, StateMasked}, in.State):
 		return fmt.Errorf("a fact has the state %q", in.State)
 	case in.State == StateOK && in.Value == nil:
 		return fmt.Errorf("a fact of %s is known and has no value", in.Source)

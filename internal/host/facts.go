@@ -5,6 +5,7 @@ package host
 // make empty slices, never failed facts. A field with the tag read is read by fill;
 // those of CPUs are below their directory.
 type Facts struct {
+	Kind      string        `json:"kind"`
 	Schema    int           `json:"schema"`
 	Identity  Identity      `json:"identity"`
 	Topology  Topology      `json:"topology"`

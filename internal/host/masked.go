@@ -11,17 +11,10 @@ import (
 // them. The outer ones come first.
 var mountRoots = []string{"/proc", "/proc/sys", "/sys", cpuDir}
 
-const maskedReason = " is missing or masked"
-
 // masked is the error of a file that is not there because nothing is.
 type masked string
 
-func (m masked) Error() string { return string(m) + maskedReason }
-
-// Masked reports whether a fact is unknown since all around it is hidden.
-func Masked[T any](f Fact[T]) bool {
-	return f.State == StateError && strings.HasSuffix(f.Reason, maskedReason)
-}
+func (m masked) Error() string { return string(m) + " is missing or masked" }
 
 // masked returns the reason why a file that is not there may exist nevertheless,
 // or nil.

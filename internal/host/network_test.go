@@ -39,12 +39,12 @@ func TestReadNetwork(t *testing.T) {
 // Counters that do not fit their names are no counterLines, and never 0.
 func TestGarbledCounters(t *testing.T) {
 	for text, want := range map[string]State{
-		"TcpExt: A ListenOverflows\nTcpExt: 1\n":                StateError,
-		"TcpExt: A ListenOverflows\nTcpExt: 1 -2\n":             StateError,
-		"TcpExt: A ListenOverflows\n":                           StateError,
-		"TcpExt: A B\nTcpExt: 1 2\n":                            StateAbsent,
-		"nothing of this form\n":                                StateAbsent,
-		"TcpExt: ListenOverflows\nTcpExt: 99999999999999999999": StateError,
+		"TcpExt: A ListenOverflows\nTcpExt: 1\n":                  StateError,
+		"TcpExt: A ListenOverflows\nTcpExt: 1 -2\n":               StateError,
+		"TcpExt: A ListenOverflows\n":                             StateError,
+		"TcpExt: A B\nTcpExt: 1 2\n":                              StateAbsent,
+		"nothing of this form\n":                                  StateAbsent,
+		"TcpExt: ListenOverflows\nTcpExt: 99999999999999999999\n": StateError,
 	} {
 		f := netCounter(tree(t, "-- proc/self/net/netstat --\n"+text+"-- proc/net -> self/net --\n"), "/proc/net/netstat", "TcpExt", "ListenOverflows")
 		if f.State != want {

@@ -339,7 +339,7 @@ func TestStorageCannotLook(t *testing.T) {
 			"/a/x", StateError, "not a directory"},
 		{"masked mountinfo", "-- proc/self/mountinfo --\n!errno EACCES\n", "/a", StateDenied, "permission denied"},
 		{"garbled mountinfo", "-- proc/self/mountinfo --\n\x01\x02 - \n- - -\n", "/a", StateError, "no line in the form of mountinfo"},
-		{"no /proc", "-- x --\n", "/a", StateError, "/proc is missing or masked"},
+		{"no /proc", "-- x --\n", "/a", StateMasked, "/proc is missing or masked"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

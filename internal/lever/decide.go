@@ -8,42 +8,9 @@ import (
 	"hostlab/internal/stats"
 )
 
-// Margin is the practical margin: a change of less than 5 % is not worth
-// touching a platform for on the strength of a one-minute probe. An effect
-// must reach it, and its noise floor must stay under it before "no effect" is
-// said, because a probe that noisy could not have seen one.
-const Margin = 0.05
-
-// call is what a family of ratios allows to be said.
-type call int
-
-const (
-	unmeasured call = iota
-	undecided
-	small
-	costs
-)
-
-// doubt is why a family is undecided.
-type doubt int
-
-const (
-	decided     doubt = iota
-	spoilt            // by others
-	evicted           // others may have emptied the caches meanwhile
-	inverted          // after the pause: the measurement is broken, or the CPU was throttled in the busy stretch
-	slightly          // the cost may be less than the margin
-	tooFew            // rounds for an interval
-	unfloored         // there is no noise floor
-	rising            // clock of the reference
-	withinNoise       // as large as the cost
-	includesOne       // none: the interval includes 1
-	diluted           // others had the CPU in pauses, so that a cost may be larger than it looks
-)
-
-// reading is a call with the measurement that decides it.
+// reading is what a family of ratios says, and the measurement that decides it.
 type reading struct {
-	call      call
+	reason    Reason                // "": nothing was measured
 	cost      bool                  // an interval lies beyond its noise floor, though perhaps under the margin
 	m         *result.Measurement   // the decisive one; nil when unmeasured
 	worst     float64               // the upper end of the loss, as a ratio; NaN where there is none that can be relied on
@@ -53,8 +20,42 @@ type reading struct {
 	silent    []*result.Measurement // not beyond
 	ramping   bool                  // a reference was still getting faster: ratios are too low
 	disturbed string                // what disturbed a member, "" for nothing
-	doubt     doubt                 // of undecided
 }
+
+// summary is a family before it is judged.
+type summary struct {
+	reading
+	top, below, dearest *result.Measurement // the largest value of all; one certainly below 1; the greatest certain cost
+	after               float64             // the upper end after pauses of an idle CPU
+	loud                bool                // an interval reaches beyond the margin, or may
+	unfloored           bool                // a noise floor is unknown
+	big                 bool                // a cost lies beyond the margin
+}
+
+// rules are tried in order: the first that holds gives the reason, and the measurement that decides.
+var rules = []struct {
+	reason Reason
+	when   func(*summary) bool
+	by     func(*summary) *result.Measurement
+}{
+	{Costs, func(s *summary) bool { return s.big }, dearest},
+	{Spoilt, func(s *summary) bool { return s.disturbed != "" }, top},
+	{NoEffect, func(s *summary) bool { return !s.loud && !s.ramping && s.below == nil }, top},
+	{Inverted, func(s *summary) bool { return s.below != nil }, func(s *summary) *result.Measurement { return s.below }},
+	{Slight, func(s *summary) bool { return len(s.show) > 0 }, dearest},
+	{TooFew, func(s *summary) bool { return math.IsNaN(s.worst) }, top},
+	{Evicted, func(s *summary) bool {
+		return s.awake != nil && s.awake.Kind == probe.WakeCold && s.worst-1 > Margin
+	}, top},
+	{Unfloored, func(s *summary) bool { return s.unfloored }, top},
+	{Rising, func(s *summary) bool { return s.ramping }, top},
+	{Diluted, func(s *summary) bool { return s.awake != nil && s.worst-1 < Margin }, top},
+	{WithinNoise, func(s *summary) bool { return s.top.Estimate.HasInterval() && s.top.Estimate.Low > 1 }, top},
+	{IncludesOne, func(*summary) bool { return true }, top},
+}
+
+func top(s *summary) *result.Measurement     { return s.top }
+func dearest(s *summary) *result.Measurement { return s.dearest }
 
 // decide reads a family of ratios in which more than 1 is a cost.
 //
@@ -67,100 +68,74 @@ type reading struct {
 // Others that keep a CPU awake in pauses hide what a pause costs, so that a cost is at least
 // what was seen. They may empty caches too: then work with memory shows no cost.
 func decide(family []result.Measurement) reading {
-	r := reading{worst: math.NaN()}
+	s := &summary{reading: reading{worst: math.NaN()}, after: math.NaN()}
 	if len(family) == 0 {
-		return r
+		return s.reading
 	}
-	r.call = undecided
-	quiet, floored, big := true, true, false // every interval within the margin; every floor known; a cost beyond the margin
-	after := math.NaN()                      // the upper end after pauses of an idle CPU
-	var top, below *result.Measurement       // the largest value of all; one that is certainly below 1
 	for i := range family {
-		m := &family[i]
-		e := m.Estimate
-		if top == nil || e.Value > top.Estimate.Value {
-			top = m
-		}
-		if d := m.Labels.Disturbed; d != "" {
-			if r.disturbed == "" {
-				r.disturbed = d
-			}
-			continue
-		}
-		r.ramping = r.ramping || m.Labels.Ramping
-		if math.IsNaN(m.NoiseFloor) {
-			floored, quiet = false, false
-		} else if m.NoiseFloor > Margin {
-			quiet = false
-		}
-		if !e.HasInterval() {
-			quiet = false
-			continue
-		}
-		if math.IsNaN(r.worst) || e.High > r.worst {
-			r.worst = e.High
-		}
-		high := idleHigh(m)
-		if math.IsNaN(after) || high > after {
-			after = high
-		}
-		if m.Labels.Awake > 0 && (r.awake == nil || m.Labels.Awake > r.awake.Labels.Awake) {
-			r.awake = m
-		}
-		quiet = quiet && high-1 < Margin
-		if e.Low < 1-Margin && e.High < 1-m.NoiseFloor { // false for a NaN floor
-			below = m
-		}
-		if m.Labels.Awake > 0 && m.Kind == probe.WakeCold {
-			r.silent = append(r.silent, m)
-		} else if e.Low-1 > m.NoiseFloor {
-			r.show = append(r.show, m)
-			big = big || e.Low-1 > Margin
-			if r.m == nil || e.Low > r.m.Estimate.Low {
-				r.m = m
-			}
-		} else {
-			r.silent = append(r.silent, m)
+		s.add(&family[i])
+	}
+	for _, rule := range rules {
+		if rule.when(s) {
+			s.reason, s.m = rule.reason, rule.by(s)
+			break
 		}
 	}
-	if r.disturbed != "" || r.ramping || below != nil {
-		quiet = false
-	}
-	switch {
-	case big:
-		r.call, r.cost = costs, true
-	case r.disturbed != "":
-		r.m, r.doubt = top, spoilt
-	case quiet:
-		r.call, r.m = small, top
-	case below != nil:
-		r.m, r.doubt = below, inverted
-	case len(r.show) > 0:
-		r.cost, r.doubt = true, slightly
-	case math.IsNaN(r.worst):
-		r.m, r.doubt = top, tooFew
-	case r.awake != nil && r.awake.Kind == probe.WakeCold && r.worst-1 > Margin:
-		r.m, r.doubt = top, evicted
-	case !floored:
-		r.m, r.doubt = top, unfloored
-	case r.ramping:
-		r.m, r.doubt = top, rising
-	case r.awake != nil && r.worst-1 < Margin:
-		r.m, r.doubt = top, diluted
-	case top.Estimate.HasInterval() && top.Estimate.Low > 1:
-		r.m, r.doubt = top, withinNoise
-	default:
-		r.m, r.doubt = top, includesOne
-	}
+	s.cost = s.reason == Costs || s.reason == Slight
 	// Where pauses of an idle CPU were too few for a bound that says something, the one that
 	// holds beside the others' work is said, as such.
-	if r.here = saving(after) >= 2*Margin && after > r.worst; !r.here {
-		r.worst = after
+	if s.here = saving(s.after) >= 2*Margin && s.after > s.worst; !s.here {
+		s.worst = s.after
 	}
-	if r.disturbed != "" || r.ramping || below != nil {
-		r.worst = math.NaN() // what was seen is no upper end then
+	if s.disturbed != "" || s.ramping || s.below != nil {
+		s.worst = math.NaN() // what was seen is no upper end then
 	}
-	return r
+	return s.reading
+}
+
+// add takes a member in.
+func (s *summary) add(m *result.Measurement) {
+	e := m.Estimate
+	if s.top == nil || e.Value > s.top.Estimate.Value {
+		s.top = m
+	}
+	if d := m.Labels.Disturbed; d != "" {
+		if s.disturbed == "" {
+			s.disturbed = d
+		}
+		return
+	}
+	s.ramping = s.ramping || m.Labels.Ramping
+	s.unfloored = s.unfloored || math.IsNaN(m.NoiseFloor)
+	s.loud = s.loud || !(m.NoiseFloor <= Margin)
+	if !e.HasInterval() {
+		s.loud = true
+		return
+	}
+	greater := func(now, v float64) float64 {
+		if math.IsNaN(now) || v > now {
+			return v
+		}
+		return now
+	}
+	high := idleHigh(m)
+	s.worst, s.after = greater(s.worst, e.High), greater(s.after, high)
+	s.loud = s.loud || !(high-1 < Margin)
+	if m.Labels.Awake > 0 && (s.awake == nil || m.Labels.Awake > s.awake.Labels.Awake) {
+		s.awake = m
+	}
+	if e.Low < 1-Margin && e.High < 1-m.NoiseFloor { // false for a NaN floor
+		s.below = m
+	}
+	if m.Labels.Awake > 0 && m.Kind == probe.WakeCold || !(e.Low-1 > m.NoiseFloor) {
+		s.silent = append(s.silent, m)
+		return
+	}
+	s.show = append(s.show, m)
+	s.big = s.big || e.Low-1 > Margin
+	if s.dearest == nil || e.Low > s.dearest.Estimate.Low {
+		s.dearest = m
+	}
 }
 
 // idleHigh is the upper end of a ratio after pauses of an idle CPU: an excess that shows in a

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 
-	"hostlab/internal/check"
 	"hostlab/internal/probe"
 	"hostlab/internal/result"
 )
@@ -14,8 +13,8 @@ import (
 // one. It does not recommend one: other load on the CPUs looks the same, and a
 // single query may still end sooner. Only where a lower degree is faster even for
 // one query is it worthwhile.
-func (in *input) degree() Lever {
-	l := in.new(check.Degree, "Parallelism")
+func (in *input) degree() *draft {
+	l := in.new(Degree)
 	var widest *result.Measurement
 	top := 0
 	family := in.known(probe.Efficiency)
@@ -24,61 +23,60 @@ func (in *input) degree() Lever {
 			top, widest = d, &family[i]
 		}
 	}
-	l.BoundOf = "the CPU time of a cached query"
+	l.bound.Of = "the CPU time of a cached query"
 	if widest == nil || top < 2 {
 		l.unbounded("no query was timed at more than one degree")
 		why := in.whyUnmeasured("degree", probe.Efficiency)
 		if top == 1 {
 			why = "there is one CPU to use"
 		}
-		in.rest(&l, why)
+		in.rest(l, why)
 		return l
 	}
-	l.BoundOf = fmt.Sprintf("the CPU time of a cached query at degree %d", top)
-	l.Measurement = widest
-	l.Disturbed = widest.Labels.Disturbed
+	l.bound.Of = fmt.Sprintf("the CPU time of a cached query at degree %d", top)
+	l.measurement = widest
+	l.disturbed = widest.Labels.Disturbed
 	e := widest.Estimate
 	switch {
-	case l.Disturbed != "":
-		l.unbounded(l.Disturbed)
+	case l.disturbed != "":
+		l.unbounded(l.disturbed)
 	case e.HasInterval():
-		l.bounded(1-e.Low, BoundMeasured,
+		l.bounded(1-e.Low, Measured,
 			fmt.Sprintf("at degree %d each CPU did at least %s of the work that it does alone; the loss includes other load during "+
 				"the test", top, Percent(max(0, e.Low))))
 	default:
 		l.unbounded("too few rounds for an interval")
 	}
 	r := decide([]result.Measurement{inverse(*widest)})
-	l.Cost = r.cost
+	l.cost = r.cost
 	does := didWork(widest, top) + quotaSays(widest)
 	best := in.overtaken(family, top, widest)
 	gain := ""
 	if e.Low*float64(top) <= 1 { // false without an interval
 		gain = noGain(widest, top)
 	}
-	if l.Cost {
+	if l.cost {
 		l.effect = 1 - e.High
 		l.says = didWork(widest, top) + " (" + Count(widest) + ")"
 	}
 	switch {
 	case e.Value > mostWork:
-		l.Cost, l.why = false, fmt.Sprintf("%d CPUs cannot do more than the work of %d: other work must have slowed the runs on one CPU",
-			top, top)
-		l.decide(Unresolved, in.assess(), "how a cached query speeds up was not measured", l.why)
-	case r.call == costs && best > 0 && widest.Labels.Quota == 0:
-		l.decide(Worthwhile, in.setDegree(best), fmt.Sprintf("%s: a query is faster at degree %d than at %d, even alone", does,
+		l.cost = false
+		l.decide(Implausible, in.assess(), "how a cached query speeds up was not measured",
+			fmt.Sprintf("%d CPUs cannot do more than the work of %d: other work must have slowed the runs on one CPU", top, top))
+	case r.reason == Costs && best > 0 && widest.Labels.Quota == 0:
+		l.decide(Costs, in.setDegree(best), fmt.Sprintf("%s: a query is faster at degree %d than at %d, even alone", does,
 			best, top))
 	case len(l.todo) > 0:
-		in.rest(&l, "")
+		in.rest(l, "")
 		l.add(does, r.why())
-	case r.call == costs:
-		l.why = "the degree, shared cores or other load may cost the rest"
-		l.decide(Unresolved, in.assess(), does, l.why, cmp.Or(gain, "a query still gains from using all"))
-	case r.call == small:
+	case r.reason == Costs:
+		l.decide(NoCause, in.assess(), does, "the degree, shared cores or other load may cost the rest",
+			cmp.Or(gain, "a query still gains from using all"))
+	case r.reason == NoEffect:
 		l.decide(NoEffect, Next{}, does+": hardly anything is lost, so use all CPUs")
 	default:
-		l.why = r.why()
-		l.decide(Unresolved, in.assess(), does, r.why(), gain)
+		l.decide(r.reason, in.assess(), does, r.why(), gain)
 	}
 	return l
 }

@@ -1,7 +1,5 @@
 package lever
 
-import "hostlab/internal/check"
-
 // firmware is who sets what a machine without a hypervisor has no knob for.
 const firmware = "the firmware"
 
@@ -11,14 +9,14 @@ func (in *input) owner(name string) string {
 	hv, known := in.facts.Virt.Hypervisor.Get()
 	guest := known && hv != "none" && hv != ""
 	switch name {
-	case check.Frequency:
+	case Clock:
 		if held := in.held(); held != nil && held.by != "" {
 			return held.by
 		}
 		if in.hasFrequencyKnob() {
 			return ""
 		}
-	case check.Idle:
+	case Idle:
 		// A guest's own states, as haltpoll's, only hand the CPU back to the hypervisor.
 		deep := in.deepest()
 		if in.facts.Windows != nil || deep != nil && deep.Latency.Or(0) > deepLatency || !guest && len(in.facts.Idle.States) > 0 {
@@ -38,27 +36,29 @@ func (in *input) owner(name string) string {
 
 // elsewhere says of a lever who sets it, where this host does not. What nobody here can
 // move is not left undecided here either.
-func (in *input) elsewhere(l *Lever) {
-	l.SetBy = in.owner(l.Name)
+func (in *input) elsewhere(l *draft) {
+	l.owner = in.owner(l.name)
 	switch {
-	case l.SetBy == "" || l.Verdict != Unresolved && l.Verdict != Untestable:
+	case l.owner == "" || !l.reason.open() && l.reason != Untested:
 		return
-	case l.Verdict == Untestable && len(l.blind) > 0:
+	case l.reason == Untested && len(l.blind) > 0:
 		return // a knob may be here, and hidden
-	case l.Verdict == Untestable:
-		l.decide(NotHere, in.ask(l), l.SetBy+" sets it, not this host", notMeasured(l.why))
+	case l.reason == Untested:
+		l.checks = ""
+		l.decide(Elsewhere, in.ask(l), l.owner+" sets it, not this host", notMeasured(l.unmeasured))
 	default:
-		l.decide(NotHere, in.ask(l), l.Summary, l.SetBy+" sets it, not this host")
+		l.doubt = l.reason
+		l.decide(Elsewhere, in.ask(l), l.text, l.owner+" sets it, not this host")
 	}
 }
 
 // ask is the next step with a lever that is set elsewhere.
-func (in *input) ask(l *Lever) Next {
-	what := map[string]string{check.Frequency: "under which power policy its CPUs run",
-		check.Idle: "which idle states its CPUs may enter"}
-	if l.SetBy == firmware {
-		what = map[string]string{check.Frequency: "power profile", check.Idle: "idle states (C-states)"}
-		return Next{Note: "look at the " + what[l.Name] + " in the firmware's setup"}
+func (in *input) ask(l *draft) Next {
+	what := map[string]string{Clock: "under which power policy its CPUs run",
+		Idle: "which idle states its CPUs may enter"}
+	if l.owner == firmware {
+		what = map[string]string{Clock: "power profile", Idle: "idle states (C-states)"}
+		return Next{Note: "look at the " + what[l.name] + " in the firmware's setup"}
 	}
-	return Next{Note: "ask " + l.SetBy + " " + what[l.Name]}
+	return Next{Note: "ask " + l.owner + " " + what[l.name]}
 }

@@ -14,43 +14,41 @@ import (
 // stays in registers, so that what it loses after a sleep is clock, not caches.
 // It compares a CPU with itself: a clock that is always low shows nothing, which
 // is why no finding is ever dismissed by it.
-func (in *input) frequency() Lever {
-	l := in.new(check.Frequency, "Frequency policy")
-	l.BoundOf = "the CPU time of a short burst of work after a pause"
+func (in *input) frequency() *draft {
+	l := in.new(Clock)
+	l.bound.Of = "the CPU time of a short burst of work after a pause"
 	r, held, clock := decide(in.known(probe.WakeALU)), in.held(), in.clock()
 	l.take(r)
-	in.frequencyBound(&l, r, held, clock)
-	in.beside(&l, r)
+	in.frequencyBound(l, r, held, clock)
+	in.beside(l, r)
 	if held != nil {
 		l.held = held.says
 	}
 	facts := Next{Command: "hostlab facts"}
 	switch {
-	case r.call == costs:
-		in.frequencyCosts(&l, r)
+	case r.reason == Costs:
+		in.frequencyCosts(l, r)
 	case len(l.todo) > 0:
-		in.rest(&l, "")
+		in.rest(l, "")
 		l.add(l.held, in.clockSays(r, clock))
 	case held != nil && in.role == check.Development:
-		l.decide(NotForRole, Next{}, l.held, saveEnergy)
+		l.decide(OtherRole, Next{}, l.held, saveEnergy)
 	case held != nil:
-		l.why = l.held
-		l.decide(Unresolved, facts, l.held, in.clockSays(r, clock))
-	case r.call == small && clock.full():
+		l.decide(Capped, facts, l.held, in.clockSays(r, clock))
+	case r.reason == NoEffect && clock.full():
 		l.decide(NoEffect, Next{}, fmt.Sprintf("after a pause, arithmetic takes at most %s as long, so the clock does not drop "+
 			"in 100 ms of idling%s", result.Format(max(1, r.worst), "ratio"), in.while()))
 		if clock.max == 0 {
-			l.Summary += ". This test cannot see a permanent cap"
+			l.text += ". This test cannot see a permanent cap"
 		}
-	case r.call == small:
-		l.why = in.clockSays(r, clock)
-		l.decide(Unresolved, facts, l.why)
-	case r.call == undecided:
-		l.decide(Unresolved, in.assess(), r.why())
+	case r.reason == NoEffect:
+		l.decide(Capped, facts, in.clockSays(r, clock))
+	case r.reason.open():
+		l.decide(r.reason, in.assess(), r.why())
 	default:
-		in.rest(&l, in.whyUnmeasured("wakeup", probe.WakeALU))
-		if l.Verdict == Untestable && l.Next == (Next{}) {
-			l.Next = in.assess()
+		in.rest(l, in.whyUnmeasured("wakeup", probe.WakeALU))
+		if l.reason == Untested && l.next.Command == "" {
+			l.next = in.assess()
 		}
 	}
 	return l
@@ -58,28 +56,28 @@ func (in *input) frequency() Lever {
 
 // frequencyBound multiplies what the clock loses at all loads, as far as the
 // settings tell, with what it loses after a pause.
-func (in *input) frequencyBound(l *Lever, r reading, held *heldClock, clock busyClock) {
+func (in *input) frequencyBound(l *draft, r reading, held *heldClock, clock busyClock) {
 	after := max(1, r.worst) // NaN stays NaN
 	burst := fmt.Sprintf("after 100 ms of sleep, arithmetic took up to %s as long as without the sleep",
 		result.Format(after, "ratio"))
 	switch {
 	case held != nil && math.IsNaN(after):
-		l.bounded(1-held.share, BoundComputed, "computed from this host's settings: "+held.says)
+		l.bounded(1-held.share, Computed, "computed from this host's settings: "+held.says)
 	case held != nil:
-		l.bounded(1-held.share/after, BoundComputed, "computed from this host's settings: "+held.says+"; "+burst)
-	case math.IsNaN(after) && r.call == unmeasured:
+		l.bounded(1-held.share/after, Computed, "computed from this host's settings: "+held.says+"; "+burst)
+	case math.IsNaN(after) && r.reason == "":
 		l.unbounded("no wake-up penalty was measured")
 	case math.IsNaN(after):
 		l.unbounded("the wake-up penalty was not measured well enough: " +
 			cmp.Or(r.disturbed, r.why(), "a reference was still getting faster"))
-	case len(l.todo) > 0 && r.call != costs:
+	case len(l.todo) > 0 && r.reason != Costs:
 		l.unbounded("the wake-up test compares the CPU with itself, so it cannot see a clock that is always low")
 	case clock.share < reached: // false for NaN
-		l.bounded(1-clock.share/after, BoundComputed,
+		l.bounded(1-clock.share/after, Computed,
 			fmt.Sprintf("computed: busy CPUs ran at about %s, by their additions, but the host reports up to %s; %s",
 				result.Format(clock.hz, "Hz"), result.Format(clock.max, "Hz"), burst))
 	default:
-		l.bounded(saving(after), BoundMeasured, fmt.Sprintf("%s; a clock that never drops would save at most %s of such a burst",
+		l.bounded(saving(after), Measured, fmt.Sprintf("%s; a clock that never drops would save at most %s of such a burst",
 			burst, Percent(saving(after))))
 	}
 }
@@ -94,10 +92,10 @@ func (in *input) clockSays(r reading, clock busyClock) string {
 	case !math.IsNaN(clock.hz):
 		at = fmt.Sprintf(", at about %s", result.Format(clock.hz, "Hz"))
 	}
-	switch r.call {
-	case small:
+	switch {
+	case r.reason == NoEffect:
 		return "the clock was the same after a sleep as in busy work" + at + "; this test cannot see a permanent cap"
-	case undecided:
+	case r.reason.open():
 		return "the wake-up test decides nothing: " + r.why()
 	default:
 		return "not measured: " + in.whyUnmeasured("wakeup", probe.WakeALU)
@@ -107,11 +105,11 @@ func (in *input) clockSays(r reading, clock busyClock) string {
 // saveEnergy is why a development system bears a cost.
 const saveEnergy = "a development system should save the energy instead"
 
-func (in *input) frequencyCosts(l *Lever, r reading) {
+func (in *input) frequencyCosts(l *draft, r reading) {
 	l.effect = saving(r.m.Estimate.Low)
 	l.says = fmt.Sprintf("after a pause of 100 ms, %s of arithmetic takes %s as long (%s)", sliceWords(r.m), short(r.m),
 		Count(r.m))
-	l.decide(Worthwhile, Next{}, l.says, r.spread())
+	l.decide(Costs, Next{}, l.says, r.spread())
 	if r.ramping {
 		l.add("it may be more, because the CPU was still getting faster while it was busy")
 	}
@@ -125,19 +123,19 @@ func (in *input) frequencyCosts(l *Lever, r reading) {
 	}
 	switch {
 	case in.role == check.Development:
-		l.Verdict = NotForRole
+		l.reason = OtherRole
 		l.add(saveEnergy)
 	case !in.hasFrequencyKnob():
 		l.add("this host has no knob for it")
-		if who := in.owner(l.Name); who != "" {
-			l.Summary += ": " + who + " sets it"
+		if who := in.owner(l.name); who != "" {
+			l.text += ": " + who + " sets it"
 		}
-		l.Next = Next{"hostlab check --role " + string(in.role), "on the " + in.below() + ", or send its owner this report"}
+		l.next = step("hostlab check --role "+string(in.role), "on the "+in.below()+", or send its owner this report")
 	case len(l.todo) > 0:
-		l.Next = remedy(l.todo)
+		l.next = remedy(l.todo)
 	default:
 		l.add("no setting that hostlab sees explains it: look at the firmware's power profile")
-		l.Next = Next{"hostlab facts", "and look up the firmware's power profile"}
+		l.next = step("hostlab facts", "and look up the firmware's power profile")
 	}
 }
 

@@ -20,7 +20,7 @@ func TestHostileNamesStayData(t *testing.T) {
 		facts.Databases = []host.Database{{Kind: name}}
 		n := 0
 		next := []string{"hostlab assess" + Again(check.ProductionDB, facts)}
-		for _, l := range Join(check.ProductionDB, facts, nil, nil) {
+		for _, l := range platform(check.ProductionDB, facts, nil, nil) {
 			next = append(next, l.Next.Command)
 		}
 		for _, s := range next {

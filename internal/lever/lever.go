@@ -1,100 +1,264 @@
-// Package lever joins what checks found and probes measured into one table: what
-// can be changed on this platform, the most that it could give and why, what it
-// does give as far as that was measured, and what to type next.
+// Package lever judges what could be changed on a platform. A lever has one verdict, and what
+// was seen of it is its evidence: a minute of the service, a probe, the checks, an experiment, a simulation.
 package lever
 
 import (
+	"cmp"
+	"slices"
+
 	"hostlab/internal/check"
 	"hostlab/internal/result"
 )
 
+// The levers. Checks name those of their findings, the others show in a service's time alone.
+const (
+	Clock   = check.Frequency
+	Idle    = check.Idle
+	SMT     = check.SMT
+	Degree  = check.Degree
+	Log     = check.Log
+	Memory  = check.Memory
+	Kernel  = check.Kernel
+	CPUs    = "cpus"
+	Data    = "data"
+	Network = "network"
+)
+
+// Names are all levers, in the order in which a burst of work meets them.
+var Names = []string{Clock, Idle, SMT, CPUs, Log, Data, Network, Memory, Degree, Kernel}
+
+var titles = map[string]string{
+	Clock: "clock frequency", Idle: "idle states", SMT: "hyper-threading", CPUs: "more CPUs", Log: "log device",
+	Data: "data device", Network: "network", Memory: "memory", Degree: "parallelism", Kernel: "kernel limits",
+}
+
+// Title is a lever's name for people.
+func Title(name string) string { return cmp.Or(titles[name], name) }
+
 // Verdict is what the evidence allows to be said of a lever.
 type Verdict string
 
-// The verdicts. Only Worthwhile recommends a change on the strength of a
-// measurement; it needs an interval that excludes no effect by more than the
-// noise floor and the practical margin, on a host that was not disturbed.
+// The verdicts. Worthwhile alone recommends a change on the strength of a measurement.
 const (
-	Worthwhile  Verdict = "worthwhile"   // measured here, and beyond noise
-	NoEffect    Verdict = "no_effect"    // measured here, too small to matter
-	Unresolved  Verdict = "unresolved"   // measured here, but that does not decide it
-	Recommended Verdict = "recommended"  // a source recommends it; its gain was not measured here
-	Settled     Verdict = "settled"      // checked, and already as it should be
-	Untestable  Verdict = "untestable"   // this host cannot show it
-	NotForRole  Verdict = "not_for_role" // a cost is here that this role should bear
-	NotHere     Verdict = "not_here"     // nothing on this host sets it; SetBy says who does
+	Worthwhile Verdict = "worthwhile" // even the lower end of what is likely is beyond the margin
+	Possible   Verdict = "possible"   // it may be beyond it, or a source says so
+	Negligible Verdict = "negligible" // it gives less, or is already as it should be
+	NotHere    Verdict = "not_here"   // this host has no such hardware, or another sets it or should bear it
+	Unknown    Verdict = "unknown"    // nothing bounds it; the evidence says what would
 )
 
-// The kinds of bounds.
-const (
-	BoundMeasured = "measured" // from an interval that was measured here
-	BoundComputed = "computed" // from settings and limits that this host reports, or from them and a measurement
-	BoundCited    = "cited"    // from a figure that the kernel or a source states
-)
+// Verdicts are all of them, those first that ask for action.
+var Verdicts = []Verdict{Worthwhile, Possible, Unknown, NotHere, Negligible}
 
-// Lever is one row of the table.
+// Margin is the practical margin: a change of less than 5 % is not worth touching a platform for on the strength of one
+// minute. An effect must reach it, and a probe's noise floor must stay under it before "no effect" is
+// said, because a probe that noisy could not have seen one.
+const Margin = 0.05
+
+// Lever is what could be changed, and what that could give.
 type Lever struct {
-	Name     string   `json:"lever"` // one of the subjects of package check
-	Title    string   `json:"title"`
-	Findings []string `json:"findings"` // IDs of the checks that found something
-	Bound    *float64 `json:"bound"`    // the most it could give, as a fraction of BoundOf; null: unknown
-	BoundOf  string   `json:"bound_of"` // what the bound is a share of, as in "a commit's time"
-	// what would have to give it, where that is not the setting advised, as in "any faster device"
-	BoundBy     string              `json:"bound_by"`
-	BoundFrom   string              `json:"bound_from"` // one of the Bound constants; "" while it is unknown
-	BoundWhy    string              `json:"bound_why"`
-	Measurement *result.Measurement `json:"measured"` // the one that decides; null: none
-	// its interval lies beyond its noise floor, on the side of a cost, and nothing disturbed it
-	Cost bool `json:"cost"`
-	// what spoiled the measurement, as in "4 of 16 rounds were clean, 6 are needed"; "": nothing
-	Disturbed string          `json:"disturbed"`
-	Evidence  result.Evidence `json:"evidence"` // that the verdict rests on; "" where there is none
-	Verdict   Verdict         `json:"verdict"`
-	// who sets it where this host has no knob for it; "": this host, or not known
-	SetBy   string `json:"set_by"`
-	Summary string `json:"summary"` // one or two sentences in plain words, the last without a full stop
-	Next    Next   `json:"next"`
-
-	todo   []check.Result // findings to act on, worst first
-	effect float64        // share that is certainly lost, to order costs by
-	says   string         // what was measured, with figures, as a clause for the verdict
-	why    string         // why nothing was measured, or why that decides nothing
-	held   string         // how the host's own settings hold the clock down, as a clause
-	blind  []string       // IDs of checks that could not look
+	Name    string  `json:"name"`
+	Verdict Verdict `json:"verdict"`
+	Reason  Reason  `json:"reason"`
+	// Of is what the shares below are of; ActiveTime where a service was watched.
+	Of     string   `json:"of"`
+	Share  *float64 `json:"share"`  // that the lever touches; nil: unknown, as in all of these
+	Likely *float64 `json:"likely"` // gain, by Assumes
+	Low    *float64 `json:"likely_low"`
+	AtMost *float64 `json:"at_most"`
+	// Assumes is what Likely takes for granted.
+	Assumes  string     `json:"assumes,omitempty"`
+	Owner    string     `json:"owner,omitempty"` // who sets it, where this host has no knob
+	Next     Next       `json:"next"`
+	Try      string     `json:"try,omitempty"` // what shows on the service itself whether it is worth it
+	Evidence []Evidence `json:"evidence"`      // that which decides comes first
 }
+
+// ActiveTime is what shares are of where a service was watched.
+const ActiveTime = "the service's active time"
+
+// Source is where evidence comes from.
+type Source string
+
+// The sources.
+const (
+	OfMinute     Source = "minute"
+	OfProbe      Source = "probe"
+	OfChecks     Source = "checks"
+	OfExperiment Source = "experiment"
+	OfSimulation Source = "simulation"
+)
+
+// Evidence is what one source says of a lever.
+type Evidence struct {
+	Source Source          `json:"source"`
+	Kind   result.Evidence `json:"kind"` // "": it knows nothing, and Text says why
+	Text   string          `json:"text"` // clauses
+	// Gain is a measured or simulated share of time; nil: it has none.
+	Gain        *result.Estimate    `json:"gain,omitempty"`
+	Bound       *Bound              `json:"bound,omitempty"`
+	Measurement *result.Measurement `json:"measurement,omitempty"` // that decides
+	Findings    []string            `json:"findings,omitempty"`    // IDs of checks
+}
+
+// Gains reports that it has a gain.
+func (e Evidence) Gains() bool { return e.Gain != nil && e.Gain.Known() }
+
+// Bound is the most that a probe leaves open.
+type Bound struct {
+	AtMost *float64 `json:"at_most"` // nil: unknown
+	Of     string   `json:"of"`
+	By     string   `json:"by"`   // what would give it, where that is not the setting advised, as in "any faster device"
+	From   Basis    `json:"from"` // "" while it is unknown
+	Why    string   `json:"why"`
+}
+
+// Basis is how a bound is known.
+type Basis string
+
+// The bases.
+const (
+	Measured Basis = "measured" // from an interval that was measured here
+	Computed Basis = "computed" // from settings and limits that this host reports, or from them and a measurement
+	Cited    Basis = "cited"    // from a figure that the kernel or a source states
+)
 
 // Next is what to do about a lever.
 type Next struct {
-	Command string `json:"command"` // what to type; "" where no command does it
-	Note    string `json:"note"`    // what it shows, or what to do instead; a clause
+	Command string   `json:"command"`        // what to type; "" where no command does it
+	Note    string   `json:"note,omitempty"` // what it shows, or what to do instead; a clause
+	Sets    []string `json:"sets,omitempty"` // settings that Command changes
 }
 
-// decide sets the verdict, what to do next and the clauses of the summary that are not empty.
-func (l *Lever) decide(v Verdict, next Next, clauses ...string) {
-	l.Verdict, l.Next, l.Summary = v, next, ""
-	l.add(clauses...)
+func step(command, note string) Next { return Next{Command: command, Note: note} }
+
+// or is another step where this is none.
+func (n Next) or(other Next) Next {
+	if n.Command == "" && n.Note == "" {
+		return other
+	}
+	return n
 }
 
-// add puts clauses that are not empty after the summary.
-func (l *Lever) add(clauses ...string) {
-	for _, c := range clauses {
-		switch {
-		case c == "":
-		case l.Summary == "":
-			l.Summary = c
-		default:
-			l.Summary += "; " + c
+// Title is its name for people.
+func (l *Lever) Title() string { return Title(l.Name) }
+
+// Kind is that of the evidence that decides; "": none knows anything.
+func (l *Lever) Kind() result.Evidence {
+	for _, e := range l.Evidence {
+		if e.Kind != "" {
+			return e.Kind
 		}
+	}
+	return ""
+}
+
+// Why is what decides, in clauses.
+func (l *Lever) Why() string {
+	for _, e := range l.Evidence {
+		if e.Text != "" {
+			return e.Text
+		}
+	}
+	return ""
+}
+
+// Add adds what another source says.
+func (l *Lever) Add(e ...Evidence) { l.Evidence = append(l.Evidence, e...) }
+
+// Measurement is the one of a probe; nil: none decides.
+func (l *Lever) Measurement() *result.Measurement {
+	for _, e := range l.Evidence {
+		if e.Measurement != nil {
+			return e.Measurement
+		}
+	}
+	return nil
+}
+
+// Findings are IDs of checks.
+func (l *Lever) Findings() (ids []string) {
+	for _, e := range l.Evidence {
+		ids = append(ids, e.Findings...)
+	}
+	return ids
+}
+
+// Gains says what it could give a service: shares of its active time.
+func (l *Lever) Gains(share, low, likely, high float64) {
+	share, low, likely, high = Unit(share), Unit(low), Unit(likely), Unit(high)
+	likely = min(likely, high)
+	low = min(low, likely)
+	l.Of, l.Reason = ActiveTime, BoundedHere
+	l.Share, l.Low, l.Likely, l.AtMost = &share, &low, &likely, &high
+	switch {
+	case high < Margin:
+		l.Verdict = Negligible
+	case low >= Margin:
+		l.Verdict = Worthwhile
+	default:
+		l.Verdict = Possible
 	}
 }
 
-// bounded sets a bound, which is a share.
-func (l *Lever) bounded(share float64, from, why string) {
-	b := min(max(0, share), 1)
-	l.Bound, l.BoundFrom, l.BoundWhy = &b, from, why
+// Limit says what it could give a service at most, where nothing says what is likely.
+func (l *Lever) Limit(share *float64, most float64) {
+	most = Unit(most)
+	l.Of, l.Reason, l.Share, l.AtMost, l.Verdict = ActiveTime, BoundedHere, share, &most, Possible
+	if most < Margin {
+		l.Verdict = Negligible
+	}
 }
 
-// unbounded says why there is no bound.
-func (l *Lever) unbounded(why string) {
-	l.Bound, l.BoundFrom, l.BoundWhy = nil, "", "unknown: "+why
+// Unseen says that nothing bounds it.
+func (l *Lever) Unseen(share *float64) {
+	l.Of, l.Share, l.Verdict, l.Reason = ActiveTime, share, Unknown, NotSeen
+}
+
+// Unit is a share within 0 and 1.
+func Unit(v float64) float64 { return min(max(v, 0), 1) }
+
+// Join gives the levers of a service what the platform's say: who has the knob, what to type, and their evidence. A cost
+// that a probe measured, or a change that a source recommends, makes one possible of which the minute knows nothing.
+func Join(service, platform []Lever) []Lever {
+	for _, p := range platform {
+		i := slices.IndexFunc(service, func(l Lever) bool { return l.Name == p.Name })
+		if i < 0 {
+			service = append(service, p)
+			continue
+		}
+		l := &service[i]
+		l.Owner, l.Next = p.Owner, p.Next
+		l.Add(p.Evidence...)
+		if l.AtMost != nil || l.Verdict != Unknown {
+			continue
+		}
+		switch {
+		case p.Owner != "":
+			l.Verdict, l.Reason = NotHere, Elsewhere
+		case p.Reason == Costs || p.Reason == Recommended:
+			l.Verdict, l.Reason = Possible, p.Reason
+		case p.Reason == NoSiblings:
+			l.Verdict, l.Reason = NotHere, p.Reason
+		}
+	}
+	return service
+}
+
+// Order puts the likeliest gain first, then the greatest that is possible, then what is unknown.
+func Order(levers []Lever) {
+	rank := func(l Lever) (known, likely, most float64) {
+		switch {
+		case l.AtMost == nil:
+			return 1, 0, 0
+		case l.Likely == nil:
+			return 0, 0, -*l.AtMost
+		}
+		return 0, -*l.Likely, -*l.AtMost
+	}
+	slices.SortStableFunc(levers, func(a, b Lever) int {
+		ka, la, ma := rank(a)
+		kb, lb, mb := rank(b)
+		return cmp.Or(cmp.Compare(ka, kb), cmp.Compare(la, lb), cmp.Compare(ma, mb))
+	})
 }

@@ -128,12 +128,12 @@ type decision struct {
 	facts    *host.Facts
 	results  []check.Result
 	outcomes []probe.Outcome
-	want     Verdict
+	want     Reason
 	evidence result.Evidence
 	says     []string // in Summary or Next
 	never    []string // in neither
 	bound    float64  // -1: unknown
-	from     string   // where the bound is from; not compared where empty
+	from     Basis    // where the bound is from; not compared where empty
 	why      string   // in BoundWhy
 	cost     bool
 }
@@ -146,66 +146,80 @@ func decisions(t *testing.T, tests []decision) {
 			if role == "" {
 				role = check.ProductionDB
 			}
-			var got *Lever
-			for _, l := range Join(role, tt.facts, tt.results, tt.outcomes) {
-				if l.Name == tt.lever {
-					got = &l
+			var got *draft
+			for _, d := range newInput(role, tt.facts, tt.results, tt.outcomes).judge() {
+				if d.name == tt.lever {
+					got = d
 				}
 			}
 			if got == nil {
 				t.Fatalf("no lever %s", tt.lever)
 			}
-			if got.Verdict != tt.want || got.Evidence != tt.evidence || got.Cost != tt.cost {
-				t.Errorf("verdict %s (%s, cost %v), want %s (%s, cost %v); summary: %s", got.Verdict, got.Evidence, got.Cost, tt.want, tt.evidence, tt.cost, got.Summary)
+			l := got.lever()
+			said := got.checks + "\n" + got.text + "\n" + got.next.Command + "\n" + got.next.Note
+			if got.reason != tt.want && !(tt.want == undecided && got.reason.open()) || l.Kind() != tt.evidence || got.cost != tt.cost {
+				t.Errorf("reason %s (%s, cost %v), want %s (%s, cost %v): %s", got.reason, l.Kind(), got.cost, tt.want, tt.evidence,
+					tt.cost, said)
+			}
+			if got.reason.open() && (l.Verdict == Possible) != (l.AtMost != nil) {
+				t.Errorf("%s with a bound of %v", l.Verdict, l.AtMost)
 			}
 			for _, s := range tt.says {
-				if !strings.Contains(got.Summary+"\n"+got.Next.Command+"\n"+got.Next.Note, s) {
-					t.Errorf("neither summary nor next says %q:\n%s\n%s", s, got.Summary, got.Next)
+				if !strings.Contains(said, s) {
+					t.Errorf("neither evidence nor next says %q:\n%s", s, said)
 				}
 			}
 			for _, s := range tt.never {
-				if strings.Contains(got.Summary+"\n"+got.Next.Command+"\n"+got.Next.Note, s) {
-					t.Errorf("says %q:\n%s\n%s", s, got.Summary, got.Next)
+				if strings.Contains(said, s) {
+					t.Errorf("says %q:\n%s", s, said)
 				}
 			}
 			b := -1.0
-			if got.Bound != nil {
-				b = *got.Bound
+			if l.AtMost != nil {
+				b = *l.AtMost
 			}
-			if math.Abs(b-tt.bound) > 1e-9 || tt.from != "" && tt.from != got.BoundFrom || (got.Bound == nil) != (got.BoundFrom == "") {
-				t.Errorf("bound %v from %q, want %v from %q: %s", b, got.BoundFrom, tt.bound, tt.from, got.BoundWhy)
+			if math.Abs(b-tt.bound) > 1e-9 || tt.from != "" && tt.from != got.bound.From || (l.AtMost == nil) != (got.bound.From == "") {
+				t.Errorf("bound %v from %q, want %v from %q: %s", b, got.bound.From, tt.bound, tt.from, got.bound.Why)
 			}
-			if !strings.Contains(got.BoundWhy, tt.why) {
-				t.Errorf("the bound does not say %q: %s", tt.why, got.BoundWhy)
+			if !strings.Contains(got.bound.Why, tt.why) {
+				t.Errorf("the bound does not say %q: %s", tt.why, got.bound.Why)
 			}
-			if got.BoundWhy == "" || got.BoundOf == "" || got.Summary == "" || got.Title == "" {
-				t.Errorf("a lever with an empty text: %+v", *got)
+			if got.bound.Why == "" || got.bound.Of == "" || l.Why() == "" {
+				t.Errorf("a lever with an empty text: %+v", l)
 			}
 		})
 	}
 }
 
+// undecided stands for each reason that leaves a measurement open.
+const undecided Reason = "undecided"
+
 // Levers that only checks speak of.
 func TestSettingsLevers(t *testing.T) {
 	decisions(t, []decision{
-		{name: "memory found", lever: check.Memory, facts: metal(),
-			results: []check.Result{finding(check.Memory, "MEM-001", "low", "x", "later"), finding(check.Memory, "MEM-002", "high", "x", "sooner")},
+		{name: "memory found", lever: Memory, facts: metal(),
+			results: []check.Result{finding(Memory, "MEM-001", "low", "x", "later"), finding(Memory, "MEM-002", "high", "x", "sooner")},
 			want:    Recommended, evidence: result.Cited, says: []string{"2 settings differ", "MEM-002", "sooner"}, bound: -1},
-		{name: "kernel settled", lever: check.Kernel, facts: metal(),
-			results: []check.Result{answer(check.Kernel, check.OK), answer(check.Kernel, check.Unknown)},
+		{name: "kernel settled", lever: Kernel, facts: metal(),
+			results: []check.Result{answer(Kernel, check.OK), answer(Kernel, check.Unknown)},
 			want:    Settled, evidence: result.Cited, says: []string{"CHK-unknown could not look"}, bound: -1},
-		{name: "kernel not applicable", lever: check.Kernel, facts: metal(),
-			results: []check.Result{answer(check.Kernel, check.NotApplicable)},
-			want:    Untestable, bound: -1},
+		{name: "kernel not applicable", lever: Kernel, facts: metal(),
+			results: []check.Result{answer(Kernel, check.NotApplicable)},
+			want:    Untested, bound: -1},
 	})
+}
+
+func platform(role check.Role, facts *host.Facts, results []check.Result, outcomes []probe.Outcome) []Lever {
+	levers, _ := Platform(role, facts, results, outcomes)
+	return levers
 }
 
 func TestOrderAndNames(t *testing.T) {
 	var got []string
-	for _, l := range Join(check.ProductionDB, nil, nil, nil) {
+	for _, l := range platform(check.ProductionDB, nil, nil, nil) {
 		got = append(got, l.Name)
 	}
-	want := []string{check.Frequency, check.Idle, check.SMT, check.Log, check.Degree, check.Memory, check.Kernel}
+	want := []string{Clock, Idle, SMT, Log, Degree, Memory, Kernel}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

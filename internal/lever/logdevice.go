@@ -15,26 +15,26 @@ import (
 // take from a commit; what that is worth to a job depends on the job's share of
 // log waits, which only the database knows, so a gain is never a recommendation
 // by itself.
-func (in *input) logDevice() Lever {
-	l := in.new(check.Log, "Log device")
-	l.BoundOf, l.BoundBy = "a commit's time", "any faster device"
+func (in *input) logDevice() *draft {
+	l := in.new(Log)
+	l.bound.Of, l.bound.By = "a commit's time", "any faster device"
 	file, into := probe.Recycled, "into a recycled log"
 	if !known(in.first(file.Of(probe.Median))) { // a probe that only writes blocks for the first time
 		file, into = probe.NewBlocks, "into newly allocated blocks"
 	}
 	log, mean := in.first(file.Of(probe.Median)), in.first(file.Of(probe.Mean))
 	mem, gain := in.first(probe.InMemory.Of(probe.Median)), in.first(probe.CommitGain)
-	if l.Measurement = log; known(mean) {
-		l.Measurement = mean
+	if l.measurement = log; known(mean) {
+		l.measurement = mean
 	}
 	if !known(log) {
 		l.unbounded("no commit was timed")
-		in.rest(&l, in.whyUnmeasured("commit", probe.NewBlocks.Of(probe.Median)))
+		in.rest(l, in.whyUnmeasured("commit", probe.NewBlocks.Of(probe.Median)))
 		return l
 	}
-	l.Disturbed = log.Labels.Disturbed
-	if l.Disturbed == "" && known(gain) {
-		l.Disturbed = gain.Labels.Disturbed
+	l.disturbed = log.Labels.Disturbed
+	if l.disturbed == "" && known(gain) {
+		l.disturbed = gain.Labels.Disturbed
 	}
 	takes := fmt.Sprintf("a commit takes %s %s (%s)", short(log), into, Count(log))
 	if known(mean) {
@@ -46,49 +46,47 @@ func (in *input) logDevice() Lever {
 		takes += in.drifted()
 	}
 	if in.logClass() == host.ClassMemory {
-		in.logInMemory(&l)
+		in.logInMemory(l)
 		return l
 	}
 	l.says = fmt.Sprintf("the median commit takes %s (%s)", short(log), Count(log))
 	if known(mean) {
 		l.says = fmt.Sprintf("a commit takes %s on average (%s)", short(mean), Count(mean))
 	}
-	in.logBound(&l, log, mem, gain)
-	in.meanBound(&l, mean, in.first(probe.InMemory.Of(probe.Mean)))
+	in.logBound(l, log, mem, gain)
+	in.meanBound(l, mean, in.first(probe.InMemory.Of(probe.Mean)))
 	switch {
 	case len(l.todo) > 0:
-		in.rest(&l, "")
+		in.rest(l, "")
 		l.add(takes)
 	case in.role == check.ProductionApp && len(in.facts.Databases) == 0:
 		l.says = ""
-		l.decide(NotForRole, Next{"hostlab assess --role production-db", "on the database server"},
+		l.decide(OtherRole, Next{Command: "hostlab assess --role production-db", Note: "on the database server"},
 			takes+", but an application server commits on its database server: assess that one")
-	case l.Disturbed != "":
-		l.why = l.Disturbed
-		l.decide(Unresolved, in.assess(), takes, l.why)
-	case l.Bound != nil && *l.Bound < Margin && known(gain) && gain.Estimate.HasInterval() && gain.NoiseFloor <= Margin:
+	case l.disturbed != "":
+		l.decide(Spoilt, in.assess(), takes, l.disturbed)
+	case l.bound.AtMost != nil && *l.bound.AtMost < Margin && known(gain) && gain.Estimate.HasInterval() && gain.NoiseFloor <= Margin:
 		l.decide(NoEffect, Next{}, takes+", nearly as fast as in memory: no device can do better")
 	default:
-		l.why = "what a faster device saves depends on how long the job waits for its log"
-		l.decide(Unresolved, in.logShare(), takes, l.why)
+		l.decide(OfJob, in.logShare(), takes, "what a faster device saves depends on how long the job waits for its log")
 	}
 	return l
 }
 
 // logBound compares the log directory with memory.
-func (in *input) logBound(l *Lever, log, mem, gain *result.Measurement) {
-	ratio, from := math.NaN(), BoundMeasured // memory over log, at its lowest
+func (in *input) logBound(l *draft, log, mem, gain *result.Measurement) {
+	ratio, from := math.NaN(), Measured // memory over log, at its lowest
 	switch {
 	case known(gain):
 		if ratio = gain.Estimate.Value; gain.Estimate.HasInterval() {
 			ratio = gain.Estimate.Low
 		}
 	case known(mem) && log.Estimate.Value > 0:
-		ratio, from = mem.Estimate.Value/log.Estimate.Value, BoundComputed
+		ratio, from = mem.Estimate.Value/log.Estimate.Value, Computed
 	}
 	switch {
-	case l.Disturbed != "":
-		l.unbounded(l.Disturbed)
+	case l.disturbed != "":
+		l.unbounded(l.disturbed)
 		return
 	case math.IsNaN(ratio):
 		l.unbounded("no memory file system to compare with")
@@ -102,20 +100,20 @@ func (in *input) logBound(l *Lever, log, mem, gain *result.Measurement) {
 }
 
 // logBounded sets a bound with what it is made of.
-func (l *Lever) logBounded(share float64, from, why string) {
+func (l *draft) logBounded(share float64, from Basis, why string) {
 	l.bounded(share, from, "")
-	l.BoundWhy = fmt.Sprintf("%s. No device can take more than %s off a commit; what a job saves depends on its log waits",
-		why, Percent(*l.Bound))
+	l.bound.Why = fmt.Sprintf("%s. No device can take more than %s off a commit; what a job saves depends on its log waits",
+		why, Percent(*l.bound.AtMost))
 }
 
 // meanBound widens the bound where stalls make the mean lose more than the median: a job
 // waits for all commits, not for the typical one.
-func (in *input) meanBound(l *Lever, log, mem *result.Measurement) {
-	if l.Bound == nil || !known(log) || !known(mem) || !log.Estimate.HasInterval() {
+func (in *input) meanBound(l *draft, log, mem *result.Measurement) {
+	if l.bound.AtMost == nil || !known(log) || !known(mem) || !log.Estimate.HasInterval() {
 		return
 	}
-	if share := 1 - mem.Estimate.Value/log.Estimate.High; share > *l.Bound {
-		l.logBounded(share, BoundMeasured,
+	if share := 1 - mem.Estimate.Value/log.Estimate.High; share > *l.bound.AtMost {
+		l.logBounded(share, Measured,
 			fmt.Sprintf("a commit takes up to %s on average; in memory, which loses it at a power cut, %s",
 				result.Format(log.Estimate.High, "s"), result.Format(mem.Estimate.Value, "s")))
 	}
@@ -131,7 +129,7 @@ func (in *input) drifted() string {
 
 // logInMemory is for a directory that forgets: its latency says nothing of the
 // device that a database's log must be on.
-func (in *input) logInMemory(l *Lever) {
+func (in *input) logInMemory(l *draft) {
 	l.unbounded("the log directory is in memory, and a log must survive a power cut")
 	const why = "the log directory is in memory: its commits do not survive a power cut and say nothing about a real log device"
 	if len(l.todo) > 0 {
@@ -139,8 +137,8 @@ func (in *input) logInMemory(l *Lever) {
 		l.add(why)
 		return
 	}
-	l.why = "the log directory is in memory"
-	l.decide(Unresolved, Next{in.assess().Command + " --log-dir DIR", "a directory on the device of the database's log"}, why)
+	l.decide(InMemory, Next{Command: in.assess().Command + " --log-dir DIR", Note: "a directory on the device of the database's log"},
+		why)
 }
 
 // logClass is the class of what lies under the log directory.
@@ -163,5 +161,6 @@ func (in *input) logShare() Next {
 		func(d host.Database) bool { return slices.Contains([]string{"postgresql", "mariadb", "mysql"}, d.Kind) }) {
 		of = ""
 	}
-	return Next{"hostlab explain " + of + "--for 5m", "while the job runs; shows the most that a faster log device can save"}
+	return Next{Command: "hostlab explain " + of + "--for 5m",
+		Note: "while the job runs; shows the most that a faster log device can save"}
 }

@@ -46,53 +46,53 @@ func TestNeverWorthwhileWithinNoise(t *testing.T) {
 		role := rapid.SampledFrom(check.Roles).Draw(t, "role")
 		var results []check.Result
 		if rapid.Bool().Draw(t, "found") {
-			results = []check.Result{finding(check.Frequency, "PWR-001", "high", governor, "do")}
+			results = []check.Result{finding(Clock, "PWR-001", "high", governor, "do")}
 		}
-		levers := Join(role, facts, results, ran(ms...))
-		for _, l := range levers {
-			if l.Bound != nil && !(*l.Bound >= 0 && *l.Bound <= 1) {
-				t.Fatalf("%s: bound %v", l.Name, *l.Bound)
+		drafts := newInput(role, facts, results, ran(ms...)).judge()
+		for _, l := range drafts {
+			if l.bound.AtMost != nil && !(*l.bound.AtMost >= 0 && *l.bound.AtMost <= 1) {
+				t.Fatalf("%s: bound %v", l.name, *l.bound.AtMost)
 			}
-			spoiled := l.Measurement != nil && l.Measurement.Labels.Disturbed != ""
-			if spoiled && (l.Verdict == NoEffect || l.Cost) {
-				t.Fatalf("%s: %s, cost %v, though disturbed", l.Name, l.Verdict, l.Cost)
+			spoiled := l.measurement != nil && l.measurement.Labels.Disturbed != ""
+			if spoiled && (l.reason == NoEffect || l.cost) {
+				t.Fatalf("%s: %s, cost %v, though disturbed", l.name, l.reason, l.cost)
 			}
-			if m := l.Measurement; m != nil && m.Labels.Awake > 0 && l.Cost && m.Kind != probe.WakeALU {
-				t.Fatalf("%s costs, though others may be the cause: %s", l.Name, l.Summary)
+			if m := l.measurement; m != nil && m.Labels.Awake > 0 && l.cost && m.Kind != probe.WakeALU {
+				t.Fatalf("%s costs, though others may be the cause: %s", l.name, l.text)
 			}
-			if m := l.Measurement; m != nil && m.Labels.Awake > 20 && l.Verdict == NoEffect {
-				t.Fatalf("%s has no effect, though the CPU was idle in %d of %d pauses", l.Name, m.Estimate.N-m.Labels.Awake, m.Estimate.N)
+			if m := l.measurement; m != nil && m.Labels.Awake > 20 && l.reason == NoEffect {
+				t.Fatalf("%s has no effect, though the CPU was idle in %d of %d pauses", l.name, m.Estimate.N-m.Labels.Awake, m.Estimate.N)
 			}
-			if l.Verdict == NoEffect && (l.Name == check.Frequency && (results != nil || l.held != "") ||
-				l.Name == check.Idle && !(&input{measured: ms}).lateness().complete) {
-				t.Fatalf("%s is dismissed with a finding, a held clock or no lateness: %s", l.Name, l.Summary)
+			if l.reason == NoEffect && (l.name == Clock && (results != nil || l.held != "") ||
+				l.name == Idle && !(&input{measured: ms}).lateness().complete) {
+				t.Fatalf("%s is dismissed with a finding, a held clock or no lateness: %s", l.name, l.text)
 			}
-			if l.Verdict != Worthwhile {
+			if l.reason != Costs {
 				continue
 			}
-			if role == check.Development && (l.Name == check.Frequency || l.Name == check.Idle) {
-				t.Fatalf("%s is advised in development", l.Name)
+			if role == check.Development && (l.name == Clock || l.name == Idle) {
+				t.Fatalf("%s is advised in development", l.name)
 			}
-			m := l.Measurement
-			if m == nil || !m.Known() || !m.Estimate.HasInterval() || spoiled || !l.Cost {
-				t.Fatalf("%s is worthwhile without an interval, or disturbed, or without a cost", l.Name)
+			m := l.measurement
+			if m == nil || !m.Known() || !m.Estimate.HasInterval() || spoiled || !l.cost {
+				t.Fatalf("%s is worthwhile without an interval, or disturbed, or without a cost", l.name)
 			}
 			switch m.Kind {
 			case probe.LateMedian:
 				if f := (&input{measured: ms}).first(probe.LateControl); !(m.Estimate.Low-f.Estimate.Value > Margin*burst) {
-					t.Fatalf("%s is worthwhile with %s over %s", l.Name, Figure(m), Figure(f))
+					t.Fatalf("%s is worthwhile with %s over %s", l.name, Figure(m), Figure(f))
 				}
 			default:
 				up, down := m.Estimate.Low-1, 1-m.Estimate.High
-				if m.Unit == "ratio" && l.Name == check.Degree {
+				if m.Unit == "ratio" && l.name == Degree {
 					down = 1/m.Estimate.High - 1
 				}
-				if !(max(up, down) > m.NoiseFloor || l.Name == check.Degree && 1-m.Estimate.High > m.NoiseFloor) || !(max(up, down) > Margin) {
-					t.Fatalf("%s is worthwhile with %s and a floor of %v", l.Name, Figure(m), m.NoiseFloor)
+				if !(max(up, down) > m.NoiseFloor || l.name == Degree && 1-m.Estimate.High > m.NoiseFloor) || !(max(up, down) > Margin) {
+					t.Fatalf("%s is worthwhile with %s and a floor of %v", l.name, Figure(m), m.NoiseFloor)
 				}
 			}
 		}
-		brief(t, VerdictLine(role, levers))
+		brief(t, headline(role, drafts))
 	})
 }
 
@@ -143,7 +143,7 @@ func (h noise) share(seed uint64, cpus int, effect float64) float64 {
 					h.compare(rng, fmt.Sprintf("wakeup.cold.%sms.cpu%d", slice, cpu), 12, 1))
 			}
 		}
-		for _, l := range Join(check.ProductionDB, metal(), nil, ran(ms...)) {
+		for _, l := range platform(check.ProductionDB, metal(), nil, ran(ms...)) {
 			if l.Verdict == Worthwhile {
 				hits++
 				break

@@ -100,24 +100,24 @@ func Sentence(s string) string {
 
 // why says in a clause why a family is undecided; "" where it is not.
 func (r reading) why() string {
-	switch r.doubt {
-	case spoilt:
+	switch r.reason {
+	case Spoilt:
 		return r.disturbed
-	case inverted:
+	case Inverted:
 		return fmt.Sprintf("faster after the pause (%s): the measurement is wrong, or the CPU was throttled while it was busy",
 			short(r.m))
-	case evicted:
+	case Evicted:
 		return "other work ran on the CPU in the pauses and may have emptied the caches"
-	case diluted:
+	case Diluted:
 		return fmt.Sprintf("the CPU was idle in only %d of %d pauses: on a quiet host a pause may cost more",
 			max(0, r.awake.Estimate.N-r.awake.Labels.Awake), r.awake.Estimate.N)
-	case slightly:
+	case Slight:
 		return fmt.Sprintf("the cost (%s) may be less than %.0f %%", short(r.m), 100*Margin)
 	}
-	return map[doubt]string{tooFew: "too few rounds for an interval", unfloored: "the probe has no noise floor to compare with",
-		rising:      "the CPU was still getting faster while it was busy, which hides part of a cost",
-		withinNoise: "the cost is within this host's noise",
-		includesOne: "the 95 % confidence interval includes 1"}[r.doubt]
+	return map[Reason]string{TooFew: "too few rounds for an interval", Unfloored: "the probe has no noise floor to compare with",
+		Rising:      "the CPU was still getting faster while it was busy, which hides part of a cost",
+		WithinNoise: "the cost is within this host's noise",
+		IncludesOne: "the 95 % confidence interval includes 1"}[r.reason]
 }
 
 // spread says in a clause which comparisons show a cost where others do not; "" else.
@@ -136,4 +136,15 @@ func (r reading) spread() string {
 		return "longer bursts do not show it"
 	}
 	return fmt.Sprintf("%d of %d comparisons show it", len(r.show), len(r.show)+len(r.silent))
+}
+
+// Floor prints a noise floor.
+func Floor(m *result.Measurement) string {
+	switch {
+	case math.IsNaN(m.NoiseFloor):
+		return "unknown"
+	case m.Unit == "ratio":
+		return fmt.Sprintf("±%.1f %%", 100*m.NoiseFloor)
+	}
+	return "±" + result.Format(m.NoiseFloor, m.Unit)
 }

@@ -14,6 +14,7 @@ const Schema = 2
 // Data is the answer as JSON; docs/schema/predict.schema.json describes it.
 // What is not known is null, never 0.
 type Data struct {
+	Kind     string          `json:"kind"`
 	Schema   int             `json:"schema"`
 	Evidence result.Evidence `json:"evidence"` // of all estimates
 	// before all else: the machine is a guest that has no say in its clock
@@ -80,7 +81,7 @@ type dataSensitivity struct {
 // Data returns the answer as JSON prints it.
 func (a *Answer) Data() Data {
 	d := Data{
-		Schema: Schema, Evidence: result.Simulated, HostDecides: a.Machine.HostDecides, System: a.Machine.System,
+		Kind: "predict", Schema: Schema, Evidence: result.Simulated, HostDecides: a.Machine.HostDecides, System: a.Machine.System,
 		Answer: strings.Join(a.Sentences(), " "),
 		Seed:   a.Options.Seed, Replications: a.Options.Replications, Level: 0.95, Machine: a.Machine.Machine,
 		Workload: dataWorkload{a.Workload.Workload, a.Workload.Open(), a.Workload.Load}, Baseline: a.Baseline.String(),

@@ -15,6 +15,7 @@ import (
 // PairsReport holds what CPUs share, reported against measured;
 // docs/schema/relation.schema.json describes its JSON.
 type PairsReport struct {
+	Kind     string          `json:"kind"`
 	Schema   int             `json:"schema"`
 	Tool     string          `json:"hostlab"`
 	Host     string          `json:"host"`
@@ -48,7 +49,7 @@ var relationOrder = []Relation{Siblings, TimeShared, UnknownPair, Separate}
 
 // NewPairsReport reports what the probe of pairs found.
 func NewPairsReport(out Outcome, topo *host.Topology, cpus []int) PairsReport {
-	r := PairsReport{Schema: 1, Seconds: out.Seconds, Evidence: result.Measured, Method: out.Method, CPUs: cpus,
+	r := PairsReport{Kind: "pairs", Schema: 1, Seconds: out.Seconds, Evidence: result.Measured, Method: out.Method, CPUs: cpus,
 		Possible: len(cpus) * (len(cpus) - 1) / 2, Skipped: out.Skipped, Counts: map[string]int{}, Warnings: out.Warnings}
 	known := map[int]bool{}
 	for _, c := range topo.CPUs {

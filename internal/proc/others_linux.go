@@ -1,28 +1,27 @@
 package proc
 
 import (
+	"os"
 	"slices"
 
-	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 )
 
 // Loads reads what CPUs have done since boot, all with nil, from /proc/stat. Its
 // clock ticks are 10 ms, so differences mean something from about a second on.
 func Loads(cpus []int) (map[int]Load, bool) {
-	fs, err := procfs.NewDefaultFS()
+	b, err := os.ReadFile("/proc/stat")
 	if err != nil {
 		return nil, false
 	}
-	st, err := fs.Stat()
+	all, err := ParseCPUs(b)
 	if err != nil {
 		return nil, false
 	}
 	out := map[int]Load{}
-	for n, c := range st.CPU {
-		if cpus == nil || slices.Contains(cpus, int(n)) {
-			// Guest time is contained in User, guest nice in Nice.
-			out[int(n)] = Load{Busy: c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ, Steal: c.Steal}
+	for _, c := range all {
+		if cpus == nil || slices.Contains(cpus, c.ID) {
+			out[c.ID] = Load{Busy: c.Busy(), Steal: c.Steal}
 		}
 	}
 	return out, len(out) > 0 // a container may mask the file

@@ -50,21 +50,6 @@ func Schedstat(of string) (ran, waited time.Duration, err error) {
 	return time.Duration(on), time.Duration(ready), nil
 }
 
-// Stalled is for how long some task has waited, as a file of pressure tells it: of
-// /proc/pressure, or a control group's (Documentation/accounting/psi.rst).
-func Stalled(file string) (time.Duration, bool) {
-	b, _ := os.ReadFile(file)
-	return ParseStalled(string(b))
-}
-
-// ParseStalled is Stalled of such a file's text.
-func ParseStalled(text string) (time.Duration, bool) {
-	line, _, _ := strings.Cut(text, "\n")
-	_, total, _ := strings.Cut(line, "total=")
-	us, err := strconv.ParseInt(strings.TrimSpace(total), 10, 64)
-	return time.Duration(us) * time.Microsecond, err == nil && strings.HasPrefix(line, "some ")
-}
-
 // Keyed reads a flat keyed file of a control group, as cpu.stat (cgroup-v2.rst; sched-bwc.rst
 // for version 1).
 func Keyed(file string) (map[string]int64, error) {

@@ -4,11 +4,8 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
-	"math"
 	"slices"
-	"strings"
 
-	"hostlab/internal/assess"
 	"hostlab/internal/check"
 	"hostlab/internal/document"
 	"hostlab/internal/lever"
@@ -25,29 +22,27 @@ const topFindings = 5
 // Document reports an assessment: the verdict, the levers with what to do next, findings,
 // measurements and facts.
 func (a *Assessment) Document() *document.Document {
+	own, busy := a.Warnings, BusyWarnings(a.Runs)
 	a = complete(a)
 	d := &document.Document{Name: "assessment", Title: a.Host, Answer: []document.Line{{Text: a.Verdict.Text}},
 		Warnings: a.Warnings, Data: a, Style: style,
 		Footer: "hostlab " + a.Tool}
 	d.About = append(hostLines(a), fmt.Sprintf("Role %s; %s, %.0f s. %s", a.Role, a.Started.Format("2006-01-02 15:04 -07:00"),
 		a.Seconds, written(a)))
-	probed := levers(a.Probed)
 	if m := a.Minute; m != nil {
-		d.Sections = m.Sections(a.Levers)
-		probed.Title = "What the probes say about the platform"
-		// What disturbed the probes says nothing of the service.
-		busy := BusyWarnings(a.Runs)
-		d.Warnings = slices.DeleteFunc(slices.Clone(a.Warnings), func(s string) bool { return slices.Contains(busy, s) })
-		probed.Blocks = append(probed.Blocks, document.Caution.Points(busy...))
+		d.Sections, d.Warnings = m.Sections(a.Levers), own // what disturbed the probes says nothing of the service
+		d.Sections = append(d.Sections, document.Titled("What disturbed the probes", document.Caution.Points(busy...)))
+	} else {
+		d.Sections = lever.Sections(a.Levers, false)
 	}
-	d.Sections = append(d.Sections, probed, next(a.Probed), pictures(a), findings(a))
+	d.Sections = append(d.Sections, pictures(a), findings(a))
 	others := check.Sections(a.Results, false)
 	for i := range others {
 		if s := &others[i]; s.Where != document.Terminal {
 			if s.Title != check.AcceptedTitle { // never silent
 				s.Where = document.Page
 			}
-			if see := measuredFor(a.Probed, s.Anchor); see != nil {
+			if see := measuredFor(a.Levers, s.Anchor); see != nil {
 				s.Blocks = append(s.Blocks, document.Line{Text: "What was measured for this lever:", Tone: document.Quiet,
 					See: see})
 			}
@@ -56,7 +51,7 @@ func (a *Assessment) Document() *document.Document {
 	}
 	d.Sections = append(d.Sections, headlines(a))
 	for i := range a.Runs {
-		d.Sections = append(d.Sections, probeSection(&a.Runs[i], a.Probes, a.Probed))
+		d.Sections = append(d.Sections, probeSection(&a.Runs[i], a.Probes, a.Levers))
 	}
 	if a.Facts != nil {
 		for _, s := range a.Facts.Sections() {
@@ -106,118 +101,15 @@ func hostLines(a *Assessment) []string {
 	return append(a.Facts.Summary(), line)
 }
 
-// verdicts are in the order in which they ask for action.
-var verdicts = []struct {
-	verdict lever.Verdict
-	word    string
-	tone    document.Tone
-}{
-	{lever.Worthwhile, "worthwhile", document.Caution}, {lever.Recommended, "recommended", document.Notice},
-	{lever.Unresolved, "not decided", ""},
-	{lever.NotHere, "not here", ""}, {lever.NotForRole, "not for role", document.Quiet},
-	{lever.NoEffect, "no effect", document.Good},
-	{lever.Settled, "settled", document.Good}, {lever.Untestable, "not testable", document.Quiet},
-}
-
-func verdictCell(v lever.Verdict) document.Cell {
-	for i, x := range verdicts {
-		if x.verdict == v {
-			return document.Cell{Text: x.word, Tone: x.tone, Sort: float64(i + 1)}
-		}
-	}
-	return document.Text(string(v))
-}
-
-func levers(all []lever.Lever) document.Section {
-	t := &document.Table{Columns: append(document.Headings("lever", "at most", "measured"), document.Column{Head: "evidence"},
-		document.Column{Head: "verdict"}),
-		Lead: "For each lever: the most that it could save, what was measured (with 95 % intervals), and the evidence for the verdict."}
-	for i := range all {
-		l := &all[i]
-		most := document.Text("unknown")
-		if l.Bound != nil {
-			most = document.Number(*l.Bound, lever.Percent(*l.Bound))
-		}
-		measured := document.Text("not measured")
-		if l.Measurement != nil && l.Measurement.Known() {
-			measured = figure(l.Measurement)
-			if l.Measurement.Kind == probe.Efficiency {
-				measured.Text += " per CPU" // no title says what a speed-up is divided by
-			}
-			measured.More = append(measured.More, "n "+count(l.Measurement), "noise "+floor(l.Measurement))
-		}
-		row := t.Add(document.Text(l.Title), most, measured, document.Text(cmp.Or(string(l.Evidence), "none")),
-			verdictCell(l.Verdict))
-		row.Anchor, row.Notes = anchor(l), document.Points(lever.Sentence(l.Summary))
-		if l.Bound != nil {
-			row.Notes = append(row.Notes, document.Line{Text: fmt.Sprintf("%s %s: %s.", atMost(*l.Bound), boundOf(l), l.BoundWhy),
-				Tone: document.Quiet})
-		} else if l.BoundWhy != "" {
-			row.Notes = append(row.Notes, document.Line{Text: "The bound is " + unsaid(l.BoundWhy, l.Summary) + ".",
-				Tone: document.Quiet})
-		}
-		see := l.Findings
-		if l.Measurement != nil {
-			see = append(see[:len(see):len(see)], l.Measurement.Name)
-		}
-		if len(see) > 0 {
-			row.Notes = append(row.Notes, document.Line{Text: "See:", Tone: document.Quiet, See: see})
-		}
-	}
-	return document.Titled("Levers", t)
-}
-
-// unsaid is why there is no bound, without the reason that the summary above it has given already.
-func unsaid(why, summary string) string {
-	for i := range why {
-		if reason, ok := strings.CutPrefix(why[i:], ": "); ok && strings.Contains(summary, reason) {
-			return why[:i]
-		}
-	}
-	return why
-}
-
-// anchor names a lever's row.
-func anchor(l *lever.Lever) string { return "lever-" + l.Name }
-
 // measuredFor are the lever of a finding and the measurement that decides on it.
 func measuredFor(all []lever.Lever, finding string) []string {
 	for i := range all {
-		if l := &all[i]; slices.Contains(l.Findings, finding) && l.Measurement != nil {
-			return []string{anchor(l), l.Measurement.Name}
+		l := &all[i]
+		if m := l.Measurement(); m != nil && slices.Contains(l.Findings(), finding) {
+			return []string{l.Anchor(), m.Name}
 		}
 	}
 	return nil
-}
-
-// boundOf says what a bound is a share of, what would give it, and, where it was
-// not measured, how it is known.
-func boundOf(l *lever.Lever) string {
-	s := l.BoundOf
-	if l.BoundBy != "" {
-		s += ", by " + l.BoundBy
-		if l.Verdict == lever.Recommended {
-			s += ", not by the recommended setting"
-		}
-	}
-	if l.BoundFrom != "" && l.BoundFrom != lever.BoundMeasured {
-		s += " (" + l.BoundFrom + ")"
-	}
-	return s
-}
-
-// next holds what to type, or to do, about each lever.
-func next(all []lever.Lever) document.Section {
-	s := document.Section{Title: "What to do next"}
-	for _, l := range all {
-		switch why := strings.TrimSuffix(l.Title+": "+l.Next.Note, ": "); {
-		case l.Next.Command != "":
-			s.Blocks = append(s.Blocks, document.Commands{{Why: why, Line: l.Next.Command}})
-		case l.Next.Note != "":
-			s.Blocks = append(s.Blocks, document.Line{Text: why})
-		}
-	}
-	return s
 }
 
 // findings is the short list for a terminal.
@@ -239,15 +131,12 @@ func findings(a *Assessment) document.Section {
 	return document.Titled("Findings", document.Line{Text: check.Tally(a.Results) + "."}, pairs, rest).On(document.Terminal)
 }
 
-// gains are what levers could give the service at most, by the subject of checks.
-func gains(levers []assess.Lever) map[string]float64 {
-	subjects := map[string]string{assess.Clock: check.Frequency, assess.Idle: check.Idle, assess.SMT: check.SMT,
-		assess.CPUs: check.Degree,
-		assess.Log:  check.Log, assess.Memory: check.Memory}
+// gains are what levers could give at most, by the subject of checks.
+func gains(levers []lever.Lever) map[string]float64 {
 	most := map[string]float64{}
 	for _, l := range levers {
-		if s := subjects[l.Name]; s != "" && l.AtMost != nil {
-			most[s] = *l.AtMost
+		if l.AtMost != nil && l.Of == lever.ActiveTime {
+			most[l.Name] = *l.AtMost
 		}
 	}
 	return most
@@ -308,7 +197,7 @@ func probeSection(o *probe.Outcome, all []result.Measurement, levers []lever.Lev
 			row.Across = "unknown: " + m.Reason
 			continue
 		}
-		row.Cells = append(row.Cells, figure(m), document.Number(float64(m.Estimate.N), count(m)), document.Text(floor(m)),
+		row.Cells = append(row.Cells, lever.Cell(m), document.Number(float64(m.Estimate.N), lever.Independent(m)), document.Text(lever.Floor(m)),
 			document.Text(string(m.Evidence)))
 		notes := m.Warnings
 		if d := m.Labels.Disturbed; d != "" {
@@ -319,9 +208,9 @@ func probeSection(o *probe.Outcome, all []result.Measurement, levers []lever.Lev
 		}
 		row.Notes = document.Points(notes...)
 		for _, l := range levers {
-			if l.Measurement != nil && l.Measurement.Name == m.Name {
+			if own := l.Measurement(); own != nil && own.Name == m.Name {
 				row.Notes = append(row.Notes, document.Line{Text: "It decides:", Tone: document.Quiet,
-					See: append([]string{anchor(&l)}, l.Findings...)})
+					See: append([]string{l.Anchor()}, l.Findings()...)})
 			}
 		}
 	}
@@ -335,45 +224,10 @@ func probeSection(o *probe.Outcome, all []result.Measurement, levers []lever.Lev
 	return s
 }
 
-// figure is a known estimate with its interval.
-func figure(m *result.Measurement) document.Cell {
-	e := *m.Estimate
-	e.Unit = m.Unit
-	return document.Number(e.Value, e.Text(), cmp.Or(e.Interval(), "no interval"))
-}
-
-// floor prints a noise floor.
-func floor(m *result.Measurement) string {
-	switch {
-	case math.IsNaN(m.NoiseFloor):
-		return "unknown"
-	case m.Unit == "ratio":
-		return fmt.Sprintf("±%.1f %%", 100*m.NoiseFloor)
-	}
-	return "±" + result.Format(m.NoiseFloor, m.Unit)
-}
-
-// count is the n of a table: "24", or "122 of 5000" where the real count of
-// operations is larger than the number of independent ones that they are worth.
-func count(m *result.Measurement) string {
-	if all := m.Labels.Commits; all != 0 && all != m.Estimate.N {
-		return fmt.Sprintf("%d of %d", m.Estimate.N, all)
-	}
-	return fmt.Sprint(m.Estimate.N)
-}
-
 // written says what the assessment did to the host: the commit probe leaves nothing behind.
 func written(a *Assessment) string {
 	if a.LogDir == "" {
 		return "No setting was changed."
 	}
 	return "No setting was changed; test files were written to " + a.LogDir + " and removed."
-}
-
-// atMost words a bound that nearly all of something is.
-func atMost(share float64) string {
-	if share > 0.99 && share < 1 {
-		return "At most nearly all (over 99 %) of"
-	}
-	return "At most " + lever.Percent(share) + " of"
 }

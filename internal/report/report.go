@@ -18,10 +18,14 @@ import (
 
 // Schema is the version of the JSON document; docs/schema/assess.schema.json
 // describes it. It rises when a key changes its meaning or goes.
-const Schema = 3
+const Schema = 4
+
+// Kind tells the document from others.
+const Kind = "assess"
 
 // Assessment is everything that one run of `hostlab assess` learned.
 type Assessment struct {
+	Kind      string               `json:"kind"`
 	Schema    int                  `json:"schema"`
 	Tool      string               `json:"version"` // of hostlab
 	Started   time.Time            `json:"started"`
@@ -36,12 +40,11 @@ type Assessment struct {
 	Probes    []result.Measurement `json:"probes"` // the numbers of all Runs, flat
 	Runs      []probe.Outcome      `json:"probe_runs"`
 	// Of the service that was watched; null: none was.
-	Service *assess.About  `json:"service"`
-	Time    *assess.Time   `json:"time"`
-	Levers  []assess.Lever `json:"levers"` // on it, else as far as probes and checks know them
+	Service *assess.About `json:"service"`
+	Time    *assess.Time  `json:"time"`
+	Levers  []lever.Lever `json:"levers"` // on it, else as far as probes and checks know them
 	// Policies are what power policies would cost it.
 	Policies []assess.Policy `json:"policies"`
-	Probed   []lever.Lever   `json:"probed"` // what probes and checks say of the platform
 	Verdict  assess.Answer   `json:"verdict"`
 	// Minute is what Service, Time and Levers are taken from.
 	Minute   *assess.Minute `json:"-"`
@@ -51,19 +54,21 @@ type Assessment struct {
 // complete copies an assessment so that no null in its JSON goes without its reason.
 func complete(a *Assessment) *Assessment {
 	c := *a
-	c.Schema = cmp.Or(c.Schema, Schema)
+	c.Kind, c.Schema = Kind, cmp.Or(c.Schema, Schema)
 	c.Probes = explained(c.Probes)
-	if c.Levers == nil {
-		c.Levers = []assess.Lever{}
+	c.Warnings = slices.Concat(BusyWarnings(c.Runs), c.Warnings)
+	c.Levers = slices.Clone(c.Levers)
+	for i := range c.Levers {
+		l := &c.Levers[i]
+		l.Evidence = slices.Clone(l.Evidence)
+		for j := range l.Evidence {
+			if m := l.Evidence[j].Measurement; m != nil {
+				l.Evidence[j].Measurement = &explained([]result.Measurement{*m})[0]
+			}
+		}
 	}
 	if c.Policies == nil {
 		c.Policies = []assess.Policy{}
-	}
-	c.Probed = slices.Clone(c.Probed)
-	for i := range c.Probed {
-		if m := c.Probed[i].Measurement; m != nil {
-			c.Probed[i].Measurement = &explained([]result.Measurement{*m})[0]
-		}
 	}
 	return &c
 }

@@ -91,9 +91,9 @@ func TestTerminalSays(t *testing.T) {
 	}
 	text := strings.Join(strings.Fields(b.String()), " ")
 	want := []string{"LEVERS", "Yes, this platform", "worthwhile", "measured", "cited", "n 24",
-		"echo none > /sys/block/vda/queue/scheduler", "MEM-001 high", "not testable", "no two CPUs share a core", "This host was busy", "412 of", "n 412 independent", "No setting was changed"}
-	for _, l := range a.Probed {
-		want = append(want, l.Title)
+		"echo none > /sys/block/vda/queue/scheduler", "MEM-001 high", "no two CPUs share a core", "This host was busy", "412 of", "n 412 independent", "No setting was changed"}
+	for _, l := range a.Levers {
+		want = append(want, l.Title())
 	}
 	for _, w := range want {
 		if !strings.Contains(strings.ToLower(text), strings.ToLower(w)) {
@@ -140,9 +140,9 @@ func TestCommitsInOrder(t *testing.T) {
 			t.Errorf("%s: drift in the text: %v", name, got)
 		}
 	}
-	for _, l := range reporttest.Guest().Probed {
-		if l.Name == "log-device" && (l.Measurement == nil || l.Measurement.Name != "commit.overwritten.mean" || !strings.Contains(l.Summary, "at first and")) {
-			t.Errorf("the lever rests on %+v and says %s", l.Measurement, l.Summary)
+	for _, l := range reporttest.Guest().Levers {
+		if m := l.Measurement(); l.Name == lever.Log && (m == nil || m.Name != "commit.overwritten.mean" || !strings.Contains(fmt.Sprint(l.Evidence), "at first and")) {
+			t.Errorf("the lever rests on %+v and says %v", m, l.Evidence)
 		}
 	}
 }
@@ -329,9 +329,11 @@ func TestMeasurementsAreComplete(t *testing.T) {
 			t.Errorf("%s is not in the page", f.ID)
 		}
 	}
-	for _, l := range a.Probed {
-		if !strings.Contains(page, l.BoundWhy) {
-			t.Errorf("%s: the bound's reason is not in the page", l.Name)
+	for _, l := range a.Levers {
+		for _, e := range l.Evidence {
+			if e.Bound != nil && !strings.Contains(page, e.Bound.Why) {
+				t.Errorf("%s: the bound's reason is not in the page", l.Name)
+			}
 		}
 	}
 }
@@ -349,7 +351,7 @@ func TestSchema(t *testing.T) {
 		}
 	}
 	for _, fault := range []func(doc map[string]any){
-		func(doc map[string]any) { doc["probed"].([]any)[0].(map[string]any)["verdict"] = "splendid" },
+		func(doc map[string]any) { doc["levers"].([]any)[0].(map[string]any)["reason"] = "splendid" },
 		func(doc map[string]any) { doc["levers"].([]any)[0].(map[string]any)["verdict"] = "no_effect" },
 		func(doc map[string]any) { delete(doc, "facts") },
 		func(doc map[string]any) { doc["service"] = map[string]any{"kind": "database"} },
@@ -363,8 +365,8 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	verdicts := object(t, b)["$defs"].(map[string]any)["probed"].(map[string]any)["properties"].(map[string]any)["verdict"].(map[string]any)["enum"].([]any)
-	for _, v := range []lever.Verdict{lever.Worthwhile, lever.NoEffect, lever.Unresolved, lever.Recommended, lever.Settled, lever.Untestable, lever.NotForRole, lever.NotHere} {
+	verdicts := object(t, b)["$defs"].(map[string]any)["lever"].(map[string]any)["properties"].(map[string]any)["verdict"].(map[string]any)["enum"].([]any)
+	for _, v := range lever.Verdicts {
 		if !slices.Contains(verdicts, any(string(v))) {
 			t.Errorf("the schema does not know the verdict %s", v)
 		}
@@ -392,18 +394,18 @@ func TestLinks(t *testing.T) {
 		return rest[:end[0]]
 	}
 	linked := 0
-	for _, l := range reporttest.Guest().Probed {
-		if l.Measurement == nil {
+	for _, l := range reporttest.Guest().Levers {
+		if l.Measurement() == nil {
 			continue
 		}
-		to := `href="#` + l.Measurement.Name + `"`
+		to := `href="#` + l.Measurement().Name + `"`
 		if !strings.Contains(part("lever-"+l.Name), to) {
-			t.Errorf("the row of %s does not lead to %s", l.Name, l.Measurement.Name)
+			t.Errorf("the row of %s does not lead to %s", l.Name, l.Measurement().Name)
 		}
-		for _, id := range l.Findings {
+		for _, id := range l.Findings() {
 			linked++
-			if !strings.Contains(part(id), to) || !strings.Contains(part(l.Measurement.Name), `href="#`+id+`"`) {
-				t.Errorf("%s and %s do not lead to each other", id, l.Measurement.Name)
+			if !strings.Contains(part(id), to) || !strings.Contains(part(l.Measurement().Name), `href="#`+id+`"`) {
+				t.Errorf("%s and %s do not lead to each other", id, l.Measurement().Name)
 			}
 		}
 	}

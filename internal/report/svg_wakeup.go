@@ -49,7 +49,7 @@ func wakeupPicture(all []result.Measurement) picture.HTML {
 		name := fmt.Sprintf("%s, CPU %d", picture.Round(m.Labels.Slice, "s"), *m.Labels.CPU)
 		bars = append(bars, picture.Bar{Name: name, Below: kernel, Said: kernel + ", " + name + ": " + lever.Figure(m),
 			Value: e.Value - 1, Low: e.Low - 1, High: e.High - 1, Band: valueOr(m.NoiseFloor, 0),
-			BandSaid: "noise floor " + floor(m), Floor: math.NaN(), Series: series})
+			BandSaid: "noise floor " + lever.Floor(m), Floor: math.NaN(), Series: series})
 	}
 	note := "time after 100 ms asleep over time awake; 1.00x is no effect"
 	if total > len(rows) {

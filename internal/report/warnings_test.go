@@ -41,7 +41,7 @@ func TestBusyWarnings(t *testing.T) {
 // The busy host is reported directly under the verdict, once.
 func TestBusyUnderVerdict(t *testing.T) {
 	runs := []probe.Outcome{{Probe: "degree", Title: "Degree", Busy: 0.12, Warnings: []string{"another note"}}}
-	a := &Assessment{Runs: runs, Verdict: assess.Answer{Text: "Inconclusive."}, Probed: []lever.Lever{{Title: "Frequency policy"}}, Warnings: BusyWarnings(runs)}
+	a := &Assessment{Runs: runs, Verdict: assess.Answer{Text: "Inconclusive."}, Levers: []lever.Lever{{Name: lever.Clock}}}
 	var b strings.Builder
 	if err := document.WriteText(&b, a.Document(), document.TextOptions{}); err != nil {
 		t.Fatal(err)
@@ -64,9 +64,11 @@ func TestBusyUnderVerdict(t *testing.T) {
 // The bound of a faster device is not that of the setting advised.
 func TestBoundOfAnotherChange(t *testing.T) {
 	share := 0.98
-	l := lever.Lever{Title: "Log device", Verdict: lever.Recommended, Evidence: result.Cited, Bound: &share, BoundOf: "a commit's time", BoundBy: "any faster device", BoundFrom: lever.BoundMeasured}
+	bound := &lever.Bound{AtMost: &share, Of: "a commit's time", By: "any faster device", From: lever.Measured}
+	l := lever.Lever{Name: lever.Log, Verdict: lever.Possible, Reason: lever.Recommended, AtMost: &share,
+		Evidence: []lever.Evidence{{Source: lever.OfProbe, Bound: bound}}}
 	var b strings.Builder
-	if err := document.WriteText(&b, (&Assessment{Probed: []lever.Lever{l}}).Document(), document.TextOptions{}); err != nil {
+	if err := document.WriteText(&b, (&Assessment{Levers: []lever.Lever{l}}).Document(), document.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range []string{"98 %", "by any faster device, not by the recommended setting", "98 % of a commit's time"} {
@@ -83,30 +85,12 @@ func TestNullsAreExplained(t *testing.T) {
 	known.Estimate.Low, known.Estimate.High = math.NaN(), math.NaN()
 	unknown := disturbed("siblings.harm.sibling", "")
 	unknown.Estimate, unknown.Evidence, unknown.Reason = nil, result.Measured, "no two CPUs share a core"
-	a := &Assessment{Probes: []result.Measurement{known, unknown}, Probed: []lever.Lever{{Measurement: &unknown}}}
+	a := &Assessment{Probes: []result.Measurement{known, unknown}, Levers: []lever.Lever{{Evidence: []lever.Evidence{{Measurement: &unknown}}}}}
 	c := complete(a)
-	if !strings.Contains(c.Probes[0].Reason, "maximum") || c.Probes[1].Evidence != "" || c.Probed[0].Measurement.Evidence != "" {
-		t.Errorf("got %+v and %+v", c.Probes, c.Probed[0].Measurement)
+	if !strings.Contains(c.Probes[0].Reason, "maximum") || c.Probes[1].Evidence != "" || c.Levers[0].Measurement().Evidence != "" {
+		t.Errorf("got %+v and %+v", c.Probes, c.Levers[0].Measurement())
 	}
-	if unknown.Evidence != result.Measured || a.Probes[0].Reason != "" || a.Probed[0].Measurement.Evidence != result.Measured {
+	if unknown.Evidence != result.Measured || a.Probes[0].Reason != "" || a.Levers[0].Measurement().Evidence != result.Measured {
 		t.Error("the caller's measurements were changed")
-	}
-}
-
-// A reason that the finding has given does not stand under its bound again.
-func TestReasonOnce(t *testing.T) {
-	const reason = "4 of 16 rounds were clean, 6 are needed"
-	for why, want := range map[string]string{
-		"unknown: " + reason: "unknown", "unknown: it was not measured well enough: " + reason: "unknown: it was not measured well enough",
-		"unknown: no commit was timed": "unknown: no commit was timed",
-	} {
-		d := (&Assessment{Probed: []lever.Lever{{Name: "l", Title: "L", Summary: "not measured: " + reason, BoundWhy: why}}}).Document()
-		var text strings.Builder
-		if err := document.WriteText(&text, d, document.TextOptions{Width: 200}); err != nil {
-			t.Fatal(err)
-		}
-		if got := text.String(); strings.Count(got, reason) != 1 || !strings.Contains(got, "The bound is "+want+".") {
-			t.Errorf("%q: %s", why, got)
-		}
 	}
 }

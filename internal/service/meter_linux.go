@@ -1,6 +1,7 @@
 package service
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"time"
@@ -169,15 +170,15 @@ func (m *Meter) gone(live time.Duration) (time.Duration, error) {
 func (s *Service) stalled() map[string]float64 {
 	out := map[string]float64{}
 	for _, name := range []string{"cpu", "io", "memory"} {
-		d, ok := time.Duration(0), false
+		p, err := proc.Pressure{}, errors.ErrUnsupported
 		if s.group != nil {
-			d, ok = proc.Stalled(s.group.file("", "", name+".pressure"))
+			p, err = proc.ReadPressure(s.group.file("", "", name+".pressure"))
 		}
-		if !ok {
-			d, ok = proc.Stalled("/proc/pressure/" + name)
+		if err != nil {
+			p, err = proc.ReadPressure("/proc/pressure/" + name)
 		}
-		if ok {
-			out[name] = d.Seconds()
+		if err == nil {
+			out[name] = p.Some
 		}
 	}
 	return out

@@ -28,6 +28,9 @@ func Apply(ctx context.Context, sys *System, j *Journal, owner string, p *Plan, 
 	if err := j.shrink(); err != nil {
 		return nil, err
 	}
+	if err := j.Free(owner, p); err != nil {
+		return nil, err
+	}
 	a := &applying{writer: j.writer(sys, owner), ctx: ctx, keep: keep, from: map[string]string{}}
 	err := a.run(p)
 	if err == nil || keep {
@@ -152,9 +155,8 @@ func (a *applying) attempt(s Setting, step Step) error {
 		return unreadable(step.Object, err)
 	}
 	known := a.j.st.objects[step.Path]
-	planned, pending := a.j.st.planned[step.Path]
-	fresh := pending && planned.set == a.set && planned.Fresh
-	ours := known != nil && known.mine(v) && !fresh
+	p, pending := a.pending(step.Path)
+	ours := known != nil && known.mine(v) && !(pending && p.Fresh)
 	if v != step.From && !ours {
 		// Another program was quicker. What is there now is what will be put back.
 		step.From = v
@@ -267,14 +269,12 @@ func (a *applying) back(first error) error {
 	var list []*undo
 	for _, o := range a.j.st.open() {
 		from, of := a.from[o.Path]
-		l := o.layer(a.owner)
-		made := l != nil && l.Set == a.set
-		if !of && !made {
-			continue
-		}
 		u := &undo{o: o, s: a.sys.setting(o.Setting), to: from}
-		if made {
-			u.to, u.layers = l.Original, []int{l.ID}
+		switch {
+		case o.Set == a.set:
+			u.to, u.drop = o.Original, true
+		case !of:
+			continue
 		}
 		list = append(list, u)
 	}

@@ -159,25 +159,6 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// Each owner puts back what it found, in whatever order they end.
-func TestOwners(t *testing.T) {
-	for _, order := range [][]string{{"exp", "set"}, {"set", "exp"}, {""}} {
-		b := newBench(t)
-		b.must("set", "swappiness=10")
-		b.must("exp", "swappiness=1")
-		for i, owner := range order {
-			b.revert(owner, ReachOurs)
-			if i == 0 && owner == "exp" {
-				b.value(swappinessFile, "10")
-			}
-			if i == 0 && owner == "set" {
-				b.value(swappinessFile, "1")
-			}
-		}
-		b.value(swappinessFile, "60")
-	}
-}
-
 func TestForeignAndForce(t *testing.T) {
 	b := newBench(t)
 	b.must("set", "swappiness=10", "thp=never")
@@ -257,7 +238,6 @@ func TestPreview(t *testing.T) {
 		"forced":              {foreign, "", ReachAll, map[string]Result{"swappiness": Planned}},
 		"put back by hand":    {func(b *bench) { b.m.files[swappinessFile] = "60" }, "", ReachOurs, map[string]Result{"swappiness": Unchanged}},
 		"offline":             {func(b *bench) { b.m.files[k+"/cpu2/online"] = "0" }, "", ReachOurs, map[string]Result{"governor@policy2": Gone, "governor@policy1": Planned}},
-		"another's lies over": {func(b *bench) { b.must("/exp", "swappiness=1") }, "set", ReachOurs, map[string]Result{"swappiness": Unchanged, "thp": Planned}},
 		"nobody's":            {func(*bench) {}, "nobody", ReachOurs, nil},
 		"a reboot":            {reboot, "", ReachOurs, map[string]Result{"swappiness": Forgotten, "thp": Forgotten, "platform_profile": Planned}},
 		"a reboot, persisted": {reboot, "", ReachPersisted, map[string]Result{"swappiness": Forgotten, "thp": Planned, "platform_profile": Planned}},

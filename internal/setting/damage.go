@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 )
 
 // Accept takes what could be read of a journal with a problem as this machine's. The
@@ -19,13 +18,7 @@ func (j *Journal) Accept() (kept string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if j.problem.Kind != OtherHost {
-		j.st.damage = j.problem.Found()
-		if kept != "" {
-			j.st.damage += ". As it was it is kept as " + kept
-		}
-	}
-	if j.st.none() {
+	if len(j.st.objects) == 0 {
 		err = j.clear()
 	} else {
 		err = j.rewrite()
@@ -37,12 +30,9 @@ func (j *Journal) Accept() (kept string, err error) {
 	return kept, nil
 }
 
-// keep copies the journal beside itself, under a name that is free. One that is gone has no copy, and no name.
+// keep copies the journal beside itself, under a name that is free.
 func (j *Journal) keep() (string, error) {
 	b, err := j.sys.Disk.ReadFile(j.path())
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
 	if err != nil {
 		return "", fmt.Errorf("cannot read the journal %s: %w", j.path(), pathless{err})
 	}
@@ -75,8 +65,8 @@ func (j *Journal) store(name string, b []byte) error {
 }
 
 // Forget drops the open entries of an owner ("" all) and leaves the values as they
-// are. For all owners it drops what is known of damage as well. A journal with a problem is set aside as a
-// whole, for any owner: it is kept beside the new one, under the name that is returned.
+// are. A journal with a problem is set aside as a whole, for any owner: it is kept beside
+// the new one, under the name that is returned.
 func (j *Journal) Forget(owner string) (kept string, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -84,40 +74,33 @@ func (j *Journal) Forget(owner string) (kept string, err error) {
 		if kept, err = j.keep(); err != nil {
 			return "", err
 		}
-		j.st = newState()
 		if err := j.clear(); err != nil {
 			return kept, err
 		}
 		j.problem = nil
 		return kept, nil
 	}
-	if owner == "" {
-		j.st.damage = ""
-	}
-	var layers []int
+	var paths []string
 	for _, o := range j.st.open() {
-		for _, l := range o.Layers {
-			if owner == "" || l.Owner == owner {
-				layers = append(layers, l.ID)
-			}
+		if owner == "" || o.Owner == owner {
+			paths = append(paths, o.Path)
 		}
 	}
-	return "", j.drop(layers, false)
+	return "", j.drop(paths)
 }
 
-// drop removes layers, and the file with the last of them.
-func (j *Journal) drop(layers []int, pass bool) error {
-	if len(layers) > 0 {
-		slices.Sort(layers)
-		dropped := &record{Kind: "drop", Layers: layers, Pass: pass}
+// drop removes objects, and the file with the last of them.
+func (j *Journal) drop(paths []string) error {
+	if len(paths) > 0 {
+		dropped := &drop{paths}
 		if err := j.append(true, dropped); err != nil {
 			// The disk may be full: what all is put back needs no line that says so.
-			if e := j.st.apply(dropped); e != nil || !j.st.none() {
+			if e := dropped.apply(j.st); e != nil || len(j.st.objects) > 0 {
 				return err
 			}
 		}
 	}
-	if j.exists && j.st.none() { // also an intent that came to nothing
+	if j.exists && len(j.st.objects) == 0 { // also an intent that came to nothing
 		return j.clear()
 	}
 	return nil
@@ -134,7 +117,7 @@ func (v *View) Tidy() error {
 		return err
 	}
 	if j.problem == nil {
-		err = j.drop(nil, false)
+		err = j.drop(nil)
 	}
 	return errors.Join(err, j.Close())
 }

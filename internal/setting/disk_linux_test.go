@@ -8,7 +8,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -174,7 +173,8 @@ func TestRevertOnAFullDisk(t *testing.T) {
 			was := tree(t, root)
 			sys := treeOf(t, root)
 			set(t, sys, dir, "set", Assignment{"swappiness", "", "10"}, Assignment{"governor", "", "performance"})
-			set(t, sys, dir, "exp", Assignment{"swappiness", "", "1"}, Assignment{"governor", "", "ondemand"}, Assignment{"epp", "", "power"}, Assignment{"min_freq", "", "1600000"}, Assignment{"max_freq", "", "2000000"})
+			set(t, sys, dir, "exp", Assignment{"io_scheduler", "", "none"}, Assignment{"thp", "", "never"},
+				Assignment{"min_freq", "", "1600000"}, Assignment{"max_freq", "", "2000000"})
 			if file := filepath.Join(dir, journalFile); !c.reserve {
 				b, err := os.ReadFile(file)
 				if err == nil {
@@ -280,41 +280,5 @@ func TestTreeIsHeld(t *testing.T) {
 	}
 	if got := tree(t, moved); got["/proc/sys/vm/swappiness"] != "10" || got["/var/lib/hostlab/"+journalFile] == "" {
 		t.Errorf("%v", got)
-	}
-}
-
-// Marks are a hint: without them what the journal holds is put back, and what to do is said.
-func TestUnreadableMarks(t *testing.T) {
-	systemtest.Root(t)
-	for name, spoil := range map[string]func(path string) error{
-		"FIFO":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
-		"link":      func(path string) error { return os.Symlink("/dev/null", path) },
-		"directory": func(path string) error { return os.Mkdir(path, 0o755) },
-		"1 GB":      func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<30)) },
-	} {
-		root := t.TempDir()
-		plant(t, root)
-		sys, dir := treeOf(t, root), filepath.Join(root, "var/lib/hostlab")
-		set(t, sys, dir, "set", Assignment{"swappiness", "", "10"})
-		marks := filepath.Join(dir, marksFile)
-		if err := errors.Join(os.Remove(marks), spoil(marks)); err != nil {
-			t.Fatal(err)
-		}
-		j, err := OpenJournal(sys, dir)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		_, err = Revert(context.Background(), sys, j, "", ReachOurs)
-		if b, _ := os.ReadFile(filepath.Join(root, swappinessFile)); err != nil || string(bytes.TrimSpace(b)) != "60" {
-			t.Errorf("%s: %q, %v", name, b, err)
-		}
-		if p := j.Trouble(); p == nil || !strings.Contains(p.Found(), "remove it. Changes that the journal lacks") {
-			t.Errorf("%s: %v", name, p)
-		}
-		_, err = j.Forget("")
-		if err := errors.Join(err, j.Close()); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 }

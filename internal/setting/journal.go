@@ -2,7 +2,6 @@ package setting
 
 import (
 	"bytes"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +19,6 @@ type Journal struct {
 	View
 	mu     sync.Mutex
 	unlock func()
-	marked bool // its marks are on the disk
 	held   []holding
 }
 
@@ -46,10 +44,6 @@ func OpenJournal(sys *System, dir string) (*Journal, error) {
 		unlock()
 		return nil, err
 	}
-	// Nobody is at work: what an earlier set has intended and not begun never will be.
-	if len(j.st.planned) > 0 || j.st.format < format {
-		j.st.planned, j.broken = map[string]intent{}, true
-	}
 	return j, nil
 }
 
@@ -71,10 +65,10 @@ func (j *Journal) shrink() error {
 
 // fits refuses a set that, with the way back from it, would make the journal too large to be read.
 func (j *Journal) fits(list []planned) error {
-	const write, object = 160, 30 // bytes: a write's two lines, and what a path has beside it
+	const write, object = 180, 30 // bytes: a write's two lines, and what a path has beside it
 	grown := 0
 	for _, p := range list {
-		grown += 2*(len(p.Path)+len(p.From)+object) + 2*write
+		grown += 4*(len(p.Path)+object) + 2*len(p.From) + 2*write // there, and back
 		if p.Side != "" {
 			grown += 4 * (len(p.Path) + object) // in the lines of those that disturb it
 		}
@@ -93,27 +87,16 @@ func (j *Journal) fits(list []planned) error {
 }
 
 // clear removes the file. unlink(2) is all or nothing, and if the directory's change is
-// lost, the lines that are back say that all is put back. Marks without their journal are damage, so
-// they go first: after a kill between the two the journal has no marks, which is none. No file system
-// promises the order of two removals over a power cut, so the first is synced before the second.
+// lost, the lines that are back say that all is put back.
 func (j *Journal) clear() error {
-	err := j.unmark()
-	if err == nil {
-		err = j.sys.Disk.Sync(j.dir)
-	}
-	if err == nil {
-		err = j.sys.Disk.Remove(j.path())
-	}
+	err := j.sys.Disk.Remove(j.path())
 	if err == nil {
 		err = j.sys.Disk.Sync(j.dir)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot remove the journal %s: %w", j.path(), pathless{err})
 	}
-	next := j.st
-	j.st = newState()
-	j.st.nextID, j.st.nextSet = next.nextID, next.nextSet
-	j.st.paths = next.paths
+	j.st = &state{nextID: j.st.nextID, nextSet: j.st.nextSet, objects: map[string]*object{}, planned: map[string]planned{}}
 	j.exists, j.broken, j.size = false, false, 0
 	return nil
 }
@@ -121,42 +104,33 @@ func (j *Journal) clear() error {
 // rewrite replaces the file by one that says the same in few lines: written beside it,
 // synced and renamed over it, so that at any moment one of both is there (rename(2)). Lines
 // that are to be added are in it from the first moment: a journal without a change is damage.
-func (j *Journal) rewrite(more ...*record) error {
-	var b bytes.Buffer
-	id := rand.Text()
-	list := []*record{{Kind: "head", Format: format, Host: j.sys.Host(), Journal: id, Set: j.st.atWork}}
-	if j.st.damage != "" {
-		list = append(list, &record{Kind: "damage", What: j.st.damage})
+func (j *Journal) rewrite(more ...event) error {
+	h := &head{Format: format, Host: j.sys.Host(), Set: j.st.atWork}
+	list := []event{h}
+	for _, o := range slices.Backward(j.st.open()) {
+		list = append(list, o)
 	}
-	open := j.st.open()
-	for _, o := range slices.Backward(open) {
-		list = append(list, &record{Kind: "object", Object: o})
-	}
+	was := len(list)
 	list = append(list, more...)
-	list[0].Lines = len(list)
-	for i, r := range list {
-		r.N = i + 1
-		line, err := encodeRecord(r)
-		if err != nil {
-			return err
-		}
-		b.Write(line)
+	h.Lines = len(list)
+	b, err := encodeLines(1, list)
+	if err != nil {
+		return err
 	}
 	next := j.path() + ".new"
-	j.broken = true                // until the state is that of the new file
-	err := j.sys.Disk.Remove(next) // what a kill has left
+	j.broken = true               // until the state is that of the new file
+	err = j.sys.Disk.Remove(next) // what a kill has left
 	if err == nil {
-		err = j.store(next, b.Bytes())
+		err = j.store(next, b)
 	}
-	if err == nil && len(more) > 0 && more[0].Kind == "intend" {
-		err = j.sys.Disk.Reserve(next, j.room(more))
+	if err == nil {
+		err = j.reserve(next, 0, more)
 	}
 	if err != nil {
 		_ = j.sys.Disk.Remove(next) // the old file may have room that is reserved
-		return fmt.Errorf("cannot rewrite the journal %s: %w", j.path(), pathless{err})
+	} else {
+		err = j.sys.Disk.Rename(next, j.path())
 	}
-	j.broken = true // until the state is that of the new file
-	err = j.sys.Disk.Rename(next, j.path())
 	if err == nil {
 		err = j.sys.Disk.Sync(j.dir)
 	}
@@ -164,25 +138,27 @@ func (j *Journal) rewrite(more ...*record) error {
 		return fmt.Errorf("cannot rewrite the journal %s: %w", j.path(), pathless{err})
 	}
 	// Objects that were intended and not begun are not in the file.
-	j.st.lines, j.st.planned, j.st.format, j.st.id = len(list)-len(more), map[string]intent{}, format, id
-	j.st.marked, j.marked = false, false
-	j.exists, j.broken, j.size = true, false, b.Len()
-	if err := j.take(more); err != nil {
-		return err
+	clear(j.st.planned)
+	j.st.lines, j.exists, j.broken, j.size = was, true, false, len(b)
+	return j.take(more)
+}
+
+func encodeLines(n int, events []event) ([]byte, error) {
+	var b bytes.Buffer
+	for i, e := range events {
+		line, err := encodeLine(n+i, e)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(line)
 	}
-	var settings []string
-	for _, o := range open {
-		settings = append(settings, o.Setting)
-	}
-	_ = j.unmark() // those of another journal say nothing of this one
-	j.mark(append(settings, intended(more)...))
-	return nil
+	return b.Bytes(), nil
 }
 
 // take takes lines that are in the file into the state.
-func (j *Journal) take(records []*record) error {
-	for _, r := range records {
-		if err := j.st.apply(r); err != nil {
+func (j *Journal) take(events []event) error {
+	for _, e := range events {
+		if err := e.apply(j.st); err != nil {
 			return fmt.Errorf("%s: %w", j.path(), err)
 		}
 		j.st.lines++
@@ -190,41 +166,37 @@ func (j *Journal) take(records []*record) error {
 	return nil
 }
 
-// room is how much the lines may take that put back what is open and what lines intend:
-// for each object that its write began and ended, in some passes, and its part in the lines of
-// those that disturb it.
-func (j *Journal) room(records []*record) int {
+// reserve makes room, before anything is changed, for the lines that put back what is open and what events intend,
+// so that a full disk cannot keep it so: for each object that its write began and ended, in some passes, and
+// its part in the lines of those that disturb it.
+func (j *Journal) reserve(file string, now int, events []event) error {
 	const each, least = 2 << 10, 4 << 10
-	n := len(j.st.objects)
-	for _, r := range records {
-		n += len(r.Objects)
+	n, intends := len(j.st.objects), false
+	for _, e := range events {
+		if in, ok := e.(*intend); ok {
+			n, intends = n+len(in.Objects), true
+		}
 	}
-	return least + n*each
+	if !intends {
+		return nil
+	}
+	return j.sys.Disk.Reserve(file, now+least+n*each)
 }
 
 // append adds lines and takes them into the state. It returns when they are as
 // durable as asked.
-func (j *Journal) append(durable bool, records ...*record) error {
+func (j *Journal) append(durable bool, events ...event) error {
 	if j.broken || !j.exists {
-		return j.rewrite(records...)
+		return j.rewrite(events...)
 	}
-	var b bytes.Buffer
-	for i, r := range records {
-		r.N = j.st.lines + i + 1
-		line, err := encodeRecord(r)
-		if err != nil {
-			return err
-		}
-		b.Write(line)
-	}
-	var err error
-	if records[0].Kind == "intend" { // before anything is changed, so that a full disk cannot keep it so
-		err = j.sys.Disk.Reserve(j.path(), b.Len()+j.room(records))
-	}
+	b, err := encodeLines(j.st.lines+1, events)
 	if err != nil {
+		return err
+	}
+	if err := j.reserve(j.path(), len(b), events); err != nil {
 		return fmt.Errorf("cannot reserve room in the journal %s: %w", j.path(), pathless{err})
 	}
-	err = j.sys.Disk.Append(j.path(), b.Bytes())
+	err = j.sys.Disk.Append(j.path(), b)
 	if err == nil && durable {
 		err = j.sys.Disk.Sync(j.path())
 	}
@@ -232,24 +204,8 @@ func (j *Journal) append(durable bool, records ...*record) error {
 		j.broken = true
 		return fmt.Errorf("cannot write the journal %s: %w", j.path(), pathless{err})
 	}
-	j.size += b.Len()
-	if err := j.take(records); err != nil {
-		return err
-	}
-	if settings := intended(records); len(settings) > 0 {
-		j.mark(settings)
-	}
-	return nil
-}
-
-// intended are the settings that lines are about to change.
-func intended(records []*record) (settings []string) {
-	for _, r := range records {
-		for _, p := range r.Objects {
-			settings = append(settings, p.Setting)
-		}
-	}
-	return settings
+	j.size += len(b)
+	return j.take(events)
 }
 
 // Leave closes the journal and goes on to hold its Held settings, until hold is closed: others may

@@ -124,7 +124,8 @@ func childWork(sys *System, dir string) error {
 		want  []Assignment
 	}{
 		{"set", []Assignment{{"governor", "", "performance"}, {"swappiness", "", "10"}, {"max_freq", "", "2000000"}, {"platform_profile", "", "performance"}}},
-		{"exp", []Assignment{{"governor", "policy1", "ondemand"}, {"epp", "", "power"}, {"swappiness", "", "1"}, {"min_freq", "", "1600000"}}},
+		{"exp", []Assignment{{"io_scheduler", "", "none"}, {"thp", "", "never"}}},
+		{"set", []Assignment{{"governor", "policy1", "ondemand"}, {"epp", "", "power"}, {"swappiness", "", "1"}, {"min_freq", "", "1600000"}}},
 		{"exp", nil}, {"set", nil},
 	} {
 		if err := childStep(sys, j, step.owner, step.want); err != nil {

@@ -1,18 +1,28 @@
 package setting
 
 import (
+	"errors"
 	"slices"
 	"time"
 )
 
-// object is what the journal knows of one object that we have changed.
+// object is what the journal knows of one object that we have changed. It has one owner.
 type object struct {
 	ID      int    `json:"id"`
 	Setting string `json:"setting"`
 	Name    string `json:"name,omitempty"`
 	Path    string `json:"path"`
 	Lasting bool   `json:"lasting,omitempty"`
-	Boot    string `json:"boot,omitempty"`
+
+	// Set, Owner and At are of its first change, and Boot of its last.
+	Set   int       `json:"set"`
+	Owner string    `json:"owner"`
+	At    time.Time `json:"at"`
+	Boot  string    `json:"boot"`
+	// Original is what it read before, and is to read again.
+	Original string `json:"original"`
+	Side     string `json:"side,omitempty"` // not set itself: this setting changes it too
+
 	// Ours is what it read after the last write of ours, or before the first.
 	Ours string `json:"ours"`
 	// Wrote is what was last written; Done, that it could be read back.
@@ -22,20 +32,17 @@ type object struct {
 	// we read what it had done. Any: whatever it reads is.
 	Maybe []string `json:"maybe,omitempty"`
 	Any   bool     `json:"any,omitempty"`
-	// Doubt: it was intended, and reads otherwise; no line says that its write began.
-	Doubt bool `json:"doubt,omitempty"`
-	// Layers are those who have changed it, each with what it found; the oldest first.
-	Layers []layer `json:"layers"`
 }
 
-// layer is one owner's change of an object. Putting it back puts back what it found.
-type layer struct {
-	ID       int       `json:"id"`
-	Set      int       `json:"set"`
-	Owner    string    `json:"owner"`
-	At       time.Time `json:"at"`
-	Original string    `json:"original"`
-	Side     string    `json:"side,omitempty"`
+// apply takes an object of a journal that was rewritten.
+func (o *object) apply(st *state) error {
+	if !settable(o.Path) {
+		return errors.New("it is no object")
+	}
+	st.began = true
+	st.objects[o.Path] = o
+	st.nextID, st.nextSet = max(st.nextID, o.ID+1), max(st.nextSet, o.Set+1)
+	return nil
 }
 
 // mine reports whether a value is one that we have set. What was last written counts also
@@ -46,50 +53,19 @@ func (o *object) mine(value string) bool {
 	return value == o.Ours || o.Wrote != "" && value == o.Wrote || o.Any || slices.Contains(o.Maybe, value)
 }
 
-// restorable reports whether a revert may write over a value. What a layer has found is
-// one that a revert has put back, and could not say so in the journal of a full disk.
-func (o *object) restorable(value string) bool {
-	return o.mine(value) || slices.ContainsFunc(o.Layers, func(l layer) bool { return value == l.Original })
-}
+// restorable reports whether a revert may write over a value. The original is one that a revert
+// has put back, and could not say so in the journal of a full disk.
+func (o *object) restorable(value string) bool { return value == o.Original || o.mine(value) }
 
 // settle records what the object reads after a write.
 func (o *object) settle(value string) {
-	o.Ours, o.Maybe, o.Any, o.Done, o.Doubt = value, nil, false, true, false
+	o.Ours, o.Maybe, o.Any, o.Done = value, nil, false, true
 }
 
 // disturbed records that a write to another object may have changed this one.
 func (o *object) disturbed(s sideways) {
 	o.Any = o.Any || s.Any
 	o.Maybe = append(o.Maybe, s.Becomes...)
-}
-
-func (o *object) layer(owner string) *layer {
-	for i := range o.Layers {
-		if o.Layers[i].Owner == owner {
-			return &o.Layers[i]
-		}
-	}
-	return nil
-}
-
-// drop removes layers. With pass, what the lowest of them found is what the one above
-// puts back.
-func (o *object) drop(layers map[int]bool, pass bool) {
-	original, passed := "", false
-	kept := o.Layers[:0]
-	for _, l := range o.Layers {
-		if layers[l.ID] {
-			if pass && !passed {
-				original, passed = l.Original, true
-			}
-			continue
-		}
-		if passed {
-			l.Original, passed = original, false
-		}
-		kept = append(kept, l)
-	}
-	o.Layers = kept
 }
 
 func (o *object) object() Object { return Object{Name: o.Name, Path: o.Path} }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Problem is what is wrong with a journal. But for Incomplete and Unended it may not be used until a person
+// Problem is what is wrong with a journal. But for Unended it may not be used until a person
 // has decided: see Journal.Accept and Journal.Forget.
 type Problem struct {
 	Kind Kind
@@ -21,46 +21,34 @@ type Kind int
 
 // The kinds of problems.
 const (
-	Damaged    Kind = iota // lines are lost, or not as they were written
-	Lost                   // no change could be read at all
-	Removed                // the file is not there, though its marks are
-	OtherHost              // it is intact, and of another machine
-	Incomplete             // changes are known to be missing, until Journal.Forget
-	Unended                // its last set has no end
+	Damaged   Kind = iota // lines are lost, or not as they were written
+	Lost                  // no change could be read at all
+	OtherHost             // it is intact, and of another machine
+	Unended               // its last set has no end
 )
 
 // Usable reports a problem that does not keep the journal from being used.
-func (p *Problem) Usable() bool { return p.Kind == Incomplete || p.Kind == Unended }
+func (p *Problem) Usable() bool { return p.Kind == Unended }
 
 func (p *Problem) Error() string {
-	const compare, forget = ". Compare 'hostlab settings' with what this host should have", "; 'hostlab revert --forget' then " +
-		"ends this warning"
 	return p.Found() + map[Kind]string{
 		Damaged: ". Look at it; 'hostlab revert --force' then puts back what could be read of it, and 'hostlab revert --forget' " +
 			"sets it aside",
-		Lost:       compare + ", or start it again" + forget,
-		Removed:    compare + ", or start it again" + forget,
-		OtherHost:  ". Use 'hostlab revert --force' if it is this one's, or 'hostlab revert --forget' to set it aside",
-		Incomplete: compare + forget,
-		Unended:    "; 'hostlab revert' puts it back",
+		Lost: ". Compare 'hostlab settings' with what this host should have, or start it again; 'hostlab revert --forget' then " +
+			"sets the journal aside",
+		OtherHost: ". Use 'hostlab revert --force' if it is this one's, or 'hostlab revert --forget' to set it aside",
+		Unended:   "; 'hostlab revert' puts it back",
 	}[p.Kind]
 }
 
 // Found is what is wrong, without the advice: for those who have followed it.
 func (p *Problem) Found() string {
-	text, who := fmt.Sprintf("%s:%d: the journal is damaged: %s", p.Path, p.Line, p.What), "it names"
+	text := fmt.Sprintf("%s:%d: the journal is damaged: %s", p.Path, p.Line, p.What)
 	switch p.Kind {
 	case OtherHost:
 		return fmt.Sprintf("%s: it is the journal of another machine (%s)", p.Path, p.What)
 	case Lost:
-		if len(p.Names) == 0 {
-			return text + ". Some values may still be changed. The journal does not say which"
-		}
-		who = "the list of changes beside it names"
-	case Incomplete:
-		return p.What
-	case Removed:
-		text, who = p.Path+": the journal is gone, but hostlab did not remove it", "the list of changes beside it names"
+		return text + ". Some values may still be changed. The journal does not say which"
 	case Unended:
 		text = p.Path + ": the last set of changes has no end: hostlab is still writing it, was killed, or the journal was cut"
 	}
@@ -68,7 +56,7 @@ func (p *Problem) Found() string {
 		return text
 	}
 	const most = 6
-	text += "; " + who + " what may still be changed: " + strings.Join(p.Names[:min(most, len(p.Names))], ", ")
+	text += "; it names what may still be changed: " + strings.Join(p.Names[:min(most, len(p.Names))], ", ")
 	if more := len(p.Names) - most; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}

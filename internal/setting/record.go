@@ -3,80 +3,72 @@ package setting
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"time"
 )
 
+// format is the version of the journal's lines.
+const format = 1
+
 // A journal is JSON lines, each {"crc":"1a2b3c4d","rec":{...}} with the CRC-32C of rec's
 // bytes. What the kernel holds ends with its boot, so only what must be known after a
 // power cut is synced before a write: the intent. A line that says how a write went is
 // for the next process of the same boot, and is in the page cache when we are killed.
-//
-//	head   the format, and the machine that it belongs to
-//	intend what will be changed, with what is there: synced before the first write
-//	go     the write of one object begins; with marked, the file of marks is on the disk
-//	done   it has ended; what the object and those it disturbs read
-//	end    the set has ended
-//	is     what an object was found to read, restored by another program
-//	drop   layers that are put back, or given up
-//	object all that is known of an object, where the journal was rewritten
-//	damage what is known to be missing from the journal, until the user gives it up
-//	mark   in the file of marks: the journal of this ID has n lines
+// A record has a number, and one of its parts.
 type record struct {
-	N    int    `json:"n"` // 1, 2, ...: a gap shows that a line was lost
-	Kind string `json:"kind"`
-
-	// head
-	Format  int    `json:"format,omitempty"`
-	Host    string `json:"host,omitempty"`
-	Journal string `json:"journal,omitempty"` // an ID of the file; of a mark too
-	Lines   int    `json:"lines,omitempty"`   // that the file had when it was renamed into its place
-
-	// intend
-	Set     int       `json:"set,omitempty"` // of go and end too; of head, the one that was not ended
-	Owner   string    `json:"owner,omitempty"`
-	At      time.Time `json:"at,omitzero"`
-	Boot    string    `json:"boot,omitempty"`
-	Objects []planned `json:"objects,omitempty"`
-
-	// go, done, is
-	ID     int               `json:"id,omitempty"`
-	To     string            `json:"to,omitempty"`
-	Marked bool              `json:"marked,omitempty"`
-	Any    bool              `json:"any,omitempty"`   // it may read anything afterwards
-	Sides  []sideways        `json:"sides,omitempty"` // what may change with it
-	Read   *string           `json:"read,omitempty"`  // nil: it could not be read
-	Saw    map[string]string `json:"saw,omitempty"`   // by path, what its sides read
-
-	// drop
-	Layers []int `json:"layers,omitempty"`
-	Pass   bool  `json:"pass,omitempty"` // the layer above gets the original
-
-	// object
+	N      int     `json:"n"` // 1, 2, ...: a gap shows that a line was lost
+	Head   *head   `json:"head,omitempty"`
 	Object *object `json:"object,omitempty"`
+	Intend *intend `json:"intend,omitempty"`
+	Begin  *begin  `json:"begin,omitempty"`
+	Done   *done   `json:"done,omitempty"`
+	Drop   *drop   `json:"drop,omitempty"`
+	End    *end    `json:"end,omitempty"`
+}
 
-	// damage
-	What string `json:"what,omitempty"`
+// event is what a line says. apply takes it into the state, and checks it: root will write to the paths in it.
+type event interface{ apply(st *state) error }
 
-	// mark
-	Settings []string `json:"settings,omitempty"` // what the marked lines may change
+// head is the first line: whose journal it is.
+type head struct {
+	Format int    `json:"format"`
+	Host   string `json:"host"`
+	Lines  int    `json:"lines"`         // that the file had when it was renamed into its place
+	Set    int    `json:"set,omitempty"` // the set that had not ended then
+}
+
+// intend is what a set will change, with what is there: synced before the first write.
+type intend struct {
+	Set     int       `json:"set"`
+	Owner   string    `json:"owner"`
+	At      time.Time `json:"at,omitzero"`
+	Boot    string    `json:"boot"`
+	Objects []planned `json:"objects"`
 }
 
 // planned is one object of an intend.
 type planned struct {
-	ID      int    `json:"id"` // of the object
+	ID      int    `json:"id"` // of the object; they grow
 	Setting string `json:"setting"`
 	Name    string `json:"name,omitempty"`
 	Path    string `json:"path"`
 	Lasting bool   `json:"lasting,omitempty"`
-	// Layer is the number of a new layer with From as its original; 0: the owner has one.
-	Layer int    `json:"layer,omitempty"`
-	From  string `json:"from"`
-	To    string `json:"to,omitempty"`   // what the set will make of it; "" of a side
-	Side  string `json:"side,omitempty"` // the setting that disturbs it
+	From    string `json:"from"`
+	To      string `json:"to,omitempty"`   // what the set will make of it; "" of a side
+	Side    string `json:"side,omitempty"` // the setting that disturbs it
 	// Fresh forgets what we knew of the object: another program, or a reboot, changed it.
 	Fresh bool `json:"fresh,omitempty"`
+}
+
+// begin says that the write of an object begins.
+type begin struct {
+	Set   int        `json:"set"`
+	Path  string     `json:"path"`
+	To    string     `json:"to"`
+	Any   bool       `json:"any,omitempty"`   // it may read anything afterwards
+	Sides []sideways `json:"sides,omitempty"` // what may change with it
 }
 
 // sideways is an object that a write may change as well.
@@ -86,9 +78,43 @@ type sideways struct {
 	Any     bool     `json:"any,omitempty"`
 }
 
+// done says that a write has ended.
+type done struct {
+	Path string            `json:"path"`
+	Read *string           `json:"read"`          // nil: it could not be read
+	Saw  map[string]string `json:"saw,omitempty"` // by path, what its sides read
+}
+
+// drop names objects that are put back, or given up.
+type drop struct {
+	Paths []string `json:"paths"`
+}
+
+// end says that a set has ended.
+type end struct {
+	Set int `json:"set"`
+}
+
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func encodeRecord(r *record) ([]byte, error) {
+func encodeLine(n int, e event) ([]byte, error) {
+	r := &record{N: n}
+	switch e := e.(type) {
+	case *head:
+		r.Head = e
+	case *object:
+		r.Object = e
+	case *intend:
+		r.Intend = e
+	case *begin:
+		r.Begin = e
+	case *done:
+		r.Done = e
+	case *drop:
+		r.Drop = e
+	case *end:
+		r.End = e
+	}
 	b, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
@@ -96,34 +122,50 @@ func encodeRecord(r *record) ([]byte, error) {
 	return fmt.Appendf(nil, "{\"crc\":\"%08x\",\"rec\":%s}\n", crc32.Checksum(b, castagnoli), b), nil
 }
 
-// decodeRecord reads a line without its newline. It takes exactly what encodeRecord
+// decodeLine reads a line without its newline. It takes exactly what encodeLine
 // writes, so that no damage is read as something else.
-func decodeRecord(line []byte) (*record, error) {
+func decodeLine(line []byte) (n int, e event, err error) {
 	text, err := intact(line)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
-	r := &record{}
-	if err := json.Unmarshal(text, r); err != nil {
-		return nil, err
+	var r record
+	if err := json.Unmarshal(text, &r); err != nil {
+		return 0, nil, err
 	}
-	return r, nil
+	switch {
+	case r.Head != nil:
+		e = r.Head
+	case r.Object != nil:
+		e = r.Object
+	case r.Intend != nil:
+		e = r.Intend
+	case r.Begin != nil:
+		e = r.Begin
+	case r.Done != nil:
+		e = r.Done
+	case r.Drop != nil:
+		e = r.Drop
+	case r.End != nil:
+		e = r.End
+	default:
+		return r.N, nil, errors.New("it is of no kind that hostlab knows")
+	}
+	return r.N, e, nil
 }
 
 // intact returns a line's record, which is as it was written; the error says why it is not.
 func intact(line []byte) ([]byte, error) {
-	rest, ok := bytes.CutPrefix(line, []byte(`{"crc":"`))
-	if !ok || len(rest) < 8 {
-		return nil, fmt.Errorf("it is not a line of a journal")
+	const frame = len(`{"crc":"12345678","rec":}`)
+	if len(line) < frame {
+		return nil, errors.New("it is not a line of a journal")
 	}
-	sum, rest := rest[:8], rest[8:]
-	rest, ok = bytes.CutPrefix(rest, []byte(`","rec":`))
-	if !ok || !bytes.HasSuffix(rest, []byte("}")) {
-		return nil, fmt.Errorf("it is not a line of a journal")
+	sum, rec := line[len(`{"crc":"`):][:8], line[frame-1:len(line)-1]
+	if want := fmt.Sprintf(`{"crc":"%s","rec":%s}`, sum, rec); !bytes.Equal(line, []byte(want)) {
+		return nil, errors.New("it is not a line of a journal")
 	}
-	rest = rest[:len(rest)-1]
-	if fmt.Sprintf("%08x", crc32.Checksum(rest, castagnoli)) != string(sum) {
-		return nil, fmt.Errorf("its checksum does not fit")
+	if string(sum) != fmt.Sprintf("%08x", crc32.Checksum(rec, castagnoli)) {
+		return nil, errors.New("its checksum does not fit")
 	}
-	return rest, nil
+	return rec, nil
 }

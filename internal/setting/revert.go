@@ -25,9 +25,7 @@ const (
 // machine has started again is Forgotten: it is struck off the journal and not written, unless reach
 // is beyond ReachOurs and it still reads what was set.
 //
-// Where a later owner's change lies over that of the owner, nothing is written: what was there
-// before both is then what the later one puts back. A foreign change is not seen where it falls
-// between the last look at a value, the write and the look after it, which are three system
+// A foreign change is not seen where it falls between the last look at a value, the write and the look after it, which are three system
 // calls in a row: files of the kernel offer no compare-and-swap.
 func Revert(ctx context.Context, sys *System, j *Journal, owner string, reach Reach) ([]Outcome, error) {
 	j.mu.Lock()
@@ -38,11 +36,9 @@ func Revert(ctx context.Context, sys *System, j *Journal, owner string, reach Re
 	released := j.release(owner)
 	_ = j.shrink() // a full disk is no reason to put nothing back
 	w := j.writer(sys, owner)
-	list, covered, out := w.undos(owner)
-	err := errors.Join(released, j.drop(covered, true))
-	if err == nil {
-		err = w.restore(ctx, list, reach)
-	}
+	list := w.undos(owner)
+	err := errors.Join(released, w.restore(ctx, list, reach))
+	var out []Outcome
 	for _, u := range list {
 		out = append(out, u.out)
 	}
@@ -51,13 +47,12 @@ func Revert(ctx context.Context, sys *System, j *Journal, owner string, reach Re
 
 // undo is one object that is put back.
 type undo struct {
-	o      *object
-	s      Setting
-	to     string
-	layers []int // dropped when it is back
-	// original and open are to and layers of an object that another program has changed.
-	original string
-	open     []int
+	o    *object
+	s    Setting
+	to   string
+	drop bool // from the journal, when it is back
+	// original is to of an object that another program has changed.
+	original *string
 	// ours: it may be written, or it has the value already.
 	ours bool
 	// hold: to is another program's value, which our writes to other objects must not change.
@@ -68,39 +63,21 @@ type undo struct {
 	out     Outcome
 }
 
-// undos are the objects that an owner ("" all) may put back, the last changed first. Where a
-// later owner's change lies over that of the owner, its layer is covered, and has an outcome.
-func (w *writer) undos(owner string) (list []*undo, covered []int, out []Outcome) {
+// undos are the objects that an owner ("" all) may put back, the last changed first.
+func (w *writer) undos(owner string) (list []*undo) {
 	for _, o := range w.j.st.open() {
-		u := &undo{o: o, s: w.sys.setting(o.Setting)}
-		l := o.layer(owner)
-		switch {
-		case owner == "":
-			u.to = o.Layers[0].Original
-			for _, l := range o.Layers {
-				u.layers = append(u.layers, l.ID)
-			}
-		case l == nil:
-			continue
-		default:
-			if top := o.Layers[len(o.Layers)-1]; top.ID != l.ID {
-				covered = append(covered, l.ID)
-				out = append(out, Outcome{Step: Step{Setting: o.Setting, Object: o.object(), From: o.Ours, To: l.Original}, Read: o.Ours,
-					Result: Unchanged, Reason: "left to " + top.Owner + ", which has changed it later"})
-				continue
-			}
-			u.to, u.layers = l.Original, []int{l.ID}
+		if owner == "" || o.Owner == owner {
+			list = append(list, &undo{o: o, s: w.sys.setting(o.Setting), to: o.Original, drop: true})
 		}
-		list = append(list, u)
 	}
-	return list, covered, out
+	return list
 }
 
 // passes bounds how often objects are gone through. Two are needed where one's limit
 // keeps another from its value; the last one only looks.
 const passes = 4
 
-// restore puts objects back and drops their layers. It first looks at all of them,
+// restore puts objects back and drops them from the journal. It first looks at all of them,
 // since each write may change others: from then on it knows what is whose.
 func (w *writer) restore(ctx context.Context, list []*undo, reach Reach) error {
 	for _, u := range list {
@@ -130,23 +107,19 @@ func (w *writer) restore(ctx context.Context, list []*undo, reach Reach) error {
 			break
 		}
 	}
-	var layers []int
+	var dropped []string
 	for _, u := range list {
 		w.judge(u, stopped)
-		if u.hold {
-			layers = append(layers, w.steady(u)...)
-		}
-		if u.out.Result == Restored || u.out.Result == Forgotten {
-			layers = append(layers, u.layers...)
-			if u.o.mine(u.out.Read) || len(u.o.Layers) == len(u.layers) {
-				continue
-			}
-			// Another program restored what another owner had set.
-			read := u.out.Read
-			_ = w.note(false, &record{Kind: "is", ID: u.o.ID, Read: &read})
+		back := u.out.Result == Restored || u.out.Result == Forgotten
+		switch o := w.j.st.objects[u.o.Path]; {
+		case back && u.drop, u.hold && o != nil && o.Set == w.set && o.Original == u.out.Read: // it was to keep its value, and has
+			dropped = append(dropped, u.o.Path)
+		case back && !u.o.mine(u.out.Read): // another program restored what an earlier set of ours had set
+			_ = w.note(false, &begin{Set: w.set, Path: u.o.Path, To: u.out.Read})
+			_ = w.note(false, &done{Path: u.o.Path, Read: &u.out.Read})
 		}
 	}
-	err := w.j.drop(layers, false)
+	err := w.j.drop(dropped)
 	if err == nil {
 		err = w.end()
 	}
@@ -154,20 +127,6 @@ func (w *writer) restore(ctx context.Context, list []*undo, reach Reach) error {
 		w.lost = nil // all is back, and the journal says so
 	}
 	return errors.Join(w.lost, err, stopped)
-}
-
-// steady are the layers that this set has made of a value that it was to keep, and kept.
-func (w *writer) steady(u *undo) (layers []int) {
-	o := w.j.st.objects[u.o.Path]
-	if o == nil {
-		return nil
-	}
-	for _, l := range o.Layers {
-		if l.Set == w.set && l.Original == u.out.Read {
-			layers = append(layers, l.ID)
-		}
-	}
-	return layers
 }
 
 // look judges an object and decides whether it may be written.
@@ -186,9 +145,9 @@ func (w *writer) look(u *undo, reach Reach) {
 		u.ours, u.forced = true, reach == ReachAll && v != u.to
 		u.out.Result, u.out.Reason = "", ""
 	default:
-		u.out.Result, u.out.Reason = Foreign, w.j.st.foreign(u.o)
-		u.original, u.open = u.to, u.layers
-		u.ours, u.hold, u.to, u.layers = true, true, v, nil
+		u.out.Result, u.out.Reason = Foreign, w.j.foreign()
+		original := u.to
+		u.original, u.ours, u.hold, u.to, u.drop = &original, true, true, v, false
 	}
 }
 
@@ -197,17 +156,12 @@ const stays = "; it stays in the journal"
 // another and incomplete are why an object reads none of our values.
 const (
 	another    = "another program has changed it"
-	incomplete = "another program has changed it, or a 'hostlab set' that the journal lacks"
+	incomplete = "another program has changed it, or the 'hostlab set' whose end the journal lacks"
 )
 
 // foreign says of an object that reads none of our values how that may be.
-func (st *state) foreign(o *object) string {
-	switch {
-	case o != nil && o.Doubt && o.Wrote == "":
-		return "the journal ends within a 'hostlab set' that may have changed it; it read " + o.Ours + " before"
-	case o != nil && o.Doubt:
-		return "the journal ends within a 'hostlab set' that was to write " + o.Wrote + "; it read " + o.Ours + " before"
-	case st.damage != "":
+func (v *View) foreign() string {
+	if v.unended {
 		return incomplete
 	}
 	return another
@@ -274,7 +228,7 @@ func (w *writer) undo(u *undo, pass int) (wrote bool) {
 	}
 	if !u.forced && !u.o.restorable(v) {
 		u.ours, u.settled = false, false
-		u.out.Result, u.out.Reason = Foreign, w.j.st.foreign(u.o)
+		u.out.Result, u.out.Reason = Foreign, w.j.foreign()
 		return false
 	}
 	u.settled = false
@@ -304,10 +258,10 @@ func (u *undo) stale() bool {
 // judge says what became of an object.
 func (w *writer) judge(u *undo, stopped error) {
 	switch {
-	case u.hold && u.open != nil && u.out.Read == u.original:
+	case u.original != nil && u.out.Read == *u.original:
 		// Another object's way back has brought this one back, as the governor performance does
 		// with an EPP that a CPU has got anew.
-		u.to, u.layers = u.original, u.open
+		u.to, u.drop = u.out.Read, true
 		u.out.To, u.out.Result, u.out.Reason = u.to, Restored, ""
 	case u.hold, !u.ours:
 	case u.settled:

@@ -1,13 +1,11 @@
 package setting
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -44,58 +42,25 @@ func Look(sys *System, dir string) (*View, error) {
 // load reads the journal's file.
 func (v *View) load() error {
 	v.boot = v.sys.Boot()
-	marks, blind := v.marks() // a hint: without them the journal is used, and lacks what it lacks
-	if errors.Is(blind, fs.ErrPermission) {
-		return blind
-	}
 	b, err := v.sys.Disk.ReadFile(v.path())
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if blind != nil {
-			v.st.damage = blind.Error()
-		}
-		v.problem, err = v.gone(marks)
-		return err
-	case err != nil:
-		what := ""
-		if names := unread(marks, "", nil); len(names) > 0 {
-			what = ". It has changed " + strings.Join(names, ", ")
-		}
-		return fmt.Errorf("cannot read the journal %s: %w%s. Move it away to go on", v.path(), pathless{err}, what)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read the journal %s: %w. Move it away to go on", v.path(), pathless{err})
 	}
 	v.exists, v.size = true, len(b)
 	v.st, v.broken, v.problem = replay(b)
-	if v.problem == nil {
-		v.problem = v.st.missing(marks)
-	}
-	v.names = v.st.names()
-	if v.problem != nil {
-		v.problem.Names = append(v.problem.Names, v.names...)
-		v.problem.Names = append(v.problem.Names, unread(marks, v.st.id, v.problem.Names)...)
-	}
-	v.unended = v.st.unended(v.boot)
-	unmarked := false
-	if blind != nil {
-		v.broken, v.st.damage = true, cmp.Or(v.st.damage, blind.Error())
-	} else if unmarked, err = v.unmarked(marks); err != nil {
-		return err
-	}
-	v.st.afterReboot(v.boot)
-	cut := v.st.doubt(v.sys, v.boot)
-	if cut || unmarked {
+	v.names, v.unended = v.st.names(), v.st.unended(v.boot)
+	if v.st.undecided(v.sys, v.boot) {
 		v.broken = true // the next line goes into a file that says so
-		what := "is missing the file that counts its lines. Later changes"
-		if cut {
-			what = "is cut off. Later changes are missing from it and"
-		}
-		v.st.damage = cmp.Or(v.st.damage, v.path()+": the journal "+what+" may still be in force")
 	}
 	if host := v.sys.Host(); v.problem == nil && v.st.host != "" && host != "" && v.st.host != host {
 		v.problem = &Problem{Kind: OtherHost, What: fmt.Sprintf("its machine ID %.8s... is not %.8s..., this one's", v.st.host,
 			host)}
 	}
 	if v.problem != nil {
-		v.problem.Path = v.path()
+		v.problem.Path, v.problem.Names = v.path(), v.names
 	}
 	return nil
 }
@@ -111,8 +76,6 @@ func (v *View) Trouble() *Problem {
 	switch {
 	case v.problem != nil:
 		return v.problem
-	case v.st.damage != "":
-		return &Problem{Kind: Incomplete, What: v.st.damage}
 	case v.unended:
 		return &Problem{Kind: Unended, Path: v.path(), Names: v.names}
 	}
@@ -122,34 +85,30 @@ func (v *View) Trouble() *Problem {
 // Entry is one object that was changed, and is not put back.
 type Entry struct {
 	Set      int    // number of the set of changes that it belongs to
-	Owner    string // who made it: "set", or the directory of an experiment
+	Owner    string // who made it: OwnerSet, or the directory of an experiment
 	At       time.Time
 	Boot     string
 	Setting  string
 	Object   Object
-	Original string // before the owner's first change
+	Original string // before the first change
 	Wrote    string // what was last written
 	Read     string // what it read afterwards; "" if the process ended before it could
 	Side     string // not set itself: this setting changes it too; "" otherwise
 	// Forgotten: the machine has rebooted since, which has put it back.
 	Forgotten bool
-	id        int
 }
 
 // Entries are the open ones: changed and not put back, oldest first. With a problem they are what could be read.
 func (v *View) Entries() []Entry {
 	list := []Entry{}
-	for _, o := range v.st.objects {
-		for _, l := range o.Layers {
-			e := Entry{Set: l.Set, Owner: l.Owner, At: l.At, Boot: o.Boot, Setting: o.Setting, Object: o.object(),
-				Original: l.Original, Wrote: o.Wrote, Side: l.Side, Forgotten: o.rebooted(v.boot), id: l.ID}
-			if o.Done {
-				e.Read = o.Ours
-			}
-			list = append(list, e)
+	for _, o := range slices.Backward(v.st.open()) {
+		e := Entry{Set: o.Set, Owner: o.Owner, At: o.At, Boot: o.Boot, Setting: o.Setting, Object: o.object(),
+			Original: o.Original, Wrote: o.Wrote, Side: o.Side, Forgotten: o.rebooted(v.boot)}
+		if o.Done {
+			e.Read = o.Ours
 		}
+		list = append(list, e)
 	}
-	slices.SortStableFunc(list, func(a, b Entry) int { return a.id - b.id })
 	return list
 }
 
@@ -157,7 +116,7 @@ func (v *View) Entries() []Entry {
 // left; Foreign ones were changed since, Forgotten ones by a reboot; Gone and Failed ones have no value,
 // or one that a kill has left. From is the first original, To what was written; read: it could be read.
 func (v *View) judge(o *object) (out Outcome, read bool) {
-	out.Step = Step{Setting: o.Setting, Object: o.object(), From: o.Layers[0].Original, To: o.Wrote}
+	out.Step = Step{Setting: o.Setting, Object: o.object(), From: o.Original, To: o.Wrote}
 	value, err := v.sys.setting(o.Setting).read(v.sys, o.object())
 	out.Read = value
 	switch {
@@ -179,10 +138,10 @@ func (v *View) judge(o *object) (out Outcome, read bool) {
 			v.sys.setting(o.Setting).Keeper(), value)
 	case !o.Done && o.mine(value):
 		out.Result, out.Reason = Failed, "hostlab was killed while it set it"
-	case value == o.Layers[0].Original && !o.Doubt:
+	case value == o.Original:
 		out.Result, out.Reason = Foreign, "as before it was set"
 	default:
-		out.Result, out.Reason = Foreign, v.st.foreign(o)
+		out.Result, out.Reason = Foreign, v.foreign()
 	}
 	return out, err == nil
 }
@@ -195,15 +154,14 @@ func (v *View) Verify() (list []Outcome) {
 	var moved []Outcome
 	for _, o := range slices.Backward(v.st.open()) {
 		out, read := v.judge(o)
-		set := slices.ContainsFunc(o.Layers, func(l layer) bool { return l.Side == "" })
-		switch {
+		switch set := o.Side == ""; {
 		case set && out.Result == Forgotten && read && o.Wrote != "" && out.Read == o.Wrote:
 			out.Result = Unchanged
 			list = append(list, out)
 		case set && (o.Wrote != "" || out.Result == Forgotten):
 			list = append(list, out)
 		case !set && read && out.Result != Forgotten && out.Read != out.From && o.mine(out.Read):
-			out.To, out.With = out.Read, o.Layers[0].Side
+			out.To, out.With = out.Read, o.Side
 			out.Result, out.Reason = Moved, "with "+out.With
 			moved = append(moved, out)
 		}
@@ -215,8 +173,8 @@ func (v *View) Verify() (list []Outcome) {
 // its old value already Unchanged; all else is as Revert would say.
 func (v *View) Preview(owner string, reach Reach) []Outcome {
 	w := (&Journal{View: *v}).writer(v.sys, owner)
-	list, _, out := w.undos(owner)
-	for _, u := range list {
+	var out []Outcome
+	for _, u := range w.undos(owner) {
 		w.look(u, reach)
 		switch {
 		case u.out.Result != "" || !u.ours:

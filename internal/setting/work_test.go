@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// work is what a process does: it sets, an experiment sets over it and puts back, and
+// work is what a process does: it sets, an experiment sets other objects and puts back, it sets again, and
 // at the end all is put back.
 func work(sys *System) error {
 	j, err := OpenJournal(sys, "/j")
@@ -51,10 +51,14 @@ func work(sys *System) error {
 		func() error {
 			return set("set", "governor=performance", "min_freq=1600000", "max_freq=2000000", "thp=never", "dirty_bytes=629145600", "platform_profile=performance")
 		},
+		func() error { return set("/exp", "io_scheduler=none", "swappiness=10", "smt=off") },
 		func() error {
-			return set("/exp", "governor=ondemand", "epp=balance_power", "max_freq=800000", "io_scheduler=none", "swappiness=10", "smt=off", "dirty_ratio=40")
+			return set("set", "governor=ondemand", "epp=balance_power", "max_freq=800000", "dirty_ratio=40")
 		},
-		func() error { return set("/exp", "governor@policy0=performance", "swappiness=1") },
+		func() error { return set("/exp", "io_scheduler=mq-deadline", "swappiness=1") },
+		func() error { return revert("/exp") },
+		func() error { return set("/exp", "swappiness=20") },
+		func() error { return set("set", "governor@policy0=performance") },
 		func() error { return revert("/exp") },
 		func() error { return revert("set") },
 	} {

@@ -66,29 +66,20 @@ func (in *intends) add(s Setting, o Object, from, to, side string) {
 		return
 	}
 	st := in.w.j.st
-	p := planned{Setting: s.Name, Name: o.Name, Path: o.Path, Lasting: s.Lasting, From: from, To: to, Side: side}
-	known := st.objects[o.Path]
-	switch {
-	case known == nil:
-		p.ID = st.nextID
-		st.nextID++
-	case known.rebooted(in.w.boot) || !known.mine(from):
-		p.ID, p.Fresh = known.ID, true
-	default:
-		p.ID = known.ID
-	}
-	if known == nil || p.Fresh || !in.w.has(known) {
-		p.Layer = st.nextID
-		st.nextID++
+	p := planned{ID: st.nextID, Setting: s.Name, Name: o.Name, Path: o.Path, Lasting: s.Lasting, From: from, To: to, Side: side}
+	st.nextID++
+	if known := st.objects[o.Path]; known != nil {
+		p.Fresh = known.rebooted(in.w.boot) || !known.mine(from)
 	}
 	in.at[o.Path] = len(in.list)
 	in.list = append(in.list, p)
 }
 
-// addSides plans what a write would disturb, except what this set has planned already.
+// addSides plans what a write would disturb, except what is in the journal already.
 func (in *intends) addSides(s Setting, sides []Side) {
 	for _, side := range sides {
-		if in.w.knows(side.Object.Path) {
+		o := in.w.j.st.objects[side.Object.Path]
+		if _, known := in.w.pending(side.Object.Path); known || o != nil && !o.rebooted(in.w.boot) {
 			continue
 		}
 		of := in.w.sys.setting(side.Setting)
@@ -100,18 +91,11 @@ func (in *intends) addSides(s Setting, sides []Side) {
 	}
 }
 
-// knows reports whether an object of this set is in the journal.
-func (w *writer) knows(path string) bool {
-	if p, ok := w.j.st.planned[path]; ok && p.set == w.set {
-		return true
-	}
-	o := w.j.st.objects[path]
-	return o != nil && w.has(o) && !o.rebooted(w.boot)
+// pending returns what this set has intended for an object, and not begun.
+func (w *writer) pending(path string) (p planned, ok bool) {
+	p, ok = w.j.st.planned[path]
+	return p, ok && w.j.st.intent.Set == w.set
 }
-
-// has reports whether an object has a layer of the owner. Who reverts for all owners
-// needs none of their own.
-func (w *writer) has(o *object) bool { return w.owner == "" || o.layer(w.owner) != nil }
 
 func (w *writer) intends() *intends { return &intends{w: w, at: map[string]int{}} }
 
@@ -120,7 +104,7 @@ func (in *intends) commit() error {
 	if len(in.list) == 0 {
 		return nil
 	}
-	return in.w.note(true, &record{Kind: "intend", Set: in.w.set, Owner: in.w.owner, At: in.w.at, Boot: in.w.boot, Objects: in.list})
+	return in.w.note(true, &intend{Set: in.w.set, Owner: in.w.owner, At: in.w.at, Boot: in.w.boot, Objects: in.list})
 }
 
 // end says that the set has ended: what it has intended and not begun is as it was. One that
@@ -129,7 +113,7 @@ func (w *writer) end() error {
 	if w.j.st.atWork != w.set {
 		return nil
 	}
-	return w.j.append(w.lasts, &record{Kind: "end", Set: w.set})
+	return w.j.append(w.lasts, &end{w.set})
 }
 
 // errMeanwhile says that an object changed between the look at it and its write.
@@ -138,15 +122,15 @@ var errMeanwhile = errors.New("it changed just before it was written")
 // note adds a line. A careless set, which puts back, goes on without a journal that cannot be written: to leave a
 // value changed would be worse. That holds for the end of a write as well. What could not be written is in the state,
 // and the next line that can be writes the whole state first.
-func (w *writer) note(durable bool, r *record) error {
-	err := w.j.append(durable, r)
-	if err == nil || !w.careless && r.Kind != "done" {
+func (w *writer) note(durable bool, e event) error {
+	err := w.j.append(durable, e)
+	if _, ended := e.(*done); err == nil || !w.careless && !ended {
 		return err
 	}
 	if w.lost == nil {
 		w.lost = err
 	}
-	_ = w.j.st.apply(r)
+	_ = e.apply(w.j.st)
 	return nil
 }
 
@@ -159,14 +143,7 @@ func (w *writer) put(s Setting, o Object, seen, to string) (read string, _ error
 	if err := in.commit(); err != nil {
 		return "", err
 	}
-	st := w.j.st
-	id := 0
-	if p, ok := st.planned[o.Path]; ok && p.set == w.set {
-		id = p.ID
-	} else if known := st.objects[o.Path]; known != nil {
-		id = known.ID
-	}
-	began := &record{Kind: "go", Set: w.set, ID: id, To: to, Any: s.Rounds, Marked: w.j.marked && !st.marked}
+	began := &begin{Set: w.set, Path: o.Path, To: to, Any: s.Rounds}
 	for _, side := range sides {
 		began.Sides = append(began.Sides, sideways{Path: side.Object.Path, Becomes: side.Becomes, Any: side.Becomes == nil})
 	}
@@ -177,7 +154,7 @@ func (w *writer) put(s Setting, o Object, seen, to string) (read string, _ error
 	}
 	// Files of the kernel have no compare-and-swap: one system call lies between.
 	if v, err := s.read(w.sys, o); err == nil && v != seen {
-		return v, errors.Join(w.note(s.Lasting, &record{Kind: "done", ID: id, Read: &seen}), errMeanwhile)
+		return v, errors.Join(w.note(s.Lasting, &done{Path: o.Path, Read: &seen}), errMeanwhile)
 	}
 	writeErr := s.write(w.sys, o, to)
 	read, readErr := s.read(w.sys, o)
@@ -185,16 +162,16 @@ func (w *writer) put(s Setting, o Object, seen, to string) (read string, _ error
 		w.sys.wait()
 		read, readErr = s.read(w.sys, o)
 	}
-	done := &record{Kind: "done", ID: id, Saw: map[string]string{}}
+	ended := &done{Path: o.Path, Saw: map[string]string{}}
 	if readErr == nil {
-		done.Read = &read
+		ended.Read = &read
 	}
 	for _, side := range sides {
 		if v, err := w.sys.setting(side.Setting).read(w.sys, side.Object); err == nil {
-			done.Saw[side.Object.Path] = v
+			ended.Saw[side.Object.Path] = v
 		}
 	}
-	err := w.note(s.Lasting, done)
+	err := w.note(s.Lasting, ended)
 	switch {
 	case !w.careless && w.lost != nil:
 		err = w.lost

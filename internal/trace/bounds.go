@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"hostlab/internal/host"
+	"hostlab/internal/proc"
 )
 
 // Bound is what a part can be at most, from counters that the kernel keeps anyway.
@@ -103,21 +103,13 @@ func readCounters(tree host.Tree, target Target, cpus []int) counters {
 		}
 	}
 	c.idle, c.idleWhy = idleExits(tree, cpus)
-	c.pressure, c.pressWhy = pressure(tree)
-	for line := range strings.Lines(tree.Text("/proc/stat").Or("")) {
-		f := strings.Fields(line)
-		if len(f) < 8 || !strings.HasPrefix(f[0], "cpu") || f[0] == "cpu" {
-			continue
-		}
-		n, err := strconv.Atoi(f[0][3:])
-		if err != nil {
-			continue
-		}
-		// All but idle, iowait and what the hypervisor took, in ticks of USER_HZ (proc_stat(5)).
-		for _, i := range []int{1, 2, 3, 6, 7} {
-			v, _ := strconv.ParseFloat(f[i], 64)
-			c.busy[n] += v / 100
-		}
+	p, err := proc.ParsePressure([]byte(tree.Text("/proc/pressure/cpu").Or("")))
+	if c.pressure = p.Some; err != nil {
+		c.pressWhy = "this kernel shows no pressure (PSI)"
+	}
+	cores, _ := proc.ParseCPUs([]byte(tree.Text("/proc/stat").Or(""))) // none: there is no bound
+	for _, cpu := range cores {
+		c.busy[cpu.ID] = cpu.Busy()
 	}
 	return c
 }
@@ -139,16 +131,4 @@ func idleExits(tree host.Tree, cpus []int) (sum float64, why string) {
 		}
 	}
 	return sum, ""
-}
-
-// pressure is the time in which some task waited for a CPU (Documentation/accounting/psi.rst), in s.
-func pressure(tree host.Tree) (float64, string) {
-	for line := range strings.Lines(tree.Text("/proc/pressure/cpu").Or("")) {
-		if _, total, ok := strings.Cut(line, "total="); ok && strings.HasPrefix(line, "some ") {
-			if us, err := strconv.ParseFloat(strings.TrimSpace(total), 64); err == nil {
-				return us / 1e6, ""
-			}
-		}
-	}
-	return 0, "this kernel shows no pressure (PSI)"
 }

@@ -12,6 +12,7 @@ const Schema = 1
 
 // Data is the report as JSON; docs/schema/record.schema.json describes it. What is not known is null.
 type Data struct {
+	Kind      string           `json:"kind"`
 	Schema    int              `json:"schema"`
 	Hostlab   string           `json:"hostlab"`
 	Evidence  result.Evidence  `json:"evidence"`
@@ -85,7 +86,7 @@ type dataBound struct {
 }
 
 func (r *Report) data() Data {
-	d := Data{Schema: Schema, Hostlab: r.Hostlab, Evidence: result.Measured, Service: r.Service, Recorded: r.Result != nil,
+	d := Data{Kind: "record", Schema: Schema, Hostlab: r.Hostlab, Evidence: result.Measured, Service: r.Service, Recorded: r.Result != nil,
 		Seconds: r.Length,
 		CPUs:    []dataCPU{}, Bounds: []dataBound{}, Warnings: []string{}, Reason: text(r.Reason)}
 	for _, b := range r.Bounds {

@@ -64,7 +64,7 @@ type Window struct {
 }
 
 // AnalysisKind tells an Answer's JSON from other documents.
-const AnalysisKind = "hostlab-watch-analysis"
+const AnalysisKind = "watch-analysis"
 
 // Answer is what a record tells.
 type Answer struct {

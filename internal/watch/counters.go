@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"hostlab/internal/counters"
+	"hostlab/internal/proc"
 )
 
 // Windows' performance counters are means between two looks. They are summed up here, so that a Reading holds totals,
@@ -43,14 +44,14 @@ func newTallies(hostname string, cpus []counterCPU, volume string) *tallies {
 	t := &tallies{cpus: cpus, volume: volume, info: Info{Hostname: hostname, Highest: map[int]float64{}}}
 	for _, c := range cpus {
 		// Windows does not tell what the hypervisor took, or who waits for a disk.
-		times := Times{Nice: unknown, IRQ: unknown, SoftIRQ: unknown, IOWait: unknown, Steal: unknown}
+		times := proc.Times{Nice: unknown, IRQ: unknown, SoftIRQ: unknown, IOWait: unknown, Steal: unknown}
 		t.total.CPUs = append(t.total.CPUs, CPUReading{ID: c.id, Times: times, Frequency: unknown, Effective: unknown})
 		if c.nominal > 0 {
 			t.info.Highest[c.id] = c.nominal
 		}
 	}
 	for i := range t.total.Pressure {
-		t.total.Pressure[i] = Stall{unknown, unknown}
+		t.total.Pressure[i] = proc.Pressure{Some: unknown, Full: unknown}
 	}
 	if volume != "" {
 		t.info.Disks = []string{volume}

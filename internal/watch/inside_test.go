@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"hostlab/internal/proc"
 )
 
 func TestRunsRoundTrip(t *testing.T) {
@@ -60,7 +62,7 @@ func TestSleepersAreNotWoken(t *testing.T) {
 	now := time.Now()
 	var got []float64
 	for i, busy := range []float64{0, 0.01, 0.02, 0.12, 0.13} {
-		c := CPUReading{Times: Times{User: busy}}
+		c := CPUReading{Times: proc.Times{User: busy}}
 		got = append(got, s.effective(f, &c, now.Add(time.Duration(i)*time.Second)))
 	}
 	if asked[0] != 2 || math.Abs(got[3]-2.5e9) > 1 || !math.IsNaN(got[1]) || !math.IsNaN(got[4]) {
@@ -117,7 +119,7 @@ func TestParseDisks(t *testing.T) {
 	if _, err := parseDisks([]byte(now), []string{"vda"}); err == nil {
 		t.Error("a disk that is not there was found")
 	}
-	if s, err := parsePressure([]byte("some avg10=0 total=x\n")); err == nil {
+	if s, err := proc.ParsePressure([]byte("some avg10=0 total=x\n")); err == nil {
 		t.Errorf("garbage was read as %v", s)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
 
+	"hostlab/internal/proc"
 	"hostlab/internal/screen"
 )
 
@@ -107,12 +108,12 @@ func (e *Exposer) Collect(to chan<- prometheus.Metric) {
 	}
 	e.cpus(of)
 	if e.samples > 0 {
-		resource := func(i int, _ Stall) []string { return []string{"resource", Pressures[i]} }
-		families(of, prometheus.CounterValue, e.last.Pressure[:], resource, []metric[Stall]{
+		resource := func(i int, _ proc.Pressure) []string { return []string{"resource", Pressures[i]} }
+		families(of, prometheus.CounterValue, e.last.Pressure[:], resource, []metric[proc.Pressure]{
 			{"pressure_waiting_seconds_total", "Time in which some task waited for a resource.",
-				func(s Stall) float64 { return s.Some }},
+				func(s proc.Pressure) float64 { return s.Some }},
 			{"pressure_stalled_seconds_total", "Time in which all tasks waited for a resource.",
-				func(s Stall) float64 { return s.Full }},
+				func(s proc.Pressure) float64 { return s.Full }},
 		})
 	}
 	device := func(_ int, d DiskReading) []string { return []string{"device", d.Name} }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hostlab/internal/bounded"
+	"hostlab/internal/proc"
 )
 
 // Limits of what is read.
@@ -161,11 +162,11 @@ func (r *recordReader) head(text []byte) error {
 		return fmt.Errorf("schema is %d; this version reads %d", h.Schema, Schema)
 	case !(h.Interval > 0 && h.Interval <= maxSeconds):
 		return fmt.Errorf("interval is %g s; it must be above 0 and at most %d s", h.Interval, maxSeconds)
-	case len(h.CPUs) == 0 || len(h.CPUs) > maxCPUs:
-		return fmt.Errorf("cpus has %d entries; it must be 1 to %d", len(h.CPUs), maxCPUs)
+	case len(h.CPUs) == 0 || len(h.CPUs) > proc.MaxCPUs:
+		return fmt.Errorf("cpus has %d entries; it must be 1 to %d", len(h.CPUs), proc.MaxCPUs)
 	}
 	for i, c := range h.CPUs {
-		if c < 0 || c >= maxCPUs || i > 0 && c <= h.CPUs[i-1] {
+		if c < 0 || c >= proc.MaxCPUs || i > 0 && c <= h.CPUs[i-1] {
 			return errors.New("cpus is not in ascending order")
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"hostlab/internal/proc"
 	"hostlab/internal/stats"
 )
 
@@ -49,7 +50,7 @@ type Sample struct {
 	At       time.Time // its end
 	Seconds  float64   // its length
 	CPUs     []CPU     // those online at both ends
-	Pressure [len(Pressures)]Stall
+	Pressure [len(Pressures)]proc.Pressure
 	Disks    []Disk
 	Commits  []float64 // s
 	System   *System   // nil on Linux
@@ -75,8 +76,8 @@ func Between(info Info, a, b Reading) Sample {
 		}
 	}
 	for i := range s.Pressure {
-		s.Pressure[i] = Stall{share(a.Pressure[i].Some, b.Pressure[i].Some, s.Seconds),
-			share(a.Pressure[i].Full, b.Pressure[i].Full, s.Seconds)}
+		s.Pressure[i] = proc.Pressure{Some: share(a.Pressure[i].Some, b.Pressure[i].Some, s.Seconds),
+			Full: share(a.Pressure[i].Full, b.Pressure[i].Full, s.Seconds)}
 	}
 	for i, d := range b.Disks {
 		if i < len(a.Disks) && a.Disks[i].Name == d.Name {
@@ -227,27 +228,10 @@ func quarterOf(sorted []float64) float64 {
 	return top / all
 }
 
-// Times are the CPU times of one CPU since boot in s (proc(5), /proc/stat). User
-// holds the time of guests, which the kernel counts there too.
-type Times struct {
-	User, Nice, System, Idle, IOWait, IRQ, SoftIRQ, Steal float64
-}
-
-// Busy is the time in which the CPU worked for this machine: without steal.
-func (t Times) Busy() float64 {
-	busy := t.User + t.System
-	for _, v := range []float64{t.Nice, t.IRQ, t.SoftIRQ} {
-		if !math.IsNaN(v) { // Windows counts them with the others
-			busy += v
-		}
-	}
-	return busy
-}
-
 // CPUReading is one CPU that is online.
 type CPUReading struct {
 	ID        int
-	Times     Times
+	Times     proc.Times
 	Frequency float64   // Hz, as scaling_cur_freq tells; NaN
 	States    []float64 // s in each idle state since boot; nil where not to be had
 	Effective float64   // Hz while busy, since the CPU was last read busy; NaN
@@ -255,9 +239,6 @@ type CPUReading struct {
 
 // Pressures are the resources of /proc/pressure in the order of Reading.Pressure.
 var Pressures = [...]string{"cpu", "io", "memory"}
-
-// Stall is the time since boot in s in which some task waited, or all did; NaN.
-type Stall struct{ Some, Full float64 }
 
 // DiskReading are the counters of a disk under the log since boot (Documentation/admin-guide/iostats.rst).
 type DiskReading struct {
@@ -272,7 +253,7 @@ type DiskReading struct {
 type Reading struct {
 	At       time.Time
 	CPUs     []CPUReading // ascending by ID
-	Pressure [len(Pressures)]Stall
+	Pressure [len(Pressures)]proc.Pressure
 	Disks    []DiskReading
 	Commits  []float64 // s of each commit that --probe-commits made for this reading
 	System   *System   // nil on Linux

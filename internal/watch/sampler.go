@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hostlab/internal/host"
+	"hostlab/internal/proc"
 )
 
 const cpuRoot = "/sys/devices/system/cpu/cpu"
@@ -52,7 +53,7 @@ func Open(cfg Config) (*Sampler, error) {
 	if err != nil {
 		return nil, err
 	}
-	cpus, err := parseStat(b, nil)
+	cpus, err := proc.ParseCPUs(b)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func Open(cfg Config) (*Sampler, error) {
 		s.pressure[i] = s.held.File("/proc/pressure/" + name)
 		b, err := s.pressure[i].Read(&s.buf)
 		if err == nil {
-			_, err = parsePressure(b)
+			_, err = proc.ParsePressure(b)
 		}
 		if err != nil {
 			s.pressure[i] = nil
@@ -188,11 +189,14 @@ func (s *Sampler) Read(now time.Time) (Reading, error) {
 	if err != nil {
 		return r, err
 	}
-	if r.CPUs, err = parseStat(b, nil); err != nil {
+	times, err := proc.ParseCPUs(b)
+	if err != nil {
 		return r, err
 	}
-	for i := range r.CPUs {
+	r.CPUs = make([]CPUReading, len(times))
+	for i, t := range times {
 		c := &r.CPUs[i]
+		*c = CPUReading{ID: t.ID, Times: t.Times, Frequency: unknown, Effective: unknown}
 		f := s.files(c.ID)
 		c.States = s.states(f)
 		if s.clock != nil {
@@ -201,12 +205,12 @@ func (s *Sampler) Read(now time.Time) (Reading, error) {
 	}
 	s.frequencies(r.CPUs)
 	for i, f := range s.pressure {
-		r.Pressure[i] = Stall{unknown, unknown}
+		r.Pressure[i] = proc.Pressure{Some: unknown, Full: unknown}
 		if f == nil {
 			continue
 		}
 		if b, err := f.Read(&s.buf); err == nil {
-			r.Pressure[i], _ = parsePressure(b) // unknown where it has become unreadable
+			r.Pressure[i], _ = proc.ParsePressure(b) // unknown where it has become unreadable
 		}
 	}
 	if s.disks != nil {
@@ -225,7 +229,7 @@ func (s *Sampler) states(f *cpuFiles) []float64 {
 	for i, file := range f.states {
 		out[i] = unknown
 		if b, err := file.Read(&s.buf); err == nil {
-			if us, err := number(b); err == nil {
+			if us, err := proc.WholeNumber(b); err == nil {
 				out[i] = us / 1e6
 			}
 		}
@@ -248,7 +252,7 @@ func (s *Sampler) frequencies(cpus []CPUReading) {
 			return
 		}
 		if b, err := f.Read(buf); err == nil && !strings.HasPrefix(string(b), "<") { // <unknown>
-			if khz, err := number(b); err == nil && khz > 0 {
+			if khz, err := proc.WholeNumber(b); err == nil && khz > 0 {
 				c.Frequency = khz * 1e3
 			}
 		}

@@ -215,7 +215,7 @@ func brief(seconds float64) string {
 }
 
 // errLost ends a run whose governor has ended: it would go on at full speed.
-var errLost = errors.New("the governor of the emulated policy has ended before the run; was it killed?")
+var errLost = errors.New("the governor of the emulated policy ended before the run did: another process may have killed it")
 
 // during is ctx, but ends with errLost as its cause when the governor does.
 func (m *emulation) during(ctx context.Context) (context.Context, context.CancelFunc) {

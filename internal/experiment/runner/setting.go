@@ -104,8 +104,17 @@ func (s *settings) values(l *lever) (map[string]string, error) {
 	return out, err
 }
 
-// save takes down what is there, where that is one of the levels.
+// save takes down what is there, where that is one of the levels, and refuses what another owner has changed.
 func (s *settings) save(l *lever) (err error) {
+	for _, level := range l.Levels {
+		p, err := setting.NewPlan(s.sys, []setting.Assignment{{Name: l.Setting, Value: level}})
+		if level == experiment.Current || err != nil {
+			continue // setting it tells
+		}
+		if err := s.j.Free(s.owner, p); err != nil {
+			return err
+		}
+	}
 	if !slices.Contains(l.Levels, experiment.Current) {
 		return nil
 	}

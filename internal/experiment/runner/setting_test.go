@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -154,6 +155,26 @@ func TestSettingForeign(t *testing.T) {
 	// what is put back.
 	if got := b.has(swappinessFile); got != "77" {
 		t.Errorf("afterwards the host has %s", got)
+	}
+}
+
+// What 'hostlab set' has changed is no level: the experiment ends before its first run.
+func TestSettingOfAnotherOwner(t *testing.T) {
+	b := newBench(t, head(6, "")+swappinessFactor+nullWorkload)
+	b.machine(map[string]string{swappinessFile: "35"})
+	p, err := setting.NewPlan(b.cfg.sys.settings, []setting.Assignment{{Name: "swappiness", Value: "40"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := setting.OpenJournal(b.cfg.sys.settings, b.cfg.sys.journal)
+	if err == nil {
+		_, err = setting.Apply(context.Background(), b.cfg.sys.settings, j, setting.OwnerSet, p, false)
+	}
+	if err := errors.Join(err, j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.run(); !errors.As(err, new(*setting.Owned)) || b.has(swappinessFile) != "40" {
+		t.Errorf("%v, swappiness %s", err, b.has(swappinessFile))
 	}
 }
 

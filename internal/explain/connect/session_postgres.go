@@ -121,6 +121,7 @@ func pgClear(opportunistic bool) func(context.Context, *pgconn.Config, net.Conn)
 			plain = l.Conn
 		}
 		c.RequireAuth = "!password"
+		// pgx does not tell which file it dialed: the peer's account and its program decide, as for an abstract socket.
 		if isTLS && !opportunistic || Postgres.doubt(plain, "", 0) == nil {
 			c.RequireAuth = ""
 		}

@@ -18,7 +18,6 @@ import (
 	"slices"
 	"time"
 
-	"hostlab/internal/assess"
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/lever"
@@ -205,14 +204,12 @@ func (m Maker) assessment(ctx context.Context, l *looks, h *made, at time.Time) 
 	for _, r := range a.Runs {
 		a.Probes = append(a.Probes, r.Measurements...)
 	}
-	a.Probed = lever.Join(a.Role, a.Facts, a.Results, a.Runs)
+	a.Levers, a.Verdict.Text = lever.Platform(a.Role, a.Facts, a.Results, a.Runs)
 	a.Minute = h.minute(h.machine, effect, at, h.rng)
 	if w := a.Minute; w != nil {
-		a.Service, a.Time, a.Levers = w.About(), w.Time(), assess.Join(w, a.Probed)
+		a.Service, a.Time, a.Levers = w.About(), w.Time(), w.Join(a.Levers)
 		a.Verdict.Text = w.Verdict(a.Levers)
-		return a, nil
 	}
-	a.Levers, a.Verdict.Text = assess.OfProbes(a.Probed), lever.VerdictLine(a.Role, a.Probed)
 	return a, nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"hostlab/internal/assess"
 	"hostlab/internal/explain"
+	"hostlab/internal/lever"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
 )
@@ -27,14 +28,13 @@ func (h *made) minute(m *machine, l load, at time.Time, rng *rand.Rand) *assess.
 	database := m.role == "production-db"
 	w := &assess.Minute{
 		Service: service.Service{Kind: service.Unit, Name: m.service, PID: 194}, Why: "this process tells no sessions",
-		Host: assess.Host{CPUs: 4}, Local: database, Unseen: map[string]string{}, Owners: map[string]string{},
+		Host: assess.Host{CPUs: 4}, Local: database, Unseen: map[string]string{},
 	}
 	if database {
 		w.Service.Kind, w.Connected, w.Why, w.Version = service.Database, true, "", "15.10"
 	}
-	for _, lever := range []string{assess.Data, assess.Log, assess.Network, assess.Memory, assess.SMT, assess.Clock, assess.Idle,
-		assess.CPUs} {
-		w.Unseen[lever] = "this part of the demonstration has no figure for it"
+	for _, name := range lever.Names {
+		w.Unseen[name] = "this part of the demonstration has no figure for it"
 	}
 	r := &w.Report
 	r.Schema, r.Vendor, r.Version, r.Target, r.Started = 3, m.service, w.Version, m.service, at
@@ -77,7 +77,6 @@ func (h *made) minute(m *machine, l load, at time.Time, rng *rand.Rand) *assess.
 	}
 	if database {
 		r.Transactions = int64(900 * h.busy / sum * h.busy * r.Wall)
-		r.Bounds = explain.Bounds(r)
 	}
 	busy := min(0.9, parts[explain.DatabaseCPU]/r.Wall/4)
 	w.Host.Busy, w.Host.Foreign, w.Host.Steal = new(busy), new(0.01), new(0.0)

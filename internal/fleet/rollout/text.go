@@ -206,11 +206,10 @@ func (c *Course) State() string {
 
 // statusJSON is what status says to programs.
 type statusJSON struct {
-	Schema int       `json:"schema"`
-	Kind   string    `json:"kind"`
-	Done   int       `json:"done"`
-	Waves  []waveRow `json:"waves"`
-	Hosts  []*Host   `json:"hosts"`
+	document.Head
+	Done  int       `json:"done"`
+	Waves []waveRow `json:"waves"`
+	Hosts []*Host   `json:"hosts"`
 }
 
 // Status reports what has become of a plan.
@@ -250,7 +249,7 @@ func (c *Course) Status(t Typed) *document.Document {
 		About: []string{"what is set: " + p.Change()},
 		Sections: []document.Section{document.Titled("Waves", table), document.Titled("Hosts to look at", odd),
 			document.Titled("Next", commands)},
-		Data: statusJSON{Schema, "rollout-status", done, rows, c.Hosts}}
+		Data: statusJSON{document.Head{Kind: "rollout-status", Schema: Schema}, done, rows, c.Hosts}}
 }
 
 // Document reports a plan with all that became of it: waves, what gates can show, and what they say of waves that have begun.
@@ -302,12 +301,11 @@ func (c *Course) Document(t Typed) (*document.Document, error) {
 		planned.Sections[:1], d.Sections[1:2],
 		planned.Sections[1:3], d.Sections[2:])
 	d.Data = struct {
-		Schema int        `json:"schema"`
-		Kind   string     `json:"kind"`
+		document.Head
 		Plan   *Plan      `json:"plan"`
 		Status statusJSON `json:"status"`
 		Gates  []*Judged  `json:"gates"` // of waves that have begun, under unless-harm
-	}{Schema, "rollout", p, d.Data.(statusJSON), gates} //nolint:forcetypeassert // Status has put it there
+	}{document.Head{Kind: "rollout", Schema: Schema}, p, d.Data.(statusJSON), gates} //nolint:forcetypeassert // Status has put it there
 	return d, nil
 }
 
@@ -353,10 +351,9 @@ func (j *Judged) Document(p *Plan, t Typed) *document.Document {
 	}
 	d.Sections = []document.Section{document.Titled("Next", next)}
 	d.Data = struct {
-		Schema int    `json:"schema"`
-		Kind   string `json:"kind"`
+		document.Head
 		*Judged
-	}{Schema, "rollout-gate", j}
+	}{document.Head{Kind: "rollout-gate", Schema: Schema}, j}
 	return d
 }
 

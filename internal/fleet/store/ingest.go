@@ -105,7 +105,8 @@ func (m *measured) add(d *fleet.Document, id int64) {
 	}
 	for _, l := range d.Levers {
 		if fresh("lever\x00" + l.Name) {
-			m.levers = append(m.levers, []any{id, l.Name, l.Likely, l.AtMost, l.Verdict, l.Evidence, l.Reason, l.Command,
+			m.levers = append(m.levers, []any{id, l.Name, l.Likely, l.AtMost, string(l.Verdict), string(l.Kind()),
+				l.Why(), l.Next.Command,
 				l.SecondsPerDay})
 		}
 	}

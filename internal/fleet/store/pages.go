@@ -6,6 +6,7 @@ import (
 
 	"hostlab/internal/check"
 	"hostlab/internal/fleet"
+	"hostlab/internal/lever"
 )
 
 // What pages ask is bounded: by a host, by documents that came since, or by a number of rows. A fleet of thousands of
@@ -79,10 +80,13 @@ func (s *Store) Since(ctx context.Context, after int64) (list []*fleet.Host, doc
 	err = s.query(ctx, func(scan func(...any) error) error {
 		var name string
 		var l fleet.Lever
-		if err := scan(&name, &l.Name, &l.Likely, &l.AtMost, &l.Verdict, &l.Evidence, &l.Reason, &l.Command,
+		var why lever.Evidence
+		if err := scan(&name, &l.Name, &l.Likely, &l.AtMost, &l.Verdict, &why.Kind, &why.Text,
+			&l.Next.Command,
 			&l.SecondsPerDay); err != nil {
 			return err
 		}
+		l.Evidence = []lever.Evidence{why}
 		if h := by[name]; h != nil {
 			h.Levers = append(h.Levers, l)
 		}

@@ -54,12 +54,12 @@ func planned(t *testing.T, s *Store) {
 		value, has := 310, slices.Contains(p.Waves[0].Hosts, host)
 		if has {
 			value = 300
-			verify := fmt.Sprintf(`{"schema": 1, "started": %q, "host": %q, "action": "verify", "outcomes": [{"setting": "swappiness", "to": "10", "read": "10", "result": "unchanged"}]}`,
+			verify := fmt.Sprintf(`{"kind": "verify", "schema": 1, "started": %q, "host": %q, "action": "verify", "outcomes": [{"setting": "swappiness", "to": "10", "read": "10", "result": "unchanged"}]}`,
 				plannedAt.Add(time.Hour).Format(time.RFC3339), host)
 			docs = append(docs, read(t, verify))
 		}
 		for hour, v := range map[int]int{10: 300, 20: 300, 50: value} {
-			docs = append(docs, read(t, fmt.Sprintf(`{"schema": 3, "version": "1", "started": %q, "host": %q, "facts": {}, "verdict": "v",
+			docs = append(docs, read(t, fmt.Sprintf(`{"kind": "assess", "schema": 4, "version": "1", "started": %q, "host": %q, "facts": {}, "verdict": {"text": "v"},
 				"probes": [{"name": "p", "value": %d, "n": 5, "unit": "s"}]}`, begin.Add(time.Duration(hour)*time.Hour).Format(time.RFC3339), host, v)))
 		}
 	}

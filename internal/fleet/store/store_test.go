@@ -30,7 +30,7 @@ func written(t *testing.T, host string, hour int, facts map[string]string, statu
 		kernel[k] = map[string]any{"value": v, "state": "ok"}
 	}
 	body, err := json.Marshal(map[string]any{
-		"schema": 3, "version": "1", "started": begin.Add(time.Duration(hour) * time.Hour), "host": host, "role": "production-db",
+		"kind": "assess", "schema": 4, "version": "1", "started": begin.Add(time.Duration(hour) * time.Hour), "host": host, "role": "production-db",
 		"facts":   map[string]any{"kernel": kernel},
 		"results": []any{map[string]any{"id": "KRN-001", "title": "t", "status": status, "severity": "low", "detail": status}},
 		"probes":  []any{map[string]any{"name": "p", "value": float64(hour), "n": 5, "unit": "s", "evidence": "measured"}},

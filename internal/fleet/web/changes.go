@@ -165,7 +165,7 @@ func checks(_ context.Context, r *request) (*document.Document, error) {
 	return &document.Document{Name: "fleet", Title: "Checks", Answer: []document.Line{{Text: answer}},
 		Sections: []document.Section{document.Titled("Checks that find something", t)},
 		Data: struct {
-			Schema   int           `json:"schema"`
+			document.Head
 			Findings []fleet.Tally `json:"findings"`
-		}{fleet.Schema, sum.Findings}}, nil
+		}{fleet.HeadOf("checks"), sum.Findings}}, nil
 }

@@ -16,7 +16,7 @@ import (
 
 // hostJSON is all that a host's page says.
 type hostJSON struct {
-	Schema    int               `json:"schema"`
+	document.Head
 	Name      string            `json:"name"`
 	First     time.Time         `json:"first"`
 	Last      time.Time         `json:"last"`
@@ -68,7 +68,7 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 	if h.Stratum != "" {
 		d.About = append(d.About, "Hardware: "+h.Stratum)
 	}
-	data := hostJSON{Schema: fleet.Schema, Name: h.Name, First: h.First, Last: h.Last, Stale: h.Stale(r.now, r.Stale),
+	data := hostJSON{Head: fleet.HeadOf("host"), Name: h.Name, First: h.First, Last: h.Last, Stale: h.Stale(r.now, r.Stale),
 		Service: h.Service, Verdict: h.Verdict,
 		Same: []string{}, Findings: h.Findings, Remedies: last.remedies, Accepted: h.Accepted, Levers: []leverJSON{}, Changes: changes, Documents: kept}
 	for _, name := range r.fleet.machines[h.Machine] {

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"hostlab/internal/assess"
 	"hostlab/internal/document"
 	"hostlab/internal/fleet"
+	"hostlab/internal/lever"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
@@ -25,17 +25,17 @@ type leverJSON struct {
 func levers(_ context.Context, r *request) (*document.Document, error) {
 	sum := fleet.Status(r.fleet.hosts, r.fleet.documents, r.now, r.Stale)
 	d := &document.Document{Name: "fleet", Title: "Levers", Data: struct {
-		Schema int              `json:"schema"`
+		document.Head
 		Levers []fleet.LeverSum `json:"levers"`
-	}{fleet.Schema, sum.Levers}}
+	}{fleet.HeadOf("levers"), sum.Levers}}
 	d.Answer = []document.Line{{Text: "No assessment of a host that is known calls a lever worthwhile."}}
 	if len(sum.Levers) > 0 {
 		l := sum.Levers[0]
 		d.Answer[0].Text = fmt.Sprintf("The lever %q is worthwhile on %s; how much it would save is not known.",
-			assess.Title(l.Name), screen.Count(l.Hosts, "host"))
+			lever.Title(l.Name), screen.Count(l.Hosts, "host"))
 		if l.Known > 0 {
 			d.Answer[0].Text = fmt.Sprintf("The lever %q would likely save most: %s of services' active time, on %s.",
-				assess.Title(l.Name),
+				lever.Title(l.Name),
 				fleet.ADay(l.SecondsPerDay), screen.Count(l.Hosts, "host"))
 		}
 	}
@@ -47,7 +47,7 @@ func levers(_ context.Context, r *request) (*document.Document, error) {
 		saves := document.Text("unknown")
 		if l.Known > 0 {
 			saves = document.Number(l.SecondsPerDay, fleet.ADay(l.SecondsPerDay))
-			b.Rows = append(b.Rows, document.Bar{Name: assess.Title(l.Name),
+			b.Rows = append(b.Rows, document.Bar{Name: lever.Title(l.Name),
 				Segments: []document.Segment{{Class: "likely", Name: "likely", Value: l.SecondsPerDay, Text: saves.Text}},
 				Ends:     []document.Cell{document.Text(saves.Text)}})
 		}
@@ -74,7 +74,7 @@ func oneLever(_ context.Context, r *request) (*document.Document, error) {
 			}
 			there = true
 			list = append(list, leverJSON{h.Name, l, l.SecondsPerDay})
-			if l.Verdict == "worthwhile" {
+			if l.Verdict == lever.Worthwhile {
 				worth++
 				if l.SecondsPerDay != nil {
 					saves += *l.SecondsPerDay
@@ -97,16 +97,16 @@ func oneLever(_ context.Context, r *request) (*document.Document, error) {
 	for i := from; i < to; i++ { // a page of thousands is not made whole
 		addLever(t, document.Cell{Text: list[i].Host, Link: "/hosts/" + segment(list[i].Host)}, &list[i].Lever)
 	}
-	return &document.Document{Name: "fleet", Title: "Lever: " + assess.Title(name),
+	return &document.Document{Name: "fleet", Title: "Lever: " + lever.Title(name),
 		Answer: []document.Line{{Text: fmt.Sprintf("The lever %q is worthwhile on %d of %s whose assessment judges it, and would "+
-			"likely save %s there.", assess.Title(name), worth,
+			"likely save %s there.", lever.Title(name), worth,
 			screen.Count(len(list), "host"), fleet.ADay(saves))}},
 		Sections: []document.Section{document.Titled("Hosts", t)},
 		Data: struct {
-			Schema int         `json:"schema"`
-			Name   string      `json:"lever"`
-			Hosts  []leverJSON `json:"hosts"`
-		}{fleet.Schema, name, list}}, nil
+			document.Head
+			Name  string      `json:"lever"`
+			Hosts []leverJSON `json:"hosts"`
+		}{fleet.HeadOf("lever"), name, list}}, nil
 }
 
 func orNone(v *float64) float64 {
@@ -118,7 +118,7 @@ func orNone(v *float64) float64 {
 
 // leverCell names a lever as assess does, and leads to its page.
 func leverCell(name string) document.Cell {
-	return document.Cell{Text: assess.Title(name), Link: "/levers/" + segment(name)}
+	return document.Cell{Text: lever.Title(name), Link: "/levers/" + segment(name)}
 }
 
 // leverTable shows levers of one host, or one lever of hosts.
@@ -140,9 +140,5 @@ func addLever(t *document.Table, name document.Cell, l *fleet.Lever) {
 		return document.Number(*v, result.Share(*v))
 	}
 	saves := perDay(l.SecondsPerDay)
-	verdict := document.Text(l.Verdict)
-	if l.Verdict == "worthwhile" {
-		verdict.Tone = document.Caution
-	}
-	t.Add(name, share(l.Likely), share(l.AtMost), saves, verdict, none(l.Evidence), none(l.Reason), none(l.Command))
+	t.Add(name, share(l.Likely), share(l.AtMost), saves, l.Verdict.Cell(), none(string(l.Kind())), none(l.Why()), none(l.Next.Command))
 }

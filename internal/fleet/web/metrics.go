@@ -1,30 +1,65 @@
 package web
 
 import (
+	"context"
+	"io"
 	"net/http"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/common/expfmt"
 
-	"hostlab/internal/assess"
 	"hostlab/internal/check"
+	"hostlab/internal/lever"
 )
 
 // mostSeries is how many hosts have series of their own: what hosts call themselves must not fill a Prometheus.
 const mostSeries = 10000
 
 // leverLabels are the levers that have a label of their own. A document may name any.
-var leverLabels = []string{assess.Clock, assess.Idle, assess.SMT, assess.CPUs, assess.Log, assess.Data, assess.Network,
-	assess.Memory}
+var leverLabels = []string{lever.Clock, lever.Idle, lever.SMT, lever.CPUs, lever.Log, lever.Data, lever.Network,
+	lever.Memory}
 
-// metrics answers Prometheus. Of a host that is not known any more it says only that, and since when.
+// metrics answers Prometheus.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
-	now := s.Now()
-	f, err := s.fleet.get(r.Context(), s, now)
+	page, err := s.registry(r.Context())
 	if err != nil {
 		s.fail(w, r, err)
 		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	promhttp.HandlerFor(page, promhttp.HandlerOpts{}).ServeHTTP(w, r)
+}
+
+// WriteMetrics writes what Prometheus would be answered.
+func WriteMetrics(ctx context.Context, w io.Writer, c Config) error {
+	s, err := New(c)
+	if err != nil {
+		return err
+	}
+	page, err := s.registry(ctx)
+	if err != nil {
+		return err
+	}
+	families, err := page.Gather()
+	if err != nil {
+		return err
+	}
+	for _, f := range families {
+		if _, err := expfmt.MetricFamilyToText(w, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// registry holds the fleet's figures. Of a host that is not known any more it says only that, and since when.
+func (s *Server) registry(ctx context.Context) (*prometheus.Registry, error) {
+	now := s.Now()
+	f, err := s.fleet.get(ctx, s, now)
+	if err != nil {
+		return nil, err
 	}
 	page := prometheus.NewRegistry()
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
@@ -65,7 +100,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 		}
 		sum := map[string]float64{}
 		for _, l := range h.Levers {
-			if l.Verdict != "worthwhile" || l.SecondsPerDay == nil {
+			if l.Verdict != lever.Worthwhile || l.SecondsPerDay == nil {
 				continue
 			}
 			label := l.Name
@@ -84,6 +119,5 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	all.WithLabelValues("unknown").Set(count[true])
 	documents.WithLabelValues().Set(float64(f.documents))
 	left.WithLabelValues().Set(float64(max(0, len(f.hosts)-mostSeries)))
-	w.Header().Set("Cache-Control", "no-store")
-	promhttp.HandlerFor(page, promhttp.HandlerOpts{}).ServeHTTP(w, r)
+	return page, nil
 }

@@ -112,9 +112,9 @@ func studies(ctx context.Context, r *request) (*document.Document, error) {
 	return &document.Document{Name: "fleet", Title: "Studies", Answer: []document.Line{{Text: answer}},
 		Sections: []document.Section{document.Titled("Studies", t)},
 		Data: struct {
-			Schema  int      `json:"schema"`
+			document.Head
 			Studies []string `json:"studies"`
-		}{fleet.Schema, names}}, nil
+		}{fleet.HeadOf("studies"), names}}, nil
 }
 
 func oneStudy(ctx context.Context, r *request) (*document.Document, error) {

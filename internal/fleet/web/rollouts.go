@@ -72,9 +72,9 @@ func planList(ctx context.Context, s *store.Store) (*document.Document, error) {
 	return &document.Document{Name: "fleet", Title: "Roll-outs", Answer: []document.Line{{Text: answer}},
 		Sections: []document.Section{document.Titled("Plans", t)},
 		Data: struct {
-			Schema   int       `json:"schema"`
+			document.Head
 			Rollouts []planRow `json:"rollouts"`
-		}{fleet.Schema, rows}}, nil
+		}{fleet.HeadOf("rollouts"), rows}}, nil
 }
 
 func oneRollout(ctx context.Context, r *request) (*document.Document, error) {

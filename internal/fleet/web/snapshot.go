@@ -148,8 +148,12 @@ func share(h *fleet.Host, words map[string]string) {
 	}
 	for i := range h.Levers {
 		l := &h.Levers[i]
-		for _, s := range []*string{&l.Name, &l.Verdict, &l.Evidence, &l.Reason, &l.Command} {
-			one(s)
+		one(&l.Name)
+		one((*string)(&l.Verdict))
+		one(&l.Next.Command)
+		for j := range l.Evidence {
+			one((*string)(&l.Evidence[j].Kind))
+			one(&l.Evidence[j].Text)
 		}
 	}
 }

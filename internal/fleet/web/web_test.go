@@ -117,7 +117,7 @@ func own() []written {
 	list := []written{{"", changeBody}, {"evil", assessment("evil", evil+"0", now.AddDate(0, 0, -2))}, {"evil", assessment("evil", evil+"1", now.AddDate(0, 0, -1))},
 		{"silent", assessment("silent", evil+"2", now.AddDate(0, 0, -9))}}
 	for _, h := range change.Waves[0].Hosts {
-		list = append(list, written{h, fmt.Appendf(nil, `{"schema": 1, "host": %q, "started": %q, "action": "verify", "outcomes": [{"setting": "swappiness", "to": "10", "read": "10", "result": "unchanged"}]}`,
+		list = append(list, written{h, fmt.Appendf(nil, `{"kind": "verify", "schema": 1, "host": %q, "started": %q, "action": "verify", "outcomes": [{"setting": "swappiness", "to": "10", "read": "10", "result": "unchanged"}]}`,
 			h, change.Created.Add(time.Minute).Format(time.RFC3339))})
 	}
 	return list
@@ -127,7 +127,7 @@ func own() []written {
 func assessment(host, text string, at time.Time) []byte {
 	fact := map[string]any{"value": text, "state": "ok"}
 	body, err := json.Marshal(map[string]any{
-		"schema": 3, "version": text, "started": at, "host": host, "role": "production-db", "warnings": []string{text},
+		"kind": "assess", "schema": 4, "version": text, "started": at, "host": host, "role": "production-db", "warnings": []string{text},
 		"facts":   map[string]any{"kernel": map[string]any{"release": fact, text: fact}},
 		"results": []any{map[string]any{"id": text, "title": text, "status": "finding", "severity": "high", "detail": text, "remedy": text}, map[string]any{"id": "MEM-006", "title": text, "status": "finding", "severity": "high", "detail": text, "remedy": text}},
 		"probes":  []any{map[string]any{"name": text, "title": text, "value": 1.5, "low": 1.4, "high": 1.6, "n": 5, "unit": "s", "noise_floor": 0.1, "evidence": text}},

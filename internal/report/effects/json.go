@@ -14,9 +14,13 @@ import (
 // describes it. It rises when a key changes its meaning or goes.
 const Schema = 2
 
+// Kind tells the document from others.
+const Kind = "report"
+
 // data has one shape for one experiment and for several, so that
 // `jq .effects` works for both: every effect names its experiment.
 type data struct {
+	Kind        string           `json:"kind"`
 	Schema      int              `json:"schema"`
 	Version     string           `json:"version"`
 	Outcome     string           `json:"outcome"`
@@ -169,7 +173,7 @@ var outcomeNames = map[analysis.Outcome]string{analysis.NoneBeyond: "no_practica
 	analysis.Beyond: "effect"}
 
 func newData(s *Set) data {
-	d := data{Schema: Schema, Version: s.Version, Outcome: outcomeNames[s.Outcome()]}
+	d := data{Kind: Kind, Schema: Schema, Version: s.Version, Outcome: outcomeNames[s.Outcome()]}
 	for i := range s.Reports {
 		r := &s.Reports[i]
 		d.Verdicts = append(d.Verdicts, verdicts(r)...)

@@ -35,7 +35,7 @@ func Service() *report.Assessment {
 	share := func(v, low, high float64) result.Estimate {
 		return result.Estimate{Value: v, Low: low, High: high, N: 1800}
 	}
-	r := explain.Report{Schema: 3, Vendor: "PostgreSQL", Version: "15.18", Target: "postgres at /run/postgresql", Wall: 60,
+	r := explain.Report{Kind: "explain", Schema: 3, Vendor: "PostgreSQL", Version: "15.18", Target: "postgres at /run/postgresql", Wall: 60,
 		Elapsed: 300, Busy: 240, Samples: 1800, Interval: 0.033, Peak: 8,
 		Transactions: 60_000, Method: explain.Method, Log: explain.NoLog(),
 		Missing: []string{"pg_stat_statements is not installed"}}
@@ -55,7 +55,7 @@ func Service() *report.Assessment {
 	}
 	m := &assess.Minute{Service: service.Service{Kind: service.Database, Name: "PostgreSQL", PID: 812}, Version: "15.18",
 		Connected: true, Host: assess.Host{CPUs: 2, Busy: new(0.9)},
-		Unseen: map[string]string{assess.Idle: "wake-ups were not watched; that takes root and BTF"}, Owners: map[string]string{}}
+		Unseen: map[string]string{lever.Idle: "wake-ups were not watched; that takes root and BTF"}}
 	for i := range 60 {
 		at := 1 + 0.5*math.Sin(float64(i)/6)
 		s := explain.Stretch{Seconds: 1, Parts: map[explain.PartName]float64{}, Transactions: int64(1000 * at)}
@@ -65,9 +65,8 @@ func Service() *report.Assessment {
 		r.Course = append(r.Course, s)
 		m.Readings = append(m.Readings, service.Reading{At: float64(i + 1), Busy: new(1.8 * float64(i+1))})
 	}
-	r.Bounds = explain.Bounds(&r)
 	m.Report = r
-	a.Minute, a.Service, a.Time, a.Levers = m, m.About(), m.Time(), m.Levers()
+	a.Minute, a.Service, a.Time, a.Levers = m, m.About(), m.Time(), m.Join(a.Levers)
 	a.Verdict.Text = m.Verdict(a.Levers)
 	return a
 }
@@ -102,14 +101,11 @@ func assemble(name string, f *host.Facts, rs []check.Result, runs []probe.Outcom
 	a := &report.Assessment{
 		Schema: report.Schema, Tool: "v0.1.0", Started: time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC), Seconds: 61.4,
 		Host: name, Role: check.ProductionDB, Facts: f, Results: rs, Runs: runs,
-		Warnings: report.BusyWarnings(runs),
 	}
 	for _, o := range runs {
 		a.Probes = append(a.Probes, o.Measurements...)
 	}
-	a.Probed = lever.Join(a.Role, f, rs, runs)
-	a.Levers = []assess.Lever{{Name: assess.Clock, Verdict: assess.NotHere, Reason: "this guest counts no cycles"}}
-	a.Verdict.Text = lever.VerdictLine(a.Role, a.Probed)
+	a.Levers, a.Verdict.Text = lever.Platform(a.Role, f, rs, runs)
 	return a
 }
 

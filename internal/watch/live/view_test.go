@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"hostlab/internal/proc"
 	"hostlab/internal/watch"
 )
 
@@ -17,7 +18,7 @@ func made(cpus int) *View {
 		Unknown: []watch.Unknown{{What: "effective frequency", Why: "hidden"}}}}
 	s := &watch.Sample{At: time.Unix(1790000000, 0), Seconds: 1}
 	for i := range s.Pressure {
-		s.Pressure[i] = watch.Stall{Some: math.NaN(), Full: math.NaN()}
+		s.Pressure[i] = proc.Pressure{Some: math.NaN(), Full: math.NaN()}
 	}
 	for c := range cpus {
 		b := float64(c) / float64(cpus)

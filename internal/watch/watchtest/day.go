@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"hostlab/internal/proc"
 	"hostlab/internal/watch"
 )
 
@@ -86,7 +87,7 @@ func (d Day) Write(seed uint64) []byte {
 			s.CPUs = append(s.CPUs, cpu)
 		}
 		for i := range s.Pressure {
-			s.Pressure[i] = watch.Stall{Some: math.NaN(), Full: math.NaN()}
+			s.Pressure[i] = proc.Pressure{Some: math.NaN(), Full: math.NaN()}
 			if !d.Bare {
 				s.Pressure[i].Some = 0
 			}

@@ -7,11 +7,11 @@ package client
 import (
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
 	"hostlab/internal/explain/connect"
+	"hostlab/internal/lazyre"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/database"
 )
@@ -191,7 +191,7 @@ func engines() (names []string) {
 }
 
 // plain is how a schema may be named: what needs no quotes in any engine.
-var plain = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
+var plain = lazyre.New(`^[a-z_][a-z0-9_]{0,62}$`)
 
 // logDir is empty for a job that has no such parameter.
 func logDir(p workload.Values) string {

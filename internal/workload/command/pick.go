@@ -16,6 +16,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"hostlab/internal/bounded"
+	"hostlab/internal/lazyre"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload"
@@ -156,7 +157,7 @@ func shown(done ended) string {
 
 // plainNumber is what counts as a number in text: strconv would also take "inf",
 // "nan" and hexadecimal ones.
-var plainNumber = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
+var plainNumber = lazyre.New(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
 
 func number(text string) (float64, error) {
 	if !plainNumber.MatchString(text) {
@@ -195,7 +196,7 @@ func fromRegexp(re *regexp.Regexp, around named, text []byte) (v float64, behind
 	if found[0][1] == to {
 		behind = unit(text[to:])
 	}
-	return v, behind, around.whole(text, from, to)
+	return v, behind, around.whole(text, from, to, inColumns(text[found[0][0]:found[0][1]], from-found[0][0], to-found[0][0]))
 }
 
 func fromJSON(path *jsonpath.Path, text []byte) (float64, error) {

@@ -85,12 +85,13 @@ func TestPartsOfNumbers(t *testing.T) {
 		"12.5 s": `(\d+) s`, "x=12.5 s": `x=(\d+)`, "12 s": `(\d) s`, "x=12": `x=(\d)`, ".5 s": `(\d) s`, "-5 s": `(\d) s`, "x=-5.5 s": `([\d.]+) s`, "x = −5 s": `(\d) s`,
 		"x=1e9": `x=(\d+)`, "x=1e-9": `(\d+)$`, "x=1.5E+9 s": `x=([\d.]+)`, "x=0x10": `x=(\d+)`, "0x10 s": `(\d+) s`, "1:02.45elapsed": `([\d.]+)elapsed`, "0:02:45 h": `(\d+) h`,
 		"1.234.567,89 s": `(\d+) s`, "12,34,567 cycles": digits + "cycles", "a 1,234": `a (\d+)`, "(2,45)": `\((\d+)`, "2,45s": `\D(\d+)s`,
+		"1 234 ms": `(\d+) ms`, "12 345 678 cycles": digits + "cycles", "a 123 456": `a (\d+)`, "x=1 234.5 s": `([\d.]+) s`,
 	} {
 		p, err := newPicker(workload.Pick{Name: "x", From: "regex:" + expr, Unit: workload.AnyUnit})
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole := strings.NewReplacer("cycles", "", " seconds", "", "elapsed", "", "x=", "", "x = ", "", "a ", "", "(", "", ")", "", " s", "", " h", "",
+		whole := strings.NewReplacer("cycles", "", " seconds", "", "elapsed", "", "x=", "", "x = ", "", "a ", "", " ms", "", "(", "", ")", "", " s", "", " h", "",
 			"\u202f", " ", "\u2009", " ", "\u00a0", " ").Replace(text)
 		whole = strings.TrimSuffix(strings.TrimSpace(whole), "s")
 		if v, err := p.one([]byte(text)); err == nil || !strings.Contains(err.Error(), whole) {
@@ -105,7 +106,8 @@ func TestPartsOfNumbers(t *testing.T) {
 		"t,12,345,x": {`t,(\d+),`, 12}, "12,34,56": {`^(\d+),34`, 12}, "12,345,678,9": {`^(\d+)`, 12}, "1.2.3 took": {`^(\d+\.\d+)`, 1.2}, "192.168.0.1": {`\.(\d+)$`, 1},
 		"cpu-5": {`(\d)`, 5}, "1-5": {`-(\d)`, 5}, "x=-5": {`x=(-\d)`, -5}, "x=-6": {`x=-(\d)`, 6}, "1.5e3 s": {`(\S+) s`, 1500}, "12ms": {`(\d+)ms`, 12}, "5 6": {`^(\d)`, 5}, "1 234 567": {`^(\d) `, 1},
 		"2026-11-27": {`^(\d+)`, 2026}, "x=1,\n2": {`x=(\d)`, 1}, "took 3...5": {`took (\d)`, 3}, "a:12 b": {`a:(\d+)`, 12}, "x=5..": {`x=(\d)`, 5}, "12.5": {`(\d+)\.\d`, 12}, "5%": {`(\d)`, 5}, "'12'": {`(\d+)`, 12},
-		"\"a\":12,\"b\":\"": {`"a":(\d+)`, 12}, "  12 ": {`( +\d+ )`, 12},
+		"\"a\":12,\"b\":\"": {`"a":(\d+)`, 12}, "  12 ": {`( +\d+ )`, 12}, "4 1234 ms": {`(\d+) ms`, 1234}, "1234 567 ms": {`(\d+) ms`, 567}, "1 23 ms": {`(\d+) ms`, 23},
+		"1 234 567 8": {`^\d+\s+\d+\s+(\d+)`, 567}, "5 234 ms": {`\d (\d+) ms`, 234}, "7 123": {`(\d+) \d`, 7},
 	} {
 		p, err := newPicker(workload.Pick{Name: "x", From: "regex:" + c.expr, Unit: workload.AnyUnit})
 		if err != nil {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
@@ -9,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"hostlab/internal/lazyre"
 	"hostlab/internal/screen"
 )
 
@@ -43,11 +45,24 @@ func namedAround(expr string) (n named) {
 // joints stand within numbers: decimal points and commas, what groups digits in some language, and the colon of minutes.
 const joints = ".,'’_:" + spaces
 
-// spaces are those that stand within numbers: no-break, thin, and both.
-const spaces = "\u00a0\u2009\u202f"
+// spaces are those that stand within numbers: no-break, thin, both, and a plain one, which also stands between columns: see gap.
+const spaces = "\u00a0\u2009\u202f "
+
+var behindGap, beforeGap = lazyre.New(`^ \d{3}(?:\D|$)`), lazyre.New(`(?:^|\D)\d{1,3}$`)
+
+// gap reports whether a plain space at i may group digits, as in 1 234: three stand behind it, and up to three in front.
+func gap(text []byte, i int) bool {
+	return behindGap.MatchString(string(text[i:])) && beforeGap.MatchString(string(text[:i]))
+}
+
+// inColumns reports that an expression has matched digits beyond a space beside its number: it counts columns.
+func inColumns(matched []byte, from, to int) bool {
+	left, right := bytes.TrimRight(matched[:from], " \t"), bytes.TrimLeft(matched[to:], " \t")
+	return len(left) < from && endsInDigit(left) || len(right) < len(matched)-to && startsWithDigit(right)
+}
 
 // Forms of one number. A list of numbers, a version and an address have another.
-var numbers = func() (list []*regexp.Regexp) {
+var numbers = func() (list []*lazyre.Regexp) {
 	const exponent = `([eE][+-]?\d+)?$`
 	forms := []string{`\d*\.?\d*` + exponent, `\d+,\d+` + exponent, `\d{1,2}(,\d{2})+,\d{3}(\.\d+)?$`, `\d+(_\d+)+(\.\d+)?` + exponent,
 		`\d+(:[0-5]\d)+([.,]\d+)?$`, `0[xX][0-9a-fA-F]+$`}
@@ -56,13 +71,14 @@ var numbers = func() (list []*regexp.Regexp) {
 		forms = append(forms, `\d{1,3}(`+regexp.QuoteMeta(string(s))+`\d{3})+([`+point+`]\d+)?`+exponent)
 	}
 	for _, f := range forms {
-		list = append(list, regexp.MustCompile(`^[-\x{2212}]?`+f))
+		list = append(list, lazyre.New(`^[-\x{2212}]?`+f))
 	}
 	return list
 }()
 
-// whole refuses what is cut out of a number, as 567 is of 1,234,567. The number lies in text between from and to.
-func (n named) whole(text []byte, from, to int) error {
+// whole refuses what is cut out of a number, as 567 is of 1,234,567. The number lies in text between from and to; columns: a plain
+// space ends it.
+func (n named) whole(text []byte, from, to int, columns bool) error {
 	const most = 80 // of what is looked at on either side
 	start := max(0, from-most)
 	text, from, to = text[start:min(len(text), to+most)], from-start, to-start
@@ -71,16 +87,17 @@ func (n named) whole(text []byte, from, to int) error {
 		r, size := utf8.DecodeLastRune(text[:first])
 		before := text[:first-size]
 		switch {
+		case r == ' ' && (columns || !gap(text, first-1)):
 		case isDigit(r), strings.ContainsRune(joints, r) && endsInDigit(before):
 			first -= size
 			continue
-		case (r == '+' || r == '-') && exponent.Match(before):
+		case (r == '+' || r == '-') && exponent.MatchString(string(before)):
 			first -= size
 			continue
-		case exponent.Match(text[:first]):
+		case exponent.MatchString(string(text[:first])):
 			first -= size
 			continue
-		case (r == 'x' || r == 'X') && zero.Match(before):
+		case (r == 'x' || r == 'X') && zero.MatchString(string(before)):
 			first -= size
 			continue
 		case r == '.' && !endsInWord(before): // .5
@@ -90,13 +107,14 @@ func (n named) whole(text []byte, from, to int) error {
 	}
 	for { // rightwards
 		r, size := utf8.DecodeRune(text[last:])
-		if isDigit(r) || strings.ContainsRune(joints, r) && startsWithDigit(text[last+size:]) {
+		plain := r == ' ' && (columns || !gap(text, last))
+		if !plain && (isDigit(r) || strings.ContainsRune(joints, r) && startsWithDigit(text[last+size:])) {
 			last += size
 			continue
 		}
-		if m := power.Find(text[last:]); m != nil {
+		if m := power.FindString(string(text[last:])); m != "" {
 			last += len(m)
-		} else if m := hex.Find(text[last:]); m != nil && string(text[from:to]) == "0" {
+		} else if m := hex.FindString(string(text[last:])); m != "" && string(text[from:to]) == "0" {
 			last += len(m)
 		}
 		break
@@ -112,7 +130,7 @@ func (n named) whole(text []byte, from, to int) error {
 	beside := first < from && isDigit(left) || last > to && isDigit(right) // a digit is no separator
 	asked := (first == from || left == n.before) && (last == to || right == n.after)
 	all := string(text[first:last])
-	if !beside && (asked || !slices.ContainsFunc(numbers, func(re *regexp.Regexp) bool { return re.MatchString(all) })) {
+	if !beside && (asked || !slices.ContainsFunc(numbers, func(re *lazyre.Regexp) bool { return re.MatchString(all) })) {
 		return nil
 	}
 	plain := strings.Map(func(r rune) rune {
@@ -126,19 +144,19 @@ func (n named) whole(text []byte, from, to int) error {
 }
 
 var (
-	exponent = regexp.MustCompile(`\d[eE]$`)
-	zero     = regexp.MustCompile(`(^|\D)0$`)
-	power    = regexp.MustCompile(`^[eE][+-]?\d+`)
-	hex      = regexp.MustCompile(`^[xX][0-9a-fA-F]+`)
+	exponent = lazyre.New(`\d[eE]$`)
+	zero     = lazyre.New(`(^|\D)0$`)
+	power    = lazyre.New(`^[eE][+-]?\d+`)
+	hex      = lazyre.New(`^[xX][0-9a-fA-F]+`)
 )
 
 // spaced is a unit behind a space; of other words there, none is one.
-var spaced = regexp.MustCompile(`^[ \x{00a0}](ns|us|µs|μs|ms|s|sec|secs|seconds?|min|minutes?|[kKMGT]i?[Bb]?)(?:[^\pL\d]|$)`)
+var spaced = lazyre.New(`^[ \x{00a0}](ns|us|µs|μs|ms|s|sec|secs|seconds?|min|minutes?|[kKMGT]i?[Bb]?)(?:[^\pL\d]|$)`)
 
 // unit is what follows a number and is not in the expression: another one would not be noticed.
 func unit(text []byte) string {
-	if m := spaced.FindSubmatch(text); m != nil {
-		return string(m[1])
+	if m := spaced.FindStringSubmatch(string(text)); m != nil {
+		return m[1]
 	}
 	n := 0
 	for n < len(text) && n < 8 {

@@ -14,6 +14,7 @@ const Schema = 1
 // Data holds a run as JSON. What is not known is null; what a thread of
 // its role does not do is 0.
 type Data struct {
+	Kind        string          `json:"kind"`
 	Schema      int             `json:"schema"`
 	Tool        string          `json:"hostlab"`
 	Host        string          `json:"host"`
@@ -32,7 +33,7 @@ type Data struct {
 // NewData puts a run together.
 func NewData(p Plan, r Result) Data {
 	t := r.Total
-	d := Data{Schema: Schema, Seconds: t.Seconds, Interrupted: r.Interrupted, Evidence: result.Measured, ScanSize: p.Cell.ScanSize,
+	d := Data{Kind: "scanlock", Schema: Schema, Seconds: t.Seconds, Interrupted: r.Interrupted, Evidence: result.Measured, ScanSize: p.Cell.ScanSize,
 		Threads: t.Rows, Rate: t.PerSecond, Scans: t.Scans, Warnings: slices.Concat(p.Warnings, t.Warnings())}
 	if r.Lost != "" {
 		d.Incomplete = &r.Lost

@@ -1,5 +1,0 @@
-//go:build system
-
-package main
-
-const systemTests = true

@@ -1,0 +1,6 @@
+//go:build !system
+
+package systemtest
+
+// Built reports whether this program has the tests with the build tag system.
+const Built = false
