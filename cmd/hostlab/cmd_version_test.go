@@ -37,7 +37,7 @@ func TestVersionsOfDocuments(t *testing.T) {
 		}
 		seen++
 	}
-	if seen != 6 {
+	if seen != 4 {
 		t.Error(fmt.Sprint("compared ", seen))
 	}
 }

@@ -140,7 +140,7 @@ func assessment(host, text string, at time.Time) []byte {
 		"levers": []any{map[string]any{"name": text, "likely": 0.1, "at_most": 0.2, "verdict": "worthwhile", "reason": text,
 			"command": text}},
 		"time": map[string]any{"wall": 10, "active": 20,
-			"parts": []any{map[string]any{"name": "database_cpu", "share": 1, "source": text}}},
+			"parts": []any{map[string]any{"name": "cpu", "share": 1, "source": text}}},
 		"service": map[string]any{"name": text}, "verdict": map[string]any{"text": text},
 	})
 	if err != nil {

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"os"
@@ -8,7 +8,6 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/service"
-	"hostlab/internal/service/demo"
 )
 
 // The log directory is that of a server that runs, and the report says when it is not.
@@ -50,12 +49,12 @@ func TestFindLog(t *testing.T) {
 		"elsewhere":     {host.Database{Kind: "oracle", PID: 1, LogDir: known("/proc/none")}, "", false, []string{"hostlab does not use /proc/none", "name a directory on its device with --log-dir"}, ""},
 	} {
 		got := findLog(host.Tree{}, c.server)
-		if got.dir != c.dir || got.found != c.found || (got.wrong == "") != (c.wrong == "") || !strings.Contains(got.wrong, c.wrong) {
+		if got.dir != c.dir || (got.dir == "") != (got.none != "") || got.found != c.found || (got.wrong == "") != (c.wrong == "") || !strings.Contains(got.wrong, c.wrong) {
 			t.Errorf("%s: %+v", name, got)
 		}
 		for _, s := range c.why {
-			if !strings.Contains(got.why, s) {
-				t.Errorf("%s: why is %q, want %q", name, got.why, s)
+			if !strings.Contains(got.why+got.none, s) {
+				t.Errorf("%s: why is %q%q, want %q", name, got.why, got.none, s)
 			}
 		}
 	}
@@ -66,16 +65,15 @@ func TestLogOfTheWatched(t *testing.T) {
 	dir := t.TempDir()
 	servers := []host.Database{{Kind: "mariadb", PID: 8, LogDir: host.Known(dir, "", "/proc")}}
 	for name, c := range map[string]struct {
-		w    *watched
+		of   *service.Service
 		want string
 	}{
 		"nothing":          {nil, ""},
-		"a unit":           {&watched{of: &service.Service{Kind: service.Unit, PID: 7}}, ""},
-		"a remote server":  {&watched{of: &service.Service{Kind: service.Database}}, ""},
-		"the demo":         {&watched{of: &service.Service{PID: 9}, demo: &demo.Service{}, demoDir: "/shop"}, "/shop"},
-		"this very server": {&watched{of: &service.Service{PID: 8}}, dir},
+		"a unit":           {&service.Service{Kind: service.Unit, PID: 7}, ""},
+		"a remote server":  {&service.Service{Kind: service.Database}, ""},
+		"this very server": {&service.Service{PID: 8}, dir},
 	} {
-		if got := logOf(host.Tree{}, c.w, servers); got.dir != c.want || got.why == "" {
+		if got := logOf(host.Tree{}, c.of, servers); got.dir != c.want || (got.none == "") != (c.want != "") {
 			t.Errorf("%s: %+v, want %q", name, got, c.want)
 		}
 	}

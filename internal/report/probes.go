@@ -1,14 +1,13 @@
-package main
+package report
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"time"
 
 	"hostlab/internal/assess"
+	"hostlab/internal/cpus"
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
 	"hostlab/internal/proc"
@@ -18,21 +17,27 @@ import (
 // gentle is the share of the CPUs that probes may use where others use them too.
 const gentle = 0.1
 
-// busyShare is the part of the CPUs' time that others may take during a probe
-// before the report says so.
-const busyShare = 0.05
+// config is what probes take.
+func (o *Options) config(tree host.Tree, facts *host.Facts, t *target, started time.Time) probe.Config {
+	cfg := probe.Config{Facts: facts, LogDir: t.log.dir, LogFound: t.log.found, NoLog: t.log.none, MemDir: memoryDir(tree),
+		CPUs: cpus.Usable(facts), Seed: uint64(started.UnixNano()), Alpha: probe.Alpha} //nolint:gosec // any number will do
+	if t.log.none != "" {
+		cfg.LogDir = ""
+	}
+	return cfg
+}
 
 // probe runs all probes. On a host that others use they take little of it, and stop where the
 // service that was watched becomes slower.
-func (o *assessOptions) probe(ctx context.Context, seen *observed, cfg probe.Config, w *watched, p *progress) error {
+func (o *Options) probe(ctx context.Context, seen *Observed, t *target, cfg probe.Config) error {
 	m := seen.Minute
-	all, probing, guard := o.budget, ctx, (*assess.Guard)(nil)
+	all, probing, guard := o.Budget, ctx, (*assess.Guard)(nil)
 	if m != nil {
-		all, cfg.Share = o.behind, gentle
+		all, cfg.Share = o.Behind, gentle
 		var harmed context.CancelFunc
 		probing, harmed = context.WithCancel(ctx)
 		defer harmed()
-		guard = assess.NewGuard(ctx, m, w.of, w.source, harmed)
+		guard = assess.NewGuard(ctx, m, t.of, t.source, harmed)
 		defer guard.Stop()
 	} else if inUse(ctx, cfg.CPUs) {
 		cfg.Share = gentle
@@ -40,8 +45,8 @@ func (o *assessOptions) probe(ctx context.Context, seen *observed, cfg probe.Con
 	began := time.Now()
 	for _, pr := range probe.All() {
 		cfg.Budget = time.Duration(float64(all) * pr.Share())
-		cfg.Report = p.step(pr.Title, cfg.Budget)
-		out, err := runProbe(probing, pr, cfg)
+		cfg.Report = o.Step(pr.Title, cfg.Budget)
+		out, err := probe.Run(probing, pr, cfg)
 		switch {
 		case ctx.Err() != nil && m != nil:
 			return nil // what was watched stands without the probes
@@ -75,35 +80,7 @@ func inUse(ctx context.Context, cpus []int) bool {
 	case <-time.After(time.Second):
 	}
 	share, ok := others.Share()
-	return ok && share > busyShare
-}
-
-// runProbe runs one probe. Only cancellation is an error: a probe that breaks is
-// reported in its outcome, and the others go on.
-func runProbe(ctx context.Context, pr probe.Probe, cfg probe.Config) (probe.Outcome, error) {
-	others := proc.Watch(cfg.CPUs)
-	out, err := pr.Run(ctx, cfg)
-	if ctx.Err() != nil {
-		// Probes join what they could not clean up to the context's error.
-		var several interface{ Unwrap() []error }
-		if errors.As(err, &several) {
-			for _, e := range several.Unwrap() {
-				if !errors.Is(e, ctx.Err()) {
-					return out, fmt.Errorf("%w; %w", ctx.Err(), e)
-				}
-			}
-		}
-		return out, ctx.Err()
-	}
-	if err != nil {
-		out.Failed = err.Error()
-	}
-	if share, ok := others.Share(); ok && share > busyShare && out.Skipped == "" {
-		out.Busy = share
-	}
-	slog.Info("probe done", "probe", out.Probe, "seconds", out.Seconds, "measurements", len(out.Measurements), "skipped",
-		out.Skipped, "failed", out.Failed)
-	return out, nil
+	return ok && share > probe.BusyShare
 }
 
 // memoryDir returns a directory in memory to compare the log device with, or "".

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"bytes"
@@ -19,14 +19,13 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/lever"
 	"hostlab/internal/probe"
-	"hostlab/internal/report"
 	"hostlab/internal/result"
 	"hostlab/internal/trust"
 	"hostlab/internal/watch"
 )
 
-// observed is what one run of assess saw. With the facts of the host, its report follows from it.
-type observed struct {
+// Observed is what one run of assess saw. With the facts of the host, its report follows from it.
+type Observed struct {
 	Schema    int                    `json:"schema"`
 	Tool      string                 `json:"version"`
 	Started   time.Time              `json:"started"`
@@ -39,8 +38,12 @@ type observed struct {
 	Runs      []probe.Outcome        `json:"runs"`
 	Probes    [][]result.Measurement `json:"probes"` // by run
 	Warnings  []string               `json:"warnings"`
-	Accepted  []check.Exception      `json:"exceptions,omitempty"` // findings that are accepted on this host
-	Answered  *answered              `json:"answered,omitempty"`   // nil: no server of this host was asked
+	// OnlyService is set where the host was left out.
+	OnlyService bool `json:"only_service,omitempty"`
+	// Experiments are what some have measured of levers.
+	Experiments map[string]lever.Evidence `json:"experiments,omitempty"`
+	Accepted    []check.Exception         `json:"exceptions,omitempty"` // findings that are accepted on this host
+	Answered    *answered                 `json:"answered,omitempty"`   // nil: no server of this host was asked
 }
 
 // answered is what the server of a process said of its settings.
@@ -58,8 +61,32 @@ const (
 	mostStretches   = 4096
 )
 
-// assessment is the report of what was seen: decisions, and nothing that has to be measured.
-func (s *observed) assessment(tree host.Tree, facts *host.Facts) *report.Assessment {
+// Assessment is the report of what was seen: decisions, and nothing that has to be measured.
+func (s *Observed) Assessment(tree host.Tree, facts *host.Facts) *Assessment {
+	a := &Assessment{Schema: Schema, Tool: s.Tool, Started: s.Started, Seconds: s.Seconds,
+		Host: facts.Identity.Hostname.Or("unknown host"), Role: s.Role, LogDir: s.LogDir, LogDirWhy: s.LogDirWhy, Runs: s.Runs,
+		OnlyService: s.OnlyService, Warnings: s.Warnings}
+	if tree.Live() {
+		a.Machine = host.MachineHash()
+	}
+	if !s.OnlyService {
+		s.host(a, tree, facts)
+	}
+	if m := s.Minute; m != nil {
+		a.Minute, a.Service, a.Time, a.Levers, a.Policies = m, m.About(), m.Time(), m.Join(a.Levers), m.Policies.Rows
+		a.Scheduler, a.Account, a.Verdict.Text = m.Scheduler, &m.Report, m.Verdict(a.Levers)
+		a.Warnings = slices.Concat(m.Cautions(!s.OnlyService), a.Warnings)
+	}
+	for i := range a.Levers {
+		if x, ok := s.Experiments[a.Levers[i].Name]; ok {
+			a.Levers[i].Add(x)
+		}
+	}
+	return a
+}
+
+// host judges what was seen of the host.
+func (s *Observed) host(a *Assessment, tree host.Tree, facts *host.Facts) {
 	if s.Place != "" {
 		storage := host.StorageOf(tree, s.Place)
 		storage.Purpose = "log-dir"
@@ -70,91 +97,50 @@ func (s *observed) assessment(tree host.Tree, facts *host.Facts) *report.Assessm
 			d.Answered(s.Answered.Source, s.Answered.Values)
 		}
 	}
-	a := &report.Assessment{
-		Schema: report.Schema, Tool: s.Tool, Started: s.Started, Seconds: s.Seconds,
-		Host: facts.Identity.Hostname.Or("unknown host"), Role: s.Role, Facts: facts,
-		Results: check.Accept(check.Run(facts, s.Role, check.All()), s.Accepted, "", s.Started), LogDir: s.LogDir,
-		LogDirWhy: s.LogDirWhy, Runs: s.Runs,
-	}
-	if tree.Live() {
-		a.Machine = host.MachineHash()
-	}
+	a.Facts, a.Results = facts, check.Accept(check.Run(facts, s.Role, check.All()), s.Accepted, "", s.Started)
 	for i := range s.Runs {
 		s.Runs[i].Measurements = s.Probes[i]
 		a.Probes = append(a.Probes, s.Probes[i]...)
 	}
 	a.Levers, a.Verdict.Text = lever.Platform(s.Role, facts, a.Results, a.Runs)
-	a.Warnings = slices.Concat(s.Warnings, check.Lapsed(a.Results))
-	m := s.Minute
-	if m == nil {
-		return a
-	}
-	a.Minute, a.Service, a.Time, a.Levers, a.Policies = m, m.About(), m.Time(), m.Join(a.Levers), m.Policies.Rows
-	a.Verdict.Text = m.Verdict(a.Levers)
-	if m.Away() {
-		text := "Facts, checks and probes describe this host, which is not the host of " + m.About().Name + "."
-		if m.Service.Near {
-			text = "Facts, checks and probes describe this host, on which no process of " + m.About().Name + " shows."
-		}
-		a.Warnings = append([]string{text}, a.Warnings...)
-	}
-	if m.Ended != "" {
-		a.Warnings = append([]string{fmt.Sprintf("Watching ended early, after %.0f s: %s.", m.Report.Wall, m.Ended)},
-			a.Warnings...)
-	}
-	return a
+	a.Warnings = slices.Concat(a.Warnings, check.Lapsed(a.Results))
 }
 
-// record writes what was seen, with what facts are read from, and returns the report as that file gives it.
-func (s *observed) record(ctx context.Context, std streams, tree host.Tree, file string) (*report.Assessment, error) {
-	var b bytes.Buffer
+// Save writes what was seen, with what facts are read from.
+func (s *Observed) Save(ctx context.Context, w io.Writer) error {
 	var paths []string
 	if s.Place != "" {
 		paths = append(paths, s.Place)
 	}
-	if err := host.Record(ctx, tree, "Recorded by 'hostlab assess --record'; 'hostlab assess --root' replays it.", paths, &b,
-		watch.Read); err != nil {
-		return nil, err
-	}
 	text, err := result.RecordJSON(s)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = host.Record(ctx, host.Tree{}, "Saved by 'hostlab assess --save'; 'hostlab assess --from' reports it.", paths, w, watch.Read)
 	}
-	fmt.Fprintf(&b, "-- %s --\n%s\n", observedFile, text)
-	if _, err := output(std, file, func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err }); err != nil {
-		return nil, err
+	if err == nil {
+		_, err = fmt.Fprintf(w, "-- %s --\n%s\n", observedFile, text)
 	}
-	m := &machine{root: file}
-	recorded, done, err := m.unpack(b.Bytes())
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	return replay(ctx, m, recorded)
+	return err
 }
 
-// replay is the report of what a run has recorded.
-func replay(ctx context.Context, m *machine, tree host.Tree) (*report.Assessment, error) {
-	if err := m.look(tree); err != nil {
-		return nil, err
-	}
+// From is the report of what a run has saved.
+func From(ctx context.Context, tree host.Tree) (*Assessment, error) {
 	s, err := readObserved(tree.Root)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = errors.New("it holds only facts; 'hostlab assess --record FILE' records what this replays, and 'hostlab check --root' " +
+		err = errors.New("it holds only facts; 'hostlab assess --save FILE' writes what this reads, and 'hostlab check --root' " +
 			"takes facts")
 	}
 	if err != nil {
-		return nil, usagef("%s: %w", m.name(), plain(err))
+		return nil, err
 	}
 	facts := host.Collect(ctx, host.Options{Tree: tree})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return s.assessment(tree, facts), nil
+	return s.Assessment(tree, facts), nil
 }
 
 // readObserved reads what anybody may have written.
-func readObserved(dir string) (*observed, error) {
+func readObserved(dir string) (*Observed, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -169,12 +155,12 @@ func readObserved(dir string) (*observed, error) {
 	if err != nil {
 		return nil, err
 	}
-	var s observed
+	var s Observed
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&s); err != nil {
-		if s.Schema > report.Schema {
-			return nil, fmt.Errorf("%s has schema %d; this hostlab knows %d", observedFile, s.Schema, report.Schema)
+		if s.Schema > Schema {
+			return nil, fmt.Errorf("%s has schema %d; this hostlab knows %d", observedFile, s.Schema, Schema)
 		}
 		return nil, fmt.Errorf("%s is damaged: %w", observedFile, err)
 	}
@@ -182,14 +168,14 @@ func readObserved(dir string) (*observed, error) {
 		return nil, fmt.Errorf("%s is damaged: something follows it", observedFile)
 	}
 	switch m := s.Minute; {
-	case s.Schema != report.Schema:
-		return nil, fmt.Errorf("%s has schema %d; this hostlab knows %d", observedFile, s.Schema, report.Schema)
+	case s.Schema != Schema:
+		return nil, fmt.Errorf("%s has schema %d; this hostlab knows %d", observedFile, s.Schema, Schema)
 	case !slices.Contains(check.Roles, s.Role):
 		return nil, fmt.Errorf("%s is damaged: it names no role", observedFile)
 	case len(s.Runs) != len(s.Probes):
 		return nil, fmt.Errorf("%s is damaged: it has %d probes, and figures of %d", observedFile, len(s.Runs), len(s.Probes))
 	case m != nil && (len(m.Report.Course) > mostStretches || len(m.Readings) > mostStretches || m.Host.CPUs < 0 ||
-		m.Host.CPUs > largestMachine):
+		m.Host.CPUs > host.MostCPUs):
 		return nil, fmt.Errorf("%s is damaged: no minute has %d stretches or %d CPUs", observedFile, len(m.Report.Course),
 			m.Host.CPUs)
 	case m != nil:

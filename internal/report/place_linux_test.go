@@ -1,6 +1,6 @@
 //go:build system
 
-package main
+package report
 
 import (
 	"os"

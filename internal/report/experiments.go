@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"hostlab/internal/analysis"
 	"hostlab/internal/lever"
 	"hostlab/internal/result"
+	"hostlab/internal/result/store"
 )
 
 // leverFactors are levers by the settings, and what stands for them in a study, that move
@@ -21,19 +22,12 @@ var leverFactors = map[string]string{
 	"io_scheduler": lever.Data, "nomerges": lever.Data, "read_ahead_kb": lever.Data,
 }
 
-// gains reads experiments and gives what each lever that they moved has given: the
-// most of its levels, as that is what a bound is compared with.
-func (o *explainRun) gains() (out map[string]lever.Evidence, err error) {
+// Measured is what experiments have measured of each lever that they moved: the most of its levels, as that is what
+// a bound is compared with. dirs are where they lie, for the text.
+func Measured(dirs []string, records []*store.Record) (out map[string]lever.Evidence, err error) {
 	out = map[string]lever.Evidence{}
-	if len(o.experiments) == 0 {
-		return out, nil
-	}
-	records, err := loadRecords(o.experiments)
-	if err != nil {
-		return out, usagef("--experiment: %w", err)
-	}
 	for i, r := range records {
-		x, dir, found := r.Experiment, o.experiments[i], false
+		x, dir, found := r.Experiment, dirs[i], false
 		a := analysis.Analyse(x, r.Runs, r.End)
 		for _, g := range a.Gains() {
 			name := leverFactors[g.Factor]
@@ -61,9 +55,13 @@ func (o *explainRun) gains() (out map[string]lever.Evidence, err error) {
 			}
 		}
 		if !found {
-			return out, usagef("--experiment %s: it says nothing of a lever that explain knows; it takes one of log devices, as of "+
+			return out, unusable("--experiment %s: it says nothing of a lever that assess knows; it takes one of log devices, as of "+
 				"'hostlab run log-device', or of a setting of the processor or the disks, with a response in seconds", dir)
 		}
+	}
+	for name, e := range out {
+		e.Source = lever.OfExperiment
+		out[name] = e
 	}
 	return out, nil
 }
@@ -84,14 +82,4 @@ func gainSource(dir string, x *result.Experiment, g analysis.Gain) string {
 		s = append(s, g.At)
 	}
 	return strings.Join(append(s, "response "+g.Response), ", ")
-}
-
-// measure sets gains beside bounds.
-func measure(levers []lever.Lever, gains map[string]lever.Evidence) {
-	for i := range levers {
-		if x, ok := gains[levers[i].Name]; ok {
-			x.Source = lever.OfExperiment
-			levers[i].Add(x)
-		}
-	}
 }

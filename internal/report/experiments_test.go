@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"fmt"
@@ -6,18 +6,22 @@ import (
 	"strings"
 	"testing"
 
+	"hostlab/internal/check"
+	"hostlab/internal/host"
 	"hostlab/internal/lever"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
 )
 
 // A measured gain stands beside its own lever only.
-func TestMeasure(t *testing.T) {
-	found := map[string]lever.Evidence{lever.Log: {Gain: &result.Estimate{Value: 0.1, N: 12, Evidence: "measured"}, Text: "experiment"}}
-	levers := []lever.Lever{{Name: lever.Clock}, {Name: lever.Log}}
-	measure(levers, found)
-	if len(levers[0].Evidence) != 0 || len(levers[1].Evidence) != 1 || levers[1].Evidence[0].Gain != found[lever.Log].Gain {
-		t.Errorf("%+v", levers)
+func TestMeasured(t *testing.T) {
+	found := map[string]lever.Evidence{lever.Log: {Source: lever.OfExperiment, Gain: &result.Estimate{Value: 0.1, N: 12, Evidence: "measured"}}}
+	a := (&Observed{Role: check.ProductionDB, Experiments: found}).Assessment(host.Tree{Root: t.TempDir()}, &host.Facts{})
+	for _, l := range a.Levers {
+		last := l.Evidence[len(l.Evidence)-1]
+		if (last.Source == lever.OfExperiment) != (l.Name == lever.Log) {
+			t.Errorf("%s: %+v", l.Name, l.Evidence)
+		}
 	}
 }
 
@@ -55,25 +59,20 @@ func TestGainsOfTooFewBlocks(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		g, err := (&explainRun{experiments: []string{dir}}).gains()
+		r, err := store.Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := Measured([]string{dir}, []*store.Record{r})
 		if err != nil {
 			t.Errorf("%d blocks: %v", blocks, err)
 		}
 		if got := g[lever.Log]; got.Gains() || !strings.Contains(got.Text, want) {
 			t.Errorf("%d blocks: %+v", blocks, g)
 		}
-		if blocks == 0 {
-			continue
-		}
-		var report strings.Builder
-		if err := verdicts(&report, dir); err != nil {
-			t.Fatal(err)
-		}
 		const least = 7 // of two comparisons at 95 % together
-		for _, text := range []string{g[lever.Log].Text, report.String()} {
-			if !strings.Contains(text, fmt.Sprint("--blocks ", least)) {
-				t.Errorf("no --blocks %d in %s", least, text)
-			}
+		if text := g[lever.Log].Text; blocks > 0 && !strings.Contains(text, fmt.Sprint("--blocks ", least)) {
+			t.Errorf("no --blocks %d in %s", least, text)
 		}
 	}
 }

@@ -11,40 +11,21 @@ import (
 
 	"hostlab/internal/document"
 	"hostlab/internal/explain"
-	"hostlab/internal/lever"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
 
-// Explained is a minute without its host, as docs/schema/explain.schema.json describes it. It is also the
-// file that is saved and compared.
-type Explained struct {
-	explain.Report
-	Verdict Answer        `json:"verdict"`
-	Service *About        `json:"service"`
-	Time    *Time         `json:"time"`
-	Levers  []lever.Lever `json:"levers"`
+// Where says which server was asked.
+func (m *Minute) Where() []string {
+	if !m.Connected {
+		return nil
+	}
+	return []string{m.Report.Vendor + " " + m.Report.Version + ", " + m.Report.Target}
 }
 
-// Document returns a minute without its host as every format prints it, beside an earlier recording
-// where that is not nil.
-func (m *Minute) Document(levers []lever.Lever, before *explain.Report) *document.Document {
-	r := &m.Report
-	text := m.Verdict(levers)
-	d := &document.Document{Name: "explain", Title: "Where the time of " + m.name() + " goes",
-		Answer: []document.Line{{Text: text, Tone: document.Strong}}, Warnings: r.Warnings,
-		Data: &Explained{*r, Answer{text}, m.About(), m.Time(), levers}, Footer: "Intervals: " + r.Method,
-		Sections: m.Sections(levers)}
-	if m.Connected {
-		d.About = []string{r.Vendor + " " + r.Version + ", " + r.Target}
-	}
-	if m.Ended != "" {
-		d.Warnings = append([]string{"It ended early, after " + seconds(r.Wall) + ": " + m.Ended}, d.Warnings...)
-	}
-	if before != nil {
-		d.Sections = append(d.Sections, document.Titled("Before and after", comparison(before, r)...))
-	}
-	return d
+// Compared puts an earlier account beside the minute's.
+func (m *Minute) Compared(before *explain.Report) document.Section {
+	return document.Titled("Before and after", comparison(before, &m.Report)...)
 }
 
 // rows is how many events are shown; the JSON document has all.
@@ -87,7 +68,7 @@ func comparison(before, after *explain.Report) (out []document.Block) {
 	}
 	recording := func(name string, r *explain.Report) document.Pair {
 		return document.Pair{Name: name, Value: r.Started.Format("2006-01-02 15:04:05") + ", " + seconds(r.Wall) + ", " +
-			sessions(r)}
+			inMean(r)}
 	}
 	out = append(out, document.Pairs{recording("before", before), recording("after", after)})
 	table := func(first string) *document.Table {
@@ -169,8 +150,8 @@ func differences(before, after *explain.Report) (out []string) {
 	return out
 }
 
-// sessions is how many there were in the mean.
-func sessions(r *explain.Report) string {
+// inMean is how many there were in the mean.
+func inMean(r *explain.Report) string {
 	n := r.Elapsed / r.Wall
 	if math.Abs(n-math.Round(n)) < 0.05 {
 		return screen.Count(int(math.Round(n)), "session")
