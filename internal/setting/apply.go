@@ -156,7 +156,7 @@ func (a *applying) attempt(s Setting, step Step) error {
 	}
 	known := a.j.st.objects[step.Path]
 	p, pending := a.pending(step.Path)
-	ours := known != nil && known.mine(v) && !(pending && p.Fresh)
+	ours := known != nil && known.mine(v) && (!pending || !p.Fresh)
 	if v != step.From && !ours {
 		// Another program was quicker. What is there now is what will be put back.
 		step.From = v

@@ -79,7 +79,7 @@ func TestLargestSet(t *testing.T) {
 
 // The largest journal that is accepted is put back in seconds; a larger one is refused.
 func TestLargestJournal(t *testing.T) {
-	const n = 22_000
+	const n = 20_500
 	m := disks(n)
 	in := &intend{Set: 1, Owner: "set", Boot: "boot1"}
 	list := []event{&head{Format: format, Host: "host"}, in}
