@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,5 +77,18 @@ func TestLogOfTheWatched(t *testing.T) {
 		if got := logOf(host.Tree{}, c.of, servers); got.dir != c.want || (got.none == "") != (c.want != "") {
 			t.Errorf("%s: %+v, want %q", name, got, c.want)
 		}
+	}
+}
+
+// A directory that was asked for and takes no commits is an error; one that was found is a reason.
+func TestPlaceIsTriedOnce(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none")
+	o := Options{LogDir: none}
+	var unusable *Unusable
+	if _, err := o.named(host.Tree{}); !errors.As(err, &unusable) || !strings.Contains(err.Error(), "does not exist") {
+		t.Errorf("named: %v", err)
+	}
+	if p := o.tried(host.Tree{}, place{dir: none, why: "found"}); !strings.Contains(p.none, "does not exist") || p.why != "" {
+		t.Errorf("found: %+v", p)
 	}
 }
