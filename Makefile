@@ -1,8 +1,8 @@
 # hostlab. Everything a fresh machine with Go and apt needs: `make demo`, `make test`.
 SHELL := /bin/bash
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+VERSION ?=
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
-LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+LDFLAGS := -s -w $(VERSION:%=-X main.version=%) -X main.commit=$(COMMIT)
 OUT := bin/hostlab
 DEADCODE := golang.org/x/tools/cmd/deadcode@v0.52.0
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0

@@ -1,7 +1,6 @@
-// Package export writes settings as profiles for the tools that keep them over a
-// reboot: tuned, saptune, systemd, powercfg and PowerShell DSC. hostlab itself puts
-// everything back.
-package export
+// Package settings says what settings are, what became of them, and what another tool needs to keep them: the documents
+// of settings, set, verify and revert, and the profiles of export for tuned, saptune, systemd, powercfg and PowerShell DSC.
+package settings
 
 import (
 	"bytes"

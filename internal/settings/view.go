@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"fmt"
@@ -62,8 +62,8 @@ func kindOf(sys *setting.System, name string, o setting.Object) string {
 	return ""
 }
 
-// shown is a value as people see it.
-func shown(name string, o setting.Object, value string) string {
+// Shown is a value as people see it.
+func Shown(name string, o setting.Object, value string) string {
 	if s, ok := setting.Find(name); ok {
 		value = s.Show(o, value)
 	}
@@ -88,14 +88,14 @@ func (gs groups) pairs(tone func(*group) document.Tone) document.Pairs {
 
 func plainTone(*group) document.Tone { return "" }
 
-// planned is what would be changed, by group.
-func planned(sys *setting.System, list []setting.Outcome) document.Pairs {
+// plannedPairs are what would be changed, by group.
+func plannedPairs(sys *setting.System, list []setting.Outcome) document.Pairs {
 	var gs groups
 	for _, s := range list {
 		if s.Result != setting.Planned && s.Result != setting.Moved || s.From == s.To && !heldSetting(s.Setting) {
 			continue // another step may move it, and then it is written
 		}
-		text := shown(s.Setting, s.Object, s.From) + " -> " + shown(s.Setting, s.Object, s.To)
+		text := Shown(s.Setting, s.Object, s.From) + " -> " + Shown(s.Setting, s.Object, s.To)
 		if s.Note != "" {
 			text += " (" + s.Note + ")"
 		}
@@ -104,12 +104,12 @@ func planned(sys *setting.System, list []setting.Outcome) document.Pairs {
 	return gs.pairs(plainTone)
 }
 
-// outcomes say what became of each object, by group.
-func outcomes(sys *setting.System, list []setting.Outcome) document.Pairs {
+// outcomePairs say what became of each object, by group.
+func outcomePairs(sys *setting.System, list []setting.Outcome) document.Pairs {
 	var gs groups
 	tones := map[*group]document.Tone{}
 	for _, o := range list {
-		g := gs.add(o.Setting, kindOf(sys, o.Setting, o.Object), o.Name, outcomeText(o))
+		g := gs.add(o.Setting, kindOf(sys, o.Setting, o.Object), o.Name, textOf(o))
 		switch o.Result {
 		case setting.Failed, setting.Foreign, setting.Rounded, setting.Gone:
 			tones[g] = document.Caution
@@ -118,8 +118,8 @@ func outcomes(sys *setting.System, list []setting.Outcome) document.Pairs {
 	return gs.pairs(func(g *group) document.Tone { return tones[g] })
 }
 
-// settingsReport makes a report of a command on settings: sentences, then sections.
-func settingsReport(command string, data any, sentences ...string) *document.Document {
+// newDocument is that of a command on settings: sentences, then sections.
+func newDocument(command string, data any, sentences ...string) *document.Document {
 	d := &document.Document{Name: command, Title: "hostlab " + command, Data: data}
 	for _, s := range sentences {
 		if s != "" {
@@ -140,9 +140,9 @@ func skipLines(sys *setting.System, list []setting.Outcome) (lines []string) {
 	return lines
 }
 
-// outcomeText says what became of an object.
-func outcomeText(o setting.Outcome) string {
-	from, to, read := shown(o.Setting, o.Object, o.From), shown(o.Setting, o.Object, o.To), shown(o.Setting, o.Object, o.Read)
+// textOf says what became of an object.
+func textOf(o setting.Outcome) string {
+	from, to, read := Shown(o.Setting, o.Object, o.From), Shown(o.Setting, o.Object, o.To), Shown(o.Setting, o.Object, o.Read)
 	text := ""
 	switch o.Result {
 	case setting.Changed:
@@ -187,8 +187,8 @@ func outcomeText(o setting.Outcome) string {
 	return text
 }
 
-// tally counts the outcomes of each result.
-func tally(list []setting.Outcome) map[setting.Result]int {
+// Tally counts the outcomes of each result.
+func Tally(list []setting.Outcome) map[setting.Result]int {
 	n := map[setting.Result]int{}
 	for _, o := range list {
 		n[o.Result]++
@@ -205,12 +205,4 @@ func keeper(name string) string {
 func heldSetting(name string) bool {
 	s, _ := setting.Find(name)
 	return s.Held
-}
-
-// part is a section of pairs; without any it is not shown.
-func part(title string, p document.Pairs) document.Section {
-	if len(p) == 0 {
-		return document.Section{}
-	}
-	return document.Section{Title: title, Blocks: []document.Block{p}}
 }

@@ -1,17 +1,17 @@
-package main
+package settings
 
 import (
 	"time"
 
 	"hostlab/internal/document"
-	"hostlab/internal/experiment/runner"
+	"hostlab/internal/screen"
 	"hostlab/internal/setting"
 )
 
-// settingsSchema is the version of these outputs' form, which docs/schema/settings.schema.json describes.
-const settingsSchema = 1
+// Schema is the version of these documents' forms, which docs/schema/settings.schema.json describes.
+const Schema = 1
 
-type settingJSON struct {
+type one struct {
 	Name    string          `json:"name"`
 	Sysctl  string          `json:"sysctl,omitempty"` // vm.swappiness
 	Title   string          `json:"title"`
@@ -21,16 +21,16 @@ type settingJSON struct {
 	Objects []setting.State `json:"objects"`
 }
 
-// settingsListJSON is what settings prints with --format json.
-type settingsListJSON struct {
+// list is what settings prints with --format json.
+type list struct {
 	document.Head
-	Settings []settingJSON `json:"settings"`
+	Settings []one `json:"settings"`
 }
 
-func settingsList(sys *setting.System, list []setting.Setting) settingsListJSON {
-	out := settingsListJSON{document.Head{Kind: "settings", Schema: settingsSchema}, []settingJSON{}}
-	for _, s := range list {
-		j := settingJSON{Name: s.Name, Sysctl: s.Sysctl, Title: s.Title, Values: s.Values, Held: s.Held,
+func newList(sys *setting.System, all []setting.Setting) list {
+	out := list{document.Head{Kind: "settings", Schema: Schema}, []one{}}
+	for _, s := range all {
+		j := one{Name: s.Name, Sysctl: s.Sysctl, Title: s.Title, Values: s.Values, Held: s.Held,
 			Objects: []setting.State{}}
 		if states, err := s.Read(sys); err != nil {
 			j.Missing = err.Error()
@@ -42,40 +42,40 @@ func settingsList(sys *setting.System, list []setting.Setting) settingsListJSON 
 	return out
 }
 
-// changeJSON is what set, revert and verify print with --format json.
-type changeJSON struct {
+// Change is what set, revert and verify print with --format json.
+type Change struct {
 	document.Head
 	Started  time.Time         `json:"started,omitzero"` // of verify: when it looked
 	Action   string            `json:"action"`           // set, revert, verify; plan with --dry-run
 	Outcomes []setting.Outcome `json:"outcomes"`
 	Same     []setting.Outcome `json:"same"`               // had the value already
 	Skipped  []setting.Outcome `json:"skipped"`            // could not be changed
-	Left     []leftJSON        `json:"left,omitempty"`     // by live experiments, of verify
-	Accepted []acceptedJSON    `json:"accepted,omitempty"` // outcomes that are not as set, of verify
+	Left     []Left            `json:"left,omitempty"`     // by live experiments, of verify
+	Accepted []Accepted        `json:"accepted,omitempty"` // outcomes that are not as set, of verify
 	Error    string            `json:"error,omitempty"`
 }
 
-type leftJSON struct {
+// Left is what a live experiment has left.
+type Left struct {
 	Record  string   `json:"record,omitempty"`
 	Group   string   `json:"group,omitempty"`   // a control group in which an emulated clock has left processes
 	Factors []string `json:"factors"`           // that are still changed
 	Unknown string   `json:"unknown,omitempty"` // why they are not known
+	Text    string   `json:"-"`                 // what it is, and what to type
 }
 
-func leftBehind(list []runner.Left) (out []leftJSON) {
-	for _, l := range list {
-		j := leftJSON{Record: l.Dir, Group: l.Slow.Group, Factors: append([]string{}, l.Factors...)}
-		if l.Unknown != nil {
-			j.Unknown = oneLine(l.Unknown)
-		}
-		out = append(out, j)
-	}
-	return out
+// Accepted is an object that is not as set, and the exception for it.
+type Accepted struct {
+	Setting string `json:"setting"`
+	Object  string `json:"object"`
+	Check   string `json:"check"`
+	Reason  string `json:"reason"`
+	Until   string `json:"until"`
 }
 
-// change is what became of objects, or would.
-func change(action string, list []setting.Outcome, failure error) changeJSON {
-	out := changeJSON{Head: document.Head{Kind: "change", Schema: settingsSchema}, Action: action, Outcomes: []setting.Outcome{},
+// NewChange is what became of objects, or would.
+func NewChange(action string, list []setting.Outcome, failure error) Change {
+	out := Change{Head: document.Head{Kind: "change", Schema: Schema}, Action: action, Outcomes: []setting.Outcome{},
 		Same: []setting.Outcome{}, Skipped: []setting.Outcome{}}
 	for _, o := range list {
 		to := &out.Outcomes
@@ -91,7 +91,7 @@ func change(action string, list []setting.Outcome, failure error) changeJSON {
 		out.Kind, out.Started = "verify", time.Now()
 	}
 	if failure != nil {
-		out.Error = oneLine(failure)
+		out.Error = screen.OneLine(failure)
 	}
 	return out
 }
