@@ -45,10 +45,10 @@ func (in *input) elsewhere(l *draft) {
 		return // a knob may be here, and hidden
 	case l.reason == Untested:
 		l.checks = ""
-		l.decide(Elsewhere, in.ask(l), l.owner+" sets it, not this host", notMeasured(l.unmeasured))
+		l.decide(Elsewhere, in.ask(l), notMeasured(l.unmeasured))
 	default:
 		l.doubt = l.reason
-		l.decide(Elsewhere, in.ask(l), l.text, l.owner+" sets it, not this host")
+		l.decide(Elsewhere, in.ask(l), l.text)
 	}
 }
 

@@ -90,8 +90,8 @@ func TestSortingInBrowser(t *testing.T) {
 		t.Errorf("aria-sort %q after a click", s)
 	}
 	known := chrome.Eval[int](t, b, fmt.Sprintf(table, "Levers")+`.querySelectorAll("td:nth-child(2)[data-sort]").length`) // the others stay last
-	if last := up[known-1]; last != "Log device" {
-		t.Errorf("the largest bound belongs to %s, want Log device", last)
+	if last := up[known-1]; last != "log device" {
+		t.Errorf("the largest bound belongs to %s, want log device", last)
 	}
 	if cmp.Equal(before, up) {
 		t.Error("a click did not sort")
@@ -101,8 +101,8 @@ func TestSortingInBrowser(t *testing.T) {
 	if s := sorted(); s != "descending" {
 		t.Errorf("aria-sort %q after Enter", s)
 	}
-	if down := levers(); down[0] != "Log device" {
-		t.Errorf("descending starts with %s, want Log device", down[0])
+	if down := levers(); down[0] != "log device" {
+		t.Errorf("descending starts with %s, want log device", down[0])
 	}
 	if said := chrome.Eval[string](t, b, `document.getElementById("status").textContent`); !strings.Contains(said, "descending") {
 		t.Errorf("a screen reader hears %q", said)
