@@ -72,7 +72,8 @@ inspect, 130 interrupted.`,
 	f := cmd.Flags()
 	f.StringVar(&o.host, "host", "",
 		"`HOST`: this (its facts), a recording, a host file or a built-in name (default: the workload's)")
-	f.StringVar(&o.workload, "workload", "sap-dialog", "`WORKLOAD`: a workload file, a record of bursts, or a built-in name")
+	f.StringVar(&o.workload, "workload", "sap-dialog",
+		"`WORKLOAD`: a workload file, a record of bursts, or a built-in name")
 	f.StringArrayVar(&o.policies, "policy", nil,
 		"`POLICY` to compare with the baseline (may be repeated; default: those of the host's system)")
 	f.BoolVar(&o.all, "all", false, "also compare the policies of the other system")

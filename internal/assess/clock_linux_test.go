@@ -33,7 +33,8 @@ func TestEmulatedClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := assess.Watch(t.Context(), s, nil, "a process tells no sessions", assess.Options{For: 4 * time.Second, CPUs: 2, Clock: emulated{e}})
+	m, err := assess.Watch(t.Context(), s, nil, "a process tells no sessions",
+		assess.Options{For: 4 * time.Second, CPUs: 2, Clock: emulated{e}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,8 @@ func TestEmulatedClock(t *testing.T) {
 			continue
 		}
 		t.Log(l.Verdict, l.Reason)
-		if l.Share == nil || l.Likely == nil || *l.Likely < 0.45**l.Share || *l.Likely > 0.55**l.Share || l.Kind() != result.Emulated {
+		if l.Share == nil || l.Likely == nil || *l.Likely < 0.45**l.Share || *l.Likely > 0.55**l.Share ||
+			l.Kind() != result.Emulated {
 			t.Errorf("half of the share of CPU time is likely to be gained: %+v", l)
 		}
 	}

@@ -261,8 +261,9 @@ func (d *decomposition) blocked(c Counted, a Account) {
 	}
 	took := min(left, c.Seconds)
 	d.within[c.Part] = min(a.CPU.Run, n*perRead) + a.CPU.Queue*n/(n+float64(max(0, a.Transactions)))
-	d.lines[Key{Part: c.Part, Event: c.Events[0]}.line()] = &line{name: c.Events[0], part: c.Part, count: c.Count, seconds: took,
-		source: c.Source, high: took + d.within[c.Part]}
+	d.lines[Key{Part: c.Part, Event: c.Events[0]}.line()] = &line{name: c.Events[0], part: c.Part, count: c.Count,
+		seconds: took,
+		source:  c.Source, high: took + d.within[c.Part]}
 }
 
 // Longest is what a wait for a device takes of a session's time, s, at most: on a disk that others

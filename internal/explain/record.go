@@ -284,7 +284,8 @@ func (r *recorder) add(s Snapshot, dt float64) {
 	}
 }
 
-// What a server may name: events in a recording, and counters. Those of databases are some hundreds. A name is cut at longest.
+// What a server may name: events in a recording, and counters. Those of databases are some hundreds. A name is cut
+// at longest.
 const mostEvents, mostCounters, longest = 2000, 2000, 120
 
 // others are events beyond those.
@@ -316,7 +317,8 @@ func (r *recorder) count(ctx context.Context, seconds float64) error {
 	}
 	for name := range c.Values {
 		if len(name) > longest || len(c.Values) > mostCounters {
-			return fmt.Errorf("the server tells of %d counters, or calls one by a name too long, as no database does", len(c.Values))
+			return fmt.Errorf("the server tells of %d counters, or calls one by a name too long, as no database does",
+				len(c.Values))
 		}
 	}
 	r.pay(begin)
@@ -358,8 +360,9 @@ func (r *recorder) report(server Server, wall float64) Report {
 	account := r.src.Account(Growth{Seconds: r.covered, Values: r.growth})
 	rep := Report{Tool: r.Tool, Vendor: server.Vendor, Version: server.Version, Target: server.Target,
 		Wall: wall, Method: Method,
-		Transactions: account.Transactions, TransactionsLow: account.TransactionsLow, TransactionsHigh: account.TransactionsHigh,
-		Peak: r.peak, Seen: &r.seen, Active: account.Active,
+		Transactions: account.Transactions, TransactionsLow: account.TransactionsLow,
+		TransactionsHigh: account.TransactionsHigh,
+		Peak:             r.peak, Seen: &r.seen, Active: account.Active,
 		Hidden: server.Hidden || r.masked > 0, Log: account.Log, Missing: slices.Concat(server.Missing, account.Missing),
 		Warnings: account.Warnings}
 	if account.Log.Average != nil {

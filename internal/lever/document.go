@@ -20,7 +20,8 @@ func (v Verdict) Cell() document.Cell {
 		Sort: float64(1 + slices.Index(Verdicts, v))}
 }
 
-var sources = map[Source]string{OfMinute: "Minute: ", OfProbe: "Probe: ", OfChecks: "Checks: ", OfExperiment: "Experiment: ",
+var sources = map[Source]string{OfMinute: "Minute: ", OfProbe: "Probe: ", OfChecks: "Checks: ",
+	OfExperiment: "Experiment: ",
 	OfSimulation: "Simulation: "}
 
 // Anchor names a lever's row.
@@ -32,7 +33,8 @@ func Sections(levers []Lever, ofService bool) []document.Section {
 	if ofService {
 		heads = []string{"likely", "at most", "measured"}
 	}
-	t := &document.Table{Columns: append(document.Headings("lever", heads...), document.Column{Head: "evidence"}, document.Column{Head: "verdict"}),
+	t := &document.Table{Columns: append(document.Headings("lever", heads...), document.Column{Head: "evidence"},
+		document.Column{Head: "verdict"}),
 		Lead: "For each lever: the most that it could save, what was measured (with 95 % intervals), and the evidence for the verdict."}
 	b := &document.Bars{Table: t,
 		Lead: "What each lever could save of this service's active time: likely (solid) and at most (pale). The savings overlap, so they " +
@@ -150,7 +152,8 @@ func (l *Lever) bar(notes []document.Line) document.Bar {
 	case l.Of != ActiveTime:
 		gain = "of other time"
 	case l.Likely == nil: // only bounded
-		row.Segments = []document.Segment{{Class: "most", Name: "at most", Value: *l.AtMost, Text: result.Share(*l.AtMost), Fill: '░'}}
+		row.Segments = []document.Segment{{Class: "most", Name: "at most", Value: *l.AtMost, Text: result.Share(*l.AtMost),
+			Fill: '░'}}
 		gain = Most(*l.AtMost)
 	default:
 		row.Segments = []document.Segment{

@@ -19,7 +19,8 @@ func (in *input) owner(name string) string {
 	case Idle:
 		// A guest's own states, as haltpoll's, only hand the CPU back to the hypervisor.
 		deep := in.deepest()
-		if in.facts.Windows != nil || deep != nil && deep.Latency.Or(0) > deepLatency || !guest && len(in.facts.Idle.States) > 0 {
+		if in.facts.Windows != nil || deep != nil && deep.Latency.Or(0) > deepLatency || !guest &&
+			len(in.facts.Idle.States) > 0 {
 			return ""
 		}
 	default:

@@ -69,7 +69,8 @@ func TestTrips(t *testing.T) {
 	}
 	// The client's wait has this program's own share in it, the more the busier the machine is.
 	if least := trips * 5 * time.Millisecond; got.Least < least*95/100 || got.Least > waited || got.Most < got.Least {
-		t.Errorf("trips take %v to %v by the kernel, the client waited %v, of that %v on the way", got.Least, got.Most, waited, least)
+		t.Errorf("trips take %v to %v by the kernel, the client waited %v, of that %v on the way", got.Least, got.Most,
+			waited, least)
 	}
 	// One that is there at one look alone.
 	var brief net.Conn

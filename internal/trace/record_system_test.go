@@ -194,18 +194,20 @@ func TestRunTimeAndBursts(t *testing.T) {
 		p := play(t, "burn", "TRACE_ROUNDS=60")
 		var run0, queue0, run1, queue1 float64
 		windows := 0
-		r, err := Record(context.Background(), Config{Target: p.target(), For: 6 * time.Second, Budget: always, Progress: func(time.Duration) {
-			if windows++; windows == 1 {
-				run0, queue0 = p.schedstat(t)
-				_, _ = p.in.Write([]byte("\n"))
-			}
-		}})
+		r, err := Record(context.Background(), Config{Target: p.target(), For: 6 * time.Second, Budget: always,
+			Progress: func(time.Duration) {
+				if windows++; windows == 1 {
+					run0, queue0 = p.schedstat(t)
+					_, _ = p.in.Write([]byte("\n"))
+				}
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		run1, queue1 = p.schedstat(t)
 		run, queue := r.Run.Value*r.Seen, r.Queue.Value*r.Seen
-		t.Logf("ran %.4f s, the kernel counts %.4f; waited %.4f s, the kernel %.4f; seen %.3f; %d switches unseen; %+v", run, run1-run0, queue, queue1-queue0, r.SeenShare(), r.Unseen, r.Cost)
+		t.Logf("ran %.4f s, the kernel counts %.4f; waited %.4f s, the kernel %.4f; seen %.3f; %d switches unseen; %+v",
+			run, run1-run0, queue, queue1-queue0, r.SeenShare(), r.Unseen, r.Cost)
 		bad := map[string]string{}
 		if len(r.Series) != r.Windows {
 			t.Errorf("%d windows and %d in the series", r.Windows, len(r.Series))
@@ -267,11 +269,12 @@ func TestLatencies(t *testing.T) {
 	until(t, func() map[string]string {
 		p := play(t, "wake", "GODEBUG=asyncpreemptoff=1", "GOMAXPROCS=4")
 		windows := 0
-		r, err := Record(context.Background(), Config{Target: p.target(), For: 4 * time.Second, Budget: always, Progress: func(time.Duration) {
-			if windows++; windows == 1 {
-				_, _ = p.in.Write([]byte("\n"))
-			}
-		}})
+		r, err := Record(context.Background(), Config{Target: p.target(), For: 4 * time.Second, Budget: always,
+			Progress: func(time.Duration) {
+				if windows++; windows == 1 {
+					_, _ = p.in.Write([]byte("\n"))
+				}
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -291,7 +294,8 @@ func TestLatencies(t *testing.T) {
 				all.hist[b] += l.hist[b]
 			}
 		}
-		t.Logf("own median %.1f us, seen %.1f us (%d on idle CPUs %.1f us, %d on busy ones %.1f us)", 1e6*stats.Median(own), 1e6*all.Quantile(0.5),
+		t.Logf("own median %.1f us, seen %.1f us (%d on idle CPUs %.1f us, %d on busy ones %.1f us)",
+			1e6*stats.Median(own), 1e6*all.Quantile(0.5),
 			r.OnIdle.N, 1e6*r.OnIdle.Quantile(0.5), r.OnBusy.N, 1e6*r.OnBusy.Quantile(0.5))
 		if float64(all.N) < 0.5*2*rounds {
 			return map[string]string{"n": fmt.Sprintf("%d wake-ups of %d", all.N, 2*rounds)}
@@ -311,13 +315,14 @@ func TestServiceEnds(t *testing.T) {
 	systemtest.Root(t)
 	p := play(t, "burn", "TRACE_ROUNDS=10")
 	windows := 0
-	r, err := Record(context.Background(), Config{Target: p.target(), For: 20 * time.Second, Progress: func(time.Duration) {
-		switch windows++; windows {
-		case 1:
-			_, _ = p.in.Write([]byte("\n\n"))
-			go func() { _ = p.Wait() }() // else it stays a zombie, which is no process of the service
-		}
-	}})
+	r, err := Record(context.Background(), Config{Target: p.target(), For: 20 * time.Second,
+		Progress: func(time.Duration) {
+			switch windows++; windows {
+			case 1:
+				_, _ = p.in.Write([]byte("\n\n"))
+				go func() { _ = p.Wait() }() // else it stays a zombie, which is no process of the service
+			}
+		}})
 	if err != nil || r.Ended != "the service ended" || r.Run.Value <= 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -332,7 +337,8 @@ func TestChildrenBelong(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = unix.Kill(-sh.Process.Pid, unix.SIGKILL); _ = sh.Wait() })
-	r, err := Record(context.Background(), Config{Target: Target{PIDs: []int{sh.Process.Pid}}, For: 2 * time.Second, Budget: always})
+	r, err := Record(context.Background(), Config{Target: Target{PIDs: []int{sh.Process.Pid}}, For: 2 * time.Second,
+		Budget: always})
 	if err != nil || r.Run.Value <= 0 || r.OnIdle.N+r.OnBusy.N < 20 {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -361,7 +367,8 @@ func TestCgroup(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, _ = p.in.Write([]byte("\n"))
-			r, err := Record(context.Background(), Config{Target: Target{Cgroups: []string{dir}}, For: 2 * time.Second, Budget: always})
+			r, err := Record(context.Background(), Config{Target: Target{Cgroups: []string{dir}}, For: 2 * time.Second,
+				Budget: always})
 			if err != nil || r.Run.Value < 0.01 || r.OnIdle.N+r.OnBusy.N < 10 {
 				t.Errorf("%+v, %v", r, err)
 			}
@@ -422,7 +429,8 @@ func TestKilledLeavesNothing(t *testing.T) {
 	t.Errorf("programs %v are left", left)
 }
 
-// The bursts of each CPU add up to the time that it was busy, also beside a thread that never sleeps, and where programs are
+// The bursts of each CPU add up to the time that it was busy, also beside a thread that never sleeps, and where
+// programs are
 // attached in windows alone.
 func TestBusyThreads(t *testing.T) {
 	systemtest.Root(t)
@@ -436,7 +444,8 @@ func TestBusyThreads(t *testing.T) {
 				for !done.Load() { //nolint:revive // it keeps a CPU busy
 				}
 			}()
-			r, err := Record(context.Background(), Config{Target: Target{PIDs: []int{os.Getpid()}}, For: 4 * time.Second, Budget: always, detach: detach})
+			r, err := Record(context.Background(), Config{Target: Target{PIDs: []int{os.Getpid()}}, For: 4 * time.Second,
+				Budget: always, detach: detach})
 			done.Store(true)
 			<-ended
 			if err != nil {
@@ -449,7 +458,8 @@ func TestBusyThreads(t *testing.T) {
 					sum += b.Busy
 				}
 				if busy := c.Busy * r.Seen; sum < 0.9*busy-0.1 {
-					bad[fmt.Sprint("CPU ", c.Number)] = fmt.Sprintf("was busy for %.3f s, and its bursts last %.3f s (detached %v)", busy, sum, detach)
+					bad[fmt.Sprint("CPU ", c.Number)] = fmt.Sprintf("was busy for %.3f s, and its bursts last %.3f s (detached %v)",
+						busy, sum, detach)
 				}
 			}
 			return bad

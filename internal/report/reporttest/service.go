@@ -49,7 +49,8 @@ func Service() *report.Assessment {
 		m.Readings = append(m.Readings, service.Reading{At: float64(i + 1), Busy: new(1.8 * float64(i+1))})
 	}
 	m.Report = r
-	m.Scheduler = (&trace.Result{Length: 60, Seen: 3, Windows: 80, NoOverlap: "no siblings", CPUs: []trace.CPU{{Number: 0, Busy: 0.9}}}).Summary()
+	m.Scheduler = (&trace.Result{Length: 60, Seen: 3, Windows: 80, NoOverlap: "no siblings",
+		CPUs: []trace.CPU{{Number: 0, Busy: 0.9}}}).Summary()
 	a.Scheduler, a.Account = m.Scheduler, &m.Report
 	a.Minute, a.Service, a.Time, a.Levers = m, m.About(), m.Time(), m.Join(a.Levers)
 	a.Verdict.Text = m.Verdict(a.Levers)
