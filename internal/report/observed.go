@@ -170,6 +170,8 @@ func readObserved(dir string) (*Observed, error) {
 		return nil, fmt.Errorf("%s is damaged: something follows it", observedFile)
 	}
 	switch m := s.Minute; {
+	case s.OnlyService && m == nil:
+		return nil, fmt.Errorf("%s is damaged: it is of a service alone, and has none", observedFile)
 	case s.Schema != Schema:
 		return nil, fmt.Errorf("%s has schema %d; this hostlab knows %d", observedFile, s.Schema, Schema)
 	case !slices.Contains(check.Roles, s.Role):
