@@ -73,7 +73,8 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 			if err == nil && t.without(compared) {
 				continue
 			}
-			e := Effect{Contrast: c, Response: t.response, Estimate: result.Estimate{Evidence: evidence(x, c)}}
+			e := Effect{Contrast: c, Response: t.response}
+			e.Evidence = evidence(x, c)
 			if err != nil {
 				a.Effects = append(a.Effects, unknown(e, err))
 				continue

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"hostlab/internal/result"
 )
@@ -46,6 +47,19 @@ func TestCarryOver(t *testing.T) {
 		if e.Verdict != c.want || slices.Contains(e.Limits, CarryOver) != c.limit || (e.Carried != nil) != c.limit || (e.SettleRuns > 0) != c.limit {
 			t.Errorf("%s: %s, %v, %v, %+v", name, e.Verdict, e.Estimate, e.Limits, e.Carried)
 		}
+	}
+}
+
+// What ran before a run is told by the runs' starts, whatever their places in the file.
+func TestCarryOverByStart(t *testing.T) {
+	l := carrying(2, 30, 0.005, 0.2, 0.05)
+	for i := range l.runs {
+		l.runs[i].Start = time.Unix(int64(i), 0)
+	}
+	want := l.analyse().Effects[0].Carried
+	rand.New(rand.NewPCG(1, 1)).Shuffle(len(l.runs), func(i, j int) { l.runs[i], l.runs[j] = l.runs[j], l.runs[i] })
+	if got := l.analyse().Effects[0].Carried; want == nil || got == nil || got.Rho != want.Rho || got.Runs != want.Runs {
+		t.Errorf("%+v of shuffled runs, want %+v", got, want)
 	}
 }
 

@@ -103,7 +103,7 @@ func TestCompareLinesUp(t *testing.T) {
 	of := func(c ...result.Contrast) *Analysis {
 		an := &Analysis{Experiment: &result.Experiment{}}
 		for _, c := range c {
-			an.Effects = append(an.Effects, Effect{Contrast: c, Response: result.Response{Name: "wall", Primary: true}, Estimate: result.Unknown()})
+			an.Effects = append(an.Effects, Effect{Contrast: c, Response: result.Response{Name: "wall", Primary: true}, Figure: noFigure()})
 		}
 		return an
 	}

@@ -220,8 +220,8 @@ func TestBaselineAndLevel(t *testing.T) {
 	l.x.Design.Looks = []int{11}
 	for _, compare := range []result.Comparison{result.Ratio, result.Difference} {
 		l.x.Responses[0].Compare = compare
-		if e := l.analyse().Effects[0]; !near(e.Baseline, 15) || !near(e.Level, 25) {
-			t.Errorf("%s: baseline %v, level %v; want 15 and 25", compare, e.Baseline, e.Level)
+		if e := l.analyse().Effects[0]; !near(e.Base.Value, 15) || !near(e.Level.Value, 25) {
+			t.Errorf("%s: baseline %v, level %v; want 15 and 25", compare, e.Base.Value, e.Level.Value)
 		}
 	}
 	if e := l.analyse().Effects[0]; e.Value != 10 {
@@ -249,8 +249,8 @@ func TestInteraction(t *testing.T) {
 			t.Errorf("%s: %v (%s), want %v", e.Contrast, e.Value, e.Verdict, want)
 		}
 	}
-	if e := a.Effects[0]; !math.IsNaN(e.Baseline) || !math.IsNaN(e.Level) {
-		t.Errorf("an interaction has no sides, but %v and %v", e.Baseline, e.Level)
+	if e := a.Effects[0]; !math.IsNaN(e.Base.Value) || !math.IsNaN(e.Level.Value) {
+		t.Errorf("an interaction has no sides, but %v and %v", e.Base.Value, e.Level.Value)
 	}
 	// A record in which one corner is missing.
 	l.x.Cells[3].Levels = map[string]string{"mode": "on", "size": "medium"}

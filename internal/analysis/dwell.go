@@ -10,10 +10,6 @@ import (
 	"hostlab/internal/stats"
 )
 
-// Held is what a level costs where it is held for a stretch of runs, with the baseline held before and after it. N are
-// the runs at the level that count.
-type Held struct{ result.Estimate }
-
 // afterChange is how many runs of each stretch are left out, in which the host may still follow the level.
 const afterChange = 3
 
@@ -68,7 +64,7 @@ func (j *judge) held(e *Effect, t *table, c comparison) {
 		typical := func(z []float64) float64 { return stats.HodgesLehmann(z, NominalAlpha).Value }
 		before, after := typical(of[0]), typical(of[2])
 		d := typical(of[1]) - (before+after)/2
-		e.Held = &Held{t.estimate(result.Estimate{Value: d, Low: math.NaN(), High: math.NaN(), N: len(of[1])})}
+		e.Held = t.estimate(result.Estimate{Value: d, Low: math.NaN(), High: math.NaN(), N: len(of[1])})
 		for _, list := range all[1:] { // how they go on
 			floats.AddConst(-stats.Mean(list), list)
 		}

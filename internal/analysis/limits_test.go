@@ -127,7 +127,7 @@ func TestStallsForbidNoEffect(t *testing.T) {
 		return y
 	})
 	e := l.ended("looks").Effects[0]
-	if e.Verdict != Inconclusive || !slices.Equal(e.Limits, []Limit{Tail}) || math.Abs(e.Mean.Value-0.12) > 0.01 || e.Reason.Kind != Limited {
+	if e.Verdict != Inconclusive || !slices.Equal(e.Limits, []Limit{Tail}) || math.Abs(e.Mean.Value-0.45) > 0.01 || e.Reason.Kind != Limited {
 		t.Errorf("%s: %+v %v %v", e.Verdict, e.Reason, e.Limits, e.Mean)
 	}
 	if !(e.Low > -0.02 && e.High < 0.02) {

@@ -223,8 +223,8 @@ func effectTable(x *result.Experiment, lead string, all []*analysis.Effect) *doc
 			name.Text += " " + against(x, e)
 		}
 		change := changeCell(e)
-		if known(e.Baseline, e.Level) && !interaction(e) {
-			medians := result.Format(e.Baseline, p.Unit) + " to " + result.Format(e.Level, p.Unit)
+		if known(e.Base.Value, e.Level.Value) && !interaction(e) {
+			medians := result.Format(e.Base.Value, p.Unit) + " to " + result.Format(e.Level.Value, p.Unit)
 			if opposed(x, e) {
 				medians = "medians " + medians
 			}
@@ -243,7 +243,7 @@ func effectTable(x *result.Experiment, lead string, all []*analysis.Effect) *doc
 // opposed reports an effect of pairs that goes the other way than the medians of all periods, as drift of the load may
 // have it.
 func opposed(x *result.Experiment, e *analysis.Effect) bool {
-	return paired(x) && known(e.Baseline, e.Level) && !interaction(e) && e.Value*(e.Level-e.Baseline) < 0
+	return paired(x) && known(e.Base.Value, e.Level.Value) && !interaction(e) && e.Value*(e.Level.Value-e.Base.Value) < 0
 }
 
 func changeCell(e *analysis.Effect) document.Cell {

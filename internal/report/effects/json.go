@@ -53,13 +53,12 @@ type effectJSON struct {
 	Margin     float64            `json:"margin"`
 	Floor      float64            `json:"noise_floor"`
 	Evidence   string             `json:"evidence"`
-	Mean       float64            `json:"mean"`
-	MeanLow    float64            `json:"mean_low"`
-	MeanHigh   float64            `json:"mean_high"`
-	BaseMedian float64            `json:"baseline_median"`
-	Median     float64            `json:"level_median"`
+	Mean       result.Estimate    `json:"mean"`
+	Held       result.Estimate    `json:"held"`
+	Base       sideJSON           `json:"baseline_side"`
+	LevelSide  sideJSON           `json:"level_side"`
 	Stalls     bool               `json:"stalls"`
-	Uneven     *analysis.Uneven   `json:"uneven"`
+	Scatter    float64            `json:"scatter_p"`
 	Need       *int               `json:"need"`
 	NeedTime   float64            `json:"need_seconds"`
 	Finds      float64            `json:"finds"`
@@ -68,6 +67,12 @@ type effectJSON struct {
 	Failing    *failingJSON       `json:"failing"`
 	Differs    []float64          `json:"differences"`
 	Warnings   []string           `json:"warnings"`
+}
+
+// sideJSON is one side of an effect, in the response's unit.
+type sideJSON struct {
+	Median float64         `json:"median"`
+	P95    result.Estimate `json:"p95"`
 }
 
 type experimentJSON struct {
@@ -221,8 +226,7 @@ func newEffect(r *Report, e *analysis.Effect) effectJSON {
 		Compare: e.Response.Compare, ValueUnit: e.Response.Unit, Better: e.Response.Better,
 		Effect: e.Value, Low: e.Low, High: e.High, Alpha: e.Alpha, N: e.N, Unit: e.Unit,
 		Verdict: e.Verdict, Reason: reasonText(e), Margin: e.Response.Margin, Floor: e.NoiseFloor, Evidence: evidence(x, e),
-		Mean: e.Mean.Value, MeanLow: e.Mean.Low, MeanHigh: e.Mean.High, Stalls: e.Stalls, Uneven: e.Uneven,
-		BaseMedian: e.Baseline, Median: e.Level, Limits: e.Limits, Differs: e.Differences, NeedTime: math.NaN(), Finds: e.Finds,
+		Mean: e.Mean, Held: e.Held, Base: sideJSON{e.Base.Value, e.Base.P95}, LevelSide: sideJSON{e.Level.Value, e.Level.P95}, Stalls: e.Stalls, Scatter: e.Scatter, Limits: e.Limits, Differs: e.Differences, NeedTime: math.NaN(), Finds: e.Finds,
 		Adjusted: e.Adjusted, Warnings: warned(e),
 	}
 	if f := e.Failing; f != nil {

@@ -115,7 +115,7 @@ func limitText(e *analysis.Effect, l analysis.Limit) string {
 	case analysis.Unheld:
 		return "the runs that hold the level for a stretch are not made, so that a host which follows it slowly is not ruled out"
 	case analysis.CarryOver:
-		if e.Held != nil {
+		if e.Held.N > 0 {
 			return fmt.Sprintf("runs in which the level is held differ by %s from the baseline: the host takes several runs to follow a level, "+
 				"and pairs show only a part of what it costs; %s", amount(e.Held.Value, r), settleText(e))
 		}

@@ -59,8 +59,8 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 	if e.Verdict != analysis.Inconclusive && failing {
 		out += "; and " + failingText(e)
 	}
-	if u := e.Uneven; u != nil && !slices.Contains(e.Limits, analysis.Tail) { // whose words have it
-		out += fmt.Sprintf("; the mean %s (%s)", amount(u.Mean.Value, &e.Response), span(u.Mean.Low, u.Mean.High, &e.Response))
+	if e.Uneven() && !slices.Contains(e.Limits, analysis.Tail) { // whose words have it
+		out += fmt.Sprintf("; the mean %s (%s)", amount(e.Mean.Value, &e.Response), span(e.Mean.Low, e.Mean.High, &e.Response))
 	}
 	if e.Verdict == analysis.Inconclusive {
 		out += ". " + reasonText(e)
@@ -158,8 +158,8 @@ func notes(e *analysis.Effect) []string {
 		out = append(out, fmt.Sprintf("the CPU time that others took explains %s of the differences' variance, and was taken out",
 			percentOf(d.Explained)))
 	}
-	if u := e.Uneven; u != nil {
-		out = append(out, unevenText(e, u))
+	if e.Uneven() {
+		out = append(out, unevenText(e))
 	} else if e.Stalls || outside(e) {
 		out = append(out, fmt.Sprintf("the mean is %s (%s interval by itself %s): rare slow runs move the mean, but not the "+
 			"estimate; expect both",
@@ -172,10 +172,10 @@ func notes(e *analysis.Effect) []string {
 }
 
 // unevenText holds what tells of mean and tail, beside the typical run.
-func unevenText(e *analysis.Effect, u *analysis.Uneven) string {
+func unevenText(e *analysis.Effect) string {
 	r, seen := &e.Response, "rare slow runs move the mean"
-	if u.Scatter() {
-		seen = "runs scatter unequally (" + chance(u.P) + ")"
+	if e.Unequal() {
+		seen = "runs scatter unequally (" + chance(e.Scatter) + ")"
 	}
 	p95 := func(q result.Estimate) string {
 		low, high := result.Format(q.Low, r.Unit), result.Format(q.High, r.Unit)
@@ -191,8 +191,8 @@ func unevenText(e *analysis.Effect, u *analysis.Uneven) string {
 		}
 	}
 	return fmt.Sprintf("%s: the typical run changes by %s, the mean by %s (%s); the 95th percentile of runs is %s at the baseline, and "+
-		"%s at the level (%s intervals, each by itself)", seen, amount(e.Value, r), amount(u.Mean.Value, r), span(u.Mean.Low, u.Mean.High, r),
-		p95(u.Base), p95(u.Level), confidence(e.Alpha))
+		"%s at the level (%s intervals, each by itself)", seen, amount(e.Value, r), amount(e.Mean.Value, r), span(e.Mean.Low, e.Mean.High, r),
+		p95(e.Base.P95), p95(e.Level.P95), confidence(e.Alpha))
 }
 
 // needText says what deciding would take; "" where nothing is missing or known.
