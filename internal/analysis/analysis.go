@@ -110,13 +110,9 @@ type Analysis struct {
 	Struck      []Struck   // periods that were ended early
 	First, Last time.Time  // starts of the runs used; zero without any
 	Hours       int        // of the day's 24, in which runs began
-	// Repeats is how often a cell of a split plot is best run in each boot, from the
-	// variances and costs seen (Kalibera and Jones 2013); 0: not known, or any number
-	// will do.
-	Repeats  int
-	Seconds  float64  // of a median block, pauses between runs included; NaN: not known
-	Notes    []string // what is not compared because it means nothing in some cells
-	Warnings []string
+	Seconds     float64    // of a median block, pauses between runs included; NaN: not known
+	Notes       []string   // what is not compared because it means nothing in some cells
+	Warnings    []string
 }
 
 // Primary reports whether the effect shares in alpha and in the decision to stop.

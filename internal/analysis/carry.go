@@ -3,6 +3,7 @@ package analysis
 import (
 	"slices"
 
+	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
 
@@ -44,7 +45,7 @@ const carryAlpha = 0.05
 // run follows another history, and without carry-over no history tells anything of a difference.
 func (j *judge) carried(e *Effect, c comparison) {
 	r := j.record
-	if r.x.Design.Kind == splitPlot || c.pairs() || len(c.level) == 0 || len(e.Differences) != len(j.rows) ||
+	if r.x.Design.Kind == result.SplitPlot || c.pairs() || len(c.level) == 0 || len(e.Differences) != len(j.rows) ||
 		e.Verdict == Inconclusive {
 		return
 	}

@@ -35,7 +35,7 @@ func TestCompare(t *testing.T) {
 			l.x.Overrides = map[string]string{"seed": "7"}
 			l.x.Parameters["rows"] = "2000"
 			l.x.Evidence = result.Emulated
-			l.x.Design.Alpha, l.x.Design.Kind, l.x.Design.Repeats, l.x.Design.Looks = 0.01, splitPlot, 2, []int{8, 10}
+			l.x.Design.Alpha, l.x.Design.Kind, l.x.Design.Repeats, l.x.Design.Looks = 0.01, result.SplitPlot, 2, []int{8, 10}
 			l.x.Design.AA = 3
 			l.x.Factors[0].Levels = []string{"off", "on", "auto"}
 			l.x.Responses[0].Margin, l.x.Responses[0].Better = 0.05, "higher"

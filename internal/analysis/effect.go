@@ -88,7 +88,7 @@ func (j *judge) interval(d []float64, b *periods, alpha float64) (iv, mean resul
 		return iv, stats.PairedT(d, alpha), false
 	}
 	mean = stats.PairedT(d, alpha)
-	if j.record.x.Design.Kind == splitPlot && len(d) >= 2 && len(d) < stats.MinBlocks(alpha) {
+	if j.record.x.Design.Kind == result.SplitPlot && len(d) >= 2 && len(d) < stats.MinBlocks(alpha) {
 		return mean, mean, true
 	}
 	return stats.HodgesLehmann(d, alpha), mean, false

@@ -44,10 +44,10 @@ func (l *lab) factorial() *lab {
 	return l
 }
 
-// splitPlot turns "mode" into a factor that needs a reboot.
+// result.SplitPlot turns "mode" into a factor that needs a reboot.
 func (l *lab) splitPlot() *lab {
 	l.x.Factors[0].Change = result.Reboot
-	l.x.Design.Kind = splitPlot
+	l.x.Design.Kind = result.SplitPlot
 	return l
 }
 
@@ -72,7 +72,7 @@ func (l *lab) fill(n int, value func(block int, c result.Cell) []float64) *lab {
 
 // plan makes one block: a plot for each combination of whole-plot levels.
 func (l *lab) plan() result.Block {
-	if l.x.Design.Kind != splitPlot {
+	if l.x.Design.Kind != result.SplitPlot {
 		var all []int
 		for c := range l.x.Cells {
 			all = append(all, c)

@@ -15,7 +15,7 @@ import (
 // seconds.
 func switched(rng *rand.Rand, n int, value func(seconds float64, level bool) (cost, load float64)) *lab {
 	l := newLab()
-	l.x.Design = result.Design{Kind: "switchback", Alpha: 0.05, Looks: []int{10, 14, 20, 30}, Repeats: 1, Test: result.Switchback, Load: "load"}
+	l.x.Design = result.Design{Kind: "switchback", Alpha: 0.05, Looks: []int{10, 14, 20, 30}, Repeats: 1, Load: "load"}
 	l.x.Cells = l.x.Cells[:2]
 	l.x.Responses = append(l.x.Responses, result.Response{Name: "load", Unit: "1/s", Better: "higher", Compare: result.Ratio, Margin: 0.02})
 	for b := range n {

@@ -42,12 +42,12 @@ func Describe(w io.Writer, s *Study, width int, more ...[2]string) error {
 		add("Absent", "not on this host: "+result.AbsentText(s.Absent))
 	}
 	add("Workload", s.workloadText())
-	if s.Design.Kind == Switchback {
+	if s.Design.Kind == result.Switchback {
 		add("Pairs", s.pairsText())
 	} else {
 		add("Blocks", s.blocksText())
 	}
-	if s.Design.Kind == Switchback && s.Paced(0) > 0 {
+	if s.Design.Kind == result.Switchback && s.Paced(0) > 0 {
 		add("Takes", s.pairsTakeText()...)
 	} else {
 		add("Takes", s.takes())
@@ -165,7 +165,7 @@ func (s *Study) workloadText() string {
 func (s *Study) blocksText() string {
 	cells := combinations(s.Factors)
 	text := screen.Count(cells, "cell")
-	if s.Design.Kind == SplitPlot {
+	if s.Design.Kind == result.SplitPlot {
 		text += fmt.Sprintf("; %s a superblock, %s of each cell in one: %s", screen.Count(s.PlotsPerBlock(), "boot"),
 			screen.Count(s.Design.Repeats, "run"), screen.Count(s.RunsPerBlock(), "run"))
 	} else {
@@ -183,7 +183,7 @@ func (s *Study) blocksText() string {
 	text += fmt.Sprintf("; may stop after %s blocks, so %s runs", strings.Join(looks, ", "), runs)
 	if n := s.Workload.WarmUp; n > 0 {
 		text += fmt.Sprintf(" and %d to warm up", n)
-		if s.Design.Kind == SplitPlot {
+		if s.Design.Kind == result.SplitPlot {
 			text += " after each boot"
 		}
 	}
@@ -194,7 +194,7 @@ func (s *Study) blocksText() string {
 	if n := s.Design.AA; n > 0 {
 		text += fmt.Sprintf("; first %s of the baseline with itself (A/A)", screen.Count(n, "pair"))
 	}
-	if s.Design.Kind == SplitPlot {
+	if s.Design.Kind == result.SplitPlot {
 		text += fmt.Sprintf(", %d to %d boots", first*s.PlotsPerBlock(), last*s.PlotsPerBlock())
 	}
 	return text
@@ -209,7 +209,7 @@ func (s *Study) takes() string {
 			text += " to " + rough(most)
 		}
 		text += fmt.Sprintf(", at %s a run", screen.Brief(s.Workload.Expect))
-		if s.Design.Kind == SplitPlot {
+		if s.Design.Kind == result.SplitPlot {
 			text += ", boots not counted"
 		}
 		if s.guarded() {

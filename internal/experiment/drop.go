@@ -132,8 +132,8 @@ func Drop(s *Study, why map[string]map[string]string) (*Study, error) {
 	if len(out.Contrasts) == 0 {
 		return nil, s.unfit(out.Absent, "nothing that it compares is left on this host")
 	}
-	if !slices.ContainsFunc(out.Factors, wholePlot) && out.Design.Kind == SplitPlot {
-		out.Design.Kind, out.Design.Repeats, out.Design.Dwell = RCBD, 1, dwell
+	if !slices.ContainsFunc(out.Factors, wholePlot) && out.Design.Kind == result.SplitPlot {
+		out.Design.Kind, out.Design.Repeats, out.Design.Dwell = result.RCBD, 1, dwell
 		out.Design.Looks = slices.Clone(out.Design.Looks)
 		for len(out.Design.Looks) > 1 && out.Design.Looks[0] < out.MinBlocks(out.Design.Looks)[0] {
 			out.Design.Looks = out.Design.Looks[1:]

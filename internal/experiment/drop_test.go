@@ -71,16 +71,16 @@ func TestDrop(t *testing.T) {
 		why                        map[string]map[string]string
 		factors, absent, contrasts []string
 		held                       string
-		kind                       string
+		kind                       result.DesignKind
 	}{
-		"nothing":   {nil, []string{"wait 1 2 3", "boot on off"}, nil, full, "1", SplitPlot},
-		"one level": {map[string]map[string]string{"wait": {"3": "slow"}}, []string{"wait 1 2", "boot on off"}, []string{"wait 3: slow"}, []string{"wait 2 at boot off", "boot off at wait 1"}, "1", SplitPlot},
+		"nothing":   {nil, []string{"wait 1 2 3", "boot on off"}, nil, full, "1", result.SplitPlot},
+		"one level": {map[string]map[string]string{"wait": {"3": "slow"}}, []string{"wait 1 2", "boot on off"}, []string{"wait 3: slow"}, []string{"wait 2 at boot off", "boot off at wait 1"}, "1", result.SplitPlot},
 		"a baseline": {map[string]map[string]string{"wait": {"1": "quick"}}, []string{"boot on off"},
 			[]string{"wait 1: quick", "wait 2: there is no 1 to compare it with", "wait 3: there is no 1 to compare it with"}, nil, "", ""},
 		"all but the baseline": {map[string]map[string]string{"wait": {"2": "a", "3": "b"}}, []string{"boot on off"},
-			[]string{"wait 2: a", "wait 3: b", "wait 1: there is nothing to compare it with"}, []string{"boot off"}, "1", SplitPlot},
+			[]string{"wait 2: a", "wait 3: b", "wait 1: there is nothing to compare it with"}, []string{"boot off"}, "1", result.SplitPlot},
 		"what makes whole plots": {map[string]map[string]string{"boot": {"off": "firmware"}}, []string{"wait 1 2 3"},
-			[]string{"boot off: firmware", "boot on: there is nothing to compare it with"}, []string{"wait 3"}, "1", RCBD},
+			[]string{"boot off: firmware", "boot on: there is nothing to compare it with"}, []string{"wait 3"}, "1", result.RCBD},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := parsed(t, twoFactors)

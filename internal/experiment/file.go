@@ -76,7 +76,7 @@ type DesignTable struct {
 	// rcbd: randomised complete blocks. split-plot: for factors that need a reboot or a person, which force it.
 	// switchback: pairs of periods on a service that others use, one at the baseline and one at the level, in random
 	// order; a workload that watches a service forces it.
-	Kind string `toml:"kind" jsonschema:"enum=rcbd,enum=split-plot,enum=switchback"`
+	Kind result.DesignKind `toml:"kind" jsonschema:"enum=rcbd,enum=split-plot,enum=switchback"`
 	// Of the runs in a block. Any other than random mistakes drift for an effect.
 	Order string `toml:"order" jsonschema:"enum=random,default=random"`
 	// Numbers of blocks after which the experiment may stop, rising. The last is the most it takes.

@@ -56,7 +56,7 @@ func Plan(s *Study) ([]result.Cell, []result.Block) {
 	one := slices.Repeat([]int{base}, max(1, s.Design.Repeats))
 	for range s.Design.AA {
 		pair := result.Block{Seed: r.Uint64(), Plots: [][]int{{base, base}}}
-		if s.Design.Kind == SplitPlot {
+		if s.Design.Kind == result.SplitPlot {
 			pair.Plots = [][]int{one, one}
 		}
 		blocks = append(blocks, pair)
@@ -117,7 +117,7 @@ func plots(s *Study, cells []result.Cell) [][]int {
 	for c, cell := range cells {
 		key := ""
 		for _, f := range s.Factors {
-			if s.Design.Kind == SplitPlot && wholePlot(f) {
+			if s.Design.Kind == result.SplitPlot && wholePlot(f) {
 				key += cell.Levels[f.Name] + "\x00"
 			}
 		}

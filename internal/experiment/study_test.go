@@ -46,7 +46,7 @@ func TestDefaults(t *testing.T) {
 	want := &result.Experiment{Schema: result.SchemaVersion, Name: "small", Title: "small", Study: Hash(s), Overrides: map[string]string{}, Evidence: result.Measured,
 		Workload: "null", Factors: []result.Factor{{Name: "effect", Kind: "parameter", Levels: []string{"1", "1.05"}, Baseline: "1", Change: result.Online}},
 		Contrasts: []result.Contrast{{Factors: []string{"effect"}, Levels: []string{"1.05"}, Primary: true}},
-		Design:    result.Design{Kind: RCBD, Alpha: 0.05, Looks: []int{9, 10, 11, 12, 14, 17, 20, 25, 30, 37, 45}, Repeats: 1, Dwell: 10},
+		Design:    result.Design{Kind: result.RCBD, Alpha: 0.05, Looks: []int{9, 10, 11, 12, 14, 17, 20, 25, 30, 37, 45}, Repeats: 1, Dwell: 10},
 		Cells:     []result.Cell{{Levels: map[string]string{"effect": "1"}}, {Levels: map[string]string{"effect": "1.05"}}},
 	}
 	got := Head(s)
@@ -141,7 +141,7 @@ fingerprint = ["kernel", "smt"]
 
 func TestAllKeys(t *testing.T) {
 	s := parse(t, full, Overrides{})
-	if diff := cmp.Diff(result.Design{Kind: SplitPlot, Seed: 7, Alpha: 0.1, Looks: []int{3, 6}, Repeats: 4}, s.Design); diff != "" {
+	if diff := cmp.Diff(result.Design{Kind: result.SplitPlot, Seed: 7, Alpha: 0.1, Looks: []int{3, 6}, Repeats: 4}, s.Design); diff != "" {
 		t.Error(diff)
 	}
 	wantFactors := []Factor{

@@ -80,7 +80,7 @@ func (p *parser) harm() {
 	if p.desc == nil {
 		return
 	}
-	if p.s.Design.Kind != Switchback || !p.live() {
+	if p.s.Design.Kind != result.Switchback || !p.live() {
 		if p.f.Harm != nil {
 			p.add(p.at("harm", 0, ""), "[harm] watches a service that others use, and workload %s does its own work; take it out", p.desc.Name)
 		}

@@ -56,7 +56,7 @@ func TestSwitchback(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := result.Design{Kind: Switchback, Alpha: 0.05, Looks: []int{10, 14, 20, 30, 43, 60, 86, 120}, Repeats: 1, Test: result.Switchback}
+	want := result.Design{Kind: result.Switchback, Alpha: 0.05, Looks: []int{10, 14, 20, 30, 43, 60, 86, 120}, Repeats: 1}
 	if diff := cmp.Diff(want, s.Design); diff != "" {
 		t.Error(diff)
 	}
@@ -108,7 +108,7 @@ func TestPairsAreDrawnByAFairCoin(t *testing.T) {
 
 func TestSwitchbackOfOwnWorkHasNoHarm(t *testing.T) {
 	s := parse(t, smallest+"[design]\nkind = \"switchback\"\n", Overrides{})
-	if s.Harm != nil || s.Design.Kind != Switchback || s.Factors[0].Settle != 0 || len(s.Warnings()) > 0 {
+	if s.Harm != nil || s.Design.Kind != result.Switchback || s.Factors[0].Settle != 0 || len(s.Warnings()) > 0 {
 		t.Errorf("%+v, harm %v, warnings %v", s.Design, s.Harm, s.Warnings())
 	}
 }

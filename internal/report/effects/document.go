@@ -99,10 +99,10 @@ func (r *Report) about() []string {
 
 // designText says how runs were arranged: "randomised complete blocks, seed 7".
 func designText(d *result.Design) string {
-	kind := map[string]string{"rcbd": "randomised complete blocks", "split-plot": "split plot",
-		"switchback": "pairs of periods in random order"}[d.Kind]
+	kind := map[result.DesignKind]string{result.RCBD: "randomised complete blocks", result.SplitPlot: "split plot",
+		result.Switchback: "pairs of periods in random order"}[d.Kind]
 	if kind == "" {
-		kind = d.Kind
+		kind = string(d.Kind)
 	}
 	if d.Repeats > 1 {
 		kind += fmt.Sprintf(", %d repeats", d.Repeats)

@@ -82,7 +82,6 @@ type experimentJSON struct {
 	Planned  int            `json:"blocks_planned"`
 	Look     int            `json:"look"`
 	Seconds  float64        `json:"block_seconds"`
-	Repeats  int            `json:"best_repeats,omitempty"`
 	Complete bool           `json:"complete"`
 	Ended    string         `json:"ended,omitempty"`
 	Runs     map[string]int `json:"runs"`
@@ -245,7 +244,7 @@ func newExperiment(r *Report) experimentJSON {
 	a, x := r.Analysis, r.head()
 	out := experimentJSON{
 		Dir: r.Dir, Experiment: *x, Blocks: a.Blocks, Planned: x.Planned(), Look: a.Look, Seconds: a.Seconds,
-		Repeats: a.Repeats, Complete: a.Complete, Ended: a.Ended,
+		Complete: a.Complete, Ended: a.Ended,
 		Runs: map[string]int{}, First: a.First, Last: a.Last, Hours: a.Hours, Section: r.extra().data, Warnings: r.warnings(),
 	}
 	for _, run := range a.Used {

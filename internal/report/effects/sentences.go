@@ -357,10 +357,6 @@ func footnotes(x *result.Experiment, a *analysis.Analysis) []string {
 		out = append(out, "A change is the Hodges-Lehmann estimate over pairs. The medians below it are of all periods; "+
 			"drift from pair to pair moves them, here the other way.")
 	}
-	if a.Repeats > 0 {
-		out = append(out, fmt.Sprintf("Repeats: for the variances and times measured, the best number of runs per cell and boot "+
-			"is %d (Kalibera and Jones 2013); here it was %d.", a.Repeats, x.Design.Repeats))
-	}
 	if _, known := extras[x.Section]; !known {
 		for _, n := range a.Notes {
 			out = append(out, n+".")

@@ -18,7 +18,7 @@ const pairsMethod = "A pair is two periods of a service that others use, one at 
 	"counts as its level."
 
 // paired reports whether an experiment is of pairs of periods.
-func paired(x *result.Experiment) bool { return x.Design.Test == result.Switchback }
+func paired(x *result.Experiment) bool { return x.Design.Kind == result.Switchback }
 
 // unitOf is what an effect counts, one of them.
 func unitOf(e *analysis.Effect) string {

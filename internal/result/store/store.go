@@ -168,7 +168,7 @@ func (f *folder) vacant() error {
 // counts reports a record that something can be learnt from, or put back by.
 func (r *Record) counts() bool {
 	return slices.ContainsFunc(r.Runs, func(run result.Run) bool { return run.Status == result.OK }) || r.End != nil ||
-		r.Experiment.Design.Test == result.Switchback || len(r.Changed())+len(r.Waiting()) > 0
+		r.Experiment.Design.Kind == result.Switchback || len(r.Changed())+len(r.Waiting()) > 0
 }
 
 // Open locks a record and opens it for appending. A torn last line of runs.jsonl
