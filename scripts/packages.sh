@@ -2,7 +2,8 @@
 # packages.sh: deb, rpm, OCI images, Windows zip and MSI, SBOM and checksums into dist/. Twice built from one commit they are the same bytes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-version=${VERSION:-$(git describe --tags --exact-match 2>/dev/null || echo "0~$(git log -1 --format=%cd --date=format:%Y%m%d).$(git rev-list --count HEAD)")}
+release=$(sed -n 's/^\tversion = "\(.*\)"$/\1/p' cmd/hostlab/cmd_version.go)
+version=${VERSION:-$(git describe --tags --exact-match 2>/dev/null || echo "$release+$(git rev-list --count HEAD)")} # sorts behind the release
 version=${version#v}
 commit=$(git rev-parse --short=12 HEAD)
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
@@ -27,7 +28,7 @@ build() {
 
 # image ARCH: an OCI image of the binary alone.
 image() {
-  local tag=${version//\~/-} layout=$work/oci-$1 root=$work/root-$1
+  local tag=${version//[~+]/-} layout=$work/oci-$1 root=$work/root-$1
   mkdir -p "$root/usr/bin" "$root/usr/share/licenses/hostlab"
   cp "$work/$1/hostlab" "$root/usr/bin/"; cp LICENSE NOTICE "$root/usr/share/licenses/hostlab/"
   stamp "$root"

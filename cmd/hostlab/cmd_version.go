@@ -11,7 +11,6 @@ import (
 
 	"hostlab"
 	"hostlab/internal/check"
-	"hostlab/internal/explain"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/fleet"
 	"hostlab/internal/host"
@@ -19,13 +18,13 @@ import (
 	"hostlab/internal/report"
 	"hostlab/internal/report/effects"
 	"hostlab/internal/screen"
-	"hostlab/internal/trace"
+	"hostlab/internal/settings"
 	"hostlab/internal/workload/scanlock"
 )
 
-// version and commit are set by the Makefile with -ldflags -X.
+// version is the release; packages of other commits set one that sorts behind it. The Makefile sets both with -ldflags -X.
 var (
-	version = ""
+	version = "0.2.0"
 	commit  = ""
 )
 
@@ -66,10 +65,10 @@ var schemas = []struct {
 	command string
 	version int
 }{
-	{"assess", report.Schema}, {"check", check.Schema}, {"explain", explain.Schema}, {"facts", host.Schema},
+	{"assess", report.Schema}, {"check", check.Schema}, {"facts", host.Schema},
 	{"fleet", fleet.Schema},
-	{"predict", predict.Schema}, {"record", trace.Schema}, {"report", effects.Schema}, {"scanlock", scanlock.Schema},
-	{"settings", settingsSchema},
+	{"predict", predict.Schema}, {"report", effects.Schema}, {"scanlock", scanlock.Schema},
+	{"settings", settings.Schema},
 }
 
 // features says what this build reads and writes.
@@ -93,21 +92,15 @@ func features(width int) string {
 	return b.String()
 }
 
-// versionText identifies the build: what make set, else what go install knew.
+// versionText identifies the build: what make set, else the commit that go build knew.
 func versionText() string {
 	v, c := version, commit
 	if info, ok := debug.ReadBuildInfo(); ok {
-		if v == "" {
-			v = info.Main.Version
-		}
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" && c == "" {
 				c = s.Value[:min(12, len(s.Value))]
 			}
 		}
-	}
-	if v == "" || v == "(devel)" {
-		v = "devel"
 	}
 	if c != "" {
 		v += " (" + c + ")"
