@@ -93,16 +93,16 @@ func Drop(s *Study, why map[string]map[string]string) (*Study, error) {
 		switch {
 		case len(left.Levels) == len(f.Levels):
 		case !slices.Contains(left.Levels, f.Baseline):
-			reason = "there is no " + f.Baseline + toCompare
+			reason = "there is no " + f.Baseline + " to compare it with"
 		case len(left.Levels) == 1:
-			reason = "there is nothing" + toCompare
+			reason = "there is nothing to compare it with"
 		}
 		if reason == "" {
 			out.Factors = append(out.Factors, left)
 			continue
 		}
 		for _, l := range left.Levels {
-			out.Absent = append(out.Absent, result.Absent{Factor: f.Name, Level: l, Reason: reason})
+			out.Absent = append(out.Absent, result.Absent{Factor: f.Name, Level: l, Reason: reason, Follows: true})
 		}
 		if f.Directories != nil {
 			return nil, s.unfit(out.Absent, "factor "+f.Name+", "+reason+" on this host")
@@ -181,12 +181,9 @@ func (s *Study) still(c result.Contrast, held map[string]string) (result.Contras
 	return c, true
 }
 
-// toCompare ends the reason of a level that is there, but has lost what it was to be compared with.
-const toCompare = " to compare it with"
-
 // unfit is the error of a study that a host cannot run. What follows from other reasons is left out.
 func (s *Study) unfit(absent []result.Absent, text string) error {
-	absent = slices.DeleteFunc(slices.Clone(absent), func(a result.Absent) bool { return strings.HasSuffix(a.Reason, toCompare) })
+	absent = slices.DeleteFunc(slices.Clone(absent), func(a result.Absent) bool { return a.Follows })
 	also := ""
 	if s.Instead != "" {
 		also = "; run here instead: hostlab run " + s.Instead

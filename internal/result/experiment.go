@@ -69,6 +69,8 @@ type Absent struct {
 	Factor string `json:"factor"`
 	Level  string `json:"level"`
 	Reason string `json:"reason"`
+	// Follows is set for a level that is there, but has lost what it was to be compared with.
+	Follows bool `json:"follows,omitempty"`
 }
 
 // Place is what a level lies on that stands for a directory.

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
