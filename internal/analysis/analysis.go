@@ -29,7 +29,8 @@ type Figure struct {
 	// differences, or, where runs scatter unequally or stall, the mean in the response's unit over the baseline's.
 	Mean result.Estimate
 	P95  result.Estimate // of the runs of a side; an end is NaN where they are too few
-	Held result.Estimate // of a change: where the level is held for a stretch, the baseline before and after; N counts its runs
+	// of a change: where the level is held for a stretch, the baseline before and after; N counts its runs
+	Held result.Estimate
 }
 
 // Effect is one contrast in one response. Values are fractions of the baseline
@@ -120,7 +121,8 @@ func (e Effect) Primary() bool { return e.Contrast.Primary && e.Response.Primary
 
 // Decided reports whether every primary effect has a verdict that more blocks are
 // not needed for: any but Unresolved and Inconclusive, or one for which only the stretches
-// of its level are to be made. Without a primary effect nothing is ever decided, and an experiment runs through its looks.
+// of its level are to be made. Without a primary effect nothing is ever decided, and an experiment runs through its
+// looks.
 func (a *Analysis) Decided() bool {
 	primary := 0
 	for _, e := range a.Effects {

@@ -9,8 +9,9 @@ import (
 
 // Carried is what the levels before a run left in it.
 type Carried struct {
-	P    float64 // of nothing
-	Rho  float64 // rank correlation of the differences with those levels; above 0: they went on as the effect's sign has it
+	P float64 // of nothing
+	// rank correlation of the differences with those levels; above 0: they went on as the effect's sign has it
+	Rho  float64
 	Runs float64 // time constant of what was seen, in runs; 0: the run before alone
 }
 
@@ -25,7 +26,8 @@ func (c *Carried) settles() float64 {
 	return 3 * c.Runs
 }
 
-// settle notes how long the next study had better wait after a change, in all: the time of runs holds what was waited here.
+// settle notes how long the next study had better wait after a change, in all: the time of runs holds what was waited
+// here.
 func (j *judge) settle(e *Effect) {
 	n := 0
 	for _, plot := range j.record.x.Blocks[0].Plots {

@@ -31,7 +31,8 @@ func (c comparison) pairs() bool { return c.unit == "pairs" }
 // comparison works out the cells of contrast c, or says why it cannot.
 func (r *record) comparison(c result.Contrast) (comparison, error) {
 	if len(c.Factors) != len(c.Levels) || len(c.Factors) < 1 || len(c.Factors) > 2 {
-		return comparison{}, fmt.Errorf("a contrast has one factor or two, and a level for each, not %d and %d", len(c.Factors),
+		return comparison{}, fmt.Errorf("a contrast has one factor or two, and a level for each, not %d and %d",
+			len(c.Factors),
 			len(c.Levels))
 	}
 	factors := make([]result.Factor, len(c.Factors))

@@ -23,12 +23,14 @@ func (a *Analysis) Due() bool {
 
 // Asks reports whether a plot of the block of stretches is for an effect that is due.
 func (a *Analysis) Asks(plot []int) bool {
-	return a == nil || slices.ContainsFunc(a.Effects, func(e Effect) bool { return e.Primary() && e.due > 0 && slices.Contains(plot, e.due-1) })
+	return a == nil || slices.ContainsFunc(a.Effects, func(e Effect) bool {
+		return e.Primary() && e.due > 0 && slices.Contains(plot, e.due-1)
+	})
 }
 
-// held judges "no effect" by the stretches in which the level of c was held: where the host follows a level slowly, pairs
-// show a part of what it costs. The difference of their typical runs has to be within the margin, and no run may still be
-// on its way.
+// held judges "no effect" by the stretches in which the level of c was held: where the host follows a level slowly,
+// pairs show a part of what it costs. The difference of their typical runs has to be within the margin, and no run may
+// still be on its way.
 func (j *judge) held(e *Effect, t *table, c comparison) {
 	x := j.record.x
 	if x.Design.Dwell == 0 || !e.Primary() || e.Verdict != NoEffect {

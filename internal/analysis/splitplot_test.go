@@ -105,7 +105,8 @@ func TestInnerEffectIsTheMeanOverBoots(t *testing.T) {
 		}
 	}
 	if covered < 88 || wrong > 0 { // 95 less three standard errors
-		t.Errorf("%d of %d intervals hold the mean effect of %.2f %%, and %d say that there is none", covered, experiments, 100*math.Expm1(truth), wrong)
+		t.Errorf("%d of %d intervals hold the mean effect of %.2f %%, and %d say that there is none", covered, experiments,
+			100*math.Expm1(truth), wrong)
 	}
 }
 

@@ -14,8 +14,9 @@ func (e *Effect) Uneven() bool { return e.Base.P95.N > 0 }
 // Unequal reports whether it is scatter that differs by more than chance, and not shape alone.
 func (e *Effect) Unequal() bool { return e.Uneven() && e.Scatter < unevenAlpha }
 
-// uneven notes a scatter that differs by more than chance, or a mean that does: without a difference, sums and differences of pairs are not
-// correlated (Pitman 1939), whatever a block adds to both. The typical run and the mean may then tell different things, and so may the tail.
+// uneven notes a scatter that differs by more than chance, or a mean that does: without a difference, sums and
+// differences of pairs are not correlated (Pitman 1939), whatever a block adds to both. The typical run and the mean
+// may then tell different things, and so may the tail.
 func (j *judge) uneven(e *Effect, t *table, c comparison) {
 	if len(c.level) != 1 || len(c.base) != 1 || len(e.Differences) != len(t.rows) || e.Adjusted != nil {
 		return
@@ -41,5 +42,6 @@ func (j *judge) uneven(e *Effect, t *table, c comparison) {
 		return
 	}
 	e.Mean, e.Scatter = mean, p
-	e.Base.P95, e.Level.P95 = stats.QuantileInterval(base, 0.95, e.Alpha), stats.QuantileInterval(t.of(c.level), 0.95, e.Alpha)
+	e.Base.P95, e.Level.P95 = stats.QuantileInterval(base, 0.95, e.Alpha),
+		stats.QuantileInterval(t.of(c.level), 0.95, e.Alpha)
 }

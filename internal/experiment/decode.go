@@ -117,7 +117,8 @@ var mismatch = regexp.MustCompile(`cannot (?:decode TOML|store an) (.*?) in(?:to
 
 // wanted are the types of keys in words, by the ends of their names.
 var wanted = []struct{ end, words string }{{"span", `a time in quotes, such as "150ms"`}, {"share", `a share, such as "3%" or 0.03`},
-	{"int", "a whole number"}, {"int64", "a whole number"}, {"float64", "a number"}, {"bool", "true or false"}, {"Table", "a table"},
+	{"int", "a whole number"}, {"int64", "a whole number"}, {"float64", "a number"}, {"bool", "true or false"},
+	{"Table", "a table"},
 	{"struct", "one table"}, {"map", "one table"}, {"", "text in quotes, or a list of it"}}
 
 // wrongType reports a value of a type that its key does not take, or what is no TOML.
@@ -146,9 +147,11 @@ func (p *parser) wrongType(e *toml.DecodeError) {
 
 // tables are the types of those that have keys of their own.
 var tables = map[string]reflect.Type{"": reflect.TypeFor[File](), "study": reflect.TypeFor[StudyTable](),
-	"design": reflect.TypeFor[DesignTable](), "factor": reflect.TypeFor[FactorTable](), "workload": reflect.TypeFor[WorkloadTable](),
-	"response": reflect.TypeFor[ResponseTable](), "contrast": reflect.TypeFor[ContrastTable](), "guard": reflect.TypeFor[GuardTable](),
-	"harm": reflect.TypeFor[HarmTable]()}
+	"design": reflect.TypeFor[DesignTable](), "factor": reflect.TypeFor[FactorTable](),
+	"workload": reflect.TypeFor[WorkloadTable](),
+	"response": reflect.TypeFor[ResponseTable](), "contrast": reflect.TypeFor[ContrastTable](),
+	"guard": reflect.TypeFor[GuardTable](),
+	"harm":  reflect.TypeFor[HarmTable]()}
 
 // keysOf lists the keys of a table, "" for the file's.
 func keysOf(table string) (keys []string) {

@@ -134,8 +134,9 @@ func (f Factor) about() string {
 		levels = append(levels, text)
 	}
 	how := map[string]string{KindSetting: "setting " + f.Setting, KindEmulated: "power policies, emulated",
-		KindServer: "the server's parameter " + f.Server, KindParameter: "parameter of the workload", KindCommands: "by commands",
-		KindManual: "by a person"}[f.Kind]
+		KindServer: "the server's parameter " + f.Server, KindParameter: "parameter of the workload",
+		KindCommands: "by commands",
+		KindManual:   "by a person"}[f.Kind]
 	if f.Change != result.Online && string(f.Change) != f.Kind {
 		how += ", " + map[result.Change]string{result.RestartWorkload: "workload restarted", result.Reboot: "reboot",
 			result.Manual: "a person's step"}[f.Change]
@@ -322,7 +323,8 @@ func (s *Study) changes() (list []string) {
 			if s.Harm != nil {
 				whose = "the service's"
 			}
-			list = append(list, fmt.Sprintf("%s: holds %s processes off their CPUs by %s, and stops that at the end", f.Name, whose,
+			list = append(list, fmt.Sprintf("%s: holds %s processes off their CPUs by %s, and stops that at the end", f.Name,
+				whose,
 				map[string]string{"stop": "signals", "cgroup": "the quota of a cgroup",
 					"auto": "signals or the quota of a cgroup"}[f.Emulate.Method]))
 		case KindCommands:

@@ -63,11 +63,13 @@ func (p *parser) design() {
 	}
 	if kind := cmp.Or(f.Kind, d.Kind); kind != d.Kind {
 		if p.live() {
-			p.add(p.designAt("kind"), "kind = %q, but workload %s watches a service that others use, which takes a switchback; take kind out",
+			p.add(p.designAt("kind"),
+				"kind = %q, but workload %s watches a service that others use, which takes a switchback; take kind out",
 				kind, p.desc.Name)
 		} else if whole >= 0 {
-			p.add(p.designAt("kind"), "kind = %q, but factor %s has change = %q, which makes it a split plot: runs of one boot are not "+
-				"independent; take kind out",
+			p.add(p.designAt("kind"),
+				"kind = %q, but factor %s has change = %q, which makes it a split plot: runs of one boot are not "+
+					"independent; take kind out",
 				kind, p.s.Factors[whole].Name, p.s.Factors[whole].Change)
 		} else if len(p.s.Factors) > 0 {
 			p.add(p.designAt("kind"), "kind = %q, but no factor needs a reboot or a person; take kind out", kind)
@@ -77,8 +79,9 @@ func (p *parser) design() {
 	if d.Kind == result.SplitPlot {
 		d.Repeats = or(f.Repeats, defaultRepeats)
 	} else if r := or(f.Repeats, 1); r != 1 {
-		p.add(p.designAt("repeats"), "repeats = %d: they serve split plots only; more blocks tell more than more runs in a block: "+
-			"raise looks", r)
+		p.add(p.designAt("repeats"),
+			"repeats = %d: they serve split plots only; more blocks tell more than more runs in a block: "+
+				"raise looks", r)
 	}
 	if d.Kind == result.Switchback {
 		p.switchback()
@@ -107,8 +110,9 @@ func (p *parser) adjust() {
 	}
 	for _, x := range p.s.Factors {
 		if x.Kind == KindEmulated || slices.Contains(movers, x.Setting) {
-			p.add(p.designAt("adjust"), "adjust = true, but factor %s changes how much CPU time others take: that is part of its effect; "+
-				"take adjust out", x.Name)
+			p.add(p.designAt("adjust"),
+				"adjust = true, but factor %s changes how much CPU time others take: that is part of its effect; "+
+					"take adjust out", x.Name)
 		}
 	}
 }

@@ -63,7 +63,8 @@ type Here struct {
 func (s *Study) given(f Factor, lacks map[string]string) error {
 	for _, l := range f.Levels {
 		if reason := lacks[l]; reason != "" && f.Directories[l].Given {
-			return &Problems{[]Problem{{File: "--set " + levelPrefix + l + "=" + screen.Short(s.Overrides[levelPrefix+l]), Text: reason}}}
+			return &Problems{[]Problem{{File: "--set " + levelPrefix + l + "=" + screen.Short(s.Overrides[levelPrefix+l]),
+				Text: reason}}}
 		}
 	}
 	return nil
@@ -159,7 +160,9 @@ func (s *Study) hold(parameter, level string) error {
 // those factors that are gone and held where it asks for them.
 func (s *Study) still(c result.Contrast, held map[string]string) (result.Contrast, bool) {
 	has := func(factor, level string) bool {
-		return slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.Name == factor && slices.Contains(f.Levels, level) })
+		return slices.ContainsFunc(s.Factors, func(f Factor) bool {
+			return f.Name == factor && slices.Contains(f.Levels, level)
+		})
 	}
 	for i, f := range c.Factors {
 		if !has(f, c.Levels[i]) {

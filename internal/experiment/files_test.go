@@ -36,14 +36,16 @@ func TestFiles(t *testing.T) {
 		start := proc.Own()
 		_, err := Load(c.file, Overrides{}, everything())
 		bad, ok := errors.AsType[*Problems](err)
-		if !ok || len(bad.List) != 1 || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), c.file) {
+		if !ok || len(bad.List) != 1 || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), c.want) ||
+			!strings.HasPrefix(err.Error(), c.file) {
 			t.Errorf("%s: %v; expected one line with %q", c.file, err, c.want)
 		}
 		if used := proc.Own() - start; used > 5 { // s of CPU time
 			t.Errorf("%s took %.1f s", c.file, used)
 		}
 	}
-	for name, text := range map[string]string{"bom.toml": "\xef\xbb\xbf" + smallest, "crlf.toml": strings.ReplaceAll(smallest, "\n", "\r\n")} {
+	for name, text := range map[string]string{"bom.toml": "\xef\xbb\xbf" + smallest,
+		"crlf.toml": strings.ReplaceAll(smallest, "\n", "\r\n")} {
 		s, err := Load(write(name, []byte(text)), Overrides{}, everything())
 		if err != nil || string(s.Source) != text || s.Dir != dir {
 			t.Errorf("%s: %v", name, err)
@@ -59,7 +61,8 @@ func TestManyProblems(t *testing.T) {
 		fmt.Fprintf(&b, "key%d = 1\n", i)
 	}
 	_, err := Parse("x.toml", "/", []byte(b.String()), Overrides{}, everything())
-	if bad, ok := errors.AsType[*Problems](err); !ok || len(bad.List) != maxProblems+1 || bad.List[maxProblems].Text != fmt.Sprintf("and %d more problems", keys-maxProblems) {
+	if bad, ok := errors.AsType[*Problems](err); !ok || len(bad.List) != maxProblems+1 ||
+		bad.List[maxProblems].Text != fmt.Sprintf("and %d more problems", keys-maxProblems) {
 		t.Errorf("%v", err)
 	}
 }
@@ -67,12 +70,13 @@ func TestManyProblems(t *testing.T) {
 // TestLargeFiles: the largest that are read, and a slip of some generator, are refused soon.
 func TestLargeFiles(t *testing.T) {
 	for name, text := range map[string]string{
-		"a long line":    "levels = [" + strings.Repeat("1,", 30_000) + "]\n",
-		"many levels":    smallest + "[[factor]]\nname = \"x\"\nlevels = [" + strings.Repeat("\"a\",", 15_000) + "]\n",
-		"many tables":    smallest + strings.Repeat("[[contrast]]\nfactor = \"effect\"\n", 2_000),
-		"a long key":     strings.Repeat("a", 60_000) + " = 1\n",
-		"a long text":    "[study]\nname = \"" + strings.Repeat("ä ", 20_000) + "\"\n",
-		"a long command": smallest + "[[factor]]\nname = \"x\"\nlevels = [1, 2]\napply = [" + strings.Repeat("\"a\",", 15_000) + "]\n",
+		"a long line": "levels = [" + strings.Repeat("1,", 30_000) + "]\n",
+		"many levels": smallest + "[[factor]]\nname = \"x\"\nlevels = [" + strings.Repeat("\"a\",", 15_000) + "]\n",
+		"many tables": smallest + strings.Repeat("[[contrast]]\nfactor = \"effect\"\n", 2_000),
+		"a long key":  strings.Repeat("a", 60_000) + " = 1\n",
+		"a long text": "[study]\nname = \"" + strings.Repeat("ä ", 20_000) + "\"\n",
+		"a long command": smallest + "[[factor]]\nname = \"x\"\nlevels = [1, 2]\napply = [" + strings.Repeat("\"a\",",
+			15_000) + "]\n",
 	} {
 		start := proc.Own()
 		_, err := Parse("x.toml", "/", []byte(text), Overrides{}, everything())
@@ -152,12 +156,15 @@ func TestOverridden(t *testing.T) {
 // its plan, and not in each run.
 func TestDirectoriesThatTheWorkloadRefuses(t *testing.T) {
 	for engine, dsn := range map[string]string{"postgres": "postgres://ann@db1/erp", "mariadb": "mariadb://ann@db1/erp"} {
-		_, err := Find("log-device", Overrides{Set: map[string]string{"workload.dsn": dsn, "workload.engine": engine}}, everything())
-		if err == nil || !strings.Contains(err.Error(), "log_dir: the log of your own server (dsn) is not moved") || strings.Contains(err.Error(), "\n") {
+		_, err := Find("log-device", Overrides{Set: map[string]string{"workload.dsn": dsn, "workload.engine": engine}},
+			everything())
+		if err == nil || !strings.Contains(err.Error(), "log_dir: the log of your own server (dsn) is not moved") ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", engine, err)
 		}
 	}
-	if _, err := Find("log-device", Overrides{Set: map[string]string{"workload.engine": "mariadb", "level.disk": "delay:1ms"}}, everything()); err != nil {
+	if _, err := Find("log-device", Overrides{Set: map[string]string{"workload.engine": "mariadb",
+		"level.disk": "delay:1ms"}}, everything()); err != nil {
 		t.Error(err)
 	}
 }

@@ -14,7 +14,8 @@ import (
 
 // anyStudy draws a study with all that Plan reads.
 func anyStudy(t *rapid.T) *Study {
-	s := &Study{Design: result.Design{Kind: result.RCBD, Repeats: 1, Seed: rapid.Uint64().Draw(t, "seed"), AA: rapid.IntRange(0, 3).Draw(t, "aa"),
+	s := &Study{Design: result.Design{Kind: result.RCBD, Repeats: 1, Seed: rapid.Uint64().Draw(t, "seed"),
+		AA:    rapid.IntRange(0, 3).Draw(t, "aa"),
 		Looks: []int{rapid.IntRange(1, 12).Draw(t, "blocks")}}}
 	for i := range rapid.IntRange(1, 3).Draw(t, "factors") {
 		f := Factor{Factor: result.Factor{Name: fmt.Sprint("f", i), Change: result.Online}}
@@ -156,7 +157,8 @@ func TestPlanDependsOnSeed(t *testing.T) {
 func TestPlanIsUniform(t *testing.T) {
 	const blocks, cells = 6000, 4
 	for seed := range uint64(5) {
-		s := &Study{Factors: []Factor{{Factor: result.Factor{Name: "f", Levels: []string{"a", "b", "c", "d"}, Baseline: "a"}}},
+		s := &Study{Factors: []Factor{{Factor: result.Factor{Name: "f", Levels: []string{"a", "b", "c", "d"},
+			Baseline: "a"}}},
 			Design: result.Design{Looks: []int{blocks}, Repeats: 1, Kind: result.RCBD, Seed: seed}}
 		_, plan := Plan(s)
 		var at [cells][cells]float64

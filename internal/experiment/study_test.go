@@ -39,14 +39,18 @@ func parse(t *testing.T, text string, o Overrides) *Study {
 
 func TestDefaults(t *testing.T) {
 	s := parse(t, smallest, Overrides{})
-	want := &result.Experiment{Schema: result.SchemaVersion, Name: "small", Title: "small", Study: Hash(s), Overrides: map[string]string{}, Evidence: result.Measured,
-		Workload: "null", Factors: []result.Factor{{Name: "effect", Kind: "parameter", Levels: []string{"1", "1.05"}, Baseline: "1", Change: result.Online}},
+	want := &result.Experiment{Schema: result.SchemaVersion, Name: "small", Title: "small", Study: Hash(s),
+		Overrides: map[string]string{}, Evidence: result.Measured,
+		Workload: "null", Factors: []result.Factor{{Name: "effect", Kind: "parameter", Levels: []string{"1", "1.05"},
+			Baseline: "1", Change: result.Online}},
 		Contrasts: []result.Contrast{{Factors: []string{"effect"}, Levels: []string{"1.05"}, Primary: true}},
-		Design:    result.Design{Kind: result.RCBD, Alpha: 0.05, Looks: []int{9, 10, 11, 12, 14, 17, 20, 25, 30, 37, 45}, Repeats: 1, Dwell: 10},
-		Cells:     []result.Cell{{Levels: map[string]string{"effect": "1"}}, {Levels: map[string]string{"effect": "1.05"}}},
+		Design: result.Design{Kind: result.RCBD, Alpha: 0.05, Looks: []int{9, 10, 11, 12, 14, 17, 20, 25, 30, 37, 45},
+			Repeats: 1, Dwell: 10},
+		Cells: []result.Cell{{Levels: map[string]string{"effect": "1"}}, {Levels: map[string]string{"effect": "1.05"}}},
 	}
 	got := Head(s)
-	if len(got.Blocks) != 46 || got.Responses[0].Name != "seconds" || !got.Responses[0].Primary || got.Responses[1].Primary || got.Responses[0].Margin != 0.02 {
+	if len(got.Blocks) != 46 || got.Responses[0].Name != "seconds" || !got.Responses[0].Primary ||
+		got.Responses[1].Primary || got.Responses[0].Margin != 0.02 {
 		t.Errorf("%d blocks, responses %+v", len(got.Blocks), got.Responses)
 	}
 	if _, there := got.Parameters["effect"]; there || got.Parameters["value"] != "1" {
@@ -137,42 +141,53 @@ fingerprint = ["kernel", "smt"]
 
 func TestAllKeys(t *testing.T) {
 	s := parse(t, full, Overrides{})
-	if diff := cmp.Diff(result.Design{Kind: result.SplitPlot, Seed: 7, Alpha: 0.1, Looks: []int{3, 6}, Repeats: 4}, s.Design); diff != "" {
+	if diff := cmp.Diff(result.Design{Kind: result.SplitPlot, Seed: 7, Alpha: 0.1, Looks: []int{3, 6}, Repeats: 4},
+		s.Design); diff != "" {
 		t.Error(diff)
 	}
 	wantFactors := []Factor{
-		{Factor: result.Factor{Name: "bios", Kind: "manual", Levels: []string{"max", "balanced"}, Baseline: "balanced", Change: result.Reboot},
+		{Factor: result.Factor{Name: "bios", Kind: "manual", Levels: []string{"max", "balanced"}, Baseline: "balanced",
+			Change: result.Reboot},
 			Manual: "Set power to {level}", Read: []string{"./bios"}, Timeout: time.Minute},
-		{Factor: result.Factor{Name: "log", Kind: "commands", Levels: []string{"ssd", "san"}, Baseline: "ssd", Change: result.RestartWorkload},
-			Apply: []string{"./move", "{level}"}, Restore: []string{"./move", "{original}"}, Read: []string{"./where"}, Settle: 20 * time.Second, Timeout: 5 * time.Minute},
-		{Factor: result.Factor{Name: "n", Kind: "parameter", Levels: []string{"1", "true", "2.50"}, Baseline: "1", Change: result.Online}, Parameter: "n", Timeout: time.Minute},
+		{Factor: result.Factor{Name: "log", Kind: "commands", Levels: []string{"ssd", "san"}, Baseline: "ssd",
+			Change: result.RestartWorkload},
+			Apply: []string{"./move", "{level}"}, Restore: []string{"./move", "{original}"}, Read: []string{"./where"},
+			Settle: 20 * time.Second, Timeout: 5 * time.Minute},
+		{Factor: result.Factor{Name: "n", Kind: "parameter", Levels: []string{"1", "true", "2.50"}, Baseline: "1",
+			Change: result.Online}, Parameter: "n", Timeout: time.Minute},
 	}
 	if diff := cmp.Diff(wantFactors, s.Factors); diff != "" {
 		t.Error(diff)
 	}
 	wantContrasts := []result.Contrast{
 		{Factors: []string{"log"}, Levels: []string{"san"}, At: map[string]string{"n": "true", "bios": "max"}, Primary: true},
-		{Factors: []string{"bios", "n"}, Levels: []string{"max", "true"}}, {Factors: []string{"bios", "n"}, Levels: []string{"max", "2.50"}},
+		{Factors: []string{"bios", "n"}, Levels: []string{"max", "true"}}, {Factors: []string{"bios", "n"},
+			Levels: []string{"max", "2.50"}},
 	}
 	if diff := cmp.Diff(wantContrasts, s.Contrasts); diff != "" {
 		t.Error(diff)
 	}
 	wantResponses := []Response{
-		{From: "json:$.ms", Scale: 0.001, Response: result.Response{Name: "batch", Title: "Batch", Unit: "s", Better: "lower", Compare: result.Difference, Margin: 0.0005, Primary: true}},
-		{From: "gobench:X ops/s", Scale: 1, Response: result.Response{Name: "rate", Unit: "1/s", Better: "higher", Compare: result.Ratio, Margin: 0.03}},
+		{From: "json:$.ms", Scale: 0.001, Response: result.Response{Name: "batch", Title: "Batch", Unit: "s",
+			Better: "lower", Compare: result.Difference, Margin: 0.0005, Primary: true}},
+		{From: "gobench:X ops/s", Scale: 1, Response: result.Response{Name: "rate", Unit: "1/s", Better: "higher",
+			Compare: result.Ratio, Margin: 0.03}},
 	}
 	if diff := cmp.Diff(wantResponses, s.Responses); diff != "" {
 		t.Error(diff)
 	}
 	cpu, steal := 0.03, 0.01
-	if diff := cmp.Diff(Guard{MaxForeignCPU: &cpu, MaxSteal: &steal, Throttling: true, Ours: []string{"postgres"}, Fingerprint: []string{"kernel", "smt"}}, s.Guard); diff != "" {
+	if diff := cmp.Diff(Guard{MaxForeignCPU: &cpu, MaxSteal: &steal, Throttling: true, Ours: []string{"postgres"},
+		Fingerprint: []string{"kernel", "smt"}}, s.Guard); diff != "" {
 		t.Error(diff)
 	}
-	wantPicks := []workload.Pick{{Name: "batch", From: "json:$.ms", Unit: "s", Scale: 0.001}, {Name: "rate", From: "gobench:X ops/s", Unit: "1/s", Scale: 1}}
+	wantPicks := []workload.Pick{{Name: "batch", From: "json:$.ms", Unit: "s", Scale: 0.001},
+		{Name: "rate", From: "gobench:X ops/s", Unit: "1/s", Scale: 1}}
 	if diff := cmp.Diff(wantPicks, s.Config("").Picks); diff != "" {
 		t.Error(diff)
 	}
-	if s.Workload.WarmUp != 0 || s.Workload.Settle != time.Second || s.Workload.Expect != 10*time.Second || s.Workload.Retries != 2 || s.Budget != 6*time.Hour {
+	if s.Workload.WarmUp != 0 || s.Workload.Settle != time.Second || s.Workload.Expect != 10*time.Second ||
+		s.Workload.Retries != 2 || s.Budget != 6*time.Hour {
 		t.Errorf("%+v, budget %v", s.Workload, s.Budget)
 	}
 }
@@ -209,18 +224,22 @@ func TestEquiv(t *testing.T) {
 			continue
 		}
 		if r := s.Responses[0]; math.Abs(r.Margin/c.margin-1) > 1e-12 || r.Compare != c.compare {
-			t.Errorf("unit %q, equiv %s: margin %v by %s, expected %v by %s", c.unit, c.equiv, r.Margin, r.Compare, c.margin, c.compare)
+			t.Errorf("unit %q, equiv %s: margin %v by %s, expected %v by %s", c.unit, c.equiv, r.Margin, r.Compare, c.margin,
+				c.compare)
 		}
 	}
 }
 
 func TestOverrides(t *testing.T) {
 	seed := uint64(1<<64 - 1)
-	s := parse(t, smallest, Overrides{Blocks: 3, Seed: &seed, Set: map[string]string{"workload.jitter": "0.5", "workload.warmup": "4", "workload.expect": "2s"}})
-	if diff := cmp.Diff([]int{3}, s.Design.Looks); diff != "" || s.Design.Seed != seed || s.Workload.WarmUp != 4 || s.Workload.Expect != 2*time.Second || s.Workload.Params.Float("jitter") != 0.5 {
+	s := parse(t, smallest, Overrides{Blocks: 3, Seed: &seed, Set: map[string]string{"workload.jitter": "0.5",
+		"workload.warmup": "4", "workload.expect": "2s"}})
+	if diff := cmp.Diff([]int{3}, s.Design.Looks); diff != "" || s.Design.Seed != seed || s.Workload.WarmUp != 4 ||
+		s.Workload.Expect != 2*time.Second || s.Workload.Params.Float("jitter") != 0.5 {
 		t.Errorf("%+v %+v %s", s.Design, s.Workload, diff)
 	}
-	want := map[string]string{"blocks": "3", "seed": "18446744073709551615", "workload.jitter": "0.5", "workload.warmup": "4", "workload.expect": "2s"}
+	want := map[string]string{"blocks": "3", "seed": "18446744073709551615", "workload.jitter": "0.5",
+		"workload.warmup": "4", "workload.expect": "2s"}
 	if diff := cmp.Diff(want, s.Overrides); diff != "" {
 		t.Error(diff)
 	}
@@ -231,7 +250,8 @@ func TestOverrides(t *testing.T) {
 		{"workload.jiter", "1", "--set workload.jiter=1: workload null has no parameter jiter; did you mean jitter?"},
 		{"workload.jitter", "11", "--set workload.jitter=11: jitter: 11 is outside of 0 to 10"},
 		{"workload.jitter", "x", `--set workload.jitter=x: jitter: "x" is not a number`},
-		{"workload.effect", "2", "--set workload.effect=2: effect is given here and varied by factor effect; take it out here"},
+		{"workload.effect", "2",
+			"--set workload.effect=2: effect is given here and varied by factor effect; take it out here"},
 		{"workload.warmup", "x", `--set workload.warmup=x: warmup: "x" is not a whole number`},
 		{"workload.timeout", "5", `--set workload.timeout=5: timeout: "5" is not a time with its unit, such as 150ms, 2s or 1m30s`},
 		{"workload.name", "nul", `--set workload.name=nul: no workload "nul"; did you mean null?`},
@@ -254,7 +274,8 @@ func TestHash(t *testing.T) {
 	seen := map[string]string{Hash(s): "none"}
 	one, two := uint64(1), uint64(2)
 	for name, o := range map[string]Overrides{"blocks": {Blocks: 10}, "seed 1": {Seed: &one}, "seed 2": {Seed: &two},
-		"set": {Set: map[string]string{"workload.jitter": "1"}}, "two": {Set: map[string]string{"workload.jitter": "1", "workload.noise": "1"}}} {
+		"set": {Set: map[string]string{"workload.jitter": "1"}}, "two": {Set: map[string]string{"workload.jitter": "1",
+			"workload.noise": "1"}}} {
 		h := Hash(parse(t, smallest, o))
 		if other, twice := seen[h]; twice {
 			t.Errorf("%s and %s have the same hash", name, other)
@@ -287,7 +308,8 @@ func TestSettings(t *testing.T) {
 // A sysctl's name is the setting's, so that records and journals have one name of it.
 func TestSysctlFactor(t *testing.T) {
 	text := "[[factor]]\nname = \"swap\"\nsetting = \"NAME\"\nlevels = [\"10\", \"60\"]\n[workload]\nname = \"null\"\n"
-	for typed, want := range map[string]string{"vm.swappiness": "swappiness", "vm/swappiness": "swappiness", "kernel.pid_max": "pid_max"} {
+	for typed, want := range map[string]string{"vm.swappiness": "swappiness", "vm/swappiness": "swappiness",
+		"kernel.pid_max": "pid_max"} {
 		s, err := Parse("x.toml", "/", []byte(strings.Replace(text, "NAME", typed, 1)), Overrides{}, everything())
 		if err != nil || s.Factors[0].Setting != want {
 			t.Errorf("%s: %+v, %v", typed, s, err)

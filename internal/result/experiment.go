@@ -329,8 +329,8 @@ type Wait struct {
 	Seconds float64 `json:"seconds"` // each look stands for the time since the one before
 }
 
-// Harmed is the reason of an end that was made to be safe: a live service did worse at a level than the study allows. Whether the
-// level is to blame, only the comparison tells.
+// Harmed is the reason of an end that was made to be safe: a live service did worse at a level than the study allows.
+// Whether the level is to blame, only the comparison tells.
 const Harmed = "harm"
 
 // End says why an experiment is over. Without one it can be resumed.

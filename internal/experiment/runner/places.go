@@ -39,7 +39,8 @@ func lookAt(s *experiment.Study, f experiment.Factor) experiment.Here {
 			here.Lacks[l] = why
 			continue
 		}
-		place := result.Place{Factor: f.Name, Level: l, On: found.on, Emulated: d.Delay > 0, Volatile: found.memory && d.Delay == 0}
+		place := result.Place{Factor: f.Name, Level: l, On: found.on, Emulated: d.Delay > 0, Volatile: found.memory &&
+			d.Delay == 0}
 		if d.Delay > 0 {
 			place.On = fmt.Sprintf("emulated: each sync takes %s longer (FUSE), over %s", d.Delay, found.on)
 		}
@@ -106,7 +107,8 @@ func (d directory) cautions(factor, level string, delay time.Duration, same stri
 	slowed := ""
 	if delay > 0 {
 		slowed = fmt.Sprintf(", slowed by %s", delay)
-		caution("level %s is emulated: a file system of hostlab adds %s to each sync, in place of a slow device", level, delay)
+		caution("level %s is emulated: a file system of hostlab adds %s to each sync, in place of a slow device", level,
+			delay)
 	} else if d.doubt != "" {
 		caution("level %s %s (%s); do not take it for what its name says", level, d.doubt, d.on)
 	}
@@ -189,7 +191,8 @@ func newPlaces(s *experiment.Study, record *os.Root, id string) (*places, error)
 	if err != nil {
 		return nil, err
 	}
-	p := &places{study: s, record: record, root: root, id: id, mounts: map[string]*delayfs.Mount{}, at: map[string]string{}}
+	p := &places{study: s, record: record, root: root, id: id, mounts: map[string]*delayfs.Mount{},
+		at: map[string]string{}}
 	for _, f := range s.Factors {
 		for _, d := range f.Directories {
 			if d.Delay > 0 && d.Dir != "" && d.Dir != experiment.OwnDirectory {

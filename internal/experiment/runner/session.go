@@ -325,7 +325,9 @@ func (s *session) ready(ctx context.Context, plot int) error {
 
 // restarts reports whether the workload is opened anew for every run.
 func (s *session) restarts() bool {
-	return slices.ContainsFunc(s.study.Factors, func(f experiment.Factor) bool { return f.Change == result.RestartWorkload })
+	return slices.ContainsFunc(s.study.Factors, func(f experiment.Factor) bool {
+		return f.Change == result.RestartWorkload
+	})
 }
 
 func (s *session) openWorkload(ctx context.Context) error {

@@ -37,7 +37,8 @@ var verdictTones = map[analysis.Verdict]document.Tone{
 // Document is the report of a set: of one experiment, or of several beside each other.
 func (s *Set) Document() *document.Document {
 	data := newData(s)
-	d := &document.Document{Name: "experiment", Data: data, PageData: data.small(), Style: style, Footer: "hostlab " + s.Version}
+	d := &document.Document{Name: "experiment", Data: data, PageData: data.small(), Style: style,
+		Footer: "hostlab " + s.Version}
 	if len(s.Reports) == 1 {
 		r := &s.Reports[0]
 		x := r.head()
@@ -301,7 +302,8 @@ func facts(x *result.Experiment) (out document.Pairs) {
 		add("machine: "+p.Factor+" "+p.Level, p.On)
 	}
 	for _, f := range x.Factors {
-		add("factor: "+f.Name, fmt.Sprintf("%s (baseline %s), %s, changed %s", strings.Join(f.Levels, ", "), f.Baseline, f.Kind,
+		add("factor: "+f.Name, fmt.Sprintf("%s (baseline %s), %s, changed %s", strings.Join(f.Levels, ", "), f.Baseline,
+			f.Kind,
 			f.Change))
 	}
 	add("design", designText(&x.Design)+fmt.Sprintf(", looks after %v %ss, alpha %g", x.Design.Looks, x.Design.Block(),

@@ -173,7 +173,8 @@ func (d data) small() data {
 	return d
 }
 
-var outcomeNames = map[analysis.Outcome]string{analysis.NoneBeyond: "no_practical_effect", analysis.Open: "inconclusive",
+var outcomeNames = map[analysis.Outcome]string{analysis.NoneBeyond: "no_practical_effect",
+	analysis.Open:   "inconclusive",
 	analysis.Beyond: "effect"}
 
 func newData(s *Set) data {
@@ -225,7 +226,9 @@ func newEffect(r *Report, e *analysis.Effect) effectJSON {
 		Compare: e.Response.Compare, ValueUnit: e.Response.Unit, Better: e.Response.Better,
 		Effect: e.Value, Low: e.Low, High: e.High, Alpha: e.Alpha, N: e.N, Unit: e.Unit,
 		Verdict: e.Verdict, Reason: reasonText(e), Margin: e.Response.Margin, Floor: e.NoiseFloor, Evidence: evidence(x, e),
-		Mean: e.Mean, Held: e.Held, Base: sideJSON{e.Base.Value, e.Base.P95}, LevelSide: sideJSON{e.Level.Value, e.Level.P95}, Stalls: e.Stalls, Scatter: e.Scatter, Limits: e.Limits, Differs: e.Differences, NeedTime: math.NaN(), Finds: e.Finds,
+		Mean: e.Mean, Held: e.Held, Base: sideJSON{e.Base.Value, e.Base.P95},
+		LevelSide: sideJSON{e.Level.Value, e.Level.P95}, Stalls: e.Stalls, Scatter: e.Scatter, Limits: e.Limits,
+		Differs: e.Differences, NeedTime: math.NaN(), Finds: e.Finds,
 		Adjusted: e.Adjusted, Warnings: warned(e),
 	}
 	if f := e.Failing; f != nil {
@@ -256,7 +259,8 @@ func newExperiment(r *Report) experimentJSON {
 		out.Early = append(out.Early, earlyJSON{s.Pair, s.Level, s.Seconds, s.Why, s.Harmless == ""})
 	}
 	for _, f := range a.Failures {
-		out.Failures = append(out.Failures, failuresJSON{Levels: x.Cells[f.Cell].Levels, countJSON: newCount(f), Reason: f.Reason})
+		out.Failures = append(out.Failures, failuresJSON{Levels: x.Cells[f.Cell].Levels, countJSON: newCount(f),
+			Reason: f.Reason})
 	}
 	for _, s := range []result.Status{result.OK, result.Void, result.Failed, result.WarmUp, analysis.FailedWarmUp} {
 		out.Runs[string(s)] = a.Runs[s]

@@ -48,7 +48,8 @@ func (r *Report) keep() (out document.Commands) {
 	return nil
 }
 
-// SideEffect is what a level of a setting of the host, or of a server's parameter, does or risks besides; "": nothing to say.
+// SideEffect is what a level of a setting of the host, or of a server's parameter, does or risks besides; "": nothing
+// to say.
 func SideEffect(kind, name, level string) string {
 	switch kind {
 	case experiment.KindSetting:

@@ -25,7 +25,8 @@ func verdictReason(e *analysis.Effect) string {
 	margin, whole := size(r.Margin, r), span(e.Low, e.High, r)
 	switch why.Kind {
 	case analysis.NoMargin:
-		return fmt.Sprintf("The response has no practical margin above 0 (it is %g), so that no effect can be judged.", r.Margin)
+		return fmt.Sprintf("The response has no practical margin above 0 (it is %g), so that no effect can be judged.",
+			r.Margin)
 	case analysis.NoShare:
 		return fmt.Sprintf("%s of a baseline's median of 0 is no margin; give one in the response's unit: compare = \"difference\".",
 			percentOf(why.Size))
@@ -133,7 +134,8 @@ func limitText(e *analysis.Effect, l analysis.Limit) string {
 // settleText says what to wait after a change of level, of which the host shows too little.
 func settleText(e *analysis.Effect) string {
 	if !(e.Settle > 0) {
-		return fmt.Sprintf("repeat with a settle of the factor as long as %s", screen.Count(int(math.Ceil(e.SettleRuns)), "run"))
+		return fmt.Sprintf("repeat with a settle of the factor as long as %s",
+			screen.Count(int(math.Ceil(e.SettleRuns)), "run"))
 	}
 	unit := time.Second
 	if e.Settle < 1 {
@@ -165,7 +167,8 @@ func failing(a *analysis.Analysis) string {
 	var list []string
 	for _, f := range a.Failures {
 		if f.Often() {
-			list = append(list, result.LevelsText(a.Experiment.Factors, a.Experiment.Cells[f.Cell].Levels)+" in "+failuresText(f))
+			list = append(list, result.LevelsText(a.Experiment.Factors,
+				a.Experiment.Cells[f.Cell].Levels)+" in "+failuresText(f))
 		}
 	}
 	if list == nil {

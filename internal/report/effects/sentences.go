@@ -60,7 +60,8 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 		out += "; and " + failingText(e)
 	}
 	if e.Uneven() && !slices.Contains(e.Limits, analysis.Tail) { // whose words have it
-		out += fmt.Sprintf("; the mean %s (%s)", amount(e.Mean.Value, &e.Response), span(e.Mean.Low, e.Mean.High, &e.Response))
+		out += fmt.Sprintf("; the mean %s (%s)", amount(e.Mean.Value, &e.Response),
+			span(e.Mean.Low, e.Mean.High, &e.Response))
 	}
 	if e.Verdict == analysis.Inconclusive {
 		out += ". " + reasonText(e)
@@ -116,7 +117,8 @@ func figure(x *result.Experiment, e *analysis.Effect) string {
 			of = " in a typical period"
 		}
 	}
-	return fmt.Sprintf("%s%s %s (%s), %s, %s", label(&e.Response), of, amount(e.Value, &e.Response), intervalText(x, e), sample(e),
+	return fmt.Sprintf("%s%s %s (%s), %s, %s", label(&e.Response), of, amount(e.Value, &e.Response), intervalText(x, e),
+		sample(e),
 		evidence(x, e))
 }
 
@@ -191,7 +193,8 @@ func unevenText(e *analysis.Effect) string {
 		}
 	}
 	return fmt.Sprintf("%s: the typical run changes by %s, the mean by %s (%s); the 95th percentile of runs is %s at the baseline, and "+
-		"%s at the level (%s intervals, each by itself)", seen, amount(e.Value, r), amount(e.Mean.Value, r), span(e.Mean.Low, e.Mean.High, r),
+		"%s at the level (%s intervals, each by itself)", seen, amount(e.Value, r), amount(e.Mean.Value, r),
+		span(e.Mean.Low, e.Mean.High, r),
 		p95(e.Base.P95), p95(e.Level.P95), confidence(e.Alpha))
 }
 
@@ -322,7 +325,8 @@ func verdicts(r *Report) (out []string) {
 	case len(r.Analysis.Effects) > 0:
 		return append(out, "no verdict: none of the effects is primary")
 	}
-	return append(out, fmt.Sprintf("no verdict yet: %s, %s", screen.Count(r.Analysis.Blocks, "complete "+r.head().Design.Block()),
+	return append(out, fmt.Sprintf("no verdict yet: %s, %s", screen.Count(r.Analysis.Blocks,
+		"complete "+r.head().Design.Block()),
 		runsText(r.Analysis.Runs)))
 }
 
