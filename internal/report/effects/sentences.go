@@ -12,64 +12,66 @@ import (
 	"hostlab/internal/screen"
 )
 
-// sentence says one effect: what it is, how large, how sure.
+// claim says what an effect is, by its verdict.
+func claim(e *analysis.Effect, base string) string {
+	r, of := &e.Response, e.Contrast.String()
+	switch {
+	case e.Verdict == analysis.Inconclusive && slices.Contains(e.Limits, analysis.Tail):
+		return fmt.Sprintf("%s has rare slow runs against %s: the mean of %s is %s (%s), while the typical run differs less", of, base,
+			label(r), amount(e.Mean.Value, r), span(e.Mean.Low, e.Mean.High, r))
+	case e.Verdict == analysis.NoEffect && interaction(e):
+		return fmt.Sprintf("%s: the two effects %s; %s", of, combine(r), noDifference)
+	case e.Verdict == analysis.NoEffect:
+		return fmt.Sprintf("%s makes %s, compared with %s", of, noDifference, base)
+	case e.Verdict == analysis.Unresolved:
+		return fmt.Sprintf("%s differs from %s, but whether by more than %s is undecided", of, base, size(r.Margin, r))
+	case e.Verdict != analysis.CostsMore && e.Verdict != analysis.CostsLess:
+		return fmt.Sprintf("%s against %s is inconclusive", of, base)
+	}
+	does := verdictWord(e)
+	if r.Better == "higher" {
+		does = "comes out " + does
+	}
+	switch {
+	case interaction(e):
+		return fmt.Sprintf("%s %s together than %s", of, does, combined(r))
+	case base == "":
+		return of + " " + does
+	}
+	return fmt.Sprintf("%s %s than %s", of, does, base)
+}
+
+// sentence says one effect: what it is, how large, how sure. It has no full stop, which what prints it sets.
 func sentence(x *result.Experiment, e *analysis.Effect) string {
-	what := e.Contrast.String()
-	base := strings.Join(baselines(x, &e.Contrast), " x ")
-	r := &e.Response
-	switch e.Verdict {
-	case analysis.CostsMore, analysis.CostsLess:
-		if what += " "; r.Better == "higher" {
-			what += "comes out "
+	r, base := &e.Response, strings.Join(baselines(x, &e.Contrast), " x ")
+	fails, open := slices.Contains(e.Limits, analysis.Survivors), e.Verdict == analysis.Inconclusive
+	parts := []string{claim(e, base)}
+	switch {
+	case math.IsNaN(e.Value):
+		if fails {
+			parts[0] += ", as " + failingText(e)
 		}
-		what += verdictWord(e)
-		if interaction(e) {
-			what += " together than " + combined(r)
-		} else if base != "" {
-			what += " than " + base
-		}
-	case analysis.NoEffect:
-		if interaction(e) {
-			what += ": the two effects " + combine(r) + "; " + noDifference
-		} else {
-			what += " makes " + noDifference + ", compared with " + base
-		}
-	case analysis.Unresolved:
-		what += fmt.Sprintf(" differs from %s, but whether by more than %s is undecided", base, size(r.Margin, r))
+		parts[0] += fmt.Sprintf(": no estimate of %s, %s, %s", label(r), sample(e), evidence(x, e))
+		parts = append(parts, reasonText(e))
+	case fails && open:
+		parts[0] = fmt.Sprintf("%s against %s is inconclusive, as %s", e.Contrast, base, failingText(e))
+		parts = append(parts, "Of the runs left: "+figure(x, e))
 	default:
-		what += " against " + base + " is inconclusive"
-	}
-	if slices.Contains(e.Limits, analysis.Tail) && e.Verdict == analysis.Inconclusive {
-		what = fmt.Sprintf("%s has rare slow runs against %s: the mean of %s is %s (%s), while the typical run differs less",
-			e.Contrast.String(), base, label(r), amount(e.Mean.Value, r), span(e.Mean.Low, e.Mean.High, r))
-	}
-	failing := slices.Contains(e.Limits, analysis.Survivors)
-	if math.IsNaN(e.Value) {
-		if failing {
-			what += ", as " + failingText(e)
+		parts[0] += ": " + figure(x, e)
+		if fails {
+			parts[0] += "; and " + failingText(e)
 		}
-		return fmt.Sprintf("%s: no estimate of %s, %s, %s. %s", what, label(r), sample(e), evidence(x, e),
-			strings.TrimSuffix(reasonText(e), "."))
+		if e.Uneven() && !slices.Contains(e.Limits, analysis.Tail) { // whose words have it
+			parts[0] += fmt.Sprintf("; the mean %s (%s)", amount(e.Mean.Value, r), span(e.Mean.Low, e.Mean.High, r))
+		}
+		if open {
+			parts = append(parts, reasonText(e))
+		}
+		if e.Verdict == analysis.NoEffect && e.Unseen > 0 {
+			parts = append(parts, fmt.Sprintf("Stalls in fewer than 1 of %d runs may not have been seen", e.Unseen))
+		}
 	}
-	if failing && e.Verdict == analysis.Inconclusive {
-		return fmt.Sprintf("%s against %s is inconclusive, as %s. Of the runs left: %s", e.Contrast.String(), base,
-			failingText(e), figure(x, e))
-	}
-	out := what + ": " + figure(x, e)
-	if e.Verdict != analysis.Inconclusive && failing {
-		out += "; and " + failingText(e)
-	}
-	if e.Uneven() && !slices.Contains(e.Limits, analysis.Tail) { // whose words have it
-		out += fmt.Sprintf("; the mean %s (%s)", amount(e.Mean.Value, &e.Response),
-			span(e.Mean.Low, e.Mean.High, &e.Response))
-	}
-	if e.Verdict == analysis.Inconclusive {
-		out += ". " + reasonText(e)
-	}
-	if e.Verdict == analysis.NoEffect && e.Unseen > 0 {
-		out += fmt.Sprintf(". Stalls in fewer than 1 of %d runs may not have been seen", e.Unseen)
-	}
-	return strings.TrimSuffix(out, ".")
+	return strings.TrimSuffix(strings.Join(parts, ". "), ".")
 }
 
 // combine is what effects do that do not interact: ratios multiply.
