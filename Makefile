@@ -20,7 +20,7 @@ export CGO_ENABLED := 0
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
-build: ## bin/hostlab for this machine; TAGS=oracle,hana,sqlserver adds drivers
+build: ## bin/hostlab for this machine; TAGS=oracle,sqlserver adds drivers
 	go build $(TAGS:%=-tags=%) -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(OUT) ./cmd/hostlab
 
 demo: build ## build, watch a demo service for a minute, assess this host, say where the report is
@@ -42,7 +42,7 @@ test: ## as root, with PostgreSQL, MariaDB and Chromium, which it installs: all 
 	./scripts/test-deps.sh test
 	go vet $(SYSTEM) ./... ./bench/...
 	$(MEMORY) $(DEVICE) go test $(SYSTEM) -vet=off $(LINK) -timeout 20m $$(go list ./... ./bench/... | grep -v /testbed)
-	go test -tags=oracle,hana,sqlserver -vet=off $(LINK) -run 'TestNoTLS|TestRefused' ./internal/explain/connect
+	go test -tags=oracle,sqlserver -vet=off $(LINK) -run 'TestNoTLS|TestRefused' ./internal/explain/connect
 
 lab: test-deps guests packages packages-test ansible-test bpf ## guests, Wine, packages, Ansible and kernel objects; as root
 

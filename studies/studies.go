@@ -8,3 +8,9 @@ import "embed"
 //
 //go:embed *.toml
 var Files embed.FS
+
+// Schema is the JSON Schema of study files. A test of package experiment writes it from the types by which
+// studies are read.
+//
+//go:embed study.schema.json
+var Schema []byte

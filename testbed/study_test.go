@@ -28,7 +28,7 @@ func TestSMT(t *testing.T) { bare(t, "SMP=4,sockets=1,cores=2,threads=2", "smt",
 // TestEmulatedClock slows a workload down by the quota of a control group of version 2.
 func TestEmulatedClock(t *testing.T) { bare(t, "SMP=2", "emulate", 13) }
 
-// TestRecord loads the programs of 'hostlab record' into another kernel than this machine's.
+// TestRecord loads the programs of 'hostlab assess' into another kernel than this machine's.
 func TestRecord(t *testing.T) { bare(t, "SMP=4,sockets=1,cores=2,threads=2", "record", 6) }
 
 // bare plays a trial in a guest without cpufreq, of so many parts.

@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"hostlab/internal/lever"
 )
 
 // assessed is what these tests read of 'hostlab assess --json'.
@@ -24,10 +26,7 @@ type assessed struct {
 		Parts        []struct{ Name string }
 		Host         struct{ Busy, Steal *float64 }
 	}
-	Levers []struct {
-		Name, Verdict, Reason string
-		AtMost                *float64 `json:"at_most"`
-	}
+	Levers []lever.Lever
 }
 
 var burning = regexp.MustCompile(`burn\.exe`)
@@ -77,14 +76,14 @@ func (w *wine) service(t *testing.T) {
 	for name, reason := range map[string]string{"cpus": "no thread shows as running", "idle": "Linux", "network": "Linux", "log": "it is not a database", "clock": "% Processor Performance of the CPUs"} {
 		found := false
 		for _, l := range a.Levers {
-			found = found || l.Name == name && strings.Contains(strings.ToLower(l.Reason), strings.ToLower(reason)) && (l.AtMost != nil) == (name == "clock")
+			found = found || l.Name == name && strings.Contains(strings.ToLower(l.Why()), strings.ToLower(reason)) && (l.AtMost != nil) == (name == "clock")
 		}
 		if !found {
 			t.Errorf("lever %s has not the reason %q: %+v", name, reason, a.Levers)
 		}
 	}
 	w.try(t, 0, `(?s)burn`, "", "assess", "--service", "burn.exe", "--for", "3s", "--quick", "--html=")
-	w.try(t, 0, `seen on Linux alone`, "", "record", "--service", "service:burn", "--for", "1s")
+	w.try(t, 0, `seen on Linux alone`, "", "assess", "--only", "service", "--html=", "--service", "service:burn", "--for", "1s")
 	w.try(t, 0, `cpu_s [0-9.]+ m?s .*queue_s, busy_s: no thread shows as running`, "", "workload", "observe", "service=service:burn", "for=3s", "--runs", "1")
 }
 

@@ -398,7 +398,7 @@ func (w *wine) commands(t *testing.T) {
 			{0, `Measurement|measured`, "facts --probe"},
 			{0, `Frequency policy`, "assess --quick --log-dir . --html a.html --json a.json"},
 			{0, `Configuration HostlabPower`, "export dsc governor=performance"},
-			{2, `connection refused`, "explain --dsn postgres://x@127.0.0.1:1/d --for 1s"},
+			{2, `connection refused`, "assess --only service --html= --dsn postgres://x@127.0.0.1:1/d --for 1s"},
 			{0, `query-degree`, "study list"},
 			{2, `no such file`, "study check nothing.toml"},
 			{0, `p50`, "workload logcommit"},

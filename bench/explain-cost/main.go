@@ -1,6 +1,6 @@
 //go:build linux
 
-// Command explain-cost measures what 'hostlab explain' takes of a server under load,
+// Command explain-cost measures what 'hostlab assess --only service' takes of a server under load,
 // on a PostgreSQL of its own with pgbench, in two ways:
 //
 //   - CPU: what the process of explain and the backend that serves it have used, as a
@@ -68,7 +68,7 @@ func measure(ctx context.Context, o options) (ok bool, err error) {
 	}
 	defer load.end()
 	time.Sleep(2 * time.Second) // connections, warm-up
-	watch, err := start(ctx, o.hostlab, "explain", "--quiet", "--dsn", "host="+s.SocketDir()+" user="+privatedb.Role+" dbname="+privatedb.Postgres, "--for", lasts.String(), "--format", "json")
+	watch, err := start(ctx, o.hostlab, "assess", "--only", "service", "--html=", "--quiet", "--dsn", "host="+s.SocketDir()+" user="+privatedb.Role+" dbname="+privatedb.Postgres, "--for", lasts.String(), "--json", "-")
 	if err != nil {
 		return false, err
 	}

@@ -1,6 +1,6 @@
 //go:build linux
 
-// Command record measures what 'hostlab record' takes of a host under load, in pairs of
+// Command record measures what 'hostlab assess --bursts' takes of a host under load, in pairs of
 // slices with and without it, in random order:
 //
 //   - throughput, as a ratio with its interval;

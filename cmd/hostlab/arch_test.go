@@ -18,7 +18,7 @@ import (
 var layers = [][]string{
 	{"cmd"},
 	{"internal/fleet"},
-	{"internal/report", "internal/predict", "internal/watch/live", "internal/export", "internal/assess"},
+	{"internal/report", "internal/predict", "internal/watch/live", "internal/settings", "internal/assess"},
 	{"internal/experiment/runner", "internal/lever"},
 	{"internal/probe", "internal/check", "internal/analysis"},
 	{"internal/experiment"},

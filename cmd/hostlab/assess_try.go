@@ -6,6 +6,7 @@ import (
 	"hostlab/internal/assess"
 	"hostlab/internal/experiment"
 	"hostlab/internal/experiment/runner"
+	"hostlab/internal/screen"
 	"hostlab/internal/workload"
 )
 
@@ -14,7 +15,7 @@ func cannotTry(ctx context.Context, m *assess.Minute) map[string]string {
 	why := map[string]string{}
 	try := func(study string, over experiment.Overrides) {
 		if err := canRun(ctx, study, over); err != nil {
-			why[study] = oneLine(err)
+			why[study] = screen.OneLine(err)
 		}
 	}
 	try("log-device", experiment.Overrides{})

@@ -1,12 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,15 +14,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hostlab/internal/assess"
-	"hostlab/internal/check"
-	"hostlab/internal/cpus"
 	"hostlab/internal/document"
+	"hostlab/internal/explain"
+	"hostlab/internal/explain/connect"
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
 	"hostlab/internal/report"
+	"hostlab/internal/service"
 	"hostlab/internal/trust"
-	"hostlab/internal/workload/logcommit"
 )
 
 // The time that all probes together may take. Facts, checks and the report come
@@ -39,28 +38,31 @@ const (
 	behindQuick = 7 * time.Second
 )
 
+// The shortest minute that says something, and the longest, beside the host and alone.
+const leastWatch, mostWatch, mostAlone = time.Second, time.Hour, 24 * time.Hour
+
+// dsnVariable holds a DSN that need not be in a process list.
+const dsnVariable = "HOSTLAB_DSN"
+
 // assessOptions is what was asked for.
 type assessOptions struct {
-	asked
-	role     check.Role
-	logDir   string // absolute; "": none was named
-	html     string // "" for none, "-" for stdout
-	noReport string // why there is none though none was declined
-	json     string // "" for none, "-" for stdout
-	record   string // "" for none, "-" for stdout
-	root     string // a recording to replay; "": none
-	budget   time.Duration
-	behind   time.Duration // budget of the probes after a service that was watched
-	quiet    bool
-	accept   exceptions
-	accepted []check.Exception
+	report.Options
+	dsn, dsnFile string // "": none
+	only         string // "": the service and its host
+	html         string // "" for none, "-" for stdout
+	noReport     string // why there is none though none was declined
+	json         string // "" for none, "-" for stdout
+	save         string // "" for none, "-" for stdout
+	from         string // a saved assessment; "": none
+	compare      string // another, to compare with
+	bursts       string // file of the bursts; "": none
+	experiments  []string
+	quick, quiet bool
+	accept       exceptions
 }
 
 func newAssess(std streams) *cobra.Command {
-	var (
-		o     assessOptions
-		quick bool
-	)
+	var o assessOptions
 	cmd := &cobra.Command{
 		Use:   "assess [flags]",
 		Short: "Inspect, check, measure, report: the answer in a minute",
@@ -77,6 +79,34 @@ database that runs here; of several, the busiest. It logs in as you, or, if you
 are root, as the server's own account. If it may not log in, it observes the
 processes and says what to grant. --service demo starts a small demo shop, so
 that you can try all of this.
+
+--dsn names a database here or elsewhere. assess changes nothing in it: its
+session cannot write, which it verifies. It takes under 2 % of one CPU.
+` + servers("DSN: %s.", func(v *connect.Vendor) string { return v.Form }) + `
+` + servers("Tried on live servers: %s. The readers of the others follow the vendors' documentation.", func(v *connect.Vendor) string {
+			if v.Tried == "" {
+				return ""
+			}
+			return v.Product + " " + v.Tried
+		}) + `
+` + paragraph(connect.Lacking()) + `
+
+Passwords: everyone on this host can see a command line, so --dsn takes none.
+Put it where the vendor's own clients look: ~/.pgpass, the file that $PGPASSFILE
+names or $PGPASSWORD; ~/.my.cnf ([client]) or $MYSQL_PWD; $SQLCMDPASSWORD. Or
+put the whole DSN into a file (--dsn-file) or $` + dsnVariable + `; Oracle has no other
+way. assess never prints or saves it. It refuses a password file that is a
+symbolic link, or that others may read (chmod 600 it). A server that assess
+found itself gets a password only if its socket, its account and its program
+are root's or of the vendor's package.
+
+TLS: assess encrypts the session, or does not connect. localhost, 127.0.0.1,
+::1 and sockets are exempt. A password in clear text takes TLS there too, or
+the socket of such a server.
+` + servers("Only the DSN can permit plain text: %s.", func(v *connect.Vendor) string { return v.Product + " " + v.Plain }) + `
+` + servers("To check the server's certificate: %s.", func(v *connect.Vendor) string { return v.Product + " " + v.Checked }) + `
+
+` + servers("Rights: %s.", func(v *connect.Vendor) string { return v.Product + " " + v.Rights }) + `
 
 For settings of PostgreSQL, MariaDB, MySQL and SQL Server, the answer of the
 running server counts, not its files. hostlab reads SQL Server as Microsoft
@@ -96,85 +126,144 @@ The log directory is the one of --log-dir, else of the watched database. If you
 may not write there, assess uses a temporary directory on the same device.
 Otherwise no commits are timed. The report says where, or why not.
 
---record writes all of this to one text file. On another machine, --root replays
-the file and prints the same report, to the letter. The file omits the host's
-name and addresses. It keeps the names of the service and its server.
+--only service leaves the host out: no checks, no probes. --save keeps all that
+was seen in one text file. On another machine, --from reads it and prints the
+same report, to the letter. The file omits the host's name and addresses. It
+keeps the names of the service and its server. --compare puts an earlier file of
+--save beside this minute. --experiment shows the gain that an experiment, such
+as 'hostlab run log-device', has measured.
+
+As root, on Linux 5.12 or newer with type information (BTF), small programs in
+the kernel count what the scheduler does with the service. Nothing of them
+stays. --bursts writes the bursts of the CPUs, from which 'hostlab predict
+--workload' says what a power policy would cost. If more than 1 % of the bursts
+were lost, it does not write them.
 
 Exit status:
   0    done
-  1    failed on the way
+  1    failed on the way, or the service ended early
   2    a flag, the log directory or a file cannot be used
   3    there is nothing to inspect
   130  interrupted; the report covers the time until then`,
 		Example: `  hostlab assess
   hostlab assess --role production-app --log-dir /oracle/redo --html db7.html
   hostlab assess --service unit:tomcat9 --for 5m
-  hostlab assess --dsn postgres://monitor@db1/prod
-  hostlab assess --record db7.txtar --html=
-  hostlab assess --root db7.txtar --html db7.html
+  hostlab assess --dsn postgres://monitor@db1/prod --only service
+  hostlab assess --save db7.txtar --html=
+  hostlab assess --from db7.txtar --html db7.html
+  hostlab assess --only service --compare monday.txtar
+  sudo hostlab assess --service unit:postgresql --bursts bursts.jsonl
   hostlab assess --quick --quiet --html= --json - | jq .verdict.text`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.budget, o.behind = fullBudget, behindFull
-			if quick {
-				o.budget, o.behind = quickBudget, behindQuick
-				if !cmd.Flags().Changed("for") {
-					o.lasts = watchQuick
-				}
-			}
-			for _, name := range []string{"record", "service", "dsn", "dsn-file", "for", "quick", "log-dir", "role",
-				"exceptions"} {
-				if o.root != "" && cmd.Flags().Changed(name) {
-					return usagef("--root and --%s exclude each other: a recording holds all that was seen", name)
-				}
-			}
-			if err := o.check(time.Hour); err != nil {
+			if err := o.prepare(cmd); err != nil {
 				return err
 			}
-			if o.root == "" {
-				var err error
-				if o.accepted, err = o.accept.read(); err != nil {
-					return err
-				}
-				if err := ownRole(cmd, roleFile, &o.role); err != nil {
-					return err
-				}
-			}
-			if err := o.findLogDir(); err != nil {
-				return err
-			}
-			if err := o.findOutputs(cmd.Flags().Changed("html")); err != nil {
-				return err
-			}
-			return assessAndReport(cmd.Context(), std, o)
+			return assessAndReport(cmd.Context(), std, &o)
 		},
 	}
-	roleFlag(cmd, &o.role)
 	o.flags(cmd)
-	cmd.Flags().StringVar(&o.logDir, "log-dir", "",
-		"directory on the device of the database's log (default: that of the watched database)")
-	cmd.Flags().StringVar(&o.html, "html", "",
+	return cmd
+}
+
+// servers is a paragraph of help with something of each vendor that has it.
+func servers(form string, of func(*connect.Vendor) string) string {
+	var all []string
+	for _, v := range connect.Vendors() {
+		if s := of(v); s != "" {
+			all = append(all, s)
+		}
+	}
+	return paragraph(fmt.Sprintf(form, strings.Join(all, ", ")))
+}
+
+func (o *assessOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	roleFlag(cmd, &o.Role)
+	f.StringVar(&o.Service, "service", "auto", "`SERVICE` to watch: "+service.Forms)
+	f.StringVar(&o.dsn, "dsn", "", "`DSN` of a database to watch, here or elsewhere, without a password (default $"+dsnVariable+")")
+	f.StringVar(&o.dsnFile, "dsn-file", "", "`FILE` with the DSN; it may hold a password, with mode 0600")
+	f.DurationVar(&o.For, "for", time.Minute, "how long to watch")
+	f.StringVar(&o.only, "only", "", "`WHAT` to look at: service, without the host")
+	f.StringVar(&o.LogDir, "log-dir", "", "directory on the device of the database's log (default: that of the watched database)")
+	f.StringVar(&o.html, "html", "",
 		"write the HTML report to `FILE` (- for stdout; default: a new file in $XDG_STATE_HOME/hostlab; --html= writes none)")
-	cmd.Flags().StringVar(&o.json, "json", "", "write everything as JSON to `FILE` (- for stdout)")
-	cmd.Flags().StringVar(&o.record, "record", "", "also write all readings to `FILE`, which --root replays elsewhere")
-	cmd.Flags().StringVar(&o.root, "root", "", "report what this `FILE` of --record holds (- for stdin), and measure nothing")
+	f.StringVar(&o.json, "json", "", "write everything as JSON to `FILE` (- for stdout)")
+	f.StringVar(&o.save, "save", "", "also keep all that was seen in `FILE`, which --from reads elsewhere")
+	f.StringVar(&o.from, "from", "", "report what this `FILE` of --save holds (- for stdin), and measure nothing")
+	f.StringVar(&o.compare, "compare", "", "compare with an earlier minute, a `FILE` of --save")
+	f.StringArrayVar(&o.experiments, "experiment", nil,
+		"show the measured gain in `DIR`, a record of 'hostlab run', beside the bound (may be repeated)")
+	f.StringVar(&o.bursts, "bursts", "", "write the bursts of the CPUs to `FILE`, for predict --workload")
 	o.accept.flags(cmd)
-	cmd.Flags().BoolVar(&quick, "quick", false, "measure for 20 s instead of a minute: wider intervals, fewer answers")
-	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no progress and no text, only the files asked for")
-	cobra.CheckErr(cmd.Flags().SetAnnotation("html", emptiable, []string{"true"}))
+	f.BoolVar(&o.quick, "quick", false, "measure for 20 s instead of a minute: wider intervals, fewer answers")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress and no text, only the files asked for")
+	cobra.CheckErr(f.SetAnnotation("html", emptiable, []string{"true"}))
+	for name, complete := range map[string][]string{"dsn": nil, "for": nil, "only": {"service"}} {
+		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(complete, cobra.ShellCompDirectiveNoFileComp)))
+	}
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("service", cobra.FixedCompletions([]string{"auto", "none", "demo", "pid:", "cgroup:", "unit:"},
+		cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)))
 	cobra.CheckErr(cmd.MarkFlagDirname("log-dir"))
 	cobra.CheckErr(cmd.MarkFlagFilename("html", "html"))
 	cobra.CheckErr(cmd.MarkFlagFilename("json", "json"))
-	return cmd
+}
+
+// prepare finds all mistakes before anything is done.
+func (o *assessOptions) prepare(cmd *cobra.Command) error {
+	o.Tool, o.Budget, o.Behind, o.Bursts = versionText(), fullBudget, behindFull, o.bursts != ""
+	if o.quick {
+		o.Budget, o.Behind = quickBudget, behindQuick
+		if !cmd.Flags().Changed("for") {
+			o.For = watchQuick
+		}
+	}
+	if o.from != "" {
+		for _, name := range []string{"save", "service", "dsn", "dsn-file", "for", "quick", "log-dir", "role", "exceptions", "only",
+			"bursts", "experiment"} {
+			if cmd.Flags().Changed(name) {
+				return usagef("--from and --%s exclude each other: the file holds all that was seen", name)
+			}
+		}
+		return o.findOutputs(cmd.Flags().Changed("html"))
+	}
+	for flag, read := range map[string]string{"compare": o.compare, "dsn-file": o.dsnFile} {
+		if o.save != "" && read != "" && sameFile(o.save, read) {
+			return usagef("--save %s and --%s %s are one file, which would be replaced; give --save another name", o.save, flag, read)
+		}
+	}
+	if err := o.whom(); err != nil {
+		return err
+	}
+	var err error
+	if o.Accepted, err = o.accept.read(); err != nil {
+		return err
+	}
+	if err := ownRole(cmd, roleFile, &o.Role); err != nil {
+		return err
+	}
+	if len(o.experiments) > 0 {
+		records, err := loadRecords(o.experiments)
+		if err != nil {
+			return usagef("--experiment: %w", err)
+		}
+		if o.Experiments, err = report.Measured(o.experiments, records); err != nil {
+			return usageError{err}
+		}
+	}
+	if err := o.findLogDir(); err != nil {
+		return err
+	}
+	return o.findOutputs(cmd.Flags().Changed("html"))
 }
 
 // findLogDir makes the log directory absolute.
 func (o *assessOptions) findLogDir() (err error) {
-	named := o.logDir
+	named := o.LogDir
 	if named == "" {
 		return nil
 	}
-	if o.logDir, err = filepath.Abs(named); err != nil {
+	if o.LogDir, err = filepath.Abs(named); err != nil {
 		return usagef("--log-dir %s: the current directory is unknown: %w", named, plain(err))
 	}
 	return nil
@@ -198,12 +287,12 @@ func (o *assessOptions) findOutputs(htmlAsked bool) error {
 			return err
 		}
 	}
-	if o.record != "" {
-		if err := checkWritable("record", o.record); err != nil {
+	for flag, file := range map[string]string{"save": o.save, "bursts": o.bursts, "json": o.json} {
+		if err := checkWritable(flag, file); file != "" && err != nil {
 			return err
 		}
 	}
-	return checkWritable("json", o.json)
+	return nil
 }
 
 // defaultReport names a new report in the state directory.
@@ -217,24 +306,27 @@ func defaultReport(now time.Time) (string, error) {
 
 // assessAndReport measures and writes what was asked for. The text comes in any
 // case: a minute of measuring is not lost to a full disk.
-func assessAndReport(ctx context.Context, std streams, o assessOptions) error {
+func assessAndReport(ctx context.Context, std streams, o *assessOptions) error {
 	remind(std)
-	p := newProgress(std.err, o.quiet, o.budget)
-	defer p.clear()
-	a, err := inspect(ctx, std, o, p)
-	p.clear()
+	before, err := o.before(ctx, std)
 	if err != nil {
 		return err
 	}
+	a, err := o.assessment(ctx, std)
+	if err != nil {
+		return err
+	}
+	a.Before = before
 	d := a.Document()
-	if o.root != "" {
-		d.About = append(d.About, "Replayed from "+cmp.Or(strings.TrimPrefix(o.root, "-"), "standard input"))
+	if o.from != "" {
+		d.About = append(d.About, "From "+cmp.Or(strings.TrimPrefix(o.from, "-"), "standard input"))
 	}
 	html, err1 := output(std, o.html, func(w io.Writer) error { return document.WriteHTML(w, d) })
 	json, err2 := output(std, o.json, func(w io.Writer) error { return document.WriteJSON(w, d.Data) })
+	bursts, err3 := output(std, o.bursts, a.WriteBursts)
 	if !o.quiet && o.json != "-" && o.html != "-" {
 		files := document.Section{Title: "Files"}
-		for _, f := range [][2]string{{"Report: ", html}, {"Data: ", json}, {"", o.noReport}} {
+		for _, f := range [][2]string{{"Report: ", html}, {"Data: ", json}, {"Saved: ", o.save}, {"Bursts: ", bursts}, {"", o.noReport}} {
 			if f[1] != "" {
 				files.Blocks = append(files.Blocks, document.Line{Text: f[0] + f[1]})
 			}
@@ -244,10 +336,84 @@ func assessAndReport(ctx context.Context, std streams, o assessOptions) error {
 			return err
 		}
 	}
-	if a.Minute != nil && ctx.Err() == nil {
+	if a.Minute != nil && ctx.Err() == nil && o.from == "" {
 		err2 = errors.Join(err2, a.Minute.Early())
 	}
-	return errors.Join(err1, err2, brokenProbes(a), ctx.Err())
+	return errors.Join(err1, err2, err3, a.Broken(), ctx.Err())
+}
+
+// before is the minute to compare with; nil: none was named.
+func (o *assessOptions) before(ctx context.Context, std streams) (*explain.Report, error) {
+	if o.compare == "" {
+		return nil, nil //nolint:nilnil // that is said above
+	}
+	a, err := read(ctx, std, &machine{root: o.compare, flag: "--compare"})
+	if err != nil {
+		return nil, err
+	}
+	if a.Account == nil {
+		return nil, usagef("--compare %s: no service was watched in it", o.compare)
+	}
+	return a.Account, nil
+}
+
+// read reports what a file of --save holds.
+func read(ctx context.Context, std streams, m *machine) (*report.Assessment, error) {
+	m.in = func() io.Reader { return std.in }
+	tree, done, err := m.open()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := m.look(tree); err != nil {
+		return nil, err
+	}
+	a, err := report.From(ctx, tree)
+	if err != nil && ctx.Err() == nil {
+		err = usagef("%s: %w", m.name(), plain(err))
+	}
+	return a, err
+}
+
+// assessment is what was seen now, or long ago. What is saved is read again, so that both reports are one.
+func (o *assessOptions) assessment(ctx context.Context, std streams) (*report.Assessment, error) {
+	if o.from != "" {
+		return read(ctx, std, &machine{root: o.from, flag: "--from"})
+	}
+	if err := host.Look(host.Tree{}); err != nil {
+		return nil, cannotLook{err}
+	}
+	p := newProgress(std.err, o.quiet, o.For+o.Behind)
+	defer p.clear()
+	o.Step, o.CannotTry = p.step, cannotTry
+	seen, facts, err := report.Inspect(ctx, o.Options)
+	if _, ok := errors.AsType[*report.Unusable](err); ok {
+		return nil, usageError{err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if o.save == "" {
+		return seen.Assessment(host.Tree{}, facts), nil
+	}
+	var b bytes.Buffer
+	if err := seen.Save(context.WithoutCancel(ctx), &b); err != nil {
+		return nil, err
+	}
+	if _, err := output(std, o.save, func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err }); err != nil {
+		return nil, err
+	}
+	m := &machine{root: o.save, flag: "--save"}
+	tree, done, err := m.unpack(b.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	a, err := report.From(context.WithoutCancel(ctx), tree)
+	if err == nil && seen.Minute != nil {
+		a.Minute.Bursts = seen.Minute.Bursts
+	}
+	return a, err
 }
 
 // output writes one form of the assessment and returns the file's name, or "".
@@ -265,103 +431,4 @@ func output(std streams, name string, write func(io.Writer) error) (string, erro
 		return "", err
 	}
 	return name, nil
-}
-
-// brokenProbes makes a probe that failed, other than by finding nothing to
-// measure here, the command's own failure, after everything else was written.
-func brokenProbes(a *report.Assessment) error {
-	var broken []string
-	for _, r := range a.Runs {
-		if r.Failed != "" {
-			broken = append(broken, r.Probe+": "+r.Failed)
-		}
-	}
-	if len(broken) == 0 {
-		return nil
-	}
-	return fmt.Errorf("not everything could be measured: %s", strings.Join(broken, "; "))
-}
-
-// alpha gives the 95 % intervals of all probes.
-const alpha = 0.05
-
-func inspect(ctx context.Context, std streams, o assessOptions, p *progress) (*report.Assessment, error) {
-	if o.root != "" {
-		m := &machine{root: o.root, in: func() io.Reader { return std.in }}
-		tree, done, err := m.open()
-		if err != nil {
-			return nil, err
-		}
-		defer done()
-		return replay(ctx, m, tree)
-	}
-	started := time.Now()
-	tree := host.Tree{}
-	if err := host.Look(tree); err != nil {
-		return nil, cannotLook{err}
-	}
-	facts := host.Collect(ctx, host.Options{Tree: tree})
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if o.logDir != "" {
-		if err := logcommit.Preflight(host.StorageOf(tree, o.logDir), o.logDir, probe.CommitRoom); err != nil {
-			return nil, usageError{err}
-		}
-	}
-	w, err := o.findService(ctx, facts, cmp.Or(o.logDir, os.TempDir()))
-	if err != nil {
-		return nil, err
-	}
-	if w != nil {
-		defer w.close()
-	}
-	place := logPlace{dir: o.logDir, why: "named with --log-dir"}
-	if place.dir == "" {
-		place = logOf(tree, w, facts.Servers())
-	}
-	cfg := probe.Config{
-		Facts: facts, LogDir: place.dir, LogFound: place.found, MemDir: memoryDir(tree), CPUs: cpus.Usable(facts),
-		Seed: uint64(started.UnixNano()), Alpha: alpha,
-	}
-	if place.dir == "" {
-		cfg.NoLog, place.why = place.why, ""
-	} else {
-		if err := logcommit.Preflight(host.StorageOf(tree, place.dir), place.dir, probe.CommitRoom); err != nil {
-			slog.Info("no commit probe", "why", err)
-			cfg.LogDir, cfg.NoLog, place.why = "", err.Error(), ""
-		}
-	}
-	seen := &observed{Schema: report.Schema, Tool: versionText(), Started: started, Role: o.role, Place: place.dir,
-		LogDir: cfg.LogDir, LogDirWhy: place.why,
-		Accepted: check.OnHost(o.accepted, facts.Identity.Hostname.Or(""))}
-	var m *assess.Minute
-	if w != nil {
-		seen.Answered = w.answered(facts)
-		if m, err = o.watch(ctx, w, facts, p); m == nil && err != nil {
-			return nil, err
-		}
-	}
-	seen.Minute = m
-	if ctx.Err() == nil { // what was watched of an interrupted minute stands without probes
-		if err := o.probe(ctx, seen, cfg, w, p); err != nil {
-			return nil, err
-		}
-	}
-	if o.passed != "" {
-		seen.Warnings = append(seen.Warnings, o.passed)
-	}
-	if w != nil && w.doubt != "" {
-		seen.Warnings = append(seen.Warnings, "Its "+w.doubt+".")
-	}
-	if place.wrong != "" && cfg.LogDir != "" {
-		seen.Warnings = append(seen.Warnings,
-			fmt.Sprintf("Commits were timed in %s: %s. Name a directory with --log-dir, or run it as root.", place.dir,
-				place.wrong))
-	}
-	seen.Seconds = time.Since(started).Seconds()
-	if o.record != "" {
-		return seen.record(context.WithoutCancel(ctx), std, tree, o.record)
-	}
-	return seen.assessment(tree, facts), nil
 }

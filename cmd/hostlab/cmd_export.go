@@ -15,10 +15,10 @@ import (
 
 	"hostlab/internal/bounded"
 	"hostlab/internal/check"
-	"hostlab/internal/export"
 	"hostlab/internal/host"
 	"hostlab/internal/screen"
 	"hostlab/internal/setting"
+	"hostlab/internal/settings"
 	"hostlab/internal/trust"
 )
 
@@ -31,12 +31,12 @@ func newExport(std streams) *cobra.Command {
 		include []string
 	)
 	cmd := &cobra.Command{
-		Use:   "export [flags] " + strings.Join(export.Targets(), "|") + " [NAME=VALUE...]",
+		Use:   "export [flags] " + strings.Join(settings.Targets(), "|") + " [NAME=VALUE...]",
 		Short: "Write settings as a profile for the tool that keeps them",
 		Long: `export writes settings as a profile for a tool that applies them at every boot.
 So all servers of a kind get the same settings:
 
-` + export.Help() + `
+` + settings.Help() + `
 
 --role exports what 'hostlab check' recommends for a role, for hosts like this
 one: with its databases, and its disks that do not rotate. export never lowers a
@@ -56,13 +56,13 @@ Exit status: 0 written, 2 unusable argument.`,
   hostlab export powercfg governor=performance min_perf_pct=100 > power.cmd`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("name a tool: %s", strings.Join(export.Targets(), ", "))
+				return usagef("name a tool: %s", strings.Join(settings.Targets(), ", "))
 			}
 			return nil
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, s string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
-				return export.Targets(), cobra.ShellCompDirectiveNoFileComp
+				return settings.Targets(), cobra.ShellCompDirectiveNoFileComp
 			}
 			return settingNames(cmd, args, s)
 		},
@@ -88,7 +88,7 @@ Exit status: 0 written, 2 unusable argument.`,
 			if err != nil {
 				return err
 			}
-			p, err := export.Make(args[0], export.Head{Title: title, Base: include}, items)
+			p, err := settings.Make(args[0], settings.Head{Title: title, Base: include}, items)
 			if err != nil {
 				return usageError{err}
 			}
@@ -175,7 +175,7 @@ func exportItems(want, advice []setting.Assignment, role check.Role) (items []se
 
 // writeProfile writes a profile's file, or its files below a directory. On stdout each of
 // several begins with its name, as a comment.
-func writeProfile(std streams, p export.Profile, out string) error {
+func writeProfile(std streams, p settings.Profile, out string) error {
 	w, several := std.out, p.Files[0].Path != ""
 	if out == "" {
 		for i, f := range p.Files {
@@ -205,14 +205,14 @@ func writeProfile(std streams, p export.Profile, out string) error {
 
 // writeFiles writes a profile of several files below a directory, and removes those of an earlier
 // one that would stay in force beside them. What another program has written there is left.
-func writeFiles(std streams, p export.Profile, out string) error {
+func writeFiles(std streams, p settings.Profile, out string) error {
 	at := func(path string) string { return filepath.Join(out, filepath.FromSlash(path)) }
 	for _, f := range p.Files {
 		old, err := written(at(f.Path))
 		if no, is := errors.AsType[*trust.Refused](err); is && !strings.Contains(no.Why, "regular file") {
 			return usagef("--out %s: %w", out, no)
 		}
-		if !errors.Is(err, fs.ErrNotExist) && !export.Ours(old) {
+		if !errors.Is(err, fs.ErrNotExist) && !settings.Ours(old) {
 			return usagef("--out %s: %s exists, but not from 'hostlab export'; move it away, or name another directory", out,
 				at(f.Path))
 		}
@@ -231,7 +231,7 @@ func writeFiles(std streams, p export.Profile, out string) error {
 	}
 	for _, path := range p.Others {
 		old, err := written(at(path))
-		if err != nil || !export.Ours(old) {
+		if err != nil || !settings.Ours(old) {
 			continue
 		}
 		if err := trust.Remove(at(path)); err != nil {

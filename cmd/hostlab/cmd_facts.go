@@ -128,9 +128,9 @@ func probePairs(cmd *cobra.Command, std streams, format string) error {
 	p := newProgress(std.err, false, pairsBudget)
 	defer p.clear()
 	pairs := probe.Pairs()
-	cfg := probe.Config{Facts: facts, CPUs: usable, Budget: pairsBudget, Seed: uint64(started.UnixNano()), Alpha: alpha,
+	cfg := probe.Config{Facts: facts, CPUs: usable, Budget: pairsBudget, Seed: uint64(started.UnixNano()), Alpha: probe.Alpha,
 		Report: p.step("Pairs of CPUs", pairsBudget)}
-	out, err := runProbe(cmd.Context(), pairs, cfg)
+	out, err := probe.Run(cmd.Context(), pairs, cfg)
 	p.clear()
 	if err != nil {
 		return err

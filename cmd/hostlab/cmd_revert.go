@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hostlab/internal/document"
 	"hostlab/internal/screen"
 	"hostlab/internal/setting"
+	"hostlab/internal/settings"
 	"hostlab/internal/trust"
 )
 
@@ -170,7 +170,7 @@ func (o *revertOptions) roots(std streams, sys *setting.System, machine string) 
 	for _, e := range list {
 		left = append(left, setting.Skip(e.Setting, e.Object, superuser+" has changed it; run as "+superuser))
 	}
-	return false, errors.Join(printDocument(std, settingsReport("revert", change(o.action(), left, err)), o.format), err)
+	return false, errors.Join(printDocument(std, settings.Nothing(o.action(), "", left, err), o.format), err)
 }
 
 // action is what the JSON calls it.
@@ -203,48 +203,15 @@ func (o *revertOptions) nothing(std streams, sys *setting.System, all []setting.
 			text += " There are changes of " + screen.Clean(strings.Join(owners, ", ")) + "."
 		}
 	}
-	return printDocument(std, settingsReport("revert", change(o.action(), nil, nil), text), o.format)
+	return printDocument(std, settings.Nothing(o.action(), text, nil, nil), o.format)
 }
 
-// preview shows what would be put back. Nothing is promised: another program may
-// change a value before. The answer ends with more.
+// preview shows what would be put back.
 func (o *revertOptions) preview(std streams, sys *setting.System, v *setting.View, more string) error {
-	var list, rest []setting.Outcome
-	for _, u := range v.Preview(o.owner, o.reach()) {
-		switch {
-		case u.Result == setting.Planned:
-			list = append(list, setting.Outcome{Step: u.Step, Result: setting.Planned})
-		case u.Result == setting.Unchanged && u.Reason == "":
-			list = append(list, setting.Outcome{Step: u.Step, Result: setting.Same})
-		default:
-			rest = append(rest, u)
-			list = append(list, setting.Skip(u.Setting, u.Object, outcomeText(u)))
-		}
+	if p := v.Problem(); p != nil && p.Kind == setting.OtherHost {
+		fmt.Fprintln(std.err, "hostlab: "+screen.Clean(p.Found())+"; --force takes it as this one's")
 	}
-	var accepted error // what --force passes over
-	damage, struck := "", ""
-	switch problem := v.Problem(); {
-	case problem == nil:
-	case problem.Kind == setting.OtherHost:
-		fmt.Fprintln(std.err, "hostlab: "+screen.Clean(problem.Found())+"; --force takes it as this one's")
-	default:
-		accepted = errors.New(problem.Found() + ". What the damaged part has changed would NOT be put back")
-		damage = accepted.Error() + "."
-	}
-	if n := tally(rest)[setting.Forgotten]; n > 0 {
-		struck = fmt.Sprintf("'hostlab revert' strikes %s off the journal and writes nothing there.", screen.Count(n, "change"))
-	}
-	d := settingsReport("revert", change("plan", list, accepted), "Nothing was changed: --dry-run."+more, struck, unended(v), damage)
-	d.Sections = []document.Section{part("Now -> put back", planned(sys, list)), part("Not put back", outcomes(sys, rest))}
-	return printDocument(std, d, o.format)
-}
-
-// unended says of a journal whose last set has no end how that may be; "": it has one.
-func unended(v *setting.View) string {
-	if p := v.Trouble(); p == nil || p.Kind != setting.Unended {
-		return ""
-	}
-	return "The last set of changes had no end: hostlab was killed in it, or the journal was cut."
+	return printDocument(std, settings.Revertible(sys, v, o.owner, o.reach(), more), o.format)
 }
 
 // change does what was asked for with an open journal.
@@ -252,7 +219,6 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 	if o.forget {
 		return o.dropped(std, j)
 	}
-	cut := unended(&j.View)
 	var lacks error
 	if p := j.Problem(); p != nil { // run has seen that --force is given
 		kept, err := j.Accept()
@@ -271,10 +237,8 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 	if errors.Is(err, syscall.ENOSPC) {
 		err = fmt.Errorf("%w; what was put back stays so: make room, then run 'hostlab revert' again", err)
 	}
-	d := settingsReport("revert", change("revert", done, errors.Join(err, lacks)), o.sum(done), cut)
-	d.Sections = []document.Section{part("Objects", outcomes(sys, slices.DeleteFunc(slices.Clone(done), asBefore)))}
-	err = errors.Join(err, printDocument(std, d, o.format))
-	if n := tally(done); err == nil && n[setting.Foreign]+n[setting.Gone]+n[setting.Failed] > 0 {
+	err = errors.Join(err, printDocument(std, settings.Reverted(sys, done, &j.View, o.force, errors.Join(err, lacks)), o.format))
+	if n := settings.Tally(done); err == nil && n[setting.Foreign]+n[setting.Gone]+n[setting.Failed] > 0 {
 		err = verdictStatus{exitDrifted}
 	}
 	return errors.Join(err, lacks)
@@ -291,34 +255,5 @@ func (o *revertOptions) dropped(std streams, j *setting.Journal) error {
 	if kept != "" {
 		text += " The journal was set aside as " + kept + "."
 	}
-	return printDocument(std, settingsReport("revert", change("revert", nil, nil), text), o.format)
-}
-
-// asBefore reports an object that had its old value already, such as one that a change might have
-// disturbed and did not.
-func asBefore(o setting.Outcome) bool {
-	return (o.Result == setting.Restored || o.Result == setting.Unchanged) && o.From == o.To
-}
-
-// sum says how it ended.
-func (o *revertOptions) sum(done []setting.Outcome) string {
-	already := 0
-	for _, d := range done {
-		if asBefore(d) {
-			already++
-		}
-	}
-	n := tally(done)
-	text := screen.Count(n[setting.Restored]+n[setting.Unchanged]-already, "object") + " put back"
-	if f := n[setting.Forgotten]; f > 0 {
-		text += fmt.Sprintf(", %d gone with the reboot and struck off the journal", f)
-	}
-	if left := n[setting.Foreign] + n[setting.Gone] + n[setting.Failed]; left > 0 {
-		text += fmt.Sprintf(", %d not", left)
-	}
-	text += "."
-	if n[setting.Foreign] > 0 && !o.force {
-		text += " --force also puts back what another program has changed; --forget leaves it."
-	}
-	return text
+	return printDocument(std, settings.Nothing("revert", text, nil, nil), o.format)
 }

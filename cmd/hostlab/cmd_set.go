@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/check"
-	"hostlab/internal/document"
 	"hostlab/internal/screen"
 	"hostlab/internal/setting"
+	"hostlab/internal/settings"
 )
 
 // setOptions is what was asked for.
@@ -132,11 +132,11 @@ func (o *setOptions) set(ctx context.Context, std streams, sys *setting.System, 
 		if len(p.Steps) == 0 && !o.dryRun && refusal == nil {
 			action, list = "set", p.Left()
 		}
-		return errors.Join(printDocument(std, o.preview(sys, p, advice, change(action, list, failed), refusal != nil), o.format),
-			failed)
+		return errors.Join(printDocument(std, settings.Preview(sys, p, advice, settings.NewChange(action, list, failed), o.dryRun, refusal != nil),
+			o.format), failed)
 	}
 	if o.format == "text" {
-		if err := printDocument(std, o.preview(sys, p, advice, nil, false), o.format); err != nil {
+		if err := printDocument(std, settings.Preview(sys, p, advice, nil, false, false), o.format); err != nil {
 			return err
 		}
 	}
@@ -172,76 +172,17 @@ func (o *setOptions) advised(ctx context.Context, want []setting.Assignment) (_ 
 	return want, notes, nil
 }
 
-// preview is what a plan would change.
-func (o *setOptions) preview(sys *setting.System, p *setting.Plan, notes []string, data any, refused bool) *document.Document {
-	now := "Nothing to change."
-	if n := len(p.Steps); n > 0 {
-		now = screen.Count(n, "object") + " to change."
-		switch {
-		case o.dryRun:
-			now = screen.Count(n, "object") + " would change. Nothing was changed: --dry-run."
-		case refused:
-			now = screen.Count(n, "object") + " could change; nothing was changed."
-		}
-	} else if refused {
-		now = "Nothing was changed."
-	}
-	same, sides := "", ""
-	if n := len(p.Same); n > 0 {
-		same = screen.Count(n, "object") + " " + map[bool]string{true: "has", false: "have"}[n == 1] + " the value already."
-	}
-	if len(p.Moves) > 0 {
-		sides = "Side effect: the kernel may also change " + strings.Join(p.Moves, ", ") + "; revert restores it."
-	}
-	d := settingsReport("set", data, now, same, sides)
-	if lines := skipLines(sys, p.Skipped); len(lines) > 1 { // of one, the error says it
-		notes = append(lines, notes...)
-	}
-	for _, n := range notes {
-		d.Warnings = append(d.Warnings, "left out: "+n)
-	}
-	d.Sections = []document.Section{part("Now -> as asked", planned(sys, p.Outcomes()))}
-	return d
-}
-
 // whole refuses a plan that would do a part of what was asked, unless that was said to be
 // enough. What checks advise is only ever what is there.
 func (o *setOptions) whole(sys *setting.System, p *setting.Plan) error {
 	if len(p.Skipped) == 0 || o.keep && len(p.Steps)+len(p.Same) > 0 {
 		return nil
 	}
-	text := "cannot set " + o.leftOut(sys, p)
+	text := "cannot set " + settings.LeftOut(sys, p, o.format == "json")
 	if len(p.Steps)+len(p.Same) > 0 {
 		text += "; nothing was changed (--keep sets the rest)"
 	}
 	return errors.New(text)
-}
-
-// leftOut is what cannot be set, and why or where that stands. What this host does not have at all is no
-// object.
-func (o *setOptions) leftOut(sys *setting.System, p *setting.Plan) string {
-	lines := skipLines(sys, p.Skipped)
-	if len(lines) == 1 {
-		return lines[0]
-	}
-	where := "see 'left out'"
-	if o.format == "json" {
-		where = "see .skipped"
-	}
-	absent := 0
-	for _, s := range p.Skipped {
-		if s.Path == "" {
-			absent++
-		}
-	}
-	var what []string
-	if absent > 0 {
-		what = append(what, screen.Count(absent, "setting")+" that this host does not have")
-	}
-	if n := len(p.Skipped) - absent; n > 0 {
-		what = append(what, screen.Count(n, "object"))
-	}
-	return strings.Join(what, " and ") + " (" + where + ")"
 }
 
 // kept is the error of a plan of which all was set but what was left out: it is not all that was asked for.
@@ -249,7 +190,7 @@ func (o *setOptions) kept(sys *setting.System, p *setting.Plan) error {
 	if len(p.Skipped) == 0 {
 		return nil
 	}
-	return errors.New("not set: " + o.leftOut(sys, p))
+	return errors.New("not set: " + settings.LeftOut(sys, p, o.format == "json"))
 }
 
 func (o *setOptions) permitted(ctx context.Context, std streams, p *setting.Plan) error {
@@ -287,17 +228,17 @@ func (o *setOptions) apply(ctx context.Context, std streams, sys *setting.System
 		return err
 	}
 	done, err := setting.Apply(ctx, sys, j, setting.OwnerSet, p, o.keep)
-	done = meanwhile(done, saw, p)
+	done = settings.Meanwhile(done, saw, p)
 	if err == nil || o.keep {
-		done = append(done, beside(j, p)...)
+		done = append(done, settings.Beside(j, p)...)
 	}
 	left := o.kept(sys, p)
 	if o.format == "text" {
 		fmt.Fprintln(std.out) // below the plan
 	}
-	data := change("set", append(p.Left(), done...), errors.Join(err, left))
-	err = errors.Join(err, printDocument(std, o.report(sys, done, err, data), o.format))
-	held := heldNames(p)
+	data := settings.NewChange("set", append(p.Left(), done...), errors.Join(err, left))
+	err = errors.Join(err, printDocument(std, settings.Set(sys, done, err != nil && !o.keep, o.at.root, data), o.format))
+	held := settings.HeldNames(p)
 	if err != nil || len(held) == 0 {
 		return errors.Join(err, left)
 	}
@@ -305,77 +246,4 @@ func (o *setOptions) apply(ctx context.Context, std streams, sys *setting.System
 	fmt.Fprintln(std.err, strings.Join(held, ", ")+" is in force as long as this runs. Ctrl-C ends it.")
 	<-ctx.Done()
 	return errors.Join(hold.Close(), left)
-}
-
-// meanwhile notes at outcomes what has changed since the plan was shown, and adds what another program has
-// set to its value since then.
-func meanwhile(done []setting.Outcome, saw, p *setting.Plan) []setting.Outcome {
-	was := map[string]setting.Step{}
-	for _, s := range slices.Concat(saw.Steps, saw.Same) {
-		was[s.Path] = s
-	}
-	for i, d := range done {
-		if s, ok := was[d.Path]; ok && s.From != d.From && d.Reason == "" && d.Result != setting.Unchanged &&
-			d.Result != setting.Restored {
-			done[i].Reason = "another program has changed it since the above was shown, from " +
-				shown(s.Setting, s.Object, s.From)
-		}
-	}
-	for _, s := range p.Same {
-		if old, ok := was[s.Path]; ok && old.From != s.From {
-			done = append(done, setting.Outcome{Step: s, Read: s.To, Result: setting.Unchanged,
-				Reason: shown(s.Setting, s.Object, s.To) + " already: another program has set it since the above was shown"})
-		}
-	}
-	return done
-}
-
-// beside is what has changed with the settings of a plan.
-func beside(j *setting.Journal, p *setting.Plan) []setting.Outcome {
-	return slices.DeleteFunc(j.Verify(), func(o setting.Outcome) bool {
-		return o.Result != setting.Moved || !slices.ContainsFunc(p.Steps,
-			func(s setting.Step) bool { return o.With == s.Setting })
-	})
-}
-
-func heldNames(p *setting.Plan) (names []string) {
-	for _, step := range p.Steps {
-		if s, ok := setting.Find(step.Setting); ok && s.Held && !slices.Contains(names, s.Name) {
-			names = append(names, s.Name)
-		}
-	}
-	return names
-}
-
-// report says what became of each object, and how to go on.
-func (o *setOptions) report(sys *setting.System, done []setting.Outcome, failed error, data any) *document.Document {
-	n := tally(done)
-	set := n[setting.Changed] + n[setting.Rounded]
-	for _, d := range done {
-		if s, ok := setting.Find(d.Setting); ok && s.Held && d.Result == setting.Changed {
-			set-- // it ends by itself
-		}
-	}
-	d := settingsReport("set", data)
-	d.Sections = []document.Section{part("Objects", outcomes(sys, done))}
-	switch {
-	case failed != nil && !o.keep:
-		d.Answer = []document.Line{{Text: "Not set."}}
-	case set > 0:
-		text := screen.Count(set, "object") + " set"
-		if r := n[setting.Rounded]; r > 0 {
-			text += fmt.Sprintf(", %d of them not exactly as asked", r)
-		}
-		root := ""
-		if o.at.root != "" {
-			root = " --root " + screen.Operand(o.at.root)
-		}
-		d.Answer = []document.Line{{Text: text + "."}}
-		d.Sections = append(d.Sections, document.Section{Title: "Next", Blocks: []document.Block{document.Commands{
-			{Why: "check that they stay", Line: "hostlab verify" + root},
-			{Why: "restore what was there", Line: "hostlab revert" + root}}}})
-	default:
-		d.Answer = []document.Line{{Text: "Nothing was set."}}
-	}
-	return d
 }

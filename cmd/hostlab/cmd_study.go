@@ -11,7 +11,7 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/experiment"
 	"hostlab/internal/experiment/runner"
-	"hostlab/internal/workload/all"
+	"hostlab/studies"
 )
 
 func newStudy(std streams) *cobra.Command {
@@ -171,7 +171,7 @@ Exit status: 0.`,
 		Example: `  hostlab study schema > study.schema.json`,
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := std.out.Write(experiment.Schema(all.Workloads()))
+			_, err := std.out.Write(studies.Schema)
 			return err
 		},
 	}

@@ -3,20 +3,18 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/check"
-	"hostlab/internal/document"
 	"hostlab/internal/experiment/runner"
 	"hostlab/internal/screen"
 	"hostlab/internal/setting"
+	"hostlab/internal/settings"
 )
 
 func newVerify(std streams) *cobra.Command {
@@ -60,8 +58,8 @@ unusable flag or journal.`,
 				return err
 			}
 			failure := asError(trouble)
-			err = errors.Join(failure, printDocument(std, verification(sys, list, left, excused, failure), format))
-			n := tally(list)
+			err = errors.Join(failure, printDocument(std, settings.Verified(sys, list, leftBehind(left), excused, failure), format))
+			n := settings.Tally(list)
 			if err == nil && len(left) > 0 || err == nil &&
 				n[setting.Unchanged]+n[setting.Rounded]+n[setting.Moved]+len(excused) < len(list) {
 				return verdictStatus{exitDrifted}
@@ -75,17 +73,8 @@ unusable flag or journal.`,
 	return cmd
 }
 
-// acceptedJSON is an object that is not as set, and the exception for it.
-type acceptedJSON struct {
-	Setting string `json:"setting"`
-	Object  string `json:"object"`
-	Check   string `json:"check"`
-	Reason  string `json:"reason"`
-	Until   string `json:"until"`
-}
-
 // drift are the objects that are not as set, and for which an exception of a check that advises their setting is in force.
-func (e *exceptions) drift(ctx context.Context, root string, list []setting.Outcome) (out []acceptedJSON, _ error) {
+func (e *exceptions) drift(ctx context.Context, root string, list []setting.Outcome) (out []settings.Accepted, _ error) {
 	accepted, err := e.read()
 	if err != nil || len(accepted) == 0 || !slices.ContainsFunc(list, drifted) {
 		return nil, err
@@ -102,7 +91,8 @@ func (e *exceptions) drift(ctx context.Context, root string, list []setting.Outc
 		}
 		for _, id := range slices.Sorted(maps.Keys(excused)) {
 			if c, err := check.Find(id); err == nil && c.Advises(o.Setting) {
-				out = append(out, acceptedJSON{o.Setting, o.Name, id, excused[id].Reason, excused[id].Until})
+				out = append(out, settings.Accepted{Setting: o.Setting, Object: o.Name, Check: id,
+					Reason: excused[id].Reason, Until: excused[id].Until})
 				break
 			}
 		}
@@ -142,75 +132,14 @@ func asError(p *setting.Problem) error {
 	return p
 }
 
-// verification lists what was set, and first what is not as it was.
-func verification(sys *setting.System, list []setting.Outcome, left []runner.Left, excused []acceptedJSON,
-	failure error) *document.Document {
-	d := verifiedSettings(sys, list, failure, leftBehind(left), excused)
-	for _, a := range excused {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: accepted (%s): %s; until %s", strings.TrimSpace(a.Setting+" "+a.Object),
-			a.Check, strings.TrimSuffix(a.Reason, "."), a.Until))
-	}
-	if len(left) == 0 {
-		return d
-	}
-	settings := d.Answer
-	d.Answer = nil
-	for _, l := range left {
-		text := leftText(l)
-		d.Answer = append(d.Answer, document.Line{Text: strings.ToUpper(text[:1]) + text[1:] + "."})
-	}
-	if len(list) > 0 || failure != nil {
-		d.Answer = append(d.Answer, settings...)
-	}
-	return d
-}
-
-func verifiedSettings(sys *setting.System, list []setting.Outcome, failure error, left []leftJSON,
-	excused []acceptedJSON) *document.Document {
-	data := change("verify", list, failure)
-	data.Left, data.Accepted = left, excused
-	if len(list) == 0 && failure != nil {
-		return settingsReport("verify", data, "Nothing is set, as far as the journal says.")
-	}
-	if len(list) == 0 {
-		return settingsReport("verify", data, "Nothing is set: no change by hostlab is in force.")
-	}
-	var good, bad, beside groups
-	for _, v := range list {
-		kind := kindOf(sys, v.Setting, v.Object)
-		read, to := shown(v.Setting, v.Object, v.Read), shown(v.Setting, v.Object, v.To)
-		switch v.Result {
-		case setting.Unchanged:
-			as := ", as set"
-			if v.Reason != "" { // its reason names the reboot
-				as = ", as set; kept over the reboot since"
-			}
-			good.add(v.Setting, kind, v.Name, to+as)
-		case setting.Rounded:
-			good.add(v.Setting, kind, v.Name, read+", as "+keeper(v.Setting)+" made of "+to)
-		case setting.Moved:
-			beside.add(v.Setting, kind, v.Name, outcomeText(v))
-		case setting.Foreign:
-			bad.add(v.Setting, kind, v.Name, read+", no longer "+to+": "+v.Reason)
-		default:
-			bad.add(v.Setting, kind, v.Name, outcomeText(v))
+// leftBehind is what live experiments have left, for programs and for people.
+func leftBehind(list []runner.Left) (out []settings.Left) {
+	for _, l := range list {
+		j := settings.Left{Record: l.Dir, Group: l.Slow.Group, Factors: append([]string{}, l.Factors...), Text: leftText(l)}
+		if l.Unknown != nil {
+			j.Unknown = screen.OneLine(l.Unknown)
 		}
+		out = append(out, j)
 	}
-	n := 0
-	for _, g := range bad {
-		n += max(1, len(g.names))
-	}
-	all := screen.Count(len(list)-tally(list)[setting.Moved], "object")
-	text, struck := all+" as set.", ""
-	if n > 0 {
-		text = fmt.Sprintf("%d of %s not as set.", n, all)
-	}
-	if tally(list)[setting.Forgotten] > 0 {
-		struck = "'hostlab revert' takes out of the journal what the reboot has ended."
-	}
-	d := settingsReport("verify", data, text, struck)
-	caution := func(*group) document.Tone { return document.Caution }
-	d.Sections = []document.Section{part("Not as set", bad.pairs(caution)), part("As set", good.pairs(plainTone)),
-		part("Changed with them by the kernel", beside.pairs(plainTone))}
-	return d
+	return out
 }

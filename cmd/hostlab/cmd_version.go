@@ -11,7 +11,6 @@ import (
 
 	"hostlab"
 	"hostlab/internal/check"
-	"hostlab/internal/explain"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/fleet"
 	"hostlab/internal/host"
@@ -19,7 +18,7 @@ import (
 	"hostlab/internal/report"
 	"hostlab/internal/report/effects"
 	"hostlab/internal/screen"
-	"hostlab/internal/trace"
+	"hostlab/internal/settings"
 	"hostlab/internal/workload/scanlock"
 )
 
@@ -66,10 +65,10 @@ var schemas = []struct {
 	command string
 	version int
 }{
-	{"assess", report.Schema}, {"check", check.Schema}, {"explain", explain.Schema}, {"facts", host.Schema},
+	{"assess", report.Schema}, {"check", check.Schema}, {"facts", host.Schema},
 	{"fleet", fleet.Schema},
-	{"predict", predict.Schema}, {"record", trace.Schema}, {"report", effects.Schema}, {"scanlock", scanlock.Schema},
-	{"settings", settingsSchema},
+	{"predict", predict.Schema}, {"report", effects.Schema}, {"scanlock", scanlock.Schema},
+	{"settings", settings.Schema},
 }
 
 // features says what this build reads and writes.

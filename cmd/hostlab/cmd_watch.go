@@ -48,7 +48,7 @@ night quiet? When did load begin? Did it spread evenly over the CPUs? Were some
 asleep or slow? It compares the unevenness with that of chance at the same load.
 
 A record has the busy share of each sample, not the bursts within it. 'hostlab
-predict --workload' needs bursts: take them from 'hostlab record'.
+predict --workload' needs bursts: take them from 'hostlab assess --bursts'.
 
 On Windows it reads performance counters, at least 1 s apart: use, % of Maximum
 Frequency, % Processor Performance, the queue of processors, context switches,

@@ -29,7 +29,7 @@ func machineFor(ctx context.Context, st *experiment.Study) (m workload.Machine, 
 // hide; nil where that cannot be measured.
 func measuredPairs(ctx context.Context, m workload.Machine) ([][2]int, error) {
 	out, err := probe.Pairs().Run(ctx, probe.Config{Facts: &host.Facts{Topology: *m.Topology}, CPUs: m.Allowed,
-		Budget: placesBudget, Seed: uint64(time.Now().UnixNano()), Alpha: alpha})
+		Budget: placesBudget, Seed: uint64(time.Now().UnixNano()), Alpha: probe.Alpha})
 	if err != nil || out.Skipped != "" {
 		return nil, err
 	}

@@ -137,7 +137,7 @@ func (in *intake) take(ctx context.Context, d fleet.Spooled) error {
 	in.read++
 	if d.Err != nil {
 		in.refused++
-		fmt.Fprintf(in.std.err, "hostlab: %s: %s\n", screen.Clean(d.Path), screen.Clean(oneLine(d.Err)))
+		fmt.Fprintf(in.std.err, "hostlab: %s: %s\n", screen.Clean(d.Path), screen.OneLine(d.Err))
 		return nil //nolint:nilerr // the others are kept; end fails
 	}
 	if d.Body == nil { // known

@@ -104,10 +104,6 @@ func (m *machine) unpack(data []byte) (tree host.Tree, close func(), err error) 
 	return host.Tree{Root: dir}, close, nil
 }
 
-// largestMachine is twice the CPUs that a Linux kernel can have (CONFIG_NR_CPUS), with
-// whatever else lies beside their directories.
-const largestMachine = 2 * 8192
-
 // ofLinux refuses a tree with more CPUs than a kernel knows: each is asked some fifty
 // questions.
 func ofLinux(tree fs.FS, name string) error {
@@ -124,8 +120,8 @@ func ofLinux(tree fs.FS, name string) error {
 	if !ok {
 		return nil
 	}
-	if names, _ := list.ReadDir(largestMachine + 1); len(names) > largestMachine {
-		return usagef("%s: sys/devices/system/cpu has more than %d entries; no kernel has so many CPUs", name, largestMachine)
+	if names, _ := list.ReadDir(host.MostCPUs + 1); len(names) > host.MostCPUs {
+		return usagef("%s: sys/devices/system/cpu has more than %d entries; no kernel has so many CPUs", name, host.MostCPUs)
 	}
 	return nil
 }

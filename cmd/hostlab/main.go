@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -130,22 +129,22 @@ func outcome(err error) (status int, line string) {
 	case errors.As(err, &told):
 		return told.status, ""
 	case errors.As(err, &dirty):
-		return exitFailed, oneLine(err) // above all: something was left changed
+		return exitFailed, screen.OneLine(err) // above all: something was left changed
 	case closedPipe(err):
 		return exitPipe, "" // nobody is there to read more
 	case errors.As(err, &waits):
-		return exitWaiting, "waiting: " + oneLine(err)
+		return exitWaiting, "waiting: " + screen.OneLine(err)
 	case errors.Is(err, context.Canceled):
-		if oneLine(err) == context.Canceled.Error() { // nothing else went wrong on the way out
+		if screen.OneLine(err) == context.Canceled.Error() { // nothing else went wrong on the way out
 			return exitInterrupted, "interrupted; nothing was left behind"
 		}
-		return exitInterrupted, "interrupted: " + oneLine(err)
+		return exitInterrupted, "interrupted: " + screen.OneLine(err)
 	case errors.As(err, &blind):
-		return exitCannotLook, oneLine(err)
+		return exitCannotLook, screen.OneLine(err)
 	case errors.As(err, &usage), errors.As(err, &study), errors.As(err, &no), errors.As(err, &torn) && !torn.Usable():
-		return exitUsage, oneLine(err)
+		return exitUsage, screen.OneLine(err)
 	default:
-		return exitFailed, oneLine(err)
+		return exitFailed, screen.OneLine(err)
 	}
 }
 
@@ -166,12 +165,4 @@ func writeProblems(w io.Writer, bad *experiment.Problems) {
 		}
 		fmt.Fprintln(w, line)
 	}
-}
-
-// oneLine keeps an error to one line: what cobra appends after the first is
-// suggestions, which are worth a semicolon.
-func oneLine(err error) string {
-	line := strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\t' }), "; ")
-	const longest = 4000 // a program or a server may have said any of it
-	return screen.Clean(screen.Cut(line, longest))
 }

@@ -30,43 +30,50 @@ func restless(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
-func recorded(t *testing.T, args ...string) (status int, out, errs string) {
+// watched assesses a service alone, and returns its JSON and the other two.
+func watched(ctx context.Context, t *testing.T, args ...string) (status int, v map[string]any, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	status = run(t.Context(), append([]string{"record"}, args...), streams{in: &bytes.Buffer{}, out: &stdout, err: &stderr})
-	return status, stdout.String(), stderr.String()
+	status = run(ctx, append([]string{"assess", "--only", "service", "--html=", "--json", "-"}, args...),
+		streams{in: &bytes.Buffer{}, out: &stdout, err: &stderr})
+	return status, valid(t, stdout.Bytes()), stderr.String()
 }
 
-// A record of a process is a workload for predict; its JSON keeps to the schema.
-func TestRecord(t *testing.T) {
-	systemtest.Root(t)
-	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/record.schema.json")
+// valid is a document that keeps to the schema.
+func valid(t *testing.T, out []byte) map[string]any {
+	t.Helper()
+	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/assess.schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(out))
+	if err == nil {
+		err = schema.Validate(v)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return v.(map[string]any)
+}
+
+// The bursts of a process are a workload for predict.
+func TestBursts(t *testing.T) {
+	systemtest.Root(t)
 	service := fmt.Sprintf("pid:%d", restless(t).Process.Pid)
 	file := filepath.Join(t.TempDir(), "bursts.jsonl")
-	status, out, errs := recorded(t, "--service", service, "--for", "3s", "--out", file)
-	if status != 0 || !strings.Contains(out, "hostlab predict --workload") {
-		t.Fatalf("status %d: %s%s", status, out, errs)
+	status, v, errs := watched(t.Context(), t, "--service", service, "--for", "3s", "--bursts", file)
+	if s, ok := v["scheduler"].(map[string]any); status != 0 || !ok || s["bursts"] == 0.0 || s["reason"] != nil {
+		t.Fatalf("status %d: %v %s", status, v["scheduler"], errs)
 	}
 	var predicted, stderr bytes.Buffer
 	if status := run(t.Context(), []string{"predict", "--workload", file, "--policy", "schedutil", "--replications", "2"},
 		streams{in: &bytes.Buffer{}, out: &predicted, err: &stderr}); status != 0 || !strings.Contains(predicted.String(), "schedutil") {
 		t.Errorf("predict: status %d: %s%s", status, predicted.String(), stderr.String())
 	}
-	status, out, errs = recorded(t, "--service", service, "--for", "2s", "--format", "json")
-	v, err := jsonschema.UnmarshalJSON(strings.NewReader(out))
-	if err == nil {
-		err = schema.Validate(v)
-	}
-	if status != 0 || err != nil || v.(map[string]any)["recorded"] != true {
-		t.Errorf("status %d: %v\n%s%s", status, err, out, errs)
-	}
 }
 
-// Another user gets bounds, with the reason.
-func TestRecordUnprivileged(t *testing.T) {
+// Another user gets bounds, with the reason, and no file of bursts.
+func TestBurstsUnprivileged(t *testing.T) {
 	systemtest.Root(t)
 	exe, err := os.Executable()
 	if err != nil {
@@ -81,55 +88,43 @@ func TestRecordUnprivileged(t *testing.T) {
 	if out, err := exec.Command("cp", exe, bin).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if err := os.Chmod(dir, 0o755); err != nil {
+	if err := os.Chmod(dir, 0o777); err != nil { //nolint:gosec // so that another user may write there
 		t.Fatal(err)
 	}
-	cmd := exec.Command(bin, "record", "--service", fmt.Sprintf("pid:%d", restless(t).Process.Pid), "--for", "2s", "--format", "json")
+	file := filepath.Join(dir, "bursts.jsonl")
+	cmd := exec.Command(bin, "assess", "--only", "service", "--html=", "--json", "-", "--service",
+		fmt.Sprintf("pid:%d", restless(t).Process.Pid), "--for", "2s", "--bursts", file)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v: %s", err, stderr.String())
+	if _, there := os.Stat(file); err == nil || there == nil || !strings.Contains(stderr.String(), "bursts are not written") {
+		t.Errorf("%v: %s", err, stderr.String())
 	}
-	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/record.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(out))
-	if err == nil {
-		err = schema.Validate(v)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := v.(map[string]any)
-	if reason, _ := d["reason"].(string); d["recorded"] != false || !strings.Contains(reason, "needs root") {
+	s, _ := valid(t, out)["scheduler"].(map[string]any)
+	if reason, _ := s["reason"].(string); !strings.Contains(reason, "needs root") {
 		t.Errorf("%s", out)
 	}
-	if run := d["bounds"].([]any)[0].(map[string]any); run["name"] != "run" || run["at_most"] == nil {
-		t.Errorf("%v", run)
+	if bound := s["bounds"].([]any)[0].(map[string]any); bound["name"] != "run" || bound["at_most"] == nil {
+		t.Errorf("%v", bound)
 	}
 }
 
 // A service that ends leaves what was seen, and status 1; an interruption too, and 130.
-func TestRecordEndsEarly(t *testing.T) {
+func TestWatchingEndsEarly(t *testing.T) {
 	systemtest.Root(t)
 	service := restless(t)
 	time.AfterFunc(2*time.Second, func() { _ = service.Process.Kill() })
 	go func() { _ = service.Wait() }()
-	status, out, errs := recorded(t, "--service", fmt.Sprintf("pid:%d", service.Process.Pid), "--for", "30s")
-	if status != exitFailed || !strings.Contains(out, "the service ended after") || !strings.Contains(errs, "ended after") {
-		t.Errorf("status %d: %s%s", status, out, errs)
+	status, v, errs := watched(t.Context(), t, "--service", fmt.Sprintf("pid:%d", service.Process.Pid), "--for", "30s")
+	if status != exitFailed || v["scheduler"] == nil || !strings.Contains(errs, "the service ended") {
+		t.Errorf("status %d: %s", status, errs)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
 	interrupted, stop := context.WithCancel(context.Background())
 	defer stop()
-	context.AfterFunc(ctx, stop)
-	var stdout, stderr bytes.Buffer
-	status = run(interrupted, []string{"record", "--service", fmt.Sprintf("pid:%d", restless(t).Process.Pid), "--for", "30s"}, streams{in: &bytes.Buffer{}, out: &stdout, err: &stderr})
-	if status != exitInterrupted || !strings.Contains(stdout.String(), "interrupted after") {
-		t.Errorf("status %d: %s%s", status, stdout.String(), stderr.String())
+	time.AfterFunc(3*time.Second, stop)
+	status, v, errs = watched(interrupted, t, "--service", fmt.Sprintf("pid:%d", restless(t).Process.Pid), "--for", "30s")
+	if status != exitInterrupted || v["time"] == nil {
+		t.Errorf("status %d: %s", status, errs)
 	}
 }

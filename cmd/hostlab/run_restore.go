@@ -123,7 +123,7 @@ func leftText(l runner.Left) string {
 	}
 	what := "has left " + strings.Join(l.Factors, ", ") + " changed"
 	if l.Unknown != nil {
-		what = "may have left something changed: " + oneLine(l.Unknown)
+		what = "may have left something changed: " + screen.OneLine(l.Unknown)
 		if runner.Gone(l.Unknown) {
 			last = " --yes"
 		}

@@ -13,6 +13,7 @@ import (
 
 	"hostlab/internal/screen"
 	"hostlab/internal/setting"
+	"hostlab/internal/settings"
 	"hostlab/internal/trust"
 )
 
@@ -141,7 +142,7 @@ func inForce(v *setting.View) string {
 	}
 	list, at := changed(entries), entries[0].At.Local().Format("2006-01-02 15:04")
 	if len(list) == 0 {
-		if n := tally(v.Verify())[setting.Unchanged]; n > 0 {
+		if n := settings.Tally(v.Verify())[setting.Unchanged]; n > 0 {
 			return fmt.Sprintf("what was set on %s is kept over the reboot since, on %s; 'hostlab revert --persisted' puts back", at,
 				screen.Count(n, "object"))
 		}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"hostlab/internal/setting"
+	"hostlab/internal/settings"
 )
 
 // setIn does what set does, with the journal in a directory.
@@ -277,7 +278,7 @@ func TestMovedBeside(t *testing.T) {
 		t.Fatalf("verify: %+v, %v", list, err)
 	}
 	out.Reset()
-	if err := printDocument(streams{nil, &out, &out}, verification(sys, list, nil, nil, nil), "text"); err != nil || !strings.Contains(out.String(), line) ||
+	if err := printDocument(streams{nil, &out, &out}, settings.Verified(sys, list, nil, nil, nil), "text"); err != nil || !strings.Contains(out.String(), line) ||
 		!strings.HasPrefix(out.String(), "1 object as set.\n") {
 		t.Errorf("verify: %s, %v", out.String(), err)
 	}

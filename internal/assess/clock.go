@@ -13,6 +13,7 @@ import (
 
 	"hostlab/internal/counters"
 	"hostlab/internal/host"
+	"hostlab/internal/lever"
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 	"hostlab/internal/trace"
@@ -44,14 +45,14 @@ type clockMeter struct {
 }
 
 // newClockMeter opens the counters of the service's own threads, or else those of all CPUs.
-func newClockMeter(target trace.Target) *clockMeter {
+func newClockMeter(target trace.Target) clockMeter {
 	source, err := openThreads(target)
 	if err == nil {
-		return &clockMeter{source: source}
+		return clockMeter{source: source}
 	}
 	cpus, none := openCPUs(host.Tree{})
 	if none == nil {
-		return &clockMeter{source: cpus}
+		return clockMeter{source: cpus}
 	}
 	if runtime.GOOS != "linux" {
 		err = none
@@ -59,7 +60,7 @@ func newClockMeter(target trace.Target) *clockMeter {
 	if errors.Is(err, counters.ErrNone) {
 		err = fmt.Errorf("%w; give this guest a virtual PMU, or run turbostat on the hypervisor's host", err)
 	}
-	return &clockMeter{err: err}
+	return clockMeter{err: err}
 }
 
 // watch reads at the end of each sixtieth of the time.
@@ -82,6 +83,16 @@ func (c *clockMeter) look(now time.Time) {
 func (c *clockMeter) close() {
 	if c.source != nil {
 		c.source.Close()
+	}
+}
+
+func (c *clockMeter) fill(m *Minute, w *watching, facts *host.Facts) {
+	if !w.of.Here() {
+		return
+	}
+	var err error
+	if m.Clock, err = c.frequency(w.scheduler.seen, facts); err != nil {
+		m.Unseen[lever.Clock] = err.Error()
 	}
 }
 

@@ -19,6 +19,9 @@ func (m *Minute) Sections(levers []lever.Lever) []document.Section {
 		out = append(out, document.Titled("Wait events, and what they mean", events(&m.Report)),
 			document.Titled("Log", logPairs(&m.Report)))
 	}
+	if m.Scheduler != nil {
+		out = append(out, m.Scheduler.Sections()...)
+	}
 	return append(out, document.Titled("Not seen", document.Points(m.Report.Missing...)))
 }
 
@@ -65,10 +68,10 @@ func (m *Minute) basis() string {
 	}
 	working := m.active("", m.Report.Wall) + " active on average"
 	if n := m.Report.Transactions; n >= 0 {
-		return fmt.Sprintf("%s, %s, %d transactions, %s", sessions(&m.Report), working, n,
+		return fmt.Sprintf("%s, %s, %d transactions, %s", inMean(&m.Report), working, n,
 			result.Format(float64(n)/m.Report.Wall, "1/s"))
 	}
-	return sessions(&m.Report) + ", " + working
+	return inMean(&m.Report) + ", " + working
 }
 
 // active writes the active time, over so much, and between which it lies where no session shows its state.

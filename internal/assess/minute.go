@@ -6,6 +6,7 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
+	"hostlab/internal/trace"
 )
 
 // Minute is what was seen of a service.
@@ -36,6 +37,9 @@ type Minute struct {
 	// CannotTry says of studies that a lever would name why they cannot run here.
 	CannotTry map[string]string `json:"cannot_try,omitempty"`
 	Ended     string            `json:"ended,omitempty"` // why it ended early
+	// Scheduler is what the kernel's did with it; nil: it has no process here. Bursts are what it was made of.
+	Scheduler *trace.Summary `json:"scheduler"`
+	Bursts    *trace.Result  `json:"-"`
 	// Programs is the CPU time that the recorder's programs took in the kernel, s.
 	Programs float64 `json:"-"`
 }

@@ -1,9 +1,7 @@
 package assess
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -11,8 +9,6 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/host"
 	"hostlab/internal/lever"
-	"hostlab/internal/result"
-	"hostlab/internal/screen"
 	"hostlab/internal/service"
 	"hostlab/internal/trace"
 )
@@ -28,8 +24,9 @@ type Options struct {
 	NoPort string
 	CPUs   int // of the host
 	// Facts of this host have what its clock and its policies are; nil: not known.
-	Facts *host.Facts
-	Clock ClockSource // nil: what this host counts
+	Facts  *host.Facts
+	Clock  ClockSource // nil: what this host counts
+	Bursts bool        // that are to be written: the recorder of the scheduler may take what it does alone
 	// Progress is called now and then with the time done; may be nil.
 	Progress func(done time.Duration)
 }
@@ -46,140 +43,109 @@ const (
 // what was seen until then, and Ended says so.
 func Watch(ctx context.Context, s *service.Service, source explain.Source, why string, o Options) (*Minute, error) {
 	m := &Minute{Service: *s, Why: why, Local: o.Local, Unseen: map[string]string{}}
-	var (
-		meter *service.Meter
-		err   error
-	)
-	if s.Here() {
-		if meter, err = s.NewMeter(); err != nil {
-			return nil, err
-		}
-		defer meter.Close()
-	}
-	clock := &clockMeter{source: o.Clock}
-	if s.Here() && o.Clock == nil {
-		clock = newClockMeter(Target(s))
-	}
-	defer clock.close()
-	trips, tripless := m.listen(o)
-	watching, stop := context.WithCancel(ctx)
+	w := &watching{of: s, options: o, began: time.Now()}
+	watched, stop := context.WithCancel(ctx)
 	defer stop()
-	var (
-		all     sync.WaitGroup
-		rep     explain.Report
-		refused error
-		seen    *trace.Result
-		unseen  error
-		bounds  []trace.Bound
-	)
-	if s.Here() {
-		all.Go(func() {
-			c := trace.Config{Target: Target(s), For: o.For, Budget: recording}
-			if seen, unseen = trace.Record(watching, c); unseen != nil {
-				bounds, _ = trace.BoundsOf(watching, c)
-			}
-		})
+	w.ctx, w.stop = watched, stop
+	if err := w.start(source); err != nil {
+		return nil, err
 	}
-	all.Go(func() { clock.watch(watching, o.For) })
-	if source != nil {
-		all.Go(func() {
-			defer stop()
-			rep, refused = explain.Record(watching, source, explain.Options{For: o.For, Tool: o.Tool, Part: asking,
-				Progress: o.Progress})
-		})
-	}
-	began := time.Now()
-	for {
-		pause := o.For
-		switch {
-		case meter != nil && len(m.Readings) == 0: // a service that ends soon has been seen once
-			pause = time.Second
-		case meter != nil:
-			pause = meter.Pause
-		}
-		wait(watching, min(pause, time.Until(began.Add(o.For))))
-		over := watching.Err() != nil || time.Since(began) >= o.For
-		if meter != nil {
-			r, err := meter.Read()
-			if errors.Is(err, service.ErrEnded) {
-				m.Ended = "the service ended"
-				break
-			}
-			m.Readings = append(m.Readings, r)
-		}
-		if trips != nil {
-			if err := trips.Look(); err != nil {
-				trips, tripless = nil, err.Error()
-			}
-		}
-		if source == nil && o.Progress != nil {
-			o.Progress(time.Since(began))
-		}
-		if over {
-			break
-		}
-	}
-	if m.Ended != "" {
+	defer w.close()
+	if m.Ended = w.wait(source == nil); m.Ended != "" {
 		stop()
 	}
-	all.Wait()
-	var last service.Reading
-	switch n := len(m.Readings); {
-	case n > 0:
-		last = m.Readings[n-1]
-	case s.Here():
-		return nil, service.ErrEnded
-	case refused != nil:
-		return nil, refused
+	w.all.Wait()
+	if err := w.nothing(); err != nil {
+		return nil, err
 	}
-	switch {
-	case refused != nil:
-		m.Why = refused.Error()
-	case rep.Hidden && rep.Busy <= 0 && s.Here():
-		m.Why = "this user cannot see its sessions"
-	default:
-		m.Connected = source != nil
-	}
-	if m.Report = rep; !m.Connected {
-		m.Report = ofThreads(s, m.Readings, began, o.Tool)
-		m.Report.Missing = rep.Missing
-		if ctx.Err() != nil {
-			rep.Ended = explain.Interrupted
-		}
-	}
-	m.Ended = cmp.Or(m.Ended, rep.Ended)
-	m.Throttled = last.Throttled
-	if s.Here() {
-		m.host(last, o.CPUs)
-	}
-	if last.NoQueue != "" {
-		m.Unseen[lever.CPUs] = last.NoQueue
-	}
-	if trips != nil {
-		t := trips.Trips()
-		m.Trips = &t
-	}
-	m.scheduled(seen, unseen)
-	if seen != nil {
-		m.Programs = seen.Cost.Programs
-	}
-	if s.Here() {
-		m.Clock, err = clock.frequency(seen, o.Facts)
-		m.say(lever.Clock, err)
-	}
-	m.bounded(bounds, o.Facts)
+	w.sessions.fill(m, w, ctx.Err() != nil)
+	w.threads.fill(m, o.CPUs)
+	w.trips.fill(m)
+	w.scheduler.fill(m, o.Facts)
+	w.clock.fill(m, w, o.Facts)
 	if ctx.Err() == nil && s.Here() {
-		m.Policies = predictPolicies(ctx, seen, unseen, o.Facts)
+		m.Policies = predictPolicies(ctx, w.scheduler.seen, w.scheduler.err, o.Facts)
 	}
-	m.missing(tripless)
+	m.missing(w.trips.why)
 	return m, nil
 }
 
-// say notes why nothing was seen of a lever.
-func (m *Minute) say(lever string, why error) {
-	if why != nil {
-		m.Unseen[lever] = why.Error()
+// watching is what looks at a service, each part by itself.
+type watching struct {
+	ctx     context.Context
+	stop    context.CancelFunc
+	of      *service.Service
+	options Options
+	began   time.Time
+	all     sync.WaitGroup // of those that run beside the loop
+
+	threads   threads
+	trips     trips
+	scheduler scheduler
+	sessions  sessions
+	clock     clockMeter
+}
+
+// start begins to look.
+func (w *watching) start(source explain.Source) (err error) {
+	o := w.options
+	if w.of.Here() {
+		if w.threads.meter, err = w.of.NewMeter(); err != nil {
+			return err
+		}
 	}
+	w.trips.start(o)
+	w.clock.source = o.Clock
+	if w.of.Here() {
+		if o.Clock == nil {
+			w.clock = newClockMeter(Target(w.of))
+		}
+		w.all.Go(func() { w.scheduler.watch(w.ctx, w.of, o) })
+	}
+	w.all.Go(func() { w.clock.watch(w.ctx, o.For) })
+	if source != nil {
+		w.all.Go(func() {
+			defer w.stop()
+			w.sessions.watch(w.ctx, source, o)
+		})
+	}
+	return nil
+}
+
+func (w *watching) close() {
+	if w.threads.meter != nil {
+		w.threads.meter.Close()
+	}
+	w.clock.close()
+}
+
+// wait looks now and then until the time is over, and says why it was over early; "" where it was not.
+func (w *watching) wait(progress bool) string {
+	for {
+		wait(w.ctx, min(w.threads.pause(w.options.For), time.Until(w.began.Add(w.options.For))))
+		over := w.ctx.Err() != nil || time.Since(w.began) >= w.options.For
+		if err := w.threads.look(); err != nil {
+			return "the service ended"
+		}
+		w.trips.look()
+		if progress && w.options.Progress != nil {
+			w.options.Progress(time.Since(w.began))
+		}
+		if over {
+			return ""
+		}
+	}
+}
+
+// nothing is the error of a minute in which nothing was seen.
+func (w *watching) nothing() error {
+	switch {
+	case len(w.threads.readings) > 0:
+		return nil
+	case w.of.Here():
+		return service.ErrEnded
+	}
+	return w.sessions.err
 }
 
 // Target is a service as the kernel's scheduler is asked for it.
@@ -190,133 +156,6 @@ func Target(s *service.Service) trace.Target {
 		t.Cgroups = []string{group}
 	}
 	return t
-}
-
-// longestExit is longer than the deepest idle states of servers and desktops take to leave, in s
-// (drivers/idle/intel_idle.c: 890 us). What takes longer waits for something else, as for a hypervisor.
-const longestExit = 1e-3
-
-// unseen is how many wake-ups are to be expected where none at all is seen in 1 of 40 such times (Poisson).
-const unseen = 3.7
-
-// scheduled takes what the kernel's scheduler counted.
-func (m *Minute) scheduled(r *trace.Result, err error) {
-	if err != nil {
-		m.Unseen[lever.Idle] = err.Error()
-		m.Unseen[lever.SMT] = err.Error()
-		return
-	}
-	if r == nil {
-		return
-	}
-	if w := &r.OnIdle; w.N > 0 {
-		all, allOff := w.Between(0, longestExit)
-		few := 0.0 // wake-ups say little of how long others take
-		if w.N < 10 {
-			few = unseen * longestExit
-		}
-		more, moreOff := w.Between(w.Quantile(0.1), longestExit)
-		m.Wakeups = &Wakeups{Wall: r.Seen, Seconds: all, Avoidable: more, Low: max(0, more-1.96*moreOff),
-			Most: max(all+1.96*allOff, few),
-			Source: fmt.Sprintf("%s on idle CPUs took %s on average, %s at the 99th percentile; hostlab saw %s of the time",
-				screen.Count(int(w.N), "wake-up"), result.Format(w.Mean(), "s"), result.Format(w.Quantile(0.99), "s"),
-				result.Share(r.SeenShare()))}
-	} else {
-		m.Wakeups = &Wakeups{Wall: r.Seen, Most: unseen * longestExit,
-			Source: fmt.Sprintf("no wake-up of the service on an idle CPU was seen in %s", result.Format(r.Seen, "s"))}
-	}
-	if r.Overlap == nil {
-		m.Unseen[lever.SMT], m.Alone = r.NoOverlap, true
-	} else if r.Run.Value > 0 {
-		beside := r.Overlap.Value / r.Run.Value
-		m.Siblings = &Siblings{Beside: beside, Likely: usualHarm, AtMost: greatestHarm,
-			Assumes: "a busy sibling takes a quarter of a thread's speed",
-			Source:  fmt.Sprintf("its threads ran beside a busy sibling for %s of their time", result.Share(beside))}
-	}
-}
-
-// bounded takes what the kernel counts for anybody. A guest's idle states leave out what waking a
-// CPU takes its host.
-func (m *Minute) bounded(bounds []trace.Bound, facts *host.Facts) {
-	own := false
-	if facts != nil {
-		hypervisor, known := facts.Virt.Technology()
-		own = known && hypervisor == "none"
-	}
-	m.Bounds = map[string]Bounded{}
-	for _, b := range bounds {
-		switch {
-		case b.Name == trace.BesideSibling && b.Value == nil:
-			m.Unseen[lever.SMT], m.Alone = b.Reason, true
-		case b.Value == nil:
-		case b.Name == trace.IdleExit && own:
-			m.Bounds[lever.Idle] = Bounded{*b.Value, result.Cited,
-				"exits from idle states by all tasks, times the exit latency that the driver states; " + m.Unseen[lever.Idle]}
-		case b.Name == trace.BesideSibling:
-			m.Bounds[lever.SMT] = Bounded{*b.Value * greatestHarm, result.Measured,
-				"its CPUs and their siblings were busy at the same time for no longer than that; " + m.Unseen[lever.SMT]}
-		}
-	}
-}
-
-// What a busy sibling takes of a thread's speed where no probe has measured it: two that do
-// the same share a core's units evenly, and gain by each other's waits.
-const (
-	usualHarm    = 0.25
-	greatestHarm = 0.5
-)
-
-// listen begins to count round trips.
-func (m *Minute) listen(o Options) (*service.Network, string) {
-	if o.Port == 0 {
-		return nil, cmp.Or(o.NoPort, "the service's network port is not known, so its clients' round trips are not counted")
-	}
-	n, err := service.NewNetwork(o.Port)
-	if err != nil {
-		return nil, err.Error()
-	}
-	return n, ""
-}
-
-// ofThreads is the account of a service that tells no sessions: its threads on a CPU and
-// ready for one. Blocked threads may have nothing to do, so their time is no part.
-func ofThreads(s *service.Service, readings []service.Reading, began time.Time, tool string) explain.Report {
-	var r service.Reading
-	if n := len(readings); n > 0 {
-		r = readings[n-1]
-	}
-	active := r.CPU + r.Queue // on a CPU alone, where the wait for one is not known
-	rep := explain.Report{Kind: "explain", Schema: 3, Vendor: s.Name, Tool: tool, Started: began, Wall: r.At, Elapsed: active, Busy: active,
-		Transactions: -1, Log: explain.NoLog(), Course: courseOf(readings),
-		Method: service.Method}
-	add := func(name explain.PartName, source string, seconds, low, high float64) {
-		p := explain.Part{Name: name, Seconds: seconds, Source: source, Share: result.Estimate{Evidence: result.Measured}}
-		if active > 0 {
-			p.Share = result.Estimate{Value: seconds / active, Low: low / active, High: min(1, high/active),
-				Evidence: result.Measured}
-		}
-		rep.Parts = append(rep.Parts, p)
-	}
-	add(explain.DatabaseCPU, service.RunSource, r.CPU, r.CPU*active/(r.CPU+max(r.Queue, r.QueueHigh)),
-		r.CPU*active/(r.CPU+r.QueueLow()))
-	if r.NoQueue == "" {
-		add(explain.RunQueue, service.QueueSource, r.Queue, r.QueueLow(), r.QueueHigh)
-	}
-	rep.Vary()
-	return rep
-}
-
-// host is what all did on the CPUs.
-func (m *Minute) host(r service.Reading, cpus int) {
-	m.Host.CPUs = cpus
-	if all := r.At * float64(cpus); all > 0 && r.Busy != nil {
-		busy, foreign := lever.Unit(*r.Busy/all), lever.Unit((*r.Busy-r.CPU)/all)
-		m.Host.Busy, m.Host.Foreign = &busy, &foreign
-		if r.Steal != nil { // Windows does not tell
-			steal := lever.Unit(*r.Steal / all)
-			m.Host.Steal = &steal
-		}
-	}
 }
 
 // missing says of each lever that nothing was seen of what would show it.
@@ -352,6 +191,21 @@ func (m *Minute) missing(trips string) {
 			m.Unseen[name] = why
 		}
 	}
+}
+
+// Cautions say what the minute does not speak of. beside is set where the host is reported, too.
+func (m *Minute) Cautions(beside bool) (list []string) {
+	if m.Ended != "" {
+		list = append(list, fmt.Sprintf("Watching ended early, after %.0f s: %s.", m.Report.Wall, m.Ended))
+	}
+	switch {
+	case !m.Away() || !beside:
+	case m.Service.Near:
+		list = append(list, "Facts, checks and probes describe this host, on which no process of "+m.name()+" shows.")
+	default:
+		list = append(list, "Facts, checks and probes describe this host, which is not the host of "+m.name()+".")
+	}
+	return append(list, m.Report.Warnings...)
 }
 
 // Early is the error of a minute that ended early; nil: it did not.

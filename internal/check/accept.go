@@ -65,21 +65,25 @@ func Accept(results []Result, list []Exception, host string, now time.Time) []Re
 	out := slices.Clone(results)
 	for i := range out {
 		r := &out[i]
-		if r.Status != Finding {
-			continue
-		}
-		for _, e := range list {
-			switch {
-			case !e.holds(r.ID, host):
-			case r.Exception == nil || r.Exception.Until < e.Until:
-				r.Exception = &e
-			}
-		}
-		if r.Exception != nil && !r.Exception.expired(now) {
-			r.Status = Accepted
-		}
+		r.Status, r.Exception = Decide(r.ID, r.Status, r.Exception, list, host, now)
 	}
 	return out
+}
+
+// Decide is Accept of one answer, which may have an exception already.
+func Decide(id string, s Status, own *Exception, list []Exception, host string, now time.Time) (Status, *Exception) {
+	if s != Finding {
+		return s, own
+	}
+	for _, e := range list {
+		if e.holds(id, host) && (own == nil || own.Until < e.Until) {
+			own = &e
+		}
+	}
+	if own != nil && !own.expired(now) {
+		s = Accepted
+	}
+	return s, own
 }
 
 // Excused are the exceptions in force on a host, by their checks' IDs; of several for one check, the one that holds longest.

@@ -21,7 +21,7 @@ func TestAdviceOfSettings(t *testing.T) {
 			if _, err := s.Spell(value); err != nil {
 				t.Errorf("%s: %v", s.Name, err)
 			}
-			if c, err := Find(id); err != nil || c.advise != nil || c.left != "" {
+			if c, err := Find(id); err != nil || c.advise != nil || c.goals != nil || c.left != "" {
 				t.Errorf("%s names %s, which is no check without another answer", s.Name, id)
 			}
 		}

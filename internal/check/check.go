@@ -72,7 +72,10 @@ type Check struct {
 	absent string // why it does not apply here
 	ok     string // what is the case when all is well
 	bad    string // what is the case where something is not
-	look   func(f *host.Facts, r Role) view
+	// goals are values that settings should have here. They are judged where look is nil, and advised where advise is.
+	goals func(f *host.Facts) []goal
+	// look judges by itself.
+	look func(f *host.Facts, r Role) view
 	// fix is how a finding is changed; nil: by what is advised to set.
 	fix remedy
 	// advise returns what to set where that depends on the host, and for a host of which nothing is known what
@@ -103,6 +106,14 @@ func (v view) atMost(s Severity) view {
 func (v view) gainless() view {
 	v.apart = true
 	return v
+}
+
+// sees is what a check judges on a host.
+func (c Check) sees(f *host.Facts, r Role) view {
+	if c.look == nil {
+		return see(readings(c.goals(f))...)
+	}
+	return c.look(f, r)
 }
 
 // see makes a view of readings alone.

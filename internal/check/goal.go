@@ -37,19 +37,12 @@ func (g goal) unread() bool {
 	return g.reading.path == noSource && g.reading.state == host.StateAbsent
 }
 
-// advising makes the advice of a check from what it wants on a host, or on hosts of a kind.
-func advising(want func(*host.Facts) []goal) func(*host.Facts, Role) []setting.Assignment {
-	return func(f *host.Facts, _ Role) (list []setting.Assignment) {
-		for _, w := range want(f) {
-			if w.setting != "" && (w.unread() || len(wrong([]reading{w.reading})) > 0) {
-				list = append(list, setting.Assignment{Name: w.setting, Value: w.value})
-			}
+// missed are the assignments of goals that are not reached, or of which nothing is known on hosts of a kind.
+func missed(goals []goal) (list []setting.Assignment) {
+	for _, g := range goals {
+		if g.setting != "" && (g.unread() || len(wrong([]reading{g.reading})) > 0) {
+			list = append(list, setting.Assignment{Name: g.setting, Value: g.value})
 		}
-		return list
 	}
-}
-
-// seeing makes the look of a check from what it wants on a host.
-func seeing(want func(*host.Facts) []goal) func(*host.Facts, Role) view {
-	return func(f *host.Facts, _ Role) view { return see(readings(want(f))...) }
+	return list
 }

@@ -213,7 +213,7 @@ var kernel = []Check{
 		absent:   hidden("kernel.sched_autogroup_enabled"), ok: "sessions get no share of their own",
 		bad: "the CPUs are divided " +
 			"among sessions first",
-		look: seeing(autogroupWanted), advise: advising(autogroupWanted),
+		goals: autogroupWanted,
 	},
 	{
 		ID: "KRN-012", Subject: Kernel, Title: "No panic after a kernel error, for Oracle",
@@ -226,8 +226,8 @@ var kernel = []Check{
 		For:      engines("oracle"),
 		Severity: map[Role]Severity{ProductionDB: Low},
 		absent:   hidden("kernel.panic_on_oops"), ok: "the host stops at a kernel error",
-		bad:  "the host goes on after a kernel error",
-		look: seeing(oopsWanted), advise: advising(oopsWanted),
+		bad:   "the host goes on after a kernel error",
+		goals: oopsWanted,
 	},
 	{
 		ID: "KRN-013", Subject: Kernel, Title: "Open files in all (file-max), for Oracle",
@@ -239,7 +239,7 @@ var kernel = []Check{
 		For:      engines("oracle"),
 		Severity: map[Role]Severity{ProductionDB: Low},
 		absent:   hidden("fs.file-max"), ok: "as many as Oracle wants", bad: "fewer than Oracle wants",
-		look: seeing(filesWanted), advise: advising(filesWanted),
+		goals: filesWanted,
 	},
 	{
 		ID: "KRN-014", Subject: Kernel, Title: "System V message queues (msgmni)",
@@ -250,7 +250,7 @@ var kernel = []Check{
 		For:      engines("sap"),
 		Severity: map[Role]Severity{ProductionApp: Low},
 		absent:   hidden("kernel.msgmni"), ok: "enough message queues", bad: "fewer than recommended",
-		look: seeing(queuesWanted), advise: advising(queuesWanted),
+		goals: queuesWanted,
 	},
 	{
 		ID: "KRN-015", Subject: Kernel, Title: "Clock source of HANA's guests on KVM",
@@ -264,7 +264,7 @@ var kernel = []Check{
 		Severity: map[Role]Severity{ProductionDB: Low},
 		absent:   "the kernel names no clock source, or offers no tsc", ok: "the guest reads tsc", bad: "the guest reads " +
 			"kvm-clock, and tsc is offered",
-		look: seeing(guestClockWanted), advise: advising(guestClockWanted),
+		goals: guestClockWanted,
 	},
 	{
 		ID: "KRN-016", Subject: Kernel, Title: "Accelerators without work queues (DSA, IAA)",

@@ -183,7 +183,7 @@ var memory = []Check{
 		For:      engines("oracle", "sqlserver"),
 		Severity: map[Role]Severity{ProductionDB: Info},
 		absent:   "the kernel does not show these times", ok: "old data are written as soon as the profiles ask for",
-		bad: "data stay unwritten for longer than the profiles have it", look: seeing(agesWanted), advise: advising(agesWanted),
+		bad: "data stay unwritten for longer than the profiles have it", goals: agesWanted,
 	},
 	{
 		ID: "MEM-011", Subject: Memory, Title: "Time in which all tasks wait for memory (pressure)",

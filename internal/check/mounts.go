@@ -66,7 +66,7 @@ var mounts = []Check{
 			"so this is the least severity, and a larger buffer is never lowered.",
 		Severity: inProduction(Low, Low),
 		ok:       "as the note asks for, or larger buffers", bad: "smaller than the note asks for",
-		look: lookNFS, advise: advising(nfsWanted),
+		look: lookNFS, goals: nfsWanted,
 	},
 	{
 		ID: "STO-012", Subject: Log, Title: "Time in which all tasks wait for I/O (pressure)",

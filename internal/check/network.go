@@ -20,12 +20,8 @@ var network = []Check{
 			"max_connections.",
 		Severity: inProduction(Low, Low),
 		absent:   hidden("net.core.somaxconn"), ok: "a queue is as long as the server asks for, up to 2048 and more",
-		look: func(f *host.Facts, _ Role) view {
-			v := see(readings(queueWanted(f))...)
-			v.bad = "a server gets a shorter queue than it may ask for; it takes a new limit when it listens anew"
-			return v
-		},
-		advise: advising(queueWanted),
+		bad:   "a server gets a shorter queue than it may ask for; it takes a new limit when it listens anew",
+		goals: queueWanted,
 	},
 	{
 		ID: "NET-002", Subject: Kernel, Title: "Connections dropped at a full queue",
@@ -60,7 +56,7 @@ var network = []Check{
 		Severity: map[Role]Severity{ProductionDB: Low},
 		absent:   "HANA is not seen running, and no log directory lies on NFS",
 		ok:       "TCP goes on where it was before a pause", bad: "TCP starts slowly after each pause",
-		look: seeing(slowStartWanted), advise: advising(slowStartWanted),
+		goals: slowStartWanted,
 	},
 	{
 		ID: "NET-004", Subject: Kernel, Title: "How soon a dead connection is noticed",
@@ -76,7 +72,7 @@ var network = []Check{
 		Severity: inProduction(Low, Low),
 		absent:   "the kernel shows none of these times",
 		ok:       "a dead connection is noticed within the time that SAP recommends", bad: "later than SAP recommends",
-		look: seeing(keepaliveWanted), advise: advising(keepaliveWanted),
+		goals: keepaliveWanted,
 	},
 	{
 		ID: "NET-005", Subject: Kernel, Title: "Parts of TCP switched off",
@@ -92,7 +88,7 @@ var network = []Check{
 		absent:   "the kernel shows none of them", ok: "all parts of TCP are in use",
 		bad: "a part of TCP that speeds long ways is " +
 			"switched off",
-		look: seeing(featuresWanted), advise: advising(featuresWanted),
+		goals: featuresWanted,
 	},
 	{
 		ID: "NET-006", Subject: Kernel, Title: "Socket buffers for Oracle and SQL Server",
@@ -105,7 +101,7 @@ var network = []Check{
 		For:      engines("oracle", "sqlserver"),
 		Severity: map[Role]Severity{ProductionDB: Low},
 		absent:   "the kernel does not show these limits", ok: "not below the profiles' values",
-		bad: "a socket gets smaller buffers than the vendor wants", look: seeing(buffersWanted), advise: advising(buffersWanted),
+		bad: "a socket gets smaller buffers than the vendor wants", goals: buffersWanted,
 	},
 	{
 		ID: "NET-007", Subject: Kernel, Title: "Half-open connections of HANA",
@@ -116,7 +112,7 @@ var network = []Check{
 		For:      engines("hana"),
 		Severity: map[Role]Severity{ProductionDB: Low},
 		absent:   hidden("net.ipv4.tcp_max_syn_backlog"), ok: "as many as the note asks for", bad: "fewer than the note asks for",
-		look: seeing(synWanted), advise: advising(synWanted),
+		goals: synWanted,
 	},
 	{
 		ID: "NET-008", Subject: Kernel, Title: "Tries to open a connection, for HANA",
@@ -128,7 +124,7 @@ var network = []Check{
 		For:      engines("hana"),
 		Severity: map[Role]Severity{ProductionDB: Info},
 		absent:   hidden("net.ipv4.tcp_syn_retries"), ok: "as many as the note asks for", bad: "fewer than the note asks for",
-		look: seeing(retriesWanted), advise: advising(retriesWanted),
+		goals: retriesWanted,
 	},
 	{
 		ID: "NET-009", Subject: Kernel, Title: "Ports for outgoing connections, for Oracle",
@@ -141,7 +137,7 @@ var network = []Check{
 		For:      engines("oracle"),
 		Severity: map[Role]Severity{ProductionDB: Low},
 		absent:   hidden("net.ipv4.ip_local_port_range"), ok: "as wide as Oracle wants", bad: "narrower than Oracle wants",
-		look: seeing(portsWanted), advise: advising(portsWanted),
+		goals: portsWanted,
 	},
 }
 

@@ -176,8 +176,11 @@ func keptOn(f *host.Facts, name, value string) (names []string) {
 
 // advised returns what a check says to set.
 func (c Check) advised(f *host.Facts, r Role) []setting.Assignment {
-	if c.advise != nil {
+	switch {
+	case c.advise != nil:
 		return withoutLowering(f, c.advise(f, r))
+	case c.goals != nil:
+		return withoutLowering(f, missed(c.goals(f)))
 	}
 	return withoutLowering(f, slices.Clone(byAdvice[c.ID]))
 }

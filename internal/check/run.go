@@ -62,7 +62,7 @@ func runOne(f *host.Facts, role Role, c Check) Result {
 	case applies && c.For != nil && len(of(c.For, servers(f))) == 0:
 		o = withoutServer(f, c)
 	case applies:
-		v := c.look(f, role)
+		v := c.sees(f, role)
 		if v.most != nil {
 			sev = min(sev, *v.most)
 		}

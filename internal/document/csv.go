@@ -26,7 +26,7 @@ func WriteCSV(w io.Writer, t *Table) error {
 		clear(row)
 		for i, c := range r.Cells {
 			row[i] = c.Text
-			if c.sortable() {
+			if c.Sortable() {
 				row[i] = strconv.FormatFloat(c.Sort, 'g', -1, 64)
 			}
 		}

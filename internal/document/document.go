@@ -226,8 +226,8 @@ func pageOnly(b Block) bool {
 	return false
 }
 
-// sortable reports whether a page sorts the cell by its number.
-func (c Cell) sortable() bool { return c.Sort != 0 && !math.IsNaN(c.Sort) && !math.IsInf(c.Sort, 0) }
+// Sortable reports whether a page sorts the cell by its number.
+func (c Cell) Sortable() bool { return c.Sort != 0 && !math.IsNaN(c.Sort) && !math.IsInf(c.Sort, 0) }
 
 // shown are the sections for a medium that have something in it.
 func (d *Document) shown(where Medium) []Section {

@@ -117,6 +117,22 @@ func TestHTML(t *testing.T) {
 	}
 }
 
+// No address runs a script or leaves its attribute, whoever wrote it.
+func TestHostileAddresses(t *testing.T) {
+	for _, address := range []string{"javascript:alert(1)", " javascript:x", "JAVASCRIPT:x", "data:text/html,x", "\x01javascript:x", `"><b>`} {
+		var b bytes.Buffer
+		d := &Document{Sections: []Section{Titled("T", &Table{Columns: Headings("a", "b"), Rows: []Row{{Cells: []Cell{{Text: "x", Link: address}, {Text: "y", Link: address}}}}},
+			Links{List: []Link{{Text: "z", URL: address}}}, Form{Action: address}, Line{Text: "l", See: []string{address}})}}
+		if err := WriteHTML(&b, d); err != nil {
+			t.Fatal(err)
+		}
+		body := b.String()[strings.Index(b.String(), "<main>"):strings.Index(b.String(), "</main>")]
+		if text := strings.ToLower(body); strings.Contains(text, `"javascript:`) || strings.Contains(text, `" javascript:`) || strings.Contains(text, `="data:`) || strings.Contains(text, "<b>") {
+			t.Errorf("%q: %s", address, text)
+		}
+	}
+}
+
 func TestShorten(t *testing.T) {
 	const path = "/sys/devices/system/cpu/online"
 	for room, want := range map[int]string{30: path, 29: ".../devices/system/cpu/online", 20: ".../cpu/online", 10: ".../online", 9: "", 0: "", -5: ""} {

@@ -3,10 +3,10 @@ package document
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"html/template"
 	"io"
 	"strings"
-
-	"hostlab/internal/picture"
 )
 
 // Site is what surrounds a document that a server shows among others: links to the others, and the addresses of the
@@ -19,11 +19,7 @@ type Site struct {
 
 // NewSite makes a site whose style sheet has more rules behind the common ones.
 func NewSite(home string, links []Link, style []byte) (*Site, error) {
-	own, err := web.ReadFile("web/document.css")
-	if err != nil {
-		return nil, err
-	}
-	css, js, err := picture.Files(append(own, style...))
+	css, js, err := files(style)
 	if err != nil {
 		return nil, err
 	}
@@ -57,8 +53,8 @@ func (s *Site) WritePage(w io.Writer, d *Document, here string) error {
 		l.Here = l.URL == here
 		site.Links.List[i] = l
 	}
-	shell := picture.Page{Title: d.Title, Style: s.File(".css"), Script: s.File(".js")}
-	return (&view{d, shell, d.shown(Page), &site}).write(w)
+	link := fmt.Sprintf(`<link rel="stylesheet" href="%s">`+"\n"+`<script src="%s" defer></script>`, s.File(".css"), s.File(".js"))
+	return (&view{Document: d, Site: &site, Style: template.HTML(link)}).write(w) //nolint:gosec // names of our own
 }
 
 // Link leads to another page of a site.

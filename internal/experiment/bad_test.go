@@ -11,7 +11,7 @@ import (
 )
 
 // TestBadStudies holds the exact lines that unusable studies get: each names file,
-// line and column, and what to do.
+// line, and what to do.
 func TestBadStudies(t *testing.T) {
 	const name = "testdata/bad.txtar"
 	a, err := txtar.ParseFile(name)

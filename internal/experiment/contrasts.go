@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -9,30 +10,28 @@ import (
 	"hostlab/internal/screen"
 )
 
-func (p *parser) contrasts(list []fields) {
+func (p *parser) contrasts() {
+	list := p.f.Contrast
 	if len(list) == 0 {
 		p.defaultContrasts()
 		return
 	}
-	var (
-		at    []place
-		named []bool // by their level
-	)
-	for _, f := range list {
-		for _, c := range p.contrast(f) {
+	named := []bool{} // of s.Contrasts: by their level
+	for i := range list {
+		for _, c := range p.contrast(i) {
 			same := slices.IndexFunc(p.s.Contrasts, func(o result.Contrast) bool { return contrastKey(o) == contrastKey(c) })
-			if same >= 0 && !f.has("level") && named[same] {
+			if same >= 0 && list[i].Level == "" && named[same] {
 				continue // all the other levels are meant
 			}
 			if same >= 0 {
-				p.add(f.at, "compares %s as line %d does already", c, at[same].line)
+				p.add(p.at("contrast", i, ""), "%s is compared by an earlier contrast already", c)
 				continue
 			}
-			p.s.Contrasts, at, named = append(p.s.Contrasts, c), append(at, f.at), append(named, f.has("level"))
+			p.s.Contrasts, named = append(p.s.Contrasts, c), append(named, list[i].Level != "")
 		}
 	}
 	if !slices.ContainsFunc(p.s.Contrasts, func(c result.Contrast) bool { return c.Primary }) && len(p.list) == 0 {
-		p.add(list[0].at, "no contrast is primary: nothing would decide")
+		p.add(p.at("contrast", 0, ""), "no contrast is primary: nothing would decide")
 	}
 }
 
@@ -71,69 +70,63 @@ func interactions(a, b *Factor, primary bool, at map[string]string) (list []resu
 	return list
 }
 
-// contrast reads one table and expands it to one level each.
-func (p *parser) contrast(f fields) []result.Contrast {
-	primary := get(f, "primary", true)
-	before := len(p.list)
-	one, two := f.present("factor"), f.present("interaction")
-	if one == two {
-		p.add(f.at, "[[contrast]] has %s interaction; give one",
-			map[bool]string{true: "both factor and", false: "neither factor nor"}[one])
-		return nil
-	}
-	if two {
-		names := list[string](f, "interaction")
-		if f.has("level") {
-			p.add(f.place("level"), "level belongs to factor; an interaction takes all levels")
-		}
-		if names == nil {
-			return nil
-		}
-		if len(names) != 2 || names[0].v == names[1].v {
-			p.add(f.place("interaction"), "interaction needs two different factors, found %d",
-				map[bool]int{true: 1, false: len(names)}[len(names) == 2])
-			return nil
-		}
-		a, b := p.mentioned(names[0]), p.mentioned(names[1])
-		at := p.at(f, a, b)
-		if len(p.list) > before || a == nil || b == nil {
-			return nil
-		}
-		return interactions(a, b, primary, at)
-	}
-	if !f.has("factor") {
-		return nil
-	}
-	x := p.mentioned(placed[string]{get(f, "factor", ""), f.place("factor")})
-	at := p.at(f, x)
-	if x == nil || len(p.list) > before {
-		return nil
-	}
-	level := get(f, "level", "")
+// contrast expands one table to one level each.
+func (p *parser) contrast(i int) []result.Contrast {
+	f, before := &p.f.Contrast[i], len(p.list)
+	at := func(key string) place { return p.at("contrast", i, key) }
+	primary := or(f.Primary, true)
 	switch {
-	case level == "":
-		return mainEffects(x, primary, at)
-	case !slices.Contains(x.Levels, level):
-		p.unknownLevel(f.place("level"), x, level)
+	case f.Factor != "" && f.Interaction != nil:
+		p.add(at(""), "[[contrast]] has both factor and interaction; give one")
 		return nil
-	case level == x.Baseline:
-		p.add(f.place("level"), "level %q is the baseline of factor %s; it is compared with the others already", level, x.Name)
+	case f.Factor == "" && f.Interaction == nil:
+		p.add(at(""), "[[contrast]] has neither factor nor interaction; give one")
+		return nil
+	case f.Factor == "":
+		if f.Level != "" {
+			p.add(at("level"), "level belongs to factor; an interaction takes all levels")
+		}
+		if names := f.Interaction; len(names) != 2 || names[0] == names[1] {
+			p.add(at("interaction"), "interaction needs two different factors")
+			return nil
+		}
+		a, b := p.mentioned(f.Interaction[0], at("interaction")), p.mentioned(f.Interaction[1], at("interaction"))
+		held := p.held(i, a, b)
+		if len(p.list) > before {
+			return nil
+		}
+		return interactions(a, b, primary, held)
+	}
+	x := p.mentioned(f.Factor, at("factor"))
+	held := p.held(i, x)
+	if len(p.list) > before {
 		return nil
 	}
-	return []result.Contrast{{Factors: []string{x.Name}, Levels: []string{level}, At: at, Primary: primary}}
+	switch l := string(f.Level); {
+	case l == "":
+		return mainEffects(x, primary, held)
+	case !slices.Contains(x.Levels, l):
+		p.unknownLevel(at("level"), x, l)
+		return nil
+	case l == x.Baseline:
+		p.add(at("level"), "level %q is the baseline of factor %s; it is compared with the others already", l, x.Name)
+		return nil
+	default:
+		return []result.Contrast{{Factors: []string{x.Name}, Levels: []string{l}, At: held, Primary: primary}}
+	}
 }
 
 // mentioned finds a factor by name, or says that there is none.
-func (p *parser) mentioned(name placed[string]) *Factor {
+func (p *parser) mentioned(called string, at place) *Factor {
 	var names []string
 	for i := range p.s.Factors {
 		x := &p.s.Factors[i]
-		if x.Name == name.v {
+		if x.Name == called {
 			return x
 		}
 		names = append(names, x.Name)
 	}
-	p.addHint(name.at, screen.Meant(name.v, names), "no factor %q", screen.Short(name.v))
+	p.addHint(at, screen.Meant(called, names), "no factor %q", screen.Short(called))
 	return nil
 }
 
@@ -141,22 +134,23 @@ func (p *parser) unknownLevel(at place, x *Factor, level string) {
 	p.addHint(at, nearLevel(level, x.Levels), "factor %s has no level %q: %s", x.Name, level, strings.Join(x.Levels, ", "))
 }
 
-// at reads the factors that a contrast holds at a level.
-func (p *parser) at(f fields, own ...*Factor) map[string]string {
+// held reads the factors that a contrast holds at a level.
+func (p *parser) held(i int, own ...*Factor) map[string]string {
 	var out map[string]string
-	for _, n := range pairsOf(f, "at") {
-		x := p.mentioned(placed[string]{n.name, n.at})
+	held, at := p.f.Contrast[i].At, p.at("contrast", i, "at")
+	for _, name := range slices.Sorted(maps.Keys(held)) {
+		x, l := p.mentioned(name, at), string(held[name])
 		switch {
 		case x == nil:
 		case slices.Contains(own, x):
-			p.add(n.at, "factor %s is what is compared; at holds the others", x.Name)
-		case !slices.Contains(x.Levels, n.text):
-			p.unknownLevel(n.textAt, x, n.text)
+			p.add(at, "factor %s is what is compared; at holds the others", x.Name)
+		case !slices.Contains(x.Levels, l):
+			p.unknownLevel(at, x, l)
 		default:
 			if out == nil {
 				out = map[string]string{}
 			}
-			out[x.Name] = n.text
+			out[x.Name] = l
 		}
 	}
 	return out

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -53,13 +54,15 @@ const (
 	Switchback = "switchback"
 )
 
-// design reads [design]; study is [study].
-func (p *parser) design(f, study fields) {
-	d := &p.s.Design
+// designAt is the place of a key of [design].
+func (p *parser) designAt(key string) place { return p.at("design", 0, key) }
+
+func (p *parser) design() {
+	d, f := &p.s.Design, &p.f.Design
 	d.Kind = RCBD
 	whole := slices.IndexFunc(p.s.Factors, func(x Factor) bool { return x.Change.WholePlot() })
-	switch kind := get(f, "kind", ""); {
-	case p.live() || kind == Switchback:
+	switch {
+	case p.live() || f.Kind == Switchback:
 		d.Kind = Switchback
 	case whole >= 0:
 		d.Kind = SplitPlot
@@ -70,33 +73,33 @@ func (p *parser) design(f, study fields) {
 	case RCBD:
 		d.Dwell = dwell
 	}
-	if kind := get(f, "kind", d.Kind); kind != d.Kind {
+	if kind := cmp.Or(f.Kind, d.Kind); kind != d.Kind {
 		if p.live() {
-			p.add(f.place("kind"), "kind = %q, but workload %s watches a service that others use, which takes a switchback; take kind out",
+			p.add(p.designAt("kind"), "kind = %q, but workload %s watches a service that others use, which takes a switchback; take kind out",
 				kind, p.desc.Name)
 		} else if whole >= 0 {
-			p.add(f.place("kind"), "kind = %q, but factor %s has change = %q, which makes it a split plot: runs of one boot are not "+
+			p.add(p.designAt("kind"), "kind = %q, but factor %s has change = %q, which makes it a split plot: runs of one boot are not "+
 				"independent; take kind out",
 				kind, p.s.Factors[whole].Name, p.s.Factors[whole].Change)
 		} else if len(p.s.Factors) > 0 {
-			p.add(f.place("kind"), "kind = %q, but no factor needs a reboot or a person; take kind out", kind)
+			p.add(p.designAt("kind"), "kind = %q, but no factor needs a reboot or a person; take kind out", kind)
 		}
 	}
 	d.Repeats = 1
 	if d.Kind == SplitPlot {
-		d.Repeats = int(get(f, "repeats", int64(defaultRepeats)))
-	} else if r := get(f, "repeats", int64(1)); r != 1 {
-		p.add(f.place("repeats"), "repeats = %d: they serve split plots only; more blocks tell more than more runs in a block: "+
+		d.Repeats = or(f.Repeats, defaultRepeats)
+	} else if r := or(f.Repeats, 1); r != 1 {
+		p.add(p.designAt("repeats"), "repeats = %d: they serve split plots only; more blocks tell more than more runs in a block: "+
 			"raise looks", r)
 	}
 	if d.Kind == Switchback {
-		p.switchback(f, study)
-	} else if f.has("load") {
-		p.add(f.place("load"), "load belongs to a switchback; take it out")
+		p.switchback()
+	} else if f.Load != "" {
+		p.add(p.designAt("load"), "load belongs to a switchback; take it out")
 	}
-	p.looks(f)
-	p.adjust(f)
-	p.runs(f)
+	p.looks()
+	p.adjust()
+	p.runs()
 }
 
 // movers are the settings that change how much CPU time others take: the clock, idle states and
@@ -106,30 +109,30 @@ var movers = []string{"platform_profile", "governor", "epp", "epb", "boost", "ma
 	"cstate_latency", "pm_qos_resume_latency_us", "cpu_dma_latency", "cpu_online", "smt", "thp", "thp_defrag", "ksm"}
 
 // adjust refuses to take out what is an effect of the level itself.
-func (p *parser) adjust(f fields) {
-	p.s.Design.Adjust = get(f, "adjust", false)
+func (p *parser) adjust() {
+	p.s.Design.Adjust = p.f.Design.Adjust
 	if !p.s.Design.Adjust || len(p.s.Factors) == 0 {
 		return
 	}
 	if p.s.Design.Kind != RCBD || len(p.s.Factors) > 1 {
-		p.add(f.place("adjust"), "adjust = true serves one factor in complete blocks; take it out")
+		p.add(p.designAt("adjust"), "adjust = true serves one factor in complete blocks; take it out")
 	}
 	for _, x := range p.s.Factors {
 		if x.Kind == KindEmulated || slices.Contains(movers, x.Setting) {
-			p.add(f.place("adjust"), "adjust = true, but factor %s changes how much CPU time others take: that is part of its effect; "+
+			p.add(p.designAt("adjust"), "adjust = true, but factor %s changes how much CPU time others take: that is part of its effect; "+
 				"take adjust out", x.Name)
 		}
 	}
 }
 
-func (p *parser) looks(f fields) {
+func (p *parser) looks() {
 	d := &p.s.Design
 	if b := p.over.Blocks; b > 0 {
 		d.Looks = []int{b} // below MinBlocks too: a rehearsal gets a warning, no refusal
 		return
 	}
-	given := list[int64](f, "looks")
-	if given == nil {
+	given, at := p.f.Design.Looks, p.designAt("looks")
+	if len(given) == 0 {
 		switch d.Kind {
 		case SplitPlot:
 			d.Looks = slices.Clone(defaultPlotLooks)
@@ -145,19 +148,19 @@ func (p *parser) looks(f fields) {
 	}
 	rising := true
 	for i, l := range given {
-		if i > 0 && l.v <= given[i-1].v {
-			p.add(l.at, "looks have to rise: %d after %d", l.v, given[i-1].v)
+		if i > 0 && l <= given[i-1] {
+			p.add(at, "looks have to rise: %d after %d", l, given[i-1])
 			rising = false
 		}
-		d.Looks = append(d.Looks, int(l.v))
+		d.Looks = append(d.Looks, l)
 	}
 	if !rising || len(p.s.Contrasts) == 0 || len(p.s.Responses) == 0 {
 		return
 	}
 	for i, least := range p.s.MinBlocks(d.Looks) {
-		if l := given[i]; int(l.v) < least {
-			p.add(l.at, "a look at %d %ss cannot decide: with %s and %s at alpha %v it takes %d; raise it or take it out",
-				l.v, p.s.Design.Block(), screen.Count(p.s.Tests(), "primary comparison"), screen.Count(len(given), "look"),
+		if l := given[i]; l < least {
+			p.add(at, "a look at %d %ss cannot decide: with %s and %s at alpha %v it takes %d; raise it or take it out",
+				l, p.s.Design.Block(), screen.Count(p.s.Tests(), "primary comparison"), screen.Count(len(given), "look"),
 				d.Alpha, least)
 		}
 	}
@@ -182,13 +185,13 @@ func (p *parser) cells() bool {
 }
 
 // runs refuses plans that are too long.
-func (p *parser) runs(f fields) {
+func (p *parser) runs() {
 	d := p.s.Design
 	if len(p.list) > 0 || len(d.Looks) == 0 {
 		return
 	}
 	if runs := p.s.RunsPerBlock() * d.Looks[len(d.Looks)-1]; runs > maxRuns {
-		p.add(f.place("looks"), "too many runs: %d in all, and at most %d are planned", runs, maxRuns)
+		p.add(p.designAt("looks"), "too many runs: %d in all, and at most %d are planned", runs, maxRuns)
 	}
 }
 

@@ -17,22 +17,22 @@ import (
 const levelPrefix = "level."
 
 // directories reads what levels stand for, from the file and from the command line.
-func (p *parser) directories(f fields, x *Factor, param workload.Param) {
+func (p *parser) directories(i int, x *Factor, param workload.Param) {
+	at := p.factorAt(i, "directories")
 	if param.Kind != workload.String {
-		p.add(f.place("directories"), "parameter %s of workload %s is no directory", param.Name, p.desc.Name)
+		p.add(at, "parameter %s of workload %s is no directory", param.Name, p.desc.Name)
 		return
 	}
 	x.Directories = map[string]Directory{}
 	// Which directory a run gets is not known yet: any will do, to ask whether the workload
 	// takes one at all beside what else is given.
-	p.varied = append(p.varied, variant{x.Parameter, p.s.Dir, f.place("directories")})
-	for _, d := range pairsOf(f, "directories") {
-		if !slices.Contains(x.Levels, d.name) {
-			p.addHint(d.at, screen.Meant(d.name, x.Levels), "directories: factor %s has no level %q", x.Name,
-				screen.Short(d.name))
+	p.varied = append(p.varied, variant{x.Parameter, p.s.Dir, at})
+	for _, l := range slices.Sorted(maps.Keys(p.f.Factor[i].Directories)) {
+		if !slices.Contains(x.Levels, l) {
+			p.addHint(at, screen.Meant(l, x.Levels), "directories: factor %s has no level %q", x.Name, screen.Short(l))
 			continue
 		}
-		p.directory(x, d.name, d.text, d.textAt, false)
+		p.directory(x, l, string(p.f.Factor[i].Directories[l]), at, false)
 	}
 	for _, l := range x.Levels {
 		if text, ok := p.over.Set[levelPrefix+l]; ok {

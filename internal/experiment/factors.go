@@ -44,65 +44,87 @@ var ways = []way{
 // emulated policies do not: they end with the workload.
 func (f *Factor) Changes() bool { return f.Kind != KindParameter && f.Kind != KindEmulated }
 
-func (p *parser) factors(list []fields) {
-	if len(list) == 0 {
+// factorAt is the place of a key of a factor.
+func (p *parser) factorAt(i int, key string) place {
+	if from := p.f.Factor[i].from; from != "" {
+		return place{source: from}
+	}
+	return p.at("factor", i, key)
+}
+
+func (p *parser) factors() {
+	if len(p.f.Factor) == 0 {
 		p.add(p.whole(), "no [[factor]]: a study varies at least one")
 	}
-	seen := map[string]place{}
-	for _, f := range list {
-		x := Factor{Settle: get(f, "settle", p.washout()), Unsettled: p.live() && !f.has("settle"),
-			Timeout: get(f, "timeout", time.Minute)}
-		x.Name = get(f, "name", "")
-		if first, twice := seen[x.Name]; twice && x.Name != "" {
-			p.add(f.place("name"), "factor %s is there already, in line %d", x.Name, first.line)
-			p.levels(f, &x) // it is no factor, but what else is wrong with it is worth telling
-			p.way(f, &x)
+	seen := map[string]bool{}
+	for i := range p.f.Factor {
+		f := &p.f.Factor[i]
+		x := Factor{Settle: p.washout(), Unsettled: p.live() && !f.Settle.given, Timeout: cmp.Or(f.Timeout.Duration, time.Minute)}
+		if f.Settle.given {
+			x.Settle = f.Settle.Duration
+		}
+		x.Name = string(f.Name)
+		p.levels(i, &x)
+		p.way(i, &x)
+		if seen[x.Name] { // it is no factor, but what else is wrong with it is worth telling
+			p.add(p.factorAt(i, "name"), "factor %s is there already", x.Name)
 			continue
 		}
-		seen[x.Name] = f.place("name")
-		p.levels(f, &x)
-		p.way(f, &x)
+		seen[x.Name] = true
 		p.s.Factors = append(p.s.Factors, x)
 	}
 	p.strayLevels()
 }
 
-func (p *parser) levels(f fields, x *Factor) {
-	given := list[string](f, "levels")
-	for _, l := range given {
-		if slices.Contains(x.Levels, l.v) {
-			p.add(l.at, "level %q is there twice", l.v)
+func (p *parser) levels(i int, x *Factor) {
+	f := &p.f.Factor[i]
+	for _, l := range f.Levels {
+		if slices.Contains(x.Levels, string(l)) {
+			p.add(p.factorAt(i, "levels"), "level %q is there twice", l)
 			continue
 		}
-		x.Levels = append(x.Levels, l.v)
+		x.Levels = append(x.Levels, string(l))
 	}
-	switch len(x.Levels) {
-	case 0:
-		return
-	case 1:
-		p.add(given[0].at, "factor %s has one level only; an effect is a difference between two", x.Name)
+	if len(x.Levels) == 1 {
+		p.add(p.factorAt(i, "levels"), "factor %s has one level only; an effect is a difference between two", x.Name)
 	}
-	x.Baseline = get(f, "baseline", x.Levels[0])
+	x.Baseline = f.baseline()
 	if !slices.Contains(x.Levels, x.Baseline) {
-		p.addHint(f.place("baseline"), nearLevel(x.Baseline, x.Levels), "baseline %q is no level of factor %s: %s",
+		p.addHint(p.factorAt(i, "baseline"), nearLevel(x.Baseline, x.Levels), "baseline %q is no level of factor %s: %s",
 			x.Baseline, x.Name, strings.Join(x.Levels, ", "))
 		x.Baseline = x.Levels[0]
 	}
 }
 
+// baseline is the first level unless given.
+func (f *FactorTable) baseline() string {
+	if f.Baseline == "" && len(f.Levels) > 0 {
+		return string(f.Levels[0])
+	}
+	return string(f.Baseline)
+}
+
+// has reports whether a key of those that only some factors have is given.
+func (f *FactorTable) has(key string) bool {
+	return map[string]bool{"setting": f.Setting != "", "parameter": f.Parameter != "", "emulate": f.Emulate != "", "server": f.Server != "",
+		"apply": f.Apply != nil, "manual": f.Manual != "", "directories": f.Directories != nil, "floor": f.Floor.given,
+		"slice": f.Slice.given, "method": f.Method != "", "read": f.Read != nil, "restore": f.Restore != nil}[key]
+}
+
 // way finds how a factor is changed, and checks the keys that belong to it.
-func (p *parser) way(f fields, x *Factor) {
+func (p *parser) way(i int, x *Factor) {
+	f := &p.f.Factor[i]
 	var have []string
 	var how way
 	for _, w := range ways {
-		if f.present(w.key) {
+		if f.has(w.key) {
 			have, how = append(have, w.key), w
 		}
 	}
 	if len(have) != 1 {
-		at, says := f.place("name"), "does not say how it is varied"
+		at, says := p.factorAt(i, "name"), "does not say how it is varied"
 		if len(have) > 1 {
-			at, says = f.place(have[1]), "is varied by "+strings.Join(have, " and ")
+			at, says = p.factorAt(i, have[1]), "is varied by "+strings.Join(have, " and ")
 		}
 		p.add(at, "%s %s; give one of setting, parameter, server, emulate, apply, manual", strings.TrimSpace("factor "+x.Name),
 			says)
@@ -113,9 +135,9 @@ func (p *parser) way(f fields, x *Factor) {
 	if x.Kind = how.kind; x.Kind == KindManual {
 		change = result.Manual
 	}
-	x.Change = result.Change(get(f, "change", string(change)))
+	x.Change = cmp.Or(f.Change, change)
 	if how.atOnce != "" && x.Change.WholePlot() {
-		p.add(f.place("change"), "change = %q: %s", x.Change, how.atOnce)
+		p.add(p.factorAt(i, "change"), "change = %q: %s", x.Change, how.atOnce)
 		x.Change = result.Online
 	}
 	owners := map[string][]string{}
@@ -126,37 +148,43 @@ func (p *parser) way(f fields, x *Factor) {
 	}
 	for key, of := range owners {
 		if f.has(key) && !slices.Contains(of, how.key) {
-			p.add(f.place(key), "%s belongs to %s, not to %s", key, strings.Join(of, " and "), how.key)
+			p.add(p.factorAt(i, key), "%s belongs to %s, not to %s", key, strings.Join(of, " and "), how.key)
 		}
 	}
-	x.Read, x.Restore = arguments(f, "read"), arguments(f, "restore")
+	x.Read, x.Restore = plain(f.Read), plain(f.Restore)
 	switch x.Kind {
 	case KindSetting:
-		x.Setting = get(f, "setting", "")
-		p.setting(f, x)
-		p.current(f, x)
+		p.setting(i, x)
+		p.current(i, x)
 	case KindServer:
-		p.server(f, x)
-		p.current(f, x)
+		p.server(i, x)
+		p.current(i, x)
 	case KindParameter:
-		x.Parameter = get(f, "parameter", "")
-		p.parameter(f, x)
+		x.Parameter = f.Parameter
+		p.parameter(i, x)
 	case KindEmulated:
-		x.Emulate = &Emulation{Floor: get(f, "floor", 0.5), Slice: get(f, "slice", time.Duration(0)),
-			Method: get(f, "method", "auto")}
-		p.emulated(f, x)
+		x.Emulate = &Emulation{Floor: cmp.Or(f.Floor.float64, 0.5), Slice: f.Slice.Duration, Method: cmp.Or(f.Method, "auto")}
+		p.emulated(i, x)
 	case KindCommands:
-		x.Apply = arguments(f, "apply")
-		p.commands(f, x)
+		x.Apply = plain(f.Apply)
+		p.commands(i, x)
 	case KindManual:
-		x.Manual = get(f, "manual", "")
-		if f.has("manual") && !strings.Contains(x.Manual, "{level}") {
-			p.add(f.place("manual"), "manual holds {level} nowhere, so that nobody knew which level to set")
+		x.Manual = f.Manual
+		if !strings.Contains(x.Manual, "{level}") {
+			p.add(p.factorAt(i, "manual"), "manual holds {level} nowhere, so that nobody knew which level to set")
 		}
 		if !x.Change.WholePlot() {
-			p.add(f.place("change"), "change = %q: a person changes it, so change is manual or reboot", x.Change)
+			p.add(p.factorAt(i, "change"), "change = %q: a person changes it, so change is manual or reboot", x.Change)
 		}
 	}
+}
+
+// plain are arguments as a command takes them.
+func plain(list []argument) (out []string) {
+	for _, a := range list {
+		out = append(out, string(a))
+	}
+	return out
 }
 
 // nearLevel is the level that was perhaps meant. One number is not a slip for
@@ -168,92 +196,84 @@ func nearLevel(s string, levels []string) string {
 	return screen.Meant(s, levels)
 }
 
-func arguments(f fields, key string) []string { return get(f, key, []string(nil)) }
-
-func (p *parser) setting(f fields, x *Factor) {
-	if !f.has("setting") {
-		return
-	}
-	name, err := p.known.Setting(x.Setting)
+func (p *parser) setting(i int, x *Factor) {
+	name, err := p.known.Setting(p.f.Factor[i].Setting)
 	if err != nil {
-		p.add(f.place("setting"), "%s", err)
+		p.add(p.factorAt(i, "setting"), "%s", err)
 		return
 	}
 	x.Setting, x.Target = name, name
 }
 
 // emulated checks a factor whose levels are power policies.
-func (p *parser) emulated(f fields, x *Factor) {
+func (p *parser) emulated(i int, x *Factor) {
 	for _, other := range p.s.Factors {
 		if other.Kind == KindEmulated {
-			p.add(f.place("emulate"), "factor %s emulates the clock already, and there is one", other.Name)
+			p.add(p.factorAt(i, "emulate"), "factor %s emulates the clock already, and there is one", other.Name)
 		}
 	}
-	for _, l := range list[string](f, "levels") {
-		if err := p.known.Policy(l.v, x.Emulate.Floor); err != nil {
-			p.add(l.at, "level %q: %s", l.v, err)
+	for _, l := range x.Levels {
+		if err := p.known.Policy(l, x.Emulate.Floor); err != nil {
+			p.add(p.factorAt(i, "levels"), "level %q: %s", l, err)
 		}
 	}
 	if p.s.Evidence != result.Emulated {
-		p.add(f.place("emulate"), "factor %s imitates a clock, and this study says that it measures this host's own; write evidence "+
+		p.add(p.factorAt(i, "emulate"), "factor %s imitates a clock, and this study says that it measures this host's own; write evidence "+
 			"= \"emulated\" under [study]", x.Name)
 	}
 }
 
-func (p *parser) commands(f fields, x *Factor) {
-	if x.Apply == nil {
-		return // reported already
-	}
+func (p *parser) commands(i int, x *Factor) {
 	if !holds(x.Apply, "level") {
-		p.add(f.place("apply"), "apply holds {level} nowhere, so that it would do the same for all levels of factor %s", x.Name)
+		p.add(p.factorAt(i, "apply"), "apply holds {level} nowhere, so that it would do the same for all levels of factor %s", x.Name)
 	}
-	if x.Read == nil && !f.wrong("read") {
+	if x.Read == nil {
 		switch {
 		case holds(x.Apply, "original") || holds(x.Restore, "original"):
-			p.add(f.place("apply"), "{original} is what read printed, and factor %s has no read", x.Name)
-		case x.Restore == nil && !f.wrong("restore"):
-			p.add(f.place("apply"), "factor %s has neither read nor restore, so that hostlab could not put back what was", x.Name)
+			p.add(p.factorAt(i, "apply"), "{original} is what read printed, and factor %s has no read", x.Name)
+		case x.Restore == nil:
+			p.add(p.factorAt(i, "apply"), "factor %s has neither read nor restore, so that hostlab could not put back what was", x.Name)
 		}
 	}
 }
 
 // parameter checks a factor that is a parameter of the workload, or a {name} in a
 // command's arguments.
-func (p *parser) parameter(f fields, x *Factor) {
+func (p *parser) parameter(i int, x *Factor) {
 	if p.desc == nil || x.Parameter == "" {
 		return
 	}
 	param, ok := p.desc.Param(x.Parameter)
 	if !ok {
-		p.placeholder(f, x)
+		p.placeholder(i, x)
 		return
 	}
-	if f.has("directories") {
-		p.directories(f, x, param)
+	if p.f.Factor[i].Directories != nil {
+		p.directories(i, x, param)
 		return
 	}
-	same := map[string]string{}
-	for _, l := range list[string](f, "levels") {
-		v, err := workload.ParseText(param, l.v)
+	same, at := map[string]string{}, p.factorAt(i, "levels")
+	for _, l := range x.Levels {
+		v, err := workload.ParseText(param, l)
 		if err != nil {
-			p.paramErrors(err, map[string]place{param.Name: l.at}, l.at)
+			p.params(err, nil, at)
 			continue
 		}
 		canonical := workload.Text(param, v)
-		if first, twice := same[canonical]; twice && first != l.v {
-			p.add(l.at, "level %q is the same as %q", l.v, first)
+		if first, twice := same[canonical]; twice {
+			p.add(at, "level %q is the same as %q", l, first)
 			continue
 		}
-		same[canonical] = l.v
-		if l.v != x.Baseline { // which is checked with the rest of the workload
-			p.varied = append(p.varied, variant{x.Parameter, v, l.at})
+		same[canonical] = l
+		if l != x.Baseline { // which is checked with the rest of the workload
+			p.varied = append(p.varied, variant{x.Parameter, v, at})
 		}
 	}
 }
 
 // placeholder checks a factor that is no parameter of its own.
-func (p *parser) placeholder(f fields, x *Factor) {
-	at := f.place("parameter")
+func (p *parser) placeholder(i int, x *Factor) {
+	at := p.factorAt(i, "parameter")
 	names := paramNames(*p.desc)
 	if !p.desc.Picks { // only commands have arguments that hold names
 		p.addHint(at, screen.Meant(x.Parameter, names), "workload %s has no parameter %s; it has %s", p.desc.Name,

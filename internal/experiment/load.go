@@ -131,8 +131,8 @@ func Find(nameOrFile string, o Overrides, k Known) (*Study, error) {
 	source, err := studies.Files.ReadFile(nameOrFile + ".toml")
 	if err != nil {
 		p := Problem{Text: fmt.Sprintf("no built-in study %q", screen.Short(nameOrFile)),
-			Hint: screen.Meant(nameOrFile, Names())}
-		if p.Hint == "" {
+			Near: screen.Meant(nameOrFile, Names())}
+		if p.Near == "" {
 			p.Text += "; 'hostlab study list' names them. Write a file with its directory, or as NAME.toml"
 		}
 		return nil, &Problems{[]Problem{p}}

@@ -2,16 +2,15 @@ package experiment
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
-	"math"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/pelletier/go-toml/v2/unstable"
 
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
@@ -21,18 +20,30 @@ import (
 // Parse reads and checks a study. file is only named in problems; dir, absolute,
 // is where the study's relative paths start. The error is a *Problems.
 func Parse(file, dir string, source []byte, o Overrides, k Known) (*Study, error) {
-	p := &parser{file: file, known: k, over: o, s: &Study{File: file, Dir: dir, Source: source, Overrides: map[string]string{}}}
+	p := &parser{file: file, known: k, over: o, set: map[string]place{}, s: &Study{File: file, Dir: dir, Source: source, Overrides: map[string]string{}}}
 	if err := p.parse(source); err != nil {
 		return nil, err
 	}
 	return p.s, nil
 }
 
+// or is what a key gives, or what is so without it.
+func or[T any](given *T, other T) T {
+	if given == nil {
+		return other
+	}
+	return *given
+}
+
 // parser holds a study while it is read. Its steps go on after a problem where
 // they can, so that all are reported at once.
 type parser struct {
-	reader
+	collector
 	file  string
+	lines []string
+	f     File
+	work  WorkloadTable
+	set   map[string]place // keys of [workload] that the command line gives
 	known Known
 	over  Overrides
 	s     *Study
@@ -56,34 +67,22 @@ func (p *parser) parse(source []byte) error {
 	if bad != nil {
 		return &Problems{[]Problem{*bad}}
 	}
-	tree, bad := parseTOML(p.file, data)
-	if bad != nil {
-		return &Problems{[]Problem{*bad}}
+	p.lines = strings.Split(string(data), "\n")
+	if p.decode(data); len(p.list) > 0 {
+		return p.err()
 	}
-	p.top(tree)
-	p.override(tree)
-	one := func(name string) fields {
-		var v *value
-		if e := tree.get(name); e != nil {
-			v = e.value
-		}
-		return p.table(sectionNamed(name), v, p.whole())
-	}
-	study := one("study")
-	p.study(study)
-	work := one("workload")
-	factors := p.tables(tree, "factor")
-	p.workload(work, factors)
-	p.factors(factors)
-	responses := p.tables(tree, "response")
-	p.responses(responses)
-	p.validate(work, responses)
+	p.override()
+	p.study()
+	p.workload()
+	p.factors()
+	p.responses()
+	p.validate()
 	if p.cells() {
-		p.contrasts(p.tables(tree, "contrast"))
+		p.contrasts()
 	}
-	p.guard(one("guard"))
-	p.design(one("design"), study)
-	p.harm(one("harm"))
+	p.guard()
+	p.design()
+	p.harm()
 	return p.err()
 }
 
@@ -108,68 +107,13 @@ func plainText(file string, source []byte) ([]byte, *Problem) {
 				n += size
 			}
 		}
-		at := newDocument(file, data).place(n)
-		return nil, &Problem{file, at.line, at.column, "a byte that is not UTF-8; save the file as UTF-8", ""}
+		return nil, &Problem{file, 1 + bytes.Count(data[:n], []byte("\n")), "a byte that is not UTF-8; save the file as UTF-8", ""}
 	}
 	return data, nil
 }
 
-// top checks the names and forms of the tables.
-func (p *parser) top(tree *value) {
-	names := root.names()
-	for _, s := range sections {
-		names = append(names, s.name)
-	}
-	for _, e := range slices.Clone(tree.keys) {
-		if k, ok := root.key(e.name); ok {
-			if _, err := e.value.convert(k); err != nil {
-				p.add(e.value.at, "schema is %s; this hostlab reads version 1", screen.Short(e.value.text))
-			}
-			continue
-		}
-		i := slices.IndexFunc(sections, func(s section) bool { return s.name == e.name })
-		if i < 0 {
-			hint, text := screen.Meant(e.name, names), "there is no table or key "+screen.Short(e.name)
-			for _, s := range sections {
-				if _, ok := s.key(e.name); ok && e.value.kind != unstable.InlineTable {
-					hint, text = e.name+" under "+s.title(), e.name+" stands outside of its table"
-					break
-				}
-			}
-			p.addHint(e.at, hint, "%s", text)
-			continue
-		}
-		s, isList := sections[i], e.value.kind == unstable.Array
-		if s.many != isList {
-			p.addHint(e.at, s.title(), "%s is written otherwise", e.name)
-			tree.drop(e.name)
-			if isList && len(e.value.list) > 0 { // read on with the first one
-				tree.put(&entry{e.name, e.at, e.value.list[0]})
-			} else if s.many && e.value.kind == unstable.InlineTable {
-				tree.put(&entry{e.name, e.at, &value{at: e.at, kind: unstable.Array, list: []*value{e.value}}})
-			}
-		}
-	}
-}
-
-// tables reads all tables of a name that may be there several times.
-func (p *parser) tables(tree *value, name string) (list []fields) {
-	e := tree.get(name)
-	if e == nil {
-		return nil
-	}
-	for i, v := range e.value.list {
-		if i == maxTables {
-			p.add(v.at, "%d tables [[%s]]; at most %d are read", len(e.value.list), name, maxTables)
-			break
-		}
-		list = append(list, p.table(sectionNamed(name), v, e.at))
-	}
-	return list
-}
-
-// override puts what the command line sets into the tree.
-func (p *parser) override(tree *value) {
+// override puts what the command line sets into the tables.
+func (p *parser) override() {
 	if p.over.Seed != nil {
 		p.s.Overrides["seed"] = strconv.FormatUint(*p.over.Seed, 10)
 	}
@@ -192,7 +136,7 @@ func (p *parser) override(tree *value) {
 			p.s.Overrides[k] = v // directories reads it
 			continue
 		}
-		if p.vary(tree, k, v, at) {
+		if p.vary(k, v, at) {
 			continue
 		}
 		name, ok := strings.CutPrefix(k, "workload.")
@@ -206,62 +150,87 @@ func (p *parser) override(tree *value) {
 			continue
 		}
 		p.s.Overrides[k] = v
-		if w := tree.get("workload"); w != nil { // if not, table reports it
-			w.value.put(&entry{name, at, &value{at: at, kind: fromCommandLine, text: v}})
+		p.set[name] = at
+		switch {
+		case p.f.Workload == nil: // workload reports it
+		case slices.Contains(keysOf("workload"), name):
+			p.retype(name, v, at)
+		default:
+			p.f.Workload[name] = typed(v)
 		}
 	}
 }
 
-// fromCommandLine is a value that the command line gave as text.
-const fromCommandLine = unstable.Kind(-1)
+// typed is a value that the command line gave as text.
+type typed string
 
-func (p *parser) study(f fields) {
-	s := p.s
+// retype sets a key that every workload takes to a text.
+func (p *parser) retype(key, text string, at place) {
+	work := reflect.ValueOf(&p.work).Elem()
+	x := work.Field(slices.Index(keysOf("workload"), key)).Addr().Interface()
+	param := workload.Param{Name: key, Kind: workload.String}
+	switch x.(type) {
+	case *span:
+		param.Kind = workload.Duration
+	case **int:
+		param.Kind = workload.Int
+	}
+	v, err := workload.ParseText(param, text)
+	if err != nil {
+		p.params(err, map[string]place{key: at}, at)
+		return
+	}
+	switch x := x.(type) {
+	case *span:
+		x.Duration = v.(time.Duration)
+	case **int:
+		*x = new(int(v.(int64)))
+	case *string:
+		*x = text
+	}
+	p.limits("workload", 0, work)
+}
+
+func (p *parser) study() {
+	s, f := p.s, &p.f.Study
 	base := strings.TrimSuffix(filepath.Base(p.file), ".toml")
-	s.Name = get(f, "name", base)
-	if !nameForm.MatchString(s.Name) && !f.wrong("name") {
-		p.add(f.at, "[study] needs name: %q, the file's name, cannot be one (letters, digits, _ and -)", screen.Short(base))
+	s.Name = cmp.Or(string(f.Name), base)
+	if !nameForm.MatchString(s.Name) {
+		p.add(p.at("study", 0, ""), "[study] needs name: %q, the file's name, cannot be one (letters, digits, _ and -)",
+			screen.Short(base))
 	}
-	s.Title = get(f, "title", s.Name)
-	s.Description = strings.TrimSpace(get(f, "description", ""))
-	s.Evidence = result.Evidence(get(f, "evidence", string(result.Measured)))
-	s.Section, s.Instead = get(f, "section", ""), get(f, "instead", "")
-	s.Budget = get(f, "budget", time.Duration(0))
-	s.Design.AA = int(get(f, "aa", int64(0)))
-	if p.over.AA > 0 {
-		s.Design.AA = p.over.AA
-	}
-	s.Design.Alpha = get(f, "alpha", 0.05)
-	if s.Design.Alpha <= 0 || math.IsNaN(s.Design.Alpha) {
-		p.add(f.place("alpha"), "alpha: %v: expected above 0 and up to 0.5", s.Design.Alpha)
+	s.Title = cmp.Or(f.Title, s.Name)
+	s.Description = strings.TrimSpace(f.Description)
+	s.Evidence = cmp.Or(f.Evidence, result.Measured)
+	s.Section, s.Instead, s.Budget = f.Section, string(f.Instead), f.Budget.Duration
+	s.Design.AA = cmp.Or(max(0, p.over.AA), or(f.AA, 0))
+	if s.Design.Alpha = or(f.Alpha, 0.05); !(s.Design.Alpha > 0) {
+		p.add(p.at("study", 0, "alpha"), "alpha: %v: expected above 0 and up to 0.5", s.Design.Alpha)
 		s.Design.Alpha = 0.05
 	}
-	s.Design.Seed = uint64(get(f, "seed", int64(0)))
+	s.Design.Seed = uint64(or(f.Seed, 0))
 	if p.over.Seed != nil {
 		s.Design.Seed = *p.over.Seed
 	}
-	s.Seeded = f.has("seed") || p.over.Seed != nil
+	s.Seeded = f.Seed != nil || p.over.Seed != nil
 }
 
-func (p *parser) guard(f fields) {
-	g := &p.s.Guard
-	for name, to := range map[string]**float64{"max_foreign_cpu": &g.MaxForeignCPU, "max_steal": &g.MaxSteal} {
-		if f.has(name) {
-			x := get(f, name, 0.0)
-			*to = &x
+func (p *parser) guard() {
+	g, f := &p.s.Guard, &p.f.Guard
+	limit := func(s *share) *float64 {
+		if s == nil {
+			return nil
 		}
+		return &s.float64
 	}
-	g.Throttling = get(f, "throttling", false)
-	g.Mark = get(f, "exhausted", stops) == marks
-	list := func(name string) (out []string) {
-		for _, w := range list[string](f, name) {
-			if slices.Contains(out, w.v) {
-				p.add(w.at, "%s: %s is there twice", name, w.v)
-				continue
-			}
-			out = append(out, w.v)
+	g.MaxForeignCPU, g.MaxSteal = limit(f.MaxForeignCPU), limit(f.MaxSteal)
+	g.Throttling, g.Mark = f.Throttling, f.Exhausted == marks
+	g.Ours = f.Ours
+	for _, name := range f.Fingerprint {
+		if slices.Contains(g.Fingerprint, string(name)) {
+			p.add(p.at("guard", 0, "fingerprint"), "fingerprint: %s is there twice", name)
+			continue
 		}
-		return out
+		g.Fingerprint = append(g.Fingerprint, string(name))
 	}
-	g.Ours, g.Fingerprint = list("ours"), list("fingerprint")
 }

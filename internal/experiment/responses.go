@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -55,7 +56,8 @@ const (
 	EnergyEach = "energy_op_j"
 )
 
-func (p *parser) responses(list []fields) {
+func (p *parser) responses() {
+	list := p.f.Response
 	if p.desc == nil {
 		return
 	}
@@ -84,28 +86,28 @@ func (p *parser) responses(list []fields) {
 		p.allResponses()
 		return
 	}
-	says := slices.ContainsFunc(list, func(f fields) bool { return f.present("primary") })
-	seen := map[string]place{}
-	for i, f := range list {
-		r := Response{Scale: get(f, "scale", 1.0)}
-		r.Name = get(f, "name", "")
-		if first, twice := seen[r.Name]; twice && r.Name != "" {
-			p.add(f.place("name"), "response %s is there already, in line %d", r.Name, first.line)
+	says := slices.ContainsFunc(list, func(f ResponseTable) bool { return f.Primary != nil })
+	seen := map[string]bool{}
+	for i := range list {
+		f := &list[i]
+		r := Response{Scale: or(f.Scale, 1), From: f.From}
+		r.Name, r.Title, r.Unit, r.Better, r.Primary = string(f.Name), f.Title, string(or(f.Unit, "")), f.Better, or(f.Primary, !says && i == 0)
+		if seen[r.Name] {
+			p.add(p.responseAt(i, "name"), "response %s is there already", r.Name)
 			continue
 		}
-		seen[r.Name] = f.place("name")
-		r.Title, r.From, r.Unit, r.Better = get(f, "title", ""), get(f, "from", ""), get(f, "unit", ""), get(f, "better", "")
-		r.Primary = get(f, "primary", !says && i == 0)
-		if r.Name != "" {
-			p.source(f, &r)
-		}
-		p.margin(f, &r)
+		seen[r.Name] = true
+		p.source(i, &r)
+		p.margin(i, &r)
 		p.s.Responses = append(p.s.Responses, r)
 	}
 	if !slices.ContainsFunc(p.s.Responses, func(r Response) bool { return r.Primary }) && len(p.list) == 0 {
-		p.add(list[0].at, "no response is primary: nothing would decide")
+		p.add(p.responseAt(0, ""), "no response is primary: nothing would decide")
 	}
 }
+
+// responseAt is the place of a key of a response.
+func (p *parser) responseAt(i int, key string) place { return p.at("response", i, key) }
 
 // allResponses takes those that the workload has.
 func (p *parser) allResponses() {
@@ -123,57 +125,55 @@ func (p *parser) allResponses() {
 }
 
 // source finds where a response comes from, and fills in what that tells.
-func (p *parser) source(f fields, r *Response) {
+func (p *parser) source(i int, r *Response) {
+	f := &p.f.Response[i]
 	var names []string
 	all := map[string]*workload.Response{}
-	for i, w := range p.desc.Responses {
+	for k, w := range p.desc.Responses {
 		names = append(names, w.Name)
-		all[w.Name] = &p.desc.Responses[i]
+		all[w.Name] = &p.desc.Responses[k]
 	}
 	own := all[r.Name]
-	if p.divided(f, r, names, own != nil) {
+	if p.divided(i, r, names, own != nil) {
 		return
 	}
 	switch {
 	case r.From == "" && own == nil:
-		if f.wrong("from") {
-			return
-		}
 		also := ""
 		if p.desc.Picks {
 			also = ", and without from it is nowhere to be found"
 		}
-		p.addHint(f.place("name"), screen.Meant(r.Name, names), "response %s: workload %s has none of that name%s; it has %s",
+		p.addHint(p.responseAt(i, "name"), screen.Meant(r.Name, names), "response %s: workload %s has none of that name%s; it has %s",
 			r.Name, p.desc.Name, also, strings.Join(names, ", "))
 	case r.From != "" && !p.desc.Picks && r.From != r.Name:
-		p.add(f.place("from"), "workload %s prints nothing that from could pick; only commands do", p.desc.Name)
+		p.add(p.responseAt(i, "from"), "workload %s prints nothing that from could pick; only commands do", p.desc.Name)
 	case r.From != "" && own != nil && r.From != r.Name:
-		p.add(f.place("name"), "response %s: the workload has one of its own by that name; choose another", r.Name)
+		p.add(p.responseAt(i, "name"), "response %s: the workload has one of its own by that name; choose another", r.Name)
 	case r.From == "" || own != nil:
 		r.From = r.Name
 		if r.Scale != 1 {
-			p.add(f.place("scale"), "response %s is the workload's own, which is in %s already", r.Name, unitName(own.Unit))
+			p.add(p.responseAt(i, "scale"), "response %s is the workload's own, which is in %s already", r.Name, unitName(own.Unit))
 		}
-		if f.has("unit") && r.Unit != own.Unit {
-			p.add(f.place("unit"), "response %s is in %s", r.Name, unitName(own.Unit))
+		if f.Unit != nil && r.Unit != own.Unit {
+			p.add(p.responseAt(i, "unit"), "response %s is in %s", r.Name, unitName(own.Unit))
 		}
-		if f.has("better") && r.Better != own.Better && own.Better != "" {
-			p.add(f.place("better"), "response %s: %s is better", r.Name, own.Better)
+		if r.Better != "" && r.Better != own.Better && own.Better != "" {
+			p.add(p.responseAt(i, "better"), "response %s: %s is better", r.Name, own.Better)
 		}
 		r.Unit, r.Better = own.Unit, own.Better
 		if r.Title == "" {
 			r.Title = own.Title
 		}
 	default:
-		p.picked(f, r, all[r.From])
+		p.picked(i, r, all[r.From])
 	}
 	if r.Scale == 0 || math.IsNaN(r.Scale) {
-		p.add(f.place("scale"), "scale cannot be 0")
+		p.add(p.responseAt(i, "scale"), "scale cannot be 0")
 	}
 }
 
 // divided takes a response that is one divided by another, and reports whether r is one.
-func (p *parser) divided(f fields, r *Response, own []string, taken bool) bool {
+func (p *parser) divided(i int, r *Response, own []string, taken bool) bool {
 	from, over, ok := strings.Cut(r.From, " / ")
 	if !ok || strings.Contains(from, ":") { // a path or an expression
 		return false
@@ -187,28 +187,29 @@ func (p *parser) divided(f fields, r *Response, own []string, taken bool) bool {
 	}
 	for _, name := range []string{r.From, r.Over} {
 		if !slices.Contains(known, name) {
-			p.addHint(f.place("from"), screen.Meant(name, known), "response %s: there is no %q to divide; there are %s", r.Name,
+			p.addHint(p.responseAt(i, "from"), screen.Meant(name, known), "response %s: there is no %q to divide; there are %s", r.Name,
 				name, strings.Join(known, ", "))
 		}
 	}
 	if taken {
-		p.add(f.place("name"), "response %s: the workload has one of its own by that name; choose another", r.Name)
+		p.add(p.responseAt(i, "name"), "response %s: the workload has one of its own by that name; choose another", r.Name)
 	}
 	if r.Scale == 0 || math.IsNaN(r.Scale) {
-		p.add(f.place("scale"), "scale cannot be 0")
+		p.add(p.responseAt(i, "scale"), "scale cannot be 0")
 	}
-	p.picked(f, r, nil)
+	p.picked(i, r, nil)
 	return true
 }
 
 // picked completes a response that is picked from output, or, with like, from what
 // is measured of the process.
-func (p *parser) picked(f fields, r *Response, like *workload.Response) {
+func (p *parser) picked(i int, r *Response, like *workload.Response) {
+	f := &p.f.Response[i]
 	if like != nil {
-		if f.has("unit") && r.Unit != like.Unit && r.Scale == 1 {
-			p.add(f.place("unit"), "%s is in %s", r.From, unitName(like.Unit))
+		if f.Unit != nil && r.Unit != like.Unit && r.Scale == 1 {
+			p.add(p.responseAt(i, "unit"), "%s is in %s", r.From, unitName(like.Unit))
 		}
-		if !f.has("unit") {
+		if f.Unit == nil {
 			r.Unit = like.Unit
 		}
 		if r.Better == "" {
@@ -219,13 +220,13 @@ func (p *parser) picked(f fields, r *Response, like *workload.Response) {
 		}
 		return
 	}
-	if !f.has("unit") && !f.wrong("unit") {
-		p.add(f.place("name"), "response %s needs its unit: one of s, Hz, B, 1/s, B/s, J, W, ratio, %%, or \"\" for a "+
+	if f.Unit == nil {
+		p.add(p.responseAt(i, "name"), "response %s needs its unit: one of s, Hz, B, 1/s, B/s, J, W, ratio, %%, or \"\" for a "+
 			"plain number", r.Name)
 	}
-	if r.Better == "" && !f.wrong("better") && !f.wrong("unit") {
-		if r.Better = direction[r.Unit]; r.Better == "" && f.has("unit") {
-			p.add(f.place("name"), "response %s needs better = \"lower\" or \"higher\"", r.Name)
+	if r.Better == "" {
+		if r.Better = direction[r.Unit]; r.Better == "" && f.Unit != nil {
+			p.add(p.responseAt(i, "name"), "response %s needs better = \"lower\" or \"higher\"", r.Name)
 		}
 	}
 }
@@ -250,15 +251,15 @@ func unitHint(u string) string {
 }
 
 // margin reads equiv and compare.
-func (p *parser) margin(f fields, r *Response) {
+func (p *parser) margin(i int, r *Response) {
+	f := &p.f.Response[i]
 	r.Compare, r.Margin = result.Ratio, defaultMargin
-	compare, equiv := result.Comparison(get(f, "compare", "")), strings.TrimSpace(get(f, "equiv", ""))
-	at := f.place("equiv")
+	compare, equiv, at := f.Compare, strings.TrimSpace(string(f.Equiv)), p.responseAt(i, "equiv")
 	if equiv == "" {
-		if compare == result.Difference && !f.wrong("equiv") {
-			p.add(f.place("compare"), "a difference needs equiv, the smallest that matters, in %s", unitName(r.Unit))
+		if compare == result.Difference {
+			p.add(p.responseAt(i, "compare"), "a difference needs equiv, the smallest that matters, in %s", unitName(r.Unit))
 		}
-		r.Compare = result.Comparison(get(f, "compare", string(result.Ratio)))
+		r.Compare = cmp.Or(compare, result.Ratio)
 		return
 	}
 	number, percent := strings.CutSuffix(equiv, "%")

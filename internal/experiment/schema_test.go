@@ -3,26 +3,208 @@ package experiment
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
 	"hostlab/internal/golden"
+	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
+	"hostlab/studies"
 
+	reflected "github.com/invopop/jsonschema"
 	"github.com/pelletier/go-toml/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-const schemaFile = "../../docs/schema/study.schema.json"
+// object is a JSON object, whose keys encoding/json sorts.
+type object = map[string]any
 
-// TestSchemaFile holds the copy for people equal to what the binary prints.
+var scalars = []string{"string", "number", "boolean"}
+
+func own(o object) *reflected.Schema { return &reflected.Schema{Extras: o} }
+
+// What texts look like to editors.
+func (name) JSONSchema() *reflected.Schema {
+	return own(object{"type": "string", "pattern": nameForm.String()})
+}
+func (word) JSONSchema() *reflected.Schema     { return own(object{"type": scalars}) }
+func (level) JSONSchema() *reflected.Schema    { return own(object{"type": scalars}) }
+func (argument) JSONSchema() *reflected.Schema { return own(object{"type": scalars}) }
+func (unit) JSONSchema() *reflected.Schema     { return own(object{"type": "string", "enum": Units}) }
+func (fact) JSONSchema() *reflected.Schema {
+	return own(object{"type": "string", "enum": Fingerprints})
+}
+func (span) JSONSchema() *reflected.Schema {
+	return own(object{"type": "string", "pattern": durationPattern})
+}
+func (share) JSONSchema() *reflected.Schema {
+	return own(object{"anyOf": []object{{"type": "string", "pattern": sharePattern}, {"type": "number", "minimum": 0, "maximum": 1}}})
+}
+
+const (
+	number0         = `([0-9]+(\.[0-9]*)?|\.[0-9]+)`
+	durationPattern = `^\s*(0|(` + number0 + `(ns|us|µs|ms|s|m|h))+)\s*$`
+	sharePattern    = `^\s*` + number0 + `\s*%?\s*$`
+)
+
+// described is a type as a JSON object, by its fields' types, tags and comments.
+func described(t *testing.T, of any) object {
+	t.Helper()
+	r := &reflected.Reflector{FieldNameTag: "toml", DoNotReference: true, Anonymous: true, ExpandedStruct: true, RequiredFromJSONSchemaTags: true}
+	if err := r.AddGoComments("hostlab/internal/experiment", "."); err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(r.Reflect(of))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out object
+	if err := json.Unmarshal(b, &out); err != nil {
+		t.Fatal(err)
+	}
+	unwrapped(out)
+	return out
+}
+
+// unwrapped joins the lines of comments.
+func unwrapped(v any) {
+	switch v := v.(type) {
+	case object:
+		if text, ok := v["description"].(string); ok {
+			v["description"] = strings.Join(strings.Fields(text), " ")
+		}
+		for _, x := range v {
+			unwrapped(x)
+		}
+	case []any:
+		for _, x := range v {
+			unwrapped(x)
+		}
+	}
+}
+
+// schema is the JSON Schema (2020-12) of study files, with the parameters of each workload. It keeps to
+// keywords that draft 7 has too, which is what editors' TOML plugins know.
+func schema(t *testing.T) []byte {
+	t.Helper()
+	doc := described(t, &File{})
+	doc["$id"], doc["title"] = "https://hostlab.invalid/schema/study.schema.json", "A hostlab study"
+	doc["description"] = "A hostlab study: what is varied, which workload runs, which responses decide."
+	properties := doc["properties"].(object)
+	one := func(table string, keys ...string) {
+		var need []object
+		for _, k := range keys {
+			need = append(need, object{"required": []string{k}})
+		}
+		properties[table].(object)["items"].(object)["oneOf"] = need
+	}
+	var by []string
+	for _, w := range ways {
+		by = append(by, w.key)
+	}
+	one("factor", by...)
+	one("contrast", "factor", "interaction")
+	work := described(t, &WorkloadTable{})
+	delete(work, "$schema")
+	delete(work, "additionalProperties")
+	work["description"], work["required"] = properties["workload"].(object)["description"], []string{"name"}
+	var names []string
+	var each []object
+	for _, w := range all.Workloads() {
+		d := w.Describe()
+		names = append(names, d.Name)
+		params := object{}
+		for key := range work["properties"].(object) {
+			params[key] = true // described above
+		}
+		for _, p := range d.Params {
+			params[p.Name] = parameter(p)
+		}
+		each = append(each, object{
+			"if":   object{"properties": object{"name": object{"const": d.Name}}},
+			"then": object{"properties": params, "additionalProperties": false, "description": d.About},
+		})
+	}
+	work["properties"].(object)["name"].(object)["enum"], work["allOf"] = names, each
+	properties["workload"] = work
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(doc); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// parameter is the form of a workload's parameter in a study file.
+func parameter(p workload.Param) object {
+	o := object{"description": p.Help}
+	if p.Default != nil {
+		o["default"] = p.Default
+		if p.Kind == workload.Duration || p.Kind == workload.Bytes {
+			o["default"] = workload.Text(p, p.Default)
+		}
+	}
+	limited := func(to object) object {
+		if p.Min != 0 || p.Max != 0 {
+			to["minimum"], to["maximum"] = p.Min, p.Max
+		}
+		return to
+	}
+	switch p.Kind {
+	case workload.String:
+		switch o["type"] = "string"; {
+		case p.Numbers:
+			o["type"] = scalars
+		case p.Choices != nil:
+			o["enum"] = p.Choices
+		}
+	case workload.Int, workload.Float:
+		o["type"] = map[workload.Kind]string{workload.Int: "integer", workload.Float: "number"}[p.Kind]
+		limited(o)
+	case workload.Share:
+		o["anyOf"] = []object{{"type": "string", "pattern": sharePattern}, {"type": "number", "minimum": 0, "maximum": 1}}
+	case workload.Bool:
+		o["type"] = "boolean"
+	case workload.Duration:
+		o["type"], o["pattern"] = "string", durationPattern
+	case workload.Bytes:
+		o["type"] = []string{"string", "integer"}
+	case workload.Ints:
+		o["type"], o["items"] = "array", limited(object{"type": "integer"})
+	case workload.List:
+		o["type"], o["items"] = "array", object{"type": scalars}
+	case workload.Table:
+		o["type"], o["additionalProperties"] = "object", object{"type": scalars}
+	}
+	return o
+}
+
+// TestSchemaFile holds what the binary prints to the types that it reads by.
 func TestSchemaFile(t *testing.T) {
-	golden.Equal(t, schemaFile, string(Schema(all.Workloads())))
+	golden.Equal(t, "../../studies/study.schema.json", string(schema(t)))
+}
+
+// Every key has its description.
+func TestKeysAreDescribed(t *testing.T) {
+	for table, of := range tables {
+		keys := described(t, reflect.New(of).Interface())["properties"].(object)
+		for key, o := range keys {
+			if text, _ := o.(object)["description"].(string); text == "" {
+				t.Errorf("%s: %s is not described", table, key)
+			}
+		}
+		if len(keys) != len(keysOf(table)) {
+			t.Errorf("%s: %d keys of %d", table, len(keys), len(keysOf(table)))
+		}
+	}
 }
 
 func compiled(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema(all.Workloads())))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(studies.Schema))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +259,7 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 	for _, c := range []struct{ old, new string }{
 		{"schema = 1", "schema = 2"}, {"[guard]", "[gard]"}, {"seed = 7", "sed = 7"}, {"alpha = 0.1", "alpha = 0.7"}, {`budget = "6h"`, "budget = 6"},
 		{`settle = "20s"`, `settle = "20"`}, {`name = "log"`, `name = "l g"`}, {`unit = "s"`, `unit = "ms"`}, {`manual = "Set power to {level}"`, ""},
-		{`order = "random"`, `order = "fixed"`}, {`name = "command"`, `name = "comand"`}, {"retries = 2", "retrys = 2"}, {"looks = [3, 0x6]", "looks = []"},
+		{`order = "random"`, `order = "fixed"`}, {`name = "command"`, `name = "comand"`}, {"retries = 2", "retrys = 2"}, {"looks = [3, 0x6]", "looks = [0]"},
 		{`fingerprint = ["kernel", "smt"]`, `fingerprint = ["kernel", "smp"]`}, {`max_foreign_cpu = "3%"`, "max_foreign_cpu = 3"}, {`change = "reboot"`, `change = "boot"`},
 		{`interaction = ["bios", "n"]`, "interaction = [\"bios\", \"n\"]\nfactor = \"n\""}, {`run = ["./bench"`, `runs = ["./bench"`},
 	} {

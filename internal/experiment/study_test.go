@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -184,7 +185,7 @@ func TestAllKeys(t *testing.T) {
 func TestNoWorkloadHidesAKey(t *testing.T) {
 	for _, w := range all.Workloads() {
 		for _, p := range w.Describe().Params {
-			if _, taken := sectionNamed("workload").key(p.Name); taken {
+			if slices.Contains(keysOf("workload"), p.Name) {
 				t.Errorf("parameter %s of workload %s is a key of [workload]: choose another name", p.Name, w.Describe().Name)
 			}
 		}
@@ -282,7 +283,7 @@ func TestSettings(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	_, err = Parse("x.toml", "/", []byte(strings.Replace(text, "governor", "governr", 1)), Overrides{}, everything())
-	if want := `x.toml:3:11: governr: there is no such setting; did you mean governor?`; fmt.Sprint(err) != want {
+	if want := `x.toml:3: governr: there is no such setting; did you mean governor?`; fmt.Sprint(err) != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }
@@ -297,8 +298,8 @@ func TestSysctlFactor(t *testing.T) {
 		}
 	}
 	for typed, want := range map[string]string{
-		"vm.swapiness":    "x.toml:3:11: vm.swapiness: no such sysctl is known; did you mean vm.swappiness?",
-		"vm.nr_hugepages": "x.toml:3:11: vm.nr_hugepages: hostlab does not set this sysctl; hostlab settings lists those that it does",
+		"vm.swapiness":    "x.toml:3: vm.swapiness: no such sysctl is known; did you mean vm.swappiness?",
+		"vm.nr_hugepages": "x.toml:3: vm.nr_hugepages: hostlab does not set this sysctl; hostlab settings lists those that it does",
 	} {
 		_, err := Parse("x.toml", "/", []byte(strings.Replace(text, "NAME", typed, 1)), Overrides{}, everything())
 		if !strings.HasPrefix(fmt.Sprint(err), want) {
@@ -311,7 +312,7 @@ func TestSysctlFactor(t *testing.T) {
 func TestFarWorkload(t *testing.T) {
 	k := Known{Workloads: []workload.Workload{null.Workload{}}}
 	_, err := Parse("x.toml", "/", []byte(strings.Replace(smallest, `"null"`, `"postgresql-benchmark"`, 1)), Overrides{}, k)
-	if want := `x.toml:6:8: no workload "postgresql-benchmark"; there are null`; fmt.Sprint(err) != want {
+	if want := `x.toml:6: no workload "postgresql-benchmark"; there are null`; fmt.Sprint(err) != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }
@@ -349,10 +350,10 @@ func TestFiles(t *testing.T) {
 		{write("blank.toml", []byte(" \r\n\n")), "is empty"},
 		{write("large.toml", make([]byte, 10<<20)), "is larger than 64 KiB"},
 		{write("utf16.toml", []byte("\xff\xfe[\x00s\x00")), "is UTF-16"},
-		{write("latin1.toml", []byte("# ok\ntitle = \"gr\xfc\xdfe\"\n")), ":2:12: a byte that is not UTF-8"},
+		{write("latin1.toml", []byte("# ok\ntitle = \"gr\xfc\xdfe\"\n")), ":2: a byte that is not UTF-8"},
 		{write("zeros.toml", make([]byte, 100)), "not TOML"},
 		{write("deep.toml", []byte("a = "+strings.Repeat("[", 60_000))), "not TOML"},
-		{write("lines.toml", []byte(strings.Repeat("a = 1\r\n", 9_000))), "not TOML"},
+		{write("lines.toml", []byte(strings.Repeat("a = 1\r\n", 9_000))), "already defined"},
 	} {
 		start := proc.Own()
 		_, err := Load(c.file, Overrides{}, everything())
@@ -380,7 +381,7 @@ func TestManyProblems(t *testing.T) {
 		fmt.Fprintf(&b, "key%d = 1\n", i)
 	}
 	_, err := Parse("x.toml", "/", []byte(b.String()), Overrides{}, everything())
-	if bad, ok := errors.AsType[*Problems](err); !ok || len(bad.List) != maxProblems+1 || bad.List[maxProblems].Text != fmt.Sprintf("and %d more problems", keys+2-maxProblems) {
+	if bad, ok := errors.AsType[*Problems](err); !ok || len(bad.List) != maxProblems+1 || bad.List[maxProblems].Text != fmt.Sprintf("and %d more problems", keys-maxProblems) {
 		t.Errorf("%v", err)
 	}
 }
@@ -435,7 +436,7 @@ func FuzzParse(f *testing.F) {
 			}
 			lines := strings.Count(string(data), "\n") + 1
 			for _, p := range bad.List {
-				if p.Text == "" || p.Line > lines || p.Line > 0 && p.Column < 1 {
+				if p.Text == "" || p.Line > lines {
 					t.Fatalf("problem %+v in %d lines", p, lines)
 				}
 			}

@@ -1,6 +1,8 @@
 package experiment
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -24,10 +26,10 @@ func (p *parser) washout() time.Duration {
 }
 
 // switchback checks what pairs of periods ask of a study.
-func (p *parser) switchback(f, study fields) {
+func (p *parser) switchback() {
 	d := &p.s.Design
 	if d.AA > 0 {
-		p.add(study.place("aa"), "aa = %d, but a service in use has no runs beside its pairs of periods; take it out", d.AA)
+		p.add(p.at("study", 0, "aa"), "aa = %d, but a service in use has no runs beside its pairs of periods; take it out", d.AA)
 	}
 	for i := range p.s.Factors {
 		x := &p.s.Factors[i]
@@ -43,13 +45,13 @@ func (p *parser) switchback(f, study fields) {
 				"be tried on it", x.Name, x.Change)
 		}
 	}
-	p.load(f)
+	p.load()
 }
 
 // load checks the response that stands for what is asked of the service.
-func (p *parser) load(f fields) {
+func (p *parser) load() {
 	d := &p.s.Design
-	if d.Load = get(f, "load", ""); d.Load == "" {
+	if d.Load = p.f.Design.Load; d.Load == "" {
 		return
 	}
 	var names []string
@@ -59,10 +61,10 @@ func (p *parser) load(f fields) {
 	i := slices.Index(names, d.Load)
 	switch {
 	case i < 0:
-		p.addHint(f.place("load"), screen.Meant(d.Load, names), "load: the study has no response %q; it has %s",
+		p.addHint(p.designAt("load"), screen.Meant(d.Load, names), "load: the study has no response %q; it has %s",
 			screen.Short(d.Load), strings.Join(names, ", "))
 	case p.s.Responses[i].Primary:
-		p.add(f.place("load"), "load: %s decides, and what it is adjusted for would be its own effect; name another response",
+		p.add(p.designAt("load"), "load: %s decides, and what it is adjusted for would be its own effect; name another response",
 			d.Load)
 	}
 }
@@ -74,26 +76,23 @@ var harmed = []string{"latency_p99", "latency", "elapsed_per_transaction", "cpu_
 const lookEvery = "every"
 
 // harm reads [harm]. A switchback of work that hostlab does itself harms nobody, and has no looks.
-func (p *parser) harm(f fields) {
+func (p *parser) harm() {
 	if p.desc == nil {
 		return
 	}
 	if p.s.Design.Kind != Switchback || !p.live() {
-		if f.at.line > 0 {
-			p.add(f.at, "[harm] watches a service that others use, and workload %s does its own work; take it out", p.desc.Name)
+		if p.f.Harm != nil {
+			p.add(p.at("harm", 0, ""), "[harm] watches a service that others use, and workload %s does its own work; take it out", p.desc.Name)
 		}
 		return
 	}
-	h := &Harm{Above: get(f, "above", 0.4), Strikes: int(get(f, "strikes", int64(2))), Every: 10 * time.Second}
-	params := p.s.Workload.Params
-	switch _, has := params[lookEvery]; {
-	case has && f.has("every"):
-		params[lookEvery] = get(f, "every", h.Every)
-		fallthrough
-	case has:
+	f := cmp.Or(p.f.Harm, &HarmTable{})
+	h := &Harm{Above: cmp.Or(f.Above.float64, 0.4), Strikes: or(f.Strikes, 2), Every: cmp.Or(f.Every.Duration, 10*time.Second)}
+	if params := p.s.Workload.Params; params[lookEvery] != nil {
+		if f.Every.Duration > 0 {
+			params[lookEvery] = h.Every
+		}
 		h.Every = params.Duration(lookEvery)
-	default:
-		h.Every = get(f, "every", h.Every)
 	}
 	better, units := map[string]string{}, map[string]string{}
 	for _, r := range p.desc.Responses {
@@ -101,36 +100,38 @@ func (p *parser) harm(f fields) {
 	}
 	for _, r := range p.s.Responses {
 		better[r.Name], units[r.Name] = r.Better, r.Unit
-		if slices.Contains(harmed, r.Name) && !f.has("responses") {
+		if slices.Contains(harmed, r.Name) && f.Responses == nil {
 			h.Responses = append(h.Responses, r.Name)
 		}
 	}
-	for _, w := range list[string](f, "responses") {
-		way, known := better[w.v]
+	at := p.at("harm", 0, "responses")
+	for _, w := range f.Responses {
+		way, known := better[w]
 		switch {
 		case !known:
-			p.addHint(w.at, screen.Meant(w.v, sorted(better)),
-				"[harm] watches %s, and neither the study nor workload %s has it", screen.Short(w.v), p.desc.Name)
+			p.addHint(at, screen.Meant(w, sorted(better)),
+				"[harm] watches %s, and neither the study nor workload %s has it", screen.Short(w), p.desc.Name)
 		case way == "higher":
-			p.add(w.at, "[harm] watches %s, of which more is better; harm is what rises", w.v)
-		case slices.Contains(h.Responses, w.v):
-			p.add(w.at, "responses: %s is there twice", w.v)
+			p.add(at, "[harm] watches %s, of which more is better; harm is what rises", w)
+		case slices.Contains(h.Responses, w):
+			p.add(at, "responses: %s is there twice", w)
 		default:
-			h.Responses = append(h.Responses, w.v)
+			h.Responses = append(h.Responses, w)
 		}
 	}
 	h.Limits = slices.Repeat([]float64{math.NaN()}, len(h.Responses))
-	for _, n := range pairsOf(f, "limit") {
-		i := slices.Index(h.Responses, n.name)
-		v, ok := amount(strings.TrimSpace(n.text), units[n.name])
+	at = p.at("harm", 0, "limit")
+	for _, name := range slices.Sorted(maps.Keys(f.Limit)) {
+		i, text := slices.Index(h.Responses, name), strings.TrimSpace(string(f.Limit[name]))
+		v, ok := amount(text, units[name])
 		switch {
 		case i < 0:
-			p.addHint(n.at, screen.Meant(n.name, h.Responses), "limit: [harm] does not watch %s; it watches %s",
-				screen.Short(n.name), strings.Join(h.Responses, ", "))
-		case units[n.name] == "s" && unitless(n.text): // who means ms would get a limit that nothing exceeds
-			p.add(n.textAt, "limit: %q has no unit; write %[1]sms or %[1]ss", screen.Short(strings.TrimSpace(n.text)))
+			p.addHint(at, screen.Meant(name, h.Responses), "limit: [harm] does not watch %s; it watches %s",
+				screen.Short(name), strings.Join(h.Responses, ", "))
+		case units[name] == "s" && unitless(text): // who means ms would get a limit that nothing exceeds
+			p.add(at, "limit: %q has no unit; write %[1]sms or %[1]ss", screen.Short(text))
 		case !ok || v <= 0:
-			p.add(n.textAt, "limit: %q is no amount of %s above 0", screen.Short(n.text), unitName(units[n.name]))
+			p.add(at, "limit: %q is no amount of %s above 0", screen.Short(text), unitName(units[name]))
 		default:
 			h.Limits[i] = v
 		}

@@ -1,7 +1,7 @@
 package experiment
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,21 +14,19 @@ import (
 
 // workload reads [workload], with the parameters that factors vary at their
 // baseline.
-func (p *parser) workload(f fields, factors []fields) {
-	w := &p.s.Workload
-	w.Name = get(f, "name", "")
-	w.WarmUp = int(get(f, "warmup", int64(1)))
-	w.Settle = get(f, "settle", time.Duration(0))
-	w.Timeout = get(f, "timeout", 10*time.Minute)
-	w.Expect = get(f, "expect", time.Duration(0))
-	w.Retries = int(get(f, "retries", int64(5)))
+func (p *parser) workload() {
+	w, f := &p.s.Workload, &p.work
+	w.Name, w.WarmUp, w.Retries = f.Name, or(f.Warmup, 1), or(f.Retries, 5)
+	w.Settle, w.Timeout, w.Expect = f.Settle.Duration, cmp.Or(f.Timeout.Duration, 10*time.Minute), f.Expect.Duration
 	if w.Name == "" {
-		if f.at.line == 0 {
-			p.add(f.at, "no [workload]: a study runs one")
+		if p.f.Workload == nil {
+			p.add(p.whole(), "no [workload]: a study runs one")
+			return
 		}
-		for _, e := range f.rest { // without a name, it is not known which others there are
-			if near := screen.Meant(e.name, sectionNamed("workload").names()); near == "name" {
-				p.addHint(e.at, near, "[workload] has no key %s", screen.Short(e.name))
+		p.add(p.workAt(""), "[workload] needs name")
+		for key := range p.f.Workload { // without a name, it is not known which others there are
+			if near := screen.Meant(key, keysOf("workload")); near == "name" {
+				p.addHint(p.workAt(key), near, "[workload] has no key %s", screen.Short(key))
 			}
 		}
 		return
@@ -46,71 +44,80 @@ func (p *parser) workload(f fields, factors []fields) {
 		if hint == "" {
 			also = "; there are " + strings.Join(names, ", ")
 		}
-		p.addHint(f.place("name"), hint, "no workload %q%s", screen.Short(w.Name), also)
+		p.addHint(p.workAt("name"), hint, "no workload %q%s", screen.Short(w.Name), also)
 		return
 	}
-	p.params(f, factors)
+	p.parameters()
 	if w.Params == nil {
 		p.s.Work = nil // refused, and so asked for nothing that follows from them
 	}
 }
 
-// params checks the parameters of the workload, each problem at its key.
-func (p *parser) params(f fields, factors []fields) {
+// workAt is the place of a key of [workload].
+func (p *parser) workAt(key string) place { return p.at("workload", 0, key) }
+
+// parameters checks those of the workload, each problem at its key.
+func (p *parser) parameters() {
 	given, at := map[string]any{}, map[string]place{}
 	varied := map[string]string{} // parameter -> factor
 	failed := false
-	for _, e := range f.rest {
-		at[e.name] = e.where()
-		param, known := p.desc.Param(e.name)
+	for _, key := range slices.Sorted(maps.Keys(p.f.Workload)) {
+		if slices.Contains(keysOf("workload"), key) {
+			continue
+		}
+		at[key] = p.workAt(key)
+		param, known := p.desc.Param(key)
 		if !known {
-			names := slices.Concat(sectionNamed("workload").names(), paramNames(*p.desc))
-			p.addHint(e.at, screen.Meant(e.name, names), "workload %s has no parameter %s", p.desc.Name, screen.Short(e.name))
+			names := slices.Concat(keysOf("workload"), paramNames(*p.desc))
+			p.addHint(at[key], screen.Meant(key, names), "workload %s has no parameter %s", p.desc.Name, screen.Short(key))
 			failed = true
 			continue
 		}
-		v, err := e.value.convert(param)
+		v, err := p.f.Workload[key], error(nil)
+		if text, ok := v.(typed); ok {
+			v, err = workload.ParseText(param, string(text))
+		} else {
+			v, err = workload.Convert(param, v)
+		}
 		if err != nil {
-			p.paramErrors(err, at, f.at)
+			p.params(err, at, p.workAt(""))
 			failed = true
 			continue
 		}
-		given[e.name] = v
+		given[key] = v
 	}
-	for _, x := range factors {
-		name := get(x, "parameter", "")
-		param, ok := p.desc.Param(name)
+	for i := range p.f.Factor {
+		x := &p.f.Factor[i]
+		key, own := x.Parameter, string(x.Name)
+		param, ok := p.desc.Param(key)
 		if !ok {
 			continue
 		}
-		if first, twice := varied[name]; twice {
-			if own := get(x, "name", ""); own != first { // if not, the name is reported as given twice
-				p.add(x.place("parameter"), "parameter %s is varied by factor %s already", name, first)
+		if first, twice := varied[key]; twice {
+			if own != first { // if not, the name is reported as given twice
+				p.add(p.factorAt(i, "parameter"), "parameter %s is varied by factor %s already", key, first)
 			}
 			failed = true
 			continue
 		}
-		varied[name] = get(x, "name", "")
-		if where, twice := at[name]; twice {
-			p.add(where, "%s is given here and varied by factor %s; take it out here", name, get(x, "name", "?"))
+		varied[key] = own
+		if where, twice := at[key]; twice {
+			p.add(where, "%s is given here and varied by factor %s; take it out here", key, own)
 			failed = true
 			continue
 		}
-		if by := p.overriding(name, given); by != "" {
-			p.add(at[by], "%s is given here and makes all levels of factor %s alike, which varies %s; take it out here", by,
-				get(x, "name", "?"), name)
+		if by := p.overriding(key, given); by != "" {
+			p.add(at[by], "%s is given here and makes all levels of factor %s alike, which varies %s; take it out here", by, own, key)
 			failed = true
 			continue
 		}
-		at[name] = x.place("parameter")
-		if x.has("directories") {
+		at[key] = p.factorAt(i, "parameter")
+		if x.Directories != nil {
 			continue // each run gets its own; until then, the default
 		}
-		if base := baseline(x); base != "" {
-			if v, err := workload.ParseText(param, base); err == nil { // if not, its factor tells
-				given[name] = v
-				continue
-			}
+		if v, err := workload.ParseText(param, x.baseline()); err == nil { // if not, its factor tells
+			given[key] = v
+			continue
 		}
 		failed = true
 		if !param.Required {
@@ -124,17 +131,17 @@ func (p *parser) params(f fields, factors []fields) {
 	}
 	v, err := workload.Check(*p.desc, given)
 	if err != nil {
-		p.paramErrors(err, at, f.at)
+		p.params(err, at, p.workAt(""))
 		return
 	}
 	if failed {
 		return
 	}
 	p.s.Workload.Params = v
-	p.ramp(f, at, v["ramp"])
+	p.ramp(p.workAt("ramp"), v["ramp"])
 	for _, x := range p.varied {
 		if x.parameter == "ramp" {
-			p.ramp(f, map[string]place{"ramp": x.at}, x.value)
+			p.ramp(x.at, x.value)
 		}
 	}
 }
@@ -150,75 +157,40 @@ func (p *parser) overriding(name string, given map[string]any) string {
 }
 
 // ramp refuses a ramp that the timeout cuts short: it is part of the first run.
-func (p *parser) ramp(f fields, at map[string]place, value any) {
+func (p *parser) ramp(at place, value any) {
 	ramp, ok := value.(time.Duration)
 	if w := p.s.Workload; ok && ramp > 0 && w.Timeout > 0 && ramp >= w.Timeout {
-		where, given := at["ramp"]
-		if !given {
-			where = f.at
-		}
-		p.add(where, "ramp: %s is part of the first run, which may take %s at most; give it less, or raise timeout",
+		p.add(at, "ramp: %s is part of the first run, which may take %s at most; give it less, or raise timeout",
 			screen.Brief(ramp), screen.Brief(w.Timeout))
 	}
 }
 
-// paramErrors reports each error of a parameter at its place.
-func (p *parser) paramErrors(err error, at map[string]place, nowhere place) {
-	for _, e := range flat(err) {
-		x, ok := errors.AsType[*workload.ParamError](e)
-		if !ok {
-			p.add(nowhere, "%v", e)
-			continue
-		}
-		where, ok := at[x.Name]
-		if !ok {
-			table, _, _ := strings.Cut(x.Name, ".")
-			if where, ok = at[table]; !ok {
-				where = nowhere
-			}
-		}
-		p.param(where, x.Name, x)
-	}
-}
-
-// flat takes joined errors apart.
-func flat(err error) []error {
-	if j, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // errors.Join's own type, not what it wraps
-		var out []error
-		for _, e := range j.Unwrap() {
-			out = append(out, flat(e)...)
-		}
-		return out
-	}
-	return []error{err}
-}
-
 // validate asks the workload itself, which knows more than its table of
 // parameters: templates in arguments, and picks.
-func (p *parser) validate(work fields, responses []fields) {
+func (p *parser) validate() {
 	v, ok := p.s.Work.(workload.Validator)
 	if !ok || p.s.Workload.Params == nil {
 		return
 	}
 	at := map[string]place{}
-	for _, e := range work.rest {
-		at[e.name] = e.where()
+	for key := range p.f.Workload {
+		at[key] = p.workAt(key)
 	}
-	for _, r := range responses {
-		if name := get(r, "name", ""); r.has("from") {
-			at[name] = r.place("from")
+	for i, r := range p.f.Response {
+		if r.From != "" {
+			at[string(r.Name)] = p.responseAt(i, "from")
 		}
 	}
 	c := p.s.Config("")
 	if err := v.Validate(c); err != nil {
-		p.paramErrors(err, at, work.at)
+		p.params(err, at, p.workAt(""))
 		return // the same would be said of each level
 	}
 	for _, x := range p.varied {
 		c.Params = maps.Clone(p.s.Workload.Params)
 		c.Params[x.parameter] = x.value
 		if err := v.Validate(c); err != nil {
-			p.paramErrors(err, map[string]place{x.parameter: x.at}, x.at)
+			p.params(err, map[string]place{x.parameter: x.at}, x.at)
 		}
 	}
 }
@@ -262,12 +234,4 @@ func paramNames(d workload.Description) (names []string) {
 		names = append(names, p.Name)
 	}
 	return names
-}
-
-// baseline is a factor's baseline, the first level unless given.
-func baseline(f fields) string {
-	if l := list[string](f, "levels"); len(l) > 0 {
-		return get(f, "baseline", l[0].v)
-	}
-	return ""
 }

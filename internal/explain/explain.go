@@ -55,16 +55,8 @@ func (p PartName) Class() string { return "part " + string(p) }
 // Title is a part's name for people.
 func (p PartName) Title() string { return cmp.Or(titles[p], string(p)) }
 
-// earlier are names of schemas 1 and 2, and of records of that time.
-var earlier = map[string]PartName{
-	"database_cpu": DatabaseCPU, "log_wait": LogWait, "data_reads": DataReads, "locks": Locks, "other_waits": OtherWaits,
-}
-
 // Untold is the event of a session in a state that does not show, which waits for its client: within a transaction or not.
 const Untold = "Client:ClientRead in an unknown state"
-
-// Named returns the part that is, or was, called so.
-func Named(name string) PartName { return cmp.Or(earlier[name], PartName(name)) }
 
 // Event is a wait event in the vendor's words.
 type Event struct {
@@ -108,13 +100,8 @@ type Stretch struct {
 	Reset bool `json:"-"`
 }
 
-// Schema is the version of a report as JSON.
-const Schema = 3
-
 // Report is the decomposition of one interval. It is also what is saved and compared.
 type Report struct {
-	Kind    string    `json:"kind"`
-	Schema  int       `json:"schema"`
 	Tool    string    `json:"hostlab"` // version of the program
 	Vendor  string    `json:"vendor"`
 	Version string    `json:"version"`

@@ -336,7 +336,7 @@ func (r *recorder) count(ctx context.Context, seconds float64) error {
 
 func (r *recorder) report(server Server, wall float64) Report {
 	account := r.src.Account(Growth{Seconds: r.covered, Values: r.growth})
-	rep := Report{Kind: "explain", Schema: Schema, Tool: r.Tool, Vendor: server.Vendor, Version: server.Version, Target: server.Target,
+	rep := Report{Tool: r.Tool, Vendor: server.Vendor, Version: server.Version, Target: server.Target,
 		Wall: wall, Method: Method,
 		Transactions: account.Transactions, TransactionsLow: account.TransactionsLow, TransactionsHigh: account.TransactionsHigh,
 		Peak: r.peak, Seen: &r.seen, Active: account.Active,

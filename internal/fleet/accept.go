@@ -40,13 +40,7 @@ func accept(f *Held, list []check.Exception, host string, now time.Time) {
 	if f.Status != check.Finding && f.Status != check.Accepted {
 		return
 	}
-	if own := f.Exception; own != nil {
-		e := *own
-		e.Check, e.Host = f.Check, "*"
-		list = append(slices.Clone(list), e)
-	}
-	r := check.Accept([]check.Result{{ID: f.Check, Status: check.Finding}}, about(f, list), host, now)[0]
-	f.Status, f.Exception = r.Status, r.Exception
+	f.Status, f.Exception = check.Decide(f.Check, check.Finding, f.Exception, about(f, list), host, now)
 }
 
 // about has exceptions speak of a setting that is not as set, too, where they excuse a check that advises it.
@@ -142,13 +136,12 @@ func ExceptionsDocument(hosts []*Host, list []check.Exception, now time.Time) *d
 		r := row{Exception: e, State: "unused", Hosts: []string{}}
 		for _, h := range hosts {
 			for _, f := range slices.Concat(h.Findings, h.Accepted) {
-				got := check.Accept([]check.Result{{ID: f.Check, Status: check.Finding}}, about(&f, []check.Exception{e}), h.Name,
-					now)[0]
-				if got.Exception == nil {
+				status, by := check.Decide(f.Check, check.Finding, nil, about(&f, []check.Exception{e}), h.Name, now)
+				if by == nil {
 					continue
 				}
 				r.Hosts = append(r.Hosts, h.Name)
-				if r.State = "expired"; got.Status == check.Accepted {
+				if r.State = "expired"; status == check.Accepted {
 					r.State = "holds"
 				}
 			}

@@ -334,3 +334,7 @@ func processRoot(p string) string {
 func components(p string) []string {
 	return strings.FieldsFunc(p, func(c rune) bool { return c == '/' })
 }
+
+// MostCPUs is twice the CPUs that a Linux kernel can have (CONFIG_NR_CPUS), with
+// whatever else lies beside their directories.
+const MostCPUs = 2 * 8192

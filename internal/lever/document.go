@@ -20,7 +20,7 @@ func (v Verdict) Cell() document.Cell {
 		Sort: float64(1 + slices.Index(Verdicts, v))}
 }
 
-var sources = map[Source]string{OfMinute: "Its own time: ", OfProbe: "Probe: ", OfChecks: "Checks: ", OfExperiment: "Experiment: ",
+var sources = map[Source]string{OfMinute: "Minute: ", OfProbe: "Probe: ", OfChecks: "Checks: ", OfExperiment: "Experiment: ",
 	OfSimulation: "Simulation: "}
 
 // Anchor names a lever's row.

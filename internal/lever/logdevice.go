@@ -153,7 +153,7 @@ func (in *input) logClass() string {
 
 func known(m *result.Measurement) bool { return m != nil && m.Known() }
 
-// logShare is how to learn the share of log waits from the database at hand: explain finds
+// logShare is how to learn the share of log waits from the database at hand: assess finds
 // those by itself that listen on a socket file.
 func (in *input) logShare() Next {
 	of := "--dsn DSN "
@@ -161,6 +161,6 @@ func (in *input) logShare() Next {
 		func(d host.Database) bool { return slices.Contains([]string{"postgresql", "mariadb", "mysql"}, d.Kind) }) {
 		of = ""
 	}
-	return Next{Command: "hostlab explain " + of + "--for 5m",
+	return Next{Command: "hostlab assess --only service " + of + "--for 5m",
 		Note: "while the job runs; shows the most that a faster log device can save"}
 }

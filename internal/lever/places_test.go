@@ -80,9 +80,9 @@ func TestDegree(t *testing.T) {
 	})
 }
 
-// explain finds a database by itself where that listens on a socket file.
+// assess finds a database by itself where that listens on a socket file.
 func TestLogShare(t *testing.T) {
-	for kind, command := range map[string]string{"postgresql": "explain --for", "mariadb": "explain --for", "mysql": "explain --for", "oracle": "explain --dsn DSN --for", "hana": "explain --dsn DSN --for"} {
+	for kind, command := range map[string]string{"postgresql": "assess --only service --for", "mariadb": "assess --only service --for", "mysql": "assess --only service --for", "oracle": "assess --only service --dsn DSN --for", "hana": "assess --only service --dsn DSN --for"} {
 		in := input{facts: &host.Facts{Databases: []host.Database{{Kind: "unheard of"}, {Kind: kind}}}}
 		if got := in.logShare(); !strings.HasPrefix(got.Command, "hostlab "+command) {
 			t.Errorf("%s: %s", kind, got)
@@ -101,13 +101,13 @@ func TestLogDevice(t *testing.T) {
 	fast := ratio("commit.gain", 1, 0.98, 1.02, 0.01)
 	decisions(t, []decision{
 		{name: "slow commits", lever: l, facts: guest(), outcomes: ran(fresh, mem, gain),
-			want: undecided, evidence: result.Measured, says: []string{"80.0 us [72.0, 88.0] into newly allocated blocks", "hostlab explain --dsn DSN --for 5m", "while the job runs"}, bound: 0.96},
+			want: undecided, evidence: result.Measured, says: []string{"80.0 us [72.0, 88.0] into newly allocated blocks", "hostlab assess --only service --dsn DSN --for 5m", "while the job runs"}, bound: 0.96},
 		{name: "a recycled log counts", lever: l, facts: guest(), outcomes: ran(fresh, commits, mem, gain),
 			want: undecided, evidence: result.Measured, says: []string{"53.0 us", "5000 commits in 11.2 s, n 24 independent", "recycled"}, bound: 0.96, from: Measured},
 		{name: "the mean and its tail first", lever: l, facts: guest(), outcomes: ran(seconds("commit.overwritten.mean", 100e-6), seconds("commit.overwritten.p99", 900e-6), commits, mem, seconds("commit.memory.mean", 4e-6), gain),
 			want: undecided, evidence: result.Measured, says: []string{"a commit into a recycled log takes 100 us [90.0, 110] on average, 900 us [810, 990] at the 99th percentile and 53.0 us at the median"}, bound: 1 - 4./110, from: Measured},
 		{name: "slow commits, PostgreSQL", lever: l, facts: &host.Facts{Databases: []host.Database{{Kind: "postgresql"}}}, outcomes: ran(fresh, mem),
-			want: undecided, evidence: result.Measured, says: []string{"hostlab explain --for 5m"}, bound: 0.95, from: Computed},
+			want: undecided, evidence: result.Measured, says: []string{"hostlab assess --only service --for 5m"}, bound: 0.95, from: Computed},
 		{name: "memory is hundreds of times as fast", lever: l, facts: guest(), outcomes: ran(fresh, seconds("commit.memory.p50", 0.24e-6)),
 			want: undecided, evidence: result.Measured, bound: 0.997, why: "No device can take more than 99.7 % off a commit"},
 		{name: "commits as in memory", lever: l, facts: in(host.ClassPmem), outcomes: ran(seconds("commit.p50", 4e-6), mem, fast),

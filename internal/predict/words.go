@@ -24,7 +24,7 @@ func (a *Answer) Sentences() []string {
 	}
 	if a.Machine.This && a.Workload.Watched == 0 {
 		out = append(out, "These are bursts of the workload "+a.Workload.Name+". Those of a service here may be shorter and cost more: "+
-			"'hostlab assess' simulates them, and 'hostlab record' writes them for --workload.")
+			"'hostlab assess' simulates them, and 'hostlab assess --bursts' writes them for --workload.")
 	}
 	return out
 }

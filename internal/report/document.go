@@ -27,14 +27,21 @@ func (a *Assessment) Document() *document.Document {
 	d := &document.Document{Name: "assessment", Title: a.Host, Answer: []document.Line{{Text: a.Verdict.Text}},
 		Warnings: a.Warnings, Data: a, Style: style,
 		Footer: "hostlab " + a.Tool}
-	d.About = append(hostLines(a), fmt.Sprintf("Role %s; %s, %.0f s. %s", a.Role, a.Started.Format("2006-01-02 15:04 -07:00"),
-		a.Seconds, written(a)))
 	if m := a.Minute; m != nil {
 		d.Sections, d.Warnings = m.Sections(a.Levers), own // what disturbed the probes says nothing of the service
+		if a.Before != nil {
+			d.Sections = append(d.Sections, m.Compared(a.Before))
+		}
 		d.Sections = append(d.Sections, document.Titled("What disturbed the probes", document.Caution.Points(busy...)))
 	} else {
 		d.Sections = lever.Sections(a.Levers, false)
 	}
+	when := fmt.Sprintf("%s, %.0f s. %s", a.Started.Format("2006-01-02 15:04 -07:00"), a.Seconds, written(a))
+	if a.OnlyService {
+		d.About = append(a.Minute.Where(), when)
+		return d
+	}
+	d.About = append(hostLines(a), fmt.Sprintf("Role %s; %s", a.Role, when))
 	d.Sections = append(d.Sections, pictures(a), findings(a))
 	others := check.Sections(a.Results, false)
 	for i := range others {

@@ -3,17 +3,22 @@ package report
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"hostlab/internal/assess"
 	"hostlab/internal/check"
+	"hostlab/internal/explain"
 	"hostlab/internal/host"
 	"hostlab/internal/lever"
 	"hostlab/internal/probe"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/trace"
 )
 
 // Schema is the version of the JSON document; docs/schema/assess.schema.json
@@ -43,12 +48,45 @@ type Assessment struct {
 	Service *assess.About `json:"service"`
 	Time    *assess.Time  `json:"time"`
 	Levers  []lever.Lever `json:"levers"` // on it, else as far as probes and checks know them
+	// OnlyService is set where the host was left out: Facts is null, and nothing was checked or probed.
+	OnlyService bool            `json:"only_service"`
+	Scheduler   *trace.Summary  `json:"scheduler"` // what the kernel's did with the service
+	Account     *explain.Report `json:"account"`   // all that is known of its time; null: no service was watched
 	// Policies are what power policies would cost it.
 	Policies []assess.Policy `json:"policies"`
 	Verdict  assess.Answer   `json:"verdict"`
 	// Minute is what Service, Time and Levers are taken from.
-	Minute   *assess.Minute `json:"-"`
-	Warnings []string       `json:"warnings"`
+	Minute *assess.Minute `json:"-"`
+	// Before is an earlier account that it is compared with; nil: none.
+	Before   *explain.Report `json:"-"`
+	Warnings []string        `json:"warnings"`
+}
+
+// Broken is the error of probes that failed, other than by finding nothing to measure here; nil: none did.
+func (a *Assessment) Broken() error {
+	var broken []string
+	for _, r := range a.Runs {
+		if r.Failed != "" {
+			broken = append(broken, r.Probe+": "+r.Failed)
+		}
+	}
+	if len(broken) == 0 {
+		return nil
+	}
+	return fmt.Errorf("not everything could be measured: %s", strings.Join(broken, "; "))
+}
+
+// WriteBursts writes those of the CPUs that were seen meanwhile.
+func (a *Assessment) WriteBursts(w io.Writer) error {
+	switch m := a.Minute; {
+	case m == nil:
+		return errors.New("the bursts are not written: no service was watched")
+	case m.Bursts != nil:
+		return m.Bursts.WriteBursts(w)
+	case m.Scheduler != nil:
+		return errors.New("the bursts are not written: " + m.Scheduler.Reason)
+	}
+	return errors.New("the bursts are not written: the service has no process here")
 }
 
 // complete copies an assessment so that no null in its JSON goes without its reason.
@@ -66,6 +104,12 @@ func complete(a *Assessment) *Assessment {
 				l.Evidence[j].Measurement = &explained([]result.Measurement{*m})[0]
 			}
 		}
+	}
+	if c.Results == nil {
+		c.Results = []check.Result{}
+	}
+	if c.Runs == nil {
+		c.Runs = []probe.Outcome{}
 	}
 	if c.Policies == nil {
 		c.Policies = []assess.Policy{}

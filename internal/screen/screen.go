@@ -169,3 +169,10 @@ func breakable(w string, width int) string {
 	}
 	return w[:end]
 }
+
+// OneLine is an error in one line, for a terminal and for JSON.
+func OneLine(err error) string {
+	line := strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\t' }), "; ")
+	const longest = 4000 // a program or a server may have said any of it
+	return Clean(Cut(line, longest))
+}

@@ -91,7 +91,7 @@ func mayWrite(sid, self *windows.SID) bool {
 		sid.IsWellKnown(windows.WinCreatorOwnerSid) || sid.Equals(self)
 }
 
-// stranger is another whom an access list lets write; "": there is none. A directory that hostlab has not made has that of
+// stranger returns another user who may write, or "". A directory that hostlab has not made has the access list of
 // ProgramData, where all users may make files.
 func stranger(sd *windows.SECURITY_DESCRIPTOR, self *windows.SID) (string, error) {
 	const deleteChild = 0x40 // FILE_DELETE_CHILD of winnt.h

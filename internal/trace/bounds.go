@@ -12,11 +12,11 @@ import (
 
 // Bound is what a part can be at most, from counters that the kernel keeps anyway.
 type Bound struct {
-	Name   string
-	Value  *float64 // s per s; nil where Reason says why
-	About  string
-	Source string
-	Reason string
+	Name   string   `json:"name"`
+	Value  *float64 `json:"at_most"` // s per s; nil where Reason says why
+	About  string   `json:"about"`
+	Source string   `json:"source"`
+	Reason string   `json:"reason,omitempty"`
 }
 
 // Names of bounds that others read.

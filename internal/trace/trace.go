@@ -85,23 +85,25 @@ type Window struct {
 
 // CPU is one processor's part.
 type CPU struct {
-	Number       int
-	Busy         float64 // share of the time in windows
-	Run          float64 // that the service ran
-	Bursts, Lost int
+	Number int     `json:"cpu"`
+	Busy   float64 `json:"busy"`    // share of the time in windows
+	Run    float64 `json:"service"` // that the service ran
+	Bursts int     `json:"bursts"`
+	Lost   int     `json:"-"`
 }
 
 // Cost is what the recording took.
 type Cost struct {
-	Switches     uint64  // context switches while it was attached
-	Watched      uint64  // of those, in windows
-	OnNS, OffNS  float64 // of the programs, for each switch in and outside windows
-	Measured     bool    // else OnNS and OffNS are taken from other machines
-	Programs     float64 // s of CPU time
-	Reader       float64 // s of CPU time of the thread that reads
-	OfBusy       float64 // both, as a share of the CPU time in use
-	Budget       float64
-	SwitchesPerS float64
+	Switches     uint64  `json:"switches"`            // context switches while it was attached
+	Watched      uint64  `json:"switches_in_windows"` // of those
+	OnNS         float64 `json:"in_window_ns"`        // of the programs, for each switch in windows
+	OffNS        float64 `json:"outside_ns"`
+	Measured     bool    `json:"measured"` // else OnNS and OffNS are taken from other machines
+	Programs     float64 `json:"programs"` // s of CPU time
+	Reader       float64 `json:"reader"`   // s of CPU time of the thread that reads
+	OfBusy       float64 `json:"of_cpu_time_in_use"`
+	Budget       float64 `json:"budget"`
+	SwitchesPerS float64 `json:"switches_per_s"`
 }
 
 // SeenShare is the share of the time that lay in windows.

@@ -14,21 +14,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// scheduled is what 'hostlab record' prints as JSON, as far as it is looked at.
+// scheduled is what 'hostlab assess' says of the scheduler, as far as it is looked at.
 type scheduled struct {
-	Recorded bool
-	Reason   string
-	Run      struct{ Value float64 }
-	Beside   *struct{ Value float64 } `json:"beside_sibling"`
-	Wakeups  struct {
-		Idle struct{ N int } `json:"idle_cpu"`
-		Busy struct{ N int } `json:"busy_cpu"`
-	}
-	Bursts struct{ N, Lost int }
+	Reason string
+	Run    struct{ Value float64 }
+	Beside *struct{ Value float64 } `json:"beside_sibling"`
+	OnIdle struct{ N int }          `json:"wakeups_idle_cpu"`
+	OnBusy struct{ N int }          `json:"wakeups_busy_cpu"`
+	Bursts int
+	Lost   int `json:"bursts_lost"`
 	Cost   struct {
 		InWindows int `json:"switches_in_windows"`
 	}
 }
+
+// Recorded reports that the kernel was asked.
+func (s *scheduled) Recorded() bool { return s.Reason == "" && s.Cost.InWindows > 0 }
 
 // recorded loads hostlab's programs into this kernel, on four CPUs of two cores. A process that works and rests is the
 // service. Its sibling is idle first and then busy.
@@ -37,11 +38,11 @@ func recorded() {
 	elsewhere()
 	service := "pid:" + strconv.Itoa(pid)
 	alone := record(service)
-	for tries := 1; tries < 3 && alone.Wakeups.Idle.N+alone.Wakeups.Busy.N == 0; tries++ { // a busy machine lets a guest's shell sleep seldom
+	for tries := 1; tries < 3 && alone.OnIdle.N+alone.OnBusy.N == 0; tries++ { // a busy machine lets a guest's shell sleep seldom
 		alone = record(service)
 	}
-	require("the kernel takes the programs", alone.Recorded, "%s", alone.Reason)
-	require("it counts", alone.Cost.InWindows > 0 && alone.Wakeups.Idle.N+alone.Wakeups.Busy.N > 0 && alone.Bursts.N > 0 && alone.Bursts.Lost == 0, "%+v", alone)
+	require("the kernel takes the programs", alone.Recorded(), "%s", alone.Reason)
+	require("it counts", alone.Cost.InWindows > 0 && alone.OnIdle.N+alone.OnBusy.N > 0 && alone.Bursts > 0 && alone.Lost == 0, "%+v", alone)
 	require("the service runs", alone.Run.Value > 0.05 && alone.Run.Value < 1.1, "%+v", alone.Run)
 	require("its sibling is idle", alone.Beside != nil && alone.Beside.Value < 0.3*alone.Run.Value, "%+v of %+v", alone.Beside, alone.Run)
 
@@ -54,17 +55,18 @@ func recorded() {
 	}
 	spin()
 	beside := record("cgroup:/service")
-	require("a control group of version 2 is a service, with those below it", beside.Recorded && beside.Run.Value > 0.05, "%+v", beside)
+	require("a control group of version 2 is a service, with those below it", beside.Recorded() && beside.Run.Value > 0.05, "%+v", beside)
 	require("its sibling is busy", beside.Beside != nil && beside.Beside.Value > 0.8*beside.Run.Value, "%+v of %+v", beside.Beside, beside.Run)
 	line("row", cat("/proc/sys/kernel/osrelease"), alone.Cost.InWindows, fmt.Sprintf("%.3f %.3f %.3f", alone.Run.Value, beside.Run.Value, beside.Beside.Value), failures)
 }
 
-func record(service string) (s scheduled) {
-	r := hostlab("record", "--service", service, "--for", "8s", "--format", "json")
-	if err := json.Unmarshal([]byte(r.out), &s); err != nil || r.code != 0 {
+func record(service string) scheduled {
+	r := hostlab("assess", "--only", "service", "--html=", "--service", service, "--for", "8s", "--json", "-")
+	var a struct{ Scheduler scheduled }
+	if err := json.Unmarshal([]byte(r.out), &a); err != nil || r.code != 0 {
 		fail("record", "exit %d: %v: %s %s", r.code, err, r.out, r.err)
 	}
-	return s
+	return a.Scheduler
 }
 
 // restless starts a shell that works and rests on CPU 0; it ends with the guest.

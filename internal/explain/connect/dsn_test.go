@@ -30,7 +30,6 @@ func TestDSN(t *testing.T) {
 		{"mariadb://u@localhost/?socket=/run/s", "u at /run/s", MariaDB},
 		{"sqlserver://u:s3cr3t%25zz@h?database=d", "u at h, database d", sqlServer},
 		{"oracle://u:s3cr3t%25zz@h:1521/S", "u at h:1521, database S", oracle},
-		{"hdb://u:s3cr3t%25zz@h:30015", "u at h:30015", hana},
 	} {
 		d, err := Parse(c.dsn)
 		if err != nil {
@@ -64,7 +63,6 @@ func TestDSN(t *testing.T) {
 		"mariadb://u:12#s3cr3t@127.0.0.1/db":           "%40 %2F",
 		"sqlserver://u:1/s3cr3t@127.0.0.1:1":           "%40 %2F",
 		"oracle://u:1/s3cr3t@127.0.0.1:1/S":            "%40 %2F",
-		"hdb://u:1/s3cr3t@127.0.0.1:1":                 "%40 %2F",
 		"host=h password=x s3cr3t=y":                   "do not know",
 		"postgres://u@h/db?s3cr3t=y":                   "do not know",
 		"Server=h;User Id=sa;Password=s3cr3t":          "ADO",
@@ -104,7 +102,6 @@ func TestRefused(t *testing.T) {
 		"postgres://u:s3cr3t@127.0.0.1:1/d": "connection refused",
 		"mysql://u:s3cr3t@127.0.0.1:1/":     "connection refused",
 		"sqlserver://u:s3cr3t@127.0.0.1:1":  "127.0.0.1:1",
-		"hdb://u:s3cr3t@127.0.0.1:1":        "127.0.0.1:1",
 		"oracle://u:s3cr3t@127.0.0.1:1/S":   "127.0.0.1:1",
 		"host=/nowhere user=u":              "no such socket",
 		"mysql://u@h/?sslmode=x":            "socket and tls",
@@ -147,7 +144,6 @@ func TestPasswordElsewhere(t *testing.T) {
 		{"mysql://u@127.0.0.1:1/", "", "$MYSQL_PWD"},
 		{"sqlserver://u@127.0.0.1:1", "SQLCMDPASSWORD", "$SQLCMDPASSWORD"},
 		{"oracle://u@127.0.0.1:1/S", "", "a DSN from a file (--dsn-file) or $HOSTLAB_DSN"},
-		{"hdb://u@127.0.0.1:1", "", "a DSN from a file (--dsn-file) or $HOSTLAB_DSN"},
 	}
 	var tried []string
 	for _, c := range cases {
@@ -185,7 +181,7 @@ func TestPasswordElsewhere(t *testing.T) {
 		})
 	}
 	for vendor, refused := range map[string]error{"postgres": &pgconn.PgError{Code: "28P01"}, "mysql": &mysql.MySQLError{Number: 1045, Message: "Access denied"}, "sqlserver": errors.New("mssql: login error: Login failed for user 'u'."),
-		"oracle": errors.New("ORA-01017: x"), "hdb": errors.New("authentication failed")} {
+		"oracle": errors.New("ORA-01017: x")} {
 		d, err := Parse(vendor + "://u@h/d")
 		if err != nil {
 			t.Fatal(err)

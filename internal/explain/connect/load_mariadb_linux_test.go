@@ -189,7 +189,7 @@ func TestMariaDBLoads(t *testing.T) {
 			r := during(t, dsn, c.lasts, func() { count = load(4, c.lasts, c.job) })
 			t.Logf("%v transactions, said %d, from %d to %d", count, r.Transactions, r.TransactionsLow, r.TransactionsHigh)
 			var text bytes.Buffer
-			if err := document.WriteText(&text, (&assess.Minute{Report: r, Connected: true}).Document(nil, nil), document.TextOptions{}); err != nil {
+			if err := document.WriteText(&text, &document.Document{Sections: (&assess.Minute{Report: r, Connected: true}).Sections(nil)}, document.TextOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			said := strings.Join(strings.Fields(text.String()), " ")

@@ -43,9 +43,9 @@ const (
 	wsaRefused = syscall.Errno(10061)
 )
 
-// refusals are how drivers of database/sql tell of a wrong password: SQL Server's,
-// Oracle's and HANA's words.
-var refusals = []string{"Login failed for user", "ORA-01017", "authentication failed"}
+// refusals are how drivers of database/sql tell of a wrong password: SQL Server's
+// and Oracle's words.
+var refusals = []string{"Login failed for user", "ORA-01017"}
 
 // MariaDB's numbers for a refused password, a missing right, and no such database.
 var (

@@ -38,8 +38,6 @@ func TestRecorded(t *testing.T) {
 			missing: "grant view server state", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.DataReads: true}},
 		{name: "oracle", vendor: oracle, event: "log file sync", waits: 500, average: 0.002,
 			missing: "not been tried", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.Locks: true}},
-		{name: "hana", vendor: hana, event: "Semaphore Wait (LogBufferFlush)", waits: -1, average: 0.0004,
-			missing: "not been tried", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true}},
 		{name: "mariadb", vendor: MariaDB, event: "Commit", waits: -1, average: unknown, untimed: "MariaDB has no counter for it", missing: "grant PROCESS on *.* to 'poor'@'localhost'; how long data reads take: performance_schema is off",
 			required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.Application: true, explain.Locks: true}},
 		{name: "mysql8", vendor: MariaDB, event: "waiting for handler commit", waits: -1, average: 0.0016, missing: "server's threads are not of this host",

@@ -141,13 +141,6 @@ func speakSQLServer(c io.ReadWriter) {
 	_, _ = io.Copy(io.Discard, c)
 }
 
-// speakHANA answers an initialization in clear, whatever came.
-func speakHANA(c io.ReadWriter) {
-	if next(c, 14) != nil {
-		_, _ = c.Write([]byte{4, 20, 0, 4, 1, 0, 0, 0})
-	}
-}
-
 // speakOracle hangs up on what is no CONNECT packet, as a listener for TCP does, and accepts no
 // session.
 func speakOracle(c io.ReadWriter) {
@@ -189,10 +182,6 @@ func TestNoTLS(t *testing.T) {
 		all = append(all, server{"sqlserver://u:s3cr3t@192.0.2.1", speakSQLServer, login7, "encrypt=disable",
 			"sqlserver://u:s3cr3t@192.0.2.1?encrypt=disable", "sqlserver://u:s3cr3t@127.0.0.1?encrypt=disable"},
 			server{"sqlserver://u:s3cr3t@127.0.0.1", speakSQLServer, login7, "encrypt=disable", "sqlserver://u:s3cr3t@localhost?encrypt=disable", "sqlserver://u:s3cr3t@127.0.0.1:1?encrypt=disable"})
-	}
-	if hana.Built() { // with -tags=hana
-		all = append(all, server{"hdb://u:s3cr3t@db.example:30015", speakHANA, func(b []byte) bool { return len(b) > 0 && b[0] != 22 }, "encrypt=false",
-			"hdb://u:s3cr3t@db.example:30015?encrypt=false", "hdb://u:s3cr3t@localhost:30015"})
 	}
 	if oracle.Built() { // with -tags=oracle
 		all = append(all, server{"oracle://u:s3cr3t@db.example:1521/S", speakOracle, func(b []byte) bool { return bytes.Contains(b, []byte("(SERVICE_NAME=S)")) }, "SSL=false",

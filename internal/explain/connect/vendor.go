@@ -66,9 +66,6 @@ var (
 	oracle = &Vendor{Product: "Oracle", schemes: []string{"oracle"}, allow: "SSL=false",
 		Form: "oracle://USER@HOST:1521/SERVICE", Rights: "SELECT_CATALOG_ROLE", Plain: "SSL=false", Checked: "SSL=true",
 		first: []string{"set transaction read only"}, source: newOracle, tag: "oracle", size: "18 MB"}
-	hana = &Vendor{Product: "SAP HANA", schemes: []string{"hdb", "hana"}, allow: "encrypt=false",
-		Form: "hdb://USER@HOST:30015", Rights: "MONITORING", Plain: "encrypt=false", Checked: "TLSRootCAFile=FILE",
-		first: []string{"set transaction read only"}, source: newHANA, tag: "hana", size: "0.7 MB"}
 )
 
 // Built reports whether this program was built with the vendor's driver.
@@ -90,7 +87,7 @@ func Lacking() string {
 }
 
 // Vendors returns all of them.
-func Vendors() []*Vendor { return []*Vendor{Postgres, MariaDB, sqlServer, oracle, hana} }
+func Vendors() []*Vendor { return []*Vendor{Postgres, MariaDB, sqlServer, oracle} }
 
 // Forms are the DSNs that are understood.
 func Forms() string {

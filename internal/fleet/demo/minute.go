@@ -37,7 +37,7 @@ func (h *made) minute(m *machine, l load, at time.Time, rng *rand.Rand) *assess.
 		w.Unseen[name] = "this part of the demonstration has no figure for it"
 	}
 	r := &w.Report
-	r.Schema, r.Vendor, r.Version, r.Target, r.Started = 3, m.service, w.Version, m.service, at
+	r.Vendor, r.Version, r.Target, r.Started = m.service, w.Version, m.service, at
 	r.Wall, r.Peak, r.Samples, r.Interval, r.Cost, r.Transactions = 60, 16, 1200, 0.05, 0.004, -1
 	r.Method, r.Log = "95 % of stretches that were drawn anew", explain.NoLog()
 	r.Missing, r.Warnings = []string{}, []string{}

@@ -132,7 +132,7 @@ func assessment(host, text string, at time.Time) []byte {
 		"results": []any{map[string]any{"id": text, "title": text, "status": "finding", "severity": "high", "detail": text, "remedy": text}, map[string]any{"id": "MEM-006", "title": text, "status": "finding", "severity": "high", "detail": text, "remedy": text}},
 		"probes":  []any{map[string]any{"name": text, "title": text, "value": 1.5, "low": 1.4, "high": 1.6, "n": 5, "unit": "s", "noise_floor": 0.1, "evidence": text}},
 		"levers":  []any{map[string]any{"name": text, "likely": 0.1, "at_most": 0.2, "verdict": "worthwhile", "reason": text, "command": text}},
-		"time":    map[string]any{"wall": 10, "active": 20, "parts": []any{map[string]any{"name": "database_cpu", "share": 1, "source": text}}}, "service": map[string]any{"name": text}, "verdict": map[string]any{"text": text},
+		"time":    map[string]any{"wall": 10, "active": 20, "parts": []any{map[string]any{"name": "cpu", "share": 1, "source": text}}}, "service": map[string]any{"name": text}, "verdict": map[string]any{"text": text},
 	})
 	if err != nil {
 		panic(err)

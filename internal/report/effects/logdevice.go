@@ -282,7 +282,7 @@ func (s logDevice) events(r *analysis.LogRow) *document.Table {
 	all := r.Top()
 	few := all[:min(mostEvents, len(all))]
 	for _, e := range few {
-		row(screen.Clean(e.Name)+", "+screen.Clean(explain.Named(e.Part).Title()), amount(e))
+		row(screen.Clean(e.Name)+", "+screen.Clean(explain.PartName(e.Part).Title()), amount(e))
 	}
 	if more := all[len(few):]; len(more) > 0 {
 		row(screen.Count(len(more), "other event"), amount(more...))

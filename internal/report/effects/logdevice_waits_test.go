@@ -23,11 +23,11 @@ func sampledRecord(blocks int) (*result.Experiment, []result.Run) {
 	for i := range runs {
 		r := &runs[i]
 		d := r.Values["wall"]
-		r.Waits = &result.Waits{Looks: 500, Events: []result.Wait{{Name: "on CPU", Part: "database_cpu", Seconds: 0.5 * d}, {Name: "Client:ClientRead", Part: "application", Seconds: 0.1 * d}}}
+		r.Waits = &result.Waits{Looks: 500, Events: []result.Wait{{Name: "on CPU", Part: "cpu", Seconds: 0.5 * d}, {Name: "Client:ClientRead", Part: "application", Seconds: 0.1 * d}}}
 		if r.Cell == 0 {
-			r.Waits.Events = append(r.Waits.Events, result.Wait{Name: "IO:WALSync", Part: "log_wait", Seconds: 0.3 * d}, result.Wait{Name: "LWLock:WALWrite", Part: "log_wait", Seconds: 0.1 * d})
+			r.Waits.Events = append(r.Waits.Events, result.Wait{Name: "IO:WALSync", Part: "log", Seconds: 0.3 * d}, result.Wait{Name: "LWLock:WALWrite", Part: "log", Seconds: 0.1 * d})
 		} else {
-			r.Waits.Events = append(r.Waits.Events, result.Wait{Name: "IO:WALSync", Part: "log_wait", Seconds: 0.05 * d})
+			r.Waits.Events = append(r.Waits.Events, result.Wait{Name: "IO:WALSync", Part: "log", Seconds: 0.05 * d})
 		}
 		for n := range 5 { // few, each in one look
 			r.Waits.Events = append(r.Waits.Events, result.Wait{Name: fmt.Sprint("Lock:rare", n), Part: "locks", Seconds: 0.001 * d})
@@ -103,7 +103,7 @@ func TestLogDeviceWithoutWaitEvents(t *testing.T) {
 		}
 	}
 	w := newLogDevice(analysis.Analyse(x, runs, nil), runs).Rows[0].Cells[0].Waits
-	if share := w.Seconds(analysis.Event{Name: "IO:WALSync", Part: "log_wait"}) / w.Mean; w.Runs != 3 || share < 0.299 || share > 0.301 {
+	if share := w.Seconds(analysis.Event{Name: "IO:WALSync", Part: "log"}) / w.Mean; w.Runs != 3 || share < 0.299 || share > 0.301 {
 		t.Errorf("%d runs, share %g", w.Runs, share)
 	}
 	for i := range runs {

@@ -15,7 +15,7 @@ const partPrefix = "part_"
 
 // segment is a part of a run's time in a bar.
 func segment(p *result.Response, seconds float64) document.Segment {
-	name := explain.Named(strings.TrimPrefix(p.Name, partPrefix))
+	name := explain.PartName(strings.TrimPrefix(p.Name, partPrefix))
 	return document.Segment{Class: name.Class(), Name: strings.TrimPrefix(label(p), "Part of the elapsed time: "), Value: seconds,
 		Text: result.Format(seconds, "s")}
 }

@@ -22,6 +22,7 @@ import (
 	"hostlab/internal/report"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
+	"hostlab/internal/trace"
 )
 
 // Guest is a database server in a cloud guest with two CPUs.
@@ -35,7 +36,7 @@ func Service() *report.Assessment {
 	share := func(v, low, high float64) result.Estimate {
 		return result.Estimate{Value: v, Low: low, High: high, N: 1800}
 	}
-	r := explain.Report{Kind: "explain", Schema: 3, Vendor: "PostgreSQL", Version: "15.18", Target: "postgres at /run/postgresql", Wall: 60,
+	r := explain.Report{Vendor: "PostgreSQL", Version: "15.18", Target: "postgres at /run/postgresql", Wall: 60,
 		Elapsed: 300, Busy: 240, Samples: 1800, Interval: 0.033, Peak: 8,
 		Transactions: 60_000, Method: explain.Method, Log: explain.NoLog(),
 		Missing: []string{"pg_stat_statements is not installed"}}
@@ -66,6 +67,8 @@ func Service() *report.Assessment {
 		m.Readings = append(m.Readings, service.Reading{At: float64(i + 1), Busy: new(1.8 * float64(i+1))})
 	}
 	m.Report = r
+	m.Scheduler = (&trace.Result{Length: 60, Seen: 3, Windows: 80, NoOverlap: "no siblings", CPUs: []trace.CPU{{Number: 0, Busy: 0.9}}}).Summary()
+	a.Scheduler, a.Account = m.Scheduler, &m.Report
 	a.Minute, a.Service, a.Time, a.Levers = m, m.About(), m.Time(), m.Join(a.Levers)
 	a.Verdict.Text = m.Verdict(a.Levers)
 	return a

@@ -1,0 +1,273 @@
+package assess
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/host"
+	"hostlab/internal/lever"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+	"hostlab/internal/service"
+	"hostlab/internal/trace"
+)
+
+// threads reads the counters of the service's threads.
+type threads struct {
+	meter    *service.Meter // nil: none of its processes is here
+	readings []service.Reading
+}
+
+// pause is until the next look. A service that ends soon has been seen once.
+func (t *threads) pause(lasts time.Duration) time.Duration {
+	switch {
+	case t.meter == nil:
+		return lasts
+	case len(t.readings) == 0:
+		return time.Second
+	}
+	return t.meter.Pause
+}
+
+// look reads once. Its only error is that the service ended.
+func (t *threads) look() error {
+	if t.meter == nil {
+		return nil
+	}
+	r, err := t.meter.Read()
+	if err == nil {
+		t.readings = append(t.readings, r)
+	}
+	return err
+}
+
+func (t *threads) last() (r service.Reading) {
+	if n := len(t.readings); n > 0 {
+		r = t.readings[n-1]
+	}
+	return r
+}
+
+func (t *threads) fill(m *Minute, cpus int) {
+	last := t.last()
+	m.Readings, m.Throttled = t.readings, last.Throttled
+	if t.meter != nil {
+		m.host(last, cpus)
+	}
+	if last.NoQueue != "" {
+		m.Unseen[lever.CPUs] = last.NoQueue
+	}
+}
+
+// trips counts requests of clients of other hosts.
+type trips struct {
+	network *service.Network
+	why     string // why it does not
+}
+
+func (t *trips) start(o Options) {
+	if o.Port == 0 {
+		t.why = cmp.Or(o.NoPort, "the service's network port is not known, so its clients' round trips are not counted")
+		return
+	}
+	t.take(service.NewNetwork(o.Port))
+}
+
+func (t *trips) take(n *service.Network, err error) {
+	if t.network = n; err != nil {
+		t.network, t.why = nil, err.Error()
+	}
+}
+
+func (t *trips) look() {
+	if t.network != nil {
+		t.take(t.network, t.network.Look())
+	}
+}
+
+func (t *trips) fill(m *Minute) {
+	if t.network != nil {
+		all := t.network.Trips()
+		m.Trips = &all
+	}
+}
+
+// scheduler asks the kernel's, or else its counters.
+type scheduler struct {
+	seen   *trace.Result
+	err    error // why it was not asked
+	bounds []trace.Bound
+	length float64 // s of bounds
+}
+
+func (x *scheduler) watch(ctx context.Context, s *service.Service, o Options) {
+	c := trace.Config{Target: Target(s), For: o.For}
+	if !o.Bursts {
+		c.Budget = recording
+	}
+	if x.seen, x.err = trace.Record(ctx, c); x.err != nil {
+		x.bounds, x.length = trace.BoundsOf(ctx, c)
+	}
+}
+
+func (x *scheduler) fill(m *Minute, facts *host.Facts) {
+	m.scheduled(x.seen, x.err)
+	switch {
+	case x.seen != nil:
+		m.Scheduler, m.Bursts, m.Programs = x.seen.Summary(), x.seen, x.seen.Cost.Programs
+	case x.err != nil:
+		m.Scheduler = &trace.Summary{Reason: x.err.Error(), Seconds: x.length, Bounds: x.bounds}
+	}
+	m.bounded(x.bounds, facts)
+}
+
+// sessions asks a database what its sessions do.
+type sessions struct {
+	source explain.Source // nil: it was not asked
+	report explain.Report
+	err    error
+}
+
+func (x *sessions) watch(ctx context.Context, source explain.Source, o Options) {
+	x.source = source
+	x.report, x.err = explain.Record(ctx, source, explain.Options{For: o.For, Tool: o.Tool, Part: asking, Progress: o.Progress})
+}
+
+// fill takes the account of sessions, or else that of threads.
+func (x *sessions) fill(m *Minute, w *watching, interrupted bool) {
+	rep := x.report
+	switch {
+	case x.err != nil:
+		m.Why = x.err.Error()
+	case rep.Hidden && rep.Busy <= 0 && w.of.Here():
+		m.Why = "this user cannot see its sessions"
+	default:
+		m.Connected = x.source != nil
+	}
+	if m.Report = rep; !m.Connected {
+		m.Report = ofThreads(w.of, w.threads.readings, w.began, w.options.Tool)
+		m.Report.Missing = rep.Missing
+		if interrupted {
+			rep.Ended = explain.Interrupted
+		}
+	}
+	m.Ended = cmp.Or(m.Ended, rep.Ended)
+}
+
+// longestExit is longer than the deepest idle states of servers and desktops take to leave, in s
+// (drivers/idle/intel_idle.c: 890 us). What takes longer waits for something else, as for a hypervisor.
+const longestExit = 1e-3
+
+// unseen is how many wake-ups are to be expected where none at all is seen in 1 of 40 such times (Poisson).
+const unseen = 3.7
+
+// scheduled takes what the kernel's scheduler counted.
+func (m *Minute) scheduled(r *trace.Result, err error) {
+	if err != nil {
+		m.Unseen[lever.Idle] = err.Error()
+		m.Unseen[lever.SMT] = err.Error()
+		return
+	}
+	if r == nil {
+		return
+	}
+	if w := &r.OnIdle; w.N > 0 {
+		all, allOff := w.Between(0, longestExit)
+		few := 0.0 // wake-ups say little of how long others take
+		if w.N < 10 {
+			few = unseen * longestExit
+		}
+		more, moreOff := w.Between(w.Quantile(0.1), longestExit)
+		m.Wakeups = &Wakeups{Wall: r.Seen, Seconds: all, Avoidable: more, Low: max(0, more-1.96*moreOff),
+			Most: max(all+1.96*allOff, few),
+			Source: fmt.Sprintf("%s on idle CPUs took %s on average, %s at the 99th percentile; hostlab saw %s of the time",
+				screen.Count(int(w.N), "wake-up"), result.Format(w.Mean(), "s"), result.Format(w.Quantile(0.99), "s"),
+				result.Share(r.SeenShare()))}
+	} else {
+		m.Wakeups = &Wakeups{Wall: r.Seen, Most: unseen * longestExit,
+			Source: fmt.Sprintf("no wake-up of the service on an idle CPU was seen in %s", result.Format(r.Seen, "s"))}
+	}
+	if r.Overlap == nil {
+		m.Unseen[lever.SMT], m.Alone = r.NoOverlap, true
+	} else if r.Run.Value > 0 {
+		beside := r.Overlap.Value / r.Run.Value
+		m.Siblings = &Siblings{Beside: beside, Likely: usualHarm, AtMost: greatestHarm,
+			Assumes: "a busy sibling takes a quarter of a thread's speed",
+			Source:  fmt.Sprintf("its threads ran beside a busy sibling for %s of their time", result.Share(beside))}
+	}
+}
+
+// bounded takes what the kernel counts for anybody. A guest's idle states leave out what waking a
+// CPU takes its host.
+func (m *Minute) bounded(bounds []trace.Bound, facts *host.Facts) {
+	own := false
+	if facts != nil {
+		hypervisor, known := facts.Virt.Technology()
+		own = known && hypervisor == "none"
+	}
+	m.Bounds = map[string]Bounded{}
+	for _, b := range bounds {
+		switch {
+		case b.Name == trace.BesideSibling && b.Value == nil:
+			m.Unseen[lever.SMT], m.Alone = b.Reason, true
+		case b.Value == nil:
+		case b.Name == trace.IdleExit && own:
+			m.Bounds[lever.Idle] = Bounded{*b.Value, result.Cited,
+				"exits from idle states by all tasks, times the exit latency that the driver states; " + m.Unseen[lever.Idle]}
+		case b.Name == trace.BesideSibling:
+			m.Bounds[lever.SMT] = Bounded{*b.Value * greatestHarm, result.Measured,
+				"its CPUs and their siblings were busy at the same time for no longer than that; " + m.Unseen[lever.SMT]}
+		}
+	}
+}
+
+// What a busy sibling takes of a thread's speed where no probe has measured it: two that do
+// the same share a core's units evenly, and gain by each other's waits.
+const (
+	usualHarm    = 0.25
+	greatestHarm = 0.5
+)
+
+// ofThreads is the account of a service that tells no sessions: its threads on a CPU and
+// ready for one. Blocked threads may have nothing to do, so their time is no part.
+func ofThreads(s *service.Service, readings []service.Reading, began time.Time, tool string) explain.Report {
+	var r service.Reading
+	if n := len(readings); n > 0 {
+		r = readings[n-1]
+	}
+	active := r.CPU + r.Queue // on a CPU alone, where the wait for one is not known
+	rep := explain.Report{Vendor: s.Name, Tool: tool, Started: began, Wall: r.At, Elapsed: active, Busy: active,
+		Transactions: -1, Log: explain.NoLog(), Course: courseOf(readings),
+		Method: service.Method}
+	add := func(name explain.PartName, source string, seconds, low, high float64) {
+		p := explain.Part{Name: name, Seconds: seconds, Source: source, Share: result.Estimate{Evidence: result.Measured}}
+		if active > 0 {
+			p.Share = result.Estimate{Value: seconds / active, Low: low / active, High: min(1, high/active),
+				Evidence: result.Measured}
+		}
+		rep.Parts = append(rep.Parts, p)
+	}
+	add(explain.DatabaseCPU, service.RunSource, r.CPU, r.CPU*active/(r.CPU+max(r.Queue, r.QueueHigh)),
+		r.CPU*active/(r.CPU+r.QueueLow()))
+	if r.NoQueue == "" {
+		add(explain.RunQueue, service.QueueSource, r.Queue, r.QueueLow(), r.QueueHigh)
+	}
+	rep.Vary()
+	return rep
+}
+
+// host is what all did on the CPUs.
+func (m *Minute) host(r service.Reading, cpus int) {
+	m.Host.CPUs = cpus
+	if all := r.At * float64(cpus); all > 0 && r.Busy != nil {
+		busy, foreign := lever.Unit(*r.Busy/all), lever.Unit((*r.Busy-r.CPU)/all)
+		m.Host.Busy, m.Host.Foreign = &busy, &foreign
+		if r.Steal != nil { // Windows does not tell
+			steal := lever.Unit(*r.Steal / all)
+			m.Host.Steal = &steal
+		}
+	}
+}

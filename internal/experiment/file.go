@@ -1,0 +1,548 @@
+package experiment
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"hostlab/internal/lazyre"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+	"hostlab/internal/workload"
+)
+
+// File is a hostlab study: what is varied, which workload runs, which responses decide.
+//
+// The comments here are the descriptions of the JSON schema that editors use; a test writes it. The tags
+// "jsonschema" and "limits" (of times, in seconds) are the limits that decode holds a file to.
+type File struct {
+	// Version of this form: 1.
+	Schema int `toml:"schema" jsonschema:"minimum=1,maximum=1,default=1"`
+	// What the study is and how sure its verdicts are.
+	Study StudyTable `toml:"study"`
+	// How runs are arranged.
+	Design DesignTable `toml:"design"`
+	// What is varied. One of setting, parameter, server, emulate, apply or manual says how.
+	Factor []FactorTable `toml:"factor" jsonschema:"required"`
+	// What is timed: its name and its parameters.
+	Workload map[string]any `toml:"workload" jsonschema:"required"`
+	// What is measured in every run. Without any: all that the workload has, the first one primary.
+	Response []ResponseTable `toml:"response"`
+	// What is compared. Without any: every level with its baseline, and interactions of two factors as secondary.
+	Contrast []ContrastTable `toml:"contrast"`
+	// What makes a run void, so that it is run again in its block.
+	Guard GuardTable `toml:"guard"`
+	// How much worse a service that others use may get: what ends a period of a switchback with the baseline, and the
+	// experiment after some such strikes. In force without this table too.
+	Harm *HarmTable `toml:"harm"`
+}
+
+// StudyTable is [study].
+type StudyTable struct {
+	// Short name, as in directories; the file's name unless given.
+	Name name `toml:"name"`
+	// One line for people.
+	Title string `toml:"title"`
+	// What the study asks and why.
+	Description string `toml:"description"`
+	// Of the random order and of the workload's data. Without it, one is drawn when an experiment begins, and recorded.
+	Seed *int64 `toml:"seed" jsonschema:"minimum=0,maximum=9007199254740992"`
+	// First run so many pairs of the baseline with itself (A/A), to learn the noise floor and which effect the plan can
+	// find. Not in a switchback.
+	AA *int `toml:"aa" jsonschema:"minimum=0,maximum=1000,default=0"`
+	// Chance of any false verdict in the whole study, above 0 and up to 0.5.
+	Alpha *float64 `toml:"alpha" jsonschema:"minimum=0,maximum=0.5,default=0.05"`
+	// Time after which no further block starts, such as "6h".
+	Budget span `toml:"budget" limits:"0.001,31622400"`
+	// measured on this host's own knobs, or emulated by something that stands for them.
+	Evidence result.Evidence `toml:"evidence" jsonschema:"enum=measured,enum=emulated,default=measured"`
+	// What the report has beside its effects: log is what a faster log device gave and what it could give at most, smt the
+	// verdict on hyper-threading, table every combination of levels with its change against each baseline.
+	Section string `toml:"section" jsonschema:"enum=log,enum=smt,enum=table"`
+	// The built-in study to name where a host lacks what this one varies.
+	Instead name `toml:"instead"`
+}
+
+// DesignTable is [design].
+type DesignTable struct {
+	// rcbd: randomised complete blocks. split-plot: for factors that need a reboot or a person, which force it.
+	// switchback: pairs of periods on a service that others use, one at the baseline and one at the level, in random
+	// order; a workload that watches a service forces it.
+	Kind string `toml:"kind" jsonschema:"enum=rcbd,enum=split-plot,enum=switchback"`
+	// Of the runs in a block. Any other than random mistakes drift for an effect.
+	Order string `toml:"order" jsonschema:"enum=random,default=random"`
+	// Numbers of blocks after which the experiment may stop, rising. The last is the most it takes.
+	Looks []int `toml:"looks" jsonschema:"minimum=1,maximum=10000"`
+	// Runs of every cell within one boot of a split plot.
+	Repeats *int `toml:"repeats" jsonschema:"minimum=1,maximum=1000"`
+	// Take out what the CPU time that others took (steal, foreign processes) explains. Only where no level can change
+	// that time: a level that makes the workload ask for more CPU may.
+	Adjust bool `toml:"adjust" jsonschema:"default=false"`
+	// Of a switchback: the response that says how much was asked of the service, such as transactions_per_s. What its
+	// drift from pair to pair explains is taken out; it cannot be what decides.
+	Load string `toml:"load"`
+}
+
+// FactorTable is one of [[factor]].
+type FactorTable struct {
+	// Unique; a command's arguments may hold it as {name}.
+	Name name `toml:"name" jsonschema:"required"`
+	// Two or more, different.
+	Levels []level `toml:"levels" jsonschema:"required"`
+	// The level that others are compared with; the first unless given.
+	Baseline level `toml:"baseline"`
+	// What a change of level takes.
+	Change result.Change `toml:"change" jsonschema:"enum=online,enum=restart-workload,enum=reboot,enum=manual"`
+	// Waited after every change, such as "20s". With a service that others use: 2m, until its first pairs have shown how
+	// long it takes to settle.
+	Settle span `toml:"settle" limits:"0,31622400"`
+	// Of each command of the factor; 1m unless given.
+	Timeout span `toml:"timeout" limits:"0.001,31622400"`
+	// A setting that hostlab reads, applies, verifies and restores, by its name in 'hostlab settings' or its sysctl's.
+	Setting string `toml:"setting"`
+	// A parameter of the workload. For command: the factor's own name, held by its arguments as {name}.
+	Parameter string `toml:"parameter"`
+	// A parameter of the watched service's PostgreSQL or MariaDB that can be changed while it runs. The level current is
+	// what it is when the experiment begins; a setting has that level too.
+	Server string `toml:"server"`
+	// policy: the levels are power policies as 'hostlab predict' knows them, such as balanced-rs1 or fixed:60, whose clock
+	// is imitated by keeping the workload's processes from their CPUs.
+	Emulate string `toml:"emulate" jsonschema:"enum=policy"`
+	// With emulate: the lowest speed; there are states every 5 %. 0.5 unless given.
+	Floor share `toml:"floor" limits:"0.05,1"`
+	// With emulate: how long the workload computes at a stretch, which decides the method.
+	Slice span `toml:"slice" limits:"0.000001,31622400"`
+	// With emulate: stop sends signals every 2 ms, cgroup sets a quota every 8 ms and needs root; auto takes a quota for
+	// slices of 50 ms and more where it may.
+	Method string `toml:"method" jsonschema:"enum=auto,enum=stop,enum=cgroup,default=auto"`
+	// With parameter: the directory that each level stands for: a path, {out} for the record's own, or delay:TIME or
+	// delay:TIME:PATH for one whose syncs take so much longer (emulated). A level without one is absent unless --set
+	// level.NAME=DIRECTORY names it.
+	Directories map[string]word `toml:"directories"`
+	// Command that brings about a level: program and arguments, with {level} or {original}. No shell.
+	Apply []argument `toml:"apply"`
+	// Command that prints the level in force; read before and after every run.
+	Read []argument `toml:"read"`
+	// Command that puts back what was; apply with what read printed at the start unless given.
+	Restore []argument `toml:"restore"`
+	// What a person is asked to do, with {level}.
+	Manual string `toml:"manual"`
+
+	from string // what on the command line says what is varied; "": the file
+}
+
+// WorkloadTable is [workload]: what every workload takes beside its parameters.
+type WorkloadTable struct {
+	// Which workload.
+	Name string `toml:"name"`
+	// Runs before the first block and after each resume, not analysed; 1 unless given.
+	Warmup *int `toml:"warmup" jsonschema:"minimum=0,maximum=1000"`
+	// Waited before every run.
+	Settle span `toml:"settle" limits:"0,31622400"`
+	// Of one run; one that takes longer failed. 10m unless given.
+	Timeout span `toml:"timeout" limits:"0.001,31622400"`
+	// What one run is thought to take, for the plan.
+	Expect span `toml:"expect" limits:"0.000001,31622400"`
+	// How often one run may be void or fail before the experiment stops, or guard.exhausted marks it; 5 unless given.
+	Retries *int `toml:"retries" jsonschema:"minimum=0,maximum=1000"`
+}
+
+// ResponseTable is one of [[response]].
+type ResponseTable struct {
+	// One of the workload's own; energy_j or energy_op_j, what the CPU packages use in a run or for an operation; or any
+	// with from.
+	Name name `toml:"name" jsonschema:"required"`
+	// One line for people.
+	Title string `toml:"title"`
+	// A base unit.
+	Unit *unit `toml:"unit"`
+	// Where a command's output has it: json:PATH, regex:EXPR with one group, gobench:NAME UNIT, or wall, user, system,
+	// cpu, max_rss. gobench converts by itself: ns/op to s, MB/s to B/s, B/op to B, x/s to 1/s. For any workload, "A / B":
+	// one response divided by another in each run, of the workload's own or picked above.
+	From string `toml:"from"`
+	// The number found times this is in unit: 0.001 for milliseconds. Not with gobench, which converts by itself.
+	Scale *float64 `toml:"scale" jsonschema:"default=1"`
+	// Which way is good.
+	Better string `toml:"better" jsonschema:"enum=lower,enum=higher"`
+	// The smallest effect that matters: "2%" of the baseline, or a difference such as "0.5ms".
+	Equiv word `toml:"equiv"`
+	// ratio takes logarithms and needs positive values; difference does not.
+	Compare result.Comparison `toml:"compare" jsonschema:"enum=ratio,enum=difference"`
+	// Decides: shares in alpha and in the decision to stop. The first response unless any says so.
+	Primary *bool `toml:"primary"`
+}
+
+// ContrastTable is one of [[contrast]].
+type ContrastTable struct {
+	// Whose effect.
+	Factor string `toml:"factor"`
+	// Compared with the baseline; all that no table above names unless given.
+	Level level `toml:"level"`
+	// Two factors: does the effect of one depend on the other?
+	Interaction []string `toml:"interaction"`
+	// Other factors held at a level, such as {cache = "cold"}; averaged over otherwise.
+	At map[string]word `toml:"at"`
+	// Shares in alpha and in the decision to stop.
+	Primary *bool `toml:"primary" jsonschema:"default=true"`
+}
+
+// GuardTable is [guard].
+type GuardTable struct {
+	// Share of all CPUs that other processes may take: "3%".
+	MaxForeignCPU *share `toml:"max_foreign_cpu" limits:"0,1"`
+	// Share of all CPUs that the hypervisor may take.
+	MaxSteal *share `toml:"max_steal" limits:"0,1"`
+	// Thermal throttling voids the run.
+	Throttling bool `toml:"throttling" jsonschema:"default=false"`
+	// Names of processes that belong to the workload though hostlab did not start them.
+	Ours []string `toml:"ours"`
+	// What becomes of a run that was void as often as retries allows. stop: the experiment stops. mark: it counts, marked
+	// as contaminated.
+	Exhausted string `toml:"exhausted" jsonschema:"enum=stop,enum=mark,default=stop"`
+	// Facts of the host that must not change.
+	Fingerprint []fact `toml:"fingerprint"`
+}
+
+// HarmTable is [harm].
+type HarmTable struct {
+	// What is judged, each better where it is lower. Unless given: those of latency_p99, latency, elapsed_per_transaction
+	// and cpu_per_transaction that the study has.
+	Responses []string `toml:"responses"`
+	// How far the median of the last looks at the level may be above the baseline's; fewer than 12 looks may be further.
+	// 0.4 unless given.
+	Above share `toml:"above" limits:"0.01,10"`
+	// What no two looks running at the level may exceed, such as {latency_p99 = "20ms"}.
+	Limit map[string]word `toml:"limit"`
+	// After how many periods of the level that were ended so the experiment stops; 2 unless given. Two periods in a row
+	// that were not clear those before.
+	Strikes *int `toml:"strikes" jsonschema:"minimum=1,maximum=100"`
+	// How long a look is; 10s unless the workload says otherwise.
+	Every span `toml:"every" limits:"1,600"`
+}
+
+// Texts. go-toml gives those of numbers as they are written: 1.0 and 1 are two names.
+type (
+	name     string // short, as in directories
+	word     string
+	level    string
+	argument string
+	unit     string
+	fact     string
+)
+
+func (w *name) UnmarshalText(b []byte) error     { return text(w, b) }
+func (w *word) UnmarshalText(b []byte) error     { return text(w, b) }
+func (w *level) UnmarshalText(b []byte) error    { return text(w, b) }
+func (w *argument) UnmarshalText(b []byte) error { return text(w, b) }
+
+func text[T ~string](to *T, b []byte) error {
+	*to = T(bytes.ReplaceAll(b, []byte("_"), nil)) // of 1_000
+	return nil
+}
+
+// span is a time with its unit. bad is why a text is none, which limits reports at its key.
+type span struct {
+	time.Duration
+	bad   string
+	given bool // also 0s
+}
+
+func (s *span) UnmarshalText(b []byte) error {
+	s.given = true
+	s.Duration, s.bad = asTyped[time.Duration](workload.Param{Kind: workload.Duration}, b)
+	return nil
+}
+
+// share is "3%" or 0.03.
+type share struct {
+	float64
+	bad   string
+	given bool
+}
+
+func (s *share) UnmarshalText(b []byte) error {
+	s.given = true
+	s.float64, s.bad = asTyped[float64](workload.Param{Kind: workload.Share, Min: -1e9, Max: 1e9}, b)
+	return nil
+}
+
+func asTyped[T any](p workload.Param, b []byte) (v T, bad string) {
+	x, err := workload.ParseText(p, string(b))
+	if p, ok := errors.AsType[*workload.ParamError](err); ok {
+		return v, p.Text
+	}
+	return x.(T), ""
+}
+
+// The forms of texts, with the words for them.
+var (
+	nameForm = lazyre.New(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+	line     = lazyre.New(`^[^\x00-\x1f\x7f]{1,200}$`)
+	noZero   = lazyre.New(`^[^\x00]*$`)
+)
+
+var texts = map[reflect.Type]workload.Param{
+	reflect.TypeFor[name](): {Form: nameForm,
+		Wants: "a name has letters, digits, _ and -, begins with a letter and is at most 64 long"},
+	reflect.TypeFor[level]():    {Form: line, Wants: "a level is one line of at most 200 characters"},
+	reflect.TypeFor[argument](): {Form: noZero, Wants: "an argument cannot hold a zero byte"},
+	reflect.TypeFor[unit]():     {Choices: Units},
+	reflect.TypeFor[fact]():     {Choices: Fingerprints},
+}
+
+// decode reads a file strictly into its tables, and checks each value by itself. Of what is no TOML, or of
+// another type, only the first is reported.
+func (p *parser) decode(data []byte) {
+	err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(&p.f)
+	if missing, ok := errors.AsType[*toml.StrictMissingError](err); ok {
+		for i := range missing.Errors {
+			p.unknownKey(&missing.Errors[i])
+		}
+	} else if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
+		p.wrongType(bad)
+		return
+	} else if err != nil {
+		p.add(p.whole(), "not TOML: %v", err)
+		return
+	}
+	work := struct {
+		Workload *WorkloadTable `toml:"workload"`
+	}{&p.work}
+	if bad, ok := errors.AsType[*toml.DecodeError](toml.Unmarshal(data, &work)); ok {
+		p.wrongType(bad)
+		return
+	}
+	p.limits("workload", 0, reflect.ValueOf(&p.work).Elem())
+	v := reflect.ValueOf(&p.f).Elem()
+	for i := range v.NumField() {
+		table := v.Type().Field(i).Tag.Get("toml")
+		switch x := v.Field(i); {
+		case x.Kind() == reflect.Struct:
+			p.limits(table, 0, x)
+		case x.Kind() == reflect.Pointer && !x.IsNil():
+			p.limits(table, 0, x.Elem())
+		case x.Kind() == reflect.Slice:
+			if x.Len() > maxTables {
+				p.add(p.at(table, maxTables, ""), "%d tables [[%s]]; at most %d are read", x.Len(), table, maxTables)
+				continue
+			}
+			for n := range x.Len() {
+				p.limits(table, n, x.Index(n))
+			}
+		case table == "schema" && x.Int() > 1:
+			p.add(p.at("", 0, table), "schema is %d; this hostlab reads version 1", x.Int())
+		}
+	}
+}
+
+// place is where something stands in a study file, or, without a line, what on the command line said it.
+type place struct {
+	source string // the file, or a flag as it was typed
+	line   int
+}
+
+var header = regexp.MustCompile(`^\[\[?\s*([A-Za-z_]+)\s*\]`)
+
+// at is the line of a key in the n-th table of a name, or else of that table. It is line 0 where a file writes
+// them otherwise, as by dotted keys.
+func (p *parser) at(table string, n int, key string) place {
+	if given, ok := p.set[key]; ok && table == "workload" {
+		return given
+	}
+	at, inside := place{source: p.file}, table == ""
+	for i, l := range p.lines {
+		l = strings.TrimSpace(l)
+		if m := header.FindStringSubmatch(l); m != nil {
+			if inside = m[1] == table && n == 0; inside {
+				at.line = i + 1
+			}
+			if m[1] == table {
+				n--
+			}
+		} else if k, _, ok := strings.Cut(l, "="); ok && inside && strings.Trim(k, ` "'`) == key {
+			at.line = i + 1
+			return at
+		}
+	}
+	return at
+}
+
+// unknownKey reports a key that the file does not have.
+func (p *parser) unknownKey(e *toml.DecodeError) {
+	path, at := e.Key(), place{source: p.file}
+	at.line, _ = e.Position()
+	own, top := keysOf(path[0]), keysOf("")
+	last := screen.Short(path[len(path)-1])
+	if len(path) > 1 && own != nil {
+		p.addHint(at, screen.Meant(path[1], own), "%s has no key %s", titled(path[0]), screen.Short(path[1]))
+		return
+	}
+	for _, table := range top {
+		if slices.Contains(keysOf(table), path[0]) {
+			p.addHint(at, last+" under "+titled(table), "%s stands outside of its table", last)
+			return
+		}
+	}
+	p.addHint(at, screen.Meant(path[0], top), "there is no table or key %s", screen.Short(path[0]))
+}
+
+// mismatch is how go-toml says that a value has another type than its key.
+var mismatch = regexp.MustCompile(`cannot (?:decode TOML|store an) (.*?) in(?:to)? .*?(\S+)$`)
+
+// wanted are the types of keys in words, by the ends of their names.
+var wanted = []struct{ end, words string }{{"span", `a time in quotes, such as "150ms"`}, {"share", `a share, such as "3%" or 0.03`},
+	{"int", "a whole number"}, {"int64", "a whole number"}, {"float64", "a number"}, {"bool", "true or false"}, {"Table", "a table"},
+	{"struct", "one table"}, {"map", "one table"}, {"", "text in quotes, or a list of it"}}
+
+// wrongType reports a value of a type that its key does not take, or what is no TOML.
+func (p *parser) wrongType(e *toml.DecodeError) {
+	at := place{source: p.file}
+	at.line, _ = e.Position()
+	text := strings.TrimPrefix(e.Error(), "toml: ")
+	switch key, m := strings.Join(e.Key(), "."), mismatch.FindStringSubmatch(text); {
+	case m != nil:
+		words := ""
+		for i := 0; words == ""; i++ {
+			if strings.HasSuffix(m[2], wanted[i].end) {
+				words = wanted[i].words
+			}
+		}
+		if strings.HasPrefix(m[2], "[]") {
+			words = "a list"
+		}
+		p.add(at, "%s: expected %s, found a TOML %s", key, words, m[1])
+	case key != "":
+		p.add(at, "%s: %s", key, text)
+	default:
+		p.add(at, "not TOML: %s", text)
+	}
+}
+
+// tables are the types of those that have keys of their own.
+var tables = map[string]reflect.Type{"": reflect.TypeFor[File](), "study": reflect.TypeFor[StudyTable](),
+	"design": reflect.TypeFor[DesignTable](), "factor": reflect.TypeFor[FactorTable](), "workload": reflect.TypeFor[WorkloadTable](),
+	"response": reflect.TypeFor[ResponseTable](), "contrast": reflect.TypeFor[ContrastTable](), "guard": reflect.TypeFor[GuardTable](),
+	"harm": reflect.TypeFor[HarmTable]()}
+
+// keysOf lists the keys of a table, "" for the file's.
+func keysOf(table string) (keys []string) {
+	if t := tables[table]; t != nil {
+		for i := range t.NumField() {
+			if key := t.Field(i).Tag.Get("toml"); key != "" {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
+// titled is a table's header.
+func titled(table string) string {
+	if slices.Contains([]string{"factor", "response", "contrast"}, table) {
+		return "[[" + table + "]]"
+	}
+	return "[" + table + "]"
+}
+
+// limits checks each value of a table against its tags.
+func (p *parser) limits(table string, n int, v reflect.Value) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		param, x := texts[f.Type], v.Field(i)
+		if param.Name = f.Tag.Get("toml"); param.Name == "" {
+			continue
+		}
+		for x.Kind() == reflect.Pointer && !x.IsNil() {
+			x = x.Elem()
+		}
+		required := false
+		for _, tag := range strings.Split(f.Tag.Get("jsonschema"), ",") {
+			switch key, value, _ := strings.Cut(tag, "="); key {
+			case "required":
+				required = true
+			case "minimum":
+				param.Min = number(value)
+			case "maximum":
+				param.Max = number(value)
+			case "enum":
+				param.Choices = append(param.Choices, value)
+			}
+		}
+		if low, high, ok := strings.Cut(f.Tag.Get("limits"), ","); ok {
+			param.Min, param.Max = number(low), number(high)
+		}
+		switch {
+		case x.IsZero() && required:
+			p.add(p.at(table, n, ""), "%s needs %s", titled(table), param.Name)
+			continue
+		case x.IsZero() && x.CanAddr() && v.Field(i).Kind() != reflect.Pointer:
+			continue // not given
+		}
+		if x.Kind() == reflect.Slice {
+			if x.Len() > maxList {
+				p.add(p.at(table, n, param.Name), "%s: a list of %d; at most %d are read", param.Name, x.Len(), maxList)
+				continue
+			}
+			of := texts[x.Type().Elem()]
+			param.Form, param.Wants, param.Choices = of.Form, of.Wants, of.Choices
+			for k := range x.Len() {
+				p.limit(table, n, param, x.Index(k))
+			}
+			continue
+		}
+		if v.Field(i).Kind() == reflect.Pointer {
+			param.Choices = append(param.Choices, texts[x.Type()].Choices...)
+		}
+		p.limit(table, n, param, x)
+	}
+}
+
+// limit checks one value.
+func (p *parser) limit(table string, n int, param workload.Param, x reflect.Value) {
+	var v any
+	bad := ""
+	switch of := x.Interface().(type) {
+	case span:
+		param.Kind, v, bad = workload.Duration, of.Duration, of.bad
+	case share:
+		param.Kind, v, bad = workload.Share, of.float64, of.bad
+	default:
+		switch x.Kind() {
+		case reflect.String:
+			param.Kind, v = workload.String, x.String()
+		case reflect.Int, reflect.Int64:
+			param.Kind, v = workload.Int, x.Int()
+		case reflect.Float64:
+			param.Kind, v = workload.Float, x.Float()
+		default:
+			return
+		}
+	}
+	at := p.at(table, n, param.Name)
+	if bad != "" {
+		p.add(at, "%s: %s", param.Name, bad)
+	} else if _, err := workload.Convert(param, v); err != nil {
+		wrong, _ := errors.AsType[*workload.ParamError](err)
+		if hint := unitHint(x.String()); param.Name == "unit" && hint != "" {
+			wrong.Hint = "did you mean " + hint + "?"
+		}
+		p.param(at, param.Name, wrong)
+	}
+}
+
+// number reads one of a tag.
+func number(s string) float64 {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return v
+}

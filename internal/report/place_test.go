@@ -1,0 +1,80 @@
+package report
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hostlab/internal/host"
+	"hostlab/internal/service"
+)
+
+// The log directory is that of a server that runs, and the report says when it is not.
+func TestFindLog(t *testing.T) {
+	real, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", real)
+	dir := func(name string) string {
+		d := filepath.Join(real, name)
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	wal, redo := dir("main/pg_wal"), dir("mysql/#innodb_redo")
+	link := filepath.Join(real, "link")
+	if err := os.Symlink(wal, link); err != nil {
+		t.Fatal(err)
+	}
+	known := func(s string) host.Fact[string] { return host.Known(s, "", "/proc") }
+	denied := host.Fact[string]{State: host.StateDenied, Reason: "not allowed to look"}
+	server := func(kind string, pid int, log host.Fact[string]) host.Database {
+		return host.Database{Kind: kind, PID: pid, LogDir: log, DataDir: known(filepath.Dir(wal))}
+	}
+	for name, c := range map[string]struct {
+		server host.Database
+		dir    string
+		found  bool
+		why    []string
+		wrong  string
+	}{
+		"its own":       {server("postgresql", 1, known(wal)), wal, true, []string{"the log directory of PostgreSQL (process 1)"}, ""},
+		"MySQL's own":   {server("mysql", 3, known(redo)), filepath.Dir(redo), true, []string{"MySQL (process 3)"}, ""},
+		"a link":        {server("postgresql", 1, known(link)), real, false, []string{"on the same device", "does not use", "symbolic link"}, ""},
+		"gone":          {server("postgresql", 1, known(real+"/none")), real, false, []string{"(does not exist)"}, "another device"},
+		"not to be had": {server("postgresql", 1, denied), real, false, []string{"on the device of " + filepath.Dir(wal), "is not known (not allowed to look)"}, "the log of PostgreSQL (process 1) may be on another device than"},
+		"elsewhere":     {host.Database{Kind: "oracle", PID: 1, LogDir: known("/proc/none")}, "", false, []string{"hostlab does not use /proc/none", "name a directory on its device with --log-dir"}, ""},
+	} {
+		got := findLog(host.Tree{}, c.server)
+		if got.dir != c.dir || (got.dir == "") != (got.none != "") || got.found != c.found || (got.wrong == "") != (c.wrong == "") || !strings.Contains(got.wrong, c.wrong) {
+			t.Errorf("%s: %+v", name, got)
+		}
+		for _, s := range c.why {
+			if !strings.Contains(got.why+got.none, s) {
+				t.Errorf("%s: why is %q%q, want %q", name, got.why, got.none, s)
+			}
+		}
+	}
+}
+
+// Commits are timed where the watched service has its log, and in no other server's directory.
+func TestLogOfTheWatched(t *testing.T) {
+	dir := t.TempDir()
+	servers := []host.Database{{Kind: "mariadb", PID: 8, LogDir: host.Known(dir, "", "/proc")}}
+	for name, c := range map[string]struct {
+		of   *service.Service
+		want string
+	}{
+		"nothing":          {nil, ""},
+		"a unit":           {&service.Service{Kind: service.Unit, PID: 7}, ""},
+		"a remote server":  {&service.Service{Kind: service.Database}, ""},
+		"this very server": {&service.Service{PID: 8}, dir},
+	} {
+		if got := logOf(host.Tree{}, c.of, servers); got.dir != c.want || (got.none == "") != (c.want != "") {
+			t.Errorf("%s: %+v, want %q", name, got, c.want)
+		}
+	}
+}
