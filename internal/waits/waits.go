@@ -23,6 +23,7 @@ const (
 	Stopped  Kind = "stopped"  // by a signal or a debugger
 	Elsewise Kind = "other"    // a system call of no known kind
 	Unseen   Kind = "unseen"   // this user may not look
+	Between  Kind = "between"  // it was not on a CPU, and no look fell into that time
 )
 
 // Wait is what one look at a thread saw.
@@ -48,13 +49,10 @@ type Tally struct {
 	CPU   time.Duration // that looking took
 }
 
-// Of sums the time of some threads by wait; nil: of all.
-func (t *Tally) Of(member func(Thread) bool) map[Wait]float64 {
+// ByWait sums the time of all threads by what they waited for.
+func (t *Tally) ByWait() map[Wait]float64 {
 	out := map[Wait]float64{}
-	for thread, waits := range t.Looks {
-		if member != nil && !member(thread) {
-			continue
-		}
+	for _, waits := range t.Looks {
 		for w, s := range waits {
 			out[w] += s
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -31,7 +32,9 @@ const every = time.Second
 type thread struct {
 	dir           string
 	syscall, stat int              // descriptors, held open of one that is active; -1
-	turns         string           // how often it has had a CPU
+	looks         map[Wait]float64 // s that looks stood for since the last census
+	from          time.Time        // of that; zero: there was none
+	ran           time.Duration    // on a CPU or ready for one by then
 	files         map[int64]string // by descriptor, until the next census
 }
 
@@ -42,8 +45,9 @@ func Open(pids func() []int) *Watcher {
 	return &Watcher{pids: pids, threads: map[Thread]*thread{}, tally: Tally{Looks: map[Thread]map[Wait]float64{}}}
 }
 
-// Close lets go of all threads.
+// Close books what is left, and lets go of all threads.
 func (w *Watcher) Close() {
+	w.count(time.Now())
 	for id := range w.threads {
 		w.forget(id)
 	}
@@ -54,6 +58,8 @@ func (w *Watcher) Tally() *Tally { return &w.tally }
 
 // Look looks at each active thread once, and at all threads once a second.
 func (w *Watcher) Look() {
+	runtime.LockOSThread() // whose CPU time is counted
+	defer runtime.UnlockOSThread()
 	began := time.Now()
 	cpu := threadCPU()
 	if w.last.IsZero() {
@@ -100,7 +106,7 @@ func (w *Watcher) count(now time.Time) {
 			here[id] = true
 			t := w.threads[id]
 			if t == nil {
-				t = &thread{dir: fmt.Sprintf("/proc/%d/task/%d/", pid, tid), syscall: -1, stat: -1, files: map[int64]string{}}
+				t = &thread{dir: fmt.Sprintf("/proc/%d/task/%d/", pid, tid), syscall: -1, stat: -1, files: map[int64]string{}, looks: map[Wait]float64{}}
 				w.threads[id] = t
 			} else if !t.active() {
 				if err := t.open(); err == nil {
@@ -108,13 +114,20 @@ func (w *Watcher) count(now time.Time) {
 				}
 			}
 			clear(t.files)
-			turns, err := t.count()
-			if err != nil || turns == t.turns {
-				t.close()
-			} else if err := t.open(); err != nil {
+			ran, err := t.used()
+			switch idle := err == nil && ran == t.ran; {
+			case errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH):
 				w.dead = append(w.dead, id)
+				continue
+			case idle:
+				t.close()
+			default: // also where the kernel keeps no such counts
+				if t.open() != nil {
+					w.dead = append(w.dead, id)
+					continue
+				}
 			}
-			t.turns = turns
+			w.settle(id, t, now, ran, err == nil)
 		}
 	}
 	for id := range w.threads {
@@ -153,13 +166,48 @@ func (w *Watcher) forget(id Thread) {
 	}
 }
 
-// count is how often the thread has had a CPU (sched-stats.rst), as text: it is compared with itself alone.
-func (t *thread) count() (string, error) {
+// used is for how long the thread was on a CPU or ready for one (sched-stats.rst).
+func (t *thread) used() (time.Duration, error) {
 	b, err := os.ReadFile(t.dir + "schedstat")
-	if errors.Is(err, fs.ErrNotExist) { // or the kernel keeps no such counts: then each thread is taken for active
-		return time.Now().String(), nil
+	if err != nil {
+		return 0, err
 	}
-	return string(b), err
+	var on, ready int64
+	_, err = fmt.Sscan(string(b), &on, &ready)
+	return time.Duration(on + ready), err
+}
+
+// settle books the time since the last census: what the scheduler counted is exact, and the rest is divided as the looks saw it.
+// Looks alone are biased on a busy host: they need a CPU themselves.
+func (w *Watcher) settle(id Thread, t *thread, now time.Time, ran time.Duration, counted bool) {
+	of := w.tally.Looks[id]
+	if of == nil {
+		of = map[Wait]float64{}
+		w.tally.Looks[id] = of
+	}
+	off, rest := 0.0, 1.0
+	for wait, s := range t.looks {
+		if wait.Kind != Running {
+			off += s
+		}
+	}
+	if counted && !t.from.IsZero() {
+		run := min((ran - t.ran).Seconds(), now.Sub(t.from).Seconds())
+		of[Wait{Kind: Running}] += run
+		switch away := now.Sub(t.from).Seconds() - run; {
+		case off > 0:
+			rest = away / off
+		default:
+			of[Wait{Kind: Between}] += away
+		}
+	}
+	for wait, s := range t.looks {
+		if wait.Kind != Running || !counted {
+			of[wait] += s * rest
+		}
+	}
+	t.from, t.ran = now, ran
+	clear(t.looks)
 }
 
 // fields are those of stat from the state on.
@@ -182,12 +230,7 @@ func (w *Watcher) see(id Thread, t *thread, since time.Duration) {
 		w.dead = append(w.dead, id)
 		return
 	}
-	of := w.tally.Looks[id]
-	if of == nil {
-		of = map[Wait]float64{}
-		w.tally.Looks[id] = of
-	}
-	of[wait] += since.Seconds()
+	t.looks[wait] += since.Seconds()
 	w.tally.N++
 }
 
