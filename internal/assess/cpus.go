@@ -68,14 +68,14 @@ func (m *Minute) ofCPUs() []lever.Lever {
 
 const idleService = "the service did nothing in that time"
 
-// queued sets a lever on waits for a CPU, of which a share is its doing and goes away by a factor.
-func (m *Minute) queued(l *lever.Lever, share, factor, low float64, assumes, text string) {
+// queued sets a lever on waits for a CPU, of which a share is its doing and goes away by a factor, and at most a share could be.
+func (m *Minute) queued(l *lever.Lever, share, factor, low, most float64, assumes, text string) {
 	saves, q := m.Report.Saving(explain.RunQueue), m.share(explain.RunQueue)
 	certain := 0.0
 	if q.Value > 0 {
 		certain = q.Low / q.Value * low
 	}
-	gain(l, saves.Share*share, saves.Likely*share*factor*certain, saves.Likely*share*factor, min(1, saves.AtMost+m.clients()), assumes, text)
+	gain(l, saves.Share*share, saves.Likely*share*factor*certain, saves.Likely*share*factor, min(1, saves.AtMost+m.clients())*most, assumes, text)
 }
 
 // clients is the share of time in which clients on this host may themselves have waited for a CPU: the service waited for them.
@@ -95,7 +95,7 @@ func (m *Minute) moreCPUs(l *lever.Lever) {
 	} else {
 		reason += "; this host does not show how busy the CPUs were"
 	}
-	m.queued(l, m.blame().own, f, known, "the CPUs are doubled, the load stays, and jobs arrive at random (M/M/c)", reason)
+	m.queued(l, m.blame().own, f, known, 1, "the CPUs are doubled, the load stays, and jobs arrive at random (M/M/c)", reason)
 	if m.Host.CPUs > 0 {
 		l.Next = lever.Next{Note: fmt.Sprintf("give it more than %s, or let fewer clients work at once", screen.Count(m.Host.CPUs, "CPU"))}
 	}
@@ -113,7 +113,7 @@ func (m *Minute) move(l *lever.Lever) {
 		return
 	}
 	b := m.blame()
-	m.queued(l, b.neighbour, 1, 1, "it runs elsewhere, and waits end in proportion to the CPU time that it took", m.took(t))
+	m.queued(l, b.neighbour, 1, 1, 1, "it runs elsewhere, and waits end in proportion to the CPU time that it took", m.took(t))
 	if l.Next = limit(t); b.neighbour == 0 {
 		l.Next = lever.Next{}
 	}
@@ -132,11 +132,8 @@ func (m *Minute) largest() (t proc.Taker, there bool) {
 
 // took names a program, and says what it took.
 func (m *Minute) took(t proc.Taker) string {
-	used := "not known"
-	if m.Report.Wall > 0 {
-		used = fmt.Sprintf("%.2g of %s", t.Seconds/m.Report.Wall, screen.Count(m.Host.CPUs, "CPU"))
-	}
-	return called(t) + " took " + used
+	used := fmt.Sprintf("%.2g of %s", t.Seconds/max(m.Report.Wall, 1e-9), screen.Count(m.Host.CPUs, "CPU"))
+	return "most went to " + called(t) + ", " + used
 }
 
 // called names a program so that a person finds it.
@@ -175,7 +172,14 @@ func (m *Minute) raise(l *lever.Lever) {
 	case *m.Throttled == 0:
 		gain(l, 0, 0, 0, 0, "", "its CPU quota never stopped it"+m.limits())
 	default:
-		m.queued(l, m.blame().quota, 1, 1, "no quota stops it any more", fmt.Sprintf("its CPU quota stopped its threads for %s in %s, all added up%s",
+		threads, most := 1, 1.0 // that wait where the quota stops one CPU
+		for _, r := range m.Readings {
+			threads = max(threads, r.Threads)
+		}
+		if queue := m.Report.Part(explain.RunQueue).Seconds; queue > 0 {
+			most = lever.Unit(*m.Throttled * float64(threads) / queue)
+		}
+		m.queued(l, m.blame().quota, 1, 1, most, "no quota stops it any more", fmt.Sprintf("its CPU quota stopped its threads for %s in %s, all added up%s",
 			result.Format(*m.Throttled, "s"), result.Format(m.Report.Wall, "s"), m.limits()))
 		l.Next = lever.Next{Note: "raise it"}
 		if q := m.Quota; q != nil {
