@@ -38,9 +38,9 @@ func (m *Minute) unseen(l *lever.Lever, share *float64) {
 // greatest that is possible, then what is unknown. Gains overlap: a faster clock shortens
 // waits for locks too. So they do not add up.
 func (m *Minute) Levers() []lever.Lever {
-	out := []lever.Lever{m.clock(), m.idle(), m.smt(), m.cpus(), m.bound(lever.Log, explain.LogWait),
-		m.bound(lever.Data, explain.DataReads),
-		m.network(), m.memory()}
+	out := []lever.Lever{m.clock(), m.idle(), m.smt()}
+	out = append(append(out, m.ofCPUs()...), m.bound(lever.Log, explain.LogWait), m.bound(lever.Data, explain.DataReads),
+		m.network(), m.memory())
 	if surely := m.Report.Busy - m.Report.Untold; m.Report.Untold > 0 { // of a shorter time each gain is a larger share
 		for i := range out {
 			if l := &out[i]; l.AtMost != nil && *l.AtMost > 0 {
@@ -165,43 +165,6 @@ func (m *Minute) smt() lever.Lever {
 	gain(&l, cpu.Value*s.Beside, cpu.Low*s.Beside*s.Likely, cpu.Value*s.Beside*s.Likely, cpu.High*s.Beside*s.AtMost,
 		s.Assumes,
 		s.Source)
-	return l
-}
-
-// cpus: waits for a CPU, and what the hypervisor takes.
-func (m *Minute) cpus() lever.Lever {
-	l := lever.Lever{Name: lever.CPUs}
-	if m.Report.Part(explain.RunQueue).Source == "" {
-		m.stalls(&l, "cpu", m.Unseen[lever.CPUs])
-		return l
-	}
-	if m.Report.Busy <= 0 {
-		unknown(&l, nil, "the service did nothing in that time")
-		return l
-	}
-	q, cpu := m.share(explain.RunQueue), m.share(explain.DatabaseCPU)
-	reason := "its threads were ready to run and had no CPU"
-	f, stolen, known := 1.0, 0.0, 0.0
-	if m.Host.Busy != nil {
-		f, known = relief(m.Host.CPUs, *m.Host.Busy), 1
-		reason += fmt.Sprintf("; the %d CPUs were %.0f %% busy", m.Host.CPUs, 100**m.Host.Busy)
-	} else {
-		reason += "; this host does not show how busy the CPUs were"
-	}
-	if m.Host.Steal != nil && *m.Host.Steal > 0 {
-		stolen = *m.Host.Steal / (*m.Host.Steal + *m.Host.Busy)
-	}
-	if stolen > 0.001 {
-		reason += fmt.Sprintf(", and steal was %.1f %% of the CPU time they asked for", 100*stolen)
-	}
-	// Waits that a quota makes are no lack of CPUs.
-	throttled := 0.0
-	if m.Throttled != nil && m.Report.Busy > 0 {
-		throttled = lever.Unit(*m.Throttled / m.Report.Busy)
-		reason += fmt.Sprintf("; its CPU quota throttled it for %s", result.Format(*m.Throttled, "s"))
-	}
-	gain(&l, q.Value, (q.Low-throttled)*f*known, (q.Value-throttled)*f, q.High+cpu.High*stolen,
-		"the CPUs are doubled, the load stays, and jobs arrive at random (M/M/c)", reason)
 	return l
 }
 

@@ -57,8 +57,6 @@ func (m *Minute) Join(platform []lever.Lever) []lever.Lever {
 	for i := range out {
 		l := &out[i]
 		switch {
-		case l.Name == lever.CPUs: // it shows who takes them
-			l.Next = lever.Next{Command: "hostlab watch"}
 		case l.Name == lever.Log && m.CannotTry[logStudy] == "":
 			l.Next = lever.Next{Command: "hostlab run " + logStudy}
 		case l.Name == lever.Clock:

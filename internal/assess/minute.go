@@ -4,6 +4,7 @@ package assess
 
 import (
 	"hostlab/internal/explain"
+	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
 	"hostlab/internal/trace"
@@ -21,11 +22,16 @@ type Minute struct {
 	Why       string            `json:"why,omitempty"`
 	Readings  []service.Reading `json:"readings"`
 	Throttled *float64          `json:"throttled"` // s that its CPU quota stopped it for; nil: no quota
-	Host      Host              `json:"host"`
-	Clock     *Frequency        `json:"clock"`
-	Wakeups   *Wakeups          `json:"wakeups"`
-	Siblings  *Siblings         `json:"siblings"`
-	Alone     bool              `json:"alone"` // no CPU shares its core with another
+	// Quota is the limit of its CPU time; nil: it has none that can be read.
+	Quota *service.Quota `json:"quota"`
+	// Takers are the other programs that used CPUs meanwhile, the largest first; Counted is set where they were.
+	Takers   []proc.Taker `json:"takers"`
+	Counted  bool         `json:"counted"`
+	Host     Host         `json:"host"`
+	Clock    *Frequency   `json:"clock"`
+	Wakeups  *Wakeups     `json:"wakeups"`
+	Siblings *Siblings    `json:"siblings"`
+	Alone    bool         `json:"alone"` // no CPU shares its core with another
 	// Bounds are of levers that are only bounded, where the scheduler could not be asked.
 	Bounds map[string]Bounded `json:"bounds"`
 	Trips  *service.Trips     `json:"trips"`

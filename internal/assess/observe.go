@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"hostlab/internal/explain"
 	"hostlab/internal/host"
 	"hostlab/internal/lever"
+	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/service"
@@ -60,6 +62,27 @@ func (t *threads) fill(m *Minute, cpus int) {
 	if last.NoQueue != "" {
 		m.Unseen[lever.CPUs] = last.NoQueue
 	}
+}
+
+// beside sees which other programs use CPUs.
+type beside struct {
+	of     *service.Service
+	before proc.Census
+}
+
+func (b *beside) start(s *service.Service) { b.of, b.before = s, proc.TakeCensus() }
+
+// most is how many programs a minute keeps.
+const most = 10
+
+func (b *beside) fill(m *Minute) {
+	if b.of == nil {
+		return
+	}
+	now := proc.TakeCensus()
+	ours := now.Below(append(b.of.Processes(), os.Getpid())...)
+	takers := now.Takers(b.before, func(s proc.Stat, group string) bool { return ours[s.PID] || b.of.Holds(group) })
+	m.Takers, m.Counted, m.Quota = takers[:min(most, len(takers))], true, b.of.Quota()
 }
 
 // trips counts requests of clients of other hosts.
@@ -149,7 +172,7 @@ func (x *sessions) fill(m *Minute, w *watching, interrupted bool) {
 		m.Connected = x.source != nil
 	}
 	if m.Report = rep; !m.Connected {
-		m.Report = ofThreads(w.of, w.threads.readings, w.began, w.options.Tool)
+		m.Report = ofThreads(w.of, w.threads.readings, &w.blocked, w.began, w.options.Tool)
 		m.Report.Missing = rep.Missing
 		if interrupted {
 			rep.Ended = explain.Interrupted
@@ -232,14 +255,18 @@ const (
 	greatestHarm = 0.5
 )
 
-// ofThreads is the account of a service that tells no sessions: its threads on a CPU and
-// ready for one. Blocked threads may have nothing to do, so their time is no part.
-func ofThreads(s *service.Service, readings []service.Reading, began time.Time, tool string) explain.Report {
+// ofThreads is the account of a service that tells no sessions: its threads on a CPU, ready for one, and blocked until a device has
+// done its work. Threads that wait otherwise may have nothing to do, so their time is no part.
+func ofThreads(s *service.Service, readings []service.Reading, b *blocked, began time.Time, tool string) explain.Report {
 	var r service.Reading
 	if n := len(readings); n > 0 {
 		r = readings[n-1]
 	}
 	active := r.CPU + r.Queue // on a CPU alone, where the wait for one is not known
+	devices, _ := b.parts()
+	for _, p := range devices {
+		active += p.Seconds
+	}
 	rep := explain.Report{Vendor: s.Name, Tool: tool, Started: began, Wall: r.At, Elapsed: active, Busy: active,
 		Transactions: -1, Log: explain.NoLog(), Course: courseOf(readings),
 		Method: service.Method}
@@ -255,6 +282,12 @@ func ofThreads(s *service.Service, readings []service.Reading, began time.Time, 
 		r.CPU*active/(r.CPU+r.QueueLow()))
 	if r.NoQueue == "" {
 		add(explain.RunQueue, service.QueueSource, r.Queue, r.QueueLow(), r.QueueHigh)
+	}
+	for _, p := range devices {
+		if active > 0 {
+			p.Share.Value, p.Share.Low, p.Share.High = p.Share.Value/active, p.Share.Low/active, min(1, p.Share.High/active)
+		}
+		rep.Parts = append(rep.Parts, p)
 	}
 	rep.Vary()
 	return rep

@@ -54,6 +54,7 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 	if m.Ended = w.wait(source == nil); m.Ended != "" {
 		stop()
 	}
+	w.beside.fill(m)
 	w.all.Wait()
 	if err := w.nothing(); err != nil {
 		return nil, err
@@ -80,6 +81,8 @@ type watching struct {
 	all     sync.WaitGroup // of those that run beside the loop
 
 	threads   threads
+	beside    beside
+	blocked   blocked
 	trips     trips
 	scheduler scheduler
 	sessions  sessions
@@ -93,6 +96,7 @@ func (w *watching) start(source explain.Source) (err error) {
 		if w.threads.meter, err = w.of.NewMeter(); err != nil {
 			return err
 		}
+		w.beside.start(w.of)
 	}
 	w.trips.start(o)
 	w.clock.source = o.Clock
@@ -101,6 +105,9 @@ func (w *watching) start(source explain.Source) (err error) {
 			w.clock = newClockMeter(Target(w.of))
 		}
 		w.all.Go(func() { w.scheduler.watch(w.ctx, w.of, o) })
+		if source == nil {
+			w.all.Go(func() { w.blocked.watch(w.ctx, w.of, o.For) })
+		}
 	}
 	w.all.Go(func() { w.clock.watch(w.ctx, o.For) })
 	if source != nil {

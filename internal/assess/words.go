@@ -57,10 +57,6 @@ func (m *Minute) Verdict(levers []lever.Lever) string {
 		says = append(says, fmt.Sprintf("it was active for only %s of %s", result.Format(m.Report.Busy, "s"),
 			result.Format(m.Report.Wall, "s")))
 	}
-	if t := m.Throttled; t != nil && *t >= lever.Margin*m.Report.Busy { // no lever on the platform: who set it can raise it
-		says = append(says, fmt.Sprintf("its CPU quota throttled it for %s in %s", result.Format(*t, "s"),
-			result.Format(m.Report.Wall, "s")))
-	}
 	return lever.Sentences(slices.Concat(says, m.gains(levers))...)
 }
 
@@ -139,8 +135,11 @@ func (m *Minute) gains(levers []lever.Lever) (says []string) {
 
 // best says what the first lever could give, and what to type for it.
 func (m *Minute) best(l lever.Lever) []string {
-	gain := fmt.Sprintf("%s could save %s of active time, %s", change[l.Name], result.Share(*l.Likely),
-		lever.Most(*l.AtMost))
+	does := change[l.Name]
+	if t, there := m.largest(); there && l.Name == lever.Neighbour {
+		does = fmt.Sprintf("without %s, which took %.2g of %s, it", called(t), t.Seconds/max(m.Report.Wall, 1e-9), screen.Count(m.Host.CPUs, "CPU"))
+	}
+	gain := fmt.Sprintf("%s could save %s of active time, %s", does, result.Share(*l.Likely), lever.Most(*l.AtMost))
 	if l.Verdict == lever.Possible {
 		gain += "; that is not certain"
 	}
@@ -157,9 +156,9 @@ func (m *Minute) best(l lever.Lever) []string {
 
 // change names what would be done with a lever.
 var change = map[string]string{
-	lever.Clock: "a faster clock", lever.Idle: "shallower idle states", lever.SMT: "cores of its own",
-	lever.CPUs: "more CPUs",
-	lever.Log:  "a faster log device", lever.Data: "faster data disks",
+	lever.Clock: "a faster clock", lever.Idle: "shallower idle states", lever.SMT: "cores of its own", lever.CPUs: "more CPUs",
+	lever.Quota: "a higher CPU quota", lever.Steal: "CPUs that the hypervisor leaves to this guest",
+	lever.Log: "a faster log device", lever.Data: "faster data disks",
 	lever.Network: "fewer round trips", lever.Memory: "more memory",
 }
 

@@ -144,11 +144,11 @@ func TestUntold(t *testing.T) {
 	}
 }
 
-// TestQuota: a quota that stops a service is in its answer, for no lever takes it away.
+// TestQuota: a quota that stops a service is the lever that the answer names; one that hardly does is not.
 func TestQuota(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.RunQueue: 70, explain.DatabaseCPU: 30})
 	m.Service, m.Throttled = service.Service{Kind: service.Cgroup, Name: "/shop"}, new(40.0)
-	if got, want := m.Verdict(m.Levers()), " for a CPU; on CPU 30 %. Its CPU quota throttled it for 40.0 s in 60.0 s. More CPUs could"; !strings.Contains(got, want) {
+	if got, want := m.Verdict(m.Levers()), " for a CPU; on CPU 30 %. A higher CPU quota could save 40 %"; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	*m.Throttled = 1

@@ -12,23 +12,28 @@ import (
 
 // The levers. Checks name those of their findings, the others show in a service's time alone.
 const (
-	Clock   = check.Frequency
-	Idle    = check.Idle
-	SMT     = check.SMT
-	Degree  = check.Degree
-	Log     = check.Log
-	Memory  = check.Memory
-	Kernel  = check.Kernel
-	CPUs    = "cpus"
-	Data    = "data"
-	Network = "network"
+	Clock  = check.Frequency
+	Idle   = check.Idle
+	SMT    = check.SMT
+	Degree = check.Degree
+	Log    = check.Log
+	Memory = check.Memory
+	Kernel = check.Kernel
+	CPUs   = "cpus"
+	// Who had the CPUs for which the service waited.
+	Neighbour = "neighbour"
+	Quota     = "quota"
+	Steal     = "steal"
+	Data      = "data"
+	Network   = "network"
 )
 
 // Names are all levers, in the order in which a burst of work meets them.
-var Names = []string{Clock, Idle, SMT, CPUs, Log, Data, Network, Memory, Degree, Kernel}
+var Names = []string{Clock, Idle, SMT, CPUs, Neighbour, Quota, Steal, Log, Data, Network, Memory, Degree, Kernel}
 
 var titles = map[string]string{
-	Clock: "clock frequency", Idle: "idle states", SMT: "hyper-threading", CPUs: "more CPUs", Log: "log device",
+	Clock: "clock frequency", Idle: "idle states", SMT: "hyper-threading", CPUs: "more CPUs",
+	Neighbour: "other programs", Quota: "CPU quota", Steal: "hypervisor", Log: "log device",
 	Data: "data device", Network: "network", Memory: "memory", Degree: "parallelism", Kernel: "kernel limits",
 }
 

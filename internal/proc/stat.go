@@ -3,7 +3,9 @@ package proc
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -119,6 +121,31 @@ func children(task string) (list []Stat, err error) {
 		}
 	}
 	return list, err
+}
+
+// Family is a process and all that descends from it.
+func Family(root int) (pids []int) {
+	pids = []int{root}
+	for i := 0; i < len(pids); i++ {
+		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pids[i]))
+		for _, task := range tasks {
+			list, err := children(task)
+			if errors.Is(err, fs.ErrNotExist) && i == 0 { // the kernel does not list them
+				return pidsOf(Below(All(), root))
+			}
+			for _, s := range list {
+				pids = append(pids, s.PID)
+			}
+		}
+	}
+	return pids
+}
+
+func pidsOf(list []Stat) (pids []int) {
+	for _, s := range list {
+		pids = append(pids, s.PID)
+	}
+	return pids
 }
 
 // Children lists the children of this process that orphans become, and perhaps others of

@@ -158,6 +158,21 @@ func (g *group) hasQuota() bool {
 	return err == nil && len(f) > 0 && f[0] != "max" && f[0] != "-1"
 }
 
+// limit is the group's quota: a file of quota and period in version 2, two files in version 1.
+func (g *group) limit() *Quota {
+	file := g.file("cpu", "cpu.cfs_quota_us", "cpu.max")
+	b, _ := os.ReadFile(file)
+	if period := g.file("cpu", "cpu.cfs_period_us", ""); period != "" {
+		p, _ := os.ReadFile(period)
+		b = slices.Concat(b, []byte(" "), p)
+	}
+	var quota, period float64
+	if n, _ := fmt.Sscan(string(b), &quota, &period); n < 2 || quota <= 0 || period <= 0 {
+		return nil
+	}
+	return &Quota{File: file, CPUs: quota / period}
+}
+
 // used is the CPU time of all that is and was in the group, s.
 func (g *group) used() (float64, bool) {
 	if file := g.file("cpuacct", "cpuacct.usage", ""); file != "" {

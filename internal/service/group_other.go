@@ -13,3 +13,4 @@ func (g *group) controlled() string  { return "" }
 func (g *group) first() int          { return 0 }
 func (g *group) limited() *group     { return nil }
 func (g *group) processes() []int    { return nil }
+func (g *group) limit() *Quota       { return nil }

@@ -107,6 +107,41 @@ func (s *Service) Target() (processes []int, group string) {
 	return s.group.processes(), ""
 }
 
+// Processes are its first ones: its control group's, or the one whose children follow it.
+func (s *Service) Processes() []int {
+	if s.group != nil {
+		return s.group.processes()
+	}
+	return []int{s.PID}
+}
+
+// Members are all its processes now.
+func (s *Service) Members() []int {
+	if s.group != nil {
+		return s.group.processes()
+	}
+	return proc.Family(s.PID)
+}
+
+// Holds reports that a control group is its own or below that.
+func (s *Service) Holds(group string) bool {
+	return s.group != nil && (group == s.group.path || strings.HasPrefix(group, s.group.path+"/"))
+}
+
+// Quota is a limit of CPU time.
+type Quota struct {
+	File string  `json:"file"` // that has it
+	CPUs float64 `json:"cpus"` // how many it is worth
+}
+
+// Quota is the limit of the service's CPU time, its own or of a group around it; nil: it has none that can be read.
+func (s *Service) Quota() *Quota {
+	if s.quota == nil {
+		return nil
+	}
+	return s.quota.limit()
+}
+
 // Ended reports that its first process has, or that its group has none.
 func (s *Service) Ended() bool {
 	if s.group != nil {

@@ -1,0 +1,74 @@
+package assess
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+	"hostlab/internal/service"
+	"hostlab/internal/waits"
+)
+
+// blocked looks at what the service's threads wait for in the kernel.
+type blocked struct {
+	tally *waits.Tally // nil: nobody looked
+	pace  time.Duration
+}
+
+// Between two looks, at least: 3,000 in a minute. Looking takes at most a part of one CPU.
+const (
+	leastPace = 20 * time.Millisecond
+	looking   = 0.0035
+)
+
+func (b *blocked) watch(ctx context.Context, s *service.Service, lasts time.Duration) {
+	w := waits.Open(s.Members)
+	defer w.Close()
+	b.tally, b.pace = w.Tally(), leastPace
+	for end := time.Now().Add(lasts); ctx.Err() == nil && time.Now().Before(end); {
+		w.Look()
+		if t := b.tally; t.Wall > time.Second { // at the pace that has been kept so far
+			b.pace = max(leastPace, time.Duration(float64(b.pace)*t.CPU.Seconds()/(looking*t.Wall.Seconds())))
+		}
+		wait(ctx, b.pace)
+	}
+}
+
+// parts are those of a service that tells no sessions: what its threads waited for until a device had done it. Waits for locks,
+// sockets and timers are none: an idle pool waits as they do.
+func (b *blocked) parts() (list []explain.Part, hidden bool) {
+	if b.tally == nil || b.tally.N == 0 { // as on Windows
+		return nil, true
+	}
+	seconds := map[explain.PartName]float64{explain.LogWait: 0, explain.DataReads: 0, explain.OtherWaits: 0}
+	between := 0.0 // any of them, where no look fell
+	for w, s := range b.tally.ByWait() {
+		switch {
+		case w.Kind == waits.Between:
+			between += s
+		case w.Kind == waits.Unseen:
+			hidden = true
+		case w.Kind == waits.Sync:
+			seconds[explain.LogWait] += s
+		case w.Kind == waits.Read && w.Blocked, w.Kind == waits.AsyncIO && w.Blocked:
+			seconds[explain.DataReads] += s
+		case w.Blocked: // a write, or a page of memory
+			seconds[explain.OtherWaits] += s
+		}
+	}
+	if hidden {
+		return nil, true
+	}
+	source := fmt.Sprintf("%s at system calls, one every %s", screen.Count(b.tally.N, "look"), result.Format(b.pace.Seconds(), "s"))
+	for _, name := range []explain.PartName{explain.LogWait, explain.DataReads, explain.OtherWaits} {
+		s := seconds[name]
+		off := 1.96 * math.Sqrt(2*s*b.pace.Seconds()) // looks are counted (Poisson), and neighbours are alike
+		list = append(list, explain.Part{Name: name, Seconds: s, Source: source, Share: result.Estimate{Value: s, Low: max(0, s-off),
+			High: s + off + between + unseen*b.pace.Seconds(), N: b.tally.N, Evidence: result.Measured}})
+	}
+	return list, false
+}

@@ -1,0 +1,221 @@
+package assess
+
+import (
+	"fmt"
+	"strings"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/lever"
+	"hostlab/internal/proc"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+)
+
+// blame says whose doing the service's waits for a CPU were, as shares of them. Its own quota comes first: a service that its
+// limit stops has no neighbour to blame. The rest is divided by who had the CPUs.
+type blame struct{ quota, neighbour, own float64 }
+
+func (m *Minute) blame() (b blame) {
+	queue := m.Report.Part(explain.RunQueue).Seconds
+	if queue <= 0 {
+		return blame{own: 1}
+	}
+	if m.Throttled != nil {
+		b.quota = lever.Unit(*m.Throttled / queue)
+	}
+	others := 0.0
+	for _, t := range m.Takers {
+		others += t.Seconds
+	}
+	if own := m.used(); own+others > 0 {
+		b.neighbour = (1 - b.quota) * others / (own + others)
+	}
+	b.own = 1 - b.quota - b.neighbour
+	return b
+}
+
+// used is the CPU time of the service, s.
+func (m *Minute) used() float64 {
+	if n := len(m.Readings); n > 0 {
+		return m.Readings[n-1].CPU
+	}
+	return m.Report.Part(explain.DatabaseCPU).Seconds
+}
+
+// ofCPUs are the levers on waits for a CPU: more CPUs, the neighbour that took them, the service's own quota, and the hypervisor.
+// All could end all such waits, and what waits behind them; what each likely gives is by whose doing they were.
+func (m *Minute) ofCPUs() []lever.Lever {
+	cpus, neighbour, quota, steal := lever.Lever{Name: lever.CPUs}, lever.Lever{Name: lever.Neighbour}, lever.Lever{Name: lever.Quota},
+		lever.Lever{Name: lever.Steal}
+	all := []*lever.Lever{&cpus, &neighbour, &quota}
+	switch {
+	case m.Report.Part(explain.RunQueue).Source == "":
+		for _, l := range all {
+			m.stalls(l, "cpu", m.Unseen[lever.CPUs])
+		}
+	case m.Report.Busy <= 0:
+		for _, l := range all {
+			unknown(l, nil, idleService)
+		}
+	default:
+		m.moreCPUs(&cpus)
+		m.move(&neighbour)
+		m.raise(&quota)
+	}
+	m.stolen(&steal)
+	return []lever.Lever{cpus, neighbour, quota, steal}
+}
+
+const idleService = "the service did nothing in that time"
+
+// queued sets a lever on waits for a CPU, of which a share is its doing and goes away by a factor, and at most a share could be.
+func (m *Minute) queued(l *lever.Lever, share, factor, low, most float64, assumes, text string) {
+	saves, q := m.Report.Saving(explain.RunQueue), m.share(explain.RunQueue)
+	certain := 0.0
+	if q.Value > 0 {
+		certain = q.Low / q.Value * low
+	}
+	gain(l, saves.Share*share, saves.Likely*share*factor*certain, saves.Likely*share*factor, min(1, saves.AtMost+m.clients())*most, assumes, text)
+}
+
+// clients is the share of time in which clients on this host may themselves have waited for a CPU: the service waited for them.
+func (m *Minute) clients() float64 {
+	if t := m.Trips; !m.Local && t != nil && t.Connections > 0 && t.Local == 0 {
+		return 0
+	}
+	return m.share(explain.Application).High
+}
+
+func (m *Minute) moreCPUs(l *lever.Lever) {
+	reason := "its threads were ready to run and had no CPU"
+	f, known := 1.0, 0.0
+	if m.Host.Busy != nil {
+		f, known = relief(m.Host.CPUs, *m.Host.Busy), 1
+		reason += fmt.Sprintf("; the %d CPUs were %.0f %% busy", m.Host.CPUs, 100**m.Host.Busy)
+	} else {
+		reason += "; this host does not show how busy the CPUs were"
+	}
+	m.queued(l, m.blame().own, f, known, 1, "the CPUs are doubled, the load stays, and jobs arrive at random (M/M/c)", reason)
+	if m.Host.CPUs > 0 {
+		l.Next = lever.Next{Note: fmt.Sprintf("give it more than %s, or let fewer clients work at once", screen.Count(m.Host.CPUs, "CPU"))}
+	}
+}
+
+// move is the lever on the programs that had the CPUs.
+func (m *Minute) move(l *lever.Lever) {
+	if !m.Counted {
+		unknown(l, nil, "other processes do not show here")
+		return
+	}
+	t, there := m.largest()
+	if !there {
+		gain(l, 0, 0, 0, 0, "", "no other program used a CPU for long")
+		return
+	}
+	b := m.blame()
+	m.queued(l, b.neighbour, 1, 1, 1, "it runs elsewhere, and waits end in proportion to the CPU time that it took", m.took(t))
+	if l.Next = limit(t); b.neighbour == 0 {
+		l.Next = lever.Next{}
+	}
+}
+
+// notable is the share of one CPU from which a program is named.
+const notable = 0.02
+
+// largest is the program that took most CPU time from the service.
+func (m *Minute) largest() (t proc.Taker, there bool) {
+	if len(m.Takers) == 0 || m.Takers[0].Seconds < notable*m.Report.Wall {
+		return t, false
+	}
+	return m.Takers[0], true
+}
+
+// took names a program, and says what it took.
+func (m *Minute) took(t proc.Taker) string {
+	used := fmt.Sprintf("%.2g of %s", t.Seconds/max(m.Report.Wall, 1e-9), screen.Count(m.Host.CPUs, "CPU"))
+	return "most went to " + called(t) + ", " + used
+}
+
+// called names a program so that a person finds it.
+func called(t proc.Taker) string {
+	name := screen.Clean(t.Name)
+	of := fmt.Sprintf("PID %d", t.PID)
+	if t.Processes > 1 {
+		of = fmt.Sprintf("%d processes, PID %d", t.Processes, t.PID)
+	}
+	if u := t.Unit(); u != "" {
+		of += ", " + screen.Clean(u)
+	}
+	return name + " (" + of + ")"
+}
+
+// limit is what to type so that a program leaves the CPUs to others.
+func limit(t proc.Taker) lever.Next {
+	switch u := t.Unit(); {
+	case t.PID == 0:
+		return lever.Next{}
+	case strings.HasSuffix(u, ".service"):
+		return lever.Next{Command: "systemctl set-property --runtime " + screen.Word(u) + " CPUWeight=1",
+			Note: "it gives its CPUs away while others want them"}
+	default:
+		return lever.Next{Command: fmt.Sprintf("renice -n 19 -p %d", t.PID), Note: "it gives its CPUs away while others want them"}
+	}
+}
+
+// raise is the lever on the service's own limit.
+func (m *Minute) raise(l *lever.Lever) {
+	switch {
+	case m.Throttled == nil && m.Service.Here():
+		gain(l, 0, 0, 0, 0, "", "no quota limits its CPU time")
+	case m.Throttled == nil:
+		unknown(l, nil, "whether a quota limits its CPU time does not show here")
+	case *m.Throttled == 0:
+		gain(l, 0, 0, 0, 0, "", "its CPU quota never stopped it"+m.limits())
+	default:
+		threads, most := 1, 1.0 // that wait where the quota stops one CPU
+		for _, r := range m.Readings {
+			threads = max(threads, r.Threads)
+		}
+		if queue := m.Report.Part(explain.RunQueue).Seconds; queue > 0 {
+			most = lever.Unit(*m.Throttled * float64(threads) / queue)
+		}
+		m.queued(l, m.blame().quota, 1, 1, most, "no quota stops it any more", fmt.Sprintf("its CPU quota stopped its threads for %s in %s, all added up%s",
+			result.Format(*m.Throttled, "s"), result.Format(m.Report.Wall, "s"), m.limits()))
+		l.Next = lever.Next{Note: "raise it"}
+		if q := m.Quota; q != nil {
+			l.Next.Note = fmt.Sprintf("raise it in %s, from %.3g CPUs", q.File, q.CPUs)
+		}
+	}
+}
+
+// limits says how large the quota is and where it stands.
+func (m *Minute) limits() string {
+	if m.Quota == nil {
+		return ""
+	}
+	return fmt.Sprintf("; it is %.3g CPUs, in %s", m.Quota.CPUs, m.Quota.File)
+}
+
+// stolen is the lever on what the hypervisor gives to others.
+func (m *Minute) stolen(l *lever.Lever) {
+	h := m.Host
+	switch {
+	case h.Steal == nil || h.Busy == nil:
+		unknown(l, nil, "this host does not show what its hypervisor takes")
+		return
+	case m.Report.Busy <= 0:
+		unknown(l, nil, idleService)
+		return
+	}
+	cpu, f := m.share(explain.DatabaseCPU), 0.0
+	if asked := *h.Steal + *h.Busy; asked > 0 {
+		f = *h.Steal / asked
+	}
+	most := cpu.High * f
+	if f > 0.001 {
+		most += m.Report.Saving(explain.RunQueue).AtMost // those waits may be for CPUs that it took
+	}
+	gain(l, cpu.Value*f, cpu.Low*f, cpu.Value*f, most, "the hypervisor takes nothing any more",
+		fmt.Sprintf("steal was %.1f %% of the CPU time that this guest asked for", 100*f))
+	l.Next = lever.Next{Note: "ask the owner of the hypervisor for CPUs of its own"}
+}

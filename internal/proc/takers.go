@@ -1,0 +1,106 @@
+package proc
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Taker is a program that used CPUs: processes of one name in one control group.
+type Taker struct {
+	Name      string  `json:"name"`
+	PID       int     `json:"pid"` // of the process that used most
+	Processes int     `json:"processes"`
+	Group     string  `json:"group"` // their control group; "": the root, or not known
+	Seconds   float64 `json:"seconds"`
+}
+
+// Unit is the systemd unit or the container that a control group is, as it is called by the tools that limit it; "": neither.
+func (t Taker) Unit() string {
+	parts := strings.Split(t.Group, "/")
+	for _, p := range slices.Backward(parts) {
+		if strings.HasSuffix(p, ".service") && !strings.HasPrefix(p, "user@") || strings.HasSuffix(p, ".scope") && !strings.HasPrefix(p, "session-") {
+			return p
+		}
+	}
+	return ""
+}
+
+// Census is all processes that there are, with their control groups.
+type Census struct {
+	all    []Stat
+	groups map[int]string
+}
+
+// TakeCensus lists the processes that there are.
+func TakeCensus() Census {
+	c := Census{all: All(), groups: map[int]string{}}
+	for _, s := range c.all {
+		c.groups[s.PID] = groupOf(s.PID)
+	}
+	return c
+}
+
+// Takers are the programs that have used CPUs since an earlier census, the largest first, without the processes that ours holds.
+// A process that came and went is counted with its parent.
+func (c Census) Takers(before Census, ours func(s Stat, group string) bool) (list []Taker) {
+	type key struct{ name, group string }
+	then, parents := map[identity]Stat{}, map[int]int{}
+	for _, s := range before.all {
+		parents[s.PID] = s.Parent
+		then[identity{s.PID, s.Started}] = s
+	}
+	used := map[int]float64{}
+	for _, s := range c.all {
+		was := then[identity{s.PID, s.Started}]
+		delete(then, identity{s.PID, s.Started})
+		used[s.PID] += (s.CPU - was.CPU + s.Reaped - was.Reaped).Seconds()
+	}
+	for _, gone := range then { // what it had used by then is counted with the nearest ancestor that lives: it waited for it
+		at, seen := gone.Parent, 0
+		for ; seen < deepest; seen++ {
+			if _, lives := used[at]; lives {
+				used[at] -= (gone.CPU + gone.Reaped).Seconds()
+				break
+			}
+			at = max(parents[at], 1) // the system's first process adopts orphans
+		}
+	}
+	found, most := map[key]*Taker{}, map[key]float64{}
+	for _, s := range c.all {
+		group, seconds := c.groups[s.PID], used[s.PID]
+		if seconds <= 0 || ours(s, group) {
+			continue
+		}
+		k := key{s.Name, group}
+		if s.PID == kthreadd || s.Parent == kthreadd {
+			k = key{"the kernel's threads", ""}
+		}
+		t := found[k]
+		if t == nil {
+			t = &Taker{Name: k.name, Group: k.group}
+			found[k] = t
+		}
+		t.Seconds += seconds
+		t.Processes++
+		if seconds > most[k] {
+			most[k], t.PID = seconds, s.PID
+		}
+	}
+	for _, t := range slices.SortedFunc(maps.Values(found), func(a, b *Taker) int {
+		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Name, b.Name))
+	}) {
+		list = append(list, *t)
+	}
+	return list
+}
+
+// Below are the processes that descend from one of the roots, and the roots.
+func (c Census) Below(roots ...int) map[int]bool {
+	out := map[int]bool{}
+	for _, s := range Below(c.all, roots...) {
+		out[s.PID] = true
+	}
+	return out
+}

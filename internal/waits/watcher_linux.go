@@ -1,0 +1,318 @@
+package waits
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Watcher looks at threads. Those that have had a CPU since the last census are looked at each time, and for all others one
+// look stands for the time between two censuses: hundreds of idle sessions cost next to nothing.
+type Watcher struct {
+	pids    func() []int
+	threads map[Thread]*thread
+	tally   Tally
+	last    time.Time // look
+	census  time.Time // when all threads were listed last
+	dead    []Thread
+	buf     [512]byte
+}
+
+// every is the time between two censuses.
+const every = time.Second
+
+type thread struct {
+	dir           string
+	syscall, stat int              // descriptors, held open of one that is active; -1
+	looks         map[Wait]float64 // s that looks stood for since the last census
+	from          time.Time        // of that; zero: there was none
+	ran           time.Duration    // on a CPU or ready for one by then
+	files         map[int64]string // by descriptor, until the next census
+}
+
+func (t *thread) active() bool { return t.stat >= 0 }
+
+// Open begins to watch the threads of processes, which pids lists anew at each census.
+func Open(pids func() []int) *Watcher {
+	return &Watcher{pids: pids, threads: map[Thread]*thread{}, tally: Tally{Looks: map[Thread]map[Wait]float64{}}}
+}
+
+// Close books what is left, and lets go of all threads.
+func (w *Watcher) Close() {
+	w.count(time.Now())
+	for id := range w.threads {
+		w.forget(id)
+	}
+}
+
+// Tally is what was seen so far.
+func (w *Watcher) Tally() *Tally { return &w.tally }
+
+// Look looks at each active thread once, and at all threads once a second.
+func (w *Watcher) Look() {
+	runtime.LockOSThread() // whose CPU time is counted
+	defer runtime.UnlockOSThread()
+	began := time.Now()
+	cpu := threadCPU()
+	if w.last.IsZero() {
+		w.last = began
+	}
+	since := began.Sub(w.last)
+	w.last = began
+	w.tally.Wall += since
+	for id, t := range w.threads {
+		if t.active() {
+			w.see(id, t, since)
+		}
+	}
+	if began.Sub(w.census) >= every {
+		w.count(began)
+	}
+	for _, id := range w.dead {
+		w.forget(id)
+		w.tally.Lost++
+	}
+	w.dead = w.dead[:0]
+	w.tally.CPU += threadCPU() - cpu
+}
+
+// count lists all threads, looks at those that were idle, and finds out which of them are active now.
+func (w *Watcher) count(now time.Time) {
+	since := every
+	if !w.census.IsZero() {
+		since = now.Sub(w.census)
+	}
+	w.census = now
+	here := map[Thread]bool{}
+	for _, pid := range w.pids() {
+		names, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
+		if err != nil {
+			continue
+		}
+		for _, n := range names {
+			tid, err := strconv.Atoi(n.Name())
+			if err != nil {
+				continue
+			}
+			id := Thread{pid, tid}
+			here[id] = true
+			t := w.threads[id]
+			if t == nil {
+				t = &thread{dir: fmt.Sprintf("/proc/%d/task/%d/", pid, tid), syscall: -1, stat: -1, files: map[int64]string{}, looks: map[Wait]float64{}}
+				w.threads[id] = t
+			} else if !t.active() {
+				if err := t.open(); err == nil {
+					w.see(id, t, since)
+				}
+			}
+			clear(t.files)
+			ran, err := t.used()
+			switch idle := err == nil && ran == t.ran; {
+			case errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH):
+				w.dead = append(w.dead, id)
+				continue
+			case idle:
+				t.close()
+			default: // also where the kernel keeps no such counts
+				if t.open() != nil {
+					w.dead = append(w.dead, id)
+					continue
+				}
+			}
+			w.settle(id, t, now, ran, err == nil)
+		}
+	}
+	for id := range w.threads {
+		if !here[id] {
+			w.dead = append(w.dead, id)
+		}
+	}
+}
+
+func (t *thread) open() (err error) {
+	if t.active() {
+		return nil
+	}
+	if t.stat, err = unix.Open(t.dir+"stat", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+		return err
+	}
+	if t.syscall, err = unix.Open(t.dir+"syscall", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+		t.syscall = -1 // Unseen
+	}
+	return nil
+}
+
+func (t *thread) close() {
+	for _, fd := range []*int{&t.stat, &t.syscall} {
+		if *fd >= 0 {
+			_ = unix.Close(*fd)
+		}
+		*fd = -1
+	}
+}
+
+func (w *Watcher) forget(id Thread) {
+	if t := w.threads[id]; t != nil {
+		t.close()
+		delete(w.threads, id)
+	}
+}
+
+// used is for how long the thread was on a CPU or ready for one (sched-stats.rst).
+func (t *thread) used() (time.Duration, error) {
+	b, err := os.ReadFile(t.dir + "schedstat")
+	if err != nil {
+		return 0, err
+	}
+	var on, ready int64
+	_, err = fmt.Sscan(string(b), &on, &ready)
+	return time.Duration(on + ready), err
+}
+
+// settle books the time since the last census: what the scheduler counted is exact, and the rest is divided as the looks saw it.
+// Looks alone are biased on a busy host: they need a CPU themselves.
+func (w *Watcher) settle(id Thread, t *thread, now time.Time, ran time.Duration, counted bool) {
+	of := w.tally.Looks[id]
+	if of == nil {
+		of = map[Wait]float64{}
+		w.tally.Looks[id] = of
+	}
+	off, rest := 0.0, 1.0
+	for wait, s := range t.looks {
+		if wait.Kind != Running {
+			off += s
+		}
+	}
+	if counted && !t.from.IsZero() {
+		run := min((ran - t.ran).Seconds(), now.Sub(t.from).Seconds())
+		of[Wait{Kind: Running}] += run
+		switch away := now.Sub(t.from).Seconds() - run; {
+		case off > 0:
+			rest = away / off
+		default:
+			of[Wait{Kind: Between}] += away
+		}
+	}
+	for wait, s := range t.looks {
+		if wait.Kind != Running || !counted {
+			of[wait] += s * rest
+		}
+	}
+	t.from, t.ran = now, ran
+	clear(t.looks)
+}
+
+// fields are those of stat from the state on.
+func (w *Watcher) fields(t *thread) ([][]byte, bool) {
+	n, err := unix.Pread(t.stat, w.buf[:], 0)
+	if err != nil || n <= 0 {
+		return nil, false
+	}
+	_, after, ok := bytes.Cut(w.buf[:n], []byte(") "))
+	if !ok {
+		return nil, false
+	}
+	return bytes.Fields(after), true
+}
+
+// see books what a thread does for the time since the last look.
+func (w *Watcher) see(id Thread, t *thread, since time.Duration) {
+	wait, err := w.wait(id, t)
+	if err != nil {
+		w.dead = append(w.dead, id)
+		return
+	}
+	t.looks[wait] += since.Seconds()
+	w.tally.N++
+}
+
+var errEnded = errors.New("the thread has ended")
+
+func (w *Watcher) wait(id Thread, t *thread) (Wait, error) {
+	f, ok := w.fields(t)
+	if !ok {
+		return Wait{}, errEnded
+	}
+	state := f[0][0]
+	switch state {
+	case 'R':
+		return Wait{Kind: Running}, nil
+	case 'T', 't':
+		return Wait{Kind: Stopped}, nil
+	case 'Z', 'X':
+		return Wait{}, errEnded
+	}
+	blocked := state == 'D'
+	if t.syscall < 0 {
+		return Wait{Kind: Unseen, Blocked: blocked}, nil
+	}
+	n, err := unix.Pread(t.syscall, w.buf[:], 0)
+	switch {
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
+		return Wait{Kind: Unseen, Blocked: blocked}, nil
+	case err != nil || n <= 0:
+		return Wait{}, errEnded
+	}
+	text := w.buf[:n]
+	if bytes.HasPrefix(text, []byte("running")) { // it got a CPU since
+		return Wait{Kind: Running}, nil
+	}
+	call, args, _ := bytes.Cut(text, []byte(" "))
+	number, err := strconv.ParseInt(string(bytes.TrimSpace(call)), 10, 64)
+	if err != nil {
+		return Wait{Kind: Elsewise, Blocked: blocked}, nil
+	}
+	if number < 0 { // in the kernel without a system call: a page fault (proc_pid_syscall(5))
+		return Wait{Kind: Page, Blocked: blocked}, nil
+	}
+	kind, known := calls[number]
+	if !known {
+		return Wait{Kind: Elsewise, On: "system call " + strconv.FormatInt(number, 10), Blocked: blocked}, nil
+	}
+	out := Wait{Kind: kind, Blocked: blocked}
+	if !byDescriptor[number] {
+		return out, nil
+	}
+	first, _, _ := bytes.Cut(args, []byte(" "))
+	fd, err := strconv.ParseInt(string(bytes.TrimPrefix(first, []byte("0x"))), 16, 64)
+	if err != nil {
+		return out, nil
+	}
+	out.On = t.file(id, fd)
+	if (kind == Read || kind == Write) && !strings.HasPrefix(out.On, "/") {
+		out.Kind = Peer
+	}
+	return out, nil
+}
+
+// file is what a descriptor of a process leads to: a path, or "socket", "pipe" and other kinds.
+func (t *thread) file(id Thread, fd int64) string {
+	if name, known := t.files[fd]; known {
+		return name
+	}
+	name, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", id.PID, fd))
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		name = ""
+	case err != nil:
+		name = "" // it was closed meanwhile
+	case !strings.HasPrefix(name, "/"):
+		name, _, _ = strings.Cut(name, ":") // socket:[123]
+	}
+	t.files[fd] = strings.TrimSuffix(name, " (deleted)")
+	return t.files[fd]
+}
+
+func threadCPU() time.Duration {
+	var ts unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts)
+	return time.Duration(ts.Nano())
+}

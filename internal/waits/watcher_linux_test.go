@@ -1,0 +1,108 @@
+package waits
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const role = "HOSTLAB_WAITS_TEST"
+
+func init() { runtime.LockOSThread() } // main runs on the process' first thread
+
+func TestMain(m *testing.M) {
+	if r := os.Getenv(role); r != "" {
+		act(r, os.Args[1])
+	}
+	os.Exit(m.Run())
+}
+
+// act does one thing for ever, in a raw system call, so that no runtime stands between.
+func act(r, file string) {
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("ready")
+	fd := int(f.Fd())
+	for {
+		switch r {
+		case "spin":
+		case "sync":
+			_, _ = unix.Pwrite(fd, []byte("x"), 0)
+			_ = unix.Fdatasync(fd)
+		case "lock":
+			_ = unix.Flock(fd, unix.LOCK_EX)
+		case "sleep":
+			t := unix.Timespec{Sec: 100}
+			_ = unix.Nanosleep(&t, nil)
+		case "pipe":
+			var p [2]int
+			_ = unix.Pipe(p[:])
+			_, _ = unix.Read(p[0], make([]byte, 1))
+		}
+	}
+}
+
+// TestKinds: each kind of wait is the main part of a process that does nothing else, on the file that it names.
+func TestKinds(t *testing.T) {
+	dir := t.TempDir()
+	held, err := os.Create(filepath.Join(dir, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if err := unix.Flock(int(held.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	for r, want := range map[string]Wait{
+		"spin": {Kind: Running}, "lock": {Kind: Lock, On: held.Name()}, "sleep": {Kind: Sleep}, "pipe": {Kind: Peer, On: "pipe"},
+	} {
+		t.Run(r, func(t *testing.T) {
+			file := filepath.Join(dir, r)
+			pid := start(t, r, file)
+			w := Open(func() []int { return []int{pid} })
+			for end := time.Now().Add(2500 * time.Millisecond); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+				w.Look()
+			}
+			w.Close()
+			got := w.Tally()
+			for wait, s := range got.ByWait() {
+				t.Logf("%5.2f s %+v", s, wait)
+			}
+			main := got.Looks[Thread{pid, pid}]
+			all := 0.0
+			for _, s := range main {
+				all += s
+			}
+			if main[want] < 0.9*all || all < 2 {
+				t.Errorf("%+v for %.2f of %.2f s", want, main[want], all)
+			}
+		})
+	}
+}
+
+func start(t *testing.T, r, file string) (pid int) {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe", file)
+	cmd.Env = append(os.Environ(), role+"="+r, "GOMAXPROCS=1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Process.Pid
+}
