@@ -20,7 +20,7 @@ type Intake struct {
 	Store *Store
 	Host  string // they belong to it, whatever they say; "": as they say
 	Now   time.Time
-	// Refused is told of a document that is not kept, by its path, or "" where the error names it.
+	// Refused gets each document that is not kept, by its path, or "" where the error names it.
 	Refused func(path string, err error)
 
 	coming               chan chan fleet.Spooled // in order, each full when it is read
