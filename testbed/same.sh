@@ -9,7 +9,7 @@ cat > "$tmp/job" <<'EOS'
 # in the guest: live facts, recording, facts of the recording, one behind the other
 set -e; cd /run; p=; for d in /mnt/*; do [ ! -d "$d" ] || p="$p --path $d"; done
 /job/hostlab facts --format json $p > live.json
-/job/hostlab facts --record rec.txtar $p > /dev/null
+/job/hostlab facts --save rec.txtar $p > /dev/null
 /job/hostlab facts --format json --root rec.txtar $p > rec.json
 cat live.json; echo "=== recording"; cat rec.json
 EOS

@@ -393,7 +393,7 @@ func (w *wine) commands(t *testing.T) {
 		list = append(list, []trial{
 			{0, `GetVolumeInformation`, `facts --path C:\`},
 			{0, `"windows"`, "facts --format json"},
-			{2, `no Linux`, "facts --record host.txtar"},
+			{2, `no Linux`, "facts --save host.txtar"},
 			{2, `Linux`, `check --root Z:` + w32(w.dir)},
 			{0, `Measurement|measured`, "facts --probe"},
 			{0, `Frequency policy`, "assess --quick --log-dir . --html a.html --json a.json"},

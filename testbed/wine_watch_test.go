@@ -39,13 +39,13 @@ func (w *wine) watch(t *testing.T) {
 	w.setCounters(t, watched)
 	w.try(t, 0, `unknown here: idle states, pressure, iowait, steal, log flushes: Windows has no counter of them.*`+
 		`busy 40 % \(user 30, sys 10\).*clock 46 % of the highest \(46 to 46\), while busy .*waits queue 3 threads, 12345 switches/s`+
-		`.*log Z: write 2\.00 ms \(n 20[0-9]\)`, "", "watch", "--count", "2", "--log-dir", ".", "--record", "night.jsonl")
+		`.*log Z: write 2\.00 ms \(n 20[0-9]\)`, "", "watch", "--count", "2", "--log-dir", ".", "--save", "night.jsonl")
 	b, err := os.ReadFile(filepath.Join(w.dir, "night.jsonl"))
 	if text := string(b); err != nil || strings.Count(text, "\n") != 3 || !strings.Contains(text, `"queue":3,"switches":12345`) ||
 		!strings.Contains(text, `"iow":"-`) || !strings.Contains(text, `"freq":"46`) {
 		t.Errorf("the record: %v\n%s", err, b)
 	}
-	w.try(t, 11, `Not decided: the record has no quiet time.*Windows has no counter`, "", "watch", "--analyze", "night.jsonl")
+	w.try(t, 11, `Not decided: the record has no quiet time.*Windows has no counter`, "", "watch", "--from", "night.jsonl")
 	w.try(t, 2, `--interval 100ms: on Windows expected 1s`, "", "watch", "--interval", "100ms")
 	w.try(t, 0, `"processor_queue":3`, "", "watch", "--count", "1", "--format", "json")
 

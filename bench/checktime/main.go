@@ -7,7 +7,7 @@
 //	go run ./bench/checktime [-n ROUNDS] HOSTLAB [ROOT]
 //
 // ROOT is a machine's tree; without it, this machine. The files are those that
-// `hostlab facts --record` lists.
+// `hostlab facts --save` lists.
 package main
 
 import (
@@ -42,7 +42,7 @@ func main() {
 }
 
 func run(rounds int, hostlab, root string) error {
-	check, facts := []string{"check"}, []string{"facts", "--record", "-"}
+	check, facts := []string{"check"}, []string{"facts", "--save", "-"}
 	if root != "" {
 		check, facts = append(check, "--root", root), append(facts, "--root", root)
 	}

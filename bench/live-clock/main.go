@@ -32,7 +32,6 @@ import (
 
 	"hostlab/bench/rounds"
 	"hostlab/internal/assess"
-	"hostlab/internal/assess/assesstest"
 	"hostlab/internal/emulate"
 	"hostlab/internal/lever"
 	"hostlab/internal/model"
@@ -208,7 +207,7 @@ func (b *bench) slowed(ctx context.Context, policy string) (cpu cost, times floa
 	}
 	got := make(chan watched, 1)
 	go func() {
-		m, err := assess.Watch(ctx, b.of, nil, "", assess.Options{For: b.options.slice, CPUs: 2, Clock: assesstest.Emulated{Emulation: b.clock}})
+		m, err := assess.Watch(ctx, b.of, nil, "", assess.Options{For: b.options.slice, CPUs: 2, Clock: emulated{b.clock}})
 		got <- watched{m, err}
 	}()
 	cpu, err = b.slice(ctx)
@@ -308,3 +307,22 @@ func (b *bench) look(ctx context.Context) (r reading, err error) {
 	r.inflicted, err = b.clock.Totals()
 	return r, err
 }
+
+// emulated is the clock of processes that an emulation slows down: the work that they did, by the
+// CPU time that it would have taken at the emulated clock.
+type emulated struct{ *emulate.Emulation }
+
+// Read is what was emulated until now.
+func (e emulated) Read(time.Time) (map[int]assess.Ran, error) {
+	t, err := e.Totals()
+	return map[int]assess.Ran{-1: {Cycles: t.Used * 3e9, Seconds: t.Clocked}}, err
+}
+
+// Highest is full speed.
+func (emulated) Highest() (float64, error) { return 3e9, nil }
+
+// About names it.
+func (emulated) About() (string, result.Evidence) { return "an emulated clock", result.Emulated }
+
+// Close leaves the emulation to who started it.
+func (emulated) Close() {}

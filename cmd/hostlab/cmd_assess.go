@@ -200,9 +200,11 @@ func (o *assessOptions) flags(cmd *cobra.Command) {
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress and no text, only the files asked for")
 	cobra.CheckErr(f.SetAnnotation("html", emptiable, []string{"true"}))
 	for name, complete := range map[string][]string{"dsn": nil, "for": nil, "only": {"service"}} {
-		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(complete, cobra.ShellCompDirectiveNoFileComp)))
+		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(complete,
+			cobra.ShellCompDirectiveNoFileComp)))
 	}
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("service", cobra.FixedCompletions([]string{"auto", "none", "demo", "pid:", "cgroup:", "unit:"},
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("service", cobra.FixedCompletions([]string{"auto", "none", "demo",
+		"pid:", "cgroup:", "unit:"},
 		cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)))
 	cobra.CheckErr(cmd.MarkFlagDirname("log-dir"))
 	cobra.CheckErr(cmd.MarkFlagFilename("html", "html"))
@@ -219,7 +221,8 @@ func (o *assessOptions) prepare(cmd *cobra.Command) error {
 		}
 	}
 	if o.from != "" {
-		for _, name := range []string{"save", "service", "dsn", "dsn-file", "for", "quick", "log-dir", "role", "exceptions", "only",
+		for _, name := range []string{"save", "service", "dsn", "dsn-file", "for", "quick", "log-dir", "role",
+			"exceptions", "only",
 			"bursts", "experiment"} {
 			if cmd.Flags().Changed(name) {
 				return usagef("--from and --%s exclude each other: the file holds all that was seen", name)
@@ -229,7 +232,8 @@ func (o *assessOptions) prepare(cmd *cobra.Command) error {
 	}
 	for flag, read := range map[string]string{"compare": o.compare, "dsn-file": o.dsnFile} {
 		if o.save != "" && read != "" && sameFile(o.save, read) {
-			return usagef("--save %s and --%s %s are one file, which would be replaced; give --save another name", o.save, flag, read)
+			return usagef("--save %s and --%s %s are one file, which would be replaced; give --save another name", o.save,
+				flag, read)
 		}
 	}
 	if err := o.whom(); err != nil {
@@ -326,7 +330,8 @@ func assessAndReport(ctx context.Context, std streams, o *assessOptions) error {
 	bursts, err3 := output(std, o.bursts, a.WriteBursts)
 	if !o.quiet && o.json != "-" && o.html != "-" {
 		files := document.Section{Title: "Files"}
-		for _, f := range [][2]string{{"Report: ", html}, {"Data: ", json}, {"Saved: ", o.save}, {"Bursts: ", bursts}, {"", o.noReport}} {
+		for _, f := range [][2]string{{"Report: ", html}, {"Data: ", json}, {"Saved: ", o.save}, {"Bursts: ", bursts},
+			{"", o.noReport}} {
 			if f[1] != "" {
 				files.Blocks = append(files.Blocks, document.Line{Text: f[0] + f[1]})
 			}

@@ -33,7 +33,7 @@ Every value has a unit, the file it came from and a state: ok, absent (this host
 has no such thing), denied (you may not read it) or error (hostlab could not
 parse it). facts writes nothing and needs no root.
 
---record writes the source files themselves as one text archive. A colleague
+--save writes the source files themselves as one text archive. A colleague
 can read it elsewhere with --root. It omits serial numbers, UUIDs, MAC addresses
 and the host's name.
 
@@ -49,7 +49,7 @@ to inspect, 130 interrupted.`,
 		Example: `  hostlab facts
   hostlab facts --probe
   hostlab facts --path /var/lib/postgresql --format json
-  hostlab facts --record this-host.txtar
+  hostlab facts --save this-host.txtar
   hostlab facts --root this-host.txtar`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -72,7 +72,7 @@ to inspect, 130 interrupted.`,
 	m.flags(cmd)
 	cmd.Flags().StringArrayVar(&m.paths, "path", nil, "also describe the storage under this path (may be repeated)")
 	formatFlag(cmd, &format, documentFormats)
-	cmd.Flags().StringVar(&record, "record", "", "instead write the source files of the facts to `FILE` (- for stdout)")
+	cmd.Flags().StringVar(&record, "save", "", "instead write the source files of the facts to `FILE` (- for stdout)")
 	cmd.Flags().BoolVar(&probe, "probe", false,
 		"instead measure which CPUs share a core, and compare with what the system reports")
 	return cmd
@@ -89,7 +89,7 @@ func recordMachine(ctx context.Context, std streams, m *machine, file string) er
 	}
 	defer done()
 	if tree.Foreign() {
-		return usagef("--record copies files of Linux, and this is no Linux: keep 'hostlab facts --format json', which --root reads as well")
+		return usagef("--save copies files of Linux, and this is no Linux: keep 'hostlab facts --format json', which --root reads as well")
 	}
 	if err := m.look(tree); err != nil {
 		return err
@@ -98,7 +98,7 @@ func recordMachine(ctx context.Context, std streams, m *machine, file string) er
 	if err != nil {
 		return err
 	}
-	if err := checkWritable("record", file); err != nil {
+	if err := checkWritable("save", file); err != nil {
 		return err
 	}
 	_, err = output(std, file, func(w io.Writer) error { return host.Record(ctx, tree, "", paths, w, watch.Read) })
@@ -112,7 +112,7 @@ const pairsBudget = 10 * time.Second
 // probePairs measures which CPUs share a core.
 func probePairs(cmd *cobra.Command, std streams, format string) error {
 	for _, other := range []struct{ flag, why string }{
-		{"root", "a recorded machine cannot be measured"}, {"record", "a recording holds what is reported only"},
+		{"root", "a recorded machine cannot be measured"}, {"save", "a recording holds what is reported only"},
 		{"path", "it measures CPUs only"}} {
 		if cmd.Flags().Changed(other.flag) {
 			return usagef("--probe and --%s exclude each other: %s", other.flag, other.why)

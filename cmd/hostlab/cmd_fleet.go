@@ -136,7 +136,7 @@ func newFleetIngest(std streams) *cobra.Command {
 		Use:   "ingest [flags] PATH...|-",
 		Short: "Store the documents of a spool, a file or standard input",
 		Long: `ingest stores documents of 'assess --json', and of check, facts, verify, report
-and 'watch --analyze' with --format json. It reads a directory with all below
+and 'watch --from' with --format json. It reads a directory with all below
 it. HOST/NAME.json belongs to HOST; NAME.json belongs to the host that it names
 itself. Files may be packed with gzip. A document that the store has already is
 not stored again.

@@ -38,11 +38,11 @@ parameter the answer depends on most. It measures nothing and changes nothing.
 All figures are simulated, with the interval over replications.
 
 ` + paragraph("Host: 'this' uses the facts of this host. A guest hides its P-states; predict assumes what is hidden, and says so. You can also "+
-			"give a recording of 'facts --record', a host file (TOML) or a built-in host: "+strings.Join(modelMachines(), ", ")+".") + `
+			"give a recording of 'facts --save', a host file (TOML) or a built-in host: "+strings.Join(modelMachines(), ", ")+".") + `
 
 ` + paragraph("Workload: a built-in one ("+strings.Join(modelWorkloads(), ", ")+"), a workload file (TOML), or a record of burst and idle "+
 			"lengths of CPUs (JSON lines). Built-in ones run on the host they were published for, unless you give --host. With --load, "+
-			"the bursts of a record arrive at random at that load; without it, each CPU replays its own load. 'watch --record' records "+
+			"the bursts of a record arrive at random at that load; without it, each CPU replays its own load. 'watch --save' records "+
 			"no bursts, so predict cannot use its files.") + `
 
 Policy: NAME, or NAME,KEY=VALUE,... with the policy's own parameter names.
@@ -72,7 +72,8 @@ inspect, 130 interrupted.`,
 	f := cmd.Flags()
 	f.StringVar(&o.host, "host", "",
 		"`HOST`: this (its facts), a recording, a host file or a built-in name (default: the workload's)")
-	f.StringVar(&o.workload, "workload", "sap-dialog", "`WORKLOAD`: a workload file, a record of bursts, or a built-in name")
+	f.StringVar(&o.workload, "workload", "sap-dialog",
+		"`WORKLOAD`: a workload file, a record of bursts, or a built-in name")
 	f.StringArrayVar(&o.policies, "policy", nil,
 		"`POLICY` to compare with the baseline (may be repeated; default: those of the host's system)")
 	f.BoolVar(&o.all, "all", false, "also compare the policies of the other system")

@@ -41,9 +41,9 @@ CPU. It also shows how long writes and flushes of the log device take. On a
 terminal it fills the screen (q quits, h lists the keys). Elsewhere, or with
 --format, it writes one line per sample.
 
---record FILE appends samples to a file. A day of 64 CPUs at 1 s takes 15 MB
+--save FILE appends samples to a file. A day of 64 CPUs at 1 s takes 15 MB
 when quiet and 75 MB when busy. --interval 10s makes it a tenth, and gzip a
-tenth of that. --analyze FILE reads such a record, also a gzipped one. Was the
+tenth of that. --from FILE reads such a record, also a gzipped one. Was the
 night quiet? When did load begin? Did it spread evenly over the CPUs? Were some
 asleep or slow? It compares the unevenness with that of chance at the same load.
 
@@ -53,7 +53,7 @@ predict --workload' needs bursts: take them from 'hostlab assess --bursts'.
 On Windows it reads performance counters, at least 1 s apart: use, % of Maximum
 Frequency, % Processor Performance, the queue of processors, context switches,
 and writes to the volume of --log-dir. Windows counts no idle states, pressure,
-iowait, steal or flushes there. A record has the same form. --analyze takes % of
+iowait, steal or flushes there. A record has the same form. --from takes % of
 Maximum Frequency as the clock: the requested clock, not the measured one.
 
 watch writes only the files that you name. --probe-commits makes a few small
@@ -70,13 +70,13 @@ Exit status:
   2    a flag or file cannot be used
   3    there is nothing to watch
   130  interrupted before --count or --duration was reached
-With --analyze:
+With --from:
   0    the load spread evenly
   10   it left CPUs out, or busy CPUs were slow at first
   11   undecided`,
 		Example: `  hostlab watch --log-dir /var/lib/postgresql
-  hostlab watch --interval 10s --record night.jsonl --duration 24h
-  hostlab watch --analyze night.jsonl
+  hostlab watch --interval 10s --save night.jsonl --duration 24h
+  hostlab watch --from night.jsonl
   hostlab watch --format json --count 1 | jq '.cpus[] | select(.deep > 0.9)'
   hostlab watch --interval 10s --listen 127.0.0.1:9750`,
 		Args: noArgs,
@@ -97,13 +97,13 @@ With --analyze:
 	choiceFlag(cmd, &o.format, "format", "", "format of the samples, one per line, or of the analysis", formats)
 	f.StringVar(&o.logDir, "log-dir", "", "directory of the database's log: watch its disks too")
 	f.BoolVar(&o.commits, "probe-commits", false, "also time 3 durable commits of 4 KiB a sample in --log-dir; this writes")
-	f.StringVar(&o.record, "record", "", "append samples to `FILE`")
+	f.StringVar(&o.record, "save", "", "append samples to `FILE`")
 	f.StringVar(&o.listen, "listen", "", "serve Prometheus metrics on `ADDRESS:PORT`; a port alone is on 127.0.0.1")
 	f.StringVar(&o.textfile, "textfile", "", "write metrics to `FILE`, which ends in .prom, at each sample")
-	f.StringVar(&o.analyze, "analyze", "", "judge a record in `FILE` (- for stdin) in place of watching")
-	f.StringVar(&o.quietBelow, "quiet-below", "5%", "with --analyze: quiet is a busy share of all CPUs below this")
-	f.StringVar(&o.loadAt, "load-above", "10%", "with --analyze: load is a busy share of all CPUs from this on")
-	f.DurationVar(&o.quietFor, "quiet-for", 10*time.Minute, "with --analyze: the shortest quiet time")
+	f.StringVar(&o.analyze, "from", "", "judge a record in `FILE` (- for stdin) in place of watching")
+	f.StringVar(&o.quietBelow, "quiet-below", "5%", "with --from: quiet is a busy share of all CPUs below this")
+	f.StringVar(&o.loadAt, "load-above", "10%", "with --from: load is a busy share of all CPUs from this on")
+	f.DurationVar(&o.quietFor, "quiet-for", 10*time.Minute, "with --from: the shortest quiet time")
 	o.m.flags(cmd)
 	cobra.CheckErr(cmd.MarkFlagDirname("log-dir"))
 	return cmd
@@ -120,9 +120,9 @@ func (o *watchOptions) check(cmd *cobra.Command) error {
 		return list
 	}
 	if o.analyze != "" {
-		if odd := given("interval", "count", "duration", "log-dir", "probe-commits", "record", "listen", "textfile",
+		if odd := given("interval", "count", "duration", "log-dir", "probe-commits", "save", "listen", "textfile",
 			"root"); len(odd) > 0 {
-			return usagef("%s is of no use with --analyze, which reads a record and watches nothing", strings.Join(odd, ", "))
+			return usagef("%s is of no use with --from, which reads a record and watches nothing", strings.Join(odd, ", "))
 		}
 		if o.quietFor < time.Minute || o.quietFor > 7*24*time.Hour {
 			return usagef("--quiet-for %s: expected 1m to 168h", o.quietFor)
@@ -130,7 +130,7 @@ func (o *watchOptions) check(cmd *cobra.Command) error {
 		return nil
 	}
 	if odd := given("quiet-below", "load-above", "quiet-for"); len(odd) > 0 {
-		return usagef("%s needs --analyze FILE", strings.Join(odd, ", "))
+		return usagef("%s needs --from FILE", strings.Join(odd, ", "))
 	}
 	switch {
 	case o.interval < watch.Shortest || o.interval > time.Hour:
@@ -144,7 +144,7 @@ func (o *watchOptions) check(cmd *cobra.Command) error {
 	case o.commits && o.m.root != "":
 		return usagef("--probe-commits measures this machine, and --root names another")
 	case o.record == "-":
-		return usagef("--record -: a record is appended to a file; --format json writes samples to stdout")
+		return usagef("--save -: a record is appended to a file; --format json writes samples to stdout")
 	}
 	if o.logDir != "" {
 		abs, err := filepath.Abs(o.logDir)
@@ -194,7 +194,7 @@ func (o *watchOptions) judge(std streams) error {
 	name := "stdin"
 	if o.analyze != "-" {
 		name = o.analyze
-		f, err := openInput("analyze", name, math.MaxInt64, nil)
+		f, err := openInput("from", name, math.MaxInt64, nil)
 		if err != nil {
 			return err
 		}
@@ -203,10 +203,10 @@ func (o *watchOptions) judge(std streams) error {
 	}
 	r, err := watch.ReadRecord(in)
 	if err != nil {
-		return usagef("--analyze %s: %w", name, plain(err))
+		return usagef("--from %s: %w", name, plain(err))
 	}
 	if len(r.Points) < 2 {
-		return usagef("--analyze %s: it holds one sample only; let the recording run through a quiet time and the load after it",
+		return usagef("--from %s: it holds one sample only; let the recording run through a quiet time and the load after it",
 			name)
 	}
 	a := watch.Analyze(r, q)

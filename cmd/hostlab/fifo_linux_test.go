@@ -59,7 +59,7 @@ func TestFIFOs(t *testing.T) {
 		"fleet serve --listen 127.0.0.1:0 --exceptions fifo --store sqlite:fleet.db", "fleet check MEM-006 --exceptions fifo --store sqlite:fleet.db", "fleet exceptions check fifo --store sqlite:fleet.db",
 		"check --root fifo.txtar", "check --root fifo.json", "check --exceptions fifo", "facts --root fifo.txtar", "facts --root fifo.json", "assess --from fifo.txtar", "export systemd --role production-db --root fifo.txtar",
 		"settings --root fifo", "set --root fifo swappiness=10 --dry-run", "verify --root fifo", "revert --root fifo",
-		"predict --workload fifo", "predict --workload fifo.toml", "predict --host fifo.toml", "predict --host fifo.txtar", "watch --analyze fifo", "watch --root fifo.txtar --duration 1s",
+		"predict --workload fifo", "predict --workload fifo.toml", "predict --host fifo.toml", "predict --host fifo.txtar", "watch --from fifo", "watch --root fifo.txtar --duration 1s",
 		"study check fifo.toml", "study show fifo.toml", "run fifo.toml --out r", "run in.toml --out in -q", "run --resume --out fifo", "report fifo", "assess --compare fifo.txtar --dsn postgres://127.0.0.1:1/x", "assess --dsn-file fifo",
 		"workload command run=cat stdin=fifo --runs 1", "workload dialog record=fifo --runs 1", "export systemd swappiness=10 --out exported",
 	} {

@@ -35,7 +35,7 @@ func (m *machine) name() string { return cmp.Or(m.flag, "--root") + " " + m.root
 
 func (m *machine) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&m.root, "root", "",
-		"read a recorded machine instead of this one: a directory tree, a .txtar file of 'facts --record', or a .json file of 'facts "+
+		"read a recorded machine instead of this one: a directory tree, a .txtar file of 'facts --save', or a .json file of 'facts "+
 			"--format json'; - reads such a file from standard input")
 	m.in = cmd.InOrStdin
 	cobra.CheckErr(cmd.MarkFlagFilename("root", "txtar", "json"))
@@ -184,7 +184,7 @@ func (m *machine) look(tree host.Tree) error {
 		return nil
 	case m.root != "":
 		return cannotLook{fmt.Errorf("%s holds neither /proc nor /sys of a machine; is it whole, and a recording of 'facts "+
-			"--record'?", m.name())}
+			"--save'?", m.name())}
 	}
 	return cannotLook{err}
 }

@@ -49,7 +49,8 @@ func (o predictFlags) question(cmd *cobra.Command) (q predict.Question, err erro
 		return q, err
 	}
 	if q.Baseline.Bounds {
-		return q, usagef("--baseline %s: the hardware chooses its frequency, so it has only bounds; take another one", o.baseline)
+		return q, usagef("--baseline %s: the hardware chooses its frequency, so it has only bounds; take another one",
+			o.baseline)
 	}
 	for _, text := range o.policies {
 		p, err := policy("policy", text, q.Machine.Machine)
@@ -69,8 +70,9 @@ func (o predictFlags) question(cmd *cobra.Command) (q predict.Question, err erro
 	if q.Loads, err = o.readLoads(q.Workload); err == nil && len(o.loads) == 0 {
 		all := q.Loads
 		if q.Loads = q.Carried(all); len(q.Loads) < len(all) {
-			q.Workload.Warnings = append(q.Workload.Warnings, fmt.Sprintf("the baseline %s cannot carry %s load and more, so these are "+
-				"left out", q.Baseline.Name, result.Percent(all[len(q.Loads)], 0)))
+			q.Workload.Warnings = append(q.Workload.Warnings,
+				fmt.Sprintf("the baseline %s cannot carry %s load and more, so these are "+
+					"left out", q.Baseline.Name, result.Percent(all[len(q.Loads)], 0)))
 		}
 	}
 	return q, err
@@ -97,7 +99,8 @@ func policy(flag, text string, m model.Machine) (model.Policy, error) {
 		}
 		return p, usagef("--%s: %w%s", flag, err, hint)
 	}
-	w := model.Workload{Name: "any", Kind: model.Batch, Users: 1, Work: 1, Slice: model.Dist{Mean: 0.01}, Placement: model.Spread}
+	w := model.Workload{Name: "any", Kind: model.Batch, Users: 1, Work: 1, Slice: model.Dist{Mean: 0.01},
+		Placement: model.Spread}
 	if p.Bounds {
 		return p, nil
 	}

@@ -67,7 +67,8 @@ func TestBursts(t *testing.T) {
 	}
 	var predicted, stderr bytes.Buffer
 	if status := run(t.Context(), []string{"predict", "--workload", file, "--policy", "schedutil", "--replications", "2"},
-		streams{in: &bytes.Buffer{}, out: &predicted, err: &stderr}); status != 0 || !strings.Contains(predicted.String(), "schedutil") {
+		streams{in: &bytes.Buffer{}, out: &predicted, err: &stderr}); status != 0 ||
+		!strings.Contains(predicted.String(), "schedutil") {
 		t.Errorf("predict: status %d: %s%s", status, predicted.String(), stderr.String())
 	}
 }
@@ -98,7 +99,8 @@ func TestBurstsUnprivileged(t *testing.T) {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	if _, there := os.Stat(file); err == nil || there == nil || !strings.Contains(stderr.String(), "bursts are not written") {
+	if _, there := os.Stat(file); err == nil || there == nil ||
+		!strings.Contains(stderr.String(), "bursts are not written") {
 		t.Errorf("%v: %s", err, stderr.String())
 	}
 	s, _ := valid(t, out)["scheduler"].(map[string]any)

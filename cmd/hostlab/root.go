@@ -39,8 +39,8 @@ Exit status:
   2    a flag, argument or file cannot be used
   3    there is nothing to inspect: /proc and /sys are missing
   4    run: waits for a reboot or a person; resume it then
-  10   report: an effect beyond its margin; watch --analyze: CPUs left out
-  11   report, watch --analyze: undecided
+  10   report: an effect beyond its margin; watch --from: CPUs left out
+  11   report, watch --from: undecided
   130  interrupted
   141  broken pipe, as in | head`,
 		Example: `  hostlab assess                          # the whole answer, in about a minute

@@ -103,14 +103,14 @@ func (w *watcher) open(ctx context.Context, tree host.Tree, note io.Writer) erro
 	w.began = w.last.At
 	w.expose.Add(w.sampler.Info(), w.last)
 	if o.record != "" {
-		if err := checkWritable("record", o.record); err != nil {
+		if err := checkWritable("save", o.record); err != nil {
 			return err
 		}
 		if w.rec, err = watch.OpenRecorder(o.record, w.sampler.Info().Hostname, o.interval, w.sampler.Info); err != nil {
 			if no, ok := errors.AsType[*watch.NotRecord](err); ok {
-				return usagef("--record %w", no)
+				return usagef("--save %w", no)
 			}
-			return usagef("--record %s: %w", o.record, plain(err))
+			return usagef("--save %s: %w", o.record, plain(err))
 		}
 		fmt.Fprintf(note, "hostlab: recording to %s; %s\n", screen.Clean(o.record), sizes(len(w.last.CPUs), o.interval))
 	}

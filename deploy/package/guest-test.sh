@@ -30,7 +30,7 @@ systemctl is-active hostlab-watch
 timeout 60 sh -c 'until [ "$(wc -l < /var/log/hostlab/watch.jsonl)" -ge 3 ]; do sleep 1; done'
 [ "$(stat -c %U /proc/"$(systemctl show -P MainPID hostlab-watch)")" != root ]
 status=0
-hostlab watch --analyze /var/log/hostlab/watch.jsonl >/dev/null || status=$?
+hostlab watch --from /var/log/hostlab/watch.jsonl >/dev/null || status=$?
 case $status in 0 | 10 | 11) ;; *) exit 1 ;; esac
 systemd-analyze security --no-pager --threshold=40 hostlab-watch.service >/dev/null
 systemd-analyze security --no-pager hostlab-watch.service | tail -n 1

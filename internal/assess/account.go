@@ -72,10 +72,12 @@ func comparison(before, after *explain.Report) (out []document.Block) {
 	}
 	out = append(out, document.Pairs{recording("before", before), recording("after", after)})
 	table := func(first string) *document.Table {
-		return &document.Table{Columns: document.Headings(first, "before", "after", "per transaction before", "after"), Most: rows}
+		return &document.Table{Columns: document.Headings(first, "before", "after", "per transaction before", "after"),
+			Most: rows}
 	}
 	change := func(t *document.Table, name string, b, a float64) {
-		t.Add(document.Texts(breakable(name, 24), result.Share(b/max(before.Busy, 1e-9)), result.Share(a/max(after.Busy, 1e-9)),
+		t.Add(document.Texts(breakable(name, 24), result.Share(b/max(before.Busy, 1e-9)),
+			result.Share(a/max(after.Busy, 1e-9)),
 			known(eachOf(before, b)), known(eachOf(after, a)))...)
 	}
 	parts, waits := table("part"), table("event")
@@ -222,7 +224,8 @@ func logPairs(r *explain.Report) (out document.Pairs) {
 		}
 		add("transactions", text)
 	case r.TransactionsHigh > 0:
-		add("transactions", fmt.Sprintf("from %d to %d: the server does not count them", r.TransactionsLow, r.TransactionsHigh))
+		add("transactions", fmt.Sprintf("from %d to %d: the server does not count them", r.TransactionsLow,
+			r.TransactionsHigh))
 	}
 	add("source", l.Source)
 	return out
@@ -235,7 +238,8 @@ func stretches(l *explain.Log) string {
 	if n < 2 {
 		return ""
 	}
-	s := fmt.Sprintf("; in %d stretches of time %s to %s", n, seconds(slices.Min(l.Stretches)), seconds(slices.Max(l.Stretches)))
+	s := fmt.Sprintf("; in %d stretches of time %s to %s", n, seconds(slices.Min(l.Stretches)),
+		seconds(slices.Max(l.Stretches)))
 	if first, last := stat.Mean(l.Stretches[:n/2], nil), stat.Mean(l.Stretches[n-n/2:], nil); first > 0 {
 		s += fmt.Sprintf(", the second half %.2f times the first", last/first)
 	}
@@ -244,7 +248,8 @@ func stretches(l *explain.Log) string {
 
 // evidence says what it rests on.
 func evidence(r *explain.Report) string {
-	s := fmt.Sprintf("measured for %[3]s from counters and %[1]d samples, one every %[2]s on average", r.Samples, seconds(r.Interval),
+	s := fmt.Sprintf("measured for %[3]s from counters and %[1]d samples, one every %[2]s on average", r.Samples,
+		seconds(r.Interval),
 		result.Format(r.Wall, "s"))
 	if r.CostAtMost {
 		return s + fmt.Sprintf("; sampling cost at most %s of one CPU: the server's CPU time is not known, so hostlab "+

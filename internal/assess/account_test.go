@@ -16,19 +16,28 @@ import (
 
 func sample() *Minute {
 	type share = result.Estimate
-	r := explain.Report{Tool: "test", Vendor: "PostgreSQL", Version: "15.18", Target: "u at h:5432 </script>", Wall: 10, Elapsed: 40, Busy: 30, Samples: 300,
-		Interval: 0.033, Cost: 0.005, Method: explain.Method, Transactions: 1000, Missing: []string{"grant something"}, Warnings: []string{"a warning"},
-		Parts: []explain.Part{{Name: explain.DatabaseCPU, Seconds: 12, Share: share{Value: 0.3, Low: 0.3, High: 0.3}, Source: "schedstat"},
-			{Name: explain.LogWait, Seconds: 9, Share: share{Value: 0.225, Low: 0.2, High: 0.25}, Source: "pg_stat_wal by samples, samples"},
+	r := explain.Report{Tool: "test", Vendor: "PostgreSQL", Version: "15.18", Target: "u at h:5432 </script>", Wall: 10,
+		Elapsed: 40, Busy: 30, Samples: 300,
+		Interval: 0.033, Cost: 0.005, Method: explain.Method, Transactions: 1000, Missing: []string{"grant something"},
+		Warnings: []string{"a warning"},
+		Parts: []explain.Part{{Name: explain.DatabaseCPU, Seconds: 12, Share: share{Value: 0.3, Low: 0.3, High: 0.3},
+			Source: "schedstat"},
+			{Name: explain.LogWait, Seconds: 9, Share: share{Value: 0.225, Low: 0.2, High: 0.25},
+				Source: "pg_stat_wal by samples, samples"},
 			{Name: explain.Application, Seconds: 9, Share: share{Value: 0.225, Low: 0.2, High: 0.25}, Source: "samples"},
 			{Name: explain.Idle, Seconds: 10, Share: share{Value: 0.25, Low: 0.2, High: 0.3}, Source: "samples"}},
-		Events: []explain.Event{{Name: "IO:WALSync", Meaning: "log on its way to the device", Part: explain.LogWait, Count: 4000, Seconds: 9, Average: result.Finite(0.00225), Share: share{Value: 0.225, Low: 0.225, High: 0.225}, Source: "pg_stat_wal"},
+		Events: []explain.Event{{Name: "IO:WALSync", Meaning: "log on its way to the device", Part: explain.LogWait,
+			Count: 4000, Seconds: 9, Average: result.Finite(0.00225), Share: share{Value: 0.225, Low: 0.225, High: 0.225},
+			Source: "pg_stat_wal"},
 			{Name: "on CPU", Part: explain.DatabaseCPU, Count: -1, Seconds: 12, Share: share{Value: 0.3, Low: 0.3, High: 0.3}}},
-		Log: explain.Log{Writes: 4000, Syncs: 4000, Bytes: 1 << 20, Seconds: result.Finite(9), Average: result.Finite(0.00225), Source: "pg_stat_wal"}}
+		Log: explain.Log{Writes: 4000, Syncs: 4000, Bytes: 1 << 20, Seconds: result.Finite(9),
+			Average: result.Finite(0.00225), Source: "pg_stat_wal"}}
 	for range 5 {
-		r.Course = append(r.Course, explain.Stretch{Seconds: 2, Transactions: 200, Parts: map[explain.PartName]float64{explain.DatabaseCPU: 2.4, explain.LogWait: 1.8}})
+		r.Course = append(r.Course, explain.Stretch{Seconds: 2, Transactions: 200,
+			Parts: map[explain.PartName]float64{explain.DatabaseCPU: 2.4, explain.LogWait: 1.8}})
 	}
-	return &Minute{Service: service.Service{Kind: service.Database, Name: "PostgreSQL"}, Connected: true, Report: r, Unseen: map[string]string{}}
+	return &Minute{Service: service.Service{Kind: service.Database, Name: "PostgreSQL"}, Connected: true, Report: r,
+		Unseen: map[string]string{}}
 }
 
 // explained is the document of a sample with a measured gain.
@@ -36,11 +45,13 @@ func explained(m *Minute, before *explain.Report) *document.Document {
 	levers := m.Levers()
 	for i := range levers {
 		if levers[i].Name == lever.Log {
-			levers[i].Add(lever.Evidence{Source: lever.OfExperiment, Kind: result.Measured, Text: "experiment log-device in log, log tmpfs against disk",
+			levers[i].Add(lever.Evidence{Source: lever.OfExperiment, Kind: result.Measured,
+				Text: "experiment log-device in log, log tmpfs against disk",
 				Gain: &result.Estimate{Value: 0.12, Low: 0.10, High: 0.14, N: 12, Evidence: "measured"}})
 		}
 	}
-	d := &document.Document{Name: "x", Title: "x", Answer: []document.Line{{Text: m.Verdict(levers)}}, Sections: m.Sections(levers)}
+	d := &document.Document{Name: "x", Title: "x", Answer: []document.Line{{Text: m.Verdict(levers)}},
+		Sections: m.Sections(levers)}
 	if before != nil {
 		d.Sections = append(d.Sections, m.Compared(before))
 	}
@@ -53,7 +64,8 @@ func TestText(t *testing.T) {
 	if err := document.WriteText(&b, explained(r, &r.Report), document.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"computes for 40 % of its active time; log wait 30 %", "IO:WALSync", "grant something", "2.25 ms per log write", "BEFORE AND AFTER",
+	for _, want := range []string{"computes for 40 % of its active time; log wait 30 %", "IO:WALSync",
+		"grant something", "2.25 ms per log write", "BEFORE AND AFTER",
 		"Experiment: Experiment log-device in log", "│log wait 9.00 ms"} {
 		if !strings.Contains(strings.Join(strings.Fields(b.String()), " "), want) {
 			t.Errorf("no %q in\n%s", want, &b)
@@ -83,13 +95,17 @@ func TestNothingRan(t *testing.T) {
 		log         explain.Log
 		want, never string
 	}{
-		{explain.Log{Writes: 0, Syncs: 0, Bytes: 54, Source: "pg_stat_wal"}, "made 54 B, none of it written in this time", "[written"},
+		{explain.Log{Writes: 0, Syncs: 0, Bytes: 54, Source: "pg_stat_wal"}, "made 54 B, none of it written in this time",
+			"[written"},
 		{explain.Log{Writes: 0, Syncs: 0, Bytes: 0, Source: "pg_stat_wal"}, "there was no log write", "nothing was written"},
-		{explain.Log{Writes: 3, Syncs: 2, Bytes: 54, Average: result.Finite(1e-3), Source: "pg_stat_wal"}, "written 54 B", "[made"},
+		{explain.Log{Writes: 3, Syncs: 2, Bytes: 54, Average: result.Finite(1e-3), Source: "pg_stat_wal"}, "written 54 B",
+			"[made"},
 		{explain.Log{Writes: -1, Syncs: 1, Bytes: 54, Source: "x"}, "written 54 B", "no log write"},
 	} {
-		said := fmt.Sprint(logPairs(&explain.Report{Vendor: "PostgreSQL", Version: "15", Wall: 5, Transactions: 5, Log: c.log}))
-		if !strings.Contains(said, c.want) || strings.Contains(said, c.never) || !strings.Contains(said, "5 (1.00 /s) in sessions that were not seen") || strings.Contains(said, "was connected") {
+		said := fmt.Sprint(logPairs(&explain.Report{Vendor: "PostgreSQL", Version: "15", Wall: 5, Transactions: 5,
+			Log: c.log}))
+		if !strings.Contains(said, c.want) || strings.Contains(said, c.never) ||
+			!strings.Contains(said, "5 (1.00 /s) in sessions that were not seen") || strings.Contains(said, "was connected") {
 			t.Error(said)
 		}
 	}
@@ -128,7 +144,8 @@ func TestUntimed(t *testing.T) {
 func TestStretches(t *testing.T) {
 	r := sample()
 	r.Report.Log.Stretches = []float64{0.0002, 0.0002, 0.008, 0.006}
-	if said := fmt.Sprint(logPairs(&r.Report)); !strings.Contains(said, "2.25 ms per log write with its sync; in 4 stretches of time 200 us to 8.00 ms, the second half 35.00 times the first") {
+	if said := fmt.Sprint(logPairs(&r.Report)); !strings.Contains(said,
+		"2.25 ms per log write with its sync; in 4 stretches of time 200 us to 8.00 ms, the second half 35.00 times the first") {
 		t.Error(said)
 	}
 }
@@ -139,7 +156,9 @@ func TestHTML(t *testing.T) {
 	if err := document.WriteHTML(&b, explained(r, &r.Report)); err != nil {
 		t.Fatal(err)
 	}
-	if s := b.String(); strings.Contains(s, "h:5432 </script>") || !strings.Contains(s, "log wait") || !strings.Contains(s, "12 % [10, 14], n 12, measured") || !strings.Contains(s, "<svg") || strings.Contains(s, "http://") && strings.Contains(s, "src=\"http") {
+	if s := b.String(); strings.Contains(s, "h:5432 </script>") || !strings.Contains(s, "log wait") ||
+		!strings.Contains(s, "12 % [10, 14], n 12, measured") || !strings.Contains(s, "<svg") ||
+		strings.Contains(s, "http://") && strings.Contains(s, "src=\"http") {
 		t.Error("not a safe page with pictures")
 	}
 }

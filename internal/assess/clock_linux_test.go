@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"hostlab/internal/assess"
-	"hostlab/internal/assess/assesstest"
 	"hostlab/internal/emulate"
 	"hostlab/internal/lever"
 	"hostlab/internal/result"
@@ -34,7 +33,8 @@ func TestEmulatedClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := assess.Watch(t.Context(), s, nil, "a process tells no sessions", assess.Options{For: 4 * time.Second, CPUs: 2, Clock: assesstest.Emulated{Emulation: e}})
+	m, err := assess.Watch(t.Context(), s, nil, "a process tells no sessions",
+		assess.Options{For: 4 * time.Second, CPUs: 2, Clock: emulated{e}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,8 +43,28 @@ func TestEmulatedClock(t *testing.T) {
 			continue
 		}
 		t.Log(l.Verdict, l.Reason)
-		if l.Share == nil || l.Likely == nil || *l.Likely < 0.45**l.Share || *l.Likely > 0.55**l.Share || l.Kind() != result.Emulated {
+		if l.Share == nil || l.Likely == nil || *l.Likely < 0.45**l.Share || *l.Likely > 0.55**l.Share ||
+			l.Kind() != result.Emulated {
 			t.Errorf("half of the share of CPU time is likely to be gained: %+v", l)
 		}
 	}
 }
+
+// emulated is the clock of processes that an emulation slows down: the work that they did, by the
+// CPU time that it would have taken at the emulated clock.
+type emulated struct{ *emulate.Emulation }
+
+// Read is what was emulated until now.
+func (e emulated) Read(time.Time) (map[int]assess.Ran, error) {
+	t, err := e.Totals()
+	return map[int]assess.Ran{-1: {Cycles: t.Used * 3e9, Seconds: t.Clocked}}, err
+}
+
+// Highest is full speed.
+func (emulated) Highest() (float64, error) { return 3e9, nil }
+
+// About names it.
+func (emulated) About() (string, result.Evidence) { return "an emulated clock", result.Emulated }
+
+// Close leaves the emulation to who started it.
+func (emulated) Close() {}

@@ -55,12 +55,14 @@ func TestFrequency(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !near(f.Mean/1e9, 2.5) || !(f.Low < 2.5e9 && f.High > 2.5e9) || f.N != 3 || f.Limit != 2.5e9 || f.Evidence != result.Emulated {
+	if !near(f.Mean/1e9, 2.5) || !(f.Low < 2.5e9 && f.High > 2.5e9) || f.N != 3 || f.Limit != 2.5e9 ||
+		f.Evidence != result.Emulated {
 		t.Errorf("%+v", f)
 	}
 	seen := &trace.Result{CPUs: []trace.CPU{{Number: 0, Busy: 0.8, Run: 0.8}, {Number: 1, Busy: 0.5}}}
 	facts := &host.Facts{}
-	facts.Frequency.Policies = []host.Policy{{Base: host.Known(int64(3e9), "Hz", ""), HWMax: host.Known(int64(4e9), "Hz", "")}}
+	facts.Frequency.Policies = []host.Policy{{Base: host.Known(int64(3e9), "Hz", ""),
+		HWMax: host.Known(int64(4e9), "Hz", "")}}
 	f, err = clockOf(t, &made{clocks: two, highest: 2.5e9}, seen, facts)
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +70,8 @@ func TestFrequency(t *testing.T) {
 	if !near(f.Mean/1e9, 2) || f.Highest != 3e9 || f.Limit != 4e9 {
 		t.Errorf("of the first CPU alone, base 3 GHz, at most 4 GHz: %+v", f)
 	}
-	if _, err := clockOf(t, &made{clocks: map[int][]float64{0: {1e9}}, highest: 1e9}, nil, nil); err == nil || !strings.Contains(err.Error(), "--for") {
+	if _, err := clockOf(t, &made{clocks: map[int][]float64{0: {1e9}}, highest: 1e9}, nil, nil); err == nil ||
+		!strings.Contains(err.Error(), "--for") {
 		t.Errorf("one stretch: %v", err)
 	}
 	if _, err := clockOf(t, &made{clocks: map[int][]float64{0: {0, 0, 0}}, highest: 1e9}, nil, nil); err == nil {

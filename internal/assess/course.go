@@ -136,7 +136,8 @@ func stacked(id, title, unit string, all []Second, layers []layer) picture.HTML 
 		return ""
 	}
 	s := &picture.SVG{ID: id, W: 480, H: 220}
-	x, y := picture.Scale{Hi: all[len(all)-1].At, From: left, To: right}, picture.Scale{Hi: highest * 1.05, From: bottom, To: top}
+	x, y := picture.Scale{Hi: all[len(all)-1].At, From: left, To: right},
+		picture.Scale{Hi: highest * 1.05, From: bottom, To: top}
 	s.AxisY(y, left, right, picture.Tick(unit, 0, highest))
 	s.AxisX(x, top, bottom, func(v float64) string { return picture.Round(v, "s") })
 	below, said := make([]float64, len(all)), ""
@@ -146,7 +147,8 @@ func stacked(id, title, unit string, all []Second, layers []layer) picture.HTML 
 		for i, second := range all {
 			v := max(0, l.of(second))
 			for _, at := range []float64{from, second.At} {
-				upper, lower = append(upper, [2]float64{x.At(at), y.At(below[i] + v)}), append(lower, [2]float64{x.At(at), y.At(below[i])})
+				upper, lower = append(upper, [2]float64{x.At(at), y.At(below[i] + v)}),
+					append(lower, [2]float64{x.At(at), y.At(below[i])})
 			}
 			below[i], sum, from = below[i]+v, sum+v*(second.At-from), second.At
 		}

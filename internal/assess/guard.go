@@ -32,7 +32,8 @@ const (
 )
 
 // NewGuard begins to look, until Stop; harmed is called where the service became slower.
-func NewGuard(ctx context.Context, m *Minute, s *service.Service, source explain.Source, harmed context.CancelFunc) *Guard {
+func NewGuard(ctx context.Context, m *Minute, s *service.Service, source explain.Source,
+	harmed context.CancelFunc) *Guard {
 	g := &Guard{minute: m, done: make(chan struct{})}
 	ctx, g.stop = context.WithCancel(ctx)
 	go func() {
@@ -113,7 +114,8 @@ func (g *Guard) Stop() (said string, stopped bool) {
 		now, before := g.busy/float64(g.counted), m.Busy/float64(m.Transactions)
 		return fmt.Sprintf("a transaction took %s (%s before)", result.Format(now, "s"), result.Format(before, "s")), false
 	}
-	if n := len(g.minute.Readings); n > 0 && g.minute.Readings[n-1].NoQueue == "" && g.cpu > 0 && g.minute.Readings[n-1].CPU > 0 {
+	if n := len(g.minute.Readings); n > 0 && g.minute.Readings[n-1].NoQueue == "" && g.cpu > 0 &&
+		g.minute.Readings[n-1].CPU > 0 {
 		before := g.minute.Readings[n-1]
 		return fmt.Sprintf("its threads waited %s for a CPU per second of CPU time (%s before)",
 			result.Format(g.queue/g.cpu, "s"), result.Format(before.Queue/before.CPU, "s")), false

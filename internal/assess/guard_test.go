@@ -40,7 +40,8 @@ func TestGuard(t *testing.T) {
 
 // TestGuardOfAnIdleService: where nothing ran no transaction took any time.
 func TestGuardOfAnIdleService(t *testing.T) {
-	g := &Guard{minute: &Minute{Report: explain.Report{Transactions: 11}}, stop: func() {}, done: make(chan struct{}), counted: 3}
+	g := &Guard{minute: &Minute{Report: explain.Report{Transactions: 11}}, stop: func() {}, done: make(chan struct{}),
+		counted: 3}
 	close(g.done)
 	if said, stopped := g.Stop(); said != "" || stopped {
 		t.Errorf("%q, stopped %v", said, stopped)

@@ -44,7 +44,8 @@ type Part struct {
 
 // About describes the service that was watched.
 func (m *Minute) About() *About {
-	a := &About{Kind: m.Service.Kind, Name: m.name(), Version: m.Version, PID: m.Service.PID, Connected: m.Connected, Why: m.Why,
+	a := &About{Kind: m.Service.Kind, Name: m.name(), Version: m.Version, PID: m.Service.PID, Connected: m.Connected,
+		Why:   m.Why,
 		Ended: m.Ended}
 	if a.Why == "" {
 		a.Why = m.Service.Why
@@ -57,7 +58,8 @@ func (m *Minute) About() *About {
 
 // Time is where its time went.
 func (m *Minute) Time() *Time {
-	t := &Time{Wall: m.Report.Wall, Active: m.Report.Busy, Untold: m.Report.Untold, Parts: m.Parts(), Seconds: m.seconds(), Host: m.Host}
+	t := &Time{Wall: m.Report.Wall, Active: m.Report.Busy, Untold: m.Report.Untold, Parts: m.Parts(),
+		Seconds: m.seconds(), Host: m.Host}
 	return t
 }
 

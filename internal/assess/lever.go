@@ -38,7 +38,8 @@ func (m *Minute) unseen(l *lever.Lever, share *float64) {
 // greatest that is possible, then what is unknown. Gains overlap: a faster clock shortens
 // waits for locks too. So they do not add up.
 func (m *Minute) Levers() []lever.Lever {
-	out := []lever.Lever{m.clock(), m.idle(), m.smt(), m.cpus(), m.bound(lever.Log, explain.LogWait), m.bound(lever.Data, explain.DataReads),
+	out := []lever.Lever{m.clock(), m.idle(), m.smt(), m.cpus(), m.bound(lever.Log, explain.LogWait),
+		m.bound(lever.Data, explain.DataReads),
 		m.network(), m.memory()}
 	if surely := m.Report.Busy - m.Report.Untold; m.Report.Untold > 0 { // of a shorter time each gain is a larger share
 		for i := range out {
@@ -66,7 +67,8 @@ func (m *Minute) Levers() []lever.Lever {
 // between stretches, and of fewer they say little (see explain.Method).
 const enough = 20
 
-// few says that fewer samples than enough show the service at work, and how long to watch it; "" where that is not so, or
+// few says that fewer samples than enough show the service at work, and how long to watch it; "" where that is not
+// so, or
 // its time was counted.
 func (m *Minute) few() string {
 	n := m.Report.Seen
@@ -139,7 +141,8 @@ func (m *Minute) idle() lever.Lever {
 		stolen = *m.Host.Steal * float64(m.Host.CPUs) * w.Wall
 	}
 	if stolen > w.Avoidable/10 && w.Avoidable > 0 {
-		reason += fmt.Sprintf("; the hypervisor took CPUs away for up to %s of that", result.Format(min(stolen, w.Seconds), "s"))
+		reason += fmt.Sprintf("; the hypervisor took CPUs away for up to %s of that",
+			result.Format(min(stolen, w.Seconds), "s"))
 	}
 	gain(&l, w.Seconds/active, (w.Low-stolen)/active, (w.Avoidable-stolen)/active, w.Most/active,
 		"shallow idle states make every wake-up as quick as the quickest tenth", reason)
@@ -159,7 +162,8 @@ func (m *Minute) smt() lever.Lever {
 		return l
 	}
 	s := m.Siblings
-	gain(&l, cpu.Value*s.Beside, cpu.Low*s.Beside*s.Likely, cpu.Value*s.Beside*s.Likely, cpu.High*s.Beside*s.AtMost, s.Assumes,
+	gain(&l, cpu.Value*s.Beside, cpu.Low*s.Beside*s.Likely, cpu.Value*s.Beside*s.Likely, cpu.High*s.Beside*s.AtMost,
+		s.Assumes,
 		s.Source)
 	return l
 }

@@ -27,7 +27,8 @@ func minute(parts map[explain.PartName]float64) *Minute {
 	r.Busy = r.Elapsed - parts[explain.Idle]
 	for _, name := range explain.PartNames {
 		v := parts[name] / r.Elapsed
-		r.Parts = append(r.Parts, explain.Part{Name: name, Seconds: parts[name], Share: result.Estimate{Value: v, Low: v, High: v}, Source: "test"})
+		r.Parts = append(r.Parts, explain.Part{Name: name, Seconds: parts[name],
+			Share: result.Estimate{Value: v, Low: v, High: v}, Source: "test"})
 	}
 	return m
 }
@@ -61,11 +62,14 @@ func TestFirstLever(t *testing.T) {
 	}
 }
 
-// TestFewSamples: however wide of the margin an interval from few samples is, it makes nothing worthwhile, and it is said how
+// TestFewSamples: however wide of the margin an interval from few samples is, it makes nothing worthwhile, and it is
+// said how
 // long to watch. What the kernel counted takes no samples.
 func TestFewSamples(t *testing.T) {
-	for seen, want := range map[int]string{0: "no sample showed it at work; watch it for longer", 1: "only 1 sample showed it at work; watch it with --for 20m10s",
-		2: "only 2 samples showed it at work; watch it with --for 10m10s", 19: "only 19 samples showed it at work; watch it with --for 1m10s", 20: ""} {
+	for seen, want := range map[int]string{0: "no sample showed it at work; watch it for longer",
+		1:  "only 1 sample showed it at work; watch it with --for 20m10s",
+		2:  "only 2 samples showed it at work; watch it with --for 10m10s",
+		19: "only 19 samples showed it at work; watch it with --for 1m10s", 20: ""} {
 		for _, connected := range []bool{true, false} {
 			m := minute(map[explain.PartName]float64{explain.LogWait: 60, explain.DatabaseCPU: 20, explain.Application: 20})
 			m.Connected, m.Report.Seen = connected, &seen
@@ -156,13 +160,19 @@ func TestTripsInWords(t *testing.T) {
 		trips service.Trips
 		known bool
 	}{
-		"no round trips: all 20 connections to its network port came from this host": {service.Trips{Connections: 20, Local: 20}, true},
-		"no round trips: its one connection to its network port came from this host": {service.Trips{Connections: 1, Local: 1}, true},
-		"no round trips: no connection to its network port was seen":                 {service.Trips{}, true},
-		"0 round trips on 2 connections of other hosts":                              {service.Trips{Connections: 20, Local: 18}, true},
-		"1000 round trips on 2 connections of other hosts":                           {service.Trips{Count: 1000, Connections: 3, Local: 1}, true},
-		"7 of 8 connections of other hosts ended before the next look":               {service.Trips{Count: 10, Connections: 9, Local: 1, Brief: 7}, false},
-		"this kernel does not count requests":                                        {service.Trips{Connections: 9, Untold: 9}, false},
+		"no round trips: all 20 connections to its network port came from this host": {service.Trips{Connections: 20,
+			Local: 20}, true},
+		"no round trips: its one connection to its network port came from this host": {service.Trips{Connections: 1,
+			Local: 1}, true},
+		"no round trips: no connection to its network port was seen": {service.Trips{}, true},
+		"0 round trips on 2 connections of other hosts": {service.Trips{Connections: 20,
+			Local: 18}, true},
+		"1000 round trips on 2 connections of other hosts": {service.Trips{Count: 1000,
+			Connections: 3, Local: 1}, true},
+		"7 of 8 connections of other hosts ended before the next look": {service.Trips{Count: 10,
+			Connections: 9, Local: 1, Brief: 7}, false},
+		"this kernel does not count requests": {service.Trips{Connections: 9,
+			Untold: 9}, false},
 	} {
 		m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 70, explain.Application: 30})
 		m.Trips = &c.trips
@@ -209,9 +219,11 @@ func TestVerdictOfLeversOfChecks(t *testing.T) {
 
 // A lever of which checks alone know that nothing is to change is not called unknown.
 func TestNothingToChangeIsNotUnknown(t *testing.T) {
-	levers := []lever.Lever{{Name: lever.Kernel, Verdict: lever.Negligible, Reason: lever.Settled, Evidence: []lever.Evidence{{Text: "x"}}}}
+	levers := []lever.Lever{{Name: lever.Kernel, Verdict: lever.Negligible, Reason: lever.Settled,
+		Evidence: []lever.Evidence{{Text: "x"}}}}
 	var b strings.Builder
-	if err := document.WriteText(&b, &document.Document{Name: "x", Sections: lever.Sections(levers, true)}, document.TextOptions{}); err != nil {
+	if err := document.WriteText(&b, &document.Document{Name: "x", Sections: lever.Sections(levers, true)},
+		document.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if text := b.String(); strings.Contains(text, "unknown") || !strings.Contains(text, "nothing to change") {
@@ -219,12 +231,15 @@ func TestNothingToChangeIsNotUnknown(t *testing.T) {
 	}
 }
 
-// What a probe measured or a source recommends makes a lever possible of which the minute knows nothing, and nothing less.
+// What a probe measured or a source recommends makes a lever possible of which the minute knows nothing, and nothing
+// less.
 func TestPlatformBesideTheMinute(t *testing.T) {
-	for reason, want := range map[lever.Reason]lever.Verdict{lever.Costs: lever.Possible, lever.Recommended: lever.Possible,
-		lever.NoEffect: lever.Unknown, lever.Settled: lever.Unknown, lever.NoSiblings: lever.NotHere} {
+	for reason, want := range map[lever.Reason]lever.Verdict{lever.Costs: lever.Possible,
+		lever.Recommended: lever.Possible,
+		lever.NoEffect:    lever.Unknown, lever.Settled: lever.Unknown, lever.NoSiblings: lever.NotHere} {
 		m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 100})
-		l := find(t, m.Join([]lever.Lever{{Name: lever.SMT, Reason: reason, Evidence: []lever.Evidence{{Text: "probed"}}}}), lever.SMT)
+		l := find(t, m.Join([]lever.Lever{{Name: lever.SMT, Reason: reason,
+			Evidence: []lever.Evidence{{Text: "probed"}}}}), lever.SMT)
 		if l.Verdict != want || len(l.Evidence) != 2 {
 			t.Errorf("%s: %s, %d sources", reason, l.Verdict, len(l.Evidence))
 		}
@@ -260,7 +275,8 @@ func TestBoundsOfCounters(t *testing.T) {
 func TestNoRoundTrips(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 90, explain.Application: 10})
 	m.Local = true
-	if l := find(t, m.Levers(), lever.Network); l.Verdict != lever.Negligible || *l.AtMost != 0 || !strings.Contains(l.Why(), "on this host's socket") {
+	if l := find(t, m.Levers(), lever.Network); l.Verdict != lever.Negligible || *l.AtMost != 0 ||
+		!strings.Contains(l.Why(), "on this host's socket") {
 		t.Errorf("%+v", l)
 	}
 }
@@ -282,10 +298,12 @@ func TestStalls(t *testing.T) {
 		m.Readings = []service.Reading{{At: 60, Threads: 4, Stalled: map[string]float64{"io": c.io, "memory": c.memory}}}
 		all := m.Levers()
 		data, pages := find(t, all, lever.Data), find(t, all, lever.Memory)
-		if data.Verdict != c.data || pages.Verdict != c.pages || !strings.Contains(data.Why(), "by PSI") || !strings.Contains(pages.Why(), "by PSI") {
+		if data.Verdict != c.data || pages.Verdict != c.pages || !strings.Contains(data.Why(), "by PSI") ||
+			!strings.Contains(pages.Why(), "by PSI") {
 			t.Errorf("%+v: %+v, %+v", c, data, pages)
 		}
-		if known := pages.AtMost != nil; known != (c.most >= 0) || known && (!near(*pages.Likely, c.likely) || !near(*pages.AtMost, c.most)) {
+		if known := pages.AtMost != nil; known != (c.most >= 0) || known &&
+			(!near(*pages.Likely, c.likely) || !near(*pages.AtMost, c.most)) {
 			t.Errorf("%+v: %+v", c, pages)
 		}
 	}

@@ -21,7 +21,8 @@ var liveStudies = map[string][]struct{ sets, study string }{
 // logStudy shows what another log device gives.
 const logStudy = "log-device"
 
-// OnService are the studies that could prove a lever on the watched service, as experiment files name it. It is "" where
+// OnService are the studies that could prove a lever on the watched service, as experiment files name it. It is ""
+// where
 // there is no live service: what runs for hostlab alone, or on another host.
 func (m *Minute) OnService() (name string, studies []string) {
 	name = m.Service.Name
@@ -68,7 +69,8 @@ func (m *Minute) Join(platform []lever.Lever) []lever.Lever {
 	return out
 }
 
-// tryFirst names, with the first lever that could be worth it, the study that tries it on the service that was watched, and
+// tryFirst names, with the first lever that could be worth it, the study that tries it on the service that was
+// watched, and
 // that can run here.
 func tryFirst(m *Minute, levers []lever.Lever) {
 	name, _ := m.OnService()

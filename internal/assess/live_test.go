@@ -18,10 +18,14 @@ func TestTryFirst(t *testing.T) {
 		cannot string // run here
 		want   string
 	}{
-		{service.Service{Kind: service.Database, Name: "PostgreSQL", PID: 7}, []lever.Lever{none, epp, idle}, "", "hostlab run live-epp --set workload.service=PostgreSQL"},
-		{service.Service{Kind: service.Unit, Name: "my shop.service", PID: 7}, []lever.Lever{idle, epp}, "", "hostlab run live-idle --set 'workload.service=unit:my shop.service'"},
-		{service.Service{Kind: service.Process, Name: "java", PID: 7}, []lever.Lever{idle}, "", "hostlab run live-idle --set workload.service=pid:7"},
-		{service.Service{Kind: service.Process, Name: "java", PID: 7}, []lever.Lever{idle, epp}, "live-idle", "hostlab run live-epp --set workload.service=pid:7"},
+		{service.Service{Kind: service.Database, Name: "PostgreSQL", PID: 7}, []lever.Lever{none, epp, idle}, "",
+			"hostlab run live-epp --set workload.service=PostgreSQL"},
+		{service.Service{Kind: service.Unit, Name: "my shop.service", PID: 7}, []lever.Lever{idle, epp}, "",
+			"hostlab run live-idle --set 'workload.service=unit:my shop.service'"},
+		{service.Service{Kind: service.Process, Name: "java", PID: 7}, []lever.Lever{idle}, "",
+			"hostlab run live-idle --set workload.service=pid:7"},
+		{service.Service{Kind: service.Process, Name: "java", PID: 7}, []lever.Lever{idle, epp}, "live-idle",
+			"hostlab run live-epp --set workload.service=pid:7"},
 		{service.Service{Kind: service.Process, Name: "java", PID: 7}, []lever.Lever{idle}, "live-idle", ""},
 		{service.Service{Kind: service.Demo, Name: "the demo shop", PID: 7}, []lever.Lever{idle}, "", ""},
 		{service.Service{Kind: service.Database, Name: "PostgreSQL"}, []lever.Lever{idle}, "", ""}, // on another host

@@ -133,7 +133,8 @@ type sessions struct {
 
 func (x *sessions) watch(ctx context.Context, source explain.Source, o Options) {
 	x.source = source
-	x.report, x.err = explain.Record(ctx, source, explain.Options{For: o.For, Tool: o.Tool, Part: asking, Progress: o.Progress})
+	x.report, x.err = explain.Record(ctx, source, explain.Options{For: o.For, Tool: o.Tool, Part: asking,
+		Progress: o.Progress})
 }
 
 // fill takes the account of sessions, or else that of threads.

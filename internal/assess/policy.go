@@ -38,7 +38,8 @@ type Policies struct {
 // simulatedEvents are what a policy's simulation may take: some seconds of one CPU for all of them.
 const simulatedEvents = 300_000
 
-// leastBursts have lengths of which a resampled minute shows the scatter. One of a minute counts for each of its seconds.
+// leastBursts have lengths of which a resampled minute shows the scatter. One of a minute counts for each of its
+// seconds.
 const leastBursts = 30
 
 // predictPolicies simulates the service's own bursts; unseen says why there are none.
@@ -56,8 +57,9 @@ func predictPolicies(ctx context.Context, seen *trace.Result, unseen error, fact
 		names = append(slices.Clone(names), "balanced")
 	}
 	out.Beyond = machine.HostDecides
-	q := predict.Question{Machine: machine, Options: model.Options{Seed: 1, Replications: predict.Replications, Precision: 0.05,
-		Events: simulatedEvents, Workers: 1}}
+	q := predict.Question{Machine: machine, Options: model.Options{Seed: 1, Replications: predict.Replications,
+		Precision: 0.05,
+		Events:    simulatedEvents, Workers: 1}}
 	q.Baseline, _ = model.ParsePolicy("performance") // all are built in
 	for _, name := range names {
 		p, _ := model.ParsePolicy(name)
@@ -85,7 +87,8 @@ func predictPolicies(ctx context.Context, seen *trace.Result, unseen error, fact
 	}
 	out.Basis = fmt.Sprintf("Simulated from %d CPU bursts of this host, of %s on average, seen in %d stretches of time; the service "+
 		"ran for %s of the bursts' time. 'hostlab predict' simulates other bursts, those of its --workload, and its figures differ.",
-		len(seen.Bursts), result.Format(q.Workload.MeanBurst(), "s"), q.Workload.Stretches(), result.Share(q.Workload.ServiceShare()))
+		len(seen.Bursts), result.Format(q.Workload.MeanBurst(), "s"), q.Workload.Stretches(),
+		result.Share(q.Workload.ServiceShare()))
 	for _, r := range compared[0].All() {
 		p := Policy{Name: r.Policy, Bound: r.Bound, Today: r.Policy == machine.InForce, N: q.Workload.Stretches(),
 			Reason: r.Refused}
@@ -151,10 +154,12 @@ func (m *Minute) policies() document.Section {
 			name += " (today's)"
 		}
 		ratio := func(e *result.Estimate) document.Cell { return document.Number(e.Value, e.Text(), e.Interval()) }
-		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{document.Text(name), ratio(p.CPUSeconds), ratio(p.Response)}})
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{document.Text(name), ratio(p.CPUSeconds),
+			ratio(p.Response)}})
 	}
 	if len(t.Rows) == 0 {
-		s.Blocks = append(s.Blocks, document.Line{Text: lever.Sentence("What power policies would cost is unknown: " + m.Policies.Basis)})
+		s.Blocks = append(s.Blocks, document.Line{Text: lever.Sentence("What power policies would cost is unknown: " +
+			m.Policies.Basis)})
 	} else {
 		s.Blocks = append(s.Blocks, t)
 	}

@@ -21,10 +21,13 @@ import (
 // twoCPUs is a host with a governor in force.
 func twoCPUs(governor string) *host.Facts {
 	f := &host.Facts{}
-	f.Topology.Threads, f.Topology.Cores, f.Topology.Sockets = host.Known(2, "", ""), host.Known(2, "", ""), host.Known(1, "", "")
+	f.Topology.Threads, f.Topology.Cores, f.Topology.Sockets = host.Known(2, "", ""), host.Known(2, "", ""),
+		host.Known(1, "", "")
 	known := func(hz int64) host.Fact[int64] { return host.Known(hz, "Hz", "") }
-	f.Frequency.Policies = []host.Policy{{Driver: host.Known("acpi-cpufreq", "", ""), Governor: host.Known(governor, "", ""),
-		Governors: host.Known("performance powersave schedutil ondemand", "", ""), Base: known(3e9), HWMax: known(3e9), HWMin: known(15e8)}}
+	f.Frequency.Policies = []host.Policy{{Driver: host.Known("acpi-cpufreq", "", ""),
+		Governor:  host.Known(governor, "", ""),
+		Governors: host.Known("performance powersave schedutil ondemand", "", ""), Base: known(3e9), HWMax: known(3e9),
+		HWMin: known(15e8)}}
 	return f
 }
 
@@ -34,7 +37,8 @@ func bursty(busy float64) *trace.Result {
 	r := &trace.Result{Target: "it", Started: time.Now(), Seen: 30, Length: 60}
 	for cpu := range 2 {
 		for at := 0.0; at < 60; {
-			b := burstlog.Burst{CPU: cpu, At: at, Busy: busy*rng.ExpFloat64() + 1e-9, Idle: 2*busy*rng.ExpFloat64() + 1e-9, Service: 0.5}
+			b := burstlog.Burst{CPU: cpu, At: at, Busy: busy*rng.ExpFloat64() + 1e-9, Idle: 2*busy*rng.ExpFloat64() + 1e-9,
+				Service: 0.5}
 			r.Bursts = append(r.Bursts, b)
 			at += b.Busy + b.Idle
 		}
@@ -54,21 +58,25 @@ func TestPolicies(t *testing.T) {
 			t.Errorf("%s: today's %v", x.Name, x.Today)
 		}
 	}
-	if x := by["powersave"]; x.CPUSeconds == nil || x.CPUSeconds.Value < 1.95 || x.CPUSeconds.Value > 2.05 || x.N != burstlog.Stretches || x.Evidence != result.Simulated {
+	if x := by["powersave"]; x.CPUSeconds == nil || x.CPUSeconds.Value < 1.95 || x.CPUSeconds.Value > 2.05 ||
+		x.N != burstlog.Stretches || x.Evidence != result.Simulated {
 		t.Errorf("powersave: %+v", x)
 	}
-	if x := by["ondemand"]; x.CPUSeconds == nil || !(x.CPUSeconds.Value > 1 && x.CPUSeconds.Value < 2) || !x.CPUSeconds.HasInterval() {
+	if x := by["ondemand"]; x.CPUSeconds == nil || !(x.CPUSeconds.Value > 1 && x.CPUSeconds.Value < 2) ||
+		!x.CPUSeconds.HasInterval() {
 		t.Errorf("ondemand: %+v", x)
 	}
 	if _, there := by["performance"]; there || p.Beyond != nil || !strings.Contains(p.Basis, "50 %") {
 		t.Errorf("%+v", p)
 	}
-	if p := predictPolicies(t.Context(), bursty(0.05), nil, twoCPUs("performance")); !p.Rows[0].Today || p.Rows[0].CPUSeconds.Value != 1 {
+	if p := predictPolicies(t.Context(), bursty(0.05), nil, twoCPUs("performance")); !p.Rows[0].Today ||
+		p.Rows[0].CPUSeconds.Value != 1 {
 		t.Errorf("full speed is in force: %+v", p.Rows[0])
 	}
 }
 
-// TestPoliciesOfBusyThreads: a thread that never sleeps holds its CPU at full speed under a governor that follows the load,
+// TestPoliciesOfBusyThreads: a thread that never sleeps holds its CPU at full speed under a governor that follows
+// the load,
 // whatever the short bursts of another CPU cost, and however long the recording is against them.
 func TestPoliciesOfBusyThreads(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -78,10 +86,14 @@ func TestPoliciesOfBusyThreads(t *testing.T) {
 		"on one CPU beside short bursts":  {100e-6, func(cpu int) (float64, float64) { return float64(60 * cpu), 60 }},
 		"on one CPU beside longer bursts": {3e-3, func(cpu int) (float64, float64) { return float64(60 * cpu), 60 }},
 		"on both CPUs":                    {100e-6, func(int) (float64, float64) { return 0, 60 }},
-		"for half of the time on each":    {100e-6, func(cpu int) (float64, float64) { return float64(30 * cpu), float64(30 + 30*cpu) }},
+		"for half of the time on each": {100e-6, func(cpu int) (float64, float64) {
+			return float64(30 * cpu),
+				float64(30 + 30*cpu)
+		}},
 	} {
 		rng := rand.New(rand.NewPCG(1, 1))
-		r := &trace.Result{Target: "it", Started: time.Now(), Seen: 60, Length: 60, CPUs: []trace.CPU{{Number: 0}, {Number: 1}}}
+		r := &trace.Result{Target: "it", Started: time.Now(), Seen: 60, Length: 60,
+			CPUs: []trace.CPU{{Number: 0}, {Number: 1}}}
 		for cpu := range 2 {
 			from, to := c.never(cpu)
 			for at := 0.0; at < 60; {
@@ -129,7 +141,8 @@ func TestPoliciesAreThoseOfPredict(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range predictPolicies(t.Context(), r, nil, facts).Rows {
-		if want := c[0].Rows[0].Ratio[model.CPUSeconds]; x.Name == "schedutil" && math.Abs(x.CPUSeconds.Value/want.Value-1) > 0.02 {
+		if want := c[0].Rows[0].Ratio[model.CPUSeconds]; x.Name == "schedutil" &&
+			math.Abs(x.CPUSeconds.Value/want.Value-1) > 0.02 {
 			t.Errorf("assess has %s, predict %s", x.CPUSeconds.Text(), want.Text())
 		}
 	}

@@ -16,8 +16,10 @@ import (
 // does is what a service does in a part of its time, for a sentence.
 var does = map[explain.PartName]string{
 	explain.DatabaseCPU: "computes for %s of its active time", explain.RunQueue: "waits %s of its active time for a CPU",
-	explain.LogWait: "waits %s of its active time for the log", explain.DataReads: "waits %s of its active time for data reads",
-	explain.Locks: "waits %s of its active time for locks", explain.OtherWaits: "spends %s of its active time in other waits",
+	explain.LogWait:     "waits %s of its active time for the log",
+	explain.DataReads:   "waits %s of its active time for data reads",
+	explain.Locks:       "waits %s of its active time for locks",
+	explain.OtherWaits:  "spends %s of its active time in other waits",
 	explain.Application: "waits %s of its active time for the application",
 	explain.Unexplained: "spends %s of its active time in ways that nothing explains",
 }
@@ -137,7 +139,8 @@ func (m *Minute) gains(levers []lever.Lever) (says []string) {
 
 // best says what the first lever could give, and what to type for it.
 func (m *Minute) best(l lever.Lever) []string {
-	gain := fmt.Sprintf("%s could save %s of active time, %s", change[l.Name], result.Share(*l.Likely), lever.Most(*l.AtMost))
+	gain := fmt.Sprintf("%s could save %s of active time, %s", change[l.Name], result.Share(*l.Likely),
+		lever.Most(*l.AtMost))
 	if l.Verdict == lever.Possible {
 		gain += "; that is not certain"
 	}
@@ -154,8 +157,9 @@ func (m *Minute) best(l lever.Lever) []string {
 
 // change names what would be done with a lever.
 var change = map[string]string{
-	lever.Clock: "a faster clock", lever.Idle: "shallower idle states", lever.SMT: "cores of its own", lever.CPUs: "more CPUs",
-	lever.Log: "a faster log device", lever.Data: "faster data disks",
+	lever.Clock: "a faster clock", lever.Idle: "shallower idle states", lever.SMT: "cores of its own",
+	lever.CPUs: "more CPUs",
+	lever.Log:  "a faster log device", lever.Data: "faster data disks",
 	lever.Network: "fewer round trips", lever.Memory: "more memory",
 }
 

@@ -13,7 +13,8 @@ import (
 // what to type, in at most 25 words a sentence.
 func TestVerdicts(t *testing.T) {
 	parts := func(cpu, queue, log, read, lock, application float64) map[explain.PartName]float64 {
-		return map[explain.PartName]float64{explain.DatabaseCPU: cpu, explain.RunQueue: queue, explain.LogWait: log, explain.DataReads: read, explain.Locks: lock,
+		return map[explain.PartName]float64{explain.DatabaseCPU: cpu, explain.RunQueue: queue, explain.LogWait: log,
+			explain.DataReads: read, explain.Locks: lock,
 			explain.Application: application}
 	}
 	gain := func(name string, low, likely, high float64, command string) lever.Lever {
@@ -33,23 +34,32 @@ func TestVerdicts(t *testing.T) {
 		levers []lever.Lever
 		want   string
 	}{
-		"cpu-bound": {minute(parts(90, 2, 4, 0, 0, 4)), service.Database, []lever.Lever{gain(lever.Clock, 0.2, 0.25, 0.3, "hostlab set governor=performance"), small, alone},
+		"cpu-bound": {minute(parts(90, 2, 4, 0, 0, 4)), service.Database,
+			[]lever.Lever{gain(lever.Clock, 0.2, 0.25, 0.3, "hostlab set governor=performance"), small, alone},
 			`PostgreSQL computes for 90 % of its active time. A faster clock could save 25 % of active time, at most 30 %. First: run "hostlab set governor=performance".`},
-		"starved": {minute(parts(31, 60, 9, 0, 0, 0)), service.Database, []lever.Lever{gain(lever.CPUs, 0.3, 0.4, 0.6, "hostlab watch"), gain(lever.Log, 0.03, 0.06, 0.1, "x"), small, open},
+		"starved": {minute(parts(31, 60, 9, 0, 0, 0)), service.Database,
+			[]lever.Lever{gain(lever.CPUs, 0.3, 0.4, 0.6, "hostlab watch"), gain(lever.Log, 0.03, 0.06, 0.1, "x"), small, open},
 			`PostgreSQL waits 60 % of its active time for a CPU; on CPU 31 %, log wait 9.0 %. More CPUs could save 40 % of active time, at most 60 %. First: run "hostlab watch". Also possible: log device. Not known: idle states.`},
-		"log-bound": {minute(parts(20, 0, 70, 0, 10, 0)), service.Database, []lever.Lever{gain(lever.Log, 0.6, 0.7, 0.8, "hostlab run log-device"), owned},
+		"log-bound": {minute(parts(20, 0, 70, 0, 10, 0)), service.Database,
+			[]lever.Lever{gain(lever.Log, 0.6, 0.7, 0.8, "hostlab run log-device"), owned},
 			`PostgreSQL waits 70 % of its active time for the log; on CPU 20 %, locks 10 %. A faster log device could save 70 % of active time, at most 80 %. First: run "hostlab run log-device".`},
-		"decided and not": {minute(parts(31, 60, 9, 0, 0, 0)), service.Database, []lever.Lever{gain(lever.Log, 0.03, 0.5, 1, "x"), gain(lever.CPUs, 0.3, 0.4, 0.6, "hostlab watch"), small},
+		"decided and not": {minute(parts(31, 60, 9, 0, 0, 0)), service.Database,
+			[]lever.Lever{gain(lever.Log, 0.03, 0.5, 1, "x"), gain(lever.CPUs, 0.3, 0.4, 0.6, "hostlab watch"), small},
 			`PostgreSQL waits 60 % of its active time for a CPU; on CPU 31 %, log wait 9.0 %. More CPUs could save 40 % of active time, at most 60 %. First: run "hostlab watch". Also possible: log device.`},
-		"not sure": {minute(parts(80, 0, 20, 0, 0, 0)), service.Database, []lever.Lever{gain(lever.Log, 0.01, 0.04, 0.2, "hostlab run log-device")},
+		"not sure": {minute(parts(80, 0, 20, 0, 0, 0)), service.Database,
+			[]lever.Lever{gain(lever.Log, 0.01, 0.04, 0.2, "hostlab run log-device")},
 			`PostgreSQL computes for 80 % of its active time; log wait 20 %. A faster log device could save 4.0 % of active time, at most 20 %; that is not certain. First: run "hostlab run log-device".`},
-		"nothing likely": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database, []lever.Lever{gain(lever.Log, 0, 0, 1, "hostlab run log-device"), small},
+		"nothing likely": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database,
+			[]lever.Lever{gain(lever.Log, 0, 0, 1, "hostlab run log-device"), small},
 			`PostgreSQL computes for 100 % of its active time. No lever is likely to save active time. Not excluded, at most 100 %: log device.`},
-		"one likely, one not": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database, []lever.Lever{gain(lever.Clock, 0, 0.03, 0.3, ""), gain(lever.Log, 0, 0, 1, "hostlab run log-device")},
+		"one likely, one not": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database,
+			[]lever.Lever{gain(lever.Clock, 0, 0.03, 0.3, ""), gain(lever.Log, 0, 0, 1, "hostlab run log-device")},
 			`PostgreSQL computes for 100 % of its active time. A faster clock could save 3.0 % of active time, at most 30 %; that is not certain. Not excluded, at most 100 %: log device.`},
-		"cold reads": {minute(parts(20, 0, 0, 80, 0, 0)), service.Database, []lever.Lever{gain(lever.Data, 0.7, 0.8, 0.8, "hostlab x")},
+		"cold reads": {minute(parts(20, 0, 0, 80, 0, 0)), service.Database,
+			[]lever.Lever{gain(lever.Data, 0.7, 0.8, 0.8, "hostlab x")},
 			`PostgreSQL waits 80 % of its active time for data reads; on CPU 20 %. Faster data disks could save 80 % of active time, at most 80 %. First: run "hostlab x".`},
-		"locked": {minute(parts(8, 0, 2, 0, 90, 0)), service.Database, []lever.Lever{gain(lever.Log, 0, 0.02, 0.04, ""), small},
+		"locked": {minute(parts(8, 0, 2, 0, 90, 0)), service.Database,
+			[]lever.Lever{gain(lever.Log, 0, 0.02, 0.04, ""), small},
 			`PostgreSQL waits 90 % of its active time for locks; on CPU 8.0 %. No lever that was measured here can save 5 % of active time.`},
 		"chatty": {minute(parts(20, 0, 0, 0, 0, 80)), service.Database, []lever.Lever{gain(lever.Network, 0.5, 0.6, 0.7, "")},
 			`PostgreSQL waits 80 % of its active time for the application; on CPU 20 %. Fewer round trips could save 60 % of active time, at most 70 %.`},
@@ -59,19 +69,24 @@ func TestVerdicts(t *testing.T) {
 			`Process PostgreSQL computes for 98 % of its active time. No lever could be measured here. Not known: idle states.`},
 		"idle": {minute(nil), service.Unit, []lever.Lever{open},
 			`Unit PostgreSQL did nothing while it was watched. Watch it again while it works.`},
-		"too short to be seen": {&Minute{Connected: true, Report: explain.Report{Transactions: 28}}, service.Database, []lever.Lever{open},
+		"too short to be seen": {&Minute{Connected: true, Report: explain.Report{Transactions: 28}}, service.Database,
+			[]lever.Lever{open},
 			`PostgreSQL did 28 transactions, but no sample caught one. Watch it for longer with --for, or while it does more.`},
 		"hidden": {&Minute{Report: explain.Report{Hidden: true}}, service.Database, []lever.Lever{open},
 			`Unknown: this user saw no active session of PostgreSQL, and may not see the sessions of other users. The missing grants stand under "Not seen".`},
-		"ended": {minute(parts(98, 2, 0, 0, 0, 0)), service.Cgroup, []lever.Lever{gain(lever.CPUs, 0.01, 0.02, 0.02, ""), open},
+		"ended": {minute(parts(98, 2, 0, 0, 0, 0)), service.Cgroup,
+			[]lever.Lever{gain(lever.CPUs, 0.01, 0.02, 0.02, ""), open},
 			`Control group PostgreSQL computes for 98 % of its active time. No lever that was measured here can save 5 % of active time. Not known: idle states.`},
 		"bounded by counters": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database, []lever.Lever{bounded},
 			`PostgreSQL computes for 100 % of its active time. No lever that was measured here can save 5 % of active time.`},
-		"checks alone": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database, []lever.Lever{{Name: "kernel", Verdict: lever.Possible}},
+		"checks alone": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database,
+			[]lever.Lever{{Name: "kernel", Verdict: lever.Possible}},
 			`PostgreSQL computes for 100 % of its active time. No lever could be measured here.`},
-		"hardly active": {minute(parts(0.2, 0.05, 0.05, 0, 0, 0.1)), service.Database, []lever.Lever{gain(lever.CPUs, 0.3, 0.4, 0.6, "hostlab watch")},
+		"hardly active": {minute(parts(0.2, 0.05, 0.05, 0, 0, 0.1)), service.Database,
+			[]lever.Lever{gain(lever.CPUs, 0.3, 0.4, 0.6, "hostlab watch")},
 			`PostgreSQL computes for 50 % of its active time; application 25 %, wait for a CPU 12 %. It was active for only 400 ms of 60.0 s. More CPUs could save 40 % of active time, at most 60 %. First: run "hostlab watch".`},
-		"a long command": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database, []lever.Lever{gain(lever.Clock, 0.2, 0.2, 0.2, "a\nb")},
+		"a long command": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database,
+			[]lever.Lever{gain(lever.Clock, 0.2, 0.2, 0.2, "a\nb")},
 			`PostgreSQL computes for 100 % of its active time. A faster clock could save 20 % of active time, at most 20 %. First: the command stands under clock frequency.`},
 	} {
 		c.minute.Service = service.Service{Kind: c.kind, Name: "PostgreSQL", PID: 7}
@@ -104,11 +119,13 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// TestUntold: where sessions tell no state, no sentence calls the time active in which they may have been idle, and no limit
+// TestUntold: where sessions tell no state, no sentence calls the time active in which they may have been idle, and
+// no limit
 // of a gain is of more time than was surely active.
 func TestUntold(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 44, explain.Unexplained: 56})
-	m.Service, m.Connected, m.Report.Transactions = service.Service{Kind: service.Database, Name: "PostgreSQL", PID: 7}, true, -1
+	m.Service, m.Connected, m.Report.Transactions = service.Service{Kind: service.Database, Name: "PostgreSQL", PID: 7},
+		true, -1
 	m.Report.Untold = 56
 	got := m.Verdict(nil)
 	if want := "How long PostgreSQL was active is unknown, 44.0 s to 100 s in 60.0 s: its sessions do not say whether they work. " +

@@ -39,7 +39,8 @@ func (q Query) Full(rows int) error {
 	if rows < q.most() {
 		return nil
 	}
-	return fmt.Errorf("the server answers the question %q with more than %d rows, so hostlab read no further", q.Name, q.most())
+	return fmt.Errorf("the server answers the question %q with more than %d rows, so hostlab read no further", q.Name,
+		q.most())
 }
 
 // Asker answers queries, one at a time.

@@ -33,7 +33,8 @@ func (r *recorder) join(b *Batch, to *Growth, i int) {
 func (r *recorder) stretch(seen Batch, grown Growth) Stretch {
 	account := r.src.Account(grown)
 	_, parts, _, _ := Decompose([]Batch{seen}, account)
-	s := Stretch{Seconds: grown.Seconds, Parts: map[PartName]float64{}, Transactions: account.Transactions, Active: account.Active}
+	s := Stretch{Seconds: grown.Seconds, Parts: map[PartName]float64{}, Transactions: account.Transactions,
+		Active: account.Active}
 	for _, p := range parts {
 		s.Parts[p.Name] = p.Seconds
 	}

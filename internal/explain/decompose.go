@@ -3,7 +3,6 @@ package explain
 import (
 	"cmp"
 	"slices"
-	"sort"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
@@ -33,8 +32,20 @@ type Batch struct {
 // is worth a word.
 const tolerance = 0.03
 
-// counted reports that an event was not sampled.
-func (e *Event) counted() bool { return e.Share.N == 0 }
+// line is an event while parts are made to add up: all of it in s.
+type line struct {
+	name      string
+	part      PartName
+	count     int64 // -1 unknown
+	average   *float64
+	seconds   float64
+	low, high float64 // ends of the 95 % interval
+	looks     int     // snapshots that it rests on; 0: it was counted
+	source    string
+}
+
+// counted reports that it was not sampled.
+func (l *line) counted() bool { return l.looks == 0 }
 
 // shared turns seconds, and ends in s, into a share of the elapsed time.
 func shared(seconds, elapsed, low, high float64, n int) result.Estimate {
@@ -70,7 +81,7 @@ func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, event
 		return 0, noParts(), nil, nil
 	}
 	d := decomposition{elapsed: elapsed, wall: wall, looks: looks, clients: clients, seconds: seconds,
-		waits: a.Waits, lines: map[string]*Event{}, whole: map[PartName]string{}, within: map[PartName]float64{},
+		waits: a.Waits, lines: map[string]*line{}, whole: map[PartName]string{}, within: map[PartName]float64{},
 		most: map[PartName]float64{}}
 	if n, known := a.Waits[LogWait]; known && n == 0 {
 		d.whole[LogWait] = cmp.Or(a.Log.Source, "the server's counters") + ": no writes"
@@ -114,7 +125,7 @@ type decomposition struct {
 	waits   map[PartName]float64
 	clients []float64 // by batch
 	seconds map[Key][]float64
-	lines   map[string]*Event   // the ends of their shares are in s
+	lines   map[string]*line
 	whole   map[PartName]string // parts without which a counter would have grown, and its source
 	// within is the time on CPUs, and ready for one, that was taken out of a part, and most
 	// what it may be, s.
@@ -168,8 +179,8 @@ func (d *decomposition) sampled() {
 			continue
 		}
 		p, low, high := d.share(by)
-		d.lines[k.line()] = &Event{Name: k.Event, Part: k.Part, Count: -1, Seconds: p * d.elapsed, Source: "samples",
-			Share: result.Estimate{Low: low * d.elapsed, High: high * d.elapsed, N: d.looks}}
+		d.lines[k.line()] = &line{name: k.Event, part: k.Part, count: -1, seconds: p * d.elapsed, source: "samples",
+			low: low * d.elapsed, high: high * d.elapsed, looks: d.looks}
 	}
 }
 
@@ -195,41 +206,48 @@ func (d *decomposition) counted(c Counted) {
 			return
 		}
 	}
-	var named []*Event
-	for _, l := range d.lines {
-		if slices.Contains(c.Events, l.Name) && l.Part == c.Part && !l.counted() {
-			named = append(named, l)
-		}
-	}
-	if len(named) == 0 {
+	named := d.named(c)
+	if named == nil {
 		if left <= 0 && most*late <= 0 {
 			return
 		}
-		l := &Event{Name: c.Events[0], Part: c.Part, Count: -1}
-		d.lines[Key{Part: c.Part, Event: l.Name}.line()] = l
-		named = []*Event{l}
+		l := &line{name: c.Events[0], part: c.Part, count: -1}
+		d.lines[Key{Part: c.Part, Event: l.name}.line()] = l
+		named = []*line{l}
 	}
 	for _, l := range named {
 		f := 1 / float64(len(named))
 		if client > 0 {
-			f = l.Seconds / client
+			f = l.seconds / client
 		}
-		l.Seconds, l.Source = left*f, c.Source
-		l.Share = result.Estimate{Low: max(0, c.Seconds-c.Early) * low * f, High: (c.Seconds*high + most*late) * f}
+		l.seconds, l.source = left*f, c.Source
+		l.low, l.high, l.looks = max(0, c.Seconds-c.Early)*low*f, (c.Seconds*high+most*late)*f, 0
 		if len(named) == 1 && c.Count >= 0 {
-			l.Count = c.Count
+			l.count = c.Count
 			if c.Count > 0 {
-				l.Average = result.Finite(c.Seconds / float64(c.Count))
+				l.average = result.Finite(c.Seconds / float64(c.Count))
 			}
 		}
 	}
-	if c.From == "" {
-		return
-	}
+	d.less(c.From, left)
+}
+
+// named are the sampled lines of what was counted.
+func (d *decomposition) named(c Counted) (out []*line) {
 	for _, l := range d.lines {
-		if l.Name == c.From && !l.counted() {
-			take := min(left, l.Seconds)
-			l.Seconds, l.Share.Low, l.Share.High = l.Seconds-take, max(0, l.Share.Low-take), l.Share.High-take
+		if slices.Contains(c.Events, l.name) && l.part == c.Part && !l.counted() {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// less takes time out of an event within which it was sampled; "": out of none.
+func (d *decomposition) less(from string, seconds float64) {
+	for _, l := range d.lines {
+		if l.name == from && from != "" && !l.counted() {
+			take := min(seconds, l.seconds)
+			l.seconds, l.low, l.high = l.seconds-take, max(0, l.low-take), l.high-take
 		}
 	}
 }
@@ -243,8 +261,9 @@ func (d *decomposition) blocked(c Counted, a Account) {
 	}
 	took := min(left, c.Seconds)
 	d.within[c.Part] = min(a.CPU.Run, n*perRead) + a.CPU.Queue*n/(n+float64(max(0, a.Transactions)))
-	d.lines[Key{Part: c.Part, Event: c.Events[0]}.line()] = &Event{Name: c.Events[0], Part: c.Part, Count: c.Count, Seconds: took,
-		Source: c.Source, Share: result.Estimate{High: took + d.within[c.Part]}}
+	d.lines[Key{Part: c.Part, Event: c.Events[0]}.line()] = &line{name: c.Events[0], part: c.Part, count: c.Count,
+		seconds: took,
+		source:  c.Source, high: took + d.within[c.Part]}
 }
 
 // Longest is what a wait for a device takes of a session's time, s, at most: on a disk that others
@@ -257,7 +276,7 @@ const perRead = 50e-6
 // none takes out what was sampled of a part that a counter says took no time.
 func (d *decomposition) none(part PartName) {
 	for key, l := range d.lines {
-		if l.Part == part && !l.counted() {
+		if l.part == part && !l.counted() {
 			delete(d.lines, key)
 		}
 	}
@@ -265,7 +284,7 @@ func (d *decomposition) none(part PartName) {
 
 func (d *decomposition) total() (sum float64) {
 	for _, l := range d.lines {
-		sum += l.Seconds
+		sum += l.seconds
 	}
 	return sum
 }
@@ -281,15 +300,15 @@ func (d *decomposition) fit() float64 {
 			" of the elapsed time; samples overstate short waits, so the sampled parts were scaled down")
 	}
 	// First what is sampled as short waits, then idle, then even what was counted.
-	for _, may := range []func(*Event) bool{
-		func(l *Event) bool { return !l.counted() && l.Part != Idle },
-		func(l *Event) bool { return !l.counted() },
-		func(*Event) bool { return true },
+	for _, may := range []func(*line) bool{
+		func(l *line) bool { return !l.counted() && l.part != Idle },
+		func(l *line) bool { return !l.counted() },
+		func(*line) bool { return true },
 	} {
 		var sum float64
 		for _, l := range d.lines {
 			if may(l) {
-				sum += l.Seconds
+				sum += l.seconds
 			}
 		}
 		if sum <= 0 || excess <= 0 {
@@ -299,7 +318,7 @@ func (d *decomposition) fit() float64 {
 		excess -= sum * (1 - f)
 		for _, l := range d.lines {
 			if may(l) {
-				l.Seconds, l.Share.Low = l.Seconds*f, l.Share.Low*f
+				l.seconds, l.low = l.seconds*f, l.low*f
 			}
 		}
 	}
@@ -309,72 +328,77 @@ func (d *decomposition) fit() float64 {
 // parts adds up events by part.
 func (d *decomposition) parts(rest float64) (out []Part) {
 	for _, name := range PartNames {
-		p := Part{Name: name, Within: d.within[name]}
-		if name == Unexplained {
-			if rest/d.elapsed < 0.0005 {
-				continue // rounding
-			}
-			p.Seconds, p.Share, p.Source = rest, shared(rest, d.elapsed, rest, rest, 0), "elapsed time less all parts"
+		if name == Unexplained && rest/d.elapsed >= 0.0005 { // less is rounding
+			out = append(out, Part{Name: name, Within: d.within[name], Seconds: rest,
+				Share: shared(rest, d.elapsed, rest, rest, 0), Source: "elapsed time less all parts"})
+		}
+		if p, seen := d.part(name); seen && name != Unexplained {
 			out = append(out, p)
-			continue
 		}
-		var sources []string
-		var low, high, counted, shrunk float64
-		looks := 0
-		for _, l := range d.lines {
-			if l.Part != name {
-				continue
-			}
-			p.Seconds += l.Seconds
-			if !slices.Contains(sources, l.Source) {
-				sources = append(sources, l.Source)
-			}
-			if l.counted() {
-				low, high, counted = low+l.Share.Low, high+l.Share.High, counted+l.Share.High
-				continue
-			}
-			looks = d.looks
-			shrunk += l.Seconds
-		}
-		by := d.sum(func(k Key) bool {
-			l := d.lines[k.line()]
-			return k.Part == name && !k.Background && l != nil && !l.counted()
-		})
-		switch {
-		case len(sources) == 0 && name == RunQueue:
-			continue // it is within the database's CPU
-		case len(sources) == 0 && d.whole[name] != "":
-			sources = []string{d.whole[name]}
-		case len(sources) == 0:
-			sources = []string{"samples"}
-			high, looks = d.never*d.elapsed, d.looks
-			if n, known := d.waits[name]; known { // others may wait behind the one that reads or writes
-				high = min(high, n*Longest*(1+d.others))
-			}
-		case floats.Sum(by) > 0:
-			_, l, h := d.share(by)
-			sure := 1.0
-			if p.Seconds > 0 {
-				sure = max(0, 1-(d.most[name]-p.Within)/p.Seconds)
-			}
-			low, high = low+l*d.elapsed*min(1, shrunk/floats.Sum(by))*sure, high+h*d.elapsed
-		case name == LogWait || name == DataReads:
-			// Others may wait behind the one that reads or writes, as for its page: no
-			// longer than that takes, each.
-			high += min(d.never*d.elapsed, d.others*counted)
-		}
-		sort.Strings(sources)
-		p.Share, p.Source = shared(p.Seconds, d.elapsed, low, high, looks), strings.Join(sources, ", ")
-		out = append(out, p)
 	}
 	return out
 }
 
+// part adds up the events of one, in s, and makes a share of them at the end.
+func (d *decomposition) part(name PartName) (Part, bool) {
+	sum, sources := line{part: name}, []string(nil)
+	var counted, sampled float64 // the upper end of what was counted, and what was sampled
+	for _, l := range d.lines {
+		if l.part != name {
+			continue
+		}
+		sum.seconds += l.seconds
+		if !slices.Contains(sources, l.source) {
+			sources = append(sources, l.source)
+		}
+		if l.counted() {
+			sum.low, sum.high, counted = sum.low+l.low, sum.high+l.high, counted+l.high
+		} else {
+			sum.looks, sampled = d.looks, sampled+l.seconds
+		}
+	}
+	by := d.sum(func(k Key) bool {
+		l := d.lines[k.line()]
+		return k.Part == name && !k.Background && l != nil && !l.counted()
+	})
+	switch {
+	case len(sources) == 0 && name == RunQueue:
+		return Part{}, false // it is within the database's CPU
+	case len(sources) == 0 && d.whole[name] != "":
+		sources = []string{d.whole[name]}
+	case len(sources) == 0:
+		sources, sum.high, sum.looks = []string{"samples"}, d.never*d.elapsed, d.looks
+		if n, known := d.waits[name]; known { // others may wait behind the one that reads or writes
+			sum.high = min(sum.high, n*Longest*(1+d.others))
+		}
+	case floats.Sum(by) > 0:
+		_, low, high := d.share(by)
+		sum.low += low * d.elapsed * min(1, sampled/floats.Sum(by)) * d.sure(sum)
+		sum.high += high * d.elapsed
+	case name == LogWait || name == DataReads:
+		// Others may wait behind the one that reads or writes, as for its page: no
+		// longer than that takes, each.
+		sum.high += min(d.never*d.elapsed, d.others*counted)
+	}
+	slices.Sort(sources)
+	return Part{Name: name, Seconds: sum.seconds, Within: d.within[name], Source: strings.Join(sources, ", "),
+		Share: shared(sum.seconds, d.elapsed, sum.low, sum.high, sum.looks)}, true
+}
+
+// sure is the share of a part that is left if all that may be a CPU's was taken out of it.
+func (d *decomposition) sure(sum line) float64 {
+	if sum.seconds <= 0 {
+		return 1
+	}
+	return max(0, 1-(d.most[sum.part]-d.within[sum.part])/sum.seconds)
+}
+
 func (d *decomposition) events() (out []Event) {
 	for _, l := range d.lines {
-		l.Share = shared(l.Seconds, d.elapsed, l.Share.Low, l.Share.High, l.Share.N)
-		if l.Share.Value > 0 || l.Count > 0 {
-			out = append(out, *l)
+		e := Event{Name: l.name, Part: l.part, Count: l.count, Seconds: l.seconds, Average: l.average, Source: l.source,
+			Share: shared(l.seconds, d.elapsed, l.low, l.high, l.looks)}
+		if e.Share.Value > 0 || e.Count > 0 {
+			out = append(out, e)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Event) int {

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-
-	"hostlab/internal/result"
 )
 
 // cpu puts counted CPU time, and the counted wait for a CPU, in the place of what was
@@ -16,14 +14,13 @@ func (d *decomposition) cpu(c *CPUTime) {
 	}
 	ran := 0.0
 	for key, l := range d.lines {
-		if (l.Part == DatabaseCPU || l.Part == RunQueue) && !l.counted() {
-			ran += l.Seconds
+		if (l.part == DatabaseCPU || l.part == RunQueue) && !l.counted() {
+			ran += l.seconds
 			delete(d.lines, key)
 		}
 	}
 	run := min(c.Run, d.elapsed)
-	d.lines["cpu"] = &Event{Name: OnCPU, Part: DatabaseCPU, Count: -1, Seconds: run, Source: c.Source,
-		Share: result.Estimate{Low: run, High: run}}
+	d.lines["cpu"] = &line{name: OnCPU, part: DatabaseCPU, count: -1, seconds: run, source: c.Source, low: run, high: run}
 	if c.Run > (1+tolerance)*d.elapsed {
 		d.warnings = append(d.warnings, "sessions used "+trim(c.Run)+
 			" s of CPU, more than they were seen for: some of it before they had logged in; "+trim(run)+" s of that are shown")
@@ -38,8 +35,8 @@ func (d *decomposition) cpu(c *CPUTime) {
 			" s, more than they were seen for; "+trim(queue)+" s of that are shown")
 	}
 	if queue > 0 {
-		d.lines["queue"] = &Event{Name: CPUQueue, Part: RunQueue, Count: -1, Seconds: queue, Source: source,
-			Share: result.Estimate{Low: min(queue, c.QueueLow), High: max(queue, min(c.QueueHigh, d.elapsed-run))}}
+		d.lines["queue"] = &line{name: CPUQueue, part: RunQueue, count: -1, seconds: queue, source: source,
+			low: min(queue, c.QueueLow), high: max(queue, min(c.QueueHigh, d.elapsed-run))}
 	}
 	d.overlap(min(run+queue-ran, d.total()-d.elapsed))
 }
@@ -51,8 +48,8 @@ func (d *decomposition) cpu(c *CPUTime) {
 func (d *decomposition) overlap(hidden float64) {
 	lasts := map[PartName]float64{}
 	for _, l := range d.lines {
-		if l.Part != DatabaseCPU && l.Part != RunQueue {
-			lasts[l.Part] += l.Seconds
+		if l.part != DatabaseCPU && l.part != RunQueue {
+			lasts[l.part] += l.seconds
 		}
 	}
 	kinds := slices.SortedFunc(maps.Keys(lasts), func(a, b PartName) int {
@@ -67,10 +64,10 @@ func (d *decomposition) overlap(hidden float64) {
 		}
 	}
 	for _, l := range d.lines {
-		if all := lasts[l.Part]; all > 0 && hidden > 0 {
-			d.most[l.Part] = min(all, hidden)
-			l.Share.Low *= 1 - d.most[l.Part]/all
-			l.Seconds *= 1 - d.within[l.Part]/all
+		if all := lasts[l.part]; all > 0 && hidden > 0 {
+			d.most[l.part] = min(all, hidden)
+			l.low *= 1 - d.most[l.part]/all
+			l.seconds *= 1 - d.within[l.part]/all
 		}
 	}
 }

@@ -39,10 +39,12 @@ func near(t *testing.T, what string, got, want float64) {
 }
 
 func TestDecompose(t *testing.T) {
-	sampled := map[Key]float64{{Part: DatabaseCPU, Event: OnCPU}: 0.5, {Part: LogWait, Event: "IO:WALSync"}: 0.3, {Part: Application, Event: "Client:ClientRead"}: 0.2,
+	sampled := map[Key]float64{{Part: DatabaseCPU, Event: OnCPU}: 0.5, {Part: LogWait, Event: "IO:WALSync"}: 0.3,
+		{Part: Application, Event: "Client:ClientRead"}:        0.2,
 		{Part: LogWait, Event: "IO:WALSync", Background: true}: 0.1}
 	t.Run("counters take the place of samples", func(t *testing.T) {
-		a := Account{Counted: []Counted{{Part: LogWait, Events: []string{"IO:WALSync"}, Seconds: 2, Count: 1000, Source: "pg_stat_wal", All: true}}}
+		a := Account{Counted: []Counted{{Part: LogWait, Events: []string{"IO:WALSync"}, Seconds: 2, Count: 1000,
+			Source: "pg_stat_wal", All: true}}}
 		elapsed, parts, events, _ := Decompose(even(10, sampled), a)
 		near(t, "elapsed", elapsed, 10)
 		near(t, "clients' part of the log", find(parts, LogWait).Seconds, 1.5)
@@ -54,7 +56,8 @@ func TestDecompose(t *testing.T) {
 		}
 	})
 	t.Run("counted CPU fills up", func(t *testing.T) {
-		a := Account{Counted: []Counted{{Part: LogWait, Events: []string{"IO:WALSync"}, Seconds: 1.5}}, CPU: &CPUTime{Run: 4, Queue: 9, Source: "schedstat"}}
+		a := Account{Counted: []Counted{{Part: LogWait, Events: []string{"IO:WALSync"}, Seconds: 1.5}},
+			CPU: &CPUTime{Run: 4, Queue: 9, Source: "schedstat"}}
 		_, parts, _, warnings := Decompose(even(10, sampled), a)
 		near(t, "CPU", find(parts, DatabaseCPU).Seconds, 4)
 		near(t, "no more wait for a CPU than there is time", find(parts, RunQueue).Seconds, 6)
@@ -65,8 +68,11 @@ func TestDecompose(t *testing.T) {
 		}
 	})
 	t.Run("what did not show as running is taken out of waits", func(t *testing.T) {
-		waits := map[Key]float64{{Part: Idle, Event: "Client:ClientRead"}: 0.6, {Part: Application, Event: "Client:ClientRead"}: 0.2, {Part: LogWait, Event: "IO:WALSync"}: 0.1, {Part: DatabaseCPU, Event: OnCPU}: 0.1}
-		elapsed, parts, events, warnings := Decompose(even(10, waits), Account{CPU: &CPUTime{Run: 0.5, Queue: 4.5, Source: "schedstat"}})
+		waits := map[Key]float64{{Part: Idle, Event: "Client:ClientRead"}: 0.6,
+			{Part: Application, Event: "Client:ClientRead"}: 0.2, {Part: LogWait, Event: "IO:WALSync"}: 0.1,
+			{Part: DatabaseCPU, Event: OnCPU}: 0.1}
+		elapsed, parts, events, warnings := Decompose(even(10, waits),
+			Account{CPU: &CPUTime{Run: 0.5, Queue: 4.5, Source: "schedstat"}})
 		r := Report{Elapsed: elapsed, Parts: parts, Events: events}
 		r.Busy = r.Elapsed - r.Part(Idle).Seconds
 		near(t, "all that was counted", find(parts, RunQueue).Seconds, 4.5)
@@ -130,8 +136,10 @@ func TestPartsAddUp(t *testing.T) {
 			}
 			batches = append(batches, Batch{Wall: 1, Snapshots: 20, Seconds: s})
 		}
-		a := Account{Counted: []Counted{{Part: LogWait, Events: []string{string(LogWait)}, Seconds: rapid.Float64Range(0, 500).Draw(t, "log"), All: rapid.Bool().Draw(t, "all")},
-			{Part: Locks, Events: []string{"row"}, Seconds: rapid.Float64Range(0, 50).Draw(t, "row"), From: string(DatabaseCPU)}}}
+		a := Account{Counted: []Counted{{Part: LogWait, Events: []string{string(LogWait)},
+			Seconds: rapid.Float64Range(0, 500).Draw(t, "log"), All: rapid.Bool().Draw(t, "all")},
+			{Part: Locks, Events: []string{"row"}, Seconds: rapid.Float64Range(0, 50).Draw(t, "row"),
+				From: string(DatabaseCPU)}}}
 		if rapid.Bool().Draw(t, "cpu known") {
 			a.CPU = &CPUTime{Run: rapid.Float64Range(0, 500).Draw(t, "run"), Queue: rapid.Float64Range(0, 500).Draw(t, "queue")}
 		}
@@ -178,7 +186,8 @@ func TestRatio(t *testing.T) {
 // Equal stretches have no variance between them: the number of samples is what was
 // looked at, whatever the length of a stretch.
 func TestSamplesAreNoMoreThanLooks(t *testing.T) {
-	for _, c := range []struct{ sessions, stretch, looks float64 }{{1, 120, 3600}, {1, 2, 60}, {4, 120, 3600}, {4, 0.5, 60}} {
+	for _, c := range []struct{ sessions, stretch, looks float64 }{{1, 120, 3600}, {1, 2, 60}, {4, 120, 3600},
+		{4, 0.5, 60}} {
 		num, den := make([]float64, 30), make([]float64, 30)
 		for i := range den {
 			den[i] = c.sessions * c.stretch
@@ -291,7 +300,8 @@ func TestRecord(t *testing.T) {
 		}
 		return Snapshot{Sessions: []Session{{ID: 1, Part: Idle, Event: "Sleep"}}}, nil
 	}
-	if r = record(t, &fake{sample: pauses, count: steady}, 0); r.Part(Application).Share.Value != 0 || math.Abs(r.Busy/r.Elapsed-0.1) > 0.02 || r.Peak != 1 {
+	if r = record(t, &fake{sample: pauses, count: steady}, 0); r.Part(Application).Share.Value != 0 ||
+		math.Abs(r.Busy/r.Elapsed-0.1) > 0.02 || r.Peak != 1 {
 		t.Errorf("pauses: busy %v of %v, %+v", r.Busy, r.Elapsed, r.Parts)
 	}
 }
@@ -326,7 +336,8 @@ func TestCost(t *testing.T) {
 	run := func(wrap func(*costly) Source) (r Report) {
 		synctest.Test(t, func(t *testing.T) {
 			var err error
-			r, err = Record(t.Context(), wrap(&costly{&fake{sample: busySession, count: steady}, time.Now()}), Options{For: 10 * time.Second, Interval: 100 * time.Millisecond})
+			r, err = Record(t.Context(), wrap(&costly{&fake{sample: busySession, count: steady}, time.Now()}),
+				Options{For: 10 * time.Second, Interval: 100 * time.Millisecond})
 			if err != nil || r.Ended != "gone" {
 				t.Fatalf("%v, ended %q", err, r.Ended)
 			}
@@ -342,7 +353,9 @@ func TestCost(t *testing.T) {
 }
 
 func TestBoundsHoldLocksBehind(t *testing.T) {
-	r := Report{Elapsed: 10, Busy: 8, Parts: []Part{{Name: LogWait, Seconds: 2, Share: result.Estimate{Value: 0.2, Low: 0.1, High: 0.3}}, {Name: Locks, Seconds: 1, Share: result.Estimate{Value: 0.1, Low: 0.1, High: 0.1}},
+	r := Report{Elapsed: 10, Busy: 8, Parts: []Part{{Name: LogWait, Seconds: 2,
+		Share: result.Estimate{Value: 0.2, Low: 0.1, High: 0.3}}, {Name: Locks, Seconds: 1,
+		Share: result.Estimate{Value: 0.1, Low: 0.1, High: 0.1}},
 		{Name: Idle, Seconds: 2}, {Name: Unexplained, Seconds: 0.4}}}
 	b := r.Saving(LogWait)
 	near(t, "share", b.Share, 0.25)
@@ -353,9 +366,11 @@ func TestBoundsHoldLocksBehind(t *testing.T) {
 // What the log's waits took of CPUs goes away with them: within its calls, and 20 us after each.
 func TestBoundsHoldWhatWaitsBringAlong(t *testing.T) {
 	part := func(name PartName, seconds, within float64) Part {
-		return Part{Name: name, Seconds: seconds, Within: within, Source: "x", Share: result.Estimate{Value: seconds / 100, Low: seconds / 100, High: (seconds + within) / 100}}
+		return Part{Name: name, Seconds: seconds, Within: within, Source: "x",
+			Share: result.Estimate{Value: seconds / 100, Low: seconds / 100, High: (seconds + within) / 100}}
 	}
-	r := Report{Elapsed: 100, Busy: 100, Parts: []Part{part(DatabaseCPU, 50, 0), part(LogWait, 20, 10), part(RunQueue, 30, 0)},
+	r := Report{Elapsed: 100, Busy: 100, Parts: []Part{part(DatabaseCPU, 50, 0), part(LogWait, 20, 10),
+		part(RunQueue, 30, 0)},
 		Events: []Event{{Part: LogWait, Count: 100_000}}}
 	b := r.Saving(LogWait)
 	near(t, "share", b.Share, 0.2)

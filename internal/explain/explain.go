@@ -55,7 +55,8 @@ func (p PartName) Class() string { return "part " + string(p) }
 // Title is a part's name for people.
 func (p PartName) Title() string { return cmp.Or(titles[p], string(p)) }
 
-// Untold is the event of a session in a state that does not show, which waits for its client: within a transaction or not.
+// Untold is the event of a session in a state that does not show, which waits for its client: within a transaction
+// or not.
 const Untold = "Client:ClientRead in an unknown state"
 
 // Event is a wait event in the vendor's words.

@@ -148,7 +148,9 @@ func TestBoundsHoldInAQueue(t *testing.T) {
 		var before, gained, most, share float64
 		for range 40 {
 			elapsed, part, locks, after := queue(rng, sessions, a, b, c)
-			r := Report{Elapsed: elapsed, Busy: elapsed, Peak: sessions, Parts: []Part{{Name: LogWait, Seconds: part, Share: result.Estimate{High: part / elapsed}}, {Name: Locks, Seconds: locks, Share: result.Estimate{High: locks / elapsed}}}}
+			r := Report{Elapsed: elapsed, Busy: elapsed, Peak: sessions,
+				Parts: []Part{{Name: LogWait, Seconds: part, Share: result.Estimate{High: part / elapsed}},
+					{Name: Locks, Seconds: locks, Share: result.Estimate{High: locks / elapsed}}}}
 			bound := r.Saving(LogWait)
 			before, gained, most, share = before+elapsed, gained+elapsed-after, most+bound.AtMost*elapsed, share+part
 		}
@@ -186,7 +188,8 @@ func TestVaries(t *testing.T) {
 
 // A sample that takes long comes seldom: asking stays near half a percent of one CPU.
 func TestPace(t *testing.T) {
-	for cost, want := range map[float64]time.Duration{10e-6: 10 * time.Millisecond, 300e-6: 60 * time.Millisecond, 5e-3: 500 * time.Millisecond, 30e-3: 3 * time.Second, 1: rarest} {
+	for cost, want := range map[float64]time.Duration{10e-6: 10 * time.Millisecond, 300e-6: 60 * time.Millisecond,
+		5e-3: 500 * time.Millisecond, 30e-3: 3 * time.Second, 1: rarest} {
 		if got := Pace([]float64{cost}); got != want {
 			t.Errorf("a sample of %v s: one in %v, want %v", cost, got, want)
 		}

@@ -100,76 +100,21 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 	start, wall := time.Now(), r.timeOfDay()
 	began, reports := r.own()
 	here, _ := thread.ProcessCPU()
-	since := func() float64 { return time.Since(start).Seconds() }
-	last, counted, kept := start, start, start
-	due := start.Add(r.Every) // of the next Look
-	samples, ended := 0, ""
-	for {
-		now := time.Now()
-		left := r.For - now.Sub(start)
-		if ctx.Err() != nil || left <= 0 {
-			if ctx.Err() != nil {
-				ended = Interrupted
-			}
-			if now.Sub(counted) > 0 && r.open.Snapshots > 0 {
-				if err := r.count(ask, now.Sub(counted).Seconds()); err != nil {
-					ended = err.Error()
-				} else {
-					kept = last
-				}
-			}
-			if ended == "" {
-				if err := r.look(); err != nil {
-					ended = err.Error()
-				}
-			}
-			break
-		}
-		select {
-		case <-ctx.Done():
-			continue
-		case <-time.After(min(left, r.next(server, since()))):
-		}
-		// A snapshot stands for the time since the one before.
-		now = time.Now()
-		n, err := r.sample(ask, now.Sub(last).Seconds())
-		if err != nil {
-			ended = err.Error()
-			break
-		}
-		last, samples = now, samples+n
-		looks := r.Look != nil && !now.Before(due)
-		if looks || now.Sub(counted) >= tick {
-			if err := r.count(ask, now.Sub(counted).Seconds()); err != nil {
-				ended = err.Error()
-				break
-			}
-			counted, kept = now, now
-		}
-		if looks {
-			for due = due.Add(r.Every); !due.After(now); due = due.Add(r.Every) { // it took too long
-			}
-			if err := r.look(); err != nil {
-				ended = err.Error()
-				break
-			}
-		}
-		if r.Progress != nil {
-			r.Progress(now.Sub(start))
-		}
-	}
+	p := &pass{recorder: r, ask: ask, server: server, tick: tick, start: start, last: start, counted: start, kept: start,
+		due: start.Add(r.Every)}
+	ended := p.until(ctx)
 	if len(r.batches) == 0 {
 		if ended != "" && ended != Interrupted {
 			return Report{}, fmt.Errorf("the server went away before anything was seen: %s", ended)
 		}
 		return Report{}, context.Canceled
 	}
-	rep := r.report(server, kept.Sub(start).Seconds())
-	rep.Started, rep.Samples, rep.Ended = wall, samples, ended
-	if samples > 0 {
-		rep.Interval = rep.Wall / float64(samples)
+	rep := r.report(server, p.kept.Sub(start).Seconds())
+	rep.Started, rep.Samples, rep.Ended = wall, p.samples, ended
+	if p.samples > 0 {
+		rep.Interval = rep.Wall / float64(p.samples)
 	}
-	if total := since(); total > 0 {
+	if total := time.Since(start).Seconds(); total > 0 {
 		rep.Cost, rep.CostAtMost = r.asked/total, true
 		if used, ok := r.own(); ok && reports {
 			now, _ := thread.ProcessCPU()
@@ -181,6 +126,81 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 		}
 	}
 	return rep, nil
+}
+
+// pass is a recording under way.
+type pass struct {
+	*recorder
+	ask     context.Context //nolint:containedctx // of one recording
+	server  Server
+	tick    time.Duration // between counts
+	start   time.Time
+	last    time.Time // sample
+	counted time.Time // last time
+	kept    time.Time // up to which samples and counters agree
+	due     time.Time // next Look
+	samples int
+}
+
+// until records until the time is over, and says why that was early; "" where it was not.
+func (p *pass) until(ctx context.Context) string {
+	for {
+		left := p.For - time.Since(p.start)
+		if ctx.Err() != nil || left <= 0 {
+			return p.finish(ctx.Err() != nil)
+		}
+		select {
+		case <-ctx.Done():
+			continue
+		case <-time.After(min(left, p.next(p.server, time.Since(p.start).Seconds()))):
+		}
+		now := time.Now()
+		if err := p.step(now); err != nil {
+			return err.Error()
+		}
+		if p.Progress != nil {
+			p.Progress(now.Sub(p.start))
+		}
+	}
+}
+
+// step takes a sample, which stands for the time since the one before, and counts and tells where that is due.
+func (p *pass) step(now time.Time) error {
+	n, err := p.sample(p.ask, now.Sub(p.last).Seconds())
+	if err != nil {
+		return err
+	}
+	p.last, p.samples = now, p.samples+n
+	looks := p.Look != nil && !now.Before(p.due)
+	if looks || now.Sub(p.counted) >= p.tick {
+		if err := p.count(p.ask, now.Sub(p.counted).Seconds()); err != nil {
+			return err
+		}
+		p.counted, p.kept = now, now
+	}
+	if !looks {
+		return nil
+	}
+	for p.due = p.due.Add(p.Every); !p.due.After(now); p.due = p.due.Add(p.Every) { // it took too long
+	}
+	return p.look()
+}
+
+// finish counts the rest, and tells of it unless it was interrupted.
+func (p *pass) finish(interrupted bool) string {
+	if now := time.Now(); now.Sub(p.counted) > 0 && p.open.Snapshots > 0 {
+		if err := p.count(p.ask, now.Sub(p.counted).Seconds()); err != nil {
+			return err.Error()
+		}
+		p.kept = p.last
+	}
+	if interrupted {
+		return Interrupted
+	}
+	if err := p.look(); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // look tells what was seen since the last time, if anything was.
@@ -264,7 +284,8 @@ func (r *recorder) add(s Snapshot, dt float64) {
 	}
 }
 
-// What a server may name: events in a recording, and counters. Those of databases are some hundreds. A name is cut at longest.
+// What a server may name: events in a recording, and counters. Those of databases are some hundreds. A name is cut
+// at longest.
 const mostEvents, mostCounters, longest = 2000, 2000, 120
 
 // others are events beyond those.
@@ -296,7 +317,8 @@ func (r *recorder) count(ctx context.Context, seconds float64) error {
 	}
 	for name := range c.Values {
 		if len(name) > longest || len(c.Values) > mostCounters {
-			return fmt.Errorf("the server tells of %d counters, or calls one by a name too long, as no database does", len(c.Values))
+			return fmt.Errorf("the server tells of %d counters, or calls one by a name too long, as no database does",
+				len(c.Values))
 		}
 	}
 	r.pay(begin)
@@ -338,8 +360,9 @@ func (r *recorder) report(server Server, wall float64) Report {
 	account := r.src.Account(Growth{Seconds: r.covered, Values: r.growth})
 	rep := Report{Tool: r.Tool, Vendor: server.Vendor, Version: server.Version, Target: server.Target,
 		Wall: wall, Method: Method,
-		Transactions: account.Transactions, TransactionsLow: account.TransactionsLow, TransactionsHigh: account.TransactionsHigh,
-		Peak: r.peak, Seen: &r.seen, Active: account.Active,
+		Transactions: account.Transactions, TransactionsLow: account.TransactionsLow,
+		TransactionsHigh: account.TransactionsHigh,
+		Peak:             r.peak, Seen: &r.seen, Active: account.Active,
 		Hidden: server.Hidden || r.masked > 0, Log: account.Log, Missing: slices.Concat(server.Missing, account.Missing),
 		Warnings: account.Warnings}
 	if account.Log.Average != nil {

@@ -55,7 +55,8 @@ type Server struct {
 	Platform Settings
 }
 
-// Settings are values of a server's settings by its own names for them; without any where it was not asked, or did not answer.
+// Settings are values of a server's settings by its own names for them; without any where it was not asked, or did
+// not answer.
 type Settings struct {
 	Source string            `json:"source"` // the view, or the command
 	Values map[string]string `json:"values"`

@@ -135,7 +135,7 @@ func (d *Document) plan(body []byte) (err error) {
 	return nil
 }
 
-// afterQuiet reads what watch --analyze writes, and takes its verdict as an answer of a check.
+// afterQuiet reads what watch --from writes, and takes its verdict as an answer of a check.
 func (d *Document) afterQuiet(body []byte) error {
 	var in watch.Answer
 	if err := decode(body, &in); err != nil {

@@ -20,7 +20,8 @@ func (v Verdict) Cell() document.Cell {
 		Sort: float64(1 + slices.Index(Verdicts, v))}
 }
 
-var sources = map[Source]string{OfMinute: "Minute: ", OfProbe: "Probe: ", OfChecks: "Checks: ", OfExperiment: "Experiment: ",
+var sources = map[Source]string{OfMinute: "Minute: ", OfProbe: "Probe: ", OfChecks: "Checks: ",
+	OfExperiment: "Experiment: ",
 	OfSimulation: "Simulation: "}
 
 // Anchor names a lever's row.
@@ -28,8 +29,12 @@ func (l *Lever) Anchor() string { return "lever-" + l.Name }
 
 // Sections show levers, and what to type about them. Those of a service are drawn, too.
 func Sections(levers []Lever, ofService bool) []document.Section {
-	t := &document.Table{Columns: append(document.Headings("lever", "likely", "at most", "measured"),
-		document.Column{Head: "evidence"}, document.Column{Head: "verdict"}),
+	heads := []string{"at most", "measured"}
+	if ofService {
+		heads = []string{"likely", "at most", "measured"}
+	}
+	t := &document.Table{Columns: append(document.Headings("lever", heads...), document.Column{Head: "evidence"},
+		document.Column{Head: "verdict"}),
 		Lead: "For each lever: the most that it could save, what was measured (with 95 % intervals), and the evidence for the verdict."}
 	b := &document.Bars{Table: t,
 		Lead: "What each lever could save of this service's active time: likely (solid) and at most (pale). The savings overlap, so they " +
@@ -42,8 +47,12 @@ func Sections(levers []Lever, ofService bool) []document.Section {
 			}
 			return document.Number(*v, result.Share(*v))
 		}
-		row := t.Add(document.Text(l.Title()), number(l.Likely), number(l.AtMost), l.measured(),
-			document.Text(cmp.Or(string(l.Kind()), "none")), l.Verdict.Cell())
+		cells := []document.Cell{document.Text(l.Title()), number(l.AtMost), l.measured(),
+			document.Text(cmp.Or(string(l.Kind()), "none")), l.Verdict.Cell()}
+		if ofService {
+			cells = slices.Insert(cells, 1, number(l.Likely))
+		}
+		row := t.Add(cells...)
 		row.Anchor, row.Notes = l.Anchor(), l.notes()
 		if ofService {
 			b.Rows = append(b.Rows, l.bar(row.Notes))
@@ -96,7 +105,8 @@ func (l *Lever) notes() (out []document.Line) {
 		if e.Source == OfMinute && l.Assumes != "" && l.Verdict != Negligible {
 			out = append(out, document.Line{Text: "The likely figure assumes that " + l.Assumes + ".", Tone: document.Quiet})
 		}
-		if b := e.Bound; b != nil && b.Of != "" {
+		// Why there is no bound is said, unless the evidence has said it.
+		if b := e.Bound; b != nil && b.Of != "" && (b.AtMost != nil || e.Text == "" || known(e.Measurement)) {
 			out = append(out, document.Line{Text: b.words(l.Reason), Tone: document.Quiet})
 		}
 		see := slices.Clone(e.Findings)
@@ -108,7 +118,7 @@ func (l *Lever) notes() (out []document.Line) {
 		}
 	}
 	if l.Owner != "" {
-		out = append(out, document.Line{Text: Sentence(l.Owner + " sets it"), Tone: document.Quiet})
+		out = append(out, document.Line{Text: Sentence(l.Owner + " sets it, not this host"), Tone: document.Quiet})
 	}
 	return out
 }
@@ -142,7 +152,8 @@ func (l *Lever) bar(notes []document.Line) document.Bar {
 	case l.Of != ActiveTime:
 		gain = "of other time"
 	case l.Likely == nil: // only bounded
-		row.Segments = []document.Segment{{Class: "most", Name: "at most", Value: *l.AtMost, Text: result.Share(*l.AtMost), Fill: '░'}}
+		row.Segments = []document.Segment{{Class: "most", Name: "at most", Value: *l.AtMost, Text: result.Share(*l.AtMost),
+			Fill: '░'}}
 		gain = Most(*l.AtMost)
 	default:
 		row.Segments = []document.Segment{

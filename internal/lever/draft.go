@@ -14,7 +14,8 @@ import (
 // Platform judges what checks found and probes measured: one lever for each subject of package
 // check, and the answer in a few sentences. facts may be nil, results and outcomes
 // empty; a lever about which nothing is known says so.
-func Platform(role check.Role, facts *host.Facts, results []check.Result, outcomes []probe.Outcome) (levers []Lever, answer string) {
+func Platform(role check.Role, facts *host.Facts, results []check.Result, outcomes []probe.Outcome) (levers []Lever,
+	answer string) {
 	drafts := newInput(role, facts, results, outcomes).judge()
 	for _, d := range drafts {
 		levers = append(levers, d.lever())

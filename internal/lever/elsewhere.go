@@ -19,7 +19,8 @@ func (in *input) owner(name string) string {
 	case Idle:
 		// A guest's own states, as haltpoll's, only hand the CPU back to the hypervisor.
 		deep := in.deepest()
-		if in.facts.Windows != nil || deep != nil && deep.Latency.Or(0) > deepLatency || !guest && len(in.facts.Idle.States) > 0 {
+		if in.facts.Windows != nil || deep != nil && deep.Latency.Or(0) > deepLatency || !guest &&
+			len(in.facts.Idle.States) > 0 {
 			return ""
 		}
 	default:
@@ -45,10 +46,10 @@ func (in *input) elsewhere(l *draft) {
 		return // a knob may be here, and hidden
 	case l.reason == Untested:
 		l.checks = ""
-		l.decide(Elsewhere, in.ask(l), l.owner+" sets it, not this host", notMeasured(l.unmeasured))
+		l.decide(Elsewhere, in.ask(l), notMeasured(l.unmeasured))
 	default:
 		l.doubt = l.reason
-		l.decide(Elsewhere, in.ask(l), l.text, l.owner+" sets it, not this host")
+		l.decide(Elsewhere, in.ask(l), l.text)
 	}
 }
 

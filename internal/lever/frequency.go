@@ -127,9 +127,6 @@ func (in *input) frequencyCosts(l *draft, r reading) {
 		l.add(saveEnergy)
 	case !in.hasFrequencyKnob():
 		l.add("this host has no knob for it")
-		if who := in.owner(l.name); who != "" {
-			l.text += ": " + who + " sets it"
-		}
 		l.next = step("hostlab check --role "+string(in.role), "on the "+in.below()+", or send its owner this report")
 	case len(l.todo) > 0:
 		l.next = remedy(l.todo)

@@ -16,7 +16,8 @@ import (
 func TestHostileNamesStayData(t *testing.T) {
 	for _, name := range screentest.Hostile {
 		facts := metal()
-		facts.Storage = []host.Storage{{Path: "/" + name, Purpose: "log-dir", Class: host.Known(host.ClassMemory, "", "mounts")}}
+		facts.Storage = []host.Storage{{Path: "/" + name, Purpose: "log-dir",
+			Class: host.Known(host.ClassMemory, "", "mounts")}}
 		facts.Databases = []host.Database{{Kind: name}}
 		n := 0
 		next := []string{"hostlab assess" + Again(check.ProductionDB, facts)}

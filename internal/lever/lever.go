@@ -218,7 +218,8 @@ func (l *Lever) Unseen(share *float64) {
 // Unit is a share within 0 and 1.
 func Unit(v float64) float64 { return min(max(v, 0), 1) }
 
-// Join gives the levers of a service what the platform's say: who has the knob, what to type, and their evidence. A cost
+// Join gives the levers of a service what the platform's say: who has the knob, what to type, and their evidence. A
+// cost
 // that a probe measured, or a change that a source recommends, makes one possible of which the minute knows nothing.
 func Join(service, platform []Lever) []Lever {
 	for _, p := range platform {

@@ -65,7 +65,8 @@ func (in *input) logDevice() *draft {
 			takes+", but an application server commits on its database server: assess that one")
 	case l.disturbed != "":
 		l.decide(Spoilt, in.assess(), takes, l.disturbed)
-	case l.bound.AtMost != nil && *l.bound.AtMost < Margin && known(gain) && gain.Estimate.HasInterval() && gain.NoiseFloor <= Margin:
+	case l.bound.AtMost != nil && *l.bound.AtMost < Margin && known(gain) && gain.Estimate.HasInterval() &&
+		gain.NoiseFloor <= Margin:
 		l.decide(NoEffect, Next{}, takes+", nearly as fast as in memory: no device can do better")
 	default:
 		l.decide(OfJob, in.logShare(), takes, "what a faster device saves depends on how long the job waits for its log")
@@ -137,7 +138,8 @@ func (in *input) logInMemory(l *draft) {
 		l.add(why)
 		return
 	}
-	l.decide(InMemory, Next{Command: in.assess().Command + " --log-dir DIR", Note: "a directory on the device of the database's log"},
+	l.decide(InMemory, Next{Command: in.assess().Command + " --log-dir DIR",
+		Note: "a directory on the device of the database's log"},
 		why)
 }
 

@@ -22,7 +22,8 @@ import (
 func TestNeverWorthwhileWithinNoise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := []string{"wakeup.alu.10ms.cpu0", "wakeup.alu.30ms.cpu0", "wakeup.cold.10ms.cpu0", "siblings.harm.sibling",
-			"siblings.harm.other", "commit.p50", "commit.overwritten.p50", "commit.memory.p50", "commit.gain", "degree.efficiency.2", "degree.efficiency.4",
+			"siblings.harm.other", "commit.p50", "commit.overwritten.p50", "commit.memory.p50", "commit.gain",
+			"degree.efficiency.2", "degree.efficiency.4",
 			"wakeup.latency.p50.cpu0", "wakeup.latency.floor.cpu0"}
 		number := rapid.OneOf(rapid.Float64Range(0.001, 3), rapid.Just(nan))
 		var ms []result.Measurement
@@ -61,7 +62,8 @@ func TestNeverWorthwhileWithinNoise(t *testing.T) {
 				t.Fatalf("%s costs, though others may be the cause: %s", l.name, l.text)
 			}
 			if m := l.measurement; m != nil && m.Labels.Awake > 20 && l.reason == NoEffect {
-				t.Fatalf("%s has no effect, though the CPU was idle in %d of %d pauses", l.name, m.Estimate.N-m.Labels.Awake, m.Estimate.N)
+				t.Fatalf("%s has no effect, though the CPU was idle in %d of %d pauses", l.name, m.Estimate.N-m.Labels.Awake,
+					m.Estimate.N)
 			}
 			if l.reason == NoEffect && (l.name == Clock && (results != nil || l.held != "") ||
 				l.name == Idle && !(&input{measured: ms}).lateness().complete) {
@@ -87,7 +89,8 @@ func TestNeverWorthwhileWithinNoise(t *testing.T) {
 				if m.Unit == "ratio" && l.name == Degree {
 					down = 1/m.Estimate.High - 1
 				}
-				if !(max(up, down) > m.NoiseFloor || l.name == Degree && 1-m.Estimate.High > m.NoiseFloor) || !(max(up, down) > Margin) {
+				if !(max(up, down) > m.NoiseFloor || l.name == Degree && 1-m.Estimate.High > m.NoiseFloor) ||
+					!(max(up, down) > Margin) {
 					t.Fatalf("%s is worthwhile with %s and a floor of %v", l.name, Figure(m), m.NoiseFloor)
 				}
 			}

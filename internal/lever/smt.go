@@ -50,7 +50,8 @@ func (in *input) smt() *draft {
 	case math.IsNaN(sib.NoiseFloor):
 		reason, why = Unfloored, "the probe has no noise floor to compare with"
 	case sib.NoiseFloor > Margin:
-		reason, why = WithinNoise, fmt.Sprintf("two identical runs differ by up to %s here: too noisy to tell", Percent(sib.NoiseFloor))
+		reason, why = WithinNoise, fmt.Sprintf("two identical runs differ by up to %s here: too noisy to tell",
+			Percent(sib.NoiseFloor))
 	}
 	if why != "" {
 		l.unbounded(why)
@@ -72,7 +73,8 @@ func (in *input) smt() *draft {
 	default:
 		l.cost = 1-e.High > sib.NoiseFloor
 		l.effect = 1 - e.High
-		l.says = fmt.Sprintf("a thread that takes locks keeps %s of its rate (%s) with a scan on its sibling", short(sib), Count(sib))
+		l.says = fmt.Sprintf("a thread that takes locks keeps %s of its rate (%s) with a scan on its sibling", short(sib),
+			Count(sib))
 		l.decide(Slight, in.assess(), fmt.Sprintf("a scan on the sibling may slow threads that take locks, but perhaps by less than "+
 			"the %s that counts as harm: they kept %s of their rate", Percent(1-harmSibling), short(sib)))
 	}
@@ -81,7 +83,8 @@ func (in *input) smt() *draft {
 
 func (in *input) smtHarm(l *draft, sib, other *result.Measurement) {
 	l.cost, l.effect = true, 1-sib.Estimate.High
-	l.says = fmt.Sprintf("a thread that takes locks keeps %s of its rate (%s) with a scan on its sibling", short(sib), Count(sib))
+	l.says = fmt.Sprintf("a thread that takes locks keeps %s of its rate (%s) with a scan on its sibling", short(sib),
+		Count(sib))
 	reason, why := NoControl, ""
 	switch {
 	case !known(other) || !other.Estimate.HasInterval():
@@ -93,7 +96,8 @@ func (in *input) smtHarm(l *draft, sib, other *result.Measurement) {
 	case sib.Estimate.High/other.Estimate.Low >= harmRelative:
 		reason, why = NoCause, "a scan on another core costs as much: the cause is shared memory or cache, not the sibling"
 	default:
-		next := remedy(l.todo).or(step("lscpu --extended=CPU,CORE,SOCKET", "shows the cores; pin scanning jobs to cores of their own with taskset -c"))
+		next := remedy(l.todo).or(step("lscpu --extended=CPU,CORE,SOCKET",
+			"shows the cores; pin scanning jobs to cores of their own with taskset -c"))
 		l.decide(Costs, next, fmt.Sprintf("%s, and %s with the scan on another core: keep scans and log writers on different cores",
 			l.says, short(other))+in.throughputs())
 		return
@@ -108,7 +112,8 @@ func (in *input) throughputs() string {
 	for _, p := range []struct {
 		scans, locks result.Kind
 		where        string
-	}{{probe.ScansSibling, probe.LocksSibling, "on the sibling"}, {probe.ScansOther, probe.LocksOther, "on another core"}} {
+	}{{probe.ScansSibling, probe.LocksSibling, "on the sibling"},
+		{probe.ScansOther, probe.LocksOther, "on another core"}} {
 		scans, locks := in.first(p.scans), in.first(p.locks)
 		if known(scans) && known(locks) {
 			parts = append(parts, fmt.Sprintf("with the scan %s: %s scans and %s locks",

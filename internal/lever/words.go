@@ -114,7 +114,8 @@ func (r reading) why() string {
 	case Slight:
 		return fmt.Sprintf("the cost (%s) may be less than %.0f %%", short(r.m), 100*Margin)
 	}
-	return map[Reason]string{TooFew: "too few rounds for an interval", Unfloored: "the probe has no noise floor to compare with",
+	return map[Reason]string{TooFew: "too few rounds for an interval",
+		Unfloored:   "the probe has no noise floor to compare with",
 		Rising:      "the CPU was still getting faster while it was busy, which hides part of a cost",
 		WithinNoise: "the cost is within this host's noise",
 		IncludesOne: "the 95 % confidence interval includes 1"}[r.reason]

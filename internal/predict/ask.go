@@ -41,7 +41,8 @@ func Ask(ctx context.Context, q Question, step func(title string)) (*Answer, err
 	if step == nil {
 		step = func(string) {}
 	}
-	a := &Answer{Question: q, Assumptions: assumptions(q), Warnings: slices.Concat(q.Machine.Warnings, q.Workload.Warnings)}
+	a := &Answer{Question: q, Assumptions: assumptions(q), Warnings: slices.Concat(q.Machine.Warnings,
+		q.Workload.Warnings)}
 	step("policies")
 	var err error
 	if a.Comparisons, err = Compare(ctx, q); err != nil {

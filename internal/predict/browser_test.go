@@ -13,9 +13,11 @@ import (
 
 // TestInBrowser looks at pages in both themes, on a desk and on a phone.
 func TestInBrowser(t *testing.T) {
-	all := ask(t, "sap", "sap-dialog", append(predict.DefaultPolicies(predict.Machine{}, false), "hwp"), []float64{0.05, 0.9}, true)
+	all := ask(t, "sap", "sap-dialog", append(predict.DefaultPolicies(predict.Machine{}, false), "hwp"),
+		[]float64{0.05, 0.9}, true)
 	hostile := ask(t, "sap", "sap-extract", []string{"balanced-rs1,PERFCHECK=30ms"}, nil, false)
-	hostile.Workload.Name, hostile.Machine.Name = strings.Repeat("<script>alert(1)</script>", 8), strings.Repeat("very-long-name", 20)
+	hostile.Workload.Name, hostile.Machine.Name = strings.Repeat("<script>alert(1)</script>", 8),
+		strings.Repeat("very-long-name", 20)
 	hostile.Warnings = []string{"</script><img src=x onerror=alert(1)>"}
 	browser := chrome.Start(t)
 	for name, a := range map[string]*predict.Answer{"map": all, "hostile": hostile} {
@@ -25,7 +27,8 @@ func TestInBrowser(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s/%d", name, theme, width), func(t *testing.T) {
 					b := chrome.Open(t, browser, page, "#theme="+theme, width)
 					for what, expression := range map[string]string{
-						"sideways scrolling": chrome.Overflowing, "low contrast": chrome.LowContrast, "overlapping texts": chrome.Overlaps,
+						"sideways scrolling": chrome.Overflowing, "low contrast": chrome.LowContrast,
+						"overlapping texts":                 chrome.Overlaps,
 						"ids that are not unique":           `[...document.querySelectorAll("[id]")].map((e) => e.id).filter((id, i, all) => all.indexOf(id) !== i)`,
 						"tables without a caption or scope": `[...document.querySelectorAll("table")].filter((t) => !t.caption || [...t.querySelectorAll("th")].some((h) => !h.scope)).map((t) => t.className)`,
 						"pictures of no size":               `[...document.querySelectorAll("svg")].filter((s) => s.getBoundingClientRect().width < 250 || s.getBoundingClientRect().height < 40).map((s) => s.textContent.slice(0, 20))`,

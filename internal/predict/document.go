@@ -84,9 +84,12 @@ type column struct {
 var (
 	longTable = []column{{model.StepTime, "step time"}, {model.StepTimeP95, "p95"}, {model.StepTimeP99, "p99"},
 		{model.CPUSeconds, "CPU time"},
-		{model.Throughput, "throughput"}, {model.JoulesPerStep, "energy"}, {model.Performance, "clock"}, {model.RampTime, "ramp"}}
-	shortTable = []column{{model.StepTime, "step time"}, {model.CPUSeconds, "CPU time"}, {model.StepTimeP99, "p99 step time"},
-		{model.JoulesPerStep, "energy"}, {model.Throughput, "throughput"}, {model.Performance, "clock"}, {model.RampTime, "ramp"}}
+		{model.Throughput, "throughput"}, {model.JoulesPerStep, "energy"}, {model.Performance, "clock"},
+		{model.RampTime, "ramp"}}
+	shortTable = []column{{model.StepTime, "step time"}, {model.CPUSeconds, "CPU time"},
+		{model.StepTimeP99, "p99 step time"},
+		{model.JoulesPerStep, "energy"}, {model.Throughput, "throughput"}, {model.Performance, "clock"},
+		{model.RampTime, "ramp"}}
 )
 
 // comparison returns the table of one load, with what limits its rows.

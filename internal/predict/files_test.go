@@ -15,7 +15,8 @@ func TestTemplates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(m.Assumptions) != 0 || m.CPUs() != 32 || m.Domain != model.PerCore || len(m.Turbo) != 2 || len(m.IdleStates) != 2 {
+	if len(m.Assumptions) != 0 || m.CPUs() != 32 || m.Domain != model.PerCore || len(m.Turbo) != 2 ||
+		len(m.IdleStates) != 2 {
 		t.Errorf("%+v", m)
 	}
 	w, err := predict.ReadWorkload("w.toml", strings.NewReader(predict.WorkloadTemplate), true)
@@ -47,26 +48,34 @@ func TestReadMachine(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"unknown key", small + "soket = 1\n", `h.toml:5:1: unknown key "soket"; did you mean sockets?`},
 		{"two unknown", small + "a = 1\nb = 2\n", `h.toml:5:1: unknown key "a" (and 1 more)`},
-		{"unknown in a table", small + "[power]\ncore_wats = 2\n", `h.toml:6:1: unknown key "core_wats"; did you mean core_watts?`},
-		{"unknown in a list", small + "[[turbo]]\nactive_core = 2\n", `h.toml:6:1: unknown key "active_core"; did you mean active_cores?`},
-		{"type", strings.Replace(small, "= 1\n", "= 'x'\n", 1), "h.toml:1:11: sockets takes a whole number, not a text in quotes"},
+		{"unknown in a table", small + "[power]\ncore_wats = 2\n",
+			`h.toml:6:1: unknown key "core_wats"; did you mean core_watts?`},
+		{"unknown in a list", small + "[[turbo]]\nactive_core = 2\n",
+			`h.toml:6:1: unknown key "active_core"; did you mean active_cores?`},
+		{"type", strings.Replace(small, "= 1\n", "= 'x'\n", 1),
+			"h.toml:1:11: sockets takes a whole number, not a text in quotes"},
 		{"no TOML", "sockets == 1", "h.toml:1:10: not TOML:"},
 		{"twice", small + "sockets = 2\n", "h.toml:5:1: not TOML:"},
 		{"missing", "sockets = 1\n", "h.toml: cores_per_socket is missing; 'hostlab predict --show host'"},
 		{"empty", "", "h.toml: sockets is missing"},
 		{"no sockets", strings.Replace(small, "= 1\n", "= 0\n", 1), "h.toml:1: sockets is 0; it must be 1 to 256"},
-		{"too many CPUs", "sockets = 200\ncores_per_socket = 1000\nnominal = 2e9\npstates = [2e9]\n", "sockets x cores_per_socket x threads_per_core is 200000"},
+		{"too many CPUs", "sockets = 200\ncores_per_socket = 1000\nnominal = 2e9\npstates = [2e9]\n",
+			"sockets x cores_per_socket x threads_per_core is 200000"},
 		{"no P-states", strings.Replace(small, "[1e9, 2e9]", "[]", 1), "h.toml:4: pstates is empty"},
-		{"unsorted", strings.Replace(small, "[1e9, 2e9]", "[2e9, 1e9]", 1), "h.toml:4: pstates[1] is 1.00 GHz, not above pstates[0], 2.00 GHz"},
-		{"not Hz", strings.Replace(small, "[1e9, 2e9]", "[1.0, 2.0]", 1), "h.toml:4: pstates[0] is 1.00 Hz; it must be 10.0 MHz to 20.0 GHz"},
+		{"unsorted", strings.Replace(small, "[1e9, 2e9]", "[2e9, 1e9]", 1),
+			"h.toml:4: pstates[1] is 1.00 GHz, not above pstates[0], 2.00 GHz"},
+		{"not Hz", strings.Replace(small, "[1e9, 2e9]", "[1.0, 2.0]", 1),
+			"h.toml:4: pstates[0] is 1.00 Hz; it must be 10.0 MHz to 20.0 GHz"},
 		{"NaN", strings.Replace(small, "2e9\n", "nan\n", 1), "h.toml:3: nominal is NaN; it must be"},
 		{"infinite", strings.Replace(small, "2e9\n", "inf\n", 1), "h.toml:3: nominal is +Inf; it must be"},
 		{"domain", small + "domain = 'chip'\n", `h.toml:5: domain is "chip"; it must be thread, core or socket`},
-		{"turbo", small + "[[turbo]]\nactive_cores = 9\nhz = 3e9\n", "h.toml:6: turbo[0].active_cores is 9; it must be 1 to 4"},
+		{"turbo", small + "[[turbo]]\nactive_cores = 9\nhz = 3e9\n",
+			"h.toml:6: turbo[0].active_cores is 9; it must be 1 to 4"},
 		{"idle", small + "[[idle_states]]\nexit_latency = -1.0\n", "h.toml:6: idle_states[0].exit_latency is -1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := predict.ReadMachine("h.toml", []byte(c.text)); err == nil || !strings.HasPrefix(err.Error(), strings.Split(c.want, "~")[0]) && !strings.Contains(err.Error(), c.want) {
+			if _, err := predict.ReadMachine("h.toml", []byte(c.text)); err == nil ||
+				!strings.HasPrefix(err.Error(), strings.Split(c.want, "~")[0]) && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v\nexpected %s", err, c.want)
 			} else if strings.Contains(err.Error(), "\n") {
 				t.Errorf("more than one line: %v", err)
@@ -92,7 +101,8 @@ func TestReadWorkload(t *testing.T) {
 		{"record", "{\n", "w.toml: line 1: not a record of bursts"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := predict.ReadWorkload("w.toml", strings.NewReader(c.text), true); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			if _, err := predict.ReadWorkload("w.toml", strings.NewReader(c.text), true); err == nil ||
+				!strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("%v\nexpected %s", err, c.want)
 			}
 		})

@@ -81,7 +81,8 @@ type dataSensitivity struct {
 // Data returns the answer as JSON prints it.
 func (a *Answer) Data() Data {
 	d := Data{
-		Kind: "predict", Schema: Schema, Evidence: result.Simulated, HostDecides: a.Machine.HostDecides, System: a.Machine.System,
+		Kind: "predict", Schema: Schema, Evidence: result.Simulated, HostDecides: a.Machine.HostDecides,
+		System: a.Machine.System,
 		Answer: strings.Join(a.Sentences(), " "),
 		Seed:   a.Options.Seed, Replications: a.Options.Replications, Level: 0.95, Machine: a.Machine.Machine,
 		Workload: dataWorkload{a.Workload.Workload, a.Workload.Open(), a.Workload.Load}, Baseline: a.Baseline.String(),

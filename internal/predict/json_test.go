@@ -17,10 +17,12 @@ import (
 // cases covers each part of the document: open and closed, refused, bounded, a map.
 func cases(t *testing.T) map[string]*predict.Answer {
 	guest := ask(t, "sap", "sap-dialog", []string{"schedutil"}, []float64{0.2}, false)
-	guest.Machine.System, guest.Machine.HostDecides = model.Linux, &predict.HostDecides{Hypervisor: "kvm", Ask: []string{"Which governor?"}}
+	guest.Machine.System, guest.Machine.HostDecides = model.Linux,
+		&predict.HostDecides{Hypervisor: "kvm", Ask: []string{"Which governor?"}}
 	return map[string]*predict.Answer{
-		"guest":  guest,
-		"open":   ask(t, "sap", "sap-dialog", []string{"balanced", "power-saver", "hwp", "powersave"}, []float64{0.05, 0.9}, true),
+		"guest": guest,
+		"open": ask(t, "sap", "sap-dialog", []string{"balanced", "power-saver", "hwp", "powersave"},
+			[]float64{0.05, 0.9}, true),
 		"closed": ask(t, "olontsev", "olontsev", []string{"ondemand"}, nil, false),
 		"commit": ask(t, "amd", "log-commit", []string{"schedutil"}, nil, false),
 		"bound":  ask(t, "sap", "sap-dialog", []string{"hwp"}, []float64{0.2}, false),
@@ -76,7 +78,8 @@ func TestCells(t *testing.T) {
 	if r := seen[[3]string{"high-performance", "low", "step_time"}].Ratio; r.Value != 1 || r.Low != 1 || r.High != 1 {
 		t.Errorf("the baseline's ratio to itself is %v", r.Value)
 	}
-	low, high := seen[[3]string{"hwplowest frequency", "low", "step_time"}], seen[[3]string{"hwphighest frequency", "low", "step_time"}]
+	low, high := seen[[3]string{"hwplowest frequency", "low", "step_time"}],
+		seen[[3]string{"hwphighest frequency", "low", "step_time"}]
 	if !(low.Estimate.Value > high.Estimate.Value) {
 		t.Errorf("the bounds of hwp are %v and %v", low.Estimate, high.Estimate)
 	}

@@ -10,13 +10,15 @@ import (
 	"hostlab/internal/predict"
 )
 
-// The interval of a prediction holds how sure its record is: one whose bursts come in two phases is less so than one that
+// The interval of a prediction holds how sure its record is: one whose bursts come in two phases is less so than one
+// that
 // has the same bursts in turn.
 func TestIntervalHoldsTheRecord(t *testing.T) {
 	width := map[bool]float64{}
 	for _, phases := range []bool{false, true} {
 		var b bytes.Buffer
-		w, err := burstlog.NewWriter(&b, burstlog.Head{CPUs: []int{0}, Length: 300, Seen: 0.2, Load: 0.2, Service: "pid:1", Source: "scheduler events"})
+		w, err := burstlog.NewWriter(&b, burstlog.Head{CPUs: []int{0}, Length: 300, Seen: 0.2, Load: 0.2, Service: "pid:1",
+			Source: "scheduler events"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +51,8 @@ func TestIntervalHoldsTheRecord(t *testing.T) {
 				width[phases] = c.Ratio.High - c.Ratio.Low
 			}
 		}
-		if said := render(t, a); !strings.Contains(said, "20 % of 300 s") || !strings.Contains(said, "pid:1 ran for that share") {
+		if said := render(t, a); !strings.Contains(said, "20 % of 300 s") ||
+			!strings.Contains(said, "pid:1 ran for that share") {
 			t.Error("the page does not say that the record is a sample, or whose it is")
 		}
 	}

@@ -61,7 +61,8 @@ var legend = []struct {
 	most             float64
 }{
 	{"hl", "low", "below 0.98", math.Nextafter(0.98, 0)}, {"h0", "low", "to 1.02", 1.02}, {"h1", "low", "to 1.05", 1.05},
-	{"h2", "low", "to 1.15", 1.15}, {"h3", "low", "to 1.3", 1.3}, {"h4", "mid", "to 1.5", 1.5}, {"h5", "high", "to 1.75", 1.75},
+	{"h2", "low", "to 1.15", 1.15}, {"h3", "low", "to 1.3", 1.3}, {"h4", "mid", "to 1.5", 1.5},
+	{"h5", "high", "to 1.75", 1.75},
 	{"h6", "high", "more", math.Inf(1)},
 }
 

@@ -19,13 +19,15 @@ import (
 // facts are those of a machine of four CPUs with a driver and its governors; without a driver it hides its clock.
 func facts(driver, governor, governors, epp, hypervisor string) *host.Facts {
 	f := &host.Facts{}
-	f.Topology.Threads, f.Topology.Cores, f.Topology.Sockets = host.Known(4, "", ""), host.Known(4, "", ""), host.Known(1, "", "")
+	f.Topology.Threads, f.Topology.Cores, f.Topology.Sockets = host.Known(4, "", ""), host.Known(4, "", ""),
+		host.Known(1, "", "")
 	f.Virt.Hypervisor = host.Known(hypervisor, "", "")
 	if driver == "" {
 		return f
 	}
-	p := host.Policy{Driver: host.Known(driver, "", ""), Governor: host.Known(governor, "", ""), Governors: host.Known(governors, "", ""),
-		HWMin: host.Known[int64](1e9, "Hz", ""), HWMax: host.Known[int64](2e9, "Hz", "")}
+	p := host.Policy{Driver: host.Known(driver, "", ""), Governor: host.Known(governor, "", ""),
+		Governors: host.Known(governors, "", ""),
+		HWMin:     host.Known[int64](1e9, "Hz", ""), HWMax: host.Known[int64](2e9, "Hz", "")}
 	if epp != "" {
 		p.EPP = host.Known(epp, "", "")
 	}
@@ -44,14 +46,21 @@ func TestPoliciesOfTheSystem(t *testing.T) {
 		want     string
 		baseline string
 	}{
-		"schedutil":      {facts("acpi-cpufreq", "schedutil", all, "", "none"), false, "schedutil ondemand conservative powersave", "performance"},
-		"ondemand":       {facts("acpi-cpufreq", "ondemand", all, "", "none"), false, "ondemand schedutil conservative powersave", "performance"},
-		"two governors":  {facts("acpi-cpufreq", "performance", "performance schedutil", "", "none"), false, "schedutil", "performance"},
-		"intel_pstate":   {facts("intel_pstate", "powersave", "performance powersave", "", "none"), false, "intel_pstate schedutil ondemand", "performance"},
-		"hwp":            {facts("intel_pstate", "powersave", "performance powersave", "balance_performance", "none"), false, "hwp schedutil ondemand", "performance"},
-		"amd":            {facts("amd-pstate-epp", "powersave", "performance powersave", "power", "none"), false, "amd-pstate-epp schedutil ondemand", "performance"},
-		"guest":          {facts("", "", "", "", "kvm"), false, "schedutil ondemand conservative powersave", "performance"},
-		"all of Linux":   {facts("", "", "", "", "kvm"), true, "schedutil ondemand conservative powersave balanced-rs1 balanced-rs2 power-saver", "performance"},
+		"schedutil": {facts("acpi-cpufreq", "schedutil", all, "", "none"), false,
+			"schedutil ondemand conservative powersave", "performance"},
+		"ondemand": {facts("acpi-cpufreq", "ondemand", all, "", "none"), false,
+			"ondemand schedutil conservative powersave", "performance"},
+		"two governors": {facts("acpi-cpufreq", "performance", "performance schedutil", "", "none"), false, "schedutil",
+			"performance"},
+		"intel_pstate": {facts("intel_pstate", "powersave", "performance powersave", "", "none"), false,
+			"intel_pstate schedutil ondemand", "performance"},
+		"hwp": {facts("intel_pstate", "powersave", "performance powersave", "balance_performance", "none"),
+			false, "hwp schedutil ondemand", "performance"},
+		"amd": {facts("amd-pstate-epp", "powersave", "performance powersave", "power", "none"), false,
+			"amd-pstate-epp schedutil ondemand", "performance"},
+		"guest": {facts("", "", "", "", "kvm"), false, "schedutil ondemand conservative powersave", "performance"},
+		"all of Linux": {facts("", "", "", "", "kvm"), true,
+			"schedutil ondemand conservative powersave balanced-rs1 balanced-rs2 power-saver", "performance"},
 		"Windows":        {windows, false, "balanced-rs1 balanced-rs2 power-saver", "high-performance"},
 		"all of Windows": {windows, true, "balanced-rs1 balanced-rs2 power-saver schedutil ondemand conservative powersave", "high-performance"},
 		"no system":      {nil, false, "balanced-rs1 balanced-rs2 power-saver ondemand schedutil", "high-performance"},
@@ -83,7 +92,8 @@ func TestPoliciesOfTheSystem(t *testing.T) {
 
 // A guest without cpufreq hears first that the hypervisor's host decides, and what to ask there.
 func TestHostDecides(t *testing.T) {
-	for hypervisor, ask := range map[string]string{"kvm (Firecracker)": "scaling_governor", "hyper-v": "powercfg /getactivescheme", "vmware": "Power Management", "bhyve": "for performance"} {
+	for hypervisor, ask := range map[string]string{"kvm (Firecracker)": "scaling_governor",
+		"hyper-v": "powercfg /getactivescheme", "vmware": "Power Management", "bhyve": "for performance"} {
 		m, err := predict.FromFacts(facts("", "", "", "", hypervisor), "test")
 		if err != nil {
 			t.Fatal(err)
@@ -95,18 +105,21 @@ func TestHostDecides(t *testing.T) {
 			t.Fatal(err)
 		}
 		var text, page, doc bytes.Buffer
-		err = errors.Join(document.WriteText(&text, a.Document(), document.TextOptions{Width: 80}), document.WriteHTML(&page, a.Document()), document.WriteJSON(&doc, a.Data()))
+		err = errors.Join(document.WriteText(&text, a.Document(), document.TextOptions{Width: 80}),
+			document.WriteHTML(&page, a.Document()), document.WriteJSON(&doc, a.Data()))
 		if err != nil {
 			t.Fatal(err)
 		}
 		begin := "The hypervisor's host decides: this is a guest of " + hypervisor + ","
-		if !strings.HasPrefix(strings.ReplaceAll(text.String(), "\n", " "), begin) || !strings.Contains(strings.Join(strings.Fields(text.String()), " "), ask) {
+		if !strings.HasPrefix(strings.ReplaceAll(text.String(), "\n", " "), begin) ||
+			!strings.Contains(strings.Join(strings.Fields(text.String()), " "), ask) {
 			t.Errorf("the text begins with %.100q", text.String())
 		}
 		if strings.Contains(page.String(), "Linux schedutil (schedutil)") {
 			t.Error("the policy has its name twice")
 		}
-		if at, answer := strings.Index(page.String(), template.HTMLEscapeString(begin)), strings.Index(page.String(), ">Linux schedutil"); at < 0 || at > answer {
+		if at, answer := strings.Index(page.String(), template.HTMLEscapeString(begin)),
+			strings.Index(page.String(), ">Linux schedutil"); at < 0 || at > answer {
 			t.Errorf("the page says it at %d, the answer at %d", at, answer)
 		}
 		var d struct {
@@ -115,12 +128,14 @@ func TestHostDecides(t *testing.T) {
 		if err := json.Unmarshal(doc.Bytes(), &d); err != nil {
 			t.Fatal(err)
 		}
-		if d.HostDecides == nil || !slices.ContainsFunc(d.HostDecides.Ask, func(s string) bool { return strings.Contains(s, ask) }) ||
+		if d.HostDecides == nil || !slices.ContainsFunc(d.HostDecides.Ask,
+			func(s string) bool { return strings.Contains(s, ask) }) ||
 			bytes.Index(doc.Bytes(), []byte(`"host_decides"`)) > bytes.Index(doc.Bytes(), []byte(`"answer"`)) {
 			t.Errorf("%.200s", doc.Bytes())
 		}
 	}
-	for name, f := range map[string]*host.Facts{"bare": facts("", "", "", "", "none"), "with cpufreq": facts("acpi-cpufreq", "ondemand", "ondemand", "", "kvm")} {
+	for name, f := range map[string]*host.Facts{"bare": facts("", "", "", "", "none"),
+		"with cpufreq": facts("acpi-cpufreq", "ondemand", "ondemand", "", "kvm")} {
 		if m, err := predict.FromFacts(f, "test"); err != nil || m.HostDecides != nil {
 			t.Errorf("%s: %v, %v", name, m.HostDecides, err)
 		}
@@ -130,10 +145,13 @@ func TestHostDecides(t *testing.T) {
 // The policy in force is that of the model, whatever the driver calls it.
 func TestInForce(t *testing.T) {
 	for _, c := range []struct{ driver, governor, want string }{
-		{"acpi-cpufreq", "ondemand", "ondemand"}, {"acpi-cpufreq", "powersave", "powersave"}, {"acpi-cpufreq", "userspace", ""},
-		{"intel_pstate", "powersave", "intel_pstate"}, {"intel_pstate", "performance", "performance"}, {"amd-pstate-epp", "powersave", "amd-pstate-epp"},
+		{"acpi-cpufreq", "ondemand", "ondemand"}, {"acpi-cpufreq", "powersave", "powersave"},
+		{"acpi-cpufreq", "userspace", ""},
+		{"intel_pstate", "powersave", "intel_pstate"}, {"intel_pstate", "performance", "performance"},
+		{"amd-pstate-epp", "powersave", "amd-pstate-epp"},
 	} {
-		p := host.Policy{Driver: host.Known(c.driver, "", ""), Governor: host.Known(c.governor, "", ""), Governors: host.Known("performance powersave ondemand userspace", "", "")}
+		p := host.Policy{Driver: host.Known(c.driver, "", ""), Governor: host.Known(c.governor, "", ""),
+			Governors: host.Known("performance powersave ondemand userspace", "", "")}
 		f := &host.Facts{}
 		f.Topology.Threads, f.Frequency.Policies = host.Known(2, "", ""), []host.Policy{p}
 		if m, err := predict.FromFacts(f, "it"); err != nil || m.InForce != c.want {

@@ -217,10 +217,12 @@ func workloadLine(w model.Workload) string {
 			s += ", open: random arrivals"
 		}
 	case model.Batch:
-		s += fmt.Sprintf("%d jobs of %s CPU each in slices of %s with waits of %s", w.Users, seconds(w.Work), distText(w.Slice),
+		s += fmt.Sprintf("%d jobs of %s CPU each in slices of %s with waits of %s", w.Users, seconds(w.Work),
+			distText(w.Slice),
 			distText(w.Wait))
 	case model.Query:
-		s += fmt.Sprintf("one query of %d workers with %s CPU each, in slices of %s with waits of %s", w.Users, seconds(w.Work),
+		s += fmt.Sprintf("one query of %d workers with %s CPU each, in slices of %s with waits of %s", w.Users,
+			seconds(w.Work),
 			distText(w.Slice), distText(w.Wait))
 	case model.Commit:
 		s += fmt.Sprintf("%d writers that compute %s, commit to a device of %s and think %s", w.Users, distText(w.Slice),

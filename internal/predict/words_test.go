@@ -19,7 +19,8 @@ func TestLoadsAreNamed(t *testing.T) {
 
 func TestBoundsThatCannotCarry(t *testing.T) {
 	a := ask(t, "sap", "sap-dialog", []string{"hwp", "balanced"}, []float64{0.7}, false)
-	if s := strings.Join(a.Sentences(), " "); !strings.Contains(s, "its lowest frequency cannot carry this workload at 70 % load") || strings.Contains(s, "unknown") {
+	if s := strings.Join(a.Sentences(), " "); !strings.Contains(s,
+		"its lowest frequency cannot carry this workload at 70 % load") || strings.Contains(s, "unknown") {
 		t.Error(s)
 	}
 	if len(a.Sensitivity) == 0 {
@@ -40,13 +41,15 @@ func TestVanishingKnowsWhatIsCarried(t *testing.T) {
 func TestCommandCovers(t *testing.T) {
 	a := &predict.Answer{Question: question(t, "sap", "sap-dialog", []string{"balanced,PERFCHECK=30ms"}, []float64{0.3})}
 	a.Machine.This = true
-	if n := a.TestNote(); strings.Contains(n, "not cover") || !strings.Contains(a.TestCommand(), "--set workload.check=30ms") {
+	if n := a.TestNote(); strings.Contains(n, "not cover") || !strings.Contains(a.TestCommand(),
+		"--set workload.check=30ms") {
 		t.Errorf("%s\n%s", n, a.TestCommand())
 	}
 	a.Machine.This, a.Workload.MemoryShare, a.Loads = false, 0.2, []float64{0.99}
 	a.Policies = append(a.Policies, parse(t, "schedutil"))
 	n := a.TestNote()
-	for _, want := range []string{"does not cover schedutil", "CPUs of sap", "a load of 99 %, but has 95 %", "does not scale"} {
+	for _, want := range []string{"does not cover schedutil", "CPUs of sap", "a load of 99 %, but has 95 %",
+		"does not scale"} {
 		if !strings.Contains(n, want) {
 			t.Errorf("%q is not in: %s", want, n)
 		}

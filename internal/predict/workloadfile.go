@@ -136,7 +136,8 @@ func FromRecord(name string, r *burstlog.Record, closed bool) (Workload, error) 
 // BuiltInWorkload is a workload of the model, whose source says what in it was
 // assumed.
 func BuiltInWorkload(w model.Workload) Workload {
-	out := Workload{Workload: w, Load: math.NaN(), Assumptions: []Assumption{{Of: "workload", Name: w.Name, Value: "as built in",
+	out := Workload{Workload: w, Load: math.NaN(), Assumptions: []Assumption{{Of: "workload", Name: w.Name,
+		Value:  "as built in",
 		Source: w.Source}}}
 	if w.Name == "olontsev" { // docs/validation.md has the comparison
 		out.Warnings = []string{"published for this query of 32 workers: 25 to 26 s under Balanced, 18 to 19 s under High " +

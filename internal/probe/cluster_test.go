@@ -20,8 +20,10 @@ func TestClusterQuantileCovers(t *testing.T) {
 		rounds, block int
 		least         float64
 	}{
-		{0.5, 0, 0.1, 50, 50, 0.93}, {0.5, 0.5, 0.1, 50, 50, 0.93}, {0.5, 0.8, 0.1, 50, 50, 0.90}, {0.5, 0.3, 0.1, 12, 10, 0.90},
-		{0.99, 0, 0.01, 50, 50, 0.93}, {0.99, 0.5, 0.02, 50, 50, 0.90}, {0.99, 0.5, 0.1, 50, 50, 0.90}, {0.99, 0.5, 0.1, 8, 100, 0.90},
+		{0.5, 0, 0.1, 50, 50, 0.93}, {0.5, 0.5, 0.1, 50, 50, 0.93}, {0.5, 0.8, 0.1, 50, 50, 0.90},
+		{0.5, 0.3, 0.1, 12, 10, 0.90},
+		{0.99, 0, 0.01, 50, 50, 0.93}, {0.99, 0.5, 0.02, 50, 50, 0.90}, {0.99, 0.5, 0.1, 50, 50, 0.90},
+		{0.99, 0.5, 0.1, 8, 100, 0.90},
 	} {
 		rng := rand.New(rand.NewPCG(3, 4))
 		const trials = 500
@@ -48,15 +50,18 @@ func TestClusterQuantileCovers(t *testing.T) {
 			}
 		}
 		share := float64(covered) / float64(max(1, known))
-		t.Logf("q %g rho %g, %d rounds of %d: interval known in %d, holds the quantile in %.1f %%; naive %d", c.q, c.rho, c.rounds, c.block, known, 100*share, naive)
+		t.Logf("q %g rho %g, %d rounds of %d: interval known in %d, holds the quantile in %.1f %%; naive %d", c.q, c.rho,
+			c.rounds, c.block, known, 100*share, naive)
 		if known > 0 && share < c.least {
-			t.Errorf("q %g, rho %g, %d rounds of %d: the interval holds the quantile in %.1f %%", c.q, c.rho, c.rounds, c.block, 100*share)
+			t.Errorf("q %g, rho %g, %d rounds of %d: the interval holds the quantile in %.1f %%", c.q, c.rho, c.rounds,
+				c.block, 100*share)
 		}
 		if c.q == 0.5 && c.rho <= 0.5 && known < trials*6/10 {
 			t.Errorf("rho %g: the median has no interval in %d of %d trials", c.rho, trials-known, trials)
 		}
 		if c.q == 0.5 && c.block == 50 && naive > trials*6/10 {
-			t.Errorf("rho %g: the naive interval holds it in %d of %d: these rounds do not differ enough to test anything", c.rho, naive, trials)
+			t.Errorf("rho %g: the naive interval holds it in %d of %d: these rounds do not differ enough to test anything",
+				c.rho, naive, trials)
 		}
 	}
 }
@@ -102,7 +107,8 @@ func TestMeanAndDrift(t *testing.T) {
 				seen++
 			}
 		}
-		t.Logf("rho %g: the mean's interval holds it in %d of %d, drift wrongly said in %d and a drift of 1.5 in %d of %d", c.rho, covered, known, wrong, seen, trials)
+		t.Logf("rho %g: the mean's interval holds it in %d of %d, drift wrongly said in %d and a drift of 1.5 in %d of %d",
+			c.rho, covered, known, wrong, seen, trials)
 		if float64(covered) < c.least*float64(known) || known < trials*9/10 {
 			t.Errorf("rho %g: the interval holds the mean in %d of %d", c.rho, covered, known)
 		}

@@ -80,99 +80,123 @@ func runCommit(ctx context.Context, cfg Config) (out Outcome, err error) {
 	return out, nil
 }
 
-func commits(ctx context.Context, cfg Config, began time.Time) (runs commitRuns, warnings []string, err error) {
-	logCfg := logcommit.DefaultConfig(cfg.LogDir)
-	logCfg.Seed, logCfg.Bytes, logCfg.NoLinks = cfg.Seed, commitFile, cfg.LogFound
-	storage := storageOf(cfg.Facts, cfg.LogDir)
-	if err := logcommit.Preflight(storage, cfg.LogDir, CommitRoom); err != nil {
-		return runs, nil, err
-	}
-	if storage.Class.Or("") == host.ClassMemory || logcommit.MemoryDir(cfg.LogDir) {
+// bed are the logs that commits go to.
+type bed struct {
+	disk, recycled *logcommit.Log
+	mem            *logcommit.Log // nil: there is no memory to compare with
+}
+
+// openBed opens them. Whether commits can be timed in the log directory was found before.
+func openBed(cfg Config) (b *bed, warnings []string, err error) {
+	b = &bed{}
+	c := logcommit.DefaultConfig(cfg.LogDir)
+	c.Seed, c.Bytes, c.NoLinks = cfg.Seed, commitFile, cfg.LogFound
+	if storageOf(cfg.Facts, cfg.LogDir).Class.Or("") == host.ClassMemory || logcommit.MemoryDir(cfg.LogDir) {
 		warnings = append(warnings, "the log directory is in memory: nothing there survives a power cut; name a directory on a "+
 			"device with --log-dir")
 	}
-	disk, err := logcommit.Open(logCfg)
-	if err != nil {
-		return runs, warnings, err
+	if b.disk, err = logcommit.Open(c); err != nil {
+		return b, warnings, err
 	}
-	runs.layout = disk.Layout()
-	defer func() { err = errors.Join(err, disk.Close()) }()
-	oldCfg := logCfg
-	oldCfg.Layout = logcommit.Overwritten
-	recycled, err := logcommit.Open(oldCfg)
-	if err != nil {
-		return runs, warnings, err
+	old := c
+	old.Layout = logcommit.Overwritten
+	if b.recycled, err = logcommit.Open(old); err != nil || !logcommit.MemoryDir(cfg.MemDir) {
+		return b, warnings, err
 	}
-	defer func() { err = errors.Join(err, recycled.Close()) }()
+	c.Dir, c.Bytes, c.NoLinks = cfg.MemDir, memoryFile, false
+	mem, none := logcommit.Open(c)
+	if none != nil {
+		return b, append(warnings, "no upper bound in memory: "+none.Error()), nil
+	}
+	b.mem = mem
+	return b, warnings, nil
+}
 
-	var mem *logcommit.Log
-	if logcommit.MemoryDir(cfg.MemDir) {
-		memCfg := logCfg
-		memCfg.Dir, memCfg.Bytes, memCfg.NoLinks = cfg.MemDir, memoryFile, false
-		if mem, err = logcommit.Open(memCfg); err != nil {
-			warnings = append(warnings, "no upper bound in memory: "+err.Error())
-			mem, err = nil, nil
-		} else {
-			defer func() { err = errors.Join(err, mem.Close()) }()
+func (b *bed) close() (err error) {
+	for _, l := range []*logcommit.Log{b.mem, b.recycled, b.disk} {
+		if l != nil {
+			err = errors.Join(err, l.Close())
 		}
 	}
+	return err
+}
 
+// block times n commits, after some that are not timed.
+func block(ctx context.Context, l *logcommit.Log, n int) ([]float64, error) {
+	if _, err := l.Block(ctx, commitSettle, nil); err != nil {
+		return nil, err
+	}
+	return l.Block(ctx, n, make([]float64, 0, n))
+}
+
+// warm commits to each log, and says how long one takes on the device.
+func (b *bed) warm(ctx context.Context) (each time.Duration, err error) {
+	began := time.Now()
+	_, err = block(ctx, b.disk, commitLeastBlock)
+	each = time.Since(began) / (commitSettle + commitLeastBlock)
+	if err == nil {
+		_, err = block(ctx, b.recycled, commitLeastBlock)
+	}
+	if err == nil && b.mem != nil {
+		_, err = block(ctx, b.mem, commitBlock)
+	}
+	return each, err
+}
+
+// round times n commits of each condition, in random order.
+func (b *bed) round(ctx context.Context, rng *rand.Rand, n int) (r commitRound, err error) {
+	conditions := []struct {
+		log  *logcommit.Log
+		into *[]float64
+	}{{b.disk, &r.new[0]}, {b.disk, &r.new[1]}, {b.recycled, &r.old[0]}, {b.recycled, &r.old[1]}, {b.mem, &r.mem}}
+	if b.mem == nil {
+		conditions = conditions[:4]
+	}
+	rng.Shuffle(len(conditions), func(i, j int) { conditions[i], conditions[j] = conditions[j], conditions[i] })
+	for _, c := range conditions {
+		if *c.into, err = block(ctx, c.log, n); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+func commits(ctx context.Context, cfg Config, began time.Time) (runs commitRuns, warnings []string, err error) {
+	b, warnings, err := openBed(cfg)
+	defer func() { err = errors.Join(err, b.close()) }()
+	if err != nil {
+		return runs, warnings, err
+	}
+	runs.layout = b.disk.Layout()
 	// A device that stalls must not hold the user up: what was measured until then
 	// counts, if whole rounds were.
 	inTime, cancel := context.WithDeadline(ctx, began.Add(cfg.Budget))
 	defer cancel()
-	defer func() {
-		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-			err = nil
-		}
-	}()
+	if err = b.rounds(inTime, cfg, began, &runs); errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = nil
+	}
+	return runs, warnings, err
+}
 
-	each := func(l *logcommit.Log, n int, into *[]float64) error {
-		_, err := l.Block(inTime, commitSettle, nil)
-		if err == nil {
-			*into, err = l.Block(inTime, n, make([]float64, 0, n))
-		}
+// rounds fills the probe's time with rounds.
+func (b *bed) rounds(ctx context.Context, cfg Config, began time.Time, runs *commitRuns) error {
+	perCommit, err := b.warm(ctx)
+	if err != nil {
 		return err
 	}
-	// The warm-up tells how slow the device is.
-	var unused []float64
-	warm := time.Now()
-	if err := each(disk, commitLeastBlock, &unused); err != nil {
-		return runs, warnings, err
-	}
-	perCommit := time.Since(warm) / (commitSettle + commitLeastBlock)
-	if err := each(recycled, commitLeastBlock, &unused); err != nil {
-		return runs, warnings, err
-	}
-	var round commitRound
-	block := blockSize(cfg.Budget, perCommit)
-	conds := []func() error{
-		func() error { return each(disk, block, &round.new[0]) },
-		func() error { return each(disk, block, &round.new[1]) },
-		func() error { return each(recycled, block, &round.old[0]) },
-		func() error { return each(recycled, block, &round.old[1]) },
-	}
-	if mem != nil {
-		if err := each(mem, commitBlock, &unused); err != nil {
-			return runs, warnings, err
-		}
-		conds = append(conds, func() error { return each(mem, block, &round.mem) })
-	}
-	rng, most, first := rand.New(rand.NewPCG(cfg.Seed, 0x636f6d6d6974)), commitMost/(commitBlocks*block), time.Now()
-	if cfg.Share > 0 { // others commit to the device
+	n := blockSize(cfg.Budget, perCommit)
+	rng, most, first := rand.New(rand.NewPCG(cfg.Seed, 0x636f6d6d6974)), commitMost/(commitBlocks*n), time.Now() //nolint:gosec // no secret
+	if cfg.Share > 0 {                                                                                           // others commit to the device
 		most = max(commitMinRounds, most/4)
 	}
 	pace := pace{now: time.Now, began: began, budget: cfg.Budget - min(commitSlack, cfg.Budget/10), planned: most}
 	pace.pause = func(done int, each, left time.Duration) error {
-		return sleep(inTime, spread(rng, most-done, each, left))
+		return sleep(ctx, spread(rng, most-done, each, left))
 	}
-	err = pace.run(func() (bool, error) {
-		round = commitRound{}
-		rng.Shuffle(len(conds), func(i, j int) { conds[i], conds[j] = conds[j], conds[i] })
-		for _, run := range conds {
-			if err := run(); err != nil {
-				return false, err
-			}
+	return pace.run(func() (bool, error) {
+		round, err := b.round(ctx, rng, n)
+		if err != nil {
+			return false, err
 		}
 		runs.rounds, runs.seconds = append(runs.rounds, round), time.Since(first).Seconds()
 		if cfg.Report != nil {
@@ -180,7 +204,6 @@ func commits(ctx context.Context, cfg Config, began time.Time) (runs commitRuns,
 		}
 		return true, nil
 	})
-	return runs, warnings, err
 }
 
 // spread is how long to wait before the next of some rounds of so long each, with so much

@@ -33,9 +33,11 @@ func summarise(out *Outcome, runs commitRuns, cfg Config) {
 	oldLabels := labels
 	oldLabels.Layout = string(logcommit.Overwritten)
 	memLabels := result.Labels{Device: "memory", Seconds: labels.Seconds}
-	out.Measurements = append(out.Measurements, device(disk, NewBlocks, "on the log directory, "+during, labels, stats.Floor(aa),
+	out.Measurements = append(out.Measurements, device(disk, NewBlocks, "on the log directory, "+during, labels,
+		stats.Floor(aa),
 		cfg.Alpha)...)
-	recycled := device(old, Recycled, "on the log directory over blocks written before, as in a recycled log, "+during, oldLabels,
+	recycled := device(old, Recycled, "on the log directory over blocks written before, as in a recycled log, "+during,
+		oldLabels,
 		stats.Floor(oldAA), cfg.Alpha)
 	out.Measurements = append(out.Measurements, recycled[:3]...)
 	out.Measurements = append(out.Measurements, drift(column(runs.rounds,
@@ -58,12 +60,15 @@ func summarise(out *Outcome, runs commitRuns, cfg Config) {
 		twice(NewBlocks, "on the log directory", aa, labels), twice(Recycled, "in a recycled log", oldAA, oldLabels))
 
 	edges := workload.Edges(slices.Concat(slices.Concat(disk...), slices.Concat(old...), slices.Concat(mem...)), 10)
-	out.Distributions = append(out.Distributions, workload.Histogram(string(NewBlocks), "Commits on the log directory", edges,
+	out.Distributions = append(out.Distributions, workload.Histogram(string(NewBlocks), "Commits on the log directory",
+		edges,
 		disk...))
 	if len(mem) > 0 {
-		out.Distributions = append(out.Distributions, workload.Histogram(string(InMemory), "Commits in memory", edges, mem...))
+		out.Distributions = append(out.Distributions, workload.Histogram(string(InMemory), "Commits in memory", edges,
+			mem...))
 	}
-	out.Distributions = append(out.Distributions, workload.Histogram(string(Recycled), "Commits to a recycled log", edges, old...))
+	out.Distributions = append(out.Distributions, workload.Histogram(string(Recycled), "Commits to a recycled log",
+		edges, old...))
 }
 
 // twice is the A/A measurement of one file.
@@ -79,7 +84,8 @@ func twice(f CommitFile, where string, aa result.Estimate, labels result.Labels)
 }
 
 // device describes the commits on one of them. floor is the A/A ratio's.
-func device(rounds [][]float64, f CommitFile, where string, labels result.Labels, floor, alpha float64) []result.Measurement {
+func device(rounds [][]float64, f CommitFile, where string, labels result.Labels, floor,
+	alpha float64) []result.Measurement {
 	all := slices.Concat(rounds...)
 	slices.Sort(all)
 	n := len(all)

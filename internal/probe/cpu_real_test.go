@@ -34,7 +34,8 @@ func sane(t *testing.T, o Outcome, err error) {
 	}
 	names := map[string]bool{}
 	for _, m := range o.Measurements {
-		if names[m.Name] || !strings.HasPrefix(m.Name, m.Probe+".") || m.Title == "" || m.Unit == "" || m.Known() != (m.Evidence == result.Measured) {
+		if names[m.Name] || !strings.HasPrefix(m.Name, m.Probe+".") || m.Title == "" || m.Unit == "" ||
+			m.Known() != (m.Evidence == result.Measured) {
 			t.Errorf("measurement %+v", m)
 		}
 		names[m.Name] = true
@@ -73,7 +74,8 @@ func TestWakeupReal(t *testing.T) {
 	o, err := one("wakeup").Run(t.Context(), cfg)
 	sane(t, o, err)
 	// How late a thread is, and how slow, is the machine's: others may have had it all the time.
-	if m := named(t, o, "wakeup.alu.10ms.cpu0"); m.Known() && m.Labels.Disturbed == "" && (m.Estimate.Value < 0.2 || m.Estimate.Value > 20) {
+	if m := named(t, o, "wakeup.alu.10ms.cpu0"); m.Known() && m.Labels.Disturbed == "" &&
+		(m.Estimate.Value < 0.2 || m.Estimate.Value > 20) {
 		t.Errorf("ratio %+v", *m.Estimate)
 	}
 	named(t, o, "wakeup.latency.p50.cpu0")

@@ -195,7 +195,8 @@ func (p degreeProbe) round(ctx context.Context, r *degreeRun, one xmlquery.Sum, 
 			return out, err
 		}
 		if sum.Check != one.Check*uint64(c.passes) || sum.Rows != one.Rows*int64(c.passes) {
-			return out, fmt.Errorf("degree %d returned %v in %d scans, one scan %v: the query is broken", c.degree, sum, c.passes,
+			return out, fmt.Errorf("degree %d returned %v in %d scans, one scan %v: the query is broken", c.degree, sum,
+				c.passes,
 				one)
 		}
 		out.seconds[i], out.cpu[i] = took.Seconds()/float64(c.passes), sum.CPU.Seconds()/float64(c.passes)

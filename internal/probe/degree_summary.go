@@ -117,7 +117,8 @@ func (r *degreeRun) throttling(m *result.Measurement, degree int, seen []*stops)
 			r.limit.cpus, total.periods, len(seen), quotaPeriods)
 	default:
 		m.Labels.Throttled = fmt.Sprintf("%d of %d", total.throttled, total.periods)
-		m.Warnings = append(m.Warnings, fmt.Sprintf("the limit is %.3g CPUs; it stopped the query in %s periods", r.limit.cpus,
+		m.Warnings = append(m.Warnings, fmt.Sprintf("the limit is %.3g CPUs; it stopped the query in %s periods",
+			r.limit.cpus,
 			m.Labels.Throttled))
 	}
 }

@@ -107,11 +107,13 @@ func TestDegreeBesideAHog(t *testing.T) {
 	}
 	m := byName(t, out)
 	few := m["degree.speedup.2"].Estimate.N < stats.MinBlocks(0.05) // on a busy host
-	if l := m["degree.efficiency.2"]; (l.Labels.Disturbed != "") != few || strings.Contains(l.Title, "by their CPU time") == few {
+	if l := m["degree.efficiency.2"]; (l.Labels.Disturbed != "") != few ||
+		strings.Contains(l.Title, "by their CPU time") == few {
 		t.Errorf("efficiency beside others, few rounds %v: %q, disturbed %q", few, l.Title, l.Labels.Disturbed)
 	}
 	for _, name := range []string{"degree.speedup.2", "degree.throughput.1"} {
-		if got := m[name].Labels.Disturbed; !strings.Contains(got, "other work took more than 2 %") || len(m[name].Warnings) == 0 {
+		if got := m[name].Labels.Disturbed; !strings.Contains(got, "other work took more than 2 %") ||
+			len(m[name].Warnings) == 0 {
 			t.Errorf("%s: disturbed %q, warnings %q", name, got, m[name].Warnings)
 		}
 	}
@@ -141,7 +143,8 @@ func TestDegreeRun(t *testing.T) {
 		t.Errorf("GC percent is %d, was 100", got)
 	}
 	m := byName(t, out)
-	for _, name := range []string{"degree.throughput.1", "degree.speedup.2", "degree.efficiency.2", "degree.speedup.3", "degree.efficiency.3"} {
+	for _, name := range []string{"degree.throughput.1", "degree.speedup.2", "degree.efficiency.2", "degree.speedup.3",
+		"degree.efficiency.3"} {
 		if x := m[name]; !x.Known() || x.Estimate.Value <= 0 || x.Estimate.N < 1 {
 			t.Errorf("%s: %+v", name, x)
 		}
@@ -182,7 +185,8 @@ func summed(t *testing.T, change func(*degreeRun)) (Outcome, map[string]result.M
 		conds: []condition{{degree: 1}, {degree: 1}, {degree: 2}, {degree: 4}}}
 	for i := range 12 {
 		drift := 1 + 0.1*float64(i%3) // of the host: in every condition of a round alike
-		r.rounds = append(r.rounds, degreeRound{seconds: []float64{0.100 * drift, 0.100 * drift, 0.055 * drift, 0.055 * drift}, cpu: []float64{0.1, 0.1, 0.11, 0.125},
+		r.rounds = append(r.rounds, degreeRound{seconds: []float64{0.100 * drift, 0.100 * drift, 0.055 * drift,
+			0.055 * drift}, cpu: []float64{0.1, 0.1, 0.11, 0.125},
 			stops: make([]*stops, 4), foreign: 0.01})
 	}
 	if change != nil {
@@ -198,7 +202,8 @@ func TestDegreeSummary(t *testing.T) {
 	out, m := summed(t, nil)
 	for name, want := range map[string]float64{"degree.speedup.2": 1 / 0.55, "degree.efficiency.2": 0.5 / 0.55,
 		"degree.speedup.4": 1 / 0.55, "degree.efficiency.4": 0.25 / 0.55} {
-		if got := m[name].Estimate.Value; math.Abs(got-want) > 1e-9 || !m[name].Estimate.HasInterval() || m[name].NoiseFloor > 1e-9 {
+		if got := m[name].Estimate.Value; math.Abs(got-want) > 1e-9 || !m[name].Estimate.HasInterval() ||
+			m[name].NoiseFloor > 1e-9 {
 			t.Errorf("%s = %+v, want %v with an interval and no noise", name, m[name].Estimate, want)
 		}
 	}
@@ -221,13 +226,15 @@ func TestDegreeUnderQuota(t *testing.T) {
 		}
 	}
 	out, m := summed(t, with(&stops{6, 4}))
-	if x := m["degree.speedup.4"]; !x.Known() || x.Labels.Quota != 2.5 || x.Labels.Throttled != "48 of 72" || len(x.Warnings) != 1 {
+	if x := m["degree.speedup.4"]; !x.Known() || x.Labels.Quota != 2.5 || x.Labels.Throttled != "48 of 72" ||
+		len(x.Warnings) != 1 {
 		t.Errorf("stopped in 48 of 72: %+v %v", x.Estimate, x.Labels)
 	}
 	if x := m["degree.speedup.2"]; !x.Known() || x.Labels.Quota != 0 || len(x.Warnings) != 0 {
 		t.Errorf("below the quota: %+v", x)
 	}
-	if len(out.Warnings) != 1 || !strings.Contains(out.Warnings[0], "2.5 of 4 CPUs") || !strings.Contains(out.Warnings[0], "48 of 72 periods") {
+	if len(out.Warnings) != 1 || !strings.Contains(out.Warnings[0], "2.5 of 4 CPUs") ||
+		!strings.Contains(out.Warnings[0], "48 of 72 periods") {
 		t.Errorf("warnings %q", out.Warnings)
 	}
 	_, m = summed(t, with(&stops{1, 0}))
@@ -248,7 +255,8 @@ func TestDegreeLeavesDisturbedOut(t *testing.T) {
 			r.rounds[i].seconds[3] *= 3
 		}
 	})
-	if x := m["degree.speedup.4"]; x.Estimate.N != 7 || math.Abs(x.Estimate.Value-1/0.55) > 1e-9 || x.Labels.Disturbed != "" {
+	if x := m["degree.speedup.4"]; x.Estimate.N != 7 || math.Abs(x.Estimate.Value-1/0.55) > 1e-9 ||
+		x.Labels.Disturbed != "" {
 		t.Errorf("%+v %v", x.Estimate, x.Labels)
 	}
 	_, m = summed(t, func(r *degreeRun) {
@@ -256,7 +264,8 @@ func TestDegreeLeavesDisturbedOut(t *testing.T) {
 			r.rounds[i].foreign = 0.3
 		}
 	})
-	if x := m["degree.speedup.4"]; x.Estimate.N != 12 || !strings.Contains(x.Labels.Disturbed, "in 8 of 12 rounds, and 30 % in half of them") {
+	if x := m["degree.speedup.4"]; x.Estimate.N != 12 || !strings.Contains(x.Labels.Disturbed,
+		"in 8 of 12 rounds, and 30 % in half of them") {
 		t.Errorf("%+v %v", x.Estimate, x.Labels)
 	}
 	// What four workers lose shows in their CPU time then: a quarter more than one takes.
@@ -269,7 +278,8 @@ func TestDegreeLeavesDisturbedOut(t *testing.T) {
 		r.rounds = r.rounds[:1]
 		r.rounds[0].foreign, r.rounds[0].cpu[0] = 0.3, 0.9
 	})
-	if x := m["degree.efficiency.4"]; math.Abs(x.Estimate.Value-0.25/0.55) > 1e-9 || x.Labels.Disturbed == "" || len(x.Warnings) != 1 {
+	if x := m["degree.efficiency.4"]; math.Abs(x.Estimate.Value-0.25/0.55) > 1e-9 || x.Labels.Disturbed == "" ||
+		len(x.Warnings) != 1 {
 		t.Errorf("efficiency of one round %+v %v %q", x.Estimate, x.Labels, x.Warnings)
 	}
 }

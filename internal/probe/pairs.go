@@ -49,7 +49,8 @@ var relationOrder = []Relation{Siblings, TimeShared, UnknownPair, Separate}
 
 // NewPairsReport reports what the probe of pairs found.
 func NewPairsReport(out Outcome, topo *host.Topology, cpus []int) PairsReport {
-	r := PairsReport{Kind: "pairs", Schema: 1, Seconds: out.Seconds, Evidence: result.Measured, Method: out.Method, CPUs: cpus,
+	r := PairsReport{Kind: "pairs", Schema: 1, Seconds: out.Seconds, Evidence: result.Measured, Method: out.Method,
+		CPUs:     cpus,
 		Possible: len(cpus) * (len(cpus) - 1) / 2, Skipped: out.Skipped, Counts: map[string]int{}, Warnings: out.Warnings}
 	known := map[int]bool{}
 	for _, c := range topo.CPUs {
@@ -169,7 +170,8 @@ func (r PairsReport) Document() *document.Document {
 const mostRows = 24
 
 func (r PairsReport) table() *document.Table {
-	t := &document.Table{Columns: document.Headings("CPUs", "reported", "measured", "slow-down", "line", "n"), Most: mostRows,
+	t := &document.Table{Columns: document.Headings("CPUs", "reported", "measured", "slow-down", "line", "n"),
+		Most: mostRows,
 		Lead: fmt.Sprintf("%d of %s of the CPUs that may be used here, measured in %s. Slow-down: integer work on both at the same "+
 			"time against alone. Line: a cache line from one to the other, one way. Brackets hold 95 %% intervals; n counts rounds.",
 			len(r.Pairs), screen.Count(r.Possible, "pair"), result.Format(r.Seconds, "s"))}

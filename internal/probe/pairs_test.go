@@ -31,7 +31,8 @@ func made(reported, known bool, relations ...Relation) PairsReport {
 	}
 	out := Outcome{Method: "how", Seconds: 2}
 	for i, p := range [][2]int{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}} {
-		out.Pairs = append(out.Pairs, PairResult{A: p[0], B: p[1], Reported: reported && p[1]-p[0] == 2, Relation: relations[i], Reason: "because"})
+		out.Pairs = append(out.Pairs, PairResult{A: p[0], B: p[1], Reported: reported && p[1]-p[0] == 2,
+			Relation: relations[i], Reason: "because"})
 		pair := &out.Pairs[i]
 		switch i {
 		case 0: // unknown
@@ -65,7 +66,8 @@ func reports() map[string]PairsReport {
 		"does not report what CPUs share; by measurement no decided pair": made(false, false, sep, sep, sep, sep, sep, sep),
 		"6 pairs of CPUs stay undecided; repeat on a quieter":             made(false, true, unk, unk, unk, unk, unk, unk),
 		"shares a core. 1 pair of CPUs stay undecided":                    made(false, true, unk, sep, sep, sep, sep, sep),
-		"Not measured: one CPU.":                                          NewPairsReport(Outcome{Skipped: "one CPU", Method: "how"}, &host.Topology{}, []int{0}),
+		"Not measured: one CPU.": NewPairsReport(Outcome{Skipped: "one CPU",
+			Method: "how"}, &host.Topology{}, []int{0}),
 		"6 pairs of CPUs share a core, and the system does not say so. W": made(false, false, sib, sib, sib, sib, sib, sib),
 	}
 }
@@ -110,7 +112,8 @@ func TestPairsReport(t *testing.T) {
 	if err := document.WriteText(&b, r.Document(), document.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"1 and 3  siblings  siblings     1.02x [1.00, 1.04]  104 ns [100, 120]  8", "unknown", " 15.0 ns ", "Undecided: CPUs 0 and 3: because"} {
+	for _, want := range []string{"1 and 3  siblings  siblings     1.02x [1.00, 1.04]  104 ns [100, 120]  8", "unknown",
+		" 15.0 ns ", "Undecided: CPUs 0 and 3: because"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in:\n%s", want, b.String())
 		}
@@ -123,7 +126,8 @@ func TestManyPairs(t *testing.T) {
 		r.Pairs = append(r.Pairs, r.Pairs[5])
 	}
 	var b bytes.Buffer
-	if err := document.WriteText(&b, r.Document(), document.TextOptions{}); err != nil || strings.Count(b.String(), "\n") > 40 || !strings.Contains(b.String(), "and 82 more rows") {
+	if err := document.WriteText(&b, r.Document(), document.TextOptions{}); err != nil ||
+		strings.Count(b.String(), "\n") > 40 || !strings.Contains(b.String(), "and 82 more rows") {
 		t.Errorf("%v:\n%s", err, b.String())
 	}
 }

@@ -22,9 +22,10 @@ import (
 
 // Config is what a probe needs to know. DefaultConfig gives usual values.
 type Config struct {
-	Facts    *host.Facts
-	LogDir   string                          // where the commit probe writes; absolute; "" for nowhere
-	LogFound bool                            // LogDir is a server's own, which nobody named: no link on the way to it is followed
+	Facts  *host.Facts
+	LogDir string // where the commit probe writes; absolute; "" for nowhere
+	// LogDir is a server's own, which nobody named: no link on the way to it is followed
+	LogFound bool
 	NoLog    string                          // why LogDir is "": what is wrong and what to do
 	MemDir   string                          // a tmpfs for its upper bound, "" if the host has none
 	CPUs     []int                           // CPUs this process may use, ascending

@@ -56,7 +56,8 @@ func (p *siblings) Run(ctx context.Context, cfg Config) (out Outcome, err error)
 	reported := reportedSiblings(topo)
 	pairs, of := choosePairs(cfg.CPUs, reported, plan.Pairs, rnd)
 	if len(pairs) < of {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%d of %d pairs of CPUs were tried; the others are not known", len(pairs),
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%d of %d pairs of CPUs were tried; the others are not known",
+			len(pairs),
 			of))
 	}
 
@@ -69,7 +70,8 @@ func (p *siblings) Run(ctx context.Context, cfg Config) (out Outcome, err error)
 		return out, nil
 	}
 	defer runner.close()
-	r := &siblingsRun{plan: plan, rest: cfg.rest, runner: runner, rnd: rnd, alpha: cfg.Alpha, reported: reported, topo: topo,
+	r := &siblingsRun{plan: plan, rest: cfg.rest, runner: runner, rnd: rnd, alpha: cfg.Alpha, reported: reported,
+		topo: topo,
 		cpus: cfg.CPUs, now: p.now, begin: begin}
 	r.progress = func() {
 		if cfg.Report != nil {

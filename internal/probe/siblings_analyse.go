@@ -58,7 +58,8 @@ func (p *pairRun) measure(alpha float64) {
 		}
 		return iv
 	}
-	s := PairSignal{ALU: slowdowns(cellALU), FMA: slowdowns(cellFMA), Control: slowdowns(cellControl), PingPong: math.NaN()}
+	s := PairSignal{ALU: slowdowns(cellALU), FMA: slowdowns(cellFMA), Control: slowdowns(cellControl),
+		PingPong: math.NaN()}
 	for i := range 2 {
 		alone, beside := p.medians(cellALU, i), p.medians(cellALU, i+2)
 		for k := range alone {

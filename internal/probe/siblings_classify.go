@@ -73,7 +73,10 @@ func Classify(s PairSignal) Relation {
 			return UnknownPair
 		}
 	}
-	control := each(s.Control, func(iv result.Estimate) bool { return iv.Value <= controlSlowdown && iv.High < siblingSlowdown })
+	control := each(s.Control, func(iv result.Estimate) bool {
+		return iv.Value <= controlSlowdown &&
+			iv.High < siblingSlowdown
+	})
 	steady := func(iv result.Estimate) bool { return iv.Value <= controlSlowdown }
 	if s.Wall.Value >= sharedWall {
 		if s.Foreign <= disturbedShare && !s.WallRaw && s.Wall.Low > separateSlowdown && control && each(s.ALU, steady) &&

@@ -21,7 +21,8 @@ func around(est float64) result.Estimate { return span(est, est-0.03, est+0.03) 
 func same(iv result.Estimate) [2]result.Estimate { return [2]result.Estimate{iv, iv} }
 
 func signal(alu, fma, control, wall float64, near Near) PairSignal {
-	return PairSignal{ALU: same(around(alu)), FMA: same(around(fma)), Control: same(around(control)), Wall: around(wall), PingPong: 30e-9, Near: near}
+	return PairSignal{ALU: same(around(alu)), FMA: same(around(fma)), Control: same(around(control)),
+		Wall: around(wall), PingPong: 30e-9, Near: near}
 }
 
 func TestClassify(t *testing.T) {
@@ -32,7 +33,8 @@ func TestClassify(t *testing.T) {
 		want Relation
 	}{
 		// Seen on a guest with separate cores: 1.000 [.93, 1.04].
-		"separate cores as seen": {PairSignal{ALU: same(span(1, 0.93, 1.04)), FMA: same(span(1, 0.93, 1.04)), Control: same(span(1, 0.93, 1.04)), Wall: around(1)}, Separate},
+		"separate cores as seen": {PairSignal{ALU: same(span(1, 0.93, 1.04)), FMA: same(span(1, 0.93, 1.04)),
+			Control: same(span(1, 0.93, 1.04)), Wall: around(1)}, Separate},
 		// Seen with both threads on one CPU: wall 2.65, chunks 1.01.
 		"both on one CPU as seen": {signal(1.01, 1.01, 1.01, 2.65, NearUnknown), TimeShared},
 		// Up to 30 % more from both threads of a core: each 2/1.3 times slower.
@@ -69,15 +71,22 @@ func TestClassify(t *testing.T) {
 		"slow clock time, waiting not known": {with(signal(1, 1, 1, 2, NearNo), func(s *PairSignal) {
 			s.WallRaw = true
 		}), UnknownPair},
-		"separate, reported and far":   {with(signal(1, 1, 1, 1, NearNo), func(s *PairSignal) { s.Reported = true }), Separate},
-		"separate, reported, and near": {with(signal(1, 1, 1, 1, NearYes), func(s *PairSignal) { s.Reported = true }), UnknownPair},
-		"separate beside others":       {with(signal(1, 1, 1, 1, NearNo), func(s *PairSignal) { s.Foreign, s.Most = 0.5, 1.1 }), Separate},
-		"separate beside many others":  {with(signal(1, 1, 1, 1, NearNo), func(s *PairSignal) { s.Foreign, s.Most = 0.8, 1.1 }), UnknownPair},
-		"slow alone in most rounds":    {with(signal(1, 1, 1, 1, NearNo), func(s *PairSignal) { s.Foreign, s.Most = 0.5, 1.5 }), UnknownPair},
-		"siblings beside others":       {with(signal(1.54, 1.54, 1.02, 1.02, NearYes), func(s *PairSignal) { s.Foreign = 0.5 }), Siblings},
-		"turns beside others":          {with(signal(1, 1, 1, 2, NearNo), func(s *PairSignal) { s.Foreign = 0.5 }), UnknownPair},
-		"turns and shares":             {signal(1.54, 1.54, 1, 2, NearYes), UnknownPair},
-		"nothing measured":             {PairSignal{}, UnknownPair},
+		"separate, reported and far": {with(signal(1, 1, 1, 1, NearNo), func(s *PairSignal) { s.Reported = true }),
+			Separate},
+		"separate, reported, and near": {with(signal(1, 1, 1, 1, NearYes), func(s *PairSignal) { s.Reported = true }),
+			UnknownPair},
+		"separate beside others": {with(signal(1, 1, 1, 1, NearNo),
+			func(s *PairSignal) { s.Foreign, s.Most = 0.5, 1.1 }), Separate},
+		"separate beside many others": {with(signal(1, 1, 1, 1, NearNo),
+			func(s *PairSignal) { s.Foreign, s.Most = 0.8, 1.1 }), UnknownPair},
+		"slow alone in most rounds": {with(signal(1, 1, 1, 1, NearNo),
+			func(s *PairSignal) { s.Foreign, s.Most = 0.5, 1.5 }), UnknownPair},
+		"siblings beside others": {with(signal(1.54, 1.54, 1.02, 1.02, NearYes),
+			func(s *PairSignal) { s.Foreign = 0.5 }), Siblings},
+		"turns beside others": {with(signal(1, 1, 1, 2, NearNo), func(s *PairSignal) { s.Foreign = 0.5 }),
+			UnknownPair},
+		"turns and shares": {signal(1.54, 1.54, 1, 2, NearYes), UnknownPair},
+		"nothing measured": {PairSignal{}, UnknownPair},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Classify(c.s); got != c.want {
@@ -93,7 +102,8 @@ func TestClassifyNeverGuesses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		iv := func(name string) result.Estimate {
 			est := rapid.Float64Range(0.5, 3).Draw(t, name)
-			return span(est, est-rapid.Float64Range(0, 1).Draw(t, name+" below"), est+rapid.Float64Range(0, 1).Draw(t, name+" above"))
+			return span(est, est-rapid.Float64Range(0, 1).Draw(t, name+" below"),
+				est+rapid.Float64Range(0, 1).Draw(t, name+" above"))
 		}
 		two := func(name string) [2]result.Estimate { return [2]result.Estimate{iv(name + " a"), iv(name + " b")} }
 		s := PairSignal{ALU: two("alu"), FMA: two("fma"), Control: two("control"), Wall: iv("wall"),
@@ -107,7 +117,8 @@ func TestClassifyNeverGuesses(t *testing.T) {
 				}
 			}
 		case Siblings:
-			if s.Near != NearYes || max(s.ALU[0].Low, s.FMA[0].Low) <= separateSlowdown || max(s.ALU[1].Low, s.FMA[1].Low) <= separateSlowdown {
+			if s.Near != NearYes || max(s.ALU[0].Low, s.FMA[0].Low) <= separateSlowdown ||
+				max(s.ALU[1].Low, s.FMA[1].Low) <= separateSlowdown {
 				t.Fatalf("siblings, though %+v", s)
 			}
 		case TimeShared:

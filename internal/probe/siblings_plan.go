@@ -108,7 +108,8 @@ func pairSeconds(chunks int) float64 {
 // would need more.
 func planSiblings(budget time.Duration, cpus int, share, alpha float64) siblingsPlan {
 	least := stats.MinBlocks(alpha)
-	p := siblingsPlan{Chunks: cellChunks, Rounds: least + 2, MaxRounds: (1 + pairRepeats) * (least + 2), PairTime: budget / 2}
+	p := siblingsPlan{Chunks: cellChunks, Rounds: least + 2, MaxRounds: (1 + pairRepeats) * (least + 2),
+		PairTime: budget / 2}
 	if share < 1 {
 		p.PairTime = budget
 	}

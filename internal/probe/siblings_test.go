@@ -37,7 +37,8 @@ type fakeCores struct {
 }
 
 func newFakeCores(smt bool, half int) *fakeCores {
-	return &fakeCores{at: time.Unix(1e9, 0), smt: smt, half: half, gone: -1, hog: -1, noise: 0.01, slow: 1.8, rnd: rand.New(rand.NewPCG(3, 4)), asked: map[pair]int{}}
+	return &fakeCores{at: time.Unix(1e9, 0), smt: smt, half: half, gone: -1, hog: -1, noise: 0.01, slow: 1.8,
+		rnd: rand.New(rand.NewPCG(3, 4)), asked: map[pair]int{}}
 }
 
 func (f *fakeCores) jitter() float64 { return 1 + f.noise*f.rnd.NormFloat64() }
@@ -113,7 +114,8 @@ func (f *fakeCores) load(cpus []int) (map[int]proc.Load, bool) {
 
 func (f *fakeCores) close() { f.closed = true }
 func (f *fakeCores) probe() *siblings {
-	return &siblings{start: func(context.Context) (runner[pairRequest, pairReply], error) { return f, nil }, now: func() time.Time { return f.at }}
+	return &siblings{start: func(context.Context) (runner[pairRequest, pairReply], error) { return f, nil },
+		now: func() time.Time { return f.at }}
 }
 
 func withSiblings(cfg Config, half int) Config {
@@ -145,7 +147,8 @@ func TestSiblingsFindsCores(t *testing.T) {
 	if len(o.Warnings) != 2 || !strings.Contains(o.Warnings[0], "hypervisor hides it") {
 		t.Errorf("warnings %q", o.Warnings)
 	}
-	if m := named(t, o, "siblings.slowdown.cpu0-cpu2"); !m.Estimate.Contains(1.8) || m.Estimate.N < 6 || !(m.NoiseFloor < 0.1) {
+	if m := named(t, o, "siblings.slowdown.cpu0-cpu2"); !m.Estimate.Contains(1.8) || m.Estimate.N < 6 ||
+		!(m.NoiseFloor < 0.1) {
 		t.Errorf("slow-down %+v, floor %g", *m.Estimate, m.NoiseFloor)
 	}
 	if m := named(t, o, "siblings.pingpong.cpu0-cpu1"); !m.Estimate.Contains(60e-9) || m.Unit != "s" {
@@ -168,7 +171,8 @@ func TestSiblingsAgainstReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := strings.Join(o.Warnings, "\n")
-	for _, want := range []string{"CPUs 0 and 2 are reported as siblings", "CPUs 1 and 3 are reported", "CPUs 0 and 1 take turns"} {
+	for _, want := range []string{"CPUs 0 and 2 are reported as siblings", "CPUs 1 and 3 are reported",
+		"CPUs 0 and 1 take turns"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no warning %q in\n%s", want, all)
 		}
@@ -192,11 +196,13 @@ func TestSiblingsBesideAHog(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range o.Pairs {
-		if beside := p.A == 0; beside != (p.Relation == UnknownPair) || beside != strings.Contains(p.Reason, "other work took") {
+		if beside := p.A == 0; beside != (p.Relation == UnknownPair) ||
+			beside != strings.Contains(p.Reason, "other work took") {
 			t.Errorf("%+v", p)
 		}
 	}
-	if all := strings.Join(o.Warnings, "\n"); strings.Contains(all, "CPUs 0 and 2") || !strings.Contains(all, "CPUs 1 and 3") {
+	if all := strings.Join(o.Warnings, "\n"); strings.Contains(all, "CPUs 0 and 2") ||
+		!strings.Contains(all, "CPUs 1 and 3") {
 		t.Errorf("warnings %q", all)
 	}
 	if m := named(t, o, "siblings.slowdown.cpu0-cpu2"); !strings.Contains(m.Labels.Disturbed, "of 4 attempts") {
@@ -318,7 +324,8 @@ func TestChoosePairs(t *testing.T) {
 		}
 		return cpus
 	}
-	for _, c := range []struct{ cpus, most, want, of int }{{2, 50, 1, 1}, {8, 50, 28, 28}, {8, 5, 5, 28}, {512, 60, 60, 130816}, {16, 500, 120, 120}} {
+	for _, c := range []struct{ cpus, most, want, of int }{{2, 50, 1, 1}, {8, 50, 28, 28}, {8, 5, 5, 28},
+		{512, 60, 60, 130816}, {16, 500, 120, 120}} {
 		reported := map[pair]bool{}
 		for i := range c.cpus / 2 {
 			reported[pair{i, i + c.cpus/2}] = true
@@ -352,7 +359,8 @@ func TestPlanSiblings(t *testing.T) {
 		cpus   int
 		pairs  int // at least
 		harm   int
-	}{{12 * time.Second, 2, 1, 6}, {12 * time.Second, 8, 28, 6}, {12 * time.Second, 512, 10, 6}, {3 * time.Second, 2, 1, 2}} {
+	}{{12 * time.Second, 2, 1, 6}, {12 * time.Second, 8, 28, 6}, {12 * time.Second, 512, 10, 6},
+		{3 * time.Second, 2, 1, 2}} {
 		p := planSiblings(c.budget, c.cpus, 1, 0.05)
 		if p.Pairs < c.pairs || p.Rounds < 6 || p.Harm < c.harm || p.Chunks < 20 {
 			t.Errorf("%v, %d CPUs: %+v", c.budget, c.cpus, p)

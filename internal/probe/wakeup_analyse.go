@@ -42,7 +42,8 @@ func (r *wakeRun) ratio(t wakeTarget, key wakeKey, alpha float64) result.Measure
 	m.Labels.Slice = key.Slice
 	r.measure(&m, alpha, func(u usedRounds) {
 		awake := u.seconds(key, busy)
-		m.Estimate, m.NoiseFloor = ratio(u.seconds(key, afterSleep), awake, alpha), floor(u.seconds(key, busyAgain), awake, alpha)
+		m.Estimate, m.NoiseFloor = ratio(u.seconds(key, afterSleep), awake, alpha),
+			floor(u.seconds(key, busyAgain), awake, alpha)
 	}, key)
 	r.ramping(&m, key, alpha)
 	return m
@@ -96,7 +97,8 @@ func (u usedRounds) describe(m *result.Measurement, alpha float64) {
 	case u.awake > 0:
 		m.Warnings = append(m.Warnings, fmt.Sprintf("others had the CPU in %d of %d pauses, which count", u.awake, u.of))
 	case left > 0:
-		m.Warnings = append(m.Warnings, fmt.Sprintf("%d more rounds, in which others took part of the CPU, are left out", left))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("%d more rounds, in which others took part of the CPU, are left out",
+			left))
 	}
 	if !m.Estimate.HasInterval() {
 		m.Warnings = append(m.Warnings, tooFew(len(u.use), alpha))

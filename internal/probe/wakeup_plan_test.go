@@ -131,7 +131,8 @@ func TestForeignShare(t *testing.T) {
 		{proc.Load{Busy: 101, Steal: 5.21}, 1, 0.1},
 		{proc.Load{}, 1, 0},
 	} {
-		if got := proc.Share(map[int]proc.Load{3: before}, map[int]proc.Load{3: c.after}, c.own, 2); math.Abs(got-c.want) > 1e-9 {
+		if got := proc.Share(map[int]proc.Load{3: before}, map[int]proc.Load{3: c.after}, c.own,
+			2); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%+v, own %g: %g, want %g", c.after, c.own, got, c.want)
 		}
 	}

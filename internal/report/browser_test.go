@@ -89,9 +89,10 @@ func TestSortingInBrowser(t *testing.T) {
 	if s := sorted(); s != "ascending" {
 		t.Errorf("aria-sort %q after a click", s)
 	}
-	known := chrome.Eval[int](t, b, fmt.Sprintf(table, "Levers")+`.querySelectorAll("td:nth-child(2)[data-sort]").length`) // the others stay last
-	if last := up[known-1]; last != "Log device" {
-		t.Errorf("the largest bound belongs to %s, want Log device", last)
+	// the others stay last
+	known := chrome.Eval[int](t, b, fmt.Sprintf(table, "Levers")+`.querySelectorAll("td:nth-child(2)[data-sort]").length`)
+	if last := up[known-1]; last != "log device" {
+		t.Errorf("the largest bound belongs to %s, want log device", last)
 	}
 	if cmp.Equal(before, up) {
 		t.Error("a click did not sort")
@@ -101,10 +102,11 @@ func TestSortingInBrowser(t *testing.T) {
 	if s := sorted(); s != "descending" {
 		t.Errorf("aria-sort %q after Enter", s)
 	}
-	if down := levers(); down[0] != "Log device" {
-		t.Errorf("descending starts with %s, want Log device", down[0])
+	if down := levers(); down[0] != "log device" {
+		t.Errorf("descending starts with %s, want log device", down[0])
 	}
-	if said := chrome.Eval[string](t, b, `document.getElementById("status").textContent`); !strings.Contains(said, "descending") {
+	if said := chrome.Eval[string](t, b, `document.getElementById("status").textContent`); !strings.Contains(said,
+		"descending") {
 		t.Errorf("a screen reader hears %q", said)
 	}
 	// Every sortable heading can be reached and named.
@@ -113,7 +115,8 @@ func TestSortingInBrowser(t *testing.T) {
 	}
 	// Text sorts with its numbers: 10 ms before 100 ms.
 	chrome.Eval[bool](t, b, fmt.Sprintf(table, "Wake-up penalty")+`.querySelector("thead th:nth-child(1) button").click() || true`)
-	first := chrome.Eval[[]string](t, b, fmt.Sprintf(rowsOf, fmt.Sprintf(table, "Wake-up penalty"))+`.filter((s) => /^\d+ ms of/.test(s))`)
+	first := chrome.Eval[[]string](t, b, fmt.Sprintf(rowsOf, fmt.Sprintf(table,
+		"Wake-up penalty"))+`.filter((s) => /^\d+ ms of/.test(s))`)
 	if !strings.HasPrefix(first[0], "10 ms") || !strings.HasPrefix(first[len(first)-1], "100 ms") {
 		t.Errorf("sorted by text: %q ... %q", first[0], first[len(first)-1])
 	}
@@ -121,7 +124,8 @@ func TestSortingInBrowser(t *testing.T) {
 	// directions.
 	for _, first := range []string{result.Format(72e-9, "s"), "1.01x"} {
 		chrome.Eval[bool](t, b, fmt.Sprintf(table, "Siblings")+`.querySelector("thead th:nth-child(2) button").click() || true`)
-		values := chrome.Eval[[]string](t, b, `[...`+fmt.Sprintf(table, "Siblings")+`.tBodies[0].rows].map((r) => r.cells[1].textContent.trim())`)
+		values := chrome.Eval[[]string](t, b, `[...`+fmt.Sprintf(table,
+			"Siblings")+`.tBodies[0].rows].map((r) => r.cells[1].textContent.trim())`)
 		if len(values) < 3 || !strings.Contains(values[0], first) || !strings.Contains(values[len(values)-1], "unknown") {
 			t.Errorf("want %s first and an unknown value last: %q", first, values)
 		}
@@ -197,7 +201,8 @@ func TestPrintInBrowser(t *testing.T) {
 		t.Errorf("paper is %s", got)
 	}
 	// A4 less 1 cm on each side is 718 CSS pixels; paper does not scroll.
-	chrome.Send(t, b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 718, Height: 1000, DeviceScaleFactor: 1})
+	chrome.Send(t, b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 718,
+		Height: 1000, DeviceScaleFactor: 1})
 	b.Run(t, chromedp.Evaluate[chromedp.Void](`dispatchEvent(new Event("beforeprint"))`))
 	if wide := chrome.Eval[int](t, b, `Math.max(...[...document.querySelectorAll("main *:not(.quiet)")].map((e) => e.getBoundingClientRect().right))`); wide > 718 {
 		t.Errorf("the print is %d wide on 718", wide)

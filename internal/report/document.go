@@ -135,7 +135,8 @@ func findings(a *Assessment) document.Section {
 		rest = document.Commands{{Why: fmt.Sprintf("%d more findings", more),
 			Line: "hostlab check" + lever.Again(a.Role, a.Facts)}}
 	}
-	return document.Titled("Findings", document.Line{Text: check.Tally(a.Results) + "."}, pairs, rest).On(document.Terminal)
+	return document.Titled("Findings", document.Line{Text: check.Tally(a.Results) + "."}, pairs,
+		rest).On(document.Terminal)
 }
 
 // gains are what levers could give at most, by the subject of checks.
@@ -181,7 +182,8 @@ func headlines(a *Assessment) document.Section {
 		for _, w := range o.Warnings {
 			list = append(list, document.Line{Text: "note: " + w, Tone: document.Quiet})
 		}
-		s.Blocks = append(s.Blocks, document.Line{Text: fmt.Sprintf("%s (%.0f s)", cmp.Or(o.Title, o.Probe), o.Seconds)}, list)
+		s.Blocks = append(s.Blocks, document.Line{Text: fmt.Sprintf("%s (%.0f s)", cmp.Or(o.Title, o.Probe), o.Seconds)},
+			list)
 	}
 	return s
 }
@@ -204,7 +206,8 @@ func probeSection(o *probe.Outcome, all []result.Measurement, levers []lever.Lev
 			row.Across = "unknown: " + m.Reason
 			continue
 		}
-		row.Cells = append(row.Cells, lever.Cell(m), document.Number(float64(m.Estimate.N), lever.Independent(m)), document.Text(lever.Floor(m)),
+		row.Cells = append(row.Cells, lever.Cell(m), document.Number(float64(m.Estimate.N), lever.Independent(m)),
+			document.Text(lever.Floor(m)),
 			document.Text(string(m.Evidence)))
 		notes := m.Warnings
 		if d := m.Labels.Disturbed; d != "" {
@@ -225,7 +228,8 @@ func probeSection(o *probe.Outcome, all []result.Measurement, levers []lever.Lev
 		Columns: []document.Column{{Head: "pair"}, {Head: "measured"}, {Head: "reported as siblings"}}}
 	for _, p := range o.Pairs {
 		reported := map[bool]string{true: "yes", false: "no"}[p.Reported]
-		pairs.Add(document.Text(fmt.Sprintf("%d and %d", p.A, p.B)), document.Text(string(p.Relation)), document.Text(reported))
+		pairs.Add(document.Text(fmt.Sprintf("%d and %d", p.A, p.B)), document.Text(string(p.Relation)),
+			document.Text(reported))
 	}
 	s.Blocks = append(s.Blocks, t, pairs)
 	return s

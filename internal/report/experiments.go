@@ -77,7 +77,8 @@ func tooFew(dir string, g *analysis.Gain) string {
 }
 
 func gainSource(dir string, x *result.Experiment, g analysis.Gain) string {
-	s := []string{"experiment " + x.Name + " in " + dir, "workload " + x.Workload, g.Factor + " " + g.To + " against " + g.From}
+	s := []string{"experiment " + x.Name + " in " + dir, "workload " + x.Workload,
+		g.Factor + " " + g.To + " against " + g.From}
 	if g.At != "all runs" {
 		s = append(s, g.At)
 	}

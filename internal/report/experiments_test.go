@@ -15,7 +15,8 @@ import (
 
 // A measured gain stands beside its own lever only.
 func TestMeasured(t *testing.T) {
-	found := map[string]lever.Evidence{lever.Log: {Source: lever.OfExperiment, Gain: &result.Estimate{Value: 0.1, N: 12, Evidence: "measured"}}}
+	found := map[string]lever.Evidence{lever.Log: {Source: lever.OfExperiment,
+		Gain: &result.Estimate{Value: 0.1, N: 12, Evidence: "measured"}}}
 	a := (&Observed{Role: check.ProductionDB, Experiments: found}).Assessment(host.Tree{Root: t.TempDir()}, &host.Facts{})
 	for _, l := range a.Levers {
 		last := l.Evidence[len(l.Evidence)-1]
@@ -31,11 +32,14 @@ func TestMeasured(t *testing.T) {
 func TestGainsOfTooFewBlocks(t *testing.T) {
 	for blocks, want := range map[int]string{0: "no block is complete", 2: "too few blocks in experiment"} {
 		dir := filepath.Join(t.TempDir(), "ld")
-		x := &result.Experiment{Schema: result.SchemaVersion, ID: "id", Name: "log-device", BuiltIn: "log-device", Section: "log", Workload: "clientcopy", Evidence: result.Measured,
-			Factors:   []result.Factor{{Name: "log", Kind: "parameter", Levels: []string{"disk", "tmpfs", "delay"}, Baseline: "disk"}},
-			Responses: []result.Response{{Name: "duration", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.02, Primary: true}},
-			Design:    result.Design{Kind: "rcbd", Alpha: 0.05, Looks: []int{2}, Repeats: 1},
-			Blocks:    []result.Block{{Plots: [][]int{{0, 1, 2}}}, {Plots: [][]int{{0, 1, 2}}}}}
+		x := &result.Experiment{Schema: result.SchemaVersion, ID: "id", Name: "log-device", BuiltIn: "log-device",
+			Section: "log", Workload: "clientcopy", Evidence: result.Measured,
+			Factors: []result.Factor{{Name: "log", Kind: "parameter", Levels: []string{"disk", "tmpfs", "delay"},
+				Baseline: "disk"}},
+			Responses: []result.Response{{Name: "duration", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.02,
+				Primary: true}},
+			Design: result.Design{Kind: "rcbd", Alpha: 0.05, Looks: []int{2}, Repeats: 1},
+			Blocks: []result.Block{{Plots: [][]int{{0, 1, 2}}}, {Plots: [][]int{{0, 1, 2}}}}}
 		for _, l := range x.Factors[0].Levels {
 			x.Cells = append(x.Cells, result.Cell{Levels: map[string]string{"log": l}})
 			if l != "disk" {
@@ -48,7 +52,8 @@ func TestGainsOfTooFewBlocks(t *testing.T) {
 		}
 		for b := range blocks {
 			for c := range 3 {
-				if err := s.Append(result.Run{Block: b, Slot: c, Cell: c, Attempt: 1, Status: result.OK, Values: map[string]float64{"duration": 10 + float64(c) + 0.1*float64(b)}}); err != nil {
+				if err := s.Append(result.Run{Block: b, Slot: c, Cell: c, Attempt: 1, Status: result.OK,
+					Values: map[string]float64{"duration": 10 + float64(c) + 0.1*float64(b)}}); err != nil {
 					t.Fatal(err)
 				}
 			}

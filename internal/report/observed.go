@@ -64,7 +64,8 @@ const (
 // Assessment is the report of what was seen: decisions, and nothing that has to be measured.
 func (s *Observed) Assessment(tree host.Tree, facts *host.Facts) *Assessment {
 	a := &Assessment{Schema: Schema, Tool: s.Tool, Started: s.Started, Seconds: s.Seconds,
-		Host: facts.Identity.Hostname.Or("unknown host"), Role: s.Role, LogDir: s.LogDir, LogDirWhy: s.LogDirWhy, Runs: s.Runs,
+		Host: facts.Identity.Hostname.Or("unknown host"), Role: s.Role, LogDir: s.LogDir, LogDirWhy: s.LogDirWhy,
+		Runs:        s.Runs,
 		OnlyService: s.OnlyService, Warnings: s.Warnings}
 	if tree.Live() {
 		a.Machine = host.MachineHash()
@@ -114,7 +115,8 @@ func (s *Observed) Save(ctx context.Context, w io.Writer) error {
 	}
 	text, err := result.RecordJSON(s)
 	if err == nil {
-		err = host.Record(ctx, host.Tree{}, "Saved by 'hostlab assess --save'; 'hostlab assess --from' reports it.", paths, w, watch.Read)
+		err = host.Record(ctx, host.Tree{}, "Saved by 'hostlab assess --save'; 'hostlab assess --from' reports it.", paths,
+			w, watch.Read)
 	}
 	if err == nil {
 		_, err = fmt.Fprintf(w, "-- %s --\n%s\n", observedFile, text)
@@ -168,6 +170,8 @@ func readObserved(dir string) (*Observed, error) {
 		return nil, fmt.Errorf("%s is damaged: something follows it", observedFile)
 	}
 	switch m := s.Minute; {
+	case s.OnlyService && m == nil:
+		return nil, fmt.Errorf("%s is damaged: it is of a service alone, and has none", observedFile)
 	case s.Schema != Schema:
 		return nil, fmt.Errorf("%s has schema %d; this hostlab knows %d", observedFile, s.Schema, Schema)
 	case !slices.Contains(check.Roles, s.Role):

@@ -43,7 +43,8 @@ func (o *Options) tried(tree host.Tree, p place) place {
 	return p
 }
 
-// logOf is where the log of the watched service is, and nobody else's: nil is a service that is no database of this host.
+// logOf is where the log of the watched service is, and nobody else's: nil is a service that is no database of this
+// host.
 func logOf(t host.Tree, of *service.Service, servers []host.Database) place {
 	if of == nil {
 		return place{none: "no service was watched, so there is no log to time; name its directory with --log-dir"}
@@ -69,7 +70,8 @@ func findLog(t host.Tree, d host.Database) place {
 		}
 		why = fmt.Sprintf("hostlab does not use %s, the log directory of %s (%s)", log, nameOf(d), problemOf(problem))
 	default:
-		why = fmt.Sprintf("the log directory of %s is not known (%s)", nameOf(d), cmp.Or(d.LogDir.Reason, string(d.LogDir.State)))
+		why = fmt.Sprintf("the log directory of %s is not known (%s)", nameOf(d),
+			cmp.Or(d.LogDir.Reason, string(d.LogDir.State)))
 	}
 	device, near := deviceNear(t, d)
 	for _, dir := range []string{os.TempDir(), "/var/tmp"} {

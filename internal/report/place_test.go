@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,15 +42,22 @@ func TestFindLog(t *testing.T) {
 		why    []string
 		wrong  string
 	}{
-		"its own":       {server("postgresql", 1, known(wal)), wal, true, []string{"the log directory of PostgreSQL (process 1)"}, ""},
-		"MySQL's own":   {server("mysql", 3, known(redo)), filepath.Dir(redo), true, []string{"MySQL (process 3)"}, ""},
-		"a link":        {server("postgresql", 1, known(link)), real, false, []string{"on the same device", "does not use", "symbolic link"}, ""},
-		"gone":          {server("postgresql", 1, known(real+"/none")), real, false, []string{"(does not exist)"}, "another device"},
-		"not to be had": {server("postgresql", 1, denied), real, false, []string{"on the device of " + filepath.Dir(wal), "is not known (not allowed to look)"}, "the log of PostgreSQL (process 1) may be on another device than"},
-		"elsewhere":     {host.Database{Kind: "oracle", PID: 1, LogDir: known("/proc/none")}, "", false, []string{"hostlab does not use /proc/none", "name a directory on its device with --log-dir"}, ""},
+		"its own": {server("postgresql", 1, known(wal)), wal, true,
+			[]string{"the log directory of PostgreSQL (process 1)"}, ""},
+		"MySQL's own": {server("mysql", 3, known(redo)), filepath.Dir(redo), true, []string{"MySQL (process 3)"}, ""},
+		"a link": {server("postgresql", 1, known(link)), real, false,
+			[]string{"on the same device", "does not use", "symbolic link"}, ""},
+		"gone": {server("postgresql", 1, known(real+"/none")), real, false, []string{"(does not exist)"},
+			"another device"},
+		"not to be had": {server("postgresql", 1, denied), real, false,
+			[]string{"on the device of " + filepath.Dir(wal), "is not known (not allowed to look)"},
+			"the log of PostgreSQL (process 1) may be on another device than"},
+		"elsewhere": {host.Database{Kind: "oracle", PID: 1, LogDir: known("/proc/none")}, "", false,
+			[]string{"hostlab does not use /proc/none", "name a directory on its device with --log-dir"}, ""},
 	} {
 		got := findLog(host.Tree{}, c.server)
-		if got.dir != c.dir || (got.dir == "") != (got.none != "") || got.found != c.found || (got.wrong == "") != (c.wrong == "") || !strings.Contains(got.wrong, c.wrong) {
+		if got.dir != c.dir || (got.dir == "") != (got.none != "") || got.found != c.found ||
+			(got.wrong == "") != (c.wrong == "") || !strings.Contains(got.wrong, c.wrong) {
 			t.Errorf("%s: %+v", name, got)
 		}
 		for _, s := range c.why {
@@ -76,5 +84,19 @@ func TestLogOfTheWatched(t *testing.T) {
 		if got := logOf(host.Tree{}, c.of, servers); got.dir != c.want || (got.none == "") != (c.want != "") {
 			t.Errorf("%s: %+v, want %q", name, got, c.want)
 		}
+	}
+}
+
+// A directory that was asked for and takes no commits is an error; one that was found is a reason.
+func TestPlaceIsTriedOnce(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none")
+	o := Options{LogDir: none}
+	var unusable *Unusable
+	if _, err := o.named(host.Tree{}); !errors.As(err, &unusable) || !strings.Contains(err.Error(), "does not exist") {
+		t.Errorf("named: %v", err)
+	}
+	if p := o.tried(host.Tree{}, place{dir: none, why: "found"}); !strings.Contains(p.none, "does not exist") ||
+		p.why != "" {
+		t.Errorf("found: %+v", p)
 	}
 }

@@ -30,13 +30,14 @@ const Kind = "assess"
 
 // Assessment is everything that one run of `hostlab assess` learned.
 type Assessment struct {
-	Kind      string               `json:"kind"`
-	Schema    int                  `json:"schema"`
-	Tool      string               `json:"version"` // of hostlab
-	Started   time.Time            `json:"started"`
-	Seconds   float64              `json:"seconds"` // the whole run took
-	Host      string               `json:"host"`
-	Machine   string               `json:"machine,omitempty"` // keyed hash of the machine's id; "" unknown, or a recording's
+	Kind    string    `json:"kind"`
+	Schema  int       `json:"schema"`
+	Tool    string    `json:"version"` // of hostlab
+	Started time.Time `json:"started"`
+	Seconds float64   `json:"seconds"` // the whole run took
+	Host    string    `json:"host"`
+	// keyed hash of the machine's id; "" unknown, or a recording's
+	Machine   string               `json:"machine,omitempty"`
 	Role      check.Role           `json:"role"`
 	LogDir    string               `json:"log_dir"`     // where commits were timed; "" nowhere
 	LogDirWhy string               `json:"log_dir_why"` // why there, as in "the log directory of PostgreSQL (process 812)"

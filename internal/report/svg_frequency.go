@@ -47,7 +47,8 @@ func frequencyPicture(f *host.Facts) picture.HTML {
 	}
 	axis := picture.Scale{Hi: hi * 1.04, From: top + height, To: top}
 	y := axis.At
-	s.AxisYAt(axis, []float64{0, 25, 50, 75, 100}, left, s.W-right, func(v float64) string { return fmt.Sprintf("%g %%", v) })
+	s.AxisYAt(axis, []float64{0, 25, 50, 75, 100}, left, s.W-right,
+		func(v float64) string { return fmt.Sprintf("%g %%", v) })
 	s.Line(left, y(100), s.W-right, y(100), "ideal")
 	pitch := (s.W - left - right) / float64(len(bars))
 	width := min(pitch*0.8, 46)

@@ -268,7 +268,8 @@ func legend(s *picture.SVG, f *host.Facts, kinds []string, y float64) float64 {
 		text string
 		draw func(x, y float64)
 	}
-	entries := []entry{{"a box of threads: one core, as reported", func(x, y float64) { s.Rect(x, y-10, 16, 12, "core", "") }}}
+	entries := []entry{{"a box of threads: one core, as reported",
+		func(x, y float64) { s.Rect(x, y-10, 16, 12, "core", "") }}}
 	if len(f.Topology.CoreTypes) > 1 {
 		entries = entries[:0]
 		for i, t := range f.Topology.CoreTypes {

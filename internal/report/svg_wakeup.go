@@ -30,7 +30,10 @@ func wakeupPicture(all []result.Measurement) picture.HTML {
 		return ""
 	}
 	if total > wakeupRows { // the worst ones, then in reading order
-		slices.SortStableFunc(rows, func(a, b result.Measurement) int { return cmp.Compare(b.Estimate.Value, a.Estimate.Value) })
+		slices.SortStableFunc(rows, func(a, b result.Measurement) int {
+			return cmp.Compare(b.Estimate.Value,
+				a.Estimate.Value)
+		})
 		rows = rows[:wakeupRows]
 	}
 	slices.SortStableFunc(rows, func(a, b result.Measurement) int {

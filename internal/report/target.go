@@ -28,7 +28,8 @@ type target struct {
 	log     place
 }
 
-// target finds what was asked for, once. The error is about what was asked for; a database that runs here and refuses us
+// target finds what was asked for, once. The error is about what was asked for; a database that runs here and
+// refuses us
 // is none.
 func (o *Options) target(ctx context.Context, tree host.Tree, facts *host.Facts) (t *target, err error) {
 	named, err := o.named(tree)

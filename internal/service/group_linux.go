@@ -67,7 +67,8 @@ func pathsOf(pid int) (paths []string) {
 		return nil
 	}
 	for _, g := range groups {
-		if g.HierarchyID == 0 || slices.ContainsFunc(g.Controllers, func(c string) bool { return slices.Contains(controllers, c) }) {
+		if g.HierarchyID == 0 || slices.ContainsFunc(g.Controllers,
+			func(c string) bool { return slices.Contains(controllers, c) }) {
 			paths = append(paths, g.Path)
 		}
 	}

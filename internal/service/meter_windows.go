@@ -15,7 +15,8 @@ const (
 	Method      = "CPU time is counted by Windows for each process; waits for a CPU are sampled by the states of threads"
 )
 
-// A look is followed by so many times as long without one, in the mean: half a percent of one CPU. Its moment is drawn, since
+// A look is followed by so many times as long without one, in the mean: half a percent of one CPU. Its moment is
+// drawn, since
 // Windows' scheduler follows a clock.
 const (
 	rest     = 200

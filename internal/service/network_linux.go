@@ -36,7 +36,8 @@ type Trips struct {
 	// Connections are those that were seen, and Local those of them over loopback, which pay
 	// no network.
 	Connections, Local int
-	// Brief are those of other hosts that were there at one look alone: of what they asked before and after, nothing is known.
+	// Brief are those of other hosts that were there at one look alone: of what they asked before and after, nothing is
+	// known.
 	Brief int
 	// Untold are those of other hosts of which this kernel tells bytes and no requests (before Linux 4.6).
 	Untold int

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"hostlab/internal/service/servicetest"
+	"hostlab/internal/systemtest"
 )
 
 // TestTrips: a client that is 5 ms away asks a hundred times. The kernel's own time of a
@@ -20,7 +20,7 @@ func TestTrips(t *testing.T) {
 	if port, known := Port(os.Getpid()); port != 0 || !known {
 		t.Errorf("this process listens on nothing, not on %d (known: %v)", port, known)
 	}
-	far := servicetest.NewFar(t, "hostlab-trips", 5*time.Millisecond)
+	far := systemtest.NewFar(t, "hostlab-trips", 5*time.Millisecond)
 	l, err := net.Listen("tcp4", far.Near+":0")
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,8 @@ func TestTrips(t *testing.T) {
 	}
 	// The client's wait has this program's own share in it, the more the busier the machine is.
 	if least := trips * 5 * time.Millisecond; got.Least < least*95/100 || got.Least > waited || got.Most < got.Least {
-		t.Errorf("trips take %v to %v by the kernel, the client waited %v, of that %v on the way", got.Least, got.Most, waited, least)
+		t.Errorf("trips take %v to %v by the kernel, the client waited %v, of that %v on the way", got.Least, got.Most,
+			waited, least)
 	}
 	// One that is there at one look alone.
 	var brief net.Conn

@@ -80,7 +80,8 @@ type Service struct {
 	PID  int    `json:"pid"`  // its first process; 0: it has none of its own
 	// Why it was chosen among several; "" where it was named.
 	Why string `json:"why,omitempty"`
-	// Near is a database that was reached on this host, and whose processes do not show: they may be hidden, in a container,
+	// Near is a database that was reached on this host, and whose processes do not show: they may be hidden, in a
+	// container,
 	// or behind a tunnel.
 	Near bool `json:"near,omitempty"`
 
@@ -148,7 +149,8 @@ func Busiest(servers []host.Database, used func(pid int) float64) host.Database 
 
 // busiest is the database that uses the most CPU time; nil where none runs here.
 func busiest(servers []host.Database, used func(pid int) float64) (*Service, error) {
-	servers = slices.DeleteFunc(slices.Clone(servers), func(d host.Database) bool { return d.LogDir.State == host.StateError })
+	servers = slices.DeleteFunc(slices.Clone(servers),
+		func(d host.Database) bool { return d.LogDir.State == host.StateError })
 	if len(servers) == 0 {
 		return nil, nil //nolint:nilnil // no database is no error
 	}
@@ -203,7 +205,8 @@ func (m missing) Error() string { return string(m) }
 // named is the database, the unit or the program of a name, in this order.
 func named(name string, servers []host.Database, used func(pid int) float64) (*Service, error) {
 	alike := func(d host.Database) bool {
-		if strings.EqualFold(d.Kind, name) || strings.EqualFold(d.Product(), name) || name == "postgres" && d.Kind == "postgresql" {
+		if strings.EqualFold(d.Kind, name) || strings.EqualFold(d.Product(), name) || name == "postgres" &&
+			d.Kind == "postgresql" {
 			return true
 		}
 		program, err := proc.Read(d.PID)

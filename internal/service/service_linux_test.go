@@ -22,7 +22,8 @@ func TestParse(t *testing.T) {
 			t.Errorf("Parse(%q) = %v, %v; want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "pid:", "pid:0", "pid:-3", "pid:x", "unit:", "unit:a/b", "cgroup:", "a/b", "demo=oracle", "foo:bar", "a\nb"} {
+	for _, text := range []string{"", "pid:", "pid:0", "pid:-3", "pid:x", "unit:", "unit:a/b", "cgroup:", "a/b",
+		"demo=oracle", "foo:bar", "a\nb"} {
 		if got, err := Parse(text); err == nil {
 			t.Errorf("Parse(%q) = %v, want an error", text, got)
 		} else if strings.Contains(err.Error(), "\n") {

@@ -24,7 +24,8 @@ func look(at int64, root, child time.Duration, ready int) []proc.Process {
 func TestTally(t *testing.T) {
 	tl := tally{root: proc.Stat{PID: 10, Started: 5}}
 	began := time.Unix(100, 0)
-	for i, l := range [][]proc.Process{look(0, time.Minute, 0, 5), look(1, time.Minute+time.Second, 0, 2), look(2, time.Minute+2*time.Second, 3*time.Second, 4), look(1, time.Minute+2*time.Second, 0, 0)} {
+	for i, l := range [][]proc.Process{look(0, time.Minute, 0, 5), look(1, time.Minute+time.Second, 0, 2),
+		look(2, time.Minute+2*time.Second, 3*time.Second, 4), look(1, time.Minute+2*time.Second, 0, 0)} {
 		if !tl.add(began.Add(time.Duration(i)*time.Second), l) {
 			t.Fatalf("it ended at look %d", i)
 		}
@@ -56,7 +57,8 @@ func TestTallyTellsNoStates(t *testing.T) {
 	}
 }
 
-// TestTallyInterval holds the interval of a sampled wait against what it samples: a thread that is ready for a fifth of a
+// TestTallyInterval holds the interval of a sampled wait against what it samples: a thread that is ready for a fifth
+// of a
 // minute, at random. 95 % of intervals hold the truth, less what 2,000 trials may be off.
 func TestTallyInterval(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))

@@ -61,7 +61,8 @@ func between(a, b counters, tree host.Tree, cpus []int) []Bound {
 	per := func(v float64) *float64 { v = max(0, v/length); return &v }
 	const schedstat = "/proc/PID/task/TID/schedstat"
 	out := []Bound{
-		{Name: "run", Value: per(run), About: "time of the service on CPUs, without threads that ended in that time", Source: schedstat},
+		{Name: "run", Value: per(run), About: "time of the service on CPUs, without threads that ended in that time",
+			Source: schedstat},
 		{Name: "run_queue", Value: per(queue), About: "time of the service waiting for a CPU, without threads that ended in that time",
 			Source: schedstat},
 		{Name: IdleExit, Value: per(b.idle - a.idle),

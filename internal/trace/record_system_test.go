@@ -3,11 +3,9 @@
 package trace
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -18,7 +16,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
@@ -26,142 +23,6 @@ import (
 	"hostlab/internal/stats"
 	"hostlab/internal/systemtest"
 )
-
-// TestMain plays the service where it is asked to: the test's own program, so that nothing is built.
-func TestMain(m *testing.M) {
-	switch os.Getenv("TRACE_PLAYS") {
-	case "burn":
-		burn()
-	case "wake":
-		wake()
-	case "record":
-		pid, _ := strconv.Atoi(os.Getenv("TRACE_PID"))
-		fmt.Println("begins")
-		_, err := Record(context.Background(), Config{Target: Target{PIDs: []int{pid}}, For: time.Minute})
-		fmt.Println(err)
-	default:
-		os.Exit(m.Run())
-	}
-}
-
-// burn waits for a line, computes 20 ms and sleeps 30 ms by turns for so many rounds, says how much
-// CPU time it used and how long its longest and shortest work took, and waits for another line.
-func burn() {
-	runtime.LockOSThread()
-	in := bufio.NewReader(os.Stdin)
-	_, _ = in.ReadString('\n')
-	rounds, _ := strconv.Atoi(os.Getenv("TRACE_ROUNDS"))
-	for range rounds {
-		for end := threadCPU() + 20e6; threadCPU() < end; {
-		}
-		_ = unix.Nanosleep(&unix.Timespec{Nsec: 30e6}, nil)
-	}
-	_, _ = in.ReadString('\n')
-}
-
-// rounds is how often wake hands a byte there and back.
-const rounds = 50000
-
-// wake hands a byte from one thread to another and back, and prints how long each took to arrive, in ns.
-// The calls are raw, so that Go's scheduler does not wake threads besides.
-func wake() {
-	var there, back [2]int
-	if unix.Pipe(there[:]) != nil || unix.Pipe(back[:]) != nil {
-		panic("no pipe")
-	}
-	in := bufio.NewReader(os.Stdin)
-	_, _ = in.ReadString('\n')
-	call := func(number uintptr, fd int, b *[1]byte) {
-		_, _, _ = unix.RawSyscall(number, uintptr(fd), uintptr(unsafe.Pointer(b)), 1)
-	}
-	var sent, got [2 * rounds]uint64
-	done := make(chan struct{})
-	go func() {
-		runtime.LockOSThread()
-		var b [1]byte
-		for i := range rounds {
-			call(unix.SYS_READ, there[0], &b)
-			got[2*i] = monotonic()
-			sent[2*i+1] = monotonic()
-			call(unix.SYS_WRITE, back[1], &b)
-		}
-		close(done)
-	}()
-	runtime.LockOSThread()
-	var b [1]byte
-	for i := range rounds {
-		sent[2*i] = monotonic()
-		call(unix.SYS_WRITE, there[1], &b)
-		call(unix.SYS_READ, back[0], &b)
-		got[2*i+1] = monotonic()
-	}
-	<-done
-	for i := range sent {
-		fmt.Println(got[i] - sent[i])
-	}
-	fmt.Println("end")
-	_, _ = in.ReadString('\n')
-}
-
-// player is a child that plays.
-type player struct {
-	*exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-}
-
-func play(t *testing.T, what string, environ ...string) *player {
-	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &player{Cmd: exec.Command(exe)}
-	p.Env = append(append(os.Environ(), "TRACE_PLAYS="+what), environ...)
-	p.Stderr = os.Stderr
-	if p.in, err = p.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := p.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.out = bufio.NewReader(out)
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = p.Process.Kill()
-		_ = p.Wait()
-	})
-	return p
-}
-
-func (p *player) target() Target {
-	return Target{Name: fmt.Sprintf("pid:%d", p.Process.Pid), PIDs: []int{p.Process.Pid}}
-}
-
-// schedstat is what the kernel counted of all threads: s on a CPU and waiting for one.
-func (p *player) schedstat(t *testing.T) (run, queue float64) {
-	t.Helper()
-	dir := fmt.Sprintf("/proc/%d/task", p.Process.Pid)
-	tasks, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, task := range tasks {
-		b, err := os.ReadFile(dir + "/" + task.Name() + "/schedstat")
-		var r, q, n float64
-		if _, e := fmt.Sscan(string(b), &r, &q, &n); err != nil || e != nil {
-			t.Fatal(err, e)
-		}
-		run, queue = run+r/1e9, queue+q/1e9
-	}
-	return run, queue
-}
-
-// always watches all of the time.
-const always = 1e6
 
 // until tries again where the machine was too busy for what a try wants to see. Problems are by what
 // was to be seen: each must be absent once.
@@ -194,18 +55,20 @@ func TestRunTimeAndBursts(t *testing.T) {
 		p := play(t, "burn", "TRACE_ROUNDS=60")
 		var run0, queue0, run1, queue1 float64
 		windows := 0
-		r, err := Record(context.Background(), Config{Target: p.target(), For: 6 * time.Second, Budget: always, Progress: func(time.Duration) {
-			if windows++; windows == 1 {
-				run0, queue0 = p.schedstat(t)
-				_, _ = p.in.Write([]byte("\n"))
-			}
-		}})
+		r, err := Record(context.Background(), Config{Target: p.target(), For: 6 * time.Second, Budget: always,
+			Progress: func(time.Duration) {
+				if windows++; windows == 1 {
+					run0, queue0 = p.schedstat(t)
+					_, _ = p.in.Write([]byte("\n"))
+				}
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		run1, queue1 = p.schedstat(t)
 		run, queue := r.Run.Value*r.Seen, r.Queue.Value*r.Seen
-		t.Logf("ran %.4f s, the kernel counts %.4f; waited %.4f s, the kernel %.4f; seen %.3f; %d switches unseen; %+v", run, run1-run0, queue, queue1-queue0, r.SeenShare(), r.Unseen, r.Cost)
+		t.Logf("ran %.4f s, the kernel counts %.4f; waited %.4f s, the kernel %.4f; seen %.3f; %d switches unseen; %+v",
+			run, run1-run0, queue, queue1-queue0, r.SeenShare(), r.Unseen, r.Cost)
 		bad := map[string]string{}
 		if len(r.Series) != r.Windows {
 			t.Errorf("%d windows and %d in the series", r.Windows, len(r.Series))
@@ -267,11 +130,12 @@ func TestLatencies(t *testing.T) {
 	until(t, func() map[string]string {
 		p := play(t, "wake", "GODEBUG=asyncpreemptoff=1", "GOMAXPROCS=4")
 		windows := 0
-		r, err := Record(context.Background(), Config{Target: p.target(), For: 4 * time.Second, Budget: always, Progress: func(time.Duration) {
-			if windows++; windows == 1 {
-				_, _ = p.in.Write([]byte("\n"))
-			}
-		}})
+		r, err := Record(context.Background(), Config{Target: p.target(), For: 4 * time.Second, Budget: always,
+			Progress: func(time.Duration) {
+				if windows++; windows == 1 {
+					_, _ = p.in.Write([]byte("\n"))
+				}
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -291,7 +155,8 @@ func TestLatencies(t *testing.T) {
 				all.hist[b] += l.hist[b]
 			}
 		}
-		t.Logf("own median %.1f us, seen %.1f us (%d on idle CPUs %.1f us, %d on busy ones %.1f us)", 1e6*stats.Median(own), 1e6*all.Quantile(0.5),
+		t.Logf("own median %.1f us, seen %.1f us (%d on idle CPUs %.1f us, %d on busy ones %.1f us)",
+			1e6*stats.Median(own), 1e6*all.Quantile(0.5),
 			r.OnIdle.N, 1e6*r.OnIdle.Quantile(0.5), r.OnBusy.N, 1e6*r.OnBusy.Quantile(0.5))
 		if float64(all.N) < 0.5*2*rounds {
 			return map[string]string{"n": fmt.Sprintf("%d wake-ups of %d", all.N, 2*rounds)}
@@ -311,13 +176,14 @@ func TestServiceEnds(t *testing.T) {
 	systemtest.Root(t)
 	p := play(t, "burn", "TRACE_ROUNDS=10")
 	windows := 0
-	r, err := Record(context.Background(), Config{Target: p.target(), For: 20 * time.Second, Progress: func(time.Duration) {
-		switch windows++; windows {
-		case 1:
-			_, _ = p.in.Write([]byte("\n\n"))
-			go func() { _ = p.Wait() }() // else it stays a zombie, which is no process of the service
-		}
-	}})
+	r, err := Record(context.Background(), Config{Target: p.target(), For: 20 * time.Second,
+		Progress: func(time.Duration) {
+			switch windows++; windows {
+			case 1:
+				_, _ = p.in.Write([]byte("\n\n"))
+				go func() { _ = p.Wait() }() // else it stays a zombie, which is no process of the service
+			}
+		}})
 	if err != nil || r.Ended != "the service ended" || r.Run.Value <= 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -332,7 +198,8 @@ func TestChildrenBelong(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = unix.Kill(-sh.Process.Pid, unix.SIGKILL); _ = sh.Wait() })
-	r, err := Record(context.Background(), Config{Target: Target{PIDs: []int{sh.Process.Pid}}, For: 2 * time.Second, Budget: always})
+	r, err := Record(context.Background(), Config{Target: Target{PIDs: []int{sh.Process.Pid}}, For: 2 * time.Second,
+		Budget: always})
 	if err != nil || r.Run.Value <= 0 || r.OnIdle.N+r.OnBusy.N < 20 {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -361,7 +228,8 @@ func TestCgroup(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, _ = p.in.Write([]byte("\n"))
-			r, err := Record(context.Background(), Config{Target: Target{Cgroups: []string{dir}}, For: 2 * time.Second, Budget: always})
+			r, err := Record(context.Background(), Config{Target: Target{Cgroups: []string{dir}}, For: 2 * time.Second,
+				Budget: always})
 			if err != nil || r.Run.Value < 0.01 || r.OnIdle.N+r.OnBusy.N < 10 {
 				t.Errorf("%+v, %v", r, err)
 			}
@@ -422,7 +290,8 @@ func TestKilledLeavesNothing(t *testing.T) {
 	t.Errorf("programs %v are left", left)
 }
 
-// The bursts of each CPU add up to the time that it was busy, also beside a thread that never sleeps, and where programs are
+// The bursts of each CPU add up to the time that it was busy, also beside a thread that never sleeps, and where
+// programs are
 // attached in windows alone.
 func TestBusyThreads(t *testing.T) {
 	systemtest.Root(t)
@@ -436,7 +305,8 @@ func TestBusyThreads(t *testing.T) {
 				for !done.Load() { //nolint:revive // it keeps a CPU busy
 				}
 			}()
-			r, err := Record(context.Background(), Config{Target: Target{PIDs: []int{os.Getpid()}}, For: 4 * time.Second, Budget: always, detach: detach})
+			r, err := Record(context.Background(), Config{Target: Target{PIDs: []int{os.Getpid()}}, For: 4 * time.Second,
+				Budget: always, detach: detach})
 			done.Store(true)
 			<-ended
 			if err != nil {
@@ -449,7 +319,8 @@ func TestBusyThreads(t *testing.T) {
 					sum += b.Busy
 				}
 				if busy := c.Busy * r.Seen; sum < 0.9*busy-0.1 {
-					bad[fmt.Sprint("CPU ", c.Number)] = fmt.Sprintf("was busy for %.3f s, and its bursts last %.3f s (detached %v)", busy, sum, detach)
+					bad[fmt.Sprint("CPU ", c.Number)] = fmt.Sprintf("was busy for %.3f s, and its bursts last %.3f s (detached %v)",
+						busy, sum, detach)
 				}
 			}
 			return bad

@@ -25,7 +25,8 @@ func siblings(tree host.Tree, cpus []int) map[int]int {
 // noSiblings says why there are none.
 func noSiblings(tree host.Tree, cpus []int) string {
 	for _, c := range cpus {
-		if f := tree.List("/sys/devices/system/cpu/cpu" + strconv.Itoa(c) + "/topology/thread_siblings_list"); f.State != host.StateOK {
+		if f := tree.List("/sys/devices/system/cpu/cpu" + strconv.Itoa(c) +
+			"/topology/thread_siblings_list"); f.State != host.StateOK {
 			return f.Source + ": " + f.Reason
 		} else if len(f.Value) > 2 {
 			return "cores here have " + strconv.Itoa(len(f.Value)) + " threads, and busy times of several siblings do not add up"

@@ -48,8 +48,9 @@ func (r *Result) Summary() *Summary {
 		return Wakeups{l.N, float64(l.N) / r.Seen, result.Finite(l.Quantile(0.5)), result.Finite(l.Quantile(0.99)),
 			result.Finite(l.Mean()), l.Sum / r.Seen}
 	}
-	return &Summary{Seconds: r.Length, Seen: r.SeenShare(), Windows: r.Windows, Run: r.Run, Queue: r.Queue, AllTasks: r.Busy,
-		Beside: r.Overlap, NoSibling: r.NoOverlap, OnIdle: wakeups(r.OnIdle), OnBusy: wakeups(r.OnBusy), CPUs: r.CPUs,
+	return &Summary{Seconds: r.Length, Seen: r.SeenShare(), Windows: r.Windows, Run: r.Run, Queue: r.Queue,
+		AllTasks: r.Busy,
+		Beside:   r.Overlap, NoSibling: r.NoOverlap, OnIdle: wakeups(r.OnIdle), OnBusy: wakeups(r.OnBusy), CPUs: r.CPUs,
 		Bursts: len(r.Bursts), Lost: r.Lost, Cost: r.Cost, Bounds: []Bound{}, Warnings: r.warnings()}
 }
 
@@ -57,11 +58,13 @@ func (r *Result) Summary() *Summary {
 func (s *Summary) Sections() []document.Section {
 	if s.Reason != "" {
 		return []document.Section{document.Titled("Scheduling",
-			document.Line{Text: "It was not watched: " + s.Reason + ". The kernel's own counters give these bounds."}, s.bounds())}
+			document.Line{Text: "It was not watched: " + s.Reason + ". The kernel's own counters give these bounds."},
+			s.bounds())}
 	}
 	seen := document.Line{Text: fmt.Sprintf("The kernel was watched in %s, %s of %s.", screen.Count(s.Windows, "window"),
 		percent(s.Seen), span(s.Seconds))}
-	return []document.Section{document.Titled("Scheduling", seen, document.Caution.Points(s.Warnings...), s.parts(), s.wakeups()),
+	return []document.Section{document.Titled("Scheduling", seen, document.Caution.Points(s.Warnings...), s.parts(),
+		s.wakeups()),
 		document.Titled("Scheduling: CPUs", s.table()).On(document.Page),
 		document.Titled("Scheduling: what watching cost", s.Cost.pairs()).On(document.Page)}
 }
@@ -137,7 +140,8 @@ func (c Cost) pairs() document.Pairs {
 		how = "assumed: there were too few to time"
 	}
 	return document.Pairs{
-		{Name: "CPU time", Value: fmt.Sprintf("%s of the CPU time in use; at most %s is allowed", percent(c.OfBusy), percent(c.Budget))},
+		{Name: "CPU time", Value: fmt.Sprintf("%s of the CPU time in use; at most %s is allowed", percent(c.OfBusy),
+			percent(c.Budget))},
 		{Name: "programs", Value: fmt.Sprintf("%s in total, %.0f ns per switch in windows, %.0f ns outside",
 			result.Format(c.Programs, "s"), c.OnNS, c.OffNS), More: []string{how}},
 		{Name: "reader", Value: result.Format(c.Reader, "s")},

@@ -195,7 +195,8 @@ func (t *tally) finish() (*Result, error) {
 		r.Lost += row.Lost
 		r.Missed += row.Missed
 		r.Unseen += row.Unseen
-		r.CPUs = append(r.CPUs, CPU{Number: c, Busy: unit(busyTime(row.Busy, total) / total), Run: unit(float64(row.Run) / total),
+		r.CPUs = append(r.CPUs, CPU{Number: c, Busy: unit(busyTime(row.Busy, total) / total),
+			Run:  unit(float64(row.Run) / total),
 			Lost: int(row.Lost)})
 	}
 	for _, w := range t.windows {

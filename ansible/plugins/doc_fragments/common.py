@@ -21,7 +21,7 @@ requirements:
 options:
   root:
     description:
-      - A directory tree on the host that stands for a machine, such as a recording of C(hostlab facts --record).
+      - A directory tree on the host that stands for a machine, such as a recording of C(hostlab facts --save).
       - With it, the host itself is neither read nor changed.
     type: str
 """

@@ -16,7 +16,8 @@ const (
 )
 
 // An answer bounds what a session reads until its next question: what answers at a socket need be no database, and may
-// never end. It counts what comes through the network, since drivers keep rows, notices and parameters of their own accord.
+// never end. It counts what comes through the network, since drivers keep rows, notices and parameters of their own
+// accord.
 type answer struct {
 	mu    sync.Mutex
 	conns []*boundedConn // a driver may open a second one, as to cancel a statement

@@ -7,10 +7,12 @@ import (
 	"net"
 )
 
-// errClear is a server that asks for the password in clear, or under a key that it has just sent, which anybody could have made.
+// errClear is a server that asks for the password in clear, or under a key that it has just sent, which anybody
+// could have made.
 var errClear = errors.New("the server asks for the password in clear text")
 
-// unclear opens a connection for the driver of MariaDB and MySQL, through which no password goes in clear, unless TLS begins in
+// unclear opens a connection for the driver of MariaDB and MySQL, through which no password goes in clear, unless
+// TLS begins in
 // it or the socket is of a server that root has installed. The driver itself sends it to any socket file
 // (caching_sha2_password), and to any server that sends a key (sha256_password).
 func (d *DSN) unclear(ctx context.Context, network, address, password string) (net.Conn, error) {
@@ -28,13 +30,15 @@ func (d *DSN) unclear(ctx context.Context, network, address, password string) (n
 	return &scrambled{Conn: c, of: d.answer, password: password}, nil
 }
 
-// scrambled lets only scrambles through while a session begins: what answers a server's challenge and is of no use later.
+// scrambled lets only scrambles through while a session begins: what answers a server's challenge and is of no use
+// later.
 type scrambled struct {
 	net.Conn
 	of       *answer
 	password string
 	began    bool // the client has answered the greeting
-	over     bool // TLS goes on, or commands do: packets are numbered anew; the driver refuses a server's number out of turn
+	// TLS goes on, or commands do: packets are numbered anew; the driver refuses a server's number out of turn
+	over bool
 }
 
 // The lengths of SSLRequest, and of what RSA makes of a password at least with a key of 1024 bits.

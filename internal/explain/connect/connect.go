@@ -51,9 +51,11 @@ func Session(ctx context.Context, d *DSN) (explain.Asker, error) {
 	return g, nil
 }
 
-// start opens a session, whose answers are bounded. A server that was found gets a password only where it wants one, and where
+// start opens a session, whose answers are bounded. A server that was found gets a password only where it wants one,
+// and where
 // it is trusted. An error says if it is not.
-func (d *DSN) start(ctx context.Context, open func(*DSN, context.Context) (explain.Asker, error)) (g guarded, err error) {
+func (d *DSN) start(ctx context.Context, open func(*DSN, context.Context) (explain.Asker, error)) (g guarded,
+	err error) {
 	for _, s := range d.attempts() {
 		s.answer = &answer{}
 		s.answer.next(greeting, patience)
@@ -92,7 +94,8 @@ func (g guarded) Ask(ctx context.Context, q explain.Query) (rows []explain.Row, 
 }
 
 // opened opens a session.
-func (d *DSN) opened(ctx context.Context, open func(*DSN, context.Context) (explain.Asker, error)) (_ explain.Asker, err error) {
+func (d *DSN) opened(ctx context.Context, open func(*DSN, context.Context) (explain.Asker, error)) (_ explain.Asker,
+	err error) {
 	defer d.answer.garbled(&err)
 	return open(d, ctx)
 }
@@ -125,7 +128,8 @@ func (d *DSN) begin(ctx context.Context) (explain.Asker, error) {
 	case v.connect != nil:
 		return v.connect(ctx, d)
 	case v.connector == nil:
-		return nil, fmt.Errorf("this hostlab was built without %s's driver; build one with it: make build TAGS=%s", v.Product, v.tag)
+		return nil, fmt.Errorf("this hostlab was built without %s's driver; build one with it: make build TAGS=%s",
+			v.Product, v.tag)
 	}
 	c, err := v.connector(d)
 	if err != nil {

@@ -34,11 +34,13 @@ type DSN struct {
 	here   bool          // from Here: through the socket, as the user who asks
 	secret []string      // all forms in which the password might appear
 
-	found   *found                                                               // from Here; nil: it was named
-	trusted bool                                                                 // the password goes to what was found, if that is trusted
+	found *found // from Here; nil: it was named
+	// the password goes to what was found, if that is trusted
+	trusted bool
 	dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network
 	way     *way                                                                 // of the drivers that have one
-	answer  *answer                                                              // of a session; nil: its answers have no bound
+	// of a session; nil: its answers have no bound
+	answer *answer
 }
 
 // Parse reads a DSN. No error quotes it, as it may hold a password.

@@ -72,7 +72,8 @@ func TestDSN(t *testing.T) {
 		"":                                             "neither a URL",
 	} {
 		_, err := Parse(dsn)
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cr3t") && !strings.Contains(dsn, "port=s3cr3t") {
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cr3t") &&
+			!strings.Contains(dsn, "port=s3cr3t") {
 			t.Errorf("%q: %v", dsn, err)
 		}
 	}
@@ -86,7 +87,8 @@ func TestEnds(t *testing.T) {
 	}
 	for _, c := range []struct{ code, message, want string }{
 		{"57P01", "terminating connection due to unexpected postmaster exit", "the server was killed or crashed: "},
-		{"57P01", "Verbindung wird abgebrochen wegen unerwartetem Ende des Postmasters", "the server was killed or crashed: "},
+		{"57P01", "Verbindung wird abgebrochen wegen unerwartetem Ende des Postmasters",
+			"the server was killed or crashed: "},
 		{"57P01", "terminating connection due to administrator command", "the server was shut down, or this session ended: "},
 		{"57P02", "terminating connection because of crash of another server process",
 			"the server restarts, because one of its processes crashed: "},
@@ -111,7 +113,8 @@ func TestRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = Open(context.Background(), d)
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cr3t") || strings.Contains(err.Error(), "\n") || !IsUsage(err) {
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cr3t") ||
+			strings.Contains(err.Error(), "\n") || !IsUsage(err) {
 			t.Errorf("%s: %v", dsn, err)
 		}
 		if built := !strings.HasSuffix(err.Error(), "make build TAGS="+d.Vendor.tag); built != d.Vendor.Built() {
@@ -180,8 +183,10 @@ func TestPasswordElsewhere(t *testing.T) {
 			}
 		})
 	}
-	for vendor, refused := range map[string]error{"postgres": &pgconn.PgError{Code: "28P01"}, "mysql": &mysql.MySQLError{Number: 1045, Message: "Access denied"}, "sqlserver": errors.New("mssql: login error: Login failed for user 'u'."),
-		"oracle": errors.New("ORA-01017: x")} {
+	for vendor, refused := range map[string]error{"postgres": &pgconn.PgError{Code: "28P01"},
+		"mysql":     &mysql.MySQLError{Number: 1045, Message: "Access denied"},
+		"sqlserver": errors.New("mssql: login error: Login failed for user 'u'."),
+		"oracle":    errors.New("ORA-01017: x")} {
 		d, err := Parse(vendor + "://u@h/d")
 		if err != nil {
 			t.Fatal(err)

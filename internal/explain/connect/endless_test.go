@@ -48,7 +48,8 @@ func pgMessage(all ...pgproto3.BackendMessage) (b []byte) {
 }
 
 // pgGreeting lets a client in.
-var pgGreeting = pgMessage(&pgproto3.AuthenticationOk{}, &pgproto3.BackendKeyData{ProcessID: 7, SecretKey: []byte{0, 0, 0, 1}})
+var pgGreeting = pgMessage(&pgproto3.AuthenticationOk{}, &pgproto3.BackendKeyData{ProcessID: 7,
+	SecretKey: []byte{0, 0, 0, 1}})
 
 // pgBegins reads a client's first message, and offers no TLS; nil: the client has gone.
 func pgBegins(c io.ReadWriter) *pgproto3.Backend {
@@ -65,7 +66,8 @@ func pgBegins(c io.ReadWriter) *pgproto3.Backend {
 	}
 }
 
-// pgAnswers speaks PostgreSQL until a client is in, and answers its first question with bytes, the last of them for ever.
+// pgAnswers speaks PostgreSQL until a client is in, and answers its first question with bytes, the last of them for
+// ever.
 func pgAnswers(greeting []byte, answer ...pgproto3.BackendMessage) func(net.Conn) {
 	return func(c net.Conn) {
 		b := pgBegins(c)
@@ -135,7 +137,8 @@ func mariaRead(c io.Reader) []byte {
 	return next(c, int(head[0])|int(head[1])<<8|int(head[2])<<16)
 }
 
-// What answers at a socket need be no database. Whatever it sends without end, hostlab reads a bounded part of it and says so
+// What answers at a socket need be no database. Whatever it sends without end, hostlab reads a bounded part of it
+// and says so
 // in one line that can be read.
 func TestEndless(t *testing.T) {
 	t.Parallel()
@@ -150,25 +153,42 @@ func TestEndless(t *testing.T) {
 		dsn   string
 		speak func(net.Conn)
 	}{
-		"parameters while a session begins": {postgres, pgAnswers(nil, &pgproto3.AuthenticationOk{}, &pgproto3.ParameterStatus{Name: "n", Value: long})},
-		"notices while a session begins":    {postgres, pgAnswers(nil, &pgproto3.NoticeResponse{Severity: "NOTICE", Message: long})},
-		"a greeting that is never over":     {postgres, pgAnswers(nil, &pgproto3.AuthenticationOk{})},
-		"rows":                              {postgres, pgAnswers(pgGreeting, append(rows, &pgproto3.DataRow{Values: [][]byte{[]byte("x")}})...)},
-		"rows of nothing":                   {postgres, pgAnswers(pgGreeting, append(rows, &pgproto3.DataRow{})...)},
-		"long rows":                         {postgres, pgAnswers(pgGreeting, append(rows, &pgproto3.DataRow{Values: [][]byte{[]byte(long)}})...)},
-		"parameters as an answer":           {postgres, pgAnswers(pgGreeting, &pgproto3.ParameterStatus{Name: "n", Value: long})},
-		"notices as an answer":              {postgres, pgAnswers(pgGreeting, &pgproto3.NoticeResponse{Severity: "NOTICE", Message: long})},
-		"notifications as an answer":        {postgres, pgAnswers(pgGreeting, &pgproto3.NotificationResponse{Channel: "c", Payload: long})},
-		"copied data as an answer":          {postgres, pgAnswers(pgGreeting, append(begins, &pgproto3.CopyOutResponse{}, &pgproto3.CopyData{Data: []byte(long)})...)},
-		"a long error":                      {postgres, pgAnswers(pgGreeting, &pgproto3.ErrorResponse{Severity: "ERROR", Code: "XX000", Message: strings.Repeat("wrong ", 1<<15)})},
-		"an error of 3 MB":                  {postgres, pgAnswers(pgGreeting, &pgproto3.ErrorResponse{Severity: "ERROR", Code: "XX000", Message: strings.Repeat("wrong ", 1<<19)})},
-		"a message of a gigabyte":           {postgres, func(c net.Conn) { pgAnswers(pgGreeting, &pgproto3.CopyData{Data: make([]byte, 2<<20)})(c) }},
-		"MariaDB's greeting":                {mysql, func(c net.Conn) { flood(c, huge) }},
-		"MariaDB's packets":                 {mysql, mariaAnswers(nil, huge...)},
-		"MariaDB's rows":                    {mysql, mariaAnswers(bytes.Join([][]byte{maria(1, 1), maria(2, mariaColumn...), maria(3, 0xfe, 0, 0, 2, 0)}, nil), maria(4, 1, 'x')...)},
-		"MariaDB's columns":                 {mysql, mariaAnswers(maria(1, 0xfd, 0xff, 0xff, 0xff), maria(2, mariaColumn...)...)},
-		"a long error of MariaDB":           {mysql, mariaAnswers(maria(1, append([]byte{0xff, 1, 4, '#', 'H', 'Y', '0', '0', '0'}, strings.Repeat("wrong ", 1<<15)...)...), 0)},
-		"an error of 3 MB of MariaDB":       {mysql, mariaAnswers(maria(1, append([]byte{0xff, 1, 4, '#', 'H', 'Y', '0', '0', '0'}, strings.Repeat("wrong ", 1<<19)...)...), 0)},
+		"parameters while a session begins": {postgres, pgAnswers(nil, &pgproto3.AuthenticationOk{},
+			&pgproto3.ParameterStatus{Name: "n", Value: long})},
+		"notices while a session begins": {postgres, pgAnswers(nil,
+			&pgproto3.NoticeResponse{Severity: "NOTICE", Message: long})},
+		"a greeting that is never over": {postgres, pgAnswers(nil, &pgproto3.AuthenticationOk{})},
+		"rows": {postgres, pgAnswers(pgGreeting,
+			append(rows, &pgproto3.DataRow{Values: [][]byte{[]byte("x")}})...)},
+		"rows of nothing": {postgres, pgAnswers(pgGreeting, append(rows, &pgproto3.DataRow{})...)},
+		"long rows": {postgres, pgAnswers(pgGreeting,
+			append(rows, &pgproto3.DataRow{Values: [][]byte{[]byte(long)}})...)},
+		"parameters as an answer": {postgres, pgAnswers(pgGreeting,
+			&pgproto3.ParameterStatus{Name: "n", Value: long})},
+		"notices as an answer": {postgres, pgAnswers(pgGreeting,
+			&pgproto3.NoticeResponse{Severity: "NOTICE", Message: long})},
+		"notifications as an answer": {postgres, pgAnswers(pgGreeting,
+			&pgproto3.NotificationResponse{Channel: "c", Payload: long})},
+		"copied data as an answer": {postgres, pgAnswers(pgGreeting,
+			append(begins, &pgproto3.CopyOutResponse{}, &pgproto3.CopyData{Data: []byte(long)})...)},
+		"a long error": {postgres, pgAnswers(pgGreeting,
+			&pgproto3.ErrorResponse{Severity: "ERROR", Code: "XX000", Message: strings.Repeat("wrong ", 1<<15)})},
+		"an error of 3 MB": {postgres, pgAnswers(pgGreeting,
+			&pgproto3.ErrorResponse{Severity: "ERROR", Code: "XX000", Message: strings.Repeat("wrong ", 1<<19)})},
+		"a message of a gigabyte": {postgres, func(c net.Conn) {
+			pgAnswers(pgGreeting,
+				&pgproto3.CopyData{Data: make([]byte, 2<<20)})(c)
+		}},
+		"MariaDB's greeting": {mysql, func(c net.Conn) { flood(c, huge) }},
+		"MariaDB's packets":  {mysql, mariaAnswers(nil, huge...)},
+		"MariaDB's rows": {mysql, mariaAnswers(bytes.Join([][]byte{maria(1, 1),
+			maria(2, mariaColumn...), maria(3, 0xfe, 0, 0, 2, 0)}, nil), maria(4, 1, 'x')...)},
+		"MariaDB's columns": {mysql, mariaAnswers(maria(1, 0xfd, 0xff, 0xff, 0xff),
+			maria(2, mariaColumn...)...)},
+		"a long error of MariaDB": {mysql, mariaAnswers(maria(1,
+			append([]byte{0xff, 1, 4, '#', 'H', 'Y', '0', '0', '0'}, strings.Repeat("wrong ", 1<<15)...)...), 0)},
+		"an error of 3 MB of MariaDB": {mysql, mariaAnswers(maria(1,
+			append([]byte{0xff, 1, 4, '#', 'H', 'Y', '0', '0', '0'}, strings.Repeat("wrong ", 1<<19)...)...), 0)},
 		"a greeting that is cut": {mysql, func(c net.Conn) {
 			g := mariaGreets("mysql_native_password")
 			_, _ = c.Write(maria(0, g[4:30]...))
@@ -231,7 +251,8 @@ func TestEndless(t *testing.T) {
 // What comes byte by byte has no longer than a whole answer has.
 func TestDrip(t *testing.T) {
 	t.Parallel()
-	for name, text := range map[string]string{"PostgreSQL": "host=127.0.0.1 user=u dbname=d sslmode=disable", "MariaDB": "mysql://u@127.0.0.1/"} {
+	for name, text := range map[string]string{"PostgreSQL": "host=127.0.0.1 user=u dbname=d sslmode=disable",
+		"MariaDB": "mysql://u@127.0.0.1/"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ours, theirs := net.Pipe()
@@ -292,7 +313,9 @@ func TestRows(t *testing.T) {
 	row := &pgproto3.DataRow{Values: [][]byte{[]byte("x")}}
 	go func() {
 		defer close(done)
-		pgAnswers(pgGreeting, &pgproto3.ParseComplete{}, &pgproto3.BindComplete{}, &pgproto3.RowDescription{Fields: []pgproto3.FieldDescription{{Name: []byte("n"), DataTypeOID: 25}}}, row)(upTo{counting{theirs, &sent}, &sent})
+		pgAnswers(pgGreeting, &pgproto3.ParseComplete{}, &pgproto3.BindComplete{},
+			&pgproto3.RowDescription{Fields: []pgproto3.FieldDescription{{Name: []byte("n"), DataTypeOID: 25}}},
+			row)(upTo{counting{theirs, &sent}, &sent})
 		theirs.Close()
 	}()
 	d, err := Parse("host=127.0.0.1 user=u sslmode=disable")

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// What is no file is refused wherever a name, the environment or the home directory names it: nothing waits for its writer.
+// What is no file is refused wherever a name, the environment or the home directory names it: nothing waits for its
+// writer.
 func TestNoFile(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)

@@ -31,7 +31,8 @@ func secrets(t *testing.T, user string) {
 	if user != "" {
 		my += "user=" + user + "\n"
 	}
-	for name, text := range map[string]string{".my.cnf": my, ".pgpass": "*:*:*:*:" + ofRoot + "\n", ".pg_service.conf": "[s]\npassword=" + ofRoot + "\n"} {
+	for name, text := range map[string]string{".my.cnf": my, ".pgpass": "*:*:*:*:" + ofRoot + "\n",
+		".pg_service.conf": "[s]\npassword=" + ofRoot + "\n"} {
 		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +69,8 @@ func mariaAsks(greets, switches string, more ...byte) func(io.ReadWriter) {
 		}
 		sequence := 2
 		if switches != "" {
-			_, _ = c.Write(maria(sequence, append([]byte{0xfe}, switches+"\x00"+strings.Repeat("x", map[bool]int{true: 32, false: 20}[switches == "client_ed25519"])+"\x00"...)...))
+			_, _ = c.Write(maria(sequence, append([]byte{0xfe}, switches+"\x00"+strings.Repeat("x",
+				map[bool]int{true: 32, false: 20}[switches == "client_ed25519"])+"\x00"...)...))
 			if mariaRead(c) == nil {
 				return
 			}
@@ -87,7 +89,8 @@ func mariaAsks(greets, switches string, more ...byte) func(io.ReadWriter) {
 }
 
 var askPostgres = map[string]pgproto3.BackendMessage{
-	"in clear": &pgproto3.AuthenticationCleartextPassword{}, "by MD5": &pgproto3.AuthenticationMD5Password{Salt: [4]byte{1, 2, 3, 4}},
+	"in clear": &pgproto3.AuthenticationCleartextPassword{},
+	"by MD5":   &pgproto3.AuthenticationMD5Password{Salt: [4]byte{1, 2, 3, 4}},
 	"by SCRAM": &pgproto3.AuthenticationSASL{AuthMechanisms: []string{"SCRAM-SHA-256"}},
 }
 
@@ -105,11 +108,13 @@ var askMariaDB = map[string]func(io.ReadWriter){
 	"by a signature":                  mariaAsks("mysql_native_password", "client_ed25519"),
 }
 
-// A process that listens like a database, and whose program is none of the vendor's, gets nothing that comes from a password,
+// A process that listens like a database, and whose program is none of the vendor's, gets nothing that comes from a
+// password,
 // by whatever method it asks. One line says which process it is, and why it is not trusted.
 func TestUntrusted(t *testing.T) {
 	for _, from := range []string{"files", "the environment", "a service"} {
-		for kind, asks := range map[string]map[string]func(io.ReadWriter){"postgresql": {}, "mariadb": askMariaDB, "mysql": askMariaDB} {
+		for kind, asks := range map[string]map[string]func(io.ReadWriter){"postgresql": {}, "mariadb": askMariaDB,
+			"mysql": askMariaDB} {
 			if kind == "postgresql" {
 				for name, m := range askPostgres {
 					asks[name] = pgAsks(m)
@@ -118,7 +123,8 @@ func TestUntrusted(t *testing.T) {
 			for name, speak := range asks {
 				t.Run(from+"/"+kind+"/"+name, func(t *testing.T) {
 					reach := func() ([]byte, error) {
-						file := filepath.Join(t.TempDir(), map[bool]string{true: ".s.PGSQL.5432", false: "mysql.sock"}[kind == "postgresql"])
+						file := filepath.Join(t.TempDir(), map[bool]string{true: ".s.PGSQL.5432",
+							false: "mysql.sock"}[kind == "postgresql"])
 						f := listens(t, file, speak)
 						defer os.Remove(file)
 						d, err := Here(kind, os.Getpid())
@@ -148,7 +154,8 @@ func TestUntrusted(t *testing.T) {
 						t.Errorf("it was sent %q, and of one who has no password %q", with, without)
 					}
 					want := fmt.Sprintf("process %d was found and is not trusted with a password: it runs ", os.Getpid())
-					if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), ofRoot) || strings.Contains(err.Error(), "\n") {
+					if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), ofRoot) ||
+						strings.Contains(err.Error(), "\n") {
 						t.Errorf("said %v", err)
 					}
 				})
@@ -196,12 +203,14 @@ func TestReplacedSocket(t *testing.T) {
 	if got := f.bytes(); len(got) > 0 {
 		t.Errorf("it was sent %q", got)
 	}
-	if want := fmt.Sprintf("process %d answers at its socket", os.Getpid()); err == nil || !strings.Contains(err.Error(), want) {
+	if want := fmt.Sprintf("process %d answers at its socket", os.Getpid()); err == nil ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("said %v, want %q", err, want)
 	}
 }
 
-// A server that was named gets no password in clear, nor under a key that it has just sent, unless TLS is asked for, or the other
+// A server that was named gets no password in clear, nor under a key that it has just sent, unless TLS is asked for,
+// or the other
 // end is known to be one that root has installed.
 func TestClear(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
@@ -219,7 +228,8 @@ func TestClear(t *testing.T) {
 		if got := f.bytes(); bytes.Contains(got, []byte(ofRoot)) {
 			t.Errorf("%s: it was sent %q", name, got)
 		}
-		if err == nil || !strings.Contains(err.Error(), "asks for the password in clear text") && !strings.Contains(err.Error(), "Access denied") {
+		if err == nil || !strings.Contains(err.Error(), "asks for the password in clear text") &&
+			!strings.Contains(err.Error(), "Access denied") {
 			t.Errorf("%s: said %v", name, err)
 		}
 	}
@@ -233,7 +243,8 @@ func TestClear(t *testing.T) {
 	}
 }
 
-// TLS that anybody on this host could offer is no reason to send a password in clear. Where the DSN requires it, its user has chosen so.
+// TLS that anybody on this host could offer is no reason to send a password in clear. Where the DSN requires it, its
+// user has chosen so.
 func TestClearInTLS(t *testing.T) {
 	web := httptest.NewTLSServer(nil) // has a certificate
 	web.Close()

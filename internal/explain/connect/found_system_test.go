@@ -49,8 +49,10 @@ func init() {
 	}
 }
 
-// Any user may have a process that is called and listens like a database: with a program of their own, one that was deleted, one
-// that stands in the place of root's in a mount namespace, and root may start a program that they can change. None gets root's
+// Any user may have a process that is called and listens like a database: with a program of their own, one that was
+// deleted, one
+// that stands in the place of root's in a mount namespace, and root may start a program that they can change. None
+// gets root's
 // password.
 func TestStrangers(t *testing.T) {
 	systemtest.Root(t)
@@ -65,12 +67,15 @@ func TestStrangers(t *testing.T) {
 		deleted bool
 		why     string
 	}{
-		"their own":             {systemtest.Eve, []string{"DIR/mariadbd"}, false, "its socket belongs to"},
-		"deleted":               {systemtest.Eve, []string{"DIR/mariadbd"}, true, "its socket belongs to"},
-		"in a mount namespace":  {systemtest.Eve, []string{"unshare", "-Urm", "sh", "-c", "mount --bind DIR/mariadbd " + server + " && exec " + server}, false, "its socket belongs to"},
-		"root's, but theirs":    {0, []string{"DIR/mariadbd"}, false, "can be replaced"},
-		"root's, and deleted":   {0, []string{"DIR/mariadbd"}, true, "it runs"},
-		"root's in a namespace": {0, []string{"unshare", "-m", "sh", "-c", "mount --bind DIR/mariadbd " + server + " && exec " + server}, false, "its program is not the " + server + " of this host"},
+		"their own": {systemtest.Eve, []string{"DIR/mariadbd"}, false, "its socket belongs to"},
+		"deleted":   {systemtest.Eve, []string{"DIR/mariadbd"}, true, "its socket belongs to"},
+		"in a mount namespace": {systemtest.Eve, []string{"unshare", "-Urm", "sh", "-c",
+			"mount --bind DIR/mariadbd " + server + " && exec " + server}, false, "its socket belongs to"},
+		"root's, but theirs":  {0, []string{"DIR/mariadbd"}, false, "can be replaced"},
+		"root's, and deleted": {0, []string{"DIR/mariadbd"}, true, "it runs"},
+		"root's in a namespace": {0, []string{"unshare", "-m", "sh", "-c",
+			"mount --bind DIR/mariadbd " + server + " && exec " + server}, false,
+			"its program is not the " + server + " of this host"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			secrets(t, "")
@@ -80,7 +85,8 @@ func TestStrangers(t *testing.T) {
 			}
 			t.Cleanup(func() { os.RemoveAll(dir) })
 			program, file := filepath.Join(dir, "mariadbd"), filepath.Join(dir, "my.sock")
-			for _, err := range []error{os.WriteFile(program, self, 0o755), os.Chown(dir, systemtest.Eve, systemtest.Eve), os.Chmod(dir, 0o755)} {
+			for _, err := range []error{os.WriteFile(program, self, 0o755), os.Chown(dir, systemtest.Eve, systemtest.Eve),
+				os.Chmod(dir, 0o755)} {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -110,10 +116,12 @@ func TestStrangers(t *testing.T) {
 			}
 			_, err = Open(t.Context(), d)
 			want := fmt.Sprintf("process %d was found and is not trusted with a password: ", cmd.Process.Pid)
-			if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), c.why) {
+			if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), want) ||
+				!strings.Contains(err.Error(), c.why) {
 				t.Errorf("said %v, want %q and %q", err, want, c.why)
 			}
-			if got, err := os.ReadFile(filepath.Join(dir, "got")); err != nil || len(got) == 0 || bytes.Contains(got, []byte(ofRoot)) {
+			if got, err := os.ReadFile(filepath.Join(dir, "got")); err != nil || len(got) == 0 ||
+				bytes.Contains(got, []byte(ofRoot)) {
 				t.Errorf("%v: it was sent %q", err, got)
 			}
 		})

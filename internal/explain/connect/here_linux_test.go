@@ -33,14 +33,17 @@ func TestHere(t *testing.T) {
 				return []string{filepath.Join(bin, "initdb"), "-D", dir + "/data", "--auth-local=peer", "--no-sync"}
 			},
 			func(bin, dir string) []string {
-				return []string{filepath.Join(bin, "postgres"), "-D", dir + "/data", "-k", dir, "-c", "listen_addresses=", "-c", "port=54390"}
+				return []string{filepath.Join(bin, "postgres"), "-D", dir + "/data", "-k", dir, "-c", "listen_addresses=", "-c",
+					"port=54390"}
 			}},
 		{"mariadb", "mysql", "/usr/sbin/mariadbd",
 			func(_, dir string) []string {
-				return []string{"/usr/bin/mariadb-install-db", "--no-defaults", "--datadir=" + dir + "/data", "--auth-root-authentication-method=socket", "--skip-test-db"}
+				return []string{"/usr/bin/mariadb-install-db", "--no-defaults", "--datadir=" + dir + "/data",
+					"--auth-root-authentication-method=socket", "--skip-test-db"}
 			},
 			func(bin, dir string) []string {
-				return []string{filepath.Join(bin, "mariadbd"), "--no-defaults", "--datadir=" + dir + "/data", "--socket=" + dir + "/my.sock", "--skip-networking"}
+				return []string{filepath.Join(bin, "mariadbd"), "--no-defaults", "--datadir=" + dir + "/data",
+					"--socket=" + dir + "/my.sock", "--skip-networking"}
 			}},
 	} {
 		t.Run(s.kind, func(t *testing.T) {
@@ -168,7 +171,8 @@ func trusted(t *testing.T, kind string, pid int, dir string, client func(stateme
 	}
 	for _, method := range methods {
 		if method != "" {
-			err := errors.Join(os.WriteFile(filepath.Join(dir, "data", "pg_hba.conf"), []byte("local all all "+method+"\n"), 0o600), syscall.Kill(pid, syscall.SIGHUP))
+			err := errors.Join(os.WriteFile(filepath.Join(dir, "data", "pg_hba.conf"), []byte("local all all "+method+"\n"),
+				0o600), syscall.Kill(pid, syscall.SIGHUP))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,7 +17,9 @@ import (
 // TestPostgres explains a server of our own that commits, then one that is killed
 // meanwhile.
 func TestPostgres(t *testing.T) {
-	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir(), Settings: map[string]string{"track_wal_io_timing": "on", "track_io_timing": "on"}})
+	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL,
+		privatedb.Config{Parent: t.TempDir(), Settings: map[string]string{"track_wal_io_timing": "on",
+			"track_io_timing": "on"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,10 +72,12 @@ func TestPostgres(t *testing.T) {
 		t.Errorf("parts add up to %v: %+v", sum, r.Parts)
 	}
 	saves := r.Saving(explain.LogWait)
-	if r.Log.Syncs <= 0 || r.Log.Average == nil || r.Transactions <= 0 || saves.AtMost < saves.Likely || saves.Likely < saves.Share {
+	if r.Log.Syncs <= 0 || r.Log.Average == nil || r.Transactions <= 0 || saves.AtMost < saves.Likely ||
+		saves.Likely < saves.Share {
 		t.Errorf("log %+v, %d transactions, %+v", r.Log, r.Transactions, saves)
 	}
-	if r = explainAs("blind", time.Second, nil); !strings.Contains(strings.Join(r.Missing, "; "), `grant pg_read_all_stats (or pg_monitor) to "blind"`) {
+	if r = explainAs("blind", time.Second, nil); !strings.Contains(strings.Join(r.Missing, "; "),
+		`grant pg_read_all_stats (or pg_monitor) to "blind"`) {
 		t.Errorf("a user without rights: %q", r.Missing)
 	}
 	r = explainAs(privatedb.Role, time.Minute, func() { _ = syscall.Kill(s.PID(), syscall.SIGKILL) })

@@ -64,7 +64,8 @@ func TestMariaDB(t *testing.T) {
 	for _, p := range r.Parts {
 		sum += p.Share.Value
 	}
-	if math.Abs(sum-1) > 0.03 || r.Part(explain.LogWait).Seconds <= 0 || r.Part(explain.DatabaseCPU).Seconds <= 0 || r.Part(explain.DatabaseCPU).Source != "schedstat" {
+	if math.Abs(sum-1) > 0.03 || r.Part(explain.LogWait).Seconds <= 0 || r.Part(explain.DatabaseCPU).Seconds <= 0 ||
+		r.Part(explain.DatabaseCPU).Source != "schedstat" {
 		t.Errorf("parts add up to %v: %+v", sum, r.Parts)
 	}
 	committed := false
@@ -74,13 +75,15 @@ func TestMariaDB(t *testing.T) {
 	if !committed || r.Log.Writes <= 0 || r.Log.Bytes <= 0 || r.Transactions <= 0 || r.Hidden {
 		t.Errorf("events %+v, log %+v, %d transactions, hidden %v", r.Events, r.Log, r.Transactions, r.Hidden)
 	}
-	if missing := strings.Join(r.Missing, "; "); !strings.Contains(missing, "performance_schema=ON") || strings.Contains(missing, "PROCESS") {
+	if missing := strings.Join(r.Missing, "; "); !strings.Contains(missing, "performance_schema=ON") ||
+		strings.Contains(missing, "PROCESS") {
 		t.Errorf("not seen: %q", missing)
 	}
 	src := open()
 	time.AfterFunc(4*time.Second, func() { _ = syscall.Kill(s.PID(), syscall.SIGKILL) })
 	r, err = explain.Record(t.Context(), src, explain.Options{For: time.Minute})
-	if err != nil || r.Ended == "" || strings.Contains(r.Ended, "s3cr3t") || strings.Contains(r.Ended, "\n") || r.Wall > 30 {
+	if err != nil || r.Ended == "" || strings.Contains(r.Ended, "s3cr3t") || strings.Contains(r.Ended, "\n") ||
+		r.Wall > 30 {
 		t.Errorf("killed: %q after %v s, %v", r.Ended, r.Wall, err)
 	}
 }

@@ -47,7 +47,8 @@ func during(t *testing.T, dsn string, lasts time.Duration, load func()) explain.
 		t.Fatal(err)
 	}
 	<-ended
-	t.Logf("%s %d transactions, busy %.2f of %.2f s, warnings %q", (&assess.Minute{Report: r}).Verdict(nil), r.Transactions, r.Busy, r.Elapsed, r.Warnings)
+	t.Logf("%s %d transactions, busy %.2f of %.2f s, warnings %q", (&assess.Minute{Report: r}).Verdict(nil),
+		r.Transactions, r.Busy, r.Elapsed, r.Warnings)
 	return r
 }
 
@@ -93,7 +94,9 @@ func near(t *testing.T, what string, got, want, most float64) {
 
 func startPostgres(t *testing.T) (s *privatedb.Server, dsn string) {
 	t.Helper()
-	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir(), Settings: map[string]string{"track_wal_io_timing": "on", "track_io_timing": "on", "autovacuum": "off"}})
+	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL,
+		privatedb.Config{Parent: t.TempDir(), Settings: map[string]string{"track_wal_io_timing": "on",
+			"track_io_timing": "on", "autovacuum": "off"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +178,8 @@ func reconnects(t *testing.T, s *privatedb.Server, dsn string) {
 	var count, used float64
 	r := during(t, dsn, 5*time.Second, func() {
 		before, err := s.CPU()
-		count = pgbench(t, s, "select sum(length(md5(i::text))) from generate_series(1, 60000) i;\n", "-c", "3", "-C", "-T", "4")
+		count = pgbench(t, s, "select sum(length(md5(i::text))) from generate_series(1, 60000) i;\n", "-c", "3", "-C",
+			"-T", "4")
 		after, err2 := s.CPU()
 		if err != nil || err2 != nil {
 			t.Error(err, err2)
@@ -210,7 +214,8 @@ func starved(t *testing.T, s *privatedb.Server, dsn string) {
 	within(t, "CPU", r.Part(explain.DatabaseCPU).Seconds, used, 0.1)
 	// What sessions waited between the last look at them and their end is an interval.
 	if q := r.Part(explain.RunQueue); queued < 0.9*q.Share.Low*r.Elapsed || queued > 1.1*q.Share.High*r.Elapsed {
-		t.Errorf("wait for a CPU: %.3f s [%.3f, %.3f], independently %.3f s", q.Seconds, q.Share.Low*r.Elapsed, q.Share.High*r.Elapsed, queued)
+		t.Errorf("wait for a CPU: %.3f s [%.3f, %.3f], independently %.3f s", q.Seconds, q.Share.Low*r.Elapsed,
+			q.Share.High*r.Elapsed, queued)
 	}
 	if said := (&assess.Minute{Report: r}).Verdict(nil); !regexp.MustCompile(`waits \d+ % of its active time for a CPU|wait for a CPU \d+ %`).MatchString(said) {
 		t.Error(said)
@@ -222,7 +227,8 @@ func waited(server int) (sum float64) {
 	names, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, name := range names {
 		line, _ := os.ReadFile(name)
-		if !strings.Contains(string(line), "[local]") || !strings.Contains(string(line), "SELECT") && !strings.Contains(string(line), "idle") {
+		if !strings.Contains(string(line), "[local]") || !strings.Contains(string(line), "SELECT") &&
+			!strings.Contains(string(line), "idle") {
 			continue
 		}
 		dir := filepath.Dir(name)

@@ -34,7 +34,8 @@ func TestMariaDBLoads(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for _, q := range []string{"create table t (a int primary key, b int)", "insert into t select seq, 0 from seq_1_to_100"} {
+	for _, q := range []string{"create table t (a int primary key, b int)",
+		"insert into t select seq, 0 from seq_1_to_100"} {
 		if _, err := db.Exec(q); err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +164,8 @@ func TestMariaDBLoads(t *testing.T) {
 	t.Run("without autocommit", func(t *testing.T) {
 		counts(t, dsn, func() float64 {
 			return load(4, 10*time.Second, func(c *sql.Conn, n int) error {
-				return think(c, "set autocommit = 0", "select b from t where a = "+row(n), write+row(1+n%9), write+row(1+n%9), "commit", "set autocommit = 1")
+				return think(c, "set autocommit = 0", "select b from t where a = "+row(n), write+row(1+n%9), write+row(1+n%9),
+					"commit", "set autocommit = 1")
 			})
 		})
 	})
@@ -189,11 +191,13 @@ func TestMariaDBLoads(t *testing.T) {
 			r := during(t, dsn, c.lasts, func() { count = load(4, c.lasts, c.job) })
 			t.Logf("%v transactions, said %d, from %d to %d", count, r.Transactions, r.TransactionsLow, r.TransactionsHigh)
 			var text bytes.Buffer
-			if err := document.WriteText(&text, &document.Document{Sections: (&assess.Minute{Report: r, Connected: true}).Sections(nil)}, document.TextOptions{}); err != nil {
+			if err := document.WriteText(&text, &document.Document{Sections: (&assess.Minute{Report: r,
+				Connected: true}).Sections(nil)}, document.TextOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			said := strings.Join(strings.Fields(text.String()), " ")
-			if r.Transactions >= 0 || !strings.Contains(said, fmt.Sprintf("from %d to %d: the server does not count them", r.TransactionsLow, r.TransactionsHigh)) ||
+			if r.Transactions >= 0 || !strings.Contains(said, fmt.Sprintf("from %d to %d: the server does not count them",
+				r.TransactionsLow, r.TransactionsHigh)) ||
 				!strings.Contains(said, "not all statements were seen in transactions that had been opened; to count them, an administrator can set") {
 				t.Errorf("said %d: %s", r.Transactions, said)
 			}
@@ -234,7 +238,8 @@ func TestMariaDBLoads(t *testing.T) {
 				return err
 			})
 		})
-		within(t, "pauses within transactions", r.Part(explain.Application).Seconds, time.Duration(slept.Load()).Seconds(), 0.3)
+		within(t, "pauses within transactions", r.Part(explain.Application).Seconds, time.Duration(slept.Load()).Seconds(),
+			0.3)
 	})
 	t.Run("reconnects", func(t *testing.T) {
 		// Threads that have worked long wait in the cache for their next sessions.

@@ -45,7 +45,8 @@ func newOracle(ctx context.Context, a explain.Asker, to string, _ bool) (explain
 			return nil, err
 		}
 	}
-	s := &oracleSource{Asked: explain.Asked{Asker: a, Info: explain.Server{Vendor: "Oracle", Version: r.Text(0), Target: to},
+	s := &oracleSource{Asked: explain.Asked{Asker: a, Info: explain.Server{Vendor: "Oracle", Version: r.Text(0),
+		Target: to},
 		Meanings: oracleMeanings}}
 	untried(&s.Asked)
 	if _, err := a.Ask(ctx, oracleInstance); err != nil {
@@ -87,7 +88,8 @@ func (s *oracleSource) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 	for _, r := range rows {
 		x := explain.Session{ID: r.Int(0), Event: r.Text(4)}
 		switch status, state := r.Text(1), r.Text(2); {
-		case status != "ACTIVE" && !slices.Contains(oracleResting, status), status == "ACTIVE" && state != "WAITING" && !strings.HasPrefix(state, "WAITED "):
+		case status != "ACTIVE" && !slices.Contains(oracleResting, status),
+			status == "ACTIVE" && state != "WAITING" && !strings.HasPrefix(state, "WAITED "):
 			x.Part, x.Event = explain.Unexplained, "status "+status+", "+state
 		case status != "ACTIVE" && !r.Null(5): // within a transaction
 			x.Part = explain.Application
@@ -160,9 +162,10 @@ func (s *oracleSource) Account(g explain.Growth) explain.Account {
 
 var oracleMeanings = map[string]string{
 	"log file sync": "a commit waits for the log writer", "db file sequential read": "data from disk, a block",
-	"db file scattered read": "data from disk, many blocks",
-	"direct path read":       "data from disk, past the cache", "enq: tx - row lock contention": "a row that another changes",
-	"buffer busy waits":           "a block that another changes",
-	"sql*net message from client": "the application works",
-	"sql*net more data to client": "the application reads slowly", "on cpu": "runs on a CPU (CPU used by this session)",
+	"db file scattered read":        "data from disk, many blocks",
+	"direct path read":              "data from disk, past the cache",
+	"enq: tx - row lock contention": "a row that another changes",
+	"buffer busy waits":             "a block that another changes",
+	"sql*net message from client":   "the application works",
+	"sql*net more data to client":   "the application reads slowly", "on cpu": "runs on a CPU (CPU used by this session)",
 }

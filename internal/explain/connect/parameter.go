@@ -48,7 +48,8 @@ type Saved struct {
 func OpenParameter(ctx context.Context, d *DSN, name string) (Parameter, error) {
 	open := d.Vendor.parameter
 	if open == nil {
-		return nil, fmt.Errorf("parameters of %s cannot be varied; those of %s and %s can", d.Vendor.Product, Postgres.Product,
+		return nil, fmt.Errorf("parameters of %s cannot be varied; those of %s and %s can", d.Vendor.Product,
+			Postgres.Product,
 			MariaDB.Product)
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -87,11 +88,13 @@ type kind struct {
 var number = lazyre.New(`^([-+]?(?:0[xX][0-9a-fA-F]+|[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?))\s*([A-Za-z]*)$`)
 
 // units are those of time in us and of memory in bytes (convert_to_base_unit in guc.c).
-var units = map[string]float64{"us": 1, "ms": 1e3, "s": 1e6, "min": 6e7, "h": 3.6e9, "d": 8.64e10, "B": 1, "kB": 1 << 10,
+var units = map[string]float64{"us": 1, "ms": 1e3, "s": 1e6, "min": 6e7, "h": 3.6e9, "d": 8.64e10, "B": 1,
+	"kB": 1 << 10,
 	"MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 
-var booleans = map[string]string{"on": "on", "true": "on", "yes": "on", "1": "on", "off": "off", "false": "off", "no": "off",
-	"0": "off"}
+var booleans = map[string]string{"on": "on", "true": "on", "yes": "on", "1": "on", "off": "off", "false": "off",
+	"no": "off",
+	"0":  "off"}
 
 // canonical is how the server shows a value in force.
 func (k kind) canonical(text string) (string, error) {

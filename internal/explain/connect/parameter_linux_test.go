@@ -78,7 +78,8 @@ func (s *pg) auto() string {
 	if err != nil {
 		s.Fatal(err)
 	}
-	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(b)), "\n"), func(l string) bool { return strings.HasPrefix(l, "#") })
+	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(b)), "\n"),
+		func(l string) bool { return strings.HasPrefix(l, "#") })
 	return strings.Join(lines, "; ")
 }
 
@@ -148,7 +149,8 @@ func TestPostgresParameter(t *testing.T) {
 		s.reads(p, c.was)
 		// What is none of ours is left.
 		s.exec("alter system set " + name + " = '77'")
-		if err := p.Back(t.Context(), was, []string{c.level}, false); err == nil || !strings.Contains(err.Error(), "another program has changed "+name) {
+		if err := p.Back(t.Context(), was, []string{c.level}, false); err == nil ||
+			!strings.Contains(err.Error(), "another program has changed "+name) {
 			t.Errorf("foreign: %v", err)
 		}
 		if _, err := p.Set(t.Context(), c.level, was); err == nil {
@@ -202,7 +204,8 @@ func TestPostgresParameterRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Save(t.Context()); err == nil || !strings.Contains(err.Error(), "checkpoint_timeout = 7min, which is not in force yet") {
+	if _, err := p.Save(t.Context()); err == nil || !strings.Contains(err.Error(),
+		"checkpoint_timeout = 7min, which is not in force yet") {
 		t.Errorf("%v", err)
 	}
 }
@@ -276,7 +279,8 @@ func TestPostgresParameterMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.exec("alter system reset checkpoint_timeout")
-	if err := set("1000"); err == nil || !strings.Contains(err.Error(), "no longer have checkpoint_timeout, of which 420 is still in force") {
+	if err := set("1000"); err == nil || !strings.Contains(err.Error(),
+		"no longer have checkpoint_timeout, of which 420 is still in force") {
 		t.Errorf("%v", err)
 	}
 	s.reads(p, "1000")
@@ -286,7 +290,8 @@ func TestPostgresParameterMeanwhile(t *testing.T) {
 	s.reads(p, "0")
 	other("300")
 	// Of the same one, while a level is in force: it ends nevertheless.
-	for _, back := range []func() error{func() error { return set("") }, func() error { return p.Back(t.Context(), was, []string{"1000"}, false) }} {
+	for _, back := range []func() error{func() error { return set("") },
+		func() error { return p.Back(t.Context(), was, []string{"1000"}, false) }} {
 		if err := set("1000"); err != nil {
 			t.Fatal(err)
 		}
@@ -310,7 +315,8 @@ func TestPostgresParameterMeanwhile(t *testing.T) {
 	// Another server, which is the busiest now.
 	elsewhere := was
 	elsewhere.Of = "port 1, system 2"
-	if err := p.Back(t.Context(), elsewhere, nil, true); err == nil || !strings.Contains(err.Error(), "found the server (port ") {
+	if err := p.Back(t.Context(), elsewhere, nil, true); err == nil ||
+		!strings.Contains(err.Error(), "found the server (port ") {
 		t.Errorf("%v", err)
 	}
 	// What is in force by now is theirs, and by force that is the end of it.
@@ -323,7 +329,8 @@ func TestPostgresParameterMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	reload("commit_delay", "50")
-	if err := p.Back(t.Context(), was, []string{"1000"}, false); err == nil || !strings.Contains(err.Error(), "reads 50 after a reload") {
+	if err := p.Back(t.Context(), was, []string{"1000"}, false); err == nil ||
+		!strings.Contains(err.Error(), "reads 50 after a reload") {
 		t.Errorf("%v", err)
 	}
 	if err := p.Back(t.Context(), was, []string{"1000"}, true); err != nil {
@@ -360,13 +367,16 @@ func TestMariaDBParameter(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"innodb_log_file_buffering_x": "has no variable", "datadir": "needs a restart", "last_insert_id": "only in each session", "inodb_flush_log_at_trx_commit": "did you mean innodb_flush_log_at_trx_commit?",
+		"innodb_log_file_buffering_x": "has no variable", "datadir": "needs a restart",
+		"last_insert_id": "only in each session", "inodb_flush_log_at_trx_commit": "did you mean innodb_flush_log_at_trx_commit?",
 	} {
 		if _, err := OpenParameter(t.Context(), d, name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for name, levels := range map[string][2]string{"innodb_flush_log_at_trx_commit": {"2", "two"}, "innodb_adaptive_hash_index": {"ON", "maybe"}, "innodb_io_capacity": {"777", "1;"}, "max_join_size": {"1000000", "-"}} {
+	for name, levels := range map[string][2]string{"innodb_flush_log_at_trx_commit": {"2", "two"},
+		"innodb_adaptive_hash_index": {"ON", "maybe"}, "innodb_io_capacity": {"777", "1;"},
+		"max_join_size": {"1000000", "-"}} {
 		p, err := OpenParameter(t.Context(), d, name)
 		if err != nil {
 			t.Fatal(err)

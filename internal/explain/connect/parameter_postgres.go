@@ -146,7 +146,8 @@ func (p *pgParameter) own(ctx context.Context) error {
 		return err
 	}
 	for _, r := range rows {
-		who := strings.TrimSpace(strings.TrimSuffix("role "+r[0], "role ") + strings.TrimSuffix(" database "+r[1], " database "))
+		who := strings.TrimSpace(strings.TrimSuffix("role "+r[0], "role ") +
+			strings.TrimSuffix(" database "+r[1], " database "))
 		if r[2] == "t" {
 			return fmt.Errorf("parameter %s has a value of its own for %s, by which hostlab connects, so that it cannot read the "+
 				"server's; connect as another role", p.name, who)

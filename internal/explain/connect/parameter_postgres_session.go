@@ -69,7 +69,8 @@ func (p *pgParameter) anew(ctx context.Context, text string) ([][]string, error)
 }
 
 // do works on the session, which it opens, and a second time where the session had ended.
-func (p *pgParameter) do(ctx context.Context, work func(context.Context, *pgx.Conn) ([][]string, error)) (out [][]string,
+func (p *pgParameter) do(ctx context.Context, work func(context.Context, *pgx.Conn) ([][]string,
+	error)) (out [][]string,
 	err error) {
 	fresh := p.conn == nil
 	if fresh {
@@ -94,7 +95,8 @@ func (p *pgParameter) do(ctx context.Context, work func(context.Context, *pgx.Co
 	return p.do(ctx, work)
 }
 
-// open begins a session with the server itself: behind a pooler it would be seen neither which process has read the files,
+// open begins a session with the server itself: behind a pooler it would be seen neither which process has read the
+// files,
 // nor what is in force for others.
 func (p *pgParameter) open(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)

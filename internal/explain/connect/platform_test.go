@@ -39,11 +39,13 @@ func TestServersAnswerForTheirSettings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := host.Database{Settings: []host.ServerSetting{{Name: c.setting, Value: host.Known("file's", "", c.file)}, {Name: "unasked", Value: host.Known("x", "", c.file)}}}
+			d := host.Database{Settings: []host.ServerSetting{{Name: c.setting, Value: host.Known("file's", "", c.file)},
+				{Name: "unasked", Value: host.Known("x", "", c.file)}}}
 			said := src.Server().Platform
 			d.Answered(said.Source, said.Values)
 			if got := d.Setting(c.setting); got.Value != c.want || got.Source != c.source {
-				t.Errorf("%s is %q from %s, not %q from %s; the server said %v", c.setting, got.Value, got.Source, c.want, c.source, said)
+				t.Errorf("%s is %q from %s, not %q from %s; the server said %v", c.setting, got.Value, got.Source, c.want,
+					c.source, said)
 			}
 			if got := d.Setting("unasked"); got.Value != "x" {
 				t.Errorf("what the server did not say became %q", got.Value)

@@ -162,7 +162,8 @@ func (d *DSN) postgres(e *pgconn.PgError) (text string, named bool) {
 	case e.Code == "3D000": // invalid_catalog_name
 		return text, true
 	case strings.Contains(e.Message, "unsupported startup parameter"):
-		return text + "; a pooler such as pgbouncer does not pass the session's settings on: connect to the server itself", true
+		return text + "; a pooler such as pgbouncer does not pass the session's settings on: connect to the server itself",
+			true
 	// Sessions end with the same code when postmaster is gone; the word is in all
 	// translations.
 	case e.Code == "57P01" && strings.Contains(strings.ToLower(e.Message), "postmaster"):

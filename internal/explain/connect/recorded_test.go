@@ -35,14 +35,22 @@ func TestRecorded(t *testing.T) {
 		required map[explain.PartName]bool
 	}{
 		{name: "sqlserver", vendor: sqlServer, event: "WRITELOG", waits: 1000, average: 0.0015,
-			missing: "grant view server state", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.DataReads: true}},
+			missing: "grant view server state", required: map[explain.PartName]bool{explain.LogWait: true,
+				explain.DatabaseCPU: true, explain.DataReads: true}},
 		{name: "oracle", vendor: oracle, event: "log file sync", waits: 500, average: 0.002,
-			missing: "not been tried", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.Locks: true}},
-		{name: "mariadb", vendor: MariaDB, event: "Commit", waits: -1, average: unknown, untimed: "MariaDB has no counter for it", missing: "grant PROCESS on *.* to 'poor'@'localhost'; how long data reads take: performance_schema is off",
-			required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.Application: true, explain.Locks: true}},
-		{name: "mysql8", vendor: MariaDB, event: "waiting for handler commit", waits: -1, average: 0.0016, missing: "server's threads are not of this host",
-			required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.DataReads: true, explain.Locks: true}},
-		{name: "postgres18", vendor: Postgres, event: "IO:WalSync", waits: 200, average: 0.0025, missing: "grant pg_read_all_stats", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true}},
+			missing: "not been tried", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true,
+				explain.Locks: true}},
+		{name: "mariadb", vendor: MariaDB, event: "Commit", waits: -1, average: unknown,
+			untimed: "MariaDB has no counter for it", missing: "grant PROCESS on *.* to 'poor'@'localhost'; how long data reads take: performance_schema is off",
+			required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.Application: true,
+				explain.Locks: true}},
+		{name: "mysql8", vendor: MariaDB, event: "waiting for handler commit", waits: -1, average: 0.0016,
+			missing: "server's threads are not of this host",
+			required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.DataReads: true,
+				explain.Locks: true}},
+		{name: "postgres18", vendor: Postgres, event: "IO:WalSync", waits: 200, average: 0.0025,
+			missing: "grant pg_read_all_stats", required: map[explain.PartName]bool{explain.LogWait: true,
+				explain.DatabaseCPU: true}},
 	} {
 		covered[c.vendor] = true
 		t.Run(c.name, func(t *testing.T) {
@@ -76,8 +84,10 @@ func TestRecorded(t *testing.T) {
 			if math.Abs(sum-1) > 0.03 {
 				t.Errorf("parts add up to %v: %+v", sum, r.Parts)
 			}
-			if !found || r.Log.Average != nil != (c.average != unknown) || r.Log.Average != nil && math.Abs(*r.Log.Average-c.average) > 1e-9 {
-				t.Errorf("%s found: %v; average log write %v, expected %v; events %+v", c.event, found, r.Log.Average, c.average, r.Events)
+			if !found || r.Log.Average != nil != (c.average != unknown) || r.Log.Average != nil &&
+				math.Abs(*r.Log.Average-c.average) > 1e-9 {
+				t.Errorf("%s found: %v; average log write %v, expected %v; events %+v", c.event, found, r.Log.Average, c.average,
+					r.Events)
 			}
 			if r.Log.Untimed != c.untimed {
 				t.Errorf("log writes are not timed: %q, expected %q", r.Log.Untimed, c.untimed)

@@ -23,8 +23,10 @@ import (
 	"hostlab/internal/systemtest"
 )
 
-// TestPooler: behind pgbouncer, which refuses or drops what a session asks for and gives each transaction to any connection,
-// hostlab's questions read only and have their limits all the same. Nothing of them stays in the pool's connection, so that
+// TestPooler: behind pgbouncer, which refuses or drops what a session asks for and gives each transaction to any
+// connection,
+// hostlab's questions read only and have their limits all the same. Nothing of them stays in the pool's connection,
+// so that
 // whoever comes next finds it as it was, a second run too.
 func TestPooler(t *testing.T) {
 	systemtest.Root(t)
@@ -103,24 +105,28 @@ func TestPooler(t *testing.T) {
 				t.Fatal(err)
 			}
 			for sql, want := range map[string]string{"create table x (a int)": "25006", "select pg_sleep(60)": "57014"} {
-				if _, err := a.Ask(t.Context(), explain.Query{Name: "q", SQL: sql}); err == nil || !strings.Contains(err.Error(), want) {
+				if _, err := a.Ask(t.Context(), explain.Query{Name: "q", SQL: sql}); err == nil ||
+					!strings.Contains(err.Error(), want) {
 					t.Errorf("%s: %v, want %s", sql, err, want)
 				}
 			}
 			a.Close()
-			left, err := exec.Command("psql", "-X", "-A", "-t", "-h", dir, "-p", "6432", "-U", privatedb.Role, "-d", "postgres", "-c",
+			left, err := exec.Command("psql", "-X", "-A", "-t", "-h", dir, "-p", "6432", "-U", privatedb.Role, "-d",
+				"postgres", "-c",
 				"select (select count(*) from pg_prepared_statements), current_setting('statement_timeout'), current_setting('default_transaction_read_only'), current_setting('lock_timeout')").CombinedOutput()
 			if got := strings.TrimSpace(string(left)); err != nil || got != "0|0|off|0" {
 				t.Errorf("the pool's connection has %q, %v", got, err)
 			}
-			if _, err := OpenParameter(t.Context(), d, "work_mem"); err == nil || !strings.Contains(err.Error(), "connect to the server itself") {
+			if _, err := OpenParameter(t.Context(), d, "work_mem"); err == nil ||
+				!strings.Contains(err.Error(), "connect to the server itself") {
 				t.Errorf("a parameter through a pooler: %v", err)
 			}
 		})
 	}
 }
 
-// TestUntoldState: where a database keeps its sessions' states to itself, what they do between statements is not known, and is
+// TestUntoldState: where a database keeps its sessions' states to itself, what they do between statements is not
+// known, and is
 // none of the application's time. The same load with its states is idle then.
 func TestUntoldState(t *testing.T) {
 	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()})
@@ -137,7 +143,8 @@ func TestUntoldState(t *testing.T) {
 		if hidden {
 			setting = "off"
 		}
-		for _, sql := range []string{"drop database if exists t1", "create database t1", "alter database t1 set track_activities = " + setting} {
+		for _, sql := range []string{"drop database if exists t1", "create database t1",
+			"alter database t1 set track_activities = " + setting} {
 			if _, err := admin.Exec(t.Context(), sql); err != nil {
 				t.Fatal(err)
 			}
@@ -179,17 +186,20 @@ func TestUntoldState(t *testing.T) {
 		if app := r.Part(explain.Application).Share.Value; app > 0.05 {
 			t.Errorf("%s: the application has %.2f of the time", name, app)
 		}
-		unknown, said := r.Part(explain.Unexplained).Share.Value, strings.Contains(missing, "track_activities is off for their role or database")
+		unknown, said := r.Part(explain.Unexplained).Share.Value, strings.Contains(missing,
+			"track_activities is off for their role or database")
 		if hidden != said || hidden != (unknown > 0.5) || hidden != (r.Untold > 0) {
 			t.Errorf("%s: %.2f of the time is unexplained; missing: %s", name, unknown, missing)
 		}
 	}
 }
 
-// TestThreadPool: a MariaDB whose threads serve one session after the other tells no thread of a session. Its process is that
+// TestThreadPool: a MariaDB whose threads serve one session after the other tells no thread of a session. Its
+// process is that
 // of its socket all the same, or over loopback the one that holds it.
 func TestThreadPool(t *testing.T) {
-	s, err := privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: t.TempDir(), LogBytes: 8 << 20, Settings: map[string]string{"thread_handling": "pool-of-threads"}})
+	s, err := privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: t.TempDir(), LogBytes: 8 << 20,
+		Settings: map[string]string{"thread_handling": "pool-of-threads"}})
 	if err != nil {
 		t.Fatal(err)
 	}

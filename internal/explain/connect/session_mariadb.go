@@ -11,7 +11,8 @@ import (
 	"hostlab/internal/trust"
 )
 
-// mariaKept are the names of what a session keeps to: MariaDB counts seconds, MySQL milliseconds, and each knows its own only.
+// mariaKept are the names of what a session keeps to: MariaDB counts seconds, MySQL milliseconds, and each knows its
+// own only.
 var mariaKept = explain.Query{Name: "kept", SQL: `show session variables where variable_name in ('transaction_read_only', 'tx_read_only', 'lock_wait_timeout',
  'max_statement_time', 'max_execution_time')`}
 

@@ -15,7 +15,8 @@ import (
 	"hostlab/internal/explain/postgres"
 )
 
-// promised is what a session keeps to, as pg_settings shows it: it reads only, and does not work, wait or stay for long.
+// promised is what a session keeps to, as pg_settings shows it: it reads only, and does not work, wait or stay for
+// long.
 var promised = map[string]string{
 	"default_transaction_read_only": "on", "statement_timeout": strconv.FormatInt(statement.Milliseconds(), 10),
 	"lock_timeout": "1000", "idle_in_transaction_session_timeout": "60000",
@@ -56,8 +57,10 @@ func openPostgres(ctx context.Context, d *DSN) (explain.Asker, error) {
 	return a, nil
 }
 
-// pgSession begins a session, and leaves one parameter of it at what the server has. direct: what the session was asked to keep
-// to is so by its own word, and the process that serves it is the one that the server named at the login. Else a pooler is
+// pgSession begins a session, and leaves one parameter of it at what the server has. direct: what the session was
+// asked to keep
+// to is so by its own word, and the process that serves it is the one that the server named at the login. Else a
+// pooler is
 // between, which may give each transaction to another process, and drop what a session asks for (pgbouncer.ini,
 // ignore_startup_parameters).
 func (d *DSN) pgSession(ctx context.Context, but string) (conn *pgx.Conn, direct bool, err error) {
@@ -91,7 +94,8 @@ func (d *DSN) pgSession(ctx context.Context, but string) (conn *pgx.Conn, direct
 	direct = len(rows) == len(promised)
 	for _, r := range rows {
 		name := r.Text(1)
-		direct = direct && r.Int(0) == int64(conn.PgConn().PID()) && (r.Text(2) == promised[name] || strings.EqualFold(name, but))
+		direct = direct && r.Int(0) == int64(conn.PgConn().PID()) &&
+			(r.Text(2) == promised[name] || strings.EqualFold(name, but))
 	}
 	return conn, direct, nil
 }
@@ -107,7 +111,8 @@ func (d *DSN) pgSecret(c *pgconn.Config) {
 	}
 }
 
-// pgClear keeps the password from what asks for it in clear (AuthenticationCleartextPassword), unless it goes through TLS or to
+// pgClear keeps the password from what asks for it in clear (AuthenticationCleartextPassword), unless it goes
+// through TLS or to
 // the socket of a server that root has installed. libpq's own word for this is require_auth, which pgx reads when the
 // connection is there.
 func pgClear(opportunistic bool) func(context.Context, *pgconn.Config, net.Conn) (net.Conn, error) {

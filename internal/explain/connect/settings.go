@@ -30,7 +30,8 @@ func isURL(text string) bool {
 
 // fromEnvironment are the variables that name files, or replace those with secrets.
 var fromEnvironment = map[string]string{
-	"passfile": "PGPASSFILE", "password": "PGPASSWORD", "service": "PGSERVICE", "servicefile": "PGSERVICEFILE", "sslkey": "PGSSLKEY",
+	"passfile": "PGPASSFILE", "password": "PGPASSWORD", "service": "PGSERVICE", "servicefile": "PGSERVICEFILE",
+	"sslkey":  "PGSSLKEY",
 	"sslcert": "PGSSLCERT", "sslrootcert": "PGSSLROOTCERT",
 }
 

@@ -38,7 +38,8 @@ type authority struct {
 func newAuthority(t *testing.T, dir, name string) *authority {
 	t.Helper()
 	a := &authority{file: filepath.Join(dir, name+".pem")}
-	der, key := certificate(t, &x509.Certificate{Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, nil)
+	der, key := certificate(t, &x509.Certificate{Subject: pkix.Name{CommonName: name}, IsCA: true,
+		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, nil)
 	var err error
 	if a.cert, err = x509.ParseCertificate(der); err != nil {
 		t.Fatal(err)
@@ -55,7 +56,8 @@ func certificate(t *testing.T, c *x509.Certificate, by *authority) ([]byte, *ecd
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.SerialNumber, c.NotBefore, c.NotAfter = big.NewInt(time.Now().UnixNano()), time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	c.SerialNumber, c.NotBefore, c.NotAfter = big.NewInt(time.Now().UnixNano()), time.Now().Add(-time.Hour),
+		time.Now().Add(time.Hour)
 	parent, signer := c, key
 	if by != nil {
 		parent, signer = by.cert, by.key
@@ -98,7 +100,8 @@ func tlsPostgres(t *testing.T, by *authority) (address string) {
 			t.Fatal(err)
 		}
 	}
-	der, key := certificate(t, &x509.Certificate{Subject: pkix.Name{CommonName: "db.example"}, DNSNames: []string{"db.example"}}, by)
+	der, key := certificate(t, &x509.Certificate{Subject: pkix.Name{CommonName: "db.example"},
+		DNSNames: []string{"db.example"}}, by)
 	store(t, filepath.Join(dir, "cert"), "CERTIFICATE", der)
 	private, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -120,18 +123,22 @@ func tlsPostgres(t *testing.T, by *authority) (address string) {
 	command := func(name string, args ...string) *exec.Cmd {
 		c := exec.Command(filepath.Join(bins[len(bins)-1], name), args...)
 		c.Dir, c.Env = dir, []string{"LC_ALL=C", "PATH=/usr/bin:/bin"}
-		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, Pdeathsig: syscall.SIGQUIT}
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)},
+			Pdeathsig: syscall.SIGQUIT}
 		return c
 	}
-	if out, err := command("initdb", "-D", "data", "--no-sync", "-U", "u", "-A", "scram-sha-256", "--pwfile=password", "-E", "UTF8", "--locale=C").CombinedOutput(); err != nil {
+	if out, err := command("initdb", "-D", "data", "--no-sync", "-U", "u", "-A", "scram-sha-256", "--pwfile=password",
+		"-E", "UTF8", "--locale=C").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	offer := "off"
 	if by != nil {
 		offer = "on"
 	}
-	server := command("postgres", "-D", "data", "-c", "ssl="+offer, "-c", "ssl_cert_file="+filepath.Join(dir, "cert"), "-c", "ssl_key_file="+filepath.Join(dir, "key"),
-		"-c", "listen_addresses=127.0.0.1", "-c", "port="+port, "-c", "unix_socket_directories=", "-c", "dynamic_shared_memory_type=mmap")
+	server := command("postgres", "-D", "data", "-c", "ssl="+offer, "-c", "ssl_cert_file="+filepath.Join(dir, "cert"),
+		"-c", "ssl_key_file="+filepath.Join(dir, "key"),
+		"-c", "listen_addresses=127.0.0.1", "-c", "port="+port, "-c", "unix_socket_directories=", "-c",
+		"dynamic_shared_memory_type=mmap")
 	var said bytes.Buffer
 	server.Stderr = &said
 	if err := server.Start(); err != nil {
@@ -201,7 +208,8 @@ func TestPostgresTLS(t *testing.T) {
 			switch {
 			case c.refused == "" && (err != nil || !strings.HasPrefix(src.Server().Version, "1")):
 				t.Error(err)
-			case c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused) || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "s3cr3t")):
+			case c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused) ||
+				strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "s3cr3t")):
 				t.Errorf("said %v, expected %q", err, c.refused)
 			}
 		})

@@ -173,18 +173,24 @@ func TestNoTLS(t *testing.T) {
 		here  string
 	}
 	all := []server{
-		{"postgres://u:s3cr3t@db.example/d", speakPostgres, startup, "sslmode=disable", "postgres://u:s3cr3t@db.example/d?sslmode=prefer", "postgres://u:s3cr3t@localhost/d"},
-		{"host=db.example,other.example user=u password=s3cr3t target_session_attrs=any", speakPostgres, startup, "sslmode=disable", "host=db.example user=u password=s3cr3t sslmode=allow", "host=127.0.0.1 user=u password=s3cr3t"},
-		{"mysql://u:s3cr3t@db.example/", speakMySQL, func(b []byte) bool { return len(b) > 0 }, "tls=false", "mysql://u:s3cr3t@db.example/?tls=false", "mysql://u:s3cr3t@[::1]/"},
-		{"mariadb://u:s3cr3t@db.example:1/", speakMySQL, func(b []byte) bool { return len(b) > 0 }, "tls=false", "mariadb://u:s3cr3t@db.example:1/?tls=preferred", "mysql://u:s3cr3t@localhost/"},
+		{"postgres://u:s3cr3t@db.example/d", speakPostgres, startup, "sslmode=disable",
+			"postgres://u:s3cr3t@db.example/d?sslmode=prefer", "postgres://u:s3cr3t@localhost/d"},
+		{"host=db.example,other.example user=u password=s3cr3t target_session_attrs=any", speakPostgres, startup,
+			"sslmode=disable", "host=db.example user=u password=s3cr3t sslmode=allow", "host=127.0.0.1 user=u password=s3cr3t"},
+		{"mysql://u:s3cr3t@db.example/", speakMySQL, func(b []byte) bool { return len(b) > 0 }, "tls=false",
+			"mysql://u:s3cr3t@db.example/?tls=false", "mysql://u:s3cr3t@[::1]/"},
+		{"mariadb://u:s3cr3t@db.example:1/", speakMySQL, func(b []byte) bool { return len(b) > 0 }, "tls=false",
+			"mariadb://u:s3cr3t@db.example:1/?tls=preferred", "mysql://u:s3cr3t@localhost/"},
 	}
 	if sqlServer.Built() { // with -tags=sqlserver, or on Windows
 		all = append(all, server{"sqlserver://u:s3cr3t@192.0.2.1", speakSQLServer, login7, "encrypt=disable",
 			"sqlserver://u:s3cr3t@192.0.2.1?encrypt=disable", "sqlserver://u:s3cr3t@127.0.0.1?encrypt=disable"},
-			server{"sqlserver://u:s3cr3t@127.0.0.1", speakSQLServer, login7, "encrypt=disable", "sqlserver://u:s3cr3t@localhost?encrypt=disable", "sqlserver://u:s3cr3t@127.0.0.1:1?encrypt=disable"})
+			server{"sqlserver://u:s3cr3t@127.0.0.1", speakSQLServer, login7, "encrypt=disable",
+				"sqlserver://u:s3cr3t@localhost?encrypt=disable", "sqlserver://u:s3cr3t@127.0.0.1:1?encrypt=disable"})
 	}
 	if oracle.Built() { // with -tags=oracle
-		all = append(all, server{"oracle://u:s3cr3t@db.example:1521/S", speakOracle, func(b []byte) bool { return bytes.Contains(b, []byte("(SERVICE_NAME=S)")) }, "SSL=false",
+		all = append(all, server{"oracle://u:s3cr3t@db.example:1521/S", speakOracle,
+			func(b []byte) bool { return bytes.Contains(b, []byte("(SERVICE_NAME=S)")) }, "SSL=false",
 			"oracle://u:s3cr3t@db.example:1521/S?SSL=false", "oracle://u:s3cr3t@localhost:1521/S"})
 	}
 	var tried []string
@@ -235,7 +241,9 @@ func TestNoTLS(t *testing.T) {
 						t.Errorf("the password was sent: %q", got)
 					}
 				}
-				if err == nil || !strings.Contains(err.Error(), "offers no TLS") || !strings.Contains(err.Error(), "add "+c.allow+" to the DSN") || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "s3cr3t") {
+				if err == nil || !strings.Contains(err.Error(), "offers no TLS") ||
+					!strings.Contains(err.Error(), "add "+c.allow+" to the DSN") || strings.Contains(err.Error(), "\n") ||
+					strings.Contains(err.Error(), "s3cr3t") {
 					t.Errorf("said: %v", err)
 				}
 			})
@@ -252,8 +260,9 @@ func login7(b []byte) bool { return bytes.Contains(b, []byte(inLogin("s3cr3t")))
 // Oracle's driver is not in all builds: what it is given.
 func TestOracleTLS(t *testing.T) {
 	for text, want := range map[string]bool{
-		"oracle://u:p@db.example:1521/S": true, "oracle://u:p@127.0.0.1:1521/S": false, "oracle://u:p@127.0.0.1:1521/S?server=db.example:1521": true,
-		"oracle://u:p@db.example:1521/S?SSL=false": false, "oracle://u:p@db.example:1521/S?ssl=disable": false,
+		"oracle://u:p@db.example:1521/S": true, "oracle://u:p@127.0.0.1:1521/S": false,
+		"oracle://u:p@127.0.0.1:1521/S?server=db.example:1521": true,
+		"oracle://u:p@db.example:1521/S?SSL=false":             false, "oracle://u:p@db.example:1521/S?ssl=disable": false,
 	} {
 		d, err := Parse(text)
 		if err != nil {
@@ -278,7 +287,8 @@ func TestWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Close()
-	if _, err := (&way{here: true}).DialContext(t.Context(), "tcp", "192.0.2.1:1"); err == nil || !strings.Contains(err.Error(), "another host") {
+	if _, err := (&way{here: true}).DialContext(t.Context(), "tcp", "192.0.2.1:1"); err == nil ||
+		!strings.Contains(err.Error(), "another host") {
 		t.Error(err)
 	}
 	c, err = (&way{encrypted: true}).DialContext(t.Context(), "tcp", l.Addr().String())
@@ -303,7 +313,8 @@ func TestCleartext(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		_, err = Open(ctx, d)
-		if err == nil || !strings.Contains(err.Error(), "asks for the password in clear text") || strings.Contains(err.Error(), "DSN") {
+		if err == nil || !strings.Contains(err.Error(), "asks for the password in clear text") ||
+			strings.Contains(err.Error(), "DSN") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

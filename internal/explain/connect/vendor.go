@@ -28,7 +28,8 @@ type Vendor struct {
 	allow    string // parameter that permits to go on without TLS
 	// What to grant to a user who may not watch the server, or not work on it; may be empty.
 	watching, working string
-	// One of these connects: the second is that of a driver of database/sql, and first are statements that its sessions begin
+	// One of these connects: the second is that of a driver of database/sql, and first are statements that its sessions
+	// begin
 	// with. Both nil: this program lacks the driver.
 	connect   func(ctx context.Context, d *DSN) (explain.Asker, error)
 	connector func(d *DSN) (driver.Connector, error)
@@ -36,7 +37,8 @@ type Vendor struct {
 	kept      explain.Query // says whether the session keeps to those; empty: the server cannot tell
 	source    func(ctx context.Context, a explain.Asker, target string, here bool) (explain.Source, error)
 	parameter func(ctx context.Context, d *DSN, name string) (Parameter, error) // nil: they cannot be varied
-	// tag is the build tag that adds the driver, and size what it adds; "": every program has it. A file with that tag sets
+	// tag is the build tag that adds the driver, and size what it adds; "": every program has it. A file with that tag
+	// sets
 	// connector. Windows has SQL Server's without it.
 	tag, size string
 }
@@ -44,8 +46,9 @@ type Vendor struct {
 // The vendors.
 var (
 	Postgres = &Vendor{Product: "PostgreSQL", schemes: []string{"postgres", "postgresql"}, allow: "sslmode=disable",
-		Form: "postgres://USER@HOST:5432/DB or key=value as libpq has it", Tried: "15", Rights: "pg_read_all_stats or pg_monitor",
-		Plain: "sslmode=prefer or disable ($PGSSLMODE does not count)", Checked: "sslmode=verify-full",
+		Form: "postgres://USER@HOST:5432/DB or key=value as libpq has it", Tried: "15",
+		Rights: "pg_read_all_stats or pg_monitor",
+		Plain:  "sslmode=prefer or disable ($PGSSLMODE does not count)", Checked: "sslmode=verify-full",
 		watching: "grant pg_monitor to this role",
 		working:  "grant CREATE on the database to the user, or with schema=NAME on that schema",
 		own:      "~/.pgpass, the file that $PGPASSFILE names, $PGPASSWORD, or ",
@@ -57,7 +60,8 @@ var (
 		own: "~/.my.cnf ([client] password=), $MYSQL_PWD, or ", password: mariaPassword,
 		connect: openMariaDB, source: mariadb.New, parameter: openMariaDBParameter}
 	sqlServer = &Vendor{Product: "SQL Server", schemes: []string{"sqlserver", "mssql"}, allow: "encrypt=disable",
-		Form: "sqlserver://USER@HOST?database=DB", Rights: "VIEW SERVER STATE", Plain: "encrypt=disable", Checked: "encrypt=true",
+		Form: "sqlserver://USER@HOST?database=DB", Rights: "VIEW SERVER STATE", Plain: "encrypt=disable",
+		Checked:  "encrypt=true",
 		own:      "$SQLCMDPASSWORD, or ",
 		password: func() (string, error) { return os.Getenv("SQLCMDPASSWORD"), nil }, // sqlcmd's
 		first:    []string{"set transaction isolation level read uncommitted", "set lock_timeout 1000"},
@@ -82,7 +86,8 @@ func Lacking() string {
 	if names == nil {
 		return "All drivers are in this build."
 	}
-	return "Drivers that are not in this build: " + strings.Join(names, ", ") + ". 'make build TAGS=" + strings.Join(tags, ",") +
+	return "Drivers that are not in this build: " + strings.Join(names, ", ") + ". 'make build TAGS=" +
+		strings.Join(tags, ",") +
 		"' adds them."
 }
 

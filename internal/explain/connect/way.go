@@ -16,11 +16,12 @@ import (
 // way is how a driver comes to a server. Servers send clients on to others (routing,
 // redirection, failover partners): what holds for the first holds for those.
 type way struct {
-	dial      func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network
-	answer    *answer                                                              // of its session
-	here      bool                                                                 // to this host only, as TLS was not asked for
-	encrypted bool                                                                 // with TLS from the first byte
-	silent    atomic.Bool                                                          // nothing has answered to that yet
+	dial   func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network
+	answer *answer                                                              // of its session
+	// to this host only, as TLS was not asked for
+	here      bool
+	encrypted bool        // with TLS from the first byte
+	silent    atomic.Bool // nothing has answered to that yet
 }
 
 // errElsewhere is a server that would have the password sent to another host in clear.
@@ -88,7 +89,8 @@ func (e *encrypted) Write(b []byte) (int, error) {
 // values for it.
 func (d *DSN) refusedTLS(err error) string {
 	var record tls.RecordHeaderError
-	words := []string{"server refused TLS connection", "does not look like a TLS handshake", "server does not support encryption"}
+	words := []string{"server refused TLS connection", "does not look like a TLS handshake",
+		"server does not support encryption"}
 	if errors.As(err, &record) || errors.Is(err, errPlain) || errors.Is(err, mysql.ErrNoTLS) ||
 		slices.ContainsFunc(words, func(w string) bool { return strings.Contains(err.Error(), w) }) {
 		return d.Vendor.allow

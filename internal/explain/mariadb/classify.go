@@ -13,7 +13,8 @@ func Classify(command, state string) (part explain.PartName, event string, backg
 	switch command {
 	case "Sleep":
 		return explain.Idle, "Sleep", false
-	case "Daemon", "Binlog Dump", "Binlog Dump GTID", "Slave_IO", "Slave_SQL", "Slave_worker", "Connect", "Group Replication":
+	case "Daemon", "Binlog Dump", "Binlog Dump GTID", "Slave_IO", "Slave_SQL", "Slave_worker", "Connect",
+		"Group Replication":
 		return explain.OtherWaits, command, true
 	}
 	if !slices.Contains(working, command) {
@@ -44,11 +45,15 @@ func Classify(command, state string) (part explain.PartName, event string, backg
 	return explain.DatabaseCPU, explain.Executing, false
 }
 
-// working are the commands of sessions that run something (command_name in sql/sql_parse.cc of MariaDB 11.4 and MySQL 8.4, and
+// working are the commands of sessions that run something (command_name in sql/sql_parse.cc of MariaDB 11.4 and
+// MySQL 8.4, and
 // what a killed session shows).
-var working = []string{"Query", "Execute", "Prepare", "Fetch", "Bulk_execute", "Stmt bulk execute", "Long Data", "Close stmt", "Reset stmt",
-	"Init DB", "Field List", "Create DB", "Drop DB", "Refresh", "Shutdown", "Statistics", "Processlist", "Kill", "Killed", "Debug", "Ping", "Time",
-	"Delayed insert", "Change user", "Reset connection", "Reset Connection", "Set option", "Table Dump", "Connect Out", "Register Slave", "Register Replica",
+var working = []string{"Query", "Execute", "Prepare", "Fetch", "Bulk_execute", "Stmt bulk execute", "Long Data",
+	"Close stmt", "Reset stmt",
+	"Init DB", "Field List", "Create DB", "Drop DB", "Refresh", "Shutdown", "Statistics", "Processlist", "Kill",
+	"Killed", "Debug", "Ping", "Time",
+	"Delayed insert", "Change user", "Reset connection", "Reset Connection", "Set option", "Table Dump", "Connect Out",
+	"Register Slave", "Register Replica",
 	"Quit", "Com_multi", "clone"}
 
 // meanings of states in our words, by lower-case name.

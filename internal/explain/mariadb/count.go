@@ -81,7 +81,8 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 		if g.Has("innodb_os_log_fsyncs") {
 			syncs = g.Get("innodb_os_log_fsyncs")
 		}
-		a.Waits = map[explain.PartName]float64{explain.LogWait: writes + syncs + g.Get("binlog_cache_use") + g.Get("binlog_stmt_cache_use")}
+		a.Waits = map[explain.PartName]float64{explain.LogWait: writes + syncs + g.Get("binlog_cache_use") +
+			g.Get("binlog_stmt_cache_use")}
 	}
 	switch {
 	case s.maria:

@@ -177,8 +177,10 @@ func account(user string) string {
 var Comms = []string{"maria", "mysql", "one_connection", "connection"}
 
 // local finds out whether the server's threads are ours to read: the one that serves
-// us must be there under the number that the server tells, and belong to it. In a pool a thread serves one session after the
-// other, so that none has an account of its own: MariaDB tells no numbers then, and Percona those of running statements.
+// us must be there under the number that the server tells, and belong to it. In a pool a thread serves one session
+// after the
+// other, so that none has an account of its own: MariaDB tells no numbers then, and Percona those of running
+// statements.
 func (s *Source) local(ctx context.Context, here bool, handling string) {
 	if here {
 		s.server = s.Peer()

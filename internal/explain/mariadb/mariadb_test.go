@@ -5,7 +5,8 @@ import "testing"
 // What is printed can be pasted: names stand as SQL wants them.
 func TestAccount(t *testing.T) {
 	for user, want := range map[string]string{
-		"mon@%": `'mon'@'%'`, "o'neil@10.0.0.%": `'o''neil'@'10.0.0.%'`, "a@corp@localhost": `'a@corp'@'localhost'`, "@localhost": `''@'localhost'`, `a\b@h`: `'a\\b'@'h'`, "role": `'role'`,
+		"mon@%": `'mon'@'%'`, "o'neil@10.0.0.%": `'o''neil'@'10.0.0.%'`, "a@corp@localhost": `'a@corp'@'localhost'`,
+		"@localhost": `''@'localhost'`, `a\b@h`: `'a\\b'@'h'`, "role": `'role'`,
 	} {
 		if got := account(user); got != want {
 			t.Errorf("%s: %s, expected %s", user, got, want)

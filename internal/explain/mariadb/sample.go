@@ -117,7 +117,8 @@ func (s *Source) watch(ctx context.Context) error {
 	if err != nil {
 		return nil //nolint:nilerr // the server has gone, which the next question tells
 	}
-	s.threads.Watch(slices.Collect(maps.Keys(s.clients)), slices.DeleteFunc(all, func(id int64) bool { return s.clients[id] }))
+	s.threads.Watch(slices.Collect(maps.Keys(s.clients)), slices.DeleteFunc(all,
+		func(id int64) bool { return s.clients[id] }))
 	clear(s.clients)
 	return nil
 }

@@ -68,7 +68,8 @@ func (s *Source) transactions(g explain.Growth, a *explain.Account) {
 			enable)
 	default:
 		a.Missing = append(a.Missing, fmt.Sprintf("how many transactions there were: from %.0f to %.0f, as the server counts "+
-			"statements and COMMIT, and not all statements were seen in transactions that had been opened; %s", low, high, enable))
+			"statements and COMMIT, and not all statements were seen in transactions that had been opened; %s", low, high,
+			enable))
 	}
 	a.TransactionsLow, a.TransactionsHigh = int64(low), int64(high)
 }
@@ -136,5 +137,6 @@ func (m *modes) allOpened(opened, wrote, reads float64) bool {
 		return false
 	}
 	each := reads / opened
-	return reads <= nearly*opened || m.selects >= least && float64(m.inside) >= 0.85*max(0.3, (each-1)/each)*float64(m.selects)
+	return reads <= nearly*opened || m.selects >= least && float64(m.inside) >= 0.85*max(0.3,
+		(each-1)/each)*float64(m.selects)
 }

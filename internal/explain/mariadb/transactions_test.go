@@ -15,11 +15,15 @@ func TestTransactionsFromCommits(t *testing.T) {
 		shots int
 		want  int64 // below 0: a range from so many
 	}{
-		"opened by BEGIN":                   {map[string]int64{"com_begin": 1, "com_select": 2, "com_update": 1, "innodb_max_trx_id": 2}, 10, 1000},
-		"without autocommit":                {map[string]int64{"com_select": 2, "com_update": 2, "innodb_max_trx_id": 2}, 10, 1000},
-		"COMMIT that ends nothing":          {map[string]int64{"com_select": 2, "com_update": 2, "innodb_max_trx_id": 4}, 10, -2000},
-		"without autocommit, reads alone":   {map[string]int64{"com_select": 2}, 10, -1000},
-		"opened by BEGIN, in a short time":  {map[string]int64{"com_begin": 1, "com_select": 2, "com_update": 1, "innodb_max_trx_id": 2}, 4, -1000},
+		"opened by BEGIN": {map[string]int64{"com_begin": 1, "com_select": 2, "com_update": 1,
+			"innodb_max_trx_id": 2}, 10, 1000},
+		"without autocommit": {map[string]int64{"com_select": 2, "com_update": 2, "innodb_max_trx_id": 2},
+			10, 1000},
+		"COMMIT that ends nothing": {map[string]int64{"com_select": 2, "com_update": 2, "innodb_max_trx_id": 4},
+			10, -2000},
+		"without autocommit, reads alone": {map[string]int64{"com_select": 2}, 10, -1000},
+		"opened by BEGIN, in a short time": {map[string]int64{"com_begin": 1, "com_select": 2, "com_update": 1,
+			"innodb_max_trx_id": 2}, 4, -1000},
 		"opened by BEGIN, and nothing else": {map[string]int64{"com_begin": 1}, 10, 1000},
 	} {
 		s := &Source{sessions: 4}
@@ -38,8 +42,10 @@ func TestTransactionsFromCommits(t *testing.T) {
 		if c.want >= 0 && a.Transactions == c.want {
 			continue
 		}
-		if a.Transactions != -1 || a.TransactionsLow != -c.want || a.TransactionsHigh <= -c.want || !strings.Contains(why, "not all statements were seen in transactions") {
-			t.Errorf("%s: %d, from %d to %d, expected %d: %s", name, a.Transactions, a.TransactionsLow, a.TransactionsHigh, c.want, why)
+		if a.Transactions != -1 || a.TransactionsLow != -c.want || a.TransactionsHigh <= -c.want ||
+			!strings.Contains(why, "not all statements were seen in transactions") {
+			t.Errorf("%s: %d, from %d to %d, expected %d: %s", name, a.Transactions, a.TransactionsLow, a.TransactionsHigh,
+				c.want, why)
 		}
 	}
 }

@@ -34,7 +34,8 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 	untold(s.readings, &a)
 	if s.untold > 0 {
 		a.Missing = append(a.Missing, fmt.Sprintf("whether %d sessions wait for their clients within transactions: they tell no state, as where "+
-			"track_activities is off for their role or database; an administrator can set it to on there, without a restart", s.untold))
+			"track_activities is off for their role or database; an administrator can set it to on there, without a restart",
+			s.untold))
 	}
 	s.log(g, &a)
 	s.reads(g, &a)
@@ -47,7 +48,8 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 // reads takes the time of data reads: from 16 on that of clients, before that of all
 // sessions. Without their timing the number of reads shows only that there were none.
 func (s *Source) reads(g explain.Growth, a *explain.Account) {
-	c := explain.Counted{Part: explain.DataReads, Events: readEvents, Count: -1, Whole: true, Late: s.late(g), Early: s.early}
+	c := explain.Counted{Part: explain.DataReads, Events: readEvents, Count: -1, Whole: true, Late: s.late(g),
+		Early: s.early}
 	switch {
 	case g.Has("read_time"):
 		c.Seconds, c.Count, c.Source = g.Get("read_time")*us, int64(g.Get("reads")), "pg_stat_io"
@@ -86,7 +88,8 @@ func (s *Source) log(g explain.Growth, a *explain.Account) {
 	write, sync := g.Get("wal_write_time")*us, g.Get("wal_sync_time")*us
 	// open_datasync and open_sync write through and count no syncs.
 	a.Log.Timed(write+sync, float64(cmp.Or(max(a.Log.Syncs, 0), a.Log.Writes)))
-	counted := explain.Counted{Part: explain.LogWait, Source: view + " by samples", All: true, Late: s.late(g), Early: s.early}
+	counted := explain.Counted{Part: explain.LogWait, Source: view + " by samples", All: true, Late: s.late(g),
+		Early: s.early}
 	whose := "wal_"
 	if g.Has("client_write_time") {
 		counted.Source, counted.All, whose = "pg_stat_io", false, "client_"

@@ -10,7 +10,8 @@ import (
 // Classify says what a session does that pg_stat_activity shows so: the part of the
 // time, and the event as TYPE:NAME. Names of events
 // are of 10 to 18; 17 writes them in another way (WALSync, WalSync), so that case does
-// not count. A session that tells no state (track_activities is off for its role or database), or one of a later version,
+// not count. A session that tells no state (track_activities is off for its role or database), or one of a later
+// version,
 // shows its waits, and not whether it waits for its client within a transaction.
 func Classify(state, kind, event string) (part explain.PartName, name string) {
 	name = kind + ":" + event
@@ -43,7 +44,8 @@ func Classify(state, kind, event string) (part explain.PartName, name string) {
 		switch {
 		case strings.HasPrefix(e, "wal") && !strings.Contains(e, "read") && !strings.Contains(e, "sender"):
 			return explain.LogWait, name
-		case e == "datafileread", e == "datafileprefetch", e == "slruread", e == "aioiocompletion", strings.HasPrefix(e, "aioiouring"):
+		case e == "datafileread", e == "datafileprefetch", e == "slruread", e == "aioiocompletion",
+			strings.HasPrefix(e, "aioiouring"):
 			return explain.DataReads, name
 		}
 	case "ipc":

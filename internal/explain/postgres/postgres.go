@@ -44,8 +44,9 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{Asked: explain.Asked{Asker: a, Meanings: meanings}, number: int(r.Int(1)), user: r.Text(3), walTiming: r.Bool(5),
-		ioTiming: r.Bool(6), activity: activity13}
+	s := &Source{Asked: explain.Asked{Asker: a, Meanings: meanings}, number: int(r.Int(1)), user: r.Text(3),
+		walTiming: r.Bool(5),
+		ioTiming:  r.Bool(6), activity: activity13}
 	if p, ok := a.(interface{ Pooled() bool }); !ok || !p.Pooled() {
 		s.known = map[string]bool{}
 	}
@@ -174,7 +175,8 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		if r, err = s.one(ctx, q); err != nil {
 			return c, err
 		}
-		for i, name := range []string{"wal_bytes", "wal_write", "wal_sync", "wal_write_time", "wal_sync_time", "", "client_write",
+		for i, name := range []string{"wal_bytes", "wal_write", "wal_sync", "wal_write_time", "wal_sync_time", "",
+			"client_write",
 			"client_sync", "client_write_time", "client_sync_time"} {
 			if name != "" && !r.Null(i) {
 				c.Values[name] = r.Int(i)

@@ -13,65 +13,17 @@ import (
 	"strings"
 	"time"
 
-	"hostlab/internal/assess"
 	"hostlab/internal/check"
-	"hostlab/internal/explain"
 	"hostlab/internal/host"
 	"hostlab/internal/lever"
 	"hostlab/internal/probe"
 	"hostlab/internal/report"
 	"hostlab/internal/result"
-	"hostlab/internal/service"
-	"hostlab/internal/trace"
 )
 
 // Guest is a database server in a cloud guest with two CPUs.
 func Guest() *report.Assessment {
 	return assemble("db01.example.com", guestFacts(), guestResults(), guestRuns())
-}
-
-// Service is Guest with the minute of its database.
-func Service() *report.Assessment {
-	a := Guest()
-	share := func(v, low, high float64) result.Estimate {
-		return result.Estimate{Value: v, Low: low, High: high, N: 1800}
-	}
-	r := explain.Report{Vendor: "PostgreSQL", Version: "15.18", Target: "postgres at /run/postgresql", Wall: 60,
-		Elapsed: 300, Busy: 240, Samples: 1800, Interval: 0.033, Peak: 8,
-		Transactions: 60_000, Method: explain.Method, Log: explain.NoLog(),
-		Missing: []string{"pg_stat_statements is not installed"}}
-	for _, p := range []explain.Part{
-		{Name: explain.DatabaseCPU, Seconds: 90, Share: share(0.3, 0.29, 0.31), Source: "schedstat"},
-		{Name: explain.RunQueue, Seconds: 60, Share: share(0.2, 0.2, 0.2), Source: "schedstat"},
-		{Name: explain.LogWait, Seconds: 45, Share: share(0.15, 0.13, 0.17), Source: "pg_stat_wal"},
-		{Name: explain.DataReads, Seconds: 9, Share: share(0.03, 0.02, 0.04), Source: "samples"},
-		{Name: explain.Locks, Seconds: 15, Share: share(0.05, 0.04, 0.06), Source: "samples"},
-		{Name: explain.OtherWaits, Seconds: 3, Share: share(0.01, 0, 0.02), Source: "samples"},
-		{Name: explain.Application, Seconds: 12, Share: share(0.04, 0.03, 0.05), Source: "samples"},
-		{Name: explain.Idle, Seconds: 60, Share: share(0.2, 0.18, 0.22), Source: "samples"},
-		{Name: explain.Unexplained, Seconds: 6, Share: share(0.02, 0.02, 0.02), Source: "elapsed time less all parts"}} {
-		r.Parts = append(r.Parts, p)
-		r.Events = append(r.Events, explain.Event{Name: "event of " + string(p.Name), Meaning: "what it means", Part: p.Name,
-			Count: 1000, Seconds: p.Seconds, Share: p.Share, Source: "samples"})
-	}
-	m := &assess.Minute{Service: service.Service{Kind: service.Database, Name: "PostgreSQL", PID: 812}, Version: "15.18",
-		Connected: true, Host: assess.Host{CPUs: 2, Busy: new(0.9)},
-		Unseen: map[string]string{lever.Idle: "wake-ups were not watched; that takes root and BTF"}}
-	for i := range 60 {
-		at := 1 + 0.5*math.Sin(float64(i)/6)
-		s := explain.Stretch{Seconds: 1, Parts: map[explain.PartName]float64{}, Transactions: int64(1000 * at)}
-		for _, p := range r.Parts {
-			s.Parts[p.Name] = p.Seconds / 60 * at
-		}
-		r.Course = append(r.Course, s)
-		m.Readings = append(m.Readings, service.Reading{At: float64(i + 1), Busy: new(1.8 * float64(i+1))})
-	}
-	m.Report = r
-	m.Scheduler = (&trace.Result{Length: 60, Seen: 3, Windows: 80, NoOverlap: "no siblings", CPUs: []trace.CPU{{Number: 0, Busy: 0.9}}}).Summary()
-	a.Scheduler, a.Account = m.Scheduler, &m.Report
-	a.Minute, a.Service, a.Time, a.Levers = m, m.About(), m.Time(), m.Join(a.Levers)
-	a.Verdict.Text = m.Verdict(a.Levers)
-	return a
 }
 
 // Big is a two-socket host with 512 CPUs, on which everything can be seen.
@@ -220,12 +172,14 @@ func commit(log, mem float64) probe.Outcome {
 		}
 		o.Distributions = append(o.Distributions, dist)
 	}
-	moved := measured("commit", "commit.drift", "mean commit in the last third of the time over that in the first", "ratio", 1.4,
+	moved := measured("commit", "commit.drift", "mean commit in the last third of the time over that in the first",
+		"ratio", 1.4,
 		1.3, 1.5, 16, math.NaN(), map[string]string{"drift": "true"})
 	moved.Warnings = []string{"the device was not the same all the time: the mean commit took 48.0 us at first and 67.0 us at last"}
 	o.Measurements = append(o.Measurements, moved)
 	g := mem / (0.58 * log)
-	o.Measurements = append(o.Measurements, measured("commit", "commit.gain", "median in memory over median in the log directory",
+	o.Measurements = append(o.Measurements, measured("commit", "commit.gain",
+		"median in memory over median in the log directory",
 		"ratio", g, g*0.95, g*1.06, 32, 0.03, nil))
 	return o
 }
@@ -254,13 +208,15 @@ func guestRuns() []probe.Outcome {
 		Pairs:    []probe.PairResult{{A: 0, B: 1, Relation: "separate"}}}
 	pair := map[string]string{"cpu_a": "0", "cpu_b": "1"}
 	sib.Measurements = []result.Measurement{
-		measured("siblings", "siblings.slowdown.cpu0-cpu1", "slow-down of CPU 0 and 1 together", "ratio", 1.01, 0.98, 1.04, 30,
+		measured("siblings", "siblings.slowdown.cpu0-cpu1", "slow-down of CPU 0 and 1 together", "ratio", 1.01, 0.98, 1.04,
+			30,
 			0.02, pair),
 		measured("siblings", "siblings.pingpong.cpu0-cpu1", "cache line between CPU 0 and 1", "s", 72e-9, 66e-9, 81e-9, 30,
 			math.NaN(), pair),
 	}
 	for _, n := range []string{"sibling", "other"} {
-		sib.Measurements = append(sib.Measurements, result.Measurement{Probe: "siblings", Kind: result.Kind("siblings.harm." + n),
+		sib.Measurements = append(sib.Measurements, result.Measurement{Probe: "siblings",
+			Kind: result.Kind("siblings.harm." + n),
 			Name: "siblings.harm." + n, Unit: "ratio",
 			Title: "lock acquisitions with a scan on the " + n + ", against alone", NoiseFloor: math.NaN(),
 			Evidence: result.Measured,
@@ -281,13 +237,15 @@ func bigRuns() []probe.Outcome {
 		Pairs: []probe.PairResult{{A: 0, B: 256, Reported: true, Relation: "siblings"}, {A: 0, B: 1, Relation: "separate"},
 			{A: 9, B: 265, Reported: true, Relation: "unknown"}}}
 	sib.Measurements = []result.Measurement{
-		measured("siblings", "siblings.slowdown.cpu0-cpu256", "slow-down of CPU 0 and 256 together", "ratio", 1.62, 1.57, 1.66,
+		measured("siblings", "siblings.slowdown.cpu0-cpu256", "slow-down of CPU 0 and 256 together", "ratio", 1.62, 1.57,
+			1.66,
 			30, 0.02, map[string]string{"cpu_a": "0", "cpu_b": "256"}),
 		measured("siblings", "siblings.slowdown.cpu0-cpu1", "slow-down of CPU 0 and 1 together", "ratio", 1.0, 0.99, 1.01, 30,
 			0.02, map[string]string{"cpu_a": "0", "cpu_b": "1"}),
 		measured("siblings", "siblings.harm.sibling", "lock acquisitions with a scan on the sibling, against alone", "ratio",
 			0.55, 0.51, 0.58, 15, 0.02, nil),
-		measured("siblings", "siblings.harm.other", "lock acquisitions with a scan on another core, against alone", "ratio", 0.98,
+		measured("siblings", "siblings.harm.other", "lock acquisitions with a scan on another core, against alone",
+			"ratio", 0.98,
 			0.96, 1.0, 15, 0.02, nil),
 	}
 	return []probe.Outcome{wakeup([]int{0, 37, 74, 111, 148, 185, 222, 300}, 1.02), sib, commit(24e-6, 2.1e-6),
@@ -315,12 +273,14 @@ func guestFacts() *host.Facts {
 			Swappiness: known[int64](60, "/proc/sys/vm/swappiness"),
 			THPEnabled: known(host.Choice{Active: "always", Offers: []string{"always", "madvise", "never"}},
 				"/sys/kernel/mm/transparent_hugepage/enabled")},
-		Kernel: host.Kernel{Cmdline: known("BOOT_IMAGE=/boot/vmlinuz root=/dev/vda1 ro console=ttyS0,115200", "/proc/cmdline"),
+		Kernel: host.Kernel{Cmdline: known("BOOT_IMAGE=/boot/vmlinuz root=/dev/vda1 ro console=ttyS0,115200",
+			"/proc/cmdline"),
 			Clocksource: known("kvm-clock", "/sys/devices/system/clocksource"),
 			Mitigations: []host.Mitigation{{Name: "retbleed", Text: known("Mitigation: untrained return thunk", cpu)}}},
 		Virt: host.Virt{Hypervisor: known("kvm", "/sys/class/dmi"), Container: known("none", "/proc/1"),
 			Steal: known(0.013, "/proc/stat")},
-		Storage: []host.Storage{{Path: "/var/lib/postgresql", Purpose: "log-dir", FSType: known("ext4", "/proc/self/mountinfo"),
+		Storage: []host.Storage{{Path: "/var/lib/postgresql", Purpose: "log-dir",
+			FSType:  known("ext4", "/proc/self/mountinfo"),
 			Device:  known("/dev/vda1", "/proc/self/mountinfo"),
 			Options: known("rw,relatime", "/proc/self/mountinfo"), Class: known("virtual", "/sys/block"),
 			FreeBytes: host.Known[int64](41<<30, "B", "statfs"),
@@ -359,7 +319,8 @@ func bigFacts() *host.Facts {
 		all = append(all, i)
 		core := i % 256
 		src := fmt.Sprintf("%scpu%d/topology/", cpu, i)
-		t.CPUs = append(t.CPUs, host.CPU{ID: i, Socket: known(core/128, src+"physical_package_id"), Die: known(0, src+"die_id"),
+		t.CPUs = append(t.CPUs, host.CPU{ID: i, Socket: known(core/128, src+"physical_package_id"),
+			Die:     known(0, src+"die_id"),
 			Cluster: absent[int](src + "cluster_id"), Core: known(core%128, src+"core_id"),
 			Siblings: known([]int{core, core + 256}, src+"thread_siblings_list"), NUMANode: known(core/128, src),
 			CoreType: "all"})
@@ -370,9 +331,10 @@ func bigFacts() *host.Facts {
 			Driver: known("amd-pstate-epp", pol+"scaling_driver"), Governor: known("powersave", pol+"scaling_governor"),
 			Governors: known("performance powersave", pol+"scaling_available_governors"),
 			HWMin:     host.Known[int64](1_500_000_000, "Hz", pol+"cpuinfo_min_freq"),
-			HWMax:     host.Known[int64](4_100_000_000, "Hz", pol+"cpuinfo_max_freq"), Base: absent[int64](pol + "base_frequency"),
-			Min: host.Known[int64](1_500_000_000, "Hz", pol+"scaling_min_freq"),
-			Max: host.Known[int64](4_100_000_000, "Hz", pol+"scaling_max_freq"), BIOSLimit: absent[int64](pol + "bios_limit"),
+			HWMax:     host.Known[int64](4_100_000_000, "Hz", pol+"cpuinfo_max_freq"),
+			Base:      absent[int64](pol + "base_frequency"),
+			Min:       host.Known[int64](1_500_000_000, "Hz", pol+"scaling_min_freq"),
+			Max:       host.Known[int64](4_100_000_000, "Hz", pol+"scaling_max_freq"), BIOSLimit: absent[int64](pol + "bios_limit"),
 			Latency: host.Known(20e-6, "s", pol+"cpuinfo_transition_latency"),
 			PStates: absent[[]int64](pol + "scaling_available_frequencies"),
 			EPP:     known("balance_performance", pol+"energy_performance_preference"),
@@ -405,14 +367,16 @@ func bigFacts() *host.Facts {
 		t.Caches = append(t.Caches, cache(3, "Unified", 32<<20, cpus))
 	}
 	for n := range 2 {
-		t.NUMA = append(t.NUMA, host.NUMANode{ID: n, CPUs: known(slices.Concat(all[n*128:n*128+128], all[256+n*128:384+n*128]),
+		t.NUMA = append(t.NUMA, host.NUMANode{ID: n, CPUs: known(slices.Concat(all[n*128:n*128+128],
+			all[256+n*128:384+n*128]),
 			"/sys/devices/system/node"), Memory: host.Known[int64](2<<40, "B", "/sys/devices/system/node"),
 			Distance: known([]int{10 + 22*n, 32 - 22*n}, "/sys/devices/system/node")})
 	}
 	f.Idle.Driver = known("acpi_idle", cpu+"cpuidle/current_driver")
 	f.Idle.States = []host.IdleState{
 		{Index: 0, Name: known("POLL", cpu), Latency: host.Known(0.0, "s", cpu), CPUs: all},
-		{Index: 1, Name: known("C1", cpu), Latency: host.Known(1e-6, "s", cpu), Residency: host.Known(2e-6, "s", cpu), CPUs: all},
+		{Index: 1, Name: known("C1", cpu), Latency: host.Known(1e-6, "s", cpu), Residency: host.Known(2e-6, "s", cpu),
+			CPUs: all},
 		{Index: 2, Name: known("C2", cpu), Latency: host.Known(350e-6, "s", cpu), Residency: host.Known(700e-6, "s", cpu),
 			CPUs: all},
 	}
@@ -453,7 +417,8 @@ func guestResults() []check.Result {
 
 func bigResults() []check.Result {
 	rs := guestResults()
-	rs[3] = check.Result{ID: "PWR-001", Title: "Frequency governor saves energy", Severity: check.High, Status: check.Finding,
+	rs[3] = check.Result{ID: "PWR-001", Title: "Frequency governor saves energy", Severity: check.High,
+		Status: check.Finding,
 		Detail: "512 of 512 policies use powersave", Subject: check.Frequency,
 		Evidence: []check.Evidence{{Path: "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", Value: "powersave"},
 			{Path: "/sys/devices/system/cpu/cpufreq/policy1-511/scaling_governor", Value: "powersave"}},

@@ -47,7 +47,8 @@ func TestDemo(t *testing.T) {
 		t.Logf("%-14s %6.3f s %s %s", p.Name, p.Seconds, p.Share.Percent().Interval(), p.Source)
 		sum += p.Seconds
 	}
-	t.Logf("%d transactions, %d commits of %.0f us, busy %.2f of %.2f s, warnings %v", rep.Transactions, rep.Log.Writes, 1e6**rep.Log.Average, rep.Busy, rep.Elapsed, rep.Warnings)
+	t.Logf("%d transactions, %d commits of %.0f us, busy %.2f of %.2f s, warnings %v", rep.Transactions, rep.Log.Writes,
+		1e6**rep.Log.Average, rep.Busy, rep.Elapsed, rep.Warnings)
 	if rep.Transactions < 50 || rep.Log.Writes < 10 {
 		t.Errorf("%d transactions and %d commits in 4 s", rep.Transactions, rep.Log.Writes)
 	}

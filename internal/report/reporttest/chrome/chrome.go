@@ -124,10 +124,14 @@ func Open(t *testing.T, browser context.Context, html, fragment string, width in
 // that fails Open's.
 func Visit(t *testing.T, browser context.Context, server, path string, width int64) *Tab {
 	t.Helper()
-	return visit(t, browser, server+path, width, "#status", func(u string) bool { return strings.HasPrefix(u, server+"/") })
+	return visit(t, browser, server+path, width, "#status", func(u string) bool {
+		return strings.HasPrefix(u,
+			server+"/")
+	})
 }
 
-func visit(t *testing.T, browser context.Context, address string, width int64, ready string, may func(url string) bool) *Tab {
+func visit(t *testing.T, browser context.Context, address string, width int64, ready string,
+	may func(url string) bool) *Tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)

@@ -1,6 +1,6 @@
-// Package servicetest makes places for tests of services: a network namespace that is some
+// Tests of services take a network namespace that is some
 // milliseconds away, as no kernel of ours has netem.
-package servicetest
+package systemtest
 
 import (
 	"os"

@@ -1,0 +1,53 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hostlab/internal/check"
+	"hostlab/internal/host"
+)
+
+// What is looked at is found once: the service, the place of its log, and why one of them is not there.
+func TestTarget(t *testing.T) {
+	self, none := fmt.Sprint("pid:", os.Getpid()), filepath.Join(t.TempDir(), "none")
+	for name, c := range map[string]struct {
+		o        Options
+		unusable string // an error in what was asked for
+		of       bool   // a service is watched
+		none     string // why no commit is timed
+	}{
+		"nothing":                {Options{Service: "none"}, "", false, "no service was watched"},
+		"nothing without a host": {Options{Service: "none", OnlyService: true}, "no service to watch was found", false, ""},
+		"a process":              {Options{Service: self}, "", true, "no log of the watched service"},
+		"a process alone":        {Options{Service: self, OnlyService: true}, "", true, "the host was left out"},
+		"no such process":        {Options{Service: "pid:99999999"}, "no process has the number", false, ""},
+		"no directory":           {Options{Service: self, LogDir: none}, "does not exist", false, ""},
+		"a directory not used":   {Options{Service: self, LogDir: none, OnlyService: true}, "", true, "the host was left out"},
+	} {
+		got, err := c.o.target(t.Context(), host.Tree{}, &host.Facts{})
+		var unusable *Unusable
+		if c.unusable != "" {
+			if !errors.As(err, &unusable) || !strings.Contains(err.Error(), c.unusable) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err != nil || (got.of != nil) != c.of || !strings.Contains(got.log.none, c.none) || (c.none == "") != (got.log.none == "") {
+			t.Errorf("%s: %v, %+v", name, err, got)
+		}
+	}
+}
+
+// Of the service alone nothing is said of the host, and a saved assessment is read as it was.
+func TestOnlyService(t *testing.T) {
+	s := &Observed{Schema: Schema, Role: check.ProductionDB, OnlyService: true, Place: "/nowhere"}
+	a := s.Assessment(host.Tree{}, &host.Facts{})
+	if a.Facts != nil || a.Results != nil || len(a.Levers) != 0 || a.LogDir != "" {
+		t.Errorf("%+v", a)
+	}
+}
