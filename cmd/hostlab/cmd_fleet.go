@@ -2,13 +2,19 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/fleet"
 	"hostlab/internal/fleet/store"
+	"hostlab/internal/screen"
 	"hostlab/internal/trust"
 )
 
@@ -149,16 +155,49 @@ Exit status: 0 all are stored, 1 some were refused, 2 unusable flag.`,
 				return err
 			}
 			defer s.Close()
-			in := &intake{std: std, store: s, as: as, now: time.Now()}
+			in := &store.Intake{Store: s, Host: as, Now: time.Now(), Refused: func(path string, err error) {
+				line := screen.OneLine(err)
+				if path != "" {
+					line = screen.Clean(path) + ": " + line
+				}
+				fmt.Fprintln(std.err, "hostlab: "+line)
+			}}
 			for _, path := range args {
-				if err := in.path(cmd.Context(), path); err != nil {
+				if err := ingest(cmd.Context(), std, in, path); err != nil {
 					return err
 				}
 			}
-			return in.end(cmd.Context())
+			read, added, refused, err := in.End(cmd.Context())
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(std.out, "%s read: %d new, %d known, %d refused\n", screen.Count(read, "document"), added,
+				read-added-refused, refused)
+			if refused > 0 {
+				return errors.New("not all documents were stored")
+			}
+			return nil
 		},
 	}
 	o.storeFlag(cmd)
 	cmd.Flags().StringVar(&as, "host", "", "the documents belong to host `NAME`, whatever they say")
 	return cmd
+}
+
+// ingest keeps a spool, a file or standard input.
+func ingest(ctx context.Context, std streams, in *store.Intake, path string) error {
+	if path == "-" {
+		return in.One(ctx, "standard input", func() (io.ReadCloser, bool, error) { return io.NopCloser(std.in), false, nil })
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return usageError{err}
+	}
+	if info.IsDir() {
+		return in.Spool(ctx, path)
+	}
+	return in.One(ctx, path, func() (io.ReadCloser, bool, error) {
+		f, err := openNamed(path)
+		return f, strings.HasSuffix(path, ".gz"), plain(err)
+	})
 }

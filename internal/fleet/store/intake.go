@@ -1,58 +1,40 @@
-package main
+package store
 
 import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"strings"
 	"time"
 
 	"hostlab/internal/fleet"
-	"hostlab/internal/fleet/store"
-	"hostlab/internal/screen"
 )
 
 // batch is how many documents a transaction takes: a commit each would cost a sync each.
 const batch = 64
 
-// intake keeps documents as they are read. Reading takes more of a CPU than keeping, so several are read at a time.
-type intake struct {
-	std   streams
-	store *store.Store
-	as    string
-	now   time.Time
+// Intake keeps documents as they are read. Reading takes more of a CPU than keeping, so several are read at a time.
+type Intake struct {
+	Store *Store
+	Host  string // they belong to it, whatever they say; "": as they say
+	Now   time.Time
+	// Refused gets each document that is not kept, by its path, or "" where the error names it.
+	Refused func(path string, err error)
 
 	coming               chan chan fleet.Spooled // in order, each full when it is read
 	waiting              []*fleet.Document
 	read, added, refused int
 }
 
-// path reads a spool, a file or standard input.
-func (in *intake) path(ctx context.Context, path string) error {
-	if path == "-" {
-		return in.take(ctx, in.document(ctx, fleet.File{Path: "standard input"},
-			func() (io.ReadCloser, bool, error) { return io.NopCloser(in.std.in), false, nil }))
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return usageError{err}
-	}
-	if info.IsDir() {
-		return in.spool(ctx, path)
-	}
-	return in.take(ctx, in.document(ctx, fleet.File{Path: path}, func() (io.ReadCloser, bool, error) {
-		f, err := openNamed(path)
-		err = plain(err)
-		return f, strings.HasSuffix(path, ".gz"), err
-	}))
+// One keeps the document of a file, which open opens, and says whether it is packed.
+func (in *Intake) One(ctx context.Context, path string, open func() (io.ReadCloser, bool, error)) error {
+	return in.take(ctx, in.document(ctx, fleet.File{Path: path}, open))
 }
 
-// spool reads the files of a directory, several at a time, and keeps them in order.
-func (in *intake) spool(ctx context.Context, dir string) error {
+// Spool reads the files of a directory, several at a time, and keeps them in order.
+func (in *Intake) Spool(ctx context.Context, dir string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	in.coming = make(chan chan fleet.Spooled, batch) // the next ones are read while these are kept
@@ -91,7 +73,7 @@ func (in *intake) spool(ctx context.Context, dir string) error {
 }
 
 // document reads one, unless the store knows its bytes: then Document has nothing but their hash.
-func (in *intake) document(ctx context.Context, f fleet.File, open func() (io.ReadCloser, bool, error)) fleet.Spooled {
+func (in *Intake) document(ctx context.Context, f fleet.File, open func() (io.ReadCloser, bool, error)) fleet.Spooled {
 	out := fleet.Spooled{Path: f.Path, Err: f.Err}
 	if out.Err != nil {
 		return out
@@ -104,19 +86,19 @@ func (in *intake) document(ctx context.Context, f fleet.File, open func() (io.Re
 	defer r.Close()
 	out.Err = fleet.Body(r, packed, func(body []byte) error {
 		hash := fleet.Hash(body)
-		switch known, err := in.store.Known(ctx, hash); {
+		switch known, err := in.Store.Known(ctx, hash); {
 		case err != nil:
 			return storeFails{err}
 		case known:
 			out.Document = &fleet.Document{Hash: hash}
 			return nil
 		}
-		host := in.as
+		host := in.Host
 		if host == "" {
 			host = f.Host
 		}
 		body = bytes.Clone(body)
-		if out.Document, err = fleet.Read(body, host, in.now); err == nil {
+		if out.Document, err = fleet.Read(body, host, in.Now); err == nil {
 			out.Packed = fleet.Pack(body)
 		}
 		return err
@@ -127,7 +109,7 @@ func (in *intake) document(ctx context.Context, f fleet.File, open func() (io.Re
 // storeFails is an error that is not the document's.
 type storeFails struct{ error }
 
-func (in *intake) take(ctx context.Context, d fleet.Spooled) error {
+func (in *Intake) take(ctx context.Context, d fleet.Spooled) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -137,7 +119,7 @@ func (in *intake) take(ctx context.Context, d fleet.Spooled) error {
 	in.read++
 	if d.Err != nil {
 		in.refused++
-		fmt.Fprintf(in.std.err, "hostlab: %s: %s\n", screen.Clean(d.Path), screen.OneLine(d.Err))
+		in.Refused(d.Path, d.Err)
 		return nil //nolint:nilerr // the others are kept; end fails
 	}
 	if d.Body == nil { // known
@@ -150,28 +132,21 @@ func (in *intake) take(ctx context.Context, d fleet.Spooled) error {
 	return in.keep(ctx)
 }
 
-func (in *intake) keep(ctx context.Context) error {
-	n, err := in.store.Put(ctx, in.waiting, "ingest", in.now)
+func (in *Intake) keep(ctx context.Context) error {
+	n, err := in.Store.Put(ctx, in.waiting, "ingest", in.Now)
 	in.added, in.waiting = in.added+n, in.waiting[:0]
 	if _, is := errors.AsType[*fleet.Refused](err); !is {
 		return err
 	}
 	for line := range strings.Lines(err.Error()) {
 		in.refused++
-		fmt.Fprintf(in.std.err, "hostlab: %s\n", screen.Clean(strings.TrimSpace(line)))
+		in.Refused("", errors.New(strings.TrimSpace(line)))
 	}
 	return nil
 }
 
-// end keeps the rest and says what became of the documents.
-func (in *intake) end(ctx context.Context) error {
-	if err := in.keep(ctx); err != nil {
-		return err
-	}
-	fmt.Fprintf(in.std.out, "%s read: %d new, %d known, %d refused\n", screen.Count(in.read, "document"), in.added,
-		in.read-in.added-in.refused, in.refused)
-	if in.refused > 0 {
-		return errors.New("not all documents were stored")
-	}
-	return nil
+// End keeps the rest, and counts the documents that were read, that are new, and that were refused.
+func (in *Intake) End(ctx context.Context) (read, added, refused int, err error) {
+	err = in.keep(ctx)
+	return in.read, in.added, in.refused, err
 }
