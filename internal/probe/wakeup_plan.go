@@ -112,10 +112,8 @@ type wakePlan struct {
 var wakePlans = []wakePlan{
 	{Kernels: []wakeKernel{{burst.ALU, wakeSlices}, {burst.Mixed, wakeSlices[:2]}}},
 	{Kernels: []wakeKernel{{burst.ALU, wakeSlices[:2]}, {burst.Mixed, wakeSlices[:1]}}, Dropped: "slices of 100 ms"},
-	{Kernels: []wakeKernel{{burst.ALU, wakeSlices[:1]}, {burst.Mixed, wakeSlices[:1]}},
-		Dropped: "slices of 30 and 100 ms"},
-	{Kernels: []wakeKernel{{burst.ALU, wakeSlices[:1]}},
-		Dropped: "slices of 30 and 100 ms and the kernel that sees cold caches"},
+	{Kernels: []wakeKernel{{burst.ALU, wakeSlices[:1]}, {burst.Mixed, wakeSlices[:1]}}, Dropped: "slices of 30 and 100 ms"},
+	{Kernels: []wakeKernel{{burst.ALU, wakeSlices[:1]}}, Dropped: "slices of 30 and 100 ms and the kernel that sees cold caches"},
 }
 
 // slices are those of a kernel.
@@ -209,8 +207,7 @@ const (
 
 // wakeRound lays out a round in random order. perSecond gives the operations per
 // second of a kernel on a CPU that is awake.
-func wakeRound(p wakePlan, targets []wakeTarget, perSecond func(cpu int, kernel string) float64,
-	rnd *rand.Rand) []wakeCell {
+func wakeRound(p wakePlan, targets []wakeTarget, perSecond func(cpu int, kernel string) float64, rnd *rand.Rand) []wakeCell {
 	var cells []wakeCell
 	for _, t := range targets {
 		for _, k := range p.Kernels {

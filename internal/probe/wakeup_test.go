@@ -64,8 +64,7 @@ func (f *fakeWake) run(req burst.Request) (burst.Reply, error) {
 			if f.rnd.Float64() < f.often {
 				foreign = s.Sleep
 			}
-			reply.Samples = append(reply.Samples, burst.Sample{Late: f.exit * (1 + f.noise*f.rnd.Float64()), HasLate: true,
-				Foreign: foreign, HasForeign: true})
+			reply.Samples = append(reply.Samples, burst.Sample{Late: f.exit * (1 + f.noise*f.rnd.Float64()), HasLate: true, Foreign: foreign, HasForeign: true})
 			slept = true
 			continue
 		}
@@ -86,8 +85,7 @@ func (f *fakeWake) run(req burst.Request) (burst.Reply, error) {
 		wall := t / (1 - f.stolen)
 		f.worked += t
 		f.pass(wall)
-		reply.Samples = append(reply.Samples, burst.Sample{N: uint64(n), Wall: wall, CPU: t, HasCPU: true, Late: 1e-7,
-			HasLate: s.Spin > 0})
+		reply.Samples = append(reply.Samples, burst.Sample{N: uint64(n), Wall: wall, CPU: t, HasCPU: true, Late: 1e-7, HasLate: s.Spin > 0})
 		slept = false
 	}
 	return reply, nil
@@ -97,8 +95,7 @@ func (f *fakeWake) pass(s float64)                       { f.at = f.at.Add(time.
 func (f *fakeWake) load([]int) (map[int]proc.Load, bool) { return nil, false }
 func (f *fakeWake) close()                               { f.closed = true }
 func (f *fakeWake) probe() *wakeup {
-	return &wakeup{start: func(context.Context) (runner[burst.Request, burst.Reply], error) { return f, nil },
-		now: func() time.Time { return f.at }}
+	return &wakeup{start: func(context.Context) (runner[burst.Request, burst.Reply], error) { return f, nil }, now: func() time.Time { return f.at }}
 }
 
 func cpuConfig(budget time.Duration, cpus ...int) Config {
@@ -126,8 +123,7 @@ func TestWakeupFindsKnownPenalty(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]float64{
-		"wakeup.alu.10ms.cpu0": 1.5, "wakeup.alu.30ms.cpu0": 1 + 5./30, "wakeup.alu.100ms.cpu0": 1.05,
-		"wakeup.mixed.10ms.cpu0": 1.5,
+		"wakeup.alu.10ms.cpu0": 1.5, "wakeup.alu.30ms.cpu0": 1 + 5./30, "wakeup.alu.100ms.cpu0": 1.05, "wakeup.mixed.10ms.cpu0": 1.5,
 	} {
 		m := named(t, o, name)
 		if !m.Estimate.Contains(want) || m.Estimate.High-m.Estimate.Low > 0.05 || m.Estimate.N < 10 {
@@ -137,8 +133,7 @@ func TestWakeupFindsKnownPenalty(t *testing.T) {
 			t.Errorf("%s: noise floor %g", name, m.NoiseFloor)
 		}
 	}
-	if m := named(t, o, "wakeup.frequency.after-sleep.cpu0"); math.Abs(m.Estimate.Value/1.33e9-1) > 0.25 ||
-		m.Unit != "Hz" {
+	if m := named(t, o, "wakeup.frequency.after-sleep.cpu0"); math.Abs(m.Estimate.Value/1.33e9-1) > 0.25 || m.Unit != "Hz" {
 		t.Errorf("clock after sleep %+v %s", *m.Estimate, m.Unit)
 	}
 	labels := named(t, o, "wakeup.alu.10ms.cpu0").Labels
@@ -201,8 +196,7 @@ func TestWakeupNeverIdle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"wakeup.alu.10ms.cpu0", "wakeup.cold.10ms.cpu0", "wakeup.latency.p50.cpu0",
-		"wakeup.frequency.after-sleep.cpu0"} {
+	for _, name := range []string{"wakeup.alu.10ms.cpu0", "wakeup.cold.10ms.cpu0", "wakeup.latency.p50.cpu0", "wakeup.frequency.after-sleep.cpu0"} {
 		m := named(t, o, name)
 		if got := m.Labels.Awake; got < m.Estimate.N {
 			t.Errorf("%s: others had the CPU in %d of %d pauses", name, got, m.Estimate.N)
@@ -234,8 +228,7 @@ func TestWakeupRoundsThatCount(t *testing.T) {
 				r.rounds = append(r.rounds, wakeSamples{key: &wakeTriple{Sample: [wakeConds]burst.Sample{s, s, s}, Spoilt: by}})
 			}
 		}
-		if m := r.ratio(target, key, 0.05); m.Estimate.N != c.n || m.Labels.Awake != c.awake ||
-			*m.Labels.Clean != c.spoilt[unspoilt] {
+		if m := r.ratio(target, key, 0.05); m.Estimate.N != c.n || m.Labels.Awake != c.awake || *m.Labels.Clean != c.spoilt[unspoilt] {
 			t.Errorf("%v: n %d, labels %v", c.spoilt, m.Estimate.N, m.Labels)
 		}
 	}
@@ -285,8 +278,7 @@ func TestWakeupExitLatency(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := named(t, o, "wakeup.latency.p50.cpu0")
-	if m.Unit != "s" || math.Abs(m.Estimate.Value/0.002-1) > 0.02 || !m.Estimate.HasInterval() ||
-		m.Labels.Kernel != "latency" {
+	if m.Unit != "s" || math.Abs(m.Estimate.Value/0.002-1) > 0.02 || !m.Estimate.HasInterval() || m.Labels.Kernel != "latency" {
 		t.Errorf("p50 %+v %v", m.Estimate, m.Labels)
 	}
 	if m := named(t, o, "wakeup.latency.floor.cpu0"); math.Abs(m.Estimate.Value-1e-7) > 1e-12 {
