@@ -113,9 +113,11 @@ Exit status: 0 written, 2 unusable argument.`,
 	return cmd
 }
 
-// recommended is what a role recommends here, without what is accepted, of which excused has a line each. With a profile that
-// is built on, it is what this host lacks: that profile's values would otherwise end, also where they suit this host better.
-func recommended(f *host.Facts, role check.Role, accept exceptions, lacking bool) (advised []setting.Assignment, excused []string,
+// recommended is what a role recommends here, without what is accepted, of which excused has a line each. With a
+// profile that is built on, it is what this host lacks: that profile's values would otherwise end, also where they suit
+// this host better.
+func recommended(f *host.Facts, role check.Role, accept exceptions, lacking bool) (advised []setting.Assignment,
+	excused []string,
 	err error) {
 	if role == "" {
 		return nil, nil, nil
@@ -133,19 +135,21 @@ func recommended(f *host.Facts, role check.Role, accept exceptions, lacking bool
 	return advised, check.Withheld(f, role, check.Excused(accepted, name, now)), nil
 }
 
-// activeProfiles are those of TuneD that a profile of ours builds on. Of a profile of ours that is active, it is not known here.
+// activeProfiles are those of TuneD that a profile of ours builds on. Of a profile of ours that is active, it is not
+// known here.
 func activeProfiles(std streams, f *host.Facts) []string {
 	names := strings.Fields(f.Kernel.TunedProfile.Or(""))
 	others := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == "hostlab" })
 	if len(names) > 0 && len(others) == 0 {
-		fmt.Fprintln(std.err, "hostlab: TuneD's profile hostlab is active; name the one that it includes with --include, or the new "+
-			"one stands alone")
+		fmt.Fprintln(std.err, "hostlab: TuneD's profile hostlab is active; name the one that it includes with --include, "+
+			"or the new one stands alone")
 	}
 	return others
 }
 
 // exportItems spells what was typed and what a role recommends in the kernel's units.
-func exportItems(want, advice []setting.Assignment, role check.Role) (items []setting.Assignment, title string, err error) {
+func exportItems(want, advice []setting.Assignment, role check.Role) (items []setting.Assignment, title string,
+	err error) {
 	title = "Settings written by hostlab"
 	typed := map[string]bool{}
 	for _, a := range want {

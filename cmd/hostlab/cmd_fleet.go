@@ -75,7 +75,8 @@ func (o *fleetOptions) make(cmd *cobra.Command) (*store.Store, error) {
 	return o.with(cmd, store.Make)
 }
 
-func (o *fleetOptions) with(cmd *cobra.Command, open func(context.Context, string) (*store.Store, error)) (*store.Store, error) {
+func (o *fleetOptions) with(cmd *cobra.Command, open func(context.Context, string) (*store.Store, error)) (*store.Store,
+	error) {
 	address := o.store
 	if address == "" {
 		dir, err := stateDir()

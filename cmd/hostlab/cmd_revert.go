@@ -63,7 +63,8 @@ Exit status: 0 all is restored, 1 something is not, 2 unusable flag or journal.`
 	}
 	o.at.flags(cmd, false)
 	formatFlag(cmd, &o.format, formats)
-	cmd.Flags().StringVar(&o.owner, "owner", "", "restore only what `OWNER` changed: set, or the directory of an experiment")
+	cmd.Flags().StringVar(&o.owner, "owner", "", "restore only what `OWNER` changed: set, or the directory of an "+
+		"experiment")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what revert would restore, and change nothing")
 	cmd.Flags().BoolVar(&o.force, "force", false, "also restore values that another program has changed since")
 	cmd.Flags().BoolVar(&o.kept, "persisted", false, "also restore values that a profile has set again since a reboot")
@@ -111,7 +112,8 @@ func (o *revertOptions) putBack(ctx context.Context, std streams, sys *setting.S
 		return problem
 	}
 	abs, err := filepath.Abs(o.owner)
-	if err == nil && o.owner != "" && slices.ContainsFunc(v.Entries(), func(e setting.Entry) bool { return e.Owner == abs }) {
+	if err == nil && o.owner != "" && slices.ContainsFunc(v.Entries(),
+		func(e setting.Entry) bool { return e.Owner == abs }) {
 		o.owner = abs // an experiment's directory, as the journal has it
 	}
 	switch {
@@ -174,11 +176,11 @@ func (o *revertOptions) roots(std streams, sys *setting.System, machine string) 
 }
 
 // action is what the JSON calls it.
-func (o *revertOptions) action() string {
+func (o *revertOptions) action() settings.Action {
 	if o.dryRun {
-		return "plan"
+		return settings.Plan
 	}
-	return "revert"
+	return settings.DoRevert
 }
 
 // nothing says that there is nothing to put back. That is no failure, as with a journal without
@@ -228,8 +230,8 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 		said := p.Found() + ", taken as this one's" // all of it could be read
 		if p.Kind != setting.OtherHost {
 			said = p.Found()
-			lacks = errors.New("the damaged part of the journal may have changed more; compare 'hostlab settings' with what this " +
-				"host should have")
+			lacks = errors.New("the damaged part of the journal may have changed more; compare 'hostlab settings' with what " +
+				"this host should have")
 		}
 		fmt.Fprintln(std.err, "hostlab: "+screen.Clean(said+"; as it was it is kept as "+kept))
 	}
@@ -237,7 +239,8 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 	if errors.Is(err, syscall.ENOSPC) {
 		err = fmt.Errorf("%w; what was put back stays so: make room, then run 'hostlab revert' again", err)
 	}
-	err = errors.Join(err, printDocument(std, settings.Reverted(sys, done, &j.View, o.force, errors.Join(err, lacks)), o.format))
+	err = errors.Join(err, printDocument(std, settings.Reverted(sys, done, &j.View, o.force, errors.Join(err, lacks)),
+		o.format))
 	if n := settings.Tally(done); err == nil && n[setting.Foreign]+n[setting.Gone]+n[setting.Failed] > 0 {
 		err = verdictStatus{exitDrifted}
 	}
@@ -255,5 +258,5 @@ func (o *revertOptions) dropped(std streams, j *setting.Journal) error {
 	if kept != "" {
 		text += " The journal was set aside as " + kept + "."
 	}
-	return printDocument(std, settings.Nothing("revert", text, nil, nil), o.format)
+	return printDocument(std, settings.Nothing(settings.DoRevert, text, nil, nil), o.format)
 }

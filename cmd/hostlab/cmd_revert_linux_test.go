@@ -28,7 +28,8 @@ func TestRevertInAnotherUsersDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := try()
-	if _, usage := errors.AsType[usageError](err); !usage || !strings.Contains(err.Error(), dir+" belongs to uid 12345, who could replace") {
+	if _, usage := errors.AsType[usageError](err); !usage ||
+		!strings.Contains(err.Error(), dir+" belongs to uid 12345, who could replace") {
 		t.Errorf("another's: %v", err)
 	}
 }

@@ -102,7 +102,8 @@ func (o *setOptions) run(ctx context.Context, std streams, want []setting.Assign
 }
 
 // set is run on a machine, with the directory of its journal.
-func (o *setOptions) set(ctx context.Context, std streams, sys *setting.System, dir string, want []setting.Assignment) error {
+func (o *setOptions) set(ctx context.Context, std streams, sys *setting.System, dir string,
+	want []setting.Assignment) error {
 	if sys.Missing != nil {
 		return cannotLook{sys.Missing}
 	}
@@ -128,11 +129,12 @@ func (o *setOptions) set(ctx context.Context, std streams, sys *setting.System, 
 		warn(std, v)
 	}
 	if failed := cmp.Or(refusal, left); refusal != nil || o.dryRun || len(p.Steps) == 0 {
-		action, list := "plan", append(p.Outcomes(), p.Left()...)
+		action, list := settings.Plan, append(p.Outcomes(), p.Left()...)
 		if len(p.Steps) == 0 && !o.dryRun && refusal == nil {
-			action, list = "set", p.Left()
+			action, list = settings.DoSet, p.Left()
 		}
-		return errors.Join(printDocument(std, settings.Preview(sys, p, advice, settings.NewChange(action, list, failed), o.dryRun, refusal != nil),
+		return errors.Join(printDocument(std, settings.Preview(sys, p, advice, settings.NewChange(action, list, failed),
+			o.dryRun, refusal != nil),
 			o.format), failed)
 	}
 	if o.format == "text" {
@@ -147,7 +149,8 @@ func (o *setOptions) set(ctx context.Context, std streams, sys *setting.System, 
 }
 
 // advised adds what the role's checks advise to what was typed, which wins.
-func (o *setOptions) advised(ctx context.Context, want []setting.Assignment) (_ []setting.Assignment, notes []string, _ error) {
+func (o *setOptions) advised(ctx context.Context, want []setting.Assignment) (_ []setting.Assignment, notes []string,
+	_ error) {
 	if o.role == "" {
 		return want, nil, nil
 	}
@@ -236,7 +239,7 @@ func (o *setOptions) apply(ctx context.Context, std streams, sys *setting.System
 	if o.format == "text" {
 		fmt.Fprintln(std.out) // below the plan
 	}
-	data := settings.NewChange("set", append(p.Left(), done...), errors.Join(err, left))
+	data := settings.NewChange(settings.DoSet, append(p.Left(), done...), errors.Join(err, left))
 	err = errors.Join(err, printDocument(std, settings.Set(sys, done, err != nil && !o.keep, o.at.root, data), o.format))
 	held := settings.HeldNames(p)
 	if err != nil || len(held) == 0 {

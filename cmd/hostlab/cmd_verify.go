@@ -58,7 +58,8 @@ unusable flag or journal.`,
 				return err
 			}
 			failure := asError(trouble)
-			err = errors.Join(failure, printDocument(std, settings.Verified(sys, list, leftBehind(left), excused, failure), format))
+			err = errors.Join(failure, printDocument(std, settings.Verified(sys, list, leftBehind(left), excused, failure),
+				format))
 			n := settings.Tally(list)
 			if err == nil && len(left) > 0 || err == nil &&
 				n[setting.Unchanged]+n[setting.Rounded]+n[setting.Moved]+len(excused) < len(list) {
@@ -73,8 +74,10 @@ unusable flag or journal.`,
 	return cmd
 }
 
-// drift are the objects that are not as set, and for which an exception of a check that advises their setting is in force.
-func (e *exceptions) drift(ctx context.Context, root string, list []setting.Outcome) (out []settings.Accepted, _ error) {
+// drift are the objects that are not as set, and for which an exception of a check that advises their setting is in
+// force.
+func (e *exceptions) drift(ctx context.Context, root string, list []setting.Outcome) (out []settings.Accepted,
+	_ error) {
 	accepted, err := e.read()
 	if err != nil || len(accepted) == 0 || !slices.ContainsFunc(list, drifted) {
 		return nil, err
@@ -100,7 +103,8 @@ func (e *exceptions) drift(ctx context.Context, root string, list []setting.Outc
 	return out, nil
 }
 
-// drifted reports an object that another program or a person has set to something else. What could not be read is not one.
+// drifted reports an object that another program or a person has set to something else. What could not be read is not
+// one.
 func drifted(o setting.Outcome) bool { return o.Result == setting.Foreign }
 
 // verified verifies the journal of one directory; where nothing is set in it, or it may not be

@@ -66,7 +66,8 @@ func only(ctx context.Context, s *store.Store, hosts []*fleet.Host, where []stri
 			return nil, err
 		}
 		if len(facts) == 0 {
-			return nil, usagef("--where %q: no host has a fact %s; 'hostlab fleet diff' shows what they are called", text, c.Path)
+			return nil, usagef("--where %q: no host has a fact %s; 'hostlab fleet diff' shows what they are called", text,
+				c.Path)
 		}
 		hosts = slices.DeleteFunc(hosts, func(h *fleet.Host) bool {
 			v, known := facts[h.Name][c.Path]

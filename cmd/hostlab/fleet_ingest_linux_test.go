@@ -34,8 +34,10 @@ func TestTwoIngests(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	at := url.URL{Scheme: "postgres", User: url.User(privatedb.Role), Path: "/" + privatedb.Postgres, RawQuery: url.Values{"host": {server.SocketDir()}}.Encode()}
-	for name, store := range map[string]string{"SQLite": "sqlite:" + filepath.Join(t.TempDir(), "fleet.db"), "PostgreSQL": at.String()} {
+	at := url.URL{Scheme: "postgres", User: url.User(privatedb.Role), Path: "/" + privatedb.Postgres,
+		RawQuery: url.Values{"host": {server.SocketDir()}}.Encode()}
+	for name, store := range map[string]string{"SQLite": "sqlite:" + filepath.Join(t.TempDir(), "fleet.db"),
+		"PostgreSQL": at.String()} {
 		t.Run(name, func(t *testing.T) {
 			type ended struct {
 				out string
@@ -62,7 +64,8 @@ func TestTwoIngests(t *testing.T) {
 				t.Errorf("%d were new to one or the other, of %d", all, documents)
 			}
 			out, err := exec.Command("hostlab", "fleet", "ingest", "--store", store, spool).CombinedOutput()
-			if want := fmt.Sprintf("%d documents read: 0 new, %d known, 0 refused\n", documents, documents); err != nil || string(out) != want {
+			if want := fmt.Sprintf("%d documents read: 0 new, %d known, 0 refused\n", documents, documents); err != nil ||
+				string(out) != want {
 				t.Errorf("%v: %s", err, out)
 			}
 		})
@@ -87,10 +90,12 @@ hostlab fleet ingest --store "sqlite:$1/fleet.db" "$2" && hostlab fleet store re
 	var read, added, known int
 	rest, ok := strings.CutPrefix(out.String(), "ended by 1\n")
 	_, err := fmt.Sscanf(rest, "%d documents read: %d new, %d known, 0 refused", &read, &added, &known)
-	if !ok || err != nil || read != documents || added+known != documents || added == 0 || !strings.Contains(rest, fmt.Sprintf("%d documents", documents)) {
+	if !ok || err != nil || read != documents || added+known != documents || added == 0 ||
+		!strings.Contains(rest, fmt.Sprintf("%d documents", documents)) {
 		t.Errorf("%v: %s", err, out.String())
 	}
-	if lines := strings.Split(strings.TrimSpace(said.String()), "\n"); len(lines) != 1 || !strings.Contains(lines[0], "full") {
+	if lines := strings.Split(strings.TrimSpace(said.String()), "\n"); len(lines) != 1 ||
+		!strings.Contains(lines[0], "full") {
 		t.Errorf("it said %q", lines)
 	}
 }

@@ -19,7 +19,8 @@ import (
 func fleetRun(t *testing.T, store string, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if status := run(context.Background(), append(append([]string{"fleet"}, args...), "--store", store), streams{nil, &out, &errs}); status != 0 {
+	if status := run(context.Background(), append(append([]string{"fleet"}, args...), "--store", store),
+		streams{nil, &out, &errs}); status != 0 {
 		t.Fatalf("%s: exit status %d: %s", strings.Join(args, " "), status, errs.String())
 	}
 	return out.String()
@@ -34,7 +35,8 @@ func TestFleetOfDemo(t *testing.T) {
 	}
 	dir := t.TempDir()
 	spool, store := filepath.Join(dir, "spool"), "sqlite:"+filepath.Join(dir, "fleet.db")
-	planted, err := demo.Maker{Hosts: 60, Seed: 7, Now: time.Now(), Version: "1", Days: 27, Each: 9}.Make(t.Context(), spool)
+	planted, err := demo.Maker{Hosts: 60, Seed: 7, Now: time.Now(), Version: "1", Days: 27, Each: 9}.Make(t.Context(),
+		spool)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +56,8 @@ func TestFleetOfDemo(t *testing.T) {
 		}
 		return doc
 	}
-	for _, args := range [][]string{{"hosts"}, {"check", "MEM-006"}, {"changes", "--since", "20d"}, {"report"}, {"exceptions", "check", spool + ".exceptions.toml"},
+	for _, args := range [][]string{{"hosts"}, {"check", "MEM-006"}, {"changes", "--since", "20d"}, {"report"},
+		{"exceptions", "check", spool + ".exceptions.toml"},
 		{"report", "--exceptions", spool + ".exceptions.toml"}} {
 		object(args...)
 	}

@@ -43,9 +43,11 @@ func (r *rolloutHosts) assess(host string, at time.Time, commit float64) {
 	fact := func(v any) map[string]any { return map[string]any{"value": v, "state": "ok"} }
 	r.tell(host, map[string]any{
 		"kind": "assess", "schema": 4, "version": "1", "started": at, "host": host, "role": "production-db",
-		"facts":   map[string]any{"identity": map[string]any{"cpu_model": fact("X")}, "topology": map[string]any{"threads": fact(8)}},
+		"facts": map[string]any{"identity": map[string]any{"cpu_model": fact("X")},
+			"topology": map[string]any{"threads": fact(8)}},
 		"results": []any{}, "levers": []any{}, "verdict": map[string]any{"text": "fine"},
-		"probes": []any{map[string]any{"name": "commit.overwritten.mean", "title": "Mean commit", "value": commit, "low": commit * 0.99, "high": commit * 1.01, "n": 100, "unit": "s", "evidence": "measured"}},
+		"probes": []any{map[string]any{"name": "commit.overwritten.mean", "title": "Mean commit", "value": commit,
+			"low": commit * 0.99, "high": commit * 1.01, "n": 100, "unit": "s", "evidence": "measured"}},
 	})
 }
 
@@ -53,7 +55,8 @@ func (r *rolloutHosts) assess(host string, at time.Time, commit float64) {
 func (r *rolloutHosts) verify(host string, at time.Time) {
 	r.t.Helper()
 	r.tell(host, map[string]any{"kind": "verify", "schema": 1, "started": at, "action": "verify",
-		"outcomes": []any{map[string]any{"setting": "swappiness", "name": "", "to": "10", "read": "10", "result": "unchanged"}}})
+		"outcomes": []any{map[string]any{"setting": "swappiness", "name": "", "to": "10", "read": "10",
+			"result": "unchanged"}}})
 }
 
 // gated runs a command of rollout and returns its JSON, which is of the schema, and its exit status.
@@ -105,18 +108,23 @@ func TestFleetRollout(t *testing.T) {
 			}
 			plan := filepath.Join(dir, "plan.json")
 			accepted := filepath.Join(dir, "accepted.toml")
-			if err := os.WriteFile(accepted, []byte("[[accept]]\ncheck = \"MEM-006\"\nhost = \"db7\"\nreason = \"the vendor asks\"\nuntil = 2099-01-01\n"), 0o600); err != nil {
+			if err := os.WriteFile(accepted, []byte("[[accept]]\ncheck = \"MEM-006\"\nhost = \"db7\"\nreason = \"the vendor "+
+				"asks\"\nuntil = 2099-01-01\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			make := []string{"plan", "--set", "vm.swappiness=10", "--waves", "2", "--seed", "4", "--out", plan, "--exceptions", accepted}
-			if doc, _, said := r.gated(schema, make...); doc == nil || !strings.Contains(said, "7 hosts in 2 waves") || !strings.Contains(said, "the vendor asks") {
+			make := []string{"plan", "--set", "vm.swappiness=10", "--waves", "2", "--seed", "4", "--out", plan, "--exceptions",
+				accepted}
+			if doc, _, said := r.gated(schema, make...); doc == nil || !strings.Contains(said, "7 hosts in 2 waves") ||
+				!strings.Contains(said, "the vendor asks") {
 				t.Fatal(said)
 			}
 			byRole := []string{"plan", "--role", "production-db", "--out", plan + "2", "--exceptions", accepted}
-			if _, _, said := r.gated(schema, byRole...); !strings.Contains(said, "8 hosts in 2 waves") || !strings.Contains(said, "db7: take part") {
+			if _, _, said := r.gated(schema, byRole...); !strings.Contains(said, "8 hosts in 2 waves") ||
+				!strings.Contains(said, "db7: take part") {
 				t.Error(said)
 			}
-			if _, status, said := r.gated(schema, "gate", plan, "--wave", "1"); status != exitUndecided || !strings.Contains(said, "no document of verify shows") {
+			if _, status, said := r.gated(schema, "gate", plan, "--wave", "1"); status != exitUndecided ||
+				!strings.Contains(said, "no document of verify shows") {
 				t.Errorf("before the wave: status %d, %s", status, said)
 			}
 			var p struct{ Waves []struct{ Hosts []string } }
@@ -140,7 +148,8 @@ func TestFleetRollout(t *testing.T) {
 			if status != c.status || c.verdict != "" && doc["verdict"] != c.verdict || !strings.Contains(said, c.say) {
 				t.Errorf("status %d, %v\n%s", status, doc, said)
 			}
-			if _, _, said := r.gated(schema, "status", plan); !strings.Contains(said, "1 of 2 waves are done. Wave 2 has not begun.") {
+			if _, _, said := r.gated(schema, "status", plan); !strings.Contains(said,
+				"1 of 2 waves are done. Wave 2 has not begun.") {
 				t.Errorf("%s", said)
 			}
 		})
@@ -155,11 +164,13 @@ func TestFleetRolloutRefuses(t *testing.T) {
 		r.assess(fmt.Sprint("db", i), time.Now(), 300e-6)
 	}
 	plan, hosts := filepath.Join(dir, "plan.json"), filepath.Join(dir, "hosts")
-	for content, want := range map[string]string{"db1\ndb2\ndb1\n": "db1 is there twice; a host is in one wave", "db1\ndb9\n": `no document of host "db9"`} {
+	for content, want := range map[string]string{"db1\ndb2\ndb1\n": "db1 is there twice; a host is in one wave",
+		"db1\ndb9\n": `no document of host "db9"`} {
 		if err := os.WriteFile(hosts, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, status, said := r.gated(nil, "plan", "--set", "swappiness=10", "--hosts", hosts, "--out", plan); status != exitUsage || !strings.Contains(said, want) {
+		if _, status, said := r.gated(nil, "plan", "--set", "swappiness=10", "--hosts", hosts, "--out",
+			plan); status != exitUsage || !strings.Contains(said, want) {
 			t.Errorf("%d, %s", status, said)
 		}
 	}
@@ -176,7 +187,8 @@ func TestFleetRolloutRefuses(t *testing.T) {
 		"--out FILE":         {"plan", "--set", "swappiness=1"},
 	}
 	for _, want := range slices.Sorted(maps.Keys(bad)) {
-		if _, status, said := r.gated(nil, bad[want]...); status != exitUsage || !strings.Contains(said, want) || strings.Count(said, "\n") != 1 {
+		if _, status, said := r.gated(nil, bad[want]...); status != exitUsage || !strings.Contains(said, want) ||
+			strings.Count(said, "\n") != 1 {
 			t.Errorf("%v: %d, %s", bad[want], status, said)
 		}
 	}

@@ -31,8 +31,8 @@ func sendLine(t *testing.T) []string {
 	return nil
 }
 
-// The line that the service types sends what the assessment's service leaves behind, to a server with TLS and tokens; the
-// token is in no argument.
+// The line that the service types sends what the assessment's service leaves behind, to a server with TLS and tokens;
+// the token is in no argument.
 func TestSendService(t *testing.T) {
 	dir := t.TempDir()
 	token, hash := web.NewToken()
@@ -51,17 +51,21 @@ func TestSendService(t *testing.T) {
 		}
 		return name
 	}
-	tokens := write("tokens.toml", fmt.Sprintf("[[token]]\nname = \"x\"\nhosts = [%q]\nsha256 = %q\n[[token]]\nname = \"r\"\nread = true\nsha256 = %q\n", host, hash, strings.Repeat("0", 64)))
+	tokens := write("tokens.toml", fmt.Sprintf("[[token]]\nname = \"x\"\nhosts = [%q]\nsha256 = %q\n[[token]]\nname = "+
+		"\"r\"\nread = true\nsha256 = %q\n", host, hash, strings.Repeat("0", 64)))
 	cert, key := certificate(t, "localhost")
 	store := "sqlite:" + filepath.Join(dir, "fleet.db")
-	at, end := startServe(t, "--listen", "0.0.0.0:0", "--tls-cert", cert, "--tls-key", key, "--tokens", tokens, "--store", store)
+	at, end := startServe(t, "--listen", "0.0.0.0:0", "--tls-cert", cert, "--tls-key", key, "--tokens", tokens, "--store",
+		store)
 	port := strings.TrimSuffix(at[strings.LastIndex(at, ":")+1:], "/")
 	now, err := json.Marshal(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	write("var/lib/hostlab-assess/verify.json", `{"kind":"verify","schema":1,"started":`+string(now)+`,"action":"verify","outcomes":[{"setting":"swappiness","name":"","to":"10","read":"10","result":"unchanged"}]}`)
-	latest := `{"kind":"check","schema":1,"version":"1","started":` + string(now) + `,"host":"itself","role":"production-db","results":[]}`
+	write("var/lib/hostlab-assess/verify.json", `{"kind":"verify","schema":1,"started":`+string(now)+
+		`,"action":"verify","outcomes":[{"setting":"swappiness","name":"","to":"10","read":"10","result":"unchanged"}]}`)
+	latest := `{"kind":"check","schema":1,"version":"1","started":` + string(now) +
+		`,"host":"itself","role":"production-db","results":[]}`
 	write("var/lib/hostlab-assess/latest.json", latest)
 	write("etc/hostlab/fleet.token", token+"\n")
 	args := sendLine(t)
@@ -96,14 +100,17 @@ func TestSendService(t *testing.T) {
 	if err := errors.Join(err, z.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if status, said := send("fleet", "send", "--to", "https://localhost:"+port, "--ca", cert, "--token-file", filepath.Join(dir, "etc/hostlab/fleet.token"),
+	if status, said := send("fleet", "send", "--to", "https://localhost:"+port, "--ca", cert, "--token-file",
+		filepath.Join(dir, "etc/hostlab/fleet.token"),
 		write("latest.json.gz", packed.String())); status != exitOK || !strings.Contains(said, "known ") {
 		t.Errorf("a packed file: status %d, %s", status, said)
 	}
-	if status, said := send(append(args, "--host", "other")...); status != exitFailed || strings.Contains(said, token) || !strings.Contains(said, "403") {
+	if status, said := send(append(args, "--host", "other")...); status != exitFailed || strings.Contains(said, token) ||
+		!strings.Contains(said, "403") {
 		t.Errorf("another host's name: status %d, %s", status, said)
 	}
-	if status, said := send(append(args, "--to", "http://fleet.example:1")...); status != exitUsage || !strings.Contains(said, "by https only") {
+	if status, said := send(append(args, "--to", "http://fleet.example:1")...); status != exitUsage ||
+		!strings.Contains(said, "by https only") {
 		t.Errorf("without TLS: status %d, %s", status, said)
 	}
 	if err := os.Chmod(filepath.Join(dir, "etc/hostlab/fleet.token"), 0o644); err != nil {

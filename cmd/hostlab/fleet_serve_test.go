@@ -91,7 +91,8 @@ func certificate(t *testing.T, name string) (cert, key string) {
 	}
 	dir := t.TempDir()
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: secret}} {
+	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der},
+		key: {Type: "PRIVATE KEY", Bytes: secret}} {
 		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +105,8 @@ func TestFleetServeTLS(t *testing.T) {
 	cert, key := certificate(t, "fleet.example")
 	token, hash := web.NewToken()
 	file := filepath.Join(t.TempDir(), "tokens.toml")
-	if err := os.WriteFile(file, []byte("[[token]]\nname = \"r\"\nread = true\nsha256 = \""+hash+"\"\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("[[token]]\nname = \"r\"\nread = true\nsha256 = \""+hash+"\"\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	at, end := startServe(t, "--listen", "0.0.0.0:0", "--tls-cert", cert, "--tls-key", key, "--tokens", file)
@@ -113,7 +115,8 @@ func TestFleetServeTLS(t *testing.T) {
 	for _, c := range []struct {
 		named, password string
 		want            int
-	}{{"fleet.example", token, 200}, {"fleet.example:9753", token, 200}, {"fleet.example", "", 401}, {"fleet.example", token[1:], 401}, {"evil.example", token, 421}} {
+	}{{"fleet.example", token, 200}, {"fleet.example:9753", token, 200}, {"fleet.example", "", 401},
+		{"fleet.example", token[1:], 401}, {"evil.example", token, 421}} {
 		if got := pageStatus(t, client, at, c.named, c.password); got != c.want {
 			t.Errorf("Host %q, password %.3s: %d", c.named, c.password, got)
 		}

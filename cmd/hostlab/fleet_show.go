@@ -13,7 +13,8 @@ import (
 
 // showing is a command that prints what a store says.
 func showing(std streams, o *fleetOptions, cmd *cobra.Command,
-	show func(ctx context.Context, s *store.Store, args []string, now time.Time) (*document.Document, error)) *cobra.Command {
+	show func(ctx context.Context, s *store.Store, args []string, now time.Time) (*document.Document,
+		error)) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, err := o.open(cmd)
 		if err != nil {

@@ -143,16 +143,19 @@ func inForce(v *setting.View) string {
 	list, at := changed(entries), entries[0].At.Local().Format("2006-01-02 15:04")
 	if len(list) == 0 {
 		if n := settings.Tally(v.Verify())[setting.Unchanged]; n > 0 {
-			return fmt.Sprintf("what was set on %s is kept over the reboot since, on %s; 'hostlab revert --persisted' puts back", at,
+			return fmt.Sprintf("what was set on %s is kept over the reboot since, on %s; 'hostlab revert --persisted' puts back",
+				at,
 				screen.Count(n, "object"))
 		}
-		return fmt.Sprintf("what was set on %s is gone with the reboot since; 'hostlab revert' strikes it off the journal", at)
+		return fmt.Sprintf("what was set on %s is gone with the reboot since; 'hostlab revert' strikes it off the journal",
+			at)
 	}
 	what := "hostlab set"
 	if e := entries[0]; e.Owner != setting.OwnerSet {
 		what = "an experiment's change"
 	}
-	return fmt.Sprintf("%s of %s is still in force: %s; 'hostlab revert' puts back", what, at, screen.Count(len(list), "object"))
+	return fmt.Sprintf("%s of %s is still in force: %s; 'hostlab revert' puts back", what, at,
+		screen.Count(len(list), "object"))
 }
 
 // changed is one entry for each object that is still changed: of those that were set, or where

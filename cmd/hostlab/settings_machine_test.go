@@ -69,7 +69,8 @@ func TestVerifyOfTheMachine(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(own, "settings.journal"), []byte("x\ny\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if list, _, err := verified(sys, own, machine); !errors.As(err, new(*setting.Problem)) || errors.Is(err, fs.ErrNotExist) {
+	if list, _, err := verified(sys, own, machine); !errors.As(err, new(*setting.Problem)) ||
+		errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
@@ -95,14 +96,17 @@ func TestRevertOfRootsChanges(t *testing.T) {
 	if status, text := revert(revertOptions{}); status != exitOK || !strings.Contains(text, "no change is in force") {
 		t.Errorf("nothing is set: %d, %s", status, text)
 	}
-	setIn(t, sys, machine, setting.Assignment{Name: "dirty_bytes", Value: "629145600"}, setting.Assignment{Name: "swappiness", Value: "10"})
+	setIn(t, sys, machine, setting.Assignment{Name: "dirty_bytes", Value: "629145600"},
+		setting.Assignment{Name: "swappiness", Value: "10"})
 	const said = "nothing was put back: root has changed 2 objects; run hostlab revert as root"
-	for name, o := range map[string]revertOptions{"plain": {}, "force": {force: true}, "forget": {forget: true}, "owner": {owner: setting.OwnerSet}} {
+	for name, o := range map[string]revertOptions{"plain": {}, "force": {force: true}, "forget": {forget: true},
+		"owner": {owner: setting.OwnerSet}} {
 		if status, text := revert(o); status != exitDrifted || text != said {
 			t.Errorf("%s: %d, %s", name, status, text)
 		}
 	}
-	if status, text := revert(revertOptions{format: "json"}); status != exitDrifted || !strings.Contains(text, `"error": "`+said) ||
+	if status, text := revert(revertOptions{format: "json"}); status != exitDrifted ||
+		!strings.Contains(text, `"error": "`+said) ||
 		strings.Count(text, `"result": "skipped"`) != 2 || !strings.Contains(text, `"action": "revert"`) {
 		t.Errorf("%d, %s", status, text)
 	}
@@ -130,7 +134,8 @@ func TestRevertOfRootsChanges(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(machine, "settings.journal"), []byte("x\ny\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if status, text := revert(revertOptions{}); status != exitUsage || !strings.Contains(text, "your journal has nothing to put back, and root's: ") {
+	if status, text := revert(revertOptions{}); status != exitUsage ||
+		!strings.Contains(text, "your journal has nothing to put back, and root's: ") {
 		t.Errorf("a damaged journal: %d, %s", status, text)
 	}
 }
@@ -183,21 +188,26 @@ func TestAnotherUsersHome(t *testing.T) {
 		status, line := outcome(o.set(context.Background(), streams{nil, &out, &errs}, sys, own, swap))
 		return status, out.String() + errs.String() + line
 	}
-	if status, text := set(setOptions{dryRun: true}); status != exitOK || !strings.Contains(text, "  swappiness  60 -> 10\n") {
+	if status, text := set(setOptions{dryRun: true}); status != exitOK ||
+		!strings.Contains(text, "  swappiness  60 -> 10\n") {
 		t.Errorf("dry run: %d, %s", status, text)
 	}
-	if status, text := set(setOptions{yes: true}); status != exitFailed || !strings.Contains(text, "cannot make the directory of the journal") {
+	if status, text := set(setOptions{yes: true}); status != exitFailed ||
+		!strings.Contains(text, "cannot make the directory of the journal") {
 		t.Errorf("set: %d, %s", status, text)
 	}
 	for _, dry := range []bool{true, false} {
 		o := revertOptions{format: "text", dryRun: dry}
 		var out bytes.Buffer
-		if status, line := outcome(o.putBack(context.Background(), streams{nil, &out, &out}, sys, own, machine)); status != exitOK || !strings.Contains(out.String(), "Nothing to put back") {
+		if status, line := outcome(o.putBack(context.Background(), streams{nil, &out, &out}, sys, own,
+			machine)); status != exitOK || !strings.Contains(out.String(), "Nothing to put back") {
 			t.Errorf("revert, dry run %v: %d, %s%s", dry, status, out.String(), line)
 		}
 	}
 	sys.FS = readOnly{sys.FS}
-	if status, text := set(setOptions{dryRun: true}); status != exitFailed || !strings.Contains(text, "cannot set swappiness: /proc/sys/vm/swappiness: ") || !strings.Contains(text, "CAP_DAC_OVERRIDE") {
+	if status, text := set(setOptions{dryRun: true}); status != exitFailed ||
+		!strings.Contains(text, "cannot set swappiness: /proc/sys/vm/swappiness: ") ||
+		!strings.Contains(text, "CAP_DAC_OVERRIDE") {
 		t.Errorf("set: %d, %s", status, text)
 	}
 }
@@ -216,7 +226,8 @@ func (d lateLock) Lock(dir string) (func(), error) {
 // What another program has set between the diff and the lock is set too, and named.
 func TestSetMeanwhile(t *testing.T) {
 	for _, c := range []struct{ name, meanwhile, want string }{
-		{"from another value", "26", "  swappiness  26 -> 23: another program has changed it since the above was shown, from 60\n"},
+		{"from another value", "26", "  swappiness  26 -> 23: another program has changed it since the above was shown, " +
+			"from 60\n"},
 		{"to what was asked for", "23", "  swappiness  23 already: another program has set it since the above was shown\n"},
 		{"not at all", "60", "  swappiness  60 -> 23\n"},
 	} {
@@ -225,9 +236,11 @@ func TestSetMeanwhile(t *testing.T) {
 		sys.Disk = lateLock{sys.Disk, func() { write(swappiness, c.meanwhile) }}
 		var out bytes.Buffer
 		o := setOptions{format: "text", yes: true}
-		err := o.set(context.Background(), streams{nil, &out, &out}, sys, filepath.Join(root, "j"), []setting.Assignment{{Name: "swappiness", Value: "23"}})
+		err := o.set(context.Background(), streams{nil, &out, &out}, sys, filepath.Join(root, "j"),
+			[]setting.Assignment{{Name: "swappiness", Value: "23"}})
 		now, _ := os.ReadFile(filepath.Join(root, swappiness))
-		if err != nil || !strings.Contains(out.String(), "  swappiness  60 -> 23\n") || !strings.Contains(out.String(), c.want) || strings.TrimSpace(string(now)) != "23" {
+		if err != nil || !strings.Contains(out.String(), "  swappiness  60 -> 23\n") ||
+			!strings.Contains(out.String(), c.want) || strings.TrimSpace(string(now)) != "23" {
 			t.Errorf("%s: %v, %s now %s", c.name, err, out.String(), now)
 		}
 	}
@@ -241,7 +254,8 @@ func TestSetMeanwhile(t *testing.T) {
 	if err := o.set(context.Background(), streams{nil, &out, &out}, sys, filepath.Join(root, "j"), want); err != nil {
 		t.Fatal(err)
 	}
-	if now, _ := os.ReadFile(filepath.Join(root, swappiness)); strings.TrimSpace(string(now)) != "60" || !strings.Contains(out.String(), "26 -> 60: another program") {
+	if now, _ := os.ReadFile(filepath.Join(root, swappiness)); strings.TrimSpace(string(now)) != "60" ||
+		!strings.Contains(out.String(), "26 -> 60: another program") {
 		t.Errorf("%s: %s", now, out.String())
 	}
 }
@@ -267,7 +281,8 @@ func TestMovedBeside(t *testing.T) {
 	const line = "  dirty_ratio  20 % -> 0 (not in force), with dirty_bytes\n"
 	var out bytes.Buffer
 	o := setOptions{format: "text", yes: true}
-	if err := o.set(context.Background(), streams{nil, &out, &out}, sys, dir, []setting.Assignment{{Name: "dirty_bytes", Value: "629145600"}}); err != nil {
+	if err := o.set(context.Background(), streams{nil, &out, &out}, sys, dir,
+		[]setting.Assignment{{Name: "dirty_bytes", Value: "629145600"}}); err != nil {
 		t.Fatal(err)
 	}
 	if text := out.String(); strings.Count(text, line) != 1 || !strings.Contains(text, "1 object set.") {
@@ -278,12 +293,15 @@ func TestMovedBeside(t *testing.T) {
 		t.Fatalf("verify: %+v, %v", list, err)
 	}
 	out.Reset()
-	if err := printDocument(streams{nil, &out, &out}, settings.Verified(sys, list, nil, nil, nil), "text"); err != nil || !strings.Contains(out.String(), line) ||
+	if err := printDocument(streams{nil, &out, &out}, settings.Verified(sys, list, nil, nil, nil), "text"); err != nil ||
+		!strings.Contains(out.String(), line) ||
 		!strings.HasPrefix(out.String(), "1 object as set.\n") {
 		t.Errorf("verify: %s, %v", out.String(), err)
 	}
 	out.Reset() // what does not move it does not tell it again
-	if err := o.set(context.Background(), streams{nil, &out, &out}, sys, dir, []setting.Assignment{{Name: "swappiness", Value: "10"}}); err != nil || strings.Contains(out.String(), "dirty_ratio") {
+	if err := o.set(context.Background(), streams{nil, &out, &out}, sys, dir,
+		[]setting.Assignment{{Name: "swappiness", Value: "10"}}); err != nil ||
+		strings.Contains(out.String(), "dirty_ratio") {
 		t.Errorf("%s, %v", out.String(), err)
 	}
 }
@@ -297,7 +315,8 @@ func TestHeldInTheForeground(t *testing.T) {
 	r, w := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, []string{"set", "--root", root, "cpu_dma_latency=70us", "swappiness=10", "--yes"}, streams{nil, io.Discard, w})
+		ended <- run(ctx, []string{"set", "--root", root, "cpu_dma_latency=70us", "swappiness=10", "--yes"},
+			streams{nil, io.Discard, w})
 		_ = w.Close()
 	}()
 	line, err := bufio.NewReader(r).ReadString('\n')
@@ -306,7 +325,8 @@ func TestHeldInTheForeground(t *testing.T) {
 	}
 	for _, args := range []string{"set thp=always --yes", "verify", "revert"} {
 		var out, errs bytes.Buffer
-		if status := run(context.Background(), append(strings.Fields(args), "--root", root), streams{nil, &out, &errs}); status != exitOK {
+		if status := run(context.Background(), append(strings.Fields(args), "--root", root),
+			streams{nil, &out, &errs}); status != exitOK {
 			t.Errorf("%s: %d: %s%s", args, status, out.String(), errs.String())
 		}
 	}

@@ -53,7 +53,8 @@ func Open(name string) (*os.File, error) {
 	return f, err
 }
 
-// ReadFile reads a regular file of at most limit bytes, and nothing of a larger one: a FIFO would be waited for. Errors:
+// ReadFile reads a regular file of at most limit bytes, and nothing of a larger one: a FIFO would be waited for.
+// Errors:
 // *fs.PathError, which may hold a *TooLarge.
 func ReadFile(name string, limit int64) ([]byte, error) {
 	f, err := Open(name)

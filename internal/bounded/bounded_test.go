@@ -19,7 +19,8 @@ func TestReader(t *testing.T) {
 		fits  bool
 	}{{0, 0, true}, {1, 0, false}, {7, 7, true}, {8, 7, false}, {5000, 4999, false}, {5000, 5000, true}} {
 		text := strings.Repeat("x", c.size)
-		for _, in := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text)), iotest.DataErrReader(strings.NewReader(text))} {
+		for _, in := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text)),
+			iotest.DataErrReader(strings.NewReader(text))} {
 			got, err := io.ReadAll(Reader(in, c.limit))
 			var large *TooLarge
 			if int64(len(got)) != min(int64(c.size), c.limit) || c.fits && err != nil || !c.fits && !errors.As(err, &large) {
@@ -41,7 +42,8 @@ func TestReadFile(t *testing.T) {
 	if _, err := ReadFile(name, 4999); err == nil || !strings.Contains(err.Error(), "larger than 4 KiB") {
 		t.Errorf("a file that is too large: %v", err)
 	}
-	if got, err := ReadFile("/proc/self/status", 1<<20); runtime.GOOS == "linux" && (err != nil || len(got) == 0) { // which tells no size
+	if got, err := ReadFile("/proc/self/status", 1<<20); runtime.GOOS == "linux" &&
+		(err != nil || len(got) == 0) { // which tells no size
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	if err := os.Truncate(name, 1<<40); err != nil {

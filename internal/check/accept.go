@@ -59,8 +59,8 @@ func OnHost(list []Exception, host string) (here []Exception) {
 	return here
 }
 
-// Accept turns findings of a host that are accepted into accepted ones. A finding whose exceptions have all expired stays
-// one, and keeps the last of them, so that it can be said.
+// Accept turns findings of a host that are accepted into accepted ones. A finding whose exceptions have all expired
+// stays one, and keeps the last of them, so that it can be said.
 func Accept(results []Result, list []Exception, host string, now time.Time) []Result {
 	out := slices.Clone(results)
 	for i := range out {
@@ -86,7 +86,8 @@ func Decide(id string, s Status, own *Exception, list []Exception, host string, 
 	return s, own
 }
 
-// Excused are the exceptions in force on a host, by their checks' IDs; of several for one check, the one that holds longest.
+// Excused are the exceptions in force on a host, by their checks' IDs; of several for one check, the one that holds
+// longest.
 func Excused(list []Exception, host string, now time.Time) map[string]Exception {
 	out := map[string]Exception{}
 	for _, e := range list {
@@ -97,7 +98,8 @@ func Excused(list []Exception, host string, now time.Time) map[string]Exception 
 	return out
 }
 
-// Advises reports whether a check has advice on a setting, on some host and in some role: what excuses the check excuses it.
+// Advises reports whether a check has advice on a setting, on some host and in some role: what excuses the check
+// excuses it.
 func (c Check) Advises(name string) bool {
 	for _, covered := range c.Covers {
 		if s, err := setting.Named(covered); err == nil && s.Name == name {

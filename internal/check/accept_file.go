@@ -11,7 +11,8 @@ import (
 	"hostlab/internal/screen"
 )
 
-// ReadExceptions reads a TOML file of exceptions, whose tables are named accept. The error is a line: what is wrong, and where.
+// ReadExceptions reads a TOML file of exceptions, whose tables are named accept. The error is a line: what is wrong,
+// and where.
 func ReadExceptions(data []byte) ([]Exception, error) {
 	var file struct {
 		Accept []struct {

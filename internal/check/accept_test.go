@@ -10,9 +10,11 @@ import (
 )
 
 func TestReadExceptions(t *testing.T) {
-	list, err := ReadExceptions([]byte("[[accept]]\ncheck = \"mem-006\"\nhost = \"db*\"\nreason = \"vendor asks for 60\"\nuntil = 2027-03-31\nby = \"A. Dba\"\n" +
-		"[[accept]]\ncheck = \"STO-001\"\nreason = \"measured\"\nuntil = 2027-01-01\n"))
-	want := []Exception{{"MEM-006", "db*", "vendor asks for 60", "2027-03-31", "A. Dba"}, {"STO-001", "*", "measured", "2027-01-01", ""}}
+	list, err := ReadExceptions([]byte("[[accept]]\ncheck = \"mem-006\"\nhost = \"db*\"\nreason = \"vendor asks for " +
+		"60\"\nuntil = 2027-03-31\nby = \"A. Dba\"\n[[accept]]\ncheck = \"STO-001\"\nreason = \"measured\"\nuntil = " +
+		"2027-01-01\n"))
+	want := []Exception{{"MEM-006", "db*", "vendor asks for 60", "2027-03-31", "A. Dba"},
+		{"STO-001", "*", "measured", "2027-01-01", ""}}
 	if err != nil || len(list) != 2 || list[0] != want[0] || list[1] != want[1] {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -40,19 +42,22 @@ func TestReadExceptions(t *testing.T) {
 	}
 }
 
-// A finding is accepted on the hosts and through the day that are named, is shown with its reason, and is one again after it.
+// A finding is accepted on the hosts and through the day that are named, is shown with its reason, and is one again
+// after it.
 func TestAccept(t *testing.T) {
 	f := &host.Facts{}
 	swapping(60, 8*gib)(f)
 	f.Memory.KSM = known[int64](1, "/sys/kernel/mm/ksm/run")
 	found := Run(f, ProductionDB, All())
-	list := []Exception{{"MEM-006", "DB*", "vendor asks for it.", "2027-03-31", "A. Dba"}, {"MEM-006", "*", "older", "2026-01-01", ""}, {"KRN-007", "*", "no finding", "2027-03-31", ""}}
+	list := []Exception{{"MEM-006", "DB*", "vendor asks for it.", "2027-03-31", "A. Dba"},
+		{"MEM-006", "*", "older", "2026-01-01", ""}, {"KRN-007", "*", "no finding", "2027-03-31", ""}}
 	for _, c := range []struct {
 		host, at string
 		want     Status
 		lapsed   string
 	}{
-		{"db7", "2027-03-31", Accepted, ""}, {"db7", "2027-04-01", Finding, "MEM-006 was accepted until 2027-03-31 (vendor asks for it), and is a finding again."},
+		{"db7", "2027-03-31", Accepted, ""}, {"db7", "2027-04-01", Finding,
+			"MEM-006 was accepted until 2027-03-31 (vendor asks for it), and is a finding again."},
 		{"app1", "2026-01-01", Accepted, ""}, {"app1", "2026-01-02", Finding, "MEM-006 was accepted until 2026-01-01"},
 	} {
 		now, err := time.ParseInLocation(day, c.at, time.Local)
@@ -74,7 +79,8 @@ func TestAccept(t *testing.T) {
 			t.Errorf("%s at %s: %s, %q", c.host, c.at, got.Status, lapsed)
 		}
 		out := text(t, Document(named(c.host), ProductionDB, results, false, time.Time{}), document.TextOptions{})
-		if shown := strings.Contains(out, "ACCEPTED") && strings.Contains(out, "; until 20"); shown != (c.want == Accepted) || !strings.Contains(out, "MEM-003") {
+		if shown := strings.Contains(out, "ACCEPTED") && strings.Contains(out, "; until 20"); shown != (c.want == Accepted) ||
+			!strings.Contains(out, "MEM-003") {
 			t.Errorf("%s at %s:\n%s", c.host, c.at, out)
 		}
 		if len(Findings(results)) != len(Findings(found))-map[Status]int{Accepted: 1}[c.want] {

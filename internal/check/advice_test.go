@@ -81,7 +81,8 @@ func TestRecommended(t *testing.T) {
 	for _, a := range Recommended(&host.Facts{}, ProductionDB, nil) {
 		db[a.Name] = a.Value
 	}
-	for name, want := range map[string]string{"governor": "performance", "io_scheduler": "none", "swappiness": "10", "aio_max_nr": ""} {
+	for name, want := range map[string]string{"governor": "performance", "io_scheduler": "none", "swappiness": "10",
+		"aio_max_nr": ""} {
 		if db[name] != want {
 			t.Errorf("%s is %q, expected %q", name, db[name], want)
 		}
@@ -104,7 +105,8 @@ func TestRecommendedForAHost(t *testing.T) {
 			got[a.Name+"@"+a.Object] = a.Value
 		}
 	}
-	for name, want := range map[string]string{"io_scheduler@nvme0n1": "none", "io_scheduler@sdb": "none", "io_scheduler@sda": "", "io_scheduler@": "",
+	for name, want := range map[string]string{"io_scheduler@nvme0n1": "none", "io_scheduler@sdb": "none",
+		"io_scheduler@sda": "", "io_scheduler@": "",
 		"max_map_count@": "2147483647", "aio_max_nr@": "18446744073709551615", "sem@": "32000 2147483647 500 32000"} {
 		if got[name] != want {
 			t.Errorf("%s is %q, expected %q", name, got[name], want)
@@ -126,15 +128,17 @@ func TestEverySettingIsAdvised(t *testing.T) {
 	}
 	for _, s := range setting.All() {
 		if advised[s.Name] == slices.Contains(none, s.Name) {
-			t.Errorf("%s is advised: %v; put its advice into its value or the check's, or its name into the list of those without", s.Name, advised[s.Name])
+			t.Errorf("%s is advised: %v; put its advice into its value or the check's, or its name into the list of those "+
+				"without", s.Name, advised[s.Name])
 		}
 	}
 }
 
-// What a profile holds for a role is what the check says: no finding of this host that a program may set is left out of it, and
-// no other value stands in it. What only a look at one host tells is none of its kind's.
+// What a profile holds for a role is what the check says: no finding of this host that a program may set is left out of
+// it, and no other value stands in it. What only a look at one host tells is none of its kind's.
 func TestProfileDoesWhatTheCheckSays(t *testing.T) {
-	ofOneHost := []string{"pid_max", "aio_max_nr", "max_map_count", "max_freq", "uncore_max_freq", "clocksource", "io_timeout", "nvme_io_timeout", "io_scheduler",
+	ofOneHost := []string{"pid_max", "aio_max_nr", "max_map_count", "max_freq", "uncore_max_freq", "clocksource",
+		"io_timeout", "nvme_io_timeout", "io_scheduler",
 		"governor", "epp", "max_perf_pct", "power_scheme", "tcp_max_slot_table_entries", "tcp_rmem",
 		"tcp_wmem"} // the last two: the first two sizes stay as they are here
 	seen := 0
@@ -162,19 +166,25 @@ func TestProfileDoesWhatTheCheckSays(t *testing.T) {
 	}
 }
 
-// A profile for HANA and SQL Server leaves alone what the check does not judge for them, and knows the system's release.
+// A profile for HANA and SQL Server leaves alone what the check does not judge for them, and knows the system's
+// release.
 func TestRecommendedKnowsTheServer(t *testing.T) {
 	for _, c := range []struct {
 		os   string
 		kind string
 		want map[string]string // "": not in the profile
 	}{
-		{"SUSE Linux Enterprise Server 15 SP4", "hana", map[string]string{"thp": "never", "dirty_bytes": "", "pid_max": "4194304", "tcp_max_syn_backlog": "8192",
-			"tcp_keepalive_time": "300", "tcp_slow_start_after_idle": "0", "panic_on_oops": "", "clocksource": "", "numa_balancing": "0"}},
+		{"SUSE Linux Enterprise Server 15 SP4", "hana",
+			map[string]string{"thp": "never", "dirty_bytes": "", "pid_max": "4194304", "tcp_max_syn_backlog": "8192",
+				"tcp_keepalive_time": "300", "tcp_slow_start_after_idle": "0", "panic_on_oops": "", "clocksource": "",
+				"numa_balancing": "0"}},
 		{"SUSE Linux Enterprise Server 15 SP5", "hana", map[string]string{"thp": "madvise"}},
-		{"Ubuntu 24.04 LTS", "sqlserver", map[string]string{"thp": "always", "dirty_bytes": "", "max_map_count": "1600000", "rmem_max": "4194304"}},
-		{"Oracle Linux Server 9.4", "oracle", map[string]string{"panic_on_oops": "1", "file_max": "6815744", "ip_local_port_range": "9000 65499", "dirty_bytes": "629145600"}},
-		{"Debian GNU/Linux 12", "postgresql", map[string]string{"max_map_count": "", "pid_max": "", "aio_max_nr": "", "file_max": "", "numa_balancing": "", "dirty_bytes": "629145600"}},
+		{"Ubuntu 24.04 LTS", "sqlserver", map[string]string{"thp": "always", "dirty_bytes": "", "max_map_count": "1600000",
+			"rmem_max": "4194304"}},
+		{"Oracle Linux Server 9.4", "oracle", map[string]string{"panic_on_oops": "1", "file_max": "6815744",
+			"ip_local_port_range": "9000 65499", "dirty_bytes": "629145600"}},
+		{"Debian GNU/Linux 12", "postgresql", map[string]string{"max_map_count": "", "pid_max": "", "aio_max_nr": "",
+			"file_max": "", "numa_balancing": "", "dirty_bytes": "629145600"}},
 	} {
 		f := &host.Facts{Databases: []host.Database{{Kind: c.kind}}}
 		f.Identity.OS = known(c.os, "/etc/os-release")
@@ -200,18 +210,24 @@ func TestProfileKeepsWhatIsAccepted(t *testing.T) {
 		"swappiness of tuned mssql": {swapping(1, 8*gib), map[string]string{"swappiness": "1"}},
 		"swappiness of the kernel":  {swapping(60, 8*gib), map[string]string{"swappiness": "10"}},
 		"swappiness without swap":   {swapping(60, 0), map[string]string{"swappiness": ""}},
-		"tuned postgresql":          {also(serving("postgresql"), dirty(64*gib, 536870912, 67108864, 0, 0)), map[string]string{"dirty_bytes": "536870912", "dirty_background_bytes": "67108864"}},
-		"shares of a small memory":  {also(serving("postgresql"), dirty(4*gib, 0, 0, 20, 10)), map[string]string{"dirty_bytes": "", "dirty_background_bytes": ""}},
-		"shares of a large memory":  {also(serving("postgresql"), dirty(64*gib, 0, 0, 20, 10)), map[string]string{"dirty_bytes": "629145600", "dirty_background_bytes": "314572800"}},
+		"tuned postgresql": {also(serving("postgresql"), dirty(64*gib, 536870912, 67108864, 0, 0)),
+			map[string]string{"dirty_bytes": "536870912", "dirty_background_bytes": "67108864"}},
+		"shares of a small memory": {also(serving("postgresql"), dirty(4*gib, 0, 0, 20, 10)),
+			map[string]string{"dirty_bytes": "", "dirty_background_bytes": ""}},
+		"shares of a large memory": {also(serving("postgresql"), dirty(64*gib, 0, 0, 20, 10)),
+			map[string]string{"dirty_bytes": "629145600", "dirty_background_bytes": "314572800"}},
 		"THP off": {pg(func(m *host.Memory) {
 			m.THPEnabled = pick("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]")
 		}), map[string]string{"thp": "never"}},
 		"one of three times": {with("hana", func(f *host.Facts) {
 			f.Network.KeepaliveTime, f.Network.KeepaliveIntvl = known[int64](7200, "t"), known[int64](10, "i")
 		}), map[string]string{"tcp_keepalive_time": "300", "tcp_keepalive_intvl": "10", "tcp_keepalive_probes": "9"}},
-		"Oracle":                 {also(serving("oracle"), segmentLimit(128), semaphores(1, 1, 1, 1)), map[string]string{"shmmni": "4096", "sem": "250 32000 100 128"}},
-		"HANA":                   {also(serving("hana"), segmentLimit(128), semaphores(1, 1, 1, 1)), map[string]string{"shmmni": "32768", "sem": "32000 1024000000 500 32000"}},
-		"an SSD, for PostgreSQL": {also(serving("postgresql"), drives("none", disk("sda", host.ClassSSD, "[mq-deadline] none", 0, 128))), map[string]string{"io_scheduler": ""}},
+		"Oracle": {also(serving("oracle"), segmentLimit(128), semaphores(1, 1, 1, 1)),
+			map[string]string{"shmmni": "4096", "sem": "250 32000 100 128"}},
+		"HANA": {also(serving("hana"), segmentLimit(128), semaphores(1, 1, 1, 1)),
+			map[string]string{"shmmni": "32768", "sem": "32000 1024000000 500 32000"}},
+		"an SSD, for PostgreSQL": {also(serving("postgresql"),
+			drives("none", disk("sda", host.ClassSSD, "[mq-deadline] none", 0, 128))), map[string]string{"io_scheduler": ""}},
 	} {
 		f, got := &host.Facts{}, map[string]string{}
 		c.facts(f)
@@ -239,7 +255,8 @@ func TestNoProfileReplacesAnAcceptedValue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		own := ck.advised(&host.Facts{Databases: f.Databases, Apps: f.Apps, Identity: f.Identity, Data: f.Data, Storage: f.Storage}, role)
+		own := ck.advised(&host.Facts{Databases: f.Databases, Apps: f.Apps, Identity: f.Identity, Data: f.Data,
+			Storage: f.Storage}, role)
 		for _, a := range Recommended(f, role, nil) {
 			s, known := setting.Find(a.Name)
 			mine := slices.ContainsFunc(own, func(o setting.Assignment) bool { return o.Name == a.Name })
@@ -269,7 +286,8 @@ func TestNoProfileReplacesAnAcceptedValue(t *testing.T) {
 // Of every limit it is known what the host has, so that none is lowered.
 func TestEveryLimitIsRead(t *testing.T) {
 	f := &host.Facts{}
-	for _, v := range []reflect.Value{reflect.ValueOf(&f.Memory).Elem(), reflect.ValueOf(&f.Kernel).Elem(), reflect.ValueOf(&f.Network).Elem()} {
+	for _, v := range []reflect.Value{reflect.ValueOf(&f.Memory).Elem(), reflect.ValueOf(&f.Kernel).Elem(),
+		reflect.ValueOf(&f.Network).Elem()} {
 		for i := range v.NumField() {
 			if v.Field(i).Kind() != reflect.Struct {
 				continue
@@ -279,7 +297,8 @@ func TestEveryLimitIsRead(t *testing.T) {
 			}
 		}
 	}
-	f.Kernel.Sem, f.Network.TCPRmem, f.Network.TCPWmem = known([]int{1, 2, 3, 4}, "x"), known([]int{1, 2, 3}, "x"), known([]int{1, 2, 3}, "x")
+	f.Kernel.Sem, f.Network.TCPRmem, f.Network.TCPWmem = known([]int{1, 2, 3, 4}, "x"), known([]int{1, 2, 3}, "x"),
+		known([]int{1, 2, 3}, "x")
 	for _, s := range setting.All() {
 		if s.Limit && f.AsRead(s.Files[0]) == "" {
 			t.Errorf("%s may be lowered: no fact of memory, kernel or network has the tag read:%q", s.Name, s.Files[0])

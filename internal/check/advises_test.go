@@ -11,7 +11,8 @@ func TestAdvises(t *testing.T) {
 	for _, want := range []struct {
 		check, setting string
 		is             bool
-	}{{"PWR-001", "governor", true}, {"MEM-006", "swappiness", true}, {"MEM-001", "thp", true}, {"MEM-006", "governor", false}} {
+	}{{"PWR-001", "governor", true}, {"MEM-006", "swappiness", true}, {"MEM-001", "thp", true},
+		{"MEM-006", "governor", false}} {
 		c, err := Find(want.check)
 		if err != nil {
 			t.Fatal(err)

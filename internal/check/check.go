@@ -48,8 +48,8 @@ const (
 
 // Evidence is one value read: a path (or call) and what it said.
 type Evidence struct {
-	Path  string `json:"path"`
-	Value string `json:"value"`
+	Path  string `json:"path"`  // a file or call; {0-7} or {sda,sdb} stands for several with the same value
+	Value string `json:"value"` // as read, with its unit; denied, absent, or error: and the reason
 }
 
 // Check is one thing to look at: words, and pure functions of facts.
@@ -132,19 +132,19 @@ const (
 
 // Result is one check's answer on one host.
 type Result struct {
-	ID       string     `json:"id"`
+	ID       string     `json:"id" jsonschema:"pattern=^[A-Z]{3}-[0-9]{3}$"` // never given to another check
 	Title    string     `json:"title"`
-	Severity Severity   `json:"severity"`
-	Status   Status     `json:"status"`
-	Detail   string     `json:"detail"`
-	Evidence []Evidence `json:"evidence"`
-	Why      string     `json:"why"`
-	Source   string     `json:"source"`
-	Disagree string     `json:"disagree,omitempty"`
-	Engines  []Engine   `json:"engines,omitempty"` // that it speaks for; none: any host
-	Remedy   string     `json:"remedy"`
-	Subject  string     `json:"lever,omitempty"`
-	Sets     []string   `json:"-"` // settings that are advised where something is to be changed
+	Severity Severity   `json:"severity"`                     // in this role; info where the role is not judged
+	Status   Status     `json:"status"`                       // unknown: there is something to look at, and it could not be read
+	Detail   string     `json:"detail"`                       // what is the case on this host, in one line
+	Evidence []Evidence `json:"evidence"`                     // what was read; a finding has at least one
+	Why      string     `json:"why" jsonschema:"minLength=1"` // the mechanism
+	Source   string     `json:"source"`                       // who recommends it
+	Disagree string     `json:"disagree,omitempty"`           // where the sources conflict, and how it was decided
+	Engines  []Engine   `json:"engines,omitempty"`            // that it speaks for; none: any host
+	Remedy   string     `json:"remedy"`                       // commands, one a line; lines that begin with # are remarks
+	Subject  string     `json:"lever,omitempty"`              // by which a finding is joined with measurements
+	Sets     []string   `json:"-"`                            // settings that are advised where something is to be changed
 	// Exception is the one by which a finding is accepted, or was until it expired.
 	Exception *Exception `json:"exception,omitempty"`
 }

@@ -110,9 +110,11 @@ func TestCoverage(t *testing.T) {
 // coverage is the part of docs/checks.md on other tools.
 func coverage(all []source) string {
 	var b strings.Builder
-	b.WriteString("\n## What other tools judge or set\n\nCounted from [sources.toml](../internal/check/testdata/sources.toml), which holds the tools' parameters, and from what each check " +
-		"declares\nto cover. A parameter counts if kernels from 6.1 on have it and the tool still advises it. Each is judged where its check applies: for\nthe servers that it speaks for.\n\n" +
-		"| Source | Judged | Version | Where it stands |\n|---|--:|---|---|\n")
+	b.WriteString("\n## What other tools judge or set\n\nCounted from " +
+		"[sources.toml](../internal/check/testdata/sources.toml), which holds the tools' parameters, and from what each " +
+		"check declares\nto cover. A parameter counts if kernels from 6.1 on have it and the tool still advises it. Each " +
+		"is judged where its check applies: for\nthe servers that it speaks for.\n\n| Source | Judged | Version | Where " +
+		"it stands |\n|---|--:|---|---|\n")
 	values, order := map[string][]string{}, []string{}
 	for _, s := range all {
 		judged, counted := s.count()
@@ -127,7 +129,8 @@ func coverage(all []source) string {
 	b.WriteString("\n| Parameter | Who has it, with the value | Judged by | Set by |\n|---|---|---|---|\n")
 	for _, name := range order {
 		if ids := judges(name); ids != nil {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", strings.TrimPrefix(name, "perfspect/"), strings.Join(values[name], "; "), strings.Join(ids, ", "), cmp.Or(strings.Join(setsOf(name), ", "), "-"))
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", strings.TrimPrefix(name, "perfspect/"), strings.Join(values[name], "; "),
+				strings.Join(ids, ", "), cmp.Or(strings.Join(setsOf(name), ", "), "-"))
 		}
 	}
 	b.WriteString("\n### Left out\n\n| Parameter | Source | Counted | Why |\n|---|---|---|---|\n")

@@ -47,7 +47,8 @@ func lookDirty(f *host.Facts, _ Role) view {
 	hard := dirtyInForce(m.DirtyBytes, m.DirtyRatio, dirtyable)
 	background := dirtyInForce(m.DirtyBackgroundBytes, m.DirtyBackgroundRatio, dirtyable)
 	// A hard limit below the other begins the writing, too.
-	first := slices.MinFunc([]dirtyLimit{background, hard}, func(a, b dirtyLimit) int { return cmp.Compare(a.bytes, b.bytes) })
+	first := slices.MinFunc([]dirtyLimit{background, hard},
+		func(a, b dirtyLimit) int { return cmp.Compare(a.bytes, b.bytes) })
 	background.reading.bad = first.bytes > dirtyMost
 	v := see(hard.reading.need(), background.reading.need(), aside(dirtyable))
 	v.ok = "writing starts at " + first.amount() + " of unwritten data"
@@ -57,11 +58,12 @@ func lookDirty(f *host.Facts, _ Role) view {
 
 // adviseDirty is in bytes, as SAP's notes have it.
 func adviseDirty(*host.Facts, Role) []setting.Assignment {
-	return []setting.Assignment{{Name: "dirty_background_bytes", Value: "314572800"}, {Name: "dirty_bytes", Value: "629145600"}}
+	return []setting.Assignment{{Name: "dirty_background_bytes", Value: "314572800"},
+		{Name: "dirty_bytes", Value: "629145600"}}
 }
 
-// throughPageCache are the servers that write files through the page cache, or do so unless they are configured otherwise. HANA
-// and SQL Server open theirs with O_DIRECT.
+// throughPageCache are the servers that write files through the page cache, or do so unless they are configured
+// otherwise. HANA and SQL Server open theirs with O_DIRECT.
 var throughPageCache = slices.DeleteFunc(slices.Clone(anyServer), func(e Engine) bool {
 	return e.Kind == "hana" || e.Kind == "sqlserver"
 })

@@ -56,20 +56,23 @@ func Document(f *host.Facts, role Role, results []Result, all bool, started time
 		d.About = append(d.About, screen.Plural(notes, "finding is", "findings are")+" for information"+shown+".")
 	}
 	d.Sections, d.Warnings = Sections(results, all), Lapsed(results)
-	d.Data = struct {
-		document.Head
-		Started time.Time `json:"started"`
-		Host    string    `json:"host"`
-		Role    Role      `json:"role"`
-		Servers []Server  `json:"servers"`
-		Results []Result  `json:"results"`
-	}{document.Head{Kind: Kind, Schema: Schema}, started.UTC(), name, role, seen(f), results}
+	d.Data = Report{document.Head{Kind: Kind, Schema: Schema}, started.UTC(), name, role, seen(f), results}
 	return d
+}
+
+// Report is the output as JSON.
+type Report struct {
+	document.Head
+	Started time.Time `json:"started"` // when the host was looked at
+	Host    string    `json:"host"`    // its name; "": not known
+	Role    Role      `json:"role"`    // what the checks were judged for
+	Servers []Server  `json:"servers"` // that were seen and judged
+	Results []Result  `json:"results"` // one a check, in a fixed order
 }
 
 // Server is a server that was judged.
 type Server struct {
-	Kind    string `json:"kind"`
+	Kind    string `json:"kind"`    // postgresql, oracle, hana, ..., or sap for an application server
 	Version string `json:"version"` // "": not known
 	PID     int    `json:"pid"`     // 0: installed, not seen running
 }

@@ -39,7 +39,8 @@ func (e Engine) is(d host.Database) (yes, known bool) {
 		return true, true
 	}
 	v, ok := d.Version.Get()
-	return ok && (e.From == "" || compareVersions(v, e.From) >= 0) && (e.Below == "" || compareVersions(v, e.Below) < 0), ok
+	return ok && (e.From == "" || compareVersions(v, e.From) >= 0) && (e.Below == "" || compareVersions(v, e.Below) < 0),
+		ok
 }
 
 // compareVersions compares numbers between dots: 10.2 is above 9.6, and 8 is 8.0.

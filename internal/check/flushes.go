@@ -8,10 +8,11 @@ import (
 	"hostlab/internal/host"
 )
 
-// A flushing file system is one that hands a program's flush on to its disk, unless an option says otherwise: that option and
-// the one that takes it back while mounted, "" where only a new mount does. nil: no option does.
+// A flushing file system is one that hands a program's flush on to its disk, unless an option says otherwise: that
+// option and the one that takes it back while mounted, "" where only a new mount does. nil: no option does.
 var flushing = map[string]map[string]string{
-	"ext2": barriers, "ext3": barriers, "ext4": barriers, "btrfs": barriers, "nilfs2": barriers, "gfs2": barriers, "ocfs2": barriers,
+	"ext2": barriers, "ext3": barriers, "ext4": barriers, "btrfs": barriers, "nilfs2": barriers, "gfs2": barriers,
+	"ocfs2":    barriers,
 	"xfs":      {"nobarrier": ""}, // which no remount takes back
 	"f2fs":     {"nobarrier": "barrier", "fsync_mode=nobarrier": "fsync_mode=posix"},
 	"reiserfs": {"barrier=none": "barrier=flush"},
@@ -63,7 +64,8 @@ func flushes(f *host.Facts, m host.Mounted) reading {
 	case m.FSType.State != host.StateOK:
 		return whole(m.FSType)
 	case old && !slices.Contains(strings.Split(m.Options.Value, ","), "barrier=1"): // Linux commit 00eacd66cd87
-		return r.open(fmt.Sprintf("it is not known whether ext3 at %s flushes: by default it does since Linux 3.1 only; barrier=1 has it flush",
+		return r.open(fmt.Sprintf("it is not known whether ext3 at %s flushes: by default it does since Linux 3.1 only; "+
+			"barrier=1 has it flush",
 			m.MountPoint.Or("")))
 	case !decides || host.Shared(fs) != "":
 		return r.open(fmt.Sprintf("whether flushes of %s at %s reach a disk is not known here: %s", fs, m.MountPoint.Or(""),
@@ -103,8 +105,10 @@ func flushFix(m host.Mounted) remedy {
 	case back != "":
 		return remedy{run("sudo", "mount", "-o", "remount,"+back, dir)}
 	case m.FSType.Or("") == "overlay":
-		return remedy{remark("an overlay takes it back only when it is made anew without " + option + ": put the database on a volume of its own")}
+		return remedy{remark("an overlay takes it back only when it is made anew without " + option +
+			": put the database on a volume of its own")}
 	}
-	return remedy{remark("it takes no remount: stop the database, and mount without " + option + ":"), run("sudo", "umount", dir),
+	return remedy{remark("it takes no remount: stop the database, and mount without " + option + ":"),
+		run("sudo", "umount", dir),
 		run("sudo", "mount", dir)}
 }

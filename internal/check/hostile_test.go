@@ -27,7 +27,8 @@ func TestHostileNamesStayData(t *testing.T) {
 		}
 		for _, s := range all {
 			was := s.String()
-			for n, with := range []func(string) string{func(s string) string { return s }, func(s string) string { return was + s }, func(s string) string { return "/" + s + "/x" }} {
+			for n, with := range []func(string) string{func(s string) string { return s },
+				func(s string) string { return was + s }, func(s string) string { return "/" + s + "/x" }} {
 				s.SetString(with(screentest.Tag))
 				if !strings.Contains(c.runOn(t, f).Remedy, screentest.Tag) {
 					continue

@@ -22,10 +22,12 @@ func (v view) andSizes(f *host.Facts) view {
 		v.bad = "some huge pages are handed out, whether a program asks or not"
 	}
 	for _, r := range wrong(others) {
-		v.fix = append(v.fix, into(map[bool]string{true: "never", false: "madvise"}[strings.HasSuffix(r.path, "shmem_enabled")],
+		v.fix = append(v.fix, into(map[bool]string{true: "never",
+			false: "madvise"}[strings.HasSuffix(r.path, "shmem_enabled")],
 			r.path))
 	}
-	v.fix = v.fix.with("files of single sizes and of shared memory are as before after a reboot; what set them may set them again")
+	v.fix = v.fix.with("files of single sizes and of shared memory are as before after a reboot; what set them may set " +
+		"them again")
 	return v
 }
 
@@ -40,8 +42,8 @@ func sizesUnasked(f *host.Facts) (rs []reading) {
 	return rs
 }
 
-// shmem judges a shmem_enabled: with some values programs get huge pages for shared memory that do not ask. The switches of sizes
-// have inherit, too.
+// shmem judges a shmem_enabled: with some values programs get huge pages for shared memory that do not ask. The
+// switches of sizes have inherit, too.
 func shmem(f host.Fact[host.Choice]) reading {
 	unasked := slices.Contains([]string{"always", "within_size", "force"}, f.Value.Active)
 	r := read(f, func(host.Choice) bool { return !unasked })

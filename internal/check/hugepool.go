@@ -15,7 +15,8 @@ func hugePools(f *host.Facts) []host.HugePool {
 	if len(m.HugePools) > 0 || m.HugePageSize.State != host.StateOK {
 		return m.HugePools
 	}
-	return []host.HugePool{{Size: m.HugePageSize.Value, Pages: m.HugePages, Free: m.HugePagesFree, Reserved: m.HugePagesReserved}}
+	return []host.HugePool{{Size: m.HugePageSize.Value, Pages: m.HugePages, Free: m.HugePagesFree,
+		Reserved: m.HugePagesReserved}}
 }
 
 // idleIn is how much of a pool nobody has, and nobody is promised, in B.
@@ -74,8 +75,9 @@ func lookHugePages(f *host.Facts, _ Role) (v view) {
 		return v
 	}
 	v.bad = unused
-	v.fix = remedy{script("grep -H . /sys/kernel/mm/hugepages/*/*_hugepages"), remark("lower nr_hugepages of that size to what the servers " +
-		"take, or let them use it; vm.nr_hugepages is that of the default size")}
+	v.fix = remedy{script("grep -H . /sys/kernel/mm/hugepages/*/*_hugepages"),
+		remark("lower nr_hugepages of that size to what the servers " +
+			"take, or let them use it; vm.nr_hugepages is that of the default size")}
 	return v
 }
 
@@ -100,7 +102,8 @@ func hugePagesFix(f *host.Facts, d host.Database, cache int64) (fix remedy) {
 		fix = append(fix, alterSystem(d, "huge_page_size = "+sizeWord(other.Size)))
 	case other.Size > 0 && d.Kind == "mariadb": // which tries all sizes (MDEV-18851)
 	case other.Size > 0 && !known:
-		fix = fix.with("from PostgreSQL 14 on, huge_page_size = " + sizeWord(other.Size) + " takes those that lie idle; before:")
+		fix = fix.with("from PostgreSQL 14 on, huge_page_size = " + sizeWord(other.Size) +
+			" takes those that lie idle; before:")
 		fix = append(fix, reserve(f, cache, page)...)
 	default:
 		if other.Size > 0 {

@@ -25,8 +25,8 @@ var idle = []Check{
 			"latency-performance, sap-hana, mssql and postgresql (cpu_dma_latency)",
 		Disagree: "The bound differs: 1656250 keeps only C1, tuned latency-performance 3 us, mssql 5 us, postgresql 1 us. " +
 			"The mildest, 70 us, decides here. By Intel's datasheets turbo depends on how many cores are in C0, and on power: " +
-			"cores that stay in C1 leave less of that, so that a single log writer may run slower (measure it). So the older notes' " +
-			"kernel options (max_cstate=1) are not asked for, and only HANA's notes make this high.",
+			"cores that stay in C1 leave less of that, so that a single log writer may run slower (measure it). So the older " +
+			"notes' kernel options (max_cstate=1) are not asked for, and only HANA's notes make this high.",
 		Severity: inProduction(High, Medium),
 		absent:   noIdle, ok: "no idle state above 70 us can be entered", fix: disableDeep,
 		look: func(f *host.Facts, _ Role) view {

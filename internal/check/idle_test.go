@@ -54,7 +54,8 @@ func siblings(control string, active bool) func(*host.Facts) {
 var idleCases = []lookCase{
 	{id: "IDL-001", name: "deep state open", facts: idling(133, noLimit), want: Finding,
 		evidence: "C6: 133 us, enabled on CPUs 0-3", remedy: "-gt 70"},
-	{id: "IDL-001", name: "open on one CPU", facts: idling(133, noLimit, 0, 1, 3), want: Finding, evidence: "enabled on CPUs 2"},
+	{id: "IDL-001", name: "open on one CPU", facts: idling(133, noLimit, 0, 1, 3), want: Finding,
+		evidence: "enabled on CPUs 2"},
 	{id: "IDL-001", name: "state 2 of a processor that wakes fast", facts: idling(70, noLimit), want: OK},
 	{id: "IDL-001", name: "disabled", facts: idling(133, noLimit, 0, 1, 2, 3), want: OK},
 	{id: "IDL-001", name: "held back by a limit", facts: idling(133, 70), want: OK, evidence: "held back"},
@@ -73,24 +74,28 @@ var idleCases = []lookCase{
 		f.Idle.Resume = []host.CPUValue[float64]{{CPU: 0, Value: secs(0, "pm_qos_resume_latency_us")}}
 	}},
 	{id: "IDL-001", name: "no limit set", facts: idling(133, -1), want: Finding},
-	{id: "IDL-001", name: "container does not see the limit", want: Unknown, evidence: "cpu_dma_latency = error: not visible inside a container",
-		facts: contained(idling(133, -1))},
-	{id: "IDL-001", name: "the limit may not be read", facts: hiddenLimit(idling(133, -1)), want: Unknown, evidence: "cpu_dma_latency = denied"},
+	{id: "IDL-001", name: "container does not see the limit", want: Unknown,
+		evidence: "cpu_dma_latency = error: not visible inside a container",
+		facts:    contained(idling(133, -1))},
+	{id: "IDL-001", name: "the limit may not be read", facts: hiddenLimit(idling(133, -1)), want: Unknown,
+		evidence: "cpu_dma_latency = denied"},
 	{id: "IDL-001", name: "nothing to hold back", facts: hiddenLimit(idling(50, -1)), want: OK},
 	{id: "IDL-001", name: "disable files denied", want: Unknown, facts: func(f *host.Facts) {
 		idling(133, noLimit)(f)
 		f.Idle.States[2].Unread = upTo(4)
 		f.Idle.States[2].Disable = denied[bool]("/sys/devices/system/cpu/cpu0/cpuidle/state2/disable")
 	}},
-	{id: "IDL-001", name: "disabled on some, unread on the rest", want: Unknown, evidence: "error: not readable on CPUs 2-3", facts: func(f *host.Facts) {
-		idling(133, noLimit, 0, 1)(f)
-		f.Idle.States[2].Unread = []int{2, 3}
-		f.Idle.States[2].Disable = known(true, "/sys/devices/system/cpu/cpu0/cpuidle/state2/disable")
-	}},
-	{id: "IDL-001", name: "unread on some, open on another", want: Finding, evidence: "enabled on CPUs 0-2", facts: func(f *host.Facts) {
-		idling(133, noLimit)(f)
-		f.Idle.States[2].Unread = []int{3}
-	}},
+	{id: "IDL-001", name: "disabled on some, unread on the rest", want: Unknown,
+		evidence: "error: not readable on CPUs 2-3", facts: func(f *host.Facts) {
+			idling(133, noLimit, 0, 1)(f)
+			f.Idle.States[2].Unread = []int{2, 3}
+			f.Idle.States[2].Disable = known(true, "/sys/devices/system/cpu/cpu0/cpuidle/state2/disable")
+		}},
+	{id: "IDL-001", name: "unread on some, open on another", want: Finding, evidence: "enabled on CPUs 0-2",
+		facts: func(f *host.Facts) {
+			idling(133, noLimit)(f)
+			f.Idle.States[2].Unread = []int{3}
+		}},
 	{id: "IDL-001", name: "guest", facts: func(*host.Facts) {}, want: NotApplicable},
 
 	{id: "SMT-001", name: "on", facts: siblings("on", true), want: Finding, remedy: "hostlab assess"},

@@ -15,8 +15,8 @@ var kernel = []Check{
 	{
 		ID: "KRN-001", Subject: Kernel, Title: "Number of shared memory segments (shmmni)",
 		Covers: []string{"kernel.shmmni"},
-		Why: "HANA and each SAP instance take shared memory segments by the dozen, an Oracle instance some. When the system's " +
-			"number is used up a server does not start.",
+		Why: "HANA and each SAP instance take shared memory segments by the dozen, an Oracle instance some. When the " +
+			"system's number is used up a server does not start.",
 		Source:   "32768: SAP notes 2534844 (HANA) and 1275776; 4096: tuned oracle",
 		Disagree: "Each source speaks for its own server; 4096, the kernel's default, is enough for all others.",
 		For:      forAll(shmmniWants),
@@ -71,11 +71,11 @@ var kernel = []Check{
 	{
 		ID: "KRN-004", Subject: Kernel, Title: "System V semaphores (sem)",
 		Covers: []string{"kernel.sem"},
-		Why: "Processes of Oracle, HANA and SAP instances wait for each other on semaphores. When sets or semaphores run out, a " +
-			"server does not start.",
+		Why: "Processes of Oracle, HANA and SAP instances wait for each other on semaphores. When sets or semaphores run " +
+			"out, a server does not start.",
 		Source: "tuned sap-hana and sap-netweaver (32000 1024000000 500 32000); tuned oracle (250 32000 100 128)",
-		Disagree: "Each profile speaks for its own server. The larger values are also the kernel's default since 3.19; they are " +
-			"limits and reserve nothing.",
+		Disagree: "Each profile speaks for its own server. The larger values are also the kernel's default since 3.19; " +
+			"they are limits and reserve nothing.",
 		For:      engines("hana", "sap", "oracle"),
 		Severity: inProduction(Low, Low),
 		absent:   hidden("kernel.sem"), ok: "enough semaphores", bad: "fewer semaphores than recommended",
@@ -94,7 +94,8 @@ var kernel = []Check{
 			"(3565382) no longer " +
 			"does. Any other host is judged by the threads that it has.",
 		Severity: inProduction(Low, Low),
-		absent:   hidden("kernel.pid_max") + ", or not how many threads there are", ok: "enough for all threads", look: lookPIDs,
+		absent:   hidden("kernel.pid_max") + ", or not how many threads there are", ok: "enough for all threads",
+		look: lookPIDs,
 		advise: func(f *host.Facts, _ Role) []setting.Assignment {
 			if f.Kernel.PIDMax.State != host.StateOK && !sapOnOldSLES(f) {
 				return nil // few hosts need it
@@ -107,8 +108,9 @@ var kernel = []Check{
 		Covers: []string{"fs.aio-max-nr"},
 		Why: "Oracle, HANA and InnoDB reserve their asynchronous requests at start. When the system's number is used up they " +
 			"fail to start, or fall back to I/O that blocks.",
-		Source:   "1048576: tuned oracle; 18446744073709551615: SAP note 1868829 (HANA); else hostlab's own bound of 80 %",
-		Disagree: "The numbers speak for Oracle and HANA. On any other host, what is reserved (aio-nr) is compared with the limit.",
+		Source: "1048576: tuned oracle; 18446744073709551615: SAP note 1868829 (HANA); else hostlab's own bound of 80 %",
+		Disagree: "The numbers speak for Oracle and HANA. On any other host, what is reserved (aio-nr) is compared with " +
+			"the limit.",
 		Severity: inProduction(Medium, Medium),
 		absent:   hidden("fs.aio-max-nr") + ", or not how many are reserved", ok: "enough asynchronous requests",
 		look: lookAIO, advise: adviseAIO,
@@ -152,8 +154,8 @@ var kernel = []Check{
 			"gives the request up and the file system turns read-only; with the longest timeout it waits for the volume " +
 			"to come back.",
 		Source: "AWS documentation on EBS and NVMe; SAP note 1656250 (4294967295 s in nvme_core.io_timeout)",
-		Disagree: "The module's parameter holds for volumes that are attached later, so each volume's own value is judged; that " +
-			"is there since Linux 5.0. Local NVMe disks should keep the default. Kernels before 4.15 hold at most 255 s.",
+		Disagree: "The module's parameter holds for volumes that are attached later, so each volume's own value is judged; " +
+			"that is there since Linux 5.0. Local NVMe disks should keep the default. Kernels before 4.15 hold at most 255 s.",
 		Severity: inProduction(Medium, Medium),
 		absent:   "the NVMe driver is not loaded, or shows no timeout", ok: "requests wait as long as the driver can",
 		bad: "a volume that is away for this long is given up", look: lookNVMe, advise: adviseNVMe,
@@ -163,11 +165,12 @@ var kernel = []Check{
 		Why: "A clock that nobody keeps drifts by seconds a week. Logs of several hosts no longer fit together, and clusters " +
 			"that compare times throw nodes out. It costs no response time.",
 		Source: "adjtimex(2), STA_UNSYNC; lynis; MongoDB, Oracle and SAP ask for a time server",
-		Disagree: "chrony tells the kernel only with rtcsync, and tools of hypervisors and PTP do not: the clock may be right " +
-			"although the kernel does not know. So it is information.",
+		Disagree: "chrony tells the kernel only with rtcsync, and tools of hypervisors and PTP do not: the clock may be " +
+			"right although the kernel does not know. So it is information.",
 		Severity: inProduction(Info, Info),
-		absent:   "nothing tells whether the clock is kept", ok: "as far as the kernel knows, a program keeps the clock with a time server",
-		bad: "as far as the kernel knows, no program keeps the clock with a time server",
+		absent:   "nothing tells whether the clock is kept",
+		ok:       "as far as the kernel knows, a program keeps the clock with a time server",
+		bad:      "as far as the kernel knows, no program keeps the clock with a time server",
 		fix: remedy{run("timedatectl", "show", "-p", "NTP", "-p", "NTPSynchronized"),
 			script("chronyc tracking").noting("with chrony, and rtcsync in its configuration")},
 		left: "a time server has to be chosen",
@@ -179,8 +182,8 @@ var kernel = []Check{
 		Why: "The kernel lists what is known to be wrong with this processor and what it does about it. Vulnerable means: " +
 			"nothing, or not enough, often since the microcode is old or a mitigation was switched off.",
 		Source: "PerfSpect; kernel documentation, admin-guide/hw-vuln",
-		Disagree: "Mitigations cost time, and some hosts that run one program only do without on purpose. That is a decision about " +
-			"safety, not about response time, so it is information.",
+		Disagree: "Mitigations cost time, and some hosts that run one program only do without on purpose. That is a " +
+			"decision about safety, not about response time, so it is information.",
 		Severity: inProduction(Info, Info),
 		absent:   "the kernel lists none", ok: "nothing is listed as vulnerable",
 		bad: "the kernel lists the processor as vulnerable",
@@ -191,7 +194,8 @@ var kernel = []Check{
 			v := see(maskedCPUs(f)...)
 			for _, m := range f.Kernel.Mitigations {
 				r := read(m.Text, func(t string) bool { return !vulnerable(t) })
-				r = r.unless(r.bad || isMitigated(m.Text.Value), "the kernel's documentation on hardware vulnerabilities explains it")
+				r = r.unless(r.bad || isMitigated(m.Text.Value),
+					"the kernel's documentation on hardware vulnerabilities explains it")
 				v.readings = append(v.readings, r)
 			}
 			if bad := wrong(v.readings); len(bad) > 0 {
@@ -218,8 +222,8 @@ var kernel = []Check{
 	{
 		ID: "KRN-012", Subject: Kernel, Title: "No panic after a kernel error, for Oracle",
 		Covers: []string{"kernel.panic_on_oops"},
-		Why: "After an error in the kernel the host may go on without the part that failed: sessions hang for locks that nobody " +
-			"gives back, and a cluster sees a node that still answers. After a panic the other node takes over at once.",
+		Why: "After an error in the kernel the host may go on without the part that failed: sessions hang for locks that " +
+			"nobody gives back, and a cluster sees a node that still answers. After a panic the other node takes over at once.",
 		Source: "1: tuned oracle; Oracle's installation guides",
 		Disagree: "A single server may prefer to go on until a person looks. So it is judged for Oracle alone, with the " +
 			"least severity.",
@@ -234,8 +238,9 @@ var kernel = []Check{
 		Covers: []string{"fs.file-max"},
 		Why: "Each of Oracle's processes opens all files that it needs: hundreds of them, for thousands of processes. When " +
 			"the system's number is used up no file can be opened.",
-		Source:   "6815744: tuned oracle; Oracle's installation guides",
-		Disagree: "systemd sets the most that there can be at boot (since 240), so a lower value is one that a person has set.",
+		Source: "6815744: tuned oracle; Oracle's installation guides",
+		Disagree: "systemd sets the most that there can be at boot (since 240), so a lower value is one that a person has " +
+			"set.",
 		For:      engines("oracle"),
 		Severity: map[Role]Severity{ProductionDB: Low},
 		absent:   hidden("fs.file-max"), ok: "as many as Oracle wants", bad: "fewer than Oracle wants",
@@ -243,8 +248,9 @@ var kernel = []Check{
 	},
 	{
 		ID: "KRN-014", Subject: Kernel, Title: "System V message queues (msgmni)",
-		Covers:   []string{"kernel.msgmni"},
-		Why:      "SAP BusinessObjects' servers talk over message queues. When the system's number is used up a server does not start.",
+		Covers: []string{"kernel.msgmni"},
+		Why: "SAP BusinessObjects' servers talk over message queues. When the system's number is used up a server " +
+			"does not start.",
 		Source:   "1024: saptune's note SAP_BOBJ",
 		Disagree: "The kernel's default has been 32000 since Linux 3.19, so a lower value is one that a person has set.",
 		For:      engines("sap"),
@@ -258,8 +264,8 @@ var kernel = []Check{
 		Why: "HANA reads the clock millions of times a second. kvm-clock asks a page of the hypervisor and computes at each " +
 			"reading, while tsc is one instruction and a multiplication.",
 		Source: "tuned sap-hana-kvm-guest (tsc)",
-		Disagree: "tsc in a guest is right only where the hypervisor keeps it so over a migration. For other databases kvm-clock " +
-			"is good enough (KRN-007).",
+		Disagree: "tsc in a guest is right only where the hypervisor keeps it so over a migration. For other databases " +
+			"kvm-clock is good enough (KRN-007).",
 		For:      engines("hana"),
 		Severity: map[Role]Severity{ProductionDB: Low},
 		absent:   "the kernel names no clock source, or offers no tsc", ok: "the guest reads tsc", bad: "the guest reads " +
@@ -271,8 +277,9 @@ var kernel = []Check{
 		Covers: []string{"perfspect/DSA work queues", "perfspect/IAA work queues"},
 		Why: "The processor has engines that copy and compress memory without its cores. Programs reach them through work " +
 			"queues, of which none is set up.",
-		Source:   "PerfSpect",
-		Disagree: "Only programs that know them use them, and most databases do not: ask your vendor first. So it is information only.",
+		Source: "PerfSpect",
+		Disagree: "Only programs that know them use them, and most databases do not: ask your vendor first. So it is " +
+			"information only.",
 		Severity: inProduction(Info, Info),
 		absent:   "the processor has no such accelerators, or their driver is not loaded",
 		ok:       "each accelerator has a work queue",
@@ -289,8 +296,8 @@ var kernel = []Check{
 	},
 }
 
-// vulnerable and isMitigated tell by how the kernel begins (cpu_show_common in arch/x86/kernel/cpu/bugs.c, Linux 6.12). Behind
-// "KVM:" stands what holds for a hypervisor's guests. "Unknown: ..." is neither.
+// vulnerable and isMitigated tell by how the kernel begins (cpu_show_common in arch/x86/kernel/cpu/bugs.c, Linux 6.12).
+// Behind "KVM:" stands what holds for a hypervisor's guests. "Unknown: ..." is neither.
 func vulnerable(text string) bool {
 	text = strings.TrimPrefix(text, "KVM: ")
 	return strings.HasPrefix(text, "Vulnerable") || strings.HasPrefix(text, "Processor vulnerable")
@@ -317,7 +324,8 @@ func lookSemaphores(f *host.Facts, _ Role) view {
 	wanted := semWanted(f)
 	sem := f.Kernel.Sem
 	if v, ok := sem.Get(); ok && len(v) != len(wanted) {
-		sem = host.Fact[[]int]{Source: sem.Source, State: host.StateError, Reason: fmt.Sprintf("expected 4 numbers, found %d", len(v))}
+		sem = host.Fact[[]int]{Source: sem.Source, State: host.StateError,
+			Reason: fmt.Sprintf("expected 4 numbers, found %d", len(v))}
 	}
 	return see(readAs(sem, blanks, func(v []int) bool {
 		for i, want := range wanted {
@@ -331,11 +339,13 @@ func lookSemaphores(f *host.Facts, _ Role) view {
 
 // goodClocks are read without leaving user space. kvm-clock counts where KVM is
 // below; the others are the only ones of Arm, Power, IBM Z, RISC-V and LoongArch.
-var goodClocks = []string{"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "timebase", "tod", "riscv_clocksource",
+var goodClocks = []string{"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "timebase", "tod",
+	"riscv_clocksource",
 	"Constant"}
 
 // slowClocks take a system call, and most an access to a device.
-var slowClocks = []string{"hpet", "acpi_pm", "xen", "hyperv_clocksource_msr", "jiffies", "refined-jiffies", "pit", "arch_mem_counter",
+var slowClocks = []string{"hpet", "acpi_pm", "xen", "hyperv_clocksource_msr", "jiffies", "refined-jiffies", "pit",
+	"arch_mem_counter",
 	"tsc-early", "vmware"}
 
 // betterClock is an offered clock source that is read without a system call; or "".

@@ -27,8 +27,8 @@ func lookDiscard(f *host.Facts, _ Role) view {
 	v.bad = "freed blocks are trimmed in line with the log's writes"
 	if !waits {
 		v = v.atMost(Low).gainless()
-		v.bad = "blocks are trimmed as they are freed: no commit waits for it, but a device that is slow at it keeps the log's " +
-			"writes waiting"
+		v.bad = "blocks are trimmed as they are freed: no commit waits for it, but a device that is slow at it keeps the " +
+			"log's writes waiting"
 	}
 	v.fix = append(append(remedy{remark("take discard out of the options in /etc/fstab, or of the mount unit")}, v.fix...),
 		run("sudo", "systemctl", "enable", "--now", "fstrim.timer").noting("trims once a week, for some minutes"))
@@ -46,7 +46,8 @@ func withoutDiscard(s host.Mounted, dir string) remedy {
 }
 
 func discards(options string) bool {
-	return slices.ContainsFunc(strings.Split(options, ","), func(o string) bool { return o == "discard" || o == "discard=sync" })
+	return slices.ContainsFunc(strings.Split(options, ","),
+		func(o string) bool { return o == "discard" || o == "discard=sync" })
 }
 
 // discardsLater reports that a file system discards in the background, and lets no commit wait: ext4 since
@@ -74,7 +75,8 @@ func lookWriteCache(f *host.Facts, _ Role) (v view) {
 			if q == nil || strings.HasPrefix(q.Name, "dm-") || strings.HasPrefix(q.Name, "md") {
 				continue
 			}
-			r := oneOf(q.WriteCache, []string{"write through"}, []string{"write back"}, "look at Documentation/block/writeback_cache_control.rst of this kernel")
+			r := oneOf(q.WriteCache, []string{"write through"}, []string{"write back"},
+				"look at Documentation/block/writeback_cache_control.rst of this kernel")
 			if r.bad && q.Class == "" && s.Class.State == host.StateError { // what is below it decides what a flush does
 				r.bad, r.context = false, true
 			}

@@ -16,7 +16,8 @@ func TestBehindMasks(t *testing.T) {
 	for _, r := range Run(f, ProductionDB, All()) {
 		// What says that it was not looked for clears nothing either.
 		elsewhere := r.Detail == notWindows || strings.HasPrefix(r.Detail, "not judged for the role") ||
-			strings.Contains(r.Detail, "log director") || strings.HasPrefix(r.Detail, "would apply to") || r.ID == "KRN-009" // a call
+			strings.Contains(r.Detail, "log director") || strings.HasPrefix(r.Detail, "would apply to") ||
+			r.ID == "KRN-009" // a call
 		switch {
 		case r.Status == Unknown && strings.Contains(r.Detail, "missing or masked"):
 		case r.Status == NotApplicable && elsewhere:
@@ -37,14 +38,17 @@ func TestPoliciesOfOfflineCPUs(t *testing.T) {
 		want   Status
 	}{
 		{"its CPU is offline", host.Policy{ID: 1, Governor: busy, Driver: busy, Affected: cpus, CPUs: cpus}, OK},
-		{"no CPU is affected", host.Policy{ID: 2, Governor: busy, Driver: busy, Affected: known([]int{}, "affected_cpus")}, OK},
+		{"no CPU is affected", host.Policy{ID: 2, Governor: busy, Driver: busy, Affected: known([]int{}, "affected_cpus")},
+			OK},
 		{"its CPU is online", host.Policy{ID: 2, Governor: busy, Driver: busy, Affected: cpus, CPUs: cpus}, Unknown},
-		{"one of its CPUs is online", host.Policy{ID: 1, Governor: busy, Driver: busy, Affected: cpus, CPUs: known([]int{1, 2}, "related_cpus")}, Unknown},
+		{"one of its CPUs is online", host.Policy{ID: 1, Governor: busy, Driver: busy, Affected: cpus,
+			CPUs: known([]int{1, 2}, "related_cpus")}, Unknown},
 	} {
 		f := &host.Facts{}
 		f.Topology.Online = known([]int{0, 2}, "online")
 		f.Frequency.Policies = []host.Policy{
-			{ID: 0, Governor: known("performance", "g"), Driver: known("acpi-cpufreq", "d"), Affected: known([]int{0}, "a")}, c.policy,
+			{ID: 0, Governor: known("performance", "g"), Driver: known("acpi-cpufreq", "d"), Affected: known([]int{0}, "a")},
+			c.policy,
 		}
 		if r := Run(f, ProductionDB, power[:1])[0]; r.Status != c.want {
 			t.Errorf("%s: %s, want %s: %s", c.name, r.Status, c.want, r.Detail)

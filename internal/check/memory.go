@@ -20,11 +20,13 @@ var memory = []Check{
 			"pages reserve them or ask by madvise.",
 		Source: "never: SAP note 2205917, tuned oracle and postgresql; madvise: SAP note 3577842, sapconf, Oracle (UEK 7); " +
 			"always: MongoDB from 8.0, tuned mssql, Microsoft (leave them enabled)",
-		Disagree: "The sources name all three values, each for its own server. HANA wants never up to SLES 15 SP4 and madvise " +
-			"from SP5 on (SAP note 2684254). MongoDB wants always from 8.0 on, and never in earlier versions. For SQL Server always and " +
-			"madvise are accepted. For all others, and where no server is seen, never and madvise are accepted.",
+		Disagree: "The sources name all three values, each for its own server. HANA wants never up to SLES 15 SP4 and " +
+			"madvise from SP5 on (SAP note 2684254). MongoDB wants always from 8.0 on, and never in earlier versions. For SQL " +
+			"Server always and madvise are accepted. For all others, and where no server is seen, never and madvise are " +
+			"accepted.",
 		Severity: inProduction(Medium, Low),
-		absent:   noTHP, ok: "no program gets huge pages unasked", bad: "every program gets huge pages, whether it asks or not",
+		absent:   noTHP, ok: "no program gets huge pages unasked",
+		bad:  "every program gets huge pages, whether it asks or not",
 		look: lookTHP, advise: adviseTHP, left: "the servers here want different values",
 	},
 	{
@@ -40,8 +42,10 @@ var memory = []Check{
 		bad: "page faults of any program may stop to compact memory",
 		look: func(f *host.Facts, _ Role) view {
 			off := f.Memory.THPEnabled.Or(host.Choice{}).Active == "never" && len(wrong(sizesUnasked(f))) == 0
-			known := off || slices.Contains([]string{"always", "defer", "defer+madvise", "madvise", "never"}, f.Memory.THPDefrag.Value.Active)
-			return see(read(f.Memory.THPDefrag, func(c host.Choice) bool { return off || c.Active != "always" }).unless(known, docsOfTHP),
+			known := off || slices.Contains([]string{"always", "defer", "defer+madvise", "madvise", "never"},
+				f.Memory.THPDefrag.Value.Active)
+			return see(read(f.Memory.THPDefrag, func(c host.Choice) bool { return off || c.Active != "always" }).unless(known,
+				docsOfTHP),
 				aside(f.Memory.THPEnabled))
 		},
 	},
@@ -68,8 +72,8 @@ var memory = []Check{
 			"large cache between all nodes pays for faults and migrations and gains nothing.",
 		Source: "0: SAP HANA notes 2205917, 2684254, 3577842, tuned mssql and oracle, Scylla perftune; 1: PerfSpect",
 		Disagree: "PerfSpect recommends to enable it, which helps many independent processes that nobody has pinned. tuned " +
-			"postgresql leaves it alone, and so do the vendors of the other databases. So it is information unless HANA, Oracle or " +
-			"SQL Server runs. 2 is accepted: it only promotes pages from slower memory (kernel documentation, " +
+			"postgresql leaves it alone, and so do the vendors of the other databases. So it is information unless HANA, " +
+			"Oracle or SQL Server runs. 2 is accepted: it only promotes pages from slower memory (kernel documentation, " +
 			"admin-guide/sysctl/kernel.rst).",
 		Severity: map[Role]Severity{ProductionDB: Medium},
 		absent:   "the kernel has no NUMA balancing", ok: "memory stays where it was placed",
@@ -99,11 +103,11 @@ var memory = []Check{
 		Why: "Written data stays in memory until the background limit starts the writing and the hard limit stops the " +
 			"writers. As a share of a large memory that is many gigabytes. When they are flushed in one go, the log's " +
 			"small writes queue behind them.",
-		Source: "bytes: SAP notes 2578899, 1984787, 3565382, sapconf (314572800 and 629145600), tuned postgresql (67108864 and " +
-			"536870912); the bound of 1 GiB at which writing starts is hostlab's own",
-		Disagree: "tuned's throughput-performance and sap-hana set 10 %, latency-performance and mssql 3 %, which suits a small " +
-			"memory. PostgreSQL asks the kernel to write its checkpoints early (checkpoint_flush_after), so that what remains " +
-			"is of backups, sorts and log copies. HANA and SQL Server write past the page cache, and are not judged.",
+		Source: "bytes: SAP notes 2578899, 1984787, 3565382, sapconf (314572800 and 629145600), tuned postgresql (67108864 " +
+			"and 536870912); the bound of 1 GiB at which writing starts is hostlab's own",
+		Disagree: "tuned's throughput-performance and sap-hana set 10 %, latency-performance and mssql 3 %, which suits a " +
+			"small memory. PostgreSQL asks the kernel to write its checkpoints early (checkpoint_flush_after), so that what " +
+			"remains is of backups, sorts and log copies. HANA and SQL Server write past the page cache, and are not judged.",
 		For:      throughPageCache,
 		Severity: inProduction(Low, Low),
 		absent:   "the kernel shows no limits of dirty pages", look: lookDirty, advise: adviseDirty,
@@ -112,8 +116,8 @@ var memory = []Check{
 		ID: "MEM-006", Subject: Memory, Title: "Swappiness",
 		Covers: []string{"vm.swappiness"},
 		Why: "Swappiness weighs swapping out a program's memory against dropping cached file pages. At the default of 60 " +
-			"a large backup or log copy can push parts of a database's cache out to disk, and each later touch waits for a read. " +
-			"At 0 nothing is swapped until memory is almost out, and the kernel may end the database instead.",
+			"a large backup or log copy can push parts of a database's cache out to disk, and each later touch waits for a " +
+			"read. At 0 nothing is swapped until memory is almost out, and the kernel may end the database instead.",
 		Source: "10: tuned throughput-performance, latency-performance, oracle, sap-hana; 3: tuned postgresql; 1: tuned " +
 			"mssql, Scylla; " +
 			"0 and zram: kernel documentation, admin-guide/sysctl/vm.rst",
@@ -129,13 +133,13 @@ var memory = []Check{
 		Why: "A process that reaches the limit gets no more memory, although plenty is free, and usually dies. Column " +
 			"stores and large Java or SAP processes hold mappings by the hundred thousand; the kernel's own default is 65530.",
 		Source: "2147483647: SAP notes 1275776, 1980196, 900929; 262144: Microsoft, Elasticsearch and OpenSearch (their " +
-			"checks at start); 1600000: tuned mssql; two for each connection: MongoDB (SERVER-51233, its warning 5123300 at start); " +
-			"else hostlab's own bound of 80 %",
-		Disagree: "Only HANA, SAP application servers, SQL Server, Elasticsearch and OpenSearch are held to a number. Microsoft " +
-			"asks for at least 262144, tuned for more. Elasticsearch's manual recommends 1048576 since 8.17, and its check at start, " +
-			"which a single node can do without, asks for 262144. MongoDB is held to the connections that it admits: 80 % of its open " +
-			"files, or fewer by its configuration. That weighs Low until most are open. Any other server is judged by the mappings that " +
-			"it has: most need a few hundred.",
+			"checks at start); 1600000: tuned mssql; two for each connection: MongoDB (SERVER-51233, its warning 5123300 at " +
+			"start); else hostlab's own bound of 80 %",
+		Disagree: "Only HANA, SAP application servers, SQL Server, Elasticsearch and OpenSearch are held to a number. " +
+			"Microsoft asks for at least 262144, tuned for more. Elasticsearch's manual recommends 1048576 since 8.17, and " +
+			"its check at start, which a single node can do without, asks for 262144. MongoDB is held to the connections " +
+			"that it admits: 80 % of its open files, or fewer by its configuration. That weighs Low until most are open. " +
+			"Any other server is judged by the mappings that it has: most need a few hundred.",
 		For:      anyServer,
 		Severity: inProduction(Medium, Medium),
 		absent:   "the kernel shows no limit of mappings", ok: "servers may have enough memory mappings",
@@ -178,8 +182,8 @@ var memory = []Check{
 		Why: "Written data stay in memory for 30 s by default, then go to the disk in one portion. Oracle's and SQL Server's " +
 			"profiles have them written after 5 s, so that portions are small.",
 		Source: "tuned oracle and mssql (500 and 100 hundredths of a second)",
-		Disagree: "Both servers write their data past the page cache where they can, so that only backups and exports feel it. " +
-			"Other sources leave it alone. So it is information only.",
+		Disagree: "Both servers write their data past the page cache where they can, so that only backups and exports feel " +
+			"it. Other sources leave it alone. So it is information only.",
 		For:      engines("oracle", "sqlserver"),
 		Severity: map[Role]Severity{ProductionDB: Info},
 		absent:   "the kernel does not show these times", ok: "old data are written as soon as the profiles ask for",
@@ -227,7 +231,8 @@ func lookShm(f *host.Facts, _ Role) view {
 	v.bad = fmt.Sprintf("%s, below 75 %% of memory and swap (%s)", result.Format(float64(m.ShmSize.Value), "B"),
 		result.Format(float64(want), "B"))
 	mb := want/mib + 1
-	v.fix = remedy{run("sudo", "mount", "-o", fmt.Sprintf("remount,size=%dM", mb), "/dev/shm").noting("reserves nothing; other " +
+	v.fix = remedy{run("sudo", "mount", "-o", fmt.Sprintf("remount,size=%dM", mb),
+		"/dev/shm").noting("reserves nothing; other " +
 		"options stay"),
 		remark(fmt.Sprintf("to keep it, one line in /etc/fstab: tmpfs /dev/shm tmpfs nosuid,nodev,size=%dM 0 0", mb))}
 	return v

@@ -67,8 +67,10 @@ var restKnobs = []knob{
 	steps("defrag", func(f *host.Facts, v string) { f.Memory.THPDefrag = pick("f", v) },
 		"[always] defer defer+madvise madvise never", "always defer defer+madvise [madvise] never"),
 	steps("dirty_expire_centisecs", func(f *host.Facts, v float64) { f.Memory.DirtyExpire = known(v, "f") }, 60, 30, 5, 1),
-	steps("dirty_writeback_centisecs", func(f *host.Facts, v float64) { f.Memory.DirtyWriteback = known(v, "f") }, 60, 5, 1),
-	steps("stalls for memory", func(f *host.Facts, v float64) { f.Kernel.StalledMemory = known(v, "f") }, 0.9, 0.2, 0.01, 0),
+	steps("dirty_writeback_centisecs", func(f *host.Facts, v float64) { f.Memory.DirtyWriteback = known(v, "f") }, 60, 5,
+		1),
+	steps("stalls for memory", func(f *host.Facts, v float64) { f.Kernel.StalledMemory = known(v, "f") }, 0.9, 0.2, 0.01,
+		0),
 	steps("the clock's server", func(f *host.Facts, v bool) { f.Kernel.ClockSynced = known(v, "f") }, false, true),
 	steps("a guest's clock", func(f *host.Facts, v string) { f.Kernel.Clocksource = known(v, "f") }, "kvm-clock", "tsc"),
 	steps("vulnerabilities", func(f *host.Facts, v string) {
@@ -84,12 +86,15 @@ var restKnobs = []knob{
 			f.Offload[i].Queues = known(v, "f")
 		}
 	}, 0, 1, 8),
-	ofNetwork("wmem_default", func(n *host.Network) *host.Fact[int64] { return &n.WmemDefault }, 4096, 212992, 262144, 1<<30),
+	ofNetwork("wmem_default", func(n *host.Network) *host.Fact[int64] { return &n.WmemDefault }, 4096, 212992, 262144,
+		1<<30),
 	ofNetwork("tcp_keepalive_probes", func(n *host.Network) *host.Fact[int64] { return &n.KeepaliveProbes }, 90, 9, 3),
-	ofQueues("scheduler", func(b *host.BlockDevice, v string) { b.Scheduler = pick("f", v) }, "none [mq-deadline]", "[none] mq-deadline"),
+	ofQueues("scheduler", func(b *host.BlockDevice, v string) { b.Scheduler = pick("f", v) }, "none [mq-deadline]",
+		"[none] mq-deadline"),
 	ofQueues("nomerges", func(b *host.BlockDevice, v int64) { b.NoMerges = known(v, "f") }, 0, 2),
 	ofQueues("read_ahead_kb", func(b *host.BlockDevice, v int64) { b.ReadAhead = size(v, "f") }, 0, 128<<10, 4<<20),
-	ofQueues("write cache", func(b *host.BlockDevice, v string) { b.WriteCache = known(v, "f") }, "write back", "write through"),
+	ofQueues("write cache", func(b *host.BlockDevice, v string) { b.WriteCache = known(v, "f") }, "write back",
+		"write through"),
 	ofQueues("io_timeout", func(b *host.BlockDevice, v float64) { b.IOTimeout = known(v, "f") }, 1, 30, 4294967.295),
 	ofQueues("queues", func(b *host.BlockDevice, v int64) { b.Queues = known(v, "f") }, 1, 4, 64),
 	steps("DAX", func(f *host.Facts, v bool) {
@@ -106,7 +111,8 @@ var restKnobs = []knob{
 		}
 	}, false, true),
 	steps("bios_limit", ofPolicies(func(p *host.Policy, v float64) { p.BIOSLimit = hz(v, "f") }), 0.8, 1.2, 9),
-	steps("platform_profile", func(f *host.Facts, v string) { f.Frequency.PlatformProfile = known(v, "f") }, "balanced", "performance"),
+	steps("platform_profile", func(f *host.Facts, v string) { f.Frequency.PlatformProfile = known(v, "f") }, "balanced",
+		"performance"),
 	ofUncore("max_freq_khz", func(u *host.Uncore, v float64) { u.Max = hz(v, "f") }, 0.8, 1.2, 9),
 	ofUncore("ELC", func(u *host.Uncore, best bool) {
 		threshold := map[bool]int64{false: 95, true: 0}[best]
@@ -127,10 +133,12 @@ var directionless = map[string]string{
 	"SMT-001": "no value is recommended",
 	"PWR-014": "which driver there is decides what else is judged",
 	"MEM-001": "each server asks for another value",
-	"STO-006": "a log on another storage is judged by other checks", "STO-007": "a log on another storage is judged by other checks",
+	"STO-006": "a log on another storage is judged by other checks",
+	"STO-007": "a log on another storage is judged by other checks",
 }
 
-// Every check that has a direction is moved by a knob: on a host where the worst value is a finding, the best one is none.
+// Every check that has a direction is moved by a knob: on a host where the worst value is a finding, the best one is
+// none.
 func TestEveryCheckHasAKnob(t *testing.T) {
 	turned := slices.Concat(knobs, farKnobs, restKnobs)
 	for _, c := range All() {
@@ -152,8 +160,8 @@ func TestEveryCheckHasAKnob(t *testing.T) {
 			})
 		})
 		if why := directionless[c.ID]; moved == (why != "") {
-			t.Errorf("%s, %s: moved by a knob: %v, and without direction since %q; add its values, worst first, to restKnobs, or to "+
-				"directionless why none is better", c.ID, c.Title, moved, why)
+			t.Errorf("%s, %s: moved by a knob: %v, and without direction since %q; add its values, worst first, to restKnobs, "+
+				"or to directionless why none is better", c.ID, c.Title, moved, why)
 		}
 	}
 }

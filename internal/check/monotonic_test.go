@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// better is a number that a check judges: of two values, the better one must not be a finding where the worse one is none.
+// better is a number that a check judges: of two values, the better one must not be a finding where the worse one is
+// none.
 type better struct {
 	check string
 	name  string
@@ -30,8 +31,12 @@ var betters = []better{
 		f.Kernel.PIDMax, f.Kernel.Threads = known(v, kernDir+"/pid_max"), known[int64](20000, "/proc/loadavg")
 	}},
 	{"KRN-008", "a volume's timeout, in s", 4294966, 1, func(f *host.Facts, v int64) { waiting(float64(v))(f) }},
-	{"STO-003", "read-ahead, in KiB", 65536, 0, func(f *host.Facts, v int64) { drives("none", disk("vda", host.ClassVirtual, "[none]", 0, v))(f) }},
-	{"IDL-001", "latency of the deepest state, in us", 0, 2000, func(f *host.Facts, v int64) { idling(float64(v), noLimit)(f) }},
+	{"STO-003", "read-ahead, in KiB", 65536, 0, func(f *host.Facts,
+		v int64) {
+		drives("none", disk("vda", host.ClassVirtual, "[none]", 0, v))(f)
+	}},
+	{"IDL-001", "latency of the deepest state, in us", 0, 2000,
+		func(f *host.Facts, v int64) { idling(float64(v), noLimit)(f) }},
 	{"IDL-001", "limit of the latency, in us", 0, 2000, func(f *host.Facts, v int64) { idling(133, float64(v))(f) }},
 	{"VRT-001", "stolen per mille", 0, 1000, func(f *host.Facts, v int64) {
 		f.Virt.Hypervisor, f.Virt.Steal = known("kvm", "cpuid"), known(float64(v)/1000, "/proc/stat")
@@ -44,7 +49,8 @@ func TestMakingAValueBetterAddsNoFinding(t *testing.T) {
 		t.Run(b.check+"/"+b.name, func(t *testing.T) {
 			answers := map[Status]bool{}
 			rapid.Check(t, func(t *rapid.T) {
-				good, bad := rapid.Int64Range(min(b.from, b.to), max(b.from, b.to)).Draw(t, "one"), rapid.Int64Range(min(b.from, b.to), max(b.from, b.to)).Draw(t, "other")
+				good, bad := rapid.Int64Range(min(b.from, b.to), max(b.from, b.to)).Draw(t, "one"),
+					rapid.Int64Range(min(b.from, b.to), max(b.from, b.to)).Draw(t, "other")
 				if (good > bad) == (b.from < b.to) {
 					good, bad = bad, good
 				}

@@ -16,20 +16,23 @@ var mounts = []Check{
 		Why: "A barrier makes the file system wait until the disk has what it was given before. Without, a flush returns " +
 			"while the data are in the disk's cache: after a power failure commits are lost that were confirmed, and the " +
 			"file system itself may be damaged.",
-		Source: "SAP notes 2578899, 2684254 (remove nobarrier); PostgreSQL documentation on reliability; ext4(5); SUSE support " +
-			"document 000020240 (XFS first ignores and then refuses it); kernel documentation on overlayfs (volatile); mount.cifs(8)",
-		Disagree: "Once it was advised for disks with a battery. Such disks ignore the flush by themselves and cost nothing, so " +
-			"nobarrier gains nothing there, and XFS has dropped it (Linux commit 1c02d502c208).",
+		Source: "SAP notes 2578899, 2684254 (remove nobarrier); PostgreSQL documentation on reliability; ext4(5); SUSE " +
+			"support document 000020240 (XFS first ignores and then refuses it); kernel documentation on overlayfs " +
+			"(volatile); mount.cifs(8)",
+		Disagree: "Once it was advised for disks with a battery. Such disks ignore the flush by themselves and cost " +
+			"nothing, so nobarrier gains nothing there, and XFS has dropped it (Linux commit 1c02d502c208).",
 		Severity: everywhere(High, High, Low),
-		ok:       "by their options, the file systems hand flushes on to their disks", bad: "flushes do not reach the disk: commits are lost when power fails",
-		left: "it is a mount option",
-		look: lookBarriers,
+		ok:       "by their options, the file systems hand flushes on to their disks",
+		bad:      "flushes do not reach the disk: commits are lost when power fails",
+		left:     "it is a mount option",
+		look:     lookBarriers,
 	},
 	{
 		ID: "STO-010", Subject: Log, Title: "NFS mounted soft",
 		Why: "A soft mount gives an error to the database when the server does not answer for some time. A database " +
 			"takes that for a broken disk: it stops, or loses a write that it thought done. A hard mount waits.",
-		Source:   "PostgreSQL documentation, Creating a Database Cluster, NFS (hard); nfs(5): soft can corrupt data; SAP note 3024346",
+		Source: "PostgreSQL documentation, Creating a Database Cluster, NFS (hard); nfs(5): soft can corrupt data; SAP " +
+			"note 3024346",
 		Severity: everywhere(High, High, Low),
 		ok:       "the database waits for its NFS server",
 		bad:      "a pause of the NFS server becomes an error of the database's disk",
@@ -56,14 +59,14 @@ var mounts = []Check{
 		Covers: []string{"sunrpc.tcp_max_slot_table_entries", "net.core.rmem_max", "net.core.wmem_max", "net.ipv4.tcp_rmem",
 			"net.ipv4.tcp_wmem",
 			"net.core.netdev_max_backlog", "net.ipv4.tcp_no_metrics_save"},
-		Why: "All requests to an NFS server share one connection. Where its buffers are small, a backup or a savepoint makes the " +
-			"log's writes wait. Linux adds slots for requests up to 65536, and NetApp's servers work on 128 of a connection at a time: " +
-			"with NFSv3 further ones wait there, and the server then holds the connection back.",
-		Source: "SAP note 3024346 (NetApp: 128 slots, 16 MiB); SUSE support document 000019281; Google NetApp Volumes, Linux NFS " +
-			"concurrency (128 for each connection of NFSv3)",
-		Disagree: "The note is about HANA on NetApp. Other servers may take more than 128 requests, and NFSv4.1 agrees on a number " +
-			"by itself. So more than 128 is information unless HANA's files lie on NFSv3. Over a short way TCP seldom needs 16 MiB, " +
-			"so this is the least severity, and a larger buffer is never lowered.",
+		Why: "All requests to an NFS server share one connection. Where its buffers are small, a backup or a savepoint " +
+			"makes the log's writes wait. Linux adds slots for requests up to 65536, and NetApp's servers work on 128 of a " +
+			"connection at a time: with NFSv3 further ones wait there, and the server then holds the connection back.",
+		Source: "SAP note 3024346 (NetApp: 128 slots, 16 MiB); SUSE support document 000019281; Google NetApp Volumes, " +
+			"Linux NFS concurrency (128 for each connection of NFSv3)",
+		Disagree: "The note is about HANA on NetApp. Other servers may take more than 128 requests, and NFSv4.1 agrees on " +
+			"a number by itself. So more than 128 is information unless HANA's files lie on NFSv3. Over a short way TCP " +
+			"seldom needs 16 MiB, so this is the least severity, and a larger buffer is never lowered.",
 		Severity: inProduction(Low, Low),
 		ok:       "as the note asks for, or larger buffers", bad: "smaller than the note asks for",
 		look: lookNFS, goals: nfsWanted,
@@ -84,8 +87,8 @@ var mounts = []Check{
 	},
 	{
 		ID: "STO-013", Subject: Log, Title: "Queues of virtual disks",
-		Why: "With one queue all virtual CPUs put their requests through one lock, and one of them takes all interrupts. With a " +
-			"queue for each, a request ends on the CPU that made it.",
+		Why: "With one queue all virtual CPUs put their requests through one lock, and one of them takes all interrupts. " +
+			"With a queue for each, a request ends on the CPU that made it.",
 		Source: "libvirt documentation on disks (driver queues); QEMU since 5.2 gives a queue to each CPU by itself",
 		Disagree: "The measurement that made it QEMU's default gained 1 to 4 %. So it is information: it counts only where a " +
 			"disk does tens of thousands of requests a second.",
@@ -177,8 +180,8 @@ func nfsWanted(f *host.Facts) []goal {
 		raised("netdev_max_backlog", n.NetdevBacklog, 300000), raised("tcp_no_metrics_save", n.NoMetricsSave, 1)}
 }
 
-// slotsWanted bounds the requests of NFSv3 from both sides, those of others from below. For hosts of a kind it is advised where
-// HANA's files lie on NFSv3: only a look at one host tells whether others have fewer.
+// slotsWanted bounds the requests of NFSv3 from both sides, those of others from below. For hosts of a kind it is
+// advised where HANA's files lie on NFSv3: only a look at one host tells whether others have fewer.
 func slotsWanted(f *host.Facts) goal {
 	v3 := slices.ContainsFunc(places(f), isNFSv3)
 	fits := func(n int64) bool { return n == nfsSlots || n > nfsSlots && !v3 }
@@ -205,5 +208,6 @@ func largest(setting string, f host.Fact[[]int], n int, other string) goal {
 	if v, ok := f.Get(); ok && len(v) == 3 {
 		other = fmt.Sprint(v[0], " ", v[1])
 	}
-	return goal{setting, fmt.Sprint(other, " ", n), readAs(f, blanks, func(v []int) bool { return len(v) == 3 && v[2] >= n })}
+	return goal{setting, fmt.Sprint(other, " ", n),
+		readAs(f, blanks, func(v []int) bool { return len(v) == 3 && v[2] >= n })}
 }

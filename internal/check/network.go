@@ -51,8 +51,8 @@ var network = []Check{
 		Why: "After a pause of some round trips TCP sends with its smallest window again. What HANA's nodes send each other, " +
 			"and what goes to NFS, comes in bursts: each burst then takes more round trips than the network needs.",
 		Source: "0: SAP notes 2382421 (HANA), 3024346 (NFS)",
-		Disagree: "RFC 2861 wants it, to spare networks whose load has changed meanwhile. Within a data centre it only costs. " +
-			"Others than SAP do not name it.",
+		Disagree: "RFC 2861 wants it, to spare networks whose load has changed meanwhile. Within a data centre it only " +
+			"costs. Others than SAP do not name it.",
 		Severity: map[Role]Severity{ProductionDB: Low},
 		absent:   "HANA is not seen running, and no log directory lies on NFS",
 		ok:       "TCP goes on where it was before a pause", bad: "TCP starts slowly after each pause",
@@ -66,8 +66,8 @@ var network = []Check{
 			"TCP gives it up, and a client that is gone keeps its session and its locks until a probe finds out: after two " +
 			"hours by default.",
 		Source: "300 s, 75 s, 9 probes: SAP note 1410736; 1250 s: SAP note 1680803 (ASE); 8 retries: SAP note 2993054 (Azure)",
-		Disagree: "Connections are probed only where the server asks for it, and PostgreSQL, MariaDB and others have times of " +
-			"their own for that. So this is judged for SAP's servers alone.",
+		Disagree: "Connections are probed only where the server asks for it, and PostgreSQL, MariaDB and others have times " +
+			"of their own for that. So this is judged for SAP's servers alone.",
 		For:      engines("hana", "sap", "ase"),
 		Severity: inProduction(Low, Low),
 		absent:   "the kernel shows none of these times",
@@ -82,8 +82,8 @@ var network = []Check{
 			"selective acknowledgements one lost packet sends many again, and without timestamps round trips are known badly. " +
 			"Replication and backups over a distance feel it first.",
 		Source: "1: SAP notes 2382421, 3024346; the kernel's defaults",
-		Disagree: "Old guides for hardening switch timestamps off, since they show how long a host is up; since Linux 4.10 each " +
-			"connection has an offset of its own. On Azure timestamps are not judged, as in SAP's note.",
+		Disagree: "Old guides for hardening switch timestamps off, since they show how long a host is up; since Linux 4.10 " +
+			"each connection has an offset of its own. On Azure timestamps are not judged, as in SAP's note.",
 		Severity: inProduction(Low, Low),
 		absent:   "the kernel shows none of them", ok: "all parts of TCP are in use",
 		bad: "a part of TCP that speeds long ways is " +
@@ -111,14 +111,15 @@ var network = []Check{
 		Source:   "8192: SAP note 2382421",
 		For:      engines("hana"),
 		Severity: map[Role]Severity{ProductionDB: Low},
-		absent:   hidden("net.ipv4.tcp_max_syn_backlog"), ok: "as many as the note asks for", bad: "fewer than the note asks for",
+		absent:   hidden("net.ipv4.tcp_max_syn_backlog"), ok: "as many as the note asks for",
+		bad:   "fewer than the note asks for",
 		goals: synWanted,
 	},
 	{
 		ID: "NET-008", Subject: Kernel, Title: "Tries to open a connection, for HANA",
 		Covers: []string{"net.ipv4.tcp_syn_retries"},
-		Why: "Under load a service of HANA may answer a connection late. With the kernel's default of 6 the client gives up after " +
-			"one to two minutes, although the service would have answered.",
+		Why: "Under load a service of HANA may answer a connection late. With the kernel's default of 6 the client gives " +
+			"up after one to two minutes, although the service would have answered.",
 		Source:   "8: SAP note 2382421, for HANA 1 up to revision 122.14 and HANA 2 SPS 00",
 		Disagree: "Newer revisions do not need it, and saptune sets it for all. So it is information only.",
 		For:      engines("hana"),
@@ -161,7 +162,8 @@ func keepaliveWanted(f *host.Facts) (list []goal) {
 	sap := runs(f, "hana") || runs(f, "sap")
 	switch {
 	case sap:
-		list = []goal{lowered("tcp_keepalive_time", n.KeepaliveTime, 300), lowered("tcp_keepalive_intvl", n.KeepaliveIntvl, 75),
+		list = []goal{lowered("tcp_keepalive_time", n.KeepaliveTime, 300),
+			lowered("tcp_keepalive_intvl", n.KeepaliveIntvl, 75),
 			lowered("tcp_keepalive_probes", n.KeepaliveProbes, 9)}
 	case runs(f, "ase") && !onAzure(f): // the note leaves Azure to the one above
 		list = []goal{lowered("tcp_keepalive_time", n.KeepaliveTime, 1250)}

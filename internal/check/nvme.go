@@ -9,8 +9,8 @@ import (
 	"hostlab/internal/setting"
 )
 
-// longestWait is from when on a disk's timeout, in s, counts as the longest. The kernel keeps it in ticks of 32 bits, and shows
-// 2^32 ms less a little for the largest, or a third of that with 300 ticks a second.
+// longestWait is from when on a disk's timeout, in s, counts as the longest. The kernel keeps it in ticks of 32 bits,
+// and shows 2^32 ms less a little for the largest, or a third of that with 300 ticks a second.
 const longestWait = float64(1<<30) / 1e3
 
 func lookNVMe(f *host.Facts, _ Role) view {

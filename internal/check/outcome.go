@@ -44,7 +44,8 @@ func readAs[T any](f host.Fact[T], show func(T) string, good func(T) bool) readi
 	return r
 }
 
-// oneOf judges a fact by the values that are known to be good or bad. Any other is unknown, and tell says who knows more of it.
+// oneOf judges a fact by the values that are known to be good or bad. Any other is unknown, and tell says who knows
+// more of it.
 func oneOf[T comparable](f host.Fact[T], good, bad []T, tell string) reading {
 	return read(f, func(v T) bool { return slices.Contains(good, v) }).
 		unless(slices.Contains(good, f.Value) || slices.Contains(bad, f.Value), tell)
@@ -133,7 +134,8 @@ func (c Check) judge(v view) Result {
 	switch {
 	case absent:
 	case len(wrong(v.readings)) > 0:
-		seen = group(present(append(wrong(v.readings), v.readings...))) // what is wrong first: of many rows the last are not shown
+		seen = group(present(append(wrong(v.readings),
+			v.readings...))) // what is wrong first: of many rows the last are not shown
 		fix := v.fix
 		if fix == nil {
 			fix = c.fix

@@ -43,8 +43,8 @@ var power = []Check{
 			"default, balance_performance, makes it climb in steps after idle; performance makes it go to the top at once.",
 		Source: "tuned throughput-performance; kernel documentation on intel_pstate and amd-pstate",
 		Disagree: "Notes written for older processors name EPB only. While the governor is performance, intel_pstate " +
-			"refuses every value but performance (before Linux 5.10 it refuses performance, too), and EPP may keep an older value after a " +
-			"change of governor: set the governor first, then EPP, and read both back.",
+			"refuses every value but performance (before Linux 5.10 it refuses performance, too), and EPP may keep an older " +
+			"value after a change of governor: set the governor first, then EPP, and read both back.",
 		Severity: inProduction(Medium, Medium),
 		absent:   "the frequency driver has no EPP", ok: "EPP prefers performance",
 		bad:  "the hardware may trade response time for energy",
@@ -106,7 +106,8 @@ var power = []Check{
 			limits := ofCeiling(f, func(p host.Policy) host.Fact[int64] { return p.Max })
 			if v.readings = append(v.readings, limits...); capped {
 				const file = "/sys/devices/system/cpu/intel_pstate/max_perf_pct"
-				v.fix = append(append(v.fix, write("100", file).noting(effect("max_perf_pct"))), kept(f, "max_perf_pct", file, "100")...)
+				v.fix = append(append(v.fix, write("100", file).noting(effect("max_perf_pct"))),
+					kept(f, "max_perf_pct", file, "100")...)
 			}
 			if len(wrong(limits)) > 0 {
 				v.fix = append(v.fix, script("for p in /sys/devices/system/cpu/cpufreq/policy*; do "+
@@ -163,8 +164,9 @@ var power = []Check{
 				return view{readings: []reading{aside(fr.ProfileChoices)},
 					absent: "the firmware offers no profile named performance"}
 			}
-			v := see(oneOf(fr.PlatformProfile, []string{"performance", "max-power"}, []string{"low-power", "cool", "quiet", "balanced",
-				"balanced-performance"}, "the firmware's maker says what it does"), aside(fr.ProfileChoices))
+			v := see(oneOf(fr.PlatformProfile, []string{"performance", "max-power"},
+				[]string{"low-power", "cool", "quiet", "balanced",
+					"balanced-performance"}, "the firmware's maker says what it does"), aside(fr.ProfileChoices))
 			v.bad = "the firmware is asked for " + v.readings[0].value
 			return v
 		},
@@ -276,12 +278,14 @@ func fullEPP(v string) bool { return v == "performance" || v == "0" }
 // savingEPP are the other names, and numbers up to 255.
 func savingEPP(v string) bool {
 	n, err := strconv.Atoi(v)
-	return slices.Contains([]string{"default", "balance_performance", "balance_power", "power"}, v) || err == nil && n > 0 && n <= 255
+	return slices.Contains([]string{"default", "balance_performance", "balance_power", "power"}, v) || err == nil &&
+		n > 0 && n <= 255
 }
 
 func lookEPP(f *host.Facts, _ Role) (v view) {
 	for _, p := range onlinePolicies(f) {
-		r := read(p.EPP, fullEPP).unless(fullEPP(p.EPP.Value) || savingEPP(p.EPP.Value), "energy_performance_available_preferences names all")
+		r := read(p.EPP, fullEPP).unless(fullEPP(p.EPP.Value) || savingEPP(p.EPP.Value),
+			"energy_performance_available_preferences names all")
 		if r.bad && p.Governor.Or("") == "performance" {
 			v.bad = "the governor is performance, but EPP kept an older value"
 		}

@@ -30,34 +30,44 @@ func biased(values ...int64) func(*host.Facts) {
 }
 
 var powerCases = []lookCase{
-	{id: "PWR-001", name: "acpi-cpufreq powersave on 512 CPUs", facts: governed(512, "acpi-cpufreq", "powersave", ""), want: Finding,
-		evidence: cpufreqDir + "{0-511}/scaling_governor = powersave", remedy: "tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor"},
-	{id: "PWR-001", name: "ondemand on an application server", role: ProductionApp, facts: governed(4, "acpi-cpufreq", "ondemand", ""), want: Finding},
+	{id: "PWR-001", name: "acpi-cpufreq powersave on 512 CPUs", facts: governed(512, "acpi-cpufreq", "powersave", ""),
+		want:     Finding,
+		evidence: cpufreqDir + "{0-511}/scaling_governor = powersave",
+		remedy:   "tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor"},
+	{id: "PWR-001", name: "ondemand on an application server", role: ProductionApp,
+		facts: governed(4, "acpi-cpufreq", "ondemand", ""), want: Finding},
 	{id: "PWR-001", name: "performance", facts: governed(2, "acpi-cpufreq", "performance", ""), want: OK},
-	{id: "PWR-001", name: "development may save", role: Development, facts: governed(2, "acpi-cpufreq", "powersave", ""), want: NotApplicable,
+	{id: "PWR-001", name: "development may save", role: Development, facts: governed(2, "acpi-cpufreq", "powersave", ""),
+		want:   NotApplicable,
 		detail: "may save energy"},
-	{id: "PWR-001", name: "intel_pstate without HWP computes in the kernel", facts: governed(2, "intel_pstate", "powersave", ""), want: Finding},
-	{id: "PWR-001", name: "intel_pstate with HWP is another check's", facts: governed(2, "intel_pstate", "powersave", "balance_performance"),
-		want: NotApplicable, detail: "PWR-003"},
-	{id: "PWR-001", name: "intel_cpufreq is passive", facts: governed(2, "intel_cpufreq", "schedutil", "balance_performance"), want: Finding},
+	{id: "PWR-001", name: "intel_pstate without HWP computes in the kernel",
+		facts: governed(2, "intel_pstate", "powersave", ""), want: Finding},
+	{id: "PWR-001", name: "intel_pstate with HWP is another check's",
+		facts: governed(2, "intel_pstate", "powersave", "balance_performance"),
+		want:  NotApplicable, detail: "PWR-003"},
+	{id: "PWR-001", name: "intel_cpufreq is passive",
+		facts: governed(2, "intel_cpufreq", "schedutil", "balance_performance"), want: Finding},
 	{id: "PWR-001", name: "one policy differs", want: Finding, evidence: cpufreqDir + "3/scaling_governor = ondemand",
 		detail: "1 of 4", facts: func(f *host.Facts) {
 			governed(4, "acpi-cpufreq", "performance", "")(f)
 			f.Frequency.Policies[3].Governor.Value = "ondemand"
 		}},
-	{id: "PWR-001", name: "the others are shown as well", want: Finding, evidence: cpufreqDir + "{0-2}/scaling_governor = performance",
+	{id: "PWR-001", name: "the others are shown as well", want: Finding,
+		evidence: cpufreqDir + "{0-2}/scaling_governor = performance",
 		facts: func(f *host.Facts) {
 			governed(4, "acpi-cpufreq", "performance", "")(f)
 			f.Frequency.Policies[3].Governor.Value = "ondemand"
 		}},
-	{id: "PWR-001", name: "governor module not loaded", want: Finding, remedy: "modprobe cpufreq_performance", facts: func(f *host.Facts) {
-		governed(1, "acpi-cpufreq", "ondemand", "")(f)
-		f.Frequency.Policies[0].Governors = known("ondemand userspace", cpufreqDir+"0/scaling_available_governors")
-	}},
-	{id: "PWR-001", name: "denied", want: Unknown, evidence: "scaling_governor = denied", detail: "run as root", facts: func(f *host.Facts) {
-		governed(1, "acpi-cpufreq", "performance", "")(f)
-		f.Frequency.Policies[0].Governor = denied[string](cpufreqDir + "0/scaling_governor")
-	}},
+	{id: "PWR-001", name: "governor module not loaded", want: Finding, remedy: "modprobe cpufreq_performance",
+		facts: func(f *host.Facts) {
+			governed(1, "acpi-cpufreq", "ondemand", "")(f)
+			f.Frequency.Policies[0].Governors = known("ondemand userspace", cpufreqDir+"0/scaling_available_governors")
+		}},
+	{id: "PWR-001", name: "denied", want: Unknown, evidence: "scaling_governor = denied", detail: "run as root",
+		facts: func(f *host.Facts) {
+			governed(1, "acpi-cpufreq", "performance", "")(f)
+			f.Frequency.Policies[0].Governor = denied[string](cpufreqDir + "0/scaling_governor")
+		}},
 	{id: "PWR-001", name: "unreadable driver under powersave", want: Unknown, facts: func(f *host.Facts) {
 		governed(1, "acpi-cpufreq", "powersave", "")(f)
 		f.Frequency.Policies[0].Driver = failed[string](cpufreqDir + "0/scaling_driver")
@@ -65,11 +75,14 @@ var powerCases = []lookCase{
 	{id: "PWR-001", name: "no cpufreq in a guest", facts: func(*host.Facts) {}, want: NotApplicable, detail: "guest"},
 
 	{id: "PWR-003", name: "balance", facts: governed(8, "intel_pstate", "powersave", "balance_performance"), want: Finding,
-		evidence: "policy{0-7}/energy_performance_preference", remedy: "echo performance | sudo tee /sys/devices/system/cpu/cpufreq/policy*/energy_performance_preference"},
-	{id: "PWR-003", name: "kept an older value, locked by the governor", facts: governed(2, "intel_pstate", "performance", "balance_power"),
-		want: Finding, remedy: "echo powersave | sudo tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor\n"},
+		evidence: "policy{0-7}/energy_performance_preference",
+		remedy:   "echo performance | sudo tee /sys/devices/system/cpu/cpufreq/policy*/energy_performance_preference"},
+	{id: "PWR-003", name: "kept an older value, locked by the governor",
+		facts: governed(2, "intel_pstate", "performance", "balance_power"),
+		want:  Finding, remedy: "echo powersave | sudo tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor\n"},
 	{id: "PWR-003", name: "kept an older value that can be written", want: Finding, detail: "kept an older value",
-		remedy: "echo performance | sudo tee /sys/devices/system/cpu/cpufreq/policy*/energy_performance_preference", facts: func(f *host.Facts) {
+		remedy: "echo performance | sudo tee /sys/devices/system/cpu/cpufreq/policy*/energy_performance_preference",
+		facts: func(f *host.Facts) {
 			governed(2, "intel_pstate", "performance", "balance_power")(f)
 			f.Identity.Kernel = known("5.10.0", "uname")
 		}},

@@ -16,8 +16,10 @@ import (
 
 // words are what random facts say: what checks look for, and rubbish.
 var words = []string{"", "performance", "powersave", "schedutil", "balance_performance", "acpi-cpufreq", "intel_pstate",
-	"amd-pstate-epp", "low-power balanced performance", "on", "off", "notsupported", "tsc", "hpet", "kvm-clock", "kvm", "none",
-	"write back", "write through", "rw,discard", "memory", "network", "pmem-block", "pmem-dax", "ssd", "nvme", "disk", "ext4",
+	"amd-pstate-epp", "low-power balanced performance", "on", "off", "notsupported", "tsc", "hpet", "kvm-clock", "kvm",
+	"none",
+	"write back", "write through", "rw,discard", "memory", "network", "pmem-block", "pmem-dax", "ssd", "nvme", "disk",
+	"ext4",
 	"Amazon EC2 m5.large", "6.1.0", "GenuineIntel", "idle=poll", "\x1b[31mred\nnext", "\u202eright to left", "\xff\xfe",
 	"/a path/with 'quotes' and $(a command)", strings.Repeat("long/", 60), strings.Repeat("x", 200)}
 
@@ -65,7 +67,8 @@ func fillFact(t *rapid.T, v reflect.Value, depth int) {
 	state := rapid.SampledFrom([]host.State{"", host.StateOK, host.StateOK, host.StateOK, host.StateAbsent,
 		host.StateDenied, host.StateError}).Draw(t, "state")
 	v.FieldByName("State").SetString(string(state))
-	v.FieldByName("Source").SetString(rapid.SampledFrom([]string{"", "/sys/a/cpu0/x", "/sys/a/cpu1/x", "/proc/b"}).Draw(t, "source"))
+	v.FieldByName("Source").SetString(rapid.SampledFrom([]string{"", "/sys/a/cpu0/x", "/sys/a/cpu1/x", "/proc/b"}).Draw(t,
+		"source"))
 	if state == host.StateOK {
 		fill(t, v.FieldByName("Value"), depth+1)
 	}
@@ -92,7 +95,8 @@ func TestAnyFacts(t *testing.T) {
 			promises(t, r)
 		}
 		var b strings.Builder
-		if err := document.WriteText(&b, Document(named("host"), role, results, rapid.Bool().Draw(t, "verbose"), time.Time{}), document.TextOptions{}); err != nil {
+		if err := document.WriteText(&b, Document(named("host"), role, results, rapid.Bool().Draw(t, "verbose"), time.Time{}),
+			document.TextOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.SplitSeq(b.String(), "\n") {
@@ -182,7 +186,8 @@ func TestFindingsNeedEyes(t *testing.T) {
 		if c.want != Finding {
 			continue
 		}
-		for state, want := range map[host.State]Status{host.StateDenied: Unknown, host.StateError: Unknown, host.StateAbsent: NotApplicable} {
+		for state, want := range map[host.State]Status{host.StateDenied: Unknown, host.StateError: Unknown,
+			host.StateAbsent: NotApplicable} {
 			if elsewhere[c.id] {
 				want = NotApplicable
 			}

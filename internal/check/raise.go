@@ -10,8 +10,8 @@ import (
 	"hostlab/internal/setting"
 )
 
-// withoutLowering gives limits the higher of what is advised and what the host has: a limit costs nothing, and to lower one
-// may stop what runs under it.
+// withoutLowering gives limits the higher of what is advised and what the host has: a limit costs nothing, and to lower
+// one may stop what runs under it.
 func withoutLowering(f *host.Facts, list []setting.Assignment) []setting.Assignment {
 	for i, a := range list {
 		if s, ok := setting.Find(a.Name); ok && s.Limit {
@@ -24,8 +24,8 @@ func withoutLowering(f *host.Facts, list []setting.Assignment) []setting.Assignm
 	return list
 }
 
-// withAccepted puts what the host has in place of what is advised where the check accepts that, so that a profile does not
-// replace it. What is in force in another form, such as a limit in %, is left out.
+// withAccepted puts what the host has in place of what is advised where the check accepts that, so that a profile does
+// not replace it. What is in force in another form, such as a limit in %, is left out.
 func withAccepted(f *host.Facts, c Check, r Role, list []setting.Assignment) (out []setting.Assignment) {
 	var wrong []setting.Assignment
 	switch runOne(f, r, c).Status {
@@ -48,7 +48,8 @@ func withAccepted(f *host.Facts, c Check, r Role, list []setting.Assignment) (ou
 	return out
 }
 
-// inForce is what the host has of a setting of which checks accept several values; "" where another form of it is in force.
+// inForce is what the host has of a setting of which checks accept several values; "" where another form of it is in
+// force.
 func inForce(f *host.Facts, name string) (value string, known bool) {
 	m, n := f.Memory, f.Network
 	switch name {

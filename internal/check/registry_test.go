@@ -79,8 +79,8 @@ func docs() string {
 	var b strings.Builder
 	b.WriteString("# Checks\n\nGenerated from the registry by `go test ./internal/check -run TestDocs -update`. " +
 		"`hostlab check --explain ID`\nprints one of them with its reasons. A dash: not judged in this role.\n\n" +
-		"| ID | What is looked at | production-db | production-app | development | Who recommends it | Where they disagree |\n" +
-		"|---|---|---|---|---|---|---|\n")
+		"| ID | What is looked at | production-db | production-app | development | Who recommends it | Where they disagree " +
+		"|\n|---|---|---|---|---|---|---|\n")
 	for _, c := range All() {
 		row := []string{c.ID, c.Title}
 		for _, r := range Roles {

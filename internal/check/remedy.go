@@ -132,7 +132,8 @@ func sets(f *host.Facts, advice []setting.Assignment) (out remedy) {
 // kept are the commands that keep a value over a reboot. Of TuneD the profile does, and would win over a file.
 func kept(f *host.Facts, name, files, value string, disks ...string) remedy {
 	if f.Kernel.TunedProfile.State == host.StateOK {
-		return remedy{remark("a profile of TuneD is active, and may set it again; hostlab export tuned writes one that builds on it")}
+		return remedy{remark("a profile of TuneD is active, and may set it again; hostlab export tuned writes one that " +
+			"builds on it")}
 	}
 	s, _ := setting.Find(name)
 	k := s.Keep(strings.ReplaceAll(files, "[0-9]", ""), value, disks...)
@@ -197,7 +198,8 @@ var byAdvice = func() map[string][]setting.Assignment {
 }()
 
 // Advise returns what a host's findings of at least a severity recommend to set, in the order
-// of the checks, each setting and object once. left says of each other finding, and of each that is accepted, why it is not set.
+// of the checks, each setting and object once. left says of each other finding, and of each that is accepted, why it is
+// not set.
 func Advise(f *host.Facts, r Role, results []Result, least Severity) (list []setting.Assignment, left []string) {
 	for _, res := range results {
 		if res.Status == Accepted && res.Severity >= least {
@@ -219,7 +221,8 @@ func Advise(f *host.Facts, r Role, results []Result, least Severity) (list []set
 
 // Recommended returns what the checks of a role recommend for this host and others of its kind, whatever their
 // settings are: for the servers and disks that it has, no limit lower than it has, and no other value where its own is
-// accepted. Information alone is left out, and so are what else depends on the host, and the checks that an exception excuses.
+// accepted. Information alone is left out, and so are what else depends on the host, and the checks that an exception
+// excuses.
 func Recommended(f *host.Facts, r Role, excused map[string]Exception) (list []setting.Assignment) {
 	alike := &host.Facts{Databases: f.Databases, Apps: f.Apps, Identity: f.Identity, Virt: f.Virt, Storage: f.Storage,
 		Data: f.Data}

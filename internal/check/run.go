@@ -79,7 +79,8 @@ func runOne(f *host.Facts, role Role, c Check) Result {
 		}
 	}
 	o.Engines = c.For
-	o.ID, o.Title, o.Severity, o.Why, o.Source, o.Disagree, o.Subject = c.ID, c.Title, sev, c.Why, c.Source, c.Disagree, subject
+	o.ID, o.Title, o.Severity, o.Why, o.Source, o.Disagree, o.Subject = c.ID, c.Title, sev, c.Why, c.Source, c.Disagree,
+		subject
 	return o
 }
 
@@ -113,8 +114,8 @@ func behindMask(f *host.Facts, c Check, o Result) Result {
 // ofIPC are the checks of System V IPC, of which each namespace has its own.
 var ofIPC = []string{"KRN-001", "KRN-002", "KRN-003", "KRN-004", "KRN-014"}
 
-// elsewhere turns an answer into unknown whose settings are those of hostlab's own network or IPC, and a server has another: all
-// servers that it speaks for, or one of those where the rest is well.
+// elsewhere turns an answer into unknown whose settings are those of hostlab's own network or IPC, and a server has
+// another: all servers that it speaks for, or one of those where the rest is well.
 func elsewhere(f *host.Facts, c Check, o Result) Result {
 	network := strings.HasPrefix(c.ID, "NET-")
 	if !network && !slices.Contains(ofIPC, c.ID) || o.Status == Unknown || o.Status == NotApplicable {
@@ -140,8 +141,10 @@ func elsewhere(f *host.Facts, c Check, o Result) Result {
 	if len(away) == 0 || o.Status == Finding && len(away) < len(list) {
 		return o
 	}
-	return Result{Status: Unknown, Evidence: append(group(away), o.Evidence...), Detail: "it is not known what " + nameOf(which) + " has: it is " +
-		"in a container with " + map[bool]string{true: "a network", false: "IPC"}[network] + " of its own; run hostlab in there"}
+	return Result{Status: Unknown, Evidence: append(group(away), o.Evidence...),
+		Detail: "it is not known what " + nameOf(which) + " has: it is " +
+			"in a container with " + map[bool]string{true: "a network", false: "IPC"}[network] +
+			" of its own; run hostlab in there"}
 }
 
 // whyNotJudged says why a check says nothing to a role.

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"hostlab/internal/document"
+	"hostlab/internal/golden"
 	"hostlab/internal/host"
 )
 
@@ -19,6 +21,16 @@ func loadSchema(t *testing.T) *jsonschema.Schema {
 		t.Fatal(err)
 	}
 	return schema
+}
+
+// docs/schema/check.schema.json describes the output.
+func TestSchema(t *testing.T) {
+	golden.Schema{Title: "Output of hostlab check --format json",
+		Forms: []any{Report{Head: document.Head{Kind: Kind, Schema: Schema}}},
+		Words: map[reflect.Type][]any{reflect.TypeFor[Role](): {ProductionDB, ProductionApp, Development},
+			reflect.TypeFor[Severity](): {Info, Low, Medium, High},
+			reflect.TypeFor[Status]():   {OK, Finding, Accepted, NotApplicable, Unknown}},
+	}.Equal(t, "check.schema.json")
 }
 
 func output(t *testing.T, role Role, results []Result) any {

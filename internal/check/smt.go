@@ -24,10 +24,10 @@ func coreOfMost(f *host.Facts) (of host.Fact[[]int]) {
 // threadsPerCore are the threads that a core may have, most first.
 var threadsPerCore = []int{8, 4, 2}
 
-// offBySMT are the offline CPUs that are siblings of online ones, off since SMT is off or limited to some threads of each core
-// (smt/control: off, forceoff, or since Linux 6.6 a number). Offline CPUs have no topology, so that numbers decide: Power
-// counts a core's threads one after the other, and x86 mostly first one of each core and then the others. Power's
-// ppc64_cpu --smt takes siblings off where the kernel has no such control: alike in each core.
+// offBySMT are the offline CPUs that are siblings of online ones, off since SMT is off or limited to some threads of
+// each core (smt/control: off, forceoff, or since Linux 6.6 a number). Offline CPUs have no topology, so that numbers
+// decide: Power counts a core's threads one after the other, and x86 mostly first one of each core and then the others.
+// Power's ppc64_cpu --smt takes siblings off where the kernel has no such control: alike in each core.
 func offBySMT(f *host.Facts, off []int) []int {
 	online, arch := f.Topology.Online.Or(nil), f.Identity.Arch.Or("")
 	power := strings.HasPrefix(arch, "ppc") || strings.HasPrefix(f.Identity.CPUModel.Or(""), "POWER")

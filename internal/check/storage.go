@@ -19,9 +19,9 @@ var storage = []Check{
 		Why: "A scheduler sorts and holds back requests to spare a disk's head movements. Flash, arrays and virtual disks " +
 			"have their own, so a second one only adds latency and a lock to each write of the log.",
 		Source: "SAP notes 2578899, 1984787, 2161991; sapconf; AWS documentation (none)",
-		Disagree: "The notes ask for none wherever it is offered; Red Hat asks guests to test, and starts them with mq-deadline. " +
-			"So on a guest's virtual disks, and on SATA and SAS SSDs, this is information unless HANA or an SAP instance runs. " +
-			"A machine's own rotating disks are not judged, since those gain from mq-deadline.",
+		Disagree: "The notes ask for none wherever it is offered; Red Hat asks guests to test, and starts them with " +
+			"mq-deadline. So on a guest's virtual disks, and on SATA and SAS SSDs, this is information unless HANA or an SAP " +
+			"instance runs. A machine's own rotating disks are not judged, since those gain from mq-deadline.",
 		Severity: inProduction(Medium, Low),
 		absent:   noDisks + ", other than rotating ones", ok: "requests go to the devices unsorted",
 		bad: "requests are sorted before they go to a device that does so itself",
@@ -31,7 +31,8 @@ var storage = []Check{
 					r := read(b.Scheduler, func(c host.Choice) bool { return unsorted(c) == "" })
 					if now := b.Scheduler.Value.Active; r.state == host.StateOK && !r.bad {
 						r.context = slices.Contains(sortingSchedulers, now) // and nothing better is offered
-						r = r.unless(r.context || now == "none" || now == "noop", "the kernel's documentation on block devices names its schedulers")
+						r = r.unless(r.context || now == "none" || now == "noop",
+							"the kernel's documentation on block devices names its schedulers")
 					}
 					return r
 				}, "", "")
@@ -63,7 +64,10 @@ var storage = []Check{
 		absent:   "no NVMe device or SSD is seen", ok: "requests are not searched for neighbours",
 		bad: "each request is searched for neighbours to merge with", left: "measure before changing it",
 		look: func(f *host.Facts, _ Role) view {
-			return ofDisks(f, disks(f), func(b host.BlockDevice) bool { return b.Class == host.ClassNVMe || b.Class == host.ClassSSD },
+			return ofDisks(f, disks(f), func(b host.BlockDevice) bool {
+				return b.Class == host.ClassNVMe ||
+					b.Class == host.ClassSSD
+			},
 				func(b host.BlockDevice) reading { return read(b.NoMerges, is[int64](2)) }, "nomerges", "2")
 		},
 	},
@@ -77,14 +81,16 @@ var storage = []Check{
 			"window wastes bandwidth and memory on wrong guesses; MongoDB asks for 8 to 32 sectors, and is not judged. " +
 			"Information only: it pays for scans, not for commits.",
 		Severity: inProduction(Info, Info),
-		absent:   noDisks, ok: "sequential reads fetch at least 4 MiB ahead", bad: "smaller than what profiles for throughput set",
+		absent:   noDisks, ok: "sequential reads fetch at least 4 MiB ahead",
+		bad:  "smaller than what profiles for throughput set",
 		left: "it pays for scans only: measure before changing it",
 		look: func(f *host.Facts, _ Role) view {
 			if runs(f, "mongodb") {
 				return view{absent: "MongoDB asks for a small window, 8 to 32 sectors, as its reads are random"}
 			}
 			return ofDisks(f, readingAhead(f), func(host.BlockDevice) bool { return true },
-				func(b host.BlockDevice) reading { return read(b.ReadAhead, atLeast[int64](readAheadWanted)) }, "read_ahead_kb", "4096")
+				func(b host.BlockDevice) reading { return read(b.ReadAhead, atLeast[int64](readAheadWanted)) }, "read_ahead_kb",
+				"4096")
 		},
 	},
 	{
@@ -133,9 +139,9 @@ var storage = []Check{
 		Why: "Each commit waits for the network and the file server, and shares both with others. A soft or asynchronous " +
 			"mount can also confirm writes that are then lost.",
 		Source: "PostgreSQL documentation on network file systems; measurements of redo logs on slower and faster storage",
-		Disagree: "Oracle and SAP certify network storage for logs of Oracle and HANA, which are not judged here. What it costs " +
-			"depends on the server, the network and the mount options: the database's own log write times tell. hostlab assess " +
-			"measures a disk that is " +
+		Disagree: "Oracle and SAP certify network storage for logs of Oracle and HANA, which are not judged here. What it " +
+			"costs depends on the server, the network and the mount options: the database's own log write times tell. hostlab " +
+			"assess measures a disk that is " +
 			"reached over a network (iSCSI, Fibre Channel), and for a network file system a local disk to compare with.",
 		Severity: inProduction(Medium, Low),
 		ok:       "logs lie on storage of this machine, or on one that the vendor certifies",
@@ -150,11 +156,13 @@ var storage = []Check{
 		Why: "A device that reports a write-back cache has to flush it at each commit: all of it, with what other writers " +
 			"left in it. With FUA one write can go past the cache, but Linux uses that only for files opened with O_DIRECT " +
 			"and O_DSYNC. A device protected against power loss reports write through and commits much faster.",
-		Source: "kernel documentation on writeback cache control; Linux, fs/iomap/direct-io.c; Microsoft on SQL Server and FUA",
-		Disagree: "No tool recommends a value: the kernel only reports it, and what it costs has to be measured. FUA is accepted for " +
-			"SQL Server (trace flag 3979), and for Oracle, which writes synchronously (its Reference for UNIX) and directly if " +
-			"filesystemio_options says so, which no file tells; PostgreSQL and InnoDB call fdatasync by default. A " +
-			"virtual disk is information. Switching the cache off in the kernel alone makes commits fast by losing them.",
+		Source: "kernel documentation on writeback cache control; Linux, fs/iomap/direct-io.c; Microsoft on SQL Server and " +
+			"FUA",
+		Disagree: "No tool recommends a value: the kernel only reports it, and what it costs has to be measured. FUA is " +
+			"accepted for SQL Server (trace flag 3979), and for Oracle, which writes synchronously (its Reference for UNIX) " +
+			"and directly if filesystemio_options says so, which no file tells; PostgreSQL and InnoDB call fdatasync by " +
+			"default. A virtual disk is information. Switching the cache off in the kernel alone makes commits fast by " +
+			"losing them.",
 		Severity: inProduction(Medium, Info),
 		absent:   "no block device with a write cache is known below a log directory",
 		ok:       "as the kernel has it, no device below a log has a volatile write cache to flush", look: lookWriteCache,
@@ -230,8 +238,8 @@ func sortingWeighs(f *host.Facts) (worst Severity) {
 	return worst
 }
 
-// sortingOn is the most that a scheduler weighs on a disk: those that answer in some 10 us lose most. Disks that answer in 100 us
-// or more lose next to nothing, so that only SAP's notes decide there.
+// sortingOn is the most that a scheduler weighs on a disk: those that answer in some 10 us lose most. Disks that answer
+// in 100 us or more lose next to nothing, so that only SAP's notes decide there.
 func sortingOn(f *host.Facts, b host.BlockDevice) Severity {
 	sap := runs(f, "hana") || runs(f, "sap")
 	switch {
@@ -282,7 +290,8 @@ func logs(f *host.Facts) []host.Storage {
 	for _, d := range f.Databases {
 		for _, l := range append([]host.ServerLog{{Purpose: d.Kind + " log", Dir: d.LogDir}}, d.MoreLogs...) {
 			if whole(l.Dir).unknown() {
-				list = append(list, host.Storage{Purpose: fmt.Sprintf("%s of process %d", l.Purpose, d.PID), Class: l.Dir, Options: l.Dir})
+				list = append(list, host.Storage{Purpose: fmt.Sprintf("%s of process %d", l.Purpose, d.PID), Class: l.Dir,
+					Options: l.Dir})
 			}
 		}
 	}
@@ -322,7 +331,8 @@ func lookDAX(f *host.Facts, _ Role) (v view) {
 		class, known := s.Class.Get()
 		if !known {
 			r := whole(s.Class).because(notKnown(s))
-			r.context = len(s.Stack) > 0 && !slices.ContainsFunc(s.Stack, func(l host.StackLayer) bool { return l.Kind == "pmem" })
+			r.context = len(s.Stack) > 0 && !slices.ContainsFunc(s.Stack,
+				func(l host.StackLayer) bool { return l.Kind == "pmem" })
 			v.readings = append(v.readings, r)
 			continue
 		}
@@ -353,7 +363,8 @@ func notKnown(s host.Storage) string {
 }
 
 // classes are those that storage can be of.
-var classes = []string{host.ClassNetwork, host.ClassDisk, host.ClassVirtual, host.ClassSSD, host.ClassNVMe, host.ClassPmem, host.ClassPmemDAX,
+var classes = []string{host.ClassNetwork, host.ClassDisk, host.ClassVirtual, host.ClassSSD, host.ClassNVMe,
+	host.ClassPmem, host.ClassPmemDAX,
 	host.ClassMemory}
 
 // certified reports the log of a server whose vendor certifies network storage for it.

@@ -58,47 +58,65 @@ func hiddenLog(f *host.Facts) {
 
 var storageCases = []lookCase{
 	{id: "STO-004", name: "discard", facts: logOn(host.ClassSSD, "ext4", "rw,relatime,discard"), want: Finding,
-		evidence: "/proc/self/mountinfo (postgresql log /db/log on /db) = rw,relatime,discard", remedy: "mount -o remount,nodiscard /db"},
+		evidence: "/proc/self/mountinfo (postgresql log /db/log on /db) = rw,relatime,discard",
+		remedy:   "mount -o remount,nodiscard /db"},
 	{id: "STO-004", name: "XFS takes no remount", facts: logOn(host.ClassSSD, "xfs", "rw,relatime,discard"), want: Finding,
 		remedy: "sudo umount /db\nsudo mount /db\n"},
 	{id: "STO-004", name: "none", facts: logOn(host.ClassSSD, "ext4", "rw,relatime"), want: OK},
 	{id: "STO-004", name: "btrfs at once", facts: logOn(host.ClassSSD, "btrfs", "rw,discard=sync"), want: Finding},
 	{id: "STO-004", name: "btrfs collects", facts: logOn(host.ClassSSD, "btrfs", "rw,discard=async"), want: OK},
 	{id: "STO-004", name: "nodiscard", facts: logOn(host.ClassSSD, "ext4", "rw,nodiscard"), want: OK},
-	{id: "STO-004", name: "a log that may not be seen", facts: hiddenLog, want: Unknown, detail: "may not read /proc/9/cwd"},
-	{id: "STO-008", name: "a binary log that may not be seen", want: Unknown, detail: "may not read /etc/my.cnf", facts: func(f *host.Facts) {
-		logOn(host.ClassNVMe, "ext4", "rw", cached("nvme0n1", "write through", fua(false, "nvme0n1")))(f)
-		f.Databases = []host.Database{{Kind: "mysql", PID: 9, LogDir: known("/db/log", "fd"), MoreLogs: []host.ServerLog{{Purpose: "mysql binary log", Dir: denied[string]("/etc/my.cnf")}}}}
-	}},
-	{id: "STO-005", name: "a log that may not be seen", facts: hiddenLog, want: Unknown, detail: "may not read /proc/9/cwd"},
-	{id: "STO-006", name: "a log that may not be seen", facts: hiddenLog, want: Unknown, detail: "may not read /proc/9/cwd"},
-	{id: "STO-007", name: "a log that may not be seen", facts: hiddenLog, want: Unknown, detail: "may not read /proc/9/cwd"},
-	{id: "STO-008", name: "a log that may not be seen", facts: hiddenLog, want: Unknown, detail: "may not read /proc/9/cwd"},
+	{id: "STO-004", name: "a log that may not be seen", facts: hiddenLog, want: Unknown,
+		detail: "may not read /proc/9/cwd"},
+	{id: "STO-008", name: "a binary log that may not be seen", want: Unknown, detail: "may not read /etc/my.cnf",
+		facts: func(f *host.Facts) {
+			logOn(host.ClassNVMe, "ext4", "rw", cached("nvme0n1", "write through", fua(false, "nvme0n1")))(f)
+			f.Databases = []host.Database{{Kind: "mysql", PID: 9, LogDir: known("/db/log", "fd"),
+				MoreLogs: []host.ServerLog{{Purpose: "mysql binary log", Dir: denied[string]("/etc/my.cnf")}}}}
+		}},
+	{id: "STO-005", name: "a log that may not be seen", facts: hiddenLog, want: Unknown,
+		detail: "may not read /proc/9/cwd"},
+	{id: "STO-006", name: "a log that may not be seen", facts: hiddenLog, want: Unknown,
+		detail: "may not read /proc/9/cwd"},
+	{id: "STO-007", name: "a log that may not be seen", facts: hiddenLog, want: Unknown,
+		detail: "may not read /proc/9/cwd"},
+	{id: "STO-008", name: "a log that may not be seen", facts: hiddenLog, want: Unknown,
+		detail: "may not read /proc/9/cwd"},
 	{id: "STO-004", name: "no log", facts: func(*host.Facts) {}, want: NotApplicable, detail: "--log-dir"},
 	{id: "STO-004", name: "denied", want: Unknown, facts: logOn(host.ClassSSD, "ext4", "", func(s *host.Storage) {
 		s.Options = denied[string]("/proc/self/mountinfo")
 	})},
 
-	{id: "STO-005", name: "pmem through the page cache", facts: logOn(host.ClassPmem, "ext4", "rw", dax(false)), want: Finding,
+	{id: "STO-005", name: "pmem through the page cache", facts: logOn(host.ClassPmem, "ext4", "rw", dax(false)),
+		want:     Finding,
 		evidence: "statx (postgresql log /db/log on /db) = 0", remedy: "mount -o dax=always /dev/pmem0 /db"},
-	{id: "STO-005", name: "btrfs cannot", facts: logOn(host.ClassPmem, "btrfs", "rw", dax(false)), want: Finding, remedy: "has no DAX"},
+	{id: "STO-005", name: "btrfs cannot", facts: logOn(host.ClassPmem, "btrfs", "rw", dax(false)), want: Finding,
+		remedy: "has no DAX"},
 	{id: "STO-005", name: "DAX", facts: logOn(host.ClassPmemDAX, "xfs", "rw,dax=always", dax(true)), want: OK},
 	{id: "STO-005", name: "SSD", facts: logOn(host.ClassSSD, "ext4", "rw", dax(false)), want: NotApplicable},
-	{id: "STO-005", name: "not readable", want: Unknown, facts: logOn(host.ClassPmem, "ext4", "rw", func(s *host.Storage) { s.DAX = failed[bool]("statx") })},
-	{id: "STO-005", name: "class not readable", want: Unknown, facts: logOn("", "ext4", "rw", func(s *host.Storage) { s.Class = denied[string]("/sys/block") })},
+	{id: "STO-005", name: "not readable", want: Unknown,
+		facts: logOn(host.ClassPmem, "ext4", "rw", func(s *host.Storage) { s.DAX = failed[bool]("statx") })},
+	{id: "STO-005", name: "class not readable", want: Unknown,
+		facts: logOn("", "ext4", "rw", func(s *host.Storage) { s.Class = denied[string]("/sys/block") })},
 
-	{id: "STO-006", name: "tmpfs", facts: logOn(host.ClassMemory, "tmpfs", "rw"), want: Finding, evidence: "memory (tmpfs)", detail: "does not survive"},
-	{id: "STO-006", name: "tmpfs in development", role: Development, facts: logOn(host.ClassMemory, "tmpfs", "rw"), want: Finding},
+	{id: "STO-006", name: "tmpfs", facts: logOn(host.ClassMemory, "tmpfs", "rw"), want: Finding,
+		evidence: "memory (tmpfs)", detail: "does not survive"},
+	{id: "STO-006", name: "tmpfs in development", role: Development, facts: logOn(host.ClassMemory, "tmpfs", "rw"),
+		want: Finding},
 	{id: "STO-006", name: "disk", facts: logOn(host.ClassNVMe, "xfs", "rw"), want: OK},
 	{id: "STO-006", name: "no log", facts: func(*host.Facts) {}, want: NotApplicable},
-	{id: "STO-006", name: "denied", want: Unknown, facts: logOn("", "", "", func(s *host.Storage) { s.Class = denied[string]("/proc/self/mountinfo") })},
+	{id: "STO-006", name: "denied", want: Unknown,
+		facts: logOn("", "", "", func(s *host.Storage) { s.Class = denied[string]("/proc/self/mountinfo") })},
 
-	{id: "STO-007", name: "NFS", facts: logOn(host.ClassNetwork, "nfs4", "rw,hard"), want: Finding, evidence: "network (nfs4)", remedy: "hostlab assess --log-dir DIRECTORY"},
+	{id: "STO-007", name: "NFS", facts: logOn(host.ClassNetwork, "nfs4", "rw,hard"), want: Finding,
+		evidence: "network (nfs4)", remedy: "hostlab assess --log-dir DIRECTORY"},
 	{id: "STO-007", name: "a path that needs quotes", want: Finding, remedy: `--log-dir '/my logs/it'\''s'`,
-		facts: logOn(host.ClassNetwork, "xfs", "rw", cached("sda", "write through", fua(false, "sda")), func(s *host.Storage) { s.Path = "/my logs/it's" })},
+		facts: logOn(host.ClassNetwork, "xfs", "rw", cached("sda", "write through", fua(false, "sda")),
+			func(s *host.Storage) { s.Path = "/my logs/it's" })},
 	{id: "STO-007", name: "a device without a file system", want: Finding, remedy: "hostlab assess --log-dir DIRECTORY",
 		facts: logOn(host.ClassNetwork, "", "", rawOn("sda"))},
-	{id: "STO-006", name: "a device without a file system", want: OK, facts: logOn(host.ClassNVMe, "", "", rawOn("nvme0n1"))},
+	{id: "STO-006", name: "a device without a file system", want: OK,
+		facts: logOn(host.ClassNVMe, "", "", rawOn("nvme0n1"))},
 	{id: "STO-004", name: "a device without a file system", want: NotApplicable, detail: "what the log lies on",
 		facts: logOn(host.ClassNVMe, "", "", rawOn("nvme0n1"))},
 	{id: "STO-008", name: "a device without a file system", want: Finding, remedy: "hostlab assess --log-dir DIRECTORY",
@@ -107,25 +125,40 @@ var storageCases = []lookCase{
 		facts: logOn("", "", "", func(s *host.Storage) { s.Class = failed[string]("/zzz") })},
 	{id: "STO-007", name: "disk", facts: logOn(host.ClassNVMe, "xfs", "rw"), want: OK},
 	{id: "STO-007", name: "no log", facts: func(*host.Facts) {}, want: NotApplicable},
-	{id: "STO-007", name: "failed", want: Unknown, facts: logOn("", "", "", func(s *host.Storage) { s.Class = failed[string]("/proc/self/mountinfo") })},
+	{id: "STO-007", name: "failed", want: Unknown,
+		facts: logOn("", "", "", func(s *host.Storage) { s.Class = failed[string]("/proc/self/mountinfo") })},
 
-	{id: "STO-008", name: "volatile, no FUA", facts: logOn(host.ClassSSD, "ext4", "rw", cached("sda", "write back", fua(false, "sda"))), want: Finding,
+	{id: "STO-008", name: "volatile, no FUA", facts: logOn(host.ClassSSD, "ext4", "rw",
+		cached("sda", "write back", fua(false, "sda"))), want: Finding,
 		evidence: "/sys/block/sda/queue/write_cache = write back", remedy: "hostlab assess --log-dir /db/log"},
-	{id: "STO-008", name: "FUA, and a log that is synced by fdatasync", facts: logOn(host.ClassNVMe, "ext4", "rw", cached("nvme0n1", "write back", fua(true, "nvme0n1"))), want: Finding},
-	{id: "STO-008", name: "FUA, and SQL Server", facts: logOn(host.ClassNVMe, "xfs", "rw", logOf("sqlserver log"), cached("nvme0n1", "write back", fua(true, "nvme0n1"))), want: OK},
-	{id: "STO-008", name: "no FUA, and SQL Server", facts: logOn(host.ClassNVMe, "xfs", "rw", logOf("sqlserver log"), cached("nvme0n1", "write back", fua(false, "nvme0n1"))), want: Finding},
-	{id: "STO-008", name: "a virtual disk", want: Finding, detail: "up to the hypervisor's owner", facts: logOn(host.ClassVirtual, "ext4", "rw",
-		cached("vda", "write back", fua(false, "vda")), func(s *host.Storage) { s.Stack[0].Queue.Class = host.ClassVirtual })},
+	{id: "STO-008", name: "FUA, and a log that is synced by fdatasync",
+		facts: logOn(host.ClassNVMe, "ext4", "rw", cached("nvme0n1", "write back", fua(true, "nvme0n1"))), want: Finding},
+	{id: "STO-008", name: "FUA, and SQL Server", facts: logOn(host.ClassNVMe, "xfs", "rw", logOf("sqlserver log"),
+		cached("nvme0n1", "write back", fua(true, "nvme0n1"))), want: OK},
+	{id: "STO-008", name: "no FUA, and SQL Server",
+		facts: logOn(host.ClassNVMe, "xfs", "rw", logOf("sqlserver log"),
+			cached("nvme0n1", "write back", fua(false, "nvme0n1"))), want: Finding},
+	{id: "STO-008", name: "a virtual disk", want: Finding, detail: "up to the hypervisor's owner",
+		facts: logOn(host.ClassVirtual, "ext4", "rw",
+			cached("vda", "write back", fua(false, "vda")),
+			func(s *host.Storage) { s.Stack[0].Queue.Class = host.ClassVirtual })},
 	{id: "STO-008", name: "a word that nobody knows", want: Unknown, detail: `does not know the value "write around"`,
 		facts: logOn(host.ClassNVMe, "ext4", "rw", cached("nvme0n1", "write around", fua(false, "nvme0n1")))},
-	{id: "STO-008", name: "a volume of ZFS", want: Unknown, detail: "zpool status", facts: logOn("", "ext4", "rw", cached("zd16", "write back", fua(false, "zd16")), unknownClass)},
-	{id: "STO-007", name: "a volume of ZFS", want: Unknown, detail: "it is not known what postgresql log /db/log on /db lies on: zpool status", facts: logOn("", "ext4", "rw", unknownClass)},
-	{id: "STO-005", name: "a volume of ZFS", want: NotApplicable, facts: logOn("", "ext4", "rw", cached("zd16", "write back", fua(false, "zd16")), unknownClass)},
-	{id: "STO-008", name: "write through", facts: logOn(host.ClassNVMe, "ext4", "rw", cached("nvme0n1", "write through", fua(false, "nvme0n1"))), want: OK},
+	{id: "STO-008", name: "a volume of ZFS", want: Unknown, detail: "zpool status",
+		facts: logOn("", "ext4", "rw", cached("zd16", "write back", fua(false, "zd16")), unknownClass)},
+	{id: "STO-007", name: "a volume of ZFS", want: Unknown,
+		detail: "it is not known what postgresql log /db/log on /db lies on: zpool status",
+		facts:  logOn("", "ext4", "rw", unknownClass)},
+	{id: "STO-005", name: "a volume of ZFS", want: NotApplicable,
+		facts: logOn("", "ext4", "rw", cached("zd16", "write back", fua(false, "zd16")), unknownClass)},
+	{id: "STO-008", name: "write through", facts: logOn(host.ClassNVMe, "ext4", "rw",
+		cached("nvme0n1", "write through", fua(false, "nvme0n1"))), want: OK},
 	{id: "STO-008", name: "dm repeats its member", want: OK,
-		facts: logOn(host.ClassNVMe, "ext4", "rw", cached("dm-0", "write back", fua(false, "dm-0")), cached("nvme0n1", "write through", fua(false, "nvme0n1")))},
+		facts: logOn(host.ClassNVMe, "ext4", "rw", cached("dm-0", "write back", fua(false, "dm-0")),
+			cached("nvme0n1", "write through", fua(false, "nvme0n1")))},
 	{id: "STO-008", name: "no device", facts: logOn(host.ClassMemory, "tmpfs", "rw"), want: NotApplicable},
-	{id: "STO-008", name: "FUA denied", facts: logOn(host.ClassSSD, "xfs", "rw", logOf("oracle log"), cached("sda", "write back", denied[bool]("/sys/block/sda/queue/fua"))), want: Unknown},
+	{id: "STO-008", name: "FUA denied", facts: logOn(host.ClassSSD, "xfs", "rw", logOf("oracle log"),
+		cached("sda", "write back", denied[bool]("/sys/block/sda/queue/fua"))), want: Unknown},
 }
 
 // What is seen can weigh another severity than the check's own.
@@ -136,15 +169,18 @@ func TestWeightsOfWhatIsSeen(t *testing.T) {
 			f.Identity.Kernel = known(kernel, "uname")
 		}
 	}
-	virtual := logOn(host.ClassVirtual, "ext4", "rw", cached("vda", "write back", fua(true, "vda")), func(s *host.Storage) { s.Stack[0].Queue.Class = host.ClassVirtual })
+	virtual := logOn(host.ClassVirtual, "ext4", "rw", cached("vda", "write back", fua(true, "vda")),
+		func(s *host.Storage) { s.Stack[0].Queue.Class = host.ClassVirtual })
 	for _, c := range []struct {
 		id    string
 		facts func(*host.Facts)
 		want  Severity
 	}{
-		{"STO-004", at("5.14.0", "ext4"), Medium}, {"STO-004", at("5.15.0", "ext4"), Low}, {"STO-004", at("5.14.0", "xfs"), Low},
+		{"STO-004", at("5.14.0", "ext4"), Medium}, {"STO-004", at("5.15.0", "ext4"), Low},
+		{"STO-004", at("5.14.0", "xfs"), Low},
 		{"STO-004", at("6.12.0", "f2fs"), Medium}, {"STO-004", at("", "ext4"), Medium},
-		{"STO-008", virtual, Info}, {"STO-008", logOn(host.ClassNVMe, "ext4", "rw", cached("sda", "write back", fua(true, "sda"))), Medium},
+		{"STO-008", virtual, Info}, {"STO-008", logOn(host.ClassNVMe, "ext4", "rw",
+			cached("sda", "write back", fua(true, "sda"))), Medium},
 		{"MEM-006", swapping(60, gib), Medium}, {"MEM-006", swapping(0, gib), Low},
 	} {
 		if r := (lookCase{id: c.id, facts: c.facts}).run(t); r.Status != Finding || r.Severity != c.want {

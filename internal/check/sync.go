@@ -64,7 +64,8 @@ func postgresFaults(f *host.Facts, d host.Database) (list []fault) {
 		}
 		fix := remedy{alterSystem(d, s.name+" = on")}
 		if strings.HasSuffix(d.Setting(s.name).Source, "/cmdline") {
-			fix = remedy{remark("it is in the server's arguments, which win over its files: take it out where the server is started")}
+			fix = remedy{remark("it is in the server's arguments, which win over its files: take it out where the server is " +
+				"started")}
 		}
 		list = append(list, fault{r, s.what, fix, true})
 	}
@@ -86,13 +87,17 @@ func innodbFaults(f *host.Facts, d host.Database) []fault {
 	return []fault{
 		{method, map[bool]string{true: "InnoDB flushes nothing: a crash of the machine may lose commits and destroy tables",
 			false: "InnoDB writes its data through the page cache"}[nothing], keeps("innodb_flush_method", "O_DIRECT"), nothing},
-		{word(d, "innodb_data_file_buffering", []string{"OFF"}, []string{"ON"}), "InnoDB writes its data through the page cache",
+		{word(d, "innodb_data_file_buffering", []string{"OFF"}, []string{"ON"}),
+			"InnoDB writes its data through the page cache",
 			keeps("innodb_data_file_buffering", "OFF"), false},
-		{word(d, "innodb_use_native_aio", []string{"ON"}, []string{"OFF"}), "InnoDB does not use the kernel's asynchronous I/O",
+		{word(d, "innodb_use_native_aio", []string{"ON"}, []string{"OFF"}),
+			"InnoDB does not use the kernel's asynchronous I/O",
 			keeps("innodb_use_native_aio", "ON"), false},
 		{word(d, "innodb_flush_log_at_trx_commit", good, []string{"0", "2"}), "commits are not flushed, but once a second " +
-			"(innodb_flush_log_at_trx_commit): a crash of the machine loses the last of them", keeps("innodb_flush_log_at_trx_commit", "1"), true},
-		{syncBinlog(d), "commits do not wait for the binary log (sync_binlog): after a crash it may lack some that replicas and backups need",
+			"(innodb_flush_log_at_trx_commit): a crash of the machine loses the last of them",
+			keeps("innodb_flush_log_at_trx_commit", "1"), true},
+		{syncBinlog(d), "commits do not wait for the binary log (sync_binlog): after a crash it may lack some that " +
+			"replicas and backups need",
 			keeps("sync_binlog", "1"), false},
 		{torn, "innodb_doublewrite is off: a crash may leave pages half written", keeps("innodb_doublewrite", "ON"), true},
 		{word(d, "debug_no_sync", []string{"OFF"}, []string{"ON"}), "debug_no_sync is set: the server flushes nothing",
@@ -108,14 +113,16 @@ func preloaded(d host.Database) []fault {
 	r := read(d.Preload, func(list string) bool {
 		return !strings.Contains(list, "eatmydata") && !strings.Contains(list, "nosync")
 	})
-	return []fault{{r, "a library that it is started with takes its flushes away", remedy{remark("start it without the library that is named above " +
-		"(LD_PRELOAD in its unit or start script, /etc/ld.so.preload)")}, true}}
+	return []fault{{r, "a library that it is started with takes its flushes away",
+		remedy{remark("start it without the library that is named above " +
+			"(LD_PRELOAD in its unit or start script, /etc/ld.so.preload)")}, true}}
 }
 
 // wholePages reports a server whose data lie on a file system that writes pages whole or not at all.
 func wholePages(f *host.Facts, d host.Database) bool {
 	for _, s := range slices.Concat(f.Data, f.Storage) { // data that are with the log have no place of their own
-		if dir := d.DataDir.Or(""); dir != "" && (s.Path == dir || strings.HasPrefix(s.Path, dir+"/")) && s.FSType.Or("") == "zfs" {
+		if dir := d.DataDir.Or(""); dir != "" && (s.Path == dir || strings.HasPrefix(s.Path, dir+"/")) &&
+			s.FSType.Or("") == "zfs" {
 			return true
 		}
 	}
@@ -127,19 +134,21 @@ func isMaria(d host.Database) bool {
 	return d.Kind == "mariadb" || d.Kind == "mysql" && strings.HasPrefix(d.Version.Or(""), "1")
 }
 
-// syncBinlog reads whether commits wait for the binary log, where the server keeps one. By default MySQL waits since 5.7, and
-// MariaDB does not; MySQL keeps one by default since 8.0.
+// syncBinlog reads whether commits wait for the binary log, where the server keeps one. By default MySQL waits since
+// 5.7, and MariaDB does not; MySQL keeps one by default since 8.0.
 func syncBinlog(d host.Database) reading {
 	keeps := d.Setting("log_bin")
 	r := read(d.Setting("sync_binlog"), func(n string) bool { return n == "1" })
-	r = ofSetting(r, "sync_binlog").unless(r.value == host.Default || strings.Trim(r.value, "0123456789") == "", tellOf(d, "sync_binlog"))
+	r = ofSetting(r, "sync_binlog").unless(r.value == host.Default || strings.Trim(r.value, "0123456789") == "",
+		tellOf(d, "sync_binlog"))
 	v, known := d.Version.Get()
 	if r.state == host.StateOK && r.value == host.Default {
 		switch older := compareVersions(v, "5.7.7") < 0; {
 		case isMaria(d):
 			r.value = "default, 0"
 		case known:
-			r.value, r.bad = map[bool]string{true: "default, 0 in this version", false: "default, 1 in this version"}[older], older
+			r.value, r.bad = map[bool]string{true: "default, 0 in this version", false: "default, 1 in this version"}[older],
+				older
 		default:
 			r.context = true
 		}
@@ -162,14 +171,15 @@ func (v *view) note(d host.Database, r reading, what string, fix remedy) bool {
 	return r.bad
 }
 
-// mysqlKeeps writes an option into a file of its own, in the directory whose files the server reads last. It says what to do by
-// hand where there is none, or where another file would win: one that is read later, or the server's arguments. What MySQL has
-// persisted wins over all of them.
+// mysqlKeeps writes an option into a file of its own, in the directory whose files the server reads last. It says what
+// to do by hand where there is none, or where another file would win: one that is read later, or the server's
+// arguments. What MySQL has persisted wins over all of them.
 func mysqlKeeps(d host.Database, option, value string) remedy {
 	now, line := d.Setting(option), option+"="+value
 	dir, known := d.ConfDir.Get()
 	file := path.Join(dir, "90-hostlab-"+option+".cnf")
-	wins := now.Or(host.Default) == host.Default && !strings.HasSuffix(now.Source, "/cmdline") && now.State == host.StateOK ||
+	wins := now.Or(host.Default) == host.Default && !strings.HasSuffix(now.Source, "/cmdline") &&
+		now.State == host.StateOK ||
 		path.Dir(now.Source) == dir && now.Source <= file
 	switch {
 	case host.Persisted(now):
@@ -179,7 +189,8 @@ func mysqlKeeps(d host.Database, option, value string) remedy {
 	case strings.HasSuffix(now.Source, "/cmdline") && now.Or(host.Default) != host.Default:
 		return remedy{remark(option + " is in the server's arguments, which win over its files: change it to " + value +
 			" where the server is started")}
-	case strings.HasPrefix(now.Source, "/") && now.Or(host.Default) != host.Default && !wins: // and not as the server said itself
+	case strings.HasPrefix(now.Source, "/") && now.Or(host.Default) != host.Default &&
+		!wins: // and not as the server said itself
 		// Not by its name: a remedy is copied into a shell.
 		return remedy{remark("change " + option + " to " + value + " in the file that is named above, which sets it")}
 	case !known || !wins:
@@ -220,8 +231,10 @@ var defaultDirect = []Engine{{Kind: "mariadb", From: "10.6"}, {Kind: "mysql", Fr
 func flushMethod(d host.Database) reading {
 	const name = "innodb_flush_method"
 	s := d.Setting(name)
-	good, bad := []string{"O_DIRECT", "O_DIRECT_NO_FSYNC", "ALL_O_DIRECT"}, []string{"fsync", "littlesync", "nosync", "O_DSYNC"}
-	if isMaria(d) && compareVersions(d.Version.Or("0"), "11") >= 0 { // which goes around the page cache for that (MDEV-30136)
+	good, bad := []string{"O_DIRECT", "O_DIRECT_NO_FSYNC", "ALL_O_DIRECT"},
+		[]string{"fsync", "littlesync", "nosync", "O_DSYNC"}
+	if isMaria(d) && compareVersions(d.Version.Or("0"),
+		"11") >= 0 { // which goes around the page cache for that (MDEV-30136)
 		good, bad = append(good, "O_DSYNC"), bad[:3]
 	}
 	r := word(d, name, good, bad)

@@ -23,7 +23,8 @@ func sick() *host.Facts {
 	f := named("db1")
 	for _, c := range allCases() {
 		switch c.id + "/" + c.name {
-		case "PWR-001/acpi-cpufreq powersave on 512 CPUs", "IDL-001/deep state open", "MEM-001/always", "MEM-005/default on 512 GiB",
+		case "PWR-001/acpi-cpufreq powersave on 512 CPUs", "IDL-001/deep state open", "MEM-001/always",
+			"MEM-005/default on 512 GiB",
 			"KRN-004/oracle's", "STO-001/mq-deadline on two NVMe", "STO-004/discard", "VRT-004/two runs off":
 			c.facts(f)
 		}
@@ -202,12 +203,19 @@ func TestHeadline(t *testing.T) {
 		facts          func(*host.Facts)
 		headline, more string
 	}{
-		"information":         {synced, "No check found anything to change for a production database server.", "1 finding is for information"},
-		"something to change": {also(synced, func(f *host.Facts) { f.Frequency.NoTurbo = known(true, pstateDir+"/no_turbo") }), "1 setting differs from the recommendation for a production database server: 1 high.", "1 finding is for information"},
-		"something not seen":  {kern(func(k *host.Kernel) { k.Clocksource = denied[string]("current_clocksource") }), "No check found anything to change for a production database server; 1 could not look.", ""},
+		"information": {synced, "No check found anything to change for a production database server.",
+			"1 finding is for information"},
+		"something to change": {also(synced, func(f *host.Facts) {
+			f.Frequency.NoTurbo = known(true,
+				pstateDir+"/no_turbo")
+		}), "1 setting differs from the recommendation for a production database server: 1 high.",
+			"1 finding is for information"},
+		"something not seen": {kern(func(k *host.Kernel) { k.Clocksource = denied[string]("current_clocksource") }),
+			"No check found anything to change for a production database server; 1 could not look.", ""},
 	} {
 		for _, all := range []bool{false, true} {
-			out := strings.Join(strings.Fields(render(t, (lookCase{facts: c.facts}).facts0(), ProductionDB, options{all: all})), " ")
+			out := strings.Join(strings.Fields(render(t, (lookCase{facts: c.facts}).facts0(), ProductionDB, options{all: all})),
+				" ")
 			if !strings.HasPrefix(out, c.headline) || !strings.Contains(out, c.more) {
 				t.Errorf("%s, all %v: %s", name, all, out)
 			}
@@ -217,7 +225,8 @@ func TestHeadline(t *testing.T) {
 
 // The title of a finding names what is wrong, also where it is a switch that should be on.
 func TestTitlesNameTheProblem(t *testing.T) {
-	for id, word := range map[string]string{"PWR-005": "off", "KRN-009": "no", "KRN-012": "No", "SRV-002": "No", "STO-009": "without", "NET-005": "off"} {
+	for id, word := range map[string]string{"PWR-005": "off", "KRN-009": "no", "KRN-012": "No", "SRV-002": "No",
+		"STO-009": "without", "NET-005": "off"} {
 		c, err := Find(id)
 		if err != nil {
 			t.Fatal(err)
@@ -232,7 +241,8 @@ func TestManyRowsAreCut(t *testing.T) {
 	f := &host.Facts{}
 	governed(20, "amd-pstate-epp", "powersave", "")(f)
 	for i := range f.Frequency.Policies {
-		f.Frequency.Policies[i].EPP = known(strconv.Itoa(i+1), "/sys/devices/system/cpu/cpufreq/policy"+strconv.Itoa(i)+"/energy_performance_preference")
+		f.Frequency.Policies[i].EPP = known(strconv.Itoa(i+1),
+			"/sys/devices/system/cpu/cpufreq/policy"+strconv.Itoa(i)+"/energy_performance_preference")
 	}
 	if out := render(t, f, ProductionDB, options{}); !strings.Contains(out, "and 14 more; --all lists them") {
 		t.Error(out)
@@ -262,7 +272,8 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 func TestWriteErrorsAreReturned(t *testing.T) {
 	for name, err := range map[string]error{
-		"text": document.WriteText(fullDisk{}, Document(named("h"), ProductionDB, nil, false, time.Time{}), document.TextOptions{}),
+		"text": document.WriteText(fullDisk{}, Document(named("h"), ProductionDB, nil, false, time.Time{}),
+			document.TextOptions{}),
 		"list": document.WriteText(fullDisk{}, List(All()), document.TextOptions{}),
 		"json": document.WriteJSON(fullDisk{}, Document(named("h"), ProductionDB, nil, false, time.Time{}).Data),
 	} {

@@ -9,18 +9,21 @@ import (
 
 const noUncore = "the kernel controls no uncore frequency here"
 
-// uncore holds the checks of what runs beside the cores: the clock of caches, memory controllers and links, and of the driver.
+// uncore holds the checks of what runs beside the cores: the clock of caches, memory controllers and links, and of the
+// driver.
 var uncore = []Check{
 	{
 		ID: "PWR-012", Subject: Frequency, Title: "Upper limit of the uncore's frequency",
 		Why: "The uncore holds the last cache, the memory controllers and the links between sockets. Where its frequency is " +
 			"limited each miss of a core's own cache takes longer, which is most of what a database does, while the cores' " +
 			"clock looks right.",
-		Source: "kernel documentation, admin-guide/pm/intel_uncore_frequency_scaling.rst (initial_max_freq_khz); PerfSpect shows it",
-		Disagree: "A limit leaves power for the cores on a machine that computes more than it reads. For databases none of the " +
-			"sources asks for one.",
+		Source: "kernel documentation, admin-guide/pm/intel_uncore_frequency_scaling.rst (initial_max_freq_khz); PerfSpect " +
+			"shows it",
+		Disagree: "A limit leaves power for the cores on a machine that computes more than it reads. For databases none of " +
+			"the sources asks for one.",
 		Severity: inProduction(Medium, Medium),
-		absent:   noUncore, ok: "as high as when the machine started", bad: "the uncore's frequency is limited below what the " +
+		absent:   noUncore, ok: "as high as when the machine started",
+		bad: "the uncore's frequency is limited below what the " +
 			"machine started with",
 		look: func(f *host.Facts, _ Role) (v view) {
 			for _, u := range f.Frequency.Uncore {
@@ -29,14 +32,16 @@ var uncore = []Check{
 					v.readings = append(v.readings, whole(u.InitialMax))
 					continue
 				}
-				v.readings = append(v.readings, readAs(u.Max, func(hz int64) string { return hertz(hz) + " of " + hertz(top) }, atLeast(top)))
+				v.readings = append(v.readings, readAs(u.Max, func(hz int64) string { return hertz(hz) + " of " + hertz(top) },
+					atLeast(top)))
 			}
 			return v
 		},
 		advise: func(f *host.Facts, _ Role) (list []setting.Assignment) {
 			for _, u := range f.Frequency.Uncore {
 				if top, ok := u.InitialMax.Get(); ok && u.Max.Or(top) < top {
-					list = append(list, setting.Assignment{Name: "uncore_max_freq", Object: u.Name, Value: strconv.FormatInt(top/1000, 10)})
+					list = append(list, setting.Assignment{Name: "uncore_max_freq", Object: u.Name,
+						Value: strconv.FormatInt(top/1000, 10)})
 				}
 			}
 			return list
@@ -45,11 +50,11 @@ var uncore = []Check{
 	{
 		ID: "PWR-013", Subject: Frequency, Title: "Efficiency latency control of the uncore",
 		Covers: []string{"perfspect/ELC alike on all dies", "perfspect/ELC mode for latency", "perfspect/ELC mode for power"},
-		Why: "Below a threshold of CPU use the uncore goes down to a floor, and above another it climbs in steps of 100 MHz. A " +
-			"database that is busy in bursts finds a slow cache and slow memory at each beginning.",
+		Why: "Below a threshold of CPU use the uncore goes down to a floor, and above another it climbs in steps of 100 " +
+			"MHz. A database that is busy in bursts finds a slow cache and slow memory at each beginning.",
 		Source: "PerfSpect, Latency Optimized Mode (both thresholds 0, the upper one enabled)",
-		Disagree: "PerfSpect names the mode for power as well, which is the firmware's default: latency against energy. For a " +
-			"database latency decides; it matters where CPUs are idle for much of the time.",
+		Disagree: "PerfSpect names the mode for power as well, which is the firmware's default: latency against energy. " +
+			"For a database latency decides; it matters where CPUs are idle for much of the time.",
 		Severity: inProduction(Low, Low),
 		absent:   "the processor has no efficiency latency control, or the kernel does not show it (Linux 6.13)",
 		ok:       "the uncore is ready at any load", bad: "the uncore saves power at low load, and climbs in steps",
@@ -62,21 +67,24 @@ var uncore = []Check{
 		Why: "acpi-cpufreq knows only the steps that the firmware lists, and treats turbo as one step above the base " +
 			"frequency. intel_pstate lets the processor choose by itself within microseconds.",
 		Source: "PerfSpect (intel_pstate)",
-		Disagree: "With the governor performance both end at the same frequency, so it is information. A guest is not judged: it " +
-			"has what its hypervisor offers.",
+		Disagree: "With the governor performance both end at the same frequency, so it is information. A guest is not " +
+			"judged: it has what its hypervisor offers.",
 		Severity: inProduction(Info, Info),
-		absent:   "no Intel processor's frequency is set here, or a hypervisor is below", ok: "the processor's own driver sets " +
+		absent:   "no Intel processor's frequency is set here, or a hypervisor is below",
+		ok: "the processor's own driver sets " +
 			"the frequency",
 		bad: "a driver of the firmware's steps sets the frequency of an Intel processor",
-		fix: remedy{script(`grep -o 'intel_pstate=[a-z_]*' /proc/cmdline`).noting("take it away, or let the firmware leave power " +
-			"management to the system")},
+		fix: remedy{script(`grep -o 'intel_pstate=[a-z_]*' /proc/cmdline`).noting("take it away, or let the firmware leave " +
+			"power management to the system")},
 		left: "the kernel command line or the firmware decides it",
 		look: func(f *host.Facts, _ Role) (v view) {
-			if hv, ok := f.Virt.Hypervisor.Get(); ok && hv != "none" || f.Identity.CPUVendor.Or("GenuineIntel") != "GenuineIntel" {
+			if hv, ok := f.Virt.Hypervisor.Get(); ok && hv != "none" ||
+				f.Identity.CPUVendor.Or("GenuineIntel") != "GenuineIntel" {
 				return v
 			}
 			for _, p := range onlinePolicies(f) {
-				v.readings = append(v.readings, oneOf(p.Driver, []string{"intel_pstate", "intel_cpufreq"}, []string{"acpi-cpufreq", "pcc-cpufreq"},
+				v.readings = append(v.readings, oneOf(p.Driver, []string{"intel_pstate", "intel_cpufreq"},
+					[]string{"acpi-cpufreq", "pcc-cpufreq"},
 					"its documentation says who chooses the frequency"))
 			}
 			if len(v.readings) > 0 {

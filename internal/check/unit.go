@@ -11,8 +11,8 @@ import (
 // unitName is what systemd takes as the name of a unit that a drop-in can change; scopes have none.
 var unitName = lazyre.New(`^[A-Za-z0-9:_.@\\-]+\.(service|slice)$`)
 
-// unitOf is the unit of this host's systemd that a control group is of: a service, or a slice of services. "" where it is
-// another's: a session's, a container's, that of a user's own systemd, or a group that a service made for itself.
+// unitOf is the unit of this host's systemd that a control group is of: a service, or a slice of services. "" where it
+// is another's: a session's, a container's, that of a user's own systemd, or a group that a service made for itself.
 func unitOf(group string) string {
 	words := strings.Split(strings.Trim(group, "/"), "/")
 	unit := words[len(words)-1]

@@ -53,7 +53,8 @@ func TestUnitsWithHostileNames(t *testing.T) {
 				f.Databases[i].Limits.Cgroup = known("/system.slice/"+name+".service", "/proc/700/cgroup")
 				f.Databases[i].Limits.MemoryMax.Source = "/sys/fs/cgroup/system.slice/" + name + ".service/memory.max"
 			}
-			if r := c.runOn(t, f); strings.Contains(r.Remedy, screentest.Tag) && name != "-"+screentest.Tag && name != screentest.Tag+`\` {
+			if r := c.runOn(t, f); strings.Contains(r.Remedy, screentest.Tag) && name != "-"+screentest.Tag &&
+				name != screentest.Tag+`\` {
 				t.Errorf("%s: %q is in the remedy %s", c.id, name, r.Remedy)
 			} else if strings.Contains(r.Remedy, screentest.Tag) {
 				screentest.Intact(t, r.Remedy, name+".service")

@@ -36,7 +36,8 @@ func lookPIDs(f *host.Facts, _ Role) view {
 		v.bad = fmt.Sprintf("fewer than the %d that are recommended for SAP on this system", mostPIDs)
 		return v
 	}
-	v := see(read(limit, func(n int64) bool { return float64(threads.Or(0)) <= mostThreads*float64(n) }).need(), needed(threads))
+	v := see(read(limit, func(n int64) bool { return float64(threads.Or(0)) <= mostThreads*float64(n) }).need(),
+		needed(threads))
 	v.bad = fmt.Sprintf("%d threads are more than half of them", threads.Or(0))
 	return v
 }
@@ -112,8 +113,8 @@ const (
 	mapsForConnection = 2 // its thread's stack, and the guard page
 )
 
-// mappingsOfConnections is how many mappings the connections of a MongoDB take when all are open, by whose product; 0 where that
-// is not known.
+// mappingsOfConnections is how many mappings the connections of a MongoDB take when all are open, by whose product; 0
+// where that is not known.
 func mappingsOfConnections(f *host.Facts) (least uint64, by string) {
 	for _, d := range of(engines("mongodb"), f.Databases) {
 		most, set := float64(mostConnections), d.Setting("maxIncomingConnections")

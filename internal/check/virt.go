@@ -18,10 +18,10 @@ var smt = []Check{
 		Why: "Two hardware threads of a core share its caches and issue slots. A sibling that scans memory can starve a " +
 			"thread that takes locks; other loads gain from the second thread. Which of the two holds depends on the load " +
 			"and the processor, so only a measurement can tell.",
-		Source: "published lock/scan measurements with hyper-threading on SQL Server; PerfSpect (enabled); kernel documentation on " +
-			"SMT control",
-		Disagree: "PerfSpect recommends to enable it, whatever runs. Reports range from a tenth faster without SMT to a fifth faster " +
-			"with it, so no value is recommended here. " +
+		Source: "published lock/scan measurements with hyper-threading on SQL Server; PerfSpect (enabled); kernel " +
+			"documentation on SMT control",
+		Disagree: "PerfSpect recommends to enable it, whatever runs. Reports range from a tenth faster without SMT to a " +
+			"fifth faster with it, so no value is recommended here. " +
 			"Do not switch it off before measuring both throughputs.",
 		Severity: everywhere(Info, Info, Info),
 		absent:   "the kernel does not say whether SMT is in use",
@@ -61,7 +61,8 @@ var virt = []Check{
 				if !v.readings[0].bad {
 					return view{absent: "no hypervisor is below"}
 				}
-				v.readings[0] = v.readings[0].open("it is not known who took " + v.readings[0].value + ": the kernel counts it as stolen, and " +
+				v.readings[0] = v.readings[0].open("it is not known who took " + v.readings[0].value +
+					": the kernel counts it as stolen, and " +
 					"no hypervisor is seen")
 			}
 			v.bad = "the hypervisor took " + v.readings[0].value
@@ -77,7 +78,8 @@ var virt = []Check{
 			"whole CPUs gives the same share without the stalls. A quota that has not stopped the server yet weighs little.",
 		For:      anyServer,
 		Severity: everywhere(Medium, Medium, Info),
-		absent:   "no cgroup limit is visible, or the number of CPUs is not known", ok: "the quota covers all CPUs that the " +
+		absent:   "no cgroup limit is visible, or the number of CPUs is not known",
+		ok: "the quota covers all CPUs that the " +
 			"server may use",
 		look: lookQuota, fix: remedy{remark("raise the quota (systemctl set-property UNIT CPUQuota=, docker update --cpus), " +
 			"or set the server's degree of parallelism to it")}, left: "it is the quota of a unit or container",
@@ -222,7 +224,8 @@ func lookOffline(f *host.Facts, _ Role) view {
 	v.bad = fmt.Sprintf("%s present and offline: %s", screen.Plural(len(off), "CPU is", "CPUs are"), host.FormatList(off))
 	v.fix = remedy{script("sudo dmesg | grep -i -e mce -e 'hardware error' -e offlin").noting("a CPU may be off for its errors, " +
 		"or for a licence: ask first"),
-		into("1", onlineFiles(off)...), remark("a boot brings them back by itself, unless maxcpus= or a script takes them away")}
+		into("1", onlineFiles(off)...), remark("a boot brings them back by itself, unless maxcpus= or a script takes them " +
+			"away")}
 	return v
 }
 

@@ -27,7 +27,8 @@ var windows = []Check{
 			"Server 2008 R2, the minimum is low and the clock climbs only after load was seen for a while; dialog steps of " +
 			"an application server, short bursts with waits between, were measured to take nearly twice the CPU time. " +
 			"Where response times may vary, Balanced saves energy and heat.",
-		Source: "Microsoft support article 2207548; SAP on SQL Server team (Balanced against High performance); dbatools; sp_Blitz",
+		Source: "Microsoft support article 2207548; SAP on SQL Server team (Balanced against High performance); dbatools; " +
+			"sp_Blitz",
 		Disagree: "Tools judge the plan by its name or GUID. A plan's name proves nothing, as its settings can be " +
 			"edited, so the states inside it are read. A group policy wins over the plan chosen on the machine.",
 		Severity: inProduction(High, High),
@@ -87,7 +88,8 @@ func windowsFix(f *host.Facts) remedy {
 	return remedy{run("powercfg", "/setactive", advice[0].Value), remark(scheme.Effect)}
 }
 
-// adviseWindowsPlan is another scheme. A group policy's cannot be set, and values that were edited are for a person to judge.
+// adviseWindowsPlan is another scheme. A group policy's cannot be set, and values that were edited are for a person to
+// judge.
 func adviseWindowsPlan(f *host.Facts, _ Role) []setting.Assignment {
 	w := f.Windows
 	if w == nil || w.PolicyScheme.Or("") != "" || strings.Contains(strings.ToLower(w.ActiveScheme.Or("")), schemeHigh) {

@@ -11,7 +11,8 @@ import (
 // tells is judged.
 func TestWindowsIsNotJudgedAsLinux(t *testing.T) {
 	f := &host.Facts{Windows: &host.Windows{}}
-	f.Storage = []host.Storage{{Path: `R:\log`, Purpose: "log-dir", Class: host.Known(host.ClassMemory, "", "GetVolumeInformation")}}
+	f.Storage = []host.Storage{{Path: `R:\log`, Purpose: "log-dir",
+		Class: host.Known(host.ClassMemory, "", "GetVolumeInformation")}}
 	seen := 0
 	for _, r := range Run(f, ProductionDB, All()) {
 		also := slices.Contains(alsoWindows, r.ID)

@@ -11,11 +11,16 @@ import (
 
 // anyWord are the facts by check that may have any word where all is well, and why.
 var anyWord = map[string]string{
-	"PWR-001 Driver": "it explains the governor", "PWR-010 ActiveScheme": "the states in it decide", "IDL-001 Name": "the latency decides",
-	"SMT-001 SMTControl": "what is active decides", "MEM-002 THPEnabled": "defrag decides", "MEM-002 THPDefrag": "never leaves nothing to do",
-	"KRN-007 Clocksources": "the one in use decides", "STO-006 FSType": "the class decides", "STO-007 FSType": "the class decides",
-	"SRV-006 sync_binlog": "without a binary log nothing is waited for", "SRV-006 Preload": "few libraries take flushes away",
-	"VRT-001 Hypervisor": "the stolen time decides", "STO-004 Options": "no other option trims", "STO-009 Options": "few options take flushes away",
+	"PWR-001 Driver": "it explains the governor", "PWR-010 ActiveScheme": "the states in it decide",
+	"IDL-001 Name":       "the latency decides",
+	"SMT-001 SMTControl": "what is active decides", "MEM-002 THPEnabled": "defrag decides",
+	"MEM-002 THPDefrag":    "never leaves nothing to do",
+	"KRN-007 Clocksources": "the one in use decides", "STO-006 FSType": "the class decides",
+	"STO-007 FSType":      "the class decides",
+	"SRV-006 sync_binlog": "without a binary log nothing is waited for",
+	"SRV-006 Preload":     "few libraries take flushes away",
+	"VRT-001 Hypervisor":  "the stolen time decides", "STO-004 Options": "no other option trims",
+	"STO-009 Options": "few options take flushes away",
 	"STO-010 Options": "no other option makes NFS soft",
 }
 
@@ -40,11 +45,13 @@ func TestUnknownWordsAreNotOK(t *testing.T) {
 			}
 			tried[c.id] = true
 			if r.Status == OK && anyWord[c.id+" "+fact.name] == "" {
-				t.Errorf("%s/%s is ok with %s %q in place of %q: %s %v", c.id, c.name, fact.name, nonsense, was, r.Detail, r.Evidence)
+				t.Errorf("%s/%s is ok with %s %q in place of %q: %s %v", c.id, c.name, fact.name, nonsense, was, r.Detail,
+					r.Evidence)
 			}
 		}
 	}
-	for _, id := range []string{"PWR-001", "PWR-003", "MEM-001", "MEM-002", "KRN-007", "KRN-010", "STO-001", "STO-008", "SRV-005", "SRV-006"} {
+	for _, id := range []string{"PWR-001", "PWR-003", "MEM-001", "MEM-002", "KRN-007", "KRN-010", "STO-001", "STO-008",
+		"SRV-005", "SRV-006"} {
 		if !tried[id] {
 			t.Errorf("no word of %s was tried", id)
 		}

@@ -14,25 +14,34 @@ import (
 // sample has every kind of block, and text that is hostile to each medium.
 func sample() *Document {
 	table := &Table{
-		Title: "Effects", Lead: "Each change against its baseline.", Columns: append(Headings("change", "effect", "n", "margin"), Column{Head: "verdict"}), Most: 2,
+		Title: "Effects", Lead: "Each change against its baseline.",
+		Columns: append(Headings("change", "effect", "n", "margin"), Column{Head: "verdict"}), Most: 2,
 		Rows: []Row{
-			{Cells: []Cell{Text("governor powersave", "against performance"), Number(0.482, "+48.2 %", "[47.1 %, 49.3 %]"), Text("20 blocks"), Text("2 %"), {Text: "costs more", Tone: Caution}},
+			{Cells: []Cell{Text("governor powersave", "against performance"), Number(0.482, "+48.2 %", "[47.1 %, 49.3 %]"),
+				Text("20 blocks"), Text("2 %"), {Text: "costs more", Tone: Caution}},
 				Notes: []Line{{Text: "The mean is +51 %: some runs stalled.", Tone: Caution}}},
-			{Cells: []Cell{Text("thp never")}, Across: "This kernel has no transparent huge pages, so that this level was left out of the design."},
-			{Cells: []Cell{Text("swappiness 10"), Number(0.001, "+0.1 %", "[-0.4 %, 0.6 %]"), Text("20 blocks"), Text("2 %"), {Text: "no practical effect", Tone: Good}}},
+			{Cells: []Cell{Text("thp never")}, Across: "This kernel has no transparent huge pages, so that this level was " +
+				"left out of the design."},
+			{Cells: []Cell{Text("swappiness 10"), Number(0.001, "+0.1 %", "[-0.4 %, 0.6 %]"), Text("20 blocks"), Text("2 %"),
+				{Text: "no practical effect", Tone: Good}}},
 		},
 	}
 	return &Document{
-		Name: "experiment", Title: "Governors on db1", Answer: []Line{{Text: "The governor powersave costs 48 % more CPU time."}, {Text: "Set performance.", Tone: Quiet}},
-		About: []string{"20 blocks on 22 November 2026."}, Warnings: []string{"other processes took 9 % of the CPUs"},
+		Name: "experiment", Title: "Governors on db1",
+		Answer: []Line{{Text: "The governor powersave costs 48 % more CPU time."}, {Text: "Set performance.", Tone: Quiet}},
+		About:  []string{"20 blocks on 22 November 2026."}, Warnings: []string{"other processes took 9 % of the CPUs"},
 		Sections: []Section{
-			{Title: "Effects", Blocks: []Block{Line{Text: "An effect inside its margin is none."}, table, Figure{picture.Figure{Title: "Effects", SVG: picture.HTML("<svg></svg>")}}}},
+			{Title: "Effects", Blocks: []Block{Line{Text: "An effect inside its margin is none."}, table,
+				Figure{picture.Figure{Title: "Effects", SVG: picture.HTML("<svg></svg>")}}}},
 			{Title: "Pictures", Blocks: []Block{Figure{picture.Figure{Title: "Runs", SVG: picture.HTML("<svg></svg>")}}}},
-			{Title: "Host", Folded: true, Blocks: []Block{Pairs{{Name: "kernel", Value: "6.12", Source: "/proc/sys/kernel/osrelease"}, {Name: "a name that is longer than its column", Value: "<b>|`x`\x1b[31m", More: []string{"second line"}}}}},
+			{Title: "Host", Folded: true, Blocks: []Block{Pairs{{Name: "kernel", Value: "6.12",
+				Source: "/proc/sys/kernel/osrelease"}, {Name: "a name that is longer than its column", Value: "<b>|`x`\x1b[31m",
+				More: []string{"second line"}}}}},
 			{Title: "Short", Where: Terminal, Blocks: Lines(Quiet, "Only a terminal shows this.")},
 			{Title: "Long", Where: Page, Blocks: []Block{Points("Only a page shows this.", "</script>*_#")}},
 			{Title: "Empty"},
-			{Title: "Next", Blocks: []Block{Commands{{Why: "to keep it", Line: "sudo hostlab set governor=performance\nhostlab export tuned"}}}},
+			{Title: "Next", Blocks: []Block{Commands{{Why: "to keep it",
+				Line: "sudo hostlab set governor=performance\nhostlab export tuned"}}}},
 		},
 		Footer: "hostlab 1.0", Data: map[string]any{"x": "</script>"},
 	}
@@ -102,7 +111,8 @@ func TestHTML(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := b.String()
-	for _, want := range []string{"Only a page shows this.", "&lt;b&gt;", "<details class=\"block\">", `data-sort="0.482"`, `colspan="4"`, "The mean is &#43;51 %"} {
+	for _, want := range []string{"Only a page shows this.", "&lt;b&gt;", "<details class=\"block\">", `data-sort="0.482"`,
+		`colspan="4"`, "The mean is &#43;51 %"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -119,15 +129,19 @@ func TestHTML(t *testing.T) {
 
 // No address runs a script or leaves its attribute, whoever wrote it.
 func TestHostileAddresses(t *testing.T) {
-	for _, address := range []string{"javascript:alert(1)", " javascript:x", "JAVASCRIPT:x", "data:text/html,x", "\x01javascript:x", `"><b>`} {
+	for _, address := range []string{"javascript:alert(1)", " javascript:x", "JAVASCRIPT:x", "data:text/html,x",
+		"\x01javascript:x", `"><b>`} {
 		var b bytes.Buffer
-		d := &Document{Sections: []Section{Titled("T", &Table{Columns: Headings("a", "b"), Rows: []Row{{Cells: []Cell{{Text: "x", Link: address}, {Text: "y", Link: address}}}}},
+		d := &Document{Sections: []Section{Titled("T",
+			&Table{Columns: Headings("a", "b"), Rows: []Row{{Cells: []Cell{{Text: "x", Link: address},
+				{Text: "y", Link: address}}}}},
 			Links{List: []Link{{Text: "z", URL: address}}}, Form{Action: address}, Line{Text: "l", See: []string{address}})}}
 		if err := WriteHTML(&b, d); err != nil {
 			t.Fatal(err)
 		}
 		body := b.String()[strings.Index(b.String(), "<main>"):strings.Index(b.String(), "</main>")]
-		if text := strings.ToLower(body); strings.Contains(text, `"javascript:`) || strings.Contains(text, `" javascript:`) || strings.Contains(text, `="data:`) || strings.Contains(text, "<b>") {
+		if text := strings.ToLower(body); strings.Contains(text, `"javascript:`) || strings.Contains(text, `" javascript:`) ||
+			strings.Contains(text, `="data:`) || strings.Contains(text, "<b>") {
 			t.Errorf("%q: %s", address, text)
 		}
 	}
@@ -135,7 +149,8 @@ func TestHostileAddresses(t *testing.T) {
 
 func TestShorten(t *testing.T) {
 	const path = "/sys/devices/system/cpu/online"
-	for room, want := range map[int]string{30: path, 29: ".../devices/system/cpu/online", 20: ".../cpu/online", 10: ".../online", 9: "", 0: "", -5: ""} {
+	for room, want := range map[int]string{30: path, 29: ".../devices/system/cpu/online", 20: ".../cpu/online",
+		10: ".../online", 9: "", 0: "", -5: ""} {
 		if got := shorten(path, room); got != want {
 			t.Errorf("in %d characters: %q, want %q", room, got, want)
 		}
@@ -152,7 +167,8 @@ func TestNarrowColumns(t *testing.T) {
 	table.Rows = []Row{row}
 	for width := 40; width <= 100; width++ {
 		var b bytes.Buffer
-		if err := WriteText(&b, &Document{Sections: []Section{{Title: "T", Blocks: []Block{table}}}}, TextOptions{Width: width}); err != nil {
+		if err := WriteText(&b, &Document{Sections: []Section{{Title: "T", Blocks: []Block{table}}}},
+			TextOptions{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {
@@ -168,15 +184,18 @@ func TestPipe(t *testing.T) {
 	d := sample()
 	long := strings.Repeat("word ", 100) + "end"
 	d.Answer = append(d.Answer, Line{Text: long})
-	d.Sections = append(d.Sections, Section{Title: "More", Blocks: []Block{Points(long), Pairs{{Name: strings.Repeat("name ", 10) + "end", Value: long, Source: "/a/" + strings.ReplaceAll(long, " ", "/")}},
-		Commands{{Why: long, Line: "echo " + long}},
-		&Bars{Rows: []Bar{{Name: long, Segments: []Segment{{Name: "a", Value: 1, Fill: '#'}}}}}}})
+	d.Sections = append(d.Sections, Section{Title: "More",
+		Blocks: []Block{Points(long), Pairs{{Name: strings.Repeat("name ", 10) + "end", Value: long,
+			Source: "/a/" + strings.ReplaceAll(long, " ", "/")}},
+			Commands{{Why: long, Line: "echo " + long}},
+			&Bars{Rows: []Bar{{Name: long, Segments: []Segment{{Name: "a", Value: 1, Fill: '#'}}}}}}})
 	var b bytes.Buffer
 	if err := WriteText(&b, d, TextOptions{Width: screen.Endless}); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(b.String()) {
-		if strings.Contains(line, "word") && !strings.HasSuffix(line, "end\n") || strings.Contains(line, "name") && !strings.Contains(line, "word") && !strings.Contains(line, "longer") {
+		if strings.Contains(line, "word") && !strings.HasSuffix(line, "end\n") || strings.Contains(line, "name") &&
+			!strings.Contains(line, "word") && !strings.Contains(line, "longer") {
 			t.Errorf("broken: %q", line)
 		}
 	}
@@ -191,8 +210,8 @@ func TestPipe(t *testing.T) {
 	}
 }
 
-// A table too wide for its terminal never parts a cell from the name of its row: names stand before each part, or each row stands by
-// itself.
+// A table too wide for its terminal never parts a cell from the name of its row: names stand before each part, or each
+// row stands by itself.
 func TestWideTables(t *testing.T) {
 	cells := func(words string) (r Row) {
 		for w := range strings.SplitSeq(words, "|") {
@@ -214,7 +233,8 @@ func TestWideTables(t *testing.T) {
 	} {
 		for width := 40; width <= 200; width++ {
 			var b bytes.Buffer
-			if err := WriteText(&b, &Document{Sections: []Section{{Title: "T", Blocks: []Block{table}}}}, TextOptions{Width: width}); err != nil {
+			if err := WriteText(&b, &Document{Sections: []Section{{Title: "T", Blocks: []Block{table}}}},
+				TextOptions{Width: width}); err != nil {
 				t.Fatal(err)
 			}
 			out := strings.Join(strings.Fields(b.String()), " ")

@@ -86,7 +86,8 @@ func WriteHTML(w io.Writer, d *Document) error {
 	if err != nil {
 		return err
 	}
-	policy := fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; form-action 'none'",
+	policy := fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; "+
+		"form-action 'none'",
 		digest(css), digest(js))
 	return (&view{Document: d, Policy: policy, Style: element("style", "", css),
 		Scripts: element("script", ` type="application/json" id="data"`, data) + "\n" + element("script", "", js)}).write(w)
@@ -159,7 +160,8 @@ func (v *view) write(w io.Writer) error {
 		}
 		for j, b := range s.Blocks {
 			kind := fmt.Sprintf("%T", b)
-			shown.Blocks = append(shown.Blocks, block{b, kind[strings.LastIndexByte(kind, '.')+1:], fmt.Sprintf("h%d-%d", i, j), s.Title,
+			shown.Blocks = append(shown.Blocks, block{b, kind[strings.LastIndexByte(kind, '.')+1:], fmt.Sprintf("h%d-%d", i, j),
+				s.Title,
 				!figure(j - 1), !figure(j + 1)})
 		}
 		v.Sections = append(v.Sections, shown)

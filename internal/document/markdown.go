@@ -9,7 +9,8 @@ import (
 	"hostlab/internal/screen"
 )
 
-var mdEscapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", ">", "&gt;", "[", `\[`,
+var mdEscapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", ">", "&gt;",
+	"[", `\[`,
 	"]", `\]`, "#", `\#`)
 
 // md makes text from anywhere safe within a line or a cell.

@@ -53,7 +53,8 @@ func (s *Site) WritePage(w io.Writer, d *Document, here string) error {
 		l.Here = l.URL == here
 		site.Links.List[i] = l
 	}
-	link := fmt.Sprintf(`<link rel="stylesheet" href="%s">`+"\n"+`<script src="%s" defer></script>`, s.File(".css"), s.File(".js"))
+	link := fmt.Sprintf(`<link rel="stylesheet" href="%s">`+"\n"+`<script src="%s" defer></script>`, s.File(".css"),
+		s.File(".js"))
 	return (&view{Document: d, Site: &site, Style: template.HTML(link)}).write(w) //nolint:gosec // names of our own
 }
 

@@ -372,8 +372,8 @@ func (l *layout) total(part []int) int {
 	return sum
 }
 
-// parts are the columns that stand beside each other: those that name a row, and as many others as there is room for. nil:
-// not even one has room beside the names.
+// parts are the columns that stand beside each other: those that name a row, and as many others as there is room for.
+// nil: not even one has room beside the names.
 func (l *layout) parts(names int) [][]int {
 	if l.total(l.all()) <= l.room || len(l.width) == 1 {
 		return [][]int{l.all()}

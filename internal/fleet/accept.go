@@ -11,9 +11,9 @@ import (
 	"hostlab/internal/screen"
 )
 
-// Accept applies the exceptions of the fleet to hosts: a finding that is accepted stands among Accepted, with its reason.
-// One whose exception has expired, be it of this list or of the host's own, is a finding again and keeps the exception,
-// so that it can be said.
+// Accept applies the exceptions of the fleet to hosts: a finding that is accepted stands among Accepted, with its
+// reason. One whose exception has expired, be it of this list or of the host's own, is a finding again and keeps the
+// exception, so that it can be said.
 func Accept(hosts []*Host, list []check.Exception, now time.Time) {
 	for _, h := range hosts {
 		all := slices.Concat(h.Findings, h.Accepted)
@@ -125,15 +125,10 @@ func hostsOf(names []string) string {
 // ExceptionsDocument says what a file of exceptions does to a fleet: which findings each accepts, which have expired,
 // and which are about nothing that is found.
 func ExceptionsDocument(hosts []*Host, list []check.Exception, now time.Time) *document.Document {
-	type row struct {
-		check.Exception
-		State string   `json:"state"` // holds, expired, unused
-		Hosts []string `json:"hosts"`
-	}
-	rows, n := []row{}, map[string]int{}
+	rows, n := []ExceptionRow{}, map[string]int{}
 	t := &document.Table{Columns: document.Headings("check", "host", "until", "state", "findings on", "reason")}
 	for _, e := range list {
-		r := row{Exception: e, State: "unused", Hosts: []string{}}
+		r := ExceptionRow{Exception: e, State: "unused", Hosts: []string{}}
 		for _, h := range hosts {
 			for _, f := range slices.Concat(h.Findings, h.Accepted) {
 				status, by := check.Decide(f.Check, check.Finding, nil, about(&f, []check.Exception{e}), h.Name, now)
@@ -163,8 +158,18 @@ func ExceptionsDocument(hosts []*Host, list []check.Exception, now time.Time) *d
 			screen.Count(len(list), "exception"),
 			n["holds"], n["expired"], n["unused"])}},
 		Sections: []document.Section{document.Titled("Exceptions", t)},
-		Data: struct {
-			document.Head
-			Exceptions []row `json:"exceptions"`
-		}{HeadOf("exceptions"), rows}}
+		Data:     ExceptionList{HeadOf("exceptions"), rows}}
+}
+
+// ExceptionRow is what an exception does to a fleet.
+type ExceptionRow struct {
+	check.Exception
+	State string   `json:"state" jsonschema:"enum=holds,enum=expired,enum=unused"`
+	Hosts []string `json:"hosts"` // on which it is about a finding
+}
+
+// ExceptionList is what fleet exceptions check says to programs.
+type ExceptionList struct {
+	document.Head
+	Exceptions []ExceptionRow `json:"exceptions"`
 }

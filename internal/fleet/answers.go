@@ -28,7 +28,8 @@ type Summary struct {
 	Findings  []Tally     `json:"findings"` // by check, those on most hosts of the worst severity first
 	Levers    []LeverSum  `json:"levers"`   // those first that would save most
 	Stale     []StaleHost `json:"stale"`
-	// Accepted are findings that are accepted; Expired, exceptions whose last day has passed while the finding is still there.
+	// Accepted are findings that are accepted; Expired, exceptions whose last day has passed while the finding is still
+	// there.
 	Accepted []AcceptedSum `json:"accepted"`
 	Expired  []AcceptedSum `json:"expired"`
 	Twice    []Twice       `json:"twice"` // machines with several names
@@ -66,8 +67,8 @@ const mostPays = 10
 
 // Twice is a machine that wrote under several names.
 type Twice struct {
-	Names []string `json:"names"` // the one heard of last comes last
-	Kind  string   `json:"kind"`  // clone: more than one still writes; renamed: only the last
+	Names []string `json:"names"`                                     // the one heard of last comes last
+	Kind  string   `json:"kind" jsonschema:"enum=clone,enum=renamed"` // clone: more than one still writes; renamed: only the last
 }
 
 // StaleHost is one that wrote nothing for too long.
@@ -78,8 +79,9 @@ type StaleHost struct {
 
 // Status sums hosts up. Those that are not known any more count as such alone.
 func Status(hosts []*Host, documents int, now time.Time, limit time.Duration) *Summary {
-	s := &Summary{Head: HeadOf("status"), Hosts: len(hosts), Documents: documents, Findings: []Tally{}, Levers: []LeverSum{},
-		Stale: []StaleHost{}, limit: limit}
+	s := &Summary{Head: HeadOf("status"), Hosts: len(hosts), Documents: documents, Findings: []Tally{},
+		Levers: []LeverSum{},
+		Stale:  []StaleHost{}, limit: limit}
 	s.Twice = twice(hosts, now, limit)
 	known := slices.DeleteFunc(slices.Clone(hosts), func(h *Host) bool { return h.Stale(now, limit) })
 	s.Accepted = sums(known, func(h *Host) []Held { return h.Accepted })
@@ -163,7 +165,10 @@ func twice(hosts []*Host, now time.Time, limit time.Duration) []Twice {
 		if len(list) < 2 {
 			continue
 		}
-		slices.SortStableFunc(list, func(a, b *Host) int { return cmp.Or(a.Last.Compare(b.Last), strings.Compare(a.Name, b.Name)) })
+		slices.SortStableFunc(list, func(a, b *Host) int {
+			return cmp.Or(a.Last.Compare(b.Last),
+				strings.Compare(a.Name, b.Name))
+		})
 		t, writing := Twice{Kind: "renamed"}, 0
 		for i, h := range list {
 			t.Names = append(t.Names, h.Name)
@@ -210,7 +215,8 @@ func (s *Summary) Document() *document.Document {
 	if d.About = []string{screen.Count(s.Documents, "document")}; s.Hosts > 0 {
 		d.About[0] += "; the newest was written " + ago(s.newest) + " ago"
 	}
-	findings := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "what is looked at"}, {Head: "severity"},
+	findings := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "what is looked at"},
+		{Head: "severity"},
 		{Head: "hosts", Right: true}}, Most: 20}
 	for _, f := range s.Findings {
 		findings.Add(document.Text(f.Check), document.Text(CheckTitle(f.Check)), document.Text(f.Severity),
@@ -244,7 +250,8 @@ func (s *Summary) Document() *document.Document {
 	}
 	stale := &document.Table{Columns: document.Headings("host", "last document")}
 	for _, h := range s.Stale {
-		stale.Add(document.Text(h.Name), document.Number(h.Seconds, ago(time.Duration(h.Seconds*float64(time.Second)))+" ago"))
+		stale.Add(document.Text(h.Name), document.Number(h.Seconds,
+			ago(time.Duration(h.Seconds*float64(time.Second)))+" ago"))
 	}
 	d.Sections = []document.Section{document.Titled("Findings", findings), document.Titled("Levers", levers),
 		document.Titled("State unknown", stale),

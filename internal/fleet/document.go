@@ -42,7 +42,8 @@ const MaxBody = 16 << 20
 // future is how far a host's clock may be ahead.
 const future = 10 * time.Minute
 
-// earliest is the year from which on documents are: clocks that were never set say 1970, and years before 1678 have no ns.
+// earliest is the year from which on documents are: clocks that were never set say 1970, and years before 1678 have no
+// ns.
 const earliest = 2000
 
 // Document is one that a host has written, or a plan of a roll-out.
@@ -119,7 +120,8 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 		return nil, refuse("the fleet does not store this kind of document; it stores those of assess, check, facts, verify, " +
 			"report, watch --from and fleet rollout plan")
 	case head.Schema != form.schema:
-		return nil, refuse("%s of schema %d, but this hostlab reads %d; use the version that wrote it (%s)", head.Kind, head.Schema,
+		return nil, refuse("%s of schema %d, but this hostlab reads %d; use the version that wrote it (%s)", head.Kind,
+			head.Schema,
 			form.schema, known(head.Version))
 	case head.Kind == Planned && as != "": // a host's folder in a spool has what that host says
 		return nil, refuse("a roll-out plan belongs to no host: move it out of the hosts' folders, and leave --host out")
@@ -147,15 +149,17 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 	case d.Started.IsZero():
 		return nil, refuse("it does not say when it was written: take one of a newer hostlab, written with --format json")
 	case d.Started.After(now.Add(future)):
-		return nil, refuse("it is from the future: written at %s; set the clock of %s", d.Started.UTC().Format(time.DateTime), of)
+		return nil, refuse("it is from the future: written at %s; set the clock of %s", d.Started.UTC().Format(time.DateTime),
+			of)
 	case d.Started.Year() < earliest:
-		return nil, refuse("it is from before hostlab: written at %s; set the clock of %s", d.Started.UTC().Format(time.DateTime), of)
+		return nil, refuse("it is from before hostlab: written at %s; set the clock of %s",
+			d.Started.UTC().Format(time.DateTime), of)
 	}
 	return d, nil
 }
 
-// decode reads one JSON value and nothing after it. Numbers of facts stay as they are written. PostgreSQL keeps no NUL in a
-// text, so that another character stands for it; the document's bytes stay.
+// decode reads one JSON value and nothing after it. Numbers of facts stay as they are written. PostgreSQL keeps no NUL
+// in a text, so that another character stands for it; the document's bytes stay.
 func decode(body []byte, into any) error {
 	if nul := []byte(`\u0000`); bytes.Contains(body, nul) {
 		body = bytes.ReplaceAll(body, nul, []byte(`\ufffd`))

@@ -29,7 +29,8 @@ func TestRead(t *testing.T) {
 	if d.Kind != FactsOnly || d.Host != "own" || len(d.Hash) != 64 {
 		t.Errorf("%+v", d)
 	}
-	for path, want := range map[string]Value{"block[].scheduler": {"bfq x2, none", "", "ok"}, "memory.total": {"12345678901234567", "B", "ok"}, "memory.ksm": {"", "", "denied"}} {
+	for path, want := range map[string]Value{"block[].scheduler": {"bfq x2, none", "", "ok"},
+		"memory.total": {"12345678901234567", "B", "ok"}, "memory.ksm": {"", "", "denied"}} {
 		if d.Facts[path] != want {
 			t.Errorf("%s: %+v", path, d.Facts[path])
 		}
@@ -110,7 +111,8 @@ func TestSpool(t *testing.T) {
 	if err != nil || hosts != "own db1 db2 " {
 		t.Errorf("%v, hosts %q", err, hosts)
 	}
-	for _, want := range []string{"bomb.json.gz: it is larger than 16 MiB", "torn.json.gz: it cannot be read", "out.json: "} {
+	for _, want := range []string{"bomb.json.gz: it is larger than 16 MiB", "torn.json.gz: it cannot be read",
+		"out.json: "} {
 		if !strings.Contains(refused, want) {
 			t.Errorf("%q is not in %q", want, refused)
 		}
@@ -125,7 +127,8 @@ func TestSharesAreShares(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l := d.Levers[0]; l.Likely != nil || l.AtMost != nil || l.SecondsPerDay != nil || *d.Levers[1].SecondsPerDay != 86400 {
+	if l := d.Levers[0]; l.Likely != nil || l.AtMost != nil || l.SecondsPerDay != nil ||
+		*d.Levers[1].SecondsPerDay != 86400 {
 		t.Errorf("%+v", d.Levers)
 	}
 }
@@ -143,11 +146,13 @@ func TestNoiseIsAShare(t *testing.T) {
 	}
 }
 
-// An exception for a check excuses a setting that the check advises, where verify finds it otherwise, until its last day.
+// An exception for a check excuses a setting that the check advises, where verify finds it otherwise, until its last
+// day.
 func TestAcceptOfSettings(t *testing.T) {
 	now := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	for until, want := range map[string]check.Status{"2026-03-02": check.Accepted, "2026-03-01": check.Finding} {
-		held := []Held{{Host: "db1", Role: AsSet, Check: "swappiness", Status: check.Finding}, {Host: "db1", Role: AsSet, Check: "governor/policy0", Status: check.Finding}}
+		held := []Held{{Host: "db1", Role: AsSet, Check: "swappiness", Status: check.Finding},
+			{Host: "db1", Role: AsSet, Check: "governor/policy0", Status: check.Finding}}
 		AcceptHeld(held, []check.Exception{{Check: "MEM-006", Host: "db*", Reason: "asked for", Until: until}}, now)
 		if held[0].Status != want || held[0].Exception == nil || held[1].Status != check.Finding || held[1].Exception != nil {
 			t.Errorf("until %s: %+v", until, held)
@@ -156,7 +161,8 @@ func TestAcceptOfSettings(t *testing.T) {
 }
 
 func TestADay(t *testing.T) {
-	for seconds, want := range map[float64]string{0.12: "0.12 s a day", 90: "90 s a day", 3600: "60 min a day", 15000: "4.17 h a day", 390351: "108 h a day", 14400000: "4000 h a day"} {
+	for seconds, want := range map[float64]string{0.12: "0.12 s a day", 90: "90 s a day", 3600: "60 min a day",
+		15000: "4.17 h a day", 390351: "108 h a day", 14400000: "4000 h a day"} {
 		if got := ADay(seconds); got != want {
 			t.Errorf("%g s: %s, want %s", seconds, got, want)
 		}

@@ -100,7 +100,8 @@ func (r *Report) WriteCSV(w io.Writer) error {
 		if p.Exception != nil {
 			exception = p.Exception.String()
 		}
-		rows = append(rows, []string{p.Host, string(p.Role), p.Check, string(p.Status), p.Severity, p.Since.Format(time.RFC3339),
+		rows = append(rows, []string{p.Host, string(p.Role), p.Check, string(p.Status), p.Severity,
+			p.Since.Format(time.RFC3339),
 			p.Detail, exception, p.First, p.Last,
 			p.Heard.Format(time.RFC3339), strconv.FormatBool(p.Stale)})
 	}
@@ -129,7 +130,8 @@ type Point struct {
 
 // WritePoints writes a row a measurement.
 func WritePoints(w io.Writer, points []Point) error {
-	rows := [][]string{{"host", "time", "name", "value", "low", "high", "n", "noise_share", "unit", "evidence", "document"}}
+	rows := [][]string{{"host", "time", "name", "value", "low", "high", "n", "noise_share", "unit", "evidence",
+		"document"}}
 	number := func(v *float64) string {
 		if v == nil {
 			return ""

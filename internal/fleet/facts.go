@@ -17,12 +17,14 @@ type Value struct {
 // passing are facts that change by themselves, or that belong to one boot or one process: they say nothing of how
 // a host is set up.
 var passing = []string{
-	"kind", "schema", "machine", "started", "host", "identity.hostname", "frequency.current", "memory.available", "memory.huge_pages_free",
+	"kind", "schema", "machine", "started", "host", "identity.hostname", "frequency.current", "memory.available",
+	"memory.huge_pages_free",
 	"kernel.pressure", "network.listen", "virtualization.steal", "limits.", "storage[]", "databases[]", "apps[]",
 }
 
 // numbers are how facts name CPUs and the like, which hosts need not share.
-var numbers = []string{".id", ".cpu", ".cpus", ".index", ".name", ".siblings", ".affected", ".freqdomain", "topology.cpus[].core"}
+var numbers = []string{".id", ".cpu", ".cpus", ".index", ".name", ".siblings", ".affected", ".freqdomain",
+	"topology.cpus[].core"}
 
 // readFacts takes a document's facts apart. A list's elements count together: "none x3, mq-deadline".
 func (d *Document) readFacts(tree map[string]any) {

@@ -122,7 +122,8 @@ type Apart struct {
 
 // levers say which part of the facts is whose.
 var levers = []struct{ prefix, lever string }{
-	{"frequency.", "clock"}, {"idle.", "idle"}, {"topology.smt", "smt"}, {"topology.", "cpus"}, {"virtualization.", "cpus"},
+	{"frequency.", "clock"}, {"idle.", "idle"}, {"topology.smt", "smt"}, {"topology.", "cpus"},
+	{"virtualization.", "cpus"},
 	{"block", "log"}, {"memory.", "memory"}, {"network.", "network"},
 }
 
@@ -172,7 +173,8 @@ func Diff(a, b *Host, factsA, factsB map[string]Value, measuredA, measuredB map[
 
 // distinct reports intervals that do not meet, and a difference beyond both noise floors.
 func distinct(x, y Measurement) bool {
-	if x.Value == nil || y.Value == nil || x.Low == nil || x.High == nil || y.Low == nil || y.High == nil || *x.Value <= 0 ||
+	if x.Value == nil || y.Value == nil || x.Low == nil || x.High == nil || y.Low == nil || y.High == nil ||
+		*x.Value <= 0 ||
 		*y.Value <= 0 {
 		return false
 	}

@@ -13,17 +13,23 @@ func measured(value, low, high, noise float64) Measurement {
 }
 
 func TestDiff(t *testing.T) {
-	a := &Host{Name: "a", Levers: []Lever{{Lever: lever.Lever{Name: lever.Clock, AtMost: ptr(0.3), Next: lever.Next{Command: "hostlab run live-governor"}}}}}
+	a := &Host{Name: "a", Levers: []Lever{{Lever: lever.Lever{Name: lever.Clock, AtMost: ptr(0.3),
+		Next: lever.Next{Command: "hostlab run live-governor"}}}}}
 	b := &Host{Name: "b", Service: "PostgreSQL"}
-	factsA := map[string]Value{"frequency.policies[].governor": {"powersave", "", "ok"}, "memory.ksm": {"0", "", "ok"}, "kernel.same": {"1", "", "ok"}}
-	factsB := map[string]Value{"frequency.policies[].governor": {"performance", "", "ok"}, "memory.ksm": {"", "", "denied"}, "kernel.same": {"1", "", "ok"}}
+	factsA := map[string]Value{"frequency.policies[].governor": {"powersave", "", "ok"}, "memory.ksm": {"0", "", "ok"},
+		"kernel.same": {"1", "", "ok"}}
+	factsB := map[string]Value{"frequency.policies[].governor": {"performance", "", "ok"},
+		"memory.ksm": {"", "", "denied"}, "kernel.same": {"1", "", "ok"}}
 	apart, differ := Diff(a, b, factsA, factsB,
-		map[string]Measurement{"far": measured(1, 0.9, 1.1, 0.02), "noisy": measured(1, 0.99, 1.01, 0.2), "near": measured(1, 0.8, 1.2, 0)},
-		map[string]Measurement{"far": measured(2, 1.9, 2.1, 0.02), "noisy": measured(1.1, 1.09, 1.11, 0), "near": measured(1.1, 0.9, 1.3, 0)})
+		map[string]Measurement{"far": measured(1, 0.9, 1.1, 0.02), "noisy": measured(1, 0.99, 1.01, 0.2),
+			"near": measured(1, 0.8, 1.2, 0)},
+		map[string]Measurement{"far": measured(2, 1.9, 2.1, 0.02), "noisy": measured(1.1, 1.09, 1.11, 0),
+			"near": measured(1.1, 0.9, 1.3, 0)})
 	if len(apart) != 1 || apart[0].Name != "far" || apart[0].Ratio != 2 {
 		t.Errorf("measurements %+v", apart)
 	}
-	if len(differ) != 2 || differ[0].Path != "frequency.policies[].governor" || *differ[0].Gain != 0.3 || differ[0].Command != "hostlab run live-governor --set workload.service=PostgreSQL" || differ[1].B != "denied" {
+	if len(differ) != 2 || differ[0].Path != "frequency.policies[].governor" || *differ[0].Gain != 0.3 ||
+		differ[0].Command != "hostlab run live-governor --set workload.service=PostgreSQL" || differ[1].B != "denied" {
 		t.Errorf("facts %+v", differ)
 	}
 }
@@ -31,12 +37,15 @@ func TestDiff(t *testing.T) {
 // A host of which nothing was heard is not counted as one without findings, nor its levers.
 func TestStatusOfTheUnknown(t *testing.T) {
 	hosts := []*Host{
-		{Name: "here", Last: now.Add(-time.Hour), Findings: []Held{{Check: "X-001", Severity: "high"}, {Check: "X-001", Severity: "high", Role: "development"}},
+		{Name: "here", Last: now.Add(-time.Hour), Findings: []Held{{Check: "X-001", Severity: "high"},
+			{Check: "X-001", Severity: "high", Role: "development"}},
 			Levers: []Lever{{Lever: lever.Lever{Name: lever.Log, Verdict: lever.Worthwhile}, SecondsPerDay: ptr(600)}}},
-		{Name: "gone", Last: now.Add(-9 * 24 * time.Hour), Findings: []Held{{Check: "X-001", Severity: "high"}}, Levers: []Lever{{Lever: lever.Lever{Name: lever.Log, Verdict: lever.Worthwhile}, SecondsPerDay: ptr(600)}}},
+		{Name: "gone", Last: now.Add(-9 * 24 * time.Hour), Findings: []Held{{Check: "X-001", Severity: "high"}},
+			Levers: []Lever{{Lever: lever.Lever{Name: lever.Log, Verdict: lever.Worthwhile}, SecondsPerDay: ptr(600)}}},
 	}
 	s := Status(hosts, 5, now, 50*time.Hour)
-	if len(s.Stale) != 1 || s.Stale[0].Name != "gone" || len(s.Findings) != 1 || s.Findings[0].Hosts != 1 || len(s.Levers) != 1 || s.Levers[0].SecondsPerDay != 600 {
+	if len(s.Stale) != 1 || s.Stale[0].Name != "gone" || len(s.Findings) != 1 || s.Findings[0].Hosts != 1 ||
+		len(s.Levers) != 1 || s.Levers[0].SecondsPerDay != 600 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -13,7 +13,8 @@ func TestPack(t *testing.T) {
 	if _, err := rand.Read(noise); err != nil {
 		t.Fatal(err)
 	}
-	for name, body := range map[string][]byte{"empty": {}, "short": []byte("{}"), "noise": noise, "largest": bytes.Repeat([]byte{'x'}, MaxBody)} {
+	for name, body := range map[string][]byte{"empty": {}, "short": []byte("{}"), "noise": noise,
+		"largest": bytes.Repeat([]byte{'x'}, MaxBody)} {
 		if got, err := Unpack(Pack(body)); err != nil || !bytes.Equal(got, body) {
 			t.Errorf("%s: %d bytes came back of %d: %v", name, len(got), len(body), err)
 		}

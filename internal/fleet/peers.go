@@ -149,7 +149,8 @@ func (p *Peers) judge() {
 }
 
 // Outliers ends the comparison. Of those named, one in twenty is false on average (Benjamini and Hochberg), over all
-// hosts and measurements together, also where hosts have tails as of package stats. What lies within the noise floors or within the host's own interval is none.
+// hosts and measurements together, also where hosts have tails as of package stats. What lies within the noise floors
+// or within the host's own interval is none.
 func (p *Peers) Outliers() (found []Outlier, groups int) {
 	p.judge()
 	for i, is := range stats.Discoveries(p.p, falseShare) {
@@ -158,7 +159,8 @@ func (p *Peers) Outliers() (found []Outlier, groups int) {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b Outlier) int {
-		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(distance(b.Ratio), distance(a.Ratio)), strings.Compare(a.Host, b.Host),
+		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(distance(b.Ratio), distance(a.Ratio)),
+			strings.Compare(a.Host, b.Host),
 			strings.Compare(a.Name, b.Name))
 	})
 	return found, len(p.groups)
@@ -256,7 +258,8 @@ func peerages(hosts []Compared) []Peerage {
 // OutliersDocument lists them, and the groups of the hosts that were compared. groups is how many were large enough.
 func OutliersDocument(found []Outlier, list []Compared, groups int) *document.Document {
 	hosts, strata := len(list), peerages(list)
-	answer := fmt.Sprintf("No host is an outlier among its peers, in %s of %d hosts or more.", screen.Count(groups, "group"),
+	answer := fmt.Sprintf("No host is an outlier among its peers, in %s of %d hosts or more.",
+		screen.Count(groups, "group"),
 		LeastPeers)
 	names := map[string]bool{}
 	for _, o := range found {
@@ -274,7 +277,8 @@ func OutliersDocument(found []Outlier, list []Compared, groups int) *document.Do
 	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "measurement"}, {Head: "value", Right: true},
 		{Head: "peers have", Right: true}, {Head: "ratio", Right: true}},
 		Lead: "Peers are hosts of equal hardware and role. On average, one outlier in twenty is a false alarm."}
-	traits := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "fact"}, {Head: "here"}, {Head: "on most peers"}}}
+	traits := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "fact"}, {Head: "here"},
+		{Head: "on most peers"}}}
 	told := map[string]bool{}
 	for _, o := range found {
 		t.Add(document.Text(o.Host), measurementCell(o.Name), estimate(o.Value),
@@ -308,9 +312,12 @@ func OutliersDocument(found []Outlier, list []Compared, groups int) *document.Do
 	return &document.Document{Name: "fleet", Title: "Outliers", Answer: []document.Line{{Text: answer}},
 		Sections: []document.Section{document.Titled("Outliers", t), document.Titled("What sets them apart", traits),
 			document.Titled("Groups of equal hosts", equal)},
-		Data: struct {
-			document.Head
-			Outliers []Outlier `json:"outliers"`
-			Strata   []Peerage `json:"strata"`
-		}{HeadOf("outliers"), found, strata}}
+		Data: OutlierList{HeadOf("outliers"), found, strata}}
+}
+
+// OutlierList is what fleet hosts --outliers says to programs.
+type OutlierList struct {
+	document.Head
+	Outliers []Outlier `json:"outliers"`
+	Strata   []Peerage `json:"strata"`
 }

@@ -33,12 +33,13 @@ func outliers(hosts []simulatedHost) ([]Outlier, int) {
 
 var simulatedNames = []string{"commit", "throughput", "latency", "speedup", "clock", "locks"}
 
-// simulated is a fleet of equal hosts that differ by 1 % from each other (standard deviation), of which some have twice as much in one
-// measurement.
+// simulated is a fleet of equal hosts that differ by 1 % from each other (standard deviation), of which some have twice
+// as much in one measurement.
 func simulated(rng *rand.Rand, k, apart int) (hosts []simulatedHost) {
 	const between, within = 0.01, 0.005
 	for i := range k {
-		h := simulatedHost{Compared{Name: fmt.Sprint("h", i), Stratum: "s", Role: check.ProductionDB}, map[string]Measurement{}}
+		h := simulatedHost{Compared{Name: fmt.Sprint("h", i), Stratum: "s", Role: check.ProductionDB},
+			map[string]Measurement{}}
 		for j, name := range simulatedNames {
 			v := math.Exp(between*rng.NormFloat64() + within*rng.NormFloat64())
 			if i < apart && j == i%len(simulatedNames) {
@@ -51,8 +52,8 @@ func simulated(rng *rand.Rand, k, apart int) (hosts []simulatedHost) {
 	return hosts
 }
 
-// In 2,000 fleets, false ones among the outliers named are at most one in twenty, and of hosts that have twice as much nine
-// in ten are named.
+// In 2,000 fleets, false ones among the outliers named are at most one in twenty, and of hosts that have twice as much
+// nine in ten are named.
 func TestOutliersOfSimulatedFleets(t *testing.T) {
 	const fleets = 2000
 	for _, k := range []int{12, 30} {
@@ -127,7 +128,8 @@ func TestTraits(t *testing.T) {
 
 func TestStratum(t *testing.T) {
 	facts := func(total string) map[string]Value {
-		return map[string]Value{"identity.cpu_model": {"EPYC", "", "ok"}, "topology.threads": {"64", "", "ok"}, "memory.total": {total, "B", "ok"}}
+		return map[string]Value{"identity.cpu_model": {"EPYC", "", "ok"}, "topology.threads": {"64", "", "ok"},
+			"memory.total": {total, "B", "ok"}}
 	}
 	if a, b := Stratum(facts("540000000000")), Stratum(facts("541165432832")); a != b || a == "" {
 		t.Errorf("%q and %q", a, b)
@@ -142,7 +144,8 @@ func TestStratum(t *testing.T) {
 
 func TestConditions(t *testing.T) {
 	v := Value{"60", "", "ok"}
-	for text, want := range map[string]bool{"memory.swappiness=60": true, "a=60.0": true, "a!=60": false, "a!=10": true, "a<61": true, "a<60": false, "a<=60": true, "a>59": true,
+	for text, want := range map[string]bool{"memory.swappiness=60": true, "a=60.0": true, "a!=60": false, "a!=10": true,
+		"a<61": true, "a<60": false, "a<=60": true, "a>59": true,
 		"a>=60.5": false, "a=sixty": false} {
 		c, err := ParseCondition(text)
 		if err != nil || c.Holds(v, true) != want {

@@ -37,11 +37,11 @@ type Pooled struct {
 	Unit      string    `json:"value_unit"`
 	Better    string    `json:"better"`
 	Hosts     []HostRan `json:"hosts"`
-	Void      []HostRan `json:"void"`   // that do not count, and why
-	K         int       `json:"k"`      // hosts that count
-	Mean      *float64  `json:"mean"`   // over hosts like these; null below three
-	Low       *float64  `json:"low"`    // of its 95 % interval
-	High      *float64  `json:"high"`   //
+	Void      []HostRan `json:"void"` // that do not count, and why
+	K         int       `json:"k"`    // hosts that count
+	Mean      *float64  `json:"mean"` // over hosts like these; null below three
+	Low       *float64  `json:"low"`  // of its 95 % interval
+	High      *float64  `json:"high"`
 	Tau       *float64  `json:"tau"`    // standard deviation between hosts; of a ratio, of the logarithm
 	Share     *float64  `json:"i2"`     // of the scatter that differences between hosts make
 	P         *float64  `json:"p_same"` // how likely the scatter is without such differences
@@ -49,7 +49,7 @@ type Pooled struct {
 	NextHigh  *float64  `json:"next_high"` // 95 % interval for the effect on the next host
 	Margin    float64   `json:"margin"`
 	Noise     float64   `json:"noise_floor"` // the largest of the hosts
-	Verdict   string    `json:"verdict"`     // worthwhile, harmful, no_effect, undecided, too_few
+	Verdict   string    `json:"verdict" jsonschema:"enum=worthwhile,enum=harmful,enum=no_effect,enum=undecided,enum=too_few"`
 }
 
 // HostRan is one host's part.
@@ -156,7 +156,8 @@ func (p *Pooled) decide() {
 		}
 		return &v
 	}
-	p.Mean, p.Low, p.High, p.NextLow, p.NextHigh = from(s.Mean), from(s.Low), from(s.High), from(s.NextLow), from(s.NextHigh)
+	p.Mean, p.Low, p.High, p.NextLow, p.NextHigh = from(s.Mean), from(s.Low), from(s.High), from(s.NextLow),
+		from(s.NextHigh)
 	p.Tau, p.Share, p.P = &s.Tau, &s.Share, &s.P
 	beyond := max(p.Margin, p.Noise)
 	less, more := *p.NextHigh < -beyond, *p.NextLow > beyond
@@ -214,11 +215,7 @@ func PoolDocument(study string, list []*Pooled) *document.Document {
 			d.Warnings = []string{"Several versions of this study were run; each is pooled by itself."}
 		}
 	}
-	d.Data = struct {
-		document.Head
-		Study string    `json:"study"`
-		Pools []*Pooled `json:"pools"`
-	}{HeadOf("pool"), study, list}
+	d.Data = PoolReport{HeadOf("pool"), study, list}
 	return d
 }
 
@@ -251,8 +248,8 @@ func (p *Pooled) forest(number int) document.Block {
 	}
 	return document.Figure{Figure: picture.Figure{Title: title,
 		SVG: picture.Bars(fmt.Sprintf("pool%d", number), title, bars, lo, hi, text, axis),
-		Note: "Bars are 95 % intervals, the grey band is the practical margin. Squares join all hosts. The change is worthwhile on " +
-			"hosts like these where the whole bar of the next host is outside the band."}}
+		Note: "Bars are 95 % intervals, the grey band is the practical margin. Squares join all hosts. The change is " +
+			"worthwhile on hosts like these where the whole bar of the next host is outside the band."}}
 }
 
 // sentence is the answer of one contrast.
@@ -261,7 +258,8 @@ func (p *Pooled) sentence() string {
 	if p.Mean == nil {
 		return of + fmt.Sprintf("%s; a mean needs %d.", screen.Count(p.K, "host"), leastPool)
 	}
-	words := map[string]string{"worthwhile": "worthwhile on hosts like these", "harmful": "it makes hosts like these slower",
+	words := map[string]string{"worthwhile": "worthwhile on hosts like these",
+		"harmful":   "it makes hosts like these slower",
 		"no_effect": "no practical effect on hosts like these",
 		"undecided": "not decided for the next host"}
 	few := ""
@@ -272,7 +270,8 @@ func (p *Pooled) sentence() string {
 		p.interval(nil, p.NextLow, p.NextHigh), p.K, few) + " " + p.differ()
 }
 
-// differ says on how many hosts like these the effect may be beyond the margin: few hosts cannot show that there is none.
+// differ says on how many hosts like these the effect may be beyond the margin: few hosts cannot show that there is
+// none.
 func (p *Pooled) differ() string {
 	beyond := 0
 	for _, h := range p.Hosts {
@@ -281,7 +280,8 @@ func (p *Pooled) differ() string {
 		}
 	}
 	_, most := stats.Share(beyond, p.K, 0.05)
-	return fmt.Sprintf("On %d of %d it is beyond the margin; so it may be on up to %.0f %% of hosts like these.", beyond, p.K, 100*most)
+	return fmt.Sprintf("On %d of %d it is beyond the margin; so it may be on up to %.0f %% of hosts like these.", beyond,
+		p.K, 100*most)
 }
 
 // interval prints a value with its interval, or an interval alone.
@@ -301,4 +301,11 @@ func (p *Pooled) show(v *float64) string {
 		return fmt.Sprintf("%+.1f %%", 100**v)
 	}
 	return result.Format(*v, p.Unit)
+}
+
+// PoolReport is what fleet pool says to programs.
+type PoolReport struct {
+	document.Head
+	Study string    `json:"study"`
+	Pools []*Pooled `json:"pools"`
 }

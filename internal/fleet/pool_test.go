@@ -6,8 +6,11 @@ import (
 )
 
 func ran(host, study string, effect, half float64) Ran {
-	return Ran{Host: host, Stratum: "s", Hash: "abc", Effect: Effect{Study: "live-governor", StudyHash: study, Contrast: "governor: performance against powersave", Response: "cpu",
-		Compare: "ratio", Better: "lower", Value: ptr(effect), Low: ptr(effect - half), High: ptr(effect + half), Alpha: ptr(0.05), N: 20, Margin: ptr(0.01), Noise: ptr(0.005)}}
+	return Ran{Host: host, Stratum: "s", Hash: "abc",
+		Effect: Effect{Study: "live-governor", StudyHash: study, Contrast: "governor: performance against powersave",
+			Response: "cpu",
+			Compare:  "ratio", Better: "lower", Value: ptr(effect), Low: ptr(effect - half), High: ptr(effect + half),
+			Alpha: ptr(0.05), N: 20, Margin: ptr(0.01), Noise: ptr(0.005)}}
 }
 
 // A mean that is sure is no promise for the next host: only its own interval is.
@@ -22,14 +25,16 @@ func TestPoolStudies(t *testing.T) {
 	if len(p) != 1 || p[0].Verdict != "worthwhile" || p[0].K != 6 || *p[0].NextHigh >= -0.01 {
 		t.Errorf("%+v", p[0])
 	}
-	if s := p[0].sentence(); !strings.Contains(s, "On 6 of 6 it is beyond the margin; so it may be on up to 100 % of hosts like these.") {
+	if s := p[0].sentence(); !strings.Contains(s,
+		"On 6 of 6 it is beyond the margin; so it may be on up to 100 % of hosts like these.") {
 		t.Error(s)
 	}
 	var none []Ran
 	for i := range 8 {
 		none = append(none, ran(string(rune('a'+i)), "1", 0.0001*float64(i%3), 0.002))
 	}
-	if p := PoolStudies(none)[0]; p.Verdict != "no_effect" || !strings.Contains(p.sentence(), "On 0 of 8 it is beyond the margin; so it may be on up to 37 %") {
+	if p := PoolStudies(none)[0]; p.Verdict != "no_effect" ||
+		!strings.Contains(p.sentence(), "On 0 of 8 it is beyond the margin; so it may be on up to 37 %") {
 		t.Errorf("%s: %s", p.Verdict, p.sentence())
 	}
 	if p := PoolStudies(apart); p[0].Verdict != "undecided" || *p[0].High >= -0.01 {
@@ -40,10 +45,11 @@ func TestPoolStudies(t *testing.T) {
 	}
 }
 
-// An effect without an interval is listed and does not count; a later experiment of a host takes the place of an earlier one; another
-// version of the study, and other hardware, are pooled apart.
+// An effect without an interval is listed and does not count; a later experiment of a host takes the place of an
+// earlier one; another version of the study, and other hardware, are pooled apart.
 func TestPoolKeepsApart(t *testing.T) {
-	list := []Ran{ran("a", "1", -0.05, 0.01), ran("b", "1", -0.05, 0.01), ran("c", "1", -0.05, 0.01), ran("d", "2", -0.05, 0.01)}
+	list := []Ran{ran("a", "1", -0.05, 0.01), ran("b", "1", -0.05, 0.01), ran("c", "1", -0.05, 0.01),
+		ran("d", "2", -0.05, 0.01)}
 	bare := ran("e", "1", -0.5, 0.01)
 	bare.Low, bare.High = nil, nil
 	other := ran("f", "1", 0.5, 0.01)

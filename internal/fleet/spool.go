@@ -35,8 +35,8 @@ type File struct {
 	root *os.Root
 }
 
-// Open opens it, and says whether it is packed. What is no file is refused: a FIFO would be waited for, and may be left in a
-// spool by every host that may write there.
+// Open opens it, and says whether it is packed. What is no file is refused: a FIFO would be waited for, and may be left
+// in a spool by every host that may write there.
 func (f *File) Open() (in io.ReadCloser, packed bool, err error) {
 	in, err = trust.OpenWithin(f.root, f.Path)
 	if _, no := errors.AsType[*trust.Refused](err); no {
@@ -100,8 +100,8 @@ var (
 	scratch   = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 )
 
-// Body calls use with a document's bytes, unpacked where a file of gzip holds them; the next document takes their place.
-// Errors: *Refused, or those of use.
+// Body calls use with a document's bytes, unpacked where a file of gzip holds them; the next document takes their
+// place. Errors: *Refused, or those of use.
 func Body(in io.Reader, packed bool, use func(body []byte) error) error {
 	if packed {
 		z := unpackers.Get().(*gzip.Reader) //nolint:forcetypeassert // nothing else is put there

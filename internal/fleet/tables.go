@@ -22,8 +22,8 @@ type Seen struct {
 	Measured map[string]Measurement
 }
 
-// hostJSON is a host's row.
-type hostJSON struct {
+// HostRow is a host's row.
+type HostRow struct {
 	Name     string         `json:"name"`
 	Last     time.Time      `json:"last"`
 	Stale    bool           `json:"stale"`
@@ -35,12 +35,12 @@ type hostJSON struct {
 
 // HostsDocument has a row a host.
 func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.Document {
-	rows := []hostJSON{}
+	rows := []HostRow{}
 	t := &document.Table{Columns: append(document.Headings("host", "last document", "high", "medium", "low"),
 		document.Column{Head: "first lever"})}
 	stale := 0
 	for _, h := range hosts {
-		row := hostJSON{Name: h.Name, Last: h.Last, Stale: h.Stale(now, limit), Service: h.Service, Findings: map[string]int{},
+		row := HostRow{Name: h.Name, Last: h.Last, Stale: h.Stale(now, limit), Service: h.Service, Findings: map[string]int{},
 			Verdict: h.Verdict}
 		for _, f := range h.Findings {
 			row.Findings[f.Severity]++
@@ -62,16 +62,15 @@ func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.
 		rows = append(rows, row)
 	}
 	return &document.Document{Name: "fleet", Title: "Hosts",
-		Answer:   []document.Line{{Text: fmt.Sprintf("%s; the state of %d is unknown.", screen.Count(len(hosts), "host"), stale)}},
+		Answer: []document.Line{{Text: fmt.Sprintf("%s; the state of %d is unknown.", screen.Count(len(hosts), "host"),
+			stale)}},
 		Sections: []document.Section{document.Titled("Hosts", t)},
-		Data: struct {
-			document.Head
-			Hosts []hostJSON `json:"hosts"`
-		}{HeadOf("hosts"), rows}}
+		Data:     HostList{HeadOf("hosts"), rows}}
 }
 
 // DiffDocument says why two hosts differ. ran reads the experiments of a study, for what they say of hosts like these.
-func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study string) ([]Ran, error)) (*document.Document,
+func DiffDocument(a, b Seen, now time.Time, limit time.Duration,
+	ran func(study string) ([]Ran, error)) (*document.Document,
 	error) {
 	apart, differ := Diff(a.Host, b.Host, a.Facts, b.Facts, a.Measured, b.Measured)
 	if err := proved(differ, a.Host, b.Host, ran); err != nil {
@@ -85,7 +84,8 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study 
 		answer = fmt.Sprintf("The store has no facts of %s, so nothing can be compared; ingest a document of assess or facts.",
 			[]Seen{a, b}[without].Name)
 	case len(a.Measured) == 0 || len(b.Measured) == 0:
-		answer = fmt.Sprintf("%s and %s differ in %s. Measurements cannot be compared: both need an assessment.", a.Name, b.Name,
+		answer = fmt.Sprintf("%s and %s differ in %s. Measurements cannot be compared: both need an assessment.", a.Name,
+			b.Name,
 			screen.Count(len(differ), "fact"))
 	case len(apart) == 0:
 		answer = fmt.Sprintf("%s and %s differ in no measurement by more than their intervals and noise, and in %s.", a.Name,
@@ -141,14 +141,7 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration, ran func(study 
 	if differ == nil {
 		differ = []Difference{}
 	}
-	d.Data = struct {
-		document.Head
-		A        string       `json:"a"`
-		B        string       `json:"b"`
-		Measured []Apart      `json:"measured"`
-		Settings []Difference `json:"settings"`
-		Findings []Held       `json:"findings"` // of one of the two alone
-	}{HeadOf("diff"), a.Name, b.Name, apart, differ, found}
+	d.Data = DiffReport{HeadOf("diff"), a.Name, b.Name, apart, differ, found}
 	return d, nil
 }
 
@@ -264,11 +257,7 @@ func CheckDocument(id string, list []Held) *document.Document {
 		Answer: []document.Line{{Text: fmt.Sprintf(`%s is a finding on %d of %s. It looks at %q; "hostlab check --explain %[1]s" gives the reason.`, id, found,
 			screen.Count(known, "known host"), CheckTitle(id))}},
 		Sections: []document.Section{document.Titled("Hosts", t)},
-		Data: struct {
-			document.Head
-			Check string `json:"check"`
-			Hosts []Held `json:"hosts"`
-		}{HeadOf("check"), id, list}}
+		Data:     CheckReport{HeadOf("check"), id, list}}
 }
 
 // ChangesDocument lists changes.
@@ -284,8 +273,34 @@ func ChangesDocument(list []Change, since string) *document.Document {
 	return &document.Document{Name: "fleet", Title: "Changes",
 		Answer:   []document.Line{{Text: fmt.Sprintf("%s in the last %s.", screen.Count(len(list), "change"), since)}},
 		Sections: []document.Section{document.Titled("Changes", t)},
-		Data: struct {
-			document.Head
-			Changes []Change `json:"changes"`
-		}{HeadOf("changes"), list}}
+		Data:     ChangeList{HeadOf("changes"), list}}
+}
+
+// HostList is what fleet hosts says to programs.
+type HostList struct {
+	document.Head
+	Hosts []HostRow `json:"hosts"`
+}
+
+// DiffReport is what fleet diff says to programs.
+type DiffReport struct {
+	document.Head
+	A        string       `json:"a"`
+	B        string       `json:"b"`
+	Measured []Apart      `json:"measured"`
+	Settings []Difference `json:"settings"`
+	Findings []Held       `json:"findings"` // of one of the two alone
+}
+
+// CheckReport is what fleet check says to programs.
+type CheckReport struct {
+	document.Head
+	Check string `json:"check"`
+	Hosts []Held `json:"hosts"`
+}
+
+// ChangeList is what fleet changes says to programs.
+type ChangeList struct {
+	document.Head
+	Changes []Change `json:"changes"`
 }

@@ -24,8 +24,9 @@ var kindWords = map[result.Kind]string{
 	probe.LocksAlone:  "lock rate alone", probe.LocksSibling: "lock rate beside a scan on the sibling",
 	probe.LocksOther:   "lock rate beside a scan on another core",
 	probe.ScansSibling: "scan rate on the sibling of locks", probe.ScansOther: "scan rate on another core than locks",
-	probe.CommitDrift: "commits at the end, against the beginning", probe.CommitGain: "commits in memory, against the log device",
-	probe.Throughput: "rate of a cached query", probe.SpeedUp: "speed-up of a cached query",
+	probe.CommitDrift: "commits at the end, against the beginning",
+	probe.CommitGain:  "commits in memory, against the log device",
+	probe.Throughput:  "rate of a cached query", probe.SpeedUp: "speed-up of a cached query",
 	probe.Efficiency: "speed-up of a cached query per worker",
 }
 
@@ -54,7 +55,8 @@ func wordsOf(kind string) string {
 	return what + where
 }
 
-// MeasurementWords says what was measured under a name, as commit.p50 or wakeup.alu.10ms.cpu0; "": this version does not know it.
+// MeasurementWords says what was measured under a name, as commit.p50 or wakeup.alu.10ms.cpu0; "": this version does
+// not know it.
 func MeasurementWords(name string) string {
 	kind, rest := name, ""
 	said := wordsOf(kind)

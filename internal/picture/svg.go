@@ -25,7 +25,8 @@ func Num(x float64) string { return strconv.FormatFloat(math.Round(x*10)/10, 'f'
 
 // Rect draws a rectangle, with a title where one is given.
 func (s *SVG) Rect(x, y, w, h float64, class, title string) {
-	fmt.Fprintf(&s.b, `<rect x="%s" y="%s" width="%s" height="%s" class="%s"`, Num(x), Num(y), Num(max(w, 0)), Num(max(h, 0)),
+	fmt.Fprintf(&s.b, `<rect x="%s" y="%s" width="%s" height="%s" class="%s"`, Num(x), Num(y), Num(max(w, 0)),
+		Num(max(h, 0)),
 		class)
 	if title == "" {
 		s.b.WriteString("/>")
@@ -106,7 +107,8 @@ func (s *SVG) Done(title, desc string) HTML {
 func (s *SVG) Raw(element string) { s.b.WriteString(element) }
 
 // seriesMarks are the shapes of series: dot, square, cross, plus, ring.
-var seriesMarks = []string{"h0", "h0", "m-3-3l6 6m0-6l-6 6", "m-3.5 0h7m-3.5-3.5v7", "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0"}
+var seriesMarks = []string{"h0", "h0", "m-3-3l6 6m0-6l-6 6", "m-3.5 0h7m-3.5-3.5v7",
+	"m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0"}
 
 // Marks draws many markers as one path, which keeps a page of thousands small.
 func (s *SVG) Marks(series int, points [][2]float64) {

@@ -156,7 +156,7 @@ func (a *applying) attempt(s Setting, step Step) error {
 	}
 	known := a.j.st.objects[step.Path]
 	p, pending := a.pending(step.Path)
-	ours := known != nil && known.mine(v) && !(pending && p.Fresh)
+	ours := known != nil && known.mine(v) && (!pending || !p.Fresh)
 	if v != step.From && !ours {
 		// Another program was quicker. What is there now is what will be put back.
 		step.From = v
@@ -194,7 +194,10 @@ func (a *applying) took(step Step, read string) Outcome {
 // settle looks at every object again once all are written. One that another step has
 // disturbed, such as a minimum that was kept below the old maximum, is written once more.
 func (a *applying) settle(steps []Step, retry []int) error {
-	if slices.ContainsFunc(a.out, func(o Outcome) bool { return o.Result == Changed && a.sys.setting(o.Setting).disturbs() }) {
+	if slices.ContainsFunc(a.out, func(o Outcome) bool {
+		return o.Result == Changed &&
+			a.sys.setting(o.Setting).disturbs()
+	}) {
 		a.sys.wait()
 	}
 	for i := range a.out {

@@ -95,9 +95,11 @@ const swappinessFile, thpFile = "/proc/sys/vm/swappiness", "/sys/kernel/mm/trans
 
 func TestRounded(t *testing.T) {
 	b := newBench(t)
-	p := &Plan{Steps: []Step{{Setting: "max_freq", Object: Object{"policy0", policyDir(0) + "scaling_max_freq"}, To: "1500000"}}}
+	p := &Plan{Steps: []Step{{Setting: "max_freq", Object: Object{"policy0", policyDir(0) + "scaling_max_freq"},
+		To: "1500000"}}}
 	out, err := Apply(context.Background(), b.sys, b.j, "set", p, false)
-	if err != nil || len(out) != 1 || out[0].Result != Rounded || out[0].Read != "1200000" || !strings.Contains(out[0].Reason, "1200000") {
+	if err != nil || len(out) != 1 || out[0].Result != Rounded || out[0].Read != "1200000" ||
+		!strings.Contains(out[0].Reason, "1200000") {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	v, err := verify(b.sys)
@@ -124,7 +126,8 @@ func TestFailureInTheMiddle(t *testing.T) {
 		if !ok || !errors.Is(err, syscall.EINVAL) || r.Setting != "io_scheduler" || r.Object.Name != "sda" {
 			t.Fatalf("%v", err)
 		}
-		if last := out[len(out)-1]; last.Result != Failed || !strings.Contains(last.Reason, "/sys/block/sda/queue/scheduler") {
+		if last := out[len(out)-1]; last.Result != Failed ||
+			!strings.Contains(last.Reason, "/sys/block/sda/queue/scheduler") {
 			t.Errorf("%+v", last)
 		}
 		if keep {
@@ -171,7 +174,8 @@ func TestForeignAndForce(t *testing.T) {
 	if diff := cmp.Diff(map[string]Result{"swappiness": Foreign, "thp": Unchanged}, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	if diff := cmp.Diff(map[string]Result{"swappiness": Foreign, "thp": Restored, "min_free_kbytes": Restored}, b.revert("", ReachOurs)); diff != "" {
+	if diff := cmp.Diff(map[string]Result{"swappiness": Foreign, "thp": Restored, "min_free_kbytes": Restored},
+		b.revert("", ReachOurs)); diff != "" {
 		t.Error(diff)
 	}
 	b.value(swappinessFile, "77")
@@ -233,16 +237,21 @@ func TestPreview(t *testing.T) {
 		reach     Reach
 		want      map[string]Result // some of the objects
 	}{
-		"as set":              {func(*bench) {}, "", ReachOurs, map[string]Result{"swappiness": Planned, "thp": Planned, "governor@policy1": Planned}},
-		"foreign":             {foreign, "", ReachOurs, map[string]Result{"swappiness": Foreign, "thp": Planned}},
-		"forced":              {foreign, "", ReachAll, map[string]Result{"swappiness": Planned}},
-		"put back by hand":    {func(b *bench) { b.m.files[swappinessFile] = "60" }, "", ReachOurs, map[string]Result{"swappiness": Unchanged}},
-		"offline":             {func(b *bench) { b.m.files[k+"/cpu2/online"] = "0" }, "", ReachOurs, map[string]Result{"governor@policy2": Gone, "governor@policy1": Planned}},
-		"nobody's":            {func(*bench) {}, "nobody", ReachOurs, nil},
-		"a reboot":            {reboot, "", ReachOurs, map[string]Result{"swappiness": Forgotten, "thp": Forgotten, "platform_profile": Planned}},
-		"a reboot, persisted": {reboot, "", ReachPersisted, map[string]Result{"swappiness": Forgotten, "thp": Planned, "platform_profile": Planned}},
-		"a reboot, forced":    {reboot, "", ReachAll, map[string]Result{"swappiness": Forgotten, "thp": Planned}},
-		"foreign, persisted":  {foreign, "", ReachPersisted, map[string]Result{"swappiness": Foreign, "thp": Planned}},
+		"as set": {func(*bench) {}, "", ReachOurs,
+			map[string]Result{"swappiness": Planned, "thp": Planned, "governor@policy1": Planned}},
+		"foreign": {foreign, "", ReachOurs, map[string]Result{"swappiness": Foreign, "thp": Planned}},
+		"forced":  {foreign, "", ReachAll, map[string]Result{"swappiness": Planned}},
+		"put back by hand": {func(b *bench) { b.m.files[swappinessFile] = "60" }, "", ReachOurs,
+			map[string]Result{"swappiness": Unchanged}},
+		"offline": {func(b *bench) { b.m.files[k+"/cpu2/online"] = "0" }, "", ReachOurs,
+			map[string]Result{"governor@policy2": Gone, "governor@policy1": Planned}},
+		"nobody's": {func(*bench) {}, "nobody", ReachOurs, nil},
+		"a reboot": {reboot, "", ReachOurs,
+			map[string]Result{"swappiness": Forgotten, "thp": Forgotten, "platform_profile": Planned}},
+		"a reboot, persisted": {reboot, "", ReachPersisted,
+			map[string]Result{"swappiness": Forgotten, "thp": Planned, "platform_profile": Planned}},
+		"a reboot, forced":   {reboot, "", ReachAll, map[string]Result{"swappiness": Forgotten, "thp": Planned}},
+		"foreign, persisted": {foreign, "", ReachPersisted, map[string]Result{"swappiness": Foreign, "thp": Planned}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -283,26 +292,11 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// Limits of which the kernel keeps the one that is written last are not set together.
-func TestExclusive(t *testing.T) {
-	b := newBench(t)
-	for _, pair := range [][2]string{{"dirty_bytes", "dirty_ratio"}, {"dirty_background_bytes", "dirty_background_ratio"}} {
-		for i := range 2 {
-			_, err := NewPlan(b.sys, []Assignment{{pair[i], "", "10000"}, {pair[1-i], "", "10"}})
-			if err == nil || !strings.Contains(err.Error(), "exclude each other") || !strings.Contains(err.Error(), pair[0]) || !strings.Contains(err.Error(), pair[1]) {
-				t.Errorf("%s and %s: %v", pair[i], pair[1-i], err)
-			}
-		}
-	}
-	if _, err := NewPlan(b.sys, []Assignment{{"dirty_bytes", "", "10000"}, {"dirty_background_ratio", "", "5"}}); err != nil {
-		t.Error(err)
-	}
-}
-
 // Every reason names the file, and what would help.
 func TestReasons(t *testing.T) {
 	for errno, want := range map[syscall.Errno]string{
-		syscall.EACCES: "CAP_DAC_OVERRIDE", syscall.EPERM: "CAP_SYS_ADMIN", syscall.EROFS: "mounted read-only", syscall.EBUSY: "EBUSY", syscall.EINVAL: "does not take this value",
+		syscall.EACCES: "CAP_DAC_OVERRIDE", syscall.EPERM: "CAP_SYS_ADMIN", syscall.EROFS: "mounted read-only",
+		syscall.EBUSY: "EBUSY", syscall.EINVAL: "does not take this value",
 	} {
 		b := newBench(t)
 		p := b.plan("swappiness=1")
@@ -312,13 +306,16 @@ func TestReasons(t *testing.T) {
 			}
 		}
 		_, err := Apply(context.Background(), b.sys, b.j, "set", p, false)
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), swappinessFile) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), swappinessFile) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v: %v", errno, err)
 		}
 	}
-	for errno, want := range map[syscall.Errno]string{syscall.EBUSY: "(EBUSY)", syscall.EACCES: "CAP_DAC_OVERRIDE", syscall.ENOENT: "/sys/x is not there"} {
+	for errno, want := range map[syscall.Errno]string{syscall.EBUSY: "(EBUSY)", syscall.EACCES: "CAP_DAC_OVERRIDE",
+		syscall.ENOENT: "/sys/x is not there"} {
 		err := unreadable(Object{Path: "/sys/x"}, errno)
-		if text := err.Error(); !strings.Contains(text, want) || strings.Contains(text, ": "+errno.Error()+":") || strings.HasSuffix(text, ": "+errno.Error()) || !errors.Is(err, errno) {
+		if text := err.Error(); !strings.Contains(text, want) || strings.Contains(text, ": "+errno.Error()+":") ||
+			strings.HasSuffix(text, ": "+errno.Error()) || !errors.Is(err, errno) {
 			t.Errorf("%v: %v", errno, err)
 		}
 	}
@@ -388,26 +385,6 @@ func TestAskedForAndMovedByAnother(t *testing.T) {
 	b.value(policyDir(0)+"scaling_min_freq", "1200000")
 }
 
-// Under the governor performance a driver offers one EPP; with another governor in the same plan, all.
-func TestPlanWithAGovernorThatFreesEPP(t *testing.T) {
-	b := newBench(t)
-	for i := range 4 {
-		b.m.files[policyDir(i)+"scaling_governor"] = "performance"
-		b.m.files[policyDir(i)+"energy_performance_preference"] = "performance"
-		b.m.files[policyDir(i)+"energy_performance_available_preferences"] = "performance"
-	}
-	if _, err := NewPlan(b.sys, []Assignment{{"epp", "", "power"}}); err == nil {
-		t.Error("epp=power was planned under the governor performance")
-	}
-	before := b.m.values()
-	b.must("set", "epp=power", "governor=powersave")
-	b.value(policyDir(0)+"energy_performance_preference", "power")
-	b.revert("", ReachOurs)
-	if diff := cmp.Diff(before, b.m.values()); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // Huge pages raise the reserve of memory, and leave it raised where somebody had set one.
 func TestHugePagesAndTheReserve(t *testing.T) {
 	b := newBench(t)
@@ -418,55 +395,13 @@ func TestHugePagesAndTheReserve(t *testing.T) {
 	b.value(thpFile, "madvise")
 }
 
-// What a plan changes beside what was asked for is in it as far as it is known; what has moved is told
-// until it is put back, or another program has changed it.
-func TestBeside(t *testing.T) {
-	b := newBench(t)
-	p := b.plan("dirty_bytes=600MiB", "thp=always", "governor=powersave", "swappiness=10")
-	ratio := Object{Path: "/proc/sys/vm/dirty_ratio"}
-	if diff := cmp.Diff([]Step{{Setting: "dirty_ratio", Object: ratio, From: "20", To: "0", Note: "with dirty_bytes"}}, p.Sides); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]string{"min_free_kbytes"}, p.Moves); diff != "" { // the governor is powersave already
-		t.Error(diff)
-	}
-	if p := b.plan("max_freq=2GHz", "min_freq=1.6GHz"); p.Sides != nil || p.Moves != nil {
-		t.Errorf("what is asked for is not beside it: %+v", p)
-	}
-	moved := func() (list []string) {
-		out, err := verify(b.sys)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, o := range out {
-			if o.Result == Moved {
-				list = append(list, o.Setting+" "+o.From+" "+o.Read+" "+string(o.Result)+" "+o.Reason)
-			}
-		}
-		return list
-	}
-	b.must("set", "dirty_bytes=600MiB", "thp=always", "swappiness=10")
-	both := []string{"min_free_kbytes 5000 67584 moved with thp", "dirty_ratio 20 0 moved with dirty_bytes"}
-	if diff := cmp.Diff(both, moved()); diff != "" {
-		t.Error(diff)
-	}
-	b.m.files[minFree] = "9000"
-	if diff := cmp.Diff(both[1:], moved()); diff != "" {
-		t.Error(diff)
-	}
-	b.m.files[minFree] = "67584"
-	b.revert("", ReachOurs)
-	if diff := cmp.Diff([]string(nil), moved()); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // A CPU that was offline comes back with an EPP of its own; the governor that locks it is put back all
 // the same, and the EPP that it forces is the original.
 func TestEPPOfACPUThatWasOffline(t *testing.T) {
 	b := newBench(t)
 	for i := range 4 {
-		b.m.files[policyDir(i)+"scaling_governor"], b.m.files[policyDir(i)+"energy_performance_preference"] = "performance", "performance"
+		b.m.files[policyDir(i)+"scaling_governor"], b.m.files[policyDir(i)+"energy_performance_preference"] = "performance",
+			"performance"
 	}
 	before := b.m.values()
 	b.must("set", "governor@policy2=powersave")

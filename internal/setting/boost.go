@@ -9,8 +9,8 @@ var power = []Setting{
 	{
 		Name: "platform_profile", Title: "ACPI platform profile", Order: rankProfile, Lasting: true,
 		Effect: "fans and power limits may rise",
-		About: "The platform profile tells the firmware how to weigh speed against heat and noise. It may move power limits, fans " +
-			"and EPP by itself, so it is " +
+		About: "The platform profile tells the firmware how to weigh speed against heat and noise. It may move power " +
+			"limits, fans and EPP by itself, so it is " +
 			"set before those.",
 		Source: "kernel documentation, ABI/testing/sysfs-platform_profile; tuned throughput-performance, latency-performance",
 		Values: "a profile that the firmware offers",
@@ -24,8 +24,8 @@ var power = []Setting{
 	{
 		Name: "epb", Title: "Energy performance bias", Order: rankEPB,
 		Effect: "the processor draws more power",
-		About: "EPB is the older hint to Intel processors, from 0 (performance) to 15 (power saving), for each CPU. It weighs on " +
-			"turbo and on the uncore's " +
+		About: "EPB is the older hint to Intel processors, from 0 (performance) to 15 (power saving), for each CPU. It " +
+			"weighs on turbo and on the uncore's " +
 			"frequency, and decides alone where there is no EPP.",
 		Source: "kernel documentation, admin-guide/pm/intel_epb.rst; SAP notes 2205917, 2684254, 3577842; tuned; PerfSpect",
 		File:   cpuFiles + "power/energy_perf_bias", Absent: "the processor offers no EPB",
@@ -44,13 +44,14 @@ var power = []Setting{
 	{
 		Name: "boost", Title: "Turbo (boost)", Order: rankBoost,
 		Effect: "CPUs may draw more power, and get warmer",
-		About: "Boost lets cores run above their base frequency while power and temperature allow. off makes benchmarks repeatable " +
-			"and single threads slow. " +
+		About: "Boost lets cores run above their base frequency while power and temperature allow. off makes benchmarks " +
+			"repeatable and single threads slow. " +
 			"There are three kinds of files: intel_pstate/no_turbo, which says the opposite (1 is off), cpufreq/boost for all " +
 			"policies, and policyN/boost. " +
 			"Writing the one for all policies changes those of the policies, so that they need not be named as well.",
-		Source: "kernel documentation, admin-guide/pm/cpufreq.rst, intel_pstate.rst and amd-pstate.rst; tuned; PerfSpect; pyperf (off)",
-		Files:  []string{noTurbo, freqDir + "/boost", policyFiles + "boost"}, Absent: "none of intel_pstate/no_turbo, " +
+		Source: "kernel documentation, admin-guide/pm/cpufreq.rst, intel_pstate.rst and amd-pstate.rst; tuned; PerfSpect; " +
+			"pyperf (off)",
+		Files: []string{noTurbo, freqDir + "/boost", policyFiles + "boost"}, Absent: "none of intel_pstate/no_turbo, " +
 			"cpufreq/boost and policyN/boost is there",
 		Takes: onOff{inverted: noTurbo},
 		// Boost moves the range that limits are kept within.
@@ -72,8 +73,8 @@ var power = []Setting{
 	{
 		Name: "max_perf_pct", Title: "intel_pstate's ceiling", Order: rankMaxPerf, Rounds: true,
 		Effect: "CPUs draw more power while they are busy",
-		About: "The highest share of full performance that intel_pstate asks for. Below 100 it costs every CPU-bound second. A " +
-			"ceiling below the floor " +
+		About: "The highest share of full performance that intel_pstate asks for. Below 100 it costs every CPU-bound " +
+			"second. A ceiling below the floor " +
 			"lowers the floor as well.",
 		Source: "kernel documentation, admin-guide/pm/intel_pstate.rst; tuned throughput-performance (100)",
 		File:   cpuDir + "/intel_pstate/max_perf_pct", Absent: noPstate, Takes: quantity{lo: 1, hi: 100, unit: "%"},
@@ -82,8 +83,8 @@ var power = []Setting{
 	},
 	{
 		Name: "min_perf_pct", Title: "intel_pstate's floor", Order: rankMinPerf, Rounds: true,
-		About: "The lowest share of full performance that intel_pstate asks for. At 100 the frequency does not fall with load. The " +
-			"kernel keeps it between " +
+		About: "The lowest share of full performance that intel_pstate asks for. At 100 the frequency does not fall with " +
+			"load. The kernel keeps it between " +
 			"what the processor can do and max_perf_pct.",
 		Source: "kernel documentation, admin-guide/pm/intel_pstate.rst; tuned throughput-performance, latency-performance, " +
 			"sap-hana (100)",

@@ -52,7 +52,8 @@ func TestKillAtEveryCall(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d kills, %d power cuts, %d kills while putting back, at each of %d calls: 0 objects left changed", kills, cuts, again, calls)
+	t.Logf("%d kills, %d power cuts, %d kills while putting back, at each of %d calls: 0 objects left changed", kills,
+		cuts, again, calls)
 }
 
 func (m *kernel) values(profile string) map[string]string {
@@ -69,7 +70,8 @@ func TestErrorAtEveryCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls, failed, left := m.calls, 0, 0
-	errnos := []error{syscall.EIO, syscall.ENOSPC, syscall.EPERM, syscall.EBUSY, syscall.EACCES, syscall.EINVAL, syscall.EROFS}
+	errnos := []error{syscall.EIO, syscall.ENOSPC, syscall.EPERM, syscall.EBUSY, syscall.EACCES, syscall.EINVAL,
+		syscall.EROFS}
 	for call := 1; call <= calls; call++ {
 		errno := errnos[call%len(errnos)]
 		m := newMachine(uint64(call))
@@ -87,7 +89,8 @@ func TestErrorAtEveryCall(t *testing.T) {
 			t.Fatalf("call %d, %v: left changed:\n%s", call, errno, diff)
 		}
 	}
-	t.Logf("an error at each of %d calls: %d processes failed, %d of them left changes to the next: 0 left after it", calls, failed, left)
+	t.Logf("an error at each of %d calls: %d processes failed, %d of them left changes to the next: 0 left after it",
+		calls, failed, left)
 }
 
 // Somebody else changes an object at any moment: before, between and after our writes, and
@@ -154,5 +157,6 @@ func TestForeignAtEveryCall(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d foreign changes, %d of them with a kill: all kept, nothing else left changed; %d more fell between look, write and look", kept, killedToo, raced)
+	t.Logf("%d foreign changes, %d of them with a kill: all kept, nothing else left changed; %d more fell between look, "+
+		"write and look", kept, killedToo, raced)
 }

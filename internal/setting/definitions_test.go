@@ -54,7 +54,8 @@ func TestAllIsInOrderAndDescribed(t *testing.T) {
 			t.Errorf("%s has rank %d, after one of %d", s.Name, s.Order, last)
 		}
 		last = s.Order
-		if s.Name == "" || s.Title == "" || s.About == "" || s.Source == "" || s.Values == "" || s.Absent == "" || s.Takes == nil {
+		if s.Name == "" || s.Title == "" || s.About == "" || s.Source == "" || s.Values == "" || s.Absent == "" ||
+			s.Takes == nil {
 			t.Errorf("%s lacks a text or a function", s.Name)
 		}
 		for _, f := range s.Files {
@@ -71,14 +72,16 @@ func TestAllIsInOrderAndDescribed(t *testing.T) {
 // What people know a setting by is its sysctl, and sysctl(8) takes dots and slashes.
 func TestSysctlNames(t *testing.T) {
 	for typed, want := range map[string]string{
-		"swappiness": "swappiness", "vm.swappiness": "swappiness", "vm/swappiness": "swappiness", "/proc/sys/vm/swappiness": "swappiness",
-		"fs.aio-max-nr": "aio_max_nr", "kernel.sem": "sem", "governor": "governor", "net.core.somaxconn": "somaxconn",
-		"vm.swapiness":       "vm.swapiness: no such sysctl is known; did you mean vm.swappiness?",
-		"kernel.swappines":   "kernel.swappines: no such sysctl is known; did you mean vm.swappiness?",
-		"vn.swappiness":      "vn.swappiness: there is no such setting; did you mean swappiness?",
-		"cpu.governor":       "cpu.governor: there is no such setting; did you mean governor?",
-		"governr":            "governr: there is no such setting; did you mean governor?",
-		"vm.min_free_kbytes": "vm.min_free_kbytes: hostlab does not set this sysctl; hostlab settings lists those that it does",
+		"swappiness": "swappiness", "vm.swappiness": "swappiness", "vm/swappiness": "swappiness",
+		"/proc/sys/vm/swappiness": "swappiness",
+		"fs.aio-max-nr":           "aio_max_nr", "kernel.sem": "sem", "governor": "governor", "net.core.somaxconn": "somaxconn",
+		"vm.swapiness":     "vm.swapiness: no such sysctl is known; did you mean vm.swappiness?",
+		"kernel.swappines": "kernel.swappines: no such sysctl is known; did you mean vm.swappiness?",
+		"vn.swappiness":    "vn.swappiness: there is no such setting; did you mean swappiness?",
+		"cpu.governor":     "cpu.governor: there is no such setting; did you mean governor?",
+		"governr":          "governr: there is no such setting; did you mean governor?",
+		"vm.min_free_kbytes": "vm.min_free_kbytes: hostlab does not set this sysctl; hostlab settings lists those that it " +
+			"does",
 	} {
 		s, err := Named(typed)
 		if got := s.Name; got != want && (err == nil || err.Error() != want) {
@@ -110,7 +113,8 @@ func TestSysctlNames(t *testing.T) {
 // A share that is none of the steps, and a frequency between two, are said to be rounded.
 func TestRoundedFrequencies(t *testing.T) {
 	for want, note := range map[string]string{
-		"60%": "rounded to a step: 60% of 2.401 GHz is 1.4406 GHz", "1%": "the lowest: 1% of 2.401 GHz is 24.01 MHz", "100%": "", "max": "", "1.8GHz": "",
+		"60%": "rounded to a step: 60% of 2.401 GHz is 1.4406 GHz", "1%": "the lowest: 1% of 2.401 GHz is 24.01 MHz",
+		"100%": "", "max": "", "1.8GHz": "",
 		"1.5GHz": "no step here: the kernel rounds it to 1.2 GHz or 1.8 GHz",
 	} {
 		p, err := NewPlan(recorded(t, "intel-core-cst"), []Assignment{{"max_freq", "policy0", want}})
@@ -130,12 +134,14 @@ func TestPlans(t *testing.T) {
 		steps         []string // those of the first objects
 		err           string
 	}{
-		{"intel-core-cst", "governor=performance", []string{"policy0: schedutil -> performance", "policy2: schedutil -> performance"}, ""},
+		{"intel-core-cst", "governor=performance", []string{"policy0: schedutil -> performance",
+			"policy2: schedutil -> performance"}, ""},
 		{"intel-core-cst", "max_freq=1.8GHz", []string{"policy0: 2401000 -> 1800000", "policy2: 2401000 -> 1800000"}, ""},
 		{"intel-core-cst", "max_freq@policy2=1800 MHz", []string{"policy2: 2401000 -> 1800000"}, ""},
 		{"intel-core-cst", "min_freq=max", []string{"policy0: 1200000 -> 2401000", "policy2: 1200000 -> 2401000"}, ""},
 		{"intel-core-cst", "max_freq=57%", []string{"policy0: 2401000 -> 1200000", "policy2: 2401000 -> 1200000"}, ""},
-		{"intel-core-cst", "max_freq=1500000", []string{"policy0: 2401000 -> 1500000", "policy2: 2401000 -> 1500000"}, ""}, // the kernel rounds, and that is reported
+		{"intel-core-cst", "max_freq=1500000", []string{"policy0: 2401000 -> 1500000", "policy2: 2401000 -> 1500000"},
+			""}, // the kernel rounds, and that is reported
 		{"intel-core-cst", "max_freq=1.1GHz", nil, "policy0 has 1.2 GHz to 2.401 GHz"},
 		{"intel-core-cst", "cstate_latency@cpu1/state3=70us", []string{"cpu1/state3: 0 -> 1"}, ""},
 		{"intel-core-cst", "cstate_latency@cpu1/state3=0.2ms", nil, ""},
@@ -164,8 +170,10 @@ func TestPlans(t *testing.T) {
 		{"cloud-guest", "dirty_bytes=600MiB", []string{": 0 -> 629145600"}, ""},
 		{"cloud-guest", "dirty_bytes=629145600B", []string{": 0 -> 629145600"}, ""},
 		{"cloud-guest", "dirty_bytes=18446744073709551615TiB", nil, "a whole number from 8192 to"},
-		{"smt-off", "governor=performance", []string{"policy0: schedutil -> performance", "policy2: schedutil -> performance"}, ""}, // the others' files say EBUSY
-		{"hybrid", "boost=off", []string{"intel_pstate: 0 -> 1"}, ""},                                                               // no_turbo says the opposite
+		{"smt-off", "governor=performance", []string{"policy0: schedutil -> performance",
+			"policy2: schedutil -> performance"}, ""}, // the others' files say EBUSY
+		{"hybrid", "boost=off", []string{"intel_pstate: 0 -> 1"},
+			""}, // no_turbo says the opposite
 		{"hybrid", "epb@cpu3=performance", []string{"cpu3: 6 -> 0"}, ""},
 		{"hybrid", "min_perf_pct=100%", []string{": 9 -> 100"}, ""},
 		{"hybrid", "max_freq@policy0=100%", nil, ""},

@@ -72,7 +72,8 @@ func TestTreeKeepsTheJournal(t *testing.T) {
 				}
 				err = errors.Join(err, j.Close())
 			}
-			if r, ok := errors.AsType[*trust.Refused](err); c.want == "" && err != nil || c.want != "" && (!ok || r.Why[:len(c.want)] != c.want) {
+			if r, ok := errors.AsType[*trust.Refused](err); c.want == "" && err != nil || c.want != "" &&
+				(!ok || r.Why[:len(c.want)] != c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 			if b, err := os.ReadFile(file(outside)); err != nil || string(b) != "keep" {
@@ -81,7 +82,8 @@ func TestTreeKeepsTheJournal(t *testing.T) {
 			if list, err := os.ReadDir(outside); err != nil || len(list) != 1 {
 				t.Errorf("outside: %v, %v", list, err)
 			}
-			if b, err := os.ReadFile(filepath.Join(root, swappinessFile)); err != nil || Value(b) != map[bool]string{true: "10", false: "60"}[c.want == ""] {
+			if b, err := os.ReadFile(filepath.Join(root, swappinessFile)); err != nil ||
+				Value(b) != map[bool]string{true: "10", false: "60"}[c.want == ""] {
 				t.Errorf("swappiness is %q, %v", b, err)
 			}
 		})

@@ -80,7 +80,8 @@ func trusted(path string) error {
 	}
 	other, err := stranger(sd, self.User.Sid)
 	if err == nil && other != "" {
-		err = errors.New(path + " may be written to by " + other + " (icacls shows it), who could change the journal; remove it")
+		err = errors.New(path + " may be written to by " + other +
+			" (icacls shows it), who could change the journal; remove it")
 	}
 	return err
 }

@@ -26,7 +26,8 @@ func TestRootIsNotLeft(t *testing.T) {
 		}
 	}
 	f := filesOf(opened(t, root))
-	for path, want := range map[string]error{"/sys/absolute": astray{"/sys/absolute"}, "/sys/relative": astray{"/sys/relative"},
+	for path, want := range map[string]error{"/sys/absolute": astray{"/sys/absolute"},
+		"/sys/relative":       astray{"/sys/relative"},
 		"/sys/absolute/below": astray{"/sys/absolute"}, "/../outside": fs.ErrNotExist, "/sys/../../outside": fs.ErrNotExist} {
 		if err := f.WriteFile(path, []byte("x")); !errors.Is(err, want) {
 			t.Errorf("%s: %v", path, err)
@@ -48,27 +49,31 @@ func TestLinkedObjects(t *testing.T) {
 	const cpus = "sys/devices/system/cpu/"
 	outside := t.TempDir()
 	for name, c := range map[string]struct{ link, set, value, file string }{
-		"a policy":      {cpus + "cpufreq/policy1", "governor", "performance", cpus + "cpufreq/policy0/scaling_governor"},
-		"a file of one": {cpus + "cpufreq/policy1/scaling_governor", "governor", "performance", cpus + "cpufreq/policy0/scaling_governor"},
-		"a CPU":         {cpus + "cpu1", "epb", "0", cpus + "cpu0/power/energy_perf_bias"},
-		"its states":    {cpus + "cpu1/cpuidle", "cstate_latency", "all", cpus + "cpu0/cpuidle/state1/disable"},
-		"a disk":        {"sys/block/sdb", "nomerges", "2", "sys/block/sda/queue/nomerges"},
-		"a sysctl":      {"proc/sys/vm/swappiness", "swappiness", "10", "sys/x"},
+		"a policy": {cpus + "cpufreq/policy1", "governor", "performance", cpus + "cpufreq/policy0/scaling_governor"},
+		"a file of one": {cpus + "cpufreq/policy1/scaling_governor", "governor", "performance",
+			cpus + "cpufreq/policy0/scaling_governor"},
+		"a CPU":      {cpus + "cpu1", "epb", "0", cpus + "cpu0/power/energy_perf_bias"},
+		"its states": {cpus + "cpu1/cpuidle", "cstate_latency", "all", cpus + "cpu0/cpuidle/state1/disable"},
+		"a disk":     {"sys/block/sdb", "nomerges", "2", "sys/block/sda/queue/nomerges"},
+		"a sysctl":   {"proc/sys/vm/swappiness", "swappiness", "10", "sys/x"},
 	} {
 		root := t.TempDir()
-		for file, text := range map[string]string{c.file: "1\n", cpus + "cpufreq/policy0/scaling_available_governors": "performance 1\n",
-			cpus + "cpu0/cpuidle/state1/latency": "100\n"} {
+		for file, text := range map[string]string{c.file: "1\n",
+			cpus + "cpufreq/policy0/scaling_available_governors": "performance 1\n",
+			cpus + "cpu0/cpuidle/state1/latency":                 "100\n"} {
 			file = filepath.Join(root, file)
 			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		link := filepath.Join(root, c.link)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(link), 0o700), os.Symlink(filepath.Join(outside, "there"), link)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(link), 0o700),
+			os.Symlink(filepath.Join(outside, "there"), link)); err != nil {
 			t.Fatal(err)
 		}
 		p, err := NewPlan(treeOf(t, root), []Assignment{{Name: c.set, Value: c.value}})
-		if err != nil || len(p.Skipped) != 1 || !strings.Contains(p.Skipped[0].Reason, "/"+c.link+" is a link that leads out of the directory tree") {
+		if err != nil || len(p.Skipped) != 1 || !strings.Contains(p.Skipped[0].Reason,
+			"/"+c.link+" is a link that leads out of the directory tree") {
 			t.Errorf("%s: %+v, %v", name, p, err)
 		}
 		if others := len(p.Steps); others != 1 && name != "a sysctl" {
@@ -151,7 +156,8 @@ func TestPlantedFiles(t *testing.T) {
 		}
 	}
 	f := filesOf(opened(t, root))
-	for name, want := range map[string]string{"/hard": "2 names", "/fifo": "no regular file", "/device": "no regular file", "/link": "no regular file"} {
+	for name, want := range map[string]string{"/hard": "2 names", "/fifo": "no regular file", "/device": "no regular file",
+		"/link": "no regular file"} {
 		if err := f.WriteFile(name, []byte("x")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}

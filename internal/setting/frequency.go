@@ -23,10 +23,10 @@ var frequencies = []Setting{
 	{
 		Name: "governor", Title: "CPU frequency governor", Order: rankGovernor,
 		Effect: "CPUs draw more power while they are busy",
-		About: "The governor picks a policy's frequency. performance asks for the highest at all times; ondemand, conservative " +
-			"and schedutil " +
-			"follow the load, and answer a burst only after it has begun. Under intel_pstate and amd-pstate-epp the hardware picks, " +
-			"and powersave " +
+		About: "The governor picks a policy's frequency. performance asks for the highest at all times; ondemand, " +
+			"conservative and schedutil " +
+			"follow the load, and answer a burst only after it has begun. Under intel_pstate and amd-pstate-epp the hardware " +
+			"picks, and powersave " +
 			"only lets EPP have its say. Costs energy while CPUs are busy, little while they are in idle states.",
 		Source: "kernel documentation, admin-guide/pm/cpufreq.rst; SAP notes 2205917, 2684254, 3577842; tuned",
 		Values: "a governor that the driver offers",
@@ -45,12 +45,13 @@ var frequencies = []Setting{
 		},
 	},
 	{
-		Name: "epp", Title: "Energy performance preference", Order: rankEPP, Rounds: true, // default reads back as another word
+		Name: "epp", Title: "Energy performance preference", Order: rankEPP,
+		Rounds: true, // default reads back as another word
 		Effect: "the processor draws more power",
-		About: "EPP tells a processor that picks its own frequency how much response time it may give up for energy. While the " +
-			"governor is performance " +
-			"it cannot be changed: the kernel then answers EBUSY, or takes performance only. The word default reads back as what " +
-			"it stands for.",
+		About: "EPP tells a processor that picks its own frequency how much response time it may give up for energy. While " +
+			"the governor is performance " +
+			"it cannot be changed: the kernel then answers EBUSY, or takes performance only. The word default reads back as " +
+			"what it stands for.",
 		Source: "kernel documentation, admin-guide/pm/intel_pstate.rst and amd-pstate.rst; tuned throughput-performance",
 		Values: "a preference that the driver offers",
 		File:   policyFiles + "energy_performance_preference", Absent: "the frequency driver has no EPP",
@@ -73,8 +74,8 @@ var frequencies = []Setting{
 	{
 		Name: "max_freq", Title: "Upper limit of the frequency (scaling_max_freq)", Order: rankMax, Rounds: true,
 		Effect: "CPUs draw more power while they are busy",
-		About: "The highest frequency that the governor may ask for. A cap costs every CPU-bound second in proportion. The kernel " +
-			"rounds to a step that the " +
+		About: "The highest frequency that the governor may ask for. A cap costs every CPU-bound second in proportion. The " +
+			"kernel rounds to a step that the " +
 			"driver has, and takes a limit below the minimum by lowering the minimum with it until the limit is raised again.",
 		Source: "kernel documentation, admin-guide/pm/cpufreq.rst; pyperf",
 		File:   policyFiles + "scaling_max_freq", Absent: noCPUFreq, Takes: frequency{},
@@ -115,7 +116,8 @@ func minAboveMax(sys *System, step Step, all steps) error {
 	if both {
 		return errors.New(text + "is to be " + showFrequency(step.Object, limit) + ", which is below it")
 	}
-	return errors.New(text + "is " + showFrequency(step.Object, limit) + " now; set a max_freq of at least as much with it")
+	return errors.New(text + "is " + showFrequency(step.Object, limit) +
+		" now; set a max_freq of at least as much with it")
 }
 
 // above reports whether a limit is above another in any case: of two in kHz, or two that are shares of the

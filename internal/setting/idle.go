@@ -16,10 +16,10 @@ var idle = []Setting{
 	{
 		Name: "cstate_latency", Title: "Idle states, by their exit latency", Order: rankIdle,
 		Effect: "idle CPUs draw more power",
-		About: "Disables each idle state of each CPU that takes longer to leave than the bound, and leaves the others as they are. " +
-			"States are chosen by latency, " +
-			"since the third of one processor is another's fifth. Shallow states are worth keeping: they leave power for the turbo of " +
-			"busy cores. " +
+		About: "Disables each idle state of each CPU that takes longer to leave than the bound, and leaves the others as " +
+			"they are. States are chosen by latency, " +
+			"since the third of one processor is another's fifth. Shallow states are worth keeping: they leave power for the " +
+			"turbo of busy cores. " +
 			"With all, every state is enabled.",
 		Source: "kernel documentation, admin-guide/pm/cpuidle.rst; SAP notes 2205917, 2684254, 3577842, sapconf (70 us); " +
 			"1656250 (C1 only)",
@@ -34,23 +34,24 @@ var idle = []Setting{
 	},
 	{
 		Name: "pm_qos_resume_latency_us", Title: "Longest wake-up of one CPU", Order: rankIdle,
-		About: "The same bound as cpu_dma_latency, for single CPUs and without a program that holds it: only the CPUs that run a " +
-			"log writer, say. " +
+		About: "The same bound as cpu_dma_latency, for single CPUs and without a program that holds it: only the CPUs that " +
+			"run a log writer, say. " +
 			"The kernel writes 0 for no bound, and n/a for no delay at all.",
 		Source: "kernel documentation, ABI/testing/sysfs-devices-power",
 		File:   cpuFiles + "power/pm_qos_resume_latency_us", Absent: "the kernel takes no bound for single CPUs here",
 		Takes: quantity{lo: 1, hi: math.MaxInt32, unit: "us", names: map[string]string{"none": "0", "n/a": "n/a"},
 			shown: map[string]string{"0": "none"},
-			text:  "microseconds, such as 70us, but not 0, which the kernel takes for none; none; or n/a, which keeps the CPU polling"},
+			text: "microseconds, such as 70us, but not 0, which the kernel takes for none; none; or n/a, which keeps the CPU " +
+				"polling"},
 		Tries: []Try{{"70us", "70"}, {"n/a", ""}},
 	},
 	{
 		Name: "cpu_dma_latency", Title: "Longest wake-up of any CPU, while held", Order: rankIdle, Held: true,
-		About: "Asks the kernel to use no idle state that takes longer to leave, on all CPUs, for as long as hostlab runs: the " +
-			"request ends with the process, " +
+		About: "Asks the kernel to use no idle state that takes longer to leave, on all CPUs, for as long as hostlab runs: " +
+			"the request ends with the process, " +
 			"so nothing can be left behind. The lowest of all programs' requests is in force, and is what reading shows.",
-		Source: "kernel documentation, admin-guide/pm/cpuidle.rst and power/pm_qos_interface.rst; tuned sap-hana (70), mssql (5), " +
-			"latency-performance (3), postgresql (1)",
+		Source: "kernel documentation, admin-guide/pm/cpuidle.rst and power/pm_qos_interface.rst; tuned sap-hana (70), " +
+			"mssql (5), latency-performance (3), postgresql (1)",
 		File: "/dev/cpu_dma_latency", Absent: "there is no /dev/cpu_dma_latency: the kernel controls no idle states, or a " +
 			"container hides it",
 		Takes: quantity{hi: qosNone, unit: "us", binary: true, shown: map[string]string{strconv.Itoa(qosNone): "no limit"},

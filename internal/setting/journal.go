@@ -79,8 +79,8 @@ func (j *Journal) fits(list []planned) error {
 		}
 	}
 	if j.size+grown > fullJournal {
-		return fmt.Errorf("%d objects at once would make the journal %s larger than %d MiB, which takes too long to put back; set "+
-			"fewer, or revert first",
+		return fmt.Errorf("%d objects at once would make the journal %s larger than %d MiB, which takes too long to put "+
+			"back; set fewer, or revert first",
 			len(list), j.path(), fullJournal>>20)
 	}
 	return nil

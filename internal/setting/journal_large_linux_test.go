@@ -41,7 +41,9 @@ func TestLargestSet(t *testing.T) {
 		return m, err
 	}
 	m, err := try(20_000)
-	if err == nil || !strings.Contains(err.Error(), "20000 objects at once would make the journal /j/settings.journal larger than 6 MiB") || len(m.writes) > 0 || len(m.disk) > 0 {
+	if err == nil || !strings.Contains(err.Error(),
+		"20000 objects at once would make the journal /j/settings.journal larger than 6 MiB") || len(m.writes) > 0 ||
+		len(m.disk) > 0 {
 		t.Errorf("%v, %d writes, %d files", err, len(m.writes), len(m.disk))
 	}
 	m, err = try(10_000)
@@ -77,7 +79,7 @@ func TestLargestSet(t *testing.T) {
 
 // The largest journal that is accepted is put back in seconds; a larger one is refused.
 func TestLargestJournal(t *testing.T) {
-	const n = 22_000
+	const n = 20_500
 	m := disks(n)
 	in := &intend{Set: 1, Owner: "set", Boot: "boot1"}
 	list := []event{&head{Format: format, Host: "host"}, in}
@@ -85,7 +87,8 @@ func TestLargestJournal(t *testing.T) {
 	for i := range n {
 		path := fmt.Sprintf("/sys/block/sd%d/queue/nomerges", i)
 		m.files[path] = two
-		in.Objects = append(in.Objects, planned{ID: i + 1, Setting: "nomerges", Name: fmt.Sprintf("sd%d", i), Path: path, From: "0", To: two})
+		in.Objects = append(in.Objects, planned{ID: i + 1, Setting: "nomerges", Name: fmt.Sprintf("sd%d", i), Path: path,
+			From: "0", To: two})
 		list = append(list, &begin{Set: 1, Path: path, To: two}, &done{Path: path, Read: &two})
 	}
 	b, err := encodeLines(1, list)

@@ -66,7 +66,7 @@ func TestProblem(t *testing.T) {
 		"binary":               {func(b []byte) []byte { return append(append(b, 0, 1, 2, '\n'), "x\n"...) }, Damaged, true},
 		"a last line too many": {func(b []byte) []byte { return append(b, line(b, 3)...) }, Damaged, true},
 		"a last line that says nothing": {func(b []byte) []byte {
-			return append(b, encode(bytes.Count(b, []byte("\n"))+1, nil)...)
+			return append(b, encode(bytes.Count(b, []byte("\n"))+1, &nothing{})...)
 		}, Damaged, true},
 		"a torn last line":        {func(b []byte) []byte { return b[:len(b)-3] }, none, true},
 		"zeros at the end":        {func(b []byte) []byte { return append(b, 0, 0, 0, 0) }, none, true},
@@ -127,6 +127,11 @@ func TestProblem(t *testing.T) {
 		})
 	}
 }
+
+// nothing is an event of no kind.
+type nothing struct{}
+
+func (*nothing) apply(*state) error { return nil }
 
 func TestForget(t *testing.T) {
 	m := newMachine(1)
@@ -201,7 +206,8 @@ func (noSync) Sync(string) error { return nil }
 // Millions of empty values are refused before they take memory.
 func TestReplayDense(t *testing.T) {
 	line := `{"n":2,"kind":"intend","objects":[{}` + strings.Repeat(",{}", 10_000) + `]}`
-	if _, _, problem := replay([]byte(line + "\n")); problem == nil || problem.Kind != Lost || !strings.Contains(problem.What, "10002 values") {
+	if _, _, problem := replay([]byte(line + "\n")); problem == nil || problem.Kind != Lost ||
+		!strings.Contains(problem.What, "10002 values") {
 		t.Errorf("%v", problem)
 	}
 }

@@ -126,7 +126,8 @@ func (m *kernel) store(path, v string) error {
 			}
 		}
 	case name == "online":
-		if v == "1" && m.files[k+"/smt/control"] == "off" && (strings.Contains(path, "cpu1") || strings.Contains(path, "cpu3")) {
+		if v == "1" && m.files[k+"/smt/control"] == "off" &&
+			(strings.Contains(path, "cpu1") || strings.Contains(path, "cpu3")) {
 			return syscall.EPERM
 		}
 	case name == "dirty_bytes", name == "dirty_ratio":

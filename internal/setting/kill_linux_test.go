@@ -88,7 +88,8 @@ type countedDisk struct {
 }
 
 func (d countedDisk) Append(path string, b []byte) error {
-	return d.c.call(func() error { return d.Disk.Append(path, b) }, func() { _ = d.Disk.Append(path, b[:rand.IntN(len(b))]) })
+	return d.c.call(func() error { return d.Disk.Append(path, b) },
+		func() { _ = d.Disk.Append(path, b[:rand.IntN(len(b))]) })
 }
 
 func (d countedDisk) Reserve(path string, more int) error {
@@ -123,9 +124,11 @@ func childWork(sys *System, dir string) error {
 		owner string
 		want  []Assignment
 	}{
-		{"set", []Assignment{{"governor", "", "performance"}, {"swappiness", "", "10"}, {"max_freq", "", "2000000"}, {"platform_profile", "", "performance"}}},
+		{"set", []Assignment{{"governor", "", "performance"}, {"swappiness", "", "10"}, {"max_freq", "", "2000000"},
+			{"platform_profile", "", "performance"}}},
 		{"exp", []Assignment{{"io_scheduler", "", "none"}, {"thp", "", "never"}}},
-		{"set", []Assignment{{"governor", "policy1", "ondemand"}, {"epp", "", "power"}, {"swappiness", "", "1"}, {"min_freq", "", "1600000"}}},
+		{"set", []Assignment{{"governor", "policy1", "ondemand"}, {"epp", "", "power"}, {"swappiness", "", "1"},
+			{"min_freq", "", "1600000"}}},
 		{"exp", nil}, {"set", nil},
 	} {
 		if err := childStep(sys, j, step.owner, step.want); err != nil {
@@ -271,6 +274,7 @@ func TestKill(t *testing.T) {
 		}
 		plant(t, root)
 	}
-	t.Logf("%d kills in turn over %d system calls, %d of them with open changes: 0 objects left changed, 0 of %d foreign values overwritten",
+	t.Logf("%d kills in turn over %d system calls, %d of them with open changes: 0 objects left changed, 0 of %d "+
+		"foreign values overwritten",
 		kills, calls, open, foreign)
 }

@@ -119,7 +119,8 @@ type onOff struct {
 }
 
 // switches are the words for on and off; 1 is on.
-var switches = map[string]string{"on": "1", "1": "1", "yes": "1", "true": "1", "off": "0", "0": "0", "no": "0", "false": "0"}
+var switches = map[string]string{"on": "1", "1": "1", "yes": "1", "true": "1", "off": "0", "0": "0", "no": "0",
+	"false": "0"}
 
 // opposite is the other value of a switch.
 var opposite = map[string]string{"1": "0", "0": "1"}

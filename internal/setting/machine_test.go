@@ -52,7 +52,8 @@ type fate struct {
 type killed struct{}
 
 func newMachine(seed uint64) *machine {
-	return &machine{kernel: newKernel(), boot: 1, disk: map[string]*inode{}, stored: map[string]*inode{}, rand: rand.New(rand.NewPCG(seed, 1))}
+	return &machine{kernel: newKernel(), boot: 1, disk: map[string]*inode{}, stored: map[string]*inode{},
+		rand: rand.New(rand.NewPCG(seed, 1))}
 }
 
 // system is a new process on the machine.

@@ -38,7 +38,8 @@ func administrator() bool { return windows.GetCurrentProcessToken().IsElevated()
 
 // machineID is what Windows' setup has made up.
 func machineID(*System) string {
-	k, err := registry.OpenKey(registry.LOCAL_MACHINE, `SOFTWARE\Microsoft\Cryptography`, registry.QUERY_VALUE|registry.WOW64_64KEY)
+	k, err := registry.OpenKey(registry.LOCAL_MACHINE, `SOFTWARE\Microsoft\Cryptography`,
+		registry.QUERY_VALUE|registry.WOW64_64KEY)
 	if err != nil {
 		return ""
 	}

@@ -42,7 +42,8 @@ func TestNamesAreNoPatterns(t *testing.T) {
 	root := t.TempDir()
 	for _, name := range []string{"*", "sda"} {
 		file := filepath.Join(root, "sys/block", name, "queue/scheduler")
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("[none] mq-deadline\n"), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700),
+			os.WriteFile(file, []byte("[none] mq-deadline\n"), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -54,7 +55,8 @@ func TestNamesAreNoPatterns(t *testing.T) {
 
 // What has no other value here, or only one that the kernel refuses, cannot be set, although it is there.
 func TestSettable(t *testing.T) {
-	const clocks = "-- sys/devices/system/clocksource/clocksource0/current_clocksource --\ntsc\n-- sys/devices/system/clocksource/clocksource0/available_clocksource --\n"
+	const clocks = "-- sys/devices/system/clocksource/clocksource0/current_clocksource --\ntsc\n-- " +
+		"sys/devices/system/clocksource/clocksource0/available_clocksource --\n"
 	const scheduler = "-- sys/block/sda/queue/scheduler --\n"
 	for _, c := range []struct {
 		name, archive, fixed string
@@ -72,7 +74,8 @@ func TestSettable(t *testing.T) {
 		if err != nil || len(states) != 1 {
 			t.Fatalf("%s: %+v, %v", c.name, states, err)
 		}
-		if got := states[0].Fixed; !strings.Contains(got, c.fixed) || (got == "") != (c.fixed == "") || Settable(states) != (c.fixed == "") {
+		if got := states[0].Fixed; !strings.Contains(got, c.fixed) || (got == "") != (c.fixed == "") ||
+			Settable(states) != (c.fixed == "") {
 			t.Errorf("%s of %s: fixed by %q, want %q", c.name, c.archive, got, c.fixed)
 		}
 	}

@@ -22,7 +22,10 @@ func Join(names []string) string {
 			list = append(list, &family{before: name})
 			continue
 		}
-		i := slices.IndexFunc(list, func(f *family) bool { return f.numbers != nil && f.before == before && f.after == after })
+		i := slices.IndexFunc(list, func(f *family) bool {
+			return f.numbers != nil && f.before == before &&
+				f.after == after
+		})
 		if i < 0 {
 			list = append(list, &family{before, after, []int{n}})
 			continue

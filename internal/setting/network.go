@@ -7,8 +7,8 @@ var network = []Setting{
 	{
 		Sysctl: "net.core.somaxconn", Limit: true, Title: "Connections that wait to be accepted",
 		Takes: quantity{lo: 1, hi: math.MaxInt32},
-		About: "The longest queue that a server gets for connections which it has not accepted yet, whatever it asks for. A server " +
-			"takes a new limit when it " +
+		About: "The longest queue that a server gets for connections which it has not accepted yet, whatever it asks for. " +
+			"A server takes a new limit when it " +
 			"listens anew. It reserves nothing.",
 		Source: ipSysctl + "; tuned throughput-performance (2048 at least); SAP note 2382421 (4096)",
 		Tries:  []Try{{"8192", ""}},
@@ -32,7 +32,8 @@ var network = []Setting{
 		Sysctl: "net.core.rmem_max", Limit: true, Title: "Largest receive buffer that a program may ask for",
 		Takes:  quantity{lo: 4608, hi: math.MaxInt32, unit: "B"},
 		Effect: "sockets may take more memory",
-		About:  "A program that sets its socket's buffer itself gets no more than this, and TCP then sizes it no longer by itself.",
+		About: "A program that sets its socket's buffer itself gets no more than this, and TCP then sizes it no longer by " +
+			"itself.",
 		Source: socketBuffers + " (4194304); SAP note 3024346 (16777216)",
 		Tries:  []Try{{"4194304", ""}},
 	},
@@ -48,14 +49,15 @@ var network = []Setting{
 		Sysctl: "net.core.wmem_max", Limit: true, Title: "Largest send buffer that a program may ask for",
 		Takes:  quantity{lo: 4608, hi: math.MaxInt32, unit: "B"},
 		Effect: "sockets may take more memory",
-		About:  "A program that sets its socket's buffer itself gets no more than this, and TCP then sizes it no longer by itself.",
+		About: "A program that sets its socket's buffer itself gets no more than this, and TCP then sizes it no longer by " +
+			"itself.",
 		Source: socketBuffers + " (1048576); SAP note 3024346 (16777216)",
 		Tries:  []Try{{"4194304", ""}},
 	},
 	{
 		Sysctl: "net.ipv4.tcp_rmem", Limit: true, Title: "Receive buffers of TCP", Takes: numbers{names: "MIN DEFAULT MAX"},
-		About: "From MIN to MAX bytes, TCP sizes each connection's receive buffer by itself. MAX bounds what one connection can " +
-			"carry over a long way.",
+		About: "From MIN to MAX bytes, TCP sizes each connection's receive buffer by itself. MAX bounds what one " +
+			"connection can carry over a long way.",
 		Source: ipSysctl + "; SAP note 3024346 (4096 131072 16777216)",
 		Tries:  []Try{{"4096 131072 16777216", ""}},
 	},
@@ -69,8 +71,8 @@ var network = []Setting{
 	{
 		Sysctl: "net.ipv4.tcp_max_syn_backlog", Limit: true, Title: "Connections that are half open",
 		Takes: quantity{lo: 1, hi: math.MaxInt32},
-		About: "How many connections may be remembered whose client has not confirmed them yet. Beyond that the kernel answers " +
-			"with SYN cookies, which lose " +
+		About: "How many connections may be remembered whose client has not confirmed them yet. Beyond that the kernel " +
+			"answers with SYN cookies, which lose " +
 			"TCP options, or not at all.",
 		Source: ipSysctl + "; SAP note 2382421 (8192)",
 		Tries:  []Try{{"8192", ""}},
@@ -78,8 +80,8 @@ var network = []Setting{
 	{
 		Sysctl: "net.ipv4.tcp_syn_retries", Title: "Tries to open a connection", Takes: quantity{lo: 1, hi: 127},
 		Effect: "programs wait longer for a server that does not answer",
-		About: "How often the first packet of a connection is sent again before it is given up. The pause doubles with each: 5 " +
-			"give up within minutes.",
+		About: "How often the first packet of a connection is sent again before it is given up. The pause doubles with " +
+			"each: 5 give up within minutes.",
 		Source: ipSysctl + "; SAP note 2382421 (8, for HANA 1 and HANA 2 SPS 00)",
 		Tries:  []Try{{"8", ""}},
 	},
@@ -118,8 +120,8 @@ var network = []Setting{
 	{
 		Sysctl: "net.ipv4.tcp_slow_start_after_idle", Title: "Slow start after a pause", Takes: onOff{},
 		Effect: "a burst after a pause may fill queues of the network",
-		About: "With on, a connection that was idle for some round trips starts with a small window again. A large answer after a " +
-			"pause then takes more " +
+		About: "With on, a connection that was idle for some round trips starts with a small window again. A large answer " +
+			"after a pause then takes more " +
 			"round trips than the network needs.",
 		Source: ipSysctl + "; SAP notes 2382421, 3024346 (0)",
 		Tries:  []Try{{"off", "0"}},
@@ -127,14 +129,15 @@ var network = []Setting{
 	{
 		Sysctl: "net.ipv4.tcp_window_scaling", Title: "Windows above 64 KiB", Takes: onOff{},
 		Effect: "new connections have it",
-		About:  "Without it a connection carries at most 64 KiB in a round trip, whatever its buffers are.", Source: tcpFeatures,
-		Tries: []Try{{"off", "0"}},
+		About:  "Without it a connection carries at most 64 KiB in a round trip, whatever its buffers are.",
+		Source: tcpFeatures,
+		Tries:  []Try{{"off", "0"}},
 	},
 	{
 		Sysctl: "net.ipv4.tcp_timestamps", Title: "Timestamps of TCP", Takes: words{known: []string{"0", "1", "2"}},
 		Effect: "new connections have it; each packet is 12 bytes longer",
-		About: "1 sends timestamps with a random offset for each connection, 2 without, 0 none. They time round trips and keep " +
-			"old packets out of fast connections.",
+		About: "1 sends timestamps with a random offset for each connection, 2 without, 0 none. They time round trips and " +
+			"keep old packets out of fast connections.",
 		Source: tcpFeatures,
 		Tries:  []Try{{"0", ""}},
 	},
@@ -155,25 +158,27 @@ var network = []Setting{
 	{
 		Sysctl: "net.ipv4.tcp_no_metrics_save", Title: "Forget what a closed connection has learnt", Takes: onOff{},
 		Effect: "new connections forget what earlier ones have learnt of the network",
-		About: "With off, a new connection to the same host starts with the window and the times of the last one, also where that " +
-			"one went badly.",
+		About: "With off, a new connection to the same host starts with the window and the times of the last one, also " +
+			"where that one went badly.",
 		Source: ipSysctl + "; SAP note 3024346 (1)",
 		Tries:  []Try{{"on", "1"}},
 	},
 	{
 		Sysctl: "net.ipv4.ip_local_port_range", Title: "Ports for outgoing connections", Takes: numbers{names: "FIRST LAST"},
 		Effect: "the port of a stopped server may be taken: reserve it first",
-		About: "From which ports outgoing connections get theirs. A server's own port in this range may be taken when it starts: " +
-			"reserve it (net.ipv4.ip_local_reserved_ports).",
+		About: "From which ports outgoing connections get theirs. A server's own port in this range may be taken when it " +
+			"starts: reserve it (net.ipv4.ip_local_reserved_ports).",
 		Source: ipSysctl + "; tuned oracle (9000 65499)",
 		Tries:  []Try{{"9000 65499", ""}},
 	},
 	{
 		Sysctl: "sunrpc.tcp_max_slot_table_entries", Module: "sunrpc", Title: "Requests to an NFS server at a time",
 		Takes: quantity{lo: 2, hi: 65536},
-		About: "Up to how many requests are under way to an NFS server over one connection, as far as NFSv3 goes. Mounts from then " +
-			"on have it. The module sunrpc shows it once it is loaded; an option in modprobe.d sets it before the first mount.",
-		Source: "Linux, net/sunrpc/xprtsock.c (65536 by default); SAP note 3024346 (128, which NetApp's servers take of NFSv3)",
+		About: "Up to how many requests are under way to an NFS server over one connection, as far as NFSv3 goes. Mounts " +
+			"from then on have it. The module sunrpc shows it once it is loaded; an option in modprobe.d sets it before the " +
+			"first mount.",
+		Source: "Linux, net/sunrpc/xprtsock.c (65536 by default); SAP note 3024346 (128, which NetApp's servers take of " +
+			"NFSv3)",
 		Effect: "mounts that are there keep theirs",
 		Tries:  []Try{{"128", ""}},
 	},

@@ -109,7 +109,10 @@ func (sys *System) below(at, pattern string, stacked bool) (list []Object) {
 			return []Object{{Path: path.Clean(dir)}} // reading it says why it cannot be set
 		}
 		if stem == "" {
-			names = slices.DeleteFunc(names, func(n string) bool { return !host.HasQueue(n) && (!stacked || !host.IsStacked(n)) })
+			names = slices.DeleteFunc(names, func(n string) bool {
+				return !host.HasQueue(n) &&
+					(!stacked || !host.IsStacked(n))
+			})
 		} else {
 			names = withNumber(names, stem)
 		}

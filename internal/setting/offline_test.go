@@ -49,7 +49,8 @@ func TestOffline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]Assignment{{"smt", "", "off"}, {"max_freq", "policy1", "2400000"}, {"max_freq", "", "60%"}}, got); diff != "" {
+	if diff := cmp.Diff([]Assignment{{"smt", "", "off"}, {"max_freq", "policy1", "2400000"}, {"max_freq", "", "60%"}},
+		got); diff != "" {
 		t.Error(diff)
 	}
 }

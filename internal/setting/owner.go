@@ -17,8 +17,8 @@ func (e *Owned) Error() string {
 	if e.Owner != OwnerSet {
 		who = "the experiment in " + e.Owner
 	}
-	return fmt.Sprintf("%s is changed by %s, and only one at a time can change it; restore it by 'hostlab revert --owner %s', or "+
-		"add --forget to keep its value for good", Label(e.Setting, e.Object.Name), who, e.Owner)
+	return fmt.Sprintf("%s is changed by %s, and only one at a time can change it; restore it by 'hostlab revert "+
+		"--owner %s', or add --forget to keep its value for good", Label(e.Setting, e.Object.Name), who, e.Owner)
 }
 
 // Free is an *Owned if another owner has changed an object of a plan, or one that the plan changes beside them.

@@ -94,7 +94,8 @@ func (p *Plan) beside(sys *System, list steps) {
 					p.Moves = append(p.Moves, side.Setting)
 				}
 			case side.Becomes[0] != from:
-				moved := Step{Setting: side.Setting, Object: side.Object, From: from, To: side.Becomes[0], Note: "with " + s.Setting}
+				moved := Step{Setting: side.Setting, Object: side.Object, From: from, To: side.Becomes[0],
+					Note: "with " + s.Setting}
 				p.Sides = append(p.Sides, moved)
 			}
 		}
@@ -153,7 +154,8 @@ func (list steps) needed(sys *System, want []Assignment) (more []Assignment, _ e
 			i := slices.IndexFunc(want, func(a Assignment) bool { return a.Name == n.Name })
 			switch {
 			case i >= 0 && want[i].Value != n.Value:
-				return nil, fmt.Errorf("%s and %s cannot be set at once; set %s first, then %s", n.Name, s.Setting, n.Name, s.Setting)
+				return nil, fmt.Errorf("%s and %s cannot be set at once; set %s first, then %s", n.Name, s.Setting, n.Name,
+					s.Setting)
 			case i < 0 && !slices.Contains(more, n):
 				more = append(more, n)
 			}
@@ -190,7 +192,8 @@ func (list steps) moved(sys *System) map[string]bool {
 
 // disturbs reports whether a step may change the object of a path.
 func (s Step) disturbs(sys *System, path string) bool {
-	return slices.ContainsFunc(sys.setting(s.Setting).sides(sys, s.Object), func(side Side) bool { return side.Object.Path == path })
+	return slices.ContainsFunc(sys.setting(s.Setting).sides(sys, s.Object),
+		func(side Side) bool { return side.Object.Path == path })
 }
 
 // among is the setting as it will be for an object when the steps before it are done.

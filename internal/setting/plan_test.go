@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // What cannot be together is refused before anything is written, also against what is in force.
@@ -21,19 +23,26 @@ func TestContradictions(t *testing.T) {
 		want   []string
 		err    string // "" none
 	}{
-		{nil, []string{"max_freq=1.2GHz", "min_freq=2.4GHz"}, "min_freq of policy0 cannot be 2.4 GHz: max_freq is to be 1.2 GHz, which is below it"},
-		{nil, []string{"min_freq=2GHz", "max_freq=2.4GHz", "max_freq@policy1=1.6GHz"}, "min_freq of policy1 cannot be 2 GHz: max_freq is to be 1.6 GHz, which is below it"},
-		{nil, []string{"min_freq=1.2GHz", "max_freq=0.8GHz"}, "min_freq of policy0 cannot be 1.2 GHz: max_freq is to be 800 MHz, which is below it"},
-		{capped, []string{"min_freq=2GHz"}, "min_freq of policy2 cannot be 2 GHz: max_freq is 1.6 GHz now; set a max_freq of at least as much with it"},
+		{nil, []string{"max_freq=1.2GHz", "min_freq=2.4GHz"},
+			"min_freq of policy0 cannot be 2.4 GHz: max_freq is to be 1.2 GHz, which is below it"},
+		{nil, []string{"min_freq=2GHz", "max_freq=2.4GHz", "max_freq@policy1=1.6GHz"},
+			"min_freq of policy1 cannot be 2 GHz: max_freq is to be 1.6 GHz, which is below it"},
+		{nil, []string{"min_freq=1.2GHz", "max_freq=0.8GHz"},
+			"min_freq of policy0 cannot be 1.2 GHz: max_freq is to be 800 MHz, which is below it"},
+		{capped, []string{"min_freq=2GHz"}, "min_freq of policy2 cannot be 2 GHz: max_freq is 1.6 GHz now; set a max_freq " +
+			"of at least as much with it"},
 		{capped, []string{"min_freq=2GHz", "max_freq=2GHz"}, ""},
 		{capped, []string{"min_freq=1.6GHz"}, ""},
 		{nil, []string{"max_freq=0.8GHz"}, ""}, // the minimum gives way
-		{topology, []string{"smt=off", "cpu_online@cpu1=on"}, "smt=off and cpu_online@cpu1=on exclude each other: cpu1 is a sibling of cpu0, which smt=off takes offline; set one of them"},
+		{topology, []string{"smt=off", "cpu_online@cpu1=on"},
+			"smt=off and cpu_online@cpu1=on exclude each other: cpu1 is a sibling of cpu0, which smt=off takes offline; set " +
+				"one of them"},
 		{topology, []string{"cpu_online=on", "smt=off"}, "smt=off and cpu_online@cpu1=on exclude each other"},
 		{topology, []string{"smt=off", "cpu_online@cpu2=on"}, ""},
 		{topology, []string{"smt=off", "cpu_online@cpu3=off"}, ""},
 		{topology, []string{"cpu_online@cpu3=on"}, ""},
-		{off, []string{"cpu_online@cpu3=on"}, "cpu_online of cpu3 cannot be on: it is a sibling of cpu2, and SMT is off; set smt=on with it"},
+		{off, []string{"cpu_online@cpu3=on"}, "cpu_online of cpu3 cannot be on: it is a sibling of cpu2, and SMT is off; " +
+			"set smt=on with it"},
 		{off, []string{"smt=on", "cpu_online@cpu3=on"}, ""},
 		{online, []string{"cpu_online@cpu0=on"}, ""},
 		{nil, []string{"smt=off", "cpu_online@cpu1=on"}, ""}, // who its siblings are is not known: the kernel says no
@@ -61,7 +70,8 @@ func TestNoSuchObject(t *testing.T) {
 	delete(b.m.files, k+"/cpu0/online")
 	b.m.files[k+"/cpu0/topology/core_id"] = "0"
 	for _, c := range []struct{ want, err string }{
-		{"cpu_online@cpu0=off", "cpu_online@cpu0: cpu0 cannot be changed here; the kernel has no /sys/devices/system/cpu/cpu0/online"},
+		{"cpu_online@cpu0=off", "cpu_online@cpu0: cpu0 cannot be changed here; the kernel has no " +
+			"/sys/devices/system/cpu/cpu0/online"},
 		{"cpu_online@cpu9=off", "cpu_online@cpu9: there is no such object; it has cpu1 ... cpu3"},
 		{"cpu_online@cpi1=off", "cpu_online@cpi1: there is no such object; did you mean cpu1?"},
 		{"governor@policy7=performance", "governor@policy7: there is no such object; it has policy0 ... policy2"},
@@ -97,5 +107,88 @@ func TestPlanIsLinear(t *testing.T) {
 	t.Logf("100 disks: %d calls; 200: %d", few, many)
 	if many > 5*few/2 {
 		t.Errorf("200 disks take %d calls, 100 take %d", many, few)
+	}
+}
+
+// What a plan changes beside what was asked for is in it as far as it is known; what has moved is told
+// until it is put back, or another program has changed it.
+func TestBeside(t *testing.T) {
+	b := newBench(t)
+	p := b.plan("dirty_bytes=600MiB", "thp=always", "governor=powersave", "swappiness=10")
+	ratio := Object{Path: "/proc/sys/vm/dirty_ratio"}
+	if diff := cmp.Diff([]Step{{Setting: "dirty_ratio", Object: ratio, From: "20", To: "0", Note: "with dirty_bytes"}},
+		p.Sides); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"min_free_kbytes"}, p.Moves); diff != "" { // the governor is powersave already
+		t.Error(diff)
+	}
+	if p := b.plan("max_freq=2GHz", "min_freq=1.6GHz"); p.Sides != nil || p.Moves != nil {
+		t.Errorf("what is asked for is not beside it: %+v", p)
+	}
+	moved := func() (list []string) {
+		out, err := verify(b.sys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range out {
+			if o.Result == Moved {
+				list = append(list, o.Setting+" "+o.From+" "+o.Read+" "+string(o.Result)+" "+o.Reason)
+			}
+		}
+		return list
+	}
+	b.must("set", "dirty_bytes=600MiB", "thp=always", "swappiness=10")
+	both := []string{"min_free_kbytes 5000 67584 moved with thp", "dirty_ratio 20 0 moved with dirty_bytes"}
+	if diff := cmp.Diff(both, moved()); diff != "" {
+		t.Error(diff)
+	}
+	b.m.files[minFree] = "9000"
+	if diff := cmp.Diff(both[1:], moved()); diff != "" {
+		t.Error(diff)
+	}
+	b.m.files[minFree] = "67584"
+	b.revert("", ReachOurs)
+	if diff := cmp.Diff([]string(nil), moved()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Limits of which the kernel keeps the one that is written last are not set together.
+func TestExclusive(t *testing.T) {
+	b := newBench(t)
+	for _, pair := range [][2]string{{"dirty_bytes", "dirty_ratio"},
+		{"dirty_background_bytes", "dirty_background_ratio"}} {
+		for i := range 2 {
+			_, err := NewPlan(b.sys, []Assignment{{pair[i], "", "10000"}, {pair[1-i], "", "10"}})
+			if err == nil || !strings.Contains(err.Error(), "exclude each other") || !strings.Contains(err.Error(), pair[0]) ||
+				!strings.Contains(err.Error(), pair[1]) {
+				t.Errorf("%s and %s: %v", pair[i], pair[1-i], err)
+			}
+		}
+	}
+	if _, err := NewPlan(b.sys, []Assignment{{"dirty_bytes", "", "10000"},
+		{"dirty_background_ratio", "", "5"}}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Under the governor performance a driver offers one EPP; with another governor in the same plan, all.
+func TestPlanWithAGovernorThatFreesEPP(t *testing.T) {
+	b := newBench(t)
+	for i := range 4 {
+		b.m.files[policyDir(i)+"scaling_governor"] = "performance"
+		b.m.files[policyDir(i)+"energy_performance_preference"] = "performance"
+		b.m.files[policyDir(i)+"energy_performance_available_preferences"] = "performance"
+	}
+	if _, err := NewPlan(b.sys, []Assignment{{"epp", "", "power"}}); err == nil {
+		t.Error("epp=power was planned under the governor performance")
+	}
+	before := b.m.values()
+	b.must("set", "epp=power", "governor=powersave")
+	b.value(policyDir(0)+"energy_performance_preference", "power")
+	b.revert("", ReachOurs)
+	if diff := cmp.Diff(before, b.m.values()); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -37,8 +37,8 @@ func powrprofMissing() error {
 	for _, p := range []*windows.LazyProc{getActiveScheme, setActiveScheme, enumerate, readFriendlyName, writeFriendlyName,
 		duplicateScheme, deleteScheme, accessCheck, readValue["ac"], readValue["dc"], writeValue["ac"], writeValue["dc"]} {
 		if p.Find() != nil {
-			return fmt.Errorf("this system's powrprof.dll has no %s, as under Wine; 'hostlab export powercfg' and 'hostlab export dsc' "+
-				"write files that set what Windows has", p.Name)
+			return fmt.Errorf("this system's powrprof.dll has no %s, as under Wine; 'hostlab export powercfg' and 'hostlab "+
+				"export dsc' write files that set what Windows has", p.Name)
 		}
 	}
 	if _, err := (powrprof{}).active(); err != nil {
@@ -61,7 +61,8 @@ func guid(text string) *windows.GUID {
 
 func guidText(g *windows.GUID) (string, error) { return host.ParseGUID(g.String()) }
 
-// call calls a function. Pointers are turned to numbers in the call itself, so that what they lead to stays in its place.
+// call calls a function. Pointers are turned to numbers in the call itself, so that what they lead to stays in its
+// place.
 //
 //go:uintptrescapes
 func call(p *windows.LazyProc, args ...uintptr) error {
@@ -153,8 +154,8 @@ func (powrprof) write(scheme, setting, source string, value uint32) error {
 		uintptr(unsafe.Pointer(guid(setting))), uintptr(value))
 }
 
-// allowed asks for the access to a setting (0 and 1), to the scheme in force (19) and to new schemes (20), as group policies
-// grant it (POWER_DATA_ACCESSOR of powrprof.h).
+// allowed asks for the access to a setting (0 and 1), to the scheme in force (19) and to new schemes (20), as group
+// policies grant it (POWER_DATA_ACCESSOR of powrprof.h).
 func (powrprof) allowed(what, setting string) error {
 	accessor := map[string]uintptr{"ac": 0, "dc": 1, "active": 19, "create": 20}[what]
 	return call(accessCheck, accessor, uintptr(unsafe.Pointer(guid(setting))))

@@ -32,10 +32,10 @@ func (p *Problem) Usable() bool { return p.Kind == Unended }
 
 func (p *Problem) Error() string {
 	return p.Found() + map[Kind]string{
-		Damaged: ". Look at it; 'hostlab revert --force' then puts back what could be read of it, and 'hostlab revert --forget' " +
-			"sets it aside",
-		Lost: ". Compare 'hostlab settings' with what this host should have, or start it again; 'hostlab revert --forget' then " +
-			"sets the journal aside",
+		Damaged: ". Look at it; 'hostlab revert --force' then puts back what could be read of it, and 'hostlab revert " +
+			"--forget' sets it aside",
+		Lost: ". Compare 'hostlab settings' with what this host should have, or start it again; 'hostlab revert --forget' " +
+			"then sets the journal aside",
 		OtherHost: ". Use 'hostlab revert --force' if it is this one's, or 'hostlab revert --forget' to set it aside",
 		Unended:   "; 'hostlab revert' puts it back",
 	}[p.Kind]
@@ -50,7 +50,8 @@ func (p *Problem) Found() string {
 	case Lost:
 		return text + ". Some values may still be changed. The journal does not say which"
 	case Unended:
-		text = p.Path + ": the last set of changes has no end: hostlab is still writing it, was killed, or the journal was cut"
+		text = p.Path + ": the last set of changes has no end: hostlab is still writing it, was killed, or the journal was " +
+			"cut"
 	}
 	if len(p.Names) == 0 {
 		return text

@@ -30,7 +30,8 @@ type quantity struct {
 var units = []map[string]int64{
 	{"us": 1, "µs": 1, "ms": 1e3, "s": 1e6},
 	{"khz": 1, "mhz": 1e3, "ghz": 1e6},
-	{"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40},
+	{"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30,
+		"T": 1 << 40},
 }
 
 // amount reads a number with a unit behind it, or without, exactly; not ok: it is none, or no whole number of unit.

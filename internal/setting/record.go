@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"reflect"
 	"time"
 )
 
@@ -16,16 +17,10 @@ const format = 1
 // bytes. What the kernel holds ends with its boot, so only what must be known after a
 // power cut is synced before a write: the intent. A line that says how a write went is
 // for the next process of the same boot, and is in the page cache when we are killed.
-// A record has a number, and one of its parts.
 type record struct {
-	N      int     `json:"n"` // 1, 2, ...: a gap shows that a line was lost
-	Head   *head   `json:"head,omitempty"`
-	Object *object `json:"object,omitempty"`
-	Intend *intend `json:"intend,omitempty"`
-	Begin  *begin  `json:"begin,omitempty"`
-	Done   *done   `json:"done,omitempty"`
-	Drop   *drop   `json:"drop,omitempty"`
-	End    *end    `json:"end,omitempty"`
+	N     int             `json:"n"`     // 1, 2, ...: a gap shows that a line was lost
+	Kind  string          `json:"kind"`  // the name of the event's type
+	Event json.RawMessage `json:"event"` // an event
 }
 
 // event is what a line says. apply takes it into the state, and checks it: root will write to the paths in it.
@@ -97,25 +92,21 @@ type end struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func encodeLine(n int, e event) ([]byte, error) {
-	r := &record{N: n}
-	switch e := e.(type) {
-	case *head:
-		r.Head = e
-	case *object:
-		r.Object = e
-	case *intend:
-		r.Intend = e
-	case *begin:
-		r.Begin = e
-	case *done:
-		r.Done = e
-	case *drop:
-		r.Drop = e
-	case *end:
-		r.End = e
+// kinds are those of events, by their names.
+var kinds = func() map[string]reflect.Type {
+	out := map[string]reflect.Type{}
+	for _, e := range []event{&head{}, &object{}, &intend{}, &begin{}, &done{}, &drop{}, &end{}} {
+		of := reflect.TypeOf(e).Elem()
+		out[of.Name()] = of
 	}
-	b, err := json.Marshal(r)
+	return out
+}()
+
+func encodeLine(n int, e event) ([]byte, error) {
+	b, err := json.Marshal(e)
+	if err == nil {
+		b, err = json.Marshal(record{n, reflect.TypeOf(e).Elem().Name(), b})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -133,25 +124,12 @@ func decodeLine(line []byte) (n int, e event, err error) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return 0, nil, err
 	}
-	switch {
-	case r.Head != nil:
-		e = r.Head
-	case r.Object != nil:
-		e = r.Object
-	case r.Intend != nil:
-		e = r.Intend
-	case r.Begin != nil:
-		e = r.Begin
-	case r.Done != nil:
-		e = r.Done
-	case r.Drop != nil:
-		e = r.Drop
-	case r.End != nil:
-		e = r.End
-	default:
-		return r.N, nil, errors.New("it is of no kind that hostlab knows")
+	of, known := kinds[r.Kind]
+	if !known {
+		return r.N, nil, fmt.Errorf("%q is no kind of line", r.Kind)
 	}
-	return r.N, e, nil
+	e = reflect.New(of).Interface().(event) //nolint:forcetypeassert // kinds holds no other
+	return r.N, e, json.Unmarshal(r.Event, e)
 }
 
 // intact returns a line's record, which is as it was written; the error says why it is not.

@@ -25,8 +25,8 @@ const (
 // machine has started again is Forgotten: it is struck off the journal and not written, unless reach
 // is beyond ReachOurs and it still reads what was set.
 //
-// A foreign change is not seen where it falls between the last look at a value, the write and the look after it, which are three system
-// calls in a row: files of the kernel offer no compare-and-swap.
+// A foreign change is not seen where it falls between the last look at a value, the write and the look after it, which
+// are three system calls in a row: files of the kernel offer no compare-and-swap.
 func Revert(ctx context.Context, sys *System, j *Journal, owner string, reach Reach) ([]Outcome, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -112,7 +112,8 @@ func (w *writer) restore(ctx context.Context, list []*undo, reach Reach) error {
 		w.judge(u, stopped)
 		back := u.out.Result == Restored || u.out.Result == Forgotten
 		switch o := w.j.st.objects[u.o.Path]; {
-		case back && u.drop, u.hold && o != nil && o.Set == w.set && o.Original == u.out.Read: // it was to keep its value, and has
+		case back && u.drop, u.hold && o != nil && o.Set == w.set &&
+			o.Original == u.out.Read: // it was to keep its value, and has
 			dropped = append(dropped, u.o.Path)
 		case back && !u.o.mine(u.out.Read): // another program restored what an earlier set of ours had set
 			_ = w.note(false, &begin{Set: w.set, Path: u.o.Path, To: u.out.Read})

@@ -15,8 +15,8 @@ import (
 	"hostlab/internal/screen"
 )
 
-// powerAPI is the calls of powrprof.dll that schemes make. GUIDs are in lower case, without braces; source is ac or dc, or
-// else what is asked about. Errors wrap Windows' codes.
+// powerAPI is the calls of powrprof.dll that schemes make. GUIDs are in lower case, without braces; source is ac or dc,
+// or else what is asked about. Errors wrap Windows' codes.
 type powerAPI interface {
 	active() (string, error)
 	activate(scheme string) error
@@ -122,7 +122,8 @@ func schemeList(sys *System, list []string) string {
 	return strings.Join(names, ", ")
 }
 
-// oldCopy refuses to activate a copy of hostlab's that is there already: it may be of another scheme than the one in force.
+// oldCopy refuses to activate a copy of hostlab's that is there already: it may be of another scheme than the one in
+// force.
 func oldCopy(sys *System, step Step, _ steps) error {
 	if there, _ := sys.text(copyPath); step.To != hostlabScheme || step.From == step.To || there != "1" {
 		return nil

@@ -18,7 +18,8 @@ const (
 	high     = "8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c"
 )
 
-// powerStore is what Windows keeps of power schemes, which a power cut does not change. Each call may be a process's last.
+// powerStore is what Windows keeps of power schemes, which a power cut does not change. Each call may be a process's
+// last.
 type powerStore struct {
 	m        *machine
 	inForce  string            // the GUID
@@ -30,7 +31,8 @@ type powerStore struct {
 }
 
 func newPowerStore(m *machine) *powerStore {
-	return &powerStore{m: m, inForce: balanced, acts: balanced, names: map[string]string{balanced: "Balanced", high: "Höchstleistung"},
+	return &powerStore{m: m, inForce: balanced, acts: balanced,
+		names:    map[string]string{balanced: "Balanced", high: "Höchstleistung"},
 		explicit: map[string]string{balanced + " dc " + powerGUIDs["PERFEPP"]: "70"}}
 }
 
@@ -177,7 +179,8 @@ func powerSet(want ...Assignment) func(*System) error {
 
 // powerWork sets values, an experiment sets others over them, and all is put back.
 func powerWork(sys *System) error {
-	for _, f := range []func(*System) error{powerSet(Assignment{"PERFEPP", "", "0"}, Assignment{"PROCTHROTTLEMIN", "ac", "100%"}),
+	for _, f := range []func(*System) error{powerSet(Assignment{"PERFEPP", "", "0"},
+		Assignment{"PROCTHROTTLEMIN", "ac", "100%"}),
 		powerSet(Assignment{"PERFEPP", "", "100"}), powerSet(Assignment{"power_scheme", "", "SCHEME_MIN"}), putBack} {
 		if err := f(sys); err != nil {
 			return err
@@ -186,8 +189,8 @@ func powerWork(sys *System) error {
 	return nil
 }
 
-// Every call of a process on Windows is its last, before and after it took effect, by a kill and by a power cut. The next
-// one puts back all: no scheme and no explicit value is left, and what is in force acts.
+// Every call of a process on Windows is its last, before and after it took effect, by a kill and by a power cut. The
+// next one puts back all: no scheme and no explicit value is left, and what is in force acts.
 func TestPowerKillAtEveryCall(t *testing.T) {
 	t.Parallel()
 	r := newPowerStore(newMachine(1))
@@ -230,14 +233,16 @@ func TestPowerPlans(t *testing.T) {
 		steps string
 		err   string
 	}{
-		{[]Assignment{{"PERFEPP", "", "50"}}, "power_scheme_copy 0>1, power_scheme " + balanced + ">" + hostlabScheme + ", PERFEPP 70>50", ""},
+		{[]Assignment{{"PERFEPP", "", "50"}}, "power_scheme_copy 0>1, power_scheme " + balanced + ">" + hostlabScheme +
+			", PERFEPP 70>50", ""},
 		{[]Assignment{{"PERFEPP", "ac", "50"}}, "", ""},
 		{[]Assignment{{"power_scheme", "", "High performance"}}, "power_scheme " + balanced + ">" + high, ""},
 		{[]Assignment{{"power_scheme", "", "höchstleistung"}}, "power_scheme " + balanced + ">" + high, ""},
 		{[]Assignment{{"power_scheme", "", "SCHEME_MAX"}}, "", "no such scheme; it has Balanced, Höchstleistung"},
 		{[]Assignment{{"power_scheme", "", "SCHEME_MIN"}, {"PERFEPP", "", "1"}}, "", "cannot be set at once"},
-		{[]Assignment{{"PERFBOOSTMODE", "dc", "aggressive"}}, "power_scheme_copy 0>1, power_scheme " + balanced + ">" + hostlabScheme +
-			", PERFBOOSTMODE 50>2", ""},
+		{[]Assignment{{"PERFBOOSTMODE", "dc", "aggressive"}},
+			"power_scheme_copy 0>1, power_scheme " + balanced + ">" + hostlabScheme +
+				", PERFBOOSTMODE 50>2", ""},
 		{[]Assignment{{"PERFEPP", "", "101"}}, "", "expected a whole number from 0 to 100"},
 		{[]Assignment{{"governor", "", "performance"}}, "", "governor is a setting of Linux"},
 	} {
@@ -264,7 +269,8 @@ func TestPowerPlans(t *testing.T) {
 	r.policy = true
 	was := r.state()
 	_, err := r.process(fate{}, powerSet(Assignment{"PERFEPP", "", "0"}))
-	if err == nil || !strings.Contains(err.Error(), "group policy") || cmp.Diff(was, r.state()) != "" || len(r.m.disk[`/j/`+journalFile].bytes()) > 0 {
+	if err == nil || !strings.Contains(err.Error(), "group policy") || cmp.Diff(was, r.state()) != "" ||
+		len(r.m.disk[`/j/`+journalFile].bytes()) > 0 {
 		t.Errorf("under a policy: %v, %v", err, cmp.Diff(was, r.state()))
 	}
 	for fixed, want := range map[bool]string{true: fixedByPolicy, false: ""} {
@@ -302,7 +308,8 @@ func TestPowerForeignScheme(t *testing.T) {
 	}
 	r.inForce, r.acts = high, high
 	was := r.state()
-	if _, err := r.process(fate{}, powerSet(Assignment{"PERFEPP", "", "1"})); err == nil || !strings.Contains(err.Error(), "revert' as the user who set it") {
+	if _, err := r.process(fate{}, powerSet(Assignment{"PERFEPP", "", "1"})); err == nil ||
+		!strings.Contains(err.Error(), "revert' as the user who set it") {
 		t.Errorf("with an old copy: %v", err)
 	}
 	if _, err := r.process(fate{}, putBack); err != nil {

@@ -32,8 +32,8 @@ type Setting struct {
 	Unrotating bool
 	// Limit is a bound of which a higher one costs nothing: advice and profiles only ever raise it.
 	Limit bool
-	// Module is the kernel module whose parameter of the same last name the sysctl is. An option of the module sets it at every
-	// boot: sysctl.d is applied before most modules are loaded, and then has no such sysctl.
+	// Module is the kernel module whose parameter of the same last name the sysctl is. An option of the module sets it at
+	// every boot: sysctl.d is applied before most modules are loaded, and then has no such sysctl.
 	Module string
 	// Effect is what else a change of it does, as a remedy says it: "file data leaves memory sooner"; "" nothing to say.
 	Effect string
@@ -122,8 +122,8 @@ func (s Setting) Word(tool string) (Word, bool) {
 	return s.Words[i], true
 }
 
-// SideEffect is what a change to a value does besides; "": nothing to say. Effect speaks of what checks advise: of other values it
-// names that.
+// SideEffect is what a change to a value does besides; "": nothing to say. Effect speaks of what checks advise: of
+// other values it names that.
 func (s Setting) SideEffect(value string) string {
 	advised := slices.Compact(slices.Sorted(maps.Values(s.Advice)))
 	if s.Effect == "" || len(advised) == 0 || slices.Contains(advised, value) {
@@ -171,7 +171,6 @@ type Side struct {
 type Object struct {
 	Name string `json:"object"`         // "cpu3", "policy0", "cpu3/state2", "sda"; "" where there is one only
 	Path string `json:"path,omitempty"` // the file, of the machine
-	// Ordered objects of one setting are written in the order of the list and undone in reverse.
 }
 
 // State is what one object has.
@@ -205,7 +204,7 @@ type Step struct {
 	Setting string `json:"setting"`
 	Object
 	From string `json:"from,omitempty"` // what is there
-	To   string `json:"to,omitempty"`   // what will be written
+	To   string `json:"to,omitempty"`   // what will be written, or is to be put back
 	Want string `json:"want,omitempty"` // what a person asked for, where that differs: "max"
 	Note string `json:"note,omitempty"` // how To comes from Want, or what the kernel will make of To; or ""
 }
@@ -252,9 +251,9 @@ func Skip(setting string, o Object, reason string) Outcome {
 // Result says what became of one object.
 type Result string
 
-// The results. Planned is what a preview would write; Rounded is a value that the kernel took and changed; Foreign is one that
-// another program has changed meanwhile, which a revert leaves; Same is one that had the value, and Skipped one that
-// cannot be changed, both before anything was written; Gone is an object that is not
+// The results. Planned is what a preview would write; Rounded is a value that the kernel took and changed; Foreign is
+// one that another program has changed meanwhile, which a revert leaves; Same is one that had the value, and Skipped
+// one that cannot be changed, both before anything was written; Gone is an object that is not
 // there any more; Forgotten is one that a reboot has restored already; Moved is one that was not set,
 // and that the kernel has changed with one that was.
 const (

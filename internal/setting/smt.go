@@ -22,9 +22,10 @@ var smtWhy = map[string]string{
 var cpus = []Setting{
 	{
 		Name: "cpu_online", Title: "CPUs that are online", Order: rankCPU,
-		About: "Takes single CPUs offline and back. What runs on a CPU that goes offline is moved; programs pinned to it alone " +
-			"lose their affinity. " +
-			"Some files below a CPU's folder vanish while it is offline. CPU 0 can often not be taken away and then has no such file.",
+		About: "Takes single CPUs offline and back. What runs on a CPU that goes offline is moved; programs pinned to it " +
+			"alone lose their affinity. " +
+			"Some files below a CPU's folder vanish while it is offline. CPU 0 can often not be taken away and then has no " +
+			"such file.",
 		Source: "kernel documentation, core-api/cpu_hotplug.rst",
 		Values: "on or off; name the CPU: cpu_online@cpu3=off",
 		File:   cpuFiles + "online", Absent: "no CPU can be taken offline here", Takes: onOff{}, against: siblingWithoutSMT,
@@ -36,10 +37,10 @@ var cpus = []Setting{
 	},
 	{
 		Name: "smt", Title: "Hyper-threading (SMT)", Order: rankSMT,
-		About: "off takes all but one thread of each core offline; on brings them back. Threads, affinities and settings of CPUs " +
-			"that go offline are moved or lost: " +
-			"pinned programs may need a restart. on also brings back CPUs that were taken offline by hand; hostlab remembers those. " +
-			"forceoff is never offered, because it cannot be undone.",
+		About: "off takes all but one thread of each core offline; on brings them back. Threads, affinities and settings " +
+			"of CPUs that go offline are moved or lost: " +
+			"pinned programs may need a restart. on also brings back CPUs that were taken offline by hand; hostlab remembers " +
+			"those. forceoff is never offered, because it cannot be undone.",
 		Source: "kernel documentation, ABI/testing/sysfs-devices-system-cpu (smt/control)",
 		File:   smtControl, Absent: "this kernel cannot switch SMT", Takes: smtSwitch{},
 		Moves:    []Move{{Setting: "cpu_online", Becomes: []string{"0", "1"}}},
@@ -103,7 +104,8 @@ func siblingWithoutSMT(sys *System, step Step, all steps) error {
 		return fmt.Errorf("smt=off and %s=on exclude each other: %s is a sibling of %s, which smt=off takes offline; "+
 			"set one of them", "cpu_online@"+cpu, cpu, first)
 	}
-	return fmt.Errorf("%s cannot be on: it is a sibling of %s, and SMT is off; set smt=on with it", Label("cpu_online", cpu), first)
+	return fmt.Errorf("%s cannot be on: it is a sibling of %s, and SMT is off; set smt=on with it",
+		Label("cpu_online", cpu), first)
 }
 
 // firstSibling is the thread of a CPU's core that stays when SMT is off; "" unknown.

@@ -56,15 +56,17 @@ var sysctls = []Setting{
 		Sysctl: "kernel.numa_balancing", Title: "Automatic NUMA balancing", Takes: quantity{hi: 3},
 		About: "To learn which node uses a page, the kernel unmaps it and waits for the fault. That helps many independent " +
 			"processes that nobody has pinned, and " +
-			"costs one that shares a large cache between all nodes. 1 is on, 0 off; 2 moves pages between tiers of memory, 3 does both.",
-		Source: "kernel documentation, admin-guide/sysctl/kernel.rst; 0: SAP HANA notes, tuned mssql and oracle, Scylla; 1: PerfSpect",
+			"costs one that shares a large cache between all nodes. 1 is on, 0 off; 2 moves pages between tiers of memory, 3 " +
+			"does both.",
+		Source: "kernel documentation, admin-guide/sysctl/kernel.rst; 0: SAP HANA notes, tuned mssql and oracle, Scylla; " +
+			"1: PerfSpect",
 		Effect: "memory stays on the node where it is",
 		Tries:  []Try{{"1", ""}},
 	},
 	{
 		Sysctl: "vm.swappiness", Title: "Swappiness", Takes: quantity{hi: 200},
-		About: "Weighs swapping out programs' memory against dropping cached file pages: low keeps programs' memory. 0 swaps only " +
-			"when memory is almost out.",
+		About: "Weighs swapping out programs' memory against dropping cached file pages: low keeps programs' memory. 0 " +
+			"swaps only when memory is almost out.",
 		Source: "kernel documentation, admin-guide/sysctl/vm.rst; tuned (10; mssql 1; postgresql 3)",
 		Advice: map[string]string{"MEM-006": "10"}, Effect: "file data leaves memory sooner",
 		Tries: []Try{{"10", ""}, {"0", ""}, {"200", ""}},
@@ -107,8 +109,8 @@ var sysctls = []Setting{
 	},
 	{
 		Sysctl: "vm.zone_reclaim_mode", Title: "Reclaim within a node first", Takes: quantity{hi: 7},
-		About: "With 1, a NUMA node that runs short of memory frees page cache of its own before it takes another node's. That " +
-			"keeps memory local, and costs " +
+		About: "With 1, a NUMA node that runs short of memory frees page cache of its own before it takes another node's. " +
+			"That keeps memory local, and costs " +
 			"time and cache; 2 adds writing of dirty pages, 4 swapping. With 0 the other node's memory is taken.",
 		Source: "kernel documentation, admin-guide/sysctl/vm.rst (0 where programs benefit from cached files)",
 		Advice: map[string]string{"MEM-009": "0"}, Effect: "memory may come from a node that is farther away",
@@ -136,16 +138,16 @@ var sysctls = []Setting{
 	},
 	{
 		Sysctl: "kernel.sem", Limit: true, Title: "System V semaphores", Takes: numbers{names: "SEMMSL SEMMNS SEMOPM SEMMNI"},
-		About: "Four limits in one: semaphores in a set, in all, operations in a call, and sets. Work processes of SAP instances " +
-			"wait for each other on them. " +
+		About: "Four limits in one: semaphores in a set, in all, operations in a call, and sets. Work processes of SAP " +
+			"instances wait for each other on them. " +
 			"They reserve nothing.",
 		Source: sysvSource + " (32000 1024000000 500 32000)",
 		Tries:  []Try{{"250 32000 32 128", ""}},
 	},
 	{
 		Sysctl: "kernel.pid_max", Limit: true, Title: "Process numbers", Takes: quantity{lo: 301, hi: 4194304},
-		About: "Every thread takes a number; when all are taken no process starts, not even a login. The kernel refuses less than " +
-			"it needs for its CPUs.",
+		About: "Every thread takes a number; when all are taken no process starts, not even a login. The kernel refuses " +
+			"less than it needs for its CPUs.",
 		Source: "kernel documentation, admin-guide/sysctl/kernel.rst; SAP note 2578899 (4194304)",
 		Tries:  []Try{{"4194304", ""}},
 	},
@@ -153,8 +155,9 @@ var sysctls = []Setting{
 		Sysctl: "fs.aio-max-nr", Limit: true, Title: "Asynchronous I/O requests", Takes: quantity{hi: math.MaxUint64},
 		About: "How many asynchronous requests may be reserved in all. Database servers reserve theirs at start, and fail to " +
 			"start when none are left.",
-		Source: "kernel documentation, admin-guide/sysctl/fs.rst; tuned oracle (1048576); SAP note 1868829 (18446744073709551615)",
-		Tries:  []Try{{"1048576", ""}, {"18446744073709551615", ""}},
+		Source: "kernel documentation, admin-guide/sysctl/fs.rst; tuned oracle (1048576); SAP note 1868829 " +
+			"(18446744073709551615)",
+		Tries: []Try{{"1048576", ""}, {"18446744073709551615", ""}},
 	},
 }
 
@@ -164,5 +167,6 @@ const (
 		"restores both. The kernel does not take 0 bytes; write the limit in % to leave bytes."
 	dirtySource = "kernel documentation, admin-guide/sysctl/vm.rst; bytes: SAP notes 2578899, 1984787, sapconf, tuned " +
 		"postgresql; %: tuned"
-	sysvSource = "kernel documentation, admin-guide/sysctl/kernel.rst; SAP notes 941735, 1275776; tuned oracle, sap-netweaver"
+	sysvSource = "kernel documentation, admin-guide/sysctl/kernel.rst; SAP notes 941735, 1275776; tuned oracle, " +
+		"sap-netweaver"
 )

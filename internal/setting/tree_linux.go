@@ -12,9 +12,10 @@ import (
 // the kernel's would, so that what is tried there tells the truth.
 
 // errnos are the marks of recordings, "!errno EBUSY", for files whose reading failed.
-var errnos = map[string]unix.Errno{"EACCES": unix.EACCES, "EPERM": unix.EPERM, "ENOENT": unix.ENOENT, "ENODEV": unix.ENODEV,
-	"ENXIO": unix.ENXIO,
-	"EIO":   unix.EIO, "EAGAIN": unix.EAGAIN, "EINVAL": unix.EINVAL, "EBUSY": unix.EBUSY, "EOPNOTSUPP": unix.EOPNOTSUPP}
+var errnos = map[string]unix.Errno{"EACCES": unix.EACCES, "EPERM": unix.EPERM, "ENOENT": unix.ENOENT,
+	"ENODEV": unix.ENODEV,
+	"ENXIO":  unix.ENXIO,
+	"EIO":    unix.EIO, "EAGAIN": unix.EAGAIN, "EINVAL": unix.EINVAL, "EBUSY": unix.EBUSY, "EOPNOTSUPP": unix.EOPNOTSUPP}
 
 // marked returns the error that a recorded file's content stands for.
 func marked(text []byte) error {

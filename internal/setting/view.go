@@ -56,7 +56,8 @@ func (v *View) load() error {
 		v.broken = true // the next line goes into a file that says so
 	}
 	if host := v.sys.Host(); v.problem == nil && v.st.host != "" && host != "" && v.st.host != host {
-		v.problem = &Problem{Kind: OtherHost, What: fmt.Sprintf("its machine ID %.8s... is not %.8s..., this one's", v.st.host,
+		v.problem = &Problem{Kind: OtherHost, What: fmt.Sprintf("its machine ID %.8s... is not %.8s..., this one's",
+			v.st.host,
 			host)}
 	}
 	if v.problem != nil {
@@ -146,9 +147,9 @@ func (v *View) judge(o *object) (out Outcome, read bool) {
 	return out, err == nil
 }
 
-// Verify compares what was set with what is there now, oldest first. What was Forgotten and reads as it was set is Unchanged:
-// a profile that keeps settings over a reboot has done its work. Behind that come the objects that nobody has set
-// and that the kernel has changed with one that was, as they read still: each Moved, from what it was, with the
+// Verify compares what was set with what is there now, oldest first. What was Forgotten and reads as it was set is
+// Unchanged: a profile that keeps settings over a reboot has done its work. Behind that come the objects that nobody
+// has set and that the kernel has changed with one that was, as they read still: each Moved, from what it was, with the
 // reason "with" and the setting. Revert puts them back.
 func (v *View) Verify() (list []Outcome) {
 	var moved []Outcome

@@ -17,8 +17,8 @@ const fixedByPolicy = "a group policy fixes it, and wins over what is set here"
 var powerRefusals = []refusal{
 	{codePolicy, fixedByPolicy},
 	{codeDenied, "permission denied: run hostlab as an administrator"},
-	{codeMissing, "the scheme no longer exists; activate another, for example with 'powercfg /setactive SCHEME_BALANCED', then " +
-		"run 'hostlab revert' and 'hostlab revert --forget'"},
+	{codeMissing, "the scheme no longer exists; activate another, for example with 'powercfg /setactive " +
+		"SCHEME_BALANCED', then run 'hostlab revert' and 'hostlab revert --forget'"},
 }
 
 // Ranks of Windows' settings: a value is written to hostlab's copy of the scheme, once that is in force.
@@ -35,23 +35,24 @@ var copyInForce = []Assignment{{Name: "power_scheme_copy", Value: "on"}, {Name: 
 var windowsSettings = completed([]Setting{
 	{
 		Name: "power_scheme_copy", Title: "hostlab's copy of the power scheme", Order: rankCopy, Lasting: true,
-		About: "Values are written to a copy of the scheme in force, which 'hostlab set' makes and activates by itself. 'hostlab revert' " +
-			"activates the scheme that was in force, and deletes the copy. So no value of that scheme is ever written, and those that " +
-			"follow a default go on to do so.",
+		About: "Values are written to a copy of the scheme in force, which 'hostlab set' makes and activates by itself. " +
+			"'hostlab revert' activates the scheme that was in force, and deletes the copy. So no value of that scheme is " +
+			"ever written, and those that follow a default go on to do so.",
 		Source: "Microsoft, PowerDuplicateScheme", File: copyPath, Absent: "there are no power schemes here", Takes: onOff{},
 		refusals: powerRefusals,
 	},
 	{
 		Name: "power_scheme", Title: "Power scheme in force", Order: rankScheme, Lasting: true,
 		Effect: "idle processors take more power under High performance",
-		About: "The scheme holds all settings below. Under Balanced, Windows' default, the clock climbs only after load was seen " +
-			"for a while. High performance asks for the full clock at all times and parks no core.",
+		About: "The scheme holds all settings below. Under Balanced, Windows' default, the clock climbs only after load " +
+			"was seen for a while. High performance asks for the full clock at all times and parks no core.",
 		Source: "Microsoft, PowerSetActiveScheme; Microsoft support article 2207548", File: schemePath,
 		Absent: "there are no power schemes here", Takes: scheme{}, refusals: powerRefusals, against: oldCopy,
 	},
 	powerSetting("PROCTHROTTLEMIN", "893dee8e-2bef-41e0-89c6-b55d0929964c", "Lowest processor state",
 		quantity{hi: 100, unit: "%"},
-		"The lowest share of the nominal frequency that Windows asks for. At 100 % the clock does not fall, whatever the load."),
+		"The lowest share of the nominal frequency that Windows asks for. At 100 % the clock does not fall, whatever the "+
+			"load."),
 	powerSetting("PROCTHROTTLEMAX", "bc5038f7-23e0-4960-96da-33abaf5935ec", "Highest processor state",
 		quantity{lo: 1, hi: 100, unit: "%"},
 		"The highest share of the nominal frequency that Windows asks for. Below 100 % there is no turbo either."),
@@ -59,7 +60,8 @@ var windowsSettings = completed([]Setting{
 		modes("disabled", "enabled", "aggressive", "efficient_enabled", "efficient_aggressive",
 			"aggressive_at_guaranteed", "efficient_aggressive_at_guaranteed"),
 		"Whether, and how eagerly, processors run above their nominal frequency."),
-	powerSetting("PERFEPP", "36687f9e-e3a5-4dbf-b1dc-15eb381c6863", "Energy performance preference", quantity{hi: 100, unit: "%"},
+	powerSetting("PERFEPP", "36687f9e-e3a5-4dbf-b1dc-15eb381c6863", "Energy performance preference",
+		quantity{hi: 100, unit: "%"},
 		"How much response time a processor that picks its own frequency may give up for energy: at 0 % none, at 100 % all."),
 	powerSetting("PERFINCPOL", "465e1f50-b610-473a-ab58-00d1077dc418", "How the frequency rises",
 		modes("ideal", "single", "rocket", "responsive"),
@@ -77,7 +79,8 @@ var windowsSettings = completed([]Setting{
 		quantity{hi: 100, unit: "%"},
 		"Below 100 %, some cores stay parked under any load."),
 	powerSetting("IDLEDISABLE", "5d76a2ca-e8c0-402f-a133-2158492d58ad", "Idle states off", onOff{},
-		"With on, idle processors spin at full power in place of an idle state. That leaves no power for the turbo of busy cores."),
+		"With on, idle processors spin at full power in place of an idle state. That leaves no power for the turbo of busy "+
+			"cores."),
 })
 
 // powerGUIDs are the settings in the subgroup of processors, by their alias.

@@ -49,7 +49,8 @@ func work(sys *System) error {
 	}
 	for _, f := range []func() error{
 		func() error {
-			return set("set", "governor=performance", "min_freq=1600000", "max_freq=2000000", "thp=never", "dirty_bytes=629145600", "platform_profile=performance")
+			return set("set", "governor=performance", "min_freq=1600000", "max_freq=2000000", "thp=never",
+				"dirty_bytes=629145600", "platform_profile=performance")
 		},
 		func() error { return set("/exp", "io_scheduler=none", "swappiness=10", "smt=off") },
 		func() error {

@@ -24,7 +24,8 @@ type writer struct {
 func (j *Journal) writer(sys *System, owner string) *writer {
 	set := j.st.nextSet
 	j.st.nextSet++
-	return &writer{j: j, sys: sys, set: set, owner: owner, at: sys.Now().UTC(), boot: sys.Boot(), sides: map[string][]Side{}}
+	return &writer{j: j, sys: sys, set: set, owner: owner, at: sys.Now().UTC(), boot: sys.Boot(),
+		sides: map[string][]Side{}}
 }
 
 // setting returns an object's setting; one that this hostlab does not know is read
@@ -66,7 +67,8 @@ func (in *intends) add(s Setting, o Object, from, to, side string) {
 		return
 	}
 	st := in.w.j.st
-	p := planned{ID: st.nextID, Setting: s.Name, Name: o.Name, Path: o.Path, Lasting: s.Lasting, From: from, To: to, Side: side}
+	p := planned{ID: st.nextID, Setting: s.Name, Name: o.Name, Path: o.Path, Lasting: s.Lasting, From: from, To: to,
+		Side: side}
 	st.nextID++
 	if known := st.objects[o.Path]; known != nil {
 		p.Fresh = known.rebooted(in.w.boot) || !known.mine(from)

@@ -11,26 +11,27 @@ import (
 // Schema is the version of these documents' forms, which docs/schema/settings.schema.json describes.
 const Schema = 1
 
-type one struct {
-	Name    string          `json:"name"`
-	Sysctl  string          `json:"sysctl,omitempty"` // vm.swappiness
+// Setting is one, as settings prints it.
+type Setting struct {
+	Name    string          `json:"name"`             // as set takes it
+	Sysctl  string          `json:"sysctl,omitempty"` // vm.swappiness, which set takes too
 	Title   string          `json:"title"`
-	Values  string          `json:"values"`
-	Held    bool            `json:"held"`
-	Missing string          `json:"missing,omitempty"` // why the host has none
+	Values  string          `json:"values"`            // that may be set, for people
+	Held    bool            `json:"held"`              // in force only as long as set runs
+	Missing string          `json:"missing,omitempty"` // why the host has none; objects is empty then
 	Objects []setting.State `json:"objects"`
 }
 
-// list is what settings prints with --format json.
-type list struct {
+// All is what settings prints with --format json.
+type All struct {
 	document.Head
-	Settings []one `json:"settings"`
+	Settings []Setting `json:"settings"`
 }
 
-func newList(sys *setting.System, all []setting.Setting) list {
-	out := list{document.Head{Kind: "settings", Schema: Schema}, []one{}}
+func newList(sys *setting.System, all []setting.Setting) All {
+	out := All{document.Head{Kind: "settings", Schema: Schema}, []Setting{}}
 	for _, s := range all {
-		j := one{Name: s.Name, Sysctl: s.Sysctl, Title: s.Title, Values: s.Values, Held: s.Held,
+		j := Setting{Name: s.Name, Sysctl: s.Sysctl, Title: s.Title, Values: s.Values, Held: s.Held,
 			Objects: []setting.State{}}
 		if states, err := s.Read(sys); err != nil {
 			j.Missing = err.Error()
@@ -46,18 +47,29 @@ func newList(sys *setting.System, all []setting.Setting) list {
 type Change struct {
 	document.Head
 	Started  time.Time         `json:"started,omitzero"` // of verify: when it looked
-	Action   string            `json:"action"`           // set, revert, verify; plan with --dry-run
-	Outcomes []setting.Outcome `json:"outcomes"`
+	Action   Action            `json:"action"`
+	Outcomes []setting.Outcome `json:"outcomes"`           // one for each object, in the order of writing
 	Same     []setting.Outcome `json:"same"`               // had the value already
-	Skipped  []setting.Outcome `json:"skipped"`            // could not be changed
+	Skipped  []setting.Outcome `json:"skipped"`            // could not be changed, or are left, with the reason
 	Left     []Left            `json:"left,omitempty"`     // by live experiments, of verify
 	Accepted []Accepted        `json:"accepted,omitempty"` // outcomes that are not as set, of verify
 	Error    string            `json:"error,omitempty"`
 }
 
+// Action is what was asked for. Plan writes nothing: with --dry-run, or where not all could be set.
+type Action string
+
+// The actions.
+const (
+	DoSet    Action = "set"
+	DoRevert Action = "revert"
+	DoVerify Action = "verify"
+	Plan     Action = "plan"
+)
+
 // Left is what a live experiment has left.
 type Left struct {
-	Record  string   `json:"record,omitempty"`
+	Record  string   `json:"record,omitempty"`  // directory of its record
 	Group   string   `json:"group,omitempty"`   // a control group in which an emulated clock has left processes
 	Factors []string `json:"factors"`           // that are still changed
 	Unknown string   `json:"unknown,omitempty"` // why they are not known
@@ -68,13 +80,13 @@ type Left struct {
 type Accepted struct {
 	Setting string `json:"setting"`
 	Object  string `json:"object"`
-	Check   string `json:"check"`
+	Check   string `json:"check"` // that the exception excuses
 	Reason  string `json:"reason"`
-	Until   string `json:"until"`
+	Until   string `json:"until"` // the last day
 }
 
 // NewChange is what became of objects, or would.
-func NewChange(action string, list []setting.Outcome, failure error) Change {
+func NewChange(action Action, list []setting.Outcome, failure error) Change {
 	out := Change{Head: document.Head{Kind: "change", Schema: Schema}, Action: action, Outcomes: []setting.Outcome{},
 		Same: []setting.Outcome{}, Skipped: []setting.Outcome{}}
 	for _, o := range list {
@@ -87,7 +99,7 @@ func NewChange(action string, list []setting.Outcome, failure error) Change {
 		}
 		*to = append(*to, o)
 	}
-	if action == "verify" {
+	if action == DoVerify {
 		out.Kind, out.Started = "verify", time.Now()
 	}
 	if failure != nil {

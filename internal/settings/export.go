@@ -1,5 +1,6 @@
 // Package settings says what settings are, what became of them, and what another tool needs to keep them: the documents
-// of settings, set, verify and revert, and the profiles of export for tuned, saptune, systemd, powercfg and PowerShell DSC.
+// of settings, set, verify and revert, and the profiles of export for tuned, saptune, systemd, powercfg and PowerShell
+// DSC.
 package settings
 
 import (
@@ -58,8 +59,8 @@ var targets = []struct {
 }{
 	{"tuned", "a profile for TuneD (tuned.conf), which builds on the one that is active", tuned},
 	{"saptune", "a custom note for saptune 3", saptune},
-	{"systemd", "sysctl.d, modprobe.d, tmpfiles.d, udev rules and units; --out DIR gets several files, as below /etc, in place of " +
-		"those of an earlier export", systemd},
+	{"systemd", "sysctl.d, modprobe.d, tmpfiles.d, udev rules and units; --out DIR gets several files, as below /etc, " +
+		"in place of those of an earlier export", systemd},
 	{"powercfg", "a command file for Windows, with the aliases of powercfg", powercfg},
 	{"dsc", "a PowerShell DSC configuration for Windows", dsc},
 }

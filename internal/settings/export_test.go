@@ -14,7 +14,8 @@ func TestEverySettingIsExported(t *testing.T) {
 	values := map[string]string{"cstate_latency": "70", "clocksource": "tsc", "smt": "on"}
 	reasons := map[string][]string{
 		"tuned": nil, "systemd": nil,
-		"saptune":  {"it is in force only while a program holds /dev/cpu_dma_latency", "saptune takes single files, and this has one for each CPU, policy or disk", "saptune sets all CPUs alike"},
+		"saptune": {"it is in force only while a program holds /dev/cpu_dma_latency",
+			"saptune takes single files, and this has one for each CPU, policy or disk", "saptune sets all CPUs alike"},
 		"powercfg": {"Windows has no counterpart that a power plan holds", "Windows sets all processors alike"},
 		"dsc":      {"Windows has no counterpart that a power plan holds", "Windows sets all processors alike"},
 	}
@@ -70,9 +71,13 @@ func TestNothingToWrite(t *testing.T) {
 		items  []setting.Assignment
 		err    string
 	}{
-		{"powercfg", []setting.Assignment{asked("governor", "", "powersave")}, "powercfg can express none of this: governor=powersave (Windows has power plans; only performance has a counterpart, High performance)"},
-		{"dsc", []setting.Assignment{asked("swappiness", "", "10"), asked("thp", "", "never"), asked("governor", "", "ondemand")}, "dsc can express none of this: "},
-		{"systemd", []setting.Assignment{asked("max_freq", "", "60%")}, "systemd can express none of this: max_freq=60% (it means another value on each processor; "},
+		{"powercfg", []setting.Assignment{asked("governor", "", "powersave")},
+			"powercfg can express none of this: governor=powersave (Windows has power plans; only performance has a " +
+				"counterpart, High performance)"},
+		{"dsc", []setting.Assignment{asked("swappiness", "", "10"), asked("thp", "", "never"),
+			asked("governor", "", "ondemand")}, "dsc can express none of this: "},
+		{"systemd", []setting.Assignment{asked("max_freq", "", "60%")},
+			"systemd can express none of this: max_freq=60% (it means another value on each processor; "},
 		{"tuned", []setting.Assignment{asked("cpu_online", "", "0")}, "tuned can express none of this: "},
 		{"saptune", []setting.Assignment{asked("epb", "", "4")}, "saptune can express none of this: "},
 		{"powercfg", []setting.Assignment{asked("governor", "", "performance"), asked("swappiness", "", "10")}, ""},
@@ -95,49 +100,59 @@ func TestHostileNamesAreRefused(t *testing.T) {
 		for n, name := range screentest.Hostile {
 			items := []setting.Assignment{asked("io_scheduler", name, "none")}
 			if n > 1 { // spaces are part of values, a dash of names
-				items = append(items, asked("io_scheduler", "", name), asked("governor", "policy"+name, "performance"), asked("sem", "", "1 "+name))
+				items = append(items, asked("io_scheduler", "", name), asked("governor", "policy"+name, "performance"),
+					asked("sem", "", "1 "+name))
 			}
 			for _, i := range items {
-				p, err := Make(target, Head{Title: "t"}, []setting.Assignment{i, asked("governor", "", "performance"), asked("max_perf_pct", "", "100")})
+				p, err := Make(target, Head{Title: "t"}, []setting.Assignment{i, asked("governor", "", "performance"),
+					asked("max_perf_pct", "", "100")})
 				if err == nil || len(p.Files) > 0 || strings.ContainsAny(err.Error(), "\x1b\n\u009b") {
 					t.Errorf("%s with %+q: %v, %+v", target, i, err, p.Files)
 				}
 			}
-			if p, err := Make(target, Head{Title: name}, []setting.Assignment{asked("governor", "", "performance")}); err != nil || strings.ContainsAny(p.Files[0].Text, "\x1b\u009b\u202e") || strings.Contains(p.Files[0].Text, "\nmade") {
+			if p, err := Make(target, Head{Title: name}, []setting.Assignment{asked("governor", "",
+				"performance")}); err != nil || strings.ContainsAny(p.Files[0].Text, "\x1b\u009b\u202e") ||
+				strings.Contains(p.Files[0].Text, "\nmade") {
 				t.Errorf("%s, title %q: %v, %q", target, name, err, p.Files)
 			}
 		}
 	}
 }
 
-// A profile for TuneD keeps what is active, and lowers no limit; without the names of disks it spares those that may rotate.
+// A profile for TuneD keeps what is active, and lowers no limit; without the names of disks it spares those that may
+// rotate.
 func TestTunedBuildsOnWhatIsThere(t *testing.T) {
 	p, err := Make("tuned", Head{Title: "t", Base: []string{"postgresql", "my-own"}},
-		[]setting.Assignment{asked("max_map_count", "", "1048576"), asked("sem", "", "1 2 3 4"), asked("swappiness", "", "10"), asked("io_scheduler", "", "none")})
+		[]setting.Assignment{asked("max_map_count", "", "1048576"), asked("sem", "", "1 2 3 4"),
+			asked("swappiness", "", "10"), asked("io_scheduler", "", "none")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"\ninclude=postgresql,my-own\n", "\nvm.max_map_count=>1048576\n", "\nkernel.sem=1 2 3 4\n", "\nvm.swappiness=10\n",
+	for _, want := range []string{"\ninclude=postgresql,my-own\n", "\nvm.max_map_count=>1048576\n",
+		"\nkernel.sem=1 2 3 4\n", "\nvm.swappiness=10\n",
 		"\n[disk]\ndevices=nvme*,vd*,xvd*,mmcblk*\n"} {
 		if !strings.Contains(p.Files[0].Text, want) {
 			t.Errorf("no %q in\n%s", want, p.Files[0].Text)
 		}
 	}
 	for _, name := range append(screentest.Hostile, "a b", "a;b") {
-		if p, err := Make("tuned", Head{Title: "t", Base: []string{name}}, []setting.Assignment{asked("swappiness", "", "10")}); err == nil {
+		if p, err := Make("tuned", Head{Title: "t", Base: []string{name}},
+			[]setting.Assignment{asked("swappiness", "", "10")}); err == nil {
 			t.Errorf("%q: %+v", name, p.Files)
 		}
 	}
 }
 
 func TestRulesSpareDisksThatRotate(t *testing.T) {
-	p, err := Make("systemd", Head{Title: "t"}, []setting.Assignment{asked("io_scheduler", "", "none"), asked("nomerges", "sda", "2")})
+	p, err := Make("systemd", Head{Title: "t"}, []setting.Assignment{asked("io_scheduler", "", "none"),
+		asked("nomerges", "sda", "2")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var rules []string
 	for line := range strings.Lines(p.Files[0].Text) {
-		if strings.Contains(line, `queue/scheduler}="none"`) && !strings.Contains(line, `queue/rotational}=="0"`) && !strings.Contains(line, `KERNEL=="vd*|xvd*"`) {
+		if strings.Contains(line, `queue/scheduler}="none"`) && !strings.Contains(line, `queue/rotational}=="0"`) &&
+			!strings.Contains(line, `KERNEL=="vd*|xvd*"`) {
 			t.Errorf("a rule for any disk: %s", line)
 		}
 		if strings.HasPrefix(line, "ACTION") {

@@ -54,7 +54,8 @@ func List(sys *setting.System, all []setting.Setting, recorded bool) *document.D
 	}
 	says, titled, not := "%s can be set here, %d cannot.", "Here", "Cannot be set here"
 	if recorded {
-		says, titled, not = "%s can be set on the recorded host, %d others cannot, as far as it was recorded.", "In the recording", "Others"
+		says, titled, not = "%s can be set on the recorded host, %d others cannot, as far as it was recorded.",
+			"In the recording", "Others"
 	}
 	d.Answer = []document.Line{{Text: fmt.Sprintf(says, screen.Count(settable, "setting"), len(all)-settable)}}
 	d.About = []string{"'hostlab settings NAME' describes one, 'hostlab set NAME=VALUE' changes it."}

@@ -14,7 +14,8 @@ import (
 func TestTheUnitOnlyRaises(t *testing.T) {
 	for _, c := range []struct{ has, wants, then string }{
 		{"65530", "1048576", "1048576"}, {"2147483647", "1048576", "2147483647"}, {"1048576", "1048576", "1048576"},
-		{"18446744073709551615", "1048576", "18446744073709551615"}, {"1048576", "18446744073709551615", "18446744073709551615"},
+		{"18446744073709551615", "1048576", "18446744073709551615"},
+		{"1048576", "18446744073709551615", "18446744073709551615"},
 		{"9223372036854775808", "9223372036854775809", "9223372036854775809"}, {"999", "1000", "1000"},
 		{"250 2048000000 100 128", "32000 1024000000 500 32000", "32000 2048000000 500 32000"},
 	} {
@@ -61,16 +62,19 @@ func TestTheUnitGoesOnWithoutAFile(t *testing.T) {
 	}
 }
 
-// What is a module's parameter goes where it is found when the module is loaded, and is never raised above what was asked for.
+// What is a module's parameter goes where it is found when the module is loaded, and is never raised above what was
+// asked for.
 func TestAModulesParameter(t *testing.T) {
 	const option = "tcp_max_slot_table_entries=128"
-	for target, want := range map[string]string{"systemd": "options sunrpc " + option, "tuned": "[modules]\nsunrpc=" + option} {
+	for target, want := range map[string]string{"systemd": "options sunrpc " + option,
+		"tuned": "[modules]\nsunrpc=" + option} {
 		p, err := Make(target, Head{Title: "t"}, []setting.Assignment{asked("tcp_max_slot_table_entries", "", "128")})
 		if err != nil {
 			t.Fatal(err)
 		}
 		f := p.Files[0]
-		if len(p.Files) != 1 || !strings.Contains(f.Text, want+"\n") || target == "systemd" && f.Path != "modprobe.d/hostlab.conf" {
+		if len(p.Files) != 1 || !strings.Contains(f.Text, want+"\n") || target == "systemd" &&
+			f.Path != "modprobe.d/hostlab.conf" {
 			t.Errorf("%s writes %+v, expected %q alone", target, p.Files, want)
 		}
 	}

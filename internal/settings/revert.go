@@ -12,7 +12,8 @@ import (
 
 // Revertible shows what would be put back. Nothing is promised: another program may
 // change a value before. The answer ends with more.
-func Revertible(sys *setting.System, v *setting.View, owner string, reach setting.Reach, more string) *document.Document {
+func Revertible(sys *setting.System, v *setting.View, owner string, reach setting.Reach,
+	more string) *document.Document {
 	var list, rest []setting.Outcome
 	for _, u := range v.Preview(owner, reach) {
 		switch {
@@ -34,22 +35,27 @@ func Revertible(sys *setting.System, v *setting.View, owner string, reach settin
 		damage = accepted.Error() + "."
 	}
 	if n := Tally(rest)[setting.Forgotten]; n > 0 {
-		struck = fmt.Sprintf("'hostlab revert' strikes %s off the journal and writes nothing there.", screen.Count(n, "change"))
+		struck = fmt.Sprintf("'hostlab revert' strikes %s off the journal and writes nothing there.",
+			screen.Count(n, "change"))
 	}
-	d := newDocument("revert", NewChange("plan", list, accepted), "Nothing was changed: --dry-run."+more, struck, unended(v), damage)
-	d.Sections = []document.Section{document.Titled("Now -> put back", plannedPairs(sys, list)), document.Titled("Not put back", outcomePairs(sys, rest))}
+	d := newDocument("revert", NewChange(Plan, list, accepted), "Nothing was changed: --dry-run."+more, struck, unended(v),
+		damage)
+	d.Sections = []document.Section{document.Titled("Now -> put back", plannedPairs(sys, list)),
+		document.Titled("Not put back", outcomePairs(sys, rest))}
 	return d
 }
 
 // Reverted says what was put back, of a journal as it was read before.
-func Reverted(sys *setting.System, done []setting.Outcome, v *setting.View, forced bool, failed error) *document.Document {
-	d := newDocument("revert", NewChange("revert", done, failed), sum(done, forced), unended(v))
-	d.Sections = []document.Section{document.Titled("Objects", outcomePairs(sys, slices.DeleteFunc(slices.Clone(done), asBefore)))}
+func Reverted(sys *setting.System, done []setting.Outcome, v *setting.View, forced bool,
+	failed error) *document.Document {
+	d := newDocument("revert", NewChange(DoRevert, done, failed), sum(done, forced), unended(v))
+	d.Sections = []document.Section{document.Titled("Objects",
+		outcomePairs(sys, slices.DeleteFunc(slices.Clone(done), asBefore)))}
 	return d
 }
 
 // Nothing says why nothing is put back, or that entries were dropped.
-func Nothing(action, text string, skipped []setting.Outcome, failed error) *document.Document {
+func Nothing(action Action, text string, skipped []setting.Outcome, failed error) *document.Document {
 	return newDocument("revert", NewChange(action, skipped, failed), text)
 }
 

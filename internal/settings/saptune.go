@@ -9,8 +9,9 @@ import (
 func saptune(head Head, items []item) Profile {
 	var s sections
 	// The line is a comment, and yet what saptune reads the note's name from.
-	s.add("version", `# SAP-NOTE=hostlab CATEGORY=CUSTOM VERSION=1 DATE=01.01.2026 NAME="`+strings.ReplaceAll(head.Title, `"`,
-		"'")+`"`)
+	s.add("version", `# SAP-NOTE=hostlab CATEGORY=CUSTOM VERSION=1 DATE=01.01.2026 NAME="`+
+		strings.ReplaceAll(head.Title, `"`,
+			"'")+`"`)
 	for _, i := range items {
 		places, why := i.places("saptune")
 		// [sys] takes single files below /sys, with dots for slashes, and no patterns.

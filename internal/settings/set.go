@@ -10,7 +10,8 @@ import (
 	"hostlab/internal/setting"
 )
 
-// Preview is what a plan would change; notes name what is left out of it. dry: nothing will be changed; refused: nor can it be.
+// Preview is what a plan would change; notes name what is left out of it. dry: nothing will be changed; refused: nor
+// can it be.
 func Preview(sys *setting.System, p *setting.Plan, notes []string, data any, dry, refused bool) *document.Document {
 	now := "Nothing to change."
 	if n := len(p.Steps); n > 0 {

@@ -60,13 +60,15 @@ func systemd(head Head, items []item) Profile {
 	add("sysctl.d/90-hostlab.conf", "At once: sysctl --load=/etc/sysctl.d/90-hostlab.conf", kernel)
 	add("modprobe.d/hostlab.conf", "For when the module is loaded; hostlab set changes one that is", modules)
 	add("tmpfiles.d/hostlab.conf", "At once: systemd-tmpfiles --create /etc/tmpfiles.d/hostlab.conf", tmpfiles)
-	add("udev/rules.d/90-hostlab.rules", "At once: udevadm control --reload && udevadm trigger --subsystem-match=block", udev)
+	add("udev/rules.d/90-hostlab.rules", "At once: udevadm control --reload && udevadm trigger --subsystem-match=block",
+		udev)
 	if limits != nil {
 		limits = append(append([]string{"[Unit]", "Description=Raise limits of the kernel that are lower",
 			"After=systemd-sysctl.service", "",
 			"[Service]", "Type=oneshot", "RemainAfterExit=yes"}, limits...), "", "[Install]", "WantedBy=multi-user.target")
 	}
-	add("systemd/system/hostlab-limits.service", "At once: systemctl daemon-reload && systemctl enable --now hostlab-limits",
+	add("systemd/system/hostlab-limits.service", "At once: systemctl daemon-reload && systemctl enable --now "+
+		"hostlab-limits",
 		limits)
 	var service []string
 	if hold != "" {
@@ -84,9 +86,9 @@ func (i item) rules() []string {
 	return i.s.DiskRules(i.Value)
 }
 
-// raise takes each number of a limit from its file, or from the arguments where that is higher. It compares digits: shells
-// cannot compute with the largest numbers. A file that is not there is left out: a line that fails would end the unit, and
-// with it the lines below. A $ is doubled for systemd.
+// raise takes each number of a limit from its file, or from the arguments where that is higher. It compares digits:
+// shells cannot compute with the largest numbers. A file that is not there is left out: a line that fails would end the
+// unit, and with it the lines below. A $ is doubled for systemd.
 const raise = `/bin/sh -c 'f=$$1; [ -e $$f ] || exit 0; shift; o=; for v in $$(cat $$f); do if [ $${#v} -lt $${#1} ] || ` +
 	`{ [ $${#v} -eq $${#1} ] && [ $$v "<" $$1 ]; }; then v=$$1; fi; o="$$o $$v"; shift; done; echo $$o > $$f'`
 

@@ -10,10 +10,12 @@ import (
 )
 
 // Verified lists what was set, and first what is not as it was.
-func Verified(sys *setting.System, list []setting.Outcome, left []Left, excused []Accepted, failure error) *document.Document {
+func Verified(sys *setting.System, list []setting.Outcome, left []Left, excused []Accepted,
+	failure error) *document.Document {
 	d := verified(sys, list, failure, left, excused)
 	for _, a := range excused {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: accepted (%s): %s; until %s", strings.TrimSpace(a.Setting+" "+a.Object),
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: accepted (%s): %s; until %s",
+			strings.TrimSpace(a.Setting+" "+a.Object),
 			a.Check, strings.TrimSuffix(a.Reason, "."), a.Until))
 	}
 	if len(left) == 0 {
@@ -30,8 +32,9 @@ func Verified(sys *setting.System, list []setting.Outcome, left []Left, excused 
 	return d
 }
 
-func verified(sys *setting.System, list []setting.Outcome, failure error, left []Left, excused []Accepted) *document.Document {
-	data := NewChange("verify", list, failure)
+func verified(sys *setting.System, list []setting.Outcome, failure error, left []Left,
+	excused []Accepted) *document.Document {
+	data := NewChange(DoVerify, list, failure)
 	data.Left, data.Accepted = left, excused
 	if len(list) == 0 && failure != nil {
 		return newDocument("verify", data, "Nothing is set, as far as the journal says.")
@@ -74,7 +77,8 @@ func verified(sys *setting.System, list []setting.Outcome, failure error, left [
 	}
 	d := newDocument("verify", data, text, struck)
 	caution := func(*group) document.Tone { return document.Caution }
-	d.Sections = []document.Section{document.Titled("Not as set", bad.pairs(caution)), document.Titled("As set", good.pairs(plainTone)),
+	d.Sections = []document.Section{document.Titled("Not as set", bad.pairs(caution)),
+		document.Titled("As set", good.pairs(plainTone)),
 		document.Titled("Changed with them by the kernel", beside.pairs(plainTone))}
 	return d
 }

@@ -142,7 +142,8 @@ func skipLines(sys *setting.System, list []setting.Outcome) (lines []string) {
 
 // textOf says what became of an object.
 func textOf(o setting.Outcome) string {
-	from, to, read := Shown(o.Setting, o.Object, o.From), Shown(o.Setting, o.Object, o.To), Shown(o.Setting, o.Object, o.Read)
+	from, to, read := Shown(o.Setting, o.Object, o.From), Shown(o.Setting, o.Object, o.To),
+		Shown(o.Setting, o.Object, o.Read)
 	text := ""
 	switch o.Result {
 	case setting.Changed:

@@ -81,7 +81,8 @@ func percent(value string) (int, error) {
 func powercfg(head Head, items []item) Profile {
 	plan, list, missing := windows(items)
 	var b strings.Builder
-	b.WriteString("@echo off\nrem " + cmdText(head.Title) + "\nrem Run it as administrator. A plan that group policy sets wins " +
+	b.WriteString("@echo off\nrem " + cmdText(head.Title) +
+		"\nrem Run it as administrator. A plan that group policy sets wins " +
 		"over this one.\n")
 	for _, m := range missing.lines() {
 		b.WriteString("rem Not in here: " + cmdText(m) + "\n")
@@ -90,7 +91,8 @@ func powercfg(head Head, items []item) Profile {
 		b.WriteString("rem governor=performance: the plan High performance\npowercfg /setactive SCHEME_MIN || exit /b 1\n")
 	}
 	for _, s := range list {
-		fmt.Fprintf(&b, "rem %s\npowercfg /setacvalueindex SCHEME_CURRENT SUB_PROCESSOR %s %d || exit /b 1\n", cmdText(s.about),
+		fmt.Fprintf(&b, "rem %s\npowercfg /setacvalueindex SCHEME_CURRENT SUB_PROCESSOR %s %d || exit /b 1\n",
+			cmdText(s.about),
 			s.alias, s.value)
 	}
 	if len(list) > 0 {
@@ -120,8 +122,8 @@ func dsc(head Head, items []item) Profile {
 	b.WriteString("\n    Node localhost\n    {\n")
 	depends := ""
 	if plan {
-		fmt.Fprintf(&b, "        PowerPlan HighPerformance\n        {\n            IsSingleInstance = 'Yes'\n            Name      "+
-			"       = '%s'\n        }\n", highPerformance)
+		fmt.Fprintf(&b, "        PowerPlan HighPerformance\n        {\n            IsSingleInstance = 'Yes'\n            "+
+			"Name             = '%s'\n        }\n", highPerformance)
 		depends = "            DependsOn  = '[PowerPlan]HighPerformance'\n"
 	}
 	for _, s := range list {

@@ -30,12 +30,15 @@ func TestAccessLists(t *testing.T) {
 		list []byte
 		why  string
 	}{
-		"a user who writes":          {acl(owner, [3]uint32{0x02, 7, 12345}, group, [3]uint32{0x10, 7, none}, other), "may be written to by uid 12345"},
-		"a group that writes":        {acl(owner, group, [3]uint32{0x08, 6, 12346}, [3]uint32{0x10, 7, none}, other), "may be written to by group 12346"},
+		"a user who writes": {acl(owner, [3]uint32{0x02, 7, 12345}, group, [3]uint32{0x10, 7, none}, other),
+			"may be written to by uid 12345"},
+		"a group that writes": {acl(owner, group, [3]uint32{0x08, 6, 12346}, [3]uint32{0x10, 7, none}, other),
+			"may be written to by group 12346"},
 		"a user whom the mask stops": {acl(owner, [3]uint32{0x02, 7, 12345}, group, [3]uint32{0x10, 5, none}, other), ""},
 		"a user who reads":           {acl(owner, [3]uint32{0x02, 5, 12345}, group, [3]uint32{0x10, 7, none}, other), ""},
 		"this user":                  {acl(owner, [3]uint32{0x02, 7, self}, group, [3]uint32{0x10, 7, none}, other), ""},
-		"everyone":                   {acl(owner, [3]uint32{0x02, 5, 12345}, group, [3]uint32{0x10, 7, none}, [3]uint32{0x20, 7, none}), "may be written to by everyone"},
+		"everyone": {acl(owner, [3]uint32{0x02, 5, 12345}, group, [3]uint32{0x10, 7, none},
+			[3]uint32{0x20, 7, none}), "may be written to by everyone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, err := filepath.EvalSymlinks(t.TempDir())

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// MkdirAll makes a directory and those above it, as os.MkdirAll does. It follows links as Place does: one of another user is
-// refused, since it would let that user choose where we make directories. Errors: *Refused, *fs.PathError.
+// MkdirAll makes a directory and those above it, as os.MkdirAll does. It follows links as Place does: one of another
+// user is refused, since it would let that user choose where we make directories. Errors: *Refused, *fs.PathError.
 func MkdirAll(path string, perm fs.FileMode) error {
 	given := path
 	path, err := filepath.Abs(path)

@@ -17,8 +17,10 @@ func TestMkdirAll(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for _, err := range []error{
 		os.Mkdir(at("to"), 0o755), os.WriteFile(at("file"), []byte("keep"), 0o600),
-		os.Symlink("to", at("ours")), os.Symlink("new", at("dangling")), os.Symlink(at("to"), filepath.Join(eves, "way")), os.Symlink(at("made"), filepath.Join(eves, "none")),
-		os.Lchown(filepath.Join(eves, "way"), systemtest.Eve, systemtest.Eve), os.Lchown(filepath.Join(eves, "none"), systemtest.Eve, systemtest.Eve),
+		os.Symlink("to", at("ours")), os.Symlink("new", at("dangling")), os.Symlink(at("to"), filepath.Join(eves, "way")),
+		os.Symlink(at("made"), filepath.Join(eves, "none")),
+		os.Lchown(filepath.Join(eves, "way"), systemtest.Eve, systemtest.Eve),
+		os.Lchown(filepath.Join(eves, "none"), systemtest.Eve, systemtest.Eve),
 	} {
 		if err != nil {
 			t.Fatal(err)

@@ -80,7 +80,8 @@ func TestOutput(t *testing.T) {
 	defer reader.Close()
 	for name, from := range map[string]io.Reader{
 		at("fifo"): reader, at("to fifo"): reader, at("null"): nil, "/dev/null": nil,
-		fmt.Sprintf("/dev/fd/%d", w.Fd()): r, fmt.Sprintf("/proc/self/fd/%d", w.Fd()): r, fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), w.Fd()): r,
+		fmt.Sprintf("/dev/fd/%d", w.Fd()): r, fmt.Sprintf("/proc/self/fd/%d", w.Fd()): r,
+		fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), w.Fd()): r,
 	} {
 		o, err := NewOutput(name)
 		if err != nil {

@@ -88,8 +88,8 @@ func Held(path string) (*os.Root, error) {
 }
 
 // ForRoot opens a file that root is to act upon, and says in foreign who else has written it, could write it,
-// or could put another in its place; nil: none, or this process is not root. The user who called sudo(8) counts as root.
-// What is read from f is what was checked.
+// or could put another in its place; nil: none, or this process is not root. The user who called sudo(8) counts as
+// root. What is read from f is what was checked.
 func ForRoot(path string) (f *os.File, foreign, err error) {
 	if os.Geteuid() == 0 {
 		f, err = own(path)

@@ -18,7 +18,8 @@ func TestFileOfTheCaller(t *testing.T) {
 	const caller = 12345
 	dir := filepath.Join(t.TempDir(), "home")
 	name := filepath.Join(dir, "my.toml")
-	for _, err := range []error{os.Mkdir(dir, 0o755), os.WriteFile(name, nil, 0o644), os.Chown(dir, caller, caller), os.Chown(name, caller, caller)} {
+	for _, err := range []error{os.Mkdir(dir, 0o755), os.WriteFile(name, nil, 0o644), os.Chown(dir, caller, caller),
+		os.Chown(name, caller, caller)} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -68,7 +68,8 @@ func (us users) owner(info fs.FileInfo) string {
 	return ""
 }
 
-// OwnerOf names the user whose a file is, or else the nearest directory above it that can be looked at; "" where none can.
+// OwnerOf names the user whose a file is, or else the nearest directory above it that can be looked at; "" where none
+// can.
 func OwnerOf(path string) string {
 	at, err := filepath.Abs(path)
 	for ; err == nil; at = filepath.Dir(at) {

@@ -38,7 +38,8 @@ func TestOpenFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	for name, want := range map[string]string{"link": "symbolic link", "dangling": "symbolic link", "hard": "2 names", "fifo": "FIFO", ".": "directory"} {
+	for name, want := range map[string]string{"link": "symbolic link", "dangling": "symbolic link", "hard": "2 names",
+		"fifo": "FIFO", ".": "directory"} {
 		_, err := OpenFile(root, name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 		refused(t, err, want)
 	}
@@ -103,7 +104,8 @@ func TestParents(t *testing.T) {
 func TestSecret(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pass")
 	write(t, path, "s3cr3t")
-	for mode, want := range map[os.FileMode][2]bool{0o600: {true, true}, 0o400: {true, true}, 0o640: {false, os.Geteuid() == 0}, 0o660: {}, 0o604: {}, 0o644: {}, 0o601: {}} {
+	for mode, want := range map[os.FileMode][2]bool{0o600: {true, true}, 0o400: {true, true},
+		0o640: {false, os.Geteuid() == 0}, 0o660: {}, 0o604: {}, 0o644: {}, 0o601: {}} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +216,8 @@ func TestPlace(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "to"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, to := range map[string]string{"made": "to/new", "way": "to", "chain": filepath.Join(dir, "way", "x"), "planted": "to/victim", "detour": "to"} {
+	for name, to := range map[string]string{"made": "to/new", "way": "to", "chain": filepath.Join(dir, "way", "x"),
+		"planted": "to/victim", "detour": "to"} {
 		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,8 @@ import (
 	"hostlab/internal/trust"
 )
 
-// Least and Most hosts that can be made: each of the kinds, and a spool that a disk takes. Below 20 not all faults are planted.
+// Least and Most hosts that can be made: each of the kinds, and a spool that a disk takes. Below 20 not all faults are
+// planted.
 const (
 	Least = 8
 	Most  = 20000
@@ -123,7 +124,8 @@ func (m Maker) Make(ctx context.Context, dir string) (*Planted, error) {
 	if err != nil {
 		return nil, err
 	}
-	return planted, write(dir+".planted.json", os.O_TRUNC, func(f *os.File) error { return document.WriteJSON(f, planted) })
+	return planted, write(dir+".planted.json", os.O_TRUNC,
+		func(f *os.File) error { return document.WriteJSON(f, planted) })
 }
 
 // write makes a file, which no link of another user leads elsewhere.
@@ -147,7 +149,8 @@ func (m Maker) write(ctx context.Context, l *looks, dir string, h *made) (n int,
 		return 0, err
 	}
 	for day := m.Days; day >= 0; day -= m.Each {
-		at := m.Now.Add(-time.Duration(day)*24*time.Hour - time.Duration(30+h.rng.IntN(600))*time.Minute).Truncate(time.Second)
+		at := m.Now.Add(-time.Duration(day)*24*time.Hour - time.Duration(30+
+			h.rng.IntN(600))*time.Minute).Truncate(time.Second)
 		if !h.last.IsZero() && at.After(h.last) {
 			break
 		}

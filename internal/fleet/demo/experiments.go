@@ -23,7 +23,8 @@ type trial struct {
 }
 
 var trials = []trial{
-	{"live-idle", "Idle states of at most 70 us on a live service, in turn with those that there are", "cstate_latency", "70us",
+	{"live-idle", "Idle states of at most 70 us on a live service, in turn with those that there are", "cstate_latency",
+		"70us",
 		"db", -0.06, 0.008},
 	{"live-thp", "Transparent huge pages on a live service, in turn with what there is", "thp", "madvise", "db", 0, 0.004},
 }
@@ -74,7 +75,8 @@ func (m Maker) experiment(t *trial, h *made, end time.Time) *effects.Set {
 					"transactions_per_s": load * math.Exp(0.01*rng.NormFloat64())}})
 		}
 	}
-	r := effects.Report{Dir: t.study, Analysis: analysis.Analyse(x, runs, &result.End{Reason: "looks", Blocks: pairs, At: end}),
+	r := effects.Report{Dir: t.study, Analysis: analysis.Analyse(x, runs,
+		&result.End{Reason: "looks", Blocks: pairs, At: end}),
 		Runs: runs, Study: text}
 	return &effects.Set{Reports: []effects.Report{r}, Version: m.Version}
 }

@@ -46,13 +46,15 @@ var machines = []machine{
 			{"proc/swaps", "", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n/swapfile                               " +
 				"file\t\t1048572\t\t0\t\t-2"},
 		}},
-	{prefix: "wh", file: "twosocket", per100: 20, least: 1, role: check.ProductionDB, service: "PostgreSQL", logDir: "/srv/pg_wal",
-		speed: 0.9, set: []edit{
+	{prefix: "wh", file: "twosocket", per100: 20, least: 1, role: check.ProductionDB, service: "PostgreSQL",
+		logDir: "/srv/pg_wal",
+		speed:  0.9, set: []edit{
 			{"sys/devices/system/cpu/cpufreq/policy*/scaling_governor", "", "performance"},
 			{"proc/sys/kernel/numa_balancing", "", "0"}, {"proc/sys/vm/swappiness", "", "10"},
 			{"sys/devices/virtual/dmi/id/product_name", "", "Standard PC (Q35 + ICH9, 2009)"},
 		}},
-	{prefix: "app", file: "bare", per100: 25, least: 3, role: check.ProductionApp, service: "shop.service", logDir: "/var/tmp", speed: 1},
+	{prefix: "app", file: "bare", per100: 25, least: 3, role: check.ProductionApp, service: "shop.service",
+		logDir: "/var/tmp", speed: 1},
 	{prefix: "dev", file: "intel-core", per100: 10, least: 1, role: check.Development, logDir: "/var/tmp", speed: 0.95},
 }
 
@@ -85,21 +87,25 @@ var faults = []fault{
 		{policies + "scaling_cur_freq", "", "1200000"}}, load{clock: 0.5}},
 		"db", "PWR-001", "frequency.policies[].governor"},
 	{state{"swappiness 60", []edit{{"proc/sys/vm/swappiness", "", "60"}}, load{}}, "db", "MEM-006", "memory.swappiness"},
-	{state{"huge pages always", []edit{{"sys/kernel/mm/transparent_hugepage/enabled", "", "[always] madvise never"}}, load{}},
+	{state{"huge pages always", []edit{{"sys/kernel/mm/transparent_hugepage/enabled", "", "[always] madvise never"}},
+		load{}},
 		"db", "MEM-001", "memory.thp_enabled"},
-	{state{"a quota of 1.5 CPUs", []edit{{"sys/fs/cgroup/system.slice/postgresql-15.service/cpu.max", "", "150000 100000"}},
+	{state{"a quota of 1.5 CPUs", []edit{{"sys/fs/cgroup/system.slice/postgresql-15.service/cpu.max", "",
+		"150000 100000"}},
 		load{}},
 		"db", "VRT-002", ""},
 	{state{"slow log device", nil, load{commit: 9}}, "db", "", "commit.overwritten.mean"},
 	{state{"reclaim within a node", []edit{{"proc/sys/vm/zone_reclaim_mode", "", "1"}}, load{}}, "wh", "MEM-009",
 		"memory.zone_reclaim_mode"},
-	{state{"clock source acpi_pm", []edit{{"sys/devices/system/clocksource/clocksource0/current_clocksource", "", "acpi_pm"}},
+	{state{"clock source acpi_pm", []edit{{"sys/devices/system/clocksource/clocksource0/current_clocksource", "",
+		"acpi_pm"}},
 		load{work: 0.97}},
 		"app", "KRN-007", "kernel.clocksource"},
 }
 
 // slow is the twin that nothing but measurements and its firmware tell from the others.
-var slow = state{"slow twin", []edit{{"sys/devices/virtual/dmi/id/bios_version", "", "1.14.0-2"}}, load{work: 0.5, clock: 0.5}}
+var slow = state{"slow twin", []edit{{"sys/devices/virtual/dmi/id/bios_version", "", "1.14.0-2"}},
+	load{work: 0.5, clock: 0.5}}
 
 // older is the kernel that hosts had before they were updated.
 var older = state{"older kernel", []edit{{"proc/sys/kernel/osrelease", "", "6.12.107+deb12-cloud-amd64"}}, load{}}

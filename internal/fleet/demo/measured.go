@@ -45,11 +45,14 @@ func or(share float64) float64 {
 const highest = 2.4e9 // Hz
 
 var figures = []figure{
-	{probe.WakeALU, ".10ms.cpu0", "10 ms of arithmetic after 100 ms asleep, against awake", "ratio", 1.01, steady, true, 24},
+	{probe.WakeALU, ".10ms.cpu0", "10 ms of arithmetic after 100 ms asleep, against awake", "ratio", 1.01, steady, true,
+		24},
 	{probe.WakeCold, ".10ms.cpu0",
-		"a burst of 10 ms that reads three quarters of the L2 cache, after 100 ms asleep, against awake", "ratio", 1.015, steady,
+		"a burst of 10 ms that reads three quarters of the L2 cache, after 100 ms asleep, against awake", "ratio", 1.015,
+		steady,
 		true, 24},
-	{probe.ClockBusy, ".cpu0", "additions per second, about the core clock, within a busy stretch", "Hz", highest, clocked, true,
+	{probe.ClockBusy, ".cpu0", "additions per second, about the core clock, within a busy stretch", "Hz", highest, clocked,
+		true,
 		24},
 	{probe.LateMedian, ".cpu0", "lateness of a wake-up after 100 ms of sleep, median", "s", 58e-6, late,
 		true, 24},
@@ -59,7 +62,8 @@ var figures = []figure{
 	{probe.NewBlocks.Of(probe.Median), "", "Median commit on the log directory", "s", 600e-6, committed, false, 4000},
 	{probe.Recycled.Of(probe.Mean), "", "Mean commit on the log directory over blocks written before, as in a recycled log", "s",
 		310e-6, committed, false, 8000},
-	{probe.Recycled.Of(probe.Median), "", "Median commit on the log directory over blocks written before, as in a recycled log",
+	{probe.Recycled.Of(probe.Median), "", "Median commit on the log directory over blocks written before, as in a " +
+		"recycled log",
 		"s", 290e-6, committed, false, 8000},
 	{probe.Recycled.Of(probe.Tail), "",
 		"99th percentile of commits on the log directory over blocks written before, as in a recycled log", "s", 900e-6,

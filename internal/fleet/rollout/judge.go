@@ -65,7 +65,8 @@ func (c *Course) Gate(wave int, policy Policy) (*Judged, error) {
 	}
 	last := min(wave, len(p.Waves)-1) // after the last wave nobody is left to compare with
 	g := p.gates()[last-1]
-	j := &Judged{Wave: wave, Policy: policy, Verdict: Undecided, Measure: p.Measure, Alpha: g.Alpha, Worse: result.Unknown(),
+	j := &Judged{Wave: wave, Policy: policy, Verdict: Undecided, Measure: p.Measure, Alpha: g.Alpha,
+		Worse:   result.Unknown(),
 		Reasons: []string{}, Left: []string{}}
 	ready := c.ready(j, wave)
 	units, heard := c.units(j, wave, last)
@@ -149,8 +150,8 @@ func (c *Course) ready(j *Judged, wave int) bool {
 	return len(waiting)+len(early)+len(gone) == 0
 }
 
-// units are the hosts with all values that the comparison takes; a host that has the change and no value since stops the
-// roll-out: it may be what the change did.
+// units are the hosts with all values that the comparison takes; a host that has the change and no value since stops
+// the roll-out: it may be what the change did.
 func (c *Course) units(j *Judged, wave, last int) (units []stats.Unit, heard bool) {
 	sign := 1.0
 	if c.Plan.Measure.Better == "higher" {

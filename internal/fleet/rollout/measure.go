@@ -16,8 +16,8 @@ type Measured struct {
 	Hosts      int
 }
 
-// Usual are the measurements that are compared where none is named, the first first: the work of one CPU, commits on the
-// log device, and how late a thread wakes.
+// Usual are the measurements that are compared where none is named, the first first: the work of one CPU, commits on
+// the log device, and how late a thread wakes.
 var Usual = []string{"degree.throughput.1", "commit.overwritten.mean", "wakeup.latency.p50.cpu0"}
 
 // better says which direction of a measurement is better; "": that depends.
@@ -69,8 +69,8 @@ func Chosen(name string, have []Measured, hosts int) (Measure, error) {
 		screen.Short(screen.Clean(name)))
 }
 
-// Scatter is how far one value of a host is from the others of its own, as a share (one standard deviation), and how many
-// a host has in the middle. NaN: no host of the plan has two.
+// Scatter is how far one value of a host is from the others of its own, as a share (one standard deviation), and how
+// many a host has in the middle. NaN: no host of the plan has two.
 func Scatter(p *Plan, values map[string][]Sample) (share float64, each int) {
 	sum, df := 0.0, 0
 	var counts []float64

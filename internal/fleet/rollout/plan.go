@@ -93,8 +93,8 @@ type Candidate struct {
 	Role           check.Role
 }
 
-// Draw draws hosts into waves. Each stratum is shuffled, and dealt from the wave on at which the one before ended, so that
-// waves differ by one host at most, in a stratum and in all.
+// Draw draws hosts into waves. Each stratum is shuffled, and dealt from the wave on at which the one before ended, so
+// that waves differ by one host at most, in a stratum and in all.
 func Draw(hosts []Candidate, waves int, seed uint64) (strata []Stratum, drawn []Wave) {
 	for _, h := range hosts {
 		i := slices.IndexFunc(strata, func(s Stratum) bool { return s.Hardware == h.Hardware && s.Role == h.Role })
@@ -132,8 +132,8 @@ func deal(strata []Stratum, waves int, seed uint64) []Wave {
 	return out
 }
 
-// Foresee says what each gate can show. scatter is that of a host's values around what moves all hosts, as a share; NaN:
-// not known. before is how many earlier values a host has.
+// Foresee says what each gate can show. scatter is that of a host's values around what moves all hosts, as a share;
+// NaN: not known. before is how many earlier values a host has.
 func (p *Plan) Foresee(scatter float64, before int) {
 	units := p.units()
 	rng := rand.New(rand.NewPCG(p.Seed, 1)) //nolint:gosec // as above

@@ -21,14 +21,15 @@ func planned(hosts, waves int, seed uint64) *Plan {
 	for i := range hosts {
 		list = append(list, Candidate{fmt.Sprintf("db%02d", i), []string{"old", "new"}[i*2/hosts], check.ProductionDB})
 	}
-	p := &Plan{Schema: Schema, Kind: Kind, Created: begin, Seed: seed, Set: []string{"governor=performance"}, Measure: Measure{"commit.overwritten.mean", "s", "lower"}}
+	p := &Plan{Schema: Schema, Kind: Kind, Created: begin, Seed: seed, Set: []string{"governor=performance"},
+		Measure: Measure{"commit.overwritten.mean", "s", "lower"}}
 	p.Strata, p.Waves = Draw(list, waves, seed)
 	p.Gates = p.gates()
 	return p
 }
 
-// simulated plays a plan up to a wave. A load that drifts moves all hosts, those of one hardware more than the others; a
-// host with the change is slower by effect.
+// simulated plays a plan up to a wave. A load that drifts moves all hosts, those of one hardware more than the others;
+// a host with the change is slower by effect.
 func simulated(p *Plan, upTo int, effect float64, rng *rand.Rand) *Course {
 	values, verified := map[string][]Sample{}, map[string]Verified{}
 	wave, load := p.waveOf(), 0.0
@@ -55,7 +56,8 @@ func simulated(p *Plan, upTo int, effect float64, rng *rand.Rand) *Course {
 	return Follow(p, verified, values)
 }
 
-// A roll-out without an effect says harm in 5 % at most, at all its gates together, while the load drifts by tens of per cent.
+// A roll-out without an effect says harm in 5 % at most, at all its gates together, while the load drifts by tens of
+// per cent.
 func TestNoEffectIsNoHarm(t *testing.T) {
 	const trials = 1000
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -133,7 +135,8 @@ func TestForesee(t *testing.T) {
 	}
 	p.Strata, p.Waves = Draw(four, 4, 1)
 	p.Foresee(0.02, 1)
-	if g := p.Gates; g[2].Orders != 24 || g[2].Alpha != risk || g[0].Alpha != 0 || g[1].Alpha != 0 || g[2].Smallest == nil {
+	if g := p.Gates; g[2].Orders != 24 || g[2].Alpha != risk || g[0].Alpha != 0 || g[1].Alpha != 0 ||
+		g[2].Smallest == nil {
 		t.Errorf("4 in 4: %+v", g)
 	}
 	large := planned(40, 4, 1)
@@ -159,8 +162,9 @@ func TestRead(t *testing.T) {
 		edit func(*Plan)
 		want string
 	}{
-		"as drawn":  {func(*Plan) {}, ""},
-		"two waves": {func(p *Plan) { p.Waves[1].Hosts = append(p.Waves[1].Hosts, p.Waves[0].Hosts[0]) }, "is in wave 1 and in wave 2"},
+		"as drawn": {func(*Plan) {}, ""},
+		"two waves": {func(p *Plan) { p.Waves[1].Hosts = append(p.Waves[1].Hosts, p.Waves[0].Hosts[0]) },
+			"is in wave 1 and in wave 2"},
 		"swapped": {func(p *Plan) {
 			a, b := p.Waves[0].Hosts, p.Waves[1].Hosts
 			a[0], b[0] = b[0], a[0]
@@ -178,7 +182,8 @@ func TestRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = Read(data)
-		if got := fmt.Sprint(err); err == nil && c.want != "" || err != nil && (c.want == "" || !strings.Contains(got, c.want)) {
+		if got := fmt.Sprint(err); err == nil && c.want != "" || err != nil &&
+			(c.want == "" || !strings.Contains(got, c.want)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -203,8 +208,9 @@ func TestGateWaits(t *testing.T) {
 		goes bool
 		want string
 	}{
-		"all is there":  {func(*Course) {}, true, ""},
-		"not set":       {func(c *Course) { first(c).Applied, first(c).State = nil, Waiting }, false, "no document of verify shows"},
+		"all is there": {func(*Course) {}, true, ""},
+		"not set": {func(c *Course) { first(c).Applied, first(c).State = nil, Waiting }, false,
+			"no document of verify shows"},
 		"not measured":  {func(c *Course) { first(c).samples = first(c).samples[:1] }, false, "not measured since"},
 		"put back":      {func(c *Course) { first(c).State = Reverted }, false, "no longer in force"},
 		"a later wave":  {func(c *Course) { c.wave(3)[0].Applied = &begin }, false, "a later wave"},

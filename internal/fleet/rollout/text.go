@@ -78,7 +78,8 @@ func (p *Plan) Document(t Typed, scatter float64, stale []string) *document.Docu
 	case math.IsNaN(scatter):
 		text += "The smallest harm that it can find is unknown: that needs two assessments of one host."
 	case last.Smallest != nil:
-		text += fmt.Sprintf("The last gate finds a harm of %s in 4 of 5 roll-outs (80 %% power).", result.Share(*last.Smallest))
+		text += fmt.Sprintf("The last gate finds a harm of %s in 4 of 5 roll-outs (80 %% power).",
+			result.Share(*last.Smallest))
 	default:
 		text += "See below which gates can show harm."
 	}
@@ -136,8 +137,8 @@ func (p *Plan) Document(t Typed, scatter float64, stale []string) *document.Docu
 	return d
 }
 
-// waveRow is how far a wave is.
-type waveRow struct {
+// WaveRow is how far a wave is.
+type WaveRow struct {
 	Wave    int        `json:"wave"`
 	Hosts   int        `json:"hosts"`
 	Have    int        `json:"have"`
@@ -147,9 +148,9 @@ type waveRow struct {
 }
 
 // progress is how far all waves are: how many are done, the first that is not (0: none), and both in words.
-func (c *Course) progress() (rows []waveRow, done, first int, text string) {
+func (c *Course) progress() (rows []WaveRow, done, first int, text string) {
 	for _, w := range c.Plan.Waves {
-		row := waveRow{Wave: w.Wave, Hosts: len(w.Hosts)}
+		row := WaveRow{Wave: w.Wave, Hosts: len(w.Hosts)}
 		for _, h := range c.wave(w.Wave) {
 			if h.Applied != nil && h.State != Reverted {
 				row.Have++
@@ -204,11 +205,11 @@ func (c *Course) State() string {
 	return text
 }
 
-// statusJSON is what status says to programs.
-type statusJSON struct {
+// StatusReport is what status says to programs.
+type StatusReport struct {
 	document.Head
 	Done  int       `json:"done"`
-	Waves []waveRow `json:"waves"`
+	Waves []WaveRow `json:"waves"`
 	Hosts []*Host   `json:"hosts"`
 }
 
@@ -249,10 +250,11 @@ func (c *Course) Status(t Typed) *document.Document {
 		About: []string{"what is set: " + p.Change()},
 		Sections: []document.Section{document.Titled("Waves", table), document.Titled("Hosts to look at", odd),
 			document.Titled("Next", commands)},
-		Data: statusJSON{document.Head{Kind: "rollout-status", Schema: Schema}, done, rows, c.Hosts}}
+		Data: StatusReport{document.Head{Kind: "rollout-status", Schema: Schema}, done, rows, c.Hosts}}
 }
 
-// Document reports a plan with all that became of it: waves, what gates can show, and what they say of waves that have begun.
+// Document reports a plan with all that became of it: waves, what gates can show, and what they say of waves that have
+// begun.
 func (c *Course) Document(t Typed) (*document.Document, error) {
 	p, d := c.Plan, c.Status(t)
 	planned := p.Document(t, math.NaN(), nil)
@@ -300,12 +302,8 @@ func (c *Course) Document(t Typed) (*document.Document, error) {
 	d.Sections = slices.Concat(d.Sections[:1], []document.Section{document.Titled("What the gates say", said)},
 		planned.Sections[:1], d.Sections[1:2],
 		planned.Sections[1:3], d.Sections[2:])
-	d.Data = struct {
-		document.Head
-		Plan   *Plan      `json:"plan"`
-		Status statusJSON `json:"status"`
-		Gates  []*Judged  `json:"gates"` // of waves that have begun, under unless-harm
-	}{document.Head{Kind: "rollout", Schema: Schema}, p, d.Data.(statusJSON), gates} //nolint:forcetypeassert // Status has put it there
+	d.Data = Rollout{document.Head{Kind: "rollout", Schema: Schema}, p, d.Data.(StatusReport),
+		gates} //nolint:forcetypeassert // Status has put it there
 	return d, nil
 }
 
@@ -350,10 +348,7 @@ func (j *Judged) Document(p *Plan, t Typed) *document.Document {
 			"before; %s possible orders of the hosts", screen.Count(j.Periods, "period"), count(j.Orders)))
 	}
 	d.Sections = []document.Section{document.Titled("Next", next)}
-	d.Data = struct {
-		document.Head
-		*Judged
-	}{document.Head{Kind: "rollout-gate", Schema: Schema}, j}
+	d.Data = GateReport{document.Head{Kind: "rollout-gate", Schema: Schema}, j}
 	return d
 }
 
@@ -404,4 +399,18 @@ func pText(p float64) string {
 		return fmt.Sprintf("%.0e", p)
 	}
 	return strconv.FormatFloat(p, 'g', 2, 64)
+}
+
+// Rollout is all that a page says of a plan.
+type Rollout struct {
+	document.Head
+	Plan   *Plan        `json:"plan"`
+	Status StatusReport `json:"status"`
+	Gates  []*Judged    `json:"gates"` // of waves that have begun, under unless-harm
+}
+
+// GateReport is what a gate says to programs.
+type GateReport struct {
+	document.Head
+	*Judged
 }

@@ -51,15 +51,16 @@ func (s *Store) Put(ctx context.Context, docs []*fleet.Document, source string, 
 }
 
 // put keeps one as number id, but what it measured, unless it is known.
-func (t tx) put(ctx context.Context, d *fleet.Document, id int64, source string, now time.Time) (fresh bool, err error) {
+func (t tx) put(ctx context.Context, d *fleet.Document, id int64, source string, now time.Time) (fresh bool,
+	err error) {
 	if d.Plan != nil {
 		return t.plan(ctx, d, source, now)
 	}
 	at := d.Started.UnixNano()
 	there, thinned := 0, 0
 	err = t.query(ctx, func(scan func(...any) error) error { return scan(&there, &thinned) },
-		"SELECT (SELECT COUNT(*) FROM document WHERE sha256 = ?), (SELECT COUNT(*) FROM document WHERE host = ? AND body IS NULL AND "+
-			"started >= ?)", d.Hash, d.Host, at)
+		"SELECT (SELECT COUNT(*) FROM document WHERE sha256 = ?), (SELECT COUNT(*) FROM document WHERE host = ? AND body "+
+			"IS NULL AND started >= ?)", d.Hash, d.Host, at)
 	switch {
 	case err != nil || there > 0:
 		return false, err
@@ -112,7 +113,8 @@ func (m *measured) add(d *fleet.Document, id int64) {
 	}
 	for _, e := range d.Effects {
 		if fresh("effect\x00" + e.Experiment + "\x00" + e.Contrast + "\x00" + e.Response) {
-			m.effects = append(m.effects, []any{id, e.Experiment, e.Study, e.StudyHash, e.Contrast, e.Response, e.Compare, e.Unit,
+			m.effects = append(m.effects, []any{id, e.Experiment, e.Study, e.StudyHash, e.Contrast, e.Response, e.Compare,
+				e.Unit,
 				e.Better, e.Value, e.Low, e.High,
 				e.Alpha, e.N, e.Margin, e.Noise, e.Verdict, e.Evidence})
 		}
@@ -120,15 +122,16 @@ func (m *measured) add(d *fleet.Document, id int64) {
 }
 
 func (t tx) insert(ctx context.Context, m *measured) error {
-	if err := t.many(ctx, "measurement", "document, name, value, low, high, n, noise, unit, evidence", m.values); err != nil {
+	if err := t.many(ctx, "measurement", "document, name, value, low, high, n, noise, unit, evidence",
+		m.values); err != nil {
 		return err
 	}
 	if err := t.many(ctx, "lever", "document, name, likely, at_most, verdict, evidence, reason, command, seconds_per_day",
 		m.levers); err != nil {
 		return err
 	}
-	return t.many(ctx, "effect", "document, experiment, study, study_hash, contrast, response, compare, unit, better, value, low, "+
-		"high, alpha, n, margin, noise, verdict, evidence", m.effects)
+	return t.many(ctx, "effect", "document, experiment, study, study_hash, contrast, response, compare, unit, better, "+
+		"value, low, high, alpha, n, margin, noise, verdict, evidence", m.effects)
 }
 
 // host notes that a host was heard of. The id of its machine is that of its newest document.

@@ -58,7 +58,8 @@ func (t tx) prune(ctx context.Context, host string, before time.Time) (n int, si
 		}
 		all = append(all, d)
 		return nil
-	}, "SELECT id, started, LENGTH(body), kind, role FROM document WHERE host = ? AND body IS NOT NULL ORDER BY started, id",
+	}, "SELECT id, started, LENGTH(body), kind, role FROM document WHERE host = ? AND body IS NOT NULL ORDER BY "+
+		"started, id",
 		host)
 	if err != nil {
 		return 0, 0, err
@@ -95,7 +96,8 @@ func (t tx) prune(ctx context.Context, host string, before time.Time) (n int, si
 	}
 	for _, d := range gone {
 		size += d.size
-		for _, statement := range []string{"DELETE FROM measurement WHERE document = ?", "DELETE FROM lever WHERE document = ?",
+		for _, statement := range []string{"DELETE FROM measurement WHERE document = ?",
+			"DELETE FROM lever WHERE document = ?",
 			"UPDATE document SET body = NULL WHERE id = ?"} {
 			if err := t.exec(ctx, statement, d.id); err != nil {
 				return 0, 0, err
@@ -219,8 +221,8 @@ func (s *Store) Evidence(ctx context.Context) (list []fleet.Proof, err error) {
 		}
 		docs[k] = append(docs[k], d)
 		return nil
-	}, "SELECT host, role, started, sha256 FROM document WHERE kind IN ('assess', 'check', 'verify', 'watch') ORDER BY host, "+
-		"role, started, sha256")
+	}, "SELECT host, role, started, sha256 FROM document WHERE kind IN ('assess', 'check', 'verify', 'watch') ORDER BY "+
+		"host, role, started, sha256")
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +241,7 @@ func (s *Store) Evidence(ctx context.Context) (list []fleet.Proof, err error) {
 		}
 		list = append(list, p)
 		return nil
-	}, "SELECT host, role, check_id, status, severity, detail, since, exception FROM finding_span WHERE until = ? ORDER BY host, "+
-		"role, check_id", int64(forever))
+	}, "SELECT host, role, check_id, status, severity, detail, since, exception FROM finding_span WHERE until = ? ORDER "+
+		"BY host, role, check_id", int64(forever))
 	return list, err
 }

@@ -33,7 +33,8 @@ func keeping(t *testing.T, fresh func(t *testing.T) *Store) {
 		s := fresh(t)
 		var docs []*fleet.Document
 		for hour := range 60 { // what is in force changes now and then
-			docs = append(docs, written(t, "db1", hour, map[string]string{"steady": "1", "a": fmt.Sprint(hour / 7)}, []string{"ok", "finding"}[hour/13%2]))
+			docs = append(docs, written(t, "db1", hour, map[string]string{"steady": "1", "a": fmt.Sprint(hour / 7)},
+				[]string{"ok", "finding"}[hour/13%2]))
 		}
 		rand.Shuffle(len(docs)-1, func(i, j int) { docs[i], docs[j] = docs[j], docs[i] })
 		if _, err := s.Put(t.Context(), docs, "test", begin); err != nil {
@@ -61,9 +62,11 @@ func keeping(t *testing.T, fresh func(t *testing.T) *Store) {
 			t.Errorf("what is left tells otherwise: %s", diff)
 		}
 		// The same documents are known still, and one from between is refused, while those beside it are kept.
-		late, next := written(t, "db1", 1, map[string]string{"steady": "2"}, "ok"), written(t, "db1", 70, map[string]string{"steady": "2"}, "ok")
+		late, next := written(t, "db1", 1, map[string]string{"steady": "2"}, "ok"),
+			written(t, "db1", 70, map[string]string{"steady": "2"}, "ok")
 		n, err := s.Put(t.Context(), append(docs[:3:3], late, next), "test", begin)
-		if refused, is := errors.AsType[*fleet.Refused](err); n != 1 || !is || !strings.Contains(refused.Why, "prune has deleted") {
+		if refused, is := errors.AsType[*fleet.Refused](err); n != 1 || !is ||
+			!strings.Contains(refused.Why, "prune has deleted") {
 			t.Errorf("%d new, %v", n, err)
 		}
 		if err := s.Compact(t.Context()); err != nil {
@@ -76,8 +79,10 @@ func keeping(t *testing.T, fresh func(t *testing.T) *Store) {
 func everything(t *testing.T, s *Store) []string {
 	t.Helper()
 	out := spansOf(t, s)
-	for _, q := range []string{"SELECT name, machine, first_seen, last_seen, stratum FROM host ORDER BY name", "SELECT document, name, value, n, unit FROM measurement ORDER BY document, name",
-		"SELECT document, name, likely, at_most, seconds_per_day FROM lever ORDER BY document, name", "SELECT id, host, kind, sha256, LENGTH(body) FROM document ORDER BY id"} {
+	for _, q := range []string{"SELECT name, machine, first_seen, last_seen, stratum FROM host ORDER BY name",
+		"SELECT document, name, value, n, unit FROM measurement ORDER BY document, name",
+		"SELECT document, name, likely, at_most, seconds_per_day FROM lever ORDER BY document, name",
+		"SELECT id, host, kind, sha256, LENGTH(body) FROM document ORDER BY id"} {
 		out = append(out, table(t, s, q, 5)...)
 	}
 	return out

@@ -25,7 +25,8 @@ var kills = flag.Int("kills", 9, "how often TestKills kills a store's program")
 func forKill(t *testing.T) (docs []*fleet.Document) {
 	for hour := range 80 {
 		for _, host := range []string{"db1", "db2", "db3"} {
-			docs = append(docs, written(t, host, hour, map[string]string{"steady": "1", "a": fmt.Sprint(hour / 9), "b": fmt.Sprint(hour / 5)}, []string{"ok", "finding"}[hour/11%2]))
+			docs = append(docs, written(t, host, hour, map[string]string{"steady": "1", "a": fmt.Sprint(hour / 9),
+				"b": fmt.Sprint(hour / 5)}, []string{"ok", "finding"}[hour/11%2]))
 		}
 	}
 	return docs
@@ -77,7 +78,8 @@ func TestKills(t *testing.T) {
 	t.Run("SQLite", func(t *testing.T) {
 		dir := t.TempDir()
 		file := func(name string) string { return filepath.Join(dir, name+".db") }
-		killing(t, trials{func(name string) string { return "sqlite:" + file(name) }, func(t *testing.T, from, to string) { copyFile(t, file(from), file(to)) }})
+		killing(t, trials{func(name string) string { return "sqlite:" + file(name) },
+			func(t *testing.T, from, to string) { copyFile(t, file(from), file(to)) }})
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		server := postgres(t)

@@ -24,8 +24,8 @@ const (
 	gpfs   = 0x47504653
 )
 
-// local refuses a file on a network file system, which need not be there yet. Of a link its end counts: SQLite writes its
-// log beside that.
+// local refuses a file on a network file system, which need not be there yet. Of a link its end counts: SQLite writes
+// its log beside that.
 func local(path string) error {
 	if end, err := filepath.EvalSymlinks(path); err == nil {
 		path = end

@@ -72,7 +72,8 @@ func elsewhere(t *testing.T, kind int64) string {
 
 // The numbers are those of the kernel's include/uapi/linux/magic.h and of the file systems that are not in it.
 func TestNetworkNumbers(t *testing.T) {
-	want := []int64{0x517b, 0x6969, 0x00c36400, 0x01021997, 0x01161970, 0x0bd00bd0, 0x47504653, 0x5346414f, 0x6b414653, 0x73757245, 0x7461636f, 0xfe534d42, 0xff534d42}
+	want := []int64{0x517b, 0x6969, 0x00c36400, 0x01021997, 0x01161970, 0x0bd00bd0, 0x47504653, 0x5346414f, 0x6b414653,
+		0x73757245, 0x7461636f, 0xfe534d42, 0xff534d42}
 	if got := slices.Sorted(maps.Keys(network)); !slices.Equal(got, want) {
 		t.Errorf("%#x", got)
 	}

@@ -40,7 +40,8 @@ func (s *Store) Since(ctx context.Context, after int64) (list []*fleet.Host, doc
 		h.First, h.Last = time.Unix(0, first).UTC(), time.Unix(0, last).UTC()
 		by[h.Name], list = h, append(list, h)
 		return nil
-	}, "SELECT h.name, h.machine, h.first_seen, h.last_seen, h.stratum, h.role FROM host h"+where+" ORDER BY h.name", args...)
+	}, "SELECT h.name, h.machine, h.first_seen, h.last_seen, h.stratum, h.role FROM host h"+where+" ORDER BY h.name",
+		args...)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -58,8 +59,9 @@ func (s *Store) Since(ctx context.Context, after int64) (list []*fleet.Host, doc
 			h.Findings = append(h.Findings, f)
 		}
 		return nil
-	}, "SELECT f.host, f.role, f.check_id, f.status, f.severity, f.detail, f.since, f.exception FROM host h JOIN finding_span f "+
-		"ON f.host = h.name AND f.until = ? AND f.status IN ('finding', 'accepted')"+where+" ORDER BY f.host, f.role, f.check_id",
+	}, "SELECT f.host, f.role, f.check_id, f.status, f.severity, f.detail, f.since, f.exception FROM host h JOIN "+
+		"finding_span f ON f.host = h.name AND f.until = ? AND f.status IN ('finding', 'accepted')"+where+
+		" ORDER BY f.host, f.role, f.check_id",
 		append([]any{int64(forever)}, args...)...)
 	if err != nil {
 		return nil, 0, err
@@ -113,13 +115,14 @@ func (s *Store) Recent(ctx context.Context, host string, since time.Time, most i
 		where, args = where+" AND a.host = ?", append(args, host)
 	}
 	args = append(args, most)
-	err = s.query(ctx, read, "SELECT a.host, a.path, b.value, a.value, a.since FROM fact_span a JOIN fact_span b ON b.host = "+
-		"a.host AND b.path = a.path AND b.until = a.since "+where+" ORDER BY a.since DESC, a.host, a.path LIMIT ?", args...)
+	err = s.query(ctx, read, "SELECT a.host, a.path, b.value, a.value, a.since FROM fact_span a JOIN fact_span b ON "+
+		"b.host = a.host AND b.path = a.path AND b.until = a.since "+where+" ORDER BY a.since DESC, a.host, a.path LIMIT ?",
+		args...)
 	if err != nil {
 		return nil, err
 	}
-	err = s.query(ctx, read, "SELECT a.host, a.check_id, b.status, a.status, a.since FROM finding_span a JOIN finding_span b ON "+
-		"b.host = a.host AND b.role = a.role AND b.check_id = a.check_id AND b.until = a.since "+where+
+	err = s.query(ctx, read, "SELECT a.host, a.check_id, b.status, a.status, a.since FROM finding_span a JOIN "+
+		"finding_span b ON b.host = a.host AND b.role = a.role AND b.check_id = a.check_id AND b.until = a.since "+where+
 		" AND a.status <> b.status ORDER BY a.since DESC, a.host, a.check_id LIMIT ?", args...)
 	return list, err
 }
@@ -145,7 +148,7 @@ func (s *Store) Of(ctx context.Context, host string, kind fleet.Kind, most int) 
 		k.Started, k.Received = time.Unix(0, started).UTC(), time.Unix(0, received).UTC()
 		list = append(list, k)
 		return nil
-	}, "SELECT kind, version, started, received, sha256, source, body IS NOT NULL FROM document WHERE host = ? AND (kind = ? OR ? = '') "+
-		"ORDER BY started DESC, id DESC LIMIT ?", host, string(kind), string(kind), most)
+	}, "SELECT kind, version, started, received, sha256, source, body IS NOT NULL FROM document WHERE host = ? AND "+
+		"(kind = ? OR ? = '') ORDER BY started DESC, id DESC LIMIT ?", host, string(kind), string(kind), most)
 	return list, err
 }

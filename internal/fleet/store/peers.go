@@ -53,7 +53,8 @@ func (s *Store) Compared(ctx context.Context) (list []fleet.Compared, err error)
 	return list, err
 }
 
-// EachNewest calls each with the measurements of all hosts' newest assessments, in the order of the measurements' names.
+// EachNewest calls each with the measurements of all hosts' newest assessments, in the order of the measurements'
+// names.
 func (s *Store) EachNewest(ctx context.Context, each func(host string, m fleet.Measurement)) error {
 	return s.query(ctx, func(scan func(...any) error) error {
 		var host string

@@ -45,7 +45,8 @@ func postgres(t *testing.T) databases {
 }
 
 func (d databases) address(name string) string {
-	u := url.URL{Scheme: "postgres", User: url.User(privatedb.Role), Path: "/" + name, RawQuery: url.Values{"host": {d.server.SocketDir()}}.Encode()}
+	u := url.URL{Scheme: "postgres", User: url.User(privatedb.Role), Path: "/" + name,
+		RawQuery: url.Values{"host": {d.server.SocketDir()}}.Encode()}
 	return u.String()
 }
 

@@ -29,8 +29,8 @@ func excepted(text string) *check.Exception {
 
 // newest begins a query with each host's newest assessment. where chooses hosts, which it calls h.
 func newest(where string) string {
-	return "WITH newest AS (SELECT h.name AS host, (SELECT d.id FROM document d WHERE d.host = h.name AND d.kind = 'assess' " +
-		"ORDER BY d.started DESC, d.id DESC LIMIT 1) AS id FROM host h" + where + ") "
+	return "WITH newest AS (SELECT h.name AS host, (SELECT d.id FROM document d WHERE d.host = h.name AND d.kind = " +
+		"'assess' ORDER BY d.started DESC, d.id DESC LIMIT 1) AS id FROM host h" + where + ") "
 }
 
 // Facts are those of a host now.
@@ -76,8 +76,8 @@ func (s *Store) Check(ctx context.Context, id string) (list []fleet.Held, err er
 		f.Since = time.Unix(0, since).UTC()
 		list = append(list, f)
 		return nil
-	}, "SELECT host, role, status, severity, detail, since, exception FROM finding_span WHERE check_id = ? AND until = ? ORDER "+
-		"BY host, role", id, int64(forever))
+	}, "SELECT host, role, status, severity, detail, since, exception FROM finding_span WHERE check_id = ? AND until = "+
+		"? ORDER BY host, role", id, int64(forever))
 	return list, err
 }
 

@@ -63,7 +63,8 @@ func (s *Store) Plan(ctx context.Context, hash string) (*fleet.Document, error) 
 	return d, err
 }
 
-// Progress is how far a plan is, as documents of verify tell. It knows nothing of measurements, so that no gate can be asked.
+// Progress is how far a plan is, as documents of verify tell. It knows nothing of measurements, so that no gate can be
+// asked.
 func (s *Store) Progress(ctx context.Context, p *rollout.Plan) (*rollout.Course, error) {
 	verified, err := s.verified(ctx, p.Created)
 	if err != nil {
@@ -97,8 +98,8 @@ func (s *Store) Values(ctx context.Context, name string, since time.Time) (map[s
 		out[host] = append(out[host], v)
 		return nil
 	}, "SELECT d.host, d.started, m.value FROM host h CROSS JOIN document d CROSS JOIN "+
-		"measurement m WHERE d.host = h.name AND d.kind = 'assess' AND d.started >= ? AND m.document = d.id AND m.name = ? ORDER BY "+
-		"h.name, d.started, d.id",
+		"measurement m WHERE d.host = h.name AND d.kind = 'assess' AND d.started >= ? AND m.document = d.id AND m.name = ? "+
+		"ORDER BY h.name, d.started, d.id",
 		since.UnixNano(), name)
 	return out, err
 }
@@ -112,8 +113,8 @@ func (s *Store) MeasuredNames(ctx context.Context) (list []rollout.Measured, err
 		}
 		list = append(list, m)
 		return nil
-	}, newest("")+"SELECT m.name, MIN(m.unit), COUNT(*) FROM newest JOIN measurement m ON m.document = newest.id GROUP BY m.name "+
-		"ORDER BY m.name")
+	}, newest("")+"SELECT m.name, MIN(m.unit), COUNT(*) FROM newest JOIN measurement m ON m.document = newest.id GROUP "+
+		"BY m.name ORDER BY m.name")
 	return list, err
 }
 
@@ -148,7 +149,8 @@ func (s *Store) verified(ctx context.Context, since time.Time) (map[string]rollo
 		v.Set = append(v.Set, x)
 		out[host] = v
 		return nil
-	}, "SELECT host, check_id, status, since, until FROM finding_span WHERE role = 'verify' AND until > ?", since.UnixNano())
+	}, "SELECT host, check_id, status, since, until FROM finding_span WHERE role = 'verify' AND until > ?",
+		since.UnixNano())
 	for _, v := range out {
 		slices.SortStableFunc(v.Set, func(a, b rollout.Set) int {
 			return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.Object, b.Object))

@@ -16,7 +16,8 @@ import (
 func planned(t *testing.T, s *Store) {
 	const hosts = 8
 	ctx, plannedAt := t.Context(), begin.Add(48*time.Hour)
-	p := &rollout.Plan{Schema: rollout.Schema, Kind: rollout.Kind, Version: "1", Created: plannedAt, Seed: 4, Set: []string{"swappiness=10"},
+	p := &rollout.Plan{Schema: rollout.Schema, Kind: rollout.Kind, Version: "1", Created: plannedAt, Seed: 4,
+		Set:     []string{"swappiness=10"},
 		Measure: rollout.Measure{Name: "p", Unit: "s", Better: "lower"}}
 	var candidates []rollout.Candidate
 	for i := range hosts {
@@ -81,7 +82,8 @@ func planned(t *testing.T, s *Store) {
 	}
 	for _, policy := range rollout.Policies {
 		j, err := course.Gate(1, policy)
-		if err != nil || j.Verdict != rollout.Better || !j.Go || j.With != 4 || j.Without != 4 || math.Abs(*j.Value-(300.0/310-1)) > 1e-6 {
+		if err != nil || j.Verdict != rollout.Better || !j.Go || j.With != 4 || j.Without != 4 ||
+			math.Abs(*j.Value-(300.0/310-1)) > 1e-6 {
 			t.Errorf("%s: %+v, %v", policy, j, err)
 		}
 	}

@@ -33,8 +33,8 @@ func (t tx) splice(ctx context.Context, p spans, hash string, at int64, said map
 	if h == nil || at <= h.at {
 		rival := ""
 		err := t.query(ctx, func(scan func(...any) error) error { return scan(&next, &rival) },
-			"SELECT COALESCE(MIN(CASE WHEN started > ? THEN started END), ?), COALESCE(MAX(CASE WHEN started = ? THEN sha256 END), '') "+
-				"FROM document WHERE "+p.observed+" AND started >= ?",
+			"SELECT COALESCE(MIN(CASE WHEN started > ? THEN started END), ?), COALESCE(MAX(CASE WHEN started = ? THEN sha256 "+
+				"END), '') FROM document WHERE "+p.observed+" AND started >= ?",
 			append(append([]any{at, int64(forever), at}, p.of...), at)...)
 		if err != nil {
 			return err

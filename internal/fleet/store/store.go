@@ -126,7 +126,8 @@ func startSQLite(path string, how int) (*Store, error) {
 		return nil, err
 	}
 	// A reader never waits for the writer with a write-ahead log, and a writer waits for another one.
-	options := url.Values{"_pragma": {"journal_mode(WAL)", "synchronous(NORMAL)", "busy_timeout(30000)", "foreign_keys(ON)"},
+	options := url.Values{"_pragma": {"journal_mode(WAL)", "synchronous(NORMAL)", "busy_timeout(30000)",
+		"foreign_keys(ON)"},
 		"_txlock": {"immediate"}}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(),
 		RawQuery: options.Encode()}).String())
@@ -150,7 +151,8 @@ func (s *Store) migrate(ctx context.Context) error {
 		return s.problem(err)
 	}
 	if have > want {
-		return fmt.Errorf("the store has version %d of its tables, and this hostlab knows %d: use the newer hostlab", have, want)
+		return fmt.Errorf("the store has version %d of its tables, and this hostlab knows %d: use the newer hostlab", have,
+			want)
 	}
 	if have == want {
 		return nil
@@ -285,7 +287,8 @@ func (t tx) query(ctx context.Context, row func(scan func(...any) error) error, 
 	return each(ctx, t.s, t.Tx, row, statement, args...)
 }
 
-func (s *Store) query(ctx context.Context, row func(scan func(...any) error) error, statement string, args ...any) error {
+func (s *Store) query(ctx context.Context, row func(scan func(...any) error) error, statement string,
+	args ...any) error {
 	return each(ctx, s, s.db, row, statement, args...)
 }
 

@@ -30,12 +30,15 @@ func written(t *testing.T, host string, hour int, facts map[string]string, statu
 		kernel[k] = map[string]any{"value": v, "state": "ok"}
 	}
 	body, err := json.Marshal(map[string]any{
-		"kind": "assess", "schema": 4, "version": "1", "started": begin.Add(time.Duration(hour) * time.Hour), "host": host, "role": "production-db",
-		"facts":   map[string]any{"kernel": kernel},
-		"results": []any{map[string]any{"id": "KRN-001", "title": "t", "status": status, "severity": "low", "detail": status}},
-		"probes":  []any{map[string]any{"name": "p", "value": float64(hour), "n": 5, "unit": "s", "evidence": "measured"}},
-		"levers":  []any{map[string]any{"name": "clock", "likely": 0.1, "at_most": 0.2, "verdict": "worthwhile"}},
-		"time":    map[string]any{"wall": 10, "active": 20}, "service": map[string]any{"name": "PostgreSQL"}, "verdict": map[string]any{"text": "v"},
+		"kind": "assess", "schema": 4, "version": "1", "started": begin.Add(time.Duration(hour) * time.Hour), "host": host,
+		"role":  "production-db",
+		"facts": map[string]any{"kernel": kernel},
+		"results": []any{map[string]any{"id": "KRN-001", "title": "t", "status": status, "severity": "low",
+			"detail": status}},
+		"probes": []any{map[string]any{"name": "p", "value": float64(hour), "n": 5, "unit": "s", "evidence": "measured"}},
+		"levers": []any{map[string]any{"name": "clock", "likely": 0.1, "at_most": 0.2, "verdict": "worthwhile"}},
+		"time":   map[string]any{"wall": 10, "active": 20}, "service": map[string]any{"name": "PostgreSQL"},
+		"verdict": map[string]any{"text": "v"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +86,8 @@ func table(t *testing.T, s *Store, statement string, columns int) []string {
 }
 
 func spansOf(t *testing.T, s *Store) []string {
-	return slices.Concat(table(t, s, "SELECT host, path, value, since, until FROM fact_span ORDER BY host, path, since", 5),
+	return slices.Concat(table(t, s, "SELECT host, path, value, since, until FROM fact_span ORDER BY host, path, since",
+		5),
 		table(t, s, "SELECT host, check_id, status, since, until FROM finding_span ORDER BY host, check_id, since", 5))
 }
 
@@ -220,7 +224,8 @@ func TestTLS(t *testing.T) {
 		}
 		defer s.Close()
 		cfg := s.postgres.Postgres
-		clear := cfg.TLSConfig == nil || slices.ContainsFunc(cfg.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.TLSConfig == nil })
+		clear := cfg.TLSConfig == nil || slices.ContainsFunc(cfg.Fallbacks,
+			func(f *pgconn.FallbackConfig) bool { return f.TLSConfig == nil })
 		if clear == tls {
 			t.Errorf("%s: in clear text %v", address, clear)
 		}

@@ -23,10 +23,13 @@ func TestInBrowser(t *testing.T) {
 		t.Run(strings.NewReplacer("/", "_", "?", "_", "&", "_").Replace(path), func(t *testing.T) {
 			b := chrome.Visit(t, browser, web.URL, path, 1280)
 			for _, theme := range []string{"light", "dark"} {
-				chrome.Send(t, b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})
+				chrome.Send(t, b, emulation.SetEmulatedMedia,
+					emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme",
+						Value: theme}}})
 				for _, width := range []int64{1280, 360} {
 					chrome.Resize(t, b, width)
-					for what, check := range map[string]string{"sideways scrolling": chrome.Overflowing, "low contrast": chrome.LowContrast,
+					for what, check := range map[string]string{"sideways scrolling": chrome.Overflowing,
+						"low contrast":            chrome.LowContrast,
 						"ids that are not unique": `[...document.querySelectorAll("[id]")].map((e) => e.id).filter((id, i, all) => all.indexOf(id) !== i)`} {
 						if bad := chrome.Eval[[]string](t, b, check); len(bad) > 0 {
 							t.Errorf("%s, %d: %s:\n%s", theme, width, what, strings.Join(bad, "\n"))
@@ -48,11 +51,13 @@ func TestInBrowser(t *testing.T) {
 func TestKeyboardInBrowser(t *testing.T) {
 	web := serving(t, Config{})
 	b := chrome.Visit(t, chrome.Start(t), web.URL, "/hosts?state=unknown", 1280)
-	b.Run(t, chromedp.Focus(chromedp.CSS(`input[name="q"]`)), chromedp.KeyEvent("silent"), chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(chromedp.CSS(`input[value="silent"]`)))
+	b.Run(t, chromedp.Focus(chromedp.CSS(`input[name="q"]`)), chromedp.KeyEvent("silent"), chromedp.KeyEvent(kb.Enter),
+		chromedp.WaitReady(chromedp.CSS(`input[value="silent"]`)))
 	if got := chrome.Eval[string](t, b, "location.search"); got != "?q=silent&state=unknown" {
 		t.Fatalf("the form asks %q", got)
 	}
-	b.Run(t, chromedp.Focus(chromedp.CSS(`tbody a[href="/hosts/silent"]`)), chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(chromedp.CSS(".host li")))
+	b.Run(t, chromedp.Focus(chromedp.CSS(`tbody a[href="/hosts/silent"]`)), chromedp.KeyEvent(kb.Enter),
+		chromedp.WaitReady(chromedp.CSS(".host li")))
 	if got := chrome.Eval[string](t, b, `document.querySelector("h1").textContent`); got != "silent" {
 		t.Errorf("Enter leads to %q", got)
 	}

@@ -42,8 +42,8 @@ func changes(_ context.Context, r *request) (*document.Document, error) {
 			screen.Lasting(back), text)
 	}
 	if len(r.fleet.hosts) > 0 && r.fleet.full() {
-		d.Warnings = []string{fmt.Sprintf("only the newest %d changes of facts, and of checks, are shown; 'hostlab fleet changes' "+
-			"has all", mostChanges)}
+		d.Warnings = []string{fmt.Sprintf("only the newest %d changes of facts, and of checks, are shown; 'hostlab fleet "+
+			"changes' has all", mostChanges)}
 	}
 	groups := changeGroups(list)
 	if !r.whole && len(groups.Rows) > 25 {
@@ -62,8 +62,8 @@ func changes(_ context.Context, r *request) (*document.Document, error) {
 		return d, nil
 	}
 	d.Sections = []document.Section{document.Titled("Together", form, groups), document.Titled("One by one", t),
-		document.Titled("Evidence", document.Commands{{Why: "every answer of every check with the hashes of its documents, for an " +
-			"auditor", Line: "hostlab fleet report --format csv"}})}
+		document.Titled("Evidence", document.Commands{{Why: "every answer of every check with the hashes of its documents, " +
+			"for an auditor", Line: "hostlab fleet report --format csv"}})}
 	return d, nil
 }
 
@@ -91,7 +91,8 @@ func changeTable(list []fleet.Change, named bool) *document.Table {
 	if named {
 		t.Columns = append(t.Columns, document.Column{Head: "host"})
 	}
-	t.Columns = append(t.Columns, document.Column{Head: "what"}, document.Column{Head: "before"}, document.Column{Head: "after"})
+	t.Columns = append(t.Columns, document.Column{Head: "what"}, document.Column{Head: "before"},
+		document.Column{Head: "after"})
 	for _, c := range list {
 		cells := []document.Cell{document.Text(c.At.Format(minutes))}
 		if named {
@@ -110,8 +111,8 @@ func compare(ctx context.Context, r *request) (*document.Document, error) {
 		{Name: "b", Label: "With", Value: names[1], Suggest: r.names()}}}
 	if names[0] == "" || names[1] == "" {
 		return &document.Document{Name: "fleet", Title: "Compare two hosts",
-			Answer: []document.Line{{Text: "Name two hosts: this page says where measurements set them apart, and what is set up " +
-				"differently."}},
+			Answer: []document.Line{{Text: "Name two hosts: this page says where measurements set them apart, and what is set " +
+				"up differently."}},
 			Sections: []document.Section{document.Titled("Which hosts", form)}, Data: struct{}{}}, nil
 	}
 	var pair [2]fleet.Seen

@@ -39,7 +39,8 @@ func oneCheck(ctx context.Context, r *request) (*document.Document, error) {
 		if h.Status == check.Finding && !h.Stale {
 			severity = severityCell(h.Severity)
 		}
-		t.Add(document.Cell{Text: h.Host, Link: "/hosts/" + segment(h.Host)}, h.StatusCell(), severity, document.Text(string(h.Role)),
+		t.Add(document.Cell{Text: h.Host, Link: "/hosts/" + segment(h.Host)}, h.StatusCell(), severity,
+			document.Text(string(h.Role)),
 			document.Text(h.Since.Format(time.DateOnly)),
 			said(h.Detail))
 	}

@@ -68,9 +68,11 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 	if h.Stratum != "" {
 		d.About = append(d.About, "Hardware: "+h.Stratum)
 	}
-	data := hostJSON{Head: fleet.HeadOf("host"), Name: h.Name, First: h.First, Last: h.Last, Stale: h.Stale(r.now, r.Stale),
+	data := hostJSON{Head: fleet.HeadOf("host"), Name: h.Name, First: h.First, Last: h.Last,
+		Stale:   h.Stale(r.now, r.Stale),
 		Service: h.Service, Verdict: h.Verdict,
-		Same: []string{}, Findings: h.Findings, Remedies: last.remedies, Accepted: h.Accepted, Levers: []leverJSON{}, Changes: changes, Documents: kept}
+		Same: []string{}, Findings: h.Findings, Remedies: last.remedies, Accepted: h.Accepted, Levers: []leverJSON{},
+		Changes: changes, Documents: kept}
 	for _, name := range r.fleet.machines[h.Machine] {
 		if h.Machine != "" && name != h.Name {
 			data.Same = append(data.Same, name)
@@ -99,7 +101,8 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 	d.Data = data
 	findings := findingTable(h)
 	d.Sections = append(d.Sections, document.Titled("Findings", findings),
-		document.Titled("Remedies", remedyBlocks(findings, last.remedies)), document.Titled("Accepted", accepted), document.Titled("Levers", levers))
+		document.Titled("Remedies", remedyBlocks(findings, last.remedies)), document.Titled("Accepted", accepted),
+		document.Titled("Levers", levers))
 	d.Sections = append(d.Sections, last.sections...)
 	d.Sections = append(d.Sections, document.Titled("What changed", changeTable(changes, false)),
 		document.Titled("Documents", documentTable(kept)),
@@ -126,7 +129,8 @@ func (r *request) stateOf(h *fleet.Host) string {
 	}
 	age := screen.Lasting(max(r.now.Sub(h.Last), 0))
 	if h.Stale(r.now, r.Stale) {
-		return fmt.Sprintf("%s has sent no document for %s. This page shows its last known state, with %s.", h.Name, age, found)
+		return fmt.Sprintf("%s has sent no document for %s. This page shows its last known state, with %s.", h.Name, age,
+			found)
 	}
 	return fmt.Sprintf("%s sent its last document %s ago and has %s.", h.Name, age, found)
 }

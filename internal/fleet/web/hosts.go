@@ -41,12 +41,14 @@ func hosts(_ context.Context, r *request) (*document.Document, error) {
 		}
 	}
 	d := &document.Document{Name: "fleet",
-		Answer: []document.Line{{Text: fmt.Sprintf("%s; the state of %d is unknown.", screen.Count(len(list), "host"), stale)}}}
+		Answer: []document.Line{{Text: fmt.Sprintf("%s; the state of %d is unknown.", screen.Count(len(list), "host"),
+			stale)}}}
 	if r.whole {
 		d = fleet.HostsDocument(list, r.now, r.Stale)
 	}
 	t := r.hostTable(list)
-	if err := r.sorted(t, "-high", "name", "heard", "service", "high", "medium", "low", "changed", "lever", "saves"); err != nil {
+	if err := r.sorted(t, "-high", "name", "heard", "service", "high", "medium", "low", "changed", "lever",
+		"saves"); err != nil {
 		return nil, err
 	}
 	if err := r.paged(t, "host"); err != nil {

@@ -32,7 +32,8 @@ const (
 )
 
 // get is the answer, and when it was made.
-func (k *kept) get(ctx context.Context, r *request, work func(context.Context) (*document.Document, error)) (*document.Document,
+func (k *kept) get(ctx context.Context, r *request,
+	work func(context.Context) (*document.Document, error)) (*document.Document,
 	time.Time, error) {
 	k.mu.Lock()
 	old := k.begin(ctx, r, work)
@@ -62,7 +63,8 @@ func (k *kept) get(ctx context.Context, r *request, work func(context.Context) (
 }
 
 // begin has an old answer made anew, and reports whether it is old. The caller holds the lock.
-func (k *kept) begin(ctx context.Context, r *request, work func(context.Context) (*document.Document, error)) (old bool) {
+func (k *kept) begin(ctx context.Context, r *request,
+	work func(context.Context) (*document.Document, error)) (old bool) {
 	age := r.now.Sub(k.made)
 	old = k.answer == nil || age >= whole || k.last != r.fleet.last && age >= time.Duration(k.pause)*k.took
 	if old && k.running == nil {
@@ -73,7 +75,8 @@ func (k *kept) begin(ctx context.Context, r *request, work func(context.Context)
 }
 
 // peek is the last answer, and waits for none; nil: there is none yet.
-func (k *kept) peek(ctx context.Context, r *request, work func(context.Context) (*document.Document, error)) *document.Document {
+func (k *kept) peek(ctx context.Context, r *request,
+	work func(context.Context) (*document.Document, error)) *document.Document {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.begin(ctx, r, work)

@@ -11,7 +11,8 @@ import (
 	"hostlab/internal/document"
 )
 
-// A reader gets the last answer while the next is made, a program waits for the next, and a failure is said and tried again.
+// A reader gets the last answer while the next is made, a program waits for the next, and a failure is said and tried
+// again.
 func TestKept(t *testing.T) {
 	var k kept
 	begun, end := make(chan struct{}, 1), make(chan string)
@@ -25,7 +26,8 @@ func TestKept(t *testing.T) {
 	ask := func(last int64, program bool) <-chan string {
 		said := make(chan string, 1)
 		go func() {
-			d, _, err := k.get(t.Context(), &request{Request: httptest.NewRequest(http.MethodGet, "/", nil), fleet: &snapshot{last: last}, now: time.Unix(1e9, 0), whole: program}, work)
+			d, _, err := k.get(t.Context(), &request{Request: httptest.NewRequest(http.MethodGet, "/", nil),
+				fleet: &snapshot{last: last}, now: time.Unix(1e9, 0), whole: program}, work)
 			if err != nil {
 				said <- err.Error()
 				return
@@ -57,7 +59,8 @@ func TestKept(t *testing.T) {
 	expect(ask(2, false), "two")
 }
 
-// What takes long to make is made anew after a document when a multiple of that time has passed; what takes none, at once.
+// What takes long to make is made anew after a document when a multiple of that time has passed; what takes none, at
+// once.
 func TestKeptRests(t *testing.T) {
 	start := time.Unix(1e9, 0)
 	k := kept{pause: 20, took: time.Minute / 4, last: 1, made: start, answer: &document.Document{}}
@@ -65,7 +68,8 @@ func TestKeptRests(t *testing.T) {
 		after time.Duration
 		last  int64
 		old   bool
-	}{{time.Minute, 1, false}, {time.Minute, 2, false}, {5 * time.Minute, 2, true}, {5 * time.Minute, 1, false}, {whole, 1, true}} {
+	}{{time.Minute, 1, false}, {time.Minute, 2, false}, {5 * time.Minute, 2, true}, {5 * time.Minute, 1, false},
+		{whole, 1, true}} {
 		k.running = make(chan struct{}) // none is begun
 		if old := k.begin(t.Context(), &request{fleet: &snapshot{last: c.last}, now: start.Add(c.after)}, nil); old != c.old {
 			t.Errorf("after %s, at document %d: old %v", c.after, c.last, old)

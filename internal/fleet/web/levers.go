@@ -57,7 +57,8 @@ func levers(_ context.Context, r *request) (*document.Document, error) {
 	// The table is what links to each lever, so that it stands open below the bars.
 	d.Sections = []document.Section{document.Titled("Where one change pays most", t)}
 	if len(b.Rows) > 1 {
-		d.Sections = []document.Section{document.Titled("Where one change pays most", &document.Bars{Rows: b.Rows, Lead: b.Lead},
+		d.Sections = []document.Section{document.Titled("Where one change pays most",
+			&document.Bars{Rows: b.Rows, Lead: b.Lead},
 			t)}
 	}
 	return d, nil
@@ -98,8 +99,8 @@ func oneLever(_ context.Context, r *request) (*document.Document, error) {
 		addLever(t, document.Cell{Text: list[i].Host, Link: "/hosts/" + segment(list[i].Host)}, &list[i].Lever)
 	}
 	return &document.Document{Name: "fleet", Title: "Lever: " + lever.Title(name),
-		Answer: []document.Line{{Text: fmt.Sprintf("The lever %q is worthwhile on %d of %s whose assessment judges it, and would "+
-			"likely save %s there.", lever.Title(name), worth,
+		Answer: []document.Line{{Text: fmt.Sprintf("The lever %q is worthwhile on %d of %s whose assessment judges it, and "+
+			"would likely save %s there.", lever.Title(name), worth,
 			screen.Count(len(list), "host"), fleet.ADay(saves))}},
 		Sections: []document.Section{document.Titled("Hosts", t)},
 		Data: struct {
@@ -140,5 +141,6 @@ func addLever(t *document.Table, name document.Cell, l *fleet.Lever) {
 		return document.Number(*v, result.Share(*v))
 	}
 	saves := perDay(l.SecondsPerDay)
-	t.Add(name, share(l.Likely), share(l.AtMost), saves, l.Verdict.Cell(), none(string(l.Kind())), none(l.Why()), none(l.Next.Command))
+	t.Add(name, share(l.Likely), share(l.AtMost), saves, l.Verdict.Cell(), none(string(l.Kind())), none(l.Why()),
+		none(l.Next.Command))
 }

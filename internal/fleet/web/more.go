@@ -84,8 +84,8 @@ func exceptionPage(_ context.Context, r *request) (*document.Document, error) {
 		return nil, err
 	}
 	if len(r.fleet.exceptions) == 0 {
-		d.Answer = []document.Line{{Text: fmt.Sprintf("This server has no exceptions of the fleet; --exceptions names their file. "+
-			"Hosts accept %s of their own.",
+		d.Answer = []document.Line{{Text: fmt.Sprintf("This server has no exceptions of the fleet; --exceptions names "+
+			"their file. Hosts accept %s of their own.",
 			screen.Count(len(accepted.Rows), "finding"))}}
 	}
 	d.Sections = append(d.Sections, document.Titled("Accepted findings", accepted))

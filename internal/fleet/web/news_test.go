@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"hostlab/internal/check"
 	"hostlab/internal/fleet"
 )
 
@@ -42,10 +44,12 @@ func TestNewPlan(t *testing.T) {
 	}
 }
 
-// TestRemediesOfHost: a remedy of several lines is one block of code on its host's page, a line each, as it is on its check's.
+// TestRemediesOfHost: a remedy of several lines is one block of code on its host's page, a line each, as it is on its
+// check's.
 func TestRemediesOfHost(t *testing.T) {
 	s := opened(t)
-	const remedy = "timedatectl show -p NTP -p NTPSynchronized\nchronyc tracking # with chrony, and rtcsync\necho 1 | sudo tee /sys/devices/system/cpu/cpu0/cpuidle/state3/disable"
+	const remedy = "timedatectl show -p NTP -p NTPSynchronized\nchronyc tracking # with chrony, and rtcsync\necho 1 | " +
+		"sudo tee /sys/devices/system/cpu/cpu0/cpuidle/state3/disable"
 	var doc map[string]any
 	if err := json.Unmarshal(assessment("evil", "x", now.Add(-time.Hour)), &doc); err != nil {
 		t.Fatal(err)
@@ -63,11 +67,30 @@ func TestRemediesOfHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	web := serving(t, Config{Store: s})
-	if _, page := get(t, web.URL+"/hosts/evil?format=html"); !strings.Contains(page, "<code>"+remedy+"</code>") || strings.Count(page, "chronyc") != 1 {
+	if _, page := get(t, web.URL+"/hosts/evil?format=html"); !strings.Contains(page, "<code>"+remedy+"</code>") ||
+		strings.Count(page, "chronyc") != 1 {
 		t.Error("the host's page has no block of the remedy's lines")
 	}
 	var data hostJSON
-	if _, text := get(t, web.URL+"/hosts/evil?format=json"); json.Unmarshal([]byte(text), &data) != nil || data.Remedies["MEM-006"] != remedy {
+	if _, text := get(t, web.URL+"/hosts/evil?format=json"); json.Unmarshal([]byte(text), &data) != nil ||
+		data.Remedies["MEM-006"] != remedy {
 		t.Errorf("%q", data.Remedies)
+	}
+}
+
+// Exceptions that change hold at once, on hosts that have written nothing since, and so does their end.
+func TestExceptionsChange(t *testing.T) {
+	var now atomic.Pointer[[]check.Exception]
+	now.Store(new([]check.Exception))
+	web := serving(t, Config{Exceptions: func() []check.Exception { return *now.Load() }})
+	const reason = "our benches page on purpose"
+	for _, list := range [][]check.Exception{nil, {{Check: "MEM-006", Host: "db*", Reason: reason, Until: "2027-01-01"}},
+		nil} {
+		now.Store(&list)
+		for _, path := range []string{"/exceptions", "/checks/MEM-006?format=json"} {
+			if _, body := get(t, web.URL+path); strings.Contains(body, reason) != (list != nil) {
+				t.Errorf("%s with %d exceptions: the reason stands there: %v", path, len(list), list == nil)
+			}
+		}
 	}
 }

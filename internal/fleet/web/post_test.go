@@ -91,7 +91,8 @@ func TestPost(t *testing.T) {
 	send("again", 200, "known ", sent[0], good)
 	send("packed", 200, "known ", sent[0], zipped(t, good), "Content-Encoding", "gzip")
 	send("packed, without saying so", 200, "known ", sent[0], zipped(t, good))
-	if after, body := get(t, server.URL+"/hosts/new1"); after.StatusCode != http.StatusOK || !strings.Contains(body, "new1 sent its last document 0 s ago") {
+	if after, body := get(t, server.URL+"/hosts/new1"); after.StatusCode != http.StatusOK ||
+		!strings.Contains(body, "new1 sent its last document 0 s ago") {
 		t.Errorf("after: %d", after.StatusCode)
 	}
 	send("no token", 401, "send a token", "", good)
@@ -101,7 +102,8 @@ func TestPost(t *testing.T) {
 	send("a host beside a pattern", 403, "may not send", sent[0], assessment("xweb1", "text", now))
 	send("a host of a pattern", 201, "new ", sent[0], assessment("web1", "text", now))
 	send("future", 422, "from the future", sent[0], assessment("new1", "text", now.Add(time.Hour)))
-	send("newer schema", 422, "use the version that wrote it", sent[0], bytes.Replace(good, []byte(`"schema":4`), []byte(`"schema":99`), 1))
+	send("newer schema", 422, "use the version that wrote it", sent[0],
+		bytes.Replace(good, []byte(`"schema":4`), []byte(`"schema":99`), 1))
 	send("another's", 422, "names no kind", sent[0], []byte(`{"a": 1}`))
 	send("no JSON", 422, "not JSON", sent[0], []byte(evil))
 	send("hostile name", 422, "is not a host name", sent[2], assessment("<b>"+evil, "text", now))
@@ -115,7 +117,8 @@ func TestPost(t *testing.T) {
 	send("torn gzip", 400, "arrived incomplete", sent[0], zipped(t, good)[:40], "Content-Encoding", "gzip")
 	send("another packing", 415, "only gzip", sent[0], good, "Content-Encoding", "br")
 	// 100 MB of which no length is said.
-	if got, text := post(t, url, sent[0], io.LimitReader(zeros{}, 100<<20)); got != 413 || !strings.Contains(text, "16 MiB") {
+	if got, text := post(t, url, sent[0], io.LimitReader(zeros{}, 100<<20)); got != 413 ||
+		!strings.Contains(text, "16 MiB") {
 		t.Errorf("100 MB: %d %s", got, text)
 	}
 	if got, _ := post(t, url+"?host=db9", sent[0], bytes.NewReader(good)); got != 403 {
@@ -125,7 +128,8 @@ func TestPost(t *testing.T) {
 		t.Errorf("by the inventory's name: %d %s", got, text)
 	}
 	off := serving(t, Config{})
-	if got, text := post(t, off.URL+"/v1/documents", sent[0], bytes.NewReader(good)); got != 403 || !strings.Contains(text, "without --tokens") {
+	if got, text := post(t, off.URL+"/v1/documents", sent[0], bytes.NewReader(good)); got != 403 ||
+		!strings.Contains(text, "without --tokens") {
 		t.Errorf("without tokens: %d %s", got, text)
 	}
 }
@@ -179,7 +183,8 @@ func TestTokenFile(t *testing.T) {
 		"[[token]]\nsha256 = \"00\"":                            "has no name",
 		"[[token]]\nname = \"a\"\nsha256 = \"00\"\nread = true": "64 hexadecimal digits",
 	} {
-		if _, err := ReadTokens([]byte(text)); err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\n") {
+		if _, err := ReadTokens([]byte(text)); err == nil || !strings.Contains(err.Error(), says) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -204,9 +209,12 @@ func TestMetrics(t *testing.T) {
 			values[key] = m.Gauge.GetValue()
 		}
 	}
-	for key, want := range map[string]float64{"hostlab_host_known silent": 0, "hostlab_host_known evil": 1, "hostlab_fleet_hosts known": 20, "hostlab_fleet_hosts unknown": 2,
-		"hostlab_host_findings evil high": 2, "hostlab_host_findings evil low": 0, "hostlab_host_lever_saves_seconds_per_day evil other": 0.1 * 2 * 86400,
-		"hostlab_host_last_document_timestamp_seconds silent": float64(now.AddDate(0, 0, -9).Unix()), "hostlab_fleet_hosts_left_out": 0} {
+	for key, want := range map[string]float64{"hostlab_host_known silent": 0, "hostlab_host_known evil": 1,
+		"hostlab_fleet_hosts known": 20, "hostlab_fleet_hosts unknown": 2,
+		"hostlab_host_findings evil high": 2, "hostlab_host_findings evil low": 0,
+		"hostlab_host_lever_saves_seconds_per_day evil other": 0.1 * 2 * 86400,
+		"hostlab_host_last_document_timestamp_seconds silent": float64(now.AddDate(0, 0, -9).Unix()),
+		"hostlab_fleet_hosts_left_out":                        0} {
 		if got, there := values[key]; !there || got != want {
 			t.Errorf("%s: %g, want %g", key, got, want)
 		}

@@ -22,12 +22,14 @@ import (
 func TestPostgreSQL(t *testing.T) {
 	systemtest.Root(t)
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	server, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir(), LogDir: t.TempDir()})
+	server, err := privatedb.Start(t.Context(), privatedb.PostgreSQL,
+		privatedb.Config{Parent: t.TempDir(), LogDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { server.Close() })
-	address := url.URL{Scheme: "postgres", User: url.User(privatedb.Role), Path: "/postgres", RawQuery: url.Values{"host": {server.SocketDir()}}.Encode()}
+	address := url.URL{Scheme: "postgres", User: url.User(privatedb.Role), Path: "/postgres",
+		RawQuery: url.Values{"host": {server.SocketDir()}}.Encode()}
 	s, err := store.Make(t.Context(), address.String())
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +40,8 @@ func TestPostgreSQL(t *testing.T) {
 		t.Fatal(err)
 	}
 	var docs []*fleet.Document
-	if err := fleet.Spool(filepath.Join(filepath.Dir(file), "spool"), now, func(d fleet.Spooled) error { docs = append(docs, d.Document); return d.Err }); err != nil {
+	if err := fleet.Spool(filepath.Join(filepath.Dir(file), "spool"), now,
+		func(d fleet.Spooled) error { docs = append(docs, d.Document); return d.Err }); err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range own() {

@@ -62,7 +62,8 @@ func timeSection(body []byte) document.Section {
 		return s
 	}
 	var all document.Bar
-	t := &document.Table{Columns: append(document.Headings("part", "share", "95 % interval"), document.Column{Head: "source"})}
+	t := &document.Table{Columns: append(document.Headings("part", "share", "95 % interval"),
+		document.Column{Head: "source"})}
 	for _, p := range a.Time.Parts {
 		interval := "counted"
 		if p.Interval != nil {
@@ -96,7 +97,8 @@ func measuredSection(d *fleet.Document) document.Section {
 		if m.Noise != nil {
 			floor = "±" + result.Share(*m.Noise) // of the value, as Read makes it
 		}
-		t.Add(document.Text(cmp.Or(m.Title, m.Name)), value, document.Number(float64(m.N), fmt.Sprint(m.N)), document.Text(floor),
+		t.Add(document.Text(cmp.Or(m.Title, m.Name)), value, document.Number(float64(m.N), fmt.Sprint(m.N)),
+			document.Text(floor),
 			none(m.Evidence))
 	}
 	return document.Titled("Measured", t).Closed()

@@ -28,9 +28,10 @@ type planRow struct {
 // rollouts lists plans. How far they are takes what was verified since, of all hosts.
 func rollouts(ctx context.Context, r *request) (*document.Document, error) {
 	// A list of fewer plans is not the last answer to this one: the one who has just made a plan looks for it.
-	made, _, err := r.plans.of(strconv.FormatInt(r.fleet.plans, 10)).get(ctx, r, func(ctx context.Context) (*document.Document, error) {
-		return planList(ctx, r.Store)
-	})
+	made, _, err := r.plans.of(strconv.FormatInt(r.fleet.plans, 10)).get(ctx, r,
+		func(ctx context.Context) (*document.Document, error) {
+			return planList(ctx, r.Store)
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +54,8 @@ func planList(ctx context.Context, s *store.Store) (*document.Document, error) {
 		if err != nil {
 			return nil, err
 		}
-		row := planRow{Hash: d.Hash, Change: d.Plan.Change(), Made: d.Started.UTC().Format(minutes), Hosts: len(d.Plan.Hosts()),
+		row := planRow{Hash: d.Hash, Change: d.Plan.Change(), Made: d.Started.UTC().Format(minutes),
+			Hosts: len(d.Plan.Hosts()),
 			Waves: len(d.Plan.Waves),
 			State: course.State()}
 		t.Add(document.Cell{Text: row.Change, Link: "/rollouts/" + d.Hash}, document.Text(row.Made),

@@ -64,7 +64,8 @@ func (c *cache) get(ctx context.Context, s *Server, now time.Time) (*snapshot, e
 		}
 		return c.now, nil
 	}
-	// The store answers. All of a large fleet takes longer on a busy host than a reader waits, and each try would begin anew.
+	// The store answers. All of a large fleet takes longer on a busy host than a reader waits, and each try would begin
+	// anew.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longest)
 	defer cancel()
 	fresh, err := old.next(ctx, s, last, now)
@@ -82,7 +83,8 @@ func (f *snapshot) next(ctx context.Context, s *Server, last int64, now time.Tim
 	if err != nil {
 		return nil, err
 	}
-	out := &snapshot{last: last, read: f.read, documents: f.documents + n, exceptions: f.exceptions, by: make(map[string]*fleet.Host, len(f.by)+len(came)),
+	out := &snapshot{last: last, read: f.read, documents: f.documents + n, exceptions: f.exceptions,
+		by:       make(map[string]*fleet.Host, len(f.by)+len(came)),
 		machines: map[string][]string{}, changes: make(map[string][]fleet.Change, len(f.changes))}
 	for _, list := range [][]*fleet.Host{f.hosts, came} {
 		for _, h := range list {

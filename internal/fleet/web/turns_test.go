@@ -55,7 +55,8 @@ func TestSlowPosts(t *testing.T) {
 // A token has a quarter of the room for documents that arrive, and what one has is free again when it ends.
 func TestRoom(t *testing.T) {
 	list, sent := tokens(t, `hosts = ["*"]`, `hosts = ["*"]`)
-	s, err := New(Config{Store: opened(t), Tokens: func() Tokens { return list }, Now: func() time.Time { return now }, Version: "test"})
+	s, err := New(Config{Store: opened(t), Tokens: func() Tokens { return list }, Now: func() time.Time { return now },
+		Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,8 @@ func TestRoom(t *testing.T) {
 	first := slow(t, url, sent[0], bytes.Repeat([]byte(" "), int(n)))
 	second := slow(t, url, sent[0], bytes.Repeat([]byte(" "), int(n)-1))
 	taken(2*n - 1)
-	if got, text := post(t, url, sent[0], bytes.NewReader(body)); got != http.StatusServiceUnavailable || !strings.Contains(text, "too many documents come at once") {
+	if got, text := post(t, url, sent[0], bytes.NewReader(body)); got != http.StatusServiceUnavailable ||
+		!strings.Contains(text, "too many documents come at once") {
 		t.Errorf("a third of the same token: %d %s", got, text)
 	}
 	if got, text := post(t, url, sent[1], bytes.NewReader(body)); got != http.StatusCreated {

@@ -1,5 +1,6 @@
-// Package web shows a fleet's store as pages and as metrics, and takes documents from hosts that have a token. Pages are
-// made on the server, change nothing and need no script. Each is also JSON, and each of its tables CSV, at the same address.
+// Package web shows a fleet's store as pages and as metrics, and takes documents from hosts that have a token. Pages
+// are made on the server, change nothing and need no script. Each is also JSON, and each of its tables CSV, at the same
+// address.
 package web
 
 import (
@@ -56,7 +57,8 @@ type Server struct {
 }
 
 // pages are what the navigation names, in its order.
-var pages = []document.Link{{Text: "Overview", URL: "/"}, {Text: "Hosts", URL: "/hosts"}, {Text: "Checks", URL: "/checks"},
+var pages = []document.Link{{Text: "Overview", URL: "/"}, {Text: "Hosts", URL: "/hosts"},
+	{Text: "Checks", URL: "/checks"},
 	{Text: "Levers", URL: "/levers"}, {Text: "Changes", URL: "/changes"}, {Text: "Compare", URL: "/compare"},
 	{Text: "Outliers", URL: "/outliers"}, {Text: "Studies", URL: "/studies"}, {Text: "Roll-outs", URL: "/rollouts"},
 	{Text: "Exceptions", URL: "/exceptions"}}
@@ -116,7 +118,8 @@ func (s *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy",
-			"default-src 'none'; style-src 'self'; script-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+			"default-src 'none'; style-src 'self'; script-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors "+
+				"'none'")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")

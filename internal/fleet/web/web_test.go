@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -91,7 +90,8 @@ type written struct {
 
 // change is a plan over hosts of demo, five days ago, whose texts are evil. Its first wave has it.
 var change = func() *rollout.Plan {
-	p := &rollout.Plan{Schema: rollout.Schema, Kind: rollout.Kind, Version: evil, Created: now.AddDate(0, 0, -5), Seed: 1, Set: []string{"swappiness=10", evil},
+	p := &rollout.Plan{Schema: rollout.Schema, Kind: rollout.Kind, Version: evil, Created: now.AddDate(0, 0, -5), Seed: 1,
+		Set:     []string{"swappiness=10", evil},
 		Measure: rollout.Measure{Name: "commit.overwritten.mean", Unit: "s", Better: "lower"},
 		LeftOut: []rollout.LeftOut{{Host: evil, Check: evil, Reason: evil, Until: evil}}}
 	var hosts []rollout.Candidate
@@ -114,10 +114,12 @@ var changeBody = func() []byte {
 
 // own are the documents beside those of demo.
 func own() []written {
-	list := []written{{"", changeBody}, {"evil", assessment("evil", evil+"0", now.AddDate(0, 0, -2))}, {"evil", assessment("evil", evil+"1", now.AddDate(0, 0, -1))},
+	list := []written{{"", changeBody}, {"evil", assessment("evil", evil+"0", now.AddDate(0, 0, -2))},
+		{"evil", assessment("evil", evil+"1", now.AddDate(0, 0, -1))},
 		{"silent", assessment("silent", evil+"2", now.AddDate(0, 0, -9))}}
 	for _, h := range change.Waves[0].Hosts {
-		list = append(list, written{h, fmt.Appendf(nil, `{"kind": "verify", "schema": 1, "host": %q, "started": %q, "action": "verify", "outcomes": [{"setting": "swappiness", "to": "10", "read": "10", "result": "unchanged"}]}`,
+		list = append(list, written{h, fmt.Appendf(nil,
+			`{"kind": "verify", "schema": 1, "host": %q, "started": %q, "action": "verify", "outcomes": [{"setting": "swappiness", "to": "10", "read": "10", "result": "unchanged"}]}`,
 			h, change.Created.Add(time.Minute).Format(time.RFC3339))})
 	}
 	return list
@@ -127,12 +129,19 @@ func own() []written {
 func assessment(host, text string, at time.Time) []byte {
 	fact := map[string]any{"value": text, "state": "ok"}
 	body, err := json.Marshal(map[string]any{
-		"kind": "assess", "schema": 4, "version": text, "started": at, "host": host, "role": "production-db", "warnings": []string{text},
-		"facts":   map[string]any{"kernel": map[string]any{"release": fact, text: fact}},
-		"results": []any{map[string]any{"id": text, "title": text, "status": "finding", "severity": "high", "detail": text, "remedy": text}, map[string]any{"id": "MEM-006", "title": text, "status": "finding", "severity": "high", "detail": text, "remedy": text}},
-		"probes":  []any{map[string]any{"name": text, "title": text, "value": 1.5, "low": 1.4, "high": 1.6, "n": 5, "unit": "s", "noise_floor": 0.1, "evidence": text}},
-		"levers":  []any{map[string]any{"name": text, "likely": 0.1, "at_most": 0.2, "verdict": "worthwhile", "reason": text, "command": text}},
-		"time":    map[string]any{"wall": 10, "active": 20, "parts": []any{map[string]any{"name": "cpu", "share": 1, "source": text}}}, "service": map[string]any{"name": text}, "verdict": map[string]any{"text": text},
+		"kind": "assess", "schema": 4, "version": text, "started": at, "host": host, "role": "production-db",
+		"warnings": []string{text},
+		"facts":    map[string]any{"kernel": map[string]any{"release": fact, text: fact}},
+		"results": []any{map[string]any{"id": text, "title": text, "status": "finding", "severity": "high", "detail": text,
+			"remedy": text}, map[string]any{"id": "MEM-006", "title": text, "status": "finding", "severity": "high",
+			"detail": text, "remedy": text}},
+		"probes": []any{map[string]any{"name": text, "title": text, "value": 1.5, "low": 1.4, "high": 1.6, "n": 5,
+			"unit": "s", "noise_floor": 0.1, "evidence": text}},
+		"levers": []any{map[string]any{"name": text, "likely": 0.1, "at_most": 0.2, "verdict": "worthwhile", "reason": text,
+			"command": text}},
+		"time": map[string]any{"wall": 10, "active": 20,
+			"parts": []any{map[string]any{"name": "cpu", "share": 1, "source": text}}},
+		"service": map[string]any{"name": text}, "verdict": map[string]any{"text": text},
 	})
 	if err != nil {
 		panic(err)
@@ -188,8 +197,10 @@ func serving(t *testing.T, c Config) *httptest.Server {
 // apart is a comparison that finds one host.
 func apart(context.Context, *store.Store, time.Time, time.Duration) (*document.Document, error) {
 	v := 2.0
-	return fleet.OutliersDocument([]fleet.Outlier{{Host: "evil", Name: evil, Value: fleet.Measurement{Value: &v, N: 5, Unit: "s"}, Typical: 1, Ratio: 2, Peers: 9,
-		Apart: []fleet.Trait{{Path: evil, Value: evil, Others: evil, Share: 90}}}}, []fleet.Compared{{Name: "evil", Stratum: evil, Role: evil}}, 1), nil
+	return fleet.OutliersDocument([]fleet.Outlier{{Host: "evil", Name: evil,
+		Value: fleet.Measurement{Value: &v, N: 5, Unit: "s"}, Typical: 1, Ratio: 2, Peers: 9,
+		Apart: []fleet.Trait{{Path: evil, Value: evil, Others: evil, Share: 90}}}},
+		[]fleet.Compared{{Name: "evil", Stratum: evil, Role: evil}}, 1), nil
 }
 
 // got is an answer.
@@ -222,16 +233,24 @@ func get(t *testing.T, url string, headers ...string) (got, string) {
 
 // screens are all pages, with what each must say of the made fleet.
 var screens = map[string][]string{
-	"/": {"22 hosts", "the newest was written", `href="/checks/PWR-001"`, `href="/hosts?state=unknown"`, "Changed in the last 7 days", "state unknown", `href="/outliers">measure unlike`, "<small>evil</small>", `aria-current="page">Overview`}, "/hosts": {`href="/hosts/evil"`, "not known for 9 days", "was 2", `aria-sort="descending"`, `aria-current="page">Hosts`},
-	"/checks": {`href="/checks/MEM-006"`, "severity"}, "/checks/MEM-006": {`href="/hosts/silent"`, "unknown; was finding", "Who recommends it", "Remedy"},
-	"/hosts/silent": {"silent has sent no document for 9 days. This page shows its last known state", "Remedies"},
-	"/hosts/evil":   {"Where its time went, in the assessment of", "±6.7 %", "What changed", "SHA-256"},
-	"/levers":       {"Where one change pays most"}, "/changes": {"One by one", "Together", `href="/hosts/evil"`},
-	"/compare": {"Name two hosts"}, "/compare?a=evil&b=silent": {"silent has sent no document for", "What is set up differently"}, "/outliers": {`href="/hosts/evil"`, "Compared at", "Groups of equal hosts", "no: fewer than 8"}, "/exceptions": {"1 in force"},
-	"/rollouts":                           {"1 roll-out is planned", "1 of 2 waves are done. Wave 2 has not begun.", `href="/rollouts/` + fleet.Hash(changeBody)},
+	"/": {"22 hosts", "the newest was written", `href="/checks/PWR-001"`, `href="/hosts?state=unknown"`,
+		"Changed in the last 7 days", "state unknown", `href="/outliers">measure unlike`, "<small>evil</small>",
+		`aria-current="page">Overview`}, "/hosts": {`href="/hosts/evil"`, "not known for 9 days", "was 2",
+		`aria-sort="descending"`, `aria-current="page">Hosts`},
+	"/checks":         {`href="/checks/MEM-006"`, "severity"},
+	"/checks/MEM-006": {`href="/hosts/silent"`, "unknown; was finding", "Who recommends it", "Remedy"},
+	"/hosts/silent":   {"silent has sent no document for 9 days. This page shows its last known state", "Remedies"},
+	"/hosts/evil":     {"Where its time went, in the assessment of", "±6.7 %", "What changed", "SHA-256"},
+	"/levers":         {"Where one change pays most"}, "/changes": {"One by one", "Together", `href="/hosts/evil"`},
+	"/compare": {"Name two hosts"}, "/compare?a=evil&b=silent": {"silent has sent no document for",
+		"What is set up differently"}, "/outliers": {`href="/hosts/evil"`, "Compared at", "Groups of equal hosts",
+		"no: fewer than 8"}, "/exceptions": {"1 in force"},
+	"/rollouts": {"1 roll-out is planned", "1 of 2 waves are done. Wave 2 has not begun.",
+		`href="/rollouts/` + fleet.Hash(changeBody)},
 	"/rollouts/" + fleet.Hash(changeBody): {"after wave", "70", "unless-harm", "stops", "n 4 and 4", `href="/documents/`},
-	"/studies":                            {`href="/studies/live-idle"`}, "/studies/live-idle": {"worthwhile on hosts like these", "next host", "few hosts", "<svg"},
-	"/hosts?q=db": {"db001"}, "/hosts?state=unknown": {"silent"},
+	"/studies":                            {`href="/studies/live-idle"`},
+	"/studies/live-idle":                  {"worthwhile on hosts like these", "next host", "few hosts", "<svg"},
+	"/hosts?q=db":                         {"db001"}, "/hosts?state=unknown": {"silent"},
 }
 
 // exceptions accept a finding of the made fleet, with a reason that is evil.
@@ -281,7 +300,8 @@ func both(t *testing.T, url string) {
 		join = "&"
 	}
 	_, asked := get(t, url+join+"format=json")
-	if resp, body := get(t, url, "Accept", "application/json"); !json.Valid([]byte(body)) || body != asked || resp.Header.Get("Content-Type") != "application/json" {
+	if resp, body := get(t, url, "Accept", "application/json"); !json.Valid([]byte(body)) || body != asked ||
+		resp.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("%s as JSON: %s", url, resp.Header.Get("Content-Type"))
 	}
 	resp, body := get(t, url, "Accept", "text/csv")
@@ -301,15 +321,19 @@ func both(t *testing.T, url string) {
 func TestRefusedQuestions(t *testing.T) {
 	web := serving(t, Config{})
 	for path, want := range map[string]int{
-		"/hosts/nobody": 404, "/hosts/" + "%3Cscript%3E": 404, "/checks/NO-1": 404, "/levers/none": 404, "/nothing": 404, "/documents/zz": 404,
-		"/documents/" + strings.Repeat("0", 64): 404, "/compare?a=evil&b=nobody": 404, "/hosts?sort=x": 400, "/hosts?state=x": 400, "/hosts?format=xml": 400,
-		"/hosts?format=csv&table=0": 400, "/hosts?format=csv&table=9": 404, "/changes?since=1000d": 400, "/changes?since=x": 400,
+		"/hosts/nobody": 404, "/hosts/" + "%3Cscript%3E": 404, "/checks/NO-1": 404, "/levers/none": 404, "/nothing": 404,
+		"/documents/zz":                         404,
+		"/documents/" + strings.Repeat("0", 64): 404, "/compare?a=evil&b=nobody": 404, "/hosts?sort=x": 400,
+		"/hosts?state=x": 400, "/hosts?format=xml": 400,
+		"/hosts?format=csv&table=0": 400, "/hosts?format=csv&table=9": 404, "/changes?since=1000d": 400,
+		"/changes?since=x": 400,
 	} {
 		resp, body := get(t, web.URL+path)
 		if resp.StatusCode != want || strings.Contains(body, "goroutine") || strings.Contains(body, "<script>") {
 			t.Errorf("%s: %d, want %d", path, resp.StatusCode, want)
 		}
-		if resp, body := get(t, web.URL+path, "Accept", "application/json"); resp.StatusCode != want || strings.Count(body, "\n") != 1 {
+		if resp, body := get(t, web.URL+path, "Accept", "application/json"); resp.StatusCode != want ||
+			strings.Count(body, "\n") != 1 {
 			t.Errorf("%s: a program gets %d, %q", path, resp.StatusCode, body)
 		}
 	}
@@ -356,7 +380,8 @@ func TestStoreAway(t *testing.T) {
 	}
 	for path := range screens {
 		resp, body := get(t, web.URL+path)
-		if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" || !strings.Contains(body, "The store does not answer") || strings.Contains(body, "sql") {
+		if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" ||
+			!strings.Contains(body, "The store does not answer") || strings.Contains(body, "sql") {
 			t.Errorf("%s: %d", path, resp.StatusCode)
 		}
 	}
@@ -365,7 +390,8 @@ func TestStoreAway(t *testing.T) {
 // The first page has hosts compared, and is there before they are.
 func TestOutliersOnFirstPage(t *testing.T) {
 	goOn := make(chan bool)
-	web := serving(t, Config{Peers: func(ctx context.Context, s *store.Store, at time.Time, stale time.Duration) (*document.Document, error) {
+	web := serving(t, Config{Peers: func(ctx context.Context, s *store.Store, at time.Time,
+		stale time.Duration) (*document.Document, error) {
 		<-goOn
 		return apart(ctx, s, at, stale)
 	}})
@@ -378,7 +404,8 @@ func TestOutliersOnFirstPage(t *testing.T) {
 	if r, _ := get(t, web.URL+"/outliers"); r.StatusCode != http.StatusOK {
 		t.Fatalf("outliers: %d", r.StatusCode)
 	}
-	if _, body := get(t, web.URL+"/"); !strings.Contains(body, "<small>evil</small>") || strings.Contains(body, "being compared") {
+	if _, body := get(t, web.URL+"/"); !strings.Contains(body, "<small>evil</small>") ||
+		strings.Contains(body, "being compared") {
 		t.Error("the first page does not name the outlier")
 	}
 }
@@ -388,14 +415,15 @@ func TestOutliersMeanwhile(t *testing.T) {
 	clock := now
 	goOn, calls := make(chan error), make(chan int, 9)
 	n := 0
-	web := serving(t, Config{Now: func() time.Time { return clock }, Peers: func(ctx context.Context, s *store.Store, at time.Time, stale time.Duration) (*document.Document, error) {
-		n++
-		calls <- n
-		if err := <-goOn; err != nil {
-			return nil, err
-		}
-		return apart(ctx, s, at, stale)
-	}})
+	web := serving(t, Config{Now: func() time.Time { return clock },
+		Peers: func(ctx context.Context, s *store.Store, at time.Time, stale time.Duration) (*document.Document, error) {
+			n++
+			calls <- n
+			if err := <-goOn; err != nil {
+				return nil, err
+			}
+			return apart(ctx, s, at, stale)
+		}})
 	page := func() int {
 		r, _ := get(t, web.URL+"/outliers")
 		return r.StatusCode
@@ -417,21 +445,5 @@ func TestOutliersMeanwhile(t *testing.T) {
 	goOn <- nil
 	if first, second, third := <-calls, <-calls, <-calls; first != 1 || second != 2 || third != 3 || len(calls) != 0 {
 		t.Errorf("hosts were compared %d, %d, %d times, and %d more", first, second, third, len(calls))
-	}
-}
-
-// Exceptions that change hold at once, on hosts that have written nothing since, and so does their end.
-func TestExceptionsChange(t *testing.T) {
-	var now atomic.Pointer[[]check.Exception]
-	now.Store(new([]check.Exception))
-	web := serving(t, Config{Exceptions: func() []check.Exception { return *now.Load() }})
-	const reason = "our benches page on purpose"
-	for _, list := range [][]check.Exception{nil, {{Check: "MEM-006", Host: "db*", Reason: reason, Until: "2027-01-01"}}, nil} {
-		now.Store(&list)
-		for _, path := range []string{"/exceptions", "/checks/MEM-006?format=json"} {
-			if _, body := get(t, web.URL+path); strings.Contains(body, reason) != (list != nil) {
-				t.Errorf("%s with %d exceptions: the reason stands there: %v", path, len(list), list == nil)
-			}
-		}
 	}
 }
