@@ -419,7 +419,6 @@ func (w *wine) commands(t *testing.T) {
 			{11, `degree`, "report qd --format json"},
 			{11, `degree`, "report qd --format csv"},
 			{11, `degree`, "report qd --format markdown"},
-			{11, `degree`, "report qd --format benchfmt"},
 			{11, ``, "report qd --format html --out qd.html"},
 		}...)
 	}

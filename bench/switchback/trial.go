@@ -33,7 +33,7 @@ func study(seed uint64, pairs int, adjust bool) *experiment.Study {
 	looks := slices.DeleteFunc([]int{10, 14, 20, 30, 43, 60, 86, 120}, func(l int) bool { return l > pairs })
 	s := &experiment.Study{
 		Name: "simulated", Evidence: result.Emulated,
-		Design:  result.Design{Kind: experiment.Switchback, Seed: seed, Alpha: 0.05, Looks: looks, Repeats: 1, Test: result.Switchback},
+		Design:  result.Design{Kind: result.Switchback, Seed: seed, Alpha: 0.05, Looks: looks, Repeats: 1},
 		Factors: []experiment.Factor{{Factor: result.Factor{Name: "x", Kind: "parameter", Levels: []string{"base", "level"}, Baseline: "base", Change: result.Online}}},
 		Responses: []experiment.Response{
 			{Response: result.Response{Name: "cpu_each", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: margin, Primary: true}, From: "cpu_s", Over: "transactions", Scale: 1},

@@ -81,7 +81,6 @@ func TestReportStatus(t *testing.T) {
 		{[]string{open}, 11, "hostlab run --restore --out " + open},
 		{[]string{gzip, "--format", "markdown"}, 10, "| effect |"},
 		{[]string{gzip, "--format", "csv"}, 10, "response.wall.s"},
-		{[]string{gzip, "--format", "benchfmt"}, 10, "BenchmarkGzip/level=6"},
 		{[]string{gzip, "--format", "html"}, 10, "<!DOCTYPE html>"},
 		{nil, 2, "needs the directory"},
 		{[]string{""}, 2, "is empty"},
@@ -160,7 +159,7 @@ func BenchmarkReport(b *testing.B) {
 	if err := os.WriteFile(filepath.Join(dir, "ended.json"), end, 0o600); err != nil {
 		b.Fatal(err)
 	}
-	for _, format := range []string{"text", "html", "json", "markdown", "csv", "benchfmt"} {
+	for _, format := range []string{"text", "html", "json", "markdown", "csv"} {
 		b.Run(format, func(b *testing.B) {
 			for b.Loop() {
 				if status, _, errs := reported(b, dir, "--format", format); status != exitEffect {

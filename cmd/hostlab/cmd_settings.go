@@ -70,8 +70,7 @@ Exit status: 0 done, 2 no such setting or unusable flag, 3 nothing to inspect.`,
 		},
 	}
 	at.flags(cmd, true)
-	cmd.Flags().Lookup("root").Usage = "a machine in place of this one: a directory tree, or a .txtar file of 'facts " +
-		"--save' (- for stdin)"
+	cmd.Flags().Lookup("root").Usage = "a machine in place of this one: a directory tree, or a .txtar file of 'facts --save' (- for stdin)"
 	formatFlag(cmd, &format, formats)
 	return cmd
 }
@@ -82,8 +81,7 @@ func (a *settingsAt) unpack(cmd *cobra.Command) (recorded bool, done func(), _ e
 		return false, func() {}, nil //nolint:nilerr // open says what is wrong
 	}
 	if filepath.Ext(a.root) == ".json" {
-		return true, func() {}, usagef("--root %s: facts printed as JSON hold no settings; record the host with 'hostlab "+
-			"facts --save FILE'", a.root)
+		return true, func() {}, usagef("--root %s: facts printed as JSON hold no settings; record the host with 'hostlab facts --save FILE'", a.root)
 	}
 	tree, done, err := (&machine{root: a.root, in: cmd.InOrStdin}).open()
 	a.root = tree.Root

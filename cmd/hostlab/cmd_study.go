@@ -55,7 +55,7 @@ give the values that it began with.
 Exit status: 0 all can be used, 2 one cannot.`,
 		Example: `  hostlab study check my.toml
   hostlab study check --blocks 6 --set workload.expect=2s my.toml
-  hostlab study check wakeup`,
+  hostlab study check power-dialog`,
 		Args:              takes(1, -1, "studies, by name or file"),
 		ValidArgsFunction: completeStudies(cobra.ShellCompDirectiveDefault),
 		RunE: func(cmd *cobra.Command, args []string) error {

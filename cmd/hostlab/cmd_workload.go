@@ -41,7 +41,7 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
   hostlab workload command run='pgbench -T 10' --pick tps='regex:tps = (\S+)'
   hostlab workload logcommit dir=/var/lib/postgresql rate=200
   hostlab workload observe service=postgres for=30s --runs 1
-  hostlab workload show burst`,
+  hostlab workload show dialog`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -113,7 +113,7 @@ Exit status: 0.`,
 their defaults and limits, and the responses that every run has.
 
 Exit status: 0 done, 2 no such workload.`,
-		Example: `  hostlab workload show burst`,
+		Example: `  hostlab workload show dialog`,
 		Args:    takes(1, 1, "one name of a workload"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			w, err := findWorkload(args[0])

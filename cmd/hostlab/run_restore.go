@@ -12,6 +12,7 @@ import (
 
 	"hostlab/internal/experiment"
 	"hostlab/internal/experiment/runner"
+	"hostlab/internal/result"
 	"hostlab/internal/result/store"
 	"hostlab/internal/screen"
 )
@@ -141,7 +142,7 @@ func (o *runOptions) putBack(ctx context.Context, std streams, cfg runner.Config
 	if err != nil {
 		return usageError{err}
 	}
-	if r.Experiment.Design.Kind == experiment.Switchback { // the way to stop one at once
+	if r.Experiment.Design.Kind == result.Switchback { // the way to stop one at once
 		err := runner.Stop(ctx, o.dir, func(pid int) {
 			fmt.Fprintf(std.err, "asking the experiment that runs, process %d, to put back what it has changed and to end\n", pid)
 		})

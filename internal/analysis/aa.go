@@ -3,6 +3,7 @@ package analysis
 import (
 	"math"
 
+	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
 
@@ -18,7 +19,7 @@ func (j *judge) aa(t *table) AA {
 		y, ok := run.Values[t.response.Name]
 		if z, reason := t.value(y); ok && reason == "" && run.Block >= first && run.Block < first+x.Design.AA {
 			side := run.Slot
-			if x.Design.Kind == splitPlot {
+			if x.Design.Kind == result.SplitPlot {
 				side = run.Plot
 			}
 			sum[[2]int{run.Block, side}] += z

@@ -25,8 +25,10 @@ func TestPairsOfTheBaseline(t *testing.T) {
 	plain := newLab().fill(10, noisy(1, 0.02, 0.05)).analyse()
 	a := newLab().fill(10, noisy(1, 0.02, 0.05)).pairs(about(0, 0.03, 7)).analyse()
 	e, aa := a.Effects[0], a.AA[0]
-	if e.Estimate != plain.Effects[0].Estimate || a.Blocks != 10 || len(a.Used) != 20 || len(a.Warnings) != len(plain.Warnings) {
-		t.Errorf("%v with pairs, %v without; %d blocks, %d runs, %q", e.Estimate, plain.Effects[0].Estimate, a.Blocks, len(a.Used), a.Warnings)
+	if e.Estimate != plain.Effects[0].Estimate || a.Blocks != 10 || len(a.Used) != 20 ||
+		len(a.Warnings) != len(plain.Warnings) {
+		t.Errorf("%v with pairs, %v without; %d blocks, %d runs, %q", e.Estimate, plain.Effects[0].Estimate, a.Blocks,
+			len(a.Used), a.Warnings)
 	}
 	if aa.N != 7 || !(aa.Floor > 0.02 && aa.Floor < 0.04) || !(aa.Finds > 0.02) || e.NoiseFloor != aa.Floor {
 		t.Errorf("%+v, floor of the effect %v", aa, e.NoiseFloor)

@@ -10,9 +10,6 @@ import (
 	"hostlab/internal/stats"
 )
 
-// splitPlot is the kind of design in which some factors hold for a whole boot.
-const splitPlot = "split-plot"
-
 // Analyse estimates all effects that x asks for from its runs, in any state of the
 // experiment; end is nil while it has not ended. An experiment under way is judged
 // by the blocks of the last look that it reached, since judging after every block
@@ -73,7 +70,8 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 			if err == nil && t.without(compared) {
 				continue
 			}
-			e := Effect{Contrast: c, Response: t.response, Estimate: result.Estimate{Evidence: evidence(x, c)}}
+			e := Effect{Contrast: c, Response: t.response}
+			e.Evidence = evidence(x, c)
 			if err != nil {
 				a.Effects = append(a.Effects, unknown(e, err))
 				continue
@@ -90,7 +88,6 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 		}
 		return 1
 	})
-	a.Repeats = r.repeats(used, tables, a.Seconds)
 	a.Warnings = append(a.Warnings, r.conditions(tables, used)...)
 	if text := unsettled(used); text != "" {
 		a.Warnings = append(a.Warnings, text)
@@ -118,7 +115,7 @@ func lookAlpha(alpha float64, x *result.Experiment, look int) float64 {
 	if len(looks) == 0 {
 		return alpha
 	}
-	return stats.LookAlphas(alpha, looks, x.Design.Kind == splitPlot)[min(max(look, 1), len(looks))-1]
+	return stats.LookAlphas(alpha, looks, x.Design.Kind == result.SplitPlot)[min(max(look, 1), len(looks))-1]
 }
 
 // look picks the blocks to judge and says what becomes of the others.

@@ -22,6 +22,17 @@ const (
 	Inconclusive Verdict = "inconclusive" // too few blocks, or too wide
 )
 
+// Figure is how large a change is, or one of its sides. What is unknown, or was not asked for, has N 0.
+type Figure struct {
+	result.Estimate // of a typical run: Hodges-Lehmann, of a side the median without an interval
+	// Mean is that of all runs: rare stalls move it, and not Value. Of a change it is the paired-t estimate of the
+	// differences, or, where runs scatter unequally or stall, the mean in the response's unit over the baseline's.
+	Mean result.Estimate
+	P95  result.Estimate // of the runs of a side; an end is NaN where they are too few
+	// of a change: where the level is held for a stretch, the baseline before and after; N counts its runs
+	Held result.Estimate
+}
+
 // Effect is one contrast in one response. Values are fractions of the baseline
 // for ratios (0.03: 3 % more), in the response's unit for differences. NaN is
 // unknown.
@@ -29,16 +40,14 @@ type Effect struct {
 	Contrast result.Contrast
 	Response result.Response
 
-	result.Estimate // Hodges-Lehmann and its interval at 1-Alpha
+	Figure             // of the change, with intervals at 1-Alpha
+	Base, Level Figure // of the two sides, in the response's unit; unknown for interactions
 	// what N counts: blocks; in a split plot superblocks, or boots where one of each holds the whole contrast
-	Unit  string
-	Alpha float64 // after multiplicity and looks
-	// Mean is the paired-t estimate beside it: rare stalls move it and not Value.
-	Mean   result.Estimate
-	Stalls bool // it tells another story than Value
-
-	Baseline, Level float64 // medians of the two sides, in the response's unit; NaN for interactions
-	NoiseFloor      float64 // of the A/A pairs, on the scale of Value; NaN: none
+	Unit       string
+	Alpha      float64 // after multiplicity and looks
+	Stalls     bool    // Mean tells another story than Value
+	Scatter    float64 // p of equal scatter; NaN unless Uneven
+	NoiseFloor float64 // of the A/A pairs, on the scale of Value; NaN: none
 
 	Verdict Verdict
 	Reason  Reason
@@ -67,9 +76,7 @@ type Effect struct {
 	// Settle is the time for which a host that carries over is best left alone after a change, SettleRuns the runs that it
 	// comes from; 0 or NaN: nothing asks for it, or how long runs take is not known.
 	Settle, SettleRuns float64
-	Uneven             *Uneven // nil: not seen
-	Held               *Held   // nil: it was not asked for, or is not made
-	due                int     // the cell, from 1, whose stretches are to be made; 0: none
+	due                int // the cell, from 1, whose stretches are to be made; 0: none
 
 	// one a unit, in order, on the scale of the test (log ratio or difference), adjusted
 	Differences []float64
@@ -104,13 +111,9 @@ type Analysis struct {
 	Struck      []Struck   // periods that were ended early
 	First, Last time.Time  // starts of the runs used; zero without any
 	Hours       int        // of the day's 24, in which runs began
-	// Repeats is how often a cell of a split plot is best run in each boot, from the
-	// variances and costs seen (Kalibera and Jones 2013); 0: not known, or any number
-	// will do.
-	Repeats  int
-	Seconds  float64  // of a median block, pauses between runs included; NaN: not known
-	Notes    []string // what is not compared because it means nothing in some cells
-	Warnings []string
+	Seconds     float64    // of a median block, pauses between runs included; NaN: not known
+	Notes       []string   // what is not compared because it means nothing in some cells
+	Warnings    []string
 }
 
 // Primary reports whether the effect shares in alpha and in the decision to stop.
@@ -118,7 +121,8 @@ func (e Effect) Primary() bool { return e.Contrast.Primary && e.Response.Primary
 
 // Decided reports whether every primary effect has a verdict that more blocks are
 // not needed for: any but Unresolved and Inconclusive, or one for which only the stretches
-// of its level are to be made. Without a primary effect nothing is ever decided, and an experiment runs through its looks.
+// of its level are to be made. Without a primary effect nothing is ever decided, and an experiment runs through its
+// looks.
 func (a *Analysis) Decided() bool {
 	primary := 0
 	for _, e := range a.Effects {

@@ -72,7 +72,8 @@ func TestOthersAreTakenOut(t *testing.T) {
 	if plain.Adjusted != nil || adjusted.Adjusted == nil || adjusted.Adjusted.Moved || adjusted.Adjusted.Explained < 0.5 {
 		t.Fatalf("%+v, %+v", plain.Adjusted, adjusted.Adjusted)
 	}
-	if !adjusted.Contains(0.05) || adjusted.High-adjusted.Low > 0.7*(plain.High-plain.Low) || adjusted.Mean.High-adjusted.Mean.Low > 0.7*(plain.Mean.High-plain.Mean.Low) {
+	if !adjusted.Contains(0.05) || adjusted.High-adjusted.Low > 0.7*(plain.High-plain.Low) ||
+		adjusted.Mean.High-adjusted.Mean.Low > 0.7*(plain.Mean.High-plain.Mean.Low) {
 		t.Errorf("%v adjusted, %v not", adjusted.Estimate, plain.Estimate)
 	}
 	// What the level itself takes is an effect of it: the interval holds both answers.

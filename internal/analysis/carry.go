@@ -3,13 +3,15 @@ package analysis
 import (
 	"slices"
 
+	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
 
 // Carried is what the levels before a run left in it.
 type Carried struct {
-	P    float64 // of nothing
-	Rho  float64 // rank correlation of the differences with those levels; above 0: they went on as the effect's sign has it
+	P float64 // of nothing
+	// rank correlation of the differences with those levels; above 0: they went on as the effect's sign has it
+	Rho  float64
 	Runs float64 // time constant of what was seen, in runs; 0: the run before alone
 }
 
@@ -24,7 +26,8 @@ func (c *Carried) settles() float64 {
 	return 3 * c.Runs
 }
 
-// settle notes how long the next study had better wait after a change, in all: the time of runs holds what was waited here.
+// settle notes how long the next study had better wait after a change, in all: the time of runs holds what was waited
+// here.
 func (j *judge) settle(e *Effect) {
 	n := 0
 	for _, plot := range j.record.x.Blocks[0].Plots {
@@ -44,7 +47,7 @@ const carryAlpha = 0.05
 // run follows another history, and without carry-over no history tells anything of a difference.
 func (j *judge) carried(e *Effect, c comparison) {
 	r := j.record
-	if r.x.Design.Kind == splitPlot || c.pairs() || len(c.level) == 0 || len(e.Differences) != len(j.rows) ||
+	if r.x.Design.Kind == result.SplitPlot || c.pairs() || len(c.level) == 0 || len(e.Differences) != len(j.rows) ||
 		e.Verdict == Inconclusive {
 		return
 	}

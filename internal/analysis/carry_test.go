@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"hostlab/internal/result"
 )
@@ -43,9 +44,23 @@ func TestCarryOver(t *testing.T) {
 		"more than what goes on": {0.2, 0.05, CostsMore, true},
 	} {
 		e := carrying(2, 30, 0.005, c.direct, c.later).analyse().Effects[0]
-		if e.Verdict != c.want || slices.Contains(e.Limits, CarryOver) != c.limit || (e.Carried != nil) != c.limit || (e.SettleRuns > 0) != c.limit {
+		if e.Verdict != c.want || slices.Contains(e.Limits, CarryOver) != c.limit || (e.Carried != nil) != c.limit ||
+			(e.SettleRuns > 0) != c.limit {
 			t.Errorf("%s: %s, %v, %v, %+v", name, e.Verdict, e.Estimate, e.Limits, e.Carried)
 		}
+	}
+}
+
+// What ran before a run is told by the runs' starts, whatever their places in the file.
+func TestCarryOverByStart(t *testing.T) {
+	l := carrying(2, 30, 0.005, 0.2, 0.05)
+	for i := range l.runs {
+		l.runs[i].Start = time.Unix(int64(i), 0)
+	}
+	want := l.analyse().Effects[0].Carried
+	rand.New(rand.NewPCG(1, 1)).Shuffle(len(l.runs), func(i, j int) { l.runs[i], l.runs[j] = l.runs[j], l.runs[i] })
+	if got := l.analyse().Effects[0].Carried; want == nil || got == nil || got.Rho != want.Rho || got.Runs != want.Runs {
+		t.Errorf("%+v of shuffled runs, want %+v", got, want)
 	}
 }
 
@@ -63,8 +78,8 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// A host that follows the level with a time constant of 3 runs shows a part of what it costs in pairs: "no effect" waits
-// for the runs that hold the level, and is given only where those differ by less than the margin.
+// A host that follows the level with a time constant of 3 runs shows a part of what it costs in pairs: "no effect"
+// waits for the runs that hold the level, and is given only where those differ by less than the margin.
 func TestHeldLevel(t *testing.T) {
 	for name, c := range map[string]struct {
 		held float64
@@ -74,7 +89,8 @@ func TestHeldLevel(t *testing.T) {
 		stretches := []int{0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0}
 		l.x.Design.Dwell, l.x.Blocks = 5, append(l.x.Blocks, result.Block{Plots: [][]int{stretches}})
 		a := l.analyse()
-		if !a.Due() || !a.Decided() || !a.Asks(stretches) || a.Effects[0].Verdict != Inconclusive || !slices.Contains(a.Effects[0].Limits, Unheld) {
+		if !a.Due() || !a.Decided() || !a.Asks(stretches) || a.Effects[0].Verdict != Inconclusive ||
+			!slices.Contains(a.Effects[0].Limits, Unheld) {
 			t.Fatalf("%s: due %v, decided %v, %+v", name, a.Due(), a.Decided(), a.Effects[0])
 		}
 		for slot, cell := range stretches {
@@ -83,7 +99,8 @@ func TestHeldLevel(t *testing.T) {
 		}
 		a = l.analyse()
 		e := a.Effects[0]
-		if a.Due() || a.Blocks != 30 || e.Verdict != c.want || slices.Contains(e.Limits, CarryOver) != (c.held > 0) || math.Abs(e.Held.Value-c.held) > 0.003 {
+		if a.Due() || a.Blocks != 30 || e.Verdict != c.want || slices.Contains(e.Limits, CarryOver) != (c.held > 0) ||
+			math.Abs(e.Held.Value-c.held) > 0.003 {
 			t.Errorf("%s: %s, %v, %+v", name, e.Verdict, e.Limits, e.Held)
 		}
 	}

@@ -139,11 +139,10 @@ func facts(x *result.Experiment) [][2]string {
 	add("hostlab", x.Version)
 	add("evidence", string(x.Evidence))
 	add("alpha", number(x.Design.Alpha))
-	add("design", x.Design.Kind)
+	add("design", string(x.Design.Kind))
 	add("repeats", strconv.Itoa(x.Design.Repeats))
 	add("looks", fmt.Sprint(x.Design.Looks))
 	add("A/A pairs", strconv.Itoa(x.Design.AA))
-	add("test", string(x.Design.Test))
 	add("adjust", strconv.FormatBool(x.Design.Adjust))
 	for _, factor := range x.Factors {
 		add("baseline of "+factor.Name, factor.Baseline)

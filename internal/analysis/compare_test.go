@@ -35,17 +35,20 @@ func TestCompare(t *testing.T) {
 			l.x.Overrides = map[string]string{"seed": "7"}
 			l.x.Parameters["rows"] = "2000"
 			l.x.Evidence = result.Emulated
-			l.x.Design.Alpha, l.x.Design.Kind, l.x.Design.Repeats, l.x.Design.Looks = 0.01, splitPlot, 2, []int{8, 10}
+			l.x.Design.Alpha, l.x.Design.Kind, l.x.Design.Repeats, l.x.Design.Looks = 0.01, result.SplitPlot, 2, []int{8, 10}
 			l.x.Design.AA = 3
 			l.x.Factors[0].Levels = []string{"off", "on", "auto"}
 			l.x.Responses[0].Margin, l.x.Responses[0].Better = 0.05, "higher"
 		}, differences: []Difference{
-			{"host kernel", []string{"6.1.0", "6.12.4"}}, {"study", []string{"cafe", "beef"}}, {"workload", []string{"command", "null"}},
-			{"workload rows", []string{"1000", "2000"}}, {"hostlab", []string{"1.0", "1.1"}}, {"evidence", []string{"measured", "emulated"}},
+			{"host kernel", []string{"6.1.0", "6.12.4"}}, {"study", []string{"cafe", "beef"}},
+			{"workload", []string{"command", "null"}},
+			{"workload rows", []string{"1000", "2000"}}, {"hostlab", []string{"1.0", "1.1"}},
+			{"evidence", []string{"measured", "emulated"}},
 			{"alpha", []string{"0.05", "0.01"}}, {"design", []string{"rcbd", "split-plot"}}, {"repeats", []string{"1", "2"}},
 			{"looks", []string{"[10]", "[8 10]"}}, {"A/A pairs", []string{"0", "3"}},
 			{"levels of mode", []string{"off, on", "auto, off, on"}}, {"margin of wall", []string{"2 %", "5 %"}},
-			{"better of wall", []string{"lower", "higher"}}, {"host smt", []string{"", "off"}}, {"override seed", []string{"", "7"}},
+			{"better of wall", []string{"lower", "higher"}}, {"host smt", []string{"", "off"}},
+			{"override seed", []string{"", "7"}},
 		}},
 		{name: "another baseline", change: func(l *lab) {
 			l.x.Factors[0].Levels, l.x.Factors[0].Baseline = []string{"none", "on"}, "none"
@@ -63,7 +66,8 @@ func TestCompare(t *testing.T) {
 				run.Values["cpu"] = run.Values["wall"]
 			}
 		}, differences: []Difference{
-			{"margin of wall", []string{"2 %", ""}}, {"unit of wall", []string{"s", ""}}, {"better of wall", []string{"lower", ""}},
+			{"margin of wall", []string{"2 %", ""}}, {"unit of wall", []string{"s", ""}},
+			{"better of wall", []string{"lower", ""}},
 			{"margin of cpu", []string{"", "2 %"}}, {"unit of cpu", []string{"", "s"}}, {"better of cpu", []string{"", "lower"}},
 		}, lack: [][2]int{{0, 1}, {1, 0}}},
 	} {
@@ -103,7 +107,8 @@ func TestCompareLinesUp(t *testing.T) {
 	of := func(c ...result.Contrast) *Analysis {
 		an := &Analysis{Experiment: &result.Experiment{}}
 		for _, c := range c {
-			an.Effects = append(an.Effects, Effect{Contrast: c, Response: result.Response{Name: "wall", Primary: true}, Estimate: result.Unknown()})
+			an.Effects = append(an.Effects, Effect{Contrast: c, Response: result.Response{Name: "wall", Primary: true},
+				Figure: noFigure()})
 		}
 		return an
 	}
@@ -128,7 +133,8 @@ func TestText(t *testing.T) {
 		t.Error(got)
 	}
 	ratio := scale{result.Response{Compare: result.Ratio}}
-	for v, want := range map[float64]string{0: "0 %", 0.02: "2 %", 0.0599: "5.99 %", 0.5: "50 %", 0.123456: "12.35 %", 0.00012345: "0.01 %", 1e-9: "0.0000001 %", 12: "1200 %"} {
+	for v, want := range map[float64]string{0: "0 %", 0.02: "2 %", 0.0599: "5.99 %", 0.5: "50 %", 0.123456: "12.35 %",
+		0.00012345: "0.01 %", 1e-9: "0.0000001 %", 12: "1200 %"} {
 		if got := ratio.size(v); got != want {
 			t.Errorf("size(%v) = %q, want %q", v, got, want)
 		}
@@ -179,7 +185,8 @@ func TestAnyRecord(t *testing.T) {
 		}
 		for _, a := range []*Analysis{l.analyse(), l.ended("budget")} {
 			for _, e := range a.Effects {
-				if e.Reason.Kind == "" || e.Verdict == "" || (e.Verdict == CostsMore || e.Verdict == CostsLess) && (math.IsNaN(e.Low) || math.IsNaN(e.High)) {
+				if e.Reason.Kind == "" || e.Verdict == "" || (e.Verdict == CostsMore || e.Verdict == CostsLess) &&
+					(math.IsNaN(e.Low) || math.IsNaN(e.High)) {
 					t.Fatalf("%+v", e)
 				}
 			}

@@ -154,7 +154,7 @@ func (r *record) boots(used []*result.Run) []string {
 		}
 		inBlock[p.block], inPlot[p] = run.Boot, run.Boot
 	}
-	if r.x.Design.Kind != splitPlot {
+	if r.x.Design.Kind != result.SplitPlot {
 		switch {
 		case len(mixedBlocks) > 0:
 			return []string{fmt.Sprintf("the host was rebooted within %s: differences there include the effect of the reboot",

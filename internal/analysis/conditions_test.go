@@ -34,14 +34,20 @@ func TestWarnings(t *testing.T) {
 	}{
 		{"nothing", func(*lab) {}, "", 0},
 		{"an incomplete block", func(l *lab) { l.runs[4].Status = result.Void }, "1 block is left out", 9},
-		{"two incomplete blocks", func(l *lab) { l.runs[4].Status, l.runs[0].Status = result.Void, result.Failed }, "2 blocks are left out", 8},
+		{"two incomplete blocks", func(l *lab) {
+			l.runs[4].Status, l.runs[0].Status = result.Void, result.Failed
+		}, "2 blocks are left out", 8},
 		{"a block under way", func(l *lab) { l.runs = l.runs[:28] }, "", 9},
-		{"a foreign run", func(l *lab) { l.runs = append(l.runs, result.Run{Block: 77, Status: result.OK}) }, "1 run has no place in the plan", 0},
+		{"a foreign run", func(l *lab) {
+			l.runs = append(l.runs, result.Run{Block: 77, Status: result.OK})
+		}, "1 run has no place in the plan", 0},
 		{"a run of another cell", func(l *lab) { l.runs[3].Cell = 2 }, "1 run has no place in the plan", 9},
 		{"a negative block", func(l *lab) { l.runs[0].Block = -1 }, "1 run has no place", 9},
 		{"a run twice", func(l *lab) { l.runs = append(l.runs, l.runs[3]) }, "1 run does not count, because its place", 0},
 		{"a missing value", func(l *lab) { l.runs[3].Values = nil }, "wall is missing in 1 run", 9},
-		{"contaminated", func(l *lab) { l.runs[3].Contaminated, l.runs[5].Contaminated = "the CPUs moved", "busy" }, "2 of 20 runs are contaminated", 0},
+		{"contaminated", func(l *lab) {
+			l.runs[3].Contaminated, l.runs[5].Contaminated = "the CPUs moved", "busy"
+		}, "2 of 20 runs are contaminated", 0},
 		{"zero", func(l *lab) { l.runs[3].Values["wall"] = 0 }, "wall is 0 in 1 run, of which there is no ratio", 10},
 		{"negative", func(l *lab) { l.runs[3].Values["wall"] = -1 }, "wall is negative, and compared as a ratio in 1 run", 9},
 		{"a daemon", func(l *lab) {
@@ -95,9 +101,13 @@ func TestWarnings(t *testing.T) {
 		}), `mode read 2 different values at level "on" ("1", "on")`, 0},
 		{"a level not in force", read(func(*result.Run, result.Cell) (string, string) { return "off", "off" }),
 			`mode read "off" at several levels ("off", "on")`, 0},
-		{"levels in force", read(func(_ *result.Run, c result.Cell) (string, string) { return c.Levels["mode"], c.Levels["mode"] }), "", 0},
+		{"levels in force", read(func(_ *result.Run, c result.Cell) (string, string) {
+			return c.Levels["mode"], c.Levels["mode"]
+		}), "", 0},
 		{"one boot", boot(func(*result.Run) string { return "a" }), "", 0},
-		{"boots between blocks", boot(func(run *result.Run) string { return string(rune('a' + run.Block/5)) }), "the runs span 2 boots", 0},
+		{"boots between blocks", boot(func(run *result.Run) string {
+			return string(rune('a' + run.Block/5))
+		}), "the runs span 2 boots", 0},
 		{"a boot within a block", boot(func(run *result.Run) string {
 			if run.Block > 5 || run.Block == 5 && run.Slot > 0 {
 				return "b"
@@ -133,7 +143,9 @@ func TestWarnings(t *testing.T) {
 			"wall of the baseline drifted by +7.", 0},
 		{"a warning of runs", each(func(run *result.Run, _ result.Cell) { run.Warnings = []string{"the clock was stepped"} }),
 			"20 runs: the clock was stepped", 0},
-		{"many warnings of runs", each(func(run *result.Run, _ result.Cell) { run.Warnings = []string{string(rune('a' + run.Block))} }),
+		{"many warnings of runs", each(func(run *result.Run, _ result.Cell) {
+			run.Warnings = []string{string(rune('a' + run.Block))}
+		}),
 			"7 more warnings of single runs", 0},
 		{"stalls", func(l *lab) {
 			for _, i := range []int{1, 7} {
@@ -192,7 +204,8 @@ func TestNoDriftInNoise(t *testing.T) {
 
 func TestRunsByStatusAndSeconds(t *testing.T) {
 	l := newLab().fill(10, noisy(1, 0.01, 0))
-	l.runs = append(l.runs, result.Run{Status: result.WarmUp}, result.Run{Status: result.Void}, result.Run{Status: result.Void})
+	l.runs = append(l.runs, result.Run{Status: result.WarmUp}, result.Run{Status: result.Void},
+		result.Run{Status: result.Void})
 	for i := range l.runs {
 		if l.runs[i].Start.IsZero() {
 			l.runs[i].Start = started // of block 0
@@ -220,8 +233,8 @@ func TestBaselineAndLevel(t *testing.T) {
 	l.x.Design.Looks = []int{11}
 	for _, compare := range []result.Comparison{result.Ratio, result.Difference} {
 		l.x.Responses[0].Compare = compare
-		if e := l.analyse().Effects[0]; !near(e.Baseline, 15) || !near(e.Level, 25) {
-			t.Errorf("%s: baseline %v, level %v; want 15 and 25", compare, e.Baseline, e.Level)
+		if e := l.analyse().Effects[0]; !near(e.Base.Value, 15) || !near(e.Level.Value, 25) {
+			t.Errorf("%s: baseline %v, level %v; want 15 and 25", compare, e.Base.Value, e.Level.Value)
 		}
 	}
 	if e := l.analyse().Effects[0]; e.Value != 10 {
@@ -249,8 +262,8 @@ func TestInteraction(t *testing.T) {
 			t.Errorf("%s: %v (%s), want %v", e.Contrast, e.Value, e.Verdict, want)
 		}
 	}
-	if e := a.Effects[0]; !math.IsNaN(e.Baseline) || !math.IsNaN(e.Level) {
-		t.Errorf("an interaction has no sides, but %v and %v", e.Baseline, e.Level)
+	if e := a.Effects[0]; !math.IsNaN(e.Base.Value) || !math.IsNaN(e.Level.Value) {
+		t.Errorf("an interaction has no sides, but %v and %v", e.Base.Value, e.Level.Value)
 	}
 	// A record in which one corner is missing.
 	l.x.Cells[3].Levels = map[string]string{"mode": "on", "size": "medium"}
@@ -262,8 +275,10 @@ func TestInteraction(t *testing.T) {
 // What disturbed one cell is told once, however many responses and contrasts it is in.
 func TestUnevenIsToldOnce(t *testing.T) {
 	l := newLab().factorial()
-	l.x.Responses = append(l.x.Responses, result.Response{Name: "cpu", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.02})
-	l.x.Contrasts = append(l.x.Contrasts, result.Contrast{Factors: []string{"size"}, Levels: []string{"large"}}, interaction())
+	l.x.Responses = append(l.x.Responses, result.Response{Name: "cpu", Unit: "s", Better: "lower", Compare: result.Ratio,
+		Margin: 0.02})
+	l.x.Contrasts = append(l.x.Contrasts, result.Contrast{Factors: []string{"size"}, Levels: []string{"large"}},
+		interaction())
 	value := noisy(3, 0.001, 0.05)
 	l.fill(10, func(b int, c result.Cell) []float64 { y := value(b, c)[0]; return []float64{y, y} })
 	for i := range l.runs {
@@ -287,7 +302,8 @@ func TestUnevenIsToldOnce(t *testing.T) {
 			told = append(told, w)
 		}
 	}
-	if len(told) != 1 || !strings.Contains(told[0], "at size large and") || !strings.HasSuffix(told[0], "; the same at mode on") {
+	if len(told) != 1 || !strings.Contains(told[0], "at size large and") ||
+		!strings.HasSuffix(told[0], "; the same at mode on") {
 		t.Errorf("told: %q", told)
 	}
 }

@@ -31,7 +31,8 @@ func (c comparison) pairs() bool { return c.unit == "pairs" }
 // comparison works out the cells of contrast c, or says why it cannot.
 func (r *record) comparison(c result.Contrast) (comparison, error) {
 	if len(c.Factors) != len(c.Levels) || len(c.Factors) < 1 || len(c.Factors) > 2 {
-		return comparison{}, fmt.Errorf("a contrast has one factor or two, and a level for each, not %d and %d", len(c.Factors),
+		return comparison{}, fmt.Errorf("a contrast has one factor or two, and a level for each, not %d and %d",
+			len(c.Factors),
 			len(c.Levels))
 	}
 	factors := make([]result.Factor, len(c.Factors))
@@ -60,7 +61,7 @@ func (r *record) comparison(c result.Contrast) (comparison, error) {
 	if len(factors) == 1 {
 		out.base, out.level = corners[0], corners[1]
 	}
-	out.ordered = len(out.level) == 1 && len(out.base) == 1 && (r.x.Design.Adjust || r.x.Design.Test == result.Switchback)
+	out.ordered = len(out.level) == 1 && len(out.base) == 1 && (r.x.Design.Adjust || r.x.Design.Kind == result.Switchback)
 	for corner, cells := range corners {
 		sign := 1.0 // + at all levels, each factor at its baseline turns it round
 		for i := range factors {
@@ -104,10 +105,10 @@ func cornerOf(cell result.Cell, c result.Contrast, factors []result.Factor) (int
 // the contrast asks for. They are averaged, and a superblock gives one difference;
 // where one boot of each holds the whole contrast, those boots are what is counted.
 func (r *record) units(c *comparison) {
-	if r.x.Design.Test == result.Switchback && c.ordered {
+	if r.x.Design.Kind == result.Switchback && c.ordered {
 		c.unit = "pairs"
 	}
-	if r.x.Design.Kind != splitPlot {
+	if r.x.Design.Kind != result.SplitPlot {
 		return
 	}
 	c.unit = "superblocks"

@@ -10,10 +10,6 @@ import (
 	"hostlab/internal/stats"
 )
 
-// Held is what a level costs where it is held for a stretch of runs, with the baseline held before and after it. N are
-// the runs at the level that count.
-type Held struct{ result.Estimate }
-
 // afterChange is how many runs of each stretch are left out, in which the host may still follow the level.
 const afterChange = 3
 
@@ -27,12 +23,14 @@ func (a *Analysis) Due() bool {
 
 // Asks reports whether a plot of the block of stretches is for an effect that is due.
 func (a *Analysis) Asks(plot []int) bool {
-	return a == nil || slices.ContainsFunc(a.Effects, func(e Effect) bool { return e.Primary() && e.due > 0 && slices.Contains(plot, e.due-1) })
+	return a == nil || slices.ContainsFunc(a.Effects, func(e Effect) bool {
+		return e.Primary() && e.due > 0 && slices.Contains(plot, e.due-1)
+	})
 }
 
-// held judges "no effect" by the stretches in which the level of c was held: where the host follows a level slowly, pairs
-// show a part of what it costs. The difference of their typical runs has to be within the margin, and no run may still be
-// on its way.
+// held judges "no effect" by the stretches in which the level of c was held: where the host follows a level slowly,
+// pairs show a part of what it costs. The difference of their typical runs has to be within the margin, and no run may
+// still be on its way.
 func (j *judge) held(e *Effect, t *table, c comparison) {
 	x := j.record.x
 	if x.Design.Dwell == 0 || !e.Primary() || e.Verdict != NoEffect {
@@ -68,7 +66,7 @@ func (j *judge) held(e *Effect, t *table, c comparison) {
 		typical := func(z []float64) float64 { return stats.HodgesLehmann(z, NominalAlpha).Value }
 		before, after := typical(of[0]), typical(of[2])
 		d := typical(of[1]) - (before+after)/2
-		e.Held = &Held{t.estimate(result.Estimate{Value: d, Low: math.NaN(), High: math.NaN(), N: len(of[1])})}
+		e.Held = t.estimate(result.Estimate{Value: d, Low: math.NaN(), High: math.NaN(), N: len(of[1])})
 		for _, list := range all[1:] { // how they go on
 			floats.AddConst(-stats.Mean(list), list)
 		}

@@ -22,10 +22,25 @@ type judge struct {
 // unknown is an effect that cannot be had.
 func unknown(e Effect, why error) Effect {
 	nan, evidence := math.NaN(), e.Evidence
-	e.Estimate, e.Mean, e.Baseline, e.Level, e.NoiseFloor, e.Finds = result.Unknown(), result.Unknown(), nan, nan, nan, nan
-	e.Evidence = evidence
+	e.Figure, e.Base, e.Level = noFigure(), noFigure(), noFigure()
+	e.Scatter, e.NoiseFloor, e.Finds, e.Evidence = nan, nan, nan, evidence
 	e.Verdict, e.Reason = Inconclusive, Reason{Kind: Damaged, Text: why.Error()}
 	return e
+}
+
+// noFigure is one of which nothing is known.
+func noFigure() Figure {
+	none := result.Unknown()
+	return Figure{none, none, none, none}
+}
+
+// side is the median of some cells.
+func (t *table) side(cells []int) Figure {
+	f := noFigure()
+	if f.Value = t.median(cells); !math.IsNaN(f.Value) {
+		f.N = len(t.of(cells))
+	}
+	return f
 }
 
 // effect estimates contrast c in the response of t, whose noise floor is known or NaN.
@@ -50,7 +65,8 @@ func (j *judge) effect(e Effect, c comparison, t *table, floor float64) Effect {
 	evidence := e.Evidence
 	e.Estimate, e.Mean = t.estimate(iv), t.estimate(mean)
 	e.Evidence = evidence
-	e.Baseline, e.Level = t.median(c.base), t.median(c.level)
+	e.Held, e.P95, e.Scatter = result.Unknown(), result.Unknown(), math.NaN()
+	e.Base, e.Level = t.side(c.base), t.side(c.level)
 	e.Stalls = disagree(t.scale, iv, mean)
 	e.NoiseFloor = floor
 	j.verdict(&e, t, iv, c)
@@ -72,7 +88,7 @@ func (j *judge) interval(d []float64, b *periods, alpha float64) (iv, mean resul
 		return iv, stats.PairedT(d, alpha), false
 	}
 	mean = stats.PairedT(d, alpha)
-	if j.record.x.Design.Kind == splitPlot && len(d) >= 2 && len(d) < stats.MinBlocks(alpha) {
+	if j.record.x.Design.Kind == result.SplitPlot && len(d) >= 2 && len(d) < stats.MinBlocks(alpha) {
 		return mean, mean, true
 	}
 	return stats.HodgesLehmann(d, alpha), mean, false

@@ -22,8 +22,9 @@ var started = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func newLab() *lab {
 	return &lab{x: &result.Experiment{
 		Schema: result.SchemaVersion, ID: "a", Name: "test", Evidence: result.Measured,
-		Factors:   []result.Factor{{Name: "mode", Levels: []string{"off", "on"}, Baseline: "off", Change: result.Online}},
-		Responses: []result.Response{{Name: "wall", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.02, Primary: true}},
+		Factors: []result.Factor{{Name: "mode", Levels: []string{"off", "on"}, Baseline: "off", Change: result.Online}},
+		Responses: []result.Response{{Name: "wall", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.02,
+			Primary: true}},
 		Contrasts: []result.Contrast{{Factors: []string{"mode"}, Levels: []string{"on"}, Primary: true}},
 		Design:    result.Design{Kind: "rcbd", Alpha: 0.05, Looks: []int{10}, Repeats: 1},
 		Cells:     []result.Cell{cell("off"), cell("on")},
@@ -34,7 +35,8 @@ func cell(mode string) result.Cell { return result.Cell{Levels: map[string]strin
 
 // factorial adds a second factor "size", small (the baseline) or large.
 func (l *lab) factorial() *lab {
-	l.x.Factors = append(l.x.Factors, result.Factor{Name: "size", Levels: []string{"small", "large"}, Baseline: "small", Change: result.Online})
+	l.x.Factors = append(l.x.Factors, result.Factor{Name: "size", Levels: []string{"small", "large"}, Baseline: "small",
+		Change: result.Online})
 	l.x.Cells = nil
 	for _, mode := range []string{"off", "on"} {
 		for _, size := range []string{"small", "large"} {
@@ -44,10 +46,10 @@ func (l *lab) factorial() *lab {
 	return l
 }
 
-// splitPlot turns "mode" into a factor that needs a reboot.
+// result.SplitPlot turns "mode" into a factor that needs a reboot.
 func (l *lab) splitPlot() *lab {
 	l.x.Factors[0].Change = result.Reboot
-	l.x.Design.Kind = splitPlot
+	l.x.Design.Kind = result.SplitPlot
 	return l
 }
 
@@ -72,7 +74,7 @@ func (l *lab) fill(n int, value func(block int, c result.Cell) []float64) *lab {
 
 // plan makes one block: a plot for each combination of whole-plot levels.
 func (l *lab) plan() result.Block {
-	if l.x.Design.Kind != splitPlot {
+	if l.x.Design.Kind != result.SplitPlot {
 		var all []int
 		for c := range l.x.Cells {
 			all = append(all, c)

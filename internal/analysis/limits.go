@@ -33,7 +33,8 @@ func (j *judge) limit(e *Effect, t *table, iv result.Estimate, c comparison) {
 	}
 	j.coarse(e, t, iv, c)
 	delta := t.margin()
-	mean := stats.PairedT(e.Differences, j.single) // it guards a claim and makes none, so it takes no share of alpha for other looks
+	// it guards a claim and makes none, so it takes no share of alpha for other looks
+	mean := stats.PairedT(e.Differences, j.single)
 	// Rare stalls move the mean and leave the middle where it is.
 	if none && !(mean.Low >= -delta && mean.High <= delta) {
 		e.forbid(Tail, e.Verdict == NoEffect)

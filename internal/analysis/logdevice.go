@@ -135,7 +135,8 @@ func (s *LogDevice) fill(runs []result.Run) {
 		return BlockMeans(x, runs, &other)
 	}
 	// Gains are of logarithms; what is shown is plain, so that parts add up to a duration.
-	duration, write, share := means(s.Duration, result.Ratio), means(s.Write, result.Ratio), means(s.Share, result.Difference)
+	duration, write, share := means(s.Duration, result.Ratio), means(s.Write, result.Ratio),
+		means(s.Share, result.Difference)
 	seconds, written := means(s.Duration, result.Difference), means(s.Write, result.Difference)
 	parts := map[string][]map[int]float64{}
 	for i := range s.Parts {

@@ -12,7 +12,8 @@ type Outcome int
 // The outcomes, in rising order of what asks for attention.
 const (
 	NoneBeyond Outcome = iota // every primary effect is within its margin, or the section's rule says none
-	// a primary effect is inconclusive or unresolved, or there is none, or the rule decides nothing, or runs of a cell fail
+	// a primary effect is inconclusive or unresolved, or there is none, or the rule decides nothing, or runs of a cell
+	// fail
 	Open
 	Beyond // a primary effect is beyond its margin, or the rule says that there is one
 )
@@ -45,8 +46,8 @@ func (a *Analysis) Outcome() Outcome {
 	return worst
 }
 
-// Harms reports whether the randomised comparison agrees with an end that was made to be safe: some effect is that the level
-// costs more.
+// Harms reports whether the randomised comparison agrees with an end that was made to be safe: some effect is that the
+// level costs more.
 func (a *Analysis) Harms() bool {
 	return slices.ContainsFunc(a.Effects, func(e Effect) bool { return e.Verdict == CostsMore })
 }

@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"hostlab/internal/result"
@@ -14,7 +15,7 @@ import (
 type record struct {
 	x        *result.Experiment
 	runs     []*result.Run // OK ones, at most one for each slot of the plan, as recorded
-	order    []int         // cells of all runs of the record, as they ran
+	order    []int         // cells of all runs of the record, by their start
 	place    []int         // of runs, in order
 	harmed   []*result.Run // that harm has ended, those too that had no value
 	complete []int         // blocks in which every planned cell has such a run, rising
@@ -40,9 +41,12 @@ func read(x *result.Experiment, runs []result.Run) *record {
 	taken, tried, decided := make([]bool, slots), make([]bool, slots), make([]bool, slots)
 	has := make([]bool, len(x.Blocks)*len(x.Cells))
 	strangers, again := 0, 0
+	at := make([]int, len(runs))
+	for n, i := range byStart(runs) {
+		r.order, at[i] = append(r.order, runs[i].Cell), n
+	}
 	for i := range runs {
 		run := &runs[i]
-		r.order = append(r.order, run.Cell)
 		if run.Status == result.WarmUp {
 			if run.Reason != "" {
 				r.status[FailedWarmUp]++
@@ -76,7 +80,7 @@ func read(x *result.Experiment, runs []result.Run) *record {
 		}
 		taken[slot] = true
 		has[run.Block*len(x.Cells)+run.Cell] = true
-		r.runs, r.place = append(r.runs, run), append(r.place, i)
+		r.runs, r.place = append(r.runs, run), append(r.place, at[i])
 	}
 	for b, block := range x.Blocks[:x.Planned()] {
 		if blockComplete(block, has[b*len(x.Cells):(b+1)*len(x.Cells)]) {
@@ -92,6 +96,16 @@ func read(x *result.Experiment, runs []result.Run) *record {
 			" not count, because its place in the plan already has a good one")
 	}
 	return r
+}
+
+// byStart is the order in which runs began, whatever their places in the file.
+func byStart(runs []result.Run) []int {
+	order := make([]int, len(runs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return runs[a].Start.Compare(runs[b].Start) })
+	return order
 }
 
 // slotNumbers numbers all slots of the plan: those of a plot start at first[block][plot].

@@ -84,7 +84,9 @@ var published = Published{"Oks, Be aware: To Hyper or not to Hyper, 2005", 72255
 // NewSiblings reads a record of the workload scanlock.
 func NewSiblings(x *result.Experiment, runs []result.Run) *Siblings {
 	s := &Siblings{Name: "smt", Rotation: result.Unknown(), SiblingOverCore: result.Unknown(), Cited: published}
-	i := slices.IndexFunc(x.Factors, func(f result.Factor) bool { return slices.Contains(f.Levels, string(result.NoScanner)) })
+	i := slices.IndexFunc(x.Factors, func(f result.Factor) bool {
+		return slices.Contains(f.Levels, string(result.NoScanner))
+	})
 	if i < 0 {
 		s.Decision, s.Reason = SharingUntestable, NotInStudy
 		return s
@@ -99,7 +101,8 @@ func NewSiblings(x *result.Experiment, runs []result.Run) *Siblings {
 	alone := read("lock_rate", result.NoScanner)
 	beside := func(level result.Scanner) Beside {
 		kept := read("lock_rate", level)
-		b := Beside{Scanner: level, Ratio: ratioOf(kept, alone, alpha), LockRate: medianOf(kept), ScanRate: medianOf(read("scan_rate", level))}
+		b := Beside{Scanner: level, Ratio: ratioOf(kept, alone, alpha), LockRate: medianOf(kept),
+			ScanRate: medianOf(read("scan_rate", level))}
 		for _, run := range runs {
 			if x.Cells[run.Cell].Levels[factor.Name] == string(level) {
 				b.Runs++
@@ -145,7 +148,8 @@ func (s *Siblings) decide() (Sharing, SharingReason) {
 	runs, marked := 0, 0
 	for _, b := range append([]Beside{s.Alone}, s.Places...) {
 		runs, marked = runs+b.Runs, marked+b.Contaminated
-		if b.Scanner != result.Rotation && b.Scanner != result.ScannerSame && float64(b.Contaminated) > mostMarked*float64(b.Runs) {
+		if b.Scanner != result.Rotation && b.Scanner != result.ScannerSame &&
+			float64(b.Contaminated) > mostMarked*float64(b.Runs) {
 			return SharingOpen, Contaminated
 		}
 	}

@@ -33,7 +33,8 @@ func record4(rates map[result.Scanner][]float64, absent ...result.Absent) (*resu
 		f.Levels = append(f.Levels, string(l))
 		x.Cells = append(x.Cells, result.Cell{Levels: map[string]string{"scanner": string(l)}})
 		for b, v := range rates[l] {
-			runs = append(runs, result.Run{Block: b, Cell: len(x.Cells) - 1, Status: result.OK, Values: map[string]float64{"lock_rate": v}})
+			runs = append(runs, result.Run{Block: b, Cell: len(x.Cells) - 1, Status: result.OK,
+				Values: map[string]float64{"lock_rate": v}})
 		}
 	}
 	x.Factors = []result.Factor{f}
@@ -91,7 +92,8 @@ func TestSiblingsDecide(t *testing.T) {
 		"no other core":              {many(0.4, 0.01), nil, gone(result.ScannerCore), 0, SharingOpen, NoOtherCore},
 		"no other core, and no harm": {many(1, 0.005), nil, gone(result.ScannerCore), 0, SharingHarmless, ""},
 	} {
-		x, runs := record4(map[result.Scanner][]float64{result.NoScanner: many(1, 0), result.ScannerSibling: c.sibling, result.ScannerCore: c.core}, c.absent...)
+		x, runs := record4(map[result.Scanner][]float64{result.NoScanner: many(1, 0), result.ScannerSibling: c.sibling,
+			result.ScannerCore: c.core}, c.absent...)
 		for i := range runs {
 			if x.Cells[runs[i].Cell].Levels["scanner"] == "sibling" && c.marked > 0 {
 				runs[i].Contaminated, c.marked = "the CPUs moved", c.marked-1
@@ -116,7 +118,8 @@ func TestRoundsAverageOtherFactors(t *testing.T) {
 			if i == 1 && b == 2 {
 				continue // a block that lacks one
 			}
-			runs = append(runs, result.Run{Block: b, Cell: i, Values: map[string]float64{"lock_rate": math.Exp(float64(10*i + b))}})
+			runs = append(runs, result.Run{Block: b, Cell: i, Values: map[string]float64{"lock_rate": math.Exp(float64(10*i +
+				b))}})
 		}
 	}
 	got := rounds(x, runs, "lock_rate", "scanner", "none")

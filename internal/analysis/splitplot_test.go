@@ -3,9 +3,7 @@ package analysis
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
-	"time"
 
 	"hostlab/internal/result"
 )
@@ -107,7 +105,8 @@ func TestInnerEffectIsTheMeanOverBoots(t *testing.T) {
 		}
 	}
 	if covered < 88 || wrong > 0 { // 95 less three standard errors
-		t.Errorf("%d of %d intervals hold the mean effect of %.2f %%, and %d say that there is none", covered, experiments, 100*math.Expm1(truth), wrong)
+		t.Errorf("%d of %d intervals hold the mean effect of %.2f %%, and %d say that there is none", covered, experiments,
+			100*math.Expm1(truth), wrong)
 	}
 }
 
@@ -137,62 +136,6 @@ func TestFewBoots(t *testing.T) {
 		if c.student && (e.Value != e.Mean.Value || e.Low != e.Mean.Low) {
 			t.Errorf("%d superblocks: the estimate is not Student's: %+v", c.blocks, e)
 		}
-	}
-}
-
-// Runs vary by 2 %, boots by 1 %, and a boot costs 40 runs: sqrt(40*4/1) = 12.6.
-func TestRepeats(t *testing.T) {
-	l := newLab().splitPlot()
-	l.x.Design.Repeats = 10
-	rng, boots := rand.New(rand.NewPCG(9, 9)), bootNoise(0.01, 0.05)
-	l.fill(400, func(b int, c result.Cell) []float64 {
-		return []float64{boots(b, c)[0] * math.Exp(0.02*rng.NormFloat64()+0.1*float64(b%7))} // blocks differ, which cancels
-	})
-	// 20 runs of 8 s in two boots; each boot takes 320 s beside them.
-	for i := range l.runs {
-		run := &l.runs[i]
-		run.Start = started.Add(time.Duration(run.Block*(20*8+2*320)+run.Plot*(10*8+320)+run.Slot*8) * time.Second)
-	}
-	a := l.ended("budget")
-	if a.Repeats < 12 || a.Repeats > 14 {
-		t.Errorf("%d repeats a boot, want about 13", a.Repeats)
-	}
-	// Four cells in a boot vary like one that is repeated four times.
-	four := newLab().splitPlot()
-	four.x.Design.Repeats = 10
-	four.x.Factors = append(four.x.Factors, result.Factor{Name: "size", Levels: []string{"1", "2", "3", "4"}, Baseline: "1", Change: result.Online})
-	four.x.Cells = nil
-	for _, mode := range []string{"off", "on"} {
-		for _, size := range four.x.Factors[1].Levels {
-			four.x.Cells = append(four.x.Cells, result.Cell{Levels: map[string]string{"mode": mode, "size": size}})
-		}
-	}
-	four.fill(400, func(b int, c result.Cell) []float64 {
-		return []float64{boots(b+1000, c)[0] * math.Exp(0.02*rng.NormFloat64())}
-	})
-	for i := range four.runs {
-		run := &four.runs[i]
-		run.Start = started.Add(time.Duration(run.Block*(90*8+3*320)+run.Plot*(40*8+320)+run.Slot*8) * time.Second)
-	}
-	if a := four.ended("budget"); a.Repeats < 3 || a.Repeats > 4 {
-		t.Errorf("%d repeats of four cells a boot, want about 13/4", a.Repeats)
-	}
-	for name, change := range map[string]func(){
-		"no primary response": func() { l.x.Responses[0].Primary = false },
-		"no values":           func() { l.x.Responses[0].Name = "cpu" },
-		"a boot costs nothing": func() {
-			for i := range l.runs {
-				l.runs[i].Start = started.Add(time.Duration(i*8) * time.Second)
-			}
-		},
-		"one repeat": func() { l.x.Design.Repeats = 1 },
-	} {
-		response, runs := l.x.Responses[0], slices.Clone(l.runs)
-		change()
-		if a := l.ended("budget"); a.Repeats != 0 {
-			t.Errorf("%s: %d repeats", name, a.Repeats)
-		}
-		l.x.Responses[0], l.runs, l.x.Design.Repeats = response, runs, 10
 	}
 }
 

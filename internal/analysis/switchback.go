@@ -29,8 +29,8 @@ func (r *record) struck() (list []Struck) {
 	return list
 }
 
-// coin is 1 where the level is the second period of a pair, as it was planned, and -1 where it is the first. A period that
-// was made again stays where its coin put it.
+// coin is 1 where the level is the second period of a pair, as it was planned, and -1 where it is the first. A period
+// that was made again stays where its coin put it.
 func (r *record) coin(block int, c comparison) float64 {
 	for _, plot := range r.x.Blocks[block].Plots {
 		for _, cell := range plot {

@@ -15,16 +15,18 @@ import (
 // seconds.
 func switched(rng *rand.Rand, n int, value func(seconds float64, level bool) (cost, load float64)) *lab {
 	l := newLab()
-	l.x.Design = result.Design{Kind: "switchback", Alpha: 0.05, Looks: []int{10, 14, 20, 30}, Repeats: 1, Test: result.Switchback, Load: "load"}
+	l.x.Design = result.Design{Kind: "switchback", Alpha: 0.05, Looks: []int{10, 14, 20, 30}, Repeats: 1, Load: "load"}
 	l.x.Cells = l.x.Cells[:2]
-	l.x.Responses = append(l.x.Responses, result.Response{Name: "load", Unit: "1/s", Better: "higher", Compare: result.Ratio, Margin: 0.02})
+	l.x.Responses = append(l.x.Responses, result.Response{Name: "load", Unit: "1/s", Better: "higher",
+		Compare: result.Ratio, Margin: 0.02})
 	for b := range n {
 		l.x.Blocks = append(l.x.Blocks, result.Block{Plots: [][]int{rng.Perm(2)}})
 		for slot, c := range l.x.Blocks[b].Plots[0] {
 			start := time.Duration(2*b+slot) * 7 * time.Minute
 			cost, load := value(start.Seconds(), c == 1)
-			l.runs = append(l.runs, result.Run{Block: b, Slot: slot, Cell: c, Status: result.OK, Start: started.Add(start), Seconds: 300,
-				Values: map[string]float64{"wall": math.Exp(cost), "load": math.Exp(load)}})
+			l.runs = append(l.runs, result.Run{Block: b, Slot: slot, Cell: c, Status: result.OK, Start: started.Add(start),
+				Seconds: 300,
+				Values:  map[string]float64{"wall": math.Exp(cost), "load": math.Exp(load)}})
 		}
 	}
 	return l
@@ -67,12 +69,15 @@ func TestSwitchbackWithoutALoad(t *testing.T) {
 	l := switched(rng, 30, day(rng, 0.05, 0))
 	l.runs[3].Values["load"] = 0
 	a := l.analyse()
-	if a.Effects[0].Adjusted != nil || !slices.ContainsFunc(a.Warnings, func(w string) bool { return strings.HasPrefix(w, "nothing is adjusted for load") }) {
+	if a.Effects[0].Adjusted != nil || !slices.ContainsFunc(a.Warnings, func(w string) bool {
+		return strings.HasPrefix(w, "nothing is adjusted for load")
+	}) {
 		t.Errorf("%+v, warnings %q", a.Effects[0].Adjusted, a.Warnings)
 	}
 }
 
-// In a closed loop the load falls where the level is slower; the effect is still found, as each pair has the level once.
+// In a closed loop the load falls where the level is slower; the effect is still found, as each pair has the level
+// once.
 func TestSwitchbackInAClosedLoop(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 2))
 	const effect = 0.05
@@ -117,8 +122,8 @@ func TestSwitchbackEndsByHarm(t *testing.T) {
 	}
 }
 
-// Where the coins fell nearly as the load went, the orders of six pairs refuse no effect, however large. What a decision
-// would take follows from the scatter, and is not just the next pair.
+// Where the coins fell nearly as the load went, the orders of six pairs refuse no effect, however large. What a
+// decision would take follows from the scatter, and is not just the next pair.
 func TestSwitchbackUnbounded(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 2))
 	loads := []float64{0, 1, 2.4, -1, 0, 1.5}
@@ -131,7 +136,8 @@ func TestSwitchbackUnbounded(t *testing.T) {
 		l.runs[2*b].Cell, l.runs[2*b+1].Cell = 1-second, second
 	}
 	e := l.analyse().Effects[0]
-	if e.Verdict != Inconclusive || e.Reason.Kind != Unbounded || !math.IsNaN(e.Low) || !math.IsNaN(e.High) || e.Need != 46 {
+	if e.Verdict != Inconclusive || e.Reason.Kind != Unbounded || !math.IsNaN(e.Low) || !math.IsNaN(e.High) ||
+		e.Need != 46 {
 		t.Errorf("%s, %+v, %v, need %d", e.Verdict, e.Reason, e.Estimate, e.Need)
 	}
 }

@@ -10,7 +10,8 @@ import (
 func TestUnsettled(t *testing.T) {
 	runs := func(tau, waited, lasts float64) (list []*result.Run) {
 		for range 10 {
-			list = append(list, &result.Run{Waited: waited, Seconds: lasts}, &result.Run{Waited: waited, Seconds: lasts, SettlesIn: tau})
+			list = append(list, &result.Run{Waited: waited, Seconds: lasts}, &result.Run{Waited: waited, Seconds: lasts,
+				SettlesIn: tau})
 		}
 		return list
 	}

@@ -54,7 +54,7 @@ func (j *judge) verdict(e *Effect, t *table, iv result.Estimate, c comparison) {
 
 // none judges an effect whose interval lies within the margin: that is no practical effect.
 func (j *judge) none(e *Effect, t *table, c comparison) {
-	if x := j.record.x; e.N < soonest && x.Design.Kind != splitPlot && len(t.rows) < x.Planned() {
+	if x := j.record.x; e.N < soonest && x.Design.Kind != result.SplitPlot && len(t.rows) < x.Planned() {
 		e.Reason, e.Need = Reason{Kind: TooEarly, N: soonest}, soonest
 		j.time(e)
 		return

@@ -6,8 +6,8 @@ import (
 	"hostlab/internal/screen"
 )
 
-// When says in how many hours of the day runs were seen, as a sentence beside the verdicts: at other hours, neighbours may do other
-// things. "" where no run counts.
+// When says in how many hours of the day runs were seen, as a sentence beside the verdicts: at other hours, neighbours
+// may do other things. "" where no run counts.
 func (a *Analysis) When() string {
 	switch {
 	case a.Hours <= 0:

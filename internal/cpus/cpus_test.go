@@ -73,7 +73,8 @@ func TestCount(t *testing.T) {
 			t.Errorf("%q is %d, %v", text, got, err)
 		}
 	}
-	for text, want := range map[string]string{"0": "outside of 1 to 4096", "-3": "outside", "4097": "outside", "core": "did you mean cores?", "": "write a number"} {
+	for text, want := range map[string]string{"0": "outside of 1 to 4096", "-3": "outside", "4097": "outside",
+		"core": "did you mean cores?", "": "write a number"} {
 		if _, err := Of(smt()).Count("degree", text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -97,7 +98,8 @@ func TestOffers(t *testing.T) {
 		"measured": {hidden, "a measurement says"},
 	} {
 		h := Of(c.m)
-		got := []string{h.Offers([]string{All, OnePerCore, "0"})[OnePerCore], h.alike([]string{"1", Threads, Cores}, Threads, Cores)[Cores],
+		got := []string{h.Offers([]string{All, OnePerCore, "0"})[OnePerCore],
+			h.alike([]string{"1", Threads, Cores}, Threads, Cores)[Cores],
 			h.alike([]string{Cores, Threads}, Threads, Cores)[Threads]}
 		for _, why := range got {
 			if (why == "") != (c.why == "") || !strings.Contains(why, c.why) {

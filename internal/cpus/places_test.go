@@ -53,9 +53,11 @@ func plain(sockets, caches, cores, threads int) *host.Topology {
 					id++
 				}
 				for _, cpu := range all {
-					t.CPUs = append(t.CPUs, host.CPU{ID: cpu, Socket: host.Known(s, "", "made"), Siblings: host.Known(all, "", "made"), CoreType: "all"})
+					t.CPUs = append(t.CPUs, host.CPU{ID: cpu, Socket: host.Known(s, "", "made"),
+						Siblings: host.Known(all, "", "made"), CoreType: "all"})
 				}
-				t.Caches = append(t.Caches, host.Cache{Level: 1, Type: "Instruction", Size: host.Known(int64(64<<10), "B", "made"), CPUs: all},
+				t.Caches = append(t.Caches, host.Cache{Level: 1, Type: "Instruction",
+					Size: host.Known(int64(64<<10), "B", "made"), CPUs: all},
 					host.Cache{Level: 1, Type: "Data", Size: host.Known(int64(32<<10), "B", "made"), CPUs: all},
 					host.Cache{Level: 2, Type: "Unified", Size: host.Known(int64(1<<20), "B", "made"), CPUs: all})
 				l3.CPUs = append(l3.CPUs, all...)
@@ -77,15 +79,21 @@ func TestFind(t *testing.T) {
 	}{
 		"everything": {plain(2, 2, 2, 2), nil, nil, 0, map[string]any{"sibling": 1, "core": 2, "llc": 4, "socket": 8}},
 		"the last":   {plain(2, 2, 2, 2), nil, nil, 15, map[string]any{"sibling": 14, "core": 12, "llc": 8, "socket": 0}},
-		"cpuset": {plain(2, 2, 2, 2), []int{0, 3, 9}, nil, 0, map[string]any{"sibling": "none of the CPUs that may be used shares a core with CPU 0", "core": 3,
-			"llc": "the socket of CPU 0 has no second last-level cache", "socket": 9}},
-		"victim away": {plain(1, 1, 2, 1), []int{1}, nil, 0, map[string]any{"sibling": away, "core": away, "llc": away, "socket": away}},
+		"cpuset": {plain(2, 2, 2, 2), []int{0, 3, 9}, nil, 0,
+			map[string]any{"sibling": "none of the CPUs that may be used shares a core with CPU 0", "core": 3,
+				"llc": "the socket of CPU 0 has no second last-level cache", "socket": 9}},
+		"victim away": {plain(1, 1, 2, 1), []int{1}, nil, 0, map[string]any{"sibling": away, "core": away, "llc": away,
+			"socket": away}},
 		"two cores": {plain(1, 1, 2, 1), nil, nil, 0, map[string]any{"sibling": "no CPU shares a core with CPU 0", "core": 1,
-			"llc": "the socket of CPU 0 has no second last-level cache", "socket": "there is no CPU on another socket than CPU 0"}},
+			"llc":    "the socket of CPU 0 has no second last-level cache",
+			"socket": "there is no CPU on another socket than CPU 0"}},
 		"hidden siblings": {plain(1, 1, 4, 1), nil, [][2]int{{0, 2}, {3, 1}}, 0, map[string]any{"sibling": 2, "core": 1,
-			"llc": "the socket of CPU 0 has no second last-level cache", "socket": "there is no CPU on another socket than CPU 0"}},
-		"one core": {plain(1, 1, 1, 2), nil, nil, 1, map[string]any{"sibling": 0, "core": "no other core shares the last-level cache of CPU 1",
-			"llc": "the socket of CPU 1 has no second last-level cache", "socket": "there is no CPU on another socket than CPU 1"}},
+			"llc":    "the socket of CPU 0 has no second last-level cache",
+			"socket": "there is no CPU on another socket than CPU 0"}},
+		"one core": {plain(1, 1, 1, 2), nil, nil, 1, map[string]any{"sibling": 0,
+			"core":   "no other core shares the last-level cache of CPU 1",
+			"llc":    "the socket of CPU 1 has no second last-level cache",
+			"socket": "there is no CPU on another socket than CPU 1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, places(New(c.t, c.allowed, c.measured), c.victim)); diff != "" {
@@ -99,7 +107,8 @@ func TestFind(t *testing.T) {
 func TestFindWithoutFacts(t *testing.T) {
 	bare := &host.Topology{CPUs: []host.CPU{{ID: 0}, {ID: 1}}}
 	m := New(bare, nil, nil)
-	if got := places(m, 0); got["core"] != 1 || !strings.HasPrefix(got["sibling"].(string), "not known") || got["llc"] != "the caches of CPU 0 are not known" {
+	if got := places(m, 0); got["core"] != 1 || !strings.HasPrefix(got["sibling"].(string), "not known") ||
+		got["llc"] != "the caches of CPU 0 are not known" {
 		t.Errorf("%v", got)
 	}
 	if m.Cache(0, 0) != 0 || m.Cache(0, 2) != 0 {
@@ -118,7 +127,8 @@ func TestHalfOfTheFacts(t *testing.T) {
 	const dark = "not known: the system does not tell what other CPUs share with CPU 0"
 	const untold = "not known: the system does not report which CPUs share a core; `hostlab facts --probe` measures it"
 	const second = "the socket of CPU 0 has no second last-level cache"
-	const none, unknown, socket = "no CPU shares a core with CPU 0", "the caches of CPU 0 are not known", "there is no CPU on another socket than CPU 0"
+	const none, unknown, socket = "no CPU shares a core with CPU 0", "the caches of CPU 0 are not known",
+		"there is no CPU on another socket than CPU 0"
 	for name, c := range map[string]struct {
 		caches  []host.Cache
 		hybrid  bool
@@ -127,13 +137,17 @@ func TestHalfOfTheFacts(t *testing.T) {
 		places  []Place // of CPU 0
 	}{
 		"shared L1": {[]host.Cache{cache(1, 0, 1), cache(1, 2, 3), cache(3, 0, 1, 2, 3)}, false, nil,
-			map[string]any{"sibling": strings.Replace(hint, "%s", "L1", 1), "core": 2, "llc": second, "socket": socket}, []Place{Unknown, Core, Core}},
+			map[string]any{"sibling": strings.Replace(hint, "%s", "L1", 1), "core": 2, "llc": second, "socket": socket},
+			[]Place{Unknown, Core, Core}},
 		"shared L1, others away": {[]host.Cache{cache(1, 0, 1), cache(1, 2, 3), cache(3, 0, 1, 2, 3)}, false, []int{0, 1},
-			map[string]any{"sibling": strings.Replace(hint, "%s", "L1", 1), "core": dark, "llc": second, "socket": socket}, []Place{Unknown, Core, Core}},
+			map[string]any{"sibling": strings.Replace(hint, "%s", "L1", 1), "core": dark, "llc": second, "socket": socket},
+			[]Place{Unknown, Core, Core}},
 		"shared L1 only": {[]host.Cache{cache(1, 0, 1), cache(1, 2, 3)}, false, nil,
-			map[string]any{"sibling": strings.Replace(hint, "%s", "L1", 1), "core": 2, "llc": unknown, "socket": socket}, []Place{Unknown, Unknown, Unknown}},
+			map[string]any{"sibling": strings.Replace(hint, "%s", "L1", 1), "core": 2, "llc": unknown, "socket": socket},
+			[]Place{Unknown, Unknown, Unknown}},
 		"L2 of two": {[]host.Cache{cache(2, 0, 1), cache(2, 2, 3)}, false, nil,
-			map[string]any{"sibling": strings.Replace(hint, "%s", "L2", 1), "core": dark, "llc": 2, "socket": socket}, []Place{Unknown, LLC, LLC}},
+			map[string]any{"sibling": strings.Replace(hint, "%s", "L2", 1), "core": dark, "llc": 2, "socket": socket},
+			[]Place{Unknown, LLC, LLC}},
 		"L2 of a cluster": {[]host.Cache{cache(2, 0, 1, 2, 3)}, false, nil,
 			map[string]any{"sibling": untold, "core": 1, "llc": second, "socket": socket}, []Place{Unknown, Unknown, Unknown}},
 		"L2 of two on a hybrid": {[]host.Cache{cache(2, 0, 1), cache(2, 2, 3)}, true, nil,
@@ -167,7 +181,8 @@ func TestHalfOfTheFacts(t *testing.T) {
 // Who looks for siblings begins where one is, on the largest cores.
 func TestVictim(t *testing.T) {
 	hybrid := plain(1, 1, 4, 2)
-	hybrid.CoreTypes = []host.CoreType{{Name: "efficiency", Capacity: host.Known[int64](600, "", "made")}, {Name: "performance", Capacity: host.Known[int64](1024, "", "made")}}
+	hybrid.CoreTypes = []host.CoreType{{Name: "efficiency", Capacity: host.Known[int64](600, "", "made")},
+		{Name: "performance", Capacity: host.Known[int64](1024, "", "made")}}
 	for i := range hybrid.CPUs {
 		hybrid.CPUs[i].CoreType = hybrid.CoreTypes[i/4].Name
 	}
@@ -224,7 +239,8 @@ func Test512(t *testing.T) {
 		begin := proc.Own()
 		m := New(topo, nil, nil)
 		got = places(m, 7)
-		if p := m.Positions(7, 8); len(p) != 8 || !slices.Contains(p, 7) || !slices.Contains(p, got["sibling"].(int)) || !slices.IsSorted(p) {
+		if p := m.Positions(7, 8); len(p) != 8 || !slices.Contains(p, 7) || !slices.Contains(p, got["sibling"].(int)) ||
+			!slices.IsSorted(p) {
 			t.Fatalf("positions %v", p)
 		}
 		best = min(best, proc.Own()-begin)
@@ -239,7 +255,8 @@ func Test512(t *testing.T) {
 			t.Errorf("no %s: %v", p, got[string(p)])
 			continue
 		}
-		if slices.Contains(m.core[7], cpu) != (p == Sibling) || (m.caches[7] == m.caches[cpu]) != (p == Sibling || p == Core) ||
+		if slices.Contains(m.core[7], cpu) != (p == Sibling) || (m.caches[7] == m.caches[cpu]) != (p == Sibling ||
+			p == Core) ||
 			(m.cpus[7].Socket.Value == m.cpus[cpu].Socket.Value) != (p != Socket) {
 			t.Errorf("CPU %d is no %s of CPU 7", cpu, p)
 		}
@@ -275,7 +292,8 @@ func TestPlacesDiffer(t *testing.T) {
 		if m.Has(victim) {
 			most := n("most", 9) + 1
 			p := m.Positions(victim, most)
-			if len(p) != min(most, len(m.CPUs())) || !slices.Contains(p, victim) || len(slices.Compact(slices.Clone(p))) != len(p) {
+			if len(p) != min(most, len(m.CPUs())) || !slices.Contains(p, victim) ||
+				len(slices.Compact(slices.Clone(p))) != len(p) {
 				t.Fatalf("positions %v of %v, at most %d", p, m.CPUs(), most)
 			}
 		}

@@ -76,7 +76,8 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 }
 
 func TestAffinity(t *testing.T) {
-	for cpu, want := range map[int]string{0: "00000001", 3: "00000008", 31: "80000000", 63: "8000000000000000", 64: "1:00000001", 511: "7:8000000000000000"} {
+	for cpu, want := range map[int]string{0: "00000001", 3: "00000008", 31: "80000000", 63: "8000000000000000",
+		64: "1:00000001", 511: "7:8000000000000000"} {
 		if got := Affinity(cpu); got != want {
 			t.Errorf("CPU %d: %s, want %s", cpu, got, want)
 		}
@@ -87,7 +88,8 @@ func TestAffinity(t *testing.T) {
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := sorted(rapid.SliceOfNDistinct(rapid.IntRange(0, maxCPUs-1), 1, 200, rapid.ID[int]).Draw(t, "cpus"))
-		for _, text := range []string{masks(want), "cpu:" + host.FormatList(want), masks(want[:1]) + "+cpu:" + host.FormatList(want)} {
+		for _, text := range []string{masks(want), "cpu:" + host.FormatList(want),
+			masks(want[:1]) + "+cpu:" + host.FormatList(want)} {
 			got, err := ParseSet(text)
 			if err != nil || !cmp.Equal(got, want) {
 				t.Fatalf("%q: %v, %v, want %v", text, got, err, want)
@@ -110,7 +112,8 @@ func sorted(list []int) []int {
 }
 
 func FuzzParseSet(f *testing.F) {
-	for _, s := range []string{"8", "0xff", "0-3,8", "cpu:3", "1:0xff", "0x1+2:3", "+", ":", "-", "0-8191", "cpu:0-10:2/4", "\x00"} {
+	for _, s := range []string{"8", "0xff", "0-3,8", "cpu:3", "1:0xff", "0x1+2:3", "+", ":", "-", "0-8191",
+		"cpu:0-10:2/4", "\x00"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -42,12 +42,12 @@ func Describe(w io.Writer, s *Study, width int, more ...[2]string) error {
 		add("Absent", "not on this host: "+result.AbsentText(s.Absent))
 	}
 	add("Workload", s.workloadText())
-	if s.Design.Kind == Switchback {
+	if s.Design.Kind == result.Switchback {
 		add("Pairs", s.pairsText())
 	} else {
 		add("Blocks", s.blocksText())
 	}
-	if s.Design.Kind == Switchback && s.Paced(0) > 0 {
+	if s.Design.Kind == result.Switchback && s.Paced(0) > 0 {
 		add("Takes", s.pairsTakeText()...)
 	} else {
 		add("Takes", s.takes())
@@ -134,8 +134,9 @@ func (f Factor) about() string {
 		levels = append(levels, text)
 	}
 	how := map[string]string{KindSetting: "setting " + f.Setting, KindEmulated: "power policies, emulated",
-		KindServer: "the server's parameter " + f.Server, KindParameter: "parameter of the workload", KindCommands: "by commands",
-		KindManual: "by a person"}[f.Kind]
+		KindServer: "the server's parameter " + f.Server, KindParameter: "parameter of the workload",
+		KindCommands: "by commands",
+		KindManual:   "by a person"}[f.Kind]
 	if f.Change != result.Online && string(f.Change) != f.Kind {
 		how += ", " + map[result.Change]string{result.RestartWorkload: "workload restarted", result.Reboot: "reboot",
 			result.Manual: "a person's step"}[f.Change]
@@ -165,7 +166,7 @@ func (s *Study) workloadText() string {
 func (s *Study) blocksText() string {
 	cells := combinations(s.Factors)
 	text := screen.Count(cells, "cell")
-	if s.Design.Kind == SplitPlot {
+	if s.Design.Kind == result.SplitPlot {
 		text += fmt.Sprintf("; %s a superblock, %s of each cell in one: %s", screen.Count(s.PlotsPerBlock(), "boot"),
 			screen.Count(s.Design.Repeats, "run"), screen.Count(s.RunsPerBlock(), "run"))
 	} else {
@@ -183,7 +184,7 @@ func (s *Study) blocksText() string {
 	text += fmt.Sprintf("; may stop after %s blocks, so %s runs", strings.Join(looks, ", "), runs)
 	if n := s.Workload.WarmUp; n > 0 {
 		text += fmt.Sprintf(" and %d to warm up", n)
-		if s.Design.Kind == SplitPlot {
+		if s.Design.Kind == result.SplitPlot {
 			text += " after each boot"
 		}
 	}
@@ -194,7 +195,7 @@ func (s *Study) blocksText() string {
 	if n := s.Design.AA; n > 0 {
 		text += fmt.Sprintf("; first %s of the baseline with itself (A/A)", screen.Count(n, "pair"))
 	}
-	if s.Design.Kind == SplitPlot {
+	if s.Design.Kind == result.SplitPlot {
 		text += fmt.Sprintf(", %d to %d boots", first*s.PlotsPerBlock(), last*s.PlotsPerBlock())
 	}
 	return text
@@ -209,7 +210,7 @@ func (s *Study) takes() string {
 			text += " to " + rough(most)
 		}
 		text += fmt.Sprintf(", at %s a run", screen.Brief(s.Workload.Expect))
-		if s.Design.Kind == SplitPlot {
+		if s.Design.Kind == result.SplitPlot {
 			text += ", boots not counted"
 		}
 		if s.guarded() {
@@ -322,7 +323,8 @@ func (s *Study) changes() (list []string) {
 			if s.Harm != nil {
 				whose = "the service's"
 			}
-			list = append(list, fmt.Sprintf("%s: holds %s processes off their CPUs by %s, and stops that at the end", f.Name, whose,
+			list = append(list, fmt.Sprintf("%s: holds %s processes off their CPUs by %s, and stops that at the end", f.Name,
+				whose,
 				map[string]string{"stop": "signals", "cgroup": "the quota of a cgroup",
 					"auto": "signals or the quota of a cgroup"}[f.Emulate.Method]))
 		case KindCommands:

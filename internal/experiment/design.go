@@ -33,7 +33,7 @@ func (s *Study) MinBlocks(looks []int) []int {
 	least := make([]int, len(looks))
 	for i, alpha := range s.Alphas(looks) {
 		least[i] = 2 // in a split plot the paired t serves below what the signed ranks need
-		if s.Design.Kind != SplitPlot {
+		if s.Design.Kind != result.SplitPlot {
 			least[i] = stats.MinBlocks(alpha)
 		}
 	}
@@ -42,57 +42,48 @@ func (s *Study) MinBlocks(looks []int) []int {
 
 // Alphas returns the alpha of each primary interval at each of some looks.
 func (s *Study) Alphas(looks []int) []float64 {
-	return stats.LookAlphas(stats.Simultaneous(s.Design.Alpha, s.Tests(), 1), looks, s.Design.Kind == SplitPlot)
+	return stats.LookAlphas(stats.Simultaneous(s.Design.Alpha, s.Tests(), 1), looks, s.Design.Kind == result.SplitPlot)
 }
-
-// The kinds of design.
-const (
-	RCBD      = "rcbd"
-	SplitPlot = "split-plot"
-	// Switchback is for a service that others use: a block is a pair of periods, at the baseline
-	// and at the level, in the order that a coin gives.
-	Switchback = "switchback"
-)
 
 // designAt is the place of a key of [design].
 func (p *parser) designAt(key string) place { return p.at("design", 0, key) }
 
 func (p *parser) design() {
 	d, f := &p.s.Design, &p.f.Design
-	d.Kind = RCBD
+	d.Kind = result.RCBD
 	whole := slices.IndexFunc(p.s.Factors, func(x Factor) bool { return x.Change.WholePlot() })
 	switch {
-	case p.live() || f.Kind == Switchback:
-		d.Kind = Switchback
+	case p.live() || f.Kind == result.Switchback:
+		d.Kind = result.Switchback
 	case whole >= 0:
-		d.Kind = SplitPlot
+		d.Kind = result.SplitPlot
 	}
-	switch d.Kind {
-	case Switchback:
-		d.Test = result.Switchback
-	case RCBD:
+	if d.Kind == result.RCBD {
 		d.Dwell = dwell
 	}
 	if kind := cmp.Or(f.Kind, d.Kind); kind != d.Kind {
 		if p.live() {
-			p.add(p.designAt("kind"), "kind = %q, but workload %s watches a service that others use, which takes a switchback; take kind out",
+			p.add(p.designAt("kind"),
+				"kind = %q, but workload %s watches a service that others use, which takes a switchback; take kind out",
 				kind, p.desc.Name)
 		} else if whole >= 0 {
-			p.add(p.designAt("kind"), "kind = %q, but factor %s has change = %q, which makes it a split plot: runs of one boot are not "+
-				"independent; take kind out",
+			p.add(p.designAt("kind"),
+				"kind = %q, but factor %s has change = %q, which makes it a split plot: runs of one boot are not "+
+					"independent; take kind out",
 				kind, p.s.Factors[whole].Name, p.s.Factors[whole].Change)
 		} else if len(p.s.Factors) > 0 {
 			p.add(p.designAt("kind"), "kind = %q, but no factor needs a reboot or a person; take kind out", kind)
 		}
 	}
 	d.Repeats = 1
-	if d.Kind == SplitPlot {
+	if d.Kind == result.SplitPlot {
 		d.Repeats = or(f.Repeats, defaultRepeats)
 	} else if r := or(f.Repeats, 1); r != 1 {
-		p.add(p.designAt("repeats"), "repeats = %d: they serve split plots only; more blocks tell more than more runs in a block: "+
-			"raise looks", r)
+		p.add(p.designAt("repeats"),
+			"repeats = %d: they serve split plots only; more blocks tell more than more runs in a block: "+
+				"raise looks", r)
 	}
-	if d.Kind == Switchback {
+	if d.Kind == result.Switchback {
 		p.switchback()
 	} else if f.Load != "" {
 		p.add(p.designAt("load"), "load belongs to a switchback; take it out")
@@ -114,13 +105,14 @@ func (p *parser) adjust() {
 	if !p.s.Design.Adjust || len(p.s.Factors) == 0 {
 		return
 	}
-	if p.s.Design.Kind != RCBD || len(p.s.Factors) > 1 {
+	if p.s.Design.Kind != result.RCBD || len(p.s.Factors) > 1 {
 		p.add(p.designAt("adjust"), "adjust = true serves one factor in complete blocks; take it out")
 	}
 	for _, x := range p.s.Factors {
 		if x.Kind == KindEmulated || slices.Contains(movers, x.Setting) {
-			p.add(p.designAt("adjust"), "adjust = true, but factor %s changes how much CPU time others take: that is part of its effect; "+
-				"take adjust out", x.Name)
+			p.add(p.designAt("adjust"),
+				"adjust = true, but factor %s changes how much CPU time others take: that is part of its effect; "+
+					"take adjust out", x.Name)
 		}
 	}
 }
@@ -134,9 +126,9 @@ func (p *parser) looks() {
 	given, at := p.f.Design.Looks, p.designAt("looks")
 	if len(given) == 0 {
 		switch d.Kind {
-		case SplitPlot:
+		case result.SplitPlot:
 			d.Looks = slices.Clone(defaultPlotLooks)
-		case Switchback:
+		case result.Switchback:
 			d.Looks = slices.Clone(defaultPairLooks)
 		default:
 			d.Looks = slices.Clone(defaultLooks)
@@ -208,7 +200,7 @@ func combinations(fs []Factor) int {
 
 // PlotsPerBlock returns the boots of a superblock, 1 for complete blocks.
 func (s *Study) PlotsPerBlock() int {
-	if s.Design.Kind != SplitPlot {
+	if s.Design.Kind != result.SplitPlot {
 		return 1
 	}
 	return combinations(slices.DeleteFunc(slices.Clone(s.Factors), func(f Factor) bool { return !wholePlot(f) }))

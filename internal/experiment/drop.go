@@ -63,7 +63,8 @@ type Here struct {
 func (s *Study) given(f Factor, lacks map[string]string) error {
 	for _, l := range f.Levels {
 		if reason := lacks[l]; reason != "" && f.Directories[l].Given {
-			return &Problems{[]Problem{{File: "--set " + levelPrefix + l + "=" + screen.Short(s.Overrides[levelPrefix+l]), Text: reason}}}
+			return &Problems{[]Problem{{File: "--set " + levelPrefix + l + "=" + screen.Short(s.Overrides[levelPrefix+l]),
+				Text: reason}}}
 		}
 	}
 	return nil
@@ -93,16 +94,16 @@ func Drop(s *Study, why map[string]map[string]string) (*Study, error) {
 		switch {
 		case len(left.Levels) == len(f.Levels):
 		case !slices.Contains(left.Levels, f.Baseline):
-			reason = "there is no " + f.Baseline + toCompare
+			reason = "there is no " + f.Baseline + " to compare it with"
 		case len(left.Levels) == 1:
-			reason = "there is nothing" + toCompare
+			reason = "there is nothing to compare it with"
 		}
 		if reason == "" {
 			out.Factors = append(out.Factors, left)
 			continue
 		}
 		for _, l := range left.Levels {
-			out.Absent = append(out.Absent, result.Absent{Factor: f.Name, Level: l, Reason: reason})
+			out.Absent = append(out.Absent, result.Absent{Factor: f.Name, Level: l, Reason: reason, Follows: true})
 		}
 		if f.Directories != nil {
 			return nil, s.unfit(out.Absent, "factor "+f.Name+", "+reason+" on this host")
@@ -132,8 +133,8 @@ func Drop(s *Study, why map[string]map[string]string) (*Study, error) {
 	if len(out.Contrasts) == 0 {
 		return nil, s.unfit(out.Absent, "nothing that it compares is left on this host")
 	}
-	if !slices.ContainsFunc(out.Factors, wholePlot) && out.Design.Kind == SplitPlot {
-		out.Design.Kind, out.Design.Repeats, out.Design.Dwell = RCBD, 1, dwell
+	if !slices.ContainsFunc(out.Factors, wholePlot) && out.Design.Kind == result.SplitPlot {
+		out.Design.Kind, out.Design.Repeats, out.Design.Dwell = result.RCBD, 1, dwell
 		out.Design.Looks = slices.Clone(out.Design.Looks)
 		for len(out.Design.Looks) > 1 && out.Design.Looks[0] < out.MinBlocks(out.Design.Looks)[0] {
 			out.Design.Looks = out.Design.Looks[1:]
@@ -159,7 +160,9 @@ func (s *Study) hold(parameter, level string) error {
 // those factors that are gone and held where it asks for them.
 func (s *Study) still(c result.Contrast, held map[string]string) (result.Contrast, bool) {
 	has := func(factor, level string) bool {
-		return slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.Name == factor && slices.Contains(f.Levels, level) })
+		return slices.ContainsFunc(s.Factors, func(f Factor) bool {
+			return f.Name == factor && slices.Contains(f.Levels, level)
+		})
 	}
 	for i, f := range c.Factors {
 		if !has(f, c.Levels[i]) {
@@ -181,12 +184,9 @@ func (s *Study) still(c result.Contrast, held map[string]string) (result.Contras
 	return c, true
 }
 
-// toCompare ends the reason of a level that is there, but has lost what it was to be compared with.
-const toCompare = " to compare it with"
-
 // unfit is the error of a study that a host cannot run. What follows from other reasons is left out.
 func (s *Study) unfit(absent []result.Absent, text string) error {
-	absent = slices.DeleteFunc(slices.Clone(absent), func(a result.Absent) bool { return strings.HasSuffix(a.Reason, toCompare) })
+	absent = slices.DeleteFunc(slices.Clone(absent), func(a result.Absent) bool { return a.Follows })
 	also := ""
 	if s.Instead != "" {
 		also = "; run here instead: hostlab run " + s.Instead

@@ -71,16 +71,20 @@ func TestDrop(t *testing.T) {
 		why                        map[string]map[string]string
 		factors, absent, contrasts []string
 		held                       string
-		kind                       string
+		kind                       result.DesignKind
 	}{
-		"nothing":   {nil, []string{"wait 1 2 3", "boot on off"}, nil, full, "1", SplitPlot},
-		"one level": {map[string]map[string]string{"wait": {"3": "slow"}}, []string{"wait 1 2", "boot on off"}, []string{"wait 3: slow"}, []string{"wait 2 at boot off", "boot off at wait 1"}, "1", SplitPlot},
+		"nothing": {nil, []string{"wait 1 2 3", "boot on off"}, nil, full, "1", result.SplitPlot},
+		"one level": {map[string]map[string]string{"wait": {"3": "slow"}}, []string{"wait 1 2", "boot on off"},
+			[]string{"wait 3: slow"}, []string{"wait 2 at boot off", "boot off at wait 1"}, "1", result.SplitPlot},
 		"a baseline": {map[string]map[string]string{"wait": {"1": "quick"}}, []string{"boot on off"},
-			[]string{"wait 1: quick", "wait 2: there is no 1 to compare it with", "wait 3: there is no 1 to compare it with"}, nil, "", ""},
+			[]string{"wait 1: quick", "wait 2: there is no 1 to compare it with", "wait 3: there is no 1 to compare it with"},
+			nil, "", ""},
 		"all but the baseline": {map[string]map[string]string{"wait": {"2": "a", "3": "b"}}, []string{"boot on off"},
-			[]string{"wait 2: a", "wait 3: b", "wait 1: there is nothing to compare it with"}, []string{"boot off"}, "1", SplitPlot},
+			[]string{"wait 2: a", "wait 3: b", "wait 1: there is nothing to compare it with"}, []string{"boot off"}, "1",
+			result.SplitPlot},
 		"what makes whole plots": {map[string]map[string]string{"boot": {"off": "firmware"}}, []string{"wait 1 2 3"},
-			[]string{"boot off: firmware", "boot on: there is nothing to compare it with"}, []string{"wait 3"}, "1", RCBD},
+			[]string{"boot off: firmware", "boot on: there is nothing to compare it with"}, []string{"wait 3"}, "1",
+			result.RCBD},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := parsed(t, twoFactors)
@@ -106,7 +110,8 @@ func TestDrop(t *testing.T) {
 			for _, a := range got.Absent {
 				absent = append(absent, a.Factor+" "+a.Level+": "+a.Reason)
 			}
-			if diff := cmp.Diff([][]string{c.factors, c.absent, c.contrasts}, [][]string{factors, absent, contrasts(got)}); diff != "" {
+			if diff := cmp.Diff([][]string{c.factors, c.absent, c.contrasts}, [][]string{factors, absent,
+				contrasts(got)}); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			if v := got.Workload.Params.Int("operations"); fmt.Sprint(v) != c.held || got.Design.Kind != c.kind {
@@ -207,11 +212,16 @@ func TestFit(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &result.Machine{CPUs: 3, Measured: m.Measured}
-	if diff := cmp.Diff(want, Head(got).Machine); diff != "" || !cmp.Equal(got.Absent, []result.Absent{{Factor: "wait", Level: "3", Reason: "no half of operations"}}) {
+	if diff := cmp.Diff(want, Head(got).Machine); diff != "" || !cmp.Equal(got.Absent,
+		[]result.Absent{{Factor: "wait", Level: "3", Reason: "no half of operations"}}) {
 		t.Errorf("absent %v, machine (-want +got):\n%s", got.Absent, diff)
 	}
 	var b strings.Builder
-	if err := Describe(&b, got, 80); err != nil || !strings.Contains(b.String(), "  Absent   not on this host: wait 3 (no half of operations)\n") || !strings.Contains(b.String(), "no primary effect") == slices.ContainsFunc(got.Contrasts, func(c result.Contrast) bool { return !c.Primary }) && len(contrasts(got)) == 0 {
+	if err := Describe(&b, got, 80); err != nil || !strings.Contains(b.String(),
+		"  Absent   not on this host: wait 3 (no half of operations)\n") || !strings.Contains(b.String(),
+		"no primary effect") == slices.ContainsFunc(got.Contrasts, func(c result.Contrast) bool {
+		return !c.Primary
+	}) && len(contrasts(got)) == 0 {
 		t.Errorf("described (%v) as\n%s", err, b.String())
 	}
 	m.Measured = [][2]int{}
@@ -239,8 +249,10 @@ func TestSectionAndExhausted(t *testing.T) {
 // A study that a host cannot run names the one that it can.
 func TestInstead(t *testing.T) {
 	s := parsed(t, strings.Replace(twoFactors, `section = "smt"`, `instead = "null"`, 1))
-	_, err := Drop(s, map[string]map[string]string{"wait": {"1": "quick", "2": "slow", "3": "slow"}, "boot": {"off": "no firmware"}})
-	if err == nil || !strings.HasSuffix(err.Error(), "; run here instead: hostlab run null") || strings.Contains(err.Error(), "\n") {
+	_, err := Drop(s, map[string]map[string]string{"wait": {"1": "quick", "2": "slow", "3": "slow"},
+		"boot": {"off": "no firmware"}})
+	if err == nil || !strings.HasSuffix(err.Error(), "; run here instead: hostlab run null") ||
+		strings.Contains(err.Error(), "\n") {
 		t.Error(err)
 	}
 }
@@ -279,7 +291,8 @@ func TestBuiltInsNameOthers(t *testing.T) {
 
 // Of many levels that lack for one reason a refusal names a few, behind the reason.
 func TestReasonsText(t *testing.T) {
-	absent := []result.Absent{{Factor: "cell", Level: "a", Reason: "no CPU 7"}, {Factor: "cpus", Level: "x", Reason: "no core"}}
+	absent := []result.Absent{{Factor: "cell", Level: "a", Reason: "no CPU 7"},
+		{Factor: "cpus", Level: "x", Reason: "no core"}}
 	for _, l := range []string{"b", "c", "d", "e"} {
 		absent = append(absent, result.Absent{Factor: "cell", Level: l, Reason: "no CPU 7"})
 	}

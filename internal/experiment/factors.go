@@ -59,7 +59,8 @@ func (p *parser) factors() {
 	seen := map[string]bool{}
 	for i := range p.f.Factor {
 		f := &p.f.Factor[i]
-		x := Factor{Settle: p.washout(), Unsettled: p.live() && !f.Settle.given, Timeout: cmp.Or(f.Timeout.Duration, time.Minute)}
+		x := Factor{Settle: p.washout(), Unsettled: p.live() && !f.Settle.given,
+			Timeout: cmp.Or(f.Timeout.Duration, time.Minute)}
 		if f.Settle.given {
 			x.Settle = f.Settle.Duration
 		}
@@ -106,8 +107,9 @@ func (f *FactorTable) baseline() string {
 
 // has reports whether a key of those that only some factors have is given.
 func (f *FactorTable) has(key string) bool {
-	return map[string]bool{"setting": f.Setting != "", "parameter": f.Parameter != "", "emulate": f.Emulate != "", "server": f.Server != "",
-		"apply": f.Apply != nil, "manual": f.Manual != "", "directories": f.Directories != nil, "floor": f.Floor.given,
+	return map[string]bool{"setting": f.Setting != "", "parameter": f.Parameter != "", "emulate": f.Emulate != "",
+		"server": f.Server != "",
+		"apply":  f.Apply != nil, "manual": f.Manual != "", "directories": f.Directories != nil, "floor": f.Floor.given,
 		"slice": f.Slice.given, "method": f.Method != "", "read": f.Read != nil, "restore": f.Restore != nil}[key]
 }
 
@@ -126,7 +128,8 @@ func (p *parser) way(i int, x *Factor) {
 		if len(have) > 1 {
 			at, says = p.factorAt(i, have[1]), "is varied by "+strings.Join(have, " and ")
 		}
-		p.add(at, "%s %s; give one of setting, parameter, server, emulate, apply, manual", strings.TrimSpace("factor "+x.Name),
+		p.add(at, "%s %s; give one of setting, parameter, server, emulate, apply, manual",
+			strings.TrimSpace("factor "+x.Name),
 			says)
 		x.Change = result.Online
 		return
@@ -218,21 +221,24 @@ func (p *parser) emulated(i int, x *Factor) {
 		}
 	}
 	if p.s.Evidence != result.Emulated {
-		p.add(p.factorAt(i, "emulate"), "factor %s imitates a clock, and this study says that it measures this host's own; write evidence "+
-			"= \"emulated\" under [study]", x.Name)
+		p.add(p.factorAt(i, "emulate"),
+			"factor %s imitates a clock, and this study says that it measures this host's own; write evidence "+
+				"= \"emulated\" under [study]", x.Name)
 	}
 }
 
 func (p *parser) commands(i int, x *Factor) {
 	if !holds(x.Apply, "level") {
-		p.add(p.factorAt(i, "apply"), "apply holds {level} nowhere, so that it would do the same for all levels of factor %s", x.Name)
+		p.add(p.factorAt(i, "apply"),
+			"apply holds {level} nowhere, so that it would do the same for all levels of factor %s", x.Name)
 	}
 	if x.Read == nil {
 		switch {
 		case holds(x.Apply, "original") || holds(x.Restore, "original"):
 			p.add(p.factorAt(i, "apply"), "{original} is what read printed, and factor %s has no read", x.Name)
 		case x.Restore == nil:
-			p.add(p.factorAt(i, "apply"), "factor %s has neither read nor restore, so that hostlab could not put back what was", x.Name)
+			p.add(p.factorAt(i, "apply"),
+				"factor %s has neither read nor restore, so that hostlab could not put back what was", x.Name)
 		}
 	}
 }

@@ -43,15 +43,16 @@ const (
 // pure: it knows no clock. The runner feeds it with every look of every period, those of the warm-up
 // at the baseline first, and does what it says before the next look.
 //
-// A strike ends a period of the level. It comes where HarmMany of the last HarmLooks looks are above the bar: the baseline's
-// median times 1 + Harm.Above, or its usual highest of the last hour if that is more; where two looks running are above a limit;
-// or where no value was seen in three looks running that the baseline had.
+// A strike ends a period of the level. It comes where HarmMany of the last HarmLooks looks are above the bar: the
+// baseline's median times 1 + Harm.Above, or its usual highest of the last hour if that is more; where two looks
+// running are above a limit; or where no value was seen in three looks running that the baseline had.
 //
 // It counts only if the baseline is calm thereafter, for HarmHold looks: what goes on at the baseline is no harm of the
-// level, but a job, a slow change or a new regime. Harm.Strikes of those that count stop the experiment. Two stretches of the
-// level in a row without a strike clear those before. Whatever shows that such looks come without the level makes it take one strike
-// more: strikes that did not count or were cleared, and a period of the baseline that would be struck at the level. Then one
-// stretch without a strike is enough to clear. By the random order, chance strikes both alike.
+// level, but a job, a slow change or a new regime. Harm.Strikes of those that count stop the experiment. Two stretches
+// of the level in a row without a strike clear those before. Whatever shows that such looks come without the level
+// makes it take one strike more: strikes that did not count or were cleared, and a period of the baseline that would be
+// struck at the level. Then one stretch without a strike is enough to clear. By the random order, chance strikes both
+// alike.
 //
 // A stretch is a period of the level, or as many short ones as have HarmLooks looks together: what counts is the
 // time at the level, so that no length of a period switches the rule off.
@@ -110,8 +111,8 @@ func (s *Study) WatchHarm() *HarmWatch {
 	return w
 }
 
-// Recall takes in a period of the level that is on record, for a resume: for how many looks it lasted, whether harm ended it, and
-// whether that counts. It reports whether the experiment is to end.
+// Recall takes in a period of the level that is on record, for a resume: for how many looks it lasted, whether harm
+// ended it, and whether that counts. It reports whether the experiment is to end.
 func (w *HarmWatch) Recall(looks int, struck, counts bool) (stop bool) {
 	w.Period(true)
 	if w.looks += looks; struck {
@@ -298,7 +299,8 @@ func (j *judged) look(values map[string]float64, above float64) (why string) {
 	// That of the higher ones, as the first looks may be of a service that is not there yet.
 	now := stats.Median(slices.Sorted(slices.Values(j.level))[max(0, len(j.level)-HarmMany):])
 	j.calm, j.again = math.Sqrt(j.median*now), j.bar // half of the way
-	return fmt.Sprintf("%s is %s, %.0f %% above the baseline's %s (medians of %s and %d)", j.Name, result.Format(now, j.Unit),
+	return fmt.Sprintf("%s is %s, %.0f %% above the baseline's %s (medians of %s and %d)", j.Name,
+		result.Format(now, j.Unit),
 		100*(now/j.median-1), result.Format(j.median, j.Unit), screen.Count(min(len(j.level), HarmMany), "look"),
 		len(last(j.base, harmBaseline)))
 }

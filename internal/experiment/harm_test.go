@@ -19,13 +19,15 @@ func served(limit float64) *Study {
 		{Response: result.Response{Name: "latency_p99", Unit: "s"}, From: "latency_p99", Scale: 1},
 		{Response: result.Response{Name: "cpu_each", Unit: "s"}, From: "cpu_s", Over: "transactions", Scale: 1},
 	}}
-	s.Harm = &Harm{Responses: []string{"latency_p99", "cpu_each"}, Above: 0.4, Limits: []float64{limit, math.NaN()}, Strikes: 2, Every: 10 * time.Second}
+	s.Harm = &Harm{Responses: []string{"latency_p99", "cpu_each"}, Above: 0.4, Limits: []float64{limit, math.NaN()},
+		Strikes: 2, Every: 10 * time.Second}
 	return s
 }
 
 // bin is a look of 10 s at 100 transactions of a millisecond of CPU time each.
 func bin(latency float64) workload.Bin {
-	return workload.Bin{Lasted: 10 * time.Second, Values: map[string]float64{"latency_p99": latency, "cpu_s": 0.1, "transactions": 100}}
+	return workload.Bin{Lasted: 10 * time.Second, Values: map[string]float64{"latency_p99": latency, "cpu_s": 0.1,
+		"transactions": 100}}
 }
 
 // play feeds a period, and returns the look, from 1, that was struck; 0: none.
@@ -57,17 +59,21 @@ func TestHarmIsStruck(t *testing.T) {
 		at    int
 		why   string
 	}{
-		"as the baseline":       {math.NaN(), several(30, bin(0.010)), 0, ""},
-		"35 % above":            {math.NaN(), several(30, bin(0.0135)), 0, ""},
-		"50 % above":            {math.NaN(), several(30, bin(0.015)), 7, "latency_p99 is 15.0 ms, 50 % above the baseline's 10.0 ms (medians of 7 looks and 12)"},
-		"CPU time":              {math.NaN(), several(30, dear), 7, "cpu_each is 2.00 ms, 100 % above"},
-		"five times as long":    {math.NaN(), several(30, bin(0.050)), 4, "latency_p99 is 50.0 ms, 400 % above"},
-		"a job of a minute":     {math.NaN(), slices.Concat(several(6, bin(0.03)), several(30, bin(0.01))), 0, ""},
-		"above the limit":       {0.012, several(30, bin(0.0125)), 2, "latency_p99 was above the limit of 12.0 ms in 2 looks running"},
-		"once above the limit":  {0.012, []workload.Bin{bin(0.01), bin(0.03), bin(0.01), bin(0.03), bin(0.01), bin(0.01)}, 0, ""},
-		"nothing is served":     {math.NaN(), several(30, lost), 3, "latency_p99 had no value in 3 looks running"},
-		"the rest of a period":  {math.NaN(), several(30, short), 0, ""},
-		"three stalls of eight": {math.NaN(), []workload.Bin{bin(0.01), bin(0.01), bin(9), bin(0.01), bin(9), bin(0.01), bin(9), bin(0.01)}, 0, ""},
+		"as the baseline": {math.NaN(), several(30, bin(0.010)), 0, ""},
+		"35 % above":      {math.NaN(), several(30, bin(0.0135)), 0, ""},
+		"50 % above": {math.NaN(), several(30, bin(0.015)), 7,
+			"latency_p99 is 15.0 ms, 50 % above the baseline's 10.0 ms (medians of 7 looks and 12)"},
+		"CPU time":           {math.NaN(), several(30, dear), 7, "cpu_each is 2.00 ms, 100 % above"},
+		"five times as long": {math.NaN(), several(30, bin(0.050)), 4, "latency_p99 is 50.0 ms, 400 % above"},
+		"a job of a minute":  {math.NaN(), slices.Concat(several(6, bin(0.03)), several(30, bin(0.01))), 0, ""},
+		"above the limit": {0.012, several(30, bin(0.0125)), 2,
+			"latency_p99 was above the limit of 12.0 ms in 2 looks running"},
+		"once above the limit": {0.012, []workload.Bin{bin(0.01), bin(0.03), bin(0.01), bin(0.03), bin(0.01), bin(0.01)},
+			0, ""},
+		"nothing is served":    {math.NaN(), several(30, lost), 3, "latency_p99 had no value in 3 looks running"},
+		"the rest of a period": {math.NaN(), several(30, short), 0, ""},
+		"three stalls of eight": {math.NaN(), []workload.Bin{bin(0.01), bin(0.01), bin(9), bin(0.01), bin(9), bin(0.01),
+			bin(9), bin(0.01)}, 0, ""},
 	} {
 		w := served(c.limit).WatchHarm()
 		play(w, false, several(12, bin(0.010))...)
@@ -102,12 +108,14 @@ func TestHarmIsConfirmedByACalmBaseline(t *testing.T) {
 		held   []workload.Bin
 		counts bool
 	}{
-		"calm at once":                 {bad, math.NaN(), several(HarmHold, good), true},
-		"calm after a minute":          {bad, math.NaN(), slices.Concat(several(6, bad), several(HarmHold, good)), true},
-		"not calm":                     {bad, math.NaN(), several(HarmHold, bad), false},
-		"half calm":                    {bad, math.NaN(), several(HarmHold, bin(0.02)), false},
-		"calm, and not so again":       {bad, math.NaN(), slices.Concat(several(40, good), several(6, bad), several(HarmHold, good)), false},
-		"calm, and then four stalls":   {bad, math.NaN(), slices.Concat(several(40, good), several(4, bad), several(HarmHold, good)), true},
+		"calm at once":        {bad, math.NaN(), several(HarmHold, good), true},
+		"calm after a minute": {bad, math.NaN(), slices.Concat(several(6, bad), several(HarmHold, good)), true},
+		"not calm":            {bad, math.NaN(), several(HarmHold, bad), false},
+		"half calm":           {bad, math.NaN(), several(HarmHold, bin(0.02)), false},
+		"calm, and not so again": {bad, math.NaN(), slices.Concat(several(40, good), several(6, bad),
+			several(HarmHold, good)), false},
+		"calm, and then four stalls": {bad, math.NaN(), slices.Concat(several(40, good), several(4, bad),
+			several(HarmHold, good)), true},
 		"nothing is served either":     {lost, math.NaN(), several(HarmHold, lost), false},
 		"it is served again":           {lost, math.NaN(), several(HarmHold, good), true},
 		"above the limit, and below":   {bin(0.013), 0.012, several(HarmHold, good), true},
@@ -130,11 +138,13 @@ func hold(w *HarmWatch, b workload.Bin) HarmVerdict {
 	return v
 }
 
-// x is a period with harm of the level, o one after which the baseline is not calm, b one of the baseline that is as bad.
+// x is a period with harm of the level, o one after which the baseline is not calm, b one of the baseline that is as
+// bad.
 func TestHarmStopsAfterStrikes(t *testing.T) {
 	good, bad := several(12, bin(0.010)), several(12, bin(0.030))
-	for periods, want := range map[string]string{"xx": "x!", "x.x": "x.!", "x..x": "x..x", "..x..xxx": "..x..xx!", "x..x.xx": "x..x.xx",
-		"ox": "ox", "oxx": "oxx", "oxxx": "oxx!", "bxx": "bxx", "bxxx": "bxx!", "x..x.x.xxxx": "x..x.x.xxxx"} {
+	for periods, want := range map[string]string{"xx": "x!", "x.x": "x.!", "x..x": "x..x", "..x..xxx": "..x..xx!",
+		"x..x.xx": "x..x.xx",
+		"ox":      "ox", "oxx": "oxx", "oxxx": "oxx!", "bxx": "bxx", "bxxx": "bxx!", "x..x.x.xxxx": "x..x.x.xxxx"} {
 		w := served(math.NaN()).WatchHarm()
 		got := ""
 		for _, p := range periods {
@@ -206,7 +216,8 @@ func TestHarmInShortPeriods(t *testing.T) {
 				}
 				v := hold(w, bin(0.010))
 				if strikes++; seen+at != want || v.Stop != (strikes == 2) {
-					t.Fatalf("periods of %d looks, %g times as long: struck after %d looks, want %d: %+v", looks, times, seen+at, want, v)
+					t.Fatalf("periods of %d looks, %g times as long: struck after %d looks, want %d: %+v", looks, times, seen+at,
+						want, v)
 				}
 				if v.Stop {
 					break

@@ -83,7 +83,7 @@ func Duration(s *Study, perRun time.Duration) (least, most time.Duration) {
 	}
 	block := float64(s.RunsPerBlock())*float64(one) + float64(s.PlotsPerBlock())*float64(plot)
 	warmUp := float64(s.Workload.WarmUp) * float64(one)
-	if s.Design.Kind == SplitPlot {
+	if s.Design.Kind == result.SplitPlot {
 		block, warmUp = block+float64(s.PlotsPerBlock())*warmUp, 0
 	}
 	warmUp += block * float64(2*s.Design.AA) / float64(max(1, combinations(s.Factors)))

@@ -15,7 +15,8 @@ const (
 var Units = []string{"s", "Hz", "B", "1/s", "B/s", "J", "W", "ratio", "%", ""}
 
 // Fingerprints are the names that guard.fingerprint may list.
-var Fingerprints = []string{"kernel", "microcode", "smt", "mounts", "cpu", "cpus", "governor", "clocksource", "virtualization",
+var Fingerprints = []string{"kernel", "microcode", "smt", "mounts", "cpu", "cpus", "governor", "clocksource",
+	"virtualization",
 	"memory", "boot"}
 
 // What becomes of a run that was void as often as it may be.
@@ -31,8 +32,8 @@ var (
 	defaultPairLooks = []int{10, 14, 20, 30, 43, 60, 86, 120}
 )
 
-// dwell is how many runs a level is held before its effect is called none: of a host that takes 3 runs to follow it, the
-// last 7 of 10 show nine tenths of what it costs (bench/verdicts, laws).
+// dwell is how many runs a level is held before its effect is called none: of a host that takes 3 runs to follow it,
+// the last 7 of 10 show nine tenths of what it costs (bench/verdicts, laws).
 const dwell = 10
 
 // Repeats of a cell within a boot unless the study says otherwise.

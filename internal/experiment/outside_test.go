@@ -21,7 +21,8 @@ func TestOutside(t *testing.T) {
 	if got := s.Outside(); got != nil {
 		t.Errorf("private servers alone: %q", got)
 	}
-	s.Factors = []Factor{{Factor: result.Factor{Name: "where", Kind: "parameter", Levels: []string{"", "postgres://ann@one/erp", "postgres://ann@two/erp"}}, Parameter: "dsn"}}
+	s.Factors = []Factor{{Factor: result.Factor{Name: "where", Kind: "parameter",
+		Levels: []string{"", "postgres://ann@one/erp", "postgres://ann@two/erp"}}, Parameter: "dsn"}}
 	got := s.Outside()
 	if len(got) != 2 || !slices.IsSortedFunc(got, strings.Compare) || !strings.Contains(got[0], "one:5432") {
 		t.Errorf("%q", got)

@@ -9,8 +9,8 @@ import (
 	"hostlab/internal/workload"
 )
 
-// Whatever is written as a parameter of a workload, or as a level of one, is taken or refused with its place: nothing that
-// follows from parameters is asked of a workload whose parameters were refused.
+// Whatever is written as a parameter of a workload, or as a level of one, is taken or refused with its place: nothing
+// that follows from parameters is asked of a workload whose parameters were refused.
 func TestParametersOfAnyKind(t *testing.T) {
 	values := []string{"5", "-5", "5.5", `"5"`, `"5s"`, `""`, `"x y"`, "true", "[]", "[1, 2]", `["a", "b"]`, "[[1]]", `{a = "b"}`, "{a = 1}", "2026-11-27", "inf", "nan", "0x10",
 		"9223372036854775807", `"\u0000"`, `"` + strings.Repeat("long ", 500) + `"`}
@@ -47,11 +47,13 @@ func TestParametersOfAnyKind(t *testing.T) {
 		response := d.Responses[0].Name
 		for _, design := range []string{"", "[harm]\nevery = \"5s\"\n"} {
 			study := func(params, factor string) string {
-				return "[study]\nname = \"x\"\n" + design + factor + "[workload]\nname = \"" + d.Name + "\"\n" + params + "[[response]]\nname = \"" + response + "\"\nequiv = \"2%\"\n"
+				return "[study]\nname = \"x\"\n" + design + factor + "[workload]\nname = \"" + d.Name + "\"\n" + params +
+					"[[response]]\nname = \"" + response + "\"\nequiv = \"2%\"\n"
 			}
 			try(d.Name, study(required, setting))
 			try(d.Name+" without what it needs", study("", setting))
-			for _, key := range append([]string{"nosuch", "fro", "name", "timeout", "warmup", "settle", "\"\""}, paramNames(d)...) {
+			for _, key := range append([]string{"nosuch", "fro", "name", "timeout", "warmup", "settle", "\"\""},
+				paramNames(d)...) {
 				for _, v := range values {
 					others := ""
 					for line := range strings.Lines(required) {

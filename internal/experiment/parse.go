@@ -20,7 +20,8 @@ import (
 // Parse reads and checks a study. file is only named in problems; dir, absolute,
 // is where the study's relative paths start. The error is a *Problems.
 func Parse(file, dir string, source []byte, o Overrides, k Known) (*Study, error) {
-	p := &parser{file: file, known: k, over: o, set: map[string]place{}, s: &Study{File: file, Dir: dir, Source: source, Overrides: map[string]string{}}}
+	p := &parser{file: file, known: k, over: o, set: map[string]place{}, s: &Study{File: file, Dir: dir, Source: source,
+		Overrides: map[string]string{}}}
 	if err := p.parse(source); err != nil {
 		return nil, err
 	}
@@ -107,7 +108,8 @@ func plainText(file string, source []byte) ([]byte, *Problem) {
 				n += size
 			}
 		}
-		return nil, &Problem{file, 1 + bytes.Count(data[:n], []byte("\n")), "a byte that is not UTF-8; save the file as UTF-8", ""}
+		return nil, &Problem{file, 1 + bytes.Count(data[:n], []byte("\n")),
+			"a byte that is not UTF-8; save the file as UTF-8", ""}
 	}
 	return data, nil
 }

@@ -26,8 +26,8 @@ func Draw(s *Study) {
 }
 
 // Plan returns the cells of a study and all its blocks: those up to the last look in order, behind them the
-// pairs of the baseline with itself (A/A), and at the end one of stretches (Dwell). It is pure: the same study and seed give the same plan, and fewer blocks
-// give its beginning.
+// pairs of the baseline with itself (A/A), and at the end one of stretches (Dwell). It is pure: the same study and seed
+// give the same plan, and fewer blocks give its beginning.
 //
 // A complete block is one plot that holds every cell once, in random order. A superblock of a split plot has a plot
 // for every combination of whole-plot levels, in random order; each holds the cells of those levels Repeats times, in
@@ -56,7 +56,7 @@ func Plan(s *Study) ([]result.Cell, []result.Block) {
 	one := slices.Repeat([]int{base}, max(1, s.Design.Repeats))
 	for range s.Design.AA {
 		pair := result.Block{Seed: r.Uint64(), Plots: [][]int{{base, base}}}
-		if s.Design.Kind == SplitPlot {
+		if s.Design.Kind == result.SplitPlot {
 			pair.Plots = [][]int{one, one}
 		}
 		blocks = append(blocks, pair)
@@ -79,7 +79,8 @@ func (s *Study) stretches(cells []result.Cell, base int) (b result.Block) {
 		want[c.Factors[0]] = c.Levels[0]
 		level := result.CellAt(cells, want)
 		n := s.Design.Dwell
-		b.Plots = append(b.Plots, slices.Concat(slices.Repeat([]int{base}, n), slices.Repeat([]int{level}, n), slices.Repeat([]int{base}, n)))
+		b.Plots = append(b.Plots, slices.Concat(slices.Repeat([]int{base}, n), slices.Repeat([]int{level}, n),
+			slices.Repeat([]int{base}, n)))
 	}
 	return b
 }
@@ -117,7 +118,7 @@ func plots(s *Study, cells []result.Cell) [][]int {
 	for c, cell := range cells {
 		key := ""
 		for _, f := range s.Factors {
-			if s.Design.Kind == SplitPlot && wholePlot(f) {
+			if s.Design.Kind == result.SplitPlot && wholePlot(f) {
 				key += cell.Levels[f.Name] + "\x00"
 			}
 		}

@@ -14,13 +14,14 @@ import (
 
 // anyStudy draws a study with all that Plan reads.
 func anyStudy(t *rapid.T) *Study {
-	s := &Study{Design: result.Design{Kind: RCBD, Repeats: 1, Seed: rapid.Uint64().Draw(t, "seed"), AA: rapid.IntRange(0, 3).Draw(t, "aa"),
+	s := &Study{Design: result.Design{Kind: result.RCBD, Repeats: 1, Seed: rapid.Uint64().Draw(t, "seed"),
+		AA:    rapid.IntRange(0, 3).Draw(t, "aa"),
 		Looks: []int{rapid.IntRange(1, 12).Draw(t, "blocks")}}}
 	for i := range rapid.IntRange(1, 3).Draw(t, "factors") {
 		f := Factor{Factor: result.Factor{Name: fmt.Sprint("f", i), Change: result.Online}}
 		if rapid.IntRange(0, 3).Draw(t, "whole") == 0 {
 			f.Change = result.Reboot
-			s.Design.Kind = SplitPlot
+			s.Design.Kind = result.SplitPlot
 		}
 		for l := range rapid.IntRange(2, 4).Draw(t, "levels") {
 			f.Levels = append(f.Levels, fmt.Sprint("l", l))
@@ -28,7 +29,7 @@ func anyStudy(t *rapid.T) *Study {
 		f.Baseline = rapid.SampledFrom(f.Levels).Draw(t, "baseline")
 		s.Factors = append(s.Factors, f)
 	}
-	if s.Design.Kind == SplitPlot {
+	if s.Design.Kind == result.SplitPlot {
 		s.Design.Repeats = rapid.IntRange(1, 3).Draw(t, "repeats")
 	}
 	return s
@@ -133,7 +134,7 @@ func TestPlanIsAPrefix(t *testing.T) {
 
 func TestPlanDependsOnSeed(t *testing.T) {
 	s := &Study{Factors: []Factor{{Factor: result.Factor{Name: "f", Levels: []string{"a", "b"}, Baseline: "a"}}},
-		Design: result.Design{Looks: []int{30}, Repeats: 1, Kind: RCBD}}
+		Design: result.Design{Looks: []int{30}, Repeats: 1, Kind: result.RCBD}}
 	seen := map[string]uint64{}
 	for seed := range uint64(200) {
 		s.Design.Seed = seed
@@ -156,8 +157,9 @@ func TestPlanDependsOnSeed(t *testing.T) {
 func TestPlanIsUniform(t *testing.T) {
 	const blocks, cells = 6000, 4
 	for seed := range uint64(5) {
-		s := &Study{Factors: []Factor{{Factor: result.Factor{Name: "f", Levels: []string{"a", "b", "c", "d"}, Baseline: "a"}}},
-			Design: result.Design{Looks: []int{blocks}, Repeats: 1, Kind: RCBD, Seed: seed}}
+		s := &Study{Factors: []Factor{{Factor: result.Factor{Name: "f", Levels: []string{"a", "b", "c", "d"},
+			Baseline: "a"}}},
+			Design: result.Design{Looks: []int{blocks}, Repeats: 1, Kind: result.RCBD, Seed: seed}}
 		_, plan := Plan(s)
 		var at [cells][cells]float64
 		orders := map[string]float64{}

@@ -24,15 +24,18 @@ var scaled = map[string]struct {
 	"kHz": {"Hz", 1e3}, "MHz": {"Hz", 1e6}, "GHz": {"Hz", 1e9},
 	"KiB": {"B", 1 << 10}, "MiB": {"B", 1 << 20}, "GiB": {"B", 1 << 30}, "TiB": {"B", 1 << 40}, "kB": {"B", 1e3},
 	"KB": {"B", 1e3}, "MB": {"B", 1e6}, "GB": {"B", 1e9}, "bytes": {"B", 1},
-	"KiB/s": {"B/s", 1 << 10}, "MiB/s": {"B/s", 1 << 20}, "GiB/s": {"B/s", 1 << 30}, "kB/s": {"B/s", 1e3}, "MB/s": {"B/s", 1e6},
+	"KiB/s": {"B/s", 1 << 10}, "MiB/s": {"B/s", 1 << 20}, "GiB/s": {"B/s", 1 << 30}, "kB/s": {"B/s", 1e3},
+	"MB/s": {"B/s", 1e6},
 	"GB/s": {"B/s", 1e9},
-	"/s":   {"1/s", 1}, "ops/s": {"1/s", 1}, "tps": {"1/s", 1}, "qps": {"1/s", 1}, "req/s": {"1/s", 1}, "k/s": {"1/s", 1e3},
-	"mJ": {"J", 1e-3}, "kJ": {"J", 1e3}, "mW": {"W", 1e-3}, "kW": {"W", 1e3}, "percent": {"%", 1},
+	"/s":   {"1/s", 1}, "ops/s": {"1/s", 1}, "tps": {"1/s", 1}, "qps": {"1/s", 1}, "req/s": {"1/s", 1},
+	"k/s": {"1/s", 1e3},
+	"mJ":  {"J", 1e-3}, "kJ": {"J", 1e3}, "mW": {"W", 1e-3}, "kW": {"W", 1e3}, "percent": {"%", 1},
 }
 
 // direction is what is good where the study does not say, by unit; of others it
 // has to say.
-var direction = map[string]string{"s": "lower", "B": "lower", "J": "lower", "W": "lower", "1/s": "higher", "B/s": "higher"}
+var direction = map[string]string{"s": "lower", "B": "lower", "J": "lower", "W": "lower", "1/s": "higher",
+	"B/s": "higher"}
 
 const defaultMargin = 0.02
 
@@ -91,7 +94,8 @@ func (p *parser) responses() {
 	for i := range list {
 		f := &list[i]
 		r := Response{Scale: or(f.Scale, 1), From: f.From}
-		r.Name, r.Title, r.Unit, r.Better, r.Primary = string(f.Name), f.Title, string(or(f.Unit, "")), f.Better, or(f.Primary, !says && i == 0)
+		r.Name, r.Title, r.Unit, r.Better, r.Primary = string(f.Name), f.Title, string(or(f.Unit, "")), f.Better,
+			or(f.Primary, !says && i == 0)
 		if seen[r.Name] {
 			p.add(p.responseAt(i, "name"), "response %s is there already", r.Name)
 			continue
@@ -143,7 +147,8 @@ func (p *parser) source(i int, r *Response) {
 		if p.desc.Picks {
 			also = ", and without from it is nowhere to be found"
 		}
-		p.addHint(p.responseAt(i, "name"), screen.Meant(r.Name, names), "response %s: workload %s has none of that name%s; it has %s",
+		p.addHint(p.responseAt(i, "name"), screen.Meant(r.Name, names),
+			"response %s: workload %s has none of that name%s; it has %s",
 			r.Name, p.desc.Name, also, strings.Join(names, ", "))
 	case r.From != "" && !p.desc.Picks && r.From != r.Name:
 		p.add(p.responseAt(i, "from"), "workload %s prints nothing that from could pick; only commands do", p.desc.Name)
@@ -152,7 +157,8 @@ func (p *parser) source(i int, r *Response) {
 	case r.From == "" || own != nil:
 		r.From = r.Name
 		if r.Scale != 1 {
-			p.add(p.responseAt(i, "scale"), "response %s is the workload's own, which is in %s already", r.Name, unitName(own.Unit))
+			p.add(p.responseAt(i, "scale"), "response %s is the workload's own, which is in %s already", r.Name,
+				unitName(own.Unit))
 		}
 		if f.Unit != nil && r.Unit != own.Unit {
 			p.add(p.responseAt(i, "unit"), "response %s is in %s", r.Name, unitName(own.Unit))
@@ -187,7 +193,8 @@ func (p *parser) divided(i int, r *Response, own []string, taken bool) bool {
 	}
 	for _, name := range []string{r.From, r.Over} {
 		if !slices.Contains(known, name) {
-			p.addHint(p.responseAt(i, "from"), screen.Meant(name, known), "response %s: there is no %q to divide; there are %s", r.Name,
+			p.addHint(p.responseAt(i, "from"), screen.Meant(name, known),
+				"response %s: there is no %q to divide; there are %s", r.Name,
 				name, strings.Join(known, ", "))
 		}
 	}
@@ -221,8 +228,9 @@ func (p *parser) picked(i int, r *Response, like *workload.Response) {
 		return
 	}
 	if f.Unit == nil {
-		p.add(p.responseAt(i, "name"), "response %s needs its unit: one of s, Hz, B, 1/s, B/s, J, W, ratio, %%, or \"\" for a "+
-			"plain number", r.Name)
+		p.add(p.responseAt(i, "name"),
+			"response %s needs its unit: one of s, Hz, B, 1/s, B/s, J, W, ratio, %%, or \"\" for a "+
+				"plain number", r.Name)
 	}
 	if r.Better == "" {
 		if r.Better = direction[r.Unit]; r.Better == "" && f.Unit != nil {

@@ -20,15 +20,17 @@ const (
 	replica  = "a replica that takes over may lack the last commits"
 )
 
-// dangers are those of parameters, as the documentation of PostgreSQL 18 and MariaDB 11.8 has them. A parameter that is not
-// here may have some.
+// dangers are those of parameters, as the documentation of PostgreSQL 18 and MariaDB 11.8 has them. A parameter that is
+// not here may have some.
 var dangers = map[string][]danger{
-	"synchronous_commit": {{levels: []string{"off"}, cost: lost}, {levels: []string{"local", "remote_write"}, cost: replica},
+	"synchronous_commit": {{levels: []string{"off"}, cost: lost}, {levels: []string{"local", "remote_write"},
+		cost: replica},
 		{levels: []string{"on", "remote_apply"}}},
-	"full_page_writes":               {{safe: []string{"on"}, cost: torn}},
-	"fsync":                          {{safe: []string{"on"}, cost: "if the host crashes, all data can be lost"}},
-	"autovacuum":                     {{safe: []string{"on"}, cost: "tables grow, and planning goes by old statistics"}},
-	"zero_damaged_pages":             {{safe: []string{"off"}, cost: "damaged pages are emptied, and their rows are lost"}},
+	"full_page_writes": {{safe: []string{"on"}, cost: torn}},
+	"fsync":            {{safe: []string{"on"}, cost: "if the host crashes, all data can be lost"}},
+	"autovacuum":       {{safe: []string{"on"}, cost: "tables grow, and planning goes by old statistics"}},
+	"zero_damaged_pages": {{safe: []string{"off"},
+		cost: "damaged pages are emptied, and their rows are lost"}},
 	"ignore_checksum_failure":        {{safe: []string{"off"}, cost: "damaged data is read as if it were whole"}},
 	"max_wal_size":                   {{cost: longer}},
 	"checkpoint_timeout":             {{cost: longer}},
@@ -37,13 +39,15 @@ var dangers = map[string][]danger{
 	"innodb_max_dirty_pages_pct":     {{cost: longer}},
 	"innodb_log_file_size":           {{cost: longer}},
 	"innodb_redo_log_capacity":       {{cost: longer}},
-	"sync_binlog":                    {{safe: []string{"on"}, cost: "if the host crashes, replicas and backups can differ from it"}},
+	"sync_binlog": {{safe: []string{"on"},
+		cost: "if the host crashes, replicas and backups can differ from it"}},
 }
 
-// switched is on or off for the spellings of a boolean, which PostgreSQL also takes cut short (parse_bool_with_len in its
-// utils/adt/bool.c).
+// switched is on or off for the spellings of a boolean, which PostgreSQL also takes cut short (parse_bool_with_len in
+// its utils/adt/bool.c).
 func switched(level string) string {
-	for word, means := range map[string]string{"1": "on", "true": "on", "yes": "on", "0": "off", "false": "off", "no": "off", "off": "off"} {
+	for word, means := range map[string]string{"1": "on", "true": "on", "yes": "on", "0": "off", "false": "off",
+		"no": "off", "off": "off"} {
 		if level != "" && level != "o" && strings.HasPrefix(word, level) {
 			return means
 		}
@@ -51,8 +55,8 @@ func switched(level string) string {
 	return level
 }
 
-// Risk is what a level of a server's parameter can cost; "": nothing that is known. known is false of a parameter of which
-// that is not known.
+// Risk is what a level of a server's parameter can cost; "": nothing that is known. known is false of a parameter of
+// which that is not known.
 func Risk(parameter, level string) (risk string, known bool) {
 	list, known := dangers[strings.ToLower(parameter)]
 	level = switched(strings.ToLower(strings.TrimSpace(level)))

@@ -39,7 +39,8 @@ func (span) JSONSchema() *reflected.Schema {
 	return own(object{"type": "string", "pattern": durationPattern})
 }
 func (share) JSONSchema() *reflected.Schema {
-	return own(object{"anyOf": []object{{"type": "string", "pattern": sharePattern}, {"type": "number", "minimum": 0, "maximum": 1}}})
+	return own(object{"anyOf": []object{{"type": "string", "pattern": sharePattern},
+		{"type": "number", "minimum": 0, "maximum": 1}}})
 }
 
 const (
@@ -51,7 +52,8 @@ const (
 // described is a type as a JSON object, by its fields' types, tags and comments.
 func described(t *testing.T, of any) object {
 	t.Helper()
-	r := &reflected.Reflector{FieldNameTag: "toml", DoNotReference: true, Anonymous: true, ExpandedStruct: true, RequiredFromJSONSchemaTags: true}
+	r := &reflected.Reflector{FieldNameTag: "toml", DoNotReference: true, Anonymous: true, ExpandedStruct: true,
+		RequiredFromJSONSchemaTags: true}
 	if err := r.AddGoComments("hostlab/internal/experiment", "."); err != nil {
 		t.Fatal(err)
 	}

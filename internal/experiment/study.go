@@ -81,13 +81,14 @@ type Emulation struct {
 
 // Workload is the workload of a study.
 type Workload struct {
-	Name    string
-	Params  workload.Values // checked, with defaults
-	WarmUp  int             // runs before the first block and after each resume, in a split plot before each plot; not analysed
-	Settle  time.Duration   // waited before every run
-	Timeout time.Duration   // of one run; a run that takes longer failed
-	Expect  time.Duration   // what one run is thought to take, for the plan; 0: not known
-	Retries int             // how often one run may be void or fail before the experiment stops
+	Name   string
+	Params workload.Values // checked, with defaults
+	// runs before the first block and after each resume, in a split plot before each plot; not analysed
+	WarmUp  int
+	Settle  time.Duration // waited before every run
+	Timeout time.Duration // of one run; a run that takes longer failed
+	Expect  time.Duration // what one run is thought to take, for the plan; 0: not known
+	Retries int           // how often one run may be void or fail before the experiment stops
 }
 
 // Response is a response with where its value comes from.
@@ -104,7 +105,8 @@ type Guard struct {
 	MaxSteal      *float64 // share that the hypervisor may take
 	Throttling    bool     // thermal throttling events void the run
 	Ours          []string // names of processes that belong to the workload though we did not start them
-	// exhausted = "mark": a run that was void Retries times counts after all, marked as contaminated; otherwise the experiment stops
+	// exhausted = "mark": a run that was void Retries times counts after all, marked as contaminated; otherwise the
+	// experiment stops
 	Mark        bool
 	Fingerprint []string // facts that must not change: see Fingerprints
 }
@@ -113,9 +115,10 @@ type Guard struct {
 // the baseline (a strike), and the experiment ends after Strikes of them; two periods of the level in a row
 // without one clear those before.
 type Harm struct {
-	Responses []string  // whose looks are judged, each where it is better lower
-	Above     float64   // share by which the median of the last looks may exceed that of the baseline's: 0.4
-	Limits    []float64 // of each of Responses, in its base unit, that no two looks in a row may exceed (an SLO); NaN: none
-	Strikes   int
-	Every     time.Duration // a look, as the workload says: 10 s
+	Responses []string // whose looks are judged, each where it is better lower
+	Above     float64  // share by which the median of the last looks may exceed that of the baseline's: 0.4
+	// of each of Responses, in its base unit, that no two looks in a row may exceed (an SLO); NaN: none
+	Limits  []float64
+	Strikes int
+	Every   time.Duration // a look, as the workload says: 10 s
 }

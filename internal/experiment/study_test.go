@@ -3,11 +3,8 @@ package experiment
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
@@ -43,14 +39,18 @@ func parse(t *testing.T, text string, o Overrides) *Study {
 
 func TestDefaults(t *testing.T) {
 	s := parse(t, smallest, Overrides{})
-	want := &result.Experiment{Schema: result.SchemaVersion, Name: "small", Title: "small", Study: Hash(s), Overrides: map[string]string{}, Evidence: result.Measured,
-		Workload: "null", Factors: []result.Factor{{Name: "effect", Kind: "parameter", Levels: []string{"1", "1.05"}, Baseline: "1", Change: result.Online}},
+	want := &result.Experiment{Schema: result.SchemaVersion, Name: "small", Title: "small", Study: Hash(s),
+		Overrides: map[string]string{}, Evidence: result.Measured,
+		Workload: "null", Factors: []result.Factor{{Name: "effect", Kind: "parameter", Levels: []string{"1", "1.05"},
+			Baseline: "1", Change: result.Online}},
 		Contrasts: []result.Contrast{{Factors: []string{"effect"}, Levels: []string{"1.05"}, Primary: true}},
-		Design:    result.Design{Kind: RCBD, Alpha: 0.05, Looks: []int{9, 10, 11, 12, 14, 17, 20, 25, 30, 37, 45}, Repeats: 1, Dwell: 10},
-		Cells:     []result.Cell{{Levels: map[string]string{"effect": "1"}}, {Levels: map[string]string{"effect": "1.05"}}},
+		Design: result.Design{Kind: result.RCBD, Alpha: 0.05, Looks: []int{9, 10, 11, 12, 14, 17, 20, 25, 30, 37, 45},
+			Repeats: 1, Dwell: 10},
+		Cells: []result.Cell{{Levels: map[string]string{"effect": "1"}}, {Levels: map[string]string{"effect": "1.05"}}},
 	}
 	got := Head(s)
-	if len(got.Blocks) != 46 || got.Responses[0].Name != "seconds" || !got.Responses[0].Primary || got.Responses[1].Primary || got.Responses[0].Margin != 0.02 {
+	if len(got.Blocks) != 46 || got.Responses[0].Name != "seconds" || !got.Responses[0].Primary ||
+		got.Responses[1].Primary || got.Responses[0].Margin != 0.02 {
 		t.Errorf("%d blocks, responses %+v", len(got.Blocks), got.Responses)
 	}
 	if _, there := got.Parameters["effect"]; there || got.Parameters["value"] != "1" {
@@ -141,42 +141,53 @@ fingerprint = ["kernel", "smt"]
 
 func TestAllKeys(t *testing.T) {
 	s := parse(t, full, Overrides{})
-	if diff := cmp.Diff(result.Design{Kind: SplitPlot, Seed: 7, Alpha: 0.1, Looks: []int{3, 6}, Repeats: 4}, s.Design); diff != "" {
+	if diff := cmp.Diff(result.Design{Kind: result.SplitPlot, Seed: 7, Alpha: 0.1, Looks: []int{3, 6}, Repeats: 4},
+		s.Design); diff != "" {
 		t.Error(diff)
 	}
 	wantFactors := []Factor{
-		{Factor: result.Factor{Name: "bios", Kind: "manual", Levels: []string{"max", "balanced"}, Baseline: "balanced", Change: result.Reboot},
+		{Factor: result.Factor{Name: "bios", Kind: "manual", Levels: []string{"max", "balanced"}, Baseline: "balanced",
+			Change: result.Reboot},
 			Manual: "Set power to {level}", Read: []string{"./bios"}, Timeout: time.Minute},
-		{Factor: result.Factor{Name: "log", Kind: "commands", Levels: []string{"ssd", "san"}, Baseline: "ssd", Change: result.RestartWorkload},
-			Apply: []string{"./move", "{level}"}, Restore: []string{"./move", "{original}"}, Read: []string{"./where"}, Settle: 20 * time.Second, Timeout: 5 * time.Minute},
-		{Factor: result.Factor{Name: "n", Kind: "parameter", Levels: []string{"1", "true", "2.50"}, Baseline: "1", Change: result.Online}, Parameter: "n", Timeout: time.Minute},
+		{Factor: result.Factor{Name: "log", Kind: "commands", Levels: []string{"ssd", "san"}, Baseline: "ssd",
+			Change: result.RestartWorkload},
+			Apply: []string{"./move", "{level}"}, Restore: []string{"./move", "{original}"}, Read: []string{"./where"},
+			Settle: 20 * time.Second, Timeout: 5 * time.Minute},
+		{Factor: result.Factor{Name: "n", Kind: "parameter", Levels: []string{"1", "true", "2.50"}, Baseline: "1",
+			Change: result.Online}, Parameter: "n", Timeout: time.Minute},
 	}
 	if diff := cmp.Diff(wantFactors, s.Factors); diff != "" {
 		t.Error(diff)
 	}
 	wantContrasts := []result.Contrast{
 		{Factors: []string{"log"}, Levels: []string{"san"}, At: map[string]string{"n": "true", "bios": "max"}, Primary: true},
-		{Factors: []string{"bios", "n"}, Levels: []string{"max", "true"}}, {Factors: []string{"bios", "n"}, Levels: []string{"max", "2.50"}},
+		{Factors: []string{"bios", "n"}, Levels: []string{"max", "true"}}, {Factors: []string{"bios", "n"},
+			Levels: []string{"max", "2.50"}},
 	}
 	if diff := cmp.Diff(wantContrasts, s.Contrasts); diff != "" {
 		t.Error(diff)
 	}
 	wantResponses := []Response{
-		{From: "json:$.ms", Scale: 0.001, Response: result.Response{Name: "batch", Title: "Batch", Unit: "s", Better: "lower", Compare: result.Difference, Margin: 0.0005, Primary: true}},
-		{From: "gobench:X ops/s", Scale: 1, Response: result.Response{Name: "rate", Unit: "1/s", Better: "higher", Compare: result.Ratio, Margin: 0.03}},
+		{From: "json:$.ms", Scale: 0.001, Response: result.Response{Name: "batch", Title: "Batch", Unit: "s",
+			Better: "lower", Compare: result.Difference, Margin: 0.0005, Primary: true}},
+		{From: "gobench:X ops/s", Scale: 1, Response: result.Response{Name: "rate", Unit: "1/s", Better: "higher",
+			Compare: result.Ratio, Margin: 0.03}},
 	}
 	if diff := cmp.Diff(wantResponses, s.Responses); diff != "" {
 		t.Error(diff)
 	}
 	cpu, steal := 0.03, 0.01
-	if diff := cmp.Diff(Guard{MaxForeignCPU: &cpu, MaxSteal: &steal, Throttling: true, Ours: []string{"postgres"}, Fingerprint: []string{"kernel", "smt"}}, s.Guard); diff != "" {
+	if diff := cmp.Diff(Guard{MaxForeignCPU: &cpu, MaxSteal: &steal, Throttling: true, Ours: []string{"postgres"},
+		Fingerprint: []string{"kernel", "smt"}}, s.Guard); diff != "" {
 		t.Error(diff)
 	}
-	wantPicks := []workload.Pick{{Name: "batch", From: "json:$.ms", Unit: "s", Scale: 0.001}, {Name: "rate", From: "gobench:X ops/s", Unit: "1/s", Scale: 1}}
+	wantPicks := []workload.Pick{{Name: "batch", From: "json:$.ms", Unit: "s", Scale: 0.001},
+		{Name: "rate", From: "gobench:X ops/s", Unit: "1/s", Scale: 1}}
 	if diff := cmp.Diff(wantPicks, s.Config("").Picks); diff != "" {
 		t.Error(diff)
 	}
-	if s.Workload.WarmUp != 0 || s.Workload.Settle != time.Second || s.Workload.Expect != 10*time.Second || s.Workload.Retries != 2 || s.Budget != 6*time.Hour {
+	if s.Workload.WarmUp != 0 || s.Workload.Settle != time.Second || s.Workload.Expect != 10*time.Second ||
+		s.Workload.Retries != 2 || s.Budget != 6*time.Hour {
 		t.Errorf("%+v, budget %v", s.Workload, s.Budget)
 	}
 }
@@ -213,18 +224,22 @@ func TestEquiv(t *testing.T) {
 			continue
 		}
 		if r := s.Responses[0]; math.Abs(r.Margin/c.margin-1) > 1e-12 || r.Compare != c.compare {
-			t.Errorf("unit %q, equiv %s: margin %v by %s, expected %v by %s", c.unit, c.equiv, r.Margin, r.Compare, c.margin, c.compare)
+			t.Errorf("unit %q, equiv %s: margin %v by %s, expected %v by %s", c.unit, c.equiv, r.Margin, r.Compare, c.margin,
+				c.compare)
 		}
 	}
 }
 
 func TestOverrides(t *testing.T) {
 	seed := uint64(1<<64 - 1)
-	s := parse(t, smallest, Overrides{Blocks: 3, Seed: &seed, Set: map[string]string{"workload.jitter": "0.5", "workload.warmup": "4", "workload.expect": "2s"}})
-	if diff := cmp.Diff([]int{3}, s.Design.Looks); diff != "" || s.Design.Seed != seed || s.Workload.WarmUp != 4 || s.Workload.Expect != 2*time.Second || s.Workload.Params.Float("jitter") != 0.5 {
+	s := parse(t, smallest, Overrides{Blocks: 3, Seed: &seed, Set: map[string]string{"workload.jitter": "0.5",
+		"workload.warmup": "4", "workload.expect": "2s"}})
+	if diff := cmp.Diff([]int{3}, s.Design.Looks); diff != "" || s.Design.Seed != seed || s.Workload.WarmUp != 4 ||
+		s.Workload.Expect != 2*time.Second || s.Workload.Params.Float("jitter") != 0.5 {
 		t.Errorf("%+v %+v %s", s.Design, s.Workload, diff)
 	}
-	want := map[string]string{"blocks": "3", "seed": "18446744073709551615", "workload.jitter": "0.5", "workload.warmup": "4", "workload.expect": "2s"}
+	want := map[string]string{"blocks": "3", "seed": "18446744073709551615", "workload.jitter": "0.5",
+		"workload.warmup": "4", "workload.expect": "2s"}
 	if diff := cmp.Diff(want, s.Overrides); diff != "" {
 		t.Error(diff)
 	}
@@ -235,7 +250,8 @@ func TestOverrides(t *testing.T) {
 		{"workload.jiter", "1", "--set workload.jiter=1: workload null has no parameter jiter; did you mean jitter?"},
 		{"workload.jitter", "11", "--set workload.jitter=11: jitter: 11 is outside of 0 to 10"},
 		{"workload.jitter", "x", `--set workload.jitter=x: jitter: "x" is not a number`},
-		{"workload.effect", "2", "--set workload.effect=2: effect is given here and varied by factor effect; take it out here"},
+		{"workload.effect", "2",
+			"--set workload.effect=2: effect is given here and varied by factor effect; take it out here"},
 		{"workload.warmup", "x", `--set workload.warmup=x: warmup: "x" is not a whole number`},
 		{"workload.timeout", "5", `--set workload.timeout=5: timeout: "5" is not a time with its unit, such as 150ms, 2s or 1m30s`},
 		{"workload.name", "nul", `--set workload.name=nul: no workload "nul"; did you mean null?`},
@@ -258,7 +274,8 @@ func TestHash(t *testing.T) {
 	seen := map[string]string{Hash(s): "none"}
 	one, two := uint64(1), uint64(2)
 	for name, o := range map[string]Overrides{"blocks": {Blocks: 10}, "seed 1": {Seed: &one}, "seed 2": {Seed: &two},
-		"set": {Set: map[string]string{"workload.jitter": "1"}}, "two": {Set: map[string]string{"workload.jitter": "1", "workload.noise": "1"}}} {
+		"set": {Set: map[string]string{"workload.jitter": "1"}}, "two": {Set: map[string]string{"workload.jitter": "1",
+			"workload.noise": "1"}}} {
 		h := Hash(parse(t, smallest, o))
 		if other, twice := seen[h]; twice {
 			t.Errorf("%s and %s have the same hash", name, other)
@@ -291,7 +308,8 @@ func TestSettings(t *testing.T) {
 // A sysctl's name is the setting's, so that records and journals have one name of it.
 func TestSysctlFactor(t *testing.T) {
 	text := "[[factor]]\nname = \"swap\"\nsetting = \"NAME\"\nlevels = [\"10\", \"60\"]\n[workload]\nname = \"null\"\n"
-	for typed, want := range map[string]string{"vm.swappiness": "swappiness", "vm/swappiness": "swappiness", "kernel.pid_max": "pid_max"} {
+	for typed, want := range map[string]string{"vm.swappiness": "swappiness", "vm/swappiness": "swappiness",
+		"kernel.pid_max": "pid_max"} {
 		s, err := Parse("x.toml", "/", []byte(strings.Replace(text, "NAME", typed, 1)), Overrides{}, everything())
 		if err != nil || s.Factors[0].Setting != want {
 			t.Errorf("%s: %+v, %v", typed, s, err)
@@ -330,156 +348,5 @@ func TestDuration(t *testing.T) {
 	}
 	if least, most = Duration(s, 0); least != 0 || most != 0 {
 		t.Errorf("%v to %v, but nobody said how long a run takes", least, most)
-	}
-}
-
-// TestFiles: what is no study file ends in one line, and soon.
-func TestFiles(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name string, data []byte) string {
-		name = filepath.Join(dir, name)
-		if err := os.WriteFile(name, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return name
-	}
-	for _, c := range []struct{ file, want string }{
-		{filepath.Join(dir, "none.toml"), "no such file"},
-		{dir, "is a directory"},
-		{write("empty.toml", nil), "is empty"},
-		{write("blank.toml", []byte(" \r\n\n")), "is empty"},
-		{write("large.toml", make([]byte, 10<<20)), "is larger than 64 KiB"},
-		{write("utf16.toml", []byte("\xff\xfe[\x00s\x00")), "is UTF-16"},
-		{write("latin1.toml", []byte("# ok\ntitle = \"gr\xfc\xdfe\"\n")), ":2: a byte that is not UTF-8"},
-		{write("zeros.toml", make([]byte, 100)), "not TOML"},
-		{write("deep.toml", []byte("a = "+strings.Repeat("[", 60_000))), "not TOML"},
-		{write("lines.toml", []byte(strings.Repeat("a = 1\r\n", 9_000))), "already defined"},
-	} {
-		start := proc.Own()
-		_, err := Load(c.file, Overrides{}, everything())
-		bad, ok := errors.AsType[*Problems](err)
-		if !ok || len(bad.List) != 1 || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), c.file) {
-			t.Errorf("%s: %v; expected one line with %q", c.file, err, c.want)
-		}
-		if used := proc.Own() - start; used > 5 { // s of CPU time
-			t.Errorf("%s took %.1f s", c.file, used)
-		}
-	}
-	for name, text := range map[string]string{"bom.toml": "\xef\xbb\xbf" + smallest, "crlf.toml": strings.ReplaceAll(smallest, "\n", "\r\n")} {
-		s, err := Load(write(name, []byte(text)), Overrides{}, everything())
-		if err != nil || string(s.Source) != text || s.Dir != dir {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-// TestManyProblems: a file full of mistakes is no flood.
-func TestManyProblems(t *testing.T) {
-	var b strings.Builder
-	const keys = 5_000
-	for i := range keys {
-		fmt.Fprintf(&b, "key%d = 1\n", i)
-	}
-	_, err := Parse("x.toml", "/", []byte(b.String()), Overrides{}, everything())
-	if bad, ok := errors.AsType[*Problems](err); !ok || len(bad.List) != maxProblems+1 || bad.List[maxProblems].Text != fmt.Sprintf("and %d more problems", keys-maxProblems) {
-		t.Errorf("%v", err)
-	}
-}
-
-// TestLargeFiles: the largest that are read, and a slip of some generator, are refused soon.
-func TestLargeFiles(t *testing.T) {
-	for name, text := range map[string]string{
-		"a long line":    "levels = [" + strings.Repeat("1,", 30_000) + "]\n",
-		"many levels":    smallest + "[[factor]]\nname = \"x\"\nlevels = [" + strings.Repeat("\"a\",", 15_000) + "]\n",
-		"many tables":    smallest + strings.Repeat("[[contrast]]\nfactor = \"effect\"\n", 2_000),
-		"a long key":     strings.Repeat("a", 60_000) + " = 1\n",
-		"a long text":    "[study]\nname = \"" + strings.Repeat("ä ", 20_000) + "\"\n",
-		"a long command": smallest + "[[factor]]\nname = \"x\"\nlevels = [1, 2]\napply = [" + strings.Repeat("\"a\",", 15_000) + "]\n",
-	} {
-		start := proc.Own()
-		_, err := Parse("x.toml", "/", []byte(text), Overrides{}, everything())
-		if err == nil {
-			t.Errorf("%s is accepted", name)
-		} else if n := len(err.Error()); n > 10_000 {
-			t.Errorf("%s: %d bytes of problems", name, n)
-		}
-		if used := proc.Own() - start; used > 5 {
-			t.Errorf("%s took %.1f s", name, used)
-		}
-	}
-}
-
-func FuzzParse(f *testing.F) {
-	f.Add([]byte(smallest), "workload.jitter", "1")
-	f.Add([]byte(full), "workload.env", "A=b")
-	f.Add([]byte("a.b = {c = [1, 2]}\n[[a.d]]\n"), "", "")
-	for _, name := range Names() {
-		s, err := Find(name, Overrides{}, everything())
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(s.Source, "", "")
-	}
-	f.Fuzz(func(t *testing.T, data []byte, key, value string) {
-		o := Overrides{}
-		if key != "" {
-			o.Set = map[string]string{key: value}
-		}
-		s, err := Parse("x.toml", "/", data, o, everything())
-		if (s == nil) == (err == nil) {
-			t.Fatalf("study %v and error %v", s, err)
-		}
-		if err != nil {
-			bad, ok := errors.AsType[*Problems](err)
-			if !ok || len(bad.List) == 0 {
-				t.Fatalf("an error without problems: %v", err)
-			}
-			lines := strings.Count(string(data), "\n") + 1
-			for _, p := range bad.List {
-				if p.Text == "" || p.Line > lines {
-					t.Fatalf("problem %+v in %d lines", p, lines)
-				}
-			}
-			return
-		}
-		if s.RunsPerBlock() < 2 || len(s.Contrasts) == 0 || s.Tests() == 0 {
-			t.Fatalf("%+v", s)
-		}
-		s.Design.Looks = s.Design.Looks[:1]
-		s.Design.Looks[0] = min(s.Design.Looks[0], 3)
-		Head(s)
-		var out strings.Builder
-		if err := Describe(&out, s, 80); err != nil {
-			t.Fatal(err)
-		}
-	})
-}
-
-// A parameter beside which that of a factor has no effect is refused, as the factor's
-// own is; its default is not.
-func TestOverridden(t *testing.T) {
-	const study = "[study]\nname = \"x\"\n[design]\nlooks = [10]\n[[factor]]\nname = \"size\"\nparameter = \"size\"\nlevels = [\"small\", \"large\"]\n[workload]\nname = \"clientcopy\"\n[[response]]\nname = \"duration\"\nequiv = \"2%\"\n"
-	for rows, want := range map[string]string{
-		"0":   "<nil>",
-		"500": "--set workload.rows=500: rows is given here and makes all levels of factor size alike, which varies size; take it out here",
-	} {
-		_, err := Parse("x.toml", "/", []byte(study), Overrides{Set: map[string]string{"workload.rows": rows}}, everything())
-		if got := fmt.Sprint(err); got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
-	}
-}
-
-// The log of a server of the user's is not moved: a study of log devices says so before
-// its plan, and not in each run.
-func TestDirectoriesThatTheWorkloadRefuses(t *testing.T) {
-	for engine, dsn := range map[string]string{"postgres": "postgres://ann@db1/erp", "mariadb": "mariadb://ann@db1/erp"} {
-		_, err := Find("log-device", Overrides{Set: map[string]string{"workload.dsn": dsn, "workload.engine": engine}}, everything())
-		if err == nil || !strings.Contains(err.Error(), "log_dir: the log of your own server (dsn) is not moved") || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v", engine, err)
-		}
-	}
-	if _, err := Find("log-device", Overrides{Set: map[string]string{"workload.engine": "mariadb", "level.disk": "delay:1ms"}}, everything()); err != nil {
-		t.Error(err)
 	}
 }

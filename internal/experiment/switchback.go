@@ -29,7 +29,8 @@ func (p *parser) washout() time.Duration {
 func (p *parser) switchback() {
 	d := &p.s.Design
 	if d.AA > 0 {
-		p.add(p.at("study", 0, "aa"), "aa = %d, but a service in use has no runs beside its pairs of periods; take it out", d.AA)
+		p.add(p.at("study", 0, "aa"), "aa = %d, but a service in use has no runs beside its pairs of periods; take it out",
+			d.AA)
 	}
 	for i := range p.s.Factors {
 		x := &p.s.Factors[i]
@@ -64,7 +65,8 @@ func (p *parser) load() {
 		p.addHint(p.designAt("load"), screen.Meant(d.Load, names), "load: the study has no response %q; it has %s",
 			screen.Short(d.Load), strings.Join(names, ", "))
 	case p.s.Responses[i].Primary:
-		p.add(p.designAt("load"), "load: %s decides, and what it is adjusted for would be its own effect; name another response",
+		p.add(p.designAt("load"),
+			"load: %s decides, and what it is adjusted for would be its own effect; name another response",
 			d.Load)
 	}
 }
@@ -80,14 +82,16 @@ func (p *parser) harm() {
 	if p.desc == nil {
 		return
 	}
-	if p.s.Design.Kind != Switchback || !p.live() {
+	if p.s.Design.Kind != result.Switchback || !p.live() {
 		if p.f.Harm != nil {
-			p.add(p.at("harm", 0, ""), "[harm] watches a service that others use, and workload %s does its own work; take it out", p.desc.Name)
+			p.add(p.at("harm", 0, ""),
+				"[harm] watches a service that others use, and workload %s does its own work; take it out", p.desc.Name)
 		}
 		return
 	}
 	f := cmp.Or(p.f.Harm, &HarmTable{})
-	h := &Harm{Above: cmp.Or(f.Above.float64, 0.4), Strikes: or(f.Strikes, 2), Every: cmp.Or(f.Every.Duration, 10*time.Second)}
+	h := &Harm{Above: cmp.Or(f.Above.float64, 0.4), Strikes: or(f.Strikes, 2),
+		Every: cmp.Or(f.Every.Duration, 10*time.Second)}
 	if params := p.s.Workload.Params; params[lookEvery] != nil {
 		if f.Every.Duration > 0 {
 			params[lookEvery] = h.Every

@@ -25,7 +25,8 @@ func (watched) Describe() workload.Description {
 		return workload.Response{Name: name, Unit: unit, Better: "lower"}
 	}
 	return workload.Description{Name: "watched", About: "A service.", Live: true, Responses: []workload.Response{
-		lower("cpu_per_transaction", "s"), lower("latency_p99", "s"), {Name: "transactions_per_s", Unit: "1/s", Better: "higher"}}}
+		lower("cpu_per_transaction", "s"), lower("latency_p99", "s"), {Name: "transactions_per_s", Unit: "1/s",
+			Better: "higher"}}}
 }
 
 func (watched) Takes(_ workload.Values, block int) time.Duration {
@@ -56,7 +57,7 @@ func TestSwitchback(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := result.Design{Kind: Switchback, Alpha: 0.05, Looks: []int{10, 14, 20, 30, 43, 60, 86, 120}, Repeats: 1, Test: result.Switchback}
+	want := result.Design{Kind: result.Switchback, Alpha: 0.05, Looks: []int{10, 14, 20, 30, 43, 60, 86, 120}, Repeats: 1}
 	if diff := cmp.Diff(want, s.Design); diff != "" {
 		t.Error(diff)
 	}
@@ -64,7 +65,8 @@ func TestSwitchback(t *testing.T) {
 		t.Errorf("settles %v, a guess: %v", f.Settle, f.Unsettled)
 	}
 	nan := math.NaN()
-	if diff := cmp.Diff(&Harm{Responses: []string{"cpu_per_transaction", "latency_p99"}, Above: 0.4, Limits: []float64{nan, nan}, Strikes: 2, Every: 10 * time.Second},
+	if diff := cmp.Diff(&Harm{Responses: []string{"cpu_per_transaction", "latency_p99"}, Above: 0.4,
+		Limits: []float64{nan, nan}, Strikes: 2, Every: 10 * time.Second},
 		s.Harm, cmp.Comparer(func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) })); diff != "" {
 		t.Error(diff)
 	}
@@ -100,7 +102,8 @@ func TestPairsAreDrawnByAFairCoin(t *testing.T) {
 		}
 		for _, n := range []int{first, same} { // 5 standard deviations
 			if math.Abs(float64(n)-1000) > 5*math.Sqrt(500) {
-				t.Errorf("seed %d: the level came first in %d pairs of 2000, and the order of the pair before in %d", s.Design.Seed, first, same)
+				t.Errorf("seed %d: the level came first in %d pairs of 2000, and the order of the pair before in %d",
+					s.Design.Seed, first, same)
 			}
 		}
 	}
@@ -108,7 +111,7 @@ func TestPairsAreDrawnByAFairCoin(t *testing.T) {
 
 func TestSwitchbackOfOwnWorkHasNoHarm(t *testing.T) {
 	s := parse(t, smallest+"[design]\nkind = \"switchback\"\n", Overrides{})
-	if s.Harm != nil || s.Design.Kind != Switchback || s.Factors[0].Settle != 0 || len(s.Warnings()) > 0 {
+	if s.Harm != nil || s.Design.Kind != result.Switchback || s.Factors[0].Settle != 0 || len(s.Warnings()) > 0 {
 		t.Errorf("%+v, harm %v, warnings %v", s.Design, s.Harm, s.Warnings())
 	}
 }
@@ -134,23 +137,34 @@ func TestPeriodsHaveLooks(t *testing.T) {
 func TestBadSwitchbacks(t *testing.T) {
 	const factors, work = onService, "[workload]"
 	for name, c := range map[string]struct{ text, want string }{
-		"three levels":     {strings.Replace(onService, `"shallow"`, `"shallow", "none"`, 1), "service.toml: a switchback compares one level with the baseline, and factor idle has 2 levels beside it; leave one"},
-		"two factors":      {strings.Replace(factors, work, strings.ReplaceAll(factors[:strings.Index(factors, work)], "idle", "clock")+work, 1), "service.toml: a switchback compares one level with the baseline, and there is a second factor, clock; take it out"},
-		"reboot":           {strings.Replace(onService, "restore", "change = \"reboot\"\nrestore", 1), `service.toml: factor idle has change = "reboot", and the service of a switchback keeps running; only what changes at once can be tried on it`},
-		"another kind":     {onService + "[design]\nkind = \"rcbd\"\n", `service.toml:9: kind = "rcbd", but workload watched watches a service that others use, which takes a switchback; take kind out`},
-		"duplicate":        {"[study]\naa = 7\n" + onService, "service.toml:2: aa = 7, but a service in use has no runs beside its pairs of periods; take it out"},
-		"no load":          {onService + "[design]\nload = \"transactions\"\n", `service.toml:9: load: the study has no response "transactions"; it has cpu_per_transaction, latency_p99, transactions_per_s; did you mean transactions_per_s?`},
-		"own load":         {onService + "[design]\nload = \"cpu_per_transaction\"\n", "service.toml:9: load: cpu_per_transaction decides, and what it is adjusted for would be its own effect; name another response"},
-		"another load":     {smallest + "[design]\nload = \"seconds\"\n", "service.toml:8: load belongs to a switchback; take it out"},
-		"no harm":          {smallest + "[harm]\n", "service.toml:7: [harm] watches a service that others use, and workload null does its own work; take it out"},
-		"harm of what":     {onService + "[harm]\nresponses = [\"latency\"]\n", "service.toml:9: [harm] watches latency, and neither the study nor workload watched has it; did you mean latency_p99?"},
-		"good harm":        {onService + "[harm]\nresponses = [\"transactions_per_s\"]\n", "service.toml:9: [harm] watches transactions_per_s, of which more is better; harm is what rises"},
-		"twice":            {onService + "[harm]\nresponses = [\"latency_p99\", \"latency_p99\"]\n", "service.toml:9: responses: latency_p99 is there twice"},
-		"limit of what":    {onService + "[harm]\nlimit = {latency_p9 = \"20ms\"}\n", "service.toml:9: limit: [harm] does not watch latency_p9; it watches cpu_per_transaction, latency_p99; did you mean latency_p99?"},
+		"three levels": {strings.Replace(onService, `"shallow"`, `"shallow", "none"`, 1), "service.toml: a switchback compares one level with the baseline, and factor idle has 2 levels beside it; leave one"},
+		"two factors": {strings.Replace(factors, work, strings.ReplaceAll(factors[:strings.Index(factors, work)],
+			"idle", "clock")+work, 1),
+			"service.toml: a switchback compares one level with the baseline, and there is a second factor, clock; take it out"},
+		"reboot":       {strings.Replace(onService, "restore", "change = \"reboot\"\nrestore", 1), `service.toml: factor idle has change = "reboot", and the service of a switchback keeps running; only what changes at once can be tried on it`},
+		"another kind": {onService + "[design]\nkind = \"rcbd\"\n", `service.toml:9: kind = "rcbd", but workload watched watches a service that others use, which takes a switchback; take kind out`},
+		"duplicate": {"[study]\naa = 7\n" + onService,
+			"service.toml:2: aa = 7, but a service in use has no runs beside its pairs of periods; take it out"},
+		"no load": {onService + "[design]\nload = \"transactions\"\n", `service.toml:9: load: the study has no response "transactions"; it has cpu_per_transaction, latency_p99, transactions_per_s; did you mean transactions_per_s?`},
+		"own load": {onService + "[design]\nload = \"cpu_per_transaction\"\n",
+			"service.toml:9: load: cpu_per_transaction decides, and what it is adjusted for would be its own effect; name another response"},
+		"another load": {smallest + "[design]\nload = \"seconds\"\n",
+			"service.toml:8: load belongs to a switchback; take it out"},
+		"no harm": {smallest + "[harm]\n",
+			"service.toml:7: [harm] watches a service that others use, and workload null does its own work; take it out"},
+		"harm of what": {onService + "[harm]\nresponses = [\"latency\"]\n",
+			"service.toml:9: [harm] watches latency, and neither the study nor workload watched has it; did you mean latency_p99?"},
+		"good harm": {onService + "[harm]\nresponses = [\"transactions_per_s\"]\n",
+			"service.toml:9: [harm] watches transactions_per_s, of which more is better; harm is what rises"},
+		"twice": {onService + "[harm]\nresponses = [\"latency_p99\", \"latency_p99\"]\n",
+			"service.toml:9: responses: latency_p99 is there twice"},
+		"limit of what": {onService + "[harm]\nlimit = {latency_p9 = \"20ms\"}\n",
+			"service.toml:9: limit: [harm] does not watch latency_p9; it watches cpu_per_transaction, latency_p99; did you mean latency_p99?"},
 		"limit of no unit": {onService + "[harm]\nlimit = {latency_p99 = \"20\"}\n", `service.toml:9: limit: "20" has no unit; write 20ms or 20s`},
 		"limit":            {onService + "[harm]\nlimit = {latency_p99 = \"20MB\"}\n", `service.toml:9: limit: "20MB" is no amount of s above 0`},
 		"above":            {onService + "[harm]\nabove = \"0%\"\n", "service.toml:9: above: 0% is outside of 1% to 1000%"},
-		"nothing":          {onService + "[[response]]\nname = \"transactions_per_s\"\n", "service.toml: nothing would say that the service is harmed: the study has none of latency_p99, latency, elapsed_per_transaction, cpu_per_transaction; name a response in [harm] responses"},
+		"nothing": {onService + "[[response]]\nname = \"transactions_per_s\"\n",
+			"service.toml: nothing would say that the service is harmed: the study has none of latency_p99, latency, elapsed_per_transaction, cpu_per_transaction; name a response in [harm] responses"},
 	} {
 		_, err := parseWatched(c.text)
 		if err == nil || err.Error() != c.want {

@@ -71,7 +71,8 @@ func (p *parser) server(i int, x *Factor) {
 	case !serverName.MatchString(x.Server):
 		p.add(p.factorAt(i, "server"), "%q is no name of a server's parameter", screen.Short(x.Server))
 	case p.desc != nil && !p.desc.Live:
-		p.add(p.factorAt(i, "server"), "factor %s is a parameter of a service that is watched, and workload %s watches none", x.Name,
+		p.add(p.factorAt(i, "server"),
+			"factor %s is a parameter of a service that is watched, and workload %s watches none", x.Name,
 			p.desc.Name)
 	}
 }
@@ -83,7 +84,8 @@ func (p *parser) current(i int, x *Factor) {
 	}
 	for _, other := range p.s.Factors {
 		if slices.Contains(byName, other.Kind) && slices.Contains(other.Levels, Current) {
-			p.add(p.factorAt(i, "levels"), "factor %s has the level %s, and factor %s too; only one factor of a study may have it",
+			p.add(p.factorAt(i, "levels"),
+				"factor %s has the level %s, and factor %s too; only one factor of a study may have it",
 				x.Name, Current, other.Name)
 		}
 	}

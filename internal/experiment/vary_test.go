@@ -26,7 +26,8 @@ func TestVary(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := s.Factors[0]
-	if f.Name != "vm_swappiness" || f.Setting != "swappiness" || !slices.Equal(f.Levels, []string{Current, "10"}) || f.Baseline != Current || s.Overrides["setting.vm.swappiness"] != "10" {
+	if f.Name != "vm_swappiness" || f.Setting != "swappiness" || !slices.Equal(f.Levels, []string{Current, "10"}) ||
+		f.Baseline != Current || s.Overrides["setting.vm.swappiness"] != "10" {
 		t.Errorf("%+v %v", f, s.Overrides)
 	}
 	for want, set := range map[string]map[string]string{

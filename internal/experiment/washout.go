@@ -43,8 +43,8 @@ type change struct {
 // lead is how many looks before a change are compared with those after it.
 const lead = 6
 
-// Pilot returns one for a study with Harm, by its first primary response. nil where Settle was given: there is nothing to
-// learn.
+// Pilot returns one for a study with Harm, by its first primary response. nil where Settle was given: there is nothing
+// to learn.
 func (s *Study) Pilot() *Pilot {
 	if s.Harm == nil || !s.Factors[0].Unsettled {
 		return nil
@@ -105,7 +105,8 @@ func (p *Pilot) Settles() (wait time.Duration, tau float64, why string) {
 		return p.guess, 0, fmt.Sprintf("%s after a change: %s", screen.Brief(p.guess), why)
 	}
 	if len(path) < 2*lead || n < 4 {
-		return keep(fmt.Sprintf("only %s %s watched for long enough to show how the service settles", screen.Count(n, "change"),
+		return keep(fmt.Sprintf("only %s %s watched for long enough to show how the service settles",
+			screen.Count(n, "change"),
 			map[bool]string{true: "was", false: "were"}[n == 1]))
 	}
 	flat, best := squares(path, math.Inf(1)), math.Inf(1)

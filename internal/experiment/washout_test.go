@@ -82,20 +82,25 @@ func TestWashout(t *testing.T) {
 				short++
 			}
 		}
-		if m := stats.Median(waits); m < c.middle[0] || m > c.middle[1] || kept < c.keeps[0] || kept > c.keeps[1] || short > n/20 {
-			t.Errorf("tau %v s, effect %v, noise %v: waits %v s in the middle, %d keep the guess, %d wait less than 3 tau", c.tau, c.effect, c.noise, m, kept, short)
+		if m := stats.Median(waits); m < c.middle[0] || m > c.middle[1] || kept < c.keeps[0] || kept > c.keeps[1] ||
+			short > n/20 {
+			t.Errorf("tau %v s, effect %v, noise %v: waits %v s in the middle, %d keep the guess, %d wait less than 3 tau",
+				c.tau, c.effect, c.noise, m, kept, short)
 		}
 	}
 }
 
 func TestWashoutOfFewChanges(t *testing.T) {
-	s := &Study{Harm: &Harm{Every: 10 * time.Second}, Factors: []Factor{{Unsettled: true, Settle: 2 * time.Minute}}, Responses: []Response{{Response: result.Response{Name: "cpu", Primary: true}}}}
-	if wait, why := s.Pilot().Washout(); wait != 2*time.Minute || why != "2m after a change: only 0 changes were watched for long enough to show how the service settles" {
+	s := &Study{Harm: &Harm{Every: 10 * time.Second}, Factors: []Factor{{Unsettled: true, Settle: 2 * time.Minute}},
+		Responses: []Response{{Response: result.Response{Name: "cpu", Primary: true}}}}
+	if wait, why := s.Pilot().Washout(); wait != 2*time.Minute ||
+		why != "2m after a change: only 0 changes were watched for long enough to show how the service settles" {
 		t.Errorf("%v, %s", wait, why)
 	}
 	p := settling(rand.New(rand.NewPCG(1, 1)), 30, 0.2, 0.001)
 	wait, why := p.Washout()
-	if wait < 105*time.Second || wait > 130*time.Second || !strings.HasPrefix(why, screen.Brief(wait)+" after a change: the service settles with a time constant of at most ") {
+	if wait < 105*time.Second || wait > 130*time.Second || !strings.HasPrefix(why,
+		screen.Brief(wait)+" after a change: the service settles with a time constant of at most ") {
 		t.Errorf("%v, %s", wait, why)
 	}
 	s.Factors[0].Unsettled = false

@@ -107,7 +107,8 @@ func (p *parser) parameters() {
 			continue
 		}
 		if by := p.overriding(key, given); by != "" {
-			p.add(at[by], "%s is given here and makes all levels of factor %s alike, which varies %s; take it out here", by, own, key)
+			p.add(at[by], "%s is given here and makes all levels of factor %s alike, which varies %s; take it out here", by,
+				own, key)
 			failed = true
 			continue
 		}

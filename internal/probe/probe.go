@@ -17,7 +17,6 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/worker"
-	"hostlab/internal/workload/burst"
 )
 
 // Config is what a probe needs to know. DefaultConfig gives usual values.
@@ -126,7 +125,7 @@ func All() []Probe {
 	return []Probe{
 		{
 			Name: "wakeup", Title: "Wake-up penalty", Weight: 2,
-			run:      (&wakeup{start: startWorker[burst.Request, burst.Reply](burst.Job), now: time.Now}).Run,
+			run:      (&wakeup{start: startWorker[burstRequest, burstReply](burstJob), now: time.Now}).Run,
 			Question: "What does a burst of work cost right after a pause?",
 			How:      "bursts of 10, 30 and 100 ms after 100 ms of sleep, against the same without a pause; arithmetic shows the clock, memory reads show cold caches",
 			Shown:    []result.Kind{WakeALU, WakeMixed, WakeCold, LateMedian},
@@ -172,5 +171,5 @@ func Pairs() Probe {
 // Jobs lists what this package's worker processes do. A program that runs probes
 // must call worker.Main(probe.Jobs()) first thing in main.
 func Jobs() []worker.Job {
-	return append(burst.Jobs(), worker.Job{Name: siblingsJob, New: newPairWorker})
+	return []worker.Job{{Name: burstJob, New: newBurstServer}, {Name: siblingsJob, New: newPairWorker}}
 }

@@ -12,14 +12,13 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
 	"hostlab/internal/thread"
-	"hostlab/internal/workload/burst"
 )
 
 // wakeup is the probe that measures what a slice of work costs on a CPU that has slept,
 // against the same slice within a busy stretch: the price of the power policy for bursts
 // at low load.
 type wakeup struct {
-	start func(context.Context) (runner[burst.Request, burst.Reply], error)
+	start func(context.Context) (runner[burstRequest, burstReply], error)
 	now   func() time.Time
 }
 
@@ -93,7 +92,7 @@ func (p *wakeup) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
 type wakeRun struct {
 	plan     wakePlan
 	targets  []wakeTarget
-	runner   runner[burst.Request, burst.Reply]
+	runner   runner[burstRequest, burstReply]
 	rnd      *rand.Rand
 	rest     func(used, took float64) time.Duration
 	progress func()
@@ -111,7 +110,7 @@ type wakeSamples map[wakeKey]*wakeTriple
 
 // wakeTriple is one slice under each condition.
 type wakeTriple struct {
-	Sample [wakeConds]burst.Sample
+	Sample [wakeConds]burstSample
 	Spoilt spoil
 }
 
@@ -162,8 +161,8 @@ func (r *wakeRun) calibrate(ctx context.Context, t wakeTarget, kernel string) er
 	if r.gone[t.CPU] != "" {
 		return nil
 	}
-	spin := burst.Step{Kernel: kernel, Spin: r.plan.Spin * calibrating / 6}
-	got, err := r.call(ctx, burst.Request{CPU: t.CPU, WorkingSet: t.WorkingSet, Steps: []burst.Step{spin, spin, spin}})
+	spin := burstStep{Kernel: kernel, Spin: r.plan.Spin * calibrating / 6}
+	got, err := r.call(ctx, burstRequest{CPU: t.CPU, WorkingSet: t.WorkingSet, Steps: []burstStep{spin, spin, spin}})
 	if err != nil || r.gone[t.CPU] != "" {
 		return err
 	}
@@ -177,7 +176,7 @@ func (r *wakeRun) calibrate(ctx context.Context, t wakeTarget, kernel string) er
 }
 
 // call sends one request. A CPU that cannot be used is noted in r.gone.
-func (r *wakeRun) call(ctx context.Context, req burst.Request) ([]burst.Sample, error) {
+func (r *wakeRun) call(ctx context.Context, req burstRequest) ([]burstSample, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -201,7 +200,7 @@ func (r *wakeRun) call(ctx context.Context, req burst.Request) ([]burst.Sample, 
 		}
 	}
 	if rest := r.rest(used, took).Seconds(); rest > 0 {
-		_, err = r.runner.run(burst.Request{CPU: req.CPU, WorkingSet: req.WorkingSet, Steps: []burst.Step{{Sleep: rest}}})
+		_, err = r.runner.run(burstRequest{CPU: req.CPU, WorkingSet: req.WorkingSet, Steps: []burstStep{{Sleep: rest}}})
 	}
 	return reply.Samples, err
 }
@@ -212,13 +211,17 @@ const tries = 4
 
 // play runs a cell, and again where others had the CPU in its pause. Where they have it in
 // all of them, more tries would not help.
+<<<<<<< HEAD
 func (r *wakeRun) play(ctx context.Context, cell wakeCell, pauses *wakePauses) (got []burst.Sample, woken bool, err error) {
+=======
+func (r *wakeRun) play(ctx context.Context, cell wakeCell, pauses *wakePauses) (got []burstSample, woken bool, err error) {
+>>>>>>> main
 	for range tries {
-		got, err = r.call(ctx, burst.Request{CPU: cell.Target.CPU, WorkingSet: cell.Target.WorkingSet, Steps: cell.Steps})
+		got, err = r.call(ctx, burstRequest{CPU: cell.Target.CPU, WorkingSet: cell.Target.WorkingSet, Steps: cell.Steps})
 		if err != nil || got == nil {
 			return nil, false, err
 		}
-		at := slices.IndexFunc(cell.Steps, func(s burst.Step) bool { return s.Sleep > 0 })
+		at := slices.IndexFunc(cell.Steps, func(s burstStep) bool { return s.Sleep > 0 })
 		woken = at >= 0 && !idle(got[at], cell.Steps[at].Sleep)
 		for i, s := range got {
 			pauses.add(cell.Steps[i], s)
@@ -310,17 +313,17 @@ func (r *wakeRun) round(ctx context.Context, now func() time.Time) (bool, error)
 
 // idle reports whether the CPU was idle in a sleep of so many seconds, as far as
 // is known. A sleep of 100 ms is ten clock ticks long: one of them may be chance.
-func idle(s burst.Sample, sleep float64) bool {
+func idle(s burstSample, sleep float64) bool {
 	return !s.HasForeign || s.Foreign-proc.Tick.Seconds() <= disturbedShare*sleep
 }
 
 // disturbed reports whether the thread was off its CPU for more than it may be.
-func disturbed(s burst.Sample) bool {
+func disturbed(s burstSample) bool {
 	return s.HasCPU && s.Wall-s.CPU > disturbedShare*s.Wall
 }
 
 // add sorts what one step says of being on time.
-func (p *wakePauses) add(step burst.Step, s burst.Sample) {
+func (p *wakePauses) add(step burstStep, s burstSample) {
 	switch {
 	case !s.HasLate, s.Queued > s.Late: // it waited before or after its sleep too
 	case step.Sleep > 0 && idle(s, step.Sleep):

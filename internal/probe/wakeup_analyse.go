@@ -7,7 +7,6 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
-	"hostlab/internal/workload/burst"
 )
 
 // measurements turns rounds into ratios with intervals, clocks and latencies.
@@ -19,7 +18,7 @@ func (r *wakeRun) measurements(alpha float64) []result.Measurement {
 				out = append(out, r.ratio(t, wakeKey{t.CPU, kernel.Name, slice}, alpha))
 			}
 		}
-		for _, slice := range r.plan.slices(burst.Mixed) {
+		for _, slice := range r.plan.slices(kernelMixed) {
 			out = append(out, r.cold(t, slice, alpha))
 		}
 		out = append(out, r.clocks(t, alpha)...)
@@ -28,13 +27,13 @@ func (r *wakeRun) measurements(alpha float64) []result.Measurement {
 	return out
 }
 
-var kernelWords = map[string]string{burst.ALU: "arithmetic",
-	burst.Mixed: "arithmetic and loads from three quarters of the L2 cache"}
+var kernelWords = map[string]string{kernelALU: "arithmetic",
+	kernelMixed: "arithmetic and loads from three quarters of the L2 cache"}
 
 // ratio is the wake-up penalty of one kind of slice on one CPU.
 func (r *wakeRun) ratio(t wakeTarget, key wakeKey, alpha float64) result.Measurement {
 	kind := WakeALU
-	if key.Kernel == burst.Mixed {
+	if key.Kernel == kernelMixed {
 		kind = WakeMixed
 	}
 	m := t.measurement(kind, key.name(), "ratio", key.Kernel,
@@ -65,7 +64,7 @@ func (r *wakeRun) measure(m *result.Measurement, alpha float64, estimate func(us
 // cold is what mixed loses after a sleep beyond what arithmetic loses: what is not
 // clock, but caches above all. It is estimated within rounds, both together.
 func (r *wakeRun) cold(t wakeTarget, slice, alpha float64) result.Measurement {
-	alu, mixed := wakeKey{t.CPU, burst.ALU, slice}, wakeKey{t.CPU, burst.Mixed, slice}
+	alu, mixed := wakeKey{t.CPU, kernelALU, slice}, wakeKey{t.CPU, kernelMixed, slice}
 	m := t.measurement(WakeCold, mixed.name(), "ratio", "cold",
 		fmt.Sprintf("a burst of %.0f ms that reads three quarters of the L2 cache, "+
 			"after 100 ms asleep, against awake, beyond what arithmetic loses", slice*1000))
@@ -132,7 +131,7 @@ func (r *wakeRun) ramping(m *result.Measurement, key wakeKey, alpha float64) {
 // clocks are the additions per second when busy and right after sleeping. The
 // first is over the longest slices, the second over the shortest.
 func (r *wakeRun) clocks(t wakeTarget, alpha float64) []result.Measurement {
-	all := r.plan.slices(burst.ALU)
+	all := r.plan.slices(kernelALU)
 	kinds := []struct {
 		kind        result.Kind
 		name, title string
@@ -147,7 +146,7 @@ func (r *wakeRun) clocks(t wakeTarget, alpha float64) []result.Measurement {
 	for _, k := range kinds {
 		m := t.measurement(k.kind, t.name(), "Hz", "frequency", k.title)
 		m.Labels.Slice, m.Labels.Condition = k.slice, k.name
-		key := wakeKey{t.CPU, burst.ALU, k.slice}
+		key := wakeKey{t.CPU, kernelALU, k.slice}
 		r.measure(&m, alpha, func(u usedRounds) {
 			hz := column(u.use, func(round wakeSamples) float64 {
 				return float64(round[key].Sample[k.cond].N) / round[key].Sample[k.cond].Seconds()

@@ -8,7 +8,6 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/stats"
-	"hostlab/internal/workload/burst"
 )
 
 // Times of the wake-up probe's conditions, in seconds.
@@ -110,10 +109,17 @@ type wakePlan struct {
 // and a cache is warm long before. So the mixed kernel never has it. The slices of
 // mixed are among those of alu, with which they are compared.
 var wakePlans = []wakePlan{
+<<<<<<< HEAD
 	{Kernels: []wakeKernel{{burst.ALU, wakeSlices}, {burst.Mixed, wakeSlices[:2]}}},
 	{Kernels: []wakeKernel{{burst.ALU, wakeSlices[:2]}, {burst.Mixed, wakeSlices[:1]}}, Dropped: "slices of 100 ms"},
 	{Kernels: []wakeKernel{{burst.ALU, wakeSlices[:1]}, {burst.Mixed, wakeSlices[:1]}}, Dropped: "slices of 30 and 100 ms"},
 	{Kernels: []wakeKernel{{burst.ALU, wakeSlices[:1]}}, Dropped: "slices of 30 and 100 ms and the kernel that sees cold caches"},
+=======
+	{Kernels: []wakeKernel{{kernelALU, wakeSlices}, {kernelMixed, wakeSlices[:2]}}},
+	{Kernels: []wakeKernel{{kernelALU, wakeSlices[:2]}, {kernelMixed, wakeSlices[:1]}}, Dropped: "slices of 100 ms"},
+	{Kernels: []wakeKernel{{kernelALU, wakeSlices[:1]}, {kernelMixed, wakeSlices[:1]}}, Dropped: "slices of 30 and 100 ms"},
+	{Kernels: []wakeKernel{{kernelALU, wakeSlices[:1]}}, Dropped: "slices of 30 and 100 ms and the kernel that sees cold caches"},
+>>>>>>> main
 }
 
 // slices are those of a kernel.
@@ -185,7 +191,7 @@ func (k wakeKey) name() string { return fmt.Sprintf(".%dms.cpu%d", int(k.Slice*1
 type wakeCell struct {
 	Target wakeTarget
 	Kernel string
-	Steps  []burst.Step
+	Steps  []burstStep
 	Roles  []wakeRole // of each step
 }
 
@@ -215,18 +221,18 @@ func wakeRound(p wakePlan, targets []wakeTarget, perSecond func(cpu int, kernel 
 			ops := func(slice float64) uint64 { return uint64(slice * perSecond(t.CPU, kernel)) }
 			for _, s := range k.Slices {
 				slept := wakeCell{Target: t, Kernel: kernel}
-				slept.add(burst.Step{Kernel: kernel, Spin: settling}, wakeRole{})
-				slept.add(burst.Step{Sleep: asleep}, wakeRole{})
-				slept.add(burst.Step{Kernel: kernel, N: ops(s)}, wakeRole{s, afterSleep})
+				slept.add(burstStep{Kernel: kernel, Spin: settling}, wakeRole{})
+				slept.add(burstStep{Sleep: asleep}, wakeRole{})
+				slept.add(burstStep{Kernel: kernel, N: ops(s)}, wakeRole{s, afterSleep})
 				cells = append(cells, slept)
 			}
 			for _, cond := range []wakeCond{busy, busyAgain} {
 				stretch := wakeCell{Target: t, Kernel: kernel}
 				// The second half of the warm-up tells whether the clock still rises.
-				stretch.add(burst.Step{Kernel: kernel, Spin: p.Spin / 2}, wakeRole{})
-				stretch.add(burst.Step{Kernel: kernel, Spin: p.Spin / 2}, wakeRole{})
+				stretch.add(burstStep{Kernel: kernel, Spin: p.Spin / 2}, wakeRole{})
+				stretch.add(burstStep{Kernel: kernel, Spin: p.Spin / 2}, wakeRole{})
 				for _, i := range rnd.Perm(len(k.Slices)) {
-					stretch.add(burst.Step{Kernel: kernel, N: ops(k.Slices[i])}, wakeRole{k.Slices[i], cond})
+					stretch.add(burstStep{Kernel: kernel, N: ops(k.Slices[i])}, wakeRole{k.Slices[i], cond})
 				}
 				cells = append(cells, stretch)
 			}
@@ -238,7 +244,7 @@ func wakeRound(p wakePlan, targets []wakeTarget, perSecond func(cpu int, kernel 
 
 // climb is how much faster the last step of a busy stretch is than its first
 // slice, or than the warm-up's end where there is one slice only; 0: not known.
-func (c *wakeCell) climb(got []burst.Sample) float64 {
+func (c *wakeCell) climb(got []burstSample) float64 {
 	last := len(got) - 1
 	first := 1
 	if last > 2 {
@@ -251,7 +257,7 @@ func (c *wakeCell) climb(got []burst.Sample) float64 {
 	return float64(b.N) / b.Seconds() / (float64(a.N) / a.Seconds())
 }
 
-func (c *wakeCell) add(s burst.Step, r wakeRole) {
+func (c *wakeCell) add(s burstStep, r wakeRole) {
 	c.Steps = append(c.Steps, s)
 	c.Roles = append(c.Roles, r)
 }

@@ -11,7 +11,6 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
-	"hostlab/internal/workload/burst"
 )
 
 func TestPlanWakeup(t *testing.T) {
@@ -31,7 +30,7 @@ func TestPlanWakeup(t *testing.T) {
 		{time.Hour, 1, 3, 2, 30},
 	} {
 		p := planWakeup(c.budget, c.cpus, 2, 0.05)
-		n := len(p.slices(burst.ALU))
+		n := len(p.slices(kernelALU))
 		if n != c.slices || len(p.Kernels) != c.kernels || p.Rounds < c.rounds || p.Rounds > maxWakeRounds {
 			t.Errorf("%v for %d CPUs: %d slices, %d kernels, %d rounds", c.budget, c.cpus, n, len(p.Kernels), p.Rounds)
 		}

@@ -18,7 +18,6 @@ import (
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/thread"
-	"hostlab/internal/workload/burst"
 )
 
 // fakeWake is a processor with a known clock: full speed while busy, and for the
@@ -48,14 +47,14 @@ func newFakeWake() *fakeWake {
 	return &fakeWake{at: at, start: at, goneCPU: -1, rnd: rand.New(rand.NewPCG(1, 1))}
 }
 
-func (f *fakeWake) run(req burst.Request) (burst.Reply, error) {
+func (f *fakeWake) run(req burstRequest) (burstReply, error) {
 	f.calls++
 	if req.CPU == f.goneCPU && f.calls > f.goneFrom {
-		return burst.Reply{}, fmt.Errorf("CPU 1: %w", thread.ErrNoCPU)
+		return burstReply{}, fmt.Errorf("CPU 1: %w", thread.ErrNoCPU)
 	}
 	const hz = 2e9
-	per := map[string]float64{burst.ALU: hz, burst.Mixed: hz / 40}
-	var reply burst.Reply
+	per := map[string]float64{kernelALU: hz, kernelMixed: hz / 40}
+	var reply burstReply
 	slept, worked := false, 0.0
 	for _, s := range req.Steps {
 		if s.Sleep > 0 {
@@ -64,7 +63,11 @@ func (f *fakeWake) run(req burst.Request) (burst.Reply, error) {
 			if f.rnd.Float64() < f.often {
 				foreign = s.Sleep
 			}
+<<<<<<< HEAD
 			reply.Samples = append(reply.Samples, burst.Sample{Late: f.exit * (1 + f.noise*f.rnd.Float64()), HasLate: true, Foreign: foreign, HasForeign: true})
+=======
+			reply.Samples = append(reply.Samples, burstSample{Late: f.exit * (1 + f.noise*f.rnd.Float64()), HasLate: true, Foreign: foreign, HasForeign: true})
+>>>>>>> main
 			slept = true
 			continue
 		}
@@ -75,7 +78,7 @@ func (f *fakeWake) run(req burst.Request) (burst.Reply, error) {
 		t := n / per[s.Kernel]
 		if slept {
 			t += min(f.slow, 2*t) / 2
-			if s.Kernel == burst.Mixed {
+			if s.Kernel == kernelMixed {
 				t += f.cold
 			}
 		}
@@ -85,7 +88,11 @@ func (f *fakeWake) run(req burst.Request) (burst.Reply, error) {
 		wall := t / (1 - f.stolen)
 		f.worked += t
 		f.pass(wall)
+<<<<<<< HEAD
 		reply.Samples = append(reply.Samples, burst.Sample{N: uint64(n), Wall: wall, CPU: t, HasCPU: true, Late: 1e-7, HasLate: s.Spin > 0})
+=======
+		reply.Samples = append(reply.Samples, burstSample{N: uint64(n), Wall: wall, CPU: t, HasCPU: true, Late: 1e-7, HasLate: s.Spin > 0})
+>>>>>>> main
 		slept = false
 	}
 	return reply, nil
@@ -95,7 +102,11 @@ func (f *fakeWake) pass(s float64)                       { f.at = f.at.Add(time.
 func (f *fakeWake) load([]int) (map[int]proc.Load, bool) { return nil, false }
 func (f *fakeWake) close()                               { f.closed = true }
 func (f *fakeWake) probe() *wakeup {
+<<<<<<< HEAD
 	return &wakeup{start: func(context.Context) (runner[burst.Request, burst.Reply], error) { return f, nil }, now: func() time.Time { return f.at }}
+=======
+	return &wakeup{start: func(context.Context) (runner[burstRequest, burstReply], error) { return f, nil }, now: func() time.Time { return f.at }}
+>>>>>>> main
 }
 
 func cpuConfig(budget time.Duration, cpus ...int) Config {
@@ -209,7 +220,7 @@ func TestWakeupNeverIdle(t *testing.T) {
 
 // Rounds in which nobody disturbed count, else those in whose pause the CPU was idle, else all.
 func TestWakeupRoundsThatCount(t *testing.T) {
-	key := wakeKey{0, burst.ALU, 0.010}
+	key := wakeKey{0, kernelALU, 0.010}
 	target := wakeTarget{CPU: 0, Class: "all", Socket: -1}
 	for _, c := range []struct {
 		spoilt   map[spoil]int
@@ -224,8 +235,8 @@ func TestWakeupRoundsThatCount(t *testing.T) {
 		r := &wakeRun{plan: wakePlans[3], targets: []wakeTarget{target}}
 		for by, n := range c.spoilt {
 			for range n {
-				s := burst.Sample{N: 1e6, Wall: 0.010, CPU: 0.010, HasCPU: true}
-				r.rounds = append(r.rounds, wakeSamples{key: &wakeTriple{Sample: [wakeConds]burst.Sample{s, s, s}, Spoilt: by}})
+				s := burstSample{N: 1e6, Wall: 0.010, CPU: 0.010, HasCPU: true}
+				r.rounds = append(r.rounds, wakeSamples{key: &wakeTriple{Sample: [wakeConds]burstSample{s, s, s}, Spoilt: by}})
 			}
 		}
 		if m := r.ratio(target, key, 0.05); m.Estimate.N != c.n || m.Labels.Awake != c.awake || *m.Labels.Clean != c.spoilt[unspoilt] {
@@ -375,7 +386,7 @@ func TestWakeupSkips(t *testing.T) {
 		t.Errorf("no CPU: %+v, %v", o, err)
 	}
 	p := f.probe()
-	p.start = func(context.Context) (runner[burst.Request, burst.Reply], error) {
+	p.start = func(context.Context) (runner[burstRequest, burstReply], error) {
 		return nil, errors.New("cannot start")
 	}
 	if o, err := p.Run(t.Context(), cpuConfig(time.Second, 0)); err != nil || o.Skipped != "cannot start" {

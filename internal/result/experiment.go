@@ -69,6 +69,8 @@ type Absent struct {
 	Factor string `json:"factor"`
 	Level  string `json:"level"`
 	Reason string `json:"reason"`
+	// Follows is set for a level that is there, but has lost what it was to be compared with.
+	Follows bool `json:"follows,omitempty"`
 }
 
 // Place is what a level lies on that stands for a directory.
@@ -195,18 +197,29 @@ func (c Contrast) String() string {
 	return s
 }
 
+// DesignKind is a kind of design.
+type DesignKind string
+
+// The kinds.
+const (
+	RCBD      DesignKind = "rcbd"       // randomised complete blocks
+	SplitPlot DesignKind = "split-plot" // some factors hold for a whole boot
+	// Switchback is for a service that others use: a block is a pair of periods, at the baseline
+	// and at the level, in the order that a coin gives, which intervals go by (stats.Switchback).
+	Switchback DesignKind = "switchback"
+)
+
 // Design is how runs are arranged.
 type Design struct {
-	Kind    string  `json:"kind"` // rcbd, split-plot or switchback
-	Seed    uint64  `json:"seed"`
-	Alpha   float64 `json:"alpha"`
-	Looks   []int   `json:"looks"`   // numbers of blocks after which the experiment may stop, rising
-	Repeats int     `json:"repeats"` // of every cell within a whole plot; 1 for rcbd
+	Kind    DesignKind `json:"kind"`
+	Seed    uint64     `json:"seed"`
+	Alpha   float64    `json:"alpha"`
+	Looks   []int      `json:"looks"`   // numbers of blocks after which the experiment may stop, rising
+	Repeats int        `json:"repeats"` // of every cell within a whole plot; 1 for rcbd
 	// AA is how many pairs of the baseline with itself are made before all else; Dwell is how long each stretch of
 	// the last block is, which is made before an effect is called none; 0: there is no such block. See Planned.
-	AA    int  `json:"aa"`
-	Dwell int  `json:"dwell,omitempty"`
-	Test  Test `json:"test,omitempty"` // what intervals are inversions of; "": signed ranks
+	AA    int `json:"aa"`
+	Dwell int `json:"dwell,omitempty"`
 	// Adjust takes out what the CPU time that others took explains.
 	Adjust bool `json:"adjust,omitempty"`
 	// Load names the response of a switchback whose changes from one period of a pair to the other explain
@@ -216,19 +229,11 @@ type Design struct {
 
 // Block returns what a block is called: a pair of periods in a switchback.
 func (d Design) Block() string {
-	if d.Test == Switchback {
+	if d.Kind == Switchback {
 		return "pair"
 	}
 	return "block"
 }
-
-// Test is the test whose inversion gives the intervals of blocks.
-type Test string
-
-const (
-	// Switchback judges pairs of periods by the coins that ordered them (stats.Switchback).
-	Switchback Test = "switchback"
-)
 
 // Planned returns how many of Blocks hold all cells. Behind them in the list are Design.AA pairs of the baseline with
 // itself, which run first, and one block of stretches where Design.Dwell is not 0.
@@ -324,8 +329,8 @@ type Wait struct {
 	Seconds float64 `json:"seconds"` // each look stands for the time since the one before
 }
 
-// Harmed is the reason of an end that was made to be safe: a live service did worse at a level than the study allows. Whether the
-// level is to blame, only the comparison tells.
+// Harmed is the reason of an end that was made to be safe: a live service did worse at a level than the study allows.
+// Whether the level is to blame, only the comparison tells.
 const Harmed = "harm"
 
 // End says why an experiment is over. Without one it can be resumed.

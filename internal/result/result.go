@@ -21,13 +21,14 @@ const (
 // Measurement is one number of a probe or an experiment. It is unknown, with
 // Reason saying why, while Estimate is nil.
 type Measurement struct {
-	Probe      string    // the probe it belongs to, as in "wakeup"
-	Kind       Kind      // what programs know it by, as in "wakeup.alu"
-	Name       string    // unique in a report, as in "wakeup.alu.10ms.cpu0"; for people and JSON
-	Title      string    // for people, as in "10 ms of arithmetic after 100 ms asleep, against awake"
-	Unit       string    // s, Hz, B, 1/s, or "ratio"
-	Estimate   *Estimate // nil: unknown
-	NoiseFloor float64   // of an A/A comparison, in Unit's scale (for a ratio: the largest |ratio-1| of its interval); NaN: none
+	Probe    string    // the probe it belongs to, as in "wakeup"
+	Kind     Kind      // what programs know it by, as in "wakeup.alu"
+	Name     string    // unique in a report, as in "wakeup.alu.10ms.cpu0"; for people and JSON
+	Title    string    // for people, as in "10 ms of arithmetic after 100 ms asleep, against awake"
+	Unit     string    // s, Hz, B, 1/s, or "ratio"
+	Estimate *Estimate // nil: unknown
+	// of an A/A comparison, in Unit's scale (for a ratio: the largest |ratio-1| of its interval); NaN: none
+	NoiseFloor float64
 	Evidence   Evidence
 	Labels     Labels
 	Warnings   []string

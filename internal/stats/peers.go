@@ -9,10 +9,10 @@ import (
 // LeastPeers is the smallest group that Peers judges.
 const LeastPeers = 8
 
-// Peers returns for each value how likely one as far from the others is, where all come from one distribution, which may have
-// tails as heavy as Student's with three degrees of freedom or be as skewed as an exponential one.
-// The others are taken without the farthest fifth of them, so that one outlier does not hide another. Below LeastPeers
-// values all is 1.
+// Peers returns for each value how likely one as far from the others is, where all come from one distribution, which
+// may have tails as heavy as Student's with three degrees of freedom or be as skewed as an exponential one. The others
+// are taken without the farthest fifth of them, so that one outlier does not hide another. Below LeastPeers values all
+// is 1.
 func Peers(values []float64) []float64 {
 	p := make([]float64, len(values))
 	if len(values) < LeastPeers {

@@ -15,7 +15,8 @@ type Pooled struct {
 	Tau       float64 // standard deviation of the true effect between hosts
 	Q, P      float64 // Cochran's Q, and how likely it is as great without differences between hosts
 	Share     float64 // of the scatter seen that differences between hosts make (I squared)
-	// NextLow and NextHigh are the ends of the interval in which the next host's effect is expected; NaN below three hosts.
+	// NextLow and NextHigh are the ends of the interval in which the next host's effect is expected; NaN below three
+	// hosts.
 	NextLow, NextHigh float64
 }
 

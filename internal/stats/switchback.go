@@ -22,11 +22,13 @@ type Pairs struct {
 // Neither knows the coins: if theta is the effect, then what is left would have been the same with all others,
 // so that the signs of Coins times it are those of fair coins, whatever the noise of the service
 // is, and the signed-rank test is exact. The interval at confidence 1-alpha holds every theta that it does not refuse;
-// the estimate is where its sum of ranks is in the middle. (Rosenbaum, Statistical Science 2002, for covariates in such tests.)
+// the estimate is where its sum of ranks is in the middle. (Rosenbaum, Statistical Science 2002, for covariates in such
+// tests.)
 //
 // Sums of two such values fall as theta rises, as Walsh averages do, unless a pair's Drift is so far
-// from all others that it alone decides on the line: its sums may rise. They count to both sides, so that the interval is at
-// worst wider than it need be. All is NaN where a value is not finite; an end is infinite where too few sums fall.
+// from all others that it alone decides on the line: its sums may rise. They count to both sides, so that the interval
+// is at worst wider than it need be. All is NaN where a value is not finite; an end is infinite where too few sums
+// fall.
 //
 // effects are those of the pairs, cleared of mean and line as the regression of Steps on Coins, 1 and Drift
 // has them, so that their mean is its coefficient of Coins. explained is the share of their variance that

@@ -18,7 +18,8 @@ type Unit struct {
 
 // Waved is what a roll-out shows.
 type Waved struct {
-	Effect result.Estimate // difference of logarithms; each limit at a one-sided risk of alpha; infinite where orders are too few
+	// difference of logarithms; each limit at a one-sided risk of alpha; infinite where orders are too few
+	Effect result.Estimate
 	// Above and Below are how likely an effect at least as high, or as low, is by the draw of waves alone.
 	Above, Below float64
 	Orders       float64 // in which the waves could have been drawn

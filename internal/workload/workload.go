@@ -166,7 +166,8 @@ func CannotStart(err error) error {
 // Pick is a response to be had from the output of a command.
 type Pick struct {
 	Name string
-	// json:PATH (RFC 9535), regex:EXPR with one group, gobench:NAME UNIT, or a measured one: wall, user, system, cpu, max_rss
+	// json:PATH (RFC 9535), regex:EXPR with one group, gobench:NAME UNIT, or a measured one: wall, user, system, cpu,
+	// max_rss
 	From  string
 	Unit  string  // base unit of the response, AnyUnit where nobody has said
 	Scale float64 // the number found times Scale is in Unit; 1 unless the output has another unit
@@ -198,9 +199,10 @@ type Bin struct {
 
 // Sample is what one run gave.
 type Sample struct {
-	Values     map[string]float64 // response -> value in its base unit
-	Missing    map[string]string  // response -> why there is none; a name is in one of the two
-	Zero       map[string]string  // response -> why its value may be 0, and what to take where no 0 can be used, as in a ratio
+	Values  map[string]float64 // response -> value in its base unit
+	Missing map[string]string  // response -> why there is none; a name is in one of the two
+	// response -> why its value may be 0, and what to take where no 0 can be used, as in a ratio
+	Zero       map[string]string
 	Operations int64
 	// operations with those that are not counted, as in a warm-up, for what is measured over the whole run; 0: Operations
 	Done     int64

@@ -89,7 +89,8 @@ func announced() (pid int, runs bool) {
 			return
 		}
 		runs = true
-		if s, err := proc.Read(int(u.Pid)); err == nil && !s.Ended() { // who has begun to listen, which a child may go on with
+		// who has begun to listen, which a child may go on with
+		if s, err := proc.Read(int(u.Pid)); err == nil && !s.Ended() {
 			pid = int(u.Pid)
 		}
 	})

@@ -45,7 +45,7 @@ func TestBlocksBesideThePlan(t *testing.T) {
 			t.Errorf("stopped at %d: ended %+v", stop, r.End)
 		}
 		a := analysis.Analyse(r.Experiment, r.Runs, r.End)
-		if e := a.Effects[0]; e.Verdict != analysis.NoEffect || e.Held == nil || a.AA[0].N != 3 {
+		if e := a.Effects[0]; e.Verdict != analysis.NoEffect || e.Held.N == 0 || a.AA[0].N != 3 {
 			t.Errorf("stopped at %d: %s, %+v, %+v", stop, e.Verdict, e.Held, a.AA)
 		}
 	}

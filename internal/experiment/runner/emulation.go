@@ -44,8 +44,9 @@ func (m *emulation) start(ctx context.Context, s *experiment.Study) (err error) 
 	}
 	dsn, err := observe.Named(s.Workload.Params)
 	if dsn != nil || err != nil {
-		return errors.Join(err, fmt.Errorf("factor %s: a DSN does not tell whose processes to slow down; name the service with "+
-			"workload.service", m.factor.Name))
+		return errors.Join(err,
+			fmt.Errorf("factor %s: a DSN does not tell whose processes to slow down; name the service with "+
+				"workload.service", m.factor.Name))
 	}
 	of, _, err := serviceOf(ctx, s.Workload.Params)
 	switch {

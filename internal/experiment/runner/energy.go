@@ -22,7 +22,8 @@ func openMeter(s *experiment.Study, t host.Tree) (*meter, error) {
 	var asked *experiment.Response
 	for i, r := range s.Responses {
 		needs := []string{r.From, r.Over}
-		if (slices.Contains(needs, experiment.Energy) || slices.Contains(needs, experiment.EnergyEach)) && (asked == nil || r.Primary) {
+		if (slices.Contains(needs, experiment.Energy) || slices.Contains(needs, experiment.EnergyEach)) &&
+			(asked == nil || r.Primary) {
 			asked = &s.Responses[i]
 		}
 	}

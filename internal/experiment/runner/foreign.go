@@ -34,7 +34,8 @@ func isForeign(err error) bool {
 func notBack(err error, dir string) error {
 	command := "hostlab run --restore --out " + screen.Operand(dir)
 	if isForeign(err) {
-		return fmt.Errorf("%w; nothing of this experiment is in force; to put back what was there before it: %s --yes", err, command)
+		return fmt.Errorf("%w; nothing of this experiment is in force; to put back what was there before it: %s --yes", err,
+			command)
 	}
 	return fmt.Errorf("NOT PUT BACK: %w; try again with: %s", err, command)
 }

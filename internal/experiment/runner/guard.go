@@ -20,7 +20,9 @@ const guardJob = "live-guard"
 
 // Jobs lists what this package's worker processes do.
 func Jobs() []worker.Job {
-	return []worker.Job{{Name: guardJob, New: func() worker.Func { return guardian.answer }, End: func() { guardian.end() }}}
+	return []worker.Job{{Name: guardJob, New: func() worker.Func {
+		return guardian.answer
+	}, End: func() { guardian.end() }}}
 }
 
 // guard is a process that does what --restore does when this one is killed. It holds a pipe of

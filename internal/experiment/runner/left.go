@@ -27,8 +27,8 @@ func registry(made bool) (store.Registry, error) {
 
 func registryBelow(dir string) store.Registry { return store.Registry(filepath.Join(dir, "live")) }
 
-// Left is a live experiment that has ended without putting everything back, as a power cut ends it; or a control group in
-// which an emulated clock has left processes, which are still kept to its quota.
+// Left is a live experiment that has ended without putting everything back, as a power cut ends it; or a control group
+// in which an emulated clock has left processes, which are still kept to its quota.
 type Left struct {
 	store.Registered
 	Slow    emulate.Left

@@ -28,7 +28,9 @@ func endLeftovers(work string) (names []string, err error) {
 	find := func() []*proc.Held { // among those that this process has not started
 		all := proc.All()
 		ours := proc.Below(all, os.Getpid())
-		return bearing(slices.DeleteFunc(all, func(s proc.Stat) bool { return slices.Contains(ours, s) }), workload.Mark(work))
+		return bearing(slices.DeleteFunc(all, func(s proc.Stat) bool {
+			return slices.Contains(ours, s)
+		}), workload.Mark(work))
 	}
 	names = namesOf(find())
 	if len(names) == 0 {

@@ -45,7 +45,8 @@ type levels struct {
 }
 
 func newLevels(ctx context.Context, st *experiment.Study, s *store.Store, sys *system) (_ *levels, err error) {
-	ls := &levels{dir: st.Dir, store: s, now: sys.now, boot: sys.boot(), live: st.Harm != nil, note: func(string, ...any) {}}
+	ls := &levels{dir: st.Dir, store: s, now: sys.now, boot: sys.boot(), live: st.Harm != nil,
+		note: func(string, ...any) {}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, ls.close())

@@ -180,7 +180,8 @@ func (s *session) hold(ctx context.Context, r *result.Run) error {
 		}
 		return nil
 	}
-	for until := s.sys.now().Add(2 * experiment.HarmHold * every); !v.Held && ctx.Err() == nil && s.sys.now().Before(until); {
+	for until := s.sys.now().Add(2 * experiment.HarmHold * every); !v.Held && ctx.Err() == nil &&
+		s.sys.now().Before(until); {
 		s.progress(Progress{Stage: "holding the baseline after a strike", Cell: &s.x.Cells[s.baseline()]})
 		if _, err := s.open.Run(ctx, req); err != nil && !v.Held {
 			break
@@ -291,7 +292,8 @@ func (s *session) afterFailure(ctx context.Context, r *result.Run, why error) (r
 	case isForeign(err):
 		return false, fmt.Errorf("a run did not count (%s), and the experiment ends there", r.Reason)
 	case err != nil:
-		return false, fmt.Errorf("after a run that did not count (%s), the baseline could not be brought back: %w", r.Reason, err)
+		return false, fmt.Errorf("after a run that did not count (%s), the baseline could not be brought back: %w",
+			r.Reason, err)
 	}
 	if err := s.closeWorkload(); err != nil {
 		s.note("%s", err)

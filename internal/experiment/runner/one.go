@@ -62,85 +62,128 @@ func (s *session) one(ctx context.Context, at slot, warmUp bool) (*result.Run, e
 // try brings about the levels of a run, does it, and judges it: Status is OK or
 // Void when it returns nil.
 func (s *session) try(ctx context.Context, r *result.Run) error {
-	cell := s.x.Cells[r.Cell]
-	if err := s.beginPeriod(ctx, r); err != nil {
+	req, ended, err := s.prepare(ctx, r)
+	if ended || err != nil {
 		return err
 	}
-	if err := s.setLevels(ctx, cell.Levels); err != nil {
-		return err
-	}
-	req, err := s.request(ctx, cell.Levels, s.x.Blocks[r.Block].Seed)
+	m, err := s.measure(ctx, r, req)
 	if err != nil {
 		return err
 	}
+	switch why, err := m.classify(ctx); {
+	case r.Harm != "" && m.err == nil && ctx.Err() == nil:
+		return s.struck(ctx, r, m.sample)
+	case err != nil:
+		return err
+	case why != "":
+		r.Status, r.Reason = result.Void, why
+		return nil
+	}
+	return s.take(ctx, r, m)
+}
+
+// prepare brings about the levels of a run and makes what it needs. ended is set where the run is over
+// before it began.
+func (s *session) prepare(ctx context.Context, r *result.Run) (req workload.Request, ended bool, err error) {
+	levels := s.x.Cells[r.Cell].Levels
+	if err = s.beginPeriod(ctx, r); err != nil {
+		return req, false, err
+	}
+	if err = s.setLevels(ctx, levels); err != nil {
+		return req, false, err
+	}
+	if req, err = s.request(ctx, levels, s.x.Blocks[r.Block].Seed); err != nil {
+		return req, false, err
+	}
 	req.Run, req.Block, req.Look = s.number(), r.Block, s.look(ctx, r)
 	if ended, err := s.washOut(ctx, r, req); ended || err != nil {
-		return err
+		return req, ended, err
 	}
-	if err := s.sleep(ctx, s.study.Workload.Settle, "settling"); err != nil {
-		return err
+	if err = s.sleep(ctx, s.study.Workload.Settle, "settling"); err != nil {
+		return req, false, err
 	}
 	if r.Before, err = s.levels.readAll(ctx); err != nil {
-		return err
+		return req, false, err
 	}
-	if f, is, should := wrong(cell.Levels, r.Before); f != "" {
-		return fmt.Errorf("factor %s reads %q after it was set to %q", f, is, should)
+	if f, is, should := wrong(levels, r.Before); f != "" {
+		return req, false, fmt.Errorf("factor %s reads %q after it was set to %q", f, is, should)
 	}
 	if p, ok := s.open.(workload.Preparer); ok {
-		if err := p.Prepare(ctx, req); err != nil {
-			return err
-		}
+		return req, false, p.Prepare(ctx, req)
 	}
+	return req, false, nil
+}
+
+// measurement is what a run gave, and what happened meanwhile.
+type measurement struct {
+	sample     workload.Sample
+	err        error // of the workload
+	emulated   error // the clock was not emulated as asked for
+	lost       bool  // its processes were lost
+	tooLong    time.Duration
+	conditions conditions
+}
+
+// measure does the run.
+func (s *session) measure(ctx context.Context, r *result.Run, req workload.Request) (m measurement, err error) {
 	if err := s.emulation.begin(); err != nil {
-		return err
+		return m, err
 	}
-	stopped := s.stops.Sum()
-	stop := s.sys.watch()
+	stopped, stop := s.stops.Sum(), s.sys.watch()
 	runCtx, undo := s.emulation.during(ctx)
-	cancel := undo
-	if t := s.study.Workload.Timeout; t > 0 {
-		runCtx, cancel = context.WithTimeout(runCtx, t)
+	defer undo()
+	limit := s.study.Workload.Timeout
+	if limit > 0 {
+		var cancel context.CancelFunc
+		runCtx, cancel = context.WithTimeout(runCtx, limit)
+		defer cancel()
 	}
 	used := s.meter.begin()
 	r.Start = s.sys.now()
-	sample, err := s.open.Run(runCtx, req)
+	m.sample, m.err = s.open.Run(runCtx, req)
 	r.Seconds = s.sys.now().Sub(r.Start).Seconds()
-	used(&sample)
-	emulated := s.emulation.end(&sample, s.sys.now().Sub(r.Start))
-	tooLong := errors.Is(runCtx.Err(), context.DeadlineExceeded)
-	lost := errors.Is(context.Cause(runCtx), errLost)
-	cancel()
-	undo()
+	used(&m.sample)
+	m.emulated = s.emulation.end(&m.sample, s.sys.now().Sub(r.Start))
+	m.lost = errors.Is(context.Cause(runCtx), errLost)
+	if errors.Is(runCtx.Err(), context.DeadlineExceeded) {
+		m.tooLong = limit
+	}
 	c := stop()
 	c.pause = s.stops.Sum().Sub(stopped)
 	c.pause.Run = time.Duration(r.Seconds * float64(time.Second))
-	r.Conditions = c.record()
+	m.conditions, r.Conditions = c, c.record()
 	if !s.blind {
 		s.blind = true
 		for _, text := range c.blind(&s.study.Guard) {
 			s.note("%s", text)
 		}
 	}
-	switch {
+	return m, nil
+}
+
+// classify says why a run does not count, or how it failed.
+func (m *measurement) classify(ctx context.Context) (void string, err error) {
+	switch pause := m.conditions.pause.Text(); {
 	case ctx.Err() != nil:
-		return ctx.Err()
-	case r.Harm != "" && err == nil:
-		return s.struck(ctx, r, sample)
-	case lost:
-		return errLost
-	case err != nil && c.pause.Text() != "": // it is not the level's failure
-		r.Status, r.Reason = result.Void, fmt.Sprintf("%s, and it failed: %s", c.pause.Text(), err)
-		return nil
-	case err != nil && tooLong:
-		return &late{s.study.Workload.Timeout, err}
-	case err != nil:
-		return err
-	case emulated != nil:
-		return emulated
+		return "", ctx.Err()
+	case m.lost:
+		return "", errLost
+	case m.err != nil && pause != "": // it is not the level's failure
+		return fmt.Sprintf("%s, and it failed: %s", pause, m.err), nil
+	case m.err != nil && m.tooLong > 0:
+		return "", &late{m.tooLong, m.err}
+	case m.err != nil:
+		return "", m.err
 	}
+	return "", m.emulated
+}
+
+// take records what a run gave, and whether it counts.
+func (s *session) take(ctx context.Context, r *result.Run, m measurement) error {
+	sample := m.sample
 	r.Operations, r.Latency, r.Waits, r.Warnings = sample.Operations, sample.Latency, sample.Waits,
 		append(slices.Clip(sample.Warnings), s.levels.missed()...)
-	if text := c.unread(&s.study.Guard); text != "" {
+	if text := m.conditions.unread(&s.study.Guard); text != "" {
 		r.Warnings = append(slices.Clip(r.Warnings), text)
 	}
 	if err := s.responses(r, sample); err != nil {
@@ -148,7 +191,7 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 	}
 	r.Status = result.OK
 	s.settles(r)
-	s.guard(ctx, r, c, cell.Levels, sample.Doubt)
+	s.guard(ctx, r, m.conditions, s.x.Cells[r.Cell].Levels, sample.Doubt)
 	if r.Status == result.OK && r.Contaminated == "" {
 		r.Contaminated = sample.Contaminated
 	}

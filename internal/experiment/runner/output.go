@@ -27,7 +27,8 @@ type late struct {
 
 func (l *late) Error() string {
 	text := fmt.Sprintf("it took longer than the timeout of %s and was ended", l.timeout)
-	if more := l.err.Error(); !strings.Contains(more, context.DeadlineExceeded.Error()) { // which says it again, to programmers
+	// which says it again, to programmers
+	if more := l.err.Error(); !strings.Contains(more, context.DeadlineExceeded.Error()) {
 		text += ": " + more
 	}
 	return text
@@ -41,7 +42,8 @@ func (s *session) keepOutput(r *result.Run, err error, warmUp bool) string {
 	if f, ok := errors.AsType[*failure](err); ok {
 		out = f.output
 	} else if f, ok := errors.AsType[*workload.Failure](err); ok {
-		out = slices.Concat([]byte("--- stderr ---\n"), ends(f.Stderr), []byte("\n--- stdout ---\n"), ends(f.Stdout), []byte("\n"))
+		out = slices.Concat([]byte("--- stderr ---\n"), ends(f.Stderr), []byte("\n--- stdout ---\n"), ends(f.Stdout),
+			[]byte("\n"))
 	}
 	if len(out) == 0 {
 		return ""

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"hostlab/internal/delayfs"
 	"hostlab/internal/experiment"
@@ -33,69 +34,89 @@ func lookAt(s *experiment.Study, f experiment.Factor) experiment.Here {
 			here.Lacks[l] = fmt.Sprintf("no directory was named for it: --set level.%s=DIRECTORY", l)
 			continue
 		}
-		own := d.Dir == "" || d.Dir == experiment.OwnDirectory
+		found, why := inspect(s, l, d)
+		if why != "" {
+			here.Lacks[l] = why
+			continue
+		}
+		place := result.Place{Factor: f.Name, Level: l, On: found.on, Emulated: d.Delay > 0, Volatile: found.memory &&
+			d.Delay == 0}
 		if d.Delay > 0 {
-			if why := delayfs.Lacking(); why != "" {
-				here.Lacks[l] = why
-				continue
-			}
-		}
-		dir, over := workload.Under(s.Dir, d.Dir), ""
-		if own {
-			dir, over = "", "the record's directory"
-			if s.Out != "" {
-				dir = standing(s.Out)
-			}
-		} else {
-			over = dir
-		}
-		if d.Delay > 0 && !own {
-			if err := trust.AsRoot(dir); err != nil {
-				here.Lacks[l] = err.Error()
-				continue
-			}
-		}
-		place := result.Place{Factor: f.Name, Level: l, Emulated: d.Delay > 0}
-		device, doubt := "", ""
-		if dir != "" {
-			var bad *logcommit.DirError
-			storage := host.StorageOf(host.Tree{}, dir)
-			if err := logcommit.Preflight(storage, dir, leastRoom); err != nil {
-				if here.Lacks[l] = err.Error(); errors.As(err, &bad) {
-					here.Lacks[l] = bad.Dir + " cannot be used: " + bad.Problem
-				}
-				continue
-			}
-			where := ""
-			where, device = lies(storage)
-			over += where
-			doubt = promised(l, storage)
-			fs := storage.FSType.Or("")
-			place.Volatile = d.Delay == 0 && (fs == "tmpfs" || fs == "ramfs")
-		}
-		caution := func(format string, a ...any) {
-			place.Cautions = append(place.Cautions, fmt.Sprintf("factor "+f.Name+": "+format, a...))
-		}
-		if place.On = over; d.Delay > 0 {
-			place.On = fmt.Sprintf("emulated: each sync takes %s longer (FUSE), over %s", d.Delay, over)
-			caution("level %s is emulated: a file system of hostlab adds %s to each sync, in place of a slow device", l, d.Delay)
-		} else if doubt != "" {
-			caution("level %s %s (%s); do not take it for what its name says", l, doubt, over)
+			place.On = fmt.Sprintf("emulated: each sync takes %s longer (FUSE), over %s", d.Delay, found.on)
 		}
 		// A device that is slowed is slower than itself, so that there is a contrast.
-		at, slowed := fmt.Sprint(device, " ", d.Delay), ""
-		if d.Delay > 0 {
-			slowed = fmt.Sprintf(", slowed by %s", d.Delay)
-		}
-		if first, same := on[at]; same && device != "" {
-			caution("levels %s and %s lie on the same device (%s%s): expect no contrast between them", first, l,
-				strings.TrimPrefix(device, "/dev/"), slowed)
-		} else {
+		at := fmt.Sprint(found.device, " ", d.Delay)
+		place.Cautions = found.cautions(f.Name, l, d.Delay, on[at])
+		if found.device != "" && on[at] == "" {
 			on[at] = l
 		}
 		here.Places = append(here.Places, place)
 	}
 	return here
+}
+
+// directory is what a level's directory lies on.
+type directory struct {
+	on     string // in words
+	device string // "": not known
+	memory bool
+	doubt  string // what it does not have that the level's name says it has; "": it has it, or nothing tells
+}
+
+// inspect looks at a level's directory, or says why it cannot be used. The record's own need not be there yet.
+func inspect(s *experiment.Study, level string, d experiment.Directory) (directory, string) {
+	own := d.Dir == "" || d.Dir == experiment.OwnDirectory
+	dir := workload.Under(s.Dir, d.Dir)
+	found := directory{on: dir}
+	if own {
+		dir, found.on = "", "the record's directory"
+		if s.Out != "" {
+			dir = standing(s.Out)
+		}
+	}
+	if d.Delay > 0 {
+		if why := delayfs.Lacking(); why != "" {
+			return found, why
+		}
+		if !own {
+			if err := trust.AsRoot(dir); err != nil {
+				return found, err.Error()
+			}
+		}
+	}
+	if dir == "" {
+		return found, ""
+	}
+	storage := host.StorageOf(host.Tree{}, dir)
+	if err := logcommit.Preflight(storage, dir, leastRoom); err != nil {
+		if bad, ok := errors.AsType[*logcommit.DirError](err); ok {
+			return found, bad.Dir + " cannot be used: " + bad.Problem
+		}
+		return found, err.Error()
+	}
+	where, device := lies(storage)
+	fs := storage.FSType.Or("")
+	return directory{found.on + where, device, fs == "tmpfs" || fs == "ramfs", promised(level, storage)}, ""
+}
+
+// cautions say what a level is not. same is another level on the same device; "": none.
+func (d directory) cautions(factor, level string, delay time.Duration, same string) (out []string) {
+	caution := func(format string, a ...any) {
+		out = append(out, fmt.Sprintf("factor "+factor+": "+format, a...))
+	}
+	slowed := ""
+	if delay > 0 {
+		slowed = fmt.Sprintf(", slowed by %s", delay)
+		caution("level %s is emulated: a file system of hostlab adds %s to each sync, in place of a slow device", level,
+			delay)
+	} else if d.doubt != "" {
+		caution("level %s %s (%s); do not take it for what its name says", level, d.doubt, d.on)
+	}
+	if same != "" {
+		caution("levels %s and %s lie on the same device (%s%s): expect no contrast between them", same, level,
+			strings.TrimPrefix(d.device, "/dev/"), slowed)
+	}
+	return out
 }
 
 // promised is what a level does not have that its name says it has: the names are those
@@ -170,7 +191,8 @@ func newPlaces(s *experiment.Study, record *os.Root, id string) (*places, error)
 	if err != nil {
 		return nil, err
 	}
-	p := &places{study: s, record: record, root: root, id: id, mounts: map[string]*delayfs.Mount{}, at: map[string]string{}}
+	p := &places{study: s, record: record, root: root, id: id, mounts: map[string]*delayfs.Mount{},
+		at: map[string]string{}}
 	for _, f := range s.Factors {
 		for _, d := range f.Directories {
 			if d.Delay > 0 && d.Dir != "" && d.Dir != experiment.OwnDirectory {

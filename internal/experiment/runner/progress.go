@@ -37,7 +37,7 @@ func (s *session) progress(p Progress) {
 		return
 	}
 	x := s.x
-	p.Pairs = x.Design.Kind == experiment.Switchback
+	p.Pairs = x.Design.Kind == result.Switchback
 	p.Block, p.Blocks = min(s.block, x.Planned()-1), x.Planned()
 	p.Look = nextLook(x, s.block)
 	for _, plot := range x.Blocks[min(s.at, len(x.Blocks)-1)].Plots {

@@ -40,7 +40,8 @@ type zone struct {
 func openRAPL(t host.Tree) (*rapl, error) {
 	names, err := t.Dir(powercap)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(names) == 0 {
-		return nil, errors.New("this host shows no energy counters (RAPL, " + powercap + "), as guests and containers mostly do not")
+		return nil, errors.New("this host shows no energy counters (RAPL, " + powercap +
+			"), as guests and containers mostly do not")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the energy counters (RAPL) cannot be listed: %w", err)

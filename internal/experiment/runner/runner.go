@@ -181,7 +181,9 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 	with := *cfg.Study
 	with.Out, cfg.Study = cfg.Dir, &with
 	s := &session{cfg: cfg, sys: cfg.sys, study: cfg.Study, boot: cfg.sys.boot()}
-	if s.boot == "" && slices.ContainsFunc(s.study.Factors, func(f experiment.Factor) bool { return f.Change == result.Reboot }) {
+	if s.boot == "" && slices.ContainsFunc(s.study.Factors, func(f experiment.Factor) bool {
+		return f.Change == result.Reboot
+	}) {
 		return nil, errors.New("this system does not tell one boot from another, which a factor with change = \"reboot\" needs")
 	}
 	now := s.sys.fingerprint(experiment.Fingerprints)
@@ -216,7 +218,8 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 		}
 	}
 	if diff := differences(s.guarded(), s.x.Host, now); len(diff) > 0 {
-		return nil, &Changed{What: "the host has changed since the experiment began, in what guard.fingerprint lists: " + diff[0],
+		return nil, &Changed{What: "the host has changed since the experiment began, in what guard.fingerprint lists: " +
+			diff[0],
 			Diff: lines(diff)}
 	}
 	if s.meter, err = openMeter(s.study, s.sys.tree); err != nil {

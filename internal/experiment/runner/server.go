@@ -52,8 +52,9 @@ func openServer(ctx context.Context, st *experiment.Study, f experiment.Factor) 
 }
 
 // CheckLevels reports a factor that cannot be varied from what there is as the study says: a parameter of the watched
-// service's server that is unknown, takes a restart or a right, or a level that is there already. Of a live study it also
-// reports responses that this service never tells, where one of them decides or nothing else shows harm. It changes nothing.
+// service's server that is unknown, takes a restart or a right, or a level that is there already. Of a live study it
+// also reports responses that this service never tells, where one of them decides or nothing else shows harm. It
+// changes nothing.
 func CheckLevels(ctx context.Context, st *experiment.Study) error {
 	if st.Harm != nil {
 		if err := tells(ctx, st); err != nil {

@@ -242,7 +242,7 @@ func (s *session) runBlock(ctx context.Context) error {
 		if len(q) == 0 {
 			continue
 		}
-		if s.x.Design.Kind == experiment.SplitPlot {
+		if s.x.Design.Kind == result.SplitPlot {
 			// A boot leaves no workload behind and nothing warm. So it is for plots that need
 			// none, and nobody has to work on a host on which a workload runs.
 			if err := s.closeWorkload(); err != nil {
@@ -325,7 +325,9 @@ func (s *session) ready(ctx context.Context, plot int) error {
 
 // restarts reports whether the workload is opened anew for every run.
 func (s *session) restarts() bool {
-	return slices.ContainsFunc(s.study.Factors, func(f experiment.Factor) bool { return f.Change == result.RestartWorkload })
+	return slices.ContainsFunc(s.study.Factors, func(f experiment.Factor) bool {
+		return f.Change == result.RestartWorkload
+	})
 }
 
 func (s *session) openWorkload(ctx context.Context) error {

@@ -37,7 +37,8 @@ var verdictTones = map[analysis.Verdict]document.Tone{
 // Document is the report of a set: of one experiment, or of several beside each other.
 func (s *Set) Document() *document.Document {
 	data := newData(s)
-	d := &document.Document{Name: "experiment", Data: data, PageData: data.small(), Style: style, Footer: "hostlab " + s.Version}
+	d := &document.Document{Name: "experiment", Data: data, PageData: data.small(), Style: style,
+		Footer: "hostlab " + s.Version}
 	if len(s.Reports) == 1 {
 		r := &s.Reports[0]
 		x := r.head()
@@ -99,10 +100,10 @@ func (r *Report) about() []string {
 
 // designText says how runs were arranged: "randomised complete blocks, seed 7".
 func designText(d *result.Design) string {
-	kind := map[string]string{"rcbd": "randomised complete blocks", "split-plot": "split plot",
-		"switchback": "pairs of periods in random order"}[d.Kind]
+	kind := map[result.DesignKind]string{result.RCBD: "randomised complete blocks", result.SplitPlot: "split plot",
+		result.Switchback: "pairs of periods in random order"}[d.Kind]
 	if kind == "" {
-		kind = d.Kind
+		kind = string(d.Kind)
 	}
 	if d.Repeats > 1 {
 		kind += fmt.Sprintf(", %d repeats", d.Repeats)
@@ -223,8 +224,8 @@ func effectTable(x *result.Experiment, lead string, all []*analysis.Effect) *doc
 			name.Text += " " + against(x, e)
 		}
 		change := changeCell(e)
-		if known(e.Baseline, e.Level) && !interaction(e) {
-			medians := result.Format(e.Baseline, p.Unit) + " to " + result.Format(e.Level, p.Unit)
+		if known(e.Base.Value, e.Level.Value) && !interaction(e) {
+			medians := result.Format(e.Base.Value, p.Unit) + " to " + result.Format(e.Level.Value, p.Unit)
 			if opposed(x, e) {
 				medians = "medians " + medians
 			}
@@ -243,7 +244,7 @@ func effectTable(x *result.Experiment, lead string, all []*analysis.Effect) *doc
 // opposed reports an effect of pairs that goes the other way than the medians of all periods, as drift of the load may
 // have it.
 func opposed(x *result.Experiment, e *analysis.Effect) bool {
-	return paired(x) && known(e.Baseline, e.Level) && !interaction(e) && e.Value*(e.Level-e.Baseline) < 0
+	return paired(x) && known(e.Base.Value, e.Level.Value) && !interaction(e) && e.Value*(e.Level.Value-e.Base.Value) < 0
 }
 
 func changeCell(e *analysis.Effect) document.Cell {
@@ -301,7 +302,8 @@ func facts(x *result.Experiment) (out document.Pairs) {
 		add("machine: "+p.Factor+" "+p.Level, p.On)
 	}
 	for _, f := range x.Factors {
-		add("factor: "+f.Name, fmt.Sprintf("%s (baseline %s), %s, changed %s", strings.Join(f.Levels, ", "), f.Baseline, f.Kind,
+		add("factor: "+f.Name, fmt.Sprintf("%s (baseline %s), %s, changed %s", strings.Join(f.Levels, ", "), f.Baseline,
+			f.Kind,
 			f.Change))
 	}
 	add("design", designText(&x.Design)+fmt.Sprintf(", looks after %v %ss, alpha %g", x.Design.Looks, x.Design.Block(),

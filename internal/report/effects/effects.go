@@ -38,7 +38,6 @@ type Format struct {
 // Formats are all of these, in the order of help.
 var Formats = []Format{
 	{"csv", "one row per run, in base units", WriteCSV},
-	{"benchfmt", "for benchstat: 'benchstat -col /FACTOR FILE'", WriteBenchfmt},
 }
 
 // Outcome is the highest one of all experiments: of one whose section decides by a rule of

@@ -5,12 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"math"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -114,44 +109,6 @@ func TestCSV(t *testing.T) {
 			t.Errorf("row %d: %v", i+1, rows[i+1])
 		}
 	}
-}
-
-// The real benchstat compares levels, finds the effect that was put in, and keeps
-// the duplicate apart.
-func TestBenchstatReads(t *testing.T) {
-	dir := t.TempDir()
-	tool := filepath.Join(dir, "benchstat.exe")
-	if out, err := exec.Command("go", "build", "-o", tool, "golang.org/x/perf/cmd/benchstat").CombinedOutput(); err != nil {
-		t.Fatalf("cannot build benchstat: %v\n%s", err, out)
-	}
-	stat := func(name string, args ...string) string {
-		t.Helper()
-		file := filepath.Join(dir, name+".bench")
-		if err := os.WriteFile(file, written(t, samples[name](), effects.WriteBenchfmt), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		var stderr bytes.Buffer
-		cmd := exec.Command(tool, append(args, file)...)
-		cmd.Stderr = &stderr
-		out, err := cmd.Output()
-		if err != nil || stderr.Len() > 0 {
-			t.Fatalf("benchstat %v: %v\n%s", args, err, stderr.String())
-		}
-		return string(out)
-	}
-	out := stat("gzip", "-col", "/level")
-	if !regexp.MustCompile(`Gzip +1\.\d+ ± \d+% +1\.\d+ ± \d+% +\+4[78]\.\d+% \(p=0\.000 n=10\)`).MatchString(out) || !strings.Contains(out, "sec/op") {
-		t.Errorf("the effect on wall time is not there:\n%s", out)
-	}
-	if !strings.Contains(out, "max_rss-B") {
-		t.Errorf("memory is not there:\n%s", out)
-	}
-	out = stat("power", "-col", "/power")
-	if !regexp.MustCompile(`performance +│ +schedutil +│ +powersave`).MatchString(out) || !strings.Contains(out, "/logdev=sata1") || !strings.Contains(out, "throughput/s") {
-		t.Errorf("factors are not there:\n%s", out)
-	}
-	stat("hostile")
-	stat("empty")
 }
 
 // 100,000 runs: the analysis is made outside, as cmd/hostlab measures the whole.

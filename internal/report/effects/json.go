@@ -53,13 +53,12 @@ type effectJSON struct {
 	Margin     float64            `json:"margin"`
 	Floor      float64            `json:"noise_floor"`
 	Evidence   string             `json:"evidence"`
-	Mean       float64            `json:"mean"`
-	MeanLow    float64            `json:"mean_low"`
-	MeanHigh   float64            `json:"mean_high"`
-	BaseMedian float64            `json:"baseline_median"`
-	Median     float64            `json:"level_median"`
+	Mean       result.Estimate    `json:"mean"`
+	Held       result.Estimate    `json:"held"`
+	Base       sideJSON           `json:"baseline_side"`
+	LevelSide  sideJSON           `json:"level_side"`
 	Stalls     bool               `json:"stalls"`
-	Uneven     *analysis.Uneven   `json:"uneven"`
+	Scatter    float64            `json:"scatter_p"`
 	Need       *int               `json:"need"`
 	NeedTime   float64            `json:"need_seconds"`
 	Finds      float64            `json:"finds"`
@@ -70,6 +69,12 @@ type effectJSON struct {
 	Warnings   []string           `json:"warnings"`
 }
 
+// sideJSON is one side of an effect, in the response's unit.
+type sideJSON struct {
+	Median float64         `json:"median"`
+	P95    result.Estimate `json:"p95"`
+}
+
 type experimentJSON struct {
 	Dir string `json:"dir"`
 	result.Experiment
@@ -77,7 +82,6 @@ type experimentJSON struct {
 	Planned  int            `json:"blocks_planned"`
 	Look     int            `json:"look"`
 	Seconds  float64        `json:"block_seconds"`
-	Repeats  int            `json:"best_repeats,omitempty"`
 	Complete bool           `json:"complete"`
 	Ended    string         `json:"ended,omitempty"`
 	Runs     map[string]int `json:"runs"`
@@ -169,7 +173,8 @@ func (d data) small() data {
 	return d
 }
 
-var outcomeNames = map[analysis.Outcome]string{analysis.NoneBeyond: "no_practical_effect", analysis.Open: "inconclusive",
+var outcomeNames = map[analysis.Outcome]string{analysis.NoneBeyond: "no_practical_effect",
+	analysis.Open:   "inconclusive",
 	analysis.Beyond: "effect"}
 
 func newData(s *Set) data {
@@ -221,8 +226,9 @@ func newEffect(r *Report, e *analysis.Effect) effectJSON {
 		Compare: e.Response.Compare, ValueUnit: e.Response.Unit, Better: e.Response.Better,
 		Effect: e.Value, Low: e.Low, High: e.High, Alpha: e.Alpha, N: e.N, Unit: e.Unit,
 		Verdict: e.Verdict, Reason: reasonText(e), Margin: e.Response.Margin, Floor: e.NoiseFloor, Evidence: evidence(x, e),
-		Mean: e.Mean.Value, MeanLow: e.Mean.Low, MeanHigh: e.Mean.High, Stalls: e.Stalls, Uneven: e.Uneven,
-		BaseMedian: e.Baseline, Median: e.Level, Limits: e.Limits, Differs: e.Differences, NeedTime: math.NaN(), Finds: e.Finds,
+		Mean: e.Mean, Held: e.Held, Base: sideJSON{e.Base.Value, e.Base.P95},
+		LevelSide: sideJSON{e.Level.Value, e.Level.P95}, Stalls: e.Stalls, Scatter: e.Scatter, Limits: e.Limits,
+		Differs: e.Differences, NeedTime: math.NaN(), Finds: e.Finds,
 		Adjusted: e.Adjusted, Warnings: warned(e),
 	}
 	if f := e.Failing; f != nil {
@@ -241,7 +247,7 @@ func newExperiment(r *Report) experimentJSON {
 	a, x := r.Analysis, r.head()
 	out := experimentJSON{
 		Dir: r.Dir, Experiment: *x, Blocks: a.Blocks, Planned: x.Planned(), Look: a.Look, Seconds: a.Seconds,
-		Repeats: a.Repeats, Complete: a.Complete, Ended: a.Ended,
+		Complete: a.Complete, Ended: a.Ended,
 		Runs: map[string]int{}, First: a.First, Last: a.Last, Hours: a.Hours, Section: r.extra().data, Warnings: r.warnings(),
 	}
 	for _, run := range a.Used {
@@ -253,7 +259,8 @@ func newExperiment(r *Report) experimentJSON {
 		out.Early = append(out.Early, earlyJSON{s.Pair, s.Level, s.Seconds, s.Why, s.Harmless == ""})
 	}
 	for _, f := range a.Failures {
-		out.Failures = append(out.Failures, failuresJSON{Levels: x.Cells[f.Cell].Levels, countJSON: newCount(f), Reason: f.Reason})
+		out.Failures = append(out.Failures, failuresJSON{Levels: x.Cells[f.Cell].Levels, countJSON: newCount(f),
+			Reason: f.Reason})
 	}
 	for _, s := range []result.Status{result.OK, result.Void, result.Failed, result.WarmUp, analysis.FailedWarmUp} {
 		out.Runs[string(s)] = a.Runs[s]

@@ -15,7 +15,7 @@ import (
 // keep is how to keep the level of a live experiment that is better and costs nothing else that decides.
 func (r *Report) keep() (out document.Commands) {
 	x := r.head()
-	if x.Design.Kind != experiment.Switchback || !r.Analysis.Complete || len(x.Factors) != 1 ||
+	if x.Design.Kind != result.Switchback || !r.Analysis.Complete || len(x.Factors) != 1 ||
 		r.Analysis.Ended == result.Harmed {
 		return nil
 	}
@@ -48,7 +48,8 @@ func (r *Report) keep() (out document.Commands) {
 	return nil
 }
 
-// SideEffect is what a level of a setting of the host, or of a server's parameter, does or risks besides; "": nothing to say.
+// SideEffect is what a level of a setting of the host, or of a server's parameter, does or risks besides; "": nothing
+// to say.
 func SideEffect(kind, name, level string) string {
 	switch kind {
 	case experiment.KindSetting:

@@ -31,7 +31,7 @@ func TestKeep(t *testing.T) {
 		"of emulation": {experiment.KindEmulated, "", "fixed:50", "postgres", analysis.CostsLess, "resolved", ""},
 	} {
 		x := &result.Experiment{Parameters: map[string]string{"service": c.service}, Factors: []result.Factor{{Name: "f", Kind: c.kind, Target: c.target}}}
-		x.Design.Kind = experiment.Switchback
+		x.Design.Kind = result.Switchback
 		e := analysis.Effect{Contrast: result.Contrast{Factors: []string{"f"}, Levels: []string{c.level}, Primary: true}, Response: result.Response{Primary: true}, Verdict: c.verdict}
 		r := &Report{Analysis: &analysis.Analysis{Experiment: x, Complete: true, Ended: c.ended, Effects: []analysis.Effect{e}}}
 		got := r.keep()
@@ -46,7 +46,7 @@ func TestKeep(t *testing.T) {
 func TestKeepSaysTheSideEffect(t *testing.T) {
 	why := func(kind, target, level string) (all []string) {
 		x := &result.Experiment{Parameters: map[string]string{"service": "postgres"}, Factors: []result.Factor{{Name: "f", Kind: kind, Target: target}}}
-		x.Design.Kind = experiment.Switchback
+		x.Design.Kind = result.Switchback
 		e := analysis.Effect{Contrast: result.Contrast{Factors: []string{"f"}, Levels: []string{level}, Primary: true}, Response: result.Response{Primary: true}, Verdict: analysis.CostsLess}
 		r := &Report{Analysis: &analysis.Analysis{Experiment: x, Complete: true, Ended: "looks", Effects: []analysis.Effect{e}}}
 		for _, c := range r.keep() {

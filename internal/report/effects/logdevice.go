@@ -50,7 +50,8 @@ func (s logDevice) section(string) document.Section {
 		return out
 	}
 	note(fmt.Sprintf("Means of the blocks, %s. Gains are paired within blocks: the part of the time with %s %s that was saved. "+
-		"Their %s intervals hold each by itself, not corrected for their number nor for the looks.", s.evidence(), s.Factor.Name,
+		"Their %s intervals hold each by itself, not corrected for their number nor for the looks.", s.evidence(),
+		s.Factor.Name,
 		s.Factor.Baseline, confidence(s.Alpha)))
 	add(s.runTimes())
 	if s.Write != nil {

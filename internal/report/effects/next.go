@@ -33,7 +33,8 @@ func (r *Report) steps() (out document.Commands) {
 	x := r.head()
 	run := "hostlab run " + screen.Operand(cmp.Or(x.BuiltIn, x.File, x.Name))
 	for _, k := range slices.Sorted(maps.Keys(x.Overrides)) {
-		if _, rest, dotted := strings.Cut(k, "."); dotted && rest != "" { // not blocks and seed, which are for another experiment
+		// not blocks and seed, which are for another experiment
+		if _, rest, dotted := strings.Cut(k, "."); dotted && rest != "" {
 			run += " --set " + screen.Word(k+"="+x.Overrides[k])
 		}
 	}

@@ -25,7 +25,8 @@ func verdictReason(e *analysis.Effect) string {
 	margin, whole := size(r.Margin, r), span(e.Low, e.High, r)
 	switch why.Kind {
 	case analysis.NoMargin:
-		return fmt.Sprintf("The response has no practical margin above 0 (it is %g), so that no effect can be judged.", r.Margin)
+		return fmt.Sprintf("The response has no practical margin above 0 (it is %g), so that no effect can be judged.",
+			r.Margin)
 	case analysis.NoShare:
 		return fmt.Sprintf("%s of a baseline's median of 0 is no margin; give one in the response's unit: compare = \"difference\".",
 			percentOf(why.Size))
@@ -115,7 +116,7 @@ func limitText(e *analysis.Effect, l analysis.Limit) string {
 	case analysis.Unheld:
 		return "the runs that hold the level for a stretch are not made, so that a host which follows it slowly is not ruled out"
 	case analysis.CarryOver:
-		if e.Held != nil {
+		if e.Held.N > 0 {
 			return fmt.Sprintf("runs in which the level is held differ by %s from the baseline: the host takes several runs to follow a level, "+
 				"and pairs show only a part of what it costs; %s", amount(e.Held.Value, r), settleText(e))
 		}
@@ -133,7 +134,8 @@ func limitText(e *analysis.Effect, l analysis.Limit) string {
 // settleText says what to wait after a change of level, of which the host shows too little.
 func settleText(e *analysis.Effect) string {
 	if !(e.Settle > 0) {
-		return fmt.Sprintf("repeat with a settle of the factor as long as %s", screen.Count(int(math.Ceil(e.SettleRuns)), "run"))
+		return fmt.Sprintf("repeat with a settle of the factor as long as %s",
+			screen.Count(int(math.Ceil(e.SettleRuns)), "run"))
 	}
 	unit := time.Second
 	if e.Settle < 1 {
@@ -165,7 +167,8 @@ func failing(a *analysis.Analysis) string {
 	var list []string
 	for _, f := range a.Failures {
 		if f.Often() {
-			list = append(list, result.LevelsText(a.Experiment.Factors, a.Experiment.Cells[f.Cell].Levels)+" in "+failuresText(f))
+			list = append(list, result.LevelsText(a.Experiment.Factors,
+				a.Experiment.Cells[f.Cell].Levels)+" in "+failuresText(f))
 		}
 	}
 	if list == nil {

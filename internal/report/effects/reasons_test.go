@@ -12,8 +12,8 @@ import (
 // Every kind of reason has its sentence, with the figures that it is about.
 func TestReasons(t *testing.T) {
 	wall := result.Response{Name: "wall", Unit: "s", Compare: result.Ratio, Margin: 0.02}
-	base := analysis.Effect{Response: wall, Contrast: result.Contrast{Factors: []string{"mode"}, Levels: []string{"on"}}, Unit: "blocks", Estimate: result.Estimate{N: 5, Low: -0.01, High: 0.012},
-		Mean: result.Estimate{Value: 0.12, Low: 0.01, High: 0.23}, Verdict: analysis.Inconclusive}
+	base := analysis.Effect{Response: wall, Contrast: result.Contrast{Factors: []string{"mode"}, Levels: []string{"on"}}, Unit: "blocks", Figure: analysis.Figure{Estimate: result.Estimate{N: 5, Low: -0.01, High: 0.012},
+		Mean: result.Estimate{Value: 0.12, Low: 0.01, High: 0.23}}, Verdict: analysis.Inconclusive}
 	limited := func(e *analysis.Effect, l analysis.Limit) {
 		e.Limits, e.Reason = []analysis.Limit{l}, analysis.Reason{Kind: analysis.Limited}
 	}
@@ -45,7 +45,7 @@ func TestReasons(t *testing.T) {
 		},
 		`pairs show only a part of what it costs; repeat with settle = "31ms" at factor mode`: func(e *analysis.Effect) {
 			limited(e, analysis.CarryOver)
-			e.Held, e.Settle, e.SettleRuns = &analysis.Held{}, 0.0302, 3
+			e.Held.N, e.Settle, e.SettleRuns = 7, 0.0302, 3
 		},
 		"repeat with a settle of the factor as long as 5 runs": func(e *analysis.Effect) {
 			limited(e, analysis.CarryOver)
@@ -70,17 +70,17 @@ func TestTypicalRunMeanAndTail(t *testing.T) {
 		"wall in a typical run +5.0 %":  func(*analysis.Effect) {},
 		"wall in the mean of runs +5.0": func(e *analysis.Effect) { e.Student = true },
 		"; the mean +9.0 % (+4.0 to +14.0 %)": func(e *analysis.Effect) {
-			e.Uneven = &analysis.Uneven{P: 0.002, Mean: result.Estimate{Value: 0.09, Low: 0.04, High: 0.14},
-				Base: result.Estimate{Value: 1.1, Low: 1, High: 1.2}, Level: result.Estimate{Value: 2, Low: 1.5, High: math.NaN()}}
+			e.Scatter, e.Mean = 0.002, result.Estimate{Value: 0.09, Low: 0.04, High: 0.14}
+			e.Base.P95, e.Level.P95 = result.Estimate{Value: 1.1, Low: 1, High: 1.2, N: 100}, result.Estimate{Value: 2, Low: 1.5, High: math.NaN()}
 		},
 	} {
 		e := analysis.Effect{Response: result.Response{Name: "wall", Unit: "s", Compare: result.Ratio, Margin: 0.02}, Contrast: result.Contrast{Factors: []string{"mode"}, Levels: []string{"on"}},
-			Estimate: result.Estimate{Value: 0.05, Low: 0.04, High: 0.06, N: 100, Evidence: result.Measured}, Unit: "blocks", Alpha: 0.05, Verdict: analysis.CostsMore}
+			Figure: analysis.Figure{Estimate: result.Estimate{Value: 0.05, Low: 0.04, High: 0.06, N: 100, Evidence: result.Measured}}, Unit: "blocks", Alpha: 0.05, Verdict: analysis.CostsMore}
 		change(&e)
 		if text := sentence(&result.Experiment{}, &e); !strings.Contains(text, want) {
 			t.Errorf("%q, want %q", text, want)
 		}
-		if e.Uneven == nil {
+		if !e.Uneven() {
 			continue
 		}
 		want := "runs scatter unequally (p = 0.002): the typical run changes by +5.0 %, the mean by +9.0 % (+4.0 to +14.0 %); the 95th percentile " +
@@ -94,7 +94,7 @@ func TestTypicalRunMeanAndTail(t *testing.T) {
 // Sentence, table and JSON say the same of what was compared: stalls that no run had are in none of it.
 func TestNoDifference(t *testing.T) {
 	e := analysis.Effect{Response: result.Response{Name: "wall", Unit: "s", Compare: result.Ratio, Margin: 0.02}, Contrast: result.Contrast{Factors: []string{"mode"}, Levels: []string{"on"}},
-		Estimate: result.Estimate{Low: -0.01, High: 0.01, N: 10, Evidence: result.Measured}, Unit: "blocks", Verdict: analysis.NoEffect, Reason: analysis.Reason{Kind: analysis.Shown}, Unseen: 4}
+		Figure: analysis.Figure{Estimate: result.Estimate{Low: -0.01, High: 0.01, N: 10, Evidence: result.Measured}}, Unit: "blocks", Verdict: analysis.NoEffect, Reason: analysis.Reason{Kind: analysis.Shown}, Unseen: 4}
 	x := &result.Experiment{Factors: []result.Factor{{Name: "mode", Baseline: "off", Levels: []string{"off", "on"}}}}
 	for what, text := range map[string]string{"sentence": sentence(x, &e), "table": verdictWord(&e), "JSON": reasonText(&e)} {
 		if !strings.Contains(text, "no practical difference to a typical run") {

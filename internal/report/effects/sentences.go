@@ -12,63 +12,66 @@ import (
 	"hostlab/internal/screen"
 )
 
-// sentence says one effect: what it is, how large, how sure.
+// claim says what an effect is, by its verdict.
+func claim(e *analysis.Effect, base string) string {
+	r, of := &e.Response, e.Contrast.String()
+	switch {
+	case e.Verdict == analysis.Inconclusive && slices.Contains(e.Limits, analysis.Tail):
+		return fmt.Sprintf("%s has rare slow runs against %s: the mean of %s is %s (%s), while the typical run differs less", of, base,
+			label(r), amount(e.Mean.Value, r), span(e.Mean.Low, e.Mean.High, r))
+	case e.Verdict == analysis.NoEffect && interaction(e):
+		return fmt.Sprintf("%s: the two effects %s; %s", of, combine(r), noDifference)
+	case e.Verdict == analysis.NoEffect:
+		return fmt.Sprintf("%s makes %s, compared with %s", of, noDifference, base)
+	case e.Verdict == analysis.Unresolved:
+		return fmt.Sprintf("%s differs from %s, but whether by more than %s is undecided", of, base, size(r.Margin, r))
+	case e.Verdict != analysis.CostsMore && e.Verdict != analysis.CostsLess:
+		return fmt.Sprintf("%s against %s is inconclusive", of, base)
+	}
+	does := verdictWord(e)
+	if r.Better == "higher" {
+		does = "comes out " + does
+	}
+	switch {
+	case interaction(e):
+		return fmt.Sprintf("%s %s together than %s", of, does, combined(r))
+	case base == "":
+		return of + " " + does
+	}
+	return fmt.Sprintf("%s %s than %s", of, does, base)
+}
+
+// sentence says one effect: what it is, how large, how sure. It has no full stop, which what prints it sets.
 func sentence(x *result.Experiment, e *analysis.Effect) string {
-	what := e.Contrast.String()
-	base := strings.Join(baselines(x, &e.Contrast), " x ")
-	r := &e.Response
-	switch e.Verdict {
-	case analysis.CostsMore, analysis.CostsLess:
-		if what += " "; r.Better == "higher" {
-			what += "comes out "
+	r, base := &e.Response, strings.Join(baselines(x, &e.Contrast), " x ")
+	fails, open := slices.Contains(e.Limits, analysis.Survivors), e.Verdict == analysis.Inconclusive
+	parts := []string{claim(e, base)}
+	switch {
+	case math.IsNaN(e.Value):
+		if fails {
+			parts[0] += ", as " + failingText(e)
 		}
-		what += verdictWord(e)
-		if interaction(e) {
-			what += " together than " + combined(r)
-		} else if base != "" {
-			what += " than " + base
-		}
-	case analysis.NoEffect:
-		if interaction(e) {
-			what += ": the two effects " + combine(r) + "; " + noDifference
-		} else {
-			what += " makes " + noDifference + ", compared with " + base
-		}
-	case analysis.Unresolved:
-		what += fmt.Sprintf(" differs from %s, but whether by more than %s is undecided", base, size(r.Margin, r))
+		parts[0] += fmt.Sprintf(": no estimate of %s, %s, %s", label(r), sample(e), evidence(x, e))
+		parts = append(parts, reasonText(e))
+	case fails && open:
+		parts[0] = fmt.Sprintf("%s against %s is inconclusive, as %s", e.Contrast, base, failingText(e))
+		parts = append(parts, "Of the runs left: "+figure(x, e))
 	default:
-		what += " against " + base + " is inconclusive"
-	}
-	if slices.Contains(e.Limits, analysis.Tail) && e.Verdict == analysis.Inconclusive {
-		what = fmt.Sprintf("%s has rare slow runs against %s: the mean of %s is %s (%s), while the typical run differs less",
-			e.Contrast.String(), base, label(r), amount(e.Mean.Value, r), span(e.Mean.Low, e.Mean.High, r))
-	}
-	failing := slices.Contains(e.Limits, analysis.Survivors)
-	if math.IsNaN(e.Value) {
-		if failing {
-			what += ", as " + failingText(e)
+		parts[0] += ": " + figure(x, e)
+		if fails {
+			parts[0] += "; and " + failingText(e)
 		}
-		return fmt.Sprintf("%s: no estimate of %s, %s, %s. %s", what, label(r), sample(e), evidence(x, e),
-			strings.TrimSuffix(reasonText(e), "."))
+		if e.Uneven() && !slices.Contains(e.Limits, analysis.Tail) { // whose words have it
+			parts[0] += fmt.Sprintf("; the mean %s (%s)", amount(e.Mean.Value, r), span(e.Mean.Low, e.Mean.High, r))
+		}
+		if open {
+			parts = append(parts, reasonText(e))
+		}
+		if e.Verdict == analysis.NoEffect && e.Unseen > 0 {
+			parts = append(parts, fmt.Sprintf("Stalls in fewer than 1 of %d runs may not have been seen", e.Unseen))
+		}
 	}
-	if failing && e.Verdict == analysis.Inconclusive {
-		return fmt.Sprintf("%s against %s is inconclusive, as %s. Of the runs left: %s", e.Contrast.String(), base,
-			failingText(e), figure(x, e))
-	}
-	out := what + ": " + figure(x, e)
-	if e.Verdict != analysis.Inconclusive && failing {
-		out += "; and " + failingText(e)
-	}
-	if u := e.Uneven; u != nil && !slices.Contains(e.Limits, analysis.Tail) { // whose words have it
-		out += fmt.Sprintf("; the mean %s (%s)", amount(u.Mean.Value, &e.Response), span(u.Mean.Low, u.Mean.High, &e.Response))
-	}
-	if e.Verdict == analysis.Inconclusive {
-		out += ". " + reasonText(e)
-	}
-	if e.Verdict == analysis.NoEffect && e.Unseen > 0 {
-		out += fmt.Sprintf(". Stalls in fewer than 1 of %d runs may not have been seen", e.Unseen)
-	}
-	return strings.TrimSuffix(out, ".")
+	return strings.TrimSuffix(strings.Join(parts, ". "), ".")
 }
 
 // combine is what effects do that do not interact: ratios multiply.
@@ -116,7 +119,8 @@ func figure(x *result.Experiment, e *analysis.Effect) string {
 			of = " in a typical period"
 		}
 	}
-	return fmt.Sprintf("%s%s %s (%s), %s, %s", label(&e.Response), of, amount(e.Value, &e.Response), intervalText(x, e), sample(e),
+	return fmt.Sprintf("%s%s %s (%s), %s, %s", label(&e.Response), of, amount(e.Value, &e.Response), intervalText(x, e),
+		sample(e),
 		evidence(x, e))
 }
 
@@ -158,8 +162,8 @@ func notes(e *analysis.Effect) []string {
 		out = append(out, fmt.Sprintf("the CPU time that others took explains %s of the differences' variance, and was taken out",
 			percentOf(d.Explained)))
 	}
-	if u := e.Uneven; u != nil {
-		out = append(out, unevenText(e, u))
+	if e.Uneven() {
+		out = append(out, unevenText(e))
 	} else if e.Stalls || outside(e) {
 		out = append(out, fmt.Sprintf("the mean is %s (%s interval by itself %s): rare slow runs move the mean, but not the "+
 			"estimate; expect both",
@@ -172,10 +176,10 @@ func notes(e *analysis.Effect) []string {
 }
 
 // unevenText holds what tells of mean and tail, beside the typical run.
-func unevenText(e *analysis.Effect, u *analysis.Uneven) string {
+func unevenText(e *analysis.Effect) string {
 	r, seen := &e.Response, "rare slow runs move the mean"
-	if u.Scatter() {
-		seen = "runs scatter unequally (" + chance(u.P) + ")"
+	if e.Unequal() {
+		seen = "runs scatter unequally (" + chance(e.Scatter) + ")"
 	}
 	p95 := func(q result.Estimate) string {
 		low, high := result.Format(q.Low, r.Unit), result.Format(q.High, r.Unit)
@@ -191,8 +195,9 @@ func unevenText(e *analysis.Effect, u *analysis.Uneven) string {
 		}
 	}
 	return fmt.Sprintf("%s: the typical run changes by %s, the mean by %s (%s); the 95th percentile of runs is %s at the baseline, and "+
-		"%s at the level (%s intervals, each by itself)", seen, amount(e.Value, r), amount(u.Mean.Value, r), span(u.Mean.Low, u.Mean.High, r),
-		p95(u.Base), p95(u.Level), confidence(e.Alpha))
+		"%s at the level (%s intervals, each by itself)", seen, amount(e.Value, r), amount(e.Mean.Value, r),
+		span(e.Mean.Low, e.Mean.High, r),
+		p95(e.Base.P95), p95(e.Level.P95), confidence(e.Alpha))
 }
 
 // needText says what deciding would take; "" where nothing is missing or known.
@@ -322,7 +327,8 @@ func verdicts(r *Report) (out []string) {
 	case len(r.Analysis.Effects) > 0:
 		return append(out, "no verdict: none of the effects is primary")
 	}
-	return append(out, fmt.Sprintf("no verdict yet: %s, %s", screen.Count(r.Analysis.Blocks, "complete "+r.head().Design.Block()),
+	return append(out, fmt.Sprintf("no verdict yet: %s, %s", screen.Count(r.Analysis.Blocks,
+		"complete "+r.head().Design.Block()),
 		runsText(r.Analysis.Runs)))
 }
 
@@ -356,10 +362,6 @@ func footnotes(x *result.Experiment, a *analysis.Analysis) []string {
 	if slices.ContainsFunc(a.Effects, func(e analysis.Effect) bool { return opposed(x, &e) }) {
 		out = append(out, "A change is the Hodges-Lehmann estimate over pairs. The medians below it are of all periods; "+
 			"drift from pair to pair moves them, here the other way.")
-	}
-	if a.Repeats > 0 {
-		out = append(out, fmt.Sprintf("Repeats: for the variances and times measured, the best number of runs per cell and boot "+
-			"is %d (Kalibera and Jones 2013); here it was %d.", a.Repeats, x.Design.Repeats))
 	}
 	if _, known := extras[x.Section]; !known {
 		for _, n := range a.Notes {

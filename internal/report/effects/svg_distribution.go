@@ -82,7 +82,8 @@ func distributionFigure(id string, x *result.Experiment, runs []result.Run, r *r
 		note += fmt.Sprintf(" The first %d of %d cells.", cells, len(x.Cells))
 	}
 	title := "Distribution of " + picture.Short(label(r), 50)
-	return picture.Figure{Title: title, SVG: s.Done(title, strings.Join(says, "; ")), Note: note, Table: t, Tall: cells > 6}, true
+	return picture.Figure{Title: title, SVG: s.Done(title, strings.Join(says, "; ")), Note: note, Table: t,
+		Tall: cells > 6}, true
 }
 
 // latencyFigure draws the latencies of single operations by cell, all runs of a
@@ -106,7 +107,8 @@ func latencyFigure(id string, x *result.Experiment, runs []result.Run) (picture.
 			}
 		}
 	}
-	t := &picture.Table{Caption: "Latency of single operations", Head: []string{"Cell", "Operations", "p50", "p99", "Longest"}}
+	t := &picture.Table{Caption: "Latency of single operations", Head: []string{"Cell", "Operations", "p50", "p99",
+		"Longest"}}
 	var panels []picture.Panel
 	var says []string
 	for i, d := range merged {
@@ -175,7 +177,8 @@ type series struct {
 // more cells than can be kept apart; values are then relative to the median of their
 // cell, as cells of one level may be far apart. gone are the moments of void and
 // failed runs on the timeline.
-func seriesOf(x *result.Experiment, runs []result.Run, resp *result.Response, when []float64) (out []series, gone []float64,
+func seriesOf(x *result.Experiment, runs []result.Run, resp *result.Response, when []float64) (out []series,
+	gone []float64,
 	relative bool) {
 	byCell := len(x.Cells) <= maxSeries
 	var medians []float64

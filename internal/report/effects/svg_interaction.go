@@ -15,7 +15,8 @@ import (
 // interactionFigures draws, for each pair of factors whose interaction was asked
 // for, the medians of one factor's levels, joined by level of the other: lines that
 // are not parallel interact.
-func interactionFigures(id string, x *result.Experiment, runs []result.Run, effects []analysis.Effect) []picture.Figure {
+func interactionFigures(id string, x *result.Experiment, runs []result.Run,
+	effects []analysis.Effect) []picture.Figure {
 	var out []picture.Figure
 	seen := map[string]bool{}
 	for i := range effects {

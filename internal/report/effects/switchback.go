@@ -18,7 +18,7 @@ const pairsMethod = "A pair is two periods of a service that others use, one at 
 	"counts as its level."
 
 // paired reports whether an experiment is of pairs of periods.
-func paired(x *result.Experiment) bool { return x.Design.Test == result.Switchback }
+func paired(x *result.Experiment) bool { return x.Design.Kind == result.Switchback }
 
 // unitOf is what an effect counts, one of them.
 func unitOf(e *analysis.Effect) string {
@@ -47,8 +47,9 @@ func harmText(a *analysis.Analysis) string {
 		return fmt.Sprintf("%s harms the service, as the comparison in random order says. The experiment was stopped with the baseline back.%s", what,
 			strings.TrimSuffix(why, "."))
 	}
-	return "stopped to be safe, with the baseline back." + why + fmt.Sprintf(" After %s, the comparison in random order does not show that %s is to blame",
-		screen.Count(a.Blocks, "complete pair"), what)
+	return "stopped to be safe, with the baseline back." + why +
+		fmt.Sprintf(" After %s, the comparison in random order does not show that %s is to blame",
+			screen.Count(a.Blocks, "complete pair"), what)
 }
 
 // early are the periods that were ended to be safe.
@@ -65,7 +66,8 @@ func early(a *analysis.Analysis) (out document.List) {
 
 // loadText says what became of the adjustment for the load.
 func loadText(d *analysis.Adjusted) string {
-	return fmt.Sprintf("the drift of %s from pair to pair explains %s of the differences' variance, and was taken out", d.Load,
+	return fmt.Sprintf("the drift of %s from pair to pair explains %s of the differences' variance, and was taken out",
+		d.Load,
 		percentOf(d.Explained))
 }
 

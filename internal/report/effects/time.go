@@ -16,8 +16,9 @@ const partPrefix = "part_"
 // segment is a part of a run's time in a bar.
 func segment(p *result.Response, seconds float64) document.Segment {
 	name := explain.PartName(strings.TrimPrefix(p.Name, partPrefix))
-	return document.Segment{Class: name.Class(), Name: strings.TrimPrefix(label(p), "Part of the elapsed time: "), Value: seconds,
-		Text: result.Format(seconds, "s")}
+	return document.Segment{Class: name.Class(), Name: strings.TrimPrefix(label(p), "Part of the elapsed time: "),
+		Value: seconds,
+		Text:  result.Format(seconds, "s")}
 }
 
 // time has a bar for each combination of levels: the parts of a run's time. A section of the
@@ -34,7 +35,8 @@ func (r *Report) time() document.Section {
 	if len(parts) == 0 || x.Section == "log" {
 		return s
 	}
-	b := &document.Bars{Lead: "Means of the runs that count.", Table: &document.Table{Columns: []document.Column{{Head: "run"}}}}
+	b := &document.Bars{Lead: "Means of the runs that count.",
+		Table: &document.Table{Columns: []document.Column{{Head: "run"}}}}
 	for _, p := range parts {
 		b.Table.Columns = append(b.Table.Columns, document.Column{Head: segment(p, 0).Name, Right: true})
 	}

@@ -83,7 +83,8 @@ func (f *folder) foreign(err error) error {
 		return err
 	}
 	if f.present() != nil {
-		return fmt.Errorf("%s %s, so that what is recorded there could be changed; name a new directory", filepath.Clean(r.Path),
+		return fmt.Errorf("%s %s, so that what is recorded there could be changed; name a new directory",
+			filepath.Clean(r.Path),
 			r.Why)
 	}
 	return fmt.Errorf("%s %s, and the commands of a record would be run as you; read those in %s, then copy the record as "+
@@ -115,7 +116,8 @@ func (f *folder) read(name string, limit int64) ([]byte, error) {
 }
 
 func (f *folder) lock() (*lockfile.Lock, error) {
-	l, err := lockfile.Take(f.Root, LockFile, fmt.Sprintf("is running in %s; wait for it, or name another directory", f.Name()))
+	l, err := lockfile.Take(f.Root, LockFile, fmt.Sprintf("is running in %s; wait for it, or name another directory",
+		f.Name()))
 	if _, busy := errors.AsType[*lockfile.Busy](err); err != nil && !busy {
 		err = fmt.Errorf("cannot lock %s: %w", filepath.Join(f.Name(), LockFile), why(err))
 	}

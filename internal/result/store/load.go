@@ -100,7 +100,8 @@ func load(f *folder) (*loaded, error) {
 		return nil, err
 	}
 	before := len(r.Warnings)
-	if r.Runs, out.runsSize, err = readLines(f, r, runsFile, "the run is to be done again", new(holding).decode); err != nil {
+	if r.Runs, out.runsSize, err = readLines(f, r, runsFile, "the run is to be done again",
+		new(holding).decode); err != nil {
 		return nil, err
 	}
 	torn := len(r.Warnings) > before
@@ -203,7 +204,8 @@ func brief(err error) string {
 
 // readLines reads a file of JSON lines, none if there is no file. size is where
 // its last whole line ends.
-func readLines[T any](f *folder, r *Record, name, torn string, one func([]byte, *T) error) (out []T, size int64, err error) {
+func readLines[T any](f *folder, r *Record, name, torn string, one func([]byte, *T) error) (out []T, size int64,
+	err error) {
 	data, err := f.read(name, maxLines)
 	name = filepath.Join(f.Name(), name)
 	if errors.Is(err, fs.ErrNotExist) {

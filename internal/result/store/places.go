@@ -42,8 +42,8 @@ func (ps places) add(r *result.Run, x *result.Experiment) error {
 	return nil
 }
 
-// withdraw makes void what runs have of the pair in which the service was restarted in r: a server with empty caches is not
-// compared with one of before. What harm has ended stays, as the worst of its level.
+// withdraw makes void what runs have of the pair in which the service was restarted in r: a server with empty caches is
+// not compared with one of before. What harm has ended stays, as the worst of its level.
 func (ps places) withdraw(runs []result.Run, r *result.Run) {
 	if !r.Restarted {
 		return
@@ -130,7 +130,8 @@ func (r *Record) checkCount(torn bool) (reopened bool, err error) {
 		return false, fmt.Errorf("%s: has %d whole lines and a torn one, and %s counts %d: lines were lost or added; take the file "+
 			"from a copy", name, have, endFile, r.End.Runs)
 	}
-	return false, fmt.Errorf("%s: has %d lines, and %s counts %d: lines were lost or added; take the file from a copy", name,
+	return false, fmt.Errorf("%s: has %d lines, and %s counts %d: lines were lost or added; take the file from a copy",
+		name,
 		have, endFile, r.End.Runs)
 }
 

@@ -127,7 +127,8 @@ func Create(dir string, x *result.Experiment, study []byte) (s *Store, err error
 		return nil, fmt.Errorf("cannot record %s: %w", dir, why(err))
 	}
 	if s, err = open(f, l); err == nil && anew {
-		s.record.Warnings = append(s.record.Warnings, "no run of the experiment that was in "+dir+" counted; this one takes its place")
+		s.record.Warnings = append(s.record.Warnings,
+			"no run of the experiment that was in "+dir+" counted; this one takes its place")
 	}
 	return s, err
 }
@@ -143,8 +144,8 @@ func (f *folder) clear() error {
 	return nil
 }
 
-// vacant reports a directory that holds more than an interrupted Create leaves. A record of which no run counts, and which
-// has nothing changed, is in nobody's way: what failed is mended, and begun anew.
+// vacant reports a directory that holds more than an interrupted Create leaves. A record of which no run counts, and
+// which has nothing changed, is in nobody's way: what failed is mended, and begun anew.
 func (f *folder) vacant() error {
 	list, err := fs.ReadDir(f.FS(), ".")
 	if err != nil {
@@ -168,7 +169,7 @@ func (f *folder) vacant() error {
 // counts reports a record that something can be learnt from, or put back by.
 func (r *Record) counts() bool {
 	return slices.ContainsFunc(r.Runs, func(run result.Run) bool { return run.Status == result.OK }) || r.End != nil ||
-		r.Experiment.Design.Test == result.Switchback || len(r.Changed())+len(r.Waiting()) > 0
+		r.Experiment.Design.Kind == result.Switchback || len(r.Changed())+len(r.Waiting()) > 0
 }
 
 // Open locks a record and opens it for appending. A torn last line of runs.jsonl

@@ -4,7 +4,6 @@ package all
 import (
 	"hostlab/internal/worker"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/burst"
 	"hostlab/internal/workload/client"
 	"hostlab/internal/workload/command"
 	"hostlab/internal/workload/dialog"
@@ -21,7 +20,6 @@ var list = []struct {
 	jobs     []worker.Job
 }{
 	{command.Workload{}, nil},
-	{burst.Workload{}, burst.Jobs()},
 	{client.Copy{}, nil},
 	{client.Delete{}, nil},
 	{dialog.Workload{}, dialog.Jobs()},

@@ -76,7 +76,8 @@ type counters struct {
 
 // all are the counters, in one order.
 func (c *counters) all() []*counter {
-	return []*counter{&c.cpu, &c.session, &c.queued, &c.logWrites, &c.logSyncs, &c.logIO, &c.logElse, &c.logFull, &c.logBytes,
+	return []*counter{&c.cpu, &c.session, &c.queued, &c.logWrites, &c.logSyncs, &c.logIO, &c.logElse, &c.logFull,
+		&c.logBytes,
 		&c.dataReads, &c.locks, &c.others}
 }
 

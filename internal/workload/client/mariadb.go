@@ -96,7 +96,8 @@ func loadMariaDB(ctx context.Context, e *served, l *tables, clients []string) er
 			return err
 		}
 	}
-	if err := e.execAll(ctx, "SET SESSION unique_checks = 1, foreign_key_checks = 1", "ANALYZE TABLE "+e.named(l)); err != nil {
+	if err := e.execAll(ctx, "SET SESSION unique_checks = 1, foreign_key_checks = 1",
+		"ANALYZE TABLE "+e.named(l)); err != nil {
 		return err
 	}
 	if e.server == nil {
@@ -107,7 +108,8 @@ func loadMariaDB(ctx context.Context, e *served, l *tables, clients []string) er
 
 // checkpoint has all pages written, as far as that takes no more than some seconds.
 func (e *served) checkpoint(ctx context.Context) error {
-	if err := e.execAll(ctx, "SET GLOBAL innodb_flush_log_at_trx_commit = 1", "SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0",
+	if err := e.execAll(ctx, "SET GLOBAL innodb_flush_log_at_trx_commit = 1",
+		"SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0",
 		"SET GLOBAL innodb_max_dirty_pages_pct = 0"); err != nil {
 		return err
 	}

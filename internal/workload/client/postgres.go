@@ -23,8 +23,10 @@ var onPostgres = dialect{
 	// Only what commits write is measured: nothing runs in the background, and what a run
 	// loads is not in its log. Commits are as durable as by default.
 	settings: map[string]string{
-		"autovacuum": "off", "wal_level": "minimal", "max_wal_senders": "0", "checkpoint_timeout": "1d", "max_wal_size": "16GB",
-		"bgwriter_lru_maxpages": "0", "jit": "off", "shared_buffers": "256MB", "track_wal_io_timing": "on", "track_io_timing": "on",
+		"autovacuum": "off", "wal_level": "minimal", "max_wal_senders": "0", "checkpoint_timeout": "1d",
+		"max_wal_size":          "16GB",
+		"bgwriter_lru_maxpages": "0", "jit": "off", "shared_buffers": "256MB", "track_wal_io_timing": "on",
+		"track_io_timing": "on",
 	},
 	schemas: schemas{
 		own:   "pg_*",
@@ -136,7 +138,8 @@ func viaPgx(ctx context.Context, conn *sql.Conn, text string, args [][]byte, row
 // from version 15 on a function makes them do it now.
 func countPostgres(ctx context.Context, e *served, l looks, c *counters) error {
 	if e.version == 0 {
-		if err := e.conn.QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int").Scan(&e.version); err != nil {
+		if err := e.conn.QueryRowContext(ctx,
+			"SELECT current_setting('server_version_num')::int").Scan(&e.version); err != nil {
 			return err
 		}
 	}

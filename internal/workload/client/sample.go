@@ -15,7 +15,9 @@ import (
 const leastForP99 = 200
 
 // parts are those of a job, as package explain calls them: it has no time between transactions.
-var parts = slices.DeleteFunc(slices.Clone(explain.PartNames), func(p explain.PartName) bool { return p == explain.Idle })
+var parts = slices.DeleteFunc(slices.Clone(explain.PartNames), func(p explain.PartName) bool {
+	return p == explain.Idle
+})
 
 // response is what a part of a job is called in records.
 func response(p explain.PartName) string { return "part_" + string(p) }

@@ -52,7 +52,9 @@ func (e *served) find(ctx context.Context, name string) (ours, objects []string,
 	if err != nil {
 		return nil, nil, false, err
 	}
-	ours = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == name || !strings.HasPrefix(n, prefix) })
+	ours = slices.DeleteFunc(slices.Clone(names), func(n string) bool {
+		return n == name || !strings.HasPrefix(n, prefix)
+	})
 	for _, text := range e.objects {
 		some, err := e.column(ctx, text, name)
 		// ER_NO_SUCH_TABLE: a server without mysql.proc has no routines
@@ -87,8 +89,9 @@ func (e *served) claim(ctx context.Context, name string) (schema, error) {
 	}
 	out := schema{name: name}
 	if len(ours) > 0 {
-		out.notes = append(out.notes, fmt.Sprintf("the server has %s, of another hostlab that runs or was killed; drop what is left "+
-			"over by hand", brief(ours)))
+		out.notes = append(out.notes,
+			fmt.Sprintf("the server has %s, of another hostlab that runs or was killed; drop what is left "+
+				"over by hand", brief(ours)))
 	}
 	if !exists {
 		if err := e.execAll(ctx, fmt.Sprintf(e.schemas.create, name)); err != nil {

@@ -198,7 +198,8 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	out.Waits = watched.waits()
 	out.Warnings = append(out.Warnings, s.engine.notes()...)
 	if p.String("dsn") != "" {
-		out.Warnings = append(out.Warnings, "the log's numbers are the whole server's: what others wrote meanwhile is in them")
+		out.Warnings = append(out.Warnings,
+			"the log's numbers are the whole server's: what others wrote meanwhile is in them")
 	}
 	return out, nil
 }

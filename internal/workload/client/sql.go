@@ -142,7 +142,8 @@ func (e *sqlSession) do(ctx context.Context, text string, args [][]byte, row fun
 }
 
 // query takes the rows of a query, all of them, or each by itself.
-func (e *sqlSession) query(ctx context.Context, columns int, text string, each func(), into *pkg, args ...string) error {
+func (e *sqlSession) query(ctx context.Context, columns int, text string, each func(), into *pkg,
+	args ...string) error {
 	into.reset(columns)
 	e.raw = e.raw[:0]
 	for _, a := range args {
@@ -179,7 +180,8 @@ func (e *sqlSession) keys(ctx context.Context, t int, after key, into *pkg) erro
 func (e *sqlSession) all(ctx context.Context, t int, client string, into func(*pkg)) error {
 	tab := &e.made.list[t]
 	var p pkg
-	return e.query(ctx, len(tab.columns), "SELECT "+tab.names()+" FROM "+qualified(e.into, tab.name)+" WHERE mandt = "+e.mark(1),
+	return e.query(ctx, len(tab.columns), "SELECT "+tab.names()+" FROM "+qualified(e.into,
+		tab.name)+" WHERE mandt = "+e.mark(1),
 		func() { into(&p) }, &p, client)
 }
 

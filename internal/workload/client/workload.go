@@ -87,8 +87,9 @@ func responses() []workload.Response {
 		{Name: "commit_drift", Title: "Mean commit of the second half over that of the first", Better: "lower"},
 		low("log_write_avg", "Average log write with its sync, as the server counts it"),
 		low("commit_p50", "Median commit: beside the mean, as a log with two modes has its cost in the slow one"),
-		{Name: "log_gain_bound", Title: "Share of the elapsed time in commits and in other waits for the log: the most that a faster " +
-			"log can give", Better: "lower"},
+		{Name: "log_gain_bound",
+			Title: "Share of the elapsed time in commits and in other waits for the log: the most that a faster " +
+				"log can give", Better: "lower"},
 		{Name: "log_share", Title: "Share of the elapsed time that waits for the log", Better: "lower"},
 		{Name: "log_writes", Title: "Writes of the log", Better: "lower"},
 		low("log_io", "Time in which the log was written and synced"),

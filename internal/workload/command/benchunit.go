@@ -75,7 +75,8 @@ func baseUnit(unit string) (base string, known bool) {
 
 // prefixed are amounts that benchfmt does not convert, so that a scale has to.
 var prefixed = map[string]struct{}{
-	"kB": {}, "KB": {}, "GB": {}, "KiB": {}, "MiB": {}, "GiB": {}, "k": {}, "M": {}, "G": {}, "kops": {}, "Mops": {}, "kreq": {},
+	"kB": {}, "KB": {}, "GB": {}, "KiB": {}, "MiB": {}, "GiB": {}, "k": {}, "M": {}, "G": {}, "kops": {}, "Mops": {},
+	"kreq":  {},
 	"Mreq":  {},
 	"bytes": {}, "bits": {}, "Mb": {}, "Gb": {}, "us": {}, "ms": {}, "J": {}, "mJ": {},
 }

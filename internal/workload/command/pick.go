@@ -196,7 +196,8 @@ func fromRegexp(re *regexp.Regexp, around named, text []byte) (v float64, behind
 	if found[0][1] == to {
 		behind = unit(text[to:])
 	}
-	return v, behind, around.whole(text, from, to, inColumns(text[found[0][0]:found[0][1]], from-found[0][0], to-found[0][0]))
+	return v, behind, around.whole(text, from, to, inColumns(text[found[0][0]:found[0][1]], from-found[0][0],
+		to-found[0][0]))
 }
 
 func fromJSON(path *jsonpath.Path, text []byte) (float64, error) {
@@ -210,7 +211,8 @@ func fromJSON(path *jsonpath.Path, text []byte) (float64, error) {
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		rest := bytes.TrimSpace(text[dec.InputOffset():])
-		return 0, fmt.Errorf("stdout goes on after the JSON value: %q; it should be one value", screen.Clean(excerpt(rest, 80)))
+		return 0, fmt.Errorf("stdout goes on after the JSON value: %q; it should be one value",
+			screen.Clean(excerpt(rest, 80)))
 	}
 	nodes := path.Select(doc)
 	switch len(nodes) {

@@ -132,7 +132,9 @@ func usefulLine(b []byte) string {
 	first := ""
 	for line := range bytes.Lines(b) {
 		text := strings.TrimSpace(string(line[:min(len(line), 2000)]))
-		if !strings.ContainsFunc(text, func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0x80 }) {
+		if !strings.ContainsFunc(text, func(r rune) bool {
+			return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0x80
+		}) {
 			continue
 		}
 		if first == "" {

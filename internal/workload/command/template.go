@@ -104,7 +104,8 @@ func unknownName(name string, names []string) error {
 	if near := screen.Meant(name, names); near != "" {
 		return fmt.Errorf("{%s} is no factor and no parameter; did you mean {%s}? {{ is a brace", name, near)
 	}
-	return fmt.Errorf("{%s} is no factor and no parameter: there are %s; write {{ for a brace", name, strings.Join(names, ", "))
+	return fmt.Errorf("{%s} is no factor and no parameter: there are %s; write {{ for a brace", name,
+		strings.Join(names, ", "))
 }
 
 // filler fills the templates of one run.

@@ -14,8 +14,8 @@ import (
 	"hostlab/internal/screen"
 )
 
-// named are the characters that an expression has as themselves right before its group, and right after it: what it calls a
-// separator is one.
+// named are the characters that an expression has as themselves right before its group, and right after it: what it
+// calls a separator is one.
 type named struct{ before, after rune }
 
 func namedAround(expr string) (n named) {
@@ -42,15 +42,18 @@ func namedAround(expr string) (n named) {
 	return n
 }
 
-// joints stand within numbers: decimal points and commas, what groups digits in some language, and the colon of minutes.
+// joints stand within numbers: decimal points and commas, what groups digits in some language, and the colon of
+// minutes.
 const joints = ".,'’_:" + spaces
 
-// spaces are those that stand within numbers: no-break, thin, both, and a plain one, which also stands between columns: see gap.
+// spaces are those that stand within numbers: no-break, thin, both, and a plain one, which also stands between columns:
+// see gap.
 const spaces = "\u00a0\u2009\u202f "
 
 var behindGap, beforeGap = lazyre.New(`^ \d{3}(?:\D|$)`), lazyre.New(`(?:^|\D)\d{1,3}$`)
 
-// gap reports whether a plain space at i may group digits, as in 1 234: three stand behind it, and up to three in front.
+// gap reports whether a plain space at i may group digits, as in 1 234: three stand behind it, and up to three in
+// front.
 func gap(text []byte, i int) bool {
 	return behindGap.MatchString(string(text[i:])) && beforeGap.MatchString(string(text[:i]))
 }
@@ -76,8 +79,8 @@ var numbers = func() (list []*lazyre.Regexp) {
 	return list
 }()
 
-// whole refuses what is cut out of a number, as 567 is of 1,234,567. The number lies in text between from and to; columns: a plain
-// space ends it.
+// whole refuses what is cut out of a number, as 567 is of 1,234,567. The number lies in text between from and to;
+// columns: a plain space ends it.
 func (n named) whole(text []byte, from, to int, columns bool) error {
 	const most = 80 // of what is looked at on either side
 	start := max(0, from-most)
@@ -119,7 +122,8 @@ func (n named) whole(text []byte, from, to int, columns bool) error {
 		}
 		break
 	}
-	if r, size := utf8.DecodeLastRune(text[:first]); (r == '-' || r == '−') && !endsInWord(text[:first-size]) && isDigitOrPoint(text[first:]) {
+	if r, size := utf8.DecodeLastRune(text[:first]); (r == '-' || r == '−') && !endsInWord(text[:first-size]) &&
+		isDigitOrPoint(text[first:]) {
 		first -= size
 	}
 	if first == from && last == to {

@@ -18,9 +18,10 @@ type Table struct {
 
 // Copy fills a table of PostgreSQL.
 func (t Table) Copy(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.CopyFrom(ctx, pgx.Identifier{t.Name}, t.Columns, pgx.CopyFromSlice(int(t.Rows), func(n int) ([]any, error) {
-		return t.Row(int64(n)), nil
-	}))
+	_, err := conn.CopyFrom(ctx, pgx.Identifier{t.Name}, t.Columns, pgx.CopyFromSlice(int(t.Rows),
+		func(n int) ([]any, error) {
+			return t.Row(int64(n)), nil
+		}))
 	return err
 }
 

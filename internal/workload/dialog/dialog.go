@@ -40,7 +40,8 @@ func (Workload) Describe() workload.Description {
 			{Name: "slices", Kind: workload.Int, Default: int64(1), Min: 1, Max: 10000, Help: "slices of a step"},
 			{Name: "slice", Kind: workload.Duration, Default: 20 * time.Millisecond, Min: 20e-6, Max: 60,
 				Help: "mean CPU time of a slice at full speed"},
-			{Name: "slice_dist", Kind: workload.String, Default: fixed, Choices: kinds, Help: "all slices alike, or exponential"},
+			{Name: "slice_dist", Kind: workload.String, Default: fixed, Choices: kinds,
+				Help: "all slices alike, or exponential"},
 			{Name: "wait", Kind: workload.Duration, Default: time.Duration(0), Max: 60,
 				Help: "mean wait for the database between two slices"},
 			{Name: "wait_dist", Kind: workload.String, Default: fixed, Choices: kinds, Help: "all waits alike, or exponential"},
@@ -195,7 +196,8 @@ func (s *session) connect(ctx context.Context, p *plan) (err error) {
 	if p.Database == "" {
 		return nil
 	}
-	if p.Source, err = s.databases.source(ctx, p.Database, p.Source.Documents, p.Source.Items); err != nil && ctx.Err() != nil {
+	if p.Source, err = s.databases.source(ctx, p.Database, p.Source.Documents, p.Source.Items); err != nil &&
+		ctx.Err() != nil {
 		return ctx.Err() // SQLite says "interrupted"
 	}
 	p.Source.Clients = p.clients()

@@ -74,7 +74,8 @@ func item(n int) string {
 
 // table holds the items of all documents.
 func table(documents, items int) database.Table {
-	return database.Table{Name: "items", Columns: []string{"document", "item", "body"}, Rows: int64(documents) * int64(items),
+	return database.Table{Name: "items", Columns: []string{"document", "item", "body"},
+		Rows: int64(documents) * int64(items),
 		Row: func(n int64) []any {
 			return []any{n / int64(items), n % int64(items), item(int(n))}
 		}}
@@ -105,7 +106,8 @@ func (d *databases) fillServer(ctx context.Context, documents, items int) error 
 	if err != nil {
 		return err
 	}
-	if _, err := c.Exec(ctx, "DROP TABLE IF EXISTS items; CREATE UNLOGGED TABLE items (document integer, item integer, body text)",
+	if _, err := c.Exec(ctx,
+		"DROP TABLE IF EXISTS items; CREATE UNLOGGED TABLE items (document integer, item integer, body text)",
 		pgx.QueryExecModeSimpleProtocol); err != nil {
 		return err
 	}

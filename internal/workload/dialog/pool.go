@@ -254,7 +254,8 @@ func (x *pool) work(s *step) float64 {
 // loop is the thread of a CPU: it runs the slices that the pool hands it, and sleeps
 // between them. run does a slice's work and returns its time on the CPU; idle is called
 // when there is none.
-func (x *pool) loop(u *unit, now func() time.Duration, run func(s *step, from time.Duration, seconds float64) time.Duration,
+func (x *pool) loop(u *unit, now func() time.Duration, run func(s *step, from time.Duration,
+	seconds float64) time.Duration,
 	idle func()) {
 	u.bell.settle()
 	x.mu.Lock()

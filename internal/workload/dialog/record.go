@@ -51,8 +51,9 @@ func described(p plan, r reply) (source string, warnings []string) {
 	source = "workload dialog, on the host's own clock"
 	if p.Policy != "" {
 		source = "workload dialog, on a clock emulated as " + p.Policy
-		warnings = append(warnings, fmt.Sprintf("the record holds what the clock emulated as %s added, and a prediction from it "+
-			"would slow the work twice; record with policy = none", p.Policy))
+		warnings = append(warnings,
+			fmt.Sprintf("the record holds what the clock emulated as %s added, and a prediction from it "+
+				"would slow the work twice; record with policy = none", p.Policy))
 	}
 	if !r.HasCPU {
 		return source + "; bursts hold an unknown time that threads waited for a CPU", warnings
@@ -64,8 +65,9 @@ func described(p plan, r reply) (source string, warnings []string) {
 	source += fmt.Sprintf("; others kept threads from their CPU in %.2g %% of the record, which counts as idle", 100*share)
 	if share > manyStalls {
 		// Without the share, which is in the source: reports count warnings of equal text.
-		warnings = append(warnings, fmt.Sprintf("in more than %.0f %% of the record a thread had work while others had its CPU; it "+
-			"counts as idle, so that idle times are longer than those of this workload by itself", 100*manyStalls))
+		warnings = append(warnings,
+			fmt.Sprintf("in more than %.0f %% of the record a thread had work while others had its CPU; it "+
+				"counts as idle, so that idle times are longer than those of this workload by itself", 100*manyStalls))
 	}
 	return source, warnings
 }

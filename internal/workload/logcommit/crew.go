@@ -30,7 +30,8 @@ type crew struct {
 
 func newCrew(g *group, r workload.Request) *crew {
 	p := r.Params
-	c := &crew{group: g, clock: g.clock, limit: p.Duration("duration"), work: uint64(p.Int("work")), left: int(p.Int("count"))}
+	c := &crew{group: g, clock: g.clock, limit: p.Duration("duration"), work: uint64(p.Int("work")),
+		left: int(p.Int("count"))}
 	c.times = make([]float64, 0, c.left)
 	if rate := p.Float("rate"); rate > 0 {
 		c.arrivals = workload.Even(g.clock.began, rate)

@@ -20,7 +20,8 @@ func (l *Log) mapFile() error {
 	if err := hot.CanFlush(); err != nil {
 		return &DirError{Dir: l.cfg.Dir, Err: err, Problem: err.Error(), Remedy: "make blocks durable in another way"}
 	}
-	mem, err := unix.Mmap(int(l.f.Fd()), 0, int(l.cfg.Bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED_VALIDATE|unix.MAP_SYNC)
+	mem, err := unix.Mmap(int(l.f.Fd()), 0, int(l.cfg.Bytes), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_SHARED_VALIDATE|unix.MAP_SYNC)
 	switch {
 	case errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.EINVAL):
 		return &DirError{Dir: l.cfg.Dir, Err: err, Problem: "no mapping of persistent memory there (MAP_SYNC)",

@@ -22,8 +22,9 @@ func writable(dir string) error {
 // magic names file systems by statfs, where mountinfo did not tell: in a sandbox
 // /proc may be missing (include/uapi/linux/magic.h).
 var magic = map[int64]string{
-	unix.NFS_SUPER_MAGIC: "nfs", unix.SMB_SUPER_MAGIC: "smbfs", unix.SMB2_SUPER_MAGIC: "smb3", unix.CIFS_SUPER_MAGIC: "cifs",
-	unix.V9FS_MAGIC: "9p", unix.CEPH_SUPER_MAGIC: "ceph", unix.AFS_SUPER_MAGIC: "afs", unix.CODA_SUPER_MAGIC: "coda",
+	unix.NFS_SUPER_MAGIC: "nfs", unix.SMB_SUPER_MAGIC: "smbfs", unix.SMB2_SUPER_MAGIC: "smb3",
+	unix.CIFS_SUPER_MAGIC: "cifs",
+	unix.V9FS_MAGIC:       "9p", unix.CEPH_SUPER_MAGIC: "ceph", unix.AFS_SUPER_MAGIC: "afs", unix.CODA_SUPER_MAGIC: "coda",
 	unix.PROC_SUPER_MAGIC: "proc", unix.SYSFS_MAGIC: "sysfs", unix.CGROUP_SUPER_MAGIC: "cgroup",
 	unix.CGROUP2_SUPER_MAGIC: "cgroup2", unix.DEBUGFS_MAGIC: "debugfs", unix.TRACEFS_MAGIC: "tracefs",
 	unix.SECURITYFS_MAGIC: "securityfs", unix.BPF_FS_MAGIC: "bpf", unix.PSTOREFS_MAGIC: "pstore",

@@ -166,8 +166,9 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	wall := c.clock.now().Seconds()
 	workload.FillLatency(&out, "commit", c.times)
 	wait, writes := c.wait.Seconds()/float64(writers), float64(c.group.writes)
-	maps.Copy(out.Values, map[string]float64{"wall": wall, "commits_per_s": float64(len(c.times)) / wall, "log_writes": writes,
-		"log_wait": wait, "log_share": wait / wall})
+	maps.Copy(out.Values, map[string]float64{"wall": wall, "commits_per_s": float64(len(c.times)) / wall,
+		"log_writes": writes,
+		"log_wait":   wait, "log_share": wait / wall})
 	out.Give("log_write", c.group.took.Seconds()/writes, out.Missing["p50"])
 	if p.Int("work") > 0 {
 		out.Set("application", c.app.Seconds()/float64(writers))
@@ -175,8 +176,9 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 		out.Lack("the writers compute nothing; set work", "application")
 	}
 	if got, asked := s.log.Layout(), Layout(p.String("layout")); got != asked {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("the file system cannot allocate ahead: layout %s was used instead of %s",
-			got, asked))
+		out.Warnings = append(out.Warnings,
+			fmt.Sprintf("the file system cannot allocate ahead: layout %s was used instead of %s",
+				got, asked))
 	}
 	return out, nil
 }

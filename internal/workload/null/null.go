@@ -113,8 +113,9 @@ func (session) Run(ctx context.Context, r workload.Request) (workload.Sample, er
 	run := rand.New(rand.NewPCG(r.Seed, r.Run))
 	value *= p.Float("effect") * math.Exp(p.Float("noise")*block.NormFloat64()+p.Float("jitter")*run.NormFloat64())
 	if math.IsInf(value, 0) || math.IsNaN(value) {
-		return workload.Sample{}, errors.New("the scripted response is beyond what a float holds; make value, effect, noise or " +
-			"jitter smaller")
+		return workload.Sample{},
+			errors.New("the scripted response is beyond what a float holds; make value, effect, noise or " +
+				"jitter smaller")
 	}
 	out := workload.Sample{Operations: p.Int("operations"),
 		Values: map[string]float64{"operations": float64(p.Int("operations"))}}

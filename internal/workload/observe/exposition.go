@@ -19,7 +19,8 @@ type series struct {
 	sum, count     float64
 }
 
-// readHistogram finds a histogram on a page of Prometheus' text format. It reads the whole page, which has to be of the format.
+// readHistogram finds a histogram on a page of Prometheus' text format. It reads the whole page, which has to be of the
+// format.
 func readHistogram(r io.Reader, name string) ([]*series, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(r)

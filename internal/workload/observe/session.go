@@ -109,7 +109,8 @@ func (w *watch) sessions(lasts time.Duration) (whole seen, err error) {
 	rep, err := explain.Record(w.ctx, w.on.Source, explain.Options{For: lasts, Look: w.look, Every: w.every})
 	switch {
 	case w.ctx.Err() != nil:
-		w.intact = w.failed == nil && (rep.Ended == explain.Interrupted || errors.Is(err, context.Canceled) && !w.first.at.IsZero())
+		w.intact = w.failed == nil && (rep.Ended == explain.Interrupted || errors.Is(err, context.Canceled) &&
+			!w.first.at.IsZero())
 		return whole, w.ctx.Err()
 	case w.failed != nil:
 		return whole, w.failed

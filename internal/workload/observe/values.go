@@ -38,7 +38,8 @@ func noLatency() latency {
 func (s *seen) untold() {
 	s.log = unknown("only a database's sessions show it")
 	s.elapsed = s.log
-	s.latency, s.transactions = noLatency(), unknown("the service does not count transactions; the parameters url and histogram would count requests")
+	s.latency, s.transactions = noLatency(),
+		unknown("the service does not count transactions; the parameters url and histogram would count requests")
 }
 
 // Lacks says why a service that is no database never has a response with such parameters; "": it may have it.

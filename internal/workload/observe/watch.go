@@ -156,7 +156,8 @@ func (w *watch) look(s *explain.Stretch) error {
 		return nil
 	}
 	at := p.at.Sub(w.first.at)
-	w.harm = w.request.Look(workload.Bin{At: at, Lasted: time.Duration(bin.wall * float64(time.Second)), Values: bin.values()})
+	w.harm = w.request.Look(workload.Bin{At: at, Lasted: time.Duration(bin.wall * float64(time.Second)),
+		Values: bin.values()})
 	return w.harm
 }
 

@@ -86,7 +86,8 @@ func runCrew(t *testing.T, c Cell, ok func(Snapshot) bool) Snapshot {
 			t.Fatal(f)
 		}
 		for i, n := range s.Counts {
-			if was := last.Counts[i]; n.Acquisitions < was.Acquisitions || n.Spins < was.Spins || n.Rounds < was.Rounds || n.CPUTime < was.CPUTime {
+			if was := last.Counts[i]; n.Acquisitions < was.Acquisitions || n.Spins < was.Spins || n.Rounds < was.Rounds ||
+				n.CPUTime < was.CPUTime {
 				t.Fatalf("counters fell from %+v to %+v", was, n)
 			}
 		}
@@ -119,7 +120,8 @@ func TestRoles(t *testing.T) {
 		if (role == Scan) != (n.Bytes == 4096*n.Rounds && n.Bytes > 0) {
 			t.Errorf("%s: %d bytes in %d rounds", role, n.Bytes, n.Rounds)
 		}
-		if n.Thread != c.Threads[0] || (role == Lock) != (n.Acquisitions > 0) || (role == Lock) == (n.Rounds > 0) || n.Spins != 0 {
+		if n.Thread != c.Threads[0] || (role == Lock) != (n.Acquisitions > 0) || (role == Lock) == (n.Rounds > 0) ||
+			n.Spins != 0 {
 			t.Errorf("%s: %+v", role, n)
 		}
 	}
@@ -145,7 +147,8 @@ func TestChecked(t *testing.T) {
 func TestMissingCPUIsNamed(t *testing.T) {
 	for _, cpu := range []int{-1, 8191} {
 		_, err := Start(t.Context(), Cell{Threads: []Thread{{twoCPUs(t)[0], Scan}, {cpu, Lock}}})
-		if !errors.Is(err, thread.ErrNoCPU) || !strings.Contains(err.Error(), "CPU "+map[int]string{-1: "-1", 8191: "8191"}[cpu]) || strings.Contains(err.Error(), "\n") {
+		if !errors.Is(err, thread.ErrNoCPU) || !strings.Contains(err.Error(),
+			"CPU "+map[int]string{-1: "-1", 8191: "8191"}[cpu]) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("CPU %d: %v", cpu, err)
 		}
 	}

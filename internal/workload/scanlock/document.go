@@ -96,7 +96,8 @@ func (t Table) headline(p Plan) string {
 }
 
 func (t Table) rows() *document.Table {
-	out := &document.Table{Columns: document.Headings("id", "role", "CPU", "place", "rate", "spins/lock", "of fair", "waited")}
+	out := &document.Table{Columns: document.Headings("id", "role", "CPU", "place", "rate", "spins/lock", "of fair",
+		"waited")}
 	out.Columns[1].Right, out.Columns[3].Right = false, false
 	for _, r := range t.Rows {
 		wait, rate := "unknown", r.PerSecond

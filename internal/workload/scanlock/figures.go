@@ -47,8 +47,9 @@ func Between(p Plan, from, to Snapshot) Table {
 			before = from.Counts[i]
 		}
 		did := now.since(before)
-		r := Row{ID: i, CPU: now.CPU, Role: now.Role, Affinity: cpus.Affinity(now.CPU), Near: p.Near[i], Acquisitions: did.Acquisitions,
-			Spins: did.Spins, Scans: did.Rounds, PerSecond: rate(did.Acquisitions), SpinsPerSecond: rate(did.Spins),
+		r := Row{ID: i, CPU: now.CPU, Role: now.Role, Affinity: cpus.Affinity(now.CPU), Near: p.Near[i],
+			Acquisitions: did.Acquisitions,
+			Spins:        did.Spins, Scans: did.Rounds, PerSecond: rate(did.Acquisitions), SpinsPerSecond: rate(did.Spins),
 			ScansPerSecond: rate(did.Rounds), SpinsPer: unknown, OfFair: unknown, OnCPU: unknown, Waited: unknown}
 		if r.Acquisitions > 0 {
 			r.SpinsPer = float64(r.Spins) / float64(r.Acquisitions)

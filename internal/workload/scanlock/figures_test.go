@@ -41,12 +41,14 @@ func TestBetween(t *testing.T) {
 	got := Between(publishedPlan(t), before, publishedRun())
 	nan := math.NaN()
 	near := cmp.Options{cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-3, 0)}
-	want := Row{ID: 2, CPU: 1, Role: Lock, Affinity: "00000002", Near: cpus.Sibling, Acquisitions: 338199, Spins: 20439897, PerSecond: 67639.8, SpinsPerSecond: 4087979,
+	want := Row{ID: 2, CPU: 1, Role: Lock, Affinity: "00000002", Near: cpus.Sibling, Acquisitions: 338199,
+		Spins: 20439897, PerSecond: 67639.8, SpinsPerSecond: 4087979,
 		SpinsPer: 60.44, OfFair: 0.1003, OnCPU: nan, Waited: nan}
 	if diff := cmp.Diff(want, got.Rows[2], near); diff != "" {
 		t.Errorf("the starved thread (-want +got):\n%s", diff)
 	}
-	if r := got.Rows[0]; r.ScansPerSecond != 903.6 || r.PerSecond != 0 || !math.IsNaN(r.OfFair) || !math.IsNaN(r.SpinsPer) {
+	if r := got.Rows[0]; r.ScansPerSecond != 903.6 || r.PerSecond != 0 || !math.IsNaN(r.OfFair) ||
+		!math.IsNaN(r.SpinsPer) {
 		t.Errorf("the scanner: %+v", r)
 	}
 	if got.Locks != 3 || got.Seconds != 5 || math.Abs(got.PerSecond-2024075.8) > 1 || got.Scans != 903.6 {

@@ -33,7 +33,8 @@ type Data struct {
 // NewData puts a run together.
 func NewData(p Plan, r Result) Data {
 	t := r.Total
-	d := Data{Kind: "scanlock", Schema: Schema, Seconds: t.Seconds, Interrupted: r.Interrupted, Evidence: result.Measured, ScanSize: p.Cell.ScanSize,
+	d := Data{Kind: "scanlock", Schema: Schema, Seconds: t.Seconds, Interrupted: r.Interrupted,
+		Evidence: result.Measured, ScanSize: p.Cell.ScanSize,
 		Threads: t.Rows, Rate: t.PerSecond, Scans: t.Scans, Warnings: slices.Concat(p.Warnings, t.Warnings())}
 	if r.Lost != "" {
 		d.Incomplete = &r.Lost

@@ -36,8 +36,9 @@ func TestSchema(t *testing.T) {
 	}
 	for name, d := range map[string]Data{
 		"published": published,
-		"cut short": NewData(publishedPlan(t), Result{Interrupted: true, Total: Between(publishedPlan(t), Snapshot{}, publishedRun())}),
-		"idle":      NewData(publishedPlan(t), Result{Total: Between(publishedPlan(t), Snapshot{}, idle)}),
+		"cut short": NewData(publishedPlan(t), Result{Interrupted: true, Total: Between(publishedPlan(t), Snapshot{},
+			publishedRun())}),
+		"idle": NewData(publishedPlan(t), Result{Total: Between(publishedPlan(t), Snapshot{}, idle)}),
 	} {
 		if err := valid(d); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -74,9 +74,11 @@ func measure(ctx context.Context, c Cell, idle []int, warmUp, duration time.Dura
 	}
 	now, okAfter := proc.Loads(append(slices.Clip(on), idle...))
 	own = proc.Own() - own
-	out = stretch{cell: c, seconds: (after.At - before.At).Seconds(), hasLoads: okBefore && okAfter, beside: map[int]float64{}}
+	out = stretch{cell: c, seconds: (after.At - before.At).Seconds(), hasLoads: okBefore && okAfter,
+		beside: map[int]float64{}}
 	if len(before.Counts) != len(c.Threads) || len(after.Counts) != len(c.Threads) || out.seconds <= 0 {
-		return out, fmt.Errorf("the worker answered for %d threads of %d over %g s", len(after.Counts), len(c.Threads), out.seconds)
+		return out, fmt.Errorf("the worker answered for %d threads of %d over %g s", len(after.Counts), len(c.Threads),
+			out.seconds)
 	}
 	for i := range c.Threads {
 		out.counts = append(out.counts, after.Counts[i].since(before.Counts[i]))
@@ -184,7 +186,8 @@ func (m *measured) sample() (out workload.Sample, err error) {
 		return out, fmt.Errorf("the thread on CPU %d did not take the lock once in %.3g s, and this system does not tell whether "+
 			"others had its CPU", m.victim, victim.seconds)
 	case !victim.had:
-		return out, fmt.Errorf("the thread on CPU %d did not take the lock once in %.3g s: the CPU is taken by others", m.victim,
+		return out, fmt.Errorf("the thread on CPU %d did not take the lock once in %.3g s: the CPU is taken by others",
+			m.victim,
 			victim.seconds)
 	default:
 		victim.acquisitions = leastTaken
@@ -322,7 +325,8 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 		}
 	}
 	for _, cell := range cells {
-		stretch, err := measure(ctx, cell, here.idleSiblings(cell), r.Params.Duration("warm_up"), r.Params.Duration("duration"))
+		stretch, err := measure(ctx, cell, here.idleSiblings(cell), r.Params.Duration("warm_up"),
+			r.Params.Duration("duration"))
 		if err != nil {
 			return out, err
 		}

@@ -29,9 +29,10 @@ type Ask struct {
 
 // Plan is which thread does what where.
 type Plan struct {
-	Cell     Cell
-	Near     []cpus.Place // of each thread of Cell.Threads: where it is as seen from its nearest scanner; "": of a scanner, or there is none
-	Warnings []string     // what makes the figures mean something else than one would think
+	Cell Cell
+	// of each thread of Cell.Threads: where it is as seen from its nearest scanner; "": of a scanner, or there is none
+	Near     []cpus.Place
+	Warnings []string // what makes the figures mean something else than one would think
 }
 
 // Make checks what is asked for against a host and plans it. Scanners come first, as

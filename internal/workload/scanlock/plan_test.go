@@ -28,11 +28,13 @@ func made(n int) *host.Facts {
 	}
 	t := &host.Topology{Present: host.Known(list(0, n), "", "made"), Online: host.Known(list(0, n), "", "made")}
 	for i := range n {
-		t.CPUs = append(t.CPUs, host.CPU{ID: i, Socket: host.Known(0, "", "made"), Siblings: host.Known([]int{i % (n / 2), i%(n/2) + n/2}, "", "made")})
+		t.CPUs = append(t.CPUs, host.CPU{ID: i, Socket: host.Known(0, "", "made"),
+			Siblings: host.Known([]int{i % (n / 2), i%(n/2) + n/2}, "", "made")})
 	}
 	for i := 0; i < n/2; i += 4 {
 		end := min(i+4, n/2)
-		t.Caches = append(t.Caches, host.Cache{Level: 3, Type: "Unified", CPUs: append(list(i, end), list(i+n/2, end+n/2)...)})
+		t.Caches = append(t.Caches, host.Cache{Level: 3, Type: "Unified", CPUs: append(list(i, end),
+			list(i+n/2, end+n/2)...)})
 	}
 	all := list(0, n)
 	return &host.Facts{Topology: *t, Limits: host.Limits{Affinity: host.Known(all, "", "made")}}
@@ -92,7 +94,8 @@ func TestMakeSaysWhatIsWrong(t *testing.T) {
 		want       string
 	}{
 		{m: few, scan: "0", lock: "1", want: "-s 0: mask 0 has no CPU in it"},
-		{m: few, scan: "1", lock: "3", want: "-s 1 and -l 3 both have CPU 0: 3 threads need as many CPUs; a plain number is a mask"},
+		{m: few, scan: "1", lock: "3",
+			want: "-s 1 and -l 3 both have CPU 0: 3 threads need as many CPUs; a plain number is a mask"},
 		{m: few, scan: "0x3", lock: "0-1", want: "both have CPUs 0-1: 4 threads"},
 		{m: few, scan: "256", lock: "1", want: "-s 256: CPU 8 does not exist; this host has CPUs 0-7"},
 		{m: few, scan: "1", lock: "1-99", want: "-l 1-99: CPUs 8-99 do not exist"},
@@ -156,7 +159,8 @@ func TestProcessorGroups(t *testing.T) {
 	online := []int{0, 1, 2, 3, 64, 65, 66, 67}
 	f := &host.Facts{Topology: host.Topology{Online: host.Known(online, "", "made")}}
 	for _, c := range online {
-		f.Topology.CPUs = append(f.Topology.CPUs, host.CPU{ID: c, Socket: host.Known(c/64, "", "made"), Siblings: host.Known([]int{c &^ 1, c | 1}, "", "made")})
+		f.Topology.CPUs = append(f.Topology.CPUs, host.CPU{ID: c, Socket: host.Known(c/64, "", "made"),
+			Siblings: host.Known([]int{c &^ 1, c | 1}, "", "made")})
 	}
 	p, err := Make(asked("1:0x2", "0:0xf+1:5"), f)
 	if err != nil {
@@ -179,7 +183,8 @@ func TestProcessorGroups(t *testing.T) {
 		t.Errorf("distances %v", p.Near)
 	}
 	_, err = Make(asked("1:0x10", "1"), f)
-	if err == nil || !strings.Contains(err.Error(), "-s 1:0x10: CPU 68 is not there, or offline; online are CPUs 0-3,64-67") {
+	if err == nil || !strings.Contains(err.Error(),
+		"-s 1:0x10: CPU 68 is not there, or offline; online are CPUs 0-3,64-67") {
 		t.Error(err)
 	}
 }
@@ -218,11 +223,13 @@ func Test512(t *testing.T) {
 		count[n]++
 	}
 	// Two sockets of 128 cores in dies of eight, two threads each.
-	if diff := cmp.Diff(map[cpus.Place]int{"": 1, cpus.Sibling: 1, cpus.Core: 14, cpus.LLC: 240, cpus.Socket: 256}, count); diff != "" {
+	if diff := cmp.Diff(map[cpus.Place]int{"": 1, cpus.Sibling: 1, cpus.Core: 14, cpus.LLC: 240, cpus.Socket: 256},
+		count); diff != "" {
 		t.Errorf("distances (-want +got):\n%s", diff)
 	}
 	var b bytes.Buffer
-	if err := document.WriteText(&b, &document.Document{Sections: []document.Section{p.Section()}}, document.TextOptions{}); err != nil {
+	if err := document.WriteText(&b, &document.Document{Sections: []document.Section{p.Section()}},
+		document.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	checkScreen(t, b.String(), 20)

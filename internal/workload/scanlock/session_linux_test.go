@@ -41,7 +41,8 @@ func TestSession(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if last.Counts != nil && now.At > last.At && now.Counts[0].Rounds > last.Counts[0].Rounds && now.Counts[1].Acquisitions > last.Counts[1].Acquisitions {
+		if last.Counts != nil && now.At > last.At && now.Counts[0].Rounds > last.Counts[0].Rounds &&
+			now.Counts[1].Acquisitions > last.Counts[1].Acquisitions {
 			rises++
 		}
 		last = now
@@ -143,7 +144,8 @@ func gone(t *testing.T, pid int) {
 	t.Helper()
 	for deadline := systemtest.End(t); ; time.Sleep(5 * time.Millisecond) {
 		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-		if _, rest, _ := strings.Cut(string(b), ") "); err != nil || strings.HasPrefix(rest, "Z") || strings.HasPrefix(rest, "X") {
+		if _, rest, _ := strings.Cut(string(b), ") "); err != nil || strings.HasPrefix(rest, "Z") ||
+			strings.HasPrefix(rest, "X") {
 			return
 		}
 		if time.Now().After(deadline) {

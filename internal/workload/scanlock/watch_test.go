@@ -134,7 +134,8 @@ func TestWorkerIsLost(t *testing.T) {
 	}{{1, 0, 0}, {2, 0, 0}, {4, 2, 1}, {6, 4, 2}} {
 		synctest.Test(t, func(t *testing.T) {
 			f, tables := &fake{fail: c.lost}, 0
-			w := Watch{Start: f.start, Interval: 2 * time.Second, Duration: time.Hour, Each: func(Table) error { tables++; return nil }}
+			w := Watch{Start: f.start, Interval: 2 * time.Second, Duration: time.Hour,
+				Each: func(Table) error { tables++; return nil }}
 			res, err := w.Run(t.Context(), planned(t))
 			if !errors.Is(err, errGone) || res.Total.Seconds != c.seconds || (res.Lost == errGone.Error()) != (c.seconds > 0) ||
 				tables != c.tables || f.closed != 1 {

@@ -32,8 +32,9 @@ func (Workload) Describe() workload.Description {
 			"differs by up to %.0f %%", 100*movedShare),
 			fmt.Sprintf("others up to %.0f %% of a CPU of the threads, or of a sibling of theirs", 100*disturbedShare)},
 		Params: []workload.Param{
-			{Name: "scanner", Kind: workload.String, Default: string(result.NoScanner), Choices: workload.Words(result.Scanners...),
-				Help: "where the scanner runs: on no CPU, the sibling, another core, the same CPU, or in rotation"},
+			{Name: "scanner", Kind: workload.String, Default: string(result.NoScanner),
+				Choices: workload.Words(result.Scanners...),
+				Help:    "where the scanner runs: on no CPU, the sibling, another core, the same CPU, or in rotation"},
 			{Name: "victim", Kind: workload.Int, Default: int64(-1), Min: -1, Max: 1 << 16,
 				Help: "number of the CPU of the lock thread; -1: the lowest that may be used and has a sibling, else the lowest"},
 			{Name: "cpus", Kind: workload.String, Default: cpus.All,

@@ -53,10 +53,12 @@ func TestScanners(t *testing.T) {
 	}
 	for _, level := range offered {
 		run := func(duration string) (workload.Sample, error) {
-			return s.Run(t.Context(), workload.Request{Params: params(t, map[string]any{"scanner": string(level), "duration": duration, "warm_up": "5ms"})})
+			return s.Run(t.Context(), workload.Request{Params: params(t, map[string]any{"scanner": string(level),
+				"duration": duration, "warm_up": "5ms"})})
 		}
 		got, err := run("50ms")
-		for try := 0; try < 20 && err != nil && strings.Contains(err.Error(), "did not take the lock once"); try++ { // others had the CPU all the time
+		// others had the CPU all the time
+		for try := 0; try < 20 && err != nil && strings.Contains(err.Error(), "did not take the lock once"); try++ {
 			got, err = run("300ms")
 		}
 		if err != nil {
@@ -76,7 +78,8 @@ func TestScanners(t *testing.T) {
 func counts(threads []Thread, acquisitions ...uint64) stretch {
 	s := stretch{cell: Cell{Threads: threads, ScanSize: 1000}, seconds: 1}
 	for i, t := range threads {
-		s.counts = append(s.counts, Count{Thread: t, Acquisitions: acquisitions[i], Spins: 10, Rounds: 7, Bytes: 7250, CPUTime: time.Second, HasCPU: true, HasWaited: true})
+		s.counts = append(s.counts, Count{Thread: t, Acquisitions: acquisitions[i], Spins: 10, Rounds: 7, Bytes: 7250,
+			CPUTime: time.Second, HasCPU: true, HasWaited: true})
 	}
 	return s
 }
@@ -90,7 +93,8 @@ func smt4() *host.Topology {
 	}
 	for core := range 2 {
 		for level, size := range map[int]int64{1: 8 << 10, 2: 512 << 10} {
-			t.Caches = append(t.Caches, host.Cache{Level: level, Type: "Data", Size: host.Known(size, "B", ""), CPUs: []int{core, core + 2}})
+			t.Caches = append(t.Caches, host.Cache{Level: level, Type: "Data", Size: host.Known(size, "B", ""),
+				CPUs: []int{core, core + 2}})
 		}
 	}
 	return t
@@ -110,13 +114,15 @@ func TestPublishedShare(t *testing.T) {
 		return counts(threads, append([]uint64{0}, acquisitions...)...)
 	}
 	m := measured{site: on4(), scanner: result.Rotation, before: 1e-8, after: 1.1e-8, stretches: []stretch{
-		at(3, 9290331, 676397, 10274030), at(2, 741166, 10747824, 10210221), at(0, 10550011, 722554, 11182506), at(1, 9900899, 8984095, 1297138)}}
+		at(3, 9290331, 676397, 10274030), at(2, 741166, 10747824, 10210221), at(0, 10550011, 722554, 11182506),
+		at(1, 9900899, 8984095, 1297138)}}
 	got, err := m.sample()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]float64{"sibling_share": math.Pow(0.069146*0.070729*0.066495*0.137373, 0.25),
-		"lock_rate": (9290331 + 741166 + 9900899) / 3.0, "scan_rate": 7.25, "spins_per_lock": 30 / (9290331 + 741166 + 9900899.0)} {
+		"lock_rate": (9290331 + 741166 + 9900899) / 3.0, "scan_rate": 7.25, "spins_per_lock": 30 / (9290331 + 741166 +
+			9900899.0)} {
 		if math.Abs(got.Values[name]/want-1) > 1e-3 {
 			t.Errorf("%s = %g, want %g", name, got.Values[name], want)
 		}
@@ -141,21 +147,37 @@ func TestDoubt(t *testing.T) {
 		change func(*measured)
 		want   string
 	}{
-		"quiet":           {func(*measured) {}, ""},
-		"moved":           {func(m *measured) { m.after = 6.1e-8 }, "the CPUs moved: a cache line took 50 ns between them before and 61 ns after"},
-		"nearer":          {func(m *measured) { m.after = 4.1e-8 }, "the CPUs moved: a cache line took 50 ns between them before and 41 ns after"},
-		"a little":        {func(m *measured) { m.after = 5.9e-8 }, ""},
-		"not told":        {func(m *measured) { m.after = 0 }, ""},
-		"waited":          {func(m *measured) { m.stretches[0].counts[1].Waited = 50 * time.Millisecond }, "others took 5.0 % of a CPU that the threads ran on"},
-		"waited for ever": {func(m *measured) { m.stretches[0].counts[1].Waited = 2 * time.Second }, "others took 100.0 % of a CPU that the threads ran on"},
-		"in turn":         {func(m *measured) { shared(m, 480*time.Millisecond, 515*time.Millisecond) }, ""},
-		"in turn, others": {func(m *measured) { shared(m, 392*time.Millisecond, 500*time.Millisecond) }, "others took 10.0 % of a CPU that the threads ran on"},
-		"a tick off":      {func(m *measured) { off(m, 1, 20*time.Millisecond) }, ""},
-		"off its CPU":     {func(m *measured) { off(m, 0, 108*time.Millisecond) }, "others took 10.0 % of a CPU that the threads ran on"},
-		"beside":          {func(m *measured) { m.stretches[0].beside = map[int]float64{2: 0.31} }, "others ran 30.0 % of the time on CPU 2, which shares a core with a thread"},
-		"beside, a tick":  {func(m *measured) { m.stretches[0].beside = map[int]float64{2: 0.02} }, ""},
-		"steal":           {func(m *measured) { m.stretches[0].hasLoads, m.stretches[0].steal = true, 0.12 }, "others took 5.0 % of a CPU that the threads ran on"},
-		"steal ticks":     {func(m *measured) { m.stretches[0].hasLoads, m.stretches[0].steal = true, 0.05 }, ""},
+		"quiet": {func(*measured) {}, ""},
+		"moved": {func(m *measured) {
+			m.after = 6.1e-8
+		}, "the CPUs moved: a cache line took 50 ns between them before and 61 ns after"},
+		"nearer": {func(m *measured) {
+			m.after = 4.1e-8
+		}, "the CPUs moved: a cache line took 50 ns between them before and 41 ns after"},
+		"a little": {func(m *measured) { m.after = 5.9e-8 }, ""},
+		"not told": {func(m *measured) { m.after = 0 }, ""},
+		"waited": {func(m *measured) {
+			m.stretches[0].counts[1].Waited = 50 * time.Millisecond
+		}, "others took 5.0 % of a CPU that the threads ran on"},
+		"waited for ever": {func(m *measured) {
+			m.stretches[0].counts[1].Waited = 2 * time.Second
+		}, "others took 100.0 % of a CPU that the threads ran on"},
+		"in turn": {func(m *measured) { shared(m, 480*time.Millisecond, 515*time.Millisecond) }, ""},
+		"in turn, others": {func(m *measured) {
+			shared(m, 392*time.Millisecond, 500*time.Millisecond)
+		}, "others took 10.0 % of a CPU that the threads ran on"},
+		"a tick off": {func(m *measured) { off(m, 1, 20*time.Millisecond) }, ""},
+		"off its CPU": {func(m *measured) {
+			off(m, 0, 108*time.Millisecond)
+		}, "others took 10.0 % of a CPU that the threads ran on"},
+		"beside": {func(m *measured) {
+			m.stretches[0].beside = map[int]float64{2: 0.31}
+		}, "others ran 30.0 % of the time on CPU 2, which shares a core with a thread"},
+		"beside, a tick": {func(m *measured) { m.stretches[0].beside = map[int]float64{2: 0.02} }, ""},
+		"steal": {func(m *measured) {
+			m.stretches[0].hasLoads, m.stretches[0].steal = true, 0.12
+		}, "others took 5.0 % of a CPU that the threads ran on"},
+		"steal ticks": {func(m *measured) { m.stretches[0].hasLoads, m.stretches[0].steal = true, 0.05 }, ""},
 	} {
 		m := measured{site: on4(), scanner: result.ScannerCore, before: 5e-8, after: 5e-8,
 			stretches: []stretch{counts([]Thread{{0, Lock}, {1, Scan}}, 1000, 0)}}
@@ -175,8 +197,10 @@ func TestStarved(t *testing.T) {
 	}{
 		"had its CPU": {func(*Count) {}, ""},
 		"half of it":  {func(c *Count) { c.CPUTime = 500 * time.Millisecond }, ""},
-		"still waits": {func(c *Count) { c.CPUTime = 0 }, "CPU 0 did not take the lock once in 1 s: the CPU is taken by others"},
-		"not told":    {func(c *Count) { c.HasWaited, c.HasCPU = false, false }, "does not tell whether others had its CPU"},
+		"still waits": {func(c *Count) {
+			c.CPUTime = 0
+		}, "CPU 0 did not take the lock once in 1 s: the CPU is taken by others"},
+		"not told": {func(c *Count) { c.HasWaited, c.HasCPU = false, false }, "does not tell whether others had its CPU"},
 	} {
 		m := measured{site: on4(), stretches: []stretch{counts([]Thread{{0, Lock}, {2, Lock}}, 0, 999)}}
 		c.change(&m.stretches[0].counts[0])
@@ -237,7 +261,8 @@ func TestRotation(t *testing.T) {
 		{"1-2", nil, nil, "1-2: CPU 0, that of the lock thread, is not among them"},
 		{"0,9", nil, nil, "CPU 9: offline"},
 	} {
-		cells, err := on4(c.allowed...).cells(params(t, map[string]any{"scanner": "rotation", "cpus": c.cpus, "scan_size": "1MiB"}))
+		cells, err := on4(c.allowed...).cells(params(t, map[string]any{"scanner": "rotation", "cpus": c.cpus,
+			"scan_size": "1MiB"}))
 		if c.fails != "" {
 			if err == nil || !strings.Contains(err.Error(), c.fails) {
 				t.Errorf("%s: %v, want %q", c.cpus, err, c.fails)
@@ -260,7 +285,8 @@ func TestRotation(t *testing.T) {
 			t.Errorf("%s: scanners %v, want %v, %v", c.cpus, scanners, c.want, err)
 		}
 	}
-	if err := (Workload{}).Validate(workload.Config{Params: params(t, map[string]any{"cpus": "one-per-cor"})}); err == nil ||
+	if err := (Workload{}).Validate(workload.Config{Params: params(t,
+		map[string]any{"cpus": "one-per-cor"})}); err == nil ||
 		!strings.Contains(err.Error(), "did you mean one-per-core?") {
 		t.Errorf("%v", err)
 	}
@@ -274,31 +300,37 @@ func TestOffers(t *testing.T) {
 	if diff := cmp.Diff(want, Workload{}.Offers(cfg, "scanner", levels, m)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	known := result.Machine{CPUs: 4, Cores: 2, Victim: new(0), Scan: 1 << 20, Scanner: map[string]int{"sibling": 2, "same": 0}}
+	known := result.Machine{CPUs: 4, Cores: 2, Victim: new(0), Scan: 1 << 20,
+		Scanner: map[string]int{"sibling": 2, "same": 0}}
 	if diff := cmp.Diff(known, Workload{}.Machine(cfg, m)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	m.Allowed = []int{1}
 	got := Workload{}.Offers(cfg, "scanner", []string{"none", "sibling", "rotation"}, m)
-	want = map[string]string{"sibling": "none of the CPUs that may be used shares a core with CPU 1", "rotation": "one CPU may be used, and it takes two"}
+	want = map[string]string{"sibling": "none of the CPUs that may be used shares a core with CPU 1",
+		"rotation": "one CPU may be used, and it takes two"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if got := (Workload{}).Offers(cfg, "victim", []string{"-1", "1", "3"}, m); len(got) != 1 || got["3"] == "" {
 		t.Errorf("victims: %v", got)
 	}
-	flat := workload.Machine{Topology: &host.Topology{CPUs: []host.CPU{{ID: 0, Siblings: host.Known([]int{0}, "", "")}, {ID: 1, Siblings: host.Known([]int{1}, "", "")}}}}
-	if got := (Workload{}).Offers(cfg, "cpus", []string{"all", "one-per-core"}, flat); len(got) != 1 || got["one-per-core"] != "no core has two threads here" {
+	flat := workload.Machine{Topology: &host.Topology{CPUs: []host.CPU{{ID: 0, Siblings: host.Known([]int{0}, "", "")},
+		{ID: 1, Siblings: host.Known([]int{1}, "", "")}}}}
+	if got := (Workload{}).Offers(cfg, "cpus", []string{"all", "one-per-core"}, flat); len(got) != 1 ||
+		got["one-per-core"] != "no core has two threads here" {
 		t.Errorf("%v", got)
 	}
 }
 
 // A scan of less than what is written at once would be rounded to nothing.
 func TestLeastScan(t *testing.T) {
-	for text, ok := range map[string]bool{"0": true, "1B": false, "127B": false, "128B": true, "200B": true, "1GiB": true} {
+	for text, ok := range map[string]bool{"0": true, "1B": false, "127B": false, "128B": true, "200B": true,
+		"1GiB": true} {
 		p := params(t, map[string]any{"scan_size": text})
 		err := Workload{}.Validate(workload.Config{Params: p})
-		if bad := err != nil; bad == ok || bad && (!strings.Contains(err.Error(), "scan_size") || strings.Contains(err.Error(), "\n")) {
+		if bad := err != nil; bad == ok || bad && (!strings.Contains(err.Error(), "scan_size") ||
+			strings.Contains(err.Error(), "\n")) {
 			t.Errorf("%s: %v", text, err)
 		}
 		if n := on4().scan(p.Int("scan_size")); ok && n < 128 {
@@ -322,7 +354,8 @@ func TestWatched(t *testing.T) {
 		cell Cell
 		b    int
 		idle []int
-	}{{on4(), lock(0), 2, []int{2}}, {on4(), lock(0, 2), 2, nil}, {on4(), lock(0, 1), 1, []int{2, 3}}, {on4(), lock(0, 0), 2, []int{2}},
+	}{{on4(), lock(0), 2, []int{2}}, {on4(), lock(0, 2), 2, nil}, {on4(), lock(0, 1), 1, []int{2, 3}},
+		{on4(), lock(0, 0), 2, []int{2}},
 		{on4(), lock(3, 0, 1, 2), 2, nil}, {few, lock(0), -1, []int{2}}} {
 		if _, b := c.s.ends(c.cell); b != c.b {
 			t.Errorf("%v: watched with CPU %d, want %d", c.cell.Threads, b, c.b)
@@ -346,7 +379,8 @@ func TestCPUsThatGo(t *testing.T) {
 	if here.victim != 0 {
 		t.Errorf("victim %d", here.victim)
 	}
-	if _, err := here.cells(p); err == nil || !strings.Contains(err.Error(), "sibling: none of the CPUs that may be used shares a core with CPU 0") {
+	if _, err := here.cells(p); err == nil || !strings.Contains(err.Error(),
+		"sibling: none of the CPUs that may be used shares a core with CPU 0") {
 		t.Errorf("%v", err)
 	}
 	s.m = cpus.New(smt4(), []int{1, 3}, nil)
@@ -359,7 +393,8 @@ func TestCPUsThatGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened, err := Workload{}.Open(t.Context(), workload.Config{Params: params(t, nil), Machine: workload.Machine{Topology: smt4(), Allowed: []int{2}}})
+	opened, err := Workload{}.Open(t.Context(), workload.Config{Params: params(t, nil),
+		Machine: workload.Machine{Topology: smt4(), Allowed: []int{2}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -299,7 +299,8 @@ func (b *bench) cancelled(t *testing.T) {
 func (b *bench) openCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s, err := b.w.Open(ctx, workload.Config{Params: b.values(t, b.cfg.Params), Picks: b.cfg.Picks, Dir: b.dir, Work: b.work})
+	s, err := b.w.Open(ctx, workload.Config{Params: b.values(t, b.cfg.Params), Picks: b.cfg.Picks, Dir: b.dir,
+		Work: b.work})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled Open gave %v", err)
 	}
@@ -328,6 +329,7 @@ func stalled(t *testing.T, cfg Config) {
 	}
 	// Those due in the first three quarters of the stall waited more than a quarter of it.
 	if least := perSecond * stall.Seconds() / 2; float64(late) < least {
-		t.Errorf("%d operations waited for a stall of %v, expected at least %.0f at %.0f a second", late, stall, least, perSecond)
+		t.Errorf("%d operations waited for a stall of %v, expected at least %.0f at %.0f a second", late, stall, least,
+			perSecond)
 	}
 }

@@ -59,7 +59,8 @@ func description(t *testing.T, w workload.Workload) {
 			if get == nil {
 				t.Fatalf("unknown kind %q", p.Kind)
 			}
-			if diff := cmp.Diff(value, get(workload.Values{p.Name: value}, p.Name)); diff != "" { // panics when the type is another
+			// panics when the type is another
+			if diff := cmp.Diff(value, get(workload.Values{p.Name: value}, p.Name)); diff != "" {
 				t.Error(diff)
 			}
 			text := workload.Text(p, value)

@@ -61,7 +61,8 @@ type writer struct {
 }
 
 var (
-	companies = []string{"Müller &amp; Söhne", "Baker &amp; Co", "Nordic Tools", "Sol y Mar", "Łódź Metal", "Red Lantern",
+	companies = []string{"Müller &amp; Söhne", "Baker &amp; Co", "Nordic Tools", "Sol y Mar", "Łódź Metal",
+		"Red Lantern",
 		"Quarry 9"}
 	cities   = []string{"Walldorf", "Bergen", "Toledo", "Kraków", "Osaka", "Leeds", "Recife", "Tartu"}
 	products = []string{"hinge, brass", "bolt M8 &lt;40 mm", "gasket &quot;C&quot;", "bearing 6204", "pump housing",

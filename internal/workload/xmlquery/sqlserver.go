@@ -15,8 +15,8 @@ import (
 	"hostlab/internal/workload"
 )
 
-// inSQLServer queries a temporary table in the user's SQL Server. It was written from Microsoft's documentation, and was not
-// tried on a live server.
+// inSQLServer queries a temporary table in the user's SQL Server. It was written from Microsoft's documentation, and
+// was not tried on a live server.
 const inSQLServer = "sqlserver"
 
 const dsnVariable = "HOSTLAB_DSN"
@@ -90,8 +90,9 @@ func (s *remote) load(ctx context.Context, size int, seed uint64) (err error) {
 		_, err := s.asker.Ask(ctx, explain.Query{Name: name, SQL: text})
 		return err
 	}
-	if err := do("table", "if object_id('tempdb..#orders') is not null drop table #orders;\ncreate table #orders (id int not null "+
-		"primary key, doc xml not null)"); err != nil {
+	if err := do("table",
+		"if object_id('tempdb..#orders') is not null drop table #orders;\ncreate table #orders (id int not null "+
+			"primary key, doc xml not null)"); err != nil {
 		return err
 	}
 	for from := 0; from < t.Rows(); from += batch {
@@ -187,7 +188,8 @@ func (s *remote) sample(ctx context.Context, q question, notes []string) (out wo
 
 // check compares sums with the embedded query's. How SQL Server writes the customer's node is its own.
 func (s *remote) check(r explain.Row) error {
-	got := Totals{r.Int(0), r.Int(1), r.Int(2), r.Int(3), r.Int(4), r.Int(5), r.Int(6), r.Int(7), r.Int(8), r.Int(9), r.Int(10),
+	got := Totals{r.Int(0), r.Int(1), r.Int(2), r.Int(3), r.Int(4), r.Int(5), r.Int(6), r.Int(7), r.Int(8), r.Int(9),
+		r.Int(10),
 		s.want.Customer}
 	if got != s.want {
 		return fmt.Errorf("SQL Server returned %+v, the embedded query %+v: the query is broken", got, s.want)

@@ -54,7 +54,8 @@ func (Workload) Describe() workload.Description {
 			{Name: "size", Kind: workload.Bytes, Default: int64(64 << 20), Min: 4 << 10, Max: maxBytes, Help: "of the table"},
 			cpus.CountParam("degree", "1", "workers"),
 			cpus.Param(),
-			{Name: "passes", Kind: workload.Int, Default: int64(1), Min: 1, Max: 1e6, Help: "times that a run queries the table"},
+			{Name: "passes", Kind: workload.Int, Default: int64(1), Min: 1, Max: 1e6,
+				Help: "times that a run queries the table"},
 		},
 		Responses: []workload.Response{
 			{Name: "wall", Title: "Elapsed time of the query", Unit: "s", Better: "lower"},
@@ -66,7 +67,8 @@ func (Workload) Describe() workload.Description {
 }
 
 func (Workload) Validate(cfg workload.Config) error {
-	return errors.Join(cpus.CheckCount("degree", cfg.Params.String("degree")), cpus.Check("cpus", cfg.Params.String("cpus")),
+	return errors.Join(cpus.CheckCount("degree", cfg.Params.String("degree")),
+		cpus.Check("cpus", cfg.Params.String("cpus")),
 		checkEngine(cfg.Params))
 }
 
@@ -98,8 +100,9 @@ func checkEngine(p workload.Values) error {
 		}
 	}
 	if !own && p.String("cpus") != cpus.All {
-		return workload.Wrong("cpus", "the operating system places the server's processes; only the threads of engine=embedded are "+
-			"kept to CPUs",
+		return workload.Wrong("cpus",
+			"the operating system places the server's processes; only the threads of engine=embedded are "+
+				"kept to CPUs",
 			"leave cpus out, or choose engine=embedded")
 	}
 	if n, err := strconv.Atoi(p.String("degree")); err == nil && !own {

@@ -88,8 +88,7 @@ func live(name string, seed uint64, done int, ended string, effect float64) *pla
 				{Name: "transactions_per_s", Title: "Transactions per second", Unit: "1/s", Better: "higher",
 					Compare: result.Ratio, Margin: 0.02}},
 			Contrasts: []result.Contrast{main("idle", "20us")},
-			Design: result.Design{Kind: "switchback", Seed: seed, Repeats: 1, Looks: []int{10, 14, 20, 30, 43, 60, 86, 120},
-				Test: result.Switchback, Load: "transactions_per_s"}},
+			Design:    result.Design{Kind: "switchback", Seed: seed, Repeats: 1, Looks: []int{10, 14, 20, 30, 43, 60, 86, 120}, Load: "transactions_per_s"}},
 		done: done, ended: ended, noise: 0.012, drift: 0.4, seconds: 300,
 		base: map[string]float64{"cpu_per_transaction": 0.0012, "transactions_per_s": 840},
 		effect: func(r string, at map[string]string) float64 {

@@ -1,4 +1,4 @@
-package burst
+package probe
 
 import (
 	"fmt"
@@ -11,42 +11,41 @@ import (
 	"hostlab/internal/worker"
 )
 
-// Job is the name of the worker that answers a Request with a Reply.
-const Job = "burst"
+// burstJob is the name of the worker that answers a burstRequest with a burstReply.
+const burstJob = "burst"
 
 // The kernels: what a slice consists of.
 const (
-	ALU   = "alu"   // dependent additions in registers: sees the clock only
-	Mixed = "mixed" // dependent loads over a working set, and additions: sees cold caches too
-	Chase = "chase" // dependent loads over a working set, and nothing else
+	kernelALU   = "alu"   // dependent additions in registers: sees the clock only
+	kernelMixed = "mixed" // dependent loads over a working set, and additions: sees cold caches too
 )
 
-// Request asks for steps, one after the other, on a thread pinned to CPU.
-type Request struct {
+// burstRequest asks for steps, one after the other, on a thread pinned to CPU.
+type burstRequest struct {
 	CPU        int
-	WorkingSet int    // bytes that the mixed kernel walks over
-	Seed       uint64 // of the order in which it does
-	Steps      []Step // none: make the working set ready, and begin at its start
+	WorkingSet int         // bytes that the mixed kernel walks over
+	Seed       uint64      // of the order in which it does
+	Steps      []burstStep // none: make the working set ready, and begin at its start
 }
 
-// Step is one step: sleep for Sleep seconds, or run Kernel for Spin seconds,
+// burstStep is one step: sleep for Sleep seconds, or run Kernel for Spin seconds,
 // or run N operations of it (additions, or steps of hot.Mixed). A spin reads the
 // clock alone for its last part, to be on time.
-type Step struct {
+type burstStep struct {
 	Kernel string  `json:",omitempty"`
 	Sleep  float64 `json:",omitempty"`
 	Spin   float64 `json:",omitempty"`
 	N      uint64  `json:",omitempty"`
 }
 
-// Reply has one sample a step.
-type Reply struct {
-	Samples []Sample
+// burstReply has one sample a step.
+type burstReply struct {
+	Samples []burstSample
 	At      uint64 // where the walk over the working set arrived
 }
 
-// Sample is how long a step took, in seconds.
-type Sample struct {
+// burstSample is how long a step took, in seconds.
+type burstSample struct {
 	N      uint64 // operations done
 	Wall   float64
 	CPU    float64 // time on the CPU, where HasCPU
@@ -65,36 +64,33 @@ type Sample struct {
 
 // Seconds is the time that the work took: that on the CPU where it is known, so
 // that a pre-emption is not mistaken for a slow processor.
-func (s Sample) Seconds() float64 {
+func (s burstSample) Seconds() float64 {
 	if s.HasCPU {
 		return s.CPU
 	}
 	return s.Wall
 }
 
-// server is the state of a worker process between requests.
-type server struct {
+// burstServer is the state of a worker process between requests.
+type burstServer struct {
 	clock hot.Clock
-	rings map[int]*ring // by CPU, written by a thread on it: its NUMA node, its caches
+	rings map[int]*burstRing // by CPU, written by a thread on it: its NUMA node, its caches
 }
 
-type ring struct {
+type burstRing struct {
 	buf  []uint64
 	size int // asked for
 	seed uint64
 	at   uint64
 }
 
-// Jobs lists what this package's worker processes do.
-func Jobs() []worker.Job { return []worker.Job{{Name: Job, New: newServer}} }
-
-func newServer() worker.Func {
-	w := &server{clock: hot.StartClock(), rings: map[int]*ring{}}
-	return worker.Handle(func(req Request) (Reply, error) {
+func newBurstServer() worker.Func {
+	w := &burstServer{clock: hot.StartClock(), rings: map[int]*burstRing{}}
+	return worker.Handle(func(req burstRequest) (burstReply, error) {
 		if req.WorkingSet < hot.LineSize || req.WorkingSet > 1<<30 {
-			return Reply{}, fmt.Errorf("a working set of %d bytes", req.WorkingSet)
+			return burstReply{}, fmt.Errorf("a working set of %d bytes", req.WorkingSet)
 		}
-		var reply Reply
+		var reply burstReply
 		err := <-thread.On(req.CPU, func() (err error) {
 			reply.Samples, reply.At, err = w.steps(req)
 			if err == nil && !thread.Pinned(req.CPU) {
@@ -106,11 +102,11 @@ func newServer() worker.Func {
 	})
 }
 
-func (w *server) steps(req Request) (samples []Sample, at uint64, err error) {
+func (w *burstServer) steps(req burstRequest) (samples []burstSample, at uint64, err error) {
 	around := w.rings[req.CPU]
 	fresh := around == nil || around.size != req.WorkingSet
 	if fresh {
-		around = &ring{buf: hot.Buffer(req.WorkingSet), size: req.WorkingSet, seed: req.Seed}
+		around = &burstRing{buf: hot.Buffer(req.WorkingSet), size: req.WorkingSet, seed: req.Seed}
 		w.rings[req.CPU] = around
 	}
 	if fresh || around.seed != req.Seed {
@@ -121,7 +117,7 @@ func (w *server) steps(req Request) (samples []Sample, at uint64, err error) {
 		around.at = 0
 	}
 	ticks := make([]uint64, len(req.Steps))
-	out := make([]Sample, len(req.Steps))
+	out := make([]burstSample, len(req.Steps))
 	pause := -1 // the sleep whose end is awaited
 	var before proc.Load
 	var waited thread.Usage
@@ -138,14 +134,10 @@ func (w *server) steps(req Request) (samples []Sample, at uint64, err error) {
 		}
 		run, chunk := hot.Adds, uint64(1<<17)
 		switch step.Kernel {
-		case ALU:
-		case Mixed, Chase:
-			walk := hot.Mixed
-			if step.Kernel == Chase {
-				walk = hot.Chase
-			}
+		case kernelALU:
+		case kernelMixed:
 			run, chunk = func(n uint64) uint64 {
-				around.at = walk(&around.buf[0], around.at, n)
+				around.at = hot.Mixed(&around.buf[0], around.at, n)
 				return n
 			}, 1<<12
 		default:

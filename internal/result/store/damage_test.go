@@ -1,0 +1,228 @@
+package store
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/result"
+)
+
+// The last line may be cut anywhere, as by a power cut, and all lines before it
+// stay; appending goes on after them.
+func TestTornLastLine(t *testing.T) {
+	s, dir := create(t, 3)
+	runs := []result.Run{okRun(0, 0), okRun(0, 1), okRun(1, 0)}
+	appendAll(t, s, runs...)
+	for i := range runs {
+		runs[i].Seq = i
+	}
+	s.Close()
+	name := filepath.Join(dir, runsFile)
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := bytes.LastIndexByte(whole[:len(whole)-1], '\n') + 1
+	for cut := start; cut < len(whole); cut++ {
+		for _, zeroes := range []int{0, 1, len(whole) - cut} { // blocks that were allocated and never written
+			torn := append(bytes.Clone(whole[:cut]), make([]byte, zeroes)...)
+			if zeroes == len(whole)-cut && zeroes > 1 {
+				torn[len(torn)-1] = '\n'
+			}
+			if err := os.WriteFile(name, torn, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r := mustLoad(t, dir)
+			warned := len(r.Warnings) == 1 && strings.Contains(r.Warnings[0], name+":3")
+			if len(torn) == start {
+				warned = len(r.Warnings) == 0
+			}
+			if diff := cmp.Diff(runs[:2], r.Runs); diff != "" || !warned {
+				t.Fatalf("cut at %d of %d, %d zero bytes: warnings %q, runs %s", cut, len(whole), zeroes, r.Warnings, diff)
+			}
+			if got, _ := os.ReadFile(name); !bytes.Equal(got, torn) {
+				t.Fatal("reading changed the file")
+			}
+			s, err := Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			appendAll(t, s, runs[2])
+			s.Close()
+			if got, _ := os.ReadFile(name); !bytes.Equal(got, whole) {
+				t.Fatalf("after cut at %d, appending gave %q", cut, got)
+			}
+		}
+	}
+}
+
+func TestDamage(t *testing.T) {
+	line := func(r result.Run) string {
+		data, err := marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	elsewhere := okRun(0, 1)
+	elsewhere.Cell = 0
+	outside := okRun(0, 1)
+	outside.Block = 7
+	negative := okRun(0, 1)
+	negative.Values = map[string]float64{"t": -1}
+	silent := okRun(0, 1)
+	silent.Values = nil
+	odd := okRun(0, 1)
+	odd.Status = "fine"
+	second := okRun(0, 1)
+	second.Seq = 1
+	first := line(okRun(0, 0))
+	for name, c := range map[string]struct {
+		file, content, want string
+	}{
+		"a line that is no JSON":      {runsFile, first + "{\"block\":0,\"pl\n" + line(okRun(0, 1)), runsFile + ":2: damaged"},
+		"a last line that is no JSON": {runsFile, first + "garbage\n", runsFile + ":2: damaged"},
+		"an empty line":               {runsFile, first + "\n" + line(okRun(0, 1)), runsFile + ":2: damaged"},
+		"a run twice":                 {runsFile, first + line(second) + first, runsFile + ":3: the run of block 0, plot 0, slot 0 was recorded already"},
+		"a cell that is elsewhere":    {runsFile, first + line(elsewhere), runsFile + ":2: the run of block 0, plot 0, slot 1 has cell 0, the plan has cell 1 there"},
+		"a block that is not planned": {runsFile, first + line(outside), runsFile + ":2: the run of block 7, plot 0, slot 1 is not in the plan"},
+		"a value that has no ratio":   {runsFile, first + line(negative), runsFile + ":2: "},
+		"a run without its response":  {runsFile, first + line(silent), runsFile + ":2: "},
+		"a status of another world":   {runsFile, first + line(odd), runsFile + ":2: "},
+		"a journal that is no JSON":   {levelsFile, "{}x\n{}\n", levelsFile + ":1: damaged"},
+		"a journal of another world":  {levelsFile, "{\"op\":\"dance\"}\n", levelsFile + ":1: unknown entry"},
+		"a head that is cut":          {headFile, "{\n\"schema\": 1,\n\"name\"", headFile + ":3: damaged: it ends too early"},
+		"a head with a tail":          {headFile, "{\"schema\":1}\n{}", headFile + ":2: damaged"},
+		"a head of a later hostlab":   {headFile, "{\"schema\":3}", "this hostlab reads schema 2"},
+		"an empty head":               {headFile, "", headFile + ":1: damaged"},
+		"a null head":                 {headFile, "null", "null"},
+		"a head with a wild plan":     {headFile, `{"schema":2,"cells":[],"blocks":[{"plots":[[4]]}]}`, "cell 4 of 0"},
+		"an end that is cut":          {endFile, "{\"reason\":", endFile + ":1: damaged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, dir := create(t, 2)
+			s.Close()
+			if err := os.WriteFile(filepath.Join(dir, c.file), []byte(c.content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			before := tree(t, dir)
+			for which, open := range map[string]func() error{
+				"load": func() error { _, err := Load(dir); return err },
+				"open": func() error { _, err := Open(dir); return err },
+			} {
+				err := open()
+				if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), dir) || strings.Contains(err.Error(), "\n") {
+					t.Errorf("%s: %v; want one line with %q and the directory", which, err, c.want)
+				}
+			}
+			if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
+				t.Errorf("changed: %s", diff)
+			}
+		})
+	}
+}
+
+// What Append refuses is not recorded, and the store goes on.
+func TestAppendRefuses(t *testing.T) {
+	s, dir := create(t, 2)
+	appendAll(t, s, okRun(0, 0))
+	bad := okRun(0, 1)
+	bad.Cell = 0
+	for _, r := range []result.Run{okRun(0, 0), bad} {
+		if err := s.Append(r); err == nil {
+			t.Errorf("recorded %+v", r)
+		}
+	}
+	appendAll(t, s, okRun(0, 1))
+	if got := mustLoad(t, dir); len(got.Runs) != 2 {
+		t.Errorf("%d runs", len(got.Runs))
+	}
+}
+
+func TestWaitingAndSpent(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(1e9+int64(s), 0) }
+	r := &Record{
+		Journal: []Entry{
+			{Op: Started, At: at(0)}, {Op: Original, At: at(1), Factor: "f"}, {Op: Pending, At: at(2), Factor: "f", Value: "b"}, {Op: Stopped, At: at(3)},
+			{Op: Started, At: at(1000)},               // killed after its last run
+			{Op: Restored, At: at(1900), Factor: "g"}, // by --restore
+			{Op: Started, At: at(2000)}, {Op: Stopped, At: at(2010)},
+		},
+		Runs: []result.Run{{Start: at(1001), Seconds: 4}, {Start: at(1006), Seconds: 2}, {Start: at(2001), Seconds: 3}},
+	}
+	if got, want := r.Spent(), 21*time.Second; got != want {
+		t.Errorf("spent %s, want %s", got, want)
+	}
+	if w := r.Waiting(); len(w) != 1 || w[0].Value != "b" {
+		t.Errorf("waiting: %v", w)
+	}
+	r.Journal = append(r.Journal, Entry{Op: Restored, Factor: "f"})
+	if w, c := r.Waiting(), r.Changed(); len(w) != 0 || len(c) != 0 {
+		t.Errorf("after it was restored: waiting %v, changed %v", w, c)
+	}
+}
+
+// A record of 100,000 runs has to load well within a report's 2 s.
+func BenchmarkLoad100k(b *testing.B) {
+	dir := filepath.Join(b.TempDir(), "r")
+	const blocks = 50_000
+	s, err := Create(dir, sample(blocks), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s.Close()
+	f, err := os.Create(filepath.Join(dir, runsFile))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for block := range blocks {
+		for slot := range 2 {
+			r := okRun(block, slot)
+			r.Seq = 2*block + slot
+			r.Boot = "3aeacf14-509a-49da-bd6f-ef100b6909ae"
+			r.Conditions["steal"] = 0.0012345
+			r.Latency = &result.Distribution{Name: "commit", Unit: "s"}
+			for i := range 24 {
+				r.Latency.Edge = append(r.Latency.Edge, 1e-4*float64(i))
+				r.Latency.Count = append(r.Latency.Count, i)
+			}
+			data, err := marshal(r)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := f.Write(data); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	info, _ := f.Stat()
+	b.SetBytes(info.Size())
+	f.Close()
+	for b.Loop() {
+		r, err := Load(dir)
+		if err != nil || len(r.Runs) != 2*blocks {
+			b.Fatal(err)
+		}
+	}
+}
+
+// Append is what the runner adds to each run, fsync included.
+func BenchmarkAppend(b *testing.B) {
+	s, err := Create(filepath.Join(b.TempDir(), "r"), sample(b.N/2+1), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	b.ResetTimer()
+	for i := range b.N {
+		if err := s.Append(okRun(i/2, i%2)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
