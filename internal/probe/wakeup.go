@@ -211,11 +211,7 @@ const tries = 4
 
 // play runs a cell, and again where others had the CPU in its pause. Where they have it in
 // all of them, more tries would not help.
-<<<<<<< HEAD
-func (r *wakeRun) play(ctx context.Context, cell wakeCell, pauses *wakePauses) (got []burst.Sample, woken bool, err error) {
-=======
 func (r *wakeRun) play(ctx context.Context, cell wakeCell, pauses *wakePauses) (got []burstSample, woken bool, err error) {
->>>>>>> main
 	for range tries {
 		got, err = r.call(ctx, burstRequest{CPU: cell.Target.CPU, WorkingSet: cell.Target.WorkingSet, Steps: cell.Steps})
 		if err != nil || got == nil {
@@ -369,7 +365,8 @@ func (r *wakeRun) usable(alpha float64, keys ...wakeKey) (u usedRounds) {
 		return u
 	}
 	var idle int
-	if u.use, idle = undisturbed(all, func(round wakeSamples) bool { return by(round) != notIdle }, alpha); len(u.use) > idle {
+	if u.use, idle = undisturbed(all, func(round wakeSamples) bool { return by(round) != notIdle },
+		alpha); len(u.use) > idle {
 		u.awake = u.of - idle
 	}
 	return u

@@ -109,17 +109,10 @@ type wakePlan struct {
 // and a cache is warm long before. So the mixed kernel never has it. The slices of
 // mixed are among those of alu, with which they are compared.
 var wakePlans = []wakePlan{
-<<<<<<< HEAD
-	{Kernels: []wakeKernel{{burst.ALU, wakeSlices}, {burst.Mixed, wakeSlices[:2]}}},
-	{Kernels: []wakeKernel{{burst.ALU, wakeSlices[:2]}, {burst.Mixed, wakeSlices[:1]}}, Dropped: "slices of 100 ms"},
-	{Kernels: []wakeKernel{{burst.ALU, wakeSlices[:1]}, {burst.Mixed, wakeSlices[:1]}}, Dropped: "slices of 30 and 100 ms"},
-	{Kernels: []wakeKernel{{burst.ALU, wakeSlices[:1]}}, Dropped: "slices of 30 and 100 ms and the kernel that sees cold caches"},
-=======
 	{Kernels: []wakeKernel{{kernelALU, wakeSlices}, {kernelMixed, wakeSlices[:2]}}},
 	{Kernels: []wakeKernel{{kernelALU, wakeSlices[:2]}, {kernelMixed, wakeSlices[:1]}}, Dropped: "slices of 100 ms"},
 	{Kernels: []wakeKernel{{kernelALU, wakeSlices[:1]}, {kernelMixed, wakeSlices[:1]}}, Dropped: "slices of 30 and 100 ms"},
 	{Kernels: []wakeKernel{{kernelALU, wakeSlices[:1]}}, Dropped: "slices of 30 and 100 ms and the kernel that sees cold caches"},
->>>>>>> main
 }
 
 // slices are those of a kernel.
@@ -213,7 +206,8 @@ const (
 
 // wakeRound lays out a round in random order. perSecond gives the operations per
 // second of a kernel on a CPU that is awake.
-func wakeRound(p wakePlan, targets []wakeTarget, perSecond func(cpu int, kernel string) float64, rnd *rand.Rand) []wakeCell {
+func wakeRound(p wakePlan, targets []wakeTarget, perSecond func(cpu int, kernel string) float64,
+	rnd *rand.Rand) []wakeCell {
 	var cells []wakeCell
 	for _, t := range targets {
 		for _, k := range p.Kernels {

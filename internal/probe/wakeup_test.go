@@ -63,11 +63,7 @@ func (f *fakeWake) run(req burstRequest) (burstReply, error) {
 			if f.rnd.Float64() < f.often {
 				foreign = s.Sleep
 			}
-<<<<<<< HEAD
-			reply.Samples = append(reply.Samples, burst.Sample{Late: f.exit * (1 + f.noise*f.rnd.Float64()), HasLate: true, Foreign: foreign, HasForeign: true})
-=======
 			reply.Samples = append(reply.Samples, burstSample{Late: f.exit * (1 + f.noise*f.rnd.Float64()), HasLate: true, Foreign: foreign, HasForeign: true})
->>>>>>> main
 			slept = true
 			continue
 		}
@@ -88,11 +84,7 @@ func (f *fakeWake) run(req burstRequest) (burstReply, error) {
 		wall := t / (1 - f.stolen)
 		f.worked += t
 		f.pass(wall)
-<<<<<<< HEAD
-		reply.Samples = append(reply.Samples, burst.Sample{N: uint64(n), Wall: wall, CPU: t, HasCPU: true, Late: 1e-7, HasLate: s.Spin > 0})
-=======
 		reply.Samples = append(reply.Samples, burstSample{N: uint64(n), Wall: wall, CPU: t, HasCPU: true, Late: 1e-7, HasLate: s.Spin > 0})
->>>>>>> main
 		slept = false
 	}
 	return reply, nil
@@ -102,11 +94,7 @@ func (f *fakeWake) pass(s float64)                       { f.at = f.at.Add(time.
 func (f *fakeWake) load([]int) (map[int]proc.Load, bool) { return nil, false }
 func (f *fakeWake) close()                               { f.closed = true }
 func (f *fakeWake) probe() *wakeup {
-<<<<<<< HEAD
-	return &wakeup{start: func(context.Context) (runner[burst.Request, burst.Reply], error) { return f, nil }, now: func() time.Time { return f.at }}
-=======
 	return &wakeup{start: func(context.Context) (runner[burstRequest, burstReply], error) { return f, nil }, now: func() time.Time { return f.at }}
->>>>>>> main
 }
 
 func cpuConfig(budget time.Duration, cpus ...int) Config {
@@ -134,7 +122,8 @@ func TestWakeupFindsKnownPenalty(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]float64{
-		"wakeup.alu.10ms.cpu0": 1.5, "wakeup.alu.30ms.cpu0": 1 + 5./30, "wakeup.alu.100ms.cpu0": 1.05, "wakeup.mixed.10ms.cpu0": 1.5,
+		"wakeup.alu.10ms.cpu0": 1.5, "wakeup.alu.30ms.cpu0": 1 + 5./30, "wakeup.alu.100ms.cpu0": 1.05,
+		"wakeup.mixed.10ms.cpu0": 1.5,
 	} {
 		m := named(t, o, name)
 		if !m.Estimate.Contains(want) || m.Estimate.High-m.Estimate.Low > 0.05 || m.Estimate.N < 10 {
@@ -144,7 +133,8 @@ func TestWakeupFindsKnownPenalty(t *testing.T) {
 			t.Errorf("%s: noise floor %g", name, m.NoiseFloor)
 		}
 	}
-	if m := named(t, o, "wakeup.frequency.after-sleep.cpu0"); math.Abs(m.Estimate.Value/1.33e9-1) > 0.25 || m.Unit != "Hz" {
+	if m := named(t, o, "wakeup.frequency.after-sleep.cpu0"); math.Abs(m.Estimate.Value/1.33e9-1) > 0.25 ||
+		m.Unit != "Hz" {
 		t.Errorf("clock after sleep %+v %s", *m.Estimate, m.Unit)
 	}
 	labels := named(t, o, "wakeup.alu.10ms.cpu0").Labels
@@ -207,7 +197,8 @@ func TestWakeupNeverIdle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"wakeup.alu.10ms.cpu0", "wakeup.cold.10ms.cpu0", "wakeup.latency.p50.cpu0", "wakeup.frequency.after-sleep.cpu0"} {
+	for _, name := range []string{"wakeup.alu.10ms.cpu0", "wakeup.cold.10ms.cpu0", "wakeup.latency.p50.cpu0",
+		"wakeup.frequency.after-sleep.cpu0"} {
 		m := named(t, o, name)
 		if got := m.Labels.Awake; got < m.Estimate.N {
 			t.Errorf("%s: others had the CPU in %d of %d pauses", name, got, m.Estimate.N)
@@ -239,7 +230,8 @@ func TestWakeupRoundsThatCount(t *testing.T) {
 				r.rounds = append(r.rounds, wakeSamples{key: &wakeTriple{Sample: [wakeConds]burstSample{s, s, s}, Spoilt: by}})
 			}
 		}
-		if m := r.ratio(target, key, 0.05); m.Estimate.N != c.n || m.Labels.Awake != c.awake || *m.Labels.Clean != c.spoilt[unspoilt] {
+		if m := r.ratio(target, key, 0.05); m.Estimate.N != c.n || m.Labels.Awake != c.awake ||
+			*m.Labels.Clean != c.spoilt[unspoilt] {
 			t.Errorf("%v: n %d, labels %v", c.spoilt, m.Estimate.N, m.Labels)
 		}
 	}
@@ -289,7 +281,8 @@ func TestWakeupExitLatency(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := named(t, o, "wakeup.latency.p50.cpu0")
-	if m.Unit != "s" || math.Abs(m.Estimate.Value/0.002-1) > 0.02 || !m.Estimate.HasInterval() || m.Labels.Kernel != "latency" {
+	if m.Unit != "s" || math.Abs(m.Estimate.Value/0.002-1) > 0.02 || !m.Estimate.HasInterval() ||
+		m.Labels.Kernel != "latency" {
 		t.Errorf("p50 %+v %v", m.Estimate, m.Labels)
 	}
 	if m := named(t, o, "wakeup.latency.floor.cpu0"); math.Abs(m.Estimate.Value-1e-7) > 1e-12 {
