@@ -165,13 +165,6 @@ func (c cgroups) view(controller string) (v cgroupView) {
 	return v
 }
 
-// Groups returns the version of the control groups that this process has for a controller, 0 for
-// none, and their directories: its own group's first, then those of the groups above it.
-func Groups(t Tree, controller string) (version int, dirs []string) {
-	v := readCgroups(t, self).view(controller)
-	return v.version, v.dirs
-}
-
 // errOutside is why nothing is known of a group's limits.
 var errOutside = errors.New("its control group lies outside of what this process sees of them: its limits are not known from here, but on the host")
 

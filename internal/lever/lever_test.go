@@ -163,7 +163,7 @@ func decisions(t *testing.T, tests []decision) {
 				owner = got.owner + " sets it, not this host"
 			}
 			said := owner + "\n" + got.checks + "\n" + got.text + "\n" + got.next.Command + "\n" + got.next.Note
-			if got.reason != tt.want && !(tt.want == undecided && got.reason.open()) || l.Kind() != tt.evidence ||
+			if got.reason != tt.want && (tt.want != undecided || !got.reason.open()) || l.Kind() != tt.evidence ||
 				got.cost != tt.cost {
 				t.Errorf("reason %s (%s, cost %v), want %s (%s, cost %v): %s", got.reason, l.Kind(), got.cost, tt.want, tt.evidence,
 					tt.cost, said)

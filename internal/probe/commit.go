@@ -106,7 +106,7 @@ func openBed(cfg Config) (b *bed, warnings []string, err error) {
 	c.Dir, c.Bytes, c.NoLinks = cfg.MemDir, memoryFile, false
 	mem, none := logcommit.Open(c)
 	if none != nil {
-		return b, append(warnings, "no upper bound in memory: "+none.Error()), nil
+		return b, append(warnings, "no upper bound in memory: "+none.Error()), nil //nolint:nilerr // it is said
 	}
 	b.mem = mem
 	return b, warnings, nil

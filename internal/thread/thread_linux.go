@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unsafe"
 
 	"hostlab/internal/proc"
 
@@ -67,15 +66,6 @@ func (id ID) Read() Usage {
 	_, u.Waited, err = proc.Schedstat("self/task/" + strconv.Itoa(int(id)))
 	u.HasWaited = err == nil
 	return u
-}
-
-// Name names the calling thread in the system's lists, such as those of ps and top, as
-// far as it has names; the goroutine must be locked to it. The kernel keeps 15 bytes
-// (PR_SET_NAME in prctl(2)).
-func Name(name string) {
-	if p, err := unix.BytePtrFromString(name); err == nil {
-		_ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(p)), 0, 0, 0)
-	}
 }
 
 // CPUTime is Usage.CPU alone, at the price of one system call.

@@ -99,6 +99,3 @@ func Allowed() ([]int, error) {
 
 // Keep fails: processes of others are kept to CPUs on Linux only.
 func Keep(int, []int) error { return errors.ErrUnsupported }
-
-// Name does nothing here.
-func Name(string) {}

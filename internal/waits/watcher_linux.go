@@ -268,7 +268,7 @@ func (w *Watcher) wait(id Thread, t *thread) (Wait, error) {
 	call, args, _ := bytes.Cut(text, []byte(" "))
 	number, err := strconv.ParseInt(string(bytes.TrimSpace(call)), 10, 64)
 	if err != nil {
-		return Wait{Kind: Elsewise, Blocked: blocked}, nil
+		return Wait{Kind: Elsewise, Blocked: blocked}, nil //nolint:nilerr // a form that no kernel has had so far
 	}
 	if number < 0 { // in the kernel without a system call: a page fault (proc_pid_syscall(5))
 		return Wait{Kind: Page, Blocked: blocked}, nil
@@ -284,7 +284,7 @@ func (w *Watcher) wait(id Thread, t *thread) (Wait, error) {
 	first, _, _ := bytes.Cut(args, []byte(" "))
 	fd, err := strconv.ParseInt(string(bytes.TrimPrefix(first, []byte("0x"))), 16, 64)
 	if err != nil {
-		return out, nil
+		return out, nil //nolint:nilerr // what it waits on stays unknown
 	}
 	out.On = t.file(id, fd)
 	if (kind == Read || kind == Write) && !strings.HasPrefix(out.On, "/") {
