@@ -22,7 +22,7 @@ func (a *Answer) TestCommand() string {
 	case model.Query:
 		return "hostlab run query-degree"
 	case model.Commit:
-		return "hostlab run commit-layout"
+		return "hostlab run log-device"
 	}
 	command := "hostlab run power-emulated"
 	for _, s := range a.emulated() {
