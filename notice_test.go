@@ -16,7 +16,7 @@ import (
 	"strings"
 	"testing"
 
-	"hostlab/internal/golden"
+	"hostlab/internal/testkit"
 )
 
 // licenses are the names of files that have to go with a binary.
@@ -100,8 +100,8 @@ func TestNotice(t *testing.T) {
 			section(name+": "+filepath.Base(file), file)
 		}
 	}
-	golden.Write(t, "NOTICE", b.String())
-	if golden.Update() {
+	testkit.Write(t, "NOTICE", b.String())
+	if testkit.Update() {
 		var z bytes.Buffer
 		w, err := gzip.NewWriterLevel(&z, gzip.BestCompression)
 		if err != nil {

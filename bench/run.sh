@@ -24,7 +24,7 @@ one() {
     echo "this machine, against cat of the same files:"
     go run ./bench/checktime -n "${ROUNDS:-21}" bin/hostlab
     echo "a made host of 512 CPUs, against cat of the same files:"
-    go run ./internal/host/hosttest/mkhost "$dir/made512"
+    go run ./bench/mkhost "$dir/made512"
     go run ./bench/checktime -n "${ROUNDS:-21}" bin/hostlab "$dir/made512" ;;
   assess)
     local args begin

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"hostlab/internal/golden"
 	"hostlab/internal/setting"
+	"hostlab/internal/testkit"
 )
 
 const settingsPage = "../docs/settings.md"
@@ -17,7 +17,7 @@ const settingsPage = "../docs/settings.md"
 // TestSettingsPage holds that docs/settings.md is what the record says, and that it has every setting.
 func TestSettingsPage(t *testing.T) {
 	record := readRecord(t)
-	golden.Equal(t, settingsPage, written(record))
+	testkit.Equal(t, settingsPage, written(record))
 	for _, g := range record {
 		for _, r := range g.Rows {
 			if r.Verify == "it was so already" || r.Verify == "NO" || r.Revert == "NO" {

@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"hostlab/internal/golden"
+	"hostlab/internal/testkit"
 )
 
 // recorded is what guests have shown, by the guest's name.
@@ -38,7 +38,7 @@ func readRecord(t *testing.T) (record []tried) {
 	if err == nil {
 		err = json.Unmarshal(b, &record)
 	}
-	if err != nil && !golden.Update() {
+	if err != nil && !testkit.Update() {
 		t.Fatal(err)
 	}
 	return record

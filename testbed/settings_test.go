@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"hostlab/internal/golden"
+	"hostlab/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -23,13 +23,13 @@ func TestSettings(t *testing.T) {
 	now := make([]tried, len(guests))    // those that have been tried without a failure
 	t.Run("guests", func(t *testing.T) { // returns when all have ended
 		for i, g := range guests {
-			if i > 1 && !*full && !golden.Update() {
+			if i > 1 && !*full && !testkit.Update() {
 				break
 			}
 			t.Run(g.name, func(t *testing.T) {
 				t.Parallel()
 				args := []string{"each", "quick"}
-				if *full && !golden.Update() {
+				if *full && !testkit.Update() {
 					args = args[:1]
 				}
 				b := g.start(t, nil, args...)
@@ -38,7 +38,7 @@ func TestSettings(t *testing.T) {
 				if len(got.Rows) < 20 {
 					t.Errorf("only %d settings were tried", len(got.Rows))
 				}
-				if !golden.Update() {
+				if !testkit.Update() {
 					compare(t, record, got)
 				} else if !t.Failed() {
 					mu.Lock()
@@ -48,7 +48,7 @@ func TestSettings(t *testing.T) {
 			})
 		}
 	})
-	if golden.Update() {
+	if testkit.Update() {
 		writeRecord(t, record, now)
 	}
 }

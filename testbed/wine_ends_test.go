@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // ends ends scanlock by Ctrl-C, which Wine makes of SIGINT, ends its worker, and kills it. Sums are printed, a worker that is
@@ -61,7 +61,7 @@ func (w *wine) ends(t *testing.T) {
 
 func (w *wine) within(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := systemtest.End(t); !is(); time.Sleep(50 * time.Millisecond) {
+	for end := testkit.End(t); !is(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal(what)
 		}

@@ -23,7 +23,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/privatedb"
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // class is what a client waits for in a step, as far as the load is made so.
@@ -183,7 +183,7 @@ func (here) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args.
 // far lets clients come through a network, to a relay beside the server.
 func (c *crowd) far(r clients) (func(context.Context) (net.Conn, error), error) {
 	leave() // what a killed process has left
-	f := systemtest.NewFar(here{}, namespace, r.Trip)
+	f := testkit.NewFar(here{}, namespace, r.Trip)
 	l, err := net.Listen("tcp4", f.Near+":0")
 	if err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ var layers = [][]string{
 	{"internal/explain", "internal/setting", "internal/watch", "internal/emulate", "internal/delayfs", "internal/model", "internal/trace", "internal/waits"},
 	{"internal/host", "internal/lockfile", "internal/privatedb", "internal/result", "internal/stats", "internal/picture", "internal/document"},
 	{"internal/hot", "internal/thread", "internal/worker"},
-	{"internal/screen", "internal/trust", "internal/proc", "internal/counters", "internal/bounded", "internal/lazyre", "studies", "."},
+	{"internal/screen", "internal/trust", "internal/proc", "internal/counters", "internal/lazyre", "studies", "."},
 }
 
 // pure lists all that package experiment may use: what else a study names is given to it.
@@ -46,7 +46,7 @@ func layer(pkg string) (line int, folder string) {
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.
-var free = []string{"internal/workload/workloadtest", "internal/host/hosttest", "internal/screen/screentest", "internal/report/reporttest", "internal/watch/watchtest", "internal/model/modeltest", "internal/golden", "internal/systemtest", "bench", "testbed"}
+var free = []string{"internal/workload/workloadtest", "internal/host/hosttest", "internal/screen/screentest", "internal/report/reporttest", "internal/watch/watchtest", "internal/model/modeltest", "internal/testkit", "bench", "testbed"}
 
 func TestImportsPointDown(t *testing.T) {
 	const root = "../.."

@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 
-	"hostlab/internal/bounded"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/service"
 	"hostlab/internal/trust"
@@ -93,5 +92,5 @@ func readSecret(path string) ([]byte, error) {
 	if err := trust.Secret(f); err != nil {
 		return nil, err
 	}
-	return bounded.File(f, 64<<10)
+	return trust.File(f, 64<<10)
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hostlab/internal/bounded"
 	"hostlab/internal/check"
 	"hostlab/internal/host"
 	"hostlab/internal/screen"
@@ -253,5 +252,5 @@ func written(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return bounded.File(f, 1<<20)
+	return trust.File(f, 1<<20)
 }

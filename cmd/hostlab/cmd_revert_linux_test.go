@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // That a journal's directory of another user has no changes says nothing to root.
 func TestRevertInAnotherUsersDirectory(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	dir := t.TempDir()
 	var out bytes.Buffer
 	try := func() error {

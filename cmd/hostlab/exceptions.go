@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hostlab/internal/bounded"
 	"hostlab/internal/check"
 	"hostlab/internal/trust"
 )
@@ -70,5 +69,5 @@ func readTrusted(name string) ([]byte, error) {
 	if err := trust.Ours(f); err != nil {
 		return nil, err
 	}
-	return bounded.File(f, largestExceptions)
+	return trust.File(f, largestExceptions)
 }

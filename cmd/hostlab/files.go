@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"hostlab/internal/bounded"
 	"hostlab/internal/trust"
 )
 
@@ -19,7 +18,7 @@ func openNamed(name string) (*os.File, error) {
 	if n, is := descriptor(name); is {
 		return os.NewFile(n, name), nil
 	}
-	return bounded.Open(name)
+	return trust.Open(name)
 }
 
 // descriptor is that of our own which a name stands for, as a shell writes them for <(command).

@@ -10,9 +10,8 @@ import (
 	"testing"
 
 	"hostlab/internal/check"
-	"hostlab/internal/golden"
 	"hostlab/internal/host/hosttest"
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // TestFixtures says in files what each recorded machine is told in each role, so
@@ -22,12 +21,12 @@ func TestFixtures(t *testing.T) {
 	if err != nil || len(recorded) < 10 {
 		t.Fatalf("%d recorded machines: %v", len(recorded), err)
 	}
-	for _, file := range systemtest.Sample(recorded, 6) {
+	for _, file := range testkit.Sample(recorded, 6) {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
 		t.Run(name, func(t *testing.T) { tell(t, name, file) })
 	}
 	made := map[string]func(string) error{"madehybrid": hosttest.MadeHybrid}
-	if systemtest.Built { // 40,000 files
+	if testkit.Built { // 40,000 files
 		made["made512"] = hosttest.Made512
 	}
 	for name, make := range made {
@@ -56,5 +55,5 @@ func tell(t *testing.T, name, root string) {
 		// How many checks there are is no decision about this machine.
 		fmt.Fprintf(&out, "== %s: exit status %d\n%s", role, status, checkTally.ReplaceAllString(text.String(), "checks: $1, $2."))
 	}
-	golden.Equal(t, filepath.Join("testdata", "fixtures", name+".txt"), out.String())
+	testkit.Equal(t, filepath.Join("testdata", "fixtures", name+".txt"), out.String())
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"hostlab/internal/privatedb"
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // made is a spool of a small fleet, and how many documents it has.
@@ -27,7 +27,7 @@ func made(t *testing.T) (spool string, documents int) {
 
 // Two programs put the same documents into one store at once: each is kept once, and a third finds all of them.
 func TestTwoIngests(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	spool, documents := made(t)
 	server, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()})
 	if err != nil {
@@ -74,7 +74,7 @@ func TestTwoIngests(t *testing.T) {
 
 // A disk that fills ends an ingest with one line and loses nothing: with more room, the next one keeps what is missing.
 func TestIngestOnAFullDisk(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	spool, documents := made(t)
 	dir := t.TempDir()
 	const script = `mount -t tmpfs -o size=600k tmpfs "$1" || exit 3

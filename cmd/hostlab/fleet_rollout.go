@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hostlab/internal/bounded"
 	"hostlab/internal/check"
 	"hostlab/internal/document"
 	"hostlab/internal/fleet"
@@ -19,6 +18,7 @@ import (
 	"hostlab/internal/fleet/store"
 	"hostlab/internal/result"
 	"hostlab/internal/setting"
+	"hostlab/internal/trust"
 )
 
 func newFleetRollout(std streams) *cobra.Command {
@@ -201,7 +201,7 @@ func (o *rolloutOptions) taking(ctx context.Context, s *store.Store) ([]*fleet.H
 	}
 	defer f.Close()
 	var named []*fleet.Host
-	lines := bufio.NewScanner(bounded.Reader(f, 1<<20))
+	lines := bufio.NewScanner(trust.Reader(f, 1<<20))
 	for lines.Scan() {
 		name, _, _ := strings.Cut(lines.Text(), "#")
 		if name = strings.TrimSpace(name); name == "" {
@@ -246,7 +246,7 @@ func readPlan(ctx context.Context, s *store.Store, name string) (*rollout.Course
 		return nil, usagef("%s: %w", name, plain(err))
 	}
 	defer f.Close()
-	data, err := bounded.File(f, 16<<20)
+	data, err := trust.File(f, 16<<20)
 	if err != nil {
 		return nil, usagef("%s: %w", name, plain(err))
 	}

@@ -17,10 +17,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hostlab/internal/bounded"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/fleet"
 	"hostlab/internal/screen"
+	"hostlab/internal/trust"
 )
 
 // sendOptions are where documents go, and as whose.
@@ -108,7 +108,7 @@ func (o *sendOptions) server() (string, error) {
 func (o *sendOptions) client() (*http.Client, error) {
 	secure := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.ca != "" {
-		text, err := bounded.ReadFile(o.ca, largestCertificates)
+		text, err := trust.ReadFile(o.ca, largestCertificates)
 		if err != nil {
 			return nil, usagef("--ca %s: %w", o.ca, plain(err))
 		}
@@ -137,7 +137,7 @@ func (o *sendOptions) document(std streams, name string) ([]byte, error) {
 		defer f.Close()
 		in = f
 	}
-	return io.ReadAll(bounded.Reader(in, fleet.MaxBody))
+	return io.ReadAll(trust.Reader(in, fleet.MaxBody))
 }
 
 // post sends a document and returns what the server says of it.

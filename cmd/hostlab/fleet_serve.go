@@ -17,7 +17,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hostlab/internal/bounded"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/fleet/web"
 	"hostlab/internal/screen"
@@ -233,7 +232,7 @@ func secretFile(name string, key bool) ([]byte, error) {
 	if err := check(f); err != nil {
 		return nil, err
 	}
-	return bounded.File(f, 1<<20)
+	return trust.File(f, 1<<20)
 }
 
 func readTokens(name string) (web.Tokens, error) {
@@ -252,7 +251,7 @@ func readTokens(name string) (web.Tokens, error) {
 const largestCertificates = 1 << 20
 
 func keyPair(cert, key string) (pair tls.Certificate, err error) {
-	public, err := bounded.ReadFile(cert, largestCertificates)
+	public, err := trust.ReadFile(cert, largestCertificates)
 	if err != nil {
 		return pair, usagef("--tls-cert %s: %w", cert, plain(err))
 	}

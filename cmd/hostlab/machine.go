@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hostlab/internal/bounded"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/trust"
@@ -52,7 +51,7 @@ func (m *machine) open() (tree host.Tree, close func(), err error) {
 			"do not take; use hostlab on Linux (WSL will do)", m.name())
 	}
 	if m.root == "-" {
-		data, err := io.ReadAll(bounded.Reader(m.in(), largestRecording))
+		data, err := io.ReadAll(trust.Reader(m.in(), largestRecording))
 		switch {
 		case err != nil:
 			return tree, close, usagef("%s: %w", m.name(), plain(err))
@@ -76,7 +75,7 @@ func (m *machine) open() (tree host.Tree, close func(), err error) {
 		return tree, close, usagef("%s: expected a directory, or a recording of at most %s", m.name(),
 			result.Format(largestRecording, "B"))
 	}
-	data, err := bounded.ReadFile(root, largestRecording)
+	data, err := trust.ReadFile(root, largestRecording)
 	if err != nil {
 		return tree, close, usagef("%s: %w", m.name(), plain(err))
 	}
@@ -164,7 +163,7 @@ func (m *machine) printed(flag string) (*host.Facts, error) {
 	if len(m.paths) > 0 {
 		return nil, usagef("%s holds the facts of its paths; leave --%s out", m.name(), flag)
 	}
-	b, err := bounded.ReadFile(m.root, largestRecording)
+	b, err := trust.ReadFile(m.root, largestRecording)
 	if err != nil {
 		return nil, usagef("%s: %w", m.name(), plain(err))
 	}

@@ -10,14 +10,14 @@ import (
 	"strings"
 	"testing"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // Root's outputs go through no link of another user: neither files, nor directories that are made for them, nor what is
 // removed of an earlier output.
 func TestOutputsThroughLinks(t *testing.T) {
-	systemtest.Root(t)
-	eves := systemtest.EvesDir(t)
+	testkit.Root(t)
+	eves := testkit.EvesDir(t)
 	ours := t.TempDir()
 	victim := filepath.Join(ours, "victim")
 	before := func() (names string) {
@@ -38,7 +38,7 @@ func TestOutputsThroughLinks(t *testing.T) {
 	link := func(name, to string) {
 		t.Helper()
 		name = filepath.Join(eves, name)
-		for _, err := range []error{os.MkdirAll(filepath.Dir(name), 0o755), os.Chown(filepath.Dir(name), systemtest.Eve, systemtest.Eve), os.Symlink(to, name), os.Lchown(name, systemtest.Eve, systemtest.Eve)} {
+		for _, err := range []error{os.MkdirAll(filepath.Dir(name), 0o755), os.Chown(filepath.Dir(name), testkit.Eve, testkit.Eve), os.Symlink(to, name), os.Lchown(name, testkit.Eve, testkit.Eve)} {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,11 +13,11 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 
-	"hostlab/internal/bounded"
 	"hostlab/internal/model"
 	"hostlab/internal/predict"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/trust"
 )
 
 // largestRecord bounds what is read as a workload: a day of a large host in bursts.
@@ -137,7 +137,7 @@ func (o predictFlags) readWorkload(cmd *cobra.Command) (w predict.Workload, err 
 			return w, err
 		}
 		defer in.Close()
-		if w, err = predict.ReadWorkload(o.workload, bounded.Reader(in, largestRecord), len(o.loads) == 0); err != nil {
+		if w, err = predict.ReadWorkload(o.workload, trust.Reader(in, largestRecord), len(o.loads) == 0); err != nil {
 			return w, usageError{err}
 		}
 	}
@@ -183,7 +183,7 @@ func hostMachine(cmd *cobra.Command, name string) (m predict.Machine, err error)
 			return m, err
 		}
 		defer in.Close()
-		data, err := bounded.File(in, largestHost)
+		data, err := trust.File(in, largestHost)
 		if err != nil {
 			return m, usagef("--host %s: %w", name, plain(err))
 		}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // restless is a process that computes and sleeps by turns until the test ends.
@@ -58,7 +58,7 @@ func valid(t *testing.T, out []byte) map[string]any {
 
 // The bursts of a process are a workload for predict.
 func TestBursts(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	service := fmt.Sprintf("pid:%d", restless(t).Process.Pid)
 	file := filepath.Join(t.TempDir(), "bursts.jsonl")
 	status, v, errs := watched(t.Context(), t, "--service", service, "--for", "3s", "--bursts", file)
@@ -75,7 +75,7 @@ func TestBursts(t *testing.T) {
 
 // Another user gets bounds, with the reason, and no file of bursts.
 func TestBurstsUnprivileged(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func TestBurstsUnprivileged(t *testing.T) {
 
 // A service that ends leaves what was seen, and status 1; an interruption too, and 130.
 func TestWatchingEndsEarly(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	service := restless(t)
 	time.AfterFunc(2*time.Second, func() { _ = service.Process.Kill() })
 	go func() { _ = service.Wait() }()

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // tagsOfCI are all that CI sets, or what is true on its machines.
@@ -18,7 +18,7 @@ var tagsOfCI = []string{"system", "linux", "unix", "amd64"}
 // TestNoTestIsLeftOut holds that CI runs every test: it sets the tag system, no file with
 // tests takes another tag, and no test skips itself.
 func TestNoTestIsLeftOut(t *testing.T) {
-	if os.Getenv("CI") != "" && !systemtest.Built {
+	if os.Getenv("CI") != "" && !testkit.Built {
 		t.Error("the tests of the system are not built; use make test, or -tags=system")
 	}
 	files := 0

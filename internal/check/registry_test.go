@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"hostlab/internal/golden"
+	"hostlab/internal/testkit"
 )
 
 func TestRegistry(t *testing.T) {
@@ -73,7 +73,7 @@ func TestAllIsACopy(t *testing.T) {
 }
 
 // TestDocs holds docs/checks.md to what the program does.
-func TestDocs(t *testing.T) { golden.Equal(t, "../../docs/checks.md", docs()+coverage(sources(t))) }
+func TestDocs(t *testing.T) { testkit.Equal(t, "../../docs/checks.md", docs()+coverage(sources(t))) }
 
 func docs() string {
 	var b strings.Builder

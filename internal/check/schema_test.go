@@ -10,8 +10,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"hostlab/internal/document"
-	"hostlab/internal/golden"
 	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 )
 
 func loadSchema(t *testing.T) *jsonschema.Schema {
@@ -25,7 +25,7 @@ func loadSchema(t *testing.T) *jsonschema.Schema {
 
 // docs/schema/check.schema.json describes the output.
 func TestSchema(t *testing.T) {
-	golden.Schema{Title: "Output of hostlab check --format json",
+	testkit.Schema{Title: "Output of hostlab check --format json",
 		Forms: []any{Report{Head: document.Head{Kind: Kind, Schema: Schema}}},
 		Words: map[reflect.Type][]any{reflect.TypeFor[Role](): {ProductionDB, ProductionApp, Development},
 			reflect.TypeFor[Severity](): {Info, Low, Medium, High},

@@ -13,9 +13,9 @@ import (
 	"unicode/utf8"
 
 	"hostlab/internal/document"
-	"hostlab/internal/golden"
 	"hostlab/internal/host"
 	"hostlab/internal/screen"
+	"hostlab/internal/testkit"
 )
 
 // sick is a host with something wrong of most kinds, for looking at output.
@@ -61,8 +61,8 @@ func text(t *testing.T, d *document.Document, opt document.TextOptions) string {
 }
 
 func TestTextGolden(t *testing.T) {
-	golden.Equal(t, "testdata/findings.txt", render(t, sick(), ProductionDB, options{}))
-	golden.Equal(t, "testdata/verbose.txt", render(t, sick(), Development, options{all: true}))
+	testkit.Equal(t, "testdata/findings.txt", render(t, sick(), ProductionDB, options{}))
+	testkit.Equal(t, "testdata/verbose.txt", render(t, sick(), Development, options{all: true}))
 	var b strings.Builder
 	for _, id := range []string{"PWR-001", "MEM-004"} {
 		c, err := Find(id)
@@ -71,9 +71,9 @@ func TestTextGolden(t *testing.T) {
 		}
 		b.WriteString(text(t, Explain(c), document.TextOptions{}))
 	}
-	golden.Equal(t, "testdata/long.txt", b.String())
+	testkit.Equal(t, "testdata/long.txt", b.String())
 	list := text(t, List(All()), document.TextOptions{})
-	golden.Equal(t, "testdata/list.txt", list)
+	testkit.Equal(t, "testdata/list.txt", list)
 	for line := range strings.SplitSeq(list, "\n") {
 		if len(line) > 80 {
 			t.Errorf("%d columns: %s", len(line), line)

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // taskClock counts the ns that a thread ran.
@@ -21,7 +21,7 @@ var taskClock = Event{unix.PERF_TYPE_SOFTWARE, unix.PERF_COUNT_SW_TASK_CLOCK}
 func TestThread(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	systemtest.Root(t)
+	testkit.Root(t)
 	c, err := Thread(0, taskClock)
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestThread(t *testing.T) {
 
 // TestGroup: the events of a CPU are counted together.
 func TestGroup(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	g, err := CPU(0, taskClock, taskClock)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 	"hostlab/internal/worker"
 )
 
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 // dirs makes the two directories.
 func dirs(t *testing.T) (base string) {
 	t.Helper()
-	systemtest.Root(t)
+	testkit.Root(t)
 	base = t.TempDir()
 	for _, name := range []string{"behind", "at"} {
 		if err := os.Mkdir(filepath.Join(base, name), 0o700); err != nil {
@@ -139,7 +139,7 @@ func TestKilled(t *testing.T) {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	for end := systemtest.End(t); mounted(base + "/at"); time.Sleep(10 * time.Millisecond) {
+	for end := testkit.End(t); mounted(base + "/at"); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("still mounted 10 s after SIGKILL")
 		}
@@ -154,7 +154,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = server.Kill()
-	for end := systemtest.End(t); ; time.Sleep(time.Millisecond) {
+	for end := testkit.End(t); ; time.Sleep(time.Millisecond) {
 		if _, err := os.Stat(base + "/at"); errors.Is(err, unix.ENOTCONN) {
 			break
 		}

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"hostlab/internal/golden"
 	"hostlab/internal/picture"
 	"hostlab/internal/screen"
+	"hostlab/internal/testkit"
 )
 
 // sample has every kind of block, and text that is hostile to each medium.
@@ -58,7 +58,7 @@ func TestGolden(t *testing.T) {
 			if err := write(&b); err != nil {
 				t.Fatal(err)
 			}
-			golden.Equal(t, "testdata/"+name, b.String())
+			testkit.Equal(t, "testdata/"+name, b.String())
 		})
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 	"hostlab/internal/hot"
 	"hostlab/internal/proc"
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 	"hostlab/internal/worker"
 )
 
@@ -155,7 +155,7 @@ func TestParentKilled(t *testing.T) {
 			defer func() { p, _ := os.FindProcess(child); _ = p.Kill() }()
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
-			for end := systemtest.End(t); ; time.Sleep(10 * time.Millisecond) {
+			for end := testkit.End(t); ; time.Sleep(10 * time.Millisecond) {
 				if stateOf(governor) == "" && stateOf(child) != "T" {
 					break
 				}
@@ -368,7 +368,7 @@ func TestGovernorKilled(t *testing.T) {
 			if err := governor.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			for end, free := systemtest.End(t), 0; free < 20; time.Sleep(5 * time.Millisecond) {
+			for end, free := testkit.End(t), 0; free < 20; time.Sleep(5 * time.Millisecond) {
 				if free++; stateOf(pid) == "T" || groupOf(e.s.PID()) {
 					free = 0
 				}

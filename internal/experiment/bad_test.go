@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"hostlab/internal/golden"
+	"hostlab/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
@@ -35,10 +35,10 @@ func TestBadStudies(t *testing.T) {
 		}
 		got := err.Error() + "\n"
 		out = append(out, f, txtar.File{Name: base + ".want", Data: []byte(got)})
-		if diff := cmp.Diff(want[base+".want"], got); diff != "" && !golden.Update() {
+		if diff := cmp.Diff(want[base+".want"], got); diff != "" && !testkit.Update() {
 			t.Errorf("%s (-want +got):\n%s", f.Name, diff)
 		}
 	}
 	a.Files = out
-	golden.Write(t, name, string(txtar.Format(a)))
+	testkit.Write(t, name, string(txtar.Format(a)))
 }

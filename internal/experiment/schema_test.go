@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hostlab/internal/golden"
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
 	"hostlab/studies"
@@ -186,7 +186,7 @@ func parameter(p workload.Param) object {
 
 // TestSchemaFile holds what the binary prints to the types that it reads by.
 func TestSchemaFile(t *testing.T) {
-	golden.Equal(t, "../../studies/study.schema.json", string(schema(t)))
+	testkit.Equal(t, "../../studies/study.schema.json", string(schema(t)))
 }
 
 // Every key has its description.

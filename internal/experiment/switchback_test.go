@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hostlab/internal/golden"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/null"
 	"hostlab/studies"
@@ -78,7 +78,7 @@ func TestSwitchback(t *testing.T) {
 	if err := Describe(&b, s, 100); err != nil {
 		t.Fatal(err)
 	}
-	golden.Equal(t, "testdata/switchback.txt", b.String())
+	testkit.Equal(t, "testdata/switchback.txt", b.String())
 }
 
 // The coin of each pair is fair, whatever those before it showed.

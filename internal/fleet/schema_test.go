@@ -7,13 +7,13 @@ import (
 	"hostlab/internal/check"
 	"hostlab/internal/document"
 	"hostlab/internal/fleet/rollout"
-	"hostlab/internal/golden"
+	"hostlab/internal/testkit"
 )
 
 // docs/schema/fleet.schema.json describes what the commands of fleet write as JSON.
 func TestSchema(t *testing.T) {
 	rolled := func(kind string) document.Head { return document.Head{Kind: kind, Schema: rollout.Schema} }
-	golden.Schema{Title: "Output of hostlab fleet with --format json",
+	testkit.Schema{Title: "Output of hostlab fleet with --format json",
 		Description: "One form a command. Values are in base units; what is not known is null.",
 		Forms: []any{Summary{Head: HeadOf("status")}, HostList{Head: HeadOf("hosts")}, OutlierList{Head: HeadOf("outliers")},
 			DiffReport{Head: HeadOf("diff")}, CheckReport{Head: HeadOf("check")}, ChangeList{Head: HeadOf("changes")},

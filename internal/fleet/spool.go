@@ -16,7 +16,6 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"hostlab/internal/bounded"
 	"hostlab/internal/trust"
 )
 
@@ -114,8 +113,8 @@ func Body(in io.Reader, packed bool, use func(body []byte) error) error {
 	whole := scratch.Get().(*bytes.Buffer) //nolint:forcetypeassert // nothing else is put there
 	defer scratch.Put(whole)
 	whole.Reset()
-	_, err := whole.ReadFrom(bounded.Reader(in, MaxBody)) // what is unpacked counts
-	if tooLarge, ok := errors.AsType[*bounded.TooLarge](err); ok {
+	_, err := whole.ReadFrom(trust.Reader(in, MaxBody)) // what is unpacked counts
+	if tooLarge, ok := errors.AsType[*trust.TooLarge](err); ok {
 		return refuse("it is larger than %d MiB", tooLarge.Limit>>20)
 	}
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // seeds are those of the damaged trees that TestCorruptTrees reads.
@@ -33,7 +33,7 @@ func TestCorruptTrees(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no fixtures", err)
 	}
-	for _, seed := range systemtest.Sample(seeds(), 6) {
+	for _, seed := range testkit.Sample(seeds(), 6) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		data, err := os.ReadFile(files[r.IntN(len(files))])
 		if err != nil {
@@ -61,7 +61,7 @@ func answersSoon(t *testing.T, tree Tree, what string) {
 		if err != nil {
 			t.Error(what, err)
 		}
-	case <-time.After(time.Until(systemtest.End(t))):
+	case <-time.After(time.Until(testkit.End(t))):
 		stacks := make([]byte, 1<<20)
 		t.Fatalf("no answer: %s\n%s", what, stacks[:runtime.Stack(stacks, true)])
 	}

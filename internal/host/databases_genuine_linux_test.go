@@ -11,13 +11,13 @@ import (
 	"syscall"
 	"testing"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // Any user may start a program of a server's name anywhere: in another's directory, or in one without a server's files, it is
 // no server. A server of the user's own is, and so is what root installed, whose directory is not believed then.
 func TestFalseServer(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	const stranger = 12345
 	base, err := os.MkdirTemp("/var/tmp", "hostlab-test-")
 	if err != nil {
@@ -103,7 +103,7 @@ func served(t *testing.T, base, program, dir string, user uint32) *exec.Cmd {
 
 // A process of any user may name a device as its configuration: it is not opened, whoever looks, and the settings are not known.
 func TestDeviceAsConfiguration(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	base, err := os.MkdirTemp("/var/tmp", "hostlab-test-")
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // fixtures are the machines of testdata, made by testbed/record.sh. Each line
@@ -168,7 +168,7 @@ func checkMembers(t *testing.T, tree Tree, a *txtar.Archive) {
 // A recording of a recorded machine tells the same facts, and a recording of that is the
 // same text: nothing that is read is lost or changed on the way.
 func TestFixturesRecordAgain(t *testing.T) {
-	for _, name := range systemtest.Sample(slices.Sorted(maps.Keys(fixtures)), 6) {
+	for _, name := range testkit.Sample(slices.Sorted(maps.Keys(fixtures)), 6) {
 		t.Run(name, func(t *testing.T) {
 			a := readFixture(t, name)
 			var asked []string

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // A FIFO in a given tree has no writer: opening it must not wait for one.
@@ -24,7 +24,7 @@ func TestReadOfFIFO(t *testing.T) {
 		if f.State != StateError {
 			t.Errorf("a FIFO is %s", f.State)
 		}
-	case <-time.After(time.Until(systemtest.End(t))):
+	case <-time.After(time.Until(testkit.End(t))):
 		t.Fatal("reading a FIFO hangs")
 	}
 }

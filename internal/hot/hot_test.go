@@ -11,7 +11,7 @@ import (
 	"time"
 	"unsafe"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // TestMain does what package worker does for a process of its own: without spare
@@ -162,7 +162,7 @@ func TestAddsTakeTime(t *testing.T) {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := systemtest.End(t); !ok(); time.Sleep(time.Millisecond) {
+	for deadline := testkit.End(t); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("did not happen in 5 s: %s", what)
 		}

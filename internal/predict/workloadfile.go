@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"hostlab/internal/bounded"
 	"hostlab/internal/model"
 	"hostlab/internal/model/burstlog"
+	"hostlab/internal/trust"
 )
 
 // maxWorkload bounds a workload file; records are read line by line.
@@ -29,7 +29,7 @@ func ReadWorkload(file string, in io.Reader, closed bool) (Workload, error) {
 	if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")) {
 		return readRecord(file, text, closed)
 	}
-	data, err := io.ReadAll(bounded.Reader(text, maxWorkload))
+	data, err := io.ReadAll(trust.Reader(text, maxWorkload))
 	if err != nil {
 		return Workload{}, &FileError{File: file, Text: err.Error()}
 	}

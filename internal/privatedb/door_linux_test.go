@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/proc"
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 	"hostlab/internal/trust"
 )
 
@@ -31,7 +31,7 @@ func must(t *testing.T, errs ...error) {
 // to remove.
 func TestPlantedInPlace(t *testing.T) {
 	parent := t.TempDir()
-	home := systemtest.Victim(t)
+	home := testkit.Victim(t)
 	must(t, os.WriteFile(filepath.Join(home, "keep"), nil, 0o600))
 	p, err := door.NewPlace(parent)
 	must(t, err)
@@ -56,7 +56,7 @@ func TestPlantedInPlace(t *testing.T) {
 
 // A link in place of the data, within a place that is ours, leads nowhere.
 func TestLinkedData(t *testing.T) {
-	home := systemtest.Victim(t)
+	home := testkit.Victim(t)
 	p, err := door.NewPlace(t.TempDir())
 	must(t, err, os.Symlink(home, filepath.Join(p.Path, dataName)), p.Remove())
 	if _, err := os.Stat(home); err != nil {
@@ -67,8 +67,8 @@ func TestLinkedData(t *testing.T) {
 // As root nothing is made where another user can rename it, and what lies there under our
 // names stays: it may be a directory of ours that was renamed.
 func TestDirectoryOfAnother(t *testing.T) {
-	parent := systemtest.EvesDir(t)
-	home := systemtest.Victim(t)
+	parent := testkit.EvesDir(t)
+	home := testkit.Victim(t)
 	planted := filepath.Join(parent, door.prefix+"1-planted")
 	must(t, os.Mkdir(planted, 0o700), os.Symlink(home, filepath.Join(planted, dataName)), os.WriteFile(filepath.Join(planted, "keep"), nil, 0o600))
 	s := &Server{Vendor: door, cfg: Config{Parent: parent}}
@@ -91,14 +91,14 @@ func TestDirectoryOfAnother(t *testing.T) {
 func TestPlantedBeside(t *testing.T) {
 	top := t.TempDir()
 	must(t, os.Chmod(top, os.ModeSticky|0o777))
-	systemtest.Root(t)
-	home := systemtest.Victim(t)
+	testkit.Root(t)
+	home := testkit.Victim(t)
 	hers, ours := filepath.Join(top, "hostlab-eve"), filepath.Join(top, "hostlab-ours")
 	inHers, beside := filepath.Join(hers, door.prefix+"1-a"), filepath.Join(ours, door.prefix+"1-b")
 	for _, dir := range []string{hers, ours, inHers, beside} {
 		must(t, os.Mkdir(dir, 0o700))
 	}
-	must(t, os.Symlink(home, filepath.Join(inHers, dataName)), os.Symlink(home, filepath.Join(beside, dataName)), os.Chown(hers, systemtest.Eve, systemtest.Eve), os.Chown(beside, systemtest.Eve, systemtest.Eve))
+	must(t, os.Symlink(home, filepath.Join(inHers, dataName)), os.Symlink(home, filepath.Join(beside, dataName)), os.Chown(hers, testkit.Eve, testkit.Eve), os.Chown(beside, testkit.Eve, testkit.Eve))
 	door.Sweep(ours)
 	for _, dir := range []string{home, inHers, beside} {
 		if _, err := os.Stat(dir); err != nil {
@@ -109,7 +109,7 @@ func TestPlantedBeside(t *testing.T) {
 
 // A process in the directory of the data that runs as a third user is not ours to end.
 func TestStrangerInside(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	p, err := door.NewPlace(t.TempDir())
 	must(t, err)
 	data, err := p.Sub(dataName, Account{UID: 65534, GID: 65534, Other: true})
@@ -119,11 +119,11 @@ func TestStrangerInside(t *testing.T) {
 		cmd := exec.Command("sh", "-c", "cd /proc/self/fd/3 && exec sleep 300") // by name it may not go there
 		cmd.Dir, cmd.ExtraFiles = "/", []*os.File{data}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
-		systemtest.Start(t, cmd)
+		testkit.Start(t, cmd)
 		return cmd
 	}
 	must(t, data.Chmod(0o755))
-	stranger, server := start(systemtest.Eve), start(65534)
+	stranger, server := start(testkit.Eve), start(65534)
 	want, err := data.Stat()
 	must(t, err)
 	for _, cmd := range []*exec.Cmd{stranger, server} {

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,7 +21,7 @@ import (
 // that are mounted in a name space of a child. That takes root, which a name space for
 // users cannot give here: the server runs as another account.
 func TestFullDisk(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), fullEnv+"="+t.TempDir())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // parentEnv and vendorEnv make this binary a hostlab that is killed while its server runs;
@@ -109,7 +109,7 @@ func gone(t *testing.T, dir string, pid int) {
 // ends waits until a process has ended.
 func ends(t *testing.T, pid int) {
 	t.Helper()
-	for end := systemtest.End(t); alive(pid); time.Sleep(10 * time.Millisecond) {
+	for end := testkit.End(t); alive(pid); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("process %d still runs", pid)
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"hostlab/internal/golden"
+	"hostlab/internal/testkit"
 )
 
 const methodPage = `# What ''assess'' measures, and how
@@ -33,5 +33,5 @@ func TestMethodPage(t *testing.T) {
 			}
 		}
 	}
-	golden.Equal(t, "../../docs/method.md", fmt.Sprintf(strings.ReplaceAll(methodPage, "''", "`"), rows.String()))
+	testkit.Equal(t, "../../docs/method.md", fmt.Sprintf(strings.ReplaceAll(methodPage, "''", "`"), rows.String()))
 }

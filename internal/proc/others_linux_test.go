@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // Our own work is not others'.
@@ -48,7 +48,7 @@ func TestTakenKnowsWhatIsOurs(t *testing.T) {
 	}
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 	live := 0.0
-	for end := systemtest.End(t); live < 0.3; live = living(os.Getpid(), 0) {
+	for end := testkit.End(t); live < 0.3; live = living(os.Getpid(), 0) {
 		if time.Now().After(end) { // a loaded machine gives it a fraction of a CPU
 			t.Fatalf("the child that spins has used %.2f s, as far as we see", live)
 		}
@@ -76,7 +76,7 @@ func TestOursByName(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }()
-	for end := systemtest.End(t); ; time.Sleep(10 * time.Millisecond) {
+	for end := testkit.End(t); ; time.Sleep(10 * time.Millisecond) {
 		found := false
 		for p := range readOurs([]string{"hl-database-server"}) {
 			found = found || p.pid == pid

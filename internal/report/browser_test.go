@@ -23,7 +23,7 @@ import (
 	"hostlab/internal/report/reporttest"
 	"hostlab/internal/report/reporttest/chrome"
 	"hostlab/internal/result"
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // open renders an assessment and shows it.
@@ -178,7 +178,7 @@ func TestDownloadInBrowser(t *testing.T) {
 	b.Run(t, chromedp.Click(chromedp.CSS("#download")))
 	select {
 	case <-done:
-	case <-time.After(time.Until(systemtest.End(t))):
+	case <-time.After(time.Until(testkit.End(t))):
 		t.Fatal("no download")
 	}
 	saved, err := os.ReadFile(filepath.Join(dir, "hostlab-report.json"))

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"hostlab/internal/assess"
-	"hostlab/internal/bounded"
 	"hostlab/internal/check"
 	"hostlab/internal/explain"
 	"hostlab/internal/host"
@@ -153,7 +152,7 @@ func readObserved(dir string) (*Observed, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := bounded.File(f, largestObserved)
+	text, err := trust.File(f, largestObserved)
 	if err != nil {
 		return nil, err
 	}

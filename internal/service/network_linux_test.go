@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // TestTrips: a client that is 5 ms away asks a hundred times. The kernel's own time of a
@@ -20,7 +20,7 @@ func TestTrips(t *testing.T) {
 	if port, known := Port(os.Getpid()); port != 0 || !known {
 		t.Errorf("this process listens on nothing, not on %d (known: %v)", port, known)
 	}
-	far := systemtest.NewFar(t, "hostlab-trips", 5*time.Millisecond)
+	far := testkit.NewFar(t, "hostlab-trips", 5*time.Millisecond)
 	l, err := net.Listen("tcp4", far.Near+":0")
 	if err != nil {
 		t.Fatal(err)

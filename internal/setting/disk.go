@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"syscall"
 
-	"hostlab/internal/bounded"
 	"hostlab/internal/lockfile"
 	"hostlab/internal/trust"
 )
@@ -72,7 +71,7 @@ func (d disk) open(path string, flag int, f func(*os.File) error) error {
 
 func (d disk) ReadFile(path string) (b []byte, err error) {
 	err = d.open(path, os.O_RDONLY, func(f *os.File) (err error) {
-		b, err = bounded.File(f, maxJournal)
+		b, err = trust.File(f, maxJournal)
 		return err
 	})
 	return b, err

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 	"hostlab/internal/trust"
 )
 
@@ -92,7 +92,7 @@ func TestTreeKeepsTheJournal(t *testing.T) {
 
 // Elsewhere, what another user has written is no journal: root would write what it says.
 func TestForeignJournal(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	root, dir := t.TempDir(), t.TempDir()
 	plant(t, root)
 	sys := treeOf(t, root)
@@ -133,7 +133,7 @@ func set(t *testing.T, sys *System, dir, owner string, want ...Assignment) {
 // tiny mounts a file system of 128 KiB, which is full but for what is reserved once fill is called.
 func tiny(t *testing.T) (dir string, fill, free func()) {
 	t.Helper()
-	systemtest.Root(t)
+	testkit.Root(t)
 	dir = t.TempDir()
 	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=128k,mode=0755"); err != nil {
 		t.Fatal(err)
@@ -252,7 +252,7 @@ func TestSetOnAFullDisk(t *testing.T) {
 // A tree is the directory that was opened: one that takes its name meanwhile, or a link there, is
 // neither changed nor read, and gets no journal.
 func TestTreeIsHeld(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

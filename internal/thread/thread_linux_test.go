@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/hot"
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // allowed lists the CPUs that this process may use.
@@ -161,7 +161,7 @@ func TestOfAnotherThread(t *testing.T) {
 	})
 	other := <-id
 	before := other.Read()
-	for deadline := systemtest.End(t); other.Read().Sub(before).CPU < 20*time.Millisecond; time.Sleep(time.Millisecond) {
+	for deadline := testkit.End(t); other.Read().Sub(before).CPU < 20*time.Millisecond; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the other thread used %+v", other.Read().Sub(before))
 		}

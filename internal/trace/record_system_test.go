@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/stats"
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // until tries again where the machine was too busy for what a try wants to see. Problems are by what
@@ -50,7 +50,7 @@ func until(t *testing.T, try func() (problems map[string]string)) {
 // What a process burns and waits is what the kernel's own count says, and its bursts are as long as
 // it made them.
 func TestRunTimeAndBursts(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	until(t, func() map[string]string {
 		p := play(t, "burn", "TRACE_ROUNDS=60")
 		var run0, queue0, run1, queue1 float64
@@ -98,7 +98,7 @@ func TestRunTimeAndBursts(t *testing.T) {
 
 // Where programs are attached in windows alone, what they count is the same.
 func TestDetachedBetweenWindows(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	until(t, func() map[string]string {
 		p := play(t, "burn", "TRACE_ROUNDS=1000")
 		_, _ = p.in.Write([]byte("\n"))
@@ -126,7 +126,7 @@ func TestDetachedBetweenWindows(t *testing.T) {
 // Latencies are a little shorter than the process itself can see: it reads its clock before it
 // writes, and after it has returned from reading.
 func TestLatencies(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	until(t, func() map[string]string {
 		p := play(t, "wake", "GODEBUG=asyncpreemptoff=1", "GOMAXPROCS=4")
 		windows := 0
@@ -173,7 +173,7 @@ func TestLatencies(t *testing.T) {
 
 // A service that ends keeps what was seen.
 func TestServiceEnds(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	p := play(t, "burn", "TRACE_ROUNDS=10")
 	windows := 0
 	r, err := Record(context.Background(), Config{Target: p.target(), For: 20 * time.Second,
@@ -191,7 +191,7 @@ func TestServiceEnds(t *testing.T) {
 
 // Children of a process belong to it, those that were there and those that come.
 func TestChildrenBelong(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	sh := exec.Command("sh", "-c", `(while :; do i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; sleep 0.01; done) & wait`)
 	sh.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
 	if err := sh.Start(); err != nil {
@@ -207,7 +207,7 @@ func TestChildrenBelong(t *testing.T) {
 
 // A cgroup is a service, with those below it.
 func TestCgroup(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	for _, root := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu"} {
 		if _, err := os.Stat(root + "/cgroup.procs"); err != nil {
 			continue
@@ -262,7 +262,7 @@ func attached(t *testing.T) (ids []ebpf.ProgramID) {
 
 // Nothing stays in the kernel when the recorder is killed.
 func TestKilledLeavesNothing(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	service := play(t, "burn", "TRACE_ROUNDS=1000")
 	before := attached(t)
 	p := play(t, "record", fmt.Sprintf("TRACE_PID=%d", service.Process.Pid))
@@ -294,7 +294,7 @@ func TestKilledLeavesNothing(t *testing.T) {
 // programs are
 // attached in windows alone.
 func TestBusyThreads(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	for _, detach := range []bool{false, true} {
 		until(t, func() map[string]string {
 			var done atomic.Bool

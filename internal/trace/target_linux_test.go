@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // A process that has ended and waits to be reaped would else be part of a service for ever.
@@ -25,7 +25,7 @@ func TestExists(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	for end := systemtest.End(t); exists(pid); time.Sleep(time.Millisecond) {
+	for end := testkit.End(t); exists(pid); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("one that waits to be reaped is said to live")
 		}

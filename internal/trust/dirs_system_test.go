@@ -7,20 +7,20 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // Directories are made through links of ours, also dangling ones, and not through those of another user.
 func TestMkdirAll(t *testing.T) {
-	systemtest.Root(t)
-	dir, eves := t.TempDir(), systemtest.EvesDir(t)
+	testkit.Root(t)
+	dir, eves := t.TempDir(), testkit.EvesDir(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for _, err := range []error{
 		os.Mkdir(at("to"), 0o755), os.WriteFile(at("file"), []byte("keep"), 0o600),
 		os.Symlink("to", at("ours")), os.Symlink("new", at("dangling")), os.Symlink(at("to"), filepath.Join(eves, "way")),
 		os.Symlink(at("made"), filepath.Join(eves, "none")),
-		os.Lchown(filepath.Join(eves, "way"), systemtest.Eve, systemtest.Eve),
-		os.Lchown(filepath.Join(eves, "none"), systemtest.Eve, systemtest.Eve),
+		os.Lchown(filepath.Join(eves, "way"), testkit.Eve, testkit.Eve),
+		os.Lchown(filepath.Join(eves, "none"), testkit.Eve, testkit.Eve),
 	} {
 		if err != nil {
 			t.Fatal(err)

@@ -12,13 +12,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // A stream of another user is refused without opening it, and one that is put in the place of
 // what was looked at as well. What is ours, root's, or was handed to this process is written to.
 func TestOutput(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	r, w, err := os.Pipe() // as sudo(8) hands on a pipe of its caller's shell

@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // A file of the user who called sudo is that user's word, where no one else can write to it.
 func TestFileOfTheCaller(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	const caller = 12345
 	dir := filepath.Join(t.TempDir(), "home")
 	name := filepath.Join(dir, "my.toml")
@@ -78,7 +78,7 @@ func TestFileOfTheCaller(t *testing.T) {
 // A secret of another user is none of root's, as neither is what that user may write into it
 // next; that of the user who called sudo is.
 func TestSecretOfAnotherUser(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	path := filepath.Join(t.TempDir(), "pgpass")
 	if err := errors.Join(os.WriteFile(path, []byte("x"), 0o600), os.Chown(path, 54321, 54321)); err != nil {
 		t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"time"
 
-	"hostlab/internal/bounded"
 	"hostlab/internal/proc"
+	"hostlab/internal/trust"
 )
 
 // Limits of what is read.
@@ -56,7 +56,7 @@ func ReadRecord(r io.Reader) (*Record, error) {
 		if err != nil {
 			return nil, fmt.Errorf("it is not gzip after all: %w", err)
 		}
-		in = bufio.NewReaderSize(bounded.Reader(z, maxUnpacked), 1<<16)
+		in = bufio.NewReaderSize(trust.Reader(z, maxUnpacked), 1<<16)
 	}
 	empty := 0
 	rec := &recordReader{Record: &Record{}, at: map[int]int{}}

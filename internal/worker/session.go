@@ -5,7 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"hostlab/internal/bounded"
+	"hostlab/internal/trust"
 	"io"
 	"os"
 	"os/exec"
@@ -22,7 +22,7 @@ type Session struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    *bufio.Reader
-	stderr *bounded.Ends // a panic's reason is in its first line
+	stderr *trust.Ends // a panic's reason is in its first line
 	mu     sync.Mutex
 	closed bool
 }
@@ -47,7 +47,7 @@ func start(ctx context.Context, name string, threads int, set func(*exec.Cmd)) (
 	if err != nil {
 		return nil, fmt.Errorf("cannot find this program's own file to start a worker: %w", err)
 	}
-	s := &Session{ctx: ctx, cmd: exec.CommandContext(ctx, exe), stderr: &bounded.Ends{Keep: 4096}}
+	s := &Session{ctx: ctx, cmd: exec.CommandContext(ctx, exe), stderr: &trust.Ends{Keep: 4096}}
 	s.cmd.Args[0] = "hostlab-worker"
 	s.cmd.Env = environ(name, threads)
 	s.cmd.Stderr = s.stderr

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"hostlab/internal/hot"
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // driver makes this test binary play a hostlab that starts a worker and waits.
@@ -246,7 +246,7 @@ const hangs = 10 * time.Second
 
 func waitGone(t *testing.T, pid int, within time.Duration) {
 	t.Helper()
-	for deadline := systemtest.End(t); alive(pid); time.Sleep(10 * time.Millisecond) {
+	for deadline := testkit.End(t); alive(pid); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			if p, err := os.FindProcess(pid); err == nil {
 				_ = p.Kill()

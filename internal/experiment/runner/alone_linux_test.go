@@ -10,12 +10,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // Another user who has the socket's name keeps nobody out, and is no experiment.
 func TestSocketOfAnotherUser(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	const nobody = 65534
 	listens, done := make(chan error), make(chan struct{})
 	go func() {

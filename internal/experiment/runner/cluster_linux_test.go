@@ -20,7 +20,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // cluster is a PostgreSQL as others run one: it starts again when it is killed, and clients commit
@@ -57,7 +57,7 @@ func (c *cluster) latency(from, to time.Time) float64 {
 
 func startCluster(t *testing.T) *cluster {
 	t.Helper()
-	systemtest.Root(t)
+	testkit.Root(t)
 	dir, err := os.MkdirTemp("/var/tmp", "pg") // a path that a socket's name has room behind, and no memory
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func (c *cluster) work(ctx context.Context, n int) {
 func (c *cluster) ask(text string) (value string) {
 	c.t.Helper()
 	var err error
-	for end := systemtest.End(c.t); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := testkit.End(c.t); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		var conn *pgx.Conn
 		if conn, err = pgx.Connect(context.Background(), c.dsn()); err != nil {
 			continue

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"hostlab/internal/bounded"
 	"hostlab/internal/proc"
 	"hostlab/internal/screen"
+	"hostlab/internal/trust"
 	"hostlab/internal/workload"
 )
 
@@ -58,7 +58,7 @@ func command(ctx context.Context, dir string, args []string, timeout time.Durati
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
-	stdout, stderr := bounded.Ends{Keep: keptOfCommand}, bounded.Ends{Keep: keptOfCommand}
+	stdout, stderr := trust.Ends{Keep: keptOfCommand}, trust.Ends{Keep: keptOfCommand}
 	cmd := exec.Command(program(dir, args[0]), args[1:]...)
 	cmd.Args[0] = args[0]
 	cmd.Dir = dir

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"hostlab/internal/result/store"
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // Where a live experiment is killed at any moment, the baseline is there again soon and by itself. A
@@ -53,7 +53,7 @@ func TestGuard(t *testing.T) {
 			continue // at once, while the guard works
 		}
 		calm := false
-		for end := systemtest.End(t); !calm && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		for end := testkit.End(t); !calm && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 			r, err := store.Load(b.cfg.Dir)
 			calm = b.level() == "original" && (err != nil || len(r.Changed()) == 0)
 		}
@@ -72,6 +72,6 @@ func TestGuard(t *testing.T) {
 	}
 	t.Logf("%d kills, after which something was put back %d times", kills, back-1)
 	// A guard that found the record busy tries it once more (guardPause).
-	for end := systemtest.End(t); os.RemoveAll(b.cfg.Dir) != nil && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := testkit.End(t); os.RemoveAll(b.cfg.Dir) != nil && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 	}
 }

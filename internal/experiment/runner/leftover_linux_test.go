@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/proc"
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 )
 
@@ -51,7 +51,7 @@ func testLeftovers(t *testing.T, restore bool) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for end := systemtest.End(t); ; time.Sleep(10 * time.Millisecond) {
+	for end := testkit.End(t); ; time.Sleep(10 * time.Millisecond) {
 		if _, err := os.Stat(filepath.Join(dir, "child")); err == nil {
 			break
 		}
@@ -136,7 +136,7 @@ func TestLevelsStartServer(t *testing.T) {
 // The mark in a program with the set-user-ID bit was put there by who started it, whose
 // process it is not.
 func TestPlantedMark(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	const eve = 54321
 	dir := t.TempDir()
 	program := filepath.Join(dir, "sleep")
@@ -159,7 +159,7 @@ func TestPlantedMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	var planted *proc.Held
-	for end := systemtest.End(t); planted == nil; time.Sleep(time.Millisecond) {
+	for end := testkit.End(t); planted == nil; time.Sleep(time.Millisecond) {
 		for _, h := range proc.Find(proc.All(), func(h *proc.Held) bool { return h.Name == "sleep" && slices.Contains(h.Environ(), workload.Mark(work)) }) {
 			planted = h
 		}

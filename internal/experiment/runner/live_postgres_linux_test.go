@@ -20,7 +20,7 @@ import (
 	"hostlab/internal/experiment"
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // livePostgres is a study compressed in time: a parameter with its level, in periods of so many seconds.
@@ -210,7 +210,7 @@ func TestLiveKilled(t *testing.T) {
 				t.Fatalf("after %d kills and %d crashes: %s", killed, crashed, text)
 			}
 			ok, said := false, ""
-			for end := systemtest.End(t); !ok && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			for end := testkit.End(t); !ok && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 				ok, said = c.original("commit_delay", "0")
 			}
 			if !ok {

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"hostlab/internal/bounded"
 	"hostlab/internal/result"
+	"hostlab/internal/trust"
 	"hostlab/internal/workload"
 )
 
@@ -69,7 +69,7 @@ const outputTime = "20060102T150405.000"
 
 // ends are the beginning and the end of a text.
 func ends(b []byte) []byte {
-	kept := bounded.Ends{Keep: keptOfCommand}
+	kept := trust.Ends{Keep: keptOfCommand}
 	_, _ = kept.Write(b) // never fails
 	return kept.Kept().Bytes()
 }

@@ -17,7 +17,7 @@ import (
 	"hostlab/internal/delayfs"
 	"hostlab/internal/experiment"
 	"hostlab/internal/result"
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // aFactor has a level for each directory, in the order of their names.
@@ -115,7 +115,7 @@ func TestLookAt(t *testing.T) {
 // Plain levels are their directories, the record's own is the workload's to make, and
 // what a killed session left in a directory of the user's is removed, nothing else.
 func TestPlaces(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	base, record := t.TempDir(), t.TempDir()
 	for _, dir := range []string{"plain", "behind", "behind/.hostlab-delay-id/at", "behind/.hostlab-delay-other", "behind/theirs"} {
 		if err := os.MkdirAll(filepath.Join(base, dir), 0o700); err != nil {

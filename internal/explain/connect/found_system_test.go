@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // A copy of this program that is started so is a fake server on that socket, which keeps what it is sent beside it.
@@ -55,7 +55,7 @@ func init() {
 // gets root's
 // password.
 func TestStrangers(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	const server = "/usr/sbin/mariadbd"
 	self, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
@@ -67,9 +67,9 @@ func TestStrangers(t *testing.T) {
 		deleted bool
 		why     string
 	}{
-		"their own": {systemtest.Eve, []string{"DIR/mariadbd"}, false, "its socket belongs to"},
-		"deleted":   {systemtest.Eve, []string{"DIR/mariadbd"}, true, "its socket belongs to"},
-		"in a mount namespace": {systemtest.Eve, []string{"unshare", "-Urm", "sh", "-c",
+		"their own": {testkit.Eve, []string{"DIR/mariadbd"}, false, "its socket belongs to"},
+		"deleted":   {testkit.Eve, []string{"DIR/mariadbd"}, true, "its socket belongs to"},
+		"in a mount namespace": {testkit.Eve, []string{"unshare", "-Urm", "sh", "-c",
 			"mount --bind DIR/mariadbd " + server + " && exec " + server}, false, "its socket belongs to"},
 		"root's, but theirs":  {0, []string{"DIR/mariadbd"}, false, "can be replaced"},
 		"root's, and deleted": {0, []string{"DIR/mariadbd"}, true, "it runs"},
@@ -85,7 +85,7 @@ func TestStrangers(t *testing.T) {
 			}
 			t.Cleanup(func() { os.RemoveAll(dir) })
 			program, file := filepath.Join(dir, "mariadbd"), filepath.Join(dir, "my.sock")
-			for _, err := range []error{os.WriteFile(program, self, 0o755), os.Chown(dir, systemtest.Eve, systemtest.Eve),
+			for _, err := range []error{os.WriteFile(program, self, 0o755), os.Chown(dir, testkit.Eve, testkit.Eve),
 				os.Chmod(dir, 0o755)} {
 				if err != nil {
 					t.Fatal(err)
@@ -95,7 +95,7 @@ func TestStrangers(t *testing.T) {
 			cmd := exec.Command(args[0], args[1:]...)
 			cmd.Env, cmd.Dir, cmd.Stderr = append(os.Environ(), fakeSocket+"="+file), dir, os.Stderr
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: c.uid, Gid: c.uid}}
-			systemtest.Start(t, cmd)
+			testkit.Start(t, cmd)
 			for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 				if conn, err := net.Dial("unix", file); err == nil {
 					conn.Close()

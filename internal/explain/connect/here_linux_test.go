@@ -17,13 +17,13 @@ import (
 	"testing"
 	"time"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // TestHere: root reaches a server that runs here without a name, a password or a port, as the
 // server's own account.
 func TestHere(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	for _, s := range []struct {
 		kind, account, server string
 		make, start           func(bin, dir string) []string

@@ -20,7 +20,7 @@ import (
 
 	"hostlab/internal/explain"
 	"hostlab/internal/privatedb"
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // TestPooler: behind pgbouncer, which refuses or drops what a session asks for and gives each transaction to any
@@ -29,7 +29,7 @@ import (
 // so that
 // whoever comes next finds it as it was, a second run too.
 func TestPooler(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestPooler(t *testing.T) {
 			pooler := exec.Command("pgbouncer", "-q", ini)
 			pooler.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: owner.Uid, Gid: owner.Gid}}
 			pooler.Stderr, pooler.ExtraFiles = os.Stderr, []*os.File{sockets}
-			systemtest.Start(t, pooler)
+			testkit.Start(t, pooler)
 			for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 				if conn, err := net.Dial("unix", filepath.Join(dir, ".s.PGSQL.6432")); err == nil {
 					conn.Close()

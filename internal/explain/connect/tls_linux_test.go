@@ -25,7 +25,7 @@ import (
 	"testing"
 	"time"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // authority signs certificates.
@@ -164,7 +164,7 @@ func tlsPostgres(t *testing.T, by *authority) (address string) {
 // that was named is taken, of another it is not, nor for another name, and without TLS the
 // password stays here.
 func TestPostgresTLS(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	t.Setenv("PGSSLMODE", "")
 	dir := t.TempDir()
 	ours, others := newAuthority(t, dir, "ours"), newAuthority(t, dir, "others")

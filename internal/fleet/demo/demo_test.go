@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"hostlab/internal/fleet"
-	"hostlab/internal/golden"
+	"hostlab/internal/testkit"
 )
 
 var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -25,7 +25,7 @@ func TestMachines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if golden.Update() {
+		if testkit.Update() {
 			var out bytes.Buffer
 			z, _ := gzip.NewWriterLevel(&out, gzip.BestCompression)
 			if _, err := z.Write(want); err != nil {
@@ -34,7 +34,7 @@ func TestMachines(t *testing.T) {
 			if err := z.Close(); err != nil {
 				t.Fatal(err)
 			}
-			golden.Write(t, "machines/"+m.file+".txtar.gz", out.String())
+			testkit.Write(t, "machines/"+m.file+".txtar.gz", out.String())
 			continue
 		}
 		if got, err := archive(m.file); err != nil || !bytes.Equal(got, want) {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hostlab/internal/privatedb"
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // TestPostgreSQL holds PostgreSQL to the same contract as SQLite.
@@ -35,7 +35,7 @@ func TestPostgreSQL(t *testing.T) {
 type databases struct{ server *privatedb.Server }
 
 func postgres(t *testing.T) databases {
-	systemtest.Root(t)
+	testkit.Root(t)
 	server, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)

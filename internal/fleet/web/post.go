@@ -13,9 +13,9 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"hostlab/internal/bounded"
 	"hostlab/internal/fleet"
 	"hostlab/internal/screen"
+	"hostlab/internal/trust"
 )
 
 // take keeps a document that a host sends. What is refused is answered in one line.
@@ -113,13 +113,13 @@ func unpacked(w http.ResponseWriter, r *http.Request, room *room) (body []byte, 
 	default:
 		return nil, http.StatusUnsupportedMediaType, "only gzip may pack it"
 	}
-	room.Reader = bounded.Reader(in, fleet.MaxBody)
+	room.Reader = trust.Reader(in, fleet.MaxBody)
 	body, err := io.ReadAll(room)
 	if errors.Is(err, errRoom) {
 		return nil, http.StatusServiceUnavailable, crowded
 	}
 	if err != nil {
-		_, unpacked := errors.AsType[*bounded.TooLarge](err)
+		_, unpacked := errors.AsType[*trust.TooLarge](err)
 		if _, sent := errors.AsType[*http.MaxBytesError](err); sent || unpacked {
 			return nil, http.StatusRequestEntityTooLarge, tooLarge
 		}

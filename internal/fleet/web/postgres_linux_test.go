@@ -15,12 +15,12 @@ import (
 	"hostlab/internal/fleet"
 	"hostlab/internal/fleet/store"
 	"hostlab/internal/privatedb"
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // On PostgreSQL all screens say the same. While the server is away they say so, and when it is back they are too.
 func TestPostgreSQL(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	server, err := privatedb.Start(t.Context(), privatedb.PostgreSQL,
 		privatedb.Config{Parent: t.TempDir(), LogDir: t.TempDir()})
@@ -70,7 +70,7 @@ func TestPostgreSQL(t *testing.T) {
 	moved := make(chan error, 1)
 	go func() { moved <- server.MoveLog(context.Background(), t.TempDir()) }()
 	away, err := 0, error(nil)
-	for end, over := systemtest.End(t), false; ; time.Sleep(20 * time.Millisecond) {
+	for end, over := testkit.End(t), false; ; time.Sleep(20 * time.Millisecond) {
 		resp, body := get(t, pages.URL+"/hosts")
 		switch {
 		case resp.StatusCode == http.StatusServiceUnavailable && strings.Contains(body, "The store does not answer"):

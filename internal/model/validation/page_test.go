@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"hostlab/internal/golden"
+	"hostlab/internal/testkit"
 )
 
 const page = "../../../docs/validation.md"
@@ -51,7 +51,7 @@ func TestCases(t *testing.T) {
 // fixed, so the page changes with the model only; figures are rounded to four digits,
 // which hides how processors round.
 func TestPage(t *testing.T) {
-	golden.Equal(t, page, write(t))
+	testkit.Equal(t, page, write(t))
 }
 
 func write(t *testing.T) string {

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	"hostlab/internal/analysis"
-	"hostlab/internal/golden"
 	"hostlab/internal/report/effects"
+	"hostlab/internal/testkit"
 )
 
 var (
@@ -51,7 +51,7 @@ func TestTextFits(t *testing.T) {
 // TestTextGolden holds what people read; -update writes it anew.
 func TestTextGolden(t *testing.T) {
 	for _, name := range []string{"gzip", "live", "harmed", "adjusted", "null", "noisy", "running", "failing", "stalls", "power", "splitplot", "empty", "compared", "query", "dialog", "degree", "newer", "smt-harm", "smt-none", "smt-noisy", "smt-untestable", "smt-one-core", "smt-empty", "smt-alike"} {
-		golden.Equal(t, filepath.Join("testdata", name+".txt"), text(t, name, effects.Options{}))
+		testkit.Equal(t, filepath.Join("testdata", name+".txt"), text(t, name, effects.Options{}))
 	}
 }
 

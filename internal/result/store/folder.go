@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"hostlab/internal/bounded"
 	"hostlab/internal/lockfile"
 	"hostlab/internal/trust"
 )
@@ -112,7 +111,7 @@ func (f *folder) read(name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	return bounded.File(file, limit)
+	return trust.File(file, limit)
 }
 
 func (f *folder) lock() (*lockfile.Lock, error) {

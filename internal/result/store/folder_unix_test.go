@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 const stranger = 12345
@@ -18,7 +18,7 @@ const stranger = 12345
 // What another user has written is not run: not by a resume, nor by a restore, nor as root.
 // Everything is refused before anything of it is written. Reading stays possible.
 func TestRecordOfAnotherUser(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	give := func(name string) func(dir, victim string) error {
 		return func(dir, _ string) error { return os.Chown(filepath.Join(dir, name), stranger, stranger) }
 	}
@@ -87,7 +87,7 @@ func TestRecordOfAnotherUser(t *testing.T) {
 
 // A directory of another user, or one with a planted lock, gets no record.
 func TestCreateInAnotherUsersDirectory(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	dir, victim := t.TempDir(), filepath.Join(t.TempDir(), "victim")
 	if err := errors.Join(os.WriteFile(victim, []byte("keep"), 0o644), os.Symlink(victim, filepath.Join(dir, LockFile))); err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func TestCreateInAnotherUsersDirectory(t *testing.T) {
 // Root makes and opens no record through a link of another user, nor where another user could
 // put one.
 func TestRecordBehindAnotherUsersLink(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	s, record := create(t, 1)
 	s.Close()
 	dir := t.TempDir()

@@ -15,7 +15,7 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/proc"
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // TestPostgres: the shop on a private PostgreSQL commits, runs as no root, and leaves nothing,
@@ -77,7 +77,7 @@ func TestKilled(t *testing.T) {
 // nothing wants no file and no process, soon.
 func nothing(t *testing.T, dir string, server int) {
 	t.Helper()
-	for end := systemtest.End(t); ; time.Sleep(50 * time.Millisecond) {
+	for end := testkit.End(t); ; time.Sleep(50 * time.Millisecond) {
 		left, _ := filepath.Glob(dir + "/*")
 		p, err := proc.Read(server)
 		if len(left) == 0 && (err != nil || p.Ended()) {

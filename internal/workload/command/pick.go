@@ -15,10 +15,10 @@ import (
 	"github.com/theory/jsonpath"
 	"golang.org/x/perf/benchfmt"
 
-	"hostlab/internal/bounded"
 	"hostlab/internal/lazyre"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/trust"
 	"hostlab/internal/workload"
 )
 
@@ -101,7 +101,7 @@ func (p picker) pick(done ended, values map[string]float64) (v float64, warning 
 		}
 		return v, "", nil
 	}
-	size := func(o bounded.Kept) string { return result.Format(float64(o.Total), "B") }
+	size := func(o trust.Kept) string { return result.Format(float64(o.Total), "B") }
 	if p.whole {
 		if done.stdout.Cut() {
 			return 0, "", fmt.Errorf("stdout was %s, of which the middle was dropped; print no more than %s", size(done.stdout),
@@ -113,7 +113,7 @@ func (p picker) pick(done ended, values map[string]float64) (v float64, warning 
 		}
 		return v, "", err
 	}
-	for _, o := range []bounded.Kept{done.stdout, done.stderr} {
+	for _, o := range []trust.Kept{done.stdout, done.stderr} {
 		var found []float64
 		for _, part := range o.Parts {
 			v, err := p.one(part)
@@ -146,7 +146,7 @@ func (p picker) pick(done ended, values map[string]float64) (v float64, warning 
 func shown(done ended) string {
 	for _, o := range []struct {
 		name string
-		bounded.Kept
+		trust.Kept
 	}{{"stdout", done.stdout}, {"stderr", done.stderr}} {
 		if text := bytes.TrimSpace(o.Parts[0]); len(text) > 0 {
 			return fmt.Sprintf("%s, which begins %q", o.name, screen.Clean(excerpt(text, 80)))

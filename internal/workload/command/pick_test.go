@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"hostlab/internal/bounded"
+	"hostlab/internal/trust"
 	"hostlab/internal/workload"
 )
 
@@ -59,8 +59,8 @@ func TestPicks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			kept := func(s string) bounded.Kept {
-				k := &bounded.Ends{Keep: keepStdout}
+			kept := func(s string) trust.Kept {
+				k := &trust.Ends{Keep: keepStdout}
 				_, _ = k.Write([]byte(s))
 				return k.Kept()
 			}

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"hostlab/internal/bounded"
 	"hostlab/internal/proc"
 	"hostlab/internal/screen"
+	"hostlab/internal/trust"
 	"hostlab/internal/workload"
 )
 
@@ -37,7 +37,7 @@ const (
 type ended struct {
 	wall           time.Duration
 	usage          usage
-	stdout, stderr bounded.Kept
+	stdout, stderr trust.Kept
 	warnings       []string
 	left           string // what it left running, or ""
 }
@@ -58,14 +58,14 @@ func start(ctx context.Context, c call) (done ended, err error) {
 	mark := workload.Mark(c.work)
 	cmd := &exec.Cmd{Path: c.path, Args: c.args, Dir: c.dir, Env: append(append(os.Environ(), mark), c.env...)}
 	if c.stdin != "" {
-		f, err := bounded.Open(c.stdin) // a FIFO would be waited for, and another run find it empty
+		f, err := trust.Open(c.stdin) // a FIFO would be waited for, and another run find it empty
 		if err != nil {
 			return done, workload.Wrong("stdin", fmt.Sprintf("cannot open %s: %v", c.stdin, bare(err)), "name a regular file")
 		}
 		defer f.Close()
 		cmd.Stdin = f
 	}
-	stdout, stderr := &bounded.Ends{Keep: keepStdout}, &bounded.Ends{Keep: keepStderr}
+	stdout, stderr := &trust.Ends{Keep: keepStdout}, &trust.Ends{Keep: keepStderr}
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = stdout, stderr, graceLeft
 
 	left := adopt()

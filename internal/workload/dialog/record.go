@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"hostlab/internal/bounded"
 	"hostlab/internal/model/burstlog"
 	"hostlab/internal/trust"
 	"hostlab/internal/workload"
@@ -27,7 +26,7 @@ func (s *session) recordable(file string) error {
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
 		return workload.Wrong("record", fmt.Sprintf("there is no directory %s", filepath.Dir(path)), "make it first")
 	}
-	f, err := bounded.Open(path)
+	f, err := trust.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/host"
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 // Roles that this test binary plays when it is started again.
@@ -239,7 +239,7 @@ func TestFullFileSystem(t *testing.T) {
 // TestMounts tries real mounts: a read-only one, a tiny one, a full one, in a name space
 // of the child's own.
 func TestMounts(t *testing.T) {
-	systemtest.Root(t)
+	testkit.Root(t)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleVar+"=mounts", dirVar+"="+t.TempDir())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}

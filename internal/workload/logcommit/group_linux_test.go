@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 )
 
@@ -87,7 +87,7 @@ func TestGroupSharesTheNextWrite(t *testing.T) {
 				}
 			})
 		}
-		deadline := systemtest.End(t)
+		deadline := testkit.End(t)
 		for together && time.Now().Before(deadline) {
 			g.mu.Lock()
 			n := g.added

@@ -11,10 +11,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hostlab/internal/bounded"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/trust"
 )
 
 // page is where an application shows its metrics.
@@ -90,7 +90,7 @@ func (p *page) series(ctx context.Context) ([]*series, error) {
 	if answer.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the server answers %s", screen.Clean(answer.Status))
 	}
-	return readHistogram(bounded.Reader(answer.Body, largestPage), p.name)
+	return readHistogram(trust.Reader(answer.Body, largestPage), p.name)
 }
 
 // histogram counts what took no longer than each of its bounds.

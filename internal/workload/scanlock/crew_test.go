@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 	"hostlab/internal/thread"
 	"hostlab/internal/worker"
 )
@@ -65,7 +65,7 @@ func runCrew(t *testing.T, c Cell, ok func(Snapshot) bool) Snapshot {
 	}
 	w := muster(c)
 	defer w.end()
-	deadline := systemtest.End(t)
+	deadline := testkit.End(t)
 	for {
 		if f := w.failure(); f != nil {
 			t.Fatal(f)

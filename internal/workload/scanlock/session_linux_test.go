@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"hostlab/internal/systemtest"
+	"hostlab/internal/testkit"
 )
 
 func begin(t *testing.T, ctx context.Context) *Session {
@@ -35,7 +35,7 @@ func TestSession(t *testing.T) {
 	t.Setenv("GOGC", "1")
 	s := begin(t, t.Context())
 	var last Snapshot
-	deadline := systemtest.End(t)
+	deadline := testkit.End(t)
 	for rises := 0; rises < 3; time.Sleep(10 * time.Millisecond) {
 		now, err := s.Snapshot()
 		if err != nil {
@@ -142,7 +142,7 @@ func TestParentEnds(t *testing.T) {
 // may leave of an orphan, has ended.
 func gone(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := systemtest.End(t); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := testkit.End(t); ; time.Sleep(5 * time.Millisecond) {
 		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		if _, rest, _ := strings.Cut(string(b), ") "); err != nil || strings.HasPrefix(rest, "Z") ||
 			strings.HasPrefix(rest, "X") {

@@ -1,6 +1,6 @@
 // Tests of services take a network namespace that is some
 // milliseconds away, as no kernel of ours has netem.
-package systemtest
+package testkit
 
 import (
 	"os"

@@ -1,7 +1,6 @@
-// Package systemtest has what tests with the build tag system have in common. Such a test
-// takes root, a server, a browser, a guest or many seconds: make test runs it, make check
-// does not.
-package systemtest
+// Package testkit has what tests have in common: files that say what they expect, and what those with the build tag system need.
+// Such a test takes root, a server, a browser, a guest or many seconds: make test runs it, make check does not.
+package testkit
 
 import (
 	"os"

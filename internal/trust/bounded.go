@@ -1,6 +1,4 @@
-// Package bounded reads what may be larger than it should be: files that others wrote,
-// sparse ones, and compressed ones that unpack to a thousand times their size.
-package bounded
+package trust
 
 import (
 	"errors"
@@ -8,8 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-
-	"hostlab/internal/trust"
 )
 
 // TooLarge is the error of data that goes on past its limit.
@@ -46,8 +42,8 @@ func (b *reader) Read(p []byte) (int, error) {
 
 // Open opens a regular file to read. Errors: *fs.PathError.
 func Open(name string) (*os.File, error) {
-	f, err := trust.OpenLinked(name)
-	if no, is := errors.AsType[*trust.Refused](err); is {
+	f, err := OpenLinked(name)
+	if no, is := errors.AsType[*Refused](err); is {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("it " + no.Why)}
 	}
 	return f, err

@@ -1,6 +1,6 @@
-//go:build !system
+//go:build system
 
-package systemtest
+package testkit
 
 // Built reports whether this program has the tests with the build tag system.
-const Built = false
+const Built = true

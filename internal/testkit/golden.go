@@ -1,6 +1,4 @@
-// Package golden compares what tests make with files in the tree. Every test that uses it
-// takes -update, which writes those files anew: go test ./internal/check -update.
-package golden
+package testkit
 
 import (
 	"flag"
