@@ -11,7 +11,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/screen"
-	"hostlab/internal/screen/screentest"
+	"hostlab/internal/testkit"
 )
 
 // TestHostileNamesStayData puts names that a shell would act on into each text of each
@@ -29,11 +29,11 @@ func TestHostileNamesStayData(t *testing.T) {
 			was := s.String()
 			for n, with := range []func(string) string{func(s string) string { return s },
 				func(s string) string { return was + s }, func(s string) string { return "/" + s + "/x" }} {
-				s.SetString(with(screentest.Tag))
-				if !strings.Contains(c.runOn(t, f).Remedy, screentest.Tag) {
+				s.SetString(with(testkit.Tag))
+				if !strings.Contains(c.runOn(t, f).Remedy, testkit.Tag) {
 					continue
 				}
-				for _, name := range screentest.Hostile {
+				for _, name := range testkit.Hostile {
 					s.SetString(with(name))
 					r := c.runOn(t, f)
 					key := fmt.Sprint(c.id, n, name)
@@ -41,8 +41,8 @@ func TestHostileNamesStayData(t *testing.T) {
 						continue
 					}
 					tried[key], checks[c.id] = true, true
-					screentest.Intact(t, r.Remedy, name)
-					screentest.Intact(t, strings.Join(screen.Commands(r.Remedy), "\n"), name)
+					testkit.Intact(t, r.Remedy, name)
+					testkit.Intact(t, strings.Join(screen.Commands(r.Remedy), "\n"), name)
 				}
 			}
 			s.SetString(was)

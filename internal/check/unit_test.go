@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"hostlab/internal/host"
-	"hostlab/internal/screen/screentest"
+	"hostlab/internal/testkit"
 )
 
 func TestTheUnitOfAGroup(t *testing.T) {
@@ -46,18 +46,18 @@ func TestTheUnitOfAGroup(t *testing.T) {
 
 // A name that systemd gives to no unit gets into no remedy; one that it does stays data.
 func TestUnitsWithHostileNames(t *testing.T) {
-	for _, name := range append(screentest.Hostile, screentest.Tag+`\x2d$`, "../"+screentest.Tag) {
+	for _, name := range append(testkit.Hostile, testkit.Tag+`\x2d$`, "../"+testkit.Tag) {
 		for _, c := range serverCases {
 			f := c.facts0()
 			for i := range f.Databases {
 				f.Databases[i].Limits.Cgroup = known("/system.slice/"+name+".service", "/proc/700/cgroup")
 				f.Databases[i].Limits.MemoryMax.Source = "/sys/fs/cgroup/system.slice/" + name + ".service/memory.max"
 			}
-			if r := c.runOn(t, f); strings.Contains(r.Remedy, screentest.Tag) && name != "-"+screentest.Tag &&
-				name != screentest.Tag+`\` {
+			if r := c.runOn(t, f); strings.Contains(r.Remedy, testkit.Tag) && name != "-"+testkit.Tag &&
+				name != testkit.Tag+`\` {
 				t.Errorf("%s: %q is in the remedy %s", c.id, name, r.Remedy)
-			} else if strings.Contains(r.Remedy, screentest.Tag) {
-				screentest.Intact(t, r.Remedy, name+".service")
+			} else if strings.Contains(r.Remedy, testkit.Tag) {
+				testkit.Intact(t, r.Remedy, name+".service")
 			}
 		}
 	}

@@ -9,12 +9,12 @@ import (
 	"hostlab/internal/check"
 	"hostlab/internal/host"
 	"hostlab/internal/screen"
-	"hostlab/internal/screen/screentest"
+	"hostlab/internal/testkit"
 )
 
 // What is to be typed next names the log directory, which others may have named.
 func TestHostileNamesStayData(t *testing.T) {
-	for _, name := range screentest.Hostile {
+	for _, name := range testkit.Hostile {
 		facts := metal()
 		facts.Storage = []host.Storage{{Path: "/" + name, Purpose: "log-dir",
 			Class: host.Known(host.ClassMemory, "", "mounts")}}
@@ -25,10 +25,10 @@ func TestHostileNamesStayData(t *testing.T) {
 			next = append(next, l.Next.Command)
 		}
 		for _, s := range next {
-			if strings.Contains(s, screentest.Tag) {
+			if strings.Contains(s, testkit.Tag) {
 				n++
-				screentest.Intact(t, s, name)
-				screentest.Intact(t, strings.Join(screen.Commands(s), "\n"), name)
+				testkit.Intact(t, s, name)
+				testkit.Intact(t, strings.Join(screen.Commands(s), "\n"), name)
 			}
 		}
 		if n < 2 {

@@ -20,7 +20,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/report"
-	"hostlab/internal/report/reporttest"
 	"hostlab/internal/report/reporttest/chrome"
 	"hostlab/internal/result"
 	"hostlab/internal/testkit"
@@ -75,7 +74,7 @@ const table = `[...document.querySelectorAll("main > section")].find((s) => s.qu
 const rowsOf = `[...%s.tBodies[0].rows].map((r) => r.cells[0].firstChild.textContent.trim())`
 
 func TestSortingInBrowser(t *testing.T) {
-	b := open(t, chrome.Start(t), reporttest.Guest(), "", 1280)
+	b := open(t, chrome.Start(t), Guest(), "", 1280)
 	levers := func() []string { return chrome.Eval[[]string](t, b, fmt.Sprintf(rowsOf, fmt.Sprintf(table, "Levers"))) }
 	most := fmt.Sprintf(table, "Levers") + `.querySelector("thead th:nth-child(2)")`
 	const button = "main > section:nth-of-type(2) table thead th:nth-child(2) button"
@@ -133,7 +132,7 @@ func TestSortingInBrowser(t *testing.T) {
 }
 
 func TestThemeInBrowser(t *testing.T) {
-	b := open(t, chrome.Start(t), reporttest.Guest(), "", 1280)
+	b := open(t, chrome.Start(t), Guest(), "", 1280)
 	ground := func() string { return chrome.Eval[string](t, b, `getComputedStyle(document.body).backgroundColor`) }
 	prefer := func(v string) {
 		chrome.Send(t, b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: v}}})
@@ -160,7 +159,7 @@ func TestThemeInBrowser(t *testing.T) {
 
 // The download is the document that --json writes, facts of a large host unpacked.
 func TestDownloadInBrowser(t *testing.T) {
-	a := reporttest.Big()
+	a := Big()
 	b := open(t, chrome.Start(t), a, "", 1280)
 	dir := t.TempDir()
 	done := make(chan struct{}, 8)
@@ -195,7 +194,7 @@ func TestDownloadInBrowser(t *testing.T) {
 
 // On paper the levers and findings stand with their reasons, dark ink on white.
 func TestPrintInBrowser(t *testing.T) {
-	b := open(t, chrome.Start(t), reporttest.Guest(), "#theme=dark", 1280)
+	b := open(t, chrome.Start(t), Guest(), "#theme=dark", 1280)
 	chrome.Send(t, b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
 	if got := chrome.Eval[string](t, b, `getComputedStyle(document.body).backgroundColor + getComputedStyle(document.body).color`); got != "rgb(255, 255, 255)rgb(0, 0, 0)" {
 		t.Errorf("paper is %s", got)

@@ -25,14 +25,13 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/lever"
 	"hostlab/internal/report"
-	"hostlab/internal/report/reporttest"
 )
 
 var samples = map[string]func() *report.Assessment{
-	"guest":   reporttest.Guest,
-	"service": reporttest.Service,
-	"big":     reporttest.Big,
-	"hostile": reporttest.Hostile,
+	"guest":   Guest,
+	"service": Service,
+	"big":     Big,
+	"hostile": Hostile,
 	"empty":   func() *report.Assessment { return &report.Assessment{Role: check.Development} },
 }
 
@@ -85,7 +84,7 @@ func TestTerminalFits(t *testing.T) {
 // Each lever that asks for something shows its figure, n, label and command.
 func TestTerminalSays(t *testing.T) {
 	var b bytes.Buffer
-	a := reporttest.Guest()
+	a := Guest()
 	if err := document.WriteText(&b, a.Document(), document.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +125,7 @@ func TestCommitsInOrder(t *testing.T) {
 			}
 		}, false},
 	} {
-		a := reporttest.Guest()
+		a := Guest()
 		c.change(a)
 		var text bytes.Buffer
 		if err := document.WriteText(&text, a.Document(), document.TextOptions{Width: 100}); err != nil {
@@ -142,7 +141,7 @@ func TestCommitsInOrder(t *testing.T) {
 			t.Errorf("%s: drift in the text: %v", name, got)
 		}
 	}
-	for _, l := range reporttest.Guest().Levers {
+	for _, l := range Guest().Levers {
 		if m := l.Measurement(); l.Name == lever.Log && (m == nil || m.Name != "commit.overwritten.mean" ||
 			!strings.Contains(fmt.Sprint(l.Evidence), "at first and")) {
 			t.Errorf("the lever rests on %+v and says %v", m, l.Evidence)
@@ -151,7 +150,7 @@ func TestCommitsInOrder(t *testing.T) {
 }
 
 func TestWriteErrorsAreReturned(t *testing.T) {
-	a := reporttest.Guest()
+	a := Guest()
 	for name, write := range map[string]func(io.Writer) error{
 		"terminal": func(w io.Writer) error { return document.WriteText(w, a.Document(), document.TextOptions{}) },
 		"html":     func(w io.Writer) error { return document.WriteHTML(w, a.Document()) },
@@ -197,7 +196,7 @@ func TestHTMLIsSelfContained(t *testing.T) {
 }
 
 func TestHTMLEscapes(t *testing.T) {
-	page := render(t, reporttest.Hostile())
+	page := render(t, Hostile())
 	for _, bad := range []string{"<script>alert", "<img src=x", "</script><script>a"} {
 		if strings.Contains(page, bad) {
 			i := strings.Index(page, bad)
@@ -277,11 +276,11 @@ func TestPictures(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	if page := render(t, reporttest.Guest()); !strings.Contains(page, "this host shows no frequency") {
+	if page := render(t, Guest()); !strings.Contains(page, "this host shows no frequency") {
 		t.Error("the absent frequency is not said")
 	}
 	for _, cpu := range []int{0, 255, 256, 511} {
-		if want := fmt.Sprintf("<title>CPU %d, socket", cpu); !strings.Contains(render(t, reporttest.Big()), want) {
+		if want := fmt.Sprintf("<title>CPU %d, socket", cpu); !strings.Contains(render(t, Big()), want) {
 			t.Errorf("the map lacks CPU %d", cpu)
 		}
 	}
@@ -290,7 +289,7 @@ func TestPictures(t *testing.T) {
 // No coordinate may be infinite or NaN, whatever was measured.
 func TestPicturesOfOddNumbers(t *testing.T) {
 	for _, v := range []float64{0, -1, 1e-300, 1e300, math.NaN(), math.Inf(1)} {
-		a := reporttest.Guest()
+		a := Guest()
 		for i := range a.Probes {
 			if e := a.Probes[i].Estimate; e != nil {
 				a.Probes[i].Estimate = new(*e)
@@ -315,7 +314,7 @@ func TestPicturesOfOddNumbers(t *testing.T) {
 
 // Every number of a probe stands in the page with its interval and n.
 func TestMeasurementsAreComplete(t *testing.T) {
-	a := reporttest.Guest()
+	a := Guest()
 	page := html.UnescapeString(render(t, a))
 	for _, m := range a.Probes {
 		if !strings.Contains(page, ">"+m.Name+"<") {
@@ -360,7 +359,7 @@ func TestSchema(t *testing.T) {
 		func(doc map[string]any) { delete(doc, "facts") },
 		func(doc map[string]any) { doc["service"] = map[string]any{"kind": "database"} },
 	} {
-		doc := object(t, writeJSON(t, reporttest.Guest()))
+		doc := object(t, writeJSON(t, Guest()))
 		if fault(doc); schema.Validate(doc) == nil {
 			t.Error("the schema takes a document with a fault")
 		}
@@ -388,7 +387,7 @@ func TestLinks(t *testing.T) {
 			}
 		}
 	}
-	page := render(t, reporttest.Guest())
+	page := render(t, Guest())
 	part := func(id string) string {
 		_, rest, _ := strings.Cut(page, ` id="`+id+`"`)
 		end := regexp.MustCompile(`</tr>|</section>`).FindStringIndex(rest)
@@ -398,7 +397,7 @@ func TestLinks(t *testing.T) {
 		return rest[:end[0]]
 	}
 	linked := 0
-	for _, l := range reporttest.Guest().Levers {
+	for _, l := range Guest().Levers {
 		if l.Measurement() == nil {
 			continue
 		}

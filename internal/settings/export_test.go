@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"hostlab/internal/screen/screentest"
 	"hostlab/internal/setting"
+	"hostlab/internal/testkit"
 )
 
 // Every setting has words for every tool, or the reason why the tool has none.
@@ -97,7 +97,7 @@ func TestNothingToWrite(t *testing.T) {
 // needs them gets no profile.
 func TestHostileNamesAreRefused(t *testing.T) {
 	for _, target := range Targets() {
-		for n, name := range screentest.Hostile {
+		for n, name := range testkit.Hostile {
 			items := []setting.Assignment{asked("io_scheduler", name, "none")}
 			if n > 1 { // spaces are part of values, a dash of names
 				items = append(items, asked("io_scheduler", "", name), asked("governor", "policy"+name, "performance"),
@@ -135,7 +135,7 @@ func TestTunedBuildsOnWhatIsThere(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, p.Files[0].Text)
 		}
 	}
-	for _, name := range append(screentest.Hostile, "a b", "a;b") {
+	for _, name := range append(testkit.Hostile, "a b", "a;b") {
 		if p, err := Make("tuned", Head{Title: "t", Base: []string{name}},
 			[]setting.Assignment{asked("swappiness", "", "10")}); err == nil {
 			t.Errorf("%q: %+v", name, p.Files)

@@ -9,7 +9,6 @@ import (
 
 	"hostlab/internal/document"
 	"hostlab/internal/watch"
-	"hostlab/internal/watch/watchtest"
 )
 
 func wakes(after time.Duration) func(time.Duration, int) int {
@@ -19,8 +18,8 @@ func wakes(after time.Duration) func(time.Duration, int) int {
 }
 
 func TestAnalyzeMadeDays(t *testing.T) {
-	day := watchtest.Day{CPUs: 32, Interval: 5 * time.Second, Night: time.Hour, Load: 100 * time.Minute, Busy: 0.3}
-	with := func(change func(*watchtest.Day)) watchtest.Day {
+	day := Day{CPUs: 32, Interval: 5 * time.Second, Night: time.Hour, Load: 100 * time.Minute, Busy: 0.3}
+	with := func(change func(*Day)) Day {
 		d := day
 		change(&d)
 		return d
@@ -28,26 +27,26 @@ func TestAnalyzeMadeDays(t *testing.T) {
 	yes, no := true, false
 	for _, c := range []struct {
 		name    string
-		day     watchtest.Day
+		day     Day
 		verdict string
 		slow    *bool
 		waited  *bool
 		says    string
 	}{
 		{"even", day, watch.Even, &no, &no, "as evenly as by chance"},
-		{"parked cores that wake", with(func(d *watchtest.Day) { d.Awake = wakes(12 * time.Minute); d.Waits = 0.4 }), watch.UnevenAtFirst, &no, &yes, "parked or in deep sleep"},
-		{"cores that never wake", with(func(d *watchtest.Day) { d.Awake = func(_ time.Duration, n int) int { return n / 2 } }), watch.UnevenAlways, &no, &no, "does not come from CPUs that wake slowly"},
-		{"few sessions, bound", with(func(d *watchtest.Day) { d.Sessions = 5 }), watch.UnevenAlways, &no, &no, "no more sessions were active"},
-		{"few sessions that move", with(func(d *watchtest.Day) { d.Sessions, d.Stay = 5, 5*time.Second }), watch.Even, &no, &no, "so few sessions"},
-		{"slow at first", with(func(d *watchtest.Day) {
+		{"parked cores that wake", with(func(d *Day) { d.Awake = wakes(12 * time.Minute); d.Waits = 0.4 }), watch.UnevenAtFirst, &no, &yes, "parked or in deep sleep"},
+		{"cores that never wake", with(func(d *Day) { d.Awake = func(_ time.Duration, n int) int { return n / 2 } }), watch.UnevenAlways, &no, &no, "does not come from CPUs that wake slowly"},
+		{"few sessions, bound", with(func(d *Day) { d.Sessions = 5 }), watch.UnevenAlways, &no, &no, "no more sessions were active"},
+		{"few sessions that move", with(func(d *Day) { d.Sessions, d.Stay = 5, 5*time.Second }), watch.Even, &no, &no, "so few sessions"},
+		{"slow at first", with(func(d *Day) {
 			d.Clock = func(s time.Duration) float64 { return map[bool]float64{true: 0.6, false: 0.98}[s < 6*time.Minute] }
 		}), watch.SlowAtFirst, &yes, &no, "slower than later"},
-		{"ends early", with(func(d *watchtest.Day) { d.Load = 6 * time.Minute; d.Awake = wakes(time.Hour) }), watch.Uneven, nil, &no, "ends too early"},
-		{"no load", with(func(d *watchtest.Day) { d.Load = 0 }), watch.UndecidedLoad, nil, nil, "no load of 10 %"},
-		{"no night", with(func(d *watchtest.Day) { d.Night = 0 }), watch.UndecidedQuiet, nil, nil, "no quiet time"},
-		{"seconds of load", with(func(d *watchtest.Day) { d.Load = 30 * time.Second }), watch.UndecidedShort, nil, nil, "the record ends too soon"},
-		{"cloud guest", with(func(d *watchtest.Day) { d.Bare = true; d.CPUs = 2 }), watch.Even, nil, nil, "no frequency of a busy CPU"},
-		{"one CPU", with(func(d *watchtest.Day) { d.CPUs = 1; d.Interval = 10 * time.Second }), watch.UndecidedShort, nil, &no, "only one CPU"},
+		{"ends early", with(func(d *Day) { d.Load = 6 * time.Minute; d.Awake = wakes(time.Hour) }), watch.Uneven, nil, &no, "ends too early"},
+		{"no load", with(func(d *Day) { d.Load = 0 }), watch.UndecidedLoad, nil, nil, "no load of 10 %"},
+		{"no night", with(func(d *Day) { d.Night = 0 }), watch.UndecidedQuiet, nil, nil, "no quiet time"},
+		{"seconds of load", with(func(d *Day) { d.Load = 30 * time.Second }), watch.UndecidedShort, nil, nil, "the record ends too soon"},
+		{"cloud guest", with(func(d *Day) { d.Bare = true; d.CPUs = 2 }), watch.Even, nil, nil, "no frequency of a busy CPU"},
+		{"one CPU", with(func(d *Day) { d.CPUs = 1; d.Interval = 10 * time.Second }), watch.UndecidedShort, nil, &no, "only one CPU"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := watch.ReadRecord(bytes.NewReader(c.day.Write(7)))

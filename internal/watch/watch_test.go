@@ -16,7 +16,6 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/watch"
-	"hostlab/internal/watch/watchtest"
 )
 
 // machine is a tree whose files a test changes between readings.
@@ -222,7 +221,7 @@ func TestRecorder(t *testing.T) {
 
 // TestDaySize holds the sizes that the helps tell.
 func TestDaySize(t *testing.T) {
-	day := watchtest.Day{CPUs: 64, Interval: time.Second, Night: 10 * time.Minute, Load: 0}
+	day := Day{CPUs: 64, Interval: time.Second, Night: 10 * time.Minute, Load: 0}
 	quiet := 144 * float64(len(day.Write(1)))
 	day.Night, day.Load, day.Busy = 0, 10*time.Minute, 0.4
 	busy := 144 * float64(len(day.Write(1)))
@@ -234,7 +233,7 @@ func TestDaySize(t *testing.T) {
 }
 
 func TestReadRecordRefuses(t *testing.T) {
-	day := watchtest.Day{CPUs: 2, Interval: time.Second, Load: 2 * time.Second, Busy: 0.5}
+	day := Day{CPUs: 2, Interval: time.Second, Load: 2 * time.Second, Busy: 0.5}
 	lines := strings.SplitAfter(string(day.Write(1)), "\n")
 	head, first := lines[0], lines[1]
 	for _, c := range []struct{ name, text, want string }{
@@ -267,7 +266,7 @@ func TestReadRecordRefuses(t *testing.T) {
 }
 
 func FuzzReadRecord(f *testing.F) {
-	day := watchtest.Day{CPUs: 3, Interval: time.Second, Night: 2 * time.Second, Load: 2 * time.Second, Busy: 0.5}
+	day := Day{CPUs: 3, Interval: time.Second, Night: 2 * time.Second, Load: 2 * time.Second, Busy: 0.5}
 	f.Add(day.Write(1))
 	f.Add([]byte("{}\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -14,7 +14,7 @@ import (
 
 	"hostlab/internal/report/effects"
 	"hostlab/internal/report/reporttest/experiments"
-	"hostlab/internal/screen/screentest"
+	"hostlab/internal/testkit"
 )
 
 func set(reports ...effects.Report) *effects.Set {
@@ -72,7 +72,7 @@ func formats() map[string]func(io.Writer, *effects.Set) error {
 // TestHostileTextStaysText puts names that steer a terminal, or that a spreadsheet computes,
 // wherever others choose the text of a record.
 func TestHostileTextStaysText(t *testing.T) {
-	for _, name := range append([]string{"=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", " =1"}, screentest.Hostile...) {
+	for _, name := range append([]string{"=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", " =1"}, testkit.Hostile...) {
 		r := experiments.Others()
 		x := r.Analysis.Experiment
 		x.Name, x.Title, x.Workload, x.File = name, name, name, name

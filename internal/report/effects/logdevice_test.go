@@ -14,7 +14,7 @@ import (
 	"hostlab/internal/analysis"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/screen/screentest"
+	"hostlab/internal/testkit"
 )
 
 // logRecord has so many blocks of two devices at one size, with the gain and the share
@@ -237,13 +237,13 @@ func TestNextKeepsLevels(t *testing.T) {
 
 // Directories, files and values of parameters are other people's words.
 func TestNextKeepsHostileNamesData(t *testing.T) {
-	for _, name := range screentest.Hostile {
+	for _, name := range testkit.Hostile {
 		x, runs := logRecord(2, 0.1, 0.2)
 		x.BuiltIn, x.File, x.Overrides = "", name+".toml", map[string]string{"workload.note": name, "level." + name: "1"}
 		r := Report{Dir: name, Restore: true, Analysis: analysis.Analyse(x, runs, &result.End{Blocks: 2})}
 		for _, s := range append(r.steps(), r.toSend()...) {
-			screentest.Intact(t, s.Line, name)
-			screentest.Intact(t, strings.Join(screen.Commands(s.Line), "\n"), name)
+			testkit.Intact(t, s.Line, name)
+			testkit.Intact(t, strings.Join(screen.Commands(s.Line), "\n"), name)
 		}
 	}
 }

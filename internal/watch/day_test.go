@@ -1,5 +1,6 @@
-// Package watchtest makes up days for tests of internal/watch.
-package watchtest
+// This file makes up days.
+
+package watch_test
 
 import (
 	"math"

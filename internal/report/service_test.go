@@ -1,4 +1,4 @@
-package reporttest
+package report_test
 
 import (
 	"math"

@@ -1,6 +1,7 @@
-// Package screentest helps tests to show that foreign names stay data: in commands that a
+// This file helps tests to show that foreign names stay data: in commands that a
 // shell reads, and in what a terminal, a browser or a spreadsheet shows.
-package screentest
+
+package testkit
 
 import (
 	"os"

@@ -1,6 +1,7 @@
-// Package reporttest makes assessments to render in tests and to look at: a small
+// This file makes assessments to render in tests and to look at: a small
 // cloud guest with half of the knobs hidden, and a two-socket host with 512 CPUs.
-package reporttest
+
+package report_test
 
 import (
 	"encoding/json"
