@@ -2,6 +2,8 @@ package explain
 
 import (
 	"cmp"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,6 +22,27 @@ type Key struct {
 // line is what an event is called among those of a decomposition. It may be in two parts: a
 // wait for the client is idle or not.
 func (k Key) line() string { return string(k.Part) + "/" + k.Event }
+
+func (k Key) compare(other Key) int {
+	switch {
+	case k.Background == other.Background:
+		return strings.Compare(k.line(), other.line())
+	case k.Background:
+		return 1
+	}
+	return -1
+}
+
+// inOrder goes through a map by its keys: a sum of floats depends on its order, and an account must not.
+func inOrder[K comparable, V any](m map[K]V, compare func(a, b K) int) iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		for _, k := range slices.SortedFunc(maps.Keys(m), compare) {
+			if !yield(k, m[k]) {
+				return
+			}
+		}
+	}
+}
 
 // Batch is a stretch of a recording.
 type Batch struct {
@@ -63,7 +86,7 @@ func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, event
 	seconds := map[Key][]float64{}
 	for i, b := range batches {
 		looks, wall = looks+b.Snapshots, wall+b.Wall
-		for k, s := range b.Seconds {
+		for k, s := range inOrder(b.Seconds, Key.compare) {
 			if seconds[k] == nil {
 				seconds[k] = make([]float64, len(batches))
 			}
@@ -155,7 +178,7 @@ func (d *decomposition) worth() {
 // sum is the sampled time of all that is so, by stretch.
 func (d *decomposition) sum(is func(Key) bool) []float64 {
 	by := make([]float64, len(d.clients))
-	for k, s := range d.seconds {
+	for k, s := range inOrder(d.seconds, Key.compare) {
 		if is(k) {
 			floats.Add(by, s)
 		}
@@ -174,7 +197,7 @@ func (d *decomposition) share(by []float64) (p, low, high float64) {
 
 // sampled makes a line of each event of clients.
 func (d *decomposition) sampled() {
-	for k, by := range d.seconds {
+	for k, by := range inOrder(d.seconds, Key.compare) {
 		if k.Background || k.Part == Unexplained { // which is what no line takes
 			continue
 		}
@@ -234,7 +257,7 @@ func (d *decomposition) counted(c Counted) {
 
 // named are the sampled lines of what was counted.
 func (d *decomposition) named(c Counted) (out []*line) {
-	for _, l := range d.lines {
+	for _, l := range inOrder(d.lines, strings.Compare) {
 		if slices.Contains(c.Events, l.name) && l.part == c.Part && !l.counted() {
 			out = append(out, l)
 		}
@@ -244,7 +267,7 @@ func (d *decomposition) named(c Counted) (out []*line) {
 
 // less takes time out of an event within which it was sampled; "": out of none.
 func (d *decomposition) less(from string, seconds float64) {
-	for _, l := range d.lines {
+	for _, l := range inOrder(d.lines, strings.Compare) {
 		if l.name == from && from != "" && !l.counted() {
 			take := min(seconds, l.seconds)
 			l.seconds, l.low, l.high = l.seconds-take, max(0, l.low-take), l.high-take
@@ -275,7 +298,7 @@ const perRead = 50e-6
 
 // none takes out what was sampled of a part that a counter says took no time.
 func (d *decomposition) none(part PartName) {
-	for key, l := range d.lines {
+	for key, l := range inOrder(d.lines, strings.Compare) {
 		if l.part == part && !l.counted() {
 			delete(d.lines, key)
 		}
@@ -283,7 +306,7 @@ func (d *decomposition) none(part PartName) {
 }
 
 func (d *decomposition) total() (sum float64) {
-	for _, l := range d.lines {
+	for _, l := range inOrder(d.lines, strings.Compare) {
 		sum += l.seconds
 	}
 	return sum
@@ -306,7 +329,7 @@ func (d *decomposition) fit() float64 {
 		func(*line) bool { return true },
 	} {
 		var sum float64
-		for _, l := range d.lines {
+		for _, l := range inOrder(d.lines, strings.Compare) {
 			if may(l) {
 				sum += l.seconds
 			}
@@ -316,7 +339,7 @@ func (d *decomposition) fit() float64 {
 		}
 		f := max(0, 1-excess/sum)
 		excess -= sum * (1 - f)
-		for _, l := range d.lines {
+		for _, l := range inOrder(d.lines, strings.Compare) {
 			if may(l) {
 				l.seconds, l.low = l.seconds*f, l.low*f
 			}
@@ -343,7 +366,7 @@ func (d *decomposition) parts(rest float64) (out []Part) {
 func (d *decomposition) part(name PartName) (Part, bool) {
 	sum, sources := line{part: name}, []string(nil)
 	var counted, sampled float64 // the upper end of what was counted, and what was sampled
-	for _, l := range d.lines {
+	for _, l := range inOrder(d.lines, strings.Compare) {
 		if l.part != name {
 			continue
 		}
@@ -394,7 +417,7 @@ func (d *decomposition) sure(sum line) float64 {
 }
 
 func (d *decomposition) events() (out []Event) {
-	for _, l := range d.lines {
+	for _, l := range inOrder(d.lines, strings.Compare) {
 		e := Event{Name: l.name, Part: l.part, Count: l.count, Seconds: l.seconds, Average: l.average, Source: l.source,
 			Share: shared(l.seconds, d.elapsed, l.low, l.high, l.looks)}
 		if e.Share.Value > 0 || e.Count > 0 {

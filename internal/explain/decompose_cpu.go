@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // cpu puts counted CPU time, and the counted wait for a CPU, in the place of what was
@@ -13,7 +14,7 @@ func (d *decomposition) cpu(c *CPUTime) {
 		return
 	}
 	ran := 0.0
-	for key, l := range d.lines {
+	for key, l := range inOrder(d.lines, strings.Compare) {
 		if (l.part == DatabaseCPU || l.part == RunQueue) && !l.counted() {
 			ran += l.seconds
 			delete(d.lines, key)
@@ -47,7 +48,7 @@ func (d *decomposition) cpu(c *CPUTime) {
 // of wait has as much of it, and no more than half of what it lasts itself as far as that is enough.
 func (d *decomposition) overlap(hidden float64) {
 	lasts := map[PartName]float64{}
-	for _, l := range d.lines {
+	for _, l := range inOrder(d.lines, strings.Compare) {
 		if l.part != DatabaseCPU && l.part != RunQueue {
 			lasts[l.part] += l.seconds
 		}
@@ -63,7 +64,7 @@ func (d *decomposition) overlap(hidden float64) {
 			left -= take
 		}
 	}
-	for _, l := range d.lines {
+	for _, l := range inOrder(d.lines, strings.Compare) {
 		if all := lasts[l.part]; all > 0 && hidden > 0 {
 			d.most[l.part] = min(all, hidden)
 			l.low *= 1 - d.most[l.part]/all

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -125,7 +126,7 @@ func TestDecompose(t *testing.T) {
 	})
 }
 
-// Whatever is sampled and counted, parts add up, and intervals hold their shares.
+// Whatever is sampled and counted, parts add up, and intervals hold their shares. The same gives the same, to the last digit.
 func TestPartsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var batches []Batch
@@ -159,6 +160,12 @@ func TestPartsAddUp(t *testing.T) {
 		}
 		if math.Abs(sum-elapsed) > 0.001*elapsed || math.Abs(ev-elapsed) > 0.001*elapsed {
 			t.Fatalf("parts %v, events %v, elapsed %v", sum, ev, elapsed)
+		}
+		for range 3 {
+			_, parts2, events2, _ := Decompose(batches, a)
+			if !reflect.DeepEqual(parts, parts2) || !reflect.DeepEqual(events, events2) {
+				t.Fatalf("again: %v and %v, before: %v and %v", parts2, events2, parts, events)
+			}
 		}
 	})
 }
