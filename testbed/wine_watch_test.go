@@ -46,7 +46,7 @@ func (w *wine) watch(t *testing.T) {
 		t.Errorf("the record: %v\n%s", err, b)
 	}
 	w.try(t, 11, `Not decided: the record has no quiet time.*Windows has no counter`, "", "watch", "--from", "night.jsonl")
-	w.try(t, 2, `--interval 100ms: on Windows expected 1s`, "", "watch", "--interval", "100ms")
+	w.try(t, 2, `--interval 100ms: expected 1s`, "", "watch", "--interval", "100ms")
 	w.try(t, 0, `"processor_queue":3`, "", "watch", "--count", "1", "--format", "json")
 
 	w.setCounters(t, strings.ReplaceAll(watched, "0,0 118.5", "0,0 0"))

@@ -63,6 +63,11 @@ func (m *Minute) ofCPUs() []lever.Lever {
 		m.raise(&quota)
 	}
 	m.stolen(&steal)
+	for _, l := range append(all, &steal) { // no step for what gives nothing
+		if l.Verdict != lever.Worthwhile && l.Verdict != lever.Possible {
+			l.Next = lever.Next{}
+		}
+	}
 	return []lever.Lever{cpus, neighbour, quota, steal}
 }
 
@@ -114,9 +119,7 @@ func (m *Minute) move(l *lever.Lever) {
 	}
 	b := m.blame()
 	m.queued(l, b.neighbour, 1, 1, 1, "it runs elsewhere, and waits end in proportion to the CPU time that it took", m.took(t))
-	if l.Next = limit(t); b.neighbour == 0 {
-		l.Next = lever.Next{}
-	}
+	l.Next = limit(t)
 }
 
 // notable is the share of one CPU from which a program is named.
@@ -151,15 +154,19 @@ func called(t proc.Taker) string {
 
 // limit is what to type so that a program leaves the CPUs to others.
 func limit(t proc.Taker) lever.Next {
-	switch u := t.Unit(); {
-	case t.PID == 0:
+	if t.PID == 0 {
 		return lever.Next{}
-	case strings.HasSuffix(u, ".service"):
+	}
+	if u := t.Unit(); strings.HasSuffix(u, ".service") {
 		return lever.Next{Command: "systemctl set-property --runtime " + screen.Word(u) + " CPUWeight=1",
 			Note: "it gives its CPUs away while others want them"}
-	default:
-		return lever.Next{Command: fmt.Sprintf("renice -n 19 -p %d", t.PID), Note: "it gives its CPUs away while others want them"}
 	}
+	next := lever.Next{Command: fmt.Sprintf("chrt --all-tasks --idle --pid 0 %d", t.PID), // setpriority(2) reaches one thread alone
+		Note: "it gives its CPUs away while others of its control group want them"}
+	if t.Processes > 1 {
+		next.Note += fmt.Sprintf("; the same for its other %s", screen.Plural(t.Processes-1, "process", "processes"))
+	}
+	return next
 }
 
 // raise is the lever on the service's own limit.
@@ -183,7 +190,7 @@ func (m *Minute) raise(l *lever.Lever) {
 			result.Format(*m.Throttled, "s"), result.Format(m.Report.Wall, "s"), m.limits()))
 		l.Next = lever.Next{Note: "raise it"}
 		if q := m.Quota; q != nil {
-			l.Next.Note = fmt.Sprintf("raise it in %s, from %.3g CPUs", q.File, q.CPUs)
+			l.Next = lever.Next{Command: q.Twice(), Note: fmt.Sprintf("twice as much as now, which is %.3g CPUs", q.CPUs)}
 		}
 	}
 }
@@ -212,9 +219,13 @@ func (m *Minute) stolen(l *lever.Lever) {
 		f = *h.Steal / asked
 	}
 	most := cpu.High * f
-	if f > 0.001 {
-		most += m.Report.Saving(explain.RunQueue).AtMost // those waits may be for CPUs that it took
+	// What it takes keeps each thread waiting that is ready then.
+	threads := max(1, m.Report.Peak)
+	for _, r := range m.Readings {
+		threads = max(threads, r.Threads)
 	}
+	most += min(m.Report.Saving(explain.RunQueue).AtMost,
+		*h.Steal*float64(h.CPUs)*m.Report.Wall*float64(threads)/m.Report.Busy)
 	gain(l, cpu.Value*f, cpu.Low*f, cpu.Value*f, most, "the hypervisor takes nothing any more",
 		fmt.Sprintf("steal was %.1f %% of the CPU time that this guest asked for", 100*f))
 	l.Next = lever.Next{Note: "ask the owner of the hypervisor for CPUs of its own"}

@@ -22,7 +22,7 @@ func TestBlame(t *testing.T) {
 		step      string
 	}{
 		"a neighbour":     {[]proc.Taker{hog}, nil, 0, lever.Neighbour, "hog (PID 4711, hog.service), 1 of 4 CPUs", "systemctl set-property --runtime hog.service CPUWeight=1"},
-		"a shell's loop":  {[]proc.Taker{{Name: "sh", PID: 7, Processes: 2, Seconds: 60}}, nil, 0, lever.Neighbour, "sh (2 processes, PID 7)", "renice -n 19 -p 7"},
+		"a shell's loop":  {[]proc.Taker{{Name: "sh", PID: 7, Processes: 2, Seconds: 60}}, nil, 0, lever.Neighbour, "sh (2 processes, PID 7)", "chrt --all-tasks --idle --pid 0 7"},
 		"its own threads": {nil, nil, 0, lever.CPUs, "95 % busy", ""},
 		"its quota":       {[]proc.Taker{hog}, new(42.0), 0, lever.Quota, "stopped its threads for 42.0 s in 60.0 s", ""},
 	} {

@@ -114,10 +114,15 @@ func (m *Minute) gains(levers []lever.Lever) (says []string) {
 		says = []string{"no lever could be measured here"}
 	}
 	says = append(says, m.few())
-	// Others that may give as much would else be in no sentence.
-	if len(best) > 1 {
-		if more := slices.DeleteFunc(best[1:], func(l lever.Lever) bool { return l.Verdict != lever.Possible }); len(more) > 0 {
-			says = append(says, "also possible: "+names(more))
+	for _, v := range []lever.Verdict{lever.Worthwhile, lever.Possible} { // others that may give as much
+		var more []lever.Lever
+		for _, l := range best[min(1, len(best)):] {
+			if l.Verdict == v {
+				more = append(more, l)
+			}
+		}
+		if more != nil {
+			says = append(says, "also "+string(v)+": "+names(more))
 		}
 	}
 	if len(unlikely) > 0 {
@@ -137,7 +142,8 @@ func (m *Minute) gains(levers []lever.Lever) (says []string) {
 func (m *Minute) best(l lever.Lever) []string {
 	does := change[l.Name]
 	if t, there := m.largest(); there && l.Name == lever.Neighbour {
-		does = fmt.Sprintf("without %s, which took %.2g of %s, it", called(t), t.Seconds/max(m.Report.Wall, 1e-9), screen.Count(m.Host.CPUs, "CPU"))
+		does = fmt.Sprintf("without other programs (most: %s, %.2g of %s), it", called(t), t.Seconds/max(m.Report.Wall, 1e-9),
+			screen.Count(m.Host.CPUs, "CPU"))
 	}
 	gain := fmt.Sprintf("%s could save %s of active time, %s", does, result.Share(*l.Likely), lever.Most(*l.AtMost))
 	if l.Verdict == lever.Possible {

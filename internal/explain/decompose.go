@@ -73,6 +73,9 @@ func (l *line) counted() bool { return l.looks == 0 }
 // shared turns seconds, and ends in s, into a share of the elapsed time.
 func shared(seconds, elapsed, low, high float64, n int) result.Estimate {
 	p := min(1, seconds/elapsed)
+	if low < 1e-9*elapsed { // the rounding of a difference
+		low = 0
+	}
 	return result.Estimate{Value: p, Low: min(p, low/elapsed), High: min(1, max(p, high/elapsed)), N: n}
 }
 

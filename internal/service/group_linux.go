@@ -170,7 +170,7 @@ func (g *group) limit() *Quota {
 	if n, _ := fmt.Sscan(string(b), &quota, &period); n < 2 || quota <= 0 || period <= 0 {
 		return nil
 	}
-	return &Quota{File: file, CPUs: quota / period}
+	return &Quota{File: file, CPUs: quota / period, Period: period / 1e6}
 }
 
 // used is the CPU time of all that is and was in the group, s.

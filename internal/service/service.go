@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
+	"hostlab/internal/screen"
 )
 
 // Kind says what a service is.
@@ -130,8 +132,19 @@ func (s *Service) Holds(group string) bool {
 
 // Quota is a limit of CPU time.
 type Quota struct {
-	File string  `json:"file"` // that has it
-	CPUs float64 `json:"cpus"` // how many it is worth
+	File   string  `json:"file"`   // that has it
+	CPUs   float64 `json:"cpus"`   // how many it is worth
+	Period float64 `json:"period"` // s
+}
+
+// Twice is a command that doubles it.
+func (q *Quota) Twice() string {
+	const us = 1e6
+	text := fmt.Sprintf("%.0f", 2*q.CPUs*q.Period*us)
+	if path.Base(q.File) == "cpu.max" {
+		text = fmt.Sprintf("'%s %.0f'", text, q.Period*us)
+	}
+	return "echo " + text + " | sudo tee " + screen.Word(q.File)
 }
 
 // Quota is the limit of the service's CPU time, its own or of a group around it; nil: it has none that can be read.
