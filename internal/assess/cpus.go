@@ -163,8 +163,11 @@ func limit(t proc.Taker) lever.Next {
 	}
 	next := lever.Next{Command: fmt.Sprintf("chrt --all-tasks --idle --pid 0 %d", t.PID), // setpriority(2) reaches one thread alone
 		Note: "it gives its CPUs away while others of its control group want them"}
-	if t.Processes > 1 {
-		next.Note += fmt.Sprintf("; the same for its other %s", screen.Plural(t.Processes-1, "process", "processes"))
+	switch {
+	case t.Processes == 2:
+		next.Note += "; the same for its other process"
+	case t.Processes > 2:
+		next.Note += fmt.Sprintf("; the same for its %d other processes", t.Processes-1)
 	}
 	return next
 }

@@ -58,7 +58,8 @@ func (m *Minute) Join(platform []lever.Lever) []lever.Lever {
 		l := &out[i]
 		switch {
 		case l.Name == lever.Log && m.CannotTry[logStudy] == "":
-			l.Next = lever.Next{Command: "hostlab run " + logStudy}
+			l.Next = lever.Next{Command: "hostlab run " + logStudy,
+				Note: "up to 40 min, on the disk of --out; --set level.disk=DIRECTORY names one on the log's own"}
 		case l.Name == lever.Clock:
 			l.Add(m.Policies.evidence()...)
 		}
