@@ -185,7 +185,8 @@ func (m *Minute) bound(name string, of explain.PartName) lever.Lever {
 		if all := saves.Share + whole.Within/m.Report.Busy; all > 0 {
 			low *= m.share(of).Low / all
 		}
-		gain(&l, saves.Share, low, saves.Likely, saves.AtMost, "this part falls to zero, and waits for locks shrink with it",
+		gain(&l, saves.Share, low, saves.Likely, saves.AtMost,
+			"this part takes no time, nor the CPU time that it brings along, and lock waits shrink with it",
 			"measured from "+whole.Source)
 	}
 	return l
