@@ -23,7 +23,7 @@ func TestStudyOfASetting(t *testing.T) {
 }
 
 // TestSMT runs what hostlab has for processors with two threads a core on one that has them: two cores.
-func TestSMT(t *testing.T) { bare(t, "SMP=4,sockets=1,cores=2,threads=2", "smt", 12) }
+func TestSMT(t *testing.T) { bare(t, "SMP=4,sockets=1,cores=2,threads=2", "smt", 10) }
 
 // TestEmulatedClock slows a workload down by the quota of a control group of version 2.
 func TestEmulatedClock(t *testing.T) { bare(t, "SMP=2", "emulate", 13) }

@@ -166,14 +166,15 @@ func intended() {
 	for text := range bytes.Lines(b) {
 		var l struct {
 			Rec struct {
-				Kind    string
-				Objects []struct{ Path, From string }
+				Event struct {
+					Objects []struct{ Path, From string }
+				}
 			}
 		}
 		if err := json.Unmarshal(text, &l); err != nil {
 			return // the last line, cut
 		}
-		for _, o := range l.Rec.Objects {
+		for _, o := range l.Rec.Event.Objects {
 			line("had", o.Path, o.From)
 		}
 	}
