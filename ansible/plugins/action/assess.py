@@ -25,7 +25,9 @@ class ActionModule(HostlabAction):
             return {'changed': False, 'skipped': True, 'msg': 'check mode: assess would watch and measure the host for a minute'}
         host = self.host(args)
         command = ['assess', '--quiet', '--html=', '--json', '-']
-        command += flags(args, 'root', 'role', 'service', 'dsn_file', 'log_dir', 'quick')
+        if args.get('root'):
+            command += ['--from', args['root']]
+        command += flags(args, 'role', 'service', 'dsn_file', 'log_dir', 'quick')
         answer, document = host.document(command, self.exceptions(args))
         if answer.status not in (0, 1):  # 1: not everything could be measured, and the document says what
             raise Failed(host.explained(answer))
