@@ -41,8 +41,7 @@ check: ## gofmt, go vet and the tests that need neither root nor servers: a minu
 test: ## as root, with PostgreSQL, MariaDB and Chromium, which it installs: all tests but those of the lab
 	./scripts/test-deps.sh test
 	go vet $(SYSTEM) ./... ./bench/...
-	@# Twice as many packages at once as CPUs: the longest wait for most of their time.
-	$(MEMORY) $(DEVICE) go test $(SYSTEM) -vet=off $(LINK) -timeout 20m -p $$(( 2 * $$(nproc) )) $$(go list ./... ./bench/... | grep -v /testbed)
+	$(MEMORY) $(DEVICE) go test $(SYSTEM) -vet=off $(LINK) -timeout 20m $$(go list ./... ./bench/... | grep -v /testbed)
 	go test -tags=oracle,sqlserver -vet=off $(LINK) -run 'TestNoTLS|TestRefused' ./internal/explain/connect
 
 lab: test-deps guests packages packages-test ansible-test bpf ## guests, Wine, packages, Ansible and kernel objects; as root
