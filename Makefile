@@ -41,7 +41,7 @@ check: ## gofmt, go vet and the tests that need neither root nor servers: a minu
 test: ## as root, with PostgreSQL, MariaDB and Chromium, which it installs: all tests but those of the lab
 	./scripts/test-deps.sh test
 	go vet $(SYSTEM) ./... ./bench/...
-	$(MEMORY) $(DEVICE) go test $(SYSTEM) -vet=off $(LINK) -timeout 20m $$(go list ./... ./bench/... | grep -v /testbed)
+	$(MEMORY) $(DEVICE) go test $(SYSTEM) -vet=off $(LINK) -timeout 20m $(GUESTS) $$(go list ./... ./bench/... | grep -v /testbed)
 	go test -tags=oracle,sqlserver -vet=off $(LINK) -run 'TestNoTLS|TestRefused' ./internal/explain/connect
 
 lab: test-deps guests packages packages-test ansible-test bpf ## guests, Wine, packages, Ansible and kernel objects; as root
