@@ -365,14 +365,11 @@ func (o *assessOptions) before(ctx context.Context, std streams) (*explain.Repor
 // read reports what a file of --save holds.
 func read(ctx context.Context, std streams, m *machine) (*report.Assessment, error) {
 	m.in = func() io.Reader { return std.in }
-	tree, done, err := m.open()
+	tree, done, err := m.inspectable()
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	if err := m.look(tree); err != nil {
-		return nil, err
-	}
 	a, err := report.From(ctx, tree)
 	if err != nil && ctx.Err() == nil {
 		err = usagef("%s: %w", m.name(), plain(err))

@@ -125,20 +125,28 @@ func ofLinux(tree fs.FS, name string) error {
 	return nil
 }
 
+// inspectable is open of a machine on which there is something to inspect.
+func (m *machine) inspectable() (tree host.Tree, done func(), err error) {
+	if tree, done, err = m.open(); err != nil {
+		return tree, done, err
+	}
+	if err = m.look(tree); err != nil {
+		done()
+	}
+	return tree, done, err
+}
+
 // collect reads all facts of the machine. Purpose says what the paths are.
 func (m *machine) collect(ctx context.Context, purpose string) (*host.Facts, error) {
 	defer spared()()
 	if filepath.Ext(m.root) == ".json" {
 		return m.printed(purpose)
 	}
-	tree, done, err := m.open()
+	tree, done, err := m.inspectable()
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	if err := m.look(tree); err != nil {
-		return nil, err
-	}
 	paths, err := m.asked(tree, purpose)
 	if err != nil {
 		return nil, err

@@ -43,14 +43,11 @@ type watcher struct {
 }
 
 func (o *watchOptions) run(ctx context.Context, std streams) (err error) {
-	tree, done, err := o.m.open()
+	tree, done, err := o.m.inspectable()
 	if err != nil {
 		return err
 	}
 	defer done()
-	if err := o.m.look(tree); err != nil {
-		return err
-	}
 	w := &watcher{o: o, expose: watch.Exposer{Version: versionText()}}
 	defer func() {
 		if e := w.close(); e != nil { // else a plain interruption would not be one

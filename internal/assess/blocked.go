@@ -40,9 +40,9 @@ func (b *blocked) watch(ctx context.Context, s *service.Service, lasts time.Dura
 
 // parts are those of a service that tells no sessions: what its threads waited for until a device had done it. Waits for locks,
 // sockets and timers are none: an idle pool waits as they do.
-func (b *blocked) parts() (list []explain.Part, hidden bool) {
+func (b *blocked) parts() (list []explain.Part) {
 	if b.tally == nil || b.tally.N == 0 { // as on Windows
-		return nil, true
+		return nil
 	}
 	seconds := map[explain.PartName]float64{explain.LogWait: 0, explain.DataReads: 0, explain.OtherWaits: 0}
 	between := 0.0 // any of them, where no look fell
@@ -51,7 +51,7 @@ func (b *blocked) parts() (list []explain.Part, hidden bool) {
 		case w.Kind == waits.Between:
 			between += s
 		case w.Kind == waits.Unseen:
-			hidden = true
+			return nil // this user may not look
 		case w.Kind == waits.Sync:
 			seconds[explain.LogWait] += s
 		case w.Kind == waits.Read && w.Blocked, w.Kind == waits.AsyncIO && w.Blocked:
@@ -60,9 +60,6 @@ func (b *blocked) parts() (list []explain.Part, hidden bool) {
 			seconds[explain.OtherWaits] += s
 		}
 	}
-	if hidden {
-		return nil, true
-	}
 	source := fmt.Sprintf("%s at system calls, one every %s", screen.Count(b.tally.N, "look"), result.Format(b.pace.Seconds(), "s"))
 	for _, name := range []explain.PartName{explain.LogWait, explain.DataReads, explain.OtherWaits} {
 		s := seconds[name]
@@ -70,5 +67,5 @@ func (b *blocked) parts() (list []explain.Part, hidden bool) {
 		list = append(list, explain.Part{Name: name, Seconds: s, Source: source, Share: result.Estimate{Value: s, Low: max(0, s-off),
 			High: s + off + between + unseen*b.pace.Seconds(), N: b.tally.N, Evidence: result.Measured}})
 	}
-	return list, false
+	return list
 }

@@ -117,8 +117,7 @@ func (m *Minute) move(l *lever.Lever) {
 		gain(l, 0, 0, 0, 0, "", "no other program used a CPU for long")
 		return
 	}
-	b := m.blame()
-	m.queued(l, b.neighbour, 1, 1, 1, "it runs elsewhere, and waits end in proportion to the CPU time that it took", m.took(t))
+	m.queued(l, m.blame().neighbour, 1, 1, 1, "it runs elsewhere, and waits end in proportion to the CPU time that it took", "most went to "+m.took(t))
 	l.Next = limit(t)
 }
 
@@ -135,8 +134,7 @@ func (m *Minute) largest() (t proc.Taker, there bool) {
 
 // took names a program, and says what it took.
 func (m *Minute) took(t proc.Taker) string {
-	used := fmt.Sprintf("%.2g of %s", t.Seconds/max(m.Report.Wall, 1e-9), screen.Count(m.Host.CPUs, "CPU"))
-	return "most went to " + called(t) + ", " + used
+	return fmt.Sprintf("%s, %.2g of %s", called(t), t.Seconds/max(m.Report.Wall, 1e-9), screen.Count(m.Host.CPUs, "CPU"))
 }
 
 // called names a program so that a person finds it.
@@ -182,12 +180,9 @@ func (m *Minute) raise(l *lever.Lever) {
 	case *m.Throttled == 0:
 		gain(l, 0, 0, 0, 0, "", "its CPU quota never stopped it"+m.limits())
 	default:
-		threads, most := 1, 1.0 // that wait where the quota stops one CPU
-		for _, r := range m.Readings {
-			threads = max(threads, r.Threads)
-		}
-		if queue := m.Report.Part(explain.RunQueue).Seconds; queue > 0 {
-			most = lever.Unit(*m.Throttled * float64(threads) / queue)
+		most := 1.0
+		if queue := m.Report.Part(explain.RunQueue).Seconds; queue > 0 { // all its threads may wait where the quota stops one CPU
+			most = lever.Unit(*m.Throttled * float64(m.mostThreads()) / queue)
 		}
 		m.queued(l, m.blame().quota, 1, 1, most, "no quota stops it any more", fmt.Sprintf("its CPU quota stopped its threads for %s in %s, all added up%s",
 			result.Format(*m.Throttled, "s"), result.Format(m.Report.Wall, "s"), m.limits()))
@@ -223,10 +218,7 @@ func (m *Minute) stolen(l *lever.Lever) {
 	}
 	most := cpu.High * f
 	// What it takes keeps each thread waiting that is ready then.
-	threads := max(1, m.Report.Peak)
-	for _, r := range m.Readings {
-		threads = max(threads, r.Threads)
-	}
+	threads := max(m.mostThreads(), m.Report.Peak)
 	most += min(m.Report.Saving(explain.RunQueue).AtMost,
 		*h.Steal*float64(h.CPUs)*m.Report.Wall*float64(threads)/m.Report.Busy)
 	gain(l, cpu.Value*f, cpu.Low*f, cpu.Value*f, most, "the hypervisor takes nothing any more",

@@ -266,17 +266,25 @@ func (m *Minute) memory() lever.Lever {
 // the kernel does not tell.
 func (m *Minute) stalled(of string) (some, most float64, said string) {
 	var seconds float64
-	known, threads := false, 1
-	for _, r := range m.Readings {
-		seconds, known = r.Stalled[of]
-		threads = max(threads, r.Threads)
+	known := false
+	if n := len(m.Readings); n > 0 {
+		seconds, known = m.Readings[n-1].Stalled[of]
 	}
 	if !known || m.Report.Busy <= 0 {
 		return 0, 0, ""
 	}
 	share := func(s float64) float64 { return s / (m.Report.Busy + s) }
-	return share(seconds), share(seconds * float64(threads)),
+	return share(seconds), share(seconds * float64(m.mostThreads())),
 		fmt.Sprintf("by PSI, some task was stalled on %s for %s in total", waitsFor[of], result.Format(seconds, "s"))
+}
+
+// mostThreads are the most that the service was seen to have, at least one.
+func (m *Minute) mostThreads() int {
+	most := 1
+	for _, r := range m.Readings {
+		most = max(most, r.Threads)
+	}
+	return most
 }
 
 // stalls settles a lever where the kernel says that next to no task waited.

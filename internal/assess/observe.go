@@ -263,7 +263,7 @@ func ofThreads(s *service.Service, readings []service.Reading, b *blocked, began
 		r = readings[n-1]
 	}
 	active := r.CPU + r.Queue // on a CPU alone, where the wait for one is not known
-	devices, _ := b.parts()
+	devices := b.parts()
 	for _, p := range devices {
 		active += p.Seconds
 	}

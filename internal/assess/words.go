@@ -142,8 +142,7 @@ func (m *Minute) gains(levers []lever.Lever) (says []string) {
 func (m *Minute) best(l lever.Lever) []string {
 	does := change[l.Name]
 	if t, there := m.largest(); there && l.Name == lever.Neighbour {
-		does = fmt.Sprintf("without other programs (most: %s, %.2g of %s), it", called(t), t.Seconds/max(m.Report.Wall, 1e-9),
-			screen.Count(m.Host.CPUs, "CPU"))
+		does = "without other programs (most: " + m.took(t) + "), it"
 	}
 	gain := fmt.Sprintf("%s could save %s of active time, %s", does, result.Share(*l.Likely), lever.Most(*l.AtMost))
 	if l.Verdict == lever.Possible {

@@ -1,9 +1,7 @@
 package proc
 
 import (
-	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 )
@@ -135,25 +133,16 @@ func (before times) until(after times) (s float64) {
 func family() float64 {
 	// Those that run come first: one that ends in between is counted twice rather
 	// than not at all, so that others are blamed for nothing.
-	s := living(os.Getpid(), 0)
+	s := living(os.Getpid())
 	return s + Own()
 }
 
-// deepest bounds the descent to children's children.
-const deepest = 32
-
 // living returns the CPU seconds of a process's descendants. Where the kernel does not
 // list children, those that still run are not known.
-func living(pid, depth int) (s float64) {
-	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
-	if err != nil || depth == deepest {
-		return 0
-	}
-	for _, task := range tasks {
-		list, _ := children(task)
-		for _, child := range list {
-			s += (child.CPU + child.Reaped).Seconds() + living(child.PID, depth+1)
-		}
+func living(pid int) (s float64) {
+	list, _ := descendants(pid)
+	for _, p := range list {
+		s += (p.CPU + p.Reaped).Seconds()
 	}
 	return s
 }

@@ -48,7 +48,7 @@ func TestTakenKnowsWhatIsOurs(t *testing.T) {
 	}
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 	live := 0.0
-	for end := testkit.End(t); live < 0.3; live = living(os.Getpid(), 0) {
+	for end := testkit.End(t); live < 0.3; live = living(os.Getpid()) {
 		if time.Now().After(end) { // a loaded machine gives it a fraction of a CPU
 			t.Fatalf("the child that spins has used %.2f s, as far as we see", live)
 		}

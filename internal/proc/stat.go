@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -123,27 +124,40 @@ func children(task string) (list []Stat, err error) {
 	return list, err
 }
 
-// Family is a process and all that descends from it.
-func Family(root int) (pids []int) {
-	pids = []int{root}
-	for i := 0; i < len(pids); i++ {
-		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pids[i]))
-		for _, task := range tasks {
-			list, err := children(task)
-			if errors.Is(err, fs.ErrNotExist) && i == 0 { // the kernel does not list them
-				return pidsOf(Below(All(), root))
-			}
-			for _, s := range list {
-				pids = append(pids, s.PID)
+// deepest bounds the descent to children's children, and the way up to an ancestor.
+const deepest = 32
+
+// descendants lists what descends from a process. Its error is of a kernel that does not list children.
+func descendants(root int) (list []Stat, err error) {
+	level := []Stat{{PID: root}}
+	for range deepest {
+		var next []Stat
+		for _, s := range level {
+			tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", s.PID))
+			for _, task := range tasks {
+				below, e := children(task)
+				if next = append(next, below...); s.PID == root {
+					err = cmp.Or(err, e)
+				}
 			}
 		}
+		level = next
+		list = append(list, level...)
 	}
-	return pids
+	return list, err
 }
 
-func pidsOf(list []Stat) (pids []int) {
+// Family is a process and all that descends from it.
+func Family(root int) []int {
+	list, err := descendants(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		list = Below(All(), root)
+	}
+	pids := []int{root}
 	for _, s := range list {
-		pids = append(pids, s.PID)
+		if s.PID != root {
+			pids = append(pids, s.PID)
+		}
 	}
 	return pids
 }

@@ -58,8 +58,8 @@ func (c Census) Takers(before Census, ours func(s Stat, group string) bool) (lis
 		used[s.PID] += (s.CPU - was.CPU + s.Reaped - was.Reaped).Seconds()
 	}
 	for _, gone := range then { // what it had used by then is counted with the nearest ancestor that lives: it waited for it
-		at, seen := gone.Parent, 0
-		for ; seen < deepest; seen++ {
+		at := gone.Parent
+		for range deepest {
 			if _, lives := used[at]; lives {
 				used[at] -= (gone.CPU + gone.Reaped).Seconds()
 				break

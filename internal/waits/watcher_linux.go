@@ -12,13 +12,16 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/proc"
+	"hostlab/internal/thread"
 )
 
 // Watcher looks at threads. Those that have had a CPU since the last census are looked at each time, and for all others one
 // look stands for the time between two censuses: hundreds of idle sessions cost next to nothing.
 type Watcher struct {
 	pids    func() []int
-	threads map[Thread]*thread
+	threads map[Thread]*watched
 	tally   Tally
 	last    time.Time // look
 	census  time.Time // when all threads were listed last
@@ -29,7 +32,8 @@ type Watcher struct {
 // every is the time between two censuses.
 const every = time.Second
 
-type thread struct {
+// watched is a thread.
+type watched struct {
 	dir           string
 	syscall, stat int              // descriptors, held open of one that is active; -1
 	looks         map[Wait]float64 // s that looks stood for since the last census
@@ -38,11 +42,11 @@ type thread struct {
 	files         map[int64]string // by descriptor, until the next census
 }
 
-func (t *thread) active() bool { return t.stat >= 0 }
+func (t *watched) active() bool { return t.stat >= 0 }
 
 // Open begins to watch the threads of processes, which pids lists anew at each census.
 func Open(pids func() []int) *Watcher {
-	return &Watcher{pids: pids, threads: map[Thread]*thread{}, tally: Tally{Looks: map[Thread]map[Wait]float64{}}}
+	return &Watcher{pids: pids, threads: map[Thread]*watched{}, tally: Tally{Looks: map[Thread]map[Wait]float64{}}}
 }
 
 // Close books what is left, and lets go of all threads.
@@ -61,7 +65,7 @@ func (w *Watcher) Look() {
 	runtime.LockOSThread() // whose CPU time is counted
 	defer runtime.UnlockOSThread()
 	began := time.Now()
-	cpu := threadCPU()
+	cpu, _ := thread.CPUTime()
 	if w.last.IsZero() {
 		w.last = began
 	}
@@ -81,7 +85,8 @@ func (w *Watcher) Look() {
 		w.tally.Lost++
 	}
 	w.dead = w.dead[:0]
-	w.tally.CPU += threadCPU() - cpu
+	now, _ := thread.CPUTime()
+	w.tally.CPU += now - cpu
 }
 
 // count lists all threads, looks at those that were idle, and finds out which of them are active now.
@@ -106,7 +111,7 @@ func (w *Watcher) count(now time.Time) {
 			here[id] = true
 			t := w.threads[id]
 			if t == nil {
-				t = &thread{dir: fmt.Sprintf("/proc/%d/task/%d/", pid, tid), syscall: -1, stat: -1, files: map[int64]string{}, looks: map[Wait]float64{}}
+				t = &watched{dir: fmt.Sprintf("/proc/%d/task/%d/", pid, tid), syscall: -1, stat: -1, files: map[int64]string{}, looks: map[Wait]float64{}}
 				w.threads[id] = t
 			} else if !t.active() {
 				if err := t.open(); err == nil {
@@ -114,7 +119,7 @@ func (w *Watcher) count(now time.Time) {
 				}
 			}
 			clear(t.files)
-			ran, err := t.used()
+			ran, err := id.used()
 			switch idle := err == nil && ran == t.ran; {
 			case errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH):
 				w.dead = append(w.dead, id)
@@ -137,7 +142,7 @@ func (w *Watcher) count(now time.Time) {
 	}
 }
 
-func (t *thread) open() (err error) {
+func (t *watched) open() (err error) {
 	if t.active() {
 		return nil
 	}
@@ -150,7 +155,7 @@ func (t *thread) open() (err error) {
 	return nil
 }
 
-func (t *thread) close() {
+func (t *watched) close() {
 	for _, fd := range []*int{&t.stat, &t.syscall} {
 		if *fd >= 0 {
 			_ = unix.Close(*fd)
@@ -166,20 +171,15 @@ func (w *Watcher) forget(id Thread) {
 	}
 }
 
-// used is for how long the thread was on a CPU or ready for one (sched-stats.rst).
-func (t *thread) used() (time.Duration, error) {
-	b, err := os.ReadFile(t.dir + "schedstat")
-	if err != nil {
-		return 0, err
-	}
-	var on, ready int64
-	_, err = fmt.Sscan(string(b), &on, &ready)
-	return time.Duration(on + ready), err
+// used is for how long the thread was on a CPU or ready for one.
+func (id Thread) used() (time.Duration, error) {
+	on, ready, err := proc.Schedstat(fmt.Sprintf("%d/task/%d", id.PID, id.TID))
+	return on + ready, err
 }
 
 // settle books the time since the last census: what the scheduler counted is exact, and the rest is divided as the looks saw it.
 // Looks alone are biased on a busy host: they need a CPU themselves.
-func (w *Watcher) settle(id Thread, t *thread, now time.Time, ran time.Duration, counted bool) {
+func (w *Watcher) settle(id Thread, t *watched, now time.Time, ran time.Duration, counted bool) {
 	of := w.tally.Looks[id]
 	if of == nil {
 		of = map[Wait]float64{}
@@ -211,7 +211,7 @@ func (w *Watcher) settle(id Thread, t *thread, now time.Time, ran time.Duration,
 }
 
 // fields are those of stat from the state on.
-func (w *Watcher) fields(t *thread) ([][]byte, bool) {
+func (w *Watcher) fields(t *watched) ([][]byte, bool) {
 	n, err := unix.Pread(t.stat, w.buf[:], 0)
 	if err != nil || n <= 0 {
 		return nil, false
@@ -224,7 +224,7 @@ func (w *Watcher) fields(t *thread) ([][]byte, bool) {
 }
 
 // see books what a thread does for the time since the last look.
-func (w *Watcher) see(id Thread, t *thread, since time.Duration) {
+func (w *Watcher) see(id Thread, t *watched, since time.Duration) {
 	wait, err := w.wait(id, t)
 	if err != nil {
 		w.dead = append(w.dead, id)
@@ -236,7 +236,7 @@ func (w *Watcher) see(id Thread, t *thread, since time.Duration) {
 
 var errEnded = errors.New("the thread has ended")
 
-func (w *Watcher) wait(id Thread, t *thread) (Wait, error) {
+func (w *Watcher) wait(id Thread, t *watched) (Wait, error) {
 	f, ok := w.fields(t)
 	if !ok {
 		return Wait{}, errEnded
@@ -294,7 +294,7 @@ func (w *Watcher) wait(id Thread, t *thread) (Wait, error) {
 }
 
 // file is what a descriptor of a process leads to: a path, or "socket", "pipe" and other kinds.
-func (t *thread) file(id Thread, fd int64) string {
+func (t *watched) file(id Thread, fd int64) string {
 	if name, known := t.files[fd]; known {
 		return name
 	}
@@ -309,10 +309,4 @@ func (t *thread) file(id Thread, fd int64) string {
 	}
 	t.files[fd] = strings.TrimSuffix(name, " (deleted)")
 	return t.files[fd]
-}
-
-func threadCPU() time.Duration {
-	var ts unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts)
-	return time.Duration(ts.Nano())
 }
