@@ -50,7 +50,7 @@ type assessOptions struct {
 	dsn, dsnFile string // "": none
 	only         string // "": the service and its host
 	html         string // "" for none, "-" for stdout
-	noReport     string // why there is none though none was declined
+	noReport     string // why no HTML report was written that nobody had declined
 	json         string // "" for none, "-" for stdout
 	save         string // "" for none, "-" for stdout
 	from         string // a saved assessment; "": none

@@ -51,7 +51,7 @@ func TestCarryOver(t *testing.T) {
 	}
 }
 
-// What ran before a run is told by the runs' starts, whatever their places in the file.
+// The runs' starts tell which run came before, not their order in the file.
 func TestCarryOverByStart(t *testing.T) {
 	l := carrying(2, 30, 0.005, 0.2, 0.05)
 	for i := range l.runs {

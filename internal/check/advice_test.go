@@ -135,7 +135,7 @@ func TestEverySettingIsAdvised(t *testing.T) {
 }
 
 // What a profile holds for a role is what the check says: no finding of this host that a program may set is left out of
-// it, and no other value stands in it. What only a look at one host tells is none of its kind's.
+// it, and no other value stands in it. Values that hold for one host alone (ofOneHost) are left out of a profile for its kind.
 func TestProfileDoesWhatTheCheckSays(t *testing.T) {
 	ofOneHost := []string{"pid_max", "aio_max_nr", "max_map_count", "max_freq", "uncore_max_freq", "clocksource",
 		"io_timeout", "nvme_io_timeout", "io_scheduler",
