@@ -60,6 +60,7 @@ type recorder struct {
 	paid    float64   // s of CPU time for questions and answers, in the server and here, in all
 	cpu     float64   // of the server's side, at the last look
 	used    float64   // the same, as last reported
+	looked  float64   // of looks without questions, at the last one
 	reports bool
 	masked  int
 	named   map[Key]bool // that were seen
@@ -99,8 +100,9 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 	r.costs, r.asked, r.paid = nil, 0, 0
 	start, wall := time.Now(), r.timeOfDay()
 	began, reports := r.own()
+	asked := r.questions()
 	here, _ := thread.ProcessCPU()
-	p := &pass{recorder: r, ask: ask, server: server, tick: tick, start: start, last: start, counted: start, kept: start,
+	p := &pass{recorder: r, ask: ask, server: server, tick: tick, start: start, last: start, counted: start, kept: start, at: start,
 		due: start.Add(r.Every)}
 	ended := p.until(ctx)
 	if len(r.batches) == 0 {
@@ -111,6 +113,9 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 	}
 	rep := r.report(server, p.kept.Sub(start).Seconds())
 	rep.Started, rep.Samples, rep.Ended = wall, p.samples, ended
+	if _, looks := r.looks(); looks {
+		rep.Questions = r.questions() - asked
+	}
 	if p.samples > 0 {
 		rep.Interval = rep.Wall / float64(p.samples)
 	}
@@ -139,6 +144,7 @@ type pass struct {
 	counted time.Time // last time
 	kept    time.Time // up to which samples and counters agree
 	due     time.Time // next Look
+	at      time.Time // planned for the next look without a question
 	samples int
 }
 
@@ -152,7 +158,7 @@ func (p *pass) until(ctx context.Context) string {
 		select {
 		case <-ctx.Done():
 			continue
-		case <-time.After(min(left, p.next(p.server, time.Since(p.start).Seconds()))):
+		case <-time.After(min(left, p.pause())):
 		}
 		now := time.Now()
 		if err := p.step(now); err != nil {
@@ -162,6 +168,19 @@ func (p *pass) until(ctx context.Context) string {
 			p.Progress(now.Sub(p.start))
 		}
 	}
+}
+
+// pause is until the next sample. Looks that ask nothing keep their mean time, also where one is late as no CPU was free.
+func (p *pass) pause() time.Duration {
+	now := time.Now()
+	wait := p.next(p.server, now.Sub(p.start).Seconds())
+	if _, looks := p.looks(); !looks {
+		return wait
+	}
+	if p.at = p.at.Add(wait); now.Sub(p.at) > looking {
+		p.at = now
+	}
+	return max(0, p.at.Sub(now))
 }
 
 // step takes a sample, which stands for the time since the one before, and counts and tells where that is due.
