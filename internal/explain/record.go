@@ -140,11 +140,12 @@ type pass struct {
 	server  Server
 	tick    time.Duration // between counts
 	start   time.Time
-	last    time.Time // sample
-	counted time.Time // last time
-	kept    time.Time // up to which samples and counters agree
-	due     time.Time // next Look
-	at      time.Time // planned for the next look without a question
+	last    time.Time     // sample
+	counted time.Time     // last time
+	kept    time.Time     // up to which samples and counters agree
+	due     time.Time     // next Look
+	at      time.Time     // planned for the next look without a question
+	planned time.Duration // since the one before; 0: it was a question
 	samples int
 }
 
@@ -155,10 +156,8 @@ func (p *pass) until(ctx context.Context) string {
 		if ctx.Err() != nil || left <= 0 {
 			return p.finish(ctx.Err() != nil)
 		}
-		select {
-		case <-ctx.Done():
+		if !p.rest(ctx, left) {
 			continue
-		case <-time.After(min(left, p.pause())):
 		}
 		now := time.Now()
 		if err := p.step(now); err != nil {
@@ -170,22 +169,38 @@ func (p *pass) until(ctx context.Context) string {
 	}
 }
 
-// pause is until the next sample. Looks that ask nothing keep their mean time, also where one is late as no CPU was free.
-func (p *pass) pause() time.Duration {
+// rest is until the next sample; it returns false where ctx ends before. Looks that ask nothing keep their mean time, also where one is
+// late as no CPU was free.
+func (p *pass) rest(ctx context.Context, left time.Duration) bool {
 	now := time.Now()
 	wait := p.next(p.server, now.Sub(p.start).Seconds())
-	if _, looks := p.looks(); !looks {
-		return wait
+	if _, looks := p.looks(); looks && wait < 2*looking { // not where looks are slowed down
+		before := p.at
+		if p.at = p.at.Add(wait); now.Sub(p.at) > looking {
+			p.at = now
+		}
+		p.planned = p.at.Sub(before)
+		// It is soon over, and a timer of Go's takes half as much CPU time again, as it wakes two threads.
+		thread.Sleep(min(left, max(0, p.at.Sub(now))))
+		return true
 	}
-	if p.at = p.at.Add(wait); now.Sub(p.at) > looking {
-		p.at = now
+	p.at, p.planned = now.Add(wait), 0
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(min(left, wait)):
 	}
-	return max(0, p.at.Sub(now))
+	return true
 }
 
-// step takes a sample, which stands for the time since the one before, and counts and tells where that is due.
+// step takes a sample, which stands for the time since the one before, and counts and tells where that is due. A look stands for the
+// time that was planned: it is late where no CPU was free, and would give such times more weight than they have.
 func (p *pass) step(now time.Time) error {
-	n, err := p.sample(p.ask, now.Sub(p.last).Seconds())
+	since := now.Sub(p.last)
+	if p.planned > 0 {
+		since = p.planned
+	}
+	n, err := p.sample(p.ask, since.Seconds())
 	if err != nil {
 		return err
 	}
@@ -243,8 +258,11 @@ func (r *recorder) look() error {
 // time since the sample before; 0: the first, which is not counted.
 func (r *recorder) sample(ctx context.Context, seconds float64) (int, error) {
 	begin := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+	if _, looks := r.looks(); !looks {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
+	}
 	shots, err := r.src.Sample(ctx)
 	if err != nil {
 		return 0, err

@@ -27,6 +27,7 @@ type Words struct {
 	pids        []int          // those
 	remote      []unix.RemoteIovec
 	read        []byte
+	calls       map[int]int // descriptors of what tells a process' system call, held open
 }
 
 // longestTitle is more than PostgreSQL writes of two names (63 bytes each), a host and a command.
@@ -75,7 +76,7 @@ func OpenWords(postmaster int) (*Words, error) {
 		}
 		value += base - first
 	}
-	w := &Words{postmaster: postmaster, pointer: value, at: map[int]uint64{}}
+	w := &Words{postmaster: postmaster, pointer: value, at: map[int]uint64{}, calls: map[int]int{}}
 	if _, err := w.word(postmaster); err != nil {
 		return nil, err
 	}
@@ -185,6 +186,44 @@ func (w *Words) Follow(pids []int) {
 		w.pids, w.remote = append(w.pids, pid), append(w.remote, unix.RemoteIovec{Base: uintptr(word), Len: 4})
 	}
 	w.at, w.read = at, make([]byte, 4*len(w.pids))
+	for pid := range w.calls {
+		if _, here := at[pid]; !here {
+			w.release(pid)
+		}
+	}
+}
+
+// Close lets go of what is held open.
+func (w *Words) Close() {
+	for pid := range w.calls {
+		w.release(pid)
+	}
+}
+
+func (w *Words) release(pid int) {
+	_ = unix.Close(w.calls[pid])
+	delete(w.calls, pid)
+}
+
+// mostHeld is how many descriptors are held open at most.
+const mostHeld = 256
+
+// Runs reports whether a process is on a CPU or ready for one, whatever its word says: after a wait it needs a CPU to change that.
+func (w *Words) Runs(pid int) bool {
+	fd, held := w.calls[pid]
+	if !held {
+		var err error
+		if fd, err = unix.Open(fmt.Sprintf("/proc/%d/syscall", pid), unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+			return false
+		}
+		if w.calls[pid] = fd; len(w.calls) > mostHeld {
+			defer w.release(pid)
+		}
+	}
+	const running = "running" // proc_pid_syscall in fs/proc/base.c
+	var b [len(running)]byte
+	n, err := unix.Pread(fd, b[:], 0)
+	return err == nil && string(b[:n]) == running
 }
 
 // Read reads the words of all known processes by one call: all map the shared memory at one address. It returns none where that

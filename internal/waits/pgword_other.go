@@ -23,3 +23,9 @@ func (*Words) Read(map[int]uint32) {}
 
 // Title reads none.
 func (*Words) Title(int) (title string, whole bool) { return "", false }
+
+// Runs knows of none.
+func (*Words) Runs(int) bool { return false }
+
+// Close does nothing.
+func (*Words) Close() {}

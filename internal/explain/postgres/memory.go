@@ -21,7 +21,9 @@ type memory struct {
 	own      int
 	backends map[int]*backend
 	listed   time.Time
+	churned  time.Time // when one of them was new
 	got      map[int]uint32
+	again    map[int]uint32
 	shown    map[uint32]wait
 	cpu      time.Duration // that looks took
 }
@@ -32,6 +34,8 @@ type words interface {
 	Follow(pids []int)
 	Read(into map[int]uint32)
 	Title(pid int) (title string, whole bool)
+	Runs(pid int) bool
+	Close()
 }
 
 // wait is how a session at work shows.
@@ -57,10 +61,11 @@ const (
 	background
 )
 
-// fewBackends is up to how many processes are listed for each look. More are listed at times, as that takes the kernel longer.
+// relist is how often processes are listed, which takes longer than a look at them. After one has begun they are listed for each look
+// for a while, as where clients reconnect.
 const (
-	fewBackends = 64
-	relist      = 100 * time.Millisecond
+	relist = 100 * time.Millisecond
+	churns = time.Second
 )
 
 // openMemory finds out whether a server's memory tells what its sessions do. Its error is a clause.
@@ -78,7 +83,7 @@ func openMemory(postmaster, own, major int) (*memory, error) {
 }
 
 func newMemory(w words, e events, own int) *memory {
-	return &memory{words: w, events: e, own: own, backends: map[int]*backend{}, got: map[int]uint32{}, shown: map[uint32]wait{}}
+	return &memory{words: w, events: e, own: own, backends: map[int]*backend{}, got: map[int]uint32{}, again: map[int]uint32{}, shown: map[uint32]wait{}}
 }
 
 // try looks once. Our own session, which waits for us, has to tell that it is idle, as others will.
@@ -133,7 +138,7 @@ func (m *memory) look() (shot explain.Snapshot, err error) {
 		now, _ := thread.CPUTime()
 		m.cpu += now - began
 	}()
-	if now := time.Now(); len(m.backends) <= fewBackends || now.Sub(m.listed) >= relist {
+	if now := time.Now(); now.Sub(m.listed) >= relist || now.Sub(m.churned) < churns {
 		m.listed = now
 		if err := m.list(); err != nil {
 			return shot, err
@@ -143,6 +148,7 @@ func (m *memory) look() (shot explain.Snapshot, err error) {
 	if len(m.got) == 0 {
 		return shot, errors.New("its memory is not where it was")
 	}
+	m.run()
 	shot.Sessions = make([]explain.Session, 0, len(m.backends))
 	for pid, b := range m.backends {
 		word, known := m.got[pid]
@@ -154,6 +160,27 @@ func (m *memory) look() (shot explain.Snapshot, err error) {
 		}
 	}
 	return shot, nil
+}
+
+// run takes for running what is ready to run and still has the word of its last wait: it needs a CPU to change that. Then all words are
+// those of after that look, as what began to run or to wait meanwhile would else be taken for running both times.
+func (m *memory) run() {
+	var ready []int
+	for pid, word := range m.got {
+		if b := m.backends[pid]; word != 0 && b != nil && b.kind != background && !b.still && pid != m.own && m.words.Runs(pid) {
+			ready = append(ready, pid)
+		}
+	}
+	if len(ready) == 0 {
+		return
+	}
+	m.got, m.again = m.again, m.got
+	m.words.Read(m.got)
+	for _, pid := range ready {
+		if word, known := m.got[pid]; known && word == m.again[pid] {
+			m.got[pid] = 0
+		}
+	}
 }
 
 // list finds processes that have begun or ended.
@@ -177,7 +204,7 @@ func (m *memory) list() error {
 		b := m.backends[pid]
 		if b == nil || b.kind == unknown {
 			title, _ := m.words.Title(pid)
-			b = &backend{}
+			b, m.churned = &backend{}, m.listed
 			b.kind, b.leader = kindOf(title)
 		}
 		all[pid] = b

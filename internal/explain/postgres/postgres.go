@@ -25,16 +25,21 @@ type Source struct {
 	memory              *memory // nil: samples are questions
 	blind               string  // why it is no longer looked at
 	questions           int
-	clients             int // in the last sample
-	untold              int // sessions at once whose state did not show
-	parallel, shots     int
-	own, asked          int64           // our backend, 0 where it is not known, and the transactions that it made for us
-	server              int             // the postmaster
-	waited              time.Duration   // for its answers
-	known               map[string]bool // questions that are prepared, each in a transaction too; nil: none is
-	open                float64         // s, of clients' transactions that were open at the last sample
-	early               float64         // the same at the first count
-	readings            []reading
+	used                struct {
+		questions int
+		cpu       float64
+		ok        bool
+	}
+	clients         int // in the last sample
+	untold          int // sessions at once whose state did not show
+	parallel, shots int
+	own, asked      int64           // our backend, 0 where it is not known, and the transactions that it made for us
+	server          int             // the postmaster
+	waited          time.Duration   // for its answers
+	known           map[string]bool // questions that are prepared, each in a transaction too; nil: none is
+	open            float64         // s, of clients' transactions that were open at the last sample
+	early           float64         // the same at the first count
+	readings        []reading
 }
 
 // flush is how old a transaction has to be, in s, that a session's counters lag behind:
@@ -325,7 +330,21 @@ func (s *Source) Process() (server int, own int64, ok bool) {
 	return s.server, s.own, s.server != 0
 }
 
-func (s *Source) OwnCPU() (float64, bool) { return s.threads.Used(s.own) }
+func (s *Source) OwnCPU() (float64, bool) {
+	if s.used.questions != s.questions || s.memory == nil { // it works for questions alone
+		s.used.questions = s.questions
+		s.used.cpu, s.used.ok = s.threads.Used(s.own)
+	}
+	return s.used.cpu, s.used.ok
+}
+
+// Close implements explain.Source.
+func (s *Source) Close() error {
+	if s.memory != nil {
+		s.memory.words.Close()
+	}
+	return s.Asked.Close()
+}
 
 // Looks implements explain.Looker.
 func (s *Source) Looks() (questions int, cpu float64, ok bool) {
