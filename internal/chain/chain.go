@@ -124,7 +124,6 @@ type lane struct {
 type window struct {
 	from, to uint64
 	lanes    map[int]*lane
-	cpus     map[int]*lane // who has each, by the spans that run there
 	order    []*lane
 	words    map[int]uint32
 	account  *Account
@@ -399,18 +398,17 @@ func (a *Account) Share(part explain.PartName, is func(End) bool) result.Estimat
 	return result.Estimate{Value: r.Value, Low: max(0, r.Low), High: min(1, r.High), N: len(x), Evidence: result.Measured}
 }
 
-// Ends are all that a part's waits ended with, the longest first, and the time of each, s of windows.
-func (a *Account) Ends(part explain.PartName) (ends []End, seconds map[End]float64) {
-	seconds = map[End]float64{}
+// Ends are all that a part's waits ended with, the longest first.
+func (a *Account) Ends(part explain.PartName) []End {
+	seconds := map[End]float64{}
 	for _, w := range a.Windows {
 		for e, s := range w[part] {
 			seconds[e] += s
 		}
 	}
-	ends = slices.SortedFunc(maps.Keys(seconds), func(x, y End) int {
+	return slices.SortedFunc(maps.Keys(seconds), func(x, y End) int {
 		return cmp.Or(cmp.Compare(seconds[y], seconds[x]), compare(x, y))
 	})
-	return ends, seconds
 }
 
 func compare(x, y End) int {

@@ -37,8 +37,7 @@ func follow(t *testing.T, until uint64, events ...Event) func(explain.PartName, 
 	a.serves = map[int]bool{10: true, 11: true, 12: true}
 	a.Add(events, nil, 0, until*ms, ms/100, 0.5)
 	return func(part explain.PartName, e End) float64 {
-		_, seconds := a.Ends(part)
-		return math.Round(seconds[e] * 1000)
+		return math.Round(a.Windows[0][part][e] * 1000)
 	}
 }
 
