@@ -2,9 +2,12 @@ package assess
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"hostlab/internal/chain"
+	"hostlab/internal/document"
 	"hostlab/internal/explain"
 	"hostlab/internal/result"
 )
@@ -64,6 +67,74 @@ func (m *Minute) ends(part explain.PartName) (list []Ended) {
 	slices.SortStableFunc(list, func(a, b Ended) int { return cmp.Compare(b.Share.Value, a.Share.Value) })
 	return list
 }
+
+// whose are those whose doing ends a wait of a part, in a sentence, and how the sentence begins.
+var whose = map[explain.PartName][2]string{
+	explain.Locks:       {"while it waited for locks", "their holders"},
+	explain.LogWait:     {"while it waited for the log", "who wrote it"},
+	explain.DataReads:   {"while it waited for data", "who read it"},
+	explain.Application: {"while it waited for clients", "those"},
+	explain.OtherWaits:  {"in its other waits", "those that it waited for"},
+}
+
+// ended is what a thread does in the end, in a sentence.
+var ended = map[chain.Kind]string{
+	chain.Computing: "computed", chain.Ready: "waited for a CPU", chain.Log: "waited for the log's device", chain.Data: "waited for data",
+	chain.Device: "waited for a device", chain.Asleep: "slept", chain.Remote: "waited for another host", chain.Circle: "waited for each other",
+}
+
+// behind says what the waits of a part ended with; "": that is not known, or goes without saying.
+func (m *Minute) behind(part explain.PartName) string {
+	shares, kinds := map[chain.Kind]float64{}, []chain.Kind{}
+	for _, e := range m.ends(part) {
+		if shares[e.With] == 0 {
+			kinds = append(kinds, e.With)
+		}
+		shares[e.With] += e.Share.Value
+	}
+	slices.SortStableFunc(kinds, func(a, b chain.Kind) int { return cmp.Compare(shares[b], shares[a]) })
+	words, known := whose[part]
+	if !known || len(kinds) == 0 || part == explain.LogWait && kinds[0] == chain.Log || part == explain.DataReads && kinds[0] == chain.Data {
+		return ""
+	}
+	var says []string
+	for _, k := range kinds[:min(3, len(kinds))] {
+		if shares[k] >= 0.05 {
+			says = append(says, fmt.Sprintf("%s (%s)", ended[k], result.Share(shares[k])))
+		}
+	}
+	return words[0] + ", " + words[1] + " " + strings.Join(says, ", ")
+}
+
+// endings are all parts by what they ended with.
+func (m *Minute) endings() document.Section {
+	t := &document.Table{Columns: document.Headings("wait for", "ended with", "of", "share", "95 % interval"),
+		Lead: "A wait lasts as long as what it waits for: who holds a lock may wait for a CPU, too."}
+	for _, p := range m.Parts() {
+		if p.Name == explain.DatabaseCPU || p.Name == explain.RunQueue && len(p.Ends) < 2 {
+			continue
+		}
+		for _, e := range p.Ends {
+			if e.Share.Value < 0.01 {
+				continue
+			}
+			t.Add(document.Text(p.Name.Title()), document.Text(ends[e.With]), document.Text(owners[e.Of]),
+				document.Number(e.Share.Value, result.Share(e.Share.Value)), document.Text(e.Share.Percent().Interval()))
+		}
+	}
+	if len(t.Rows) == 0 {
+		return document.Section{}
+	}
+	return document.Titled("What its waits ended with", t)
+}
+
+// ends and owners are their names in a table.
+var (
+	ends = map[chain.Kind]string{chain.Computing: "computing", chain.Ready: "a wait for a CPU", chain.Log: "the log's device",
+		chain.Data: "a data read", chain.Device: "a device", chain.Asleep: "sleep", chain.Remote: "another host, or unknown",
+		chain.Circle: "each other"}
+	owners = map[Owner]string{OfService: "the service", OfClients: "its clients here", OfOthers: "other programs", OfNobody: "an idle CPU"}
+)
 
 // saving is what could be saved if no wait ended with a kind of end: those of a part do, and others behind it. Behind says more than
 // the kind where a wait may go away though it ended otherwise, as a CPU's behind the log's.

@@ -59,6 +59,7 @@ func (t *threads) fill(m *Minute, cpus int) {
 	m.Readings, m.Throttled = t.readings, last.Throttled
 	if t.meter != nil {
 		m.host(last, cpus)
+		m.Host.Allowed = allowed(m.Service.PID)
 	}
 	if last.NoQueue != "" {
 		m.Unseen[lever.CPUs] = last.NoQueue
