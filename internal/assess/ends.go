@@ -103,7 +103,11 @@ func (m *Minute) behind(part explain.PartName) string {
 			says = append(says, fmt.Sprintf("%s (%s)", ended[k], result.Share(shares[k])))
 		}
 	}
-	return words[0] + ", " + words[1] + " " + strings.Join(says, ", ")
+	text := words[0] + ", " + words[1] + " " + strings.Join(says, ", ")
+	if m.share(part).Value*shares[chain.Asleep] >= 0.3 {
+		text += "; no platform shortens a sleep, which is the application's own"
+	}
+	return text
 }
 
 // endings are all parts by what they ended with.
