@@ -30,8 +30,21 @@ const (
 	OfNobody  Owner = "nobody" // an idle CPU: its turn was about to come
 )
 
-// followed is how many windows have to show a part before its ends are known.
-const followed = 3
+// followed is how many windows have to show a part, and of how much of it the end has to be seen, before its ends are known: waits
+// that are longer than windows end unseen.
+const (
+	followed = 3
+	half     = 0.5
+)
+
+// follows reports that the ends of a part are known.
+func (m *Minute) follows(part explain.PartName) bool {
+	if m.Ends == nil {
+		return false
+	}
+	_, seen := m.Ends.Seen(part)
+	return seen >= half && m.Ends.Share(part, func(chain.End) bool { return true }).N >= followed
+}
 
 // owner is whose a process is.
 func (m *Minute) owner(pid int) Owner {
@@ -48,7 +61,7 @@ func (m *Minute) owner(pid int) Owner {
 
 // ends are what a part ended with, the largest share first; nil: too little was seen of it.
 func (m *Minute) ends(part explain.PartName) (list []Ended) {
-	if m.Ends == nil {
+	if !m.follows(part) {
 		return nil
 	}
 	seen := map[Ended]bool{}
@@ -59,9 +72,6 @@ func (m *Minute) ends(part explain.PartName) (list []Ended) {
 		}
 		seen[of] = true
 		of.Share = m.Ends.Share(part, func(x chain.End) bool { return x.Kind == of.With && m.owner(x.PID) == of.Of })
-		if of.Share.N < followed {
-			return nil
-		}
 		list = append(list, of)
 	}
 	slices.SortStableFunc(list, func(a, b Ended) int { return cmp.Compare(b.Share.Value, a.Share.Value) })
@@ -144,11 +154,9 @@ var (
 // the kind where a wait may go away though it ended otherwise, as a CPU's behind the log's.
 func (m *Minute) saving(part explain.PartName, kind chain.Kind, behind func(chain.End) bool) explain.Saving {
 	return m.Report.Saving(part, func(of explain.PartName) (likely, most result.Estimate, known bool) {
-		if m.Ends != nil {
-			likely = m.Ends.Share(of, func(e chain.End) bool { return e.Kind == kind })
-			if likely.N >= followed {
-				return likely, m.Ends.Share(of, func(e chain.End) bool { return e.Kind == kind || behind(e) }), true
-			}
+		if m.follows(of) {
+			return m.Ends.Share(of, func(e chain.End) bool { return e.Kind == kind }),
+				m.Ends.Share(of, func(e chain.End) bool { return e.Kind == kind || behind(e) }), true
 		}
 		switch { // nobody followed it
 		case of == part || of == explain.Locks:

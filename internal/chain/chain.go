@@ -404,6 +404,20 @@ func (a *Account) Share(part explain.PartName, is func(End) bool) result.Estimat
 	return result.Estimate{Value: r.Value, Low: max(0, r.Low), High: min(1, r.High), N: len(x), Evidence: result.Measured}
 }
 
+// Seen is the time of a part in windows, s, and the share of it of which the end was seen.
+func (a *Account) Seen(part explain.PartName) (seconds, share float64) {
+	ended := 0.0
+	for _, w := range a.Windows {
+		for _, e := range slices.SortedFunc(maps.Keys(w[part]), compare) {
+			seconds += w[part][e]
+			if e.Kind != Unseen {
+				ended += w[part][e]
+			}
+		}
+	}
+	return seconds, ended / max(seconds, 1e-9)
+}
+
 // Ends are all that a part's waits ended with, the longest first.
 func (a *Account) Ends(part explain.PartName) []End {
 	seconds := map[End]float64{}
