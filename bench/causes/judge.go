@@ -86,7 +86,7 @@ func (l *load) judge(r *record, a *answer) (t told) {
 	}
 	for i := range a.Levers {
 		for _, pattern := range l.First {
-			if v := &a.Levers[i]; own == nil && v.AtMost != nil && (v.Name == pattern || matches(pattern, v.Text)) && v.Verdict != "unknown" {
+			if v := &a.Levers[i]; own == nil && v.AtMost != nil && (v.Name == pattern || matches(pattern, v.Name)) && v.Verdict != "unknown" {
 				own = v
 			}
 		}

@@ -95,7 +95,7 @@ func (s *stage) private(v *privatedb.Vendor, settings map[string]string, stateme
 
 func (s *stage) startPostgres() error {
 	settings := map[string]string{"shared_buffers": "128MB", "max_connections": "400", "track_io_timing": "on",
-		"track_wal_io_timing": "on", "checkpoint_timeout": "1h", "max_wal_size": "4GB", "autovacuum": "off"}
+		"track_wal_io_timing": "on", "checkpoint_timeout": "1h", "max_wal_size": "4GB", "autovacuum": "off", "max_parallel_workers_per_gather": "0"}
 	maps.Copy(settings, s.setup.pairs())
 	scale := "5"
 	if s.setup.Cold || s.setup.Memory > 0 {
