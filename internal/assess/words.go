@@ -57,7 +57,7 @@ func (m *Minute) Verdict(levers []lever.Lever) string {
 		says = append(says, fmt.Sprintf("it was active for only %s of %s", result.Format(m.Report.Busy, "s"),
 			result.Format(m.Report.Wall, "s")))
 	}
-	return lever.Sentences(slices.Concat(says, m.gains(levers))...)
+	return lever.Sentences(slices.Concat(says, []string{m.held()}, m.gains(levers))...)
 }
 
 // nothing says why no time is shown.
@@ -103,15 +103,27 @@ func (m *Minute) gains(levers []lever.Lever) (says []string) {
 	})
 	unlikely := only(func(l *lever.Lever) bool { return open(l) && nothing(l) })
 	little := only(func(l *lever.Lever) bool { return l.Verdict == lever.Negligible && l.AtMost != nil })
+	var first *lever.Lever
+	if len(best) > 0 {
+		first = &best[0]
+	}
+	server, leads := m.ofServer(first)
 	switch {
+	case leads && first != nil:
+		says = append(server, "on the platform, "+m.best(*first)[0])
+	case leads:
+		says = server
 	case len(best) > 0:
-		says = m.best(best[0])
+		says = append(m.best(best[0]), server...)
 	case len(unlikely) > 0:
 		says = []string{"no lever is likely to save active time"}
 	case len(little) > 0:
 		says = []string{"no lever that was measured here can save " + lever.Percent(lever.Margin) + " of active time"}
 	default:
 		says = []string{"no lever could be measured here"}
+	}
+	if !leads && first == nil {
+		says = append(says, server...)
 	}
 	says = append(says, m.few())
 	for _, v := range []lever.Verdict{lever.Worthwhile, lever.Possible} { // others that may give as much

@@ -1,0 +1,280 @@
+package postgres
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/result"
+)
+
+// Findings are what its counters and its sessions' waits tell of its settings.
+func Findings(r *explain.Report) (out []explain.Finding) {
+	if r.Busy <= 0 {
+		return nil
+	}
+	f := findings{r, r.Told}
+	for _, look := range []func() (explain.Finding, bool){f.commitDelay, f.checkpoints, f.connections, f.temporary, f.standby, f.cache,
+		f.backendWrites, f.autovacuum} {
+		if x, ok := look(); ok && x.Matters() {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+type findings struct {
+	*explain.Report
+	told *explain.Told
+}
+
+// set begins a finding of a setting.
+func (f *findings) set(parameter string, part explain.PartName) explain.Finding {
+	x := explain.Finding{Parameter: parameter, Part: part}
+	if f.told != nil {
+		x.Value = f.told.Settings[parameter]
+	}
+	return x
+}
+
+// now is a setting's value for a sentence.
+func now(x explain.Finding) string {
+	if x.Value == "" {
+		return x.Parameter
+	}
+	return x.Parameter + " (" + x.Value + ")"
+}
+
+// share is seconds as a share of active time.
+func (f *findings) share(seconds float64) *float64 {
+	return result.Finite(max(0, min(1, seconds/f.Busy)))
+}
+
+// in are the seconds of events.
+func (f *findings) in(names ...string) (sum float64) {
+	for _, e := range f.Events {
+		for _, n := range names {
+			if strings.EqualFold(e.Name, n) {
+				sum += e.Seconds
+			}
+		}
+	}
+	return sum
+}
+
+// alter is the statement that changes a setting for all, without a restart.
+func alter(parameter, value string) string {
+	return "alter system set " + parameter + " = '" + value + "'; select pg_reload_conf()"
+}
+
+// page is what a full-page image holds at most (BLCKSZ, as it is by default).
+const page = 8192
+
+// checkpoints: the log fills max_wal_size before checkpoint_timeout is over. After each checkpoint the first change of a page logs
+// all of it. One that a person asks for counts as forced, too, so that the log's rate decides: a checkpoint begins once the log has
+// max_wal_size / (1 + checkpoint_completion_target) since the last one (CalculateCheckpointSegments in xlog.c).
+func (f *findings) checkpoints() (x explain.Finding, ok bool) {
+	x = f.set("max_wal_size", explain.LogWait)
+	forced, timed, written := f.told.Get("checkpoints_forced"), f.told.Get("checkpoints_timed"), f.told.Get("log")
+	if forced == 0 || forced < timed || written <= 0 {
+		return x, false
+	}
+	largest, timeout := quantity(x.Value), quantity(f.told.Settings["checkpoint_timeout"])
+	if rate := written / f.told.Seconds; largest > 0 && timeout > 0 {
+		if rate*timeout < largest/2 {
+			return x, false
+		}
+		x.Step = alter(x.Parameter, size(2*rate*timeout))
+	}
+	x.Number, x.Unit, x.N, x.Plain = forced/(forced+timed), "of checkpoints", int64(forced), true
+	x.Text = fmt.Sprintf("%.0f of %.0f checkpoints in %s were forced, as the log fills %s", forced, forced+timed, result.Format(f.told.Seconds, "s"), now(x))
+	if n := float64(f.Transactions); n > 0 {
+		x.Text += fmt.Sprintf("; a transaction logs %s", result.Format(written/n, "B"))
+	}
+	if all := f.told.Get("wal_bytes"); all > 0 {
+		full := min(1, f.told.Get("wal_fpi")*page/all)
+		x.Explains = f.share(full * f.Part(explain.LogWait).Seconds)
+		x.Text += fmt.Sprintf(", up to %s of it full pages", result.Share(full))
+	}
+	return x, true
+}
+
+// commitDelay: a session sleeps before it flushes the log, where others are within transactions (XLogFlush in xlog.c). 18 has a wait
+// event for that. Who comes meanwhile waits for the rest of one such time, and may sleep itself.
+func (f *findings) commitDelay() (x explain.Finding, ok bool) {
+	x = f.set("commit_delay", explain.LogWait)
+	delay, err := strconv.ParseFloat(x.Value, 64)
+	if err != nil || delay <= 0 || f.told.Settings["fsync"] == "off" || f.Peak > 0 && float64(f.Peak-1) < quantity(f.told.Settings["commit_siblings"]) {
+		return x, false
+	}
+	delay *= us
+	n := float64(max(0, f.Transactions))
+	if syncs := float64(f.Log.Syncs); syncs >= 0 && f.Peak > 0 {
+		n = min(n, syncs*float64(f.Peak))
+	}
+	ran := f.Part(explain.RunQueue).Seconds // a sleeper looks as one that runs, where CPU time is only sampled
+	if cpu := f.Part(explain.DatabaseCPU); cpu.Source == "schedstat" {
+		ran += cpu.Seconds
+	}
+	free := max(0, f.Busy-ran-f.Part(explain.Application).Seconds-f.Part(explain.Locks).Seconds)
+	slept := min(n*delay, free)
+	if seen := f.in("Timeout:CommitDelay"); seen > 0 {
+		slept = seen
+	}
+	x.Number, x.Unit, x.N = delay, "s", int64(n)
+	x.Explains, x.AtMost = f.share(slept), f.share(max(slept, min(2*n*delay, f.Busy-ran)))
+	x.Text = fmt.Sprintf("a commit sleeps for commit_delay = %s before it is flushed, which takes %s of active time", result.Format(delay, "s"),
+		result.Share(*x.Explains))
+	x.Step = alter(x.Parameter, "0")
+	return x, true
+}
+
+// slowest is what it takes to begin a session, s, at most: what is more is the error of a difference.
+const slowest = 0.2
+
+// connections: a session takes a process, its caches and a login. The server counts for how long there was one, from its process's
+// begin on, and for how long it ran statements or paused within a transaction; samples show for how long it was idle.
+func (f *findings) connections() (x explain.Finding, ok bool) {
+	x = explain.Finding{Parameter: "pool of connections", Part: explain.DatabaseCPU, Unit: "connections/s",
+		Step: "let clients keep their connections, or put a pooler such as pgbouncer between"}
+	n := f.told.Get("sessions")
+	if n <= 0 {
+		return x, false
+	}
+	x.N, x.Number = int64(n), n/f.told.Seconds
+	if x.Number < 1 {
+		return x, false
+	}
+	x.Text = fmt.Sprintf("clients connect %s times a second", plain(x.Number))
+	if all := float64(f.Transactions); all > 0 {
+		x.Plain = n >= all/2 && x.Number >= often
+		x.Text += fmt.Sprintf(", for %s each", transactions(all/n))
+	}
+	own := f.told.Seconds
+	began := f.told.Get("session_us")*us - own - f.told.Get("active_us")*us - f.told.Get("paused_us")*us - f.Part(explain.Idle).Seconds
+	if began = min(began, n*slowest); began > 0 {
+		x.Explains = result.Finite(began / (began + f.Busy))
+		x.Text += fmt.Sprintf("; beginning and ending a session takes %s", result.Format(began/n, "s"))
+	}
+	return x, true
+}
+
+// often is how many connections a second are many by themselves.
+const often = 10
+
+func transactions(n float64) string {
+	if n < 1.05 {
+		return "one transaction"
+	}
+	return plain(n) + " transactions"
+}
+
+// plain writes a number with two or three digits.
+func plain(v float64) string {
+	if v >= 100 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 2, 64)
+}
+
+// spilled is what sessions write to temporary files in a second of their active time, B, that is much by itself.
+const spilled = 20e6
+
+// temporary: sorts and hashes that do not fit into work_mem go to files. A file is counted when it is removed.
+func (f *findings) temporary() (x explain.Finding, ok bool) {
+	x = f.set("work_mem", explain.OtherWaits)
+	n, bytes := f.told.Get("temp_files"), f.told.Get("temp_bytes")
+	if n == 0 {
+		return x, false
+	}
+	x.Number, x.Unit, x.N = bytes/f.told.Seconds, "B/s", int64(n)
+	x.Explains, x.Plain = f.share(f.in("IO:BufFileRead", "IO:BufFileWrite", "IO:BuffileRead", "IO:BuffileWrite")), bytes >= spilled*f.Busy
+	x.Text = fmt.Sprintf("%.0f temporary files of %s on average, %s a second, as sorts and hashes exceed %s", n, result.Format(bytes/n, "B"),
+		result.Format(x.Number, "B"), now(x))
+	x.Step = alter(x.Parameter, size(2*max(bytes/n, quantity(x.Value))))
+	return x, true
+}
+
+func (f *findings) standby() (x explain.Finding, ok bool) {
+	x = f.set("synchronous_commit", explain.OtherWaits)
+	seconds := f.in("IPC:SyncRep")
+	x.Number, x.Unit, x.N = seconds/f.Busy, "of active time", -1
+	x.Explains, x.AtMost = f.share(seconds), f.share(seconds+f.Part(explain.Locks).Seconds)
+	x.Text = fmt.Sprintf("sessions wait for a standby of synchronous_standby_names for %s of active time", result.Share(x.Number))
+	x.Step = "look at the standby and the way to it; with synchronous_commit = local a commit waits for none, and may be lost with this host"
+	return x, seconds > 0
+}
+
+// cache: a page that is not in shared_buffers is copied from the kernel's page cache, which takes CPU time and no device.
+func (f *findings) cache() (x explain.Finding, ok bool) {
+	x = f.set("shared_buffers", explain.DatabaseCPU)
+	c := f.Copies
+	if c == nil || c.Count <= 0 {
+		return x, false
+	}
+	x.Number, x.Unit, x.N = c.Seconds/float64(c.Count), "s a read", c.Count
+	x.Explains, x.AtMost = f.share(c.Seconds), f.share(c.Seconds+f.Part(explain.DatabaseCPU).Seconds)
+	x.Text = fmt.Sprintf("%s of active time copies pages from the page cache: %s each, no device takes so little; larger %s keeps them",
+		result.Share(*x.Explains), result.Format(x.Number, "s"), now(x))
+	x.Step = "alter system set shared_buffers = '" + size(4*quantity(x.Value)) + "', if memory has room, and restart the server"
+	return x, true
+}
+
+// backendWrites: who wants a place in shared_buffers and finds a changed page there has to write it.
+func (f *findings) backendWrites() (x explain.Finding, ok bool) {
+	x = f.set("shared_buffers", explain.OtherWaits)
+	n, seconds := f.told.Get("written_backend"), f.in("IO:DataFileWrite")
+	if n <= 0 || seconds <= 0 {
+		return x, false
+	}
+	x.Number, x.Unit, x.N = n/f.told.Seconds, "pages/s", int64(n)
+	x.Explains = f.share(seconds)
+	x.Text = fmt.Sprintf("sessions write changed pages themselves to get a place in %s: %s pages a second, %s of active time", now(x), plain(x.Number),
+		result.Share(*x.Explains))
+	x.Step = alter("bgwriter_lru_maxpages", "1000")
+	return x, true
+}
+
+// autovacuum: its workers take CPU time and devices from sessions.
+func (f *findings) autovacuum() (x explain.Finding, ok bool) {
+	x = f.set("autovacuum_vacuum_cost_limit", explain.RunQueue)
+	w := f.Vacuum
+	if w == nil || w.Seconds <= 0 {
+		return x, false
+	}
+	x.Number, x.Unit, x.N = w.Seconds/w.Watched, "workers", int64(w.Looks)
+	x.Plain = w.Running >= explain.FindingFrom*f.Busy
+	x.Text = fmt.Sprintf("%s autovacuum workers ran at once on average, and spent %s of their time on a CPU or in I/O", plain(x.Number),
+		result.Share(w.Running/w.Seconds))
+	x.Step = alter("autovacuum_vacuum_cost_delay", "20ms") + " slows them down"
+	return x, true
+}
+
+// units are PostgreSQL's (guc.c), in bytes and seconds.
+var units = map[string]float64{"": 1, "B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40,
+	"us": us, "ms": 1e-3, "s": 1, "min": 60, "h": 3600, "d": 86400}
+
+// quantity is a value as current_setting writes it; 0: it is none.
+func quantity(s string) float64 {
+	digits := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyzBGKMT")
+	v, err := strconv.ParseFloat(digits, 64)
+	unit, known := units[s[len(digits):]]
+	if err != nil || !known || v < 0 {
+		return 0
+	}
+	return v * unit
+}
+
+// size rounds bytes up to a power of two as a setting takes it.
+func size(bytes float64) string {
+	kb := math.Exp2(math.Ceil(math.Log2(max(bytes, 1024) / 1024)))
+	switch {
+	case kb >= 1<<20:
+		return fmt.Sprintf("%.0fGB", kb/(1<<20))
+	case kb >= 1<<10:
+		return fmt.Sprintf("%.0fMB", kb/(1<<10))
+	}
+	return fmt.Sprintf("%.0fkB", kb)
+}
