@@ -113,20 +113,28 @@ func holder(b explain.Blocker) string {
 	if b.Relation != "" {
 		where = "on " + b.Relation
 	}
-	switch {
-	case b.PID == 0:
+	if b.PID == 0 {
 		return where
-	case b.Sessions > 1:
-		return where + fmt.Sprintf(", %s, most often %d (%s)", screen.Count(b.Sessions, "session"), b.PID, result.Share(b.Held))
 	}
-	where += fmt.Sprintf(", session %d", b.PID)
+	if b.Sessions > 1 {
+		return where + fmt.Sprintf(", %s, most often %s (%s)", screen.Count(b.Sessions, "session"), who(b), result.Share(b.Held))
+	}
+	return where + ", " + who(b)
+}
+
+// who is the session that held most often.
+func who(b explain.Blocker) string {
+	s := fmt.Sprintf("session %d", b.PID)
 	for _, x := range [][2]string{{" of user ", b.User}, {", application ", b.Application}, {", client ", b.Client}} {
 		if x[1] != "" {
-			where += x[0] + x[1]
+			s += x[0] + x[1]
 		}
 	}
-	return where
+	return s
 }
+
+// mostly is the share from which one session is named as the holder.
+const mostly = 0.5
 
 // held is a clause on who held what the service's sessions waited for; "": that does not show.
 func (m *Minute) held() string {
@@ -134,10 +142,17 @@ func (m *Minute) held() string {
 		return ""
 	}
 	b := m.Report.Blockers[0]
-	doing := map[explain.PartName]string{explain.DatabaseCPU: "it was on a CPU or ready for one", explain.LogWait: "it waited for the log",
-		explain.DataReads: "it read data", explain.Application: "it waited for its client within a transaction"}[b.Part]
+	doing := map[explain.PartName]string{explain.DatabaseCPU: "ran, or was ready to", explain.LogWait: "waited for the log",
+		explain.DataReads: "read data", explain.Application: "waited for its client within a transaction"}[b.Part]
 	if doing == "" {
-		doing = "it showed as " + cmp.Or(b.Event, string(b.Part))
+		doing = "showed as " + cmp.Or(b.Event, string(b.Part))
 	}
-	return fmt.Sprintf("for %s of lock waits the holder was %s: %s", result.Share(b.Share.Value), holder(b), doing)
+	says := fmt.Sprintf("in %s of lock waits the holder %s", result.Share(b.Share.Value), doing)
+	if b.Relation != "" {
+		says += ", on " + b.Relation
+	}
+	if b.PID != 0 && b.Held >= mostly {
+		says += ": " + who(b)
+	}
+	return says
 }

@@ -29,7 +29,7 @@ type findings struct {
 
 // set begins a finding of a setting, of which a counter grew.
 func (f *findings) set(parameter, counter string, part explain.PartName) explain.Finding {
-	n := f.told.Get(counter)
+	n := max(0, f.told.Get(counter)-f.told.Get("own_"+counter)) // our questions use temporary tables, too
 	return explain.Finding{Parameter: parameter, Value: f.told.Settings[parameter], Part: part, Number: n / f.told.Seconds, Unit: "1/s", N: int64(n)}
 }
 
@@ -85,7 +85,7 @@ func (f *findings) pool() explain.Finding {
 	}
 	missed := min(1, float64(x.N)/requests)
 	x.Explains = result.Finite(min(1, f.Part(explain.DataReads).Seconds/f.Busy))
-	x.Text = fmt.Sprintf("%s did not hold %s of the pages that were wanted, %.3g a second", now(x), result.Share(missed), x.Number)
+	x.Text = fmt.Sprintf("%s of the pages that were wanted were not in %s: %.3g a second", result.Share(missed), now(x), x.Number)
 	if f.Copies != nil {
 		x.Part, x.Plain = explain.DatabaseCPU, missed >= explain.FindingFrom
 		x.Text += "; the page cache held them"
@@ -98,7 +98,7 @@ func (f *findings) pool() explain.Finding {
 func (f *findings) logBuffer() explain.Finding {
 	x := f.set("innodb_log_buffer_size", "innodb_log_waits", explain.LogWait)
 	x.Plain = x.Number >= some
-	x.Text = fmt.Sprintf("%s was full %d times, %.3g a second, and sessions waited for the log", now(x), x.N, x.Number)
+	x.Text = fmt.Sprintf("sessions waited for the log %d times, %.3g a second, as %s was full", x.N, x.Number, now(x))
 	x.Step = "set " + x.Parameter + " to four times as much in the server's file, and restart it"
 	return x
 }
@@ -107,7 +107,7 @@ func (f *findings) logBuffer() explain.Finding {
 func (f *findings) noFree() explain.Finding {
 	x := f.set("innodb_buffer_pool_size", "innodb_buffer_pool_wait_free", explain.OtherWaits)
 	x.Plain = x.Number >= some
-	x.Text = fmt.Sprintf("%s had no free page %d times, %.3g a second, and sessions waited for one", now(x), x.N, x.Number)
+	x.Text = fmt.Sprintf("sessions waited for a free page %d times, %.3g a second, as %s was full", x.N, x.Number, now(x))
 	x.Step = larger(x, 4) + ", if memory has room"
 	return x
 }
@@ -115,7 +115,7 @@ func (f *findings) noFree() explain.Finding {
 // temporary: what sorts and groups exceed goes to files. Columns of long texts go there in any case.
 func (f *findings) temporary() explain.Finding {
 	x := f.set("tmp_table_size", "created_tmp_disk_tables", explain.DatabaseCPU)
-	all := f.told.Get("created_tmp_tables")
+	all := f.told.Get("created_tmp_tables") - f.told.Get("own_created_tmp_tables")
 	x.Plain = x.Number >= some && float64(x.N) >= all/4
 	x.Text = fmt.Sprintf("%d of %.0f temporary tables went to disk, as they exceed %s or hold long texts", x.N, all, now(x))
 	x.Step = larger(x, 8) + "; max_heap_table_size, too"

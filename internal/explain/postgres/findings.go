@@ -86,10 +86,10 @@ func (f *findings) checkpoints() (x explain.Finding, ok bool) {
 		if rate*timeout < largest/2 {
 			return x, false
 		}
-		x.Step = alter(x.Parameter, size(2*rate*timeout))
+		x.Step = alter(x.Parameter, size(rate*timeout))
 	}
 	x.Number, x.Unit, x.N, x.Plain = forced/(forced+timed), "of checkpoints", int64(forced), true
-	x.Text = fmt.Sprintf("%.0f of %.0f checkpoints in %s were forced, as the log fills %s", forced, forced+timed, result.Format(f.told.Seconds, "s"), now(x))
+	x.Text = fmt.Sprintf("%.0f of %.0f checkpoints in %s were forced by %s", forced, forced+timed, result.Format(f.told.Seconds, "s"), now(x))
 	if n := float64(f.Transactions); n > 0 {
 		x.Text += fmt.Sprintf("; a transaction logs %s", result.Format(written/n, "B"))
 	}
@@ -101,31 +101,26 @@ func (f *findings) checkpoints() (x explain.Finding, ok bool) {
 	return x, true
 }
 
-// commitDelay: a session sleeps before it flushes the log, where others are within transactions (XLogFlush in xlog.c). 18 has a wait
-// event for that. Who comes meanwhile waits for the rest of one such time, and may sleep itself.
+// commitDelay: a session sleeps before it flushes the log, where others are within transactions (XLogFlush in xlog.c). Who comes
+// meanwhile waits for the rest of one such time, and may sleep itself.
 func (f *findings) commitDelay() (x explain.Finding, ok bool) {
-	x = f.set("commit_delay", explain.LogWait)
-	delay, err := strconv.ParseFloat(x.Value, 64)
-	if err != nil || delay <= 0 || f.told.Settings["fsync"] == "off" || f.Peak > 0 && float64(f.Peak-1) < quantity(f.told.Settings["commit_siblings"]) {
+	x = f.set("commit_delay", explain.OtherWaits)
+	if f.told == nil {
 		return x, false
 	}
-	delay *= us
+	delay := commitDelay(f.told.Settings, f.Peak)
+	if delay <= 0 {
+		return x, false
+	}
 	n := float64(max(0, f.Transactions))
-	if syncs := float64(f.Log.Syncs); syncs >= 0 && f.Peak > 0 {
-		n = min(n, syncs*float64(f.Peak))
-	}
-	ran := f.Part(explain.RunQueue).Seconds // a sleeper looks as one that runs, where CPU time is only sampled
-	if cpu := f.Part(explain.DatabaseCPU); cpu.Source == "schedstat" {
-		ran += cpu.Seconds
-	}
-	free := max(0, f.Busy-ran-f.Part(explain.Application).Seconds-f.Part(explain.Locks).Seconds)
-	slept := min(n*delay, free)
-	if seen := f.in("Timeout:CommitDelay"); seen > 0 {
-		slept = seen
+	ran := f.Part(explain.DatabaseCPU).Seconds + f.Part(explain.RunQueue).Seconds
+	slept := f.in(sleeping)
+	if slept == 0 { // without the CPU time of sessions, a sleep looks as if it ran
+		slept, ran = min(n*delay, ran), 0
 	}
 	x.Number, x.Unit, x.N = delay, "s", int64(n)
 	x.Explains, x.AtMost = f.share(slept), f.share(max(slept, min(2*n*delay, f.Busy-ran)))
-	x.Text = fmt.Sprintf("a commit sleeps for commit_delay = %s before it is flushed, which takes %s of active time", result.Format(delay, "s"),
+	x.Text = fmt.Sprintf("by commit_delay, each commit sleeps for %s before its flush: %s of active time", result.Format(delay, "s"),
 		result.Share(*x.Explains))
 	x.Step = alter(x.Parameter, "0")
 	return x, true
@@ -191,8 +186,8 @@ func (f *findings) temporary() (x explain.Finding, ok bool) {
 	}
 	x.Number, x.Unit, x.N = bytes/f.told.Seconds, "B/s", int64(n)
 	x.Explains, x.Plain = f.share(f.in("IO:BufFileRead", "IO:BufFileWrite", "IO:BuffileRead", "IO:BuffileWrite")), bytes >= spilled*f.Busy
-	x.Text = fmt.Sprintf("%.0f temporary files of %s on average, %s a second, as sorts and hashes exceed %s", n, result.Format(bytes/n, "B"),
-		result.Format(x.Number, "B"), now(x))
+	x.Text = fmt.Sprintf("sorts and hashes exceed %s: %.0f temporary files of %s on average, %s a second", now(x), n, result.Format(bytes/n, "B"),
+		result.Format(x.Number, "B"))
 	x.Step = alter(x.Parameter, size(2*max(bytes/n, quantity(x.Value))))
 	return x, true
 }
@@ -216,8 +211,8 @@ func (f *findings) cache() (x explain.Finding, ok bool) {
 	}
 	x.Number, x.Unit, x.N = c.Seconds/float64(c.Count), "s a read", c.Count
 	x.Explains, x.AtMost = f.share(c.Seconds), f.share(c.Seconds+f.Part(explain.DatabaseCPU).Seconds)
-	x.Text = fmt.Sprintf("%s of active time copies pages from the page cache: %s each, no device takes so little; larger %s keeps them",
-		result.Share(*x.Explains), result.Format(x.Number, "s"), now(x))
+	x.Text = fmt.Sprintf("%s of active time goes to copies from the page cache into %s, %s each",
+		result.Share(*x.Explains), now(x), result.Format(x.Number, "s"))
 	x.Step = "alter system set shared_buffers = '" + size(4*quantity(x.Value)) + "', if memory has room, and restart the server"
 	return x, true
 }

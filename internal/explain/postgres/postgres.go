@@ -21,8 +21,10 @@ type Source struct {
 	walTiming, ioTiming bool
 	activity            explain.Query
 	threads             *explain.Threads
-	clients             int // in the last sample
-	untold              int // sessions at once whose state did not show
+	clients             int               // in the last sample
+	peak                int               // most that worked at once
+	settings            map[string]string // as it told them; nil: it did not
+	untold              int               // sessions at once whose state did not show
 	parallel, shots     int
 	own, asked          int64           // our backend, 0 where it is not known, and the transactions that it made for us
 	server              int             // the postmaster
@@ -118,7 +120,7 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 		return nil, err
 	}
 	var shot explain.Snapshot
-	untold := 0
+	untold, working := 0, 0
 	s.clients, s.open = 0, 0
 	for _, r := range rows {
 		if r.Bool(6) {
@@ -138,13 +140,16 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 			untold++
 		}
 		if !x.Background {
-			s.clients++
+			if s.clients++; x.Part != explain.Idle {
+				working++
+			}
 			if age := r.Float(7); age > flush {
 				s.open += age
 			}
 		}
 		shot.Sessions = append(shot.Sessions, x)
 	}
+	s.peak = max(s.peak, working)
 	s.shots, s.untold = s.shots+1, max(s.untold, untold)
 	return []explain.Snapshot{shot}, nil
 }
@@ -248,7 +253,7 @@ func (s *Source) Begin() {
 	if s.threads != nil {
 		s.threads.Forget()
 	}
-	s.untold, s.parallel, s.shots, s.open, s.early, s.readings = 0, 0, 0, 0, 0, nil
+	s.untold, s.parallel, s.shots, s.peak, s.open, s.early, s.readings = 0, 0, 0, 0, 0, 0, nil
 }
 
 // Process implements explain.Hosted.

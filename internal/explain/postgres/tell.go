@@ -15,6 +15,7 @@ func (s *Source) Tell(ctx context.Context) (explain.Telling, error) {
 		t.Values["read_bytes"] = n * page
 	}
 	explain.Devices(t.Values, s.server)
+	s.settings = t.Settings
 	return t, err
 }
 
