@@ -117,20 +117,9 @@ func holder(b explain.Blocker) string {
 		return where
 	}
 	if b.Sessions > 1 {
-		return where + fmt.Sprintf(", %s, most often %s (%s)", screen.Count(b.Sessions, "session"), who(b), result.Share(b.Held))
+		return where + fmt.Sprintf(", %s, most often %s (%s)", screen.Count(b.Sessions, "session"), b.Who(), result.Share(b.Held))
 	}
-	return where + ", " + who(b)
-}
-
-// who is the session that held most often.
-func who(b explain.Blocker) string {
-	s := fmt.Sprintf("session %d", b.PID)
-	for _, x := range [][2]string{{" of user ", b.User}, {", application ", b.Application}, {", client ", b.Client}} {
-		if x[1] != "" {
-			s += x[0] + x[1]
-		}
-	}
-	return s
+	return where + ", " + b.Who()
 }
 
 // mostly is the share from which one session is named as the holder.
@@ -152,7 +141,7 @@ func (m *Minute) held() string {
 		says += ", on " + b.Relation
 	}
 	if b.PID != 0 && b.Held >= mostly {
-		says += ": " + who(b)
+		says += ": " + b.Who()
 	}
 	return says
 }

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"os"
+	"strconv"
 
 	"github.com/prometheus/procfs"
 	"github.com/prometheus/procfs/blockdevice"
@@ -9,12 +10,21 @@ import (
 	"hostlab/internal/proc"
 )
 
+// Memory is what a server of this host tells as a setting: the host's memory, B.
+const Memory = "host's memory"
+
 // Devices puts among a server's counters what its processes got from devices for reads, as the kernel counts it, and what all
 // disks of this host gave: bytes, and the time of all requests. A process that has ended is in its parent's account
 // (wait_task_zombie in kernel/exit.c). What cannot be read stays out.
-func Devices(values map[string]int64, server int) {
-	if server <= 0 {
+func Devices(t *Telling, server int) {
+	if server <= 0 || t.Values == nil {
 		return
+	}
+	values := t.Values
+	if fs, err := procfs.NewDefaultFS(); err == nil {
+		if m, err := fs.Meminfo(); err == nil && m.MemTotalBytes != nil {
+			t.Settings[Memory] = strconv.FormatUint(*m.MemTotalBytes, 10)
+		}
 	}
 	all, known := int64(0), true
 	for _, pid := range proc.Family(server) {

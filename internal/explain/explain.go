@@ -136,6 +136,8 @@ type Report struct {
 	Log              Log       `json:"log"`
 	Told             *Told     `json:"told,omitempty"`   // of the server as a whole; nil: nothing
 	Copies           *Copies   `json:"copies,omitempty"` // reads of data that were none of a device; nil: that does not show
+	// Sampled are the seconds of client sessions' events as they were sampled, before counters took the place of any.
+	Sampled map[string]float64 `json:"sampled,omitempty"`
 	// Statements are the most frequent ones of each part that matters, and Blockers those for whom sessions waited.
 	Statements []Statement `json:"statements,omitempty"`
 	Blockers   []Blocker   `json:"blockers,omitempty"`

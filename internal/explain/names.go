@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"time"
 
 	"hostlab/internal/result"
@@ -251,6 +252,32 @@ func (n *names) blockers() (out []Blocker) {
 		return cmp.Or(cmp.Compare(b.Share.Value, a.Share.Value), cmp.Compare(a.Relation+a.Event, b.Relation+b.Event))
 	})
 	return out[:min(mostBlockers, len(out))]
+}
+
+// Paused is the session that sat still within a transaction while others waited for its locks, and how long they did, s. A client
+// that pauses for moments, as between two statements, is none: another one holds at the next look.
+func (r *Report) Paused() (holder Blocker, seconds float64) {
+	locks := r.Part(Locks).Seconds
+	for _, b := range r.Blockers {
+		if b.Part == Application && b.Held >= 0.5 && b.PID != 0 && b.Share.N >= 3 {
+			if seconds == 0 {
+				holder = b
+			}
+			seconds += b.Share.Value * locks
+		}
+	}
+	return holder, min(seconds, locks)
+}
+
+// Who names the holder as a person finds it.
+func (b *Blocker) Who() string {
+	s := "session " + strconv.FormatInt(b.PID, 10)
+	for _, x := range [][2]string{{" of user ", b.User}, {", application ", b.Application}, {", client ", b.Client}} {
+		if x[1] != "" {
+			s += x[0] + x[1]
+		}
+	}
+	return s
 }
 
 // Waiter is a session that waits for locks of others, as a server tells it.

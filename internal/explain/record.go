@@ -371,6 +371,14 @@ func (r *recorder) count(ctx context.Context, seconds float64) error {
 
 func (r *recorder) report(server Server, wall float64) Report {
 	account := r.src.Account(Growth{Seconds: r.covered, Values: r.growth})
+	sampled := map[string]float64{}
+	for _, b := range r.batches {
+		for k, s := range inOrder(b.Seconds, Key.compare) {
+			if !k.Background && k.Part != Idle {
+				sampled[k.Event] += s
+			}
+		}
+	}
 	if r.copies = copiesOf(r.batches, account, r.told); r.copies != nil {
 		r.copies.cached(r.batches)
 		account = r.copies.account(account)
@@ -380,7 +388,7 @@ func (r *recorder) report(server Server, wall float64) Report {
 		Transactions: account.Transactions, TransactionsLow: account.TransactionsLow,
 		TransactionsHigh: account.TransactionsHigh,
 		Peak:             r.peak, Seen: &r.seen, Active: account.Active,
-		Hidden: server.Hidden || r.masked > 0, Log: account.Log, Told: r.told, Copies: r.copies, Missing: slices.Concat(server.Missing, account.Missing),
+		Hidden: server.Hidden || r.masked > 0, Log: account.Log, Told: r.told, Sampled: sampled, Copies: r.copies, Missing: slices.Concat(server.Missing, account.Missing),
 		Warnings: account.Warnings}
 	if account.Log.Average != nil {
 		rep.Log.Stretches = r.logStretches()

@@ -14,7 +14,7 @@ func Findings(r *explain.Report) (out []explain.Finding) {
 		return nil
 	}
 	f := findings{r, r.Told}
-	for _, x := range []explain.Finding{f.connections(), f.pool(), f.logBuffer(), f.noFree(), f.temporary()} {
+	for _, x := range []explain.Finding{f.pauses(), f.connections(), f.pool(), f.logBuffer(), f.noFree(), f.temporary()} {
 		if x.Text != "" && x.Matters() {
 			out = append(out, x)
 		}
@@ -56,6 +56,23 @@ const (
 	often = 10
 	some  = 1
 )
+
+// pauses: a client that sits still within a transaction keeps its locks. MySQL has no such limit.
+func (f *findings) pauses() explain.Finding {
+	b, seconds := f.Paused()
+	if seconds == 0 {
+		return explain.Finding{}
+	}
+	share := min(1, seconds/f.Busy)
+	x := explain.Finding{Parameter: "idle_transaction_timeout", Value: f.told.Settings["idle_transaction_timeout"], Part: explain.Locks,
+		Number: seconds, Unit: "s", N: int64(b.Share.N), Explains: &share, AtMost: result.Finite(min(1, f.Part(explain.Locks).Share.High*f.Elapsed/f.Busy)),
+		Text: fmt.Sprintf("sessions wait %s of active time for locks of %d, which sits still within a transaction", result.Share(share), b.PID),
+		Step: "have that client end its transaction"}
+	if f.Vendor == "MariaDB" {
+		x.Step += "; set global idle_transaction_timeout = 10 ends such sessions"
+	}
+	return x
+}
 
 // connections: each takes a login, and a thread unless one is kept for it.
 func (f *findings) connections() explain.Finding {

@@ -3,6 +3,7 @@ package postgres
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,7 +17,7 @@ func Findings(r *explain.Report) (out []explain.Finding) {
 		return nil
 	}
 	f := findings{r, r.Told}
-	for _, look := range []func() (explain.Finding, bool){f.commitDelay, f.checkpoints, f.connections, f.temporary, f.standby, f.cache,
+	for _, look := range []func() (explain.Finding, bool){f.pauses, f.commitDelay, f.checkpoints, f.connections, f.temporary, f.standby, f.cache,
 		f.backendWrites, f.autovacuum} {
 		if x, ok := look(); ok && x.Matters() {
 			out = append(out, x)
@@ -64,6 +65,16 @@ func (f *findings) in(names ...string) (sum float64) {
 	return sum
 }
 
+// sampled are the same as samples showed them: calls that never leave the CPU are taken for CPU time in events.
+func (f *findings) sampled(names ...string) (sum float64) {
+	for name, seconds := range f.Sampled {
+		if slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) }) {
+			sum += seconds
+		}
+	}
+	return sum
+}
+
 // alter is the statement that changes a setting for all, without a restart.
 func alter(parameter, value string) string {
 	return "alter system set " + parameter + " = '" + value + "'; select pg_reload_conf()"
@@ -71,6 +82,17 @@ func alter(parameter, value string) string {
 
 // page is what a full-page image holds at most (BLCKSZ, as it is by default).
 const page = 8192
+
+// pauses: a client that sits still within a transaction keeps its locks.
+func (f *findings) pauses() (x explain.Finding, ok bool) {
+	x = f.set("idle_in_transaction_session_timeout", explain.Locks)
+	b, seconds := f.Paused()
+	x.Number, x.Unit, x.N = seconds, "s", int64(b.Share.N)
+	x.Explains, x.AtMost = f.share(seconds), f.share(f.Part(explain.Locks).Share.High*f.Elapsed)
+	x.Text = fmt.Sprintf("sessions wait %s of active time for locks of %d, which sits still within a transaction", result.Share(*x.Explains), b.PID)
+	x.Step = "have that client end its transaction; " + alter(x.Parameter, "10s") + " ends such sessions"
+	return x, seconds > 0
+}
 
 // checkpoints: the log fills max_wal_size before checkpoint_timeout is over. After each checkpoint the first change of a page logs
 // all of it. One that a person asks for counts as forced, too, so that the log's rate decides: a checkpoint begins once the log has
@@ -185,7 +207,7 @@ func (f *findings) temporary() (x explain.Finding, ok bool) {
 		return x, false
 	}
 	x.Number, x.Unit, x.N = bytes/f.told.Seconds, "B/s", int64(n)
-	x.Explains, x.Plain = f.share(f.in("IO:BufFileRead", "IO:BufFileWrite", "IO:BuffileRead", "IO:BuffileWrite")), bytes >= spilled*f.Busy
+	x.Explains, x.Plain = f.share(f.sampled("IO:BufFileRead", "IO:BufFileWrite")), bytes >= spilled*f.Busy
 	x.Text = fmt.Sprintf("sorts and hashes exceed %s: %.0f temporary files of %s on average, %s a second", now(x), n, result.Format(bytes/n, "B"),
 		result.Format(x.Number, "B"))
 	x.Step = alter(x.Parameter, size(2*max(bytes/n, quantity(x.Value))))
@@ -213,14 +235,18 @@ func (f *findings) cache() (x explain.Finding, ok bool) {
 	x.Explains, x.AtMost = f.share(c.Seconds), f.share(c.Seconds+f.Part(explain.DatabaseCPU).Seconds)
 	x.Text = fmt.Sprintf("%s of active time goes to copies from the page cache into %s, %s each",
 		result.Share(*x.Explains), now(x), result.Format(x.Number, "s"))
-	x.Step = "alter system set shared_buffers = '" + size(4*quantity(x.Value)) + "', if memory has room, and restart the server"
+	larger := 4 * quantity(x.Value)
+	if all := quantity(f.told.Settings[explain.Memory]); all > 0 { // a quarter is what the documentation begins with
+		larger = max(larger, all/8)
+	}
+	x.Step = "alter system set shared_buffers = '" + size(larger) + "', if memory has room, and restart the server"
 	return x, true
 }
 
 // backendWrites: who wants a place in shared_buffers and finds a changed page there has to write it.
 func (f *findings) backendWrites() (x explain.Finding, ok bool) {
 	x = f.set("shared_buffers", explain.OtherWaits)
-	n, seconds := f.told.Get("written_backend"), f.in("IO:DataFileWrite")
+	n, seconds := f.told.Get("written_backend"), f.sampled("IO:DataFileWrite")
 	if n <= 0 || seconds <= 0 {
 		return x, false
 	}

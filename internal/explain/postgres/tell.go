@@ -14,7 +14,7 @@ func (s *Source) Tell(ctx context.Context) (explain.Telling, error) {
 	if n, ok := t.Values["blocks_read"]; ok {
 		t.Values["read_bytes"] = n * page
 	}
-	explain.Devices(t.Values, s.server)
+	explain.Devices(&t, s.server)
 	s.settings = t.Settings
 	return t, err
 }
@@ -22,7 +22,7 @@ func (s *Source) Tell(ctx context.Context) (explain.Telling, error) {
 // told are the settings that its counters speak of.
 var told = []string{"autovacuum_max_workers", "autovacuum_naptime", "autovacuum_vacuum_cost_delay", "autovacuum_vacuum_cost_limit",
 	"bgwriter_lru_maxpages", "checkpoint_completion_target", "checkpoint_timeout", "commit_delay", "commit_siblings", "fsync",
-	"full_page_writes", "max_wal_size", "shared_buffers", "synchronous_commit", "synchronous_standby_names", "wal_compression",
+	"full_page_writes", "idle_in_transaction_session_timeout", "max_wal_size", "shared_buffers", "synchronous_commit", "synchronous_standby_names", "wal_compression",
 	"work_mem"}
 
 // tell is one question for all of them. Its views are those of 10 to 18: full pages are counted from 14 on, as sessions and
