@@ -3,6 +3,7 @@
 package assess
 
 import (
+	"hostlab/internal/chain"
 	"hostlab/internal/explain"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
@@ -45,7 +46,9 @@ type Minute struct {
 	Ended     string            `json:"ended,omitempty"` // why it ended early
 	// Scheduler is what the kernel's did with it; nil: it has no process here. Bursts are what it was made of.
 	Scheduler *trace.Summary `json:"scheduler"`
-	Bursts    *trace.Result  `json:"-"`
+	// Ends are what waits ended with, in the recorder's windows; nil: nobody followed them.
+	Ends   *chain.Account `json:"-"`
+	Bursts *trace.Result  `json:"-"`
 	// Programs is the CPU time that the recorder's programs took in the kernel, s.
 	Programs float64 `json:"-"`
 }

@@ -15,6 +15,7 @@ import (
 	"hostlab/internal/screen"
 	"hostlab/internal/service"
 	"hostlab/internal/trace"
+	"hostlab/internal/waits"
 )
 
 // threads reads the counters of the service's threads.
@@ -127,7 +128,10 @@ type scheduler struct {
 }
 
 func (x *scheduler) watch(ctx context.Context, s *service.Service, o Options) {
-	c := trace.Config{Target: Target(s), For: o.For}
+	c := trace.Config{Target: Target(s), For: o.For, Chains: true}
+	if s.Kind == service.Database && s.PID != 0 {
+		c.Words, _ = waits.OpenWords(s.PID) // without them, waits are named by their system calls
+	}
 	if !o.Bursts {
 		c.Budget = recording
 	}
@@ -141,6 +145,7 @@ func (x *scheduler) fill(m *Minute, facts *host.Facts) {
 	switch {
 	case x.seen != nil:
 		m.Scheduler, m.Bursts, m.Programs = x.seen.Summary(), x.seen, x.seen.Cost.Programs
+		m.Ends = x.seen.Ends
 	case x.err != nil:
 		m.Scheduler = &trace.Summary{Reason: x.err.Error(), Seconds: x.length, Bounds: x.bounds}
 	}
