@@ -116,7 +116,7 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 		return Report{}, context.Canceled
 	}
 	if ended == "" || ended == Interrupted {
-		r.told = told(first, r.tell(ask), time.Since(start).Seconds())
+		r.told = ToldOf(first, r.tell(ask), time.Since(start).Seconds())
 	}
 	rep := r.report(server, p.kept.Sub(start).Seconds())
 	if r.untold != "" {

@@ -80,8 +80,8 @@ func (r *recorder) tell(ctx context.Context) *Telling {
 	return &t
 }
 
-// told compares the answers of both ends. A server that was restarted or reset meanwhile told nothing.
-func told(first, last *Telling, seconds float64) *Told {
+// ToldOf compares the answers of both ends. A server that was restarted or reset meanwhile told nothing.
+func ToldOf(first, last *Telling, seconds float64) *Told {
 	if first == nil || last == nil || first.Epoch != last.Epoch || seconds <= 0 {
 		return nil
 	}
