@@ -2,6 +2,7 @@ package explain
 
 import (
 	"context"
+	"strconv"
 
 	"hostlab/internal/screen"
 )
@@ -63,6 +64,14 @@ const FindingFrom = 0.05
 
 // Matters reports that it is worth a sentence.
 func (f *Finding) Matters() bool { return f.Plain || f.Explains != nil && *f.Explains >= FindingFrom }
+
+// Plain writes a number with two or three digits.
+func Plain(v float64) string {
+	if v >= 100 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 2, 64)
+}
 
 // tell asks the server for what it counts as a whole; nil: it tells nothing, or refuses, which no other question suffers for.
 func (r *recorder) tell(ctx context.Context) *Telling {

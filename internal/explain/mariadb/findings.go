@@ -80,9 +80,9 @@ func (f *findings) connections() explain.Finding {
 	all := float64(max(0, f.Transactions))
 	x.Plain = x.Number >= often && float64(x.N) >= all/2
 	x.Step = "let clients keep their connections"
-	x.Text = fmt.Sprintf("clients connect %.3g times a second, for %.3g transactions each", x.Number, all/max(1, float64(x.N)))
+	x.Text = fmt.Sprintf("clients connect %s times a second, for %s transactions each", explain.Plain(x.Number), explain.Plain(all/max(1, float64(x.N))))
 	if f.Transactions < 0 {
-		x.Text = fmt.Sprintf("clients connect %.3g times a second", x.Number)
+		x.Text = fmt.Sprintf("clients connect %s times a second", explain.Plain(x.Number))
 		x.Plain = x.Number >= often && float64(x.N) >= f.told.Get("questions")/4
 	}
 	if n := f.told.Get("threads_created"); n >= float64(x.N)/2 && n > 0 {
@@ -102,7 +102,7 @@ func (f *findings) pool() explain.Finding {
 	}
 	missed := min(1, float64(x.N)/requests)
 	x.Explains = result.Finite(min(1, f.Part(explain.DataReads).Seconds/f.Busy))
-	x.Text = fmt.Sprintf("%s of the pages that were wanted were not in %s: %.3g a second", result.Share(missed), now(x), x.Number)
+	x.Text = fmt.Sprintf("%s of the pages that were wanted were not in %s: %s a second", result.Share(missed), now(x), explain.Plain(x.Number))
 	if f.Copies != nil {
 		x.Part, x.Plain = explain.DatabaseCPU, missed >= explain.FindingFrom
 		x.Text += "; the page cache held them"
@@ -115,7 +115,7 @@ func (f *findings) pool() explain.Finding {
 func (f *findings) logBuffer() explain.Finding {
 	x := f.set("innodb_log_buffer_size", "innodb_log_waits", explain.LogWait)
 	x.Plain = x.Number >= some
-	x.Text = fmt.Sprintf("sessions waited for the log %d times, %.3g a second, as %s was full", x.N, x.Number, now(x))
+	x.Text = fmt.Sprintf("sessions waited for the log %d times, %s a second, as %s was full", x.N, explain.Plain(x.Number), now(x))
 	x.Step = "set " + x.Parameter + " to four times as much in the server's file, and restart it"
 	return x
 }
@@ -124,7 +124,7 @@ func (f *findings) logBuffer() explain.Finding {
 func (f *findings) noFree() explain.Finding {
 	x := f.set("innodb_buffer_pool_size", "innodb_buffer_pool_wait_free", explain.OtherWaits)
 	x.Plain = x.Number >= some
-	x.Text = fmt.Sprintf("sessions waited for a free page %d times, %.3g a second, as %s was full", x.N, x.Number, now(x))
+	x.Text = fmt.Sprintf("sessions waited for a free page %d times, %s a second, as %s was full", x.N, explain.Plain(x.Number), now(x))
 	x.Step = larger(x, 4) + ", if memory has room"
 	return x
 }

@@ -164,7 +164,7 @@ func (f *findings) connections() (x explain.Finding, ok bool) {
 	if x.Number < 1 {
 		return x, false
 	}
-	x.Text = fmt.Sprintf("clients connect %s times a second", plain(x.Number))
+	x.Text = fmt.Sprintf("clients connect %s times a second", explain.Plain(x.Number))
 	if all := float64(f.Transactions); all > 0 {
 		x.Plain = n >= all/2 && x.Number >= often
 		x.Text += fmt.Sprintf(", for %s each", transactions(all/n))
@@ -185,15 +185,7 @@ func transactions(n float64) string {
 	if n < 1.05 {
 		return "one transaction"
 	}
-	return plain(n) + " transactions"
-}
-
-// plain writes a number with two or three digits.
-func plain(v float64) string {
-	if v >= 100 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 2, 64)
+	return explain.Plain(n) + " transactions"
 }
 
 // spilled is what sessions write to temporary files in a second of their active time, B, that is much by itself.
@@ -252,7 +244,7 @@ func (f *findings) backendWrites() (x explain.Finding, ok bool) {
 	}
 	x.Number, x.Unit, x.N = n/f.told.Seconds, "pages/s", int64(n)
 	x.Explains = f.share(seconds)
-	x.Text = fmt.Sprintf("sessions write changed pages themselves to get a place in %s: %s pages a second, %s of active time", now(x), plain(x.Number),
+	x.Text = fmt.Sprintf("sessions write changed pages themselves to get a place in %s: %s pages a second, %s of active time", now(x), explain.Plain(x.Number),
 		result.Share(*x.Explains))
 	x.Step = alter("bgwriter_lru_maxpages", "1000")
 	return x, true
@@ -267,7 +259,7 @@ func (f *findings) autovacuum() (x explain.Finding, ok bool) {
 	}
 	x.Number, x.Unit, x.N = w.Seconds/w.Watched, "workers", int64(w.Looks)
 	x.Plain = w.Running >= explain.FindingFrom*f.Busy
-	x.Text = fmt.Sprintf("%s autovacuum workers ran at once on average, and spent %s of their time on a CPU or in I/O", plain(x.Number),
+	x.Text = fmt.Sprintf("%s autovacuum workers ran at once on average, and spent %s of their time on a CPU or in I/O", explain.Plain(x.Number),
 		result.Share(w.Running/w.Seconds))
 	x.Step = alter("autovacuum_vacuum_cost_delay", "20ms") + " slows them down"
 	return x, true
