@@ -128,9 +128,10 @@ Otherwise no commits are timed. The report says where, or why not.
 
 --only service leaves the host out: no checks, no probes. --save keeps all that
 was seen in one text file. On another machine, --from reads it and prints the
-same report, to the letter. The file omits the host's name and addresses. It
-keeps the names of the service and its server. --compare puts an earlier file of
---save beside this minute. --experiment shows the gain that an experiment, such
+same report, to the letter. The file omits the host's name, addresses and
+the texts of statements, which --texts shows. It keeps the names of the service,
+of its server, and of who held locks. --compare puts an earlier file of --save
+beside this minute. --experiment shows the gain that an experiment, such
 as 'hostlab run log-device', has measured.
 
 As root, on Linux 5.12 or newer with type information (BTF), small programs in

@@ -85,7 +85,7 @@ func (m *Minute) statements() document.Section {
 	for _, s := range m.Report.Statements {
 		id := s.Kind + " " + s.ID
 		if s.ID == "" {
-			id = "not told by the server"
+			id = "not shown by the server"
 		}
 		row := t.Add(document.Text(s.Part.Title()), document.Number(s.Share.Value, result.Share(s.Share.Value)),
 			document.Text(s.Share.Percent().Interval()), document.Text(id))

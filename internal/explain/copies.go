@@ -11,7 +11,7 @@ type Copies struct {
 	Seconds float64 `json:"seconds"` // of sessions; 0: nobody timed them
 	Bytes   float64 `json:"bytes"`   // that the server read
 	Device  float64 `json:"device"`  // B that devices gave for it, at most
-	// AtMost is for how long sessions may have waited for devices all the same, s.
+	// AtMost is for how long sessions may have waited for devices nevertheless, s.
 	AtMost float64 `json:"device_at_most"`
 }
 
@@ -27,17 +27,17 @@ const smallest = 4096
 
 // copiesOf tells whether the reads of a recording were copies; nil: they were not, or nothing tells. What devices gave decides. The
 // mean of timed reads keeps apart file systems whose devices do not show, as those of networks.
-func copiesOf(batches []Batch, a Account, told *Told) *Copies {
+func copiesOf(batches []Batch, a Account, totals *Totals) *Copies {
 	c := reads(batches, a)
 	timed := c.Seconds > 0
-	if c.Count == 0 || told.Get("read_bytes") <= 0 {
+	if c.Count == 0 || totals.Get("read_bytes") <= 0 {
 		return nil
 	}
-	c.Bytes = told.Get("read_bytes")
-	disks, shown := told.Get("disks_bytes"), told.Has("disks_bytes")
+	c.Bytes = totals.Get("read_bytes")
+	disks, shown := totals.Get("disks_bytes"), totals.Has("disks_bytes")
 	switch {
-	case told.Has("device_bytes"):
-		c.Device = told.Get("device_bytes")
+	case totals.Has("device_bytes"):
+		c.Device = totals.Get("device_bytes")
 	case shown && timed: // all that they gave to anybody
 		c.Device = disks
 	default:
@@ -45,7 +45,7 @@ func copiesOf(batches []Batch, a Account, told *Told) *Copies {
 	}
 	c.AtMost = c.Device / smallest * Longest
 	if shown && c.Device <= disks {
-		c.AtMost = min(c.AtMost, told.Get("disks_us")*1e-6)
+		c.AtMost = min(c.AtMost, totals.Get("disks_us")*1e-6)
 	}
 	if c.Device >= few*c.Bytes || timed && (c.Seconds >= quickest*float64(c.Count) || c.AtMost >= c.Seconds/2) {
 		return nil

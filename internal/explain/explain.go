@@ -134,7 +134,7 @@ type Report struct {
 	Course           []Stretch `json:"course"` // the same time in stretches, in order
 	Events           []Event   `json:"events"`
 	Log              Log       `json:"log"`
-	Told             *Told     `json:"told,omitempty"`   // of the server as a whole; nil: nothing
+	Totals           *Totals   `json:"totals,omitempty"` // of the server as a whole; nil: nothing
 	Copies           *Copies   `json:"copies,omitempty"` // reads of data that were none of a device; nil: that does not show
 	// Sampled are the seconds of client sessions' events as they were sampled, before counters took the place of any.
 	Sampled map[string]float64 `json:"sampled,omitempty"`

@@ -13,7 +13,7 @@ import (
 
 // Names is a Source that tells which statements run and who blocks whom. It is asked once a second at most.
 type Names interface {
-	// Name looks once. texts: statements are to be told by their texts, too.
+	// Name looks once. texts: those of statements are wanted, too.
 	Name(ctx context.Context, texts bool) (Naming, error)
 }
 
@@ -267,6 +267,16 @@ func (r *Report) Paused() (holder Blocker, seconds float64) {
 		}
 	}
 	return holder, min(seconds, locks)
+}
+
+// Confide takes out what a file for others must not hold: texts of statements, and addresses of clients.
+func (r *Report) Confide() {
+	for i := range r.Statements {
+		r.Statements[i].Text = ""
+	}
+	for i := range r.Blockers {
+		r.Blockers[i].Client = ""
+	}
 }
 
 // Who names the holder as a person finds it.

@@ -37,7 +37,7 @@ func TestChains(t *testing.T) {
 	}
 }
 
-// TestNames: each part that matters has its three most frequent statements, and holders are told by what they did.
+// TestNames: each part that matters has its three most frequent statements, and holders show by what they did.
 func TestNames(t *testing.T) {
 	n := names{began: time.Now()}
 	n.last = n.began.Add(19 * time.Second)

@@ -24,7 +24,7 @@ type Options struct {
 	// Look is called when the recording begins, with nil, then every Every with what was seen
 	// since, and at its end with the rest. Its error ends the recording, as Ended says. May be nil.
 	Look  func(*Stretch) error
-	Texts bool // statements are to be told by their texts, too
+	Texts bool // the texts of statements are wanted, too
 	Every time.Duration
 	// timeOfDay may be stepped; nil: this host's.
 	timeOfDay func() time.Time
@@ -68,7 +68,7 @@ type recorder struct {
 	seen    int // snapshots with a client session at work
 	resets  int
 	shown   struct{ stretches, resets int } // at the last Look
-	told    *Told
+	totals  *Totals
 	untold  string // why the server tells nothing as a whole; "": it was not asked, or answered
 	names   names
 	copies  *Copies // nil: reads were none, as far as that shows
@@ -116,7 +116,7 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 		return Report{}, context.Canceled
 	}
 	if ended == "" || ended == Interrupted {
-		r.told = ToldOf(first, r.tell(ask), time.Since(start).Seconds())
+		r.totals = TotalsOf(first, r.tell(ask), time.Since(start).Seconds())
 	}
 	rep := r.report(server, p.kept.Sub(start).Seconds())
 	if r.untold != "" {
@@ -379,7 +379,7 @@ func (r *recorder) report(server Server, wall float64) Report {
 			}
 		}
 	}
-	if r.copies = copiesOf(r.batches, account, r.told); r.copies != nil {
+	if r.copies = copiesOf(r.batches, account, r.totals); r.copies != nil {
 		r.copies.cached(r.batches)
 		account = r.copies.account(account)
 	}
@@ -388,7 +388,7 @@ func (r *recorder) report(server Server, wall float64) Report {
 		Transactions: account.Transactions, TransactionsLow: account.TransactionsLow,
 		TransactionsHigh: account.TransactionsHigh,
 		Peak:             r.peak, Seen: &r.seen, Active: account.Active,
-		Hidden: server.Hidden || r.masked > 0, Log: account.Log, Told: r.told, Sampled: sampled, Copies: r.copies, Missing: slices.Concat(server.Missing, account.Missing),
+		Hidden: server.Hidden || r.masked > 0, Log: account.Log, Totals: r.totals, Sampled: sampled, Copies: r.copies, Missing: slices.Concat(server.Missing, account.Missing),
 		Warnings: account.Warnings}
 	if account.Log.Average != nil {
 		rep.Log.Stretches = r.logStretches()

@@ -24,7 +24,7 @@ type Options struct {
 	// OnlyService leaves the host out: no checks and no probes.
 	OnlyService bool
 	Bursts      bool          // of the CPUs are to be written
-	Texts       bool          // statements are to be told by their texts, too
+	Texts       bool          // the texts of statements are wanted, too
 	Budget      time.Duration // of the probes, if no service is watched
 	Behind      time.Duration // of the probes after a service was watched
 	Accepted    []check.Exception

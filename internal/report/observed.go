@@ -112,6 +112,9 @@ func (s *Observed) Save(ctx context.Context, w io.Writer) error {
 	if s.Place != "" {
 		paths = append(paths, s.Place)
 	}
+	if s.Minute != nil {
+		s.Minute.Report.Confide()
+	}
 	text, err := result.RecordJSON(s)
 	if err == nil {
 		err = host.Record(ctx, host.Tree{}, "Saved by 'hostlab assess --save'; 'hostlab assess --from' reports it.", paths,

@@ -48,7 +48,7 @@ func Service() *report.Assessment {
 		r.Course = append(r.Course, s)
 		m.Readings = append(m.Readings, service.Reading{At: float64(i + 1), Busy: new(1.8 * float64(i+1))})
 	}
-	r.Told = &explain.Told{Seconds: 60, Grown: map[string]int64{"checkpoints_forced": 48, "log": 1 << 30, "wal_bytes": 1 << 30, "wal_fpi": 1 << 16},
+	r.Totals = &explain.Totals{Seconds: 60, Grown: map[string]int64{"checkpoints_forced": 48, "log": 1 << 30, "wal_bytes": 1 << 30, "wal_fpi": 1 << 16},
 		Settings: map[string]string{"max_wal_size": "32MB", "checkpoint_timeout": "5min"}}
 	r.Sampled = map[string]float64{"event of cpu": 90}
 	r.Statements = []explain.Statement{{Part: explain.DatabaseCPU, ID: "42", Kind: explain.QueryID, Share: share(0.6, 0.4, 0.8), Text: "select 1"}}

@@ -10,10 +10,10 @@ import (
 
 // Findings are what its counters tell of its settings.
 func Findings(r *explain.Report) (out []explain.Finding) {
-	if r.Busy <= 0 || r.Told == nil {
+	if r.Busy <= 0 || r.Whole() == nil {
 		return nil
 	}
-	f := findings{r, r.Told}
+	f := findings{r, r.Whole()}
 	for _, x := range []explain.Finding{f.pauses(), f.connections(), f.pool(), f.logBuffer(), f.noFree(), f.temporary()} {
 		if x.Text != "" && x.Matters() {
 			out = append(out, x)
@@ -24,13 +24,13 @@ func Findings(r *explain.Report) (out []explain.Finding) {
 
 type findings struct {
 	*explain.Report
-	told *explain.Told
+	totals *explain.Totals
 }
 
 // set begins a finding of a setting, of which a counter grew.
 func (f *findings) set(parameter, counter string, part explain.PartName) explain.Finding {
-	n := max(0, f.told.Get(counter)-f.told.Get("own_"+counter)) // our questions use temporary tables, too
-	return explain.Finding{Parameter: parameter, Value: f.told.Settings[parameter], Part: part, Number: n / f.told.Seconds, Unit: "1/s", N: int64(n)}
+	n := max(0, f.totals.Get(counter)-f.totals.Get("own_"+counter)) // our questions use temporary tables, too
+	return explain.Finding{Parameter: parameter, Value: f.totals.Settings[parameter], Part: part, Number: n / f.totals.Seconds, Unit: "1/s", N: int64(n)}
 }
 
 // now is a setting with its value, for a sentence; sizes are in bytes.
@@ -64,7 +64,7 @@ func (f *findings) pauses() explain.Finding {
 		return explain.Finding{}
 	}
 	share := min(1, seconds/f.Busy)
-	x := explain.Finding{Parameter: "idle_transaction_timeout", Value: f.told.Settings["idle_transaction_timeout"], Part: explain.Locks,
+	x := explain.Finding{Parameter: "idle_transaction_timeout", Value: f.totals.Settings["idle_transaction_timeout"], Part: explain.Locks,
 		Number: seconds, Unit: "s", N: int64(b.Share.N), Explains: &share, AtMost: result.Finite(min(1, max(seconds, f.Part(explain.Locks).Share.High*f.Elapsed)/f.Busy)),
 		Text: fmt.Sprintf("sessions wait %s of active time for locks of %d, which sits still within a transaction", result.Share(share), b.PID),
 		Step: "have that client end its transaction"}
@@ -83,9 +83,9 @@ func (f *findings) connections() explain.Finding {
 	x.Text = fmt.Sprintf("clients connect %s times a second, for %s transactions each", explain.Plain(x.Number), explain.Plain(all/max(1, float64(x.N))))
 	if f.Transactions < 0 {
 		x.Text = fmt.Sprintf("clients connect %s times a second", explain.Plain(x.Number))
-		x.Plain = x.Number >= often && float64(x.N) >= f.told.Get("questions")/4
+		x.Plain = x.Number >= often && float64(x.N) >= f.totals.Get("questions")/4
 	}
-	if n := f.told.Get("threads_created"); n >= float64(x.N)/2 && n > 0 {
+	if n := f.totals.Get("threads_created"); n >= float64(x.N)/2 && n > 0 {
 		cache := f.set("thread_cache_size", "threads_created", explain.DatabaseCPU)
 		x.Text += fmt.Sprintf("; %.0f new threads, as thread_cache_size is %s", n, cache.Value)
 		x.Step += "; set global thread_cache_size = 256 keeps threads"
@@ -96,7 +96,7 @@ func (f *findings) connections() explain.Finding {
 // pool: what it does not hold is read from files. Where the kernel's page cache answers, memory has room for more of it.
 func (f *findings) pool() explain.Finding {
 	x := f.set("innodb_buffer_pool_size", "innodb_buffer_pool_reads", explain.DataReads)
-	requests := f.told.Get("innodb_buffer_pool_read_requests")
+	requests := f.totals.Get("innodb_buffer_pool_read_requests")
 	if x.N == 0 || requests <= 0 {
 		return explain.Finding{}
 	}
@@ -132,7 +132,7 @@ func (f *findings) noFree() explain.Finding {
 // temporary: what sorts and groups exceed goes to files. Columns of long texts go there in any case.
 func (f *findings) temporary() explain.Finding {
 	x := f.set("tmp_table_size", "created_tmp_disk_tables", explain.DatabaseCPU)
-	all := f.told.Get("created_tmp_tables") - f.told.Get("own_created_tmp_tables")
+	all := f.totals.Get("created_tmp_tables") - f.totals.Get("own_created_tmp_tables")
 	x.Plain = x.Number >= some && float64(x.N) >= all/4
 	x.Text = fmt.Sprintf("%d of %.0f temporary tables went to disk, as they exceed %s or hold long texts", x.N, all, now(x))
 	x.Step = larger(x, 8) + "; max_heap_table_size, too"

@@ -10,7 +10,7 @@ import (
 // TestFindings: each counter names its setting with a number and a step, and our own questions do not count.
 func TestFindings(t *testing.T) {
 	report := func(grown map[string]int64, parts ...explain.Part) *explain.Report {
-		return &explain.Report{Vendor: "MariaDB", Busy: 100, Elapsed: 100, Transactions: 1000, Parts: parts, Told: &explain.Told{Seconds: 60, Grown: grown,
+		return &explain.Report{Vendor: "MariaDB", Busy: 100, Elapsed: 100, Transactions: 1000, Parts: parts, Totals: &explain.Totals{Seconds: 60, Grown: grown,
 			Settings: map[string]string{"innodb_buffer_pool_size": "134217728", "innodb_log_buffer_size": "16777216", "tmp_table_size": "16777216", "thread_cache_size": "0"}}}
 	}
 	cached := report(map[string]int64{"innodb_buffer_pool_reads": 60_000, "innodb_buffer_pool_read_requests": 600_000})
@@ -36,7 +36,7 @@ func TestFindings(t *testing.T) {
 		"tables on disk":                 {report(map[string]int64{"created_tmp_disk_tables": 300, "created_tmp_tables": 400}), "tmp_table_size: 300 of 400 temporary tables went to disk"},
 		"our own tables":                 {report(map[string]int64{"created_tmp_disk_tables": 300, "created_tmp_tables": 400, "own_created_tmp_disk_tables": 300, "own_created_tmp_tables": 300}), ""},
 		"a pause":                        {paused, "idle_transaction_timeout: sessions wait 40 % of active time for locks of 7"},
-		"nothing was told":               {&explain.Report{Busy: 1}, ""},
+		"nothing was said":               {&explain.Report{Busy: 1}, ""},
 	} {
 		var all []string
 		for _, f := range Findings(c.report) {

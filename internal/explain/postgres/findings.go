@@ -16,7 +16,7 @@ func Findings(r *explain.Report) (out []explain.Finding) {
 	if r.Busy <= 0 {
 		return nil
 	}
-	f := findings{r, r.Told}
+	f := findings{r, r.Whole()}
 	for _, look := range []func() (explain.Finding, bool){f.pauses, f.commitDelay, f.checkpoints, f.connections, f.temporary, f.standby, f.cache,
 		f.backendWrites, f.autovacuum} {
 		if x, ok := look(); ok && x.Matters() {
@@ -28,16 +28,20 @@ func Findings(r *explain.Report) (out []explain.Finding) {
 
 type findings struct {
 	*explain.Report
-	told *explain.Told
+	totals *explain.Totals
 }
 
 // set begins a finding of a setting.
 func (f *findings) set(parameter string, part explain.PartName) explain.Finding {
-	x := explain.Finding{Parameter: parameter, Part: part}
-	if f.told != nil {
-		x.Value = f.told.Settings[parameter]
+	return explain.Finding{Parameter: parameter, Part: part, Value: f.setting(parameter)}
+}
+
+// setting is a value as the server writes it; "": it did not tell.
+func (f *findings) setting(name string) string {
+	if f.totals == nil {
+		return ""
 	}
-	return x
+	return f.totals.Settings[name]
 }
 
 // now is a setting's value for a sentence.
@@ -99,24 +103,24 @@ func (f *findings) pauses() (x explain.Finding, ok bool) {
 // max_wal_size / (1 + checkpoint_completion_target) since the last one (CalculateCheckpointSegments in xlog.c).
 func (f *findings) checkpoints() (x explain.Finding, ok bool) {
 	x = f.set("max_wal_size", explain.LogWait)
-	forced, timed, written := f.told.Get("checkpoints_forced"), f.told.Get("checkpoints_timed"), f.told.Get("log")
+	forced, timed, written := f.totals.Get("checkpoints_forced"), f.totals.Get("checkpoints_timed"), f.totals.Get("log")
 	if forced == 0 || forced < timed || written <= 0 {
 		return x, false
 	}
-	largest, timeout := quantity(x.Value), quantity(f.told.Settings["checkpoint_timeout"])
-	if rate := written / f.told.Seconds; largest > 0 && timeout > 0 {
+	largest, timeout := quantity(x.Value), quantity(f.setting("checkpoint_timeout"))
+	if rate := written / f.totals.Seconds; largest > 0 && timeout > 0 {
 		if rate*timeout < largest/2 {
 			return x, false
 		}
 		x.Step = alter(x.Parameter, size(rate*timeout))
 	}
 	x.Number, x.Unit, x.N, x.Plain = forced/(forced+timed), "of checkpoints", int64(forced), true
-	x.Text = fmt.Sprintf("%.0f of %.0f checkpoints in %s were forced by %s", forced, forced+timed, result.Format(f.told.Seconds, "s"), now(x))
+	x.Text = fmt.Sprintf("%.0f of %.0f checkpoints in %s were forced by %s", forced, forced+timed, result.Format(f.totals.Seconds, "s"), now(x))
 	if n := float64(f.Transactions); n > 0 {
 		x.Text += fmt.Sprintf("; a transaction logs %s", result.Format(written/n, "B"))
 	}
-	if all := f.told.Get("wal_bytes"); all > 0 {
-		full := min(1, f.told.Get("wal_fpi")*page/all)
+	if all := f.totals.Get("wal_bytes"); all > 0 {
+		full := min(1, f.totals.Get("wal_fpi")*page/all)
 		x.Explains = f.share(full * f.Part(explain.LogWait).Seconds)
 		x.Text += fmt.Sprintf(", up to %s of it full pages", result.Share(full))
 	}
@@ -127,10 +131,10 @@ func (f *findings) checkpoints() (x explain.Finding, ok bool) {
 // meanwhile waits for the rest of one such time, and may sleep itself.
 func (f *findings) commitDelay() (x explain.Finding, ok bool) {
 	x = f.set("commit_delay", explain.OtherWaits)
-	if f.told == nil {
+	if f.totals == nil {
 		return x, false
 	}
-	delay := commitDelay(f.told.Settings, f.Peak)
+	delay := commitDelay(f.totals.Settings, f.Peak)
 	if delay <= 0 {
 		return x, false
 	}
@@ -156,11 +160,11 @@ const slowest = 0.2
 func (f *findings) connections() (x explain.Finding, ok bool) {
 	x = explain.Finding{Parameter: "pool of connections", Part: explain.DatabaseCPU, Unit: "connections/s",
 		Step: "let clients keep their connections, or put a pooler such as pgbouncer between"}
-	n := f.told.Get("sessions")
+	n := f.totals.Get("sessions")
 	if n <= 0 {
 		return x, false
 	}
-	x.N, x.Number = int64(n), n/f.told.Seconds
+	x.N, x.Number = int64(n), n/f.totals.Seconds
 	if x.Number < 1 {
 		return x, false
 	}
@@ -169,8 +173,8 @@ func (f *findings) connections() (x explain.Finding, ok bool) {
 		x.Plain = n >= all/2 && x.Number >= often
 		x.Text += fmt.Sprintf(", for %s each", transactions(all/n))
 	}
-	own := f.told.Seconds
-	began := f.told.Get("session_us")*us - own - f.told.Get("active_us")*us - f.told.Get("paused_us")*us - f.Part(explain.Idle).Seconds
+	own := f.totals.Seconds
+	began := f.totals.Get("session_us")*us - own - f.totals.Get("active_us")*us - f.totals.Get("paused_us")*us - f.Part(explain.Idle).Seconds
 	if began = min(began, n*slowest); began > 0 {
 		x.Explains = result.Finite(began / (began + f.Busy))
 		x.Text += fmt.Sprintf("; beginning and ending a session takes %s", result.Format(began/n, "s"))
@@ -194,11 +198,11 @@ const spilled = 20e6
 // temporary: sorts and hashes that do not fit into work_mem go to files. A file is counted when it is removed.
 func (f *findings) temporary() (x explain.Finding, ok bool) {
 	x = f.set("work_mem", explain.OtherWaits)
-	n, bytes := f.told.Get("temp_files"), f.told.Get("temp_bytes")
+	n, bytes := f.totals.Get("temp_files"), f.totals.Get("temp_bytes")
 	if n == 0 {
 		return x, false
 	}
-	x.Number, x.Unit, x.N = bytes/f.told.Seconds, "B/s", int64(n)
+	x.Number, x.Unit, x.N = bytes/f.totals.Seconds, "B/s", int64(n)
 	x.Explains, x.Plain = f.share(f.sampled("IO:BufFileRead", "IO:BufFileWrite")), bytes >= spilled*f.Busy
 	x.Text = fmt.Sprintf("sorts and hashes exceed %s: %.0f temporary files of %s on average, %s a second", now(x), n, result.Format(bytes/n, "B"),
 		result.Format(x.Number, "B"))
@@ -228,7 +232,7 @@ func (f *findings) cache() (x explain.Finding, ok bool) {
 	x.Text = fmt.Sprintf("%s of active time goes to copies from the page cache into %s, %s each",
 		result.Share(*x.Explains), now(x), result.Format(x.Number, "s"))
 	larger := 4 * quantity(x.Value)
-	if all := quantity(f.told.Settings[explain.Memory]); all > 0 { // a quarter is what the documentation begins with
+	if all := quantity(f.setting(explain.Memory)); all > 0 { // a quarter is what the documentation begins with
 		larger = max(larger, all/8)
 	}
 	x.Step = "alter system set shared_buffers = '" + size(larger) + "', if memory has room, and restart the server"
@@ -238,11 +242,11 @@ func (f *findings) cache() (x explain.Finding, ok bool) {
 // backendWrites: who wants a place in shared_buffers and finds a changed page there has to write it.
 func (f *findings) backendWrites() (x explain.Finding, ok bool) {
 	x = f.set("shared_buffers", explain.OtherWaits)
-	n, seconds := f.told.Get("written_backend"), f.sampled("IO:DataFileWrite")
+	n, seconds := f.totals.Get("written_backend"), f.sampled("IO:DataFileWrite")
 	if n <= 0 || seconds <= 0 {
 		return x, false
 	}
-	x.Number, x.Unit, x.N = n/f.told.Seconds, "pages/s", int64(n)
+	x.Number, x.Unit, x.N = n/f.totals.Seconds, "pages/s", int64(n)
 	x.Explains = f.share(seconds)
 	x.Text = fmt.Sprintf("sessions write changed pages themselves to get a place in %s: %s pages a second, %s of active time", now(x), explain.Plain(x.Number),
 		result.Share(*x.Explains))
@@ -254,7 +258,7 @@ func (f *findings) backendWrites() (x explain.Finding, ok bool) {
 func (f *findings) autovacuum() (x explain.Finding, ok bool) {
 	x = f.set("autovacuum_vacuum_cost_limit", explain.RunQueue)
 	w := f.Vacuum
-	if w == nil || w.Seconds <= 0 {
+	if w == nil || w.Seconds <= 0 || w.Watched <= 0 {
 		return x, false
 	}
 	x.Number, x.Unit, x.N = w.Seconds/w.Watched, "workers", int64(w.Looks)

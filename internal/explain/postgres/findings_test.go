@@ -11,10 +11,10 @@ import (
 	"hostlab/internal/explain"
 )
 
-// report is a made-up one of sessions that were active for some seconds, with what the server told.
+// report is a made-up one of sessions that were active for some seconds, and what the server counted.
 func report(busy float64, settings map[string]string, grown map[string]int64, parts ...explain.Part) *explain.Report {
 	return &explain.Report{Vendor: "PostgreSQL", Wall: 60, Elapsed: busy, Busy: busy, Peak: 8, Transactions: 1000, Parts: parts,
-		Log: explain.NoLog(), Told: &explain.Told{Seconds: 60, Grown: grown, Settings: settings}}
+		Log: explain.NoLog(), Totals: &explain.Totals{Seconds: 60, Grown: grown, Settings: settings}}
 }
 
 // TestFindings: each counter names its setting with a number and a step, and says nothing where it is as it should be.
@@ -69,7 +69,7 @@ func TestFindings(t *testing.T) {
 		"a pause":          {paused, "idle_in_transaction_session_timeout: sessions wait 80 % of active time for locks of 7, which sits still"},
 		"pauses of many":   {passed, ""},
 		"the log alone":    {report(100, nil, nil, log), ""},
-		"nothing was told": {&explain.Report{Busy: 10}, ""},
+		"nothing was said": {&explain.Report{Busy: 10}, ""},
 		"nothing ran":      {report(0, checkpoints, forced(9, 1, 600<<20, 60_000)), ""},
 	} {
 		var all []string
@@ -86,8 +86,8 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestToldByVersion reads what live servers of 13 to 18 answered before and after 5 s of pgbench with a small max_wal_size.
-func TestToldByVersion(t *testing.T) {
+// TestTotalsByVersion reads what live servers of 13 to 18 answered before and after 5 s of pgbench with a small max_wal_size.
+func TestTotalsByVersion(t *testing.T) {
 	b, err := os.ReadFile("testdata/tell.txtar")
 	if err != nil {
 		t.Fatal(err)
@@ -109,11 +109,11 @@ func TestToldByVersion(t *testing.T) {
 	}
 	for major := 13; major <= 18; major++ {
 		first, last := files[fmt.Sprintf("%d.1", major)], files[fmt.Sprintf("%d.2", major)]
-		told := explain.ToldOf(&first, &last, 6)
-		if told == nil {
+		totals := explain.TotalsOf(&first, &last, 6)
+		if totals == nil {
 			t.Fatalf("%d: %q, then %q", major, first.Epoch, last.Epoch)
 		}
-		r := &explain.Report{Busy: 10, Transactions: 150, Told: told, Log: explain.NoLog()}
+		r := &explain.Report{Busy: 10, Transactions: 150, Totals: totals, Log: explain.NoLog()}
 		said := ""
 		for _, f := range Findings(r) {
 			said += f.Text + "\n"
@@ -126,7 +126,7 @@ func TestToldByVersion(t *testing.T) {
 			t.Errorf("%d: %q", major, said)
 		}
 		for _, name := range []string{"transactions", "written_backend", "written_checkpoint", "written_background", "temp_files", "blocks_read"} {
-			if !told.Has(name) {
+			if !totals.Has(name) {
 				t.Errorf("%d: no %s", major, name)
 			}
 		}

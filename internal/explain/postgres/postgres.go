@@ -23,7 +23,7 @@ type Source struct {
 	threads             *explain.Threads
 	clients             int               // in the last sample
 	peak                int               // most that worked at once
-	settings            map[string]string // as it told them; nil: it did not
+	settings            map[string]string // as it says; nil: it did not
 	untold              int               // sessions at once whose state did not show
 	parallel, shots     int
 	own, asked          int64           // our backend, 0 where it is not known, and the transactions that it made for us

@@ -19,8 +19,8 @@ func (s *Source) Tell(ctx context.Context) (explain.Telling, error) {
 	return t, err
 }
 
-// told are the settings that its counters speak of.
-var told = []string{"autovacuum_max_workers", "autovacuum_naptime", "autovacuum_vacuum_cost_delay", "autovacuum_vacuum_cost_limit",
+// spoken are the settings that its counters speak of.
+var spoken = []string{"autovacuum_max_workers", "autovacuum_naptime", "autovacuum_vacuum_cost_delay", "autovacuum_vacuum_cost_limit",
 	"bgwriter_lru_maxpages", "checkpoint_completion_target", "checkpoint_timeout", "commit_delay", "commit_siblings", "fsync",
 	"full_page_writes", "idle_in_transaction_session_timeout", "max_wal_size", "shared_buffers", "synchronous_commit", "synchronous_standby_names", "wal_compression",
 	"work_mem"}
@@ -58,6 +58,6 @@ func tell(number int) explain.Query {
 	for _, v := range views {
 		all = append(all, "select v.* from "+v.from+", lateral (values "+v.columns+") v(kind, name, value)")
 	}
-	all = append(all, "select 'setting', name, current_setting(name) from pg_settings where name in ('"+strings.Join(told, "', '")+"')")
+	all = append(all, "select 'setting', name, current_setting(name) from pg_settings where name in ('"+strings.Join(spoken, "', '")+"')")
 	return explain.Query{Name: "tell", SQL: strings.Join(all, " union all ")}
 }

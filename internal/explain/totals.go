@@ -19,15 +19,23 @@ type Telling struct {
 	Settings map[string]string // that such counters speak of, as the server writes them
 }
 
-// Told is what two answers told.
-type Told struct {
+// Totals are what two answers say.
+type Totals struct {
 	Seconds  float64           `json:"seconds"` // between them
 	Grown    map[string]int64  `json:"grown"`   // counters, by their reader's names for them
 	Settings map[string]string `json:"settings"`
 }
 
+// Whole is what the server said, where a time belongs to it; nil: nothing.
+func (r *Report) Whole() *Totals {
+	if r.Totals == nil || r.Totals.Seconds <= 0 {
+		return nil
+	}
+	return r.Totals
+}
+
 // Has reports whether a counter was there.
-func (t *Told) Has(name string) bool {
+func (t *Totals) Has(name string) bool {
 	if t == nil {
 		return false
 	}
@@ -36,7 +44,7 @@ func (t *Told) Has(name string) bool {
 }
 
 // Get is a counter's growth; 0 where there is none.
-func (t *Told) Get(name string) float64 {
+func (t *Totals) Get(name string) float64 {
 	if t == nil {
 		return 0
 	}
@@ -89,12 +97,12 @@ func (r *recorder) tell(ctx context.Context) *Telling {
 	return &t
 }
 
-// ToldOf compares the answers of both ends. A server that was restarted or reset meanwhile told nothing.
-func ToldOf(first, last *Telling, seconds float64) *Told {
+// TotalsOf compares the answers of both ends. A server that was restarted or reset meanwhile has none.
+func TotalsOf(first, last *Telling, seconds float64) *Totals {
 	if first == nil || last == nil || first.Epoch != last.Epoch || seconds <= 0 {
 		return nil
 	}
-	t := &Told{Seconds: seconds, Grown: map[string]int64{}, Settings: map[string]string{}}
+	t := &Totals{Seconds: seconds, Grown: map[string]int64{}, Settings: map[string]string{}}
 	for name, v := range last.Values {
 		old, ok := first.Values[name]
 		switch {
