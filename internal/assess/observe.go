@@ -167,7 +167,7 @@ type sessions struct {
 
 func (x *sessions) watch(ctx context.Context, source explain.Source, o Options) {
 	x.source = source
-	x.report, x.err = explain.Record(ctx, source, explain.Options{For: o.For, Tool: o.Tool, Part: asking,
+	x.report, x.err = explain.Record(ctx, source, explain.Options{For: o.For, Tool: o.Tool, Part: asking, Texts: o.Texts,
 		Progress: o.Progress})
 }
 

@@ -26,6 +26,7 @@ type Options struct {
 	// Facts of this host have what its clock and its policies are; nil: not known.
 	Facts  *host.Facts
 	Clock  ClockSource // nil: what this host counts
+	Texts  bool        // the texts of statements are wanted, too
 	Bursts bool        // that are to be written: the recorder of the scheduler may take what it does alone
 	// Progress is called now and then with the time done; may be nil.
 	Progress func(done time.Duration)

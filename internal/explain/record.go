@@ -24,6 +24,7 @@ type Options struct {
 	// Look is called when the recording begins, with nil, then every Every with what was seen
 	// since, and at its end with the rest. Its error ends the recording, as Ended says. May be nil.
 	Look  func(*Stretch) error
+	Texts bool // the texts of statements are wanted, too
 	Every time.Duration
 	// timeOfDay may be stepped; nil: this host's.
 	timeOfDay func() time.Time
@@ -67,7 +68,11 @@ type recorder struct {
 	peak    int
 	seen    int // snapshots with a client session at work
 	resets  int
-	told    struct{ stretches, resets int } // at the last Look
+	shown   struct{ stretches, resets int } // at the last Look
+	totals  *Totals
+	untold  string // why the server tells nothing as a whole; "": it was not asked, or answered
+	names   names
+	copies  *Copies // nil: reads were none, as far as that shows
 }
 
 // Interrupted is why a recording ended (Report.Ended) whose context did, and which broke off no question.
@@ -97,6 +102,7 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 			return Report{}, err
 		}
 	}
+	first := r.tell(ask)
 	r.costs, r.asked, r.paid = nil, 0, 0
 	start, wall := time.Now(), r.timeOfDay()
 	began, reports := r.own()
@@ -111,7 +117,13 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 		}
 		return Report{}, context.Canceled
 	}
+	if ended == "" || ended == Interrupted {
+		r.totals = TotalsOf(first, r.tell(ask), time.Since(start).Seconds())
+	}
 	rep := r.report(server, p.kept.Sub(start).Seconds())
+	if r.untold != "" {
+		rep.Missing = append(rep.Missing, "what the server counts as a whole, as checkpoints and connections: "+r.untold)
+	}
 	rep.Started, rep.Samples, rep.Ended = wall, p.samples, ended
 	if _, looks := r.looks(); looks {
 		rep.Questions = r.questions() - asked
@@ -205,6 +217,7 @@ func (p *pass) step(now time.Time) error {
 		return err
 	}
 	p.last, p.samples = now, p.samples+n
+	p.name(p.ask, now)
 	looks := p.Look != nil && !now.Before(p.due)
 	if looks || now.Sub(p.counted) >= p.tick {
 		if err := p.count(p.ask, now.Sub(p.counted).Seconds()); err != nil {
@@ -239,8 +252,8 @@ func (p *pass) finish(interrupted bool) string {
 
 // look tells what was seen since the last time, if anything was.
 func (r *recorder) look() error {
-	from := r.told.stretches
-	if r.Look == nil || from == len(r.grown) && r.told.resets == r.resets {
+	from := r.shown.stretches
+	if r.Look == nil || from == len(r.grown) && r.shown.resets == r.resets {
 		return nil
 	}
 	var seen Batch
@@ -249,8 +262,8 @@ func (r *recorder) look() error {
 		r.join(&seen, &grown, i)
 	}
 	s := r.stretch(seen, grown)
-	s.Reset = r.resets > r.told.resets
-	r.told.stretches, r.told.resets = len(r.grown), r.resets
+	s.Reset = r.resets > r.shown.resets
+	r.shown.stretches, r.shown.resets = len(r.grown), r.resets
 	return r.Look(&s)
 }
 
@@ -395,12 +408,24 @@ func (r *recorder) count(ctx context.Context, seconds float64) error {
 
 func (r *recorder) report(server Server, wall float64) Report {
 	account := r.src.Account(Growth{Seconds: r.covered, Values: r.growth})
+	sampled := map[string]float64{}
+	for _, b := range r.batches {
+		for k, s := range inOrder(b.Seconds, Key.compare) {
+			if !k.Background && k.Part != Idle {
+				sampled[k.Event] += s
+			}
+		}
+	}
+	if r.copies = copiesOf(r.batches, account, r.totals); r.copies != nil {
+		r.copies.cached(r.batches)
+		account = r.copies.account(account)
+	}
 	rep := Report{Tool: r.Tool, Vendor: server.Vendor, Version: server.Version, Target: server.Target,
 		Wall: wall, Method: Method,
 		Transactions: account.Transactions, TransactionsLow: account.TransactionsLow,
 		TransactionsHigh: account.TransactionsHigh,
 		Peak:             r.peak, Seen: &r.seen, Active: account.Active,
-		Hidden: server.Hidden || r.masked > 0, Log: account.Log, Missing: slices.Concat(server.Missing, account.Missing),
+		Hidden: server.Hidden || r.masked > 0, Log: account.Log, Totals: r.totals, Sampled: sampled, Copies: r.copies, Missing: slices.Concat(server.Missing, account.Missing),
 		Warnings: account.Warnings}
 	if account.Log.Average != nil {
 		rep.Log.Stretches = r.logStretches()
@@ -430,6 +455,7 @@ func (r *recorder) report(server Server, wall float64) Report {
 		rep.Untold += b.Seconds[Key{Part: Unexplained, Event: Untold}]
 	}
 	rep.Untold = min(rep.Untold, rep.Part(Unexplained).Seconds)
+	r.names.fill(&rep)
 	rep.Course = r.course(&rep)
 	rep.Vary()
 	return rep
