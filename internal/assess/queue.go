@@ -84,7 +84,7 @@ func (q queueing) spared() (quota, neighbour, cpus float64) {
 		return 0, 0, 0
 	}
 	freed, alone, twice := q.wait(free), q.wait(all), q.wait(more)
-	if q.quota < free { // it uses no more, whoever leaves it how many
+	if q.quota < free { // it uses no more, however many are free
 		return lever.Unit((now - freed) / now), 0, 0
 	}
 	return lever.Unit((now - freed) / now), lever.Unit((freed - alone) / now), lever.Unit((alone - twice) / now)

@@ -216,7 +216,7 @@ func (w *window) turn(e Event) {
 	switch l.now.state {
 	case unknown: // it waited for a CPU when the window was opened
 		l.now.state = ready
-	case blocked: // nothing told that it was woken
+	case blocked: // its wake-up was missed
 		l.now.to = e.At
 	}
 	l.now.cpu = e.CPU
@@ -318,7 +318,7 @@ func (w *window) follow(l *lane, t uint64, moment int) End {
 	if l.moment == moment {
 		return l.end
 	}
-	l.moment, l.end = moment, End{Kind: Circle, PID: l.PID} // whoever comes back here
+	l.moment, l.end = moment, End{Kind: Circle, PID: l.PID} // for a wait that leads back here
 	s := l.span(t)
 	l.end = w.ends(l, s, t, moment)
 	if s != nil && s.state == blocked {

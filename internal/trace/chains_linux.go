@@ -64,7 +64,7 @@ func event(e *schedEvent) chain.Event {
 		By: chain.Task{TID: int(e.Tid), PID: int(e.Tgid), Member: is(isMember)},
 		To: chain.Task{TID: int(e.To), PID: int(e.ToTgid), Member: is(toMember)}, Word: chain.Word(e.Word)}
 	if out.Wake {
-		out.By.Member = false // the kernel told of the other
+		out.By.Member = false // the flag is that of the other
 	}
 	out.Wait = waits.Wait{Kind: waits.Of(call), Blocked: is(ofDisk) || is(ofDevice)}
 	return out
