@@ -52,12 +52,13 @@ func (m *Minute) Verdict(levers []lever.Lever) string {
 	if more != nil {
 		answer += "; " + strings.Join(more, ", ")
 	}
-	says = append(says, answer)
+	says = append(says, answer, m.behind(parts[0].Name))
 	if share := m.Report.Busy / m.Report.Wall; share < hardly { // a sentence of its own: both in one are too long
 		says = append(says, fmt.Sprintf("it was active for only %s of %s", result.Format(m.Report.Busy, "s"),
 			result.Format(m.Report.Wall, "s")))
 	}
-	return lever.Sentences(slices.Concat(says, m.gains(levers))...)
+	gains, server := m.gains(levers)
+	return lever.Sentences(slices.Concat(server, says, []string{m.held()}, gains)...)
 }
 
 // nothing says why no time is shown.
@@ -84,7 +85,8 @@ func (m *Minute) subject() string {
 
 // gains says what levers could give: the most, what to type for it, and what is open. Those of checks and probes
 // alone know no share of the service's time.
-func (m *Minute) gains(levers []lever.Lever) (says []string) {
+// server is a setting of the service itself that comes before them.
+func (m *Minute) gains(levers []lever.Lever) (says, server []string) {
 	only := func(keep func(*lever.Lever) bool) (out []lever.Lever) {
 		for i := range levers {
 			if l := &levers[i]; l.Of == lever.ActiveTime && keep(l) {
@@ -103,15 +105,28 @@ func (m *Minute) gains(levers []lever.Lever) (says []string) {
 	})
 	unlikely := only(func(l *lever.Lever) bool { return open(l) && nothing(l) })
 	little := only(func(l *lever.Lever) bool { return l.Verdict == lever.Negligible && l.AtMost != nil })
+	var first *lever.Lever
+	if len(best) > 0 {
+		first = &best[0]
+	}
+	set, leads := m.ofServer(first)
+	if leads {
+		server, set = set, nil
+	}
 	switch {
-	case len(best) > 0:
-		says = m.best(best[0])
+	case leads && first != nil:
+		says = []string{"on the platform, " + m.best(*first)[0]}
+	case first != nil:
+		says = append(m.best(*first), set...)
 	case len(unlikely) > 0:
 		says = []string{"no lever is likely to save active time"}
 	case len(little) > 0:
 		says = []string{"no lever that was measured here can save " + lever.Percent(lever.Margin) + " of active time"}
 	default:
 		says = []string{"no lever could be measured here"}
+	}
+	if first == nil {
+		says = append(says, set...)
 	}
 	says = append(says, m.few())
 	for _, v := range []lever.Verdict{lever.Worthwhile, lever.Possible} { // others that may give as much
@@ -135,7 +150,7 @@ func (m *Minute) gains(levers []lever.Lever) (says []string) {
 	if unknown := only(func(l *lever.Lever) bool { return l.Verdict == lever.Unknown }); len(unknown) > 0 {
 		says = append(says, "not known: "+names(unknown))
 	}
-	return says
+	return says, server
 }
 
 // best says what the first lever could give, and what to type for it.

@@ -24,6 +24,7 @@ type Options struct {
 	// Look is called when the recording begins, with nil, then every Every with what was seen
 	// since, and at its end with the rest. Its error ends the recording, as Ended says. May be nil.
 	Look  func(*Stretch) error
+	Texts bool // the texts of statements are wanted, too
 	Every time.Duration
 	// timeOfDay may be stepped; nil: this host's.
 	timeOfDay func() time.Time
@@ -68,7 +69,11 @@ type recorder struct {
 	peak    int
 	seen    int // snapshots with a client session at work
 	resets  int
-	told    struct{ stretches, resets int } // at the last Look
+	shown   struct{ stretches, resets int } // at the last Look
+	totals  *Totals
+	untold  string // why the server tells nothing as a whole; "": it was not asked, or answered
+	names   names
+	copies  *Copies // nil: reads were none, as far as that shows
 }
 
 // Interrupted is why a recording ended (Report.Ended) whose context did, and which broke off no question.
@@ -98,11 +103,12 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 			return Report{}, err
 		}
 	}
+	first := r.tell(ask)
 	r.costs, r.asked, r.paid = nil, 0, 0
 	start, wall := time.Now(), r.timeOfDay()
 	began, reports := r.own()
-	asked, first := r.looks()
-	r.first = first
+	asked, looked := r.looks()
+	r.first = looked
 	here, _ := thread.ProcessCPU()
 	p := &pass{recorder: r, ask: ask, server: server, tick: tick, start: start, last: start, counted: start, kept: start,
 		due: start.Add(r.Every)}
@@ -113,7 +119,13 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 		}
 		return Report{}, context.Canceled
 	}
+	if ended == "" || ended == Interrupted {
+		r.totals = TotalsOf(first, r.tell(ask), time.Since(start).Seconds())
+	}
 	rep := r.report(server, p.kept.Sub(start).Seconds())
+	if r.untold != "" {
+		rep.Missing = append(rep.Missing, "what the server counts as a whole, as checkpoints and connections: "+r.untold)
+	}
 	rep.Started, rep.Samples, rep.Ended = wall, p.samples, ended
 	if p.looks > 0 {
 		now, _ := r.looks()
@@ -158,7 +170,7 @@ func (p *pass) until(ctx context.Context) string {
 		if ctx.Err() != nil || left <= 0 {
 			return p.finish(ctx.Err() != nil)
 		}
-		looked := p.look(ctx, left)
+		looked := p.glance(ctx, left)
 		if !looked {
 			select {
 			case <-ctx.Done():
@@ -179,8 +191,8 @@ func (p *pass) until(ctx context.Context) string {
 // glimpse is for how long looks without a question are taken in one go.
 const glimpse = 250 * time.Millisecond
 
-// look takes looks that ask nothing, where the source can do that.
-func (p *pass) look(ctx context.Context, left time.Duration) bool {
+// glance takes looks that ask nothing, where the source can do that.
+func (p *pass) glance(ctx context.Context, left time.Duration) bool {
 	l, may := p.src.(Looker)
 	if !may || p.Interval > 0 {
 		return false
@@ -217,6 +229,7 @@ func (p *pass) step(now time.Time, looked bool) error {
 		p.samples += n
 	}
 	p.last = now
+	p.name(p.ask, now)
 	looks := p.Look != nil && !now.Before(p.due)
 	if looks || now.Sub(p.counted) >= p.tick {
 		if err := p.count(p.ask, now.Sub(p.counted).Seconds()); err != nil {
@@ -229,7 +242,7 @@ func (p *pass) step(now time.Time, looked bool) error {
 	}
 	for p.due = p.due.Add(p.Every); !p.due.After(now); p.due = p.due.Add(p.Every) { // it took too long
 	}
-	return p.tell()
+	return p.look()
 }
 
 // finish counts the rest, and tells of it unless it was interrupted.
@@ -243,16 +256,16 @@ func (p *pass) finish(interrupted bool) string {
 	if interrupted {
 		return Interrupted
 	}
-	if err := p.tell(); err != nil {
+	if err := p.look(); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
-// tell tells what was seen since the last time, if anything was.
-func (r *recorder) tell() error {
-	from := r.told.stretches
-	if r.Look == nil || from == len(r.grown) && r.told.resets == r.resets {
+// look tells what was seen since the last time, if anything was.
+func (r *recorder) look() error {
+	from := r.shown.stretches
+	if r.Look == nil || from == len(r.grown) && r.shown.resets == r.resets {
 		return nil
 	}
 	var seen Batch
@@ -261,8 +274,8 @@ func (r *recorder) tell() error {
 		r.join(&seen, &grown, i)
 	}
 	s := r.stretch(seen, grown)
-	s.Reset = r.resets > r.told.resets
-	r.told.stretches, r.told.resets = len(r.grown), r.resets
+	s.Reset = r.resets > r.shown.resets
+	r.shown.stretches, r.shown.resets = len(r.grown), r.resets
 	return r.Look(&s)
 }
 
@@ -404,12 +417,24 @@ func (r *recorder) count(ctx context.Context, seconds float64) error {
 
 func (r *recorder) report(server Server, wall float64) Report {
 	account := r.src.Account(Growth{Seconds: r.covered, Values: r.growth})
+	sampled := map[string]float64{}
+	for _, b := range r.batches {
+		for k, s := range inOrder(b.Seconds, Key.compare) {
+			if !k.Background && k.Part != Idle {
+				sampled[k.Event] += s
+			}
+		}
+	}
+	if r.copies = copiesOf(r.batches, account, r.totals); r.copies != nil {
+		r.copies.cached(r.batches)
+		account = r.copies.account(account)
+	}
 	rep := Report{Tool: r.Tool, Vendor: server.Vendor, Version: server.Version, Target: server.Target,
 		Wall: wall, Method: Method,
 		Transactions: account.Transactions, TransactionsLow: account.TransactionsLow,
 		TransactionsHigh: account.TransactionsHigh,
 		Peak:             r.peak, Seen: &r.seen, Active: account.Active,
-		Hidden: server.Hidden || r.masked > 0, Log: account.Log, Missing: slices.Concat(server.Missing, account.Missing),
+		Hidden: server.Hidden || r.masked > 0, Log: account.Log, Totals: r.totals, Sampled: sampled, Copies: r.copies, Missing: slices.Concat(server.Missing, account.Missing),
 		Warnings: account.Warnings}
 	if account.Log.Average != nil {
 		rep.Log.Stretches = r.logStretches()
@@ -439,6 +464,7 @@ func (r *recorder) report(server Server, wall float64) Report {
 		rep.Untold += b.Seconds[Key{Part: Unexplained, Event: Untold}]
 	}
 	rep.Untold = min(rep.Untold, rep.Part(Unexplained).Seconds)
+	r.names.fill(&rep)
 	rep.Course = r.course(&rep)
 	rep.Vary()
 	return rep

@@ -30,8 +30,10 @@ type Source struct {
 		cpu       float64
 		ok        bool
 	}
-	clients         int // in the last sample
-	untold          int // sessions at once whose state did not show
+	clients         int               // in the last sample
+	peak            int               // most that worked at once
+	settings        map[string]string // as it says; nil: it did not
+	untold          int               // sessions at once whose state did not show
 	parallel, shots int
 	own, asked      int64           // our backend, 0 where it is not known, and the transactions that it made for us
 	server          int             // the postmaster
@@ -171,7 +173,7 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 // tally counts what a sample shows.
 func (s *Source) tally(shot explain.Snapshot) {
 	s.clients = 0
-	untold := 0
+	untold, working := 0, 0
 	for _, x := range shot.Sessions {
 		if x.Leader != 0 {
 			s.parallel++
@@ -180,9 +182,12 @@ func (s *Source) tally(shot explain.Snapshot) {
 			untold++
 		}
 		if !x.Background {
-			s.clients += max(1, x.Times)
+			if s.clients += max(1, x.Times); x.Part != explain.Idle {
+				working++
+			}
 		}
 	}
+	s.peak = max(s.peak, working)
 	s.shots, s.untold = s.shots+1, max(s.untold, untold)
 }
 
@@ -316,7 +321,7 @@ func (s *Source) Begin() {
 	if s.blind = ""; s.memory != nil {
 		s.memory.begin()
 	}
-	s.untold, s.parallel, s.shots, s.open, s.early, s.readings = 0, 0, 0, 0, 0, nil
+	s.untold, s.parallel, s.shots, s.peak, s.open, s.early, s.readings = 0, 0, 0, 0, 0, 0, nil
 }
 
 // Process implements explain.Hosted.
