@@ -83,10 +83,14 @@ func (r *recorder) own() (float64, bool) {
 	return r.used, r.reports
 }
 
-// looks is how often the server has been asked, and what looks without a question have taken of a CPU, where the source knows that.
-func (r *recorder) looks() (questions int, cpu float64) {
-	if l, is := r.src.(Looker); is {
+// eased is the time between statements where looks take the place of samples: there is one a second, in the mean, of those that count and
+// those that name.
+const eased = 2 * time.Second
+
+// looks are those of the source.
+func (r *recorder) looks() (questions int, cpu float64, ok bool) {
+	if l, is := r.src.(Looker); is && r.Interval == 0 {
 		return l.Looks()
 	}
-	return 0, 0
+	return 0, 0, false
 }

@@ -358,6 +358,9 @@ func (s *Source) Look(ctx context.Context, until time.Time, mean time.Duration) 
 	for _, shot := range shots {
 		s.tally(shot)
 	}
+	if s.memory.churning() { // what they use between two counts would be missed
+		s.threads.Watch(s.memory.processes())
+	}
 	return shots, true
 }
 
@@ -368,9 +371,9 @@ func (s *Source) forget(why error) {
 }
 
 // Looks implements explain.Looker.
-func (s *Source) Looks() (questions int, cpu float64) {
-	if s.memory != nil {
-		cpu = s.memory.cpu.Seconds()
+func (s *Source) Looks() (questions int, cpu float64, ok bool) {
+	if s.memory == nil {
+		return s.questions, 0, false
 	}
-	return s.questions, cpu
+	return s.questions, s.memory.cpu.Seconds(), true
 }
