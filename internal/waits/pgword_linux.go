@@ -41,36 +41,14 @@ func OpenWords(postmaster int) (*Words, error) {
 		return nil, fmt.Errorf("its program cannot be read: %w", err)
 	}
 	defer program.Close()
-	f, err := modest(program)
+	value, first, anywhere, err := symbol(program)
 	if err != nil {
 		return nil, err
 	}
-	if f.Class != elf.ELFCLASS64 || f.Machine != machine {
-		return nil, fmt.Errorf("its program is for another architecture (%s)", f.Machine)
-	}
-	symbols, err := f.DynamicSymbols()
-	if err != nil {
-		return nil, errors.New("its program exports no symbols: it is a static build")
-	}
-	value := uint64(0)
-	for _, s := range symbols {
-		if s.Name == "my_wait_event_info" && s.Section != elf.SHN_UNDEF {
-			value = s.Value
-		}
-	}
-	if value == 0 {
-		return nil, errors.New("its program has no symbol my_wait_event_info: PostgreSQL 14 and later have it")
-	}
-	if f.Type == elf.ET_DYN { // it is mapped anywhere
+	if anywhere {
 		base, err := loadBase(postmaster)
 		if err != nil {
 			return nil, err
-		}
-		first := ^uint64(0)
-		for _, p := range f.Progs {
-			if p.Type == elf.PT_LOAD {
-				first = min(first, p.Vaddr&^uint64(os.Getpagesize()-1))
-			}
 		}
 		value += base - first
 	}
@@ -79,6 +57,36 @@ func OpenWords(postmaster int) (*Words, error) {
 		return nil, err
 	}
 	return w, w.arguments()
+}
+
+// symbol is where a program has the pointer, as it is linked, where it begins, and whether it is mapped anywhere.
+func symbol(program *os.File) (value, first uint64, anywhere bool, err error) {
+	f, err := modest(program)
+	if err != nil {
+		return 0, 0, false, err
+	}
+	if f.Class != elf.ELFCLASS64 || f.Machine != machine {
+		return 0, 0, false, fmt.Errorf("its program is for another architecture (%s)", f.Machine)
+	}
+	symbols, err := f.DynamicSymbols()
+	if err != nil {
+		return 0, 0, false, errors.New("its program exports no symbols, as a static build does")
+	}
+	for _, s := range symbols {
+		if s.Name == "my_wait_event_info" && s.Section != elf.SHN_UNDEF {
+			value = s.Value
+		}
+	}
+	if value == 0 {
+		return 0, 0, false, errors.New("its program has no symbol my_wait_event_info: PostgreSQL 14 and later have it")
+	}
+	first = ^uint64(0)
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD {
+			first = min(first, p.Vaddr&^uint64(os.Getpagesize()-1))
+		}
+	}
+	return value, first, f.Type == elf.ET_DYN, nil
 }
 
 // modest opens a program whose symbols fit in memory, as any user may have made another to fill it: PostgreSQL's are 10,000.

@@ -78,7 +78,11 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 	}
 	s.local(r.Int(2), here)
 	s.remember(ctx)
-	if !r.Bool(8) && s.memory == nil {
+	switch {
+	case r.Bool(8):
+	case s.memory != nil:
+		s.Miss("which statements sessions of other roles run, and since when: grant pg_read_all_stats (or pg_monitor) to %s", quote(s.user))
+	default:
 		s.Info.Hidden = true
 		s.Miss("what sessions of other roles do: grant pg_read_all_stats (or pg_monitor) to %s", quote(s.user))
 	}
