@@ -64,7 +64,9 @@ func (f *fake) Look(g *waits.Group, ask func(int) bool) (out []waits.Seen) {
 	return out
 }
 
-const walSync, lockTuple = 10<<24 | 71, 3<<24 | 4 // of PostgreSQL 15
+const lockTuple = 3<<24 | 4
+
+var walSync = 10<<24 | uint32(slices.Index(eventsOf(15)[10], "WALSync"))
 
 // serving is a server with our own session and the processes of each; what they do is per process.
 func serving(sessions ...waits.Seen) (*memory, *fake) {
