@@ -83,8 +83,8 @@ func (r *recorder) own() (float64, bool) {
 	return r.used, r.reports
 }
 
-// eased is the time between statements where looks take the place of samples: there is one a second, in the mean, of those that count and
-// those that name.
+// eased is the time between statements that count, and between those that name, where looks take the place of samples: one a second, in
+// the mean, of a minute. Short recordings count more often, as an account of few stretches shows nothing of how they differ.
 const eased = 2 * time.Second
 
 // looks are those of the source.

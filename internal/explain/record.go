@@ -110,7 +110,7 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 	asked, looked, looks := r.looks()
 	r.first = looked
 	if looks {
-		tick = max(tick, eased)
+		tick = max(tick, min(eased, r.For/20))
 	}
 	here, _ := thread.ProcessCPU()
 	p := &pass{recorder: r, ask: ask, server: server, tick: tick, start: start, last: start, counted: start, kept: start,
@@ -233,7 +233,7 @@ func (p *pass) step(now time.Time, looked bool) error {
 	p.last = now
 	p.name(p.ask, now)
 	looks := p.Look != nil && !now.Before(p.due)
-	if looks || now.Sub(p.counted) >= p.tick {
+	if looks || now.Sub(p.counted) >= p.tick || len(p.batches) == 0 && now.Sub(p.counted) >= time.Second { // soon something is kept
 		if err := p.count(p.ask, now.Sub(p.counted).Seconds()); err != nil {
 			return err
 		}
