@@ -79,16 +79,20 @@ type Account struct {
 	Moments int
 	Windows []Shares
 	Lengths []float64 // s of each
+	// Ran and Waited are for how long the service's threads had a CPU and waited for one, s of each window: all but those that
+	// are the server's own.
+	Ran, Waited []float64
 	// Own are the service's processes that were seen, and Clients are those of this host that ended waits for a client.
 	Own, Clients map[int]bool
 
 	all    bool
 	serves map[int]bool // threads that were seen to wait for a client
+	own    map[int]bool // and those that wait for work of the server's own
 }
 
 // New is an empty account: of all threads of the service, or of those that serve clients.
 func New(all bool) *Account {
-	return &Account{all: all, Own: map[int]bool{}, Clients: map[int]bool{}, serves: map[int]bool{}}
+	return &Account{all: all, own: map[int]bool{}, Own: map[int]bool{}, Clients: map[int]bool{}, serves: map[int]bool{}}
 }
 
 // span is a stretch in which a thread does one thing.
@@ -154,10 +158,13 @@ func (a *Account) Add(events []Event, words map[int]uint32, from, to, step uint6
 	for _, l := range w.order {
 		w.close(l, to)
 	}
-	a.Windows = append(a.Windows, Shares{})
+	a.Windows, a.Ran, a.Waited = append(a.Windows, Shares{}), append(a.Ran, 0), append(a.Waited, 0)
 	moment := 1
 	for t := from + uint64(first*float64(step)); t < to; t += step {
 		for _, l := range w.order {
+			if l.Member && !a.own[l.TID] {
+				w.turns(l, t, float64(step)/1e9)
+			}
 			if l.Member && (a.all || a.serves[l.TID]) {
 				w.book(l, t, moment, float64(step)/1e9)
 			}
@@ -204,7 +211,10 @@ func (w *window) turn(e Event) {
 		if e.Ready {
 			l.now.state = ready
 		}
-		if part, ok := l.now.part(); ok && part == explain.Application {
+		switch part, ok := l.now.part(); {
+		case !ok:
+			w.account.own[l.TID] = true
+		case part == explain.Application:
 			w.account.serves[l.TID] = true
 		}
 	}
@@ -240,6 +250,18 @@ func (w *window) wake(e Event) {
 	}
 	w.close(l, e.At)
 	l.now = span{from: e.At, state: ready, cpu: e.CPU}
+}
+
+// turns adds whether a thread had a CPU at a moment, or waited for one.
+func (w *window) turns(l *lane, t uint64, seconds float64) {
+	a, s := w.account, l.span(t)
+	switch last := len(a.Windows) - 1; {
+	case s == nil:
+	case s.state == running:
+		a.Ran[last] += seconds
+	case s.state == ready:
+		a.Waited[last] += seconds
+	}
 }
 
 // book adds what a thread did at a moment.
