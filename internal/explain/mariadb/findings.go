@@ -80,9 +80,11 @@ func (f *findings) connections() explain.Finding {
 	all := float64(max(0, f.Transactions))
 	x.Plain = x.Number >= often && float64(x.N) >= all/2
 	x.Step = "let clients keep their connections"
-	x.Text = fmt.Sprintf("clients connect %s times a second, for %s transactions each", explain.Plain(x.Number), explain.Plain(all/max(1, float64(x.N))))
+	x.Text = fmt.Sprintf("clients connect %s times a second", explain.Plain(x.Number))
+	if each := all / max(1, float64(x.N)); each >= 0.5 {
+		x.Text += fmt.Sprintf(", for %s transactions each", explain.Plain(each))
+	}
 	if f.Transactions < 0 {
-		x.Text = fmt.Sprintf("clients connect %s times a second", explain.Plain(x.Number))
 		x.Plain = x.Number >= often && float64(x.N) >= f.totals.Get("questions")/4
 	}
 	if n := f.totals.Get("threads_created"); n >= float64(x.N)/2 && n > 0 {

@@ -171,6 +171,8 @@ func (f *findings) connections() (x explain.Finding, ok bool) {
 	x.Text = fmt.Sprintf("clients connect %s times a second", explain.Plain(x.Number))
 	if all := float64(f.Transactions); all > 0 {
 		x.Plain = n >= all/2 && x.Number >= often
+	}
+	if all := float64(f.Transactions); all >= n/2 {
 		x.Text += fmt.Sprintf(", for %s each", transactions(all/n))
 	}
 	own := f.totals.Seconds
