@@ -10,6 +10,7 @@ import (
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/service"
 )
 
 // blame says whose doing the service's waits for a CPU were, as shares of them that end without it. Its own quota comes first: a
@@ -72,9 +73,23 @@ func (m *Minute) moreCPUs(l *lever.Lever) {
 		reason += "; this host does not show how busy the CPUs were"
 	}
 	m.queued(l, m.blame().own, 1, "the CPUs are doubled, and as many sessions work", reason)
-	if m.Host.CPUs > 0 {
+	switch {
+	case m.Host.Allowed > 0 && m.Host.Allowed < m.Host.CPUs:
+		l.Evidence[0].Text += fmt.Sprintf("; it may use only %d of the %d CPUs", m.Host.Allowed, m.Host.CPUs)
+		l.Next = m.widen()
+	case m.Host.CPUs > 0:
 		l.Next = lever.Next{Note: fmt.Sprintf("give it more than %s, or let fewer clients work at once", screen.Count(m.Host.CPUs, "CPU"))}
 	}
+}
+
+// widen is what to type so that a service may use all CPUs.
+func (m *Minute) widen() lever.Next {
+	next := lever.Next{Note: "it was started for some CPUs alone: see CPUAffinity= and AllowedCPUs= of its unit, cpuset and taskset"}
+	if m.Service.PID != 0 && m.Service.Kind == service.Process {
+		next = lever.Next{Command: fmt.Sprintf("taskset --all-tasks --cpu-list --pid 0-%d %d", m.Host.CPUs-1, m.Service.PID),
+			Note: "it may use all CPUs until it is started anew"}
+	}
+	return next
 }
 
 // move is the lever on the programs that had the CPUs.
@@ -95,12 +110,22 @@ func (m *Minute) move(l *lever.Lever) {
 // notable is the share of one CPU from which a program is named.
 const notable = 0.02
 
+// others are the programs that took CPU time from the service. Its clients on this host work for it.
+func (m *Minute) others() (list []proc.Taker) {
+	for _, t := range m.Takers {
+		if m.Ends == nil || !m.Ends.Clients[t.PID] {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
 // largest is the program that took most CPU time from the service.
 func (m *Minute) largest() (t proc.Taker, there bool) {
-	if len(m.Takers) == 0 || m.Takers[0].Seconds < notable*m.Report.Wall {
-		return t, false
+	if all := m.others(); len(all) > 0 && all[0].Seconds >= notable*m.Report.Wall {
+		return all[0], true
 	}
-	return m.Takers[0], true
+	return t, false
 }
 
 // took names a program, and says what it took.

@@ -29,19 +29,23 @@ type queueing struct {
 	cpus     float64 // of the host
 	others   float64 // of them that other programs use
 	quota    float64 // of the service
+	allowed  float64 // CPUs that the service may use; 0: all
 }
 
 // queue is the service's. Its clients on this host use CPUs as it does.
 func (m *Minute) queue() queueing {
 	r, wall := &m.Report, max(m.Report.Wall, 1e-9)
 	q := queueing{sessions: r.Elapsed / wall, cpus: float64(max(1, m.Host.CPUs)), quota: float64(max(1, m.Host.CPUs))}
+	if m.Host.Allowed > 0 {
+		q.allowed = float64(m.Host.Allowed)
+	}
 	cpu := r.Part(explain.DatabaseCPU).Seconds
 	for _, t := range m.Takers {
-		if m.Ends != nil && m.Ends.Clients[t.PID] {
-			cpu += t.Seconds
-		} else {
-			q.others += t.Seconds / wall
-		}
+		cpu += t.Seconds
+	}
+	for _, t := range m.others() {
+		cpu -= t.Seconds
+		q.others += t.Seconds / wall
 	}
 	if cpu > 0 {
 		q.pause = max(0, r.Elapsed-cpu-r.Part(explain.RunQueue).Seconds) / cpu
@@ -70,11 +74,18 @@ func (q queueing) wait(cpus float64) float64 {
 // spared are the shares of the waits for a CPU that end without the quota, then without other programs, then with twice the CPUs:
 // what the one ends is not left for the next.
 func (q queueing) spared() (quota, neighbour, cpus float64) {
-	free := max(q.cpus-q.others, 0.01)
+	all, more := q.cpus, 2*q.cpus
+	if q.allowed > 0 && q.allowed < q.cpus {
+		all, more = q.allowed, q.cpus
+	}
+	free := max(all-q.others*all/q.cpus, 0.01)
 	now := q.wait(min(q.quota, free))
 	if now <= 0 {
 		return 0, 0, 0
 	}
-	freed, alone, twice := q.wait(free), q.wait(q.cpus), q.wait(2*q.cpus)
+	freed, alone, twice := q.wait(free), q.wait(all), q.wait(more)
+	if q.quota < free { // it uses no more, whoever leaves it how many
+		return lever.Unit((now - freed) / now), 0, 0
+	}
 	return lever.Unit((now - freed) / now), lever.Unit((freed - alone) / now), lever.Unit((alone - twice) / now)
 }

@@ -105,7 +105,7 @@ func (w *watching) start(source explain.Source) (err error) {
 		if o.Clock == nil {
 			w.clock = newClockMeter(Target(w.of))
 		}
-		w.all.Go(func() { w.scheduler.watch(w.ctx, w.of, o) })
+		w.all.Go(func() { w.scheduler.watch(w.ctx, w.of, source != nil, o) })
 		if source == nil {
 			w.all.Go(func() { w.blocked.watch(w.ctx, w.of, o.For) })
 		}

@@ -67,8 +67,8 @@ const (
 type End struct {
 	Kind Kind
 	PID  int
-	// Log and Data are set where a wait for the log, or for data, lies on the way to it.
-	Log, Data bool
+	// Log, Data and Client are set where a wait for the log, for data, or for a client lies on the way to it.
+	Log, Data, Client bool
 }
 
 // Shares are what a part's time ended with, s of windows.
@@ -78,15 +78,17 @@ type Shares map[explain.PartName]map[End]float64
 type Account struct {
 	Moments int
 	Windows []Shares
+	Lengths []float64 // s of each
 	// Own are the service's processes that were seen, and Clients are those of this host that ended waits for a client.
 	Own, Clients map[int]bool
 
+	all    bool
 	serves map[int]bool // threads that were seen to wait for a client
 }
 
-// New is an empty account.
-func New() *Account {
-	return &Account{Own: map[int]bool{}, Clients: map[int]bool{}, serves: map[int]bool{}}
+// New is an empty account: of all threads of the service, or of those that serve clients.
+func New(all bool) *Account {
+	return &Account{all: all, Own: map[int]bool{}, Clients: map[int]bool{}, serves: map[int]bool{}}
 }
 
 // span is a stretch in which a thread does one thing.
@@ -156,13 +158,13 @@ func (a *Account) Add(events []Event, words map[int]uint32, from, to, step uint6
 	moment := 1
 	for t := from + uint64(first*float64(step)); t < to; t += step {
 		for _, l := range w.order {
-			if l.Member && a.serves[l.TID] {
+			if l.Member && (a.all || a.serves[l.TID]) {
 				w.book(l, t, moment, float64(step)/1e9)
 			}
 		}
 		moment++
 	}
-	a.Moments += moment - 1
+	a.Moments, a.Lengths = a.Moments+moment-1, append(a.Lengths, float64(to-from)/1e9)
 }
 
 func (w *window) lane(t Task) *lane {
@@ -250,6 +252,9 @@ func (w *window) book(l *lane, t uint64, moment int, seconds float64) {
 	if !ok {
 		return
 	}
+	if part == explain.Locks && s.word == 0 && s.interrupt {
+		return // its time was over: a pool has nothing to do
+	}
 	a, end := w.account, w.follow(l, t, moment)
 	shares := a.Windows[len(a.Windows)-1]
 	if shares[part] == nil {
@@ -319,6 +324,7 @@ func (w *window) follow(l *lane, t uint64, moment int) End {
 	if s != nil && s.state == blocked {
 		part, _ := s.part()
 		l.end.Log, l.end.Data = l.end.Log || part == explain.LogWait, l.end.Data || part == explain.DataReads
+		l.end.Client = l.end.Client || part == explain.Application
 	}
 	return l.end
 }
@@ -398,6 +404,20 @@ func (a *Account) Share(part explain.PartName, is func(End) bool) result.Estimat
 	return result.Estimate{Value: r.Value, Low: max(0, r.Low), High: min(1, r.High), N: len(x), Evidence: result.Measured}
 }
 
+// Seen is the time of a part in windows, s, and the share of it of which the end was seen.
+func (a *Account) Seen(part explain.PartName) (seconds, share float64) {
+	ended := 0.0
+	for _, w := range a.Windows {
+		for _, e := range slices.SortedFunc(maps.Keys(w[part]), compare) {
+			seconds += w[part][e]
+			if e.Kind != Unseen {
+				ended += w[part][e]
+			}
+		}
+	}
+	return seconds, ended / max(seconds, 1e-9)
+}
+
 // Ends are all that a part's waits ended with, the longest first.
 func (a *Account) Ends(part explain.PartName) []End {
 	seconds := map[End]float64{}
@@ -418,6 +438,9 @@ func compare(x, y End) int {
 		}
 		if e.Data {
 			n += 2
+		}
+		if e.Client {
+			n += 4
 		}
 		return n
 	}

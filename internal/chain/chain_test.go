@@ -33,7 +33,7 @@ const rowLock, clientRead, idleWorker Word = lock<<24 | 5, client << 24, activit
 // follow is what parts end with, in ms.
 func follow(t *testing.T, until uint64, events ...Event) func(explain.PartName, End) float64 {
 	t.Helper()
-	a := New()
+	a := New(false)
 	a.serves = map[int]bool{10: true, 11: true, 12: true}
 	a.Add(events, nil, 0, until*ms, ms/100, 0.5)
 	return func(part explain.PartName, e End) float64 {
@@ -88,7 +88,7 @@ func TestClientsOfThisHost(t *testing.T) {
 		leaves(0, 1, first, nobody, waits.Poll, clientRead),
 		leaves(4, 0, stranger, clientOf, waits.Running, 0),
 		wakes(6, clientOf, first, waits.Poll))
-	if ready := seen(explain.Application, End{Kind: Ready, PID: 30}); ready != 4 {
+	if ready := seen(explain.Application, End{Kind: Ready, PID: 30, Client: true}); ready != 4 {
 		t.Errorf("the client was ready for %v ms, want 4", ready)
 	}
 }
@@ -96,7 +96,7 @@ func TestClientsOfThisHost(t *testing.T) {
 func TestEndsOfTheirOwn(t *testing.T) {
 	// Woken by a device while nobody of this host runs: another host's client.
 	seen := follow(t, 3, leaves(0, 0, first, nobody, waits.Poll, clientRead), wakes(3, nobody, first, waits.Poll))
-	if far := seen(explain.Application, End{Kind: Remote, PID: 10}); far != 3 {
+	if far := seen(explain.Application, End{Kind: Remote, PID: 10, Client: true}); far != 3 {
 		t.Errorf("%v ms ended with another host, want 3", far)
 	}
 	// The window is over before it is woken.
@@ -111,7 +111,7 @@ func TestEndsOfTheirOwn(t *testing.T) {
 		t.Errorf("%v ms of a circle, want at least 3", round)
 	}
 	// A worker of the server's own that has nothing to do is nobody's time.
-	a := New()
+	a := New(false)
 	a.serves[10] = true
 	a.Add([]Event{leaves(0, 0, first, nobody, waits.Poll, idleWorker), wakes(2, nobody, first, waits.Poll)}, nil, 0, 2*ms, ms/10, 0)
 	if len(a.Windows[0]) != 0 {
@@ -121,7 +121,7 @@ func TestEndsOfTheirOwn(t *testing.T) {
 
 // An interval is of windows: one alone says nothing of others.
 func TestShareOfWindows(t *testing.T) {
-	a := New()
+	a := New(false)
 	a.serves[10] = true
 	for i := range uint64(20) {
 		a.Add([]Event{leaves(0, 0, first, stranger, waits.Running, 0), leaves(4+i%2, 0, stranger, first, waits.Running, 0)}, nil, 0, 10*ms, ms/100, 0.5)

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"math"
 	"strconv"
 
 	"hostlab/internal/result"
@@ -50,6 +51,7 @@ func (r *Report) Saving(part PartName, ends Ends) (s Saving) {
 	}
 	p := r.Part(part)
 	low, likely, high, rest := p.Share.Low*r.Elapsed, p.Seconds, p.Share.High*r.Elapsed, 0.0
+	centre, off := p.Seconds, high-p.Seconds // of what is known, and how far its interval goes
 	if p.Share.High > p.Share.Low {
 		if rest = r.Part(Unexplained).Seconds; part != Application {
 			rest = max(0, rest-r.Untold) // they waited for their clients
@@ -62,10 +64,11 @@ func (r *Report) Saving(part PartName, ends Ends) (s Saving) {
 		low, likely = low*share.Low, likely*share.Value
 	}
 	likely += p.Within
+	more := 0.0
 	if part == LogWait || part == DataReads {
-		high += min(r.Part(DatabaseCPU).Seconds, aftermath*r.waits(part))
+		more = min(r.Part(DatabaseCPU).Seconds, aftermath*r.waits(part))
 	}
-	direct := high + rest
+	direct := high + more + rest
 	for _, q := range r.Parts {
 		if q.Name == part || q.Name == Idle || q.Name == DatabaseCPU || q.Name == RunQueue || q.Name == Unexplained {
 			continue
@@ -73,7 +76,9 @@ func (r *Report) Saving(part PartName, ends Ends) (s Saving) {
 		most := q.Share.High * r.Elapsed
 		switch share, upTo, known := ends(q.Name); {
 		case known:
-			low, likely, high = low+q.Share.Low*r.Elapsed*share.Low, likely+q.Seconds*share.Value, high+most*upTo.High
+			low, likely = low+q.Share.Low*r.Elapsed*share.Low, likely+q.Seconds*share.Value
+			centre += q.Seconds * upTo.Value
+			off = math.Hypot(off, most*upTo.High-q.Seconds*upTo.Value) // errors of parts are independent
 		case q.Name == Locks:
 			if held := r.Busy - q.Seconds - q.Within; held > 0 {
 				likely *= 1 + (q.Seconds+q.Within)/held
@@ -84,10 +89,10 @@ func (r *Report) Saving(part PartName, ends Ends) (s Saving) {
 			case r.Wall > 0: // samples too few to see one at work
 				most = min(most, max(1, r.Busy/r.Wall)*direct)
 			}
-			high += most
+			rest += most
 		}
 	}
-	s.Share, s.AtMost = min(1, p.Seconds/r.Busy), min(1, (high+rest)/r.Busy)
+	s.Share, s.AtMost = min(1, p.Seconds/r.Busy), min(1, (centre+off+more+rest)/r.Busy)
 	s.Likely = min(s.AtMost, likely/r.Busy)
 	s.Low = min(s.Likely, low/r.Busy)
 	return s

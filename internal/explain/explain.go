@@ -120,7 +120,9 @@ type Report struct {
 	Samples  int     `json:"samples"`                  // 0: nothing was sampled
 	Seen     *int    `json:"active_samples,omitempty"` // of those, with a session at work; nil: not known
 	Interval float64 `json:"sample_interval"`          // s, mean
-	Cost     float64 `json:"sampling_share"`           // of one CPU that asking took, in the server and here
+	// Questions are how often the server was asked, where samples were looks at its memory; 0: each was a question.
+	Questions int     `json:"questions,omitempty"`
+	Cost      float64 `json:"sampling_share"` // of one CPU that asking took, in the server and here
 	// Cost is an upper limit, the share of Wall until answers came: the server's side cannot be seen
 	CostAtMost   bool   `json:"sampling_share_at_most,omitempty"`
 	Method       string `json:"method"`       // how intervals come about

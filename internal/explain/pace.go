@@ -14,6 +14,9 @@ func (r *recorder) next(s Server, since float64) time.Duration {
 	if mean == 0 {
 		part := cmp.Or(r.Part, 1)
 		mean = time.Duration(float64(Pace(r.costs)) / part)
+		if _, looks := r.looks(); looks {
+			mean, part = looking, 1
+		}
 		// What counters take is not in the costs of samples, so samples come more seldom for
 		// as long as all of it together is too much.
 		if r.paid > part*enough*since && r.covered >= 1 {
@@ -28,6 +31,9 @@ func (r *recorder) next(s Server, since float64) time.Duration {
 	}
 	return time.Duration(float64(mean) * (0.5 + rand.Float64()))
 }
+
+// looking is the time between looks that ask nothing: 3,000 of them in a minute, and some to spare.
+const looking = 19 * time.Millisecond
 
 // rarest is the longest mean time between samples. A server of thousands of sessions takes
 // tens of milliseconds for one, and says much with each.
@@ -59,8 +65,9 @@ func (r *recorder) pay(since time.Time) float64 {
 	cost := time.Since(since).Seconds()
 	r.asked += cost
 	if used, ok := r.own(); ok {
+		looked, _ := r.looks()
 		// What we use here is about as much again.
-		cost, r.cpu = min(cost, 2*(used-r.cpu)), used
+		cost, r.cpu, r.looked = min(cost, 2*(used-r.cpu)+looked-r.looked), used, looked
 	}
 	r.paid += cost
 	return cost
@@ -75,4 +82,20 @@ func (r *recorder) own() (float64, bool) {
 		}
 	}
 	return r.used, r.reports
+}
+
+// looks is the CPU time that looks without questions have taken; ok is false where there are none.
+func (r *recorder) looks() (cpu float64, ok bool) {
+	if l, is := r.src.(Looker); is {
+		_, cpu, ok = l.Looks()
+	}
+	return cpu, ok
+}
+
+// questions is how often the server has been asked; 0: not known.
+func (r *recorder) questions() (n int) {
+	if l, is := r.src.(Looker); is {
+		n, _, _ = l.Looks()
+	}
+	return n
 }

@@ -61,6 +61,7 @@ type recorder struct {
 	paid    float64   // s of CPU time for questions and answers, in the server and here, in all
 	cpu     float64   // of the server's side, at the last look
 	used    float64   // the same, as last reported
+	looked  float64   // of looks without questions, at the last one
 	reports bool
 	masked  int
 	named   map[Key]bool // that were seen
@@ -105,8 +106,9 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 	r.costs, r.asked, r.paid = nil, 0, 0
 	start, wall := time.Now(), r.timeOfDay()
 	began, reports := r.own()
+	asked := r.questions()
 	here, _ := thread.ProcessCPU()
-	p := &pass{recorder: r, ask: ask, server: server, tick: tick, start: start, last: start, counted: start, kept: start,
+	p := &pass{recorder: r, ask: ask, server: server, tick: tick, start: start, last: start, counted: start, kept: start, at: start,
 		due: start.Add(r.Every)}
 	ended := p.until(ctx)
 	if len(r.batches) == 0 {
@@ -123,6 +125,9 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 		rep.Missing = append(rep.Missing, "what the server counts as a whole, as checkpoints and connections: "+r.untold)
 	}
 	rep.Started, rep.Samples, rep.Ended = wall, p.samples, ended
+	if _, looks := r.looks(); looks {
+		rep.Questions = r.questions() - asked
+	}
 	if p.samples > 0 {
 		rep.Interval = rep.Wall / float64(p.samples)
 	}
@@ -147,10 +152,12 @@ type pass struct {
 	server  Server
 	tick    time.Duration // between counts
 	start   time.Time
-	last    time.Time // sample
-	counted time.Time // last time
-	kept    time.Time // up to which samples and counters agree
-	due     time.Time // next Look
+	last    time.Time     // sample
+	counted time.Time     // last time
+	kept    time.Time     // up to which samples and counters agree
+	due     time.Time     // next Look
+	at      time.Time     // planned for the next look without a question
+	planned time.Duration // since the one before; 0: it was a question
 	samples int
 }
 
@@ -161,10 +168,8 @@ func (p *pass) until(ctx context.Context) string {
 		if ctx.Err() != nil || left <= 0 {
 			return p.finish(ctx.Err() != nil)
 		}
-		select {
-		case <-ctx.Done():
+		if !p.rest(ctx, left) {
 			continue
-		case <-time.After(min(left, p.next(p.server, time.Since(p.start).Seconds()))):
 		}
 		now := time.Now()
 		if err := p.step(now); err != nil {
@@ -176,9 +181,38 @@ func (p *pass) until(ctx context.Context) string {
 	}
 }
 
-// step takes a sample, which stands for the time since the one before, and counts and tells where that is due.
+// rest is until the next sample; it returns false where ctx ends before. Looks that ask nothing keep their mean time, also where one is
+// late as no CPU was free.
+func (p *pass) rest(ctx context.Context, left time.Duration) bool {
+	now := time.Now()
+	wait := p.next(p.server, now.Sub(p.start).Seconds())
+	if _, looks := p.looks(); looks && wait < 2*looking { // not where looks are slowed down
+		before := p.at
+		if p.at = p.at.Add(wait); now.Sub(p.at) > looking {
+			p.at = now
+		}
+		p.planned = p.at.Sub(before)
+		// It is soon over, and a timer of Go's takes half as much CPU time again, as it wakes two threads.
+		thread.Sleep(min(left, max(0, p.at.Sub(now))))
+		return true
+	}
+	p.at, p.planned = now.Add(wait), 0
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(min(left, wait)):
+	}
+	return true
+}
+
+// step takes a sample, which stands for the time since the one before, and counts and tells where that is due. A look stands for the
+// time that was planned: it is late where no CPU was free, and would give such times more weight than they have.
 func (p *pass) step(now time.Time) error {
-	n, err := p.sample(p.ask, now.Sub(p.last).Seconds())
+	since := now.Sub(p.last)
+	if p.planned > 0 {
+		since = p.planned
+	}
+	n, err := p.sample(p.ask, since.Seconds())
 	if err != nil {
 		return err
 	}
@@ -237,8 +271,11 @@ func (r *recorder) look() error {
 // time since the sample before; 0: the first, which is not counted.
 func (r *recorder) sample(ctx context.Context, seconds float64) (int, error) {
 	begin := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+	if _, looks := r.looks(); !looks {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
+	}
 	shots, err := r.src.Sample(ctx)
 	if err != nil {
 		return 0, err

@@ -31,6 +31,13 @@ type Costed interface {
 	OwnCPU() (seconds float64, ok bool)
 }
 
+// Looker is a Source that may see what sessions do without a question, as in the memory of the server's processes.
+type Looker interface {
+	// Looks are how often it has asked the server so far, and what looks have taken of a CPU here, s; ok is false where each
+	// sample is a question.
+	Looks() (questions int, cpu float64, ok bool)
+}
+
 // Begins is a Source that keeps what it saw in a recording. Begin forgets that of an earlier one.
 type Begins interface{ Begin() }
 

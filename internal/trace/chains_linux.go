@@ -76,7 +76,7 @@ func (t *tally) know() {
 	if w == nil || t.s.events == nil {
 		return
 	}
-	w.Know(t.cfg.Target.Processes())
+	w.Follow(t.cfg.Target.Processes())
 	for pid, at := range w.At() {
 		_ = t.s.objects.Words.Put(uint32(pid), at) // one that is missing has its waits named by their calls
 	}

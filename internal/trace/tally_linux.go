@@ -52,7 +52,7 @@ func newTally(s *session, tree host.Tree, cfg Config) *tally {
 		b.least = chained
 	}
 	return &tally{s: s, tree: tree, cfg: cfg, budget: b, began: monotonic(), started: time.Now(),
-		rows: map[int]*schedCpu{}, last: map[int]*schedCpu{}, ends: chain.New(), words: map[int]uint32{}}
+		rows: map[int]*schedCpu{}, last: map[int]*schedCpu{}, ends: chain.New(!cfg.Sessions), words: map[int]uint32{}}
 }
 
 // before begins a cycle. The kernel times the programs in the first cycles and in one of 20: its own two readings

@@ -42,10 +42,11 @@ type Config struct {
 	Budget float64
 	// Root is where /proc and /sys are; "" for this host.
 	Root string
-	// Chains asks what ends the service's waits. Words are those of PostgreSQL's processes; nil: it is none, or they cannot
+	// Chains asks what ends the service's waits: of all its threads, or of those that serve sessions. Words are those of PostgreSQL's processes; nil: it is none, or they cannot
 	// be read.
-	Chains bool
-	Words  *waits.Words
+	Chains   bool
+	Sessions bool
+	Words    *waits.Words
 	// Progress is called after each window, if it is not nil.
 	Progress func(done time.Duration)
 

@@ -38,6 +38,9 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 			"track_activities is off for their role or database; an administrator can set it to on there, without a restart",
 			s.untold))
 	}
+	if s.blind != "" {
+		a.Missing = append(a.Missing, "waits from the server's memory, from some time on: "+s.blind+"; it was asked for each sample then")
+	}
 	s.delays(g, &a)
 	s.log(g, &a)
 	s.reads(g, &a)

@@ -78,7 +78,7 @@ func (s *Source) blocks(ctx context.Context) ([]explain.Block, error) {
 	}
 	waiters, holders := map[int64]explain.Waiter{}, map[int64]explain.Holder{0: {Part: explain.OtherWaits, Event: "prepared transaction"}}
 	for _, r := range rows {
-		h := explain.Holder{PID: r.Int(0), User: r.Text(4), Application: r.Text(5), Client: client(r.Text(6), r.Int(7))}
+		h := explain.Holder{PID: r.Int(0), User: r.Text(4), Application: r.Text(5), Client: clientOf(r.Text(6), r.Int(7))}
 		if h.Part, h.Event = Classify(r.Text(1), r.Text(2), r.Text(3)); h.Part == explain.Application && strings.HasPrefix(r.Text(1), "idle in") {
 			h.Event = r.Text(1)
 		}
@@ -96,8 +96,8 @@ func (s *Source) blocks(ctx context.Context) ([]explain.Block, error) {
 	return explain.Chains(waiters, holders), nil
 }
 
-// client is where a session's client is; "": on the socket of the server's host.
-func client(address string, port int64) string {
+// clientOf is where a session's client is; "": on the socket of the server's host.
+func clientOf(address string, port int64) string {
 	if address == "" {
 		return ""
 	}

@@ -1,0 +1,128 @@
+"""Jobs that repeat one kind of work and say how often: job.py KIND [ARGUMENTS]."""
+import fcntl, mmap, os, random, subprocess, sys, threading, time
+
+began = last = 0.0
+done = 0
+
+
+def mark():
+    """A job is done; four times a second a line says how many are."""
+    global done, last
+    done += 1
+    now = time.time()
+    if now - last >= 0.25:
+        last = now
+        print("mark", repr(now), done, flush=True)
+
+
+def compute(rounds):
+    x = 0
+    for i in range(rounds):
+        x += i * i
+    return x
+
+
+def cpu(processes=1, rounds=20000):
+    for _ in range(int(processes) - 1):
+        if os.fork() == 0:
+            while True:
+                compute(int(rounds))
+    while True:
+        compute(int(rounds))
+        mark()
+
+
+def pace(duty=0.3, rounds=20000):
+    """Compute for a share of the time."""
+    while True:
+        at = time.time()
+        compute(int(rounds))
+        time.sleep((time.time() - at) * (1 / float(duty) - 1))
+        mark()
+
+
+def sync(path, rounds=1000):
+    f = os.open(path, os.O_RDWR | os.O_CREAT)
+    while True:
+        compute(int(rounds))
+        os.pwrite(f, b"x" * 4096, random.randrange(256) * 4096)
+        os.fdatasync(f)
+        mark()
+
+
+def read(path, megabytes=256, rounds=1000):
+    """Random reads past the page cache."""
+    with open(path, "wb") as f:
+        for _ in range(int(megabytes)):
+            f.write(os.urandom(1 << 20))
+        f.flush()
+        os.fsync(f.fileno())
+    f = os.open(path, os.O_RDONLY | os.O_DIRECT)
+    page = mmap.mmap(-1, 4096)
+    while True:
+        compute(int(rounds))
+        os.preadv(f, [page], random.randrange(int(megabytes) * 256) * 4096)
+        mark()
+
+
+def memory(path, megabytes=300):
+    """Touch pages of a file that may not fit."""
+    size = int(megabytes) << 20
+    with open(path, "wb") as f:
+        for _ in range(int(megabytes)):
+            f.write(os.urandom(1 << 20))
+        f.flush()
+        os.fsync(f.fileno())
+    f = os.open(path, os.O_RDONLY)
+    m = mmap.mmap(f, size, mmap.MAP_SHARED, mmap.PROT_READ)
+    m.madvise(mmap.MADV_RANDOM)
+    for at in range(0, size, 4096):
+        m[at]
+    while True:
+        for _ in range(500):
+            m[random.randrange(size)]
+        mark()
+
+
+def fork(n=1):
+    while True:
+        subprocess.run(["/bin/true"])
+        mark()
+
+
+def lock(path, hold=0, rounds=2000):
+    """Take a lock of a file, work, and give it back."""
+    f = os.open(path, os.O_RDWR | os.O_CREAT)
+    while True:
+        fcntl.flock(f, fcntl.LOCK_EX)
+        compute(int(rounds))
+        time.sleep(float(hold))
+        fcntl.flock(f, fcntl.LOCK_UN)
+        time.sleep(0.0005)
+        mark()
+
+
+def threads(n=8, hold=0.005, rounds=1000):
+    """Threads that sleep while they hold the one lock."""
+    held, counted = threading.Lock(), threading.Lock()
+
+    def one():
+        while True:
+            with held:
+                compute(int(rounds))
+                time.sleep(float(hold))
+            with counted:
+                mark()
+
+    for _ in range(int(n) - 1):
+        threading.Thread(target=one, daemon=True).start()
+    one()
+
+
+def sleep(seconds=1):
+    while True:
+        time.sleep(float(seconds))
+        mark()
+
+
+globals()[sys.argv[1]](*sys.argv[2:])

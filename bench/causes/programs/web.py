@@ -1,0 +1,35 @@
+"""A web server: web.py PORT DIRECTORY."""
+import http.server, os, sys, threading, time
+
+held = threading.Lock()
+log = os.open(os.path.join(sys.argv[2], "requests"), os.O_RDWR | os.O_CREAT)
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_GET(self):
+        kind, _, amount = self.path[1:].partition("/")
+        amount = float(amount or 1)
+        if kind == "compute":
+            sum(i * i for i in range(int(amount)))
+        elif kind == "lock":
+            with held:
+                time.sleep(amount / 1000)
+        elif kind == "sleep":
+            time.sleep(amount / 1000)
+        elif kind == "sync":
+            os.pwrite(log, b"x" * 512, 0)
+            os.fdatasync(log)
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+    def log_message(self, *args):
+        pass
+
+
+http.server.ThreadingHTTPServer.request_queue_size = 64
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()

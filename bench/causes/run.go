@@ -1,0 +1,250 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// record is what was seen of a load: a line of the file.
+type record struct {
+	Load    string
+	Time    time.Time
+	With    []float64 // s that a transaction took with the cause, in each slice
+	Without []float64 // and without it
+	Beside  int       // process number of what ran beside
+	Answers map[string]*answer
+	Failed  string // why nothing is known
+}
+
+// answer is what one run of assess said.
+type answer struct {
+	Took   float64 // s
+	Text   string  // the verdict
+	Head   string  // the first lines of the report
+	Levers []lever
+	Step   step
+}
+
+type lever struct {
+	Name, Verdict  string
+	Likely, AtMost *float64
+	Text           string // its evidence, and what to do
+	Command        string
+}
+
+// step is a command that was printed first, and what came of it.
+type step struct {
+	Command string
+	Runs    *bool // nil: none was printed
+	Said    string
+}
+
+// bench runs loads.
+type bench struct {
+	hostlab, than string
+	lasts         []time.Duration // that assess watches, the first of which decides
+	slice         time.Duration
+	dir           string
+}
+
+// warm is the time before a load is watched.
+const warm = 2500 * time.Millisecond
+
+func (b *bench) on(ctx context.Context, l *load, cause bool, do func(*stage) error) (err error) {
+	s := &stage{ctx: ctx, setup: l.of(cause)}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if err := s.begin(l.Kind); err != nil {
+		return err
+	}
+	if err := s.wait(warm); err != nil {
+		return err
+	}
+	return do(s)
+}
+
+// run watches a load, and measures it with and without its cause in turns.
+func (b *bench) run(ctx context.Context, l *load) *record {
+	r := &record{Load: l.Name, Time: time.Now().UTC().Truncate(time.Second), Answers: map[string]*answer{}}
+	slice := func(s *stage, to *[]float64) error {
+		each, err := s.each(b.slice)
+		*to = append(*to, each)
+		return err
+	}
+	err := b.on(ctx, l, true, func(s *stage) error {
+		r.Beside = s.beside
+		if err := b.ask(s, l, r); err != nil {
+			return err
+		}
+		if !l.Null() {
+			if err := slice(s, &r.With); err != nil {
+				return err
+			}
+		}
+		if a := r.Answers[label(b.lasts[0])]; a != nil { // last, as it may take the cause away
+			a.Step = b.try(s, l.first(a))
+		}
+		return nil
+	})
+	for i := 0; i < 3 && err == nil && !l.Null(); i++ {
+		cause, to := i == 1, &r.Without
+		if cause {
+			to = &r.With
+		}
+		err = b.on(ctx, l, cause, func(s *stage) error { return slice(s, to) })
+	}
+	if err != nil {
+		r.Failed = err.Error()
+	}
+	return r
+}
+
+func label(d time.Duration) string { return fmt.Sprintf("%.0f s", d.Seconds()) }
+
+// other is the label of another build's answers.
+const other = "than"
+
+// ask has hostlab watch the service for each length of time, and another build for the first.
+func (b *bench) ask(s *stage, l *load, r *record) (err error) {
+	for _, d := range b.lasts {
+		if r.Answers[label(d)], err = b.assess(s, l, b.hostlab, d, label(d)); err != nil {
+			return err
+		}
+	}
+	if b.than != "" {
+		r.Answers[other], err = b.assess(s, l, b.than, b.lasts[0], other)
+	}
+	return err
+}
+
+// head is how many lines of a report a hurried reader sees.
+const head = 40
+
+func (b *bench) assess(s *stage, l *load, program string, lasts time.Duration, as string) (*answer, error) {
+	base := filepath.Join(b.dir, strings.ReplaceAll(l.Name+"."+as, " ", "-"))
+	began := time.Now()
+	cmd := exec.CommandContext(s.ctx, program, "assess", "--service", "pid:"+strconv.Itoa(s.pid), "--only", "service",
+		"--for", lasts.String(), "--html=", "--json", base+".json")
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	text, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, errs.String())
+	}
+	if err := os.WriteFile(base+".txt", text, 0o600); err != nil {
+		return nil, err
+	}
+	a := &answer{Took: time.Since(began).Seconds()}
+	lines := strings.SplitN(string(text), "\n", head+1)
+	a.Head = strings.Join(lines[:min(head, len(lines))], "\n")
+	document, err := os.ReadFile(base + ".json")
+	if err != nil {
+		return nil, err
+	}
+	return a, a.read(document)
+}
+
+// read takes what decides from a document of assess. What else has a bound and a name, such as a setting of the
+// server, stands after the levers.
+func (a *answer) read(document []byte) error {
+	var doc map[string]any
+	if err := json.Unmarshal(document, &doc); err != nil {
+		return err
+	}
+	if v, ok := doc["verdict"].(map[string]any); ok {
+		a.Text, _ = v["text"].(string)
+	}
+	levers, _ := doc["levers"].([]any)
+	for _, l := range levers {
+		if l, ok := l.(map[string]any); ok {
+			a.Levers = append(a.Levers, leverOf(l))
+		}
+	}
+	delete(doc, "levers")
+	a.others(doc)
+	return nil
+}
+
+func (a *answer) others(in any) {
+	switch in := in.(type) {
+	case []any:
+		for _, v := range in {
+			a.others(v)
+		}
+	case map[string]any:
+		if _, named := in["name"].(string); named && in["at_most"] != nil {
+			a.Levers = append(a.Levers, leverOf(in))
+			return
+		}
+		for _, v := range in {
+			a.others(v)
+		}
+	}
+}
+
+func leverOf(m map[string]any) (l lever) {
+	number := func(name string) *float64 {
+		if v, ok := m[name].(float64); ok {
+			return &v
+		}
+		return nil
+	}
+	l.Name, _ = m["name"].(string)
+	l.Verdict, _ = m["verdict"].(string)
+	l.Likely, l.AtMost = number("likely"), number("at_most")
+	if next, ok := m["next"].(map[string]any); ok {
+		l.Command, _ = next["command"].(string)
+	}
+	text, _ := json.Marshal(m)
+	l.Text = string(text)
+	return l
+}
+
+// harmless are programs whose commands a step may run on the stage: what they change ends with its processes and
+// control groups. Of others only their presence is looked at.
+var harmless = map[string]bool{"chrt": true, "taskset": true, "renice": true, "echo": true, "systemctl": true, "psql": true}
+
+// try runs the first step.
+func (b *bench) try(s *stage, first *lever) step {
+	if first == nil || first.Command == "" {
+		return step{}
+	}
+	t := step{Command: first.Command}
+	runs := func(ok bool, said string) step {
+		t.Runs, t.Said = &ok, said
+		return t
+	}
+	words := strings.Fields(strings.TrimPrefix(t.Command, "sudo "))
+	switch {
+	case len(words) == 0:
+		return runs(false, "it is empty")
+	case harmless[words[0]]:
+		cmd := exec.CommandContext(s.ctx, "/bin/sh", "-c", t.Command)
+		cmd.Env = append(os.Environ(), s.env...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			return runs(false, fmt.Sprintf("%v: %s", err, bytes.TrimSpace(out)))
+		}
+		return runs(true, string(bytes.TrimSpace(out)))
+	case words[0] == "hostlab" && len(words) > 1 && words[1] == "watch":
+		return runs(false, "watch is nobody's remedy")
+	case words[0] == "hostlab": // whether it knows the command
+		known := append(append([]string{}, words[1:]...), "--help")
+		err := exec.CommandContext(s.ctx, b.hostlab, known...).Run()
+		return runs(err == nil, "its help: "+fmt.Sprint(err))
+	}
+	path, err := exec.LookPath(words[0])
+	return runs(err == nil, path)
+}
