@@ -29,7 +29,7 @@ func TestServerFirst(t *testing.T) {
 	}
 	copies := served(map[explain.PartName]float64{explain.DatabaseCPU: 100})
 	copies.Report.Copies = &explain.Copies{Count: 10_000_000, Seconds: 30}
-	copies.Report.Totals = &explain.Totals{Settings: map[string]string{"shared_buffers": "128MB"}}
+	copies.Report.Totals = &explain.Totals{Seconds: 60, Settings: map[string]string{"shared_buffers": "128MB"}}
 	forced := served(map[explain.PartName]float64{explain.DatabaseCPU: 60, explain.LogWait: 40})
 	forced.Report.Totals = &explain.Totals{Seconds: 60, Settings: map[string]string{"max_wal_size": "32MB", "checkpoint_timeout": "5min"},
 		Grown: map[string]int64{"checkpoints_forced": 48, "log": 1 << 30, "wal_bytes": 1 << 30, "wal_fpi": 1 << 16}}

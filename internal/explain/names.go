@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -16,6 +17,9 @@ type Names interface {
 	// Name looks once. texts: those of statements are wanted, too.
 	Name(ctx context.Context, texts bool) (Naming, error)
 }
+
+// ErrNotYet is a source that has nothing new to tell.
+var ErrNotYet = errors.New("nothing new is known")
 
 // Naming is one look.
 type Naming struct {
@@ -110,6 +114,9 @@ func (r *recorder) name(ctx context.Context, now time.Time) {
 	defer cancel()
 	begin := time.Now()
 	n, err := src.Name(ctx, r.Texts)
+	if errors.Is(err, ErrNotYet) {
+		return
+	}
 	if err != nil {
 		r.names.off = screen.Cut(err.Error(), 2*longest)
 		return

@@ -19,6 +19,9 @@ type Telling struct {
 	Settings map[string]string // that such counters speak of, as the server writes them
 }
 
+// Login is what a server's reader adds to its settings: how long hostlab's own login took, s.
+const Login = "hostlab's login"
+
 // Totals are what two answers say.
 type Totals struct {
 	Seconds  float64           `json:"seconds"` // between them
