@@ -4,42 +4,28 @@ import (
 	"fmt"
 	"strings"
 
+	"hostlab/internal/chain"
 	"hostlab/internal/explain"
 	"hostlab/internal/lever"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/service"
 )
 
-// blame says whose doing the service's waits for a CPU were, as shares of them. Its own quota comes first: a service that its
-// limit stops has no neighbour to blame. The rest is divided by who had the CPUs.
+// blame says whose doing the service's waits for a CPU were, as shares of them that end without it. Its own quota comes first: a
+// service that its limit stops has no neighbour to blame.
 type blame struct{ quota, neighbour, own float64 }
 
 func (m *Minute) blame() (b blame) {
 	queue := m.Report.Part(explain.RunQueue).Seconds
-	if queue <= 0 {
-		return blame{own: 1}
-	}
-	if m.Throttled != nil {
+	b.quota, b.neighbour, b.own = m.queue().spared()
+	if m.Throttled != nil && queue > 0 && lever.Unit(*m.Throttled/queue) > b.quota { // all its threads stop together
 		b.quota = lever.Unit(*m.Throttled / queue)
+		rest := (1 - b.quota) / max(b.neighbour+b.own, 1)
+		b.neighbour, b.own = b.neighbour*rest, b.own*rest
 	}
-	others := 0.0
-	for _, t := range m.Takers {
-		others += t.Seconds
-	}
-	if own := m.used(); own+others > 0 {
-		b.neighbour = (1 - b.quota) * others / (own + others)
-	}
-	b.own = 1 - b.quota - b.neighbour
 	return b
-}
-
-// used is the CPU time of the service, s.
-func (m *Minute) used() float64 {
-	if n := len(m.Readings); n > 0 {
-		return m.Readings[n-1].CPU
-	}
-	return m.Report.Part(explain.DatabaseCPU).Seconds
 }
 
 // ofCPUs are the levers on waits for a CPU: more CPUs, the neighbour that took them, the service's own quota, and the hypervisor.
@@ -73,37 +59,37 @@ func (m *Minute) ofCPUs() []lever.Lever {
 
 const idleService = "the service did nothing in that time"
 
-// queued sets a lever on waits for a CPU, of which a share is its doing and goes away by a factor, and at most a share could be.
-func (m *Minute) queued(l *lever.Lever, share, factor, low, most float64, assumes, text string) {
-	saves, q := m.Report.Saving(explain.RunQueue), m.share(explain.RunQueue)
-	certain := 0.0
-	if q.Value > 0 {
-		certain = q.Low / q.Value * low
-	}
-	gain(l, saves.Share*share, saves.Likely*share*factor*certain, saves.Likely*share*factor, min(1, saves.AtMost+m.clients())*most, assumes, text)
-}
-
-// clients is the share of time in which clients on this host may themselves have waited for a CPU: the service waited for them.
-func (m *Minute) clients() float64 {
-	if t := m.Trips; !m.Local && t != nil && t.Connections > 0 && t.Local == 0 {
-		return 0
-	}
-	return m.share(explain.Application).High
+// queued sets a lever on waits for a CPU, of which a share goes away, and at most another.
+func (m *Minute) queued(l *lever.Lever, share, most float64, assumes, text string) {
+	saves := m.saving(explain.RunQueue, chain.Ready, func(chain.End) bool { return false })
+	gain(l, saves.Share, saves.Low*share, saves.Likely*share, saves.AtMost*most, assumes, text)
 }
 
 func (m *Minute) moreCPUs(l *lever.Lever) {
 	reason := "its threads were ready to run and had no CPU"
-	f, known := 1.0, 0.0
 	if m.Host.Busy != nil {
-		f, known = relief(m.Host.CPUs, *m.Host.Busy), 1
 		reason += fmt.Sprintf("; the %d CPUs were %.0f %% busy", m.Host.CPUs, 100**m.Host.Busy)
 	} else {
 		reason += "; this host does not show how busy the CPUs were"
 	}
-	m.queued(l, m.blame().own, f, known, 1, "the CPUs are doubled, the load stays, and jobs arrive at random (M/M/c)", reason)
-	if m.Host.CPUs > 0 {
+	m.queued(l, m.blame().own, 1, "the CPUs are doubled, and as many sessions work", reason)
+	switch {
+	case m.Host.Allowed > 0 && m.Host.Allowed < m.Host.CPUs:
+		l.Evidence[0].Text += fmt.Sprintf("; it may use only %d of the %d CPUs", m.Host.Allowed, m.Host.CPUs)
+		l.Next = m.widen()
+	case m.Host.CPUs > 0:
 		l.Next = lever.Next{Note: fmt.Sprintf("give it more than %s, or let fewer clients work at once", screen.Count(m.Host.CPUs, "CPU"))}
 	}
+}
+
+// widen is what to type so that a service may use all CPUs.
+func (m *Minute) widen() lever.Next {
+	next := lever.Next{Note: "it was started for some CPUs alone: see CPUAffinity= and AllowedCPUs= of its unit, cpuset and taskset"}
+	if m.Service.PID != 0 && m.Service.Kind == service.Process {
+		next = lever.Next{Command: fmt.Sprintf("taskset --all-tasks --cpu-list --pid 0-%d %d", m.Host.CPUs-1, m.Service.PID),
+			Note: "it may use all CPUs until it is started anew"}
+	}
+	return next
 }
 
 // move is the lever on the programs that had the CPUs.
@@ -117,19 +103,29 @@ func (m *Minute) move(l *lever.Lever) {
 		gain(l, 0, 0, 0, 0, "", "no other program used a CPU for long")
 		return
 	}
-	m.queued(l, m.blame().neighbour, 1, 1, 1, "it runs elsewhere, and waits end in proportion to the CPU time that it took", "most went to "+m.took(t))
+	m.queued(l, m.blame().neighbour, 1, "other programs run elsewhere, and as many sessions work", "most went to "+m.took(t))
 	l.Next = limit(t)
 }
 
 // notable is the share of one CPU from which a program is named.
 const notable = 0.02
 
+// others are the programs that took CPU time from the service. Its clients on this host work for it.
+func (m *Minute) others() (list []proc.Taker) {
+	for _, t := range m.Takers {
+		if m.Ends == nil || !m.Ends.Clients[t.PID] {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
 // largest is the program that took most CPU time from the service.
 func (m *Minute) largest() (t proc.Taker, there bool) {
-	if len(m.Takers) == 0 || m.Takers[0].Seconds < notable*m.Report.Wall {
-		return t, false
+	if all := m.others(); len(all) > 0 && all[0].Seconds >= notable*m.Report.Wall {
+		return all[0], true
 	}
-	return m.Takers[0], true
+	return t, false
 }
 
 // took names a program, and says what it took.
@@ -184,7 +180,7 @@ func (m *Minute) raise(l *lever.Lever) {
 		if queue := m.Report.Part(explain.RunQueue).Seconds; queue > 0 { // all its threads may wait where the quota stops one CPU
 			most = lever.Unit(*m.Throttled * float64(m.mostThreads()) / queue)
 		}
-		m.queued(l, m.blame().quota, 1, 1, most, "no quota stops it any more", fmt.Sprintf("its CPU quota stopped its threads for %s in %s, all added up%s",
+		m.queued(l, m.blame().quota, most, "no quota stops it any more", fmt.Sprintf("its CPU quota stopped its threads for %s in %s, all added up%s",
 			result.Format(*m.Throttled, "s"), result.Format(m.Report.Wall, "s"), m.limits()))
 		l.Next = lever.Next{Note: "raise it"}
 		if q := m.Quota; q != nil {
@@ -219,7 +215,7 @@ func (m *Minute) stolen(l *lever.Lever) {
 	most := cpu.High * f
 	// What it takes keeps each thread waiting that is ready then.
 	threads := max(m.mostThreads(), m.Report.Peak)
-	most += min(m.Report.Saving(explain.RunQueue).AtMost,
+	most += min(m.saving(explain.RunQueue, chain.Ready, func(chain.End) bool { return false }).AtMost,
 		*h.Steal*float64(h.CPUs)*m.Report.Wall*float64(threads)/m.Report.Busy)
 	gain(l, cpu.Value*f, cpu.Low*f, cpu.Value*f, most, "the hypervisor takes nothing any more",
 		fmt.Sprintf("steal was %.1f %% of the CPU time that this guest asked for", 100*f))

@@ -12,7 +12,7 @@ import (
 
 // TestBlame: a wait for a CPU has the lever first whose doing it was; each lever's bound holds all such waits.
 func TestBlame(t *testing.T) {
-	hog := proc.Taker{Name: "hog", PID: 4711, Processes: 1, Group: "/system.slice/hog.service", Seconds: 60}
+	hog := proc.Taker{Name: "hog", PID: 4711, Processes: 1, Group: "/system.slice/hog.service", Seconds: 30}
 	for name, c := range map[string]struct {
 		takers    []proc.Taker
 		throttled *float64
@@ -21,15 +21,15 @@ func TestBlame(t *testing.T) {
 		says      string
 		step      string
 	}{
-		"a neighbour":     {[]proc.Taker{hog}, nil, 0, lever.Neighbour, "hog (PID 4711, hog.service), 1 of 4 CPUs", "systemctl set-property --runtime hog.service CPUWeight=1"},
-		"a shell's loop":  {[]proc.Taker{{Name: "sh", PID: 7, Processes: 2, Seconds: 60}}, nil, 0, lever.Neighbour, "sh (2 processes, PID 7)", "chrt --all-tasks --idle --pid 0 7"},
+		"a neighbour":     {[]proc.Taker{hog}, nil, 0, lever.Neighbour, "hog (PID 4711, hog.service), 3 of 4 CPUs", "systemctl set-property --runtime hog.service CPUWeight=1"},
+		"a shell's loop":  {[]proc.Taker{{Name: "sh", PID: 7, Processes: 2, Seconds: 30}}, nil, 0, lever.Neighbour, "sh (2 processes, PID 7)", "chrt --all-tasks --idle --pid 0 7"},
 		"its own threads": {nil, nil, 0, lever.CPUs, "95 % busy", ""},
-		"its quota":       {[]proc.Taker{hog}, new(42.0), 0, lever.Quota, "stopped its threads for 42.0 s in 60.0 s", ""},
+		"its quota":       {[]proc.Taker{hog}, new(42.0), 0, lever.Quota, "stopped its threads for 42.0 s in 10.0 s", ""},
 	} {
 		m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.RunQueue: 42, explain.Locks: 38})
 		m.Service, m.Counted, m.Takers, m.Throttled = service.Service{Kind: service.Process, Name: "x", PID: 1}, true, c.takers, c.throttled
-		m.Host.Busy, m.Host.Steal = new(0.95), &c.steal
-		m.Readings = []service.Reading{{At: 60, CPU: 20, Queue: 42, Throttled: c.throttled}}
+		m.Host.Busy, m.Host.Steal, m.Report.Wall = new(0.95), &c.steal, 10
+		m.Readings = []service.Reading{{At: 10, CPU: 20, Queue: 42, Throttled: c.throttled}}
 		levers := m.Levers()
 		if l := levers[0]; l.Name != c.first || !strings.Contains(l.Why(), c.says) || l.Next.Command != c.step {
 			t.Errorf("%s: first %s: %s, %q", name, l.Name, l.Why(), l.Next.Command)

@@ -40,6 +40,7 @@ type Part struct {
 	Interval *[2]float64      `json:"interval"`      // 95 %; null: counted
 	Each     float64          `json:"seconds_per_s"` // of all sessions together
 	Source   string           `json:"source"`
+	Ends     []Ended          `json:"ends"` // what its waits ended with; null: nobody followed them
 }
 
 // About describes the service that was watched.
@@ -72,7 +73,8 @@ func (m *Minute) Parts() []Part {
 			continue
 		}
 		e := m.share(name)
-		part := Part{Name: name, Share: e.Value, Each: p.Seconds / max(m.Report.Wall, 1e-9), Source: p.Source}
+		part := Part{Name: name, Share: e.Value, Each: p.Seconds / max(m.Report.Wall, 1e-9), Source: p.Source,
+			Ends: m.ends(name)}
 		if e.High-e.Low > 1e-9 {
 			part.Interval = &[2]float64{e.Low, e.High}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"hostlab/internal/chain"
 	"hostlab/internal/explain"
 	"hostlab/internal/lever"
 	"hostlab/internal/result"
@@ -105,15 +106,15 @@ func (m *Minute) clock() lever.Lever {
 		m.unseen(&l, &cpu.Value)
 		return l
 	}
-	locks, queue := m.share(explain.Locks), m.share(explain.RunQueue)
+	queue, saves := m.share(explain.RunQueue), m.saving(explain.DatabaseCPU, chain.Computing, func(chain.End) bool { return false })
 	c := m.Clock
 	slow := func(f, most float64) float64 { return lever.Unit(1 - f/most) }
 	waits := 1.0
 	if m.Host.Busy != nil {
 		waits = erlangC(m.Host.CPUs, *m.Host.Busy)
 	}
-	gain(&l, cpu.Value, cpu.Low*slow(c.High, c.Highest), cpu.Value*slow(c.Mean, c.Highest),
-		(cpu.High+locks.High+queue.High*waits)*slow(c.Low, c.Limit),
+	gain(&l, cpu.Value, saves.Low*slow(c.High, c.Highest), saves.Likely*slow(c.Mean, c.Highest),
+		(saves.AtMost+queue.High*waits)*slow(c.Low, c.Limit),
 		"work speeds up in proportion to the clock",
 		fmt.Sprintf("its threads ran at %s [%s, %s], and the highest clock is %s; n %d (%s)", result.Format(c.Mean, "Hz"),
 			result.Format(c.Low, "Hz"), result.Format(c.High, "Hz"),
@@ -180,12 +181,12 @@ func (m *Minute) bound(name string, of explain.PartName) lever.Lever {
 	case m.Report.Busy <= 0:
 		unknown(&l, nil, "nothing ran")
 	default:
-		saves := m.Report.Saving(of)
-		low := saves.Likely
-		if all := saves.Share + whole.Within/m.Report.Busy; all > 0 {
-			low *= m.share(of).Low / all
+		kind, behind := chain.Log, func(e chain.End) bool { return e.Log }
+		if of == explain.DataReads {
+			kind, behind = chain.Data, func(e chain.End) bool { return e.Data }
 		}
-		gain(&l, saves.Share, low, saves.Likely, saves.AtMost,
+		saves := m.saving(of, kind, behind)
+		gain(&l, saves.Share, saves.Low, saves.Likely, saves.AtMost,
 			"this part takes no time, nor the CPU time that it brings along, and lock waits shrink with it",
 			"measured from "+whole.Source)
 	}

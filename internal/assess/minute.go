@@ -3,6 +3,7 @@
 package assess
 
 import (
+	"hostlab/internal/chain"
 	"hostlab/internal/explain"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
@@ -45,7 +46,9 @@ type Minute struct {
 	Ended     string            `json:"ended,omitempty"` // why it ended early
 	// Scheduler is what the kernel's did with it; nil: it has no process here. Bursts are what it was made of.
 	Scheduler *trace.Summary `json:"scheduler"`
-	Bursts    *trace.Result  `json:"-"`
+	// Ends are what waits ended with, in the recorder's windows; nil: nobody followed them.
+	Ends   *chain.Account `json:"-"`
+	Bursts *trace.Result  `json:"-"`
 	// Programs is the CPU time that the recorder's programs took in the kernel, s.
 	Programs float64 `json:"-"`
 }
@@ -57,6 +60,7 @@ func (m *Minute) Away() bool { return m.Service.Kind == service.Database && m.Se
 // Host is what all did on the CPUs meanwhile.
 type Host struct {
 	CPUs    int      `json:"cpus"`
+	Allowed int      `json:"allowed"` // of them, that the service may use; 0: not known
 	Busy    *float64 `json:"busy"`    // share of the CPUs' time, for anybody; nil, as the two below: not known
 	Foreign *float64 `json:"foreign"` // share, of others than the service
 	Steal   *float64 `json:"steal"`   // share that the hypervisor took

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"hostlab/internal/chain"
 	"hostlab/internal/explain"
 	"hostlab/internal/host"
 	"hostlab/internal/lever"
@@ -14,7 +15,9 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/service"
+	"hostlab/internal/stats"
 	"hostlab/internal/trace"
+	"hostlab/internal/waits"
 )
 
 // threads reads the counters of the service's threads.
@@ -58,6 +61,7 @@ func (t *threads) fill(m *Minute, cpus int) {
 	m.Readings, m.Throttled = t.readings, last.Throttled
 	if t.meter != nil {
 		m.host(last, cpus)
+		m.Host.Allowed = allowed(m.Service.PID)
 	}
 	if last.NoQueue != "" {
 		m.Unseen[lever.CPUs] = last.NoQueue
@@ -126,8 +130,11 @@ type scheduler struct {
 	length float64 // s of bounds
 }
 
-func (x *scheduler) watch(ctx context.Context, s *service.Service, o Options) {
-	c := trace.Config{Target: Target(s), For: o.For}
+func (x *scheduler) watch(ctx context.Context, s *service.Service, sessions bool, o Options) {
+	c := trace.Config{Target: Target(s), For: o.For, Chains: true, Sessions: sessions}
+	if s.Kind == service.Database && s.PID != 0 {
+		c.Words, _ = waits.OpenWords(s.PID) // without them, waits are named by their system calls
+	}
 	if !o.Bursts {
 		c.Budget = recording
 	}
@@ -141,6 +148,7 @@ func (x *scheduler) fill(m *Minute, facts *host.Facts) {
 	switch {
 	case x.seen != nil:
 		m.Scheduler, m.Bursts, m.Programs = x.seen.Summary(), x.seen, x.seen.Cost.Programs
+		m.Ends = x.seen.Ends
 	case x.err != nil:
 		m.Scheduler = &trace.Summary{Reason: x.err.Error(), Seconds: x.length, Bounds: x.bounds}
 	}
@@ -172,7 +180,7 @@ func (x *sessions) fill(m *Minute, w *watching, interrupted bool) {
 		m.Connected = x.source != nil
 	}
 	if m.Report = rep; !m.Connected {
-		m.Report = ofThreads(w.of, w.threads.readings, &w.blocked, w.began, w.options.Tool)
+		m.Report = ofThreads(w.of, w.threads.readings, append(w.blocked.parts(), w.scheduler.locks(w.threads.last().At)...), w.began, w.options.Tool)
 		m.Report.Missing = rep.Missing
 		if interrupted {
 			rep.Ended = explain.Interrupted
@@ -255,16 +263,42 @@ const (
 	greatestHarm = 0.5
 )
 
-// ofThreads is the account of a service that tells no sessions: its threads on a CPU, ready for one, and blocked until a device has
-// done its work. Threads that wait otherwise may have nothing to do, so their time is no part.
-func ofThreads(s *service.Service, readings []service.Reading, b *blocked, began time.Time, tool string) explain.Report {
+// locks are the waits for locks of a service that tells no sessions: for what another of its threads does. One that waits for what a
+// client sends has nothing to do. wall is in s.
+func (x *scheduler) locks(wall float64) []explain.Part {
+	if x.seen == nil || x.seen.Ends == nil || len(x.seen.Ends.Windows) < followed {
+		return nil
+	}
+	a := x.seen.Ends
+	own := func(e chain.End) bool {
+		return !e.Client && e.Kind != chain.Unseen && e.Kind != chain.Remote && e.Kind != chain.Circle
+	}
+	var seconds []float64
+	for _, w := range a.Windows {
+		sum := 0.0
+		for _, e := range a.Ends(explain.Locks) {
+			if own(e) {
+				sum += w[explain.Locks][e]
+			}
+		}
+		seconds = append(seconds, sum)
+	}
+	each := stats.RatioOfSums(seconds, a.Lengths, 0.05)
+	p := explain.Part{Name: explain.Locks, Seconds: each.Value * wall, Source: "the scheduler's windows",
+		Share: result.Estimate{Value: each.Value * wall, Low: max(0, each.Low) * wall, High: each.High * wall, N: each.N, Evidence: result.Measured}}
+	return []explain.Part{p}
+}
+
+// ofThreads is the account of a service that tells no sessions: its threads on a CPU, ready for one, and off it where they have work:
+// blocked until a device has done it, or for what another thread does. Threads that wait otherwise may have nothing to do, so their
+// time is no part.
+func ofThreads(s *service.Service, readings []service.Reading, off []explain.Part, began time.Time, tool string) explain.Report {
 	var r service.Reading
 	if n := len(readings); n > 0 {
 		r = readings[n-1]
 	}
 	active := r.CPU + r.Queue // on a CPU alone, where the wait for one is not known
-	devices := b.parts()
-	for _, p := range devices {
+	for _, p := range off {
 		active += p.Seconds
 	}
 	rep := explain.Report{Vendor: s.Name, Tool: tool, Started: began, Wall: r.At, Elapsed: active, Busy: active,
@@ -278,12 +312,12 @@ func ofThreads(s *service.Service, readings []service.Reading, b *blocked, began
 		}
 		rep.Parts = append(rep.Parts, p)
 	}
-	add(explain.DatabaseCPU, service.RunSource, r.CPU, r.CPU*active/(r.CPU+max(r.Queue, r.QueueHigh)),
-		r.CPU*active/(r.CPU+r.QueueLow()))
+	rest := active - r.Queue
+	add(explain.DatabaseCPU, service.RunSource, r.CPU, r.CPU*active/(rest+max(r.Queue, r.QueueHigh)), r.CPU*active/(rest+r.QueueLow()))
 	if r.NoQueue == "" {
 		add(explain.RunQueue, service.QueueSource, r.Queue, r.QueueLow(), r.QueueHigh)
 	}
-	for _, p := range devices {
+	for _, p := range off {
 		if active > 0 {
 			p.Share.Value, p.Share.Low, p.Share.High = p.Share.Value/active, p.Share.Low/active, min(1, p.Share.High/active)
 		}

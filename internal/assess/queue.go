@@ -1,6 +1,9 @@
 package assess
 
-import "math"
+import (
+	"hostlab/internal/explain"
+	"hostlab/internal/lever"
+)
 
 // erlangC is the chance that a job has to wait for one of c CPUs that are busy for a share
 // rho of the time, where jobs come at random (M/M/c; Erlang, 1917).
@@ -19,22 +22,70 @@ func erlangC(c int, rho float64) float64 {
 	return b / (1 - rho*(1-b))
 }
 
-// waiting is the mean wait of a job for one of c CPUs, as a multiple of the time that it
-// needs one.
-func waiting(c int, rho float64) float64 {
-	if rho >= 1 {
-		return math.Inf(1)
-	}
-	return erlangC(c, rho) / (float64(c) * (1 - rho))
+// queueing is the load on the CPUs as a closed queue: sessions that each want a CPU for a second, then do without one for a while.
+type queueing struct {
+	sessions float64
+	pause    float64 // s between two seconds on a CPU
+	cpus     float64 // of the host
+	others   float64 // of them that other programs use
+	quota    float64 // of the service
+	allowed  float64 // CPUs that the service may use; 0: all
 }
 
-// relief is the share of waits for a CPU that goes away with twice as many CPUs under the
-// same load, by the same law.
-func relief(c int, rho float64) float64 {
-	rho = min(max(rho, 0), 0.99)
-	now := waiting(c, rho)
-	if now == 0 {
-		return 0
+// queue is the service's. Its clients on this host use CPUs as it does.
+func (m *Minute) queue() queueing {
+	r, wall := &m.Report, max(m.Report.Wall, 1e-9)
+	q := queueing{sessions: r.Elapsed / wall, cpus: float64(max(1, m.Host.CPUs)), quota: float64(max(1, m.Host.CPUs))}
+	if m.Host.Allowed > 0 {
+		q.allowed = float64(m.Host.Allowed)
 	}
-	return 1 - waiting(2*c, rho/2)/now
+	cpu := r.Part(explain.DatabaseCPU).Seconds
+	for _, t := range m.Takers {
+		cpu += t.Seconds
+	}
+	for _, t := range m.others() {
+		cpu -= t.Seconds
+		q.others += t.Seconds / wall
+	}
+	if cpu > 0 {
+		q.pause = max(0, r.Elapsed-cpu-r.Part(explain.RunQueue).Seconds) / cpu
+	}
+	if m.Throttled != nil && m.Quota != nil && *m.Throttled > 0 {
+		q.quota = min(q.quota, m.Quota.CPUs)
+	}
+	return q
+}
+
+// wait is how long a session waits for each second on one of so many CPUs: mean value analysis (Reiser and Lavenberg, 1980), where
+// several CPUs are one that is as fast and a delay (Seidmann and others, 1987).
+func (q queueing) wait(cpus float64) float64 {
+	fast, delay := 1/max(cpus, 0.01), 0.0
+	if cpus > 1 {
+		delay = 1 - fast
+	}
+	length, stay := 0.0, 0.0
+	for n := 1.0; n <= max(1, min(q.sessions, 10_000)); n++ {
+		stay = fast * (1 + length)
+		length = n * stay / (stay + delay + q.pause)
+	}
+	return max(0, stay+delay-1)
+}
+
+// spared are the shares of the waits for a CPU that end without the quota, then without other programs, then with twice the CPUs:
+// what the one ends is not left for the next.
+func (q queueing) spared() (quota, neighbour, cpus float64) {
+	all, more := q.cpus, 2*q.cpus
+	if q.allowed > 0 && q.allowed < q.cpus {
+		all, more = q.allowed, q.cpus
+	}
+	free := max(all-q.others*all/q.cpus, 0.01)
+	now := q.wait(min(q.quota, free))
+	if now <= 0 {
+		return 0, 0, 0
+	}
+	freed, alone, twice := q.wait(free), q.wait(all), q.wait(more)
+	if q.quota < free { // it uses no more, whoever leaves it how many
+		return lever.Unit((now - freed) / now), 0, 0
+	}
+	return lever.Unit((now - freed) / now), lever.Unit((freed - alone) / now), lever.Unit((alone - twice) / now)
 }

@@ -34,7 +34,7 @@ type Options struct {
 // The whole minute stays below 1 % of the CPU time: the recorder takes at most this share of what is in
 // use, questions to the database 0.35 % of one CPU, and counters of threads 0.2 % of one.
 const (
-	recording = 0.0012
+	recording = 0.004
 	asking    = 0.5 // of what a recording may ask by itself
 )
 
@@ -104,7 +104,7 @@ func (w *watching) start(source explain.Source) (err error) {
 		if o.Clock == nil {
 			w.clock = newClockMeter(Target(w.of))
 		}
-		w.all.Go(func() { w.scheduler.watch(w.ctx, w.of, o) })
+		w.all.Go(func() { w.scheduler.watch(w.ctx, w.of, source != nil, o) })
 		if source == nil {
 			w.all.Go(func() { w.blocked.watch(w.ctx, w.of, o.For) })
 		}

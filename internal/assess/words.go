@@ -52,7 +52,7 @@ func (m *Minute) Verdict(levers []lever.Lever) string {
 	if more != nil {
 		answer += "; " + strings.Join(more, ", ")
 	}
-	says = append(says, answer)
+	says = append(says, answer, m.behind(parts[0].Name))
 	if share := m.Report.Busy / m.Report.Wall; share < hardly { // a sentence of its own: both in one are too long
 		says = append(says, fmt.Sprintf("it was active for only %s of %s", result.Format(m.Report.Busy, "s"),
 			result.Format(m.Report.Wall, "s")))

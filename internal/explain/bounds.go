@@ -1,6 +1,11 @@
 package explain
 
-import "strconv"
+import (
+	"math"
+	"strconv"
+
+	"hostlab/internal/result"
+)
 
 func trim(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
 
@@ -21,49 +26,74 @@ func (r *Report) waits(part PartName) (n float64) {
 // Saving is what a part's end would give, as shares of busy time, 0 to 1.
 type Saving struct {
 	Share  float64 // that it takes
+	Low    float64 // lower end of Likely's interval
 	Likely float64 // gain, if it took no time at all
 	AtMost float64 // the same, upper end of its interval
 }
 
-// Saving is what could be gained at most if a part took no time: of that within
-// transactions. What is unexplained might belong to any part that was sampled, so it
-// counts for those. CPU time and waits for a CPU that a part brings along go away with it.
-// Waits for locks may go with any other part: a commit on a slow log
-// device holds its locks for longer, so that a faster one shortens also the waits of
-// others for them. They count up to what the part itself takes, once for each other
+// Ends say which share of a part's time likely goes away with the time that is to be saved, and at most which. known is false where
+// nobody has followed its waits.
+type Ends func(part PartName) (likely, most result.Estimate, known bool)
+
+// Saving is what could be gained at most if a part took no time: of that within transactions. What is unexplained might belong to any
+// part that was sampled, so it counts for those. CPU time and waits for a CPU that a part brings along go away with it. Other waits go
+// as far as they end with it: ends tell.
+//
+// Where they do not, waits for locks may go with any other part: a commit on a slow log device holds its locks for longer, so
+// that a faster one shortens also the waits of others for them. They count up to what the part itself takes, once for each other
 // session: where work waits in turn, taking a second out of one's turn brings nobody on by
 // more than a second (Baccelli and others, Synchronization and Linearity, 1992: such
 // systems do not expand). Most likely waits for locks shrink as the time does for which
 // they are held.
-func (r *Report) Saving(part PartName) (s Saving) {
+func (r *Report) Saving(part PartName, ends Ends) (s Saving) {
 	if r.Busy <= 0 {
 		return s
 	}
 	p := r.Part(part)
-	high, rest, likely := p.Share.High*r.Elapsed, 0.0, p.Seconds+p.Within
+	low, likely, high, rest := p.Share.Low*r.Elapsed, p.Seconds, p.Share.High*r.Elapsed, 0.0
+	centre, off := p.Seconds, high-p.Seconds // of what is known, and how far its interval goes
 	if p.Share.High > p.Share.Low {
 		if rest = r.Part(Unexplained).Seconds; part != Application {
 			rest = max(0, rest-r.Untold) // they waited for their clients
 		}
 	}
+	if ends == nil {
+		ends = func(PartName) (likely, most result.Estimate, known bool) { return likely, most, false }
+	}
+	if share, _, known := ends(part); known {
+		low, likely = low*share.Low, likely*share.Value
+	}
+	likely += p.Within
+	more := 0.0
 	if part == LogWait || part == DataReads {
-		high += min(r.Part(DatabaseCPU).Seconds, aftermath*r.waits(part))
+		more = min(r.Part(DatabaseCPU).Seconds, aftermath*r.waits(part))
 	}
-	if part != Locks {
-		behind := r.Part(Locks)
-		held, locks := r.Busy-behind.Seconds-behind.Within, behind.Share.High*r.Elapsed
-		if held > 0 {
-			likely *= 1 + (behind.Seconds+behind.Within)/held
+	direct := high + more + rest
+	for _, q := range r.Parts {
+		if q.Name == part || q.Name == Idle || q.Name == DatabaseCPU || q.Name == RunQueue || q.Name == Unexplained {
+			continue
 		}
-		switch { // sessions besides one
-		case r.Peak > 0:
-			locks = min(locks, float64(r.Peak-1)*(high+rest))
-		case r.Wall > 0: // samples too few to see one at work
-			locks = min(locks, max(1, r.Busy/r.Wall)*(high+rest))
+		most := q.Share.High * r.Elapsed
+		switch share, upTo, known := ends(q.Name); {
+		case known:
+			low, likely = low+q.Share.Low*r.Elapsed*share.Low, likely+q.Seconds*share.Value
+			centre += q.Seconds * upTo.Value
+			off = math.Hypot(off, most*upTo.High-q.Seconds*upTo.Value) // errors of parts are independent
+		case q.Name == Locks:
+			if held := r.Busy - q.Seconds - q.Within; held > 0 {
+				likely *= 1 + (q.Seconds+q.Within)/held
+			}
+			switch { // sessions besides one
+			case r.Peak > 0:
+				most = min(most, float64(r.Peak-1)*direct)
+			case r.Wall > 0: // samples too few to see one at work
+				most = min(most, max(1, r.Busy/r.Wall)*direct)
+			}
+			rest += most
 		}
-		high += locks
 	}
-	s.Share, s.AtMost = min(1, p.Seconds/r.Busy), min(1, (high+rest)/r.Busy)
+	s.Share, s.AtMost = min(1, p.Seconds/r.Busy), min(1, (centre+off+more+rest)/r.Busy)
 	s.Likely = min(s.AtMost, likely/r.Busy)
+	s.Low = min(s.Likely, low/r.Busy)
 	return s
 }

@@ -88,7 +88,7 @@ func TestDecompose(t *testing.T) {
 		if len(warnings) != 0 {
 			t.Errorf("warnings %q", warnings)
 		}
-		b := r.Saving(RunQueue)
+		b := r.Saving(RunQueue, nil)
 		near(t, "share", b.Share, 4.5/6.5)
 		near(t, "likely", b.Likely, 4.5/6.5)
 	})
@@ -296,7 +296,7 @@ func TestRecord(t *testing.T) {
 	}
 
 	none := func(int) (Snapshot, error) { return Snapshot{}, nil }
-	if r = record(t, &fake{sample: none, count: steady}, 0); r.Busy != 0 || r.Saving(LogWait) != (Saving{}) {
+	if r = record(t, &fake{sample: none, count: steady}, 0); r.Busy != 0 || r.Saving(LogWait, nil) != (Saving{}) {
 		t.Errorf("idle server: %+v", r)
 	}
 
@@ -364,7 +364,7 @@ func TestBoundsHoldLocksBehind(t *testing.T) {
 		Share: result.Estimate{Value: 0.2, Low: 0.1, High: 0.3}}, {Name: Locks, Seconds: 1,
 		Share: result.Estimate{Value: 0.1, Low: 0.1, High: 0.1}},
 		{Name: Idle, Seconds: 2}, {Name: Unexplained, Seconds: 0.4}}}
-	b := r.Saving(LogWait)
+	b := r.Saving(LogWait, nil)
 	near(t, "share", b.Share, 0.25)
 	near(t, "likely", b.Likely, (2+2*1.0/7)/8)
 	near(t, "at most", b.AtMost, (3+1+0.4)/8)
@@ -379,7 +379,7 @@ func TestBoundsHoldWhatWaitsBringAlong(t *testing.T) {
 	r := Report{Elapsed: 100, Busy: 100, Parts: []Part{part(DatabaseCPU, 50, 0), part(LogWait, 20, 10),
 		part(RunQueue, 30, 0)},
 		Events: []Event{{Part: LogWait, Count: 100_000}}}
-	b := r.Saving(LogWait)
+	b := r.Saving(LogWait, nil)
 	near(t, "share", b.Share, 0.2)
 	near(t, "likely", b.Likely, 0.3)
 	near(t, "at most", b.AtMost, 0.32)

@@ -151,7 +151,7 @@ func TestBoundsHoldInAQueue(t *testing.T) {
 			r := Report{Elapsed: elapsed, Busy: elapsed, Peak: sessions,
 				Parts: []Part{{Name: LogWait, Seconds: part, Share: result.Estimate{High: part / elapsed}},
 					{Name: Locks, Seconds: locks, Share: result.Estimate{High: locks / elapsed}}}}
-			bound := r.Saving(LogWait)
+			bound := r.Saving(LogWait, nil)
 			before, gained, most, share = before+elapsed, gained+elapsed-after, most+bound.AtMost*elapsed, share+part
 		}
 		if gained > most*1.0001 {

@@ -14,6 +14,8 @@ const (
 	longest  = 250 * time.Millisecond
 	// leastDuty is watched however dear it is: without it there is no answer.
 	leastDuty = 0.005
+	// chained is the least where waits are followed: one that lasts longer shows no end.
+	chained = 100 * time.Millisecond
 )
 
 // budget decides how much of the time to watch. What recording takes is the events times
@@ -22,16 +24,19 @@ const (
 // to thread, which uses one CPU at a time, it makes no larger part.
 type budget struct {
 	share   float64
-	on, off float64 // ns a switch
-	reader  float64 // ns of the reader a switch in a window
-	rate    float64 // switches a second
-	busy    float64 // CPUs in use
-	known   bool    // of this host: rate and busy
-	detach  bool    // in any case
+	on, off float64       // ns a switch
+	reader  float64       // ns of the reader a switch in a window
+	rate    float64       // switches a second
+	busy    float64       // CPUs in use
+	known   bool          // of this host: rate and busy
+	detach  bool          // in any case
+	least   time.Duration // of a window
 }
 
 // Until they are measured: dearer than any host that was looked at.
-func newBudget(share float64) *budget { return &budget{share: share, on: 1200, off: 100, reader: 400} }
+func newBudget(share float64) *budget {
+	return &budget{share: share, on: 1200, off: 100, reader: 400, least: shortest}
+}
 
 // learn takes what a cycle has shown. A rate that rises counts at once, and one that
 // falls by and by, so that a service with pauses is not watched too much after each.
@@ -74,7 +79,7 @@ func (b *budget) next() (window, pause time.Duration) {
 		return shortest, shortest
 	}
 	d := b.duty()
-	mean := min(longest, max(shortest, time.Duration(d*float64(cycle))))
+	mean := min(longest, max(b.least, time.Duration(d*float64(cycle))))
 	if d >= 1 {
 		return cycle, 0
 	}

@@ -25,6 +25,8 @@ func TestMain(m *testing.M) {
 		burn()
 	case "wake":
 		wake()
+	case "hold":
+		hold()
 	case "record":
 		pid, _ := strconv.Atoi(os.Getenv("TRACE_PID"))
 		fmt.Println("begins")
@@ -48,6 +50,31 @@ func burn() {
 		_ = unix.Nanosleep(&unix.Timespec{Nsec: 30e6}, nil)
 	}
 	_, _ = in.ReadString('\n')
+}
+
+// hold has two threads take a lock in turn. Who has it computes for 3 ms, then sleeps for 6 ms.
+func hold() {
+	file, err := os.CreateTemp("", "")
+	if err != nil {
+		panic(err)
+	}
+	_ = os.Remove(file.Name())
+	turn := func() {
+		runtime.LockOSThread()
+		own, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", file.Fd()), unix.O_RDWR, 0) // a lock belongs to who opened it
+		if err != nil {
+			panic(err)
+		}
+		for {
+			_, _, _ = unix.RawSyscall(unix.SYS_FLOCK, uintptr(own), unix.LOCK_EX, 0)
+			for end := threadCPU() + 3e6; threadCPU() < end; {
+			}
+			_ = unix.Nanosleep(&unix.Timespec{Nsec: 6e6}, nil)
+			_, _, _ = unix.RawSyscall(unix.SYS_FLOCK, uintptr(own), unix.LOCK_UN, 0)
+		}
+	}
+	go turn()
+	turn()
 }
 
 // rounds is how often wake hands a byte there and back.

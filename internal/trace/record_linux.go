@@ -25,7 +25,7 @@ func Record(ctx context.Context, cfg Config) (*Result, error) {
 	defer runtime.UnlockOSThread()
 	defer prefer()()
 	tree := host.Tree{Root: cfg.Root}
-	s, err := open(tree, cfg.Target)
+	s, err := open(tree, cfg.Target, cfg.Chains)
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +43,7 @@ func (t *tally) run(ctx context.Context) (*Result, error) {
 		if err := t.s.reattach(); err != nil {
 			return nil, err
 		}
+		t.know()
 		if err := t.before(); err != nil {
 			return nil, err
 		}

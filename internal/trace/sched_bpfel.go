@@ -56,6 +56,21 @@ type schedCpu struct {
 	Hist      [2][208]uint32
 }
 
+type schedEvent struct {
+	_      structs.HostLayout
+	At     uint64
+	Tid    uint32
+	Tgid   uint32
+	To     uint32
+	ToTgid uint32
+	Call   int32
+	Word   uint32
+	Cpu    uint16
+	Kind   uint8
+	Flags  uint8
+	_      [4]byte
+}
+
 type schedTask struct {
 	_      structs.HostLayout
 	Woken  uint64
@@ -79,9 +94,11 @@ type schedWindow struct {
 const (
 	schedMapCgroups           = "cgroups"
 	schedMapCpus              = "cpus"
+	schedMapEvents            = "events"
 	schedMapProcesses         = "processes"
 	schedMapRing              = "ring"
 	schedMapTasks             = "tasks"
+	schedMapWords             = "words"
 	schedProgOnExit           = "on_exit"
 	schedProgOnFork           = "on_fork"
 	schedProgOnSwitch         = "on_switch"
@@ -90,6 +107,9 @@ const (
 	schedVarBurstForUserSpace = "burst_for_user_space"
 	schedVarByCgroup          = "by_cgroup"
 	schedVarCgroupSubsys      = "cgroup_subsys"
+	schedVarChains            = "chains"
+	schedVarDropped           = "dropped"
+	schedVarEventForUserSpace = "event_for_user_space"
 	schedVarState             = "state"
 	schedVarWindows           = "windows"
 )
@@ -149,9 +169,11 @@ type schedProgramSpecs struct {
 type schedMapSpecs struct {
 	Cgroups   *ebpf.MapSpec `ebpf:"cgroups"`
 	Cpus      *ebpf.MapSpec `ebpf:"cpus"`
+	Events    *ebpf.MapSpec `ebpf:"events"`
 	Processes *ebpf.MapSpec `ebpf:"processes"`
 	Ring      *ebpf.MapSpec `ebpf:"ring"`
 	Tasks     *ebpf.MapSpec `ebpf:"tasks"`
+	Words     *ebpf.MapSpec `ebpf:"words"`
 }
 
 // schedVariableSpecs contains global variables before they are loaded into the kernel.
@@ -161,6 +183,9 @@ type schedVariableSpecs struct {
 	BurstForUserSpace *ebpf.VariableSpec `ebpf:"burst_for_user_space"`
 	ByCgroup          *ebpf.VariableSpec `ebpf:"by_cgroup"`
 	CgroupSubsys      *ebpf.VariableSpec `ebpf:"cgroup_subsys"`
+	Chains            *ebpf.VariableSpec `ebpf:"chains"`
+	Dropped           *ebpf.VariableSpec `ebpf:"dropped"`
+	EventForUserSpace *ebpf.VariableSpec `ebpf:"event_for_user_space"`
 	State             *ebpf.VariableSpec `ebpf:"state"`
 	Windows           *ebpf.VariableSpec `ebpf:"windows"`
 }
@@ -187,18 +212,22 @@ func (o *schedObjects) Close() error {
 type schedMaps struct {
 	Cgroups   *ebpf.Map `ebpf:"cgroups"`
 	Cpus      *ebpf.Map `ebpf:"cpus"`
+	Events    *ebpf.Map `ebpf:"events"`
 	Processes *ebpf.Map `ebpf:"processes"`
 	Ring      *ebpf.Map `ebpf:"ring"`
 	Tasks     *ebpf.Map `ebpf:"tasks"`
+	Words     *ebpf.Map `ebpf:"words"`
 }
 
 func (m *schedMaps) Close() error {
 	return _SchedClose(
 		m.Cgroups,
 		m.Cpus,
+		m.Events,
 		m.Processes,
 		m.Ring,
 		m.Tasks,
+		m.Words,
 	)
 }
 
@@ -209,6 +238,9 @@ type schedVariables struct {
 	BurstForUserSpace *ebpf.Variable `ebpf:"burst_for_user_space"`
 	ByCgroup          *ebpf.Variable `ebpf:"by_cgroup"`
 	CgroupSubsys      *ebpf.Variable `ebpf:"cgroup_subsys"`
+	Chains            *ebpf.Variable `ebpf:"chains"`
+	Dropped           *ebpf.Variable `ebpf:"dropped"`
+	EventForUserSpace *ebpf.Variable `ebpf:"event_for_user_space"`
 	State             *ebpf.Variable `ebpf:"state"`
 	Windows           *ebpf.Variable `ebpf:"windows"`
 }

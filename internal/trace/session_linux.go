@@ -16,6 +16,7 @@ import (
 	"github.com/cilium/ebpf/ringbuf"
 	"golang.org/x/sys/unix"
 
+	"hostlab/internal/chain"
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
 )
@@ -34,6 +35,10 @@ type session struct {
 
 	clock float64 // ns that reading it takes
 
+	events  *ringbuf.Reader // nil: they are not told
+	list    []chain.Event
+	dropped uint64
+
 	number  uint64 // of the last window
 	windows [2]schedWindow
 	record  ringbuf.Record
@@ -43,7 +48,7 @@ type session struct {
 const initialPIDs = 0xEFFFFFFC
 
 // open loads and attaches. An *Unavailable is a kernel or user for which that cannot be.
-func open(tree host.Tree, target Target) (s *session, err error) {
+func open(tree host.Tree, target Target, chains bool) (s *session, err error) {
 	s = &session{clock: clockTime()}
 	defer func() {
 		if err != nil {
@@ -68,6 +73,9 @@ func open(tree host.Tree, target Target) (s *session, err error) {
 	if err := s.shape(spec, tree, h); err != nil {
 		return s, err
 	}
+	if err := tellEvents(spec, chains); err != nil {
+		return s, err
+	}
 	if err := spec.LoadAndAssign(&s.objects, nil); err != nil {
 		return s, unavailable(err)
 	}
@@ -76,6 +84,11 @@ func open(tree host.Tree, target Target) (s *session, err error) {
 	}
 	if s.ring, err = ringbuf.NewReader(s.objects.Ring); err != nil {
 		return s, err
+	}
+	if chains {
+		if s.events, err = ringbuf.NewReader(s.objects.Events); err != nil {
+			return s, err
+		}
 	}
 	s.pair(tree)
 	for _, id := range ids {
@@ -260,15 +273,21 @@ func (s *session) read(into map[int]*schedCpu) error {
 
 // drain hands over all bursts that are complete.
 func (s *session) drain(take func(*schedBurst)) error {
-	s.ring.SetDeadline(time.Unix(1, 0)) // what is there, without waiting
+	return empty(s.ring, &s.record, take)
+}
+
+// empty takes all that a ring holds.
+func empty[T any](ring *ringbuf.Reader, record *ringbuf.Record, take func(*T)) error {
+	var size T
+	ring.SetDeadline(time.Unix(1, 0)) // what is there, without waiting
 	for {
-		switch err := s.ring.ReadInto(&s.record); {
+		switch err := ring.ReadInto(record); {
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			return nil
 		case err != nil:
 			return err
-		case len(s.record.RawSample) >= int(unsafe.Sizeof(schedBurst{})):
-			take((*schedBurst)(unsafe.Pointer(&s.record.RawSample[0])))
+		case len(record.RawSample) >= int(unsafe.Sizeof(size)):
+			take((*T)(unsafe.Pointer(&record.RawSample[0])))
 		}
 	}
 }
@@ -335,8 +354,10 @@ func (s *session) settle(rows map[int]*schedCpu) {
 func (s *session) close() {
 	s.time(false)
 	_ = closeAll(append(s.links, s.watch...))
-	if s.ring != nil {
-		_ = s.ring.Close()
+	for _, r := range []*ringbuf.Reader{s.ring, s.events} {
+		if r != nil {
+			_ = r.Close()
+		}
 	}
 	if s.objects.OnSwitch != nil {
 		_ = s.objects.Close()

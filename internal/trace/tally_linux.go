@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"hostlab/internal/chain"
 	"hostlab/internal/host"
 	"hostlab/internal/model/burstlog"
 	"hostlab/internal/result"
@@ -28,6 +29,8 @@ type tally struct {
 	lost       uint64 // beyond maxBursts
 	cost       Cost
 	inUse      float64 // s of CPU time of all tasks
+	ends       *chain.Account
+	words      map[int]uint32 // of PostgreSQL's processes, when the window was opened
 
 	at            uint64     // when the cycle began
 	cpu           uint64     // of this thread, then
@@ -45,8 +48,11 @@ const maxBursts = 4_000_000
 func newTally(s *session, tree host.Tree, cfg Config) *tally {
 	b := newBudget(cfg.Budget)
 	b.detach = cfg.detach
+	if cfg.Chains {
+		b.least = chained
+	}
 	return &tally{s: s, tree: tree, cfg: cfg, budget: b, began: monotonic(), started: time.Now(),
-		rows: map[int]*schedCpu{}, last: map[int]*schedCpu{}}
+		rows: map[int]*schedCpu{}, last: map[int]*schedCpu{}, ends: chain.New(!cfg.Sessions), words: map[int]uint32{}}
 }
 
 // before begins a cycle. The kernel times the programs in the first cycles and in one of 20: its own two readings
@@ -65,7 +71,10 @@ func (t *tally) between() (err error) {
 	if err != nil {
 		return err
 	}
-	return t.s.drain(t.take)
+	if err := t.s.drain(t.take); err != nil {
+		return err
+	}
+	return t.follow()
 }
 
 func (t *tally) take(b *schedBurst) {
@@ -186,6 +195,9 @@ func (t *tally) finish() (*Result, error) {
 	last.run, last.overlap = last.run+end.run, last.overlap+end.overlap
 	r := &Result{Target: t.cfg.Target.Name, Started: t.started, Length: length, Windows: len(t.windows), Ended: t.ended,
 		Cost: t.cost, Lost: t.lost}
+	if t.s.events != nil {
+		r.Ends = t.ends
+	}
 	total := t.s.before()
 	r.Seen = total / 1e9
 	for _, c := range t.s.cpus {

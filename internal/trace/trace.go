@@ -11,9 +11,11 @@ package trace
 import (
 	"time"
 
+	"hostlab/internal/chain"
 	"hostlab/internal/model/burstlog"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
+	"hostlab/internal/waits"
 )
 
 // Target is the service: processes with their children, or control groups with
@@ -40,6 +42,11 @@ type Config struct {
 	Budget float64
 	// Root is where /proc and /sys are; "" for this host.
 	Root string
+	// Chains asks what ends the service's waits: of all its threads, or of those that serve sessions. Words are those of PostgreSQL's processes; nil: it is none, or they cannot
+	// be read.
+	Chains   bool
+	Sessions bool
+	Words    *waits.Words
 	// Progress is called after each window, if it is not nil.
 	Progress func(done time.Duration)
 
@@ -75,6 +82,7 @@ type Result struct {
 	Missed uint64           // looks at a task that failed
 	Unseen uint64           // switches that the kernel did not tell of
 	Cost   Cost
+	Ends   *chain.Account // nil: nobody asked
 }
 
 // Window is a stretch that was watched, in which the parts are s in each second.

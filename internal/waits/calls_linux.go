@@ -19,6 +19,17 @@ var calls = map[int64]Kind{
 	441: Poll, // epoll_pwait2, the same number everywhere (Linux 5.11)
 }
 
+// Of is the kind of wait in a system call by its number; -1: none, as where a page of memory is missing.
+func Of(call int64) Kind {
+	if call < 0 {
+		return Page
+	}
+	if k, known := calls[call]; known {
+		return k
+	}
+	return Elsewise
+}
+
 // byDescriptor are calls whose first argument names what they wait for.
 var byDescriptor = map[int64]bool{
 	unix.SYS_FSYNC: true, unix.SYS_FDATASYNC: true, unix.SYS_SYNC_FILE_RANGE: true, unix.SYS_SYNCFS: true,

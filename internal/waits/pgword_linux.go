@@ -118,6 +118,9 @@ func (w *Words) Know(pids []int) {
 	}
 }
 
+// At are where the words of known processes are, by process.
+func (w *Words) At() map[int]uint64 { return w.at }
+
 // Read reads the words of all known processes by one call: all map the shared memory at one address. It returns none where that
 // memory has gone, as when the server has restarted.
 func (w *Words) Read(into map[int]uint32) {

@@ -71,7 +71,7 @@ func TestPostgres(t *testing.T) {
 	if sum < 0.97 || sum > 1.03 || r.Part(explain.LogWait).Seconds <= 0 || r.Part(explain.DatabaseCPU).Seconds <= 0 {
 		t.Errorf("parts add up to %v: %+v", sum, r.Parts)
 	}
-	saves := r.Saving(explain.LogWait)
+	saves := r.Saving(explain.LogWait, nil)
 	if r.Log.Syncs <= 0 || r.Log.Average == nil || r.Transactions <= 0 || saves.AtMost < saves.Likely ||
 		saves.Likely < saves.Share {
 		t.Errorf("log %+v, %d transactions, %+v", r.Log, r.Transactions, saves)

@@ -71,6 +71,39 @@ struct {
 	__uint(max_entries, 4 << 20);
 } ring SEC(".maps");
 
+// An event in a window, of any task: one leaves a CPU to another, or wakes it.
+struct event {
+	u64 at;        // CLOCK_MONOTONIC
+	u32 tid, tgid; // that leaves the CPU, or wakes the other; 0: an idle CPU
+	u32 to, to_tgid;
+	s32 call; // system call of the one that blocks, or is woken; -1: none
+	u32 word; // of PostgreSQL, of the one that leaves
+	u16 cpu;
+	u8 kind, flags;
+};
+
+enum { SWITCH, WAKE };
+enum { READY = 1, DISK = 2, DEVICE = 4, MEMBER = 8, TO_MEMBER = 16, INTERRUPT = 32 };
+
+const struct event *event_for_user_space __attribute__((unused));
+const volatile u8 chains; // whether events are told
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 16 << 20);
+} events SEC(".maps");
+
+volatile u64 dropped = 0; // events for which the ring had no room
+
+// Where processes of PostgreSQL say what they wait for.
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32);
+	__type(value, u64);
+} words SEC(".maps");
+
 // Processes of the service, and whether their children belong to it too.
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -319,6 +352,71 @@ static __always_inline void gets_cpu(struct cpu *cpu, struct task *t, struct mom
 	t->woken = 0;
 }
 
+// system_call is the one in which a task is; -1 where that is none, as in an interrupt from its own code.
+static __always_inline s32 system_call(struct task_struct *p)
+{
+	long regs;
+	if ((BPF_CORE_READ(p, flags) & PF_KTHREAD) || !bpf_core_enum_value_exists(enum bpf_func_id___regs, BPF_FUNC_task_pt_regs___regs))
+		return -1;
+	regs = bpf_task_pt_regs(p);
+	if (bpf_core_field_exists(struct pt_regs___x86, orig_ax))
+		return BPF_CORE_READ((struct pt_regs___x86 *)regs, orig_ax);
+	if (bpf_core_field_exists(struct pt_regs___arm64, syscallno))
+		return BPF_CORE_READ((struct pt_regs___arm64 *)regs, syscallno);
+	return -1;
+}
+
+static __always_inline u8 sleeps(struct task_struct *p)
+{
+	u8 flags = 0;
+	if (bpf_core_field_exists(p->__state) ? BPF_CORE_READ(p, __state) & 2 : BPF_CORE_READ((struct task_struct___old *)p, state) & 2)
+		flags = DISK;
+	if (BPF_CORE_READ_BITFIELD_PROBED(p, in_iowait))
+		flags |= DEVICE;
+	return flags;
+}
+
+static __noinline void tell(struct event *e)
+{
+	struct event *out;
+	if (!e)
+		return;
+	out = bpf_ringbuf_reserve(&events, sizeof *out, 0);
+	if (!out) {
+		__sync_fetch_and_add(&dropped, 1);
+		return;
+	}
+	*out = *e;
+	bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void tell_switch(struct task_struct *prev, struct task_struct *next, struct moment *m, u32 cpu, int ready, u8 members)
+{
+	struct event e = {.at = m->ns, .tid = prev->pid, .tgid = prev->tgid, .to = next->pid, .to_tgid = next->tgid, .cpu = cpu,
+		.kind = SWITCH, .flags = members, .call = -1};
+	u64 *at;
+	if (ready) {
+		e.flags |= READY;
+	} else if (e.tid) {
+		e.flags |= sleeps(prev);
+		e.call = system_call(prev);
+		at = bpf_map_lookup_elem(&words, &e.tgid);
+		if (at)
+			bpf_probe_read_user(&e.word, sizeof e.word, (void *)*at);
+	}
+	tell(&e);
+}
+
+static __always_inline void tell_wake(struct task_struct *p, struct moment *m, u32 cpu, u8 members)
+{
+	struct task_struct *by = bpf_get_current_task_btf();
+	struct event e = {.at = m->ns, .tid = by->pid, .tgid = by->tgid, .to = p->pid, .to_tgid = p->tgid, .cpu = cpu,
+		.kind = WAKE, .flags = members | sleeps(p), .call = system_call(p)};
+	if (!(BPF_CORE_READ(by, flags) & PF_KTHREAD) && system_call(by) < 0)
+		e.flags |= INTERRUPT;
+	tell(&e);
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
@@ -328,6 +426,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	int busy = next->pid != 0, was = prev->pid != 0;
 	struct moment m;
 	struct task *t;
+	u8 members = 0;
 	if (!cpu)
 		return 0;
 	if (!cpu->known) { // attached since the last switch: it has been so since the window was opened
@@ -360,6 +459,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		t = task_of(prev, &m, cpu);
 		account(cpu, &m, t && t->member);
 		if (m.on && t && t->member) {
+			members = MEMBER;
 			if (t->stage == WAITING)
 				got_cpu_unseen(cpu, t);
 			t->stage = BLOCKED;
@@ -371,9 +471,13 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	}
 	if (busy && m.on) {
 		t = task_of(next, &m, cpu);
-		if (t && t->member)
+		if (t && t->member) {
+			members |= TO_MEMBER;
 			gets_cpu(cpu, t, &m, !was);
+		}
 	}
+	if (chains && m.on)
+		tell_switch(prev, next, &m, number, was && (preempt || runnable(prev)), members);
 	if (busy != was)
 		turn(cpu, &m, busy, number);
 	cpu->last_ns = m.on ? m.ns : 0;
@@ -402,6 +506,8 @@ static __always_inline int waking(struct task_struct *p)
 	// One that runs is not woken: it has not slept yet.
 	if (t && t->member && (t->stage == BLOCKED || (t->stage == UNSEEN && !p->on_cpu)))
 		begins_to_wait(cpu, t, &m, m.ns);
+	if (chains)
+		tell_wake(p, &m, number, t && t->member ? TO_MEMBER : 0);
 	return 0;
 }
 

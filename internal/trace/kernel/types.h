@@ -18,6 +18,7 @@ typedef __u32 __wsum;
 #include <bpf/bpf_tracing.h>
 
 typedef __u8 u8;
+typedef __u16 u16;
 typedef __u32 u32;
 typedef __u64 u64;
 typedef __s32 s32;
@@ -27,6 +28,7 @@ typedef _Bool bool;
 // include/uapi/linux/bpf.h
 enum { BPF_MAP_TYPE_HASH = 1, BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_RINGBUF = 27, BPF_MAP_TYPE_TASK_STORAGE = 29 };
 enum { BPF_F_NO_PREALLOC = 1, BPF_F_MMAPABLE = 1 << 10 };
+enum { PF_KTHREAD = 0x00200000 }; // include/linux/sched.h
 enum { BPF_ANY, BPF_LOCAL_STORAGE_GET_F_CREATE, BPF_RB_NO_WAKEUP = 1 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -62,6 +64,8 @@ struct signal_struct {
 
 struct task_struct {
 	unsigned int __state;
+	unsigned int flags;
+	unsigned in_iowait : 1;
 	int on_cpu;
 	int pid;
 	int tgid;
@@ -72,6 +76,19 @@ struct task_struct {
 // Before Linux 5.14 the state was a long, and called so.
 struct task_struct___old {
 	long state;
+};
+
+// The registers with which a task came into the kernel, by architecture. Linux 5.15 has bpf_task_pt_regs.
+struct pt_regs___x86 {
+	long orig_ax;
+};
+
+struct pt_regs___arm64 {
+	int syscallno;
+};
+
+enum bpf_func_id___regs {
+	BPF_FUNC_task_pt_regs___regs = 175,
 };
 
 #pragma clang attribute pop

@@ -1,0 +1,175 @@
+package assess
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hostlab/internal/chain"
+	"hostlab/internal/document"
+	"hostlab/internal/explain"
+	"hostlab/internal/result"
+)
+
+// Ended is what a share of a part ended with: what a thread of the service, of its clients or of another program did.
+type Ended struct {
+	With  chain.Kind      `json:"with"`
+	Of    Owner           `json:"of"`
+	Share result.Estimate `json:"share"` // of the part
+}
+
+// Owner is whose thread it was, or whose had the CPU.
+type Owner string
+
+// The owners.
+const (
+	OfService Owner = "service"
+	OfClients Owner = "clients" // of this host
+	OfOthers  Owner = "others"
+	OfNobody  Owner = "nobody" // an idle CPU: its turn was about to come
+)
+
+// followed is how many windows have to show a part, and of how much of it the end has to be seen, before its ends are known: waits
+// that are longer than windows end unseen.
+const (
+	followed = 3
+	half     = 0.5
+)
+
+// follows reports that the ends of a part are known.
+func (m *Minute) follows(part explain.PartName) bool {
+	if m.Ends == nil {
+		return false
+	}
+	_, seen := m.Ends.Seen(part)
+	return seen >= half && m.Ends.Share(part, func(chain.End) bool { return true }).N >= followed
+}
+
+// owner is whose a process is.
+func (m *Minute) owner(pid int) Owner {
+	switch {
+	case pid == 0:
+		return OfNobody
+	case m.Ends.Own[pid]:
+		return OfService
+	case m.Ends.Clients[pid]:
+		return OfClients
+	}
+	return OfOthers
+}
+
+// ends are what a part ended with, the largest share first; nil: too little was seen of it.
+func (m *Minute) ends(part explain.PartName) (list []Ended) {
+	if !m.follows(part) {
+		return nil
+	}
+	seen := map[Ended]bool{}
+	for _, e := range m.Ends.Ends(part) {
+		of := Ended{With: e.Kind, Of: m.owner(e.PID)}
+		if e.Kind == chain.Unseen || seen[of] {
+			continue
+		}
+		seen[of] = true
+		of.Share = m.Ends.Share(part, func(x chain.End) bool { return x.Kind == of.With && m.owner(x.PID) == of.Of })
+		list = append(list, of)
+	}
+	slices.SortStableFunc(list, func(a, b Ended) int { return cmp.Compare(b.Share.Value, a.Share.Value) })
+	return list
+}
+
+// whose are those whose doing ends a wait of a part, in a sentence, and how the sentence begins.
+var whose = map[explain.PartName][2]string{
+	explain.Locks:       {"while it waited for locks", "their holders"},
+	explain.LogWait:     {"while it waited for the log", "who wrote it"},
+	explain.DataReads:   {"while it waited for data", "who read it"},
+	explain.Application: {"while it waited for clients", "those"},
+	explain.OtherWaits:  {"in its other waits", "those that it waited for"},
+}
+
+// ended is what a thread does in the end, in a sentence.
+var ended = map[chain.Kind]string{
+	chain.Computing: "computed", chain.Ready: "waited for a CPU", chain.Log: "waited for the log's device", chain.Data: "waited for data",
+	chain.Device: "waited for a device", chain.Asleep: "slept", chain.Remote: "waited for another host", chain.Circle: "waited for each other",
+}
+
+// behind says what the waits of a part ended with; "": that is not known, or goes without saying.
+func (m *Minute) behind(part explain.PartName) string {
+	shares, kinds := map[chain.Kind]float64{}, []chain.Kind{}
+	for _, e := range m.ends(part) {
+		if shares[e.With] == 0 {
+			kinds = append(kinds, e.With)
+		}
+		shares[e.With] += e.Share.Value
+	}
+	slices.SortStableFunc(kinds, func(a, b chain.Kind) int { return cmp.Compare(shares[b], shares[a]) })
+	words, known := whose[part]
+	if !known || len(kinds) == 0 || part == explain.LogWait && kinds[0] == chain.Log || part == explain.DataReads && kinds[0] == chain.Data {
+		return ""
+	}
+	var says []string
+	for _, k := range kinds[:min(3, len(kinds))] {
+		if shares[k] >= 0.05 {
+			says = append(says, fmt.Sprintf("%s (%s)", ended[k], result.Share(shares[k])))
+		}
+	}
+	text := words[0] + ", " + words[1] + " " + strings.Join(says, ", ")
+	if m.share(part).Value*shares[chain.Asleep] >= 0.3 {
+		text += "; no platform shortens a sleep, which is the application's own"
+	}
+	return text
+}
+
+// endings are all parts by what they ended with.
+func (m *Minute) endings() document.Section {
+	t := &document.Table{Columns: document.Headings("wait for", "ended with", "of", "share", "95 % interval"),
+		Lead: "A wait lasts as long as what it waits for: who holds a lock may wait for a CPU, too."}
+	for _, p := range m.Parts() {
+		if p.Name == explain.DatabaseCPU || p.Name == explain.RunQueue && len(p.Ends) < 2 {
+			continue
+		}
+		for _, e := range p.Ends {
+			if e.Share.Value < 0.01 {
+				continue
+			}
+			t.Add(document.Text(p.Name.Title()), document.Text(ends[e.With]), document.Text(owners[e.Of]),
+				document.Number(e.Share.Value, result.Share(e.Share.Value)), document.Text(e.Share.Percent().Interval()))
+		}
+	}
+	if len(t.Rows) == 0 {
+		return document.Section{}
+	}
+	return document.Titled("What its waits ended with", t)
+}
+
+// ends and owners are their names in a table.
+var (
+	ends = map[chain.Kind]string{chain.Computing: "computing", chain.Ready: "a wait for a CPU", chain.Log: "the log's device",
+		chain.Data: "a data read", chain.Device: "a device", chain.Asleep: "sleep", chain.Remote: "another host, or unknown",
+		chain.Circle: "each other"}
+	owners = map[Owner]string{OfService: "the service", OfClients: "its clients here", OfOthers: "other programs", OfNobody: "an idle CPU"}
+)
+
+// saving is what could be saved if no wait ended with a kind of end: those of a part do, and others behind it. Behind says more than
+// the kind where a wait may go away though it ended otherwise, as a CPU's behind the log's.
+func (m *Minute) saving(part explain.PartName, kind chain.Kind, behind func(chain.End) bool) explain.Saving {
+	return m.Report.Saving(part, func(of explain.PartName) (likely, most result.Estimate, known bool) {
+		if m.follows(of) {
+			return m.Ends.Share(of, func(e chain.End) bool { return e.Kind == kind }),
+				m.Ends.Share(of, func(e chain.End) bool { return e.Kind == kind || behind(e) }), true
+		}
+		switch { // nobody followed it
+		case of == part || of == explain.Locks:
+			return likely, most, false
+		case of == explain.OtherWaits, of == explain.Application && kind == chain.Ready && m.clientsHere():
+			return result.Estimate{}, result.Estimate{High: 1}, true
+		}
+		return result.Estimate{}, result.Estimate{}, true
+	})
+}
+
+// clientsHere reports that clients may be on this host, where they take CPUs and wait for one.
+func (m *Minute) clientsHere() bool {
+	t := m.Trips
+	return m.Local || t == nil || t.Connections == 0 || t.Local > 0
+}

@@ -1,0 +1,84 @@
+package trace
+
+import (
+	"math/rand/v2"
+
+	"github.com/cilium/ebpf"
+
+	"hostlab/internal/chain"
+	"hostlab/internal/waits"
+)
+
+// What a schedEvent is, and its flags (kernel/sched.c).
+const (
+	switchEvent = iota
+	wakeEvent
+)
+
+const (
+	wasReady = 1 << iota
+	ofDisk
+	ofDevice
+	isMember
+	toMember
+	byInterrupt
+)
+
+// tellEvents has the programs tell each event in a window. The ring takes no memory where they do not.
+func tellEvents(spec *ebpf.CollectionSpec, chains bool) error {
+	if chains {
+		return spec.Variables[schedVarChains].Set(uint8(1))
+	}
+	spec.Maps[schedMapEvents].MaxEntries = 4096
+	return nil
+}
+
+// moments lie so far apart, ns.
+const moments = 500_000
+
+// follow adds the last window's waits to the account. One of which events were dropped shows wrong ends.
+func (t *tally) follow() error {
+	s := t.s
+	if s.events == nil {
+		return nil
+	}
+	s.list = s.list[:0]
+	if err := empty(s.events, &s.record, func(e *schedEvent) { s.list = append(s.list, event(e)) }); err != nil {
+		return err
+	}
+	var dropped uint64
+	if err := s.objects.Dropped.Get(&dropped); err != nil {
+		return err
+	}
+	if w := s.windows[s.number&1]; dropped == s.dropped {
+		t.ends.Add(s.list, t.words, w.Opened, w.Opened+w.Length, moments, rand.Float64())
+	}
+	s.dropped = dropped
+	return nil
+}
+
+func event(e *schedEvent) chain.Event {
+	is := func(flag uint8) bool { return e.Flags&flag != 0 }
+	call := int64(e.Call)
+	out := chain.Event{At: e.At, CPU: int(e.Cpu), Wake: e.Kind == wakeEvent, Ready: is(wasReady), Interrupt: is(byInterrupt),
+		By: chain.Task{TID: int(e.Tid), PID: int(e.Tgid), Member: is(isMember)},
+		To: chain.Task{TID: int(e.To), PID: int(e.ToTgid), Member: is(toMember)}, Word: chain.Word(e.Word)}
+	if out.Wake {
+		out.By.Member = false // the kernel told of the other
+	}
+	out.Wait = waits.Wait{Kind: waits.Of(call), Blocked: is(ofDisk) || is(ofDevice)}
+	return out
+}
+
+// know tells the programs where the service's processes say what they wait for, and reads what they say now.
+func (t *tally) know() {
+	w := t.cfg.Words
+	if w == nil || t.s.events == nil {
+		return
+	}
+	w.Know(t.cfg.Target.Processes())
+	for pid, at := range w.At() {
+		_ = t.s.objects.Words.Put(uint32(pid), at) // one that is missing has its waits named by their calls
+	}
+	w.Read(t.words)
+}
