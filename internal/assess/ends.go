@@ -63,6 +63,30 @@ func (m *Minute) owner(pid int) Owner {
 	return OfOthers
 }
 
+// unfollowed says of parts of which little is known why, and what would show more.
+func (m *Minute) unfollowed(refused error) (list []string) {
+	for _, p := range m.Parts() {
+		if _, waits := whose[p.Name]; !waits || p.Share < lever.Margin || m.follows(p.Name) {
+			continue
+		}
+		why := "most of them last longer than the scheduler's windows"
+		switch {
+		case refused != nil:
+			why = refused.Error()
+		case m.Ends == nil:
+			why = "its processes are not on this host"
+		case m.Ends.Share(p.Name, func(chain.End) bool { return true }).N < followed:
+			why = fmt.Sprintf("too few of the scheduler's %d windows showed them; watch it for longer with --for", len(m.Ends.Windows))
+		}
+		list = append(list, "what the "+waitsOf[p.Name]+" ended with: "+why)
+	}
+	return list
+}
+
+// waitsOf are the waits of a part, in a sentence.
+var waitsOf = map[explain.PartName]string{explain.Locks: "waits for locks", explain.LogWait: "waits for the log", explain.DataReads: "data reads",
+	explain.Application: "waits for clients", explain.OtherWaits: "other waits"}
+
 // ends are what a part ended with, the largest share first; nil: too little was seen of it.
 func (m *Minute) ends(part explain.PartName) (list []Ended) {
 	if !m.follows(part) {
