@@ -148,34 +148,48 @@ func (m *Minute) behind(part explain.PartName) string {
 	return text
 }
 
-// endings are all parts by what they ended with.
+// endings are the parts that wait, by what that ended with.
 func (m *Minute) endings() document.Section {
-	t := &document.Table{Columns: document.Headings("wait for", "ended with", "of", "share", "95 % interval"),
-		Lead: "A wait lasts as long as what it waits for: who holds a lock may wait for a CPU, too."}
+	b := &document.Bars{Lead: "A wait lasts as long as what it waits for: who holds a lock may wait for a CPU, too.",
+		Table: &document.Table{Columns: []document.Column{{Head: "wait for"}, {Head: "ended with"}, {Head: "of"},
+			{Head: "share", Right: true}, {Head: "95 % interval", Right: true}}}}
 	for _, p := range m.Parts() {
-		if p.Name == explain.DatabaseCPU || p.Name == explain.RunQueue && len(p.Ends) < 2 {
+		if p.Name == explain.DatabaseCPU || p.Share < lever.Margin || len(p.Ends) == 0 {
 			continue
 		}
+		bar := document.Bar{Name: p.Name.Title()}
 		for _, e := range p.Ends {
-			if e.Share.Value < 0.01 {
-				continue
-			}
-			t.Add(document.Text(p.Name.Title()), document.Text(ends[e.With]), document.Text(owners[e.Of]),
-				document.Number(e.Share.Value, result.Share(e.Share.Value)), document.Text(e.Share.Percent().Interval()))
+			share := result.Share(e.Share.Value)
+			bar.Segments = append(bar.Segments, document.Segment{Class: classes[e.With].Class(), Name: e.title(), Value: e.Share.Value, Text: share})
+			b.Table.Add(document.Text(p.Name.Title()), document.Text(ends[e.With]), document.Text(owners[e.Of]),
+				document.Number(e.Share.Value, share), document.Text(e.Share.Percent().Interval()))
 		}
+		b.Rows = append(b.Rows, bar)
 	}
-	if len(t.Rows) == 0 {
+	if len(b.Rows) == 0 {
 		return document.Section{}
 	}
-	return document.Titled("What its waits ended with", t)
+	return document.Titled("What its waits ended with", b)
 }
+
+// title names an end in a bar.
+func (e Ended) title() string {
+	if e.With == chain.Ready {
+		return "CPU of " + owners[e.Of]
+	}
+	return ends[e.With]
+}
+
+// classes have the colours of parts.
+var classes = map[chain.Kind]explain.PartName{chain.Computing: explain.DatabaseCPU, chain.Ready: explain.RunQueue, chain.Log: explain.LogWait,
+	chain.Data: explain.DataReads, chain.Device: explain.OtherWaits, chain.Asleep: explain.Idle, chain.Remote: explain.Application, chain.Circle: explain.Locks}
 
 // ends and owners are their names in a table.
 var (
-	ends = map[chain.Kind]string{chain.Computing: "computing", chain.Ready: "a wait for a CPU", chain.Log: "the log's device",
-		chain.Data: "a data read", chain.Device: "a device", chain.Asleep: "sleep", chain.Remote: "another host, or unknown",
+	ends = map[chain.Kind]string{chain.Computing: "computing", chain.Ready: "a wait for a CPU", chain.Log: "log device",
+		chain.Data: "data read", chain.Device: "device", chain.Asleep: "sleep", chain.Remote: "another host, or unknown",
 		chain.Circle: "each other"}
-	owners = map[Owner]string{OfService: "the service", OfClients: "its clients here", OfOthers: "other programs", OfNobody: "an idle CPU"}
+	owners = map[Owner]string{OfService: "the service", OfClients: "clients here", OfOthers: "others", OfNobody: "nobody"}
 )
 
 // saving is what could be saved if no wait ended with a kind of end: those of a part do, and others behind it. Behind says more than
