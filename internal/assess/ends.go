@@ -6,10 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"hostlab/internal/chain"
 	"hostlab/internal/document"
 	"hostlab/internal/explain"
+	"hostlab/internal/lever"
 	"hostlab/internal/result"
+	"hostlab/internal/stats"
 )
 
 // Ended is what a share of a part ended with: what a thread of the service, of its clients or of another program did.
@@ -58,6 +62,30 @@ func (m *Minute) owner(pid int) Owner {
 	}
 	return OfOthers
 }
+
+// unfollowed says of parts of which little is known why, and what would show more.
+func (m *Minute) unfollowed(refused error) (list []string) {
+	for _, p := range m.Parts() {
+		if _, waits := whose[p.Name]; !waits || p.Share < lever.Margin || m.follows(p.Name) {
+			continue
+		}
+		why := "most of them last longer than the scheduler's windows"
+		switch {
+		case refused != nil:
+			why = refused.Error()
+		case m.Ends == nil:
+			why = "its processes are not on this host"
+		case m.Ends.Share(p.Name, func(chain.End) bool { return true }).N < followed:
+			why = fmt.Sprintf("too few of the scheduler's %d windows showed them; watch it for longer with --for", len(m.Ends.Windows))
+		}
+		list = append(list, "what the "+waitsOf[p.Name]+" ended with: "+why)
+	}
+	return list
+}
+
+// waitsOf are the waits of a part, in a sentence.
+var waitsOf = map[explain.PartName]string{explain.Locks: "waits for locks", explain.LogWait: "waits for the log", explain.DataReads: "data reads",
+	explain.Application: "waits for clients", explain.OtherWaits: "other waits"}
 
 // ends are what a part ended with, the largest share first; nil: too little was seen of it.
 func (m *Minute) ends(part explain.PartName) (list []Ended) {
@@ -166,6 +194,36 @@ func (m *Minute) saving(part explain.PartName, kind chain.Kind, behind func(chai
 		}
 		return result.Estimate{}, result.Estimate{}, true
 	})
+}
+
+// divide takes the wait for a CPU out of the time on one where nothing else tells them apart, as of workers that come and go.
+func (m *Minute) divide() {
+	if m.Ends == nil || !m.Connected || m.Report.Part(explain.RunQueue).Source != "" || len(m.Ends.Windows) < followed {
+		return
+	}
+	var all []float64
+	for i, ran := range m.Ends.Ran {
+		all = append(all, ran+m.Ends.Waited[i])
+	}
+	if floats.Sum(all) <= 0 {
+		return
+	}
+	waited := stats.RatioOfSums(m.Ends.Waited, all, 0.05)
+	for i, p := range m.Report.Parts {
+		if p.Name != explain.DatabaseCPU {
+			continue
+		}
+		queue, e := p, p.Share
+		queue.Name, queue.Source, queue.Seconds = explain.RunQueue, "the scheduler's windows", p.Seconds*waited.Value
+		low, high := max(0, waited.Low), min(1, waited.High)
+		queue.Share.Value, queue.Share.Low, queue.Share.High = e.Value*waited.Value, e.Low*low, e.High*high
+		p.Seconds -= queue.Seconds
+		p.Share.Value, p.Share.Low, p.Share.High = e.Value*(1-waited.Value), e.Low*(1-high), e.High*(1-low)
+		m.Report.Parts[i] = p
+		m.Report.Parts = slices.Insert(m.Report.Parts, i+1, queue)
+		delete(m.Unseen, lever.CPUs)
+		return
+	}
 }
 
 // clientsHere reports that clients may be on this host, where they take CPUs and wait for one.

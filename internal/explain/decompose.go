@@ -122,7 +122,7 @@ func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, event
 			d.counted(c)
 		}
 	}
-	d.cpu(a.CPU)
+	d.cpu(a.CPU, a.Told && d.known())
 	for _, c := range a.Counted {
 		if c.Blocked && a.CPU != nil {
 			d.blocked(c, a)
@@ -158,6 +158,11 @@ type decomposition struct {
 	// what it may be, s.
 	within, most map[PartName]float64
 	warnings     []string
+}
+
+// known reports that each session showed what it did.
+func (d *decomposition) known() bool {
+	return floats.Sum(d.sum(func(k Key) bool { return k.Part == Unexplained && !k.Background })) == 0
 }
 
 // worth finds how many independent samples the snapshots are worth, from what they
@@ -401,7 +406,7 @@ func (d *decomposition) part(name PartName) (Part, bool) {
 	case floats.Sum(by) > 0:
 		_, low, high := d.share(by)
 		sum.low += low * d.elapsed * min(1, sampled/floats.Sum(by)) * d.sure(sum)
-		sum.high += high * d.elapsed
+		sum.high += high * d.elapsed * max(1, sampled/floats.Sum(by))
 	case name == LogWait || name == DataReads:
 		// Others may wait behind the one that reads or writes, as for its page: no
 		// longer than that takes, each.

@@ -120,7 +120,8 @@ type Report struct {
 	Samples  int     `json:"samples"`                  // 0: nothing was sampled
 	Seen     *int    `json:"active_samples,omitempty"` // of those, with a session at work; nil: not known
 	Interval float64 `json:"sample_interval"`          // s, mean
-	// Questions are how often the server was asked, where samples were looks at its memory; 0: each was a question.
+	// Looks are how many samples were taken of the server's memory, without a question, and Questions how often it was asked then.
+	Looks     int     `json:"looks,omitempty"`
 	Questions int     `json:"questions,omitempty"`
 	Cost      float64 `json:"sampling_share"` // of one CPU that asking took, in the server and here
 	// Cost is an upper limit, the share of Wall until answers came: the server's side cannot be seen

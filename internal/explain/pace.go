@@ -14,9 +14,6 @@ func (r *recorder) next(s Server, since float64) time.Duration {
 	if mean == 0 {
 		part := cmp.Or(r.Part, 1)
 		mean = time.Duration(float64(Pace(r.costs)) / part)
-		if _, looks := r.looks(); looks {
-			mean, part = looking, 1
-		}
 		// What counters take is not in the costs of samples, so samples come more seldom for
 		// as long as all of it together is too much.
 		if r.paid > part*enough*since && r.covered >= 1 {
@@ -34,6 +31,9 @@ func (r *recorder) next(s Server, since float64) time.Duration {
 
 // looking is the time between looks that ask nothing: 3,000 of them in a minute, and some to spare.
 const looking = 19 * time.Millisecond
+
+// enoughLooks is enough where samples are looks: they take little of the server's.
+const enoughLooks = 0.008
 
 // rarest is the longest mean time between samples. A server of thousands of sessions takes
 // tens of milliseconds for one, and says much with each.
@@ -65,9 +65,8 @@ func (r *recorder) pay(since time.Time) float64 {
 	cost := time.Since(since).Seconds()
 	r.asked += cost
 	if used, ok := r.own(); ok {
-		looked, _ := r.looks()
 		// What we use here is about as much again.
-		cost, r.cpu, r.looked = min(cost, 2*(used-r.cpu)+looked-r.looked), used, looked
+		cost, r.cpu = min(cost, 2*(used-r.cpu)), used
 	}
 	r.paid += cost
 	return cost
@@ -84,18 +83,10 @@ func (r *recorder) own() (float64, bool) {
 	return r.used, r.reports
 }
 
-// looks is the CPU time that looks without questions have taken; ok is false where there are none.
-func (r *recorder) looks() (cpu float64, ok bool) {
+// looks is how often the server has been asked, and what looks without a question have taken of a CPU, where the source knows that.
+func (r *recorder) looks() (questions int, cpu float64) {
 	if l, is := r.src.(Looker); is {
-		_, cpu, ok = l.Looks()
+		return l.Looks()
 	}
-	return cpu, ok
-}
-
-// questions is how often the server has been asked; 0: not known.
-func (r *recorder) questions() (n int) {
-	if l, is := r.src.(Looker); is {
-		n, _, _ = l.Looks()
-	}
-	return n
+	return 0, 0
 }

@@ -61,7 +61,8 @@ type recorder struct {
 	paid    float64   // s of CPU time for questions and answers, in the server and here, in all
 	cpu     float64   // of the server's side, at the last look
 	used    float64   // the same, as last reported
-	looked  float64   // of looks without questions, at the last one
+	looked  float64   // of looks without questions
+	first   float64   // the same, before the recording
 	reports bool
 	masked  int
 	named   map[Key]bool // that were seen
@@ -106,9 +107,10 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 	r.costs, r.asked, r.paid = nil, 0, 0
 	start, wall := time.Now(), r.timeOfDay()
 	began, reports := r.own()
-	asked := r.questions()
+	asked, looked := r.looks()
+	r.first = looked
 	here, _ := thread.ProcessCPU()
-	p := &pass{recorder: r, ask: ask, server: server, tick: tick, start: start, last: start, counted: start, kept: start, at: start,
+	p := &pass{recorder: r, ask: ask, server: server, tick: tick, start: start, last: start, counted: start, kept: start,
 		due: start.Add(r.Every)}
 	ended := p.until(ctx)
 	if len(r.batches) == 0 {
@@ -125,8 +127,9 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 		rep.Missing = append(rep.Missing, "what the server counts as a whole, as checkpoints and connections: "+r.untold)
 	}
 	rep.Started, rep.Samples, rep.Ended = wall, p.samples, ended
-	if _, looks := r.looks(); looks {
-		rep.Questions = r.questions() - asked
+	if p.looks > 0 {
+		now, _ := r.looks()
+		rep.Looks, rep.Questions = p.looks, now-asked
 	}
 	if p.samples > 0 {
 		rep.Interval = rep.Wall / float64(p.samples)
@@ -152,13 +155,12 @@ type pass struct {
 	server  Server
 	tick    time.Duration // between counts
 	start   time.Time
-	last    time.Time     // sample
-	counted time.Time     // last time
-	kept    time.Time     // up to which samples and counters agree
-	due     time.Time     // next Look
-	at      time.Time     // planned for the next look without a question
-	planned time.Duration // since the one before; 0: it was a question
+	last    time.Time // sample
+	counted time.Time // last time
+	kept    time.Time // up to which samples and counters agree
+	due     time.Time // next Look
 	samples int
+	looks   int // of those, that asked nothing
 }
 
 // until records until the time is over, and says why that was early; "" where it was not.
@@ -168,11 +170,16 @@ func (p *pass) until(ctx context.Context) string {
 		if ctx.Err() != nil || left <= 0 {
 			return p.finish(ctx.Err() != nil)
 		}
-		if !p.rest(ctx, left) {
-			continue
+		looked := p.glance(ctx, left)
+		if !looked {
+			select {
+			case <-ctx.Done():
+				continue
+			case <-time.After(min(left, p.next(p.server, time.Since(p.start).Seconds()))):
+			}
 		}
 		now := time.Now()
-		if err := p.step(now); err != nil {
+		if err := p.step(now, looked); err != nil {
 			return err.Error()
 		}
 		if p.Progress != nil {
@@ -181,42 +188,47 @@ func (p *pass) until(ctx context.Context) string {
 	}
 }
 
-// rest is until the next sample; it returns false where ctx ends before. Looks that ask nothing keep their mean time, also where one is
-// late as no CPU was free.
-func (p *pass) rest(ctx context.Context, left time.Duration) bool {
-	now := time.Now()
-	wait := p.next(p.server, now.Sub(p.start).Seconds())
-	if _, looks := p.looks(); looks && wait < 2*looking { // not where looks are slowed down
-		before := p.at
-		if p.at = p.at.Add(wait); now.Sub(p.at) > looking {
-			p.at = now
-		}
-		p.planned = p.at.Sub(before)
-		// It is soon over, and a timer of Go's takes half as much CPU time again, as it wakes two threads.
-		thread.Sleep(min(left, max(0, p.at.Sub(now))))
-		return true
-	}
-	p.at, p.planned = now.Add(wait), 0
-	select {
-	case <-ctx.Done():
+// glimpse is for how long looks without a question are taken in one go.
+const glimpse = 250 * time.Millisecond
+
+// glance takes looks that ask nothing, where the source can do that.
+func (p *pass) glance(ctx context.Context, left time.Duration) bool {
+	l, may := p.src.(Looker)
+	if !may || p.Interval > 0 {
 		return false
-	case <-time.After(min(left, wait)):
 	}
+	until := time.Now().Add(min(left, glimpse))
+	if p.Look != nil && p.due.Before(until) {
+		until = p.due
+	}
+	mean := looking
+	if p.looks > 0 { // what counters take is no look's, and may leave little of what all may take
+		others := (p.paid - p.looked) / time.Since(p.start).Seconds()
+		mean = max(mean, time.Duration(p.looked/float64(p.looks)/max(enoughLooks/4, enoughLooks-others)*float64(time.Second)))
+	}
+	shots, ok := l.Look(ctx, until, mean)
+	if !ok {
+		return false
+	}
+	for _, s := range shots {
+		p.add(s, s.Seconds)
+	}
+	_, cpu := l.Looks()
+	p.paid, p.looked = p.paid+cpu-p.first-p.looked, cpu-p.first
+	p.looks, p.samples = p.looks+len(shots), p.samples+len(shots)
 	return true
 }
 
-// step takes a sample, which stands for the time since the one before, and counts and tells where that is due. A look stands for the
-// time that was planned: it is late where no CPU was free, and would give such times more weight than they have.
-func (p *pass) step(now time.Time) error {
-	since := now.Sub(p.last)
-	if p.planned > 0 {
-		since = p.planned
+// step takes a sample where none was taken, which stands for the time since the one before, and counts and tells where that is due.
+func (p *pass) step(now time.Time, looked bool) error {
+	if !looked {
+		n, err := p.sample(p.ask, now.Sub(p.last).Seconds())
+		if err != nil {
+			return err
+		}
+		p.samples += n
 	}
-	n, err := p.sample(p.ask, since.Seconds())
-	if err != nil {
-		return err
-	}
-	p.last, p.samples = now, p.samples+n
+	p.last = now
 	p.name(p.ask, now)
 	looks := p.Look != nil && !now.Before(p.due)
 	if looks || now.Sub(p.counted) >= p.tick {
@@ -271,11 +283,8 @@ func (r *recorder) look() error {
 // time since the sample before; 0: the first, which is not counted.
 func (r *recorder) sample(ctx context.Context, seconds float64) (int, error) {
 	begin := time.Now()
-	if _, looks := r.looks(); !looks {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, patience)
-		defer cancel()
-	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	shots, err := r.src.Sample(ctx)
 	if err != nil {
 		return 0, err
@@ -318,7 +327,7 @@ func (r *recorder) add(s Snapshot, dt float64) {
 			continue
 		}
 		if !x.Background && x.Part != Idle {
-			busy++
+			busy += max(1, x.Times)
 		}
 		// Who waits for parallel workers does what they do.
 		if team := workers[x.ID]; len(team) > 0 && x.Part == OtherWaits {
@@ -327,7 +336,7 @@ func (r *recorder) add(s Snapshot, dt float64) {
 			}
 			continue
 		}
-		r.open.Seconds[r.key(&x, x.Background)] += dt
+		r.open.Seconds[r.key(&x, x.Background)] += dt * float64(max(1, x.Times))
 	}
 	if r.peak = max(r.peak, busy); busy > 0 {
 		r.seen++

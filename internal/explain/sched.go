@@ -78,7 +78,7 @@ func (t *Threads) Watch(clients, others []int64) {
 			t.tasks[id] = x
 		}
 		x.run, x.queue = x.run+run-x.last[0], x.queue+queue-x.last[1]
-		x.moved = x.first.Equal(now) || run != x.last[0]
+		x.moved = run != x.last[0]
 		x.last, x.at, x.seen, x.client = [2]time.Duration{run, queue}, now, true, x.client || i < len(clients)
 		live += run
 	}
@@ -102,7 +102,7 @@ func (t *Threads) Watch(clients, others []int64) {
 	t.started = true
 }
 
-// Moved reports whether a thread may have run between the last two looks at it.
+// Moved reports whether a thread has run between the last two looks at it, as far as they know it.
 func (t *Threads) Moved(id int64) bool {
 	x := t.tasks[id]
 	return x == nil || x.moved

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"context"
+	"time"
 
 	"hostlab/internal/screen"
 )
@@ -33,9 +34,11 @@ type Costed interface {
 
 // Looker is a Source that may see what sessions do without a question, as in the memory of the server's processes.
 type Looker interface {
-	// Looks are how often it has asked the server so far, and what looks have taken of a CPU here, s; ok is false where each
-	// sample is a question.
-	Looks() (questions int, cpu float64, ok bool)
+	// Look looks for a while, at times that are so far apart in the mean, and returns what it saw; ok is false where it cannot, so
+	// that samples are asked for.
+	Look(ctx context.Context, until time.Time, mean time.Duration) (shots []Snapshot, ok bool)
+	// Looks are how often it has asked the server so far, and what looks have taken of a CPU here, s.
+	Looks() (questions int, cpu float64)
 }
 
 // Begins is a Source that keeps what it saw in a recording. Begin forgets that of an earlier one.
@@ -96,6 +99,7 @@ type Session struct {
 	Event      string // vendor's words
 	Background bool   // of the server's own; never counted as time of a client
 	Leader     int64  // of a parallel worker: whose work it does
+	Times      int    // as so many of them; 0: one
 }
 
 // The events that are not waits. A vendor that cannot separate running from runnable uses
@@ -132,6 +136,7 @@ func (g Growth) Get(name string) float64 { return float64(g.Values[name]) }
 type Account struct {
 	Counted      []Counted
 	CPU          *CPUTime // of client sessions; nil unknown
+	Told         bool     // samples tell sessions that wait from those that are ready to run
 	Log          Log
 	Transactions int64 // -1 unknown
 	// TransactionsLow and TransactionsHigh are between what they are, where they were not

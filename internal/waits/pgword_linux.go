@@ -27,11 +27,9 @@ type Words struct {
 	pids        []int          // those
 	remote      []unix.RemoteIovec
 	read        []byte
+	xact        uint64      // from a word back to the number of the transaction that its process is in
 	calls       map[int]int // descriptors of what tells a process' system call, held open
 }
-
-// longestTitle is more than PostgreSQL writes of two names (63 bytes each), a host and a command.
-const longestTitle = 1024
 
 // OpenWords finds the symbol in the program of a server, by its first process.
 func OpenWords(postmaster int) (*Words, error) {
@@ -196,39 +194,6 @@ func (w *Words) Follow(pids []int) {
 // At are where the words of known processes are, by process.
 func (w *Words) At() map[int]uint64 { return w.at }
 
-// Close lets go of what is held open.
-func (w *Words) Close() {
-	for pid := range w.calls {
-		w.release(pid)
-	}
-}
-
-func (w *Words) release(pid int) {
-	_ = unix.Close(w.calls[pid])
-	delete(w.calls, pid)
-}
-
-// mostHeld is how many descriptors are held open at most.
-const mostHeld = 256
-
-// Runs reports whether a process is on a CPU or ready for one, whatever its word says: after a wait it needs a CPU to change that.
-func (w *Words) Runs(pid int) bool {
-	fd, held := w.calls[pid]
-	if !held {
-		var err error
-		if fd, err = unix.Open(fmt.Sprintf("/proc/%d/syscall", pid), unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
-			return false
-		}
-		if w.calls[pid] = fd; len(w.calls) > mostHeld {
-			defer w.release(pid)
-		}
-	}
-	const running = "running" // proc_pid_syscall in fs/proc/base.c
-	var b [len(running)]byte
-	n, err := unix.Pread(fd, b[:], 0)
-	return err == nil && string(b[:n]) == running
-}
-
 // Read reads the words of all known processes by one call: all map the shared memory at one address. It returns none where that
 // memory has gone, as when the server has restarted.
 func (w *Words) Read(into map[int]uint32) {
@@ -244,20 +209,6 @@ func (w *Words) Read(into map[int]uint32) {
 			into[pid] = binary.NativeEndian.Uint32(b[4*i:])
 		}
 	}
-}
-
-// Title is what a process says of itself where ps(1) shows its arguments; whole is false where it was too long for their place.
-func (w *Words) Title(pid int) (title string, whole bool) {
-	var b [longestTitle]byte
-	room := min(w.room, longestTitle)
-	if peek(pid, []unix.RemoteIovec{{Base: uintptr(w.title), Len: int(room)}}, b[:room]) != nil { //nolint:gosec // it is small
-		return "", false
-	}
-	n := bytes.IndexByte(b[:room], 0)
-	if n < 0 {
-		return string(b[:room]), false
-	}
-	return string(b[:n]), uint64(n)+3 < room // what was cut ends a byte before the last, or two
 }
 
 // Children lists the processes that the first one has begun. Its error is of a kernel that does not list children.

@@ -41,6 +41,7 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 	if s.blind != "" {
 		a.Missing = append(a.Missing, "waits from the server's memory, from some time on: "+s.blind+"; it was asked for each sample then")
 	}
+	a.Told = s.memory != nil
 	s.delays(g, &a)
 	s.log(g, &a)
 	s.reads(g, &a)

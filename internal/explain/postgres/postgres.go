@@ -146,14 +146,6 @@ func (s *Source) remember(ctx context.Context) {
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
-	if s.memory != nil {
-		shot, err := s.memory.look()
-		if err == nil {
-			s.tally(shot)
-			return []explain.Snapshot{shot}, nil
-		}
-		s.memory, s.blind = nil, err.Error()
-	}
 	rows, err := s.put(ctx, s.activity)
 	if err != nil {
 		return nil, err
@@ -194,7 +186,7 @@ func (s *Source) tally(shot explain.Snapshot) {
 			untold++
 		}
 		if !x.Background {
-			if s.clients++; x.Part != explain.Idle {
+			if s.clients += max(1, x.Times); x.Part != explain.Idle {
 				working++
 			}
 		}
@@ -330,7 +322,9 @@ func (s *Source) Begin() {
 	if s.threads != nil {
 		s.threads.Forget()
 	}
-	s.blind = ""
+	if s.blind = ""; s.memory != nil {
+		s.memory.begin()
+	}
 	s.untold, s.parallel, s.shots, s.peak, s.open, s.early, s.readings = 0, 0, 0, 0, 0, 0, nil
 }
 
@@ -355,10 +349,32 @@ func (s *Source) Close() error {
 	return s.Asked.Close()
 }
 
-// Looks implements explain.Looker.
-func (s *Source) Looks() (questions int, cpu float64, ok bool) {
+// Look implements explain.Looker.
+func (s *Source) Look(ctx context.Context, until time.Time, mean time.Duration) ([]explain.Snapshot, bool) {
 	if s.memory == nil {
-		return s.questions, 0, false
+		return nil, false
 	}
-	return s.questions, s.memory.cpu.Seconds(), true
+	shots, err := s.memory.watch(ctx, until, mean)
+	if err != nil {
+		s.forget(err)
+		return nil, false
+	}
+	for _, shot := range shots {
+		s.tally(shot)
+	}
+	return shots, true
+}
+
+// forget goes on by questions.
+func (s *Source) forget(why error) {
+	s.memory.words.Close()
+	s.memory, s.blind = nil, why.Error()
+}
+
+// Looks implements explain.Looker.
+func (s *Source) Looks() (questions int, cpu float64) {
+	if s.memory != nil {
+		cpu = s.memory.cpu.Seconds()
+	}
+	return s.questions, cpu
 }

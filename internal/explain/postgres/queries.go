@@ -80,7 +80,7 @@ const open = `select coalesce(sum(extract(epoch from clock_timestamp() - xact_st
  where pid <> pg_backend_pid() and backend_type = 'client backend' and xact_start < clock_timestamp() - interval '1 s'`
 
 // waiting is what the server itself says that its processes wait for.
-var waiting = explain.Query{Name: "waiting", SQL: `select pid, wait_event_type, wait_event from pg_stat_get_activity(null) where wait_event is not null`, Most: explain.Sessions}
+var waiting = explain.Query{Name: "waiting", SQL: `select pid, wait_event_type, wait_event, coalesce(state, '') from pg_stat_get_activity(null) where wait_event is not null`, Most: explain.Sessions}
 
 // backends are all processes that the server reports.
 var backends = explain.Query{Name: "backends", SQL: `select pid, coalesce(backend_type, '') from pg_stat_get_activity(null)`, Most: explain.Sessions}
