@@ -310,7 +310,9 @@ func Chains(waiters map[int64]Waiter, holders map[int64]Holder) (out []Block) {
 		seen, at, depth := map[int64]bool{id: true}, w, 0
 		for len(at.By) > 0 {
 			depth++
-			next := slices.Min(at.By)
+			next := slices.MinFunc(at.By, func(a, b int64) int { // who waits for nobody holds it, and others queue before this one
+				return cmp.Or(cmp.Compare(len(waiters[a].By), len(waiters[b].By)), cmp.Compare(a, b))
+			})
 			further, waits := waiters[next]
 			switch {
 			case seen[next]:

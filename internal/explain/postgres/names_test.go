@@ -30,7 +30,7 @@ func cells(text string) (r explain.Row) {
 		r = append(r, struct {
 			String string
 			Valid  bool
-		}{c, c != "-"})
+		}{strings.TrimPrefix(c, "-"), c != "-"})
 	}
 	return r
 }
