@@ -7,6 +7,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -140,7 +141,7 @@ func (s statements) do(statement string) error {
 	return r.Err()
 }
 
-func (s statements) Close() error { return s.db.Close() }
+func (s statements) Close() error { return errors.Join(s.Conn.Close(), s.db.Close()) }
 
 type wire struct {
 	net.Conn

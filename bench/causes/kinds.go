@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,33 +94,31 @@ func (s *stage) private(v *privatedb.Vendor, settings map[string]string, stateme
 	return server, nil
 }
 
-func (s *stage) startPostgres() error {
+func (s *stage) startPostgres() (*privatedb.Server, error) {
 	settings := map[string]string{"shared_buffers": "128MB", "max_connections": "400", "track_io_timing": "on",
 		"track_wal_io_timing": "on", "checkpoint_timeout": "1h", "max_wal_size": "4GB", "autovacuum": "off", "max_parallel_workers_per_gather": "0"}
 	maps.Copy(settings, s.setup.pairs())
 	scale := "5"
-	if s.setup.Cold || s.setup.Memory > 0 {
+	if s.setup.Cold {
 		scale = "15"
 	}
-	if v := settings["scale"]; v != "" {
-		scale = v
-	}
+	scale = cmp.Or(settings["scale"], scale)
 	for _, name := range []string{"scale", "pool_size"} {
 		delete(settings, name)
 	}
 	server, err := s.private(privatedb.PostgreSQL, settings, "")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.env = append(s.env, "PGHOST="+server.SocketDir(), "PGUSER="+privatedb.Role, "PGDATABASE="+privatedb.Postgres, "PGPORT=5432")
 	if err := s.run("pgbench", "-i", "-q", "-s", scale); err != nil {
-		return err
+		return nil, err
 	}
-	return s.run("psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", "create role postgres superuser login", "-c", "checkpoint", "-c", s.setup.Init)
+	return server, s.run("psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", "create role postgres superuser login", "-c", "checkpoint", "-c", s.setup.Init)
 }
 
 func (s *stage) postgres() error {
-	if err := s.startPostgres(); err != nil {
+	if _, err := s.startPostgres(); err != nil {
 		return err
 	}
 	return s.pgbench()
@@ -193,21 +192,18 @@ insert into t select seq, 0, seq %% 1000, 'x' from seq_1_to_%d
 	return s.crowd("mariadb", "unix", socket)
 }
 
+// pgbouncer pools sessions of a PostgreSQL, on which no limits are.
 func (s *stage) pgbouncer() error {
-	if err := s.startPostgres(); err != nil {
+	s.free = true
+	server, err := s.startPostgres()
+	if err != nil {
 		return err
 	}
-	behind := s.pid
-	host := ""
-	for _, word := range s.env {
-		if v, ok := strings.CutPrefix(word, "PGHOST="); ok {
-			host = v
-		}
+	host := server.SocketDir()
+	if err := os.Chmod(filepath.Dir(host), 0o711); err != nil { //nolint:gosec // the pooler has an account of its own
+		return err
 	}
-	size := "20"
-	if v := s.setup.pairs()["pool_size"]; v != "" {
-		size = v
-	}
+	size := cmp.Or(s.setup.pairs()["pool_size"], "20")
 	run, file := s.dir+"/run", filepath.Join(s.dir, "pgbouncer.ini")
 	if err := errors.Join(os.Mkdir(run, 0o755), s.run("chown", "postgres", run)); err != nil { //nolint:gosec // clients enter it
 		return err
@@ -225,18 +221,15 @@ max_client_conn = 400
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil { //nolint:gosec // another account reads it
 		return err
 	}
-	args := []string{"-u", "postgres", file}
-	cmd, err := s.service("pgbouncer", args...)
-	if err != nil {
+	if _, err := s.service("pgbouncer", "-u", "postgres", file); err != nil {
 		return err
 	}
 	socket := filepath.Join(run, ".s.PGSQL.6432")
 	if err := s.ready("unix", socket); err != nil {
 		return err
 	}
-	s.pid = cmd.Process.Pid
 	if s.setup.Watch == "server" {
-		s.pid = behind
+		s.pid = server.PID()
 	}
 	s.env = append(s.env, "PGHOST="+run, "PGPORT=6432")
 	if s.setup.Watch == "" {
@@ -349,10 +342,7 @@ func (s *stage) nginx() error {
 			return err
 		}
 	}
-	workers := "1"
-	if v := s.setup.pairs()["worker_processes"]; v != "" {
-		workers = v
-	}
+	workers := cmp.Or(s.setup.pairs()["worker_processes"], "1")
 	return s.listening(func(p string) []string {
 		file := s.dir + "/nginx.conf"
 		_ = os.WriteFile(file, fmt.Appendf(nil, `daemon off; user nobody nogroup; worker_processes %s; pid %s/pid; error_log stderr;

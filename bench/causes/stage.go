@@ -34,6 +34,7 @@ type stage struct {
 	dir     string // of the service's files
 	data    string // the directory that Cold keeps out of the page cache
 	pid     int    // of the service
+	free    bool   // a server behind the service, which limits do not reach
 	beside  int    // of the first process beside it
 	env     []string
 	groups  []string // of the service
@@ -272,6 +273,9 @@ func leave(dir string) (err error) {
 
 // limit puts a server that runs, and what it has started, under the limits of the service.
 func (s *stage) limit() error {
+	if s.free {
+		return nil
+	}
 	for _, pid := range tree(s.pid) {
 		for _, g := range s.groups {
 			if err := os.WriteFile(g+"/cgroup.procs", []byte(strconv.Itoa(pid)), 0o600); err != nil && !errors.Is(err, unix.ESRCH) {

@@ -1,6 +1,8 @@
 package assess
 
 import (
+	"gonum.org/v1/gonum/floats"
+
 	"hostlab/internal/explain"
 	"hostlab/internal/lever"
 )
@@ -49,6 +51,11 @@ func (m *Minute) queue() queueing {
 	}
 	if cpu > 0 {
 		q.pause = max(0, r.Elapsed-cpu-r.Part(explain.RunQueue).Seconds) / cpu
+	}
+	if m.Ends != nil { // a session may have several workers
+		if at := (floats.Sum(m.Ends.Ran) + floats.Sum(m.Ends.Waited)) / max(floats.Sum(m.Ends.Lengths), 1e-9); at > q.sessions {
+			q.sessions, q.pause = at, 0
+		}
 	}
 	if m.Throttled != nil && m.Quota != nil && *m.Throttled > 0 {
 		q.quota = min(q.quota, m.Quota.CPUs)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"hostlab/internal/document"
 	"hostlab/internal/explain"
@@ -47,19 +48,45 @@ func before(f explain.Finding, l *lever.Lever) bool {
 	return l == nil || explains(f) >= *l.Likely || f.Plain && touched[l.Name] == f.Part
 }
 
-// ofServer says the finding that matters most, and whether it comes before the first lever; nil: none does.
-func (m *Minute) ofServer(first *lever.Lever) (says []string, leads bool) {
+// foremost is the finding that matters most, and whether it comes before the first lever; nil: none does.
+func (m *Minute) foremost(first *lever.Lever) (f explain.Finding, leads bool) {
 	list := m.Server()
 	for _, f := range list {
 		if before(f, first) {
-			return []string{f.Text, "first, in the server: " + f.Step}, true
+			return f, true
 		}
 	}
 	if len(list) > 0 {
-		says = []string{"also, in the server: " + list[0].Text}
+		f = list[0]
 	}
-	return says, false
+	return f, false
 }
+
+// ofServer says that finding.
+func (m *Minute) ofServer(first *lever.Lever) (says []string, leads bool) {
+	switch f, leads := m.foremost(first); {
+	case leads:
+		return []string{f.Text, "first, in the server: " + f.Step}, true
+	case f.Text != "":
+		return []string{"also, in the server: " + f.Text}, false
+	}
+	return nil, false
+}
+
+// ran is the statement that had most of a part of the time, for a sentence; "": none stands out.
+func (m *Minute) ran(part explain.PartName) string {
+	for _, s := range m.Report.Statements {
+		if s.Part == part && s.ID != "" && s.Share.Low >= mostly {
+			return fmt.Sprintf("statement %s (%s) has %s of %s", s.ID, strings.ReplaceAll(s.Kind, "_", " "), result.Share(s.Share.Value), spent[part])
+		}
+	}
+	return ""
+}
+
+// spent is the time of a part, in a sentence.
+var spent = map[explain.PartName]string{explain.DatabaseCPU: "the time on CPUs", explain.RunQueue: "the waits for a CPU", explain.LogWait: "the waits for the log",
+	explain.DataReads: "the waits for data", explain.Locks: "the waits for locks", explain.OtherWaits: "the other waits", explain.Application: "the pauses of the application",
+	explain.Unexplained: "the time that nothing explains"}
 
 // serverSection shows settings of the server that matter.
 func (m *Minute) serverSection() document.Section {

@@ -29,7 +29,7 @@ func TestServerFirst(t *testing.T) {
 	}
 	copies := served(map[explain.PartName]float64{explain.DatabaseCPU: 100})
 	copies.Report.Copies = &explain.Copies{Count: 10_000_000, Seconds: 30}
-	copies.Report.Totals = &explain.Totals{Settings: map[string]string{"shared_buffers": "128MB"}}
+	copies.Report.Totals = &explain.Totals{Seconds: 60, Settings: map[string]string{"shared_buffers": "128MB"}}
 	forced := served(map[explain.PartName]float64{explain.DatabaseCPU: 60, explain.LogWait: 40})
 	forced.Report.Totals = &explain.Totals{Seconds: 60, Settings: map[string]string{"max_wal_size": "32MB", "checkpoint_timeout": "5min"},
 		Grown: map[string]int64{"checkpoints_forced": 48, "log": 1 << 30, "wal_bytes": 1 << 30, "wal_fpi": 1 << 16}}
@@ -49,6 +49,9 @@ func TestServerFirst(t *testing.T) {
 		got := c.minute.Verdict(c.levers)
 		if !strings.Contains(got, c.want) || strings.HasPrefix(got, c.want) != c.first {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)
+		}
+		if name := c.minute.First(c.levers); (name == c.minute.Server()[0].Parameter) != c.first || name == "" {
+			t.Errorf("%s: %q is first in JSON", got, name)
 		}
 		if strings.Count(got, "irst: run") > 0 == c.first {
 			t.Errorf("%s: one first step: %s", name, got)
@@ -112,6 +115,21 @@ func TestHolders(t *testing.T) {
 	few := served(map[explain.PartName]float64{explain.Locks: 2, explain.DatabaseCPU: 98})
 	few.Report.Blockers = m.Report.Blockers
 	if got := few.held(); got != "" {
+		t.Error(got)
+	}
+}
+
+// TestOneStatement: a statement that has most of the largest part is named in the answer, and one of many is not.
+func TestOneStatement(t *testing.T) {
+	m := served(map[explain.PartName]float64{explain.DatabaseCPU: 90, explain.Locks: 10})
+	s := explain.Statement{Part: explain.DatabaseCPU, ID: "-42", Kind: explain.QueryID}
+	s.Share.Value, s.Share.Low, s.Share.High, s.Share.N = 0.9, 0.8, 1, 60
+	m.Report.Statements = []explain.Statement{s}
+	if got, want := m.Verdict(nil), "Statement -42 (query id) has 90 % of the time on CPUs."; !strings.Contains(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	m.Report.Statements[0].Share.Low = 0.3
+	if got := m.Verdict(nil); strings.Contains(got, "tatement") {
 		t.Error(got)
 	}
 }

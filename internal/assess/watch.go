@@ -64,6 +64,8 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 	w.threads.fill(m, o.CPUs)
 	w.trips.fill(m)
 	w.scheduler.fill(m, o.Facts)
+	m.divide()
+	m.Report.Missing = append(m.Report.Missing, m.unfollowed(w.scheduler.err)...)
 	w.clock.fill(m, w, o.Facts)
 	if ctx.Err() == nil && s.Here() {
 		m.Policies = predictPolicies(ctx, w.scheduler.seen, w.scheduler.err, o.Facts)

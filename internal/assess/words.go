@@ -58,7 +58,7 @@ func (m *Minute) Verdict(levers []lever.Lever) string {
 			result.Format(m.Report.Wall, "s")))
 	}
 	gains, server := m.gains(levers)
-	return lever.Sentences(slices.Concat(server, says, []string{m.held()}, gains)...)
+	return lever.Sentences(slices.Concat(server, says, []string{m.ran(parts[0].Name), m.held()}, gains)...)
 }
 
 // nothing says why no time is shown.
@@ -87,23 +87,8 @@ func (m *Minute) subject() string {
 // alone know no share of the service's time.
 // server is a setting of the service itself that comes before them.
 func (m *Minute) gains(levers []lever.Lever) (says, server []string) {
-	only := func(keep func(*lever.Lever) bool) (out []lever.Lever) {
-		for i := range levers {
-			if l := &levers[i]; l.Of == lever.ActiveTime && keep(l) {
-				out = append(out, *l)
-			}
-		}
-		return out
-	}
-	open := func(l *lever.Lever) bool {
-		return l.Likely != nil && (l.Verdict == lever.Worthwhile || l.Verdict == lever.Possible)
-	}
-	nothing := func(l *lever.Lever) bool { return *l.Likely < 0.0005 } // nobody is sent to gain what is written as 0 %
-	best := only(func(l *lever.Lever) bool { return open(l) && !nothing(l) })
-	slices.SortStableFunc(best, func(a, b lever.Lever) int {
-		return cmp.Compare(slices.Index(lever.Verdicts, a.Verdict), slices.Index(lever.Verdicts, b.Verdict))
-	})
-	unlikely := only(func(l *lever.Lever) bool { return open(l) && nothing(l) })
+	only := func(keep func(*lever.Lever) bool) []lever.Lever { return ofTime(levers, keep) }
+	best, unlikely := m.recommended(levers)
 	little := only(func(l *lever.Lever) bool { return l.Verdict == lever.Negligible && l.AtMost != nil })
 	var first *lever.Lever
 	if len(best) > 0 {
@@ -151,6 +136,45 @@ func (m *Minute) gains(levers []lever.Lever) (says, server []string) {
 		says = append(says, "not known: "+names(unknown))
 	}
 	return says, server
+}
+
+// ofTime are levers of which the share of the service's time is known.
+func ofTime(levers []lever.Lever, keep func(*lever.Lever) bool) (out []lever.Lever) {
+	for i := range levers {
+		if l := &levers[i]; l.Of == lever.ActiveTime && keep(l) {
+			out = append(out, *l)
+		}
+	}
+	return out
+}
+
+// recommended are the levers that may save something, those first of which that is certain, and those that are not likely to.
+func (m *Minute) recommended(levers []lever.Lever) (best, unlikely []lever.Lever) {
+	open := func(l *lever.Lever) bool {
+		return l.Likely != nil && (l.Verdict == lever.Worthwhile || l.Verdict == lever.Possible)
+	}
+	nothing := func(l *lever.Lever) bool { return *l.Likely < 0.0005 } // nobody is sent to gain what is written as 0 %
+	best = ofTime(levers, func(l *lever.Lever) bool { return open(l) && !nothing(l) })
+	slices.SortStableFunc(best, func(a, b lever.Lever) int {
+		return cmp.Compare(slices.Index(lever.Verdicts, a.Verdict), slices.Index(lever.Verdicts, b.Verdict))
+	})
+	return best, ofTime(levers, func(l *lever.Lever) bool { return open(l) && nothing(l) })
+}
+
+// First is the setting of the server, or the lever, that the answer puts first; "": none.
+func (m *Minute) First(levers []lever.Lever) string {
+	best, _ := m.recommended(levers)
+	var first *lever.Lever
+	if len(best) > 0 {
+		first = &best[0]
+	}
+	if f, leads := m.foremost(first); leads {
+		return f.Parameter
+	}
+	if first == nil {
+		return ""
+	}
+	return first.Name
 }
 
 // best says what the first lever could give, and what to type for it.

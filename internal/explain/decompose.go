@@ -160,7 +160,7 @@ type decomposition struct {
 	warnings     []string
 }
 
-// known reports that each session told what it did.
+// known reports that each session showed what it did.
 func (d *decomposition) known() bool {
 	return floats.Sum(d.sum(func(k Key) bool { return k.Part == Unexplained && !k.Background })) == 0
 }

@@ -77,7 +77,7 @@ func (d *decomposition) overlap(hidden float64) {
 	}
 }
 
-// divide gives sampled waits what is left of the time besides what was counted, as samples divide it: these told what waits from what is
+// divide gives sampled waits what is left of the time besides what was counted, as samples divide it: these tell what waits from what is
 // ready to run, and are biased by no more than that on a busy host they need a CPU themselves. How far they were off widens intervals.
 func (d *decomposition) divide() {
 	sampled, left := 0.0, d.elapsed

@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -16,6 +17,9 @@ type Names interface {
 	// Name looks once. texts: those of statements are wanted, too.
 	Name(ctx context.Context, texts bool) (Naming, error)
 }
+
+// ErrNotYet is a source that has nothing new to tell.
+var ErrNotYet = errors.New("nothing new is known")
 
 // Naming is one look.
 type Naming struct {
@@ -111,6 +115,9 @@ func (r *recorder) name(ctx context.Context, now time.Time) {
 	begin := time.Now()
 	asked, _, looks := r.looks()
 	n, err := src.Name(ctx, r.Texts)
+	if errors.Is(err, ErrNotYet) {
+		return
+	}
 	if err != nil {
 		r.names.off = screen.Cut(err.Error(), 2*longest)
 		return
@@ -309,7 +316,9 @@ func Chains(waiters map[int64]Waiter, holders map[int64]Holder) (out []Block) {
 		seen, at, depth := map[int64]bool{id: true}, w, 0
 		for len(at.By) > 0 {
 			depth++
-			next := slices.Min(at.By)
+			next := slices.MinFunc(at.By, func(a, b int64) int { // who waits for nobody holds it, and others queue before this one
+				return cmp.Or(cmp.Compare(len(waiters[a].By), len(waiters[b].By)), cmp.Compare(a, b))
+			})
 			further, waits := waiters[next]
 			switch {
 			case seen[next]:

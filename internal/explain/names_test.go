@@ -18,6 +18,8 @@ func TestChains(t *testing.T) {
 			[]Block{{runs(1), "t", 1}, {runs(1), "u", 2}}},
 		"who queues before it, too": {map[int64]Waiter{3: {"t", []int64{2, 1}}, 2: {"t", []int64{1}}}, map[int64]Holder{1: runs(1)},
 			[]Block{{runs(1), "t", 1}, {runs(1), "t", 1}}},
+		"who queues before it, with a lower number": {map[int64]Waiter{3: {"t", []int64{2, 9}}, 2: {"t", []int64{9}}}, map[int64]Holder{9: runs(9)},
+			[]Block{{runs(9), "t", 1}, {runs(9), "t", 1}}},
 		"each other": {map[int64]Waiter{1: {"t", []int64{2}}, 2: {"u", []int64{1}}}, nil,
 			[]Block{{Holder{PID: 1, Part: Locks, Event: "each waits for the other"}, "t", 2}, {Holder{PID: 2, Part: Locks, Event: "each waits for the other"}, "u", 2}}},
 		"itself":    {map[int64]Waiter{1: {"t", []int64{1}}}, nil, []Block{{Holder{PID: 1, Part: Locks, Event: "each waits for the other"}, "t", 1}}},

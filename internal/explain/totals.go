@@ -19,6 +19,9 @@ type Telling struct {
 	Settings map[string]string // that such counters speak of, as the server writes them
 }
 
+// Login is what a server's reader adds to its settings: how long hostlab's own login took, s.
+const Login = "hostlab's login"
+
 // Totals are what two answers say.
 type Totals struct {
 	Seconds  float64           `json:"seconds"` // between them
@@ -53,13 +56,13 @@ func (t *Totals) Get(name string) float64 {
 
 // Finding is what a setting of the server takes of its time. No lever of the platform moves it.
 type Finding struct {
-	Parameter string  `json:"parameter"`
+	Parameter string  `json:"name"`
 	Value     string  `json:"value"`  // that it has; "": not known
 	Number    float64 `json:"number"` // that speaks of it
 	Unit      string  `json:"unit"`
 	N         int64   `json:"n"` // events that were counted
 	// Explains is the share of active time that it takes, as far as that shows, and AtMost a bound of it; nil: unknown.
-	Explains *float64 `json:"explains"`
+	Explains *float64 `json:"likely"`
 	AtMost   *float64 `json:"at_most"`
 	Part     PartName `json:"part"`  // in which most of it shows
 	Plain    bool     `json:"plain"` // the counter says by itself that the setting does not fit

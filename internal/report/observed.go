@@ -74,7 +74,7 @@ func (s *Observed) Assessment(tree host.Tree, facts *host.Facts) *Assessment {
 	}
 	if m := s.Minute; m != nil {
 		a.Minute, a.Service, a.Time, a.Levers, a.Server, a.Policies = m, m.About(), m.Time(), m.Join(a.Levers), m.Server(), m.Policies.Rows
-		a.Scheduler, a.Account, a.Verdict.Text = m.Scheduler, &m.Report, m.Verdict(a.Levers)
+		a.Scheduler, a.Account, a.Verdict = m.Scheduler, &m.Report, assess.Answer{Text: m.Verdict(a.Levers), First: m.First(a.Levers)}
 		a.Warnings = slices.Concat(m.Cautions(!s.OnlyService), a.Warnings)
 	}
 	for i := range a.Levers {

@@ -59,6 +59,6 @@ func Service() *report.Assessment {
 		CPUs: []trace.CPU{{Number: 0, Busy: 0.9}}}).Summary()
 	a.Scheduler, a.Account = m.Scheduler, &m.Report
 	a.Minute, a.Service, a.Time, a.Levers, a.Server = m, m.About(), m.Time(), m.Join(a.Levers), m.Server()
-	a.Verdict.Text = m.Verdict(a.Levers)
+	a.Verdict = assess.Answer{Text: m.Verdict(a.Levers), First: m.First(a.Levers)}
 	return a
 }

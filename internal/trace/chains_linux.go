@@ -2,6 +2,7 @@ package trace
 
 import (
 	"math/rand/v2"
+	"time"
 
 	"github.com/cilium/ebpf"
 
@@ -32,6 +33,9 @@ func tellEvents(spec *ebpf.CollectionSpec, chains bool) error {
 	spec.Maps[schedMapEvents].MaxEntries = 4096
 	return nil
 }
+
+// chained is how long a window lasts at least where waits are followed: one that lasts longer shows no end.
+const chained = 100 * time.Millisecond
 
 // moments lie so far apart, ns.
 const moments = 500_000

@@ -57,6 +57,9 @@ const (
 	some  = 1
 )
 
+// slowest is what a login is taken to last, s, at most.
+const slowest = 0.2
+
 // pauses: a client that sits still within a transaction keeps its locks. MySQL has no such limit.
 func (f *findings) pauses() explain.Finding {
 	b, seconds := f.Paused()
@@ -77,12 +80,22 @@ func (f *findings) pauses() explain.Finding {
 // connections: each takes a login, and a thread unless one is kept for it.
 func (f *findings) connections() explain.Finding {
 	x := f.set("pool of connections", "connections", explain.DatabaseCPU)
+	if x.Number < some {
+		return explain.Finding{}
+	}
 	all := float64(max(0, f.Transactions))
 	x.Plain = x.Number >= often && float64(x.N) >= all/2
 	x.Step = "let clients keep their connections"
-	x.Text = fmt.Sprintf("clients connect %s times a second, for %s transactions each", explain.Plain(x.Number), explain.Plain(all/max(1, float64(x.N))))
+	x.Text = fmt.Sprintf("clients connect %s times a second", explain.Plain(x.Number))
+	if each := all / max(1, float64(x.N)); each >= 0.5 {
+		x.Text += fmt.Sprintf(", for %s transactions each", explain.Plain(each))
+	}
+	if took, err := strconv.ParseFloat(f.totals.Settings[explain.Login], 64); err == nil && took > 0 { // one login, and no client's
+		began := min(took, slowest) * float64(x.N)
+		x.Explains = result.Finite(began / (began + f.Busy))
+		x.Text += fmt.Sprintf("; hostlab's own login took %s", result.Format(took, "s"))
+	}
 	if f.Transactions < 0 {
-		x.Text = fmt.Sprintf("clients connect %s times a second", explain.Plain(x.Number))
 		x.Plain = x.Number >= often && float64(x.N) >= f.totals.Get("questions")/4
 	}
 	if n := f.totals.Get("threads_created"); n >= float64(x.N)/2 && n > 0 {

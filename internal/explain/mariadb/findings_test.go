@@ -15,6 +15,8 @@ func TestFindings(t *testing.T) {
 	}
 	cached := report(map[string]int64{"innodb_buffer_pool_reads": 60_000, "innodb_buffer_pool_read_requests": 600_000})
 	cached.Copies = &explain.Copies{Count: 60_000}
+	login := report(map[string]int64{"connections": 300})
+	login.Totals.Settings[explain.Login] = "0.04"
 	paused := report(nil, explain.Part{Name: explain.Locks, Seconds: 80})
 	paused.Blockers = []explain.Blocker{{Part: explain.Application, PID: 7, Held: 1}}
 	paused.Blockers[0].Share.Value, paused.Blockers[0].Share.N = 0.5, 50
@@ -24,6 +26,7 @@ func TestFindings(t *testing.T) {
 	}{
 		"connections": {report(map[string]int64{"connections": 1200, "threads_created": 1200}),
 			"pool of connections: clients connect 20 times a second, for 0.83 transactions each; 1200 new threads, as thread_cache_size is 0"},
+		"a slow login":     {login, "clients connect 5 times a second, for 3.3 transactions each; hostlab's own login took 40.0 ms"},
 		"few connections":  {report(map[string]int64{"connections": 60}), ""},
 		"kept connections": {report(map[string]int64{"connections": 400, "threads_created": 400}), ""},
 		"a small pool": {report(map[string]int64{"innodb_buffer_pool_reads": 60_000, "innodb_buffer_pool_read_requests": 600_000}, explain.Part{Name: explain.DataReads, Seconds: 40}),

@@ -2,6 +2,7 @@ package mariadb
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"hostlab/internal/explain"
@@ -18,6 +19,9 @@ func (s *Source) Tell(ctx context.Context) (explain.Telling, error) {
 	t := explain.TellingOf(rows)
 	if n, ok := t.Values["innodb_data_read"]; ok {
 		t.Values["read_bytes"] = n
+	}
+	if took := s.Opened(); took > 0 {
+		t.Settings[explain.Login] = strconv.FormatFloat(took, 'g', 3, 64)
 	}
 	explain.Devices(&t, s.server)
 	return t, err

@@ -171,6 +171,8 @@ func (f *findings) connections() (x explain.Finding, ok bool) {
 	x.Text = fmt.Sprintf("clients connect %s times a second", explain.Plain(x.Number))
 	if all := float64(f.Transactions); all > 0 {
 		x.Plain = n >= all/2 && x.Number >= often
+	}
+	if all := float64(f.Transactions); all >= n/2 {
 		x.Text += fmt.Sprintf(", for %s each", transactions(all/n))
 	}
 	own := f.totals.Seconds
@@ -235,7 +237,10 @@ func (f *findings) cache() (x explain.Finding, ok bool) {
 	if all := quantity(f.setting(explain.Memory)); all > 0 { // a quarter is what the documentation begins with
 		larger = max(larger, all/8)
 	}
-	x.Step = "alter system set shared_buffers = '" + size(larger) + "', if memory has room, and restart the server"
+	x.Step = "set shared_buffers higher, if memory has room, and restart the server"
+	if larger > 0 {
+		x.Step = "alter system set shared_buffers = '" + size(larger) + "', if memory has room, and restart the server"
+	}
 	return x, true
 }
 

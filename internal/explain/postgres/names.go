@@ -38,9 +38,51 @@ var blocked = explain.Query{Name: "blocked", Most: explain.Sessions, SQL: `with 
  else (select datname from pg_database d where d.oid = l.database) || '.' || l.relation::text end, '')
  from a left join b on a.pid = b.pid left join l on a.pid = l.pid where b.pid is not null or a.pid in (select unnest(by) from b)`}
 
+const columnsRunning = 6
+
+// beside is the question for counters with the sessions at work in the same answer, so that both are one statement. Each row has the
+// counters; without sessions there is one.
+func beside(counters, running explain.Query) explain.Query {
+	return explain.Query{Name: counters.Name + ", " + running.Name, Most: explain.Sessions,
+		SQL: "select counted.*, ran.* from (" + counters.SQL + ") counted left join (" + running.SQL + ") ran on true"}
+}
+
+// counted asks for counters, and keeps what came beside them for the next look.
+func (s *Source) counted(ctx context.Context, q explain.Query) (explain.Row, error) {
+	if !s.names.wanted {
+		return s.one(ctx, q)
+	}
+	rows, err := s.put(ctx, beside(q, running(s.number, s.names.texts)))
+	if err != nil || len(rows) == 0 || len(rows[0]) <= columnsRunning {
+		return explain.Row{}, err
+	}
+	n := len(rows[0]) - columnsRunning
+	s.names.rows, s.names.fresh = nil, true
+	for _, r := range rows {
+		if !r.Null(n + 3) { // the kind of process
+			s.names.rows = append(s.names.rows, r[n:])
+		}
+	}
+	return rows[0][:n], nil
+}
+
+// runs are sessions at work. Where counters are asked for once a second and nothing else is, they come with those.
+func (s *Source) runs(ctx context.Context, texts bool) ([]explain.Row, error) {
+	if s.memory == nil {
+		s.names.wanted = false
+		return s.put(ctx, running(s.number, texts))
+	}
+	s.names.wanted, s.names.texts = true, texts
+	if !s.names.fresh {
+		return nil, explain.ErrNotYet
+	}
+	s.names.fresh = false
+	return s.names.rows, nil
+}
+
 // Name implements explain.Names.
 func (s *Source) Name(ctx context.Context, texts bool) (n explain.Naming, err error) {
-	rows, err := s.put(ctx, running(s.number, texts))
+	rows, err := s.runs(ctx, texts)
 	if err != nil {
 		return n, err
 	}

@@ -25,7 +25,11 @@ type Source struct {
 	memory              *memory // nil: samples are questions
 	blind               string  // why it is no longer looked at
 	questions           int
-	used                struct {
+	names               struct {
+		rows                 []explain.Row // sessions at work, as they came with the counters
+		wanted, texts, fresh bool
+	}
+	used struct {
 		questions int
 		cpu       float64
 		ok        bool
@@ -249,7 +253,7 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 // counters are those of the database, of reads and of the log: in one answer where no samples are asked for, too.
 func (s *Source) counters(ctx context.Context) (database, reads, log explain.Row, err error) {
 	if s.memory != nil {
-		if database, err = s.one(ctx, counters(s.number, s.ioTiming)); err != nil {
+		if database, err = s.counted(ctx, counters(s.number, s.ioTiming)); err != nil {
 			return nil, nil, nil, err
 		}
 		const width = columnsDatabase + columnsReads
