@@ -191,36 +191,6 @@ func (p *pass) until(ctx context.Context) string {
 	}
 }
 
-// glimpse is for how long looks without a question are taken in one go.
-const glimpse = 250 * time.Millisecond
-
-// glance takes looks that ask nothing, where the source can do that.
-func (p *pass) glance(ctx context.Context, left time.Duration) bool {
-	if _, _, may := p.looks(); !may {
-		return false
-	}
-	until := time.Now().Add(min(left, glimpse))
-	if p.Look != nil && p.due.Before(until) {
-		until = p.due
-	}
-	mean := looking
-	if p.glances > 0 { // what counters take is no look's, and may leave little of what all may take
-		others := (p.paid - p.looked) / time.Since(p.start).Seconds()
-		mean = max(mean, time.Duration(p.looked/float64(p.glances)/max(enoughLooks/4, enoughLooks-others)*float64(time.Second)))
-	}
-	shots, ok := p.src.(Looker).Look(ctx, until, mean)
-	if !ok {
-		return false
-	}
-	for _, s := range shots {
-		p.add(s, s.Seconds)
-	}
-	_, cpu, _ := p.looks()
-	p.paid, p.looked = p.paid+cpu-p.first-p.looked, cpu-p.first
-	p.glances, p.samples = p.glances+len(shots), p.samples+len(shots)
-	return true
-}
-
 // step takes a sample where none was taken, which stands for the time since the one before, and counts and tells where that is due.
 func (p *pass) step(now time.Time, looked bool) error {
 	if !looked {

@@ -24,11 +24,8 @@ type Words struct {
 	pointer     uint64         // where each process has its pointer: they are forks of one program
 	title, room uint64         // where each has its title, and how many bytes it may be, its end included
 	at          map[int]uint64 // where its word is, by process
-	pids        []int          // those
-	remote      []unix.RemoteIovec
-	read        []byte
-	xact        uint64      // from a word back to the number of the transaction that its process is in
-	calls       map[int]int // descriptors of what tells a process' system call, held open
+	xact        uint64         // from a word back to the number of the transaction that its process is in
+	calls       map[int]int    // descriptors of what tells a process' system call, held open
 }
 
 // OpenWords finds the symbol in the program of a server, by its first process.
@@ -168,18 +165,11 @@ func (w *Words) word(pid int) (uint64, error) {
 	return at, nil
 }
 
-// Know finds the words of processes anew: those that are given, and no others. One that has ended, or has no word in shared memory
-// yet, is left out.
-func (w *Words) Know(pids []int) {
-	clear(w.at)
-	w.Follow(pids)
-}
-
-// Follow is Know without another look at those that are known: a process keeps its word until it ends.
+// Follow finds the words of processes: those that are given, and no others. One that has ended, or has no word in shared memory yet, is
+// left out. It looks once at each: a process keeps its word until it ends.
 func (w *Words) Follow(pids []int) {
 	own, _ := w.word(w.postmaster) // of the first process it is private, as of one that has just begun
 	at := make(map[int]uint64, len(pids))
-	w.pids, w.remote = w.pids[:0], w.remote[:0]
 	for _, pid := range pids {
 		word, known := w.at[pid]
 		if !known {
@@ -189,9 +179,8 @@ func (w *Words) Follow(pids []int) {
 			}
 		}
 		at[pid] = word
-		w.pids, w.remote = append(w.pids, pid), append(w.remote, unix.RemoteIovec{Base: uintptr(word), Len: 4})
 	}
-	w.at, w.read = at, make([]byte, 4*len(w.pids))
+	w.at = at
 	for pid := range w.calls {
 		if _, here := at[pid]; !here {
 			w.release(pid)
@@ -201,23 +190,6 @@ func (w *Words) Follow(pids []int) {
 
 // At are where the words of known processes are, by process.
 func (w *Words) At() map[int]uint64 { return w.at }
-
-// Read reads the words of all known processes by one call: all map the shared memory at one address. It returns none where that
-// memory has gone, as when the server has restarted.
-func (w *Words) Read(into map[int]uint32) {
-	clear(into)
-	const most = 1024 // UIO_MAXIOV
-	for from := 0; from < len(w.pids); from += most {
-		to := min(from+most, len(w.pids))
-		b := w.read[4*from : 4*to]
-		if peek(w.postmaster, w.remote[from:to], b) != nil {
-			continue
-		}
-		for i, pid := range w.pids[from:to] {
-			into[pid] = binary.NativeEndian.Uint32(b[4*i:])
-		}
-	}
-}
 
 // Children lists the processes that the first one has begun. Its error is of a kernel that does not list children.
 func (w *Words) Children() (pids []int, err error) {
