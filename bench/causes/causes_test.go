@@ -158,7 +158,7 @@ func TestTell(t *testing.T) {
 	two := []load{{Name: "slow", First: []string{"neighbour"}, Named: []string{"nightly"}}, {Name: "nothing"}, {Name: "broken"}}
 	records := map[string]*record{
 		"slow":    {Load: "slow", With: []float64{2, 2}, Without: []float64{1, 1}, Beside: 7, Answers: map[string]*answer{"20 s": heard(t)}},
-		"nothing": {Load: "nothing", Answers: map[string]*answer{"20 s": {}}},
+		"nothing": {Load: "nothing", Taken: 0.3, Answers: map[string]*answer{"20 s": {}}},
 		"broken":  {Load: "broken", Failed: "no server\nat all"},
 	}
 	var out bytes.Buffer
@@ -166,7 +166,8 @@ func TestTell(t *testing.T) {
 		t.Error("goals are reached though a load failed")
 	}
 	for _, want := range []string{`slow +50 % +50 to 50 +neighbour +yes +yes +50 +yes +yes +NO +-`, `nothing +- +- +nothing +quiet`,
-		`broken +failed: no server`, `cause first +1 of 1 +0 of 1`, `nothing worthwhile without a cause +1 of 1 +0 of 1`, `1 loads failed`} {
+		`broken +failed: no server`, `cause first +1 of 1 +0 of 1`, `nothing worthwhile without a cause +1 of 1 +0 of 1`, `1 loads failed`,
+		`1 loads began beside other work`} {
 		if !regexp.MustCompile(want).Match(out.Bytes()) {
 			t.Errorf("%q is missing in\n%s", want, out.String())
 		}
