@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -90,6 +91,9 @@ func (l *load) judge(r *record, a *answer) (t told) {
 				own = v
 			}
 		}
+	}
+	if i := slices.IndexFunc(a.Levers, func(v lever) bool { return l.Part != "" && v.Name == ofPart+l.Part }); own == nil && i >= 0 {
+		own = &a.Levers[i]
 	}
 	t.Named = true
 	for _, pattern := range l.Named {

@@ -180,6 +180,13 @@ func (a *answer) read(document []byte) error {
 	}
 	delete(doc, "levers")
 	a.others(doc)
+	account, _ := doc["time"].(map[string]any)
+	parts, _ := account["parts"].([]any)
+	for _, p := range parts {
+		if p, ok := p.(map[string]any); ok {
+			a.Levers = append(a.Levers, partOf(p))
+		}
+	}
 	return nil
 }
 
@@ -216,6 +223,21 @@ func leverOf(m map[string]any) (l lever) {
 	text, _ := json.Marshal(m)
 	l.Text = string(text)
 	return l
+}
+
+// ofPart begins the name of a part of the service's time among levers.
+const ofPart = "part "
+
+// partOf bounds what goes with a part of the service's time, for causes that no lever touches.
+func partOf(m map[string]any) lever {
+	name, _ := m["name"].(string)
+	most, _ := m["share"].(float64)
+	if i, ok := m["interval"].([]any); ok && len(i) == 2 {
+		if high, ok := i[1].(float64); ok {
+			most = high
+		}
+	}
+	return lever{Name: ofPart + name, AtMost: &most}
 }
 
 // harmless are programs whose commands a step may run on the stage: what they change ends with its processes and
