@@ -33,6 +33,10 @@ var ofMariaDB = []load{
 	{Name: "maria holder asleep", Kind: "mariadb", Always: setup{Clients: 8},
 		With: setup{Script: sameRow + "do sleep(0.01)\ncommit"}, Without: setup{Script: sameRow + "commit"},
 		Part: "lock", First: []string{`~\block.*(sleep|asleep)`}, Named: []string{`\blocks`, "sleep"}},
+	{Name: "maria lock of a table", Kind: "mariadb", Always: setup{Clients: 2, Script: change},
+		With: setup{Beside: []string{`sh -c 'while :; do echo "lock tables t write; do sleep(0.5); unlock tables;"; sleep 0.6; done | ` +
+			`mariadb --skip-ssl -n -S $SOCKET -u hostlab hostlab'`}}, Part: "lock", First: []string{`~\block`},
+		Named: []string{"lock tables|metadata|{beside}|mariadb"}},
 	{Name: "maria buffer pool", Kind: "mariadb", Always: setup{Clients: 2, Disk: true, Script: "select sum(n) from t where id between :any and :any + 200",
 		Settings: "innodb_flush_method=O_DIRECT"},
 		With: setup{Settings: "innodb_buffer_pool_size=8M"}, Without: setup{Settings: "innodb_buffer_pool_size=256M"},
