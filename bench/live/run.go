@@ -313,7 +313,7 @@ func (rec *record) fill(m *assess.Minute, a account) {
 		}
 		rec.Lever[v.Name] = a
 	}
-	application := r.Saving(explain.Application)
+	application := r.Saving(explain.Application, nil)
 	rec.Lever[string(explain.Application)] = answer{Likely: &application.Likely, AtMost: &application.AtMost,
 		Estimate: estimate(r, explain.Application)}
 }
@@ -326,5 +326,5 @@ func estimate(r *explain.Report, part explain.PartName) float64 {
 		p := &sure.Parts[i]
 		p.Share.Low, p.Share.High = 0, (p.Seconds+p.Within)/r.Elapsed
 	}
-	return sure.Saving(part).AtMost
+	return sure.Saving(part, nil).AtMost
 }

@@ -128,9 +128,10 @@ Otherwise no commits are timed. The report says where, or why not.
 
 --only service leaves the host out: no checks, no probes. --save keeps all that
 was seen in one text file. On another machine, --from reads it and prints the
-same report, to the letter. The file omits the host's name and addresses. It
-keeps the names of the service and its server. --compare puts an earlier file of
---save beside this minute. --experiment shows the gain that an experiment, such
+same report, to the letter. The file omits the host's name, addresses and
+the texts of statements, which --texts shows. It keeps the names of the service,
+of its server, and of who held locks. --compare puts an earlier file of --save
+beside this minute. --experiment shows the gain that an experiment, such
 as 'hostlab run log-device', has measured.
 
 As root, on Linux 5.12 or newer with type information (BTF), small programs in
@@ -194,6 +195,7 @@ func (o *assessOptions) flags(cmd *cobra.Command) {
 	f.StringVar(&o.compare, "compare", "", "compare with an earlier minute, a `FILE` of --save")
 	f.StringArrayVar(&o.experiments, "experiment", nil,
 		"show the measured gain in `DIR`, a record of 'hostlab run', beside the bound (may be repeated)")
+	f.BoolVar(&o.Texts, "texts", false, "also show the texts of the statements that ran most, which may hold values; not with --save")
 	f.StringVar(&o.bursts, "bursts", "", "write the bursts of the CPUs to `FILE`, for predict --workload")
 	o.accept.flags(cmd)
 	f.BoolVar(&o.quick, "quick", false, "measure for 20 s instead of a minute: wider intervals, fewer answers")
@@ -223,12 +225,15 @@ func (o *assessOptions) prepare(cmd *cobra.Command) error {
 	if o.from != "" {
 		for _, name := range []string{"save", "service", "dsn", "dsn-file", "for", "quick", "log-dir", "role",
 			"exceptions", "only",
-			"bursts", "experiment"} {
+			"texts", "bursts", "experiment"} {
 			if cmd.Flags().Changed(name) {
 				return usagef("--from and --%s exclude each other: the file holds all that was seen", name)
 			}
 		}
 		return o.findOutputs(cmd.Flags().Changed("html"))
+	}
+	if o.Texts && o.save != "" {
+		return usagef("--texts and --save exclude each other: a saved minute is for others to read, and texts hold values")
 	}
 	for flag, read := range map[string]string{"compare": o.compare, "dsn-file": o.dsnFile} {
 		if o.save != "" && read != "" && sameFile(o.save, read) {

@@ -251,6 +251,9 @@ func evidence(r *explain.Report) string {
 	s := fmt.Sprintf("measured for %[3]s from counters and %[1]d samples, one every %[2]s on average", r.Samples,
 		seconds(r.Interval),
 		result.Format(r.Wall, "s"))
+	if r.Looks > 0 {
+		s += fmt.Sprintf("; %d samples are looks at its memory, and it was asked %d times", r.Looks, r.Questions)
+	}
 	if r.CostAtMost {
 		return s + fmt.Sprintf("; sampling cost at most %s of one CPU: the server's CPU time is not known, so hostlab "+
 			"takes the time until it answered", result.Share(r.Cost))

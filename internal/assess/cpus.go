@@ -148,7 +148,7 @@ func called(t proc.Taker) string {
 
 // limit is what to type so that a program leaves the CPUs to others.
 func limit(t proc.Taker) lever.Next {
-	if t.PID == 0 {
+	if t.PID <= 1 { // of the kernel, or the first of all
 		return lever.Next{}
 	}
 	if u := t.Unit(); strings.HasSuffix(u, ".service") {

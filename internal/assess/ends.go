@@ -6,10 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"hostlab/internal/chain"
 	"hostlab/internal/document"
 	"hostlab/internal/explain"
+	"hostlab/internal/lever"
 	"hostlab/internal/result"
+	"hostlab/internal/stats"
 )
 
 // Ended is what a share of a part ended with: what a thread of the service, of its clients or of another program did.
@@ -58,6 +62,30 @@ func (m *Minute) owner(pid int) Owner {
 	}
 	return OfOthers
 }
+
+// unfollowed says of parts of which little is known why, and what would show more.
+func (m *Minute) unfollowed(refused error) (list []string) {
+	for _, p := range m.Parts() {
+		if _, waits := whose[p.Name]; !waits || p.Share < lever.Margin || m.follows(p.Name) {
+			continue
+		}
+		why := "most of them last longer than the scheduler's windows"
+		switch {
+		case refused != nil:
+			why = refused.Error()
+		case m.Ends == nil:
+			why = "its processes are not on this host"
+		case m.Ends.Share(p.Name, func(chain.End) bool { return true }).N < followed:
+			why = fmt.Sprintf("too few of the scheduler's %d windows showed them; watch it for longer with --for", len(m.Ends.Windows))
+		}
+		list = append(list, "what the "+waitsOf[p.Name]+" ended with: "+why)
+	}
+	return list
+}
+
+// waitsOf are the waits of a part, in a sentence.
+var waitsOf = map[explain.PartName]string{explain.Locks: "waits for locks", explain.LogWait: "waits for the log", explain.DataReads: "data reads",
+	explain.Application: "waits for clients", explain.OtherWaits: "other waits"}
 
 // ends are what a part ended with, the largest share first; nil: too little was seen of it.
 func (m *Minute) ends(part explain.PartName) (list []Ended) {
@@ -120,34 +148,48 @@ func (m *Minute) behind(part explain.PartName) string {
 	return text
 }
 
-// endings are all parts by what they ended with.
+// endings are the parts that wait, by what that ended with.
 func (m *Minute) endings() document.Section {
-	t := &document.Table{Columns: document.Headings("wait for", "ended with", "of", "share", "95 % interval"),
-		Lead: "A wait lasts as long as what it waits for: who holds a lock may wait for a CPU, too."}
+	b := &document.Bars{Lead: "A wait lasts as long as what it waits for: who holds a lock may wait for a CPU, too.",
+		Table: &document.Table{Columns: []document.Column{{Head: "wait for"}, {Head: "ended with"}, {Head: "of"},
+			{Head: "share", Right: true}, {Head: "95 % interval", Right: true}}}}
 	for _, p := range m.Parts() {
-		if p.Name == explain.DatabaseCPU || p.Name == explain.RunQueue && len(p.Ends) < 2 {
+		if p.Name == explain.DatabaseCPU || p.Share < lever.Margin || len(p.Ends) == 0 {
 			continue
 		}
+		bar := document.Bar{Name: p.Name.Title()}
 		for _, e := range p.Ends {
-			if e.Share.Value < 0.01 {
-				continue
-			}
-			t.Add(document.Text(p.Name.Title()), document.Text(ends[e.With]), document.Text(owners[e.Of]),
-				document.Number(e.Share.Value, result.Share(e.Share.Value)), document.Text(e.Share.Percent().Interval()))
+			share := result.Share(e.Share.Value)
+			bar.Segments = append(bar.Segments, document.Segment{Class: classes[e.With].Class(), Name: e.title(), Value: e.Share.Value, Text: share})
+			b.Table.Add(document.Text(p.Name.Title()), document.Text(ends[e.With]), document.Text(owners[e.Of]),
+				document.Number(e.Share.Value, share), document.Text(e.Share.Percent().Interval()))
 		}
+		b.Rows = append(b.Rows, bar)
 	}
-	if len(t.Rows) == 0 {
+	if len(b.Rows) == 0 {
 		return document.Section{}
 	}
-	return document.Titled("What its waits ended with", t)
+	return document.Titled("What its waits ended with", b)
 }
+
+// title names an end in a bar.
+func (e Ended) title() string {
+	if e.With == chain.Ready {
+		return "CPU of " + owners[e.Of]
+	}
+	return ends[e.With]
+}
+
+// classes have the colours of parts.
+var classes = map[chain.Kind]explain.PartName{chain.Computing: explain.DatabaseCPU, chain.Ready: explain.RunQueue, chain.Log: explain.LogWait,
+	chain.Data: explain.DataReads, chain.Device: explain.OtherWaits, chain.Asleep: explain.Idle, chain.Remote: explain.Application, chain.Circle: explain.Locks}
 
 // ends and owners are their names in a table.
 var (
-	ends = map[chain.Kind]string{chain.Computing: "computing", chain.Ready: "a wait for a CPU", chain.Log: "the log's device",
-		chain.Data: "a data read", chain.Device: "a device", chain.Asleep: "sleep", chain.Remote: "another host, or unknown",
+	ends = map[chain.Kind]string{chain.Computing: "computing", chain.Ready: "a wait for a CPU", chain.Log: "log device",
+		chain.Data: "data read", chain.Device: "device", chain.Asleep: "sleep", chain.Remote: "another host, or unknown",
 		chain.Circle: "each other"}
-	owners = map[Owner]string{OfService: "the service", OfClients: "its clients here", OfOthers: "other programs", OfNobody: "an idle CPU"}
+	owners = map[Owner]string{OfService: "the service", OfClients: "clients here", OfOthers: "others", OfNobody: "nobody"}
 )
 
 // saving is what could be saved if no wait ended with a kind of end: those of a part do, and others behind it. Behind says more than
@@ -166,6 +208,36 @@ func (m *Minute) saving(part explain.PartName, kind chain.Kind, behind func(chai
 		}
 		return result.Estimate{}, result.Estimate{}, true
 	})
+}
+
+// divide takes the wait for a CPU out of the time on one where nothing else tells them apart, as of workers that come and go.
+func (m *Minute) divide() {
+	if m.Ends == nil || !m.Connected || m.Report.Part(explain.RunQueue).Source != "" || len(m.Ends.Windows) < followed {
+		return
+	}
+	var all []float64
+	for i, ran := range m.Ends.Ran {
+		all = append(all, ran+m.Ends.Waited[i])
+	}
+	if floats.Sum(all) <= 0 {
+		return
+	}
+	waited := stats.RatioOfSums(m.Ends.Waited, all, 0.05)
+	for i, p := range m.Report.Parts {
+		if p.Name != explain.DatabaseCPU {
+			continue
+		}
+		queue, e := p, p.Share
+		queue.Name, queue.Source, queue.Seconds = explain.RunQueue, "the scheduler's windows", p.Seconds*waited.Value
+		low, high := max(0, waited.Low), min(1, waited.High)
+		queue.Share.Value, queue.Share.Low, queue.Share.High = e.Value*waited.Value, e.Low*low, e.High*high
+		p.Seconds -= queue.Seconds
+		p.Share.Value, p.Share.Low, p.Share.High = e.Value*(1-waited.Value), e.Low*(1-high), e.High*(1-low)
+		m.Report.Parts[i] = p
+		m.Report.Parts = slices.Insert(m.Report.Parts, i+1, queue)
+		delete(m.Unseen, lever.CPUs)
+		return
+	}
 }
 
 // clientsHere reports that clients may be on this host, where they take CPUs and wait for one.

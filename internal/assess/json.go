@@ -21,6 +21,8 @@ type About struct {
 // Answer is a verdict in JSON, at most 60 words.
 type Answer struct {
 	Text string `json:"text"`
+	// First is the setting of the server, or the lever, that it puts first; "": none.
+	First string `json:"first,omitempty"`
 }
 
 // Time is the account of the minute in JSON. Times are in s.

@@ -47,7 +47,7 @@ type Minute struct {
 	// Scheduler is what the kernel's did with it; nil: it has no process here. Bursts are what it was made of.
 	Scheduler *trace.Summary `json:"scheduler"`
 	// Ends are what waits ended with, in the recorder's windows; nil: nobody followed them.
-	Ends   *chain.Account `json:"-"`
+	Ends   *chain.Account `json:"ends"`
 	Bursts *trace.Result  `json:"-"`
 	// Programs is the CPU time that the recorder's programs took in the kernel, s.
 	Programs float64 `json:"-"`

@@ -133,7 +133,10 @@ type scheduler struct {
 func (x *scheduler) watch(ctx context.Context, s *service.Service, sessions bool, o Options) {
 	c := trace.Config{Target: Target(s), For: o.For, Chains: true, Sessions: sessions}
 	if s.Kind == service.Database && s.PID != 0 {
-		c.Words, _ = waits.OpenWords(s.PID) // without them, waits are named by their system calls
+		if w, err := waits.OpenWords(s.PID); err == nil { // else waits are named by their system calls
+			defer w.Close()
+			c.Words = w
+		}
 	}
 	if !o.Bursts {
 		c.Budget = recording
@@ -164,7 +167,7 @@ type sessions struct {
 
 func (x *sessions) watch(ctx context.Context, source explain.Source, o Options) {
 	x.source = source
-	x.report, x.err = explain.Record(ctx, source, explain.Options{For: o.For, Tool: o.Tool, Part: asking,
+	x.report, x.err = explain.Record(ctx, source, explain.Options{For: o.For, Tool: o.Tool, Part: asking, Texts: o.Texts,
 		Progress: o.Progress})
 }
 

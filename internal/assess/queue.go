@@ -1,6 +1,8 @@
 package assess
 
 import (
+	"gonum.org/v1/gonum/floats"
+
 	"hostlab/internal/explain"
 	"hostlab/internal/lever"
 )
@@ -50,6 +52,11 @@ func (m *Minute) queue() queueing {
 	if cpu > 0 {
 		q.pause = max(0, r.Elapsed-cpu-r.Part(explain.RunQueue).Seconds) / cpu
 	}
+	if m.Ends != nil { // a session may have several workers
+		if at := (floats.Sum(m.Ends.Ran) + floats.Sum(m.Ends.Waited)) / max(floats.Sum(m.Ends.Lengths), 1e-9); at > q.sessions {
+			q.sessions, q.pause = at, 0
+		}
+	}
 	if m.Throttled != nil && m.Quota != nil && *m.Throttled > 0 {
 		q.quota = min(q.quota, m.Quota.CPUs)
 	}
@@ -84,7 +91,7 @@ func (q queueing) spared() (quota, neighbour, cpus float64) {
 		return 0, 0, 0
 	}
 	freed, alone, twice := q.wait(free), q.wait(all), q.wait(more)
-	if q.quota < free { // it uses no more, whoever leaves it how many
+	if q.quota < free { // it uses no more, however many are free
 		return lever.Unit((now - freed) / now), 0, 0
 	}
 	return lever.Unit((now - freed) / now), lever.Unit((freed - alone) / now), lever.Unit((alone - twice) / now)

@@ -26,6 +26,7 @@ type Options struct {
 	// Facts of this host have what its clock and its policies are; nil: not known.
 	Facts  *host.Facts
 	Clock  ClockSource // nil: what this host counts
+	Texts  bool        // the texts of statements are wanted, too
 	Bursts bool        // that are to be written: the recorder of the scheduler may take what it does alone
 	// Progress is called now and then with the time done; may be nil.
 	Progress func(done time.Duration)
@@ -63,6 +64,8 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 	w.threads.fill(m, o.CPUs)
 	w.trips.fill(m)
 	w.scheduler.fill(m, o.Facts)
+	m.divide()
+	m.Report.Missing = append(m.Report.Missing, m.unfollowed(w.scheduler.err)...)
 	w.clock.fill(m, w, o.Facts)
 	if ctx.Err() == nil && s.Here() {
 		m.Policies = predictPolicies(ctx, w.scheduler.seen, w.scheduler.err, o.Facts)

@@ -57,7 +57,8 @@ func (m *Minute) Verdict(levers []lever.Lever) string {
 		says = append(says, fmt.Sprintf("it was active for only %s of %s", result.Format(m.Report.Busy, "s"),
 			result.Format(m.Report.Wall, "s")))
 	}
-	return lever.Sentences(slices.Concat(says, m.gains(levers))...)
+	gains, server := m.gains(levers)
+	return lever.Sentences(slices.Concat(server, says, []string{m.ran(parts[0].Name), m.held()}, gains)...)
 }
 
 // nothing says why no time is shown.
@@ -84,34 +85,33 @@ func (m *Minute) subject() string {
 
 // gains says what levers could give: the most, what to type for it, and what is open. Those of checks and probes
 // alone know no share of the service's time.
-func (m *Minute) gains(levers []lever.Lever) (says []string) {
-	only := func(keep func(*lever.Lever) bool) (out []lever.Lever) {
-		for i := range levers {
-			if l := &levers[i]; l.Of == lever.ActiveTime && keep(l) {
-				out = append(out, *l)
-			}
-		}
-		return out
-	}
-	open := func(l *lever.Lever) bool {
-		return l.Likely != nil && (l.Verdict == lever.Worthwhile || l.Verdict == lever.Possible)
-	}
-	nothing := func(l *lever.Lever) bool { return *l.Likely < 0.0005 } // nobody is sent to gain what is written as 0 %
-	best := only(func(l *lever.Lever) bool { return open(l) && !nothing(l) })
-	slices.SortStableFunc(best, func(a, b lever.Lever) int {
-		return cmp.Compare(slices.Index(lever.Verdicts, a.Verdict), slices.Index(lever.Verdicts, b.Verdict))
-	})
-	unlikely := only(func(l *lever.Lever) bool { return open(l) && nothing(l) })
+// server is a setting of the service itself that comes before them.
+func (m *Minute) gains(levers []lever.Lever) (says, server []string) {
+	only := func(keep func(*lever.Lever) bool) []lever.Lever { return ofTime(levers, keep) }
+	best, unlikely := m.recommended(levers)
 	little := only(func(l *lever.Lever) bool { return l.Verdict == lever.Negligible && l.AtMost != nil })
+	var first *lever.Lever
+	if len(best) > 0 {
+		first = &best[0]
+	}
+	set, leads := m.ofServer(first)
+	if leads {
+		server, set = set, nil
+	}
 	switch {
-	case len(best) > 0:
-		says = m.best(best[0])
+	case leads && first != nil:
+		says = []string{"on the platform, " + m.best(*first)[0]}
+	case first != nil:
+		says = append(m.best(*first), set...)
 	case len(unlikely) > 0:
 		says = []string{"no lever is likely to save active time"}
 	case len(little) > 0:
 		says = []string{"no lever that was measured here can save " + lever.Percent(lever.Margin) + " of active time"}
 	default:
 		says = []string{"no lever could be measured here"}
+	}
+	if first == nil {
+		says = append(says, set...)
 	}
 	says = append(says, m.few())
 	for _, v := range []lever.Verdict{lever.Worthwhile, lever.Possible} { // others that may give as much
@@ -135,7 +135,46 @@ func (m *Minute) gains(levers []lever.Lever) (says []string) {
 	if unknown := only(func(l *lever.Lever) bool { return l.Verdict == lever.Unknown }); len(unknown) > 0 {
 		says = append(says, "not known: "+names(unknown))
 	}
-	return says
+	return says, server
+}
+
+// ofTime are levers of which the share of the service's time is known.
+func ofTime(levers []lever.Lever, keep func(*lever.Lever) bool) (out []lever.Lever) {
+	for i := range levers {
+		if l := &levers[i]; l.Of == lever.ActiveTime && keep(l) {
+			out = append(out, *l)
+		}
+	}
+	return out
+}
+
+// recommended are the levers that may save something, those first of which that is certain, and those that are not likely to.
+func (m *Minute) recommended(levers []lever.Lever) (best, unlikely []lever.Lever) {
+	open := func(l *lever.Lever) bool {
+		return l.Likely != nil && (l.Verdict == lever.Worthwhile || l.Verdict == lever.Possible)
+	}
+	nothing := func(l *lever.Lever) bool { return *l.Likely < 0.0005 } // nobody is sent to gain what is written as 0 %
+	best = ofTime(levers, func(l *lever.Lever) bool { return open(l) && !nothing(l) })
+	slices.SortStableFunc(best, func(a, b lever.Lever) int {
+		return cmp.Compare(slices.Index(lever.Verdicts, a.Verdict), slices.Index(lever.Verdicts, b.Verdict))
+	})
+	return best, ofTime(levers, func(l *lever.Lever) bool { return open(l) && nothing(l) })
+}
+
+// First is the setting of the server, or the lever, that the answer puts first; "": none.
+func (m *Minute) First(levers []lever.Lever) string {
+	best, _ := m.recommended(levers)
+	var first *lever.Lever
+	if len(best) > 0 {
+		first = &best[0]
+	}
+	if f, leads := m.foremost(first); leads {
+		return f.Parameter
+	}
+	if first == nil {
+		return ""
+	}
+	return first.Name
 }
 
 // best says what the first lever could give, and what to type for it.

@@ -5,6 +5,7 @@ package chain
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 
@@ -47,6 +48,40 @@ const (
 	walWrite Word = lwlock<<24 | 8
 )
 
+// row is a share in JSON.
+type row struct {
+	Part explain.PartName `json:"part"`
+	End
+	Seconds float64 `json:"s"`
+}
+
+// MarshalJSON writes a list of parts and ends, in order.
+func (s Shares) MarshalJSON() ([]byte, error) {
+	rows := []row{}
+	for _, part := range slices.Sorted(maps.Keys(s)) {
+		for _, e := range slices.SortedFunc(maps.Keys(s[part]), compare) {
+			rows = append(rows, row{part, e, s[part][e]})
+		}
+	}
+	return json.Marshal(rows)
+}
+
+// UnmarshalJSON reads it.
+func (s *Shares) UnmarshalJSON(b []byte) error {
+	var rows []row
+	if err := json.Unmarshal(b, &rows); err != nil {
+		return err
+	}
+	*s = Shares{}
+	for _, r := range rows {
+		if (*s)[r.Part] == nil {
+			(*s)[r.Part] = map[End]float64{}
+		}
+		(*s)[r.Part][r.End] = r.Seconds
+	}
+	return nil
+}
+
 // Kind is what a wait ends with.
 type Kind string
 
@@ -65,10 +100,12 @@ const (
 
 // End is what ends a wait: what a thread of a process does.
 type End struct {
-	Kind Kind
-	PID  int
+	Kind Kind `json:"end"`
+	PID  int  `json:"pid"`
 	// Log, Data and Client are set where a wait for the log, for data, or for a client lies on the way to it.
-	Log, Data, Client bool
+	Log    bool `json:"log,omitempty"`
+	Data   bool `json:"data,omitempty"`
+	Client bool `json:"client,omitempty"`
 }
 
 // Shares are what a part's time ended with, s of windows.
@@ -76,304 +113,25 @@ type Shares map[explain.PartName]map[End]float64
 
 // Account is the time of a service's threads by what they did and by what that ended with, s of windows.
 type Account struct {
-	Moments int
-	Windows []Shares
-	Lengths []float64 // s of each
+	Moments int       `json:"moments"`
+	Windows []Shares  `json:"windows"`
+	Lengths []float64 `json:"lengths"` // s of each
+	// Ran and Waited are for how long the service's threads had a CPU and waited for one, s of each window: all but those that
+	// are the server's own.
+	Ran    []float64 `json:"ran"`
+	Waited []float64 `json:"waited"`
 	// Own are the service's processes that were seen, and Clients are those of this host that ended waits for a client.
-	Own, Clients map[int]bool
+	Own     map[int]bool `json:"own"`
+	Clients map[int]bool `json:"clients"`
 
 	all    bool
 	serves map[int]bool // threads that were seen to wait for a client
+	own    map[int]bool // and those that wait for work of the server's own
 }
 
 // New is an empty account: of all threads of the service, or of those that serve clients.
 func New(all bool) *Account {
-	return &Account{all: all, Own: map[int]bool{}, Clients: map[int]bool{}, serves: map[int]bool{}}
-}
-
-// span is a stretch in which a thread does one thing.
-type span struct {
-	from, to  uint64
-	state     state
-	cpu       int   // that it has, or gets
-	by        *lane // that woke it; nil: not seen
-	word      Word
-	wait      waits.Wait
-	interrupt bool
-}
-
-type state uint8
-
-const (
-	unknown state = iota
-	running
-	ready
-	blocked
-)
-
-// lane is what a thread did in a window.
-type lane struct {
-	Task
-	spans []span
-	now   span // that is open
-	at    int  // the span of the moment
-
-	moment int // for which end was found
-	end    End
-}
-
-// window is the events of one stretch, of which nothing is known before.
-type window struct {
-	from, to uint64
-	lanes    map[int]*lane
-	order    []*lane
-	words    map[int]uint32
-	account  *Account
-	has      map[int][]hold
-	held     map[int]int // by CPU: the hold of the moment
-}
-
-// hold is that a task has a CPU from a time on.
-type hold struct {
-	from uint64
-	lane *lane
-}
-
-// Add follows the waits in a window from one time to another, ns, at moments that lie so far apart, the first at a share of that.
-// words are those of the processes when it was opened.
-func (a *Account) Add(events []Event, words map[int]uint32, from, to, step uint64, first float64) {
-	slices.SortStableFunc(events, func(x, y Event) int { return cmp.Compare(x.At, y.At) })
-	w := &window{from: from, to: to, lanes: map[int]*lane{}, words: words, account: a, has: map[int][]hold{}, held: map[int]int{}}
-	for _, e := range events {
-		if e.Wake {
-			w.wake(e)
-		} else {
-			w.turn(e)
-		}
-	}
-	for _, l := range w.order {
-		w.close(l, to)
-	}
-	a.Windows = append(a.Windows, Shares{})
-	moment := 1
-	for t := from + uint64(first*float64(step)); t < to; t += step {
-		for _, l := range w.order {
-			if l.Member && (a.all || a.serves[l.TID]) {
-				w.book(l, t, moment, float64(step)/1e9)
-			}
-		}
-		moment++
-	}
-	a.Moments, a.Lengths = a.Moments+moment-1, append(a.Lengths, float64(to-from)/1e9)
-}
-
-func (w *window) lane(t Task) *lane {
-	l := w.lanes[t.TID]
-	if l == nil {
-		l = &lane{Task: t}
-		l.now.from = w.from
-		w.lanes[t.TID] = l
-		w.order = append(w.order, l)
-	}
-	if t.Member {
-		l.Member, w.account.Own[t.PID] = true, true
-	}
-	return l
-}
-
-// close ends what a thread did.
-func (w *window) close(l *lane, at uint64) {
-	l.now.to = at
-	if l.now.to > l.now.from {
-		l.spans = append(l.spans, l.now)
-	}
-}
-
-// turn gives a CPU to another task.
-func (w *window) turn(e Event) {
-	if e.By.TID != 0 {
-		l := w.lane(e.By)
-		if l.now.state == unknown {
-			l.now.state, l.now.cpu = running, e.CPU
-		}
-		if len(w.has[e.CPU]) == 0 {
-			w.has[e.CPU] = []hold{{w.from, l}}
-		}
-		w.close(l, e.At)
-		l.now = span{from: e.At, state: blocked, cpu: e.CPU, word: e.Word, wait: e.Wait}
-		if e.Ready {
-			l.now.state = ready
-		}
-		if part, ok := l.now.part(); ok && part == explain.Application {
-			w.account.serves[l.TID] = true
-		}
-	}
-	if e.To.TID == 0 {
-		w.has[e.CPU] = append(w.has[e.CPU], hold{e.At, nil})
-		return
-	}
-	l := w.lane(e.To)
-	switch l.now.state {
-	case unknown: // it waited for a CPU when the window was opened
-		l.now.state = ready
-	case blocked: // nothing told that it was woken
-		l.now.to = e.At
-	}
-	l.now.cpu = e.CPU
-	w.close(l, e.At)
-	l.now = span{from: e.At, state: running, cpu: e.CPU}
-	w.has[e.CPU] = append(w.has[e.CPU], hold{e.At, l})
-}
-
-// wake makes a task ready that was blocked.
-func (w *window) wake(e Event) {
-	l := w.lane(e.To)
-	switch l.now.state {
-	case unknown:
-		l.now.state, l.now.wait, l.now.word = blocked, e.Wait, Word(w.words[e.To.PID])
-	case blocked:
-	default:
-		return
-	}
-	if l.now.interrupt = e.Interrupt || e.By.TID == 0; !l.now.interrupt {
-		l.now.by = w.lane(e.By)
-	}
-	w.close(l, e.At)
-	l.now = span{from: e.At, state: ready, cpu: e.CPU}
-}
-
-// book adds what a thread did at a moment.
-func (w *window) book(l *lane, t uint64, moment int, seconds float64) {
-	s := l.span(t)
-	if s == nil {
-		return
-	}
-	part, ok := s.part()
-	if !ok {
-		return
-	}
-	if part == explain.Locks && s.word == 0 && s.interrupt {
-		return // its time was over: a pool has nothing to do
-	}
-	a, end := w.account, w.follow(l, t, moment)
-	shares := a.Windows[len(a.Windows)-1]
-	if shares[part] == nil {
-		shares[part] = map[End]float64{}
-	}
-	shares[part][end] += seconds
-	if part == explain.Application && s.by != nil && !s.by.Member {
-		a.Clients[s.by.PID] = true
-	}
-}
-
-// span is what a thread does at a time, which is later than the one before; nil: not known.
-func (l *lane) span(t uint64) *span {
-	for l.at < len(l.spans) && l.spans[l.at].to <= t {
-		l.at++
-	}
-	if l.at == len(l.spans) || l.spans[l.at].from > t || l.spans[l.at].state == unknown {
-		return nil
-	}
-	return &l.spans[l.at]
-}
-
-// part is where a session's time counts by its first wait. ok is false where it has nothing to do.
-func (s *span) part() (part explain.PartName, ok bool) {
-	switch s.state {
-	case running:
-		return explain.DatabaseCPU, true
-	case ready:
-		return explain.RunQueue, true
-	}
-	switch s.word >> 24 {
-	case lwlock:
-		if s.word == walWrite {
-			return explain.LogWait, true
-		}
-		return explain.Locks, true
-	case lock, pin:
-		return explain.Locks, true
-	case activity:
-		return "", false
-	case client:
-		return explain.Application, true
-	case ipc, timeout:
-		return explain.OtherWaits, true
-	}
-	switch k := s.wait.Kind; {
-	case k == waits.Sync:
-		return explain.LogWait, true
-	case k == waits.Lock:
-		return explain.Locks, true
-	case (k == waits.Read || k == waits.AsyncIO) && s.wait.Blocked:
-		return explain.DataReads, true
-	case k == waits.Peer, k == waits.Poll, k == waits.Read: // of a socket or pipe
-		return explain.Application, true
-	}
-	return explain.OtherWaits, true
-}
-
-// follow finds what a thread's state at a time ends with.
-func (w *window) follow(l *lane, t uint64, moment int) End {
-	if l.moment == moment {
-		return l.end
-	}
-	l.moment, l.end = moment, End{Kind: Circle, PID: l.PID} // whoever comes back here
-	s := l.span(t)
-	l.end = w.ends(l, s, t, moment)
-	if s != nil && s.state == blocked {
-		part, _ := s.part()
-		l.end.Log, l.end.Data = l.end.Log || part == explain.LogWait, l.end.Data || part == explain.DataReads
-		l.end.Client = l.end.Client || part == explain.Application
-	}
-	return l.end
-}
-
-func (w *window) ends(l *lane, s *span, t uint64, moment int) End {
-	of := func(k Kind) End { return End{Kind: k, PID: l.PID} }
-	if s == nil {
-		return of(Unseen)
-	}
-	switch s.state {
-	case running:
-		return of(Computing)
-	case ready:
-		return End{Kind: Ready, PID: w.holder(s.cpu, t)}
-	}
-	switch k := s.wait.Kind; {
-	case k == waits.Sync:
-		return of(Log)
-	case k == waits.Sleep || s.word>>24 == timeout:
-		return of(Asleep)
-	case s.wait.Blocked && (k == waits.Read || k == waits.AsyncIO):
-		return of(Data)
-	case s.wait.Blocked && k != waits.Lock:
-		return of(Device)
-	case s.interrupt && (s.word>>24 == lock || s.word>>24 == lwlock):
-		return of(Unseen) // a look at whether all wait for each other, after which it waits on
-	case s.interrupt && k == waits.Lock:
-		return of(Asleep) // its time was over
-	case s.interrupt:
-		return of(Remote)
-	case s.by == nil:
-		return of(Unseen)
-	case (s.word>>24 == client || l.Member && k == waits.Peer) && s.by.Member && s.by.PID != l.PID:
-		return of(Remote) // a packet came while another session had the CPU
-	}
-	return w.follow(s.by, t, moment)
-}
-
-// holder is the process that has a CPU at a time; 0: none.
-func (w *window) holder(cpu int, t uint64) int {
-	has, i := w.has[cpu], w.held[cpu]
-	for i < len(has) && has[i].from <= t {
-		i++
-	}
-	w.held[cpu] = i
-	if i == 0 || has[i-1].lane == nil {
-		return 0
-	}
-	return has[i-1].lane.PID
+	return &Account{all: all, own: map[int]bool{}, Own: map[int]bool{}, Clients: map[int]bool{}, serves: map[int]bool{}}
 }
 
 // Share is the part's time that ends in a way, as a share of that of which the end was seen, with its 95 % interval by windows.

@@ -167,6 +167,14 @@ func (a *Asked) Peer() int {
 	return 0
 }
 
+// Opened is how long hostlab's own login took, s; 0: not known.
+func (a *Asked) Opened() float64 {
+	if p, ok := a.Asker.(interface{ Opened() time.Duration }); ok {
+		return p.Opened().Seconds()
+	}
+	return 0
+}
+
 // Meaning implements Source. An event may have a detail in brackets after its name.
 func (a *Asked) Meaning(event string) string {
 	event = strings.ToLower(event)

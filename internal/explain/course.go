@@ -32,6 +32,9 @@ func (r *recorder) join(b *Batch, to *Growth, i int) {
 // stretch is the account of one.
 func (r *recorder) stretch(seen Batch, grown Growth) Stretch {
 	account := r.src.Account(grown)
+	if r.copies != nil {
+		account = r.copies.account(account)
+	}
 	_, parts, _, _ := Decompose([]Batch{seen}, account)
 	s := Stretch{Seconds: grown.Seconds, Parts: map[PartName]float64{}, Transactions: account.Transactions,
 		Active: account.Active}

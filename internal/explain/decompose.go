@@ -107,7 +107,7 @@ func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, event
 		return 0, noParts(), nil, nil
 	}
 	d := decomposition{elapsed: elapsed, wall: wall, looks: looks, clients: clients, seconds: seconds,
-		waits: a.Waits, lines: map[string]*line{}, whole: map[PartName]string{}, within: map[PartName]float64{},
+		waits: a.Waits, atMost: a.AtMost, lines: map[string]*line{}, whole: map[PartName]string{}, within: map[PartName]float64{},
 		most: map[PartName]float64{}}
 	if n, known := a.Waits[LogWait]; known && n == 0 {
 		d.whole[LogWait] = cmp.Or(a.Log.Source, "the server's counters") + ": no writes"
@@ -122,7 +122,7 @@ func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, event
 			d.counted(c)
 		}
 	}
-	d.cpu(a.CPU)
+	d.cpu(a.CPU, a.Told && d.known())
 	for _, c := range a.Counted {
 		if c.Blocked && a.CPU != nil {
 			d.blocked(c, a)
@@ -149,6 +149,7 @@ type decomposition struct {
 	never   float64 // upper limit of the share of what no snapshot has shown
 	others  float64 // sessions within transactions besides one, in the mean
 	waits   map[PartName]float64
+	atMost  map[PartName]float64
 	clients []float64 // by batch
 	seconds map[Key][]float64
 	lines   map[string]*line
@@ -157,6 +158,11 @@ type decomposition struct {
 	// what it may be, s.
 	within, most map[PartName]float64
 	warnings     []string
+}
+
+// known reports that each session showed what it did.
+func (d *decomposition) known() bool {
+	return floats.Sum(d.sum(func(k Key) bool { return k.Part == Unexplained && !k.Background })) == 0
 }
 
 // worth finds how many independent samples the snapshots are worth, from what they
@@ -391,7 +397,7 @@ func (d *decomposition) part(name PartName) (Part, bool) {
 	case len(sources) == 0 && name == RunQueue:
 		return Part{}, false // it is within the database's CPU
 	case len(sources) == 0 && d.whole[name] != "":
-		sources = []string{d.whole[name]}
+		sources, sum.high = []string{d.whole[name]}, d.atMost[name]
 	case len(sources) == 0:
 		sources, sum.high, sum.looks = []string{"samples"}, d.never*d.elapsed, d.looks
 		if n, known := d.waits[name]; known { // others may wait behind the one that reads or writes
@@ -400,7 +406,7 @@ func (d *decomposition) part(name PartName) (Part, bool) {
 	case floats.Sum(by) > 0:
 		_, low, high := d.share(by)
 		sum.low += low * d.elapsed * min(1, sampled/floats.Sum(by)) * d.sure(sum)
-		sum.high += high * d.elapsed
+		sum.high += high * d.elapsed * max(1, sampled/floats.Sum(by))
 	case name == LogWait || name == DataReads:
 		// Others may wait behind the one that reads or writes, as for its page: no
 		// longer than that takes, each.

@@ -9,7 +9,7 @@ import (
 
 // cpu puts counted CPU time, and the counted wait for a CPU, in the place of what was
 // sampled as running.
-func (d *decomposition) cpu(c *CPUTime) {
+func (d *decomposition) cpu(c *CPUTime, told bool) {
 	if c == nil {
 		return
 	}
@@ -38,6 +38,10 @@ func (d *decomposition) cpu(c *CPUTime) {
 	if queue > 0 {
 		d.lines["queue"] = &line{name: CPUQueue, part: RunQueue, count: -1, seconds: queue, source: source,
 			low: min(queue, c.QueueLow), high: max(queue, min(c.QueueHigh, d.elapsed-run))}
+	}
+	if told {
+		d.divide()
+		return
 	}
 	d.overlap(min(run+queue-ran, d.total()-d.elapsed))
 }
@@ -69,6 +73,28 @@ func (d *decomposition) overlap(hidden float64) {
 			d.most[l.part] = min(all, hidden)
 			l.low *= 1 - d.most[l.part]/all
 			l.seconds *= 1 - d.within[l.part]/all
+		}
+	}
+}
+
+// divide gives sampled waits what is left of the time besides what was counted, as samples divide it: these tell what waits from what is
+// ready to run, and are biased by no more than that on a busy host they need a CPU themselves. How far they were off widens intervals.
+func (d *decomposition) divide() {
+	sampled, left := 0.0, d.elapsed
+	for _, l := range inOrder(d.lines, strings.Compare) {
+		if l.counted() {
+			left -= l.seconds
+		} else {
+			sampled += l.seconds
+		}
+	}
+	if sampled <= 0 || left <= 0 {
+		return
+	}
+	f := left / sampled
+	for _, l := range inOrder(d.lines, strings.Compare) {
+		if !l.counted() {
+			l.seconds, l.low, l.high = l.seconds*f, l.low*min(1, f), l.high*max(1, f)
 		}
 	}
 }

@@ -120,7 +120,10 @@ type Report struct {
 	Samples  int     `json:"samples"`                  // 0: nothing was sampled
 	Seen     *int    `json:"active_samples,omitempty"` // of those, with a session at work; nil: not known
 	Interval float64 `json:"sample_interval"`          // s, mean
-	Cost     float64 `json:"sampling_share"`           // of one CPU that asking took, in the server and here
+	// Looks are how many samples were taken of the server's memory, without a question, and Questions how often it was asked then.
+	Looks     int     `json:"looks,omitempty"`
+	Questions int     `json:"questions,omitempty"`
+	Cost      float64 `json:"sampling_share"` // of one CPU that asking took, in the server and here
 	// Cost is an upper limit, the share of Wall until answers came: the server's side cannot be seen
 	CostAtMost   bool   `json:"sampling_share_at_most,omitempty"`
 	Method       string `json:"method"`       // how intervals come about
@@ -134,10 +137,18 @@ type Report struct {
 	Course           []Stretch `json:"course"` // the same time in stretches, in order
 	Events           []Event   `json:"events"`
 	Log              Log       `json:"log"`
-	Missing          []string  `json:"missing"` // what could not be seen, and which grant would show it
-	Warnings         []string  `json:"warnings"`
-	Hidden           bool      `json:"sessions_hidden"` // sessions of others do not show to this user
-	Ended            string    `json:"ended"`           // why it ended early; "" where it did not
+	Totals           *Totals   `json:"totals,omitempty"` // of the server as a whole; nil: nothing
+	Copies           *Copies   `json:"copies,omitempty"` // reads of data that were none of a device; nil: that does not show
+	// Sampled are the seconds of client sessions' events as they were sampled, before counters took the place of any.
+	Sampled map[string]float64 `json:"sampled,omitempty"`
+	// Statements are the most frequent ones of each part that matters, and Blockers those for whom sessions waited.
+	Statements []Statement `json:"statements,omitempty"`
+	Blockers   []Blocker   `json:"blockers,omitempty"`
+	Vacuum     *Vacuum     `json:"vacuum,omitempty"` // nil: no worker was seen
+	Missing    []string    `json:"missing"`          // what could not be seen, and which grant would show it
+	Warnings   []string    `json:"warnings"`
+	Hidden     bool        `json:"sessions_hidden"` // sessions of others do not show to this user
+	Ended      string      `json:"ended"`           // why it ended early; "" where it did not
 }
 
 // Part finds a part; zero where there is none.

@@ -24,6 +24,7 @@ type Options struct {
 	// Look is called when the recording begins, with nil, then every Every with what was seen
 	// since, and at its end with the rest. Its error ends the recording, as Ended says. May be nil.
 	Look  func(*Stretch) error
+	Texts bool // the texts of statements are wanted, too
 	Every time.Duration
 	// timeOfDay may be stepped; nil: this host's.
 	timeOfDay func() time.Time
@@ -60,13 +61,19 @@ type recorder struct {
 	paid    float64   // s of CPU time for questions and answers, in the server and here, in all
 	cpu     float64   // of the server's side, at the last look
 	used    float64   // the same, as last reported
+	looked  float64   // of looks without questions
+	first   float64   // the same, before the recording
 	reports bool
 	masked  int
 	named   map[Key]bool // that were seen
 	peak    int
 	seen    int // snapshots with a client session at work
 	resets  int
-	told    struct{ stretches, resets int } // at the last Look
+	shown   struct{ stretches, resets int } // at the last Look
+	totals  *Totals
+	untold  string // why the server tells nothing as a whole; "": it was not asked, or answered
+	names   names
+	copies  *Copies // nil: reads were none, as far as that shows
 }
 
 // Interrupted is why a recording ended (Report.Ended) whose context did, and which broke off no question.
@@ -96,9 +103,12 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 			return Report{}, err
 		}
 	}
+	first := r.tell(ask)
 	r.costs, r.asked, r.paid = nil, 0, 0
 	start, wall := time.Now(), r.timeOfDay()
 	began, reports := r.own()
+	asked, looked := r.looks()
+	r.first = looked
 	here, _ := thread.ProcessCPU()
 	p := &pass{recorder: r, ask: ask, server: server, tick: tick, start: start, last: start, counted: start, kept: start,
 		due: start.Add(r.Every)}
@@ -109,8 +119,18 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 		}
 		return Report{}, context.Canceled
 	}
+	if ended == "" || ended == Interrupted {
+		r.totals = TotalsOf(first, r.tell(ask), time.Since(start).Seconds())
+	}
 	rep := r.report(server, p.kept.Sub(start).Seconds())
+	if r.untold != "" {
+		rep.Missing = append(rep.Missing, "what the server counts as a whole, as checkpoints and connections: "+r.untold)
+	}
 	rep.Started, rep.Samples, rep.Ended = wall, p.samples, ended
+	if p.looks > 0 {
+		now, _ := r.looks()
+		rep.Looks, rep.Questions = p.looks, now-asked
+	}
 	if p.samples > 0 {
 		rep.Interval = rep.Wall / float64(p.samples)
 	}
@@ -140,6 +160,7 @@ type pass struct {
 	kept    time.Time // up to which samples and counters agree
 	due     time.Time // next Look
 	samples int
+	looks   int // of those, that asked nothing
 }
 
 // until records until the time is over, and says why that was early; "" where it was not.
@@ -149,13 +170,16 @@ func (p *pass) until(ctx context.Context) string {
 		if ctx.Err() != nil || left <= 0 {
 			return p.finish(ctx.Err() != nil)
 		}
-		select {
-		case <-ctx.Done():
-			continue
-		case <-time.After(min(left, p.next(p.server, time.Since(p.start).Seconds()))):
+		looked := p.glance(ctx, left)
+		if !looked {
+			select {
+			case <-ctx.Done():
+				continue
+			case <-time.After(min(left, p.next(p.server, time.Since(p.start).Seconds()))):
+			}
 		}
 		now := time.Now()
-		if err := p.step(now); err != nil {
+		if err := p.step(now, looked); err != nil {
 			return err.Error()
 		}
 		if p.Progress != nil {
@@ -164,13 +188,48 @@ func (p *pass) until(ctx context.Context) string {
 	}
 }
 
-// step takes a sample, which stands for the time since the one before, and counts and tells where that is due.
-func (p *pass) step(now time.Time) error {
-	n, err := p.sample(p.ask, now.Sub(p.last).Seconds())
-	if err != nil {
-		return err
+// glimpse is for how long looks without a question are taken in one go.
+const glimpse = 250 * time.Millisecond
+
+// glance takes looks that ask nothing, where the source can do that.
+func (p *pass) glance(ctx context.Context, left time.Duration) bool {
+	l, may := p.src.(Looker)
+	if !may || p.Interval > 0 {
+		return false
 	}
-	p.last, p.samples = now, p.samples+n
+	until := time.Now().Add(min(left, glimpse))
+	if p.Look != nil && p.due.Before(until) {
+		until = p.due
+	}
+	mean := looking
+	if p.looks > 0 { // what counters take is no look's, and may leave little of what all may take
+		others := (p.paid - p.looked) / time.Since(p.start).Seconds()
+		mean = max(mean, time.Duration(p.looked/float64(p.looks)/max(enoughLooks/4, enoughLooks-others)*float64(time.Second)))
+	}
+	shots, ok := l.Look(ctx, until, mean)
+	if !ok {
+		return false
+	}
+	for _, s := range shots {
+		p.add(s, s.Seconds)
+	}
+	_, cpu := l.Looks()
+	p.paid, p.looked = p.paid+cpu-p.first-p.looked, cpu-p.first
+	p.looks, p.samples = p.looks+len(shots), p.samples+len(shots)
+	return true
+}
+
+// step takes a sample where none was taken, which stands for the time since the one before, and counts and tells where that is due.
+func (p *pass) step(now time.Time, looked bool) error {
+	if !looked {
+		n, err := p.sample(p.ask, now.Sub(p.last).Seconds())
+		if err != nil {
+			return err
+		}
+		p.samples += n
+	}
+	p.last = now
+	p.name(p.ask, now)
 	looks := p.Look != nil && !now.Before(p.due)
 	if looks || now.Sub(p.counted) >= p.tick {
 		if err := p.count(p.ask, now.Sub(p.counted).Seconds()); err != nil {
@@ -205,8 +264,8 @@ func (p *pass) finish(interrupted bool) string {
 
 // look tells what was seen since the last time, if anything was.
 func (r *recorder) look() error {
-	from := r.told.stretches
-	if r.Look == nil || from == len(r.grown) && r.told.resets == r.resets {
+	from := r.shown.stretches
+	if r.Look == nil || from == len(r.grown) && r.shown.resets == r.resets {
 		return nil
 	}
 	var seen Batch
@@ -215,8 +274,8 @@ func (r *recorder) look() error {
 		r.join(&seen, &grown, i)
 	}
 	s := r.stretch(seen, grown)
-	s.Reset = r.resets > r.told.resets
-	r.told.stretches, r.told.resets = len(r.grown), r.resets
+	s.Reset = r.resets > r.shown.resets
+	r.shown.stretches, r.shown.resets = len(r.grown), r.resets
 	return r.Look(&s)
 }
 
@@ -268,7 +327,7 @@ func (r *recorder) add(s Snapshot, dt float64) {
 			continue
 		}
 		if !x.Background && x.Part != Idle {
-			busy++
+			busy += max(1, x.Times)
 		}
 		// Who waits for parallel workers does what they do.
 		if team := workers[x.ID]; len(team) > 0 && x.Part == OtherWaits {
@@ -277,7 +336,7 @@ func (r *recorder) add(s Snapshot, dt float64) {
 			}
 			continue
 		}
-		r.open.Seconds[r.key(&x, x.Background)] += dt
+		r.open.Seconds[r.key(&x, x.Background)] += dt * float64(max(1, x.Times))
 	}
 	if r.peak = max(r.peak, busy); busy > 0 {
 		r.seen++
@@ -358,12 +417,24 @@ func (r *recorder) count(ctx context.Context, seconds float64) error {
 
 func (r *recorder) report(server Server, wall float64) Report {
 	account := r.src.Account(Growth{Seconds: r.covered, Values: r.growth})
+	sampled := map[string]float64{}
+	for _, b := range r.batches {
+		for k, s := range inOrder(b.Seconds, Key.compare) {
+			if !k.Background && k.Part != Idle {
+				sampled[k.Event] += s
+			}
+		}
+	}
+	if r.copies = copiesOf(r.batches, account, r.totals); r.copies != nil {
+		r.copies.cached(r.batches)
+		account = r.copies.account(account)
+	}
 	rep := Report{Tool: r.Tool, Vendor: server.Vendor, Version: server.Version, Target: server.Target,
 		Wall: wall, Method: Method,
 		Transactions: account.Transactions, TransactionsLow: account.TransactionsLow,
 		TransactionsHigh: account.TransactionsHigh,
 		Peak:             r.peak, Seen: &r.seen, Active: account.Active,
-		Hidden: server.Hidden || r.masked > 0, Log: account.Log, Missing: slices.Concat(server.Missing, account.Missing),
+		Hidden: server.Hidden || r.masked > 0, Log: account.Log, Totals: r.totals, Sampled: sampled, Copies: r.copies, Missing: slices.Concat(server.Missing, account.Missing),
 		Warnings: account.Warnings}
 	if account.Log.Average != nil {
 		rep.Log.Stretches = r.logStretches()
@@ -393,6 +464,7 @@ func (r *recorder) report(server Server, wall float64) Report {
 		rep.Untold += b.Seconds[Key{Part: Unexplained, Event: Untold}]
 	}
 	rep.Untold = min(rep.Untold, rep.Part(Unexplained).Seconds)
+	r.names.fill(&rep)
 	rep.Course = r.course(&rep)
 	rep.Vary()
 	return rep

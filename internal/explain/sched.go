@@ -41,6 +41,7 @@ type task struct {
 	last       [2]time.Duration
 	first, at  time.Time // of the first reading and of the last one
 	seen       bool
+	moved      bool // between the last two
 }
 
 // Forget begins anew, as a new recording does.
@@ -77,6 +78,7 @@ func (t *Threads) Watch(clients, others []int64) {
 			t.tasks[id] = x
 		}
 		x.run, x.queue = x.run+run-x.last[0], x.queue+queue-x.last[1]
+		x.moved = run != x.last[0]
 		x.last, x.at, x.seen, x.client = [2]time.Duration{run, queue}, now, true, x.client || i < len(clients)
 		live += run
 	}
@@ -98,6 +100,12 @@ func (t *Threads) Watch(clients, others []int64) {
 		}
 	}
 	t.started = true
+}
+
+// Moved reports whether a thread has run between the last two looks at it, as far as they know it.
+func (t *Threads) Moved(id int64) bool {
+	x := t.tasks[id]
+	return x == nil || x.moved
 }
 
 // end keeps what a thread used. It ended at any time since the last look at it, and had

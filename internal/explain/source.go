@@ -2,6 +2,7 @@ package explain
 
 import (
 	"context"
+	"time"
 
 	"hostlab/internal/screen"
 )
@@ -29,6 +30,15 @@ type Source interface {
 // of a CPU, in s; ok is false where it does not.
 type Costed interface {
 	OwnCPU() (seconds float64, ok bool)
+}
+
+// Looker is a Source that may see what sessions do without a question, as in the memory of the server's processes.
+type Looker interface {
+	// Look looks for a while, at times that are so far apart in the mean, and returns what it saw; ok is false where it cannot, so
+	// that samples are asked for.
+	Look(ctx context.Context, until time.Time, mean time.Duration) (shots []Snapshot, ok bool)
+	// Looks are how often it has asked the server so far, and what looks have taken of a CPU here, s.
+	Looks() (questions int, cpu float64)
 }
 
 // Begins is a Source that keeps what it saw in a recording. Begin forgets that of an earlier one.
@@ -89,6 +99,7 @@ type Session struct {
 	Event      string // vendor's words
 	Background bool   // of the server's own; never counted as time of a client
 	Leader     int64  // of a parallel worker: whose work it does
+	Times      int    // as so many of them; 0: one
 }
 
 // The events that are not waits. A vendor that cannot separate running from runnable uses
@@ -125,6 +136,7 @@ func (g Growth) Get(name string) float64 { return float64(g.Values[name]) }
 type Account struct {
 	Counted      []Counted
 	CPU          *CPUTime // of client sessions; nil unknown
+	Told         bool     // samples tell sessions that wait from those that are ready to run
 	Log          Log
 	Transactions int64 // -1 unknown
 	// TransactionsLow and TransactionsHigh are between what they are, where they were not
@@ -133,6 +145,8 @@ type Account struct {
 	// Waits is how often clients waited in a part at most, of those parts for which the server counts
 	// something that each wait takes.
 	Waits map[PartName]float64
+	// AtMost is what a part took at most where a counter says that it took no time, s.
+	AtMost map[PartName]float64
 	// Active is for how long sessions ran statements, their commits included, s; nil: not counted.
 	Active   *float64
 	Missing  []string

@@ -37,11 +37,11 @@ func (s Stat) Ended() bool { return s.State == 'Z' || s.State == 'X' }
 // kernel counts.
 func Schedstat(of string) (ran, waited time.Duration, err error) {
 	name := "/proc/" + of + "/schedstat"
-	b, err := os.ReadFile(name)
+	b, err := line(name)
 	if err != nil {
 		return 0, 0, err
 	}
-	f := strings.Fields(string(b))
+	f := strings.Fields(b)
 	if len(f) < 2 {
 		return 0, 0, fmt.Errorf("%s: %d fields", name, len(f))
 	}

@@ -24,6 +24,7 @@ type Options struct {
 	// OnlyService leaves the host out: no checks and no probes.
 	OnlyService bool
 	Bursts      bool          // of the CPUs are to be written
+	Texts       bool          // the texts of statements are wanted, too
 	Budget      time.Duration // of the probes, if no service is watched
 	Behind      time.Duration // of the probes after a service was watched
 	Accepted    []check.Exception
@@ -81,7 +82,7 @@ func Inspect(ctx context.Context, o Options) (*Observed, *host.Facts, error) {
 func (o *Options) watch(ctx context.Context, seen *Observed, t *target, facts *host.Facts) error {
 	step := o.Step("watching "+t.of.Name, o.For)
 	m, err := assess.Watch(ctx, t.of, t.source, t.why, assess.Options{
-		For: o.For, Tool: o.Tool, Port: t.port, NoPort: t.noPort, Local: t.local, Bursts: o.Bursts,
+		For: o.For, Tool: o.Tool, Port: t.port, NoPort: t.noPort, Local: t.local, Bursts: o.Bursts, Texts: o.Texts,
 		CPUs: len(facts.Topology.Online.Or(nil)), Facts: facts, Progress: func(done time.Duration) { step(done, o.For) },
 	})
 	switch {

@@ -73,8 +73,8 @@ func (s *Observed) Assessment(tree host.Tree, facts *host.Facts) *Assessment {
 		s.host(a, tree, facts)
 	}
 	if m := s.Minute; m != nil {
-		a.Minute, a.Service, a.Time, a.Levers, a.Policies = m, m.About(), m.Time(), m.Join(a.Levers), m.Policies.Rows
-		a.Scheduler, a.Account, a.Verdict.Text = m.Scheduler, &m.Report, m.Verdict(a.Levers)
+		a.Minute, a.Service, a.Time, a.Levers, a.Server, a.Policies = m, m.About(), m.Time(), m.Join(a.Levers), m.Server(), m.Policies.Rows
+		a.Scheduler, a.Account, a.Verdict = m.Scheduler, &m.Report, assess.Answer{Text: m.Verdict(a.Levers), First: m.First(a.Levers)}
 		a.Warnings = slices.Concat(m.Cautions(!s.OnlyService), a.Warnings)
 	}
 	for i := range a.Levers {
@@ -111,6 +111,9 @@ func (s *Observed) Save(ctx context.Context, w io.Writer) error {
 	var paths []string
 	if s.Place != "" {
 		paths = append(paths, s.Place)
+	}
+	if s.Minute != nil {
+		s.Minute.Report.Confide()
 	}
 	text, err := result.RecordJSON(s)
 	if err == nil {

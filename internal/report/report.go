@@ -49,6 +49,8 @@ type Assessment struct {
 	Service *assess.About `json:"service"`
 	Time    *assess.Time  `json:"time"`
 	Levers  []lever.Lever `json:"levers"` // on it, else as far as probes and checks know them
+	// Server are findings on settings of the watched server, which no lever of the platform moves.
+	Server []explain.Finding `json:"server"`
 	// OnlyService is set where the host was left out: Facts is null, and nothing was checked or probed.
 	OnlyService bool            `json:"only_service"`
 	Scheduler   *trace.Summary  `json:"scheduler"` // what the kernel's did with the service

@@ -48,11 +48,17 @@ func Service() *report.Assessment {
 		r.Course = append(r.Course, s)
 		m.Readings = append(m.Readings, service.Reading{At: float64(i + 1), Busy: new(1.8 * float64(i+1))})
 	}
+	r.Totals = &explain.Totals{Seconds: 60, Grown: map[string]int64{"checkpoints_forced": 48, "log": 1 << 30, "wal_bytes": 1 << 30, "wal_fpi": 1 << 16},
+		Settings: map[string]string{"max_wal_size": "32MB", "checkpoint_timeout": "5min"}}
+	r.Sampled = map[string]float64{"event of cpu": 90}
+	r.Statements = []explain.Statement{{Part: explain.DatabaseCPU, ID: "42", Kind: explain.QueryID, Share: share(0.6, 0.4, 0.8), Text: "select 1"}}
+	r.Blockers = []explain.Blocker{{Relation: "stock", Part: explain.LogWait, Event: "IO:WALSync", Share: share(0.9, 0.7, 1), Depth: 2, Sessions: 3, PID: 4711,
+		Held: 0.5, User: "app", Application: "shop"}}
 	m.Report = r
 	m.Scheduler = (&trace.Result{Length: 60, Seen: 3, Windows: 80, NoOverlap: "no siblings",
 		CPUs: []trace.CPU{{Number: 0, Busy: 0.9}}}).Summary()
 	a.Scheduler, a.Account = m.Scheduler, &m.Report
-	a.Minute, a.Service, a.Time, a.Levers = m, m.About(), m.Time(), m.Join(a.Levers)
-	a.Verdict.Text = m.Verdict(a.Levers)
+	a.Minute, a.Service, a.Time, a.Levers, a.Server = m, m.About(), m.Time(), m.Join(a.Levers), m.Server()
+	a.Verdict = assess.Answer{Text: m.Verdict(a.Levers), First: m.First(a.Levers)}
 	return a
 }

@@ -14,8 +14,6 @@ const (
 	longest  = 250 * time.Millisecond
 	// leastDuty is watched however dear it is: without it there is no answer.
 	leastDuty = 0.005
-	// chained is the least where waits are followed: one that lasts longer shows no end.
-	chained = 100 * time.Millisecond
 )
 
 // budget decides how much of the time to watch. What recording takes is the events times

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"math/rand/v2"
+	"time"
 
 	"github.com/cilium/ebpf"
 
@@ -32,6 +33,9 @@ func tellEvents(spec *ebpf.CollectionSpec, chains bool) error {
 	spec.Maps[schedMapEvents].MaxEntries = 4096
 	return nil
 }
+
+// chained is how long a window lasts at least where waits are followed: one that lasts longer shows no end.
+const chained = 100 * time.Millisecond
 
 // moments lie so far apart, ns.
 const moments = 500_000
@@ -64,7 +68,7 @@ func event(e *schedEvent) chain.Event {
 		By: chain.Task{TID: int(e.Tid), PID: int(e.Tgid), Member: is(isMember)},
 		To: chain.Task{TID: int(e.To), PID: int(e.ToTgid), Member: is(toMember)}, Word: chain.Word(e.Word)}
 	if out.Wake {
-		out.By.Member = false // the kernel told of the other
+		out.By.Member = false // the flag is that of the other
 	}
 	out.Wait = waits.Wait{Kind: waits.Of(call), Blocked: is(ofDisk) || is(ofDevice)}
 	return out
@@ -76,7 +80,7 @@ func (t *tally) know() {
 	if w == nil || t.s.events == nil {
 		return
 	}
-	w.Know(t.cfg.Target.Processes())
+	w.Follow(t.cfg.Target.Processes())
 	for pid, at := range w.At() {
 		_ = t.s.objects.Words.Put(uint32(pid), at) // one that is missing has its waits named by their calls
 	}

@@ -35,7 +35,7 @@ type session struct {
 
 	clock float64 // ns that reading it takes
 
-	events  *ringbuf.Reader // nil: they are not told
+	events  *ringbuf.Reader // nil: they stay in the kernel
 	list    []chain.Event
 	dropped uint64
 

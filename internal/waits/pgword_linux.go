@@ -2,13 +2,13 @@ package waits
 
 import (
 	"bufio"
+	"bytes"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
+	"io/fs"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -17,22 +17,34 @@ import (
 )
 
 // Words reads the words in which PostgreSQL's processes say what they wait for, from their memory: no statement runs on the server.
-// Each process has a pointer, the exported symbol my_wait_event_info, to a word that all map at one address (PostgreSQL 13 to 18,
+// Each process has a pointer, the exported symbol my_wait_event_info, to a word that all map at one address (PostgreSQL 14 to 18,
 // src/backend/utils/activity/wait_event.c): the class is in its top byte, the event in the low 16 bits, 0 is no wait.
 type Words struct {
-	postmaster int
-	pointer    uint64         // where each process has its pointer: they are forks of one program
-	at         map[int]uint64 // where its word is, by process
+	postmaster  int
+	pointer     uint64         // where each process has its pointer: they are forks of one program
+	title, room uint64         // where each has its title, and how many bytes it may be, its end included
+	at          map[int]uint64 // where its word is, by process
+	pids        []int          // those
+	remote      []unix.RemoteIovec
+	read        []byte
+	xact        uint64      // from a word back to the number of the transaction that its process is in
+	calls       map[int]int // descriptors of what tells a process' system call, held open
 }
 
 // OpenWords finds the symbol in the program of a server, by its first process.
 func OpenWords(postmaster int) (*Words, error) {
-	exe := fmt.Sprintf("/proc/%d/exe", postmaster)
-	f, err := elf.Open(exe)
-	if err != nil {
+	program, err := os.Open(fmt.Sprintf("/proc/%d/exe", postmaster))
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return nil, errForbidden
+	case err != nil:
 		return nil, fmt.Errorf("its program cannot be read: %w", err)
 	}
-	defer f.Close()
+	defer program.Close()
+	f, err := modest(program)
+	if err != nil {
+		return nil, err
+	}
 	if f.Class != elf.ELFCLASS64 || f.Machine != machine {
 		return nil, fmt.Errorf("its program is for another architecture (%s)", f.Machine)
 	}
@@ -47,7 +59,7 @@ func OpenWords(postmaster int) (*Words, error) {
 		}
 	}
 	if value == 0 {
-		return nil, errors.New("its program has no symbol my_wait_event_info: PostgreSQL 13 and later have it")
+		return nil, errors.New("its program has no symbol my_wait_event_info: PostgreSQL 14 and later have it")
 	}
 	if f.Type == elf.ET_DYN { // it is mapped anywhere
 		base, err := loadBase(postmaster)
@@ -62,11 +74,53 @@ func OpenWords(postmaster int) (*Words, error) {
 		}
 		value += base - first
 	}
-	w := &Words{postmaster: postmaster, pointer: value, at: map[int]uint64{}}
+	w := &Words{postmaster: postmaster, pointer: value, at: map[int]uint64{}, calls: map[int]int{}}
 	if _, err := w.word(postmaster); err != nil {
 		return nil, err
 	}
-	return w, nil
+	return w, w.arguments()
+}
+
+// modest opens a program whose symbols fit in memory, as any user may have made another to fill it: PostgreSQL's are 10,000.
+func modest(program *os.File) (*elf.File, error) {
+	const mostFile, mostTable = 1 << 29, 1 << 24
+	if info, err := program.Stat(); err != nil || info.Size() > mostFile {
+		return nil, errors.New("its program is larger than any PostgreSQL")
+	}
+	f, err := elf.NewFile(program)
+	if err != nil {
+		return nil, fmt.Errorf("its program cannot be read: %w", err)
+	}
+	for _, s := range f.Sections {
+		switch s.Type {
+		case elf.SHT_DYNSYM, elf.SHT_STRTAB, elf.SHT_GNU_VERSYM, elf.SHT_GNU_VERNEED, elf.SHT_GNU_VERDEF:
+			if s.Size > mostTable || s.Flags&elf.SHF_COMPRESSED != 0 {
+				return nil, errors.New("its program's symbols are more than any PostgreSQL has")
+			}
+		}
+	}
+	return f, nil
+}
+
+// arguments finds where processes keep their titles: in the place of the arguments and the environment that the first one had.
+func (w *Words) arguments() error {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", w.postmaster))
+	if err != nil {
+		return err
+	}
+	const start, end = 48 - 3, 51 - 3 // arg_start and env_end (proc_pid_stat(5)), after the name
+	_, after, _ := bytes.Cut(b, []byte(") "))
+	f := strings.Fields(string(after))
+	if len(f) <= end {
+		return errors.New("this kernel does not tell where its title is")
+	}
+	from, err1 := strconv.ParseUint(f[start], 10, 64)
+	to, err2 := strconv.ParseUint(f[end], 10, 64)
+	if err := errors.Join(err1, err2); err != nil || from == 0 || to <= from { // 0: this user may not know
+		return errForbidden
+	}
+	w.title, w.room = from, to-from
+	return nil
 }
 
 // loadBase is where a process' program begins in its memory.
@@ -96,7 +150,7 @@ func loadBase(pid int) (uint64, error) {
 // word finds where a process' word is.
 func (w *Words) word(pid int) (uint64, error) {
 	var b [8]byte
-	if err := peek(pid, []uint64{w.pointer}, b[:], 8); err != nil {
+	if err := peek(pid, []unix.RemoteIovec{{Base: uintptr(w.pointer), Len: len(b)}}, b[:]); err != nil {
 		return 0, err
 	}
 	at := binary.NativeEndian.Uint64(b[:])
@@ -110,10 +164,29 @@ func (w *Words) word(pid int) (uint64, error) {
 // yet, is left out.
 func (w *Words) Know(pids []int) {
 	clear(w.at)
+	w.Follow(pids)
+}
+
+// Follow is Know without another look at those that are known: a process keeps its word until it ends.
+func (w *Words) Follow(pids []int) {
 	own, _ := w.word(w.postmaster) // of the first process it is private, as of one that has just begun
+	at := make(map[int]uint64, len(pids))
+	w.pids, w.remote = w.pids[:0], w.remote[:0]
 	for _, pid := range pids {
-		if at, err := w.word(pid); err == nil && at != own {
-			w.at[pid] = at
+		word, known := w.at[pid]
+		if !known {
+			var err error
+			if word, err = w.word(pid); err != nil || word == own {
+				continue
+			}
+		}
+		at[pid] = word
+		w.pids, w.remote = append(w.pids, pid), append(w.remote, unix.RemoteIovec{Base: uintptr(word), Len: 4})
+	}
+	w.at, w.read = at, make([]byte, 4*len(w.pids))
+	for pid := range w.calls {
+		if _, here := at[pid]; !here {
+			w.release(pid)
 		}
 	}
 }
@@ -125,35 +198,41 @@ func (w *Words) At() map[int]uint64 { return w.at }
 // memory has gone, as when the server has restarted.
 func (w *Words) Read(into map[int]uint32) {
 	clear(into)
-	pids := slices.Collect(maps.Keys(w.at))
 	const most = 1024 // UIO_MAXIOV
-	for group := range slices.Chunk(pids, most) {
-		at := make([]uint64, len(group))
-		for i, pid := range group {
-			at[i] = w.at[pid]
-		}
-		b := make([]byte, 4*len(at))
-		if peek(w.postmaster, at, b, 4) != nil {
+	for from := 0; from < len(w.pids); from += most {
+		to := min(from+most, len(w.pids))
+		b := w.read[4*from : 4*to]
+		if peek(w.postmaster, w.remote[from:to], b) != nil {
 			continue
 		}
-		for i, pid := range group {
+		for i, pid := range w.pids[from:to] {
 			into[pid] = binary.NativeEndian.Uint32(b[4*i:])
 		}
 	}
 }
 
-// peek reads words of a process' memory (process_vm_readv(2)), which takes the right to trace it.
-func peek(pid int, at []uint64, into []byte, size int) error {
-	remote := make([]unix.RemoteIovec, len(at))
-	for i, a := range at {
-		remote[i] = unix.RemoteIovec{Base: uintptr(a), Len: size}
+// Children lists the processes that the first one has begun. Its error is of a kernel that does not list children.
+func (w *Words) Children() (pids []int, err error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", w.postmaster))
+	for text := range bytes.FieldsSeq(b) {
+		if pid, err := strconv.Atoi(string(text)); err == nil {
+			pids = append(pids, pid)
+		}
 	}
+	return pids, err
+}
+
+// errForbidden is of memory that this user may not read.
+var errForbidden = errors.New("this user may not read its memory: it takes root, or its own user where ptrace is permitted (kernel.yama.ptrace_scope)")
+
+// peek reads pieces of a process' memory, one after another (process_vm_readv(2)), which takes the right to trace it.
+func peek(pid int, at []unix.RemoteIovec, into []byte) error {
 	local := []unix.Iovec{{Base: unsafe.SliceData(into)}}
 	local[0].SetLen(len(into))
-	n, err := unix.ProcessVMReadv(pid, local, remote, 0)
+	n, err := unix.ProcessVMReadv(pid, local, at, 0)
 	switch {
 	case errors.Is(err, unix.EPERM):
-		return errors.New("this user may not read its memory: it takes root, or its own user where ptrace is permitted (kernel.yama.ptrace_scope)")
+		return errForbidden
 	case err != nil:
 		return err
 	case n != len(into):

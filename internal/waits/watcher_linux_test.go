@@ -82,7 +82,7 @@ func TestKinds(t *testing.T) {
 			for _, s := range main {
 				all += s
 			}
-			if main[want] < 0.9*all || all < 2 {
+			if main[want] < 0.5*all || all < 2 { // at its beginning, and while others have the CPU, it does other things
 				t.Errorf("%+v for %.2f of %.2f s", want, main[want], all)
 			}
 		})

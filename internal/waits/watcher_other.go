@@ -2,16 +2,6 @@
 
 package waits
 
-import "errors"
-
-// Words are not read here.
-type Words struct{}
-
-// OpenWords says why.
-func OpenWords(int) (*Words, error) {
-	return nil, errors.New("only Linux lets the memory of PostgreSQL's processes be read")
-}
-
 // Watcher sees nothing here: only Linux tells what threads wait for.
 type Watcher struct{ tally Tally }
 

@@ -59,9 +59,10 @@ func (d *DSN) start(ctx context.Context, open func(*DSN, context.Context) (expla
 	for _, s := range d.attempts() {
 		s.answer = &answer{}
 		s.answer.next(greeting, patience)
+		began := time.Now()
 		a, failed := s.opened(ctx, open)
 		if failed == nil {
-			return guarded{a, s, patience}, nil
+			return guarded{a, s, patience, time.Since(began)}, nil
 		}
 		kept := errors.Is(failed, errKeptBack)
 		if !kept && (err == nil || s.trusted) { // who came with a password tells more
@@ -84,7 +85,11 @@ type guarded struct {
 	explain.Asker
 	dsn    *DSN
 	within time.Duration // that an answer takes at most; 0: as long as it does
+	opened time.Duration // that the login took
 }
+
+// Opened is how long the login took.
+func (g guarded) Opened() time.Duration { return g.opened }
 
 func (g guarded) Ask(ctx context.Context, q explain.Query) (rows []explain.Row, err error) {
 	defer func() { err = g.dsn.Problem(err) }()

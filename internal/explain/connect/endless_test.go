@@ -331,7 +331,7 @@ func TestRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := guarded{&postgres.Asker{Conn: conn}, d, patience}
+	g := guarded{&postgres.Asker{Conn: conn}, d, patience, 0}
 	_, err = g.Ask(t.Context(), explain.Query{Name: "q", SQL: "select 1"})
 	if err == nil || !strings.Contains(err.Error(), `the question "q" with more than 10000 rows`) || sent > 1<<20 {
 		t.Errorf("%d bytes: %v", sent, err)

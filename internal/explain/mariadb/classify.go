@@ -31,7 +31,9 @@ func Classify(command, state string) (part explain.PartName, event string, backg
 	}
 	switch {
 	// MariaDB 10.11 waits for the log's flush under both names, half and half where it is slow.
-	case has("commit", "updating status", "semi-sync ack", "waiting for handler commit"):
+	case has("semi-sync ack"): // of a replica
+		return explain.OtherWaits, state, false
+	case has("commit", "updating status", "waiting for handler commit"):
 		return explain.LogWait, state, false
 	case has("writing to net", "reading from net", "sending to client", "receiving from client", "waiting for client"):
 		return explain.Application, state, false
@@ -43,6 +45,18 @@ func Classify(command, state string) (part explain.PartName, event string, backg
 		return explain.OtherWaits, state, false
 	}
 	return explain.DatabaseCPU, explain.Executing, false
+}
+
+// unflushed is what a commit does that waits for no device: for others, or for the copy to the page cache.
+const unflushed = "Commit without a flush"
+
+// classify is Classify, where it is known whether commits wait for the log's device: the state's name is the same.
+func (s *Source) classify(command, state string) (part explain.PartName, event string, background bool) {
+	part, event, background = Classify(command, state)
+	if part == explain.LogWait && s.lazy != "" {
+		return explain.OtherWaits, unflushed, background
+	}
+	return part, event, background
 }
 
 // working are the commands of sessions that run something (command_name in sql/sql_parse.cc of MariaDB 11.4 and
@@ -67,6 +81,7 @@ var meanings = map[string]string{
 	"starting commit":   "commit: log on its way to the device",
 	"waiting for prior transaction to commit": "commit: behind another one's",
 	"waiting for handler commit":              "commit: log on its way to the device",
+	"commit without a flush":                  "commit: it waits for no device",
 	"writing to net":                          "the application reads slowly",
 	"sending to client":                       "the application reads slowly",
 	"reading from net":                        "the application sends slowly",

@@ -8,6 +8,9 @@ import (
 	"hostlab/internal/explain"
 )
 
+// waitingNow is how many transactions wait for a row.
+const waitingNow = "innodb_row_lock_current_waits"
+
 func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	c := explain.Counters{Values: map[string]int64{}}
 	rows, err := s.Ask(ctx, status)
@@ -17,6 +20,8 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	for _, r := range rows {
 		c.Values[strings.ToLower(r.Text(0))] = r.Int(1)
 	}
+	s.waiting = c.Values[waitingNow] > 0
+	delete(c.Values, waitingNow) // it is no counter: it falls
 	if s.files {
 		if rows, err = s.Ask(ctx, files); err != nil {
 			return c, err
@@ -83,6 +88,11 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 		}
 		a.Waits = map[explain.PartName]float64{explain.LogWait: writes + syncs + g.Get("binlog_cache_use") +
 			g.Get("binlog_stmt_cache_use")}
+	}
+	if s.lazy != "" {
+		delete(a.Waits, explain.LogWait)
+		a.Counted = append(a.Counted, explain.Counted{Part: explain.LogWait, Events: []string{"Commit"}, Source: s.lazy, Whole: true})
+		a.AtMost = map[explain.PartName]float64{explain.LogWait: g.Get("innodb_log_waits") * explain.Longest}
 	}
 	switch {
 	case s.maria:

@@ -13,7 +13,7 @@ import (
 
 var (
 	server = explain.Query{Name: "server",
-		SQL: `select version(), @@version_comment, connection_id(), current_user(), @@performance_schema, @@innodb_flush_log_at_trx_commit, @@log_bin, @@thread_handling`}
+		SQL: `select version(), @@version_comment, connection_id(), current_user(), @@performance_schema, @@innodb_flush_log_at_trx_commit, @@log_bin, @@thread_handling, @@sync_binlog`}
 	// By the names that host.ServerSetting has; InnoDB's sizes are in bytes.
 	platform = explain.Query{Name: "platform",
 		SQL: `show global variables where variable_name in ('innodb_flush_method', 'innodb_use_native_aio', 'large_pages', 'innodb_buffer_pool_size',
@@ -38,7 +38,7 @@ var (
  where trx_mysql_thread_id not in (0, connection_id())`, Most: explain.Sessions}
 
 	status = explain.Query{Name: "status", SQL: `show global status where variable_name in ('Uptime', 'Innodb_os_log_written', 'Innodb_log_writes', 'Innodb_os_log_fsyncs', 'Innodb_row_lock_time',
- 'Innodb_row_lock_waits', 'Innodb_data_reads', 'Binlog_cache_use', 'Binlog_stmt_cache_use', 'Com_begin', 'Com_commit', 'Com_rollback', 'Handler_rollback', 'Innodb_max_trx_id', ` + statements + `)`}
+ 'Innodb_row_lock_waits', 'Innodb_row_lock_current_waits', 'Innodb_log_waits', 'Innodb_data_reads', 'Binlog_cache_use', 'Binlog_stmt_cache_use', 'Com_begin', 'Com_commit', 'Com_rollback', 'Handler_rollback', 'Innodb_max_trx_id', ` + statements + `)`}
 	// Times in ns.
 	files = explain.Query{Name: "files", SQL: `select event_name, count_read, sum_timer_read div 1000, count_write, sum_timer_write div 1000, count_misc, sum_timer_misc div 1000
  from performance_schema.file_summary_by_event_name
@@ -61,6 +61,8 @@ type Source struct {
 	files     bool
 	counted   bool
 	metrics   explain.Query // InnoDB's count of transactions; zero where it is not enabled
+	lazy      string        // why commits wait for no device; "": they do
+	waiting   bool          // for rows, some transactions at the last count
 	blind     bool          // who is within a transaction does not show
 	threads   *explain.Threads
 	own       int64          // the thread that serves us; 0: it is not known
@@ -88,6 +90,9 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 	s.Info = explain.Server{Vendor: "MySQL", Version: r.Text(0), Target: target}
 	if s.maria {
 		s.Info.Vendor = "MariaDB"
+	}
+	if flush := r.Text(5); (flush == "0" || flush == "2") && (!r.Bool(6) || r.Text(8) == "0") {
+		s.lazy = "innodb_flush_log_at_trx_commit = " + flush
 	}
 	if err := s.rights(ctx, r.Text(3)); err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 	selects := 0
 	for _, r := range rows {
 		x := explain.Session{ID: r.Int(0)}
-		x.Part, x.Event, x.Background = Classify(r.Text(1), r.Text(2))
+		x.Part, x.Event, x.Background = s.classify(r.Text(1), r.Text(2))
 		if !x.Background && !r.Null(3) {
 			s.clients[r.Int(3)] = true
 		}

@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 
 	"hostlab/internal/explain"
 	"hostlab/internal/result"
@@ -37,6 +38,11 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 			"track_activities is off for their role or database; an administrator can set it to on there, without a restart",
 			s.untold))
 	}
+	if s.blind != "" {
+		a.Missing = append(a.Missing, "waits from the server's memory, from some time on: "+s.blind+"; it was asked for each sample then")
+	}
+	a.Told = s.memory != nil
+	s.delays(g, &a)
 	s.log(g, &a)
 	s.reads(g, &a)
 	if s.threads != nil {
@@ -67,6 +73,31 @@ func (s *Source) reads(g explain.Growth, a *explain.Account) {
 		c.Source += ": no reads"
 	}
 	a.Counted = append(a.Counted, c)
+}
+
+// delays takes the sleeps before commits. Before 18 they are no wait event: such a session looks as one that runs, and is on no CPU.
+func (s *Source) delays(g explain.Growth, a *explain.Account) {
+	each := commitDelay(s.settings, s.peak)
+	if n := g.Get("wal_sync"); each > 0 && a.Transactions > 0 && s.number < 180000 {
+		sleeps := float64(a.Transactions)
+		if g.Has("wal_sync") { // one sleeps for all that commit with it
+			sleeps = min(sleeps, n*float64(max(1, s.peak)))
+		}
+		a.Counted = append(a.Counted, explain.Counted{Part: explain.OtherWaits, Events: []string{sleeping}, Seconds: 2 * sleeps * each,
+			Count: int64(sleeps), Source: "commit_delay: neither on a CPU nor ready for one", Blocked: true})
+	}
+}
+
+// sleeping is the event of a commit that sleeps, as 18 calls it.
+const sleeping = "Timeout:CommitDelay"
+
+// commitDelay is for how long a commit sleeps where as many sessions work at once, s; 0: it does not.
+func commitDelay(settings map[string]string, peak int) float64 {
+	delay, err := strconv.ParseFloat(settings["commit_delay"], 64)
+	if err != nil || settings["fsync"] == "off" || float64(peak-1) < quantity(settings["commit_siblings"]) {
+		return 0
+	}
+	return delay * us
 }
 
 // log takes the log's account, and the exact part of log waits. Waits for another

@@ -50,14 +50,8 @@ func Classify(state, kind, event string) (part explain.PartName, name string) {
 		}
 	case "ipc":
 		switch e {
-		case "syncrep":
-			return explain.LogWait, name
 		case "bufferio":
 			return explain.DataReads, name
-		}
-	case "timeout":
-		if e == "commitdelay" {
-			return explain.LogWait, name
 		}
 	}
 	return explain.OtherWaits, name
@@ -98,6 +92,7 @@ var meanings = map[string]string{
 	"lock:tuple":                  "a row that others wait for",
 	"lock:relation":               "a lock on a table",
 	"lock:extend":                 "a table grows",
+	"timeout:commitdelay":         "commit_delay",
 	"timeout:pgsleep":             "pg_sleep was called",
 	"ipc:executegather":           "parallel workers",
 	"io:buffileread":              "temporary files",

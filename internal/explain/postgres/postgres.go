@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -21,16 +22,30 @@ type Source struct {
 	walTiming, ioTiming bool
 	activity            explain.Query
 	threads             *explain.Threads
-	clients             int // in the last sample
-	untold              int // sessions at once whose state did not show
-	parallel, shots     int
-	own, asked          int64           // our backend, 0 where it is not known, and the transactions that it made for us
-	server              int             // the postmaster
-	waited              time.Duration   // for its answers
-	known               map[string]bool // questions that are prepared, each in a transaction too; nil: none is
-	open                float64         // s, of clients' transactions that were open at the last sample
-	early               float64         // the same at the first count
-	readings            []reading
+	memory              *memory // nil: samples are questions
+	blind               string  // why it is no longer looked at
+	questions           int
+	names               struct {
+		rows                 []explain.Row // sessions at work, as they came with the counters
+		wanted, texts, fresh bool
+	}
+	used struct {
+		questions int
+		cpu       float64
+		ok        bool
+	}
+	clients         int               // in the last sample
+	peak            int               // most that worked at once
+	settings        map[string]string // as it says; nil: it did not
+	untold          int               // sessions at once whose state did not show
+	parallel, shots int
+	own, asked      int64           // our backend, 0 where it is not known, and the transactions that it made for us
+	server          int             // the postmaster
+	waited          time.Duration   // for its answers
+	known           map[string]bool // questions that are prepared, each in a transaction too; nil: none is
+	open            float64         // s, of clients' transactions that were open at the last sample
+	early           float64         // the same at the first count
+	readings        []reading
 }
 
 // flush is how old a transaction has to be, in s, that a session's counters lag behind:
@@ -65,7 +80,9 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 		return nil, fmt.Errorf("track_activities is off, so the server does not report what sessions do; an administrator can set it " +
 			"to on for all, without a restart")
 	}
-	if !r.Bool(8) {
+	s.local(r.Int(2), here)
+	s.remember(ctx)
+	if !r.Bool(8) && s.memory == nil {
 		s.Info.Hidden = true
 		s.Miss("what sessions of other roles do: grant pg_read_all_stats (or pg_monitor) to %s", quote(s.user))
 	}
@@ -82,7 +99,6 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 	if major > 18 {
 		s.Miss("PostgreSQL %d is newer than what this was written for (10 to 18); views may have changed", major)
 	}
-	s.local(r.Int(2), here)
 	s.Info.Platform = explain.AskSettings(ctx, a, "pg_settings", platform)
 	return s, nil
 }
@@ -109,6 +125,23 @@ func (s *Source) local(own int64, here bool) {
 	}
 }
 
+// remember opens the server's memory, where the process that serves us is known to be a child of the one that we are connected to.
+func (s *Source) remember(ctx context.Context) {
+	if s.server == 0 || s.own == 0 {
+		return // as is said already
+	}
+	var err error
+	if peer := int64(s.Peer()); peer != s.own && peer != int64(s.server) {
+		err = errors.New("the kernel does not show that the connection leads to its processes")
+	} else if s.memory, err = openMemory(s.server, int(s.own), s.number/10000); err == nil {
+		err = s.memory.agree(func() ([]explain.Row, error) { return s.put(ctx, waiting) })
+	}
+	if err != nil {
+		s.memory = nil
+		s.Miss("waits from the server's memory, 50 times a second: %v; it is asked for each sample", err)
+	}
+}
+
 // quote writes an identifier as SQL does.
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
@@ -118,8 +151,7 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 		return nil, err
 	}
 	var shot explain.Snapshot
-	untold := 0
-	s.clients, s.open = 0, 0
+	s.open = 0
 	for _, r := range rows {
 		if r.Bool(6) {
 			shot.Masked++
@@ -132,32 +164,47 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 			if x.Leader = r.Int(5); x.Leader == 0 {
 				continue
 			}
+		}
+		if age := r.Float(7); age > flush && !x.Background {
+			s.open += age
+		}
+		shot.Sessions = append(shot.Sessions, x)
+	}
+	s.tally(shot)
+	return []explain.Snapshot{shot}, nil
+}
+
+// tally counts what a sample shows.
+func (s *Source) tally(shot explain.Snapshot) {
+	s.clients = 0
+	untold, working := 0, 0
+	for _, x := range shot.Sessions {
+		if x.Leader != 0 {
 			s.parallel++
 		}
 		if x.Part == explain.Unexplained {
 			untold++
 		}
 		if !x.Background {
-			s.clients++
-			if age := r.Float(7); age > flush {
-				s.open += age
+			if s.clients += max(1, x.Times); x.Part != explain.Idle {
+				working++
 			}
 		}
-		shot.Sessions = append(shot.Sessions, x)
 	}
+	s.peak = max(s.peak, working)
 	s.shots, s.untold = s.shots+1, max(s.untold, untold)
-	return []explain.Snapshot{shot}, nil
 }
 
 func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	c := explain.Counters{Values: map[string]int64{}}
-	if s.number >= 150000 { // ours reach the counters once a second, unless we ask for it
+	// Ours reach the counters once a second, unless we ask for it: one answer for all asks for the next one.
+	if s.number >= 150000 && (s.memory == nil || len(s.readings) == 0) {
 		if _, err := s.put(ctx, flush15); err != nil {
 			return c, err
 		}
 	}
 	own, waited := s.asked, s.waited
-	r, err := s.one(ctx, database(s.number))
+	r, reads, log, err := s.counters(ctx)
 	if err != nil {
 		return c, err
 	}
@@ -171,24 +218,18 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	if !r.Null(7) {
 		c.Values["active"], c.Values["own_active"] = r.Int(7), waited.Microseconds()
 	}
-	if q := Log(s.number); q.SQL != "" {
-		if r, err = s.one(ctx, q); err != nil {
-			return c, err
-		}
+	if len(log) > 0 {
 		for i, name := range []string{"wal_bytes", "wal_write", "wal_sync", "wal_write_time", "wal_sync_time", "",
 			"client_write",
 			"client_sync", "client_write_time", "client_sync_time"} {
-			if name != "" && !r.Null(i) {
-				c.Values[name] = r.Int(i)
+			if name != "" && !log.Null(i) {
+				c.Values[name] = log.Int(i)
 			}
 		}
-		c.Epoch += " " + r.Text(5)
+		c.Epoch += " " + log.Text(5)
 	}
-	if s.number >= 160000 && s.ioTiming {
-		if r, err = s.one(ctx, reads16); err != nil {
-			return c, err
-		}
-		c.Values["reads"], c.Values["read_time"] = r.Int(0), r.Int(1)
+	if s.ioTiming && !reads.Null(0) {
+		c.Values["reads"], c.Values["read_time"] = reads.Int(0), reads.Int(1)
 	}
 	if s.shots == 0 { // the first count comes before the first sample
 		if _, err := s.Sample(ctx); err != nil {
@@ -205,12 +246,40 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	return c, nil
 }
 
+// counters are those of the database, of reads and of the log: in one answer where no samples are asked for, too.
+func (s *Source) counters(ctx context.Context) (database, reads, log explain.Row, err error) {
+	if s.memory != nil {
+		if database, err = s.counted(ctx, counters(s.number, s.ioTiming)); err != nil {
+			return nil, nil, nil, err
+		}
+		const width = columnsDatabase + columnsReads
+		if len(database) <= width {
+			return nil, nil, nil, errors.New("the server's answer lacks counters that it was asked for")
+		}
+		s.open = database.Float(width)
+		return database[:columnsDatabase], database[columnsDatabase:width], database[width+1:], nil
+	}
+	if database, err = s.one(ctx, databases(s.number)); err != nil {
+		return nil, nil, nil, err
+	}
+	if q := Log(s.number); q.SQL != "" {
+		if log, err = s.one(ctx, q); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	if s.number >= 160000 && s.ioTiming {
+		reads, err = s.one(ctx, reads16)
+	}
+	return database, reads, log, err
+}
+
 // put asks, and counts the transactions that this makes.
 func (s *Source) put(ctx context.Context, q explain.Query) ([]explain.Row, error) {
 	if s.asked++; s.known != nil && !s.known[q.Name] {
 		s.known[q.Name] = true
 		s.asked++
 	}
+	s.questions++
 	began := time.Now()
 	rows, err := s.Ask(ctx, q)
 	s.waited += time.Since(began)
@@ -227,6 +296,11 @@ func (s *Source) one(ctx context.Context, q explain.Query) (explain.Row, error) 
 
 // watch reads what the processes have used.
 func (s *Source) watch(ctx context.Context) error {
+	if s.memory != nil {
+		s.threads.Watch(s.memory.processes())
+		s.memory.settle(s.threads.Moved)
+		return nil
+	}
 	rows, err := s.put(ctx, backends)
 	if err != nil {
 		return err
@@ -248,7 +322,10 @@ func (s *Source) Begin() {
 	if s.threads != nil {
 		s.threads.Forget()
 	}
-	s.untold, s.parallel, s.shots, s.open, s.early, s.readings = 0, 0, 0, 0, 0, nil
+	if s.blind = ""; s.memory != nil {
+		s.memory.begin()
+	}
+	s.untold, s.parallel, s.shots, s.peak, s.open, s.early, s.readings = 0, 0, 0, 0, 0, 0, nil
 }
 
 // Process implements explain.Hosted.
@@ -256,4 +333,48 @@ func (s *Source) Process() (server int, own int64, ok bool) {
 	return s.server, s.own, s.server != 0
 }
 
-func (s *Source) OwnCPU() (float64, bool) { return s.threads.Used(s.own) }
+func (s *Source) OwnCPU() (float64, bool) {
+	if s.used.questions != s.questions || s.memory == nil { // it works for questions alone
+		s.used.questions = s.questions
+		s.used.cpu, s.used.ok = s.threads.Used(s.own)
+	}
+	return s.used.cpu, s.used.ok
+}
+
+// Close implements explain.Source.
+func (s *Source) Close() error {
+	if s.memory != nil {
+		s.memory.words.Close()
+	}
+	return s.Asked.Close()
+}
+
+// Look implements explain.Looker.
+func (s *Source) Look(ctx context.Context, until time.Time, mean time.Duration) ([]explain.Snapshot, bool) {
+	if s.memory == nil {
+		return nil, false
+	}
+	shots, err := s.memory.watch(ctx, until, mean)
+	if err != nil {
+		s.forget(err)
+		return nil, false
+	}
+	for _, shot := range shots {
+		s.tally(shot)
+	}
+	return shots, true
+}
+
+// forget goes on by questions.
+func (s *Source) forget(why error) {
+	s.memory.words.Close()
+	s.memory, s.blind = nil, why.Error()
+}
+
+// Looks implements explain.Looker.
+func (s *Source) Looks() (questions int, cpu float64) {
+	if s.memory != nil {
+		cpu = s.memory.cpu.Seconds()
+	}
+	return s.questions, cpu
+}

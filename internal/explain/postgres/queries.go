@@ -1,6 +1,10 @@
 package postgres
 
-import "hostlab/internal/explain"
+import (
+	"fmt"
+
+	"hostlab/internal/explain"
+)
 
 // All questions. pg_stat_get_activity is what the view pg_stat_activity is made of,
 // without its joins.
@@ -44,9 +48,9 @@ func Log(number int) (q explain.Query) {
 	return q
 }
 
-// database counts transactions, and since 14 sessions and the time in which they ran statements,
+// databases counts transactions, and since 14 sessions and the time in which they ran statements,
 // us: each session begins with a transaction of the server's own (InitPostgres).
-func database(number int) explain.Query {
+func databases(number int) explain.Query {
 	sessions, active := "0", "null"
 	if number >= 140000 {
 		sessions, active = "sum(sessions)", "sum(round(active_time * 1000)::bigint)"
@@ -54,6 +58,29 @@ func database(number int) explain.Query {
 	return explain.Query{Name: "database", SQL: `select pg_postmaster_start_time()::text, sum(xact_commit + xact_rollback), sum(blks_read), sum(round(blk_read_time * 1000)::bigint), max(stats_reset)::text, ` + sessions + `,
  case when not pg_is_in_recovery() then (pg_current_wal_insert_lsn() - '0/0')::bigint end, ` + active + ` from pg_stat_database`}
 }
+
+// counters are all of them in one answer: columnsDatabase of databases, columnsReads of reads16, the time for which transactions of clients have
+// been open that are older than flush, and those of the log. It has our own transaction reported at its end.
+func counters(number int, timed bool) explain.Query {
+	reads, log := "select null, null", Log(number).SQL
+	if number >= 160000 && timed {
+		reads = reads16.SQL
+	}
+	flushed := ""
+	if number >= 150000 {
+		flushed = ", (" + flush15.SQL + ") as flushed"
+	}
+	return explain.Query{Name: "counters", SQL: fmt.Sprintf("select a.*, b.*, c.*, d.* from (%s) a, (%s) b, (%s) c, (%s) d%s", databases(number).SQL, reads, open, log, flushed)}
+}
+
+const columnsDatabase, columnsReads = 8, 2
+
+// open is the age of transactions that the counters of sessions lag behind.
+const open = `select coalesce(sum(extract(epoch from clock_timestamp() - xact_start)), 0) from pg_stat_get_activity(null)
+ where pid <> pg_backend_pid() and backend_type = 'client backend' and xact_start < clock_timestamp() - interval '1 s'`
+
+// waiting is what the server itself says that its processes wait for.
+var waiting = explain.Query{Name: "waiting", SQL: `select pid, wait_event_type, wait_event, coalesce(state, '') from pg_stat_get_activity(null) where wait_event is not null`, Most: explain.Sessions}
 
 // backends are all processes that the server reports.
 var backends = explain.Query{Name: "backends", SQL: `select pid, coalesce(backend_type, '') from pg_stat_get_activity(null)`, Most: explain.Sessions}

@@ -1,0 +1,174 @@
+package assess
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hostlab/internal/document"
+	"hostlab/internal/explain"
+	"hostlab/internal/explain/mariadb"
+	"hostlab/internal/explain/postgres"
+	"hostlab/internal/lever"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+)
+
+// Server are the findings on settings of the watched server, those first that take most.
+func (m *Minute) Server() (list []explain.Finding) {
+	list = []explain.Finding{}
+	if !m.Connected {
+		return list
+	}
+	switch m.Report.Vendor {
+	case "PostgreSQL":
+		list = append(list, postgres.Findings(&m.Report)...)
+	case "MariaDB", "MySQL":
+		list = append(list, mariadb.Findings(&m.Report)...)
+	}
+	slices.SortStableFunc(list, func(a, b explain.Finding) int { return cmp.Compare(explains(b), explains(a)) })
+	return list
+}
+
+// explains is what a finding is known to take, as a share of active time.
+func explains(f explain.Finding) float64 {
+	if f.Explains == nil {
+		return 0
+	}
+	return *f.Explains
+}
+
+// touched are the parts that a lever of the platform shortens.
+var touched = map[string]explain.PartName{lever.Log: explain.LogWait, lever.Data: explain.DataReads}
+
+// before reports that a setting of the server comes before a lever: it takes more, or its counter says that it makes the
+// very waits that the lever would shorten.
+func before(f explain.Finding, l *lever.Lever) bool {
+	return l == nil || explains(f) >= *l.Likely || f.Plain && touched[l.Name] == f.Part
+}
+
+// foremost is the finding that matters most, and whether it comes before the first lever; nil: none does.
+func (m *Minute) foremost(first *lever.Lever) (f explain.Finding, leads bool) {
+	list := m.Server()
+	for _, f := range list {
+		if before(f, first) {
+			return f, true
+		}
+	}
+	if len(list) > 0 {
+		f = list[0]
+	}
+	return f, false
+}
+
+// ofServer says that finding.
+func (m *Minute) ofServer(first *lever.Lever) (says []string, leads bool) {
+	switch f, leads := m.foremost(first); {
+	case leads:
+		return []string{f.Text, "first, in the server: " + f.Step}, true
+	case f.Text != "":
+		return []string{"also, in the server: " + f.Text}, false
+	}
+	return nil, false
+}
+
+// ran is the statement that had most of a part of the time, for a sentence; "": none stands out.
+func (m *Minute) ran(part explain.PartName) string {
+	for _, s := range m.Report.Statements {
+		if s.Part == part && s.ID != "" && s.Share.Low >= mostly {
+			return fmt.Sprintf("statement %s (%s) has %s of %s", s.ID, strings.ReplaceAll(s.Kind, "_", " "), result.Share(s.Share.Value), spent[part])
+		}
+	}
+	return ""
+}
+
+// spent is the time of a part, in a sentence.
+var spent = map[explain.PartName]string{explain.DatabaseCPU: "the time on CPUs", explain.RunQueue: "the waits for a CPU", explain.LogWait: "the waits for the log",
+	explain.DataReads: "the waits for data", explain.Locks: "the waits for locks", explain.OtherWaits: "the other waits", explain.Application: "the pauses of the application",
+	explain.Unexplained: "the time that nothing explains"}
+
+// serverSection shows settings of the server that matter.
+func (m *Minute) serverSection() document.Section {
+	t := &document.Table{Columns: append(document.Headings("setting", "takes", "at most"), document.Column{Head: "what shows it"}),
+		Lead: "These are settings of the server: no lever of the platform moves them."}
+	share := func(v *float64) document.Cell {
+		if v == nil {
+			return document.Text("unknown")
+		}
+		return document.Number(*v, result.Share(*v))
+	}
+	for _, f := range m.Server() {
+		t.Add(document.Text(f.Parameter), share(f.Explains), share(f.AtMost), document.Text(f.Text)).
+			Notes = []document.Line{{Text: lever.Sentence("to change it: " + f.Step), Tone: document.Quiet}}
+	}
+	return document.Titled("What the server itself tells", t)
+}
+
+// statements shows which ran most in each part that matters.
+func (m *Minute) statements() document.Section {
+	t := &document.Table{Columns: append(document.Headings("part", "of the part", "95 % interval"), document.Column{Head: "statement"}),
+		Lead: "Which statements ran, by looks at the server, one a second. Statements that differ in values alone count as one."}
+	for _, s := range m.Report.Statements {
+		id := s.Kind + " " + s.ID
+		if s.ID == "" {
+			id = "not shown by the server"
+		}
+		row := t.Add(document.Text(s.Part.Title()), document.Number(s.Share.Value, result.Share(s.Share.Value)),
+			document.Text(s.Share.Percent().Interval()), document.Text(id))
+		if s.Text != "" {
+			row.Notes = []document.Line{{Text: s.Text, Tone: document.Quiet}}
+		}
+	}
+	return document.Titled("Statements", t)
+}
+
+// blockers shows for whom sessions waited.
+func (m *Minute) blockers() document.Section {
+	t := &document.Table{Columns: append(document.Headings("what the holder did", "of lock waits", "95 % interval", "chain"),
+		document.Column{Head: "where, and who"}), Lead: "For whom sessions waited that waited for locks: who holds at the end of the chain."}
+	for _, b := range m.Report.Blockers {
+		t.Add(document.Text(cmp.Or(b.Event, b.Part.Title())), document.Number(b.Share.Value, result.Share(b.Share.Value)),
+			document.Text(b.Share.Percent().Interval()), document.Number(float64(b.Depth), fmt.Sprint(b.Depth)), document.Text(holder(b)))
+	}
+	return document.Titled("Who held the locks", t)
+}
+
+// holder names where a lock was, and who held it.
+func holder(b explain.Blocker) string {
+	where := "relation not known"
+	if b.Relation != "" {
+		where = "on " + b.Relation
+	}
+	if b.PID == 0 {
+		return where
+	}
+	if b.Sessions > 1 {
+		return where + fmt.Sprintf(", %s, most often %s (%s)", screen.Count(b.Sessions, "session"), b.Who(), result.Share(b.Held))
+	}
+	return where + ", " + b.Who()
+}
+
+// mostly is the share from which one session is named as the holder.
+const mostly = 0.5
+
+// held is a clause on who held what the service's sessions waited for; "": that does not show.
+func (m *Minute) held() string {
+	if len(m.Report.Blockers) == 0 || m.share(explain.Locks).Value < lever.Margin {
+		return ""
+	}
+	b := m.Report.Blockers[0]
+	doing := map[explain.PartName]string{explain.DatabaseCPU: "ran, or was ready to", explain.LogWait: "waited for the log",
+		explain.DataReads: "read data", explain.Application: "waited for its client within a transaction"}[b.Part]
+	if doing == "" {
+		doing = "showed as " + cmp.Or(b.Event, string(b.Part))
+	}
+	says := fmt.Sprintf("in %s of lock waits the holder %s", result.Share(b.Share.Value), doing)
+	if b.Relation != "" {
+		says += ", on " + b.Relation
+	}
+	if b.PID != 0 && b.Held >= mostly {
+		says += ": " + b.Who()
+	}
+	return says
+}

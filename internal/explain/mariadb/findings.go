@@ -1,0 +1,153 @@
+package mariadb
+
+import (
+	"fmt"
+	"strconv"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/result"
+)
+
+// Findings are what its counters tell of its settings.
+func Findings(r *explain.Report) (out []explain.Finding) {
+	if r.Busy <= 0 || r.Whole() == nil {
+		return nil
+	}
+	f := findings{r, r.Whole()}
+	for _, x := range []explain.Finding{f.pauses(), f.connections(), f.pool(), f.logBuffer(), f.noFree(), f.temporary()} {
+		if x.Text != "" && x.Matters() {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+type findings struct {
+	*explain.Report
+	totals *explain.Totals
+}
+
+// set begins a finding of a setting, of which a counter grew.
+func (f *findings) set(parameter, counter string, part explain.PartName) explain.Finding {
+	n := max(0, f.totals.Get(counter)-f.totals.Get("own_"+counter)) // our questions use temporary tables, too
+	return explain.Finding{Parameter: parameter, Value: f.totals.Settings[parameter], Part: part, Number: n / f.totals.Seconds, Unit: "1/s", N: int64(n)}
+}
+
+// now is a setting with its value, for a sentence; sizes are in bytes.
+func now(x explain.Finding) string {
+	v, err := strconv.ParseFloat(x.Value, 64)
+	if err != nil {
+		return x.Parameter
+	}
+	return x.Parameter + " (" + result.Format(v, "B") + ")"
+}
+
+// larger is the statement that sets a size to some times of what it is, in whole MiB.
+func larger(x explain.Finding, times int64) string {
+	v, err := strconv.ParseInt(x.Value, 10, 64)
+	if err != nil {
+		return "set " + x.Parameter + " higher"
+	}
+	return fmt.Sprintf("set global %s = %d", x.Parameter, max(1, v*times>>20)<<20)
+}
+
+// often is how many connections a second are many by themselves, and some how many of other events.
+const (
+	often = 10
+	some  = 1
+)
+
+// slowest is what a login is taken to last, s, at most.
+const slowest = 0.2
+
+// pauses: a client that sits still within a transaction keeps its locks. MySQL has no such limit.
+func (f *findings) pauses() explain.Finding {
+	b, seconds := f.Paused()
+	if seconds == 0 {
+		return explain.Finding{}
+	}
+	share := min(1, seconds/f.Busy)
+	x := explain.Finding{Parameter: "idle_transaction_timeout", Value: f.totals.Settings["idle_transaction_timeout"], Part: explain.Locks,
+		Number: seconds, Unit: "s", N: int64(b.Share.N), Explains: &share, AtMost: result.Finite(min(1, max(seconds, f.Part(explain.Locks).Share.High*f.Elapsed)/f.Busy)),
+		Text: fmt.Sprintf("sessions wait %s of active time for locks of %d, which sits still within a transaction", result.Share(share), b.PID),
+		Step: "have that client end its transaction"}
+	if f.Vendor == "MariaDB" {
+		x.Step += "; set global idle_transaction_timeout = 10 ends such sessions"
+	}
+	return x
+}
+
+// connections: each takes a login, and a thread unless one is kept for it.
+func (f *findings) connections() explain.Finding {
+	x := f.set("pool of connections", "connections", explain.DatabaseCPU)
+	if x.Number < some {
+		return explain.Finding{}
+	}
+	all := float64(max(0, f.Transactions))
+	x.Plain = x.Number >= often && float64(x.N) >= all/2
+	x.Step = "let clients keep their connections"
+	x.Text = fmt.Sprintf("clients connect %s times a second", explain.Plain(x.Number))
+	if each := all / max(1, float64(x.N)); each >= 0.5 {
+		x.Text += fmt.Sprintf(", for %s transactions each", explain.Plain(each))
+	}
+	if took, err := strconv.ParseFloat(f.totals.Settings[explain.Login], 64); err == nil && took > 0 { // one login, and no client's
+		began := min(took, slowest) * float64(x.N)
+		x.Explains = result.Finite(began / (began + f.Busy))
+		x.Text += fmt.Sprintf("; hostlab's own login took %s", result.Format(took, "s"))
+	}
+	if f.Transactions < 0 {
+		x.Plain = x.Number >= often && float64(x.N) >= f.totals.Get("questions")/4
+	}
+	if n := f.totals.Get("threads_created"); n >= float64(x.N)/2 && n > 0 {
+		cache := f.set("thread_cache_size", "threads_created", explain.DatabaseCPU)
+		x.Text += fmt.Sprintf("; %.0f new threads, as thread_cache_size is %s", n, cache.Value)
+		x.Step += "; set global thread_cache_size = 256 keeps threads"
+	}
+	return x
+}
+
+// pool: what it does not hold is read from files. Where the kernel's page cache answers, memory has room for more of it.
+func (f *findings) pool() explain.Finding {
+	x := f.set("innodb_buffer_pool_size", "innodb_buffer_pool_reads", explain.DataReads)
+	requests := f.totals.Get("innodb_buffer_pool_read_requests")
+	if x.N == 0 || requests <= 0 {
+		return explain.Finding{}
+	}
+	missed := min(1, float64(x.N)/requests)
+	x.Explains = result.Finite(min(1, f.Part(explain.DataReads).Seconds/f.Busy))
+	x.Text = fmt.Sprintf("%s of the pages that were wanted were not in %s: %s a second", result.Share(missed), now(x), explain.Plain(x.Number))
+	if f.Copies != nil {
+		x.Part, x.Plain = explain.DatabaseCPU, missed >= explain.FindingFrom
+		x.Text += "; the page cache held them"
+	}
+	x.Step = larger(x, 4) + ", if memory has room"
+	return x
+}
+
+// logBuffer: a session waits for the log where the buffer is full.
+func (f *findings) logBuffer() explain.Finding {
+	x := f.set("innodb_log_buffer_size", "innodb_log_waits", explain.LogWait)
+	x.Plain = x.Number >= some
+	x.Text = fmt.Sprintf("sessions waited for the log %d times, %s a second, as %s was full", x.N, explain.Plain(x.Number), now(x))
+	x.Step = "set " + x.Parameter + " to four times as much in the server's file, and restart it"
+	return x
+}
+
+// noFree: a session that wants a page waits until one is written and freed.
+func (f *findings) noFree() explain.Finding {
+	x := f.set("innodb_buffer_pool_size", "innodb_buffer_pool_wait_free", explain.OtherWaits)
+	x.Plain = x.Number >= some
+	x.Text = fmt.Sprintf("sessions waited for a free page %d times, %s a second, as %s was full", x.N, explain.Plain(x.Number), now(x))
+	x.Step = larger(x, 4) + ", if memory has room"
+	return x
+}
+
+// temporary: what sorts and groups exceed goes to files. Columns of long texts go there in any case.
+func (f *findings) temporary() explain.Finding {
+	x := f.set("tmp_table_size", "created_tmp_disk_tables", explain.DatabaseCPU)
+	all := f.totals.Get("created_tmp_tables") - f.totals.Get("own_created_tmp_tables")
+	x.Plain = x.Number >= some && float64(x.N) >= all/4
+	x.Text = fmt.Sprintf("%d of %.0f temporary tables went to disk, as they exceed %s or hold long texts", x.N, all, now(x))
+	x.Step = larger(x, 8) + "; max_heap_table_size, too"
+	return x
+}

@@ -1,0 +1,84 @@
+package mariadb
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"hostlab/internal/explain"
+)
+
+// Sessions that run something, and what. MySQL has a number for statements that differ in values alone.
+var (
+	runningMaria = explain.Query{Name: "running", Most: explain.Sessions, SQL: `select id, command, coalesce(state, ''), null, left(info, ` + longestText + `) from information_schema.processlist
+ where id <> connection_id() and info is not null`}
+	runningThreads = explain.Query{Name: "running", Most: explain.Sessions, SQL: `select t.processlist_id, t.processlist_command, coalesce(t.processlist_state, ''), s.digest, left(t.processlist_info, ` + longestText + `)
+ from performance_schema.threads t left join performance_schema.events_statements_current s on s.thread_id = t.thread_id and s.nesting_event_id is null
+ where t.type = 'FOREGROUND' and t.processlist_id <> connection_id() and t.processlist_info is not null`}
+)
+
+var longestText = strconv.Itoa(explain.LongestText)
+
+// Transactions that wait for a row of others, and what those do.
+var (
+	blockedMaria = explain.Query{Name: "blocked", SQL: `select r.trx_mysql_thread_id, b.trx_mysql_thread_id, l.lock_table, coalesce(p.command, ''), coalesce(p.state, ''), coalesce(p.user, ''), coalesce(p.host, '')
+ from information_schema.innodb_lock_waits w join information_schema.innodb_trx r on r.trx_id = w.requesting_trx_id join information_schema.innodb_trx b on b.trx_id = w.blocking_trx_id
+ join information_schema.innodb_locks l on l.lock_id = w.requested_lock_id left join information_schema.processlist p on p.id = b.trx_mysql_thread_id limit 5000`}
+	blockedThreads = explain.Query{Name: "blocked", SQL: `select r.processlist_id, b.processlist_id, concat(l.object_schema, '.', l.object_name), coalesce(b.processlist_command, ''), coalesce(b.processlist_state, ''), coalesce(b.processlist_user, ''), coalesce(b.processlist_host, '')
+ from performance_schema.data_lock_waits w join performance_schema.threads r on r.thread_id = w.requesting_thread_id join performance_schema.threads b on b.thread_id = w.blocking_thread_id
+ join performance_schema.data_locks l on l.engine_lock_id = w.requesting_engine_lock_id limit 5000`}
+)
+
+// Name implements explain.Names. InnoDB's row locks do not show in the process list, so that a counter says when to ask for them.
+func (s *Source) Name(ctx context.Context, texts bool) (n explain.Naming, err error) {
+	running, blocked := runningMaria, blockedMaria
+	if !s.maria && s.processes.SQL == processThreads.SQL {
+		running, blocked = runningThreads, blockedThreads
+	}
+	waiters := map[int64]explain.Waiter{}
+	if s.waiting {
+		rows, err := s.Ask(ctx, blocked)
+		if s.asked++; err != nil {
+			return n, err
+		}
+		n.Blocks, waiters = blocks(rows)
+	}
+	rows, err := s.Ask(ctx, running)
+	if s.asked++; err != nil {
+		return n, err
+	}
+	for _, r := range rows {
+		d := explain.Doing{ID: r.Text(3), Kind: explain.Digest}
+		event, background := "", false
+		if d.Part, event, background = s.classify(r.Text(1), r.Text(2)); background {
+			continue
+		}
+		if _, waits := waiters[r.Int(0)]; waits && event == explain.Executing {
+			d.Part = explain.Locks
+		}
+		if d.ID == "" {
+			d.ID, d.Kind = explain.FingerprintOf(r.Text(4), true), explain.Fingerprint
+		}
+		if texts {
+			d.Text = r.Text(4)
+		}
+		n.Doing = append(n.Doing, d)
+	}
+	return n, nil
+}
+
+// blocks makes chains of pairs: who waits, and for whom.
+func blocks(rows []explain.Row) ([]explain.Block, map[int64]explain.Waiter) {
+	waiters, holders := map[int64]explain.Waiter{}, map[int64]explain.Holder{}
+	for _, r := range rows {
+		w := waiters[r.Int(0)]
+		w.Relation, w.By = strings.ReplaceAll(r.Text(2), "`", ""), append(w.By, r.Int(1))
+		waiters[r.Int(0)] = w
+		h := explain.Holder{PID: r.Int(1), User: r.Text(5), Client: r.Text(6)}
+		if h.Part, h.Event, _ = Classify(r.Text(3), r.Text(4)); h.Part == explain.Idle {
+			h.Part, h.Event = explain.Application, inTransaction
+		}
+		holders[h.PID] = h
+	}
+	return explain.Chains(waiters, holders), waiters
+}

@@ -1,0 +1,302 @@
+package postgres
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/result"
+)
+
+// Findings are what its counters and its sessions' waits tell of its settings.
+func Findings(r *explain.Report) (out []explain.Finding) {
+	if r.Busy <= 0 {
+		return nil
+	}
+	f := findings{r, r.Whole()}
+	for _, look := range []func() (explain.Finding, bool){f.pauses, f.commitDelay, f.checkpoints, f.connections, f.temporary, f.standby, f.cache,
+		f.backendWrites, f.autovacuum} {
+		if x, ok := look(); ok && x.Matters() {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+type findings struct {
+	*explain.Report
+	totals *explain.Totals
+}
+
+// set begins a finding of a setting.
+func (f *findings) set(parameter string, part explain.PartName) explain.Finding {
+	return explain.Finding{Parameter: parameter, Part: part, Value: f.setting(parameter)}
+}
+
+// setting is a value as the server writes it; "": it did not tell.
+func (f *findings) setting(name string) string {
+	if f.totals == nil {
+		return ""
+	}
+	return f.totals.Settings[name]
+}
+
+// now is a setting's value for a sentence.
+func now(x explain.Finding) string {
+	if x.Value == "" {
+		return x.Parameter
+	}
+	return x.Parameter + " (" + x.Value + ")"
+}
+
+// share is seconds as a share of active time.
+func (f *findings) share(seconds float64) *float64 {
+	return result.Finite(max(0, min(1, seconds/f.Busy)))
+}
+
+// in are the seconds of events.
+func (f *findings) in(names ...string) (sum float64) {
+	for _, e := range f.Events {
+		for _, n := range names {
+			if strings.EqualFold(e.Name, n) {
+				sum += e.Seconds
+			}
+		}
+	}
+	return sum
+}
+
+// sampled are the same as samples showed them: calls that never leave the CPU are taken for CPU time in events.
+func (f *findings) sampled(names ...string) (sum float64) {
+	for name, seconds := range f.Sampled {
+		if slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) }) {
+			sum += seconds
+		}
+	}
+	return sum
+}
+
+// alter is the statement that changes a setting for all, without a restart.
+func alter(parameter, value string) string {
+	return "alter system set " + parameter + " = '" + value + "'; select pg_reload_conf()"
+}
+
+// page is what a full-page image holds at most (BLCKSZ, as it is by default).
+const page = 8192
+
+// pauses: a client that sits still within a transaction keeps its locks.
+func (f *findings) pauses() (x explain.Finding, ok bool) {
+	x = f.set("idle_in_transaction_session_timeout", explain.Locks)
+	b, seconds := f.Paused()
+	x.Number, x.Unit, x.N = seconds, "s", int64(b.Share.N)
+	x.Explains, x.AtMost = f.share(seconds), f.share(max(seconds, f.Part(explain.Locks).Share.High*f.Elapsed))
+	x.Text = fmt.Sprintf("sessions wait %s of active time for locks of %d, which sits still within a transaction", result.Share(*x.Explains), b.PID)
+	x.Step = "have that client end its transaction; " + alter(x.Parameter, "10s") + " ends such sessions"
+	return x, seconds > 0
+}
+
+// checkpoints: the log fills max_wal_size before checkpoint_timeout is over. After each checkpoint the first change of a page logs
+// all of it. One that a person asks for counts as forced, too, so that the log's rate decides: a checkpoint begins once the log has
+// max_wal_size / (1 + checkpoint_completion_target) since the last one (CalculateCheckpointSegments in xlog.c).
+func (f *findings) checkpoints() (x explain.Finding, ok bool) {
+	x = f.set("max_wal_size", explain.LogWait)
+	forced, timed, written := f.totals.Get("checkpoints_forced"), f.totals.Get("checkpoints_timed"), f.totals.Get("log")
+	if forced == 0 || forced < timed || written <= 0 {
+		return x, false
+	}
+	largest, timeout := quantity(x.Value), quantity(f.setting("checkpoint_timeout"))
+	if rate := written / f.totals.Seconds; largest > 0 && timeout > 0 {
+		if rate*timeout < largest/2 {
+			return x, false
+		}
+		x.Step = alter(x.Parameter, size(rate*timeout))
+	}
+	x.Number, x.Unit, x.N, x.Plain = forced/(forced+timed), "of checkpoints", int64(forced), true
+	x.Text = fmt.Sprintf("%.0f of %.0f checkpoints in %s were forced by %s", forced, forced+timed, result.Format(f.totals.Seconds, "s"), now(x))
+	if n := float64(f.Transactions); n > 0 {
+		x.Text += fmt.Sprintf("; a transaction logs %s", result.Format(written/n, "B"))
+	}
+	if all := f.totals.Get("wal_bytes"); all > 0 {
+		full := min(1, f.totals.Get("wal_fpi")*page/all)
+		x.Explains = f.share(full * f.Part(explain.LogWait).Seconds)
+		x.Text += fmt.Sprintf(", up to %s of it full pages", result.Share(full))
+	}
+	return x, true
+}
+
+// commitDelay: a session sleeps before it flushes the log, where others are within transactions (XLogFlush in xlog.c). Who comes
+// meanwhile waits for the rest of one such time, and may sleep itself.
+func (f *findings) commitDelay() (x explain.Finding, ok bool) {
+	x = f.set("commit_delay", explain.OtherWaits)
+	if f.totals == nil {
+		return x, false
+	}
+	delay := commitDelay(f.totals.Settings, f.Peak)
+	if delay <= 0 {
+		return x, false
+	}
+	n := float64(max(0, f.Transactions))
+	ran := f.Part(explain.DatabaseCPU).Seconds + f.Part(explain.RunQueue).Seconds
+	slept := f.in(sleeping)
+	if slept == 0 { // without the CPU time of sessions, a sleep looks as if it ran
+		slept, ran = min(n*delay, ran), 0
+	}
+	x.Number, x.Unit, x.N = delay, "s", int64(n)
+	x.Explains, x.AtMost = f.share(slept), f.share(max(slept, min(2*n*delay, f.Busy-ran)))
+	x.Text = fmt.Sprintf("by commit_delay, each commit sleeps for %s before its flush: %s of active time", result.Format(delay, "s"),
+		result.Share(*x.Explains))
+	x.Step = alter(x.Parameter, "0")
+	return x, true
+}
+
+// slowest is what it takes to begin a session, s, at most: what is more is the error of a difference.
+const slowest = 0.2
+
+// connections: a session takes a process, its caches and a login. The server counts for how long there was one, from its process's
+// begin on, and for how long it ran statements or paused within a transaction; samples show for how long it was idle.
+func (f *findings) connections() (x explain.Finding, ok bool) {
+	x = explain.Finding{Parameter: "pool of connections", Part: explain.DatabaseCPU, Unit: "connections/s",
+		Step: "let clients keep their connections, or put a pooler such as pgbouncer between"}
+	n := f.totals.Get("sessions")
+	if n <= 0 {
+		return x, false
+	}
+	x.N, x.Number = int64(n), n/f.totals.Seconds
+	if x.Number < 1 {
+		return x, false
+	}
+	x.Text = fmt.Sprintf("clients connect %s times a second", explain.Plain(x.Number))
+	if all := float64(f.Transactions); all > 0 {
+		x.Plain = n >= all/2 && x.Number >= often
+	}
+	if all := float64(f.Transactions); all >= n/2 {
+		x.Text += fmt.Sprintf(", for %s each", transactions(all/n))
+	}
+	own := f.totals.Seconds
+	began := f.totals.Get("session_us")*us - own - f.totals.Get("active_us")*us - f.totals.Get("paused_us")*us - f.Part(explain.Idle).Seconds
+	if began = min(began, n*slowest); began > 0 {
+		x.Explains = result.Finite(began / (began + f.Busy))
+		x.Text += fmt.Sprintf("; beginning and ending a session takes %s", result.Format(began/n, "s"))
+	}
+	return x, true
+}
+
+// often is how many connections a second are many by themselves.
+const often = 10
+
+func transactions(n float64) string {
+	if n < 1.05 {
+		return "one transaction"
+	}
+	return explain.Plain(n) + " transactions"
+}
+
+// spilled is what sessions write to temporary files in a second of their active time, B, that is much by itself.
+const spilled = 20e6
+
+// temporary: sorts and hashes that do not fit into work_mem go to files. A file is counted when it is removed.
+func (f *findings) temporary() (x explain.Finding, ok bool) {
+	x = f.set("work_mem", explain.OtherWaits)
+	n, bytes := f.totals.Get("temp_files"), f.totals.Get("temp_bytes")
+	if n == 0 {
+		return x, false
+	}
+	x.Number, x.Unit, x.N = bytes/f.totals.Seconds, "B/s", int64(n)
+	x.Explains, x.Plain = f.share(f.sampled("IO:BufFileRead", "IO:BufFileWrite")), bytes >= spilled*f.Busy
+	x.Text = fmt.Sprintf("sorts and hashes exceed %s: %.0f temporary files of %s on average, %s a second", now(x), n, result.Format(bytes/n, "B"),
+		result.Format(x.Number, "B"))
+	x.Step = alter(x.Parameter, size(2*max(bytes/n, quantity(x.Value))))
+	return x, true
+}
+
+func (f *findings) standby() (x explain.Finding, ok bool) {
+	x = f.set("synchronous_commit", explain.OtherWaits)
+	seconds := f.in("IPC:SyncRep")
+	x.Number, x.Unit, x.N = seconds/f.Busy, "of active time", -1
+	x.Explains, x.AtMost = f.share(seconds), f.share(seconds+f.Part(explain.Locks).Seconds)
+	x.Text = fmt.Sprintf("sessions wait for a standby of synchronous_standby_names for %s of active time", result.Share(x.Number))
+	x.Step = "look at the standby and the way to it; with synchronous_commit = local a commit waits for none, and may be lost with this host"
+	return x, seconds > 0
+}
+
+// cache: a page that is not in shared_buffers is copied from the kernel's page cache, which takes CPU time and no device.
+func (f *findings) cache() (x explain.Finding, ok bool) {
+	x = f.set("shared_buffers", explain.DatabaseCPU)
+	c := f.Copies
+	if c == nil || c.Count <= 0 {
+		return x, false
+	}
+	x.Number, x.Unit, x.N = c.Seconds/float64(c.Count), "s a read", c.Count
+	x.Explains, x.AtMost = f.share(c.Seconds), f.share(c.Seconds+f.Part(explain.DatabaseCPU).Seconds)
+	x.Text = fmt.Sprintf("%s of active time goes to copies from the page cache into %s, %s each",
+		result.Share(*x.Explains), now(x), result.Format(x.Number, "s"))
+	larger := 4 * quantity(x.Value)
+	if all := quantity(f.setting(explain.Memory)); all > 0 { // a quarter is what the documentation begins with
+		larger = max(larger, all/8)
+	}
+	x.Step = "set shared_buffers higher, if memory has room, and restart the server"
+	if larger > 0 {
+		x.Step = "alter system set shared_buffers = '" + size(larger) + "', if memory has room, and restart the server"
+	}
+	return x, true
+}
+
+// backendWrites: who wants a place in shared_buffers and finds a changed page there has to write it.
+func (f *findings) backendWrites() (x explain.Finding, ok bool) {
+	x = f.set("shared_buffers", explain.OtherWaits)
+	n, seconds := f.totals.Get("written_backend"), f.sampled("IO:DataFileWrite")
+	if n <= 0 || seconds <= 0 {
+		return x, false
+	}
+	x.Number, x.Unit, x.N = n/f.totals.Seconds, "pages/s", int64(n)
+	x.Explains = f.share(seconds)
+	x.Text = fmt.Sprintf("sessions write changed pages themselves to get a place in %s: %s pages a second, %s of active time", now(x), explain.Plain(x.Number),
+		result.Share(*x.Explains))
+	x.Step = alter("bgwriter_lru_maxpages", "1000")
+	return x, true
+}
+
+// autovacuum: its workers take CPU time and devices from sessions.
+func (f *findings) autovacuum() (x explain.Finding, ok bool) {
+	x = f.set("autovacuum_vacuum_cost_limit", explain.RunQueue)
+	w := f.Vacuum
+	if w == nil || w.Seconds <= 0 || w.Watched <= 0 {
+		return x, false
+	}
+	x.Number, x.Unit, x.N = w.Seconds/w.Watched, "workers", int64(w.Looks)
+	x.Plain = w.Running >= explain.FindingFrom*f.Busy
+	x.Text = fmt.Sprintf("%s autovacuum workers ran at once on average, and spent %s of their time on a CPU or in I/O", explain.Plain(x.Number),
+		result.Share(w.Running/w.Seconds))
+	x.Step = alter("autovacuum_vacuum_cost_delay", "20ms") + " slows them down"
+	return x, true
+}
+
+// units are PostgreSQL's (guc.c), in bytes and seconds.
+var units = map[string]float64{"": 1, "B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40,
+	"us": us, "ms": 1e-3, "s": 1, "min": 60, "h": 3600, "d": 86400}
+
+// quantity is a value as current_setting writes it; 0: it is none.
+func quantity(s string) float64 {
+	digits := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyzBGKMT")
+	v, err := strconv.ParseFloat(digits, 64)
+	unit, known := units[s[len(digits):]]
+	if err != nil || !known || v < 0 {
+		return 0
+	}
+	return v * unit
+}
+
+// size rounds bytes up to a power of two as a setting takes it.
+func size(bytes float64) string {
+	kb := math.Exp2(math.Ceil(math.Log2(max(bytes, 1024) / 1024)))
+	switch {
+	case kb >= 1<<20:
+		return fmt.Sprintf("%.0fGB", kb/(1<<20))
+	case kb >= 1<<10:
+		return fmt.Sprintf("%.0fMB", kb/(1<<10))
+	}
+	return fmt.Sprintf("%.0fkB", kb)
+}

@@ -1,0 +1,388 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/thread"
+	"hostlab/internal/waits"
+)
+
+// memory shows what sessions do by the memory of the server's processes, so that no statement runs for it.
+type memory struct {
+	words    words
+	events   events
+	own      int
+	backends map[int]*backend
+	pids     []int        // of all
+	serving  int          // of those, for clients
+	begins   bool         // one of them has no word yet
+	all      *waits.Group // those that have a word
+	active   *waits.Group // and are looked at each time
+	listed   time.Time
+	churned  time.Time // when one of them was new
+	shown    map[uint32]wait
+	due      time.Time     // of the next look
+	cpu      time.Duration // that looks took
+
+	// Of looks since processes were listed last:
+	seen  []waits.Seen
+	looks []look
+	shots []explain.Snapshot
+}
+
+// look is one, and where in seen it ends.
+type look struct {
+	seconds float64 // that it stands for
+	end     int
+}
+
+// words is what it needs of waits.Words.
+type words interface {
+	Children() ([]int, error)
+	Follow(pids []int)
+	FindTransactions(pids []int, major int) error
+	Group(pids []int) *waits.Group
+	Look(g *waits.Group, ask func(pid int) bool) []waits.Seen
+	Title(pid int) (title string, cut bool)
+	Close()
+}
+
+// wait is how a session shows.
+type wait struct {
+	part  explain.PartName
+	event string
+}
+
+// backend is a process of the server.
+type backend struct {
+	kind   kind
+	leader int64
+	// still is set where a session was idle and has not run between the last two counts, and shows idle now and then: such are many.
+	still, passed bool // passed: it is passed over in looks
+	last          waits.Seen
+}
+
+type kind int
+
+const (
+	unknown kind = iota // it has no title yet
+	client
+	worker // of a parallel query
+	background
+)
+
+// churns is for how long processes are listed for each look after one has begun, as where clients reconnect.
+const churns = time.Second
+
+// relist is how often processes are listed and idle ones looked at else: of hundreds this takes longer than many looks.
+func (m *memory) relist() time.Duration {
+	if len(m.pids) <= 100 {
+		return 250 * time.Millisecond
+	}
+	return time.Second
+}
+
+// openMemory finds out whether a server's memory tells what its sessions do. Its error is a clause.
+func openMemory(postmaster, own, major int) (*memory, error) {
+	e := eventsOf(major)
+	if len(e) == 0 {
+		return nil, fmt.Errorf("hostlab knows the numbers of waits of PostgreSQL 14 to 18, and not of %d", major)
+	}
+	w, err := waits.OpenWords(postmaster)
+	if err != nil {
+		return nil, err
+	}
+	m := newMemory(w, e, own)
+	return m, m.try(major)
+}
+
+func newMemory(w words, e events, own int) *memory {
+	return &memory{words: w, events: e, own: own, backends: map[int]*backend{}, shown: map[uint32]wait{}}
+}
+
+// try looks once at all. Our own session has to show as one.
+func (m *memory) try(major int) error {
+	pids, err := m.words.Children()
+	if err != nil {
+		return fmt.Errorf("this kernel does not list a process' children: %w", err)
+	}
+	m.words.Follow(pids)
+	if err := m.words.FindTransactions(pids, major); err != nil {
+		return err
+	}
+	if err := m.list(time.Now()); err != nil {
+		return err
+	}
+	if b := m.backends[m.own]; b == nil || b.kind != client {
+		return errors.New("the titles of its processes do not tell which of them serve clients")
+	}
+	return nil
+}
+
+// agree compares what its memory says with what the server says of the same processes. Most of those that wait do so all the while.
+func (m *memory) agree(ask func() ([]explain.Row, error)) error {
+	all := func() map[int]waits.Seen {
+		out := map[int]waits.Seen{}
+		for _, x := range m.words.Look(m.all, nil) {
+			out[x.PID] = x
+		}
+		return out
+	}
+	before := all()
+	rows, err := ask()
+	if err != nil {
+		return err
+	}
+	after, same, other := all(), 0, 0
+	for _, r := range rows {
+		x := after[int(r.Int(0))]
+		if x.Word == 0 || x != before[x.PID] {
+			continue
+		}
+		kind, event := m.events.name(x.Word)
+		state := r.Text(3)
+		idle := state == "idle" && !x.Xact || state == "idle in transaction" && x.Xact
+		if kind == r.Text(1) && event == r.Text(2) && (idle || !strings.HasPrefix(state, "idle") || strings.HasSuffix(state, "(aborted)")) {
+			same++
+		} else {
+			other++
+		}
+	}
+	if other > same {
+		return errors.New("this build tells its waits in another way than PostgreSQL does")
+	}
+	return nil
+}
+
+// watch looks again and again until a time, at random times around their mean. It is kept where a look is late, as no CPU was free, and
+// each stands for the time that was planned: late ones would give such times more weight than they have.
+func (m *memory) watch(ctx context.Context, until time.Time, mean time.Duration) ([]explain.Snapshot, error) {
+	runtime.LockOSThread() // whose CPU time is counted
+	defer runtime.UnlockOSThread()
+	used, _ := thread.CPUTime()
+	defer func() {
+		now, _ := thread.CPUTime()
+		m.cpu += now - used
+	}()
+	m.shots = nil
+	if m.due.IsZero() {
+		m.due = time.Now()
+	}
+	for now := time.Now(); ctx.Err() == nil && now.Before(until); now = time.Now() {
+		planned := time.Duration(float64(mean) * (0.5 + rand.Float64()))
+		if m.due = m.due.Add(planned); now.Sub(m.due) > mean { // it was stopped
+			planned += now.Sub(m.due)
+			m.due = now
+		}
+		// A timer of Go's takes half as much CPU time again, as it wakes two threads.
+		thread.Sleep(max(0, m.due.Sub(now)))
+		if err := m.look(planned); err != nil {
+			return nil, err
+		}
+	}
+	m.flush()
+	return m.shots, nil
+}
+
+// look looks once, at all processes where that is due. It does as little as can be: what there is to say of it is said later.
+func (m *memory) look(planned time.Duration) error {
+	if now := time.Now(); now.Sub(m.listed) >= m.relist() || now.Sub(m.churned) < churns {
+		m.flush()
+		if err := m.list(now); err != nil {
+			return err
+		}
+	}
+	m.seen = append(m.seen, m.words.Look(m.active, m.asks)...)
+	m.looks = append(m.looks, look{planned.Seconds(), len(m.seen)})
+	return nil
+}
+
+// asks reports whether a process that waits may be ready to run and matter.
+func (m *memory) asks(pid int) bool {
+	b := m.backends[pid]
+	return b.kind != background && !b.still && pid != m.own
+}
+
+// list finds processes that have begun or ended, and idle sessions that do something.
+func (m *memory) list(now time.Time) error {
+	m.listed = now
+	pids, err := m.words.Children()
+	if err != nil {
+		return err
+	}
+	if m.all == nil || m.begins || !slices.Equal(pids, m.pids) {
+		m.know(pids)
+	}
+	seen := m.words.Look(m.all, nil)
+	if len(seen) == 0 {
+		return errors.New("its memory is not where it was")
+	}
+	changed, active, served := m.active == nil, make([]int, 0, len(seen)), 0
+	for _, x := range seen {
+		b := m.backends[x.PID]
+		if b.kind == client || b.kind == worker {
+			served++
+		}
+		first := b.last.PID == 0
+		b.last = x
+		b.still = b.still || first && b.kind == client && b.idle()
+		still := b.still && b.idle()
+		changed = changed || still != b.passed
+		if b.still, b.passed = still, still; !still {
+			active = append(active, x.PID)
+		}
+	}
+	if changed {
+		m.active = m.words.Group(active)
+	}
+	m.begins = served < m.serving
+	return nil
+}
+
+// know takes the processes that there are now. One that has begun has a title at first, then a word.
+func (m *memory) know(pids []int) {
+	m.words.Follow(pids)
+	m.serving = 0
+	backends := make(map[int]*backend, len(pids))
+	for _, pid := range pids {
+		b := m.backends[pid]
+		if b == nil || b.kind == unknown {
+			if b == nil {
+				m.churned = m.listed
+			}
+			b = &backend{}
+			b.kind, b.leader = kindOf(m.words.Title(pid))
+		}
+		backends[pid] = b
+		if b.kind != background {
+			m.serving++
+		}
+	}
+	m.pids, m.backends = pids, backends
+	m.all, m.active = m.words.Group(pids), nil
+}
+
+// idle reports that it waits for its client outside of a transaction, or in one that has failed.
+func (b *backend) idle() bool { return b.last.Word == clientRead && !b.last.Xact }
+
+// begin forgets when the last look was.
+func (m *memory) begin() { m.due = time.Time{} }
+
+// flush makes snapshots of looks.
+func (m *memory) flush() {
+	still := explain.Session{Part: explain.Idle, Event: idle.event}
+	for pid, b := range m.backends {
+		if b.passed && pid != m.own {
+			still.Times++
+		}
+	}
+	from := 0
+	for _, l := range m.looks {
+		shot := explain.Snapshot{Seconds: l.seconds, Sessions: make([]explain.Session, 0, l.end-from+1)}
+		if still.Times > 0 {
+			shot.Sessions = append(shot.Sessions, still)
+		}
+		for _, x := range m.seen[from:l.end] {
+			if s, shows := m.session(x); shows {
+				shot.Sessions = append(shot.Sessions, s)
+			}
+		}
+		m.shots, from = append(m.shots, shot), l.end
+	}
+	m.seen, m.looks = m.seen[:0], m.looks[:0]
+}
+
+// session is what a process does. Of the server's own, only what the log makes wait shows, as in the view.
+func (m *memory) session(x waits.Seen) (s explain.Session, shows bool) {
+	b := m.backends[x.PID]
+	b.last = x
+	w := m.wait(x)
+	s = explain.Session{ID: int64(x.PID), Part: w.part, Event: w.event}
+	switch b.kind {
+	case client:
+		return s, x.PID != m.own
+	case worker:
+		s.Leader, s.Background = b.leader, true
+		return s, b.leader != 0
+	case background:
+		s.Background = true
+		_, event, _ := strings.Cut(w.event, ":")
+		return s, len(event) > 2 && strings.EqualFold(event[:3], "wal")
+	}
+	return s, false
+}
+
+// idle is how a session shows that waits for its client between transactions.
+var idle = wait{explain.Idle, "Client:ClientRead"}
+
+// wait is how a session shows.
+func (m *memory) wait(x waits.Seen) (w wait) {
+	switch {
+	case x.Runs:
+		x.Word = 0
+	case x.Word == clientRead && !x.Xact:
+		return idle
+	}
+	w, known := m.shown[x.Word]
+	if !known {
+		kind, event := "", ""
+		if x.Word != 0 {
+			kind, event = m.events.name(x.Word)
+		}
+		w.part, w.event = Classify("active", kind, event)
+		m.shown[x.Word] = w
+	}
+	return w
+}
+
+// settle takes from counters which sessions have not run since they were read last.
+func (m *memory) settle(moved func(pid int64) bool) {
+	for pid, b := range m.backends {
+		b.still = b.kind == client && b.idle() && !moved(int64(pid))
+	}
+}
+
+// processes are those of clients, and all others.
+func (m *memory) processes() (clients, others []int64) {
+	for pid, b := range m.backends {
+		if b.kind == client && pid != m.own {
+			clients = append(clients, int64(pid))
+		} else {
+			others = append(others, int64(pid))
+		}
+	}
+	return clients, others
+}
+
+// kindOf is what kind of process a title tells of: a session has its user, its database and where its client is (ps_status.c,
+// BackendInitialize in postmaster.c); a server may have a name before that (cluster_name). The server's own have short ones.
+func kindOf(title string, cut bool) (k kind, leader int64) {
+	text, ours := strings.CutPrefix(title, "postgres: ")
+	if !ours {
+		return unknown, 0
+	}
+	if strings.HasPrefix(text, "walsender ") || strings.Contains(text, ": walsender ") {
+		return background, 0
+	}
+	for f := range strings.FieldsSeq(text) {
+		open := strings.IndexByte(f, '(')
+		port, _ := strconv.ParseUint(strings.TrimSuffix(f[open+1:], ")"), 10, 16)
+		if cut || f == "[local]" || open > 0 && strings.HasSuffix(f, ")") && port > 0 {
+			return client, 0
+		}
+	}
+	if _, of, found := strings.Cut(text, "parallel worker for PID "); found {
+		leader, _ = strconv.ParseInt(strings.TrimSpace(of), 10, 64)
+		return worker, leader
+	}
+	return background, 0
+}

@@ -1,0 +1,103 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"hostlab/internal/explain"
+)
+
+// answers gives the next list of rows to each question.
+type answers struct {
+	rows  [][]explain.Row
+	asked []explain.Query
+}
+
+func (a *answers) Ask(_ context.Context, q explain.Query) ([]explain.Row, error) {
+	a.asked = append(a.asked, q)
+	rows := a.rows[0]
+	a.rows = a.rows[1:]
+	return rows, nil
+}
+
+func (a *answers) Close() error { return nil }
+
+// cells are a row; "-" is NULL.
+func cells(text string) (r explain.Row) {
+	for c := range strings.SplitSeq(text, "|") {
+		r = append(r, struct {
+			String string
+			Valid  bool
+		}{strings.TrimPrefix(c, "-"), c != "-"})
+	}
+	return r
+}
+
+// TestBeside: where samples come from memory, statements come with the counters, each once, in one question.
+func TestBeside(t *testing.T) {
+	a := &answers{rows: [][]explain.Row{{cells("1|2")},
+		{cells("3|4|active|Lock|tuple|client backend|77|-"), cells("3|4|active|-|-|client backend|-|select 1"), cells("3|4|-|Timeout|VacuumDelay|autovacuum worker|-|-")},
+		{cells("5|6|-|-|-|-|-|-")}}}
+	s := &Source{Asked: explain.Asked{Asker: a}, memory: &memory{}, number: 150000}
+	count := func(want string) {
+		t.Helper()
+		r, err := s.counted(t.Context(), explain.Query{Name: "counters", SQL: "select 1, 2"})
+		if err != nil || len(r) != 2 || r.Text(0)+r.Text(1) != want {
+			t.Errorf("%v, %v, want %s", r, err, want)
+		}
+	}
+	count("12")
+	if _, err := s.runs(t.Context(), false); !errors.Is(err, explain.ErrNotYet) {
+		t.Error(err)
+	}
+	count("34")
+	rows, err := s.runs(t.Context(), false)
+	if err != nil || len(rows) != 3 || rows[0].Text(4) != "77" || rows[1].Text(5) != "select 1" {
+		t.Errorf("%v, %v", rows, err)
+	}
+	if _, err := s.runs(t.Context(), false); !errors.Is(err, explain.ErrNotYet) {
+		t.Error("rows are given twice")
+	}
+	count("56")
+	if rows, err := s.runs(t.Context(), false); err != nil || len(rows) != 0 {
+		t.Errorf("nobody runs: %v, %v", rows, err)
+	}
+	if len(a.asked) != 3 {
+		t.Errorf("%d questions", len(a.asked))
+	}
+}
+
+// TestName: sessions at work have their part and the number of their statement, and workers of autovacuum their pauses; who waits
+// for a lock is followed to who holds it.
+func TestName(t *testing.T) {
+	a := &answers{rows: [][]explain.Row{
+		{cells("active|Lock|transactionid|client backend|77|-"), cells("active|-|-|client backend|-|select 1"), cells("active|Timeout|VacuumDelay|autovacuum worker|-|-"),
+			cells("active|-|-|autovacuum worker|-|-")},
+		{cells("5|active|Lock|transactionid|app|shop||0|4,0|public.stock"), cells("4|idle in transaction|Client|ClientRead|app|nightly|10.0.0.7|4711||")}}}
+	s := &Source{Asked: explain.Asked{Asker: a}, number: 140000}
+	n, err := s.Name(t.Context(), false)
+	if err != nil || len(n.Doing) != 2 || n.Doing[0].ID != "77" || n.Doing[0].Kind != explain.QueryID || n.Doing[0].Part != explain.Locks ||
+		n.Doing[1].Kind != explain.Fingerprint || n.Doing[1].Text != "" {
+		t.Fatalf("%+v, %v", n, err)
+	}
+	if len(n.Vacuum) != 2 || n.Vacuum[0].Part != explain.Idle || n.Vacuum[1].Part != explain.DatabaseCPU {
+		t.Errorf("%+v", n.Vacuum)
+	}
+	if len(n.Blocks) != 1 || n.Blocks[0].Relation != "public.stock" || n.Blocks[0].Holder.Event != "prepared transaction" {
+		t.Errorf("a prepared transaction has no process: %+v", n.Blocks)
+	}
+}
+
+// TestRunning: 13 has no numbers of statements, and texts are asked for where they are wanted, or where there is no number.
+func TestRunning(t *testing.T) {
+	for number, want := range map[int]string{130000: "backend_type, null, left(query", 140000: "query_id, case when query_id is null then left(query", 180000: "query_id, case"} {
+		if q := running(number, false); !strings.Contains(q.SQL, want) {
+			t.Errorf("%d: %s", number, q.SQL)
+		}
+	}
+	if q := running(180000, true); !strings.Contains(q.SQL, "query_id, left(query") || q.Name == running(180000, false).Name {
+		t.Errorf("%+v", q)
+	}
+}

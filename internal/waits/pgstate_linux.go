@@ -1,0 +1,185 @@
+package waits
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// Seen is what one look at a process of PostgreSQL saw.
+type Seen struct {
+	PID  int
+	Word uint32
+	Xact bool // it is in a transaction that has not failed
+	Runs bool // it is on a CPU or ready for one, whatever its word says: after a wait it needs a CPU to change that
+}
+
+// FindTransactions finds where processes keep the number of the transaction that they are in, and 0 outside of any
+// (LocalTransactionId in storage/proc.h): before 17 in front of their process number, since then three fields after it. That number,
+// which tells where they are, stands in the same record as the word; the latch before it has it, too. pids are known ones.
+func (w *Words) FindTransactions(pids []int, major int) error {
+	const before, several = 1000, 2
+	found, looked := map[int]int{}, 0
+	for _, pid := range pids {
+		at, known := w.at[pid]
+		var b [before]byte
+		if !known || peek(w.postmaster, []unix.RemoteIovec{{Base: uintptr(at - before), Len: before}}, b[:]) != nil {
+			continue
+		}
+		looked++
+		for i := 0; i < before; i += 4 {
+			if int(binary.NativeEndian.Uint32(b[i:])) == pid {
+				found[before-i]++
+			}
+		}
+	}
+	nearest := 0
+	for back, n := range found {
+		if n == looked && (nearest == 0 || back < nearest) {
+			nearest = back
+		}
+	}
+	if looked < several || nearest == 0 {
+		return errors.New("its memory is laid out in another way than PostgreSQL's")
+	}
+	if w.xact = uint64(nearest + 4); major >= 17 { //nolint:gosec // it is within the record
+		w.xact = uint64(nearest - 12) //nolint:gosec // as above
+	}
+	return nil
+}
+
+// Group are processes that are looked at together.
+type Group struct {
+	pids          []int
+	pieces        []unix.RemoteIovec
+	places        []int // of their words in what is read
+	bytes         []byte
+	before, after []Seen
+}
+
+// Group makes one of those that are known.
+func (w *Words) Group(pids []int) *Group {
+	g := &Group{}
+	for _, pid := range pids {
+		if _, known := w.at[pid]; known {
+			g.pids = append(g.pids, pid)
+		}
+	}
+	slices.SortFunc(g.pids, func(a, b int) int { return cmp.Compare(w.at[a], w.at[b]) })
+	size := 0
+	for _, pid := range g.pids {
+		from, to := w.at[pid]-w.xact, w.at[pid]+4
+		// Records of one array: a longer piece takes the kernel less than two short ones.
+		if n := len(g.pieces) - 1; n >= 0 && from < uint64(g.pieces[n].Base)+uint64(g.pieces[n].Len)+near {
+			more := int(to - uint64(g.pieces[n].Base) - uint64(g.pieces[n].Len)) //nolint:gosec // it is small
+			g.pieces[n].Len, size = g.pieces[n].Len+more, size+more
+		} else {
+			g.pieces = append(g.pieces, unix.RemoteIovec{Base: uintptr(from), Len: int(to - from)}) //nolint:gosec // as above
+			size += int(to - from)                                                                  //nolint:gosec // as above
+		}
+		g.places = append(g.places, size-4)
+	}
+	g.bytes = make([]byte, size)
+	return g
+}
+
+// near is how far apart pieces are at most that are read as one: two records of PostgreSQL 18 (PGPROC has 900 bytes).
+const near = 1800
+
+// Look is what all of a group do, until the next look; nothing where their memory has gone, as when the server has restarted. ask says of
+// whom that waits it has to find out whether it is ready to run; nil: of nobody.
+func (w *Words) Look(g *Group, ask func(pid int) bool) []Seen {
+	g.before = w.glance(g, g.before[:0])
+	ready := false
+	for i := range g.before {
+		x := &g.before[i]
+		x.Runs = x.Word == 0
+		if !x.Runs && ask != nil && ask(x.PID) && w.runs(x.PID) {
+			x.Runs, ready = true, true
+		}
+	}
+	if !ready {
+		return g.before
+	}
+	// All words are taken again after that, as what began to run or to wait meanwhile would else be taken for running both times.
+	g.after = w.glance(g, g.after[:0])
+	for i := range g.after {
+		x := &g.after[i]
+		x.Runs = x.Word == 0 || g.before[i].Runs && x.Word == g.before[i].Word
+	}
+	return g.after
+}
+
+// glance reads all that a group says.
+func (w *Words) glance(g *Group, into []Seen) []Seen {
+	const most = 1024 // UIO_MAXIOV
+	from := 0
+	for some := range slices.Chunk(g.pieces, most) {
+		to := from
+		for _, p := range some {
+			to += p.Len
+		}
+		if peek(w.postmaster, some, g.bytes[from:to]) != nil {
+			return into
+		}
+		from = to
+	}
+	for i, pid := range g.pids {
+		at := g.places[i]
+		into = append(into, Seen{PID: pid, Word: binary.NativeEndian.Uint32(g.bytes[at:]),
+			Xact: binary.NativeEndian.Uint32(g.bytes[at-int(w.xact):]) != 0}) //nolint:gosec // as above
+	}
+	return into
+}
+
+// Title is what a process says of itself where ps(1) shows its arguments; "" where it has ended. cut: it was too long for their place.
+func (w *Words) Title(pid int) (title string, cut bool) {
+	var b [longestTitle]byte
+	room := min(w.room, longestTitle)
+	if peek(pid, []unix.RemoteIovec{{Base: uintptr(w.title), Len: int(room)}}, b[:room]) != nil { //nolint:gosec // it is small
+		return "", false
+	}
+	text, _, _ := bytes.Cut(b[:room], []byte{0})
+	return string(text), uint64(len(text))+3 >= room // its end is one byte before theirs, or two
+}
+
+// longestTitle is more than PostgreSQL writes of two names (63 bytes each), a host and a command.
+const longestTitle = 1024
+
+// Close lets go of what is held open.
+func (w *Words) Close() {
+	for pid := range w.calls {
+		w.release(pid)
+	}
+}
+
+func (w *Words) release(pid int) {
+	_ = unix.Close(w.calls[pid])
+	delete(w.calls, pid)
+}
+
+// mostHeld is how many descriptors are held open at most.
+const mostHeld = 256
+
+// runs reports whether a process is on a CPU or ready for one.
+func (w *Words) runs(pid int) bool {
+	fd, held := w.calls[pid]
+	if !held {
+		var err error
+		if fd, err = unix.Open(fmt.Sprintf("/proc/%d/syscall", pid), unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+			return false
+		}
+		if w.calls[pid] = fd; len(w.calls) > mostHeld {
+			defer w.release(pid)
+		}
+	}
+	const running = "running" // proc_pid_syscall in fs/proc/base.c
+	var b [len(running)]byte
+	n, err := unix.Pread(fd, b[:], 0)
+	return err == nil && string(b[:n]) == running
+}

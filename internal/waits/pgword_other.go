@@ -1,0 +1,44 @@
+//go:build !linux
+
+package waits
+
+import "errors"
+
+// Words reads nothing here.
+type Words struct{}
+
+var errNoMemory = errors.New("on this system hostlab reads no other process' memory")
+
+// OpenWords finds nothing.
+func OpenWords(int) (*Words, error) { return nil, errNoMemory }
+
+// Seen is what a look would see.
+type Seen struct {
+	PID        int
+	Word       uint32
+	Xact, Runs bool
+}
+
+// Children lists none.
+func (*Words) Children() ([]int, error) { return nil, errNoMemory }
+
+// Follow knows none.
+func (*Words) Follow([]int) {}
+
+// FindTransactions finds none.
+func (*Words) FindTransactions([]int, int) error { return errNoMemory }
+
+// Group would be processes that are looked at together.
+type Group struct{}
+
+// Group knows none.
+func (*Words) Group([]int) *Group { return nil }
+
+// Look sees none.
+func (*Words) Look(*Group, func(int) bool) []Seen { return nil }
+
+// Title reads none.
+func (*Words) Title(int) (title string, cut bool) { return "", false }
+
+// Close does nothing.
+func (*Words) Close() {}
