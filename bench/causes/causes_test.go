@@ -39,6 +39,9 @@ func TestRead(t *testing.T) {
 	if !slices.ContainsFunc(a.Levers, func(v lever) bool { return v.Name == "max_wal_size" && *v.AtMost == 0.4 }) {
 		t.Errorf("the setting's bound is not read: %+v", a.Levers)
 	}
+	if a.First = "max_wal_size"; l.first(a).Name != "max_wal_size" {
+		t.Errorf("what the answer puts first is not: %+v", l.first(a))
+	}
 	if len(a.Levers) != 5 {
 		t.Errorf("%d levers, not 5", len(a.Levers))
 	}

@@ -39,6 +39,11 @@ func (r *record) gain() (g gain) {
 // first is the lever that the answer puts first; nil: it recommends none. What is worthwhile comes before what is
 // possible, and what is likely to save nothing is not recommended.
 func (l *load) first(a *answer) *lever {
+	for i := range a.Levers {
+		if a.First != "" && a.Levers[i].Name == a.First { // as the answer itself says
+			return &a.Levers[i]
+		}
+	}
 	for _, verdict := range []string{"worthwhile", "possible"} {
 		for i := range a.Levers {
 			v := &a.Levers[i]
