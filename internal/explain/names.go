@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
+	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
@@ -151,6 +153,33 @@ func (n *names) fill(r *Report) {
 	}
 }
 
+// local names the process of this host that is the client of a session that sits still within a transaction.
+func (r *recorder) local(list []Blocker) {
+	src, ok := r.src.(Hosted)
+	if !ok {
+		return
+	}
+	server, own, here := src.Process()
+	for i := range list {
+		b := &list[i]
+		if !here || b.Part != Application || b.Held < half || b.PID <= 0 || own <= 0 {
+			continue
+		}
+		// Where each session has a process, it is the server's child.
+		if stat, err := proc.Read(int(b.PID)); err != nil || stat.Parent != server {
+			continue
+		}
+		if client := proc.ClientOf(int(b.PID)); client != 0 {
+			if stat, err := proc.Read(client); err == nil {
+				b.Client = fmt.Sprintf("%s (PID %d)", screen.Cut(stat.Name, longest), client)
+			}
+		}
+	}
+}
+
+// half is the share from which one session is the holder.
+const half = 0.5
+
 // top is how many statements a part shows, and notable the share of active time from which it shows any.
 const (
 	top     = 3
@@ -266,7 +295,7 @@ func (n *names) blockers() (out []Blocker) {
 func (r *Report) Paused() (holder Blocker, seconds float64) {
 	locks := r.Part(Locks).Seconds
 	for _, b := range r.Blockers {
-		if b.Part == Application && b.Held >= 0.5 && b.PID != 0 && b.Share.N >= 3 {
+		if b.Part == Application && b.Held >= half && b.PID != 0 && b.Share.N >= 3 {
 			if seconds == 0 {
 				holder = b
 			}
