@@ -47,6 +47,16 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// A setting that the answer puts first may have no bound.
+func TestUnbounded(t *testing.T) {
+	a := heard(t)
+	a.Levers, a.First = append(a.Levers, lever{Name: "pool of connections"}), "pool of connections"
+	l := load{First: []string{"~connection"}}
+	if got := l.judge(&record{With: []float64{0.010}, Without: []float64{0.006}}, a); !got.First || got.Bound != nil || got.Holds {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestJudge(t *testing.T) {
 	r := &record{With: []float64{0.010, 0.010}, Without: []float64{0.006, 0.006}, Beside: 7}
 	for name, c := range map[string]struct {
