@@ -19,6 +19,7 @@ const document = `{"verdict": {"text": "Process a waits 50 % for a CPU. First: r
   {"name": "cpus", "verdict": "possible", "likely": 0.3, "at_most": 0.5, "next": {"command": ""}},
   {"name": "neighbour", "verdict": "worthwhile", "likely": 0.25, "at_most": 0.5, "next": {"command": "chrt --idle --pid 0 7"}},
   {"name": "clock", "verdict": "unknown", "likely": null, "at_most": null, "next": {"command": ""}}],
+"time": {"parts": [{"name": "lock", "share": 0.5, "interval": [0.3, 0.7]}]},
 "server": {"settings": [{"name": "max_wal_size", "at_most": 0.4}, {"name": "work_mem"}]}}`
 
 func heard(t *testing.T) *answer {
@@ -42,8 +43,8 @@ func TestRead(t *testing.T) {
 	if a.First = "max_wal_size"; l.first(a).Name != "max_wal_size" {
 		t.Errorf("what the answer puts first is not: %+v", l.first(a))
 	}
-	if len(a.Levers) != 5 {
-		t.Errorf("%d levers, not 5", len(a.Levers))
+	if len(a.Levers) != 6 || a.Levers[5].Name != "part lock" || *a.Levers[5].AtMost != 0.7 {
+		t.Errorf("levers %+v", a.Levers)
 	}
 }
 
@@ -68,6 +69,7 @@ func TestJudge(t *testing.T) {
 		"a likely figure of something else":         {load{First: []string{"cpus"}, Other: "fewer clients"}, "no yes yes yes -"},
 		"words do not count after a worthwhile one": {load{First: []string{"~waits 50"}}, "no yes no no -"},
 		"a setting's bound":                         {load{First: []string{"~max_wal_size"}}, "no yes yes yes -"},
+		"the part's end, as no lever touches it":    {load{First: []string{"~holder"}, Part: "lock"}, "no yes yes no -"},
 		"no bound is given":                         {load{First: []string{"clock"}}, "no yes no no -"},
 		"it is named by its number":                 {load{First: []string{"neighbour"}, Named: []string{"PID 8"}}, "yes no yes yes no"},
 	} {
@@ -171,7 +173,7 @@ func TestTell(t *testing.T) {
 	two := []load{{Name: "slow", First: []string{"neighbour"}, Named: []string{"nightly"}}, {Name: "nothing"}, {Name: "broken"}}
 	records := map[string]*record{
 		"slow":    {Load: "slow", With: []float64{2, 2}, Without: []float64{1, 1}, Beside: 7, Answers: map[string]*answer{"20 s": heard(t)}},
-		"nothing": {Load: "nothing", Answers: map[string]*answer{"20 s": {}}},
+		"nothing": {Load: "nothing", Taken: 0.3, Answers: map[string]*answer{"20 s": {}}},
 		"broken":  {Load: "broken", Failed: "no server\nat all"},
 	}
 	var out bytes.Buffer
@@ -179,7 +181,8 @@ func TestTell(t *testing.T) {
 		t.Error("goals are reached though a load failed")
 	}
 	for _, want := range []string{`slow +50 % +50 to 50 +neighbour +yes +yes +50 +yes +yes +NO +-`, `nothing +- +- +nothing +quiet`,
-		`broken +failed: no server`, `cause first +1 of 1 +0 of 1`, `nothing worthwhile without a cause +1 of 1 +0 of 1`, `1 loads failed`} {
+		`broken +failed: no server`, `cause first +1 of 1 +0 of 1`, `nothing worthwhile without a cause +1 of 1 +0 of 1`, `1 loads failed`,
+		`1 loads began beside other work`} {
 		if !regexp.MustCompile(want).Match(out.Bytes()) {
 			t.Errorf("%q is missing in\n%s", want, out.String())
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -96,6 +97,9 @@ func (l *load) judge(r *record, a *answer) (t told) {
 			}
 		}
 	}
+	if i := slices.IndexFunc(a.Levers, func(v lever) bool { return l.Part != "" && v.Name == ofPart+l.Part }); own == nil && i >= 0 {
+		own = &a.Levers[i]
+	}
 	t.Named = true
 	for _, pattern := range l.Named {
 		pattern = strings.ReplaceAll(pattern, "{beside}", fmt.Sprintf(`PID %d\b`, r.Beside))
@@ -163,7 +167,7 @@ func tell(w io.Writer, loads []load, records map[string]*record, labels []string
 	}
 	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(table, "load\tgain\trange\tanswer\tfirst\tnamed\tat most\tholds\twithin 20\tlikely\tstep")
-	failed := 0
+	failed, disturbed := 0, 0
 	for i := range loads {
 		l := &loads[i]
 		r := records[l.Name]
@@ -174,6 +178,9 @@ func tell(w io.Writer, loads []load, records map[string]*record, labels []string
 			failed++
 			fmt.Fprintf(table, "%s\tfailed: %s\n", l.Name, firstLine(r.Failed))
 			continue
+		}
+		if r.Taken > margin {
+			disturbed++
 		}
 		var kept *told
 		for _, c := range columns {
@@ -221,6 +228,9 @@ func tell(w io.Writer, loads []load, records map[string]*record, labels []string
 	table.Flush()
 	if failed > 0 {
 		fmt.Fprintf(w, "%d loads failed\n", failed)
+	}
+	if disturbed > 0 {
+		fmt.Fprintf(w, "%d loads began beside other work on more than %.0f %% of the CPUs: -again repeats them\n", disturbed, 100*margin)
 	}
 	f := sums[labels[0]]
 	return failed == 0 && 20*f.First >= 19*f.Causes && f.Holds == f.Causes && 4*f.Close >= 3*f.Causes &&

@@ -16,6 +16,8 @@ type load struct {
 	// First are answers that count as right: names of levers, or after "~" an expression that the verdict's text
 	// matches, where a setting of the server or its clients are the cause.
 	First []string
+	// Part is the part of the service's time that bounds the gain where no lever does.
+	Part string
 	// Named are expressions that the first lines of the report match, so that a stranger could act.
 	// {beside} stands for the process number of what runs beside.
 	Named []string

@@ -24,6 +24,7 @@ type record struct {
 	With    []float64 // s that a transaction took with the cause, in each slice
 	Without []float64 // and without it
 	Beside  int       // process number of what ran beside
+	Taken   float64   // share of the host's CPUs that others took before a slice, at most
 	Answers map[string]*answer
 	Failed  string // why nothing is known
 }
@@ -63,9 +64,14 @@ type bench struct {
 // warm is the time before a load is watched.
 const warm = 2500 * time.Millisecond
 
-func (b *bench) on(ctx context.Context, l *load, cause bool, do func(*stage) error) (err error) {
+func (b *bench) on(ctx context.Context, l *load, cause bool, r *record, do func(*stage) error) (err error) {
 	s := &stage{ctx: ctx, setup: l.of(cause)}
 	defer func() { err = errors.Join(err, s.close()) }()
+	taken, err := s.taken()
+	if err != nil {
+		return err
+	}
+	r.Taken = max(r.Taken, taken)
 	if err := s.begin(l.Kind); err != nil {
 		return err
 	}
@@ -83,7 +89,7 @@ func (b *bench) run(ctx context.Context, l *load) *record {
 		*to = append(*to, each)
 		return err
 	}
-	err := b.on(ctx, l, true, func(s *stage) error {
+	err := b.on(ctx, l, true, r, func(s *stage) error {
 		r.Beside = s.beside
 		if err := b.ask(s, l, r); err != nil {
 			return err
@@ -103,7 +109,7 @@ func (b *bench) run(ctx context.Context, l *load) *record {
 		if cause {
 			to = &r.With
 		}
-		err = b.on(ctx, l, cause, func(s *stage) error { return slice(s, to) })
+		err = b.on(ctx, l, cause, r, func(s *stage) error { return slice(s, to) })
 	}
 	if err != nil {
 		r.Failed = err.Error()
@@ -176,6 +182,13 @@ func (a *answer) read(document []byte) error {
 	}
 	delete(doc, "levers")
 	a.others(doc)
+	account, _ := doc["time"].(map[string]any)
+	parts, _ := account["parts"].([]any)
+	for _, p := range parts {
+		if p, ok := p.(map[string]any); ok {
+			a.Levers = append(a.Levers, partOf(p))
+		}
+	}
 	return nil
 }
 
@@ -213,6 +226,21 @@ func leverOf(m map[string]any) (l lever) {
 	text, _ := json.Marshal(m)
 	l.Text = string(text)
 	return l
+}
+
+// ofPart begins the name of a part of the service's time among levers.
+const ofPart = "part "
+
+// partOf bounds what goes with a part of the service's time, for causes that no lever touches.
+func partOf(m map[string]any) lever {
+	name, _ := m["name"].(string)
+	most, _ := m["share"].(float64)
+	if i, ok := m["interval"].([]any); ok && len(i) == 2 {
+		if high, ok := i[1].(float64); ok {
+			most = high
+		}
+	}
+	return lever{Name: ofPart + name, AtMost: &most}
 }
 
 // harmless are programs whose commands a step may run on the stage: what they change ends with its processes and

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/delayfs"
+	"hostlab/internal/proc"
 )
 
 //go:embed programs
@@ -276,7 +277,7 @@ func (s *stage) limit() error {
 	if s.free {
 		return nil
 	}
-	for _, pid := range tree(s.pid) {
+	for _, pid := range proc.Family(s.pid) {
 		for _, g := range s.groups {
 			if err := os.WriteFile(g+"/cgroup.procs", []byte(strconv.Itoa(pid)), 0o600); err != nil && !errors.Is(err, unix.ESRCH) {
 				return err
@@ -291,19 +292,18 @@ func (s *stage) limit() error {
 	return nil
 }
 
-// tree is a process and what it has started, to any depth.
-func tree(pid int) []int {
-	out := []int{pid}
-	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	for _, list := range lists {
-		text, _ := os.ReadFile(list)
-		for _, word := range strings.Fields(string(text)) {
-			if child, err := strconv.Atoi(word); err == nil {
-				out = append(out, tree(child)...)
-			}
-		}
+// taken is the share of this host's CPUs that others take, in a second before a load begins.
+func (s *stage) taken() (float64, error) {
+	before, _ := proc.Loads(nil)
+	began := time.Now()
+	if err := s.wait(time.Second); err != nil {
+		return 0, err
 	}
-	return out
+	after, known := proc.Loads(nil)
+	if !known {
+		return 0, errors.New("/proc/stat does not show what the CPUs do")
+	}
+	return proc.Share(before, after, 0, time.Since(began).Seconds()), nil
 }
 
 // evict keeps the service's data out of the page cache.
