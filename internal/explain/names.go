@@ -305,6 +305,35 @@ func (r *Report) Paused() (holder Blocker, seconds float64) {
 	return holder, min(seconds, locks)
 }
 
+// Holding is the finding that sessions wait for locks whose holders wait themselves, for their clients or otherwise: no platform
+// shortens that. Who sat still all the while is Paused, and none of these.
+func (r *Report) Holding() (f Finding, found bool) {
+	locks, most := r.Part(Locks), Blocker{}
+	still, _ := r.Paused()
+	share := 0.0
+	for _, b := range r.Blockers {
+		if b.Part != Application && b.Part != OtherWaits || still.PID != 0 && b.PID == still.PID {
+			continue
+		}
+		if share += b.Share.Value; most.Event == "" {
+			most = b
+		}
+	}
+	if share <= 0 || r.Busy <= 0 {
+		return f, false
+	}
+	seconds := min(1, share) * locks.Seconds
+	f = Finding{Parameter: "transactions that hold locks", Part: Locks, Number: seconds, Unit: "s", N: int64(most.Share.N),
+		Explains: result.Finite(min(1, seconds/r.Busy)), AtMost: result.Finite(min(1, max(seconds, locks.Share.High*r.Elapsed)/r.Busy)),
+		Step: "have a transaction wait for nothing once it holds locks that others want"}
+	doing := "waits for its client"
+	if most.Part == OtherWaits {
+		doing = "shows as " + most.Event
+	}
+	f.Text = fmt.Sprintf("sessions wait %s of active time for locks whose holder waits itself: most often it %s", result.Share(*f.Explains), doing)
+	return f, true
+}
+
 // Confide takes out what a file for others must not hold: texts of statements, and addresses of clients.
 func (r *Report) Confide() {
 	for i := range r.Statements {

@@ -14,7 +14,8 @@ func Findings(r *explain.Report) (out []explain.Finding) {
 		return nil
 	}
 	f := findings{r, r.Whole()}
-	for _, x := range []explain.Finding{f.pauses(), f.connections(), f.pool(), f.logBuffer(), f.noFree(), f.temporary()} {
+	holding, _ := f.Holding()
+	for _, x := range []explain.Finding{f.pauses(), holding, f.connections(), f.pool(), f.logBuffer(), f.noFree(), f.temporary()} {
 		if x.Text != "" && x.Matters() {
 			out = append(out, x)
 		}

@@ -43,6 +43,11 @@ func TestFindings(t *testing.T) {
 	passed := report(100, nil, nil, explain.Part{Name: explain.Locks, Seconds: 80})
 	passed.Blockers = []explain.Blocker{{Part: explain.Application, Event: "idle in transaction", PID: 7, Held: 0.25, Sessions: 4}}
 	passed.Blockers[0].Share.Value, passed.Blockers[0].Share.N = 1, 50
+	asleep := report(100, nil, nil, explain.Part{Name: explain.Locks, Seconds: 80})
+	asleep.Blockers = []explain.Blocker{{Part: explain.OtherWaits, Event: "Timeout:PgSleep", PID: 7, Held: 0.25, Sessions: 4}, {Part: explain.DatabaseCPU, Event: "on CPU"}}
+	asleep.Blockers[0].Share.Value, asleep.Blockers[1].Share.Value = 0.75, 0.25
+	ran := report(100, nil, nil, explain.Part{Name: explain.Locks, Seconds: 80})
+	ran.Blockers = asleep.Blockers[1:]
 	few := report(10, nil, map[string]int64{"sessions": 1000, "session_us": 100e6, "active_us": 1e6})
 	for name, c := range map[string]struct {
 		report *explain.Report
@@ -67,7 +72,9 @@ func TestFindings(t *testing.T) {
 		"backends write":   {writes, "shared_buffers: sessions write changed pages themselves to get a place in shared_buffers (128MB): 100 pages a second, 20 % of active time"},
 		"autovacuum":       {vacuum, "autovacuum_vacuum_cost_limit: 1.5 autovacuum workers ran at once on average, and spent 50 % of their time"},
 		"a pause":          {paused, "idle_in_transaction_session_timeout: sessions wait 80 % of active time for locks of 7, which sits still"},
-		"pauses of many":   {passed, ""},
+		"pauses of many":   {passed, "transactions that hold locks: sessions wait 80 % of active time for locks whose holder waits itself: most often it waits for its client; have"},
+		"holders asleep":   {asleep, "sessions wait 60 % of active time for locks whose holder waits itself: most often it shows as Timeout:PgSleep"},
+		"holders at work":  {ran, ""},
 		"the log alone":    {report(100, nil, nil, log), ""},
 		"nothing was said": {&explain.Report{Busy: 10}, ""},
 		"nothing ran":      {report(0, checkpoints, forced(9, 1, 600<<20, 60_000)), ""},
