@@ -194,7 +194,8 @@ func transactions(n float64) string {
 	return explain.Plain(n) + " transactions"
 }
 
-// spilled is what sessions write to temporary files in a second of their active time, B, that is much by itself.
+// spilled is what sessions write to temporary files in a second of their active time, B, that is much by itself. So is a file for every
+// other transaction, however small: it may be read many times.
 const spilled = 20e6
 
 // temporary: sorts and hashes that do not fit into work_mem go to files. A file is counted when it is removed.
@@ -205,7 +206,10 @@ func (f *findings) temporary() (x explain.Finding, ok bool) {
 		return x, false
 	}
 	x.Number, x.Unit, x.N = bytes/f.totals.Seconds, "B/s", int64(n)
-	x.Explains, x.Plain = f.share(f.sampled("IO:BufFileRead", "IO:BufFileWrite")), bytes >= spilled*f.Busy
+	x.Plain = bytes >= spilled*f.Busy || f.Transactions > 0 && n >= float64(f.Transactions)/2
+	if seconds := f.sampled("IO:BufFileRead", "IO:BufFileWrite"); seconds > 0 { // what is read again from the page cache does not show
+		x.Explains = f.share(seconds)
+	}
 	x.Text = fmt.Sprintf("sorts and hashes exceed %s: %.0f temporary files of %s on average, %s a second", now(x), n, result.Format(bytes/n, "B"),
 		result.Format(x.Number, "B"))
 	x.Step = alter(x.Parameter, size(2*max(bytes/n, quantity(x.Value))))
