@@ -322,15 +322,21 @@ func (r *Report) Holding() (f Finding, found bool) {
 	if share <= 0 || r.Busy <= 0 {
 		return f, false
 	}
-	seconds := min(1, share) * locks.Seconds
+	seconds, high := min(1, share)*locks.Seconds, 0.0
+	for _, own := range []PartName{Application, OtherWaits} { // what holders wait for themselves goes, too
+		if slices.ContainsFunc(r.Blockers, func(b Blocker) bool { return b.Part == own }) {
+			seconds += r.Part(own).Seconds
+			high += r.Part(own).Share.High * r.Elapsed
+		}
+	}
 	f = Finding{Parameter: "transactions that hold locks", Part: Locks, Number: seconds, Unit: "s", N: int64(most.Share.N),
-		Explains: result.Finite(min(1, seconds/r.Busy)), AtMost: result.Finite(min(1, max(seconds, locks.Share.High*r.Elapsed)/r.Busy)),
+		Explains: result.Finite(min(1, seconds/r.Busy)), AtMost: result.Finite(min(1, max(seconds, high+locks.Share.High*r.Elapsed)/r.Busy)),
 		Step: "have a transaction wait for nothing once it holds locks that others want"}
 	doing := "waits for its client"
 	if most.Part == OtherWaits {
 		doing = "shows as " + most.Event
 	}
-	f.Text = fmt.Sprintf("sessions wait %s of active time for locks whose holder waits itself: most often it %s", result.Share(*f.Explains), doing)
+	f.Text = fmt.Sprintf("%s of active time goes to locks whose holder waits itself, and to that wait: it %s", result.Share(*f.Explains), doing)
 	return f, true
 }
 

@@ -92,7 +92,7 @@ func (f *findings) pauses() (x explain.Finding, ok bool) {
 	x = f.set("idle_in_transaction_session_timeout", explain.Locks)
 	b, seconds := f.Paused()
 	x.Number, x.Unit, x.N = seconds, "s", int64(b.Share.N)
-	x.Explains, x.AtMost = f.share(seconds), f.share(max(seconds, f.Part(explain.Locks).Share.High*f.Elapsed))
+	x.Explains, x.AtMost = f.share(seconds), f.share(max(seconds, (f.Part(explain.Locks).Share.High+f.Part(explain.Application).Share.High)*f.Elapsed))
 	x.Text = fmt.Sprintf("sessions wait %s of active time for locks of %d, which sits still within a transaction", result.Share(*x.Explains), b.PID)
 	x.Step = "have that client end its transaction; " + alter(x.Parameter, "10s") + " ends such sessions"
 	return x, seconds > 0

@@ -43,7 +43,7 @@ func TestFindings(t *testing.T) {
 	passed := report(100, nil, nil, explain.Part{Name: explain.Locks, Seconds: 80})
 	passed.Blockers = []explain.Blocker{{Part: explain.Application, Event: "idle in transaction", PID: 7, Held: 0.25, Sessions: 4}}
 	passed.Blockers[0].Share.Value, passed.Blockers[0].Share.N = 1, 50
-	asleep := report(100, nil, nil, explain.Part{Name: explain.Locks, Seconds: 80})
+	asleep := report(100, nil, nil, explain.Part{Name: explain.Locks, Seconds: 80}, explain.Part{Name: explain.OtherWaits, Seconds: 10})
 	asleep.Blockers = []explain.Blocker{{Part: explain.OtherWaits, Event: "Timeout:PgSleep", PID: 7, Held: 0.25, Sessions: 4}, {Part: explain.DatabaseCPU, Event: "on CPU"}}
 	asleep.Blockers[0].Share.Value, asleep.Blockers[1].Share.Value = 0.75, 0.25
 	ran := report(100, nil, nil, explain.Part{Name: explain.Locks, Seconds: 80})
@@ -73,8 +73,8 @@ func TestFindings(t *testing.T) {
 		"backends write":       {writes, "shared_buffers: sessions write changed pages themselves to get a place in shared_buffers (128MB): 100 pages a second, 20 % of active time"},
 		"autovacuum":           {vacuum, "autovacuum_vacuum_cost_limit: 1.5 autovacuum workers ran at once on average, and spent 50 % of their time"},
 		"a pause":              {paused, "idle_in_transaction_session_timeout: sessions wait 80 % of active time for locks of 7, which sits still"},
-		"pauses of many":       {passed, "transactions that hold locks: sessions wait 80 % of active time for locks whose holder waits itself: most often it waits for its client; have"},
-		"holders asleep":       {asleep, "sessions wait 60 % of active time for locks whose holder waits itself: most often it shows as Timeout:PgSleep"},
+		"pauses of many":       {passed, "transactions that hold locks: 80 % of active time goes to locks whose holder waits itself, and to that wait: it waits for its client; have"},
+		"holders asleep":       {asleep, "70 % of active time goes to locks whose holder waits itself, and to that wait: it shows as Timeout:PgSleep"},
 		"holders at work":      {ran, ""},
 		"the log alone":        {report(100, nil, nil, log), ""},
 		"nothing was said":     {&explain.Report{Busy: 10}, ""},
@@ -83,6 +83,11 @@ func TestFindings(t *testing.T) {
 		var all []string
 		for _, f := range Findings(c.report) {
 			all = append(all, f.Parameter+": "+f.Text+"; "+f.Step)
+			for clause := range strings.SplitSeq(f.Text, "; ") {
+				if n := len(strings.Fields(clause)); n > 21 { // with what comes before it, a sentence has 25
+					t.Errorf("%s: %d words in %q", name, n, clause)
+				}
+			}
 			if f.Number <= 0 || f.Unit == "" || f.Part == "" || f.Explains != nil && (*f.Explains < 0 || *f.Explains > 1) ||
 				f.AtMost != nil && (f.Explains == nil || *f.AtMost < *f.Explains) {
 				t.Errorf("%s: %+v", name, f)
