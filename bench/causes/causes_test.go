@@ -40,8 +40,21 @@ func TestRead(t *testing.T) {
 	if !slices.ContainsFunc(a.Levers, func(v lever) bool { return v.Name == "max_wal_size" && *v.AtMost == 0.4 }) {
 		t.Errorf("the setting's bound is not read: %+v", a.Levers)
 	}
+	if a.First = "max_wal_size"; l.first(a).Name != "max_wal_size" {
+		t.Errorf("what the answer puts first is not: %+v", l.first(a))
+	}
 	if len(a.Levers) != 6 || a.Levers[5].Name != "part lock" || *a.Levers[5].AtMost != 0.7 {
 		t.Errorf("levers %+v", a.Levers)
+	}
+}
+
+// A setting that the answer puts first may have no bound.
+func TestUnbounded(t *testing.T) {
+	a := heard(t)
+	a.Levers, a.First = append(a.Levers, lever{Name: "pool of connections"}), "pool of connections"
+	l := load{First: []string{"~connection"}}
+	if got := l.judge(&record{With: []float64{0.010}, Without: []float64{0.006}}, a); !got.First || got.Bound != nil || got.Holds {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -40,6 +40,11 @@ func (r *record) gain() (g gain) {
 // first is the lever that the answer puts first; nil: it recommends none. What is worthwhile comes before what is
 // possible, and what is likely to save nothing is not recommended.
 func (l *load) first(a *answer) *lever {
+	for i := range a.Levers {
+		if a.First != "" && a.Levers[i].Name == a.First { // as the answer itself says
+			return &a.Levers[i]
+		}
+	}
 	for _, verdict := range []string{"worthwhile", "possible"} {
 		for i := range a.Levers {
 			v := &a.Levers[i]
@@ -100,7 +105,7 @@ func (l *load) judge(r *record, a *answer) (t told) {
 		pattern = strings.ReplaceAll(pattern, "{beside}", fmt.Sprintf(`PID %d\b`, r.Beside))
 		t.Named = t.Named && matches("~"+pattern, a.Head)
 	}
-	if own == nil {
+	if own == nil || own.AtMost == nil { // nothing bounds it
 		return t
 	}
 	g := r.gain().Value

@@ -35,6 +35,7 @@ type answer struct {
 	Text   string  // the verdict
 	Head   string  // the first lines of the report
 	Levers []lever
+	First  string // a lever, or a setting of the server, by its name; "": the answer does not say
 	Step   step
 }
 
@@ -171,6 +172,7 @@ func (a *answer) read(document []byte) error {
 	}
 	if v, ok := doc["verdict"].(map[string]any); ok {
 		a.Text, _ = v["text"].(string)
+		a.First, _ = v["first"].(string)
 	}
 	levers, _ := doc["levers"].([]any)
 	for _, l := range levers {
@@ -197,7 +199,8 @@ func (a *answer) others(in any) {
 			a.others(v)
 		}
 	case map[string]any:
-		if _, named := in["name"].(string); named && in["at_most"] != nil {
+		_, bounded := in["at_most"] // which may be unknown
+		if _, named := in["name"].(string); named && bounded {
 			a.Levers = append(a.Levers, leverOf(in))
 			return
 		}

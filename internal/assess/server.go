@@ -66,9 +66,9 @@ func (m *Minute) foremost(first *lever.Lever) (f explain.Finding, leads bool) {
 func (m *Minute) ofServer(first *lever.Lever) (says []string, leads bool) {
 	switch f, leads := m.foremost(first); {
 	case leads:
-		return []string{f.Text, "first, in the server: " + f.Step}, true
+		return append(strings.Split(f.Text, "; "), "first, in the server: "+f.Step), true
 	case f.Text != "":
-		return []string{"also, in the server: " + f.Text}, false
+		return strings.Split("also, in the server: "+f.Text, "; "), false
 	}
 	return nil, false
 }

@@ -122,11 +122,15 @@ func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, event
 			d.counted(c)
 		}
 	}
-	d.cpu(a.CPU, a.Told && d.known())
+	told := a.Told && d.known()
+	d.cpu(a.CPU, told)
 	for _, c := range a.Counted {
 		if c.Blocked && a.CPU != nil {
 			d.blocked(c, a)
 		}
+	}
+	if told && a.CPU != nil {
+		d.divide()
 	}
 	rest := d.fit()
 	parts, events = d.parts(rest), d.events()

@@ -28,7 +28,7 @@ func (d *decomposition) cpu(c *CPUTime, told bool) {
 	}
 	wait, source := c.Queue, c.Source
 	if missed := ran - run - c.Queue; c.QueueHigh > c.Queue && missed > 0 { // it ran, as far as the server knows, and had no CPU
-		wait, source = ran-run, source+", samples"
+		wait, source = min(ran-run, c.QueueHigh), source+", samples"
 	}
 	queue := min(wait, d.elapsed-run)
 	if wait-queue > tolerance*d.elapsed {
@@ -39,11 +39,9 @@ func (d *decomposition) cpu(c *CPUTime, told bool) {
 		d.lines["queue"] = &line{name: CPUQueue, part: RunQueue, count: -1, seconds: queue, source: source,
 			low: min(queue, c.QueueLow), high: max(queue, min(c.QueueHigh, d.elapsed-run))}
 	}
-	if told {
-		d.divide()
-		return
+	if !told {
+		d.overlap(min(run+queue-ran, d.total()-d.elapsed))
 	}
-	d.overlap(min(run+queue-ran, d.total()-d.elapsed))
 }
 
 // overlap takes what did not show as running out of the waits that it showed as, counted or

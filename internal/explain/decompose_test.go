@@ -108,6 +108,13 @@ func TestDecompose(t *testing.T) {
 		near(t, "CPU", find(parts, DatabaseCPU).Seconds, 7)
 		near(t, "application", find(parts, Application).Seconds, 1)
 	})
+	t.Run("a sleep that shows as running is no wait that shows", func(t *testing.T) {
+		sleeps := map[Key]float64{{Part: DatabaseCPU, Event: OnCPU}: 0.9, {Part: Application, Event: "Client:ClientRead"}: 0.1}
+		_, parts, _, _ := Decompose(even(10, sleeps), Account{Told: true, CPU: &CPUTime{Run: 1, Queue: 1},
+			Counted: []Counted{{Part: OtherWaits, Events: []string{"Timeout:CommitDelay"}, Seconds: 20, Count: 100, Blocked: true}}})
+		near(t, "the sleep", find(parts, OtherWaits).Seconds, 7)
+		near(t, "the application", find(parts, Application).Seconds, 1)
+	})
 	t.Run("what is blocked is what was only counted", func(t *testing.T) {
 		running := map[Key]float64{{Part: DatabaseCPU, Event: Executing}: 1}
 		for most, want := range map[float64]float64{100: 5, 3: 3} {

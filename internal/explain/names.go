@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
+	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
@@ -157,6 +159,33 @@ func (n *names) fill(r *Report) {
 	}
 }
 
+// local names the process of this host that is the client of a session that sits still within a transaction.
+func (r *recorder) local(list []Blocker) {
+	src, ok := r.src.(Hosted)
+	if !ok {
+		return
+	}
+	server, own, here := src.Process()
+	for i := range list {
+		b := &list[i]
+		if !here || b.Part != Application || b.Held < half || b.PID <= 0 || own <= 0 {
+			continue
+		}
+		// Where each session has a process, it is the server's child.
+		if stat, err := proc.Read(int(b.PID)); err != nil || stat.Parent != server {
+			continue
+		}
+		if client := proc.ClientOf(int(b.PID)); client != 0 {
+			if stat, err := proc.Read(client); err == nil {
+				b.Client = fmt.Sprintf("%s (PID %d)", screen.Cut(stat.Name, longest), client)
+			}
+		}
+	}
+}
+
+// half is the share from which one session is the holder.
+const half = 0.5
+
 // top is how many statements a part shows, and notable the share of active time from which it shows any.
 const (
 	top     = 3
@@ -272,7 +301,7 @@ func (n *names) blockers() (out []Blocker) {
 func (r *Report) Paused() (holder Blocker, seconds float64) {
 	locks := r.Part(Locks).Seconds
 	for _, b := range r.Blockers {
-		if b.Part == Application && b.Held >= 0.5 && b.PID != 0 && b.Held*float64(b.Share.N) >= 3 {
+		if b.Part == Application && b.Held >= half && b.PID != 0 && b.Held*float64(b.Share.N) >= 3 {
 			if seconds == 0 {
 				holder = b
 			}
@@ -280,6 +309,41 @@ func (r *Report) Paused() (holder Blocker, seconds float64) {
 		}
 	}
 	return holder, min(seconds, locks)
+}
+
+// Holding is the finding that sessions wait for locks whose holders wait themselves, for their clients or otherwise: no platform
+// shortens that. Who sat still all the while is Paused, and none of these.
+func (r *Report) Holding() (f Finding, found bool) {
+	locks, most := r.Part(Locks), Blocker{}
+	still, _ := r.Paused()
+	share := 0.0
+	for _, b := range r.Blockers {
+		if b.Part != Application && b.Part != OtherWaits || still.PID != 0 && b.PID == still.PID {
+			continue
+		}
+		if share += b.Share.Value; most.Event == "" {
+			most = b
+		}
+	}
+	if share <= 0 || r.Busy <= 0 {
+		return f, false
+	}
+	seconds, high := min(1, share)*locks.Seconds, 0.0
+	for _, own := range []PartName{Application, OtherWaits} { // what holders wait for themselves goes, too
+		if slices.ContainsFunc(r.Blockers, func(b Blocker) bool { return b.Part == own }) {
+			seconds += r.Part(own).Seconds
+			high += r.Part(own).Share.High * r.Elapsed
+		}
+	}
+	f = Finding{Parameter: "transactions that hold locks", Part: Locks, Number: seconds, Unit: "s", N: int64(most.Share.N),
+		Explains: result.Finite(min(1, seconds/r.Busy)), AtMost: result.Finite(min(1, max(seconds, high+locks.Share.High*r.Elapsed)/r.Busy)),
+		Step: "have a transaction wait for nothing once it holds locks that others want"}
+	doing := "waits for its client"
+	if most.Part == OtherWaits {
+		doing = "shows as " + most.Event
+	}
+	f.Text = fmt.Sprintf("%s of active time goes to locks whose holder waits itself, and to that wait: it %s", result.Share(*f.Explains), doing)
+	return f, true
 }
 
 // Confide takes out what a file for others must not hold: texts of statements, and addresses of clients.

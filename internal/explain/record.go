@@ -437,6 +437,7 @@ func (r *recorder) report(server Server, wall float64) Report {
 	}
 	rep.Untold = min(rep.Untold, rep.Part(Unexplained).Seconds)
 	r.names.fill(&rep)
+	r.local(rep.Blockers)
 	rep.Course = r.course(&rep)
 	rep.Vary()
 	return rep

@@ -66,7 +66,7 @@ type Finding struct {
 	AtMost   *float64 `json:"at_most"`
 	Part     PartName `json:"part"`  // in which most of it shows
 	Plain    bool     `json:"plain"` // the counter says by itself that the setting does not fit
-	Text     string   `json:"text"`  // a clause
+	Text     string   `json:"text"`  // clauses, apart by semicolons
 	Step     string   `json:"step"`  // what to do; a clause, or an SQL statement
 }
 

@@ -14,7 +14,8 @@ func Findings(r *explain.Report) (out []explain.Finding) {
 		return nil
 	}
 	f := findings{r, r.Whole()}
-	for _, x := range []explain.Finding{f.pauses(), f.connections(), f.pool(), f.logBuffer(), f.noFree(), f.temporary()} {
+	holding, _ := f.Holding()
+	for _, x := range []explain.Finding{f.pauses(), holding, f.connections(), f.pool(), f.logBuffer(), f.noFree(), f.temporary()} {
 		if x.Text != "" && x.Matters() {
 			out = append(out, x)
 		}
@@ -68,7 +69,7 @@ func (f *findings) pauses() explain.Finding {
 	}
 	share := min(1, seconds/f.Busy)
 	x := explain.Finding{Parameter: "idle_transaction_timeout", Value: f.totals.Settings["idle_transaction_timeout"], Part: explain.Locks,
-		Number: seconds, Unit: "s", N: int64(b.Share.N), Explains: &share, AtMost: result.Finite(min(1, max(seconds, f.Part(explain.Locks).Share.High*f.Elapsed)/f.Busy)),
+		Number: seconds, Unit: "s", N: int64(b.Share.N), Explains: &share, AtMost: result.Finite(min(1, max(seconds, (f.Part(explain.Locks).Share.High+f.Part(explain.Application).Share.High)*f.Elapsed)/f.Busy)),
 		Text: fmt.Sprintf("sessions wait %s of active time for locks of %d, which sits still within a transaction", result.Share(share), b.PID),
 		Step: "have that client end its transaction"}
 	if f.Vendor == "MariaDB" {

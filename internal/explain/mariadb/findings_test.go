@@ -44,6 +44,11 @@ func TestFindings(t *testing.T) {
 		var all []string
 		for _, f := range Findings(c.report) {
 			all = append(all, f.Parameter+": "+f.Text+"; "+f.Step)
+			for clause := range strings.SplitSeq(f.Text, "; ") {
+				if n := len(strings.Fields(clause)); n > 21 { // with what comes before it, a sentence has 25
+					t.Errorf("%s: %d words in %q", name, n, clause)
+				}
+			}
 			if f.Number <= 0 || f.Unit == "" || f.Part == "" || f.Step == "" {
 				t.Errorf("%s: %+v", name, f)
 			}

@@ -17,7 +17,7 @@ func Findings(r *explain.Report) (out []explain.Finding) {
 		return nil
 	}
 	f := findings{r, r.Whole()}
-	for _, look := range []func() (explain.Finding, bool){f.pauses, f.commitDelay, f.checkpoints, f.connections, f.temporary, f.standby, f.cache,
+	for _, look := range []func() (explain.Finding, bool){f.pauses, f.Holding, f.commitDelay, f.checkpoints, f.connections, f.temporary, f.standby, f.cache,
 		f.backendWrites, f.autovacuum} {
 		if x, ok := look(); ok && x.Matters() {
 			out = append(out, x)
@@ -92,7 +92,7 @@ func (f *findings) pauses() (x explain.Finding, ok bool) {
 	x = f.set("idle_in_transaction_session_timeout", explain.Locks)
 	b, seconds := f.Paused()
 	x.Number, x.Unit, x.N = seconds, "s", int64(b.Share.N)
-	x.Explains, x.AtMost = f.share(seconds), f.share(max(seconds, f.Part(explain.Locks).Share.High*f.Elapsed))
+	x.Explains, x.AtMost = f.share(seconds), f.share(max(seconds, (f.Part(explain.Locks).Share.High+f.Part(explain.Application).Share.High)*f.Elapsed))
 	x.Text = fmt.Sprintf("sessions wait %s of active time for locks of %d, which sits still within a transaction", result.Share(*x.Explains), b.PID)
 	x.Step = "have that client end its transaction; " + alter(x.Parameter, "10s") + " ends such sessions"
 	return x, seconds > 0
@@ -194,7 +194,8 @@ func transactions(n float64) string {
 	return explain.Plain(n) + " transactions"
 }
 
-// spilled is what sessions write to temporary files in a second of their active time, B, that is much by itself.
+// spilled is what sessions write to temporary files in a second of their active time, B, that is much by itself. So is a file for every
+// other transaction, however small: it may be read many times.
 const spilled = 20e6
 
 // temporary: sorts and hashes that do not fit into work_mem go to files. A file is counted when it is removed.
@@ -205,7 +206,10 @@ func (f *findings) temporary() (x explain.Finding, ok bool) {
 		return x, false
 	}
 	x.Number, x.Unit, x.N = bytes/f.totals.Seconds, "B/s", int64(n)
-	x.Explains, x.Plain = f.share(f.sampled("IO:BufFileRead", "IO:BufFileWrite")), bytes >= spilled*f.Busy
+	x.Plain = bytes >= spilled*f.Busy || f.Transactions > 0 && n >= float64(f.Transactions)/2
+	if seconds := f.sampled("IO:BufFileRead", "IO:BufFileWrite"); seconds > 0 { // what is read again from the page cache does not show
+		x.Explains = f.share(seconds)
+	}
 	x.Text = fmt.Sprintf("sorts and hashes exceed %s: %.0f temporary files of %s on average, %s a second", now(x), n, result.Format(bytes/n, "B"),
 		result.Format(x.Number, "B"))
 	x.Step = alter(x.Parameter, size(2*max(bytes/n, quantity(x.Value))))

@@ -43,6 +43,11 @@ func TestFindings(t *testing.T) {
 	passed := report(100, nil, nil, explain.Part{Name: explain.Locks, Seconds: 80})
 	passed.Blockers = []explain.Blocker{{Part: explain.Application, Event: "idle in transaction", PID: 7, Held: 0.25, Sessions: 4}}
 	passed.Blockers[0].Share.Value, passed.Blockers[0].Share.N = 1, 50
+	asleep := report(100, nil, nil, explain.Part{Name: explain.Locks, Seconds: 80}, explain.Part{Name: explain.OtherWaits, Seconds: 10})
+	asleep.Blockers = []explain.Blocker{{Part: explain.OtherWaits, Event: "Timeout:PgSleep", PID: 7, Held: 0.25, Sessions: 4}, {Part: explain.DatabaseCPU, Event: "on CPU"}}
+	asleep.Blockers[0].Share.Value, asleep.Blockers[1].Share.Value = 0.75, 0.25
+	ran := report(100, nil, nil, explain.Part{Name: explain.Locks, Seconds: 80})
+	ran.Blockers = asleep.Blockers[1:]
 	few := report(10, nil, map[string]int64{"sessions": 1000, "session_us": 100e6, "active_us": 1e6})
 	for name, c := range map[string]struct {
 		report *explain.Report
@@ -59,22 +64,30 @@ func TestFindings(t *testing.T) {
 		"delay of 0":            {report(10, map[string]string{"commit_delay": "0", "commit_siblings": "0"}, nil), ""},
 		"connections": {few, "pool of connections: clients connect 17 times a second, for one transaction each; beginning and ending a session takes " +
 			"39.0 ms; let clients keep"},
-		"few connections":  {report(10, nil, map[string]int64{"sessions": 3, "session_us": 600e6}), ""},
-		"temporary files":  {report(10, map[string]string{"work_mem": "64kB"}, map[string]int64{"temp_files": 60, "temp_bytes": 600 << 20}), "work_mem: sorts and hashes exceed work_mem (64kB): 60 temporary files of 10 MiB on average, 10 MiB a second; alter system set work_mem = '32MB'"},
-		"one small file":   {report(10, map[string]string{"work_mem": "64kB"}, map[string]int64{"temp_files": 1, "temp_bytes": 1 << 20}), ""},
-		"a standby":        {sync, "synchronous_commit: sessions wait for a standby of synchronous_standby_names for 60 % of active time"},
-		"copies":           {copies, "shared_buffers: 30 % of active time goes to copies from the page cache into shared_buffers (128MB), 3.00 us each; alter system set shared_buffers = '8GB'"},
-		"backends write":   {writes, "shared_buffers: sessions write changed pages themselves to get a place in shared_buffers (128MB): 100 pages a second, 20 % of active time"},
-		"autovacuum":       {vacuum, "autovacuum_vacuum_cost_limit: 1.5 autovacuum workers ran at once on average, and spent 50 % of their time"},
-		"a pause":          {paused, "idle_in_transaction_session_timeout: sessions wait 80 % of active time for locks of 7, which sits still"},
-		"pauses of many":   {passed, ""},
-		"the log alone":    {report(100, nil, nil, log), ""},
-		"nothing was said": {&explain.Report{Busy: 10}, ""},
-		"nothing ran":      {report(0, checkpoints, forced(9, 1, 600<<20, 60_000)), ""},
+		"few connections":      {report(10, nil, map[string]int64{"sessions": 3, "session_us": 600e6}), ""},
+		"temporary files":      {report(10, map[string]string{"work_mem": "64kB"}, map[string]int64{"temp_files": 60, "temp_bytes": 600 << 20}), "work_mem: sorts and hashes exceed work_mem (64kB): 60 temporary files of 10 MiB on average, 10 MiB a second; alter system set work_mem = '32MB'"},
+		"a file a transaction": {report(100, map[string]string{"work_mem": "64kB"}, map[string]int64{"temp_files": 900, "temp_bytes": 9 << 20}), "work_mem: sorts and hashes exceed work_mem (64kB): 900 temporary files of 10.2 KiB on average"},
+		"one small file":       {report(10, map[string]string{"work_mem": "64kB"}, map[string]int64{"temp_files": 1, "temp_bytes": 1 << 20}), ""},
+		"a standby":            {sync, "synchronous_commit: sessions wait for a standby of synchronous_standby_names for 60 % of active time"},
+		"copies":               {copies, "shared_buffers: 30 % of active time goes to copies from the page cache into shared_buffers (128MB), 3.00 us each; alter system set shared_buffers = '8GB'"},
+		"backends write":       {writes, "shared_buffers: sessions write changed pages themselves to get a place in shared_buffers (128MB): 100 pages a second, 20 % of active time"},
+		"autovacuum":           {vacuum, "autovacuum_vacuum_cost_limit: 1.5 autovacuum workers ran at once on average, and spent 50 % of their time"},
+		"a pause":              {paused, "idle_in_transaction_session_timeout: sessions wait 80 % of active time for locks of 7, which sits still"},
+		"pauses of many":       {passed, "transactions that hold locks: 80 % of active time goes to locks whose holder waits itself, and to that wait: it waits for its client; have"},
+		"holders asleep":       {asleep, "70 % of active time goes to locks whose holder waits itself, and to that wait: it shows as Timeout:PgSleep"},
+		"holders at work":      {ran, ""},
+		"the log alone":        {report(100, nil, nil, log), ""},
+		"nothing was said":     {&explain.Report{Busy: 10}, ""},
+		"nothing ran":          {report(0, checkpoints, forced(9, 1, 600<<20, 60_000)), ""},
 	} {
 		var all []string
 		for _, f := range Findings(c.report) {
 			all = append(all, f.Parameter+": "+f.Text+"; "+f.Step)
+			for clause := range strings.SplitSeq(f.Text, "; ") {
+				if n := len(strings.Fields(clause)); n > 21 { // with what comes before it, a sentence has 25
+					t.Errorf("%s: %d words in %q", name, n, clause)
+				}
+			}
 			if f.Number <= 0 || f.Unit == "" || f.Part == "" || f.Explains != nil && (*f.Explains < 0 || *f.Explains > 1) ||
 				f.AtMost != nil && (f.Explains == nil || *f.AtMost < *f.Explains) {
 				t.Errorf("%s: %+v", name, f)

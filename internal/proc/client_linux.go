@@ -1,0 +1,134 @@
+package proc
+
+import (
+	"encoding/binary"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/procfs"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// ClientOf is the process of this host at the other end of a connection that a process serves: on a Unix socket, or over
+// loopback. 0: none is seen, as of another host's, or of another user's without root.
+func ClientOf(pid int) int {
+	own := sockets(pid)
+	if len(own) == 0 {
+		return 0
+	}
+	peers := unixPeers(own)
+	for inode := range loopback(pid, own) {
+		peers[inode] = true
+	}
+	if len(peers) == 0 {
+		return 0
+	}
+	all, _ := Numbers()
+	for _, other := range all {
+		if other == pid {
+			continue
+		}
+		for inode := range sockets(other) {
+			if peers[inode] {
+				return other
+			}
+		}
+	}
+	return 0
+}
+
+// sockets are those of a process, by inode.
+func sockets(pid int) map[uint64]bool {
+	dir := filepath.Join("/proc", strconv.Itoa(pid), "fd")
+	entries, _ := os.ReadDir(dir)
+	found := map[uint64]bool{}
+	for _, e := range entries {
+		name, err := os.Readlink(filepath.Join(dir, e.Name()))
+		if err != nil {
+			continue
+		}
+		if inode, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(name, "socket:["), "]"), 10, 64); err == nil {
+			found[inode] = true
+		}
+	}
+	return found
+}
+
+// unixRequest asks for all Unix sockets with their peers (struct unix_diag_req in linux/unix_diag.h).
+type unixRequest struct{}
+
+func (unixRequest) Len() int { return 24 }
+
+func (unixRequest) Serialize() []byte {
+	b := make([]byte, 24)
+	b[0] = unix.AF_UNIX
+	binary.NativeEndian.PutUint32(b[4:], 0xffffffff) // states
+	binary.NativeEndian.PutUint32(b[12:], 4)         // UDIAG_SHOW_PEER
+	return b
+}
+
+// What an answer begins with (struct unix_diag_msg), and the attribute that has the peer's inode.
+const (
+	unixHead = 16
+	unixPeer = 2
+)
+
+// unixPeers are the other ends of Unix sockets.
+func unixPeers(own map[uint64]bool) map[uint64]bool {
+	peers := map[uint64]bool{}
+	request := nl.NewNetlinkRequest(nl.SOCK_DIAG_BY_FAMILY, unix.NLM_F_DUMP)
+	request.AddData(unixRequest{})
+	answers, err := request.Execute(unix.NETLINK_INET_DIAG, 0)
+	if err != nil {
+		return peers
+	}
+	for _, a := range answers {
+		if len(a) < unixHead || !own[uint64(binary.NativeEndian.Uint32(a[4:]))] {
+			continue
+		}
+		attributes, err := nl.ParseRouteAttr(a[unixHead:])
+		if err != nil {
+			continue
+		}
+		for _, at := range attributes {
+			if at.Attr.Type == unixPeer && len(at.Value) >= 4 {
+				peers[uint64(binary.NativeEndian.Uint32(at.Value))] = true
+			}
+		}
+	}
+	return peers
+}
+
+// loopback are the other ends of TCP connections of a process that stay on this host.
+func loopback(pid int, own map[uint64]bool) map[uint64]bool {
+	found := map[uint64]bool{}
+	fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(pid)))
+	if err != nil {
+		return found
+	}
+	type end struct {
+		ip   string
+		port uint64
+	}
+	at := func(ip net.IP, port uint64) end { return end{ip.String(), port} } // one text for an address of either family
+	mine, all := map[[2]end]bool{}, map[uint64][2]end{}
+	for _, list := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} {
+		lines, _ := list()
+		for _, l := range lines {
+			ends := [2]end{at(l.LocalAddr, l.LocalPort), at(l.RemAddr, l.RemPort)}
+			if all[l.Inode] = ends; own[l.Inode] {
+				mine[ends] = true
+			}
+		}
+	}
+	for inode, ends := range all {
+		if mine[[2]end{ends[1], ends[0]}] && inode != 0 {
+			found[inode] = true
+		}
+	}
+	return found
+}

@@ -1,0 +1,49 @@
+package proc
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestClientOf: the process at the other end of a connection is found, on a Unix socket and over loopback, and none where there is none.
+func TestClientOf(t *testing.T) {
+	if pid := ClientOf(os.Getpid()); pid != 0 {
+		t.Errorf("without a connection: %d", pid)
+	}
+	for network, address := range map[string]string{"unix": filepath.Join(t.TempDir(), "s"), "tcp": "127.0.0.1:0"} {
+		l, err := net.Listen(network, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := net.Dial(network, l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		server, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The client's end goes to another process.
+		f, err := client.(interface{ File() (*os.File, error) }).File()
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := exec.Command("sleep", "1000")
+		other.ExtraFiles = []*os.File{f}
+		if err := other.Start(); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		client.Close()
+		l.Close()
+		if pid := ClientOf(os.Getpid()); pid != other.Process.Pid {
+			t.Errorf("%s: %d, want %d", network, pid, other.Process.Pid)
+		}
+		_ = other.Process.Kill()
+		_ = other.Wait()
+		server.Close()
+	}
+}
