@@ -37,9 +37,15 @@ func (r *record) gain() (g gain) {
 	return g
 }
 
-// first is the lever that the answer puts first; nil: it recommends none. What is worthwhile comes before what is
+// first is the lever, or the setting, that the answer puts first; nil: it recommends none. Where it does not say, what is worthwhile comes before what is
 // possible, and what is likely to save nothing is not recommended.
 func (l *load) first(a *answer) *lever {
+	if a.First != nil {
+		if i := slices.IndexFunc(a.Levers, func(v lever) bool { return v.Name == *a.First }); i >= 0 {
+			return &a.Levers[i]
+		}
+		return nil
+	}
 	for _, verdict := range []string{"worthwhile", "possible"} {
 		for i := range a.Levers {
 			v := &a.Levers[i]

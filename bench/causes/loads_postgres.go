@@ -81,7 +81,7 @@ var ofPostgres = []load{
 	{Name: "pg idle in transaction", Kind: "postgres", Always: setup{Script: tpcb, Clients: 2},
 		With: setup{Beside: []string{`env PGAPPNAME=backfill sh -c 'while :; do echo "begin; lock table pgbench_branches;"; ` +
 			`sleep 0.5; echo "commit;"; sleep 0.1; done | psql -q'`}},
-		Part: "lock", First: []string{`~\block.*(client|application|idle in transaction|backfill)`}, Named: []string{"backfill|psql|{beside}"}},
+		Part: "lock", First: []string{"~idle_in_transaction", `~\block.*(client|application|idle in transaction|backfill)`}, Named: []string{"backfill|psql|{beside}"}},
 	{Name: "pg many idle", Kind: "postgres", Always: setup{Clients: 3, Beside: []string{
 		`pgbench -n -c 300 -j 1 -T 3600 -f $BIN/idle.sql`}},
 		With: setup{Script: hold + "\\sleep 5 ms\nend"}, Without: setup{Script: hold + "end"},
