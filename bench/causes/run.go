@@ -277,7 +277,8 @@ func (b *bench) try(s *stage, first *lever) step {
 		}
 		return runs(true, string(bytes.TrimSpace(out)))
 	case statement.MatchString(t.Command): // each by itself, as typed
-		cmd := exec.CommandContext(s.ctx, "/bin/sh", "-c", `if [ -n "$SOCKET" ]; then mariadb --skip-ssl -S "$SOCKET" -u hostlab hostlab; else psql -X -q -v ON_ERROR_STOP=1; fi`)
+		cmd := exec.CommandContext(s.ctx, "/bin/sh", "-c",
+			`if [ "$SOCKET" ]; then mariadb --skip-ssl -S "$SOCKET" -u hostlab hostlab; else psql -X -q -v ON_ERROR_STOP=1; fi`)
 		cmd.Env, cmd.Stdin = append(os.Environ(), s.env...), strings.NewReader(t.Command+";\n")
 		out, err := cmd.CombinedOutput()
 		return runs(err == nil, string(bytes.TrimSpace(out)))
