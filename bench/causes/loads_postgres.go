@@ -108,7 +108,7 @@ var ofPostgres = []load{
 		With: setup{IOPS: 200}, First: []string{"data"}, Named: []string{"data device|data disks"}},
 	{Name: "pg memory limit", Kind: "postgres", Always: setup{Clients: 2, Disk: true, Script: anyRow, Settings: "scale=15 shared_buffers=4MB maintenance_work_mem=8MB"},
 		With: setup{Memory: 64}, First: []string{"memory"}, Named: []string{"memory"}},
-	{Name: "pg autovacuum", Kind: "postgres", Always: setup{Clients: 2, Script: read, Settings: "scale=15 shared_buffers=16MB",
+	{Name: "pg autovacuum", Kind: "postgres", Always: setup{Clients: 2, Script: read, Settings: "scale=40 shared_buffers=16MB",
 		Beside: []string{"pgbench -n -c 1 -T 3600 -f $BIN/churn.sql"}},
 		With: setup{Settings: "autovacuum=on autovacuum_naptime=1 autovacuum_vacuum_cost_delay=0 autovacuum_vacuum_threshold=1 " +
 			"autovacuum_vacuum_scale_factor=0 autovacuum_analyze_threshold=1 autovacuum_analyze_scale_factor=0"},
