@@ -158,6 +158,10 @@ func (m *Minute) held() string {
 		return ""
 	}
 	b := m.Report.Blockers[0]
+	named := b.PID != 0 && b.Held >= mostly && b.Held*float64(b.Share.N) >= followed
+	if m.follows(explain.Locks) && !named { // windows show more than looks once a second
+		return ""
+	}
 	doing := map[explain.PartName]string{explain.DatabaseCPU: "ran, or was ready to", explain.LogWait: "waited for the log",
 		explain.DataReads: "read data", explain.Application: "waited for its client within a transaction"}[b.Part]
 	if doing == "" {
@@ -167,7 +171,7 @@ func (m *Minute) held() string {
 	if b.Relation != "" {
 		says += ", on " + b.Relation
 	}
-	if b.PID != 0 && b.Held >= mostly {
+	if named {
 		says += ": " + b.Who()
 	}
 	return says

@@ -266,7 +266,7 @@ func (n *names) blockers() (out []Blocker) {
 func (r *Report) Paused() (holder Blocker, seconds float64) {
 	locks := r.Part(Locks).Seconds
 	for _, b := range r.Blockers {
-		if b.Part == Application && b.Held >= 0.5 && b.PID != 0 && b.Share.N >= 3 {
+		if b.Part == Application && b.Held >= 0.5 && b.PID != 0 && b.Held*float64(b.Share.N) >= 3 {
 			if seconds == 0 {
 				holder = b
 			}
