@@ -93,8 +93,8 @@ var ofPostgres = []load{
 	{Name: "pg connections", Kind: "postgres", Always: setup{Script: read, Clients: 2}, With: setup{Anew: true},
 		First: []string{"~connection"}, Named: []string{"connections|pool"}},
 	// A subplan that does not fit is read again from a temporary file for each row.
-	{Name: "pg work_mem", Kind: "postgres", Always: setup{Clients: 1, Script: "select count(*) from pgbench_accounts where aid <= 30 " +
-		"and aid not in (select aid from pgbench_accounts where aid between 400000 and 420000)"},
+	{Name: "pg work_mem", Kind: "postgres", Always: setup{Clients: 1, Script: "select count(*) from pgbench_accounts where aid <= 20 " +
+		"and aid not in (select aid from pgbench_accounts where aid between 200000 and 400000)"},
 		With: setup{Settings: "work_mem=64kB"}, Without: setup{Settings: "work_mem=64MB"}, First: []string{"~work_mem"}, Named: []string{"work_mem"}},
 	{Name: "pg shared_buffers", Kind: "postgres", Always: setup{Clients: 2, Disk: true, Script: "select sum(abalance) from pgbench_accounts " +
 		"where aid in (select (random() * 499999)::int + 1 from generate_series(1, 2000))"},
