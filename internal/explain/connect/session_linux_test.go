@@ -126,21 +126,21 @@ func TestPooler(t *testing.T) {
 }
 
 // TestUntoldState: where a database keeps its sessions' states to itself, what they do between statements is not
-// known, and is
-// none of the application's time. The same load with its states is idle then.
+// known where it is asked, and is none of the application's time. Its memory shows the states, and the same load is idle then.
 func TestUntoldState(t *testing.T) {
 	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	for name, hidden := range map[string]bool{"told": false, "untold": true} {
+	for name, c := range map[string]struct{ hidden, asked bool }{"told": {}, "untold": {true, true}, "seen": {true, false}} {
+		hidden := c.hidden && c.asked
 		admin, err := s.Connect(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		setting := "on"
-		if hidden {
+		if c.hidden {
 			setting = "off"
 		}
 		for _, sql := range []string{"drop database if exists t1", "create database t1",
@@ -175,7 +175,8 @@ func TestUntoldState(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := explain.Record(t.Context(), src, explain.Options{For: 3 * time.Second})
+		r, err := explain.Record(t.Context(), src, explain.Options{For: 3 * time.Second,
+			Interval: map[bool]time.Duration{true: 20 * time.Millisecond}[c.asked]})
 		if err != nil {
 			t.Fatal(err)
 		}

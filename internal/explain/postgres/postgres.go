@@ -38,6 +38,7 @@ type Source struct {
 	peak            int               // most that worked at once
 	settings        map[string]string // as it says; nil: it did not
 	untold          int               // sessions at once whose state did not show
+	looked          bool              // its memory showed them all
 	parallel, shots int
 	own, asked      int64           // our backend, 0 where it is not known, and the transactions that it made for us
 	server          int             // the postmaster
@@ -329,6 +330,7 @@ func (s *Source) Begin() {
 	if s.blind = ""; s.memory != nil {
 		s.memory.begin()
 	}
+	s.looked = false
 	s.untold, s.parallel, s.shots, s.peak, s.open, s.early, s.readings = 0, 0, 0, 0, 0, 0, nil
 }
 
@@ -364,6 +366,7 @@ func (s *Source) Look(ctx context.Context, until time.Time, mean time.Duration) 
 		return nil, false
 	}
 	for _, shot := range shots {
+		s.looked = true
 		s.tally(shot)
 	}
 	if s.memory.churning() { // what they use between two counts would be missed
