@@ -137,7 +137,10 @@ func (m *Minute) took(t proc.Taker) string {
 func called(t proc.Taker) string {
 	name := screen.Clean(t.Name)
 	of := fmt.Sprintf("PID %d", t.PID)
-	if t.Processes > 1 {
+	if t.PID == 0 {
+		of = "of processes that have ended"
+	}
+	if t.Processes > 1 && t.PID != 0 {
 		of = fmt.Sprintf("%d processes, PID %d", t.Processes, t.PID)
 	}
 	if u := t.Unit(); u != "" {

@@ -52,7 +52,11 @@ func (m *Minute) Levers() []lever.Lever {
 			}
 		}
 	}
-	if few := m.few(); few != "" {
+	few := m.few()
+	if share := m.Report.Busy / max(m.Report.Wall, 1e-9); few == "" && share < hardly { // whatever it could save, nobody would notice
+		few = "it was active for only " + result.Share(share) + " of the time"
+	}
+	if few != "" {
 		for i := range out {
 			if l := &out[i]; l.Verdict == lever.Worthwhile {
 				l.Verdict, l.Reason = lever.Possible, lever.FewSamples
@@ -186,9 +190,14 @@ func (m *Minute) bound(name string, of explain.PartName) lever.Lever {
 			kind, behind = chain.Data, func(e chain.End) bool { return e.Data }
 		}
 		saves := m.saving(of, kind, behind)
+		source := "measured from " + whole.Source
+		if of == explain.DataReads && m.short() {
+			saves.Low, saves.Likely = 0, 0
+			source += "; it reads again what its limit of memory makes it forget"
+		}
 		gain(&l, saves.Share, saves.Low, saves.Likely, saves.AtMost,
 			"this part takes no time, nor the CPU time that it brings along, and lock waits shrink with it",
-			"measured from "+whole.Source)
+			source)
 	}
 	return l
 }
@@ -252,6 +261,15 @@ func (m *Minute) memory() lever.Lever {
 	l := lever.Lever{Name: lever.Memory}
 	some, most, said := m.stalled("memory")
 	switch {
+	case m.short():
+		reads, other, cpu := m.share(explain.DataReads), m.share(explain.OtherWaits), m.share(explain.DatabaseCPU)
+		if m.Connected { // a database tells which other waits they are, and pages are none
+			other = result.Estimate{}
+		}
+		gain(&l, reads.Value+other.Value, reads.Low+other.Low, reads.Value+other.Value,
+			reads.High+other.High+cpu.High+m.share(explain.Unexplained).Value, "what it reads again stays in memory",
+			fmt.Sprintf("its processes reached their limit of memory %.0f times; it is %s, in %s", m.Memory.Hits, result.Format(m.Memory.Bytes, "B"), m.Memory.File))
+		l.Next = lever.Next{Command: m.Memory.Twice(), Note: "twice as much as now"}
 	case said == "":
 		unknown(&l, nil, m.Unseen[lever.Memory])
 	case some >= lever.Margin:
@@ -261,6 +279,9 @@ func (m *Minute) memory() lever.Lever {
 	}
 	return l
 }
+
+// short reports that the service reached a limit of its memory.
+func (m *Minute) short() bool { return m.Memory != nil && m.Memory.Hits >= 1 }
 
 // stalled is the share of its time that the service may have waited for a resource, if one of
 // its threads at a time did, and if all did whenever some task waited. said is a clause; "" where

@@ -25,6 +25,8 @@ type Minute struct {
 	Throttled *float64          `json:"throttled"` // s that its CPU quota stopped it for; nil: no quota
 	// Quota is the limit of its CPU time; nil: it has none that can be read.
 	Quota *service.Quota `json:"quota"`
+	// Memory is the limit of its memory, and how often it was reached meanwhile; nil: it has none that can be read.
+	Memory *service.Ceiling `json:"memory"`
 	// Takers are the other programs that used CPUs meanwhile, the largest first; Counted is set where they were.
 	Takers   []proc.Taker `json:"takers"`
 	Counted  bool         `json:"counted"`

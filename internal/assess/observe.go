@@ -72,9 +72,12 @@ func (t *threads) fill(m *Minute, cpus int) {
 type beside struct {
 	of     *service.Service
 	before proc.Census
+	memory *service.Ceiling
 }
 
-func (b *beside) start(s *service.Service) { b.of, b.before = s, proc.TakeCensus() }
+func (b *beside) start(s *service.Service) {
+	b.of, b.before, b.memory = s, proc.TakeCensus(), s.Memory()
+}
 
 // most is how many programs a minute keeps.
 const most = 10
@@ -86,7 +89,15 @@ func (b *beside) fill(m *Minute) {
 	now := proc.TakeCensus()
 	ours := now.Below(append(b.of.Processes(), os.Getpid())...)
 	takers := now.Takers(b.before, func(s proc.Stat, group string) bool { return ours[s.PID] || b.of.Holds(group) })
+	for i := range takers {
+		if s, err := proc.Read(takers[i].PID); err != nil || s.Ended() {
+			takers[i].PID = 0
+		}
+	}
 	m.Takers, m.Counted, m.Quota = takers[:min(most, len(takers))], true, b.of.Quota()
+	if m.Memory = b.of.Memory(); m.Memory != nil && b.memory != nil {
+		m.Memory.Hits -= b.memory.Hits
+	}
 }
 
 // trips counts requests of clients of other hosts.

@@ -143,11 +143,43 @@ func (g *group) first() int {
 }
 
 // limited is the group itself or the nearest one around it that has a CPU quota.
-func (g *group) limited() *group {
+func (g *group) limited() *group { return g.nearest((*group).hasQuota) }
+
+// bounded is the nearest one whose memory is limited.
+func (g *group) bounded() *group {
+	return g.nearest(func(x *group) bool { return x.ceiling() != nil })
+}
+
+func (g *group) nearest(is func(*group) bool) *group {
 	for at := g.path; at != "/" && at != "."; at = path.Dir(at) {
-		if x, err := groupAt(at); err == nil && x.hasQuota() {
+		if x, err := groupAt(at); err == nil && is(x) {
 			return x
 		}
+	}
+	return nil
+}
+
+// unlimited is more memory than any host has: version 1 says the largest number of pages.
+const unlimited = 1 << 60
+
+// ceiling is the group's limit of memory. In version 2 it may be a soft one, above which its processes give memory back as they run.
+func (g *group) ceiling() *Ceiling {
+	for _, f := range []struct{ limit, hits, key string }{
+		{g.file("memory", "memory.limit_in_bytes", "memory.max"), g.file("memory", "memory.failcnt", "memory.events"), "max"},
+		{g.file("", "", "memory.high"), g.file("", "", "memory.events"), "high"},
+	} {
+		b, err := os.ReadFile(f.limit)
+		bytes, err2 := strconv.ParseFloat(strings.TrimSpace(string(b)), 64)
+		if f.limit == "" || err != nil || err2 != nil || bytes >= unlimited { // "max" is none
+			continue
+		}
+		c := &Ceiling{File: f.limit, Bytes: bytes}
+		if m, err := proc.Keyed(f.hits); err == nil && len(m) > 0 {
+			c.Hits = float64(m[f.key])
+		} else if b, err := os.ReadFile(f.hits); err == nil {
+			c.Hits, _ = strconv.ParseFloat(strings.TrimSpace(string(b)), 64)
+		}
+		return c
 	}
 	return nil
 }

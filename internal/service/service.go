@@ -90,6 +90,7 @@ type Service struct {
 	root  proc.Stat // the process PID, which Started tells from a later one of its number
 	group *group    // that is wholly its own; nil: none
 	quota *group    // the nearest one around it whose CPU time is limited; nil: none
+	tight *group    // and whose memory is
 }
 
 // Here reports whether it has processes on this host.
@@ -147,6 +148,27 @@ func (q *Quota) Twice() string {
 	return "echo " + text + " | sudo tee " + screen.Word(q.File)
 }
 
+// Ceiling is a limit of memory.
+type Ceiling struct {
+	File  string  `json:"file"`
+	Bytes float64 `json:"bytes"`
+	Hits  float64 `json:"hits"` // how often it was reached, and memory had to be taken from its own processes
+}
+
+// Twice is a command that doubles it.
+func (c *Ceiling) Twice() string {
+	return fmt.Sprintf("echo %.0f | sudo tee %s", 2*c.Bytes, screen.Word(c.File))
+}
+
+// Memory is the limit of the service's memory, its own or of a group around it, and how often it was reached so far; nil: it has none
+// that can be read.
+func (s *Service) Memory() *Ceiling {
+	if s.tight == nil {
+		return nil
+	}
+	return s.tight.ceiling()
+}
+
 // Quota is the limit of the service's CPU time, its own or of a group around it; nil: it has none that can be read.
 func (s *Service) Quota() *Quota {
 	if s.quota == nil {
@@ -183,7 +205,7 @@ func (s Spec) Find(servers []host.Database, used func(pid int) float64) (*Servic
 		if err != nil {
 			return nil, err
 		}
-		return &Service{Kind: Cgroup, Name: g.path, PID: g.first(), group: g, quota: g.limited()}, nil
+		return &Service{Kind: Cgroup, Name: g.path, PID: g.first(), group: g, quota: g.limited(), tight: g.bounded()}, nil
 	case Name:
 		return named(s.Name, servers, used)
 	}
@@ -240,7 +262,7 @@ func process(pid int) (*Service, error) {
 	}
 	out := &Service{Kind: Process, Name: root.Name, PID: pid, root: root}
 	if g := groupOf(pid); g != nil {
-		out.quota = g.limited()
+		out.quota, out.tight = g.limited(), g.bounded()
 	}
 	return out, nil
 }

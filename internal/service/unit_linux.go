@@ -31,7 +31,7 @@ func unit(name string) (*Service, error) {
 			}
 			out := &Service{Kind: Unit, Name: name, PID: s.PID, root: s}
 			if g, err := groupAt(of); err == nil {
-				out.group, out.quota, out.PID = g, g.limited(), g.first()
+				out.group, out.quota, out.tight, out.PID = g, g.limited(), g.bounded(), g.first()
 			}
 			return out, nil
 		}
