@@ -20,7 +20,7 @@ const document = `{"verdict": {"text": "Process a waits 50 % for a CPU. First: r
   {"name": "neighbour", "verdict": "worthwhile", "likely": 0.25, "at_most": 0.5, "next": {"command": "chrt --idle --pid 0 7"}},
   {"name": "clock", "verdict": "unknown", "likely": null, "at_most": null, "next": {"command": ""}}],
 "time": {"parts": [{"name": "lock", "share": 0.5, "interval": [0.3, 0.7]}]},
-"server": {"settings": [{"name": "max_wal_size", "at_most": 0.4}, {"name": "work_mem"}]}}`
+"settings": {"of": [{"name": "max_wal_size", "at_most": 0.4}, {"name": "work_mem"}]}}`
 
 func heard(t *testing.T) *answer {
 	t.Helper()
@@ -40,21 +40,29 @@ func TestRead(t *testing.T) {
 	if !slices.ContainsFunc(a.Levers, func(v lever) bool { return v.Name == "max_wal_size" && *v.AtMost == 0.4 }) {
 		t.Errorf("the setting's bound is not read: %+v", a.Levers)
 	}
-	if a.First = "max_wal_size"; l.first(a).Name != "max_wal_size" {
-		t.Errorf("what the answer puts first is not: %+v", l.first(a))
-	}
 	if len(a.Levers) != 6 || a.Levers[5].Name != "part lock" || *a.Levers[5].AtMost != 0.7 {
 		t.Errorf("levers %+v", a.Levers)
 	}
 }
 
-// A setting that the answer puts first may have no bound.
-func TestUnbounded(t *testing.T) {
-	a := heard(t)
-	a.Levers, a.First = append(a.Levers, lever{Name: "pool of connections"}), "pool of connections"
-	l := load{First: []string{"~connection"}}
-	if got := l.judge(&record{With: []float64{0.010}, Without: []float64{0.006}}, a); !got.First || got.Bound != nil || got.Holds {
-		t.Errorf("%+v", got)
+// A document that says what it puts first is believed, and one that tells of the server says so by leaving it out.
+func TestFirst(t *testing.T) {
+	for document, want := range map[string]string{
+		`{"verdict": {"first": "work_mem"}, "server": [{"name": "work_mem", "at_most": null, "step": "alter system set work_mem = '4MB'; select pg_reload_conf()"}],
+"levers": [{"name": "cpus", "verdict": "worthwhile", "at_most": 1}]}`: "alter system set work_mem = '4MB'; select pg_reload_conf()",
+		`{"verdict": {}, "server": [], "levers": [{"name": "cpus", "verdict": "worthwhile", "at_most": 1}]}`: "",
+	} {
+		a := &answer{}
+		if err := a.read([]byte(document)); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if v := (&load{}).first(a); v != nil {
+			got = v.Command
+		}
+		if got != want {
+			t.Errorf("first step %q, want %q", got, want)
+		}
 	}
 }
 

@@ -37,13 +37,14 @@ func (r *record) gain() (g gain) {
 	return g
 }
 
-// first is the lever that the answer puts first; nil: it recommends none. What is worthwhile comes before what is
+// first is the lever, or the setting, that the answer puts first; nil: it recommends none. Where it does not say, what is worthwhile comes before what is
 // possible, and what is likely to save nothing is not recommended.
 func (l *load) first(a *answer) *lever {
-	for i := range a.Levers {
-		if a.First != "" && a.Levers[i].Name == a.First { // as the answer itself says
+	if a.First != nil {
+		if i := slices.IndexFunc(a.Levers, func(v lever) bool { return v.Name == *a.First }); i >= 0 {
 			return &a.Levers[i]
 		}
+		return nil
 	}
 	for _, verdict := range []string{"worthwhile", "possible"} {
 		for i := range a.Levers {
@@ -105,7 +106,7 @@ func (l *load) judge(r *record, a *answer) (t told) {
 		pattern = strings.ReplaceAll(pattern, "{beside}", fmt.Sprintf(`PID %d\b`, r.Beside))
 		t.Named = t.Named && matches("~"+pattern, a.Head)
 	}
-	if own == nil || own.AtMost == nil { // nothing bounds it
+	if own == nil {
 		return t
 	}
 	g := r.gain().Value

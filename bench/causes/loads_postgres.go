@@ -81,7 +81,7 @@ var ofPostgres = []load{
 	{Name: "pg idle in transaction", Kind: "postgres", Always: setup{Script: tpcb, Clients: 2},
 		With: setup{Beside: []string{`env PGAPPNAME=backfill sh -c 'while :; do echo "begin; lock table pgbench_branches;"; ` +
 			`sleep 0.5; echo "commit;"; sleep 0.1; done | psql -q'`}},
-		Part: "lock", First: []string{`~\block.*(client|application|idle in transaction|backfill)`}, Named: []string{"backfill|psql|{beside}"}},
+		Part: "lock", First: []string{"~idle_in_transaction", `~\block.*(client|application|idle in transaction|backfill)`}, Named: []string{"backfill|psql|{beside}"}},
 	{Name: "pg many idle", Kind: "postgres", Always: setup{Clients: 3, Beside: []string{
 		`pgbench -n -c 300 -j 1 -T 3600 -f $BIN/idle.sql`}},
 		With: setup{Script: hold + "\\sleep 5 ms\nend"}, Without: setup{Script: hold + "end"},
@@ -93,8 +93,8 @@ var ofPostgres = []load{
 	{Name: "pg connections", Kind: "postgres", Always: setup{Script: read, Clients: 2}, With: setup{Anew: true},
 		First: []string{"~connection"}, Named: []string{"connections|pool"}},
 	// A subplan that does not fit is read again from a temporary file for each row.
-	{Name: "pg work_mem", Kind: "postgres", Always: setup{Clients: 1, Script: "select count(*) from pgbench_accounts where aid <= 30 " +
-		"and aid not in (select aid from pgbench_accounts where aid between 400000 and 420000)"},
+	{Name: "pg work_mem", Kind: "postgres", Always: setup{Clients: 1, Script: "select count(*) from pgbench_accounts where aid <= 20 " +
+		"and aid not in (select aid from pgbench_accounts where aid between 200000 and 400000)"},
 		With: setup{Settings: "work_mem=64kB"}, Without: setup{Settings: "work_mem=64MB"}, First: []string{"~work_mem"}, Named: []string{"work_mem"}},
 	{Name: "pg shared_buffers", Kind: "postgres", Always: setup{Clients: 2, Disk: true, Script: "select sum(abalance) from pgbench_accounts " +
 		"where aid in (select (random() * 499999)::int + 1 from generate_series(1, 2000))"},
@@ -108,7 +108,7 @@ var ofPostgres = []load{
 		With: setup{IOPS: 200}, First: []string{"data"}, Named: []string{"data device|data disks"}},
 	{Name: "pg memory limit", Kind: "postgres", Always: setup{Clients: 2, Disk: true, Script: anyRow, Settings: "scale=15 shared_buffers=4MB maintenance_work_mem=8MB"},
 		With: setup{Memory: 64}, First: []string{"memory"}, Named: []string{"memory"}},
-	{Name: "pg autovacuum", Kind: "postgres", Always: setup{Clients: 2, Script: read, Settings: "scale=15 shared_buffers=16MB",
+	{Name: "pg autovacuum", Kind: "postgres", Always: setup{Clients: 2, Script: read, Settings: "scale=40 shared_buffers=16MB",
 		Beside: []string{"pgbench -n -c 1 -T 3600 -f $BIN/churn.sql"}},
 		With: setup{Settings: "autovacuum=on autovacuum_naptime=1 autovacuum_vacuum_cost_delay=0 autovacuum_vacuum_threshold=1 " +
 			"autovacuum_vacuum_scale_factor=0 autovacuum_analyze_threshold=1 autovacuum_analyze_scale_factor=0"},

@@ -30,20 +30,19 @@ var programs embed.FS
 
 // stage is a load at work, and what undoes it, the last first.
 type stage struct {
-	ctx     context.Context
-	setup   setup
-	dir     string // of the service's files
-	data    string // the directory that Cold keeps out of the page cache
-	pid     int    // of the service
-	free    bool   // a server behind the service, which limits do not reach
-	beside  int    // of the first process beside it
-	env     []string
-	groups  []string // of the service
-	started []*exec.Cmd
-	undo    []func() error
-	marks   marks
-	said    bytes.Buffer // standard error of all
-	mu      sync.Mutex
+	ctx    context.Context
+	setup  setup
+	dir    string // of the service's files
+	data   string // the directory that Cold keeps out of the page cache
+	pid    int    // of the service
+	free   bool   // a server behind the service, which limits do not reach
+	beside int    // of the first process beside it
+	env    []string
+	groups []string // of the service
+	undo   []func() error
+	marks  marks
+	said   bytes.Buffer // standard error of all
+	mu     sync.Mutex
 }
 
 // mark is how many transactions were done at a moment, in s.
@@ -139,7 +138,7 @@ func (s *stage) last() string {
 	return strings.TrimSpace(string(s.said.Bytes()[max(0, s.said.Len()-600):]))
 }
 
-// Write takes what processes print: marks, and words for an error.
+// note takes what processes print: marks, and words for an error.
 func (s *stage) note(line string) {
 	if s.marks.read(line) {
 		return
@@ -176,7 +175,6 @@ func (s *stage) start(groups []string, name string, args ...string) (*exec.Cmd, 
 			s.note(in.Text())
 		}
 	}()
-	s.started = append(s.started, cmd)
 	s.later(func() error {
 		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // all that it started
 		_ = cmd.Wait()
@@ -247,7 +245,7 @@ func (s *stage) prepare() (err error) {
 	return err
 }
 
-// group makes a control group of the service with a limit.
+// group makes a control group with a limit.
 func (s *stage) group(controller, name, file, value string) error {
 	dir := filepath.Join("/sys/fs/cgroup", controller, "causes-"+name)
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
@@ -255,9 +253,6 @@ func (s *stage) group(controller, name, file, value string) error {
 	}
 	s.groups = append(s.groups, dir)
 	s.later(func() error { return leave(dir) })
-	if file == "" {
-		return nil
-	}
 	return os.WriteFile(filepath.Join(dir, file), []byte(value), 0o600)
 }
 

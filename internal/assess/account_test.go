@@ -175,3 +175,16 @@ func TestBoundedLeverIsShown(t *testing.T) {
 		t.Error(b.String())
 	}
 }
+
+// The evidence says how many samples asked nothing, and how often the server was asked.
+func TestEvidenceOfLooks(t *testing.T) {
+	r := &explain.Report{Wall: 60, Samples: 3064, Looks: 3064, Questions: 37, Interval: 0.0196, Cost: 0.01}
+	want := "measured for 60.0 s from counters and 3064 samples, one every 19.6 ms on average; 3064 samples are looks at its memory, and it was " +
+		"asked 37 times; sampling cost 1.0 % of one CPU"
+	if got := evidence(r); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if r.Looks, r.Questions = 0, 0; strings.Contains(evidence(r), "looks") {
+		t.Error(evidence(r))
+	}
+}

@@ -115,6 +115,7 @@ func (r *recorder) name(ctx context.Context, now time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	begin := time.Now()
+	asked, _, looks := r.looks()
 	n, err := src.Name(ctx, r.Texts)
 	if errors.Is(err, ErrNotYet) {
 		return
@@ -127,7 +128,12 @@ func (r *recorder) name(ctx context.Context, now time.Time) {
 		r.names.began = now
 	}
 	r.names.looks, r.names.last = append(r.names.looks, n), now
-	r.names.next = now.Add(max(lookEach, lookPause*time.Duration(r.pay(begin)*float64(time.Second))))
+	each := lookEach
+	if looks {
+		more, _, _ := r.looks()
+		each = eased * time.Duration(more-asked)
+	}
+	r.names.next = now.Add(max(each, lookPause*time.Duration(r.pay(begin)*float64(time.Second))))
 }
 
 // fill puts what the looks showed into a report.

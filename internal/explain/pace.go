@@ -29,12 +29,6 @@ func (r *recorder) next(s Server, since float64) time.Duration {
 	return time.Duration(float64(mean) * (0.5 + rand.Float64()))
 }
 
-// looking is the time between looks that ask nothing: 3,000 of them in a minute, and some to spare.
-const looking = 19 * time.Millisecond
-
-// enoughLooks is enough where samples are looks: they take little of the server's.
-const enoughLooks = 0.008
-
 // rarest is the longest mean time between samples. A server of thousands of sessions takes
 // tens of milliseconds for one, and says much with each.
 const rarest = 4 * time.Second
@@ -81,12 +75,4 @@ func (r *recorder) own() (float64, bool) {
 		}
 	}
 	return r.used, r.reports
-}
-
-// looks is how often the server has been asked, and what looks without a question have taken of a CPU, where the source knows that.
-func (r *recorder) looks() (questions int, cpu float64) {
-	if l, is := r.src.(Looker); is {
-		return l.Looks()
-	}
-	return 0, 0
 }

@@ -107,8 +107,11 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 	r.costs, r.asked, r.paid = nil, 0, 0
 	start, wall := time.Now(), r.timeOfDay()
 	began, reports := r.own()
-	asked, looked := r.looks()
+	asked, looked, looks := r.looks()
 	r.first = looked
+	if looks {
+		tick = max(tick, min(eased, r.For/20))
+	}
 	here, _ := thread.ProcessCPU()
 	p := &pass{recorder: r, ask: ask, server: server, tick: tick, start: start, last: start, counted: start, kept: start,
 		due: start.Add(r.Every)}
@@ -127,9 +130,9 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 		rep.Missing = append(rep.Missing, "what the server counts as a whole, as checkpoints and connections: "+r.untold)
 	}
 	rep.Started, rep.Samples, rep.Ended = wall, p.samples, ended
-	if p.looks > 0 {
-		now, _ := r.looks()
-		rep.Looks, rep.Questions = p.looks, now-asked
+	if p.glances > 0 {
+		now, _, _ := r.looks()
+		rep.Looks, rep.Questions = p.glances, now-asked
 	}
 	if p.samples > 0 {
 		rep.Interval = rep.Wall / float64(p.samples)
@@ -160,7 +163,7 @@ type pass struct {
 	kept    time.Time // up to which samples and counters agree
 	due     time.Time // next Look
 	samples int
-	looks   int // of those, that asked nothing
+	glances int // of those, that asked nothing
 }
 
 // until records until the time is over, and says why that was early; "" where it was not.
@@ -188,37 +191,6 @@ func (p *pass) until(ctx context.Context) string {
 	}
 }
 
-// glimpse is for how long looks without a question are taken in one go.
-const glimpse = 250 * time.Millisecond
-
-// glance takes looks that ask nothing, where the source can do that.
-func (p *pass) glance(ctx context.Context, left time.Duration) bool {
-	l, may := p.src.(Looker)
-	if !may || p.Interval > 0 {
-		return false
-	}
-	until := time.Now().Add(min(left, glimpse))
-	if p.Look != nil && p.due.Before(until) {
-		until = p.due
-	}
-	mean := looking
-	if p.looks > 0 { // what counters take is no look's, and may leave little of what all may take
-		others := (p.paid - p.looked) / time.Since(p.start).Seconds()
-		mean = max(mean, time.Duration(p.looked/float64(p.looks)/max(enoughLooks/4, enoughLooks-others)*float64(time.Second)))
-	}
-	shots, ok := l.Look(ctx, until, mean)
-	if !ok {
-		return false
-	}
-	for _, s := range shots {
-		p.add(s, s.Seconds)
-	}
-	_, cpu := l.Looks()
-	p.paid, p.looked = p.paid+cpu-p.first-p.looked, cpu-p.first
-	p.looks, p.samples = p.looks+len(shots), p.samples+len(shots)
-	return true
-}
-
 // step takes a sample where none was taken, which stands for the time since the one before, and counts and tells where that is due.
 func (p *pass) step(now time.Time, looked bool) error {
 	if !looked {
@@ -231,7 +203,7 @@ func (p *pass) step(now time.Time, looked bool) error {
 	p.last = now
 	p.name(p.ask, now)
 	looks := p.Look != nil && !now.Before(p.due)
-	if looks || now.Sub(p.counted) >= p.tick {
+	if looks || now.Sub(p.counted) >= p.tick || len(p.batches) == 0 && now.Sub(p.counted) >= time.Second { // soon something is kept
 		if err := p.count(p.ask, now.Sub(p.counted).Seconds()); err != nil {
 			return err
 		}

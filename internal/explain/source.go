@@ -37,8 +37,9 @@ type Looker interface {
 	// Look looks for a while, at times that are so far apart in the mean, and returns what it saw; ok is false where it cannot, so
 	// that samples are asked for.
 	Look(ctx context.Context, until time.Time, mean time.Duration) (shots []Snapshot, ok bool)
-	// Looks are how often it has asked the server so far, and what looks have taken of a CPU here, s.
-	Looks() (questions int, cpu float64)
+	// Looks are how often it has asked the server so far, and what looks have taken of a CPU here, s; ok is false where samples are
+	// asked for.
+	Looks() (questions int, cpu float64, ok bool)
 }
 
 // Begins is a Source that keeps what it saw in a recording. Begin forgets that of an earlier one.

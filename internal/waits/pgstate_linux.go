@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -113,6 +114,14 @@ func (w *Words) Look(g *Group, ask func(pid int) bool) []Seen {
 		x.Runs = x.Word == 0 || g.before[i].Runs && x.Word == g.before[i].Word
 	}
 	return g.after
+}
+
+// Read reads the words of all known processes, and none where their memory has gone.
+func (w *Words) Read(into map[int]uint32) {
+	clear(into)
+	for _, x := range w.glance(w.Group(slices.Collect(maps.Keys(w.at))), nil) {
+		into[x.PID] = x.Word
+	}
 }
 
 // glance reads all that a group says.

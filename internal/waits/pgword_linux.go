@@ -24,11 +24,8 @@ type Words struct {
 	pointer     uint64         // where each process has its pointer: they are forks of one program
 	title, room uint64         // where each has its title, and how many bytes it may be, its end included
 	at          map[int]uint64 // where its word is, by process
-	pids        []int          // those
-	remote      []unix.RemoteIovec
-	read        []byte
-	xact        uint64      // from a word back to the number of the transaction that its process is in
-	calls       map[int]int // descriptors of what tells a process' system call, held open
+	xact        uint64         // from a word back to the number of the transaction that its process is in
+	calls       map[int]int    // descriptors of what tells a process' system call, held open
 }
 
 // OpenWords finds the symbol in the program of a server, by its first process.
@@ -41,36 +38,14 @@ func OpenWords(postmaster int) (*Words, error) {
 		return nil, fmt.Errorf("its program cannot be read: %w", err)
 	}
 	defer program.Close()
-	f, err := modest(program)
+	value, first, anywhere, err := symbol(program)
 	if err != nil {
 		return nil, err
 	}
-	if f.Class != elf.ELFCLASS64 || f.Machine != machine {
-		return nil, fmt.Errorf("its program is for another architecture (%s)", f.Machine)
-	}
-	symbols, err := f.DynamicSymbols()
-	if err != nil {
-		return nil, errors.New("its program exports no symbols: it is a static build")
-	}
-	value := uint64(0)
-	for _, s := range symbols {
-		if s.Name == "my_wait_event_info" && s.Section != elf.SHN_UNDEF {
-			value = s.Value
-		}
-	}
-	if value == 0 {
-		return nil, errors.New("its program has no symbol my_wait_event_info: PostgreSQL 14 and later have it")
-	}
-	if f.Type == elf.ET_DYN { // it is mapped anywhere
+	if anywhere {
 		base, err := loadBase(postmaster)
 		if err != nil {
 			return nil, err
-		}
-		first := ^uint64(0)
-		for _, p := range f.Progs {
-			if p.Type == elf.PT_LOAD {
-				first = min(first, p.Vaddr&^uint64(os.Getpagesize()-1))
-			}
 		}
 		value += base - first
 	}
@@ -79,6 +54,36 @@ func OpenWords(postmaster int) (*Words, error) {
 		return nil, err
 	}
 	return w, w.arguments()
+}
+
+// symbol is where a program has the pointer, as it is linked, where it begins, and whether it is mapped anywhere.
+func symbol(program *os.File) (value, first uint64, anywhere bool, err error) {
+	f, err := modest(program)
+	if err != nil {
+		return 0, 0, false, err
+	}
+	if f.Class != elf.ELFCLASS64 || f.Machine != machine {
+		return 0, 0, false, fmt.Errorf("its program is for another architecture (%s)", f.Machine)
+	}
+	symbols, err := f.DynamicSymbols()
+	if err != nil {
+		return 0, 0, false, errors.New("its program exports no symbols, as a static build does")
+	}
+	for _, s := range symbols {
+		if s.Name == "my_wait_event_info" && s.Section != elf.SHN_UNDEF {
+			value = s.Value
+		}
+	}
+	if value == 0 {
+		return 0, 0, false, errors.New("its program has no symbol my_wait_event_info: PostgreSQL 14 and later have it")
+	}
+	first = ^uint64(0)
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD {
+			first = min(first, p.Vaddr&^uint64(os.Getpagesize()-1))
+		}
+	}
+	return value, first, f.Type == elf.ET_DYN, nil
 }
 
 // modest opens a program whose symbols fit in memory, as any user may have made another to fill it: PostgreSQL's are 10,000.
@@ -160,18 +165,11 @@ func (w *Words) word(pid int) (uint64, error) {
 	return at, nil
 }
 
-// Know finds the words of processes anew: those that are given, and no others. One that has ended, or has no word in shared memory
-// yet, is left out.
-func (w *Words) Know(pids []int) {
-	clear(w.at)
-	w.Follow(pids)
-}
-
-// Follow is Know without another look at those that are known: a process keeps its word until it ends.
+// Follow finds the words of processes: those that are given, and no others. One that has ended, or has no word in shared memory yet, is
+// left out. It looks once at each: a process keeps its word until it ends.
 func (w *Words) Follow(pids []int) {
 	own, _ := w.word(w.postmaster) // of the first process it is private, as of one that has just begun
 	at := make(map[int]uint64, len(pids))
-	w.pids, w.remote = w.pids[:0], w.remote[:0]
 	for _, pid := range pids {
 		word, known := w.at[pid]
 		if !known {
@@ -181,9 +179,8 @@ func (w *Words) Follow(pids []int) {
 			}
 		}
 		at[pid] = word
-		w.pids, w.remote = append(w.pids, pid), append(w.remote, unix.RemoteIovec{Base: uintptr(word), Len: 4})
 	}
-	w.at, w.read = at, make([]byte, 4*len(w.pids))
+	w.at = at
 	for pid := range w.calls {
 		if _, here := at[pid]; !here {
 			w.release(pid)
@@ -193,23 +190,6 @@ func (w *Words) Follow(pids []int) {
 
 // At are where the words of known processes are, by process.
 func (w *Words) At() map[int]uint64 { return w.at }
-
-// Read reads the words of all known processes by one call: all map the shared memory at one address. It returns none where that
-// memory has gone, as when the server has restarted.
-func (w *Words) Read(into map[int]uint32) {
-	clear(into)
-	const most = 1024 // UIO_MAXIOV
-	for from := 0; from < len(w.pids); from += most {
-		to := min(from+most, len(w.pids))
-		b := w.read[4*from : 4*to]
-		if peek(w.postmaster, w.remote[from:to], b) != nil {
-			continue
-		}
-		for i, pid := range w.pids[from:to] {
-			into[pid] = binary.NativeEndian.Uint32(b[4*i:])
-		}
-	}
-}
 
 // Children lists the processes that the first one has begun. Its error is of a kernel that does not list children.
 func (w *Words) Children() (pids []int, err error) {

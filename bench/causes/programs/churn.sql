@@ -1,3 +1,3 @@
 update pgbench_tellers set tbalance = tbalance + 1;
 update pgbench_accounts set abalance = abalance + 1 where aid % 500 = 7;
-\sleep 100 ms
+\sleep 1 s

@@ -71,6 +71,13 @@ func TestPostgres(t *testing.T) {
 	if sum < 0.97 || sum > 1.03 || r.Part(explain.LogWait).Seconds <= 0 || r.Part(explain.DatabaseCPU).Seconds <= 0 {
 		t.Errorf("parts add up to %v: %+v", sum, r.Parts)
 	}
+	sum = 0
+	for _, p := range r.Parts {
+		sum += p.Seconds
+	}
+	if sum < 0.995*r.Elapsed || sum > 1.005*r.Elapsed || r.Looks == 0 || r.Looks != r.Samples || float64(r.Questions) > 1.5*r.Wall+2 {
+		t.Errorf("%v s of %v; %d looks of %d samples, %d questions in %v s: %q", sum, r.Elapsed, r.Looks, r.Samples, r.Questions, r.Wall, r.Missing)
+	}
 	saves := r.Saving(explain.LogWait, nil)
 	if r.Log.Syncs <= 0 || r.Log.Average == nil || r.Transactions <= 0 || saves.AtMost < saves.Likely ||
 		saves.Likely < saves.Share {

@@ -274,6 +274,9 @@ func (m *memory) know(pids []int) {
 // idle reports that it waits for its client outside of a transaction, or in one that has failed.
 func (b *backend) idle() bool { return b.last.Word == clientRead && !b.last.Xact }
 
+// churning reports that processes begin.
+func (m *memory) churning() bool { return time.Since(m.churned) < churns }
+
 // begin forgets when the last look was.
 func (m *memory) begin() { m.due = time.Time{} }
 

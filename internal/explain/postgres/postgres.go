@@ -82,7 +82,11 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 	}
 	s.local(r.Int(2), here)
 	s.remember(ctx)
-	if !r.Bool(8) && s.memory == nil {
+	switch {
+	case r.Bool(8):
+	case s.memory != nil:
+		s.Miss("which statements sessions of other roles run, and since when: grant pg_read_all_stats (or pg_monitor) to %s", quote(s.user))
+	default:
 		s.Info.Hidden = true
 		s.Miss("what sessions of other roles do: grant pg_read_all_stats (or pg_monitor) to %s", quote(s.user))
 	}
@@ -362,6 +366,9 @@ func (s *Source) Look(ctx context.Context, until time.Time, mean time.Duration) 
 	for _, shot := range shots {
 		s.tally(shot)
 	}
+	if s.memory.churning() { // what they use between two counts would be missed
+		s.threads.Watch(s.memory.processes())
+	}
 	return shots, true
 }
 
@@ -372,9 +379,9 @@ func (s *Source) forget(why error) {
 }
 
 // Looks implements explain.Looker.
-func (s *Source) Looks() (questions int, cpu float64) {
-	if s.memory != nil {
-		cpu = s.memory.cpu.Seconds()
+func (s *Source) Looks() (questions int, cpu float64, ok bool) {
+	if s.memory == nil {
+		return s.questions, 0, false
 	}
-	return s.questions, cpu
+	return s.questions, s.memory.cpu.Seconds(), true
 }
