@@ -35,7 +35,7 @@ type Options struct {
 // The whole minute stays below 1 % of the CPU time: the recorder takes at most this share of what is in
 // use, questions to the database 0.35 % of one CPU, and counters of threads 0.2 % of one.
 const (
-	recording = 0.004
+	recording = 0.0025
 	asking    = 0.5 // of what a recording may ask by itself
 )
 

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// looking is the time between looks that ask nothing: 3,000 of them in a minute, and some to spare.
-const looking = 19 * time.Millisecond
+// looking is the time between looks that ask nothing. Most of what one takes is its own waking-up.
+const looking = 40 * time.Millisecond
 
-// enoughLooks is enough where samples are looks: they take little of the server's.
-const enoughLooks = 0.008
+// enoughLooks is enough of one CPU where samples are looks: they take little of the server's.
+const enoughLooks = 0.0035
 
 // eased is the time between statements that count, and between those that name, where looks take the place of samples: one a second, in
 // the mean, of a minute. Short recordings count more often, as an account of few stretches shows nothing of how they differ.

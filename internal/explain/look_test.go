@@ -49,16 +49,16 @@ func (l *looker) Count(ctx context.Context) (Counters, error) {
 	return l.fake.Count(ctx)
 }
 
-// Looks that ask nothing are 3,000 a minute, and come more seldom where they take too much; a server that shows nothing any more is asked.
+// Looks that ask nothing are 1,500 a minute, and come more seldom where they take too much; a server that shows nothing any more is asked.
 func TestLooks(t *testing.T) {
 	for name, c := range map[string]struct {
 		each, sees   time.Duration
 		least, most  int // looks in a minute
 		asked, askes int // questions, at least and at most
 	}{
-		"cheap looks":     {50 * time.Microsecond, 0, 3000, 3300, 25, 35},
-		"costly looks":    {time.Millisecond, 0, 400, 520, 25, 35},
-		"the memory goes": {50 * time.Microsecond, 30 * time.Second, 1500, 1700, 100, 10000},
+		"cheap looks":     {50 * time.Microsecond, 0, 1400, 1650, 25, 35},
+		"costly looks":    {time.Millisecond, 0, 170, 260, 25, 35},
+		"the memory goes": {50 * time.Microsecond, 30 * time.Second, 700, 850, 100, 10000},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &looker{fake: &fake{sample: busySession, count: steady}, each: c.each}
@@ -75,7 +75,7 @@ func TestLooks(t *testing.T) {
 			if r.Samples < r.Looks || c.sees == 0 && r.Samples != r.Looks {
 				t.Errorf("%s: %d samples of %d looks", name, r.Samples, r.Looks)
 			}
-			if ran := r.Part(DatabaseCPU).Seconds; math.Abs(ran-60) > 0.1 || c.sees == 0 && (r.Elapsed < 300*60 || r.Elapsed > 302*60 || r.Peak != 1) {
+			if ran := r.Part(DatabaseCPU).Seconds; math.Abs(ran-60) > 0.5 || c.sees == 0 && (r.Elapsed < 300*60 || r.Elapsed > 304*60 || r.Peak != 1) {
 				t.Errorf("%s: %v s of %v, %d at once", name, ran, r.Elapsed, r.Peak)
 			}
 		})

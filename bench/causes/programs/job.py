@@ -76,8 +76,6 @@ def memory(path, megabytes=300):
     f = os.open(path, os.O_RDONLY)
     m = mmap.mmap(f, size, mmap.MAP_SHARED, mmap.PROT_READ)
     m.madvise(mmap.MADV_RANDOM)
-    for at in range(0, size, 4096):
-        m[at]
     while True:
         for _ in range(500):
             m[random.randrange(size)]

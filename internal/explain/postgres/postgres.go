@@ -142,7 +142,7 @@ func (s *Source) remember(ctx context.Context) {
 	}
 	if err != nil {
 		s.memory = nil
-		s.Miss("waits from the server's memory, 50 times a second: %v; it is asked for each sample", err)
+		s.Miss("waits from the server's memory, 25 times a second: %v; it is asked for each sample", err)
 	}
 }
 
