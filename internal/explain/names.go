@@ -335,6 +335,9 @@ func (r *Report) Holding() (f Finding, found bool) {
 			high += r.Part(own).Share.High * r.Elapsed
 		}
 	}
+	for _, brought := range []PartName{RunQueue, Unexplained} { // each wait's end may wait for a CPU
+		high += r.Part(brought).Share.High * r.Elapsed
+	}
 	f = Finding{Parameter: "transactions that hold locks", Part: Locks, Number: seconds, Unit: "s", N: int64(most.Share.N),
 		Explains: result.Finite(min(1, seconds/r.Busy)), AtMost: result.Finite(min(1, max(seconds, high+locks.Share.High*r.Elapsed)/r.Busy)),
 		Step: "have a transaction wait for nothing once it holds locks that others want"}

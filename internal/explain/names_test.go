@@ -105,3 +105,11 @@ func TestFingerprint(t *testing.T) {
 		t.Error("double quotes hold strings in MariaDB")
 	}
 }
+
+// TestConfide: a file for others has neither texts of statements nor addresses of clients.
+func TestConfide(t *testing.T) {
+	r := Report{Statements: []Statement{{ID: "1", Text: "select 'secret'"}}, Blockers: []Blocker{{PID: 7, User: "app", Client: "10.0.0.7 port 80"}}}
+	if r.Confide(); r.Statements[0].Text != "" || r.Blockers[0].Client != "" || r.Statements[0].ID != "1" || r.Blockers[0].User != "app" {
+		t.Errorf("%+v", r)
+	}
+}

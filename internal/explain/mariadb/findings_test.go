@@ -1,6 +1,7 @@
 package mariadb
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -105,6 +106,54 @@ func TestBlocks(t *testing.T) {
 	for _, b := range got {
 		if b.Relation != "shop.stock" || b.Holder.PID != 4 || b.Holder.Part != explain.Application || b.Holder.User != "app" || b.Holder.Client != "10.0.0.7:4711" {
 			t.Errorf("%+v", b)
+		}
+	}
+}
+
+// asked answers each question by its name.
+type asked struct {
+	rows map[string][]explain.Row
+	sql  map[string]string
+}
+
+func (a *asked) Ask(_ context.Context, q explain.Query) ([]explain.Row, error) {
+	a.sql[q.Name] = q.SQL
+	return a.rows[q.Name], nil
+}
+
+func (a *asked) Close() error { return nil }
+
+// TestMySQL: MySQL 8 has locks and totals in its performance schema, and a digest of each statement. No live server has confirmed that.
+func TestMySQL(t *testing.T) {
+	row := func(cells ...string) (r explain.Row) {
+		for _, c := range cells {
+			r = append(r, struct {
+				String string
+				Valid  bool
+			}{c, true})
+		}
+		return r
+	}
+	a := &asked{sql: map[string]string{}, rows: map[string][]explain.Row{
+		"blocked": {row("5", "4", "shop.stock", "Sleep", "", "app", "localhost")},
+		"running": {row("5", "Query", "updating", "d1g35t", "update stock set n = 1"), row("6", "Query", "executing", "0th3r", "select 1"), row("9", "Daemon", "", "", "")},
+		"tell":    {row("counter", "innodb_data_read", "16384"), row("setting", "tmp_table_size", "16777216")}}}
+	s := &Source{Asked: explain.Asked{Asker: a}, processes: processThreads, waiting: true}
+	n, err := s.Name(t.Context(), false)
+	if err != nil || len(n.Doing) != 2 || n.Doing[0].Part != explain.Locks || n.Doing[0].ID != "d1g35t" || n.Doing[0].Kind != explain.Digest ||
+		n.Doing[1].Part != explain.DatabaseCPU || n.Doing[0].Text != "" {
+		t.Errorf("%+v, %v", n, err)
+	}
+	if len(n.Blocks) != 1 || n.Blocks[0].Relation != "shop.stock" || n.Blocks[0].Holder.Event != inTransaction {
+		t.Errorf("%+v", n.Blocks)
+	}
+	totals, err := s.Tell(t.Context())
+	if err != nil || totals.Values["read_bytes"] != 16384 || totals.Settings["tmp_table_size"] == "" {
+		t.Errorf("%+v, %v", totals, err)
+	}
+	for name, want := range map[string]string{"blocked": "performance_schema.data_lock_waits", "running": "events_statements_current", "tell": "performance_schema.global_status"} {
+		if !strings.Contains(a.sql[name], want) || strings.Contains(a.sql[name], "information_schema") {
+			t.Errorf("%s: %s", name, a.sql[name])
 		}
 	}
 }
