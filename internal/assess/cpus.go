@@ -20,6 +20,12 @@ type blame struct{ quota, neighbour, own float64 }
 func (m *Minute) blame() (b blame) {
 	queue := m.Report.Part(explain.RunQueue).Seconds
 	b.quota, b.neighbour, b.own = m.queue().spared()
+	if m.follows(explain.RunQueue) { // few sessions wait for others alone, which the queue does not know as its customers
+		others := m.Ends.Share(explain.RunQueue, func(e chain.End) bool { return m.owner(e.PID) == OfOthers }).Value
+		if others *= 1 - b.quota; others > b.neighbour {
+			b.neighbour, b.own = others, min(b.own, 1-b.quota-others)
+		}
+	}
 	if m.Throttled != nil && queue > 0 && lever.Unit(*m.Throttled/queue) > b.quota { // all its threads stop together
 		b.quota = lever.Unit(*m.Throttled / queue)
 		rest := (1 - b.quota) / max(b.neighbour+b.own, 1)

@@ -1,6 +1,8 @@
 package assess
 
 import (
+	"math"
+
 	"gonum.org/v1/gonum/floats"
 
 	"hostlab/internal/explain"
@@ -63,19 +65,22 @@ func (m *Minute) queue() queueing {
 	return q
 }
 
-// wait is how long a session waits for each second on one of so many CPUs: mean value analysis (Reiser and Lavenberg, 1980), where
-// several CPUs are one that is as fast and a delay (Seidmann and others, 1987).
+// wait is how long a session waits for each second on one of so many CPUs, which need not be whole: the machine repair model
+// (M/M/c//N), of which the states are how many sessions want a CPU.
 func (q queueing) wait(cpus float64) float64 {
-	fast, delay := 1/max(cpus, 0.01), 0.0
-	if cpus > 1 {
-		delay = 1 - fast
+	n, cpus := max(1, math.Round(min(q.sessions, 10_000))), max(cpus, 0.01)
+	if q.pause <= 0 {
+		return n/min(n, cpus) - 1
 	}
-	length, stay := 0.0, 0.0
-	for n := 1.0; n <= max(1, min(q.sessions, 10_000)); n++ {
-		stay = fast * (1 + length)
-		length = n * stay / (stay + delay + q.pause)
+	chance, wanting, working := 1.0, 0.0, 0.0
+	for k := 1.0; k <= n; k++ {
+		chance *= (n - k + 1) / q.pause / min(k, cpus)
+		if chance > 1e100 { // the sums count relative to each other
+			chance, wanting, working = chance/1e100, wanting/1e100, working/1e100
+		}
+		wanting, working = wanting+k*chance, working+min(k, cpus)*chance
 	}
-	return max(0, stay+delay-1)
+	return max(0, wanting/working-1)
 }
 
 // spared are the shares of the waits for a CPU that end without the quota, then without other programs, then with twice the CPUs:

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"hostlab/internal/chain"
 	"hostlab/internal/document"
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/mariadb"
@@ -26,6 +27,10 @@ func (m *Minute) Server() (list []explain.Finding) {
 		list = append(list, postgres.Findings(&m.Report)...)
 	case "MariaDB", "MySQL":
 		list = append(list, mariadb.Findings(&m.Report)...)
+	}
+	if m.follows(explain.Locks) { // a holder that waits for a CPU or a device is none that the server's settings move
+		still := m.Ends.Share(explain.Locks, func(e chain.End) bool { return e.Kind == chain.Asleep || e.Kind == chain.Remote })
+		list = slices.DeleteFunc(list, func(f explain.Finding) bool { return f.Part == explain.Locks && still.Value < half })
 	}
 	slices.SortStableFunc(list, func(a, b explain.Finding) int { return cmp.Compare(explains(b), explains(a)) })
 	return list
