@@ -106,7 +106,7 @@ func (l *load) judge(r *record, a *answer) (t told) {
 		pattern = strings.ReplaceAll(pattern, "{beside}", fmt.Sprintf(`PID %d\b`, r.Beside))
 		t.Named = t.Named && matches("~"+pattern, a.Head)
 	}
-	if own == nil {
+	if own == nil || own.AtMost == nil {
 		return t
 	}
 	g := r.gain().Value

@@ -49,3 +49,38 @@ func TestNotCounted(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 }
+
+// TestEnded: of processes that have ended nobody is told to change one.
+func TestEnded(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.RunQueue: 42})
+	m.Service, m.Counted, m.Report.Wall = service.Service{Kind: service.Process, Name: "x", PID: 1}, true, 10
+	m.Takers = []proc.Taker{{Name: "cc1", Processes: 40, Seconds: 30}}
+	l := find(t, m.Levers(), lever.Neighbour)
+	if l.Next.Command != "" || !strings.Contains(l.Why(), "cc1 (of processes that have ended)") {
+		t.Errorf("%q, %s", l.Next.Command, l.Why())
+	}
+}
+
+// TestHardlyActive: whatever a service could save that hardly works is not worth while.
+func TestHardlyActive(t *testing.T) {
+	for wall, want := range map[float64]lever.Verdict{60: lever.Worthwhile, 60_000: lever.Possible} {
+		m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.LogWait: 80})
+		m.Report.Wall = wall
+		if l := find(t, m.Levers(), lever.Log); l.Verdict != want {
+			t.Errorf("active for 100 s of %v: %s", wall, l.Verdict)
+		}
+	}
+}
+
+// TestLimitOfMemory: a service that reached a limit of its memory reads again what it had, and no faster disk is the remedy.
+func TestLimitOfMemory(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.DataReads: 60, explain.OtherWaits: 20})
+	m.Memory = &service.Ceiling{File: "/sys/fs/cgroup/x/memory.max", Bytes: 64 << 20, Hits: 12}
+	all := m.Levers()
+	if l := all[0]; l.Name != lever.Memory || *l.AtMost < 0.99 || l.Next.Command != "echo 134217728 | sudo tee /sys/fs/cgroup/x/memory.max" {
+		t.Errorf("first %s, at most %v, %q", l.Name, l.AtMost, l.Next.Command)
+	}
+	if l := find(t, all, lever.Data); *l.Likely != 0 {
+		t.Errorf("faster disks could save %v", *l.Likely)
+	}
+}

@@ -143,7 +143,7 @@ type scheduler struct {
 
 func (x *scheduler) watch(ctx context.Context, s *service.Service, sessions bool, o Options) {
 	c := trace.Config{Target: Target(s), For: o.For, Chains: true, Sessions: sessions}
-	if s.Kind == service.Database && s.PID != 0 {
+	if sessions && s.PID != 0 { // of PostgreSQL, which knows its symbol
 		if w, err := waits.OpenWords(s.PID); err == nil { // else waits are named by their system calls
 			defer w.Close()
 			c.Words = w

@@ -256,10 +256,13 @@ func (w *window) follow(l *lane, t uint64, moment int) End {
 	l.moment, l.end = moment, End{Kind: Circle, PID: l.PID} // for a wait that leads back here
 	s := l.span(t)
 	l.end = w.ends(l, s, t, moment)
+	if s != nil && s.state == ready && l.at > 0 { // who has waited wants a CPU, which it would have kept
+		s = &l.spans[l.at-1]
+	}
 	if s != nil && s.state == blocked {
 		part, _ := s.part()
 		l.end.Log, l.end.Data = l.end.Log || part == explain.LogWait, l.end.Data || part == explain.DataReads
-		l.end.Client = l.end.Client || part == explain.Application
+		l.end.Client = l.end.Client || part == explain.Application && l.spans[l.at].state == blocked
 	}
 	return l.end
 }

@@ -70,7 +70,13 @@ func (r *Report) Saving(part PartName, ends Ends) (s Saving) {
 	}
 	direct := high + more + rest
 	for _, q := range r.Parts {
-		if q.Name == part || q.Name == Idle || q.Name == DatabaseCPU || q.Name == RunQueue || q.Name == Unexplained {
+		if q.Name == part || q.Name == Idle || q.Name == DatabaseCPU || q.Name == Unexplained {
+			continue
+		}
+		if q.Name == RunQueue { // a wait for a device brings one for a CPU along
+			if _, upTo, known := ends(q.Name); known && (part == LogWait || part == DataReads) {
+				centre, off = centre+q.Seconds*upTo.Value, math.Hypot(off, q.Share.High*r.Elapsed*upTo.High-q.Seconds*upTo.Value)
+			}
 			continue
 		}
 		most := q.Share.High * r.Elapsed

@@ -112,7 +112,7 @@ func (f *findings) checkpoints() (x explain.Finding, ok bool) {
 		if rate*timeout < largest/2 {
 			return x, false
 		}
-		x.Step = alter(x.Parameter, size(rate*timeout))
+		x.Step = alter(x.Parameter, size(min(rate*timeout, 16*largest))) // what a disk has room for is not known
 	}
 	x.Number, x.Unit, x.N, x.Plain = forced/(forced+timed), "of checkpoints", int64(forced), true
 	x.Text = fmt.Sprintf("%.0f of %.0f checkpoints in %s were forced by %s", forced, forced+timed, result.Format(f.totals.Seconds, "s"), now(x))
