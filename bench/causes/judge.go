@@ -121,7 +121,7 @@ func (l *load) judge(r *record, a *answer) (t told) {
 }
 
 // constant is the answer that looks at nothing: more CPUs, at most everything.
-func (l *load) constant(r *record) *answer {
+func constant() *answer {
 	all := 1.0
 	return &answer{Text: "more CPUs", Head: "more CPUs", Levers: []lever{{Name: "cpus", Verdict: "worthwhile", AtMost: &all}}}
 }
@@ -187,7 +187,7 @@ func tell(w io.Writer, loads []load, records map[string]*record, labels []string
 		for _, c := range columns {
 			a := r.Answers[c]
 			if c == "constant" {
-				a = l.constant(r)
+				a = constant()
 			}
 			if a == nil {
 				continue

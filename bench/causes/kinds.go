@@ -221,7 +221,7 @@ max_client_conn = 400
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil { //nolint:gosec // another account reads it
 		return err
 	}
-	if _, err := s.service("pgbouncer", "-u", "postgres", file); err != nil {
+	if err := s.service("pgbouncer", "-u", "postgres", file); err != nil {
 		return err
 	}
 	socket := filepath.Join(run, ".s.PGSQL.6432")
@@ -239,10 +239,10 @@ max_client_conn = 400
 }
 
 // service starts one within its control groups and on its CPUs.
-func (s *stage) service(name string, args ...string) (*exec.Cmd, error) {
+func (s *stage) service(name string, args ...string) error {
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if s.setup.CPUs != "" {
 		path, args = "/usr/bin/taskset", append([]string{"-c", s.setup.CPUs, path}, args...)
@@ -251,7 +251,7 @@ func (s *stage) service(name string, args ...string) (*exec.Cmd, error) {
 	if err == nil {
 		s.pid = cmd.Process.Pid
 	}
-	return cmd, err
+	return err
 }
 
 // ready waits until a service takes connections.
@@ -286,7 +286,7 @@ func (s *stage) listening(command func(port string) []string) error {
 		return err
 	}
 	args := command(p)
-	if _, err := s.service(args[0], args[1:]...); err != nil {
+	if err := s.service(args[0], args[1:]...); err != nil {
 		return err
 	}
 	if err := s.ready("tcp4", "127.0.0.1:"+p); err != nil {
@@ -313,7 +313,7 @@ func (s *stage) redis() error {
 	for name, value := range s.setup.pairs() {
 		args = append(args, "--"+name, value)
 	}
-	if _, err := s.service("redis-server", args...); err != nil {
+	if err := s.service("redis-server", args...); err != nil {
 		return err
 	}
 	if err := s.ready("unix", s.dir+"/redis.sock"); err != nil {
@@ -358,6 +358,6 @@ func (s *stage) process() error {
 	words := strings.Fields(os.Expand(s.setup.Script, func(name string) string {
 		return map[string]string{"LOG": s.dir + "/log", "DIR": s.dir, "BIN": s.dir + "/bin"}[name]
 	}))
-	_, err := s.service("/usr/bin/python3", append([]string{s.dir + "/bin/job.py"}, words...)...)
+	err := s.service("/usr/bin/python3", append([]string{s.dir + "/bin/job.py"}, words...)...)
 	return err
 }

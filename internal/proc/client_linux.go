@@ -116,7 +116,7 @@ func loopback(pid int, own map[uint64]bool) map[uint64]bool {
 	}
 	at := func(ip net.IP, port uint64) end { return end{ip.String(), port} } // one text for an address of either family
 	mine, all := map[[2]end]bool{}, map[uint64][2]end{}
-	for _, list := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} {
+	for _, list := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} { //nolint:staticcheck // netlink knows but our own network
 		lines, _ := list()
 		for _, l := range lines {
 			ends := [2]end{at(l.LocalAddr, l.LocalPort), at(l.RemAddr, l.RemPort)}
