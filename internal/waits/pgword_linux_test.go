@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -37,6 +38,7 @@ func TestLooks(t *testing.T) {
 			t.Fatal(err)
 		}
 		go func() { _, _ = c.Exec(ctx, statement) }()
+		t.Cleanup(func() { runtime.KeepAlive(c) }) // the collector would close it
 		return pid
 	}
 	const read, sleep, advisory, none = 0x06000000, 0x09, 0x0300000a, 0
