@@ -85,6 +85,18 @@ func groupOf(pid int) *group {
 	return nil
 }
 
+// boundedOf is the group that limits a process' memory, which in version 1 may be another than that of its CPU time; nil: none does.
+func boundedOf(pid int) *group {
+	for _, at := range pathsOf(pid) {
+		if g, err := groupAt(at); err == nil {
+			if b := g.bounded(); b != nil {
+				return b
+			}
+		}
+	}
+	return nil
+}
+
 // file is a file of a controller, by its name in version 1 and in version 2.
 func (g *group) file(controller, v1, v2 string) string {
 	if dir, ok := g.dirs[controller]; ok && v1 != "" {
@@ -174,11 +186,13 @@ func (g *group) ceiling() *Ceiling {
 			continue
 		}
 		c := &Ceiling{File: f.limit, Bytes: bytes}
-		if m, err := proc.Keyed(f.hits); err == nil && len(m) > 0 {
-			c.Hits = float64(m[f.key])
-		} else if b, err := os.ReadFile(f.hits); err == nil {
-			c.Hits, _ = strconv.ParseFloat(strings.TrimSpace(string(b)), 64)
+		b, _ = os.ReadFile(f.hits)
+		hits, err := strconv.ParseFloat(strings.TrimSpace(string(b)), 64) // version 1 has one number
+		if err != nil {
+			m, _ := proc.Keyed(f.hits)
+			hits = float64(m[f.key])
 		}
+		c.Hits = hits
 		return c
 	}
 	return nil

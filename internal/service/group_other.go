@@ -15,4 +15,5 @@ func (g *group) limited() *group     { return nil }
 func (g *group) processes() []int    { return nil }
 func (g *group) limit() *Quota       { return nil }
 func (g *group) bounded() *group     { return nil }
+func boundedOf(int) *group           { return nil }
 func (g *group) ceiling() *Ceiling   { return nil }

@@ -262,8 +262,9 @@ func process(pid int) (*Service, error) {
 	}
 	out := &Service{Kind: Process, Name: root.Name, PID: pid, root: root}
 	if g := groupOf(pid); g != nil {
-		out.quota, out.tight = g.limited(), g.bounded()
+		out.quota = g.limited()
 	}
+	out.tight = boundedOf(pid)
 	return out, nil
 }
 
