@@ -57,8 +57,8 @@ func (l *load) first(a *answer) *lever {
 	return nil
 }
 
-// told is how one answer does on a load.
-type told struct {
+// score is how one answer does on a load.
+type score struct {
 	First, Named, Wrong bool
 	Bound               *float64
 	Holds, Close        bool
@@ -73,7 +73,7 @@ func matches(pattern, text string) bool {
 	return is && regexp.MustCompile("(?i)"+expression).MatchString(text)
 }
 
-func (l *load) judge(r *record, a *answer) (t told) {
+func (l *load) judge(r *record, a *answer) (t score) {
 	first := l.first(a)
 	t.Step = a.Step.Runs
 	for _, v := range a.Levers {
@@ -134,7 +134,7 @@ type figures struct {
 	Likely, LikelyOf, Same, SameOf, Stuck, Ran int
 }
 
-func (f *figures) add(l *load, t told) {
+func (f *figures) add(l *load, t score) {
 	count := func(to *int, yes bool) {
 		if yes {
 			*to++
@@ -183,7 +183,7 @@ func tell(w io.Writer, loads []load, records map[string]*record, labels []string
 		if r.Taken > margin {
 			disturbed++
 		}
-		var kept *told
+		var kept *score
 		for _, c := range columns {
 			a := r.Answers[c]
 			if c == "constant" {
@@ -246,7 +246,7 @@ func (a *answer) leads(l *load) string {
 	return ""
 }
 
-func (l *load) row(r *record, a *answer, t told) []string {
+func (l *load) row(r *record, a *answer, t score) []string {
 	share := func(v *float64) string {
 		if v == nil {
 			return "none"

@@ -67,7 +67,7 @@ const idleService = "the service did nothing in that time"
 
 // queued sets a lever on waits for a CPU, of which a share goes away, and at most another.
 func (m *Minute) queued(l *lever.Lever, share, most float64, assumes, text string) {
-	saves := m.saving(explain.RunQueue, chain.Ready, func(chain.End) bool { return false })
+	saves := m.saving(explain.RunQueue)
 	gain(l, saves.Share, saves.Low*share, saves.Likely*share, saves.AtMost*most, assumes, text)
 }
 
@@ -224,7 +224,7 @@ func (m *Minute) stolen(l *lever.Lever) {
 	most := cpu.High * f
 	// What it takes keeps each thread waiting that is ready then.
 	threads := max(m.mostThreads(), m.Report.Peak)
-	most += min(m.saving(explain.RunQueue, chain.Ready, func(chain.End) bool { return false }).AtMost,
+	most += min(m.saving(explain.RunQueue).AtMost,
 		*h.Steal*float64(h.CPUs)*m.Report.Wall*float64(threads)/m.Report.Busy)
 	gain(l, cpu.Value*f, cpu.Low*f, cpu.Value*f, most, "the hypervisor takes nothing any more",
 		fmt.Sprintf("steal was %.1f %% of the CPU time that this guest asked for", 100*f))

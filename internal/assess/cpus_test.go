@@ -50,7 +50,7 @@ func TestNotCounted(t *testing.T) {
 	}
 }
 
-// TestEnded: of processes that have ended nobody is told to change one.
+// TestEnded: for processes that have ended there is no command.
 func TestEnded(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.RunQueue: 42})
 	m.Service, m.Counted, m.Report.Wall = service.Service{Kind: service.Process, Name: "x", PID: 1}, true, 10

@@ -46,8 +46,8 @@ func (m *Minute) follows(part explain.PartName) bool {
 	if m.Ends == nil {
 		return false
 	}
-	_, seen := m.Ends.Seen(part)
-	return seen >= half && m.Ends.Share(part, func(chain.End) bool { return true }).N >= followed
+	seen, windows := m.Ends.Seen(part)
+	return seen >= half && windows >= followed
 }
 
 // owner is whose a process is.
@@ -69,13 +69,16 @@ func (m *Minute) unfollowed(refused error) (list []string) {
 		if _, waits := whose[p.Name]; !waits || p.Share < lever.Margin || m.follows(p.Name) {
 			continue
 		}
-		why := "most of them last longer than the scheduler's windows"
+		why, windows := "most of them last longer than the scheduler's windows", 0
+		if m.Ends != nil {
+			_, windows = m.Ends.Seen(p.Name)
+		}
 		switch {
 		case refused != nil:
 			why = refused.Error()
 		case m.Ends == nil:
 			why = "its processes are not on this host"
-		case m.Ends.Share(p.Name, func(chain.End) bool { return true }).N < followed:
+		case windows < followed:
 			why = fmt.Sprintf("too few of the scheduler's %d windows showed them; watch it for longer with --for", len(m.Ends.Windows))
 		}
 		list = append(list, "what the "+waitsOf[p.Name]+" ended with: "+why)
@@ -118,7 +121,7 @@ var whose = map[explain.PartName][2]string{
 // ended is what a thread does in the end, in a sentence.
 var ended = map[chain.Kind]string{
 	chain.Computing: "computed", chain.Ready: "waited for a CPU", chain.Log: "waited for the log's device", chain.Data: "waited for data",
-	chain.Device: "waited for a device", chain.Asleep: "slept", chain.Remote: "waited for another host", chain.Circle: "waited for each other",
+	chain.Device: "waited for a device", chain.Asleep: "slept", chain.Remote: "waited for something that does not show here", chain.Circle: "waited for each other",
 }
 
 // behind says what the waits of a part ended with; "": that is not known, or goes without saying.
@@ -154,11 +157,15 @@ func (m *Minute) endings() document.Section {
 		Table: &document.Table{Columns: []document.Column{{Head: "wait for"}, {Head: "ended with"}, {Head: "of"},
 			{Head: "share", Right: true}, {Head: "95 % interval", Right: true}}}}
 	for _, p := range m.Parts() {
-		if p.Name == explain.DatabaseCPU || p.Share < lever.Margin || len(p.Ends) == 0 {
+		if p.Name == explain.DatabaseCPU || p.Share < lever.Margin {
+			continue
+		}
+		list := m.ends(p.Name)
+		if len(list) == 0 {
 			continue
 		}
 		bar := document.Bar{Name: p.Name.Title()}
-		for _, e := range p.Ends {
+		for _, e := range list {
 			share := result.Share(e.Share.Value)
 			bar.Segments = append(bar.Segments, document.Segment{Class: classes[e.With].Class(), Name: e.title(), Value: e.Share.Value, Text: share})
 			b.Table.Add(document.Text(p.Name.Title()), document.Text(ends[e.With]), document.Text(owners[e.Of]),
@@ -192,9 +199,15 @@ var (
 	owners = map[Owner]string{OfService: "the service", OfClients: "clients here", OfOthers: "others", OfNobody: "nobody"}
 )
 
-// saving is what could be saved if no wait ended with a kind of end: those of a part do, and others behind it. Behind says more than
-// the kind where a wait may go away though it ended otherwise, as a CPU's behind the log's.
-func (m *Minute) saving(part explain.PartName, kind chain.Kind, behind func(chain.End) bool) explain.Saving {
+// direct are the kinds of ends that the waits of a part have themselves.
+var direct = map[explain.PartName]chain.Kind{explain.DatabaseCPU: chain.Computing, explain.RunQueue: chain.Ready, explain.LogWait: chain.Log,
+	explain.DataReads: chain.Data}
+
+// saving is what could be saved if no wait ended as those of a part do: they do, and others behind them. What lies behind a wait for a
+// device may go away though it ended otherwise, as with a CPU's.
+func (m *Minute) saving(part explain.PartName) explain.Saving {
+	kind := direct[part]
+	behind := func(e chain.End) bool { return part == explain.LogWait && e.Log || part == explain.DataReads && e.Data }
 	return m.Report.Saving(part, func(of explain.PartName) (likely, most result.Estimate, known bool) {
 		if m.follows(of) {
 			return m.Ends.Share(of, func(e chain.End) bool { return e.Kind == kind }),

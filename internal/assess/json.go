@@ -63,6 +63,9 @@ func (m *Minute) About() *About {
 func (m *Minute) Time() *Time {
 	t := &Time{Wall: m.Report.Wall, Active: m.Report.Busy, Untold: m.Report.Untold, Parts: m.Parts(),
 		Seconds: m.seconds(), Host: m.Host}
+	for i := range t.Parts {
+		t.Parts[i].Ends = m.ends(t.Parts[i].Name)
+	}
 	return t
 }
 
@@ -75,8 +78,7 @@ func (m *Minute) Parts() []Part {
 			continue
 		}
 		e := m.share(name)
-		part := Part{Name: name, Share: e.Value, Each: p.Seconds / max(m.Report.Wall, 1e-9), Source: p.Source,
-			Ends: m.ends(name)}
+		part := Part{Name: name, Share: e.Value, Each: p.Seconds / max(m.Report.Wall, 1e-9), Source: p.Source}
 		if e.High-e.Low > 1e-9 {
 			part.Interval = &[2]float64{e.Low, e.High}
 		}

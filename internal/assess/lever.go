@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"hostlab/internal/chain"
 	"hostlab/internal/explain"
 	"hostlab/internal/lever"
 	"hostlab/internal/result"
@@ -110,7 +109,7 @@ func (m *Minute) clock() lever.Lever {
 		m.unseen(&l, &cpu.Value)
 		return l
 	}
-	queue, saves := m.share(explain.RunQueue), m.saving(explain.DatabaseCPU, chain.Computing, func(chain.End) bool { return false })
+	queue, saves := m.share(explain.RunQueue), m.saving(explain.DatabaseCPU)
 	c := m.Clock
 	slow := func(f, most float64) float64 { return lever.Unit(1 - f/most) }
 	waits := 1.0
@@ -185,11 +184,7 @@ func (m *Minute) bound(name string, of explain.PartName) lever.Lever {
 	case m.Report.Busy <= 0:
 		unknown(&l, nil, "nothing ran")
 	default:
-		kind, behind := chain.Log, func(e chain.End) bool { return e.Log }
-		if of == explain.DataReads {
-			kind, behind = chain.Data, func(e chain.End) bool { return e.Data }
-		}
-		saves := m.saving(of, kind, behind)
+		saves := m.saving(of)
 		source := "measured from " + whole.Source
 		if of == explain.DataReads && m.short() {
 			saves.Low, saves.Likely = 0, 0

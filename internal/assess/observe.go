@@ -287,17 +287,7 @@ func (x *scheduler) locks(wall float64) []explain.Part {
 	own := func(e chain.End) bool {
 		return !e.Client && e.Kind != chain.Unseen && e.Kind != chain.Remote && e.Kind != chain.Circle
 	}
-	var seconds []float64
-	for _, w := range a.Windows {
-		sum := 0.0
-		for _, e := range a.Ends(explain.Locks) {
-			if own(e) {
-				sum += w[explain.Locks][e]
-			}
-		}
-		seconds = append(seconds, sum)
-	}
-	each := stats.RatioOfSums(seconds, a.Lengths, 0.05)
+	each := stats.RatioOfSums(a.Each(explain.Locks, own), a.Lengths, 0.05)
 	p := explain.Part{Name: explain.Locks, Seconds: each.Value * wall, Source: "the scheduler's windows",
 		Share: result.Estimate{Value: each.Value * wall, Low: max(0, each.Low) * wall, High: each.High * wall, N: each.N, Evidence: result.Measured}}
 	return []explain.Part{p}

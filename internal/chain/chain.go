@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"hostlab/internal/explain"
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
@@ -138,18 +140,10 @@ func New(all bool) *Account {
 // N is their number; 0: none showed an end.
 func (a *Account) Share(part explain.PartName, is func(End) bool) result.Estimate {
 	var x, of []float64
-	for _, w := range a.Windows {
-		in, all := 0.0, 0.0
-		for _, e := range slices.SortedFunc(maps.Keys(w[part]), compare) {
-			if s := w[part][e]; e.Kind != Unseen {
-				all += s
-				if is(e) {
-					in += s
-				}
-			}
-		}
+	in := a.Each(part, func(e End) bool { return e.Kind != Unseen && is(e) })
+	for i, all := range a.Each(part, seen) {
 		if all > 0 {
-			x, of = append(x, in), append(of, all)
+			x, of = append(x, in[i]), append(of, all)
 		}
 	}
 	if len(x) == 0 {
@@ -162,18 +156,32 @@ func (a *Account) Share(part explain.PartName, is func(End) bool) result.Estimat
 	return result.Estimate{Value: r.Value, Low: max(0, r.Low), High: min(1, r.High), N: len(x), Evidence: result.Measured}
 }
 
-// Seen is the time of a part in windows, s, and the share of it of which the end was seen.
-func (a *Account) Seen(part explain.PartName) (seconds, share float64) {
-	ended := 0.0
+func seen(e End) bool { return e.Kind != Unseen }
+
+// Each is the part's time in each window that ends in a way, s.
+func (a *Account) Each(part explain.PartName, is func(End) bool) (seconds []float64) {
 	for _, w := range a.Windows {
+		sum := 0.0
 		for _, e := range slices.SortedFunc(maps.Keys(w[part]), compare) {
-			seconds += w[part][e]
-			if e.Kind != Unseen {
-				ended += w[part][e]
+			if is(e) {
+				sum += w[part][e]
 			}
 		}
+		seconds = append(seconds, sum)
 	}
-	return seconds, ended / max(seconds, 1e-9)
+	return seconds
+}
+
+// Seen is the share of a part's time of which the end was seen, and how many windows showed one.
+func (a *Account) Seen(part explain.PartName) (share float64, windows int) {
+	ended := a.Each(part, seen)
+	for _, s := range ended {
+		if s > 0 {
+			windows++
+		}
+	}
+	all := floats.Sum(a.Each(part, func(End) bool { return true }))
+	return floats.Sum(ended) / max(all, 1e-9), windows
 }
 
 // Ends are all that a part's waits ended with, the longest first.

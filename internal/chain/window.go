@@ -41,13 +41,13 @@ type lane struct {
 
 // window is the events of one stretch, of which nothing is known before.
 type window struct {
-	from, to uint64
-	lanes    map[int]*lane
-	order    []*lane
-	words    map[int]uint32
-	account  *Account
-	has      map[int][]hold
-	held     map[int]int // by CPU: the hold of the moment
+	from    uint64
+	lanes   map[int]*lane
+	order   []*lane
+	words   map[int]uint32
+	account *Account
+	has     map[int][]hold
+	held    map[int]int // by CPU: the hold of the moment
 }
 
 // hold is that a task has a CPU from a time on.
@@ -60,7 +60,7 @@ type hold struct {
 // words are those of the processes when it was opened.
 func (a *Account) Add(events []Event, words map[int]uint32, from, to, step uint64, first float64) {
 	slices.SortStableFunc(events, func(x, y Event) int { return cmp.Compare(x.At, y.At) })
-	w := &window{from: from, to: to, lanes: map[int]*lane{}, words: words, account: a, has: map[int][]hold{}, held: map[int]int{}}
+	w := &window{from: from, lanes: map[int]*lane{}, words: words, account: a, has: map[int][]hold{}, held: map[int]int{}}
 	for _, e := range events {
 		if e.Wake {
 			w.wake(e)

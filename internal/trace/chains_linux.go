@@ -67,9 +67,6 @@ func event(e *schedEvent) chain.Event {
 	out := chain.Event{At: e.At, CPU: int(e.Cpu), Wake: e.Kind == wakeEvent, Ready: is(wasReady), Interrupt: is(byInterrupt),
 		By: chain.Task{TID: int(e.Tid), PID: int(e.Tgid), Member: is(isMember)},
 		To: chain.Task{TID: int(e.To), PID: int(e.ToTgid), Member: is(toMember)}, Word: chain.Word(e.Word)}
-	if out.Wake {
-		out.By.Member = false // the flag is that of the other
-	}
 	out.Wait = waits.Wait{Kind: waits.Of(call), Blocked: is(ofDisk) || is(ofDevice)}
 	return out
 }

@@ -35,7 +35,7 @@ func TestHolders(t *testing.T) {
 		if s := share(chain.Asleep, chain.Computing, chain.Ready); s < 0.95 {
 			problems["all"] = fmt.Sprintf("%.2f of them ended with what the holder does", s)
 		}
-		_, seen := r.Ends.Seen(explain.Locks)
+		seen, _ := r.Ends.Seen(explain.Locks)
 		if seen < 0.8 || r.Ends.Moments < 3000 {
 			problems["seen"] = fmt.Sprintf("the end of %.2f was seen, at %d moments", seen, r.Ends.Moments)
 		}

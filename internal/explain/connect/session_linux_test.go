@@ -126,7 +126,7 @@ func TestPooler(t *testing.T) {
 }
 
 // TestUntoldState: where a database keeps its sessions' states to itself, what they do between statements is not
-// known where it is asked, and is none of the application's time. Its memory shows the states, and the same load is idle then.
+// known by questions, and the application has none of that time. The server's memory shows the states: the same load is idle then.
 func TestUntoldState(t *testing.T) {
 	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()})
 	if err != nil {
