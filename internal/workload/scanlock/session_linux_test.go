@@ -8,6 +8,8 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -84,11 +86,31 @@ func TestWorkerHangs(t *testing.T) {
 	if err := syscall.Kill(s.worker.PID(), syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	stands(t, s.worker.PID()) // kill(2) returns before the threads stop, and one of them may answer meanwhile
 	s.wait = time.Second
 	if _, err := s.Snapshot(); err == nil || !strings.Contains(err.Error(), "did not answer") {
-		t.Error(err)
+		t.Fatal(err)
 	}
 	gone(t, s.worker.PID())
+}
+
+// stands waits until all threads of a process are stopped.
+func stands(t *testing.T, pid int) {
+	t.Helper()
+	for deadline := testkit.End(t); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		stats, err := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/stat")
+		if err != nil || len(stats) == 0 {
+			t.Fatalf("worker %d: %d threads, %v", pid, len(stats), err)
+		}
+		if !slices.ContainsFunc(stats, func(name string) bool {
+			b, err := os.ReadFile(name)
+			_, rest, _ := strings.Cut(string(b), ") ")
+			return err == nil && !strings.HasPrefix(rest, "T")
+		}) {
+			return
+		}
+	}
+	t.Fatalf("worker %d does not stop", pid)
 }
 
 func TestCancel(t *testing.T) {
