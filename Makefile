@@ -63,7 +63,7 @@ lint: ## golangci-lint and deadcode, pinned; built from source the first time
 	./bin/golangci-lint run --allow-parallel-runners ./... ./bench/...
 	GOOS=windows ./bin/golangci-lint run --allow-parallel-runners ./...
 	GOBIN=$(CURDIR)/bin go install $(DEADCODE)
-	@dead=$$(./bin/deadcode -test $(SYSTEM) ./... ./bench/...) && [ -z "$$dead" ] || { echo "$$dead" >&2; exit 1; }
+	@dead=$$(./bin/deadcode -test -tags=system,bench ./... ./bench/...) && [ -z "$$dead" ] || { echo "$$dead" >&2; exit 1; }
 
 cross: ## the other platforms
 	GOOS=linux GOARCH=amd64 $(MAKE) build OUT=dist/hostlab-linux-amd64
