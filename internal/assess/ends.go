@@ -181,8 +181,11 @@ func (m *Minute) endings() document.Section {
 
 // title names an end in a bar.
 func (e Ended) title() string {
-	if e.With == chain.Ready {
+	switch e.With {
+	case chain.Ready:
 		return "CPU of " + owners[e.Of]
+	case chain.Computing:
+		return owners[e.Of] + " computing"
 	}
 	return ends[e.With]
 }

@@ -18,7 +18,7 @@ import (
 
 // Server are the findings on settings of the watched server, those first that take most.
 func (m *Minute) Server() (list []explain.Finding) {
-	list = []explain.Finding{}
+	list = append([]explain.Finding{}, m.pooled()...)
 	if !m.Connected {
 		return list
 	}
@@ -48,9 +48,10 @@ func explains(f explain.Finding) float64 {
 var touched = map[string]explain.PartName{lever.Log: explain.LogWait, lever.Data: explain.DataReads}
 
 // before reports that a setting of the server comes before a lever: it takes more, or its counter says that it makes the
-// very waits that the lever would shorten.
+// very waits that the lever would shorten. Needless work goes before CPUs are bought for it.
 func before(f explain.Finding, l *lever.Lever) bool {
-	return l == nil || explains(f) >= *l.Likely || f.Plain && touched[l.Name] == f.Part
+	return l == nil || explains(f) >= *l.Likely || f.Plain && touched[l.Name] == f.Part ||
+		l.Name == lever.CPUs && f.Part == explain.DatabaseCPU && explains(f) >= lever.Margin
 }
 
 // foremost is the finding that matters most, and whether it comes before the first lever; nil: none does.

@@ -34,6 +34,11 @@ func (f *findings) set(parameter, counter string, part explain.PartName) explain
 	return explain.Finding{Parameter: parameter, Value: f.totals.Settings[parameter], Part: part, Number: n / f.totals.Seconds, Unit: "1/s", N: int64(n)}
 }
 
+// upTo is the most that parts take, as a share of active time: the bound of a setting that shortens nothing else.
+func (f *findings) upTo(parts ...explain.PartName) *float64 {
+	return result.Finite(min(1, f.Highest(parts...)/f.Busy))
+}
+
 // now is a setting with its value, for a sentence; sizes are in bytes.
 func now(x explain.Finding) string {
 	v, err := strconv.ParseFloat(x.Value, 64)
@@ -69,7 +74,7 @@ func (f *findings) pauses() explain.Finding {
 	}
 	share := min(1, seconds/f.Busy)
 	x := explain.Finding{Parameter: "idle_transaction_timeout", Value: f.totals.Settings["idle_transaction_timeout"], Part: explain.Locks,
-		Number: seconds, Unit: "s", N: int64(b.Share.N), Explains: &share, AtMost: result.Finite(min(1, max(seconds, (f.Part(explain.Locks).Share.High+f.Part(explain.Application).Share.High)*f.Elapsed)/f.Busy)),
+		Number: seconds, Unit: "s", N: int64(b.Share.N), Explains: &share, AtMost: result.Finite(min(1, max(seconds, f.Highest(explain.Locks, explain.Application))/f.Busy)),
 		Text: fmt.Sprintf("sessions wait %s of active time for locks of %d, which sits still within a transaction", result.Share(share), b.PID),
 		Step: "have that client end its transaction"}
 	if f.Vendor == "MariaDB" {
@@ -94,6 +99,7 @@ func (f *findings) connections() explain.Finding {
 	if took, err := strconv.ParseFloat(f.totals.Settings[explain.Login], 64); err == nil && took > 0 { // one login, and no client's
 		began := min(took, slowest) * float64(x.N)
 		x.Explains = result.Finite(began / (began + f.Busy))
+		x.AtMost = result.Finite(1) // what its clients take for it does not show
 		x.Text += fmt.Sprintf("; hostlab's own login took %s", result.Format(took, "s"))
 	}
 	if f.Transactions < 0 {
@@ -116,6 +122,7 @@ func (f *findings) pool() explain.Finding {
 	}
 	missed := min(1, float64(x.N)/requests)
 	x.Explains = result.Finite(min(1, f.Part(explain.DataReads).Seconds/f.Busy))
+	x.AtMost = f.upTo(explain.DataReads, explain.DatabaseCPU, explain.RunQueue)
 	x.Text = fmt.Sprintf("%s of the pages that were wanted were not in %s: %s a second", result.Share(missed), now(x), explain.Plain(x.Number))
 	if f.Copies != nil {
 		x.Part, x.Plain = explain.DatabaseCPU, missed >= explain.FindingFrom
@@ -129,6 +136,7 @@ func (f *findings) pool() explain.Finding {
 func (f *findings) logBuffer() explain.Finding {
 	x := f.set("innodb_log_buffer_size", "innodb_log_waits", explain.LogWait)
 	x.Plain = x.Number >= some
+	x.AtMost = f.upTo(explain.LogWait, explain.OtherWaits, explain.Locks)
 	x.Text = fmt.Sprintf("sessions waited for the log %d times, %s a second, as %s was full", x.N, explain.Plain(x.Number), now(x))
 	x.Step = "set " + x.Parameter + " to four times as much in the server's file, and restart it"
 	return x
@@ -138,6 +146,7 @@ func (f *findings) logBuffer() explain.Finding {
 func (f *findings) noFree() explain.Finding {
 	x := f.set("innodb_buffer_pool_size", "innodb_buffer_pool_wait_free", explain.OtherWaits)
 	x.Plain = x.Number >= some
+	x.AtMost = f.upTo(explain.OtherWaits, explain.DataReads, explain.Locks)
 	x.Text = fmt.Sprintf("sessions waited for a free page %d times, %s a second, as %s was full", x.N, explain.Plain(x.Number), now(x))
 	x.Step = larger(x, 4) + ", if memory has room"
 	return x
@@ -148,6 +157,7 @@ func (f *findings) temporary() explain.Finding {
 	x := f.set("tmp_table_size", "created_tmp_disk_tables", explain.DatabaseCPU)
 	all := f.totals.Get("created_tmp_tables") - f.totals.Get("own_created_tmp_tables")
 	x.Plain = x.Number >= some && float64(x.N) >= all/4
+	x.AtMost = f.upTo(explain.DatabaseCPU, explain.RunQueue, explain.DataReads, explain.OtherWaits)
 	x.Text = fmt.Sprintf("%d of %.0f temporary tables went to disk, as they exceed %s or hold long texts", x.N, all, now(x))
 	x.Step = larger(x, 8) + "; max_heap_table_size, too"
 	return x
