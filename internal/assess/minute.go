@@ -31,6 +31,8 @@ type Minute struct {
 	// Takers are the other programs that used CPUs meanwhile, the largest first; Counted is set where they were.
 	Takers  []proc.Taker `json:"takers"`
 	Counted bool         `json:"counted"`
+	// Asked are the servers for whose answers its threads waited, those first that took most.
+	Asked []Asked `json:"asked,omitempty"`
 	// Pools are those of poolers before it, or its own.
 	Pools    []pgbouncer.Pool `json:"pools,omitempty"`
 	Host     Host             `json:"host"`

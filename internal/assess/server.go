@@ -18,7 +18,7 @@ import (
 
 // Server are the findings on settings of the watched server, those first that take most.
 func (m *Minute) Server() (list []explain.Finding) {
-	list = append([]explain.Finding{}, m.pooled()...)
+	list = append(append([]explain.Finding{}, m.pooled()...), m.asking()...)
 	if !m.Connected {
 		return list
 	}
@@ -91,7 +91,8 @@ func (m *Minute) ran(part explain.PartName) string {
 
 // spent is the time of a part, in a sentence.
 var spent = map[explain.PartName]string{explain.DatabaseCPU: "the time on CPUs", explain.RunQueue: "the waits for a CPU", explain.LogWait: "the waits for the log",
-	explain.DataReads: "the waits for data", explain.Locks: "the waits for locks", explain.OtherWaits: "the other waits", explain.Application: "the pauses of the application",
+	explain.DataReads: "the waits for data", explain.Locks: "the waits for locks", explain.OtherWaits: "the other waits",
+	explain.Peers: "the waits for other servers", explain.Application: "the pauses of the application",
 	explain.Unexplained: "the time that nothing explains"}
 
 // serverSection shows settings of the server that matter.

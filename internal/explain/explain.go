@@ -6,6 +6,7 @@ package explain
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"hostlab/internal/result"
@@ -36,17 +37,21 @@ const (
 	LogWait     PartName = "log"
 	DataReads   PartName = "data_read"
 	Locks       PartName = "lock"
+	Peers       PartName = "peer" // for answers of servers that it asks
 	OtherWaits  PartName = "other"
 	Idle        PartName = "idle"
 	Unexplained PartName = "unexplained"
 )
 
 // PartNames are all parts, in the order in which they are shown.
-var PartNames = []PartName{DatabaseCPU, RunQueue, LogWait, DataReads, Locks, OtherWaits, Application, Idle, Unexplained}
+var PartNames = []PartName{DatabaseCPU, RunQueue, LogWait, DataReads, Locks, Peers, OtherWaits, Application, Idle, Unexplained}
+
+// OfSessions are the parts of a database's sessions; the others show of threads alone.
+var OfSessions = slices.DeleteFunc(slices.Clone(PartNames), func(p PartName) bool { return p == Peers })
 
 var titles = map[PartName]string{
 	DatabaseCPU: "on CPU", RunQueue: "wait for a CPU", LogWait: "log wait", DataReads: "data reads", Locks: "locks",
-	OtherWaits: "other waits",
+	Peers: "other servers", OtherWaits: "other waits",
 }
 
 // Class is the part as a class of a page's style sheet.
