@@ -10,6 +10,7 @@ import (
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/waits"
 )
 
 // Asked is a server for whose answers threads of the service waited.
@@ -18,6 +19,30 @@ type Asked struct {
 	PID     int     `json:"pid"`     // of the process of this host that listens there; 0: none is seen
 	Name    string  `json:"name"`    // of its program
 	Seconds float64 `json:"seconds"`
+}
+
+// awake is the share of its time for which a thread is on a CPU that works on the answers it waits for. One that is told of events now
+// and then, as by a message broker, is idle meanwhile.
+const awake = 0.001
+
+// servers are for how long threads waited for each server's answer, s.
+func (b *blocked) servers() map[string]float64 {
+	out := map[string]float64{}
+	for _, looks := range b.tally.Looks {
+		all := 0.0
+		for _, s := range looks {
+			all += s
+		}
+		if looks[waits.Wait{Kind: waits.Running}] < awake*all {
+			continue
+		}
+		for w, s := range looks {
+			if w.Kind == waits.Server {
+				out[w.On] += s
+			}
+		}
+	}
+	return out
 }
 
 // mostAsked is how many servers a minute keeps.

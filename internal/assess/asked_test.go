@@ -40,3 +40,28 @@ func TestAsked(t *testing.T) {
 		t.Errorf("%+v", m.Server())
 	}
 }
+
+// One thread that is always at work is named where CPUs are idle, and not where it waits for one.
+func TestAlone(t *testing.T) {
+	running := waits.Wait{Kind: waits.Running}
+	b := blocked{tally: &waits.Tally{Wall: 10 * time.Second, Looks: map[waits.Thread]map[waits.Wait]float64{
+		{PID: 1, TID: 1 << 30}: {running: 9.9, {Kind: waits.Poll}: 0.1}, {PID: 1, TID: 2}: {running: 1, {Kind: waits.Poll}: 9},
+		{PID: 1, TID: 3}: {running: 1}, // it lived for a second
+	}}}
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 10.9})
+	m.Connected = false
+	m.Full, m.Threads = b.busy()
+	list := m.alone()
+	if len(list) != 1 || !strings.Contains(list[0].Text, "of 2 threads, thread 1073741824 alone computes all the time") || !list[0].Matters() {
+		t.Errorf("%+v", list)
+	}
+	for name, change := range map[string]func(m *Minute){
+		"no idle CPU": func(m *Minute) { m.Host.Busy = new(0.97) }, "one CPU": func(m *Minute) { m.Host.CPUs = 1 }, "a quota": func(m *Minute) { m.Throttled = new(3.0) },
+		"two": func(m *Minute) { m.Full = append(m.Full, m.Full...) }, "not known": func(m *Minute) { m.Host.Busy = nil },
+	} {
+		other := *m
+		if change(&other); len(other.alone()) != 0 {
+			t.Errorf("%s: %+v", name, other.alone())
+		}
+	}
+}

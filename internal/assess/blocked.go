@@ -49,13 +49,19 @@ func (b *blocked) parts() (list []explain.Part) {
 		seconds[explain.Peers] += s
 	}
 	between := 0.0 // any of them, where no look fell
-	for w, s := range b.tally.ByWait() {
+	all, synced := b.tally.ByWait(), map[string]bool{}
+	for w := range all {
+		if w.Kind == waits.Sync && w.On != "" {
+			synced[w.On] = true
+		}
+	}
+	for w, s := range all {
 		switch {
 		case w.Kind == waits.Between:
 			between += s
 		case w.Kind == waits.Unseen:
 			return nil // this user may not look
-		case w.Kind == waits.Sync:
+		case w.Kind == waits.Sync, w.Kind == waits.Write && w.Blocked && synced[w.On]: // the latter waits for the former of another thread
 			seconds[explain.LogWait] += s
 		case w.Kind == waits.Read && w.Blocked, w.Kind == waits.AsyncIO && w.Blocked:
 			seconds[explain.DataReads] += s
@@ -71,28 +77,4 @@ func (b *blocked) parts() (list []explain.Part) {
 			High: s + off + between + unseen*b.pace.Seconds(), N: b.tally.N, Evidence: result.Measured}})
 	}
 	return list
-}
-
-// awake is the share of its time for which a thread is on a CPU that works on the answers it waits for. One that is told of events now
-// and then, as by a message broker, is idle meanwhile.
-const awake = 0.001
-
-// servers are for how long threads waited for each server's answer, s.
-func (b *blocked) servers() map[string]float64 {
-	out := map[string]float64{}
-	for _, looks := range b.tally.Looks {
-		all := 0.0
-		for _, s := range looks {
-			all += s
-		}
-		if looks[waits.Wait{Kind: waits.Running}] < awake*all {
-			continue
-		}
-		for w, s := range looks {
-			if w.Kind == waits.Server {
-				out[w.On] += s
-			}
-		}
-	}
-	return out
 }

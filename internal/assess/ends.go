@@ -210,7 +210,10 @@ var direct = map[explain.PartName]chain.Kind{explain.DatabaseCPU: chain.Computin
 // device may go away though it ended otherwise, as with a CPU's.
 func (m *Minute) saving(part explain.PartName) explain.Saving {
 	kind := direct[part]
-	behind := func(e chain.End) bool { return part == explain.LogWait && e.Log || part == explain.DataReads && e.Data }
+	behind := func(e chain.End) bool { // a write waits for the log's device, too, and a page of memory for the data's
+		device := e.Kind == chain.Device
+		return part == explain.LogWait && (e.Log || device) || part == explain.DataReads && (e.Data || device)
+	}
 	return m.Report.Saving(part, func(of explain.PartName) (likely, most result.Estimate, known bool) {
 		if m.follows(of) {
 			return m.Ends.Share(of, func(e chain.End) bool { return e.Kind == kind }),

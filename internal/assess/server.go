@@ -18,7 +18,7 @@ import (
 
 // Server are the findings on settings of the watched server, those first that take most.
 func (m *Minute) Server() (list []explain.Finding) {
-	list = append(append([]explain.Finding{}, m.pooled()...), m.asking()...)
+	list = slices.Concat([]explain.Finding{}, m.pooled(), m.asking(), m.alone())
 	if !m.Connected {
 		return list
 	}
@@ -28,6 +28,7 @@ func (m *Minute) Server() (list []explain.Finding) {
 	case "MariaDB", "MySQL":
 		list = append(list, mariadb.Findings(&m.Report)...)
 	}
+	list = append(list, m.heavy()...)
 	if m.follows(explain.Locks) { // a holder that waits for a CPU or a device is none that the server's settings move
 		still := m.Ends.Share(explain.Locks, func(e chain.End) bool { return e.Kind == chain.Asleep || e.Kind == chain.Remote })
 		list = slices.DeleteFunc(list, func(f explain.Finding) bool { return f.Part == explain.Locks && still.Value < half })
@@ -81,12 +82,41 @@ func (m *Minute) ofServer(first *lever.Lever) (says []string, leads bool) {
 
 // ran is the statement that had most of a part of the time, for a sentence; "": none stands out.
 func (m *Minute) ran(part explain.PartName) string {
+	if part == explain.DatabaseCPU && len(m.heavy()) > 0 { // that says it
+		return ""
+	}
 	for _, s := range m.Report.Statements {
 		if s.Part == part && s.ID != "" && s.Share.Low >= mostly {
 			return fmt.Sprintf("statement %s (%s) has %s of %s", s.ID, strings.ReplaceAll(s.Kind, "_", " "), result.Share(s.Share.Value), spent[part])
 		}
 	}
 	return ""
+}
+
+// heavily is the CPU time of a transaction, s, from which its plan may matter: one that finds a row by an index takes a tenth of it.
+const heavily = 1e-3
+
+// heavy is the statement that has most of the time of a server that mostly computes: its plan is what can change.
+func (m *Minute) heavy() []explain.Finding {
+	r := &m.Report
+	computes := m.share(explain.DatabaseCPU)
+	if r.Transactions <= 0 || r.Part(explain.DatabaseCPU).Seconds < heavily*float64(r.Transactions) {
+		return nil
+	}
+	for _, s := range r.Statements {
+		if s.Part != explain.DatabaseCPU || s.ID == "" || s.Share.Value*computes.Value < half || s.Share.Low < mostly {
+			continue
+		}
+		most := computes.High * s.Share.High
+		for _, p := range []explain.PartName{explain.RunQueue, explain.DataReads} { // what it reads, and the CPUs that it keeps
+			most += m.share(p).High
+		}
+		return []explain.Finding{{Parameter: "statement " + s.ID, Part: explain.DatabaseCPU, Number: s.Share.Value, Unit: "of the time on CPUs", N: int64(s.Share.N), Plain: true,
+			AtMost: result.Finite(min(1, most)),
+			Text:   fmt.Sprintf("statement %s (%s) has %s of the time on CPUs", s.ID, strings.ReplaceAll(s.Kind, "_", " "), result.Share(s.Share.Value)),
+			Step:   "look at its plan (explain analyze) for an index that it lacks; hostlab assess --texts shows its text"}}
+	}
+	return nil
 }
 
 // spent is the time of a part, in a sentence.

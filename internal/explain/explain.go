@@ -150,6 +150,7 @@ type Report struct {
 	Statements []Statement `json:"statements,omitempty"`
 	Blockers   []Blocker   `json:"blockers,omitempty"`
 	Vacuum     *Vacuum     `json:"vacuum,omitempty"` // nil: no worker was seen
+	Queue      *Queue      `json:"queue,omitempty"`  // nil: each session has a thread, or that does not show
 	Missing    []string    `json:"missing"`          // what could not be seen, and which grant would show it
 	Warnings   []string    `json:"warnings"`
 	Hidden     bool        `json:"sessions_hidden"` // sessions of others do not show to this user

@@ -2,6 +2,7 @@ package mariadb
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"hostlab/internal/explain"
@@ -15,7 +16,7 @@ func Findings(r *explain.Report) (out []explain.Finding) {
 	}
 	f := findings{r, r.Whole()}
 	holding, _ := f.Holding()
-	for _, x := range []explain.Finding{f.pauses(), holding, f.connections(), f.pool(), f.logBuffer(), f.noFree(), f.temporary()} {
+	for _, x := range []explain.Finding{f.pauses(), holding, f.connections(), f.turns(), f.pool(), f.logBuffer(), f.noFree(), f.temporary()} {
 		if x.Text != "" && x.Matters() {
 			out = append(out, x)
 		}
@@ -109,6 +110,25 @@ func (f *findings) connections() explain.Finding {
 		cache := f.set("thread_cache_size", "threads_created", explain.DatabaseCPU)
 		x.Text += fmt.Sprintf("; %.0f new threads, as thread_cache_size is %s", n, cache.Value)
 		x.Step += "; set global thread_cache_size = 256 keeps threads"
+	}
+	return x
+}
+
+// turns: where threads serve sessions in turn, a request waits until one is free. Its session looks idle meanwhile.
+func (f *findings) turns() explain.Finding {
+	q := f.Queue
+	if q == nil || q.Waiting <= 0 {
+		return explain.Finding{}
+	}
+	x := explain.Finding{Parameter: "thread_pool_size", Value: f.totals.Settings["thread_pool_size"], Part: explain.Application, Number: q.Waiting, Unit: "requests",
+		N: int64(q.Looks)}
+	x.Explains = result.Finite(q.Waiting / (q.Waiting + max(q.Working, 1)))
+	x.AtMost = result.Finite(min(1, *x.Explains+2/math.Sqrt(float64(q.Looks))))
+	x.Text = fmt.Sprintf("%s requests wait on average for a thread of the pool of threads, %s are served; thread_pool_size is %s, thread_pool_max_threads %s",
+		explain.Plain(q.Waiting), explain.Plain(q.Working), x.Value, f.totals.Settings["thread_pool_max_threads"])
+	x.Step = "set global thread_pool_size and thread_pool_max_threads higher"
+	if n, err := strconv.ParseInt(x.Value, 10, 64); err == nil {
+		x.Step = fmt.Sprintf("set global thread_pool_size = %d; set global thread_pool_max_threads = 65536", max(2*n, n+int64(math.Ceil(q.Waiting))))
 	}
 	return x
 }
