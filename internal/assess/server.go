@@ -18,7 +18,10 @@ import (
 
 // Server are the findings on settings of the watched server, those first that take most.
 func (m *Minute) Server() (list []explain.Finding) {
-	list = slices.Concat([]explain.Finding{}, m.pooled(), m.asking(), m.alone())
+	list = []explain.Finding{}
+	for _, look := range []func() []explain.Finding{m.pooled, m.asking, m.alone, m.garbage, m.untaken} {
+		list = append(list, look()...)
+	}
 	if !m.Connected {
 		return list
 	}

@@ -24,13 +24,10 @@ func Findings(pools []Pool, busy *float64) (out []explain.Finding) {
 // waits is the share of its clients' time in which they wait for a slot: by the sums of the database, or else by looks, as of clients that
 // wait for longer than the time of watching.
 func (p *Pool) waits() float64 {
-	share := func(waits, works float64) float64 {
-		if waits <= 0 {
-			return 0
-		}
-		return waits / (waits + works)
+	if p.Waited > 0 {
+		return p.Waited / (p.Waited + p.Worked)
 	}
-	return max(share(p.Waited, p.Worked), share(p.Waiting, p.Working))
+	return p.Waiting / max(p.Waiting+p.Working, 1)
 }
 
 func (p *Pool) finding(busy *float64) explain.Finding {

@@ -86,7 +86,7 @@ func TestFindings(t *testing.T) {
 		text  string
 	}{
 		"waits":     {waits, nil, 8. / 9, "clients of pgbouncer (PID 812) wait 89 % of their time for one of the 2 slots of pool_size in database shop"},
-		"none ends": {never, nil, 0.9, "18.0 wait on average"},
+		"none ends": {never, nil, 0.9, "18 wait on average"},
 		"idle":      {idle, nil, 0, ""},
 		"no CPU":    {waits, &busy, -1, "the CPUs are 97 % busy"},
 	} {
