@@ -20,17 +20,17 @@ func (a *Answer) Document() *document.Document {
 			"intervals at 95 %%.",
 			a.Options.Replications, a.Machine.CPUs(), a.Options.Seed)}}
 	add := func(s document.Section) { d.Sections = append(d.Sections, s) }
-	if h := a.Machine.HostDecides; h != nil {
-		d.Answer = append(d.Answer, document.Line{Text: h.Text(), Tone: document.Caution})
-		add(document.Section{Title: "Ask the owner of the hypervisor's host",
-			Blocks: []document.Block{document.Points(h.Ask...)}})
-	}
 	for i, s := range a.Sentences() {
 		tone := document.Strong
 		if i > 0 {
 			tone = ""
 		}
 		d.Answer = append(d.Answer, document.Line{Text: s, Tone: tone})
+	}
+	if h := a.Machine.HostDecides; h != nil {
+		d.Answer = append(d.Answer, document.Line{Text: h.Text(), Tone: document.Caution})
+		add(document.Section{Title: "Ask the owner of the hypervisor's host",
+			Blocks: []document.Block{document.Points(h.Ask...)}})
 	}
 	add(document.Section{Title: "Case", Blocks: []document.Block{a.pairs()}})
 	for _, c := range a.Comparisons {
