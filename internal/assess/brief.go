@@ -19,7 +19,7 @@ func (m *Minute) Brief(levers []lever.Lever, most int, check string) []document.
 	gained := lever.Brief(levers, first, most, check, m.shows)
 	next := &gained[len(gained)-1]
 	for _, f := range m.Server() {
-		step := document.Line{Text: "In the server: " + lever.Sentence(f.Step)}
+		step := document.Line{Text: "In the server: " + f.Step}
 		switch {
 		case f.Step == "":
 		case f.Parameter == first:
@@ -28,8 +28,8 @@ func (m *Minute) Brief(levers []lever.Lever, most int, check string) []document.
 			next.Blocks = append(next.Blocks, step)
 		}
 	}
-	next.Blocks = next.Blocks[:min(most, lever.MostSteps, len(next.Blocks))]
-	return append([]document.Section{m.whole()}, gained...)
+	next.Blocks = next.Blocks[:min(max(1, most), lever.MostSteps, len(next.Blocks))]
+	return append([]document.Section{m.whole(most > 0)}, gained...)
 }
 
 // Tells are sentences on what its server tells of its settings, and on who held its locks.
@@ -44,13 +44,15 @@ func (m *Minute) Tells() (says []string) {
 	return says
 }
 
-// whole is its time as one bar.
-func (m *Minute) whole() document.Section {
+// whole is its time as one bar, and why it was watched.
+func (m *Minute) whole(why bool) document.Section {
 	b := &document.Bars{Lead: fmt.Sprintf("%s of active time in %s", m.active("s", 1), result.Format(m.Report.Wall, "s"))}
 	if n := m.Report.Transactions; m.Connected && n >= 0 && m.Report.Wall > 0 {
 		b.Lead += "; transactions: " + result.Format(float64(n)/m.Report.Wall, "1/s")
 	}
-	b.Lead += "." + m.chosen()
+	if b.Lead += "."; why {
+		b.Lead += m.chosen()
+	}
 	if !m.Connected && m.Why != "" {
 		b.Lead += " " + lever.Sentence(m.Why)
 	}
@@ -102,10 +104,12 @@ func (m *Minute) shows(l *lever.Lever) string {
 		return explain.RunQueue.Title() + " " + result.Share(m.share(explain.RunQueue).Value)
 	case l.Name == lever.Quota && m.Quota != nil:
 		return fmt.Sprintf("limit: %.3g CPUs", m.Quota.CPUs)
+	case l.Name == lever.Idle && m.Wakeups != nil:
+		return "wake-ups on idle CPUs"
 	case l.Name == lever.Memory && m.short():
 		return "limit: " + result.Format(m.Memory.Bytes, "B")
 	}
-	return l.Why()
+	return l.Shown()
 }
 
 // Changed says in a line or two how the minute differs from an earlier one.

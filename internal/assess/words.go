@@ -234,7 +234,7 @@ func (m *Minute) step(l *lever.Lever) string {
 	}
 	switch {
 	case l.Next.Command == logCommand:
-		return lever.Step(there+"to measure it, in "+logTakes+": ", l.Next)
+		return lever.Step(there+"to measure it in "+logTakes+": ", l.Next)
 	case l.Next.Command == "" && l.Try != "":
 		return lever.Step(there+"to measure it here: ", lever.Next{Command: l.Try})
 	case l.Next.Command == "" && (l.Name == lever.Quota || l.Next.Note == m.act(l)): // that was said

@@ -10,7 +10,7 @@ import (
 	"hostlab/internal/service"
 )
 
-func beside(m *Minute, other proc.Taker) *Minute {
+func withOther(m *Minute, other proc.Taker) *Minute {
 	m.Counted, m.Takers = true, []proc.Taker{other}
 	return m
 }
@@ -48,13 +48,13 @@ func TestVerdicts(t *testing.T) {
 			`PostgreSQL waits 60 % of its active time for a CPU; on CPU 31 %, log wait 9.0 %. Give it more CPUs: likely 40 % less time, at most 60 %. First: run "hostlab watch".`},
 		"log-bound": {minute(parts(20, 0, 70, 0, 10, 0)), service.Database,
 			[]lever.Lever{gain(lever.Log, 0.6, 0.7, 0.8, "hostlab run log-device"), owned},
-			`PostgreSQL waits 70 % of its active time for the log; on CPU 20 %, locks 10 %. Use a faster log device: likely 70 % less time, at most 80 %. To measure it, in up to 40 min: run "hostlab run log-device".`},
+			`PostgreSQL waits 70 % of its active time for the log; on CPU 20 %, locks 10 %. Use a faster log device: likely 70 % less time, at most 80 %. To measure it in up to 40 min: run "hostlab run log-device".`},
 		"decided and not": {minute(parts(31, 60, 9, 0, 0, 0)), service.Database,
 			[]lever.Lever{gain(lever.Log, 0.03, 0.5, 1, "x"), gain(lever.CPUs, 0.3, 0.4, 0.6, "hostlab watch"), small},
 			`PostgreSQL waits 60 % of its active time for a CPU; on CPU 31 %, log wait 9.0 %. Give it more CPUs: likely 40 % less time, at most 60 %. First: run "hostlab watch".`},
 		"not sure": {minute(parts(80, 0, 20, 0, 0, 0)), service.Database,
 			[]lever.Lever{gain(lever.Log, 0.01, 0.04, 0.2, "hostlab run log-device")},
-			`PostgreSQL computes for 80 % of its active time; log wait 20 %. Use a faster log device: likely 4.0 % less time, at most 20 % (not certain). To measure it, in up to 40 min: run "hostlab run log-device".`},
+			`PostgreSQL computes for 80 % of its active time; log wait 20 %. Use a faster log device: likely 4.0 % less time, at most 20 % (not certain). To measure it in up to 40 min: run "hostlab run log-device".`},
 		"nothing likely": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database,
 			[]lever.Lever{gain(lever.Log, 0, 0, 1, "hostlab run log-device"), small},
 			`PostgreSQL computes for 100 % of its active time. No lever that was measured here can save 5 % of active time.`},
@@ -68,7 +68,7 @@ func TestVerdicts(t *testing.T) {
 			`PostgreSQL computes for 92 % of its active time; wait for a CPU 8.0 %. What was measured here could save at most 8.0 % of active time, and likely less.`},
 		"not bounded": {minute(parts(20, 0, 80, 0, 0, 0)), service.Database, []lever.Lever{gain(lever.Log, 0.7, 0.8, 1, "x")},
 			`PostgreSQL waits 80 % of its active time for the log; on CPU 20 %. Use a faster log device: likely 80 % less time. First: run "x".`},
-		"a neighbour": {beside(minute(parts(50, 50, 0, 0, 0, 0)), proc.Taker{PID: 4711, Name: "python3", Processes: 1, Seconds: 120}), service.Process,
+		"a neighbour": {withOther(minute(parts(50, 50, 0, 0, 0, 0)), proc.Taker{PID: 4711, Name: "python3", Processes: 1, Seconds: 120}), service.Process,
 			[]lever.Lever{gain(lever.Neighbour, 0.3, 0.4, 0.46, "chrt --idle --pid 0 4711")},
 			`Process PostgreSQL computes for 50 % of its active time; wait for a CPU 50 %. Move or limit python3 (PID 4711), which took 2 of 4 CPUs: likely 40 % less time, at most 46 %. First: run "chrt --idle --pid 0 4711".`},
 		"cold reads": {minute(parts(20, 0, 0, 80, 0, 0)), service.Database,
@@ -127,7 +127,7 @@ func TestAway(t *testing.T) {
 	m.Service = service.Service{Kind: service.Database, Name: "PostgreSQL"}
 	l := lever.Lever{Name: lever.Log, Next: lever.Next{Command: "hostlab run log-device"}}
 	l.Gains(0.7, 0.6, 0.7, 0.8)
-	if got, want := m.Verdict([]lever.Lever{l}), `On its host, first: run "hostlab run log-device".`; !strings.Contains(got, want) {
+	if got, want := m.Verdict([]lever.Lever{l}), `On its host, to measure it in up to 40 min: run "hostlab run log-device".`; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	m.missing("no port")

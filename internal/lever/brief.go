@@ -12,7 +12,8 @@ import (
 const MostSteps = 3
 
 const (
-	shown     = 26 // columns for what shows a lever, beside the others of 80
+	shown     = 26 // columns of 80 for what shows a lever, beside the others
+	noted     = 74 // for a step's note, and the lever that it is of
 	mostLines = 2  // of a command
 )
 
@@ -22,7 +23,8 @@ const (
 func Brief(levers []Lever, first string, most int, check string, why func(*Lever) string) []document.Section {
 	open := slices.DeleteFunc(slices.Clone(levers), func(l Lever) bool { return !l.Open() })
 	if i := slices.IndexFunc(open, func(l Lever) bool { return l.Name == first }); i > 0 {
-		open = slices.Insert(slices.Delete(open, i, i+1), 0, open[i])
+		l := open[i]
+		open = slices.Insert(slices.Delete(open, i, i+1), 0, l)
 	}
 	ofService := slices.ContainsFunc(levers, func(l Lever) bool { return l.Of == ActiveTime })
 	t := &document.Table{Columns: append(document.Headings("lever", "likely", "at most"), document.Column{Head: "verdict"},
@@ -34,7 +36,7 @@ func Brief(levers []Lever, first string, most int, check string, why func(*Lever
 	var steps []document.Block
 	for i := range open {
 		l := &open[i]
-		if i < most {
+		if i < max(1, most) {
 			cells := []document.Cell{document.Text(l.Title()), l.share(l.Likely), l.most(), l.Verdict.Cell(),
 				document.Text(clip(why(l), shown))}
 			switch {
@@ -47,7 +49,7 @@ func Brief(levers []Lever, first string, most int, check string, why func(*Lever
 		} else {
 			more = append(more, l.Title())
 		}
-		if l.Name == first || l.Likely == nil || *l.Likely >= Nothing {
+		if l.Name == first || l.Likely == nil || *l.Likely >= Margin {
 			steps = append(steps, l.brief(check)...)
 		}
 	}
@@ -57,6 +59,9 @@ func Brief(levers []Lever, first string, most int, check string, why func(*Lever
 		}
 	}
 	var rest []string
+	if most == 0 {
+		more, little = nil, nil
+	}
 	if more != nil {
 		rest = append(rest, "also possible: "+strings.Join(more, ", "))
 	}
@@ -65,13 +70,13 @@ func Brief(levers []Lever, first string, most int, check string, why func(*Lever
 	}
 	return []document.Section{
 		document.Titled("What could be gained", t, document.Line{Text: Sentences(rest...), Tone: document.Quiet}),
-		document.Titled(nextTitle, steps[:min(most, MostSteps, len(steps))]...)}
+		document.Titled(nextTitle, steps[:min(max(1, most), MostSteps, len(steps))]...)}
 }
 
 // brief is its first step, in few lines.
 func (l *Lever) brief(check string) []document.Block {
 	s := *l
-	s.Next.Note, _, _ = strings.Cut(s.Next.Note, "; ")
+	s.Next.Note = clip(s.Next.Note, noted-len(s.Title()))
 	if s.Next.Command != "" {
 		s.Try = ""
 	}
@@ -79,6 +84,17 @@ func (l *Lever) brief(check string) []document.Block {
 		s.Next = Next{Command: check, Note: "the commands of " + ids[0]}
 	}
 	return s.steps()
+}
+
+// Shown says in a few words what shows it: what was measured, the checks that found something, or the first evidence.
+func (l *Lever) Shown() string {
+	if c := l.measured(); known(l.Measurement()) {
+		return strings.Join(append([]string{c.Text}, c.More[:min(1, len(c.More))]...), " ")
+	}
+	if ids := l.Findings(); len(ids) > 0 {
+		return "check " + strings.Join(ids, ", ")
+	}
+	return l.Why()
 }
 
 // clip has so many characters of a text's first clause at most, and ends between words.

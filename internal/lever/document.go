@@ -58,7 +58,9 @@ func Sections(levers []Lever, ofService bool) []document.Section {
 	}
 	next := document.Section{Title: nextTitle}
 	for i := range levers {
-		next.Blocks = append(next.Blocks, levers[i].steps()...)
+		if l := &levers[i]; l.Verdict != Negligible { // nobody is sent to gain nothing
+			next.Blocks = append(next.Blocks, l.steps()...)
+		}
 	}
 	return []document.Section{out, next}
 }

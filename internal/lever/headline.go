@@ -128,7 +128,7 @@ func (v *verdict) commit() []string {
 }
 
 // longest is how many characters of a command fit into a sentence.
-const longest = 70
+const longest = 90
 
 // first says what to change first: the largest measured effect, else the worst
 // finding, else how to get an answer.

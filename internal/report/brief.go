@@ -22,7 +22,7 @@ const (
 // what matters besides, and what could not be seen. Files are lines on where all of it is.
 func (a *Assessment) Brief(files ...string) *document.Document {
 	for most := 6; ; most-- {
-		if d := a.brief(most, files); most == 1 || lines(d) <= screenLines {
+		if d := a.brief(most, files); most == 0 || lines(d) <= screenLines {
 			return d
 		}
 	}
@@ -63,36 +63,39 @@ func (a *Assessment) brief(most int, files []string) *document.Document {
 		}
 	} else {
 		warnings = slices.Concat(BusyWarnings(a.Runs), warnings)
-		d.Sections = lever.Brief(a.Levers, "", most, again, func(l *lever.Lever) string { return l.Why() })
+		d.Sections = lever.Brief(a.Levers, "", most, again, (*lever.Lever).Shown)
 	}
 	for _, r := range a.Runs {
 		if r.Skipped != "" || r.Failed != "" {
 			unseen = append(unseen, "the probe "+r.Probe)
 		}
 	}
-	d.Warnings = atMost(most/2, warnings, "warning")
+	few := min(3, max(most-2, min(most, 1))) // levers and steps matter more
+	d.Warnings = atMost(few, warnings, "warning")
 	found = slices.DeleteFunc(found, func(s string) bool {
 		return strings.Contains(a.Verdict.Text, strings.TrimSuffix(s, "."))
 	})
 	if list := check.ByGain(a.Results, gains(a.Levers)); len(list) > 0 && !a.OnlyService {
 		f := list[0]
-		found = append([]string{fmt.Sprintf("%s, %s: %s: %s. All checks: %s", f.ID, f.Severity, f.Title, f.Detail, again)},
-			found...)
+		found = append([]string{fmt.Sprintf("%s, %s: %s: %s.", f.ID, f.Severity, f.Title, f.Detail)}, found...)
 	}
-	d.Sections = append(d.Sections, document.Titled("Findings", document.Points(atMost(most/2, found, "finding")...)))
-	rest := slices.Clone(files)
+	rest, title := slices.Clone(files), "More"
 	if len(unseen) > 0 {
-		rest = append([]string{"Not seen: " + strings.Join(unseen, ", ") + ". --all says why."}, rest...)
+		rest = append([]string{"Not seen: " + strings.Join(unseen, ", ") + "."}, rest...)
 	}
-	rest = append(rest, "--all prints everything that was seen.")
-	d.Sections = append(d.Sections, document.Titled("The rest", document.Lines("", rest...)...))
+	if len(found) > 0 {
+		title = "Findings"
+	}
+	points := document.Points(atMost(few, found, "finding")...)
+	d.Sections = append(d.Sections, document.Titled(title, append([]document.Block{points},
+		document.Lines("", append(rest, "--all prints everything that was seen.")...)...)...))
 	return d
 }
 
-// atMost leaves so many texts, at least one, and says how many more there are.
+// atMost leaves so many texts, and says how many more there are.
 func atMost(most int, all []string, of string) []string {
-	if most = max(1, most); len(all) <= most {
+	if len(all) <= most {
 		return all
 	}
-	return append(slices.Clone(all[:most]), "--all shows "+screen.Count(len(all)-most, "more "+of))
+	return append(slices.Clone(all[:most]), screen.Count(len(all)-most, "more "+of)+": --all")
 }

@@ -90,8 +90,8 @@ func TestOneScreenSays(t *testing.T) {
 	}
 	text := strings.Join(strings.Fields(b.String()), " ")
 	for _, want := range []string{"WHERE ITS TIME WENT", "│on CPU 38 %", "WHAT COULD BE GAINED",
-		"lever likely at most verdict", "WHAT TO DO NEXT", "FINDINGS", "MEM-001, high", "max_wal_size", "Not seen: ",
-		"idle states", "1 more thing"} {
+		"lever likely at most verdict", "WHAT TO DO NEXT", "FINDINGS", "STO-002, medium", "max_wal_size", "Not seen: ",
+		"other programs", "1 more thing"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q:\n%s", want, &b)
 		}
