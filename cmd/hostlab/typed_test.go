@@ -43,7 +43,7 @@ func TestPrintedCommandsParse(t *testing.T) {
 			a := &report.Assessment{Role: role, Facts: facts, Results: check.Run(facts, role, check.All())}
 			a.Levers, a.Verdict.Text = lever.Platform(role, facts, a.Results, nil)
 			typed(t, a, seen)
-			a.Minute = watched()
+			a.Minute = starved()
 			a.Levers = a.Minute.Join(a.Levers)
 			a.Verdict.Text = a.Minute.Verdict(a.Levers)
 			typed(t, a, seen)
@@ -54,8 +54,8 @@ func TestPrintedCommandsParse(t *testing.T) {
 	}
 }
 
-// watched is the minute of a service that waits for everything.
-func watched() *assess.Minute {
+// starved is the minute of a service that waits for everything.
+func starved() *assess.Minute {
 	m := &assess.Minute{Service: service.Service{Kind: service.Unit, Name: "shop.service", PID: 812},
 		Unseen: map[string]string{}}
 	m.Report = explain.Report{Wall: 60, Elapsed: 60, Busy: 60, Transactions: -1}
