@@ -12,9 +12,8 @@ import (
 const MostSteps = 3
 
 const (
-	shown     = 26 // columns of 80 for what shows a lever, beside the others
-	noted     = 74 // for a step's note, and the lever that it is of
-	mostLines = 2  // of a command
+	shown = 26 // columns of 80 for what shows a lever, beside the others
+	noted = 74 // for a step's note, and the lever that it is of
 )
 
 // Brief shows the levers that may be worth something, a line each, and what to do about them, at most so many of both.
@@ -80,7 +79,7 @@ func (l *Lever) brief(check string) []document.Block {
 	if s.Next.Command != "" {
 		s.Try = ""
 	}
-	if ids := s.Findings(); strings.Count(s.Next.Command, "\n") >= mostLines && len(ids) > 0 {
+	if ids := s.Findings(); strings.Contains(s.Next.Command, "\n") && len(ids) > 0 {
 		s.Next = Next{Command: check, Note: "the commands of " + ids[0]}
 	}
 	return s.steps()

@@ -65,10 +65,14 @@ func (a *Assessment) brief(most int, files []string) *document.Document {
 		warnings = slices.Concat(BusyWarnings(a.Runs), warnings)
 		d.Sections = lever.Brief(a.Levers, "", most, again, (*lever.Lever).Shown)
 	}
+	var probes []string
 	for _, r := range a.Runs {
 		if r.Skipped != "" || r.Failed != "" {
-			unseen = append(unseen, "the probe "+r.Probe)
+			probes = append(probes, r.Probe)
 		}
+	}
+	if probes != nil {
+		unseen = append(unseen, "probes ("+strings.Join(probes, ", ")+")")
 	}
 	few := min(3, max(most-2, min(most, 1))) // levers and steps matter more
 	d.Warnings = atMost(few, warnings, "warning")
