@@ -80,7 +80,7 @@ func typed(line string) (args []string, err error) {
 			word.WriteRune(r)
 		case r == '\'' || r == '"':
 			quote, some = r, true
-		case r == ' ':
+		case r == ' ' || r == '\n':
 			end()
 		case strings.ContainsRune("|;&<>", r) || r == '#' && !some:
 			end()
