@@ -32,9 +32,11 @@ const (
 
 func (c *commandStudy) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&c.levels, "levels", "", "`LIST` of what {level} stands for in the command after --, such as 1,6; the first is the baseline")
+	f.StringVar(&c.levels, "levels", "",
+		"`LIST` of what {level} stands for in the command after --, such as 1,6; the first is the baseline")
 	choiceFlag(cmd, &c.better, "better", lower,
-		"what decides of the command after --: the time it takes (lower), or the number that its output ends with (higher)", []string{lower, higher})
+		"what decides of the command after --: the time it takes (lower), or the number that its output ends with (higher)",
+		[]string{lower, higher})
 	f.StringVar(&c.save, "save-study", "", "keep the study of the command after -- in a new `FILE`, to edit and run it")
 	cobra.CheckErr(cmd.MarkFlagFilename("save-study", "toml"))
 }
@@ -102,7 +104,8 @@ func (c *commandStudy) source() ([]byte, error) {
 	study.Workload = table{"name": "command", "run": run}
 	study.Response = []response{{Name: "wall"}, {Name: "cpu"}}
 	if c.better == higher {
-		printed := response{Name: "printed", Title: "The number that the command prints last", From: last, Unit: new(string), Better: higher}
+		printed := response{Name: "printed", Title: "The number that the command prints last", From: last,
+			Unit: new(string), Better: higher}
 		study.Response = append([]response{printed}, study.Response...)
 	}
 	return toml.Marshal(study)

@@ -61,7 +61,8 @@ func (p *parser) settle(text string, at place) {
 	}
 }
 
-// A quick study of a service in use: periods, looks, the wait after a change that its first pairs try, and when it ends.
+// A quick study of a service in use: its periods, as long as which its first pairs wait after a change, its looks, and
+// when it ends.
 const (
 	quickPeriod = 5 * time.Second
 	quickLook   = time.Second
@@ -98,6 +99,6 @@ func (s *Study) Quick() string {
 	if s.Overrides[quickKey] == "" {
 		return ""
 	}
-	return "an effect that is there some seconds after a change, and is larger than the noise of 5 s; not one that takes longer " +
-		"to come: run without --quick for that"
+	return "an effect that is there some seconds after a change, and is larger than the noise of 5 s; not one that takes " +
+		"longer to come: run without --quick for that"
 }

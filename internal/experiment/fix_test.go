@@ -69,7 +69,8 @@ interaction = ["a", "b"]`: {map[string]string{"workload.jitter": "0.2"}, []strin
 			t.Errorf("%s: compares %v", text, got)
 		}
 	}
-	for set, want := range map[string]string{"settle=soon": "settle", "workload.log_dir=/tmp": "is given here and varied by factor log"} {
+	for set, want := range map[string]string{"settle=soon": "settle",
+		"workload.log_dir=/tmp": "is given here and varied by factor log"} {
 		key, value, _ := strings.Cut(set, "=")
 		if _, err := Find("log-device", Overrides{Set: map[string]string{key: value}}, everything()); err == nil ||
 			!strings.Contains(err.Error(), want) {

@@ -17,7 +17,8 @@ func TestMain(m *testing.M) {
 // Beside a database that runs here, the demo commits in a directory of its own, and in none of that one's.
 func TestDemoBesideAnother(t *testing.T) {
 	wal, own := t.TempDir(), t.TempDir()
-	facts := &host.Facts{Databases: []host.Database{{Kind: "postgresql", PID: os.Getpid(), LogDir: host.Known(wal, "", "its file")}}}
+	facts := &host.Facts{Databases: []host.Database{{Kind: "postgresql", PID: os.Getpid(),
+		LogDir: host.Known(wal, "", "its file")}}}
 	for _, o := range []Options{{Service: "demo", LogDir: own}, {Service: "demo"}} {
 		t.Setenv("TMPDIR", own)
 		got, err := o.target(t.Context(), host.Tree{}, facts)

@@ -74,8 +74,8 @@ func (c *client) transaction(t till, r *rand.Rand) error {
 	return nil
 }
 
-// be begins a state, and counts what the thread did in the one before: what it neither had a CPU for nor was ready for one, it
-// waited.
+// be begins a state, and counts what the thread did in the one before: while it neither had a CPU nor was ready for
+// one, it waited.
 func (c *client) be(next state) {
 	now, used := time.Now(), c.meter.read()
 	cpu, queue := used.cpu-c.used.cpu, used.queue-c.used.queue

@@ -19,12 +19,12 @@ func Trouble(engine string) string {
 	if engine != "" {
 		return ""
 	}
-	return fmt.Sprintf("The demo shop has a planted trouble: a log on a slow device (emulated, %d ms more a write). hostlab is not told.",
-		slow.Milliseconds())
+	return fmt.Sprintf("The demo shop has a planted trouble: a log on a slow device (emulated, %d ms more a write). "+
+		"hostlab is not told.", slow.Milliseconds())
 }
 
-// slow is what a commit takes beyond what the directory's device needs, as that of a disk without a cache does.
-const slow = 4 * time.Millisecond
+// slow is what a commit takes beyond what the directory's device needs: a turn of a disk that has no cache.
+const slow = 8 * time.Millisecond
 
 // The sizes of the ledger: its things fit into memory, and a read of one takes some ten microseconds.
 const (
@@ -34,8 +34,8 @@ const (
 	log    = 4 << 20
 )
 
-// ledger is the store of the shop's own: things in memory, and a log whose records it writes over again. Nothing in it is locked,
-// and what its clients do takes no memory, so that no collection stops them.
+// ledger is the store of the shop's own: things in memory, and a log whose records it writes over again. Nothing in
+// it is locked, and what its clients do takes no memory, so that no collection stops them.
 type ledger struct {
 	log   *os.File
 	next  atomic.Int64 // record

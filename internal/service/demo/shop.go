@@ -1,8 +1,8 @@
 // Package demo is a service of hostlab's own, to be watched where no other is wanted: a shop
-// whose clients think, look at things, and pay in small durable commits. It runs in a process of its own, so that what the
-// kernel counts of it is its own, and tells an observer what its clients do as a database does. Each client is a thread that
-// waits in the kernel and nowhere else: what Go's scheduler and collector do meanwhile would be waits that nobody counts.
-// On PostgreSQL that process has the clients, and the service is a private server.
+// whose clients think, look at things, and pay in small durable commits. It runs in a process of its own, so that what
+// the kernel counts of it is its own, and tells an observer what its clients do as a database does. Each client is a
+// thread that waits in the kernel and nowhere else: what Go's scheduler and collector do meanwhile would be waits that
+// nobody counts. On PostgreSQL that process has the clients, and the service is a private server.
 package demo
 
 import (
@@ -21,7 +21,7 @@ import (
 	"hostlab/internal/workload/database"
 )
 
-// The load of the shop: of a small host a quarter of its CPUs, of a large one no more than a few.
+// The load of the shop.
 const (
 	reads  = 30                     // of a transaction
 	payers = 0.5                    // share of transactions that pay
@@ -31,8 +31,8 @@ const (
 
 func clients() int { return min(4*runtime.NumCPU(), most) }
 
-// load is how many CPUs the clients take together.
-func load() float64 { return min(float64(runtime.NumCPU())/4, 1) }
+// load is how many CPUs the clients take together: an eighth of the host's, and one at most.
+func load() float64 { return min(float64(runtime.NumCPU())/8, 1) }
 
 // state is what a client does at a moment.
 type state int32
@@ -125,7 +125,7 @@ type shop struct {
 
 // open fills the shop and lets its clients in.
 func (s *shop) open(dir, engine string) (err error) {
-	debug.SetGCPercent(100) // a worker has none, for hot loops; looks at this one leave garbage for as long as it is watched
+	debug.SetGCPercent(100) // a worker has no collector, for hot loops; looks at this one leave garbage
 	s.dir = dir
 	if s.store, err = engines[engine](dir); err != nil {
 		return err

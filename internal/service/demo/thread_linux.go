@@ -19,14 +19,15 @@ func newMeter() (m meter, known bool) {
 	return meter{fd}, err == nil && counts
 }
 
-// read reads the clock of the thread first: that brings the kernel's account up to date, which else is as old as the thread's turn
-// on the CPU (update_curr in kernel/sched/fair.c).
+// read reads the clock of the thread, which is exact. schedstat is exact for waits alone: its time on a CPU is as old as
+// the thread's turn there (update_curr in kernel/sched/fair.c).
 func (m meter) read() (u usage) {
 	u.cpu, _ = thread.CPUTime()
 	var text [64]byte
 	n, _ := unix.Pread(m.file, text[:], 0)
 	field := 0
-	for _, b := range text[:max(0, n)] { // ns on a CPU, ns ready for one, turns (Documentation/scheduler/sched-stats.rst)
+	// ns on a CPU, ns ready for one, turns (Documentation/scheduler/sched-stats.rst)
+	for _, b := range text[:max(0, n)] {
 		switch {
 		case b < '0' || b > '9':
 			field++
