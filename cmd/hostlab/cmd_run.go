@@ -328,9 +328,6 @@ func (o *runOptions) plan(w io.Writer, st *experiment.Study) error {
 		to = "goes on with the record in " + o.dir
 	}
 	rows := [][2]string{{"Writes", to}}
-	if quick := st.Quick(); quick != "" {
-		rows = append(rows, [2]string{"Shows", quick})
-	}
 	for _, f := range st.Factors {
 		rows = append(rows, risks(f)...)
 	}

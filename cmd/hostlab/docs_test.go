@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
 )
 
 var documented = regexp.MustCompile("(?m)^ +(?:sudo )?hostlab (.*)$|`(?:sudo )?hostlab ([^`]*)`")
@@ -45,6 +47,7 @@ func TestDocumentedCommands(t *testing.T) {
 // taken parses a command and its flags, and does nothing.
 func taken(args []string) error {
 	root := newRoot(streams{})
+	root.InitDefaultCompletionCmd(args...)
 	c, rest, err := root.Find(args)
 	if err != nil {
 		return err
@@ -52,7 +55,7 @@ func taken(args []string) error {
 	if c == root && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
 		return errors.New("no such command")
 	}
-	if err := c.ParseFlags(rest); err != nil {
+	if err := c.ParseFlags(rest); err != nil && !errors.Is(err, pflag.ErrHelp) {
 		return err
 	}
 	if rest := c.Flags().Args(); len(rest) > 0 { // in a text, a command may stand without its arguments

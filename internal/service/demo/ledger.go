@@ -20,7 +20,7 @@ func Trouble(engine string) string {
 		return ""
 	}
 	return fmt.Sprintf("The demo shop has a planted trouble: a log on a slow device (emulated, %d ms more a write). "+
-		"hostlab is not told.", slow.Milliseconds())
+		"hostlab does not know.", slow.Milliseconds())
 }
 
 // slow is what a commit takes beyond what the directory's device needs: a turn of a disk that has no cache.
