@@ -118,7 +118,7 @@ func (s *Service) Account(g explain.Growth) explain.Account {
 	}
 	a.AtMost = map[explain.PartName]float64{}
 	for part, why := range map[explain.PartName]string{explain.Locks: "locks nothing",
-		explain.DataReads: "has its data in memory"} {
+		explain.DataReads: "has its data in memory", explain.OtherWaits: "waits for nothing else"} {
 		a.Counted = append(a.Counted, explain.Counted{Part: part, Events: []string{"none"},
 			Source: "the shop's code, which " + why, Whole: true})
 		a.AtMost[part] = 1e-6 // a share of nothing at all is none that is known (result.Estimate)
