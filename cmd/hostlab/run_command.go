@@ -104,7 +104,7 @@ func (c *commandStudy) source() ([]byte, error) {
 	study.Workload = table{"name": "command", "run": run}
 	study.Response = []response{{Name: "wall"}, {Name: "cpu"}}
 	if c.better == higher {
-		printed := response{Name: "printed", Title: "The number that the command prints last", From: last,
+		printed := response{Name: experiment.Printed, Title: "The number that the command prints last", From: last,
 			Unit: new(string), Better: higher}
 		study.Response = append([]response{printed}, study.Response...)
 	}
@@ -130,7 +130,7 @@ func (c *commandStudy) study(over experiment.Overrides) (*experiment.Study, erro
 	if err != nil {
 		return nil, err
 	}
-	st, err := experiment.Parse("the command after --", dir, source, over, runner.Known())
+	st, err := experiment.Parse(experiment.CommandLine, dir, source, over, runner.Known())
 	if bad, ok := errors.AsType[*experiment.Problems](err); ok {
 		for i := range bad.List {
 			bad.List[i].Line = 0 // of a file that nobody sees

@@ -43,17 +43,24 @@ func (p *parser) left(f *ContrastTable) bool {
 	return true
 }
 
-// What the command line sets beside tables of the file.
+// What the command line sets beside tables of the file, among a study's Overrides.
 const (
-	settleKey = "settle"
-	quickKey  = "quick"
+	SettleKey = "settle"
+	QuickKey  = "quick"
+)
+
+// A study that the command line holds whole has CommandLine for its file, and decides by Printed where the number that
+// its command prints last does.
+const (
+	CommandLine = "the command after --"
+	Printed     = "printed"
 )
 
 // settle reads what is waited after every change of a level, in place of the study's.
 func (p *parser) settle(text string, at place) {
-	v, err := workload.ParseText(workload.Param{Name: settleKey, Kind: workload.Duration, Max: 31622400}, text)
+	v, err := workload.ParseText(workload.Param{Name: SettleKey, Kind: workload.Duration, Max: 31622400}, text)
 	if err != nil {
-		p.params(err, map[string]place{settleKey: at}, at)
+		p.params(err, map[string]place{SettleKey: at}, at)
 		return
 	}
 	for i := range p.f.Factor {
@@ -71,7 +78,7 @@ const (
 
 // quick makes periods short.
 func (p *parser) quick() {
-	p.s.Overrides[quickKey] = "true"
+	p.s.Overrides[QuickKey] = "true"
 	at := place{source: "--quick"}
 	live := slices.ContainsFunc(p.known.Workloads, func(w workload.Workload) bool {
 		d := w.Describe()
@@ -96,7 +103,7 @@ func (p *parser) quick() {
 
 // Quick reports that periods are short, and says what that can show; "" where they are not.
 func (s *Study) Quick() string {
-	if s.Overrides[quickKey] == "" {
+	if s.Overrides[QuickKey] == "" {
 		return ""
 	}
 	return "an effect that is there some seconds after a change, and is larger than the noise of 5 s; not one that takes " +

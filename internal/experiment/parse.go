@@ -141,7 +141,7 @@ func (p *parser) override() {
 		if p.vary(k, v, at) {
 			continue
 		}
-		if k == settleKey {
+		if k == SettleKey {
 			p.s.Overrides[k] = v
 			p.settle(v, at)
 			continue
