@@ -1,0 +1,133 @@
+package assess
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/lever"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+	"hostlab/internal/waits"
+)
+
+// Full is a thread that had work for a CPU all the time: no more than one CPU serves it.
+type Full struct {
+	TID   int     `json:"tid"`
+	Name  string  `json:"name"`  // "": it has ended
+	Share float64 `json:"share"` // of the time, on a CPU or ready for one
+}
+
+// full is the share of the time from which a thread is always at work.
+const full = 0.95
+
+// busy are the threads that were always at work, and all is how many were watched for most of the time.
+func (b *blocked) busy() (list []Full, all int) {
+	if b.tally == nil {
+		return nil, 0
+	}
+	for id, looks := range b.tally.Looks {
+		watched := 0.0
+		for _, s := range looks {
+			watched += s
+		}
+		if watched < b.tally.Wall.Seconds()/2 {
+			continue
+		}
+		all++
+		if share := looks[waits.Wait{Kind: waits.Running}] / watched; share >= full {
+			name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", id.PID, id.TID))
+			list = append(list, Full{id.TID, strings.TrimSpace(string(name)), share})
+		}
+	}
+	return list, all
+}
+
+// collectors are how names of threads begin that collect garbage: HotSpot's and .NET's, which the kernel cuts at 15 bytes. HotSpot's VM thread
+// does it while all others stand still.
+var collectors = []string{"GC Thread", "G1 ", "VM Thread", "ZWorker", "ZDriver", "XWorker", "XDriver", "Shenandoah", ".NET Server GC", ".NET BGC"}
+
+// Collector is what threads that collect garbage took of a service's CPU time.
+type Collector struct {
+	Thread  string  `json:"thread"` // the name of the one that took most
+	Seconds float64 `json:"seconds"`
+	Heap    string  `json:"heap"` // the limit of the heap, as its command line has it; "": it has none
+}
+
+// collector sums it up; nil: no such thread ran.
+func (b *blocked) collector(pid int) *Collector {
+	if b.tally == nil {
+		return nil
+	}
+	var c Collector
+	most := 0.0
+	for id, looks := range b.tally.Looks {
+		ran := looks[waits.Wait{Kind: waits.Running}]
+		if ran <= 0 {
+			continue
+		}
+		comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", id.PID, id.TID))
+		name := strings.TrimSpace(string(comm))
+		if !slices.ContainsFunc(collectors, func(begin string) bool { return strings.HasPrefix(name, begin) }) {
+			continue
+		}
+		if c.Seconds += ran; ran > most {
+			most, c.Thread = ran, name
+		}
+	}
+	if most == 0 {
+		return nil
+	}
+	line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	for word := range strings.SplitSeq(string(line), "\x00") { // the last one counts
+		if size, ok := strings.CutPrefix(word, "-Xmx"); ok {
+			c.Heap = size
+		}
+	}
+	return &c
+}
+
+// collects is the share of the CPU time from which garbage is a cause.
+const collects = 0.1
+
+// garbage is the collector of a heap that is too small: its threads compute, and others wait for them.
+func (m *Minute) garbage() []explain.Finding {
+	ran := m.Report.Part(explain.DatabaseCPU).Seconds + m.Report.Part(explain.RunQueue).Seconds
+	if m.Collector == nil || ran <= 0 || m.Collector.Seconds < collects*ran {
+		return nil
+	}
+	of := min(1, m.Collector.Seconds/ran)
+	likely, most := 0.0, 0.0
+	for _, p := range []explain.PartName{explain.DatabaseCPU, explain.RunQueue, explain.Locks} {
+		e := m.share(p)
+		likely, most = likely+of*e.Value, most+e.High
+	}
+	heap := "no -Xmx limits its heap"
+	if m.Collector.Heap != "" {
+		heap = "the heap's limit is -Xmx" + screen.Clean(m.Collector.Heap)
+	}
+	return []explain.Finding{{Parameter: "heap", Value: m.Collector.Heap, Part: explain.DatabaseCPU, Number: of, Unit: "of its CPU time", N: -1,
+		Explains: result.Finite(min(1, likely)), AtMost: result.Finite(min(1, most)),
+		Text: fmt.Sprintf("garbage collection (%s) takes %s of its CPU time, and other threads wait for it; %s", screen.Clean(m.Collector.Thread),
+			result.Share(of), heap),
+		Step: "start it with a larger heap (-Xmx), or have it make less garbage"}}
+}
+
+// alone is the thread that has all the work of a service while CPUs are idle: no lever of the platform but a faster clock shortens it.
+func (m *Minute) alone() (list []explain.Finding) {
+	if len(m.Full) != 1 || m.Connected || m.Host.Busy == nil || m.Host.CPUs < 2 || m.Host.Allowed == 1 || *m.Host.Busy >= 1-0.5/float64(m.Host.CPUs) ||
+		m.Throttled != nil && *m.Throttled > 0 || m.share(explain.RunQueue).Value >= lever.Margin {
+		return nil
+	}
+	t := m.Full[0]
+	who := fmt.Sprintf("thread %d", t.TID)
+	if t.Name != "" {
+		who = fmt.Sprintf("%s (thread %d)", screen.Clean(t.Name), t.TID)
+	}
+	return []explain.Finding{{Parameter: "threads at work", Part: explain.DatabaseCPU, Number: t.Share, Unit: "of the time", N: int64(m.Threads), Plain: true,
+		Text: fmt.Sprintf("of %s, %s alone computes all the time, which fills one CPU; the %s are %s busy", screen.Count(m.Threads, "thread"), who,
+			screen.Count(m.Host.CPUs, "CPU"), result.Share(*m.Host.Busy)),
+		Step: "let more threads or processes share its work, if it can"}}
+}

@@ -1,0 +1,211 @@
+package proc
+
+import (
+	"encoding/binary"
+	"maps"
+	"net"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/procfs"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// Asked are the sockets by which a process asks servers, with their addresses, by inode: a host and port, or the path of a socket file.
+// It opened them itself; those that a server accepts have the port or the path on which that listens.
+func Asked(pid int) map[uint64]string {
+	own := sockets(pid)
+	out := map[uint64]string{}
+	if len(own) == 0 {
+		return out
+	}
+	if fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(pid))); err == nil {
+		for inode, at := range askedTCP(fs) {
+			if own[inode] {
+				out[inode] = at
+			}
+		}
+	}
+	names, peers := map[uint64]string{}, map[uint64]uint64{}
+	eachUnix(func(x unixSocket) { names[x.inode], peers[x.inode] = x.name, x.peer })
+	for inode := range own {
+		if peer := peers[inode]; peer != 0 && names[inode] == "" && names[peer] != "" {
+			out[inode] = names[peer]
+		}
+	}
+	return out
+}
+
+// States of a connection (include/net/tcp_states.h).
+const (
+	established = 1
+	listening   = 10
+)
+
+func askedTCP(fs procfs.FS) map[uint64]string {
+	out, listens, from := map[uint64]string{}, map[uint64]bool{}, map[uint64]uint64{}
+	for _, list := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} { //nolint:staticcheck // netlink knows but our own network
+		lines, _ := list()
+		for _, l := range lines {
+			switch l.St {
+			case listening:
+				listens[l.LocalPort] = true
+			case established:
+				out[l.Inode] = net.JoinHostPort(l.RemAddr.String(), strconv.FormatUint(l.RemPort, 10))
+				from[l.Inode] = l.LocalPort
+			}
+		}
+	}
+	for inode, port := range from {
+		if listens[port] {
+			delete(out, inode)
+		}
+	}
+	return out
+}
+
+// Listener is the process of this host that listens at an address as Asked has it; 0: none is seen, as of another host's.
+func Listener(address string) int {
+	inodes := map[uint64]bool{}
+	if host, text, err := net.SplitHostPort(address); err == nil && !strings.HasPrefix(address, "/") {
+		port, _ := strconv.ParseUint(text, 10, 16)
+		fs, err := procfs.NewFS("/proc")
+		if err != nil || !ownAddress(net.ParseIP(host)) {
+			return 0
+		}
+		for _, list := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} { //nolint:staticcheck // as above
+			lines, _ := list()
+			for _, l := range lines {
+				if l.St == listening && l.LocalPort == port {
+					inodes[l.Inode] = true
+				}
+			}
+		}
+	} else {
+		eachUnix(func(x unixSocket) {
+			if x.name == address && x.peer == 0 {
+				inodes[x.inode] = true
+			}
+		})
+	}
+	all, _ := Numbers()
+	for _, pid := range all { // the first, as children have it, too
+		for inode := range sockets(pid) {
+			if inodes[inode] {
+				return pid
+			}
+		}
+	}
+	return 0
+}
+
+func ownAddress(ip net.IP) bool {
+	if ip.IsLoopback() {
+		return true
+	}
+	own, _ := net.InterfaceAddrs()
+	for _, a := range own {
+		if n, ok := a.(*net.IPNet); ok && n.IP.Equal(ip) {
+			return true
+		}
+	}
+	return false
+}
+
+// unixRequest asks for all Unix sockets with their names and peers (struct unix_diag_req in linux/unix_diag.h).
+type unixRequest struct{}
+
+func (unixRequest) Len() int { return 24 }
+
+func (unixRequest) Serialize() []byte {
+	b := make([]byte, 24)
+	b[0] = unix.AF_UNIX
+	binary.NativeEndian.PutUint32(b[4:], 0xffffffff) // states
+	binary.NativeEndian.PutUint32(b[12:], 1|4|16)    // UDIAG_SHOW_NAME, UDIAG_SHOW_PEER, UDIAG_SHOW_RQLEN
+	return b
+}
+
+// What an answer begins with (struct unix_diag_msg), and the attributes that have the name, the peer's inode, and how much is unread.
+const (
+	unixHead   = 16
+	unixName   = 0
+	unixPeer   = 2
+	unixUnread = 4
+)
+
+// unixSocket is one of this network namespace. An abstract name begins with "@".
+type unixSocket struct {
+	inode, peer uint64 // peer is 0 where there is none
+	name        string
+	unread      bool
+}
+
+// eachUnix goes through them.
+func eachUnix(f func(unixSocket)) {
+	request := nl.NewNetlinkRequest(nl.SOCK_DIAG_BY_FAMILY, unix.NLM_F_DUMP)
+	request.AddData(unixRequest{})
+	answers, err := request.Execute(unix.NETLINK_INET_DIAG, 0)
+	if err != nil {
+		return
+	}
+	for _, a := range answers {
+		if len(a) < unixHead {
+			continue
+		}
+		attributes, err := nl.ParseRouteAttr(a[unixHead:])
+		if err != nil {
+			continue
+		}
+		x := unixSocket{inode: uint64(binary.NativeEndian.Uint32(a[4:]))}
+		for _, at := range attributes {
+			switch {
+			case at.Attr.Type == unixPeer && len(at.Value) >= 4:
+				x.peer = uint64(binary.NativeEndian.Uint32(at.Value))
+			case at.Attr.Type == unixUnread && len(at.Value) >= 4:
+				x.unread = binary.NativeEndian.Uint32(at.Value) > 0
+			case at.Attr.Type == unixName && len(at.Value) > 0:
+				if x.name = strings.TrimRight(string(at.Value), "\x00"); x.name != "" && x.name[0] == 0 {
+					x.name = "@" + x.name[1:]
+				}
+			}
+		}
+		f(x)
+	}
+}
+
+// Requests are how many connections of clients processes have, and on how many of them something came that nobody has read yet.
+func Requests(pids []int) (connections, unread int) {
+	own := map[uint64]bool{}
+	for _, pid := range pids {
+		maps.Copy(own, sockets(pid))
+	}
+	if len(own) == 0 {
+		return 0, 0
+	}
+	count := func(waits bool) {
+		if connections++; waits {
+			unread++
+		}
+	}
+	eachUnix(func(x unixSocket) {
+		if own[x.inode] && x.peer != 0 && x.name != "" {
+			count(x.unread)
+		}
+	})
+	fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(pids[0])))
+	if err != nil {
+		return connections, unread
+	}
+	asked := askedTCP(fs)
+	for _, list := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} { //nolint:staticcheck // as above
+		lines, _ := list()
+		for _, l := range lines {
+			if l.St == established && own[l.Inode] && asked[l.Inode] == "" {
+				count(l.RxQueue > 0)
+			}
+		}
+	}
+	return connections, unread
+}
