@@ -13,7 +13,7 @@ import (
 )
 
 // behindDemo is what probes take after the demo: it is at rest then, and all of it is to be seen in 75 s.
-const behindDemo = 12 * time.Second
+const behindDemo = 11 * time.Second
 
 // whom finds the mistakes in the service that was asked for.
 func (o *assessOptions) whom() error {
