@@ -51,7 +51,8 @@ say which is better. It shows the plan first. STUDY is a built-in study
 
 A command after -- needs no file: {level} in it stands for each of --levels. run
 compares the time that it takes; with --better higher, the number with which its
-output ends. No shell is started. --save-study keeps the study as a file.
+output ends. No shell is started. --save-study keeps the study as a file, also
+with --dry-run.
 
 run records each run in the directory of --out when it ends. After Ctrl-C, a
 kill or a power cut, 'hostlab run --resume --out DIR' continues. --restore only
