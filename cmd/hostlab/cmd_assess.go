@@ -59,6 +59,7 @@ type assessOptions struct {
 	bursts       string // file of the bursts; "": none
 	experiments  []string
 	quick, quiet bool
+	all          bool // is to be printed
 	accept       exceptions
 }
 
@@ -70,8 +71,8 @@ func newAssess(std streams) *cobra.Command {
 		Long: `assess watches the service that runs here for a minute, under its own load. It
 shows where the service's time goes, and the most that each lever on the
 platform could save. It also shows what this host is, which settings are wrong
-for its role, and what to type next. It prints text and writes an HTML file
-that you can send to a colleague.
+for its role, and what to type next. It prints one screen, or everything with
+--all, and writes an HTML file that you can send to a colleague.
 
 A service is a database, a systemd unit, a control group, or a process with its
 children; on Windows a Windows service, a program or a process. Where Windows
@@ -196,9 +197,10 @@ func (o *assessOptions) flags(cmd *cobra.Command) {
 	f.StringVar(&o.compare, "compare", "", "compare with an earlier minute, a `FILE` of --save")
 	f.StringArrayVar(&o.experiments, "experiment", nil,
 		"show the measured gain in `DIR`, a record of 'hostlab run', beside the bound (may be repeated)")
-	f.BoolVar(&o.Texts, "texts", false, "also show the texts of the statements that ran most, which may hold values; not with --save")
+	f.BoolVar(&o.Texts, "texts", false, "show the texts of the statements that ran most, which may hold values, in the report and with --all; not with --save")
 	f.StringVar(&o.bursts, "bursts", "", "write the bursts of the CPUs to `FILE`, for predict --workload")
 	o.accept.flags(cmd)
+	f.BoolVar(&o.all, "all", false, "print all that the report has, instead of one screen")
 	f.BoolVar(&o.quick, "quick", false, "measure for 20 s instead of a minute: wider intervals, fewer answers")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress and no text, only the files asked for")
 	cobra.CheckErr(f.SetAnnotation("html", emptiable, []string{"true"}))
@@ -329,21 +331,14 @@ func assessAndReport(ctx context.Context, std streams, o *assessOptions) error {
 	a.Before = before
 	d := a.Document()
 	if o.from != "" {
-		d.About = append(d.About, "From "+cmp.Or(strings.TrimPrefix(o.from, "-"), "standard input"))
+		d.About = append(d.About, o.origin())
 	}
 	html, err1 := output(std, o.html, func(w io.Writer) error { return document.WriteHTML(w, d) })
 	json, err2 := output(std, o.json, func(w io.Writer) error { return document.WriteJSON(w, d.Data) })
 	bursts, err3 := output(std, o.bursts, a.WriteBursts)
 	if !o.quiet && o.json != "-" && o.html != "-" {
-		files := document.Section{Title: "Files"}
-		for _, f := range [][2]string{{"Report: ", html}, {"Data: ", json}, {"Saved: ", o.save}, {"Bursts: ", bursts},
-			{"", o.noReport}} {
-			if f[1] != "" {
-				files.Blocks = append(files.Blocks, document.Line{Text: f[0] + f[1]})
-			}
-		}
-		d.Sections = append(d.Sections, files)
-		if err := printDocument(std, d, "text"); err != nil {
+		if err := o.print(std, a, d, [][2]string{{"Report: ", html}, {"Data: ", json}, {"Saved: ", o.save},
+			{"Bursts: ", bursts}, {"", o.noReport}}); err != nil {
 			return err
 		}
 	}
@@ -351,6 +346,29 @@ func assessAndReport(ctx context.Context, std streams, o *assessOptions) error {
 		err2 = errors.Join(err2, a.Minute.Early())
 	}
 	return errors.Join(err1, err2, err3, a.Broken(), ctx.Err())
+}
+
+// origin says where what is reported was read.
+func (o *assessOptions) origin() string {
+	return "From " + cmp.Or(strings.TrimPrefix(o.from, "-"), "standard input")
+}
+
+// print writes one screen, or all of d, and the files that hold more.
+func (o *assessOptions) print(std streams, a *report.Assessment, d *document.Document, files [][2]string) error {
+	var lines []string
+	for _, f := range files {
+		if f[1] != "" {
+			lines = append(lines, f[0]+f[1])
+		}
+	}
+	if o.all {
+		d.Sections = append(d.Sections, document.Titled("Files", document.Lines("", lines...)...))
+		return printDocument(std, d, "text")
+	}
+	if o.from != "" {
+		lines = append(lines, o.origin())
+	}
+	return printScreen(std, a.Brief(lines...))
 }
 
 // before is the minute to compare with; nil: none was named.

@@ -29,6 +29,16 @@ func terminal(w io.Writer) (tty bool, width int) {
 	return true, widest
 }
 
+// height is how many rows a terminal shows.
+func height(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if _, rows, err := term.GetSize(int(f.Fd())); err == nil && rows > 0 {
+			return rows
+		}
+	}
+	return document.Rows
+}
+
 // colour reports whether to colour what goes to w: a terminal, NO_COLOR unset or
 // empty (no-color.org), TERM not dumb.
 func colour(w io.Writer) bool {
@@ -101,9 +111,25 @@ func printDocument(std streams, d *document.Document, format string) error {
 	return writeDocument(std.out, d, format)
 }
 
+// printScreen prints a document that fits a screen, in its columns wherever it goes.
+func printScreen(std streams, d *document.Document) error {
+	o := layout(std.out)
+	o.Width = min(o.Width, widest)
+	return document.WriteText(std.out, d, o)
+}
+
+// layout is how text is laid out for w.
+func layout(w io.Writer) document.TextOptions {
+	tty, width := terminal(w)
+	o := document.TextOptions{Width: width, Color: colour(w)}
+	if tty {
+		o.Rows = height(w)
+	}
+	return o
+}
+
 // writeDocument is printDocument for any writer.
 func writeDocument(w io.Writer, d *document.Document, format string) error {
-	_, width := terminal(w)
 	i := max(0, slices.Index(documentFormats, format)) // "" is the first, text
-	return document.Formats[i].Write(w, d, document.TextOptions{Width: width, Color: colour(w)})
+	return document.Formats[i].Write(w, d, layout(w))
 }
