@@ -49,6 +49,7 @@ type assessOptions struct {
 	report.Options
 	dsn, dsnFile string // "": none
 	only         string // "": the service and its host
+	trouble      string // that the demo has on purpose; "": none
 	html         string // "" for none, "-" for stdout
 	noReport     string // why no HTML report was written that nobody had declined
 	json         string // "" for none, "-" for stdout
@@ -407,6 +408,9 @@ func (o *assessOptions) assessment(ctx context.Context, std streams) (*report.As
 	}
 	if err := host.Look(host.Tree{}); err != nil {
 		return nil, cannotLook{err}
+	}
+	if o.trouble != "" && !o.quiet {
+		fmt.Fprintln(std.err, o.trouble)
 	}
 	p := newProgress(std.err, o.quiet, o.For+o.Behind)
 	defer p.clear()
