@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/term"
 
-	"hostlab/internal/document"
 	"hostlab/internal/screen"
 )
 
@@ -91,19 +89,4 @@ func (p *progress) clear() {
 		fmt.Fprint(p.w, "\r\033[K")
 		p.drawn = false
 	}
-}
-
-// documentFormats are those that every document has.
-var documentFormats = names(document.Formats, func(f document.Format) string { return f.Name })
-
-// printDocument prints a document on standard output in a format that the command's flag has checked.
-func printDocument(std streams, d *document.Document, format string) error {
-	return writeDocument(std.out, d, format)
-}
-
-// writeDocument is printDocument for any writer.
-func writeDocument(w io.Writer, d *document.Document, format string) error {
-	_, width := terminal(w)
-	i := max(0, slices.Index(documentFormats, format)) // "" is the first, text
-	return document.Formats[i].Write(w, d, document.TextOptions{Width: width, Color: colour(w)})
 }
