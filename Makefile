@@ -24,7 +24,7 @@ build: ## bin/hostlab for this machine; TAGS=oracle,sqlserver adds drivers
 	go build $(TAGS:%=-tags=%) -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(OUT) ./cmd/hostlab
 
 demo: build ## build, watch a demo service for a minute, assess this host, say where the report is
-	./bin/hostlab assess --service demo --log-dir . --html hostlab-report.html --json hostlab-report.json
+	./bin/hostlab assess --service demo --log-dir . --out - --out hostlab-report.html --out hostlab-report.json
 
 demo-fleet: build ## make the documents of 200 hosts, keep them, and serve their pages
 	@dir=$$(mktemp -d /tmp/hostlab-fleet-XXXXXX) && ./bin/hostlab fleet demo --hosts 200 --out $$dir/spool && \

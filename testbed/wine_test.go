@@ -277,7 +277,7 @@ func (w *wine) foreign(t *testing.T) {
 			t.Fatalf("%s: %v, in:\n%s", c.name, err, was)
 		}
 		if c.verify != "" {
-			w.try(t, 1, c.verify, "", "verify")
+			w.try(t, 10, c.verify, "", "verify", "--exit-status")
 		} else {
 			w.try(t, 0, `objects as set`, "", "verify")
 		}
@@ -396,9 +396,9 @@ func (w *wine) commands(t *testing.T) {
 			{2, `no Linux`, "facts --save host.txtar"},
 			{2, `Linux`, `check --root Z:` + w32(w.dir)},
 			{0, `Measurement|measured`, "facts --probe"},
-			{0, `Frequency policy`, "assess --quick --log-dir . --html a.html --json a.json"},
+			{0, `Frequency policy`, "assess --quick --log-dir . --out - --out a.html --out a.json"},
 			{0, `Configuration HostlabPower`, "export dsc governor=performance"},
-			{2, `connection refused`, "assess --only service --html= --dsn postgres://x@127.0.0.1:1/d --for 1s"},
+			{2, `connection refused`, "assess --only service --out - --dsn postgres://x@127.0.0.1:1/d --for 1s"},
 			{0, `query-degree`, "study list"},
 			{2, `no such file`, "study check nothing.toml"},
 			{0, `p50`, "workload logcommit"},

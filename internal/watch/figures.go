@@ -101,14 +101,14 @@ func (a *Answer) drawBusy() picture.HTML {
 	var line [][2]float64
 	for i, v := range a.course.busy {
 		if !known(v) {
-			s.Path(line, "trend k0", false)
+			s.Path(line, "curve", false)
 			line = nil
 			continue
 		}
 		sum, n = sum+v, n+1
 		line = append(line, [2]float64{left + (right-left)*a.course.seconds[i]/end, y.At(v)})
 	}
-	s.Path(line, "trend k0", false)
+	s.Path(line, "curve", false)
 	if a.Onset != nil {
 		at := left + (right-left)*a.Onset.Sub(a.From).Seconds()/end
 		s.Line(at, top, at, bottom, "mark")
