@@ -415,11 +415,11 @@ func (w *wine) commands(t *testing.T) {
 			{0, `tx_rate|cpu_s|operations`, "workload null"},
 			{0, `2 of at most 2 blocks`, "run log-writer --blocks 2 --out lw --yes"},
 			{0, `2 of at most 2 blocks`, "run query-degree --blocks 2 --out qd --yes"},
-			{11, `EFFECTS`, "report qd"},
-			{11, `degree`, "report qd --format json"},
-			{11, `degree`, "report qd --format csv"},
-			{11, `degree`, "report qd --format markdown"},
-			{11, ``, "report qd --format html --out qd.html"},
+			{11, `EFFECTS`, "report qd --exit-status"},
+			{11, `degree`, "report qd --exit-status --format json"},
+			{11, `degree`, "report qd --exit-status --format csv"},
+			{11, `degree`, "report qd --exit-status --format markdown"},
+			{11, ``, "report qd --exit-status --out qd.html"},
 		}...)
 	}
 	for _, c := range list {
