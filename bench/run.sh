@@ -7,7 +7,7 @@ dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
 
 # What needs nothing but Go comes first, then what needs programs of others, then the long ones.
 all=(binary checktime assess busy overhead verdicts switchback rollout scanlock watch bound commit-vs-fio commit-vs-pgtestfsync
-  xmlquery-vs-psql extract-vs-copy clientcopy-vs-pgbench explain-cost record live-clock live causes engines kill settingkill livekill fleet fleet-pages ansible emulated)
+  xmlquery-vs-psql extract-vs-copy clientcopy-vs-pgbench explain-cost record live-clock live loads causes engines kill settingkill livekill fleet fleet-pages ansible emulated)
 
 # needs NAME PACKAGE: stops where a program is missing that `apt-get install PACKAGE` brings.
 needs() {
@@ -57,6 +57,7 @@ one() {
   live) # needs root
     needs pgbench postgresql && needs mariadbd mariadb-server
     go run ./bench/live -n "${LIVE_RUNS:-40}" -file "${LIVE_FILE:-$dir/live.jsonl}" ;;
+  loads) go test -tags=system,bench -count=1 -vet=off -run 'Loads$' -v ./internal/explain/connect ;; # needs root
   causes) # needs root
     needs pgbench postgresql && needs mariadbd mariadb-server && needs pgbouncer pgbouncer && needs redis-server redis-server
     needs nginx nginx-light && needs javac default-jdk-headless

@@ -29,7 +29,7 @@ var ofMariaDB = []load{
 		Named: []string{"log device|innodb_flush_log_at_trx_commit"}},
 	{Name: "maria holder waits for its client", Kind: "mariadb", Always: setup{Clients: 8},
 		With: setup{Script: sameRow + "\\sleep 10\ncommit"}, Without: setup{Script: sameRow + "commit"},
-		Part: "lock", First: []string{`~\block.*(client|application|idle in transaction)`}, Named: []string{`\blocks`, "causes"}},
+		Part: "lock", First: []string{"idle_in_transaction_session_timeout", "transactions that hold locks", `~\block.*(client|application|idle in transaction)`}, Named: []string{`\blocks`, "causes"}},
 	{Name: "maria holder asleep", Kind: "mariadb", Always: setup{Clients: 8},
 		With: setup{Script: sameRow + "do sleep(0.01)\ncommit"}, Without: setup{Script: sameRow + "commit"},
 		Part: "lock", First: []string{`~\block.*(sleep|asleep)`}, Named: []string{`\blocks`, "sleep"}},

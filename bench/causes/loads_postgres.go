@@ -77,7 +77,7 @@ var ofPostgres = []load{
 		Part: "lock", First: []string{`~\block.*(sleep|asleep|pg_sleep)`}, Named: []string{`pgbench_branches|row \block|\blocks`, "sleep"}},
 	{Name: "pg holder waits for its client", Kind: "postgres", Always: setup{Clients: 8},
 		With: setup{Script: hold + "\\sleep 10 ms\nend"}, Without: setup{Script: hold + "end"},
-		Part: "lock", First: []string{`~\block.*(client|application|idle in transaction)`}, Named: []string{`\blocks`, "pgbench"}},
+		Part: "lock", First: []string{"idle_in_transaction_session_timeout", "transactions that hold locks", `~\block.*(client|application|idle in transaction)`}, Named: []string{`\blocks`, "pgbench"}},
 	{Name: "pg idle in transaction", Kind: "postgres", Always: setup{Script: tpcb, Clients: 2},
 		With: setup{Beside: []string{`env PGAPPNAME=backfill sh -c 'while :; do echo "begin; lock table pgbench_branches;"; ` +
 			`sleep 0.5; echo "commit;"; sleep 0.1; done | psql -q'`}},
@@ -85,7 +85,7 @@ var ofPostgres = []load{
 	{Name: "pg many idle", Kind: "postgres", Always: setup{Clients: 3, Beside: []string{
 		`pgbench -n -c 300 -j 1 -T 3600 -f $BIN/idle.sql`}},
 		With: setup{Script: hold + "\\sleep 5 ms\nend"}, Without: setup{Script: hold + "end"},
-		Part: "lock", First: []string{`~\block.*(client|application|idle in transaction)`}, Named: []string{`\blocks`}},
+		Part: "lock", First: []string{"idle_in_transaction_session_timeout", "transactions that hold locks", `~\block.*(client|application|idle in transaction)`}, Named: []string{`\blocks`}},
 	{Name: "pg max_wal_size", Kind: "postgres", Always: setup{Script: `\set any random(1, 2000000)` +
 		"\nupdate pgbench_accounts set abalance = abalance + 1 where aid = :any", Clients: 4, Disk: true,
 		Settings: "scale=20 shared_buffers=512MB synchronous_commit=off"},

@@ -38,21 +38,30 @@ func (b *blocked) watch(ctx context.Context, s *service.Service, lasts time.Dura
 	}
 }
 
-// parts are those of a service that tells no sessions: what its threads waited for until a device had done it. Waits for locks,
-// sockets and timers are none: an idle pool waits as they do.
+// parts are those of a service that tells no sessions: what its threads waited for until a device had done it, or a server had
+// answered. Waits for locks, clients and timers are none: an idle pool waits as they do.
 func (b *blocked) parts() (list []explain.Part) {
 	if b.tally == nil || b.tally.N == 0 { // as on Windows
 		return nil
 	}
-	seconds := map[explain.PartName]float64{explain.LogWait: 0, explain.DataReads: 0, explain.OtherWaits: 0}
+	seconds := map[explain.PartName]float64{explain.LogWait: 0, explain.DataReads: 0, explain.Peers: 0, explain.OtherWaits: 0}
+	for _, s := range b.servers() {
+		seconds[explain.Peers] += s
+	}
 	between := 0.0 // any of them, where no look fell
-	for w, s := range b.tally.ByWait() {
+	all, synced := b.tally.ByWait(), map[string]bool{}
+	for w := range all {
+		if w.Kind == waits.Sync && w.On != "" {
+			synced[w.On] = true
+		}
+	}
+	for w, s := range all {
 		switch {
 		case w.Kind == waits.Between:
 			between += s
 		case w.Kind == waits.Unseen:
 			return nil // this user may not look
-		case w.Kind == waits.Sync:
+		case w.Kind == waits.Sync, w.Kind == waits.Write && w.Blocked && synced[w.On]: // the latter waits for the former of another thread
 			seconds[explain.LogWait] += s
 		case w.Kind == waits.Read && w.Blocked, w.Kind == waits.AsyncIO && w.Blocked:
 			seconds[explain.DataReads] += s
@@ -61,7 +70,7 @@ func (b *blocked) parts() (list []explain.Part) {
 		}
 	}
 	source := fmt.Sprintf("%s at system calls, one every %s", screen.Count(b.tally.N, "look"), result.Format(b.pace.Seconds(), "s"))
-	for _, name := range []explain.PartName{explain.LogWait, explain.DataReads, explain.OtherWaits} {
+	for _, name := range []explain.PartName{explain.LogWait, explain.DataReads, explain.Peers, explain.OtherWaits} {
 		s := seconds[name]
 		off := 1.96 * math.Sqrt(2*s*b.pace.Seconds()) // looks are counted (Poisson), and neighbours are alike
 		list = append(list, explain.Part{Name: name, Seconds: s, Source: source, Share: result.Estimate{Value: s, Low: max(0, s-off),

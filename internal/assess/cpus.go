@@ -116,10 +116,11 @@ func (m *Minute) move(l *lever.Lever) {
 // notable is the share of one CPU from which a program is named.
 const notable = 0.02
 
-// others are the programs that took CPU time from the service. Its clients on this host work for it.
+// others are the programs that took CPU time from the service. Its clients on this host work for it, and so do threads of the kernel,
+// which nobody can move.
 func (m *Minute) others() (list []proc.Taker) {
 	for _, t := range m.Takers {
-		if m.Ends == nil || !m.Ends.Clients[t.PID] {
+		if !t.Kernel && (m.Ends == nil || !m.Ends.Clients[t.PID]) {
 			list = append(list, t)
 		}
 	}

@@ -181,8 +181,11 @@ func (m *Minute) endings() document.Section {
 
 // title names an end in a bar.
 func (e Ended) title() string {
-	if e.With == chain.Ready {
+	switch e.With {
+	case chain.Ready:
 		return "CPU of " + owners[e.Of]
+	case chain.Computing:
+		return owners[e.Of] + " computing"
 	}
 	return ends[e.With]
 }
@@ -207,7 +210,10 @@ var direct = map[explain.PartName]chain.Kind{explain.DatabaseCPU: chain.Computin
 // device may go away though it ended otherwise, as with a CPU's.
 func (m *Minute) saving(part explain.PartName) explain.Saving {
 	kind := direct[part]
-	behind := func(e chain.End) bool { return part == explain.LogWait && e.Log || part == explain.DataReads && e.Data }
+	behind := func(e chain.End) bool { // a write waits for the log's device, too, and a page of memory for the data's
+		device := e.Kind == chain.Device
+		return part == explain.LogWait && (e.Log || device) || part == explain.DataReads && (e.Data || device)
+	}
 	return m.Report.Saving(part, func(of explain.PartName) (likely, most result.Estimate, known bool) {
 		if m.follows(of) {
 			return m.Ends.Share(of, func(e chain.End) bool { return e.Kind == kind }),
@@ -216,7 +222,7 @@ func (m *Minute) saving(part explain.PartName) explain.Saving {
 		switch { // nobody followed it
 		case of == part || of == explain.Locks:
 			return likely, most, false
-		case of == explain.OtherWaits, of == explain.Application && kind == chain.Ready && m.clientsHere():
+		case of == explain.OtherWaits, of == explain.Application && kind == chain.Ready && m.clientsHere(), of == explain.Peers && m.asksHere():
 			return result.Estimate{}, result.Estimate{High: 1}, true
 		}
 		return result.Estimate{}, result.Estimate{}, true

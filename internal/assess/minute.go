@@ -5,6 +5,7 @@ package assess
 import (
 	"hostlab/internal/chain"
 	"hostlab/internal/explain"
+	"hostlab/internal/explain/pgbouncer"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
@@ -28,13 +29,20 @@ type Minute struct {
 	// Memory is the limit of its memory, and how often it was reached meanwhile; nil: it has none that can be read.
 	Memory *service.Ceiling `json:"memory"`
 	// Takers are the other programs that used CPUs meanwhile, the largest first; Counted is set where they were.
-	Takers   []proc.Taker `json:"takers"`
-	Counted  bool         `json:"counted"`
-	Host     Host         `json:"host"`
-	Clock    *Frequency   `json:"clock"`
-	Wakeups  *Wakeups     `json:"wakeups"`
-	Siblings *Siblings    `json:"siblings"`
-	Alone    bool         `json:"alone"` // no CPU shares its core with another
+	Takers  []proc.Taker `json:"takers"`
+	Counted bool         `json:"counted"`
+	// Asked are the servers for whose answers its threads waited, those first that took most.
+	Asked []Asked `json:"asked,omitempty"`
+	// Full are its threads that were always at work, of Threads that were watched; of a service that tells no sessions.
+	Full    []Full `json:"full,omitempty"`
+	Threads int    `json:"threads,omitempty"`
+	// Pools are those of poolers before it, or its own.
+	Pools    []pgbouncer.Pool `json:"pools,omitempty"`
+	Host     Host             `json:"host"`
+	Clock    *Frequency       `json:"clock"`
+	Wakeups  *Wakeups         `json:"wakeups"`
+	Siblings *Siblings        `json:"siblings"`
+	Alone    bool             `json:"alone"` // no CPU shares its core with another
 	// Bounds are of levers that are only bounded, where the scheduler could not be asked.
 	Bounds map[string]Bounded `json:"bounds"`
 	Trips  *service.Trips     `json:"trips"`

@@ -195,7 +195,8 @@ func (x *sessions) fill(m *Minute, w *watching, interrupted bool) {
 	}
 	if m.Report = rep; !m.Connected {
 		m.Report = ofThreads(w.of, w.threads.readings, append(w.blocked.parts(), w.scheduler.locks(w.threads.last().At)...), w.began, w.options.Tool)
-		m.Report.Missing = rep.Missing
+		m.Asked, m.Report.Missing = w.blocked.asked(), rep.Missing
+		m.Full, m.Threads = w.blocked.busy()
 		if interrupted {
 			rep.Ended = explain.Interrupted
 		}

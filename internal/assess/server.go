@@ -18,7 +18,7 @@ import (
 
 // Server are the findings on settings of the watched server, those first that take most.
 func (m *Minute) Server() (list []explain.Finding) {
-	list = []explain.Finding{}
+	list = slices.Concat([]explain.Finding{}, m.pooled(), m.asking(), m.alone())
 	if !m.Connected {
 		return list
 	}
@@ -28,6 +28,7 @@ func (m *Minute) Server() (list []explain.Finding) {
 	case "MariaDB", "MySQL":
 		list = append(list, mariadb.Findings(&m.Report)...)
 	}
+	list = append(list, m.heavy()...)
 	if m.follows(explain.Locks) { // a holder that waits for a CPU or a device is none that the server's settings move
 		still := m.Ends.Share(explain.Locks, func(e chain.End) bool { return e.Kind == chain.Asleep || e.Kind == chain.Remote })
 		list = slices.DeleteFunc(list, func(f explain.Finding) bool { return f.Part == explain.Locks && still.Value < half })
@@ -48,9 +49,10 @@ func explains(f explain.Finding) float64 {
 var touched = map[string]explain.PartName{lever.Log: explain.LogWait, lever.Data: explain.DataReads}
 
 // before reports that a setting of the server comes before a lever: it takes more, or its counter says that it makes the
-// very waits that the lever would shorten.
+// very waits that the lever would shorten. Needless work goes before CPUs are bought for it.
 func before(f explain.Finding, l *lever.Lever) bool {
-	return l == nil || explains(f) >= *l.Likely || f.Plain && touched[l.Name] == f.Part
+	return l == nil || explains(f) >= *l.Likely || f.Plain && touched[l.Name] == f.Part ||
+		l.Name == lever.CPUs && f.Part == explain.DatabaseCPU && explains(f) >= lever.Margin
 }
 
 // foremost is the finding that matters most, and whether it comes before the first lever; nil: none does.
@@ -80,6 +82,9 @@ func (m *Minute) ofServer(first *lever.Lever) (says []string, leads bool) {
 
 // ran is the statement that had most of a part of the time, for a sentence; "": none stands out.
 func (m *Minute) ran(part explain.PartName) string {
+	if part == explain.DatabaseCPU && len(m.heavy()) > 0 { // that says it
+		return ""
+	}
 	for _, s := range m.Report.Statements {
 		if s.Part == part && s.ID != "" && s.Share.Low >= mostly {
 			return fmt.Sprintf("statement %s (%s) has %s of %s", s.ID, strings.ReplaceAll(s.Kind, "_", " "), result.Share(s.Share.Value), spent[part])
@@ -88,9 +93,36 @@ func (m *Minute) ran(part explain.PartName) string {
 	return ""
 }
 
+// heavily is the CPU time of a transaction, s, from which its plan may matter: one that finds a row by an index takes a tenth of it.
+const heavily = 1e-3
+
+// heavy is the statement that has most of the time of a server that mostly computes: its plan is what can change.
+func (m *Minute) heavy() []explain.Finding {
+	r := &m.Report
+	computes := m.share(explain.DatabaseCPU)
+	if r.Transactions <= 0 || r.Part(explain.DatabaseCPU).Seconds < heavily*float64(r.Transactions) {
+		return nil
+	}
+	for _, s := range r.Statements {
+		if s.Part != explain.DatabaseCPU || s.ID == "" || s.Share.Value*computes.Value < half || s.Share.Low < mostly {
+			continue
+		}
+		most := computes.High * s.Share.High
+		for _, p := range []explain.PartName{explain.RunQueue, explain.DataReads} { // what it reads, and the CPUs that it keeps
+			most += m.share(p).High
+		}
+		return []explain.Finding{{Parameter: "statement " + s.ID, Part: explain.DatabaseCPU, Number: s.Share.Value, Unit: "of the time on CPUs", N: int64(s.Share.N), Plain: true,
+			AtMost: result.Finite(min(1, most)),
+			Text:   fmt.Sprintf("statement %s (%s) has %s of the time on CPUs", s.ID, strings.ReplaceAll(s.Kind, "_", " "), result.Share(s.Share.Value)),
+			Step:   "look at its plan (explain analyze) for an index that it lacks; hostlab assess --texts shows its text"}}
+	}
+	return nil
+}
+
 // spent is the time of a part, in a sentence.
 var spent = map[explain.PartName]string{explain.DatabaseCPU: "the time on CPUs", explain.RunQueue: "the waits for a CPU", explain.LogWait: "the waits for the log",
-	explain.DataReads: "the waits for data", explain.Locks: "the waits for locks", explain.OtherWaits: "the other waits", explain.Application: "the pauses of the application",
+	explain.DataReads: "the waits for data", explain.Locks: "the waits for locks", explain.OtherWaits: "the other waits",
+	explain.Peers: "the waits for other servers", explain.Application: "the pauses of the application",
 	explain.Unexplained: "the time that nothing explains"}
 
 // serverSection shows settings of the server that matter.

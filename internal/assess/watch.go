@@ -65,6 +65,7 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 	w.trips.fill(m)
 	w.scheduler.fill(m, o.Facts)
 	m.divide()
+	w.poolers.fill(m)
 	m.Report.Missing = append(m.Report.Missing, m.unfollowed(w.scheduler.err)...)
 	w.clock.fill(m, w, o.Facts)
 	if ctx.Err() == nil && s.Here() {
@@ -85,6 +86,7 @@ type watching struct {
 
 	threads   threads
 	beside    beside
+	poolers   poolers
 	blocked   blocked
 	trips     trips
 	scheduler scheduler
@@ -100,6 +102,7 @@ func (w *watching) start(source explain.Source) (err error) {
 			return err
 		}
 		w.beside.start(w.of)
+		w.poolers.start(w.ctx, w.of, o.For)
 	}
 	w.trips.start(o)
 	w.clock.source = o.Clock

@@ -19,6 +19,7 @@ var does = map[explain.PartName]string{
 	explain.LogWait:     "waits %s of its active time for the log",
 	explain.DataReads:   "waits %s of its active time for data reads",
 	explain.Locks:       "waits %s of its active time for locks",
+	explain.Peers:       "waits %s of its active time for other servers",
 	explain.OtherWaits:  "spends %s of its active time in other waits",
 	explain.Application: "waits %s of its active time for the application",
 	explain.Unexplained: "spends %s of its active time in ways that nothing explains",

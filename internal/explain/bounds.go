@@ -23,6 +23,14 @@ func (r *Report) waits(part PartName) (n float64) {
 	return n
 }
 
+// Highest is how long parts took at most, s.
+func (r *Report) Highest(parts ...PartName) (seconds float64) {
+	for _, p := range parts {
+		seconds += r.Part(p).Share.High * r.Elapsed
+	}
+	return seconds
+}
+
 // Saving is what a part's end would give, as shares of busy time, 0 to 1.
 type Saving struct {
 	Share  float64 // that it takes

@@ -138,7 +138,7 @@ func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, event
 }
 
 func noParts() (parts []Part) {
-	for _, n := range PartNames {
+	for _, n := range OfSessions {
 		if n != Unexplained && n != RunQueue {
 			parts = append(parts, Part{Name: n, Source: "samples"})
 		}
@@ -175,7 +175,7 @@ func (d *decomposition) known() bool {
 func (d *decomposition) worth() {
 	n := float64(d.looks)
 	var seen []float64
-	for _, name := range PartNames {
+	for _, name := range OfSessions {
 		by := d.sum(func(k Key) bool { return k.Part == name && !k.Background })
 		if p, _, _, worth := ratio(by, d.clients, d.looks, d.wall); p > 0 && p < 1 {
 			seen = append(seen, worth)
@@ -363,7 +363,7 @@ func (d *decomposition) fit() float64 {
 
 // parts adds up events by part.
 func (d *decomposition) parts(rest float64) (out []Part) {
-	for _, name := range PartNames {
+	for _, name := range OfSessions {
 		if name == Unexplained && rest/d.elapsed >= 0.0005 { // less is rounding
 			out = append(out, Part{Name: name, Within: d.within[name], Seconds: rest,
 				Share: shared(rest, d.elapsed, rest, rest, 0), Source: "elapsed time less all parts"})

@@ -139,7 +139,7 @@ func TestPartsAddUp(t *testing.T) {
 		var batches []Batch
 		for range rapid.IntRange(1, 40).Draw(t, "stretches") {
 			s := map[Key]float64{}
-			for _, p := range PartNames[:8] {
+			for _, p := range OfSessions[:8] {
 				s[Key{Part: p, Event: string(p)}] = rapid.Float64Range(0, 5).Draw(t, "s")
 			}
 			batches = append(batches, Batch{Wall: 1, Snapshots: 20, Seconds: s})

@@ -6,6 +6,7 @@ package explain
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"hostlab/internal/result"
@@ -36,17 +37,21 @@ const (
 	LogWait     PartName = "log"
 	DataReads   PartName = "data_read"
 	Locks       PartName = "lock"
+	Peers       PartName = "peer" // for answers of servers that it asks
 	OtherWaits  PartName = "other"
 	Idle        PartName = "idle"
 	Unexplained PartName = "unexplained"
 )
 
 // PartNames are all parts, in the order in which they are shown.
-var PartNames = []PartName{DatabaseCPU, RunQueue, LogWait, DataReads, Locks, OtherWaits, Application, Idle, Unexplained}
+var PartNames = []PartName{DatabaseCPU, RunQueue, LogWait, DataReads, Locks, Peers, OtherWaits, Application, Idle, Unexplained}
+
+// OfSessions are the parts of a database's sessions; the others show of threads alone.
+var OfSessions = slices.DeleteFunc(slices.Clone(PartNames), func(p PartName) bool { return p == Peers })
 
 var titles = map[PartName]string{
 	DatabaseCPU: "on CPU", RunQueue: "wait for a CPU", LogWait: "log wait", DataReads: "data reads", Locks: "locks",
-	OtherWaits: "other waits",
+	Peers: "other servers", OtherWaits: "other waits",
 }
 
 // Class is the part as a class of a page's style sheet.
@@ -145,6 +150,7 @@ type Report struct {
 	Statements []Statement `json:"statements,omitempty"`
 	Blockers   []Blocker   `json:"blockers,omitempty"`
 	Vacuum     *Vacuum     `json:"vacuum,omitempty"` // nil: no worker was seen
+	Queue      *Queue      `json:"queue,omitempty"`  // nil: each session has a thread, or that does not show
 	Missing    []string    `json:"missing"`          // what could not be seen, and which grant would show it
 	Warnings   []string    `json:"warnings"`
 	Hidden     bool        `json:"sessions_hidden"` // sessions of others do not show to this user

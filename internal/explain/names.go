@@ -28,6 +28,7 @@ type Naming struct {
 	Doing  []Doing
 	Blocks []Block
 	Vacuum []Doing // workers that clean up tables by themselves
+	Queue  *Queue  // nil: each session has a thread
 }
 
 // Doing is what a session does at a look.
@@ -91,6 +92,14 @@ type Vacuum struct {
 	Running float64 `json:"running"` // of those, on a CPU or in I/O, and not in a pause
 }
 
+// Queue is the one of a server whose threads serve sessions in turn: requests that wait for a thread, and threads that serve one, the means
+// of all looks.
+type Queue struct {
+	Waiting float64 `json:"waiting"`
+	Working float64 `json:"working"`
+	Looks   int     `json:"looks"`
+}
+
 // names are the looks of a recording.
 type names struct {
 	looks []Naming
@@ -147,12 +156,19 @@ func (n *names) fill(r *Report) {
 	r.Statements, r.Blockers = n.statements(r), n.blockers()
 	v := Vacuum{Looks: len(n.looks), Watched: n.last.Sub(n.began).Seconds() + lookEach.Seconds()}
 	each := v.Watched / float64(v.Looks)
+	var q Queue
 	for _, l := range n.looks {
 		for _, x := range l.Vacuum {
 			if v.Seconds += each; x.Part != Idle {
 				v.Running += each
 			}
 		}
+		if l.Queue != nil {
+			q = Queue{q.Waiting + l.Queue.Waiting, q.Working + l.Queue.Working, q.Looks + 1}
+		}
+	}
+	if q.Looks > 0 {
+		r.Queue = &Queue{q.Waiting / float64(q.Looks), q.Working / float64(q.Looks), q.Looks}
 	}
 	if v.Seconds > 0 {
 		r.Vacuum = &v

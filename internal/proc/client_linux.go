@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"encoding/binary"
 	"net"
 	"os"
 	"path/filepath"
@@ -9,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/prometheus/procfs"
-	"github.com/vishvananda/netlink/nl"
-	"golang.org/x/sys/unix"
 )
 
 // ClientOf is the process of this host at the other end of a connection that a process serves: on a Unix socket, or over
@@ -58,48 +55,14 @@ func sockets(pid int) map[uint64]bool {
 	return found
 }
 
-// unixRequest asks for all Unix sockets with their peers (struct unix_diag_req in linux/unix_diag.h).
-type unixRequest struct{}
-
-func (unixRequest) Len() int { return 24 }
-
-func (unixRequest) Serialize() []byte {
-	b := make([]byte, 24)
-	b[0] = unix.AF_UNIX
-	binary.NativeEndian.PutUint32(b[4:], 0xffffffff) // states
-	binary.NativeEndian.PutUint32(b[12:], 4)         // UDIAG_SHOW_PEER
-	return b
-}
-
-// What an answer begins with (struct unix_diag_msg), and the attribute that has the peer's inode.
-const (
-	unixHead = 16
-	unixPeer = 2
-)
-
 // unixPeers are the other ends of Unix sockets.
 func unixPeers(own map[uint64]bool) map[uint64]bool {
 	peers := map[uint64]bool{}
-	request := nl.NewNetlinkRequest(nl.SOCK_DIAG_BY_FAMILY, unix.NLM_F_DUMP)
-	request.AddData(unixRequest{})
-	answers, err := request.Execute(unix.NETLINK_INET_DIAG, 0)
-	if err != nil {
-		return peers
-	}
-	for _, a := range answers {
-		if len(a) < unixHead || !own[uint64(binary.NativeEndian.Uint32(a[4:]))] {
-			continue
+	eachUnix(func(inode, peer uint64, _ string) {
+		if own[inode] && peer != 0 {
+			peers[peer] = true
 		}
-		attributes, err := nl.ParseRouteAttr(a[unixHead:])
-		if err != nil {
-			continue
-		}
-		for _, at := range attributes {
-			if at.Attr.Type == unixPeer && len(at.Value) >= 4 {
-				peers[uint64(binary.NativeEndian.Uint32(at.Value))] = true
-			}
-		}
-	}
+	})
 	return peers
 }
 

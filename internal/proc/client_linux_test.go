@@ -1,10 +1,12 @@
 package proc
 
 import (
+	"maps"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -26,6 +28,13 @@ func TestClientOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		asked := Asked(os.Getpid())
+		if len(asked) != 1 || !slices.Contains(slices.Collect(maps.Values(asked)), l.Addr().String()) {
+			t.Errorf("%s: it asks %v, want %s", network, asked, l.Addr())
+		}
+		if pid := Listener(l.Addr().String()); pid != os.Getpid() {
+			t.Errorf("%s: %d listens", network, pid)
+		}
 		// The client's end goes to another process.
 		f, err := client.(interface{ File() (*os.File, error) }).File()
 		if err != nil {
@@ -39,6 +48,9 @@ func TestClientOf(t *testing.T) {
 		f.Close()
 		client.Close()
 		l.Close()
+		if pid := Listener(l.Addr().String()); pid != 0 {
+			t.Errorf("%s: %d listens after the end", network, pid)
+		}
 		if pid := ClientOf(os.Getpid()); pid != other.Process.Pid {
 			t.Errorf("%s: %d, want %d", network, pid, other.Process.Pid)
 		}

@@ -4,3 +4,6 @@ package proc
 
 // ClientOf is the process of this host at the other end of a connection that a process serves; 0: nobody looks here.
 func ClientOf(int) int { return 0 }
+
+// Listener is the process of this host that listens at an address; 0: nobody looks here.
+func Listener(string) int { return 0 }

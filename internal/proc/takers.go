@@ -14,6 +14,7 @@ type Taker struct {
 	Processes int     `json:"processes"`
 	Group     string  `json:"group"` // their control group; "": the root, or not known
 	Seconds   float64 `json:"seconds"`
+	Kernel    bool    `json:"kernel"` // threads of the kernel, which work for programs
 }
 
 // Unit is the systemd unit or the container that a control group is, as it is called by the tools that limit it; "": neither.
@@ -73,13 +74,13 @@ func (c Census) Takers(before Census, ours func(s Stat, group string) bool) (lis
 		if seconds <= 0 || ours(s, group) {
 			continue
 		}
-		k := key{s.Name, group}
-		if s.PID == kthreadd || s.Parent == kthreadd {
+		k, kernel := key{s.Name, group}, s.PID == kthreadd || s.Parent == kthreadd
+		if kernel {
 			k = key{"the kernel's threads", ""}
 		}
 		t := found[k]
 		if t == nil {
-			t = &Taker{Name: k.name, Group: k.group}
+			t = &Taker{Name: k.name, Group: k.group, Kernel: kernel}
 			found[k] = t
 		}
 		t.Seconds += seconds

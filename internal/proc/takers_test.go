@@ -23,9 +23,10 @@ func TestTakers(t *testing.T) {
 		groups: map[int]string{10: "/system.slice/hog.service", 11: "/system.slice/hog.service"}}
 	ours := after.Below(20)
 	got := after.Takers(before, func(p Stat, _ string) bool { return ours[p.PID] })
-	want := []Taker{{"hog", 10, 2, "/system.slice/hog.service", 11}, {"make", 30, 1, "", 3}, {"young", 40, 1, "", 2}, {"the kernel's threads", 50, 1, "", 1}}
+	want := []Taker{{"hog", 10, 2, "/system.slice/hog.service", 11, false}, {"make", 30, 1, "", 3, false}, {"young", 40, 1, "", 2, false},
+		{"the kernel's threads", 50, 1, "", 1, true}}
 	if kthreadd < 0 {
-		want[3].Name = "kworker/0:1"
+		want[3].Name, want[3].Kernel = "kworker/0:1", false
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

@@ -113,7 +113,7 @@ func (s *Observed) Save(ctx context.Context, w io.Writer) error {
 		paths = append(paths, s.Place)
 	}
 	if s.Minute != nil {
-		s.Minute.Report.Confide()
+		s.Minute.Confide()
 	}
 	text, err := result.RecordJSON(s)
 	if err == nil {

@@ -39,3 +39,6 @@ var byDescriptor = map[int64]bool{
 	unix.SYS_RECVFROM: true, unix.SYS_RECVMSG: true, unix.SYS_RECVMMSG: true, unix.SYS_SENDTO: true, unix.SYS_SENDMSG: true,
 	unix.SYS_SENDMMSG: true, unix.SYS_CONNECT: true, unix.SYS_SENDFILE: true,
 }
+
+// polls are calls whose first two arguments are descriptors in memory, and how many.
+var polls = map[int64]bool{unix.SYS_PPOLL: true}

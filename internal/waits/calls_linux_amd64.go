@@ -8,4 +8,5 @@ func init() {
 		calls[n] = Poll
 	}
 	calls[unix.SYS_PAUSE] = Sleep
+	polls[unix.SYS_POLL] = true
 }

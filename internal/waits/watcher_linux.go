@@ -2,6 +2,7 @@ package waits
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,6 +28,13 @@ type Watcher struct {
 	census  time.Time // when all threads were listed last
 	dead    []Thread
 	buf     [512]byte
+	asked   map[int]asked
+}
+
+// asked are the sockets by which a process asked servers at a time, by inode.
+type asked struct {
+	at      time.Time
+	servers map[uint64]string
 }
 
 // every is the time between two censuses.
@@ -46,7 +54,7 @@ func (t *watched) active() bool { return t.stat >= 0 }
 
 // Open begins to watch the threads of processes, which pids lists anew at each census.
 func Open(pids func() []int) *Watcher {
-	return &Watcher{pids: pids, threads: map[Thread]*watched{}, tally: Tally{Looks: map[Thread]map[Wait]float64{}}}
+	return &Watcher{pids: pids, threads: map[Thread]*watched{}, asked: map[int]asked{}, tally: Tally{Looks: map[Thread]map[Wait]float64{}}}
 }
 
 // Close books what is left, and lets go of all threads.
@@ -278,22 +286,92 @@ func (w *Watcher) wait(id Thread, t *watched) (Wait, error) {
 		return Wait{Kind: Elsewise, On: "system call " + strconv.FormatInt(number, 10), Blocked: blocked}, nil
 	}
 	out := Wait{Kind: kind, Blocked: blocked}
-	if !byDescriptor[number] {
+	all := bytes.Fields(args)
+	if polls[number] {
+		if server := w.polled(id, t, all); server != "" {
+			out.Kind, out.On = Server, server
+		}
 		return out, nil
 	}
-	first, _, _ := bytes.Cut(args, []byte(" "))
-	fd, err := strconv.ParseInt(string(bytes.TrimPrefix(first, []byte("0x"))), 16, 64)
+	if !byDescriptor[number] || len(all) == 0 {
+		return out, nil
+	}
+	fd, err := hexadecimal(all[0])
 	if err != nil {
 		return out, nil //nolint:nilerr // what it waits on stays unknown
 	}
-	out.On = t.file(id, fd)
+	out.On = t.file(id, int64(fd)) //nolint:gosec // a descriptor
 	if (kind == Read || kind == Write) && !strings.HasPrefix(out.On, "/") {
 		out.Kind = Peer
+	}
+	if out.Kind == Peer {
+		if server := w.server(id.PID, out.On); server != "" {
+			out.Kind, out.On = Server, server
+		}
+		out.On, _, _ = strings.Cut(out.On, ":[") // socket:[123]
 	}
 	return out, nil
 }
 
-// file is what a descriptor of a process leads to: a path, or "socket", "pipe" and other kinds.
+func hexadecimal(text []byte) (uint64, error) {
+	return strconv.ParseUint(string(bytes.TrimPrefix(text, []byte("0x"))), 16, 64)
+}
+
+// server is the address of the server that a process asks by a socket, as its descriptor names it; "": it asks none.
+func (w *Watcher) server(pid int, socket string) string {
+	inode, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(socket, "socket:["), "]"), 10, 64)
+	if err != nil {
+		return ""
+	}
+	of := w.asked[pid]
+	address, known := of.servers[inode]
+	if !known && time.Since(of.at) >= every { // one that came since then, or by which it serves others
+		of = asked{time.Now(), proc.Asked(pid)}
+		w.asked[pid] = of
+		address = of.servers[inode]
+	}
+	return address
+}
+
+// manyPolled is how many descriptors a client waits for at most: an event loop of a server has more.
+const manyPolled = 64
+
+// polled is the server that a thread in poll(2) waits for, the first of several; "": for something else, too, or that does not show.
+func (w *Watcher) polled(id Thread, t *watched, args [][]byte) string {
+	if len(args) < 2 {
+		return ""
+	}
+	at, err1 := hexadecimal(args[0])
+	n, err2 := hexadecimal(args[1])
+	if err1 != nil || err2 != nil || n == 0 || n > manyPolled {
+		return ""
+	}
+	const size = 8 // struct pollfd: a descriptor of 4 bytes, and events
+	var b [manyPolled * size]byte
+	local := []unix.Iovec{{Base: &b[0]}}
+	local[0].SetLen(int(n) * size) //nolint:gosec // limited above
+	got, err := unix.ProcessVMReadv(id.PID, local, []unix.RemoteIovec{{Base: uintptr(at), Len: int(n) * size}}, 0)
+	if err != nil || got != int(n)*size {
+		return ""
+	}
+	first := ""
+	for i := range int(n) {
+		fd := int32(binary.NativeEndian.Uint32(b[i*size:])) //nolint:gosec // negative: left out (poll(2))
+		if fd < 0 {
+			continue
+		}
+		server := w.server(id.PID, t.file(id, int64(fd)))
+		if server == "" {
+			return ""
+		}
+		if first == "" {
+			first = server
+		}
+	}
+	return first
+}
+
+// file is what a descriptor of a process leads to: a path, "socket:[123]", or "pipe" and other kinds.
 func (t *watched) file(id Thread, fd int64) string {
 	if name, known := t.files[fd]; known {
 		return name
@@ -304,8 +382,8 @@ func (t *watched) file(id Thread, fd int64) string {
 		name = ""
 	case err != nil:
 		name = "" // it was closed meanwhile
-	case !strings.HasPrefix(name, "/"):
-		name, _, _ = strings.Cut(name, ":") // socket:[123]
+	case !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "socket:"):
+		name, _, _ = strings.Cut(name, ":") // pipe:[123]
 	}
 	t.files[fd] = strings.TrimSuffix(name, " (deleted)")
 	return t.files[fd]

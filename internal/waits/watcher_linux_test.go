@@ -3,6 +3,7 @@ package waits
 import (
 	"bufio"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +27,9 @@ func TestMain(m *testing.M) {
 
 // act does one thing for ever, in a raw system call, so that no runtime stands between.
 func act(r, file string) {
+	if r == "ask" || r == "poll" {
+		ask(r, file)
+	}
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		panic(err)
@@ -51,6 +55,55 @@ func act(r, file string) {
 	}
 }
 
+// ask asks a server again and again, and waits for its answer in recvfrom or in poll.
+func ask(r, file string) {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err == nil {
+		err = unix.Connect(fd, &unix.SockaddrUnix{Name: file})
+	}
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("ready")
+	for b := []byte{0}; ; {
+		_, _ = unix.Write(fd, b)
+		if r == "poll" {
+			_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1)
+		}
+		_, _, _ = unix.Recvfrom(fd, b, 0)
+	}
+}
+
+// slow answers each byte after a while.
+func slow(t *testing.T, file string) {
+	t.Helper()
+	l, err := net.Listen("unix", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				for b := []byte{0}; ; {
+					if _, err := c.Read(b); err != nil {
+						return
+					}
+					time.Sleep(20 * time.Millisecond)
+					if _, err := c.Write(b); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+}
+
 // TestKinds: each kind of wait is the main part of a process that does nothing else, on the file that it names.
 func TestKinds(t *testing.T) {
 	dir := t.TempDir()
@@ -62,11 +115,17 @@ func TestKinds(t *testing.T) {
 	if err := unix.Flock(int(held.Fd()), unix.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
+	server := filepath.Join(dir, "server")
+	slow(t, server)
 	for r, want := range map[string]Wait{
 		"spin": {Kind: Running}, "lock": {Kind: Lock, On: held.Name()}, "sleep": {Kind: Sleep}, "pipe": {Kind: Peer, On: "pipe"},
+		"ask": {Kind: Server, On: server}, "poll": {Kind: Server, On: server},
 	} {
 		t.Run(r, func(t *testing.T) {
 			file := filepath.Join(dir, r)
+			if want.Kind == Server {
+				file = server
+			}
 			pid := start(t, r, file)
 			w := Open(func() []int { return []int{pid} })
 			for end := time.Now().Add(2500 * time.Millisecond); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/explain/pgbouncer"
 	"hostlab/internal/privatedb"
 	"hostlab/internal/testkit"
 )
@@ -82,6 +84,11 @@ func TestPooler(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			console, err := Console(t.Context(), pooler.Process.Pid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer console.Close()
 			for run := range 2 {
 				src, err := Open(t.Context(), d)
 				if err != nil {
@@ -120,6 +127,15 @@ func TestPooler(t *testing.T) {
 			if _, err := OpenParameter(t.Context(), d, "work_mem"); err == nil ||
 				!strings.Contains(err.Error(), "connect to the server itself") {
 				t.Errorf("a parameter through a pooler: %v", err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			seen, err := pgbouncer.Watch(ctx, console, pooler.Process.Pid)
+			one := func(p pgbouncer.Pool) bool {
+				return p.Database == "postgres" && p.Slots == 1 && p.File == ini && p.Pooler == pooler.Process.Pid && p.Looks > 0
+			}
+			if err != nil || !slices.ContainsFunc(seen.Pools, one) || len(seen.Servers) == 0 {
+				t.Errorf("the console shows %+v, %v", seen, err)
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package mariadb
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"hostlab/internal/explain"
@@ -15,7 +16,7 @@ func Findings(r *explain.Report) (out []explain.Finding) {
 	}
 	f := findings{r, r.Whole()}
 	holding, _ := f.Holding()
-	for _, x := range []explain.Finding{f.pauses(), holding, f.connections(), f.pool(), f.logBuffer(), f.noFree(), f.temporary()} {
+	for _, x := range []explain.Finding{f.pauses(), holding, f.connections(), f.turns(), f.pool(), f.logBuffer(), f.noFree(), f.temporary()} {
 		if x.Text != "" && x.Matters() {
 			out = append(out, x)
 		}
@@ -32,6 +33,11 @@ type findings struct {
 func (f *findings) set(parameter, counter string, part explain.PartName) explain.Finding {
 	n := max(0, f.totals.Get(counter)-f.totals.Get("own_"+counter)) // our questions use temporary tables, too
 	return explain.Finding{Parameter: parameter, Value: f.totals.Settings[parameter], Part: part, Number: n / f.totals.Seconds, Unit: "1/s", N: int64(n)}
+}
+
+// upTo is the most that parts take, as a share of active time: the bound of a setting that shortens nothing else.
+func (f *findings) upTo(parts ...explain.PartName) *float64 {
+	return result.Finite(min(1, f.Highest(parts...)/f.Busy))
 }
 
 // now is a setting with its value, for a sentence; sizes are in bytes.
@@ -69,7 +75,7 @@ func (f *findings) pauses() explain.Finding {
 	}
 	share := min(1, seconds/f.Busy)
 	x := explain.Finding{Parameter: "idle_transaction_timeout", Value: f.totals.Settings["idle_transaction_timeout"], Part: explain.Locks,
-		Number: seconds, Unit: "s", N: int64(b.Share.N), Explains: &share, AtMost: result.Finite(min(1, max(seconds, (f.Part(explain.Locks).Share.High+f.Part(explain.Application).Share.High)*f.Elapsed)/f.Busy)),
+		Number: seconds, Unit: "s", N: int64(b.Share.N), Explains: &share, AtMost: result.Finite(min(1, max(seconds, f.Highest(explain.Locks, explain.Application))/f.Busy)),
 		Text: fmt.Sprintf("sessions wait %s of active time for locks of %d, which sits still within a transaction", result.Share(share), b.PID),
 		Step: "have that client end its transaction"}
 	if f.Vendor == "MariaDB" {
@@ -94,6 +100,7 @@ func (f *findings) connections() explain.Finding {
 	if took, err := strconv.ParseFloat(f.totals.Settings[explain.Login], 64); err == nil && took > 0 { // one login, and no client's
 		began := min(took, slowest) * float64(x.N)
 		x.Explains = result.Finite(began / (began + f.Busy))
+		x.AtMost = result.Finite(1) // what its clients take for it does not show
 		x.Text += fmt.Sprintf("; hostlab's own login took %s", result.Format(took, "s"))
 	}
 	if f.Transactions < 0 {
@@ -107,6 +114,25 @@ func (f *findings) connections() explain.Finding {
 	return x
 }
 
+// turns: where threads serve sessions in turn, a request waits until one is free. Its session looks idle meanwhile.
+func (f *findings) turns() explain.Finding {
+	q := f.Queue
+	if q == nil || q.Waiting <= 0 {
+		return explain.Finding{}
+	}
+	x := explain.Finding{Parameter: "thread_pool_size", Value: f.totals.Settings["thread_pool_size"], Part: explain.Application, Number: q.Waiting, Unit: "requests",
+		N: int64(q.Looks)}
+	x.Explains = result.Finite(q.Waiting / (q.Waiting + max(q.Working, 1)))
+	x.AtMost = result.Finite(min(1, *x.Explains+2/math.Sqrt(float64(q.Looks))))
+	x.Text = fmt.Sprintf("%s requests wait on average for a thread of the pool of threads, %s are served; thread_pool_size is %s, thread_pool_max_threads %s",
+		explain.Plain(q.Waiting), explain.Plain(q.Working), x.Value, f.totals.Settings["thread_pool_max_threads"])
+	x.Step = "set global thread_pool_size and thread_pool_max_threads higher"
+	if n, err := strconv.ParseInt(x.Value, 10, 64); err == nil {
+		x.Step = fmt.Sprintf("set global thread_pool_size = %d; set global thread_pool_max_threads = 65536", max(2*n, n+int64(math.Ceil(q.Waiting))))
+	}
+	return x
+}
+
 // pool: what it does not hold is read from files. Where the kernel's page cache answers, memory has room for more of it.
 func (f *findings) pool() explain.Finding {
 	x := f.set("innodb_buffer_pool_size", "innodb_buffer_pool_reads", explain.DataReads)
@@ -116,6 +142,7 @@ func (f *findings) pool() explain.Finding {
 	}
 	missed := min(1, float64(x.N)/requests)
 	x.Explains = result.Finite(min(1, f.Part(explain.DataReads).Seconds/f.Busy))
+	x.AtMost = f.upTo(explain.DataReads, explain.DatabaseCPU, explain.RunQueue)
 	x.Text = fmt.Sprintf("%s of the pages that were wanted were not in %s: %s a second", result.Share(missed), now(x), explain.Plain(x.Number))
 	if f.Copies != nil {
 		x.Part, x.Plain = explain.DatabaseCPU, missed >= explain.FindingFrom
@@ -129,6 +156,7 @@ func (f *findings) pool() explain.Finding {
 func (f *findings) logBuffer() explain.Finding {
 	x := f.set("innodb_log_buffer_size", "innodb_log_waits", explain.LogWait)
 	x.Plain = x.Number >= some
+	x.AtMost = f.upTo(explain.LogWait, explain.OtherWaits, explain.Locks)
 	x.Text = fmt.Sprintf("sessions waited for the log %d times, %s a second, as %s was full", x.N, explain.Plain(x.Number), now(x))
 	x.Step = "set " + x.Parameter + " to four times as much in the server's file, and restart it"
 	return x
@@ -138,6 +166,7 @@ func (f *findings) logBuffer() explain.Finding {
 func (f *findings) noFree() explain.Finding {
 	x := f.set("innodb_buffer_pool_size", "innodb_buffer_pool_wait_free", explain.OtherWaits)
 	x.Plain = x.Number >= some
+	x.AtMost = f.upTo(explain.OtherWaits, explain.DataReads, explain.Locks)
 	x.Text = fmt.Sprintf("sessions waited for a free page %d times, %s a second, as %s was full", x.N, explain.Plain(x.Number), now(x))
 	x.Step = larger(x, 4) + ", if memory has room"
 	return x
@@ -148,6 +177,7 @@ func (f *findings) temporary() explain.Finding {
 	x := f.set("tmp_table_size", "created_tmp_disk_tables", explain.DatabaseCPU)
 	all := f.totals.Get("created_tmp_tables") - f.totals.Get("own_created_tmp_tables")
 	x.Plain = x.Number >= some && float64(x.N) >= all/4
+	x.AtMost = f.upTo(explain.DatabaseCPU, explain.RunQueue, explain.DataReads, explain.OtherWaits)
 	x.Text = fmt.Sprintf("%d of %.0f temporary tables went to disk, as they exceed %s or hold long texts", x.N, all, now(x))
 	x.Step = larger(x, 8) + "; max_heap_table_size, too"
 	return x

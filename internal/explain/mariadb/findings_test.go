@@ -2,6 +2,7 @@ package mariadb
 
 import (
 	"context"
+	"database/sql"
 	"strings"
 	"testing"
 
@@ -21,10 +22,13 @@ func TestFindings(t *testing.T) {
 	paused := report(nil, explain.Part{Name: explain.Locks, Seconds: 80})
 	paused.Blockers = []explain.Blocker{{Part: explain.Application, PID: 7, Held: 1}}
 	paused.Blockers[0].Share.Value, paused.Blockers[0].Share.N = 0.5, 50
+	turns := report(nil)
+	turns.Queue, turns.Totals.Settings["thread_pool_size"] = &explain.Queue{Waiting: 12, Working: 3, Looks: 60}, "1"
 	for name, c := range map[string]struct {
 		report *explain.Report
 		want   string // "": nothing is said
 	}{
+		"a pool of threads": {turns, "thread_pool_size: 12.0 requests wait on average for a thread of the pool of threads, 3.00 are served; thread_pool_size is 1"},
 		"connections": {report(map[string]int64{"connections": 1200, "threads_created": 1200}),
 			"pool of connections: clients connect 20 times a second, for 0.83 transactions each; 1200 new threads, as thread_cache_size is 0"},
 		"a slow login":     {login, "clients connect 5 times a second, for 3.3 transactions each; hostlab's own login took 40.0 ms"},
@@ -154,6 +158,34 @@ func TestMySQL(t *testing.T) {
 	for name, want := range map[string]string{"blocked": "performance_schema.data_lock_waits", "running": "events_statements_current", "tell": "performance_schema.global_status"} {
 		if !strings.Contains(a.sql[name], want) || strings.Contains(a.sql[name], "information_schema") {
 			t.Errorf("%s: %s", name, a.sql[name])
+		}
+	}
+}
+
+// TestOnlyOther: of the lock of a table the server tells no holder; it is the session that waits for no lock, if there is but one.
+func TestOnlyOther(t *testing.T) {
+	row := func(cells ...string) (r explain.Row) {
+		for _, c := range cells {
+			r = append(r, sql.NullString{String: c, Valid: true})
+		}
+		return r
+	}
+	waits := row("5", "Query", "Waiting for table metadata lock", "", "update t", "app", "localhost")
+	holds, other := row("6", "Query", "User sleep", "", "do sleep(1)", "admin", "localhost"), row("7", "Query", "Sending data", "", "select 1", "app", "localhost")
+	for name, c := range map[string]struct {
+		rows   []explain.Row
+		blocks int
+	}{"one": {[]explain.Row{waits, waits, holds}, 2}, "two": {[]explain.Row{waits, holds, other}, 0}, "none": {[]explain.Row{waits}, 0}, "no lock": {[]explain.Row{holds}, 0}} {
+		a := &asked{sql: map[string]string{}, rows: map[string][]explain.Row{"running": c.rows, "queued": {row("12", "4")}}}
+		s := &Source{Asked: explain.Asked{Asker: a}, maria: true, pool: true}
+		n, err := s.Name(t.Context(), false)
+		if err != nil || len(n.Blocks) != c.blocks || n.Queue == nil || n.Queue.Waiting != 12 || n.Queue.Working != 3 {
+			t.Errorf("%s: %+v, %v", name, n, err)
+		}
+		for _, b := range n.Blocks {
+			if b.Holder.PID != 6 || b.Holder.User != "admin" || b.Holder.Event != "User sleep" || b.Holder.Part != explain.OtherWaits {
+				t.Errorf("%s: %+v", name, b)
+			}
 		}
 	}
 }

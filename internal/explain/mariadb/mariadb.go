@@ -63,6 +63,7 @@ type Source struct {
 	metrics   explain.Query // InnoDB's count of transactions; zero where it is not enabled
 	lazy      string        // why commits wait for no device; "": they do
 	waiting   bool          // for rows, some transactions at the last count
+	pool      bool          // threads serve sessions in turn, and the server tells how many requests wait for one
 	blind     bool          // who is within a transaction does not show
 	threads   *explain.Threads
 	own       int64          // the thread that serves us; 0: it is not known
@@ -191,6 +192,8 @@ func (s *Source) local(ctx context.Context, here bool, handling string) {
 		s.server = s.Peer()
 	}
 	if handling != "" && handling != "one-thread-per-connection" {
+		_, err := s.Ask(ctx, queued)
+		s.pool = s.maria && err == nil
 		s.Miss("CPU time: threads serve sessions in turn here (thread_handling is %s), so that none is a session's; what executes is taken "+
 			"for CPU", handling)
 		return

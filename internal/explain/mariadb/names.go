@@ -10,9 +10,9 @@ import (
 
 // Sessions that run something, and what. MySQL has a number for statements that differ in values alone.
 var (
-	runningMaria = explain.Query{Name: "running", Most: explain.Sessions, SQL: `select id, command, coalesce(state, ''), null, left(info, ` + longestText + `) from information_schema.processlist
+	runningMaria = explain.Query{Name: "running", Most: explain.Sessions, SQL: `select id, command, coalesce(state, ''), null, left(info, ` + longestText + `), user, host from information_schema.processlist
  where id <> connection_id() and info is not null`}
-	runningThreads = explain.Query{Name: "running", Most: explain.Sessions, SQL: `select t.processlist_id, t.processlist_command, coalesce(t.processlist_state, ''), s.digest, left(t.processlist_info, ` + longestText + `)
+	runningThreads = explain.Query{Name: "running", Most: explain.Sessions, SQL: `select t.processlist_id, t.processlist_command, coalesce(t.processlist_state, ''), s.digest, left(t.processlist_info, ` + longestText + `), t.processlist_user, t.processlist_host
  from performance_schema.threads t left join performance_schema.events_statements_current s on s.thread_id = t.thread_id and s.nesting_event_id is null
  where t.type = 'FOREGROUND' and t.processlist_id <> connection_id() and t.processlist_info is not null`}
 )
@@ -47,14 +47,23 @@ func (s *Source) Name(ctx context.Context, texts bool) (n explain.Naming, err er
 	if s.asked++; err != nil {
 		return n, err
 	}
+	var still []int64 // who waits for locks of which nobody tells the holder
+	var others []explain.Holder
 	for _, r := range rows {
 		d := explain.Doing{ID: r.Text(3), Kind: explain.Digest}
 		event, background := "", false
 		if d.Part, event, background = s.classify(r.Text(1), r.Text(2)); background {
 			continue
 		}
-		if _, waits := waiters[r.Int(0)]; waits && event == explain.Executing {
+		_, waits := waiters[r.Int(0)]
+		if waits && event == explain.Executing {
 			d.Part = explain.Locks
+		}
+		switch {
+		case d.Part != explain.Locks:
+			others = append(others, explain.Holder{PID: r.Int(0), Part: d.Part, Event: event, User: r.Text(5), Client: r.Text(6)})
+		case !waits:
+			still = append(still, r.Int(0))
 		}
 		if d.ID == "" {
 			d.ID, d.Kind = explain.FingerprintOf(r.Text(4), true), explain.Fingerprint
@@ -64,7 +73,29 @@ func (s *Source) Name(ctx context.Context, texts bool) (n explain.Naming, err er
 		}
 		n.Doing = append(n.Doing, d)
 	}
-	return n, nil
+	if len(others) == 1 { // the server does not tell who holds the lock of a table: it is the only one that does not wait
+		for range still {
+			n.Blocks = append(n.Blocks, explain.Block{Holder: others[0], Depth: 1})
+		}
+	}
+	n.Queue, err = s.queue(ctx)
+	return n, err
+}
+
+// queued are requests that wait for one of the threads that serve sessions in turn (MariaDB 10.5).
+var queued = explain.Query{Name: "queued", SQL: "select sum(queue_length), sum(active_threads) from information_schema.thread_pool_groups"}
+
+// queue asks how many; nil: each session has a thread, or the server does not tell.
+func (s *Source) queue(ctx context.Context) (*explain.Queue, error) {
+	if !s.pool {
+		return nil, nil //nolint:nilnil // that is said above
+	}
+	rows, err := s.Ask(ctx, queued)
+	if s.asked++; err != nil || len(rows) == 0 {
+		return nil, err //nolint:nilnil // as above, without rows
+	}
+	// The question itself has a thread.
+	return &explain.Queue{Waiting: rows[0].Float(0), Working: max(0, rows[0].Float(1)-1)}, nil
 }
 
 // blocks makes chains of pairs: who waits, and for whom.

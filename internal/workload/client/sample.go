@@ -15,7 +15,7 @@ import (
 const leastForP99 = 200
 
 // parts are those of a job, as package explain calls them: it has no time between transactions.
-var parts = slices.DeleteFunc(slices.Clone(explain.PartNames), func(p explain.PartName) bool {
+var parts = slices.DeleteFunc(slices.Clone(explain.OfSessions), func(p explain.PartName) bool {
 	return p == explain.Idle
 })
 

@@ -1,4 +1,4 @@
-//go:build system
+//go:build bench
 
 package connect_test
 

@@ -1,0 +1,110 @@
+package assess
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"slices"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/proc"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+	"hostlab/internal/waits"
+)
+
+// Asked is a server for whose answers threads of the service waited.
+type Asked struct {
+	Address string  `json:"address"` // a host and port, or a socket file
+	PID     int     `json:"pid"`     // of the process of this host that listens there; 0: none is seen
+	Name    string  `json:"name"`    // of its program
+	Seconds float64 `json:"seconds"`
+}
+
+// awake is the share of its time for which a thread is on a CPU that works on the answers it waits for. One that is told of events now
+// and then, as by a message broker, is idle meanwhile.
+const awake = 0.001
+
+// servers are for how long threads waited for each server's answer, s.
+func (b *blocked) servers() map[string]float64 {
+	out := map[string]float64{}
+	for _, looks := range b.tally.Looks {
+		all := 0.0
+		for _, s := range looks {
+			all += s
+		}
+		if looks[waits.Wait{Kind: waits.Running}] < awake*all {
+			continue
+		}
+		for w, s := range looks {
+			if w.Kind == waits.Server {
+				out[w.On] += s
+			}
+		}
+	}
+	return out
+}
+
+// mostAsked is how many servers a minute keeps.
+const mostAsked = 3
+
+// asked are the servers that took most.
+func (b *blocked) asked() (list []Asked) {
+	if b.tally == nil {
+		return nil
+	}
+	for address, s := range b.servers() {
+		list = append(list, Asked{Address: address, Seconds: s})
+	}
+	slices.SortFunc(list, func(x, y Asked) int {
+		return cmp.Or(cmp.Compare(y.Seconds, x.Seconds), cmp.Compare(x.Address, y.Address))
+	})
+	list = list[:min(mostAsked, len(list))]
+	for i := range list {
+		if pid := proc.Listener(list[i].Address); pid != 0 {
+			if s, err := proc.Read(pid); err == nil {
+				list[i].PID, list[i].Name = pid, s.Name
+			}
+		}
+	}
+	return list
+}
+
+// Confide takes out what a file for others must not hold: texts of statements, and addresses of other hosts.
+func (m *Minute) Confide() {
+	m.Report.Confide()
+	for i := range m.Asked {
+		if host, port, err := net.SplitHostPort(m.Asked[i].Address); err == nil && !net.ParseIP(host).IsLoopback() {
+			m.Asked[i].Address = "port " + port + " of another host"
+		}
+	}
+}
+
+// asksHere reports that a server that it asks may be on this host, where it takes CPUs and waits for devices.
+func (m *Minute) asksHere() bool {
+	return slices.ContainsFunc(m.Asked, func(a Asked) bool { return a.PID != 0 })
+}
+
+// asking are the servers whose answers take time, as findings: their own hostlab tells why.
+func (m *Minute) asking() (list []explain.Finding) {
+	part := m.Report.Part(explain.Peers)
+	if m.Report.Busy <= 0 || part.Seconds <= 0 {
+		return nil
+	}
+	for _, a := range m.Asked {
+		f := explain.Finding{Parameter: a.Address, Part: explain.Peers, Number: a.Seconds, Unit: "s", N: -1,
+			Explains: result.Finite(min(1, a.Seconds/m.Report.Busy)),
+			AtMost:   result.Finite(min(1, part.Share.High*m.Report.Elapsed/m.Report.Busy))}
+		who, next := a.Address, "run hostlab assess on the host of "+screen.Clean(a.Address)
+		if a.PID != 0 {
+			who = fmt.Sprintf("%s (PID %d) at %s", screen.Clean(a.Name), a.PID, a.Address)
+			next = fmt.Sprintf("hostlab assess --service pid:%d", a.PID)
+		}
+		f.Text = fmt.Sprintf("%s waits %s of its active time for answers of %s", m.name(), result.Share(*f.Explains), screen.Clean(who))
+		f.Step = next
+		if f.Matters() {
+			list = append(list, f)
+		}
+	}
+	return list
+}

@@ -1,0 +1,67 @@
+package assess
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/waits"
+)
+
+// A thread that works on answers waits for the server; one that is told of something now and then, or serves clients, is idle.
+func TestAsked(t *testing.T) {
+	running := waits.Wait{Kind: waits.Running}
+	b := blocked{pace: 20 * time.Millisecond, tally: &waits.Tally{N: 3000, Looks: map[waits.Thread]map[waits.Wait]float64{
+		{PID: 1, TID: 1}: {running: 2, {Kind: waits.Server, On: "192.0.2.7:5432"}: 8},
+		{PID: 1, TID: 2}: {running: 0.001, {Kind: waits.Server, On: "192.0.2.8:5672"}: 9.9},
+		{PID: 1, TID: 3}: {running: 1, {Kind: waits.Peer, On: "socket"}: 9},
+	}}}
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 3})
+	m.Connected, m.Service.Name = false, "shop"
+	m.Report.Elapsed, m.Report.Busy = 11, 11
+	for _, p := range b.parts() {
+		if p.Name == explain.Peers && (p.Seconds != 8 || p.Share.Low >= 8 || p.Share.High <= 8) {
+			t.Errorf("%+v", p)
+		}
+		p.Share.Value, p.Share.Low, p.Share.High = p.Share.Value/11, p.Share.Low/11, p.Share.High/11
+		m.Report.Parts = append([]explain.Part{p}, m.Report.Parts...)
+	}
+	m.Asked = b.asked()
+	list := m.Server()
+	if len(list) != 1 || !strings.Contains(list[0].Text, "waits 73 % of its active time for answers of 192.0.2.7:5432") || *list[0].AtMost < 8./11 {
+		t.Fatalf("%+v", list)
+	}
+	if m.Confide(); strings.Contains(m.Asked[0].Address, "192.0.2.7") || m.asksHere() {
+		t.Errorf("%+v", m.Asked)
+	}
+	m.Asked = []Asked{{Address: "127.0.0.1:5432", PID: 812, Name: "postgres", Seconds: 8}}
+	if m.Confide(); !strings.Contains(m.Server()[0].Text, "postgres (PID 812) at 127.0.0.1:5432") || m.Server()[0].Step != "hostlab assess --service pid:812" {
+		t.Errorf("%+v", m.Server())
+	}
+}
+
+// One thread that is always at work is named where CPUs are idle, and not where it waits for one.
+func TestAlone(t *testing.T) {
+	running := waits.Wait{Kind: waits.Running}
+	b := blocked{tally: &waits.Tally{Wall: 10 * time.Second, Looks: map[waits.Thread]map[waits.Wait]float64{
+		{PID: 1, TID: 1 << 30}: {running: 9.9, {Kind: waits.Poll}: 0.1}, {PID: 1, TID: 2}: {running: 1, {Kind: waits.Poll}: 9},
+		{PID: 1, TID: 3}: {running: 1}, // it lived for a second
+	}}}
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 10.9})
+	m.Connected = false
+	m.Full, m.Threads = b.busy()
+	list := m.alone()
+	if len(list) != 1 || !strings.Contains(list[0].Text, "of 2 threads, thread 1073741824 alone computes all the time") || !list[0].Matters() {
+		t.Errorf("%+v", list)
+	}
+	for name, change := range map[string]func(m *Minute){
+		"no idle CPU": func(m *Minute) { m.Host.Busy = new(0.97) }, "one CPU": func(m *Minute) { m.Host.CPUs = 1 }, "a quota": func(m *Minute) { m.Throttled = new(3.0) },
+		"two": func(m *Minute) { m.Full = append(m.Full, m.Full...) }, "not known": func(m *Minute) { m.Host.Busy = nil },
+	} {
+		other := *m
+		if change(&other); len(other.alone()) != 0 {
+			t.Errorf("%s: %+v", name, other.alone())
+		}
+	}
+}

@@ -1,0 +1,183 @@
+// Package pgbouncer asks a pooler of this host how long clients wait for a slot, a session to the server. Its console shows sums by
+// database, and who waits now by pool (pgbouncer(5), SHOW STATS and SHOW POOLS). Their columns differ by version, so they go by name.
+package pgbouncer
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+
+	"hostlab/internal/explain"
+)
+
+// Pool is what a pooler said of the clients of one database, who are one user.
+type Pool struct {
+	Pooler   int     `json:"pooler"` // its process
+	File     string  `json:"file"`   // its configuration; "": not known
+	Database string  `json:"database"`
+	User     string  `json:"user"`
+	Slots    int     `json:"slots"`   // that it may have; 0: not known
+	Waiting  float64 `json:"waiting"` // clients that waited for one, the mean of all looks
+	Working  float64 `json:"working"` // slots that clients had, likewise
+	Looks    int     `json:"looks"`
+	// Waited and Worked are how long all clients of the database waited for slots, and had them within transactions, s.
+	Waited       float64 `json:"waited"`
+	Worked       float64 `json:"worked"`
+	Transactions int64   `json:"transactions"`
+}
+
+// Seen is what a pooler said.
+type Seen struct {
+	Pools   []Pool
+	Servers map[int]bool // processes that served its slots
+}
+
+// between is the mean time between two looks, and most how many servers are looked at.
+const between = time.Second
+
+// Watch asks a pooler until ctx ends. An error says why the pooler was not asked, or stopped to answer; what was seen until then counts.
+func Watch(ctx context.Context, console explain.Asker, pid int) (seen Seen, err error) {
+	w := watching{pid: pid, console: console, pools: map[[2]string]*Pool{}, slots: map[string]int{}}
+	seen.Servers = map[int]bool{}
+	first, err := w.totals(ctx)
+	if err != nil {
+		return seen, err
+	}
+	if err := w.configuration(ctx); err != nil {
+		return seen, err
+	}
+	last := first
+	for {
+		for _, ask := range []func(context.Context) error{w.look, func(ctx context.Context) error { return w.servers(ctx, seen.Servers) }} {
+			if err = ask(ctx); err != nil {
+				return w.seen(seen, first, last), ended(ctx, err)
+			}
+		}
+		if now, err := w.totals(ctx); err == nil {
+			last = now
+		} else {
+			return w.seen(seen, first, last), ended(ctx, err)
+		}
+		select {
+		case <-ctx.Done():
+			return w.seen(seen, first, last), nil
+		case <-time.After(between/2 + rand.N(between)): // at random, since clients may have a rhythm of their own
+		}
+	}
+}
+
+// ended takes an error as none where the time was over.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+type watching struct {
+	pid     int
+	console explain.Asker
+	file    string
+	slots   map[string]int // by database
+	pools   map[[2]string]*Pool
+	order   [][2]string
+}
+
+// total are a database's sums, in us as the console has them.
+type total struct{ waited, worked, transactions int64 }
+
+func (w *watching) totals(ctx context.Context) (map[string]total, error) {
+	rows, err := show(ctx, w.console, "STATS")
+	out := map[string]total{}
+	for _, r := range rows {
+		out[r["database"]] = total{whole(r["total_wait_time"]), whole(r["total_xact_time"]), whole(r["total_xact_count"])}
+	}
+	return out, err
+}
+
+// configuration reads what does not change.
+func (w *watching) configuration(ctx context.Context) error {
+	rows, err := show(ctx, w.console, "DATABASES")
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		w.slots[r["name"]] = int(whole(r["pool_size"]))
+	}
+	rows, err = show(ctx, w.console, "CONFIG")
+	for _, r := range rows {
+		if r["key"] == "conffile" {
+			w.file = r["value"]
+		}
+	}
+	return err
+}
+
+func (w *watching) look(ctx context.Context) error {
+	rows, err := show(ctx, w.console, "POOLS")
+	for _, r := range rows {
+		if r["database"] == "pgbouncer" { // the console's own
+			continue
+		}
+		name := [2]string{r["database"], r["user"]}
+		p := w.pools[name]
+		if p == nil {
+			p = &Pool{Pooler: w.pid, File: w.file, Database: name[0], User: name[1], Slots: w.slots[name[0]]}
+			w.pools[name], w.order = p, append(w.order, name)
+		}
+		p.Waiting += float64(whole(r["cl_waiting"])) // sums, until seen divides them
+		p.Working += float64(whole(r["sv_active"]))
+		p.Looks++
+	}
+	return err
+}
+
+func (w *watching) servers(ctx context.Context, into map[int]bool) error {
+	rows, err := show(ctx, w.console, "SERVERS")
+	for _, r := range rows {
+		if pid := int(whole(r["remote_pid"])); pid > 0 {
+			into[pid] = true
+		}
+	}
+	return err
+}
+
+func (w *watching) seen(s Seen, first, last map[string]total) Seen {
+	for _, name := range w.order {
+		p := *w.pools[name]
+		p.Waiting, p.Working = p.Waiting/float64(p.Looks), p.Working/float64(p.Looks)
+		was, is := first[p.Database], last[p.Database]
+		const us = 1e-6
+		p.Waited, p.Worked = us*float64(max(0, is.waited-was.waited)), us*float64(max(0, is.worked-was.worked))
+		p.Transactions = max(0, is.transactions-was.transactions)
+		s.Pools = append(s.Pools, p)
+	}
+	slices.SortStableFunc(s.Pools, func(a, b Pool) int { return int(b.Waiting) - int(a.Waiting) })
+	return s
+}
+
+// show asks for one of the console's lists, its columns by name.
+func show(ctx context.Context, console explain.Asker, what string) (out []map[string]string, err error) {
+	rows, err := console.Ask(ctx, explain.Query{Name: "SHOW " + what, SQL: "SHOW " + what, Most: explain.Sessions})
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	for _, r := range rows[1:] {
+		named := map[string]string{}
+		for i, name := range rows[0] {
+			named[name.String] = r.Text(i)
+		}
+		out = append(out, named)
+	}
+	return out, nil
+}
+
+func whole(text string) int64 {
+	v, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return v
+}
