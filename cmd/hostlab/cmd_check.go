@@ -54,7 +54,7 @@ Exit status:
 			if cmd.Flags().Changed("explain") {
 				return explainCheck(std, explain, &out)
 			}
-			if cmd.Flags().Changed("fail-on") && !status {
+			if cmd.Flags().Changed("fail-on") && !bool(status) {
 				return usagef("--fail-on says which findings are an exit status; add --exit-status")
 			}
 			if logDir != "" {
