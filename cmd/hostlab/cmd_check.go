@@ -1,12 +1,14 @@
 package main
 
 import (
+	"io"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/check"
+	"hostlab/internal/document"
 )
 
 func newCheck(std streams) *cobra.Command {
@@ -80,7 +82,14 @@ Exit status:
 			if m.root != "" {
 				check.Elsewhere(f, results)
 			}
-			if err := out.print(std, check.Document(f, role, results, all, time.Now())); err != nil {
+			d := check.Document(f, role, results, all, time.Now())
+			err = out.each(std, func(w io.Writer, form string) error {
+				if form == "csv" {
+					return document.WriteCSV(w, check.Table(results))
+				}
+				return writeDocument(w, d, form)
+			})
+			if err != nil {
 				return err
 			}
 			if worst, any := check.Worst(results); any && int(worst) >= slices.Index(check.Severities, failOn) {
@@ -92,7 +101,7 @@ Exit status:
 	m.flags(cmd)
 	accept.flags(cmd)
 	roleFlag(cmd, &role)
-	out.flags(cmd, std, documentForms)
+	out.flags(cmd, std, tableForms)
 	status.flag(cmd, "end with status 10 on findings")
 	choiceFlag(cmd, &failOn, "fail-on", "low", "lowest severity that counts for --exit-status", check.Severities)
 	cmd.Flags().StringVar(&logDir, "log-dir", "", "directory of the database's log: check its storage too")

@@ -170,10 +170,10 @@ func newFleetIngest(std streams) *cobra.Command {
 		Use:   "ingest [flags] PATH...|-",
 		Short: "Store the documents of a spool, a file or standard input",
 		Long: `ingest stores documents of assess, check, facts, verify, report and
-'watch --from', as --format json writes them. It reads a directory with all below
-it. HOST/NAME.json belongs to HOST; NAME.json belongs to the host that it names
-itself. Files may be packed with gzip. A document that the store has already is
-not stored again.
+'watch --from', as --format json writes them. It reads a directory with all
+below it. HOST/NAME.json belongs to HOST; NAME.json belongs to the host that it
+names itself. Files may be packed with gzip. A document that the store has
+already is not stored again.
 
 ingest refuses a document that another program wrote, of another schema, from
 the future, or larger than 16 MiB. It prints a line for each, and stores the

@@ -126,10 +126,8 @@ Exit status: 0 done, 1 it failed, 2 unusable flag or check.`,
 			return nil, err
 		}
 		if len(list) == 0 {
-			if _, err := check.Find(args[0]); err != nil {
-				return nil, usageError{err}
-			}
-			return nil, usagef("no document has a check %q", args[0])
+			known := names(check.All(), func(c check.Check) string { return c.ID })
+			return nil, usagef("no document has a check %q%s", args[0], meant(args[0], known))
 		}
 		fleet.AcceptHeld(list, exceptions, now)
 		hosts, err := s.Hosts(ctx)

@@ -230,6 +230,16 @@ func purpose(r Role) string {
 	return "Energy comes first; response times may vary."
 }
 
+// Table has a row for each result.
+func Table(results []Result) *document.Table {
+	t := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "status"}, {Head: "severity"}, {Head: "title"},
+		{Head: "detail"}}}
+	for _, r := range results {
+		t.Add(document.Texts(r.ID, string(r.Status), r.Severity.String(), r.Title, r.Detail)...)
+	}
+	return t
+}
+
 // Elsewhere takes the numbers of processes out of the commands for another host: they were those of the moment when it
 // was recorded.
 func Elsewhere(f *host.Facts, results []Result) {

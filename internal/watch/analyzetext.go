@@ -57,7 +57,7 @@ func (a *Answer) headline() string {
 	least := time.Duration(a.Limits.QuietFor) * time.Second
 	if lasts := a.To.Sub(a.From); a.Verdict == UndecidedQuiet && lasts < least {
 		return fmt.Sprintf("Not decided: the record lasts %s. It takes a quiet time of %s and the load after it, as a night and its "+
-			"morning have. In these %[1]s the CPUs were %[3]s busy.", screen.Lasting(lasts), screen.Lasting(least),
+			"morning have. Meanwhile the CPUs were %s busy.", screen.Lasting(lasts), screen.Lasting(least),
 			Percent(a.Whole.Busy))
 	}
 	switch a.Verdict {
