@@ -279,7 +279,7 @@ func (o *assessOptions) findOutputs() error {
 	if len(o.out.outs) == 0 && !o.out.given() {
 		dir, err := stateDir()
 		if err != nil {
-			o.noPage = fmt.Sprintf("No page was written: %v; name a file, as in --out db7.html.", err)
+			o.noPage = fmt.Sprintf("No page was written: %v; name a file with --out.", err)
 		} else {
 			o.page = filepath.Join(dir, "assess-"+time.Now().Format("20060102-150405")+".html")
 		}

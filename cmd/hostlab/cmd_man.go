@@ -57,7 +57,10 @@ func manual(cmd *cobra.Command, header doc.GenManHeader, dir string) error {
 	}
 	text := strings.ReplaceAll(b.String(), "[=false]", "") // cobra's way to say that a flag takes no value
 	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
-	return writeFile(filepath.Join(dir, name+"."+header.Section), func(f *os.File) error { _, err := f.WriteString(text); return err })
+	return writeFile(filepath.Join(dir, name+"."+header.Section), func(f *os.File) error {
+		_, err := f.WriteString(text)
+		return err
+	})
 }
 
 var (

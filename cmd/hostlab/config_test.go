@@ -104,7 +104,8 @@ func TestEnvironmentIsDescribed(t *testing.T) {
 		of := append([]string{""}, v.of...)
 		for _, name := range of {
 			var out bytes.Buffer
-			if status := run(t.Context(), append(strings.Fields(name), "--help"), streams{nil, &out, &out}); status != exitOK {
+			args := append(strings.Fields(name), "--help")
+			if status := run(t.Context(), args, streams{nil, &out, &out}); status != exitOK {
 				t.Fatal(status, out.String())
 			}
 			_, text, _ := strings.Cut(out.String(), "\nEnvironment:\n")

@@ -26,8 +26,8 @@ type exceptions struct{ file string }
 
 func (e *exceptions) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&e.file, "exceptions", "",
-		"`FILE` of findings that you accept, each with a reason and a last day (default: that of config.toml, or "+exceptionsFile+
-			", if it exists)")
+		"`FILE` of findings that you accept, each with a reason and a last day (default: that of config.toml, or "+
+			exceptionsFile+", if it exists)")
 	cobra.CheckErr(cmd.MarkFlagFilename("exceptions", "toml"))
 }
 

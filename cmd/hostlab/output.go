@@ -45,8 +45,8 @@ func (p *printing) flags(cmd *cobra.Command, std streams, forms []string) {
 		return
 	}
 	cmd.Flags().StringArrayVarP(&p.outs, "out", "o", nil,
-		"write to `FILE` (- for stdout; may be repeated); its ending, such as .html or .json, names the format where --format "+
-			"does not")
+		"write to `FILE` (- for stdout; may be repeated); its ending, such as .html or .json, names the format where "+
+			"--format does not")
 	cobra.CheckErr(cmd.MarkFlagFilename("out"))
 }
 
@@ -67,11 +67,12 @@ func (p *printing) places() []string {
 }
 
 func (p *printing) check(std streams) error {
-	for i, file := range p.places() {
+	tty, _ := terminal(std.out)
+	seen := map[string]bool{}
+	for _, file := range p.places() {
 		form := p.form(file)
-		tty, _ := terminal(std.out)
 		switch {
-		case slices.ContainsFunc(p.outs[:min(i, len(p.outs))], func(o string) bool { return filepath.Clean(o) == filepath.Clean(file) }):
+		case seen[filepath.Clean(file)]:
 			return usagef("--out names %s twice", file)
 		case !slices.Contains(p.forms, form):
 			return usagef("--out %s: this command prints %s; name one with --format", file, strings.Join(p.forms, ", "))
@@ -81,6 +82,7 @@ func (p *printing) check(std streams) error {
 		if err := checkWritable("out", file); err != nil {
 			return err
 		}
+		seen[filepath.Clean(file)] = true
 	}
 	return nil
 }

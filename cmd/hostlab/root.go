@@ -195,19 +195,23 @@ func flagError(cmd *cobra.Command, err error) string {
 			return err.Error() + "; did you mean --" + near + "?"
 		}
 	}
-	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		f, want := bad.GetFlag(), ""
-		_, number := errors.AsType[*strconv.NumError](err)
+	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		f, want := wrong.GetFlag(), ""
+		bad, number := errors.AsType[*strconv.NumError](err)
 		switch kind := f.Value.Type(); {
 		case kind == "duration":
 			want = "expected a time such as 500ms, 30s, 5m or 1h30m"
 		case kind == "bool":
 			want = "expected true or false"
+		case number && errors.Is(bad, strconv.ErrRange):
+			want = "beyond the numbers that it takes"
+		case number && strings.HasPrefix(kind, "uint"):
+			want = "expected a whole number, 0 or more"
 		case number:
-			want = "expected a whole number that it takes"
+			want = "expected a whole number"
 		}
 		if want != "" {
-			return fmt.Sprintf("--%s %q: %s", f.Name, screen.Short(screen.Clean(bad.GetValue())), want)
+			return fmt.Sprintf("--%s %q: %s", f.Name, screen.Short(screen.Clean(wrong.GetValue())), want)
 		}
 	}
 	return err.Error()

@@ -84,7 +84,7 @@ prints the figures so far, and marks them as incomplete in the second case.`,
 	f.DurationVar(&o.interval, "interval", 10*time.Second, "time between tables")
 	f.DurationVar(&o.duration, "duration", 0, "how long to run; 0: until Ctrl-C")
 	f.StringVar(&o.size, "scan-size", "1MiB", "memory that each scanner overwrites")
-	o.printing.flags(cmd, std, documentForms)
+	o.flags(cmd, std, documentForms)
 	for _, name := range []string{"scan-cpus", "lock-cpus", "interval", "duration", "scan-size"} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
