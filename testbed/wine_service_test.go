@@ -57,7 +57,7 @@ func (w *wine) service(t *testing.T) {
 		sc("start", "burn")
 		return len(w.ours(burning)) > 0
 	})
-	w.try(t, 0, `Service burn computes for 100 %.*how long they waited for a CPU is not known.*on CPU 100 % counted .* process times.*No thread shows as running`, "", "assess", "--service", "service:burn", "--for", "6s", "--quick", "--out", "seen.json")
+	w.try(t, 0, `Service burn computes for 100 %.*how long they waited for a CPU is not known.*on CPU 100 % counted .* process times.*No thread shows as running`, "", "assess", "--all", "--service", "service:burn", "--for", "6s", "--quick", "--out", "-", "--out", "seen.json")
 	b, err := os.ReadFile(filepath.Join(w.dir, "seen.json"))
 	var a assessed
 	if err := json.Unmarshal(b, &a); err != nil {
@@ -83,7 +83,7 @@ func (w *wine) service(t *testing.T) {
 		}
 	}
 	w.try(t, 0, `(?s)burn`, "", "assess", "--service", "burn.exe", "--for", "3s", "--quick", "--out", "-")
-	w.try(t, 0, `seen on Linux alone`, "", "assess", "--only", "service", "--out", "-", "--service", "service:burn", "--for", "1s")
+	w.try(t, 0, `seen on Linux alone`, "", "assess", "--all", "--only", "service", "--out", "-", "--service", "service:burn", "--for", "1s")
 	w.try(t, 0, `cpu_s [0-9.]+ m?s .*queue_s, busy_s: no thread shows as running`, "", "workload", "observe", "service=service:burn", "for=3s", "--runs", "1")
 }
 
@@ -102,7 +102,7 @@ func (w *wine) instance(t *testing.T) {
 		return len(w.ours(running)) > 0
 	})
 	w.try(t, 0, `MSSQLSERVER MSSQLSERVER running [0-9]+ 16.0.4135.4`, "", "facts")
-	w.try(t, 0, `SQL Server computes for 100 %.*sqlserver://`, "", "assess", "--for", "6s", "--quick", "--out", "-", "--out", "mssql.json")
+	w.try(t, 0, `SQL Server computes for 100 %.*sqlserver://`, "", "assess", "--all", "--for", "6s", "--quick", "--out", "-", "--out", "mssql.json")
 	b, err := os.ReadFile(filepath.Join(w.dir, "mssql.json"))
 	var a assessed
 	if err := json.Unmarshal(b, &a); err != nil || a.Service.Kind != "database" || a.Service.Name != "SQL Server" || a.Service.PID == 0 {

@@ -57,6 +57,7 @@ type assessOptions struct {
 	bursts       string // file of the bursts; "": none
 	experiments  []string
 	quick        bool
+	all          bool // is to be printed
 	accept       exceptions
 }
 
@@ -68,9 +69,9 @@ func newAssess(std streams) *cobra.Command {
 		Long: `assess watches the service that runs here for a minute, under its own load. It
 shows where the service's time goes, and the most that each lever on the
 platform could save. It also shows what this host is, which settings are wrong
-for its role, and what to type next. It prints text and writes a page (HTML)
-that you can send to a colleague. With --format or --out it writes only what
-they name.
+for its role, and what to type next. It prints one screen, or everything with
+--all, and writes a page (HTML) that you can send to a colleague. With --format
+or --out it writes only what they name.
 
 A service is a database, a systemd unit, a control group, or a process with its
 children; on Windows a Windows service, a program or a process. Where Windows
@@ -193,9 +194,10 @@ func (o *assessOptions) flags(cmd *cobra.Command, std streams) {
 	f.StringVar(&o.compare, "compare", "", "compare with an earlier minute, a `FILE` of --save")
 	f.StringArrayVar(&o.experiments, "experiment", nil,
 		"show the measured gain in `DIR`, a record of 'hostlab run', beside the bound (may be repeated)")
-	f.BoolVar(&o.Texts, "texts", false, "also show the texts of the statements that ran most, which may hold values; not with --save")
+	f.BoolVar(&o.Texts, "texts", false, "show the texts of the statements that ran most, which may hold values, in the report and with --all; not with --save")
 	f.StringVar(&o.bursts, "bursts", "", "write the bursts of the CPUs to `FILE`, for predict --workload")
 	o.accept.flags(cmd)
+	f.BoolVar(&o.all, "all", false, "print all that the report has, instead of one screen")
 	f.BoolVar(&o.quick, "quick", false, "measure for 20 s instead of a minute: wider intervals, fewer answers")
 	for name, complete := range map[string][]string{"dsn": nil, "for": nil, "only": {"service"}} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(complete,
@@ -308,31 +310,47 @@ func (o *assessOptions) run(cmd *cobra.Command, std streams) error {
 	a.Before = before
 	d := a.Document()
 	if o.from != "" {
-		d.About = append(d.About, "From "+cmp.Or(strings.TrimPrefix(o.from, "-"), "standard input"))
+		d.About = append(d.About, o.origin())
 	}
 	page, err1 := output(std, o.page, func(w io.Writer) error { return document.WriteHTML(w, d) })
 	bursts, err2 := output(std, o.bursts, a.WriteBursts)
-	files := document.Section{Title: "Files"}
+	var files []string
 	for _, f := range [][2]string{{"Report: ", page}, {"Saved: ", o.save}, {"Bursts: ", bursts}, {"", o.noPage}} {
 		if f[1] != "" {
-			files.Blocks = append(files.Blocks, document.Line{Text: f[0] + f[1]})
+			files = append(files, f[0]+f[1])
 		}
 	}
-	text := *d
-	text.Sections = append(slices.Clone(d.Sections), files)
 	err3 := o.out.each(std, func(w io.Writer, form string) error {
 		if form == "text" {
-			return writeDocument(w, &text, form)
+			return o.writeText(w, a, d, files)
 		}
 		return writeDocument(w, d, form)
 	})
 	if err3 != nil && !slices.Contains(o.out.places(), "-") {
-		err3 = errors.Join(err3, writeDocument(std.out, &text, "text"))
+		err3 = errors.Join(err3, o.writeText(std.out, a, d, files))
 	}
 	if a.Minute != nil && ctx.Err() == nil && o.from == "" {
 		err2 = errors.Join(err2, a.Minute.Early())
 	}
 	return errors.Join(err1, err2, err3, a.Broken(), ctx.Err())
+}
+
+// origin says where what is reported was read.
+func (o *assessOptions) origin() string {
+	return "From " + cmp.Or(strings.TrimPrefix(o.from, "-"), "standard input")
+}
+
+// writeText writes one screen, or all of d, and the files that hold more.
+func (o *assessOptions) writeText(w io.Writer, a *report.Assessment, d *document.Document, files []string) error {
+	if o.all {
+		all := *d
+		all.Sections = append(slices.Clone(d.Sections), document.Titled("Files", document.Lines("", files...)...))
+		return writeDocument(w, &all, "text")
+	}
+	if o.from != "" {
+		files = append(files, o.origin())
+	}
+	return writeScreen(w, a.Brief(files...))
 }
 
 // before is the minute to compare with; nil: none was named.

@@ -111,9 +111,25 @@ func writeDocument(w io.Writer, d *document.Document, form string) error {
 		}
 		return document.WriteCSV(w, t)
 	}
-	_, width := terminal(w)
 	i := max(0, slices.Index(documentForms, form)) // "" is the first, text
-	return document.Formats[i].Write(w, d, document.TextOptions{Width: width, Color: colour(w)})
+	return document.Formats[i].Write(w, d, layout(w))
+}
+
+// writeScreen prints a document that fits a screen, in its columns wherever it goes.
+func writeScreen(w io.Writer, d *document.Document) error {
+	o := layout(w)
+	o.Width = min(o.Width, widest)
+	return document.WriteText(w, d, o)
+}
+
+// layout is how text is laid out for w.
+func layout(w io.Writer) document.TextOptions {
+	tty, width := terminal(w)
+	o := document.TextOptions{Width: width, Color: colour(w)}
+	if tty {
+		o.Rows = height(w)
+	}
+	return o
 }
 
 // output writes a file, or standard output, and returns the file's name, or "".

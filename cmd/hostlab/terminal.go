@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/term"
 
+	"hostlab/internal/document"
 	"hostlab/internal/screen"
 )
 
@@ -25,6 +26,16 @@ func terminal(w io.Writer) (tty bool, width int) {
 		return true, min(cols, widest)
 	}
 	return true, widest
+}
+
+// height is how many rows a terminal shows.
+func height(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if _, rows, err := term.GetSize(int(f.Fd())); err == nil && rows > 0 {
+			return rows
+		}
+	}
+	return document.Rows
 }
 
 // colour reports whether to colour what goes to w: a terminal, NO_COLOR unset or

@@ -255,8 +255,7 @@ func evidence(r *explain.Report) string {
 		s += fmt.Sprintf("; %d samples are looks at its memory, and it was asked %d times", r.Looks, r.Questions)
 	}
 	if r.CostAtMost {
-		return s + fmt.Sprintf("; sampling cost at most %s of one CPU: the server's CPU time is not known, so hostlab "+
-			"takes the time until it answered", result.Share(r.Cost))
+		return s + fmt.Sprintf("; watching cost at most %s of one CPU, the time until the server answered", result.Share(r.Cost))
 	}
-	return s + fmt.Sprintf("; sampling cost %s of one CPU", result.Share(r.Cost))
+	return s + fmt.Sprintf("; watching cost %s of one CPU", result.Share(r.Cost))
 }

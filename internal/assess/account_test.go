@@ -80,11 +80,11 @@ func TestText(t *testing.T) {
 
 func TestCostAtMost(t *testing.T) {
 	r := sample()
-	if said := evidence(&r.Report); !strings.HasSuffix(said, "sampling cost 0.5 % of one CPU") {
+	if said := evidence(&r.Report); !strings.HasSuffix(said, "watching cost 0.5 % of one CPU") {
 		t.Error(said)
 	}
 	r.Report.CostAtMost = true
-	if said := evidence(&r.Report); !strings.Contains(said, "sampling cost at most 0.5 % of one CPU") {
+	if said := evidence(&r.Report); !strings.Contains(said, "watching cost at most 0.5 % of one CPU") {
 		t.Error(said)
 	}
 }
@@ -180,7 +180,7 @@ func TestBoundedLeverIsShown(t *testing.T) {
 func TestEvidenceOfLooks(t *testing.T) {
 	r := &explain.Report{Wall: 60, Samples: 3064, Looks: 3064, Questions: 37, Interval: 0.0196, Cost: 0.01}
 	want := "measured for 60.0 s from counters and 3064 samples, one every 19.6 ms on average; 3064 samples are looks at its memory, and it was " +
-		"asked 37 times; sampling cost 1.0 % of one CPU"
+		"asked 37 times; watching cost 1.0 % of one CPU"
 	if got := evidence(r); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

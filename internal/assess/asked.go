@@ -98,9 +98,9 @@ func (m *Minute) asking() (list []explain.Finding) {
 		who, next := a.Address, "run hostlab assess on the host of "+screen.Clean(a.Address)
 		if a.PID != 0 {
 			who = fmt.Sprintf("%s (PID %d) at %s", screen.Clean(a.Name), a.PID, a.Address)
-			next = fmt.Sprintf("hostlab assess --service pid:%d", a.PID)
+			next = fmt.Sprintf("run \"hostlab assess --service pid:%d\"", a.PID)
 		}
-		f.Text = fmt.Sprintf("%s waits %s of its active time for answers of %s", m.name(), result.Share(*f.Explains), screen.Clean(who))
+		f.Text = fmt.Sprintf("%s waits %s of its active time for answers of %s", m.subject(), result.Share(*f.Explains), screen.Clean(who))
 		f.Step = next
 		if f.Matters() {
 			list = append(list, f)

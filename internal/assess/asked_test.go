@@ -36,7 +36,7 @@ func TestAsked(t *testing.T) {
 		t.Errorf("%+v", m.Asked)
 	}
 	m.Asked = []Asked{{Address: "127.0.0.1:5432", PID: 812, Name: "postgres", Seconds: 8}}
-	if m.Confide(); !strings.Contains(m.Server()[0].Text, "postgres (PID 812) at 127.0.0.1:5432") || m.Server()[0].Step != "hostlab assess --service pid:812" {
+	if m.Confide(); !strings.Contains(m.Server()[0].Text, "postgres (PID 812) at 127.0.0.1:5432") || m.Server()[0].Step != `run "hostlab assess --service pid:812"` {
 		t.Errorf("%+v", m.Server())
 	}
 }
@@ -63,5 +63,36 @@ func TestAlone(t *testing.T) {
 		if change(&other); len(other.alone()) != 0 {
 			t.Errorf("%s: %+v", name, other.alone())
 		}
+	}
+}
+
+// A heap that is too small is named with its limit.
+func TestGarbage(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 14, explain.RunQueue: 2, explain.Locks: 84})
+	m.Connected = false
+	m.Collector = &Collector{Thread: "VM Thread", Seconds: 14, Heap: "58m"}
+	list := m.garbage()
+	if len(list) != 1 || !strings.Contains(list[0].Text, "garbage collection (VM Thread) takes 88 % of its CPU time") || !strings.Contains(list[0].Text, "-Xmx58m") ||
+		*list[0].Explains < 0.8 || *list[0].AtMost < *list[0].Explains {
+		t.Errorf("%+v", list)
+	}
+	if m.Collector.Seconds = 1; m.garbage() != nil {
+		t.Error("a healthy heap")
+	}
+	if m.Collector = nil; m.garbage() != nil {
+		t.Error("no collector")
+	}
+}
+
+// Requests that nobody reads while CPUs are idle lack threads; where the CPUs are busy, they lack those.
+func TestUntaken(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 1})
+	m.Connected, m.Host.Busy, m.Requests = false, new(0.06), &Requests{Connections: 16, Unread: 14, Looks: 12}
+	list := m.untaken()
+	if len(list) != 1 || !strings.Contains(list[0].Text, "on 14 of 16 connections a request waits to be read, while the 4 CPUs are 6.0 % busy") || *list[0].Explains != 14./16 {
+		t.Errorf("%+v", list)
+	}
+	if m.Host.Busy = new(0.97); m.untaken() != nil {
+		t.Error("the CPUs are busy")
 	}
 }

@@ -15,8 +15,9 @@ import (
 
 // blocked looks at what the service's threads wait for in the kernel.
 type blocked struct {
-	tally *waits.Tally // nil: nobody looked
-	pace  time.Duration
+	tally  *waits.Tally // nil: nobody looked
+	pace   time.Duration
+	unread unread
 }
 
 // Between two looks, at least: 3,000 in a minute. Looking takes at most a part of one CPU.
@@ -29,11 +30,12 @@ func (b *blocked) watch(ctx context.Context, s *service.Service, lasts time.Dura
 	w := waits.Open(s.Members)
 	defer w.Close()
 	b.tally, b.pace = w.Tally(), leastPace
+	looks := 0
 	for end := time.Now().Add(lasts); ctx.Err() == nil && time.Now().Before(end); {
 		w.Look()
-		if t := b.tally; t.Wall > time.Second { // at the pace that has been kept so far
-			b.pace = max(leastPace, time.Duration(float64(b.pace)*t.CPU.Seconds()/(looking*t.Wall.Seconds())))
-		}
+		looks++
+		b.unread.look(s.Members)
+		b.pace = max(leastPace, time.Duration(float64(b.tally.CPU)/float64(looks)/looking))
 		wait(ctx, b.pace)
 	}
 }

@@ -34,14 +34,11 @@ func (m *Minute) time() document.Section {
 		result.Format(m.Report.Wall, "s"), m.basis()), Full: true,
 		Table: &document.Table{Columns: append(document.Headings("part", "share", "95 % interval", each),
 			document.Column{Head: "source"})}}
-	if m.Service.Why != "" {
-		b.Lead += fmt.Sprintf(" %s (process %d) is %s; --service names another.", m.name(), m.Service.PID, m.Service.Why)
-	}
+	b.Lead += m.chosen()
 	if idle := m.Report.Part(explain.Idle).Share.Value; idle >= 0.005 {
 		b.Lead += fmt.Sprintf(" Between transactions, sessions waited for their clients: %s of all session time.",
 			result.Share(idle))
 	}
-	var all document.Bar
 	for _, p := range m.Parts() {
 		interval := "counted"
 		if p.Interval != nil {
@@ -49,11 +46,9 @@ func (m *Minute) time() document.Section {
 		}
 		b.Table.Add(document.Text(p.Name.Title()), document.Number(p.Share, result.Share(p.Share)), document.Text(interval),
 			document.Text(m.each(p.Each*m.Report.Wall)), document.Text(p.Source))
-		all.Segments = append(all.Segments, document.Segment{Class: p.Name.Class(), Name: p.Name.Title(), Value: p.Share,
-			Text: result.Share(p.Share)})
 	}
 	if m.Report.Busy > 0 {
-		b.Rows = []document.Bar{all}
+		b.Rows = []document.Bar{m.bar()}
 	}
 	if m.Connected {
 		b.Table.Lead = lever.Sentence(evidence(&m.Report))

@@ -3,6 +3,7 @@ package assess
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"hostlab/internal/explain"
@@ -42,6 +43,76 @@ func (b *blocked) busy() (list []Full, all int) {
 		}
 	}
 	return list, all
+}
+
+// collectors are how names of threads begin that collect garbage: HotSpot's and .NET's, which the kernel cuts at 15 bytes. HotSpot's VM thread
+// does it while all others stand still.
+var collectors = []string{"GC Thread", "G1 ", "VM Thread", "ZWorker", "ZDriver", "XWorker", "XDriver", "Shenandoah", ".NET Server GC", ".NET BGC"}
+
+// Collector is what threads that collect garbage took of a service's CPU time.
+type Collector struct {
+	Thread  string  `json:"thread"` // the name of the one that took most
+	Seconds float64 `json:"seconds"`
+	Heap    string  `json:"heap"` // the limit of the heap, as its command line has it; "": it has none
+}
+
+// collector sums it up; nil: no such thread ran.
+func (b *blocked) collector(pid int) *Collector {
+	if b.tally == nil {
+		return nil
+	}
+	var c Collector
+	most := 0.0
+	for id, looks := range b.tally.Looks {
+		ran := looks[waits.Wait{Kind: waits.Running}]
+		if ran <= 0 {
+			continue
+		}
+		comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", id.PID, id.TID))
+		name := strings.TrimSpace(string(comm))
+		if !slices.ContainsFunc(collectors, func(begin string) bool { return strings.HasPrefix(name, begin) }) {
+			continue
+		}
+		if c.Seconds += ran; ran > most {
+			most, c.Thread = ran, name
+		}
+	}
+	if most == 0 {
+		return nil
+	}
+	line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	for word := range strings.SplitSeq(string(line), "\x00") { // the last one counts
+		if size, ok := strings.CutPrefix(word, "-Xmx"); ok {
+			c.Heap = size
+		}
+	}
+	return &c
+}
+
+// collects is the share of the CPU time from which garbage is a cause.
+const collects = 0.1
+
+// garbage is the collector of a heap that is too small: its threads compute, and others wait for them.
+func (m *Minute) garbage() []explain.Finding {
+	ran := m.Report.Part(explain.DatabaseCPU).Seconds + m.Report.Part(explain.RunQueue).Seconds
+	if m.Collector == nil || ran <= 0 || m.Collector.Seconds < collects*ran {
+		return nil
+	}
+	of := min(1, m.Collector.Seconds/ran)
+	likely, most := 0.0, 0.0
+	for _, p := range []explain.PartName{explain.DatabaseCPU, explain.RunQueue, explain.Locks} {
+		e := m.share(p)
+		likely, most = likely+of*e.Value, most+e.High
+	}
+	heap := "no -Xmx limits its heap"
+	if m.Collector.Heap != "" {
+		heap = "the heap's limit is -Xmx" + screen.Clean(m.Collector.Heap)
+	}
+	return []explain.Finding{{Parameter: "heap", Value: m.Collector.Heap, Part: explain.DatabaseCPU, Number: of, Unit: "of its CPU time", N: -1,
+		Explains: result.Finite(min(1, likely)), AtMost: result.Finite(min(1, most)),
+		Text: fmt.Sprintf("garbage collection (%s) takes %s of its CPU time, and other threads wait for it; %s", screen.Clean(m.Collector.Thread),
+			result.Share(of), heap),
+		Step: "start it with a larger heap (-Xmx), or have it make less garbage"}}
 }
 
 // alone is the thread that has all the work of a service while CPUs are idle: no lever of the platform but a faster clock shortens it.

@@ -18,7 +18,7 @@ type About struct {
 	Ended        string       `json:"ended"`     // why watching ended early
 }
 
-// Answer is a verdict in JSON, at most 60 words.
+// Answer is a verdict in JSON, in at most three sentences.
 type Answer struct {
 	Text string `json:"text"`
 	// First is the setting of the server, or the lever, that it puts first; "": none.

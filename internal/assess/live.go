@@ -19,7 +19,11 @@ var liveStudies = map[string][]struct{ sets, study string }{
 }
 
 // logStudy shows what another log device gives.
-const logStudy = "log-device"
+const (
+	logStudy   = "log-device"
+	logCommand = "hostlab run " + logStudy
+	logTakes   = "up to 40 min"
+)
 
 // OnService are the studies that could prove a lever on the watched service, as experiment files name it. It is ""
 // where
@@ -58,8 +62,8 @@ func (m *Minute) Join(platform []lever.Lever) []lever.Lever {
 		l := &out[i]
 		switch {
 		case l.Name == lever.Log && m.CannotTry[logStudy] == "":
-			l.Next = lever.Next{Command: "hostlab run " + logStudy,
-				Note: "up to 40 min, on the disk of --out; --set level.disk=DIRECTORY names one on the log's own"}
+			l.Next = lever.Next{Command: logCommand,
+				Note: logTakes + ", on the disk of --out; --set level.disk=DIRECTORY names one on the log's own"}
 		case l.Name == lever.Clock:
 			l.Add(m.Policies.evidence()...)
 		}
@@ -78,7 +82,7 @@ func tryFirst(m *Minute, levers []lever.Lever) {
 	}
 	for i := range levers {
 		l := &levers[i]
-		if l.Verdict != lever.Worthwhile && l.Verdict != lever.Possible {
+		if !l.Open() {
 			continue
 		}
 		for _, s := range liveStudies[l.Name] {

@@ -36,6 +36,10 @@ type Minute struct {
 	// Full are its threads that were always at work, of Threads that were watched; of a service that tells no sessions.
 	Full    []Full `json:"full,omitempty"`
 	Threads int    `json:"threads,omitempty"`
+	// Collector is what its threads that collect garbage did; nil: none did.
+	Collector *Collector `json:"collector,omitempty"`
+	// Requests are those that it has not read yet; nil: it has no connections, or tells its sessions.
+	Requests *Requests `json:"requests,omitempty"`
 	// Pools are those of poolers before it, or its own.
 	Pools    []pgbouncer.Pool `json:"pools,omitempty"`
 	Host     Host             `json:"host"`

@@ -28,7 +28,7 @@ func (x *poolers) start(ctx context.Context, s *service.Service, lasts time.Dura
 	ours := s.Members()
 	own := func(pid int) bool { return slices.Contains(ours, pid) }
 	for _, p := range proc.All() {
-		if p.Name != "pgbouncer" || !own(p.PID) && (s.Kind != service.Database || s.Name != "PostgreSQL") {
+		if p.Name != "pgbouncer" {
 			continue
 		}
 		x.all.Go(func() {
@@ -39,7 +39,7 @@ func (x *poolers) start(ctx context.Context, s *service.Service, lasts time.Dura
 			if before {
 				x.pools = append(x.pools, seen.Pools...)
 			}
-			if err != nil && (before || len(seen.Servers) == 0) {
+			if err != nil && before {
 				x.missed = append(x.missed, fmt.Sprintf("how long clients of pgbouncer (PID %d) wait for a slot: %v", p.PID, err))
 			}
 		})

@@ -18,7 +18,10 @@ import (
 
 // Server are the findings on settings of the watched server, those first that take most.
 func (m *Minute) Server() (list []explain.Finding) {
-	list = slices.Concat([]explain.Finding{}, m.pooled(), m.asking(), m.alone())
+	list = []explain.Finding{}
+	for _, look := range []func() []explain.Finding{m.pooled, m.asking, m.alone, m.garbage, m.untaken} {
+		list = append(list, look()...)
+	}
 	if !m.Connected {
 		return list
 	}
@@ -71,11 +74,15 @@ func (m *Minute) foremost(first *lever.Lever) (f explain.Finding, leads bool) {
 
 // ofServer says that finding.
 func (m *Minute) ofServer(first *lever.Lever) (says []string, leads bool) {
+	where := ": "
+	if m.Connected {
+		where = ", in the server: "
+	}
 	switch f, leads := m.foremost(first); {
 	case leads:
-		return append(strings.Split(f.Text, "; "), "first, in the server: "+f.Step), true
+		return append(strings.Split(f.Text, "; "), "first"+where+f.Step), true
 	case f.Text != "":
-		return strings.Split("also, in the server: "+f.Text, "; "), false
+		return strings.Split("also"+where+f.Text, "; "), false
 	}
 	return nil, false
 }

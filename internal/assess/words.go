@@ -21,7 +21,7 @@ var does = map[explain.PartName]string{
 	explain.Locks:       "waits %s of its active time for locks",
 	explain.Peers:       "waits %s of its active time for other servers",
 	explain.OtherWaits:  "spends %s of its active time in other waits",
-	explain.Application: "waits %s of its active time for the application",
+	explain.Application: "waits %s of its active time for its clients",
 	explain.Unexplained: "spends %s of its active time in ways that nothing explains",
 }
 
@@ -29,37 +29,89 @@ var does = map[explain.PartName]string{
 // mean much.
 const hardly = 0.01
 
-// Verdict is the answer: where the time goes, what could be gained, the first thing to type, and what is open.
+// An answer has so many sentences, of so many words, at most.
+const (
+	mostSentences = 3
+	mostWords     = 25
+)
+
+// Verdict is the answer: where the time goes and why, what a change could give, and what to type.
 func (m *Minute) Verdict(levers []lever.Lever) string {
+	says := m.answer(levers)
+	return lever.Sentences(says[:min(mostSentences, len(says))]...)
+}
+
+// answer are its sentences, the most important first.
+func (m *Minute) answer(levers []lever.Lever) []string {
 	untold := m.Report.Untold >= lever.Margin*m.Report.Busy
 	parts := slices.DeleteFunc(m.Parts(), func(p Part) bool { return untold && p.Name == explain.Unexplained })
 	slices.SortStableFunc(parts, func(a, b Part) int { return cmp.Compare(b.Share, a.Share) })
 	if m.Report.Busy <= 0 || len(parts) == 0 {
-		return lever.Sentences(m.nothing()...)
+		return m.nothing()
 	}
-	var says []string
-	answer := m.subject() + " " + fmt.Sprintf(does[parts[0].Name], result.Share(parts[0].Share))
+	goes, own := m.goes(parts)
+	who := cmp.Or(m.held(), m.ran(parts[0].Name))
+	first := m.first(levers)
+	set, leads := m.ofServer(likely(first))
+	if leads {
+		return append(joined(set), cmp.Or(who, goes))
+	}
+	says := []string{goes}
 	if untold {
-		says = append(says, fmt.Sprintf("how long %s was active is unknown, %s in %s: its sessions do not say whether they work",
-			m.name(), m.active("s", 1), result.Format(m.Report.Wall, "s")))
-		answer = "if that is all of it, " + answer
+		says = []string{fmt.Sprintf("how long %s was active is unknown, %s in %s: its sessions do not say whether they work",
+			m.name(), m.active("s", 1), result.Format(m.Report.Wall, "s")), "if that is all of it, " + goes}
 	}
-	var more []string
-	for _, p := range parts[1:min(3, len(parts))] {
-		if p.Share >= lever.Margin {
-			more = append(more, p.Name.Title()+" "+result.Share(p.Share))
-		}
-	}
-	if more != nil {
-		answer += "; " + strings.Join(more, ", ")
-	}
-	says = append(says, answer, m.behind(parts[0].Name))
 	if share := m.Report.Busy / m.Report.Wall; share < hardly { // a sentence of its own: both in one are too long
 		says = append(says, fmt.Sprintf("it was active for only %s of %s", result.Format(m.Report.Busy, "s"),
 			result.Format(m.Report.Wall, "s")))
 	}
-	gains, server := m.gains(levers)
-	return lever.Sentences(slices.Concat(server, says, []string{m.ran(parts[0].Name), m.held()}, gains)...)
+	few := m.few()
+	if first == nil {
+		return given(slices.Concat(says, []string{few, who, own, m.none(levers)}, joined(set)))
+	}
+	says = append(says, m.act(first)+": "+gives(first), few, m.step(first), own)
+	return given(append(append(says, joined(set)...), who))
+}
+
+// given are clauses that say something.
+func given(clauses []string) []string {
+	return slices.DeleteFunc(clauses, func(s string) bool { return s == "" })
+}
+
+// joined are clauses as sentences: a finding's are one where it is short enough.
+func joined(clauses []string) []string {
+	if n := len(clauses); n > 2 {
+		if all := strings.Join(clauses[:n-1], "; "); len(strings.Fields(all)) <= mostWords {
+			return []string{all, clauses[n-1]}
+		}
+		return []string{clauses[0], clauses[n-1]}
+	}
+	return clauses
+}
+
+// goes says what most of the time goes to, and what that waits for itself. own is why no platform shortens it; "": one
+// may.
+func (m *Minute) goes(parts []Part) (says, own string) {
+	first := parts[0].Name
+	says = m.subject() + " " + fmt.Sprintf(does[first], result.Share(parts[0].Share))
+	_, cause, known := strings.Cut(m.behind(first), ", ")
+	if !known {
+		var more []string
+		for _, p := range parts[1:min(3, len(parts))] {
+			if p.Share >= lever.Margin {
+				more = append(more, p.Name.Title()+" "+result.Share(p.Share))
+			}
+		}
+		return strings.TrimSuffix(says+"; "+strings.Join(more, ", "), "; "), ""
+	}
+	cause, own, _ = strings.Cut(cause, "; ")
+	if rest, clients := strings.CutPrefix(cause, "those "); clients && first == explain.Application {
+		cause = "they " + rest
+	}
+	if end := strings.Index(cause, "), "); end >= 0 && len(strings.Fields(says+cause)) > mostWords {
+		cause = cause[:end+1] // the largest says most
+	}
+	return says + ": " + cause, own
 }
 
 // nothing says why no time is shown.
@@ -84,59 +136,30 @@ func (m *Minute) subject() string {
 		service.Cgroup: "control group "}[m.Service.Kind] + m.name()
 }
 
-// gains says what levers could give: the most, what to type for it, and what is open. Those of checks and probes
-// alone know no share of the service's time.
-// server is a setting of the service itself that comes before them.
-func (m *Minute) gains(levers []lever.Lever) (says, server []string) {
-	only := func(keep func(*lever.Lever) bool) []lever.Lever { return ofTime(levers, keep) }
-	best, unlikely := m.recommended(levers)
-	little := only(func(l *lever.Lever) bool { return l.Verdict == lever.Negligible && l.AtMost != nil })
-	var first *lever.Lever
-	if len(best) > 0 {
-		first = &best[0]
+// first is the lever that the answer names: the likeliest that could save enough, those before the others of which that
+// is certain; else one that could save much, though it is not likely to. nil: none could, as far as is known.
+func (m *Minute) first(levers []lever.Lever) *lever.Lever {
+	open := ofTime(levers, func(l *lever.Lever) bool {
+		return l.AtMost != nil && l.Open()
+	})
+	const much = 0.1
+	best := ofTime(open, func(l *lever.Lever) bool { return l.Likely != nil && *l.Likely >= lever.Margin })
+	slices.SortStableFunc(best, func(a, b lever.Lever) int {
+		return cmp.Compare(slices.Index(lever.Verdicts, a.Verdict), slices.Index(lever.Verdicts, b.Verdict))
+	})
+	best = append(best, ofTime(open, func(l *lever.Lever) bool { return l.Bounded() && *l.AtMost > much })...)
+	if len(best) == 0 {
+		return nil
 	}
-	set, leads := m.ofServer(first)
-	if leads {
-		server, set = set, nil
+	return &best[0]
+}
+
+// likely is a lever of which that is known.
+func likely(l *lever.Lever) *lever.Lever {
+	if l == nil || l.Likely == nil {
+		return nil
 	}
-	switch {
-	case leads && first != nil:
-		says = []string{"on the platform, " + m.best(*first)[0]}
-	case first != nil:
-		says = append(m.best(*first), set...)
-	case len(unlikely) > 0:
-		says = []string{"no lever is likely to save active time"}
-	case len(little) > 0:
-		says = []string{"no lever that was measured here can save " + lever.Percent(lever.Margin) + " of active time"}
-	default:
-		says = []string{"no lever could be measured here"}
-	}
-	if first == nil {
-		says = append(says, set...)
-	}
-	says = append(says, m.few())
-	for _, v := range []lever.Verdict{lever.Worthwhile, lever.Possible} { // others that may give as much
-		var more []lever.Lever
-		for _, l := range best[min(1, len(best)):] {
-			if l.Verdict == v {
-				more = append(more, l)
-			}
-		}
-		if more != nil {
-			says = append(says, "also "+string(v)+": "+names(more))
-		}
-	}
-	if len(unlikely) > 0 {
-		all := 0.0
-		for _, l := range unlikely {
-			all = max(all, *l.AtMost)
-		}
-		says = append(says, fmt.Sprintf("not excluded, %s: %s", lever.Most(all), names(unlikely)))
-	}
-	if unknown := only(func(l *lever.Lever) bool { return l.Verdict == lever.Unknown }); len(unknown) > 0 {
-		says = append(says, "not known: "+names(unknown))
-	}
-	return says, server
+	return l
 }
 
 // ofTime are levers of which the share of the service's time is known.
@@ -149,27 +172,10 @@ func ofTime(levers []lever.Lever, keep func(*lever.Lever) bool) (out []lever.Lev
 	return out
 }
 
-// recommended are the levers that may save something, those first of which that is certain, and those that are not likely to.
-func (m *Minute) recommended(levers []lever.Lever) (best, unlikely []lever.Lever) {
-	open := func(l *lever.Lever) bool {
-		return l.Likely != nil && (l.Verdict == lever.Worthwhile || l.Verdict == lever.Possible)
-	}
-	nothing := func(l *lever.Lever) bool { return *l.Likely < 0.0005 } // nobody is sent to gain what is written as 0 %
-	best = ofTime(levers, func(l *lever.Lever) bool { return open(l) && !nothing(l) })
-	slices.SortStableFunc(best, func(a, b lever.Lever) int {
-		return cmp.Compare(slices.Index(lever.Verdicts, a.Verdict), slices.Index(lever.Verdicts, b.Verdict))
-	})
-	return best, ofTime(levers, func(l *lever.Lever) bool { return open(l) && nothing(l) })
-}
-
 // First is the setting of the server, or the lever, that the answer puts first; "": none.
 func (m *Minute) First(levers []lever.Lever) string {
-	best, _ := m.recommended(levers)
-	var first *lever.Lever
-	if len(best) > 0 {
-		first = &best[0]
-	}
-	if f, leads := m.foremost(first); leads {
+	first := m.first(levers)
+	if f, leads := m.foremost(likely(first)); leads {
 		return f.Parameter
 	}
 	if first == nil {
@@ -178,41 +184,81 @@ func (m *Minute) First(levers []lever.Lever) string {
 	return first.Name
 }
 
-// best says what the first lever could give, and what to type for it.
-func (m *Minute) best(l lever.Lever) []string {
-	does := change[l.Name]
-	if t, there := m.largest(); there && l.Name == lever.Neighbour {
-		does = "without other programs (most: " + m.took(t) + "), it"
+// act is what would be done with a lever, for a sentence.
+func (m *Minute) act(l *lever.Lever) string {
+	switch t, there := m.largest(); {
+	case l.Name == lever.Neighbour && there:
+		return fmt.Sprintf("move or limit %s, which took %.2g of %s", called(t), t.Seconds/max(m.Report.Wall, 1e-9),
+			screen.Count(m.Host.CPUs, "CPU"))
+	case l.Name == lever.CPUs && m.Host.Allowed > 0 && m.Host.Allowed < m.Host.CPUs:
+		return fmt.Sprintf("let it use all CPUs, as it may use %d of %d", m.Host.Allowed, m.Host.CPUs)
+	case (l.Name == lever.CPUs || l.Name == lever.Steal) && l.Next.Command == "" && l.Next.Note != "":
+		return l.Next.Note
+	case l.Name == lever.Quota && m.Quota != nil:
+		return fmt.Sprintf("raise its CPU quota, which is %.3g CPUs", m.Quota.CPUs)
+	case l.Name == lever.Memory && m.short():
+		return "raise its limit of memory, which is " + result.Format(m.Memory.Bytes, "B")
 	}
-	gain := fmt.Sprintf("%s could save %s of active time, %s", does, result.Share(*l.Likely), lever.Most(*l.AtMost))
-	if l.Verdict == lever.Possible {
-		gain += "; that is not certain"
-	}
-	there := ""
-	if m.Away() {
-		there = "on its host, "
-	}
-	says := []string{gain, lever.Step(there+"first: ", l.Next, l.Name)}
-	if l.Try != "" {
-		says = append(says, there+`to prove it here: run "`+l.Try+`"`)
-	}
-	return says
+	return change[l.Name]
 }
 
 // change names what would be done with a lever.
 var change = map[string]string{
-	lever.Clock: "a faster clock", lever.Idle: "shallower idle states", lever.SMT: "cores of its own", lever.CPUs: "more CPUs",
-	lever.Quota: "a higher CPU quota", lever.Steal: "CPUs that the hypervisor leaves to this guest",
-	lever.Log: "a faster log device", lever.Data: "faster data disks",
-	lever.Network: "fewer round trips", lever.Memory: "more memory",
+	lever.Clock: "let its CPUs run at a faster clock", lever.Idle: "use shallower idle states",
+	lever.SMT: "give it cores of its own", lever.CPUs: "give it more CPUs",
+	lever.Neighbour: "move or limit other programs", lever.Quota: "raise its CPU quota",
+	lever.Steal: "take no CPUs from this guest", lever.Log: "use a faster log device",
+	lever.Data: "use faster data disks", lever.Network: "use fewer round trips", lever.Memory: "give it more memory",
 }
 
-func names(levers []lever.Lever) string {
-	var out []string
-	for _, l := range levers {
-		out = append(out, l.Title())
+// gives is what a lever could give, for a sentence.
+func gives(l *lever.Lever) string {
+	most := "at most " + result.Share(*l.AtMost) + " less time"
+	if l.Likely == nil || *l.Likely < lever.Nothing { // nobody is promised what is written as 0 %
+		return most
 	}
-	return strings.Join(out, ", ")
+	s := "likely " + result.Share(*l.Likely) + " less time"
+	if most = result.Share(*l.AtMost); l.Bounded() && most != result.Share(*l.Likely) {
+		s += ", at most " + most
+	}
+	if l.Verdict == lever.Possible {
+		s += " (not certain)"
+	}
+	return s
+}
+
+// step is what to type for the first lever.
+func (m *Minute) step(l *lever.Lever) string {
+	there := ""
+	if m.Away() {
+		there = "on its host, "
+	}
+	switch {
+	case l.Next.Command == logCommand:
+		return lever.Step(there+"to measure it in "+logTakes+": ", l.Next)
+	case l.Next.Command == "" && l.Try != "":
+		return lever.Step(there+"to measure it here: ", lever.Next{Command: l.Try})
+	case l.Next.Command == "" && (l.Name == lever.Quota || l.Next.Note == m.act(l)): // that was said
+		return ""
+	}
+	return lever.Step(there+"first: ", l.Next)
+}
+
+// none says that no lever could give much, as far as they were measured.
+func (m *Minute) none(levers []lever.Lever) string {
+	most, known := 0.0, false
+	for _, l := range levers {
+		if l.Of == lever.ActiveTime && l.Bounded() {
+			most, known = max(most, *l.AtMost), true
+		}
+	}
+	switch {
+	case !known:
+		return "no lever could be measured here"
+	case most < lever.Margin:
+		return "no lever that was measured here can save " + lever.Percent(lever.Margin) + " of active time"
+	}
+	return "what was measured here could save at most " + result.Share(most) + " of active time, and likely less"
 }
 
 // each is a part of a transaction where those are known, else of a second.

@@ -6,8 +6,14 @@ import (
 
 	"hostlab/internal/explain"
 	"hostlab/internal/lever"
+	"hostlab/internal/proc"
 	"hostlab/internal/service"
 )
+
+func withOther(m *Minute, other proc.Taker) *Minute {
+	m.Counted, m.Takers = true, []proc.Taker{other}
+	return m
+}
 
 // TestVerdicts reads the answer of many made-up minutes: what the time goes to first, then the number, then
 // what to type, in at most 25 words a sentence.
@@ -36,37 +42,47 @@ func TestVerdicts(t *testing.T) {
 	}{
 		"cpu-bound": {minute(parts(90, 2, 4, 0, 0, 4)), service.Database,
 			[]lever.Lever{gain(lever.Clock, 0.2, 0.25, 0.3, "hostlab set governor=performance"), small, alone},
-			`PostgreSQL computes for 90 % of its active time. A faster clock could save 25 % of active time, at most 30 %. First: run "hostlab set governor=performance".`},
+			`PostgreSQL computes for 90 % of its active time. Let its CPUs run at a faster clock: likely 25 % less time, at most 30 %. First: run "hostlab set governor=performance".`},
 		"starved": {minute(parts(31, 60, 9, 0, 0, 0)), service.Database,
 			[]lever.Lever{gain(lever.CPUs, 0.3, 0.4, 0.6, "hostlab watch"), gain(lever.Log, 0.03, 0.06, 0.1, "x"), small, open},
-			`PostgreSQL waits 60 % of its active time for a CPU; on CPU 31 %, log wait 9.0 %. More CPUs could save 40 % of active time, at most 60 %. First: run "hostlab watch". Also possible: log device. Not known: idle states.`},
+			`PostgreSQL waits 60 % of its active time for a CPU; on CPU 31 %, log wait 9.0 %. Give it more CPUs: likely 40 % less time, at most 60 %. First: run "hostlab watch".`},
 		"log-bound": {minute(parts(20, 0, 70, 0, 10, 0)), service.Database,
 			[]lever.Lever{gain(lever.Log, 0.6, 0.7, 0.8, "hostlab run log-device"), owned},
-			`PostgreSQL waits 70 % of its active time for the log; on CPU 20 %, locks 10 %. A faster log device could save 70 % of active time, at most 80 %. First: run "hostlab run log-device".`},
+			`PostgreSQL waits 70 % of its active time for the log; on CPU 20 %, locks 10 %. Use a faster log device: likely 70 % less time, at most 80 %. To measure it in up to 40 min: run "hostlab run log-device".`},
 		"decided and not": {minute(parts(31, 60, 9, 0, 0, 0)), service.Database,
 			[]lever.Lever{gain(lever.Log, 0.03, 0.5, 1, "x"), gain(lever.CPUs, 0.3, 0.4, 0.6, "hostlab watch"), small},
-			`PostgreSQL waits 60 % of its active time for a CPU; on CPU 31 %, log wait 9.0 %. More CPUs could save 40 % of active time, at most 60 %. First: run "hostlab watch". Also possible: log device.`},
+			`PostgreSQL waits 60 % of its active time for a CPU; on CPU 31 %, log wait 9.0 %. Give it more CPUs: likely 40 % less time, at most 60 %. First: run "hostlab watch".`},
 		"not sure": {minute(parts(80, 0, 20, 0, 0, 0)), service.Database,
 			[]lever.Lever{gain(lever.Log, 0.01, 0.04, 0.2, "hostlab run log-device")},
-			`PostgreSQL computes for 80 % of its active time; log wait 20 %. A faster log device could save 4.0 % of active time, at most 20 %; that is not certain. First: run "hostlab run log-device".`},
+			`PostgreSQL computes for 80 % of its active time; log wait 20 %. Use a faster log device: likely 4.0 % less time, at most 20 % (not certain). To measure it in up to 40 min: run "hostlab run log-device".`},
 		"nothing likely": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database,
 			[]lever.Lever{gain(lever.Log, 0, 0, 1, "hostlab run log-device"), small},
-			`PostgreSQL computes for 100 % of its active time. No lever is likely to save active time. Not excluded, at most 100 %: log device.`},
+			`PostgreSQL computes for 100 % of its active time. No lever that was measured here can save 5 % of active time.`},
 		"one likely, one not": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database,
 			[]lever.Lever{gain(lever.Clock, 0, 0.03, 0.3, ""), gain(lever.Log, 0, 0, 1, "hostlab run log-device")},
-			`PostgreSQL computes for 100 % of its active time. A faster clock could save 3.0 % of active time, at most 30 %; that is not certain. Not excluded, at most 100 %: log device.`},
+			`PostgreSQL computes for 100 % of its active time. Let its CPUs run at a faster clock: likely 3.0 % less time, at most 30 % (not certain).`},
+		"only a bound": {minute(parts(54, 46, 0, 0, 0, 0)), service.Database,
+			[]lever.Lever{gain(lever.CPUs, 0, 0, 0.46, "hostlab watch"), gain(lever.Log, 0, 0, 1, "x"), open},
+			`PostgreSQL computes for 54 % of its active time; wait for a CPU 46 %. Give it more CPUs: at most 46 % less time. First: run "hostlab watch".`},
+		"a bound that is no reason": {minute(parts(92, 8, 0, 0, 0, 0)), service.Database, []lever.Lever{gain(lever.CPUs, 0, 0.01, 0.08, "x")},
+			`PostgreSQL computes for 92 % of its active time; wait for a CPU 8.0 %. What was measured here could save at most 8.0 % of active time, and likely less.`},
+		"not bounded": {minute(parts(20, 0, 80, 0, 0, 0)), service.Database, []lever.Lever{gain(lever.Log, 0.7, 0.8, 1, "x")},
+			`PostgreSQL waits 80 % of its active time for the log; on CPU 20 %. Use a faster log device: likely 80 % less time. First: run "x".`},
+		"a neighbour": {withOther(minute(parts(50, 50, 0, 0, 0, 0)), proc.Taker{PID: 4711, Name: "python3", Processes: 1, Seconds: 120}), service.Process,
+			[]lever.Lever{gain(lever.Neighbour, 0.3, 0.4, 0.46, "chrt --idle --pid 0 4711")},
+			`Process PostgreSQL computes for 50 % of its active time; wait for a CPU 50 %. Move or limit python3 (PID 4711), which took 2 of 4 CPUs: likely 40 % less time, at most 46 %. First: run "chrt --idle --pid 0 4711".`},
 		"cold reads": {minute(parts(20, 0, 0, 80, 0, 0)), service.Database,
 			[]lever.Lever{gain(lever.Data, 0.7, 0.8, 0.8, "hostlab x")},
-			`PostgreSQL waits 80 % of its active time for data reads; on CPU 20 %. Faster data disks could save 80 % of active time, at most 80 %. First: run "hostlab x".`},
+			`PostgreSQL waits 80 % of its active time for data reads; on CPU 20 %. Use faster data disks: likely 80 % less time. First: run "hostlab x".`},
 		"locked": {minute(parts(8, 0, 2, 0, 90, 0)), service.Database,
 			[]lever.Lever{gain(lever.Log, 0, 0.02, 0.04, ""), small},
 			`PostgreSQL waits 90 % of its active time for locks; on CPU 8.0 %. No lever that was measured here can save 5 % of active time.`},
 		"chatty": {minute(parts(20, 0, 0, 0, 0, 80)), service.Database, []lever.Lever{gain(lever.Network, 0.5, 0.6, 0.7, "")},
-			`PostgreSQL waits 80 % of its active time for the application; on CPU 20 %. Fewer round trips could save 60 % of active time, at most 70 %.`},
+			`PostgreSQL waits 80 % of its active time for its clients; on CPU 20 %. Use fewer round trips: likely 60 % less time, at most 70 %.`},
 		"all negligible": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database, []lever.Lever{small},
 			`PostgreSQL computes for 100 % of its active time. No lever that was measured here can save 5 % of active time.`},
 		"unknown": {minute(parts(98, 2, 0, 0, 0, 0)), service.Process, []lever.Lever{open, owned, alone},
-			`Process PostgreSQL computes for 98 % of its active time. No lever could be measured here. Not known: idle states.`},
+			`Process PostgreSQL computes for 98 % of its active time. No lever could be measured here.`},
 		"idle": {minute(nil), service.Unit, []lever.Lever{open},
 			`Unit PostgreSQL did nothing while it was watched. Watch it again while it works.`},
 		"too short to be seen": {&Minute{Connected: true, Report: explain.Report{Transactions: 28}}, service.Database,
@@ -76,7 +92,7 @@ func TestVerdicts(t *testing.T) {
 			`Unknown: this user saw no active session of PostgreSQL, and may not see the sessions of other users. The missing grants stand under "Not seen".`},
 		"ended": {minute(parts(98, 2, 0, 0, 0, 0)), service.Cgroup,
 			[]lever.Lever{gain(lever.CPUs, 0.01, 0.02, 0.02, ""), open},
-			`Control group PostgreSQL computes for 98 % of its active time. No lever that was measured here can save 5 % of active time. Not known: idle states.`},
+			`Control group PostgreSQL computes for 98 % of its active time. No lever that was measured here can save 5 % of active time.`},
 		"bounded by counters": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database, []lever.Lever{bounded},
 			`PostgreSQL computes for 100 % of its active time. No lever that was measured here can save 5 % of active time.`},
 		"checks alone": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database,
@@ -84,15 +100,18 @@ func TestVerdicts(t *testing.T) {
 			`PostgreSQL computes for 100 % of its active time. No lever could be measured here.`},
 		"hardly active": {minute(parts(0.2, 0.05, 0.05, 0, 0, 0.1)), service.Database,
 			[]lever.Lever{gain(lever.CPUs, 0.3, 0.4, 0.6, "hostlab watch")},
-			`PostgreSQL computes for 50 % of its active time; application 25 %, wait for a CPU 12 %. It was active for only 400 ms of 60.0 s. More CPUs could save 40 % of active time, at most 60 %. First: run "hostlab watch".`},
+			`PostgreSQL computes for 50 % of its active time; application 25 %, wait for a CPU 12 %. It was active for only 400 ms of 60.0 s. Give it more CPUs: likely 40 % less time, at most 60 %.`},
 		"a long command": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database,
 			[]lever.Lever{gain(lever.Clock, 0.2, 0.2, 0.2, "a\nb")},
-			`PostgreSQL computes for 100 % of its active time. A faster clock could save 20 % of active time, at most 20 %. First: the command stands under clock frequency.`},
+			`PostgreSQL computes for 100 % of its active time. Let its CPUs run at a faster clock: likely 20 % less time. First: the command stands under "What to do next".`},
 	} {
 		c.minute.Service = service.Service{Kind: c.kind, Name: "PostgreSQL", PID: 7}
 		got := c.minute.Verdict(c.levers)
 		if got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)
+		}
+		if n := strings.Count(got+" ", ". "); n > 3 {
+			t.Errorf("%s: %d sentences", name, n)
 		}
 		for s := range strings.SplitSeq(got, ". ") {
 			if n := len(strings.Fields(s)); n > 25 {
@@ -108,7 +127,7 @@ func TestAway(t *testing.T) {
 	m.Service = service.Service{Kind: service.Database, Name: "PostgreSQL"}
 	l := lever.Lever{Name: lever.Log, Next: lever.Next{Command: "hostlab run log-device"}}
 	l.Gains(0.7, 0.6, 0.7, 0.8)
-	if got, want := m.Verdict([]lever.Lever{l}), `On its host, first: run "hostlab run log-device".`; !strings.Contains(got, want) {
+	if got, want := m.Verdict([]lever.Lever{l}), `On its host, to measure it in up to 40 min: run "hostlab run log-device".`; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	m.missing("no port")
@@ -148,7 +167,7 @@ func TestUntold(t *testing.T) {
 func TestQuota(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.RunQueue: 70, explain.DatabaseCPU: 30})
 	m.Service, m.Throttled = service.Service{Kind: service.Cgroup, Name: "/shop"}, new(40.0)
-	if got, want := m.Verdict(m.Levers()), " for a CPU; on CPU 30 %. A higher CPU quota could save 40 %"; !strings.Contains(got, want) {
+	if got, want := m.Verdict(m.Levers()), " for a CPU; on CPU 30 %. Raise its CPU quota: likely 40 % less time"; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	*m.Throttled = 1

@@ -20,6 +20,9 @@ const Schema = 1
 // Kind tells the document from others.
 const Kind = "check"
 
+// inFull is how many findings a terminal shows with their values and commands.
+const inFull = 6
+
 // evidenceRows is how many rows of evidence a finding shows on a terminal.
 const evidenceRows = 6
 
@@ -111,7 +114,8 @@ const mostNamed = 4
 // more of each than a terminal, unless all is asked for.
 func Sections(results []Result, all bool) []document.Section {
 	var out []document.Section
-	for _, r := range Findings(results) {
+	var more document.Pairs
+	for i, r := range Findings(results) { // the worst first
 		short, full := finding(r, evidenceRows), finding(r, len(r.Evidence))
 		if all {
 			out = append(out, full)
@@ -120,10 +124,18 @@ func Sections(results []Result, all bool) []document.Section {
 		short.Where, full.Where, full.Anchor = document.Terminal, document.Page, r.ID
 		full.Blocks = append(full.Blocks, document.Pairs{{Name: "why", Value: r.Why},
 			{Name: "source", Value: cmp.Or(r.Source, "none")}, {Name: "sources disagree", Value: cmp.Or(r.Disagree, "no")}})
-		if r.Severity > Info { // a terminal shows information with all else
+		switch { // a terminal shows information with all else
+		case r.Severity == Info:
+		case i < inFull:
 			out = append(out, short)
+		default:
+			more = append(more, document.Pair{Name: r.ID + " " + r.Severity.String(), Value: r.Title + ": " + r.Detail})
 		}
 		out = append(out, full)
+	}
+	if more != nil {
+		out = append(out, document.Titled("More findings", more,
+			document.Line{Text: "--all prints their commands.", Tone: document.Quiet}).On(document.Terminal))
 	}
 	rest := []document.Section{document.Titled("Ok", listed(withStatus(results, OK), true)).Closed(),
 		document.Titled("Not applicable", listed(withStatus(results, NotApplicable), true)).Closed()}

@@ -47,6 +47,26 @@ func sample() *Document {
 	}
 }
 
+// TestAnswerLast: a text with more lines than its screen has rows ends with its answer, and no other does.
+func TestAnswerLast(t *testing.T) {
+	write := func(rows int) string {
+		var b bytes.Buffer
+		if err := WriteText(&b, sample(), TextOptions{Rows: rows}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	plain := write(0)
+	n := strings.Count(plain, "\n")
+	if got := write(n); got != plain {
+		t.Errorf("all of it can be seen:\n%s", got)
+	}
+	const answer = "\nThe governor powersave costs 48 % more CPU time.\nSet performance.\n"
+	if got := write(n - 1); got != plain+answer {
+		t.Errorf("got\n%s\nwant this at its end:%s", got, answer)
+	}
+}
+
 func TestGolden(t *testing.T) {
 	for name, write := range map[string]func(*bytes.Buffer) error{
 		"80.txt": func(b *bytes.Buffer) error { return WriteText(b, sample(), TextOptions{}) },

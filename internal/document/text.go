@@ -1,6 +1,7 @@
 package document
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -14,7 +15,12 @@ import (
 type TextOptions struct {
 	Width int  // columns; 0 means 80
 	Color bool // ANSI colours; the caller honours NO_COLOR
+	// Rows are those of a screen that shows the last ones: a longer text ends with its answer. 0: all rows can be seen.
+	Rows int
 }
+
+// Rows are those of a terminal that does not tell.
+const Rows = 24
 
 var codes = map[Tone]string{Strong: screen.Bold, Quiet: screen.Dim, Good: screen.Green, Caution: screen.Yellow,
 	Notice: screen.Cyan}
@@ -22,13 +28,9 @@ var codes = map[Tone]string{Strong: screen.Bold, Quiet: screen.Dim, Good: screen
 // WriteText prints a document for a terminal: the answer, what it is about, what limits
 // it, then the sections.
 func WriteText(w io.Writer, d *Document, o TextOptions) error {
-	t := &text{screen.NewPrinter(w, o.Width, o.Color)}
-	for _, l := range d.Answer {
-		if l.Tone == "" {
-			l.Tone = Strong
-		}
-		t.Text("", codes[l.Tone], l.Text)
-	}
+	var b bytes.Buffer
+	t := &text{screen.NewPrinter(&b, o.Width, o.Color)}
+	t.answer(d)
 	if len(d.About) > 0 {
 		t.Raw("")
 	}
@@ -44,10 +46,27 @@ func WriteText(w io.Writer, d *Document, o TextOptions) error {
 	for _, s := range d.shown(Terminal) {
 		t.section(&s)
 	}
-	return t.Err()
+	if o.Rows > 0 && bytes.Count(b.Bytes(), []byte("\n")) > o.Rows {
+		t.Raw("")
+		t.answer(d)
+	}
+	if err := t.Err(); err != nil {
+		return err
+	}
+	_, err := b.WriteTo(w)
+	return err
 }
 
 type text struct{ *screen.Printer }
+
+func (t *text) answer(d *Document) {
+	for _, l := range d.Answer {
+		if l.Tone == "" {
+			l.Tone = Strong
+		}
+		t.Text("", codes[l.Tone], l.Text)
+	}
+}
 
 const indent = "  "
 

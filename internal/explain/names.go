@@ -92,7 +92,7 @@ type Vacuum struct {
 	Running float64 `json:"running"` // of those, on a CPU or in I/O, and not in a pause
 }
 
-// Queue is the one of a server whose threads serve sessions in turn: requests that wait for a thread, and threads that serve one, the means
+// Queue is the one of a server whose threads serve sessions in turn: requests that wait for a thread, and threads, the means
 // of all looks.
 type Queue struct {
 	Waiting float64 `json:"waiting"`

@@ -211,6 +211,10 @@ func (s *Summary) Document() *document.Document {
 	default:
 		answer += " No check found anything to change."
 	}
+	if p := s.most(); p != nil {
+		answer = fmt.Sprintf("%s could gain most: likely %s of active time (%s). ", p.Host, ADay(*p.SecondsPerDay),
+			lever.Title(s.Levers[0].Name)) + answer
+	}
 	d.Answer = []document.Line{{Text: answer}}
 	if d.About = []string{screen.Count(s.Documents, "document")}; s.Hosts > 0 {
 		d.About[0] += "; the newest was written " + ago(s.newest) + " ago"
@@ -258,6 +262,14 @@ func (s *Summary) Document() *document.Document {
 		document.Titled("Accepted", acceptedTable(s.Accepted)),
 		document.Titled("Exceptions that have expired", acceptedTable(s.Expired))}
 	return d
+}
+
+// most is the host that likely gains most by the lever that gains most of all; nil: none is known to gain anything.
+func (s *Summary) most() *Pay {
+	if len(s.Levers) == 0 || len(s.Levers[0].Pays) == 0 || s.Levers[0].Pays[0].SecondsPerDay == nil {
+		return nil
+	}
+	return &s.Levers[0].Pays[0]
 }
 
 // otherTitles are of what other commands than check find.

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"hostlab/internal/lever"
+	"strings"
 	"testing"
 	"time"
 )
@@ -47,5 +48,9 @@ func TestStatusOfTheUnknown(t *testing.T) {
 	if len(s.Stale) != 1 || s.Stale[0].Name != "gone" || len(s.Findings) != 1 || s.Findings[0].Hosts != 1 ||
 		len(s.Levers) != 1 || s.Levers[0].SecondsPerDay != 600 {
 		t.Errorf("%+v", s)
+	}
+	const want = "here could gain most: likely 10 min a day of active time (log device). 2 hosts;"
+	if got := s.Document().Answer[0].Text; !strings.HasPrefix(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
 	}
 }

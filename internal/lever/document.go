@@ -41,16 +41,10 @@ func Sections(levers []Lever, ofService bool) []document.Section {
 			"do not add up."}
 	for i := range levers {
 		l := &levers[i]
-		number := func(v *float64) document.Cell {
-			if v == nil {
-				return document.Text(l.none())
-			}
-			return document.Number(*v, result.Share(*v))
-		}
-		cells := []document.Cell{document.Text(l.Title()), number(l.AtMost), l.measured(),
+		cells := []document.Cell{document.Text(l.Title()), l.most(), l.measured(),
 			document.Text(cmp.Or(string(l.Kind()), "none")), l.Verdict.Cell()}
 		if ofService {
-			cells = slices.Insert(cells, 1, number(l.Likely))
+			cells = slices.Insert(cells, 1, l.share(l.Likely))
 		}
 		row := t.Add(cells...)
 		row.Anchor, row.Notes = l.Anchor(), l.notes()
@@ -62,11 +56,32 @@ func Sections(levers []Lever, ofService bool) []document.Section {
 	if ofService {
 		out = document.Titled("What could be gained", b)
 	}
-	next := document.Section{Title: "What to do next"}
+	next := document.Section{Title: nextTitle}
 	for i := range levers {
-		next.Blocks = append(next.Blocks, levers[i].steps()...)
+		if l := &levers[i]; l.Verdict != Negligible { // nobody is sent to gain nothing
+			next.Blocks = append(next.Blocks, l.steps()...)
+		}
 	}
 	return []document.Section{out, next}
+}
+
+// nextTitle is where all steps stand.
+const nextTitle = "What to do next"
+
+// share is a figure, or why there is none.
+func (l *Lever) share(v *float64) document.Cell {
+	if v == nil {
+		return document.Text(l.none())
+	}
+	return document.Number(*v, result.Share(*v))
+}
+
+// most is the limit of a gain.
+func (l *Lever) most() document.Cell {
+	if l.AtMost != nil && !l.Bounded() {
+		return document.Number(*l.AtMost, "not measured")
+	}
+	return l.share(l.AtMost)
 }
 
 // none says why there is no figure.
@@ -154,12 +169,12 @@ func (l *Lever) bar(notes []document.Line) document.Bar {
 	case l.Likely == nil: // only bounded
 		row.Segments = []document.Segment{{Class: "most", Name: "at most", Value: *l.AtMost, Text: result.Share(*l.AtMost),
 			Fill: '░'}}
-		gain = Most(*l.AtMost)
+		gain = l.limit()
 	default:
 		row.Segments = []document.Segment{
 			{Class: "likely", Name: "likely", Value: *l.Likely, Text: result.Share(*l.Likely), Fill: '█'},
 			{Class: "most", Name: "at most", Value: *l.AtMost - *l.Likely, Text: result.Share(*l.AtMost), Fill: '░'}}
-		gain = result.Share(*l.Likely) + ", " + Most(*l.AtMost)
+		gain = result.Share(*l.Likely) + ", " + l.limit()
 	}
 	row.Ends = []document.Cell{document.Text(gain), l.Verdict.Cell()}
 	return row
@@ -179,8 +194,13 @@ func (l *Lever) steps() (out []document.Block) {
 	return out
 }
 
-// Most writes an upper limit, which is not below a tenth of a per cent.
-func Most(v float64) string { return "at most " + result.Share(max(v, 0.001)) }
+// limit writes the limit of a gain, which is not below a tenth of a per cent.
+func (l *Lever) limit() string {
+	if !l.Bounded() {
+		return "limit not measured"
+	}
+	return "at most " + result.Share(max(*l.AtMost, 0.001))
+}
 
 // Cell is a known estimate with its interval.
 func Cell(m *result.Measurement) document.Cell {

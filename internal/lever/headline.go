@@ -3,7 +3,6 @@ package lever
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -20,8 +19,10 @@ type verdict struct {
 	loose  []*draft // those that none is known to take away, likewise
 }
 
-// headline says whether the platform costs something, then how much, what to type first and what was not decided: at
-// most two sentences each.
+// mostWords is how many a sentence has at most.
+const mostWords = 25
+
+// headline says whether the platform costs something, how much, and what to type first: a sentence each.
 func headline(role check.Role, drafts []*draft) string {
 	v := &verdict{role: role, drafts: drafts}
 	v.worth = v.filter(func(d *draft) bool { return d.reason == Costs })
@@ -31,7 +32,12 @@ func headline(role check.Role, drafts []*draft) string {
 	for _, list := range [][]*draft{v.worth, v.loose} {
 		slices.SortStableFunc(list, func(a, b *draft) int { return cmp.Compare(b.effect, a.effect) })
 	}
-	return Sentences(slices.Concat(v.answer(), v.commit(), v.first(), v.open())...)
+	says := append(v.answer(), v.commit()...)
+	first := slices.DeleteFunc(v.first(), func(s string) bool { return s == "" })
+	if all := strings.Join(first, ": "); len(strings.Fields(all)) <= mostWords {
+		first = []string{all}
+	}
+	return Sentences(append(says[:min(3-len(first), len(says))], first...)...)
 }
 
 func (v *verdict) filter(keep func(*draft) bool) (out []*draft) {
@@ -89,10 +95,7 @@ func (v *verdict) answer() []string {
 		blind = append(blind, d.blind...)
 	}
 	if len(measured) == 0 && len(blind) > 0 {
-		out = append(out, screen.Plural(len(blind), "check", "checks")+" could not look, as "+blind[0])
-	}
-	if len(effects) > 0 {
-		out = append(out, "no cost was found in: "+names(effects))
+		out[1] += "; " + screen.Plural(len(blind), "check", "checks") + " could not look, as " + blind[0]
 	}
 	return out
 }
@@ -125,7 +128,7 @@ func (v *verdict) commit() []string {
 }
 
 // longest is how many characters of a command fit into a sentence.
-const longest = 70
+const longest = 90
 
 // first says what to change first: the largest measured effect, else the worst
 // finding, else how to get an answer.
@@ -133,16 +136,16 @@ func (v *verdict) first() []string {
 	recommended := v.of(Recommended)
 	switch {
 	case len(v.worth) > 0:
-		return []string{Step("first: ", v.worth[0].next, v.worth[0].name)}
+		return []string{Step("first: ", v.worth[0].next)}
 	case len(recommended) > 0: // the first of equals
 		d := slices.MaxFunc(recommended, func(a, b *draft) int { return cmp.Compare(a.todo[0].Severity, b.todo[0].Severity) })
 		f := d.todo[0]
 		return []string{fmt.Sprintf("first change %s, %s; its gain was not measured", f.ID, lowerFirst(f.Title)),
-			Step("", remedy(d.todo), d.name)}
+			Step("", remedy(d.todo))}
 	case len(v.of(OtherRole)) > 0 && v.role == check.Development:
 		return []string{"change nothing"}
 	case len(v.loose) > 0:
-		return []string{Step("first: ", v.loose[0].next, v.loose[0].name)}
+		return []string{Step("first: ", v.loose[0].next)}
 	case len(v.filter(func(d *draft) bool { return d.disturbed != "" })) > 0:
 		return []string{"change nothing yet: assess again on a quieter host"}
 	case len(v.filter(func(d *draft) bool { return d.reason.open() })) > 0:
@@ -154,42 +157,16 @@ func (v *verdict) first() []string {
 }
 
 // Step puts a lever's next step into a sentence; "" where it has none.
-func Step(lead string, next Next, name string) string {
+func Step(lead string, next Next) string {
 	switch {
 	case next.Command == "" && next.Note == "":
 		return ""
 	case next.Command == "":
 		return lead + next.Note
 	case strings.Contains(next.Command, "\n") || utf8.RuneCountInString(next.Command) > longest:
-		return lead + "the command stands under " + Title(name)
+		return lead + `the command stands under "` + nextTitle + `"`
 	}
 	return lead + `run "` + next.Command + `"`
-}
-
-// open says what was not decided, and what is set elsewhere.
-func (v *verdict) open() (parts []string) {
-	if open := v.filter(func(d *draft) bool { return d.reason.open() }); len(open) > 0 {
-		parts = append(parts, "not decided: "+names(open))
-	}
-	by := map[string][]*draft{}
-	for _, d := range v.of(Elsewhere) {
-		by[d.owner] = append(by[d.owner], d)
-	}
-	for _, who := range slices.Sorted(maps.Keys(by)) {
-		parts = append(parts, who+" sets: "+names(by[who]))
-	}
-	settings := 0
-	for _, d := range v.of(Recommended) {
-		settings += len(d.todo)
-	}
-	if len(v.worth) == 0 {
-		settings-- // the first was named
-	}
-	if settings > 0 {
-		parts = append(parts, screen.Plural(settings, "other setting differs", "other settings differ")+
-			" from recommendations, at a cost that was not measured")
-	}
-	return parts
 }
 
 // synthetic levers are measured with work that no database does as such.

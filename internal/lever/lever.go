@@ -220,6 +220,15 @@ func (l *Lever) Unseen(share *float64) {
 	l.Of, l.Share, l.Verdict, l.Reason = ActiveTime, share, Unknown, NotSeen
 }
 
+// Nothing is the share below which a gain is written as 0 %.
+const Nothing = 0.0005
+
+// Bounded reports that something limits its gain: all of the time is no limit.
+func (l *Lever) Bounded() bool { return l.AtMost != nil && *l.AtMost < 0.995 }
+
+// Open reports that it may be worth something.
+func (l *Lever) Open() bool { return l.Verdict == Worthwhile || l.Verdict == Possible }
+
 // Unit is a share within 0 and 1.
 func Unit(v float64) float64 { return min(max(v, 0), 1) }
 

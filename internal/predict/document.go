@@ -20,11 +20,6 @@ func (a *Answer) Document() *document.Document {
 			"intervals at 95 %%.",
 			a.Options.Replications, a.Machine.CPUs(), a.Options.Seed)}}
 	add := func(s document.Section) { d.Sections = append(d.Sections, s) }
-	if h := a.Machine.HostDecides; h != nil {
-		d.Answer = append(d.Answer, document.Line{Text: h.Text(), Tone: document.Caution})
-		add(document.Section{Title: "Ask the owner of the hypervisor's host",
-			Blocks: []document.Block{document.Points(h.Ask...)}})
-	}
 	for i, s := range a.Sentences() {
 		tone := document.Strong
 		if i > 0 {
@@ -32,9 +27,16 @@ func (a *Answer) Document() *document.Document {
 		}
 		d.Answer = append(d.Answer, document.Line{Text: s, Tone: tone})
 	}
+	if h := a.Machine.HostDecides; h != nil {
+		d.Answer = append(d.Answer, document.Line{Text: h.Text(), Tone: document.Caution})
+		add(document.Section{Title: "Ask the owner of the hypervisor's host",
+			Blocks: []document.Block{document.Points(h.Ask...)}})
+	}
 	add(document.Section{Title: "Case", Blocks: []document.Block{a.pairs()}})
-	for _, c := range a.Comparisons {
-		add(document.Section{Title: "Result" + at(c), Where: document.Terminal, Blocks: a.comparison(c, shortTable)})
+	for i, c := range a.Comparisons {
+		if i == 0 { // what the answer is of; where an effect vanishes stands below
+			add(document.Section{Title: "Result" + at(c), Where: document.Terminal, Blocks: a.comparison(c, shortTable)})
+		}
 		add(document.Section{Title: "Result" + at(c), Where: document.Page, Blocks: a.comparison(c, longTable)})
 	}
 	if m := a.Map; m != nil {
@@ -51,18 +53,17 @@ func (a *Answer) Document() *document.Document {
 		add(document.Section{Title: "What the answer depends on",
 			Blocks: []document.Block{document.Figure{Figure: tornado(a)}, a.sensitivity()}})
 	}
-	for i, c := range a.Comparisons {
-		s := document.Section{Title: "Residency" + at(c), Folded: true, Blocks: []document.Block{residency(c)}}
-		if i > 0 {
-			s.Where = document.Page
-		}
-		add(s)
+	for _, c := range a.Comparisons {
+		add(document.Section{Title: "Residency" + at(c), Where: document.Page, Folded: true,
+			Blocks: []document.Block{residency(c)}})
 	}
-	add(document.Section{Title: "Assumptions",
+	add(document.Section{Title: "Assumptions", Where: document.Page,
 		Blocks: []document.Block{document.Line{Text: "hostlab did not measure these for this case, or no vendor documents them.",
 			Tone: document.Quiet}, a.assumptions()}})
 	add(document.Section{Title: "Next", Blocks: []document.Block{document.Line{Text: a.TestNote()},
 		document.Commands{{Why: "to test it on this host", Line: a.TestCommand()}}}})
+	add(document.Section{Title: "More", Where: document.Terminal, Blocks: []document.Block{document.Line{Tone: document.Quiet,
+		Text: "--format html and markdown have other loads, energy, clocks, residency, and what was assumed."}}})
 	return d
 }
 
@@ -80,25 +81,25 @@ type column struct {
 	head     string
 }
 
-// A page shows every response as value and ratio, a terminal the ratios.
+// A page shows every response as value and ratio, a terminal the ratios of three.
 var (
 	longTable = []column{{model.StepTime, "step time"}, {model.StepTimeP95, "p95"}, {model.StepTimeP99, "p99"},
 		{model.CPUSeconds, "CPU time"},
 		{model.Throughput, "throughput"}, {model.JoulesPerStep, "energy"}, {model.Performance, "clock"},
 		{model.RampTime, "ramp"}}
 	shortTable = []column{{model.StepTime, "step time"}, {model.CPUSeconds, "CPU time"},
-		{model.StepTimeP99, "p99 step time"},
-		{model.JoulesPerStep, "energy"}, {model.Throughput, "throughput"}, {model.Performance, "clock"},
-		{model.RampTime, "ramp"}}
+		{model.StepTimeP99, "p99 step time"}}
 )
 
 // comparison returns the table of one load, with what limits its rows.
 func (a *Answer) comparison(c model.Comparison, columns []column) []document.Block {
 	t := &document.Table{Columns: document.Headings("policy")}
 	if c.Baseline.Load == a.Comparisons[0].Baseline.Load || math.IsNaN(c.Baseline.Load) {
-		t.Lead = "First row: a step's time, CPU time and energy under " + a.Baseline.Name +
-			". Other rows: ratios to it, with 95 % intervals. " +
-			"Clock: mean frequency while busy, in % of nominal. Ramp: from a slice's start on an idle CPU to the highest frequency."
+		t.Lead = "First row: a step under " + a.Baseline.Name + ". Other rows: ratios to it, with 95 % intervals."
+		if len(columns) == len(longTable) {
+			t.Lead += " Clock: mean frequency while busy, in % of nominal. " +
+				"Ramp: from a slice's start on an idle CPU to the highest frequency."
+		}
 	}
 	for _, x := range columns {
 		t.Columns = append(t.Columns, document.Column{Head: x.head, Right: true})

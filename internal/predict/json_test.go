@@ -3,6 +3,7 @@ package predict_test
 import (
 	"bytes"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,6 +28,15 @@ func cases(t *testing.T) map[string]*predict.Answer {
 		"commit": ask(t, "amd", "log-commit", []string{"schedutil"}, nil, false),
 		"bound":  ask(t, "sap", "sap-dialog", []string{"hwp"}, []float64{0.2}, false),
 		"self":   ask(t, "sap", "sap-dialog", []string{"high-performance"}, []float64{0.2}, false),
+	}
+}
+
+// TestAnswerFirst: what a policy costs comes before who decides on it.
+func TestAnswerFirst(t *testing.T) {
+	a := cases(t)["guest"].Document().Answer
+	first, last := a[0].Text, a[len(a)-1].Text
+	if !strings.Contains(first, "would cost") || !strings.HasPrefix(last, "The hypervisor's host decides") {
+		t.Errorf("%s\n%s", first, last)
 	}
 }
 

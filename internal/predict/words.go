@@ -84,9 +84,10 @@ func (a *Answer) vanishes(v model.Vanishing) string {
 	case v.Everywhere:
 		return "is below " + limit + " at every load tried"
 	case v.Found:
-		out := fmt.Sprintf("is below %s from %s load on (95 %% CI)", limit, percent(v.Load))
+		out := fmt.Sprintf("is below %s from %s load on", limit, percent(v.Load))
 		if !math.IsNaN(last) {
-			out += ", and above that up to " + percent(last) + " load"
+			out = fmt.Sprintf("is over %s up to %s load, and below it from %s on; between the two it is undecided", limit, percent(last),
+				percent(v.Load))
 		}
 		return out
 	}

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"encoding/binary"
+	"maps"
 	"net"
 	"path/filepath"
 	"strconv"
@@ -28,7 +29,7 @@ func Asked(pid int) map[uint64]string {
 		}
 	}
 	names, peers := map[uint64]string{}, map[uint64]uint64{}
-	eachUnix(func(inode, peer uint64, name string) { names[inode], peers[inode] = name, peer })
+	eachUnix(func(x unixSocket) { names[x.inode], peers[x.inode] = x.name, x.peer })
 	for inode := range own {
 		if peer := peers[inode]; peer != 0 && names[inode] == "" && names[peer] != "" {
 			out[inode] = names[peer]
@@ -83,9 +84,9 @@ func Listener(address string) int {
 			}
 		}
 	} else {
-		eachUnix(func(inode, peer uint64, name string) {
-			if name == address && peer == 0 {
-				inodes[inode] = true
+		eachUnix(func(x unixSocket) {
+			if x.name == address && x.peer == 0 {
+				inodes[x.inode] = true
 			}
 		})
 	}
@@ -122,19 +123,27 @@ func (unixRequest) Serialize() []byte {
 	b := make([]byte, 24)
 	b[0] = unix.AF_UNIX
 	binary.NativeEndian.PutUint32(b[4:], 0xffffffff) // states
-	binary.NativeEndian.PutUint32(b[12:], 1|4)       // UDIAG_SHOW_NAME, UDIAG_SHOW_PEER
+	binary.NativeEndian.PutUint32(b[12:], 1|4|16)    // UDIAG_SHOW_NAME, UDIAG_SHOW_PEER, UDIAG_SHOW_RQLEN
 	return b
 }
 
-// What an answer begins with (struct unix_diag_msg), and the attributes that have the name and the peer's inode.
+// What an answer begins with (struct unix_diag_msg), and the attributes that have the name, the peer's inode, and how much is unread.
 const (
-	unixHead = 16
-	unixName = 0
-	unixPeer = 2
+	unixHead   = 16
+	unixName   = 0
+	unixPeer   = 2
+	unixUnread = 4
 )
 
-// eachUnix goes through the Unix sockets of this network namespace. An abstract name begins with "@"; peer is 0 where there is none.
-func eachUnix(f func(inode, peer uint64, name string)) {
+// unixSocket is one of this network namespace. An abstract name begins with "@".
+type unixSocket struct {
+	inode, peer uint64 // peer is 0 where there is none
+	name        string
+	unread      bool
+}
+
+// eachUnix goes through them.
+func eachUnix(f func(unixSocket)) {
 	request := nl.NewNetlinkRequest(nl.SOCK_DIAG_BY_FAMILY, unix.NLM_F_DUMP)
 	request.AddData(unixRequest{})
 	answers, err := request.Execute(unix.NETLINK_INET_DIAG, 0)
@@ -149,18 +158,54 @@ func eachUnix(f func(inode, peer uint64, name string)) {
 		if err != nil {
 			continue
 		}
-		var peer uint64
-		var name string
+		x := unixSocket{inode: uint64(binary.NativeEndian.Uint32(a[4:]))}
 		for _, at := range attributes {
 			switch {
 			case at.Attr.Type == unixPeer && len(at.Value) >= 4:
-				peer = uint64(binary.NativeEndian.Uint32(at.Value))
+				x.peer = uint64(binary.NativeEndian.Uint32(at.Value))
+			case at.Attr.Type == unixUnread && len(at.Value) >= 4:
+				x.unread = binary.NativeEndian.Uint32(at.Value) > 0
 			case at.Attr.Type == unixName && len(at.Value) > 0:
-				if name = strings.TrimRight(string(at.Value), "\x00"); name != "" && name[0] == 0 {
-					name = "@" + name[1:]
+				if x.name = strings.TrimRight(string(at.Value), "\x00"); x.name != "" && x.name[0] == 0 {
+					x.name = "@" + x.name[1:]
 				}
 			}
 		}
-		f(uint64(binary.NativeEndian.Uint32(a[4:])), peer, name)
+		f(x)
 	}
+}
+
+// Requests are how many connections of clients processes have, and on how many of them something came that nobody has read yet.
+func Requests(pids []int) (connections, unread int) {
+	own := map[uint64]bool{}
+	for _, pid := range pids {
+		maps.Copy(own, sockets(pid))
+	}
+	if len(own) == 0 {
+		return 0, 0
+	}
+	count := func(waits bool) {
+		if connections++; waits {
+			unread++
+		}
+	}
+	eachUnix(func(x unixSocket) {
+		if own[x.inode] && x.peer != 0 && x.name != "" {
+			count(x.unread)
+		}
+	})
+	fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(pids[0])))
+	if err != nil {
+		return connections, unread
+	}
+	asked := askedTCP(fs)
+	for _, list := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} { //nolint:staticcheck // as above
+		lines, _ := list()
+		for _, l := range lines {
+			if l.St == established && own[l.Inode] && asked[l.Inode] == "" {
+				count(l.RxQueue > 0)
+			}
+		}
+	}
+	return connections, unread
 }

@@ -58,9 +58,9 @@ func sockets(pid int) map[uint64]bool {
 // unixPeers are the other ends of Unix sockets.
 func unixPeers(own map[uint64]bool) map[uint64]bool {
 	peers := map[uint64]bool{}
-	eachUnix(func(inode, peer uint64, _ string) {
-		if own[inode] && peer != 0 {
-			peers[peer] = true
+	eachUnix(func(x unixSocket) {
+		if own[x.inode] && x.peer != 0 {
+			peers[x.peer] = true
 		}
 	})
 	return peers

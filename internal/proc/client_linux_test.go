@@ -35,6 +35,14 @@ func TestClientOf(t *testing.T) {
 		if pid := Listener(l.Addr().String()); pid != os.Getpid() {
 			t.Errorf("%s: %d listens", network, pid)
 		}
+		for _, want := range []int{0, 1} {
+			if connections, unread := Requests([]int{os.Getpid()}); connections != 1 || unread != want {
+				t.Errorf("%s: %d connections, %d unread, want %d", network, connections, unread, want)
+			}
+			if _, err := client.Write([]byte{0}); err != nil { // loopback delivers it before the call returns
+				t.Fatal(err)
+			}
+		}
 		// The client's end goes to another process.
 		f, err := client.(interface{ File() (*os.File, error) }).File()
 		if err != nil {

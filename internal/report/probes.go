@@ -54,7 +54,7 @@ func (o *Options) probe(ctx context.Context, seen *Observed, t *target, cfg prob
 			return err
 		case probing.Err() != nil:
 			out = probe.Outcome{Probe: pr.Name, Title: pr.Title,
-				Skipped: "the probes were stopped, because " + m.Service.Name + " became slower"}
+				Skipped: "the probes were stopped, because they may have slowed " + m.Service.Name}
 		}
 		seen.Runs, seen.Probes = append(seen.Runs, out), append(seen.Probes, out.Measurements)
 	}
@@ -63,7 +63,7 @@ func (o *Options) probe(ctx context.Context, seen *Observed, t *target, cfg prob
 	}
 	switch said, stopped := guard.Stop(); {
 	case stopped:
-		seen.Warnings = append(seen.Warnings, fmt.Sprintf("The probes were stopped after %.0f s, because %s became slower: %s.",
+		seen.Warnings = append(seen.Warnings, fmt.Sprintf("hostlab stopped its own probes after %.0f s, because they may have slowed %s: %s.",
 			time.Since(began).Seconds(), m.Service.Name, said))
 	case said != "":
 		seen.Warnings = append(seen.Warnings, fmt.Sprintf("The probes used at most %.0f %% of the CPUs. Seen in %s meanwhile: %s.",

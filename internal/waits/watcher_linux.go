@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"runtime"
 	"strconv"
@@ -31,11 +32,17 @@ type Watcher struct {
 	asked   map[int]asked
 }
 
-// asked are the sockets by which a process asked servers at a time, by inode.
+// asked are the sockets by which a process asks servers, by inode; "": by that one it does not.
 type asked struct {
-	at      time.Time
+	next    time.Time // that they may be listed anew
 	servers map[uint64]string
 }
+
+// manyServed is how many sockets of clients are remembered.
+const manyServed = 10_000
+
+// listPause is how many times as long as it took nobody lists sockets again.
+const listPause = 2000
 
 // every is the time between two censuses.
 const every = time.Second
@@ -324,13 +331,22 @@ func (w *Watcher) server(pid int, socket string) string {
 		return ""
 	}
 	of := w.asked[pid]
-	address, known := of.servers[inode]
-	if !known && time.Since(of.at) >= every { // one that came since then, or by which it serves others
-		of = asked{time.Now(), proc.Asked(pid)}
-		w.asked[pid] = of
-		address = of.servers[inode]
+	if address, known := of.servers[inode]; known {
+		return address
 	}
-	return address
+	began := time.Now()
+	if began.Before(of.next) {
+		return ""
+	}
+	now := map[uint64]string{inode: ""} // or it serves others
+	if len(of.servers) < manyServed {
+		for other := range of.servers {
+			now[other] = ""
+		}
+	}
+	maps.Copy(now, proc.Asked(pid))
+	w.asked[pid] = asked{began.Add(max(every, listPause*time.Since(began))), now}
+	return now[inode]
 }
 
 // manyPolled is how many descriptors a client waits for at most: an event loop of a server has more.

@@ -28,7 +28,7 @@ func TestFindings(t *testing.T) {
 		report *explain.Report
 		want   string // "": nothing is said
 	}{
-		"a pool of threads": {turns, "thread_pool_size: 12.0 requests wait on average for a thread of the pool of threads, 3.00 are served; thread_pool_size is 1"},
+		"a pool of threads": {turns, "thread_pool_size: 12 requests wait on average for one of 3 threads; the pool of threads has thread_pool_size 1"},
 		"connections": {report(map[string]int64{"connections": 1200, "threads_created": 1200}),
 			"pool of connections: clients connect 20 times a second, for 0.83 transactions each; 1200 new threads, as thread_cache_size is 0"},
 		"a slow login":     {login, "clients connect 5 times a second, for 3.3 transactions each; hostlab's own login took 40.0 ms"},

@@ -83,7 +83,7 @@ func (s *Source) Name(ctx context.Context, texts bool) (n explain.Naming, err er
 }
 
 // queued are requests that wait for one of the threads that serve sessions in turn (MariaDB 10.5).
-var queued = explain.Query{Name: "queued", SQL: "select sum(queue_length), sum(active_threads) from information_schema.thread_pool_groups"}
+var queued = explain.Query{Name: "queued", SQL: "select sum(queue_length), sum(threads) from information_schema.thread_pool_groups"}
 
 // queue asks how many; nil: each session has a thread, or the server does not tell.
 func (s *Source) queue(ctx context.Context) (*explain.Queue, error) {

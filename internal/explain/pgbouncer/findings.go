@@ -3,6 +3,7 @@ package pgbouncer
 import (
 	"cmp"
 	"fmt"
+	"math"
 
 	"hostlab/internal/explain"
 	"hostlab/internal/result"
@@ -21,21 +22,15 @@ func Findings(pools []Pool, busy *float64) (out []explain.Finding) {
 	return out
 }
 
-// waits is the share of its clients' time in which they wait for a slot: by the sums of the database, or else by looks, as of clients that
-// wait for longer than the time of watching.
-func (p *Pool) waits() float64 {
-	share := func(waits, works float64) float64 {
-		if waits <= 0 {
-			return 0
-		}
-		return waits / (waits + works)
-	}
-	return max(share(p.Waited, p.Worked), share(p.Waiting, p.Working))
+// waits is the share of its clients' time in which they wait for a slot, and at most (binomial, of as many looks as there were).
+func (p *Pool) waits() (share, most float64) {
+	share = p.Waiting / max(p.Waiting+p.Working, 1)
+	return share, min(1, share+2*math.Sqrt(share*(1-share)/float64(max(1, p.Looks)))+1/float64(max(1, p.Looks)))
 }
 
 func (p *Pool) finding(busy *float64) explain.Finding {
-	share := p.waits()
-	f := explain.Finding{Parameter: "pool_size", Part: explain.Application, Number: p.Waiting, Unit: "clients", N: p.Transactions, AtMost: &share}
+	share, most := p.waits()
+	f := explain.Finding{Parameter: "pool_size", Part: explain.Application, Number: p.Waiting, Unit: "clients", N: p.Transactions, AtMost: &most}
 	slots := "a slot"
 	if p.Slots > 0 {
 		f.Value, slots = fmt.Sprint(p.Slots), fmt.Sprintf("one of the %d slots", p.Slots)

@@ -3,6 +3,7 @@
 package pgbouncer
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"slices"
@@ -85,14 +86,13 @@ type watching struct {
 	order   [][2]string
 }
 
-// total are a database's sums, in us as the console has them.
-type total struct{ waited, worked, transactions int64 }
-
-func (w *watching) totals(ctx context.Context) (map[string]total, error) {
+// totals are how many transactions each database has had. Times are left out: 1.18 counts the wait within a transaction's time, and its
+// documentation does not.
+func (w *watching) totals(ctx context.Context) (map[string]int64, error) {
 	rows, err := show(ctx, w.console, "STATS")
-	out := map[string]total{}
+	out := map[string]int64{}
 	for _, r := range rows {
-		out[r["database"]] = total{whole(r["total_wait_time"]), whole(r["total_xact_time"]), whole(r["total_xact_count"])}
+		out[r["database"]] = whole(r["total_xact_count"])
 	}
 	return out, err
 }
@@ -144,17 +144,14 @@ func (w *watching) servers(ctx context.Context, into map[int]bool) error {
 	return err
 }
 
-func (w *watching) seen(s Seen, first, last map[string]total) Seen {
+func (w *watching) seen(s Seen, first, last map[string]int64) Seen {
 	for _, name := range w.order {
 		p := *w.pools[name]
 		p.Waiting, p.Working = p.Waiting/float64(p.Looks), p.Working/float64(p.Looks)
-		was, is := first[p.Database], last[p.Database]
-		const us = 1e-6
-		p.Waited, p.Worked = us*float64(max(0, is.waited-was.waited)), us*float64(max(0, is.worked-was.worked))
-		p.Transactions = max(0, is.transactions-was.transactions)
+		p.Transactions = max(0, last[p.Database]-first[p.Database])
 		s.Pools = append(s.Pools, p)
 	}
-	slices.SortStableFunc(s.Pools, func(a, b Pool) int { return int(b.Waiting) - int(a.Waiting) })
+	slices.SortStableFunc(s.Pools, func(a, b Pool) int { return cmp.Compare(b.Waiting, a.Waiting) })
 	return s
 }
 

@@ -52,9 +52,10 @@ func now(x explain.Finding) string {
 	return x.Parameter + " (" + x.Value + ")"
 }
 
-// upTo is the most that parts take, as a share of active time: the bound of a setting that shortens nothing else.
-func (f *findings) upTo(parts ...explain.PartName) *float64 {
-	return f.share(f.Highest(parts...))
+// upTo is the most that parts take, as a share of active time, and no less than what is known, s: the bound of a setting that shortens
+// nothing else.
+func (f *findings) upTo(known float64, parts ...explain.PartName) *float64 {
+	return f.share(max(known, f.Highest(parts...)))
 }
 
 // share is seconds as a share of active time.
@@ -101,7 +102,7 @@ func (f *findings) pauses() (x explain.Finding, ok bool) {
 	x = f.set("idle_in_transaction_session_timeout", explain.Locks)
 	b, seconds := f.Paused()
 	x.Number, x.Unit, x.N = seconds, "s", int64(b.Share.N)
-	x.Explains, x.AtMost = f.share(seconds), f.share(max(seconds, f.Highest(explain.Locks, explain.Application)))
+	x.Explains, x.AtMost = f.share(seconds), f.upTo(seconds, explain.Locks, explain.Application)
 	x.Text = fmt.Sprintf("sessions wait %s of active time for locks of %d, which sits still within a transaction", result.Share(*x.Explains), b.PID)
 	x.Step = "have that client end its transaction; " + alter(x.Parameter, "10s") + " ends such sessions"
 	return x, seconds > 0
@@ -141,7 +142,7 @@ func (f *findings) checkpoints() (x explain.Finding, ok bool) {
 			x.Part = explain.DatabaseCPU
 		}
 		x.Explains = f.share(log + copies)
-		x.AtMost = f.upTo(explain.LogWait, explain.DatabaseCPU, explain.RunQueue, explain.OtherWaits, explain.DataReads)
+		x.AtMost = f.upTo(log+copies, explain.LogWait, explain.DatabaseCPU, explain.RunQueue, explain.OtherWaits, explain.DataReads)
 	}
 	return x, true
 }
@@ -230,7 +231,7 @@ func (f *findings) temporary() (x explain.Finding, ok bool) {
 	if seconds := f.sampled("IO:BufFileRead", "IO:BufFileWrite"); seconds > 0 { // what is read again from the page cache does not show
 		x.Explains = f.share(seconds)
 	}
-	x.AtMost = f.upTo(explain.DatabaseCPU, explain.RunQueue, explain.OtherWaits)
+	x.AtMost = f.upTo(0, explain.DatabaseCPU, explain.RunQueue, explain.OtherWaits)
 	x.Text = fmt.Sprintf("sorts and hashes exceed %s: %.0f temporary files of %s on average, %s a second", now(x), n, result.Format(bytes/n, "B"),
 		result.Format(x.Number, "B"))
 	x.Step = alter(x.Parameter, size(2*max(bytes/n, quantity(x.Value))))
@@ -277,7 +278,7 @@ func (f *findings) backendWrites() (x explain.Finding, ok bool) {
 		return x, false
 	}
 	x.Number, x.Unit, x.N = n/f.totals.Seconds, "pages/s", int64(n)
-	x.Explains, x.AtMost = f.share(seconds), f.upTo(explain.OtherWaits, explain.Locks)
+	x.Explains, x.AtMost = f.share(seconds), f.upTo(seconds, explain.OtherWaits, explain.Locks)
 	x.Text = fmt.Sprintf("sessions write changed pages themselves to get a place in %s: %s pages a second, %s of active time", now(x), explain.Plain(x.Number),
 		result.Share(*x.Explains))
 	x.Step = alter("bgwriter_lru_maxpages", "1000")
@@ -293,7 +294,7 @@ func (f *findings) autovacuum() (x explain.Finding, ok bool) {
 	}
 	x.Number, x.Unit, x.N = w.Seconds/w.Watched, "workers", int64(w.Looks)
 	x.Plain = w.Running >= explain.FindingFrom*f.Busy
-	x.AtMost = f.upTo(explain.RunQueue, explain.DataReads, explain.LogWait, explain.Locks)
+	x.AtMost = f.upTo(0, explain.RunQueue, explain.DataReads, explain.LogWait, explain.Locks)
 	x.Text = fmt.Sprintf("%s autovacuum workers ran at once on average, and spent %s of their time on a CPU or in I/O", explain.Plain(x.Number),
 		result.Share(w.Running/w.Seconds))
 	x.Step = alter("autovacuum_vacuum_cost_delay", "20ms") + " slows them down"

@@ -89,7 +89,7 @@ func TestFindings(t *testing.T) {
 				}
 			}
 			if f.Number <= 0 || f.Unit == "" || f.Part == "" || f.Explains != nil && (*f.Explains < 0 || *f.Explains > 1) ||
-				f.AtMost != nil && (f.Explains == nil || *f.AtMost < *f.Explains) {
+				f.AtMost != nil && f.Explains != nil && *f.AtMost < *f.Explains {
 				t.Errorf("%s: %+v", name, f)
 			}
 		}

@@ -1,0 +1,125 @@
+package assess
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"hostlab/internal/document"
+	"hostlab/internal/explain"
+	"hostlab/internal/lever"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+)
+
+// Brief is what one screen shows of the service: where its time went, what could be gained and what to do next, at most
+// so many of each. check is what to type for the commands of checks.
+func (m *Minute) Brief(levers []lever.Lever, most int, check string) []document.Section {
+	first := m.First(levers)
+	gained := lever.Brief(levers, first, most, check, m.shows)
+	next := &gained[len(gained)-1]
+	for _, f := range m.Server() {
+		step := document.Line{Text: "In the server: " + f.Step}
+		switch {
+		case f.Step == "":
+		case f.Parameter == first:
+			next.Blocks = slices.Insert(next.Blocks, 0, document.Block(step))
+		default:
+			next.Blocks = append(next.Blocks, step)
+		}
+	}
+	next.Blocks = next.Blocks[:min(max(1, most), lever.MostSteps, len(next.Blocks))]
+	return append([]document.Section{m.whole(most > 0)}, gained...)
+}
+
+// Tells are sentences on what its server tells of its settings, and on who held its locks.
+func (m *Minute) Tells() (says []string) {
+	for _, f := range m.Server() {
+		text, _, _ := strings.Cut(f.Text, "; ")
+		says = append(says, lever.Sentence(text))
+	}
+	if held := m.held(); held != "" {
+		says = append(says, lever.Sentence(held))
+	}
+	return says
+}
+
+// whole is its time as one bar, and why it was watched.
+func (m *Minute) whole(why bool) document.Section {
+	b := &document.Bars{Lead: fmt.Sprintf("%s of active time in %s", m.active("s", 1), result.Format(m.Report.Wall, "s"))}
+	if n := m.Report.Transactions; m.Connected && n >= 0 && m.Report.Wall > 0 {
+		b.Lead += "; transactions: " + result.Format(float64(n)/m.Report.Wall, "1/s")
+	}
+	if b.Lead += "."; why {
+		b.Lead += m.chosen()
+	}
+	if !m.Connected && m.Why != "" {
+		b.Lead += " " + lever.Sentence(m.Why)
+	}
+	if m.Report.Busy > 0 {
+		all := m.bar()
+		all.Segments = slices.DeleteFunc(all.Segments, func(s document.Segment) bool { return s.Value < little })
+		b.Rows = []document.Bar{all}
+	}
+	return document.Titled("Where its time went", b)
+}
+
+// little is the share of a part that one screen leaves out.
+const little = 0.005
+
+// bar is its time by parts.
+func (m *Minute) bar() (b document.Bar) {
+	for _, p := range m.Parts() {
+		b.Segments = append(b.Segments, document.Segment{Class: p.Name.Class(), Name: p.Name.Title(), Value: p.Share,
+			Text: result.Share(p.Share)})
+	}
+	return b
+}
+
+// chosen is a sentence on why this service was watched, where nobody named it.
+func (m *Minute) chosen() string {
+	if m.Service.Why == "" {
+		return ""
+	}
+	return fmt.Sprintf(" %s (process %d) is %s; --service names another.", m.name(), m.Service.PID, m.Service.Why)
+}
+
+// shows says in a few words what shows a lever.
+func (m *Minute) shows(l *lever.Lever) string {
+	for _, e := range l.Evidence {
+		if e.Source == lever.OfExperiment && e.Gains() {
+			return "experiment: " + e.Gain.Percent().String()
+		}
+	}
+	part, its := touched[l.Name]
+	switch t, there := m.largest(); {
+	case its:
+		return part.Title() + " " + result.Share(m.share(part).Value)
+	case l.Name == lever.Neighbour && there:
+		return fmt.Sprintf("%s: %.2g CPUs", screen.Clean(t.Name), t.Seconds/max(m.Report.Wall, 1e-9))
+	case l.Name == lever.CPUs && m.Host.Allowed > 0 && m.Host.Allowed < m.Host.CPUs:
+		return fmt.Sprintf("it may use %d of %d CPUs", m.Host.Allowed, m.Host.CPUs)
+	case l.Name == lever.CPUs:
+		return explain.RunQueue.Title() + " " + result.Share(m.share(explain.RunQueue).Value)
+	case l.Name == lever.Quota && m.Quota != nil:
+		return fmt.Sprintf("limit: %.3g CPUs", m.Quota.CPUs)
+	case l.Name == lever.Idle && m.Wakeups != nil:
+		return "wake-ups on idle CPUs"
+	case l.Name == lever.Memory && m.short():
+		return "limit: " + result.Format(m.Memory.Bytes, "B")
+	}
+	return l.Shown()
+}
+
+// Changed says in a line or two how the minute differs from an earlier one.
+func (m *Minute) Changed(before *explain.Report) document.Section {
+	blocks := []document.Block{document.Points(differences(before, &m.Report)...)}
+	if b, a := eachOf(before, before.Busy), eachOf(&m.Report, m.Report.Busy); b != nil && a != nil {
+		blocks = append(blocks, document.Line{Text: fmt.Sprintf("A transaction took %s of active time, and now takes %s; "+
+			"--all shows its parts.", seconds(*b), seconds(*a))})
+	} else {
+		blocks = append(blocks, document.Line{Text: "Not both minutes counted transactions; --all compares shares of " +
+			"active time."})
+	}
+	return document.Titled("Before and after", blocks...)
+}

@@ -1,0 +1,33 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/document"
+	"hostlab/internal/host"
+)
+
+// TestManyFindings: a terminal shows the worst findings in full, and a line of each other one; --all shows all in full.
+func TestManyFindings(t *testing.T) {
+	var list []Result
+	for i := range 9 {
+		list = append(list, Result{ID: fmt.Sprintf("TST-%03d", i+1), Title: "a title", Severity: Low, Status: Finding,
+			Detail: "what is the case", Remedy: fmt.Sprintf("echo %d", i+1)})
+	}
+	short := text(t, Document(&host.Facts{}, ProductionDB, list, false, time.Time{}), document.TextOptions{})
+	for _, want := range []string{"echo 6", "MORE FINDINGS", "TST-007 low  a title: what is the case", "TST-009", "--all prints"} {
+		if !strings.Contains(short, want) {
+			t.Errorf("no %q in\n%s", want, short)
+		}
+	}
+	if strings.Contains(short, "echo 7") {
+		t.Error(short)
+	}
+	if all := text(t, Document(&host.Facts{}, ProductionDB, list, true, time.Time{}), document.TextOptions{}); !strings.Contains(all,
+		"echo 9") || strings.Contains(all, "MORE FINDINGS") {
+		t.Error(all)
+	}
+}

@@ -1,0 +1,105 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hostlab/internal/check"
+	"hostlab/internal/document"
+	"hostlab/internal/lever"
+	"hostlab/internal/screen"
+)
+
+// One screen has so many lines, of so many columns; a terminal of fewer rows shows the answer at its end, too.
+const (
+	screenLines = 40
+	Columns     = 80
+)
+
+// Brief reports an assessment on one screen: the answer, where the time went, what could be gained, what to do next,
+// what matters besides, and what could not be seen. Files are lines on where all of it is.
+func (a *Assessment) Brief(files ...string) *document.Document {
+	for most := 6; ; most-- {
+		if d := a.brief(most, files); most == 0 || lines(d) <= screenLines {
+			return d
+		}
+	}
+}
+
+// lines is how many a document has on a small terminal.
+func lines(d *document.Document) int {
+	var b bytes.Buffer
+	if err := document.WriteText(&b, d, document.TextOptions{Width: Columns, Rows: document.Rows}); err != nil {
+		return 0 // memory takes all
+	}
+	return bytes.Count(b.Bytes(), []byte("\n"))
+}
+
+// brief has so many of each thing at most.
+func (a *Assessment) brief(most int, files []string) *document.Document {
+	d := &document.Document{Name: "assessment", Title: a.Host, Answer: []document.Line{{Text: a.Verdict.Text}},
+		About: []string{fmt.Sprintf("%s, %s, %.0f s. %s", a.Host, a.Started.Format("2006-01-02 15:04 -07:00"), a.Seconds,
+			written(a))}}
+	again := "hostlab check" + lever.Again(a.Role, a.Facts)
+	warnings, unseen, found := a.Warnings, []string(nil), []string(nil)
+	for i := range a.Levers {
+		if l := &a.Levers[i]; l.Verdict == lever.Unknown {
+			unseen = append(unseen, l.Title())
+		}
+	}
+	if m := a.Minute; m != nil {
+		d.Sections = m.Brief(a.Levers, most, again)
+		if a.Before != nil {
+			d.Sections = append(d.Sections, m.Changed(a.Before))
+		}
+		found = m.Tells()
+		if m.Report.Hidden {
+			missing := document.Points(atMost(most, m.Report.Missing, "thing")...)
+			d.Sections = append(d.Sections, document.Titled("Not seen", missing))
+		} else if n := len(m.Report.Missing); n > 0 {
+			unseen = append(unseen, screen.Count(n, "more thing"))
+		}
+	} else {
+		warnings = slices.Concat(BusyWarnings(a.Runs), warnings)
+		d.Sections = lever.Brief(a.Levers, "", most, again, (*lever.Lever).Shown)
+	}
+	var probes []string
+	for _, r := range a.Runs {
+		if r.Skipped != "" || r.Failed != "" {
+			probes = append(probes, r.Probe)
+		}
+	}
+	if probes != nil {
+		unseen = append(unseen, "probes ("+strings.Join(probes, ", ")+")")
+	}
+	few := min(3, max(most-2, min(most, 1))) // levers and steps matter more
+	d.Warnings = atMost(few, warnings, "warning")
+	found = slices.DeleteFunc(found, func(s string) bool {
+		return strings.Contains(a.Verdict.Text, strings.TrimSuffix(s, "."))
+	})
+	if list := check.ByGain(a.Results, gains(a.Levers)); len(list) > 0 && !a.OnlyService {
+		f := list[0]
+		found = append([]string{fmt.Sprintf("%s, %s: %s: %s.", f.ID, f.Severity, f.Title, f.Detail)}, found...)
+	}
+	rest, title := slices.Clone(files), "More"
+	if len(unseen) > 0 {
+		rest = append([]string{"Not seen: " + strings.Join(unseen, ", ") + "."}, rest...)
+	}
+	if len(found) > 0 {
+		title = "Findings"
+	}
+	points := document.Points(atMost(few, found, "finding")...)
+	d.Sections = append(d.Sections, document.Titled(title, append([]document.Block{points},
+		document.Lines("", append(rest, "--all prints everything that was seen.")...)...)...))
+	return d
+}
+
+// atMost leaves so many texts, and says how many more there are.
+func atMost(most int, all []string, of string) []string {
+	if len(all) <= most {
+		return all
+	}
+	return append(slices.Clone(all[:most]), screen.Count(len(all)-most, "more "+of)+": --all")
+}
