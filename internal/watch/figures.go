@@ -25,7 +25,7 @@ type course struct {
 // newCourse averages a record over stretches of equal length.
 func newCourse(r *Record) *course {
 	start, last := r.start(), r.Points[len(r.Points)-1].At
-	n := min(mostPoints, len(r.Points))
+	n := min(mostPoints, max(1, len(r.Points)/2)) // two samples each, so that none is empty where they come unevenly
 	step := last.Sub(start) / time.Duration(n)
 	if step <= 0 {
 		return nil
@@ -100,13 +100,18 @@ func (a *Answer) drawBusy() picture.HTML {
 	end, sum, n := a.course.seconds[len(a.course.seconds)-1], 0.0, 0
 	var line [][2]float64
 	for i, v := range a.course.busy {
+		from := 0.0
+		if i > 0 {
+			from = a.course.seconds[i-1]
+		}
 		if !known(v) {
 			s.Path(line, "curve", false)
 			line = nil
 			continue
 		}
 		sum, n = sum+v, n+1
-		line = append(line, [2]float64{left + (right-left)*a.course.seconds[i]/end, y.At(v)})
+		line = append(line, [2]float64{left + (right-left)*from/end, y.At(v)},
+			[2]float64{left + (right-left)*a.course.seconds[i]/end, y.At(v)})
 	}
 	s.Path(line, "curve", false)
 	if a.Onset != nil {
