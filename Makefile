@@ -23,8 +23,8 @@ help: ## list the targets
 build: ## bin/hostlab for this machine; TAGS=oracle,sqlserver adds drivers
 	go build $(TAGS:%=-tags=%) -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(OUT) ./cmd/hostlab
 
-demo: build ## build, watch a demo service for a minute, assess this host, say where the report is
-	./bin/hostlab assess --service demo --log-dir . --out - --out hostlab-report.html --out hostlab-report.json
+demo: build ## build, find the planted trouble of a demo service, assess this host, say where the report is
+	./bin/hostlab assess --service demo --log-dir .
 
 demo-fleet: build ## make the documents of 200 hosts, keep them, and serve their pages
 	@dir=$$(mktemp -d /tmp/hostlab-fleet-XXXXXX) && ./bin/hostlab fleet demo --hosts 200 --out $$dir/spool && \
@@ -106,4 +106,4 @@ fixtures: ## record the test-bed guests again (QEMU; see testbed/README.md)
 	./testbed/record.sh
 
 clean: ## what was built
-	rm -rf bin dist hostlab-report.html hostlab-report.json
+	rm -rf bin dist

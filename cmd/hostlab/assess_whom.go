@@ -4,11 +4,16 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"time"
 
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/service"
+	"hostlab/internal/service/demo"
 	"hostlab/internal/trust"
 )
+
+// behindDemo is what probes take after the demo: it is at rest then, and all of it is to be seen in 75 s.
+const behindDemo = 11 * time.Second
 
 // whom finds the mistakes in the service that was asked for.
 func (o *assessOptions) whom() error {
@@ -23,8 +28,13 @@ func (o *assessOptions) whom() error {
 	if o.For < leastWatch || o.For > most {
 		return usagef("--for %s: expected 1s to %.0fh", o.For, most.Hours())
 	}
-	if _, err := service.Parse(o.Service); err != nil {
+	spec, err := service.Parse(o.Service)
+	if err != nil {
 		return usagef("--service %w", err)
+	}
+	if spec.Kind == service.Demo {
+		o.Behind = min(o.Behind, behindDemo)
+		o.trouble = demo.Trouble(spec.Name)
 	}
 	text, err := o.source()
 	if text == "" || err != nil {

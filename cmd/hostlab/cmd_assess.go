@@ -48,6 +48,7 @@ type assessOptions struct {
 	report.Options
 	dsn, dsnFile string // "": none
 	only         string // "": the service and its host
+	trouble      string // that the demo has on purpose; "": none
 	out          printing
 	page         string // the page that is written where no output was named
 	noPage       string // why there is none
@@ -390,6 +391,9 @@ func (o *assessOptions) assessment(ctx context.Context, std streams, quiet bool)
 	}
 	if err := host.Look(host.Tree{}); err != nil {
 		return nil, cannotLook{err}
+	}
+	if o.trouble != "" && !quiet {
+		fmt.Fprintln(std.err, o.trouble)
 	}
 	p := newProgress(std.err, quiet, o.For+o.Behind)
 	defer p.clear()

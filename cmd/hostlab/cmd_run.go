@@ -34,6 +34,7 @@ type runOptions struct {
 	yes     bool
 	quiet   bool
 	window  string
+	command commandStudy
 }
 
 func newRun(std streams) *cobra.Command {
@@ -42,11 +43,16 @@ func newRun(std streams) *cobra.Command {
 		over overrideFlags
 	)
 	cmd := &cobra.Command{
-		Use:   "run [flags] STUDY|FILE",
+		Use:   "run [flags] STUDY|FILE|-- COMMAND {level}...",
 		Short: "Run an experiment: what do these levels cost this workload?",
-		Long: `run shows what a study does. It runs the cells (one level of each factor) in
-random order within blocks until the verdicts are decided, and prints them.
-STUDY is a built-in study ('hostlab study list') or a file.
+		Long: `run tries each variant of a study in random order, again and again, until it can
+say which is better. It shows the plan first. STUDY is a built-in study
+('hostlab study list') or a file.
+
+A command after -- needs no file: {level} in it stands for each of --levels. run
+compares the time that it takes; with --better higher, the number with which its
+output ends. No shell is started. --save-study keeps the study as a file, also
+with --dry-run.
 
 run records each run in the directory of --out when it ends. After Ctrl-C, a
 kill or a power cut, 'hostlab run --resume --out DIR' continues. --restore only
@@ -80,7 +86,9 @@ be safe. If hostlab is killed, a guard process restores the present level.
 --restore stops such an experiment while it runs. After a power cut, --restore
 without --out restores what any live experiment has left. Only one can run on a
 host at a time. --window names the hours in which it may run. A resume keeps
-them unless you name others.
+them unless you name others. --quick makes periods of 5 s and ends after 10
+minutes. That shows only what is there some seconds after a change. If the first
+10 pairs show that the service takes longer to settle, run waits longer.
 
 Exit status:
   0    finished; 'hostlab report' has the verdict as a status
@@ -89,22 +97,28 @@ Exit status:
        run it (--dry-run prints its plan all the same)
   4    waits for a reboot or a person
   130  interrupted`,
-		Example: `  hostlab run gzip-level --dry-run
+		Example: `  hostlab run --levels 1,6 -- gzip -{level} --keep --force big.log
+  hostlab run gzip-level --dry-run
   hostlab run my.toml --out results/first --yes
   hostlab run --resume --out results/first
-  hostlab run live-epp --set workload.service=postgres --window 22:00-04:00`,
-		Args:              takes(0, 1, "one study"),
+  hostlab run log-device --set workload.size=small --set settle=1s
+  hostlab run live-epp --set workload.service=postgres --window 22:00-04:00
+  hostlab run live-thp --quick`,
+		Args:              cobra.ArbitraryArgs, // commandStudy.take says which
 		ValidArgsFunction: completeStudies(cobra.ShellCompDirectiveDefault),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			set, err := over.overrides(cmd)
 			if err != nil {
 				return err
 			}
+			if args, err = o.command.take(cmd, args); err != nil {
+				return err
+			}
 			if len(args) > 0 {
 				o.study = args[0]
 			}
-			given := cmd.Flags().Changed("blocks") || cmd.Flags().Changed("seed") || cmd.Flags().Changed("set")
-			if err := o.check(o.study != "", given); err != nil {
+			given := cmd.Flags().Changed("blocks") || cmd.Flags().Changed("seed") || cmd.Flags().Changed("set") || set.Quick
+			if err := o.check(o.study != "" || o.command.argv != nil, given); err != nil {
 				return err
 			}
 			if o.restore && o.dir == "" {
@@ -128,6 +142,7 @@ Exit status:
 	cmd.Flags().StringVar(&o.window, "window", "",
 		"`FROM-TO`, such as 22:00-04:00: touch a live service only then, in local time; on a resume, 'always' removes it")
 	over.add(cmd)
+	o.command.add(cmd)
 	cobra.CheckErr(cmd.MarkFlagDirname("out"))
 	return cmd
 }
@@ -135,6 +150,8 @@ Exit status:
 // check refuses combinations that say nothing.
 func (o *runOptions) check(named, overridden bool) error {
 	switch {
+	case o.resume && o.command.argv != nil:
+		return usagef("--resume takes the command from the record in --out; leave -- and what follows out")
 	case o.resume && o.dir == "":
 		return usagef("--resume needs --out DIR: the directory that 'run' printed when it began")
 	case o.resume && o.restore:
@@ -146,7 +163,7 @@ func (o *runOptions) check(named, overridden bool) error {
 	case o.restore && o.dryRun:
 		return usagef("--restore has no --dry-run")
 	case !named && !o.resume && !o.restore:
-		return usagef("name a study: a file, or one of those that 'hostlab study list' names")
+		return usagef("name a study: a file, or one of those that 'hostlab study list' names; or give a command after --")
 	}
 	return nil
 }
@@ -154,6 +171,9 @@ func (o *runOptions) check(named, overridden bool) error {
 // find loads the study: of a resume, the record's, unless another is named to be
 // compared with it.
 func (o *runOptions) find(set experiment.Overrides, overridden bool) (*experiment.Study, error) {
+	if o.command.argv != nil {
+		return o.command.study(set)
+	}
 	if !o.resume && !o.restore {
 		return experiment.Find(o.study, set, runner.Known())
 	}

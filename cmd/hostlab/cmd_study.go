@@ -187,6 +187,7 @@ func completeStudies(d cobra.ShellCompDirective) cobra.CompletionFunc {
 type overrideFlags struct {
 	aa     int
 	blocks int
+	quick  bool
 	seed   string
 	set    []string
 }
@@ -196,12 +197,13 @@ func (o *overrideFlags) add(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&o.blocks, "blocks", 0, "run exactly `N` blocks, without the study's looks (interim analyses)")
 	cmd.Flags().StringVar(&o.seed, "seed", "", "seed `number` of the random order, in place of the study's")
 	cmd.Flags().StringArrayVar(&o.set, "set", nil,
-		"`KEY=VALUE`: workload.KEY (a key of [workload] or a parameter), level.NAME=DIRECTORY, setting.NAME or server.NAME=LEVEL "+
-			"(a level to try against the present one); may be repeated")
+		"`KEY=VALUE`: workload.KEY (a key of [workload] or a parameter, which is not varied then); settle=TIME, waited after "+
+			"each change; level.NAME=DIRECTORY; setting.NAME or server.NAME=LEVEL, to try against the present one; may be repeated")
+	cmd.Flags().BoolVar(&o.quick, "quick", false, "of a service in use (live-...): periods of 5 s, 10 minutes in all")
 }
 
 func (o *overrideFlags) overrides(cmd *cobra.Command) (experiment.Overrides, error) {
-	var out experiment.Overrides
+	out := experiment.Overrides{Quick: o.quick}
 	if cmd.Flags().Changed("aa") {
 		if o.aa < 1 {
 			return out, usagef("--aa %d: expected 1 or more", o.aa)

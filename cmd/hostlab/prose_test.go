@@ -21,7 +21,7 @@ var unplain = regexp.MustCompile(`(?i)\b(whoever|somebody|told|surely|all the sa
 const mostWords = 25
 
 // README is what a stranger reads first.
-const readmeLines, readmeColumns = 160, 110
+const readmeLines, readmeColumns = 140, 110
 
 func TestProse(t *testing.T) {
 	t.Run("documents", func(t *testing.T) {

@@ -11,13 +11,13 @@ import (
 )
 
 func (p *parser) contrasts() {
-	list := p.f.Contrast
-	if len(list) == 0 {
-		p.defaultContrasts()
-		return
-	}
+	list, left := p.f.Contrast, false
 	named := []bool{} // of s.Contrasts: by their level
 	for i := range list {
+		if !p.left(&list[i]) {
+			continue
+		}
+		left = true
 		for _, c := range p.contrast(i) {
 			same := slices.IndexFunc(p.s.Contrasts, func(o result.Contrast) bool { return contrastKey(o) == contrastKey(c) })
 			if same >= 0 && list[i].Level == "" && named[same] {
@@ -29,6 +29,10 @@ func (p *parser) contrasts() {
 			}
 			p.s.Contrasts, named = append(p.s.Contrasts, c), append(named, list[i].Level != "")
 		}
+	}
+	if !left {
+		p.defaultContrasts()
+		return
 	}
 	if !slices.ContainsFunc(p.s.Contrasts, func(c result.Contrast) bool { return c.Primary }) && len(p.list) == 0 {
 		p.add(p.at("contrast", 0, ""), "no contrast is primary: nothing would decide")

@@ -59,6 +59,9 @@ func (p *parser) factors() {
 	seen := map[string]bool{}
 	for i := range p.f.Factor {
 		f := &p.f.Factor[i]
+		if f.fixed != nil {
+			continue
+		}
 		x := Factor{Settle: p.washout(), Unsettled: p.live() && !f.Settle.given,
 			Timeout: cmp.Or(f.Timeout.Duration, time.Minute)}
 		if f.Settle.given {
@@ -73,6 +76,9 @@ func (p *parser) factors() {
 		}
 		seen[x.Name] = true
 		p.s.Factors = append(p.s.Factors, x)
+	}
+	if len(p.s.Factors) == 0 && len(p.list) == 0 {
+		p.add(p.whole(), "--set gives the parameter of each factor, so that nothing is left to vary")
 	}
 	p.strayLevels()
 }

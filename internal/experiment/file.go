@@ -128,7 +128,8 @@ type FactorTable struct {
 	// What a person is asked to do, with {level}.
 	Manual string `toml:"manual"`
 
-	from string // what on the command line says what is varied; "": the file
+	from  string  // what on the command line says what is varied; "": the file
+	fixed *string // what it gives the parameter, which is not varied then; nil: nothing
 }
 
 // WorkloadTable is [workload]: what every workload takes beside its parameters.

@@ -20,7 +20,8 @@ type Overrides struct {
 	AA     int     // pairs of the baseline with itself first; 0: as the study says
 	Blocks int     // exactly so many blocks, with one look; 0: as the study says
 	Seed   *uint64 // nil: as the study says
-	// workload.KEY, level.NAME for its directory, setting.NAME or server.NAME for a level of it -> value as text
+	Quick  bool    // short periods on a service in use
+	// workload.KEY, settle, level.NAME for its directory, setting.NAME or server.NAME for a level of it -> value as text
 	Set map[string]string
 }
 

@@ -141,14 +141,19 @@ func (p *parser) override() {
 		if p.vary(k, v, at) {
 			continue
 		}
+		if k == SettleKey {
+			p.s.Overrides[k] = v
+			p.settle(v, at)
+			continue
+		}
 		name, ok := strings.CutPrefix(k, "workload.")
 		if !ok || name == "" {
 			hint := ""
 			if !strings.Contains(k, ".") && k != "" {
 				hint = "workload." + k
 			}
-			p.addHint(at, hint, "only these can be set: workload.KEY=VALUE, level.NAME=DIRECTORY, setting.NAME=LEVEL and "+
-				"server.NAME=LEVEL")
+			p.addHint(at, hint, "only these can be set: workload.KEY=VALUE, settle=TIME, level.NAME=DIRECTORY, "+
+				"setting.NAME=LEVEL and server.NAME=LEVEL")
 			continue
 		}
 		p.s.Overrides[k] = v
@@ -158,8 +163,12 @@ func (p *parser) override() {
 		case slices.Contains(keysOf("workload"), name):
 			p.retype(name, v, at)
 		default:
+			p.fix(name, v)
 			p.f.Workload[name] = typed(v)
 		}
+	}
+	if p.over.Quick {
+		p.quick()
 	}
 }
 

@@ -250,13 +250,12 @@ func TestOverrides(t *testing.T) {
 		{"workload.jiter", "1", "--set workload.jiter=1: workload null has no parameter jiter; did you mean jitter?"},
 		{"workload.jitter", "11", "--set workload.jitter=11: jitter: 11 is outside of 0 to 10"},
 		{"workload.jitter", "x", `--set workload.jitter=x: jitter: "x" is not a number`},
-		{"workload.effect", "2",
-			"--set workload.effect=2: effect is given here and varied by factor effect; take it out here"},
+		{"workload.effect", "2", "x.toml: --set gives the parameter of each factor, so that nothing is left to vary"},
 		{"workload.warmup", "x", `--set workload.warmup=x: warmup: "x" is not a whole number`},
 		{"workload.timeout", "5", `--set workload.timeout=5: timeout: "5" is not a time with its unit, such as 150ms, 2s or 1m30s`},
 		{"workload.name", "nul", `--set workload.name=nul: no workload "nul"; did you mean null?`},
-		{"jitter", "1", "--set jitter=1: only these can be set: workload.KEY=VALUE, level.NAME=DIRECTORY, setting.NAME=LEVEL and server.NAME=LEVEL; did you mean workload.jitter?"},
-		{"study.seed", "1", "--set study.seed=1: only these can be set: workload.KEY=VALUE, level.NAME=DIRECTORY, setting.NAME=LEVEL and server.NAME=LEVEL"},
+		{"jitter", "1", "--set jitter=1: only these can be set: workload.KEY=VALUE, settle=TIME, level.NAME=DIRECTORY, setting.NAME=LEVEL and server.NAME=LEVEL; did you mean workload.jitter?"},
+		{"study.seed", "1", "--set study.seed=1: only these can be set: workload.KEY=VALUE, settle=TIME, level.NAME=DIRECTORY, setting.NAME=LEVEL and server.NAME=LEVEL"},
 	} {
 		_, err := Parse("x.toml", "/", []byte(smallest), Overrides{Set: map[string]string{c.key: c.value}}, everything())
 		if got := fmt.Sprint(err); got != c.want {

@@ -19,10 +19,13 @@ func (p *parser) live() bool { return p.desc != nil && p.desc.Live }
 
 // washout is what is waited after a change where the study does not say.
 func (p *parser) washout() time.Duration {
-	if p.live() {
-		return PilotWashout
+	switch {
+	case !p.live():
+		return 0
+	case p.over.Quick:
+		return quickPeriod
 	}
-	return 0
+	return PilotWashout
 }
 
 // switchback checks what pairs of periods ask of a study.

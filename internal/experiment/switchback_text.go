@@ -73,7 +73,10 @@ func (s *Study) pairsTakeText() []string {
 		first += fmt.Sprintf("; the first %d take %s each", short, rough(s.afterPairs(1)-s.afterPairs(0)))
 	}
 	var seen []string
-	for _, t := range typical {
+	for _, t := range typical { // with the usual periods
+		if s.Quick() != "" {
+			break
+		}
 		i := slices.IndexFunc(s.Design.Looks, func(l int) bool { return l >= t.pairs })
 		if i < 0 {
 			break
@@ -82,6 +85,9 @@ func (s *Study) pairsTakeText() []string {
 			s.Design.Looks[i]))
 	}
 	out := []string{first}
+	if quick := s.Quick(); quick != "" {
+		out = append(out, "shows "+quick)
+	}
 	if len(seen) > 0 {
 		out = append(out, "to show an effect, on a service as noisy as the simulated ones: "+strings.Join(seen, ", "))
 	}

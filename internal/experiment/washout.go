@@ -127,7 +127,7 @@ func (p *Pilot) Settles() (wait time.Duration, tau float64, why string) {
 		}
 	}
 	wait = time.Duration(4 * longest * float64(time.Second))
-	wait = min(max(wait.Round(time.Second), MinWashout), MaxWashout)
+	wait = min(max(wait.Round(time.Second), min(MinWashout, p.guess)), MaxWashout)
 	why = fmt.Sprintf("%s after a change: the service settles with a time constant of at most %s, by %s",
 		screen.Brief(wait), screen.Brief(time.Duration(longest*float64(time.Second)).Round(time.Second)),
 		screen.Count(n, "change"))

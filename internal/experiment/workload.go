@@ -90,7 +90,7 @@ func (p *parser) parameters() {
 		x := &p.f.Factor[i]
 		key, own := x.Parameter, string(x.Name)
 		param, ok := p.desc.Param(key)
-		if !ok {
+		if !ok || x.fixed != nil {
 			continue
 		}
 		if first, twice := varied[key]; twice {

@@ -68,6 +68,9 @@ func Inspect(ctx context.Context, o Options) (*Observed, *host.Facts, error) {
 			return nil, nil, err
 		}
 	}
+	if t.demo != nil { // the probes measure the host alone
+		t.close()
+	}
 	if ctx.Err() == nil && !o.OnlyService { // what was watched of an interrupted minute stands without probes
 		if err := o.probe(ctx, seen, t, o.config(tree, facts, t, started)); err != nil {
 			return nil, nil, err

@@ -33,7 +33,10 @@ func (o *Options) probe(ctx context.Context, seen *Observed, t *target, cfg prob
 	m := seen.Minute
 	all, probing, guard := o.Budget, ctx, (*assess.Guard)(nil)
 	if m != nil {
-		all, cfg.Share = o.Behind, gentle
+		all = o.Behind
+	}
+	if m != nil && t.demo == nil { // which has ended
+		cfg.Share = gentle
 		var harmed context.CancelFunc
 		probing, harmed = context.WithCancel(ctx)
 		defer harmed()

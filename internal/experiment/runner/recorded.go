@@ -64,6 +64,8 @@ func overrides(recorded map[string]string) (o experiment.Overrides, err error) {
 			return o, fmt.Errorf("aa was set to %q", text)
 		}
 	}
+	_, o.Quick = recorded[experiment.QuickKey]
+	delete(o.Set, experiment.QuickKey)
 	if text, ok := recorded["blocks"]; ok {
 		delete(o.Set, "blocks")
 		if o.Blocks, err = strconv.Atoi(text); err != nil {

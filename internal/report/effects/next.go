@@ -10,8 +10,10 @@ import (
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/document"
+	"hostlab/internal/experiment"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/workload"
 )
 
 // toSend is how to make the page for a colleague.
@@ -21,7 +23,21 @@ func (r *Report) toSend() document.Commands {
 		name = "report"
 	}
 	return document.Commands{{Why: "a page with pictures", Line: "hostlab report " + screen.Operand(r.Dir) +
-		" --format html --out " + screen.Operand(name+".html")}}
+		" --out " + screen.Operand(name+".html")}}
+}
+
+// commandLine is what was typed for a study without a file, up to the command and from there on.
+func commandLine(x *result.Experiment) (run, command string) {
+	run, command = "hostlab run --levels "+screen.Word(strings.Join(x.Factors[0].Levels, ",")), " --"
+	if x.Responses[0].Name == experiment.Printed {
+		run += " --better higher"
+	}
+	words, _ := workload.ParseText(workload.Param{Kind: workload.List}, x.Parameters["run"])
+	list, _ := words.([]string)
+	for _, word := range list {
+		command += " " + screen.Word(strings.ReplaceAll(word, "{{", "{"))
+	}
+	return run, command
 }
 
 // hopeless is how many times the blocks so far are too many to wait for, while a
@@ -31,11 +47,17 @@ const hopeless = 20
 // steps put levels back, go on, or start again with as many blocks as it takes.
 func (r *Report) steps() (out document.Commands) {
 	x := r.head()
-	run := "hostlab run " + screen.Operand(cmp.Or(x.BuiltIn, x.File, x.Name))
+	run, command := "hostlab run "+screen.Operand(cmp.Or(x.BuiltIn, x.File, x.Name)), ""
+	if filepath.Base(x.File) == experiment.CommandLine {
+		run, command = commandLine(x)
+	}
 	for _, k := range slices.Sorted(maps.Keys(x.Overrides)) {
 		// not blocks and seed, which are for another experiment
-		if _, rest, dotted := strings.Cut(k, "."); dotted && rest != "" {
+		switch _, rest, dotted := strings.Cut(k, "."); {
+		case dotted && rest != "", k == experiment.SettleKey:
 			run += " --set " + screen.Word(k+"="+x.Overrides[k])
+		case k == experiment.QuickKey:
+			run += " --quick"
 		}
 	}
 	if r.Restore {
@@ -64,10 +86,10 @@ func (r *Report) steps() (out document.Commands) {
 			Line: "hostlab run --resume --out " + screen.Operand(r.Dir)})
 	case need > hopeless*r.Analysis.Blocks:
 		out = append(out, document.Command{Why: "with this noise, a verdict needs " + strconv.Itoa(need) + " " + block +
-			"s; find what disturbs the host, then run it again", Line: run + " --out " + screen.Operand(again)})
+			"s; find what disturbs the host, then run it again", Line: run + " --out " + screen.Operand(again) + command})
 	case need > r.Analysis.Blocks:
 		out = append(out, document.Command{Why: "run it again with as many " + block + "s as it takes",
-			Line: run + " --blocks " + strconv.Itoa(need) + " --out " + screen.Operand(again)})
+			Line: run + " --blocks " + strconv.Itoa(need) + " --out " + screen.Operand(again) + command})
 	}
 	return append(out, r.keep()...)
 }

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestDemo: parts add up to what was seen, and no part is above what the kernel counted.
+// TestDemo: parts add up to what was seen, next to nothing is left over, and the log is as slow as was planted.
 func TestDemo(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Start(context.Background(), dir, "")
@@ -51,6 +51,12 @@ func TestDemo(t *testing.T) {
 		1e6**rep.Log.Average, rep.Busy, rep.Elapsed, rep.Warnings)
 	if rep.Transactions < 50 || rep.Log.Writes < 10 {
 		t.Errorf("%d transactions and %d commits in 4 s", rep.Transactions, rep.Log.Writes)
+	}
+	if rest := rep.Part(explain.Unexplained).Seconds; rest > 0.03*rep.Busy {
+		t.Errorf("%.3f s of %.3f s of active time are unexplained", rest, rep.Busy)
+	}
+	if each := *rep.Log.Average; each < slow.Seconds() {
+		t.Errorf("a commit waits for %.2g s, on a log that is slower by %v", each, slow)
 	}
 	if d := sum - rep.Elapsed; d > 0.01*rep.Elapsed || d < -0.01*rep.Elapsed {
 		t.Errorf("parts add up to %.3f s of %.3f s", sum, rep.Elapsed)

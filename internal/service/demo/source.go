@@ -16,19 +16,18 @@ import (
 type Service struct {
 	session *worker.Session
 	dir     string
-	threads explain.Threads
 	last    look
 }
 
-// Start opens a shop on an engine, "" for SQLite, in a directory and lets its clients in. Close
+// Start opens a shop on an engine, "" for its own, in a directory and lets its clients in. Close
 // ends it and removes what it wrote.
 func Start(ctx context.Context, in, engine string) (*Service, error) {
 	dir, err := os.MkdirTemp(in, "hostlab-demo-*")
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{dir: dir, threads: explain.Threads{Read: explain.SchedStat}}
-	if s.session, err = worker.Start(ctx, "demo", 1); err != nil {
+	s := &Service{dir: dir}
+	if s.session, err = worker.Start(ctx, "demo", clients()); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	if err := s.session.Call(request{Dir: dir, Engine: engine}, &s.last); err != nil {
@@ -56,7 +55,7 @@ func (s *Service) Close() error {
 
 // Server says what it is.
 func (s *Service) Server() explain.Server {
-	return explain.Server{Vendor: "demo shop", Version: "SQLite", Target: "hostlab's own process"}
+	return explain.Server{Vendor: "demo shop", Version: "in memory", Target: "hostlab's own process"}
 }
 
 // shown are the states in the words of explain.
@@ -64,8 +63,8 @@ var shown = map[state]struct {
 	part  explain.PartName
 	event string
 }{
-	idle: {explain.Idle, "think"}, running: {explain.DatabaseCPU, explain.OnCPU}, locked: {explain.Locks, "writer"},
-	commit: {explain.LogWait, "commit"}, between: {explain.Application, "client"},
+	idle: {explain.Idle, "think"}, running: {explain.DatabaseCPU, explain.OnCPU}, commit: {explain.LogWait, "commit"},
+	between: {explain.Application, "client"},
 }
 
 // Sample is what the clients do now.
@@ -81,44 +80,56 @@ func (s *Service) Sample(context.Context) ([]explain.Snapshot, error) {
 	return []explain.Snapshot{shot}, nil
 }
 
-// Count reads its counters, and what its clients' threads have used.
+// Count reads its counters.
 func (s *Service) Count(context.Context) (explain.Counters, error) {
 	if err := s.session.Call(request{}, &s.last); err != nil {
 		return explain.Counters{}, err
 	}
-	var ids []int64
-	for _, c := range s.last.Clients {
-		ids = append(ids, c.Thread)
-	}
-	s.threads.Watch(ids, nil)
 	c := s.last.Counters
-	values := map[string]int64{"transactions": c.Transactions, "commits": c.Commits, "commit_wait": c.CommitWait,
-		"lock_wait": c.LockWait}
-	s.threads.Count(values)
+	values := map[string]int64{"transactions": c.Transactions, "commits": c.Commits}
+	if c.Known {
+		values["cpu"], values["queue"] = c.CPU, c.Queue
+	}
+	for state, what := range shown {
+		values[what.event] = c.Waited[state]
+	}
 	return explain.Counters{Epoch: "demo", Values: values}, nil
 }
 
-// Account is what they mean. Waits were timed around each, so nothing of them is sampled.
+// Account is what they mean. Each wait was timed, so none of them is sampled, and what is left over is unexplained.
 func (s *Service) Account(g explain.Growth) explain.Account {
-	a := explain.Account{
-		Transactions: int64(g.Get("transactions")), CPU: s.threads.Account(g),
-		Log: explain.Log{Writes: int64(g.Get("commits")), Syncs: int64(g.Get("commits")), Bytes: -1,
-			Source: "clocks around each commit"},
-		Counted: []explain.Counted{
-			{Part: explain.LogWait, Events: []string{"commit"}, Seconds: g.Get("commit_wait") * 1e-9,
-				Count: int64(g.Get("commits")), Source: "clocks around each commit", Whole: true},
-			{Part: explain.Locks, Events: []string{"writer"}, Seconds: g.Get("lock_wait") * 1e-9, Count: -1,
-				Source: "clocks around each wait", Whole: true},
-		},
+	const clocks = "clocks around each wait"
+	seconds := func(name string) float64 { return g.Get(name) * 1e-9 }
+	commits := g.Get("commits")
+	a := explain.Account{Transactions: int64(g.Get("transactions")),
+		Log: explain.Log{Writes: int64(commits), Syncs: int64(commits), Bytes: int64(commits) * record, Source: clocks}}
+	if g.Has("cpu") {
+		queue := seconds("queue")
+		a.CPU = &explain.CPUTime{Run: seconds("cpu"), Queue: queue, QueueLow: queue, QueueHigh: queue, Source: "schedstat"}
 	}
-	a.Log.Timed(g.Get("commit_wait")*1e-9, g.Get("commits"))
+	for _, state := range []state{idle, between, commit} {
+		of := shown[state]
+		c := explain.Counted{Part: of.part, Events: []string{of.event}, Seconds: seconds(of.event), Count: -1, Source: clocks}
+		if state == commit {
+			c.Count, c.Whole = int64(commits), true
+			a.Log.Timed(c.Seconds, commits)
+		}
+		a.Counted = append(a.Counted, c)
+	}
+	a.AtMost = map[explain.PartName]float64{}
+	for part, why := range map[explain.PartName]string{explain.Locks: "locks nothing",
+		explain.DataReads: "has its data in memory", explain.OtherWaits: "waits for nothing else"} {
+		a.Counted = append(a.Counted, explain.Counted{Part: part, Events: []string{"none"},
+			Source: "the shop's code, which " + why, Whole: true})
+		a.AtMost[part] = 1e-6 // a share of nothing at all is none that is known (result.Estimate)
+	}
 	return a
 }
 
 // Meaning says its events.
 func (s *Service) Meaning(event string) string {
 	return map[string]string{
-		"think": "the client thinks", explain.OnCPU: "the client's thread runs", "writer": "another client writes",
-		"commit": "the commit reaches the disk",
+		"think": "the client thinks", explain.OnCPU: "the client's thread runs", "commit": "the commit reaches the disk",
+		"client": "the client is at its own work",
 	}[event]
 }

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+var documented = regexp.MustCompile("(?m)^ +(?:sudo )?hostlab (.*)$|`(?:sudo )?hostlab ([^`]*)`")
+
+// Each command in README and docs is one that the program takes as it stands there: its commands, flags and arguments.
+func TestDocumentedCommands(t *testing.T) {
+	files, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, f := range append(files, "../../README.md") {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range documented.FindAllStringSubmatch(string(b), -1) {
+			line := m[1] + m[2]
+			if strings.HasPrefix(line, "watch  ") { // a picture of its screen
+				continue
+			}
+			args, err := typed(line)
+			if err == nil {
+				err = taken(args)
+			}
+			if n++; err != nil {
+				t.Errorf("%s: hostlab %s: %v", filepath.Base(f), line, err)
+			}
+		}
+	}
+	if n < 80 {
+		t.Errorf("only %d commands were found", n)
+	}
+}
+
+// taken parses a command and its flags, and does nothing.
+func taken(args []string) error {
+	root := newRoot(streams{})
+	root.InitDefaultCompletionCmd(args...)
+	c, rest, err := root.Find(args)
+	if err != nil {
+		return err
+	}
+	if c == root && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
+		return errors.New("no such command")
+	}
+	if err := c.ParseFlags(rest); err != nil && !errors.Is(err, pflag.ErrHelp) {
+		return err
+	}
+	if rest := c.Flags().Args(); len(rest) > 0 { // in a text, a command may stand without its arguments
+		return c.ValidateArgs(rest)
+	}
+	return nil
+}
+
+// typed splits a line as a shell does, up to a comment, a pipe or the next command.
+func typed(line string) (args []string, err error) {
+	var word strings.Builder
+	quote, some := rune(0), false
+	end := func() {
+		if some {
+			args = append(args, word.String())
+		}
+		word.Reset()
+		some = false
+	}
+	for _, r := range line {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case r == '\'' || r == '"':
+			quote, some = r, true
+		case r == ' ' || r == '\n':
+			end()
+		case strings.ContainsRune("|;&<>", r) || r == '#' && !some:
+			end()
+			return args, nil
+		default:
+			word.WriteRune(r)
+			some = true
+		}
+	}
+	end()
+	if quote != 0 {
+		err = errors.New("a quote is not closed")
+	}
+	return args, err
+}
