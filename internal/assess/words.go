@@ -213,12 +213,15 @@ var change = map[string]string{
 
 // gives is what a lever could give, for a sentence.
 func gives(l *lever.Lever) string {
-	most := "at most " + result.Share(*l.AtMost) + " less time"
-	if l.Likely == nil || *l.Likely < lever.Nothing { // nobody is promised what is written as 0 %
-		return most
+	likely := l.Told()
+	if likely == nil || *likely < lever.Nothing { // nobody is promised what is written as 0 %
+		if !l.Bounded() {
+			return "how much time that saves was not measured"
+		}
+		return "at most " + result.Share(*l.AtMost) + " less time"
 	}
-	s := "likely " + result.Share(*l.Likely) + " less time"
-	if most = result.Share(*l.AtMost); l.Bounded() && most != result.Share(*l.Likely) {
+	s := "likely " + result.Share(*likely) + " less time"
+	if most := result.Share(*l.AtMost); l.Bounded() && most != result.Share(*likely) {
 		s += ", at most " + most
 	}
 	if l.Verdict == lever.Possible {

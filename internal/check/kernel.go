@@ -13,7 +13,7 @@ import (
 // kernel holds the checks of limits, clocks, errors, sessions and vulnerabilities.
 var kernel = []Check{
 	{
-		ID: "KRN-001", Subject: Kernel, Title: "Number of shared memory segments (shmmni)",
+		ID: "KRN-001", Subject: Kernel, Title: "Too few shared memory segments (shmmni)",
 		Covers: []string{"kernel.shmmni"},
 		Why: "HANA and each SAP instance take shared memory segments by the dozen, an Oracle instance some. When the " +
 			"system's number is used up a server does not start.",
@@ -34,7 +34,7 @@ var kernel = []Check{
 		},
 	},
 	{
-		ID: "KRN-002", Subject: Kernel, Title: "Largest shared memory segment (shmmax)",
+		ID: "KRN-002", Subject: Kernel, Title: "Shared memory segments that must be small (shmmax)",
 		Covers: []string{"kernel.shmmax"},
 		Why: "A database that keeps its cache in one System V segment does not start, or splits it, if the cache is larger " +
 			"than this limit.",
@@ -49,7 +49,7 @@ var kernel = []Check{
 		},
 	},
 	{
-		ID: "KRN-003", Subject: Kernel, Title: "Total of shared memory (shmall)",
+		ID: "KRN-003", Subject: Kernel, Title: "Too little shared memory in all (shmall)",
 		Covers: []string{"kernel.shmall"},
 		Why: "shmall bounds all System V segments together, in pages. Below the memory's size it stops a database or SAP " +
 			"instance from starting although memory is free.",
@@ -69,7 +69,7 @@ var kernel = []Check{
 		},
 	},
 	{
-		ID: "KRN-004", Subject: Kernel, Title: "System V semaphores (sem)",
+		ID: "KRN-004", Subject: Kernel, Title: "Too few System V semaphores (sem)",
 		Covers: []string{"kernel.sem"},
 		Why: "Processes of Oracle, HANA and SAP instances wait for each other on semaphores. When sets or semaphores run " +
 			"out, a server does not start.",
@@ -85,7 +85,7 @@ var kernel = []Check{
 		},
 	},
 	{
-		ID: "KRN-005", Subject: Kernel, Title: "Process numbers (pid_max)",
+		ID: "KRN-005", Subject: Kernel, Title: "Too few process numbers (pid_max)",
 		Covers: []string{"kernel.pid_max"},
 		Why: "Every thread takes a number. When all are taken no process starts, not even a login. Servers with a thread a " +
 			"session take them by the thousand.",
@@ -104,7 +104,7 @@ var kernel = []Check{
 		},
 	},
 	{
-		ID: "KRN-006", Subject: Kernel, Title: "Asynchronous I/O requests (aio-max-nr)",
+		ID: "KRN-006", Subject: Kernel, Title: "Too few asynchronous I/O requests (aio-max-nr)",
 		Covers: []string{"fs.aio-max-nr"},
 		Why: "Oracle, HANA and InnoDB reserve their asynchronous requests at start. When the system's number is used up they " +
 			"fail to start, or fall back to I/O that blocks.",
@@ -116,7 +116,7 @@ var kernel = []Check{
 		look: lookAIO, advise: adviseAIO,
 	},
 	{
-		ID: "KRN-007", Subject: Kernel, Title: "Clock source",
+		ID: "KRN-007", Subject: Kernel, Title: "Clock source that is slow to read",
 		Why: "Servers read the clock for every wait, statement and log record. tsc is read in some 20 ns without a system " +
 			"call; hpet, acpi_pm and xen take a system call, and often an access to a device, which costs up to " +
 			"microseconds and does not scale with CPUs.",
@@ -148,7 +148,7 @@ var kernel = []Check{
 		},
 	},
 	{
-		ID: "KRN-008", Subject: Kernel, Title: "NVMe timeout on AWS (io_timeout)",
+		ID: "KRN-008", Subject: Kernel, Title: "Short NVMe timeout on AWS (io_timeout)",
 		Covers: []string{"sys/nvme_core.io_timeout"},
 		Why: "On AWS an NVMe device may be a volume on the network. If it does not answer for 30 s, the default, the kernel " +
 			"gives the request up and the file system turns read-only; with the longest timeout it waits for the volume " +
@@ -205,7 +205,7 @@ var kernel = []Check{
 		},
 	},
 	{
-		ID: "KRN-011", Subject: Kernel, Title: "A share of the CPUs for each session (autogroup)",
+		ID: "KRN-011", Subject: Kernel, Title: "CPUs divided by session (autogroup)",
 		Covers: []string{"kernel.sched_autogroup_enabled"},
 		Why: "The scheduler divides the CPUs among sessions first. A server that was started from a terminal is one session: " +
 			"all its processes together get what one other session gets.",
@@ -234,7 +234,7 @@ var kernel = []Check{
 		goals: oopsWanted,
 	},
 	{
-		ID: "KRN-013", Subject: Kernel, Title: "Open files in all (file-max), for Oracle",
+		ID: "KRN-013", Subject: Kernel, Title: "Too few open files in all (file-max), for Oracle",
 		Covers: []string{"fs.file-max"},
 		Why: "Each of Oracle's processes opens all files that it needs: hundreds of them, for thousands of processes. When " +
 			"the system's number is used up no file can be opened.",
@@ -247,7 +247,7 @@ var kernel = []Check{
 		goals: filesWanted,
 	},
 	{
-		ID: "KRN-014", Subject: Kernel, Title: "System V message queues (msgmni)",
+		ID: "KRN-014", Subject: Kernel, Title: "Too few System V message queues (msgmni)",
 		Covers: []string{"kernel.msgmni"},
 		Why: "SAP BusinessObjects' servers talk over message queues. When the system's number is used up a server " +
 			"does not start.",

@@ -30,7 +30,7 @@ var memory = []Check{
 		look: lookTHP, advise: adviseTHP, left: "the servers here want different values",
 	},
 	{
-		ID: "MEM-002", Subject: Memory, Title: "Compaction for transparent huge pages (defrag)",
+		ID: "MEM-002", Subject: Memory, Title: "Page faults that wait for compaction (THP defrag)",
 		Covers: []string{"sys/transparent_hugepage.defrag"},
 		Why: "With always, a page fault that finds no free huge page stops to reclaim and compact memory itself. Such " +
 			"stalls last milliseconds, and come when memory is full, which is a database's usual state.",
@@ -50,7 +50,7 @@ var memory = []Check{
 		},
 	},
 	{
-		ID: "MEM-003", Subject: Memory, Title: "Kernel samepage merging (KSM)",
+		ID: "MEM-003", Subject: Memory, Title: "Kernel samepage merging (KSM) at work",
 		Covers: []string{"vm/KSM"},
 		Why: "KSM reads through memory, merges pages of equal content and copies them again at the first write. It spends " +
 			"CPU and cache on that and makes writes take an unforeseen page fault.",
@@ -128,7 +128,7 @@ var memory = []Check{
 		bad: "a database's memory may be swapped out in favour of cached files", look: lookSwappiness,
 	},
 	{
-		ID: "MEM-007", Subject: Memory, Title: "Memory mappings a process may have (max_map_count)",
+		ID: "MEM-007", Subject: Memory, Title: "Too few memory mappings (max_map_count)",
 		Covers: []string{"vm.max_map_count"},
 		Why: "A process that reaches the limit gets no more memory, although plenty is free, and usually dies. Column " +
 			"stores and large Java or SAP processes hold mappings by the hundred thousand; the kernel's own default is 65530.",
@@ -146,7 +146,7 @@ var memory = []Check{
 		look: lookMaps, advise: adviseMaps,
 	},
 	{
-		ID: "MEM-008", Subject: Memory, Title: "Size of /dev/shm",
+		ID: "MEM-008", Subject: Memory, Title: "Small /dev/shm",
 		Covers: []string{"mem/VSZ_TMPFS_PERCENT"},
 		Why: "SAP application servers keep shared memory in files below /dev/shm. When it is full, allocation fails in the " +
 			"middle of a request. The mount's default is half of the memory.",
@@ -177,7 +177,7 @@ var memory = []Check{
 		},
 	},
 	{
-		ID: "MEM-010", Subject: Memory, Title: "Age of unwritten file data",
+		ID: "MEM-010", Subject: Memory, Title: "File data that stay unwritten for long",
 		Covers: []string{"vm.dirty_expire_centisecs", "vm.dirty_writeback_centisecs"},
 		Why: "Written data stay in memory for 30 s by default, then go to the disk in one portion. Oracle's and SQL Server's " +
 			"profiles have them written after 5 s, so that portions are small.",

@@ -55,7 +55,7 @@ var mounts = []Check{
 		},
 	},
 	{
-		ID: "STO-011", Subject: Log, Title: "Requests and TCP buffers of NFS",
+		ID: "STO-011", Subject: Log, Title: "Few requests and small TCP buffers of NFS",
 		Covers: []string{"sunrpc.tcp_max_slot_table_entries", "net.core.rmem_max", "net.core.wmem_max", "net.ipv4.tcp_rmem",
 			"net.ipv4.tcp_wmem",
 			"net.core.netdev_max_backlog", "net.ipv4.tcp_no_metrics_save"},
@@ -86,7 +86,7 @@ var mounts = []Check{
 		},
 	},
 	{
-		ID: "STO-013", Subject: Log, Title: "Queues of virtual disks",
+		ID: "STO-013", Subject: Log, Title: "One queue of a virtual disk for all CPUs",
 		Why: "With one queue all virtual CPUs put their requests through one lock, and one of them takes all interrupts. " +
 			"With a queue for each, a request ends on the CPU that made it.",
 		Source: "libvirt documentation on disks (driver queues); QEMU since 5.2 gives a queue to each CPU by itself",

@@ -10,7 +10,7 @@ import (
 // network holds the checks of TCP. Its facts are those of the network namespace that hostlab is in.
 var network = []Check{
 	{
-		ID: "NET-001", Subject: Kernel, Title: "Connections that wait to be accepted (somaxconn)",
+		ID: "NET-001", Subject: Kernel, Title: "Short queue of connections to accept (somaxconn)",
 		Covers: []string{"net.core.somaxconn"},
 		Why: "The kernel keeps new connections in a queue until the server accepts them, and cuts the length that the " +
 			"server asks for to somaxconn. When a pool of clients connects at once, those that find it full try again " +
@@ -59,7 +59,7 @@ var network = []Check{
 		goals: slowStartWanted,
 	},
 	{
-		ID: "NET-004", Subject: Kernel, Title: "How soon a dead connection is noticed",
+		ID: "NET-004", Subject: Kernel, Title: "Dead connections that are noticed late",
 		Covers: []string{"net.ipv4.tcp_keepalive_time", "net.ipv4.tcp_keepalive_intvl", "net.ipv4.tcp_keepalive_probes",
 			"net.ipv4.tcp_retries2"},
 		Why: "Firewalls and balancers forget a connection that is idle for some minutes. The next statement then waits until " +
@@ -91,7 +91,7 @@ var network = []Check{
 		goals: featuresWanted,
 	},
 	{
-		ID: "NET-006", Subject: Kernel, Title: "Socket buffers for Oracle and SQL Server",
+		ID: "NET-006", Subject: Kernel, Title: "Small socket buffers for Oracle and SQL Server",
 		Covers: []string{"net.core.rmem_default", "net.core.rmem_max", "net.core.wmem_default", "net.core.wmem_max"},
 		Why: "A server that sets its sockets' buffers by itself gets no more than these limits, and UDP has no other. " +
 			"Oracle's cluster sends its blocks over UDP: where the receive buffer is full they are lost and sent again.",
@@ -104,7 +104,7 @@ var network = []Check{
 		bad: "a socket gets smaller buffers than the vendor wants", goals: buffersWanted,
 	},
 	{
-		ID: "NET-007", Subject: Kernel, Title: "Half-open connections of HANA",
+		ID: "NET-007", Subject: Kernel, Title: "Too few half-open connections for HANA",
 		Covers: []string{"net.ipv4.tcp_max_syn_backlog"},
 		Why: "While a client has not confirmed its connection the kernel remembers it in a queue. When many services of a " +
 			"HANA system connect at once and it is full, the kernel answers with SYN cookies and warns of an attack.",
@@ -116,7 +116,7 @@ var network = []Check{
 		goals: synWanted,
 	},
 	{
-		ID: "NET-008", Subject: Kernel, Title: "Tries to open a connection, for HANA",
+		ID: "NET-008", Subject: Kernel, Title: "Too few tries to open a connection, for HANA",
 		Covers: []string{"net.ipv4.tcp_syn_retries"},
 		Why: "Under load a service of HANA may answer a connection late. With the kernel's default of 6 the client gives " +
 			"up after one to two minutes, although the service would have answered.",
@@ -128,7 +128,7 @@ var network = []Check{
 		goals: retriesWanted,
 	},
 	{
-		ID: "NET-009", Subject: Kernel, Title: "Ports for outgoing connections, for Oracle",
+		ID: "NET-009", Subject: Kernel, Title: "Too few ports for outgoing connections, for Oracle",
 		Covers: []string{"net.ipv4.ip_local_port_range"},
 		Why: "Each outgoing connection takes a port of this range. Oracle's cluster and its links to other databases open " +
 			"many, and fail when none is left.",

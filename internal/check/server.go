@@ -59,7 +59,7 @@ var server = []Check{
 		look:     lookMemoryLimit, left: "it is a limit of a unit or container",
 	},
 	{
-		ID: "SRV-004", Subject: Kernel, Title: "The database's limits of files and locked memory",
+		ID: "SRV-004", Subject: Kernel, Title: "Low limits of files and locked memory",
 		Covers: []string{"limits/nofile", "limits/memlock"},
 		Why: "A server that reaches its number of open files refuses connections or cannot open tables. One that may not " +
 			"lock its memory gets no huge pages.",

@@ -14,7 +14,7 @@ const noDisks = "no disk with a request queue is seen"
 // storage holds the checks of disks and of what the log lies on.
 var storage = []Check{
 	{
-		ID: "STO-001", Subject: Log, Title: "I/O scheduler",
+		ID: "STO-001", Subject: Log, Title: "Requests sorted in vain (I/O scheduler)",
 		Covers: []string{"block/IO_SCHEDULER"},
 		Why: "A scheduler sorts and holds back requests to spare a disk's head movements. Flash, arrays and virtual disks " +
 			"have their own, so a second one only adds latency and a lock to each write of the log.",
@@ -72,7 +72,7 @@ var storage = []Check{
 		},
 	},
 	{
-		ID: "STO-003", Subject: Log, Title: "Read-ahead",
+		ID: "STO-003", Subject: Log, Title: "Small read-ahead",
 		Covers: []string{"disk/readahead"},
 		Why: "Read-ahead fetches what follows a sequential read before it is asked for. A larger window speeds scans, " +
 			"backups and extracts through the page cache; random reads and direct I/O do not use it.",

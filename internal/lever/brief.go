@@ -36,7 +36,7 @@ func Brief(levers []Lever, first string, most int, check string, why func(*Lever
 	for i := range open {
 		l := &open[i]
 		if i < max(1, most) {
-			cells := []document.Cell{document.Text(l.Title()), l.share(l.Likely), l.most(), l.Verdict.Cell(),
+			cells := []document.Cell{document.Text(l.Title()), l.likely(), l.most(), l.Verdict.Cell(),
 				document.Text(clip(why(l), shown))}
 			switch {
 			case !ofService:

@@ -44,7 +44,7 @@ func Sections(levers []Lever, ofService bool) []document.Section {
 		cells := []document.Cell{document.Text(l.Title()), l.most(), l.measured(),
 			document.Text(cmp.Or(string(l.Kind()), "none")), l.Verdict.Cell()}
 		if ofService {
-			cells = slices.Insert(cells, 1, l.share(l.Likely))
+			cells = slices.Insert(cells, 1, l.likely())
 		}
 		row := t.Add(cells...)
 		row.Anchor, row.Notes = l.Anchor(), l.notes()
@@ -74,6 +74,14 @@ func (l *Lever) share(v *float64) document.Cell {
 		return document.Text(l.none())
 	}
 	return document.Number(*v, result.Share(*v))
+}
+
+// likely is a gain, as far as it is shown.
+func (l *Lever) likely() document.Cell {
+	if l.Likely != nil && l.Told() == nil {
+		return document.Text("not sure")
+	}
+	return l.share(l.Told())
 }
 
 // most is the limit of a gain.
@@ -166,7 +174,7 @@ func (l *Lever) bar(notes []document.Line) document.Bar {
 	case l.AtMost == nil:
 	case l.Of != ActiveTime:
 		gain = "of other time"
-	case l.Likely == nil: // only bounded
+	case l.Told() == nil: // only bounded
 		row.Segments = []document.Segment{{Class: "most", Name: "at most", Value: *l.AtMost, Text: result.Share(*l.AtMost),
 			Fill: '░'}}
 		gain = l.limit()
