@@ -30,7 +30,7 @@ one() {
     local args begin
     for args in --quick ""; do
       begin=$(date +%s.%N)
-      bin/hostlab assess $args --quiet --log-dir "$dir" --html "$dir/a.html" --json "$dir/a.json"
+      bin/hostlab assess $args --quiet --log-dir "$dir" --out "$dir/a.html" --out "$dir/a.json"
       awk -v a="$begin" -v b="$(date +%s.%N)" -v w="assess $args" 'BEGIN {printf "%s: %.1f s\n", w, b - a}'
     done ;;
   busy) go run ./bench/busy -n "${BUSY_RUNS:-8}" bin/hostlab --quick --log-dir "$dir" ;;

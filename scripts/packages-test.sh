@@ -37,8 +37,8 @@ expect 60 "${in[@]}" hostlab revert --dry-run # the journal has survived the upg
 for file in /usr/share/man/man1/hostlab-assess.1.gz /lib/systemd/system/hostlab-assess.timer /lib/systemd/system/hostlab-send.timer /etc/hostlab/exceptions.toml /etc/hostlab/role /usr/share/bash-completion/completions/hostlab; do
   [ -f "deb$file" ] || fail "$file is not there"
 done
-echo development >> deb/etc/hostlab/role # the role that check takes where none is given
-[[ $("${in[@]}" hostlab check 2>&1) == *" as development"* ]] || fail "check does not take the role of /etc/hostlab/role"
+echo 'role = "development"' >> deb/etc/hostlab/config.toml # the role that check takes where none is given
+[[ $("${in[@]}" hostlab check 2>&1) == *" as development"* ]] || fail "check does not take the role of /etc/hostlab/config.toml"
 out=$("${in[@]}" systemd-analyze verify --man=no $(cd deb && ls lib/systemd/system/hostlab-* | sed s,^,/,) 2>&1) && [ -z "$out" ] || fail "units: $out"
 expect "these settings stay" "${in[@]}" dpkg -r hostlab
 [ "$(cat swappiness)" = 10 ] && [ -d deb/var/lib/hostlab ] || fail "removing the package has changed the setting, or lost the journal"

@@ -73,8 +73,9 @@ rm -rf dist/stage
 mkdir "$work/windows"
 build windows amd64 "$work/windows/hostlab.exe" hostlab-windows-amd64
 cp LICENSE NOTICE README.md testbed/windows.ps1 "$work/windows/"
+mkdir -p "$work/windows/docs/schema"; cp docs/*.md docs/*.png "$work/windows/docs/"; cp docs/schema/*.json "$work/windows/docs/schema/"
 stamp "$work/windows"
-(cd "$work/windows" && TZ=UTC zip -X -q "$OLDPWD/dist/hostlab-$version-windows-amd64.zip" LICENSE NOTICE README.md hostlab.exe windows.ps1)
+(cd "$work/windows" && TZ=UTC zip -X -q -r "$OLDPWD/dist/hostlab-$version-windows-amd64.zip" LICENSE NOTICE README.md docs hostlab.exe windows.ps1)
 number=$(sed -E 's/[^0-9.].*//; s/$/.0.0.0/' <<<"$version" | cut -d. -f1-3) # as Windows has them
 product=$(uuidgen --sha1 --namespace @url --name "hostlab $version")
 msi=$PWD/dist/hostlab-$version-windows-amd64.msi wxs=$PWD/deploy/package/hostlab.wxs

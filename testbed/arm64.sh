@@ -34,7 +34,7 @@ hostlab=$work/hostlab # or $HOSTLAB, which is built already
 [ -e $misc/qemu-aarch64 ] || { cat /usr/lib/binfmt.d/qemu-aarch64.conf > $misc/register; known=yes; }
 user=(qemu-aarch64-static "$hostlab")
 [[ $("${user[@]}" version) == *linux/arm64* ]] || fail "version"
-"${user[@]}" assess --quick --quiet --html= --json "$work/user.json" || fail "assess as a program: exit status $?"
+"${user[@]}" assess --quick --quiet --out "$work/user.json" || fail "assess as a program: exit status $?"
 jq -e '.verdict.text != ""' "$work/user.json" >/dev/null || fail "assess as a program gives no answer"
 if [ "${1:-}" = -full ]; then
   # Left out: tests of time limits (of seconds of a processor, which this is not), and of what qemu 7.2 shows wrong: a program's own
@@ -53,14 +53,14 @@ set -ex
 exec 3>&1 >&2 # the document alone
 ./hostlab facts --format json > /tmp/facts
 grep -q '"arm64"\|"aarch64"' /tmp/facts
-./hostlab check --fail-on high > /tmp/check || [ $? = 1 ]
+./hostlab check > /tmp/check
 was=$(cat /proc/sys/vm/swappiness)
 ./hostlab set swappiness=10 --yes
 [ "$(cat /proc/sys/vm/swappiness)" = 10 ]
 ./hostlab verify
 ./hostlab revert
 [ "$(cat /proc/sys/vm/swappiness)" = "$was" ]
-./hostlab assess --quick --quiet --html= --json /tmp/assess
+./hostlab assess --quick --quiet --format json --out /tmp/assess
 cat /tmp/assess >&3
 END
 PROFILE=arm64 KVER=$v MODULES= MEM=1G TCG=multi TIMEOUT=${TIMEOUT:-600} FILES=$hostlab ./guest-run.sh "$work/guest" > "$work/guest.json" || fail "the guest: exit status $?"

@@ -41,8 +41,8 @@ func written(record []tried) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Settings, tried on real kernels
 
-This page is written by a test (%[1]sgo test -tags=system ./testbed -run TestSettings -update%[1]s). It says what guests of the
-[test bed](../testbed/README.md) have shown. %[1]sgo test -tags=system ./testbed%[1]s holds that guests A and B show it still. %[1]stestbed/settings.sh%[1]s tries more values, in all guests.
+Does %[1]shostlab set%[1]s change what it says, and does %[1]shostlab revert%[1]s restore all of it? Guests of the [test bed](../testbed/README.md)
+with real kernels tried each setting. The table has what they showed.
 
 In each guest a program that reads and writes by itself looks at the setting's files, and all others that lie around them. Then
 %[1]shostlab set%[1]s; it reads the files again, and what else the kernel or the processor tells of it; then %[1]shostlab verify%[1]s, which must name
@@ -50,6 +50,8 @@ the setting and find it as set; then %[1]shostlab revert%[1]s, which must name i
 %[1]s/sys/devices/system/cpu%[1]s, %[1]s/sys/kernel/mm%[1]s, the disks' queues and %[1]s/proc/sys/{vm,kernel,fs,net}%[1]s differs, and that the journal is gone.
 Numbers in brackets count files that read so. Values are the kernel's own words; frequencies are in kHz.
 A name in brackets is the setting's sysctl, which %[1]shostlab set%[1]s and %[1]shostlab settings%[1]s take too.
+A test writes this page (%[1]sgo test -tags=system ./testbed -run TestSettings -update%[1]s) and holds that guests A and B still show it;
+%[1]stestbed/settings.sh%[1]s tries more values, in all guests.
 
 `, "`")
 	for i, g := range record {

@@ -18,7 +18,7 @@ try {
     Keep 'facts.json' { .\hostlab.exe facts --format json }
     Keep 'counters.txt' { typeperf -sc 2 '\Processor Information(*)\% of Maximum Frequency' '\Processor Information(*)\% Processor Performance' '\Processor Information(*)\Parking Status' }
     Keep 'pstates.txt' { wevtutil qe System "/q:*[System[Provider[@Name='Microsoft-Windows-Kernel-Processor-Power'] and (EventID=55 or EventID=37)]]" /c:4 /rd:true /f:text }
-    Keep 'assess.json' { .\hostlab.exe assess --service demo --for 10s --quick --quiet --html= --json - }
+    Keep 'assess.json' { .\hostlab.exe assess --service demo --for 10s --quick --quiet --format json }
     Keep 'services.txt' { sc.exe query type= service state= all | findstr MSSQL }
     Keep 'before.txt' { Schemes }
     Keep 'settings.json' { .\hostlab.exe settings --format json }

@@ -15,7 +15,7 @@ import (
 	"hostlab/internal/lever"
 )
 
-// assessed is what these tests read of 'hostlab assess --json'.
+// assessed is what these tests read of 'hostlab assess --format json'.
 type assessed struct {
 	Service struct {
 		Kind, Name string
@@ -48,16 +48,16 @@ func (w *wine) service(t *testing.T) {
 			t.Fatalf("wineserver %s: %v", option, err)
 		}
 	}
-	w.try(t, 2, `service burn does not run: it is stopped`, "", "assess", "--service", "service:burn", "--html=")
-	w.try(t, 2, `no service none is installed here`, "", "assess", "--service", "service:none", "--html=")
-	w.try(t, 2, `no database, Windows service or program "nosuch" runs here; name it by pid:N or service:NAME`, "", "assess", "--service", "nosuch", "--html=")
+	w.try(t, 2, `service burn does not run: it is stopped`, "", "assess", "--service", "service:burn", "--out", "-")
+	w.try(t, 2, `no service none is installed here`, "", "assess", "--service", "service:none", "--out", "-")
+	w.try(t, 2, `no database, Windows service or program "nosuch" runs here; name it by pid:N or service:NAME`, "", "assess", "--service", "nosuch", "--out", "-")
 	t.Cleanup(func() { sc("stop", "burn") })
 
 	w.within(t, "the service does not start", func() bool { // Wine waits 10 s for one, which may be short on a busy machine
 		sc("start", "burn")
 		return len(w.ours(burning)) > 0
 	})
-	w.try(t, 0, `Service burn computes for 100 %.*how long they waited for a CPU is not known.*on CPU 100 % counted .* process times.*No thread shows as running`, "", "assess", "--all", "--service", "service:burn", "--for", "6s", "--quick", "--html=", "--json", "seen.json")
+	w.try(t, 0, `Service burn computes for 100 %.*how long they waited for a CPU is not known.*on CPU 100 % counted .* process times.*No thread shows as running`, "", "assess", "--all", "--service", "service:burn", "--for", "6s", "--quick", "--out", "-", "--out", "seen.json")
 	b, err := os.ReadFile(filepath.Join(w.dir, "seen.json"))
 	var a assessed
 	if err := json.Unmarshal(b, &a); err != nil {
@@ -82,8 +82,8 @@ func (w *wine) service(t *testing.T) {
 			t.Errorf("lever %s has not the reason %q: %+v", name, reason, a.Levers)
 		}
 	}
-	w.try(t, 0, `(?s)burn`, "", "assess", "--service", "burn.exe", "--for", "3s", "--quick", "--html=")
-	w.try(t, 0, `seen on Linux alone`, "", "assess", "--all", "--only", "service", "--html=", "--service", "service:burn", "--for", "1s")
+	w.try(t, 0, `(?s)burn`, "", "assess", "--service", "burn.exe", "--for", "3s", "--quick", "--out", "-")
+	w.try(t, 0, `seen on Linux alone`, "", "assess", "--all", "--only", "service", "--out", "-", "--service", "service:burn", "--for", "1s")
 	w.try(t, 0, `cpu_s [0-9.]+ m?s .*queue_s, busy_s: no thread shows as running`, "", "workload", "observe", "service=service:burn", "for=3s", "--runs", "1")
 }
 
@@ -102,7 +102,7 @@ func (w *wine) instance(t *testing.T) {
 		return len(w.ours(running)) > 0
 	})
 	w.try(t, 0, `MSSQLSERVER MSSQLSERVER running [0-9]+ 16.0.4135.4`, "", "facts")
-	w.try(t, 0, `SQL Server computes for 100 %.*sqlserver://`, "", "assess", "--all", "--for", "6s", "--quick", "--html=", "--json", "mssql.json")
+	w.try(t, 0, `SQL Server computes for 100 %.*sqlserver://`, "", "assess", "--all", "--for", "6s", "--quick", "--out", "-", "--out", "mssql.json")
 	b, err := os.ReadFile(filepath.Join(w.dir, "mssql.json"))
 	var a assessed
 	if err := json.Unmarshal(b, &a); err != nil || a.Service.Kind != "database" || a.Service.Name != "SQL Server" || a.Service.PID == 0 {
@@ -111,14 +111,14 @@ func (w *wine) instance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.try(t, 0, `SQL Server computes`, "", "assess", "--service", "sqlservr", "--for", "3s", "--quick", "--html=")
+	w.try(t, 0, `SQL Server computes`, "", "assess", "--service", "sqlservr", "--for", "3s", "--quick", "--out", "-")
 }
 
 // demo watches hostlab's own shop, as who tries hostlab does first.
 func (w *wine) demo(t *testing.T) {
 	w.begin(t)
 	w.setCounters(t, watched)
-	w.try(t, 0, `The demo shop .*of its active time`, "", "assess", "--service", "demo", "--for", "6s", "--quick", "--html", "demo.html", "--json", "demo.json")
+	w.try(t, 0, `The demo shop .*of its active time`, "", "assess", "--service", "demo", "--for", "6s", "--quick", "--out", "-", "--out", "demo.html", "--out", "demo.json")
 	b, err := os.ReadFile(filepath.Join(w.dir, "demo.json"))
 	var a assessed
 	if err := json.Unmarshal(b, &a); err != nil || len(a.Time.Parts) < 3 || a.Time.Active <= 0 {

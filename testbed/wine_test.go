@@ -277,7 +277,7 @@ func (w *wine) foreign(t *testing.T) {
 			t.Fatalf("%s: %v, in:\n%s", c.name, err, was)
 		}
 		if c.verify != "" {
-			w.try(t, 1, c.verify, "", "verify")
+			w.try(t, 10, c.verify, "", "verify", "--exit-status")
 		} else {
 			w.try(t, 0, `objects as set`, "", "verify")
 		}
@@ -396,9 +396,9 @@ func (w *wine) commands(t *testing.T) {
 			{2, `no Linux`, "facts --save host.txtar"},
 			{2, `Linux`, `check --root Z:` + w32(w.dir)},
 			{0, `Measurement|measured`, "facts --probe"},
-			{0, `Frequency policy`, "assess --quick --log-dir . --html a.html --json a.json"},
+			{0, `Frequency policy`, "assess --quick --log-dir . --out - --out a.html --out a.json"},
 			{0, `Configuration HostlabPower`, "export dsc governor=performance"},
-			{2, `connection refused`, "assess --only service --html= --dsn postgres://x@127.0.0.1:1/d --for 1s"},
+			{2, `connection refused`, "assess --only service --out - --dsn postgres://x@127.0.0.1:1/d --for 1s"},
 			{0, `query-degree`, "study list"},
 			{2, `no such file`, "study check nothing.toml"},
 			{0, `p50`, "workload logcommit"},
@@ -415,11 +415,11 @@ func (w *wine) commands(t *testing.T) {
 			{0, `tx_rate|cpu_s|operations`, "workload null"},
 			{0, `2 of at most 2 blocks`, "run log-writer --blocks 2 --out lw --yes"},
 			{0, `2 of at most 2 blocks`, "run query-degree --blocks 2 --out qd --yes"},
-			{11, `EFFECTS`, "report qd"},
-			{11, `degree`, "report qd --format json"},
-			{11, `degree`, "report qd --format csv"},
-			{11, `degree`, "report qd --format markdown"},
-			{11, ``, "report qd --format html --out qd.html"},
+			{11, `EFFECTS`, "report qd --exit-status"},
+			{11, `degree`, "report qd --exit-status --format json"},
+			{11, `degree`, "report qd --exit-status --format csv"},
+			{11, `degree`, "report qd --exit-status --format markdown"},
+			{11, ``, "report qd --exit-status --out qd.html"},
 		}...)
 	}
 	for _, c := range list {

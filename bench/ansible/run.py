@@ -48,7 +48,7 @@ def record(hostlab: str, folder: Path) -> None:
     )
     flags = ["--root", str(tree), "--format", "json"]
     for name, words in {
-        "assess": ["assess", "--from", str(tree), "--quiet", "--html=", "--json", "-"],
+        "assess": ["assess", "--from", str(tree), "--quiet", "--format", "json"],
         "check": ["check", *flags],
         "set": ["set", *flags, "--yes", "swappiness=10"],
         "set.again": ["set", *flags, "--yes", "swappiness=10"],

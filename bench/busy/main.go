@@ -100,7 +100,7 @@ func one(load int, burst time.Duration, args []string) (a answer) {
 		go work(ctx, float64(load)/100, burst)
 	}
 	time.Sleep(300 * time.Millisecond)
-	cmd := exec.Command(args[0], append([]string{"assess", "--service", "none", "--html=", "--json", "-"}, args[1:]...)...)
+	cmd := exec.Command(args[0], append([]string{"assess", "--service", "none", "--format", "json"}, args[1:]...)...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, nil
 	if err := cmd.Run(); err != nil {

@@ -142,7 +142,7 @@ func (b *bench) assess(s *stage, l *load, program string, lasts time.Duration, a
 	base := filepath.Join(b.dir, strings.ReplaceAll(l.Name+"."+as, " ", "-"))
 	began := time.Now()
 	cmd := exec.CommandContext(s.ctx, program, "assess", "--service", "pid:"+strconv.Itoa(s.pid), "--only", "service",
-		"--for", lasts.String(), "--html=", "--json", base+".json")
+		"--for", lasts.String(), "--out", "-", "--out", base+".json")
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
 	var errs bytes.Buffer
 	cmd.Stderr = &errs

@@ -68,7 +68,7 @@ func measure(ctx context.Context, o options) (ok bool, err error) {
 	}
 	defer load.end()
 	time.Sleep(2 * time.Second) // connections, warm-up
-	watch, err := start(ctx, o.hostlab, "assess", "--only", "service", "--html=", "--quiet", "--dsn", "host="+s.SocketDir()+" user="+privatedb.Role+" dbname="+privatedb.Postgres, "--for", lasts.String(), "--json", "-")
+	watch, err := start(ctx, o.hostlab, "assess", "--only", "service", "--out", "-", "--quiet", "--dsn", "host="+s.SocketDir()+" user="+privatedb.Role+" dbname="+privatedb.Postgres, "--for", lasts.String(), "--format", "json")
 	if err != nil {
 		return false, err
 	}

@@ -65,7 +65,7 @@ func TestBombs(t *testing.T) {
 	}{
 		{"larger than 1 MiB", []string{"predict", "--workload", sparse}},
 		{"1000 empty lines", []string{"watch", "--from", lines}},
-		{"a recording of at most", []string{"assess", "--only", "service", "--html=", "--compare", sparse}},
+		{"a recording of at most", []string{"assess", "--only", "service", "--out", "-", "--compare", sparse}},
 		{"5242882 objects and 1 lists; at most 100000 and 1000000 are read", []string{"report", cells}},
 		{"2 objects and 5242883 lists; at most", []string{"report", plots}},
 		{"no kernel has so many", []string{"facts", "--root", root}},

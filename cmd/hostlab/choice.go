@@ -54,11 +54,6 @@ func choiceFlag[T ~string](cmd *cobra.Command, target *T, name string, value T, 
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(texts, cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// formatFlag adds --format.
-func formatFlag(cmd *cobra.Command, target *string, words []string) {
-	choiceFlag(cmd, target, "format", words[0], "output", words)
-}
-
 // names are those of a list's members.
 func names[T any](list []T, name func(T) string) (out []string) {
 	for _, x := range list {
@@ -66,9 +61,6 @@ func names[T any](list []T, name func(T) string) (out []string) {
 	}
 	return out
 }
-
-// emptiable marks a flag for which no value means something.
-const emptiable = "emptiable"
 
 // notEmpty refuses flags that were given without a value, as from a variable of a
 // script that is not set: taken silently, they would mean something else.
@@ -78,7 +70,7 @@ func notEmpty(cmd *cobra.Command) (err error) {
 		if many, ok := f.Value.(pflag.SliceValue); ok {
 			values = many.GetSlice()
 		}
-		if slices.Contains(values, "") && f.Annotations[emptiable] == nil && err == nil {
+		if slices.Contains(values, "") && err == nil {
 			err = usagef("--%s is empty; is a variable unset?", f.Name)
 		}
 	})

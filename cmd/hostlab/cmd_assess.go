@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +21,6 @@ import (
 	"hostlab/internal/probe"
 	"hostlab/internal/report"
 	"hostlab/internal/service"
-	"hostlab/internal/trust"
 )
 
 // The time that all probes together may take. Facts, checks and the report come
@@ -50,15 +49,15 @@ type assessOptions struct {
 	dsn, dsnFile string // "": none
 	only         string // "": the service and its host
 	trouble      string // that the demo has on purpose; "": none
-	html         string // "" for none, "-" for stdout
-	noReport     string // why no HTML report was written that nobody had declined
-	json         string // "" for none, "-" for stdout
+	out          printing
+	page         string // the page that is written where no output was named
+	noPage       string // why there is none
 	save         string // "" for none, "-" for stdout
 	from         string // a saved assessment; "": none
 	compare      string // another, to compare with
 	bursts       string // file of the bursts; "": none
 	experiments  []string
-	quick, quiet bool
+	quick        bool
 	all          bool // is to be printed
 	accept       exceptions
 }
@@ -72,7 +71,8 @@ func newAssess(std streams) *cobra.Command {
 shows where the service's time goes, and the most that each lever on the
 platform could save. It also shows what this host is, which settings are wrong
 for its role, and what to type next. It prints one screen, or everything with
---all, and writes an HTML file that you can send to a colleague.
+--all, and writes a page (HTML) that you can send to a colleague. With --format
+or --out it writes only what they name.
 
 A service is a database, a systemd unit, a control group, or a process with its
 children; on Windows a Windows service, a program or a process. Where Windows
@@ -149,23 +149,23 @@ Exit status:
   3    there is nothing to inspect
   130  interrupted; the report covers the time until then`,
 		Example: `  hostlab assess
-  hostlab assess --role production-app --log-dir /oracle/redo --html db7.html
+  hostlab assess --role production-app --log-dir /oracle/redo --out db7.html
   hostlab assess --service unit:tomcat9 --for 5m
   hostlab assess --dsn postgres://monitor@db1/prod --only service
-  hostlab assess --save db7.txtar --html=
-  hostlab assess --from db7.txtar --html db7.html
+  hostlab assess --save db7.txtar --out -
+  hostlab assess --from db7.txtar --out db7.html --out db7.json
   hostlab assess --only service --compare monday.txtar
   sudo hostlab assess --service unit:postgresql --bursts bursts.jsonl
-  hostlab assess --quick --quiet --html= --json - | jq .verdict.text`,
+  hostlab assess --quick --format json | jq .verdict.text`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.prepare(cmd); err != nil {
 				return err
 			}
-			return assessAndReport(cmd.Context(), std, &o)
+			return o.run(cmd, std)
 		},
 	}
-	o.flags(cmd)
+	o.flags(cmd, std)
 	return cmd
 }
 
@@ -180,7 +180,7 @@ func servers(form string, of func(*connect.Vendor) string) string {
 	return paragraph(fmt.Sprintf(form, strings.Join(all, ", ")))
 }
 
-func (o *assessOptions) flags(cmd *cobra.Command) {
+func (o *assessOptions) flags(cmd *cobra.Command, std streams) {
 	f := cmd.Flags()
 	roleFlag(cmd, &o.Role)
 	f.StringVar(&o.Service, "service", "auto", "`SERVICE` to watch: "+service.Forms)
@@ -189,9 +189,7 @@ func (o *assessOptions) flags(cmd *cobra.Command) {
 	f.DurationVar(&o.For, "for", time.Minute, "how long to watch")
 	f.StringVar(&o.only, "only", "", "`WHAT` to look at: service, without the host")
 	f.StringVar(&o.LogDir, "log-dir", "", "directory on the device of the database's log (default: that of the watched database)")
-	f.StringVar(&o.html, "html", "",
-		"write the HTML report to `FILE` (- for stdout; default: a new file in $XDG_STATE_HOME/hostlab; --html= writes none)")
-	f.StringVar(&o.json, "json", "", "write everything as JSON to `FILE` (- for stdout)")
+	o.out.flags(cmd, std, documentForms)
 	f.StringVar(&o.save, "save", "", "also keep all that was seen in `FILE`, which --from reads elsewhere")
 	f.StringVar(&o.from, "from", "", "report what this `FILE` of --save holds (- for stdin), and measure nothing")
 	f.StringVar(&o.compare, "compare", "", "compare with an earlier minute, a `FILE` of --save")
@@ -202,18 +200,16 @@ func (o *assessOptions) flags(cmd *cobra.Command) {
 	o.accept.flags(cmd)
 	f.BoolVar(&o.all, "all", false, "print all that the report has, instead of one screen")
 	f.BoolVar(&o.quick, "quick", false, "measure for 20 s instead of a minute: wider intervals, fewer answers")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress and no text, only the files asked for")
-	cobra.CheckErr(f.SetAnnotation("html", emptiable, []string{"true"}))
 	for name, complete := range map[string][]string{"dsn": nil, "for": nil, "only": {"service"}} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(complete,
 			cobra.ShellCompDirectiveNoFileComp)))
 	}
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("service", cobra.FixedCompletions([]string{"auto", "none", "demo",
-		"pid:", "cgroup:", "unit:"},
-		cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)))
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("service", func(*cobra.Command, []string, string) ([]string,
+		cobra.ShellCompDirective) {
+		return append([]string{"auto", "none", "demo", "pid:", "cgroup:", "unit:"}, service.Units()...),
+			cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}))
 	cobra.CheckErr(cmd.MarkFlagDirname("log-dir"))
-	cobra.CheckErr(cmd.MarkFlagFilename("html", "html"))
-	cobra.CheckErr(cmd.MarkFlagFilename("json", "json"))
 }
 
 // prepare finds all mistakes before anything is done.
@@ -233,7 +229,7 @@ func (o *assessOptions) prepare(cmd *cobra.Command) error {
 				return usagef("--from and --%s exclude each other: the file holds all that was seen", name)
 			}
 		}
-		return o.findOutputs(cmd.Flags().Changed("html"))
+		return o.findOutputs()
 	}
 	if o.Texts && o.save != "" {
 		return usagef("--texts and --save exclude each other: a saved minute is for others to read, and texts hold values")
@@ -251,7 +247,7 @@ func (o *assessOptions) prepare(cmd *cobra.Command) error {
 	if o.Accepted, err = o.accept.read(); err != nil {
 		return err
 	}
-	if err := ownRole(cmd, roleFile, &o.Role); err != nil {
+	if err := ownRole(cmd, &o.Role); err != nil {
 		return err
 	}
 	if len(o.experiments) > 0 {
@@ -266,7 +262,7 @@ func (o *assessOptions) prepare(cmd *cobra.Command) error {
 	if err := o.findLogDir(); err != nil {
 		return err
 	}
-	return o.findOutputs(cmd.Flags().Changed("html"))
+	return o.findOutputs()
 }
 
 // findLogDir makes the log directory absolute.
@@ -281,25 +277,17 @@ func (o *assessOptions) findLogDir() (err error) {
 	return nil
 }
 
-// findOutputs decides where the report and the data go, and refuses early what
-// cannot be written.
-func (o *assessOptions) findOutputs(htmlAsked bool) error {
-	if !htmlAsked {
-		file, err := defaultReport(time.Now())
+// findOutputs decides where the page goes, and refuses early what cannot be written.
+func (o *assessOptions) findOutputs() error {
+	if len(o.out.outs) == 0 && !o.out.given() {
+		dir, err := stateDir()
 		if err != nil {
-			o.noReport = fmt.Sprintf("No HTML report was written: %v; name a file with --html.", err)
-		}
-		o.html = file
-	}
-	if o.json != "" && o.json == o.html {
-		return usagef("--html and --json both name %s; give each a file of its own", o.json)
-	}
-	if htmlAsked {
-		if err := checkWritable("html", o.html); err != nil {
-			return err
+			o.noPage = fmt.Sprintf("No page was written: %v; name a file with --out.", err)
+		} else {
+			o.page = filepath.Join(dir, "assess-"+time.Now().Format("20060102-150405")+".html")
 		}
 	}
-	for flag, file := range map[string]string{"save": o.save, "bursts": o.bursts, "json": o.json} {
+	for flag, file := range map[string]string{"save": o.save, "bursts": o.bursts} {
 		if err := checkWritable(flag, file); file != "" && err != nil {
 			return err
 		}
@@ -307,24 +295,16 @@ func (o *assessOptions) findOutputs(htmlAsked bool) error {
 	return nil
 }
 
-// defaultReport names a new report in the state directory.
-func defaultReport(now time.Time) (string, error) {
-	dir, err := stateDir()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, "assess-"+now.Format("20060102-150405")+".html"), nil
-}
-
-// assessAndReport measures and writes what was asked for. The text comes in any
-// case: a minute of measuring is not lost to a full disk.
-func assessAndReport(ctx context.Context, std streams, o *assessOptions) error {
-	remind(std)
+// run measures and writes what was asked for. If a file cannot be written, the text still comes: a minute of
+// measuring is not lost to a full disk.
+func (o *assessOptions) run(cmd *cobra.Command, std streams) error {
+	ctx := cmd.Context()
+	remind(notes(cmd, std))
 	before, err := o.before(ctx, std)
 	if err != nil {
 		return err
 	}
-	a, err := o.assessment(ctx, std)
+	a, err := o.assessment(ctx, std, quiet(cmd))
 	if err != nil {
 		return err
 	}
@@ -333,14 +313,22 @@ func assessAndReport(ctx context.Context, std streams, o *assessOptions) error {
 	if o.from != "" {
 		d.About = append(d.About, o.origin())
 	}
-	html, err1 := output(std, o.html, func(w io.Writer) error { return document.WriteHTML(w, d) })
-	json, err2 := output(std, o.json, func(w io.Writer) error { return document.WriteJSON(w, d.Data) })
-	bursts, err3 := output(std, o.bursts, a.WriteBursts)
-	if !o.quiet && o.json != "-" && o.html != "-" {
-		if err := o.print(std, a, d, [][2]string{{"Report: ", html}, {"Data: ", json}, {"Saved: ", o.save},
-			{"Bursts: ", bursts}, {"", o.noReport}}); err != nil {
-			return err
+	page, err1 := output(std, o.page, func(w io.Writer) error { return document.WriteHTML(w, d) })
+	bursts, err2 := output(std, o.bursts, a.WriteBursts)
+	var files []string
+	for _, f := range [][2]string{{"Report: ", page}, {"Saved: ", o.save}, {"Bursts: ", bursts}, {"", o.noPage}} {
+		if f[1] != "" {
+			files = append(files, f[0]+f[1])
 		}
+	}
+	err3 := o.out.each(std, func(w io.Writer, form string) error {
+		if form == "text" {
+			return o.writeText(w, a, d, files)
+		}
+		return writeDocument(w, d, form)
+	})
+	if err3 != nil && !slices.Contains(o.out.places(), "-") {
+		err3 = errors.Join(err3, o.writeText(std.out, a, d, files))
 	}
 	if a.Minute != nil && ctx.Err() == nil && o.from == "" {
 		err2 = errors.Join(err2, a.Minute.Early())
@@ -353,22 +341,17 @@ func (o *assessOptions) origin() string {
 	return "From " + cmp.Or(strings.TrimPrefix(o.from, "-"), "standard input")
 }
 
-// print writes one screen, or all of d, and the files that hold more.
-func (o *assessOptions) print(std streams, a *report.Assessment, d *document.Document, files [][2]string) error {
-	var lines []string
-	for _, f := range files {
-		if f[1] != "" {
-			lines = append(lines, f[0]+f[1])
-		}
-	}
+// writeText writes one screen, or all of d, and the files that hold more.
+func (o *assessOptions) writeText(w io.Writer, a *report.Assessment, d *document.Document, files []string) error {
 	if o.all {
-		d.Sections = append(d.Sections, document.Titled("Files", document.Lines("", lines...)...))
-		return printDocument(std, d, "text")
+		all := *d
+		all.Sections = append(slices.Clone(d.Sections), document.Titled("Files", document.Lines("", files...)...))
+		return writeDocument(w, &all, "text")
 	}
 	if o.from != "" {
-		lines = append(lines, o.origin())
+		files = append(files, o.origin())
 	}
-	return printScreen(std, a.Brief(lines...))
+	return writeScreen(w, a.Brief(files...))
 }
 
 // before is the minute to compare with; nil: none was named.
@@ -402,17 +385,17 @@ func read(ctx context.Context, std streams, m *machine) (*report.Assessment, err
 }
 
 // assessment is what was seen now, or long ago. What is saved is read again, so that both reports are one.
-func (o *assessOptions) assessment(ctx context.Context, std streams) (*report.Assessment, error) {
+func (o *assessOptions) assessment(ctx context.Context, std streams, quiet bool) (*report.Assessment, error) {
 	if o.from != "" {
 		return read(ctx, std, &machine{root: o.from, flag: "--from"})
 	}
 	if err := host.Look(host.Tree{}); err != nil {
 		return nil, cannotLook{err}
 	}
-	if o.trouble != "" && !o.quiet {
+	if o.trouble != "" && !quiet {
 		fmt.Fprintln(std.err, o.trouble)
 	}
-	p := newProgress(std.err, o.quiet, o.For+o.Behind)
+	p := newProgress(std.err, quiet, o.For+o.Behind)
 	defer p.clear()
 	o.Step, o.CannotTry = p.step, cannotTry
 	seen, facts, err := report.Inspect(ctx, o.Options)
@@ -443,21 +426,4 @@ func (o *assessOptions) assessment(ctx context.Context, std streams) (*report.As
 		a.Minute.Bursts = seen.Minute.Bursts
 	}
 	return a, err
-}
-
-// output writes one form of the assessment and returns the file's name, or "".
-func output(std streams, name string, write func(io.Writer) error) (string, error) {
-	switch name {
-	case "":
-		return "", nil
-	case "-":
-		return "", write(std.out)
-	}
-	if err := trust.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return "", fmt.Errorf("cannot write %s: %w", name, plain(err))
-	}
-	if err := writeFile(name, func(f *os.File) error { return write(f) }); err != nil {
-		return "", err
-	}
-	return name, nil
 }

@@ -1,22 +1,26 @@
 package main
 
 import (
+	"io"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/check"
+	"hostlab/internal/document"
 )
 
 func newCheck(std streams) *cobra.Command {
 	var (
-		m                      machine
-		accept                 exceptions
-		role                   check.Role
-		format, failOn, logDir string
-		explain                string
-		all                    bool
+		m              machine
+		accept         exceptions
+		role           check.Role
+		out            printing
+		failOn, logDir string
+		explain        string
+		all            bool
+		status         strict
 	)
 	cmd := &cobra.Command{
 		Use:   "check [flags]",
@@ -32,27 +36,34 @@ root.
 
 --exceptions names a file of findings that you accept. check lists them apart,
 with the reason and the last day. After that day they are findings again.
-docs/exceptions.md describes the file.
+` + page("exceptions.md") + ` describes the file.
 
 --explain prints the long text of one check: what it reads, why it matters, its
 severity in each role, the sources and where they disagree.
 
-Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
-3 nothing to inspect.`,
+Exit status:
+  0    done
+  1    failed on the way
+  2    a flag or file cannot be used
+  3    there is nothing to inspect
+  10   with --exit-status: findings at or above --fail-on`,
 		Example: `  hostlab check
-  hostlab check --role production-app --fail-on high && echo fit for production
+  hostlab check --exit-status --fail-on high && echo fit for production
   hostlab check --format json | jq '.results[] | select(.status == "finding")'
   hostlab check --explain PWR-001`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("explain") {
-				return explainCheck(std, explain, format)
+				return explainCheck(std, explain, &out)
+			}
+			if cmd.Flags().Changed("fail-on") && !bool(status) {
+				return usagef("--fail-on says which findings are an exit status; add --exit-status")
 			}
 			if logDir != "" {
 				m.paths = []string{logDir}
 			}
 			if m.root == "" {
-				if err := ownRole(cmd, roleFile, &role); err != nil {
+				if err := ownRole(cmd, &role); err != nil {
 					return err
 				}
 			}
@@ -65,14 +76,24 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
 				return err
 			}
 			if m.root == "" {
-				remind(std)
+				remind(notes(cmd, std))
 			}
 			results := check.Accept(check.Run(f, role, check.All()), list, f.Identity.Hostname.Or(unnamed), time.Now())
-			if err := printDocument(std, check.Document(f, role, results, all, time.Now()), format); err != nil {
+			if m.root != "" {
+				check.Elsewhere(f, results)
+			}
+			d := check.Document(f, role, results, all, time.Now())
+			err = out.each(std, func(w io.Writer, form string) error {
+				if form == "csv" {
+					return document.WriteCSV(w, check.Table(results))
+				}
+				return writeDocument(w, d, form)
+			})
+			if err != nil {
 				return err
 			}
 			if worst, any := check.Worst(results); any && int(worst) >= slices.Index(check.Severities, failOn) {
-				return verdictStatus{exitFindings}
+				return status.verdict(exitFound)
 			}
 			return nil
 		},
@@ -80,33 +101,33 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
 	m.flags(cmd)
 	accept.flags(cmd)
 	roleFlag(cmd, &role)
-	formatFlag(cmd, &format, documentFormats)
-	choiceFlag(cmd, &failOn, "fail-on", "low", "lowest severity that makes the exit status 1", check.Severities)
+	out.flags(cmd, std, tableForms)
+	status.flag(cmd, "end with status 10 on findings")
+	choiceFlag(cmd, &failOn, "fail-on", "low", "lowest severity that counts for --exit-status", check.Severities)
 	cmd.Flags().StringVar(&logDir, "log-dir", "", "directory of the database's log: check its storage too")
 	cmd.Flags().BoolVar(&all, "all", false, "also list checks that passed or do not apply, and all values read")
 	cmd.Flags().StringVar(&explain, "explain", "", "explain the check `ID`, and look at nothing; list names all")
 	cobra.CheckErr(cmd.MarkFlagDirname("log-dir"))
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("explain", func(*cobra.Command, []string, string) (ids []string,
-		_ cobra.ShellCompDirective) {
-		for _, c := range check.All() {
-			ids = append(ids, c.ID+"\t"+c.Title)
-		}
-		return ids, cobra.ShellCompDirectiveNoFileComp
-	}))
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("explain", checkIDs))
 	return cmd
 }
 
-// explainCheck prints the long text of a check, or names all.
-func explainCheck(std streams, id, format string) error {
-	if format == "json" {
-		return usagef("--explain prints a text, not JSON")
+// checkIDs completes the ID of a check.
+func checkIDs(*cobra.Command, []string, string) (ids []string, _ cobra.ShellCompDirective) {
+	for _, c := range check.All() {
+		ids = append(ids, c.ID+"\t"+c.Title)
 	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}
+
+// explainCheck prints the long text of a check, or names all.
+func explainCheck(std streams, id string, out *printing) error {
 	if id == "list" {
-		return printDocument(std, check.List(check.All()), format)
+		return out.print(std, check.List(check.All()))
 	}
 	c, err := check.Find(id)
 	if err != nil {
 		return usageError{err}
 	}
-	return printDocument(std, check.Explain(c), format)
+	return out.print(std, check.Explain(c))
 }

@@ -180,7 +180,7 @@ func exportItems(want, advice []setting.Assignment, role check.Role) (items []se
 // several begins with its name, as a comment.
 func writeProfile(std streams, p settings.Profile, out string) error {
 	w, several := std.out, p.Files[0].Path != ""
-	if out == "" {
+	if out == "" || out == "-" {
 		for i, f := range p.Files {
 			if several {
 				blank := map[bool]string{true: "\n"}[i > 0]

@@ -18,7 +18,7 @@ import (
 func newFacts(std streams) *cobra.Command {
 	var (
 		m      machine
-		format string
+		out    printing
 		record string
 		probe  bool
 	)
@@ -54,7 +54,7 @@ to inspect, 130 interrupted.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if probe {
-				return probePairs(cmd, std, format)
+				return probePairs(cmd, std, &out)
 			}
 			if record != "" {
 				return recordMachine(cmd.Context(), std, &m, record)
@@ -64,21 +64,19 @@ to inspect, 130 interrupted.`,
 				return err
 			}
 			if m.root != "" {
-				return printDocument(std, f.Document(time.Time{}, ""), format)
+				return out.print(std, f.Document(time.Time{}, ""))
 			}
-			return printDocument(std, f.Document(time.Now().UTC(), host.MachineHash()), format)
+			return out.print(std, f.Document(time.Now().UTC(), host.MachineHash()))
 		},
 	}
 	m.flags(cmd)
 	cmd.Flags().StringArrayVar(&m.paths, "path", nil, "also describe the storage under this path (may be repeated)")
-	formatFlag(cmd, &format, documentFormats)
+	out.flags(cmd, std, documentForms)
 	cmd.Flags().StringVar(&record, "save", "", "instead write the source files of the facts to `FILE` (- for stdout)")
 	cmd.Flags().BoolVar(&probe, "probe", false,
 		"instead measure which CPUs share a core, and compare with what the system reports")
 	return cmd
 }
-
-var formats = []string{"text", "json"}
 
 // recordMachine writes the recording beside its final name first, so that an
 // interrupted one leaves nothing.
@@ -110,7 +108,7 @@ func recordMachine(ctx context.Context, std streams, m *machine, file string) er
 const pairsBudget = 10 * time.Second
 
 // probePairs measures which CPUs share a core.
-func probePairs(cmd *cobra.Command, std streams, format string) error {
+func probePairs(cmd *cobra.Command, std streams, printed *printing) error {
 	for _, other := range []struct{ flag, why string }{
 		{"root", "a recorded machine cannot be measured"}, {"save", "a recording holds what is reported only"},
 		{"path", "it measures CPUs only"}} {
@@ -125,7 +123,7 @@ func probePairs(cmd *cobra.Command, std streams, format string) error {
 		return err
 	}
 	usable := cpus.Usable(facts)
-	p := newProgress(std.err, false, pairsBudget)
+	p := newProgress(std.err, quiet(cmd), pairsBudget)
 	defer p.clear()
 	pairs := probe.Pairs()
 	cfg := probe.Config{Facts: facts, CPUs: usable, Budget: pairsBudget, Seed: uint64(started.UnixNano()), Alpha: probe.Alpha,
@@ -143,5 +141,5 @@ func probePairs(cmd *cobra.Command, std streams, format string) error {
 	if out.Skipped != "" {
 		r.Evidence = result.Evidence("")
 	}
-	return printDocument(std, r.Document(), format)
+	return printed.print(std, r.Document())
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,32 +31,28 @@ Each document counts once, in any order of arrival. If a host has sent none for
 --stale, its state is not known: fleet shows its last answers with their age.
 
 Exit status: 0 done, 1 it failed or documents were refused, 2 unusable flag.`,
-		Example: `  hostlab assess --quiet --html= --json spool/db7/today.json
+		Example: `  hostlab assess --out spool/db7/today.json
   hostlab fleet ingest spool
   hostlab fleet status
   hostlab fleet diff db7 db8`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newFleetIngest(std), newFleetDemo(std), newFleetStatus(std), newFleetHosts(std), newFleetDiff(std),
+	return group(cmd, newFleetIngest(std), newFleetDemo(std), newFleetStatus(std), newFleetHosts(std), newFleetDiff(std),
 		newFleetCheck(std), newFleetChanges(std),
 		newFleetReport(std), newFleetExceptions(std), newFleetPool(std), newFleetExport(std), newFleetStore(std),
 		newFleetServe(std), newFleetToken(std), newFleetRollout(std), newFleetSend(std))
-	for _, c := range cmd.Commands() {
-		c.DisableFlagsInUseLine = true
-	}
-	return cmd
 }
 
 // fleetOptions are those of all that read a store.
 type fleetOptions struct {
-	store, format string
-	stale         time.Duration
+	store string
+	stale time.Duration
+	printing
 }
 
-func (o *fleetOptions) flags(cmd *cobra.Command) {
+// flags has also the forms that a command prints.
+func (o *fleetOptions) flags(cmd *cobra.Command, std streams, forms []string) {
 	o.storeFlag(cmd)
-	formatFlag(cmd, &o.format, documentFormats)
+	o.printing.flags(cmd, std, forms)
 	o.staleFlag(cmd)
 }
 
@@ -68,7 +65,8 @@ func (o *fleetOptions) staleFlag(cmd *cobra.Command) {
 
 func (o *fleetOptions) storeFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.store, "store", "",
-		"`ADDRESS` of the store: sqlite:PATH or postgres://USER@HOST/DATABASE (default sqlite: in $XDG_STATE_HOME/hostlab)")
+		"`ADDRESS` of the store: sqlite:PATH or postgres://USER@HOST/DATABASE (default: $"+storeVariable+
+			", store of config.toml, or sqlite: in $XDG_STATE_HOME/hostlab)")
 }
 
 // open opens the store for those who read it: a name that is mistyped makes none.
@@ -83,22 +81,58 @@ func (o *fleetOptions) make(cmd *cobra.Command) (*store.Store, error) {
 
 func (o *fleetOptions) with(cmd *cobra.Command, open func(context.Context, string) (*store.Store, error)) (*store.Store,
 	error) {
-	address := o.store
-	if address == "" {
-		dir, err := stateDir()
-		if err != nil {
+	address, usual, err := o.address()
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if usual {
+		if err := trust.MkdirAll(filepath.Dir(strings.TrimPrefix(address, "sqlite:")), 0o700); err != nil {
 			return nil, err
 		}
-		if err := trust.MkdirAll(dir, 0o700); err != nil {
-			return nil, err
-		}
-		address, open = "sqlite:"+filepath.Join(dir, "fleet.db"), store.Make
+		open = store.Make
 	}
 	s, err := open(cmd.Context(), address)
 	if store.Unusable(err) {
 		return nil, usageError{err}
 	}
 	return s, err
+}
+
+// storeVariable holds the store's address where --store does not.
+const storeVariable = "HOSTLAB_STORE"
+
+// address is that of the store: as it was given, or the usual one.
+func (o *fleetOptions) address() (address string, usual bool, _ error) {
+	if address = cmp.Or(o.store, os.Getenv(storeVariable)); address != "" {
+		return address, false, nil
+	}
+	c, err := readConfig()
+	if err != nil || c.Store != "" {
+		return c.Store, false, err
+	}
+	dir, err := stateDir()
+	if err != nil {
+		return "", false, fmt.Errorf("%w; name a store with --store", err)
+	}
+	return "sqlite:" + filepath.Join(dir, "fleet.db"), true, nil
+}
+
+// hostNames completes names of hosts that the store knows; of a store that cannot be opened, none.
+func (o *fleetOptions) hostNames(cmd *cobra.Command, _ []string, _ string) (list []string, _ cobra.ShellCompDirective) {
+	address, _, err := o.address()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	s, err := store.Open(cmd.Context(), address)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer s.Close()
+	hosts, err := s.Hosts(cmd.Context())
+	if err == nil {
+		list = names(hosts, func(h *fleet.Host) string { return h.Name })
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
 // days is the value of a flag that takes 7d, or a duration.
@@ -135,11 +169,11 @@ func newFleetIngest(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ingest [flags] PATH...|-",
 		Short: "Store the documents of a spool, a file or standard input",
-		Long: `ingest stores documents of 'assess --json', and of check, facts, verify, report
-and 'watch --from' with --format json. It reads a directory with all below
-it. HOST/NAME.json belongs to HOST; NAME.json belongs to the host that it names
-itself. Files may be packed with gzip. A document that the store has already is
-not stored again.
+		Long: `ingest stores documents of assess, check, facts, verify, report and
+'watch --from', as --format json writes them. It reads a directory with all
+below it. HOST/NAME.json belongs to HOST; NAME.json belongs to the host that it
+names itself. Files may be packed with gzip. A document that the store has
+already is not stored again.
 
 ingest refuses a document that another program wrote, of another schema, from
 the future, or larger than 16 MiB. It prints a line for each, and stores the
@@ -191,7 +225,7 @@ func ingest(ctx context.Context, std streams, in *store.Intake, path string) err
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return usageError{err}
+		return usagef("%s: %w", screen.Clean(path), plain(err))
 	}
 	if info.IsDir() {
 		return in.Spool(ctx, path)

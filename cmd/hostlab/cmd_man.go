@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -48,6 +50,34 @@ func manual(cmd *cobra.Command, header doc.GenManHeader, dir string) error {
 			return err
 		}
 	}
+	cmd.Long = manualText(cmd.Long)
+	var b bytes.Buffer
+	if err := doc.GenMan(cmd, &header, &b); err != nil {
+		return err
+	}
+	text := strings.ReplaceAll(b.String(), "[=false]", "") // cobra's way to say that a flag takes no value
 	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
-	return writeFile(filepath.Join(dir, name+"."+header.Section), func(f *os.File) error { return doc.GenMan(cmd, &header, f) })
+	return writeFile(filepath.Join(dir, name+"."+header.Section), func(f *os.File) error {
+		_, err := f.WriteString(text)
+		return err
+	})
+}
+
+var (
+	manualHead   = regexp.MustCompile(`(?m)^(Exit status|Environment|Files):[ \n]`)
+	manualIndent = regexp.MustCompile(`(?m)(?:^ {2,}\S.*\n?)+`)
+)
+
+// manualText has the paragraphs of a help that manual pages have as sections, and its lists, as Markdown.
+func manualText(long string) string {
+	long = manualHead.ReplaceAllStringFunc(long, func(head string) string {
+		return "# " + strings.ToUpper(strings.TrimRight(head, ": \n")) + "\n"
+	})
+	return manualIndent.ReplaceAllStringFunc(long, func(list string) string {
+		var b strings.Builder
+		for line := range strings.Lines(list) {
+			b.WriteString("    " + line)
+		}
+		return "\n" + strings.TrimRight(b.String(), "\n") + "\n\n"
+	})
 }

@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"hostlab/internal/document"
 	"hostlab/internal/model"
 	"hostlab/internal/predict"
 	"hostlab/internal/screen"
@@ -22,8 +20,9 @@ type predictFlags struct {
 	policies, loads          []string
 	replications, users      int
 	seed                     uint64
-	format, html, show       string
-	sweep, quiet, all        bool
+	show                     string
+	sweep, all               bool
+	out                      printing
 }
 
 func newPredict(std streams) *cobra.Command {
@@ -64,10 +63,10 @@ inspect, 130 interrupted.`,
   hostlab predict --workload sap-dialog --policy balanced --load 5%
   hostlab predict --show workload > mine.toml
   hostlab predict --workload mine.toml --policy balanced-rs1,PERFCHECK=30ms
-  hostlab predict --host this --sweep --html map.html
+  hostlab predict --host this --sweep --out map.html
   hostlab predict --workload sap-extract --format json | jq '.cells[0]'`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runPredict(cmd, std, o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runPredict(cmd, std, &o) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.host, "host", "",
@@ -86,10 +85,8 @@ inspect, 130 interrupted.`,
 	f.IntVar(&o.replications, "replications", predict.Replications, "`N` independent replications, at least 2")
 	f.Uint64Var(&o.seed, "seed", 1, "seed `number` of the simulation")
 	f.BoolVar(&o.sweep, "sweep", false, "also map the first policy over loads and slice lengths")
-	f.StringVar(&o.html, "html", "", "also write an HTML report to `FILE` (- for stdout)")
-	formatFlag(cmd, &o.format, documentFormats)
+	o.out.flags(cmd, std, documentForms)
 	choiceFlag(cmd, &o.show, "show", "", "print a file to start from instead of predicting", []string{"host", "workload"})
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress")
 	complete := func(flag string, words []string) {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveDefault)))
 	}
@@ -100,33 +97,19 @@ inspect, 130 interrupted.`,
 	return cmd
 }
 
-func runPredict(cmd *cobra.Command, std streams, o predictFlags) error {
+func runPredict(cmd *cobra.Command, std streams, o *predictFlags) error {
 	if o.show != "" {
 		return showCase(cmd, std, o)
-	}
-	if err := checkWritable("html", o.html); err != nil {
-		return err
-	}
-	if o.html == "-" && o.format != "text" {
-		return usagef("--html - and --format %s would both write to stdout; name a file with --html", o.format)
 	}
 	q, err := o.question(cmd)
 	if err != nil {
 		return err
 	}
-	a, err := answer(cmd.Context(), std, q, o.quiet)
+	a, err := answer(cmd.Context(), std, q, quiet(cmd))
 	if err != nil {
 		return err
 	}
-	d := a.Document()
-	html, err := output(std, o.html, func(w io.Writer) error { return document.WriteHTML(w, d) })
-	if err != nil || o.html == "-" {
-		return err
-	}
-	if html != "" && o.format == "text" {
-		d.Sections = append(d.Sections, document.Section{Title: "Report", Blocks: document.Lines("", html)})
-	}
-	return printDocument(std, d, o.format)
+	return o.out.print(std, a.Document())
 }
 
 // answer asks the model, with a line of progress on a terminal. Whatever it refuses

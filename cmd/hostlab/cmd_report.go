@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -17,10 +16,14 @@ import (
 )
 
 func newReport(std streams) *cobra.Command {
-	var format, out, others string
-	formats := slices.Clone(documentFormats)
+	var (
+		out    printing
+		status strict
+		others string
+	)
+	forms := slices.Clone(documentForms)
 	for _, f := range effects.Formats {
-		formats, others = append(formats, f.Name), others+fmt.Sprintf("\n  %-8s  %s", f.Name, f.About)
+		forms, others = append(forms, f.Name), others+fmt.Sprintf("\n  %-8s  %s", f.Name, f.About)
 	}
 	cmd := &cobra.Command{
 		Use:   "report DIR... [flags]",
@@ -42,23 +45,25 @@ If a response has values of 0, report compares levels by difference, not ratio.
 
   text      for a terminal (default)
   html      one self-contained page with pictures, to send
-  json      documented in docs/schema/report.schema.json; .effects has one
-            object per effect, of all experiments
+  json      .effects has one object per effect, of all experiments;
+            ` + page("schema/report.schema.json") + ` describes it
   markdown  tables as GitHub renders them` + others + `
 
-Exit status, the highest that any of the experiments asks for:
+Exit status:
+  0   done
+  1   failed on the way
+  2   a flag or a directory cannot be used
+With --exit-status, the highest that any of the experiments asks for:
   0   no primary effect is beyond its practical margin
   10  a primary effect is: it costs more or less, or a rate is lower or higher
   11  not decided: inconclusive or unresolved (10 goes before 11), or runs fail
       in more than 5 % at some levels
       A study with a rule of its own exits by that rule, as smt does: 10 harm,
-      0 none, 11 all else
-  2   a flag or a directory that cannot be used
-  1   it failed on the way`,
+      0 none, 11 all else`,
 		Example: `  hostlab report gzip
-  hostlab report gzip --format html --out gzip.html
+  hostlab report gzip --out gzip.html
   hostlab report gzip --format json | jq '.effects[] | {level, effect, verdict}'
-  hostlab report monday friday; test $? -eq 10 && echo "an effect"`,
+  hostlab report monday friday --exit-status; test $? -eq 10 && echo "an effect"`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("report needs the directory of an experiment, as in 'hostlab report DIR'")
@@ -69,34 +74,18 @@ Exit status, the highest that any of the experiments asks for:
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkWritable("out", out); err != nil {
-				return err
-			}
-			if tty, _ := terminal(std.out); tty && (out == "" || out == "-") && format == "html" {
-				return usagef("a page is not for a terminal; name a file with --out, as in --out %s.html", filepath.Base(args[0]))
-			}
-			return writeReport(cmd, std, args, format, out)
+			return writeReport(cmd, std, args, &out, status)
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 	}
-	formatFlag(cmd, &format, formats)
-	outFlag(cmd, &out)
+	out.flags(cmd, std, forms)
+	status.flag(cmd, "end with the verdict as a status, 10 or 11")
 	return cmd
 }
 
-func outFlag(cmd *cobra.Command, out *string) {
-	cmd.Flags().StringVarP(out, "out", "o", "", "write to `FILE` instead of stdout")
-	cobra.CheckErr(cmd.MarkFlagFilename("out"))
-}
-
-// verdictStatus ends a command that has printed all: only the status is left to say.
-type verdictStatus struct{ status int }
-
-func (v verdictStatus) Error() string { return fmt.Sprintf("verdict: status %d", v.status) }
-
-func writeReport(cmd *cobra.Command, std streams, dirs []string, format, out string) error {
+func writeReport(cmd *cobra.Command, std streams, dirs []string, out *printing, status strict) error {
 	set, err := loadSet(dirs)
 	if err != nil {
 		return err
@@ -104,20 +93,20 @@ func writeReport(cmd *cobra.Command, std streams, dirs []string, format, out str
 	if err := cmd.Context().Err(); err != nil {
 		return err
 	}
-	write := func(w io.Writer) error {
-		if i := slices.IndexFunc(effects.Formats, func(f effects.Format) bool { return f.Name == format }); i >= 0 {
+	err = out.each(std, func(w io.Writer, form string) error {
+		if i := slices.IndexFunc(effects.Formats, func(f effects.Format) bool { return f.Name == form }); i >= 0 {
 			return effects.Formats[i].Write(w, set)
 		}
-		return writeDocument(w, set.Document(), format)
-	}
-	if _, err := output(std, cmp.Or(out, "-"), write); err != nil {
+		return writeDocument(w, set.Document(), form)
+	})
+	if err != nil {
 		return err
 	}
 	switch set.Outcome() {
 	case analysis.Beyond:
-		return verdictStatus{exitEffect}
+		return status.verdict(exitFound)
 	case analysis.Open:
-		return verdictStatus{exitUndecided}
+		return status.verdict(exitUndecided)
 	case analysis.NoneBeyond:
 	}
 	return nil

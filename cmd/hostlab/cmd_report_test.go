@@ -45,7 +45,7 @@ func record(t testing.TB, dir string, r effects.Report, journal ...store.Entry) 
 func reported(t testing.TB, args ...string) (status int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	status = run(t.Context(), append([]string{"report"}, args...), streams{strings.NewReader(""), &o, &e})
+	status = run(t.Context(), append([]string{"report", "--exit-status"}, args...), streams{strings.NewReader(""), &o, &e})
 	return status, o.String(), e.String()
 }
 
@@ -114,7 +114,7 @@ func TestReportOut(t *testing.T) {
 	dir := t.TempDir()
 	gzip := record(t, filepath.Join(dir, "gzip"), experiments.Gzip())
 	name := filepath.Join(dir, "report.json")
-	if status, out, errs := reported(t, gzip, "--format", "json", "--out", name); status != 10 || out != "" || errs != "" {
+	if status, out, errs := reported(t, gzip, "--out", name); status != 10 || out != "" || errs != "" {
 		t.Fatalf("status %d, stdout %q, stderr %q", status, out, errs)
 	}
 	b, err := os.ReadFile(name)
@@ -162,7 +162,7 @@ func BenchmarkReport(b *testing.B) {
 	for _, format := range []string{"text", "html", "json", "markdown", "csv"} {
 		b.Run(format, func(b *testing.B) {
 			for b.Loop() {
-				if status, _, errs := reported(b, dir, "--format", format); status != exitEffect {
+				if status, _, errs := reported(b, dir, "--format", format); status != exitFound {
 					b.Fatalf("status %d: %s", status, errs)
 				}
 			}

@@ -22,11 +22,11 @@ import (
 type revertOptions struct {
 	at     settingsAt
 	owner  string
-	format string
 	dryRun bool
 	force  bool
 	forget bool
 	kept   bool
+	printing
 }
 
 func newRevert(std streams) *cobra.Command {
@@ -62,12 +62,13 @@ Exit status: 0 all is restored, 1 something is not, 2 unusable flag or journal.`
 		},
 	}
 	o.at.flags(cmd, false)
-	formatFlag(cmd, &o.format, formats)
+	o.flags(cmd, std, documentForms)
 	cmd.Flags().StringVar(&o.owner, "owner", "", "restore only what `OWNER` changed: set, or the directory of an "+
 		"experiment")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what revert would restore, and change nothing")
 	cmd.Flags().BoolVar(&o.force, "force", false, "also restore values that another program has changed since")
 	cmd.Flags().BoolVar(&o.kept, "persisted", false, "also restore values that a profile has set again since a reboot")
+	cmd.Flags().Bool("yes", false, "as of set; revert does not ask")
 	cmd.Flags().BoolVar(&o.forget, "forget", false, "drop the journal's entries and leave the values as they are")
 	return cmd
 }
@@ -172,7 +173,7 @@ func (o *revertOptions) roots(std streams, sys *setting.System, machine string) 
 	for _, e := range list {
 		left = append(left, setting.Skip(e.Setting, e.Object, superuser+" has changed it; run as "+superuser))
 	}
-	return false, errors.Join(printDocument(std, settings.Nothing(o.action(), "", left, err), o.format), err)
+	return false, errors.Join(o.print(std, settings.Nothing(o.action(), "", left, err)), err)
 }
 
 // action is what the JSON calls it.
@@ -205,7 +206,7 @@ func (o *revertOptions) nothing(std streams, sys *setting.System, all []setting.
 			text += " There are changes of " + screen.Clean(strings.Join(owners, ", ")) + "."
 		}
 	}
-	return printDocument(std, settings.Nothing(o.action(), text, nil, nil), o.format)
+	return o.print(std, settings.Nothing(o.action(), text, nil, nil))
 }
 
 // preview shows what would be put back.
@@ -213,7 +214,7 @@ func (o *revertOptions) preview(std streams, sys *setting.System, v *setting.Vie
 	if p := v.Problem(); p != nil && p.Kind == setting.OtherHost {
 		fmt.Fprintln(std.err, "hostlab: "+screen.Clean(p.Found())+"; --force takes it as this one's")
 	}
-	return printDocument(std, settings.Revertible(sys, v, o.owner, o.reach(), more), o.format)
+	return o.print(std, settings.Revertible(sys, v, o.owner, o.reach(), more))
 }
 
 // change does what was asked for with an open journal.
@@ -239,10 +240,9 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 	if errors.Is(err, syscall.ENOSPC) {
 		err = fmt.Errorf("%w; what was put back stays so: make room, then run 'hostlab revert' again", err)
 	}
-	err = errors.Join(err, printDocument(std, settings.Reverted(sys, done, &j.View, o.force, errors.Join(err, lacks)),
-		o.format))
+	err = errors.Join(err, o.print(std, settings.Reverted(sys, done, &j.View, o.force, errors.Join(err, lacks))))
 	if n := settings.Tally(done); err == nil && n[setting.Foreign]+n[setting.Gone]+n[setting.Failed] > 0 {
-		err = verdictStatus{exitDrifted}
+		err = verdictStatus{exitFailed}
 	}
 	return errors.Join(err, lacks)
 }
@@ -258,5 +258,5 @@ func (o *revertOptions) dropped(std streams, j *setting.Journal) error {
 	if kept != "" {
 		text += " The journal was set aside as " + kept + "."
 	}
-	return printDocument(std, settings.Nothing(settings.DoRevert, text, nil, nil), o.format)
+	return o.print(std, settings.Nothing(settings.DoRevert, text, nil, nil))
 }

@@ -18,7 +18,7 @@ func TestRevertInAnotherUsersDirectory(t *testing.T) {
 	dir := t.TempDir()
 	var out bytes.Buffer
 	try := func() error {
-		o := revertOptions{format: "text"}
+		o := revertOptions{printing: printing{format: "text"}}
 		return o.putBack(t.Context(), streams{nil, &out, &out}, tree(t, t.TempDir()), dir, dir)
 	}
 	if err := try(); err != nil || !strings.Contains(out.String(), "Nothing to put back") {

@@ -296,7 +296,9 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 	if o.dryRun {
 		return cannot
 	}
-	remind(std)
+	if !o.quiet {
+		remind(std.err)
+	}
 	if err := o.left(std.err, st); err != nil {
 		return err
 	}

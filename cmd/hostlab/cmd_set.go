@@ -24,10 +24,11 @@ type setOptions struct {
 	at     settingsAt
 	accept exceptions
 	role   check.Role
-	format string
 	dryRun bool
 	yes    bool
 	keep   bool
+	quiet  bool
+	printing
 }
 
 func newSet(std streams) *cobra.Command {
@@ -69,13 +70,14 @@ Exit status:
 				return usagef("name what to set, such as governor=performance, or --role ROLE; 'hostlab settings' lists " +
 					"what there is")
 			}
+			o.quiet = quiet(cmd)
 			return o.run(cmd.Context(), std, want)
 		},
 	}
 	o.at.flags(cmd, false)
 	o.accept.flags(cmd)
 	choiceFlag(cmd, &o.role, "role", "", "also apply what check advises for the role", check.Roles)
-	formatFlag(cmd, &o.format, formats)
+	o.flags(cmd, std, documentForms)
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would change, and change nothing")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
 	cmd.Flags().BoolVar(&o.keep, "keep", false, "keep what could be set if something else fails")
@@ -125,20 +127,19 @@ func (o *setOptions) set(ctx context.Context, std streams, sys *setting.System, 
 		return err
 	}
 	refusal, left := o.whole(sys, p), o.kept(sys, p)
-	if v != nil {
-		warn(std, v)
+	if v != nil && !o.quiet {
+		warn(std.err, v)
 	}
 	if failed := cmp.Or(refusal, left); refusal != nil || o.dryRun || len(p.Steps) == 0 {
 		action, list := settings.Plan, append(p.Outcomes(), p.Left()...)
 		if len(p.Steps) == 0 && !o.dryRun && refusal == nil {
 			action, list = settings.DoSet, p.Left()
 		}
-		return errors.Join(printDocument(std, settings.Preview(sys, p, advice, settings.NewChange(action, list, failed),
-			o.dryRun, refusal != nil),
-			o.format), failed)
+		return errors.Join(o.print(std, settings.Preview(sys, p, advice, settings.NewChange(action, list, failed), o.dryRun,
+			refusal != nil)), failed)
 	}
 	if o.format == "text" {
-		if err := printDocument(std, settings.Preview(sys, p, advice, nil, false, false), o.format); err != nil {
+		if err := writeDocument(std.out, settings.Preview(sys, p, advice, nil, false, false), "text"); err != nil {
 			return err
 		}
 	}
@@ -204,7 +205,7 @@ func (o *setOptions) permitted(ctx context.Context, std streams, p *setting.Plan
 	if o.at.root != "" {
 		what = screen.Count(len(p.Steps), "file") + " below " + screen.Clean(o.at.root)
 	}
-	if !askable(std) || o.format == "json" {
+	if !askable(std) || o.format != "text" {
 		return usagef("this changes %s, and there is no terminal to ask on; look at --dry-run, then add --yes", what)
 	}
 	err := ask(ctx, std, "Change "+what+"? [y/N] ")
@@ -240,7 +241,7 @@ func (o *setOptions) apply(ctx context.Context, std streams, sys *setting.System
 		fmt.Fprintln(std.out) // below the plan
 	}
 	data := settings.NewChange(settings.DoSet, append(p.Left(), done...), errors.Join(err, left))
-	err = errors.Join(err, printDocument(std, settings.Set(sys, done, err != nil && !o.keep, o.at.root, data), o.format))
+	err = errors.Join(err, o.print(std, settings.Set(sys, done, err != nil && !o.keep, o.at.root, data)))
 	held := settings.HeldNames(p)
 	if err != nil || len(held) == 0 {
 		return errors.Join(err, left)

@@ -13,8 +13,8 @@ import (
 
 func newSettings(std streams) *cobra.Command {
 	var (
-		at     settingsAt
-		format string
+		at  settingsAt
+		out printing
 	)
 	cmd := &cobra.Command{
 		Use:   "settings [flags] [NAME]",
@@ -61,17 +61,17 @@ Exit status: 0 done, 2 no such setting or unusable flag, 3 nothing to inspect.`,
 				list = []setting.Setting{s}
 			}
 			if len(args) > 0 {
-				return printDocument(std, settings.Describe(sys, list[0]), format)
+				return out.print(std, settings.Describe(sys, list[0]))
 			}
-			if v, err := setting.Look(sys, dir); err == nil && format == "text" {
-				warn(std, v)
+			if v, err := setting.Look(sys, dir); err == nil && out.format == "text" {
+				warn(notes(cmd, std), v)
 			}
-			return printDocument(std, settings.List(sys, list, recorded), format)
+			return out.print(std, settings.List(sys, list, recorded))
 		},
 	}
 	at.flags(cmd, true)
 	cmd.Flags().Lookup("root").Usage = "a machine in place of this one: a directory tree, or a .txtar file of 'facts --save' (- for stdin)"
-	formatFlag(cmd, &format, formats)
+	out.flags(cmd, std, documentForms)
 	return cmd
 }
 

@@ -25,14 +25,8 @@ Exit status: 0 done, 2 a study that cannot be used.`,
 		Example: `  hostlab study list
   hostlab study show gzip-level > my.toml
   hostlab study check my.toml`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newStudyCheck(std), newStudyList(std), newStudyShow(std), newStudySchema(std))
-	for _, c := range cmd.Commands() {
-		c.DisableFlagsInUseLine = true
-	}
-	return cmd
+	return group(cmd, newStudyCheck(std), newStudyList(std), newStudyShow(std), newStudySchema(std))
 }
 
 func newStudyCheck(std streams) *cobra.Command {
@@ -112,25 +106,30 @@ Exit status: 0 all can be used, 2 one cannot.`,
 }
 
 func newStudyList(std streams) *cobra.Command {
-	return &cobra.Command{
+	out := printing{}
+	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "The studies that are built in",
 		Long: `list names the studies inside the binary. 'hostlab study check NAME' says what
 one does, 'hostlab study show NAME' prints its file.
 
-Exit status: 0.`,
-		Example: `  hostlab study list`,
-		Args:    noArgs,
+Exit status: 0 done, 2 unusable flag.`,
+		Example: `  hostlab study list
+  hostlab study list --format json | jq -r '.studies[].name'`,
+		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			var list document.Pairs
+			var list []named
 			for _, s := range experiment.Embedded(runner.Known()) {
-				list = append(list, document.Pair{Name: s.Name, Value: s.Title})
+				list = append(list, named{s.Name, s.Title})
 			}
-			d := &document.Document{Answer: []document.Line{{Text: fmt.Sprintf("hostlab has %d studies.", len(list))}},
-				Sections: []document.Section{document.Titled("Studies", list)}}
-			return printDocument(std, d, "text")
+			return out.print(std, listing("study", "Studies", fmt.Sprintf("hostlab has %d studies.", len(list)), list, struct {
+				document.Head
+				Studies []named `json:"studies"`
+			}{document.Head{Kind: "studies", Schema: listSchema}, list}))
 		},
 	}
+	out.flags(cmd, std, tableForms)
+	return cmd
 }
 
 func newStudyShow(std streams) *cobra.Command {

@@ -21,7 +21,8 @@ func newVerify(std streams) *cobra.Command {
 	var (
 		at     settingsAt
 		accept exceptions
-		format string
+		out    printing
+		status strict
 	)
 	cmd := &cobra.Command{
 		Use:   "verify [flags]",
@@ -33,9 +34,12 @@ also names a 'hostlab set' that was killed, a damaged journal, and what a live
 experiment left after a power cut. It names findings that --exceptions accepts,
 but does not count them as failures. It writes nothing and needs no root.
 
-Exit status: 0 all values are as set (or none was set), 1 some are not, 2
-unusable flag or journal.`,
-		Example: `  hostlab verify || hostlab set --role production-db --yes
+Exit status:
+  0    done
+  1    failed on the way, or the journal is damaged
+  2    a flag or the journal cannot be used
+  10   with --exit-status: some values are not as set`,
+		Example: `  hostlab verify --exit-status || hostlab set --role production-db --yes
   hostlab verify --format json | jq '.outcomes[].result'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -58,19 +62,19 @@ unusable flag or journal.`,
 				return err
 			}
 			failure := asError(trouble)
-			err = errors.Join(failure, printDocument(std, settings.Verified(sys, list, leftBehind(left), excused, failure),
-				format))
+			err = errors.Join(failure, out.print(std, settings.Verified(sys, list, leftBehind(left), excused, failure)))
 			n := settings.Tally(list)
 			if err == nil && len(left) > 0 || err == nil &&
 				n[setting.Unchanged]+n[setting.Rounded]+n[setting.Moved]+len(excused) < len(list) {
-				return verdictStatus{exitDrifted}
+				return status.verdict(exitFound)
 			}
 			return err
 		},
 	}
 	at.flags(cmd, true)
 	accept.flags(cmd)
-	formatFlag(cmd, &format, formats)
+	out.flags(cmd, std, documentForms)
+	status.flag(cmd, "end with status 10 if a value is not as it was set")
 	return cmd
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"hostlab"
 	"hostlab/internal/check"
+	"hostlab/internal/document"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/fleet"
 	"hostlab/internal/host"
@@ -29,7 +30,10 @@ var (
 )
 
 func newVersion(std streams) *cobra.Command {
-	licenses := false
+	var (
+		licenses bool
+		out      printing
+	)
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print version, commit, Go release and platform",
@@ -38,24 +42,29 @@ the databases that this build reads or lacks, and the versions of the JSON that
 commands write. --licenses prints the license of hostlab and those of all code
 linked into it.
 
-Exit status: 0.`,
+Exit status: 0 done, 2 unusable flag.`,
 		Example: `  hostlab version
+  hostlab version --format json | jq -r .version
   hostlab version --licenses | less`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, width := terminal(std.out)
-			text := fmt.Sprintf("hostlab %s\n%s", versionText(), features(width))
-			if licenses {
-				notice, err := hostlab.Notice()
-				if err != nil {
-					return err
-				}
-				text = hostlab.License + "\n" + notice
+			if !licenses {
+				return out.each(std, writeVersion)
 			}
-			_, err := io.WriteString(std.out, text)
-			return err
+			notice, err := hostlab.Notice()
+			if err != nil {
+				return err
+			}
+			return out.each(std, func(w io.Writer, form string) error {
+				if form != "text" {
+					return usagef("--licenses prints text alone")
+				}
+				_, err := io.WriteString(w, hostlab.License+"\n"+notice)
+				return err
+			})
 		},
 	}
+	out.flags(cmd, std, []string{"text", "json"})
 	cmd.Flags().BoolVar(&licenses, "licenses", false, "print the licenses of hostlab and of what is linked into it")
 	return cmd
 }
@@ -71,30 +80,51 @@ var schemas = []struct {
 	{"settings", settings.Schema},
 }
 
-// features says what this build reads and writes.
-func features(width int) string {
-	var reads, writes []string
+// build is version as JSON.
+type build struct {
+	document.Head
+	Version   string         `json:"version"`
+	Commit    string         `json:"commit"` // "": not known
+	Go        string         `json:"go"`
+	OS        string         `json:"os"`
+	Arch      string         `json:"arch"`
+	Databases []string       `json:"databases"` // that this build reads
+	Schemas   map[string]int `json:"schemas"`   // of the JSON that each command writes
+}
+
+// writeVersion says what this build is, reads and writes.
+func writeVersion(w io.Writer, form string) error {
+	v, c := identity()
+	b := build{document.Head{Kind: "version", Schema: 1}, v, c, runtime.Version(), runtime.GOOS, runtime.GOARCH, nil,
+		map[string]int{}}
+	var writes []string
 	for _, v := range connect.Vendors() {
 		if v.Built() {
-			reads = append(reads, v.Product)
+			b.Databases = append(b.Databases, v.Product)
 		}
 	}
 	for _, s := range schemas {
+		b.Schemas[s.command] = s.version
 		writes = append(writes, fmt.Sprint(s.command, " ", s.version))
 	}
-	var b strings.Builder
-	for _, text := range []string{"Databases: " + strings.Join(reads, ", "), connect.Lacking(), "Versions of JSON: " +
-		strings.Join(writes, ", ")} {
-		for _, line := range screen.Wrap(text, width) {
-			b.WriteString(line + "\n")
+	if form == "json" {
+		return document.WriteJSON(w, b)
+	}
+	_, width := terminal(w)
+	text := "hostlab " + versionText() + "\n"
+	for _, part := range []string{"Databases: " + strings.Join(b.Databases, ", "), connect.Lacking(),
+		"Versions of JSON: " + strings.Join(writes, ", ")} {
+		for _, line := range screen.Wrap(part, width) {
+			text += line + "\n"
 		}
 	}
-	return b.String()
+	_, err := io.WriteString(w, text)
+	return err
 }
 
-// versionText identifies the build: what make set, else the commit that go build knew.
-func versionText() string {
-	v, c := version, commit
+// identity is what make set, else the commit that go build knew.
+func identity() (v, c string) {
+	v, c = version, commit
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" && c == "" {
@@ -102,6 +132,12 @@ func versionText() string {
 			}
 		}
 	}
+	return v, c
+}
+
+// versionText identifies the build.
+func versionText() string {
+	v, c := identity()
 	if c != "" {
 		v += " (" + c + ")"
 	}

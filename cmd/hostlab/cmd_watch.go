@@ -20,7 +20,8 @@ type watchOptions struct {
 	m                  machine
 	interval, duration time.Duration
 	count              int
-	format             string
+	out                printing
+	status             strict
 	logDir             string
 	commits            bool
 	record             string
@@ -70,13 +71,14 @@ Exit status:
   2    a flag or file cannot be used
   3    there is nothing to watch
   130  interrupted before --count or --duration was reached
-With --from:
+With --from and --exit-status:
   0    the load spread evenly
   10   it left CPUs out, or busy CPUs were slow at first
   11   undecided`,
 		Example: `  hostlab watch --log-dir /var/lib/postgresql
   hostlab watch --interval 10s --save night.jsonl --duration 24h
   hostlab watch --from night.jsonl
+  hostlab watch --from night.jsonl --out night.html
   hostlab watch --format json --count 1 | jq '.cpus[] | select(.deep > 0.9)'
   hostlab watch --interval 10s --listen 127.0.0.1:9750`,
 		Args: noArgs,
@@ -87,14 +89,15 @@ With --from:
 			if o.analyze != "" {
 				return o.judge(std)
 			}
-			return o.run(cmd.Context(), std)
+			return o.run(cmd.Context(), std, notes(cmd, std))
 		},
 	}
 	f := cmd.Flags()
 	f.DurationVar(&o.interval, "interval", time.Second, "time between samples, 100ms to 1h")
 	f.IntVar(&o.count, "count", 0, "end after this many samples")
 	f.DurationVar(&o.duration, "duration", 0, "end after this time, such as 24h")
-	choiceFlag(cmd, &o.format, "format", "", "format of the samples, one per line, or of the analysis", formats)
+	o.out.flags(cmd, std, documentForms)
+	o.status.flag(cmd, "with --from: end with the verdict as a status, 10 or 11")
 	f.StringVar(&o.logDir, "log-dir", "", "directory of the database's log: watch its disks too")
 	f.BoolVar(&o.commits, "probe-commits", false, "also time 3 durable commits of 4 KiB a sample in --log-dir; this writes")
 	f.StringVar(&o.record, "save", "", "append samples to `FILE`")
@@ -129,10 +132,12 @@ func (o *watchOptions) check(cmd *cobra.Command) error {
 		}
 		return nil
 	}
-	if odd := given("quiet-below", "load-above", "quiet-for"); len(odd) > 0 {
-		return usagef("%s needs --from FILE", strings.Join(odd, ", "))
+	if odd := given("quiet-below", "load-above", "quiet-for", "exit-status", "out"); len(odd) > 0 {
+		return usagef("%s needs --from FILE; samples go to stdout, and --save keeps them", strings.Join(odd, ", "))
 	}
 	switch {
+	case o.out.format != "text" && o.out.format != "json":
+		return usagef("--format %s needs --from FILE: samples are text or json", o.out.format)
 	case o.interval < watch.Shortest || o.interval > time.Hour:
 		return usagef("--interval %s: expected %s to 1h", o.interval, screen.Brief(watch.Shortest))
 	case cmd.Flags().Changed("count") && o.count < 1:
@@ -210,13 +215,13 @@ func (o *watchOptions) judge(std streams) error {
 			name)
 	}
 	a := watch.Analyze(r, q)
-	switch err := printDocument(std, a.Document(), o.format); {
+	switch err := o.out.print(std, a.Document()); {
 	case err != nil:
 		return err
 	case a.Found():
-		return verdictStatus{exitEffect}
+		return o.status.verdict(exitFound)
 	case !a.Decided():
-		return verdictStatus{exitUndecided}
+		return o.status.verdict(exitUndecided)
 	}
 	return nil
 }

@@ -17,10 +17,10 @@ const mostRuns = 10_000
 
 func newWorkload(std streams) *cobra.Command {
 	var (
-		o      workloadRun
-		format string
-		picks  []string
-		yes    bool
+		o     workloadRun
+		out   printing
+		picks []string
+		yes   bool
 	)
 	cmd := &cobra.Command{
 		Use:   "workload NAME [parameter=value]... [flags]",
@@ -57,8 +57,8 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
 			if err := o.parse(w, args[1:], picks); err != nil {
 				return usageError{err}
 			}
-			if out, ok := w.(workload.Outside); ok && !yes {
-				if deed := out.Outside(o.params); deed != "" {
+			if own, ok := w.(workload.Outside); ok && !yes {
+				if deed := own.Outside(o.params); deed != "" {
 					if err := permitOutside(cmd.Context(), std, "workload "+args[0], []string{deed}); err != nil {
 						return err
 					}
@@ -71,7 +71,7 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
 				}
 				return err
 			}
-			return printDocument(std, rep.document(), format)
+			return out.print(std, rep.document())
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
@@ -92,18 +92,20 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
 	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "seed of the work")
 	cmd.Flags().StringArrayVar(&picks, "pick", nil, "NAME=FROM: take a response from the output, such as t=json:$.elapsed")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask before it uses your server")
-	formatFlag(cmd, &format, formats)
+	out.flags(cmd, std, tableForms)
+	var listed, described printing
 	list := &cobra.Command{
 		Use:   "list",
 		Short: "Name the workloads",
 		Long: `list names the workloads inside the binary. 'hostlab workload show NAME' says
 what one does and what its parameters are.
 
-Exit status: 0.`,
-		Example: `  hostlab workload list`,
-		Args:    noArgs,
+Exit status: 0 done, 2 unusable flag.`,
+		Example: `  hostlab workload list
+  hostlab workload list --format json | jq -r '.workloads[].name'`,
+		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return printDocument(std, workloadList(), "text")
+			return listed.print(std, workloadList())
 		},
 	}
 	show := &cobra.Command{
@@ -120,10 +122,12 @@ Exit status: 0 done, 2 no such workload.`,
 			if err != nil {
 				return err
 			}
-			return printDocument(std, showWorkload(w.Describe()), "text")
+			return described.print(std, showWorkload(w.Describe()))
 		},
 		ValidArgsFunction: cobra.FixedCompletions(workloadNames(), cobra.ShellCompDirectiveNoFileComp),
 	}
+	listed.flags(list, std, tableForms)
+	described.flags(show, std, documentForms)
 	for _, c := range []*cobra.Command{list, show} {
 		c.DisableFlagsInUseLine = true
 		cmd.AddCommand(c)

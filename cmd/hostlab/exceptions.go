@@ -26,7 +26,8 @@ type exceptions struct{ file string }
 
 func (e *exceptions) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&e.file, "exceptions", "",
-		"`FILE` of findings that you accept, each with a reason and a last day (default: "+exceptionsFile+", if it exists)")
+		"`FILE` of findings that you accept, each with a reason and a last day (default: that of config.toml, or "+
+			exceptionsFile+", if it exists)")
 	cobra.CheckErr(cmd.MarkFlagFilename("exceptions", "toml"))
 }
 
@@ -34,11 +35,19 @@ func (e *exceptions) flags(cmd *cobra.Command) {
 func (e *exceptions) read() ([]check.Exception, error) {
 	name := e.file
 	if name == "" {
+		c, err := readConfig()
+		if err != nil {
+			return nil, err
+		}
+		name = c.Exceptions
+	}
+	usual := name == ""
+	if usual {
 		name = exceptionsFile
 	}
 	data, err := readTrusted(name)
 	switch {
-	case e.file == "" && errors.Is(err, fs.ErrNotExist):
+	case usual && errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
 		return nil, usagef("--exceptions %s: %w", name, plain(err))

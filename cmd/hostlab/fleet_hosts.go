@@ -16,7 +16,7 @@ func newFleetHosts(std streams) *cobra.Command {
 	o, x := &fleetOptions{}, &exceptions{}
 	var where []string
 	outliers := false
-	cmd := showing(std, o, &cobra.Command{
+	cmd := showing(std, o, tableForms, &cobra.Command{
 		Use:   "hosts [flags]",
 		Short: "One row per host: age, findings, first lever; or the outliers",
 		Long: `hosts prints one row per host. --where keeps the hosts where a fact has this

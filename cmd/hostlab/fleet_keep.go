@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -32,7 +31,7 @@ func onStore(cmd *cobra.Command, work func(cmd *cobra.Command, s *store.Store, a
 }
 
 func newFleetReport(std streams) *cobra.Command {
-	o, x, out := &fleetOptions{}, &exceptions{}, ""
+	o, x := &fleetOptions{}, &exceptions{}
 	cmd := &cobra.Command{
 		Use:   "report [flags]",
 		Short: "All hosts' results of checks, with the hashes of documents",
@@ -43,12 +42,9 @@ prints the same hash.
 
 Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		Example: `  hostlab fleet report --format csv > evidence.csv
-  hostlab fleet report --format html --out fleet.html`,
+  hostlab fleet report --out fleet.html`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkWritable("out", out); err != nil {
-				return err
-			}
 			list, err := x.read()
 			if err != nil {
 				return err
@@ -67,23 +63,16 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 				return err
 			}
 			r := fleet.NewReport(hosts, proofs, list, time.Now(), o.stale)
-			_, err = output(std, cmp.Or(out, "-"), func(w io.Writer) error {
-				switch o.format {
-				case "csv":
+			return o.each(std, func(w io.Writer, form string) error {
+				if form == "csv" { // every result, not the tables of the document
 					return r.WriteCSV(w)
-				case "md":
-					o.format = "markdown"
 				}
-				return writeDocument(w, r.Document(), o.format)
+				return writeDocument(w, r.Document(), form)
 			})
-			return err
 		},
 	}
-	o.storeFlag(cmd)
-	o.staleFlag(cmd)
+	o.flags(cmd, std, tableForms)
 	x.flags(cmd)
-	formatFlag(cmd, &o.format, []string{"text", "html", "csv", "json", "md"})
-	outFlag(cmd, &out)
 	return cmd
 }
 
@@ -92,6 +81,7 @@ func newFleetExport(std streams) *cobra.Command {
 	var (
 		host string
 		o    fleetOptions
+		out  string
 	)
 	cmd := onStore(&cobra.Command{
 		Use:   "export csv|metrics [flags]",
@@ -115,7 +105,10 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 			if host != "" {
 				return usagef("metrics are of all hosts")
 			}
-			return web.WriteMetrics(cmd.Context(), std.out, web.Config{Store: s, Stale: o.stale, Version: versionText()})
+			_, err := output(std, out, func(w io.Writer) error {
+				return web.WriteMetrics(cmd.Context(), w, web.Config{Store: s, Stale: o.stale, Version: versionText()})
+			})
+			return err
 		}
 		points, err := s.Points(cmd.Context(), host)
 		if err != nil {
@@ -124,9 +117,13 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		if len(points) == 0 && host != "" {
 			return usagef("the store has no assessment of host %q; 'hostlab fleet hosts' lists them", host)
 		}
-		return fleet.WritePoints(std.out, points)
+		_, err = output(std, out, func(w io.Writer) error { return fleet.WritePoints(w, points) })
+		return err
 	})
 	cmd.Flags().StringVar(&host, "host", "", "only host `NAME` (default: all)")
+	cmd.Flags().StringVarP(&out, "out", "o", "-", "write to `FILE`")
+	cmd.PreRunE = func(*cobra.Command, []string) error { return checkWritable("out", out) }
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("host", o.hostNames))
 	o.staleFlag(cmd)
 	return cmd
 }
@@ -138,14 +135,8 @@ func newFleetStore(std streams) *cobra.Command {
 		Long: `store frees room in the store, reads its documents again, or makes its tables.
 
 Exit status: 0 done, 1 it failed, 2 unusable flag.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newStorePrune(std), newStoreRebuild(std), newStoreMigrate(std))
-	for _, c := range cmd.Commands() {
-		c.DisableFlagsInUseLine = true
-	}
-	return cmd
+	return group(cmd, newStorePrune(std), newStoreRebuild(std), newStoreMigrate(std))
 }
 
 func newStorePrune(std streams) *cobra.Command {

@@ -14,11 +14,12 @@ import (
 
 func newFleetExceptions(std streams) *cobra.Command {
 	o := &fleetOptions{}
-	return showing(std, o, &cobra.Command{
+	return showing(std, o, tableForms, &cobra.Command{
 		Use:   "exceptions check [flags] FILE",
 		Short: "What a file of exceptions accepts here, and what has expired",
-		Long: `exceptions check reads a file of exceptions (docs/exceptions.md). For each it
-says whether it accepts a finding now, has expired, or matches no finding.
+		Long: `exceptions check reads a file of exceptions. For each it says whether it accepts
+a finding now, has expired, or matches no finding.
+` + page("exceptions.md") + ` describes the file.
 
 Exit status: 0 done, 1 it failed, 2 unusable flag or file.`,
 		Example: `  hostlab fleet exceptions check exceptions.toml`,
@@ -43,7 +44,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag or file.`,
 
 func newFleetPool(std streams) *cobra.Command {
 	o := &fleetOptions{}
-	return showing(std, o, &cobra.Command{
+	return showing(std, o, tableForms, &cobra.Command{
 		Use:   "pool [flags] STUDY",
 		Short: "One study on many hosts: mean, spread, the next host",
 		Long: `pool combines the results of one study on several hosts, from the documents of

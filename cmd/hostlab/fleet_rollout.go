@@ -27,20 +27,14 @@ func newFleetRollout(std streams) *cobra.Command {
 		Short: "Plan a change in waves, and judge each wave",
 		Long: `rollout plans a change on many hosts in waves, and judges it after each wave. It
 connects to no host: Ansible or you apply the change and bring the documents.
-docs/rollout.md shows all steps.
+` + page("rollout.md") + ` shows all steps.
 
 Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		Example: `  hostlab fleet rollout plan --set governor=performance --out plan.json
   hostlab fleet rollout status plan.json
   hostlab fleet rollout gate plan.json --wave 1`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newRolloutPlan(std), newRolloutStatus(std), newRolloutGate(std))
-	for _, c := range cmd.Commands() {
-		c.DisableFlagsInUseLine = true
-	}
-	return cmd
+	return group(cmd, newRolloutPlan(std), newRolloutStatus(std), newRolloutGate(std))
 }
 
 // rolloutOptions are those of a plan.
@@ -56,7 +50,8 @@ type rolloutOptions struct {
 
 func newRolloutPlan(std streams) *cobra.Command {
 	o := &rolloutOptions{}
-	cmd := showing(std, &o.fleetOptions, &cobra.Command{
+	o.stdout = true // --out has the plan
+	cmd := showing(std, &o.fleetOptions, documentForms, &cobra.Command{
 		Use:   "plan [flags]",
 		Short: "Assign hosts to waves at random; say which harm a gate can show",
 		Long: `plan assigns hosts to waves at random, within equal hardware and role. It writes
@@ -259,7 +254,7 @@ func readPlan(ctx context.Context, s *store.Store, name string) (*rollout.Course
 
 func newRolloutStatus(std streams) *cobra.Command {
 	o := &fleetOptions{}
-	return showing(std, o, &cobra.Command{
+	return showing(std, o, documentForms, &cobra.Command{
 		Use:   "status [flags] PLAN",
 		Short: "Which waves are done, and which hosts need a look",
 		Long: `status shows how far a plan is, from the documents in the store. A host has the
@@ -280,8 +275,11 @@ Exit status: 0 done, 1 it failed, 2 unusable flag or plan.`,
 func newRolloutGate(std streams) *cobra.Command {
 	o := &fleetOptions{}
 	wave, policy := 0, rollout.UnlessHarm
-	var judged *rollout.Judged
-	cmd := showing(std, o, &cobra.Command{
+	var (
+		judged *rollout.Judged
+		status strict
+	)
+	cmd := showing(std, o, documentForms, &cobra.Command{
 		Use:   "gate [flags] PLAN",
 		Short: "After a wave: go on, put back, or wait?",
 		Long: `gate compares hosts that have the change with hosts that do not have it yet, in
@@ -295,12 +293,12 @@ the change is shown to be better. It never goes on if a host of the wave is
 missing.
 
 Exit status:
-  0   go on
+  0   done; with --exit-status: go on
   1   it failed
   2   unusable flag or plan
-  10  harm: put the wave back
-  11  undecided`,
-		Example: `  hostlab fleet rollout gate plan.json --wave 1
+  10  with --exit-status: harm, put the wave back
+  11  with --exit-status: undecided`,
+		Example: `  hostlab fleet rollout gate plan.json --wave 1 --exit-status
   hostlab fleet rollout gate plan.json --wave 2 --policy only-if-better`,
 		Args: takes(1, 1, "one file of a plan"),
 	}, func(ctx context.Context, s *store.Store, args []string, _ time.Time) (*document.Document, error) {
@@ -320,12 +318,13 @@ Exit status:
 		case err != nil:
 			return err
 		case judged.Verdict == rollout.Harm:
-			return verdictStatus{exitEffect}
+			return status.verdict(exitFound)
 		case !judged.Go:
-			return verdictStatus{exitUndecided}
+			return status.verdict(exitUndecided)
 		}
 		return nil
 	}
+	status.flag(cmd, "end with the verdict as a status, 10 or 11")
 	cmd.Flags().IntVar(&wave, "wave", 0, "`NUMBER` of the wave applied last")
 	choiceFlag(cmd, &policy, "policy", rollout.UnlessHarm, "when to go on", rollout.Policies)
 	return cmd

@@ -96,7 +96,7 @@ func TestFleetRollout(t *testing.T) {
 		effect       float64
 		status       int
 		verdict, say string
-	}{{"harm", 1.2, exitEffect, "harm", "Harm: put wave 1 back."}, {"none", 1, exitOK, "", "Go on with wave 2"}} {
+	}{{"harm", 1.2, exitFound, "harm", "Harm: put wave 1 back."}, {"none", 1, exitOK, "", "Go on with wave 2"}} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			r := &rolloutHosts{t, "sqlite:" + filepath.Join(dir, "fleet.db"), dir, 8}
@@ -123,7 +123,7 @@ func TestFleetRollout(t *testing.T) {
 				!strings.Contains(said, "db7: take part") {
 				t.Error(said)
 			}
-			if _, status, said := r.gated(schema, "gate", plan, "--wave", "1"); status != exitUndecided ||
+			if _, status, said := r.gated(schema, "gate", plan, "--wave", "1", "--exit-status"); status != exitUndecided ||
 				!strings.Contains(said, "no document of verify shows") {
 				t.Errorf("before the wave: status %d, %s", status, said)
 			}
@@ -144,7 +144,7 @@ func TestFleetRollout(t *testing.T) {
 				}
 				r.assess(host, now.Add(time.Minute), commit)
 			}
-			doc, status, said := r.gated(schema, "gate", plan, "--wave", "1")
+			doc, status, said := r.gated(schema, "gate", plan, "--wave", "1", "--exit-status")
 			if status != c.status || c.verdict != "" && doc["verdict"] != c.verdict || !strings.Contains(said, c.say) {
 				t.Errorf("status %d, %v\n%s", status, doc, said)
 			}
@@ -183,7 +183,7 @@ func TestFleetRolloutRefuses(t *testing.T) {
 		"4 hosts take part":  {"plan", "--set", "swappiness=1", "--waves", "5", "--out", plan},
 		"has a measurement":  {"plan", "--set", "swappiness=1", "--measure", "x", "--out", plan},
 		"no host has a fact": {"plan", "--set", "swappiness=1", "--where", "a.b=1", "--out", plan},
-		"no such file":       {"gate", plan, "--wave", "1"},
+		"no such file":       {"gate", plan, "--wave", "1", "--exit-status"},
 		"--out FILE":         {"plan", "--set", "swappiness=1"},
 	}
 	for _, want := range slices.Sorted(maps.Keys(bad)) {

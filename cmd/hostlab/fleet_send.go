@@ -36,7 +36,7 @@ logs in to collect them. Only the owner may read the token's file. A server on
 another host needs https.
 
 Exit status: 0 the server kept all, 1 some not kept, 2 unusable flag or file.`,
-		Example: `  hostlab assess --quiet --html= --json latest.json
+		Example: `  hostlab assess --quiet --out latest.json
   hostlab fleet send --to https://fleet:9753 --token-file token latest.json
   hostlab verify --format json | hostlab fleet send --to https://fleet:9753 \
     --token-file token -`,

@@ -6,13 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hostlab/internal/check"
 	"hostlab/internal/document"
 	"hostlab/internal/fleet"
 	"hostlab/internal/fleet/store"
 )
 
-// showing is a command that prints what a store says.
-func showing(std streams, o *fleetOptions, cmd *cobra.Command,
+// showing is a command that prints what a store says, in one of the forms.
+func showing(std streams, o *fleetOptions, forms []string, cmd *cobra.Command,
 	show func(ctx context.Context, s *store.Store, args []string, now time.Time) (*document.Document,
 		error)) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -25,18 +26,24 @@ func showing(std streams, o *fleetOptions, cmd *cobra.Command,
 		if err != nil {
 			return err
 		}
-		return printDocument(std, d, o.format)
+		return o.print(std, d)
 	}
-	o.flags(cmd)
+	o.flags(cmd, std, forms)
 	return cmd
 }
 
 func newFleetStatus(std streams) *cobra.Command {
 	o, x := &fleetOptions{}, &exceptions{}
-	cmd := showing(std, o, &cobra.Command{
+	cmd := showing(std, o, documentForms, &cobra.Command{
 		Use:   "status [flags]",
 		Short: "All hosts in one answer: findings, levers, unknown hosts",
-		Args:  noArgs,
+		Long: `status says in one answer how all hosts are: where to begin, which hosts are not
+known, which settings are wrong, and which lever gives most.
+
+Exit status: 0 done, 1 it failed, 2 unusable flag.`,
+		Example: `  hostlab fleet status
+  hostlab fleet status --out fleet.html`,
+		Args: noArgs,
 	}, func(ctx context.Context, s *store.Store, _ []string, now time.Time) (*document.Document, error) {
 		hosts, err := accepted(ctx, s, x, now)
 		if err != nil {
@@ -65,10 +72,16 @@ func accepted(ctx context.Context, s *store.Store, x *exceptions, now time.Time)
 
 func newFleetDiff(std streams) *cobra.Command {
 	o := &fleetOptions{}
-	return showing(std, o, &cobra.Command{
+	return showing(std, o, tableForms, &cobra.Command{
 		Use:   "diff [flags] HOST HOST",
 		Short: "Why two hosts differ: measurements first, then settings",
-		Args:  takes(2, 2, "two names of hosts"),
+		Long: `diff compares two hosts: what they measure, and how they are set. It names
+differences beyond both intervals first.
+
+Exit status: 0 done, 1 it failed, 2 unusable flag or host.`,
+		Example:           `  hostlab fleet diff db7 db8`,
+		Args:              takes(2, 2, "two names of hosts"),
+		ValidArgsFunction: o.hostNames,
 	}, func(ctx context.Context, s *store.Store, args []string, now time.Time) (*document.Document, error) {
 		hosts, err := s.Hosts(ctx)
 		if err != nil {
@@ -93,10 +106,16 @@ func newFleetDiff(std streams) *cobra.Command {
 
 func newFleetCheck(std streams) *cobra.Command {
 	o, x := &fleetOptions{}, &exceptions{}
-	cmd := showing(std, o, &cobra.Command{
+	cmd := showing(std, o, tableForms, &cobra.Command{
 		Use:   "check [flags] ID",
 		Short: "What one check says on each host",
-		Args:  takes(1, 1, "one ID of a check, such as PWR-001"),
+		Long: `check prints one row per host: what the newest document of the host says of one
+check. 'hostlab check --explain list' names all checks.
+
+Exit status: 0 done, 1 it failed, 2 unusable flag or check.`,
+		Example:           `  hostlab fleet check PWR-001 --format csv`,
+		Args:              takes(1, 1, "one ID of a check, such as PWR-001"),
+		ValidArgsFunction: checkIDs,
 	}, func(ctx context.Context, s *store.Store, args []string, now time.Time) (*document.Document, error) {
 		exceptions, err := x.read()
 		if err != nil {
@@ -107,7 +126,8 @@ func newFleetCheck(std streams) *cobra.Command {
 			return nil, err
 		}
 		if len(list) == 0 {
-			return nil, usagef("no document has a check %q", args[0])
+			known := names(check.All(), func(c check.Check) string { return c.ID })
+			return nil, usagef("no document has a check %q%s", args[0], meant(args[0], known))
 		}
 		fleet.AcceptHeld(list, exceptions, now)
 		hosts, err := s.Hosts(ctx)
@@ -126,10 +146,15 @@ func newFleetChanges(std streams) *cobra.Command {
 	o := &fleetOptions{}
 	var since time.Duration
 	var cmd *cobra.Command
-	cmd = showing(std, o, &cobra.Command{
+	cmd = showing(std, o, tableForms, &cobra.Command{
 		Use:   "changes [flags]",
 		Short: "What changed, latest first",
-		Args:  noArgs,
+		Long: `changes lists the facts that changed on each host, with the values before and
+after, and when a document first showed it.
+
+Exit status: 0 done, 1 it failed, 2 unusable flag.`,
+		Example: `  hostlab fleet changes --since 24h`,
+		Args:    noArgs,
 	}, func(ctx context.Context, s *store.Store, _ []string, now time.Time) (*document.Document, error) {
 		list, err := s.Changes(ctx, now.Add(-since))
 		if err != nil {

@@ -30,15 +30,13 @@ import (
 
 // Exit statuses, as the help texts document them.
 const (
-	exitOK          = 0
-	exitFindings    = 1   // check: findings at or above --fail-on
-	exitDrifted     = 1   // verify: not as it was set; revert: something is not put back
-	exitFailed      = 1   // anything else that went wrong on the way, such as a full disk
+	exitOK          = 0   // also with findings and verdicts, but for --exit-status
+	exitFailed      = 1   // something went wrong on the way, such as a full disk
 	exitUsage       = 2   // a flag, argument or file that cannot be used
 	exitCannotLook  = 3   // nothing to inspect: /proc and /sys are not there
 	exitWaiting     = 4   // run: goes on after a reboot, or after a person has changed something
-	exitEffect      = 10  // report: a primary effect is beyond its margin
-	exitUndecided   = 11  // report: a primary effect is inconclusive or unresolved
+	exitFound       = 10  // --exit-status: an effect, harm, a finding, a value that is not as set
+	exitUndecided   = 11  // --exit-status: the question is not decided
 	exitInterrupted = 130 // Ctrl-C, as shells have it
 	exitPipe        = 141 // the reader of our output has gone, as in | head; as shells have it
 )
@@ -89,6 +87,9 @@ func run(ctx context.Context, args []string, std streams) int {
 	}
 	err := root.ExecuteContext(ctx)
 	if err != nil && !begun { // cobra does not understand the command line, and has no type for that
+		if of, rest, _ := root.Find(args); unknownCommand(of, rest) != nil { // whatever its flags are
+			err = unknownCommand(of, rest)
+		}
 		err = usageError{err}
 	}
 	status, line := outcome(err)

@@ -64,7 +64,7 @@ func TestOutputsThroughLinks(t *testing.T) {
 		"man " + at("way/man"), "man " + at("page"), "man " + at("way"),
 		"fleet demo --hosts 8 --out " + at("way/fleet"), "fleet demo --hosts 8 --out " + at("demo"), "fleet demo --hosts 8 --out " + at("demo2"),
 		"fleet ingest - --store sqlite:" + at("file"), "fleet ingest - --store sqlite:" + at("way/fleet.db"),
-		"facts --save " + at("file"), "facts --save " + at("way/facts.txtar"), "predict --load 5% --replications 2 -q --html " + at("way/p.html"), "predict --load 5% --replications 2 -q --html " + at("file"),
+		"facts --save " + at("file"), "facts --save " + at("way/facts.txtar"), "predict --load 5% --replications 2 -q --out " + at("way/p.html"), "predict --load 5% --replications 2 -q --out " + at("file"),
 		"watch --duration 1s --interval 1s --save " + at("way/w.jsonl"), "watch --duration 1s --interval 1s --textfile " + at("way/w.prom"),
 		"run null --out " + at("way/rec"), "run null --out " + at("way"), "workload dialog --runs 1 duration=1s record=" + at("way/bursts.jsonl"),
 	} {

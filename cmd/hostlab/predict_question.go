@@ -231,7 +231,7 @@ func openInput(flag, name string, most int64, known []string) (*os.File, error) 
 }
 
 // showCase prints a file to start from.
-func showCase(cmd *cobra.Command, std streams, o predictFlags) error {
+func showCase(cmd *cobra.Command, std streams, o *predictFlags) error {
 	var (
 		out  []byte
 		rows []predict.Assumption

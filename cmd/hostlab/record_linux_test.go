@@ -34,7 +34,7 @@ func restless(t *testing.T) *exec.Cmd {
 func watched(ctx context.Context, t *testing.T, args ...string) (status int, v map[string]any, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	status = run(ctx, append([]string{"assess", "--only", "service", "--html=", "--json", "-"}, args...),
+	status = run(ctx, append([]string{"assess", "--only", "service", "--format", "json"}, args...),
 		streams{in: &bytes.Buffer{}, out: &stdout, err: &stderr})
 	return status, valid(t, stdout.Bytes()), stderr.String()
 }
@@ -93,7 +93,7 @@ func TestBurstsUnprivileged(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "bursts.jsonl")
-	cmd := exec.Command(bin, "assess", "--only", "service", "--html=", "--json", "-", "--service",
+	cmd := exec.Command(bin, "assess", "--only", "service", "--format", "json", "--service",
 		fmt.Sprintf("pid:%d", restless(t).Process.Pid), "--for", "2s", "--bursts", file)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	var stderr bytes.Buffer

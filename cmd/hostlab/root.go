@@ -33,16 +33,20 @@ also write small files to time commits. None needs root to look: hostlab names
 what an unprivileged user may not see, and does the rest.
 
 Exit status:
-  0    done
-  1    check: findings at or above --fail-on; verify: a value is not as it was
-       set; revert: a value is not restored; otherwise: it failed on the way
+  0    done, whatever was found
+  1    failed on the way; set, revert: a value is not set or not restored
   2    a flag, argument or file cannot be used
   3    there is nothing to inspect: /proc and /sys are missing
   4    run: waits for a reboot or a person; resume it then
-  10   report: an effect beyond its margin; watch --from: CPUs left out
-  11   report, watch --from: undecided
   130  interrupted
-  141  broken pipe, as in | head`,
+  141  broken pipe, as in | head
+With --exit-status, a verdict is a status too:
+  10   check: findings at or above --fail-on; verify: a value is not as it was
+       set; report: an effect beyond its margin; watch --from: CPUs left out;
+       fleet rollout gate: harm
+  11   report, watch --from, fleet rollout gate: undecided
+
+` + filesText(),
 		Example: `  hostlab assess                          # the whole answer, in about a minute
   hostlab check --role production-app     # settings only, for scripts
   hostlab facts --format json | jq .frequency
@@ -50,9 +54,8 @@ Exit status:
   hostlab predict                         # power policies, simulated
   hostlab set governor=performance        # and 'hostlab revert' puts it back
   hostlab watch                           # what each CPU does, live`,
-		SilenceUsage:               true,
-		SilenceErrors:              true,
-		SuggestionsMinimumDistance: 2,
+		SilenceUsage:  true,
+		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			level := max(slog.LevelWarn-slog.Level(4*verbose), slog.LevelDebug)
 			slog.SetDefault(slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{Level: level})))
@@ -63,13 +66,14 @@ Exit status:
 	root.SetOut(std.out)
 	root.SetErr(std.err)
 	root.PersistentFlags().CountVarP(&verbose, "verbose", "v", "log each step to stderr (-vv: everything)")
+	root.PersistentFlags().BoolP("quiet", "q", false, "no progress and no notes: only the answer, and what goes wrong")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if own, ok := errors.AsType[usageError](err); ok {
 			return own
 		}
 		return usagef("%s (try '%s --help')", flagError(cmd, err), cmd.CommandPath())
 	})
-	root.AddCommand(
+	group(root,
 		newAssess(std),
 		newFacts(std),
 		newCheck(std),
@@ -88,15 +92,92 @@ Exit status:
 		newVersion(std),
 		newMan(),
 	)
-	for _, c := range root.Commands() {
-		c.DisableFlagsInUseLine = true
+	root.AddCommand(elsewhere()...)
+	root.SetHelpCommand(newHelp())
+	root.InitDefaultCompletionCmd()
+	if c, _, err := root.Find([]string{"completion"}); err == nil {
+		group(c)
+		for _, shell := range c.Commands() { // cobra's own texts have 81 columns (v1.10.2)
+			shell.Long = strings.ReplaceAll(shell.Long, "via your OS's", "by your OS's")
+		}
 	}
+	root.DisableFlagsInUseLine = true
+	describeEnvironment(root)
 	// cobra's own template is wider than 80 columns (v1.10.2).
 	narrow := strings.NewReplacer(".FlagUsages ", ".FlagUsagesWrapped 80 ", " for more information about a command", " for more")
 	root.SetUsageTemplate(narrow.Replace(root.UsageTemplate()))
 	root.Version = versionText()
 	root.Flags().BoolP("version", "V", false, "print the version")
 	return root
+}
+
+// grouping marks a command that only holds others.
+const grouping = "group"
+
+// group is a command that holds others, and prints its help without one of them.
+func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	cmd.Annotations = map[string]string{grouping: "yes"}
+	cmd.Args = func(cmd *cobra.Command, args []string) error { return unknownCommand(cmd, args) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(commands...)
+	for _, c := range commands {
+		c.DisableFlagsInUseLine = true
+	}
+	return cmd
+}
+
+// unknownCommand is the error of a word where a command of a group was expected; nil: there is none.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if cmd.Annotations[grouping] == "" || len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return nil
+	}
+	var known []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			known = append(known, c.Name())
+		}
+	}
+	hint := "; '" + cmd.CommandPath() + " --help' lists all"
+	if near := meant(args[0], known); near != "" {
+		hint = near
+	}
+	return usagef("%s has no command %q%s", cmd.CommandPath(), screen.Short(screen.Clean(args[0])), hint)
+}
+
+// elsewhere are words that people may expect to be commands, and what has it.
+func elsewhere() (list []*cobra.Command) {
+	for _, c := range [][2]string{{"explain", "assess --only service"}, {"record", "assess --bursts FILE"},
+		{"scanlock", "workload scanlock"}, {"explain-check", "check --explain ID"}} {
+		list = append(list, &cobra.Command{Use: c[0], Hidden: true, DisableFlagParsing: true,
+			RunE: func(*cobra.Command, []string) error {
+				return usagef("hostlab has no command %q: type 'hostlab %s'", c[0], c[1])
+			}})
+	}
+	return list
+}
+
+// newHelp prints the help of a command; of one that there is not, cobra's own would print that of all and end well.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about a command",
+		Long: `help prints what COMMAND --help prints.
+
+Exit status: 0 done, 2 no such command.`,
+		Example:               `  hostlab help fleet status`,
+		DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			of, rest, err := cmd.Root().Find(args)
+			if of == nil {
+				return usageError{err}
+			}
+			if err := unknownCommand(of, rest); err != nil {
+				return err
+			}
+			of.InitDefaultHelpFlag()
+			return of.Help()
+		},
+	}
 }
 
 // flagError says what is wrong with a flag, with the nearest known one of an unknown.
@@ -114,9 +195,23 @@ func flagError(cmd *cobra.Command, err error) string {
 			return err.Error() + "; did you mean --" + near + "?"
 		}
 	}
-	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		if _, number := errors.AsType[*strconv.NumError](err); number {
-			return fmt.Sprintf("--%s %q: not a number that it takes", bad.GetFlag().Name, bad.GetValue())
+	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		f, want := wrong.GetFlag(), ""
+		bad, number := errors.AsType[*strconv.NumError](err)
+		switch kind := f.Value.Type(); {
+		case kind == "duration":
+			want = "expected a time such as 500ms, 30s, 5m or 1h30m"
+		case kind == "bool":
+			want = "expected true or false"
+		case number && errors.Is(bad, strconv.ErrRange):
+			want = "beyond the numbers that it takes"
+		case number && strings.HasPrefix(kind, "uint"):
+			want = "expected a whole number, 0 or more"
+		case number:
+			want = "expected a whole number"
+		}
+		if want != "" {
+			return fmt.Sprintf("--%s %q: %s", f.Name, screen.Short(screen.Clean(wrong.GetValue())), want)
 		}
 	}
 	return err.Error()

@@ -38,9 +38,9 @@ func TestScanlockLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, format := range documentFormats {
+	for _, format := range documentForms {
 		var out bytes.Buffer
-		o := scanlockRun{std: streams{nil, &out, &out}, interval: 10 * time.Millisecond, duration: time.Hour, format: format,
+		o := scanlockRun{std: streams{nil, &out, &out}, interval: 10 * time.Millisecond, duration: time.Hour, printing: printing{format: format},
 			ask:   scanlock.Ask{Scan: scanlock.None, ScanSize: 1 << 20},
 			start: func(_ context.Context, c scanlock.Cell) (scanlock.Running, error) { return &shortLived{cell: c}, nil }}
 		err := o.run(t.Context())

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -185,19 +186,19 @@ func changed(entries []setting.Entry) []setting.Entry {
 
 // remind writes that line, for commands that measure or judge the host as it is now. It
 // says nothing where it may not read.
-func remind(std streams) {
+func remind(w io.Writer) {
 	dir, err := setting.JournalDir()
 	if err != nil {
 		return
 	}
 	if v, err := setting.Look(setting.Local(nil), dir); err == nil {
-		warn(std, v)
+		warn(w, v)
 	}
 }
 
-func warn(std streams, v *setting.View) {
+func warn(w io.Writer, v *setting.View) {
 	if line := inForce(v); line != "" {
-		fmt.Fprintln(std.err, "hostlab: "+line)
+		fmt.Fprintln(w, "hostlab: "+line)
 	}
 }
 

@@ -101,11 +101,11 @@ func TestRevertOfRootsChanges(t *testing.T) {
 	const said = "nothing was put back: root has changed 2 objects; run hostlab revert as root"
 	for name, o := range map[string]revertOptions{"plain": {}, "force": {force: true}, "forget": {forget: true},
 		"owner": {owner: setting.OwnerSet}} {
-		if status, text := revert(o); status != exitDrifted || text != said {
+		if status, text := revert(o); status != exitFailed || text != said {
 			t.Errorf("%s: %d, %s", name, status, text)
 		}
 	}
-	if status, text := revert(revertOptions{format: "json"}); status != exitDrifted ||
+	if status, text := revert(revertOptions{printing: printing{format: "json"}}); status != exitFailed ||
 		!strings.Contains(text, `"error": "`+said) ||
 		strings.Count(text, `"result": "skipped"`) != 2 || !strings.Contains(text, `"action": "revert"`) {
 		t.Errorf("%d, %s", status, text)
@@ -114,7 +114,7 @@ func TestRevertOfRootsChanges(t *testing.T) {
 		"text": {"  swappiness   10 -> 60\n", "--dry-run. It was changed by root: run 'hostlab revert' as"},
 		"json": {`"setting": "swappiness"`, `"result": "planned"`, `"action": "plan"`},
 	} {
-		status, text := revert(revertOptions{dryRun: true, format: format})
+		status, text := revert(revertOptions{dryRun: true, printing: printing{format: format}})
 		for _, w := range want {
 			if status != exitOK || !strings.Contains(text, w) {
 				t.Errorf("dry run: %d, %s, want %s", status, text, w)
@@ -197,7 +197,7 @@ func TestAnotherUsersHome(t *testing.T) {
 		t.Errorf("set: %d, %s", status, text)
 	}
 	for _, dry := range []bool{true, false} {
-		o := revertOptions{format: "text", dryRun: dry}
+		o := revertOptions{printing: printing{format: "text"}, dryRun: dry}
 		var out bytes.Buffer
 		if status, line := outcome(o.putBack(context.Background(), streams{nil, &out, &out}, sys, own,
 			machine)); status != exitOK || !strings.Contains(out.String(), "Nothing to put back") {
@@ -235,7 +235,7 @@ func TestSetMeanwhile(t *testing.T) {
 		sys := tree(t, root)
 		sys.Disk = lateLock{sys.Disk, func() { write(swappiness, c.meanwhile) }}
 		var out bytes.Buffer
-		o := setOptions{format: "text", yes: true}
+		o := setOptions{printing: printing{format: "text"}, yes: true}
 		err := o.set(context.Background(), streams{nil, &out, &out}, sys, filepath.Join(root, "j"),
 			[]setting.Assignment{{Name: "swappiness", Value: "23"}})
 		now, _ := os.ReadFile(filepath.Join(root, swappiness))
@@ -249,7 +249,7 @@ func TestSetMeanwhile(t *testing.T) {
 	sys := tree(t, root)
 	sys.Disk = lateLock{sys.Disk, func() { write(swappiness, "26") }}
 	var out bytes.Buffer
-	o := setOptions{format: "text", yes: true}
+	o := setOptions{printing: printing{format: "text"}, yes: true}
 	want := []setting.Assignment{{Name: "swappiness", Value: "60"}, {Name: "thp", Value: "madvise"}}
 	if err := o.set(context.Background(), streams{nil, &out, &out}, sys, filepath.Join(root, "j"), want); err != nil {
 		t.Fatal(err)
@@ -280,7 +280,7 @@ func TestMovedBeside(t *testing.T) {
 	dir := filepath.Join(root, "j")
 	const line = "  dirty_ratio  20 % -> 0 (not in force), with dirty_bytes\n"
 	var out bytes.Buffer
-	o := setOptions{format: "text", yes: true}
+	o := setOptions{printing: printing{format: "text"}, yes: true}
 	if err := o.set(context.Background(), streams{nil, &out, &out}, sys, dir,
 		[]setting.Assignment{{Name: "dirty_bytes", Value: "629145600"}}); err != nil {
 		t.Fatal(err)
@@ -293,7 +293,7 @@ func TestMovedBeside(t *testing.T) {
 		t.Fatalf("verify: %+v, %v", list, err)
 	}
 	out.Reset()
-	if err := printDocument(streams{nil, &out, &out}, settings.Verified(sys, list, nil, nil, nil), "text"); err != nil ||
+	if err := writeDocument(&out, settings.Verified(sys, list, nil, nil, nil), "text"); err != nil ||
 		!strings.Contains(out.String(), line) ||
 		!strings.HasPrefix(out.String(), "1 object as set.\n") {
 		t.Errorf("verify: %s, %v", out.String(), err)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -101,35 +100,4 @@ func (p *progress) clear() {
 		fmt.Fprint(p.w, "\r\033[K")
 		p.drawn = false
 	}
-}
-
-// documentFormats are those that every document has.
-var documentFormats = names(document.Formats, func(f document.Format) string { return f.Name })
-
-// printDocument prints a document on standard output in a format that the command's flag has checked.
-func printDocument(std streams, d *document.Document, format string) error {
-	return writeDocument(std.out, d, format)
-}
-
-// printScreen prints a document that fits a screen, in its columns wherever it goes.
-func printScreen(std streams, d *document.Document) error {
-	o := layout(std.out)
-	o.Width = min(o.Width, widest)
-	return document.WriteText(std.out, d, o)
-}
-
-// layout is how text is laid out for w.
-func layout(w io.Writer) document.TextOptions {
-	tty, width := terminal(w)
-	o := document.TextOptions{Width: width, Color: colour(w)}
-	if tty {
-		o.Rows = height(w)
-	}
-	return o
-}
-
-// writeDocument is printDocument for any writer.
-func writeDocument(w io.Writer, d *document.Document, format string) error {
-	i := max(0, slices.Index(documentFormats, format)) // "" is the first, text
-	return document.Formats[i].Write(w, d, layout(w))
 }

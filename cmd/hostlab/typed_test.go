@@ -42,11 +42,11 @@ func TestPrintedCommandsParse(t *testing.T) {
 		for _, role := range check.Roles {
 			a := &report.Assessment{Role: role, Facts: facts, Results: check.Run(facts, role, check.All())}
 			a.Levers, a.Verdict.Text = lever.Platform(role, facts, a.Results, nil)
-			typed(t, a, seen)
+			commandsRun(t, a, seen)
 			a.Minute = starved()
 			a.Levers = a.Minute.Join(a.Levers)
 			a.Verdict.Text = a.Minute.Verdict(a.Levers)
-			typed(t, a, seen)
+			commandsRun(t, a, seen)
 		}
 	}
 	if len(seen) < 5 {
@@ -66,7 +66,7 @@ func starved() *assess.Minute {
 	return m
 }
 
-func typed(t *testing.T, a *report.Assessment, seen map[string]bool) {
+func commandsRun(t *testing.T, a *report.Assessment, seen map[string]bool) {
 	t.Helper()
 	for _, d := range []*document.Document{a.Document(), a.Brief()} {
 		var b bytes.Buffer

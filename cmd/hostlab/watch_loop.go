@@ -42,7 +42,7 @@ type watcher struct {
 	url    string
 }
 
-func (o *watchOptions) run(ctx context.Context, std streams) (err error) {
+func (o *watchOptions) run(ctx context.Context, std streams, note io.Writer) (err error) {
 	tree, done, err := o.m.inspectable()
 	if err != nil {
 		return err
@@ -54,16 +54,16 @@ func (o *watchOptions) run(ctx context.Context, std streams) (err error) {
 			err = errors.Join(err, e)
 		}
 	}()
-	if err := w.open(ctx, tree, std.err); err != nil {
+	if err := w.open(ctx, tree, note); err != nil {
 		return err
 	}
 	info := w.sampler.Info()
 	if o.full(std) {
 		return w.screen(ctx, std)
 	}
-	if o.format != "json" {
+	if o.out.format != "json" {
 		for _, u := range info.Unknown {
-			fmt.Fprintln(std.err, "hostlab: "+screen.Clean("unknown here: "+u.What+": "+u.Why))
+			fmt.Fprintln(note, "hostlab: "+screen.Clean("unknown here: "+u.What+": "+u.Why))
 		}
 	}
 	return w.lines(ctx, std.out)
@@ -73,7 +73,7 @@ func (o *watchOptions) run(ctx context.Context, std streams) (err error) {
 func (o *watchOptions) full(std streams) bool {
 	in, ok := std.in.(*os.File)
 	tty, _ := terminal(std.out)
-	return o.format == "" && tty && ok && term.IsTerminal(int(in.Fd())) && os.Getenv("TERM") != "dumb"
+	return !o.out.given() && tty && ok && term.IsTerminal(int(in.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
 // open opens all that was asked for and takes the first reading. What is refused is
@@ -185,7 +185,7 @@ func (w *watcher) lines(ctx context.Context, out io.Writer) error {
 			return err
 		}
 		text := []byte(screen.Clean(s.Text(w.sampler.Info())))
-		if w.o.format == "json" {
+		if w.o.out.format == "json" {
 			o := s.Object(w.sampler.Info())
 			if w.taken == 1 {
 				o.Unknown = w.sampler.Info().Unknown

@@ -68,8 +68,28 @@ func (o *workloadRun) parse(w workload.Workload, words, picks []string) error {
 	return nil
 }
 
+// listSchema is the version of the JSON of lists and of what 'workload' prints.
+const listSchema = 1
+
+// named is a member of a list.
+type named struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+}
+
+// listing is the document of a list.
+func listing(command, title, answer string, list []named, data any) *document.Document {
+	t := &document.Table{Columns: []document.Column{{Head: "name"}, {Head: "title"}}}
+	for _, x := range list {
+		t.Add(document.Texts(x.Name, x.Title)...)
+	}
+	return &document.Document{Name: command, Title: title, Answer: []document.Line{{Text: answer}},
+		Sections: []document.Section{document.Titled(title, t)}, Data: data}
+}
+
 // workloadReport is what the runs gave.
 type workloadReport struct {
+	document.Head
 	Workload   string             `json:"workload"`
 	Parameters map[string]string  `json:"parameters"`
 	Seed       uint64             `json:"seed"`
@@ -112,7 +132,7 @@ func (o *workloadRun) run(ctx context.Context, w workload.Workload) (rep workloa
 		}
 	}()
 	d := w.Describe()
-	rep = workloadReport{Workload: d.Name, Parameters: map[string]string{}, Seed: o.seed, Runs: o.runs, Warnings: []string{}}
+	rep = workloadReport{Head: document.Head{Kind: "workload", Schema: listSchema}, Workload: d.Name, Parameters: map[string]string{}, Seed: o.seed, Runs: o.runs, Warnings: []string{}}
 	for _, p := range d.Params {
 		rep.Parameters[p.Name] = workload.Text(p, o.params[p.Name])
 	}
@@ -193,7 +213,7 @@ func (r workloadReport) document() *document.Document {
 	if more := len(r.Warnings) - most; more > 0 {
 		notes = append(notes, document.Line{Text: fmt.Sprintf("and %d more warnings: --format json has all", more)})
 	}
-	d := &document.Document{Name: "workload",
+	d := &document.Document{Name: "workload", Title: r.Workload,
 		Answer: []document.Line{{Text: fmt.Sprintf("%s, seed %d: medians of %s", r.Workload, r.Seed,
 			screen.Count(r.Runs-r.LeftOut, "run"))}},
 		Sections: []document.Section{{Title: "Responses", Blocks: []document.Block{t}}}, Data: r}
@@ -204,20 +224,54 @@ func (r workloadReport) document() *document.Document {
 }
 
 func workloadList() *document.Document {
-	var list document.Pairs
+	var list []named
 	for _, x := range all.Workloads() {
 		d := x.Describe()
-		list = append(list, document.Pair{Name: d.Name, Value: d.Title})
+		list = append(list, named{d.Name, d.Title})
 	}
-	return &document.Document{Name: "workload",
-		Answer:   []document.Line{{Text: fmt.Sprintf("hostlab has %d workloads.", len(list))}},
-		Sections: []document.Section{{Title: "Workloads", Blocks: []document.Block{list}}}}
+	return listing("workload", "Workloads", fmt.Sprintf("hostlab has %d workloads.", len(list)), list, struct {
+		document.Head
+		Workloads []named `json:"workloads"`
+	}{document.Head{Kind: "workloads", Schema: listSchema}, list})
+}
+
+// described is a workload as JSON.
+type described struct {
+	document.Head
+	Name       string             `json:"name"`
+	Title      string             `json:"title"`
+	About      string             `json:"about"`
+	Parameters []describedParam   `json:"parameters"`
+	Responses  []describedMeasure `json:"responses"`
+	Picks      bool               `json:"picks"` // others can be picked from its output
+}
+
+type describedParam struct {
+	Name     string   `json:"name"`
+	Kind     string   `json:"kind"`
+	Unit     string   `json:"unit"`
+	Required bool     `json:"required"`
+	Default  string   `json:"default"` // "": none
+	Choices  []string `json:"choices"`
+	Range    string   `json:"range"` // for people; "": none
+	Help     string   `json:"help"`
+}
+
+type describedMeasure struct {
+	Name   string `json:"name"`
+	Title  string `json:"title"`
+	Unit   string `json:"unit"`
+	Better string `json:"better"`
 }
 
 // showWorkload describes a workload.
 func showWorkload(d workload.Description) *document.Document {
 	var params, responses []string
+	data := described{Head: document.Head{Kind: "workload-description", Schema: listSchema}, Name: d.Name, Title: d.Title,
+		About: d.About, Picks: d.Picks, Parameters: []describedParam{}, Responses: []describedMeasure{}}
 	for _, p := range d.Params {
+		data.Parameters = append(data.Parameters, describedParam{p.Name, fmt.Sprint(p.Kind), strings.TrimPrefix(p.Unit, "1"),
+			p.Required, workload.Text(p, p.Default), append([]string{}, p.Choices...), workload.Range(p), p.Help})
 		text := fmt.Sprintf("%s (%s", p.Name, p.Kind)
 		if p.Required {
 			text += ", required"
@@ -234,6 +288,7 @@ func showWorkload(d workload.Description) *document.Document {
 		params = append(params, text)
 	}
 	for _, r := range d.Responses {
+		data.Responses = append(data.Responses, describedMeasure{r.Name, r.Title, r.Unit, fmt.Sprint(r.Better)})
 		text := r.Name + ": " + r.Title
 		if r.Unit != "" {
 			text += " (" + r.Unit + ")"
@@ -243,8 +298,8 @@ func showWorkload(d workload.Description) *document.Document {
 	if d.Picks {
 		responses = append(responses, "and what is picked from its output")
 	}
-	return &document.Document{Name: "workload", Answer: []document.Line{{Text: d.Name + ": " + d.Title}},
-		About: []string{d.About}, Sections: []document.Section{
+	return &document.Document{Name: "workload", Title: d.Name, Answer: []document.Line{{Text: d.Name + ": " + d.Title}},
+		Data: data, About: []string{d.About}, Sections: []document.Section{
 			{Title: "Parameters", Blocks: []document.Block{document.Points(params...)}},
 			{Title: "Responses", Blocks: []document.Block{document.Points(responses...)}}}}
 }

@@ -49,9 +49,9 @@ The figures come from one run, without an interval: 'hostlab run smt' compares
 placements. Its CPUs are fully busy meanwhile. It changes nothing and needs no
 root.
 
-Formats other than text print one document at the end. docs/schema/
-scanlock.schema.json describes the JSON: .threads has id, role, cpu,
-acquisitions_per_s, spins_per_s and scans_per_s.
+Formats other than text print one document at the end. .threads of the JSON has
+id, role, cpu, acquisitions_per_s, spins_per_s and scans_per_s.
+` + page("schema/scanlock.schema.json") + ` describes it.
 
 Exit status: 0 done, also after Ctrl-C without --duration; 1 a worker process
 died or hung; 2 unusable flag or CPU; 3 nothing to inspect; 130 interrupted
@@ -67,7 +67,7 @@ prints the figures so far, and marks them as incomplete in the second case.`,
 			return noArgs(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.check(); err != nil {
+			if err := o.valid(); err != nil {
 				return err
 			}
 			return o.run(cmd.Context())
@@ -84,7 +84,7 @@ prints the figures so far, and marks them as incomplete in the second case.`,
 	f.DurationVar(&o.interval, "interval", 10*time.Second, "time between tables")
 	f.DurationVar(&o.duration, "duration", 0, "how long to run; 0: until Ctrl-C")
 	f.StringVar(&o.size, "scan-size", "1MiB", "memory that each scanner overwrites")
-	formatFlag(cmd, &o.format, documentFormats)
+	o.flags(cmd, std, documentForms)
 	for _, name := range []string{"scan-cpus", "lock-cpus", "interval", "duration", "scan-size"} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
@@ -115,7 +115,8 @@ type scanlockRun struct {
 	start              func(context.Context, scanlock.Cell) (scanlock.Running, error)
 	ask                scanlock.Ask
 	interval, duration time.Duration
-	format, size       string
+	size               string
+	printing
 }
 
 func startThreads(ctx context.Context, c scanlock.Cell) (scanlock.Running, error) {
@@ -142,8 +143,8 @@ func (o *scanlockRun) taken(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// check reads the flags that need no host.
-func (o *scanlockRun) check() error {
+// valid reads the flags that need no host.
+func (o *scanlockRun) valid() error {
 	if o.interval < leastInterval || o.interval > mostTime {
 		return usagef("--interval %s: expected %s to %s", o.interval, leastInterval, screen.Brief(mostTime))
 	}
@@ -175,8 +176,8 @@ func (o *scanlockRun) run(ctx context.Context) error {
 		return usageError{err}
 	}
 	w := scanlock.Watch{Start: o.start, WarmUp: 100 * time.Millisecond, Interval: o.interval, Duration: o.duration}
-	if o.format == "text" {
-		if err := o.print(&document.Document{Sections: []document.Section{plan.Section()}}); err != nil {
+	if o.onScreen() {
+		if err := o.tell(&document.Document{Sections: []document.Section{plan.Section()}}); err != nil {
 			return err
 		}
 		w.Each = func(t scanlock.Table) error { return errors.Join(o.blank(), t.Write2005(o.std.out)) }
@@ -189,11 +190,11 @@ func (o *scanlockRun) run(ctx context.Context) error {
 	d := scanlock.NewData(plan, res)
 	d.Tool, d.Host, d.Started = versionText(), facts.Identity.Hostname.Or("unknown host"), started
 	doc := scanlock.Document(plan, res, d)
-	if o.format == "text" { // which has the plan above
+	if o.onScreen() { // which has the plan above
 		doc.Sections = doc.Sections[1:]
 		err = o.blank()
 	}
-	err = errors.Join(err, o.print(doc))
+	err = errors.Join(err, o.print(o.std, doc))
 	if lost == nil && err == nil && res.Interrupted {
 		return context.Canceled
 	}
@@ -205,7 +206,10 @@ func joined(text, hint string) string {
 	return strings.TrimSuffix(text+"; "+hint, "; ")
 }
 
-func (o *scanlockRun) print(d *document.Document) error { return printDocument(o.std, d, o.format) }
+// onScreen reports that tables are shown as they come.
+func (o *scanlockRun) onScreen() bool { return o.format == "text" && len(o.outs) == 0 }
+
+func (o *scanlockRun) tell(d *document.Document) error { return writeDocument(o.std.out, d, "text") }
 
 func (o *scanlockRun) blank() error {
 	_, err := fmt.Fprintln(o.std.out)

@@ -11,7 +11,7 @@ systemctl is-active hostlab-assess.timer
 systemctl list-timers hostlab-assess.timer | grep hostlab-assess.service
 
 # The daily assessment, shortened; the role comes from the file.
-echo production-app >> /etc/hostlab/role
+echo 'role = "production-app"' >> /etc/hostlab/config.toml
 mkdir -p /run/systemd/system/hostlab-assess.service.d
 printf '[Service]\nExecStart=\nExecStart=%s\n' "$(sed -n 's/^ExecStart=\(.* assess\)/\1 --quick/p' /lib/systemd/system/hostlab-assess.service)" > /run/systemd/system/hostlab-assess.service.d/quick.conf
 systemctl daemon-reload
@@ -29,9 +29,7 @@ if systemctl is-failed hostlab-restore; then exit 1; fi
 systemctl is-active hostlab-watch
 timeout 60 sh -c 'until [ "$(wc -l < /var/log/hostlab/watch.jsonl)" -ge 3 ]; do sleep 1; done'
 [ "$(stat -c %U /proc/"$(systemctl show -P MainPID hostlab-watch)")" != root ]
-status=0
-hostlab watch --from /var/log/hostlab/watch.jsonl >/dev/null || status=$?
-case $status in 0 | 10 | 11) ;; *) exit 1 ;; esac
+hostlab watch --from /var/log/hostlab/watch.jsonl >/dev/null
 systemd-analyze security --no-pager --threshold=40 hostlab-watch.service >/dev/null
 systemd-analyze security --no-pager hostlab-watch.service | tail -n 1
 dpkg -r hostlab

@@ -3,6 +3,8 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -240,6 +242,47 @@ func purpose(r Role) string {
 	return "Energy comes first; response times may vary."
 }
 
+// Table has a row for each result.
+func Table(results []Result) *document.Table {
+	t := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "status"}, {Head: "severity"}, {Head: "title"},
+		{Head: "detail"}}}
+	for _, r := range results {
+		t.Add(document.Texts(r.ID, string(r.Status), r.Severity.String(), r.Title, r.Detail)...)
+	}
+	return t
+}
+
+// Elsewhere takes the numbers of processes out of the commands for another host: they were those of the moment when it
+// was recorded.
+func Elsewhere(f *host.Facts, results []Result) {
+	for _, d := range servers(f) {
+		if d.PID == 0 {
+			continue
+		}
+		named := regexp.MustCompile(`(/proc/|taskset -pc )` + strconv.Itoa(d.PID) + `\b`)
+		for i := range results {
+			r := &results[i]
+			if text := named.ReplaceAllString(r.Remedy, "${1}PID"); text != r.Remedy {
+				r.Remedy = text + fmt.Sprintf("\n# PID: that of %s, which was %d when this host was recorded", d.Kind, d.PID)
+			}
+		}
+	}
+}
+
+// Explained is a check by itself, as JSON.
+type Explained struct {
+	ID       string            `json:"id"`
+	Title    string            `json:"title"`
+	Why      string            `json:"why"`
+	Source   string            `json:"source"`
+	Disagree string            `json:"disagree"` // "": the sources do not
+	Severity map[Role]Severity `json:"severity"` // in the roles that judge it
+}
+
+func explained(c Check) Explained {
+	return Explained{c.ID, c.Title, c.Why, c.Source, c.Disagree, c.Severity}
+}
+
 // Explain is the long text of one check: why it matters, who says so, who disagrees, and how
 // much it weighs in each role.
 func Explain(c Check) *document.Document {
@@ -248,6 +291,10 @@ func Explain(c Check) *document.Document {
 		weights = append(weights, document.Pair{Name: string(r), Value: weight(c, r, "not judged")})
 	}
 	return &document.Document{Name: "check", Title: c.ID, Answer: []document.Line{{Text: c.ID + ": " + c.Title}},
+		Data: struct {
+			document.Head
+			Explained
+		}{document.Head{Kind: "check-explanation", Schema: Schema}, explained(c)},
 		Sections: []document.Section{
 			document.Titled("Why", document.Line{Text: c.Why}),
 			document.Titled("Who recommends it", document.Line{Text: c.Source}),
@@ -269,7 +316,14 @@ func List(checks []Check) *document.Document {
 		}
 		t.Add(document.Texts(row...)...)
 	}
-	return &document.Document{Name: "check", Title: "Checks",
+	data := []Explained{}
+	for _, c := range checks {
+		data = append(data, explained(c))
+	}
+	return &document.Document{Name: "check", Title: "Checks", Data: struct {
+		document.Head
+		Checks []Explained `json:"checks"`
+	}{document.Head{Kind: "checks", Schema: Schema}, data},
 		Answer:   []document.Line{{Text: screen.Count(len(checks), "check") + " and their severity by role."}},
 		Sections: []document.Section{document.Titled("Checks", t)}}
 }

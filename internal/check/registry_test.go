@@ -77,8 +77,8 @@ func TestDocs(t *testing.T) { testkit.Equal(t, "../../docs/checks.md", docs()+co
 
 func docs() string {
 	var b strings.Builder
-	b.WriteString("# Checks\n\nGenerated from the registry by `go test ./internal/check -run TestDocs -update`. " +
-		"`hostlab check --explain ID`\nprints one of them with its reasons. A dash: not judged in this role.\n\n" +
+	b.WriteString("# Checks\n\nWhat `hostlab check` looks at, how much a finding weighs in each role, and who recommends it. " +
+		"A dash: not judged in this role.\n`hostlab check --explain ID` prints one of them with its reasons.\n\n" +
 		"| ID | What is looked at | production-db | production-app | development | Who recommends it | Where they disagree " +
 		"|\n|---|---|---|---|---|---|---|\n")
 	for _, c := range All() {

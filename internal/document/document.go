@@ -241,6 +241,18 @@ func (d *Document) shown(where Medium) []Section {
 	return out
 }
 
+// FirstTable is the one that a document's CSV has; nil: there is none.
+func (d *Document) FirstTable() *Table {
+	for _, s := range d.shown(Page) {
+		for _, b := range s.Blocks {
+			if t, ok := b.(*Table); ok {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
 // empty reports a block without anything in it.
 func empty(b Block) bool {
 	switch b := b.(type) {

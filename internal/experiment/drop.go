@@ -191,7 +191,11 @@ func (s *Study) unfit(absent []result.Absent, text string) error {
 	if s.Instead != "" {
 		also = "; run here instead: hostlab run " + s.Instead
 	}
-	return &Problems{[]Problem{{File: s.File, Text: text + ": " + reasonsText(absent) + also}}}
+	p := Problem{File: s.File, Text: text + ": " + reasonsText(absent) + also}
+	if s.BuiltIn != "" { // nobody has named a file
+		p.File, p.Text = "", "study "+s.BuiltIn+": "+p.Text
+	}
+	return &Problems{[]Problem{p}}
 }
 
 // lacking is levels of a factor that are not there for one reason.

@@ -157,7 +157,7 @@ func TestThemeInBrowser(t *testing.T) {
 	}
 }
 
-// The download is the document that --json writes, facts of a large host unpacked.
+// The download is the document that --format json writes, facts of a large host unpacked.
 func TestDownloadInBrowser(t *testing.T) {
 	a := Big()
 	b := open(t, chrome.Start(t), a, "", 1280)

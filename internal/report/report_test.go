@@ -210,7 +210,7 @@ func TestHTMLEscapes(t *testing.T) {
 
 var dataElement = regexp.MustCompile(`(?s)<script type="application/json" id="data">(.*?)</script>`)
 
-// The data in the page is the document that --json writes.
+// The data in the page is the document that --format json writes.
 func TestHTMLData(t *testing.T) {
 	for name, make := range samples {
 		t.Run(name, func(t *testing.T) {

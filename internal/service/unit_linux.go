@@ -39,6 +39,21 @@ func unit(name string) (*Service, error) {
 	return nil, missing("no unit " + name + " runs here")
 }
 
+// Units are the units that run, as they are named here.
+func Units() (list []string) {
+	for _, s := range proc.All() {
+		for _, at := range pathsOf(s.PID) {
+			for part := range strings.SplitSeq(at, "/") {
+				if name, is := strings.CutSuffix(part, ".service"); is && !slices.Contains(list, "unit:"+name) {
+					list = append(list, "unit:"+name)
+				}
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
 // within is the path up to the directory name, where that is on it.
 func within(at, name string) (string, bool) {
 	parts := strings.Split(at, "/")

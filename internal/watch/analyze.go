@@ -85,10 +85,12 @@ type Answer struct {
 	Slow     *bool      `json:"slow_at_first"`
 	Unneeded *bool      `json:"waited_while_idle"` // tasks waited for a CPU while others idled; null unknown
 	Steal    float64    `json:"steal"`             // share, in the first five minutes
+	Whole    Window     `json:"whole"`             // the record from its beginning to its end
 	Limits   Limits     `json:"limits"`
 	Warnings []string   `json:"warnings"`
 	Unknown  []Unknown  `json:"unknown"`
 	deepest  string
+	course   *course
 }
 
 // Limits are those of the question, for the reader of the answer.
@@ -120,6 +122,8 @@ func Analyze(r *Record, q Question) *Answer {
 			a.Missing += hole
 		}
 	}
+	a.course = newCourse(r)
+	a.Whole = r.window(r.start(), Window{To: last.Sub(r.start())}, rand.New(rand.NewPCG(q.Seed, 0x77686f6c65)))
 	quiet, quietOnly, onset := r.night(q)
 	switch {
 	case quietOnly.length() == 0:

@@ -44,6 +44,8 @@ func TestAnalyzeMadeDays(t *testing.T) {
 		{"ends early", with(func(d *Day) { d.Load = 6 * time.Minute; d.Awake = wakes(time.Hour) }), watch.Uneven, nil, &no, "ends too early"},
 		{"no load", with(func(d *Day) { d.Load = 0 }), watch.UndecidedLoad, nil, nil, "no load of 10 %"},
 		{"no night", with(func(d *Day) { d.Night = 0 }), watch.UndecidedQuiet, nil, nil, "no quiet time"},
+		{"seconds", with(func(d *Day) { d.Interval, d.Night, d.Load = time.Second, 8*time.Second, 12*time.Second }), watch.UndecidedQuiet,
+			nil, nil, "Not decided: the record lasts 20 s. It takes a quiet time of 10 min"},
 		{"seconds of load", with(func(d *Day) { d.Load = 30 * time.Second }), watch.UndecidedShort, nil, nil, "the record ends too soon"},
 		{"cloud guest", with(func(d *Day) { d.Bare = true; d.CPUs = 2 }), watch.Even, nil, nil, "no frequency of a busy CPU"},
 		{"one CPU", with(func(d *Day) { d.CPUs = 1; d.Interval = 10 * time.Second }), watch.UndecidedShort, nil, &no, "only one CPU"},
@@ -82,6 +84,32 @@ func TestAnalyzeMadeDays(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The page draws the record, and text and page say what it holds where nothing is decided.
+func TestPicturesOfARecord(t *testing.T) {
+	for _, c := range []struct {
+		day      Day
+		pictures int
+		says     string
+	}{
+		{Day{CPUs: 3, Interval: time.Second, Night: 8 * time.Second, Load: 12 * time.Second, Busy: 0.5}, 2, "In the whole record"},
+		{Day{CPUs: 1, Interval: time.Second, Night: 8 * time.Second, Load: 12 * time.Second, Busy: 0.5, Bare: true}, 1, "In the whole record"},
+		{Day{CPUs: 100, Interval: 5 * time.Second, Night: time.Hour, Load: time.Hour, Busy: 0.3}, 2, "The first 64 of 100 CPUs are drawn"},
+	} {
+		r, err := watch.ReadRecord(bytes.NewReader(c.day.Write(7)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var page bytes.Buffer
+		if err := document.WriteHTML(&page, watch.Analyze(r, watch.DefaultQuestion()).Document()); err != nil {
+			t.Fatal(err)
+		}
+		text := page.String()
+		if n := strings.Count(text, "<svg "); n != c.pictures || !strings.Contains(text, c.says) || strings.Contains(text, `="NaN`) {
+			t.Errorf("%d CPUs: %d pictures; %t", c.day.CPUs, n, strings.Contains(text, c.says))
+		}
 	}
 }
 

@@ -19,9 +19,14 @@ func (a *Answer) Document() *document.Document {
 	for _, u := range a.Unknown {
 		missing = append(missing, u.What+": "+u.Why)
 	}
+	over, rows := "After the load began", a.Windows
+	if len(rows) == 0 {
+		over, rows = "In the whole record", []Window{a.Whole}
+	}
 	return &document.Document{Name: "watch", Title: "Load after a quiet time on " + a.host(),
 		Answer: []document.Line{{Text: a.headline(), Tone: tone}}, Warnings: a.Warnings, Data: a,
-		Sections: []document.Section{document.Titled("Record", a.record()), document.Titled("After the load began", a.table()),
+		Sections: []document.Section{document.Titled("Record", a.record()), document.Titled(over, table(rows)),
+			document.Titled("Pictures", a.figures()...),
 			document.Titled("What it shows", document.Points(a.findings()...)),
 			document.Titled("How to read it", document.Points(a.readings()...)),
 			document.Titled("Not in the record", document.Quiet.Points(missing...))}}
@@ -49,11 +54,17 @@ func (a *Answer) record() document.Pairs {
 }
 
 func (a *Answer) headline() string {
+	least := time.Duration(a.Limits.QuietFor) * time.Second
+	if lasts := a.To.Sub(a.From); a.Verdict == UndecidedQuiet && lasts < least {
+		return fmt.Sprintf("Not decided: the record lasts %s. It takes a quiet time of %s and the load after it, as a night and its "+
+			"morning have. Meanwhile the CPUs were %s busy.", screen.Lasting(lasts), screen.Lasting(least),
+			Percent(a.Whole.Busy))
+	}
 	switch a.Verdict {
 	case UndecidedQuiet:
 		return fmt.Sprintf("Not decided: the record has no quiet time (at least %s below %s busy). Record a night and the morning "+
 			"after it, or set --quiet-below and --quiet-for.",
-			screen.Lasting(time.Duration(a.Limits.QuietFor)*time.Second), Percent(a.Limits.QuietBelow))
+			screen.Lasting(least), Percent(a.Limits.QuietBelow))
 	case UndecidedLoad:
 		return fmt.Sprintf("Not decided: it was quiet, but no load of %s or more came after that. Record longer, or set --load-above.",
 			Percent(a.Limits.LoadAbove))
@@ -86,12 +97,13 @@ func (r Range) String() string {
 	return fmt.Sprintf("%.0f %% [%.0f, %.0f]", 100*r.Mean, 100*r.Low, 100*r.High)
 }
 
-func (a *Answer) table() *document.Table {
+// table has a row for each stretch of time.
+func table(windows []Window) *document.Table {
 	t := &document.Table{Columns: document.Headings("minutes", "busy", "busiest quarter did", "by chance (95 %)", "n",
 		"idle CPUs", "deep", "clock"),
 		Lead: "idle CPUs: those below 5 % busy; deep: their time in deep sleep; clock: of busy CPUs, in % of the highest; n: blocks " +
 			"of work; -: unknown"}
-	for _, w := range a.Windows {
+	for _, w := range windows {
 		quarter, chance, n := "-", "-", "0"
 		if w.Spread != nil {
 			quarter, n = Percent(w.Spread.Quarter), fmt.Sprint(w.Spread.Blocks)

@@ -177,7 +177,7 @@ var scenes = []scene{
 		for _, n := range cpus {
 			s.put("0", cpu+"/cpu"+n+"/online")
 		}
-		s.hostlab(1, "offline", "verify")
+		s.hostlab(10, "offline", "verify", "--exit-status")
 		s.hostlab(1, "stays in the journal", "revert")
 		for _, n := range cpus {
 			s.put("1", cpu+"/cpu"+n+"/online")
@@ -237,7 +237,7 @@ var scenes = []scene{
 	{"another program changes a value meanwhile", "", func(s *stage) {
 		s.set(0, "", "swappiness=10", "thp_defrag=never")
 		s.put("33", swappiness)
-		s.hostlab(1, "33, no longer 10", "verify")
+		s.hostlab(10, "33, no longer 10", "verify", "--exit-status")
 		s.hostlab(1, "reads 33: another program has changed it", "revert")
 		s.reads(swappiness, "33")
 		s.put("60", swappiness)

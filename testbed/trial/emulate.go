@@ -67,7 +67,7 @@ func played(what string, within func(play func())) (report run) {
 			}
 			continue
 		}
-		report = hostlab("report", out)
+		report = hostlab("report", out, "--exit-status")
 		if !strings.Contains(report.out, "contaminated") && !strings.Contains(report.out, "runs fail") {
 			break
 		}

@@ -61,7 +61,7 @@ func recorded() {
 }
 
 func record(service string) scheduled {
-	r := hostlab("assess", "--only", "service", "--html=", "--service", service, "--for", "8s", "--json", "-")
+	r := hostlab("assess", "--only", "service", "--service", service, "--for", "8s", "--format", "json")
 	var a struct{ Scheduler scheduled }
 	if err := json.Unmarshal([]byte(r.out), &a); err != nil || r.code != 0 {
 		fail("record", "exit %d: %v: %s %s", r.code, err, r.out, r.err)

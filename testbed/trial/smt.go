@@ -30,7 +30,7 @@ func smt() {
 	if same("smt-control to its end", before, dump()) && !journalLeft() {
 		ok("smt-control to its end: all CPUs are back")
 	}
-	r := hostlab("report", "/run/whole")
+	r := hostlab("report", "/run/whole", "--exit-status")
 	require("the report of one block does not claim an effect",
 		r.code == 11 && strings.Contains(r.out, "smt off against on is inconclusive") && strings.Contains(r.out, "n = 1 block,"), "exit %d: %s %s", r.code, r.out, r.err)
 	smtKilled(before)

@@ -24,7 +24,7 @@ class ActionModule(HostlabAction):
         if self.dry:
             return {'changed': False, 'skipped': True, 'msg': 'check mode: assess would watch and measure the host for a minute'}
         host = self.host(args)
-        command = ['assess', '--quiet', '--html=', '--json', '-']
+        command = ['assess', '--quiet', '--format', 'json']
         if args.get('root'):
             command += ['--from', args['root']]
         command += flags(args, 'role', 'service', 'dsn_file', 'log_dir', 'quick')

@@ -18,7 +18,7 @@ class ActionModule(HostlabAction):
         host = self.host(args)
         command = ['check', '--format', 'json', *flags(args, 'root', 'role', 'log_dir')]
         answer, document = host.document(command, self.exceptions(args))
-        if answer.status not in (0, 1):
+        if answer.status:
             raise Failed(host.explained(answer))
         found = counted(document.get('results', []))
         return {'changed': False, 'msg': sentence(found), **found, **self.keep(args, answer.out)}

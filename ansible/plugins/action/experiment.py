@@ -62,7 +62,7 @@ class ActionModule(HostlabAction):
         result: Result = {'changed': False, 'state': state, 'msg': said or state}
         result['reboot_needed'] = state == 'waiting' and REBOOT in said
         if state == 'done':
-            report, document = host.document(['report', args['out'], '--format', 'json'])
+            report, document = host.document(['report', args['out'], '--format', 'json', '--exit-status'])
             effects = document.get('effects') or []
             result.update(self.keep(args, report.out), exit_status=report.status)
             result['effects'] = ['%s: %s' % (e.get('level', '?'), e.get('verdict', '?')) for e in effects]

@@ -60,7 +60,7 @@ class Host:
             answer = self.shell(with_file(words, '--exceptions', 'exceptions.toml'), exceptions.encode())
         if answer.status in (NOT_RUN, NOT_FOUND):
             raise Failed(self.not_run(answer))
-        if answer.status == 2 and re.search(r'unknown (command|flag|shorthand)', answer.err):
+        if answer.status == 2 and re.search(r'unknown (command|flag|shorthand)|has no command', answer.err):
             raise Failed('%s is too old for this collection (%s). Install a newer one, as with the role hostlab.fleet.install.'
                          % (self.version(), answer.err))
         return answer

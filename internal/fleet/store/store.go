@@ -112,9 +112,9 @@ func startSQLite(path string, how int) (*Store, error) {
 	f, err := os.OpenFile(path, how, 0o600) //nolint:gosec // the user's own choice
 	if errors.Is(err, fs.ErrNotExist) {     // a name that is mistyped makes no directories
 		if _, there := os.Stat(filepath.Dir(path)); there == nil {
-			return nil, fmt.Errorf("--store: there is no %s; 'hostlab fleet ingest' makes a store", given)
+			return nil, unusable{fmt.Sprintf("--store: there is no %s; 'hostlab fleet ingest' makes a store", given)}
 		}
-		return nil, fmt.Errorf("--store %s: its directory is not there", given)
+		return nil, unusable{fmt.Sprintf("--store %s: its directory is not there", given)}
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("--store %s: this user may not write it", given)

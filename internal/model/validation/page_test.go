@@ -86,11 +86,13 @@ func write(t *testing.T) string {
 	}
 	head := fmt.Sprintf(`# How far the power model can be believed
 
-A test writes this page from the cases in %[1]sinternal/model/validation%[1]s
-(%[1]sgo test -tags=system ./internal/model/validation -run Page -update%[1]s). The same test fails when the page is not current. Every model figure is simulated with a
-fixed seed. "met" and "not met" are against the tolerance of the case; "recorded" is a residual that nothing is asked of, because
-the source leaves open what the model needs. An upper bound is judged by the mean: where its interval reaches beyond the bound,
-the row shows it. %[2]d of %[3]d judged cases are met; %[4]d cases in all.
+How wrong can %[1]shostlab predict%[1]s be? %[2]d of %[3]d cases that are judged against published or exact values are met; %[4]d cases stand
+below, with the residual of each.
+
+Every model figure is simulated with a fixed seed. "met" and "not met" are against the tolerance of the case; "recorded" is a
+residual that nothing is asked of, because the source leaves open what the model needs. An upper bound is judged by the mean: where
+its interval reaches beyond the bound, the row shows it. A test writes this page from the cases in %[1]sinternal/model/validation%[1]s
+(%[1]sgo test -tags=system ./internal/model/validation -run Page -update%[1]s), and fails where the page is not current.
 
 ## What is judged
 

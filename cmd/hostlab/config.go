@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/check"
+	"hostlab/internal/screen"
+)
+
+// config holds what a host or a user has settled, where flags and the environment do not.
+type config struct {
+	Role       string `toml:"role"`
+	Store      string `toml:"store"`
+	Exceptions string `toml:"exceptions"`
+	roleFile   string // that has the role
+}
+
+// hostConfig is the file of this host; a variable, so that tests have one of their own.
+var hostConfig = "/etc/hostlab/config.toml"
+
+// configFiles are read in this order, and a key of a later one counts.
+func configFiles() []string {
+	list := []string{hostConfig}
+	if runtime.GOOS == "windows" {
+		return []string{`%AppData%\hostlab\config.toml`}
+	}
+	return append(list, "~/.config/hostlab/config.toml")
+}
+
+// readConfig reads this host's file and this user's.
+func readConfig() (c config, _ error) {
+	files := []string{hostConfig}
+	if dir, err := os.UserConfigDir(); err == nil { // service users have none
+		files = append(files, filepath.Join(dir, "hostlab", "config.toml"))
+	}
+	for _, file := range files {
+		data, err := readTrusted(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return c, usagef("%s: %w", file, plain(err))
+		}
+		before := c.Role
+		if err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(&c); err != nil {
+			return c, usagef("%s: %w", file, configError(err))
+		}
+		if c.Role != before || c.roleFile == "" {
+			c.roleFile = file
+		}
+	}
+	return c, nil
+}
+
+// configError makes one line of an error of the TOML reader.
+func configError(err error) error {
+	if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(strict.Errors) > 0 {
+		line, _ := strict.Errors[0].Position()
+		key := strings.Join(strict.Errors[0].Key(), ".")
+		return fmt.Errorf("line %d: there is no key %s%s; there are role, store and exceptions", line,
+			screen.Short(screen.Clean(key)), meant(key, []string{"role", "store", "exceptions"}))
+	}
+	if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
+		line, _ := wrong.Position()
+		return fmt.Errorf("line %d: %s", line, screen.Clean(strings.TrimPrefix(wrong.Error(), "toml: ")))
+	}
+	return errors.New(screen.Clean(err.Error()))
+}
+
+// roleFlag adds --role to a command that judges a host.
+func roleFlag(cmd *cobra.Command, role *check.Role) {
+	choiceFlag(cmd, role, "role", check.ProductionDB, "what the host is for (also role in "+hostConfig+")", check.Roles)
+}
+
+// ownRole is the role of this host that a configuration names, unless --role was given.
+func ownRole(cmd *cobra.Command, role *check.Role) error {
+	if cmd.Flags().Changed("role") {
+		return nil
+	}
+	c, err := readConfig()
+	if err != nil || c.Role == "" {
+		return err
+	}
+	if err := (&word[check.Role]{"role", role, check.Roles}).Set(c.Role); err != nil {
+		return usagef("%s: %w", c.roleFile, err)
+	}
+	return nil
+}

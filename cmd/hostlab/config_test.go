@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/check"
+)
+
+// configured writes the files of the host and of the user; "" is none.
+func configured(t *testing.T, host, user string) (hostFile, userFile string) {
+	t.Helper()
+	dir, before := t.TempDir(), hostConfig
+	t.Cleanup(func() { hostConfig = before })
+	t.Setenv("XDG_CONFIG_HOME", dir)
+	hostConfig = filepath.Join(dir, "host.toml")
+	userFile = filepath.Join(dir, "hostlab", "config.toml")
+	if err := os.Mkdir(filepath.Dir(userFile), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range map[string]string{hostConfig: host, userFile: user} {
+		if text == "" {
+			continue
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return hostConfig, userFile
+}
+
+func TestOwnRole(t *testing.T) {
+	for _, c := range []struct {
+		host, user, flag string
+		want             check.Role
+		problem          string
+	}{
+		{"", "", "", check.ProductionDB, ""},
+		{`role = "production-app"`, "", "", check.ProductionApp, ""},
+		{`role = "production-app"`, `role = "Development"`, "", check.Development, ""},
+		{`role = "production-app"`, `store = "sqlite:x"`, "", check.ProductionApp, ""},
+		{`role = "production-app"`, "", "--role=development", check.Development, ""},
+		{`# role = "production-app"`, "", "", check.ProductionDB, ""},
+		{`role = "prodution-app"`, "", "", "", "did you mean production-app?"},
+		{"\nrolle = \"development\"", "", "", "", "line 2: there is no key rolle; did you mean role?"},
+		{"role = development", "", "", "", "line 1: "},
+		{"role = 5", "", "", "", "line 1: "},
+	} {
+		file, _ := configured(t, c.host, c.user)
+		cmd, role := &cobra.Command{}, check.Role("")
+		roleFlag(cmd, &role)
+		if err := cmd.ParseFlags(strings.Fields(c.flag)); err != nil {
+			t.Fatal(err)
+		}
+		switch err := ownRole(cmd, &role); {
+		case c.problem == "" && (err != nil || role != c.want):
+			t.Errorf("%q %q %s: %s, %v", c.host, c.user, c.flag, role, err)
+		case c.problem != "" && (err == nil || !strings.Contains(err.Error(), c.problem) ||
+			!strings.Contains(err.Error(), file) || strings.Contains(err.Error(), "\n")):
+			t.Errorf("%q: %v", c.host, err)
+		}
+	}
+}
+
+// A file that others may write to is refused, the user's as well as the host's.
+func TestConfigOfOthers(t *testing.T) {
+	host, user := configured(t, `role = "production-app"`, `store = "sqlite:x"`)
+	for _, file := range []string{host, user} {
+		if err := os.Chmod(file, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readConfig(); err == nil || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: %v", file, err)
+		}
+		if err := os.Chmod(file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The store is that of --store, else of the environment, else of a file.
+func TestStoreAddress(t *testing.T) {
+	configured(t, `store = "sqlite:host"`, "")
+	o := fleetOptions{}
+	t.Setenv(storeVariable, "")
+	for _, c := range []struct{ flag, variable, want string }{
+		{"", "", "sqlite:host"}, {"", "sqlite:variable", "sqlite:variable"}, {"sqlite:flag", "sqlite:variable", "sqlite:flag"}} {
+		o.store = c.flag
+		t.Setenv(storeVariable, c.variable)
+		if got, usual, err := o.address(); err != nil || usual || got != c.want {
+			t.Errorf("%+v: %s, %t, %v", c, got, usual, err)
+		}
+	}
+}
+
+// Each variable of the environment that hostlab heeds is described in the help of the commands that do, in 80 columns.
+func TestEnvironmentIsDescribed(t *testing.T) {
+	for _, v := range variables {
+		of := append([]string{""}, v.of...)
+		for _, name := range of {
+			var out bytes.Buffer
+			args := append(strings.Fields(name), "--help")
+			if status := run(t.Context(), args, streams{nil, &out, &out}); status != exitOK {
+				t.Fatal(status, out.String())
+			}
+			_, text, _ := strings.Cut(out.String(), "\nEnvironment:\n")
+			if !strings.Contains(text, "  "+v.name+" ") {
+				t.Errorf("hostlab %s --help does not describe %s", name, v.name)
+			}
+		}
+	}
+}
+
+// Help names no file of the documentation that the packages do not install.
+func TestPagesAreInstalled(t *testing.T) {
+	packages, err := os.ReadFile("../../deploy/package/nfpm.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"docs/*.md, dst: " + manualDir, "docs/schema/*.json, dst: " + manualDir + "schema/"} {
+		if !strings.Contains(string(packages), want) {
+			t.Errorf("the packages do not install %s", want)
+		}
+	}
+	seen := 0
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		for _, word := range strings.Fields(c.Long) {
+			if strings.HasPrefix(word, "docs/") {
+				t.Errorf("%s: %s is installed nowhere", c.CommandPath(), word)
+			}
+			name, is := strings.CutPrefix(word, manualDir)
+			if name = strings.TrimRight(name, ".,;:)"); !is || name == "" {
+				continue
+			}
+			seen++
+			if _, err := os.Stat(filepath.Join("../../docs", name)); err != nil {
+				t.Errorf("%s: %v", c.CommandPath(), err)
+			}
+		}
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(newRoot(streams{}))
+	if seen < 4 {
+		t.Errorf("only %d pages are named", seen)
+	}
+}

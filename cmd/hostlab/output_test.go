@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
+)
+
+// printed runs a command line in a directory of its own.
+func printed(t *testing.T, line string) (status int, out, errs string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	status = run(t.Context(), strings.Fields(line), streams{strings.NewReader(""), &o, &e})
+	return status, o.String(), e.String()
+}
+
+// Every command that prints a document prints it in each of its forms, where it is asked to. JSON says what it is.
+func TestForms(t *testing.T) {
+	machine, err := filepath.Abs("../../internal/host/testdata/intel-core.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	t.Setenv(storeVariable, "sqlite:"+filepath.Join(t.TempDir(), "fleet.db"))
+	if status, _, errs := printed(t, "fleet store migrate"); status != exitOK && !strings.Contains(errs, "makes a store") {
+		t.Fatal(errs)
+	}
+	if err := os.Mkdir("spool", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, errs := printed(t, "fleet ingest spool"); status != exitOK {
+		t.Fatal(errs)
+	}
+	for _, command := range []string{"version", "study list", "workload list", "workload show dialog", "settings --root " + machine,
+		"settings governor --root " + machine, "check --root " + machine, "check --explain PWR-001", "check --explain list",
+		"facts --root " + machine, "fleet status", "fleet hosts", "fleet changes", "fleet report", "workload null --runs 1"} {
+		t.Run(command, func(t *testing.T) {
+			cmd, _, err := newRoot(streams{}).Find(strings.Fields(command))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, list, _ := strings.Cut(cmd.Flag("format").Usage, ": ")
+			forms := strings.Split(list, ", ")
+			if len(forms) < 2 || forms[0] != "text" || forms[1] != "json" {
+				t.Fatalf("forms %q", forms)
+			}
+			for _, form := range forms {
+				status, out, errs := printed(t, command+" --format "+form)
+				table := form == "csv" && strings.Contains(errs, "there is no table") // of an empty store
+				if status != exitOK && !table || out == "" && !table {
+					t.Errorf("%s: status %d, %s", form, status, errs)
+				}
+				if form != "json" {
+					continue
+				}
+				var head struct {
+					Kind   string
+					Schema int
+				}
+				if err := json.Unmarshal([]byte(out), &head, json.MatchCaseInsensitiveNames(true)); err != nil || head.Kind == "" ||
+					head.Schema < 1 {
+					t.Errorf("%v: %+v", err, head)
+				}
+				file := filepath.Join(t.TempDir(), "it.json")
+				if status, screen, errs := printed(t, command+" --out "+file+" --out -"); status != exitOK || screen == "" {
+					t.Errorf("status %d, %s", status, errs)
+				}
+				if text, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(text), "{") {
+					t.Errorf("%v, %.60s", err, text)
+				}
+			}
+			for _, bad := range []string{"--format yaml", "--out x.html.csv.xml --format xml", "--out a.json --out ./a.json"} {
+				if status, out, errs := printed(t, command+" "+bad); status != exitUsage || out != "" || strings.Count(errs, "\n") != 1 {
+					t.Errorf("%s: status %d, %s%s", bad, status, out, errs)
+				}
+			}
+		})
+	}
+}
+
+// A file's ending names the form, unless --format does; what a command has no form for is refused before it begins.
+func TestFormOfAFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct {
+		flags, form, problem string
+	}{
+		{"", "text", ""}, {"--out x", "text", ""}, {"--out x.txt", "text", ""}, {"--out x.JSON", "json", ""},
+		{"--out x.html", "html", ""}, {"--out x.md", "markdown", ""}, {"--out x.html --format json", "json", ""},
+		{"--out x.csv", "", "--out x.csv: this command prints text, json, html, markdown"},
+		{"--out nowhere/x.json", "", "no such file"}, {"--out .", "", "is a directory"},
+	} {
+		p, cmd := printing{}, &cobra.Command{SilenceErrors: true, SilenceUsage: true}
+		p.flags(cmd, streams{nil, io.Discard, io.Discard}, documentForms)
+		got := ""
+		cmd.RunE = func(*cobra.Command, []string) error { got = p.form(p.places()[0]); return nil }
+		cmd.SetArgs(strings.Fields(c.flags))
+		err := cmd.Execute()
+		if got != c.form || (err == nil) != (c.problem == "") || err != nil && !strings.Contains(err.Error(), c.problem) {
+			t.Errorf("%s: %q, %v", c.flags, got, err)
+		}
+	}
+}
+
+// Notes beside the answer are silent where that is asked for.
+func TestQuiet(t *testing.T) {
+	root, _ := recordedTree(t, "intel-core-cst")
+	if status, _, errs := printed(t, "set swappiness=10 --yes --root "+root); status != exitOK {
+		t.Fatal(errs)
+	}
+	for line, noted := range map[string]bool{"settings": true, "settings --quiet": false, "set thp=always --dry-run": true,
+		"-q set thp=always --dry-run": false} {
+		status, out, errs := printed(t, line+" --root "+root)
+		if status != exitOK || out == "" || strings.Contains(errs, "still in force") != noted || !noted && errs != "" {
+			t.Errorf("%s: status %d, %s", line, status, errs)
+		}
+	}
+}
