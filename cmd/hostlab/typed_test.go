@@ -42,11 +42,11 @@ func TestPrintedCommandsParse(t *testing.T) {
 		for _, role := range check.Roles {
 			a := &report.Assessment{Role: role, Facts: facts, Results: check.Run(facts, role, check.All())}
 			a.Levers, a.Verdict.Text = lever.Platform(role, facts, a.Results, nil)
-			commandsRun(t, a, seen)
+			parsed(t, a, seen)
 			a.Minute = starved()
 			a.Levers = a.Minute.Join(a.Levers)
 			a.Verdict.Text = a.Minute.Verdict(a.Levers)
-			commandsRun(t, a, seen)
+			parsed(t, a, seen)
 		}
 	}
 	if len(seen) < 5 {
@@ -66,7 +66,7 @@ func starved() *assess.Minute {
 	return m
 }
 
-func commandsRun(t *testing.T, a *report.Assessment, seen map[string]bool) {
+func parsed(t *testing.T, a *report.Assessment, seen map[string]bool) {
 	t.Helper()
 	for _, d := range []*document.Document{a.Document(), a.Brief()} {
 		var b bytes.Buffer

@@ -71,7 +71,7 @@ func TestCompareCopy(t *testing.T) {
 // An unfinished record says how to go on with it, to its writer and to its reader;
 // the page is not told how to make itself.
 func TestResumeIsTold(t *testing.T) {
-	const resume, itself = "hostlab run --resume --out gzip-running", "--format html"
+	const resume, itself = "hostlab run --resume --out gzip-running", "--out gzip-running.html"
 	s := samples["running"]()
 	text := string(written(t, s, func(w io.Writer, s *effects.Set) error { return effects.WriteText(w, s, effects.Options{}) }))
 	page := string(written(t, s, effects.WriteHTML))

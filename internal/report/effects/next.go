@@ -23,7 +23,7 @@ func (r *Report) toSend() document.Commands {
 		name = "report"
 	}
 	return document.Commands{{Why: "a page with pictures", Line: "hostlab report " + screen.Operand(r.Dir) +
-		" --format html --out " + screen.Operand(name+".html")}}
+		" --out " + screen.Operand(name+".html")}}
 }
 
 // commandLine is what was typed for a study without a file, up to the command and from there on.
