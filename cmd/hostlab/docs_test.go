@@ -30,7 +30,7 @@ func TestDocumentedCommands(t *testing.T) {
 			if strings.HasPrefix(line, "watch  ") { // a picture of its screen
 				continue
 			}
-			args, err := typed(line)
+			args, err := asTyped(line)
 			if err == nil {
 				err = taken(args)
 			}
@@ -64,8 +64,8 @@ func taken(args []string) error {
 	return nil
 }
 
-// typed splits a line as a shell does, up to a comment, a pipe or the next command.
-func typed(line string) (args []string, err error) {
+// asTyped splits a line as a shell does, up to a comment, a pipe or the next command.
+func asTyped(line string) (args []string, err error) {
 	var word strings.Builder
 	quote, some := rune(0), false
 	end := func() {

@@ -36,6 +36,9 @@ func TestProse(t *testing.T) {
 					t.Fatal(err)
 				}
 				readPlain(t, filepath.Base(f), markdownText(string(b)))
+				if !generated[filepath.Base(f)] && strings.Contains(f, "docs/") {
+					narrow(t, filepath.Base(f), string(b))
+				}
 			}
 		}
 	})
@@ -91,6 +94,19 @@ func TestProse(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// generated pages are written by tests, a paragraph a line.
+var generated = map[string]bool{"checks.md": true, "method.md": true, "settings.md": true, "validation.md": true}
+
+// narrow reports lines of a page that are too wide for an editor: those of tables and of code stay whole.
+func narrow(t *testing.T, name, text string) {
+	t.Helper()
+	for i, l := range strings.Split(text, "\n") {
+		if n := utf8.RuneCountInString(l); n > 120 && !strings.HasPrefix(l, "|") && !strings.HasPrefix(l, "    ") {
+			t.Errorf("%s:%d: %d columns", name, i+1, n)
+		}
+	}
 }
 
 // prose is what of a line of Go a person reads: its comment and its strings.

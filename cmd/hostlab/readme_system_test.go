@@ -20,7 +20,7 @@ func TestExamples(t *testing.T) {
 	for _, list := range [][]string{readme, append([]string{readme[0]}, page...)} {
 		t.Chdir(t.TempDir())
 		for _, line := range list {
-			args, err := typed(line)
+			args, err := asTyped(line)
 			if err != nil {
 				t.Fatalf("%s: %v", line, err)
 			}
