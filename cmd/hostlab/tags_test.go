@@ -41,7 +41,8 @@ func TestNoTestIsLeftOut(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if tests && !expr.Eval(func(tag string) bool { return slices.Contains(tagsOfCI, tag) }) {
+			// What a busy machine may decide otherwise has the tag bench, and bench/run.sh runs it.
+			if tests && !expr.Eval(func(tag string) bool { return tag == "bench" || slices.Contains(tagsOfCI, tag) }) {
 				t.Errorf("%s: CI does not build it: %s", path, strings.TrimSpace(line))
 			}
 		}

@@ -21,8 +21,8 @@ type Asked struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// awake is the share of its time for which a thread is on a CPU that works on the answers it waits for. One that is told of events now
-// and then, as by a message broker, is idle meanwhile.
+// awake is the share of its time for which a thread is on a CPU that works on the answers it waits for. One that gets a
+// message now and then, as from a broker, is idle meanwhile.
 const awake = 0.001
 
 // servers are for how long threads waited for each server's answer, s.

@@ -213,7 +213,7 @@ var change = map[string]string{
 
 // gives is what a lever could give, for a sentence.
 func gives(l *lever.Lever) string {
-	likely := l.Told()
+	likely := l.Expected()
 	if likely == nil || *likely < lever.Nothing { // nobody is promised what is written as 0 %
 		if !l.Bounded() {
 			return "how much time that saves was not measured"

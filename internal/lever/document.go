@@ -78,10 +78,10 @@ func (l *Lever) share(v *float64) document.Cell {
 
 // likely is a gain, as far as it is shown.
 func (l *Lever) likely() document.Cell {
-	if l.Likely != nil && l.Told() == nil {
+	if l.Likely != nil && l.Expected() == nil {
 		return document.Text("not sure")
 	}
-	return l.share(l.Told())
+	return l.share(l.Expected())
 }
 
 // most is the limit of a gain.
@@ -174,7 +174,7 @@ func (l *Lever) bar(notes []document.Line) document.Bar {
 	case l.AtMost == nil:
 	case l.Of != ActiveTime:
 		gain = "of other time"
-	case l.Told() == nil: // only bounded
+	case l.Expected() == nil: // only bounded
 		row.Segments = []document.Segment{{Class: "most", Name: "at most", Value: *l.AtMost, Text: result.Share(*l.AtMost),
 			Fill: '░'}}
 		gain = l.limit()

@@ -230,8 +230,8 @@ func (l *Lever) Bounded() bool { return l.AtMost != nil && *l.AtMost < 0.995 }
 // five loads: bench/causes, of the clock bench/live-clock. Of other programs it was in half of them: their clients and the service itself take the CPUs that become free.
 var tried = []string{Clock, Quota, Log, Data}
 
-// Told is the likely gain as far as it is shown; nil: it is not known well enough, so that the bound alone is.
-func (l *Lever) Told() *float64 {
+// Expected is the likely gain as far as it is shown; nil: it is not known well enough, so that the bound alone is.
+func (l *Lever) Expected() *float64 {
 	if l.Likely != nil && *l.Likely >= Margin && l.Of == ActiveTime && !slices.Contains(tried, l.Name) {
 		return nil
 	}
