@@ -45,7 +45,7 @@ func readConfig() (c config, _ error) {
 	}
 	for _, file := range files {
 		data, err := readTrusted(file)
-		if errors.Is(err, fs.ErrNotExist) {
+		if noConfig(file, err) {
 			continue
 		}
 		if err != nil {
@@ -60,6 +60,12 @@ func readConfig() (c config, _ error) {
 		}
 	}
 	return c, nil
+}
+
+// noConfig reports that there is no such file. In a home that may not be looked into, as where runuser(1) keeps HOME,
+// this user has none.
+func noConfig(file string, err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || file != hostConfig && errors.Is(err, fs.ErrPermission)
 }
 
 // configError makes one line of an error of the TOML reader.
