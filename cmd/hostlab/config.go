@@ -78,6 +78,9 @@ func configError(err error) error {
 	}
 	if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, _ := wrong.Position()
+		if key := wrong.Key(); len(key) > 0 {
+			return fmt.Errorf("line %d: %s takes a text in quotes", line, screen.Short(screen.Clean(strings.Join(key, "."))))
+		}
 		return fmt.Errorf("line %d: %s", line, screen.Clean(strings.TrimPrefix(wrong.Error(), "toml: ")))
 	}
 	return errors.New(screen.Clean(err.Error()))

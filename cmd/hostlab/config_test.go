@@ -51,7 +51,7 @@ func TestOwnRole(t *testing.T) {
 		{`role = "prodution-app"`, "", "", "", "did you mean production-app?"},
 		{"\nrolle = \"development\"", "", "", "", "line 2: there is no key rolle; did you mean role?"},
 		{"role = development", "", "", "", "line 1: "},
-		{"role = 5", "", "", "", "line 1: "},
+		{"role = 5", "", "", "", "line 1: role takes a text in quotes"},
 	} {
 		file, _ := configured(t, c.host, c.user)
 		cmd, role := &cobra.Command{}, check.Role("")
