@@ -155,7 +155,7 @@ func (b *bench) assess(s *stage, l *load, program string, lasts time.Duration, a
 	}
 	a := &answer{Took: time.Since(began).Seconds()}
 	lines := strings.SplitN(string(text), "\n", head+1)
-	a.Head = strings.Join(lines[:min(head, len(lines))], "\n")
+	a.Head = strings.Join(strings.Fields(strings.Join(lines[:min(head, len(lines))], " ")), " ") // words may stand on two lines
 	document, err := os.ReadFile(base + ".json")
 	if err != nil {
 		return nil, err

@@ -58,6 +58,10 @@ func TestServerFirst(t *testing.T) {
 			t.Errorf("%s: one first step: %s", name, got)
 		}
 	}
+	next := copies.Brief(nil, 3, "")[2] // an SQL statement stands as it is typed
+	if l, ok := next.Blocks[0].(document.Line); !ok || l.Text != "In the server: "+copies.Server()[0].Step {
+		t.Errorf("the first step: %+v", next)
+	}
 	if list := copies.Server(); len(list) != 1 || list[0].Parameter != "shared_buffers" {
 		t.Errorf("%+v", list)
 	}

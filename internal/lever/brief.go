@@ -12,7 +12,7 @@ import (
 const MostSteps = 3
 
 const (
-	shown = 26 // columns of 80 for what shows a lever, beside the others
+	shown = 25 // columns of 80 for what shows a lever, beside the others
 	noted = 74 // for a step's note, and the lever that it is of
 )
 
@@ -36,7 +36,7 @@ func Brief(levers []Lever, first string, most int, check string, why func(*Lever
 	for i := range open {
 		l := &open[i]
 		if i < max(1, most) {
-			cells := []document.Cell{document.Text(l.Title()), l.likely(), l.most(), l.Verdict.Cell(),
+			cells := []document.Cell{document.Text(l.Title()), l.likely(), l.Most(), l.Verdict.Cell(),
 				document.Text(clip(why(l), shown))}
 			switch {
 			case !ofService:

@@ -41,7 +41,7 @@ func Sections(levers []Lever, ofService bool) []document.Section {
 			"do not add up."}
 	for i := range levers {
 		l := &levers[i]
-		cells := []document.Cell{document.Text(l.Title()), l.most(), l.measured(),
+		cells := []document.Cell{document.Text(l.Title()), l.Most(), l.measured(),
 			document.Text(cmp.Or(string(l.Kind()), "none")), l.Verdict.Cell()}
 		if ofService {
 			cells = slices.Insert(cells, 1, l.likely())
@@ -84,8 +84,8 @@ func (l *Lever) likely() document.Cell {
 	return l.share(l.Expected())
 }
 
-// most is the limit of a gain.
-func (l *Lever) most() document.Cell {
+// Most is the limit of a gain.
+func (l *Lever) Most() document.Cell {
 	if l.AtMost != nil && !l.Bounded() {
 		return document.Number(*l.AtMost, "not measured")
 	}

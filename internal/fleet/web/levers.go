@@ -141,6 +141,6 @@ func addLever(t *document.Table, name document.Cell, l *fleet.Lever) {
 		return document.Number(*v, result.Share(*v))
 	}
 	saves := perDay(l.SecondsPerDay)
-	t.Add(name, share(l.Likely), share(l.AtMost), saves, l.Verdict.Cell(), none(string(l.Kind())), none(l.Why()),
+	t.Add(name, share(l.Likely), l.Most(), saves, l.Verdict.Cell(), none(string(l.Kind())), none(l.Why()),
 		none(l.Next.Command))
 }
