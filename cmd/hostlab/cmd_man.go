@@ -65,6 +65,7 @@ func manual(cmd *cobra.Command, header doc.GenManHeader, dir string) error {
 
 var (
 	manualHead   = regexp.MustCompile(`(?m)^(Exit status|Environment|Files):[ \n]`)
+	manualPoints = regexp.MustCompile(`(?m)^(- .*\n)+`)
 	manualIndent = regexp.MustCompile(`(?m)(?:^ {2,}\S.*\n?)+`)
 )
 
@@ -73,6 +74,7 @@ func manualText(long string) string {
 	long = manualHead.ReplaceAllStringFunc(long, func(head string) string {
 		return "# " + strings.ToUpper(strings.TrimRight(head, ": \n")) + "\n"
 	})
+	long = manualPoints.ReplaceAllString(long, "\n$0\n")
 	return manualIndent.ReplaceAllStringFunc(long, func(list string) string {
 		var b strings.Builder
 		for line := range strings.Lines(list) {

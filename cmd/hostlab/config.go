@@ -45,7 +45,7 @@ func readConfig() (c config, _ error) {
 	}
 	for _, file := range files {
 		data, err := readTrusted(file)
-		if errors.Is(err, fs.ErrNotExist) {
+		if noConfig(file, err) {
 			continue
 		}
 		if err != nil {
@@ -62,6 +62,12 @@ func readConfig() (c config, _ error) {
 	return c, nil
 }
 
+// noConfig reports that there is no such file. In a home that may not be looked into, as where runuser(1) keeps HOME,
+// this user has none.
+func noConfig(file string, err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || file != hostConfig && errors.Is(err, fs.ErrPermission)
+}
+
 // configError makes one line of an error of the TOML reader.
 func configError(err error) error {
 	if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(strict.Errors) > 0 {
@@ -72,6 +78,9 @@ func configError(err error) error {
 	}
 	if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, _ := wrong.Position()
+		if key := wrong.Key(); len(key) > 0 {
+			return fmt.Errorf("line %d: %s takes a text in quotes", line, screen.Short(screen.Clean(strings.Join(key, "."))))
+		}
 		return fmt.Errorf("line %d: %s", line, screen.Clean(strings.TrimPrefix(wrong.Error(), "toml: ")))
 	}
 	return errors.New(screen.Clean(err.Error()))

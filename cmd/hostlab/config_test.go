@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -49,7 +51,7 @@ func TestOwnRole(t *testing.T) {
 		{`role = "prodution-app"`, "", "", "", "did you mean production-app?"},
 		{"\nrolle = \"development\"", "", "", "", "line 2: there is no key rolle; did you mean role?"},
 		{"role = development", "", "", "", "line 1: "},
-		{"role = 5", "", "", "", "line 1: "},
+		{"role = 5", "", "", "", "line 1: role takes a text in quotes"},
 	} {
 		file, _ := configured(t, c.host, c.user)
 		cmd, role := &cobra.Command{}, check.Role("")
@@ -80,6 +82,15 @@ func TestConfigOfOthers(t *testing.T) {
 		if err := os.Chmod(file, 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A home that may not be looked into has no file; the host's own file has to be read.
+func TestConfigInAHiddenHome(t *testing.T) {
+	host, user := configured(t, "", "")
+	hidden := &fs.PathError{Op: "lstat", Path: user, Err: syscall.EACCES}
+	if !noConfig(user, hidden) || noConfig(host, hidden) || !noConfig(host, fs.ErrNotExist) || noConfig(user, nil) {
+		t.Error("a hidden file counts as one that is there, or the host's as none")
 	}
 }
 

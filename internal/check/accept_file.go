@@ -47,6 +47,13 @@ func inLine(err error) error {
 	}
 	if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, _ := wrong.Position()
+		if key := wrong.Key(); len(key) > 0 {
+			want := "a text in quotes"
+			if key[len(key)-1] == "until" {
+				want = "a day without quotes, as 2027-03-31"
+			}
+			return fmt.Errorf("line %d: %s takes %s", line, screen.Short(screen.Clean(strings.Join(key, "."))), want)
+		}
 		return fmt.Errorf("line %d: %s", line, screen.Clean(strings.TrimPrefix(wrong.Error(), "toml: ")))
 	}
 	return errors.New(screen.Clean(err.Error()))
