@@ -179,6 +179,8 @@ func limit(t proc.Taker) lever.Next {
 // raise is the lever on the service's own limit.
 func (m *Minute) raise(l *lever.Lever) {
 	switch {
+	case m.Throttled == nil && m.Service.NoGroup:
+		unknown(l, nil, "its control group does not show here, so that a quota of its CPU time would not either; root on its host sees it")
 	case m.Throttled == nil && m.Service.Here():
 		gain(l, 0, 0, 0, 0, "", "no quota limits its CPU time")
 	case m.Throttled == nil:

@@ -36,7 +36,7 @@ func (m *Minute) Server() (list []explain.Finding) {
 		still := m.Ends.Share(explain.Locks, func(e chain.End) bool { return e.Kind == chain.Asleep || e.Kind == chain.Remote })
 		list = slices.DeleteFunc(list, func(f explain.Finding) bool { return f.Part == explain.Locks && still.Value < half })
 	}
-	slices.SortStableFunc(list, func(a, b explain.Finding) int { return cmp.Compare(explains(b), explains(a)) })
+	slices.SortStableFunc(list, func(a, b explain.Finding) int { return cmp.Compare(weight(b), weight(a)) })
 	return list
 }
 
@@ -46,6 +46,15 @@ func explains(f explain.Finding) float64 {
 		return 0
 	}
 	return *f.Explains
+}
+
+// weight is what a finding is ranked by among others: a counter that says by itself that a setting does not fit counts for a quarter of
+// its bound.
+func weight(f explain.Finding) float64 {
+	if f.Explains == nil && f.Plain && f.AtMost != nil {
+		return *f.AtMost / 4
+	}
+	return explains(f)
 }
 
 // touched are the parts that a lever of the platform shortens.

@@ -122,18 +122,41 @@ type Account struct {
 	// are the server's own.
 	Ran    []float64 `json:"ran"`
 	Waited []float64 `json:"waited"`
-	// Own are the service's processes that were seen, and Clients are those of this host that ended waits for a client.
+	// Own are the service's processes that were seen, and Clients are those of this host that ended waits for a client: each of them
+	// many, or few whose answers woke it in turn. Whoever is interrupted by a packet or a timer ends some, too.
 	Own     map[int]bool `json:"own"`
 	Clients map[int]bool `json:"clients"`
 
 	all    bool
 	serves map[int]bool // threads that were seen to wait for a client
 	own    map[int]bool // and those that wait for work of the server's own
+	ended  map[int]int  // waits for a client, by the process that ended them
+	woken  map[int]int  // by threads of the service
 }
 
 // New is an empty account: of all threads of the service, or of those that serve clients.
 func New(all bool) *Account {
-	return &Account{all: all, own: map[int]bool{}, Own: map[int]bool{}, Clients: map[int]bool{}, serves: map[int]bool{}}
+	return &Account{all: all, own: map[int]bool{}, Own: map[int]bool{}, Clients: map[int]bool{}, serves: map[int]bool{}, ended: map[int]int{}, woken: map[int]int{}}
+}
+
+// A client ends at least this share of all waits for one, or is woken so many times for each wait that it ends.
+const (
+	mainClient = 0.1
+	answered   = 0.25
+)
+
+// serve finds the clients.
+func (a *Account) serve() {
+	all := 0
+	for _, n := range a.ended {
+		all += n
+	}
+	clear(a.Clients)
+	for pid, n := range a.ended {
+		if float64(n) >= mainClient*float64(all) || float64(a.woken[pid]) >= answered*float64(n) {
+			a.Clients[pid] = true
+		}
+	}
 }
 
 // Share is the part's time that ends in a way, as a share of that of which the end was seen, with its 95 % interval by windows.

@@ -93,6 +93,20 @@ func TestClientsOfThisHost(t *testing.T) {
 	}
 }
 
+// Who was interrupted while a client's packet arrived is no client, unless the service answers it.
+func TestInterruptedIsNoClient(t *testing.T) {
+	for _, c := range []struct {
+		ended, woken int
+		client       bool
+	}{{1, 0, false}, {1, 1, true}, {100, 0, true}} {
+		a := New(false)
+		a.ended[30], a.ended[31], a.woken[30], a.woken[31] = c.ended, 100, c.woken, 100
+		if a.serve(); a.Clients[30] != c.client || !a.Clients[31] {
+			t.Errorf("%+v: %v", c, a.Clients)
+		}
+	}
+}
+
 func TestEndsOfTheirOwn(t *testing.T) {
 	// Woken by a device while nobody of this host runs: another host's client.
 	seen := follow(t, 3, leaves(0, 0, first, nobody, waits.Poll, clientRead), wakes(3, nobody, first, waits.Poll))

@@ -84,6 +84,7 @@ func (a *Account) Add(events []Event, words map[int]uint32, from, to, step uint6
 		}
 		moment++
 	}
+	a.serve()
 	a.Moments, a.Lengths = a.Moments+moment-1, append(a.Lengths, float64(to-from)/1e9)
 }
 
@@ -160,6 +161,13 @@ func (w *window) wake(e Event) {
 	}
 	if l.now.interrupt = e.Interrupt || e.By.TID == 0; !l.now.interrupt {
 		l.now.by = w.lane(e.By)
+		part, _ := l.now.part()
+		switch by := l.now.by; {
+		case l.Member && !by.Member && part == explain.Application:
+			w.account.ended[by.PID]++
+		case by.Member && !l.Member:
+			w.account.woken[l.PID]++
+		}
 	}
 	w.close(l, e.At)
 	l.now = span{from: e.At, state: ready, cpu: e.CPU}
@@ -196,9 +204,6 @@ func (w *window) book(l *lane, t uint64, moment int, seconds float64) {
 		shares[part] = map[End]float64{}
 	}
 	shares[part][end] += seconds
-	if part == explain.Application && s.by != nil && !s.by.Member {
-		a.Clients[s.by.PID] = true
-	}
 }
 
 // span is what a thread does at a time, which is later than the one before; nil: not known.

@@ -6,6 +6,7 @@ package explain
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -24,6 +25,16 @@ type Part struct {
 	// alone N is 0, and the interval is how it differs between stretches.
 	Share  result.Estimate `json:"share"`
 	Source string          `json:"source"` // view, counter or sample that it comes from
+}
+
+// UnmarshalJSON reads a part. One that takes no time, counted, has no estimate in JSON.
+func (p *Part) UnmarshalJSON(data []byte) error {
+	type plain Part
+	err := json.Unmarshal(data, (*plain)(p))
+	if !p.Share.Known() {
+		p.Share = result.Estimate{}
+	}
+	return err
 }
 
 // PartName is one of ours; vendors' words are in events. Its titles are in titles.

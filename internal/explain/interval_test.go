@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -193,5 +194,18 @@ func TestPace(t *testing.T) {
 		if got := Pace([]float64{cost}); got != want {
 			t.Errorf("a sample of %v s: one in %v, want %v", cost, got, want)
 		}
+	}
+}
+
+// A part that takes no time, counted, is one after a recording was read, too: its bound is no NaN.
+func TestSavedZero(t *testing.T) {
+	r := Report{Busy: 10, Elapsed: 10, Parts: []Part{{Name: DatabaseCPU, Seconds: 10, Source: "test", Share: result.Estimate{Value: 1, Low: 1, High: 1}},
+		{Name: LogWait, Source: "test"}}}
+	text, err := json.Marshal(r)
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	if s := r.Saving(LogWait, nil); err != nil || s.AtMost != 0 || s.Likely != 0 {
+		t.Errorf("%+v, %v from %s", s, err, text)
 	}
 }

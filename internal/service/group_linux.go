@@ -30,6 +30,15 @@ var controllers = []string{"cpu", "cpuacct", "memory", proc.Systemd}
 
 // groupAt finds a group by its path below the root, or by where it lies.
 func groupAt(at string) (*group, error) {
+	g, err := findGroup(at)
+	if err == nil && g.path == "/" {
+		return nil, errors.New("the control group / is the whole host; name one below it")
+	}
+	return g, err
+}
+
+// findGroup finds the root, too: in a container it may be a group of the host with limits.
+func findGroup(at string) (*group, error) {
 	all := proc.Hierarchies()
 	for _, h := range all { // /sys/fs/cgroup/system.slice/x is /system.slice/x
 		if group := h.Group(at); group != "" {
@@ -49,9 +58,6 @@ func groupAt(at string) (*group, error) {
 	}
 	if len(g.dirs) == 0 {
 		return nil, fmt.Errorf("no control group %s is here", g.path)
-	}
-	if g.path == "/" {
-		return nil, errors.New("the control group / is the whole host; name one below it")
 	}
 	return g, nil
 }
@@ -75,10 +81,10 @@ func pathsOf(pid int) (paths []string) {
 	return paths
 }
 
-// groupOf is the group that limits a process' CPU time; nil where it is in the root.
+// groupOf is the group that limits a process' CPU time; nil where it does not show.
 func groupOf(pid int) *group {
 	for _, at := range pathsOf(pid) {
-		if g, err := groupAt(at); err == nil && g.has("cpu") {
+		if g, err := findGroup(at); err == nil && g.has("cpu") {
 			return g
 		}
 	}
@@ -88,7 +94,7 @@ func groupOf(pid int) *group {
 // boundedOf is the group that limits a process' memory, which in version 1 may be another than that of its CPU time; nil: none does.
 func boundedOf(pid int) *group {
 	for _, at := range pathsOf(pid) {
-		if g, err := groupAt(at); err == nil {
+		if g, err := findGroup(at); err == nil {
 			if b := g.bounded(); b != nil {
 				return b
 			}
@@ -163,12 +169,14 @@ func (g *group) bounded() *group {
 }
 
 func (g *group) nearest(is func(*group) bool) *group {
-	for at := g.path; at != "/" && at != "."; at = path.Dir(at) {
-		if x, err := groupAt(at); err == nil && is(x) {
+	for at := g.path; ; at = path.Dir(at) {
+		if x, err := findGroup(at); err == nil && is(x) {
 			return x
 		}
+		if at == "/" || at == "." {
+			return nil
+		}
 	}
-	return nil
 }
 
 // unlimited is more memory than any host has: version 1 says the largest number of pages.

@@ -86,6 +86,8 @@ type Service struct {
 	// container,
 	// or behind a tunnel.
 	Near bool `json:"near,omitempty"`
+	// NoGroup is set where no control group of it shows, so that a quota of its CPU time would not either.
+	NoGroup bool `json:"no_group,omitempty"`
 
 	root  proc.Stat // the process PID, which Started tells from a later one of its number
 	group *group    // that is wholly its own; nil: none
@@ -263,6 +265,8 @@ func process(pid int) (*Service, error) {
 	out := &Service{Kind: Process, Name: root.Name, PID: pid, root: root}
 	if g := groupOf(pid); g != nil {
 		out.quota = g.limited()
+	} else {
+		out.NoGroup = true
 	}
 	out.tight = boundedOf(pid)
 	return out, nil
