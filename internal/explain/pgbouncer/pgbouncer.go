@@ -71,10 +71,10 @@ func Watch(ctx context.Context, console explain.Asker, pid int) (seen Seen, err 
 
 // ended takes an error as none where the time was over.
 func ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }
 
 type watching struct {
