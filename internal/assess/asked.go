@@ -48,6 +48,16 @@ func (b *blocked) servers() map[string]float64 {
 // mostAsked is how many servers a minute keeps.
 const mostAsked = 3
 
+// asker is a process that asked a server.
+func (b *blocked) asker(address string) int {
+	for id, looks := range b.tally.Looks {
+		if looks[waits.Wait{Kind: waits.Server, On: address}] > 0 {
+			return id.PID
+		}
+	}
+	return 0
+}
+
 // asked are the servers that took most.
 func (b *blocked) asked() (list []Asked) {
 	if b.tally == nil {
@@ -61,7 +71,7 @@ func (b *blocked) asked() (list []Asked) {
 	})
 	list = list[:min(mostAsked, len(list))]
 	for i := range list {
-		if pid := proc.Listener(list[i].Address); pid != 0 {
+		if pid := proc.Listener(b.asker(list[i].Address), list[i].Address); pid != 0 {
 			if s, err := proc.Read(pid); err == nil {
 				list[i].PID, list[i].Name = pid, s.Name
 			}
@@ -76,6 +86,9 @@ func (m *Minute) Confide() {
 	for i := range m.Asked {
 		if host, port, err := net.SplitHostPort(m.Asked[i].Address); err == nil && !net.ParseIP(host).IsLoopback() {
 			m.Asked[i].Address = "port " + port + " of another host"
+			if m.Asked[i].PID != 0 {
+				m.Asked[i].Address = "port " + port + " of this host"
+			}
 		}
 	}
 }
@@ -95,12 +108,12 @@ func (m *Minute) asking() (list []explain.Finding) {
 		f := explain.Finding{Parameter: a.Address, Part: explain.Peers, Number: a.Seconds, Unit: "s", N: -1,
 			Explains: result.Finite(min(1, a.Seconds/m.Report.Busy)),
 			AtMost:   result.Finite(min(1, part.Share.High*m.Report.Elapsed/m.Report.Busy))}
-		who, next := a.Address, "run hostlab assess on the host of "+screen.Clean(a.Address)
+		who, next := a.Address, "run hostlab assess on that host"
 		if a.PID != 0 {
 			who = fmt.Sprintf("%s (PID %d) at %s", screen.Clean(a.Name), a.PID, a.Address)
 			next = fmt.Sprintf("run \"hostlab assess --service pid:%d\"", a.PID)
 		}
-		f.Text = fmt.Sprintf("%s waits %s of its active time for answers of %s", m.subject(), result.Share(*f.Explains), screen.Clean(who))
+		f.Text = fmt.Sprintf("%s waits %s of its active time for answers from %s", m.subject(), result.Share(*f.Explains), screen.Clean(who))
 		f.Step = next
 		if f.Matters() {
 			list = append(list, f)

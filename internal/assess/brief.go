@@ -20,6 +20,9 @@ func (m *Minute) Brief(levers []lever.Lever, most int, check string) []document.
 	next := &gained[len(gained)-1]
 	for _, f := range m.Server() {
 		step := document.Line{Text: "In the server: " + f.Step}
+		if f.Elsewhere {
+			step.Text = lever.Sentence(f.Step)
+		}
 		switch {
 		case f.Step == "":
 		case f.Parameter == first:

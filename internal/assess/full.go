@@ -57,12 +57,12 @@ type Collector struct {
 }
 
 // collector sums it up; nil: no such thread ran.
-func (b *blocked) collector(pid int) *Collector {
+func (b *blocked) collector() *Collector {
 	if b.tally == nil {
 		return nil
 	}
 	var c Collector
-	most := 0.0
+	most, pid := 0.0, 0
 	for id, looks := range b.tally.Looks {
 		ran := looks[waits.Wait{Kind: waits.Running}]
 		if ran <= 0 {
@@ -74,7 +74,7 @@ func (b *blocked) collector(pid int) *Collector {
 			continue
 		}
 		if c.Seconds += ran; ran > most {
-			most, c.Thread = ran, name
+			most, c.Thread, pid = ran, name, id.PID
 		}
 	}
 	if most == 0 {
@@ -104,15 +104,18 @@ func (m *Minute) garbage() []explain.Finding {
 		e := m.share(p)
 		likely, most = likely+of*e.Value, most+e.High
 	}
-	heap := "no -Xmx limits its heap"
+	heap, step := "its command line has no -Xmx", "start it with a larger heap (-Xmx), or have it make less garbage"
 	if m.Collector.Heap != "" {
 		heap = "the heap's limit is -Xmx" + screen.Clean(m.Collector.Heap)
+	}
+	if strings.HasPrefix(m.Collector.Thread, ".NET") {
+		heap, step = "its heap's limit is not known here", "give its heap more (DOTNET_GCHeapHardLimit, limits of its container), or have it make less garbage"
 	}
 	return []explain.Finding{{Parameter: "heap", Value: m.Collector.Heap, Part: explain.DatabaseCPU, Number: of, Unit: "of its CPU time", N: -1,
 		Explains: result.Finite(min(1, likely)), AtMost: result.Finite(min(1, most)),
 		Text: fmt.Sprintf("garbage collection (%s) takes %s of its CPU time, and other threads wait for it; %s", screen.Clean(m.Collector.Thread),
 			result.Share(of), heap),
-		Step: "start it with a larger heap (-Xmx), or have it make less garbage"}}
+		Step: step}}
 }
 
 // alone is the thread that has all the work of a service while CPUs are idle: no lever of the platform but a faster clock shortens it.

@@ -197,7 +197,7 @@ func (x *sessions) fill(m *Minute, w *watching, interrupted bool) {
 		m.Report = ofThreads(w.of, w.threads.readings, append(w.blocked.parts(), w.scheduler.locks(w.threads.last().At)...), w.began, w.options.Tool)
 		m.Asked, m.Report.Missing = w.blocked.asked(), rep.Missing
 		m.Full, m.Threads = w.blocked.busy()
-		m.Collector, m.Requests = w.blocked.collector(w.of.PID), w.blocked.unread.mean()
+		m.Collector, m.Requests = w.blocked.collector(), w.blocked.unread.mean()
 		if interrupted {
 			rep.Ended = explain.Interrupted
 		}

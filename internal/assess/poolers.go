@@ -27,13 +27,15 @@ type poolers struct {
 func (x *poolers) start(ctx context.Context, s *service.Service, lasts time.Duration) {
 	ours := s.Members()
 	own := func(pid int) bool { return slices.Contains(ours, pid) }
+	asked := 0
 	for _, p := range proc.All() {
-		if p.Name != "pgbouncer" {
+		if p.Name != "pgbouncer" || asked >= mostPoolers {
 			continue
 		}
+		asked++
 		x.all.Go(func() {
 			seen, err := ask(ctx, p.PID, lasts)
-			before := own(p.PID) || slices.ContainsFunc(s.Members(), func(pid int) bool { return seen.Servers[pid] })
+			before := own(p.PID) || connects(p.PID, seen.Servers, s.Members())
 			x.mu.Lock()
 			defer x.mu.Unlock()
 			if before {
@@ -44,6 +46,21 @@ func (x *poolers) start(ctx context.Context, s *service.Service, lasts time.Dura
 			}
 		})
 	}
+}
+
+// mostPoolers is how many are asked.
+const mostPoolers = 16
+
+// connects reports that a pooler is the client of one of the service's processes, by the kernel: it says itself of which.
+func connects(pooler int, servers map[int]bool, members []int) bool {
+	tried := 0
+	return slices.ContainsFunc(members, func(pid int) bool {
+		if !servers[pid] || tried >= 3 {
+			return false
+		}
+		tried++
+		return proc.ClientOf(pid) == pooler
+	})
 }
 
 func ask(ctx context.Context, pid int, lasts time.Duration) (seen pgbouncer.Seen, err error) {

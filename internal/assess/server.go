@@ -20,11 +20,21 @@ import (
 func (m *Minute) Server() (list []explain.Finding) {
 	list = []explain.Finding{}
 	for _, look := range []func() []explain.Finding{m.pooled, m.asking, m.alone, m.garbage, m.untaken} {
-		list = append(list, look()...)
+		for _, f := range look() {
+			if f.Elsewhere = true; f.Matters() {
+				list = append(list, f)
+			}
+		}
 	}
-	if !m.Connected {
-		return list
+	if m.Connected {
+		list = append(list, m.ofVendor()...)
 	}
+	slices.SortStableFunc(list, func(a, b explain.Finding) int { return cmp.Compare(weight(b), weight(a)) })
+	return list
+}
+
+// ofVendor are those of the server's own counters and sessions.
+func (m *Minute) ofVendor() (list []explain.Finding) {
 	switch m.Report.Vendor {
 	case "PostgreSQL":
 		list = append(list, postgres.Findings(&m.Report)...)
@@ -36,7 +46,6 @@ func (m *Minute) Server() (list []explain.Finding) {
 		still := m.Ends.Share(explain.Locks, func(e chain.End) bool { return e.Kind == chain.Asleep || e.Kind == chain.Remote })
 		list = slices.DeleteFunc(list, func(f explain.Finding) bool { return f.Part == explain.Locks && still.Value < half })
 	}
-	slices.SortStableFunc(list, func(a, b explain.Finding) int { return cmp.Compare(weight(b), weight(a)) })
 	return list
 }
 
@@ -83,11 +92,12 @@ func (m *Minute) foremost(first *lever.Lever) (f explain.Finding, leads bool) {
 
 // ofServer says that finding.
 func (m *Minute) ofServer(first *lever.Lever) (says []string, leads bool) {
-	where := ": "
-	if m.Connected {
-		where = ", in the server: "
+	f, leads := m.foremost(first)
+	where := ", in the server: "
+	if f.Elsewhere {
+		where = ": "
 	}
-	switch f, leads := m.foremost(first); {
+	switch {
 	case leads:
 		return append(strings.Split(f.Text, "; "), "first"+where+f.Step), true
 	case f.Text != "":
@@ -130,7 +140,7 @@ func (m *Minute) heavy() []explain.Finding {
 		return []explain.Finding{{Parameter: "statement " + s.ID, Part: explain.DatabaseCPU, Number: s.Share.Value, Unit: "of the time on CPUs", N: int64(s.Share.N), Plain: true,
 			AtMost: result.Finite(min(1, most)),
 			Text:   fmt.Sprintf("statement %s (%s) has %s of the time on CPUs", s.ID, strings.ReplaceAll(s.Kind, "_", " "), result.Share(s.Share.Value)),
-			Step:   "look at its plan (explain analyze) for an index that it lacks; hostlab assess --texts shows its text"}}
+			Step:   "look at its plan (explain) for an index that it lacks; hostlab assess --texts --all shows its text"}}
 	}
 	return nil
 }

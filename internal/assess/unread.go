@@ -7,7 +7,6 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
-	"hostlab/internal/screen"
 )
 
 // Requests are those that clients have sent and the service has not read yet, the means of all looks.
@@ -55,13 +54,13 @@ const crowded = 0.9
 // untaken are requests that wait though CPUs are idle: too few threads take them, or something holds those.
 func (m *Minute) untaken() []explain.Finding {
 	r := m.Requests
-	if r == nil || m.Connected || r.Unread < 1 || m.Host.Busy == nil || *m.Host.Busy >= crowded || m.Throttled != nil && *m.Throttled > 0 {
+	if r == nil || m.Connected || r.Unread < 1 || m.Host.Busy == nil || *m.Host.Busy >= crowded || m.Host.Allowed > 0 && m.Host.Allowed < m.Host.CPUs || m.Throttled != nil && *m.Throttled > 0 {
 		return nil
 	}
 	share := r.Unread / r.Connections
 	return []explain.Finding{{Parameter: "threads that take requests", Part: explain.Application, Number: r.Unread, Unit: "connections", N: int64(r.Looks),
 		Explains: &share, AtMost: result.Finite(1),
-		Text: fmt.Sprintf("on %s of %s connections a request waits to be read, while the %s are %s busy", explain.Plain(r.Unread), explain.Plain(r.Connections),
-			screen.Count(m.Host.CPUs, "CPU"), result.Share(*m.Host.Busy)),
+		Text: fmt.Sprintf("on %s of %s connections a request waits to be read, while CPUs are %s busy", explain.Plain(r.Unread), explain.Plain(r.Connections),
+			result.Share(*m.Host.Busy)),
 		Step: "raise the number of threads or workers of its pool, or find what holds them"}}
 }

@@ -62,12 +62,13 @@ type Finding struct {
 	Unit      string  `json:"unit"`
 	N         int64   `json:"n"` // events that were counted
 	// Explains is the share of active time that it takes, as far as that shows, and AtMost a bound of it; nil: unknown.
-	Explains *float64 `json:"likely"`
-	AtMost   *float64 `json:"at_most"`
-	Part     PartName `json:"part"`  // in which most of it shows
-	Plain    bool     `json:"plain"` // the counter says by itself that the setting does not fit
-	Text     string   `json:"text"`  // clauses, apart by semicolons
-	Step     string   `json:"step"`  // what to do; a clause, or an SQL statement
+	Explains  *float64 `json:"likely"`
+	AtMost    *float64 `json:"at_most"`
+	Part      PartName `json:"part"`  // in which most of it shows
+	Plain     bool     `json:"plain"` // the counter says by itself that the setting does not fit
+	Text      string   `json:"text"`  // clauses, apart by semicolons
+	Step      string   `json:"step"`  // what to do; a clause, or an SQL statement
+	Elsewhere bool     `json:"-"`     // it is done outside of the server
 }
 
 // FindingFrom is the share of active time from which a finding is shown whose counter alone says nothing.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"maps"
 	"net"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -13,29 +14,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Asked are the sockets by which a process asks servers, with their addresses, by inode: a host and port, or the path of a socket file.
-// It opened them itself; those that a server accepts have the port or the path on which that listens.
-func Asked(pid int) map[uint64]string {
-	own := sockets(pid)
+// Servers are the connected sockets of a process's network, by inode: those by which servers are asked with the address of the server, a host
+// and port or the path of a socket file, and "" of those that a server has accepted. The latter have the port or the path on which that
+// listens. Of Unix sockets hostlab's own network tells alone.
+func Servers(pid int) map[uint64]string {
 	out := map[uint64]string{}
-	if len(own) == 0 {
-		return out
-	}
 	if fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(pid))); err == nil {
-		for inode, at := range askedTCP(fs) {
-			if own[inode] {
-				out[inode] = at
-			}
-		}
+		out = askedTCP(fs)
 	}
 	names, peers := map[uint64]string{}, map[uint64]uint64{}
 	eachUnix(func(x unixSocket) { names[x.inode], peers[x.inode] = x.name, x.peer })
-	for inode := range own {
-		if peer := peers[inode]; peer != 0 && names[inode] == "" && names[peer] != "" {
-			out[inode] = names[peer]
+	for inode, peer := range peers {
+		if peer != 0 {
+			out[inode] = ""
+			if names[inode] == "" {
+				out[inode] = names[peer]
+			}
 		}
 	}
 	return out
+}
+
+// Network is the network namespace of a process; "": it does not show.
+func Network(pid int) string {
+	name, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "ns/net"))
+	return name
 }
 
 // States of a connection (include/net/tcp_states.h).
@@ -60,29 +63,22 @@ func askedTCP(fs procfs.FS) map[uint64]string {
 	}
 	for inode, port := range from {
 		if listens[port] {
-			delete(out, inode)
+			out[inode] = ""
 		}
 	}
 	return out
 }
 
-// Listener is the process of this host that listens at an address as Asked has it; 0: none is seen, as of another host's.
-func Listener(address string) int {
+// Listener is the process that listens at an address of the network of another, which asked it; 0: none is seen, as of another host's.
+func Listener(asker int, address string) int {
 	inodes := map[uint64]bool{}
 	if host, text, err := net.SplitHostPort(address); err == nil && !strings.HasPrefix(address, "/") {
 		port, _ := strconv.ParseUint(text, 10, 16)
-		fs, err := procfs.NewFS("/proc")
-		if err != nil || !ownAddress(net.ParseIP(host)) {
+		fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(asker)))
+		if err != nil {
 			return 0
 		}
-		for _, list := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} { //nolint:staticcheck // as above
-			lines, _ := list()
-			for _, l := range lines {
-				if l.St == listening && l.LocalPort == port {
-					inodes[l.Inode] = true
-				}
-			}
-		}
+		inodes = listensAt(fs, net.ParseIP(host), port)
 	} else {
 		eachUnix(func(x unixSocket) {
 			if x.name == address && x.peer == 0 {
@@ -90,28 +86,34 @@ func Listener(address string) int {
 			}
 		})
 	}
+	first := 0
 	all, _ := Numbers()
-	for _, pid := range all { // the first, as children have it, too
+	for _, pid := range all { // the first, as children have it, too; process 1 keeps sockets for those that it starts
 		for inode := range sockets(pid) {
-			if inodes[inode] {
-				return pid
+			if inodes[inode] && (first == 0 || first == 1) {
+				first = pid
 			}
 		}
 	}
-	return 0
+	return first
 }
 
-func ownAddress(ip net.IP) bool {
-	if ip.IsLoopback() {
-		return true
-	}
-	own, _ := net.InterfaceAddrs()
-	for _, a := range own {
-		if n, ok := a.(*net.IPNet); ok && n.IP.Equal(ip) {
-			return true
+// listensAt are the sockets that listen at a port of an address, if the network has that: the server's end of a connection shows it.
+func listensAt(fs procfs.FS, ip net.IP, port uint64) map[uint64]bool {
+	found, here := map[uint64]bool{}, ip.IsLoopback()
+	for _, list := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} { //nolint:staticcheck // as above
+		lines, _ := list()
+		for _, l := range lines {
+			here = here || l.LocalAddr.Equal(ip)
+			if l.St == listening && l.LocalPort == port && (l.LocalAddr.Equal(ip) || l.LocalAddr.IsUnspecified()) {
+				found[l.Inode] = true
+			}
 		}
 	}
-	return false
+	if !here {
+		return nil
+	}
+	return found
 }
 
 // unixRequest asks for all Unix sockets with their names and peers (struct unix_diag_req in linux/unix_diag.h).
@@ -202,7 +204,7 @@ func Requests(pids []int) (connections, unread int) {
 	for _, list := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} { //nolint:staticcheck // as above
 		lines, _ := list()
 		for _, l := range lines {
-			if l.St == established && own[l.Inode] && asked[l.Inode] == "" {
+			if l.St == established && own[l.Inode] && asked[l.Inode] == "" { // it was accepted
 				count(l.RxQueue > 0)
 			}
 		}

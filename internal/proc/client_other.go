@@ -5,8 +5,8 @@ package proc
 // ClientOf is the process of this host at the other end of a connection that a process serves; 0: nobody looks here.
 func ClientOf(int) int { return 0 }
 
-// Listener is the process of this host that listens at an address; 0: nobody looks here.
-func Listener(string) int { return 0 }
+// Listener is the process that listens at an address; 0: nobody looks here.
+func Listener(int, string) int { return 0 }
 
 // Requests are of no connections: nobody looks here.
 func Requests([]int) (connections, unread int) { return 0, 0 }

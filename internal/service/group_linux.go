@@ -62,8 +62,8 @@ func findGroup(at string) (*group, error) {
 	return g, nil
 }
 
-// pathsOf are the groups in which a process is.
-func pathsOf(pid int) (paths []string) {
+// pathsOf are the groups of controllers in which a process is, that of version 2 last.
+func pathsOf(pid int, of ...string) (paths []string) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
 		return nil
@@ -73,8 +73,7 @@ func pathsOf(pid int) (paths []string) {
 		return nil
 	}
 	for _, g := range groups {
-		if g.HierarchyID == 0 || slices.ContainsFunc(g.Controllers,
-			func(c string) bool { return slices.Contains(controllers, c) }) {
+		if g.HierarchyID == 0 || slices.ContainsFunc(g.Controllers, func(c string) bool { return slices.Contains(of, c) }) {
 			paths = append(paths, g.Path)
 		}
 	}
@@ -83,7 +82,7 @@ func pathsOf(pid int) (paths []string) {
 
 // groupOf is the group that limits a process' CPU time; nil where it does not show.
 func groupOf(pid int) *group {
-	for _, at := range pathsOf(pid) {
+	for _, at := range pathsOf(pid, "cpu") {
 		if g, err := findGroup(at); err == nil && g.has("cpu") {
 			return g
 		}
@@ -93,7 +92,7 @@ func groupOf(pid int) *group {
 
 // boundedOf is the group that limits a process' memory, which in version 1 may be another than that of its CPU time; nil: none does.
 func boundedOf(pid int) *group {
-	for _, at := range pathsOf(pid) {
+	for _, at := range pathsOf(pid, "memory") {
 		if g, err := findGroup(at); err == nil {
 			if b := g.bounded(); b != nil {
 				return b

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -266,7 +267,7 @@ func process(pid int) (*Service, error) {
 	if g := groupOf(pid); g != nil {
 		out.quota = g.limited()
 	} else {
-		out.NoGroup = true
+		out.NoGroup = runtime.GOOS == "linux"
 	}
 	out.tight = boundedOf(pid)
 	return out, nil

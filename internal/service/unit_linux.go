@@ -24,7 +24,7 @@ func unit(name string) (*Service, error) {
 		name += ".service"
 	}
 	for _, s := range proc.All() {
-		for _, at := range pathsOf(s.PID) {
+		for _, at := range pathsOf(s.PID, controllers...) {
 			of, ok := within(at, name)
 			if !ok {
 				continue
@@ -42,7 +42,7 @@ func unit(name string) (*Service, error) {
 // Units are the units that run, as they are named here.
 func Units() (list []string) {
 	for _, s := range proc.All() {
-		for _, at := range pathsOf(s.PID) {
+		for _, at := range pathsOf(s.PID, controllers...) {
 			for part := range strings.SplitSeq(at, "/") {
 				if name, is := strings.CutSuffix(part, ".service"); is && !slices.Contains(list, "unit:"+name) {
 					list = append(list, "unit:"+name)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"runtime"
 	"strconv"
@@ -29,17 +28,15 @@ type Watcher struct {
 	census  time.Time // when all threads were listed last
 	dead    []Thread
 	buf     [512]byte
-	asked   map[int]asked
+	network map[int]string    // of processes
+	asked   map[string]*asked // by network
 }
 
-// asked are the sockets by which a process asks servers, by inode; "": by that one it does not.
+// asked are the connected sockets of a network, by inode, with the server that is asked by one; "": it serves others.
 type asked struct {
 	next    time.Time // that they may be listed anew
 	servers map[uint64]string
 }
-
-// manyServed is how many sockets of clients are remembered.
-const manyServed = 10_000
 
 // listPause is how many times as long as it took nobody lists sockets again.
 const listPause = 2000
@@ -61,7 +58,7 @@ func (t *watched) active() bool { return t.stat >= 0 }
 
 // Open begins to watch the threads of processes, which pids lists anew at each census.
 func Open(pids func() []int) *Watcher {
-	return &Watcher{pids: pids, threads: map[Thread]*watched{}, asked: map[int]asked{}, tally: Tally{Looks: map[Thread]map[Wait]float64{}}}
+	return &Watcher{pids: pids, threads: map[Thread]*watched{}, network: map[int]string{}, asked: map[string]*asked{}, tally: Tally{Looks: map[Thread]map[Wait]float64{}}}
 }
 
 // Close books what is left, and lets go of all threads.
@@ -330,23 +327,24 @@ func (w *Watcher) server(pid int, socket string) string {
 	if err != nil {
 		return ""
 	}
-	of := w.asked[pid]
+	network, known := w.network[pid]
+	if !known {
+		network = proc.Network(pid)
+		w.network[pid] = network
+	}
+	of := w.asked[network]
+	if of == nil {
+		of = &asked{}
+		w.asked[network] = of
+	}
 	if address, known := of.servers[inode]; known {
 		return address
 	}
-	began := time.Now()
-	if began.Before(of.next) {
-		return ""
+	if began := time.Now(); !began.Before(of.next) { // one that came since then
+		of.servers = proc.Servers(pid)
+		of.next = began.Add(max(every, listPause*time.Since(began)))
 	}
-	now := map[uint64]string{inode: ""} // or it serves others
-	if len(of.servers) < manyServed {
-		for other := range of.servers {
-			now[other] = ""
-		}
-	}
-	maps.Copy(now, proc.Asked(pid))
-	w.asked[pid] = asked{began.Add(max(every, listPause*time.Since(began))), now}
-	return now[inode]
+	return of.servers[inode]
 }
 
 // manyPolled is how many descriptors a client waits for at most: an event loop of a server has more.

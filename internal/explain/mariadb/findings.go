@@ -124,7 +124,7 @@ func (f *findings) turns() explain.Finding {
 		N: int64(q.Looks)}
 	x.Explains = result.Finite(q.Waiting / (q.Waiting + max(q.Working, 1)))
 	x.AtMost = result.Finite(min(1, *x.Explains+2/math.Sqrt(float64(q.Looks))))
-	x.Text = fmt.Sprintf("%s requests wait on average for one of %s threads; the pool of threads has thread_pool_size %s and thread_pool_max_threads %s",
+	x.Text = fmt.Sprintf("requests that wait for a thread, on average: %s; threads: %s; the pool of threads has thread_pool_size %s and thread_pool_max_threads %s",
 		explain.Plain(q.Waiting), explain.Plain(q.Working), x.Value, f.totals.Settings["thread_pool_max_threads"])
 	x.Step = "set global thread_pool_size and thread_pool_max_threads higher"
 	if n, err := strconv.ParseInt(x.Value, 10, 64); err == nil {

@@ -28,7 +28,7 @@ func TestFindings(t *testing.T) {
 		report *explain.Report
 		want   string // "": nothing is said
 	}{
-		"a pool of threads": {turns, "thread_pool_size: 12 requests wait on average for one of 3 threads; the pool of threads has thread_pool_size 1"},
+		"a pool of threads": {turns, "thread_pool_size: requests that wait for a thread, on average: 12; threads: 3; the pool of threads has thread_pool_size 1"},
 		"connections": {report(map[string]int64{"connections": 1200, "threads_created": 1200}),
 			"pool of connections: clients connect 20 times a second, for 0.83 transactions each; 1200 new threads, as thread_cache_size is 0"},
 		"a slow login":     {login, "clients connect 5 times a second, for 3.3 transactions each; hostlab's own login took 40.0 ms"},
@@ -173,10 +173,12 @@ func TestOnlyOther(t *testing.T) {
 	waits := row("5", "Query", "Waiting for table metadata lock", "", "update t", "app", "localhost")
 	holds, other := row("6", "Query", "User sleep", "", "do sleep(1)", "admin", "localhost"), row("7", "Query", "Sending data", "", "select 1", "app", "localhost")
 	for name, c := range map[string]struct {
-		rows   []explain.Row
-		blocks int
-	}{"one": {[]explain.Row{waits, waits, holds}, 2}, "two": {[]explain.Row{waits, holds, other}, 0}, "none": {[]explain.Row{waits}, 0}, "no lock": {[]explain.Row{holds}, 0}} {
-		a := &asked{sql: map[string]string{}, rows: map[string][]explain.Row{"running": c.rows, "queued": {row("12", "4")}}}
+		rows     []explain.Row
+		sleepers string
+		blocks   int
+	}{"one": {[]explain.Row{waits, waits, holds}, "0", 2}, "one that sleeps": {[]explain.Row{waits, waits, holds}, "1", 0}, "two": {[]explain.Row{waits, holds, other}, "0", 0},
+		"none": {[]explain.Row{waits}, "0", 0}, "no lock": {[]explain.Row{holds}, "0", 0}} {
+		a := &asked{sql: map[string]string{}, rows: map[string][]explain.Row{"running": c.rows, "queued": {row("12", "4")}, "sleepers": {row(c.sleepers)}}}
 		s := &Source{Asked: explain.Asked{Asker: a}, maria: true, pool: true}
 		n, err := s.Name(t.Context(), false)
 		if err != nil || len(n.Blocks) != c.blocks || n.Queue == nil || n.Queue.Waiting != 12 || n.Queue.Working != 3 {

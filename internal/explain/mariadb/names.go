@@ -73,14 +73,23 @@ func (s *Source) Name(ctx context.Context, texts bool) (n explain.Naming, err er
 		}
 		n.Doing = append(n.Doing, d)
 	}
-	if len(others) == 1 { // the server does not tell who holds the lock of a table: it is the only one that does not wait
+	if len(others) == 1 && len(still) > 0 { // the server does not tell who holds the lock of a table: it is the only session that does not wait
+		rows, err := s.Ask(ctx, sleepers)
+		if s.asked++; err != nil {
+			return n, err
+		}
 		for range still {
-			n.Blocks = append(n.Blocks, explain.Block{Holder: others[0], Depth: 1})
+			if len(rows) == 1 && rows[0].Int(0) == 0 {
+				n.Blocks = append(n.Blocks, explain.Block{Holder: others[0], Depth: 1})
+			}
 		}
 	}
 	n.Queue, err = s.queue(ctx)
 	return n, err
 }
+
+// sleepers are sessions that run nothing, and may hold locks.
+var sleepers = explain.Query{Name: "sleepers", SQL: "select count(*) from information_schema.processlist where command = 'Sleep' and id <> connection_id()"}
 
 // queued are requests that wait for one of the threads that serve sessions in turn (MariaDB 10.5).
 var queued = explain.Query{Name: "queued", SQL: "select sum(queue_length), sum(threads) from information_schema.thread_pool_groups"}

@@ -38,7 +38,7 @@ func (p *Pool) finding(busy *float64) explain.Finding {
 			slots = "its only slot"
 		}
 	}
-	f.Text = fmt.Sprintf("clients of pgbouncer (PID %d) wait %s of their time for %s of pool_size in database %s; %s wait on average, and %s slots are in use",
+	f.Text = fmt.Sprintf("clients of pgbouncer (PID %d) wait %s of their time for %s of pool_size in database %s; waiting on average: %s, slots in use: %s",
 		p.Pooler, result.Share(share), slots, p.Database, explain.Plain(p.Waiting), explain.Plain(p.Working))
 	f.Step = fmt.Sprintf("set pool_size higher for %s in %s, and reload pgbouncer", p.Database, cmp.Or(p.File, "pgbouncer.ini"))
 	if busy != nil && *busy >= crowded {

@@ -23,10 +23,8 @@ type Pool struct {
 	Waiting  float64 `json:"waiting"` // clients that waited for one, the mean of all looks
 	Working  float64 `json:"working"` // slots that clients had, likewise
 	Looks    int     `json:"looks"`
-	// Waited and Worked are how long all clients of the database waited for slots, and had them within transactions, s.
-	Waited       float64 `json:"waited"`
-	Worked       float64 `json:"worked"`
-	Transactions int64   `json:"transactions"`
+	// Transactions are those of all of its clients.
+	Transactions int64 `json:"transactions"`
 }
 
 // Seen is what a pooler said.
@@ -35,8 +33,11 @@ type Seen struct {
 	Servers map[int]bool // processes that served its slots
 }
 
-// between is the mean time between two looks, and most how many servers are looked at.
-const between = time.Second
+// between is the mean time between two looks, and most how many pools and servers are kept: any process may call itself a pooler.
+const (
+	between = time.Second
+	most    = 1000
+)
 
 // Watch asks a pooler until ctx ends. An error says why the pooler was not asked, or stopped to answer; what was seen until then counts.
 func Watch(ctx context.Context, console explain.Asker, pid int) (seen Seen, err error) {
@@ -123,6 +124,9 @@ func (w *watching) look(ctx context.Context) error {
 		}
 		name := [2]string{r["database"], r["user"]}
 		p := w.pools[name]
+		if p == nil && len(w.pools) >= most {
+			continue
+		}
 		if p == nil {
 			p = &Pool{Pooler: w.pid, File: w.file, Database: name[0], User: name[1], Slots: w.slots[name[0]]}
 			w.pools[name], w.order = p, append(w.order, name)
@@ -137,7 +141,7 @@ func (w *watching) look(ctx context.Context) error {
 func (w *watching) servers(ctx context.Context, into map[int]bool) error {
 	rows, err := show(ctx, w.console, "SERVERS")
 	for _, r := range rows {
-		if pid := int(whole(r["remote_pid"])); pid > 0 {
+		if pid := int(whole(r["remote_pid"])); pid > 0 && len(into) < most {
 			into[pid] = true
 		}
 	}
