@@ -123,7 +123,7 @@ type Account struct {
 	Ran    []float64 `json:"ran"`
 	Waited []float64 `json:"waited"`
 	// Own are the service's processes that were seen, and Clients are those of this host that ended waits for a client: each of them
-	// many, or few whose answers woke it in turn. Whoever is interrupted by a packet or a timer ends some, too.
+	// many, or few whose answers woke it in turn. A process that a packet or a timer interrupts ends some, too.
 	Own     map[int]bool `json:"own"`
 	Clients map[int]bool `json:"clients"`
 
