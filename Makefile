@@ -8,6 +8,7 @@ DEADCODE := golang.org/x/tools/cmd/deadcode@v0.52.0
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # With it, tests are built that take root, servers, guests or many seconds (CONTRIBUTING.md).
 SYSTEM := -tags=system
+ALL_TESTS := system,bench
 # Tests make trees of thousands of small files, for which a disk takes minutes. Those with the
 # tag want directories on a device, which T.TempDir makes below GOTMPDIR.
 MEMORY := $(if $(wildcard /dev/shm),TMPDIR=/dev/shm)
@@ -63,7 +64,7 @@ lint: ## golangci-lint and deadcode, pinned; built from source the first time
 	./bin/golangci-lint run --allow-parallel-runners ./... ./bench/...
 	GOOS=windows ./bin/golangci-lint run --allow-parallel-runners ./...
 	GOBIN=$(CURDIR)/bin go install $(DEADCODE)
-	@dead=$$(./bin/deadcode -test -tags=system,bench ./... ./bench/...) && [ -z "$$dead" ] || { echo "$$dead" >&2; exit 1; }
+	@dead=$$(./bin/deadcode -test -tags=$(ALL_TESTS) ./... ./bench/...) && [ -z "$$dead" ] || { echo "$$dead" >&2; exit 1; }
 
 cross: ## the other platforms
 	GOOS=linux GOARCH=amd64 $(MAKE) build OUT=dist/hostlab-linux-amd64

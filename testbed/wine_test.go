@@ -385,7 +385,7 @@ func (w *wine) commands(t *testing.T) {
 		{0, `Nothing to put back`, "revert"},
 		{0, `powercfg /setactive`, "export powercfg --role production-db"},
 		{3, `counters of Processor Information.*no such counter`, "watch --count 1"},
-		{2, `unknown command`, "nothing"},
+		{2, `has no command`, "nothing"},
 		{0, `lasts over a reboot, until 'hostlab revert'.*hostlab set power_scheme=SCHEME_MIN`, "set --help"},
 		{0, `Locked = [1-9]`, "workload scanlock --duration 1s"},
 	}
