@@ -34,7 +34,7 @@ expect swappiness "${in[@]}" hostlab set swappiness=10 --yes
 [ "$(cat swappiness)" = 10 ] || fail "the setting is $(cat swappiness)"
 "${in[@]}" dpkg -i /new.deb > install.log 2>&1 || fail "upgrade: $(cat install.log)"
 expect 60 "${in[@]}" hostlab revert --dry-run # the journal has survived the upgrade
-for file in /usr/share/man/man1/hostlab-assess.1.gz /lib/systemd/system/hostlab-assess.timer /lib/systemd/system/hostlab-send.timer /etc/hostlab/exceptions.toml /etc/hostlab/role /usr/share/bash-completion/completions/hostlab; do
+for file in /usr/share/man/man1/hostlab-assess.1.gz /lib/systemd/system/hostlab-assess.timer /lib/systemd/system/hostlab-send.timer /etc/hostlab/exceptions.toml /etc/hostlab/config.toml /usr/share/bash-completion/completions/hostlab; do
   [ -f "deb$file" ] || fail "$file is not there"
 done
 echo 'role = "development"' >> deb/etc/hostlab/config.toml # the role that check takes where none is given

@@ -109,8 +109,27 @@ func (m *Minute) move(l *lever.Lever) {
 		gain(l, 0, 0, 0, 0, "", "no other program used a CPU for long")
 		return
 	}
-	m.queued(l, m.blame().neighbour, 1, "other programs run elsewhere, and as many sessions work", "most went to "+m.took(t))
+	share, most := m.blame().neighbour, 1.0
+	if saves := m.saving(explain.RunQueue); saves.AtMost > 0 {
+		took := m.taken()
+		share, most = min(share, took/max(saves.Likely, 1e-9)), min(1, took/saves.AtMost)
+	}
+	m.queued(l, share, most, "other programs run elsewhere, and as many sessions work", "most went to "+m.took(t))
 	l.Next = limit(t)
+}
+
+// taken is the most that others may have kept the service waiting for by what they took, as a share of active time: a second on a CPU keeps
+// each of its threads waiting for a second.
+func (m *Minute) taken() float64 {
+	threads := max(1, m.Report.Peak)
+	if !m.Connected {
+		threads = max(threads, m.mostThreads())
+	}
+	seconds := notable * m.Report.Wall // of those that are not listed
+	for _, t := range m.others() {
+		seconds += t.Seconds
+	}
+	return lever.Unit(seconds * float64(threads) / max(m.Report.Busy, 1e-9))
 }
 
 // notable is the share of one CPU from which a program is named.
