@@ -54,7 +54,10 @@ func (m *Minute) answer(levers []lever.Lever) []string {
 	first := m.first(levers)
 	set, leads := m.ofServer(likely(first))
 	if leads {
-		return append(joined(set), cmp.Or(who, goes))
+		if who = cmp.Or(who, goes); untold && who == goes {
+			who = "if what its sessions tell is all of its time, " + goes
+		}
+		return append(joined(set), who)
 	}
 	says := []string{goes}
 	if untold {
