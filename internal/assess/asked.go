@@ -28,12 +28,8 @@ const awake = 0.001
 // servers are for how long threads waited for each server's answer, s.
 func (b *blocked) servers() map[string]float64 {
 	out := map[string]float64{}
-	for _, looks := range b.tally.Looks {
-		all := 0.0
-		for _, s := range looks {
-			all += s
-		}
-		if looks[waits.Wait{Kind: waits.Running}] < awake*all {
+	for id, looks := range b.tally.Looks {
+		if ran, watched := b.tally.Of(id); ran < awake*watched {
 			continue
 		}
 		for w, s := range looks {
@@ -115,9 +111,7 @@ func (m *Minute) asking() (list []explain.Finding) {
 		}
 		f.Text = fmt.Sprintf("%s waits %s of its active time for answers from %s", m.subject(), result.Share(*f.Explains), screen.Clean(who))
 		f.Step = next
-		if f.Matters() {
-			list = append(list, f)
-		}
+		list = append(list, f)
 	}
 	return list
 }

@@ -10,7 +10,7 @@ import (
 	"hostlab/internal/waits"
 )
 
-// A thread that works on answers waits for the server; one that is told of something now and then, or serves clients, is idle.
+// A thread that works on answers waits for the server. One that hardly computes, or serves clients, is idle.
 func TestAsked(t *testing.T) {
 	running := waits.Wait{Kind: waits.Running}
 	b := blocked{pace: 20 * time.Millisecond, tally: &waits.Tally{N: 3000, Looks: map[waits.Thread]map[waits.Wait]float64{

@@ -8,9 +8,9 @@ import (
 
 	"hostlab/internal/explain"
 	"hostlab/internal/lever"
+	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/waits"
 )
 
 // Full is a thread that had work for a CPU all the time: no more than one CPU serves it.
@@ -28,18 +28,15 @@ func (b *blocked) busy() (list []Full, all int) {
 	if b.tally == nil {
 		return nil, 0
 	}
-	for id, looks := range b.tally.Looks {
-		watched := 0.0
-		for _, s := range looks {
-			watched += s
-		}
+	for id := range b.tally.Looks {
+		ran, watched := b.tally.Of(id)
 		if watched < b.tally.Wall.Seconds()/2 {
 			continue
 		}
 		all++
-		if share := looks[waits.Wait{Kind: waits.Running}] / watched; share >= full {
-			name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", id.PID, id.TID))
-			list = append(list, Full{id.TID, strings.TrimSpace(string(name)), share})
+		if share := ran / watched; share >= full {
+			thread, _ := proc.Read(id.TID) // one that has ended has no name
+			list = append(list, Full{id.TID, thread.Name, share})
 		}
 	}
 	return list, all
@@ -63,18 +60,17 @@ func (b *blocked) collector() *Collector {
 	}
 	var c Collector
 	most, pid := 0.0, 0
-	for id, looks := range b.tally.Looks {
-		ran := looks[waits.Wait{Kind: waits.Running}]
+	for id := range b.tally.Looks {
+		ran, _ := b.tally.Of(id)
 		if ran <= 0 {
 			continue
 		}
-		comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", id.PID, id.TID))
-		name := strings.TrimSpace(string(comm))
-		if !slices.ContainsFunc(collectors, func(begin string) bool { return strings.HasPrefix(name, begin) }) {
+		thread, _ := proc.Read(id.TID)
+		if !slices.ContainsFunc(collectors, func(begin string) bool { return strings.HasPrefix(thread.Name, begin) }) {
 			continue
 		}
 		if c.Seconds += ran; ran > most {
-			most, c.Thread, pid = ran, name, id.PID
+			most, c.Thread, pid = ran, thread.Name, id.PID
 		}
 	}
 	if most == 0 {

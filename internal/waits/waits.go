@@ -50,6 +50,16 @@ type Tally struct {
 	CPU   time.Duration // that looking took
 }
 
+// Of is for how long a thread had a CPU or was ready for one, and for how long it was watched, s.
+func (t *Tally) Of(id Thread) (ran, watched float64) {
+	for w, s := range t.Looks[id] {
+		if watched += s; w.Kind == Running {
+			ran += s
+		}
+	}
+	return ran, watched
+}
+
 // ByWait sums the time of all threads by what they waited for.
 func (t *Tally) ByWait() map[Wait]float64 {
 	out := map[Wait]float64{}
