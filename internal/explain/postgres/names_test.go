@@ -40,7 +40,7 @@ func TestBeside(t *testing.T) {
 	a := &answers{rows: [][]explain.Row{{cells("1|2")},
 		{cells("3|4|active|Lock|tuple|client backend|77|-"), cells("3|4|active|-|-|client backend|-|select 1"), cells("3|4|-|Timeout|VacuumDelay|autovacuum worker|-|-")},
 		{cells("5|6|-|-|-|-|-|-")}}}
-	s := &Source{Asked: explain.Asked{Asker: a}, memory: &memory{}, number: 150000}
+	s := &Source{Asked: explain.Asked{Asker: a}, memory: &memory{}, version: versionOf(150000)}
 	count := func(want string) {
 		t.Helper()
 		r, err := s.counted(t.Context(), explain.Query{Name: "counters", SQL: "select 1, 2"})
@@ -76,7 +76,7 @@ func TestName(t *testing.T) {
 		{cells("active|Lock|transactionid|client backend|77|-"), cells("active|-|-|client backend|-|select 1"), cells("active|Timeout|VacuumDelay|autovacuum worker|-|-"),
 			cells("active|-|-|autovacuum worker|-|-")},
 		{cells("5|active|Lock|transactionid|app|shop||0|4,0|public.stock"), cells("4|idle in transaction|Client|ClientRead|app|nightly|10.0.0.7|4711||")}}}
-	s := &Source{Asked: explain.Asked{Asker: a}, number: 140000}
+	s := &Source{Asked: explain.Asked{Asker: a}, version: versionOf(140000)}
 	n, err := s.Name(t.Context(), false)
 	if err != nil || len(n.Doing) != 2 || n.Doing[0].ID != "77" || n.Doing[0].Kind != explain.QueryID || n.Doing[0].Part != explain.Locks ||
 		n.Doing[1].Kind != explain.Fingerprint || n.Doing[1].Text != "" {
@@ -92,12 +92,13 @@ func TestName(t *testing.T) {
 
 // TestRunning: 13 has no numbers of statements, and texts are asked for where they are wanted, or where there is no number.
 func TestRunning(t *testing.T) {
-	for number, want := range map[int]string{130000: "backend_type, null, left(query", 140000: "query_id, case when query_id is null then left(query", 180000: "query_id, case"} {
-		if q := running(number, false); !strings.Contains(q.SQL, want) {
-			t.Errorf("%d: %s", number, q.SQL)
+	for number, want := range map[int]string{130000: "backend_type, null, case when null is null then left(query", 140000: "query_id, case when query_id is null then left(query", 180000: "query_id, case"} {
+		if v := versionOf(number); !strings.Contains(v.running(false).SQL, want) {
+			t.Errorf("%d: %s", number, v.running(false).SQL)
 		}
 	}
-	if q := running(180000, true); !strings.Contains(q.SQL, "query_id, left(query") || q.Name == running(180000, false).Name {
+	v := versionOf(180000)
+	if q := v.running(true); !strings.Contains(q.SQL, "query_id, left(query") || q.Name == v.running(false).Name {
 		t.Errorf("%+v", q)
 	}
 }
