@@ -13,7 +13,8 @@ import (
 var (
 	syncEvents  = []string{"IO:WALSync", "IO:WalSync"}
 	writeEvents = []string{"IO:WALWrite", "IO:WalWrite"}
-	readEvents  = []string{"IO:DataFileRead"}
+	// Since 18 a session waits for its own or an io worker's reads under these names.
+	readEvents = []string{"IO:DataFileRead", "IO:AioIoCompletion", "IO:AioIoUringSubmit", "IO:AioIoUringExecution", "LWLock:AioUringCompletion"}
 )
 
 const us = 1e-6
@@ -56,6 +57,7 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 func (s *Source) reads(g explain.Growth, a *explain.Account) {
 	c := explain.Counted{Part: explain.DataReads, Events: readEvents, Count: -1, Whole: true, Late: s.late(g),
 		Early: s.early}
+	a.Handed = s.settings["io_method"] == "worker"
 	switch {
 	case g.Has("read_time"):
 		c.Seconds, c.Count, c.Source = g.Get("read_time")*us, int64(g.Get("reads")), "pg_stat_io"

@@ -39,7 +39,7 @@ func Classify(state, kind, event string) (part explain.PartName, name string) {
 		switch e {
 		case "walwrite", "walwritelock", "walbufmapping", "walbufmappinglock":
 			return explain.LogWait, name
-		case "bufferio", "buffer_io": // until 13: since then of IPC
+		case "bufferio", "buffer_io", "aiouringcompletion": // the first two until 13: since then of IPC
 			return explain.DataReads, name
 		}
 		return explain.Locks, name

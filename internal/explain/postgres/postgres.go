@@ -90,7 +90,7 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 	}
 	switch {
 	case s.wal.SQL == "":
-		s.Miss("how long log writes take: PostgreSQL counts that from 14 on; log waits are sampled only")
+		s.Miss("how long log writes take, and how often clients connect: PostgreSQL counts that from 14 on; log waits are sampled only")
 	case !s.walTiming:
 		s.Miss("how long log writes take: track_wal_io_timing is off; log waits are sampled only, and short ones are overstated. An " +
 			"administrator can set it to on without a restart")
