@@ -34,7 +34,7 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 		a.Active = result.Finite(max(0, g.Get("active")-g.Get("own_active")) * us)
 	}
 	untold(s.readings, &a)
-	if s.untold > 0 && !s.looked {
+	if s.untold > 0 && (s.mute || !s.looked) {
 		a.Missing = append(a.Missing, fmt.Sprintf("whether %d sessions wait for their clients within transactions: they tell no state, as where "+
 			"track_activities is off for their role or database; an administrator can set it to on there, without a restart",
 			s.untold))

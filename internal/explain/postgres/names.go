@@ -83,8 +83,11 @@ func (s *Source) Name(ctx context.Context, texts bool) (n explain.Naming, err er
 	if err != nil {
 		return n, err
 	}
-	locks := false
+	locks, untold := false, 0
 	for _, r := range rows {
+		if s.mute && r.Text(0) == "disabled" {
+			untold++
+		}
 		d := explain.Doing{ID: r.Text(4), Kind: explain.QueryID}
 		d.Part, _ = Classify(r.Text(0), r.Text(1), r.Text(2))
 		if r.Text(3) == "autovacuum worker" {
@@ -103,6 +106,7 @@ func (s *Source) Name(ctx context.Context, texts bool) (n explain.Naming, err er
 		locks = locks || r.Text(1) == "Lock"
 		n.Doing = append(n.Doing, d)
 	}
+	s.untold = max(s.untold, untold)
 	if locks {
 		n.Blocks, err = s.blocks(ctx)
 	}

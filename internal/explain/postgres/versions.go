@@ -12,6 +12,7 @@ type version struct {
 	wal              explain.Query  // the log's account: see Log
 	walView          string         // that has it
 	clientReads      *explain.Query // of clients, and their time; nil: those of all, in pg_stat_database
+	mute             bool           // processes keep no word of their waits where track_activities is off
 	sleeps           bool           // a sleep before a commit shows as a wait
 	told             []view         // what Tell asks for, beside the database's own
 }
@@ -29,11 +30,11 @@ var changes = []struct {
 }{
 	{oldest, func(v *version) {
 		v.leader, v.statement, v.sessions, v.active = "null::int", "null", "0", "null"
-		v.told = []view{written10}
+		v.told, v.mute = []view{written10}, true
 	}},
 	{13, func(v *version) { v.leader = "leader_pid" }},
 	{14, func(v *version) {
-		v.statement, v.wal, v.walView = "query_id", wal14, "pg_stat_wal"
+		v.statement, v.wal, v.walView, v.mute = "query_id", wal14, "pg_stat_wal", false
 		v.sessions, v.active, v.spans = "sum(sessions)", "sum(round(active_time * 1000)::bigint)", spans14
 		v.told = append(v.told, images14)
 	}},
