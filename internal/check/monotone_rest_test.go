@@ -88,6 +88,12 @@ var restKnobs = []knob{
 			f.Offload[i].Queues = known(v, "f")
 		}
 	}, 0, 1, 8),
+	steps("memory by node", func(f *host.Facts, v int64) {
+		f.Databases = slices.Clone(f.Databases)
+		for i := range f.Databases {
+			f.Databases[i].NodeMemory = host.Known([]int64{40 * gib, v}, "B", "f")
+		}
+	}, 0, gib, 30*gib),
 	steps("preemption", func(f *host.Facts, v string) { f.Identity.Preemption = known(v, "f") }, "full", "lazy", "voluntary"),
 	steps("sched_ext", func(f *host.Facts, v string) { f.Kernel.SchedExt = known(v, "f") }, "enabled", "disabled"),
 	ofQueues("atomic writes", func(b *host.BlockDevice, v int64) { b.AtomicWrite = known(v, "f") }, 65536, 16384, 4096),

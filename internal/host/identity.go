@@ -16,14 +16,14 @@ func readIdentity(t Tree) Identity {
 	cpu := readCPUInfo(t)
 	kernel := readRelease(t)
 	id := Identity{
-		OS:           readOS(t),
-		Kernel:       kernel,
-		Arch:         readArch(t, cpu, kernel.Or("")),
-		CPUModel:     cpu.model(),
-		CPUVendor:    cpu.vendor(),
-		Microcode:    firstKnown(cpu.text("microcode"), notEmpty(t.Text("/sys/devices/system/cpu/cpu0/microcode/version"))),
-		Product:      readProduct(t),
-		BIOS:         joinFacts(dmi(t, "bios_vendor"), dmi(t, "bios_version"), dmi(t, "bios_date")),
+		OS:        readOS(t),
+		Kernel:    kernel,
+		Arch:      readArch(t, cpu, kernel.Or("")),
+		CPUModel:  cpu.model(),
+		CPUVendor: cpu.vendor(),
+		Microcode: firstKnown(cpu.text("microcode"), notEmpty(t.Text("/sys/devices/system/cpu/cpu0/microcode/version"))),
+		Product:   readProduct(t),
+		BIOS:      joinFacts(dmi(t, "bios_vendor"), dmi(t, "bios_version"), dmi(t, "bios_date")),
 	}
 	config := readConfig(t, kernel.Or(""))
 	id.ClockTicksHz, id.Preemption = configHz(config), readPreemption(t, config)
