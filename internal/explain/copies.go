@@ -19,8 +19,8 @@ type Copies struct {
 // the mean, so that this alone says nothing.
 const quickest = 20e-6
 
-// handed is how many times as long a copy may take that another process makes for a session, which waits until that has run.
-// PostgreSQL 18's io workers took 20 to 30 us on two CPUs.
+// handed is how many times as long a copy may take that another process makes for a session, which waits until that has
+// run. PostgreSQL 18's io workers took 20 to 30 us on two CPUs.
 const handed = 10
 
 // few is the share of what a server reads from which on devices had a part in it.
@@ -84,8 +84,8 @@ func reads(batches []Batch, a Account) (c Copies) {
 	return c
 }
 
-// cached takes copies out of the waits for data: they are time on a CPU, the session's own or, where another process makes them, that
-// one's, for which it waits.
+// cached takes copies out of the waits for data: they are time on a CPU, the session's own or, where another process
+// makes them, that one's, for which it waits.
 func (c *Copies) cached(batches []Batch, a Account) {
 	to := DatabaseCPU
 	if a.Handed {

@@ -17,8 +17,8 @@ import (
 )
 
 // Words reads the words in which PostgreSQL's processes say what they wait for, from their memory: no statement runs on the server.
-// Each process has a pointer to a word that all map at one address, as an exported symbol (pointers): the class is in its top byte, the
-// event in the low 16 bits, 0 is no wait.
+// Each process has a pointer to a word that all map at one address, as an exported symbol (pointers): the class is in
+// its top byte, the event in the low 16 bits, 0 is no wait.
 type Words struct {
 	postmaster  int
 	pointer     uint64         // where each process has its pointer: they are forks of one program
@@ -101,7 +101,8 @@ func symbol(program *os.File) (at linked, err error) {
 		}
 	}
 	if at.value == 0 {
-		return at, errors.New("its program has neither symbol my_wait_event_info, as PostgreSQL 14 and later have it, nor those of 13")
+		return at, errors.New("its program has neither symbol my_wait_event_info, as PostgreSQL 14 and later have it, " +
+			"nor those of 13")
 	}
 	at.first, at.anywhere = ^uint64(0), f.Type == elf.ET_DYN
 	for _, p := range f.Progs {

@@ -1,7 +1,7 @@
 //go:build linux && amd64 && system
 
-// Package servers tries hostlab on live database servers of several versions: by default on the oldest and the newest of
-// PostgreSQL and on the newest MariaDB, with LAB=all on all.
+// Package servers tries hostlab on live database servers of several versions: by default on the oldest and the newest
+// of PostgreSQL and on the newest MariaDB, with LAB=all on all.
 //
 // All runs among processes of its own, so that no other database of this host is busier.
 package servers
@@ -11,6 +11,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -162,10 +163,9 @@ func start(t *testing.T, v version) *server {
 	if s.vendor == privatedb.PostgreSQL {
 		settings = map[string]string{"track_io_timing": "on", "track_wal_io_timing": "on", "autovacuum": "off"}
 	}
-	for name, value := range v.settings {
-		settings[name] = value
-	}
-	if s.Server, err = privatedb.Start(t.Context(), s.vendor, privatedb.Config{Parent: s.dir, Settings: settings, LogBytes: 16 << 20}); err != nil {
+	maps.Copy(settings, v.settings)
+	config := privatedb.Config{Parent: s.dir, Settings: settings, LogBytes: 16 << 20}
+	if s.Server, err = privatedb.Start(t.Context(), s.vendor, config); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
@@ -199,7 +199,8 @@ func (s *server) load(t *testing.T) {
 	if s.vendor == privatedb.PostgreSQL {
 		s.exec(t, "create role postgres superuser login") // who assess logs in as
 		pgbench := func(args ...string) *exec.Cmd {
-			return exec.Command("pgbench", append(args, "-h", s.SocketDir(), "-p", "5432", "-U", privatedb.Role, privatedb.Postgres)...)
+			args = append(args, "-h", s.SocketDir(), "-p", "5432", "-U", privatedb.Role, privatedb.Postgres)
+			return exec.Command("pgbench", args...)
 		}
 		if out, err := pgbench("-i", "-q", "-s", "2").CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)

@@ -37,12 +37,12 @@ type assessment struct {
 		Connected                       bool
 	}
 	Account struct {
-		Vendor          string
 		Elapsed         float64
 		Looks, Samples  int
 		Missing         []string
-		TransactionsLow int64 `json:"transactions_low"`
 		Transactions    int64
+		TransactionsLow int64 `json:"transactions_low"`
+		Totals          struct{ Grown map[string]int64 }
 		Parts           []struct {
 			Name    string
 			Seconds float64
@@ -51,7 +51,16 @@ type assessment struct {
 	Levers []struct{ Name string }
 }
 
-// assess finds the server by itself, as root and as the server's own account, which may read its memory where the kernel lets it.
+// counted are counters that every version has, wherever it has them.
+var counted = map[*privatedb.Vendor][]string{
+	privatedb.PostgreSQL: {"transactions", "log", "temp_bytes", "blocks_hit", "checkpoints_timed", "checkpoints_forced",
+		"written_checkpoint", "written_background", "written_backend"},
+	privatedb.MariaDB: {"questions", "connections", "innodb_log_waits", "innodb_buffer_pool_reads",
+		"innodb_buffer_pool_read_requests", "innodb_buffer_pool_wait_free", "created_tmp_disk_tables"},
+}
+
+// assess finds the server by itself, as root and as the server's own account, which may read its memory where the
+// kernel lets it.
 func (s *server) assess(t *testing.T) {
 	account, err := s.vendor.Account()
 	if err != nil {
@@ -67,8 +76,8 @@ func (s *server) assess(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &a); err != nil {
 			t.Fatal(err)
 		}
-		if x := a.Service; x.Kind != "database" || x.Name != s.vendor.Product || x.PID != s.PID() || !x.Connected || x.Ended != "" ||
-			!strings.HasPrefix(x.Version, s.Programs.Version) {
+		if x := a.Service; x.Kind != "database" || x.Name != s.vendor.Product || x.PID != s.PID() || !x.Connected ||
+			x.Ended != "" || !strings.HasPrefix(x.Version, s.Programs.Version) {
 			t.Errorf("as %s: %+v, want %s %s, process %d", who, x, s.vendor.Product, s.Programs.Version, s.PID())
 		}
 		r := a.Account
@@ -81,6 +90,11 @@ func (s *server) assess(t *testing.T) {
 		}
 		if r.Transactions <= 0 && r.TransactionsLow <= 0 {
 			t.Errorf("as %s: no transactions", who)
+		}
+		for _, counter := range counted[s.vendor] {
+			if _, has := r.Totals.Grown[counter]; !has {
+				t.Errorf("as %s: no counter %s: %v", who, counter, r.Totals)
+			}
 		}
 		missing := strings.Join(r.Missing, "; ")
 		for _, problem := range []string{"SQLSTATE", "Error 1", "syntax", "newer than", "this build tells"} {
@@ -196,7 +210,8 @@ func (s *server) state(t *testing.T, parameter string) string {
 	}
 	defer c.Close(t.Context())
 	var value string
-	if err := c.QueryRow(t.Context(), "select setting from pg_settings where name = $1", parameter).Scan(&value); err != nil {
+	err = c.QueryRow(t.Context(), "select setting from pg_settings where name = $1", parameter).Scan(&value)
+	if err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(filepath.Join(s.Dir(), "postgresql.auto.conf"))

@@ -14,7 +14,8 @@ var (
 	syncEvents  = []string{"IO:WALSync", "IO:WalSync"}
 	writeEvents = []string{"IO:WALWrite", "IO:WalWrite"}
 	// Since 18 a session waits for its own or an io worker's reads under these names.
-	readEvents = []string{"IO:DataFileRead", "IO:AioIoCompletion", "IO:AioIoUringSubmit", "IO:AioIoUringExecution", "LWLock:AioUringCompletion"}
+	readEvents = []string{"IO:DataFileRead", "IO:AioIoCompletion", "IO:AioIoUringSubmit", "IO:AioIoUringExecution",
+		"LWLock:AioUringCompletion"}
 )
 
 const us = 1e-6

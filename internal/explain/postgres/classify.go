@@ -68,7 +68,8 @@ var working = []string{"active", "fastpath function call"}
 // the buffers that it wants. A wait for a place in those (WALInsert) is a lock's, yet the
 // session that has it may wait for the device.
 func WaitsForLog(part explain.PartName, event string) bool {
-	return part == explain.LogWait || strings.EqualFold(event, "LWLock:WALInsert") || strings.EqualFold(event, "LWLock:wal_insert") // until 12
+	return part == explain.LogWait || strings.EqualFold(event, "LWLock:WALInsert") ||
+		strings.EqualFold(event, "LWLock:wal_insert") // until 12
 }
 
 // meanings of events in our words, by lower-case name.

@@ -12,8 +12,8 @@ import (
 	"hostlab/internal/waits"
 )
 
-// A server calls each number as the table of its version does: the numbers are put where a session of it keeps what it waits for, and
-// another session asks what that is.
+// A server calls each number as the table of its version does: the numbers are put where a session of it keeps what it
+// waits for, and another session asks what that is.
 func TestServerNamesWaits(t *testing.T) {
 	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()})
 	if err != nil {
@@ -37,8 +37,8 @@ func TestServerNamesWaits(t *testing.T) {
 	w.Follow([]int{pid})
 	put := func(word uint32) {
 		b := binary.NativeEndian.AppendUint32(nil, word)
-		local := []unix.Iovec{{Base: &b[0], Len: 4}}
-		if _, err := unix.ProcessVMWritev(pid, local, []unix.RemoteIovec{{Base: uintptr(w.At()[pid]), Len: 4}}, 0); err != nil {
+		local, at := []unix.Iovec{{Base: &b[0], Len: 4}}, []unix.RemoteIovec{{Base: uintptr(w.At()[pid]), Len: 4}}
+		if _, err := unix.ProcessVMWritev(pid, local, at, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -54,7 +54,8 @@ func TestServerNamesWaits(t *testing.T) {
 			}
 			put(class<<24 | uint32(number)) //nolint:gosec // tables are short
 			var kind, event string
-			if err := asks.QueryRow(t.Context(), "select wait_event_type, wait_event from pg_stat_get_activity($1)", pid).Scan(&kind, &event); err != nil {
+			r := asks.QueryRow(t.Context(), "select wait_event_type, wait_event from pg_stat_get_activity($1)", pid)
+			if err := r.Scan(&kind, &event); err != nil {
 				t.Fatal(err)
 			}
 			if kind != classes[class] || event != name {

@@ -279,7 +279,8 @@ func TestEventNames(t *testing.T) {
 			}
 		}
 		for _, name := range []string{"io:walsync", "io:walwrite", "io:walinitwrite", "io:datafileread", "lwlock:walwrite", "lwlock:walinsert",
-			"client:clientread", "client:clientwrite", "lock:transactionid", "lock:tuple", "bufferpin:bufferpin", "ipc:syncrep", map[bool]string{true: "lwlock:bufferio", false: "ipc:bufferio"}[major == 13],
+			"client:clientread", "client:clientwrite", "lock:transactionid", "lock:tuple", "bufferpin:bufferpin", "ipc:syncrep",
+			map[bool]string{true: "lwlock:bufferio", false: "ipc:bufferio"}[major == 13],
 			"timeout:pgsleep", "activity:walwritermain"} {
 			if !found[name] {
 				t.Errorf("PostgreSQL %d: no %s", major, name)
@@ -293,7 +294,8 @@ func TestEventNames(t *testing.T) {
 		}
 	}
 	for _, major := range []int{12, 19, 0} {
-		if _, err := openMemory(1, 1, major); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("13 to 18, and not of %d", major)) {
+		want := fmt.Sprintf("13 to 18, and not of %d", major)
+		if _, err := openMemory(1, 1, major); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("PostgreSQL %d: %v", major, err)
 		}
 	}

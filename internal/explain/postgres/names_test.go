@@ -90,7 +90,7 @@ func TestName(t *testing.T) {
 	}
 }
 
-// TestMute: until 13 a session keeps no waits where track_activities is off for it, so that its memory tells none, either.
+// TestMute: until 13 a session keeps no waits where track_activities is off for it, so that its memory tells none.
 func TestMute(t *testing.T) {
 	for number, want := range map[int]int{130000: 1, 140000: 0} {
 		a := &answers{rows: [][]explain.Row{{cells("disabled|||client backend|-|")}}}
@@ -108,9 +108,12 @@ func TestMute(t *testing.T) {
 // TestVersions: each version has the questions of its own columns, and those that came later are not asked.
 func TestVersions(t *testing.T) {
 	for number, c := range map[int]struct{ has, lacks string }{
-		100004: {"null::int", "leader_pid"}, 120022: {"null::int", "leader_pid"}, 130023: {"leader_pid|checkpoints_req|(select) d", "pg_stat_wal|query_id|active_time|force_next"},
-		140023: {"pg_stat_wal|query_id|active_time|wal_fpi", "force_next|pg_stat_io"}, 150018: {"force_next|checkpoints_req", "pg_stat_io"},
-		160014: {"pg_stat_io|checkpoints_req", "pg_stat_checkpointer"}, 170010: {"pg_stat_checkpointer|wal_write_time", "checkpoints_req"},
+		100004: {"null::int", "leader_pid"}, 120022: {"null::int", "leader_pid"},
+		130023: {"leader_pid|checkpoints_req|(select) d", "pg_stat_wal|query_id|active_time|force_next"},
+		140023: {"pg_stat_wal|query_id|active_time|wal_fpi", "force_next|pg_stat_io"},
+		150018: {"force_next|checkpoints_req", "pg_stat_io"},
+		160014: {"pg_stat_io|checkpoints_req", "pg_stat_checkpointer"},
+		170010: {"pg_stat_checkpointer|wal_write_time", "checkpoints_req"},
 		180004: {"object = 'wal'|pg_stat_checkpointer", "wal_write_time"}, 190000: {"object = 'wal'", "wal_write_time"},
 	} {
 		v := versionOf(number)
@@ -130,7 +133,8 @@ func TestVersions(t *testing.T) {
 
 // TestRunning: 13 has no numbers of statements, and texts are asked for where they are wanted, or where there is no number.
 func TestRunning(t *testing.T) {
-	for number, want := range map[int]string{130000: "backend_type, null, case when null is null then left(query", 140000: "query_id, case when query_id is null then left(query", 180000: "query_id, case"} {
+	for number, want := range map[int]string{130000: "backend_type, null, case when null is null then left(query",
+		140000: "query_id, case when query_id is null then left(query", 180000: "query_id, case"} {
 		if v := versionOf(number); !strings.Contains(v.running(false).SQL, want) {
 			t.Errorf("%d: %s", number, v.running(false).SQL)
 		}

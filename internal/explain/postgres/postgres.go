@@ -60,8 +60,8 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{Asked: explain.Asked{Asker: a, Meanings: meanings}, number: int(r.Int(1)), version: versionOf(int(r.Int(1))), user: r.Text(3),
-		walTiming: r.Bool(5), ioTiming: r.Bool(6)}
+	s := &Source{Asked: explain.Asked{Asker: a, Meanings: meanings}, number: int(r.Int(1)),
+		version: versionOf(int(r.Int(1))), user: r.Text(3), walTiming: r.Bool(5), ioTiming: r.Bool(6)}
 	if p, ok := a.(interface{ Pooled() bool }); !ok || !p.Pooled() {
 		s.known = map[string]bool{}
 	}
@@ -90,7 +90,8 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 	}
 	switch {
 	case s.wal.SQL == "":
-		s.Miss("how long log writes take, and how often clients connect: PostgreSQL counts that from 14 on; log waits are sampled only")
+		s.Miss("how long log writes take, and how often clients connect: PostgreSQL counts that from 14 on; log waits are " +
+			"sampled only")
 	case !s.walTiming:
 		s.Miss("how long log writes take: track_wal_io_timing is off; log waits are sampled only, and short ones are overstated. An " +
 			"administrator can set it to on without a restart")
@@ -99,7 +100,8 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 		s.Miss("how long data reads take: track_io_timing is off; they are sampled only")
 	}
 	if major > newest {
-		s.Miss("PostgreSQL %d is newer than what this was written for (%d to %d); views may have changed", major, oldest, newest)
+		s.Miss("PostgreSQL %d is newer than what this was written for (%d to %d); views may have changed", major, oldest,
+			newest)
 	}
 	s.Info.Platform = explain.AskSettings(ctx, a, "pg_settings", platform)
 	return s, nil

@@ -22,12 +22,15 @@ var (
 // databases counts transactions, and since 14 sessions and the time in which they ran statements,
 // us: each session begins with a transaction of the server's own (InitPostgres).
 func (v *version) databases() explain.Query {
-	return explain.Query{Name: "database", SQL: `select pg_postmaster_start_time()::text, sum(xact_commit + xact_rollback), sum(blks_read), sum(round(blk_read_time * 1000)::bigint), max(stats_reset)::text, ` + v.sessions + `,
- case when not pg_is_in_recovery() then (pg_current_wal_insert_lsn() - '0/0')::bigint end, ` + v.active + ` from pg_stat_database`}
+	return explain.Query{Name: "database", SQL: `select pg_postmaster_start_time()::text, sum(xact_commit + xact_rollback),
+ sum(blks_read), sum(round(blk_read_time * 1000)::bigint), max(stats_reset)::text, ` + v.sessions + `,
+ case when not pg_is_in_recovery() then (pg_current_wal_insert_lsn() - '0/0')::bigint end, ` + v.active + `
+ from pg_stat_database`}
 }
 
-// counters are all of them in one answer: columnsDatabase of databases, columnsReads of reads, the time for which transactions of clients have
-// been open that are older than flush, and those of the log. It has our own transaction reported at its end.
+// counters are all of them in one answer: columnsDatabase of databases, columnsReads of reads, the time for which
+// transactions of clients have been open that are older than flush, and those of the log. It has our own transaction
+// reported at its end.
 func (v *version) counters(timed bool) explain.Query {
 	reads, flushed := "select null, null", ""
 	if v.clientReads != nil && timed {
@@ -37,8 +40,8 @@ func (v *version) counters(timed bool) explain.Query {
 		flushed = ", (" + v.flush.SQL + ") as flushed"
 	}
 	// A question without columns is one, too.
-	return explain.Query{Name: "counters", SQL: fmt.Sprintf("select a.*, b.*, c.*, d.* from (%s) a, (%s) b, (%s) c, (%s) d%s", v.databases().SQL, reads, open,
-		cmp.Or(v.wal.SQL, "select"), flushed)}
+	const all = "select a.*, b.*, c.*, d.* from (%s) a, (%s) b, (%s) c, (%s) d%s"
+	return explain.Query{Name: "counters", SQL: fmt.Sprintf(all, v.databases().SQL, reads, open, cmp.Or(v.wal.SQL, "select"), flushed)}
 }
 
 const columnsDatabase, columnsReads = 8, 2
@@ -55,9 +58,9 @@ var backends = explain.Query{Name: "backends", SQL: `select pid, coalesce(backen
 
 // activity is what sessions do.
 func (v *version) activity() explain.Query {
-	return explain.Query{Name: "activity", Most: explain.Sessions, SQL: `select pid, coalesce(state, ''), coalesce(wait_event_type, ''), coalesce(wait_event, ''), coalesce(backend_type, ''), ` + v.leader + `,
- query = '<insufficient privilege>',
- coalesce(extract(epoch from clock_timestamp() - xact_start), 0)
- from pg_stat_get_activity(null)
- where pid <> pg_backend_pid() and (backend_type is null or backend_type in ('client backend', 'parallel worker') or wait_event ilike 'wal%')`}
+	return explain.Query{Name: "activity", Most: explain.Sessions, SQL: `select pid, coalesce(state, ''),
+ coalesce(wait_event_type, ''), coalesce(wait_event, ''), coalesce(backend_type, ''), ` + v.leader + `,
+ query = '<insufficient privilege>', coalesce(extract(epoch from clock_timestamp() - xact_start), 0)
+ from pg_stat_get_activity(null) where pid <> pg_backend_pid()
+ and (backend_type is null or backend_type in ('client backend', 'parallel worker') or wait_event ilike 'wal%')`}
 }
