@@ -21,7 +21,7 @@ func pageOf(t *testing.T, d *Document) string {
 func TestContents(t *testing.T) {
 	long := pageOf(t, sample())
 	for _, want := range []string{`<li><a href="#h0">Effects</a></li>`, `<li><a href="#h4">Next</a></li>`,
-		`<h2 id="h4">Next</h2>`, `<a href="#verdict">Back to the answer</a>`} {
+		`<h2 id="h4">Next</h2>`, `<h2 id="h1">Pictures</h2><a href="#verdict">Back to the answer</a>`} {
 		if !strings.Contains(long, want) {
 			t.Errorf("a long page lacks %s", want)
 		}

@@ -12,6 +12,7 @@ import (
 var checks = []struct{ what, expression string }{
 	{"sideways scrolling", Overflowing}, {"low contrast", LowContrast}, {"texts of a picture that overlap", Overlaps},
 	{"text of pictures below 11 pixels", smallText},
+	{"cards that are cut off", `innerWidth > 900 ? [] : [...document.querySelectorAll(".scroll:has(> .cards)")].filter((s) => s.scrollWidth > s.clientWidth + 1).map((s) => s.getAttribute("aria-label") + ": " + s.scrollWidth + " in " + s.clientWidth)`},
 	{"ids that are not unique", `[...document.querySelectorAll("[id]")].map((e) => e.id).filter((id, i, all) => all.indexOf(id) !== i)`},
 	{"tables without a caption or a scope", `[...document.querySelectorAll("table")].filter((t) => !t.caption || [...t.querySelectorAll("th")].some((h) => !h.scope)).map((t) => t.className)`},
 	{"pictures of no size", `[...document.querySelectorAll("svg.pic")].filter((s) => s.getBoundingClientRect().width < 250 || s.getBoundingClientRect().height < 40).map((s) => s.textContent.slice(0, 20))`},
