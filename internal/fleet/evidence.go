@@ -128,6 +128,12 @@ type Point struct {
 	Hash string // SHA-256 of the document
 }
 
+// Span is a time in which a check found something.
+type Span struct {
+	Check, Severity string
+	Since, Until    time.Time
+}
+
 // WritePoints writes a row a measurement.
 func WritePoints(w io.Writer, points []Point) error {
 	rows := [][]string{{"host", "time", "name", "value", "low", "high", "n", "noise_share", "unit", "evidence",

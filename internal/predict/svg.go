@@ -85,37 +85,25 @@ func shade(e result.Estimate) (class, ink string) {
 }
 
 func curves(a *Answer) picture.Figure {
-	seen, names := []float64{0.95, 1.1}, []string{}
+	seen, all := []float64{0.95, 1.1}, []picture.Course{}
 	for _, v := range a.Vanishing {
-		names = append(names, v.Policy)
+		c := picture.Course{Name: v.Policy}
 		for _, p := range v.Points {
 			if p.Ratio.Known() {
-				seen = append(seen, p.Ratio.Low, p.Ratio.High)
+				c.X, c.Y = append(c.X, p.Load), append(c.Y, p.Ratio.Value)
+				c.Low, c.High = append(c.Low, p.Ratio.Low), append(c.High, p.Ratio.High)
 			}
 		}
-	}
-	s := picture.NewPlot("curves", picture.Width, 220, names, &picture.Axis{Name: "load", Unit: picture.Share, Hi: 1},
-		picture.Around("CPU time of a step, against "+a.Baseline.Name, "ratio", seen...))
-	s.Line(s.Left, s.Y.At(1), s.Right, s.Y.At(1), "base")
-	s.Line(s.Left, s.Y.At(Limit), s.Right, s.Y.At(Limit), "ideal")
-	for i, v := range a.Vanishing {
-		var points [][2]float64
-		for _, p := range v.Points {
-			if p.Ratio.Known() {
-				x := s.X.At(p.Load)
-				points = append(points, [2]float64{x, s.Y.At(p.Ratio.Value)})
-				s.Interval(x, p.Ratio.Low, p.Ratio.High, fmt.Sprintf("whisker k%d", i%6))
-			}
-		}
-		s.Path(points, fmt.Sprintf("trace k%d", i%6), false)
-		s.Marks(i, points)
+		seen, all = append(append(seen, c.Low...), c.High...), append(all, c)
 	}
 	return picture.Figure{
 		Title: "From which load on it does not matter",
-		Note: fmt.Sprintf("CPU time of a step against %s over the load, simulated, with intervals over %d replications. The dashed "+
-			"line is 5 %%, below which an effect does not count.", a.Baseline.Name, a.Options.Replications),
-		SVG: s.Done("Ratios over loads",
-			"CPU time of each policy against the baseline over the load; the table below holds the same figures."),
+		Note: fmt.Sprintf("CPU time of a step against %s over the load, simulated, with intervals over %d replications. The upper "+
+			"dashed line is 5 %%, below which an effect does not count.", a.Baseline.Name, a.Options.Replications),
+		SVG: picture.Courses("curves", "Ratios over loads",
+			"CPU time of each policy against the baseline over the load; the table below holds the same figures.",
+			&picture.Axis{Name: "load", Unit: picture.Share, Hi: 1},
+			picture.Around("CPU time of a step, against "+a.Baseline.Name, "ratio", seen...), []float64{1, Limit}, all),
 	}
 }
 
