@@ -61,7 +61,8 @@ func (s *Store) Likely(ctx context.Context, host string, most int) (list []fleet
 	err = s.query(ctx, func(scan func(...any) error) error {
 		p, at := fleet.Point{Host: host}, int64(0)
 		err := scan(&at, &p.Name, &p.Value)
-		p.At, list = time.Unix(0, at), append(list, p)
+		p.At = time.Unix(0, at)
+		list = append(list, p)
 		return err
 	}, "SELECT d.started, l.name, l.likely "+recently+"JOIN lever l ON l.document = d.id WHERE l.likely IS NOT NULL ORDER BY "+
 		"d.started, d.id, l.name", host, most)
@@ -92,7 +93,8 @@ func points(list *[]fleet.Point) func(scan func(...any) error) error {
 	return func(scan func(...any) error) error {
 		p, at := fleet.Point{}, int64(0)
 		err := scan(&p.Host, &at, &p.Hash, &p.Name, &p.Value, &p.Low, &p.High, &p.N, &p.Noise, &p.Unit, &p.Evidence)
-		p.At, *list = time.Unix(0, at), append(*list, p)
+		p.At = time.Unix(0, at)
+		*list = append(*list, p)
 		return err
 	}
 }
