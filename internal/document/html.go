@@ -83,12 +83,6 @@ type piece struct {
 // quoted is a command of ours in a sentence. One with a character that a shell reads otherwise is none.
 var quoted = lazyre.New("[\"'`](hostlab [A-Za-z0-9 =./:,%@_+\\[\\]{}-]*)[\"'`]")
 
-// Typed reports whether a text is one command of ours, and nothing that a shell reads as more.
-func Typed(text string) bool {
-	p := pieces("`" + text + "`")
-	return len(p) == 3 && p[1].Text == text
-}
-
 // pieces parts a sentence at the commands that it quotes.
 func pieces(text string) (out []piece) {
 	for {

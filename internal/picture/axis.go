@@ -261,7 +261,7 @@ func first(lines []string, _ bool) []string { return lines }
 func (p *Plot) vertical(y *Axis, height float64) {
 	ticks, text, title := y.marks()
 	if title != "" {
-		p.Top += 20 * float64(p.Label(4, p.Top+8, p.W-8, 1, "axis", title))
+		p.Top += 4 + 16*float64(p.Label(4, p.Top+8, p.W-8, 2, "axis", title))
 	}
 	p.Top += 6 // half of the highest tick's text
 	for _, v := range ticks {

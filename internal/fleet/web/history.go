@@ -32,7 +32,7 @@ var measures = []struct {
 	{"Commit latency", "time of one commit to a recycled log", "s", false,
 		[]result.Kind{probe.Recycled.Of(probe.Median), probe.Recycled.Of(probe.Tail)}, []string{"p50", "p99"}},
 	{"Clock of a busy CPU", "clock of the slowest CPU", "Hz", true, []result.Kind{probe.ClockBusy}, []string{"clock"}},
-	{"Wake-up latency", "median wake-up latency of the slowest CPU", "s", false, []result.Kind{probe.LateMedian}, []string{"p50"}},
+	{"Wake-up latency", "median wake-up latency, slowest CPU", "s", false, []result.Kind{probe.LateMedian}, []string{"p50"}},
 	{"Speed-up of a query", "speed-up on the most CPUs", "ratio", false, []result.Kind{probe.SpeedUp}, []string{"speed-up"}},
 }
 

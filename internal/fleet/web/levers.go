@@ -135,7 +135,7 @@ func leverTable() *document.Table {
 
 func addLever(t *document.Table, name document.Cell, l *fleet.Lever) {
 	next := none(l.Next.Command)
-	next.Command = document.Typed(next.Text)
+	next.Command = l.Next.Command != ""
 	share := func(v *float64) document.Cell {
 		if v == nil {
 			return document.Text("unknown")
