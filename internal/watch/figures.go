@@ -13,6 +13,7 @@ import (
 const (
 	mostPoints = 240
 	mostRows   = 64
+	fewRows    = 24 // a phone shows so many
 )
 
 // course is how busy the CPUs were over time, for pictures.
@@ -63,11 +64,11 @@ func (a *Answer) figures() (out []document.Block) {
 	all := picture.Figure{Title: "CPUs busy over time", SVG: a.drawBusy(),
 		Note: "The share of all CPUs that worked. A gap is time without samples."}
 	if a.Onset != nil {
-		all.Note += " The line across is where load began."
+		all.Note += " The dotted line is where load began."
 	}
 	out = append(out, document.Figure{Figure: all})
 	if len(a.course.names) > 1 {
-		each := picture.Figure{Title: "Each CPU over time", SVG: a.drawEach(), Wide: true,
+		each := picture.Figure{Title: "Each CPU over time", SVG: a.drawEach(), Wide: len(a.course.names) > fewRows,
 			Note: "A row for each CPU; the darker, the busier. A row that stays empty did no work, or was offline."}
 		if n := len(a.course.names); n > mostRows {
 			each.Note += fmt.Sprintf(" The first %d of %d CPUs are drawn.", mostRows, n)
@@ -109,14 +110,17 @@ func (a *Answer) drawBusy() picture.HTML {
 
 func (a *Answer) drawEach() picture.HTML {
 	rows := a.course.each[:min(mostRows, len(a.course.each))]
-	const high = 18.0
+	high, width := 14.0, picture.Width
+	if len(rows) > fewRows {
+		high, width = 18, picture.Wide
+	}
 	var names []float64
 	for i := range rows {
-		if len(rows) <= 24 || i%4 == 0 {
+		if len(rows) <= fewRows || i%4 == 0 {
 			names = append(names, -float64(i)-0.5)
 		}
 	}
-	s := picture.NewPlot("each", picture.Wide, high*float64(len(rows)), nil, a.span(),
+	s := picture.NewPlot("each", width, high*float64(len(rows)), nil, a.span(),
 		&picture.Axis{Name: "CPU", Lo: -float64(len(rows)), Ticks: names,
 			Text: func(v float64) string { return fmt.Sprint(a.course.names[int(-v)]) }})
 	for i, row := range rows {
