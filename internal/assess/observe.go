@@ -73,10 +73,11 @@ type beside struct {
 	of     *service.Service
 	before proc.Census
 	memory *service.Ceiling
+	came   interruptions
 }
 
 func (b *beside) start(s *service.Service) {
-	b.of, b.before, b.memory = s, proc.TakeCensus(), s.Memory()
+	b.of, b.before, b.memory, b.came = s, proc.TakeCensus(), s.Memory(), countInterrupts()
 }
 
 // most is how many programs a minute keeps.
@@ -86,6 +87,7 @@ func (b *beside) fill(m *Minute) {
 	if b.of == nil {
 		return
 	}
+	m.Interrupts = countInterrupts().since(b.came)
 	now := proc.TakeCensus()
 	ours := now.Below(append(b.of.Processes(), os.Getpid())...)
 	takers := now.Takers(b.before, func(s proc.Stat, group string) bool { return ours[s.PID] || b.of.Holds(group) })
