@@ -192,3 +192,39 @@ func TestPrintInBrowser(t *testing.T) {
 		}
 	}
 }
+
+// A click on a command's button copies it: also where a page has no clipboard, as one of a server without TLS.
+func TestCopyInBrowser(t *testing.T) {
+	b := open(t, chrome.Start(t), samples["service"](), "", 1200)
+	for _, may := range []string{"clipboard-read", "clipboard-write"} {
+		if _, err := chromedp.CallBrowser(b.Ctx, browser.SetPermission, browser.SetPermissionParams{
+			Permission: &browser.PermissionDescriptor{Name: may}, Setting: browser.PermissionSettingGranted}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := chrome.Eval[string](t, b, `document.querySelector(".typed code").textContent`)
+	if !strings.HasPrefix(want, "hostlab ") {
+		t.Fatalf("the first command is %q", want)
+	}
+	said := func() string {
+		b.Run(t, chromedp.Click(chromedp.CSS(".typed .copy")),
+			chromedp.WaitReady(chromedp.CSS(`#status:not(:empty)`)))
+		return chrome.Eval[string](t, b, `document.querySelector(".typed .copy").textContent + ", " + document.getElementById("status").textContent`)
+	}
+	if got := said(); got != "Copied, copied" {
+		t.Errorf("the page says %q", got)
+	}
+	read := chromedp.Evaluate[string](`navigator.clipboard.readText()`, chromedp.EvalAwaitPromise)
+	if got := chrome.Get(t, b, read); got != want {
+		t.Errorf("copied %q, want %q", got, want)
+	}
+	chrome.Eval[bool](t, b, `navigator.clipboard.writeText("other") && true`)
+	chrome.Eval[bool](t, b, `(document.getElementById("status").textContent = "", Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true }), true)`)
+	if got := said(); got != "Copied, copied" {
+		t.Errorf("without a clipboard the page says %q", got)
+	}
+	chrome.Eval[bool](t, b, `delete navigator.clipboard`)
+	if got := chrome.Get(t, b, read); got != want {
+		t.Errorf("without a clipboard copied %q, want %q", got, want)
+	}
+}
