@@ -38,7 +38,7 @@ type Census struct {
 func TakeCensus() Census {
 	c := Census{all: All(), groups: map[int]string{}}
 	for _, s := range c.all {
-		c.groups[s.PID] = groupOf(s.PID)
+		c.groups[s.PID] = GroupOf(s.PID)
 	}
 	return c
 }

@@ -1,0 +1,291 @@
+package pods
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hostlab/internal/trust"
+)
+
+// Names knows what containers are called. It believes only directories and files that root or this user owns, and that
+// nobody else may write to.
+type Names struct {
+	root   string // "": the host's own files
+	owner  func(group string) int
+	logs   map[string][]string // by a container's ID: pod, namespace, container
+	pods   map[string][]string // by a pod's UID: namespace, name
+	stored map[string]string   // by a container's ID, its name
+	looked []string            // where, and why not
+}
+
+// Where names are. The kubelet links each container's log by "POD_NAMESPACE_CONTAINER-ID.log" and keeps a pod's logs in
+// "NAMESPACE_NAME_UID" (kubernetes v1.34, pkg/kubelet/kuberuntime/legacy.go and helpers.go).
+const (
+	logLinks = "/var/log/containers"
+	podLogs  = "/var/log/pods"
+)
+
+// bundles hold a directory for each container of containerd, whose config.json has the names of Kubernetes' objects as
+// annotations (containerd v2.1, core/runtime/v2/bundle.go, internal/cri/annotations). k3s, RKE2 and MicroK8s have its
+// state elsewhere.
+var bundles = []string{
+	"/run/containerd/io.containerd.runtime.v2.task", "/run/k3s/containerd/io.containerd.runtime.v2.task",
+	"/var/snap/microk8s/common/run/containerd/io.containerd.runtime.v2.task",
+}
+
+// Podman and CRI-O keep containers by containers/storage (v1.59, containers.go: those that are removed with their end, or
+// by the next boot, are in a file of their own). CRI-O's bundle is in the run directory of each.
+const (
+	storage    = "/var/lib/containers/storage"
+	storageRun = "/run/containers/storage"
+	ofUser     = ".local/share/containers/storage"
+)
+
+// dockers are the data directories of Docker and of its snap (moby v28, container/container.go: config.v2.json).
+var dockers = []string{"/var/lib/docker/containers", "/var/snap/docker/common/var-lib-docker/containers"}
+
+// Read looks for names here.
+func Read() *Names { return read("", owner) }
+
+func read(root string, owner func(string) int) *Names {
+	n := &Names{root: root, owner: owner, logs: map[string][]string{}, pods: map[string][]string{}, stored: map[string]string{}}
+	for _, name := range n.list(logLinks) {
+		name = strings.TrimSuffix(name, ".log")
+		at := strings.LastIndexByte(name, '-')
+		if at < 0 || len(name)-at < 12 { // a long name is cut before its ID
+			continue
+		}
+		if f := strings.Split(name[:at], "_"); len(f) == 3 {
+			n.logs[name[at+1:]] = f
+		}
+	}
+	for _, name := range n.list(podLogs) {
+		if f := strings.Split(name, "_"); len(f) == 3 {
+			n.pods[f[2]] = f[:2]
+		}
+	}
+	stores := []string{storage, storageRun}
+	if home, err := os.UserHomeDir(); err == nil && os.Geteuid() != 0 {
+		stores = append(stores, filepath.Join(home, ofUser))
+	}
+	for _, store := range stores {
+		for _, dir := range n.below(store, "-containers") {
+			n.store(dir)
+		}
+	}
+	for _, dir := range dockers {
+		n.list(dir)
+	}
+	return n
+}
+
+// Looked says where names were looked for, and what may not be read.
+func (n *Names) Looked() string {
+	if len(n.looked) == 0 {
+		return "no directory of a kubelet or a container runtime is here"
+	}
+	return "names were looked for in " + strings.Join(n.looked, ", ")
+}
+
+// open opens a directory that nobody else controls.
+func (n *Names) open(dir string) (*os.Root, error) {
+	root, err := trust.Directory(filepath.Join(n.root, dir))
+	if err != nil {
+		return nil, err
+	}
+	f, err := root.Open(".")
+	if err == nil {
+		err = trust.Ours(f)
+		f.Close()
+	}
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	return root, nil
+}
+
+// list are the names in a directory, none where it is not there or not to be believed.
+func (n *Names) list(dir string) (names []string) {
+	root, err := n.open(dir)
+	if err == nil {
+		defer root.Close()
+		var entries []fs.DirEntry
+		if entries, err = fs.ReadDir(root.FS(), "."); err == nil {
+			for _, e := range entries {
+				names = append(names, e.Name())
+			}
+		}
+	}
+	n.note(dir, err)
+	return names
+}
+
+// note remembers a place that is there.
+func (n *Names) note(place string, err error) {
+	refused := &trust.Refused{}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return
+	case errors.As(err, &refused):
+		place += " (not believed: it " + refused.Why + ")"
+	case errors.Is(err, fs.ErrPermission):
+		place += " (only root may read it)"
+	case err != nil:
+		place += " (cannot be read)"
+	}
+	if !slices.Contains(n.looked, place) {
+		n.looked = append(n.looked, place)
+	}
+}
+
+// below are the directories in one whose names end so.
+func (n *Names) below(dir, end string) (dirs []string) {
+	for _, name := range n.list(dir) {
+		if strings.HasSuffix(name, end) {
+			dirs = append(dirs, filepath.Join(dir, name))
+		}
+	}
+	return dirs
+}
+
+// largest is more than a container's description takes, and largestStore than those of thousands.
+const (
+	largest      = 1 << 20
+	largestStore = 32 << 20
+)
+
+// read reads a file of JSON that nobody else controls.
+func (n *Names) read(dir, file string, limit int64, into any) bool {
+	root, err := n.open(dir)
+	if err == nil {
+		defer root.Close()
+		var f *os.File
+		if f, err = trust.OpenFile(root, file, os.O_RDONLY, 0); err == nil {
+			defer f.Close()
+			var b []byte
+			if err = trust.Ours(f); err == nil {
+				if b, err = trust.File(f, limit); err == nil {
+					err = json.Unmarshal(b, into)
+				}
+			}
+		}
+	}
+	if err != nil {
+		n.note(filepath.Join(dir, file), err)
+	}
+	return err == nil
+}
+
+// store reads the names that containers/storage keeps.
+func (n *Names) store(dir string) {
+	for _, file := range []string{"containers.json", "volatile-containers.json"} {
+		var list []struct {
+			ID    string   `json:"id"`
+			Names []string `json:"names"`
+		}
+		n.read(dir, file, largestStore, &list)
+		for _, c := range list {
+			if len(c.Names) > 0 {
+				n.stored[c.ID] = c.Names[0]
+			}
+		}
+	}
+}
+
+// fill gives a container its names, as far as they are known. A user may call a group anything that is theirs, so that it
+// gets no name of root's, and one of this user's own storage alone.
+func (n *Names) fill(c *Container) {
+	if n.owner != nil {
+		c.Owner = n.owner(c.Group)
+	}
+	if c.Owner != 0 && c.Owner != os.Geteuid() {
+		return
+	}
+	if c.Owner == 0 {
+		if f := n.logs[c.ID]; f != nil {
+			c.Pod, c.Namespace, c.Name = f[0], f[1], f[2]
+		}
+		if f := n.pods[c.UID]; f != nil {
+			c.Namespace, c.Pod = f[0], f[1]
+		}
+	}
+	if name := n.stored[c.ID]; c.Name == "" && name != "" {
+		c.named(name)
+	}
+	if c.Owner != 0 || c.Name != "" {
+		return
+	}
+	n.ask(c)
+}
+
+// ask reads the container's own description, by its runtime.
+func (n *Names) ask(c *Container) {
+	if strings.ContainsAny(c.ID, "/\x00") || c.ID == ".." || c.ID == "." {
+		return
+	}
+	var dirs []string
+	for _, b := range bundles {
+		for _, space := range n.list(b) { // of containerd: k8s.io, moby, default
+			dirs = append(dirs, filepath.Join(b, space, c.ID))
+		}
+	}
+	for _, dir := range n.below(storageRun, "-containers") {
+		dirs = append(dirs, filepath.Join(dir, c.ID, "userdata"))
+	}
+	for _, dir := range dirs {
+		var spec struct {
+			Annotations map[string]string `json:"annotations"`
+		}
+		if n.read(dir, "config.json", largest, &spec) && c.annotated(spec.Annotations) {
+			return
+		}
+	}
+	for _, dir := range dockers {
+		var of struct{ Name string }
+		if n.read(filepath.Join(dir, c.ID), "config.v2.json", largest, &of) {
+			c.named(strings.TrimPrefix(of.Name, "/"))
+			return
+		}
+	}
+}
+
+// annotated takes names from annotations: of containerd, of nerdctl (v2, pkg/labels), and of the kubelet as CRI-O keeps
+// them (kubernetes v1.34, staging/src/k8s.io/kubelet/pkg/types/labels.go).
+func (c *Container) annotated(by map[string]string) bool {
+	first := func(keys ...string) string {
+		for _, k := range keys {
+			if by[k] != "" {
+				return by[k]
+			}
+		}
+		return ""
+	}
+	pod := first("io.kubernetes.cri.sandbox-name", "io.kubernetes.pod.name")
+	name := first("io.kubernetes.cri.container-name", "io.kubernetes.container.name", "nerdctl/name")
+	if first("io.kubernetes.cri.container-type", "io.kubernetes.cri-o.ContainerType") == "sandbox" {
+		name = Sandbox
+	}
+	if pod != "" {
+		c.Pod, c.Namespace = pod, first("io.kubernetes.cri.sandbox-namespace", "io.kubernetes.pod.namespace")
+	}
+	if name != "" {
+		c.Name = name
+	}
+	return name != ""
+}
+
+// named takes a name of a runtime. For the kubelet it is k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT (cri-dockerd v0.3,
+// core/naming.go; CRI-O v1.34, internal/factory).
+func (c *Container) named(name string) {
+	if f := strings.Split(name, "_"); len(f) >= 6 && f[0] == "k8s" {
+		c.Name, c.Pod, c.Namespace = f[1], f[2], f[3]
+		return
+	}
+	c.Name = name
+}
