@@ -6,6 +6,7 @@ import (
 	"hostlab/internal/chain"
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/pgbouncer"
+	"hostlab/internal/host"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
@@ -28,6 +29,8 @@ type Minute struct {
 	Quota *service.Quota `json:"quota"`
 	// Memory is the limit of its memory, and how often it was reached meanwhile; nil: it has none that can be read.
 	Memory *service.Ceiling `json:"memory"`
+	// Claims are what its containers may use and asked for; of a pod or a container.
+	Claims []host.Claims `json:"claims,omitempty"`
 	// Takers are the other programs that used CPUs meanwhile, the largest first; Counted is set where they were.
 	Takers  []proc.Taker `json:"takers"`
 	Counted bool         `json:"counted"`

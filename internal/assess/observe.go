@@ -11,6 +11,7 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/host"
 	"hostlab/internal/lever"
+	"hostlab/internal/pods"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
@@ -94,7 +95,20 @@ func (b *beside) fill(m *Minute) {
 			takers[i].PID = 0
 		}
 	}
-	m.Takers, m.Counted, m.Quota = takers[:min(most, len(takers))], true, b.of.Quota()
+	takers = takers[:min(most, len(takers))]
+	var names *pods.Names
+	for i := range takers {
+		if _, is := pods.Of(takers[i].Group); is && names == nil {
+			names = pods.Read()
+		}
+		if names != nil {
+			takers[i].Container = names.Called(takers[i].Group, takers[i].PID)
+		}
+	}
+	m.Takers, m.Counted, m.Quota = takers, true, b.of.Quota()
+	for _, c := range b.of.Containers {
+		m.Claims = append(m.Claims, host.ReadClaims(host.Tree{}, c.PID, c.String(), c.Group))
+	}
 	if m.Memory = b.of.Memory(); m.Memory != nil && b.memory != nil {
 		m.Memory.Hits -= b.memory.Hits
 	}

@@ -136,7 +136,7 @@ func (m *Minute) name() string { return cmp.Or(m.Service.Name, m.Report.Vendor) 
 // subject is the service as a sentence begins with it.
 func (m *Minute) subject() string {
 	return map[service.Kind]string{service.Process: "process ", service.Unit: "unit ", service.Windows: "service ",
-		service.Cgroup: "control group "}[m.Service.Kind] + m.name()
+		service.Cgroup: "control group ", service.Pod: "pod ", service.Container: "container "}[m.Service.Kind] + m.name()
 }
 
 // first is the lever that the answer names: the likeliest that could save enough, those before the others of which that

@@ -6,11 +6,12 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"regexp"
+
 	"slices"
 	"strconv"
 	"strings"
 
+	"hostlab/internal/lazyre"
 	"hostlab/internal/proc"
 	"hostlab/internal/screen"
 )
@@ -36,9 +37,9 @@ const Sandbox = "POD"
 // docker-, cri-containerd- and crio-ID.scope, libpod-ID, or the ID alone; containerd without systemd's driver writes
 // "kubepods-podUID.slice:cri-containerd:ID" as one name.
 var (
-	ofPod       = regexp.MustCompile(`(?:^|-)pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?(?:$|:)`)
-	ofContainer = regexp.MustCompile(`(?:^|[-:_])([0-9a-f]{64})(?:\.scope)?$`)
-	ofMachine   = regexp.MustCompile(`^(?:lxc\.payload\.(.+)|machine-(.+)\.scope)$`)
+	ofPod       = lazyre.New(`(?:^|-)pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?(?:$|:)`)
+	ofContainer = lazyre.New(`(?:^|[-:_])([0-9a-f]{64})(?:\.scope)?$`)
+	ofMachine   = lazyre.New(`^(?:lxc\.payload\.(.+)|machine-(.+)\.scope)$`)
 )
 
 // engines are words of a group's name.
@@ -107,7 +108,7 @@ func (n *Names) All() (list []Container) {
 	return list
 }
 
-// Called is what people call the container that holds a control group; "": it is in none.
+// Called is what people call the container that holds a control group; "": none does.
 func (n *Names) Called(group string, pid int) string {
 	c, ok := Of(group)
 	if !ok {
@@ -116,6 +117,17 @@ func (n *Names) Called(group string, pid int) string {
 	c.PID = pid
 	n.fill(&c)
 	return c.String()
+}
+
+// Around is the container that a process is in; none where it is in none.
+func Around(pid int) []Container {
+	c, ok := Of(proc.GroupOf(pid))
+	if !ok {
+		return nil
+	}
+	c.PID = pid
+	Read().fill(&c)
+	return []Container{c}
 }
 
 // Short is its ID as tools print it.
