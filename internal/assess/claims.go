@@ -17,7 +17,7 @@ func (m *Minute) limitsOf() document.Section {
 		return document.Section{}
 	}
 	t := &document.Table{Lead: "Each limit is the container's own or that of a group around it, such as its pod's. CPU requests are derived " +
-		"from weights. The kernel does not hold requests of memory: kubectl describe pod shows them.",
+		"from weights; of two, the second holds if its runtime is runc 1.3.2, crun 1.23 or later. The kernel does not hold requests of memory: kubectl describe pod shows them.",
 		Columns: append(document.Headings("container"), document.Column{Head: "CPU limit"}, document.Column{Head: "CPU request"},
 			document.Column{Head: "stopped by it"}, document.Column{Head: "memory limit"}, document.Column{Head: "killed"},
 			document.Column{Head: "huge pages"})}
@@ -48,7 +48,7 @@ func requestedCPUs(r host.Request) string {
 	if r.Later == 0 {
 		return fmt.Sprintf("%.2g CPUs", r.CPUs)
 	}
-	return fmt.Sprintf("%.2g CPUs, or %.2g if its runtime is runc 1.3.2, crun 1.23 or later", r.CPUs, r.Later)
+	return fmt.Sprintf("%.2g or %.2g CPUs", r.CPUs, r.Later)
 }
 
 // stopped says in how many periods a quota stopped it since it began.

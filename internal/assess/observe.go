@@ -73,11 +73,14 @@ func (t *threads) fill(m *Minute, cpus int) {
 type beside struct {
 	of     *service.Service
 	before proc.Census
-	memory *service.Ceiling
+	memory map[string]float64 // hits of each limit before, by its file
 }
 
 func (b *beside) start(s *service.Service) {
-	b.of, b.before, b.memory = s, proc.TakeCensus(), s.Memory()
+	b.of, b.before, b.memory = s, proc.TakeCensus(), map[string]float64{}
+	for _, c := range s.Ceilings() {
+		b.memory[c.File] = c.Hits
+	}
 }
 
 // most is how many programs a minute keeps.
@@ -109,8 +112,10 @@ func (b *beside) fill(m *Minute) {
 	for _, c := range b.of.Containers {
 		m.Claims = append(m.Claims, host.ReadClaims(host.Tree{}, c.PID, c.String(), c.Group))
 	}
-	if m.Memory = b.of.Memory(); m.Memory != nil && b.memory != nil {
-		m.Memory.Hits -= b.memory.Hits
+	for _, c := range b.of.Ceilings() { // the one that was reached most
+		if c.Hits -= b.memory[c.File]; m.Memory == nil || c.Hits > m.Memory.Hits {
+			m.Memory = c
+		}
 	}
 }
 

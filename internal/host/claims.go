@@ -43,8 +43,8 @@ func ReadClaims(t Tree, pid int, name, group string) Claims {
 // errNoRequest is what the least weight says: the kubelet gives it to a container without a request.
 var errNoRequest = none("no request")
 
-// request derives it from the weight. The kubelet makes shares of a request, 1,024 of a CPU and at least 2 (kubernetes
-// v1.34, pkg/kubelet/cm/helpers_linux.go). In version 2 a runtime makes a weight of them.
+// request derives it from the weight. The kubelet makes shares of a request, 1,024 of a CPU and at least 2 (kubernetes,
+// pkg/kubelet/cm/helpers_linux.go). In version 2 a runtime makes a weight of them.
 func (v cgroupView) request(t Tree) Fact[Request] {
 	if v.err != nil {
 		return Unknown[Request](v.source, v.err)
@@ -66,7 +66,7 @@ const (
 )
 
 // requestOf is the request of a weight of version 2. runc before 1.3.2 and crun before 1.23 make it in proportion
-// (KEP-2254), later ones by a curve through (2, 1), (1024, 100) and (262144, 10000): opencontainers/cgroups v0.0.5, utils.go.
+// (KEP-2254), later ones by a curve through (2, 1), (1024, 100) and (262144, 10000): opencontainers/cgroups pull request 20.
 func requestOf(weight int64) (Request, error) {
 	switch {
 	case weight == 1:

@@ -24,21 +24,21 @@ type Names struct {
 }
 
 // Where names are. The kubelet links each container's log by "POD_NAMESPACE_CONTAINER-ID.log" and keeps a pod's logs in
-// "NAMESPACE_NAME_UID" (kubernetes v1.34, pkg/kubelet/kuberuntime/legacy.go and helpers.go).
+// "NAMESPACE_NAME_UID" (kubernetes 16913111, pkg/kubelet/kuberuntime/legacy.go and helpers.go).
 const (
 	logLinks = "/var/log/containers"
 	podLogs  = "/var/log/pods"
 )
 
 // bundles hold a directory for each container of containerd, whose config.json has the names of Kubernetes' objects as
-// annotations (containerd v2.1, core/runtime/v2/bundle.go, internal/cri/annotations). k3s, RKE2 and MicroK8s have its
+// annotations (containerd 005c52e, core/runtime/v2/bundle.go; 02e0fef, pkg/cri/annotations). k3s, RKE2 and MicroK8s have its
 // state elsewhere.
 var bundles = []string{
 	"/run/containerd/io.containerd.runtime.v2.task", "/run/k3s/containerd/io.containerd.runtime.v2.task",
 	"/var/snap/microk8s/common/run/containerd/io.containerd.runtime.v2.task",
 }
 
-// Podman and CRI-O keep containers by containers/storage (v1.59, containers.go: those that are removed with their end, or
+// Podman and CRI-O keep containers by containers/storage (containers.go: those that are removed with their end, or
 // by the next boot, are in a file of their own). CRI-O's bundle is in the run directory of each.
 const (
 	storage    = "/var/lib/containers/storage"
@@ -46,7 +46,7 @@ const (
 	ofUser     = ".local/share/containers/storage"
 )
 
-// dockers are the data directories of Docker and of its snap (moby v28, container/container.go: config.v2.json).
+// dockers are the data directories of Docker and of its snap (moby 00cf1da, container/container.go: config.v2.json).
 var dockers = []string{"/var/lib/docker/containers", "/var/snap/docker/common/var-lib-docker/containers"}
 
 // Read looks for names here.
@@ -255,8 +255,8 @@ func (n *Names) ask(c *Container) {
 	}
 }
 
-// annotated takes names from annotations: of containerd, of nerdctl (v2, pkg/labels), and of the kubelet as CRI-O keeps
-// them (kubernetes v1.34, staging/src/k8s.io/kubelet/pkg/types/labels.go).
+// annotated takes names from annotations: of containerd, of nerdctl (b0b550f, pkg/labels/labels.go), and the kubelet's
+// labels, which CRI-O copies (cri-o 03c46e4, internal/factory/container/container.go).
 func (c *Container) annotated(by map[string]string) bool {
 	first := func(keys ...string) string {
 		for _, k := range keys {
@@ -280,8 +280,8 @@ func (c *Container) annotated(by map[string]string) bool {
 	return name != ""
 }
 
-// named takes a name of a runtime. For the kubelet it is k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT (cri-dockerd v0.3,
-// core/naming.go; CRI-O v1.34, internal/factory).
+// named takes a name of a runtime. For the kubelet it is k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT (cri-dockerd 45857d7,
+// core/naming.go; cri-o 03c46e4, SetNameAndID).
 func (c *Container) named(name string) {
 	if f := strings.Split(name, "_"); len(f) >= 6 && f[0] == "k8s" {
 		c.Name, c.Pod, c.Namespace = f[1], f[2], f[3]

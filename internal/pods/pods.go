@@ -32,7 +32,7 @@ type Container struct {
 // Sandbox is how runtimes call a pod's container without a program of the pod's own (dockershim and CRI-O: k8s_POD_...).
 const Sandbox = "POD"
 
-// The kubelet makes a pod's group of its UID (kubernetes v1.34, pkg/kubelet/cm/pod_container_manager_linux.go); systemd's
+// The kubelet makes a pod's group of its UID (pkg/kubelet/cm/pod_container_manager_linux.go); systemd's
 // driver writes its dashes as underscores, and a static pod's UID is a hash. Runtimes name a container's group by its ID:
 // docker-, cri-containerd- and crio-ID.scope, libpod-ID, or the ID alone; containerd without systemd's driver writes
 // "kubepods-podUID.slice:cri-containerd:ID" as one name.

@@ -85,8 +85,8 @@ func grouped(kind Kind, name, group string, inside []pods.Container, servers []h
 	}
 	s := &Service{Kind: kind, Name: name, PID: g.first(), Containers: inside, group: g, quota: g.limited(), tight: g.bounded()}
 	for _, c := range inside {
-		if x, err := groupAt(c.Group); err == nil && x.path != g.path && x.hasQuota() {
-			s.below = append(s.below, x)
+		if x, err := groupAt(c.Group); err == nil && x.path != g.path {
+			s.inside = append(s.inside, x)
 		}
 	}
 	pids := g.processes()

@@ -103,11 +103,11 @@ type Service struct {
 	// Containers are those of a pod, the one that was named, or the one that a process is in.
 	Containers []pods.Container `json:"containers,omitempty"`
 
-	root  proc.Stat // the process PID, which Started tells from a later one of its number
-	group *group    // that is wholly its own; nil: none
-	quota *group    // the nearest one around it whose CPU time is limited; nil: none
-	below []*group  // and those of its containers that have limits of their own
-	tight *group    // and whose memory is
+	root   proc.Stat // the process PID, which Started tells from a later one of its number
+	group  *group    // that is wholly its own; nil: none
+	quota  *group    // the nearest one around it whose CPU time is limited; nil: none
+	inside []*group  // those of its containers, where it has several
+	tight  *group    // and whose memory is
 }
 
 // Here reports whether it has processes on this host.
@@ -177,13 +177,18 @@ func (c *Ceiling) Twice() string {
 	return fmt.Sprintf("echo %.0f | sudo tee %s", 2*c.Bytes, screen.Word(c.File))
 }
 
-// Memory is the limit of the service's memory, its own or of a group around it, and how often it was reached so far; nil: it has none
-// that can be read.
-func (s *Service) Memory() *Ceiling {
-	if s.tight == nil {
-		return nil
+// Ceilings are the limits of its memory, its own or of a group around it, and those of its containers; none can be read where
+// it has none.
+func (s *Service) Ceilings() (list []*Ceiling) {
+	for _, g := range append([]*group{s.tight}, s.inside...) {
+		if g == nil {
+			continue
+		}
+		if c := g.ceiling(); c != nil {
+			list = append(list, c)
+		}
 	}
-	return s.tight.ceiling()
+	return list
 }
 
 // Quota is the limit of the service's CPU time, its own or of a group around it, or that of the container that was stopped
@@ -201,11 +206,13 @@ func (s *Service) Quota() *Quota {
 }
 
 // quotas are the groups whose limits of CPU time hold for it or for a part of it.
-func (s *Service) quotas() []*group {
-	if s.quota == nil {
-		return s.below
+func (s *Service) quotas() (list []*group) {
+	for _, g := range append([]*group{s.quota}, s.inside...) {
+		if g != nil && g.limit() != nil {
+			list = append(list, g)
+		}
 	}
-	return append([]*group{s.quota}, s.below...)
+	return list
 }
 
 // throttled is for how long its quotas have kept CPUs from it, s; ok is false where it has none that can be read.
