@@ -61,7 +61,7 @@ func TestPodTable(t *testing.T) {
 	if err := document.WriteText(&b, &document.Document{Sections: []document.Section{m.limitsOf()}}, document.TextOptions{Width: 220}); err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{"1.5 CPUs", "0.5 or 0.13 CPUs", "in 12 of 600 periods", "1 GiB", "1 process",
+	for _, text := range []string{"1.5 CPUs", "0.5 or 0.13", "in 12 of 600", "1 GiB", "1 process",
 		"2MB: none", "no limit", "not known"} {
 		if !strings.Contains(b.String(), text) {
 			t.Errorf("it lacks %q:\n%s", text, b.String())
