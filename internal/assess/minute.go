@@ -43,6 +43,8 @@ type Minute struct {
 	Collector *Collector `json:"collector,omitempty"`
 	// Requests are those that it has not read yet; nil: it has no connections, or tells its sessions.
 	Requests *Requests `json:"requests,omitempty"`
+	// Interrupts are those of all devices; nil: not counted, or there is one CPU.
+	Interrupts *Interrupts `json:"interrupts,omitempty"`
 	// Pools are those of poolers before it, or its own.
 	Pools    []pgbouncer.Pool `json:"pools,omitempty"`
 	Host     Host             `json:"host"`

@@ -74,10 +74,11 @@ type beside struct {
 	of     *service.Service
 	before proc.Census
 	memory map[string]float64 // hits of each limit before, by its file
+	came   interruptions
 }
 
 func (b *beside) start(s *service.Service) {
-	b.of, b.before, b.memory = s, proc.TakeCensus(), map[string]float64{}
+	b.of, b.before, b.memory, b.came = s, proc.TakeCensus(), map[string]float64{}, countInterrupts()
 	for _, c := range s.Ceilings() {
 		b.memory[c.File] = c.Hits
 	}
@@ -90,6 +91,7 @@ func (b *beside) fill(m *Minute) {
 	if b.of == nil {
 		return
 	}
+	m.Interrupts = countInterrupts().since(b.came)
 	now := proc.TakeCensus()
 	ours := now.Below(append(b.of.Processes(), os.Getpid())...)
 	takers := now.Takers(b.before, func(s proc.Stat, group string) bool { return ours[s.PID] || b.of.Holds(group) })

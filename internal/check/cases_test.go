@@ -25,7 +25,7 @@ type lookCase struct {
 
 // allCases are the cases of every subject, each in the test file beside it.
 func allCases() []lookCase {
-	return slices.Concat(powerCases, limitsCases, windowsCases, idleCases, memoryCases, kernelCases, queueCases,
+	return slices.Concat(powerCases, limitsCases, windowsCases, idleCases, memoryCases, kernelCases, queueCases, schedulerCases,
 		engineCases, serverCases,
 		storageCases, virtCases, networkCases, mountCases, habitCases)
 }

@@ -205,6 +205,63 @@ var memory = []Check{
 			return see(readAs(f.Kernel.StalledMemory, share, func(v float64) bool { return v <= 0.01 }))
 		},
 	},
+	{
+		ID: "MEM-012", Subject: Memory, Title: "A server's memory on one node, threads on several",
+		Why: "The node that holds the cache serves all reads, over its own memory channels and the links between sockets, while " +
+			"the other nodes' channels rest. When that node is full, the kernel takes memory back there although others have some.",
+		Source: "MySQL and MariaDB documentation on innodb_numa_interleave; PostgreSQL documentation on pg_shmem_allocations_numa " +
+			"(18); kernel documentation, admin-guide/mm/numa_memory_policy.rst; 75 % of it, and a quarter of the node's, are bounds of ours",
+		Disagree: "A server whose threads stay on that node has it right. Spread memory makes each access a little slower, and a " +
+			"single one that is local faster. Small servers do not feel either.",
+		For:      anyServer,
+		Severity: inProduction(Medium, Low),
+		absent:   "there is one memory node, or no server is seen", ok: "the memory lies on several nodes, is small, or is where its threads run",
+		left: "it is a policy of the server's start",
+		look: lookNodes,
+	},
+}
+
+// lookNodes finds servers of which one node holds nearly all memory, and that may run on CPUs of others.
+func lookNodes(f *host.Facts, _ Role) (v view) {
+	if len(f.Topology.NUMA) == 1 {
+		return v
+	}
+	for _, d := range servers(f) {
+		list, known := d.NodeMemory.Get()
+		if r := whole(d.NodeMemory); !known || len(list) != len(f.Topology.NUMA) {
+			if known {
+				r = r.open("the host's memory nodes are not those of the server's memory")
+			}
+			v.readings = append(v.readings, r)
+			continue
+		}
+		all, at := int64(0), 0
+		for i, b := range list {
+			if all += b; b > list[at] {
+				at = i
+			}
+		}
+		node := f.Topology.NUMA[at]
+		elsewhere := slices.ContainsFunc(d.Limits.Affinity.Or(f.Topology.Online.Or(nil)), func(cpu int) bool {
+			return !slices.Contains(node.CPUs.Or(nil), cpu)
+		})
+		r := readAs(d.NodeMemory, host.Sizes, func([]int64) bool {
+			return !elsewhere || list[at]*4 < all*3 || list[at]*4 < node.Memory.Or(0) || all < largeCache/8
+		})
+		v.readings = append(v.readings, r, aside(d.Limits.Affinity))
+		if !r.bad || v.bad != "" {
+			continue
+		}
+		v.bad = fmt.Sprintf("%d %% of the memory of %s lie on node %d of %d, and its threads run on all", 100*list[at]/all, nameOf(d),
+			node.ID, len(list))
+		if unit := serviceOf(d); unit != "" {
+			v.fix = dropIn(unit, "numa", "NUMAPolicy=interleave", "NUMAMask=all")
+		} else {
+			v.fix = remedy{remark("start it by: numactl --interleave=all, before its command")}
+		}
+		v.fix = append(v.fix, restart)
+	}
+	return v
 }
 
 // asksForNodes reports a server whose vendor or profile wants memory to stay on its node.

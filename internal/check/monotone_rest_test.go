@@ -22,17 +22,19 @@ func ofQueues[T any](name string, set func(b *host.BlockDevice, v T), values ...
 		for i := range f.Block {
 			set(&f.Block[i], v)
 		}
-		f.Storage = slices.Clone(f.Storage)
-		for i := range f.Storage {
-			stack := slices.Clone(f.Storage[i].Stack)
-			for j, layer := range stack {
-				if layer.Queue != nil {
-					b := *layer.Queue
-					set(&b, v)
-					stack[j].Queue = &b
+		for _, list := range []*[]host.Storage{&f.Storage, &f.Data} {
+			*list = slices.Clone(*list)
+			for i := range *list {
+				stack := slices.Clone((*list)[i].Stack)
+				for j, layer := range stack {
+					if layer.Queue != nil {
+						b := *layer.Queue
+						set(&b, v)
+						stack[j].Queue = &b
+					}
 				}
+				(*list)[i].Stack = stack
 			}
-			f.Storage[i].Stack = stack
 		}
 	}, values...)
 }
@@ -86,6 +88,15 @@ var restKnobs = []knob{
 			f.Offload[i].Queues = known(v, "f")
 		}
 	}, 0, 1, 8),
+	steps("memory by node", func(f *host.Facts, v int64) {
+		f.Databases = slices.Clone(f.Databases)
+		for i := range f.Databases {
+			f.Databases[i].NodeMemory = host.Known([]int64{40 * gib, v}, "B", "f")
+		}
+	}, 0, gib, 30*gib),
+	steps("preemption", func(f *host.Facts, v string) { f.Identity.Preemption = known(v, "f") }, "full", "lazy", "voluntary"),
+	steps("sched_ext", func(f *host.Facts, v string) { f.Kernel.SchedExt = known(v, "f") }, "enabled", "disabled"),
+	ofQueues("atomic writes", func(b *host.BlockDevice, v int64) { b.AtomicWrite = known(v, "f") }, 65536, 16384, 4096),
 	ofNetwork("wmem_default", func(n *host.Network) *host.Fact[int64] { return &n.WmemDefault }, 4096, 212992, 262144,
 		1<<30),
 	ofNetwork("tcp_keepalive_probes", func(n *host.Network) *host.Fact[int64] { return &n.KeepaliveProbes }, 90, 9, 3),

@@ -113,6 +113,25 @@ var mounts = []Check{
 			return v
 		},
 	},
+	{
+		ID: "STO-014", Subject: Log, Title: "Pages written twice on a device that tears none",
+		Why: "InnoDB writes each page to its doublewrite buffer first, and PostgreSQL writes a page whole into the log after " +
+			"each checkpoint, in case power fails within a write. Some devices write a page wholly or not at all.",
+		Source: "kernel documentation, ABI/stable/sysfs-block (atomic_write_unit_max_bytes, Linux 6.11); AWS documentation, " +
+			"Torn write prevention (16 KiB, doublewrite off)",
+		Disagree: "The kernel promises it only for writes that ask (RWF_ATOMIC). Neither InnoDB nor PostgreSQL asks, so that it " +
+			"also takes direct I/O, aligned files and a file system that splits no page, which hostlab cannot see. So it is " +
+			"information: ask your vendor before you switch a guard off.",
+		For:      engines("postgresql", "mariadb", "mysql"),
+		Severity: inProduction(Info, Info),
+		absent:   "the kernel shows no atomic writes of the device with the data (before Linux 6.11)",
+		ok:       "the device promises no whole pages, or no page is written twice",
+		bad:      "pages are written twice on a device that tears none",
+		fix: remedy{remark("measure the gain on a copy of the server: full_page_writes = off, or innodb_doublewrite = OFF; keep " +
+			"the guard on data that matter unless vendor and file system promise whole pages")},
+		left: "it is a guard of data, which no program should switch off by itself",
+		look: lookTorn,
+	},
 }
 
 var whoWaits = remedy{run("sudo", "iotop", "-obP", "-n", "2").

@@ -37,6 +37,7 @@ type Identity struct {
 	Product      Fact[string] `json:"product"` // DMI vendor and product
 	BIOS         Fact[string] `json:"bios"`
 	ClockTicksHz Fact[int64]  `json:"clock_ticks"` // Hz; CONFIG_HZ where it can be read
+	Preemption   Fact[string] `json:"preemption"`  // none, voluntary, lazy, full or rt
 }
 
 // Topology says which CPUs there are and what they share.
@@ -270,6 +271,11 @@ type Kernel struct {
 	PanicOnOops   Fact[int64]   `json:"panic_on_oops" read:"/proc/sys/kernel/panic_on_oops"`
 	MsgMni        Fact[int64]   `json:"msgmni" read:"/proc/sys/kernel/msgmni"`
 	FileMax       Fact[uint64]  `json:"file_max" read:"/proc/sys/fs/file-max"`
+	// s that a thread may run before another of its CPU does: of EEVDF since Linux 6.6, before that of CFS
+	BaseSlice Fact[float64] `json:"base_slice" read:"/sys/kernel/debug/sched/base_slice_ns|/sys/kernel/debug/sched/min_granularity_ns ns"`
+	// whether a scheduler that is a BPF program decides (sched_ext): enabled or disabled, and its name
+	SchedExt     Fact[string] `json:"sched_ext" read:"/sys/kernel/sched_ext/state"`
+	SchedExtName Fact[string] `json:"sched_ext_name" read:"/sys/kernel/sched_ext/root/ops"`
 }
 
 // Mitigation is what the kernel does about one processor vulnerability.
@@ -340,9 +346,11 @@ type BlockDevice struct {
 	Scheduler  Fact[Choice] `json:"scheduler" read:"queue/scheduler"`
 	WriteCache Fact[string] `json:"write_cache" read:"queue/write_cache text"` // "write back" or "write through"
 	FUA        Fact[bool]   `json:"fua" read:"queue/fua"`
-	DAX        Fact[bool]   `json:"dax" read:"queue/dax"` // the device can; see Storage.DAX for whether it is used
-	NoMerges   Fact[int64]  `json:"nomerges" read:"queue/nomerges"`
-	ReadAhead  Fact[int64]  `json:"read_ahead" read:"queue/read_ahead_kb KiB"` // B
+	// B that the device writes wholly or not at all, for programs that ask (RWF_ATOMIC, Linux 6.11); 0: none
+	AtomicWrite Fact[int64] `json:"atomic_write" read:"queue/atomic_write_unit_max_bytes B"`
+	DAX         Fact[bool]  `json:"dax" read:"queue/dax"` // the device can; see Storage.DAX for whether it is used
+	NoMerges    Fact[int64] `json:"nomerges" read:"queue/nomerges"`
+	ReadAhead   Fact[int64] `json:"read_ahead" read:"queue/read_ahead_kb KiB"` // B
 	// s until a request is given up; only of drivers that can
 	IOTimeout Fact[float64] `json:"io_timeout" read:"queue/io_timeout ms"`
 	Queues    Fact[int64]   `json:"queues"` // hardware queues (blk-mq)

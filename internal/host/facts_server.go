@@ -45,8 +45,10 @@ type Database struct {
 	Maps         Fact[int64] `json:"maps"`          // memory mappings, of which max_map_count is the limit
 	SharedMemory Fact[int64] `json:"shared_memory"` // B, mapped, whether touched or not
 	HugePages    Fact[int64] `json:"huge_pages"`    // B, of hugetlbfs, touched by this process
-	OOMScoreAdj  Fact[int64] `json:"oom_score_adj"` // -1000: never killed where memory runs out
-	Limits       Limits      `json:"limits"`
+	// B on each memory node, in their order, of this process or of the child with most shared memory
+	NodeMemory  Fact[[]int64] `json:"node_memory"`
+	OOMScoreAdj Fact[int64]   `json:"oom_score_adj"` // -1000: never killed where memory runs out
+	Limits      Limits        `json:"limits"`
 	// Settings of the server that meet the platform, as its configuration files have them, or as it said itself.
 	Settings []ServerSetting `json:"settings"`
 	// Whether its network and its System V IPC are others than hostlab's, so that settings of those are not what it has.

@@ -16,16 +16,17 @@ func readIdentity(t Tree) Identity {
 	cpu := readCPUInfo(t)
 	kernel := readRelease(t)
 	id := Identity{
-		OS:           readOS(t),
-		Kernel:       kernel,
-		Arch:         readArch(t, cpu, kernel.Or("")),
-		CPUModel:     cpu.model(),
-		CPUVendor:    cpu.vendor(),
-		Microcode:    firstKnown(cpu.text("microcode"), notEmpty(t.Text("/sys/devices/system/cpu/cpu0/microcode/version"))),
-		Product:      readProduct(t),
-		BIOS:         joinFacts(dmi(t, "bios_vendor"), dmi(t, "bios_version"), dmi(t, "bios_date")),
-		ClockTicksHz: readConfigHz(t, kernel.Or("")),
+		OS:        readOS(t),
+		Kernel:    kernel,
+		Arch:      readArch(t, cpu, kernel.Or("")),
+		CPUModel:  cpu.model(),
+		CPUVendor: cpu.vendor(),
+		Microcode: firstKnown(cpu.text("microcode"), notEmpty(t.Text("/sys/devices/system/cpu/cpu0/microcode/version"))),
+		Product:   readProduct(t),
+		BIOS:      joinFacts(dmi(t, "bios_vendor"), dmi(t, "bios_version"), dmi(t, "bios_date")),
 	}
+	config := readConfig(t, kernel.Or(""))
+	id.ClockTicksHz, id.Preemption = configHz(config), readPreemption(t, config)
 	fill(t, "", &id)
 	return id
 }
@@ -168,47 +169,104 @@ func readProduct(t Tree) Fact[string] {
 	}))
 }
 
-// readConfigHz reads CONFIG_HZ: what the running kernel shows, else the file
-// that the distribution put beside it.
-func readConfigHz(t Tree, release string) Fact[int64] {
+// readConfig reads those lines of the kernel's configuration that facts come from: what the running kernel shows, else
+// the file that the distribution put beside it.
+func readConfig(t Tree, release string) Fact[string] {
 	files := []string{"/proc/config.gz"}
 	known := release != "" && !strings.Contains(release, "/")
 	if known {
 		files = append(files, "/boot/config-"+release, "/lib/modules/"+release+"/config")
 	}
-	f := first(files, func(file string) Fact[int64] { return configHz(t, file) })
-	switch v, ok := f.Get(); {
-	case ok && known:
-		t.stated("/boot/config-"+release, fmt.Sprintf("CONFIG_HZ=%d", v)) // the whole would be larger than all else
+	f := first(files, func(file string) Fact[string] { return configLines(t, file) })
+	switch {
+	case f.State == StateOK && known:
+		t.stated("/boot/config-"+release, f.Value) // the whole would be larger than all else
 	case f.State == StateAbsent:
 		f.Reason = "the kernel's configuration is not to be seen here"
 	}
 	return f
 }
 
-func configHz(t Tree, file string) Fact[int64] {
+func configLines(t Tree, file string) Fact[string] {
 	b, err := t.quiet().Read(file)
 	if err != nil {
-		return Unknown[int64](file, err)
+		return Unknown[string](file, err)
 	}
 	var r io.Reader = bytes.NewReader(b)
 	if path.Ext(file) == ".gz" {
 		if r, err = gzip.NewReader(r); err != nil {
-			return Unknown[int64](file, fmt.Errorf("not a gzip file: %w", err))
+			return Unknown[string](file, fmt.Errorf("not a gzip file: %w", err))
 		}
 	}
 	const most = 4 << 20 // kernel configurations have some 300 kB
 	text, err := io.ReadAll(io.LimitReader(r, most))
 	if err != nil {
-		return Unknown[int64](file, err)
+		return Unknown[string](file, err)
 	}
-	v, ok := lineOf(string(text), "CONFIG_HZ=")
-	if !ok {
-		return Unknown[int64](file, none("no line CONFIG_HZ="))
+	var lines strings.Builder
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "CONFIG_HZ=") || strings.HasPrefix(line, "CONFIG_PREEMPT") {
+			lines.WriteString(line)
+		}
 	}
-	hz, err := strconv.ParseInt(v, 10, 64)
-	if err != nil || hz <= 0 {
-		return Unknown[int64](file, fmt.Errorf("expected a number after CONFIG_HZ=, found %s", clip(v)))
+	return Known(lines.String(), "", file)
+}
+
+func configHz(config Fact[string]) Fact[int64] {
+	hz := Convert(config, "Hz", func(lines string) (int64, error) {
+		v, ok := lineOf(lines, "CONFIG_HZ=")
+		if !ok {
+			return 0, none("no line CONFIG_HZ=")
+		}
+		hz, err := strconv.ParseInt(v, 10, 64)
+		if err != nil || hz <= 0 {
+			return 0, fmt.Errorf("expected a number after CONFIG_HZ=, found %s", clip(v))
+		}
+		return hz, nil
+	})
+	if hz.State == StateOK {
+		hz.Source += " CONFIG_HZ"
 	}
-	return Known(hz, "Hz", file+" CONFIG_HZ")
+	return hz
+}
+
+// preemptions are the kernel's models of preemption, by the word that switches them on (preempt= of the command line;
+// kernel/sched/core.c, sched_dynamic_mode, Linux 6.13) and the option of the configuration that makes them the default.
+var preemptions = []struct{ word, option string }{{"rt", "CONFIG_PREEMPT_RT"}, {"lazy", "CONFIG_PREEMPT_LAZY"},
+	{"none", "CONFIG_PREEMPT_NONE"}, {"voluntary", "CONFIG_PREEMPT_VOLUNTARY"}, {"full", "CONFIG_PREEMPT"}}
+
+// readPreemption reads when the kernel takes a CPU from a program that is within it. Only debugfs shows the model in
+// force where it can be chosen at boot; else the command line and the configuration tell it.
+func readPreemption(t Tree, config Fact[string]) Fact[string] {
+	const file, cmdline = "/sys/kernel/debug/sched/preempt", "/proc/cmdline"
+	force := Convert(t.Text(file), "", func(s string) (string, error) {
+		for word := range strings.FieldsSeq(s) {
+			if active, ok := strings.CutPrefix(word, "("); ok {
+				return strings.TrimSuffix(active, ")"), nil
+			}
+		}
+		return "", fmt.Errorf("expected a word in parentheses, found %s", clip(s))
+	})
+	if force.State == StateOK {
+		return force
+	}
+	facts := []Fact[string]{force}
+	if version := t.Text("/proc/version"); strings.Contains(version.Value, "PREEMPT_DYNAMIC") {
+		facts = append(facts, Convert(t.Text(cmdline), "", func(s string) (string, error) {
+			for word := range strings.FieldsSeq(s) {
+				if model, ok := strings.CutPrefix(word, "preempt="); ok {
+					return model, nil
+				}
+			}
+			return "", none("no preempt=")
+		}))
+	}
+	return firstKnown(append(facts, Convert(config, "", func(lines string) (string, error) {
+		for _, p := range preemptions {
+			if _, ok := lineOf(lines, p.option+"=y"); ok {
+				return p.word, nil
+			}
+		}
+		return "", none("the configuration names no model of preemption")
+	}))...)
 }

@@ -58,6 +58,7 @@ U30
 		Product:      Known("HPE ProLiant DL380 Gen10", "", "/sys/class/dmi/id/{sys_vendor,product_name}"),
 		BIOS:         Known("HPE U30", "", "/sys/class/dmi/id/{bios_vendor,bios_version}"),
 		ClockTicksHz: Known[int64](1000, "Hz", "/boot/config-5.14.0-427.el9.x86_64 CONFIG_HZ"),
+		Preemption:   Fact[string]{Source: "/sys/kernel/debug/sched/preempt", State: StateAbsent, Reason: "no such file or directory"},
 	}
 	if diff := cmp.Diff(want, id); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -113,14 +114,34 @@ func TestConfigOfTheRunningKernel(t *testing.T) {
 	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if f := readConfigHz(tr, "6.1"); f.Value != 250 || f.Unit != "Hz" {
+	if f := configHz(readConfig(tr, "6.1")); f.Value != 250 || f.Unit != "Hz" {
 		t.Errorf("%+v", f)
 	}
 	if err := os.WriteFile(file, []byte("garbage"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if f := readConfigHz(tr, "6.1"); f.State != StateError || !strings.Contains(f.Reason, "not a gzip file") {
+	if f := configHz(readConfig(tr, "6.1")); f.State != StateError || !strings.Contains(f.Reason, "not a gzip file") {
 		t.Errorf("%+v", f)
+	}
+}
+
+func TestPreemption(t *testing.T) {
+	const dynamic = "-- proc/version --\nLinux version 6.18.5 (x) #1 SMP PREEMPT_DYNAMIC y\n"
+	for archive, want := range map[string]string{
+		"-- sys/kernel/debug/sched/preempt --\nnone voluntary (full) lazy\n-- boot/config-6.1 --\nCONFIG_PREEMPT_NONE=y\n": "full",
+		dynamic + "-- proc/cmdline --\nquiet preempt=lazy ro\n-- boot/config-6.1 --\nCONFIG_PREEMPT_NONE=y\n":              "lazy",
+		dynamic + "-- proc/cmdline --\nquiet ro\n-- boot/config-6.1 --\nCONFIG_PREEMPT_VOLUNTARY=y\n":                      "voluntary",
+		// The option is for kernels that can choose.
+		"-- proc/cmdline --\npreempt=none\n-- boot/config-6.1 --\nCONFIG_PREEMPT=y\nCONFIG_PREEMPT_RT=y\n": "rt",
+		"-- boot/config-6.1 --\n# CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT=y\n":                      "full",
+		dynamic + "-- proc/cmdline --\nquiet ro\n":                                                         "",
+		"-- sys/kernel/debug/sched/preempt --\nnone full\n":                                                "",
+	} {
+		tr := tree(t, archive)
+		f := readPreemption(tr, readConfig(tr, "6.1"))
+		if f.Value != want || (f.State == StateOK) != (want != "") {
+			t.Errorf("%q: %+v, want %q", archive, f, want)
+		}
 	}
 }
 

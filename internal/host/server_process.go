@@ -20,6 +20,7 @@ func (p process) readProcess(db *Database) {
 	db.OOMScoreAdj = p.t.Int(p.file("oom_score_adj"), "", 1)
 	db.Limits = readLimits(p.kernel(), "/proc/"+strconv.Itoa(p.pid))
 	db.Maps, db.SharedMemory = p.mappings()
+	db.NodeMemory = p.nodes()
 	db.Preload = p.preload()
 	db.OwnNetwork, db.OwnIPC = p.ownSpace("net"), p.ownSpace("ipc")
 }

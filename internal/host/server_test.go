@@ -1,6 +1,7 @@
 package host
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -182,6 +183,20 @@ func TestCountMaps(t *testing.T) {
 	}
 	if _, _, err := countMaps(strings.NewReader("zz-1 rw-s 0 0:0 1\n"), mostMaps); err == nil {
 		t.Error("rubbish is accepted")
+	}
+}
+
+func TestCountNodes(t *testing.T) {
+	const text = "00400000 default file=/usr/bin/x mapped=9 N0=9 kernelpagesize_kB=4\n" +
+		"7f00 interleave:0-1 file=/anon_hugepage\\040(deleted) huge dirty=6 N0=4 N1=2 kernelpagesize_kB=2048\n7f01 default\n"
+	list, err := countNodes(strings.NewReader(text), []int{0, 1})
+	if want := []int64{9<<12 + 4<<21, 2 << 21}; !slices.Equal(list, want) || err != nil {
+		t.Errorf("%v, %v, want %v", list, err, want)
+	}
+	for _, bad := range []string{"", "7f00 default N0=x kernelpagesize_kB=4\n", "7f00 default N5=1 kernelpagesize_kB=4\n"} {
+		if list, err := countNodes(strings.NewReader(bad), []int{0, 1}); err == nil {
+			t.Errorf("%q: %v", bad, list)
+		}
 	}
 }
 

@@ -293,16 +293,17 @@ func TestStorageFacts(t *testing.T) {
 	}
 	want := []BlockDevice{{
 		Name: "vda", Model: disks[0].Model, Size: Known[int64](2048*512, "B", "/sys/class/block/vda/size"),
-		Rotational: Known(false, "", "/sys/class/block/vda/queue/rotational"),
-		Scheduler:  Known(Choice{"none", []string{"none", "mq-deadline"}}, "", "/sys/class/block/vda/queue/scheduler"),
-		WriteCache: Known("write back", "", "/sys/class/block/vda/queue/write_cache"),
-		FUA:        Known(true, "", "/sys/class/block/vda/queue/fua"),
-		DAX:        Known(false, "", "/sys/class/block/vda/queue/dax"),
-		NoMerges:   Known[int64](0, "", "/sys/class/block/vda/queue/nomerges"),
-		ReadAhead:  Known[int64](131072, "B", "/sys/class/block/vda/queue/read_ahead_kb"),
-		Queues:     disks[0].Queues,
-		IOTimeout:  disks[0].IOTimeout,
-		Class:      ClassVirtual,
+		Rotational:  Known(false, "", "/sys/class/block/vda/queue/rotational"),
+		Scheduler:   Known(Choice{"none", []string{"none", "mq-deadline"}}, "", "/sys/class/block/vda/queue/scheduler"),
+		WriteCache:  Known("write back", "", "/sys/class/block/vda/queue/write_cache"),
+		FUA:         Known(true, "", "/sys/class/block/vda/queue/fua"),
+		DAX:         Known(false, "", "/sys/class/block/vda/queue/dax"),
+		NoMerges:    Known[int64](0, "", "/sys/class/block/vda/queue/nomerges"),
+		ReadAhead:   Known[int64](131072, "B", "/sys/class/block/vda/queue/read_ahead_kb"),
+		Queues:      disks[0].Queues,
+		AtomicWrite: disks[0].AtomicWrite,
+		IOTimeout:   disks[0].IOTimeout,
+		Class:       ClassVirtual,
 	}}
 	if diff := cmp.Diff(want, disks); diff != "" || disks[0].Model.State != StateAbsent || disks[0].IOTimeout.State != StateAbsent {
 		t.Errorf("disks (-want +got):\n%s", diff)

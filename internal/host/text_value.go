@@ -60,6 +60,9 @@ func valueText(value any, unit string) string {
 	case []int:
 		return cpuList(v)
 	case []int64:
+		if unit == "B" {
+			return Sizes(v)
+		}
 		return frequencies(v)
 	case uint64:
 		if unit == "" {
@@ -92,6 +95,15 @@ func frequencies(list []int64) string {
 		texts[i] = strconv.FormatFloat(float64(hz)/1e6, 'f', -1, 64)
 	}
 	return strings.Join(texts, ", ") + " MHz"
+}
+
+// Sizes writes amounts of memory beside each other.
+func Sizes(list []int64) string {
+	texts := make([]string, len(list))
+	for i, b := range list {
+		texts[i] = result.Format(float64(b), "B")
+	}
+	return strings.Join(texts, ", ")
 }
 
 // cpuList writes a list of numbers, as ranges where it ascends, and clips it where it is

@@ -9,59 +9,37 @@ import (
 // LeastPeers is the smallest group that Peers judges.
 const LeastPeers = 8
 
-// Peers returns for each value how likely one as far from the others is, where all come from one distribution, which
-// may have tails as heavy as Student's with three degrees of freedom or be as skewed as an exponential one. The others
-// are taken without the farthest fifth of them, so that one outlier does not hide another. Below LeastPeers values all
-// is 1.
+// Peers returns for each value how likely one as far apart is where all come from one distribution, which may have
+// tails as heavy as Student's with three degrees of freedom or be as skewed as an exponential one. Up to a fifth of the
+// values may be apart, on both sides, without hiding each other. Below LeastPeers values all is 1.
 func Peers(values []float64) []float64 {
 	p := make([]float64, len(values))
+	order := make([]int, len(values))
+	for i := range order {
+		p[i], order[i] = 1, i
+	}
 	if len(values) < LeastPeers {
-		for i := range p {
-			p[i] = 1
-		}
 		return p
 	}
-	for i, d := range distances(values) {
-		p[i] = min(1, 0.05/float64(len(values))*math.Pow(farthest/math.Abs(d), 3))
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	apart := len(values) / 5
+	for range 2 { // the smallest, then the largest
+		widest := 0.0 // gap before this value or one nearer to the rest, in widths of the rest
+		for first := apart; first > 0; first-- {
+			near, far := values[order[first]], values[order[len(order)-1-(apart-first)]]
+			if gap := math.Abs(near - values[order[first-1]]); gap > 0 {
+				widest = max(widest, gap/math.Abs(far-near)) // infinite where the rest is equal
+			}
+			p[order[first-1]] = min(1, 0.05/float64(len(values))*math.Pow(widestGap/widest, 3))
+		}
+		slices.Reverse(order)
 	}
 	return p
 }
 
-// farthest is the distance beyond which one of 8 to 20 values is in 5 % of groups of equals, at most, of the laws that
-// TestPeersLaw tries. Tails of three degrees of freedom fall with the third power.
-const farthest = 16
-
-// large is the number of values from which on each is in the middle of its own others.
-const large = 100
-
-// distances are those from the mean of the others, in their standard deviations.
-func distances(values []float64) []float64 {
-	out := make([]float64, len(values))
-	others := slices.Clone(values)
-	mean, sd := core(others)
-	for i, v := range values {
-		if len(values) < large {
-			others = append(append(others[:0], values[:i]...), values[i+1:]...)
-			mean, sd = core(others)
-		}
-		switch {
-		case sd > 0:
-			out[i] = (v - mean) / sd
-		case v != mean:
-			out[i] = math.Inf(1)
-		}
-	}
-	return out
-}
-
-// core sorts values by their distance from the median, and returns mean and standard deviation of the nearest four
-// fifths.
-func core(values []float64) (mean, sd float64) {
-	middle := Median(values)
-	slices.SortFunc(values, func(a, b float64) int { return cmp.Compare(math.Abs(a-middle), math.Abs(b-middle)) })
-	values = values[:len(values)-len(values)/5]
-	return Mean(values), math.Sqrt(Variance(values))
-}
+// widestGap is the gap, in widths of the rest, beyond which 5 % at most of groups of 8 to 100 equals have a value apart,
+// under the laws that TestPeersLaw tries. Tails of three degrees of freedom fall with the third power.
+const widestGap = 2.6
 
 // Discoveries tells which of many p values are taken as found, so that of those found a share of q are false at
 // most, on average (Benjamini and Hochberg 1995).

@@ -1,0 +1,117 @@
+package assess
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/proc"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+)
+
+// Interrupts are what interrupts and the work that they leave behind (softirqs) took of the CPUs meanwhile.
+type Interrupts struct {
+	CPU    int     `json:"cpu"`    // the one with most
+	Most   float64 `json:"most"`   // share of its time
+	Others float64 `json:"others"` // mean share of the time of the others
+	Source string  `json:"source"` // device whose interrupts arrived there most; "": not known
+}
+
+// interruptions counts them, by CPU and by source.
+type interruptions struct {
+	times   []proc.CPUTimes
+	sources map[string][]float64 // by CPU, in the order of times
+}
+
+func countInterrupts() (c interruptions) {
+	stat, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return c // on Windows, or where /proc is masked
+	}
+	if c.times, err = proc.ParseCPUs(stat); err != nil {
+		return interruptions{}
+	}
+	list, _ := os.ReadFile("/proc/interrupts")
+	c.sources = parseInterrupts(list, len(c.times))
+	return c
+}
+
+// parseInterrupts reads /proc/interrupts, " 24: 5 7 PCI-MSI 512000-edge virtio0-input.0", by the word behind the counts of the CPUs that
+// names the device. Lines of the kernel's own interrupts, such as the timer's, have letters in place of the number.
+func parseInterrupts(b []byte, cpus int) map[string][]float64 {
+	out, lines := map[string][]float64{}, bufio.NewScanner(bytes.NewReader(b))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		f := strings.Fields(lines.Text())
+		if len(f) < cpus+2 || strings.Trim(f[0], "0123456789") != ":" {
+			continue
+		}
+		counts := make([]float64, cpus)
+		for i := range counts {
+			n, err := strconv.ParseFloat(f[1+i], 64)
+			if err != nil {
+				return nil
+			}
+			counts[i] = n
+		}
+		out[f[0]+" "+f[len(f)-1]] = counts
+	}
+	return out
+}
+
+// since is what came since an earlier count; nil: it cannot be told.
+func (c interruptions) since(before interruptions) *Interrupts {
+	same := func(a, b proc.CPUTimes) bool { return a.ID == b.ID }
+	if len(c.times) < 2 || !slices.EqualFunc(c.times, before.times, same) { // CPUs came or went
+		return nil
+	}
+	shares, sum, most := make([]float64, len(c.times)), 0.0, 0
+	for i, now := range c.times {
+		was := before.times[i]
+		taken := now.IRQ + now.SoftIRQ - was.IRQ - was.SoftIRQ
+		if all := now.Busy() + now.Idle + now.IOWait + now.Steal - was.Busy() - was.Idle - was.IOWait - was.Steal; all > 0 && taken > 0 {
+			shares[i] = taken / all
+		}
+		if sum += shares[i]; shares[i] > shares[most] {
+			most = i
+		}
+	}
+	out := &Interrupts{CPU: c.times[most].ID, Most: shares[most], Others: (sum - shares[most]) / float64(len(shares)-1)}
+	highest := 0.0
+	for name, counts := range c.sources {
+		if n := counts[most]; before.sources[name] != nil && n-before.sources[name][most] > highest {
+			highest = n - before.sources[name][most]
+			_, out.Source, _ = strings.Cut(name, " ")
+		}
+	}
+	return out
+}
+
+// Interrupts that one CPU has mostly are a cause from this share of its time on.
+const interrupts = 0.25
+
+// interrupted is one CPU that serves the interrupts of all.
+func (m *Minute) interrupted() []explain.Finding {
+	i := m.Interrupts
+	if i == nil || i.Most < interrupts || i.Others > i.Most/3 || m.Away() {
+		return nil
+	}
+	most := 0.0
+	for _, p := range []explain.PartName{explain.DatabaseCPU, explain.RunQueue, explain.Application, explain.Peers} {
+		most += m.share(p).High
+	}
+	source := ""
+	if i.Source != "" {
+		source = ", most often by " + screen.Clean(i.Source)
+	}
+	return []explain.Finding{{Parameter: "interrupts", Part: explain.DatabaseCPU, Number: i.Most, Unit: fmt.Sprintf("of CPU %d", i.CPU), N: -1, Plain: true,
+		AtMost: result.Finite(min(1, most)), Elsewhere: true,
+		Text: fmt.Sprintf("interrupts take %s of CPU %d%s, and %s of the others", result.Share(i.Most), i.CPU, source, result.Share(i.Others)),
+		Step: "spread them: more queues of the device (network cards: ethtool -L), irqbalance, or rps_cpus of a card with one queue"}}
+}

@@ -1,0 +1,41 @@
+package assess
+
+import (
+	"strings"
+	"testing"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/proc"
+)
+
+// The CPU that serves the interrupts of a device is named, and the device.
+func TestInterrupts(t *testing.T) {
+	count := func(soft, eth0, disk string) interruptions {
+		times, err := proc.ParseCPUs([]byte("cpu  0 0 0 0\ncpu0 100 0 0 5900 0 0 10 0 0 0\ncpu1 100 0 0 1900 0 0 " + soft + " 0 0 0\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return interruptions{times, parseInterrupts([]byte("           CPU0       CPU1\n 24:   7 "+eth0+" PCI-MSIX-0000:00:03.0 1-edge  eth0-rx-0\n"+
+			" 25: "+disk+" 9 PCI-MSIX-0000:00:02.0 1-edge nvme0q1\nLOC: 9 9 Local timer interrupts\nERR: 0\n"), 2)}
+	}
+	before, after := count("0", "100", "5"), count("4000", "90100", "50")
+	after.times[0].Idle += 60
+	after.times[1].User += 20
+	got := after.since(before)
+	if want := (Interrupts{1, 40.0 / 60, 0, "eth0-rx-0"}); got == nil || *got != want {
+		t.Fatalf("%+v, want %+v", got, want)
+	}
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 10})
+	m.Interrupts = got
+	list := m.interrupted()
+	if len(list) != 1 || !strings.Contains(list[0].Text, "interrupts take 67 % of CPU 1, most often by eth0-rx-0, and 0 % of the others") || !list[0].Matters() {
+		t.Errorf("%+v", list)
+	}
+	if m.Interrupts = (&Interrupts{1, 0.4, 0.3, ""}); m.interrupted() != nil {
+		t.Error("all CPUs have their share")
+	}
+	after.times = after.times[:1]
+	if got := after.since(before); got != nil {
+		t.Errorf("a CPU went offline: %+v", got)
+	}
+}

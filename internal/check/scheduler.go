@@ -1,0 +1,102 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"hostlab/internal/host"
+)
+
+// scheduler holds the checks of who decides when a thread runs.
+var scheduler = []Check{
+	{
+		ID: "KRN-017", Subject: Kernel, Title: "Kernel that preempts PostgreSQL without huge pages",
+		Why: "PostgreSQL finds a free buffer under a spinlock and touches shared memory there. Without huge pages the touch " +
+			"is often a page fault. A kernel that preempts within the fault leaves all other backends spinning meanwhile.",
+		Source: "Salvatore Dipietro on the Linux kernel mailing list, 2026-04-03: 98,565 to 50,751 transactions a second " +
+			"from none to lazy, with 96 CPUs, 1,024 clients and a cache of 120 GB without huge pages",
+		Disagree: "The kernel's maintainers keep the models lazy and full (none is gone from x86 and arm64 with 7.0), and ask " +
+			"programs to use huge pages or rseq's time slice extension. Nobody has measured it below 96 CPUs or with a small " +
+			"cache, so it counts from 64 CPUs and 8 GiB on.",
+		For:      engines("postgresql"),
+		Severity: map[Role]Severity{ProductionDB: Medium},
+		absent:   "no PostgreSQL with a cache of 8 GiB is seen, or fewer than 64 CPUs, for which nobody has reported it",
+		ok:       "the kernel does not preempt itself, or the cache has huge pages",
+		bad:      "the kernel preempts itself while PostgreSQL's cache has no huge page",
+		fix: remedy{remark("reserve huge pages: hostlab check --explain SRV-001 says how many; before Linux 7.0 the kernel " +
+			"option preempt=none helps as well")},
+		left: "which model of preemption is right depends on all programs of the host; huge pages are SRV-001's",
+		look: func(f *host.Facts, _ Role) view {
+			v := view{}
+			if cpus, known := f.Topology.Threads.Get(); known && cpus < 64 {
+				return v
+			}
+			model := oneOf(f.Identity.Preemption, []string{"none", "voluntary"}, []string{"lazy", "full", "rt"},
+				"root sees it in /sys/kernel/debug/sched/preempt")
+			if model.state == host.StateAbsent {
+				model = model.open("root sees the model of preemption in /sys/kernel/debug/sched/preempt, where debugfs is mounted")
+			}
+			for _, d := range of(engines("postgresql"), servers(f)) {
+				if cache, known := d.SharedMemory.Get(); known && cache < largeCache || d.SharedMemory.State == host.StateAbsent {
+					continue
+				}
+				huge, one := read(d.HugePages, func(b int64) bool { return b > 0 }), model
+				if d.HugePages.Or(0) > 0 || model.bad && huge.unknown() {
+					one = huge
+				}
+				v.readings = append(v.readings, one, aside(d.SharedMemory))
+			}
+			return v
+		},
+	},
+	{
+		ID: "KRN-018", Subject: Kernel, Title: "Scheduler that a program has replaced (sched_ext)",
+		Why: "A BPF program decides which thread runs. Priorities, quotas of control groups and slices then mean what that " +
+			"program makes of them, and it ends when its process ends.",
+		Source:   "kernel documentation, scheduler/sched-ext.rst",
+		Disagree: "Some hosts run one on purpose, for games or for large fleets. So it is information.",
+		Severity: inProduction(Info, Info),
+		absent:   "the kernel has no sched_ext", ok: "the kernel's own scheduler decides",
+		bad:  "a BPF program decides which thread runs",
+		fix:  remedy{remark("if nobody wants it, stop its service; the kernel's own scheduler takes over at once")},
+		left: "the program was started on purpose",
+		look: func(f *host.Facts, _ Role) view {
+			return see(oneOf(f.Kernel.SchedExt, []string{"disabled"}, []string{"enabled", "enabling", "disabling"},
+				"the kernel documentation on sched_ext explains it"), aside(f.Kernel.SchedExtName))
+		},
+	},
+}
+
+// lookTorn finds servers that write pages twice, or whole into the log, on devices that write them wholly or not at all.
+func lookTorn(f *host.Facts, _ Role) (v view) {
+	for _, d := range of(engines("postgresql", "mariadb", "mysql"), servers(f)) {
+		setting, page := "innodb_doublewrite", int64(16<<10)
+		if d.Kind == "postgresql" {
+			setting, page = "full_page_writes", 8<<10
+		}
+		off := strings.EqualFold(d.Setting(setting).Value, "off")
+		if r := whole(d.DataDir); r.unknown() {
+			v.readings = append(v.readings, r)
+		}
+		for _, s := range slices.Concat(f.Data, f.Storage) {
+			if dir := d.DataDir.Or(""); dir == "" || s.Path != dir {
+				continue
+			}
+			var queues []host.BlockDevice
+			for _, layer := range s.Stack {
+				if layer.Queue != nil {
+					queues = append(queues, *layer.Queue)
+				}
+			}
+			torn := off || slices.ContainsFunc(queues, func(q host.BlockDevice) bool { return q.AtomicWrite.Or(0) < page })
+			for _, q := range queues {
+				v.readings = append(v.readings, read(q.AtomicWrite, func(int64) bool { return torn }))
+			}
+			if !torn && len(queues) > 0 {
+				v.bad = fmt.Sprintf("%s guards against torn pages (%s), on a device that tears none", nameOf(d), setting)
+			}
+		}
+	}
+	return v
+}
