@@ -256,4 +256,9 @@ func (m *Minute) stolen(l *lever.Lever) {
 	gain(l, cpu.Value*f, cpu.Low*f, cpu.Value*f, most, "the hypervisor takes nothing any more",
 		fmt.Sprintf("steal was %.1f %% of the CPU time that this guest asked for", 100*f))
 	l.Next = lever.Next{Note: "ask the owner of the hypervisor for CPUs of its own"}
+	if h.Credits {
+		l.Evidence[0].Text += "; this type of instance has its CPUs for as long as it has credits, which no guest sees"
+		l.Next = lever.Next{Note: "raise the limit: CloudWatch's CPUCreditBalance tells whether credits were used up; take unlimited " +
+			"credits, or an instance type without"}
+	}
 }

@@ -41,6 +41,9 @@ func (m *Minute) Levers() []lever.Lever {
 	out := []lever.Lever{m.clock(), m.idle(), m.smt()}
 	out = append(append(out, m.ofCPUs()...), m.bound(lever.Log, explain.LogWait), m.bound(lever.Data, explain.DataReads),
 		m.network(), m.memory())
+	if l := m.limit(); l != nil {
+		out = append(out, *l)
+	}
 	if surely := m.Report.Busy - m.Report.Untold; m.Report.Untold > 0 { // of a shorter time each gain is a larger share
 		for i := range out {
 			if l := &out[i]; l.AtMost != nil && *l.AtMost > 0 {
@@ -64,6 +67,7 @@ func (m *Minute) Levers() []lever.Lever {
 		}
 	}
 	lever.Order(out)
+	m.limitFirst(out)
 	return out
 }
 
@@ -189,6 +193,12 @@ func (m *Minute) bound(name string, of explain.PartName) lever.Lever {
 		if of == explain.DataReads && m.short() {
 			saves.Low, saves.Likely = 0, 0
 			source += "; it reads again what its limit of memory makes it forget"
+		}
+		if v := m.worst(); v != nil {
+			s, limit := v.beyond()
+			f := 1 - min(1, s/max(m.Report.Wall, 1e-9))
+			saves.Low, saves.Likely = saves.Low*f, saves.Likely*f
+			source += "; while the " + limit + " holds, no faster device gives more"
 		}
 		gain(&l, saves.Share, saves.Low, saves.Likely, saves.AtMost,
 			"this part takes no time, nor the CPU time that it brings along, and lock waits shrink with it",
