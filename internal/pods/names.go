@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pelletier/go-toml/v2"
+
 	"hostlab/internal/trust"
 )
 
@@ -49,6 +51,35 @@ const (
 // dockers are the data directories of Docker and of its snap (moby 00cf1da, container/container.go: config.v2.json).
 var dockers = []string{"/var/lib/docker/containers", "/var/snap/docker/common/var-lib-docker/containers"}
 
+// dockers are they, and the one that Docker's configuration names.
+func (n *Names) dockers() []string {
+	var config struct {
+		Root string `json:"data-root"`
+	}
+	if n.read("/etc/docker", "daemon.json", largest, &config); filepath.IsAbs(config.Root) {
+		return append([]string{filepath.Join(config.Root, "containers")}, dockers...)
+	}
+	return dockers
+}
+
+// graphRoot is where containers/storage keeps containers (containers-storage.conf(5)).
+func (n *Names) graphRoot() string {
+	var config struct {
+		Storage struct {
+			Root string `toml:"graphroot"`
+		} `toml:"storage"`
+	}
+	for _, dir := range []string{"/etc/containers", "/usr/share/containers"} { // the first that is there counts
+		if b, err := n.bytes(dir, "storage.conf", largest); err == nil && toml.Unmarshal(b, &config) == nil {
+			break
+		}
+	}
+	if filepath.IsAbs(config.Storage.Root) {
+		return config.Storage.Root
+	}
+	return storage
+}
+
 // Read looks for names here.
 func Read() *Names { return read("", owner) }
 
@@ -69,7 +100,7 @@ func read(root string, owner func(string) int) *Names {
 			n.pods[f[2]] = f[:2]
 		}
 	}
-	stores := []string{storage, storageRun}
+	stores := append([]string{storageRun}, n.graphRoot())
 	if home, err := os.UserHomeDir(); err == nil && os.Geteuid() != 0 {
 		stores = append(stores, filepath.Join(home, ofUser))
 	}
@@ -78,7 +109,7 @@ func read(root string, owner func(string) int) *Names {
 			n.store(dir)
 		}
 	}
-	for _, dir := range dockers {
+	for _, dir := range n.dockers() {
 		n.list(dir)
 	}
 	return n
@@ -160,21 +191,29 @@ const (
 	largestStore = 32 << 20
 )
 
+// bytes reads a file that nobody else controls.
+func (n *Names) bytes(dir, file string, limit int64) ([]byte, error) {
+	root, err := n.open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, err := trust.OpenFile(root, file, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if err := trust.Ours(f); err != nil {
+		return nil, err
+	}
+	return trust.File(f, limit)
+}
+
 // read reads a file of JSON that nobody else controls.
 func (n *Names) read(dir, file string, limit int64, into any) bool {
-	root, err := n.open(dir)
+	b, err := n.bytes(dir, file, limit)
 	if err == nil {
-		defer root.Close()
-		var f *os.File
-		if f, err = trust.OpenFile(root, file, os.O_RDONLY, 0); err == nil {
-			defer f.Close()
-			var b []byte
-			if err = trust.Ours(f); err == nil {
-				if b, err = trust.File(f, limit); err == nil {
-					err = json.Unmarshal(b, into)
-				}
-			}
-		}
+		err = json.Unmarshal(b, into)
 	}
 	if err != nil {
 		n.note(filepath.Join(dir, file), err)
@@ -246,7 +285,7 @@ func (n *Names) ask(c *Container) {
 			return
 		}
 	}
-	for _, dir := range dockers {
+	for _, dir := range n.dockers() {
 		var of struct{ Name string }
 		if n.read(filepath.Join(dir, c.ID), "config.v2.json", largest, &of) {
 			c.named(strings.TrimPrefix(of.Name, "/"))

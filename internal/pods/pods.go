@@ -39,7 +39,7 @@ const Sandbox = "POD"
 var (
 	ofPod       = lazyre.New(`(?:^|-)pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?(?:$|:)`)
 	ofContainer = lazyre.New(`(?:^|[-:_])([0-9a-f]{64})(?:\.scope)?$`)
-	ofMachine   = lazyre.New(`^(?:lxc\.payload\.(.+)|machine-(.+)\.scope)$`)
+	ofMachine   = lazyre.New(`^(?:lxc\.payload\.(.+)|machine-(.+)\.scope|(?:crun|runc)-(.+)\.scope)$`)
 )
 
 // engines are words of a group's name.
@@ -54,7 +54,7 @@ func Of(group string) (c Container, ok bool) {
 		if i > 0 && parts[i-1] == "lxc" && c.Whole == "" {
 			c.ID = part
 		} else if m := ofMachine.FindStringSubmatch(part); m != nil && !strings.HasPrefix(m[2], "qemu") { // libvirt's are no containers
-			c.ID = unescape(cmp.Or(m[1], m[2]))
+			c.ID = unescape(cmp.Or(m[1], m[2], m[3]))
 		} else if m := ofContainer.FindStringSubmatch(part); m != nil && !strings.Contains(part, "conmon") {
 			c.ID = m[1]
 		} else if c.Whole != "" && part != "" && !strings.Contains(part, "conmon") {

@@ -39,6 +39,7 @@ func TestOf(t *testing.T) {
 		"/lxc.payload.web/system.slice":          {ID: "web", Engine: "lxc"},
 		"/lxc/web":                               {ID: "web", Engine: "lxc"},
 		`/machine.slice/machine-my\x2dweb.scope`: {ID: "my-web"},
+		"/system.slice/runc-web.scope":           {ID: "web"}, "/system.slice/crun-my\\x2dweb.scope": {ID: "my-web"},
 		// None:
 		"/system.slice/postgresql.service":                   {},
 		"/machine.slice/libpod-conmon-" + id("f") + ".scope": {},
@@ -129,6 +130,22 @@ func TestNames(t *testing.T) {
 	}
 	if looked := read(t.TempDir(), mine).Looked(); !strings.HasPrefix(looked, "no directory of a kubelet") {
 		t.Error(looked)
+	}
+}
+
+// TestElsewhere: where a runtime's configuration names another directory, names are there.
+func TestElsewhere(t *testing.T) {
+	root := files(t, map[string]string{
+		"/etc/docker/daemon.json":                                `{"data-root": "/data/docker"}`,
+		"/data/docker/containers/" + id("2") + "/config.v2.json": `{"Name": "/web"}`,
+		"/etc/containers/storage.conf":                           "[storage]\ngraphroot = \"/data/storage\"\n",
+		"/data/storage/overlay-containers/containers.json":       `[{"id": "` + id("3") + `", "names": ["cache"]}]`,
+	})
+	for of, name := range map[string]string{id("2"): "web", id("3"): "cache"} {
+		c := Container{ID: of}
+		if read(root, func(string) int { return 0 }).fill(&c); c.Name != name {
+			t.Errorf("%+v, want %s", c, name)
+		}
 	}
 }
 
