@@ -1,6 +1,7 @@
 package clouds
 
 import (
+	"fmt"
 	"os"
 	"runtime"
 	"strings"
@@ -51,8 +52,8 @@ func ioctl(fd int, request uintptr, arg unsafe.Pointer) error {
 	switch {
 	case errno != 0:
 		return errno
-	case status != 0: // of the device
-		return unix.EIO
+	case status != 0:
+		return fmt.Errorf("the device refused it with status %#x", status)
 	}
 	return nil
 }
