@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 
 	"hostlab/internal/cpus"
 	"hostlab/internal/document"
+	"hostlab/internal/host"
+	"hostlab/internal/probe"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/scanlock"
@@ -46,8 +49,9 @@ part of a fair share. The last column is how long the thread waited for its CPU
 because others had it. The first 0.1 s do not count.
 
 The figures come from one run, without an interval: 'hostlab run smt' compares
-placements. Its CPUs are fully busy meanwhile. It changes nothing and needs no
-root.
+placements. A line says whether a scanner shares a core with a thread that takes
+the lock, measured before the run. Its CPUs are fully busy meanwhile. It changes
+nothing and needs no root.
 
 Formats other than text print one document at the end. .threads of the JSON has
 id, role, cpu, acquisitions_per_s, spins_per_s and scans_per_s.
@@ -182,6 +186,10 @@ func (o *scanlockRun) run(ctx context.Context) error {
 		}
 		w.Each = func(t scanlock.Table) error { return errors.Join(o.blank(), t.Write2005(o.std.out)) }
 	}
+	shared, err := o.shared(ctx, facts, plan)
+	if err != nil {
+		return err
+	}
 	res, err := w.Run(ctx, plan)
 	if err != nil && res.Lost == "" {
 		return err
@@ -189,6 +197,7 @@ func (o *scanlockRun) run(ctx context.Context) error {
 	lost, err := err, error(nil)
 	d := scanlock.NewData(plan, res)
 	d.Tool, d.Host, d.Started = versionText(), facts.Identity.Hostname.Or("unknown host"), started
+	d.Shared = shared
 	doc := scanlock.Document(plan, res, d)
 	if o.onScreen() { // which has the plan above
 		doc.Sections = doc.Sections[1:]
@@ -199,6 +208,26 @@ func (o *scanlockRun) run(ctx context.Context) error {
 		return context.Canceled
 	}
 	return cmp.Or(lost, err)
+}
+
+// shared measures whether a scanner shares a core with a thread that takes the lock, and names the processor; "": there is no pair.
+func (o *scanlockRun) shared(ctx context.Context, facts *host.Facts, plan scanlock.Plan) (string, error) {
+	of := map[scanlock.Role][]int{}
+	for _, th := range plan.Cell.Threads {
+		of[th.Role] = append(of[th.Role], th.CPU)
+	}
+	scan, lock := of[scanlock.Scan], of[scanlock.Lock]
+	if len(scan) == 0 || len(lock) == 0 {
+		return "", nil
+	}
+	both := slices.Compact(slices.Sorted(slices.Values(slices.Concat(scan, lock))))
+	out, err := probe.Pairs().Run(ctx, probe.Config{Facts: facts, CPUs: both, Budget: placesBudget,
+		Seed: uint64(time.Now().UnixNano()), Alpha: probe.Alpha})
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s %s, hypervisor: %s.", probe.NewPairsReport(out, &facts.Topology, both).Between(scan, lock),
+		facts.Identity.CPUModel.Or("unknown processor"), facts.Virt.Hypervisor.Or("unknown")), nil
 }
 
 // joined is what is wrong and, where there is one, the hint.

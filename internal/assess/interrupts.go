@@ -65,7 +65,7 @@ func parseInterrupts(b []byte, cpus int) map[string][]float64 {
 	return out
 }
 
-// since is what came since an earlier count; nil: it cannot be told.
+// since is what came since an earlier count; nil: that is not known.
 func (c interruptions) since(before interruptions) *Interrupts {
 	same := func(a, b proc.CPUTimes) bool { return a.ID == b.ID }
 	if len(c.times) < 2 || !slices.EqualFunc(c.times, before.times, same) { // CPUs came or went

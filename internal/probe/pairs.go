@@ -138,6 +138,35 @@ func (r PairsReport) verdict() string {
 	return strings.Join(parts, " ")
 }
 
+// Between says in one line whether some CPUs share a core with others: the first pair that does, else the first that was
+// measured.
+func (r PairsReport) Between(some, others []int) string {
+	if r.Skipped != "" {
+		return "Shared core: not measured, " + r.Skipped + "."
+	}
+	found := slices.IndexFunc(r.Pairs, func(p ReportedPair) bool { // siblings come first, but for what disagrees with the system
+		return p.Measured == string(Siblings) && p.joins(some, others)
+	})
+	if found < 0 {
+		found = slices.IndexFunc(r.Pairs, func(p ReportedPair) bool { return p.joins(some, others) })
+	}
+	if found < 0 {
+		return "Shared core: not measured on any of these pairs of CPUs."
+	}
+	p := r.Pairs[found]
+	answer := map[string]string{string(Siblings): "yes", string(Separate): "no",
+		string(TimeShared): "no, but one CPU of the host below runs both in turn"}[p.Measured]
+	if answer == "" {
+		answer = "undecided (" + p.Reason + ")"
+	}
+	return fmt.Sprintf("Shared core: %s. CPUs %d and %d: integer work takes %s as long on both as alone; a cache line takes %s; the system "+
+		"reports: %s.", answer, p.A, p.B, p.SlowDown.Brief(), p.PingPong.Brief(), p.Reported)
+}
+
+func (p ReportedPair) joins(some, others []int) bool {
+	return slices.Contains(some, p.A) && slices.Contains(others, p.B) || slices.Contains(some, p.B) && slices.Contains(others, p.A)
+}
+
 // Document is the report for people.
 func (r PairsReport) Document() *document.Document {
 	d := &document.Document{Name: "facts", Title: "What CPUs share, reported against measured",

@@ -160,3 +160,24 @@ func TestPairsSchema(t *testing.T) {
 		t.Error("an unknown relation is not refused")
 	}
 }
+
+// One line says whether the CPUs of a run share a core.
+func TestBetween(t *testing.T) {
+	r := PairsReport{Pairs: []ReportedPair{
+		{A: 0, B: 3, Measured: string(Separate), Reported: string(Siblings)},
+		{A: 1, B: 2, Measured: string(Siblings), Reported: string(Separate)},
+		{A: 0, B: 1, Measured: string(UnknownPair), Reason: "too noisy"},
+	}}
+	for _, c := range []struct {
+		some, others []int
+		want         string
+	}{{[]int{0, 2}, []int{1, 3}, "Shared core: yes. CPUs 1 and 2"}, {[]int{3}, []int{0}, "Shared core: no. CPUs 0 and 3"},
+		{[]int{0}, []int{1}, "Shared core: undecided (too noisy)"}, {[]int{7}, []int{1}, "not measured on any"}} {
+		if got := r.Between(c.some, c.others); !strings.Contains(got, c.want) {
+			t.Errorf("%v beside %v: %s", c.some, c.others, got)
+		}
+	}
+	if got := (PairsReport{Skipped: "one CPU"}).Between(nil, nil); got != "Shared core: not measured, one CPU." {
+		t.Error(got)
+	}
+}

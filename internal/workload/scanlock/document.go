@@ -22,6 +22,9 @@ func Document(p Plan, r Result, d Data) *document.Document {
 	out := &document.Document{Name: "scanlock", Title: "A lock beside scans on " + d.Host, Data: d,
 		About:    []string{"One run, without an interval; the first 0.1 s are not counted."},
 		Warnings: append(t.Warnings(), p.Warnings...)}
+	if d.Shared != "" {
+		out.About = append(out.About, d.Shared)
+	}
 	if r.Lost != "" {
 		stretch = "Incomplete run, "
 		out.Warnings = append(out.Warnings, "Incomplete: these are the figures of the first "+length+"; "+r.Lost)

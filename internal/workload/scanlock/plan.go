@@ -155,8 +155,6 @@ func (p *Plan) warn(at *cpus.Machine, f *host.Facts, lock []int) {
 	if len(dark) > 0 {
 		note("what %s %s with a scanner is not known: the system does not report it", cpus.Named(dark),
 			plural(dark, "shares", "share"))
-	} else if f.Virt.Hypervisor.Or("none") != "none" && len(beside) == 0 && len(p.Near) > 1 {
-		note("this is a guest, and a hypervisor may hide which CPUs share a core: `hostlab facts --probe` measures it")
 	}
 	if quota, ok := f.Limits.CPUQuota.Get(); ok && quota < float64(len(p.Cell.Threads)) {
 		note("the control group gives %.3g CPUs to %s: they are stopped in turn, and their rates are of that", quota,

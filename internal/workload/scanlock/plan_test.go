@@ -119,12 +119,8 @@ func TestMakeSaysWhatIsWrong(t *testing.T) {
 }
 
 func TestWarnings(t *testing.T) {
-	quota, guest, dark := made(4), made(4), made(4)
+	quota, dark := made(4), made(4)
 	quota.Limits.CPUQuota = host.Known(1.5, "", "made")
-	guest.Virt.Hypervisor = host.Known("kvm", "", "made")
-	for i := range guest.Topology.CPUs {
-		guest.Topology.CPUs[i].Siblings.Value = []int{i}
-	}
 	dark.Topology = host.Topology{}
 	for _, c := range []struct {
 		m          *host.Facts
@@ -136,7 +132,6 @@ func TestWarnings(t *testing.T) {
 		{made(8), "1", "0x44", []string{"on 1 core two or more lock threads share the core"}},
 		{made(8), "0-1", "4-7", []string{"the lock threads on CPUs 4-5 share a core with a scanner"}},
 		{quota, "1", "2", []string{"gives 1.5 CPUs to 2 threads"}},
-		{guest, "1", "2", []string{"`hostlab facts --probe`"}},
 		{dark, "1", "2", []string{"what CPU 1 shares with a scanner is not known"}},
 	} {
 		p, err := Make(asked(c.scan, c.lock), c.m)
