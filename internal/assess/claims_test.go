@@ -79,3 +79,12 @@ func TestNeighbourInPod(t *testing.T) {
 		t.Errorf("%+v", next)
 	}
 }
+
+// TestAskedInPod: a server that is asked is named with its pod, too.
+func TestAskedInPod(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.Peers: 60})
+	m.Asked = []Asked{{Address: "10.0.0.7:5432", PID: 4711, Name: "postgres", Seconds: 60, Container: "pod shop/db-0, container postgres"}}
+	if f := m.asking(); len(f) != 1 || !strings.Contains(f[0].Text, "postgres (PID 4711, pod shop/db-0, container postgres) at 10.0.0.7:5432") {
+		t.Errorf("%+v", f)
+	}
+}

@@ -188,3 +188,12 @@ func hostLoad() (busy, steal float64, ok bool) {
 	}
 	return busy, steal, ok
 }
+
+// throttled is for how long its quotas have kept CPUs from it, s; ok is false where it has none that can be read.
+func (s *Service) throttled() (all float64, ok bool) {
+	for _, g := range s.quotas() {
+		t, known := g.throttled()
+		all, ok = all+t, ok || known
+	}
+	return all, ok
+}

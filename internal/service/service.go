@@ -215,15 +215,6 @@ func (s *Service) quotas() (list []*group) {
 	return list
 }
 
-// throttled is for how long its quotas have kept CPUs from it, s; ok is false where it has none that can be read.
-func (s *Service) throttled() (all float64, ok bool) {
-	for _, g := range s.quotas() {
-		t, known := g.throttled()
-		all, ok = all+t, ok || known
-	}
-	return all, ok
-}
-
 // Ended reports that its first process has, or that its group has none.
 func (s *Service) Ended() bool {
 	if s.group != nil {
