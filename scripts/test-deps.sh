@@ -8,6 +8,8 @@ command -v tmux >/dev/null || want+=(tmux)
 command -v pgrep >/dev/null || want+=(procps)
 command -v git >/dev/null || want+=(git)
 command -v jq >/dev/null || want+=(jq)
+command -v crun >/dev/null || want+=(crun)
+command -v busybox >/dev/null || want+=(busybox-static)
 command -v npm >/dev/null || want+=(npm)
 command -v promtool >/dev/null || want+=(prometheus)
 # The tests start servers of their own from these programs; they do not skip without.

@@ -77,7 +77,11 @@ func (t *tally) know() {
 	if w == nil || t.s.events == nil {
 		return
 	}
-	w.Follow(t.cfg.Target.Processes())
+	pids, err := w.Children()
+	if err != nil { // this kernel lists no children (CONFIG_PROC_CHILDREN), so all processes are looked at
+		pids = t.cfg.Target.Processes()
+	}
+	w.Follow(pids)
 	for pid, at := range w.At() {
 		_ = t.s.objects.Words.Put(uint32(pid), at) // one that is missing has its waits named by their calls
 	}
