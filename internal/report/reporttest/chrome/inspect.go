@@ -30,7 +30,7 @@ const smallText = `[...document.querySelectorAll("svg.pic text")].filter((e) => 
 }).map((e) => e.textContent).slice(0, 8)`
 
 // Inspect holds a page to all checks and to axe-core's rules, as a light one on a desk and as a dark one on a phone, and
-// keeps screenshots of that name. Where somebody asks for these, it looks at the other two, too.
+// keeps screenshots of that name. Where these are asked for, it looks at the other two, too.
 func Inspect(t *testing.T, b *Tab, name string) {
 	t.Helper()
 	for _, look := range []struct {
