@@ -306,7 +306,8 @@ func TestAxisOfCPUs(t *testing.T) {
 		if most > float64(cpus) || most < 0.9*float64(cpus) {
 			t.Errorf("%d CPUs: the highest tick is %v", cpus, most)
 		}
-		if want := "<title>PostgreSQL 15.18 on db01.example.com, 2026-11-21 09:30 UTC · hostlab assessment</title>"; !strings.Contains(page, want) {
+		want := "<title>PostgreSQL 15.18 on db01.example.com, 2026-11-21 09:30 UTC · hostlab assessment</title>"
+		if !strings.Contains(page, want) {
 			t.Errorf("no %s", want)
 		}
 	}
