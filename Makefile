@@ -42,12 +42,13 @@ check: ## gofmt, go vet and the tests that need neither root nor servers: a minu
 test: ## as root, with PostgreSQL, MariaDB and Chromium, which it installs: all tests but those of the lab
 	./scripts/test-deps.sh test
 	go vet $(SYSTEM) ./... ./bench/...
-	$(MEMORY) $(DEVICE) go test $(SYSTEM) -vet=off $(LINK) -timeout 20m $(GUESTS) $$(go list ./... ./bench/... | grep -v /testbed)
+	@# Many packages wait for servers, guests and the clock, so that one more uses the CPUs meanwhile.
+	$(MEMORY) $(DEVICE) go test $(SYSTEM) -vet=off $(LINK) -p $$(( $$(nproc) + 1 )) -timeout 30m $(GUESTS) $$(go list ./... ./bench/... | grep -v /testbed)
 	go test -tags=oracle,sqlserver -vet=off $(LINK) -run 'TestNoTLS|TestRefused' ./internal/explain/connect
 
-lab: test-deps guests packages packages-test ansible-test bpf ## guests, Wine, packages, Ansible and kernel objects; as root
+lab: test-deps guests packages packages-test ansible-test bpf ## guests, servers, Wine, packages, Ansible, kernel objects; as root. LAB=all: all servers
 
-guests: ## the tests in guests with kernels of their own, and of the Windows program under Wine; as root
+guests: ## the tests in guests with kernels of their own, on other versions of servers, and of the Windows program under Wine; as root
 	@# The guests have changed where the program did, which Go's cache of results does not see.
 	$(MEMORY) $(DEVICE) go test -count=1 $(SYSTEM) -vet=off $(LINK) -timeout 20m ./testbed/...
 

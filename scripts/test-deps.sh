@@ -8,6 +8,8 @@ command -v tmux >/dev/null || want+=(tmux)
 command -v pgrep >/dev/null || want+=(procps)
 command -v git >/dev/null || want+=(git)
 command -v jq >/dev/null || want+=(jq)
+command -v crun >/dev/null || want+=(crun)
+command -v busybox >/dev/null || want+=(busybox-static)
 command -v npm >/dev/null || want+=(npm)
 command -v promtool >/dev/null || want+=(prometheus)
 # The tests start servers of their own from these programs; they do not skip without.
@@ -22,6 +24,8 @@ lab() {
       if missing "$p"; then want+=("$p"); fi
     done
   fi
+  # Servers of other releases run with their own C library (testbed/servers.sh).
+  if command -v dpkg >/dev/null && missing patchelf; then want+=(patchelf); fi
   # Packages of other systems are built and tried (packages.sh, packages-test.sh).
   if command -v dpkg >/dev/null; then
     for p in umoci wixl msitools faketime zip uuid-runtime debootstrap rpm rpmlint lintian; do

@@ -51,6 +51,7 @@ var binaries = sync.OnceValues(func() (dir string, err error) {
 		"hostlab":      {"build", "../cmd/hostlab"},
 		"trial":        {"build", "./trial"},
 		"emulate.test": {"test", "-c", "-vet=off", "-tags=system", "../internal/emulate"},
+		"service.test": {"test", "-c", "-vet=off", "-tags=system", "../internal/service"},
 	} {
 		pkg := len(args) - 1
 		cmd := exec.Command("go", append(args[:pkg:pkg], "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(dir, name), args[pkg])...)

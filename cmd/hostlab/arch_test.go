@@ -26,7 +26,7 @@ var layers = [][]string{
 	{"internal/explain", "internal/setting", "internal/watch", "internal/emulate", "internal/delayfs", "internal/model", "internal/trace", "internal/chain", "internal/waits"},
 	{"internal/host", "internal/lockfile", "internal/privatedb", "internal/result", "internal/stats", "internal/picture", "internal/document"},
 	{"internal/hot", "internal/thread", "internal/worker"},
-	{"internal/screen", "internal/trust", "internal/proc", "internal/counters", "internal/lazyre", "studies", "."},
+	{"internal/screen", "internal/trust", "internal/proc", "internal/pods", "internal/clouds", "internal/counters", "internal/lazyre", "studies", "."},
 }
 
 // pure lists all that package experiment may use: what else a study names is given to it.

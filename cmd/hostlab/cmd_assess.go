@@ -206,8 +206,8 @@ func (o *assessOptions) flags(cmd *cobra.Command, std streams) {
 	}
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("service", func(*cobra.Command, []string, string) ([]string,
 		cobra.ShellCompDirective) {
-		return append([]string{"auto", "none", "demo", "pid:", "cgroup:", "unit:"}, service.Units()...),
-			cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		return append(append([]string{"auto", "none", "demo", "pid:", "cgroup:", "unit:", "pod:", "container:"}, service.Units()...),
+			service.Pods()...), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}))
 	cobra.CheckErr(cmd.MarkFlagDirname("log-dir"))
 }

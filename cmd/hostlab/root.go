@@ -16,6 +16,7 @@ import (
 // newRoot builds the command tree. Commands are listed here, explicitly.
 func newRoot(std streams) *cobra.Command {
 	var verbose int
+	var procRoot string
 	root := &cobra.Command{
 		Use:   "hostlab",
 		Short: "What do this platform's settings cost, and what should change?",
@@ -59,13 +60,19 @@ With --exit-status, a verdict is a status too:
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			level := max(slog.LevelWarn-slog.Level(4*verbose), slog.LevelDebug)
 			slog.SetDefault(slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{Level: level})))
-			return notEmpty(cmd)
+			if err := notEmpty(cmd); err != nil || procRoot == "" {
+				return err
+			}
+			return onHost(procRoot)
 		},
 	}
 	root.SetIn(std.in)
 	root.SetOut(std.out)
 	root.SetErr(std.err)
 	root.PersistentFlags().CountVarP(&verbose, "verbose", "v", "log each step to stderr (-vv: everything)")
+	root.PersistentFlags().StringVar(&procRoot, "proc-root", "",
+		"in a privileged container: look at the host whose /proc is mounted at `DIR`")
+	cobra.CheckErr(root.MarkPersistentFlagDirname("proc-root"))
 	root.PersistentFlags().BoolP("quiet", "q", false, "no progress and no notes: only the answer, and what goes wrong")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if own, ok := errors.AsType[usageError](err); ok {

@@ -1,6 +1,7 @@
 package assess
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -169,7 +170,7 @@ func called(t proc.Taker) string {
 	if t.Processes > 1 && t.PID != 0 {
 		of = fmt.Sprintf("%d processes, PID %d", t.Processes, t.PID)
 	}
-	if u := t.Unit(); u != "" {
+	if u := cmp.Or(t.Container, t.Unit()); u != "" {
 		of += ", " + screen.Clean(u)
 	}
 	return name + " (" + of + ")"
@@ -179,6 +180,9 @@ func called(t proc.Taker) string {
 func limit(t proc.Taker) lever.Next {
 	if t.PID <= 1 { // of the kernel, or the first of all
 		return lever.Next{}
+	}
+	if t.Container != "" { // whose control group is its runtime's
+		return lever.Next{Note: "give it a CPU limit: resources.limits.cpu of a pod, docker update --cpus or podman update --cpus"}
 	}
 	if u := t.Unit(); strings.HasSuffix(u, ".service") {
 		return lever.Next{Command: "systemctl set-property --runtime " + screen.Word(u) + " CPUWeight=1",
@@ -215,7 +219,8 @@ func (m *Minute) raise(l *lever.Lever) {
 			result.Format(*m.Throttled, "s"), result.Format(m.Report.Wall, "s"), m.limits()))
 		l.Next = lever.Next{Note: "raise it"}
 		if q := m.Quota; q != nil {
-			l.Next = lever.Next{Command: q.Twice(), Note: fmt.Sprintf("twice as much as now, which is %.3g CPUs", q.CPUs)}
+			l.Next = m.raised(lever.Next{Command: q.Twice(), Note: fmt.Sprintf("twice as much as now, which is %.3g CPUs", q.CPUs)},
+				"cpu", fmt.Sprintf("--cpus %.3g", 2*q.CPUs))
 		}
 	}
 }
@@ -251,4 +256,9 @@ func (m *Minute) stolen(l *lever.Lever) {
 	gain(l, cpu.Value*f, cpu.Low*f, cpu.Value*f, most, "the hypervisor takes nothing any more",
 		fmt.Sprintf("steal was %.1f %% of the CPU time that this guest asked for", 100*f))
 	l.Next = lever.Next{Note: "ask the owner of the hypervisor for CPUs of its own"}
+	if h.Credits {
+		l.Evidence[0].Text += "; this type of instance has its CPUs for as long as it has credits, which no guest sees"
+		l.Next = lever.Next{Note: "raise the limit: CloudWatch's CPUCreditBalance tells whether credits were used up; take unlimited " +
+			"credits, or an instance type without"}
+	}
 }

@@ -41,6 +41,9 @@ func (m *Minute) Levers() []lever.Lever {
 	out := []lever.Lever{m.clock(), m.idle(), m.smt()}
 	out = append(append(out, m.ofCPUs()...), m.bound(lever.Log, explain.LogWait), m.bound(lever.Data, explain.DataReads),
 		m.network(), m.memory())
+	if l := m.limit(); l != nil {
+		out = append(out, *l)
+	}
 	if surely := m.Report.Busy - m.Report.Untold; m.Report.Untold > 0 { // of a shorter time each gain is a larger share
 		for i := range out {
 			if l := &out[i]; l.AtMost != nil && *l.AtMost > 0 {
@@ -64,6 +67,7 @@ func (m *Minute) Levers() []lever.Lever {
 		}
 	}
 	lever.Order(out)
+	m.limitFirst(out)
 	return out
 }
 
@@ -190,6 +194,12 @@ func (m *Minute) bound(name string, of explain.PartName) lever.Lever {
 			saves.Low, saves.Likely = 0, 0
 			source += "; it reads again what its limit of memory makes it forget"
 		}
+		if v := m.worst(); v != nil {
+			s, limit := v.beyond()
+			f := 1 - min(1, s/max(m.Report.Wall, 1e-9))
+			saves.Low, saves.Likely = saves.Low*f, saves.Likely*f
+			source += "; while the " + limit + " holds, no faster device gives more"
+		}
 		gain(&l, saves.Share, saves.Low, saves.Likely, saves.AtMost,
 			"this part takes no time, nor the CPU time that it brings along, and lock waits shrink with it",
 			source)
@@ -264,7 +274,8 @@ func (m *Minute) memory() lever.Lever {
 		gain(&l, reads.Value+other.Value, reads.Low+other.Low, reads.Value+other.Value,
 			reads.High+other.High+cpu.High+m.share(explain.Unexplained).Value, "what it reads again stays in memory",
 			fmt.Sprintf("its processes reached their limit of memory %.0f times; it is %s, in %s", m.Memory.Hits, result.Format(m.Memory.Bytes, "B"), m.Memory.File))
-		l.Next = lever.Next{Command: m.Memory.Twice(), Note: "twice as much as now"}
+		l.Next = m.raised(lever.Next{Command: m.Memory.Twice(), Note: "twice as much as now"},
+			"memory", fmt.Sprintf("--memory %.0f", 2*m.Memory.Bytes))
 	case said == "":
 		unknown(&l, nil, m.Unseen[lever.Memory])
 	case some >= lever.Margin:

@@ -34,8 +34,8 @@ func (m *Minute) OnService() (name string, studies []string) {
 	case service.Database:
 	case service.Unit:
 		name = "unit:" + name
-	case service.Cgroup:
-		name = "cgroup:" + name
+	case service.Cgroup, service.Pod, service.Container:
+		name = string(m.Service.Kind) + ":" + name
 	case service.Process:
 		name = fmt.Sprintf("pid:%d", m.Service.PID)
 	default:

@@ -6,6 +6,7 @@ import (
 	"hostlab/internal/chain"
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/pgbouncer"
+	"hostlab/internal/host"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
@@ -28,6 +29,8 @@ type Minute struct {
 	Quota *service.Quota `json:"quota"`
 	// Memory is the limit of its memory, and how often it was reached meanwhile; nil: it has none that can be read.
 	Memory *service.Ceiling `json:"memory"`
+	// Claims are what its containers may use and asked for; of a pod or a container.
+	Claims []host.Claims `json:"claims,omitempty"`
 	// Takers are the other programs that used CPUs meanwhile, the largest first; Counted is set where they were.
 	Takers  []proc.Taker `json:"takers"`
 	Counted bool         `json:"counted"`
@@ -54,7 +57,9 @@ type Minute struct {
 	Trips  *service.Trips     `json:"trips"`
 	// Policies are what power policies would cost it.
 	Policies Policies `json:"policies"`
-	Local    bool     `json:"local"` // it has no clients but those on this host
+	// Cloud is what limits of the cloud did; nil: this is no guest of one, or nobody looked.
+	Cloud *Cloud `json:"cloud,omitempty"`
+	Local bool   `json:"local"` // it has no clients but those on this host
 	// Unseen says of a lever why nothing was seen, and what would show it.
 	Unseen map[string]string `json:"unseen"`
 	// CannotTry says of studies that a lever would name why they cannot run here.
@@ -76,10 +81,11 @@ func (m *Minute) Away() bool { return m.Service.Kind == service.Database && m.Se
 // Host is what all did on the CPUs meanwhile.
 type Host struct {
 	CPUs    int      `json:"cpus"`
-	Allowed int      `json:"allowed"` // of them, that the service may use; 0: not known
-	Busy    *float64 `json:"busy"`    // share of the CPUs' time, for anybody; nil, as the two below: not known
-	Foreign *float64 `json:"foreign"` // share, of others than the service
-	Steal   *float64 `json:"steal"`   // share that the hypervisor took
+	Allowed int      `json:"allowed"`           // of them, that the service may use; 0: not known
+	Busy    *float64 `json:"busy"`              // share of the CPUs' time, for anybody; nil, as the two below: not known
+	Foreign *float64 `json:"foreign"`           // share, of others than the service
+	Steal   *float64 `json:"steal"`             // share that the hypervisor took
+	Credits bool     `json:"credits,omitempty"` // its CPUs are its own for as long as it has credits
 }
 
 // Frequency is the clock of the CPUs while the service ran on them, Hz.

@@ -11,6 +11,7 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/host"
 	"hostlab/internal/lever"
+	"hostlab/internal/pods"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
@@ -72,12 +73,15 @@ func (t *threads) fill(m *Minute, cpus int) {
 type beside struct {
 	of     *service.Service
 	before proc.Census
-	memory *service.Ceiling
+	memory map[string]float64 // hits of each limit before, by its file
 	came   interruptions
 }
 
 func (b *beside) start(s *service.Service) {
-	b.of, b.before, b.memory, b.came = s, proc.TakeCensus(), s.Memory(), countInterrupts()
+	b.of, b.before, b.memory, b.came = s, proc.TakeCensus(), map[string]float64{}, countInterrupts()
+	for _, c := range s.Ceilings() {
+		b.memory[c.File] = c.Hits
+	}
 }
 
 // most is how many programs a minute keeps.
@@ -96,9 +100,24 @@ func (b *beside) fill(m *Minute) {
 			takers[i].PID = 0
 		}
 	}
-	m.Takers, m.Counted, m.Quota = takers[:min(most, len(takers))], true, b.of.Quota()
-	if m.Memory = b.of.Memory(); m.Memory != nil && b.memory != nil {
-		m.Memory.Hits -= b.memory.Hits
+	takers = takers[:min(most, len(takers))]
+	var names *pods.Names
+	for i := range takers {
+		if _, is := pods.Of(takers[i].Group); is && names == nil {
+			names = pods.Read()
+		}
+		if names != nil {
+			takers[i].Container = names.Called(takers[i].Group, takers[i].PID)
+		}
+	}
+	m.Takers, m.Counted, m.Quota = takers, true, b.of.Quota()
+	for _, c := range b.of.Containers {
+		m.Claims = append(m.Claims, host.ReadClaims(host.Tree{}, c.PID, c.String(), c.Group))
+	}
+	for _, c := range b.of.Ceilings() { // the one that was reached most
+		if c.Hits -= b.memory[c.File]; m.Memory == nil || c.Hits > m.Memory.Hits {
+			m.Memory = c
+		}
 	}
 }
 

@@ -56,6 +56,7 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 		stop()
 	}
 	w.beside.fill(m)
+	w.cloud.fill(m)
 	w.all.Wait()
 	if err := w.nothing(); err != nil {
 		return nil, err
@@ -92,6 +93,7 @@ type watching struct {
 	scheduler scheduler
 	sessions  sessions
 	clock     clockMeter
+	cloud     *cloudMeter // nil: its host is another
 }
 
 // start begins to look.
@@ -102,6 +104,7 @@ func (w *watching) start(source explain.Source) (err error) {
 			return err
 		}
 		w.beside.start(w.of)
+		w.cloud = newCloudMeter(o.Facts)
 		w.poolers.start(w.ctx, w.of, o.For)
 	}
 	w.trips.start(o)

@@ -136,14 +136,14 @@ func (m *Minute) name() string { return cmp.Or(m.Service.Name, m.Report.Vendor) 
 // subject is the service as a sentence begins with it.
 func (m *Minute) subject() string {
 	return map[service.Kind]string{service.Process: "process ", service.Unit: "unit ", service.Windows: "service ",
-		service.Cgroup: "control group "}[m.Service.Kind] + m.name()
+		service.Cgroup: "control group ", service.Pod: "pod ", service.Container: "container "}[m.Service.Kind] + m.name()
 }
 
 // first is the lever that the answer names: the likeliest that could save enough, those before the others of which that
 // is certain; else one that could save much, though it is not likely to. nil: none could, as far as is known.
 func (m *Minute) first(levers []lever.Lever) *lever.Lever {
-	open := ofTime(levers, func(l *lever.Lever) bool {
-		return l.AtMost != nil && l.Open()
+	open := ofTime(levers, func(l *lever.Lever) bool { // no device gives more than a limit that holds
+		return l.AtMost != nil && l.Open() && (m.worst() == nil || l.Name != lever.Log && l.Name != lever.Data)
 	})
 	const much = 0.1
 	best := ofTime(open, func(l *lever.Lever) bool { return l.Likely != nil && *l.Likely >= lever.Margin })
@@ -199,6 +199,9 @@ func (m *Minute) act(l *lever.Lever) string {
 		return l.Next.Note
 	case l.Name == lever.Quota && m.Quota != nil:
 		return fmt.Sprintf("raise its CPU quota, which is %.3g CPUs", m.Quota.CPUs)
+	case l.Name == lever.Limit && m.worst() != nil:
+		s, limit := m.worst().beyond()
+		return fmt.Sprintf("raise the %s, which was exceeded for %s of %s", limit, result.Format(s, "s"), result.Format(m.Report.Wall, "s"))
 	case l.Name == lever.Memory && m.short():
 		return "raise its limit of memory, which is " + result.Format(m.Memory.Bytes, "B")
 	}
@@ -210,7 +213,7 @@ var change = map[string]string{
 	lever.Clock: "let its CPUs run at a faster clock", lever.Idle: "use shallower idle states",
 	lever.SMT: "give it cores of its own", lever.CPUs: "give it more CPUs",
 	lever.Neighbour: "move or limit other programs", lever.Quota: "raise its CPU quota",
-	lever.Steal: "take no CPUs from this guest", lever.Log: "use a faster log device",
+	lever.Limit: "raise the cloud's limit", lever.Steal: "take no CPUs from this guest", lever.Log: "use a faster log device",
 	lever.Data: "use faster data disks", lever.Network: "use fewer round trips", lever.Memory: "give it more memory",
 }
 

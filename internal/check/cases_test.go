@@ -27,7 +27,7 @@ type lookCase struct {
 func allCases() []lookCase {
 	return slices.Concat(powerCases, limitsCases, windowsCases, idleCases, memoryCases, kernelCases, queueCases, schedulerCases,
 		engineCases, serverCases,
-		storageCases, virtCases, networkCases, mountCases, habitCases)
+		storageCases, virtCases, networkCases, mountCases, habitCases, cloudCases)
 }
 
 func (c lookCase) facts0() *host.Facts {

@@ -82,6 +82,18 @@ var restKnobs = []knob{
 	ofKernel("panic_on_oops", func(k *host.Kernel) *host.Fact[int64] { return &k.PanicOnOops }, 0, 1),
 	ofKernel("msgmni", func(k *host.Kernel) *host.Fact[int64] { return &k.MsgMni }, 16, 1024, 32000),
 	steps("file-max", func(f *host.Facts, v uint64) { f.Kernel.FileMax = known(v, "f") }, 1024, 6815744, 1<<62),
+	steps("a volume's limit", func(f *host.Facts, v float64) {
+		f.CloudVolumes = slices.Clone(f.CloudVolumes)
+		for i := range f.CloudVolumes {
+			f.CloudVolumes[i].VolumeIOPS = known(v, "f")
+		}
+	}, 1200, 61, 12, 0),
+	steps("held packets", func(f *host.Facts, v int64) {
+		f.CloudNetworks = slices.Clone(f.CloudNetworks)
+		for i := range f.CloudNetworks {
+			f.CloudNetworks[i].Packets = known(v, "f")
+		}
+	}, 946, 1, 0),
 	steps("work queues", func(f *host.Facts, v int64) {
 		f.Offload = slices.Clone(f.Offload)
 		for i := range f.Offload {

@@ -45,6 +45,7 @@ func Collect(ctx context.Context, opt Options) *Facts {
 		f.Limits = readLimits(t, self)
 		f.Databases, f.Apps = readServers(t)
 		f.Storage, f.Block = readStorage(t, append(slices.Clip(opt.Paths), logsOf(f.Databases)...))
+		f.CloudVolumes, f.CloudNetworks = readCloud(t, f.Block)
 		f.Storage = append(f.Storage, readMoreLogs(t, f.Databases, f.Storage)...)
 		f.Data = readData(t, f.Databases)
 	})

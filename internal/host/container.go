@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"os"
 	"path"
 	"strings"
 
@@ -12,6 +13,12 @@ import (
 // (PROC_PID_INIT_INO in include/linux/proc_ns.h). Containers have another, but
 // for those started with the host's.
 const firstPIDNamespace = "pid:[4026531836]"
+
+// FirstPIDs reports that process 1 of a /proc is the machine's first, and not that of a container.
+func FirstPIDs(proc string) bool {
+	link, err := os.Readlink(proc + "/1/ns/pid")
+	return err == nil && link == firstPIDNamespace
+}
 
 // ownProcesses ends the source of a container that does not show the host's processes.
 const ownProcesses = ", with processes of its own"

@@ -15,14 +15,17 @@ type Facts struct {
 	Kernel    Kernel        `json:"kernel"`
 	Network   Network       `json:"network"`
 	Virt      Virt          `json:"virtualization"`
-	Limits    Limits        `json:"limits"`      // of hostlab itself
-	Storage   []Storage     `json:"storage"`     // one for each path asked about, and each database's log
-	Data      []Storage     `json:"data"`        // one for each database's data that are not with its log
-	Block     []BlockDevice `json:"block"`       // all whole disks, for their queue settings
-	Offload   []Accelerator `json:"offload"`     // devices that copy and compress for programs
-	Databases []Database    `json:"databases"`   // servers seen running
-	Apps      []Database    `json:"app_servers"` // instances of SAP application servers, running or installed
-	Windows   *Windows      `json:"windows,omitempty"`
+	Limits    Limits        `json:"limits"`  // of hostlab itself
+	Storage   []Storage     `json:"storage"` // one for each path asked about, and each database's log
+	Data      []Storage     `json:"data"`    // one for each database's data that are not with its log
+	Block     []BlockDevice `json:"block"`   // all whole disks, for their queue settings
+	Offload   []Accelerator `json:"offload"` // devices that copy and compress for programs
+	// What a cloud counts of its limits.
+	CloudVolumes  []CloudVolume  `json:"cloud_volumes,omitempty"`
+	CloudNetworks []CloudNetwork `json:"cloud_networks,omitempty"`
+	Databases     []Database     `json:"databases"`   // servers seen running
+	Apps          []Database     `json:"app_servers"` // instances of SAP application servers, running or installed
+	Windows       *Windows       `json:"windows,omitempty"`
 }
 
 // Identity names the machine.

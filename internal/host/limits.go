@@ -13,8 +13,9 @@ import (
 )
 
 // readLimits reads what a process may use, by its directory below /proc.
-func readLimits(t Tree, dir string) Limits {
-	c := readCgroups(t, dir)
+func readLimits(t Tree, dir string) Limits { return readCgroups(t, dir).limits(t, dir) }
+
+func (c cgroups) limits(t Tree, dir string) Limits {
 	cpu, memory := c.view("cpu"), c.view("memory")
 	limits := t.Text(dir + "/limits")
 	l := Limits{
@@ -128,6 +129,7 @@ type cgroups struct {
 	lines  []cgroupLine
 	mounts mountTable
 	err    error
+	base   string // the name of the group around the process that is asked for; "": its own
 }
 
 func readCgroups(t Tree, dir string) cgroups {
@@ -151,6 +153,11 @@ func readCgroups(t Tree, dir string) cgroups {
 // version 2.
 func (c cgroups) view(controller string) (v cgroupView) {
 	v.err, v.source = c.err, c.file
+	defer func() {
+		if at := slices.IndexFunc(v.dirs, func(d string) bool { return path.Base(d) == c.base }); c.base != "" && at >= 0 {
+			v.dirs = v.dirs[at:]
+		}
+	}()
 	for _, l := range c.lines {
 		if named := slices.Contains(l.controllers, controller); named {
 			v = c.at(l.path, 1, controller)

@@ -24,17 +24,19 @@ const (
 	Neighbour = "neighbour"
 	Quota     = "quota"
 	Steal     = "steal"
-	Data      = "data"
-	Network   = "network"
+	// What a cloud gives of its volumes and network.
+	Limit   = "limit"
+	Data    = "data"
+	Network = "network"
 )
 
 // Names are all levers, in the order in which a burst of work meets them.
-var Names = []string{Clock, Idle, SMT, CPUs, Neighbour, Quota, Steal, Log, Data, Network, Memory, Degree, Kernel}
+var Names = []string{Clock, Idle, SMT, CPUs, Neighbour, Quota, Steal, Limit, Log, Data, Network, Memory, Degree, Kernel}
 
 var titles = map[string]string{
 	Clock: "clock frequency", Idle: "idle states", SMT: "hyper-threading", CPUs: "more CPUs",
 	Neighbour: "other programs", Quota: "CPU quota", Steal: "hypervisor", Log: "log device",
-	Data: "data device", Network: "network", Memory: "memory", Degree: "parallelism", Kernel: "kernel limits",
+	Limit: "cloud's limit", Data: "data device", Network: "network", Memory: "memory", Degree: "parallelism", Kernel: "kernel limits",
 }
 
 // Title is a lever's name for people.

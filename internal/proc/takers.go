@@ -15,6 +15,8 @@ type Taker struct {
 	Group     string  `json:"group"` // their control group; "": the root, or not known
 	Seconds   float64 `json:"seconds"`
 	Kernel    bool    `json:"kernel"` // threads of the kernel, which work for programs
+	// Container is what people call the one that they are in; "": they are in none.
+	Container string `json:"container,omitempty"`
 }
 
 // Unit is the systemd unit or the container that a control group is, as it is called by the tools that limit it; "": neither.
@@ -38,7 +40,7 @@ type Census struct {
 func TakeCensus() Census {
 	c := Census{all: All(), groups: map[int]string{}}
 	for _, s := range c.all {
-		c.groups[s.PID] = groupOf(s.PID)
+		c.groups[s.PID] = GroupOf(s.PID)
 	}
 	return c
 }

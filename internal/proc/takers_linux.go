@@ -9,8 +9,8 @@ import (
 // kthreadd is the parent of all threads of the kernel.
 const kthreadd = 2
 
-// groupOf is the control group of a process: in version 2, or else in systemd's own tree, or that of its CPU time (cgroups(7)).
-func groupOf(pid int) (group string) {
+// GroupOf is the control group of a process: in version 2, or else in systemd's own tree, or that of its CPU time (cgroups(7)).
+func GroupOf(pid int) (group string) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {
 		return ""

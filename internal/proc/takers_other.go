@@ -5,4 +5,4 @@ package proc
 // kthreadd: no process is the parent of the kernel's threads here.
 const kthreadd = -1
 
-func groupOf(int) string { return "" }
+func GroupOf(int) string { return "" }

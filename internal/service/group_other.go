@@ -2,7 +2,11 @@
 
 package service
 
-import "errors"
+import (
+	"errors"
+
+	"hostlab/internal/host"
+)
 
 // group is a control group, which only Linux has.
 type group struct{ path string }
@@ -16,4 +20,15 @@ func (g *group) processes() []int    { return nil }
 func (g *group) limit() *Quota       { return nil }
 func (g *group) bounded() *group     { return nil }
 func boundedOf(int) *group           { return nil }
-func (g *group) ceiling() *Ceiling   { return nil }
+
+func (g *group) throttled() (float64, bool) { return 0, false }
+
+func (g *group) ceiling() *Ceiling { return nil }
+
+var errLinux = errors.New("only Linux has control groups, by which hostlab finds containers")
+
+func pod(string, []host.Database) (*Service, error)       { return nil, errLinux }
+func container(string, []host.Database) (*Service, error) { return nil, errLinux }
+
+// Pods are none here.
+func Pods() []string { return nil }

@@ -60,9 +60,7 @@ func (s *Service) NewMeter() (*Meter, error) {
 		m.group = s.group.id()
 		m.first.group, _ = s.group.used()
 	}
-	if s.quota != nil {
-		m.first.throttled, _ = s.quota.throttled()
-	}
+	m.first.throttled, _ = s.throttled()
 	m.first.busy, m.first.steal, _ = hostLoad()
 	m.first.stalled = s.stalled()
 	if _, _, err := explain.SchedStat(int64(s.PID)); s.PID != 0 && err != nil {
@@ -114,11 +112,9 @@ func (m *Meter) Read() (Reading, error) {
 			r.CPU = used - m.first.group
 		}
 	}
-	if m.of.quota != nil {
-		if t, ok := m.of.quota.throttled(); ok {
-			t -= m.first.throttled
-			r.Throttled = &t
-		}
+	if t, ok := m.of.throttled(); ok {
+		t -= m.first.throttled
+		r.Throttled = &t
 	}
 	if busy, steal, ok := hostLoad(); ok {
 		busy, steal = busy-m.first.busy, steal-m.first.steal
@@ -191,4 +187,13 @@ func hostLoad() (busy, steal float64, ok bool) {
 		busy, steal = busy+l.Busy, steal+l.Steal
 	}
 	return busy, steal, ok
+}
+
+// throttled is for how long its quotas have kept CPUs from it, s; ok is false where it has none that can be read.
+func (s *Service) throttled() (all float64, ok bool) {
+	for _, g := range s.quotas() {
+		t, known := g.throttled()
+		all, ok = all+t, ok || known
+	}
+	return all, ok
 }

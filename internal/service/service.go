@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"hostlab/internal/host"
+	"hostlab/internal/pods"
 	"hostlab/internal/proc"
 	"hostlab/internal/screen"
 )
@@ -32,8 +33,11 @@ const (
 	Unit     Kind = "unit"
 	Windows  Kind = "service" // of Windows' service manager
 	Cgroup   Kind = "cgroup"
-	Process  Kind = "process"
-	Name     Kind = "name" // a database's, a unit's or a program's
+	Pod      Kind = "pod" // of Kubernetes, or a container of one
+	// Container is one of no pod, or whose pod was not named.
+	Container Kind = "container"
+	Process   Kind = "process"
+	Name      Kind = "name" // a database's, a unit's or a program's
 )
 
 // Forms is how a service is named, for help and errors.
@@ -72,6 +76,13 @@ func Parse(text string) (Spec, error) {
 		return Spec{Unit, name}, nil
 	case ok && head == "cgroup" && name != "":
 		return Spec{Cgroup, name}, nil
+	case ok && head == "pod":
+		if f := strings.Split(name, "/"); len(f) < 2 || len(f) > 3 || slices.Contains(f, "") || strings.ContainsAny(name, "\x00\n") {
+			return Spec{}, fmt.Errorf("%q names no pod; it takes pod:NAMESPACE/NAME or pod:NAMESPACE/NAME/CONTAINER", text)
+		}
+		return Spec{Pod, name}, nil
+	case ok && head == "container" && name != "" && !strings.ContainsAny(name, "/\x00\n"):
+		return Spec{Container, name}, nil
 	}
 	return Spec{}, fmt.Errorf("%q names no service; it takes %s", text, Forms)
 }
@@ -89,11 +100,14 @@ type Service struct {
 	Near bool `json:"near,omitempty"`
 	// NoGroup is set where no control group of it shows, so that a quota of its CPU time would not either.
 	NoGroup bool `json:"no_group,omitempty"`
+	// Containers are those of a pod, the one that was named, or the one that a process is in.
+	Containers []pods.Container `json:"containers,omitempty"`
 
-	root  proc.Stat // the process PID, which Started tells from a later one of its number
-	group *group    // that is wholly its own; nil: none
-	quota *group    // the nearest one around it whose CPU time is limited; nil: none
-	tight *group    // and whose memory is
+	root   proc.Stat // the process PID, which Started tells from a later one of its number
+	group  *group    // that is wholly its own; nil: none
+	quota  *group    // the nearest one around it whose CPU time is limited; nil: none
+	inside []*group  // those of its containers, where it has several
+	tight  *group    // and whose memory is
 }
 
 // Here reports whether it has processes on this host.
@@ -163,21 +177,42 @@ func (c *Ceiling) Twice() string {
 	return fmt.Sprintf("echo %.0f | sudo tee %s", 2*c.Bytes, screen.Word(c.File))
 }
 
-// Memory is the limit of the service's memory, its own or of a group around it, and how often it was reached so far; nil: it has none
-// that can be read.
-func (s *Service) Memory() *Ceiling {
-	if s.tight == nil {
-		return nil
+// Ceilings are the limits of its memory, its own or of a group around it, and those of its containers; none can be read where
+// it has none.
+func (s *Service) Ceilings() (list []*Ceiling) {
+	for _, g := range append([]*group{s.tight}, s.inside...) {
+		if g == nil {
+			continue
+		}
+		if c := g.ceiling(); c != nil {
+			list = append(list, c)
+		}
 	}
-	return s.tight.ceiling()
+	return list
 }
 
-// Quota is the limit of the service's CPU time, its own or of a group around it; nil: it has none that can be read.
+// Quota is the limit of the service's CPU time, its own or of a group around it, or that of the container that was stopped
+// most; nil: it has none that can be read.
 func (s *Service) Quota() *Quota {
-	if s.quota == nil {
+	all := s.quotas()
+	if len(all) == 0 {
 		return nil
 	}
-	return s.quota.limit()
+	return slices.MaxFunc(all, func(a, b *group) int {
+		x, _ := a.throttled()
+		y, _ := b.throttled()
+		return cmp.Compare(x, y)
+	}).limit()
+}
+
+// quotas are the groups whose limits of CPU time hold for it or for a part of it.
+func (s *Service) quotas() (list []*group) {
+	for _, g := range append([]*group{s.quota}, s.inside...) {
+		if g != nil && g.limit() != nil {
+			list = append(list, g)
+		}
+	}
+	return list
 }
 
 // Ended reports that its first process has, or that its group has none.
@@ -209,6 +244,10 @@ func (s Spec) Find(servers []host.Database, used func(pid int) float64) (*Servic
 			return nil, err
 		}
 		return &Service{Kind: Cgroup, Name: g.path, PID: g.first(), group: g, quota: g.limited(), tight: g.bounded()}, nil
+	case Pod:
+		return pod(s.Name, servers)
+	case Container:
+		return container(s.Name, servers)
 	case Name:
 		return named(s.Name, servers, used)
 	}
@@ -263,7 +302,7 @@ func process(pid int) (*Service, error) {
 	if err != nil || root.Ended() {
 		return nil, fmt.Errorf("no process has the number %d", pid)
 	}
-	out := &Service{Kind: Process, Name: root.Name, PID: pid, root: root}
+	out := &Service{Kind: Process, Name: root.Name, PID: pid, Containers: pods.Around(pid), root: root}
 	if g := groupOf(pid); g != nil {
 		out.quota = g.limited()
 	} else {

@@ -1,0 +1,91 @@
+package assess
+
+import (
+	"fmt"
+	"strings"
+
+	"hostlab/internal/document"
+	"hostlab/internal/host"
+	"hostlab/internal/lever"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+)
+
+// limitsOf is what the containers of the service may use and asked for.
+func (m *Minute) limitsOf() document.Section {
+	if len(m.Claims) == 0 {
+		return document.Section{}
+	}
+	t := &document.Table{Lead: "Each limit is the container's own or that of a group around it, such as its pod's. CPU requests are derived " +
+		"from weights; of two, the second holds if its runtime is runc 1.3.2, crun 1.23 or later. The kernel does not hold requests of memory: kubectl describe pod shows them.",
+		Columns: append(document.Headings("container"), document.Column{Head: "CPU limit"}, document.Column{Head: "CPU request"},
+			document.Column{Head: "stopped by it"}, document.Column{Head: "memory limit"}, document.Column{Head: "killed"},
+			document.Column{Head: "huge pages"})}
+	for _, c := range m.Claims {
+		l := c.Limits
+		t.Add(document.Text(screen.Clean(c.Name)), document.Text(said(l.CPUQuota, "no limit", func(v float64) string { return fmt.Sprintf("%.3g CPUs", v) })),
+			document.Text(said(c.Request, "none", requestedCPUs)), document.Text(stopped(l)),
+			document.Text(said(l.MemoryMax, "no limit", func(v int64) string { return result.Format(float64(v), "B") })),
+			document.Text(said(l.MemoryKills, "not counted", func(v int64) string { return screen.Plural(int(v), "process", "processes") })),
+			document.Text(huge(c.Huge)))
+	}
+	return document.Titled("Limits of its containers", t)
+}
+
+// said is a fact in a table.
+func said[T any](f host.Fact[T], absent string, say func(T) string) string {
+	switch f.State {
+	case host.StateOK:
+		return say(f.Value)
+	case host.StateAbsent:
+		return absent
+	}
+	return "not known"
+}
+
+// requestedCPUs says a request, of which two are possible where a weight does not tell who made it.
+func requestedCPUs(r host.Request) string {
+	if r.Later == 0 {
+		return fmt.Sprintf("%.2g CPUs", r.CPUs)
+	}
+	return fmt.Sprintf("%.2g or %.2g CPUs", r.CPUs, r.Later)
+}
+
+// stopped says in how many periods a quota stopped it since it began.
+func stopped(l host.Limits) string {
+	return said(l.CPUThrottled, "no limit", func(n int64) string {
+		return fmt.Sprintf("in %d of %d periods", n, l.CPUPeriods.Or(0))
+	})
+}
+
+// huge says how much of huge pages it may use.
+func huge(list []host.HugeLimit) string {
+	var each []string
+	for _, h := range list {
+		each = append(each, h.Size+": "+said(h.Bytes, "no limit", func(v int64) string {
+			if v == 0 {
+				return "none allowed"
+			}
+			return result.Format(float64(v), "B")
+		}))
+	}
+	if len(each) == 0 {
+		return "not known"
+	}
+	return strings.Join(each, ", ")
+}
+
+// raised is what to do so that a limit is twice as large. A container's runtime or kubelet writes the files of its group.
+func (m *Minute) raised(file lever.Next, field, flag string) lever.Next {
+	if len(m.Service.Containers) == 0 {
+		return file
+	}
+	c := m.Service.Containers[0]
+	switch {
+	case c.Pod != "" || c.UID != "":
+		return lever.Next{Note: "raise resources.limits." + field + " of its container in the pod's manifest"}
+	case c.Engine == "docker" || c.Engine == "podman":
+		return lever.Next{Command: c.Engine + " update " + flag + " " + screen.Word(screen.Clean(c.ID[:min(12, len(c.ID))])), Note: file.Note}
+	}
+	return file
+}

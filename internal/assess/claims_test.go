@@ -1,0 +1,90 @@
+package assess
+
+import (
+	"strings"
+	"testing"
+
+	"hostlab/internal/document"
+	"hostlab/internal/explain"
+	"hostlab/internal/host"
+	"hostlab/internal/lever"
+	"hostlab/internal/pods"
+	"hostlab/internal/proc"
+	"hostlab/internal/service"
+)
+
+// inPod is a container of a pod, with a CPU limit that stopped it.
+func inPod() *Minute {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.RunQueue: 42})
+	m.Service = service.Service{Kind: service.Pod, Name: "shop/db-0", PID: 7, Containers: []pods.Container{
+		{Namespace: "shop", Pod: "db-0", Name: "postgres", ID: "aa11", Engine: "containerd"}}}
+	m.Throttled, m.Quota, m.Counted = new(40.0), &service.Quota{File: "/sys/fs/cgroup/x/cpu.max", CPUs: 1.5, Period: 0.1}, true
+	m.Memory = &service.Ceiling{File: "/sys/fs/cgroup/x/memory.max", Bytes: 1 << 30, Hits: 3}
+	return m
+}
+
+// TestPodLimits: a limit of a container is raised where its owner wrote it; the kubelet writes the group's files anew.
+func TestPodLimits(t *testing.T) {
+	for engine, says := range map[string][2]string{
+		"":       {"raise resources.limits.cpu of its container in the pod's manifest", "resources.limits.memory"},
+		"docker": {"docker update --cpus 3 aa11", "docker update --memory 2147483648 aa11"},
+		"podman": {"podman update --cpus 3 aa11", "podman update --memory 2147483648 aa11"},
+		"lxc":    {"echo '300000 100000' | sudo tee /sys/fs/cgroup/x/cpu.max", "echo 2147483648 | sudo tee"},
+	} {
+		m := inPod()
+		if c := &m.Service.Containers[0]; engine != "" {
+			*c = pods.Container{Name: "web", ID: "aa11", Engine: engine}
+			m.Service.Kind, m.Service.Name = service.Container, "web"
+		}
+		levers := m.Levers()
+		for i, name := range []string{lever.Quota, lever.Memory} {
+			if l := find(t, levers, name); !strings.Contains(l.Next.Command+l.Next.Note, says[i]) {
+				t.Errorf("%q, %s: %+v, want %q", engine, name, l.Next, says[i])
+			}
+		}
+	}
+	m := inPod()
+	if says := m.Verdict(m.Levers()); !strings.Contains(strings.ToLower(says), "pod shop/db-0 waits") {
+		t.Error(says)
+	}
+}
+
+// TestPodTable: what is not known is neither 0 nor no limit.
+func TestPodTable(t *testing.T) {
+	m := inPod()
+	m.Claims = []host.Claims{{Name: "pod shop/db-0, container postgres", Limits: host.Limits{CPUQuota: host.Known(1.5, "", "x"),
+		CPUThrottled: host.Known[int64](12, "", "x"), CPUPeriods: host.Known[int64](600, "", "x"), MemoryMax: host.Known[int64](1<<30, "B", "x"),
+		MemoryKills: host.Known[int64](1, "", "x")}, Request: host.Known(host.Request{CPUs: 0.5, Later: 0.13}, "", "x"),
+		Huge: []host.HugeLimit{{Size: "2MB", Bytes: host.Known[int64](0, "B", "x")}, {Size: "1GB", Bytes: host.Fact[int64]{State: host.StateAbsent}}}},
+		{Name: "backup", Limits: host.Limits{CPUQuota: host.Fact[float64]{State: host.StateAbsent}, CPUThrottled: host.Fact[int64]{State: host.StateAbsent}}}}
+	var b strings.Builder
+	if err := document.WriteText(&b, &document.Document{Sections: []document.Section{m.limitsOf()}}, document.TextOptions{Width: 220}); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"1.5 CPUs", "0.5 or 0.13", "in 12 of 600", "1 GiB", "1 process",
+		"2MB: none", "no limit", "not known"} {
+		if !strings.Contains(b.String(), text) {
+			t.Errorf("it lacks %q:\n%s", text, b.String())
+		}
+	}
+}
+
+// TestNeighbourInPod: a program that takes the CPUs is named with its pod, which has a hash for a control group.
+func TestNeighbourInPod(t *testing.T) {
+	hog := proc.Taker{Name: "java", PID: 4711, Processes: 1, Group: "/kubepods/pod1/ab12", Seconds: 30, Container: "pod batch/nightly-1, container main"}
+	if got := called(hog); got != "java (PID 4711, pod batch/nightly-1, container main)" {
+		t.Error(got)
+	}
+	if next := limit(hog); !strings.Contains(next.Note, "resources.limits.cpu of a pod") || next.Command != "" {
+		t.Errorf("%+v", next)
+	}
+}
+
+// TestAskedInPod: a server that is asked is named with its pod, too.
+func TestAskedInPod(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.Peers: 60})
+	m.Asked = []Asked{{Address: "10.0.0.7:5432", PID: 4711, Name: "postgres", Seconds: 60, Container: "pod shop/db-0, container postgres"}}
+	if f := m.asking(); len(f) != 1 || !strings.Contains(f[0].Text, "postgres (PID 4711, pod shop/db-0, container postgres) at 10.0.0.7:5432") {
+		t.Errorf("%+v", f)
+	}
+}

@@ -1,0 +1,84 @@
+package check
+
+import (
+	"fmt"
+
+	"hostlab/internal/host"
+	"hostlab/internal/result"
+)
+
+// cloudNetwork and cloudVolumes hold the checks of limits that a cloud counts for its guests.
+var cloudNetwork = []Check{
+	{
+		ID: "NET-010", Title: "Packets held back by the cloud (ENA)",
+		Why: "An instance of EC2 has limits of bandwidth, of packets a second and of tracked connections. Beyond them the " +
+			"cloud queues or drops packets, which shows as retransmissions and as connections that do not open. Each limit has " +
+			"a counter.",
+		Source: "AWS, Monitor network performance for ENA (*_allowance_exceeded)",
+		Disagree: "The counters are since the driver was loaded, and a burst of a second counts too. So this is low; assess " +
+			"shows how many packets were held back in its minute.",
+		Severity: inProduction(Low, Info),
+		absent:   "no network interface counts a cloud's limits; other clouds show them in their monitoring alone",
+		ok:       "no limit held back a packet since the driver was loaded",
+		bad:      "limits of the instance held back packets",
+		left:     "it is bought from the cloud",
+		look:     lookAllowances,
+		fix: remedy{remark("take an instance type with a larger network allowance, spread connections over several, or keep " +
+			"them open; rules that allow all traffic both ways are not tracked")},
+	},
+}
+
+func lookAllowances(f *host.Facts, _ Role) (v view) {
+	if rs := hiddenDisks(f); rs != nil { // and with them all of /sys
+		return see(rs...)
+	}
+	for _, n := range f.CloudNetworks {
+		for _, fact := range []host.Fact[int64]{n.In, n.Out, n.Packets, n.Tracked, n.LinkLocal} {
+			if fact.State != host.StateAbsent { // an old driver counts fewer
+				v.readings = append(v.readings, read(fact, func(packets int64) bool { return packets == 0 }))
+			}
+		}
+	}
+	return v
+}
+
+var cloudVolumes = []Check{
+	{
+		ID: "STO-015", Title: "Volumes asked for more than was bought (EBS)",
+		Why: "A volume of Amazon EBS gives as many requests and bytes a second as were bought, and an instance as many to all " +
+			"its volumes as its type has. Beyond that requests wait, however fast the disks below are. The volume counts for " +
+			"how long it was asked for more.",
+		Source: "AWS, Amazon EBS detailed performance statistics (NVMe log page 0xD0); the bound of a minute is hostlab's own",
+		Disagree: "The times are since the volume was attached, which may be years ago, and backups reach a limit by " +
+			"design. So this is low; assess shows whether a limit holds the service back now.",
+		Severity: inProduction(Low, Info),
+		absent:   "no volume that counts its limits is seen; other clouds show such limits in their monitoring alone",
+		ok:       "no volume was beyond a limit for more than a minute since it was attached",
+		left:     "it is bought from the cloud",
+		look:     lookVolumes,
+		fix: remedy{run("lsblk", "-o", "NAME,SERIAL").noting("the serial number is the volume's ID; raise its IOPS or throughput " +
+			"(aws ec2 modify-volume), or take an instance type with more for its volumes")},
+	},
+}
+
+// heldBack is for how long, in s, a volume may be beyond its limit before that is named.
+const heldBack = 60
+
+func lookVolumes(f *host.Facts, _ Role) (v view) {
+	if rs := hiddenDisks(f); rs != nil { // and with them all of /sys
+		return see(rs...)
+	}
+	limits := []string{"the volume's limit of IOPS", "the volume's limit of throughput", "the instance's limit of IOPS", "the instance's limit of throughput"}
+	for _, c := range f.CloudVolumes {
+		for i, fact := range c.Exceeded() {
+			if fact.State == host.StateAbsent { // a disk of the instance's host has no limit of a volume
+				continue
+			}
+			r := readAs(fact, func(s float64) string { return result.Format(s, "s") }, func(s float64) bool { return s <= heldBack })
+			if v.readings = append(v.readings, r); r.bad && v.bad == "" {
+				v.bad = fmt.Sprintf("%s was asked for more than %s for %s since it was attached", c.Name, limits[i], r.value)
+			}
+		}
+	}
+	return v
+}

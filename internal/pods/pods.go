@@ -1,0 +1,186 @@
+// Package pods tells the containers that run here by the names that people have for them. It asks no runtime: a container
+// shows by its control group, and its name by files that the kubelet and the runtimes write for themselves.
+package pods
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+
+	"slices"
+	"strconv"
+	"strings"
+
+	"hostlab/internal/lazyre"
+	"hostlab/internal/proc"
+	"hostlab/internal/screen"
+)
+
+// Container is one that runs here.
+type Container struct {
+	ID    string
+	Group string // its control group
+	Whole string // that of its pod; "": it is in none
+	UID   string // of its pod
+	// Namespace, Pod and Name are "" where they are not known. Name is Sandbox of the one that only holds a pod's namespaces.
+	Namespace, Pod, Name string
+	Owner                int // whose it is: 0 is root's, which a runtime of the system started; -1: not known
+	Engine               string
+	PID                  int // its first process
+}
+
+// Sandbox is how runtimes call a pod's container without a program of the pod's own (dockershim and CRI-O: k8s_POD_...).
+const Sandbox = "POD"
+
+// The kubelet makes a pod's group of its UID (pkg/kubelet/cm/pod_container_manager_linux.go); systemd's
+// driver writes its dashes as underscores, and a static pod's UID is a hash. Runtimes name a container's group by its ID:
+// docker-, cri-containerd- and crio-ID.scope, libpod-ID, or the ID alone; containerd without systemd's driver writes
+// "kubepods-podUID.slice:cri-containerd:ID" as one name.
+var (
+	ofPod       = lazyre.New(`(?:^|-)pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?(?:$|:)`)
+	ofContainer = lazyre.New(`(?:^|[-:_])([0-9a-f]{64})(?:\.scope)?$`)
+	ofMachine   = lazyre.New(`^(?:lxc\.payload\.(.+)|machine-(.+)\.scope|(?:crun|runc)-(.+)\.scope)$`)
+)
+
+// engines are words of a group's name.
+var engines = []struct{ part, engine string }{{"docker", "docker"}, {"libpod", "podman"}, {"crio-", "cri-o"},
+	{"cri-containerd", "containerd"}, {"nerdctl", "nerdctl"}, {"lxc", "lxc"}}
+
+// Of is the outermost container that holds a control group; ok is false where none does. What a container's own root makes
+// below its group may have any name.
+func Of(group string) (c Container, ok bool) {
+	parts := strings.Split(group, "/")
+	for i, part := range parts {
+		if i > 0 && parts[i-1] == "lxc" && c.Whole == "" {
+			c.ID = part
+		} else if m := ofMachine.FindStringSubmatch(part); m != nil && !strings.HasPrefix(m[2], "qemu") { // libvirt's are no containers
+			c.ID = unescape(cmp.Or(m[1], m[2], m[3]))
+		} else if m := ofContainer.FindStringSubmatch(part); m != nil && !strings.Contains(part, "conmon") {
+			c.ID = m[1]
+		} else if c.Whole != "" && part != "" && !strings.Contains(part, "conmon") {
+			c.ID = strings.TrimSuffix(part, ".scope") // as Kata's
+		}
+		if m := ofPod.FindStringSubmatch(part); m != nil && c.UID == "" {
+			c.UID = strings.ReplaceAll(m[1], "_", "-")
+			if c.Whole = strings.Join(parts[:i+1], "/"); c.ID != "" { // both are in one name
+				c.Whole = ""
+			}
+		}
+		if c.ID == "" {
+			continue
+		}
+		c.Group = strings.Join(parts[:i+1], "/")
+		for _, e := range engines {
+			if strings.Contains(c.Group, e.part) {
+				c.Engine = e.engine
+				break
+			}
+		}
+		return c, true
+	}
+	return c, false
+}
+
+// unescape reads what systemd.unit(5) writes of a name: "\x2d" is a dash.
+func unescape(name string) string {
+	s, err := strconv.Unquote(`"` + strings.ReplaceAll(name, `"`, "") + `"`)
+	if err != nil {
+		return name
+	}
+	return s
+}
+
+// All are the containers that have processes, with their names.
+func (n *Names) All() (list []Container) {
+	seen := map[string]bool{}
+	pids, _ := proc.Numbers()
+	for _, pid := range pids {
+		group := proc.GroupOf(pid)
+		c, ok := Of(group)
+		if !ok || seen[c.Group] {
+			continue
+		}
+		seen[c.Group], c.PID = true, pid
+		n.fill(&c)
+		list = append(list, c)
+	}
+	slices.SortFunc(list, func(a, b Container) int { return cmp.Compare(a.Address(), b.Address()) })
+	return list
+}
+
+// Called is what people call the container that holds a control group; "": none does.
+func (n *Names) Called(group string, pid int) string {
+	c, ok := Of(group)
+	if !ok {
+		return ""
+	}
+	c.PID = pid
+	n.fill(&c)
+	return c.String()
+}
+
+// Around is the container that a process is in; none where it is in none.
+func Around(pid int) []Container {
+	c, ok := Of(proc.GroupOf(pid))
+	if !ok {
+		return nil
+	}
+	c.PID = pid
+	Read().fill(&c)
+	return []Container{c}
+}
+
+// Short is its ID as tools print it.
+func (c Container) Short() string {
+	if ofContainer.MatchString(c.ID) {
+		return c.ID[:12]
+	}
+	return c.ID
+}
+
+// Address is what names it to hostlab: pod:NAMESPACE/NAME/CONTAINER, or container:NAME.
+func (c Container) Address() string {
+	switch {
+	case c.Pod != "" && c.Name != "":
+		return screen.Clean("pod:" + c.Namespace + "/" + c.Pod + "/" + c.Name)
+	case c.Pod == "" && c.Name != "":
+		return screen.Clean("container:" + c.Name)
+	}
+	return screen.Clean("container:" + c.Short())
+}
+
+// String names it in a sentence.
+func (c Container) String() string {
+	text := "container " + cmp.Or(c.Name, c.Short())
+	switch {
+	case c.Pod != "" && (c.Name == "" || c.Name == Sandbox):
+		text = "pod " + c.Namespace + "/" + c.Pod
+	case c.Pod != "":
+		text = "pod " + c.Namespace + "/" + c.Pod + ", container " + c.Name
+	case c.UID != "" && c.Name == "":
+		text = "pod of UID " + c.UID
+	case c.Name == "":
+		if host := hostname(c.PID); host != "" {
+			text += ", which calls itself " + host
+		}
+	}
+	if c.Owner > 0 {
+		text += fmt.Sprintf(" of uid %d", c.Owner)
+	}
+	return screen.Clean(text)
+}
+
+// hostname is what a process says in its environment. Runtimes set it to the pod's name or the container's ID, and the
+// program may have changed it.
+func hostname(pid int) string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil || pid == 0 {
+		return ""
+	}
+	for v := range strings.SplitSeq(string(b), "\x00") {
+		if name, ok := strings.CutPrefix(v, "HOSTNAME="); ok {
+			return screen.Short(name)
+		}
+	}
+	return ""
+}
