@@ -22,9 +22,13 @@ func showing(std streams, o *fleetOptions, forms []string, cmd *cobra.Command,
 			return err
 		}
 		defer s.Close()
-		d, err := show(cmd.Context(), s, args, time.Now())
+		now := time.Now()
+		d, err := show(cmd.Context(), s, args, now)
 		if err != nil {
 			return err
+		}
+		if d.When.IsZero() {
+			d.When = now
 		}
 		return o.print(std, d)
 	}

@@ -15,8 +15,8 @@ import (
 // night is a record of watch: a quiet time, then a load that two of four CPUs take alone at first.
 func night() string {
 	var b strings.Builder
-	b.WriteString(`{"kind":"hostlab-watch","schema":1,"host":"db7","started":"2026-11-26T22:00:00Z","interval":10,"cpus":[0,1,2,3],` +
-		`"states":{},"unknown":[{"what":"frequency","why":"no driver sets it"}],"deep_above":0.00005}` + "\n")
+	b.WriteString(`{"kind":"hostlab-watch","schema":1,"host":"db7","started":"2026-11-26T22:00:00Z","interval":10,` +
+		`"cpus":[0,1,2,3],"states":{},"unknown":[{"what":"frequency","why":"no driver sets it"}],"deep_above":0.00005}` + "\n")
 	for i := range 720 {
 		user := "1 1 1 1"
 		switch {
@@ -25,7 +25,8 @@ func night() string {
 		case i > 360:
 			user = fmt.Sprintf("%d %d 1 1", 80+i%7, 80-i%5)
 		}
-		fmt.Fprintf(&b, `{"t":%d,"dt":10,"user":%q,"sys":"0*4","iow":"0*4","steal":"0*4","psi":[0.2,0.2,0]}`+"\n", 1795730410+10*i, user)
+		fmt.Fprintf(&b, `{"t":%d,"dt":10,"user":%q,"sys":"0*4","iow":"0*4","steal":"0*4","psi":[0.2,0.2,0]}`+"\n",
+			1795730410+10*i, user)
 	}
 	return b.String()
 }
@@ -51,8 +52,10 @@ func TestPagesInBrowser(t *testing.T) {
 	}
 	browser := chrome.Start(t)
 	for _, line := range []string{"check --all --root " + machine, "check --explain PWR-001", "check --explain list",
-		"facts --root " + machine, "settings --root " + root, "set thp=always --dry-run --root " + root, "watch --from night.jsonl",
-		"fleet status", "fleet hosts", "fleet report", "fleet changes", "fleet diff db001 db002", "fleet rollout gate plan.json --wave 1",
+		"facts --root " + machine, "settings --root " + root, "set thp=always --dry-run --root " + root,
+		"watch --from night.jsonl",
+		"fleet status", "fleet hosts", "fleet report", "fleet changes", "fleet diff db001 db002",
+		"fleet rollout gate plan.json --wave 1",
 		"fleet rollout status plan.json", "workload show dialog"} {
 		name := strings.ReplaceAll(strings.Join(strings.Fields(strings.SplitN(line, " --root", 2)[0]), "_"), ".", "_")
 		t.Run(name, func(t *testing.T) {

@@ -113,7 +113,8 @@ func (m *Minute) course() document.Section {
 		"All sessions or threads together, in the colours of the bar above.",
 		picture.Axis{Name: "time of all sessions (s per second)"}, parts...)
 	if m.busyUntil(0) != nil {
-		add("busy", "CPUs busy", fmt.Sprintf("All work on this host, on an axis of its %s.", screen.Count(max(1, m.Host.CPUs), "CPU")),
+		add("busy", "CPUs busy",
+			fmt.Sprintf("All work on this host, on an axis of its %s.", screen.Count(max(1, m.Host.CPUs), "CPU")),
 			picture.Axis{Name: "CPUs busy", Hi: float64(max(1, m.Host.CPUs))},
 			layer{"part run_queue", "CPUs busy", known(func(s Second) *float64 { return s.Busy })})
 	}

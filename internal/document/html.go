@@ -27,7 +27,8 @@ var web embed.FS
 
 // pages is the template of all pages, parsed when the first is written.
 var pages = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("page.html").Funcs(template.FuncMap{"class": class, "pieces": pieces}).ParseFS(web, "web/page.html"))
+	return template.Must(template.New("page.html").Funcs(template.FuncMap{"class": class,
+		"pieces": pieces}).ParseFS(web, "web/page.html"))
 })
 
 // class is a class and a tone; either may be missing.

@@ -64,7 +64,8 @@ func TestCommandsCanBeCopied(t *testing.T) {
 	d.Sections[0].Blocks = append(d.Sections[0].Blocks, &Table{Columns: Headings("what", "do"),
 		Rows: []Row{{Cells: []Cell{Text("log"), {Text: "hostlab watch", Command: true}}}}})
 	page := pageOf(t, d)
-	for _, command := range []string{"hostlab run log-device", "hostlab set swappiness=10", "hostlab check", "hostlab watch"} {
+	for _, command := range []string{"hostlab run log-device", "hostlab set swappiness=10", "hostlab check",
+		"hostlab watch"} {
 		if want := `<span class="command"><code>` + command + `</code>` + button; !strings.Contains(page, want) {
 			t.Errorf("no %s", want)
 		}
@@ -81,8 +82,10 @@ func TestCommandsCanBeCopied(t *testing.T) {
 func TestPieces(t *testing.T) {
 	for text, want := range map[string]string{
 		`run "hostlab run x" now`: `run [hostlab run x] now`, `'hostlab a' and "hostlab b"`: `[hostlab a] and [hostlab b]`,
-		`"hostlab x; rm -rf /"`: `"hostlab x; rm -rf /"`, `"hostlab $(x)"`: `"hostlab $(x)"`, "\"hostlab a\nb\"": "\"hostlab a\nb\"",
-		`"hostlab x' and "hostlab y"`: `"hostlab x' and [hostlab y]`, `hostlab recommends nothing`: `hostlab recommends nothing`,
+		`"hostlab x; rm -rf /"`: `"hostlab x; rm -rf /"`, `"hostlab $(x)"`: `"hostlab $(x)"`,
+		"\"hostlab a\nb\"":              "\"hostlab a\nb\"",
+		`"hostlab x' and "hostlab y"`:   `"hostlab x' and [hostlab y]`,
+		`hostlab recommends nothing`:    `hostlab recommends nothing`,
 		`the host's "hostlab settings"`: `the host's [hostlab settings]`, ``: ``, `"hostlab `: `"hostlab `,
 	} {
 		got := ""

@@ -162,8 +162,9 @@ const (
 	day    = 24 * hour
 )
 
-var clockSteps = []float64{1, 2, 5, 10, 20, 30, minute, 2 * minute, 5 * minute, 10 * minute, 15 * minute, 30 * minute, hour,
-	2 * hour, 3 * hour, 6 * hour, 12 * hour, day, 2 * day, 3 * day, 7 * day, 14 * day, 28 * day, 56 * day, 91 * day, 182 * day, 364 * day}
+var clockSteps = []float64{1, 2, 5, 10, 20, 30, minute, 2 * minute, 5 * minute, 10 * minute, 15 * minute,
+	30 * minute, hour, 2 * hour, 3 * hour, 6 * hour, 12 * hour, day, 2 * day, 3 * day, 7 * day, 14 * day, 28 * day, 56 * day,
+	91 * day, 182 * day, 364 * day}
 
 // clockStep is the shortest step that parts a time into eight at most; beyond all steps it is one of years.
 func clockStep(lo, hi float64) float64 {

@@ -89,11 +89,14 @@ func TestTickTexts(t *testing.T) {
 		{Axis{Name: "since", Unit: Span, Hi: 60}, "0 10 20 30 40 50 60", "since (s)"},
 		{Axis{Name: "since", Unit: Span, Hi: 5400}, "0 15 30 45 60 75 90", "since (min)"},
 		{Axis{Name: "since", Unit: Span, Hi: 86400}, "0 3 6 9 12 15 18 21 24", "since (h)"},
-		{Axis{Name: "time", Unit: "s", Lo: 1e-5, Hi: 0.1, Log: true}, "10 us | 100 us | 1 ms | 10 ms | 100 ms", "time, logarithmic"},
+		{Axis{Name: "time", Unit: "s", Lo: 1e-5, Hi: 0.1, Log: true},
+			"10 us | 100 us | 1 ms | 10 ms | 100 ms", "time, logarithmic"},
 		{Axis{Name: "answer", Unit: "ratio", Lo: 0.97, Hi: 1.09}, "0.975x 1x 1.025x 1.05x 1.075x", "answer"},
 		{Axis{Name: "time", Unit: "s", Lo: 0.0015, Hi: 0.015, Log: true}, "2 ms | 5 ms | 10 ms", "time, logarithmic"},
-		{Axis{Name: "day", Unit: Date, Lo: 1795996800, Hi: 1795996800 + 20*day}, "30 Nov | 3 Dec | 6 Dec | 9 Dec | 12 Dec | 15 Dec | 18 Dec", "day"},
-		{Axis{Name: "hour", Unit: Date, Lo: 1795996800, Hi: 1795996800 + 20*hour}, "00:00 | 03:00 | 06:00 | 09:00 | 12:00 | 15:00 | 18:00", "hour"},
+		{Axis{Name: "day", Unit: Date, Lo: 1795996800, Hi: 1795996800 + 20*day},
+			"30 Nov | 3 Dec | 6 Dec | 9 Dec | 12 Dec | 15 Dec | 18 Dec", "day"},
+		{Axis{Name: "hour", Unit: Date, Lo: 1795996800, Hi: 1795996800 + 20*hour},
+			"00:00 | 03:00 | 06:00 | 09:00 | 12:00 | 15:00 | 18:00", "hour"},
 	} {
 		ticks, text, title := c.axis.marks()
 		var texts []string

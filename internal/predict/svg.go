@@ -98,8 +98,8 @@ func curves(a *Answer) picture.Figure {
 	}
 	return picture.Figure{
 		Title: "From which load on it does not matter",
-		Note: fmt.Sprintf("CPU time of a step against %s over the load, simulated, with intervals over %d replications. The upper "+
-			"dashed line is 5 %%, below which an effect does not count.", a.Baseline.Name, a.Options.Replications),
+		Note: fmt.Sprintf("CPU time of a step against %s over the load, simulated, with intervals over %d replications. The "+
+			"upper dashed line is 5 %%, below which an effect does not count.", a.Baseline.Name, a.Options.Replications),
 		SVG: picture.Courses("curves", "Ratios over loads",
 			"CPU time of each policy against the baseline over the load; the table below holds the same figures.",
 			&picture.Axis{Name: "load", Unit: picture.Share, Hi: 1},
@@ -128,7 +128,7 @@ func tornado(a *Answer) picture.Figure {
 	return picture.Figure{
 		Title: title,
 		Note: fmt.Sprintf("CPU time of %s against %s%s, simulated, with one unknown changed at a time over the values that sources "+
-			"leave open. The line across is the answer as assumed.",
+			"leave open. The upright line is the answer as assumed.",
 			a.focus().String(), a.Baseline.Name, at(a.Comparisons[0])),
 		SVG: picture.Bars("tornado", title, picture.Around("CPU time of a step, against "+a.Baseline.Name, "ratio", seen...),
 			assumed, bars),

@@ -209,7 +209,8 @@ func TestCopyInBrowser(t *testing.T) {
 	said := func() string {
 		b.Run(t, chromedp.Click(chromedp.CSS(".typed .copy")),
 			chromedp.WaitReady(chromedp.CSS(`#status:not(:empty)`)))
-		return chrome.Eval[string](t, b, `document.querySelector(".typed .copy").textContent + ", " + document.getElementById("status").textContent`)
+		return chrome.Eval[string](t, b, `document.querySelector(".typed .copy").textContent +
+			", " + document.getElementById("status").textContent`)
 	}
 	if got := said(); got != "Copied, copied" {
 		t.Errorf("the page says %q", got)
@@ -219,7 +220,8 @@ func TestCopyInBrowser(t *testing.T) {
 		t.Errorf("copied %q, want %q", got, want)
 	}
 	chrome.Eval[bool](t, b, `navigator.clipboard.writeText("other") && true`)
-	chrome.Eval[bool](t, b, `(document.getElementById("status").textContent = "", Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true }), true)`)
+	chrome.Eval[bool](t, b, `(document.getElementById("status").textContent = "",
+		Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true }), true)`)
 	if got := said(); got != "Copied, copied" {
 		t.Errorf("without a clipboard the page says %q", got)
 	}

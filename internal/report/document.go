@@ -24,7 +24,8 @@ const topFindings = 5
 func (a *Assessment) Document() *document.Document {
 	own, busy := a.Warnings, BusyWarnings(a.Runs)
 	a = complete(a)
-	d := &document.Document{Name: "assessment", Title: a.title(), When: a.Started, Answer: []document.Line{{Text: a.Verdict.Text}},
+	d := &document.Document{Name: "assessment", Title: a.title(), When: a.Started,
+		Answer:   []document.Line{{Text: a.Verdict.Text}},
 		Warnings: a.Warnings, Data: a, Style: style,
 		Footer: "hostlab " + a.Tool}
 	if m := a.Minute; m != nil {

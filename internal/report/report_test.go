@@ -13,6 +13,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -279,6 +280,35 @@ func TestPictures(t *testing.T) {
 	for _, cpu := range []int{0, 255, 256, 511} {
 		if want := fmt.Sprintf("<title>CPU %d, socket", cpu); !strings.Contains(render(t, Big()), want) {
 			t.Errorf("the map lacks CPU %d", cpu)
+		}
+	}
+}
+
+// The axis of busy CPUs ends at their number, and a page's title names service, version and host.
+func TestAxisOfCPUs(t *testing.T) {
+	for _, cpus := range []int{2, 4, 64} {
+		a := Service()
+		a.Minute.Host.CPUs = cpus
+		page := render(t, a)
+		_, svg, _ := strings.Cut(page, `<title id="busy-t">`)
+		svg, _, _ = strings.Cut(svg, "</svg>")
+		texts := regexp.MustCompile(`class="tick">([\d.]+)</text>`).FindAllStringSubmatch(svg, -1)
+		most := 0.0
+		for _, m := range texts {
+			v, err := strconv.ParseFloat(m[1], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(svg, `text-anchor="end" class="tick">`+m[1]+"<") { // of the axis at the left
+				most = max(most, v)
+			}
+		}
+		if most > float64(cpus) || most < 0.9*float64(cpus) {
+			t.Errorf("%d CPUs: the highest tick is %v", cpus, most)
+		}
+		want := "<title>PostgreSQL 15.18 on db01.example.com, 2026-11-21 09:30 UTC · hostlab assessment</title>"
+		if !strings.Contains(page, want) {
+			t.Errorf("no %s", want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"hostlab/internal/document"
 	"hostlab/internal/screen"
@@ -120,7 +121,7 @@ func outcomePairs(sys *setting.System, list []setting.Outcome) document.Pairs {
 
 // newDocument is that of a command on settings: sentences, then sections.
 func newDocument(command string, data any, sentences ...string) *document.Document {
-	d := &document.Document{Name: command, Title: "hostlab " + command, Data: data}
+	d := &document.Document{Name: command, Title: "hostlab " + command, When: time.Now(), Data: data}
 	for _, s := range sentences {
 		if s != "" {
 			d.Answer = append(d.Answer, document.Line{Text: s})

@@ -40,8 +40,8 @@ func (s *Store) Studies(ctx context.Context) (names []string, err error) {
 }
 
 // recently are so many of a host's newest assessments.
-const recently = "FROM (SELECT id, host, started, sha256 FROM document WHERE host = ? AND kind = 'assess' ORDER BY started DESC, id DESC " +
-	"LIMIT ?) d "
+const recently = "FROM (SELECT id, host, started, sha256 FROM document WHERE host = ? AND kind = 'assess' " +
+	"ORDER BY started DESC, id DESC LIMIT ?) d "
 
 // Newest are a host's measurements of kinds in so many of its newest assessments, the oldest first.
 func (s *Store) Newest(ctx context.Context, host string, most int, kinds []string) (list []fleet.Point, err error) {
@@ -50,8 +50,8 @@ func (s *Store) Newest(ctx context.Context, host string, most int, kinds []strin
 		where += " OR m.name = ? OR m.name LIKE ?"
 		args = append(args, k, k+".%")
 	}
-	err = s.query(ctx, points(&list), "SELECT d.host, d.started, d.sha256, m.name, m.value, m.low, m.high, m.n, m.noise, m.unit, "+
-		"m.evidence "+recently+"JOIN measurement m ON m.document = d.id WHERE ("+strings.TrimPrefix(where, " OR ")+
+	err = s.query(ctx, points(&list), "SELECT d.host, d.started, d.sha256, m.name, m.value, m.low, m.high, m.n, m.noise, "+
+		"m.unit, m.evidence "+recently+"JOIN measurement m ON m.document = d.id WHERE ("+strings.TrimPrefix(where, " OR ")+
 		") ORDER BY d.started, d.id, m.name", args...)
 	return list, err
 }
@@ -64,8 +64,8 @@ func (s *Store) Likely(ctx context.Context, host string, most int) (list []fleet
 		p.At = time.Unix(0, at)
 		list = append(list, p)
 		return err
-	}, "SELECT d.started, l.name, l.likely "+recently+"JOIN lever l ON l.document = d.id WHERE l.likely IS NOT NULL ORDER BY "+
-		"d.started, d.id, l.name", host, most)
+	}, "SELECT d.started, l.name, l.likely "+recently+"JOIN lever l ON l.document = d.id WHERE l.likely IS NOT NULL "+
+		"ORDER BY d.started, d.id, l.name", host, most)
 	return list, err
 }
 
@@ -78,14 +78,15 @@ func (s *Store) Spans(ctx context.Context, host string) (list []fleet.Span, err 
 		x.Since, x.Until = time.Unix(0, since), time.Unix(0, until)
 		list = append(list, x)
 		return err
-	}, "SELECT check_id, severity, since, until FROM finding_span WHERE host = ? AND status = 'finding' ORDER BY since, check_id", host)
+	}, "SELECT check_id, severity, since, until FROM finding_span WHERE host = ? AND status = 'finding' "+
+		"ORDER BY since, check_id", host)
 	return list, err
 }
 
 // Points are measurements, the oldest first: of one host, or of all where none is named.
 func (s *Store) Points(ctx context.Context, host string) (list []fleet.Point, err error) {
-	err = s.query(ctx, points(&list), `SELECT d.host, d.started, d.sha256, m.name, m.value, m.low, m.high, m.n, m.noise, m.unit, m.evidence FROM document d JOIN measurement m
-		ON m.document = d.id WHERE d.host = ? OR ? = '' ORDER BY d.host, d.started, d.id, m.name`, host, host)
+	err = s.query(ctx, points(&list), `SELECT d.host, d.started, d.sha256, m.name, m.value, m.low, m.high, m.n, m.noise,
+		m.unit, m.evidence FROM document d JOIN measurement m ON m.document = d.id WHERE d.host = ? OR ? = '' ORDER BY d.host, d.started, d.id, m.name`, host, host)
 	return list, err
 }
 

@@ -34,7 +34,8 @@ func TestKeyboardInBrowser(t *testing.T) {
 	}
 	b.Run(t, chromedp.Focus(chromedp.CSS(`tbody a[href="/hosts/silent"]`)), chromedp.KeyEvent(kb.Enter),
 		chromedp.WaitReady(chromedp.CSS(".host li")))
-	if got := chrome.Eval[string](t, b, `document.querySelector("h1").firstChild.textContent.trim()`); !strings.HasSuffix(got, "silent") {
+	if got := chrome.Eval[string](t, b, `document.querySelector("h1").firstChild.textContent.trim()`); !strings.HasSuffix(got,
+		"silent") {
 		t.Errorf("Enter leads to %q", got)
 	}
 }

@@ -32,8 +32,10 @@ var measures = []struct {
 	{"Commit latency", "time of one commit to a recycled log", "s", false,
 		[]result.Kind{probe.Recycled.Of(probe.Median), probe.Recycled.Of(probe.Tail)}, []string{"p50", "p99"}},
 	{"Clock of a busy CPU", "clock of the slowest CPU", "Hz", true, []result.Kind{probe.ClockBusy}, []string{"clock"}},
-	{"Wake-up latency", "median wake-up latency, slowest CPU", "s", false, []result.Kind{probe.LateMedian}, []string{"p50"}},
-	{"Speed-up of a query", "speed-up on the most CPUs", "ratio", false, []result.Kind{probe.SpeedUp}, []string{"speed-up"}},
+	{"Wake-up latency", "median wake-up latency, slowest CPU", "s", false, []result.Kind{probe.LateMedian},
+		[]string{"p50"}},
+	{"Speed-up of a query", "speed-up on the most CPUs", "ratio", false, []result.Kind{probe.SpeedUp},
+		[]string{"speed-up"}},
 }
 
 // history draws what the store keeps of a host over time: findings, what levers could give, and what probes measured.
@@ -62,7 +64,8 @@ func (r *request) history(ctx context.Context, h *fleet.Host) (document.Section,
 	}
 	s.Blocks = append(s.Blocks, drawn("findings", "Findings", "Those that the host itself or the fleet accepts count too.",
 		&picture.Axis{Name: "findings"}, found(spans, h.Last)),
-		drawn("likely", "What levers could give", "What assessments called likely. A lever that never could give 1 % is left out.",
+		drawn("likely", "What levers could give",
+			"What assessments called likely. A lever that never could give 1 % is left out.",
 			&picture.Axis{Name: "share of active time", Unit: picture.Share}, leverCourses(likely)))
 	for i, m := range measures {
 		var all []picture.Course
@@ -105,7 +108,8 @@ func drawn(id, title, note string, y *picture.Axis, all []picture.Course) docume
 	var says []string
 	for _, c := range all {
 		t.Head = append(t.Head, c.Name)
-		says = append(says, fmt.Sprintf("%s: %s at first, %s at last", c.Name, inWords(c.Y[0], y.Unit), inWords(c.Y[len(c.Y)-1], y.Unit)))
+		says = append(says, fmt.Sprintf("%s: %s at first, %s at last", c.Name, inWords(c.Y[0], y.Unit),
+			inWords(c.Y[len(c.Y)-1], y.Unit)))
 	}
 	for x, cells := range moments {
 		t.Rows = append(t.Rows, append([]string{time.Unix(int64(x), 0).UTC().Format(minutes)}, cells...))

@@ -52,9 +52,11 @@ func TestFoundOverTime(t *testing.T) {
 	day := func(n int) time.Time { return time.Unix(int64(n)*86400, 0) }
 	always := time.Unix(0, 9223372036854775807)
 	got := found([]fleet.Span{{Check: "A", Severity: "high", Since: day(1), Until: day(3)},
-		{Check: "A", Severity: "high", Since: day(2), Until: day(3)}, {Check: "B", Severity: "high", Since: day(2), Until: always},
+		{Check: "A", Severity: "high", Since: day(2), Until: day(3)},
+		{Check: "B", Severity: "high", Since: day(2), Until: always},
 		{Check: "C", Severity: "info", Since: day(4), Until: always}}, day(6))
-	const want = "high [86400 172800 259200 345600 518400] [1 2 1 1 1]; info [86400 172800 259200 345600 518400] [0 0 0 1 1]; "
+	const want = "high [86400 172800 259200 345600 518400] [1 2 1 1 1]; " +
+		"info [86400 172800 259200 345600 518400] [0 0 0 1 1]; "
 	text := ""
 	for _, c := range got {
 		text += fmt.Sprint(c.Name, " ", c.X, " ", c.Y, "; ")

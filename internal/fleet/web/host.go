@@ -60,7 +60,8 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &document.Document{Name: "fleet", Title: h.Name, When: h.Last.UTC(), Answer: []document.Line{{Text: r.stateOf(h)}}}
+	d := &document.Document{Name: "fleet", Title: h.Name, When: h.Last.UTC(),
+		Answer: []document.Line{{Text: r.stateOf(h)}}}
 	if h.Verdict != "" {
 		d.Answer = append(d.Answer, document.Line{Text: h.Verdict})
 	}

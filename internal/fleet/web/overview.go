@@ -58,8 +58,9 @@ func overview(ctx context.Context, r *request) (*document.Document, error) {
 	}
 	changed := changeGroups(r.fleet.since(r.now.Add(-week)))
 	r.brief(changed, 8, "All changes", "/changes")
-	d.Sections = slices.Concat([]document.Section{document.Titled("Hosts", r.tally(ctx, sum.Worst))}, d.Sections, []document.Section{
-		document.Titled("Findings by role", byRole(r.known())), document.Titled("Changed in the last 7 days", changed)})
+	d.Sections = slices.Concat([]document.Section{document.Titled("Hosts", r.tally(ctx, sum.Worst))}, d.Sections,
+		[]document.Section{
+			document.Titled("Findings by role", byRole(r.known())), document.Titled("Changed in the last 7 days", changed)})
 	return d, nil
 }
 

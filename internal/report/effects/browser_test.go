@@ -36,8 +36,8 @@ func page(t *testing.T, s *effects.Set) string {
 
 // TestInBrowser looks at samples in both themes, on a desk and on a phone.
 func TestInBrowser(t *testing.T) {
-	for _, name := range []string{"gzip", "power", "compared", "splitplot", "query", "dialog", "degree", "smt-harm", "smt-none",
-		"smt-noisy", "smt-untestable", "smt-empty", "empty", "paused", "hostile", "large"} {
+	for _, name := range []string{"gzip", "power", "compared", "splitplot", "query", "dialog", "degree", "smt-harm",
+		"smt-none", "smt-noisy", "smt-untestable", "smt-empty", "empty", "paused", "hostile", "large"} {
 		t.Run(name, func(t *testing.T) {
 			b := chrome.Open(t, browser.Start(t), page(t, samples[name]()), "", 1200)
 			if bad := chrome.Eval[[]string](t, b, noTable); len(bad) > 0 {

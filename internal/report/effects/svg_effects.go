@@ -116,6 +116,7 @@ func aaFigure(id string, all []analysis.AA) (picture.Figure, bool) {
 	}
 	const title = "The baseline against itself (A/A)"
 	return picture.Figure{Title: title, Table: t,
-		SVG:  picture.Bars(id+"-aa", title, picture.Around("difference over the practical margin", "ratio", -most, most), 0, bars),
+		SVG: picture.Bars(id+"-aa", title, picture.Around("difference over the practical margin", "ratio", -most, most), 0,
+			bars),
 		Note: "Nothing differs between the two, so that any difference here is noise."}, true
 }
