@@ -18,15 +18,17 @@ import (
 
 // Container is one that runs here.
 type Container struct {
-	ID    string
-	Group string // its control group
-	Whole string // that of its pod; "": it is in none
-	UID   string // of its pod
+	ID    string `json:"id"`
+	Group string `json:"group"`           // its control group
+	Whole string `json:"whole,omitempty"` // that of its pod; "": it is in none
+	UID   string `json:"uid,omitempty"`   // of its pod
 	// Namespace, Pod and Name are "" where they are not known. Name is Sandbox of the one that only holds a pod's namespaces.
-	Namespace, Pod, Name string
-	Owner                int // whose it is: 0 is root's, which a runtime of the system started; -1: not known
-	Engine               string
-	PID                  int // its first process
+	Namespace string `json:"namespace,omitempty"`
+	Pod       string `json:"pod,omitempty"`
+	Name      string `json:"name,omitempty"`
+	Owner     int    `json:"owner"` // whose it is: 0 is root's, which a runtime of the system started; -1: not known
+	Engine    string `json:"engine,omitempty"`
+	PID       int    `json:"pid"` // its first process
 }
 
 // Sandbox is how runtimes call a pod's container without a program of the pod's own (dockershim and CRI-O: k8s_POD_...).
