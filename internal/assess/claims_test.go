@@ -75,7 +75,14 @@ func TestNeighbourInPod(t *testing.T) {
 	if got := called(hog); got != "java (PID 4711, pod batch/nightly-1, container main)" {
 		t.Error(got)
 	}
-	if next := limit(hog); !strings.Contains(next.Note, "resources.limits.cpu of a pod") || next.Command != "" {
+	if next := limit(hog); !strings.Contains(next.Note, "resources.limits.cpu in its pod's manifest") || next.Command != "" {
+		t.Errorf("%+v", next)
+	}
+}
+
+// TestNeighbourInContainer: outside of Kubernetes its runtime has the limit.
+func TestNeighbourInContainer(t *testing.T) {
+	if next := limit(proc.Taker{Name: "java", PID: 4711, Processes: 1, Container: "container web"}); !strings.Contains(next.Note, "docker update --cpus") {
 		t.Errorf("%+v", next)
 	}
 }
