@@ -45,9 +45,9 @@ test: ## as root, with PostgreSQL, MariaDB and Chromium, which it installs: all 
 	$(MEMORY) $(DEVICE) go test $(SYSTEM) -vet=off $(LINK) -timeout 20m $(GUESTS) $$(go list ./... ./bench/... | grep -v /testbed)
 	go test -tags=oracle,sqlserver -vet=off $(LINK) -run 'TestNoTLS|TestRefused' ./internal/explain/connect
 
-lab: test-deps guests packages packages-test ansible-test bpf ## guests, Wine, packages, Ansible and kernel objects; as root
+lab: test-deps guests packages packages-test ansible-test bpf ## guests, servers, Wine, packages, Ansible, kernel objects; as root. LAB=all: all servers
 
-guests: ## the tests in guests with kernels of their own, and of the Windows program under Wine; as root
+guests: ## the tests in guests with kernels of their own, on other versions of servers, and of the Windows program under Wine; as root
 	@# The guests have changed where the program did, which Go's cache of results does not see.
 	$(MEMORY) $(DEVICE) go test -count=1 $(SYSTEM) -vet=off $(LINK) -timeout 20m ./testbed/...
 

@@ -24,6 +24,8 @@ lab() {
       if missing "$p"; then want+=("$p"); fi
     done
   fi
+  # Servers of other releases run with their own C library (testbed/servers.sh).
+  if command -v dpkg >/dev/null && missing patchelf; then want+=(patchelf); fi
   # Packages of other systems are built and tried (packages.sh, packages-test.sh).
   if command -v dpkg >/dev/null; then
     for p in umoci wixl msitools faketime zip uuid-runtime debootstrap rpm rpmlint lintian; do

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -111,6 +112,7 @@ func writeDocument(w io.Writer, d *document.Document, form string) error {
 		}
 		return document.WriteCSV(w, t)
 	}
+	d.Footer = cmp.Or(d.Footer, "hostlab "+versionText())
 	i := max(0, slices.Index(documentForms, form)) // "" is the first, text
 	return document.Formats[i].Write(w, d, layout(w))
 }

@@ -1,6 +1,7 @@
 package assess
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -21,6 +22,16 @@ func (m *Minute) Where() []string {
 		return nil
 	}
 	return []string{m.Report.Vendor + " " + m.Report.Version + ", " + m.Report.Target}
+}
+
+// Product is the service's name and version, as far as they are known.
+func (m *Minute) Product() string {
+	name, version := m.Service.Name, m.Version
+	if m.Connected {
+		name, version = cmp.Or(m.Report.Vendor, name), cmp.Or(m.Report.Version, version)
+	}
+	version, _, _ = strings.Cut(version, " ") // what a packager adds
+	return strings.TrimSpace(name + " " + version)
 }
 
 // Compared puts an earlier account beside the minute's.

@@ -7,6 +7,7 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/picture"
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 	"hostlab/internal/service"
 )
 
@@ -104,27 +105,28 @@ func (m *Minute) course() document.Section {
 		}
 	}
 	s := document.Section{Title: "The minute", Where: document.Page}
-	add := func(id, title, note, unit string, layers ...layer) {
+	add := func(id, title, note string, y picture.Axis, layers ...layer) {
 		s.Blocks = append(s.Blocks, document.Figure{Figure: picture.Figure{Title: title, Note: note,
-			SVG: stacked(id, title, unit, all, layers)}})
+			SVG: stacked(id, title, y, all, layers)}})
 	}
 	add("parts", "Where its time went, second by second",
-		"Seconds per second of all sessions or threads together, in the colours of the bar above.", "", parts...)
+		"All sessions or threads together, in the colours of the bar above.",
+		picture.Axis{Name: "time of all sessions (s per second)"}, parts...)
 	if m.busyUntil(0) != nil {
-		add("busy", "CPUs busy", fmt.Sprintf("All work on this host, of %d CPUs.", m.Host.CPUs), "",
+		add("busy", "CPUs busy", fmt.Sprintf("All work on this host, on an axis of its %s.", screen.Count(max(1, m.Host.CPUs), "CPU")),
+			picture.Axis{Name: "CPUs busy", Hi: float64(max(1, m.Host.CPUs))},
 			layer{"part run_queue", "CPUs busy", known(func(s Second) *float64 { return s.Busy })})
 	}
 	if m.Report.Transactions > 0 {
-		add("commits", "Transactions per second", "Counted by the server.", "1/s",
+		add("commits", "Transactions per second", "Counted by the server.", picture.Axis{Name: "transactions", Unit: "1/s"},
 			layer{"part log", "transactions", known(func(s Second) *float64 { return s.Transactions })})
 	}
 	return s
 }
 
-// stacked draws layers on top of each other over time.
-func stacked(id, title, unit string, all []Second, layers []layer) picture.HTML {
-	const left, right, top, bottom = 52.0, 468.0, 10.0, 190.0
-	highest := 0.0
+// stacked draws layers on top of each other over time. Its axis ends at the highest of them, unless it says where.
+func stacked(id, title string, axis picture.Axis, all []Second, layers []layer) picture.HTML {
+	highest, end := 0.0, all[len(all)-1].At
 	for _, s := range all {
 		sum := 0.0
 		for _, l := range layers {
@@ -135,11 +137,11 @@ func stacked(id, title, unit string, all []Second, layers []layer) picture.HTML 
 	if highest <= 0 {
 		return ""
 	}
-	s := &picture.SVG{ID: id, W: 480, H: 220}
-	x, y := picture.Scale{Hi: all[len(all)-1].At, From: left, To: right},
-		picture.Scale{Hi: highest * 1.05, From: bottom, To: top}
-	s.AxisY(y, left, right, picture.Tick(unit, 0, highest))
-	s.AxisX(x, top, bottom, func(v float64) string { return picture.Round(v, "s") })
+	if axis.Hi == 0 {
+		axis.Hi = highest * 1.05
+	}
+	s := picture.NewPlot(id, picture.Width, 160, nil,
+		&picture.Axis{Name: "time since the beginning", Unit: picture.Span, Hi: end}, &axis)
 	below, said := make([]float64, len(all)), ""
 	for _, l := range layers {
 		var upper, lower [][2]float64
@@ -147,8 +149,8 @@ func stacked(id, title, unit string, all []Second, layers []layer) picture.HTML 
 		for i, second := range all {
 			v := max(0, l.of(second))
 			for _, at := range []float64{from, second.At} {
-				upper, lower = append(upper, [2]float64{x.At(at), y.At(below[i] + v)}),
-					append(lower, [2]float64{x.At(at), y.At(below[i])})
+				upper, lower = append(upper, [2]float64{s.X.At(at), s.Y.At(below[i] + v)}),
+					append(lower, [2]float64{s.X.At(at), s.Y.At(below[i])})
 			}
 			below[i], sum, from = below[i]+v, sum+v*(second.At-from), second.At
 		}
@@ -159,7 +161,7 @@ func stacked(id, title, unit string, all []Second, layers []layer) picture.HTML 
 			upper = append(upper, lower[len(lower)-1-i])
 		}
 		s.Path(upper, l.class, true)
-		said += fmt.Sprintf("%s %s on average. ", l.name, result.Format(sum/all[len(all)-1].At, unit))
+		said += fmt.Sprintf("%s %s on average. ", l.name, result.Format(sum/end, axis.Unit))
 	}
 	return s.Done(title, said)
 }

@@ -33,7 +33,7 @@ var tones = map[Severity]document.Tone{High: document.Caution, Medium: document.
 // was looked at.
 func Document(f *host.Facts, role Role, results []Result, all bool, started time.Time) *document.Document {
 	name := f.Identity.Hostname.Or("")
-	d := &document.Document{Name: "check", Title: cmp.Or(name, "this host") + " as " + string(role)}
+	d := &document.Document{Name: "check", Title: cmp.Or(name, "this host") + " as " + string(role), When: started}
 	found := ByGain(results, nil) // what is to be changed, whatever is shown
 	notes := len(Findings(results)) - len(found)
 	if len(found) == 0 {

@@ -9,6 +9,7 @@ package document
 import (
 	"math"
 	"slices"
+	"time"
 
 	"hostlab/internal/picture"
 )
@@ -22,7 +23,8 @@ type Head struct {
 // Document is one report.
 type Document struct {
 	Name     string    // what reports: "assess", "experiment"; the page shows it as its brand
-	Title    string    // of the page, as in "PostgreSQL on db1"
+	Title    string    // of the page: what was looked at, and where, as in "PostgreSQL 15.8 on db1"
+	When     time.Time // it was looked at; zero: not known, or of no moment
 	Answer   []Line    // sentences, the most important first; at least one
 	About    []string  // what was looked at, where, when, with which evidence
 	Warnings []string  // what limits the answer
@@ -161,6 +163,8 @@ type Cell struct {
 	Tone Tone
 	Sort float64 // what a page sorts the column by; NaN or 0: by the text
 	Link string  // the page of a site that the text leads to; "": none
+	// Command is set where the text is one to be typed.
+	Command bool
 }
 
 // Text makes a cell of plain text.

@@ -13,9 +13,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"hostlab/internal/lazyre"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
@@ -25,7 +27,7 @@ var web embed.FS
 
 // pages is the template of all pages, parsed when the first is written.
 var pages = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("page.html").Funcs(template.FuncMap{"class": class}).ParseFS(web, "web/page.html"))
+	return template.Must(template.New("page.html").Funcs(template.FuncMap{"class": class, "pieces": pieces}).ParseFS(web, "web/page.html"))
 })
 
 // class is a class and a tone; either may be missing.
@@ -43,6 +45,58 @@ type view struct {
 	Policy         string // "": the server sends it
 	Style, Scripts template.HTML
 	Sections       []section
+	Long           bool // it has a list of its contents
+}
+
+// longPage is from how many sections on a page is long.
+const longPage = 4
+
+// Day is when the page's host was looked at.
+func (v *view) Day() string {
+	switch {
+	case v.When.IsZero():
+		return ""
+	case v.When.Location() == time.UTC:
+		return v.When.Format("2006-01-02 15:04 UTC")
+	}
+	return v.When.Format("2006-01-02 15:04 -07:00")
+}
+
+// Tab is the page's name among others.
+func (v *view) Tab() string {
+	name := v.Title
+	if day := v.Day(); day != "" {
+		name += ", " + day
+	}
+	if strings.HasPrefix(name, "hostlab ") {
+		return name
+	}
+	return name + " · hostlab " + v.Name
+}
+
+// piece is a part of a sentence.
+type piece struct {
+	Text    string
+	Command bool // to be typed
+}
+
+// quoted is a command of ours in a sentence. One with a character that a shell reads otherwise is none.
+var quoted = lazyre.New("[\"'`](hostlab [A-Za-z0-9 =./:,%@_+\\[\\]{}-]*)[\"'`]")
+
+// pieces parts a sentence at the commands that it quotes.
+func pieces(text string) (out []piece) {
+	for {
+		m := quoted.FindStringSubmatchIndex(text)
+		if m == nil {
+			return append(out, piece{Text: text})
+		}
+		said := text[m[2]:m[3]]
+		if text[m[0]] != text[m[3]] { // another mark than at the beginning
+			out, text = append(out, piece{Text: text[:m[2]]}), text[m[2]:]
+			continue
+		}
+		out, text = append(out, piece{Text: text[:m[0]]}, piece{said, true}), text[m[1]:]
+	}
 }
 
 type section struct {
@@ -53,8 +107,9 @@ type section struct {
 
 type block struct {
 	Block
-	Kind, ID, Section string
-	First, Last       bool // of figures that stand side by side
+	Kind, ID    string
+	Name        string // of its table, unlike that of any other on the page
+	First, Last bool   // of figures that stand side by side
 }
 
 type table struct {
@@ -67,7 +122,7 @@ type table struct {
 // TableOf is a table of the block.
 func (b block) TableOf(t *Table) table {
 	sorted := slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Link != "" })
-	return table{t, b.ID, cmp.Or(t.Title, b.Section), !sorted, len(t.Columns) - 1}
+	return table{t, b.ID, b.Name, !sorted, len(t.Columns) - 1}
 }
 
 // WriteHTML prints a document as one page that loads nothing from anywhere. The page holds
@@ -147,8 +202,30 @@ func WriteJSON(w io.Writer, data any) error {
 	return err
 }
 
+// tableNames are those in use, for readers who go from table to table by name.
+type tableNames map[string]int
+
+func (n tableNames) of(section string, b Block) string {
+	t, _ := b.(*Table)
+	if bars, ok := b.(*Bars); ok {
+		t = bars.Table
+	}
+	if t == nil {
+		return ""
+	}
+	name := section
+	if t.Title != "" && t.Title != section {
+		name += ": " + t.Title
+	}
+	if n[name]++; n[name] > 1 {
+		name += fmt.Sprint(" ", n[name])
+	}
+	return name
+}
+
 // write writes the page whole, without what steers a terminal or the direction of text.
 func (v *view) write(w io.Writer) error {
+	names := tableNames{}
 	for i, s := range v.shown(Page) {
 		shown := section{Section: s, ID: fmt.Sprint("h", i)}
 		figure := func(j int) bool {
@@ -161,11 +238,11 @@ func (v *view) write(w io.Writer) error {
 		for j, b := range s.Blocks {
 			kind := fmt.Sprintf("%T", b)
 			shown.Blocks = append(shown.Blocks, block{b, kind[strings.LastIndexByte(kind, '.')+1:], fmt.Sprintf("h%d-%d", i, j),
-				s.Title,
-				!figure(j - 1), !figure(j + 1)})
+				names.of(s.Title, b), !figure(j - 1), !figure(j + 1)})
 		}
 		v.Sections = append(v.Sections, shown)
 	}
+	v.Long = len(v.Sections) >= longPage
 	var page bytes.Buffer
 	if err := pages().Execute(&page, v); err != nil {
 		return err

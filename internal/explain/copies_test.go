@@ -8,6 +8,8 @@ func TestCopies(t *testing.T) {
 	read := func(n int64, seconds float64) Account {
 		return Account{Counted: []Counted{{Part: DataReads, Events: []string{"read"}, Count: n, Seconds: seconds}}}
 	}
+	handed := read(1e6, 60)
+	handed.Handed = true
 	untimed := Account{Counted: []Counted{{Part: DataReads, Count: 1e6, Seconds: 1e6 * Longest, Blocked: true}}}
 	sampled := Account{Waits: map[PartName]float64{DataReads: 1e6}}
 	const bytes = 8192e6
@@ -25,6 +27,8 @@ func TestCopies(t *testing.T) {
 		"from a device, in long reads":      {read(1e6, 2), totals(bytes, bytes, 2e6), false, 0},
 		"some slow reads among quick ones":  {read(1e6, 3), totals(bytes/20, bytes/20, 2e6), false, 0},
 		"of a network's file system":        {read(1e6, 300), totals(0, 0, 0), false, 0},
+		"copied by other processes":         {handed, totals(0, 0, 0), true, 0},
+		"read by other processes":           {handed, totals(bytes, bytes, 2e6), false, 0},
 		"others keep the disks busy":        {read(1e6, 2), totals(0, bytes, 60e6), true, 0},
 		"sampled, and counted":              {sampled, totals(0, 0, 0), true, 0},
 		"not timed":                         {untimed, totals(40960, 1e6, 5000), true, 0.005},
@@ -45,12 +49,17 @@ func TestCopies(t *testing.T) {
 			continue
 		}
 		near(t, name, got.AtMost, c.atMost)
-		got.cached(batches)
+		got.cached(batches, c.account)
 		_, parts, _, _ := Decompose(batches, got.account(c.account))
-		reads, cpu := find(parts, DataReads), find(parts, DatabaseCPU)
+		reads, cpu, others := find(parts, DataReads), find(parts, DatabaseCPU), find(parts, OtherWaits)
 		near(t, name+": waits for data", reads.Seconds+reads.Within, 0)
 		near(t, name+": at most", reads.Share.High*60, c.atMost)
-		near(t, name+": on a CPU", cpu.Seconds, 60)
+		waited := 0.0
+		if c.account.Handed {
+			waited = 0.03 * 60
+		}
+		near(t, name+": waits for others", others.Seconds, waited)
+		near(t, name+": on a CPU", cpu.Seconds, 60-waited)
 	}
 }
 

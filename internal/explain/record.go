@@ -398,7 +398,7 @@ func (r *recorder) report(server Server, wall float64) Report {
 		}
 	}
 	if r.copies = copiesOf(r.batches, account, r.totals); r.copies != nil {
-		r.copies.cached(r.batches)
+		r.copies.cached(r.batches, account)
 		account = r.copies.account(account)
 	}
 	rep := Report{Tool: r.Tool, Vendor: server.Vendor, Version: server.Version, Target: server.Target,

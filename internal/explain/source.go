@@ -143,6 +143,7 @@ type Account struct {
 	// TransactionsLow and TransactionsHigh are between what they are, where they were not
 	// counted; Transactions is then the likely number, or unknown.
 	TransactionsLow, TransactionsHigh int64
+	Handed                            bool // another process reads data for a session
 	// Waits is how often clients waited in a part at most, of those parts for which the server counts
 	// something that each wait takes.
 	Waits map[PartName]float64

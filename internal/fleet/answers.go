@@ -25,6 +25,7 @@ type Summary struct {
 	document.Head
 	Hosts     int         `json:"hosts"`
 	Documents int         `json:"documents"`
+	Worst     *Worst      `json:"worst"`    // null: no host that is known stands out
 	Findings  []Tally     `json:"findings"` // by check, those on most hosts of the worst severity first
 	Levers    []LeverSum  `json:"levers"`   // those first that would save most
 	Stale     []StaleHost `json:"stale"`
@@ -84,6 +85,7 @@ func Status(hosts []*Host, documents int, now time.Time, limit time.Duration) *S
 		Stale:  []StaleHost{}, limit: limit}
 	s.Twice = twice(hosts, now, limit)
 	known := slices.DeleteFunc(slices.Clone(hosts), func(h *Host) bool { return h.Stale(now, limit) })
+	s.Worst = worst(known)
 	s.Accepted = sums(known, func(h *Host) []Held { return h.Accepted })
 	s.Expired = sums(known, func(h *Host) []Held { return h.Findings })
 	found := map[string]*Tally{}
@@ -196,7 +198,7 @@ func rank(severity string) int {
 
 // Document reports the sum.
 func (s *Summary) Document() *document.Document {
-	d := &document.Document{Name: "fleet", Title: "Fleet", Data: s}
+	d := &document.Document{Name: "fleet", Title: "Fleet of " + screen.Count(s.Hosts, "host"), Data: s}
 	answer := fmt.Sprintf("%s; the state of %d is unknown.", screen.Count(s.Hosts, "host"), len(s.Stale))
 	if len(s.Stale) == 0 {
 		answer = fmt.Sprintf("%s; each sent a document in the last %s.", screen.Count(s.Hosts, "host"), ago(s.limit))
@@ -208,12 +210,11 @@ func (s *Summary) Document() *document.Document {
 		f := s.Findings[0]
 		answer += fmt.Sprintf(" Begin with %s (%s): %s on %s.", f.Check, CheckTitle(f.Check), f.Severity,
 			screen.Count(f.Hosts, "host"))
-	default:
+	case len(s.Stale) < s.Hosts:
 		answer += " No check found anything to change."
 	}
-	if p := s.most(); p != nil {
-		answer = fmt.Sprintf("%s could gain most: likely %s of active time (%s). ", p.Host, ADay(*p.SecondsPerDay),
-			lever.Title(s.Levers[0].Name)) + answer
+	if s.Worst != nil {
+		answer = fmt.Sprintf("%s is worst off: %s. ", s.Worst.Host, s.Worst.Why) + answer
 	}
 	d.Answer = []document.Line{{Text: answer}}
 	if d.About = []string{screen.Count(s.Documents, "document")}; s.Hosts > 0 {
@@ -262,14 +263,6 @@ func (s *Summary) Document() *document.Document {
 		document.Titled("Accepted", acceptedTable(s.Accepted)),
 		document.Titled("Exceptions that have expired", acceptedTable(s.Expired))}
 	return d
-}
-
-// most is the host that likely gains most by the lever that gains most of all; nil: none is known to gain anything.
-func (s *Summary) most() *Pay {
-	if len(s.Levers) == 0 || len(s.Levers[0].Pays) == 0 || s.Levers[0].Pays[0].SecondsPerDay == nil {
-		return nil
-	}
-	return &s.Levers[0].Pays[0]
 }
 
 // otherTitles are of what other commands than check find.

@@ -80,7 +80,8 @@ func (r *Report) Document() *document.Document {
 		}
 		return t
 	}
-	return &document.Document{Name: "fleet", Title: "Fleet report",
+	made, _ := time.Parse(time.RFC3339, r.Made) // written so above
+	return &document.Document{Name: "fleet", Title: "Fleet report", When: made,
 		Answer: []document.Line{{Text: fmt.Sprintf("%s on %s; %s accepted. The state of %s is unknown.",
 			screen.Count(len(r.findings), "finding"), screen.Count(r.Hosts, "host"), screen.Count(len(r.accepted), "finding"),
 			screen.Count(r.Stale, "host"))}},
@@ -126,6 +127,12 @@ type Point struct {
 	At   time.Time
 	Measurement
 	Hash string // SHA-256 of the document
+}
+
+// Span is a time in which a check found something.
+type Span struct {
+	Check, Severity string
+	Since, Until    time.Time
 }
 
 // WritePoints writes a row a measurement.

@@ -226,9 +226,9 @@ const drawn = 20
 func (p *Pooled) forest(number int) document.Block {
 	const title = "Effect on each host, and on the next"
 	var bars []picture.Bar
-	lo, hi := -p.Margin, p.Margin
+	seen := []float64{-p.Margin, p.Margin}
 	add := func(name, below string, value, low, high *float64, series int) {
-		lo, hi = min(lo, *low), max(hi, *high)
+		seen = append(seen, *low, *high)
 		bars = append(bars, picture.Bar{Name: name, Below: below, Said: name + ": " + below, Value: *value, Low: *low,
 			High: *high,
 			Band: p.Margin, BandSaid: "practical margin " + p.show(&p.Margin), Floor: math.NaN(), Series: series})
@@ -238,16 +238,15 @@ func (p *Pooled) forest(number int) document.Block {
 	}
 	add("mean", p.interval(p.Mean, p.Low, p.High), p.Mean, p.Low, p.High, 1)
 	add("next host", p.interval(nil, p.NextLow, p.NextHigh), p.Mean, p.NextLow, p.NextHigh, 1)
-	axis := ""
-	if len(p.Hosts) > drawn {
-		axis = fmt.Sprintf("the first %d of %d hosts", drawn, len(p.Hosts))
-	}
-	text := picture.PercentTick
+	axis, unit := p.Response, picture.Gain
 	if p.Compare != string(result.Ratio) {
-		text = func(v float64) string { return result.Format(v, p.Unit) }
+		unit = p.Unit
+	}
+	if len(p.Hosts) > drawn {
+		axis += fmt.Sprintf("; the first %d of %d hosts", drawn, len(p.Hosts))
 	}
 	return document.Figure{Figure: picture.Figure{Title: title,
-		SVG: picture.Bars(fmt.Sprintf("pool%d", number), title, bars, lo, hi, text, axis),
+		SVG: picture.Bars(fmt.Sprintf("pool%d", number), title, picture.Around("effect on "+axis, unit, seen...), 0, bars),
 		Note: "Bars are 95 % intervals, the grey band is the practical margin. Squares join all hosts. The change is " +
 			"worthwhile on hosts like these where the whole bar of the next host is outside the band."}}
 }

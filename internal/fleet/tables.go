@@ -117,7 +117,7 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration,
 	for _, f := range found {
 		alone.Add(document.Texts(f.Check, CheckTitle(f.Check), f.Severity, f.Host, f.Detail)...)
 	}
-	told, proofs := document.Pairs{}, document.Pairs{}
+	told, proofs := document.Pairs{}, document.Commands{}
 	for _, x := range differ {
 		most := document.Text("unknown")
 		if x.Gain != nil {
@@ -128,7 +128,7 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration,
 		if x.Evidence != differs {
 			told = append(told, document.Pair{Name: x.Path, Value: x.Evidence})
 		} else if x.Command != "" {
-			proofs = append(proofs, document.Pair{Name: x.Path, Value: x.Command})
+			proofs = append(proofs, document.Command{Why: x.Path, Line: x.Command})
 		}
 	}
 	d.Sections = []document.Section{document.Titled("What measurements say", measured),

@@ -25,7 +25,7 @@ func (f *Facts) Document(started time.Time, machine string) *document.Document {
 		Machine string    `json:"machine,omitempty"`
 		*Facts
 	}{started, machine, f}
-	d := &document.Document{Name: "facts", Title: f.Identity.Hostname.Or("unknown host"), Sections: f.Sections(), Data: data}
+	d := &document.Document{Name: "facts", Title: f.Identity.Hostname.Or("unknown host"), When: started, Sections: f.Sections(), Data: data}
 	for _, s := range f.Summary() {
 		d.Answer = append(d.Answer, document.Line{Text: s})
 	}

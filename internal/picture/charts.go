@@ -19,8 +19,7 @@ type Panel struct {
 // Panels draws distributions below each other on one logarithmic axis, each scaled to its own peak.
 // Those without counts are left out; without any, there is no picture.
 func Panels(id, title, axis, says string, panels []Panel) HTML {
-	const left, right, height, top = 12.0, 12.0, 74.0, 6.0
-	s := &SVG{ID: id, W: 480, H: top + 42}
+	const height = 78.0
 	lo, hi := math.Inf(1), math.Inf(-1)
 	var shown []Panel
 	for _, p := range panels {
@@ -31,20 +30,21 @@ func Panels(id, title, axis, says string, panels []Panel) HTML {
 	if shown == nil {
 		return ""
 	}
-	bottom := top + height*float64(len(shown))
-	s.H += bottom - top
-	at := s.AxisLog(lo, hi, left, s.W-right, top, bottom, shown[0].Unit)
-	for i, p := range shown {
-		base := top + height*float64(i+1) - 6
-		s.histogram(p.Distribution, i%3, at, base, height-30)
-		s.Line(left, base, s.W-right, base, "base")
-		for _, v := range p.Marks {
-			s.Line(at(v), base-height+30, at(v), base+4, "mark")
-		}
-		s.Text(476, base-height+22, "end", "note", p.Note)
-		s.Label(4, base-height+22, 464-TextWidth(p.Note), 1, "name", p.Name)
+	if hi < 3*lo {
+		lo, hi = lo/1.8, hi*1.8
 	}
-	s.Text(240, s.H-4, "middle", "axis", axis)
+	s := NewPlot(id, Width, height*float64(len(shown)), nil,
+		&Axis{Name: axis, Unit: shown[0].Unit, Lo: lo, Hi: hi, Log: true}, nil)
+	for i, p := range shown {
+		base := s.Top + height*float64(i+1) - 6
+		s.histogram(p.Distribution, i%3, s.X.At, base, height-48)
+		s.Line(s.Left, base, s.Right, base, "base")
+		for _, v := range p.Marks {
+			s.Line(s.X.At(v), base-height+48, s.X.At(v), base+4, "mark")
+		}
+		s.Label(4, base-height+22, s.W-8, 1, "name", p.Name)
+		s.Text(s.W-4, base-height+38, "end", "note", p.Note)
+	}
 	return s.Done(title, says)
 }
 
@@ -105,66 +105,74 @@ func extent(d result.Distribution) (lo, hi float64, ok bool) {
 	return lo, hi, ok
 }
 
-// Bar is an estimate with its interval, over a band around 0 in which it means nothing.
+// Bar is an estimate with its interval, over a band around no effect in which it means nothing.
 type Bar struct {
-	Name, Below      string // its label, and the line under that
+	Name, Below      string // its label, and what it is in figures
 	Said             string // all of it in words
 	Value, Low, High float64
 	Band             float64
 	BandSaid         string
-	Floor            float64 // at both sides of 0, in brackets; NaN: none
+	Floor            float64   // at both sides of no effect, in brackets; NaN: none
+	Marks            []float64 // values that were tried
 	Series           int
 }
 
-// Bars draws bars below each other on one axis from lo to hi. What axis says stands below it.
-func Bars(id, title string, bars []Bar, lo, hi float64, text func(float64) string, axis string) HTML {
-	left, pitch := labelColumn(bars)
-	const top = 8.0
-	bottom := top + pitch*float64(len(bars))
-	s := &SVG{ID: id, W: 480, H: bottom + 46}
-	sc := NewScale(lo, hi, left+labelGap, 468)
-	s.AxisX(sc, top, bottom, text)
-	var says []string
+// Bars draws bars below each other on one axis, on which none is no effect. Each stands below its label.
+func Bars(id, title string, axis *Axis, none float64, bars []Bar) HTML {
+	const line, bar = 16.0, 26.0
+	heights, all := make([]float64, len(bars)), 0.0
 	for i, b := range bars {
-		y := top + pitch*float64(i)
-		mid, class := y+pitch/2, fmt.Sprintf("whisker k%d", b.Series)
-		s.Rect(sc.At(-b.Band), mid-9, sc.At(b.Band)-sc.At(-b.Band), 18, "floor", b.BandSaid)
-		n := s.Label(4, y+20, left, 2, "name", b.Name)
-		s.Label(4, y+20+16*float64(n), left, 1, "tick", b.Below)
-		upright := func(v, half float64, class string) { s.Line(sc.At(v), mid-half, sc.At(v), mid+half, class) }
-		for _, v := range []float64{-b.Floor, b.Floor} {
-			if v >= sc.Lo && v <= sc.Hi {
+		heights[i] = bar + line*float64(1+len(b.below()))
+		all += heights[i]
+	}
+	s := NewPlot(id, Width, all, nil, axis, nil)
+	var says []string
+	at := s.X.At
+	y := s.Top
+	for i, b := range bars {
+		below, class := b.below(), fmt.Sprintf("whisker k%d", b.Series)
+		mid := y + heights[i] - bar/2 - 1
+		if b.Band > 0 {
+			s.Rect(at(none-b.Band), mid-9, at(none+b.Band)-at(none-b.Band), 18, "floor", b.BandSaid)
+		}
+		if b.beside() {
+			s.Text(s.W-4, y+13, "end", "tick", b.Below)
+		}
+		s.Label(4, y+13, s.W-8, 1, "name", b.Name)
+		for n, l := range below {
+			s.Text(4, y+13+line*float64(n+1), "start", "tick", l)
+		}
+		upright := func(v, half float64, class string) { s.Line(at(v), mid-half, at(v), mid+half, class) }
+		for _, v := range []float64{none - b.Floor, none + b.Floor} {
+			if v >= s.X.Lo && v <= s.X.Hi {
 				upright(v, 6, "ideal")
 			}
 		}
-		upright(0, 12, "none")
+		upright(none, 12, "none")
 		if !math.IsNaN(b.Low) && !math.IsNaN(b.High) {
-			s.Line(sc.At(b.Low), mid, sc.At(b.High), mid, class)
+			s.Line(at(b.Low), mid, at(b.High), mid, class)
 			upright(b.Low, 4, class)
 			upright(b.High, 4, class)
 		}
-		s.Dot(sc.At(b.Value), mid, b.Series, b.Said)
+		for _, v := range b.Marks {
+			upright(v, 6, class)
+		}
+		if b.Marks == nil {
+			s.Dot(at(b.Value), mid, b.Series, b.Said)
+		}
 		says = append(says, b.Said)
+		y += heights[i]
 	}
-	s.Text(240, s.H-6, "middle", "axis", axis)
 	return s.Done(title, strings.Join(says, "; "))
 }
 
-// The column of labels beside the bars is as wide as they need, up to mostLabel; a
-// name takes two lines where it must.
-const (
-	mostLabel = 200.0
-	labelGap  = 16.0
-)
+// beside reports whether the figures have room behind the label.
+func (b *Bar) beside() bool { return TextWidth(b.Name)+TextWidth(b.Below)+16 <= Width-8 }
 
-func labelColumn(bars []Bar) (width, pitch float64) {
-	lines := 1
-	for _, b := range bars {
-		n, _ := Lines(b.Name, mostLabel, 2)
-		lines = max(lines, len(n))
-		for _, l := range append(n, b.Below) {
-			width = max(width, TextWidth(l))
-		}
+// below are the figures in lines, where they have none there.
+func (b *Bar) below() []string {
+	if b.beside() {
+		return nil
 	}
-	return min(width, mostLabel) + 4, float64(16*(lines+1) + 16)
+	return first(Lines(b.Below, Width-8, 2))
 }

@@ -9,7 +9,7 @@ type HTML = template.HTML
 type Figure struct {
 	Title, Note string
 	SVG         HTML
-	Wide, Tall  bool
+	Wide        bool
 	Table       *Table // the same in figures; nil where the page has it elsewhere
 }
 

@@ -84,11 +84,11 @@ func (s *SVG) Label(x, y, width float64, n int, class, t string) int {
 // differ without colour.
 func (s *SVG) Dot(x, y float64, series int, title string) {
 	if series == 0 {
-		fmt.Fprintf(&s.b, `<circle cx="%s" cy="%s" r="4.5" class="s0"><title>%s</title></circle>`, Num(x), Num(y),
+		fmt.Fprintf(&s.b, `<circle cx="%s" cy="%s" r="4" class="s0"><title>%s</title></circle>`, Num(x), Num(y),
 			html.EscapeString(title))
 		return
 	}
-	s.Rect(x-4, y-4, 8, 8, fmt.Sprintf("s%d", series), title)
+	s.Rect(x-3.5, y-3.5, 7, 7, fmt.Sprintf("s%d", series), title)
 }
 
 // Done closes the picture with its name and a description for those who do not
@@ -106,9 +106,9 @@ func (s *SVG) Done(title, desc string) HTML {
 // Raw adds an element that is written already; text in it has to be escaped.
 func (s *SVG) Raw(element string) { s.b.WriteString(element) }
 
-// seriesMarks are the shapes of series: dot, square, cross, plus, ring.
+// seriesMarks are the shapes of series: dot, square, cross, plus, ring, triangle.
 var seriesMarks = []string{"h0", "h0", "m-3-3l6 6m0-6l-6 6", "m-3.5 0h7m-3.5-3.5v7",
-	"m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0"}
+	"m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0", "m0-4l4 7h-8z"}
 
 // Marks draws many markers as one path, which keeps a page of thousands small.
 func (s *SVG) Marks(series int, points [][2]float64) {

@@ -16,37 +16,45 @@ var css []byte
 // heatMap shows where a policy hurts: ratios over loads and lengths of slices, each
 // number in its cell.
 func heatMap(m *model.Map) picture.Figure {
-	const cellW, cellH, left, top = 76.0, 34.0, 66.0, 44.0
-	s := picture.SVG{ID: "map", W: left + cellW*float64(len(m.Slices)) + 10, H: top + cellH*float64(len(m.Loads)) + 52,
-		Wide: true}
-	s.Text(left, 14, "start", "name", "mean length of a slice of work")
-	for k, slice := range m.Slices {
-		s.Text(left+cellW*(float64(k)+0.5), top-8, "middle", "label", shortSeconds(slice))
+	columns := picture.Axis{Name: "mean length of a slice of work", Hi: float64(len(m.Slices)),
+		Text: func(v float64) string { return shortSeconds(m.Slices[int(v)]) }}
+	rows := picture.Axis{Name: "load", Lo: -float64(len(m.Loads)),
+		Text: func(v float64) string { return percent(m.Loads[int(-v)]) }}
+	for k := range m.Slices {
+		columns.Ticks = append(columns.Ticks, float64(k)+0.5)
 	}
+	for i := range m.Loads {
+		rows.Ticks = append(rows.Ticks, -float64(i)-0.5)
+	}
+	s := picture.NewPlot("map", picture.Width, 34*float64(len(m.Loads)), nil, &columns, &rows)
 	for i, load := range m.Loads {
-		y := top + cellH*float64(i)
-		s.Text(left-8, y+cellH/2+4, "end", "label", percent(load))
 		for k, e := range m.Ratios[i] {
-			x := left + cellW*float64(k)
+			x, y := s.X.At(float64(k)), s.Y.At(-float64(i))
+			w, h := s.X.At(float64(k)+1)-x, s.Y.At(-float64(i)-1)-y
 			class, ink := shade(e)
 			text, title := "-", "cannot carry this load"
 			if e.Known() {
 				text = fmt.Sprintf("%.2f", e.Value)
 				title = fmt.Sprintf("%s at %s load, slices of %s", e.Brief(), percent(load), shortSeconds(m.Slices[k]))
 			}
-			s.Rect(x+1, y+1, cellW-2, cellH-2, class, title)
-			s.Text(x+cellW/2, y+cellH/2+4, "middle", "cpu "+ink, text)
+			s.Rect(x+1, y+1, w-2, h-2, class, title)
+			s.Text(x+w/2, y+h/2+4, "middle", "cpu "+ink, text)
 		}
 	}
-	y := top + cellH*float64(len(m.Loads)) + 14
 	x := 8.0
+	s.H += 8
 	for _, l := range legend {
-		s.Rect(x, y, 16, 16, l.class, "")
-		s.Text(x+22, y+13, "start", "label", l.text)
-		x += 34 + picture.TextWidth(l.text)
+		w := 34 + picture.TextWidth(l.text)
+		if x+w > s.W {
+			x, s.H = 8, s.H+22
+		}
+		s.Rect(x, s.H, 16, 16, l.class, "")
+		s.Text(x+22, s.H+13, "start", "label", l.text)
+		x += w
 	}
+	s.H += 22
 	return picture.Figure{
-		Title: "Where " + m.Policy + " hurts", Wide: true,
+		Title: "Where " + m.Policy + " hurts",
 		Note: "CPU time of a step against " + m.Baseline +
 			", simulated. Rows are loads, columns mean lengths of a slice; waits scale with slices, so that a step keeps its shape. " +
 			"Point at a cell for its interval.",
@@ -77,100 +85,52 @@ func shade(e result.Estimate) (class, ink string) {
 }
 
 func curves(a *Answer) picture.Figure {
-	const w, h, left, right, top, bottom = 620.0, 330.0, 46.0, 16.0, 20.0, 36.0
-	s := picture.SVG{ID: "curves", W: w, H: h + 22*float64((len(a.Vanishing)+1)/2)}
-	low, high := 0.95, 1.1
+	seen, all := []float64{0.95, 1.1}, []picture.Course{}
 	for _, v := range a.Vanishing {
+		c := picture.Course{Name: v.Policy}
 		for _, p := range v.Points {
 			if p.Ratio.Known() {
-				low, high = min(low, p.Ratio.Low), max(high, p.Ratio.High)
+				c.X, c.Y = append(c.X, p.Load), append(c.Y, p.Ratio.Value)
+				c.Low, c.High = append(c.Low, p.Ratio.Low), append(c.High, p.Ratio.High)
 			}
 		}
-	}
-	x := picture.Scale{Hi: 1, From: left, To: w - right}.At
-	rows := picture.NewScale(low, high, h-bottom, top)
-	s.AxisXAt([]float64{0, 0.2, 0.4, 0.6, 0.8, 1}, x, top, h-bottom, percent)
-	s.AxisY(rows, left, w-right, times)
-	y := rows.At
-	s.Line(left, y(1), w-right, y(1), "base")
-	s.Line(left, y(Limit), w-right, y(Limit), "ideal")
-	for i, v := range a.Vanishing {
-		series := i % 6
-		var points [][2]float64
-		for _, p := range v.Points {
-			if !p.Ratio.Known() {
-				continue
-			}
-			points = append(points, [2]float64{x(p.Load), y(p.Ratio.Value)})
-			s.Line(x(p.Load), y(p.Ratio.Low), x(p.Load), y(p.Ratio.High), fmt.Sprintf("whisker k%d", series))
-		}
-		s.Path(points, fmt.Sprintf("trace k%d", series), false)
-		for _, p := range v.Points {
-			if p.Ratio.Known() {
-				s.Dot(x(p.Load), y(p.Ratio.Value), series, fmt.Sprintf("%s: %s at %s load", v.Policy, p.Ratio.Brief(),
-					percent(p.Load)))
-			}
-		}
-		lx, ly := left+float64(i%2)*(w-left-right)/2, h+10+22*float64(i/2)
-		s.Dot(lx+6, ly-4, series, v.Policy)
-		s.Text(lx+18, ly, "start", "label", v.Policy)
+		seen, all = append(append(seen, c.Low...), c.High...), append(all, c)
 	}
 	return picture.Figure{
-		Title: "From which load on it does not matter", Wide: true,
-		Note: fmt.Sprintf("CPU time of a step against %s over the load, simulated, with intervals over %d replications. The dashed "+
-			"line is 5 %%, below which an effect does not count.", a.Baseline.Name, a.Options.Replications),
-		SVG: s.Done("Ratios over loads",
-			"CPU time of each policy against the baseline over the load; the table below holds the same figures."),
+		Title: "From which load on it does not matter",
+		Note: fmt.Sprintf("CPU time of a step against %s over the load, simulated, with intervals over %d replications. The upper "+
+			"dashed line is 5 %%, below which an effect does not count.", a.Baseline.Name, a.Options.Replications),
+		SVG: picture.Courses("curves", "Ratios over loads",
+			"CPU time of each policy against the baseline over the load; the table below holds the same figures.",
+			&picture.Axis{Name: "load", Unit: picture.Share, Hi: 1},
+			picture.Around("CPU time of a step, against "+a.Baseline.Name, "ratio", seen...), []float64{1, Limit}, all),
 	}
 }
 
-func times(ratio float64) string { return fmt.Sprintf("%.3gx", ratio) }
-
 func tornado(a *Answer) picture.Figure {
-	const w, left, right, row, top = 620.0, 184.0, 40.0, 34.0, 12.0
-	bars := a.Sensitivity
-	s := picture.SVG{ID: "tornado", W: w, H: top + row*float64(len(bars)) + 40}
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, i := range bars {
+	assumed := a.Sensitivity[0].Settings[0].Ratio.Value
+	seen := []float64{assumed - 0.01, assumed + 0.01}
+	var bars []picture.Bar
+	for _, i := range a.Sensitivity {
+		b := picture.Bar{Name: i.Parameter, Value: math.NaN(), Low: math.Inf(1), High: math.Inf(-1), Floor: math.NaN()}
 		for _, v := range i.Settings {
 			if v.Ratio.Known() {
-				low, high = min(low, v.Ratio.Value), max(high, v.Ratio.Value)
+				b.Low, b.High, b.Marks = min(b.Low, v.Ratio.Value), max(b.High, v.Ratio.Value), append(b.Marks, v.Ratio.Value)
 			}
 		}
-	}
-	if !(high-low > 0.02) {
-		low, high = low-0.05, high+0.05
-	}
-	columns, bottom := picture.NewScale(low, high, left, w-right), top+row*float64(len(bars))
-	s.AxisX(columns, top, bottom, times)
-	x := columns.At
-	assumed := bars[0].Settings[0].Ratio.Value
-	if !math.IsNaN(assumed) {
-		s.Line(x(assumed), top, x(assumed), bottom, "mark")
-	}
-	for k, i := range bars {
-		y := top + row*float64(k) + row/2
-		s.Text(left-10, y+4, "end", "name", i.Parameter)
-		from, to := math.Inf(1), math.Inf(-1)
-		for _, v := range i.Settings {
-			if v.Ratio.Known() {
-				from, to = min(from, v.Ratio.Value), max(to, v.Ratio.Value)
-			}
-		}
-		if to > from {
-			s.Rect(x(from), y-7, x(to)-x(from), 14, "bar", fmt.Sprintf("%s: %.2fx to %.2fx", i.Parameter, from, to))
-		}
-		for _, v := range i.Settings {
-			if v.Ratio.Known() {
-				s.Line(x(v.Ratio.Value), y-10, x(v.Ratio.Value), y+10, "none")
-			}
+		if b.Marks != nil {
+			b.Said = fmt.Sprintf("%s: %.2fx to %.2fx", i.Parameter, b.Low, b.High)
+			b.Below = fmt.Sprintf("%.2fx to %.2fx", b.Low, b.High)
+			bars, seen = append(bars, b), append(seen, b.Low, b.High)
 		}
 	}
+	const title = "Range of the answer by what is unknown"
 	return picture.Figure{
-		Title: "What the answer depends on", Wide: true,
+		Title: title,
 		Note: fmt.Sprintf("CPU time of %s against %s%s, simulated, with one unknown changed at a time over the values that sources "+
-			"leave open. The dashed line is the value assumed.",
+			"leave open. The line across is the answer as assumed.",
 			a.focus().String(), a.Baseline.Name, at(a.Comparisons[0])),
-		SVG: s.Done("Sensitivity", "Range of the answer by unknown parameter; the table below holds the values."),
+		SVG: picture.Bars("tornado", title, picture.Around("CPU time of a step, against "+a.Baseline.Name, "ratio", seen...),
+			assumed, bars),
 	}
 }

@@ -39,7 +39,7 @@ func lines(d *document.Document) int {
 
 // brief has so many of each thing at most.
 func (a *Assessment) brief(most int, files []string) *document.Document {
-	d := &document.Document{Name: "assessment", Title: a.Host, Answer: []document.Line{{Text: a.Verdict.Text}},
+	d := &document.Document{Name: "assessment", Title: a.title(), When: a.Started, Answer: []document.Line{{Text: a.Verdict.Text}},
 		About: []string{fmt.Sprintf("%s, %s, %.0f s. %s", a.Host, a.Started.Format("2006-01-02 15:04 -07:00"), a.Seconds,
 			written(a))}}
 	again := "hostlab check" + lever.Again(a.Role, a.Facts)

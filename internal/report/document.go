@@ -24,7 +24,7 @@ const topFindings = 5
 func (a *Assessment) Document() *document.Document {
 	own, busy := a.Warnings, BusyWarnings(a.Runs)
 	a = complete(a)
-	d := &document.Document{Name: "assessment", Title: a.Host, Answer: []document.Line{{Text: a.Verdict.Text}},
+	d := &document.Document{Name: "assessment", Title: a.title(), When: a.Started, Answer: []document.Line{{Text: a.Verdict.Text}},
 		Warnings: a.Warnings, Data: a, Style: style,
 		Footer: "hostlab " + a.Tool}
 	if m := a.Minute; m != nil {
@@ -68,6 +68,15 @@ func (a *Assessment) Document() *document.Document {
 	}
 	d.Sections = append(d.Sections, document.Titled("Method", document.Line{Text: method}, evidence).On(document.Page))
 	return d
+}
+
+// title is what was looked at, and where.
+func (a *Assessment) title() string {
+	host := cmp.Or(a.Host, "this host")
+	if a.Minute == nil {
+		return host
+	}
+	return a.Minute.Product() + " on " + host
 }
 
 const method = "Time has parts: computing, waiting for the log, waiting for others. One lever moves each part. The part's share bounds what " +

@@ -2,7 +2,6 @@ package report
 
 import (
 	"math"
-	"strings"
 
 	"hostlab/internal/document"
 	"hostlab/internal/picture"
@@ -37,7 +36,6 @@ func pictures(a *Assessment) document.Section {
 	}
 	s := document.Section{Title: "Pictures", Where: document.Page}
 	for _, p := range all {
-		p.Tall = strings.Count(string(p.SVG), "whisker") > 20
 		s.Blocks = append(s.Blocks, document.Figure{Figure: p})
 	}
 	return s

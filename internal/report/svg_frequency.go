@@ -10,7 +10,7 @@ import (
 )
 
 // frequencyPicture draws each CPU's frequency as a share of its maximum, by
-// which sleeping processors are seen. It says so where the host shows none.
+// which sleeping processors are seen. Empty where the host shows none.
 func frequencyPicture(f *host.Facts) picture.HTML {
 	type bar struct {
 		cpu      int
@@ -29,48 +29,39 @@ func frequencyPicture(f *host.Facts) picture.HTML {
 			}
 		}
 	}
-	s := &picture.SVG{ID: "frequency", W: 480}
 	if len(bars) == 0 {
-		s.H = 64
-		s.Text(s.W/2, 38, "middle", "name", "this host shows no frequency")
-		return s.Done("Frequency of each CPU", "This host shows no frequency.")
+		return ""
 	}
+	width := picture.Width
 	if len(bars) > 64 {
-		s.W, s.Wide = 960, true
+		width = picture.Wide
 	}
-	const left, right, top, height = 48.0, 12.0, 16.0, 190.0
-	s.H = top + height + 42
 	hi, sum, low := 100.0, 0.0, math.Inf(1)
 	for _, b := range bars {
 		hi, low = max(hi, b.pct), min(low, b.pct)
 		sum += b.pct
 	}
-	axis := picture.Scale{Hi: hi * 1.04, From: top + height, To: top}
-	y := axis.At
-	s.AxisYAt(axis, []float64{0, 25, 50, 75, 100}, left, s.W-right,
-		func(v float64) string { return fmt.Sprintf("%g %%", v) })
-	s.Line(left, y(100), s.W-right, y(100), "ideal")
-	pitch := (s.W - left - right) / float64(len(bars))
-	width := min(pitch*0.8, 46)
-	if pitch < 3 {
-		width = pitch // no gap: a gap of a third of a pixel only shimmers
+	n := float64(len(bars))
+	names := make([]float64, len(bars))
+	for i := range names {
+		names[i] = float64(i) + 0.5
 	}
-	every := 1 // CPU has a label, a power of 2
-	for pitch*float64(every) < 34 {
-		every *= 2
+	s := picture.NewPlot("frequency", width, 170, nil,
+		&picture.Axis{Name: "CPU", Hi: n, Ticks: names, Text: func(v float64) string { return fmt.Sprint(bars[int(v)].cpu) }},
+		&picture.Axis{Name: "share of the highest frequency", Unit: "%", Hi: hi * 1.04})
+	s.Line(s.Left, s.Y.At(100), s.Right, s.Y.At(100), "ideal")
+	pitch := (s.Right - s.Left) / n
+	wide := min(pitch*0.8, 46)
+	if pitch < 3 {
+		wide = pitch // no gap: a gap of a third of a pixel only shimmers
 	}
 	for i, b := range bars {
-		x := left + pitch*float64(i) + (pitch-width)/2
 		title := fmt.Sprintf("CPU %d: %.0f %% of maximum", b.cpu, b.pct)
 		if !math.IsNaN(b.now) {
 			title += ", " + result.Format(b.now, "Hz")
 		}
-		s.Rect(x, y(b.pct), width, top+height-y(b.pct), "bar", title)
-		if i%every == 0 {
-			s.Text(x+width/2, top+height+18, picture.AnchorAt(x+width/2, s.W, fmt.Sprint(b.cpu)), "tick", fmt.Sprint(b.cpu))
-		}
+		s.Rect(s.X.At(names[i])-wide/2, s.Y.At(b.pct), wide, s.Bottom-s.Y.At(b.pct), "bar", title)
 	}
-	s.Text(s.W/2, s.H-6, "middle", "axis", "CPU")
 	return s.Done("Frequency of each CPU", fmt.Sprintf("%d CPUs at %.0f %% of maximum on average, the lowest at %.0f %%.",
-		len(bars), sum/float64(len(bars)), low))
+		len(bars), sum/n, low))
 }

@@ -30,6 +30,6 @@ func latencyPicture(dists []result.Distribution, all []result.Measurement) pictu
 		p.Note = strings.Join(notes, ", ")
 		panels = append(panels, p)
 	}
-	return picture.Panels("latency", "Commit latency", "time of one commit, logarithmic",
+	return picture.Panels("latency", "Commit latency", "time of one commit",
 		"Distribution of single commits. "+strings.Join(says, "; "), panels)
 }

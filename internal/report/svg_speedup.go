@@ -31,38 +31,28 @@ func speedupPicture(all []result.Measurement) picture.HTML {
 	}
 	slices.SortStableFunc(pts, func(a, b result.Measurement) int { return a.Labels.Degree - b.Labels.Degree })
 	most := float64(pts[len(pts)-1].Labels.Degree)
-	const left, right, top, height = 46.0, 20.0, 16.0, 250.0
-	s := &picture.SVG{ID: "speedup", W: 480, H: top + height + 44}
 	log := most >= 16
-	across := picture.Scale{Hi: most * 1.08, From: left, To: s.W - right}
+	across := picture.Axis{Name: "degree of parallelism", Hi: most * 1.08, Ticks: []float64{},
+		Text: func(v float64) string { return fmt.Sprint(v) }}
 	if log {
-		across.Lo, across.Hi, across.Log = math.Log(0.8), math.Log(most*1.08), true
-	}
-	up := across
-	up.From, up.To = top+height, top
-	x, y := across.At, up.At
-	var marks []float64
-	if log {
+		across.Lo, across.Log = 0.8, true
 		for v := 1.0; v <= most; v *= 2 {
-			if most <= 64 || int(math.Round(math.Log2(v)))%2 == 0 || v*2 > most {
-				marks = append(marks, v)
-			}
+			across.Ticks = append(across.Ticks, v)
 		}
 	} else {
 		for v := 0.0; v <= most; v += math.Ceil(most / 8) {
-			marks = append(marks, v)
+			across.Ticks = append(across.Ticks, v)
 		}
 	}
-	s.AxisYAt(up, marks, left, s.W-right, func(v float64) string { return fmt.Sprintf("%gx", v) })
-	s.AxisXAt(marks, x, top+height, top+height, func(v float64) string { return fmt.Sprintf("%g", v) })
-	s.Line(left, top+height, s.W-right, top+height, "base")
+	up := across
+	up.Name, up.Text = "speed-up over degree 1; dashed: ideal", func(v float64) string { return fmt.Sprintf("%gx", v) }
+	s := picture.NewPlot("speedup", picture.Width, 220, nil, &across, &up)
+	x, y := s.X.At, s.Y.At
 	start := 0.0
 	if log {
 		start = 1
 	}
 	s.Line(x(start), y(start), x(most), y(most), "ideal")
-	s.Text(x(most)-10, y(most)+2, "end", "note", "ideal")
-	s.Text((left+s.W-right)/2, s.H-6, "middle", "axis", "degree of parallelism")
 	var curve [][2]float64
 	var says []string
 	for _, m := range pts {
@@ -71,11 +61,7 @@ func speedupPicture(all []result.Measurement) picture.HTML {
 	s.Path(curve, "curve", false)
 	for i, m := range pts {
 		e, px := m.Estimate, curve[i][0]
-		if e.HasInterval() {
-			s.Line(px, y(e.Low), px, y(e.High), "whisker k0")
-			s.Line(px-4, y(e.Low), px+4, y(e.Low), "whisker k0")
-			s.Line(px-4, y(e.High), px+4, y(e.High), "whisker k0")
-		}
+		s.Interval(px, e.Low, e.High, "whisker k0")
 		if m.Labels.Degree == 1 {
 			says = append(says, "degree 1: the baseline")
 		} else {
@@ -87,7 +73,7 @@ func speedupPicture(all []result.Measurement) picture.HTML {
 			anchor = "end"
 		}
 		if len(pts) <= 4 || i == len(pts)-1 || i == len(pts)/2 {
-			s.Text(min(px+8, s.W-right), y(min(e.Value, valueOr(e.Low, e.Value)))+24, anchor, "note",
+			s.Text(min(px+8, s.Right), y(min(e.Value, valueOr(e.Low, e.Value)))+24, anchor, "note",
 				result.Format(e.Value, "ratio"))
 		}
 	}

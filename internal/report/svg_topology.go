@@ -31,7 +31,7 @@ func topologyPicture(f *host.Facts, pairs []probe.PairResult) picture.HTML {
 		return ""
 	}
 	n := len(f.Topology.CPUs)
-	s := &picture.SVG{ID: "topology", W: 480}
+	s := &picture.SVG{ID: "topology", W: picture.Width}
 	cell := 42.0
 	switch {
 	case n > 128:
@@ -42,13 +42,13 @@ func topologyPicture(f *host.Facts, pairs []probe.PairResult) picture.HTML {
 		cell = 30
 	}
 	if n > 32 {
-		s.W, s.Wide = 960, true
+		s.W, s.Wide = picture.Wide, true
 	}
 	root := &box{cpu: -1, class: "", kids: sockets(f)}
 	root.layout(cell, s.W-4)
 	at := map[int]*box{}
 	root.place(2, 2, at)
-	s.W = max(480, min(s.W, root.w+4)) // no empty half beside the last row
+	s.W = max(picture.Width, min(s.W, root.w+4)) // no empty half beside the last row
 	root.draw(s, cell)
 	bottom := root.h + 8
 	kinds := links(s, pairs, at)

@@ -40,7 +40,7 @@ func wakeupPicture(all []result.Measurement) picture.HTML {
 		return cmp.Or(cmp.Compare(a.Labels.Slice, b.Labels.Slice), cmp.Compare(*a.Labels.CPU, *b.Labels.CPU),
 			cmp.Compare(a.Kind, b.Kind))
 	})
-	lo, hi := -0.02, 0.05
+	seen := []float64{0.98, 1.05}
 	var bars []picture.Bar
 	for i := range rows {
 		m, series, kernel := &rows[i], 0, "arithmetic"
@@ -48,16 +48,15 @@ func wakeupPicture(all []result.Measurement) picture.HTML {
 			series, kernel = 1, "with memory"
 		}
 		e := m.Estimate
-		lo, hi = min(lo, valueOr(e.Low, e.Value)-1), max(hi, valueOr(e.High, e.Value)-1)
+		seen = append(seen, e.Value, e.Low, e.High)
 		name := fmt.Sprintf("%s, CPU %d", picture.Round(m.Labels.Slice, "s"), *m.Labels.CPU)
 		bars = append(bars, picture.Bar{Name: name, Below: kernel, Said: kernel + ", " + name + ": " + lever.Figure(m),
-			Value: e.Value - 1, Low: e.Low - 1, High: e.High - 1, Band: valueOr(m.NoiseFloor, 0),
+			Value: e.Value, Low: e.Low, High: e.High, Band: valueOr(m.NoiseFloor, 0),
 			BandSaid: "noise floor " + lever.Floor(m), Floor: math.NaN(), Series: series})
 	}
-	note := "time after 100 ms asleep over time awake; 1.00x is no effect"
+	note := "time after 100 ms asleep over time awake; 1x is no effect"
 	if total > len(rows) {
-		note = fmt.Sprintf("the worst %d of %d; all are in the table", len(rows), total)
+		note += fmt.Sprintf("; the worst %d of %d", len(rows), total)
 	}
-	return picture.Bars("wakeup", "Wake-up penalty by slice", bars, lo, hi,
-		func(v float64) string { return result.Format(1+v, "ratio") }, note)
+	return picture.Bars("wakeup", "Wake-up penalty by slice", picture.Around(note, "ratio", seen...), 1, bars)
 }

@@ -64,6 +64,19 @@ func Format(v float64, unit string) string {
 	return plain(v) + " " + unit
 }
 
+// Step is the step of a base unit in which people read a value: its size and its name. What has no steps is its own.
+func Step(v float64, unit string) (one float64, name string) {
+	for _, s := range scales[unit] {
+		if one, name = s.one, s.name; roundTo3(math.Abs(v)/s.one) >= 1 {
+			break
+		}
+	}
+	if one == 0 {
+		return 1, unit
+	}
+	return one, name
+}
+
 func zeroName(unit string, steps []scale) string {
 	if unit == "s" {
 		return "s"

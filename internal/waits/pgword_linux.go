@@ -17,11 +17,12 @@ import (
 )
 
 // Words reads the words in which PostgreSQL's processes say what they wait for, from their memory: no statement runs on the server.
-// Each process has a pointer, the exported symbol my_wait_event_info, to a word that all map at one address (PostgreSQL 14 to 18,
-// src/backend/utils/activity/wait_event.c): the class is in its top byte, the event in the low 16 bits, 0 is no wait.
+// Each process has a pointer to a word that all map at one address, as an exported symbol (pointers): the class is in
+// its top byte, the event in the low 16 bits, 0 is no wait.
 type Words struct {
 	postmaster  int
 	pointer     uint64         // where each process has its pointer: they are forks of one program
+	further     uint64         // from where that leads to the word
 	title, room uint64         // where each has its title, and how many bytes it may be, its end included
 	at          map[int]uint64 // where its word is, by process
 	xact        uint64         // from a word back to the number of the transaction that its process is in
@@ -38,52 +39,78 @@ func OpenWords(postmaster int) (*Words, error) {
 		return nil, fmt.Errorf("its program cannot be read: %w", err)
 	}
 	defer program.Close()
-	value, first, anywhere, err := symbol(program)
+	at, err := symbol(program)
 	if err != nil {
 		return nil, err
 	}
-	if anywhere {
+	if at.anywhere {
 		base, err := loadBase(postmaster)
 		if err != nil {
 			return nil, err
 		}
-		value += base - first
+		at.value += base - at.first
 	}
-	w := &Words{postmaster: postmaster, pointer: value, at: map[int]uint64{}, calls: map[int]int{}}
-	if _, err := w.word(postmaster); err != nil {
+	w := &Words{postmaster: postmaster, pointer: at.value, further: at.further, at: map[int]uint64{}, calls: map[int]int{}}
+	// Of 13 the first process has no record, and so no word.
+	if _, err := w.word(postmaster); err != nil && (w.further == 0 || !errors.Is(err, errNoWord)) {
 		return nil, err
 	}
 	return w, w.arguments()
 }
 
-// symbol is where a program has the pointer, as it is linked, where it begins, and whether it is mapped anywhere.
-func symbol(program *os.File) (value, first uint64, anywhere bool, err error) {
+// pointers are the symbols by which a program leads to its word, the newest first.
+var pointers = []struct {
+	name    string
+	further uint64
+	with    string // another symbol, without which the program is of a version whose records are others
+}{
+	{"my_wait_event_info", 0, ""}, // 14 to 18: src/backend/utils/activity/wait_event.c
+	// 13: wait_event_info in PGPROC (storage/proc.h), as all 64-bit builds for Unix have it. 12 sends no such signals.
+	{"MyProc", 684, "EmitProcSignalBarrier"},
+}
+
+// linked is a program's pointer as it is linked.
+type linked struct {
+	value, further uint64
+	first          uint64 // where the program begins
+	anywhere       bool   // it is mapped anywhere
+}
+
+// symbol finds a program's pointer.
+func symbol(program *os.File) (at linked, err error) {
 	f, err := modest(program)
 	if err != nil {
-		return 0, 0, false, err
+		return at, err
 	}
 	if f.Class != elf.ELFCLASS64 || f.Machine != machine {
-		return 0, 0, false, fmt.Errorf("its program is for another architecture (%s)", f.Machine)
+		return at, fmt.Errorf("its program is for another architecture (%s)", f.Machine)
 	}
 	symbols, err := f.DynamicSymbols()
 	if err != nil {
-		return 0, 0, false, errors.New("its program exports no symbols, as a static build does")
+		return at, errors.New("its program exports no symbols, as a static build does")
 	}
+	values := map[string]uint64{"": 1}
 	for _, s := range symbols {
-		if s.Name == "my_wait_event_info" && s.Section != elf.SHN_UNDEF {
-			value = s.Value
+		if s.Section != elf.SHN_UNDEF {
+			values[s.Name] = s.Value
 		}
 	}
-	if value == 0 {
-		return 0, 0, false, errors.New("its program has no symbol my_wait_event_info: PostgreSQL 14 and later have it")
+	for _, p := range pointers {
+		if at.value == 0 && values[p.with] != 0 {
+			at.value, at.further = values[p.name], p.further
+		}
 	}
-	first = ^uint64(0)
+	if at.value == 0 {
+		return at, errors.New("its program has neither symbol my_wait_event_info, as PostgreSQL 14 and later have it, " +
+			"nor those of 13")
+	}
+	at.first, at.anywhere = ^uint64(0), f.Type == elf.ET_DYN
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_LOAD {
-			first = min(first, p.Vaddr&^uint64(os.Getpagesize()-1))
+			at.first = min(at.first, p.Vaddr&^uint64(os.Getpagesize()-1))
 		}
 	}
-	return value, first, f.Type == elf.ET_DYN, nil
+	return at, nil
 }
 
 // modest opens a program whose symbols fit in memory, as any user may have made another to fill it: PostgreSQL's are 10,000.
@@ -160,10 +187,13 @@ func (w *Words) word(pid int) (uint64, error) {
 	}
 	at := binary.NativeEndian.Uint64(b[:])
 	if at == 0 {
-		return 0, errors.New("it has no word yet")
+		return 0, errNoWord
 	}
-	return at, nil
+	return at + w.further, nil
 }
+
+// errNoWord is of a process that has just begun.
+var errNoWord = errors.New("it has no word yet")
 
 // Follow finds the words of processes: those that are given, and no others. One that has ended, or has no word in shared memory yet, is
 // left out. It looks once at each: a process keeps its word until it ends.

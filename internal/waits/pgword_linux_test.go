@@ -63,7 +63,7 @@ func TestLooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Follow(pids)
-	if err := w.FindTransactions(pids, 15); err != nil {
+	if err := w.FindTransactions(pids, s.Programs.Major); err != nil {
 		t.Fatal(err)
 	}
 	g, right := w.Group(pids), map[int]int{}

@@ -23,7 +23,7 @@ func (a *Answer) Document() *document.Document {
 	if len(rows) == 0 {
 		over, rows = "In the whole record", []Window{a.Whole}
 	}
-	return &document.Document{Name: "watch", Title: "Load after a quiet time on " + a.host(),
+	return &document.Document{Name: "watch", Title: "Load after a quiet time on " + a.host(), When: a.From,
 		Answer: []document.Line{{Text: a.headline(), Tone: tone}}, Warnings: a.Warnings, Data: a,
 		Sections: []document.Section{document.Titled("Record", a.record()), document.Titled(over, table(rows)),
 			document.Titled("Pictures", a.figures()...),

@@ -13,6 +13,7 @@ import (
 const (
 	mostPoints = 240
 	mostRows   = 64
+	fewRows    = 24 // a phone shows so many
 )
 
 // course is how busy the CPUs were over time, for pictures.
@@ -63,11 +64,11 @@ func (a *Answer) figures() (out []document.Block) {
 	all := picture.Figure{Title: "CPUs busy over time", SVG: a.drawBusy(),
 		Note: "The share of all CPUs that worked. A gap is time without samples."}
 	if a.Onset != nil {
-		all.Note += " The line across is where load began."
+		all.Note += " The dotted line is where load began."
 	}
 	out = append(out, document.Figure{Figure: all})
 	if len(a.course.names) > 1 {
-		each := picture.Figure{Title: "Each CPU over time", SVG: a.drawEach(), Wide: true,
+		each := picture.Figure{Title: "Each CPU over time", SVG: a.drawEach(), Wide: len(a.course.names) > fewRows,
 			Note: "A row for each CPU; the darker, the busier. A row that stays empty did no work, or was offline."}
 		if n := len(a.course.names); n > mostRows {
 			each.Note += fmt.Sprintf(" The first %d of %d CPUs are drawn.", mostRows, n)
@@ -77,79 +78,68 @@ func (a *Answer) figures() (out []document.Block) {
 	return out
 }
 
-// span is the time axis, and how its ticks are written.
-func (a *Answer) span(left, right float64) (picture.Scale, func(float64) string) {
-	end := a.course.seconds[len(a.course.seconds)-1]
-	unit, per := "s", 1.0
-	switch {
-	case end > 3*3600:
-		unit, per = "h", 3600
-	case end > 180:
-		unit, per = "min", 60
-	}
-	return picture.Scale{Hi: end / per, From: left, To: right}, func(v float64) string { return fmt.Sprintf("%g %s", v, unit) }
+// span is the time axis.
+func (a *Answer) span() *picture.Axis {
+	return &picture.Axis{Name: "time since " + stamp(a.From), Unit: picture.Span,
+		Hi: a.course.seconds[len(a.course.seconds)-1]}
 }
 
 func (a *Answer) drawBusy() picture.HTML {
-	const left, right, top, bottom = 48.0, 468.0, 10.0, 190.0
-	s := &picture.SVG{ID: "busy", W: 480, H: bottom + 44}
-	x, tick := a.span(left, right)
-	y := picture.Scale{Hi: 1, From: bottom, To: top}
-	s.AxisY(y, left, right, Percent)
-	s.AxisX(x, top, bottom, tick)
-	end, sum, n := a.course.seconds[len(a.course.seconds)-1], 0.0, 0
+	s := picture.NewPlot("busy", picture.Width, 170, nil, a.span(),
+		&picture.Axis{Name: fmt.Sprintf("busy share of all %d CPUs", len(a.course.names)), Unit: picture.Share, Hi: 1})
+	sum, n, from := 0.0, 0, 0.0
 	var line [][2]float64
 	for i, v := range a.course.busy {
-		from := 0.0
-		if i > 0 {
-			from = a.course.seconds[i-1]
-		}
-		if !known(v) {
+		to := a.course.seconds[i]
+		if known(v) {
+			sum, n = sum+v, n+1
+			line = append(line, [2]float64{s.X.At(from), s.Y.At(v)}, [2]float64{s.X.At(to), s.Y.At(v)})
+		} else {
 			s.Path(line, "curve", false)
 			line = nil
-			continue
 		}
-		sum, n = sum+v, n+1
-		line = append(line, [2]float64{left + (right-left)*from/end, y.At(v)},
-			[2]float64{left + (right-left)*a.course.seconds[i]/end, y.At(v)})
+		from = to
 	}
 	s.Path(line, "curve", false)
 	if a.Onset != nil {
-		at := left + (right-left)*a.Onset.Sub(a.From).Seconds()/end
-		s.Line(at, top, at, bottom, "mark")
+		at := s.X.At(a.Onset.Sub(a.From).Seconds())
+		s.Line(at, s.Top, at, s.Bottom, "mark")
 	}
-	s.Line(left, bottom, right, bottom, "base")
-	s.Text((left+right)/2, s.H-4, "middle", "axis", "time since "+stamp(a.From))
 	return s.Done("CPUs busy over time", fmt.Sprintf("%s of all CPUs on average", Percent(sum/float64(max(1, n)))))
 }
 
 func (a *Answer) drawEach() picture.HTML {
 	rows := a.course.each[:min(mostRows, len(a.course.each))]
-	const left, right, top, high = 60.0, 948.0, 8.0, 13.0
-	bottom := top + high*float64(len(rows))
-	s := &picture.SVG{ID: "each", W: 960, H: bottom + 44, Wide: true}
-	x, tick := a.span(left, right)
-	s.AxisX(x, top, bottom, tick)
-	wide := (right - left) / float64(len(a.course.seconds))
-	for i, row := range rows {
-		y := top + high*float64(i)
-		if len(rows) <= 24 || i%4 == 0 {
-			s.Text(left-6, y+high-2, "end", "tick", fmt.Sprint("CPU ", a.course.names[i]))
+	high, width := 14.0, picture.Width
+	if len(rows) > fewRows {
+		high, width = 18, picture.Wide
+	}
+	var names []float64
+	for i := range rows {
+		if len(rows) <= fewRows || i%4 == 0 {
+			names = append(names, -float64(i)-0.5)
 		}
+	}
+	s := picture.NewPlot("each", width, high*float64(len(rows)), nil, a.span(),
+		&picture.Axis{Name: "CPU", Lo: -float64(len(rows)), Ticks: names,
+			Text: func(v float64) string { return fmt.Sprint(a.course.names[int(-v)]) }})
+	for i, row := range rows {
 		for k := 0; k < len(row); { // stretches of about the same share are one rectangle
 			shade, from := tenths(row[k]), k
 			for k < len(row) && tenths(row[k]) == shade {
 				k++
 			}
 			if shade > 0 {
+				x := s.X.At(0)
+				if from > 0 {
+					x = s.X.At(a.course.seconds[from-1])
+				}
 				s.Raw(fmt.Sprintf(`<rect x="%s" y="%s" width="%s" height="%s" class="s0" fill-opacity="%.1f"/>`,
-					picture.Num(left+wide*float64(from)), picture.Num(y), picture.Num(wide*float64(k-from)), picture.Num(high-2),
-					float64(min(shade, 10))/10))
+					picture.Num(x), picture.Num(s.Y.At(-float64(i))+1), picture.Num(s.X.At(a.course.seconds[k-1])-x),
+					picture.Num(high-2), float64(min(shade, 10))/10))
 			}
 		}
 	}
-	s.Line(left, bottom, right, bottom, "base")
-	s.Text((left+right)/2, s.H-4, "middle", "axis", "time since "+stamp(a.From))
 	return s.Done("Each CPU over time", fmt.Sprintf("%d CPUs", len(a.course.names)))
 }
 

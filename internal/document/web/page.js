@@ -61,6 +61,26 @@
     });
   }
 
+  // Commands: copied as they stand. A page from another host than this one has no clipboard, but may copy what is marked.
+  document.addEventListener("click", async (e) => {
+    const button = e.target.closest("button.copy");
+    if (!button) return;
+    const code = button.parentElement.querySelector("code");
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      status.textContent = "copied";
+    } catch {
+      getSelection().selectAllChildren(code);
+      status.textContent = document.execCommand("copy") ? "copied" : "marked: copy it with your keys";
+    }
+    button.textContent = status.textContent === "copied" ? "Copied" : "Marked";
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  });
+
+  // A phone's first screen is the answer's.
+  const contents = document.querySelector(".contents details");
+  if (contents && innerWidth < 700) contents.open = false;
+
   // Paper has no disclosure: everything but the facts is opened for printing.
   let opened = [];
   addEventListener("beforeprint", () => {

@@ -46,7 +46,7 @@ type Vendor struct {
 // The vendors.
 var (
 	Postgres = &Vendor{Product: "PostgreSQL", schemes: []string{"postgres", "postgresql"}, allow: "sslmode=disable",
-		Form: "postgres://USER@HOST:5432/DB or key=value as libpq has it", Tried: "15",
+		Form: "postgres://USER@HOST:5432/DB or key=value as libpq has it", Tried: "13 to 18",
 		Rights: "pg_read_all_stats or pg_monitor",
 		Plain:  "sslmode=prefer or disable ($PGSSLMODE does not count)", Checked: "sslmode=verify-full",
 		watching: "grant pg_monitor to this role",
@@ -54,7 +54,7 @@ var (
 		own:      "~/.pgpass, the file that $PGPASSFILE names, $PGPASSWORD, or ",
 		connect:  openPostgres, source: postgres.New, parameter: openPostgresParameter}
 	MariaDB = &Vendor{Product: "MariaDB", schemes: []string{"mariadb", "mysql"}, allow: "tls=false",
-		Form: "mariadb:// or mysql://USER@HOST/DB (?socket=/PATH)", Tried: "10.11", Rights: "PROCESS",
+		Form: "mariadb:// or mysql://USER@HOST/DB (?socket=/PATH)", Tried: "10.11, 11.8", Rights: "PROCESS",
 		Plain: "tls=preferred or false", Checked: "tls=true",
 		watching: "grant PROCESS on *.* to the user", working: "grant ALL ON `hostlab\\_%`.* to the user",
 		own: "~/.my.cnf ([client] password=), $MYSQL_PWD, or ", password: mariaPassword,

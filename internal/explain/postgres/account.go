@@ -13,7 +13,9 @@ import (
 var (
 	syncEvents  = []string{"IO:WALSync", "IO:WalSync"}
 	writeEvents = []string{"IO:WALWrite", "IO:WalWrite"}
-	readEvents  = []string{"IO:DataFileRead"}
+	// Since 18 a session waits for its own or an io worker's reads under these names.
+	readEvents = []string{"IO:DataFileRead", "IO:AioIoCompletion", "IO:AioIoUringSubmit", "IO:AioIoUringExecution",
+		"LWLock:AioUringCompletion"}
 )
 
 const us = 1e-6
@@ -33,7 +35,7 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 		a.Active = result.Finite(max(0, g.Get("active")-g.Get("own_active")) * us)
 	}
 	untold(s.readings, &a)
-	if s.untold > 0 && !s.looked {
+	if s.untold > 0 && (s.mute || !s.looked) {
 		a.Missing = append(a.Missing, fmt.Sprintf("whether %d sessions wait for their clients within transactions: they tell no state, as where "+
 			"track_activities is off for their role or database; an administrator can set it to on there, without a restart",
 			s.untold))
@@ -56,6 +58,7 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 func (s *Source) reads(g explain.Growth, a *explain.Account) {
 	c := explain.Counted{Part: explain.DataReads, Events: readEvents, Count: -1, Whole: true, Late: s.late(g),
 		Early: s.early}
+	a.Handed = s.settings["io_method"] == "worker"
 	switch {
 	case g.Has("read_time"):
 		c.Seconds, c.Count, c.Source = g.Get("read_time")*us, int64(g.Get("reads")), "pg_stat_io"
@@ -78,7 +81,7 @@ func (s *Source) reads(g explain.Growth, a *explain.Account) {
 // delays takes the sleeps before commits. Before 18 they are no wait event: such a session looks as one that runs, and is on no CPU.
 func (s *Source) delays(g explain.Growth, a *explain.Account) {
 	each := commitDelay(s.settings, s.peak)
-	if n := g.Get("wal_sync"); each > 0 && a.Transactions > 0 && s.number < 180000 {
+	if n := g.Get("wal_sync"); each > 0 && a.Transactions > 0 && !s.sleeps {
 		sleeps := float64(a.Transactions)
 		if g.Has("wal_sync") { // one sleeps for all that commit with it
 			sleeps = min(sleeps, n*float64(max(1, s.peak)))
@@ -106,11 +109,7 @@ func (s *Source) log(g explain.Growth, a *explain.Account) {
 	if !g.Has("wal_bytes") {
 		return
 	}
-	view := "pg_stat_wal"
-	if s.number >= 180000 {
-		view = "pg_stat_io, pg_stat_wal"
-	}
-	a.Log.Source = view
+	a.Log.Source = s.walView
 	a.Log.Bytes, a.Log.Writes, a.Log.Syncs = int64(g.Get("wal_bytes")), int64(g.Get("wal_write")), int64(g.Get("wal_sync"))
 	if !s.walTiming {
 		a.Log.Untimed = "track_wal_io_timing is off"
@@ -119,7 +118,7 @@ func (s *Source) log(g explain.Growth, a *explain.Account) {
 	write, sync := g.Get("wal_write_time")*us, g.Get("wal_sync_time")*us
 	// open_datasync and open_sync write through and count no syncs.
 	a.Log.Timed(write+sync, float64(cmp.Or(max(a.Log.Syncs, 0), a.Log.Writes)))
-	counted := explain.Counted{Part: explain.LogWait, Source: view + " by samples", All: true, Late: s.late(g),
+	counted := explain.Counted{Part: explain.LogWait, Source: s.walView + " by samples", All: true, Late: s.late(g),
 		Early: s.early}
 	whose := "wal_"
 	if g.Has("client_write_time") {

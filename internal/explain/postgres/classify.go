@@ -36,8 +36,11 @@ func Classify(state, kind, event string) (part explain.PartName, name string) {
 	case "lock", "bufferpin":
 		return explain.Locks, name
 	case "lwlock", "lwlocknamed", "lwlocktranche":
-		if e == "walwrite" || e == "walwritelock" || e == "walbufmapping" || e == "walbufmappinglock" {
+		switch e {
+		case "walwrite", "walwritelock", "walbufmapping", "walbufmappinglock":
 			return explain.LogWait, name
+		case "bufferio", "buffer_io", "aiouringcompletion": // the first two until 13: since then of IPC
+			return explain.DataReads, name
 		}
 		return explain.Locks, name
 	case "io":
@@ -65,7 +68,8 @@ var working = []string{"active", "fastpath function call"}
 // the buffers that it wants. A wait for a place in those (WALInsert) is a lock's, yet the
 // session that has it may wait for the device.
 func WaitsForLog(part explain.PartName, event string) bool {
-	return part == explain.LogWait || strings.EqualFold(event, "LWLock:WALInsert")
+	return part == explain.LogWait || strings.EqualFold(event, "LWLock:WALInsert") ||
+		strings.EqualFold(event, "LWLock:wal_insert") // until 12
 }
 
 // meanings of events in our words, by lower-case name.
@@ -86,6 +90,7 @@ var meanings = map[string]string{
 	"io:datafileextend":           "a table grows",
 	"io:datafilewrite":            "data to disk",
 	"ipc:bufferio":                "another session reads the page",
+	"lwlock:bufferio":             "another session reads the page",
 	"ipc:aioiocompletion":         "data from disk, asynchronously",
 	"io:aioiocompletion":          "data from disk, asynchronously",
 	"lock:transactionid":          "a row that another changes",

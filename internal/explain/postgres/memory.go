@@ -95,7 +95,7 @@ func (m *memory) relist() time.Duration {
 func openMemory(postmaster, own, major int) (*memory, error) {
 	e := eventsOf(major)
 	if len(e) == 0 {
-		return nil, fmt.Errorf("hostlab knows the numbers of waits of PostgreSQL 14 to 18, and not of %d", major)
+		return nil, fmt.Errorf("hostlab knows the numbers of waits of PostgreSQL 13 to 18, and not of %d", major)
 	}
 	w, err := waits.OpenWords(postmaster)
 	if err != nil {

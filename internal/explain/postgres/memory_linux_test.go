@@ -269,7 +269,7 @@ func TestKinds(t *testing.T) {
 
 // The numbers of waits have the names that Classify knows, in each version, in its own spelling.
 func TestEventNames(t *testing.T) {
-	for major := 14; major <= 18; major++ {
+	for major := 13; major <= 18; major++ {
 		e := eventsOf(major)
 		found := map[string]bool{}
 		for class, names := range e {
@@ -279,7 +279,8 @@ func TestEventNames(t *testing.T) {
 			}
 		}
 		for _, name := range []string{"io:walsync", "io:walwrite", "io:walinitwrite", "io:datafileread", "lwlock:walwrite", "lwlock:walinsert",
-			"client:clientread", "client:clientwrite", "lock:transactionid", "lock:tuple", "bufferpin:bufferpin", "ipc:syncrep", "ipc:bufferio",
+			"client:clientread", "client:clientwrite", "lock:transactionid", "lock:tuple", "bufferpin:bufferpin", "ipc:syncrep",
+			map[bool]string{true: "lwlock:bufferio", false: "ipc:bufferio"}[major == 13],
 			"timeout:pgsleep", "activity:walwritermain"} {
 			if !found[name] {
 				t.Errorf("PostgreSQL %d: no %s", major, name)
@@ -292,8 +293,9 @@ func TestEventNames(t *testing.T) {
 			t.Errorf("PostgreSQL %d: %s:%s", major, kind, event)
 		}
 	}
-	for _, major := range []int{13, 19, 0} {
-		if _, err := openMemory(1, 1, major); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("14 to 18, and not of %d", major)) {
+	for _, major := range []int{12, 19, 0} {
+		want := fmt.Sprintf("13 to 18, and not of %d", major)
+		if _, err := openMemory(1, 1, major); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("PostgreSQL %d: %v", major, err)
 		}
 	}

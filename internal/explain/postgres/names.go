@@ -9,15 +9,12 @@ import (
 )
 
 // running are sessions at work, and what they run: its number (14 and later, where compute_query_id is on), or else its text.
-func running(number int, texts bool) explain.Query {
-	id, text, name := "null", "left(query, "+strconv.Itoa(explain.LongestText)+")", "running"
-	if number >= 140000 {
-		if id = "query_id"; !texts {
-			text = "case when query_id is null then " + text + " end"
-		}
-	}
+func (v *version) running(texts bool) explain.Query {
+	id, text, name := v.statement, "left(query, "+strconv.Itoa(explain.LongestText)+")", "running"
 	if texts {
 		name = "running texts"
+	} else {
+		text = "case when " + id + " is null then " + text + " end"
 	}
 	return explain.Query{Name: name, Most: explain.Sessions, SQL: `select coalesce(state, ''), coalesce(wait_event_type, ''), coalesce(wait_event, ''), backend_type, ` + id + `, ` + text + `
  from pg_stat_get_activity(null) where pid <> pg_backend_pid() and backend_type in ('client backend', 'parallel worker', 'autovacuum worker')
@@ -52,7 +49,7 @@ func (s *Source) counted(ctx context.Context, q explain.Query) (explain.Row, err
 	if !s.names.wanted {
 		return s.one(ctx, q)
 	}
-	rows, err := s.put(ctx, beside(q, running(s.number, s.names.texts)))
+	rows, err := s.put(ctx, beside(q, s.running(s.names.texts)))
 	if err != nil || len(rows) == 0 || len(rows[0]) <= columnsRunning {
 		return explain.Row{}, err
 	}
@@ -70,7 +67,7 @@ func (s *Source) counted(ctx context.Context, q explain.Query) (explain.Row, err
 func (s *Source) runs(ctx context.Context, texts bool) ([]explain.Row, error) {
 	if s.memory == nil {
 		s.names.wanted = false
-		return s.put(ctx, running(s.number, texts))
+		return s.put(ctx, s.running(texts))
 	}
 	s.names.wanted, s.names.texts = true, texts
 	if !s.names.fresh {
@@ -86,8 +83,11 @@ func (s *Source) Name(ctx context.Context, texts bool) (n explain.Naming, err er
 	if err != nil {
 		return n, err
 	}
-	locks := false
+	locks, untold := false, 0
 	for _, r := range rows {
+		if s.mute && r.Text(0) == "disabled" {
+			untold++
+		}
 		d := explain.Doing{ID: r.Text(4), Kind: explain.QueryID}
 		d.Part, _ = Classify(r.Text(0), r.Text(1), r.Text(2))
 		if r.Text(3) == "autovacuum worker" {
@@ -106,6 +106,7 @@ func (s *Source) Name(ctx context.Context, texts bool) (n explain.Naming, err er
 		locks = locks || r.Text(1) == "Lock"
 		n.Doing = append(n.Doing, d)
 	}
+	s.untold = max(s.untold, untold)
 	if locks {
 		n.Blocks, err = s.blocks(ctx)
 	}

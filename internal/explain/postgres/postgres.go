@@ -17,10 +17,10 @@ import (
 type Source struct {
 	explain.Asked
 	number int // 150004
-	user   string
+	version
+	user string
 
 	walTiming, ioTiming bool
-	activity            explain.Query
 	threads             *explain.Threads
 	memory              *memory // nil: samples are questions
 	blind               string  // why it is no longer looked at
@@ -60,9 +60,8 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{Asked: explain.Asked{Asker: a, Meanings: meanings}, number: int(r.Int(1)), user: r.Text(3),
-		walTiming: r.Bool(5),
-		ioTiming:  r.Bool(6), activity: activity13}
+	s := &Source{Asked: explain.Asked{Asker: a, Meanings: meanings}, number: int(r.Int(1)),
+		version: versionOf(int(r.Int(1))), user: r.Text(3), walTiming: r.Bool(5), ioTiming: r.Bool(6)}
 	if p, ok := a.(interface{ Pooled() bool }); !ok || !p.Pooled() {
 		s.known = map[string]bool{}
 	}
@@ -71,11 +70,9 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 	switch {
 	case s.number == 0:
 		return nil, fmt.Errorf("the server does not report its version as PostgreSQL does (server_version_num %q)", r.Text(1))
-	case major < 10:
+	case major < oldest:
 		return nil, fmt.Errorf("this is PostgreSQL %s; explain needs 10 or later, which show what kind of process waits",
 			r.Text(0))
-	case major < 13:
-		s.activity = activity10
 	}
 	if !r.Bool(7) {
 		return nil, fmt.Errorf("track_activities is off, so the server does not report what sessions do; an administrator can set it " +
@@ -92,8 +89,9 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 		s.Miss("what sessions of other roles do: grant pg_read_all_stats (or pg_monitor) to %s", quote(s.user))
 	}
 	switch {
-	case major < 14:
-		s.Miss("how long log writes take: PostgreSQL counts that from 14 on; log waits are sampled only")
+	case s.wal.SQL == "":
+		s.Miss("how long log writes take, and how often clients connect: PostgreSQL counts that from 14 on; log waits are " +
+			"sampled only")
 	case !s.walTiming:
 		s.Miss("how long log writes take: track_wal_io_timing is off; log waits are sampled only, and short ones are overstated. An " +
 			"administrator can set it to on without a restart")
@@ -101,8 +99,9 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 	if !s.ioTiming {
 		s.Miss("how long data reads take: track_io_timing is off; they are sampled only")
 	}
-	if major > 18 {
-		s.Miss("PostgreSQL %d is newer than what this was written for (10 to 18); views may have changed", major)
+	if major > newest {
+		s.Miss("PostgreSQL %d is newer than what this was written for (%d to %d); views may have changed", major, oldest,
+			newest)
 	}
 	s.Info.Platform = explain.AskSettings(ctx, a, "pg_settings", platform)
 	return s, nil
@@ -151,7 +150,7 @@ func (s *Source) remember(ctx context.Context) {
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
-	rows, err := s.put(ctx, s.activity)
+	rows, err := s.put(ctx, s.activity())
 	if err != nil {
 		return nil, err
 	}
@@ -203,8 +202,8 @@ func (s *Source) tally(shot explain.Snapshot) {
 func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	c := explain.Counters{Values: map[string]int64{}}
 	// Ours reach the counters once a second, unless we ask for it: one answer for all asks for the next one.
-	if s.number >= 150000 && (s.memory == nil || len(s.readings) == 0) {
-		if _, err := s.put(ctx, flush15); err != nil {
+	if s.flush.SQL != "" && (s.memory == nil || len(s.readings) == 0) {
+		if _, err := s.put(ctx, s.flush); err != nil {
 			return c, err
 		}
 	}
@@ -254,7 +253,7 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 // counters are those of the database, of reads and of the log: in one answer where no samples are asked for, too.
 func (s *Source) counters(ctx context.Context) (database, reads, log explain.Row, err error) {
 	if s.memory != nil {
-		if database, err = s.counted(ctx, counters(s.number, s.ioTiming)); err != nil {
+		if database, err = s.counted(ctx, s.version.counters(s.ioTiming)); err != nil {
 			return nil, nil, nil, err
 		}
 		const width = columnsDatabase + columnsReads
@@ -264,16 +263,16 @@ func (s *Source) counters(ctx context.Context) (database, reads, log explain.Row
 		s.open = database.Float(width)
 		return database[:columnsDatabase], database[columnsDatabase:width], database[width+1:], nil
 	}
-	if database, err = s.one(ctx, databases(s.number)); err != nil {
+	if database, err = s.one(ctx, s.databases()); err != nil {
 		return nil, nil, nil, err
 	}
-	if q := Log(s.number); q.SQL != "" {
-		if log, err = s.one(ctx, q); err != nil {
+	if s.wal.SQL != "" {
+		if log, err = s.one(ctx, s.wal); err != nil {
 			return nil, nil, nil, err
 		}
 	}
-	if s.number >= 160000 && s.ioTiming {
-		reads, err = s.one(ctx, reads16)
+	if s.clientReads != nil && s.ioTiming {
+		reads, err = s.one(ctx, *s.clientReads)
 	}
 	return database, reads, log, err
 }

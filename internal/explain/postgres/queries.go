@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"fmt"
 
 	"hostlab/internal/explain"
@@ -16,61 +17,31 @@ var (
 	// By the names that host.ServerSetting has, with a unit where there is one.
 	platform = explain.Query{Name: "platform",
 		SQL: `select name, current_setting(name) from pg_settings where name in ('fsync', 'synchronous_commit', 'full_page_writes', 'wal_sync_method', 'huge_pages', 'shared_buffers')`}
-
-	activity13 = explain.Query{Name: "activity", SQL: activity("leader_pid"), Most: explain.Sessions}
-	activity10 = explain.Query{Name: "activity", SQL: activity("null::int"), Most: explain.Sessions}
-
-	flush15 = explain.Query{Name: "flush", SQL: `select pg_stat_force_next_flush()`}
-
-	// Times in us, as whole numbers: a sum of floats may fall in its last digit. 14 to 17; 18
-	// has moved all but wal_bytes to pg_stat_io.
-	wal14 = explain.Query{Name: "wal",
-		SQL: `select wal_bytes, wal_write, wal_sync, round(wal_write_time * 1000)::bigint, round(wal_sync_time * 1000)::bigint, stats_reset::text from pg_stat_wal`}
-	wal18 = explain.Query{Name: "wal", SQL: `select (select wal_bytes from pg_stat_wal), sum(writes), sum(fsyncs), sum(round(write_time * 1000)::bigint), sum(round(fsync_time * 1000)::bigint), max(stats_reset)::text,
- sum(writes) filter (where backend_type = 'client backend'), sum(fsyncs) filter (where backend_type = 'client backend'),
- sum(round(write_time * 1000)::bigint) filter (where backend_type = 'client backend'), sum(round(fsync_time * 1000)::bigint) filter (where backend_type = 'client backend')
- from pg_stat_io where object = 'wal'`}
-
-	// Since 16.
-	reads16 = explain.Query{Name: "reads", SQL: `select sum(reads), sum(round(read_time * 1000)::bigint) from pg_stat_io
- where backend_type = 'client backend' and object in ('relation', 'temp relation')`}
 )
-
-// Log is the question for the log's account: bytes, writes, syncs, and the time of both in
-// us, then the time of their reset. Before 14 there is none, and it is empty.
-func Log(number int) (q explain.Query) {
-	switch {
-	case number >= 180000:
-		return wal18
-	case number >= 140000:
-		return wal14
-	}
-	return q
-}
 
 // databases counts transactions, and since 14 sessions and the time in which they ran statements,
 // us: each session begins with a transaction of the server's own (InitPostgres).
-func databases(number int) explain.Query {
-	sessions, active := "0", "null"
-	if number >= 140000 {
-		sessions, active = "sum(sessions)", "sum(round(active_time * 1000)::bigint)"
-	}
-	return explain.Query{Name: "database", SQL: `select pg_postmaster_start_time()::text, sum(xact_commit + xact_rollback), sum(blks_read), sum(round(blk_read_time * 1000)::bigint), max(stats_reset)::text, ` + sessions + `,
- case when not pg_is_in_recovery() then (pg_current_wal_insert_lsn() - '0/0')::bigint end, ` + active + ` from pg_stat_database`}
+func (v *version) databases() explain.Query {
+	return explain.Query{Name: "database", SQL: `select pg_postmaster_start_time()::text, sum(xact_commit + xact_rollback),
+ sum(blks_read), sum(round(blk_read_time * 1000)::bigint), max(stats_reset)::text, ` + v.sessions + `,
+ case when not pg_is_in_recovery() then (pg_current_wal_insert_lsn() - '0/0')::bigint end, ` + v.active + `
+ from pg_stat_database`}
 }
 
-// counters are all of them in one answer: columnsDatabase of databases, columnsReads of reads16, the time for which transactions of clients have
-// been open that are older than flush, and those of the log. It has our own transaction reported at its end.
-func counters(number int, timed bool) explain.Query {
-	reads, log := "select null, null", Log(number).SQL
-	if number >= 160000 && timed {
-		reads = reads16.SQL
+// counters are all of them in one answer: columnsDatabase of databases, columnsReads of reads, the time for which
+// transactions of clients have been open that are older than flush, and those of the log. It has our own transaction
+// reported at its end.
+func (v *version) counters(timed bool) explain.Query {
+	reads, flushed := "select null, null", ""
+	if v.clientReads != nil && timed {
+		reads = v.clientReads.SQL
 	}
-	flushed := ""
-	if number >= 150000 {
-		flushed = ", (" + flush15.SQL + ") as flushed"
+	if v.flush.SQL != "" {
+		flushed = ", (" + v.flush.SQL + ") as flushed"
 	}
-	return explain.Query{Name: "counters", SQL: fmt.Sprintf("select a.*, b.*, c.*, d.* from (%s) a, (%s) b, (%s) c, (%s) d%s", databases(number).SQL, reads, open, log, flushed)}
+	// A question without columns is one, too.
+	const all = "select a.*, b.*, c.*, d.* from (%s) a, (%s) b, (%s) c, (%s) d%s"
+	return explain.Query{Name: "counters", SQL: fmt.Sprintf(all, v.databases().SQL, reads, open, cmp.Or(v.wal.SQL, "select"), flushed)}
 }
 
 const columnsDatabase, columnsReads = 8, 2
@@ -85,10 +56,11 @@ var waiting = explain.Query{Name: "waiting", SQL: `select pid, wait_event_type, 
 // backends are all processes that the server reports.
 var backends = explain.Query{Name: "backends", SQL: `select pid, coalesce(backend_type, '') from pg_stat_get_activity(null)`, Most: explain.Sessions}
 
-func activity(leader string) string {
-	return `select pid, coalesce(state, ''), coalesce(wait_event_type, ''), coalesce(wait_event, ''), coalesce(backend_type, ''), ` + leader + `,
- query = '<insufficient privilege>',
- coalesce(extract(epoch from clock_timestamp() - xact_start), 0)
- from pg_stat_get_activity(null)
- where pid <> pg_backend_pid() and (backend_type is null or backend_type in ('client backend', 'parallel worker') or wait_event ilike 'wal%')`
+// activity is what sessions do.
+func (v *version) activity() explain.Query {
+	return explain.Query{Name: "activity", Most: explain.Sessions, SQL: `select pid, coalesce(state, ''),
+ coalesce(wait_event_type, ''), coalesce(wait_event, ''), coalesce(backend_type, ''), ` + v.leader + `,
+ query = '<insufficient privilege>', coalesce(extract(epoch from clock_timestamp() - xact_start), 0)
+ from pg_stat_get_activity(null) where pid <> pg_backend_pid()
+ and (backend_type is null or backend_type in ('client backend', 'parallel worker') or wait_event ilike 'wal%')`}
 }

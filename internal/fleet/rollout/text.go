@@ -67,7 +67,7 @@ func (p *Plan) next(wave int, t Typed) document.Commands {
 // Document reports a plan. alone are strata of one host.
 func (p *Plan) Document(t Typed, scatter float64, stale []string) *document.Document {
 	hosts := len(p.Hosts())
-	d := &document.Document{Name: "rollout", Title: "Plan of a roll-out", Data: p}
+	d := &document.Document{Name: "rollout", Title: "Plan of a roll-out", When: p.Created, Data: p}
 	last := p.Gates[len(p.Gates)-1]
 	text := fmt.Sprintf("%s in %d waves. ", screen.Count(hosts, "host"), len(p.Waves))
 	able := slices.ContainsFunc(p.Gates, func(g Gate) bool { return g.Alpha > 0 })
@@ -336,7 +336,7 @@ func (j *Judged) Document(p *Plan, t Typed) *document.Document {
 		next = document.Commands{{Why: "measure all hosts of the plan again, then", Line: "hostlab fleet ingest SPOOL"},
 			{Why: "judge the wave again", Line: t.gate(j.Wave)}}
 	}
-	d := &document.Document{Name: "rollout", Title: "Gate", Answer: []document.Line{{Text: line + figure, Tone: tone}},
+	d := &document.Document{Name: "rollout", Title: fmt.Sprintf("Gate of wave %d: %s", j.Wave, p.Change()), Answer: []document.Line{{Text: line + figure, Tone: tone}},
 		Warnings: j.Reasons}
 	if len(j.Left) > 0 {
 		d.Warnings = append(slices.Clone(j.Reasons), named(j.Left)+

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"hostlab/internal/fleet"
@@ -38,18 +39,62 @@ func (s *Store) Studies(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// Points are measurements, the oldest first: of one host, or of all where none is named.
-func (s *Store) Points(ctx context.Context, host string) (list []fleet.Point, err error) {
+// recently are so many of a host's newest assessments.
+const recently = "FROM (SELECT id, host, started, sha256 FROM document WHERE host = ? AND kind = 'assess' ORDER BY started DESC, id DESC " +
+	"LIMIT ?) d "
+
+// Newest are a host's measurements of kinds in so many of its newest assessments, the oldest first.
+func (s *Store) Newest(ctx context.Context, host string, most int, kinds []string) (list []fleet.Point, err error) {
+	args, where := []any{host, most}, ""
+	for _, k := range kinds {
+		where += " OR m.name = ? OR m.name LIKE ?"
+		args = append(args, k, k+".%")
+	}
+	err = s.query(ctx, points(&list), "SELECT d.host, d.started, d.sha256, m.name, m.value, m.low, m.high, m.n, m.noise, m.unit, "+
+		"m.evidence "+recently+"JOIN measurement m ON m.document = d.id WHERE ("+strings.TrimPrefix(where, " OR ")+
+		") ORDER BY d.started, d.id, m.name", args...)
+	return list, err
+}
+
+// Likely are what levers would likely save by each of a host's newest assessments, the oldest first.
+func (s *Store) Likely(ctx context.Context, host string, most int) (list []fleet.Point, err error) {
 	err = s.query(ctx, func(scan func(...any) error) error {
-		p, at := fleet.Point{}, int64(0)
-		if err := scan(&p.Host, &at, &p.Hash, &p.Name, &p.Value, &p.Low, &p.High, &p.N, &p.Noise, &p.Unit,
-			&p.Evidence); err != nil {
-			return err
-		}
+		p, at := fleet.Point{Host: host}, int64(0)
+		err := scan(&at, &p.Name, &p.Value)
 		p.At = time.Unix(0, at)
 		list = append(list, p)
-		return nil
-	}, `SELECT d.host, d.started, d.sha256, m.name, m.value, m.low, m.high, m.n, m.noise, m.unit, m.evidence FROM document d JOIN measurement m
+		return err
+	}, "SELECT d.started, l.name, l.likely "+recently+"JOIN lever l ON l.document = d.id WHERE l.likely IS NOT NULL ORDER BY "+
+		"d.started, d.id, l.name", host, most)
+	return list, err
+}
+
+// Spans are the times in which checks found something on a host, the oldest first.
+func (s *Store) Spans(ctx context.Context, host string) (list []fleet.Span, err error) {
+	err = s.query(ctx, func(scan func(...any) error) error {
+		var x fleet.Span
+		var since, until int64
+		err := scan(&x.Check, &x.Severity, &since, &until)
+		x.Since, x.Until = time.Unix(0, since), time.Unix(0, until)
+		list = append(list, x)
+		return err
+	}, "SELECT check_id, severity, since, until FROM finding_span WHERE host = ? AND status = 'finding' ORDER BY since, check_id", host)
+	return list, err
+}
+
+// Points are measurements, the oldest first: of one host, or of all where none is named.
+func (s *Store) Points(ctx context.Context, host string) (list []fleet.Point, err error) {
+	err = s.query(ctx, points(&list), `SELECT d.host, d.started, d.sha256, m.name, m.value, m.low, m.high, m.n, m.noise, m.unit, m.evidence FROM document d JOIN measurement m
 		ON m.document = d.id WHERE d.host = ? OR ? = '' ORDER BY d.host, d.started, d.id, m.name`, host, host)
 	return list, err
+}
+
+func points(list *[]fleet.Point) func(scan func(...any) error) error {
+	return func(scan func(...any) error) error {
+		p, at := fleet.Point{}, int64(0)
+		err := scan(&p.Host, &at, &p.Hash, &p.Name, &p.Value, &p.Low, &p.High, &p.N, &p.Noise, &p.Unit, &p.Evidence)
+		p.At = time.Unix(0, at)
+		*list = append(*list, p)
+		return err
+	}
 }

@@ -3,11 +3,9 @@
 package web
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -20,30 +18,8 @@ func TestInBrowser(t *testing.T) {
 	web := serving(t, Config{Exceptions: exceptions})
 	browser := chrome.Start(t)
 	for path := range screens {
-		t.Run(strings.NewReplacer("/", "_", "?", "_", "&", "_").Replace(path), func(t *testing.T) {
-			b := chrome.Visit(t, browser, web.URL, path, 1280)
-			for _, theme := range []string{"light", "dark"} {
-				chrome.Send(t, b, emulation.SetEmulatedMedia,
-					emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme",
-						Value: theme}}})
-				for _, width := range []int64{1280, 360} {
-					chrome.Resize(t, b, width)
-					for what, check := range map[string]string{"sideways scrolling": chrome.Overflowing,
-						"low contrast":            chrome.LowContrast,
-						"ids that are not unique": `[...document.querySelectorAll("[id]")].map((e) => e.id).filter((id, i, all) => all.indexOf(id) !== i)`} {
-						if bad := chrome.Eval[[]string](t, b, check); len(bad) > 0 {
-							t.Errorf("%s, %d: %s:\n%s", theme, width, what, strings.Join(bad, "\n"))
-						}
-					}
-					chrome.Accessible(t, b)
-					name := strings.NewReplacer("/", "_", "?", "_", "&", "_", "=", "-").Replace(path)
-					mean, _ := chrome.Brightness(t, chrome.Look(t, b, fmt.Sprintf("fleet%s-%s-%d", name, theme, width)))
-					if (theme == "dark") != (mean < 0.4) {
-						t.Errorf("%s, %d: mean brightness %.2f", theme, width, mean)
-					}
-				}
-			}
-		})
+		name := strings.NewReplacer("/", "_", "?", "_", "&", "_", "=", "-").Replace(path)
+		t.Run(name, func(t *testing.T) { chrome.Inspect(t, chrome.Visit(t, browser, web.URL, path, 1200), "fleet"+name) })
 	}
 }
 
@@ -58,7 +34,7 @@ func TestKeyboardInBrowser(t *testing.T) {
 	}
 	b.Run(t, chromedp.Focus(chromedp.CSS(`tbody a[href="/hosts/silent"]`)), chromedp.KeyEvent(kb.Enter),
 		chromedp.WaitReady(chromedp.CSS(".host li")))
-	if got := chrome.Eval[string](t, b, `document.querySelector("h1").textContent`); got != "silent" {
+	if got := chrome.Eval[string](t, b, `document.querySelector("h1").firstChild.textContent.trim()`); !strings.HasSuffix(got, "silent") {
 		t.Errorf("Enter leads to %q", got)
 	}
 }

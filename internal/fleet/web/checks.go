@@ -47,7 +47,7 @@ func oneCheck(ctx context.Context, r *request) (*document.Document, error) {
 	d.Title = id + ": " + fleet.CheckTitle(id)
 	d.Answer = []document.Line{{Text: fmt.Sprintf("%s is a finding on %d of %s that are known.", id, found,
 		screen.Count(known, "host"))}}
-	d.Sections = []document.Section{document.Titled("Hosts", t)}
+	d.Sections = nil                                          // what to do, and why, stand before a row for each host
 	if h := r.fleet.by[list[0].Host]; found > 0 && h != nil { // findings come first
 		last, err := lastReport(ctx, r, h)
 		if err != nil {
@@ -59,7 +59,10 @@ func oneCheck(ctx context.Context, r *request) (*document.Document, error) {
 		}
 	}
 	if c, err := check.Find(id); err == nil {
-		d.Sections = append(d.Sections, check.Explain(c).Sections...)
+		why := check.Explain(c).Sections
+		d.Sections = append(append(d.Sections, why[0], document.Titled("Hosts", t)), why[1:]...)
+	} else {
+		d.Sections = append(d.Sections, document.Titled("Hosts", t))
 	}
 	return d, nil
 }

@@ -56,13 +56,18 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &document.Document{Name: "fleet", Title: h.Name, Answer: []document.Line{{Text: r.stateOf(h)}}}
+	over, err := r.history(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	d := &document.Document{Name: "fleet", Title: h.Name, When: h.Last.UTC(), Answer: []document.Line{{Text: r.stateOf(h)}}}
 	if h.Verdict != "" {
 		d.Answer = append(d.Answer, document.Line{Text: h.Verdict})
 	}
 	d.About = append(d.About, fmt.Sprintf("First document at %s UTC, last one at %s UTC.", h.First.Format(minutes),
 		h.Last.Format(minutes)))
 	if h.Service != "" {
+		d.Title = h.Service + " on " + h.Name
 		d.About = append(d.About, "Service: "+h.Service)
 	}
 	if h.Stratum != "" {
@@ -102,7 +107,7 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 	findings := findingTable(h)
 	d.Sections = append(d.Sections, document.Titled("Findings", findings),
 		document.Titled("Remedies", remedyBlocks(findings, last.remedies)), document.Titled("Accepted", accepted),
-		document.Titled("Levers", levers))
+		document.Titled("Levers", levers), over)
 	d.Sections = append(d.Sections, last.sections...)
 	d.Sections = append(d.Sections, document.Titled("What changed", changeTable(changes, false)),
 		document.Titled("Documents", documentTable(kept)),

@@ -134,6 +134,8 @@ func leverTable() *document.Table {
 }
 
 func addLever(t *document.Table, name document.Cell, l *fleet.Lever) {
+	next := none(l.Next.Command)
+	next.Command = l.Next.Command != ""
 	share := func(v *float64) document.Cell {
 		if v == nil {
 			return document.Text("unknown")
@@ -142,5 +144,5 @@ func addLever(t *document.Table, name document.Cell, l *fleet.Lever) {
 	}
 	saves := perDay(l.SecondsPerDay)
 	t.Add(name, share(l.Likely), l.Most(), saves, l.Verdict.Cell(), none(string(l.Kind())), none(l.Why()),
-		none(l.Next.Command))
+		next)
 }

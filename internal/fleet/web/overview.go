@@ -58,7 +58,7 @@ func overview(ctx context.Context, r *request) (*document.Document, error) {
 	}
 	changed := changeGroups(r.fleet.since(r.now.Add(-week)))
 	r.brief(changed, 8, "All changes", "/changes")
-	d.Sections = slices.Concat([]document.Section{document.Titled("Hosts", r.tally(ctx))}, d.Sections, []document.Section{
+	d.Sections = slices.Concat([]document.Section{document.Titled("Hosts", r.tally(ctx, sum.Worst))}, d.Sections, []document.Section{
 		document.Titled("Findings by role", byRole(r.known())), document.Titled("Changed in the last 7 days", changed)})
 	return d, nil
 }
@@ -102,10 +102,14 @@ func worst(h *fleet.Host) check.Severity {
 }
 
 // tally counts hosts by state.
-func (r *request) tally(ctx context.Context) *document.Table {
+func (r *request) tally(ctx context.Context, worst *fleet.Worst) *document.Table {
 	t := &document.Table{Columns: document.Headings("state", "hosts")}
 	if len(r.fleet.hosts) == 0 {
 		return t
+	}
+	if worst != nil {
+		one := document.Number(1, "1", worst.Host)
+		t.Add(document.Cell{Text: "worst off", Link: "/hosts/" + segment(worst.Host)}, one)
 	}
 	for _, s := range states {
 		n := 0

@@ -160,6 +160,16 @@ func share(h *fleet.Host, words map[string]string) {
 	}
 }
 
+// newest is when the newest document was written; zero: there is none.
+func (f *snapshot) newest() (at time.Time) {
+	for _, h := range f.hosts {
+		if h.Last.After(at) {
+			at = h.Last
+		}
+	}
+	return at
+}
+
 // since are the changes after a moment, the latest first.
 func (f *snapshot) since(moment time.Time) (list []fleet.Change) {
 	for _, changes := range f.changes {

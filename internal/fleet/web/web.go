@@ -199,6 +199,9 @@ func (s *Server) page(make page) http.HandlerFunc {
 			return
 		}
 		d.Footer = cmp.Or(d.Footer, "hostlab "+s.Version)
+		if d.When.IsZero() {
+			d.When = q.fleet.newest().UTC()
+		}
 		var out bytes.Buffer
 		switch format {
 		case "json":

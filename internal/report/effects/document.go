@@ -43,6 +43,10 @@ func (s *Set) Document() *document.Document {
 		r := &s.Reports[0]
 		x := r.head()
 		d.Title, d.Answer, d.About, d.Warnings = cmp.Or(x.Title, x.Name), r.answer(), r.about(), r.warnings()
+		if h := x.Host["hostname"]; h != "" {
+			d.Title += " on " + h
+		}
+		d.When = x.Started
 		d.Sections = r.sections("e0")
 	} else {
 		d.Title = fmt.Sprintf("%d experiments compared", len(s.Reports))

@@ -34,18 +34,16 @@ func distributionFigure(id string, x *result.Experiment, runs []result.Run, r *r
 	if n == 0 {
 		return picture.Figure{}, false
 	}
-	const top, pitch = 6.0, 44.0
-	s := &picture.SVG{ID: id, W: 480, H: top + pitch*float64(cells) + 40}
-	sc := picture.NewScale(lo, hi, 12, 468)
-	bottom := top + pitch*float64(cells)
-	s.AxisX(sc, top, bottom, picture.Tick(r.Unit, lo, hi))
+	const pitch = 46.0
+	s := picture.NewPlot(id, picture.Width, pitch*float64(cells), nil, picture.Around(label(r), r.Unit, lo, hi), nil)
+	sc := s.X
 	t := &picture.Table{Caption: "Distribution of " + label(r),
 		Head: []string{"Cell", "Runs", "Lowest", "Quartile", "Median", "Quartile", "Highest"}}
 	var says []string
 	for i, v := range values {
 		name := cellName(x, &x.Cells[i])
-		y := top + pitch*float64(i)
-		s.Label(4, y+14, 472, 1, "name", name)
+		y := s.Top + pitch*float64(i)
+		s.Label(4, y+14, s.W-8, 1, "name", name)
 		row := []string{name, fmt.Sprint(len(v))}
 		for _, q := range []float64{0, 0.25, 0.5, 0.75, 1} {
 			row = append(row, result.Format(stats.SortedQuantile(v, q), r.Unit))
@@ -71,7 +69,6 @@ func distributionFigure(id string, x *result.Experiment, runs []result.Run, r *r
 		c := sc.At(stats.SortedQuantile(v, 0.5))
 		s.Line(c, mid-11, c, mid+11, "none")
 	}
-	s.Text(240, s.H-4, "middle", "axis", picture.Short(label(r), 60))
 	note := "Each mark is a run, up and down only to keep them apart; boxes hold the middle half, lines are medians. Drift widens " +
 		"these, and not the intervals of the effects."
 	if thinned {
@@ -82,8 +79,7 @@ func distributionFigure(id string, x *result.Experiment, runs []result.Run, r *r
 		note += fmt.Sprintf(" The first %d of %d cells.", cells, len(x.Cells))
 	}
 	title := "Distribution of " + picture.Short(label(r), 50)
-	return picture.Figure{Title: title, SVG: s.Done(title, strings.Join(says, "; ")), Note: note, Table: t,
-		Tall: cells > 6}, true
+	return picture.Figure{Title: title, SVG: s.Done(title, strings.Join(says, "; ")), Note: note, Table: t}, true
 }
 
 // latencyFigure draws the latencies of single operations by cell, all runs of a
@@ -126,8 +122,8 @@ func latencyFigure(id string, x *result.Experiment, runs []result.Run) (picture.
 		}
 	}
 	const title = "Latency of single operations"
-	svg := picture.Panels(id, title, "time of one operation, logarithmic", strings.Join(says, "; "), panels)
-	return picture.Figure{Title: title, SVG: svg, Table: t, Tall: len(panels) > 3,
+	svg := picture.Panels(id, title, "time of one operation", strings.Join(says, "; "), panels)
+	return picture.Figure{Title: title, SVG: svg, Table: t,
 		Note: "From the moment each was due, all counted runs of a cell together, on a logarithmic axis; each panel is scaled to its " +
 			"own peak. Quantiles are upper edges of the histogram's bins. An effect on a quantile is judged by runs, not by " +
 			"operations."}, svg != ""

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/picture"
@@ -54,16 +53,12 @@ func effectFigures(id string, x *result.Experiment, all []analysis.Effect) []pic
 func effectsPicture(id, title string, x *result.Experiment, effects []*analysis.Effect) picture.HTML {
 	total := len(effects)
 	effects = effects[:min(total, effectRows)]
-	lo, hi := 0.0, 0.0
+	seen := []float64{0}
 	var bars []picture.Bar
 	some := [2]bool{}
 	for _, e := range effects {
 		r := &e.Response
-		for _, v := range []float64{e.Value, e.Low, e.High, r.Margin, -r.Margin} {
-			if known(v) {
-				lo, hi = min(lo, v), max(hi, v)
-			}
-		}
+		seen = append(seen, e.Value, e.Low, e.High, r.Margin, -r.Margin, e.NoiseFloor, -e.NoiseFloor)
 		b := picture.Bar{Name: label(r) + ": " + e.Contrast.String(), Below: amount(e.Value, r) + ", " + verdictWord(e),
 			Value: e.Value, Low: e.Low, High: e.High,
 			Band: r.Margin, BandSaid: "practical margin " + within(r.Margin, r), Floor: e.NoiseFloor,
@@ -75,18 +70,17 @@ func effectsPicture(id, title string, x *result.Experiment, effects []*analysis.
 		some[b.Series] = true
 		bars = append(bars, b)
 	}
-	text := picture.PercentTick
-	if effects[0].Response.Compare == result.Difference {
-		text = func(v float64) string { return signed(picture.Round(v, effects[0].Response.Unit)) }
+	name, unit := "effect", picture.Gain
+	if r := &effects[0].Response; r.Compare == result.Difference {
+		name, unit = "difference", r.Unit
 	}
-	axis := ""
 	if some[0] && some[1] {
-		axis = "circles are primary effects, squares others; "
+		name += "; circles are primary, squares others"
 	}
 	if total > len(effects) {
-		axis += fmt.Sprintf("the first %d of %d; ", len(effects), total)
+		name += fmt.Sprintf("; the first %d of %d", len(effects), total)
 	}
-	return picture.Bars(id, title, bars, lo, hi, text, strings.TrimSuffix(axis, "; "))
+	return picture.Bars(id, title, picture.Around(name, unit, seen...), 0, bars)
 }
 
 // aaFigure draws the comparison of the baseline with itself, in units of the
@@ -122,8 +116,6 @@ func aaFigure(id string, all []analysis.AA) (picture.Figure, bool) {
 	}
 	const title = "The baseline against itself (A/A)"
 	return picture.Figure{Title: title, Table: t,
-		SVG: picture.Bars(id+"-aa", title, bars, -most, most,
-			func(v float64) string { return fmt.Sprintf("%gx", math.Round(v*100)/100) },
-			"in units of the practical margin, the grey band"),
+		SVG:  picture.Bars(id+"-aa", title, picture.Around("difference over the practical margin", "ratio", -most, most), 0, bars),
 		Note: "Nothing differs between the two, so that any difference here is noise."}, true
 }

@@ -65,30 +65,23 @@ func interactionFigure(id string, x *result.Experiment, runs []result.Run, e *an
 	if len(la) < 2 || len(lb) < 2 || !(hi > lo) {
 		return picture.Figure{}, false
 	}
-	s := &picture.SVG{ID: id, W: 480}
 	var names []string
 	for _, b := range lb {
 		names = append(names, fb+" "+b)
 	}
-	top := s.Legend(names, 14) + 8
-	const left, height = 66.0, 190.0
-	bottom := top + height
-	s.H = bottom + 44
-	y, how := picture.NewScale(lo, hi, bottom, top), "Where lines are parallel the effects add up"
-	ticks := picture.Ticks(lo, hi)
+	y, how := picture.Around(label(r), r.Unit, lo, hi), "Where lines are parallel the effects add up"
 	if r.Compare != result.Difference && lo > 0 {
-		y, how = picture.NewScale(math.Log(lo), math.Log(hi), bottom, top),
+		y, how = picture.Around(label(r), r.Unit, math.Log(lo), math.Log(hi)),
 			"Where lines are parallel on this logarithmic scale the effects multiply"
-		y.Log = true
+		y.Lo, y.Hi, y.Log = math.Exp(y.Lo), math.Exp(y.Hi), true
 	}
-	s.AxisYAt(y, ticks, left, s.W-12, picture.Tick(r.Unit, lo, hi))
-	gap := (s.W - 12 - left) / float64(len(la))
-	at := func(i int) float64 { return left + gap*(float64(i)+0.5) }
-	for i, a := range la {
-		s.Text(at(i), bottom+18, "middle", "tick", picture.Short(a, int(gap/8)))
+	across := picture.Axis{Name: fa, Hi: float64(len(la)), Text: func(v float64) string {
+		return picture.Short(la[int(v)], int(picture.Width)/8/len(la))
+	}}
+	for i := range la {
+		across.Ticks = append(across.Ticks, float64(i)+0.5)
 	}
-	s.Line(left, bottom, s.W-12, bottom, "base")
-	s.Text((left+s.W-12)/2, s.H-6, "middle", "axis", picture.Short(fa, 60))
+	s := picture.NewPlot(id, picture.Width, 180, names, &across, y)
 	t := &picture.Table{Caption: "Medians of " + label(r), Head: append([]string{fa}, names...)}
 	for _, a := range la {
 		row := []string{a}
@@ -101,7 +94,7 @@ func interactionFigure(id string, x *result.Experiment, runs []result.Run, e *an
 	for j, b := range lb {
 		var pts [][2]float64
 		for i, a := range la {
-			pts = append(pts, [2]float64{at(i), y.At(medians[[2]string{a, b}])})
+			pts = append(pts, [2]float64{s.X.At(across.Ticks[i]), s.Y.At(medians[[2]string{a, b}])})
 			says = append(says, fmt.Sprintf("%s %s with %s %s: %s", fa, a, fb, b,
 				result.Format(medians[[2]string{a, b}], r.Unit)))
 		}

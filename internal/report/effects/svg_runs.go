@@ -34,45 +34,40 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 	if n == 0 {
 		return picture.Figure{}, false
 	}
-	s := &picture.SVG{ID: id, W: 480}
 	var names []string
 	for _, one := range all {
 		names = append(names, one.Name)
 	}
-	top := s.Legend(names, 14) + 8
-	const left, right, height = 66.0, 12.0, 210.0
-	bottom := top + height
-	s.H = bottom + 44
 	binned := n > runPoints
 	if binned {
 		lo, hi = binRange(all, end)
 	}
-	across, y := picture.NewScale(1, end, left, s.W-right), picture.NewScale(lo, hi, bottom-14, top)
-	text := picture.Tick(r.Unit, y.Lo, y.Hi)
+	yAxis := picture.Around(label(r), r.Unit, lo, hi)
 	if relative {
-		text = picture.PercentTick
+		yAxis.Name, yAxis.Unit = label(r)+", against the median of its cell", picture.Gain
 	}
-	s.AxisY(y, left, s.W-right, text)
-	line.axis(s, across, top, bottom)
+	yAxis.Lo -= (yAxis.Hi - yAxis.Lo) / 14 // room for the crosses of runs that do not count
+	s := picture.NewPlot(id, picture.Width, 200, names, line.axis(), yAxis)
+	across, y, bottom := s.X, s.Y, s.Bottom
 	t := &picture.Table{Caption: label(r) + " over time, by level",
 		Head: []string{"Level", "Runs", "Contaminated", "Void or failed", "Median", "First third", "Last third", "Drift"}}
 	var says []string
 	for i := range all {
 		one := &all[i]
 		if binned {
-			drawBins(s, i, one, end, across, y)
+			drawBins(s.SVG, i, one, end, across, y)
 		} else {
 			var pts [][2]float64
 			for j, v := range one.Value {
 				pts = append(pts, [2]float64{across.At(one.At[j]), y.At(v)})
 			}
-			trend(s, i, one, end, across, y)
+			trend(s.SVG, i, one, end, across, y)
 			s.Marks(i, pts)
 		}
 		t.Rows = append(t.Rows, driftRow(one, r, end, relative))
 		says = append(says, one.Name+": "+strings.Join(t.Rows[i][1:], ", "))
 	}
-	marked := drawContaminated(s, all, across, y, bottom)
+	marked := drawContaminated(s.SVG, all, across, y, bottom)
 	step := max(1, len(gone)/60)
 	var crosses strings.Builder
 	for i := 0; i < len(gone); i += step {
@@ -82,7 +77,6 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 		s.Raw(fmt.Sprintf(`<path d="%s" class="gone"><title>%s</title></path>`, crosses.String(),
 			html.EscapeString(fmt.Sprintf("%d void or failed runs, queued again", len(gone)))))
 	}
-	s.Line(left, bottom, s.W-right, bottom, "base")
 	note := "Each mark is a run; lines join medians of twelfths of the runs. Levels of a block run in random order, so that drift " +
 		"moves all of them alike."
 	if relative {
@@ -142,7 +136,7 @@ func trend(s *picture.SVG, i int, one *series, end float64, x, y picture.Scale) 
 
 // bin is a stretch of time with its values, sorted.
 type bin struct {
-	at     float64
+	at     float64 // the mean of its runs' places, so that the line meets a run that is alone
 	values []float64
 }
 
@@ -150,12 +144,12 @@ func bins(one *series, end float64, n int) []bin {
 	all := make([]bin, n)
 	for i, t := range one.At {
 		k := min(n-1, int((t-1)/end*float64(n)))
-		all[k].values = append(all[k].values, one.Value[i])
+		all[k].values, all[k].at = append(all[k].values, one.Value[i]), all[k].at+t
 	}
 	var out []bin
 	for k := range all {
-		if len(all[k].values) > 0 {
-			all[k].at = (float64(k)+0.5)/float64(n)*end + 0.5
+		if m := float64(len(all[k].values)); m > 0 {
+			all[k].at /= m
 			slices.Sort(all[k].values)
 			out = append(out, all[k])
 		}
@@ -235,15 +229,16 @@ func newTimeline(runs []result.Run) timeline {
 	return t
 }
 
-// axis draws grid and ticks between top and bottom, and names the axis.
-func (t *timeline) axis(pic *picture.SVG, x picture.Scale, top, bottom float64) {
+// axis counts the runs, and says how long they took.
+func (t *timeline) axis() *picture.Axis {
+	n := float64(len(t.Since))
+	a := picture.Around("runs in their order", "", 1, n)
 	div, unit := timeUnit(t.Since[len(t.Since)-1])
-	ticks := slices.DeleteFunc(picture.Ticks(1, float64(len(t.Since))),
-		func(v float64) bool { return v != math.Trunc(v) || v < 1 })
-	pic.AxisXAt(ticks, x.At, top, bottom, func(v float64) string {
-		return fmt.Sprintf("%g %s", math.Round(t.Since[int(v)-1]/div*10)/10, unit)
-	})
-	pic.Text((x.From+x.To)/2, pic.H-6, "middle", "axis", "runs in their order, and the time since the first")
+	if last := math.Round(t.Since[len(t.Since)-1]/div*10) / 10; last > 0 {
+		a.Name += fmt.Sprintf("; the last began %g %s after the first", last, unit)
+	}
+	a.Ticks = slices.DeleteFunc(picture.Ticks(1, n), func(v float64) bool { return v != math.Trunc(v) || v < 1 })
+	return a
 }
 
 func timeUnit(seconds float64) (div float64, unit string) {

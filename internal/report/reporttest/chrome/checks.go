@@ -9,7 +9,8 @@ const LowContrast = `(() => {
   const lum = (c) => { const [r, g, b] = c.map((v) => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
   const ratio = (a, b) => { const [x, y] = [lum(a), lum(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
   const ground = (e) => { for (; e; e = e.parentElement) { const b = rgb(getComputedStyle(e).backgroundColor); if (b.a === 1) return b.c; } return [255, 255, 255]; };
-  for (const d of document.querySelectorAll("details")) d.open = true;
+  const shut = [...document.querySelectorAll("details:not([open])")];
+  for (const d of shut) d.open = true;
   const bad = new Set();
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let n; (n = walk.nextNode()); ) {
@@ -26,7 +27,7 @@ const LowContrast = `(() => {
     const large = parseFloat(s.fontSize) >= 24 || (parseFloat(s.fontSize) >= 18.66 && s.fontWeight >= 600);
     if (r < (large ? 3 : 4.5)) bad.add(r.toFixed(2) + " " + (e.getAttribute("class") || e.tagName) + ": " + n.data.trim().slice(0, 30));
   }
-  for (const d of document.querySelectorAll("details")) d.open = false;
+  for (const d of shut) d.open = false;
   return [...bad].slice(0, 12);
 })()`
 

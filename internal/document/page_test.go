@@ -1,0 +1,99 @@
+package document
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+func pageOf(t *testing.T, d *Document) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteHTML(&b, d); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// A long page has a list of its contents, whose entries lead to its sections, and a way back to the answer. A short one
+// has neither.
+func TestContents(t *testing.T) {
+	long := pageOf(t, sample())
+	for _, want := range []string{`<li><a href="#h0">Effects</a></li>`, `<li><a href="#h4">Next</a></li>`,
+		`<h2 id="h4">Next</h2>`, `<h2 id="h1">Pictures</h2><a href="#verdict">Back to the answer</a>`} {
+		if !strings.Contains(long, want) {
+			t.Errorf("a long page lacks %s", want)
+		}
+	}
+	if strings.Contains(long, ">Empty</a>") || strings.Contains(long, ">Short</a>") {
+		t.Error("the contents name a section that is not there")
+	}
+	d := sample()
+	d.Sections = d.Sections[:3]
+	for _, bad := range []string{`class="contents"`, "Back to the answer"} {
+		if strings.Contains(pageOf(t, d), bad) {
+			t.Errorf("a short page has %s", bad)
+		}
+	}
+}
+
+// A tab, and the heading, say what was looked at, where and when; the tab says who looked.
+func TestTitles(t *testing.T) {
+	d := sample()
+	d.When = time.Date(2026, 11, 22, 20, 7, 0, 0, time.FixedZone("", 3600))
+	page := pageOf(t, d)
+	for _, want := range []string{"<title>Governors on db1, 2026-11-22 20:07 &#43;01:00 · hostlab experiment</title>",
+		"<h1>Governors on db1 <small>2026-11-22 20:07 &#43;01:00</small></h1>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %s in %.700s", want, page)
+		}
+	}
+	d.When, d.Title = time.Time{}, "hostlab set"
+	if page := pageOf(t, d); !strings.Contains(page, "<title>hostlab set</title>") {
+		t.Errorf("%.700s", page)
+	}
+}
+
+// Commands are code with a button, in blocks, in sentences and in cells.
+func TestCommandsCanBeCopied(t *testing.T) {
+	const button = `<button type="button" class="copy js" hidden>Copy</button>`
+	d := sample()
+	d.Answer = []Line{{Text: `Run "hostlab run log-device", or 'hostlab set swappiness=10'.`}}
+	d.Warnings = []string{"`hostlab check` names it"}
+	d.Sections[0].Blocks = append(d.Sections[0].Blocks, &Table{Columns: Headings("what", "do"),
+		Rows: []Row{{Cells: []Cell{Text("log"), {Text: "hostlab watch", Command: true}}}}})
+	page := pageOf(t, d)
+	for _, command := range []string{"hostlab run log-device", "hostlab set swappiness=10", "hostlab check", "hostlab watch"} {
+		if want := `<span class="command"><code>` + command + `</code>` + button; !strings.Contains(page, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	if want := "hostlab export tuned</code></pre>" + button; !strings.Contains(page, want) {
+		t.Errorf("no %s", want)
+	}
+	if n := strings.Count(page, button); n != 5 {
+		t.Errorf("%d buttons, want 5", n)
+	}
+}
+
+// What a shell reads as more than one command is no command of ours, whoever says so.
+func TestPieces(t *testing.T) {
+	for text, want := range map[string]string{
+		`run "hostlab run x" now`: `run [hostlab run x] now`, `'hostlab a' and "hostlab b"`: `[hostlab a] and [hostlab b]`,
+		`"hostlab x; rm -rf /"`: `"hostlab x; rm -rf /"`, `"hostlab $(x)"`: `"hostlab $(x)"`, "\"hostlab a\nb\"": "\"hostlab a\nb\"",
+		`"hostlab x' and "hostlab y"`: `"hostlab x' and [hostlab y]`, `hostlab recommends nothing`: `hostlab recommends nothing`,
+		`the host's "hostlab settings"`: `the host's [hostlab settings]`, ``: ``, `"hostlab `: `"hostlab `,
+	} {
+		got := ""
+		for _, p := range pieces(text) {
+			if p.Command {
+				p.Text = "[" + p.Text + "]"
+			}
+			got += p.Text
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}

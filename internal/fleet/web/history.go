@@ -1,0 +1,212 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hostlab/internal/check"
+	"hostlab/internal/document"
+	"hostlab/internal/fleet"
+	"hostlab/internal/lever"
+	"hostlab/internal/picture"
+	"hostlab/internal/probe"
+	"hostlab/internal/result"
+)
+
+// remembered is how many of a host's newest assessments its history has.
+const remembered = 200
+
+// measures are what a host's history shows of its probes. Of several CPUs the slowest counts.
+var measures = []struct {
+	title, axis string
+	unit        string
+	least       bool // the smallest of an assessment's values is the slowest
+	kinds       []result.Kind
+	names       []string
+}{
+	{"Commit latency", "time of one commit to a recycled log", "s", false,
+		[]result.Kind{probe.Recycled.Of(probe.Median), probe.Recycled.Of(probe.Tail)}, []string{"p50", "p99"}},
+	{"Clock of a busy CPU", "clock of the slowest CPU", "Hz", true, []result.Kind{probe.ClockBusy}, []string{"clock"}},
+	{"Wake-up latency", "median wake-up latency, slowest CPU", "s", false, []result.Kind{probe.LateMedian}, []string{"p50"}},
+	{"Speed-up of a query", "speed-up on the most CPUs", "ratio", false, []result.Kind{probe.SpeedUp}, []string{"speed-up"}},
+}
+
+// history draws what the store keeps of a host over time: findings, what levers could give, and what probes measured.
+func (r *request) history(ctx context.Context, h *fleet.Host) (document.Section, error) {
+	s := document.Titled("Over time")
+	if !h.Last.After(h.First) {
+		return s, nil
+	}
+	spans, err := r.Store.Spans(ctx, h.Name)
+	if err != nil {
+		return s, err
+	}
+	likely, err := r.Store.Likely(ctx, h.Name, remembered)
+	if err != nil {
+		return s, err
+	}
+	var kinds []string
+	for _, m := range measures {
+		for _, k := range m.kinds {
+			kinds = append(kinds, string(k))
+		}
+	}
+	points, err := r.Store.Newest(ctx, h.Name, remembered, kinds)
+	if err != nil {
+		return s, err
+	}
+	s.Blocks = append(s.Blocks, drawn("findings", "Findings", "Those that the host itself or the fleet accepts count too.",
+		&picture.Axis{Name: "findings"}, found(spans, h.Last)),
+		drawn("likely", "What levers could give", "What assessments called likely. A lever that never could give 1 % is left out.",
+			&picture.Axis{Name: "share of active time", Unit: picture.Share}, leverCourses(likely)))
+	for i, m := range measures {
+		var all []picture.Course
+		for k, kind := range m.kinds {
+			if c := measured(points, string(kind), m.least); len(c.X) > 0 {
+				c.Name = m.names[k]
+				all = append(all, c)
+			}
+		}
+		s.Blocks = append(s.Blocks, drawn(fmt.Sprint("measured", i), m.title, "Bars are 95 % intervals.",
+			&picture.Axis{Name: m.axis, Unit: m.unit}, all))
+	}
+	return s, nil
+}
+
+// drawn is a picture of courses over days, from 0 on. One moment alone is no course.
+func drawn(id, title, note string, y *picture.Axis, all []picture.Course) document.Block {
+	from, to := math.Inf(1), math.Inf(-1)
+	moments := map[float64][]string{}
+	for k, c := range all {
+		for i, x := range c.X {
+			from, to, y.Hi = min(from, x), max(to, x), max(y.Hi, c.Y[i])
+			if c.High != nil && !math.IsNaN(c.High[i]) {
+				y.Hi = max(y.Hi, c.High[i])
+			}
+			if moments[x] == nil {
+				moments[x] = make([]string, len(all))
+			}
+			moments[x][k] = inWords(c.Y[i], y.Unit)
+		}
+	}
+	if !(to > from) || !(y.Hi > 0) {
+		return document.Figure{}
+	}
+	y.Hi *= 1.08
+	if y.Unit == "" { // a count
+		y.Ticks = slices.DeleteFunc(picture.Ticks(0, y.Hi), func(v float64) bool { return v != math.Trunc(v) })
+	}
+	t := &picture.Table{Caption: title + " over time", Head: []string{"when (UTC)"}}
+	var says []string
+	for _, c := range all {
+		t.Head = append(t.Head, c.Name)
+		says = append(says, fmt.Sprintf("%s: %s at first, %s at last", c.Name, inWords(c.Y[0], y.Unit), inWords(c.Y[len(c.Y)-1], y.Unit)))
+	}
+	for x, cells := range moments {
+		t.Rows = append(t.Rows, append([]string{time.Unix(int64(x), 0).UTC().Format(minutes)}, cells...))
+	}
+	slices.SortFunc(t.Rows, func(a, b []string) int { return strings.Compare(b[0], a[0]) })
+	t.Rows = t.Rows[:min(len(t.Rows), timeline)]
+	return document.Figure{Figure: picture.Figure{Title: title, Note: note, Table: t,
+		SVG: picture.Courses("over-"+id, title+" over time", strings.Join(says, "; "),
+			&picture.Axis{Name: "day (UTC)", Unit: picture.Date, Lo: from, Hi: to}, y, nil, all)}}
+}
+
+func inWords(v float64, unit string) string {
+	switch unit {
+	case "":
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case picture.Share:
+		return result.Share(v)
+	}
+	return result.Format(v, unit)
+}
+
+// unix is a moment on an axis of dates.
+func unix(t time.Time) float64 { return float64(t.Unix()) }
+
+// found counts findings by severity at each moment at which their number changed, and at last.
+func found(spans []fleet.Span, last time.Time) (out []picture.Course) {
+	var moments []time.Time
+	for _, s := range spans {
+		for _, at := range []time.Time{s.Since, s.Until} {
+			if !at.After(last) {
+				moments = append(moments, at)
+			}
+		}
+	}
+	moments = append(moments, last)
+	slices.SortFunc(moments, time.Time.Compare)
+	moments = slices.Compact(moments)
+	for _, severity := range slices.Backward(check.Severities) {
+		c, some := picture.Course{Name: severity, Step: true}, false
+		for _, at := range moments {
+			checks := map[string]bool{}
+			for _, s := range spans {
+				if s.Severity == severity && !s.Since.After(at) && s.Until.After(at) {
+					checks[s.Check] = true // in several roles it is one
+				}
+			}
+			some = some || len(checks) > 0
+			c.X, c.Y = append(c.X, unix(at)), append(c.Y, float64(len(checks)))
+		}
+		if some {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// leverCourses are those of the levers that could once give most.
+func leverCourses(points []fleet.Point) (out []picture.Course) {
+	most, by := map[string]float64{}, map[string]*picture.Course{}
+	for _, p := range points {
+		c := by[p.Name]
+		if c == nil {
+			c = &picture.Course{Name: lever.Title(p.Name)}
+			by[p.Name] = c
+		}
+		c.X, c.Y = append(c.X, unix(p.At)), append(c.Y, *p.Value)
+		most[p.Name] = max(most[p.Name], *p.Value)
+	}
+	for name, c := range by {
+		if most[name] >= 0.01 {
+			out = append(out, *c)
+		}
+	}
+	slices.SortFunc(out, func(a, b picture.Course) int {
+		if n := slices.Max(b.Y) - slices.Max(a.Y); n != 0 {
+			return int(math.Copysign(1, n))
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return out[:min(len(out), 5)]
+}
+
+// measured is the course of a kind: of each assessment the slowest value.
+func measured(points []fleet.Point, kind string, least bool) (c picture.Course) {
+	hash := ""
+	for _, p := range points {
+		if p.Value == nil || p.Name != kind && !strings.HasPrefix(p.Name, kind+".") {
+			continue
+		}
+		low, high := math.NaN(), math.NaN()
+		if p.Low != nil && p.High != nil {
+			low, high = *p.Low, *p.High
+		}
+		if n := len(c.X) - 1; p.Hash == hash {
+			if *p.Value < c.Y[n] == least {
+				c.Y[n], c.Low[n], c.High[n] = *p.Value, low, high
+			}
+			continue
+		}
+		hash = p.Hash
+		c.X, c.Y, c.Low, c.High = append(c.X, unix(p.At)), append(c.Y, *p.Value), append(c.Low, low), append(c.High, high)
+	}
+	return c
+}

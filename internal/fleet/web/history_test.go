@@ -1,0 +1,91 @@
+package web
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/fleet"
+	"hostlab/internal/picture"
+)
+
+// A host's page draws what the store keeps of each of its assessments, where it was, and says it in a table.
+func TestHistory(t *testing.T) {
+	s := opened(t)
+	web := serving(t, Config{Store: s})
+	points, err := s.Points(t.Context(), "db001")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var moments []string
+	for _, p := range points {
+		if p.Name == "commit.overwritten.p50" {
+			moments = append(moments, p.At.UTC().Format(minutes))
+		}
+	}
+	if len(moments) < 5 || !slices.IsSorted(moments) {
+		t.Fatalf("assessments at %q", moments)
+	}
+	_, page := get(t, web.URL+"/hosts/db001")
+	_, figure, _ := strings.Cut(page, "<h3>Commit latency</h3>")
+	figure, _, _ = strings.Cut(figure, "</figure>")
+	for _, m := range moments {
+		if !strings.Contains(figure, `<th scope="row">`+m+"</th>") {
+			t.Errorf("no row of %s", m)
+		}
+	}
+	for series := range 2 {
+		path := regexp.MustCompile(fmt.Sprintf(`<path d="([^"]+)" class="trace k%d"/>`, series)).FindStringSubmatch(figure)
+		if path == nil || strings.Count(path[1], "L") != len(moments)-1 {
+			t.Errorf("line %d joins not %d points: %v", series, len(moments), path)
+		}
+	}
+	if _, page := get(t, web.URL+"/hosts/silent"); strings.Contains(page, "Over time") {
+		t.Error("one document is no history")
+	}
+}
+
+func TestFoundOverTime(t *testing.T) {
+	day := func(n int) time.Time { return time.Unix(int64(n)*86400, 0) }
+	always := time.Unix(0, 9223372036854775807)
+	got := found([]fleet.Span{{Check: "A", Severity: "high", Since: day(1), Until: day(3)},
+		{Check: "A", Severity: "high", Since: day(2), Until: day(3)}, {Check: "B", Severity: "high", Since: day(2), Until: always},
+		{Check: "C", Severity: "info", Since: day(4), Until: always}}, day(6))
+	const want = "high [86400 172800 259200 345600 518400] [1 2 1 1 1]; info [86400 172800 259200 345600 518400] [0 0 0 1 1]; "
+	text := ""
+	for _, c := range got {
+		text += fmt.Sprint(c.Name, " ", c.X, " ", c.Y, "; ")
+	}
+	if text != want {
+		t.Errorf("got %s\nwant %s", text, want)
+	}
+}
+
+// Of several CPUs the slowest counts, with its own interval; what has no interval or no value is not 0.
+func TestMeasuredOverTime(t *testing.T) {
+	point := func(day int64, hash, name string, value, high float64) fleet.Point {
+		p := fleet.Point{At: time.Unix(day, 0), Hash: hash, Measurement: fleet.Measurement{Name: name}}
+		if value > 0 {
+			p.Value = &value
+		}
+		if high > 0 {
+			p.Low, p.High = &value, &high
+		}
+		return p
+	}
+	all := []fleet.Point{point(1, "a", "x.cpu0", 5, 6), point(1, "a", "x.cpu1", 4, 9), point(1, "a", "xy", 1, 1),
+		point(2, "b", "x.cpu0", 3, 0), point(2, "b", "x.cpu1", 7, 8), point(3, "c", "x", 0, 0)}
+	for least, want := range map[bool]string{true: "[1 2] [4 3] [9 NaN]", false: "[1 2] [5 7] [6 8]"} {
+		c := measured(all, "x", least)
+		if got := fmt.Sprint(c.X, c.Y, c.High); got != want {
+			t.Errorf("%v: %s, want %s", least, got, want)
+		}
+	}
+	one := []picture.Course{{Name: "x", X: []float64{1}, Y: []float64{1}}}
+	if f := fmt.Sprint(drawn("x", "x", "", &picture.Axis{}, one)); strings.Contains(f, "<svg") {
+		t.Error("one moment is drawn")
+	}
+}
