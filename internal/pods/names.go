@@ -120,8 +120,15 @@ func (n *Names) Looked() string {
 	if len(n.looked) == 0 {
 		return "no directory of a kubelet or a container runtime is here"
 	}
-	return "names were looked for in " + strings.Join(n.looked, ", ")
+	at := n.looked
+	if len(at) > mostLooked {
+		at = append(slices.Clone(at[:mostLooked]), "and more")
+	}
+	return "names were looked for in " + strings.Join(at, ", ")
 }
+
+// mostLooked is how many places a line names.
+const mostLooked = 8
 
 // open opens a directory that nobody else controls.
 func (n *Names) open(dir string) (*os.Root, error) {
@@ -215,7 +222,7 @@ func (n *Names) read(dir, file string, limit int64, into any) bool {
 	if err == nil {
 		err = json.Unmarshal(b, into)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrPermission) { // of which the directory above has told
 		n.note(filepath.Join(dir, file), err)
 	}
 	return err == nil
