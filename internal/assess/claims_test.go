@@ -44,7 +44,8 @@ func TestPodLimits(t *testing.T) {
 		}
 	}
 	m := inPod()
-	if says := m.Verdict(m.Levers()); !strings.Contains(strings.ToLower(says), "pod shop/db-0 waits") {
+	if says := m.Verdict(m.Levers()); !strings.Contains(says, "Pod shop/db-0 waits") ||
+		!strings.Contains(says, "First: raise resources.limits.cpu of its container") {
 		t.Error(says)
 	}
 }

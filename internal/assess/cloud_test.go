@@ -64,6 +64,9 @@ func TestVolumeLimit(t *testing.T) {
 		if !strings.Contains(limit.Why(), "99 % of writes took up to 16.0 ms") || !strings.Contains(levers[at(lever.Log)].Why(), "no faster device gives more") {
 			t.Errorf("%s; %s", limit.Why(), levers[at(lever.Log)].Why())
 		}
+		if shows := m.shows(&limit); !strings.HasPrefix(shows, "nvme1n1: ") {
+			t.Errorf("in a line of the table: %s", shows)
+		}
 		answer := "Raise " + strings.Replace(c.says, " was exceeded", ", which was exceeded", 1)
 		if says := m.Verdict(levers); !strings.Contains(says, answer) || strings.Contains(says, "faster log device") {
 			t.Errorf("%+v: %s", c.grown, says)
