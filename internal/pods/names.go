@@ -32,9 +32,9 @@ const (
 	podLogs  = "/var/log/pods"
 )
 
-// bundles hold a directory for each container of containerd, whose config.json has the names of Kubernetes' objects as
-// annotations (containerd 005c52e, core/runtime/v2/bundle.go; 02e0fef, pkg/cri/annotations). k3s, RKE2 and MicroK8s have its
-// state elsewhere.
+// bundles hold a directory for each container of containerd, whose config.json has the names of Kubernetes' objects
+// as annotations (containerd 005c52e, core/runtime/v2/bundle.go; 02e0fef, pkg/cri/annotations). k3s, RKE2 and
+// MicroK8s have its state elsewhere.
 var bundles = []string{
 	"/run/containerd/io.containerd.runtime.v2.task", "/run/k3s/containerd/io.containerd.runtime.v2.task",
 	"/var/snap/microk8s/common/run/containerd/io.containerd.runtime.v2.task",
@@ -84,7 +84,8 @@ func (n *Names) graphRoot() string {
 func Read() *Names { return read("", owner) }
 
 func read(root string, owner func(string) int) *Names {
-	n := &Names{root: root, owner: owner, logs: map[string][]string{}, pods: map[string][]string{}, stored: map[string]string{}}
+	n := &Names{root: root, owner: owner, logs: map[string][]string{}, pods: map[string][]string{},
+		stored: map[string]string{}}
 	for _, name := range n.list(logLinks) {
 		name = strings.TrimSuffix(name, ".log")
 		at := strings.LastIndexByte(name, '-')
@@ -244,8 +245,8 @@ func (n *Names) store(dir string) {
 	}
 }
 
-// fill gives a container its names, as far as they are known. A user may call a group anything that is theirs, so that it
-// gets no name of root's, and one of this user's own storage alone.
+// fill gives a container its names, as far as they are known. A user may call a group anything that is theirs, so
+// that it gets no name of root's, and one of this user's own storage alone.
 func (n *Names) fill(c *Container) {
 	if n.owner != nil {
 		c.Owner = n.owner(c.Group)
