@@ -25,7 +25,11 @@ lab() {
     done
   fi
   # Servers of other releases run with their own C library (testbed/servers.sh).
-  if command -v dpkg >/dev/null && missing patchelf; then want+=(patchelf); fi
+  if command -v dpkg >/dev/null; then
+    for p in patchelf debian-archive-keyring; do
+      if missing "$p"; then want+=("$p"); fi
+    done
+  fi
   # Packages of other systems are built and tried (packages.sh, packages-test.sh).
   if command -v dpkg >/dev/null; then
     for p in umoci wixl msitools faketime zip uuid-runtime debootstrap rpm rpmlint lintian; do

@@ -117,9 +117,10 @@ func TestServers(t *testing.T) {
 			if s.vendor == privatedb.PostgreSQL {
 				t.Run("waits", s.names)
 			}
-			s.load(t)
+			stop := s.load(t)
 			t.Run("assess", s.assess)
 			t.Run("live", s.live)
+			stop()
 			t.Run("log", s.log)
 		})
 	}
@@ -193,8 +194,8 @@ func (s *server) dsn() string {
 	return "mariadb://hostlab@localhost/?socket=" + s.SocketDir() + "/mariadb.sock"
 }
 
-// load has clients work until the end of the test: of PostgreSQL Debian's pgbench.
-func (s *server) load(t *testing.T) {
+// load has clients work until they are stopped: of PostgreSQL Debian's pgbench.
+func (s *server) load(t *testing.T) (stop func()) {
 	t.Helper()
 	if s.vendor == privatedb.PostgreSQL {
 		s.exec(t, "create role postgres superuser login") // who assess logs in as
@@ -209,14 +210,15 @@ func (s *server) load(t *testing.T) {
 		if err := clients.Start(); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = clients.Process.Kill(); _ = clients.Wait() })
-		return
+		stop = sync.OnceFunc(func() { _ = clients.Process.Kill(); _ = clients.Wait() })
+		t.Cleanup(stop)
+		return stop
 	}
 	s.exec(t, "create table work (id int primary key auto_increment, n int, text varchar(200))")
 	for i := range 100 {
 		s.exec(t, fmt.Sprintf("insert into work (n, text) values (%d, repeat('x', 200))", i))
 	}
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
 	var clients sync.WaitGroup
 	for c := range 4 {
 		clients.Go(func() {
@@ -225,7 +227,9 @@ func (s *server) load(t *testing.T) {
 			}
 		})
 	}
-	t.Cleanup(func() { stop(); clients.Wait() })
+	stop = sync.OnceFunc(func() { cancel(); clients.Wait() })
+	t.Cleanup(stop)
+	return stop
 }
 
 // hostlab runs the program, as another user where that is given.

@@ -53,8 +53,11 @@ func versionOf(number int) (v version) {
 }
 
 // Log is the question for the log's account: bytes, writes, syncs, and the time of both in us, then the time of their
-// reset. Before 14 there is none, and it is empty.
-func Log(number int) explain.Query { return versionOf(number).wal }
+// reset; and the one that has what its session counted reported before. Where a version has none, they are empty.
+func Log(number int) (account, flush explain.Query) {
+	v := versionOf(number)
+	return v.wal, v.flush
+}
 
 var (
 	flush15 = explain.Query{Name: "flush", SQL: `select pg_stat_force_next_flush()`}

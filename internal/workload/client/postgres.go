@@ -144,16 +144,17 @@ func countPostgres(ctx context.Context, e *served, l looks, c *counters) error {
 		}
 	}
 	c.locks, c.others, c.logElse = l.in(explain.Locks), l.in(explain.OtherWaits), l.log()
-	if e.version < 150000 {
+	account, flush := postgres.Log(e.version)
+	if flush.SQL == "" {
 		old := counter{why: "takes PostgreSQL 15 or later"}
 		c.logWrites, c.logSyncs, c.logIO, c.logBytes, c.dataReads = old, old, old, old, old
 		return nil
 	}
-	if err := e.execAll(ctx, "SELECT pg_stat_force_next_flush()"); err != nil {
+	if err := e.execAll(ctx, flush.SQL); err != nil {
 		return err
 	}
 	ask := explain.DB{Conn: e.conn}
-	log, err := explain.One(ctx, ask, postgres.Log(e.version))
+	log, err := explain.One(ctx, ask, account)
 	if err != nil {
 		return err
 	}
