@@ -13,14 +13,16 @@ import (
 	"hostlab/internal/host"
 )
 
-// hostSpaces are the namespaces of the host that a process of a container lacks. That of process numbers it has to have.
+// hostSpaces are the namespaces of the host that a process of a container lacks. That of process numbers it has to
+// have.
 var hostSpaces = []struct {
 	name string
 	kind int
-}{{"cgroup", unix.CLONE_NEWCGROUP}, {"net", unix.CLONE_NEWNET}, {"ipc", unix.CLONE_NEWIPC}, {"uts", unix.CLONE_NEWUTS}, {"mnt", unix.CLONE_NEWNS}}
+}{{"cgroup", unix.CLONE_NEWCGROUP}, {"net", unix.CLONE_NEWNET}, {"ipc", unix.CLONE_NEWIPC},
+	{"uts", unix.CLONE_NEWUTS}, {"mnt", unix.CLONE_NEWNS}}
 
-// onHost goes on as a process of the host, whose /proc is at dir: it joins the namespaces of the host's first process, as
-// nsenter(1) does, and starts itself anew. Where it is on the host, it does nothing.
+// onHost goes on as a process of the host, whose /proc is at dir: it joins the namespaces of the host's first
+// process, as nsenter(1) does, and starts itself anew. Where it is on the host, it does nothing.
 func onHost(dir string) error {
 	if same("/proc", "mnt") && same("/proc", "cgroup") && host.FirstPIDs("/proc") {
 		return nil
@@ -37,7 +39,8 @@ func entering(dir string) error {
 		return usagef("--proc-root %s is no /proc; kubectl debug node mounts the host's at /host/proc", dir)
 	}
 	if self, _ := os.Readlink(filepath.Join(dir, "self")); self != strconv.Itoa(os.Getpid()) {
-		return usagef("--proc-root %s: process numbers there are not those of here; start the pod with hostPID: true (podman: --pid=host)", dir)
+		return usagef("--proc-root %s: process numbers there are not those of here; start the pod with hostPID: true "+
+			"(podman: --pid=host)", dir)
 	}
 	if _, err := os.Readlink(filepath.Join(dir, "1/ns/pid")); err == nil && !host.FirstPIDs(dir) {
 		return usagef("--proc-root %s: its process 1 is that of a container; mount the host's /proc", dir)

@@ -16,18 +16,23 @@ func (m *Minute) limitsOf() document.Section {
 	if len(m.Claims) == 0 {
 		return document.Section{}
 	}
-	t := &document.Table{Lead: "Each limit is the container's own or that of a group around it, such as its pod's. CPU requests are derived " +
-		"from weights; of two, the second holds if its runtime is runc 1.3.2, crun 1.23 or later. The kernel does not hold requests of memory: kubectl describe pod shows them.",
-		Columns: append(document.Headings("container"), document.Column{Head: "CPU limit"}, document.Column{Head: "CPU request"},
-			document.Column{Head: "stopped by it"}, document.Column{Head: "memory limit"}, document.Column{Head: "killed"},
+	t := &document.Table{Lead: "Each limit is the container's own or that of a group around it, such as its pod's. CPU " +
+		"requests are derived from weights; of two, the second holds if its runtime is runc 1.3.2, crun 1.23 or later. The " +
+		"kernel does not hold requests of memory: kubectl describe pod shows them.",
+		Columns: append(document.Headings("container", "CPU limit", "CPU request", "stopped by it", "memory limit", "killed"),
 			document.Column{Head: "huge pages"})}
 	for _, c := range m.Claims {
+		var row []document.Cell
 		l := c.Limits
-		t.Add(document.Text(screen.Clean(c.Name)), document.Text(said(l.CPUQuota, "no limit", func(v float64) string { return fmt.Sprintf("%.3g CPUs", v) })),
-			document.Text(said(c.Request, "none", requestedCPUs)), document.Text(stopped(l)),
-			document.Text(said(l.MemoryMax, "no limit", func(v int64) string { return result.Format(float64(v), "B") })),
-			document.Text(said(l.MemoryKills, "not counted", func(v int64) string { return screen.Plural(int(v), "process", "processes") })),
-			document.Text(huge(c.Huge)))
+		for _, cell := range []string{screen.Clean(c.Name),
+			said(l.CPUQuota, "no limit", func(v float64) string { return fmt.Sprintf("%.3g CPUs", v) }),
+			said(c.Request, "none", requestedCPUs), stopped(l),
+			said(l.MemoryMax, "no limit", func(v int64) string { return result.Format(float64(v), "B") }),
+			said(l.MemoryKills, "not counted", func(v int64) string { return screen.Plural(int(v), "process", "processes") }),
+			huge(c.Huge)} {
+			row = append(row, document.Text(cell))
+		}
+		t.Add(row...)
 	}
 	return document.Titled("Limits of its containers", t)
 }
@@ -75,7 +80,8 @@ func huge(list []host.HugeLimit) string {
 	return strings.Join(each, ", ")
 }
 
-// raised is what to do so that a limit is twice as large. A container's runtime or kubelet writes the files of its group.
+// raised is what to do so that a limit is twice as large. A container's runtime or kubelet writes the files of its
+// group.
 func (m *Minute) raised(file lever.Next, field, flag string) lever.Next {
 	if len(m.Service.Containers) == 0 {
 		return file
@@ -85,7 +91,8 @@ func (m *Minute) raised(file lever.Next, field, flag string) lever.Next {
 	case c.Pod != "" || c.UID != "":
 		return lever.Next{Note: "raise resources.limits." + field + " of its container in the pod's manifest"}
 	case c.Engine == "docker" || c.Engine == "podman":
-		return lever.Next{Command: c.Engine + " update " + flag + " " + screen.Word(screen.Clean(c.ID[:min(12, len(c.ID))])), Note: file.Note}
+		return lever.Next{Command: c.Engine + " update " + flag +
+			" " + screen.Word(screen.Clean(c.ID[:min(12, len(c.ID))])), Note: file.Note}
 	}
 	return file
 }

@@ -18,7 +18,8 @@ func inPod() *Minute {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.RunQueue: 42})
 	m.Service = service.Service{Kind: service.Pod, Name: "shop/db-0", PID: 7, Containers: []pods.Container{
 		{Namespace: "shop", Pod: "db-0", Name: "postgres", ID: "aa11", Engine: "containerd"}}}
-	m.Throttled, m.Quota, m.Counted = new(40.0), &service.Quota{File: "/sys/fs/cgroup/x/cpu.max", CPUs: 1.5, Period: 0.1}, true
+	m.Throttled, m.Quota, m.Counted = new(40.0), &service.Quota{File: "/sys/fs/cgroup/x/cpu.max", CPUs: 1.5,
+		Period: 0.1}, true
 	m.Memory = &service.Ceiling{File: "/sys/fs/cgroup/x/memory.max", Bytes: 1 << 30, Hits: 3}
 	return m
 }
@@ -44,7 +45,8 @@ func TestPodLimits(t *testing.T) {
 		}
 	}
 	m := inPod()
-	if says := m.Verdict(m.Levers()); !strings.Contains(strings.ToLower(says), "pod shop/db-0 waits") {
+	if says := m.Verdict(m.Levers()); !strings.Contains(says, "Pod shop/db-0 waits") ||
+		!strings.Contains(says, "First: raise resources.limits.cpu of its container") {
 		t.Error(says)
 	}
 }
@@ -52,13 +54,18 @@ func TestPodLimits(t *testing.T) {
 // TestPodTable: what is not known is neither 0 nor no limit.
 func TestPodTable(t *testing.T) {
 	m := inPod()
-	m.Claims = []host.Claims{{Name: "pod shop/db-0, container postgres", Limits: host.Limits{CPUQuota: host.Known(1.5, "", "x"),
-		CPUThrottled: host.Known[int64](12, "", "x"), CPUPeriods: host.Known[int64](600, "", "x"), MemoryMax: host.Known[int64](1<<30, "B", "x"),
-		MemoryKills: host.Known[int64](1, "", "x")}, Request: host.Known(host.Request{CPUs: 0.5, Later: 0.13}, "", "x"),
-		Huge: []host.HugeLimit{{Size: "2MB", Bytes: host.Known[int64](0, "B", "x")}, {Size: "1GB", Bytes: host.Fact[int64]{State: host.StateAbsent}}}},
-		{Name: "backup", Limits: host.Limits{CPUQuota: host.Fact[float64]{State: host.StateAbsent}, CPUThrottled: host.Fact[int64]{State: host.StateAbsent}}}}
+	m.Claims = []host.Claims{{Name: "pod shop/db-0, container postgres",
+		Limits: host.Limits{CPUQuota: host.Known(1.5, "", "x"),
+			CPUThrottled: host.Known[int64](12, "", "x"), CPUPeriods: host.Known[int64](600, "", "x"),
+			MemoryMax:   host.Known[int64](1<<30, "B", "x"),
+			MemoryKills: host.Known[int64](1, "", "x")}, Request: host.Known(host.Request{CPUs: 0.5, Later: 0.13}, "", "x"),
+		Huge: []host.HugeLimit{{Size: "2MB", Bytes: host.Known[int64](0, "B", "x")},
+			{Size: "1GB", Bytes: host.Fact[int64]{State: host.StateAbsent}}}},
+		{Name: "backup", Limits: host.Limits{CPUQuota: host.Fact[float64]{State: host.StateAbsent},
+			CPUThrottled: host.Fact[int64]{State: host.StateAbsent}}}}
 	var b strings.Builder
-	if err := document.WriteText(&b, &document.Document{Sections: []document.Section{m.limitsOf()}}, document.TextOptions{Width: 220}); err != nil {
+	if err := document.WriteText(&b, &document.Document{Sections: []document.Section{m.limitsOf()}},
+		document.TextOptions{Width: 220}); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"1.5 CPUs", "0.5 or 0.13", "in 12 of 600", "1 GiB", "1 process",
@@ -71,11 +78,21 @@ func TestPodTable(t *testing.T) {
 
 // TestNeighbourInPod: a program that takes the CPUs is named with its pod, which has a hash for a control group.
 func TestNeighbourInPod(t *testing.T) {
-	hog := proc.Taker{Name: "java", PID: 4711, Processes: 1, Group: "/kubepods/pod1/ab12", Seconds: 30, Container: "pod batch/nightly-1, container main"}
+	hog := proc.Taker{Name: "java", PID: 4711, Processes: 1, Group: "/kubepods/pod1/ab12", Seconds: 30,
+		Container: "pod batch/nightly-1, container main"}
 	if got := called(hog); got != "java (PID 4711, pod batch/nightly-1, container main)" {
 		t.Error(got)
 	}
-	if next := limit(hog); !strings.Contains(next.Note, "resources.limits.cpu of a pod") || next.Command != "" {
+	if next := limit(hog); !strings.Contains(next.Note, "resources.limits.cpu in its pod's manifest") ||
+		next.Command != "" {
+		t.Errorf("%+v", next)
+	}
+}
+
+// TestNeighbourInContainer: outside of Kubernetes its runtime has the limit.
+func TestNeighbourInContainer(t *testing.T) {
+	if next := limit(proc.Taker{Name: "java", PID: 4711, Processes: 1,
+		Container: "container web"}); !strings.Contains(next.Note, "docker update --cpus") {
 		t.Errorf("%+v", next)
 	}
 }
@@ -83,8 +100,10 @@ func TestNeighbourInPod(t *testing.T) {
 // TestAskedInPod: a server that is asked is named with its pod, too.
 func TestAskedInPod(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.Peers: 60})
-	m.Asked = []Asked{{Address: "10.0.0.7:5432", PID: 4711, Name: "postgres", Seconds: 60, Container: "pod shop/db-0, container postgres"}}
-	if f := m.asking(); len(f) != 1 || !strings.Contains(f[0].Text, "postgres (PID 4711, pod shop/db-0, container postgres) at 10.0.0.7:5432") {
+	m.Asked = []Asked{{Address: "10.0.0.7:5432", PID: 4711, Name: "postgres", Seconds: 60,
+		Container: "pod shop/db-0, container postgres"}}
+	if f := m.asking(); len(f) != 1 || !strings.Contains(f[0].Text,
+		"postgres (PID 4711, pod shop/db-0, container postgres) at 10.0.0.7:5432") {
 		t.Errorf("%+v", f)
 	}
 }

@@ -45,7 +45,8 @@ func (v Volume) beyond() (s float64, limit string) {
 		s    float64
 		name string
 	}{{v.VolumeIOPS, "IOPS limit of volume " + v.Name}, {v.VolumeThroughput, "throughput limit of volume " + v.Name},
-		{v.InstanceIOPS, "instance's limit of IOPS to its volumes"}, {v.InstanceThroughput, "instance's limit of throughput to its volumes"}} {
+		{v.InstanceIOPS, "instance's limit of IOPS to its volumes"},
+		{v.InstanceThroughput, "instance's limit of throughput to its volumes"}} {
 		if l.s > s {
 			s, limit = l.s, l.name
 		}
@@ -162,8 +163,8 @@ func (m *Minute) worst() *Volume {
 	return worst
 }
 
-// limit is the lever on what the cloud gives: no faster device gives more while a limit holds. nil: this is no guest of a cloud
-// whose limits are known.
+// limit is the lever on what the cloud gives: no faster device gives more while a limit holds. nil: this is no guest
+// of a cloud whose limits are known.
 func (m *Minute) limit() *lever.Lever {
 	c, l := m.Cloud, &lever.Lever{Name: lever.Limit}
 	if c == nil {
@@ -178,18 +179,21 @@ func (m *Minute) limit() *lever.Lever {
 		log, data := m.saving(explain.LogWait), m.saving(explain.DataReads)
 		gain(l, log.Share+data.Share, f*(log.Low+data.Low), f*(log.Likely+data.Likely), log.AtMost+data.AtMost,
 			"waits were spread evenly, and none is left of those beyond the limit",
-			fmt.Sprintf("the %s was exceeded for %s of %s%s%s", limit, result.Format(s, "s"), result.Format(m.Report.Wall, "s"), v.slow(), held))
+			fmt.Sprintf("the %s was exceeded for %s of %s%s%s", limit, result.Format(s, "s"),
+				result.Format(m.Report.Wall, "s"), v.slow(), held))
 		l.Next = lever.Next{Note: v.raise()}
 	case held != "":
 		unknown(l, nil, strings.TrimPrefix(held, "; ")+"; how long anybody waited for them does not show")
 		l.Verdict = lever.Possible
-		l.Next = lever.Next{Note: "take an instance type with a larger network allowance, or spread its connections over several"}
+		l.Next = lever.Next{Note: "take an instance type with a larger network allowance, or spread its connections over " +
+			"several"}
 	case v != nil:
 		unknown(l, nil, idleService)
 	case c.Unread != "":
 		unknown(l, nil, c.Unread)
 	case own > 0:
-		gain(l, 0, 0, 0, 0, "", fmt.Sprintf("no limit of %s was exceeded for %s of the time", screen.Count(own, "volume"), lever.Percent(least)))
+		gain(l, 0, 0, 0, 0, "", fmt.Sprintf("no limit of %s was exceeded for %s of the time", screen.Count(own, "volume"),
+			lever.Percent(least)))
 	case len(c.Volumes) > 0:
 		unknown(l, nil, "no volume that counts its limits holds its log or its data")
 	default:
@@ -217,7 +221,8 @@ func (v Volume) raise() string {
 	if _, limit := v.beyond(); strings.HasPrefix(limit, "instance") {
 		return "take an instance type with a higher limit for its volumes; a faster volume gives no more"
 	}
-	return "raise the limit, as with aws ec2 modify-volume --iops or --throughput; lsblk -o NAME,SERIAL shows the volume's ID"
+	return "raise the limit, as with aws ec2 modify-volume --iops or --throughput; lsblk -o NAME,SERIAL shows the " +
+		"volume's ID"
 }
 
 // heldBack says what the network's limits held back, as a clause that follows another.

@@ -18,7 +18,8 @@ func onEBS(t *testing.T, grown clouds.Volume, held uint64) *Minute {
 	t.Helper()
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.LogWait: 70, explain.DataReads: 10})
 	m.Report.Wall = 60
-	facts := &host.Facts{Block: []host.BlockDevice{{Name: "nvme1n1", Model: host.Known("Amazon Elastic Block Store", "", "x")}},
+	facts := &host.Facts{Block: []host.BlockDevice{{Name: "nvme1n1",
+		Model: host.Known("Amazon Elastic Block Store", "", "x")}},
 		CloudNetworks: []host.CloudNetwork{{Name: "ens5"}}}
 	looks := 0.0
 	c := &cloudMeter{facts: facts, volume: func(string) (clouds.Volume, error) {
@@ -26,7 +27,8 @@ func onEBS(t *testing.T, grown clouds.Volume, held uint64) *Minute {
 		v := clouds.Volume{VolumeIOPS: 100, InstanceThroughput: 7}
 		if looks > 1 {
 			v.VolumeIOPS, v.VolumeThroughput = v.VolumeIOPS+grown.VolumeIOPS, v.VolumeThroughput+grown.VolumeThroughput
-			v.InstanceIOPS, v.InstanceThroughput = v.InstanceIOPS+grown.InstanceIOPS, v.InstanceThroughput+grown.InstanceThroughput
+			v.InstanceIOPS, v.InstanceThroughput = v.InstanceIOPS+grown.InstanceIOPS,
+				v.InstanceThroughput+grown.InstanceThroughput
 			v.Writes = []clouds.Bin{{Low: 0, High: 0.001, Count: 10}, {Low: 0.001, High: 0.016, Count: 90}}
 		}
 		return v, nil
@@ -49,7 +51,8 @@ func TestVolumeLimit(t *testing.T) {
 		step  string
 	}{
 		{clouds.Volume{VolumeIOPS: 42, VolumeThroughput: 3}, "the IOPS limit of volume nvme1n1 was exceeded for 42.0 s of 60.0 s", "modify-volume --iops"},
-		{clouds.Volume{VolumeThroughput: 12}, "the throughput limit of volume nvme1n1 was exceeded for 12.0 s of 60.0 s", "modify-volume"},
+		{clouds.Volume{VolumeThroughput: 12}, "the throughput limit of volume nvme1n1 was exceeded for 12.0 s of 60.0 s",
+			"modify-volume"},
 		{clouds.Volume{InstanceThroughput: 30}, "the instance's limit of throughput to its volumes was exceeded for 30.0 s of 60.0 s", "instance type"},
 	} {
 		m := onEBS(t, c.grown, 0)
@@ -58,11 +61,17 @@ func TestVolumeLimit(t *testing.T) {
 			return slices.IndexFunc(levers, func(l lever.Lever) bool { return l.Name == name })
 		}
 		limit := levers[at(lever.Limit)]
-		if at(lever.Limit) > at(lever.Log) || at(lever.Limit) > at(lever.Data) || !strings.Contains(limit.Why(), c.says) || !strings.Contains(limit.Next.Note, c.step) {
-			t.Errorf("%+v: %d before log %d, data %d: %s, %+v", c.grown, at(lever.Limit), at(lever.Log), at(lever.Data), limit.Why(), limit.Next)
+		if at(lever.Limit) > at(lever.Log) || at(lever.Limit) > at(lever.Data) || !strings.Contains(limit.Why(), c.says) ||
+			!strings.Contains(limit.Next.Note, c.step) {
+			t.Errorf("%+v: %d before log %d, data %d: %s, %+v", c.grown, at(lever.Limit), at(lever.Log), at(lever.Data),
+				limit.Why(), limit.Next)
 		}
-		if !strings.Contains(limit.Why(), "99 % of writes took up to 16.0 ms") || !strings.Contains(levers[at(lever.Log)].Why(), "no faster device gives more") {
+		if !strings.Contains(limit.Why(), "99 % of writes took up to 16.0 ms") ||
+			!strings.Contains(levers[at(lever.Log)].Why(), "no faster device gives more") {
 			t.Errorf("%s; %s", limit.Why(), levers[at(lever.Log)].Why())
+		}
+		if shows := m.shows(&limit); !strings.HasPrefix(shows, "nvme1n1: ") {
+			t.Errorf("in a line of the table: %s", shows)
 		}
 		answer := "Raise " + strings.Replace(c.says, " was exceeded", ", which was exceeded", 1)
 		if says := m.Verdict(levers); !strings.Contains(says, answer) || strings.Contains(says, "faster log device") {
@@ -74,11 +83,13 @@ func TestVolumeLimit(t *testing.T) {
 // TestNoLimit: a limit that was not exceeded changes nothing, and what is not known is not "none".
 func TestNoLimit(t *testing.T) {
 	m := onEBS(t, clouds.Volume{VolumeIOPS: 0.3}, 0) // of 60 s, which is too little to name
-	if l := find(t, m.Levers(), lever.Limit); l.Verdict != lever.Negligible || !strings.Contains(m.Verdict(m.Levers()), "log device") {
+	if l := find(t, m.Levers(), lever.Limit); l.Verdict != lever.Negligible ||
+		!strings.Contains(m.Verdict(m.Levers()), "log device") {
 		t.Errorf("%+v; %s", l, m.Verdict(m.Levers()))
 	}
 	m = onEBS(t, clouds.Volume{}, 946)
-	if l := find(t, m.Levers(), lever.Limit); l.Verdict != lever.Possible || !strings.Contains(l.Why(), "packets a second held back 946 packets on ens5") || l.AtMost != nil {
+	if l := find(t, m.Levers(), lever.Limit); l.Verdict != lever.Possible ||
+		!strings.Contains(l.Why(), "packets a second held back 946 packets on ens5") || l.AtMost != nil {
 		t.Errorf("%+v", l)
 	}
 	m = onEBS(t, clouds.Volume{VolumeIOPS: 42}, 0)
@@ -97,8 +108,9 @@ func TestLimitsUnread(t *testing.T) {
 	for says, c := range map[string]struct {
 		err        error
 		hypervisor string
-	}{"root sees for how long": {fs.ErrPermission, "kvm (Amazon EC2)"}, "cannot be read: odd": {errors.New("odd"), "kvm (Amazon EC2)"},
-		"Azure Monitor": {nil, "hyper-v (Azure)"}} {
+	}{"root sees for how long": {fs.ErrPermission, "kvm (Amazon EC2)"},
+		"cannot be read: odd": {errors.New("odd"), "kvm (Amazon EC2)"},
+		"Azure Monitor":       {nil, "hyper-v (Azure)"}} {
 		m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.LogWait: 70})
 		facts := &host.Facts{}
 		facts.Virt.Hypervisor = host.Known(c.hypervisor, "", "x")
@@ -118,7 +130,8 @@ func TestLimitsUnread(t *testing.T) {
 func TestCredits(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 90})
 	m.Host.Steal, m.Host.Busy, m.Host.CPUs, m.Host.Credits = new(0.4), new(0.5), 2, true
-	if l := find(t, m.Levers(), lever.Steal); !strings.Contains(l.Next.Note, "CPUCreditBalance") || !strings.Contains(l.Why(), "no guest sees") {
+	if l := find(t, m.Levers(), lever.Steal); !strings.Contains(l.Next.Note, "CPUCreditBalance") ||
+		!strings.Contains(l.Why(), "no guest sees") {
 		t.Errorf("%+v", l)
 	}
 }

@@ -182,7 +182,11 @@ func limit(t proc.Taker) lever.Next {
 		return lever.Next{}
 	}
 	if t.Container != "" { // whose control group is its runtime's
-		return lever.Next{Note: "give it a CPU limit: resources.limits.cpu of a pod, docker update --cpus or podman update --cpus"}
+		how := "docker update --cpus or podman update --cpus"
+		if strings.HasPrefix(t.Container, "pod ") {
+			how = "resources.limits.cpu in its pod's manifest"
+		}
+		return lever.Next{Note: "give it a CPU limit: " + how}
 	}
 	if u := t.Unit(); strings.HasSuffix(u, ".service") {
 		return lever.Next{Command: "systemctl set-property --runtime " + screen.Word(u) + " CPUWeight=1",

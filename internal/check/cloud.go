@@ -68,13 +68,15 @@ func lookVolumes(f *host.Facts, _ Role) (v view) {
 	if rs := hiddenDisks(f); rs != nil { // and with them all of /sys
 		return see(rs...)
 	}
-	limits := []string{"the volume's limit of IOPS", "the volume's limit of throughput", "the instance's limit of IOPS", "the instance's limit of throughput"}
+	limits := []string{"the volume's limit of IOPS", "the volume's limit of throughput", "the instance's limit of IOPS",
+		"the instance's limit of throughput"}
 	for _, c := range f.CloudVolumes {
 		for i, fact := range c.Exceeded() {
 			if fact.State == host.StateAbsent { // a disk of the instance's host has no limit of a volume
 				continue
 			}
-			r := readAs(fact, func(s float64) string { return result.Format(s, "s") }, func(s float64) bool { return s <= heldBack })
+			r := readAs(fact, func(s float64) string { return result.Format(s, "s") },
+				func(s float64) bool { return s <= heldBack })
 			if v.readings = append(v.readings, r); r.bad && v.bad == "" {
 				v.bad = fmt.Sprintf("%s was asked for more than %s for %s since it was attached", c.Name, limits[i], r.value)
 			}

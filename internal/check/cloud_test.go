@@ -3,13 +3,16 @@ package check
 import "hostlab/internal/host"
 
 var cloudCases = []lookCase{
-	{id: "NET-010", name: "held back", want: Finding, evidence: "pps = 946", facts: heldPackets(known[int64](946, "ethtool -S ens5 pps"))},
+	{id: "NET-010", name: "held back", want: Finding, evidence: "pps = 946",
+		facts: heldPackets(known[int64](946, "ethtool -S ens5 pps"))},
 	{id: "NET-010", name: "none", want: OK, facts: heldPackets(known[int64](0, "x"))},
 	{id: "NET-010", name: "denied", want: Unknown, facts: heldPackets(denied[int64]("x"))},
 	{id: "NET-010", name: "no such driver", want: NotApplicable, facts: func(*host.Facts) {}, detail: "other clouds"},
-	{id: "STO-015", name: "beyond its IOPS", want: Finding, detail: "nvme1n1 was asked for more than the volume's limit of IOPS for 1200 s",
+	{id: "STO-015", name: "beyond its IOPS", want: Finding,
+		detail: "nvme1n1 was asked for more than the volume's limit of IOPS for 1200 s",
 		remedy: "modify-volume", facts: beyondLimit(known(1200.0, "x"), known(0.0, "x"))},
-	{id: "STO-015", name: "beyond the instance's", want: Finding, detail: "the instance's limit of throughput", facts: beyondLimit(known(0.0, "x"), known(61.0, "x"))},
+	{id: "STO-015", name: "beyond the instance's", want: Finding, detail: "the instance's limit of throughput",
+		facts: beyondLimit(known(0.0, "x"), known(61.0, "x"))},
 	{id: "STO-015", name: "for a moment", want: OK, facts: beyondLimit(known(12.0, "x"), known(0.0, "x"))},
 	{id: "STO-015", name: "denied", want: Unknown, facts: beyondLimit(denied[float64]("x"), denied[float64]("x"))},
 	{id: "STO-015", name: "another cloud", want: NotApplicable, facts: func(*host.Facts) {}, detail: "other clouds"},

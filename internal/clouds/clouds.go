@@ -1,5 +1,5 @@
-// Package clouds reads what a cloud tells its guests of the limits that they were sold: for how long a volume was asked for
-// more than it gives, and how many packets a network held back.
+// Package clouds reads what a cloud tells its guests of the limits that they were sold: for how long a volume was
+// asked for more than it gives, and how many packets a network held back.
 package clouds
 
 import (
@@ -12,8 +12,8 @@ import (
 // Volume is what a volume of Amazon EBS, or a disk of an instance of EC2, counts since it was attached.
 type Volume struct {
 	Local bool // it is a disk of the instance's host
-	// For how long more was asked for than it gives, s: of requests and of bytes a second, by the volume's limit and by that of
-	// the instance.
+	// For how long more was asked for than it gives, s: of requests and of bytes a second, by the volume's limit and by
+	// that of the instance.
 	VolumeIOPS, VolumeThroughput, InstanceIOPS, InstanceThroughput float64
 	Queue                                                          uint64 // requests that it works on now
 	Reads, Writes                                                  []Bin
@@ -26,8 +26,8 @@ type Bin struct {
 }
 
 // Page and what it begins with: amazon-ec2-utils (ebsnvme), aws-ebs-csi-driver (pkg/metrics/nvme.go), nvme-cli 2.14
-// (plugins/amzn/amzn-nvme.c, which has the disks of the instance's host, too). Its numbers are little endian, and its times
-// in microseconds.
+// (plugins/amzn/amzn-nvme.c, which has the disks of the instance's host, too). Its numbers are little endian, and its
+// times in microseconds.
 const (
 	page       = 0xD0
 	pageSize   = 4096
@@ -67,14 +67,16 @@ func Parse(b []byte) (v Volume, err error) {
 
 // Model reports that a disk of that model has such a page.
 func Model(name string) bool {
-	return strings.Contains(name, "Amazon Elastic Block Store") || strings.Contains(name, "Amazon EC2 NVMe Instance Storage")
+	return strings.Contains(name, "Amazon Elastic Block Store") ||
+		strings.Contains(name, "Amazon EC2 NVMe Instance Storage")
 }
 
-// Since is what was counted after an earlier reading. ok is false where the volume counts anew, as one that was attached
-// again.
+// Since is what was counted after an earlier reading. ok is false where the volume counts anew, as one that was
+// attached again.
 func (v Volume) Since(before Volume) (d Volume, ok bool) {
 	d, ok = v, true
-	for _, f := range []struct{ now, then *float64 }{{&d.VolumeIOPS, &before.VolumeIOPS}, {&d.VolumeThroughput, &before.VolumeThroughput},
+	for _, f := range []struct{ now, then *float64 }{{&d.VolumeIOPS, &before.VolumeIOPS},
+		{&d.VolumeThroughput, &before.VolumeThroughput},
 		{&d.InstanceIOPS, &before.InstanceIOPS}, {&d.InstanceThroughput, &before.InstanceThroughput}} {
 		*f.now -= *f.then
 		ok = ok && *f.now >= 0
@@ -92,7 +94,8 @@ func (v Volume) Since(before Volume) (d Volume, ok bool) {
 	return d, ok
 }
 
-// Within is the time in which a share of requests was done, as the end of their bin, s; ok is false where there were none.
+// Within is the time in which a share of requests was done, as the end of their bin, s; ok is false where there were
+// none.
 func Within(bins []Bin, share float64) (s float64, ok bool) {
 	all, seen := uint64(0), uint64(0)
 	for _, b := range bins {

@@ -28,7 +28,8 @@ var fields = []uint64{1000, 500, 1 << 20, 1 << 19, 5_000_000, 2_500_000, 12_000_
 
 func TestParse(t *testing.T) {
 	bins := func(n uint64) []Bin { return []Bin{{0, 256e-6, 90 + n}, {256e-6, 4096e-6, 10 + n}} }
-	want := Volume{VolumeIOPS: 12, VolumeThroughput: 3, InstanceIOPS: 2, InstanceThroughput: 1, Queue: 7, Reads: bins(0), Writes: bins(1)}
+	want := Volume{VolumeIOPS: 12, VolumeThroughput: 3, InstanceIOPS: 2, InstanceThroughput: 1, Queue: 7, Reads: bins(0),
+		Writes: bins(1)}
 	if got, err := Parse(written(ofVolume, fields...)); err != nil || !cmp.Equal(got, want) {
 		t.Errorf("%v: %s", err, cmp.Diff(want, got))
 	}
@@ -36,7 +37,8 @@ func TestParse(t *testing.T) {
 	if got, err := Parse(written(ofInstance, fields...)); err != nil || !cmp.Equal(got, want) {
 		t.Errorf("%v: %s", err, cmp.Diff(want, got))
 	}
-	for _, b := range [][]byte{nil, make([]byte, 4096), written(0x12345678, fields...), written(ofVolume, fields...)[:1000]} {
+	for _, b := range [][]byte{nil, make([]byte, 4096), written(0x12345678, fields...),
+		written(ofVolume, fields...)[:1000]} {
 		if v, err := Parse(b); err == nil {
 			t.Errorf("%d bytes: %+v", len(b), v)
 		}

@@ -38,7 +38,8 @@ func ReadVolume(name string) (Volume, error) {
 	var pin runtime.Pinner // the kernel gets an address as a number, which Go does not follow
 	pin.Pin(&b[0])
 	defer pin.Unpin()
-	c := command{opcode: getLogPage, nsid: 1, addr: uint64(uintptr(unsafe.Pointer(&b[0]))), dataLen: pageSize, //nolint:gosec // for the kernel
+	at := uint64(uintptr(unsafe.Pointer(&b[0]))) //nolint:gosec // for the kernel
+	c := command{opcode: getLogPage, nsid: 1, addr: at, dataLen: pageSize,
 		cdw10: page | (pageSize/4-1)<<16, timeout: 1000}
 	if err := ioctl(int(f.Fd()), adminCmd, unsafe.Pointer(&c)); err != nil { //nolint:gosec // for the kernel
 		return Volume{}, err
@@ -48,7 +49,8 @@ func ReadVolume(name string) (Volume, error) {
 
 // ioctl calls the kernel with the address of what it reads and writes.
 func ioctl(fd int, request uintptr, arg unsafe.Pointer) error {
-	status, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), request, uintptr(arg)) //nolint:gosec // a descriptor is small
+	//nolint:gosec // a descriptor is small
+	status, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), request, uintptr(arg))
 	switch {
 	case errno != 0:
 		return errno

@@ -19,7 +19,8 @@ type Claims struct {
 	Huge []HugeLimit `json:"huge_pages"`
 }
 
-// Request is a share of CPUs that was asked for. Of a weight two requests are possible: which formula made it does not show.
+// Request is a share of CPUs that was asked for. Of a weight two requests are possible: which formula made it does
+// not show.
 type Request struct {
 	CPUs  float64 `json:"cpus"`
 	Later float64 `json:"later"` // by the later formula; 0: there is none of it
@@ -66,7 +67,8 @@ const (
 )
 
 // requestOf is the request of a weight of version 2. runc before 1.3.2 and crun before 1.23 make it in proportion
-// (KEP-2254), later ones by a curve through (2, 1), (1024, 100) and (262144, 10000): opencontainers/cgroups pull request 20.
+// (KEP-2254), later ones by a curve through (2, 1), (1024, 100) and (262144, 10000): opencontainers/cgroups pull
+// request 20.
 func requestOf(weight int64) (Request, error) {
 	switch {
 	case weight == 1:

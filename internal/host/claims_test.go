@@ -5,13 +5,14 @@ import (
 	"testing"
 )
 
-// TestRequestOf: a weight stands for one request or another, by the runtime's formula. runc 1.3.1 made 77 of 2,000 shares,
-// and 1.4.0-rc.1 170 (opencontainers/runc issue 4896).
+// TestRequestOf: a weight stands for one request or another, by the runtime's formula. runc 1.3.1 made 77 of 2,000
+// shares, and 1.4.0-rc.1 170 (opencontainers/runc issue 4896).
 func TestRequestOf(t *testing.T) {
 	for _, c := range []struct {
 		weight      int64
 		cpus, later float64 // of one of which it was made
-	}{{77, 2000. / 1024, 0}, {170, 0, 2000. / 1024}, {39, 1, 0}, {100, 0, 1}, {20, 0.5, 0}, {59, 0, 0.5}, {10000, 256, 256}, {2, 0.04, 0}} {
+	}{{77, 2000. / 1024, 0}, {170, 0, 2000. / 1024}, {39, 1, 0}, {100, 0, 1}, {20, 0.5, 0}, {59, 0, 0.5},
+		{10000, 256, 256}, {2, 0.04, 0}} {
 		r, err := requestOf(c.weight)
 		near := func(got, want float64) bool { return want == 0 || math.Abs(got-want) <= 0.02+0.02*want }
 		if err != nil || !near(r.CPUs, c.cpus) || !near(r.Later, c.later) {
@@ -28,24 +29,30 @@ func TestRequestOf(t *testing.T) {
 	}
 }
 
-// TestReadClaims: the limits are those of the container's group and of its pod's, whatever group inside a process is in.
+// TestReadClaims: the limits are those of the container's group and of its pod's, whatever group inside a process is
+// in.
 func TestReadClaims(t *testing.T) {
 	const pod = "/kubepods/burstable/pod81e09ae0-12ec-4ec5-94b8-51cda7906370"
 	v2 := "-- proc/self/mountinfo --\n30 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n-- proc/7/cgroup --\n0::" + pod + "/ab/inner\n" +
-		"-- sys/fs/cgroup" + pod + "/ab/inner/cpu.weight --\n100\n-- sys/fs/cgroup" + pod + "/ab/inner/cpu.max --\nmax 100000\n" +
+		"-- sys/fs/cgroup" + pod + "/ab/inner/cpu.weight --\n100\n-- sys/fs/cgroup" + pod +
+		"/ab/inner/cpu.max --\nmax 100000\n" +
 		"-- sys/fs/cgroup" + pod + "/ab/cpu.weight --\n20\n-- sys/fs/cgroup" + pod + "/ab/cpu.max --\n150000 100000\n" +
-		"-- sys/fs/cgroup" + pod + "/ab/hugetlb.2MB.max --\nmax\n-- sys/fs/cgroup" + pod + "/ab/hugetlb.2MB.rsvd.max --\n7\n" +
+		"-- sys/fs/cgroup" + pod + "/ab/hugetlb.2MB.max --\nmax\n-- sys/fs/cgroup" + pod +
+		"/ab/hugetlb.2MB.rsvd.max --\n7\n" +
 		"-- sys/fs/cgroup" + pod + "/hugetlb.2MB.max --\n0\n-- sys/fs/cgroup" + pod + "/memory.max --\n1073741824\n"
 	v1 := "-- proc/self/mountinfo --\n32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n33 31 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n" +
 		"34 31 0:31 / /sys/fs/cgroup/hugetlb rw - cgroup cgroup rw,hugetlb\n" +
 		"-- proc/7/cgroup --\n3:hugetlb:" + pod + "/ab\n2:memory:" + pod + "/ab\n1:cpu:" + pod + "/ab\n" +
-		"-- sys/fs/cgroup/cpu" + pod + "/ab/cpu.shares --\n512\n-- sys/fs/cgroup/cpu" + pod + "/ab/cpu.cfs_quota_us --\n150000\n" +
-		"-- sys/fs/cgroup/cpu" + pod + "/ab/cpu.cfs_period_us --\n100000\n-- sys/fs/cgroup/memory" + pod + "/memory.limit_in_bytes --\n1073741824\n" +
+		"-- sys/fs/cgroup/cpu" + pod + "/ab/cpu.shares --\n512\n-- sys/fs/cgroup/cpu" + pod +
+		"/ab/cpu.cfs_quota_us --\n150000\n" +
+		"-- sys/fs/cgroup/cpu" + pod + "/ab/cpu.cfs_period_us --\n100000\n-- sys/fs/cgroup/memory" + pod +
+		"/memory.limit_in_bytes --\n1073741824\n" +
 		"-- sys/fs/cgroup/hugetlb" + pod + "/ab/hugetlb.2MB.limit_in_bytes --\n0\n"
 	for version, archive := range map[int]string{1: v1, 2: v2} {
 		c := ReadClaims(tree(t, archive), 7, "postgres", pod+"/ab")
 		r, _ := c.Request.Get()
-		if c.Limits.CPUQuota.Or(0) != 1.5 || c.Limits.MemoryMax.Or(0) != 1<<30 || math.Abs(r.CPUs-0.5) > 0.02 || c.Limits.CgroupV.Or(0) != version {
+		if c.Limits.CPUQuota.Or(0) != 1.5 || c.Limits.MemoryMax.Or(0) != 1<<30 || math.Abs(r.CPUs-0.5) > 0.02 ||
+			c.Limits.CgroupV.Or(0) != version {
 			t.Errorf("version %d: %+v, request %+v", version, c.Limits, c.Request)
 		}
 		if len(c.Huge) != 1 || c.Huge[0].Size != "2MB" || c.Huge[0].Bytes.Value != 0 || c.Huge[0].Bytes.State != StateOK {

@@ -25,7 +25,8 @@ func (v CloudVolume) Exceeded() []Fact[float64] {
 	return []Fact[float64]{v.VolumeIOPS, v.VolumeThroughput, v.InstanceIOPS, v.InstanceThroughput}
 }
 
-// CloudNetwork is how many packets each limit of a cloud held back or dropped on an interface, since its driver was loaded.
+// CloudNetwork is how many packets each limit of a cloud held back or dropped on an interface, since its driver was
+// loaded.
 type CloudNetwork struct {
 	Name      string      `json:"name"`
 	In        Fact[int64] `json:"bandwidth_in_exceeded"`
@@ -81,7 +82,8 @@ func readCloud(t Tree, disks []BlockDevice) (volumes []CloudVolume, networks []C
 		})
 		source := "NVMe log page 0xD0 of " + name
 		us := func(line string) Fact[float64] {
-			return Convert(lineNumber(text, source, line, ""), "s", func(n int64) (float64, error) { return float64(n) / 1e6, nil })
+			return Convert(lineNumber(text, source, line, ""), "s",
+				func(n int64) (float64, error) { return float64(n) / 1e6, nil })
 		}
 		volumes = append(volumes, CloudVolume{name, us("volume_iops"), us("volume_throughput"), us("instance_iops"),
 			us("instance_throughput"), lineNumber(text, source, "queue", "")})
@@ -107,16 +109,17 @@ func readCloud(t Tree, disks []BlockDevice) (volumes []CloudVolume, networks []C
 // volumeLines are a volume's times in µs; a disk of the instance's host has no limit of a volume.
 func volumeLines(v clouds.Volume) string {
 	us := func(s float64) int64 { return int64(s*1e6 + 0.5) }
-	text := fmt.Sprintf("instance_iops: %d\ninstance_throughput: %d\nqueue: %d\n", us(v.InstanceIOPS), us(v.InstanceThroughput), v.Queue)
+	text := fmt.Sprintf("instance_iops: %d\ninstance_throughput: %d\nqueue: %d\n", us(v.InstanceIOPS),
+		us(v.InstanceThroughput), v.Queue)
 	if !v.Local {
 		text = fmt.Sprintf("volume_iops: %d\nvolume_throughput: %d\n", us(v.VolumeIOPS), us(v.VolumeThroughput)) + text
 	}
 	return text
 }
 
-// UntoldLimits says where a cloud shows its limits, if its guests do not see them; "": they do, or this is no guest of a cloud.
-// Microsoft: "Monitoring data reference for Azure Virtual Machines"; Google: "Google Cloud metrics", compute; Oracle: "Block
-// Volume Metrics".
+// UntoldLimits says where a cloud shows its limits, if its guests do not see them; "": they do, or this is no guest
+// of a cloud. Microsoft: "Monitoring data reference for Azure Virtual Machines"; Google: "Google Cloud metrics",
+// compute; Oracle: "Block Volume Metrics".
 func (f *Facts) UntoldLimits() string {
 	hypervisor, _ := f.Virt.Hypervisor.Get()
 	_, rest, _ := strings.Cut(hypervisor, "(")
@@ -135,8 +138,8 @@ func (f *Facts) UntoldLimits() string {
 	return "no guest of " + cloud + " sees limits of its disks and network; they are in " + at
 }
 
-// Burstable reports a type of instance whose CPUs are its own for as long as it has credits: T2 to T4g of Amazon EC2. Of other
-// clouds no guest sees its type.
+// Burstable reports a type of instance whose CPUs are its own for as long as it has credits: T2 to T4g of Amazon EC2.
+// Of other clouds no guest sees its type.
 func (f *Facts) Burstable() bool {
 	product := f.Identity.Product.Or("")
 	_, kind, _ := strings.Cut(product, "Amazon EC2 ")

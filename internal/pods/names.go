@@ -32,9 +32,9 @@ const (
 	podLogs  = "/var/log/pods"
 )
 
-// bundles hold a directory for each container of containerd, whose config.json has the names of Kubernetes' objects as
-// annotations (containerd 005c52e, core/runtime/v2/bundle.go; 02e0fef, pkg/cri/annotations). k3s, RKE2 and MicroK8s have its
-// state elsewhere.
+// bundles hold a directory for each container of containerd, whose config.json has the names of Kubernetes' objects
+// as annotations (containerd 005c52e, core/runtime/v2/bundle.go; 02e0fef, pkg/cri/annotations). k3s, RKE2 and
+// MicroK8s have its state elsewhere.
 var bundles = []string{
 	"/run/containerd/io.containerd.runtime.v2.task", "/run/k3s/containerd/io.containerd.runtime.v2.task",
 	"/var/snap/microk8s/common/run/containerd/io.containerd.runtime.v2.task",
@@ -84,7 +84,8 @@ func (n *Names) graphRoot() string {
 func Read() *Names { return read("", owner) }
 
 func read(root string, owner func(string) int) *Names {
-	n := &Names{root: root, owner: owner, logs: map[string][]string{}, pods: map[string][]string{}, stored: map[string]string{}}
+	n := &Names{root: root, owner: owner, logs: map[string][]string{}, pods: map[string][]string{},
+		stored: map[string]string{}}
 	for _, name := range n.list(logLinks) {
 		name = strings.TrimSuffix(name, ".log")
 		at := strings.LastIndexByte(name, '-')
@@ -120,8 +121,15 @@ func (n *Names) Looked() string {
 	if len(n.looked) == 0 {
 		return "no directory of a kubelet or a container runtime is here"
 	}
-	return "names were looked for in " + strings.Join(n.looked, ", ")
+	at := n.looked
+	if len(at) > mostLooked {
+		at = append(slices.Clone(at[:mostLooked]), "and more")
+	}
+	return "names were looked for in " + strings.Join(at, ", ")
 }
+
+// mostLooked is how many places a line names.
+const mostLooked = 8
 
 // open opens a directory that nobody else controls.
 func (n *Names) open(dir string) (*os.Root, error) {
@@ -215,7 +223,7 @@ func (n *Names) read(dir, file string, limit int64, into any) bool {
 	if err == nil {
 		err = json.Unmarshal(b, into)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrPermission) { // of which the directory above has told
 		n.note(filepath.Join(dir, file), err)
 	}
 	return err == nil
@@ -237,8 +245,8 @@ func (n *Names) store(dir string) {
 	}
 }
 
-// fill gives a container its names, as far as they are known. A user may call a group anything that is theirs, so that it
-// gets no name of root's, and one of this user's own storage alone.
+// fill gives a container its names, as far as they are known. A user may call a group anything that is theirs, so
+// that it gets no name of root's, and one of this user's own storage alone.
 func (n *Names) fill(c *Container) {
 	if n.owner != nil {
 		c.Owner = n.owner(c.Group)

@@ -1,5 +1,5 @@
-// Package pods tells the containers that run here by the names that people have for them. It asks no runtime: a container
-// shows by its control group, and its name by files that the kubelet and the runtimes write for themselves.
+// Package pods tells the containers that run here by the names that people have for them. It asks no runtime: a
+// container shows by its control group, and its name by files that the kubelet and the runtimes write for themselves.
 package pods
 
 import (
@@ -18,23 +18,27 @@ import (
 
 // Container is one that runs here.
 type Container struct {
-	ID    string
-	Group string // its control group
-	Whole string // that of its pod; "": it is in none
-	UID   string // of its pod
-	// Namespace, Pod and Name are "" where they are not known. Name is Sandbox of the one that only holds a pod's namespaces.
-	Namespace, Pod, Name string
-	Owner                int // whose it is: 0 is root's, which a runtime of the system started; -1: not known
-	Engine               string
-	PID                  int // its first process
+	ID    string `json:"id"`
+	Group string `json:"group"`           // its control group
+	Whole string `json:"whole,omitempty"` // that of its pod; "": it is in none
+	UID   string `json:"uid,omitempty"`   // of its pod
+	// Namespace, Pod and Name are "" where they are not known. Name is Sandbox of the one that only holds a pod's
+	// namespaces.
+	Namespace string `json:"namespace,omitempty"`
+	Pod       string `json:"pod,omitempty"`
+	Name      string `json:"name,omitempty"`
+	Owner     int    `json:"owner"` // whose it is: 0 is root's, which a runtime of the system started; -1: not known
+	Engine    string `json:"engine,omitempty"`
+	PID       int    `json:"pid"` // its first process
 }
 
-// Sandbox is how runtimes call a pod's container without a program of the pod's own (dockershim and CRI-O: k8s_POD_...).
+// Sandbox is how runtimes call a pod's container without a program of the pod's own (dockershim and CRI-O:
+// k8s_POD_...).
 const Sandbox = "POD"
 
-// The kubelet makes a pod's group of its UID (pkg/kubelet/cm/pod_container_manager_linux.go); systemd's
-// driver writes its dashes as underscores, and a static pod's UID is a hash. Runtimes name a container's group by its ID:
-// docker-, cri-containerd- and crio-ID.scope, libpod-ID, or the ID alone; containerd without systemd's driver writes
+// The kubelet makes a pod's group of its UID (pkg/kubelet/cm/pod_container_manager_linux.go); systemd's driver writes
+// its dashes as underscores, and a static pod's UID is a hash. Runtimes name a container's group by its ID: docker-,
+// cri-containerd- and crio-ID.scope, libpod-ID, or the ID alone; containerd without systemd's driver writes
 // "kubepods-podUID.slice:cri-containerd:ID" as one name.
 var (
 	ofPod       = lazyre.New(`(?:^|-)pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?(?:$|:)`)
@@ -46,14 +50,15 @@ var (
 var engines = []struct{ part, engine string }{{"docker", "docker"}, {"libpod", "podman"}, {"crio-", "cri-o"},
 	{"cri-containerd", "containerd"}, {"nerdctl", "nerdctl"}, {"lxc", "lxc"}}
 
-// Of is the outermost container that holds a control group; ok is false where none does. What a container's own root makes
-// below its group may have any name.
+// Of is the outermost container that holds a control group; ok is false where none does. What a container's own root
+// makes below its group may have any name.
 func Of(group string) (c Container, ok bool) {
 	parts := strings.Split(group, "/")
 	for i, part := range parts {
 		if i > 0 && parts[i-1] == "lxc" && c.Whole == "" {
 			c.ID = part
-		} else if m := ofMachine.FindStringSubmatch(part); m != nil && !strings.HasPrefix(m[2], "qemu") { // libvirt's are no containers
+			// libvirt's are no containers
+		} else if m := ofMachine.FindStringSubmatch(part); m != nil && !strings.HasPrefix(m[2], "qemu") {
 			c.ID = unescape(cmp.Or(m[1], m[2], m[3]))
 		} else if m := ofContainer.FindStringSubmatch(part); m != nil && !strings.Contains(part, "conmon") {
 			c.ID = m[1]

@@ -18,23 +18,31 @@ func id(of string) string { return strings.Repeat(of, 64/len(of)) }
 
 // TestOf: the groups of each runtime and driver, those within a container, and those that are none.
 func TestOf(t *testing.T) {
-	systemd := "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + strings.ReplaceAll(uid, "-", "_") + ".slice"
+	systemd := "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + strings.ReplaceAll(uid, "-", "_") +
+		".slice"
 	kind := "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-besteffort.slice/kubelet-kubepods-besteffort-pod" +
 		strings.ReplaceAll(uid, "-", "_") + ".slice"
 	plain, static := "/kubepods/besteffort/pod"+uid, "/kubepods/pod33d556edd3ae8ef21980288cef77ae8b"
 	for group, want := range map[string]Container{
-		systemd + "/cri-containerd-" + id("a") + ".scope":         {ID: id("a"), UID: uid, Whole: systemd, Engine: "containerd"},
+		systemd + "/cri-containerd-" + id("a") + ".scope": {ID: id("a"), UID: uid, Whole: systemd,
+			Engine: "containerd"},
 		systemd + "/crio-" + id("a") + ".scope/container":         {ID: id("a"), UID: uid, Whole: systemd, Engine: "cri-o"},
 		kind + "/cri-containerd-" + id("a") + ".scope/init.scope": {ID: id("a"), UID: uid, Whole: kind, Engine: "containerd"},
-		plain + "/" + id("b"):                                     {ID: id("b"), UID: uid, Whole: plain},
-		plain + "/kata_sandbox":                                   {ID: "kata_sandbox", UID: uid, Whole: plain},
-		static + "/" + id("b"):                                    {ID: id("b"), UID: "33d556edd3ae8ef21980288cef77ae8b", Whole: static},
-		"/system.slice/containerd.service/kubepods-pod" + strings.ReplaceAll(uid, "-", "_") + ".slice:cri-containerd:" + id("c"): {
+		plain + "/" + id("b"):   {ID: id("b"), UID: uid, Whole: plain},
+		plain + "/kata_sandbox": {ID: "kata_sandbox", UID: uid, Whole: plain},
+		static + "/" + id("b"): {ID: id("b"), UID: "33d556edd3ae8ef21980288cef77ae8b",
+			Whole: static},
+		"/system.slice/containerd.service/kubepods-pod" + strings.ReplaceAll(uid, "-", "_") +
+			".slice:cri-containerd:" + id("c"): {
 			ID: id("c"), UID: uid, Engine: "containerd"},
-		"/system.slice/docker-" + id("d") + ".scope":                                            {ID: id("d"), Engine: "docker"},
-		"/docker/" + id("d") + "/docker/" + id("e"):                                             {ID: id("d"), Engine: "docker"},
-		"/machine.slice/libpod-" + id("f") + ".scope/container":                                 {ID: id("f"), Engine: "podman"},
-		"/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" + id("f") + ".scope": {ID: id("f"), Engine: "podman"},
+		"/system.slice/docker-" + id("d") + ".scope": {ID: id("d"),
+			Engine: "docker"},
+		"/docker/" + id("d") + "/docker/" + id("e"): {ID: id("d"),
+			Engine: "docker"},
+		"/machine.slice/libpod-" + id("f") + ".scope/container": {ID: id("f"),
+			Engine: "podman"},
+		"/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" + id("f") + ".scope": {ID: id("f"),
+			Engine: "podman"},
 		"/default/" + id("1"):                    {ID: id("1")},
 		"/lxc.payload.web/system.slice":          {ID: "web", Engine: "lxc"},
 		"/lxc/web":                               {ID: "web", Engine: "lxc"},
@@ -55,7 +63,8 @@ func TestOf(t *testing.T) {
 			}
 			continue
 		}
-		if d := cmp.Diff(want, got, cmpopts.IgnoreFields(Container{}, "Group")); d != "" || !strings.HasPrefix(group, got.Group) {
+		if d := cmp.Diff(want, got, cmpopts.IgnoreFields(Container{}, "Group")); d != "" ||
+			!strings.HasPrefix(group, got.Group) {
 			t.Errorf("%s: %s", group, d)
 		}
 	}
@@ -108,7 +117,8 @@ func TestNames(t *testing.T) {
 		{id("3"), "", "pod:shop/db-2/postgres", "pod shop/db-2, container postgres"},
 		{id("4"), uid, "container:" + id("4")[:12], "pod shop/api-7f9"}, // whose container is not known
 		{id("5"), "", "container:" + id("5")[:12], "container " + id("5")[:12]},
-		{id("5"), "33d556edd3ae8ef21980288cef77ae8b", "container:" + id("5")[:12], "pod of UID 33d556edd3ae8ef21980288cef77ae8b"},
+		{id("5"), "33d556edd3ae8ef21980288cef77ae8b", "container:" + id("5")[:12],
+			"pod of UID 33d556edd3ae8ef21980288cef77ae8b"},
 		{"..", "", "container:..", "container .."},
 	} {
 		got := Container{ID: c.id, UID: c.uid}
@@ -155,7 +165,8 @@ func TestOthersFiles(t *testing.T) {
 		logLinks + "/db-0_shop_postgres-" + id("a") + ".log": "",
 		dockers[0] + "/" + id("2") + "/config.v2.json":       `{"Name": "/web"}`,
 	})
-	for name, mode := range map[string]os.FileMode{logLinks: 0o777, dockers[0] + "/" + id("2") + "/config.v2.json": 0o666} {
+	for name, mode := range map[string]os.FileMode{logLinks: 0o777,
+		dockers[0] + "/" + id("2") + "/config.v2.json": 0o666} {
 		if err := os.Chmod(filepath.Join(root, name), mode); err != nil {
 			t.Fatal(err)
 		}

@@ -28,8 +28,12 @@ func podAmong(name string, all []pods.Container, looked string, servers []host.D
 	})
 	first := func(c pods.Container) string { return cmp.Or(c.UID, c.Whole, c.ID) }
 	switch {
-	case len(found) == 0 && len(f) > 2 && slices.ContainsFunc(all, func(c pods.Container) bool { return c.Namespace == f[0] && c.Pod == f[1] }):
-		inside := slices.DeleteFunc(slices.Clone(all), func(c pods.Container) bool { return c.Namespace != f[0] || c.Pod != f[1] })
+	case len(found) == 0 && len(f) > 2 && slices.ContainsFunc(all,
+		func(c pods.Container) bool { return c.Namespace == f[0] && c.Pod == f[1] }):
+		inside := slices.DeleteFunc(slices.Clone(all), func(c pods.Container) bool {
+			return c.Namespace != f[0] ||
+				c.Pod != f[1]
+		})
 		return nil, fmt.Errorf("pod %s/%s has no container %q; it has %s", f[0], f[1], f[2], candidates(inside))
 	case len(found) == 0:
 		return nil, absent("pod "+name, all, looked)
@@ -83,7 +87,8 @@ func grouped(kind Kind, name, group string, inside []pods.Container, servers []h
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{Kind: kind, Name: name, PID: g.first(), Containers: inside, group: g, quota: g.limited(), tight: g.bounded()}
+	s := &Service{Kind: kind, Name: name, PID: g.first(), Containers: inside, group: g, quota: g.limited(),
+		tight: g.bounded()}
 	for _, c := range inside {
 		if x, err := groupAt(c.Group); err == nil && x.path != g.path {
 			s.inside = append(s.inside, x)

@@ -38,8 +38,10 @@ func TestPodErrors(t *testing.T) {
 		{func() (*Service, error) { return containerAmong("x", nil, "no directory", nil) },
 			[]string{"no container x runs here: no container runs here; no directory"}},
 		// One is found, whose group is none of this host's.
-		{func() (*Service, error) { return podAmong("shop/db-0", running, "", nil) }, []string{"no control group /k/u1 is here"}},
-		{func() (*Service, error) { return podAmong("shop/db-0/backup", running, "", nil) }, []string{"no control group /k/u1/aa22 is here"}},
+		{func() (*Service, error) { return podAmong("shop/db-0", running, "", nil) },
+			[]string{"no control group /k/u1 is here"}},
+		{func() (*Service, error) { return podAmong("shop/db-0/backup", running, "", nil) },
+			[]string{"no control group /k/u1/aa22 is here"}},
 		{func() (*Service, error) { return containerAmong("web", running, "", nil) }, []string{"/docker/abcd1111"}},
 		{func() (*Service, error) { return containerAmong("abcd2", running, "", nil) }, []string{"/docker/abcd2222"}},
 	} {
@@ -54,7 +56,8 @@ func TestPodErrors(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"pod:", "pod:a", "pod:a/", "pod:a/b/c/d", "pod:/b", "container:", "container:a/b", "pod:a/b\n"} {
+	for _, text := range []string{"pod:", "pod:a", "pod:a/", "pod:a/b/c/d", "pod:/b", "container:", "container:a/b",
+		"pod:a/b\n"} {
 		if s, err := Parse(text); err == nil || strings.Contains(err.Error(), "\n") {
 			t.Errorf("Parse(%q) = %+v, %v", text, s, err)
 		}

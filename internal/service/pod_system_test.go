@@ -35,10 +35,12 @@ func runContainer(t *testing.T, id, group, script string) {
 	}
 	spec := map[string]any{
 		"ociVersion": "1.0.2", "hostname": "db-0", "root": map[string]any{"path": "rootfs"}, "mounts": mounts,
-		"process": map[string]any{"args": []string{"/busybox", "sh", "-c", script}, "cwd": "/", "env": []string{"HOSTNAME=db-0"}},
+		"process": map[string]any{"args": []string{"/busybox", "sh", "-c", script}, "cwd": "/",
+			"env": []string{"HOSTNAME=db-0"}},
 		"linux": map[string]any{
 			"cgroupsPath": group,
-			"namespaces":  []any{map[string]any{"type": "pid"}, map[string]any{"type": "mount"}, map[string]any{"type": "uts"}, map[string]any{"type": "ipc"}},
+			"namespaces": []any{map[string]any{"type": "pid"}, map[string]any{"type": "mount"}, map[string]any{"type": "uts"},
+				map[string]any{"type": "ipc"}},
 			"resources": map[string]any{"cpu": map[string]any{"shares": 512, "quota": 20000, "period": 100000},
 				"memory": map[string]any{"limit": 64 << 20}},
 		},
@@ -52,7 +54,8 @@ func runContainer(t *testing.T, id, group, script string) {
 	}
 	crun := func(args ...string) *exec.Cmd { // which takes no control groups of both versions beside each other (1.8.1)
 		const alone = `umount /sys/fs/cgroup/unified 2>/dev/null; exec crun "$@"`
-		return exec.Command("unshare", append([]string{"-m", "sh", "-c", alone, "sh", "--root", filepath.Join(bundle, "state"),
+		return exec.Command("unshare", append([]string{"-m", "sh", "-c", alone, "sh", "--root",
+			filepath.Join(bundle, "state"),
 			"--cgroup-manager=cgroupfs"}, args...)...)
 	}
 	run := crun("run", "--no-pivot", "--detach", "--bundle", bundle, id)
@@ -121,7 +124,8 @@ func TestPod(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := Reading{}
-		for end := testkit.End(t); (r.Throttled == nil || *r.Throttled == 0) && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		for end := testkit.End(t); (r.Throttled == nil || *r.Throttled == 0) &&
+			time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 			if r, err = m.Read(); err != nil {
 				t.Fatal(err)
 			}
@@ -130,14 +134,17 @@ func TestPod(t *testing.T) {
 			t.Errorf("%s: quota %+v, throttled %v", text, q, r.Throttled)
 		}
 		c := host.ReadClaims(host.Tree{}, s.Containers[0].PID, "", s.Containers[0].Group)
-		if request, _ := c.Request.Get(); request.CPUs < 0.48 || request.CPUs > 0.52 || c.Limits.CPUQuota.Or(0) != 0.2 || c.Limits.MemoryMax.Or(0) != 64<<20 {
+		if request, _ := c.Request.Get(); request.CPUs < 0.48 || request.CPUs > 0.52 || c.Limits.CPUQuota.Or(0) != 0.2 ||
+			c.Limits.MemoryMax.Or(0) != 64<<20 {
 			t.Errorf("%s: request %+v, quota %+v, memory %+v", text, c.Request, c.Limits.CPUQuota, c.Limits.MemoryMax)
 		}
 	}
-	if _, err := (Spec{Pod, "hostlab-test/db-1"}).Find(nil, nil); err == nil || !strings.Contains(err.Error(), "pod:hostlab-test/db-0/postgres") {
+	if _, err := (Spec{Pod, "hostlab-test/db-1"}).Find(nil, nil); err == nil ||
+		!strings.Contains(err.Error(), "pod:hostlab-test/db-0/postgres") {
 		t.Errorf("another pod: %v", err)
 	}
-	if got := strings.Join(Pods(), " "); !strings.Contains(got, "pod:hostlab-test/db-0 pod:hostlab-test/db-0/backup pod:hostlab-test/db-0/postgres") {
+	if got := strings.Join(Pods(), " "); !strings.Contains(got,
+		"pod:hostlab-test/db-0 pod:hostlab-test/db-0/backup pod:hostlab-test/db-0/postgres") {
 		t.Errorf("for completion: %s", got)
 	}
 }
