@@ -223,7 +223,7 @@ func (n *Names) read(dir, file string, limit int64, into any) bool {
 	if err == nil {
 		err = json.Unmarshal(b, into)
 	}
-	if err != nil && !errors.Is(err, fs.ErrPermission) { // of which the directory above has told
+	if err != nil && !errors.Is(err, fs.ErrPermission) { // the note on the directory above says so
 		n.note(filepath.Join(dir, file), err)
 	}
 	return err == nil
