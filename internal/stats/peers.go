@@ -30,7 +30,8 @@ func Peers(values []float64) []float64 {
 			if gap := math.Abs(near - values[order[first-1]]); gap > 0 {
 				widest = max(widest, gap/math.Abs(far-near)) // infinite where the rest is equal
 			}
-			p[order[first-1]] = min(1, 0.05/float64(len(values))*math.Pow(widestGap/widest, 3))
+			times := widestGap / widest
+			p[order[first-1]] = min(1, 0.05/float64(len(values))*times*times*times)
 		}
 		slices.Reverse(order)
 	}
