@@ -188,17 +188,21 @@ func limit(t proc.Taker) lever.Next {
 		}
 		return lever.Next{Note: "give it a CPU limit: " + how}
 	}
-	if u := t.Unit(); strings.HasSuffix(u, ".service") {
+	if u := t.Unit(); strings.HasSuffix(u, ".service") && !strings.Contains(t.Group, "/user@") { // whose units a manager of its own has
 		return lever.Next{Command: "systemctl set-property --runtime " + screen.Word(u) + " CPUWeight=1",
 			Note: "it gives its CPUs away while others want them"}
 	}
-	next := lever.Next{Command: fmt.Sprintf("chrt --all-tasks --idle --pid 0 %d", t.PID), // setpriority(2) reaches one thread alone
-		Note: "it gives its CPUs away while others of its control group want them"}
-	switch {
-	case t.Processes == 2:
-		next.Note += "; the same for its other process"
-	case t.Processes > 2:
-		next.Note += fmt.Sprintf("; the same for its %d other processes", t.Processes-1)
+	next := lever.Next{Command: fmt.Sprintf("taskset --all-tasks --cpu-list --pid 0 %d", t.PID), Note: "it stays on CPU 0"}
+	switch { // a priority counts among threads of one group alone
+	case t.Sharing.Idle, t.Sharing.By == proc.ByGroup:
+	case t.Sharing.By == proc.BySession:
+		next = lever.Next{Command: fmt.Sprintf("echo 19 | sudo tee /proc/%d/autogroup", t.PID), Note: "its session gives its CPUs away while others want them"}
+	default:
+		next = lever.Next{Command: fmt.Sprintf("chrt --all-tasks --idle --pid 0 %d", t.PID), // setpriority(2) reaches one thread alone
+			Note: "it gives its CPUs away while others want them"}
+	}
+	if t.Processes > 1 && t.Sharing.By != proc.BySession {
+		next.Note += "; the same for " + screen.Plural(t.Processes-1, "other process", "other processes")
 	}
 	return next
 }

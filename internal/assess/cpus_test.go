@@ -23,6 +23,10 @@ func TestBlame(t *testing.T) {
 	}{
 		"a neighbour":     {[]proc.Taker{hog}, nil, 0, lever.Neighbour, "hog (PID 4711, hog.service), 3 of 4 CPUs", "systemctl set-property --runtime hog.service CPUWeight=1"},
 		"a shell's loop":  {[]proc.Taker{{Name: "sh", PID: 7, Processes: 2, Seconds: 30}}, nil, 0, lever.Neighbour, "sh (2 processes, PID 7)", "chrt --all-tasks --idle --pid 0 7"},
+		"in a session":    {[]proc.Taker{{Name: "sh", PID: 7, Processes: 2, Seconds: 30, Sharing: proc.Sharing{By: proc.BySession}}}, nil, 0, lever.Neighbour, "sh (2 processes, PID 7)", "echo 19 | sudo tee /proc/7/autogroup"},
+		"in a group":      {[]proc.Taker{{Name: "sh", PID: 7, Processes: 1, Seconds: 30, Sharing: proc.Sharing{By: proc.ByGroup}}}, nil, 0, lever.Neighbour, "sh (PID 7)", "taskset --all-tasks --cpu-list --pid 0 7"},
+		"idle already":    {[]proc.Taker{{Name: "sh", PID: 7, Processes: 1, Seconds: 30, Sharing: proc.Sharing{By: proc.ByThread, Idle: true}}}, nil, 0, lever.Neighbour, "sh (PID 7)", "taskset --all-tasks --cpu-list --pid 0 7"},
+		"a user's unit":   {[]proc.Taker{{Name: "sh", PID: 7, Processes: 1, Seconds: 30, Group: "/user.slice/user-1.slice/user@1.service/app.slice/x.service"}}, nil, 0, lever.Neighbour, "x.service", "chrt --all-tasks --idle --pid 0 7"},
 		"its own threads": {nil, nil, 0, lever.CPUs, "95 % busy", ""},
 		"its quota":       {[]proc.Taker{hog}, new(42.0), 0, lever.Quota, "stopped its threads for 42.0 s in 10.0 s", ""},
 	} {

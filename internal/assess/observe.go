@@ -98,6 +98,10 @@ func (b *beside) fill(m *Minute) {
 	for i := range takers {
 		if s, err := proc.Read(takers[i].PID); err != nil || s.Ended() {
 			takers[i].PID = 0
+			continue
+		}
+		if i < most {
+			takers[i].Sharing = proc.Shares(takers[i].PID, b.of.PID)
 		}
 	}
 	takers = takers[:min(most, len(takers))]

@@ -17,7 +17,25 @@ type Taker struct {
 	Kernel    bool    `json:"kernel"` // threads of the kernel, which work for programs
 	// Container is what people call the one that they are in; "": they are in none.
 	Container string `json:"container,omitempty"`
+	// Sharing is how it and the service that is watched share CPUs.
+	Sharing Sharing `json:"sharing"`
 }
+
+// Sharing is how the scheduler divides CPUs between two processes.
+type Sharing struct {
+	By   Divides `json:"by"`
+	Idle bool    `json:"idle"` // the first runs at the lowest priority that there is (SCHED_IDLE)
+}
+
+// Divides says between which units CPUs are divided first.
+type Divides string
+
+// Units of the scheduler (sched(7)). "": not known.
+const (
+	ByThread  Divides = "thread"  // a thread's priority counts against the other's
+	BySession Divides = "session" // autogroups: that of a session
+	ByGroup   Divides = "group"   // weights of control groups
+)
 
 // Unit is the systemd unit or the container that a control group is, as it is called by the tools that limit it; "": neither.
 func (t Taker) Unit() string {

@@ -1,0 +1,67 @@
+package proc
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// cgroupRoot is where version 2 of control groups stands.
+const cgroupRoot = "/sys/fs/cgroup"
+
+// Shares tells how the scheduler divides CPUs between two processes.
+func Shares(pid, with int) Sharing {
+	s := Sharing{Idle: true}
+	if attr, err := unix.SchedGetAttr(pid, 0); err != nil || attr.Policy != unix.SCHED_IDLE {
+		s.Idle = false
+	}
+	one, other := cpuGroup(pid), cpuGroup(with)
+	enabled, _ := os.ReadFile("/proc/sys/kernel/sched_autogroup_enabled")
+	session := func(pid int) string {
+		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/autogroup", pid))
+		return string(b)
+	}
+	switch {
+	case one == "" || other == "":
+	case one != other:
+		s.By = ByGroup
+	case one == "/" && strings.TrimSpace(string(enabled)) == "1" && session(pid) != session(with): // sched(7), The autogroup feature
+		s.By = BySession
+	default:
+		s.By = ByThread
+	}
+	return s
+}
+
+// cpuGroup is the control group whose weight counts for a process's share of the CPUs; "": not known. In version 2 it is the nearest one
+// that has a weight.
+func cpuGroup(pid int) string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	if err != nil {
+		return ""
+	}
+	two := ""
+	for line := range strings.Lines(string(b)) {
+		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		switch {
+		case len(f) < 3:
+		case f[1] == "":
+			two = f[2]
+		default:
+			for controller := range strings.SplitSeq(f[1], ",") {
+				if controller == "cpu" {
+					return f[2]
+				}
+			}
+		}
+	}
+	for ; two != "" && two != "/" && two != "."; two = filepath.Dir(two) {
+		if _, err := os.Stat(filepath.Join(cgroupRoot, two, "cpu.weight")); err == nil {
+			return two
+		}
+	}
+	return two
+}
