@@ -115,8 +115,27 @@ func (m *Minute) move(l *lever.Lever) {
 		took := m.taken()
 		share, most = min(share, took/max(saves.Likely, 1e-9)), min(1, took/saves.AtMost)
 	}
-	m.queued(l, share, most, "other programs run elsewhere, and as many sessions work", "most went to "+m.took(t))
+	m.queued(l, share, most, "other programs run elsewhere, and as many sessions work", "most went to "+m.took(t)+m.next())
 	l.Next = limit(t)
+}
+
+// next names the programs behind the largest.
+func (m *Minute) next() (says string) {
+	for _, t := range m.others()[1:min(3, len(m.others()))] {
+		if t.Seconds >= notable*m.Report.Wall {
+			says += "; then " + m.took(t)
+		}
+	}
+	return says
+}
+
+// several reports that a program took less than two thirds of what all others took.
+func (m *Minute) several(t proc.Taker) bool {
+	all := 0.0
+	for _, o := range m.others() {
+		all += o.Seconds
+	}
+	return t.Seconds < all*2/3
 }
 
 // taken is the most that others may have kept the service waiting for by what they took, as a share of active time: a second on a CPU keeps

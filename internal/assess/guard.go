@@ -18,10 +18,7 @@ type Guard struct {
 	done   chan struct{}
 	stop   context.CancelFunc
 
-	queue, cpu float64 // s, since it began
-	busy       float64 // s of sessions
-	counted    int64   // transactions of them
-	why        string  // it stopped the probes; "" it did not
+	why string // it stopped the probes; "" it did not
 }
 
 // What a service may lose while probes run.
@@ -71,7 +68,6 @@ func NewGuard(ctx context.Context, m *Minute, s *service.Service, source explain
 
 // queued takes what the threads did in a stretch. A whole one is compared with the minute.
 func (g *Guard) queued(cpu, queue float64, whole bool) {
-	g.cpu, g.queue = g.cpu+cpu, g.queue+queue
 	if whole && cpu > 0.03 && 1+queue/cpu > slowerQueue*(1+g.minute.worstQueue()) {
 		g.why = fmt.Sprintf("its threads waited %s for a CPU per second of CPU time", result.Format(queue/cpu, "s"))
 	}
@@ -96,29 +92,14 @@ func (g *Guard) transactions(ctx context.Context, source explain.Source) {
 		return
 	}
 	before, n := g.minute.Report, r.Transactions
-	g.busy, g.counted = g.busy+r.Busy, g.counted+max(0, n)
 	if n >= 30 && before.Transactions > 0 && r.Busy/float64(n) > slowerTrip*before.Busy/float64(before.Transactions) {
 		g.why = "a transaction took " + result.Format(r.Busy/float64(n), "s")
 	}
 }
 
-// Stop ends it, and says what the service saw of the probes, a clause; "" where that is not
-// known. stopped is set where it stopped them.
-func (g *Guard) Stop() (said string, stopped bool) {
+// Stop ends it, and says why it stopped the probes, a clause; "": it did not.
+func (g *Guard) Stop() string {
 	g.stop()
 	<-g.done
-	if g.why != "" {
-		return g.why, true
-	}
-	if m := g.minute.Report; m.Transactions > 0 && g.counted > 0 && m.Busy > 0 && g.busy > 0 {
-		now, before := g.busy/float64(g.counted), m.Busy/float64(m.Transactions)
-		return fmt.Sprintf("a transaction took %s (%s before)", result.Format(now, "s"), result.Format(before, "s")), false
-	}
-	if n := len(g.minute.Readings); n > 0 && g.minute.Readings[n-1].NoQueue == "" && g.cpu > 0 &&
-		g.minute.Readings[n-1].CPU > 0 {
-		before := g.minute.Readings[n-1]
-		return fmt.Sprintf("its threads waited %s for a CPU per second of CPU time (%s before)",
-			result.Format(g.queue/g.cpu, "s"), result.Format(before.Queue/before.CPU, "s")), false
-	}
-	return "", false
+	return g.why
 }

@@ -190,6 +190,8 @@ func (m *Minute) First(levers []lever.Lever) string {
 // act is what would be done with a lever, for a sentence.
 func (m *Minute) act(l *lever.Lever) string {
 	switch t, there := m.largest(); {
+	case l.Name == lever.Neighbour && there && m.several(t):
+		return fmt.Sprintf("move or limit other programs, most of all %s", m.took(t))
 	case l.Name == lever.Neighbour && there:
 		return fmt.Sprintf("move or limit %s, which took %.2g of %s", called(t), t.Seconds/max(m.Report.Wall, 1e-9),
 			screen.Count(m.Host.CPUs, "CPU"))

@@ -203,7 +203,7 @@ func (s *Study) blocksText() string {
 
 func (s *Study) takes() string {
 	least, most := Duration(s, 0)
-	text := "unknown before the first block; to see it here, set [workload] expect = \"...\""
+	text := "not known before the first block"
 	if most > 0 {
 		text = "about " + rough(least)
 		if most > least {

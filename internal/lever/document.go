@@ -79,7 +79,7 @@ func (l *Lever) share(v *float64) document.Cell {
 // likely is a gain, as far as it is shown.
 func (l *Lever) likely() document.Cell {
 	if l.Likely != nil && l.Expected() == nil {
-		return document.Text("not sure")
+		return document.Text("unknown")
 	}
 	return l.share(l.Expected())
 }

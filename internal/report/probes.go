@@ -64,13 +64,9 @@ func (o *Options) probe(ctx context.Context, seen *Observed, t *target, cfg prob
 	if guard == nil {
 		return nil
 	}
-	switch said, stopped := guard.Stop(); {
-	case stopped:
+	if why := guard.Stop(); why != "" {
 		seen.Warnings = append(seen.Warnings, fmt.Sprintf("hostlab stopped its own probes after %.0f s, because they may have slowed %s: %s.",
-			time.Since(began).Seconds(), m.Service.Name, said))
-	case said != "":
-		seen.Warnings = append(seen.Warnings, fmt.Sprintf("The probes used at most %.0f %% of the CPUs. Seen in %s meanwhile: %s.",
-			100*gentle, m.Service.Name, said))
+			time.Since(began).Seconds(), m.Service.Name, why))
 	}
 	return nil
 }
