@@ -223,8 +223,11 @@ func (o *scanlockRun) shared(ctx context.Context, facts *host.Facts, plan scanlo
 	both := slices.Compact(slices.Sorted(slices.Values(slices.Concat(scan, lock))))
 	out, err := probe.Pairs().Run(ctx, probe.Config{Facts: facts, CPUs: both, Budget: placesBudget,
 		Seed: uint64(time.Now().UnixNano()), Alpha: probe.Alpha})
-	if err != nil {
-		return "", err
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if err != nil { // the run needs it for one line alone
+		out.Skipped = err.Error()
 	}
 	return fmt.Sprintf("%s %s, hypervisor: %s.", probe.NewPairsReport(out, &facts.Topology, both).Between(scan, lock),
 		facts.Identity.CPUModel.Or("unknown processor"), facts.Virt.Hypervisor.Or("unknown")), nil

@@ -43,7 +43,7 @@ func countInterrupts() (c interruptions) {
 }
 
 // parseInterrupts reads /proc/interrupts, " 24: 5 7 PCI-MSI 512000-edge virtio0-input.0", by the word behind the counts of the CPUs that
-// names the device. Lines of the kernel's own interrupts, such as the timer's, have letters in place of the number.
+// names the device. Lines of the kernel's own interrupts, such as the timer's, have letters in place of the number, or no device.
 func parseInterrupts(b []byte, cpus int) map[string][]float64 {
 	out, lines := map[string][]float64{}, bufio.NewScanner(bytes.NewReader(b))
 	lines.Buffer(nil, 1<<20)
@@ -51,6 +51,10 @@ func parseInterrupts(b []byte, cpus int) map[string][]float64 {
 		f := strings.Fields(lines.Text())
 		if len(f) < cpus+2 || strings.Trim(f[0], "0123456789") != ":" {
 			continue
+		}
+		device := f[len(f)-1]
+		if device == "arch_timer" || device == "arm-pmu" || device == "timer" || strings.HasSuffix(device, "-edge") || strings.HasSuffix(device, "-level") {
+			continue // of arm64, of i8254, or a line without a device
 		}
 		counts := make([]float64, cpus)
 		for i := range counts {
@@ -60,7 +64,7 @@ func parseInterrupts(b []byte, cpus int) map[string][]float64 {
 			}
 			counts[i] = n
 		}
-		out[f[0]+" "+f[len(f)-1]] = counts
+		out[f[0]+" "+device] = counts
 	}
 	return out
 }

@@ -16,7 +16,7 @@ func TestInterrupts(t *testing.T) {
 			t.Fatal(err)
 		}
 		return interruptions{times, parseInterrupts([]byte("           CPU0       CPU1\n 24:   7 "+eth0+" PCI-MSIX-0000:00:03.0 1-edge  eth0-rx-0\n"+
-			" 25: "+disk+" 9 PCI-MSIX-0000:00:02.0 1-edge nvme0q1\nLOC: 9 9 Local timer interrupts\nERR: 0\n"), 2)}
+			" 25: "+disk+" 9 PCI-MSIX-0000:00:02.0 1-edge nvme0q1\n11: 5 "+eth0+"7 GICv3 27 Level arch_timer\n12: 5 "+eth0+"7 IO-APIC 5-edge\nLOC: 9 9 Local timer interrupts\nERR: 0\n"), 2)}
 	}
 	before, after := count("0", "100", "5"), count("4000", "90100", "50")
 	after.times[0].Idle += 60

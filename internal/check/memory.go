@@ -242,17 +242,18 @@ func lookNodes(f *host.Facts, _ Role) (v view) {
 			}
 		}
 		node := f.Topology.NUMA[at]
-		elsewhere := slices.ContainsFunc(d.Limits.Affinity.Or(f.Topology.Online.Or(nil)), func(cpu int) bool {
-			return !slices.Contains(node.CPUs.Or(nil), cpu)
+		online, allowed := f.Topology.Online.Or(nil), d.Limits.Affinity.Or(nil)
+		elsewhere := slices.ContainsFunc(online, func(cpu int) bool { // of the CPUs allowed some may never be there
+			return slices.Contains(allowed, cpu) && !slices.Contains(node.CPUs.Or(nil), cpu)
 		})
 		r := readAs(d.NodeMemory, host.Sizes, func([]int64) bool {
 			return !elsewhere || list[at]*4 < all*3 || list[at]*4 < node.Memory.Or(0) || all < largeCache/8
 		})
-		v.readings = append(v.readings, r, aside(d.Limits.Affinity))
+		v.readings = append(v.readings, r, needed(d.Limits.Affinity), needed(f.Topology.Online))
 		if !r.bad || v.bad != "" {
 			continue
 		}
-		v.bad = fmt.Sprintf("%d %% of the memory of %s lie on node %d of %d, and its threads run on all", 100*list[at]/all, nameOf(d),
+		v.bad = fmt.Sprintf("%d %% of the memory of %s lie on node %d of %d, and it may run on CPUs of others", 100*list[at]/all, nameOf(d),
 			node.ID, len(list))
 		if unit := serviceOf(d); unit != "" {
 			v.fix = dropIn(unit, "numa", "NUMAPolicy=interleave", "NUMAMask=all")

@@ -27,6 +27,7 @@ func untorn(atomic host.Fact[int64]) func(*host.Facts) {
 // spread has a PostgreSQL on two nodes of 64 GiB and 4 CPUs each, which may use some of the CPUs.
 func spread(memory host.Fact[[]int64], cpus ...int) func(*host.Facts) {
 	return func(f *host.Facts) {
+		f.Topology.Online = known([]int{0, 1, 2, 3, 4, 5, 6, 7}, "/sys/devices/system/cpu/online")
 		f.Topology.NUMA = []host.NUMANode{{ID: 0, CPUs: known([]int{0, 1, 2, 3}, "node0"), Memory: size(64*gib, "node0")},
 			{ID: 1, CPUs: known([]int{4, 5, 6, 7}, "node1"), Memory: size(64*gib, "node1")}}
 		f.Databases = []host.Database{{Kind: "postgresql", PID: 700, NodeMemory: memory,
@@ -66,6 +67,14 @@ var schedulerCases = []lookCase{
 	{id: "MEM-012", name: "one node", want: Finding, facts: spread(onNodes(30, 1), 0, 1, 2, 3, 4, 5, 6, 7),
 		remedy: "NUMAPolicy=interleave", evidence: "/proc/700/numa_maps = 30 GiB, 1 GiB"},
 	{id: "MEM-012", name: "threads there", want: OK, facts: spread(onNodes(30, 1), 0, 1, 2)},
+	{id: "MEM-012", name: "CPUs that are not there", want: OK, facts: func(f *host.Facts) { // node 1 is memory alone
+		spread(onNodes(30, 1), 0, 1, 2, 3, 4, 5, 6, 7)(f)
+		f.Topology.Online = known([]int{0, 1, 2, 3}, "/sys/devices/system/cpu/online")
+	}},
+	{id: "MEM-012", name: "CPUs not known", want: Unknown, facts: func(f *host.Facts) {
+		spread(onNodes(30, 1), 0, 4)(f)
+		f.Databases[0].Limits.Affinity = denied[[]int]("/proc/700/status")
+	}},
 	{id: "MEM-012", name: "spread", want: OK, facts: spread(onNodes(16, 15), 0, 1, 2, 3, 4, 5, 6, 7)},
 	{id: "MEM-012", name: "small", want: OK, facts: spread(onNodes(2, 0), 0, 1, 2, 3, 4, 5, 6, 7)},
 	{id: "MEM-012", name: "denied", want: Unknown, facts: spread(denied[[]int64]("/proc/700/numa_maps"), 0, 4)},

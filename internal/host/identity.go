@@ -253,12 +253,18 @@ func readPreemption(t Tree, config Fact[string]) Fact[string] {
 	facts := []Fact[string]{force}
 	if version := t.Text("/proc/version"); strings.Contains(version.Value, "PREEMPT_DYNAMIC") {
 		facts = append(facts, Convert(t.Text(cmdline), "", func(s string) (string, error) {
+			model := ""
 			for word := range strings.FieldsSeq(s) {
-				if model, ok := strings.CutPrefix(word, "preempt="); ok {
-					return model, nil
+				for _, p := range preemptions { // the kernel takes the last that it knows
+					if word == "preempt="+p.word {
+						model = p.word
+					}
 				}
 			}
-			return "", none("no preempt=")
+			if model == "" {
+				return "", none("no preempt=")
+			}
+			return model, nil
 		}))
 	}
 	return firstKnown(append(facts, Convert(config, "", func(lines string) (string, error) {

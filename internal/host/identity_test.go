@@ -128,9 +128,9 @@ func TestConfigOfTheRunningKernel(t *testing.T) {
 func TestPreemption(t *testing.T) {
 	const dynamic = "-- proc/version --\nLinux version 6.18.5 (x) #1 SMP PREEMPT_DYNAMIC y\n"
 	for archive, want := range map[string]string{
-		"-- sys/kernel/debug/sched/preempt --\nnone voluntary (full) lazy\n-- boot/config-6.1 --\nCONFIG_PREEMPT_NONE=y\n": "full",
-		dynamic + "-- proc/cmdline --\nquiet preempt=lazy ro\n-- boot/config-6.1 --\nCONFIG_PREEMPT_NONE=y\n":              "lazy",
-		dynamic + "-- proc/cmdline --\nquiet ro\n-- boot/config-6.1 --\nCONFIG_PREEMPT_VOLUNTARY=y\n":                      "voluntary",
+		"-- sys/kernel/debug/sched/preempt --\nnone voluntary (full) lazy\n-- boot/config-6.1 --\nCONFIG_PREEMPT_NONE=y\n":                "full",
+		dynamic + "-- proc/cmdline --\npreempt=full quiet preempt=lazy preempt=nosuch ro\n-- boot/config-6.1 --\nCONFIG_PREEMPT_NONE=y\n": "lazy",
+		dynamic + "-- proc/cmdline --\nquiet ro\n-- boot/config-6.1 --\nCONFIG_PREEMPT_VOLUNTARY=y\n":                                     "voluntary",
 		// The option is for kernels that can choose.
 		"-- proc/cmdline --\npreempt=none\n-- boot/config-6.1 --\nCONFIG_PREEMPT=y\nCONFIG_PREEMPT_RT=y\n": "rt",
 		"-- boot/config-6.1 --\n# CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT=y\n":                      "full",

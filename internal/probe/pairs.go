@@ -138,26 +138,31 @@ func (r PairsReport) verdict() string {
 	return strings.Join(parts, " ")
 }
 
-// Between says in one line whether some CPUs share a core with others: the first pair that does, else the first that was
-// measured.
+// Between says in one line whether some CPUs share a core with others. "No" takes all pairs of them.
 func (r PairsReport) Between(some, others []int) string {
 	if r.Skipped != "" {
 		return "Shared core: not measured, " + r.Skipped + "."
 	}
-	found := slices.IndexFunc(r.Pairs, func(p ReportedPair) bool { // siblings come first, but for what disagrees with the system
-		return p.Measured == string(Siblings) && p.joins(some, others)
-	})
-	if found < 0 {
-		found = slices.IndexFunc(r.Pairs, func(p ReportedPair) bool { return p.joins(some, others) })
+	var joined []ReportedPair
+	for _, p := range r.Pairs {
+		if p.joins(some, others) {
+			joined = append(joined, p)
+		}
 	}
-	if found < 0 {
+	if len(joined) == 0 {
 		return "Shared core: not measured on any of these pairs of CPUs."
 	}
-	p := r.Pairs[found]
+	slices.SortStableFunc(joined, func(a, b ReportedPair) int { // relationOrder has what is not known before what is separate
+		return slices.Index(relationOrder, Relation(a.Measured)) - slices.Index(relationOrder, Relation(b.Measured))
+	})
+	p, all := joined[0], len(some)*len(others)
 	answer := map[string]string{string(Siblings): "yes", string(Separate): "no",
 		string(TimeShared): "no, but one CPU of the host below runs both in turn"}[p.Measured]
-	if answer == "" {
+	switch {
+	case answer == "":
 		answer = "undecided (" + p.Reason + ")"
+	case p.Measured == string(Separate) && len(joined) < all:
+		answer = fmt.Sprintf("no on the %d of %s that were tried", len(joined), screen.Count(all, "pair"))
 	}
 	return fmt.Sprintf("Shared core: %s. CPUs %d and %d: integer work takes %s as long on both as alone; a cache line takes %s; the system "+
 		"reports: %s.", answer, p.A, p.B, p.SlowDown.Brief(), p.PingPong.Brief(), p.Reported)

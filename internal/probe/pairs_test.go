@@ -172,7 +172,8 @@ func TestBetween(t *testing.T) {
 		some, others []int
 		want         string
 	}{{[]int{0, 2}, []int{1, 3}, "Shared core: yes. CPUs 1 and 2"}, {[]int{3}, []int{0}, "Shared core: no. CPUs 0 and 3"},
-		{[]int{0}, []int{1}, "Shared core: undecided (too noisy)"}, {[]int{7}, []int{1}, "not measured on any"}} {
+		{[]int{0}, []int{1}, "Shared core: undecided (too noisy)"},
+		{[]int{0}, []int{1, 3}, "Shared core: undecided"}, {[]int{0}, []int{3, 4}, "Shared core: no on the 1 of 2 pairs that were tried."}, {[]int{7}, []int{1}, "not measured on any"}} {
 		if got := r.Between(c.some, c.others); !strings.Contains(got, c.want) {
 			t.Errorf("%v beside %v: %s", c.some, c.others, got)
 		}
