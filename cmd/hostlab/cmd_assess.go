@@ -422,8 +422,12 @@ func (o *assessOptions) assessment(ctx context.Context, std streams, quiet bool)
 	}
 	defer done()
 	a, err := report.From(context.WithoutCancel(ctx), tree)
-	if err == nil && seen.Minute != nil {
+	if err != nil {
+		return nil, err
+	}
+	a.Facts.Identity.Hostname = facts.Identity.Hostname // which the file leaves out
+	if seen.Minute != nil {
 		a.Minute.Bursts = seen.Minute.Bursts
 	}
-	return a, err
+	return a, nil
 }

@@ -72,7 +72,10 @@ func (p *printing) check(std streams) error {
 	seen := map[string]bool{}
 	for _, file := range p.places() {
 		form := p.form(file)
+		end := filepath.Ext(file)
 		switch {
+		case end != "" && endings[strings.ToLower(end)] == "" && !p.given():
+			return usagef("--out %s: no format has the ending %s; name one with --format", file, end)
 		case seen[filepath.Clean(file)]:
 			return usagef("--out names %s twice", file)
 		case !slices.Contains(p.forms, form):

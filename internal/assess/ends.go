@@ -164,12 +164,17 @@ func (m *Minute) endings() document.Section {
 		if len(list) == 0 {
 			continue
 		}
-		bar := document.Bar{Name: p.Name.Title()}
+		bar, of := document.Bar{Name: p.Name.Title()}, map[chain.Kind]int{} // a segment a kind, whoever they are of
 		for _, e := range list {
-			share := result.Share(e.Share.Value)
-			bar.Segments = append(bar.Segments, document.Segment{Class: classes[e.With].Class(), Name: e.title(), Value: e.Share.Value, Text: share})
 			b.Table.Add(document.Text(p.Name.Title()), document.Text(ends[e.With]), document.Text(owners[e.Of]),
-				document.Number(e.Share.Value, share), document.Text(e.Share.Percent().Interval()))
+				document.Number(e.Share.Value, result.Share(e.Share.Value)), document.Text(e.Share.Percent().Interval()))
+			at, there := of[e.With]
+			if !there {
+				at, of[e.With] = len(bar.Segments), len(bar.Segments)
+				bar.Segments = append(bar.Segments, document.Segment{Class: classes[e.With].Class(), Name: ends[e.With]})
+			}
+			bar.Segments[at].Value += e.Share.Value
+			bar.Segments[at].Text = result.Share(bar.Segments[at].Value)
 		}
 		b.Rows = append(b.Rows, bar)
 	}
@@ -177,17 +182,6 @@ func (m *Minute) endings() document.Section {
 		return document.Section{}
 	}
 	return document.Titled("What its waits ended with", b)
-}
-
-// title names an end in a bar.
-func (e Ended) title() string {
-	switch e.With {
-	case chain.Ready:
-		return "CPU of " + owners[e.Of]
-	case chain.Computing:
-		return owners[e.Of] + " computing"
-	}
-	return ends[e.With]
 }
 
 // classes have the colours of parts.

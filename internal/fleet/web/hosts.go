@@ -47,7 +47,7 @@ func hosts(_ context.Context, r *request) (*document.Document, error) {
 		d = fleet.HostsDocument(list, r.now, r.Stale)
 	}
 	t := r.hostTable(list)
-	if err := r.sorted(t, "-high", "name", "heard", "service", "high", "medium", "low", "changed", "lever",
+	if err := r.sorted(t, "-saves", "name", "heard", "service", "high", "medium", "low", "changed", "lever",
 		"saves"); err != nil {
 		return nil, err
 	}
