@@ -27,8 +27,7 @@ func lookDiscard(f *host.Facts, _ Role) view {
 	v.bad = "freed blocks are trimmed in line with the log's writes"
 	if !waits {
 		v = v.atMost(Low).gainless()
-		v.bad = "blocks are trimmed as they are freed: no commit waits for it, but a device that is slow at it keeps the " +
-			"log's writes waiting"
+		v.bad = "freed blocks are trimmed at once: on a device that trims slowly, the log's writes queue behind it"
 	}
 	v.fix = append(append(remedy{remark("take discard out of the options in /etc/fstab, or of the mount unit")}, v.fix...),
 		run("sudo", "systemctl", "enable", "--now", "fstrim.timer").noting("trims once a week, for some minutes"))

@@ -167,7 +167,7 @@ func oomFix(d host.Database) remedy {
 			restart)
 	}
 	return remedy{write("-1000", "/proc/"+strconv.Itoa(d.PID)+
-		"/oom_score_adj").noting("until the server ends; sessions that begin have it, too"),
+		"/oom_score_adj").noting("holds until the server ends; new sessions are protected, too"),
 		remark("no systemd unit starts it: set this in its start script, with PG_OOM_ADJUST_FILE=/proc/self/oom_score_adj " +
 			"in its environment")}
 }

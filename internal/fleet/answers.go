@@ -245,7 +245,7 @@ func (s *Summary) Document() *document.Document {
 	for _, t := range s.Twice {
 		if t.Kind == "clone" {
 			d.Warnings = append(d.Warnings,
-				fmt.Sprintf("%s have one machine-id: clones share it until systemd-machine-id-setup makes a new one",
+				fmt.Sprintf("%s have the same machine-id, as clones have: remove /etc/machine-id on all but one, and run systemd-machine-id-setup there",
 					strings.Join(t.Names, " and ")))
 		} else {
 			d.Warnings = append(d.Warnings,

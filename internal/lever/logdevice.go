@@ -103,8 +103,7 @@ func (in *input) logBound(l *draft, log, mem, gain *result.Measurement) {
 // logBounded sets a bound with what it is made of.
 func (l *draft) logBounded(share float64, from Basis, why string) {
 	l.bounded(share, from, "")
-	l.bound.Why = fmt.Sprintf("%s. No device can take more than %s off a commit; what a job saves depends on its log waits",
-		why, Percent(*l.bound.AtMost))
+	l.bound.Why = why
 }
 
 // meanBound widens the bound where stalls make the mean lose more than the median: a job

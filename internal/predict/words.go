@@ -110,7 +110,7 @@ func (a *Answer) vanishes(v model.Vanishing) string {
 	if math.IsNaN(carried) {
 		return "is unknown: no load that was tried can be carried by both policies"
 	}
-	return "does not vanish up to " + percent(carried) + " load, the highest tried load that the policy can carry"
+	return "keeps its cost at every load up to " + percent(carried) + "; it carries no more"
 }
 
 func (a *Answer) depends() string {

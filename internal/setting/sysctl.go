@@ -75,7 +75,7 @@ var sysctls = []Setting{
 		Sysctl: "vm.dirty_background_bytes", Title: "Unwritten file data at which writing starts, in bytes",
 		Takes: quantity{lo: 1, hi: math.MaxInt64, unit: "B"},
 		About: dirtyAbout, Source: dirtySource, Rival: "dirty_background_ratio",
-		Effect: "puts vm.dirty_background_ratio out of force, which reads 0 then",
+		Effect: "replaces vm.dirty_background_ratio, which then reads 0",
 		Tries:  []Try{{"314572800", ""}},
 	},
 	{
@@ -89,7 +89,7 @@ var sysctls = []Setting{
 		Sysctl: "vm.dirty_bytes", Title: "Unwritten file data at which writers stop, in bytes",
 		Takes: quantity{lo: 8192, hi: math.MaxInt64, unit: "B"},
 		About: dirtyAbout, Source: dirtySource, Rival: "dirty_ratio",
-		Effect: "puts vm.dirty_ratio out of force, which reads 0 then",
+		Effect: "replaces vm.dirty_ratio, which then reads 0",
 		Tries:  []Try{{"629145600", ""}},
 	},
 	{
