@@ -43,8 +43,10 @@ func (w *wine) ends(t *testing.T) {
 		if err := errors.Join(cmd.Start(), out.Close()); err != nil {
 			t.Fatal(err)
 		}
-		w.within(t, c.name+": no worker", func() bool { return len(w.ours(worker)) > 0 })
-		time.Sleep(2 * time.Second) // until it has something to sum up
+		w.within(t, c.name+": no table", func() bool { // until it has something to sum up
+			text, _ := os.ReadFile(out.Name())
+			return strings.Contains(string(text), "Thread Id")
+		})
 		for _, pid := range w.ours(c.whom) {
 			if err := syscall.Kill(pid, c.signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 				t.Fatal(err)

@@ -164,8 +164,8 @@ var memoryCases = []lookCase{
 		detail: "writing starts at 51.2 GiB (10 % of the memory for files) of unwritten data, writers stop at 102 GiB",
 		remedy: "vm.dirty_bytes=629145600"},
 	{id: "MEM-005", name: "a file of its own, with its side effect", facts: dirty(512*gib, 0, 0, 20, 10), want: Finding,
-		remedy: "echo vm.dirty_bytes=629145600 | sudo tee /etc/sysctl.d/90-hostlab-vm.dirty_bytes.conf # puts " +
-			"vm.dirty_ratio out of force"},
+		remedy: "echo vm.dirty_bytes=629145600 | sudo tee /etc/sysctl.d/90-hostlab-vm.dirty_bytes.conf # " +
+			"replaces vm.dirty_ratio"},
 	{id: "MEM-005", name: "default on 2 GiB", facts: dirty(2*gib, 0, 0, 20, 10), want: OK},
 	{id: "MEM-005", name: "SAP bytes", facts: dirty(512*gib, 629145600, 314572800, 0, 0), want: OK},
 	{id: "MEM-005", name: "PostgreSQL bytes", facts: dirty(512*gib, 536870912, 67108864, 0, 0), want: OK},
