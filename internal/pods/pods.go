@@ -5,8 +5,6 @@ package pods
 import (
 	"cmp"
 	"fmt"
-	"os"
-
 	"slices"
 	"strconv"
 	"strings"
@@ -178,11 +176,8 @@ func (c Container) String() string {
 // hostname is what a process says in its environment. Runtimes set it to the pod's name or the container's ID, and the
 // program may have changed it.
 func hostname(pid int) string {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	if err != nil || pid == 0 {
-		return ""
-	}
-	for v := range strings.SplitSeq(string(b), "\x00") {
+	list, _ := proc.Words(pid, "environ")
+	for _, v := range list {
 		if name, ok := strings.CutPrefix(v, "HOSTNAME="); ok {
 			return screen.Short(name)
 		}
