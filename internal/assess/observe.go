@@ -78,7 +78,7 @@ type beside struct {
 }
 
 func (b *beside) start(s *service.Service) {
-	b.of, b.before, b.memory, b.came = s, proc.TakeCensus(), map[string]float64{}, countInterrupts()
+	b.of, b.before, b.memory, b.came = s, proc.TakeCensus(pods.GroupOf), map[string]float64{}, countInterrupts()
 	for _, c := range s.Ceilings() {
 		b.memory[c.File] = c.Hits
 	}
@@ -92,7 +92,7 @@ func (b *beside) fill(m *Minute) {
 		return
 	}
 	m.Interrupts = countInterrupts().since(b.came)
-	now := proc.TakeCensus()
+	now := proc.TakeCensus(pods.GroupOf)
 	ours := now.Below(append(b.of.Processes(), os.Getpid())...)
 	takers := now.Takers(b.before, func(s proc.Stat, group string) bool { return ours[s.PID] || b.of.Holds(group) })
 	for i := range takers {

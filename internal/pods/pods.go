@@ -27,7 +27,7 @@ type Container struct {
 	Name      string `json:"name,omitempty"`
 	Owner     int    `json:"owner"` // whose it is: 0 is root's, which a runtime of the system started; -1: not known
 	Engine    string `json:"engine,omitempty"`
-	PID       int    `json:"pid"` // its first process
+	PID       int    `json:"pid"` // the process that began first
 }
 
 // Sandbox is how runtimes call a pod's container without a program of the pod's own (dockershim and CRI-O:
@@ -84,6 +84,20 @@ func Of(group string) (c Container, ok bool) {
 	return c, false
 }
 
+// GroupOf is the control group of a process: one of a container, if any is.
+func GroupOf(pid int) string { return among(proc.GroupsOf(pid)) }
+
+func among(groups []string) string {
+	at := slices.IndexFunc(groups, func(g string) bool {
+		_, is := Of(g)
+		return is
+	})
+	if len(groups) == 0 {
+		return ""
+	}
+	return groups[max(at, 0)]
+}
+
 // unescape reads what systemd.unit(5) writes of a name: "\x2d" is a dash.
 func unescape(name string) string {
 	s, err := strconv.Unquote(`"` + strings.ReplaceAll(name, `"`, "") + `"`)
@@ -95,20 +109,31 @@ func unescape(name string) string {
 
 // All are the containers that have processes, with their names.
 func (n *Names) All() (list []Container) {
-	seen := map[string]bool{}
-	pids, _ := proc.Numbers()
-	for _, pid := range pids {
-		group := proc.GroupOf(pid)
-		c, ok := Of(group)
-		if !ok || seen[c.Group] {
+	first := map[string]proc.Stat{}
+	for _, s := range proc.All() {
+		c, ok := Of(GroupOf(s.PID))
+		if !ok {
 			continue
 		}
-		seen[c.Group], c.PID = true, pid
+		if f, seen := first[c.Group]; !seen || before(s, f) {
+			first[c.Group] = s
+		}
+	}
+	for group, s := range first {
+		c, _ := Of(group)
+		c.PID = s.PID
 		n.fill(&c)
 		list = append(list, c)
 	}
-	slices.SortFunc(list, func(a, b Container) int { return cmp.Compare(a.Address(), b.Address()) })
+	slices.SortFunc(list, func(a, b Container) int {
+		return cmp.Or(cmp.Compare(a.Address(), b.Address()), cmp.Compare(a.Group, b.Group))
+	})
 	return list
+}
+
+// before reports that a process began before another. A later one may be a probe that ends at once.
+func before(a, b proc.Stat) bool {
+	return cmp.Or(cmp.Compare(a.Started, b.Started), cmp.Compare(a.PID, b.PID)) < 0
 }
 
 // Called is what people call the container that holds a control group; "": none does.
@@ -124,7 +149,7 @@ func (n *Names) Called(group string, pid int) string {
 
 // Around is the container that a process is in; none where it is in none.
 func Around(pid int) []Container {
-	c, ok := Of(proc.GroupOf(pid))
+	c, ok := Of(GroupOf(pid))
 	if !ok {
 		return nil
 	}

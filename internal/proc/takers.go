@@ -36,11 +36,11 @@ type Census struct {
 	groups map[int]string
 }
 
-// TakeCensus lists the processes that there are.
-func TakeCensus() Census {
+// TakeCensus lists the processes that there are, with the control group that is asked for each.
+func TakeCensus(groupOf func(pid int) string) Census {
 	c := Census{all: All(), groups: map[int]string{}}
 	for _, s := range c.all {
-		c.groups[s.PID] = GroupOf(s.PID)
+		c.groups[s.PID] = groupOf(s.PID)
 	}
 	return c
 }
