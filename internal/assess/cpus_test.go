@@ -14,17 +14,17 @@ import (
 func TestBlame(t *testing.T) {
 	hog := proc.Taker{Name: "hog", PID: 4711, Processes: 1, Group: "/system.slice/hog.service", Seconds: 30}
 	for name, c := range map[string]struct {
-		takers    []proc.Taker
+		takers    []Taker
 		throttled *float64
 		steal     float64
 		first     string
 		says      string
 		step      string
 	}{
-		"a neighbour":     {[]proc.Taker{hog}, nil, 0, lever.Neighbour, "hog (PID 4711, hog.service), 3 of 4 CPUs", "systemctl set-property --runtime hog.service CPUWeight=1"},
-		"a shell's loop":  {[]proc.Taker{{Name: "sh", PID: 7, Processes: 2, Seconds: 30}}, nil, 0, lever.Neighbour, "sh (2 processes, PID 7)", "chrt --all-tasks --idle --pid 0 7"},
+		"a neighbour":     {[]Taker{{Taker: hog}}, nil, 0, lever.Neighbour, "hog (PID 4711, hog.service), 3 of 4 CPUs", "systemctl set-property --runtime hog.service CPUWeight=1"},
+		"a shell's loop":  {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Processes: 2, Seconds: 30}}}, nil, 0, lever.Neighbour, "sh (2 processes, PID 7)", "chrt --all-tasks --idle --pid 0 7"},
 		"its own threads": {nil, nil, 0, lever.CPUs, "95 % busy", ""},
-		"its quota":       {[]proc.Taker{hog}, new(42.0), 0, lever.Quota, "stopped its threads for 42.0 s in 10.0 s", ""},
+		"its quota":       {[]Taker{{Taker: hog}}, new(42.0), 0, lever.Quota, "stopped its threads for 42.0 s in 10.0 s", ""},
 	} {
 		m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.RunQueue: 42, explain.Locks: 38})
 		m.Service, m.Counted, m.Takers, m.Throttled = service.Service{Kind: service.Process, Name: "x", PID: 1}, true, c.takers, c.throttled
@@ -54,7 +54,7 @@ func TestNotCounted(t *testing.T) {
 func TestEnded(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.RunQueue: 42})
 	m.Service, m.Counted, m.Report.Wall = service.Service{Kind: service.Process, Name: "x", PID: 1}, true, 10
-	m.Takers = []proc.Taker{{Name: "cc1", Processes: 40, Seconds: 30}}
+	m.Takers = []Taker{{Taker: proc.Taker{Name: "cc1", Processes: 40, Seconds: 30}}}
 	l := find(t, m.Levers(), lever.Neighbour)
 	if l.Next.Command != "" || !strings.Contains(l.Why(), "cc1 (of processes that have ended)") {
 		t.Errorf("%q, %s", l.Next.Command, l.Why())

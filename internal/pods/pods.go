@@ -27,7 +27,8 @@ type Container struct {
 	Name      string `json:"name,omitempty"`
 	Owner     int    `json:"owner"` // whose it is: 0 is root's, which a runtime of the system started; -1: not known
 	Engine    string `json:"engine,omitempty"`
-	PID       int    `json:"pid"` // the process that began first
+	Host      string `json:"host,omitempty"` // how its process calls its host, where nothing else names it
+	PID       int    `json:"pid"`            // the process that began first
 }
 
 // Sandbox is how runtimes call a pod's container without a program of the pod's own (dockershim and CRI-O:
@@ -136,26 +137,24 @@ func before(a, b proc.Stat) bool {
 	return cmp.Or(cmp.Compare(a.Started, b.Started), cmp.Compare(a.PID, b.PID)) < 0
 }
 
-// Called is what people call the container that holds a control group; "": none does.
-func (n *Names) Called(group string, pid int) string {
+// In is the container that holds a control group, with a process of it; nil: none does.
+func (n *Names) In(group string, pid int) *Container {
 	c, ok := Of(group)
-	if !ok {
-		return ""
-	}
-	c.PID = pid
-	n.fill(&c)
-	return c.String()
-}
-
-// Around is the container that a process is in; none where it is in none.
-func Around(pid int) []Container {
-	c, ok := Of(GroupOf(pid))
 	if !ok {
 		return nil
 	}
 	c.PID = pid
-	Read().fill(&c)
-	return []Container{c}
+	n.fill(&c)
+	return &c
+}
+
+// Around is the container that a process is in; nil: it is in none.
+func Around(pid int) *Container {
+	group := GroupOf(pid)
+	if _, ok := Of(group); !ok {
+		return nil
+	}
+	return Read().In(group, pid)
 }
 
 // Short is its ID as tools print it.
@@ -187,10 +186,8 @@ func (c Container) String() string {
 		text = "pod " + c.Namespace + "/" + c.Pod + ", container " + c.Name
 	case c.UID != "" && c.Name == "":
 		text = "pod of UID " + c.UID
-	case c.Name == "":
-		if host := hostname(c.PID); host != "" {
-			text += ", which calls itself " + host
-		}
+	case c.Name == "" && c.Host != "":
+		text += ", which calls itself " + c.Host
 	}
 	if c.Owner > 0 {
 		text += fmt.Sprintf(" of uid %d", c.Owner)

@@ -149,6 +149,9 @@ func TestNames(t *testing.T) {
 	} {
 		got := Container{ID: c.id, UID: c.uid}
 		read(root, mine).fill(&got)
+		if want := map[string]string{id("d"): "nerdctl", id("b"): "containerd"}[c.id]; want != "" && got.Engine != want {
+			t.Errorf("%s: engine %q, want %s", c.id, got.Engine, want)
+		}
 		if got.Address() != c.address || got.String() != c.says {
 			t.Errorf("%s: %s, %q; want %s, %q", c.id, got.Address(), got.String(), c.address, c.says)
 		}

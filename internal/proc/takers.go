@@ -15,8 +15,6 @@ type Taker struct {
 	Group     string  `json:"group"` // their control group; "": the root, or not known
 	Seconds   float64 `json:"seconds"`
 	Kernel    bool    `json:"kernel"` // threads of the kernel, which work for programs
-	// Container is what people call the one that they are in; "": they are in none.
-	Container string `json:"container,omitempty"`
 }
 
 // Unit is the systemd unit or the container that a control group is, as it is called by the tools that limit it; "": neither.
