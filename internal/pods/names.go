@@ -257,7 +257,7 @@ func (n *Names) name(c *Container) {
 	if n.owner != nil {
 		c.Owner = n.owner(c.Group)
 	}
-	if c.Owner != 0 && c.Owner != os.Geteuid() {
+	if c.Foreign() {
 		return
 	}
 	if c.Owner == 0 {

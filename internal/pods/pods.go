@@ -5,6 +5,7 @@ package pods
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -165,9 +166,14 @@ func (c Container) Short() string {
 	return c.ID
 }
 
-// Address is what names it to hostlab: pod:NAMESPACE/NAME/CONTAINER, or container:NAME.
+// Foreign reports that another user than root and this one started it: its ID and its name may be made up.
+func (c Container) Foreign() bool { return c.Owner != 0 && c.Owner != os.Geteuid() }
+
+// Address is what names it to hostlab: pod:NAMESPACE/NAME/CONTAINER, or container:NAME. One of another user has its control group alone.
 func (c Container) Address() string {
 	switch {
+	case c.Foreign():
+		return c.Path()
 	case c.Pod != "" && c.Name != "":
 		return screen.Clean("pod:" + c.Namespace + "/" + c.Pod + "/" + c.Name)
 	case c.Pod == "" && c.Name != "":
@@ -175,6 +181,9 @@ func (c Container) Address() string {
 	}
 	return screen.Clean("container:" + c.Short())
 }
+
+// Path names it by its control group, which no other has.
+func (c Container) Path() string { return screen.Clean("cgroup:" + c.Group) }
 
 // String names it in a sentence.
 func (c Container) String() string {
