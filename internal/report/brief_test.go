@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"hostlab/internal/assess"
 	"hostlab/internal/document"
 	"hostlab/internal/lever"
 	"hostlab/internal/proc"
