@@ -70,6 +70,9 @@ func TestPodTable(t *testing.T) {
 		document.TextOptions{Width: 220}); err != nil {
 		t.Fatal(err)
 	}
+	if head := strings.Join(strings.Fields(b.String()), " "); !strings.Contains(head, "CPU limit stopped by its limit CPU request") {
+		t.Error(head)
+	}
 	for _, text := range []string{"1.5 CPUs", "0.5 or 0.13", "in 12 of 600", "1 GiB", "1 process",
 		"2MB: none", "no limit", "not known"} {
 		if !strings.Contains(b.String(), text) {
