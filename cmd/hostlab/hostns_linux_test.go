@@ -2,9 +2,69 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
+
+// TestProcRootHeld: what is read is of the directory that was opened, wherever its name leads later.
+func TestProcRootHeld(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "proc")
+	p := hostProc{}
+	err := errors.Join(os.Symlink("/proc", link), func() (err error) { p, err = openProc(link); return err }(),
+		os.Remove(link), os.Mkdir(link, 0o755), os.Symlink("7", filepath.Join(link, "self")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(p.fd)
+	if got, err := os.Readlink(p.path("self")); err != nil || got != strconv.Itoa(os.Getpid()) {
+		t.Errorf("process %s, %v; want this one", got, err)
+	}
+}
+
+// TestMountedHere: a mount that this namespace does not have may be another user's.
+func TestMountedHere(t *testing.T) {
+	own, err := os.Open("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Close()
+	r, w, err := os.Pipe() // of a mount that no namespace has
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	if !mountedHere(int(own.Fd())) || mountedHere(int(r.Fd())) || mountedHere(-1) {
+		t.Errorf("/proc %v, a pipe %v", mountedHere(int(own.Fd())), mountedHere(int(r.Fd())))
+	}
+}
+
+// TestExecute: the program is the one that was opened, whatever its path leads to later.
+func TestExecute(t *testing.T) {
+	if os.Getenv("HOSTLAB_TEST_EXECUTE") != "" {
+		fd, err := unix.Open("/bin/echo", unix.O_PATH|unix.O_CLOEXEC, 0)
+		if err == nil {
+			err = execute(fd, []string{"echo", "it", "runs"}, []string{"A=1"})
+		}
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestExecute$")
+	cmd.Env = append(os.Environ(), "HOSTLAB_TEST_EXECUTE=1")
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "it runs\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	if err := execute(-1, []string{"x"}, nil); err == nil || !errors.Is(err, unix.EBADF) {
+		t.Errorf("of no descriptor: %v", err)
+	}
+}
 
 // TestProcRootErrors: what is no /proc of the host is refused in one line that says what to do. Under go test this
 // process may be on a host that shows it to be one, where nothing is to be done.

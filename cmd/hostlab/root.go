@@ -71,7 +71,7 @@ With --exit-status, a verdict is a status too:
 	root.SetErr(std.err)
 	root.PersistentFlags().CountVarP(&verbose, "verbose", "v", "log each step to stderr (-vv: everything)")
 	root.PersistentFlags().StringVar(&procRoot, "proc-root", "",
-		"in a privileged container: look at the host whose /proc is mounted at `DIR`")
+		"in a privileged container: look at the host whose /proc is mounted at `DIR`; files are the host's, relative paths begin at its /")
 	cobra.CheckErr(root.MarkPersistentFlagDirname("proc-root"))
 	root.PersistentFlags().BoolP("quiet", "q", false, "no progress and no notes: only the answer, and what goes wrong")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

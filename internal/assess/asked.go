@@ -20,8 +20,8 @@ type Asked struct {
 	PID     int     `json:"pid"`     // of the process of this host that listens there; 0: none is seen
 	Name    string  `json:"name"`    // of its program
 	Seconds float64 `json:"seconds"`
-	// Container is what people call the one that it is in; "": it is in none, or on another host.
-	Container string `json:"container,omitempty"`
+	// Container is the one that it is in; nil: it is in none, or on another host.
+	Container *pods.Container `json:"container,omitempty"`
 }
 
 // awake is the share of its time for which a thread is on a CPU that works on the answers it waits for. One that gets a
@@ -72,10 +72,7 @@ func (b *blocked) asked() (list []Asked) {
 	for i := range list {
 		if pid := proc.Listener(b.asker(list[i].Address), list[i].Address); pid != 0 {
 			if s, err := proc.Read(pid); err == nil {
-				list[i].PID, list[i].Name = pid, s.Name
-				for _, c := range pods.Around(pid) {
-					list[i].Container = c.String()
-				}
+				list[i].PID, list[i].Name, list[i].Container = pid, s.Name, pods.Around(pid)
 			}
 		}
 	}
@@ -112,7 +109,7 @@ func (m *Minute) asking() (list []explain.Finding) {
 			AtMost:   result.Finite(min(1, part.Share.High*m.Report.Elapsed/m.Report.Busy))}
 		who, next := a.Address, "run hostlab assess on that host"
 		if a.PID != 0 {
-			who = fmt.Sprintf("%s at %s", called(proc.Taker{Name: a.Name, PID: a.PID, Processes: 1, Container: a.Container}), a.Address)
+			who = fmt.Sprintf("%s at %s", called(Taker{Taker: proc.Taker{Name: a.Name, PID: a.PID, Processes: 1}, Container: a.Container}), a.Address)
 			next = fmt.Sprintf("run \"hostlab assess --service pid:%d\"", a.PID)
 		}
 		f.Text = fmt.Sprintf("%s waits %s of its active time for answers from %s", m.subject(), result.Share(*f.Explains), screen.Clean(who))

@@ -77,6 +77,10 @@ func TestGarbage(t *testing.T) {
 		*list[0].Explains < 0.8 || *list[0].AtMost < *list[0].Explains {
 		t.Errorf("%+v", list)
 	}
+	m.Collector = &Collector{Thread: "VM Thread", Seconds: 14, Unread: true}
+	if list := m.garbage(); len(list) != 1 || strings.Contains(list[0].Text, "has no -Xmx") || !strings.Contains(list[0].Text, "not known") {
+		t.Errorf("a command line that could not be read: %+v", list)
+	}
 	if m.Collector.Seconds = 1; m.garbage() != nil {
 		t.Error("a healthy heap")
 	}

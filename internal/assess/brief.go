@@ -108,7 +108,7 @@ func (m *Minute) shows(l *lever.Lever) string {
 	case l.Name == lever.Quota && m.Quota != nil:
 		return fmt.Sprintf("limit: %.3g CPUs", m.Quota.CPUs)
 	case l.Name == lever.Limit && m.worst() != nil:
-		s, _ := m.worst().beyond()
+		s, _, _ := m.worst().beyond()
 		return m.worst().Name + ": " + result.Format(s, "s") + " beyond it"
 	case l.Name == lever.Idle && m.Wakeups != nil:
 		return "wake-ups on idle CPUs"

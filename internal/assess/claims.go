@@ -1,12 +1,14 @@
 package assess
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/lever"
+	"hostlab/internal/pods"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
@@ -17,16 +19,16 @@ func (m *Minute) limitsOf() document.Section {
 		return document.Section{}
 	}
 	t := &document.Table{Lead: "Each limit is the container's own or that of a group around it, such as its pod's. CPU " +
-		"requests are derived from weights; of two, the second holds if its runtime is runc 1.3.2, crun 1.23 or later. The " +
-		"kernel does not hold requests of memory: kubectl describe pod shows them.",
-		Columns: append(document.Headings("container", "CPU limit", "CPU request", "stopped by it", "memory limit", "killed"),
+		"requests are derived from weights. Of two values, the second is that of runc 1.3.2, crun 1.23 and later. The kernel " +
+		" does not hold requests of memory: kubectl describe pod shows them.",
+		Columns: append(document.Headings("container", "CPU limit", "stopped by its limit", "CPU request", "memory limit", "killed"),
 			document.Column{Head: "huge pages"})}
 	for _, c := range m.Claims {
 		var row []document.Cell
 		l := c.Limits
 		for _, cell := range []string{screen.Clean(c.Name),
 			said(l.CPUQuota, "no limit", func(v float64) string { return fmt.Sprintf("%.3g CPUs", v) }),
-			said(c.Request, "none", requestedCPUs), stopped(l),
+			stopped(l), said(c.Request, "none", requestedCPUs),
 			said(l.MemoryMax, "no limit", func(v int64) string { return result.Format(float64(v), "B") }),
 			said(l.MemoryKills, "not counted", func(v int64) string { return screen.Plural(int(v), "process", "processes") }),
 			huge(c.Huge)} {
@@ -86,13 +88,34 @@ func (m *Minute) raised(file lever.Next, field, flag string) lever.Next {
 	if len(m.Service.Containers) == 0 {
 		return file
 	}
-	c := m.Service.Containers[0]
+	next := limiting(m.Service.Containers[0], field, flag)
 	switch {
-	case c.Pod != "" || c.UID != "":
-		return lever.Next{Note: "raise resources.limits." + field + " of its container in the pod's manifest"}
-	case c.Engine == "docker" || c.Engine == "podman":
-		return lever.Next{Command: c.Engine + " update " + flag +
-			" " + screen.Word(screen.Clean(c.ID[:min(12, len(c.ID))])), Note: file.Note}
+	case next.Command != "":
+		return lever.Next{Command: next.Command, Note: file.Note}
+	case next.Note != "" && m.Service.Containers[0].Engine != "lxc": // whose files nobody writes anew
+		return lever.Next{Note: "raise " + next.Note}
 	}
 	return file
+}
+
+// limiting is how a container's runtime limits it: a command, or where the limit is written; neither: it is not known.
+func limiting(c pods.Container, field, flag string) lever.Next {
+	name := screen.Clean(cmp.Or(c.Name, c.Short()))
+	switch {
+	case c.Pod != "" || c.UID != "":
+		return lever.Next{Note: "resources.limits." + field + " of its container in the pod's manifest"}
+	case c.Engine == "docker" || c.Engine == "podman" || c.Engine == "nerdctl":
+		return lever.Next{Command: c.Engine + " update " + flag + " " + screen.Word(screen.Clean(c.ID[:min(12, len(c.ID))]))}
+	case c.Engine == "lxc":
+		limit := map[string]string{"cpu": "limits.cpu.allowance of %s in LXD or Incus, lxc.cgroup2.cpu.max in LXC",
+			"memory": "limits.memory of %s in LXD or Incus, lxc.cgroup2.memory.max in LXC"}[field]
+		return lever.Next{Note: fmt.Sprintf(limit, "container "+name)}
+	case c.Engine == "containerd":
+		option, _, _ := strings.Cut(flag, " ")
+		if field == "memory" {
+			option = "--memory-limit"
+		}
+		return lever.Next{Note: option + " where container " + name + " is started, as by ctr run"}
+	}
+	return lever.Next{}
 }

@@ -27,10 +27,12 @@ func inPod() *Minute {
 // TestPodLimits: a limit of a container is raised where its owner wrote it; the kubelet writes the group's files anew.
 func TestPodLimits(t *testing.T) {
 	for engine, says := range map[string][2]string{
-		"":       {"raise resources.limits.cpu of its container in the pod's manifest", "resources.limits.memory"},
-		"docker": {"docker update --cpus 3 aa11", "docker update --memory 2147483648 aa11"},
-		"podman": {"podman update --cpus 3 aa11", "podman update --memory 2147483648 aa11"},
-		"lxc":    {"echo '300000 100000' | sudo tee /sys/fs/cgroup/x/cpu.max", "echo 2147483648 | sudo tee"},
+		"":           {"raise resources.limits.cpu of its container in the pod's manifest", "resources.limits.memory"},
+		"docker":     {"docker update --cpus 3 aa11", "docker update --memory 2147483648 aa11"},
+		"podman":     {"podman update --cpus 3 aa11", "podman update --memory 2147483648 aa11"},
+		"nerdctl":    {"nerdctl update --cpus 3 aa11", "nerdctl update --memory 2147483648 aa11"},
+		"containerd": {"raise --cpus where container web is started", "raise --memory-limit where container web is started"},
+		"lxc":        {"echo '300000 100000' | sudo tee /sys/fs/cgroup/x/cpu.max", "echo 2147483648 | sudo tee"},
 	} {
 		m := inPod()
 		if c := &m.Service.Containers[0]; engine != "" {
@@ -68,6 +70,9 @@ func TestPodTable(t *testing.T) {
 		document.TextOptions{Width: 220}); err != nil {
 		t.Fatal(err)
 	}
+	if head := strings.Join(strings.Fields(b.String()), " "); !strings.Contains(head, "CPU limit stopped by its limit CPU request") {
+		t.Error(head)
+	}
 	for _, text := range []string{"1.5 CPUs", "0.5 or 0.13", "in 12 of 600", "1 GiB", "1 process",
 		"2MB: none", "no limit", "not known"} {
 		if !strings.Contains(b.String(), text) {
@@ -78,22 +83,32 @@ func TestPodTable(t *testing.T) {
 
 // TestNeighbourInPod: a program that takes the CPUs is named with its pod, which has a hash for a control group.
 func TestNeighbourInPod(t *testing.T) {
-	hog := proc.Taker{Name: "java", PID: 4711, Processes: 1, Group: "/kubepods/pod1/ab12", Seconds: 30,
-		Container: "pod batch/nightly-1, container main"}
+	hog := Taker{Taker: proc.Taker{Name: "java", PID: 4711, Processes: 1, Group: "/kubepods/pod1/ab12", Seconds: 30},
+		Container: &pods.Container{Namespace: "batch", Pod: "nightly-1", Name: "main"}}
 	if got := called(hog); got != "java (PID 4711, pod batch/nightly-1, container main)" {
 		t.Error(got)
 	}
-	if next := limit(hog); !strings.Contains(next.Note, "resources.limits.cpu in its pod's manifest") ||
+	if next := limit(hog); !strings.Contains(next.Note, "resources.limits.cpu of its container in the pod's manifest") ||
 		next.Command != "" {
 		t.Errorf("%+v", next)
 	}
 }
 
-// TestNeighbourInContainer: outside of Kubernetes its runtime has the limit.
+// TestNeighbourInContainer: outside of Kubernetes its runtime has the limit, and each has it elsewhere.
 func TestNeighbourInContainer(t *testing.T) {
-	if next := limit(proc.Taker{Name: "java", PID: 4711, Processes: 1,
-		Container: "container web"}); !strings.Contains(next.Note, "docker update --cpus") {
-		t.Errorf("%+v", next)
+	for _, c := range []struct{ name, engine, says string }{
+		{"web", "docker", "give container web a CPU limit: docker update --cpus CPUS ab12"},
+		{"pod web", "podman", "give container pod web a CPU limit: podman update --cpus CPUS ab12"},
+		{"web", "nerdctl", "give container web a CPU limit: nerdctl update --cpus CPUS ab12"},
+		{"web", "lxc", "limits.cpu.allowance of container web in LXD or Incus, lxc.cgroup2.cpu.max in LXC"},
+		{"", "containerd", "--cpus where container ab12 is started, as by ctr run"},
+		{"web", "", "ask the runtime of container web"},
+	} {
+		next := limit(Taker{Taker: proc.Taker{Name: "java", PID: 4711, Processes: 1},
+			Container: &pods.Container{ID: "ab12", Name: c.name, Engine: c.engine}})
+		if !strings.HasSuffix(next.Note, c.says) || next.Command != "" || c.engine != "docker" && strings.Contains(next.Note, "docker") {
+			t.Errorf("%+v, want %q", next, c.says)
+		}
 	}
 }
 
@@ -101,7 +116,7 @@ func TestNeighbourInContainer(t *testing.T) {
 func TestAskedInPod(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.Peers: 60})
 	m.Asked = []Asked{{Address: "10.0.0.7:5432", PID: 4711, Name: "postgres", Seconds: 60,
-		Container: "pod shop/db-0, container postgres"}}
+		Container: &pods.Container{Namespace: "shop", Pod: "db-0", Name: "postgres"}}}
 	if f := m.asking(); len(f) != 1 || !strings.Contains(f[0].Text,
 		"postgres (PID 4711, pod shop/db-0, container postgres) at 10.0.0.7:5432") {
 		t.Errorf("%+v", f)

@@ -39,19 +39,20 @@ type Volume struct {
 	Apart  bool     `json:"apart,omitempty"` // it holds neither log nor data of a database that was found here
 }
 
-// beyond is for how long the limit held that held longest, s, and which one.
-func (v Volume) beyond() (s float64, limit string) {
+// beyond is for how long the limit held that held longest, s, which one, and whether it is one of the instance to all its volumes.
+func (v Volume) beyond() (s float64, limit string, ofInstance bool) {
 	for _, l := range []struct {
-		s    float64
-		name string
-	}{{v.VolumeIOPS, "IOPS limit of volume " + v.Name}, {v.VolumeThroughput, "throughput limit of volume " + v.Name},
-		{v.InstanceIOPS, "instance's limit of IOPS to its volumes"},
-		{v.InstanceThroughput, "instance's limit of throughput to its volumes"}} {
+		s          float64
+		name       string
+		ofInstance bool
+	}{{v.VolumeIOPS, "IOPS limit of volume " + v.Name, false}, {v.VolumeThroughput, "throughput limit of volume " + v.Name, false},
+		{v.InstanceIOPS, "instance's limit of IOPS to its volumes", true},
+		{v.InstanceThroughput, "instance's limit of throughput to its volumes", true}} {
 		if l.s > s {
-			s, limit = l.s, l.name
+			s, limit, ofInstance = l.s, l.name, l.ofInstance
 		}
 	}
-	return s, limit
+	return s, limit, ofInstance
 }
 
 // cloudMeter reads limits at the beginning and at the end.
@@ -155,7 +156,7 @@ func (m *Minute) worst() *Volume {
 	most := least * m.Report.Wall
 	for i := range m.Cloud.Volumes {
 		if v := &m.Cloud.Volumes[i]; !v.Apart {
-			if s, _ := v.beyond(); s > 0 && s >= most {
+			if s, _, _ := v.beyond(); s > 0 && s >= most {
 				worst, most = v, s
 			}
 		}
@@ -174,7 +175,7 @@ func (m *Minute) limit() *lever.Lever {
 	own := len(slices.DeleteFunc(slices.Clone(c.Volumes), func(v Volume) bool { return v.Apart }))
 	switch v := m.worst(); {
 	case v != nil && m.Report.Busy > 0:
-		s, limit := v.beyond()
+		s, limit, _ := v.beyond()
 		f := min(1, s/max(m.Report.Wall, 1e-9))
 		log, data := m.saving(explain.LogWait), m.saving(explain.DataReads)
 		gain(l, log.Share+data.Share, f*(log.Low+data.Low), f*(log.Likely+data.Likely), log.AtMost+data.AtMost,
@@ -192,8 +193,7 @@ func (m *Minute) limit() *lever.Lever {
 	case c.Unread != "":
 		unknown(l, nil, c.Unread)
 	case own > 0:
-		gain(l, 0, 0, 0, 0, "", fmt.Sprintf("no limit of %s was exceeded for %s of the time", screen.Count(own, "volume"),
-			lever.Percent(least)))
+		gain(l, 0, 0, 0, 0, "", "no limit was exceeded for "+lever.Percent(least)+" of the time or more")
 	case len(c.Volumes) > 0:
 		unknown(l, nil, "no volume that counts its limits holds its log or its data")
 	default:
@@ -218,7 +218,7 @@ func (v Volume) slow() string {
 
 // raise is what to do about the limit.
 func (v Volume) raise() string {
-	if _, limit := v.beyond(); strings.HasPrefix(limit, "instance") {
+	if _, _, ofInstance := v.beyond(); ofInstance {
 		return "take an instance type with a higher limit for its volumes; a faster volume gives no more"
 	}
 	return "raise the limit, as with aws ec2 modify-volume --iops or --throughput; lsblk -o NAME,SERIAL shows the " +

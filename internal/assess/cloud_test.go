@@ -87,6 +87,9 @@ func TestNoLimit(t *testing.T) {
 		!strings.Contains(m.Verdict(m.Levers()), "log device") {
 		t.Errorf("%+v; %s", l, m.Verdict(m.Levers()))
 	}
+	if l := find(t, m.Levers(), lever.Limit); !strings.Contains(l.Why(), "no limit was exceeded for 1 % of the time or more") {
+		t.Error(l.Why())
+	}
 	m = onEBS(t, clouds.Volume{}, 946)
 	if l := find(t, m.Levers(), lever.Limit); l.Verdict != lever.Possible ||
 		!strings.Contains(l.Why(), "packets a second held back 946 packets on ens5") || l.AtMost != nil {
@@ -130,8 +133,11 @@ func TestLimitsUnread(t *testing.T) {
 func TestCredits(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 90})
 	m.Host.Steal, m.Host.Busy, m.Host.CPUs, m.Host.Credits = new(0.4), new(0.5), 2, true
-	if l := find(t, m.Levers(), lever.Steal); !strings.Contains(l.Next.Note, "CPUCreditBalance") ||
+	if l := find(t, m.Levers(), lever.Steal); !strings.Contains(l.Next.Note, "CPUCreditBalance in CloudWatch. If it reached 0, choose") ||
 		!strings.Contains(l.Why(), "no guest sees") {
 		t.Errorf("%+v", l)
+	}
+	if says := m.Verdict(m.Levers()); !strings.Contains(says, "Look at CPUCreditBalance in CloudWatch. If it reached 0, choose") {
+		t.Error(says)
 	}
 }

@@ -130,7 +130,7 @@ func (m *Minute) next() (says string) {
 }
 
 // several reports that a program took less than two thirds of what all others took.
-func (m *Minute) several(t proc.Taker) bool {
+func (m *Minute) several(t Taker) bool {
 	all := 0.0
 	for _, o := range m.others() {
 		all += o.Seconds
@@ -157,7 +157,7 @@ const notable = 0.02
 
 // others are the programs that took CPU time from the service. Its clients on this host work for it, and so do threads of the kernel,
 // which nobody can move.
-func (m *Minute) others() (list []proc.Taker) {
+func (m *Minute) others() (list []Taker) {
 	for _, t := range m.Takers {
 		if !t.Kernel && (m.Ends == nil || !m.Ends.Clients[t.PID]) {
 			list = append(list, t)
@@ -167,7 +167,7 @@ func (m *Minute) others() (list []proc.Taker) {
 }
 
 // largest is the program that took most CPU time from the service.
-func (m *Minute) largest() (t proc.Taker, there bool) {
+func (m *Minute) largest() (t Taker, there bool) {
 	if all := m.others(); len(all) > 0 && all[0].Seconds >= notable*m.Report.Wall {
 		return all[0], true
 	}
@@ -175,12 +175,12 @@ func (m *Minute) largest() (t proc.Taker, there bool) {
 }
 
 // took names a program, and says what it took.
-func (m *Minute) took(t proc.Taker) string {
+func (m *Minute) took(t Taker) string {
 	return fmt.Sprintf("%s, %.2g of %s", called(t), t.Seconds/max(m.Report.Wall, 1e-9), screen.Count(m.Host.CPUs, "CPU"))
 }
 
 // called names a program so that a person finds it.
-func called(t proc.Taker) string {
+func called(t Taker) string {
 	name := screen.Clean(t.Name)
 	of := fmt.Sprintf("PID %d", t.PID)
 	if t.PID == 0 {
@@ -189,23 +189,25 @@ func called(t proc.Taker) string {
 	if t.Processes > 1 && t.PID != 0 {
 		of = fmt.Sprintf("%d processes, PID %d", t.Processes, t.PID)
 	}
-	if u := cmp.Or(t.Container, t.Unit()); u != "" {
+	if t.Container != nil {
+		of += ", " + t.Container.String()
+	} else if u := t.Unit(); u != "" {
 		of += ", " + screen.Clean(u)
 	}
 	return name + " (" + of + ")"
 }
 
 // limit is what to type so that a program leaves the CPUs to others.
-func limit(t proc.Taker) lever.Next {
+func limit(t Taker) lever.Next {
 	if t.PID <= 1 { // of the kernel, or the first of all
 		return lever.Next{}
 	}
-	if t.Container != "" { // whose control group is its runtime's
-		how := "docker update --cpus or podman update --cpus"
-		if strings.HasPrefix(t.Container, "pod ") {
-			how = "resources.limits.cpu in its pod's manifest"
+	if t.Container != nil { // whose control group is its runtime's
+		next := limiting(*t.Container, "cpu", "--cpus CPUS")
+		if next.Command != "" {
+			return lever.Next{Note: "give " + t.Container.String() + " a CPU limit: " + next.Command}
 		}
-		return lever.Next{Note: "give it a CPU limit: " + how}
+		return lever.Next{Note: "give it a CPU limit: " + cmp.Or(next.Note, "ask the runtime of "+t.Container.String())}
 	}
 	if u := t.Unit(); strings.HasSuffix(u, ".service") && !strings.Contains(t.Group, "/user@") { // whose units a manager of its own has
 		return lever.Next{Command: "systemctl set-property --runtime " + screen.Word(u) + " CPUWeight=1",
@@ -285,7 +287,7 @@ func (m *Minute) stolen(l *lever.Lever) {
 	l.Next = lever.Next{Note: "ask the owner of the hypervisor for CPUs of its own"}
 	if h.Credits {
 		l.Evidence[0].Text += "; this type of instance has its CPUs for as long as it has credits, which no guest sees"
-		l.Next = lever.Next{Note: "raise the limit: CloudWatch's CPUCreditBalance tells whether credits were used up; take unlimited " +
-			"credits, or an instance type without"}
+		l.Next = lever.Next{Note: "look at CPUCreditBalance in CloudWatch. If it reached 0, choose unlimited credits or a " +
+			"type without credits"}
 	}
 }

@@ -14,21 +14,21 @@ import (
 func TestBlame(t *testing.T) {
 	hog := proc.Taker{Name: "hog", PID: 4711, Processes: 1, Group: "/system.slice/hog.service", Seconds: 30}
 	for name, c := range map[string]struct {
-		takers    []proc.Taker
+		takers    []Taker
 		throttled *float64
 		steal     float64
 		first     string
 		says      string
 		step      string
 	}{
-		"a neighbour":     {[]proc.Taker{hog}, nil, 0, lever.Neighbour, "hog (PID 4711, hog.service), 3 of 4 CPUs", "systemctl set-property --runtime hog.service CPUWeight=1"},
-		"a shell's loop":  {[]proc.Taker{{Name: "sh", PID: 7, Processes: 2, Seconds: 30}}, nil, 0, lever.Neighbour, "sh (2 processes, PID 7)", "chrt --all-tasks --idle --pid 0 7"},
-		"in a session":    {[]proc.Taker{{Name: "sh", PID: 7, Processes: 2, Seconds: 30, Sharing: proc.Sharing{By: proc.BySession}}}, nil, 0, lever.Neighbour, "sh (2 processes, PID 7)", "echo 19 | sudo tee /proc/7/autogroup"},
-		"in a group":      {[]proc.Taker{{Name: "sh", PID: 7, Processes: 1, Seconds: 30, Sharing: proc.Sharing{By: proc.ByGroup}}}, nil, 0, lever.Neighbour, "sh (PID 7)", "taskset --all-tasks --cpu-list --pid 0 7"},
-		"idle already":    {[]proc.Taker{{Name: "sh", PID: 7, Processes: 1, Seconds: 30, Sharing: proc.Sharing{By: proc.ByThread, Idle: true}}}, nil, 0, lever.Neighbour, "sh (PID 7)", "taskset --all-tasks --cpu-list --pid 0 7"},
-		"a user's unit":   {[]proc.Taker{{Name: "sh", PID: 7, Processes: 1, Seconds: 30, Group: "/user.slice/user-1.slice/user@1.service/app.slice/x.service"}}, nil, 0, lever.Neighbour, "x.service", "chrt --all-tasks --idle --pid 0 7"},
+		"a neighbour":     {[]Taker{{Taker: hog}}, nil, 0, lever.Neighbour, "hog (PID 4711, hog.service), 3 of 4 CPUs", "systemctl set-property --runtime hog.service CPUWeight=1"},
+		"a shell's loop":  {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Processes: 2, Seconds: 30}}}, nil, 0, lever.Neighbour, "sh (2 processes, PID 7)", "chrt --all-tasks --idle --pid 0 7"},
+		"in a session":    {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Processes: 2, Seconds: 30}, Sharing: proc.Sharing{By: proc.BySession}}}, nil, 0, lever.Neighbour, "sh (2 processes, PID 7)", "echo 19 | sudo tee /proc/7/autogroup"},
+		"in a group":      {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Processes: 1, Seconds: 30}, Sharing: proc.Sharing{By: proc.ByGroup}}}, nil, 0, lever.Neighbour, "sh (PID 7)", "taskset --all-tasks --cpu-list --pid 0 7"},
+		"idle already":    {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Processes: 1, Seconds: 30}, Sharing: proc.Sharing{By: proc.ByThread, Idle: true}}}, nil, 0, lever.Neighbour, "sh (PID 7)", "taskset --all-tasks --cpu-list --pid 0 7"},
+		"a user's unit":   {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Processes: 1, Seconds: 30, Group: "/user.slice/user-1.slice/user@1.service/app.slice/x.service"}}}, nil, 0, lever.Neighbour, "x.service", "chrt --all-tasks --idle --pid 0 7"},
 		"its own threads": {nil, nil, 0, lever.CPUs, "95 % busy", ""},
-		"its quota":       {[]proc.Taker{hog}, new(42.0), 0, lever.Quota, "stopped its threads for 42.0 s in 10.0 s", ""},
+		"its quota":       {[]Taker{{Taker: hog}}, new(42.0), 0, lever.Quota, "stopped its threads for 42.0 s in 10.0 s", ""},
 	} {
 		m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.RunQueue: 42, explain.Locks: 38})
 		m.Service, m.Counted, m.Takers, m.Throttled = service.Service{Kind: service.Process, Name: "x", PID: 1}, true, c.takers, c.throttled
@@ -58,7 +58,7 @@ func TestNotCounted(t *testing.T) {
 func TestEnded(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.RunQueue: 42})
 	m.Service, m.Counted, m.Report.Wall = service.Service{Kind: service.Process, Name: "x", PID: 1}, true, 10
-	m.Takers = []proc.Taker{{Name: "cc1", Processes: 40, Seconds: 30}}
+	m.Takers = []Taker{{Taker: proc.Taker{Name: "cc1", Processes: 40, Seconds: 30}}}
 	l := find(t, m.Levers(), lever.Neighbour)
 	if l.Next.Command != "" || !strings.Contains(l.Why(), "cc1 (of processes that have ended)") {
 		t.Errorf("%q, %s", l.Next.Command, l.Why())

@@ -2,7 +2,6 @@ package assess
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -50,7 +49,8 @@ var collectors = []string{"GC Thread", "G1 ", "VM Thread", "ZWorker", "ZDriver",
 type Collector struct {
 	Thread  string  `json:"thread"` // the name of the one that took most
 	Seconds float64 `json:"seconds"`
-	Heap    string  `json:"heap"` // the limit of the heap, as its command line has it; "": it has none
+	Heap    string  `json:"heap"`             // the limit of the heap, as its command line has it; "": it has none
+	Unread  bool    `json:"unread,omitempty"` // its command line could not be read
 }
 
 // collector sums it up; nil: no such thread ran.
@@ -76,8 +76,9 @@ func (b *blocked) collector() *Collector {
 	if most == 0 {
 		return nil
 	}
-	line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	for word := range strings.SplitSeq(string(line), "\x00") { // the last one counts
+	line, err := proc.Words(pid, "cmdline")
+	c.Unread = err != nil
+	for _, word := range line { // the last one counts
 		if size, ok := strings.CutPrefix(word, "-Xmx"); ok {
 			c.Heap = size
 		}
@@ -101,6 +102,9 @@ func (m *Minute) garbage() []explain.Finding {
 		likely, most = likely+of*e.Value, most+e.High
 	}
 	heap, step := "its command line has no -Xmx", "start it with a larger heap (-Xmx), or have it make less garbage"
+	if m.Collector.Unread {
+		heap = "its command line cannot be read, so that its heap's limit is not known"
+	}
 	if m.Collector.Heap != "" {
 		heap = "the heap's limit is -Xmx" + screen.Clean(m.Collector.Heap)
 	}

@@ -195,7 +195,7 @@ func (m *Minute) bound(name string, of explain.PartName) lever.Lever {
 			source += "; it reads again what its limit of memory makes it forget"
 		}
 		if v := m.worst(); v != nil {
-			s, limit := v.beyond()
+			s, limit, _ := v.beyond()
 			f := 1 - min(1, s/max(m.Report.Wall, 1e-9))
 			saves.Low, saves.Likely = saves.Low*f, saves.Likely*f
 			source += "; while the " + limit + " holds, no faster device gives more"

@@ -7,6 +7,7 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/pgbouncer"
 	"hostlab/internal/host"
+	"hostlab/internal/pods"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
@@ -32,8 +33,8 @@ type Minute struct {
 	// Claims are what its containers may use and asked for; of a pod or a container.
 	Claims []host.Claims `json:"claims,omitempty"`
 	// Takers are the other programs that used CPUs meanwhile, the largest first; Counted is set where they were.
-	Takers  []proc.Taker `json:"takers"`
-	Counted bool         `json:"counted"`
+	Takers  []Taker `json:"takers"`
+	Counted bool    `json:"counted"`
 	// Asked are the servers for whose answers its threads waited, those first that took most.
 	Asked []Asked `json:"asked,omitempty"`
 	// Full are its threads that were always at work, of Threads that were watched; of a service that tells no sessions.
@@ -72,6 +73,14 @@ type Minute struct {
 	Bursts *trace.Result  `json:"-"`
 	// Programs is the CPU time that the recorder's programs took in the kernel, s.
 	Programs float64 `json:"-"`
+}
+
+// Taker is a program that used CPUs.
+type Taker struct {
+	proc.Taker
+	Container *pods.Container `json:"container,omitempty"` // nil: it is in none
+	// Sharing is how it and the service share CPUs.
+	Sharing proc.Sharing `json:"sharing"`
 }
 
 // Away reports that what is known of this host says nothing of the service: it is a database whose

@@ -75,12 +75,16 @@ type beside struct {
 	before proc.Census
 	memory map[string]float64 // hits of each limit before, by its file
 	came   interruptions
+	claims []host.Claims
 }
 
 func (b *beside) start(s *service.Service) {
-	b.of, b.before, b.memory, b.came = s, proc.TakeCensus(), map[string]float64{}, countInterrupts()
+	b.of, b.before, b.memory, b.came = s, proc.TakeCensus(pods.GroupOf), map[string]float64{}, countInterrupts()
 	for _, c := range s.Ceilings() {
 		b.memory[c.File] = c.Hits
+	}
+	for _, c := range s.Containers { // now: their first processes may end meanwhile
+		b.claims = append(b.claims, host.ReadClaims(host.Tree{}, c.PID, c.String(), c.Group, c.UID != ""))
 	}
 }
 
@@ -92,32 +96,26 @@ func (b *beside) fill(m *Minute) {
 		return
 	}
 	m.Interrupts = countInterrupts().since(b.came)
-	now := proc.TakeCensus()
+	now := proc.TakeCensus(pods.GroupOf)
 	ours := now.Below(append(b.of.Processes(), os.Getpid())...)
 	takers := now.Takers(b.before, func(s proc.Stat, group string) bool { return ours[s.PID] || b.of.Holds(group) })
-	for i := range takers {
-		if s, err := proc.Read(takers[i].PID); err != nil || s.Ended() {
-			takers[i].PID = 0
-			continue
-		}
-		if i < most {
-			takers[i].Sharing = proc.Shares(takers[i].PID, b.of.PID)
-		}
-	}
-	takers = takers[:min(most, len(takers))]
 	var names *pods.Names
-	for i := range takers {
-		if _, is := pods.Of(takers[i].Group); is && names == nil {
+	for _, of := range takers[:min(most, len(takers))] {
+		t := Taker{Taker: of}
+		if s, err := proc.Read(t.PID); err != nil || s.Ended() {
+			t.PID = 0
+		} else {
+			t.Sharing = proc.Shares(t.PID, b.of.PID)
+		}
+		if _, is := pods.Of(t.Group); is && names == nil {
 			names = pods.Read()
 		}
 		if names != nil {
-			takers[i].Container = names.Called(takers[i].Group, takers[i].PID)
+			t.Container = names.In(t.Group, t.PID)
 		}
+		m.Takers = append(m.Takers, t)
 	}
-	m.Takers, m.Counted, m.Quota = takers, true, b.of.Quota()
-	for _, c := range b.of.Containers {
-		m.Claims = append(m.Claims, host.ReadClaims(host.Tree{}, c.PID, c.String(), c.Group))
-	}
+	m.Counted, m.Quota, m.Claims = true, b.of.Quota(), b.claims
 	for _, c := range b.of.Ceilings() { // the one that was reached most
 		if c.Hits -= b.memory[c.File]; m.Memory == nil || c.Hits > m.Memory.Hits {
 			m.Memory = c

@@ -10,6 +10,8 @@ import (
 
 	"hostlab/internal/emulate"
 	"hostlab/internal/explain"
+	"hostlab/internal/host"
+	"hostlab/internal/pods"
 	"hostlab/internal/service"
 	"hostlab/internal/service/demo"
 	"hostlab/internal/worker"
@@ -107,5 +109,22 @@ func TestWatchHidden(t *testing.T) {
 	}
 	if m.Connected || m.Why == "" || m.Report.Busy <= 0 || len(m.Report.Missing) != 1 {
 		t.Errorf("connected %v, why %q, %.2f s, missing %q", m.Connected, m.Why, m.Report.Busy, m.Report.Missing)
+	}
+}
+
+// TestClaimsFirst: what a container may use is read when the minute begins; the process may have ended by its end.
+func TestClaimsFirst(t *testing.T) {
+	cmd := exec.Command("sleep", "300")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var b beside
+	b.start(&service.Service{PID: cmd.Process.Pid, Containers: []pods.Container{{ID: "web", PID: cmd.Process.Pid, Group: "/lxc/web"}}})
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	var m Minute
+	b.fill(&m)
+	if len(m.Claims) != 1 || m.Claims[0].Limits.OpenFiles.State != host.StateOK && m.Claims[0].Limits.OpenFiles.State != host.StateAbsent {
+		t.Errorf("%+v", m.Claims)
 	}
 }

@@ -202,7 +202,7 @@ func (m *Minute) act(l *lever.Lever) string {
 	case l.Name == lever.Quota && m.Quota != nil:
 		return fmt.Sprintf("raise its CPU quota, which is %.3g CPUs", m.Quota.CPUs)
 	case l.Name == lever.Limit && m.worst() != nil:
-		s, limit := m.worst().beyond()
+		s, limit, _ := m.worst().beyond()
 		return fmt.Sprintf("raise the %s, which was exceeded for %s of %s", limit, result.Format(s, "s"), result.Format(m.Report.Wall, "s"))
 	case l.Name == lever.Memory && m.short():
 		return "raise its limit of memory, which is " + result.Format(m.Memory.Bytes, "B")

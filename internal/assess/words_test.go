@@ -11,7 +11,7 @@ import (
 )
 
 func withOther(m *Minute, other proc.Taker) *Minute {
-	m.Counted, m.Takers = true, []proc.Taker{other}
+	m.Counted, m.Takers = true, []Taker{{Taker: other}}
 	return m
 }
 

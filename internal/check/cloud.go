@@ -61,8 +61,8 @@ var cloudVolumes = []Check{
 	},
 }
 
-// heldBack is for how long, in s, a volume may be beyond its limit before that is named.
-const heldBack = 60
+// longBeyond is for how long, in s, a volume may be beyond its limit before that is named.
+const longBeyond = 60
 
 func lookVolumes(f *host.Facts, _ Role) (v view) {
 	if rs := hiddenDisks(f); rs != nil { // and with them all of /sys
@@ -76,7 +76,7 @@ func lookVolumes(f *host.Facts, _ Role) (v view) {
 				continue
 			}
 			r := readAs(fact, func(s float64) string { return result.Format(s, "s") },
-				func(s float64) bool { return s <= heldBack })
+				func(s float64) bool { return s <= longBeyond })
 			if v.readings = append(v.readings, r); r.bad && v.bad == "" {
 				v.bad = fmt.Sprintf("%s was asked for more than %s for %s since it was attached", c.Name, limits[i], r.value)
 			}

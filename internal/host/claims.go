@@ -13,7 +13,7 @@ import (
 type Claims struct {
 	Name   string `json:"name"`
 	Limits Limits `json:"limits"` // its own, or of a group around it
-	// Request is how many CPUs it asked for, derived from its weight.
+	// Request is how many CPUs it asked for, derived from its weight; of a pod's container alone.
 	Request Fact[Request] `json:"request"`
 	// Huge are its limits of huge pages; empty: none shows.
 	Huge []HugeLimit `json:"huge_pages"`
@@ -33,12 +33,15 @@ type HugeLimit struct {
 }
 
 // ReadClaims reads what the container is given that a process is in, by the name of its control group.
-func ReadClaims(t Tree, pid int, name, group string) Claims {
+func ReadClaims(t Tree, pid int, name, group string, ofPod bool) Claims {
 	dir := fmt.Sprintf("/proc/%d", pid)
 	groups := readCgroups(t, dir)
 	groups.base = path.Base(group)
-	return Claims{Name: name, Limits: groups.limits(t, dir), Request: groups.view("cpu").request(t),
-		Huge: groups.view("hugetlb").huge(t)}
+	c := Claims{Name: name, Limits: groups.limits(t, dir), Huge: groups.view("hugetlb").huge(t)}
+	if c.Request = groups.view("cpu").request(t); !ofPod { // the kernel gives any group a weight of 100, or 1024 shares
+		c.Request = Unknown[Request](c.Request.Source, none("only containers of pods request CPUs"))
+	}
+	return c
 }
 
 // errNoRequest is what the least weight says: the kubelet gives it to a container without a request.

@@ -29,6 +29,45 @@ func TestRequestOf(t *testing.T) {
 	}
 }
 
+// TestNoRequest: the kernel gives every group a weight, which nobody asked for.
+func TestNoRequest(t *testing.T) {
+	for _, archive := range []string{
+		"-- proc/self/mountinfo --\n30 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n-- proc/7/cgroup --\n0::/docker/ab\n" +
+			"-- sys/fs/cgroup/docker/ab/cpu.weight --\n100\n",
+		"-- proc/self/mountinfo --\n32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n-- proc/7/cgroup --\n1:cpu:/docker/ab\n" +
+			"-- sys/fs/cgroup/cpu/docker/ab/cpu.shares --\n1024\n",
+	} {
+		if c := ReadClaims(tree(t, archive), 7, "web", "/docker/ab", false); c.Request.State != StateAbsent {
+			t.Errorf("a container of docker: %+v", c.Request)
+		}
+		if c := ReadClaims(tree(t, archive), 7, "web", "/docker/ab", true); c.Request.State != StateOK {
+			t.Errorf("a container of a pod: %+v", c.Request)
+		}
+	}
+}
+
+// TestClaimsOutermost: a group inside has the container's own name, and looser limits; a process that has left has none.
+func TestClaimsOutermost(t *testing.T) {
+	const archive = "-- proc/self/mountinfo --\n30 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n-- proc/7/cgroup --\n0::/docker/ab/x/ab\n" +
+		"-- sys/fs/cgroup/docker/ab/cpu.weight --\n39\n-- sys/fs/cgroup/docker/ab/x/ab/cpu.weight --\n10000\n" +
+		"-- sys/fs/cgroup/docker/ab/memory.events --\noom_kill 3\n-- sys/fs/cgroup/docker/ab/x/ab/memory.events --\noom_kill 0\n" +
+		"-- sys/fs/cgroup/docker/ab/hugetlb.2MB.max --\n0\n"
+	c := ReadClaims(tree(t, archive), 7, "web", "/docker/ab", true)
+	if r, _ := c.Request.Get(); c.Limits.MemoryKills.Or(0) != 3 || math.Abs(r.CPUs-1) > 0.02 || len(c.Huge) != 1 {
+		t.Errorf("%+v", c)
+	}
+	c = ReadClaims(tree(t, archive), 7, "web", "/docker/cd", true)
+	for what, state := range map[string]State{"request": c.Request.State, "CPU": c.Limits.CPUQuota.State, "memory": c.Limits.MemoryMax.State,
+		"periods": c.Limits.CPUPeriods.State, "kills": c.Limits.MemoryKills.State, "CPUs": c.Limits.CPUSet.State} {
+		if state != StateError {
+			t.Errorf("%s of a container that the process is not in: %v", what, state)
+		}
+	}
+	if len(c.Huge) != 0 {
+		t.Errorf("%+v", c.Huge)
+	}
+}
+
 // TestReadClaims: the limits are those of the container's group and of its pod's, whatever group inside a process is
 // in.
 func TestReadClaims(t *testing.T) {
@@ -49,7 +88,7 @@ func TestReadClaims(t *testing.T) {
 		"/memory.limit_in_bytes --\n1073741824\n" +
 		"-- sys/fs/cgroup/hugetlb" + pod + "/ab/hugetlb.2MB.limit_in_bytes --\n0\n"
 	for version, archive := range map[int]string{1: v1, 2: v2} {
-		c := ReadClaims(tree(t, archive), 7, "postgres", pod+"/ab")
+		c := ReadClaims(tree(t, archive), 7, "postgres", pod+"/ab", true)
 		r, _ := c.Request.Get()
 		if c.Limits.CPUQuota.Or(0) != 1.5 || c.Limits.MemoryMax.Or(0) != 1<<30 || math.Abs(r.CPUs-0.5) > 0.02 ||
 			c.Limits.CgroupV.Or(0) != version {
@@ -60,7 +99,7 @@ func TestReadClaims(t *testing.T) {
 		}
 	}
 	// Not known is no limit of 0.
-	c := ReadClaims(tree(t, "-- x --\n"), 7, "postgres", pod+"/ab")
+	c := ReadClaims(tree(t, "-- x --\n"), 7, "postgres", pod+"/ab", true)
 	if c.Request.State == StateOK || c.Limits.CPUQuota.State == StateOK || len(c.Huge) != 0 {
 		t.Errorf("%+v", c)
 	}

@@ -154,8 +154,8 @@ func readCgroups(t Tree, dir string) cgroups {
 func (c cgroups) view(controller string) (v cgroupView) {
 	v.err, v.source = c.err, c.file
 	defer func() {
-		if at := slices.IndexFunc(v.dirs, func(d string) bool { return path.Base(d) == c.base }); c.base != "" && at >= 0 {
-			v.dirs = v.dirs[at:]
+		if c.base != "" && v.err == nil {
+			v = v.around(c.base)
 		}
 	}()
 	for _, l := range c.lines {
@@ -169,6 +169,18 @@ func (c cgroups) view(controller string) (v cgroupView) {
 	if v.version == 0 && v.err == nil {
 		v.err, v.source = none("the cgroup file system is not mounted here"), selfMounts
 	}
+	return v
+}
+
+// around is the view from the outermost group of a name: inside of a container any group may have its name.
+func (v cgroupView) around(base string) cgroupView {
+	for at, d := range slices.Backward(v.dirs) {
+		if path.Base(d) == base {
+			v.dirs = v.dirs[at:]
+			return v
+		}
+	}
+	v.dirs, v.err = nil, errors.New("the process is in no group of the container "+clip(base))
 	return v
 }
 

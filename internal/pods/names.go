@@ -248,10 +248,16 @@ func (n *Names) store(dir string) {
 // fill gives a container its names, as far as they are known. A user may call a group anything that is theirs, so
 // that it gets no name of root's, and one of this user's own storage alone.
 func (n *Names) fill(c *Container) {
+	if n.name(c); c.Pod == "" && c.UID == "" && c.Name == "" {
+		c.Host = hostname(c.PID)
+	}
+}
+
+func (n *Names) name(c *Container) {
 	if n.owner != nil {
 		c.Owner = n.owner(c.Group)
 	}
-	if c.Owner != 0 && c.Owner != os.Geteuid() {
+	if c.Foreign() {
 		return
 	}
 	if c.Owner == 0 {
@@ -282,14 +288,21 @@ func (n *Names) ask(c *Container) {
 			dirs = append(dirs, filepath.Join(b, space, c.ID))
 		}
 	}
+	ofContainerd := len(dirs)
 	for _, dir := range n.below(storageRun, "-containers") {
 		dirs = append(dirs, filepath.Join(dir, c.ID, "userdata"))
 	}
-	for _, dir := range dirs {
+	for i, dir := range dirs {
 		var spec struct {
 			Annotations map[string]string `json:"annotations"`
 		}
-		if n.read(dir, "config.json", largest, &spec) && c.annotated(spec.Annotations) {
+		if !n.read(dir, "config.json", largest, &spec) {
+			continue
+		}
+		if c.Engine == "" && i < ofContainerd {
+			c.Engine = "containerd"
+		}
+		if c.annotated(spec.Annotations) {
 			return
 		}
 	}
@@ -323,6 +336,9 @@ func (c *Container) annotated(by map[string]string) bool {
 	}
 	if name != "" {
 		c.Name = name
+	}
+	if by["nerdctl/name"] != "" && pod == "" {
+		c.Engine = "nerdctl"
 	}
 	return name != ""
 }

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +28,8 @@ type Container struct {
 	Name      string `json:"name,omitempty"`
 	Owner     int    `json:"owner"` // whose it is: 0 is root's, which a runtime of the system started; -1: not known
 	Engine    string `json:"engine,omitempty"`
-	PID       int    `json:"pid"` // its first process
+	Host      string `json:"host,omitempty"` // how its process calls its host, where nothing else names it
+	PID       int    `json:"pid"`            // the process that began first
 }
 
 // Sandbox is how runtimes call a pod's container without a program of the pod's own (dockershim and CRI-O:
@@ -86,6 +86,20 @@ func Of(group string) (c Container, ok bool) {
 	return c, false
 }
 
+// GroupOf is the control group of a process: one of a container, if any is.
+func GroupOf(pid int) string { return among(proc.GroupsOf(pid)) }
+
+func among(groups []string) string {
+	at := slices.IndexFunc(groups, func(g string) bool {
+		_, is := Of(g)
+		return is
+	})
+	if len(groups) == 0 {
+		return ""
+	}
+	return groups[max(at, 0)]
+}
+
 // unescape reads what systemd.unit(5) writes of a name: "\x2d" is a dash.
 func unescape(name string) string {
 	s, err := strconv.Unquote(`"` + strings.ReplaceAll(name, `"`, "") + `"`)
@@ -97,42 +111,51 @@ func unescape(name string) string {
 
 // All are the containers that have processes, with their names.
 func (n *Names) All() (list []Container) {
-	seen := map[string]bool{}
-	pids, _ := proc.Numbers()
-	for _, pid := range pids {
-		group := proc.GroupOf(pid)
-		c, ok := Of(group)
-		if !ok || seen[c.Group] {
+	first := map[string]proc.Stat{}
+	for _, s := range proc.All() {
+		c, ok := Of(GroupOf(s.PID))
+		if !ok {
 			continue
 		}
-		seen[c.Group], c.PID = true, pid
+		if f, seen := first[c.Group]; !seen || before(s, f) {
+			first[c.Group] = s
+		}
+	}
+	for group, s := range first {
+		c, _ := Of(group)
+		c.PID = s.PID
 		n.fill(&c)
 		list = append(list, c)
 	}
-	slices.SortFunc(list, func(a, b Container) int { return cmp.Compare(a.Address(), b.Address()) })
+	slices.SortFunc(list, func(a, b Container) int {
+		return cmp.Or(cmp.Compare(a.Address(), b.Address()), cmp.Compare(a.Group, b.Group))
+	})
 	return list
 }
 
-// Called is what people call the container that holds a control group; "": none does.
-func (n *Names) Called(group string, pid int) string {
-	c, ok := Of(group)
-	if !ok {
-		return ""
-	}
-	c.PID = pid
-	n.fill(&c)
-	return c.String()
+// before reports that a process began before another. A later one may be a probe that ends at once.
+func before(a, b proc.Stat) bool {
+	return cmp.Or(cmp.Compare(a.Started, b.Started), cmp.Compare(a.PID, b.PID)) < 0
 }
 
-// Around is the container that a process is in; none where it is in none.
-func Around(pid int) []Container {
-	c, ok := Of(proc.GroupOf(pid))
+// In is the container that holds a control group, with a process of it; nil: none does.
+func (n *Names) In(group string, pid int) *Container {
+	c, ok := Of(group)
 	if !ok {
 		return nil
 	}
 	c.PID = pid
-	Read().fill(&c)
-	return []Container{c}
+	n.fill(&c)
+	return &c
+}
+
+// Around is the container that a process is in; nil: it is in none.
+func Around(pid int) *Container {
+	group := GroupOf(pid)
+	if _, ok := Of(group); !ok {
+		return nil
+	}
+	return Read().In(group, pid)
 }
 
 // Short is its ID as tools print it.
@@ -143,9 +166,14 @@ func (c Container) Short() string {
 	return c.ID
 }
 
-// Address is what names it to hostlab: pod:NAMESPACE/NAME/CONTAINER, or container:NAME.
+// Foreign reports that another user than root and this one started it: its ID and its name may be made up.
+func (c Container) Foreign() bool { return c.Owner != 0 && c.Owner != os.Geteuid() }
+
+// Address is what names it to hostlab: pod:NAMESPACE/NAME/CONTAINER, or container:NAME. One of another user has its control group alone.
 func (c Container) Address() string {
 	switch {
+	case c.Foreign():
+		return c.Path()
 	case c.Pod != "" && c.Name != "":
 		return screen.Clean("pod:" + c.Namespace + "/" + c.Pod + "/" + c.Name)
 	case c.Pod == "" && c.Name != "":
@@ -153,6 +181,9 @@ func (c Container) Address() string {
 	}
 	return screen.Clean("container:" + c.Short())
 }
+
+// Path names it by its control group, which no other has.
+func (c Container) Path() string { return screen.Clean("cgroup:" + c.Group) }
 
 // String names it in a sentence.
 func (c Container) String() string {
@@ -164,10 +195,8 @@ func (c Container) String() string {
 		text = "pod " + c.Namespace + "/" + c.Pod + ", container " + c.Name
 	case c.UID != "" && c.Name == "":
 		text = "pod of UID " + c.UID
-	case c.Name == "":
-		if host := hostname(c.PID); host != "" {
-			text += ", which calls itself " + host
-		}
+	case c.Name == "" && c.Host != "":
+		text += ", which calls itself " + c.Host
 	}
 	if c.Owner > 0 {
 		text += fmt.Sprintf(" of uid %d", c.Owner)
@@ -178,11 +207,8 @@ func (c Container) String() string {
 // hostname is what a process says in its environment. Runtimes set it to the pod's name or the container's ID, and the
 // program may have changed it.
 func hostname(pid int) string {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	if err != nil || pid == 0 {
-		return ""
-	}
-	for v := range strings.SplitSeq(string(b), "\x00") {
+	list, _ := proc.Words(pid, "environ")
+	for _, v := range list {
 		if name, ok := strings.CutPrefix(v, "HOSTNAME="); ok {
 			return screen.Short(name)
 		}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"hostlab/internal/proc"
 )
 
 const uid = "81e09ae0-12ec-4ec5-94b8-51cda7906370"
@@ -70,6 +72,30 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// TestAmong: a runtime of version 1 leaves a process in its own group of version 2; the container is in another line.
+func TestAmong(t *testing.T) {
+	for _, c := range []struct {
+		groups []string
+		want   string
+	}{
+		{[]string{"/system.slice/containerd.service", "/docker/" + id("d")}, "/docker/" + id("d")},
+		{[]string{"/system.slice/x.service", "/user.slice"}, "/system.slice/x.service"}, {nil, ""},
+	} {
+		if got := among(c.groups); got != c.want {
+			t.Errorf("%q: %q", c.groups, got)
+		}
+	}
+}
+
+// TestBefore: of two processes of a container, the one that began first is its first, whatever their numbers.
+func TestBefore(t *testing.T) {
+	program, probe := proc.Stat{PID: 999, Started: 5}, proc.Stat{PID: 1000, Started: 9}
+	wrapped := proc.Stat{PID: 7, Started: 9}
+	if !before(program, probe) || before(probe, program) || before(wrapped, program) || !before(wrapped, probe) {
+		t.Error("a probe is before the program")
+	}
+}
+
 // files writes what the kubelet and the runtimes have, and says where.
 func files(t *testing.T, content map[string]string) string {
 	t.Helper()
@@ -123,6 +149,9 @@ func TestNames(t *testing.T) {
 	} {
 		got := Container{ID: c.id, UID: c.uid}
 		read(root, mine).fill(&got)
+		if want := map[string]string{id("d"): "nerdctl", id("b"): "containerd"}[c.id]; want != "" && got.Engine != want {
+			t.Errorf("%s: engine %q, want %s", c.id, got.Engine, want)
+		}
 		if got.Address() != c.address || got.String() != c.says {
 			t.Errorf("%s: %s, %q; want %s, %q", c.id, got.Address(), got.String(), c.address, c.says)
 		}

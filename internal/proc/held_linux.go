@@ -89,11 +89,8 @@ func (h *Held) Inside(dir fs.FileInfo) bool {
 // Environ is what its program was started with, as far as that may be read and the program
 // has not written over it.
 func (h *Held) Environ() []string {
-	b, err := os.ReadFile(h.file("environ"))
-	if err != nil {
-		return nil
-	}
-	return strings.Split(string(b), "\x00")
+	list, _ := words(h.file("environ"), mostGiven)
+	return list
 }
 
 func (h *Held) file(name string) string { return fmt.Sprintf("/proc/%d/%s", h.PID, name) }

@@ -15,10 +15,6 @@ type Taker struct {
 	Group     string  `json:"group"` // their control group; "": the root, or not known
 	Seconds   float64 `json:"seconds"`
 	Kernel    bool    `json:"kernel"` // threads of the kernel, which work for programs
-	// Container is what people call the one that they are in; "": they are in none.
-	Container string `json:"container,omitempty"`
-	// Sharing is how it and the service that is watched share CPUs.
-	Sharing Sharing `json:"sharing"`
 }
 
 // Sharing is how the scheduler divides CPUs between two processes.
@@ -54,11 +50,11 @@ type Census struct {
 	groups map[int]string
 }
 
-// TakeCensus lists the processes that there are.
-func TakeCensus() Census {
+// TakeCensus lists the processes that there are, with the control group that is asked for each.
+func TakeCensus(groupOf func(pid int) string) Census {
 	c := Census{all: All(), groups: map[int]string{}}
 	for _, s := range c.all {
-		c.groups[s.PID] = GroupOf(s.PID)
+		c.groups[s.PID] = groupOf(s.PID)
 	}
 	return c
 }

@@ -5,4 +5,5 @@ package proc
 // kthreadd: no process is the parent of the kernel's threads here.
 const kthreadd = -1
 
-func GroupOf(int) string { return "" }
+// GroupsOf: there are none.
+func GroupsOf(int) []string { return nil }

@@ -23,8 +23,8 @@ func TestTakers(t *testing.T) {
 		groups: map[int]string{10: "/system.slice/hog.service", 11: "/system.slice/hog.service"}}
 	ours := after.Below(20)
 	got := after.Takers(before, func(p Stat, _ string) bool { return ours[p.PID] })
-	want := []Taker{{"hog", 10, 2, "/system.slice/hog.service", 11, false, "", Sharing{}}, {"make", 30, 1, "", 3, false, "", Sharing{}}, {"young", 40, 1, "", 2, false, "", Sharing{}},
-		{"the kernel's threads", 50, 1, "", 1, true, "", Sharing{}}}
+	want := []Taker{{"hog", 10, 2, "/system.slice/hog.service", 11, false}, {"make", 30, 1, "", 3, false}, {"young", 40, 1, "", 2, false},
+		{"the kernel's threads", 50, 1, "", 1, true}}
 	if kthreadd < 0 {
 		want[3].Name, want[3].Kernel = "kworker/0:1", false
 	}

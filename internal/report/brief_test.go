@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"hostlab/internal/assess"
 	"hostlab/internal/document"
 	"hostlab/internal/lever"
 	"hostlab/internal/proc"
@@ -22,8 +23,8 @@ func crowded() *report.Assessment {
 	m := a.Minute
 	m.Service.Kind, m.Service.Name = service.Unit, strings.Repeat("a-long-name-", 5)+".service"
 	m.Service.Why = "the one of 12 database servers here that has used the most CPU time"
-	m.Takers, m.Counted = []proc.Taker{{PID: 4711, Name: "nightly", Processes: 3, Seconds: 60,
-		Group: "/system.slice/" + strings.Repeat("batch-", 8) + ".service"}}, true
+	m.Takers, m.Counted = []assess.Taker{{Taker: proc.Taker{PID: 4711, Name: "nightly", Processes: 3, Seconds: 60,
+		Group: "/system.slice/" + strings.Repeat("batch-", 8) + ".service"}}}, true
 	for i := range 8 {
 		a.Warnings = append(a.Warnings, fmt.Sprintf("warning %d of counters and samples that add up to %d %% of the "+
 			"elapsed time, which is more than all of it", i, 110+i))

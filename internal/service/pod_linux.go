@@ -30,21 +30,24 @@ func podAmong(name string, all []pods.Container, looked string, servers []host.D
 	switch {
 	case len(found) == 0 && len(f) > 2 && slices.ContainsFunc(all,
 		func(c pods.Container) bool { return c.Namespace == f[0] && c.Pod == f[1] }):
-		inside := slices.DeleteFunc(slices.Clone(all), func(c pods.Container) bool {
-			return c.Namespace != f[0] ||
-				c.Pod != f[1]
-		})
+		inside := slices.DeleteFunc(slices.Clone(all), func(c pods.Container) bool { return c.Namespace != f[0] || c.Pod != f[1] })
 		return nil, fmt.Errorf("pod %s/%s has no container %q; it has %s", f[0], f[1], f[2], candidates(inside))
 	case len(found) == 0:
 		return nil, absent("pod "+name, all, looked)
 	case slices.ContainsFunc(found, func(c pods.Container) bool { return first(c) != first(found[0]) }):
+		slices.SortFunc(found, func(a, b pods.Container) int { return cmp.Compare(first(a), first(b)) })
+		found = slices.CompactFunc(found, func(a, b pods.Container) bool { return first(a) == first(b) })
 		var each []string
 		for _, c := range found {
-			each = append(each, "cgroup:"+screen.Clean(cmp.Or(c.Whole, c.Group)))
+			c.Group = cmp.Or(c.Whole, c.Group)
+			each = append(each, c.Path())
 		}
-		return nil, fmt.Errorf("%d pods %s run here; name one by its group: %s", len(slices.Compact(each)), name, list(each))
+		return nil, fmt.Errorf("%d pods %s run here; name one by its group: %s", len(found), name, list(each))
 	case len(found) > 1 && len(f) > 2:
-		return nil, fmt.Errorf("%d containers %s run here; name one of %s", len(found), name, byID(found))
+		return nil, fmt.Errorf("%d containers %s run here; name one of %s", len(found), name, byGroup(found))
+	case len(found) > 1 && slices.ContainsFunc(found, func(c pods.Container) bool { return c.Whole == "" }):
+		return nil, fmt.Errorf("the containers of pod %s have no control group of their pod around them; name one of %s", name,
+			candidates(found))
 	}
 	group := found[0].Group
 	if len(found) > 1 { // its limits are those of all its containers together
@@ -69,11 +72,20 @@ func containerAmong(name string, all []pods.Container, looked string, servers []
 			return c.ID != name && (len(name) < leastID || !strings.HasPrefix(c.ID, name))
 		})
 	}
+	if slices.ContainsFunc(found, func(c pods.Container) bool { return !c.Foreign() }) { // anybody's group may have the same ID
+		found = slices.DeleteFunc(found, pods.Container.Foreign)
+	}
 	switch {
 	case len(found) == 0:
 		return nil, absent("container "+name, all, looked)
+	case len(found) == 1 && found[0].Foreign():
+		whose := fmt.Sprintf("is of uid %d", found[0].Owner)
+		if found[0].Owner < 0 {
+			whose = "is of a user that is not known"
+		}
+		return nil, fmt.Errorf("container %s %s; name it by %s", name, whose, found[0].Path())
 	case len(found) > 1 && slices.ContainsFunc(found, func(c pods.Container) bool { return c.Pod == "" }):
-		return nil, fmt.Errorf("%d containers %s run here; name one of %s", len(found), name, byID(found))
+		return nil, fmt.Errorf("%d containers %s run here; name one of %s", len(found), name, byGroup(found))
 	case len(found) > 1:
 		return nil, fmt.Errorf("%d containers %s run here; name one of %s", len(found), name, candidates(found))
 	}
@@ -124,11 +136,11 @@ func candidates(all []pods.Container) string {
 	return list(each)
 }
 
-// byID are those whose names are no help.
-func byID(all []pods.Container) string {
+// byGroup are those whose names are no help.
+func byGroup(all []pods.Container) string {
 	var each []string
 	for _, c := range all {
-		each = append(each, "container:"+c.Short()+" ("+c.String()+")")
+		each = append(each, c.Path()+" ("+c.String()+")")
 	}
 	return list(each)
 }

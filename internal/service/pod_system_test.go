@@ -133,7 +133,7 @@ func TestPod(t *testing.T) {
 		if q := s.Quota(); q == nil || q.CPUs != 0.2 || r.Throttled == nil || *r.Throttled <= 0 {
 			t.Errorf("%s: quota %+v, throttled %v", text, q, r.Throttled)
 		}
-		c := host.ReadClaims(host.Tree{}, s.Containers[0].PID, "", s.Containers[0].Group)
+		c := host.ReadClaims(host.Tree{}, s.Containers[0].PID, "", s.Containers[0].Group, true)
 		if request, _ := c.Request.Get(); request.CPUs < 0.48 || request.CPUs > 0.52 || c.Limits.CPUQuota.Or(0) != 0.2 ||
 			c.Limits.MemoryMax.Or(0) != 64<<20 {
 			t.Errorf("%s: request %+v, quota %+v, memory %+v", text, c.Request, c.Limits.CPUQuota, c.Limits.MemoryMax)

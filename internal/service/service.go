@@ -302,7 +302,10 @@ func process(pid int) (*Service, error) {
 	if err != nil || root.Ended() {
 		return nil, fmt.Errorf("no process has the number %d", pid)
 	}
-	out := &Service{Kind: Process, Name: root.Name, PID: pid, Containers: pods.Around(pid), root: root}
+	out := &Service{Kind: Process, Name: root.Name, PID: pid, root: root}
+	if c := pods.Around(pid); c != nil {
+		out.Containers = []pods.Container{*c}
+	}
 	if g := groupOf(pid); g != nil {
 		out.quota = g.limited()
 	} else {

@@ -1,0 +1,33 @@
+package pods
+
+import (
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestHostname: a process tells its name, and one with an environment longer than is read tells none.
+func TestHostname(t *testing.T) {
+	long := "A=" + strings.Repeat("x", 100<<10)
+	for want, env := range map[string][]string{"db-0": {"HOSTNAME=db-0"}, "": {"HOSTNAME=db-0", long, "B" + long}} {
+		cmd := exec.Command("sh", "-c", "echo; read line")
+		cmd.Env = append(env, "PATH=/usr/bin:/bin")
+		in, err1 := cmd.StdinPipe()
+		out, err2 := cmd.StdoutPipe()
+		if err := errors.Join(err1, err2, cmd.Start()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := out.Read(make([]byte, 1)); err != nil { // else it may not have its environment yet
+			t.Fatal(err)
+		}
+		if got := hostname(cmd.Process.Pid); got != want {
+			t.Errorf("%d variables: %q, want %q", len(env), got, want)
+		}
+		_ = in.Close()
+		_ = cmd.Wait()
+	}
+	if got := hostname(0); got != "" {
+		t.Errorf("of no process: %q", got)
+	}
+}

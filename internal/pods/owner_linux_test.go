@@ -1,0 +1,25 @@
+package pods
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"hostlab/internal/proc"
+)
+
+// TestOwner: a tree that lacks the group does not say whose it is.
+func TestOwner(t *testing.T) {
+	with, without := t.TempDir(), t.TempDir()
+	for _, dir := range []string{filepath.Join(with, "of/web"), filepath.Join(without, "of")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := ownerIn([]proc.Hierarchy{{Mount: without}}, "/of/web"); got != -1 {
+		t.Errorf("%d of a tree without the group", got)
+	}
+	if got := ownerIn([]proc.Hierarchy{{Mount: without}, {Mount: with}}, "/of/web"); got != os.Getuid() {
+		t.Errorf("%d, want %d", got, os.Getuid())
+	}
+}
