@@ -89,14 +89,14 @@ func symbol(program *os.File) (at linked, err error) {
 	if err != nil {
 		return at, errors.New("its program exports no symbols, as a static build does")
 	}
-	values := map[string]uint64{"": 1}
+	values := map[string]uint64{}
 	for _, s := range symbols {
 		if s.Section != elf.SHN_UNDEF {
 			values[s.Name] = s.Value
 		}
 	}
 	for _, p := range pointers {
-		if at.value == 0 && values[p.with] != 0 {
+		if at.value == 0 && (p.with == "" || values[p.with] != 0) {
 			at.value, at.further = values[p.name], p.further
 		}
 	}
