@@ -90,9 +90,11 @@ func ofDisks(server int) bool {
 		if m == nil {
 			return true
 		}
+		if m.FSType == "btrfs" { // whose numbers are no device's (get_anon_bdev)
+			return !strings.HasPrefix(m.Source, "/dev/")
+		}
 		_, err := os.Stat("/sys/dev/block/" + m.MajorMinorVer)
-		// The numbers of btrfs are no device's (get_anon_bdev); its source is one.
-		return err != nil && !(m.FSType == "btrfs" && strings.HasPrefix(m.Source, "/dev/"))
+		return err != nil
 	})
 }
 
