@@ -124,8 +124,8 @@ func (w *Words) Read(into map[int]uint32) {
 	}
 }
 
-// told reports a word that PostgreSQL writes: none, or a class (src/include/utils/wait_classes.h) and 16 bits.
-func told(word uint32) bool {
+// written reports a word that PostgreSQL writes: none, or a class (src/include/utils/wait_classes.h) and 16 bits.
+func written(word uint32) bool {
 	class := word >> 24
 	return word == 0 || word&0xff0000 == 0 && (class == 1 || class >= 3 && class <= 11)
 }
@@ -150,7 +150,7 @@ func (w *Words) glance(g *Group, into []Seen) []Seen {
 	for i, pid := range g.pids {
 		at := g.places[i]
 		word := binary.NativeEndian.Uint32(g.bytes[at:])
-		if w.further != 0 && !told(word) { // a symbol leads to words alone, and extensions may have classes of their own
+		if w.further != 0 && !written(word) { // a symbol leads to words alone, and extensions may have classes of their own
 			w.odd = true
 			clear(w.at)
 			return into[:0]

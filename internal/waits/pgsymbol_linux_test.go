@@ -63,7 +63,7 @@ func TestProgramsWithoutTheSymbol(t *testing.T) {
 	}
 }
 
-// TestWordsThatAreNone: where one of what should be words is none that PostgreSQL writes, none is told, now or later.
+// TestWordsThatAreNone: where one of what should be words is none that PostgreSQL writes, none is read, now or later.
 func TestWordsThatAreNone(t *testing.T) {
 	for word, is := range map[uint32]bool{0: true, 0x06000000: true, 0x0300000a: true, 0x0100ffff: true, 0x0b000001: true,
 		1: false, 0x02000001: false, 0x0c000000: false, 0x06010000: false, 0xffffffff: false, 0x00007f12: false} {

@@ -27,7 +27,7 @@ type Words struct {
 	at          map[int]uint64 // where its word is, by process
 	xact        uint64         // from a word back to the number of the transaction that its process is in
 	calls       map[int]int    // descriptors of what tells a process' system call, held open
-	odd         bool           // where a word should be was none: this build has other records, and nothing is told any more
+	odd         bool           // where a word should be was none: this build has other records, and no word is read any more
 }
 
 // OpenWords finds the symbol in the program of a server, by its first process.
