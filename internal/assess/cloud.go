@@ -81,6 +81,7 @@ func (c *cloudMeter) read() (volumes map[string]clouds.Volume, held map[string]m
 		switch {
 		case err == nil:
 			volumes[name] = v
+		case c.apart(name) || host.StateOf(err) == host.StateAbsent: // or it counts nothing
 		case host.StateOf(err) == host.StateDenied:
 			unread = "root sees for how long more was asked of " + name + " than its limits give"
 		default:
@@ -101,7 +102,6 @@ func (c *cloudMeter) fill(m *Minute) {
 	}
 	volumes, held, unread := c.read()
 	out := &Cloud{Held: map[string]map[string]uint64{}, Unread: cmp.Or(c.unread, unread), Untold: c.facts.UntoldLimits()}
-	under := disksOf(c.facts)
 	for _, name := range slices.Sorted(maps.Keys(volumes)) {
 		before, there := c.volumes[name]
 		d, ok := volumes[name].Since(before)
@@ -109,7 +109,7 @@ func (c *cloudMeter) fill(m *Minute) {
 			continue // it was attached meanwhile
 		}
 		v := Volume{name, d.VolumeIOPS, d.VolumeThroughput, d.InstanceIOPS, d.InstanceThroughput, nil, nil, d.Queue,
-			len(under) > 0 && !under[name]}
+			c.apart(name)}
 		for bins, into := range map[*[]clouds.Bin]**float64{&d.Reads: &v.Reads, &d.Writes: &v.Writes} {
 			if s, ok := clouds.Within(*bins, 0.99); ok {
 				*into = &s
@@ -133,15 +133,17 @@ func (c *cloudMeter) fill(m *Minute) {
 	m.Host.Credits = c.facts.Burstable()
 }
 
-// disksOf are the disks below logs and data of databases.
-func disksOf(f *host.Facts) map[string]bool {
-	under := map[string]bool{}
-	for _, s := range slices.Concat(f.Storage, f.Data) {
+// apart reports a disk that lies below no log and no data of databases, where these are known.
+func (c *cloudMeter) apart(name string) bool {
+	some := false
+	for _, s := range slices.Concat(c.facts.Storage, c.facts.Data) {
 		for _, l := range s.Stack {
-			under[l.Name] = true
+			if some = true; l.Name == name {
+				return false
+			}
 		}
 	}
-	return under
+	return some
 }
 
 // least is the share of the time from which a limit is named.
@@ -171,7 +173,7 @@ func (m *Minute) limit() *lever.Lever {
 	if c == nil {
 		return nil
 	}
-	held := m.heldBack()
+	held, fixed := m.heldBack()
 	own := len(slices.DeleteFunc(slices.Clone(c.Volumes), func(v Volume) bool { return v.Apart }))
 	switch v := m.worst(); {
 	case v != nil && m.Report.Busy > 0:
@@ -186,8 +188,7 @@ func (m *Minute) limit() *lever.Lever {
 	case held != "":
 		unknown(l, nil, strings.TrimPrefix(held, "; ")+"; how long anybody waited for them does not show")
 		l.Verdict = lever.Possible
-		l.Next = lever.Next{Note: "take an instance type with a larger network allowance, or spread its connections over " +
-			"several"}
+		l.Next = lever.Next{Note: m.larger()}
 	case v != nil:
 		unknown(l, nil, idleService)
 	case c.Unread != "":
@@ -199,7 +200,22 @@ func (m *Minute) limit() *lever.Lever {
 	default:
 		unknown(l, nil, cmp.Or(c.Untold, "no volume of this host counts its limits"))
 	}
+	if fixed != "" { // no type of instance raises it
+		l.Add(lever.Evidence{Source: lever.OfMinute, Kind: result.Measured, Text: strings.TrimPrefix(fixed, "; ")})
+		l.Next.Note = strings.TrimPrefix(l.Next.Note+"; cache answers of DNS on this host: an interface has the same limit in all instance types", "; ")
+	}
 	return l
+}
+
+// larger is what to do about limits of the network that a larger type of instance raises.
+func (m *Minute) larger() string {
+	note := "take an instance type with a larger network allowance, or spread its connections over several"
+	for _, limits := range m.Cloud.Held {
+		if limits[clouds.Tracked] > 0 {
+			return note + "; " + clouds.Untracked
+		}
+	}
+	return note
 }
 
 // slow says how slow the volume was.
@@ -225,16 +241,20 @@ func (v Volume) raise() string {
 		"volume's ID"
 }
 
-// heldBack says what the network's limits held back, as a clause that follows another.
-func (m *Minute) heldBack() string {
-	text := ""
+// heldBack says what the network's limits held back, as clauses that follow another: those of the instance, and the fixed one
+// of each interface.
+func (m *Minute) heldBack() (instance, fixed string) {
 	for _, name := range slices.Sorted(maps.Keys(m.Cloud.Held)) {
 		for _, of := range slices.Sorted(maps.Keys(m.Cloud.Held[name])) {
-			text += fmt.Sprintf("; the instance's limit of %s held back %s on %s", cmp.Or(clouds.Limits[of], screen.Clean(of)),
+			whose, to := "the instance's", &instance
+			if of == clouds.LinkLocal {
+				whose, to = "the interface's", &fixed
+			}
+			*to += fmt.Sprintf("; %s limit of %s held back %s on %s", whose, cmp.Or(clouds.Limits[of], screen.Clean(of)),
 				screen.Count(int(min(m.Cloud.Held[name][of], 1<<53)), "packet"), screen.Clean(name)) //nolint:gosec // it fits
 		}
 	}
-	return text
+	return instance, fixed
 }
 
 // limitFirst puts the limit before faster devices, which give nothing while it holds.

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"hostlab/internal/clouds"
@@ -24,12 +25,12 @@ func onEBS(t *testing.T, grown clouds.Volume, held uint64) *Minute {
 	looks := 0.0
 	c := &cloudMeter{facts: facts, volume: func(string) (clouds.Volume, error) {
 		looks++
-		v := clouds.Volume{VolumeIOPS: 100, InstanceThroughput: 7}
+		v := clouds.Volume{VolumeIOPS: 100, InstanceThroughput: 7, Writes: []clouds.Bin{{High: 0.001}, {Low: 0.001, High: 0.016}}}
 		if looks > 1 {
 			v.VolumeIOPS, v.VolumeThroughput = v.VolumeIOPS+grown.VolumeIOPS, v.VolumeThroughput+grown.VolumeThroughput
 			v.InstanceIOPS, v.InstanceThroughput = v.InstanceIOPS+grown.InstanceIOPS,
 				v.InstanceThroughput+grown.InstanceThroughput
-			v.Writes = []clouds.Bin{{Low: 0, High: 0.001, Count: 10}, {Low: 0.001, High: 0.016, Count: 90}}
+			v.Writes[0].Count, v.Writes[1].Count = 10, 90
 		}
 		return v, nil
 	}, network: func(string) (map[string]uint64, error) {
@@ -125,6 +126,65 @@ func TestLimitsUnread(t *testing.T) {
 		meter.fill(m)
 		if l := find(t, m.Levers(), lever.Limit); l.Verdict != lever.Unknown || !strings.Contains(l.Why(), says) {
 			t.Errorf("%s: %+v", says, l)
+		}
+	}
+}
+
+// TestNetworkLimits: each limit that held back has its own step, and a larger instance type is none for that of an interface.
+func TestNetworkLimits(t *testing.T) {
+	const larger, dns, rules = "larger network allowance", "cache answers of DNS", "both ways are not tracked"
+	for _, c := range []struct {
+		held    map[string]uint64
+		says    []string
+		never   []string
+		verdict lever.Verdict
+	}{
+		{map[string]uint64{"linklocal": 9}, []string{dns}, []string{larger, rules}, lever.Negligible},
+		{map[string]uint64{"linklocal": 9, "pps": 1}, []string{dns, larger}, []string{rules}, lever.Possible},
+		{map[string]uint64{"conntrack": 9}, []string{larger, rules}, []string{dns}, lever.Possible},
+		{map[string]uint64{"bw_in": 9}, []string{larger}, []string{dns, rules}, lever.Possible},
+	} {
+		m := onEBS(t, clouds.Volume{}, 0)
+		m.Cloud.Held = map[string]map[string]uint64{"ens5": c.held}
+		l := find(t, m.Levers(), lever.Limit)
+		has := func(part string) bool { return strings.Contains(l.Next.Note, part) }
+		if l.Verdict != c.verdict || slices.ContainsFunc(c.never, has) ||
+			slices.ContainsFunc(c.says, func(part string) bool { return !has(part) }) {
+			t.Errorf("%v: %+v", c.held, l)
+		}
+		if at := slices.IndexFunc(l.Evidence, func(e lever.Evidence) bool { return strings.HasPrefix(e.Text, "the interface's limit") }); (at >= 0) != (c.held["linklocal"] > 0) {
+			t.Errorf("%v: %+v", c.held, l.Evidence)
+		}
+	}
+}
+
+// TestUnreadApart: a disk that cannot be read, and holds neither log nor data, takes nothing from what the log's volume counted.
+func TestUnreadApart(t *testing.T) {
+	model := func(name string) host.Fact[string] { return host.Known(name, "", "x") }
+	facts := &host.Facts{Block: []host.BlockDevice{{Name: "nvme0n1", Model: model("Amazon Elastic Block Store")},
+		{Name: "nvme1n1", Model: model("Amazon EC2 NVMe Instance Storage")}}}
+	odd := errors.New("odd")
+	for _, c := range []struct {
+		log, fails string
+		err        error
+		unread     bool
+	}{{"nvme0n1", "nvme1n1", odd, false}, {"nvme0n1", "nvme0n1", odd, true}, {"", "nvme1n1", odd, true},
+		{"", "nvme1n1", syscall.EOPNOTSUPP, false}} {
+		if facts.Storage = nil; c.log != "" {
+			facts.Storage = []host.Storage{{Stack: []host.StackLayer{{Name: "dm-0"}, {Name: c.log}}}}
+		}
+		meter := &cloudMeter{facts: facts, volume: func(name string) (v clouds.Volume, err error) {
+			if name == c.fails {
+				err = c.err
+			}
+			return v, err
+		}}
+		meter.volumes, meter.held, meter.unread = meter.read()
+		m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.LogWait: 70})
+		m.Report.Wall = 60
+		meter.fill(m)
+		if l := find(t, m.Levers(), lever.Limit); (m.Cloud.Unread != "") != c.unread || (l.Verdict == lever.Unknown) != c.unread {
+			t.Errorf("%+v: %q, %+v", c, m.Cloud.Unread, l)
 		}
 	}
 }

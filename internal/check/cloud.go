@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 
+	"hostlab/internal/clouds"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
 )
@@ -23,8 +24,6 @@ var cloudNetwork = []Check{
 		bad:      "limits of the instance held back packets",
 		left:     "it is bought from the cloud",
 		look:     lookAllowances,
-		fix: remedy{remark("take an instance type with a larger network allowance, spread connections over several, or keep " +
-			"them open; rules that allow all traffic both ways are not tracked")},
 	},
 }
 
@@ -32,12 +31,27 @@ func lookAllowances(f *host.Facts, _ Role) (v view) {
 	if rs := hiddenDisks(f); rs != nil { // and with them all of /sys
 		return see(rs...)
 	}
+	held := func(packets host.Fact[int64]) bool { return packets.Or(0) != 0 }
+	var sold, tracked, fixed bool
 	for _, n := range f.CloudNetworks {
 		for _, fact := range []host.Fact[int64]{n.In, n.Out, n.Packets, n.Tracked, n.LinkLocal} {
 			if fact.State != host.StateAbsent { // an old driver counts fewer
 				v.readings = append(v.readings, read(fact, func(packets int64) bool { return packets == 0 }))
 			}
 		}
+		tracked, fixed = tracked || held(n.Tracked), fixed || held(n.LinkLocal)
+		sold = sold || tracked || held(n.In) || held(n.Out) || held(n.Packets)
+	}
+	if sold {
+		v.fix = append(v.fix, remark("take an instance type with a larger network allowance, spread connections over several, or "+
+			"keep them open"))
+	}
+	if tracked {
+		v.fix = append(v.fix, remark(clouds.Untracked))
+	}
+	if fixed {
+		v.fix = append(v.fix, remark("cache answers of DNS on this host: each interface may send 1,024 packets a second to DNS, "+
+			"metadata and time services, in all instance types"))
 	}
 	return v
 }

@@ -6,6 +6,17 @@ var cloudCases = []lookCase{
 	{id: "NET-010", name: "held back", want: Finding, evidence: "pps = 946",
 		facts: heldPackets(known[int64](946, "ethtool -S ens5 pps"))},
 	{id: "NET-010", name: "none", want: OK, facts: heldPackets(known[int64](0, "x"))},
+	{id: "NET-010", name: "packets", want: Finding, remedy: "larger network allowance",
+		facts: heldPackets(known[int64](946, "x"))},
+	{id: "NET-010", name: "to DNS", want: Finding, remedy: "# cache answers of DNS on this host", facts: func(f *host.Facts) {
+		f.CloudNetworks = []host.CloudNetwork{{Name: "ens5", Packets: known[int64](0, "x"), LinkLocal: known[int64](7, "x")}}
+	}},
+	{id: "NET-010", name: "tracked", want: Finding, remedy: "not tracked", facts: func(f *host.Facts) {
+		f.CloudNetworks = []host.CloudNetwork{{Name: "ens5", Tracked: known[int64](7, "x")}}
+	}},
+	{id: "NET-010", name: "an old driver", want: NotApplicable, facts: func(f *host.Facts) {
+		f.CloudNetworks = []host.CloudNetwork{{Name: "ens5"}}
+	}},
 	{id: "NET-010", name: "denied", want: Unknown, facts: heldPackets(denied[int64]("x"))},
 	{id: "NET-010", name: "no such driver", want: NotApplicable, facts: func(*host.Facts) {}, detail: "other clouds"},
 	{id: "STO-015", name: "beyond its IOPS", want: Finding,

@@ -4,9 +4,10 @@ package clouds
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"syscall"
 )
 
 // Volume is what a volume of Amazon EBS, or a disk of an instance of EC2, counts since it was attached.
@@ -19,10 +20,10 @@ type Volume struct {
 	Reads, Writes                                                  []Bin
 }
 
-// Bin is how many requests took so long.
+// Bin is how many requests took so long. A volume's counts have 32 bits, and begin again at 0.
 type Bin struct {
 	Low, High float64 // s
-	Count     uint64
+	Count     uint32
 }
 
 // Page and what it begins with: amazon-ec2-utils (ebsnvme), aws-ebs-csi-driver (pkg/metrics/nvme.go), nvme-cli 2.14
@@ -57,7 +58,7 @@ func Parse(b []byte) (v Volume, err error) {
 	bins := func(at int) (list []Bin) {
 		for i := range min(u64(at), mostBins) {
 			bin := at + 8 + int(i)*24
-			list = append(list, Bin{us(bin), us(bin + 8), uint64(binary.LittleEndian.Uint32(b[bin+16:]))})
+			list = append(list, Bin{us(bin), us(bin + 8), binary.LittleEndian.Uint32(b[bin+16:])})
 		}
 		return list
 	}
@@ -82,10 +83,12 @@ func (v Volume) Since(before Volume) (d Volume, ok bool) {
 		ok = ok && *f.now >= 0
 	}
 	less := func(now, then []Bin) (list []Bin) {
+		same := func(a, b Bin) bool { return a.Low == b.Low && a.High == b.High }
+		if !slices.EqualFunc(now, then, same) {
+			return nil // its bins are others than they were
+		}
 		for i, b := range now {
-			if i < len(then) && then[i].Count <= b.Count && then[i].Low == b.Low {
-				b.Count -= then[i].Count
-			}
+			b.Count -= then[i].Count
 			list = append(list, b)
 		}
 		return list
@@ -99,10 +102,10 @@ func (v Volume) Since(before Volume) (d Volume, ok bool) {
 func Within(bins []Bin, share float64) (s float64, ok bool) {
 	all, seen := uint64(0), uint64(0)
 	for _, b := range bins {
-		all += b.Count
+		all += uint64(b.Count)
 	}
 	for _, b := range bins {
-		if seen += b.Count; all > 0 && float64(seen) >= share*float64(all) {
+		if seen += uint64(b.Count); all > 0 && float64(seen) >= share*float64(all) {
 			return b.High, true
 		}
 	}
@@ -113,8 +116,17 @@ func Within(bins []Bin, share float64) (s float64, ok bool) {
 // ena_ethtool.c; AWS, "Monitor network performance for ENA").
 const Exceeded = "_allowance_exceeded"
 
-// errNone is of an interface that counts nothing of the kind.
-var errNone = errors.New("it counts no allowances")
+// errNone is of an interface that counts nothing of the kind, as with an old driver.
+var errNone = fmt.Errorf("it counts no allowances: %w", syscall.EOPNOTSUPP)
+
+// refused is the error of a disk that answers with a status (NVM Express Base Specification 2.0, figures 89 to 95).
+func refused(status uintptr) error {
+	const kind, invalidLogPage = 0x7FF, 0x109 // without "do not retry" and "more"
+	if status&kind == invalidLogPage {        // as old disks of instances do
+		return fmt.Errorf("the device has no page of limits: %w", syscall.EOPNOTSUPP)
+	}
+	return fmt.Errorf("the device refused it with status %#x", status)
+}
 
 // allowances picks the counters of limits.
 func allowances(names []string, counts []uint64) (map[string]uint64, error) {
@@ -130,8 +142,18 @@ func allowances(names []string, counts []uint64) (map[string]uint64, error) {
 	return out, nil
 }
 
-// Limits says of the limit that a counter is of what it limits, and what raises it.
+// Tracked and LinkLocal are two of the limits. Each interface has LinkLocal, 1,024 packets a second, in all types of instance
+// (AWS, "Monitor network performance for ENA").
+const (
+	Tracked   = "conntrack"
+	LinkLocal = "linklocal"
+)
+
+// Untracked is what takes connections out of Tracked (AWS, "Amazon EC2 security group connection tracking").
+const Untracked = "rules that allow all traffic both ways are not tracked"
+
+// Limits says of the limit that a counter is of what it limits.
 var Limits = map[string]string{
-	"bw_in": "bandwidth in", "bw_out": "bandwidth out", "pps": "packets a second", "conntrack": "tracked connections",
-	"linklocal": "packets a second to DNS, metadata and time services",
+	"bw_in": "bandwidth in", "bw_out": "bandwidth out", "pps": "packets a second", Tracked: "tracked connections",
+	LinkLocal: "packets a second to DNS, metadata and time services",
 }

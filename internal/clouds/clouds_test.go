@@ -2,6 +2,9 @@ package clouds
 
 import (
 	"encoding/binary"
+	"errors"
+	"io/fs"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,7 +30,7 @@ func written(magic uint32, fields ...uint64) []byte {
 var fields = []uint64{1000, 500, 1 << 20, 1 << 19, 5_000_000, 2_500_000, 12_000_000, 3_000_000, 2_000_000, 1_000_000, 7}
 
 func TestParse(t *testing.T) {
-	bins := func(n uint64) []Bin { return []Bin{{0, 256e-6, 90 + n}, {256e-6, 4096e-6, 10 + n}} }
+	bins := func(n uint32) []Bin { return []Bin{{0, 256e-6, 90 + n}, {256e-6, 4096e-6, 10 + n}} }
 	want := Volume{VolumeIOPS: 12, VolumeThroughput: 3, InstanceIOPS: 2, InstanceThroughput: 1, Queue: 7, Reads: bins(0),
 		Writes: bins(1)}
 	if got, err := Parse(written(ofVolume, fields...)); err != nil || !cmp.Equal(got, want) {
@@ -66,6 +69,16 @@ func TestSince(t *testing.T) {
 	if s, ok := Within(d.Reads, 0.99); ok {
 		t.Errorf("no reads took %g s", s)
 	}
+	after.Reads[0].Count, after.Reads[1].Count = 4, before.Reads[1].Count // past 32 bits
+	before.Reads[0].Count = 1<<32 - 6
+	if d, _ := after.Since(before); len(d.Reads) != 2 || d.Reads[0].Count != 10 || d.Reads[1].Count != 0 {
+		t.Errorf("counts that begin again: %+v", d.Reads)
+	}
+	after.Reads[0].High, after.Reads[1].Low = 128e-6, 128e-6
+	after.Writes = after.Writes[:1]
+	if d, ok := after.Since(before); !ok || d.Reads != nil || d.Writes != nil {
+		t.Errorf("other bins: %+v, %+v", d.Reads, d.Writes)
+	}
 	if _, ok := before.Since(after); ok {
 		t.Error("a volume that counts anew is none of before")
 	}
@@ -84,5 +97,21 @@ func TestAllowances(t *testing.T) {
 	}
 	if got, err := ReadNetwork("lo"); err == nil {
 		t.Errorf("the loopback interface: %v", got)
+	}
+}
+
+// TestNone: what a driver or a disk does not count is none, and a device that cannot be asked is another thing.
+func TestNone(t *testing.T) {
+	_, err := allowances([]string{"rx_packets"}, []uint64{1})
+	for _, err := range []error{err, refused(0x4109), refused(0x109)} {
+		if !errors.Is(err, syscall.EOPNOTSUPP) {
+			t.Error(err)
+		}
+	}
+	_, err = ReadVolume("nvme99n1")
+	for _, err := range []error{err, refused(0x4002), refused(0x6)} {
+		if err == nil || errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, fs.ErrNotExist) {
+			t.Error(err)
+		}
 	}
 }

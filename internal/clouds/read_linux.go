@@ -1,7 +1,9 @@
 package clouds
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"strings"
@@ -30,7 +32,10 @@ const (
 // ReadVolume asks a disk such as nvme1n1, which takes root. It reads, and changes nothing.
 func ReadVolume(name string) (Volume, error) {
 	f, err := os.OpenFile("/dev/"+name, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // the disk is there, or nobody would have asked
+		return Volume{}, fmt.Errorf("there is no /dev/%s here, as in a container", name)
+	case err != nil:
 		return Volume{}, err
 	}
 	defer f.Close()
@@ -55,7 +60,7 @@ func ioctl(fd int, request uintptr, arg unsafe.Pointer) error {
 	case errno != 0:
 		return errno
 	case status != 0:
-		return fmt.Errorf("the device refused it with status %#x", status)
+		return refused(status)
 	}
 	return nil
 }

@@ -59,12 +59,12 @@ func TestTitles(t *testing.T) {
 func TestCommandsCanBeCopied(t *testing.T) {
 	const button = `<button type="button" class="copy js" hidden>Copy</button>`
 	d := sample()
-	d.Answer = []Line{{Text: `Run "hostlab run log-device", or 'hostlab set swappiness=10'.`}}
+	d.Answer = []Line{{Text: `Run "hostlab assess --service pid:7", or 'hostlab settings swappiness'.`}}
 	d.Warnings = []string{"`hostlab check` names it"}
 	d.Sections[0].Blocks = append(d.Sections[0].Blocks, &Table{Columns: Headings("what", "do"),
 		Rows: []Row{{Cells: []Cell{Text("log"), {Text: "hostlab watch", Command: true}}}}})
 	page := pageOf(t, d)
-	for _, command := range []string{"hostlab run log-device", "hostlab set swappiness=10", "hostlab check",
+	for _, command := range []string{"hostlab assess --service pid:7", "hostlab settings swappiness", "hostlab check",
 		"hostlab watch"} {
 		if want := `<span class="command"><code>` + command + `</code>` + button; !strings.Contains(page, want) {
 			t.Errorf("no %s", want)
@@ -78,15 +78,41 @@ func TestCommandsCanBeCopied(t *testing.T) {
 	}
 }
 
-// What a shell reads as more than one command is no command of ours, whoever says so.
+// A name of others is no command on the page, wherever it stands: not even one that only looks, where tables and facts quote it.
+func TestNamesOfOthersAreNoCommands(t *testing.T) {
+	for name, sentence := range map[string]bool{"'hostlab run /tmp/x.toml'": true, "`hostlab set a=1`": true, `"hostlab x"`: true,
+		"'hostlab check'": false, "select 'hostlab facts' from t": false} {
+		d := sample()
+		commands := func() int { return strings.Count(pageOf(t, d), `<span class="command">`) }
+		before := commands()
+		d.Title, d.About = name, []string{"host " + name}
+		table := &Table{Title: name, Columns: Headings(name, name)}
+		*table.Add(Text(name, name), Text("1")) = Row{Cells: []Cell{Text(name, name), Text(name)}, Notes: []Line{{Text: "finds " + name}}}
+		table.Rows = append(table.Rows, Row{Cells: []Cell{Text("x")}, Across: name})
+		d.Sections = append(d.Sections, Titled(name, table, Pairs{{Name: name, Value: name, Source: name, More: []string{name}}}))
+		if sentence {
+			said := "Limit " + name + ", which took 2 CPUs."
+			d.Answer, d.Warnings = []Line{{Text: said}}, []string{said}
+			d.Sections = append(d.Sections, Titled("Said", Line{Text: said}, Points(said), Commands{{Why: said, Line: "true"}}))
+		}
+		if n := commands(); n != before {
+			t.Errorf("%s: %d commands more", name, n-before)
+		}
+	}
+}
+
+// What a shell reads as more than one command is no command of ours, whoever says so, nor is one that does more than to look.
 func TestPieces(t *testing.T) {
 	for text, want := range map[string]string{
-		`run "hostlab run x" now`: `run [hostlab run x] now`, `'hostlab a' and "hostlab b"`: `[hostlab a] and [hostlab b]`,
-		`"hostlab x; rm -rf /"`: `"hostlab x; rm -rf /"`, `"hostlab $(x)"`: `"hostlab $(x)"`,
-		"\"hostlab a\nb\"":              "\"hostlab a\nb\"",
-		`"hostlab x' and "hostlab y"`:   `"hostlab x' and [hostlab y]`,
-		`hostlab recommends nothing`:    `hostlab recommends nothing`,
-		`the host's "hostlab settings"`: `the host's [hostlab settings]`, ``: ``, `"hostlab `: `"hostlab `,
+		`run "hostlab check x" now`: `run [hostlab check x] now`, `'hostlab facts' and "hostlab watch"`: `[hostlab facts] and [hostlab watch]`,
+		`"hostlab check; rm -rf /"`: `"hostlab check; rm -rf /"`, `"hostlab check $(x)"`: `"hostlab check $(x)"`,
+		"\"hostlab check\nb\"": "\"hostlab check\nb\"", "'hostlab check --explain CPU-001'": "[hostlab check --explain CPU-001]",
+		`"hostlab check' and "hostlab watch"`: `"hostlab check' and [hostlab watch]`,
+		`hostlab recommends nothing`:          `hostlab recommends nothing`,
+		`the host's "hostlab settings"`:       `the host's [hostlab settings]`, ``: ``, `"hostlab `: `"hostlab `,
+		`'hostlab run /tmp/x.toml'`: `'hostlab run /tmp/x.toml'`, `'hostlab assess --from x'`: `'hostlab assess --from x'`,
+		`'hostlab checks'`: `'hostlab checks'`, `'hostlab revert --force'`: `'hostlab revert --force'`,
+		`'hostlab study show /etc/passwd'`: `'hostlab study show /etc/passwd'`, `'hostlab facts --save x'`: `'hostlab facts --save x'`,
 	} {
 		got := ""
 		for _, p := range pieces(text) {

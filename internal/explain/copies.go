@@ -20,7 +20,8 @@ type Copies struct {
 const quickest = 20e-6
 
 // handed is how many times as long a copy may take that another process makes for a session, which waits until that has
-// run. PostgreSQL 18's io workers took 20 to 30 us on two CPUs.
+// run. PostgreSQL 18's io workers took 20 to 30 us on two CPUs. A file system of a network answers as quickly, so that this holds
+// of data on disks alone.
 const handed = 10
 
 // few is the share of what a server reads from which on devices had a part in it.
@@ -51,9 +52,12 @@ func copiesOf(batches []Batch, a Account, totals *Totals) *Copies {
 	if shown && c.Device <= disks {
 		c.AtMost = min(c.AtMost, totals.Get("disks_us")*1e-6)
 	}
-	longest := quickest * float64(c.Count)
-	if a.Handed {
+	longest, known := quickest*float64(c.Count), totals.Settings[onDisks] != ""
+	if a.Handed && known {
 		longest *= handed
+	}
+	if !timed && !known { // then nothing keeps apart reads of no device
+		return nil
 	}
 	if c.Device >= few*c.Bytes || timed && (c.Seconds >= longest || c.AtMost >= c.Seconds/2) {
 		return nil

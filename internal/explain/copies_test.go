@@ -1,6 +1,10 @@
 package explain
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/prometheus/procfs"
+)
 
 // TestCopies: what devices gave decides whether reads were copies of the page cache; a mean that no device reaches is not enough,
 // as reads ahead reach it, too.
@@ -14,8 +18,13 @@ func TestCopies(t *testing.T) {
 	sampled := Account{Waits: map[PartName]float64{DataReads: 1e6}}
 	const bytes = 8192e6
 	totals := func(device, disks, took int64) *Totals {
-		return &Totals{Seconds: 60, Grown: map[string]int64{"read_bytes": bytes, "device_bytes": device, "disks_bytes": disks, "disks_us": took}}
+		return &Totals{Seconds: 60, Grown: map[string]int64{"read_bytes": bytes, "device_bytes": device, "disks_bytes": disks, "disks_us": took},
+			Settings: map[string]string{onDisks: "yes"}}
 	}
+	elsewhere := totals(0, 0, 0) // as on FUSE, 9p or a network: whether on disks is not known
+	elsewhere.Settings = nil
+	handedSlowly := read(1e6, 150)
+	handedSlowly.Handed = true
 	hidden := &Totals{Seconds: 60, Grown: map[string]int64{"read_bytes": bytes, "disks_bytes": 1 << 20, "disks_us": 1000}}
 	for name, c := range map[string]struct {
 		account Account
@@ -29,6 +38,11 @@ func TestCopies(t *testing.T) {
 		"of a network's file system":        {read(1e6, 300), totals(0, 0, 0), false, 0},
 		"copied by other processes":         {handed, totals(0, 0, 0), true, 0},
 		"read by other processes":           {handed, totals(bytes, bytes, 2e6), false, 0},
+		"by others, in 150 us, of disks":    {handedSlowly, totals(0, 0, 0), true, 0},
+		"by others, in 150 us, elsewhere":   {handedSlowly, elsewhere, false, 0},
+		"by others, in 60 us, elsewhere":    {handed, elsewhere, false, 0},
+		"quick, elsewhere":                  {read(1e6, 2), elsewhere, true, 0},
+		"not timed, elsewhere":              {untimed, elsewhere, false, 0},
 		"others keep the disks busy":        {read(1e6, 2), totals(0, bytes, 60e6), true, 0},
 		"sampled, and counted":              {sampled, totals(0, 0, 0), true, 0},
 		"not timed":                         {untimed, totals(40960, 1e6, 5000), true, 0.005},
@@ -81,5 +95,22 @@ func TestTotalsOf(t *testing.T) {
 	}
 	if got := TotalsOf(at("a", 5, "on"), at("a", 5, "off"), 60); got.Settings["s"] != "" {
 		t.Errorf("a setting that changed meanwhile: %q", got.Settings)
+	}
+}
+
+// TestMountOf: a directory lies on the mount with the longest path above it, the last of several there.
+func TestMountOf(t *testing.T) {
+	mounts := []*procfs.MountInfo{{MountPoint: "/", Source: "root"}, {MountPoint: "/srv/pg", Source: "first"},
+		{MountPoint: "/srv/pg", Source: "last"}, {MountPoint: `/srv/a\040b`, Source: "blank"}}
+	for path, want := range map[string]string{"/srv/pg/18/main": "last", "/srv/pg": "last", "/srv/pgdata": "root", "/srv/a b/x": "blank"} {
+		if got := mountOf(mounts, path); got == nil || got.Source != want {
+			t.Errorf("%s: %+v", path, got)
+		}
+	}
+	if got := mountOf(mounts[1:], "/elsewhere"); got != nil {
+		t.Errorf("%+v", got)
+	}
+	if ofDisks(1 << 30) {
+		t.Error("a process that has ended has data on disks")
 	}
 }

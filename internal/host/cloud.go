@@ -1,13 +1,16 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 
 	"hostlab/internal/clouds"
+	"hostlab/internal/screen"
 )
 
 // CloudVolume is what a volume of a cloud counts of its limits since it was attached: for how long more was asked for.
@@ -57,7 +60,7 @@ func CloudInterfaces(t Tree) (names []string) {
 	return names
 }
 
-// made is where a recording keeps what the kernel tells by calls alone.
+// madeCloud is where a recording keeps what the kernel tells by calls alone.
 const madeCloud = "/.hostlab/cloud/"
 
 // tellings are lines of names and numbers: of a recording, or of a call.
@@ -67,7 +70,11 @@ func tellings(t Tree, name string, read func() (string, error)) Fact[string] {
 	}
 	text, err := read()
 	if err != nil {
-		t.stated(madeCloud+name, string(failed(err)))
+		mark := string(failed(err))
+		if _, known := errors.AsType[syscall.Errno](err); !known { // it says more than the mark
+			mark += " " + screen.OneLine(err)
+		}
+		t.stated(madeCloud+name, mark)
 		return Unknown[string](madeCloud+name, t.explain(bare(err)))
 	}
 	t.stated(madeCloud+name, text)
@@ -101,7 +108,7 @@ func readCloud(t Tree, disks []BlockDevice) (volumes []CloudVolume, networks []C
 			f := lineNumber(text, "ethtool -S "+name, of, "")
 			return f.from("ethtool -S " + name + " " + of + clouds.Exceeded)
 		}
-		networks = append(networks, CloudNetwork{name, n("bw_in"), n("bw_out"), n("pps"), n("conntrack"), n("linklocal")})
+		networks = append(networks, CloudNetwork{name, n("bw_in"), n("bw_out"), n("pps"), n(clouds.Tracked), n(clouds.LinkLocal)})
 	}
 	return volumes, networks
 }
@@ -138,11 +145,11 @@ func (f *Facts) UntoldLimits() string {
 	return "no guest of " + cloud + " sees limits of its disks and network; they are in " + at
 }
 
-// Burstable reports a type of instance whose CPUs are its own for as long as it has credits: T2 to T4g of Amazon EC2.
-// Of other clouds no guest sees its type.
+// Burstable reports a type of instance whose CPUs are its own for as long as it has credits: T3 to T4g of Amazon EC2. T1 and
+// T2 are guests of Xen, whose product does not name the type. Of other clouds no guest sees its type.
 func (f *Facts) Burstable() bool {
 	product := f.Identity.Product.Or("")
 	_, kind, _ := strings.Cut(product, "Amazon EC2 ")
 	family, _, typed := strings.Cut(kind, ".")
-	return typed && slices.Contains([]string{"t1", "t2", "t3", "t3a", "t4g"}, family)
+	return typed && slices.Contains([]string{"t3", "t3a", "t4g"}, family)
 }

@@ -1,7 +1,10 @@
 package host
 
 import (
+	"errors"
+	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 
 	"hostlab/internal/clouds"
@@ -33,10 +36,26 @@ func TestCloud(t *testing.T) {
 		n[0].In.State != StateAbsent {
 		t.Errorf("%+v, %+v", v, n)
 	}
+	v, _ = readCloud(tree(t, ebs+"-- .hostlab/cloud/nvme1n1 --\n!errno EIO there is no device node\n"), disks)
+	if v[0].VolumeIOPS.State != StateError || v[0].VolumeIOPS.Reason != "there is no device node" {
+		t.Errorf("recorded with its reason: %+v", v)
+	}
+	_, n = readCloud(tree(t, ebs+"-- .hostlab/cloud/net-ens5 --\n!errno EOPNOTSUPP it counts none\n"), nil)
+	if n[0].In.State != StateAbsent || n[0].LinkLocal.State != StateAbsent {
+		t.Errorf("an old driver: %+v", n)
+	}
 	local := volumeLines(clouds.Volume{Local: true, InstanceIOPS: 3})
 	if v, _ := readCloud(tree(t, ebs+"-- .hostlab/cloud/nvme1n1 --\n"+local),
 		disks); v[0].VolumeIOPS.State != StateAbsent || v[0].InstanceIOPS.Or(0) != 3 {
 		t.Errorf("a disk of the instance: %+v", v)
+	}
+	noting := Tree{notes: &notes{of: map[string]note{}, made: map[string]member{}}}
+	for said, err := range map[string]error{"!errno EIO odd": errors.New("odd"), "!errno EIO": syscall.ENOTTY,
+		"!errno EOPNOTSUPP": fmt.Errorf("none: %w", syscall.EOPNOTSUPP)} {
+		if f := tellings(noting, "x", func() (string, error) { return "", err }); f.State != StateOf(err) ||
+			string(noting.notes.made[madeCloud+"x"].data) != said {
+			t.Errorf("%v: %+v, recorded as %q", err, f, noting.notes.made[madeCloud+"x"].data)
+		}
 	}
 	if v, n := readCloud(tree(t, "-- x --\n"), nil); len(v)+len(n) != 0 {
 		t.Errorf("no cloud: %+v, %+v", v, n)
@@ -45,7 +64,7 @@ func TestCloud(t *testing.T) {
 
 func TestCloudWords(t *testing.T) {
 	for product, want := range map[string]bool{"Amazon EC2 t3.large": true, "Amazon EC2 t4g.micro": true,
-		"Amazon EC2 m7i.large":    false,
+		"Amazon EC2 m7i.large": false, "Amazon EC2 t3a.nano": true,
 		"Amazon EC2 trn1.2xlarge": false, "Microsoft Corporation Virtual Machine": false, "": false} {
 		f := &Facts{}
 		f.Identity.Product = Known(product, "", "x")

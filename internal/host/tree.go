@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"hostlab/internal/screen"
 )
 
 // Tree reads a machine's /proc, /sys, /dev and /etc below Root. Root is "" or
@@ -129,17 +131,24 @@ func (t Tree) with(path string, most int, use func([]byte)) error {
 	return &fs.PathError{Op: "read", Path: path, Err: t.explain(bare(err))}
 }
 
+// maxClue is how much is believed of why something failed on a recorded machine.
+const maxClue = 200
+
 // marked returns the error that a recorded file's content stands for.
 func marked(b []byte) error {
 	mark, ok := bytes.CutPrefix(b, []byte(errnoMark))
 	if !ok {
 		return nil
 	}
-	name := strings.TrimSpace(string(mark))
-	if err := markedErrors[name]; err != nil {
+	name, why, _ := strings.Cut(strings.TrimSpace(string(mark)), " ")
+	switch err := markedErrors[name]; {
+	case err == nil:
+		return fmt.Errorf("recorded failure %s", clip(name))
+	case why != "":
+		return worded{screen.Clean(screen.Cut(why, maxClue)), err}
+	default:
 		return err
 	}
-	return fmt.Errorf("recorded failure %s", clip(name))
 }
 
 // parentMark finds a marked file that stands where the machine had a directory:

@@ -44,13 +44,16 @@ func Around(name, unit string, values ...float64) *Axis {
 			lo, hi = min(lo, v), max(hi, v)
 		}
 	}
-	if !(hi > lo) {
+	if !apart(lo, hi) {
 		d := math.Max(math.Abs(lo)*0.05, 1e-12)
 		lo, hi = lo-d, hi+d
 	}
 	air := (hi - lo) * 0.06
 	return &Axis{Name: name, Unit: unit, Lo: lo - air, Hi: hi + air}
 }
+
+// apart reports whether two values differ by more than the last digits of floats, which ticks between them would need.
+func apart(lo, hi float64) bool { return hi-lo > 1e-9*max(math.Abs(lo), math.Abs(hi)) }
 
 // marks are the axis' ticks, their texts and its title. A text is the value at its tick, never rounded to another.
 func (a *Axis) marks() (ticks []float64, text func(float64) string, title string) {
@@ -116,7 +119,7 @@ func number(v float64) string { return strconv.FormatFloat(v+0, 'g', 10, 64) }
 
 // Ticks are 3 to 7 round numbers within [lo, hi].
 func Ticks(lo, hi float64) []float64 {
-	if !(hi > lo) {
+	if !apart(lo, hi) {
 		return []float64{lo}
 	}
 	step := math.Pow(10, math.Floor(math.Log10(hi-lo)))
@@ -129,15 +132,21 @@ func Ticks(lo, hi float64) []float64 {
 	return multiples(lo, hi, step)
 }
 
+// mostTicks is more than any axis has: a step that floats cannot tell from 0 would else have no end of them.
+const mostTicks = 100
+
 func multiples(lo, hi, step float64) (out []float64) {
-	for i := math.Ceil(lo/step - 1e-9); i*step <= hi+step*1e-9; i++ {
+	for i := math.Ceil(lo/step - 1e-9); i*step <= hi+step*1e-9 && len(out) < mostTicks; i++ {
 		out = append(out, i*step+0) // never -0
 	}
 	return out
 }
 
-// decades are powers of ten, and their multiples by 2 and 5 where they are few; nil: fewer than 3 of these, too.
+// decades are powers of ten, and their multiples by 2 and 5 where they are few; nil: fewer than 3 of these, too, or no logarithms.
 func decades(lo, hi float64) (out []float64) {
+	if !(lo > 0) || math.IsInf(hi, 0) {
+		return nil
+	}
 	factors := []float64{1}
 	if math.Log10(hi/lo) < 2 {
 		factors = []float64{1, 2, 5}
@@ -248,15 +257,14 @@ func NewPlot(id string, width, height float64, series []string, x, y *Axis) *Plo
 	p.Line(p.Left, p.Bottom, p.Right, p.Bottom, "base")
 	p.H = p.Bottom + 24
 	if title != "" {
-		for _, l := range first(Lines(title, width-8, 2)) {
+		lines, _ := Lines(title, width-8, 2) // what is cut off ends in an ellipsis
+		for _, l := range lines {
 			p.H += 16
 			p.Text(width/2, p.H-6, "middle", "axis", l)
 		}
 	}
 	return p
 }
-
-func first(lines []string, _ bool) []string { return lines }
 
 // vertical draws the axis at the left, and its title above it.
 func (p *Plot) vertical(y *Axis, height float64) {

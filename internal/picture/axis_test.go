@@ -72,6 +72,22 @@ func TestTicksAreTrue(t *testing.T) {
 	}
 }
 
+// Values that differ in the last digit of a float alone, and ranges without logarithms, have a handful of ticks.
+func TestTicksEnd(t *testing.T) {
+	for _, v := range []float64{0.3, -0.3, 1, 1e300, 1.8e9} {
+		near := math.Nextafter(math.Nextafter(v, math.Inf(1)), math.Inf(1))
+		for _, a := range []*Axis{Around("x", "s", v, near), {Unit: "ratio", Lo: v, Hi: near}, {Unit: Date, Lo: v, Hi: near},
+			{Lo: v, Hi: near, Log: true}, {Hi: math.Abs(v), Log: true}, {Lo: -1, Hi: math.Abs(v), Log: true}} {
+			if ticks, _, _ := a.marks(); len(ticks) > mostTicks {
+				t.Errorf("%+v: %d ticks", *a, len(ticks))
+			}
+		}
+		if a := Around("x", "s", v, near); !(a.Lo < v && near < a.Hi) || !apart(a.Lo, a.Hi) {
+			t.Errorf("around %g: %+v", v, *a)
+		}
+	}
+}
+
 func TestTickTexts(t *testing.T) {
 	for _, c := range []struct {
 		axis  Axis

@@ -174,5 +174,6 @@ func (b *Bar) below() []string {
 	if b.beside() {
 		return nil
 	}
-	return first(Lines(b.Below, Width-8, 2))
+	lines, _ := Lines(b.Below, Width-8, 2) // as for an axis' title
+	return lines
 }

@@ -124,10 +124,19 @@ func (w *Words) Read(into map[int]uint32) {
 	}
 }
 
+// written reports a word that PostgreSQL writes: none, or a class (src/include/utils/wait_classes.h) and 16 bits.
+func written(word uint32) bool {
+	class := word >> 24
+	return word == 0 || word&0xff0000 == 0 && (class == 1 || class >= 3 && class <= 11)
+}
+
 // glance reads all that a group says.
 func (w *Words) glance(g *Group, into []Seen) []Seen {
 	const most = 1024 // UIO_MAXIOV
 	from := 0
+	if w.odd {
+		return into
+	}
 	for some := range slices.Chunk(g.pieces, most) {
 		to := from
 		for _, p := range some {
@@ -140,7 +149,13 @@ func (w *Words) glance(g *Group, into []Seen) []Seen {
 	}
 	for i, pid := range g.pids {
 		at := g.places[i]
-		into = append(into, Seen{PID: pid, Word: binary.NativeEndian.Uint32(g.bytes[at:]),
+		word := binary.NativeEndian.Uint32(g.bytes[at:])
+		if w.further != 0 && !written(word) { // a symbol leads to words alone, and extensions may have classes of their own
+			w.odd = true
+			clear(w.at)
+			return into[:0]
+		}
+		into = append(into, Seen{PID: pid, Word: word,
 			Xact: binary.NativeEndian.Uint32(g.bytes[at-int(w.xact):]) != 0}) //nolint:gosec // as above
 	}
 	return into

@@ -5,9 +5,11 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 )
 
 // A program that is no PostgreSQL of this architecture is refused by one clear clause, and none fills the memory.
@@ -58,5 +60,34 @@ func TestProgramsWithoutTheSymbol(t *testing.T) {
 	}
 	if _, err := OpenWords(1 << 30); err == nil || !strings.Contains(err.Error(), "its program cannot be read") {
 		t.Errorf("of a process that has ended: %v", err)
+	}
+}
+
+// TestWordsThatAreNone: where one of what should be words is none that PostgreSQL writes, none is read, now or later.
+func TestWordsThatAreNone(t *testing.T) {
+	for word, is := range map[uint32]bool{0: true, 0x06000000: true, 0x0300000a: true, 0x0100ffff: true, 0x0b000001: true,
+		1: false, 0x02000001: false, 0x0c000000: false, 0x06010000: false, 0xffffffff: false, 0x00007f12: false} {
+		memory := []uint32{0x06000000, 0, word}
+		at := func(i int) uint64 { return uint64(uintptr(unsafe.Pointer(&memory[i]))) }
+		w := &Words{postmaster: os.Getpid(), pointer: at(0), further: 684, at: map[int]uint64{1: at(0), 2: at(1), 3: at(2)}, calls: map[int]int{}}
+		w.Follow([]int{1, 2, 3})
+		words := map[int]uint32{}
+		w.Read(words)
+		want := 0
+		if is {
+			want = 3
+		}
+		if len(words) != want || len(w.At()) != want || len(w.Look(w.Group([]int{1, 2, 3}), nil)) != want {
+			t.Errorf("%#x: %v at %v", word, words, w.At())
+		}
+		exact := &Words{postmaster: os.Getpid(), at: map[int]uint64{3: at(2)}}
+		if exact.Read(words); words[3] != word || len(words) != 1 {
+			t.Errorf("where a symbol leads to it, %#x is %v", word, words)
+		}
+		memory[2] = 0
+		if w.Follow([]int{1, 2, 3}); !is && len(w.At()) > 0 {
+			t.Errorf("%#x: followed again", word)
+		}
+		runtime.KeepAlive(memory)
 	}
 }

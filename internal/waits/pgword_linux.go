@@ -27,6 +27,7 @@ type Words struct {
 	at          map[int]uint64 // where its word is, by process
 	xact        uint64         // from a word back to the number of the transaction that its process is in
 	calls       map[int]int    // descriptors of what tells a process' system call, held open
+	odd         bool           // where a word should be was none: this build has other records, and no word is read any more
 }
 
 // OpenWords finds the symbol in the program of a server, by its first process.
@@ -89,14 +90,14 @@ func symbol(program *os.File) (at linked, err error) {
 	if err != nil {
 		return at, errors.New("its program exports no symbols, as a static build does")
 	}
-	values := map[string]uint64{"": 1}
+	values := map[string]uint64{}
 	for _, s := range symbols {
 		if s.Section != elf.SHN_UNDEF {
 			values[s.Name] = s.Value
 		}
 	}
 	for _, p := range pointers {
-		if at.value == 0 && values[p.with] != 0 {
+		if at.value == 0 && (p.with == "" || values[p.with] != 0) {
 			at.value, at.further = values[p.name], p.further
 		}
 	}
@@ -196,8 +197,11 @@ func (w *Words) word(pid int) (uint64, error) {
 var errNoWord = errors.New("it has no word yet")
 
 // Follow finds the words of processes: those that are given, and no others. One that has ended, or has no word in shared memory yet, is
-// left out. It looks once at each: a process keeps its word until it ends.
+// left out, and all are where the records of 13 hold something else in its place. It looks once at each: a process keeps its word until it ends.
 func (w *Words) Follow(pids []int) {
+	if w.odd {
+		pids = nil
+	}
 	own, _ := w.word(w.postmaster) // of the first process it is private, as of one that has just begun
 	at := make(map[int]uint64, len(pids))
 	for _, pid := range pids {
@@ -211,8 +215,9 @@ func (w *Words) Follow(pids []int) {
 		at[pid] = word
 	}
 	w.at = at
+	w.Read(map[int]uint32{})
 	for pid := range w.calls {
-		if _, here := at[pid]; !here {
+		if _, here := w.at[pid]; !here {
 			w.release(pid)
 		}
 	}

@@ -69,8 +69,9 @@ func (s *Store) Likely(ctx context.Context, host string, most int) (list []fleet
 	return list, err
 }
 
-// Spans are the times in which checks found something on a host, the oldest first.
-func (s *Store) Spans(ctx context.Context, host string) (list []fleet.Span, err error) {
+// Spans are the times in which checks found something on a host, accepted or not, since so many of its newest documents
+// with checks, the oldest first.
+func (s *Store) Spans(ctx context.Context, host string, most int) (list []fleet.Span, err error) {
 	err = s.query(ctx, func(scan func(...any) error) error {
 		var x fleet.Span
 		var since, until int64
@@ -78,8 +79,10 @@ func (s *Store) Spans(ctx context.Context, host string) (list []fleet.Span, err 
 		x.Since, x.Until = time.Unix(0, since), time.Unix(0, until)
 		list = append(list, x)
 		return err
-	}, "SELECT check_id, severity, since, until FROM finding_span WHERE host = ? AND status = 'finding' "+
-		"ORDER BY since, check_id", host)
+	}, "SELECT s.check_id, s.severity, CASE WHEN s.since < f.first THEN f.first ELSE s.since END AS since, s.until "+
+		"FROM finding_span s, (SELECT COALESCE(MIN(started), 0) AS first FROM (SELECT started FROM document WHERE host = ? AND "+
+		judges+" ORDER BY started DESC LIMIT ?) d) f WHERE s.host = ? AND s.status IN ('finding', 'accepted') AND "+
+		"s.until > f.first ORDER BY 3, 1", host, most, host)
 	return list, err
 }
 

@@ -164,6 +164,9 @@ func (t tx) facts(ctx context.Context, d *fleet.Document, at int64) error {
 		observed: "host = ? AND kind IN ('assess', 'facts')"}, d.Hash, at, said)
 }
 
+// judges are documents that say what checks found.
+const judges = "kind IN ('assess', 'check', 'verify', 'watch')"
+
 // findings brings the spans of a host's checks in a role up to what a document says.
 func (t tx) findings(ctx context.Context, d *fleet.Document, at int64) error {
 	if d.Findings == nil {
@@ -184,8 +187,7 @@ func (t tx) findings(ctx context.Context, d *fleet.Document, at int64) error {
 	}
 	return t.splice(ctx, spans{table: "finding_span", where: "host = ? AND role = ?", of: []any{d.Host, string(d.Role)},
 		key:     "check_id",
-		columns: []string{"status", "severity", "detail", "exception"}, observed: "host = ? AND role = ? AND kind IN " +
-			"('assess', 'check', 'verify', 'watch')"}, d.Hash, at, said)
+		columns: []string{"status", "severity", "detail", "exception"}, observed: "host = ? AND role = ? AND " + judges}, d.Hash, at, said)
 }
 
 // Known reports whether a document is kept, by its hash.

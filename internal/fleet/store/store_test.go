@@ -135,6 +135,29 @@ func contract(t *testing.T, fresh func(t *testing.T) *Store) {
 			t.Errorf("%q", got)
 		}
 	})
+	t.Run("findings over time", func(t *testing.T) {
+		s := fresh(t)
+		for hour, status := range []string{"finding", "accepted", "ok", "finding", "ok", "accepted"} {
+			put(t, s, written(t, "db1", hour, nil, status))
+		}
+		for most, want := range map[int]string{200: "0-1 1-2 3-4 5-", 4: "3-4 5-", 3: "3-4 5-", 2: "5-", 1: "5-"} {
+			list, err := s.Spans(t.Context(), "db1", most)
+			got := ""
+			for _, x := range list {
+				got += fmt.Sprintf(" %g-", x.Since.Sub(begin).Hours())
+				if hours := x.Until.Sub(begin).Hours(); hours < 100 {
+					got += fmt.Sprint(hours)
+				}
+			}
+			if err != nil || strings.TrimSpace(got) != want {
+				t.Errorf("of %d documents:%s, want %s, %v", most, got, want, err)
+			}
+		}
+		put(t, s, written(t, "db2", 0, nil, "finding"), written(t, "db2", 5, nil, "finding"))
+		if list, err := s.Spans(t.Context(), "db2", 1); err != nil || len(list) != 1 || list[0].Since.Sub(begin) != 5*time.Hour {
+			t.Errorf("one that began before is cut: %+v, %v", list, err)
+		}
+	})
 	t.Run("a roll-out", func(t *testing.T) { planned(t, fresh(t)) })
 	t.Run("a text with NUL", func(t *testing.T) {
 		s, d := fresh(t), written(t, "db1", 1, map[string]string{"a": "x\x00y"}, "ok")

@@ -18,7 +18,7 @@ import (
 	"hostlab/internal/result"
 )
 
-// remembered is how many of a host's newest assessments its history has.
+// remembered is how many of a host's newest assessments its history has; of findings, how many of its newest documents.
 const remembered = 200
 
 // measures are what a host's history shows of its probes. Of several CPUs the slowest counts.
@@ -44,7 +44,7 @@ func (r *request) history(ctx context.Context, h *fleet.Host) (document.Section,
 	if !h.Last.After(h.First) {
 		return s, nil
 	}
-	spans, err := r.Store.Spans(ctx, h.Name)
+	spans, err := r.Store.Spans(ctx, h.Name, remembered)
 	if err != nil {
 		return s, err
 	}
@@ -136,31 +136,40 @@ func unix(t time.Time) float64 { return float64(t.Unix()) }
 
 // found counts findings by severity at each moment at which their number changed, and at last.
 func found(spans []fleet.Span, last time.Time) (out []picture.Course) {
-	var moments []time.Time
+	type edge struct {
+		at    time.Time
+		of    fleet.Span
+		grows int
+	}
+	edges := []edge{{at: last}}
 	for _, s := range spans {
-		for _, at := range []time.Time{s.Since, s.Until} {
-			if !at.After(last) {
-				moments = append(moments, at)
+		for _, e := range []edge{{s.Since, s, 1}, {s.Until, s, -1}} {
+			if !e.at.After(last) {
+				edges = append(edges, e)
 			}
 		}
 	}
-	moments = append(moments, last)
-	slices.SortFunc(moments, time.Time.Compare)
-	moments = slices.Compact(moments)
-	for _, severity := range slices.Backward(check.Severities) {
-		c, some := picture.Course{Name: severity, Step: true}, false
-		for _, at := range moments {
-			checks := map[string]bool{}
-			for _, s := range spans {
-				if s.Severity == severity && !s.Since.After(at) && s.Until.After(at) {
-					checks[s.Check] = true // in several roles it is one
-				}
-			}
-			some = some || len(checks) > 0
-			c.X, c.Y = append(c.X, unix(at)), append(c.Y, float64(len(checks)))
+	slices.SortFunc(edges, func(a, b edge) int { return a.at.Compare(b.at) })
+	open, checks := map[fleet.Span]int{}, map[string]int{} // checks: with a finding, by severity
+	courses := map[string]*picture.Course{}
+	for _, severity := range check.Severities {
+		courses[severity] = &picture.Course{Name: severity, Step: true}
+	}
+	for i, e := range edges {
+		of := fleet.Span{Check: e.of.Check, Severity: e.of.Severity}
+		was := open[of]
+		open[of] = was + e.grows
+		checks[of.Severity] += min(open[of], 1) - min(was, 1) // in several roles it is one
+		if i+1 < len(edges) && edges[i+1].at.Equal(e.at) {
+			continue
 		}
-		if some {
-			out = append(out, c)
+		for severity, c := range courses {
+			c.X, c.Y = append(c.X, unix(e.at)), append(c.Y, float64(checks[severity]))
+		}
+	}
+	for _, severity := range slices.Backward(check.Severities) {
+		if c := courses[severity]; slices.Max(c.Y) > 0 {
+			out = append(out, *c)
 		}
 	}
 	return out

@@ -66,6 +66,20 @@ func TestFoundOverTime(t *testing.T) {
 	}
 }
 
+// A host whose checks toggle has a course with each of their edges.
+func TestFoundOfATogglingHost(t *testing.T) {
+	const n = 100_000
+	spans := make([]fleet.Span, n)
+	for i := range spans {
+		at := time.Unix(int64(2*i+1), 0)
+		spans[i] = fleet.Span{Check: fmt.Sprint("A", i%2), Severity: "low", Since: at, Until: at.Add(time.Second)}
+	}
+	got := found(spans, time.Unix(3*n, 0))
+	if len(got) != 1 || len(got[0].X) != 2*n+1 || got[0].Y[n] != 1 || got[0].Y[2*n-1] != 0 || slices.Max(got[0].Y) != 1 {
+		t.Errorf("%d courses", len(got))
+	}
+}
+
 // Of several CPUs the slowest counts, with its own interval; what has no interval or no value is not 0.
 func TestMeasuredOverTime(t *testing.T) {
 	point := func(day int64, hash, name string, value, high float64) fleet.Point {

@@ -77,15 +77,15 @@ var states = []struct {
 	{"unknown", "state unknown", func(r *request, h *fleet.Host) bool { return h.Stale(r.now, r.Stale) }},
 	{"high", "known, with a finding of high severity", func(r *request, h *fleet.Host) bool {
 		return !h.Stale(r.now, r.Stale) &&
-			worst(h) == check.High
+			gravest(h) == check.High
 	}},
 	{"medium", "known, medium at worst", func(r *request, h *fleet.Host) bool {
 		return !h.Stale(r.now, r.Stale) &&
-			worst(h) == check.Medium
+			gravest(h) == check.Medium
 	}},
 	{"fine", "known, nothing above low", func(r *request, h *fleet.Host) bool {
 		return !h.Stale(r.now, r.Stale) &&
-			worst(h) < check.Medium
+			gravest(h) < check.Medium
 	}},
 	{"changed", "changed in the last 7 days", func(r *request,
 		h *fleet.Host) bool {
@@ -93,8 +93,8 @@ var states = []struct {
 	}},
 }
 
-// worst is the severity of a host's worst finding; -1: it has none.
-func worst(h *fleet.Host) check.Severity {
+// gravest is the severity of a host's worst finding; -1: it has none.
+func gravest(h *fleet.Host) check.Severity {
 	w := -1
 	for _, f := range h.Findings {
 		w = max(w, slices.Index(check.Severities, f.Severity))
