@@ -164,7 +164,7 @@ func (m *Minute) endings() document.Section {
 		if len(list) == 0 {
 			continue
 		}
-		bar, of := document.Bar{Name: p.Name.Title()}, map[chain.Kind]int{} // a segment a kind, whoever they are of
+		bar, of := document.Bar{Name: p.Name.Title()}, map[chain.Kind]int{} // a segment a kind, of all together
 		for _, e := range list {
 			b.Table.Add(document.Text(p.Name.Title()), document.Text(ends[e.With]), document.Text(owners[e.Of]),
 				document.Number(e.Share.Value, result.Share(e.Share.Value)), document.Text(e.Share.Percent().Interval()))

@@ -49,7 +49,7 @@ func TestStatusOfTheUnknown(t *testing.T) {
 		len(s.Levers) != 1 || s.Levers[0].SecondsPerDay != 600 {
 		t.Errorf("%+v", s)
 	}
-	const want = "here is worst off: it likely loses 10 min a day of active time (log device). 2 hosts;"
+	const want = "here is worst off: its sessions together likely lose 10 min a day (log device). 2 hosts;"
 	if got := s.Document().Answer[0].Text; !strings.HasPrefix(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}

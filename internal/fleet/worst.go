@@ -21,7 +21,7 @@ func worst(hosts []*Host) (out *Worst) {
 	for _, h := range hosts {
 		if l := h.FirstLever(); l != nil && l.SecondsPerDay != nil && *l.SecondsPerDay > most {
 			most = *l.SecondsPerDay
-			out = &Worst{h.Name, fmt.Sprintf("it likely loses %s of active time (%s)", ADay(most), lever.Title(l.Name))}
+			out = &Worst{h.Name, fmt.Sprintf("its sessions together likely lose %s (%s)", ADay(most), lever.Title(l.Name))}
 		}
 	}
 	if out != nil {

@@ -29,7 +29,7 @@ func TestWorst(t *testing.T) {
 		want  string
 	}{
 		{[]*Host{host("a", 600), host("b", 7200, "low"), host("c", 0, "high", "high"), gone},
-			"b is worst off: it likely loses 2 h a day of active time (log device). 4 hosts;"},
+			"b is worst off: its sessions together likely lose 2 h a day (log device). 4 hosts;"},
 		{[]*Host{host("a", 0, "medium", "medium", "medium"), host("b", 0, "low", "high"), host("c", 0, "high", "high"), gone},
 			"c is worst off: 2 findings of high severity, first X-001 ("},
 		{[]*Host{host("a", 0, "medium"), host("b", 0, "low", "info")},
