@@ -30,7 +30,9 @@ func (m *Minute) Product() string {
 	if m.Connected {
 		name, version = cmp.Or(m.Report.Vendor, name), cmp.Or(m.Report.Version, version)
 	}
-	version, _, _ = strings.Cut(version, " ") // what a packager adds
+	if version, _, _ = strings.Cut(version, " "); strings.Trim(version, "0123456789.") == version { // what a packager adds; or words
+		version = ""
+	}
 	return strings.TrimSpace(name + " " + version)
 }
 

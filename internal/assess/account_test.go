@@ -188,3 +188,12 @@ func TestEvidenceOfLooks(t *testing.T) {
 		t.Error(evidence(r))
 	}
 }
+
+// A version is a number; what a service says in words in its place is none.
+func TestProduct(t *testing.T) {
+	for version, want := range map[string]string{"15.18 (Debian)": "x 15.18", "10.11.6-MariaDB": "x 10.11.6-MariaDB", "in memory": "x", "": "x"} {
+		if got := (&Minute{Service: service.Service{Name: "x"}, Version: version}).Product(); got != want {
+			t.Errorf("%q: %q, want %q", version, got, want)
+		}
+	}
+}

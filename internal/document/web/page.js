@@ -77,10 +77,6 @@
     setTimeout(() => { button.textContent = "Copy"; }, 2000);
   });
 
-  // A phone's first screen is the answer's.
-  const contents = document.querySelector(".contents details");
-  if (contents && innerWidth < 700) contents.open = false;
-
   // Paper has no disclosure: everything but the facts is opened for printing.
   let opened = [];
   addEventListener("beforeprint", () => {
