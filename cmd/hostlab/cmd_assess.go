@@ -425,7 +425,9 @@ func (o *assessOptions) assessment(ctx context.Context, std streams, quiet bool)
 	if err != nil {
 		return nil, err
 	}
-	a.Facts.Identity.Hostname = facts.Identity.Hostname // which the file leaves out
+	if a.Facts != nil && facts != nil { // the service alone has none
+		a.Facts.Identity.Hostname = facts.Identity.Hostname // which the file leaves out
+	}
 	if seen.Minute != nil {
 		a.Minute.Bursts = seen.Minute.Bursts
 	}

@@ -74,7 +74,7 @@ func (p *printing) check(std streams) error {
 		form := p.form(file)
 		end := filepath.Ext(file)
 		switch {
-		case end != "" && endings[strings.ToLower(end)] == "" && !p.given():
+		case len(end) > 1 && endings[strings.ToLower(end)] == "" && !p.given():
 			return usagef("--out %s: no format has the ending %s; name one with --format", file, end)
 		case seen[filepath.Clean(file)]:
 			return usagef("--out names %s twice", file)
