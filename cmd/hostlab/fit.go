@@ -28,8 +28,7 @@ func machineFor(ctx context.Context, st *experiment.Study) (m workload.Machine, 
 // measuredPairs finds by measurement which CPUs share a core, which a hypervisor may
 // hide; nil where that cannot be measured.
 func measuredPairs(ctx context.Context, m workload.Machine) ([][2]int, error) {
-	out, err := probe.Pairs().Run(ctx, probe.Config{Facts: &host.Facts{Topology: *m.Topology}, CPUs: m.Allowed,
-		Budget: placesBudget, Seed: uint64(time.Now().UnixNano()), Alpha: probe.Alpha})
+	out, err := pairsAmong(ctx, m.Topology, m.Allowed)
 	if err != nil || out.Skipped != "" {
 		return nil, err
 	}
@@ -40,6 +39,12 @@ func measuredPairs(ctx context.Context, m workload.Machine) ([][2]int, error) {
 		}
 	}
 	return pairs, nil
+}
+
+// pairsAmong measures what some CPUs share, pair by pair.
+func pairsAmong(ctx context.Context, top *host.Topology, among []int) (probe.Outcome, error) {
+	return probe.Pairs().Run(ctx, probe.Config{Facts: &host.Facts{Topology: *top}, CPUs: among, Budget: placesBudget,
+		Seed: uint64(time.Now().UnixNano()), Alpha: probe.Alpha})
 }
 
 // fitHere returns a study without the levels that this host does not have, by what it

@@ -221,8 +221,7 @@ func (o *scanlockRun) shared(ctx context.Context, facts *host.Facts, plan scanlo
 		return "", nil
 	}
 	both := slices.Compact(slices.Sorted(slices.Values(slices.Concat(scan, lock))))
-	out, err := probe.Pairs().Run(ctx, probe.Config{Facts: facts, CPUs: both, Budget: placesBudget,
-		Seed: uint64(time.Now().UnixNano()), Alpha: probe.Alpha})
+	out, err := pairsAmong(ctx, &facts.Topology, both)
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}

@@ -20,7 +20,7 @@ func (m *Minute) limitsOf() document.Section {
 	}
 	t := &document.Table{Lead: "Each limit is the container's own or that of a group around it, such as its pod's. CPU " +
 		"requests are derived from weights. Of two values, the second is that of runc 1.3.2, crun 1.23 and later. The kernel " +
-		" does not hold requests of memory: kubectl describe pod shows them.",
+		"does not hold requests of memory: kubectl describe pod shows them.",
 		Columns: append(document.Headings("container", "CPU limit", "stopped by its limit", "CPU request", "memory limit", "killed"),
 			document.Column{Head: "huge pages"})}
 	for _, c := range m.Claims {

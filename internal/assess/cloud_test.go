@@ -107,7 +107,7 @@ func TestNoLimit(t *testing.T) {
 	}
 }
 
-// TestLimitsUnread: who may not read them is told who may; another cloud has its own place to look.
+// TestLimitsUnread: a user who may not read the limits is told that root may. Another cloud is told where it shows them.
 func TestLimitsUnread(t *testing.T) {
 	for says, c := range map[string]struct {
 		err        error

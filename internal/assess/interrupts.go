@@ -72,6 +72,7 @@ func parseInterrupts(b []byte, cpus int) map[string][]float64 {
 // since is what came since an earlier count; nil: that is not known.
 func (c interruptions) since(before interruptions) *Interrupts {
 	same := func(a, b proc.CPUTimes) bool { return a.ID == b.ID }
+	whole := func(t proc.CPUTimes) float64 { return t.Busy() + t.Idle + t.IOWait + t.Steal }
 	if len(c.times) < 2 || !slices.EqualFunc(c.times, before.times, same) { // CPUs came or went
 		return nil
 	}
@@ -79,7 +80,7 @@ func (c interruptions) since(before interruptions) *Interrupts {
 	for i, now := range c.times {
 		was := before.times[i]
 		taken := now.IRQ + now.SoftIRQ - was.IRQ - was.SoftIRQ
-		if all := now.Busy() + now.Idle + now.IOWait + now.Steal - was.Busy() - was.Idle - was.IOWait - was.Steal; all > 0 && taken > 0 {
+		if all := whole(now) - whole(was); all > 0 && taken > 0 {
 			shares[i] = taken / all
 		}
 		if sum += shares[i]; shares[i] > shares[most] {

@@ -101,7 +101,7 @@ func TestNamesOfOthersAreNoCommands(t *testing.T) {
 	}
 }
 
-// What a shell reads as more than one command is no command of ours, whoever says so, nor is one that does more than to look.
+// No text becomes a command to copy that a shell reads as several, or that does more than look.
 func TestPieces(t *testing.T) {
 	for text, want := range map[string]string{
 		`run "hostlab check x" now`: `run [hostlab check x] now`, `'hostlab facts' and "hostlab watch"`: `[hostlab facts] and [hostlab watch]`,

@@ -3,14 +3,13 @@ package proc
 import (
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
-
-// cgroupRoot is where version 2 of control groups stands.
-const cgroupRoot = "/sys/fs/cgroup"
 
 // Shares tells how the scheduler divides CPUs between two processes.
 func Shares(pid, with int) Sharing {
@@ -44,23 +43,23 @@ func cpuGroup(pid int) string {
 		return ""
 	}
 	two := ""
-	for line := range strings.Lines(string(b)) {
-		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		switch {
-		case len(f) < 3:
-		case f[1] == "":
-			two = f[2]
-		default:
-			for controller := range strings.SplitSeq(f[1], ",") {
-				if controller == "cpu" {
-					return f[2]
-				}
-			}
+	for controllers, group := range memberships(string(b)) {
+		if slices.Contains(strings.Split(controllers, ","), "cpu") {
+			return group
+		}
+		if controllers == "" {
+			two = group
 		}
 	}
-	for ; two != "" && two != "/" && two != "."; two = filepath.Dir(two) {
-		if _, err := os.Stat(filepath.Join(cgroupRoot, two, "cpu.weight")); err == nil {
-			return two
+	for _, h := range Hierarchies() {
+		if h.Controllers[0] != "" {
+			continue
+		}
+		for ; two != "" && two != "/"; two = path.Dir(two) {
+			dir := h.Dir(two)
+			if _, err := os.Stat(filepath.Join(dir, "cpu.weight")); err == nil && dir != "" {
+				return two
+			}
 		}
 	}
 	return two
