@@ -29,6 +29,7 @@ type watchOptions struct {
 	analyze            string
 	quietBelow, loadAt string
 	quietFor           time.Duration
+	ring               ringOptions
 }
 
 func newWatchCommand(std streams) *cobra.Command {
@@ -83,6 +84,12 @@ With --from and --exit-status:
   hostlab watch --interval 10s --listen 127.0.0.1:9750`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.ring.check(cmd); err != nil {
+				return err
+			}
+			if o.ring.keep != "" {
+				return o.ring.run(cmd.Context(), notes(cmd, std), o.duration)
+			}
 			if err := o.check(cmd); err != nil {
 				return err
 			}
@@ -107,6 +114,7 @@ With --from and --exit-status:
 	f.StringVar(&o.quietBelow, "quiet-below", "5%", "with --from: quiet is a busy share of all CPUs below this")
 	f.StringVar(&o.loadAt, "load-above", "10%", "with --from: load is a busy share of all CPUs from this on")
 	f.DurationVar(&o.quietFor, "quiet-for", 10*time.Minute, "with --from: the shortest quiet time")
+	o.ring.flags(cmd)
 	o.m.flags(cmd)
 	cobra.CheckErr(cmd.MarkFlagDirname("log-dir"))
 	return cmd
