@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +15,7 @@ import (
 
 	"hostlab/internal/explain"
 	"hostlab/internal/report"
+	"hostlab/internal/ring"
 	"hostlab/internal/screen"
 	"hostlab/internal/service"
 )
@@ -42,13 +45,15 @@ func (p *past) flags(cmd *cobra.Command) {
 
 // asked reports whether a time of a ring was asked for.
 func (o *assessOptions) asked() bool {
-	info, err := os.Stat(o.from)
-	return o.past.at != "" || o.past.worst != 0 || o.from != "" && err == nil && info.IsDir()
+	return o.past.at != "" || o.past.worst != 0 || o.from != "" && ring.Is(o.from)
 }
 
 // find finds the ring and the time that were asked for.
 func (o *assessOptions) find(cmd *cobra.Command, now time.Time) error {
 	p := &o.past
+	if o.from != "" && cmd.Flags().Changed("service") {
+		return usagef("--from and --service both name a ring; give one")
+	}
 	for _, name := range []string{"save", "dsn", "dsn-file", "quick", "log-dir", "role", "exceptions", "only", "texts", "bursts", "experiment"} {
 		if cmd.Flags().Changed(name) {
 			return usagef("--%s is of no use with a time of a ring, of which all that was seen is kept", name)
@@ -82,6 +87,9 @@ func (o *assessOptions) find(cmd *cobra.Command, now time.Time) error {
 
 // rings is where those are that were given no other place.
 func rings() (string, error) {
+	if os.Geteuid() == 0 && os.Getenv("XDG_STATE_HOME") == "" { // that of the unit
+		return "/var/lib/hostlab/ring", nil
+	}
 	dir, err := stateDir()
 	if err != nil {
 		return "", err
@@ -177,4 +185,41 @@ func when(h *report.History) string {
 		return fmt.Sprintf("From the ring %s, of %s; the clock was set back meanwhile", h.Dir, h.At[0].Local().Format(clock))
 	}
 	return fmt.Sprintf("From the ring %s: %s to %s", h.Dir, h.At[0].Local().Format(clock), last.Local().Format("15:04:05"))
+}
+
+// before is the minute to compare with; nil: none was named.
+func (o *assessOptions) before(ctx context.Context, std streams) (*explain.Report, error) {
+	if o.compare == "" {
+		return nil, nil //nolint:nilnil // that is said above
+	}
+	if o.compare == yesterday {
+		from, to := time.Now(), time.Now().Add(max(o.For, pastFor))
+		if h := o.then; h != nil {
+			from, to = h.From, h.To
+		}
+		return o.dayBefore(from, to)
+	}
+	a, err := read(ctx, std, &machine{root: o.compare, flag: "--compare"})
+	if err != nil {
+		return nil, err
+	}
+	if a.Account == nil {
+		return nil, usagef("--compare %s: no service was watched in it", o.compare)
+	}
+	return a.Account, nil
+}
+
+// read reports what a file of --save holds.
+func read(ctx context.Context, std streams, m *machine) (*report.Assessment, error) {
+	m.in = func() io.Reader { return std.in }
+	tree, done, err := m.inspectable()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	a, err := report.From(ctx, tree)
+	if err != nil && ctx.Err() == nil {
+		err = usagef("%s: %w", m.name(), plain(err))
+	}
+	return a, err
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/document"
-	"hostlab/internal/explain"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
@@ -132,12 +131,13 @@ Otherwise no commits are timed. The report says where, or why not.
 
 --only service leaves the host out: no checks, no probes. --save keeps all that
 was seen in one text file. On another machine, --from reads it and prints the
-same report, to the letter. The file omits the host's name, addresses and
-the texts of statements, which --texts shows. It keeps the names of the service,
-of its server, and of who held locks. --compare puts an earlier file of --save
-beside this minute. --at, --worst and --compare yesterday tell of the time before,
-from the ring of 'hostlab watch --service NAME --ring 2d'. --experiment shows the gain that an experiment, such
-as 'hostlab run log-device', has measured.
+same report, to the letter. The file omits the host's name, addresses and the
+texts of statements, which --texts shows. It keeps the names of the service, of
+its server, and of who held locks. --compare puts an earlier file of --save
+beside this minute. --at, --worst and --compare yesterday tell of the time
+before, from the ring of 'hostlab watch --service NAME --ring 2d'. --experiment
+shows the gain that an experiment, such as 'hostlab run log-device', has
+measured.
 
 As root, on Linux 5.12 or newer with type information (BTF), small programs in
 the kernel count what the scheduler does with the service. Nothing of them
@@ -377,48 +377,15 @@ func (o *assessOptions) writeText(w io.Writer, a *report.Assessment, d *document
 	return writeScreen(w, a.Brief(files...))
 }
 
-// before is the minute to compare with; nil: none was named.
-func (o *assessOptions) before(ctx context.Context, std streams) (*explain.Report, error) {
-	if o.compare == "" {
-		return nil, nil //nolint:nilnil // that is said above
-	}
-	if o.compare == yesterday {
-		from, to := time.Now(), time.Now().Add(max(o.For, pastFor))
-		if h := o.then; h != nil {
-			from, to = h.From, h.To
-		}
-		return o.dayBefore(from, to)
-	}
-	a, err := read(ctx, std, &machine{root: o.compare, flag: "--compare"})
-	if err != nil {
-		return nil, err
-	}
-	if a.Account == nil {
-		return nil, usagef("--compare %s: no service was watched in it", o.compare)
-	}
-	return a.Account, nil
-}
-
-// read reports what a file of --save holds.
-func read(ctx context.Context, std streams, m *machine) (*report.Assessment, error) {
-	m.in = func() io.Reader { return std.in }
-	tree, done, err := m.inspectable()
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	a, err := report.From(ctx, tree)
-	if err != nil && ctx.Err() == nil {
-		err = usagef("%s: %w", m.name(), plain(err))
-	}
-	return a, err
-}
-
 // assessment is what was seen now, or long ago. What is saved is read again, so that both reports are one.
 func (o *assessOptions) assessment(ctx context.Context, std streams, quiet bool) (*report.Assessment, error) {
 	switch {
 	case o.then != nil:
-		return o.then.Assessment()
+		a, err := o.then.Assessment()
+		if err != nil {
+			return nil, usageError{err}
+		}
+		return a, nil
 	case o.from != "":
 		return read(ctx, std, &machine{root: o.from, flag: "--from"})
 	}

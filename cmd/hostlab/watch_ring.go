@@ -29,7 +29,7 @@ func (o *ringOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.service, "service", "", "with --ring: the `SERVICE` to keep: "+service.Forms)
 	f.StringVar(&o.keep, "ring", "", "keep an account of --service every 10 s, for this `TIME`, such as 2d; 'hostlab assess --at' reads it")
-	f.StringVar(&o.dir, "ring-dir", "", "`DIR` of the ring (default: ring/SERVICE in $XDG_STATE_HOME/hostlab)")
+	f.StringVar(&o.dir, "ring-dir", "", "`DIR` of the ring (default: ring/SERVICE in $XDG_STATE_HOME/hostlab; of root in /var/lib/hostlab)")
 	cobra.CheckErr(cmd.MarkFlagDirname("ring-dir"))
 }
 

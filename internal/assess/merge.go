@@ -9,6 +9,7 @@ import (
 	"hostlab/internal/chain"
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/pgbouncer"
+	"hostlab/internal/proc"
 	"hostlab/internal/service"
 )
 
@@ -385,6 +386,16 @@ func fullOf(list []*Minute) (out []Full) {
 	return out
 }
 
+// Past forgets the numbers of processes that are not there any more, so that no step names another one.
+func (m *Minute) Past() {
+	for i := range m.Takers {
+		t := &m.Takers[i]
+		if s, err := proc.Read(t.PID); t.PID != 0 && (err != nil || s.Ended() || s.Name != t.Name) {
+			t.PID, t.Sharing = 0, proc.Sharing{}
+		}
+	}
+}
+
 // Thin leaves out of a stretch of some seconds what only a picture of it needs, so that days of them stay small.
 func (m *Minute) Thin() {
 	if n := len(m.Readings); n > 0 {
@@ -392,5 +403,15 @@ func (m *Minute) Thin() {
 	}
 	m.Report.Course = nil
 	m.Policies, m.Bursts = Policies{}, nil
+	if m.Ends != nil {
+		m.Ends.Join(keptWindows, smallEnd)
+	}
 	m.Confide()
 }
+
+// keptWindows is how many of the scheduler's windows a stretch keeps, and smallEnd the share of a part below which an end goes
+// with others of its kind.
+const (
+	keptWindows = 4
+	smallEnd    = 0.02
+)

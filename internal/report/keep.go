@@ -181,6 +181,7 @@ func (h *History) Assessment() (*Assessment, error) {
 		return nil, h.empty()
 	}
 	m := assess.Merge(h.Minutes)
+	m.Past()
 	s := &Observed{Schema: Schema, Tool: h.Tool, Started: h.At[0], OnlyService: true, Minute: m}
 	facts := &host.Facts{}
 	if h.Host != "" {

@@ -22,9 +22,20 @@ import (
 // Span is the time that a ring tells of.
 type Span struct{ First, Last time.Time } // when its first and its last document began
 
+// Is reports whether a directory holds a ring.
+func Is(dir string) bool {
+	root, err := trust.Directory(dir)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	list, err := files(root)
+	return err == nil && len(list) > 0
+}
+
 // Read hands over the documents that began from a moment on and before another, in the order in which they were written, and says
-// how many lines were damaged. Whoever wrote the ring, its documents are to be read as a stranger's. What each returns as an
-// error ends it.
+// how many lines were damaged. Others may have written the ring, so that its documents are to be read as a stranger's. An error
+// of each ends it.
 func Read(dir string, from, to time.Time, each func(at time.Time, document []byte) error) (damaged int, err error) {
 	root, err := trust.Directory(dir)
 	if err != nil {
