@@ -96,10 +96,7 @@ func (o *ringOptions) run(ctx context.Context, note io.Writer, lasts time.Durati
 		ctx, stop = context.WithTimeout(ctx, lasts)
 		defer stop()
 	}
-	fmt.Fprintf(note, "hostlab: keeping %s in %s; 'hostlab assess --from %s --at 02:14' tells of it\n", screen.Clean(o.service),
-		screen.Clean(dir), screen.Word(dir))
-	options := report.Options{Service: o.service, Tool: versionText(), OnlyService: true,
-		CannotTry: nil, For: report.KeptFor}
+	options := report.Options{Service: o.service, Tool: versionText(), OnlyService: true}
 	err = report.Keep(ctx, options, w, func(text string) { fmt.Fprintln(note, "hostlab: "+screen.Clean(text)) })
 	if _, ok := errors.AsType[*report.Unusable](err); ok {
 		return usageError{err}

@@ -98,6 +98,10 @@ func (k *keeper) reach(ctx context.Context) error {
 		k.say("waiting for the service: "+err.Error(), "")
 		return nil
 	}
+	if !k.found {
+		dir := k.into.Dir()
+		k.tell(fmt.Sprintf("keeping %s in %s; 'hostlab assess --from %s --at 02:14' tells of it", t.of.Name, dir, screen.Word(dir)))
+	}
 	k.at, k.facts, k.found, k.n = t, facts, true, 0
 	return nil
 }
