@@ -29,7 +29,7 @@ func (watched) Describe() workload.Description {
 			Better: "higher"}}}
 }
 
-func (watched) Takes(_ workload.Values, block int) time.Duration {
+func (watched) Takes(_ workload.Params, block int) time.Duration {
 	if block < 10 {
 		return time.Minute
 	}

@@ -51,9 +51,10 @@ func (p *parser) vary(key, text string, at place) bool {
 		return true
 	}
 	f := &p.f.Factor[i]
-	*target(f), f.from, f.Name = called, at.source, name(notName.ReplaceAllString(called, "_"))
-	f.Levels, f.Baseline = []level{Current, level(text)}, Current
-	p.limits("factor", i, reflect.ValueOf(f).Elem())
+	*target(f), f.from, f.Baseline = called, at.source, Current
+	for key, v := range map[string]any{"name": notName.ReplaceAllString(called, "_"), "levels": []any{Current, text}} {
+		p.key(at, "factor", reflect.ValueOf(f).Elem(), key, v)
+	}
 	return true
 }
 
