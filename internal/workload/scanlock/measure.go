@@ -295,7 +295,7 @@ func (s *session) look(ctx context.Context) error {
 // site is the machine as it is now, as seen from the victim of a run.
 func (s *session) site(p *Params) site {
 	if named := p.Victim; named >= 0 {
-		return site{s.m, int(named)}
+		return site{s.m, named}
 	}
 	if !s.m.Has(s.victim) {
 		s.victim = s.m.Victim()
