@@ -166,6 +166,7 @@ func (p *parser) override() {
 			p.f.Workload[name] = workload.Typed(v)
 		}
 	}
+	p.decides()
 	if p.over.Quick {
 		p.quick()
 	}

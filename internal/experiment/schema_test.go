@@ -214,8 +214,8 @@ func asJSON(t *testing.T, data []byte) any {
 func TestSchemaAcceptsStudies(t *testing.T) {
 	s := compiled(t)
 	texts := map[string][]byte{"smallest": []byte(smallest), "full": []byte(full)}
-	if len(Embedded(everything())) != len(Names()) {
-		t.Errorf("%d of %d built-in studies can be read", len(Embedded(everything())), len(Names()))
+	if len(Embedded(everything())) != len(files()) {
+		t.Errorf("%d of %d built-in studies can be read", len(Embedded(everything())), len(files()))
 	}
 	for _, e := range Embedded(everything()) {
 		texts[e.File] = e.Source
