@@ -30,12 +30,20 @@ func liveSource(study string, file []byte) []byte {
 	change := []string{`title = "A setting or a server's parameter`, fmt.Sprintf(`title = "%s %s`, of.name, of.level),
 		"name = \"epp\"\nsetting = \"epp\"", fmt.Sprintf("name = %q\n%s = %[1]q", of.name, of.kind),
 		`"performance"]`, fmt.Sprintf("%q]", of.level)}
+	if !hasClock(of.name) {
+		change = append(change, instead, "")
+	}
 	if costsTime(of.kind, of.name) {
 		const cpu, elapsed = `"cpu_per_transaction"`, `"elapsed_per_transaction"`
 		change = append(change, cpu, elapsed, elapsed, cpu)
 	}
 	return []byte(strings.NewReplacer(change...).Replace(string(file)))
 }
+
+// instead is the file's line for hosts without a clock to set.
+const instead = "instead = \"live-emulated\"       # where there is no clock to set\n"
+
+func hasClock(name string) bool { return name == "epp" || name == "governor" }
 
 // costsTime reports whether a change costs time and no CPU.
 func costsTime(kind, name string) bool {
@@ -50,6 +58,9 @@ func (p *parser) decides() {
 			continue
 		}
 		p.f.Study.Title = fmt.Sprintf("%s %s on a live service, in turn with what there is", name, p.over.Set[key])
+		if !hasClock(name) {
+			p.f.Study.Instead = ""
+		}
 		for i := range p.f.Response {
 			p.f.Response[i].Primary = new((p.f.Response[i].Name == "elapsed_per_transaction") == costsTime(kind, name) && i < 2)
 		}

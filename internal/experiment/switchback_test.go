@@ -162,6 +162,9 @@ func TestLives(t *testing.T) {
 			!strings.HasPrefix(s.Title, c.factor+" "+c.level+" on a live service") || len(s.Overrides) != len(c.set) {
 			t.Errorf("%s: %s, %q, %+v", c.study, s.Name, s.Title, f)
 		}
+		if (s.Instead != "") != (c.factor == "epp" || c.factor == "governor") {
+			t.Errorf("%s: instead %q", c.study, s.Instead)
+		}
 		if again, err := Parse("copy.toml", "/", s.Source, Overrides{}, k); err != nil || c.set == nil && again.Title != s.Title {
 			t.Errorf("%s: its file: %v", c.study, err)
 		}
