@@ -162,7 +162,7 @@ func TestLives(t *testing.T) {
 			!strings.HasPrefix(s.Title, c.factor+" "+c.level+" on a live service") || len(s.Overrides) != len(c.set) {
 			t.Errorf("%s: %s, %q, %+v", c.study, s.Name, s.Title, f)
 		}
-		if (s.Instead != "") != (c.factor == "epp" || c.factor == "governor") {
+		if (s.Instead != "") != (c.study == "live-governor") {
 			t.Errorf("%s: instead %q", c.study, s.Instead)
 		}
 		if again, err := Parse("copy.toml", "/", s.Source, Overrides{}, k); err != nil || c.set == nil && again.Title != s.Title {
