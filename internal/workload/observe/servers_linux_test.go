@@ -152,7 +152,7 @@ func TestPostgres(t *testing.T) {
 	stop()
 	pgbench(t, s, "select pg_sleep(0.02);", "-c", "2")
 	working("%sleep%", 2)
-	r.Params["for"], r.Look = 5*time.Second, nil
+	r.Params.(*Params).For, r.Look = workload.Seconds(5), nil
 	got, err := run.Run(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
