@@ -48,6 +48,7 @@ func TestRefused(t *testing.T) {
 	good := body("2026-11-23T11:00:00Z", "db1", "")
 	for name, c := range map[string]struct{ body, as, says string }{
 		"no JSON":        {"hello", "", "not JSON"},
+		"nothing":        {" \n", "", "it is empty"},
 		"cut":            {good[:40], "", "not JSON"},
 		"another's":      {`{"a": 1}`, "", "names no kind"},
 		"another kind":   {`{"kind": "x", "schema": 1}`, "", "this kind of document"},
