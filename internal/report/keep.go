@@ -156,8 +156,7 @@ type History struct {
 // ReadHistory reads what anybody may have written.
 func ReadHistory(dir string, from, to time.Time) (*History, error) {
 	h := &History{Dir: dir, From: from, To: to}
-	var err error
-	h.Damaged, err = ring.Read(dir, from, to, func(at time.Time, document []byte) error {
+	lines, err := ring.Read(dir, from, to, func(at time.Time, document []byte) error {
 		var k Kept
 		d := json.NewDecoder(bytes.NewReader(document))
 		d.DisallowUnknownFields()
@@ -176,6 +175,7 @@ func ReadHistory(dir string, from, to time.Time) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
+	h.Damaged += lines
 	return h, nil
 }
 
