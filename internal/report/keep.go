@@ -36,6 +36,11 @@ const (
 func Keep(ctx context.Context, o Options, into *ring.Writer, tell func(string)) error {
 	k := &keeper{Options: o, into: into, tell: tell}
 	defer k.leave()
+	var err error
+	if k.bands, err = openBands(into.Dir()); err != nil {
+		return err
+	}
+	defer k.bands.into.Close()
 	for ctx.Err() == nil {
 		began := time.Now()
 		if err := k.stretch(ctx, began); err != nil {
@@ -54,6 +59,7 @@ type keeper struct {
 	at      *target // nil: the service is not there
 	found   bool    // it was, once
 	n       int     // stretches
+	bands   *bands
 	trouble string
 }
 
@@ -134,11 +140,18 @@ func (k *keeper) stretch(ctx context.Context, began time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := k.into.Append(began, text); err != nil {
+	err = k.into.Append(began, text)
+	news := ""
+	if err == nil {
+		news, err = k.bands.add(began, m)
+	}
+	if err != nil {
 		k.say("nothing is kept: "+screen.OneLine(err), "")
 		return nil
 	}
-	k.say("", "it is kept again")
+	if k.say("", "it is kept again"); news != "" {
+		k.tell(t.of.Name + ": " + news)
+	}
 	return nil
 }
 
@@ -197,6 +210,9 @@ func (h *History) Assessment() (*Assessment, error) {
 	if missing := asked - m.Report.Wall; missing > 1.5*KeptFor.Seconds() && missing > 0.05*asked {
 		a.Warnings = append(a.Warnings, fmt.Sprintf("Of %s, %s were kept: the service, or hostlab, did not run for the rest.",
 			result.Format(asked, "s"), result.Format(m.Report.Wall, "s")))
+	}
+	if rise, since := h.risen(); rise != nil {
+		a.Warnings = append([]string{fmt.Sprintf("Since %s, %s.", since.Local().Format("2006-01-02 15:04"), rise.Text())}, a.Warnings...)
 	}
 	if h.Damaged > 0 {
 		a.Warnings = append(a.Warnings, screen.Plural(h.Damaged, "line of the ring is", "lines of the ring are")+
