@@ -42,11 +42,15 @@ func Keep(ctx context.Context, o Options, into *ring.Writer, tell func(string)) 
 	}
 	defer k.bands.into.Close()
 	for ctx.Err() == nil {
-		began := time.Now()
+		began, there := time.Now(), k.at != nil
 		if err := k.stretch(ctx, began); err != nil {
 			return err
 		}
-		pause(ctx, time.Until(began.Add(KeptFor)))
+		if there && k.at == nil { // it may be back soon
+			pause(ctx, time.Second)
+		} else {
+			pause(ctx, time.Until(began.Add(KeptFor)))
+		}
 	}
 	return nil
 }
@@ -101,7 +105,7 @@ func (k *keeper) reach(ctx context.Context) error {
 	case err != nil && !k.found:
 		return err
 	case err != nil:
-		k.say("waiting for the service: "+err.Error(), "")
+		k.say(k.waits(), "")
 		return nil
 	}
 	if !k.found {
@@ -111,6 +115,9 @@ func (k *keeper) reach(ctx context.Context) error {
 	k.at, k.facts, k.found, k.n = t, facts, true, 0
 	return nil
 }
+
+// waits says that the service is not there.
+func (k *keeper) waits() string { return "waiting for " + k.Service + ", which has ended or cannot be reached" }
 
 // stretch watches once.
 func (k *keeper) stretch(ctx context.Context, began time.Time) error {
@@ -128,7 +135,7 @@ func (k *keeper) stretch(ctx context.Context, began time.Time) error {
 		return nil
 	case err != nil:
 		k.leave()
-		k.say(fmt.Sprintf("waiting for %s: %s", t.of.Name, screen.OneLine(err)), "")
+		k.say(k.waits(), "")
 		return nil
 	}
 	m.Version = t.version
@@ -149,7 +156,7 @@ func (k *keeper) stretch(ctx context.Context, began time.Time) error {
 		k.say("nothing is kept: "+screen.OneLine(err), "")
 		return nil
 	}
-	if k.say("", "it is kept again"); news != "" {
+	if k.say("", k.Service+" is kept again"); news != "" {
 		k.tell(t.of.Name + ": " + news)
 	}
 	return nil
