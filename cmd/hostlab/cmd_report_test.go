@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"hostlab/internal/report/effects"
-	"hostlab/internal/report/reporttest/experiments"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
+	"hostlab/internal/testkit/pages"
 )
 
 // record writes a sample as `hostlab run` would have.
@@ -51,14 +51,14 @@ func reported(t testing.TB, args ...string) (status int, out, errs string) {
 
 func TestReportStatus(t *testing.T) {
 	dir := t.TempDir()
-	gzip := record(t, filepath.Join(dir, "gzip"), experiments.Gzip())
-	null := record(t, filepath.Join(dir, "null"), experiments.Null())
-	noisy := record(t, filepath.Join(dir, "noisy"), experiments.Noisy())
-	others := record(t, filepath.Join(dir, "others"), experiments.Others())
-	open := record(t, filepath.Join(dir, "open"), experiments.Running(), store.Entry{Op: store.Original, Factor: "level", Value: "1", At: time.Now()})
+	gzip := record(t, filepath.Join(dir, "gzip"), pages.Gzip())
+	null := record(t, filepath.Join(dir, "null"), pages.Null())
+	noisy := record(t, filepath.Join(dir, "noisy"), pages.Noisy())
+	others := record(t, filepath.Join(dir, "others"), pages.Others())
+	open := record(t, filepath.Join(dir, "open"), pages.Running(), store.Entry{Op: store.Original, Factor: "level", Value: "1", At: time.Now()})
 	empty := filepath.Join(dir, "empty")
 	file := filepath.Join(dir, "file")
-	damaged := record(t, filepath.Join(dir, "damaged"), experiments.Others())
+	damaged := record(t, filepath.Join(dir, "damaged"), pages.Others())
 	for name, content := range map[string]string{file: "x", filepath.Join(damaged, "runs.jsonl"): "{\"block\":0}\nnonsense\n{}\n"} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -112,7 +112,7 @@ func TestReportStatus(t *testing.T) {
 // A file is written whole, or not at all, and stdout stays empty.
 func TestReportOut(t *testing.T) {
 	dir := t.TempDir()
-	gzip := record(t, filepath.Join(dir, "gzip"), experiments.Gzip())
+	gzip := record(t, filepath.Join(dir, "gzip"), pages.Gzip())
 	name := filepath.Join(dir, "report.json")
 	if status, out, errs := reported(t, gzip, "--out", name); status != 10 || out != "" || errs != "" {
 		t.Fatalf("status %d, stdout %q, stderr %q", status, out, errs)
@@ -136,7 +136,7 @@ func TestReportOut(t *testing.T) {
 // BenchmarkReport is the promise that a record of 100,000 runs reports in under 2 s:
 // reading, analysis and writing.
 func BenchmarkReport(b *testing.B) {
-	r := experiments.Large(100_000)
+	r := pages.Large(100_000)
 	dir := b.TempDir()
 	runs := r.Runs
 	r.Runs = nil

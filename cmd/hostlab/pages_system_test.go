@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"hostlab/internal/report/reporttest/chrome"
+	"hostlab/internal/testkit/pages"
 )
 
 // night is a record of watch: a quiet time, then a load that two of four CPUs take alone at first.
@@ -50,7 +50,7 @@ func TestPagesInBrowser(t *testing.T) {
 			t.Fatalf("%s: %s", line, errs)
 		}
 	}
-	browser := chrome.Start(t)
+	browser := pages.Start(t)
 	for _, line := range []string{"check --all --root " + machine, "check --explain PWR-001", "check --explain list",
 		"facts --root " + machine, "settings --root " + root, "set thp=always --dry-run --root " + root,
 		"watch --from night.jsonl",
@@ -63,7 +63,7 @@ func TestPagesInBrowser(t *testing.T) {
 			if status != exitOK {
 				t.Fatalf("status %d, %s", status, errs)
 			}
-			chrome.Inspect(t, chrome.Open(t, browser, page, "", 1200), "page-"+name)
+			pages.Inspect(t, pages.Open(t, browser, page, "", 1200), "page-"+name)
 		})
 	}
 }

@@ -16,14 +16,14 @@ import (
 	"time"
 
 	"hostlab/internal/host"
-	"hostlab/internal/host/hosttest"
+	"hostlab/internal/testkit"
 )
 
 // TestWatchScreen drives the full screen in a real terminal: two sizes, a resize, and
 // the ways out, after each of which the terminal is as it was.
 func TestWatchScreen(t *testing.T) {
 	dir := t.TempDir()
-	if err := hosttest.Made512(dir); err != nil {
+	if err := testkit.Made512(dir); err != nil {
 		t.Fatal(err)
 	}
 	socket := filepath.Join(t.TempDir(), "s")

@@ -55,31 +55,6 @@ func TestWatchProcess(t *testing.T) {
 	}
 }
 
-// TestWatchDemo: the demo's sessions and the kernel's account of its process agree.
-func TestWatchDemo(t *testing.T) {
-	d, err := demo.Start(context.Background(), t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	s, err := service.Spec{Kind: service.Process, Name: fmt.Sprint(d.PID())}.Find(nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := Watch(context.Background(), s, d, "", Options{For: 3 * time.Second, CPUs: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	clients, kernel := m.Report.Part(explain.DatabaseCPU).Seconds, m.Readings[len(m.Readings)-1].CPU
-	t.Logf("clients %.2f s of CPU, process %.2f s", clients, kernel)
-	if clients > 1.1*kernel+0.1 {
-		t.Errorf("clients used %.2f s of CPU, more than their process' %.2f s", clients, kernel)
-	}
-	if !m.Connected || m.Report.Transactions <= 0 {
-		t.Errorf("connected %v, %d transactions", m.Connected, m.Report.Transactions)
-	}
-}
-
 // closed is a database that shows this user nothing of others.
 type closed struct{}
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"hostlab/internal/host"
-	"hostlab/internal/host/hosttest"
+	"hostlab/internal/testkit"
 )
 
 // BenchmarkCollect512 reads the whole made server with 512 CPUs, some 25,000
@@ -18,7 +18,7 @@ func BenchmarkCollect512(b *testing.B) {
 		b.Cleanup(func() { os.RemoveAll(shm) })
 		dir = shm
 	}
-	if err := hosttest.Made512(dir); err != nil {
+	if err := testkit.Made512(dir); err != nil {
 		b.Fatal(err)
 	}
 	b.Run("collect", func(b *testing.B) {

@@ -17,7 +17,6 @@ import (
 
 	"hostlab/internal/document"
 	"hostlab/internal/host"
-	"hostlab/internal/host/hosttest"
 	"hostlab/internal/testkit"
 )
 
@@ -37,7 +36,7 @@ func TestLook(t *testing.T) {
 		{"only /proc", "-- proc/stat --\nx\n", true},
 		{"only /sys", "-- sys/block/ --\n-- proc/ --\n", true},
 	} {
-		err := host.Look(hosttest.Tree(t, c.archive))
+		err := host.Look(host.Tree{Root: testkit.Unpack(t, host.ExtractArchive, c.archive)})
 		if (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -49,7 +48,7 @@ func TestLook(t *testing.T) {
 
 func TestWalkPaths(t *testing.T) {
 	dir := t.TempDir()
-	if err := hosttest.MadeHybrid(dir); err != nil {
+	if err := testkit.MadeHybrid(dir); err != nil {
 		t.Fatal(err)
 	}
 	f := host.Collect(context.Background(), host.Options{Tree: host.Tree{Root: dir}})
@@ -86,7 +85,7 @@ func TestWalkPaths(t *testing.T) {
 // written as JSON and as text, and cause no panic.
 func TestGarbledMachines(t *testing.T) {
 	base := t.TempDir()
-	if err := hosttest.MadeHybrid(base); err != nil {
+	if err := testkit.MadeHybrid(base); err != nil {
 		t.Fatal(err)
 	}
 	var files []string
@@ -164,7 +163,7 @@ func TestGarbledMachines(t *testing.T) {
 // which the workers come by them.
 func TestCollectIsDeterministic(t *testing.T) {
 	dir := t.TempDir()
-	if err := hosttest.MadeHybrid(dir); err != nil {
+	if err := testkit.MadeHybrid(dir); err != nil {
 		t.Fatal(err)
 	}
 	opt := host.Options{Tree: host.Tree{Root: dir}}
@@ -178,7 +177,7 @@ func TestCollectIsDeterministic(t *testing.T) {
 
 func TestInterruptedCollect(t *testing.T) {
 	dir := t.TempDir()
-	if err := hosttest.MadeHybrid(dir); err != nil {
+	if err := testkit.MadeHybrid(dir); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

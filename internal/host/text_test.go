@@ -12,7 +12,7 @@ import (
 
 	"hostlab/internal/document"
 	"hostlab/internal/host"
-	"hostlab/internal/host/hosttest"
+	"hostlab/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -40,7 +40,7 @@ func section(text, title string) string {
 
 func TestHybridText(t *testing.T) {
 	dir := t.TempDir()
-	if err := hosttest.MadeHybrid(dir); err != nil {
+	if err := testkit.MadeHybrid(dir); err != nil {
 		t.Fatal(err)
 	}
 	b := render(t, host.Collect(context.Background(), host.Options{Tree: host.Tree{Root: dir}}))

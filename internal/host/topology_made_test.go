@@ -9,13 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/host"
-	"hostlab/internal/host/hosttest"
+	"hostlab/internal/testkit"
 )
 
 // TestMade512 reads a machine of 512 CPUs: 40,000 files.
 func TestMade512(t *testing.T) {
 	dir := t.TempDir()
-	if err := hosttest.Made512(dir); err != nil {
+	if err := testkit.Made512(dir); err != nil {
 		t.Fatal(err)
 	}
 	f := host.Collect(context.Background(), host.Options{Tree: host.Tree{Root: dir}})

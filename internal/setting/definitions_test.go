@@ -8,7 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hostlab/internal/host/hosttest"
+	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 )
 
 // recorded is a recorded machine in a tree that goes with the test.
@@ -18,7 +19,7 @@ func recorded(t *testing.T, name string) *System {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return treeOf(t, hosttest.Tree(t, string(data)).Root)
+	return treeOf(t, testkit.Unpack(t, host.ExtractArchive, string(data)))
 }
 
 // opened is an open directory, and treeOf the machine that it stands for.
@@ -41,7 +42,7 @@ func treeOf(t *testing.T, dir string) *System {
 func hybrid(t *testing.T) *System {
 	t.Helper()
 	dir := t.TempDir()
-	if err := hosttest.MadeHybrid(dir); err != nil {
+	if err := testkit.MadeHybrid(dir); err != nil {
 		t.Fatal(err)
 	}
 	return treeOf(t, dir)

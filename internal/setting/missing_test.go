@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"hostlab/internal/host/hosttest"
+	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 )
 
 // TestAMachineWithoutSettings: where there can be none, one reason stands for all.
@@ -70,7 +71,7 @@ func TestSettable(t *testing.T) {
 		{"io_scheduler", scheduler + "[none] mq-deadline\n", ""},
 		{"swappiness", "-- proc/sys/vm/swappiness --\n60\n", ""},
 	} {
-		states, err := must(t, c.name).Read(treeOf(t, hosttest.Tree(t, c.archive).Root))
+		states, err := must(t, c.name).Read(treeOf(t, testkit.Unpack(t, host.ExtractArchive, c.archive)))
 		if err != nil || len(states) != 1 {
 			t.Fatalf("%s: %+v, %v", c.name, states, err)
 		}

@@ -13,11 +13,11 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"hostlab/internal/report/effects"
-	"hostlab/internal/report/reporttest/chrome"
+	"hostlab/internal/testkit/pages"
 )
 
 // browser is one for all tests, since starting one takes seconds.
-var browser chrome.Browser
+var browser pages.Browser
 
 func TestMain(m *testing.M) {
 	status := m.Run()
@@ -39,11 +39,11 @@ func TestInBrowser(t *testing.T) {
 	for _, name := range []string{"gzip", "power", "compared", "splitplot", "query", "dialog", "degree", "smt-harm",
 		"smt-none", "smt-noisy", "smt-untestable", "smt-empty", "empty", "paused", "hostile", "large"} {
 		t.Run(name, func(t *testing.T) {
-			b := chrome.Open(t, browser.Start(t), page(t, samples[name]()), "", 1200)
-			if bad := chrome.Eval[[]string](t, b, noTable); len(bad) > 0 {
+			b := pages.Open(t, browser.Start(t), page(t, samples[name]()), "", 1200)
+			if bad := pages.Eval[[]string](t, b, noTable); len(bad) > 0 {
 				t.Errorf("pictures without a table: %q", bad)
 			}
-			chrome.Inspect(t, b, "effects-"+name)
+			pages.Inspect(t, b, "effects-"+name)
 		})
 	}
 }
@@ -53,17 +53,17 @@ const noTable = `[...document.querySelectorAll("figure")].filter((f) => !f.query
 
 // On paper the effects stand with their reasons, dark ink on white, within an A4 page.
 func TestPrintInBrowser(t *testing.T) {
-	b := chrome.Open(t, browser.Start(t), page(t, samples["power"]()), "#theme=dark", 1280)
-	chrome.Send(t, b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
-	chrome.Send(t, b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 718, Height: 1000, DeviceScaleFactor: 1})
-	if got := chrome.Eval[string](t, b, `getComputedStyle(document.body).backgroundColor + getComputedStyle(document.body).color`); got != "rgb(255, 255, 255)rgb(0, 0, 0)" {
+	b := pages.Open(t, browser.Start(t), page(t, samples["power"]()), "#theme=dark", 1280)
+	pages.Send(t, b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	pages.Send(t, b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 718, Height: 1000, DeviceScaleFactor: 1})
+	if got := pages.Eval[string](t, b, `getComputedStyle(document.body).backgroundColor + getComputedStyle(document.body).color`); got != "rgb(255, 255, 255)rgb(0, 0, 0)" {
 		t.Errorf("paper is %s", got)
 	}
-	if wide := chrome.Eval[int](t, b, `Math.max(...[...document.querySelectorAll("main *:not(.quiet)")].map((e) => Math.round(e.getBoundingClientRect().right)))`); wide > 718 {
+	if wide := pages.Eval[int](t, b, `Math.max(...[...document.querySelectorAll("main *:not(.quiet)")].map((e) => Math.round(e.getBoundingClientRect().right)))`); wide > 718 {
 		t.Errorf("the print is %d wide on 718", wide)
 	}
-	chrome.Look(t, b, "effects-print")
-	pdf := chrome.Get(t, b, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4)))
+	pages.Look(t, b, "effects-print")
+	pdf := pages.Get(t, b, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4)))
 	if !bytes.HasPrefix(pdf, []byte("%PDF")) || len(pdf) < 20_000 {
 		t.Errorf("a PDF of %d bytes", len(pdf))
 	}
@@ -77,15 +77,15 @@ func TestPrintInBrowser(t *testing.T) {
 // Sorting works by value, and the page's data is the JSON document.
 func TestPageWorksInBrowser(t *testing.T) {
 	s := samples["power"]()
-	b := chrome.Open(t, browser.Start(t), page(t, s), "", 1280)
+	b := pages.Open(t, browser.Start(t), page(t, s), "", 1280)
 	b.Run(t, chromedp.Click(chromedp.CSS("table.sortable thead th:nth-child(2) button")))
-	sorted := chrome.Eval[[]float64](t, b, `[...document.querySelector("table.sortable").tBodies[0].rows].map((r) => parseFloat(r.cells[1].dataset.sort))`)
+	sorted := pages.Eval[[]float64](t, b, `[...document.querySelector("table.sortable").tBodies[0].rows].map((r) => parseFloat(r.cells[1].dataset.sort))`)
 	for i := 1; i < len(sorted); i++ {
 		if sorted[i] < sorted[i-1] {
 			t.Errorf("not sorted: %v", sorted)
 		}
 	}
-	data := chrome.Eval[string](t, b, `document.getElementById("data").textContent`)
+	data := pages.Eval[string](t, b, `document.getElementById("data").textContent`)
 	var got, want any
 	if err := json.Unmarshal([]byte(data), &got); err != nil {
 		t.Fatal(err)

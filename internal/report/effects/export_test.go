@@ -11,7 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"hostlab/internal/report/effects"
-	"hostlab/internal/report/reporttest/experiments"
+	"hostlab/internal/testkit/pages"
 )
 
 // docs/schema/report.schema.json describes what WriteJSON writes, and refuses what
@@ -113,7 +113,7 @@ func TestCSV(t *testing.T) {
 
 // 100,000 runs: the analysis is made outside, as cmd/hostlab measures the whole.
 func BenchmarkWrite(b *testing.B) {
-	s := set(experiments.Large(100_000))
+	s := set(pages.Large(100_000))
 	for name, write := range map[string]func() []byte{
 		"json": func() []byte { return written(b, s, effects.WriteJSON) },
 		"html": func() []byte { return written(b, s, effects.WriteHTML) },

@@ -9,12 +9,12 @@ import (
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/report/effects"
-	"hostlab/internal/report/reporttest/experiments"
+	"hostlab/internal/testkit/pages"
 )
 
 // A level whose runs fail has the headline and exit status 11, in text as in JSON.
 func TestFailuresAreTheHeadline(t *testing.T) {
-	s := set(experiments.Failing())
+	s := set(pages.Failing())
 	if s.Outcome() != analysis.Open {
 		t.Errorf("outcome %v", s.Outcome())
 	}
@@ -60,7 +60,7 @@ func TestFailuresAreTheHeadline(t *testing.T) {
 
 // Where so many runs fail that there is no estimate, the headline says so too.
 func TestFailuresAreTheHeadlineWithoutAnEstimate(t *testing.T) {
-	r := experiments.Failing()
+	r := pages.Failing()
 	r.Analysis.Effects[0].Value = math.NaN()
 	first := strings.Join(strings.Fields(string(written(t, set(r), func(w io.Writer, s *effects.Set) error { return effects.WriteText(w, s, effects.Options{}) }))), " ")
 	if !strings.HasPrefix(first, "level 6 against 1 is inconclusive, as runs fail: level 6 in 10 of 30 runs") {
@@ -77,7 +77,7 @@ func TestWarningsRepeatNoField(t *testing.T) {
 			Warnings        []string
 		}
 	}
-	if err := json.Unmarshal(written(t, set(experiments.Stalls(), experiments.Gzip()), effects.WriteJSON), &doc); err != nil {
+	if err := json.Unmarshal(written(t, set(pages.Stalls(), pages.Gzip()), effects.WriteJSON), &doc); err != nil {
 		t.Fatal(err)
 	}
 	stalls, secondary := 0, 0

@@ -5,14 +5,14 @@ import (
 	"time"
 
 	"hostlab/internal/host"
-	"hostlab/internal/host/hosttest"
+	"hostlab/internal/testkit"
 	"hostlab/internal/watch"
 )
 
 // BenchmarkSample takes and shows a sample of 512 CPUs, without what the terminal costs.
 func BenchmarkSample(b *testing.B) {
 	dir := b.TempDir()
-	if err := hosttest.Made512(dir); err != nil {
+	if err := testkit.Made512(dir); err != nil {
 		b.Fatal(err)
 	}
 	s, err := watch.Open(watch.Config{Tree: host.Tree{Root: dir}})

@@ -1,4 +1,6 @@
-package chrome
+//go:build system
+
+package pages
 
 import (
 	"fmt"

@@ -1,5 +1,6 @@
-// Package chrome shows reports in a real browser, for tests.
-package chrome
+//go:build system
+
+package pages
 
 import (
 	"bytes"
@@ -13,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -22,6 +22,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"hostlab/internal/testkit"
 )
 
 // chromium finds the browser. A report that nobody has seen in one is not
@@ -55,7 +57,7 @@ func (s *Browser) Start(t *testing.T) context.Context {
 		t.Fatal(err)
 	}
 	s.close = append(s.close, func() { _ = os.RemoveAll(profile) })
-	s.ctx = start(t, context.Background(), profile, func(f func()) { s.close = append(s.close, f) })
+	s.ctx = launch(t, context.Background(), profile, func(f func()) { s.close = append(s.close, f) })
 	return s.ctx
 }
 
@@ -69,10 +71,10 @@ func (s *Browser) Close() {
 // Start starts a browser with an empty profile for one test.
 func Start(t *testing.T) context.Context {
 	t.Helper()
-	return start(t, t.Context(), t.TempDir(), t.Cleanup)
+	return launch(t, t.Context(), t.TempDir(), t.Cleanup)
 }
 
-func start(t *testing.T, ctx context.Context, profile string, cleanup func(func())) context.Context {
+func launch(t *testing.T, ctx context.Context, profile string, cleanup func(func())) context.Context {
 	t.Helper()
 	opts := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
@@ -80,8 +82,6 @@ func start(t *testing.T, ctx context.Context, profile string, cleanup func(func(
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
 		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("hide-scrollbars", false))
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	cleanup(cancel)
 	ctx, stop := chromedp.NewExecAllocator(ctx, opts...)
 	cleanup(stop)
 	ctx, closeIt := chromedp.NewContext(ctx)
@@ -177,7 +177,7 @@ func Resize(t *testing.T, b *Tab, width int64) {
 // Run runs actions, which must work.
 func (b *Tab) Run(t *testing.T, actions ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(b.Ctx, 90*time.Second)
+	ctx, cancel := context.WithDeadline(b.Ctx, testkit.End(t))
 	defer cancel()
 	if err := chromedp.Do(ctx, actions...); err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func Eval[T any](t *testing.T, b *Tab, expression string) T {
 // Get runs an action that has a value.
 func Get[T any](t *testing.T, b *Tab, action chromedp.Action[T]) T {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(b.Ctx, 90*time.Second)
+	ctx, cancel := context.WithDeadline(b.Ctx, testkit.End(t))
 	defer cancel()
 	out, err := chromedp.Run(ctx, action)
 	if err != nil {

@@ -1,8 +1,10 @@
-package chrome
+//go:build system
+
+package pages
 
 import (
 	"archive/tar"
-	"compress/gzip"
+	packed "compress/gzip"
 	"fmt"
 	"io"
 	"os"
@@ -18,7 +20,7 @@ import (
 // axe is the rules of axe-core, which scripts/test-deps.sh brings, pinned, from npm.
 var axe = sync.OnceValues(func() (string, error) {
 	_, here, _, _ := runtime.Caller(0)
-	files, err := filepath.Glob(filepath.Join(filepath.Dir(here), "../../../../testbed/dl/axe-core-*.tgz"))
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(here), "../../../testbed/dl/axe-core-*.tgz"))
 	if err != nil || len(files) != 1 {
 		return "", fmt.Errorf("%d packages of axe-core in testbed/dl, want 1: run make test-deps", len(files))
 	}
@@ -27,7 +29,7 @@ var axe = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	z, err := gzip.NewReader(f)
+	z, err := packed.NewReader(f)
 	if err != nil {
 		return "", err
 	}
