@@ -136,10 +136,7 @@ func measure(hostlab, name string, params map[string]string, levels []string, bl
 	d := dialog.Workload{}.Describe()
 	for _, k := range slices.Sorted(maps.Keys(params)) {
 		args = append(args, "--set", "workload."+k+"="+params[k])
-		p, _ := d.Param(k)
-		if given[k], err = workload.ParseText(p, params[k]); err != nil {
-			return nil, err
-		}
+		given[k] = workload.Typed(params[k])
 	}
 	r, err := experiment(hostlab, text, append(args, "--blocks", strconv.Itoa(blocks)))
 	if err != nil {
@@ -161,7 +158,7 @@ func measure(hostlab, name string, params map[string]string, levels []string, bl
 		}
 		out = append(out, modeltest.Measured{Name: name, Policy: c.Policy.String(), Baseline: e.Baseline, Response: e.Response,
 			Ratio: 1 + *e.Effect, Low: 1 + *e.Low, High: 1 + *e.High, Level: 1 - *e.Alpha, N: e.N, Unit: e.Unit,
-			CPUs: c.Machine.CPUs(), Floor: v.Float("floor"), Load: c.Load, Workload: c.Workload})
+			CPUs: c.Machine.CPUs(), Floor: v.(*dialog.Params).Floor, Load: c.Load, Workload: c.Workload})
 	}
 	return out, nil
 }

@@ -29,7 +29,7 @@ func compare(ctx context.Context, rows, size int, p rounds.Plan) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	params := map[string]workload.Values{}
+	params := map[string]workload.Params{}
 	for _, read := range []string{"application", "server"} {
 		v, err := workload.Check(client.Extract{}.Describe(), map[string]any{"engine": "postgres", "rows": int64(rows), "package": int64(size), "tables": int64(1), "work": int64(0), "mode": read})
 		if err != nil {

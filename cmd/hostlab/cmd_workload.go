@@ -82,7 +82,7 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			var names []string
-			for _, p := range w.Describe().Params {
+			for _, p := range w.Describe().List() {
 				names = append(names, p.Name+"=")
 			}
 			return names, cobra.ShellCompDirectiveNoSpace

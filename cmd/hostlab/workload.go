@@ -16,13 +16,14 @@ import (
 	"hostlab/internal/stats"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
+	"hostlab/studies"
 )
 
 // workloadRun is what the command line asks of one workload.
 type workloadRun struct {
 	runs   int
 	seed   uint64
-	params workload.Values
+	params workload.Params
 	picks  []workload.Pick
 }
 
@@ -35,14 +36,7 @@ func (o *workloadRun) parse(w workload.Workload, words, picks []string) error {
 		if !ok {
 			return fmt.Errorf("%q: expected parameter=value; `hostlab workload show %s` lists the parameters", word, d.Name)
 		}
-		given[name] = text
-		if p, known := d.Param(name); known {
-			v, err := workload.ParseText(p, text)
-			if err != nil {
-				return err
-			}
-			given[name] = v
-		}
+		given[name] = workload.Typed(text)
 	}
 	var err error
 	if o.params, err = workload.Check(d, given); err != nil {
@@ -133,8 +127,8 @@ func (o *workloadRun) run(ctx context.Context, w workload.Workload) (rep workloa
 	}()
 	d := w.Describe()
 	rep = workloadReport{Head: document.Head{Kind: "workload", Schema: listSchema}, Workload: d.Name, Parameters: map[string]string{}, Seed: o.seed, Runs: o.runs, Warnings: []string{}}
-	for _, p := range d.Params {
-		rep.Parameters[p.Name] = workload.Text(p, o.params[p.Name])
+	for _, p := range d.List() {
+		rep.Parameters[p.Name] = p.Text(o.params)
 	}
 	watch := proc.WatchPauses()
 	defer watch.Close()
@@ -213,7 +207,7 @@ func (r workloadReport) document() *document.Document {
 	if more := len(r.Warnings) - most; more > 0 {
 		notes = append(notes, document.Line{Text: fmt.Sprintf("and %d more warnings: --format json has all", more)})
 	}
-	d := &document.Document{Name: "workload", Title: r.Workload,
+	d := &document.Document{Name: "workload", Title: r.Workload, When: time.Now().UTC(),
 		Answer: []document.Line{{Text: fmt.Sprintf("%s, seed %d: medians of %s", r.Workload, r.Seed,
 			screen.Count(r.Runs-r.LeftOut, "run"))}},
 		Sections: []document.Section{{Title: "Responses", Blocks: []document.Block{t}}}, Data: r}
@@ -269,20 +263,21 @@ func showWorkload(d workload.Description) *document.Document {
 	var params, responses []string
 	data := described{Head: document.Head{Kind: "workload-description", Schema: listSchema}, Name: d.Name, Title: d.Title,
 		About: d.About, Picks: d.Picks, Parameters: []describedParam{}, Responses: []describedMeasure{}}
-	for _, p := range d.Params {
-		data.Parameters = append(data.Parameters, describedParam{p.Name, fmt.Sprint(p.Kind), strings.TrimPrefix(p.Unit, "1"),
-			p.Required, workload.Text(p, p.Default), append([]string{}, p.Choices...), workload.Range(p), p.Help})
+	help := studies.Help(d.Name)
+	for _, p := range d.List() {
+		data.Parameters = append(data.Parameters, describedParam{p.Name, p.Kind, strings.TrimPrefix(p.Unit, "1"),
+			p.Required, p.Default, append([]string{}, p.Choices...), p.Range(), help[p.Name]})
 		text := fmt.Sprintf("%s (%s", p.Name, p.Kind)
 		if p.Required {
 			text += ", required"
-		} else if def := workload.Text(p, p.Default); def != "" {
-			text += ", default " + strings.TrimSpace(def+" "+strings.TrimPrefix(p.Unit, "1"))
+		} else if p.Default != "" {
+			text += ", default " + strings.TrimSpace(p.Default+" "+strings.TrimPrefix(p.Unit, "1"))
 		}
-		text += "): " + p.Help
+		text += "): " + help[p.Name]
 		if len(p.Choices) > 0 {
 			text += ": " + strings.Join(p.Choices, ", ")
 		}
-		if r := workload.Range(p); r != "" {
+		if r := p.Range(); r != "" {
 			text += "; " + r
 		}
 		params = append(params, text)

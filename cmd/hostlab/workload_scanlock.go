@@ -156,14 +156,13 @@ func (o *scanlockRun) valid() error {
 		return usagef("--duration %s: expected %s to %s, or 0 to run until Ctrl-C", o.duration, leastInterval,
 			screen.Brief(mostTime))
 	}
-	size, err := workload.ParseText(workload.Param{Name: "scan_size", Kind: workload.Bytes, Min: scanlock.LeastScan,
-		Max: scanlock.MostScan}, o.size)
+	size, err := workload.With(&struct {
+		Bytes workload.Bytes `toml:"size" limits:"128,1073741824"`
+	}{}, "size", o.size)
 	if bad, ok := errors.AsType[*workload.ParamError](err); ok {
 		return usagef("--scan-size: %s", joined(bad.Text, bad.Hint))
-	} else if err != nil {
-		return err
 	}
-	o.ask.ScanSize = int(size.(int64))
+	o.ask.ScanSize = int(workload.Value(size, "size").(workload.Bytes))
 	return nil
 }
 

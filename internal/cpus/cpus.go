@@ -33,18 +33,6 @@ const (
 // Most is the most threads that a workload may have.
 const Most = 4096
 
-// Param is the parameter that says which CPUs.
-func Param() workload.Param {
-	return workload.Param{Name: "cpus", Kind: workload.String, Default: All,
-		Help: "all that this process may use, one-per-core of these (one thread of each core), or a list such as 0-3,8"}
-}
-
-// CountParam is a parameter that says how many threads.
-func CountParam(name, fallback, help string) workload.Param {
-	return workload.Param{Name: name, Kind: workload.String, Default: fallback, Numbers: true,
-		Help: help + ": a number, threads (as many as the CPUs that this process may use) or cores (one for each of their cores)"}
-}
-
 // Placed is embedded by workloads with parameters that say which CPUs, by the name cpus, and
 // how many threads.
 type Placed struct{}
@@ -241,19 +229,14 @@ func (m *Machine) alike(levels []string, a, b string) map[string]string {
 	return out
 }
 
-// Notes are warnings about words that say less here than they seem to.
-func (m *Machine) Notes(p workload.Values, params ...string) (out []string) {
+// Notes are warnings about words that say less here than they seem to: of which CPUs, and of the degree.
+func (m *Machine) Notes(which, degree string) (out []string) {
 	why := m.NoSMT()
-	if why == "" {
-		return nil
+	if why != "" && which == OnePerCore {
+		out = append(out, "cpus one-per-core is the same as all: "+why)
 	}
-	for _, name := range params {
-		switch p.String(name) {
-		case OnePerCore:
-			out = append(out, fmt.Sprintf("%s one-per-core is the same as all: %s", name, why))
-		case Cores:
-			out = append(out, fmt.Sprintf("%s cores is the same as threads: %s", name, why))
-		}
+	if why != "" && degree == Cores {
+		out = append(out, "degree cores is the same as threads: "+why)
 	}
 	return out
 }

@@ -113,7 +113,7 @@ func TestOffers(t *testing.T) {
 		if n := len(h.alike([]string{"1", Cores, "2"}, Threads, Cores)); n != 0 {
 			t.Errorf("%s: %d counts of three cannot be had", name, n)
 		}
-		notes := h.Notes(workload.Values{"cpus": OnePerCore, "degree": Cores}, "cpus", "degree")
+		notes := h.Notes(OnePerCore, Cores)
 		if (len(notes) == 0) != (c.why == "") {
 			t.Errorf("%s: notes %q", name, notes)
 		}

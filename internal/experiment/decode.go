@@ -1,13 +1,11 @@
 package experiment
 
 import (
-	"bytes"
 	"errors"
-	"math"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -16,48 +14,120 @@ import (
 	"hostlab/internal/workload"
 )
 
-// decode reads a file strictly into its tables, and checks each value by itself. Of what is no TOML, or of
-// another type, only the first is reported.
+// decode reads a file strictly into its tables, and checks each value by itself.
 func (p *parser) decode(data []byte) {
-	err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(&p.f)
-	if missing, ok := errors.AsType[*toml.StrictMissingError](err); ok {
-		for i := range missing.Errors {
-			p.unknownKey(&missing.Errors[i])
+	var doc map[string]any
+	if bad, ok := errors.AsType[*toml.DecodeError](toml.Unmarshal(data, &doc)); ok {
+		line, _ := bad.Position()
+		text := strings.TrimPrefix(bad.Error(), "toml: ")
+		if key := strings.Join(bad.Key(), "."); key != "" {
+			text = key + ": " + text
+		} else {
+			text = "not TOML: " + text
 		}
-	} else if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
-		p.wrongType(bad)
-		return
-	} else if err != nil {
-		p.add(p.whole(), "not TOML: %v", err)
+		p.add(place{p.file, line}, "%s", text)
 		return
 	}
-	work := struct {
-		Workload *WorkloadTable `toml:"workload"`
-	}{&p.work}
-	if bad, ok := errors.AsType[*toml.DecodeError](toml.Unmarshal(data, &work)); ok {
-		p.wrongType(bad)
+	p.fill("", 0, reflect.ValueOf(&p.f).Elem(), doc)
+	if len(p.list) == 0 { // numbers that are levels, as they are written: 6.10 is not 6.1
+		others := p.f.Workload
+		p.f = File{}
+		if err := toml.Unmarshal(data, &p.f); err != nil {
+			p.add(p.whole(), "%v", err)
+		}
+		p.f.Workload = others
+	}
+	if p.f.Schema > 1 {
+		p.add(p.at("", 0, "schema"), "schema is %d; this hostlab reads version 1", p.f.Schema)
+	}
+}
+
+// fill puts the keys of a table into its struct: the n-th of its name, "" for the file.
+func (p *parser) fill(table string, n int, to reflect.Value, from map[string]any) {
+	own := keysOf(table)
+	for _, key := range slices.Sorted(maps.Keys(from)) {
+		if i := slices.Index(own, key); i < 0 {
+			p.unknownKey(table, n, key)
+		} else if of := to.Field(i); tables[key] != nil && table == "" {
+			p.table(key, of, from[key])
+		} else {
+			p.key(p.at(table, n, key), table, to, key, from[key])
+		}
+	}
+	for i, key := range own {
+		if _, ok := from[key]; !ok && table != "" && workload.ParamOf(to.Type().Field(i)).Required {
+			p.add(p.at(table, n, ""), "%s needs %s", titled(table), key)
+		}
+	}
+}
+
+// table fills one, or several of a name.
+func (p *parser) table(name string, to reflect.Value, v any) {
+	one, isTable := v.(map[string]any)
+	list, isList := v.([]any)
+	switch {
+	case isTable && name == "workload": // whose other keys are its workload's
+		p.f.Workload = maps.Clone(one)
+		for _, key := range keysOf(name) {
+			delete(p.f.Workload, key)
+		}
+		maps.DeleteFunc(one, func(key string, _ any) bool { return !slices.Contains(keysOf(name), key) })
+		p.fill(name, 0, reflect.ValueOf(&p.work).Elem(), one)
+	case isTable && to.Kind() == reflect.Pointer:
+		to.Set(reflect.New(to.Type().Elem()))
+		p.fill(name, 0, to.Elem(), one)
+	case isTable && to.Kind() == reflect.Struct:
+		p.fill(name, 0, to, one)
+	case isList && to.Kind() == reflect.Slice && len(list) > maxTables:
+		p.add(p.at(name, maxTables, ""), "%d tables [[%s]]; at most %d are read", len(list), name, maxTables)
+	case isList && to.Kind() == reflect.Slice:
+		to.Set(reflect.MakeSlice(to.Type(), len(list), len(list)))
+		for i, each := range list {
+			if one, ok := each.(map[string]any); ok {
+				p.fill(name, i, to.Index(i), one)
+			} else {
+				p.add(p.at("", 0, name), "%s: expected tables %s", name, titled(name))
+			}
+		}
+	default:
+		at := p.at(name, 0, "")
+		if at.line == 0 {
+			at = p.at("", 0, name)
+		}
+		what := "one table"
+		if to.Kind() == reflect.Slice {
+			what = "tables"
+		}
+		p.add(at, "%s: expected %s %s", name, what, titled(name))
+	}
+}
+
+// key sets one of a table.
+func (p *parser) key(at place, table string, of reflect.Value, key string, v any) {
+	i := slices.Index(keysOf(table), key)
+	f, to := of.Type().Field(i), of.Field(i)
+	param := workload.ParamOf(f)
+	if list, ok := v.([]any); ok && len(list) > maxList {
+		p.add(at, "%s: a list of %d; at most %d are read", param.Name, len(list), maxList)
 		return
 	}
-	p.limits("workload", 0, reflect.ValueOf(&p.work).Elem())
-	v := reflect.ValueOf(&p.f).Elem()
-	for i := range v.NumField() {
-		table := v.Type().Field(i).Tag.Get("toml")
-		switch x := v.Field(i); {
-		case x.Kind() == reflect.Struct:
-			p.limits(table, 0, x)
-		case x.Kind() == reflect.Pointer && !x.IsNil():
-			p.limits(table, 0, x.Elem())
-		case x.Kind() == reflect.Slice:
-			if x.Len() > maxTables {
-				p.add(p.at(table, maxTables, ""), "%d tables [[%s]]; at most %d are read", x.Len(), table, maxTables)
-				continue
-			}
-			for n := range x.Len() {
-				p.limits(table, n, x.Index(n))
-			}
-		case table == "schema" && x.Int() > 1:
-			p.add(p.at("", 0, table), "schema is %d; this hostlab reads version 1", x.Int())
+	elem := f.Type
+	switch elem.Kind() {
+	case reflect.Pointer:
+		elem = elem.Elem()
+		to.Set(reflect.New(elem))
+		to = to.Elem()
+	case reflect.Slice:
+		elem = elem.Elem()
+	}
+	if form, ok := texts[elem]; ok {
+		param.Form, param.Wants, param.Choices = form.Form, form.Wants, form.Choices
+	}
+	if bad, ok := errors.AsType[*workload.ParamError](param.Set(to, v)); ok {
+		if text, _ := v.(string); param.Name == "unit" && unitHint(text) != "" {
+			bad.Hint = "did you mean " + unitHint(text) + "?"
 		}
+		p.param(at, param.Name, bad)
 	}
 }
 
@@ -93,56 +163,23 @@ func (p *parser) at(table string, n int, key string) place {
 	return at
 }
 
-// unknownKey reports a key that the file does not have.
-func (p *parser) unknownKey(e *toml.DecodeError) {
-	path, at := e.Key(), place{source: p.file}
-	at.line, _ = e.Position()
-	own, top := keysOf(path[0]), keysOf("")
-	last := screen.Short(path[len(path)-1])
-	if len(path) > 1 && own != nil {
-		p.addHint(at, screen.Meant(path[1], own), "%s has no key %s", titled(path[0]), screen.Short(path[1]))
+// unknownKey reports a key that the file, or the n-th table of a name, does not have.
+func (p *parser) unknownKey(table string, n int, key string) {
+	at, short := p.at(table, n, key), screen.Short(key)
+	if table != "" {
+		p.addHint(at, screen.Meant(key, keysOf(table)), "%s has no key %s", titled(table), short)
 		return
 	}
-	for _, table := range top {
-		if slices.Contains(keysOf(table), path[0]) {
-			p.addHint(at, last+" under "+titled(table), "%s stands outside of its table", last)
+	for _, other := range keysOf("") {
+		if slices.Contains(keysOf(other), key) {
+			p.addHint(at, short+" under "+titled(other), "%s stands outside of its table", short)
 			return
 		}
 	}
-	p.addHint(at, screen.Meant(path[0], top), "there is no table or key %s", screen.Short(path[0]))
-}
-
-// mismatch is how go-toml says that a value has another type than its key.
-var mismatch = regexp.MustCompile(`cannot (?:decode TOML|store an) (.*?) in(?:to)? .*?(\S+)$`)
-
-// wanted are the types of keys in words, by the ends of their names.
-var wanted = []struct{ end, words string }{{"span", `a time in quotes, such as "150ms"`}, {"share", `a share, such as "3%" or 0.03`},
-	{"int", "a whole number"}, {"int64", "a whole number"}, {"float64", "a number"}, {"bool", "true or false"},
-	{"Table", "a table"},
-	{"struct", "one table"}, {"map", "one table"}, {"", "text in quotes, or a list of it"}}
-
-// wrongType reports a value of a type that its key does not take, or what is no TOML.
-func (p *parser) wrongType(e *toml.DecodeError) {
-	at := place{source: p.file}
-	at.line, _ = e.Position()
-	text := strings.TrimPrefix(e.Error(), "toml: ")
-	switch key, m := strings.Join(e.Key(), "."), mismatch.FindStringSubmatch(text); {
-	case m != nil:
-		words := ""
-		for i := 0; words == ""; i++ {
-			if strings.HasSuffix(m[2], wanted[i].end) {
-				words = wanted[i].words
-			}
-		}
-		if strings.HasPrefix(m[2], "[]") {
-			words = "a list"
-		}
-		p.add(at, "%s: expected %s, found a TOML %s", key, words, m[1])
-	case key != "":
-		p.add(at, "%s: %s", key, text)
-	default:
-		p.add(at, "not TOML: %s", text)
+	if at.line == 0 {
+		at = p.at(key, 0, "")
 	}
+	p.addHint(at, screen.Meant(key, keysOf("")), "there is no table or key %s", short)
 }
 
 // tables are the types of those that have keys of their own.
@@ -153,7 +190,7 @@ var tables = map[string]reflect.Type{"": reflect.TypeFor[File](), "study": refle
 	"guard": reflect.TypeFor[GuardTable](),
 	"harm":  reflect.TypeFor[HarmTable]()}
 
-// keysOf lists the keys of a table, "" for the file's.
+// keysOf lists the keys of a table, "" for the file's, in the order of their fields.
 func keysOf(table string) (keys []string) {
 	if t := tables[table]; t != nil {
 		for i := range t.NumField() {
@@ -171,99 +208,4 @@ func titled(table string) string {
 		return "[[" + table + "]]"
 	}
 	return "[" + table + "]"
-}
-
-// limits checks each value of a table against its tags.
-func (p *parser) limits(table string, n int, v reflect.Value) {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		param, x := texts[f.Type], v.Field(i)
-		if param.Name = f.Tag.Get("toml"); param.Name == "" {
-			continue
-		}
-		for x.Kind() == reflect.Pointer && !x.IsNil() {
-			x = x.Elem()
-		}
-		required := false
-		for _, tag := range strings.Split(f.Tag.Get("jsonschema"), ",") {
-			switch key, value, _ := strings.Cut(tag, "="); key {
-			case "required":
-				required = true
-			case "minimum":
-				param.Min = number(value)
-			case "maximum":
-				param.Max = number(value)
-			case "enum":
-				param.Choices = append(param.Choices, value)
-			}
-		}
-		if low, high, ok := strings.Cut(f.Tag.Get("limits"), ","); ok {
-			param.Min, param.Max = number(low), number(high)
-		}
-		switch {
-		case x.IsZero() && required:
-			p.add(p.at(table, n, ""), "%s needs %s", titled(table), param.Name)
-			continue
-		case x.IsZero() && x.CanAddr() && v.Field(i).Kind() != reflect.Pointer:
-			continue // not given
-		}
-		if x.Kind() == reflect.Slice {
-			if x.Len() > maxList {
-				p.add(p.at(table, n, param.Name), "%s: a list of %d; at most %d are read", param.Name, x.Len(), maxList)
-				continue
-			}
-			of := texts[x.Type().Elem()]
-			param.Form, param.Wants, param.Choices = of.Form, of.Wants, of.Choices
-			for k := range x.Len() {
-				p.limit(table, n, param, x.Index(k))
-			}
-			continue
-		}
-		if v.Field(i).Kind() == reflect.Pointer {
-			param.Choices = append(param.Choices, texts[x.Type()].Choices...)
-		}
-		p.limit(table, n, param, x)
-	}
-}
-
-// limit checks one value.
-func (p *parser) limit(table string, n int, param workload.Param, x reflect.Value) {
-	var v any
-	bad := ""
-	switch of := x.Interface().(type) {
-	case span:
-		param.Kind, v, bad = workload.Duration, of.Duration, of.bad
-	case share:
-		param.Kind, v, bad = workload.Share, of.float64, of.bad
-	default:
-		switch x.Kind() {
-		case reflect.String:
-			param.Kind, v = workload.String, x.String()
-		case reflect.Int, reflect.Int64:
-			param.Kind, v = workload.Int, x.Int()
-		case reflect.Float64:
-			param.Kind, v = workload.Float, x.Float()
-		default:
-			return
-		}
-	}
-	at := p.at(table, n, param.Name)
-	if bad != "" {
-		p.add(at, "%s: %s", param.Name, bad)
-	} else if _, err := workload.Convert(param, v); err != nil {
-		wrong, _ := errors.AsType[*workload.ParamError](err)
-		if hint := unitHint(x.String()); param.Name == "unit" && hint != "" {
-			wrong.Hint = "did you mean " + hint + "?"
-		}
-		p.param(at, param.Name, wrong)
-	}
-}
-
-// number reads one of a tag.
-func number(s string) float64 {
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		return math.NaN()
-	}
-	return v
 }

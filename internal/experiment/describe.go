@@ -12,7 +12,6 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/workload"
 )
 
 // Describe writes what a study does, for a screen of that width: what it varies
@@ -155,8 +154,8 @@ func (f Factor) about() string {
 func (s *Study) workloadText() string {
 	given := s.parameters()
 	var list []string
-	for _, p := range s.description().Params {
-		if v, ok := given[p.Name]; ok && (p.Required || v != workload.Text(p, p.Default)) {
+	for _, p := range s.description().List() {
+		if v, ok := given[p.Name]; ok && (p.Required || v != p.Default) {
 			list = append(list, p.Name+" = "+v)
 		}
 	}

@@ -19,7 +19,7 @@ const levelPrefix = "level."
 // directories reads what levels stand for, from the file and from the command line.
 func (p *parser) directories(i int, x *Factor, param workload.Param) {
 	at := p.factorAt(i, "directories")
-	if param.Kind != workload.String {
+	if param.Kind != "string" {
 		p.add(at, "parameter %s of workload %s is no directory", param.Name, p.desc.Name)
 		return
 	}

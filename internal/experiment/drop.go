@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -78,7 +77,6 @@ func (s *Study) given(f Factor, lacks map[string]string) error {
 func Drop(s *Study, why map[string]map[string]string) (*Study, error) {
 	out := *s
 	out.Factors, out.Contrasts, out.Absent = nil, nil, slices.Clone(s.Absent)
-	out.Workload.Params = maps.Clone(s.Workload.Params)
 	held := map[string]string{} // factor that is gone -> its level
 	for _, f := range s.Factors {
 		left := f
@@ -145,13 +143,12 @@ func Drop(s *Study, why map[string]map[string]string) (*Study, error) {
 
 // hold sets a parameter of the workload to a level.
 func (s *Study) hold(parameter, level string) error {
-	p, ok := s.description().Param(parameter)
-	if !ok {
+	if _, ok := s.description().Param(parameter); !ok {
 		return nil // a name in a command's arguments
 	}
-	v, err := workload.ParseText(p, level)
+	held, err := workload.With(s.Workload.Params, parameter, level)
 	if err == nil {
-		s.Workload.Params[parameter] = v
+		s.Workload.Params = held
 	}
 	return err
 }

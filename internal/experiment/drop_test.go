@@ -114,7 +114,7 @@ func TestDrop(t *testing.T) {
 				contrasts(got)}); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			if v := got.Workload.Params.Int("operations"); fmt.Sprint(v) != c.held || got.Design.Kind != c.kind {
+			if v := workload.Value(got.Workload.Params, "operations").(int64); fmt.Sprint(v) != c.held || got.Design.Kind != c.kind {
 				t.Errorf("held at %d in a %s design, want %s in %s", v, got.Design.Kind, c.held, c.kind)
 			}
 			if x := Head(got); x.Section != "smt" || len(x.Absent) != len(c.absent) || x.Study != Hash(s) {
@@ -131,7 +131,7 @@ func TestDropHoldsWhatIsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := got.Workload.Params.Int("operations"); v != 2 || !cmp.Equal(contrasts(got), []string{"boot off"}) {
+	if v := workload.Value(got.Workload.Params, "operations").(int64); v != 2 || !cmp.Equal(contrasts(got), []string{"boot off"}) {
 		t.Errorf("held at %d, compares %q", v, contrasts(got))
 	}
 }

@@ -62,9 +62,9 @@ func (p *parser) factors() {
 		if f.fixed != nil {
 			continue
 		}
-		x := Factor{Settle: p.washout(), Unsettled: p.live() && !f.Settle.given,
+		x := Factor{Settle: p.washout(), Unsettled: p.live() && f.Settle == nil,
 			Timeout: cmp.Or(f.Timeout.Duration, time.Minute)}
-		if f.Settle.given {
+		if f.Settle != nil {
 			x.Settle = f.Settle.Duration
 		}
 		x.Name = string(f.Name)
@@ -115,8 +115,8 @@ func (f *FactorTable) baseline() string {
 func (f *FactorTable) has(key string) bool {
 	return map[string]bool{"setting": f.Setting != "", "parameter": f.Parameter != "", "emulate": f.Emulate != "",
 		"server": f.Server != "",
-		"apply":  f.Apply != nil, "manual": f.Manual != "", "directories": f.Directories != nil, "floor": f.Floor.given,
-		"slice": f.Slice.given, "method": f.Method != "", "read": f.Read != nil, "restore": f.Restore != nil}[key]
+		"apply":  f.Apply != nil, "manual": f.Manual != "", "directories": f.Directories != nil, "floor": f.Floor != nil,
+		"slice": f.Slice != nil, "method": f.Method != "", "read": f.Read != nil, "restore": f.Restore != nil}[key]
 }
 
 // way finds how a factor is changed, and checks the keys that belong to it.
@@ -172,7 +172,8 @@ func (p *parser) way(i int, x *Factor) {
 		x.Parameter = f.Parameter
 		p.parameter(i, x)
 	case KindEmulated:
-		x.Emulate = &Emulation{Floor: cmp.Or(f.Floor.float64, 0.5), Slice: f.Slice.Duration, Method: cmp.Or(f.Method, "auto")}
+		x.Emulate = &Emulation{Floor: float64(or(f.Floor, 0.5)), Slice: or(f.Slice, workload.Span{}).Duration,
+			Method: cmp.Or(f.Method, "auto")}
 		p.emulated(i, x)
 	case KindCommands:
 		x.Apply = plain(f.Apply)
@@ -266,19 +267,18 @@ func (p *parser) parameter(i int, x *Factor) {
 	}
 	same, at := map[string]string{}, p.factorAt(i, "levels")
 	for _, l := range x.Levels {
-		v, err := workload.ParseText(param, l)
+		canonical, err := param.Canonical(p.desc.Params, l)
 		if err != nil {
 			p.params(err, nil, at)
 			continue
 		}
-		canonical := workload.Text(param, v)
 		if first, twice := same[canonical]; twice {
 			p.add(at, "level %q is the same as %q", l, first)
 			continue
 		}
 		same[canonical] = l
 		if l != x.Baseline { // which is checked with the rest of the workload
-			p.varied = append(p.varied, variant{x.Parameter, v, at})
+			p.varied = append(p.varied, variant{x.Parameter, l, at})
 		}
 	}
 }
@@ -293,12 +293,9 @@ func (p *parser) placeholder(i int, x *Factor) {
 		return
 	}
 	used := func(name string) bool {
-		for _, v := range p.s.Workload.Params {
-			if holds(v, name) {
-				return true
-			}
-		}
-		return p.s.Workload.Params == nil // cannot tell
+		params := p.s.Workload.Params
+		return params == nil || // cannot tell
+			slices.ContainsFunc(p.desc.List(), func(of workload.Param) bool { return strings.Contains(of.Text(params), "{"+name+"}") })
 	}
 	switch {
 	case x.Name == "":

@@ -1,10 +1,7 @@
 package experiment
 
 import (
-	"bytes"
-	"errors"
 	"reflect"
-	"time"
 
 	"hostlab/internal/lazyre"
 	"hostlab/internal/result"
@@ -17,7 +14,7 @@ import (
 // "jsonschema" and "limits" (of times, in seconds) are the limits that decode holds a file to.
 type File struct {
 	// Version of this form: 1.
-	Schema int `toml:"schema" jsonschema:"minimum=1,maximum=1,default=1"`
+	Schema int `toml:"schema" jsonschema:"enum=1,default=1"`
 	// What the study is and how sure its verdicts are.
 	Study StudyTable `toml:"study"`
 	// How runs are arranged.
@@ -53,7 +50,7 @@ type StudyTable struct {
 	// Chance of any false verdict in the whole study, above 0 and up to 0.5.
 	Alpha *float64 `toml:"alpha" jsonschema:"minimum=0,maximum=0.5,default=0.05"`
 	// Time after which no further block starts, such as "6h".
-	Budget span `toml:"budget" limits:"0.001,31622400"`
+	Budget workload.Span `toml:"budget" limits:"0.001,31622400"`
 	// measured on this host's own knobs, or emulated by something that stands for them.
 	Evidence result.Evidence `toml:"evidence" jsonschema:"enum=measured,enum=emulated,default=measured"`
 	// What the report has beside its effects: log is what a faster log device gave and what it could give at most, smt the
@@ -95,9 +92,9 @@ type FactorTable struct {
 	Change result.Change `toml:"change" jsonschema:"enum=online,enum=restart-workload,enum=reboot,enum=manual"`
 	// Waited after every change, such as "20s". With a service that others use: 2m, until its first pairs have shown how
 	// long it takes to settle.
-	Settle span `toml:"settle" limits:"0,31622400"`
+	Settle *workload.Span `toml:"settle" limits:"0,31622400"`
 	// Of each command of the factor; 1m unless given.
-	Timeout span `toml:"timeout" limits:"0.001,31622400"`
+	Timeout workload.Span `toml:"timeout" limits:"0.001,31622400"`
 	// A setting that hostlab reads, applies, verifies and restores, by its name in 'hostlab settings' or its sysctl's.
 	Setting string `toml:"setting"`
 	// A parameter of the workload. For command: the factor's own name, held by its arguments as {name}.
@@ -109,16 +106,16 @@ type FactorTable struct {
 	// is imitated by keeping the workload's processes from their CPUs.
 	Emulate string `toml:"emulate" jsonschema:"enum=policy"`
 	// With emulate: the lowest speed; there are states every 5 %. 0.5 unless given.
-	Floor share `toml:"floor" limits:"0.05,1"`
+	Floor *workload.Share `toml:"floor" limits:"0.05,1"`
 	// With emulate: how long the workload computes at a stretch, which decides the method.
-	Slice span `toml:"slice" limits:"0.000001,31622400"`
+	Slice *workload.Span `toml:"slice" limits:"0.000001,31622400"`
 	// With emulate: stop sends signals every 2 ms, cgroup sets a quota every 8 ms and needs root; auto takes a quota for
 	// slices of 50 ms and more where it may.
 	Method string `toml:"method" jsonschema:"enum=auto,enum=stop,enum=cgroup,default=auto"`
 	// With parameter: the directory that each level stands for: a path, {out} for the record's own, or delay:TIME or
 	// delay:TIME:PATH for one whose syncs take so much longer (emulated). A level without one is absent unless --set
 	// level.NAME=DIRECTORY names it.
-	Directories map[string]word `toml:"directories"`
+	Directories map[string]workload.Word `toml:"directories"`
 	// Command that brings about a level: program and arguments, with {level} or {original}. No shell.
 	Apply []argument `toml:"apply"`
 	// Command that prints the level in force; read before and after every run.
@@ -139,11 +136,11 @@ type WorkloadTable struct {
 	// Runs before the first block and after each resume, not analysed; 1 unless given.
 	Warmup *int `toml:"warmup" jsonschema:"minimum=0,maximum=1000"`
 	// Waited before every run.
-	Settle span `toml:"settle" limits:"0,31622400"`
+	Settle workload.Span `toml:"settle" limits:"0,31622400"`
 	// Of one run; one that takes longer failed. 10m unless given.
-	Timeout span `toml:"timeout" limits:"0.001,31622400"`
+	Timeout workload.Span `toml:"timeout" limits:"0.001,31622400"`
 	// What one run is thought to take, for the plan.
-	Expect span `toml:"expect" limits:"0.000001,31622400"`
+	Expect workload.Span `toml:"expect" limits:"0.000001,31622400"`
 	// How often one run may be void or fail before the experiment stops, or guard.exhausted marks it; 5 unless given.
 	Retries *int `toml:"retries" jsonschema:"minimum=0,maximum=1000"`
 }
@@ -166,7 +163,7 @@ type ResponseTable struct {
 	// Which way is good.
 	Better string `toml:"better" jsonschema:"enum=lower,enum=higher"`
 	// The smallest effect that matters: "2%" of the baseline, or a difference such as "0.5ms".
-	Equiv word `toml:"equiv"`
+	Equiv workload.Word `toml:"equiv"`
 	// ratio takes logarithms and needs positive values; difference does not.
 	Compare result.Comparison `toml:"compare" jsonschema:"enum=ratio,enum=difference"`
 	// Decides: shares in alpha and in the decision to stop. The first response unless any says so.
@@ -182,7 +179,7 @@ type ContrastTable struct {
 	// Two factors: does the effect of one depend on the other?
 	Interaction []string `toml:"interaction"`
 	// Other factors held at a level, such as {cache = "cold"}; averaged over otherwise.
-	At map[string]word `toml:"at"`
+	At map[string]workload.Word `toml:"at"`
 	// Shares in alpha and in the decision to stop.
 	Primary *bool `toml:"primary" jsonschema:"default=true"`
 }
@@ -190,9 +187,9 @@ type ContrastTable struct {
 // GuardTable is [guard].
 type GuardTable struct {
 	// Share of all CPUs that other processes may take: "3%".
-	MaxForeignCPU *share `toml:"max_foreign_cpu" limits:"0,1"`
+	MaxForeignCPU *workload.Share `toml:"max_foreign_cpu" limits:"0,1"`
 	// Share of all CPUs that the hypervisor may take.
-	MaxSteal *share `toml:"max_steal" limits:"0,1"`
+	MaxSteal *workload.Share `toml:"max_steal" limits:"0,1"`
 	// Thermal throttling voids the run.
 	Throttling bool `toml:"throttling" jsonschema:"default=false"`
 	// Names of processes that belong to the workload though hostlab did not start them.
@@ -211,69 +208,28 @@ type HarmTable struct {
 	Responses []string `toml:"responses"`
 	// How far the median of the last looks at the level may be above the baseline's; fewer than 12 looks may be further.
 	// 0.4 unless given.
-	Above share `toml:"above" limits:"0.01,10"`
+	Above workload.Share `toml:"above" limits:"0.01,10"`
 	// What no two looks running at the level may exceed, such as {latency_p99 = "20ms"}.
-	Limit map[string]word `toml:"limit"`
+	Limit map[string]workload.Word `toml:"limit"`
 	// After how many periods of the level that were ended so the experiment stops; 2 unless given. Two periods in a row
 	// that were not clear those before.
 	Strikes *int `toml:"strikes" jsonschema:"minimum=1,maximum=100"`
 	// How long a look is; 10s unless the workload says otherwise.
-	Every span `toml:"every" limits:"1,600"`
+	Every workload.Span `toml:"every" limits:"1,600"`
 }
 
-// Texts. go-toml gives those of numbers as they are written: 1.0 and 1 are two names.
+// Texts, which a file may also have as numbers.
 type (
 	name     string // short, as in directories
-	word     string
 	level    string
 	argument string
 	unit     string
 	fact     string
 )
 
-func (w *name) UnmarshalText(b []byte) error     { return text(w, b) }
-func (w *word) UnmarshalText(b []byte) error     { return text(w, b) }
-func (w *level) UnmarshalText(b []byte) error    { return text(w, b) }
-func (w *argument) UnmarshalText(b []byte) error { return text(w, b) }
-
-func text[T ~string](to *T, b []byte) error {
-	*to = T(bytes.ReplaceAll(b, []byte("_"), nil)) // of 1_000
-	return nil
-}
-
-// span is a time with its unit. bad is why a text is none, which limits reports at its key.
-type span struct {
-	time.Duration
-	bad   string
-	given bool // also 0s
-}
-
-func (s *span) UnmarshalText(b []byte) error {
-	s.given = true
-	s.Duration, s.bad = asTyped[time.Duration](workload.Param{Kind: workload.Duration}, b)
-	return nil
-}
-
-// share is "3%" or 0.03.
-type share struct {
-	float64
-	bad   string
-	given bool
-}
-
-func (s *share) UnmarshalText(b []byte) error {
-	s.given = true
-	s.float64, s.bad = asTyped[float64](workload.Param{Kind: workload.Share, Min: -1e9, Max: 1e9}, b)
-	return nil
-}
-
-func asTyped[T any](p workload.Param, b []byte) (v T, bad string) {
-	x, err := workload.ParseText(p, string(b))
-	if p, ok := errors.AsType[*workload.ParamError](err); ok {
-		return v, p.Text
-	}
-	return x.(T), ""
-}
+func (w *name) UnmarshalText(b []byte) error     { *w = name(b); return nil }
+func (w *level) UnmarshalText(b []byte) error    { *w = level(b); return nil }
+func (w *argument) UnmarshalText(b []byte) error { *w = argument(b); return nil }
 
 // The forms of texts, with the words for them.
 var (

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"reflect"
 	"slices"
 	"time"
 
@@ -58,13 +59,8 @@ const (
 
 // settle reads what is waited after every change of a level, in place of the study's.
 func (p *parser) settle(text string, at place) {
-	v, err := workload.ParseText(workload.Param{Name: SettleKey, Kind: workload.Duration, Max: 31622400}, text)
-	if err != nil {
-		p.params(err, map[string]place{SettleKey: at}, at)
-		return
-	}
 	for i := range p.f.Factor {
-		p.f.Factor[i].Settle = span{Duration: v.(time.Duration), given: true}
+		p.key(at, "factor", reflect.ValueOf(&p.f.Factor[i]).Elem(), SettleKey, workload.Typed(text))
 	}
 }
 
@@ -90,11 +86,11 @@ func (p *parser) quick() {
 	}
 	for key, d := range map[string]time.Duration{"for": quickPeriod, "short": quickPeriod, lookEvery: quickLook} {
 		if _, given := p.over.Set["workload."+key]; !given {
-			p.f.Workload[key], p.set[key] = typed(d.String()), at
+			p.f.Workload[key], p.set[key] = workload.Typed(d.String()), at
 		}
 	}
 	if p.f.Harm != nil {
-		p.f.Harm.Every = span{Duration: quickLook, given: true}
+		p.f.Harm.Every = workload.Span{Duration: quickLook}
 	}
 	if b := &p.f.Study.Budget; b.Duration == 0 || b.Duration > quickEnd {
 		b.Duration = quickEnd

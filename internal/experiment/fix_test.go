@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hostlab/internal/workload"
 )
 
 // A parameter that the command line gives is not varied any more, and what is compared follows.
@@ -13,8 +15,8 @@ func TestFix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Factors) != 1 || s.Factors[0].Name != "log" || s.Workload.Params.String("size") != "small" {
-		t.Errorf("factors %+v, size %v", s.Factors, s.Workload.Params["size"])
+	if len(s.Factors) != 1 || s.Factors[0].Name != "log" || workload.Value(s.Workload.Params, "size") != "small" {
+		t.Errorf("factors %+v, size %v", s.Factors, workload.Value(s.Workload.Params, "size"))
 	}
 	if f := s.Factors[0]; f.Settle != 3*time.Second || f.Unsettled || s.Overrides["settle"] != "3s" {
 		t.Errorf("settles %v, %v, %v", f.Settle, f.Unsettled, s.Overrides)
@@ -113,7 +115,7 @@ func TestQuick(t *testing.T) {
 		}
 	}
 	s, err := Find("live-thp", Overrides{Quick: true, Set: map[string]string{"workload.for": "7s"}}, everything())
-	if err != nil || s.Workload.Params.Duration("for") != 7*time.Second {
+	if err != nil || workload.Value(s.Workload.Params, "for") != workload.Seconds(7) {
 		t.Errorf("what is set stands: %v, %v", err, s)
 	}
 }

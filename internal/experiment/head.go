@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"hostlab/internal/result"
-	"hostlab/internal/workload"
 )
 
 // Head returns the head of a record: all but ID, Version, Started and Host.
@@ -32,11 +31,13 @@ func Head(s *Study) *result.Experiment {
 // parameters are those of the workload as text, without those that factors vary.
 func (s *Study) parameters() map[string]string {
 	out := map[string]string{}
-	for _, p := range s.description().Params {
-		v, there := s.Workload.Params[p.Name]
+	if s.Workload.Params == nil {
+		return out
+	}
+	for _, p := range s.description().List() {
 		varied := slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.Parameter == p.Name })
-		if there && !varied {
-			out[p.Name] = workload.Text(p, v)
+		if !varied {
+			out[p.Name] = p.Text(s.Workload.Params)
 		}
 	}
 	return out

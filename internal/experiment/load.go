@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"hostlab/internal/screen"
@@ -23,6 +25,8 @@ type Overrides struct {
 	Quick  bool    // short periods on a service in use
 	// workload.KEY, settle, level.NAME for its directory, setting.NAME or server.NAME for a level of it -> value as text
 	Set map[string]string
+
+	live bool // of the built-in study live
 }
 
 // Known is what a study may name beside its own factors. Which values a setting takes is a
@@ -129,7 +133,11 @@ func Find(nameOrFile string, o Overrides, k Known) (*Study, error) {
 	if IsFile(nameOrFile) {
 		return Load(nameOrFile, o, k)
 	}
-	source, err := studies.Files.ReadFile(nameOrFile + ".toml")
+	file := nameOrFile
+	if _, o.live = lives[file]; o.live {
+		file = live
+	}
+	source, err := studies.Files.ReadFile(file + ".toml")
 	if err != nil {
 		p := Problem{Text: fmt.Sprintf("no built-in study %q", screen.Short(nameOrFile)),
 			Near: screen.Meant(nameOrFile, Names())}
@@ -142,15 +150,21 @@ func Find(nameOrFile string, o Overrides, k Known) (*Study, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := Parse(nameOrFile+".toml", dir, source, o, k)
+	o.live = file == live
+	s, err := Parse(nameOrFile+".toml", dir, liveSource(nameOrFile, source), o, k)
 	if s != nil {
 		s.BuiltIn = nameOrFile
 	}
 	return s, err
 }
 
-// Names lists the studies inside the binary.
-func Names() (list []string) {
+// Names lists the names of the studies inside the binary.
+func Names() []string {
+	return slices.Sorted(slices.Values(slices.Concat(files(), slices.Collect(maps.Keys(lives)))))
+}
+
+// files lists the studies inside the binary.
+func files() (list []string) {
 	entries, err := studies.Files.ReadDir(".")
 	if err != nil {
 		panic(err) // the root of an embedded file system is always there
@@ -164,7 +178,7 @@ func Names() (list []string) {
 // Embedded returns the studies inside the binary, by name. A test holds that each
 // can be read.
 func Embedded(k Known) (list []*Study) {
-	for _, name := range Names() {
+	for _, name := range files() {
 		if s, err := Find(name, Overrides{}, k); err == nil {
 			list = append(list, s)
 		}

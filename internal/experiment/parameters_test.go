@@ -5,8 +5,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-
-	"hostlab/internal/workload"
 )
 
 // Whatever is written as a parameter of a workload, or as a level of one, is taken or refused with its place: nothing
@@ -39,9 +37,9 @@ func TestParametersOfAnyKind(t *testing.T) {
 	for _, w := range k.Workloads {
 		d := w.Describe()
 		required := ""
-		for _, p := range d.Params {
+		for _, p := range d.List() {
 			if p.Required {
-				required += p.Name + " = " + map[workload.Kind]string{workload.List: `["true"]`}[p.Kind] + "\n"
+				required += p.Name + " = [\"true\"]\n"
 			}
 		}
 		response := d.Responses[0].Name

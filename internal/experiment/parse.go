@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"hostlab/internal/result"
@@ -56,7 +55,7 @@ type parser struct {
 // variant is a level of a parameter.
 type variant struct {
 	parameter string
-	value     any
+	value     string
 	at        place
 }
 
@@ -161,45 +160,16 @@ func (p *parser) override() {
 		switch {
 		case p.f.Workload == nil: // workload reports it
 		case slices.Contains(keysOf("workload"), name):
-			p.retype(name, v, at)
+			p.key(at, "workload", reflect.ValueOf(&p.work).Elem(), name, workload.Typed(v))
 		default:
 			p.fix(name, v)
-			p.f.Workload[name] = typed(v)
+			p.f.Workload[name] = workload.Typed(v)
 		}
 	}
+	p.decides()
 	if p.over.Quick {
 		p.quick()
 	}
-}
-
-// typed is a value that the command line gave as text.
-type typed string
-
-// retype sets a key that every workload takes to a text.
-func (p *parser) retype(key, text string, at place) {
-	work := reflect.ValueOf(&p.work).Elem()
-	x := work.Field(slices.Index(keysOf("workload"), key)).Addr().Interface()
-	param := workload.Param{Name: key, Kind: workload.String}
-	switch x.(type) {
-	case *span:
-		param.Kind = workload.Duration
-	case **int:
-		param.Kind = workload.Int
-	}
-	v, err := workload.ParseText(param, text)
-	if err != nil {
-		p.params(err, map[string]place{key: at}, at)
-		return
-	}
-	switch x := x.(type) {
-	case *span:
-		x.Duration = v.(time.Duration)
-	case **int:
-		*x = new(int(v.(int64)))
-	case *string:
-		*x = text
-	}
-	p.limits("workload", 0, work)
 }
 
 func (p *parser) study() {
@@ -228,13 +198,7 @@ func (p *parser) study() {
 
 func (p *parser) guard() {
 	g, f := &p.s.Guard, &p.f.Guard
-	limit := func(s *share) *float64 {
-		if s == nil {
-			return nil
-		}
-		return &s.float64
-	}
-	g.MaxForeignCPU, g.MaxSteal = limit(f.MaxForeignCPU), limit(f.MaxSteal)
+	g.MaxForeignCPU, g.MaxSteal = (*float64)(f.MaxForeignCPU), (*float64)(f.MaxSteal)
 	g.Throttling, g.Mark = f.Throttling, f.Exhausted == marks
 	g.Ours = f.Ours
 	for _, name := range f.Fingerprint {

@@ -3,6 +3,7 @@ package experiment
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -22,25 +23,18 @@ type object = map[string]any
 
 var scalars = []string{"string", "number", "boolean"}
 
-func own(o object) *reflected.Schema { return &reflected.Schema{Extras: o} }
-
-// What texts look like to editors.
-func (name) JSONSchema() *reflected.Schema {
-	return own(object{"type": "string", "pattern": nameForm.String()})
-}
-func (word) JSONSchema() *reflected.Schema     { return own(object{"type": scalars}) }
-func (level) JSONSchema() *reflected.Schema    { return own(object{"type": scalars}) }
-func (argument) JSONSchema() *reflected.Schema { return own(object{"type": scalars}) }
-func (unit) JSONSchema() *reflected.Schema     { return own(object{"type": "string", "enum": Units}) }
-func (fact) JSONSchema() *reflected.Schema {
-	return own(object{"type": "string", "enum": Fingerprints})
-}
-func (span) JSONSchema() *reflected.Schema {
-	return own(object{"type": "string", "pattern": durationPattern})
-}
-func (share) JSONSchema() *reflected.Schema {
-	return own(object{"anyOf": []object{{"type": "string", "pattern": sharePattern},
-		{"type": "number", "minimum": 0, "maximum": 1}}})
+// shapes are what types of texts look like to editors.
+var shapes = map[reflect.Type]object{
+	reflect.TypeFor[name]():           {"type": "string", "pattern": nameForm.String()},
+	reflect.TypeFor[level]():          {"type": scalars},
+	reflect.TypeFor[argument]():       {"type": scalars},
+	reflect.TypeFor[unit]():           {"type": "string", "enum": Units},
+	reflect.TypeFor[fact]():           {"type": "string", "enum": Fingerprints},
+	reflect.TypeFor[workload.Word]():  {"type": scalars},
+	reflect.TypeFor[workload.Bytes](): {"type": []string{"string", "integer"}},
+	reflect.TypeFor[workload.Span]():  {"type": "string", "pattern": durationPattern},
+	reflect.TypeFor[workload.Share](): {"anyOf": []object{{"type": "string", "pattern": sharePattern},
+		{"type": "number", "minimum": 0, "maximum": 1}}},
 }
 
 const (
@@ -53,10 +47,18 @@ const (
 func described(t *testing.T, of any) object {
 	t.Helper()
 	r := &reflected.Reflector{FieldNameTag: "toml", DoNotReference: true, Anonymous: true, ExpandedStruct: true,
-		RequiredFromJSONSchemaTags: true}
-	if err := r.AddGoComments("hostlab/internal/experiment", "."); err != nil {
+		RequiredFromJSONSchemaTags: true, Mapper: func(of reflect.Type) *reflected.Schema {
+			if shape := shapes[of]; shape != nil {
+				return &reflected.Schema{Extras: shape}
+			}
+			return nil
+		}}
+	dir := strings.TrimPrefix(reflect.TypeOf(of).Elem().PkgPath(), "hostlab/internal/")
+	t.Chdir("..") // comments are read of packages by their folders
+	if err := r.AddGoComments("hostlab/internal", "./"+dir); err != nil {
 		t.Fatal(err)
 	}
+	t.Chdir("experiment")
 	b, err := json.Marshal(r.Reflect(of))
 	if err != nil {
 		t.Fatal(err)
@@ -120,8 +122,13 @@ func schema(t *testing.T) []byte {
 		for key := range work["properties"].(object) {
 			params[key] = true // described above
 		}
-		for _, p := range d.Params {
-			params[p.Name] = parameter(p)
+		own := described(t, d.Params)["properties"].(object)
+		for _, p := range d.List() {
+			param := own[p.Name].(object)
+			if p.Default != "" {
+				param["default"] = plainDefault(p, workload.Value(d.Params, p.Name))
+			}
+			params[p.Name] = param
 		}
 		each = append(each, object{
 			"if":   object{"properties": object{"name": object{"const": d.Name}}},
@@ -140,48 +147,12 @@ func schema(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// parameter is the form of a workload's parameter in a study file.
-func parameter(p workload.Param) object {
-	o := object{"description": p.Help}
-	if p.Default != nil {
-		o["default"] = p.Default
-		if p.Kind == workload.Duration || p.Kind == workload.Bytes {
-			o["default"] = workload.Text(p, p.Default)
-		}
+// plainDefault is a default as a file has it.
+func plainDefault(p workload.Param, v any) any {
+	if _, unit := v.(fmt.Stringer); unit {
+		return p.Default
 	}
-	limited := func(to object) object {
-		if p.Min != 0 || p.Max != 0 {
-			to["minimum"], to["maximum"] = p.Min, p.Max
-		}
-		return to
-	}
-	switch p.Kind {
-	case workload.String:
-		switch o["type"] = "string"; {
-		case p.Numbers:
-			o["type"] = scalars
-		case p.Choices != nil:
-			o["enum"] = p.Choices
-		}
-	case workload.Int, workload.Float:
-		o["type"] = map[workload.Kind]string{workload.Int: "integer", workload.Float: "number"}[p.Kind]
-		limited(o)
-	case workload.Share:
-		o["anyOf"] = []object{{"type": "string", "pattern": sharePattern}, {"type": "number", "minimum": 0, "maximum": 1}}
-	case workload.Bool:
-		o["type"] = "boolean"
-	case workload.Duration:
-		o["type"], o["pattern"] = "string", durationPattern
-	case workload.Bytes:
-		o["type"] = []string{"string", "integer"}
-	case workload.Ints:
-		o["type"], o["items"] = "array", limited(object{"type": "integer"})
-	case workload.List:
-		o["type"], o["items"] = "array", object{"type": scalars}
-	case workload.Table:
-		o["type"], o["additionalProperties"] = "object", object{"type": scalars}
-	}
-	return o
+	return v
 }
 
 // TestSchemaFile holds what the binary prints to the types that it reads by.
@@ -243,8 +214,8 @@ func asJSON(t *testing.T, data []byte) any {
 func TestSchemaAcceptsStudies(t *testing.T) {
 	s := compiled(t)
 	texts := map[string][]byte{"smallest": []byte(smallest), "full": []byte(full)}
-	if len(Embedded(everything())) != len(Names()) {
-		t.Errorf("%d of %d built-in studies can be read", len(Embedded(everything())), len(Names()))
+	if len(Embedded(everything())) != len(files()) {
+		t.Errorf("%d of %d built-in studies can be read", len(Embedded(everything())), len(files()))
 	}
 	for _, e := range Embedded(everything()) {
 		texts[e.File] = e.Source

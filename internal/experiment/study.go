@@ -82,7 +82,7 @@ type Emulation struct {
 // Workload is the workload of a study.
 type Workload struct {
 	Name   string
-	Params workload.Values // checked, with defaults
+	Params workload.Params // checked, with defaults; nil: refused
 	// runs before the first block and after each resume, in a split plot before each plot; not analysed
 	WarmUp  int
 	Settle  time.Duration // waited before every run

@@ -195,7 +195,7 @@ func TestAllKeys(t *testing.T) {
 // TestNoWorkloadHidesAKey: parameters share a table with the study's own keys.
 func TestNoWorkloadHidesAKey(t *testing.T) {
 	for _, w := range all.Workloads() {
-		for _, p := range w.Describe().Params {
+		for _, p := range w.Describe().List() {
 			if slices.Contains(keysOf("workload"), p.Name) {
 				t.Errorf("parameter %s of workload %s is a key of [workload]: choose another name", p.Name, w.Describe().Name)
 			}
@@ -235,7 +235,7 @@ func TestOverrides(t *testing.T) {
 	s := parse(t, smallest, Overrides{Blocks: 3, Seed: &seed, Set: map[string]string{"workload.jitter": "0.5",
 		"workload.warmup": "4", "workload.expect": "2s"}})
 	if diff := cmp.Diff([]int{3}, s.Design.Looks); diff != "" || s.Design.Seed != seed || s.Workload.WarmUp != 4 ||
-		s.Workload.Expect != 2*time.Second || s.Workload.Params.Float("jitter") != 0.5 {
+		s.Workload.Expect != 2*time.Second || workload.Value(s.Workload.Params, "jitter") != 0.5 {
 		t.Errorf("%+v %+v %s", s.Design, s.Workload, diff)
 	}
 	want := map[string]string{"blocks": "3", "seed": "18446744073709551615", "workload.jitter": "0.5",

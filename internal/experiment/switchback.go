@@ -93,13 +93,14 @@ func (p *parser) harm() {
 		return
 	}
 	f := cmp.Or(p.f.Harm, &HarmTable{})
-	h := &Harm{Above: cmp.Or(f.Above.float64, 0.4), Strikes: or(f.Strikes, 2),
+	h := &Harm{Above: cmp.Or(float64(f.Above), 0.4), Strikes: or(f.Strikes, 2),
 		Every: cmp.Or(f.Every.Duration, 10*time.Second)}
-	if params := p.s.Workload.Params; params[lookEvery] != nil {
+	if every, ok := workload.Value(p.s.Workload.Params, lookEvery).(workload.Span); ok {
 		if f.Every.Duration > 0 {
-			params[lookEvery] = h.Every
+			p.s.Workload.Params, _ = workload.With(p.s.Workload.Params, lookEvery, h.Every.String()) // both take 1 s to 10 min
+		} else {
+			h.Every = every.Duration
 		}
-		h.Every = params.Duration(lookEvery)
 	}
 	better, units := map[string]string{}, map[string]string{}
 	for _, r := range p.desc.Responses {

@@ -3,6 +3,7 @@ package experiment
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"math"
 	"strings"
 	"testing"
@@ -29,7 +30,7 @@ func (watched) Describe() workload.Description {
 			Better: "higher"}}}
 }
 
-func (watched) Takes(_ workload.Values, block int) time.Duration {
+func (watched) Takes(_ workload.Params, block int) time.Duration {
 	if block < 10 {
 		return time.Minute
 	}
@@ -118,7 +119,7 @@ func TestSwitchbackOfOwnWorkHasNoHarm(t *testing.T) {
 
 // A period without a look would be watched by nobody.
 func TestPeriodsHaveLooks(t *testing.T) {
-	text, err := studies.Files.ReadFile("live-governor.toml")
+	text, err := studies.Files.ReadFile("live.toml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,6 +132,55 @@ func TestPeriodsHaveLooks(t *testing.T) {
 		if said := fmt.Sprint(err); err == nil && want != "" || err != nil && said != want {
 			t.Errorf("short = %s: %v, want %q", short, err, want)
 		}
+	}
+}
+
+// A live study has a name for each thing that it varies, and takes any other; the response that shows it decides.
+func TestLives(t *testing.T) {
+	k := everything()
+	k.Setting = func(typed string) (string, error) { return typed, nil }
+	for _, c := range []struct {
+		study         string
+		set           map[string]string
+		factor, level string
+		decides       string
+	}{
+		{"live-governor", nil, "governor", "performance", "cpu_per_transaction"},
+		{"live-postgres", nil, "commit_delay", "1000", "elapsed_per_transaction"},
+		{"live-scheduler", nil, "io_scheduler", "none", "elapsed_per_transaction"},
+		{"live-thp", map[string]string{"setting.thp": "never"}, "thp", "never", "cpu_per_transaction"},
+		{"live", map[string]string{"setting.read_ahead_kb": "128"}, "read_ahead_kb", "128", "elapsed_per_transaction"},
+		{"live-scheduler", map[string]string{"setting.epp": "power"}, "epp", "power", "cpu_per_transaction"},
+		{"live", map[string]string{"server.innodb_flush_log_at_trx_commit": "2"}, "innodb_flush_log_at_trx_commit", "2", "elapsed_per_transaction"},
+	} {
+		s, err := Find(c.study, Overrides{Set: c.set}, k)
+		if err != nil {
+			t.Fatalf("%s: %v", c.study, err)
+		}
+		f := s.Factors[0]
+		if f.Name != c.factor || !slices.Equal(f.Levels, []string{Current, c.level}) || s.Name != c.study || s.BuiltIn != c.study ||
+			!strings.HasPrefix(s.Title, c.factor+" "+c.level+" on a live service") || len(s.Overrides) != len(c.set) {
+			t.Errorf("%s: %s, %q, %+v", c.study, s.Name, s.Title, f)
+		}
+		if (s.Instead != "") != (c.study == "live-governor") {
+			t.Errorf("%s: instead %q", c.study, s.Instead)
+		}
+		if again, err := Parse("copy.toml", "/", s.Source, Overrides{}, k); err != nil || c.set == nil && again.Title != s.Title {
+			t.Errorf("%s: its file: %v", c.study, err)
+		}
+		for _, r := range s.Responses {
+			if r.Primary != (r.Name == c.decides) {
+				t.Errorf("%s: %s decides: %v", c.study, r.Name, r.Primary)
+			}
+		}
+	}
+	for _, set := range []map[string]string{{"setting.thp": "never", "server.x": "1"}, {"setting.thp": "never", "setting.epp": "power"}} {
+		if _, err := Find("live", Overrides{Set: set}, k); err == nil || !strings.Contains(err.Error(), "one can be varied at a time") {
+			t.Errorf("%v: %v", set, err)
+		}
+	}
+	if len(Names()) != len(files())+len(lives) {
+		t.Error(Names())
 	}
 }
 

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"iter"
-	"maps"
 	"slices"
 
 	"hostlab/internal/workload"
@@ -18,25 +17,20 @@ func (s *Study) description() (d workload.Description) {
 
 // Variants yields the workload's parameters, and then those with each level of each factor
 // that is one of them.
-func (s *Study) Variants() iter.Seq[workload.Values] {
-	return func(yield func(workload.Values) bool) {
+func (s *Study) Variants() iter.Seq[workload.Params] {
+	return func(yield func(workload.Params) bool) {
 		if s.Workload.Params == nil || !yield(s.Workload.Params) {
 			return
 		}
 		d := s.description()
 		for _, f := range s.Factors {
-			p, ok := d.Param(f.Parameter)
+			_, ok := d.Param(f.Parameter)
 			if f.Kind != KindParameter || f.Directories != nil || !ok {
 				continue
 			}
 			for _, level := range f.Levels {
-				v, err := workload.ParseText(p, level)
-				if err != nil {
-					continue // the study was checked
-				}
-				values := maps.Clone(s.Workload.Params)
-				if values[p.Name] = v; !yield(values) {
-					return
+				if varied, err := workload.With(s.Workload.Params, f.Parameter, level); err == nil && !yield(varied) {
+					return // the study was checked
 				}
 			}
 		}

@@ -32,9 +32,12 @@ func (p *parser) vary(key, text string, at place) bool {
 		}
 		return &f.Server
 	}
-	i := slices.IndexFunc(p.f.Factor, func(f FactorTable) bool { return *target(&f) != "" })
+	i := slices.IndexFunc(p.f.Factor, func(f FactorTable) bool { return *target(&f) != "" || p.over.live })
 	others := slices.DeleteFunc(slices.Collect(maps.Keys(p.over.Set)),
-		func(k string) bool { return k == key || !strings.HasPrefix(k, kind+".") })
+		func(k string) bool {
+			other, _, _ := strings.Cut(k, ".")
+			return k == key || other != kind && !(p.over.live && slices.Contains(byName, other))
+		})
 	switch {
 	case i < 0:
 		p.add(at, "no factor of this study varies a %s", map[string]string{KindSetting: "setting",
@@ -51,9 +54,11 @@ func (p *parser) vary(key, text string, at place) bool {
 		return true
 	}
 	f := &p.f.Factor[i]
-	*target(f), f.from, f.Name = called, at.source, name(notName.ReplaceAllString(called, "_"))
-	f.Levels, f.Baseline = []level{Current, level(text)}, Current
-	p.limits("factor", i, reflect.ValueOf(f).Elem())
+	f.Setting, f.Server = "", ""
+	*target(f), f.from, f.Baseline = called, at.source, Current
+	for key, v := range map[string]any{"name": notName.ReplaceAllString(called, "_"), "levels": []any{Current, text}} {
+		p.key(at, "factor", reflect.ValueOf(f).Elem(), key, v)
+	}
 	return true
 }
 

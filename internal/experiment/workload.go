@@ -58,34 +58,18 @@ func (p *parser) workAt(key string) place { return p.at("workload", 0, key) }
 
 // parameters checks those of the workload, each problem at its key.
 func (p *parser) parameters() {
-	given, at := map[string]any{}, map[string]place{}
-	varied := map[string]string{} // parameter -> factor
+	given, at := maps.Clone(p.f.Workload), map[string]place{}
 	failed := false
-	for _, key := range slices.Sorted(maps.Keys(p.f.Workload)) {
-		if slices.Contains(keysOf("workload"), key) {
-			continue
-		}
+	for key := range given {
 		at[key] = p.workAt(key)
-		param, known := p.desc.Param(key)
-		if !known {
+		if _, known := p.desc.Param(key); !known {
 			names := slices.Concat(keysOf("workload"), paramNames(*p.desc))
 			p.addHint(at[key], screen.Meant(key, names), "workload %s has no parameter %s", p.desc.Name, screen.Short(key))
+			delete(given, key)
 			failed = true
-			continue
 		}
-		v, err := p.f.Workload[key], error(nil)
-		if text, ok := v.(typed); ok {
-			v, err = workload.ParseText(param, string(text))
-		} else {
-			v, err = workload.Convert(param, v)
-		}
-		if err != nil {
-			p.params(err, at, p.workAt(""))
-			failed = true
-			continue
-		}
-		given[key] = v
 	}
+	varied := map[string]string{} // parameter -> factor
 	for i := range p.f.Factor {
 		x := &p.f.Factor[i]
 		key, own := x.Parameter, string(x.Name)
@@ -93,42 +77,32 @@ func (p *parser) parameters() {
 		if !ok || x.fixed != nil {
 			continue
 		}
-		if first, twice := varied[key]; twice {
-			if own != first { // if not, the name is reported as given twice
-				p.add(p.factorAt(i, "parameter"), "parameter %s is varied by factor %s already", key, first)
-			}
-			failed = true
-			continue
-		}
-		varied[key] = own
-		if where, twice := at[key]; twice {
+		where, there := at[key]
+		by := p.overriding(key, given)
+		switch first, twice := varied[key]; {
+		case twice && own != first: // else the name is reported as given twice
+			p.add(p.factorAt(i, "parameter"), "parameter %s is varied by factor %s already", key, first)
+		case twice:
+		case there:
 			p.add(where, "%s is given here and varied by factor %s; take it out here", key, own)
-			failed = true
-			continue
-		}
-		if by := p.overriding(key, given); by != "" {
+		case by != "":
 			p.add(at[by], "%s is given here and makes all levels of factor %s alike, which varies %s; take it out here", by,
 				own, key)
-			failed = true
+		case x.Directories != nil: // each run gets its own; until then, the default
+			varied[key], at[key] = own, p.factorAt(i, "parameter")
+			continue
+		default:
+			varied[key], at[key] = own, p.factorAt(i, "parameter")
+			if _, err := param.Canonical(p.desc.Params, x.baseline()); err != nil { // its factor tells
+				if failed = true; param.Required {
+					return // nothing to put in its place: it would be called missing
+				}
+				continue
+			}
+			given[key] = workload.Typed(x.baseline())
 			continue
 		}
-		at[key] = p.factorAt(i, "parameter")
-		if x.Directories != nil {
-			continue // each run gets its own; until then, the default
-		}
-		if v, err := workload.ParseText(param, x.baseline()); err == nil { // if not, its factor tells
-			given[key] = v
-			continue
-		}
-		failed = true
-		if !param.Required {
-			continue
-		}
-		// Nothing to put in its place: without it, Check would call it missing.
-		if v, err := workload.Check(*p.desc, given); err == nil {
-			p.s.Workload.Params = v
-		}
-		return
+		varied[key], failed = own, true
 	}
 	v, err := workload.Check(*p.desc, given)
 	if err != nil {
@@ -139,18 +113,20 @@ func (p *parser) parameters() {
 		return
 	}
 	p.s.Workload.Params = v
-	p.ramp(p.workAt("ramp"), v["ramp"])
+	p.ramp(p.workAt("ramp"), v)
 	for _, x := range p.varied {
 		if x.parameter == "ramp" {
-			p.ramp(x.at, x.value)
+			if v, err := workload.With(v, "ramp", x.value); err == nil {
+				p.ramp(x.at, v)
+			}
 		}
 	}
 }
 
 // overriding is a given parameter beside which another has no effect; "" for none.
 func (p *parser) overriding(name string, given map[string]any) string {
-	for _, param := range p.desc.Params {
-		if v, ok := given[param.Name]; ok && param.Over == name && fmt.Sprint(v) != fmt.Sprint(param.Default) {
+	for _, param := range p.desc.List() {
+		if v, ok := given[param.Name]; ok && param.Over == name && fmt.Sprint(v) != param.Default {
 			return param.Name
 		}
 	}
@@ -158,11 +134,11 @@ func (p *parser) overriding(name string, given map[string]any) string {
 }
 
 // ramp refuses a ramp that the timeout cuts short: it is part of the first run.
-func (p *parser) ramp(at place, value any) {
-	ramp, ok := value.(time.Duration)
-	if w := p.s.Workload; ok && ramp > 0 && w.Timeout > 0 && ramp >= w.Timeout {
+func (p *parser) ramp(at place, params workload.Params) {
+	ramp, ok := workload.Value(params, "ramp").(workload.Span)
+	if w := p.s.Workload; ok && ramp.Duration > 0 && w.Timeout > 0 && ramp.Duration >= w.Timeout {
 		p.add(at, "ramp: %s is part of the first run, which may take %s at most; give it less, or raise timeout",
-			screen.Brief(ramp), screen.Brief(w.Timeout))
+			ramp, screen.Brief(w.Timeout))
 	}
 }
 
@@ -188,8 +164,7 @@ func (p *parser) validate() {
 		return // the same would be said of each level
 	}
 	for _, x := range p.varied {
-		c.Params = maps.Clone(p.s.Workload.Params)
-		c.Params[x.parameter] = x.value
+		c.Params, _ = workload.With(p.s.Workload.Params, x.parameter, x.value) // its factor checked it
 		if err := v.Validate(c); err != nil {
 			p.params(err, map[string]place{x.parameter: x.at}, x.at)
 		}
@@ -211,27 +186,14 @@ func (s *Study) Config(work string) workload.Config {
 	return c
 }
 
-// holds reports whether any text of a value has {name}.
-func holds(v any, name string) bool {
-	want := "{" + name + "}"
-	switch v := v.(type) {
-	case string:
-		return strings.Contains(v, want)
-	case []string:
-		return slices.ContainsFunc(v, func(s string) bool { return strings.Contains(s, want) })
-	case map[string]string:
-		for _, s := range v {
-			if strings.Contains(s, want) {
-				return true
-			}
-		}
-	}
-	return false
+// holds reports whether any argument has {name}.
+func holds(arguments []string, name string) bool {
+	return slices.ContainsFunc(arguments, func(s string) bool { return strings.Contains(s, "{"+name+"}") })
 }
 
 // paramNames lists the parameters of a workload.
 func paramNames(d workload.Description) (names []string) {
-	for _, p := range d.Params {
+	for _, p := range d.List() {
 		names = append(names, p.Name)
 	}
 	return names

@@ -44,9 +44,9 @@ type Preparer interface {
 // Description is what people and study files may know of a workload.
 type Description struct {
 	Name      string
-	Title     string // one line
-	About     string // a paragraph: what it does, what it stands for, what it does not show
-	Params    []Param
+	Title     string     // one line
+	About     string     // a paragraph: what it does, what it stands for, what it does not show
+	Params    Params     // its own struct, with the defaults; each call has another
 	Responses []Response // those it always has
 	Picks     bool       // responses of the user's own can be picked from its output
 	Doubts    []string   // what has to hold lest it puts a run in doubt (Sample.Doubt), each as a phrase with its limit
@@ -63,7 +63,7 @@ type Response struct {
 
 // Config is what all runs of a session share.
 type Config struct {
-	Params Values // checked against Params, with defaults filled in
+	Params Params // the workload's own struct
 	Picks  []Pick // for workloads that have Picks
 	Dir    string // where relative paths start: the study file's directory; absolute
 	Work   string // an existing directory for the workload's own files; absolute
@@ -96,7 +96,7 @@ type Validator interface {
 type Needing interface {
 	// Needs looks for those that runs with these parameters take. It starts none but to
 	// ask for its version. The error is a *ParamError.
-	Needs(ctx context.Context, p Values) error
+	Needs(ctx context.Context, p Params) error
 }
 
 // Offering is a workload of whose levels a host may not have all, such as the
@@ -114,13 +114,13 @@ type Offering interface {
 type Outside interface {
 	// Outside says what the workload would do there, in a phrase that goes on after its
 	// name and holds nothing secret, or nothing where it stays with its own.
-	Outside(p Values) string
+	Outside(p Params) string
 }
 
 // Paced is a workload that knows how long its runs take, as one does that watches for a time.
 type Paced interface {
 	// Takes returns how long a run of a block takes, from 0 on; 0: not known.
-	Takes(p Values, block int) time.Duration
+	Takes(p Params, block int) time.Duration
 }
 
 // Machine is where a workload is to run.
@@ -178,7 +178,7 @@ const AnyUnit = "?"
 
 // Request is what one run gets.
 type Request struct {
-	Params Values            // those of Config with this run's levels of parameter factors
+	Params Params            // those of Config with this run's levels of parameter factors
 	Levels map[string]string // factor -> level, for {name} in a command's arguments
 	Seed   uint64            // the same for all runs of a block, so that they do the same work
 	// the run's number in its experiment, over all sessions, from 0; warm-up runs are counted by themselves

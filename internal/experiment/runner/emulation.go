@@ -42,13 +42,14 @@ func (m *emulation) start(ctx context.Context, s *experiment.Study) (err error) 
 	if s.Harm == nil {
 		return m.govern()
 	}
-	dsn, err := observe.Named(s.Workload.Params)
+	params := named(s.Workload.Params)
+	dsn, err := observe.Named(params)
 	if dsn != nil || err != nil {
 		return errors.Join(err,
 			fmt.Errorf("factor %s: a DSN does not tell whose processes to slow down; name the service with "+
 				"workload.service", m.factor.Name))
 	}
-	of, _, err := serviceOf(ctx, s.Workload.Params)
+	of, _, err := serviceOf(ctx, params)
 	switch {
 	case err != nil:
 		return fmt.Errorf("factor %s: %w", m.factor.Name, err)

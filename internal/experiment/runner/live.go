@@ -301,11 +301,11 @@ func (s *session) afterFailure(ctx context.Context, r *result.Run, why error) (r
 	if err := s.sleep(ctx, s.study.Harm.Every, "waiting for the service, at the baseline"); err != nil {
 		return false, err
 	}
-	before := s.live.params["service"]
+	before := named(s.live.params).Service
 	if err := s.pin(ctx); err != nil {
 		return false, err
 	}
-	if _, restarted = errors.AsType[*workload.Restarted](why); !restarted && s.live.params["service"] != before {
+	if _, restarted = errors.AsType[*workload.Restarted](why); !restarted && named(s.live.params).Service != before {
 		restarted, r.Reason = true, "the service was restarted: "+r.Reason
 	}
 	return restarted, s.emulation.renew(ctx, s.study)

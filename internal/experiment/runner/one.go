@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"time"
@@ -249,28 +248,26 @@ func currentFirst(factors []experiment.Factor, want map[string]string) []experim
 // factors that are parameters.
 func (s *session) request(ctx context.Context, levels map[string]string, seed uint64) (workload.Request, error) {
 	desc := s.study.Work.Describe()
-	req := workload.Request{Params: maps.Clone(s.study.Workload.Params), Levels: levels, Seed: seed}
+	req := workload.Request{Params: s.study.Workload.Params, Levels: levels, Seed: seed}
 	for _, f := range s.study.Factors {
 		if f.Kind != experiment.KindParameter {
 			continue
 		}
-		p, ok := desc.Param(f.Parameter)
-		if !ok {
+		if _, ok := desc.Param(f.Parameter); !ok {
 			continue // a name in a command's arguments, which it finds in Levels
 		}
+		text := levels[f.Name]
 		if f.Directories != nil {
-			dir, err := s.places.directory(ctx, f, levels[f.Name])
+			dir, err := s.places.directory(ctx, f, text)
 			if err != nil {
-				return req, fmt.Errorf("factor %s: level %s: %w", f.Name, levels[f.Name], err)
+				return req, fmt.Errorf("factor %s: level %s: %w", f.Name, text, err)
 			}
-			req.Params[f.Parameter] = dir
-			continue
+			text = dir
 		}
-		v, err := workload.ParseText(p, levels[f.Name])
-		if err != nil {
+		var err error
+		if req.Params, err = workload.With(req.Params, f.Parameter, text); err != nil {
 			return req, fmt.Errorf("factor %s: %w", f.Name, err)
 		}
-		req.Params[f.Parameter] = v
 	}
 	return req, nil
 }

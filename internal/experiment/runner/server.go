@@ -20,6 +20,14 @@ import (
 	"hostlab/internal/workload/observe"
 )
 
+// named are the parameters that name a watched service; of a workload that watches none they name none.
+func named(given workload.Params) *observe.Params {
+	if params, ok := given.(*observe.Params); ok {
+		return params
+	}
+	return &observe.Params{}
+}
+
 // server is a factor that is a parameter of the watched service's database server.
 type server struct {
 	p      connect.Parameter
@@ -81,7 +89,7 @@ func CheckLevels(ctx context.Context, st *experiment.Study) error {
 
 // tells refuses what decides if the service never tells it: else periods would pass until that is seen.
 func tells(ctx context.Context, st *experiment.Study) error {
-	params := st.Workload.Params
+	params := named(st.Workload.Params)
 	if dsn, err := observe.Named(params); dsn != nil || err != nil {
 		return err
 	}
@@ -105,7 +113,7 @@ func tells(ctx context.Context, st *experiment.Study) error {
 }
 
 // lacks says why a service that is no database never has a response; "": it may have it.
-func lacks(params workload.Values, r *experiment.Response) string {
+func lacks(params *observe.Params, r *experiment.Response) string {
 	return cmp.Or(observe.Lacks(params, cmp.Or(r.From, r.Name)), observe.Lacks(params, r.Over))
 }
 
@@ -124,7 +132,8 @@ func (s *server) differs(ctx context.Context, name string) (err error) {
 }
 
 // serverOf is the database server that a workload's parameters name: by dsn, or as the service.
-func serverOf(ctx context.Context, params workload.Values) (*connect.DSN, error) {
+func serverOf(ctx context.Context, given workload.Params) (*connect.DSN, error) {
+	params := named(given)
 	if dsn, err := observe.Named(params); dsn != nil || err != nil {
 		return dsn, err
 	}
@@ -138,13 +147,12 @@ func serverOf(ctx context.Context, params workload.Values) (*connect.DSN, error)
 		}
 	}
 	return nil, fmt.Errorf("service %v is no database server whose parameters can be changed; name one with workload.dsn",
-		params["service"])
+		params.Service)
 }
 
 // serviceOf is the service that a workload's parameters name, nil for none, beside the databases of this host.
-func serviceOf(ctx context.Context, params workload.Values) (*service.Service, []host.Database, error) {
-	text, _ := params["service"].(string)
-	spec, err := service.Parse(text)
+func serviceOf(ctx context.Context, params *observe.Params) (*service.Service, []host.Database, error) {
+	spec, err := service.Parse(params.Service)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -156,7 +164,7 @@ func serviceOf(ctx context.Context, params workload.Values) (*service.Service, [
 // Service says which service a live study watches, for people: what its parameters name, found here, or the
 // database that a resume's record has, "" for none.
 func Service(ctx context.Context, st *experiment.Study, before string) (string, error) {
-	params := st.Workload.Params
+	params := named(st.Workload.Params)
 	if before != "" {
 		return before + ", as before", nil
 	}

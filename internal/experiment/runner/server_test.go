@@ -8,13 +8,13 @@ import (
 
 	"hostlab/internal/emulate"
 	"hostlab/internal/experiment"
-	"hostlab/internal/workload"
+	"hostlab/internal/workload/observe"
 )
 
 // The server that is changed is the one that the workload watches.
 func TestServerOfEnvironment(t *testing.T) {
 	t.Setenv("HOSTLAB_DSN", "host=/nowhere port=1 user=watched dbname=x")
-	params := workload.Values{"service": "auto", "dsn": ""}
+	params := &observe.Params{Service: "auto"}
 	d, err := serverOf(t.Context(), params)
 	if err != nil || !strings.Contains(d.Target(), "/nowhere") {
 		t.Fatalf("%v, %v", d, err)

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	"hostlab/internal/experiment"
 	"hostlab/internal/host"
@@ -15,15 +14,18 @@ import (
 // another is busier by then, or where it was restarted with another process.
 type watched struct {
 	data   string          // its kind and directory; "": it is no database whose directory is known
-	params workload.Values // of the workload, that name it
+	params workload.Params // of the workload, that name it
 }
 
 // watchedIn finds the database that a study's parameters name. Of a resume that is the one that was watched
 // before, whatever they name now: data is its, "" for none.
-func watchedIn(ctx context.Context, params workload.Values, data string) (watched, error) {
-	w := watched{params: params}
-	dsn, err := observe.Named(params)
-	if _, named := params["service"]; !named || dsn != nil || err != nil {
+func watchedIn(ctx context.Context, given workload.Params, data string) (watched, error) {
+	w := watched{params: given}
+	params, watches := given.(*observe.Params)
+	if !watches {
+		return w, nil
+	}
+	if dsn, err := observe.Named(params); dsn != nil || err != nil {
 		return w, err
 	}
 	if data != "" {
@@ -42,12 +44,12 @@ func watchedIn(ctx context.Context, params workload.Values, data string) (watche
 }
 
 // pinned names the process of the database whose data these are.
-func pinned(params workload.Values, data string, servers []host.Database) (watched, error) {
+func pinned(params *observe.Params, data string, servers []host.Database) (watched, error) {
 	for _, d := range servers {
 		if d.DataDir.State == host.StateOK && d.Kind+" in "+d.DataDir.Value == data {
-			params = maps.Clone(params)
-			params["service"] = fmt.Sprintf("pid:%d", d.PID)
-			return watched{data, params}, nil
+			to := *params
+			to.Service = fmt.Sprintf("pid:%d", d.PID)
+			return watched{data, &to}, nil
 		}
 	}
 	return watched{}, &away{data}

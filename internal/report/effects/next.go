@@ -32,9 +32,8 @@ func commandLine(x *result.Experiment) (run, command string) {
 	if x.Responses[0].Name == experiment.Printed {
 		run += " --better higher"
 	}
-	words, _ := workload.ParseText(workload.Param{Kind: workload.List}, x.Parameters["run"])
-	list, _ := words.([]string)
-	for _, word := range list {
+	words, _ := workload.SplitWords(x.Parameters["run"])
+	for _, word := range words {
 		command += " " + screen.Word(strings.ReplaceAll(word, "{{", "{"))
 	}
 	return run, command

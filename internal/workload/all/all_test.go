@@ -65,7 +65,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("workload %q is there twice, or not found", name)
 		}
 		seen[name] = true
-		for _, p := range w.Describe().Params {
+		for _, p := range w.Describe().List() {
 			for _, reserved := range []string{"name", "warmup", "settle", "timeout", "expect", "retries"} { // of a study's [workload]
 				if p.Name == reserved {
 					t.Errorf("workload %s: parameter %s means something else in a study", name, p.Name)

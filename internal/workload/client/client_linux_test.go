@@ -46,13 +46,13 @@ func TestContract(t *testing.T) {
 	}
 }
 
-func values(t *testing.T, w workload.Workload, given map[string]any) workload.Values {
+func values(t *testing.T, w workload.Workload, given map[string]any) workload.Params {
 	t.Helper()
-	all := map[string]any{"rows": int64(300), "tables": int64(4), "package": int64(50)}
+	params := map[string]any{"rows": int64(300), "tables": int64(4), "package": int64(50)}
 	for name, v := range given {
-		all[name] = v
+		params[name] = v
 	}
-	v, err := workload.Check(w.Describe(), all)
+	v, err := workload.Check(w.Describe(), params)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestLevels(t *testing.T) {
 				}
 				for _, dir := range []string{first, second} {
 					ours, err := os.ReadDir(dir)
-					if want := dir == p.String("log_dir"); err != nil || len(ours) > 0 != want {
+					if want := dir == p.(*CopyParams).LogDir; err != nil || len(ours) > 0 != want {
 						t.Errorf("%v: log in %s: %v, %v", c, dir, ours, err)
 					}
 				}

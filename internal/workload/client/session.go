@@ -37,29 +37,29 @@ func open(ctx context.Context, cfg workload.Config, t task) (workload.Session, e
 		return nil, err
 	}
 	s := &session{base: cfg.Dir, work: cfg.Work, task: t}
-	if err := s.ready(ctx, cfg.Params); err != nil {
+	if err := s.ready(ctx, all(cfg.Params)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
 // ready has the engine that parameters name, with its log where they say.
-func (s *session) ready(ctx context.Context, p workload.Values) error {
+func (s *session) ready(ctx context.Context, p *CopyParams) error {
 	if err := check(p); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	dir := logDir(p)
+	dir := p.LogDir
 	switch {
 	case dir == "":
 		dir = s.work
 	case !filepath.IsAbs(dir):
 		dir = filepath.Join(s.base, dir)
 	}
-	kind := strings.Join([]string{p.String("engine"), p.String("dsn"), p.String("schema")}, "\n")
-	kind += fmt.Sprint("\n", speaks(p.String("engine")).log(rowsOf(p)))
+	kind := strings.Join([]string{p.Engine, p.DSN, p.Schema}, "\n")
+	kind += fmt.Sprint("\n", speaks(p.Engine).log(rowsOf(p)))
 	same := s.engine != nil && s.kind == kind && s.engine.alive()
 	if same && s.logDir == dir {
 		return nil
@@ -89,30 +89,30 @@ func (s *session) ready(ctx context.Context, p workload.Values) error {
 }
 
 // start opens the engine.
-func (s *session) start(ctx context.Context, p workload.Values, logDir string) (engine, error) {
-	if text := p.String("dsn"); text != "" {
-		t, err := connect.ParseOwn(text)
+func (s *session) start(ctx context.Context, p *CopyParams, logDir string) (engine, error) {
+	if p.DSN != "" {
+		t, err := connect.ParseOwn(p.DSN)
 		if err != nil {
 			return nil, err
 		}
-		return use(ctx, *speaks(t.Vendor.String()), t, p.String("schema"))
+		return use(ctx, *speaks(t.Vendor.String()), t, p.Schema)
 	}
-	if d := speaks(p.String("engine")); d != nil {
+	if d := speaks(p.Engine); d != nil {
 		return start(ctx, *d, s.work, logDir, rowsOf(p))
 	}
 	return openSQLite(logDir)
 }
 
-func rowsOf(p workload.Values) int {
-	if n := p.Int("rows"); n > 0 {
-		return int(n)
+func rowsOf(p *CopyParams) int {
+	if p.Rows > 0 {
+		return p.Rows
 	}
-	return sizes[p.String("size")]
+	return sizes[p.Size]
 }
 
 // layout has the tables and what they must hold, once for a seed.
-func (s *session) layout(p workload.Values, seed uint64) (*tables, error) {
-	shape := [2]int{int(p.Int("tables")), rowsOf(p)}
+func (s *session) layout(p *CopyParams, seed uint64) (*tables, error) {
+	shape := [2]int{p.Tables, rowsOf(p)}
 	if s.want == nil || s.shape != shape || s.seed != seed {
 		s.list, s.want = layout(shape[0], shape[1]), nil
 		for i := range s.list {
@@ -124,7 +124,7 @@ func (s *session) layout(p workload.Values, seed uint64) (*tables, error) {
 		}
 		s.shape, s.seed = shape, seed
 	}
-	return &tables{list: s.list, want: s.want, seed: seed, size: int(p.Int("package"))}, nil
+	return &tables{list: s.list, want: s.want, seed: seed, size: p.Package}, nil
 }
 
 // sameTables reports whether what was made for one serves another.
@@ -135,7 +135,7 @@ func sameTables(a, b *tables) bool {
 }
 
 func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
-	p := r.Params
+	p := all(r.Params)
 	if err := s.ready(ctx, p); err != nil {
 		return out, err
 	}
@@ -155,17 +155,15 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	if err := s.engine.fill(ctx, l, clients); err != nil {
 		return out, err
 	}
-	j := &job{e: s.engine, db: s.engine.sql(), l: l, whole: p.String("mode") == server, task: s.task, clock: processClock}
-	if s.task != deletes {
-		j.work = int(p.Int("work"))
-	}
+	j := &job{e: s.engine, db: s.engine.sql(), l: l, whole: p.Mode == server, task: s.task, work: p.Work,
+		clock: processClock}
 	if s.task == extracts {
 		if j.unload, err = newUnload(s.work); err != nil {
 			return out, err
 		}
 		defer func() { err = errors.Join(err, j.unload.close()) }()
 	}
-	embeddedHere := p.String("engine") == embedded
+	embeddedHere := p.Engine == embedded
 	if embeddedHere { // the database works in the calling thread
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
@@ -197,7 +195,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	}
 	out.Waits = watched.waits()
 	out.Warnings = append(out.Warnings, s.engine.notes()...)
-	if p.String("dsn") != "" {
+	if p.DSN != "" {
 		out.Warnings = append(out.Warnings,
 			"the log's numbers are the whole server's: what others wrote meanwhile is in them")
 	}

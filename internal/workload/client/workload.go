@@ -43,31 +43,70 @@ const (
 // a tenth.
 var sizes = map[string]int{small: 9_960, large: 99_600}
 
-func params(work string) []workload.Param {
-	list := []workload.Param{
-		{Name: "engine", Kind: workload.String, Default: inPostgres, Choices: engines(),
-			Help: "a private PostgreSQL or MariaDB, or SQLite in this program"},
-		{Name: "mode", Kind: workload.String, Default: application, Choices: []string{application, server},
-			Help: "packages through the application, or one statement a table in the server"},
-		{Name: "size", Kind: workload.String, Default: large, Choices: []string{small, large},
-			Help: "of the client: 9,960 or 99,600 rows"},
-		{Name: "rows", Kind: workload.Int, Default: int64(0), Max: 1e8, Over: "size", Help: "of the client; 0: by size"},
-		{Name: "tables", Kind: workload.Int, Default: int64(46), Min: 1, Max: 99, Help: "over which the rows are spread"},
-		{Name: "package", Kind: workload.Int, Default: int64(200), Min: 1, Max: 100_000,
-			Help: "rows of a package; a copy and a deletion commit each"},
+// Params are the parameters of all three.
+type Params struct {
+	// a private PostgreSQL or MariaDB, or SQLite in this program
+	Engine string `toml:"engine" jsonschema:"enum=postgres,enum=mariadb,enum=embedded"`
+	// packages through the application, or one statement a table in the server
+	Mode string `toml:"mode" jsonschema:"enum=application,enum=server"`
+	// of the client: 9,960 or 99,600 rows
+	Size string `toml:"size" jsonschema:"enum=small,enum=large"`
+	// of the client; 0: by size
+	Rows int `toml:"rows" jsonschema:"minimum=0,maximum=100000000" over:"size"`
+	// over which the rows are spread
+	Tables int `toml:"tables" jsonschema:"minimum=1,maximum=99"`
+	// rows of a package; a copy and a deletion commit each
+	Package int `toml:"package" jsonschema:"minimum=1,maximum=100000"`
+	// your own server, without a password, as postgres://USER@HOST:PORT/DATABASE or mariadb://USER@HOST:PORT/DATABASE; to
+	// another host with TLS, unless it has sslmode= or tls=; none: a private one
+	DSN string `toml:"dsn"`
+	// with dsn: an empty schema (MariaDB: database) to use; none: a new one, hostlab_ and ten letters
+	Schema string `toml:"schema"`
+}
+
+// Working is of jobs whose application works on values.
+type Working struct {
+	// times that the application hashes a value: in a copy, 100 makes its own share of the time about a third on an idle
+	// host; 0: none
+	Work int `toml:"work" jsonschema:"minimum=0,maximum=1000000"`
+}
+
+// Logging is of jobs that commit.
+type Logging struct {
+	// directory of the log (write-ahead or redo; embedded: of all); none: the experiment's own
+	LogDir string `toml:"log_dir"`
+}
+
+// CopyParams, DeleteParams and ExtractParams are those of each.
+type (
+	CopyParams struct {
+		Params
+		Working
+		Logging
 	}
-	if work != "" {
-		list = append(list, workload.Param{Name: "work", Kind: workload.Int, Default: int64(100), Max: 1e6, Help: work})
+	DeleteParams struct {
+		Params
+		Logging
 	}
-	return append(list,
-		workload.Param{Name: "log_dir", Kind: workload.String, Default: "",
-			Help: "directory of the log (write-ahead or redo; embedded: of all); none: the experiment's own"},
-		workload.Param{Name: "dsn", Kind: workload.String, Default: "",
-			Help: "your own server, without a password, as " + connect.OwnForms +
-				"; to another host with TLS, unless it has sslmode= or tls=; none: a private one"},
-		workload.Param{Name: "schema", Kind: workload.String, Default: "",
-			Help: "with dsn: an empty schema (MariaDB: database) to use; none: a new one, hostlab_ and ten letters"},
-	)
+	ExtractParams struct {
+		Params
+		Working
+	}
+)
+
+func usual() Params {
+	return Params{Engine: inPostgres, Mode: application, Size: large, Tables: 46, Package: 200}
+}
+
+// all has those of each as those of a copy.
+func all(params workload.Params) *CopyParams {
+	switch p := params.(type) {
+	case *DeleteParams:
+		return &CopyParams{Params: p.Params, Logging: p.Logging}
+	case *ExtractParams:
+		return &CopyParams{Params: p.Params, Working: p.Working}
+	}
+	return params.(*CopyParams)
 }
 
 func responses() []workload.Response {
@@ -122,8 +161,7 @@ func (Copy) Describe() workload.Description {
 		About: "All rows of client 100 are copied to client 200, table by table: the application reads a package of rows, hashes " +
 			"each value as often as work says, inserts the package and commits. With mode server it is one INSERT ... SELECT and one " +
 			"commit a table." + about,
-		Params: params("times that the application hashes a value: 100 makes its own share of the time about a third on an idle " +
-			"host; 0: none"),
+		Params:    &CopyParams{usual(), Working{100}, Logging{}},
 		Responses: responses(),
 	}
 }
@@ -134,7 +172,7 @@ func (Delete) Describe() workload.Description {
 		Title: "a batch job that deletes a client: reads keys in packages, deletes, commits",
 		About: "All rows of client 200, a copy of client 100, are deleted, table by table: the application reads the keys of a " +
 			"package, deletes its rows and commits. With mode server it is one DELETE and one commit a table." + about,
-		Params:    params(""),
+		Params:    &DeleteParams{Params: usual()},
 		Responses: responses(),
 	}
 }
@@ -146,8 +184,7 @@ func (Extract) Describe() workload.Description {
 		About: "All rows of client 100 are read, table by table: the application reads a package of rows, hashes each value as often " +
 			"as work says, and writes them to a file, which is checked after the run. With mode server it is one SELECT a table, of " +
 			"which packages are made as its rows come. Nothing is committed, so it says nothing about log devices." + data,
-		Params: slices.DeleteFunc(params("times that the application hashes a value: its own share of the time; 0: none"),
-			func(p workload.Param) bool { return p.Name == "log_dir" }),
+		Params:    &ExtractParams{usual(), Working{100}},
 		Responses: unloadResponses(),
 	}
 }
@@ -162,62 +199,50 @@ func unloadResponses() []workload.Response {
 		Better: "higher"})
 }
 
-func (common) Validate(cfg workload.Config) error { return check(cfg.Params) }
+func (common) Validate(cfg workload.Config) error { return check(all(cfg.Params)) }
 
-func (common) Needs(ctx context.Context, p workload.Values) error {
-	if p.String("dsn") != "" {
+func (common) Needs(ctx context.Context, params workload.Params) error {
+	p := all(params)
+	if p.DSN != "" {
 		return nil // a server of the user's
 	}
-	return database.Installed(ctx, "engine", p.String("engine"))
+	return database.Installed(ctx, "engine", p.Engine)
 }
 
-func (common) Outside(p workload.Values) string {
-	t, err := connect.ParseOwn(p.String("dsn"))
-	if p.String("dsn") == "" || err != nil {
+func (common) Outside(params workload.Params) string {
+	p := all(params)
+	t, err := connect.ParseOwn(p.DSN)
+	if p.DSN == "" || err != nil {
 		return ""
 	}
 	where := "a new schema hostlab_..."
-	if name := p.String("schema"); name != "" {
-		where = "schema " + name
+	if p.Schema != "" {
+		where = "schema " + p.Schema
 	}
 	return "works on " + t.Vendor.Product + " (" + t.Target() + "), in " + where + ", and drops what it made there"
-}
-
-// engines are the servers, and SQLite.
-func engines() (names []string) {
-	for _, d := range dialects() {
-		names = append(names, d.vendor.Name)
-	}
-	return append(names, embedded)
 }
 
 // plain is how a schema may be named: what needs no quotes in any engine.
 var plain = lazyre.New(`^[a-z_][a-z0-9_]{0,62}$`)
 
-// logDir is empty for a job that has no such parameter.
-func logDir(p workload.Values) string {
-	dir, _ := p["log_dir"].(string)
-	return dir
-}
-
-func check(p workload.Values) error {
+func check(p *CopyParams) error {
 	var errs []error
 	wrong := func(name, text, hint string) {
 		errs = append(errs, &workload.ParamError{Name: name, Text: text, Hint: hint})
 	}
-	name, engine := p.String("schema"), p.String("engine")
-	if dir := logDir(p); strings.HasPrefix(dir, "delay:") {
+	name, engine := p.Schema, p.Engine
+	if dir := p.LogDir; strings.HasPrefix(dir, "delay:") {
 		wrong("log_dir", dir+" is no directory: slowed ones are for levels of a study",
 			"give it to one, as in 'hostlab run log-device --set level.delay="+dir+"'")
 		return errors.Join(errs...)
 	}
-	if p.String("dsn") == "" {
+	if p.DSN == "" {
 		if name != "" {
 			wrong("schema", "is for a server that dsn names", "leave it out, or give dsn")
 		}
 		return errors.Join(errs...)
 	}
-	t, err := connect.ParseOwn(p.String("dsn"))
+	t, err := connect.ParseOwn(p.DSN)
 	switch {
 	case err != nil:
 		wrong("dsn", err.Error(), "")
@@ -226,7 +251,7 @@ func check(p workload.Values) error {
 	case t.Vendor.String() != engine:
 		wrong("dsn", "names another kind of server than engine="+engine, "write engine="+t.Vendor.String())
 	}
-	if logDir(p) != "" {
+	if p.LogDir != "" {
 		wrong("log_dir", "the log of your own server (dsn) is not moved",
 			"leave log_dir out, or leave dsn out for a private server")
 	}

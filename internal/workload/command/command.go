@@ -17,6 +17,21 @@ import (
 // Workload implements workload.Workload.
 type Workload struct{}
 
+// Params are the workload's parameters.
+type Params struct {
+	// the program and its arguments: ["gzip", "-{level}", "--keep", "big.log"]
+	Run []workload.Word `toml:"run" jsonschema:"required"`
+	// environment variables, added to those of hostlab
+	Env map[string]workload.Word `toml:"env"`
+	// file that the program reads as its input; none: nothing to read
+	Stdin string `toml:"stdin"`
+	// directory to run in; none: the study file's
+	Dir string `toml:"dir"`
+	// run the program again and again for so long before the first run of a session; it counts into the timeout, not into
+	// the responses
+	Ramp workload.Span `toml:"ramp" limits:"0,86400"`
+}
+
 func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "command",
@@ -29,18 +44,7 @@ func (Workload) Describe() workload.Description {
 			"picked from what it prints: json:PATH (RFC 9535) from stdout, regex:EXPR with one group, or gobench:NAME UNIT (the mean " +
 			"where the name comes several times; ns/op comes in s, MB/s in B/s, B/op in B, x/s in 1/s, without a scale), the last two " +
 			"also from stderr where stdout has no match. A group that has only a part of a number is refused.",
-		Params: []workload.Param{
-			{Name: "run", Kind: workload.List, Required: true,
-				Help: `the program and its arguments: ["gzip", "-{level}", "--keep", "big.log"]`},
-			{Name: "env", Kind: workload.Table, Default: map[string]string{},
-				Help: "environment variables, added to those of hostlab"},
-			{Name: "stdin", Kind: workload.String, Default: "",
-				Help: "file that the program reads as its input; none: nothing to read"},
-			{Name: "dir", Kind: workload.String, Default: "", Help: "directory to run in; none: the study file's"},
-			{Name: "ramp", Kind: workload.Duration, Default: time.Duration(0), Max: 86400,
-				Help: "run the program again and again for so long before the first run of a session; it counts into the timeout, not into " +
-					"the responses"},
-		},
+		Params: &Params{},
 		Responses: []workload.Response{
 			{Name: "wall", Title: "Elapsed time", Unit: "s", Better: "lower"},
 			{Name: "user", Title: "CPU time in user mode", Unit: "s", Better: "lower"},
@@ -59,18 +63,18 @@ func (w Workload) Validate(cfg workload.Config) error {
 
 func (w Workload) check(cfg workload.Config) ([]picker, error) {
 	var errs []error
-	run := cfg.Params.List("run")
-	if len(run) == 0 || run[0] == "" {
+	p := cfg.Params.(*Params)
+	if len(p.Run) == 0 || p.Run[0] == "" {
 		errs = append(errs, workload.Wrong("run", "names no program", `write ["program", "argument", ...]`))
 	}
-	known := known{params: w.Describe().Params}
+	var known known
 	if cfg.Factors != nil {
 		known.factors = map[string]bool{}
 		for _, f := range cfg.Factors {
 			known.factors[f] = true
 		}
 	}
-	for _, t := range templates(cfg.Params) {
+	for _, t := range templates(p) {
 		if err := known.check(t.param, t.text); err != nil {
 			errs = append(errs, err)
 		}
@@ -108,7 +112,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	if err := ctx.Err(); err != nil {
 		return out, err
 	}
-	if ramp := r.Params.Duration("ramp"); ramp > 0 && !s.ramped {
+	if ramp := r.Params.(*Params).Ramp.Duration; ramp > 0 && !s.ramped {
 		for end := time.Now().Add(ramp); time.Now().Before(end); {
 			if _, err := s.once(ctx, r); err != nil {
 				return out, err
@@ -126,8 +130,8 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 // once runs the program and reports what came of it. The error is a *Failure once
 // the program has been started.
 func (s *session) once(ctx context.Context, r workload.Request) (done ended, err error) {
-	fill := filler{request: r, params: Workload{}.Describe().Params}
-	if fill.uses(r.Params, "out") {
+	p, fill := r.Params.(*Params), filler{request: r}
+	if fill.uses(p, "out") {
 		if fill.out, err = os.MkdirTemp(s.cfg.Work, "out-"); err != nil {
 			return done, fmt.Errorf("cannot make the run's {out} directory: %w", err)
 		}
@@ -137,7 +141,7 @@ func (s *session) once(ctx context.Context, r workload.Request) (done ended, err
 			}
 		}()
 	}
-	c, err := fill.call(r.Params, s.cfg.Dir)
+	c, err := fill.call(p, s.cfg.Dir)
 	if err != nil {
 		return done, err
 	}

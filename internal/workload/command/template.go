@@ -20,16 +20,15 @@ import (
 type template struct{ param, text string }
 
 // templates lists the texts of a configuration, in a fixed order.
-func templates(v workload.Values) []template {
+func templates(v *Params) []template {
 	var out []template
-	for _, word := range v.List("run") {
-		out = append(out, template{"run", word})
+	for _, word := range v.Run {
+		out = append(out, template{"run", string(word)})
 	}
-	env := v.Table("env")
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		out = append(out, template{"env." + name, env[name]})
+	for _, name := range slices.Sorted(maps.Keys(v.Env)) {
+		out = append(out, template{"env." + name, string(v.Env[name])})
 	}
-	return append(out, template{"stdin", v.String("stdin")}, template{"dir", v.String("dir")})
+	return append(out, template{"stdin", v.Stdin}, template{"dir", v.Dir})
 }
 
 // expand replaces each {name} with value(name). {{ is a brace; a } that closes
@@ -62,15 +61,11 @@ func expand(text string, value func(name string) (string, error)) (string, error
 	}
 }
 
-// own are the names that hostlab itself gives a value.
-var own = []string{"out", "seed"}
-
-// nested are the parameters that hold templates and can be in none.
-var nested = []string{"run", "env", "stdin", "dir"}
+// own are the names that hostlab itself gives a value, and the parameters that hold no names.
+var own = []string{"out", "seed", "ramp"}
 
 // known are the names that templates may have.
 type known struct {
-	params  []workload.Param
 	factors map[string]bool // nil: any
 }
 
@@ -91,13 +86,7 @@ func (k known) check(param, text string) error {
 }
 
 func (k known) names(factors map[string]bool) []string {
-	names := slices.Concat(slices.Sorted(maps.Keys(factors)), own)
-	for _, p := range k.params {
-		if !slices.Contains(nested, p.Name) {
-			names = append(names, p.Name)
-		}
-	}
-	return names
+	return slices.Concat(slices.Sorted(maps.Keys(factors)), own)
 }
 
 func unknownName(name string, names []string) error {
@@ -111,12 +100,11 @@ func unknownName(name string, names []string) error {
 // filler fills the templates of one run.
 type filler struct {
 	request workload.Request
-	params  []workload.Param
 	out     string
 }
 
 // uses reports whether a template has {name}.
-func (f filler) uses(v workload.Values, name string) bool {
+func (f filler) uses(v *Params, name string) bool {
 	return slices.ContainsFunc(templates(v), func(t template) bool { return strings.Contains(t.text, "{"+name+"}") })
 }
 
@@ -129,17 +117,14 @@ func (f filler) value(name string) (string, error) {
 		return f.out, nil
 	case "seed":
 		return strconv.FormatUint(f.request.Seed, 10), nil
-	}
-	for _, p := range f.params {
-		if p.Name == name && !slices.Contains(nested, name) {
-			return workload.Text(p, f.request.Params[name]), nil
-		}
+	case "ramp":
+		return f.request.Params.(*Params).Ramp.String(), nil
 	}
 	levels := map[string]bool{}
 	for name := range f.request.Levels {
 		levels[name] = true
 	}
-	return "", unknownName(name, known{params: f.params}.names(levels))
+	return "", unknownName(name, known{}.names(levels))
 }
 
 // call is a program that is ready to be started.
@@ -154,7 +139,7 @@ type call struct {
 }
 
 // call fills the templates, and finds the program.
-func (f filler) call(v workload.Values, base string) (c call, err error) {
+func (f filler) call(v *Params, base string) (c call, err error) {
 	fill := func(param, text string) string {
 		s, ferr := expand(text, f.value)
 		if ferr != nil && err == nil {
@@ -162,15 +147,14 @@ func (f filler) call(v workload.Values, base string) (c call, err error) {
 		}
 		return s
 	}
-	for _, word := range v.List("run") {
-		c.args = append(c.args, fill("run", word))
+	for _, word := range v.Run {
+		c.args = append(c.args, fill("run", string(word)))
 	}
-	env := v.Table("env")
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		c.env = append(c.env, name+"="+fill("env."+name, env[name]))
+	for _, name := range slices.Sorted(maps.Keys(v.Env)) {
+		c.env = append(c.env, name+"="+fill("env."+name, string(v.Env[name])))
 	}
-	c.dir = workload.Under(base, fill("dir", v.String("dir")))
-	if stdin := fill("stdin", v.String("stdin")); stdin != "" {
+	c.dir = workload.Under(base, fill("dir", v.Dir))
+	if stdin := fill("stdin", v.Stdin); stdin != "" {
 		c.stdin = workload.Under(base, stdin)
 	}
 	if err != nil {

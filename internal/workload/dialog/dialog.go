@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"hostlab/internal/cpus"
@@ -24,8 +23,52 @@ import (
 // Workload implements workload.Workload.
 type Workload struct{ cpus.Placed }
 
+// Params are the workload's parameters.
+type Params struct {
+	// slices of a step
+	Slices int `toml:"slices" jsonschema:"minimum=1,maximum=10000"`
+	// mean CPU time of a slice at full speed
+	Slice workload.Span `toml:"slice" limits:"0.00002,60"`
+	// all slices alike, or exponential
+	SliceDist string `toml:"slice_dist" jsonschema:"enum=fixed,enum=exp"`
+	// mean wait for the database between two slices
+	Wait workload.Span `toml:"wait" limits:"0,60"`
+	// all waits alike, or exponential
+	WaitDist string `toml:"wait_dist" jsonschema:"enum=fixed,enum=exp"`
+	// none: waits are asleep; else a step queries a database of its own between two slices
+	Database string `toml:"database" jsonschema:"enum=none,enum=sqlite,enum=postgres"`
+	// database: documents in it, of which a query reads one by its key
+	Documents int `toml:"documents" jsonschema:"minimum=1,maximum=1000000"`
+	// database: items of a document, rows of 400 bytes
+	Items int `toml:"items" jsonschema:"minimum=1,maximum=100000"`
+	// closed loop of so many users; 0: one for each CPU, or open with load
+	Users int `toml:"users" jsonschema:"minimum=0,maximum=100000"`
+	// mean time between the steps of a user
+	Think workload.Span `toml:"think" limits:"0,600"`
+	// all alike, or exponential
+	ThinkDist string `toml:"think_dist" jsonschema:"enum=fixed,enum=exp"`
+	// open Poisson arrivals, share of the CPUs at full speed, 0.05 to 0.95; 0: closed
+	Load float64 `toml:"load" jsonschema:"minimum=0,maximum=0.95"`
+	// a slice takes the next idle CPU, or the lowest-numbered one
+	Placement string `toml:"placement" jsonschema:"enum=spread,enum=packed"`
+	// all that this process may use, one-per-core of these (one thread of each core), or a list such as 0-3,8
+	CPUs string `toml:"cpus"`
+	// in which measured steps start
+	Duration workload.Span `toml:"duration" limits:"0.01,3600"`
+	// before it; its steps are not counted
+	WarmUp workload.Span `toml:"warm_up" limits:"0,600"`
+	// none: the host's own clock; else emulated: high-performance, balanced-rs1, balanced-rs2, power-saver, ondemand,
+	// schedutil, fixed:PERCENT
+	Policy string `toml:"policy"`
+	// emulated: lowest speed, share of full speed; there are states every 5 %
+	Floor float64 `toml:"floor" jsonschema:"minimum=0.05,maximum=1"`
+	// emulated: check interval of the governor; 0: its own
+	Check workload.Span `toml:"check" limits:"0,5"`
+	// file for the burst and idle lengths of the last run, which predict --workload reads
+	Record string `toml:"record"`
+}
+
 func (Workload) Describe() workload.Description {
-	kinds := []string{fixed, exp}
 	return workload.Description{
 		Name:  "dialog",
 		Title: "steps of an application server: slices of CPU work with database waits between",
@@ -36,44 +79,9 @@ func (Workload) Describe() workload.Description {
 			"spins count as CPU time. Such runs are evidence \"emulated\", on any host and without a privilege. With a database, a step " +
 			"waits for queries in place of sleeping: SQLite in the worker's process, or a private PostgreSQL, over connections like " +
 			"those of work processes. That database runs on this host, on any CPU, and its work is not among a step's CPU time.",
-		Params: []workload.Param{
-			{Name: "slices", Kind: workload.Int, Default: int64(1), Min: 1, Max: 10000, Help: "slices of a step"},
-			{Name: "slice", Kind: workload.Duration, Default: 20 * time.Millisecond, Min: 20e-6, Max: 60,
-				Help: "mean CPU time of a slice at full speed"},
-			{Name: "slice_dist", Kind: workload.String, Default: fixed, Choices: kinds,
-				Help: "all slices alike, or exponential"},
-			{Name: "wait", Kind: workload.Duration, Default: time.Duration(0), Max: 60,
-				Help: "mean wait for the database between two slices"},
-			{Name: "wait_dist", Kind: workload.String, Default: fixed, Choices: kinds, Help: "all waits alike, or exponential"},
-			{Name: "database", Kind: workload.String, Default: none, Choices: []string{none, database.SQLite, database.Postgres},
-				Help: "none: waits are asleep; else a step queries a database of its own between two slices"},
-			{Name: "documents", Kind: workload.Int, Default: int64(200), Min: 1, Max: 1e6,
-				Help: "database: documents in it, of which a query reads one by its key"},
-			{Name: "items", Kind: workload.Int, Default: int64(200), Min: 1, Max: 1e5,
-				Help: "database: items of a document, rows of 400 bytes"},
-			{Name: "users", Kind: workload.Int, Default: int64(0), Max: 1e5,
-				Help: "closed loop of so many users; 0: one for each CPU, or open with load"},
-			{Name: "think", Kind: workload.Duration, Default: time.Duration(0), Max: 600,
-				Help: "mean time between the steps of a user"},
-			{Name: "think_dist", Kind: workload.String, Default: fixed, Choices: kinds, Help: "all alike, or exponential"},
-			{Name: "load", Kind: workload.Float, Default: 0.0, Max: 0.95,
-				Help: "open Poisson arrivals, share of the CPUs at full speed, 0.05 to 0.95; 0: closed"},
-			{Name: "placement", Kind: workload.String, Default: "spread", Choices: []string{"spread", "packed"},
-				Help: "a slice takes the next idle CPU, or the lowest-numbered one"},
-			cpus.Param(),
-			{Name: "duration", Kind: workload.Duration, Default: 2 * time.Second, Min: 0.01, Max: 3600,
-				Help: "in which measured steps start"},
-			{Name: "warm_up", Kind: workload.Duration, Default: time.Duration(0), Max: 600,
-				Help: "before it; its steps are not counted"},
-			{Name: "policy", Kind: workload.String, Default: none,
-				Help: "none: the host's own clock; else emulated: " + strings.Join(offered, ", ")},
-			{Name: "floor", Kind: workload.Float, Default: 0.5, Min: 0.05, Max: 1,
-				Help: "emulated: lowest speed, share of full speed; there are states every 5 %"},
-			{Name: "check", Kind: workload.Duration, Default: time.Duration(0), Max: 5,
-				Help: "emulated: check interval of the governor; 0: its own"},
-			{Name: "record", Kind: workload.String, Default: "",
-				Help: "file for the burst and idle lengths of the last run, which predict --workload reads"},
-		},
+		Params: &Params{Slices: 1, Slice: workload.Millis(20), SliceDist: fixed, WaitDist: fixed, Database: none,
+			Documents: 200, Items: 200, ThinkDist: fixed, Placement: "spread", CPUs: cpus.All, Duration: workload.Seconds(2),
+			Policy: none, Floor: 0.5},
 		Responses: []workload.Response{
 			{Name: "step_mean", Title: "Mean step", Unit: "s", Better: "lower"},
 			{Name: "step_p50", Title: "Median step", Unit: "s", Better: "lower"},
@@ -90,10 +98,6 @@ func (Workload) Describe() workload.Description {
 	}
 }
 
-// offered are the policies that help lists; others of the model work too.
-var offered = []string{"high-performance", "balanced-rs1", "balanced-rs2", "power-saver", "ondemand", "schedutil",
-	"fixed:PERCENT"}
-
 // chosen reads which CPUs. Whether those of a list are there is seen when they are used.
 func chosen(text string) ([]int, error) {
 	if text != cpus.All && text != cpus.OnePerCore {
@@ -107,17 +111,18 @@ func chosen(text string) ([]int, error) {
 }
 
 func (Workload) Validate(cfg workload.Config) error {
-	p, err := planOf(cfg.Params)
+	given := cfg.Params.(*Params)
+	p, err := planOf(given)
 	if err != nil {
 		return err
 	}
 	if len(cfg.Factors) == 0 { // in a study, a level may be what gives it an effect
-		if err := idle(cfg.Params); err != nil {
+		if err := idle(given); err != nil {
 			return err
 		}
 	}
 	if p.Policy != "" && cfg.Evidence == result.Measured {
-		return workload.Wrong("policy", cfg.Params.String("policy")+
+		return workload.Wrong("policy", given.Policy+
 			" emulates a clock, and this study says that it measures this host's own",
 			`write evidence = "emulated" under [study]`)
 	}
@@ -125,24 +130,24 @@ func (Workload) Validate(cfg workload.Config) error {
 }
 
 // idle refuses parameters that have no effect beside the others.
-func idle(v workload.Values) error {
-	d := Workload{}.Describe()
+func idle(v *Params) error {
+	unset := Workload{}.Describe().Params
 	for _, c := range []struct {
 		is    bool
 		names []string
 		text  string
 		hint  string
 	}{
-		{v.Float("load") > 0, []string{"think", "think_dist"}, "users think, and arrivals with a load have none",
+		{v.Load > 0, []string{"think", "think_dist"}, "users think, and arrivals with a load have none",
 			"leave out one of it and load"},
-		{v.Duration("think") == 0, []string{"think_dist"}, "users do not think", "give think too"},
-		{v.Duration("wait") == 0, []string{"wait_dist"}, "there is no wait", "give wait too"},
-		{v.String("policy") == none, []string{"floor", "check"}, "it is of an emulated clock, and this is the host's own",
+		{v.Think.Duration == 0, []string{"think_dist"}, "users do not think", "give think too"},
+		{v.Wait.Duration == 0, []string{"wait_dist"}, "there is no wait", "give wait too"},
+		{v.Policy == none, []string{"floor", "check"}, "it is of an emulated clock, and this is the host's own",
 			"give a policy too"},
-		{v.String("database") == none, []string{"documents", "items"}, "there is no database", "give database too"},
+		{v.Database == none, []string{"documents", "items"}, "there is no database", "give database too"},
 	} {
 		for _, name := range c.names {
-			if p, _ := d.Param(name); c.is && v[name] != p.Default {
+			if c.is && workload.Value(v, name) != workload.Value(unset, name) {
 				return workload.Wrong(name, "it has no effect: "+c.text, c.hint)
 			}
 		}
@@ -150,22 +155,23 @@ func idle(v workload.Values) error {
 	return nil
 }
 
-func (Workload) Needs(ctx context.Context, p workload.Values) error {
-	return database.Installed(ctx, "database", p.String("database"))
+func (Workload) Needs(ctx context.Context, p workload.Params) error {
+	return database.Installed(ctx, "database", p.(*Params).Database)
 }
 
 func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
 	if err := w.Validate(cfg); err != nil {
 		return nil, err
 	}
-	p, err := planOf(cfg.Params)
+	given := cfg.Params.(*Params)
+	p, err := planOf(given)
 	if err != nil {
 		return nil, err
 	}
 	s := &session{worker: worker.Kept{Job: job}, dir: cfg.Dir,
 		databases: databases{work: cfg.Work, postgres: database.Server{Work: cfg.Work, Param: "database"}},
 		labelled:  cfg.Evidence == result.Emulated}
-	if err := s.recordable(cfg.Params.String("record")); err != nil {
+	if err := s.recordable(given.Record); err != nil {
 		return nil, err
 	}
 	if err := s.connect(ctx, &p); err != nil {
@@ -212,12 +218,13 @@ func (s *session) call(ctx context.Context, p plan) (r reply, err error) {
 }
 
 func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
-	p, err := planOf(r.Params)
+	given := r.Params.(*Params)
+	p, err := planOf(given)
 	if err != nil {
 		return out, err
 	}
 	p.Rate, p.Seed = s.rate, r.Seed
-	file := r.Params.String("record")
+	file := given.Record
 	if err := s.recordable(file); err != nil {
 		return out, err
 	}

@@ -41,7 +41,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-func values(t *testing.T, given map[string]any) workload.Values {
+func values(t *testing.T, given map[string]any) workload.Params {
 	t.Helper()
 	v, err := workload.Check(Workload{}.Describe(), given)
 	if err != nil {
@@ -139,7 +139,7 @@ func TestRecord(t *testing.T) {
 		return got, r
 	}
 	patiently(t, 300*time.Millisecond, func(duration time.Duration) error {
-		v["duration"] = duration
+		v.(*Params).Duration = workload.Span{Duration: duration}
 		got, r := run()
 		busy := 0.0
 		for _, b := range r.Busy {
@@ -151,8 +151,7 @@ func TestRecord(t *testing.T) {
 		}
 		return nil
 	})
-	v["duration"] = 20 * time.Millisecond
-	v["policy"] = "fixed:50"
+	v.(*Params).Duration, v.(*Params).Policy = workload.Millis(20), "fixed:50"
 	if got, r := run(); !strings.Contains(strings.Join(got.Warnings, "\n"), "a prediction from it would slow the work twice") || !strings.Contains(r.Source, "emulated as fixed:50") {
 		t.Errorf("from an emulated clock: %q, %s", got.Warnings, r.Source)
 	}
@@ -160,7 +159,7 @@ func TestRecord(t *testing.T) {
 	if err := os.WriteFile(other, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	v["record"] = "precious.txt"
+	v.(*Params).Record = "precious.txt"
 	if _, err := s.Run(t.Context(), workload.Request{Params: v}); err == nil || !strings.Contains(err.Error(), "is there and is no record of bursts") {
 		t.Errorf("%v", err)
 	}
@@ -183,7 +182,7 @@ func TestEmulates(t *testing.T) {
 	run := func(policy string, evidence result.Evidence, duration time.Duration) workload.Sample {
 		t.Helper()
 		v := values(t, map[string]any{"slice": "10ms", "think": "5ms", "policy": policy, "cpus": cpu})
-		v["duration"] = duration
+		v.(*Params).Duration = workload.Span{Duration: duration}
 		s, err := Workload{}.Open(t.Context(), workload.Config{Params: v, Evidence: evidence})
 		if err != nil {
 			t.Fatal(err)

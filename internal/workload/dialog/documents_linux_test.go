@@ -35,7 +35,7 @@ func TestContractWithDatabase(t *testing.T) {
 	}
 }
 
-func open(t *testing.T, params map[string]any) (*session, workload.Values) {
+func open(t *testing.T, params map[string]any) (*session, workload.Params) {
 	t.Helper()
 	v := values(t, params)
 	s, err := Workload{}.Open(t.Context(), workload.Config{Params: v, Dir: t.TempDir(), Work: t.TempDir()})

@@ -57,27 +57,22 @@ const (
 )
 
 // planOf reads parameters. The error is a *workload.ParamError.
-func planOf(v workload.Values) (p plan, err error) {
-	l := func(name string) length {
-		return length{v.Duration(name).Seconds(), v.String(name+"_dist") == exp}
-	}
-	p = plan{Packed: v.String("placement") == "packed", Users: int(v.Int("users")), Load: v.Float("load"),
-		Slices: int(v.Int("slices")),
-		Slice:  l("slice"), Wait: l("wait"), Think: l("think"), WarmUp: v.Duration("warm_up").Seconds(),
-		Duration: v.Duration("duration").Seconds(),
-		Floor:    v.Float("floor"), Record: v.String("record") != ""}
-	if p.CPUs, err = chosen(v.String("cpus")); err != nil {
+func planOf(v *Params) (p plan, err error) {
+	p = plan{Packed: v.Placement == "packed", Users: v.Users, Load: v.Load, Slices: v.Slices,
+		Slice: length{v.Slice.Seconds(), v.SliceDist == exp}, Wait: length{v.Wait.Seconds(), v.WaitDist == exp},
+		Think: length{v.Think.Seconds(), v.ThinkDist == exp}, WarmUp: v.WarmUp.Seconds(), Duration: v.Duration.Seconds(),
+		Floor: v.Floor, Record: v.Record != ""}
+	if p.CPUs, err = chosen(v.CPUs); err != nil {
 		return p, err
 	}
 	if p.Load == 0 && p.Users == 0 {
 		p.Users = len(p.CPUs)
 	}
-	if name := v.String("database"); name != none {
-		p.Database = name
-		p.Source = source{Documents: int(v.Int("documents")), Items: int(v.Int("items"))}
+	if v.Database != none {
+		p.Database, p.Source = v.Database, source{Documents: v.Documents, Items: v.Items}
 	}
-	if name := v.String("policy"); name != none {
-		policy, err := policyOf(name, v.Duration("check"))
+	if v.Policy != none {
+		policy, err := policyOf(v.Policy, v.Check.Duration)
 		if err != nil {
 			return p, err
 		}
@@ -202,8 +197,8 @@ func ns(s float64) time.Duration { return time.Duration(math.Round(s * 1e9)) }
 
 // Case is what the model is to simulate to predict runs with these parameters, with
 // full speed for nominal. The error is a *workload.ParamError.
-func Case(v workload.Values) (model.Case, error) {
-	p, err := planOf(v)
+func Case(v workload.Params) (model.Case, error) {
+	p, err := planOf(v.(*Params))
 	if err != nil {
 		return model.Case{}, err
 	}

@@ -29,13 +29,12 @@ type crew struct {
 }
 
 func newCrew(g *group, r workload.Request) *crew {
-	p := r.Params
-	c := &crew{group: g, clock: g.clock, limit: p.Duration("duration"), work: uint64(p.Int("work")),
-		left: int(p.Int("count"))}
+	p := r.Params.(*Params)
+	c := &crew{group: g, clock: g.clock, limit: p.Duration.Duration, work: uint64(p.Work), left: p.Count}
 	c.times = make([]float64, 0, c.left)
-	if rate := p.Float("rate"); rate > 0 {
+	if rate := p.Rate; rate > 0 {
 		c.arrivals = workload.Even(g.clock.began, rate)
-		if p.String("arrivals") == "random" {
+		if p.Arrivals == "random" {
 			c.arrivals = workload.Poisson(g.clock.began, rate, r.Seed)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"strings"
-	"time"
 
 	"hostlab/internal/host"
 	"hostlab/internal/workload"
@@ -14,6 +13,37 @@ import (
 
 // Workload implements workload.Workload.
 type Workload struct{}
+
+// Params are the workload's parameters.
+type Params struct {
+	// directory of the log; none: the experiment's own
+	Dir string `toml:"dir"`
+	// what a commit meets: a new file, a growing one, or a recycled one
+	Layout Layout `toml:"layout" jsonschema:"enum=allocated,enum=extending,enum=overwritten"`
+	// of the file, before it starts again
+	Size workload.Bytes `toml:"size" limits:"512,67108864"`
+	// of one commit, a multiple of 512
+	Block workload.Bytes `toml:"block" limits:"512,65536"`
+	// how it is made durable: write and fdatasync (FlushFileBuffers on Windows), O_DSYNC, O_DIRECT with O_DSYNC, or a store
+	// to persistent memory (DAX)
+	Sync Sync `toml:"sync" jsonschema:"enum=fdatasync,enum=dsync,enum=direct-dsync,enum=mapped"`
+	// that commit at the same time
+	Writers int `toml:"writers" jsonschema:"minimum=1,maximum=256"`
+	// writers who wait share one write; false: each makes its own
+	Group bool `toml:"group"`
+	// additions that a writer computes before each commit; not with a rate
+	Work int `toml:"work" jsonschema:"minimum=0,maximum=100000000"`
+	// commits of a run, at most
+	Count int `toml:"count" jsonschema:"minimum=1,maximum=1000000"`
+	// a run ends after it even if fewer were made; 0: never
+	Duration workload.Span `toml:"duration" limits:"0,3600"`
+	// commits that arrive a second; 0: one after the other
+	Rate float64 `toml:"rate" unit:"1/s" jsonschema:"minimum=0,maximum=1000000"`
+	// how they arrive with a rate
+	Arrivals string `toml:"arrivals" jsonschema:"enum=random,enum=even"`
+	// commits before the timed ones, in which the pause is forgotten
+	Lead int `toml:"lead" jsonschema:"minimum=0,maximum=1000"`
+}
 
 func (Workload) Describe() workload.Description {
 	return workload.Description{
@@ -24,34 +54,8 @@ func (Workload) Describe() workload.Description {
 			"sessions would send them, and each is timed from the moment that it was due, so that one which waits for the one before " +
 			"counts its wait, and its wake-up. With work, each writer computes before it commits, as an application does, so that a run " +
 			"tells which share of its time is the log's. It says nothing about reads.",
-		Params: []workload.Param{
-			{Name: "dir", Kind: workload.String, Default: "", Help: "directory of the log; none: the experiment's own"},
-			{Name: "layout", Kind: workload.String, Default: string(Allocated),
-				Choices: workload.Words(Allocated, Extending, Overwritten),
-				Help:    "what a commit meets: a new file, a growing one, or a recycled one"},
-			{Name: "size", Kind: workload.Bytes, Default: int64(16 << 20), Min: LeastBlock, Max: MaxFileBytes,
-				Help: "of the file, before it starts again"},
-			{Name: "block", Kind: workload.Bytes, Default: int64(CommitBytes), Min: LeastBlock, Max: MostBlock,
-				Help: "of one commit, a multiple of 512"},
-			{Name: "sync", Kind: workload.String, Default: string(DataSync), Choices: workload.Words(Syncs...),
-				Help: "how it is made durable: write and fdatasync (FlushFileBuffers on Windows), O_DSYNC, O_DIRECT with O_DSYNC, or a " +
-					"store to persistent memory (DAX)"},
-			{Name: "writers", Kind: workload.Int, Default: int64(1), Min: 1, Max: mostWriters,
-				Help: "that commit at the same time"},
-			{Name: "group", Kind: workload.Bool, Default: true,
-				Help: "writers who wait share one write; false: each makes its own"},
-			{Name: "work", Kind: workload.Int, Default: int64(0), Max: 1e8,
-				Help: "additions that a writer computes before each commit; not with a rate"},
-			{Name: "count", Kind: workload.Int, Default: int64(1000), Min: 1, Max: 1e6, Help: "commits of a run, at most"},
-			{Name: "duration", Kind: workload.Duration, Default: time.Duration(0), Max: 3600,
-				Help: "a run ends after it even if fewer were made; 0: never"},
-			{Name: "rate", Kind: workload.Float, Default: 0.0, Unit: "1/s", Max: 1e6,
-				Help: "commits that arrive a second; 0: one after the other"},
-			{Name: "arrivals", Kind: workload.String, Default: "random", Choices: []string{"random", "even"},
-				Help: "how they arrive with a rate"},
-			{Name: "lead", Kind: workload.Int, Default: int64(5), Max: 1000,
-				Help: "commits before the timed ones, in which the pause is forgotten"},
-		},
+		Params: &Params{Layout: Allocated, Size: 16 << 20, Block: CommitBytes, Sync: DataSync, Writers: 1, Group: true,
+			Count: 1000, Arrivals: "random", Lead: 5},
 		Responses: append(workload.LatencyResponses("commit"),
 			workload.Response{Name: "commits_per_s", Title: "Commits per second", Unit: "1/s", Better: "higher"},
 			workload.Response{Name: "wall", Title: "Elapsed time of a run", Unit: "s", Better: "lower"},
@@ -63,22 +67,20 @@ func (Workload) Describe() workload.Description {
 	}
 }
 
-const mostWriters = 256
-
 func (Workload) Validate(cfg workload.Config) error {
-	p := cfg.Params
+	p := cfg.Params.(*Params)
 	wrong := func(name, format string, a ...any) error { return workload.Wrong(name, fmt.Sprintf(format, a...), "") }
-	block, size := p.Int("block"), p.Int("size")
+	block, size := int64(p.Block), int64(p.Size)
 	switch {
 	case block%sector != 0:
 		return wrong("block", "%d is not a multiple of %d", block, sector)
 	case size%block != 0:
 		return wrong("size", "%d is not a multiple of %d, the block", size, block)
-	case size < block*p.Int("writers"):
-		return wrong("size", "%d has no room for a block of each of %d writers", size, p.Int("writers"))
-	case Sync(p.String("sync")) == Mapped && Layout(p.String("layout")) == Extending:
+	case size < block*int64(p.Writers):
+		return wrong("size", "%d has no room for a block of each of %d writers", size, p.Writers)
+	case p.Sync == Mapped && p.Layout == Extending:
 		return wrong("layout", "a mapped log cannot grow with each commit; take allocated or overwritten")
-	case p.Int("work") > 0 && p.Float("rate") > 0:
+	case p.Work > 0 && p.Rate > 0:
 		return wrong("work", "commits that arrive at a rate wait for nobody's computing; take one of work and rate")
 	}
 	return nil
@@ -89,7 +91,7 @@ func (Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session
 		return nil, err
 	}
 	s := &session{base: cfg.Dir, work: cfg.Work}
-	if err := s.open(cfg.Params); err != nil {
+	if err := s.open(cfg.Params.(*Params)); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -104,16 +106,15 @@ type session struct {
 }
 
 // open makes the file, anew if parameters that concern it have changed.
-func (s *session) open(p workload.Values) error {
+func (s *session) open(p *Params) error {
 	dir := s.work
-	if named := p.String("dir"); named != "" {
-		dir = workload.Under(s.base, named)
+	if p.Dir != "" {
+		dir = workload.Under(s.base, p.Dir)
 	}
 	if err := (Workload{}).Validate(workload.Config{Params: p}); err != nil {
 		return err
 	}
-	cfg := Config{Dir: dir, Bytes: p.Int("size"), Block: p.Int("block"), Layout: Layout(p.String("layout")),
-		Sync: Sync(p.String("sync")), Seed: 1}
+	cfg := Config{Dir: dir, Bytes: int64(p.Size), Block: int64(p.Block), Layout: p.Layout, Sync: p.Sync, Seed: 1}
 	if s.log != nil && cfg == s.made {
 		return nil
 	}
@@ -144,12 +145,12 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	if err := ctx.Err(); err != nil {
 		return out, err
 	}
-	p := r.Params
+	p := r.Params.(*Params)
 	if err := s.open(p); err != nil {
 		return out, err
 	}
 	s.log.fill(r.Seed)
-	for range p.Int("lead") {
+	for range p.Lead {
 		if err := ctx.Err(); err != nil {
 			return out, err
 		}
@@ -157,25 +158,24 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 			return out, AsParam(err, "dir")
 		}
 	}
-	writers := int(p.Int("writers"))
-	c := newCrew(newGroup(s.log, newClock(), writers, p.Bool("group")), r)
+	c := newCrew(newGroup(s.log, newClock(), p.Writers, p.Group), r)
 	c.delay = s.delay
-	if err := c.run(ctx, writers); err != nil {
+	if err := c.run(ctx, p.Writers); err != nil {
 		return out, AsParam(err, "dir")
 	}
 	wall := c.clock.now().Seconds()
 	workload.FillLatency(&out, "commit", c.times)
-	wait, writes := c.wait.Seconds()/float64(writers), float64(c.group.writes)
+	wait, writes := c.wait.Seconds()/float64(p.Writers), float64(c.group.writes)
 	maps.Copy(out.Values, map[string]float64{"wall": wall, "commits_per_s": float64(len(c.times)) / wall,
 		"log_writes": writes,
 		"log_wait":   wait, "log_share": wait / wall})
 	out.Give("log_write", c.group.took.Seconds()/writes, out.Missing["p50"])
-	if p.Int("work") > 0 {
-		out.Set("application", c.app.Seconds()/float64(writers))
+	if p.Work > 0 {
+		out.Set("application", c.app.Seconds()/float64(p.Writers))
 	} else {
 		out.Lack("the writers compute nothing; set work", "application")
 	}
-	if got, asked := s.log.Layout(), Layout(p.String("layout")); got != asked {
+	if got, asked := s.log.Layout(), p.Layout; got != asked {
 		out.Warnings = append(out.Warnings,
 			fmt.Sprintf("the file system cannot allocate ahead: layout %s was used instead of %s",
 				got, asked))

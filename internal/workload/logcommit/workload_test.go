@@ -69,7 +69,7 @@ func TestWorkloadDirectory(t *testing.T) {
 // make the file anew.
 func TestLevels(t *testing.T) {
 	dir := t.TempDir()
-	check := func(given map[string]any) workload.Values {
+	check := func(given map[string]any) workload.Params {
 		t.Helper()
 		v, err := workload.Check(Workload{}.Describe(), given)
 		if err != nil {

@@ -17,6 +17,27 @@ import (
 // Workload implements workload.Workload.
 type Workload struct{}
 
+// Params are the workload's parameters.
+type Params struct {
+	// the response
+	Value float64 `toml:"value" unit:"s"`
+	// responses of an experiment's runs, in turn (those that fail count, those that warm up do not): numbers, or the words
+	// fail and missing
+	Script []workload.Word `toml:"script"`
+	// the response is multiplied by it: a factor with a known effect
+	Effect float64 `toml:"effect" jsonschema:"minimum=-1000000,maximum=1000000"`
+	// standard deviation of the logarithm, the same for all runs of a block
+	Noise float64 `toml:"noise" jsonschema:"minimum=0,maximum=10"`
+	// standard deviation of the logarithm, drawn anew for every run from the block's seed and the run's number
+	Jitter float64 `toml:"jitter" jsonschema:"minimum=0,maximum=10"`
+	// how long a run takes in truth
+	Sleep workload.Span `toml:"sleep" limits:"0,86400"`
+	// the last of every so many runs fails; 0: none does
+	Fail int `toml:"fail" jsonschema:"minimum=0,maximum=1000000000"`
+	// operations that a run claims
+	Operations int64 `toml:"operations" jsonschema:"minimum=0,maximum=1000000000000000"`
+}
+
 func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "null",
@@ -24,23 +45,7 @@ func (Workload) Describe() workload.Description {
 		About: "Responses are a number that is given, or numbers from a list in turn, times noise of a known size that depends on " +
 			"seeds alone. It shows what the runner adds to a run, rehearses a study without its benchmark, and lets verdicts be tested " +
 			"where the truth is known. It says nothing about the host.",
-		Params: []workload.Param{
-			{Name: "value", Kind: workload.Float, Default: 1.0, Unit: "s", Help: "the response"},
-			{Name: "script", Kind: workload.List, Default: []string{},
-				Help: "responses of an experiment's runs, in turn (those that fail count, those that warm up do not): numbers, or the " +
-					"words fail and missing"},
-			{Name: "effect", Kind: workload.Float, Default: 1.0, Min: -1e6, Max: 1e6,
-				Help: "the response is multiplied by it: a factor with a known effect"},
-			{Name: "noise", Kind: workload.Float, Default: 0.0, Max: 10,
-				Help: "standard deviation of the logarithm, the same for all runs of a block"},
-			{Name: "jitter", Kind: workload.Float, Default: 0.0, Max: 10,
-				Help: "standard deviation of the logarithm, drawn anew for every run from the block's seed and the run's number"},
-			{Name: "sleep", Kind: workload.Duration, Default: time.Duration(0), Max: 86400,
-				Help: "how long a run takes in truth"},
-			{Name: "fail", Kind: workload.Int, Default: int64(0), Max: 1e9,
-				Help: "the last of every so many runs fails; 0: none does"},
-			{Name: "operations", Kind: workload.Int, Default: int64(1), Max: 1e15, Help: "operations that a run claims"},
-		},
+		Params: &Params{Value: 1, Effect: 1, Operations: 1},
 		Responses: []workload.Response{
 			{Name: "seconds", Title: "Scripted response", Unit: "s", Better: "lower"},
 			{Name: "operations", Title: "Operations claimed", Unit: "", Better: "higher"},
@@ -54,15 +59,15 @@ const (
 	wordMissing = "missing"
 )
 
-func (Workload) Validate(cfg workload.Config) error { return checkScript(cfg.Params.List("script")) }
+func (Workload) Validate(cfg workload.Config) error { return checkScript(cfg.Params.(*Params).Script) }
 
-func checkScript(script []string) error {
+func checkScript(script []workload.Word) error {
 	var errs []error
 	for i, word := range script {
 		if word == wordFail || word == wordMissing {
 			continue
 		}
-		if f, err := strconv.ParseFloat(word, 64); err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+		if f, err := strconv.ParseFloat(string(word), 64); err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 			errs = append(errs, workload.Wrong("script", fmt.Sprintf("entry %d, %q, is not a number", i+1, word),
 				"write numbers, fail or missing"))
 		}
@@ -85,8 +90,8 @@ func (session) Run(ctx context.Context, r workload.Request) (workload.Sample, er
 	if err := ctx.Err(); err != nil {
 		return workload.Sample{}, err
 	}
-	p := r.Params
-	if d := p.Duration("sleep"); d > 0 {
+	p := r.Params.(*Params)
+	if d := p.Sleep.Duration; d > 0 {
 		timer := time.NewTimer(d)
 		defer timer.Stop()
 		select {
@@ -95,30 +100,29 @@ func (session) Run(ctx context.Context, r workload.Request) (workload.Sample, er
 			return workload.Sample{}, ctx.Err()
 		}
 	}
-	word := ""
-	if script := p.List("script"); len(script) > 0 {
-		word = script[r.Run%uint64(len(script))]
+	word := workload.Word("")
+	if n := uint64(len(p.Script)); n > 0 {
+		word = p.Script[r.Run%n]
 	}
-	if n := p.Int("fail"); word == wordFail || n > 0 && (r.Run+1)%uint64(n) == 0 {
+	if word == wordFail || p.Fail > 0 && (r.Run+1)%uint64(p.Fail) == 0 {
 		return workload.Sample{}, fmt.Errorf("run %d fails, as the workload null was asked to", r.Run+1)
 	}
-	value := p.Float("value")
+	value := p.Value
 	if word != "" && word != wordMissing {
 		var err error
-		if value, err = strconv.ParseFloat(word, 64); err != nil {
-			return workload.Sample{}, checkScript([]string{word}) // a level that no Validate saw
+		if value, err = strconv.ParseFloat(string(word), 64); err != nil {
+			return workload.Sample{}, checkScript([]workload.Word{word}) // a level that no Validate saw
 		}
 	}
 	block := rand.New(rand.NewPCG(r.Seed, 0x6e6f697365))
 	run := rand.New(rand.NewPCG(r.Seed, r.Run))
-	value *= p.Float("effect") * math.Exp(p.Float("noise")*block.NormFloat64()+p.Float("jitter")*run.NormFloat64())
+	value *= p.Effect * math.Exp(p.Noise*block.NormFloat64()+p.Jitter*run.NormFloat64())
 	if math.IsInf(value, 0) || math.IsNaN(value) {
 		return workload.Sample{},
 			errors.New("the scripted response is beyond what a float holds; make value, effect, noise or " +
 				"jitter smaller")
 	}
-	out := workload.Sample{Operations: p.Int("operations"),
-		Values: map[string]float64{"operations": float64(p.Int("operations"))}}
+	out := workload.Sample{Operations: p.Operations, Values: map[string]float64{"operations": float64(p.Operations)}}
 	if word == wordMissing {
 		out.Missing = map[string]string{"seconds": "left out, as the workload null was asked to"}
 	} else {

@@ -2,6 +2,7 @@ package null
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -21,7 +22,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-func open(t *testing.T, given map[string]any) (workload.Session, workload.Values) {
+func open(t *testing.T, given map[string]any) (workload.Session, workload.Params) {
 	t.Helper()
 	v, err := workload.Check(Workload{}.Describe(), given)
 	if err != nil {
@@ -45,7 +46,7 @@ func TestScript(t *testing.T) {
 		case sample.Missing["seconds"] != "":
 			got = append(got, "missing")
 		default:
-			got = append(got, workload.Text(workload.Param{Kind: workload.Float}, sample.Values["seconds"]))
+			got = append(got, fmt.Sprint(sample.Values["seconds"]))
 		}
 	}
 	want := []string{"3", "missing", "failed", "-4", "0", "3", "missing"}

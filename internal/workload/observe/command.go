@@ -16,17 +16,14 @@ import (
 const answer = "latency"
 
 // commandConfig is a command that prints one number and nothing else.
-func commandConfig(cfg workload.Config, words []string) (workload.Config, error) {
-	p, err := workload.Check(command.Workload{}.Describe(), map[string]any{"run": words})
-	cfg.Params, cfg.Picks = p, []workload.Pick{{Name: answer, From: `regex:^\s*(\S+)\s*$`, Unit: "s", Scale: 1}}
-	return cfg, err
+func commandConfig(cfg workload.Config, words []workload.Word) workload.Config {
+	cfg.Params = &command.Params{Run: words}
+	cfg.Picks = []workload.Pick{{Name: answer, From: `regex:^\s*(\S+)\s*$`, Unit: "s", Scale: 1}}
+	return cfg
 }
 
-func validateCommand(cfg workload.Config, words []string) error {
-	cfg, err := commandConfig(cfg, words)
-	if err == nil {
-		err = command.Workload{}.Validate(cfg)
-	}
+func validateCommand(cfg workload.Config, words []workload.Word) error {
+	err := command.Workload{}.Validate(commandConfig(cfg, words))
 	if p, ok := errors.AsType[*workload.ParamError](err); ok {
 		return workload.Wrong("latency", p.Text, p.Hint)
 	}
@@ -36,15 +33,12 @@ func validateCommand(cfg workload.Config, words []string) error {
 // teller is a command that tells the latency.
 type teller struct {
 	run    workload.Session
-	params workload.Values
+	params workload.Params
 	limit  time.Duration
 }
 
-func newTeller(ctx context.Context, cfg workload.Config, words []string, limit time.Duration) (*teller, error) {
-	cfg, err := commandConfig(cfg, words)
-	if err != nil {
-		return nil, err
-	}
+func newTeller(ctx context.Context, cfg workload.Config, words []workload.Word, limit time.Duration) (*teller, error) {
+	cfg = commandConfig(cfg, words)
 	run, err := command.Workload{}.Open(ctx, cfg)
 	return &teller{run, cfg.Params, limit}, err
 }

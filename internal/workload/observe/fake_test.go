@@ -233,15 +233,14 @@ func TestRefused(t *testing.T) {
 		{map[string]any{"url": "http://h/metrics", "histogram": "x"}, "parameter url: leads to another host without TLS; write https://, or plain_http"},
 		{map[string]any{"url": "https://u:s3cret@h/", "histogram": "x"}, "parameter url: has a user or a password"},
 		{map[string]any{"url": "ftp://h/", "histogram": "x"}, "parameter url: is not an address"},
-		{map[string]any{"url": "https://h/", "histogram": "a b\xff"}, "parameter url: has no metric of such a name"},
+		{map[string]any{"url": "https://h/", "histogram": "a b\xff"}, "parameter histogram: \"a b\\xff\" is not UTF-8"},
 		{map[string]any{"latency": []string{""}}, "parameter latency: names no program"},
 		{map[string]any{"latency": []string{"echo", "{level}"}}, "parameter latency: "},
 	} {
 		v, err := workload.Check(Workload{}.Describe(), c.given)
-		if err != nil {
-			t.Fatal(err)
+		if err == nil {
+			err = Workload{}.Validate(workload.Config{Params: v, Factors: []string{}})
 		}
-		err = Workload{}.Validate(workload.Config{Params: v, Factors: []string{}})
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v: %v", c.given, err)
 		}

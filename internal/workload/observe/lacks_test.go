@@ -33,7 +33,7 @@ func TestLacks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if why := Lacks(p, c.name); (why == "") != (c.why == "") || !strings.Contains(why, c.why) {
+		if why := Lacks(p.(*Params), c.name); (why == "") != (c.why == "") || !strings.Contains(why, c.why) {
 			t.Errorf("%s with %v: %q, want %q", c.name, c.given, why, c.why)
 		}
 	}

@@ -7,8 +7,9 @@ import (
 )
 
 // Takes implements workload.Paced.
-func (Workload) Takes(p workload.Values, block int) time.Duration {
-	long, short := p.Duration("for"), p.Duration("short")
+func (Workload) Takes(params workload.Params, block int) time.Duration {
+	p := params.(*Params)
+	long, short := p.For.Duration, p.Short.Duration
 	if block < first && short > 0 {
 		return min(short, long)
 	}

@@ -20,7 +20,7 @@ type session struct {
 	teller *teller
 }
 
-func (s *session) connect(ctx context.Context, p workload.Values) error {
+func (s *session) connect(ctx context.Context, p *Params) error {
 	if s.on != nil {
 		return nil
 	}
@@ -28,8 +28,8 @@ func (s *session) connect(ctx context.Context, p workload.Values) error {
 	if err != nil {
 		return err
 	}
-	if words := p.List("latency"); len(words) > 0 {
-		if s.teller, err = newTeller(ctx, s.cfg, words, p.Duration("every")); err != nil {
+	if len(p.Latency) > 0 {
+		if s.teller, err = newTeller(ctx, s.cfg, p.Latency, p.Every.Duration); err != nil {
 			return err
 		}
 	}
@@ -57,7 +57,7 @@ func (s *session) Close() error {
 // period is for how long a run watches.
 func (s *session) period(r workload.Request) time.Duration {
 	if s.cfg.Evidence == "" { // no study: one period
-		return r.Params.Duration("for")
+		return r.Params.(*Params).For.Duration
 	}
 	return Workload{}.Takes(r.Params, r.Block)
 }
@@ -66,10 +66,11 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	if err := ctx.Err(); err != nil {
 		return out, err
 	}
-	if err := s.connect(ctx, r.Params); err != nil {
+	p := r.Params.(*Params)
+	if err := s.connect(ctx, p); err != nil {
 		return out, err
 	}
-	w := &watch{ctx: ctx, on: s.on, page: s.page, teller: s.teller, request: r, every: r.Params.Duration("every")}
+	w := &watch{ctx: ctx, on: s.on, page: s.page, teller: s.teller, request: r, every: p.Every.Duration}
 	defer func() {
 		if err != nil && !w.intact {
 			s.drop()

@@ -43,13 +43,13 @@ func (s *seen) untold() {
 }
 
 // Lacks says why a service that is no database never has a response with such parameters; "": it may have it.
-func Lacks(p workload.Values, name string) string {
+func Lacks(p *Params, name string) string {
 	s := seen{wall: 1}
 	s.untold()
-	if p.String("url") != "" {
+	if p.URL != "" {
 		s.latency.p50, s.latency.p99, s.latency.mean, s.transactions = amount{}, amount{}, amount{}, amount{is: fewest}
 	}
-	if len(p.List("latency")) > 0 {
+	if len(p.Latency) > 0 {
 		s.latency.told = amount{}
 	}
 	s.arrivals = s.transactions

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"time"
 
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/host"
@@ -28,6 +27,32 @@ const forms = "auto, " + service.Named
 // dsnVariable holds a DSN that may have a password.
 const dsnVariable = "HOSTLAB_DSN"
 
+// Params are the workload's parameters.
+type Params struct {
+	// the service to watch: auto, a database, unit or program by its name, unit:NAME, cgroup:PATH, pid:N,
+	// pod:NAMESPACE/NAME[/CONTAINER] or container:NAME; on Windows also service:NAME
+	Service string `toml:"service"`
+	// a database to watch, here or elsewhere, without a password, as assess takes it; none: $HOSTLAB_DSN, else what service
+	// says
+	DSN string `toml:"dsn"`
+	// a period
+	For workload.Span `toml:"for" limits:"1,86400"`
+	// a period of the first 10 blocks of a study, in which harm is to show early; 0: as for, which is also the longest
+	Short workload.Span `toml:"short" limits:"0,86400"`
+	// a look at what was seen so far, by which a study finds harm
+	Every workload.Span `toml:"every" limits:"1,600"`
+	// where the application shows its metrics in Prometheus' text format, without a password: https://HOST/metrics, or
+	// http:// on this host
+	URL string `toml:"url"`
+	// take http:// from another host too, whose answers anybody on the way can change
+	PlainHTTP bool `toml:"plain_http"`
+	// with url: the histogram of the application's latency, such as http_request_duration_seconds; its series are added up
+	Histogram string `toml:"histogram"`
+	// a program with its arguments, without a shell, that prints one number at each look: the application's latency in
+	// seconds
+	Latency []workload.Word `toml:"latency"`
+}
+
 func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "observe",
@@ -40,36 +65,17 @@ func (Workload) Describe() workload.Description {
 			"histogram, so its buckets limit them. Arrivals are requests that the histogram counts, else transactions that ended: those " +
 			"of clients that wait for each answer follow the service's own speed, so that a study takes the load of the period before. " +
 			"Energy per operation (energy_op_j) is that of a transaction.",
-		Params: []workload.Param{
-			{Name: "service", Kind: workload.String, Default: string(service.Auto), Help: "the service to watch: " + forms},
-			{Name: "dsn", Kind: workload.String, Default: "",
-				Help: "a database to watch, here or elsewhere, without a password, as explain takes it; none: $" + dsnVariable +
-					", else what service says"},
-			{Name: "for", Kind: workload.Duration, Default: 5 * time.Minute, Min: 1, Max: 86400, Help: "a period"},
-			{Name: "short", Kind: workload.Duration, Default: time.Minute, Max: 86400,
-				Help: fmt.Sprintf("a period of the first %d blocks of a study, in which harm is to show early; 0: as for, which is also "+
-					"the longest", first)},
-			{Name: "every", Kind: workload.Duration, Default: 10 * time.Second, Min: 1, Max: 600,
-				Help: "a look at what was seen so far, by which a study finds harm"},
-			{Name: "url", Kind: workload.String, Default: "",
-				Help: "where the application shows its metrics in Prometheus' text format, without a password: https://HOST/metrics, or " +
-					"http:// on this host"},
-			{Name: "plain_http", Kind: workload.Bool, Default: false,
-				Help: "take http:// from another host too, whose answers anybody on the way can change"},
-			{Name: "histogram", Kind: workload.String, Default: "",
-				Help: "with url: the histogram of the application's latency, such as http_request_duration_seconds; its series are added up"},
-			{Name: "latency", Kind: workload.List, Default: []string{},
-				Help: "a program with its arguments, without a shell, that prints one number at each look: the application's latency in seconds"},
-		},
+		Params:    &Params{Service: string(service.Auto), For: workload.Seconds(300), Short: workload.Seconds(60), Every: workload.Seconds(10)},
 		Responses: responses(),
 		Live:      true,
 	}
 }
 
 func (Workload) Validate(cfg workload.Config) error {
-	_, err := asks(cfg.Params)
-	if command := cfg.Params.List("latency"); len(command) > 0 {
-		err = errors.Join(err, validateCommand(cfg, command))
+	p := cfg.Params.(*Params)
+	_, err := asks(p)
+	if len(p.Latency) > 0 {
+		err = errors.Join(err, validateCommand(cfg, p.Latency))
 	}
 	return err
 }
@@ -82,9 +88,9 @@ type asked struct {
 }
 
 // Named is the database that the parameters name by a DSN, or $HOSTLAB_DSN; nil: service says which.
-func Named(p workload.Values) (*connect.DSN, error) {
-	text, _ := p["dsn"].(string)
-	if of, _ := p["service"].(string); text == "" && of == string(service.Auto) {
+func Named(p *Params) (*connect.DSN, error) {
+	text := p.DSN
+	if text == "" && p.Service == string(service.Auto) {
 		text = os.Getenv(dsnVariable)
 	}
 	if text == "" {
@@ -94,32 +100,32 @@ func Named(p workload.Values) (*connect.DSN, error) {
 }
 
 // asks reads the parameters. The error joins *ParamErrors.
-func asks(p workload.Values) (a asked, err error) {
+func asks(p *Params) (a asked, err error) {
 	var errs []error
 	wrong := func(name, text, hint string) { errs = append(errs, workload.Wrong(name, text, hint)) }
-	named := p.String("service") != string(service.Auto)
-	if a.spec, err = service.Parse(p.String("service")); err != nil ||
+	named := p.Service != string(service.Auto)
+	if a.spec, err = service.Parse(p.Service); err != nil ||
 		slices.Contains([]service.Kind{service.None, service.Demo}, a.spec.Kind) {
-		wrong("service", fmt.Sprintf("%q names no service that others use", p.String("service")), "it takes "+forms)
+		wrong("service", fmt.Sprintf("%q names no service that others use", p.Service), "it takes "+forms)
 	}
-	if p.String("dsn") != "" && named {
+	if p.DSN != "" && named {
 		wrong("dsn", "service names a service too", "give one of them")
 	}
 	if a.dsn, err = Named(p); err != nil {
 		wrong("dsn", err.Error(), "")
 	} else if a.dsn != nil {
-		if p.String("dsn") != "" && a.dsn.HasPassword() {
+		if p.DSN != "" && a.dsn.HasPassword() {
 			wrong("dsn", connect.ErrPassword.Error(), "or the whole DSN into $"+dsnVariable)
 		}
 	}
-	switch at, name := p.String("url"), p.String("histogram"); {
+	switch at, name := p.URL, p.Histogram; {
 	case at == "" && name != "":
 		wrong("histogram", "is of a page that url names", "give url")
 	case at != "" && name == "":
 		wrong("histogram", "missing", "name the histogram of the latency on that page")
 	case at != "":
 		var why, hint string
-		if a.page, why, hint = newPage(at, name, p.Bool("plain_http")); a.page == nil {
+		if a.page, why, hint = newPage(at, name, p.PlainHTTP); a.page == nil {
 			wrong("url", why, hint)
 		}
 	}
@@ -134,7 +140,7 @@ func (Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session
 		return nil, err
 	}
 	s := &session{cfg: cfg}
-	if err := s.connect(ctx, cfg.Params); err != nil {
+	if err := s.connect(ctx, cfg.Params.(*Params)); err != nil {
 		return nil, err
 	}
 	return s, nil

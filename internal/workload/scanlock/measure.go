@@ -293,9 +293,9 @@ func (s *session) look(ctx context.Context) error {
 }
 
 // site is the machine as it is now, as seen from the victim of a run.
-func (s *session) site(p workload.Values) site {
-	if named := p.Int("victim"); named >= 0 {
-		return site{s.m, int(named)}
+func (s *session) site(p *Params) site {
+	if named := p.Victim; named >= 0 {
+		return site{s.m, named}
 	}
 	if !s.m.Has(s.victim) {
 		s.victim = s.m.Victim()
@@ -312,12 +312,13 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	if err := s.look(ctx); err != nil {
 		return out, err
 	}
-	here := s.site(r.Params)
-	cells, err := here.cells(r.Params)
+	p := r.Params.(*Params)
+	here := s.site(p)
+	cells, err := here.cells(p)
 	if err != nil {
 		return out, err
 	}
-	m := measured{site: here, scanner: result.Scanner(r.Params.String("scanner"))}
+	m := measured{site: here, scanner: p.Scanner}
 	a, b := here.ends(cells[0])
 	if b >= 0 {
 		if m.before, err = s.thrower.distance(ctx, a, b); err != nil {
@@ -325,8 +326,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 		}
 	}
 	for _, cell := range cells {
-		stretch, err := measure(ctx, cell, here.idleSiblings(cell), r.Params.Duration("warm_up"),
-			r.Params.Duration("duration"))
+		stretch, err := measure(ctx, cell, here.idleSiblings(cell), p.WarmUp.Duration, p.Duration.Duration)
 		if err != nil {
 			return out, err
 		}

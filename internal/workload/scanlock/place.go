@@ -55,17 +55,17 @@ func (s site) scan(asked int64) int64 {
 }
 
 // cells returns what runs, one after another: more than one for the rotation.
-func (s site) cells(p workload.Values) ([]Cell, error) {
-	list, err := s.m.Choose("cpus", p.String("cpus")) // wrong is wrong, also where the scanner does not go round
+func (s site) cells(p *Params) ([]Cell, error) {
+	list, err := s.m.Choose("cpus", p.CPUs) // wrong is wrong, also where the scanner does not go round
 	if err != nil {
 		return nil, err
 	}
-	scanner := result.Scanner(p.String("scanner"))
+	scanner := p.Scanner
 	other, why := s.other(scanner)
 	if why != "" {
 		return nil, workload.Wrong("scanner", string(scanner)+": "+why, "'hostlab facts' lists the CPUs and what they share")
 	}
-	one := Cell{ScanSize: int(s.scan(p.Int("scan_size")))}
+	one := Cell{ScanSize: int(s.scan(int64(p.ScanSize)))}
 	if scanner != result.Rotation {
 		one.Threads = []Thread{{CPU: s.victim, Role: Lock}}
 		if other >= 0 {
@@ -73,7 +73,7 @@ func (s site) cells(p workload.Values) ([]Cell, error) {
 		}
 		return []Cell{one}, nil
 	}
-	switch text := p.String("cpus"); {
+	switch text := p.CPUs; {
 	case len(list) < 2:
 		return nil, workload.Wrong("cpus", text+": that is one CPU, and the rotation takes two", "")
 	case !slices.Contains(list, s.victim):

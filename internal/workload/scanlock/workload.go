@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
-	"time"
 
 	"hostlab/internal/cpus"
 	"hostlab/internal/host"
@@ -17,6 +16,23 @@ import (
 
 // Workload implements workload.Workload.
 type Workload struct{}
+
+// Params are the workload's parameters.
+type Params struct {
+	// where the scanner runs: on no CPU, the sibling, another core, the same CPU, or in rotation
+	Scanner result.Scanner `toml:"scanner" jsonschema:"enum=none,enum=sibling,enum=core,enum=same,enum=rotation"`
+	// number of the CPU of the lock thread; -1: the lowest that may be used and has a sibling, else the lowest
+	Victim int `toml:"victim" jsonschema:"minimum=-1,maximum=65536"`
+	// of the rotation: all that this process may use, one-per-core of these (one thread of each core), or a list such as
+	// 0-3,8
+	CPUs string `toml:"cpus"`
+	// memory that a scan overwrites, 128 B or more; 0: twice the L2 cache
+	ScanSize workload.Bytes `toml:"scan_size" limits:"0,1073741824"`
+	// before the measured stretch
+	WarmUp workload.Span `toml:"warm_up" limits:"0.001,60"`
+	// of the measured stretch, in the rotation of each position
+	Duration workload.Span `toml:"duration" limits:"0.001,3600"`
+}
 
 func (Workload) Describe() workload.Description {
 	return workload.Description{
@@ -31,21 +47,8 @@ func (Workload) Describe() workload.Description {
 		Doubts: []string{fmt.Sprintf("placement probe (ping-pong): the time for a cache line between the two CPUs before and after "+
 			"differs by up to %.0f %%", 100*movedShare),
 			fmt.Sprintf("others up to %.0f %% of a CPU of the threads, or of a sibling of theirs", 100*disturbedShare)},
-		Params: []workload.Param{
-			{Name: "scanner", Kind: workload.String, Default: string(result.NoScanner),
-				Choices: workload.Words(result.Scanners...),
-				Help:    "where the scanner runs: on no CPU, the sibling, another core, the same CPU, or in rotation"},
-			{Name: "victim", Kind: workload.Int, Default: int64(-1), Min: -1, Max: 1 << 16,
-				Help: "number of the CPU of the lock thread; -1: the lowest that may be used and has a sibling, else the lowest"},
-			{Name: "cpus", Kind: workload.String, Default: cpus.All,
-				Help: "of the rotation: all that this process may use, one-per-core of these (one thread of each core), or a list such as 0-3,8"},
-			{Name: "scan_size", Kind: workload.Bytes, Default: int64(0), Max: MostScan,
-				Help: "memory that a scan overwrites, 128 B or more; 0: twice the L2 cache"},
-			{Name: "warm_up", Kind: workload.Duration, Default: 100 * time.Millisecond, Min: 1e-3, Max: 60,
-				Help: "before the measured stretch"},
-			{Name: "duration", Kind: workload.Duration, Default: 250 * time.Millisecond, Min: 1e-3, Max: 3600,
-				Help: "of the measured stretch, in the rotation of each position"},
-		},
+		Params: &Params{Scanner: result.NoScanner, Victim: -1, CPUs: cpus.All, WarmUp: workload.Millis(100),
+			Duration: workload.Millis(250)},
 		Responses: []workload.Response{
 			{Name: "lock_rate", Title: "Acquisitions per second of the lock thread", Unit: "1/s", Better: "higher"},
 			{Name: "total_rate", Title: "Acquisitions per second of all threads that take locks", Unit: "1/s", Better: "higher"},
@@ -58,16 +61,17 @@ func (Workload) Describe() workload.Description {
 }
 
 func (Workload) Validate(cfg workload.Config) error {
-	if n := cfg.Params.Int("scan_size"); n > 0 && n < LeastScan {
+	p := cfg.Params.(*Params)
+	if n := p.ScanSize; n > 0 && n < LeastScan {
 		return workload.Wrong("scan_size", fmt.Sprintf("%d B is less than a scan writes at once", n),
 			fmt.Sprintf("it takes %d B or more, or 0 for twice the L2 cache", LeastScan))
 	}
-	return cpus.Check("cpus", cfg.Params.String("cpus"))
+	return cpus.Check("cpus", p.CPUs)
 }
 
 // siteOf takes the parameter victim, where -1 is the machine's choice.
-func siteOf(m workload.Machine, p workload.Values) site {
-	s := site{cpus.New(m.Topology, m.Allowed, m.Measured), int(p.Int("victim"))}
+func siteOf(m workload.Machine, p *Params) site {
+	s := site{cpus.New(m.Topology, m.Allowed, m.Measured), p.Victim}
 	if s.victim < 0 {
 		s.victim = s.m.Victim()
 	}
@@ -78,7 +82,7 @@ func (Workload) Offers(cfg workload.Config, param string, levels []string, m wor
 	if param == "cpus" {
 		return cpus.Of(m).Offers(levels)
 	}
-	here, out := siteOf(m, cfg.Params), map[string]string{}
+	here, out := siteOf(m, cfg.Params.(*Params)), map[string]string{}
 	for _, l := range levels {
 		switch param {
 		case "scanner":
@@ -97,9 +101,10 @@ func (Workload) Offers(cfg workload.Config, param string, levels []string, m wor
 // Machine implements workload.Offering: the lock thread's CPU and the class of its core, the
 // scanner's at each level, and the size of a scan.
 func (Workload) Machine(cfg workload.Config, m workload.Machine) result.Machine {
-	s := siteOf(m, cfg.Params)
+	p := cfg.Params.(*Params)
+	s := siteOf(m, p)
 	out := result.Machine{CPUs: len(s.m.CPUs()), Cores: len(s.m.Cores()), Victim: &s.victim, Class: s.m.Class(s.victim),
-		Scan: s.scan(cfg.Params.Int("scan_size")), Scanner: map[string]int{}}
+		Scan: s.scan(int64(p.ScanSize)), Scanner: map[string]int{}}
 	for _, level := range result.Scanners {
 		if cpu, why := s.other(level); why == "" && cpu >= 0 {
 			out.Scanner[string(level)] = cpu
@@ -138,7 +143,8 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Sessi
 	if cfg.Machine.Topology != nil {
 		s.victim = cpus.New(cfg.Machine.Topology, cfg.Machine.Allowed, cfg.Machine.Measured).Victim()
 	}
-	if _, err := s.site(cfg.Params).cells(cfg.Params); err != nil {
+	p := cfg.Params.(*Params)
+	if _, err := s.site(p).cells(p); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -18,7 +18,7 @@ import (
 	"hostlab/internal/workload/workloadtest"
 )
 
-func params(t testing.TB, given map[string]any) workload.Values {
+func params(t testing.TB, given map[string]any) workload.Params {
 	t.Helper()
 	v, err := workload.Check(Workload{}.Describe(), given)
 	if err != nil {
@@ -262,7 +262,7 @@ func TestRotation(t *testing.T) {
 		{"0,9", nil, nil, "CPU 9: offline"},
 	} {
 		cells, err := on4(c.allowed...).cells(params(t, map[string]any{"scanner": "rotation", "cpus": c.cpus,
-			"scan_size": "1MiB"}))
+			"scan_size": "1MiB"}).(*Params))
 		if c.fails != "" {
 			if err == nil || !strings.Contains(err.Error(), c.fails) {
 				t.Errorf("%s: %v, want %q", c.cpus, err, c.fails)
@@ -294,7 +294,7 @@ func TestRotation(t *testing.T) {
 
 func TestOffers(t *testing.T) {
 	m := workload.Machine{Topology: smt4()}
-	levels := workload.Words(result.Scanners...)
+	levels := []string{"none", "sibling", "core", "same", "rotation"}
 	cfg := workload.Config{Params: params(t, nil), Machine: m}
 	want := map[string]string{"core": "no other core shares the last-level cache of CPU 0"}
 	if diff := cmp.Diff(want, Workload{}.Offers(cfg, "scanner", levels, m)); diff != "" {
@@ -333,7 +333,7 @@ func TestLeastScan(t *testing.T) {
 			strings.Contains(err.Error(), "\n")) {
 			t.Errorf("%s: %v", text, err)
 		}
-		if n := on4().scan(p.Int("scan_size")); ok && n < 128 {
+		if n := on4().scan(int64(p.(*Params).ScanSize)); ok && n < 128 {
 			t.Errorf("%s: a scan of %d bytes", text, n)
 		}
 	}
@@ -371,20 +371,20 @@ func TestWatched(t *testing.T) {
 func TestCPUsThatGo(t *testing.T) {
 	p := params(t, map[string]any{"scanner": "sibling"})
 	s := session{m: cpus.New(smt4(), nil, nil), victim: -1}
-	if here := s.site(p); here.victim != 0 {
+	if here := s.site(p.(*Params)); here.victim != 0 {
 		t.Errorf("victim %d", here.victim)
 	}
 	s.m = cpus.New(smt4(), []int{0, 1, 3}, nil) // which has a pair, without CPU 0
-	here := s.site(p)
+	here := s.site(p.(*Params))
 	if here.victim != 0 {
 		t.Errorf("victim %d", here.victim)
 	}
-	if _, err := here.cells(p); err == nil || !strings.Contains(err.Error(),
+	if _, err := here.cells(p.(*Params)); err == nil || !strings.Contains(err.Error(),
 		"sibling: none of the CPUs that may be used shares a core with CPU 0") {
 		t.Errorf("%v", err)
 	}
 	s.m = cpus.New(smt4(), []int{1, 3}, nil)
-	if here := s.site(p); here.victim != 1 {
+	if here := s.site(p.(*Params)); here.victim != 1 {
 		t.Errorf("victim %d after its CPU went", here.victim)
 	}
 	// What the study knew is no more so: the session looks for itself, and again when

@@ -132,7 +132,7 @@ func children() (out []string) {
 	return out
 }
 
-func (b *bench) values(t *testing.T, given map[string]any) workload.Values {
+func (b *bench) values(t *testing.T, given map[string]any) workload.Params {
 	t.Helper()
 	v, err := workload.Check(b.w.Describe(), given)
 	if err != nil {

@@ -155,7 +155,7 @@ func TestEngineRefuses(t *testing.T) {
 	if err := (Workload{}).Validate(workload.Config{Params: v}); err == nil || !strings.Contains(err.Error(), "1025") {
 		t.Errorf("degree 1026: %v", err)
 	}
-	v["degree"] = "1"
+	v.(*Params).Degree = "1"
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if _, err := (Workload{}).Open(ctx, workload.Config{Params: v, Work: "/proc/nowhere"}); err == nil || !strings.Contains(err.Error(), "/proc/nowhere") {

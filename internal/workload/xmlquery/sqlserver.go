@@ -25,8 +25,8 @@ const dsnVariable = "HOSTLAB_DSN"
 const mostMAXDOP = 32767
 
 // dsnOf is the server that the parameters name, or $HOSTLAB_DSN.
-func dsnOf(p workload.Values) (*connect.DSN, error) {
-	text, wrong := p.String("dsn"), func(why, hint string) error { return workload.Wrong("dsn", why, hint) }
+func dsnOf(p *Params) (*connect.DSN, error) {
+	text, wrong := p.DSN, func(why, hint string) error { return workload.Wrong("dsn", why, hint) }
 	given := text != ""
 	if !given {
 		text = os.Getenv(dsnVariable)

@@ -30,6 +30,22 @@ const (
 	maxDegree = cpus.Most
 )
 
+// Params are the workload's parameters.
+type Params struct {
+	// in this program, in a private PostgreSQL, or in a SQL Server that you name (never tried on a real one)
+	Engine string `toml:"engine" jsonschema:"enum=embedded,enum=postgres,enum=sqlserver"`
+	// with engine sqlserver: sqlserver://USER@HOST, without a password; to another host with TLS; none: $HOSTLAB_DSN
+	DSN string `toml:"dsn"`
+	// of the table
+	Size workload.Bytes `toml:"size" limits:"4096,1073741824"`
+	// workers: a number, threads (as many as the CPUs that this process may use) or cores (one for each of their cores)
+	Degree workload.Word `toml:"degree"`
+	// all that this process may use, one-per-core of these (one thread of each core), or a list such as 0-3,8
+	CPUs string `toml:"cpus"`
+	// times that a run queries the table
+	Passes int `toml:"passes" jsonschema:"minimum=1,maximum=1000000"`
+}
+
 func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "xmlquery",
@@ -45,18 +61,7 @@ func (Workload) Describe() workload.Description {
 			"Server that you name shreds them in a temporary table of one session, with OPTION (MAXDOP degree) in the statement: " +
 			"nothing is to be put back. It checks the result and, with VIEW SERVER STATE, the degree that the server took. That engine " +
 			"follows Microsoft's documentation and was never tried on a real SQL Server.",
-		Params: []workload.Param{
-			{Name: "engine", Kind: workload.String, Default: embedded, Choices: []string{embedded, inPostgres, inSQLServer},
-				Help: "in this program, in a private PostgreSQL, or in a SQL Server that you name (never tried on a real one)"},
-			{Name: "dsn", Kind: workload.String, Default: "",
-				Help: "with engine sqlserver: sqlserver://USER@HOST, without a password; to another host with TLS; none: $" +
-					dsnVariable},
-			{Name: "size", Kind: workload.Bytes, Default: int64(64 << 20), Min: 4 << 10, Max: maxBytes, Help: "of the table"},
-			cpus.CountParam("degree", "1", "workers"),
-			cpus.Param(),
-			{Name: "passes", Kind: workload.Int, Default: int64(1), Min: 1, Max: 1e6,
-				Help: "times that a run queries the table"},
-		},
+		Params: &Params{Engine: embedded, Size: 64 << 20, Degree: "1", CPUs: cpus.All, Passes: 1},
 		Responses: []workload.Response{
 			{Name: "wall", Title: "Elapsed time of the query", Unit: "s", Better: "lower"},
 			{Name: "cpu_s", Title: "CPU time of the query", Unit: "s", Better: "lower"},
@@ -67,18 +72,18 @@ func (Workload) Describe() workload.Description {
 }
 
 func (Workload) Validate(cfg workload.Config) error {
-	return errors.Join(cpus.CheckCount("degree", cfg.Params.String("degree")),
-		cpus.Check("cpus", cfg.Params.String("cpus")),
-		checkEngine(cfg.Params))
+	p := cfg.Params.(*Params)
+	return errors.Join(cpus.CheckCount("degree", string(p.Degree)), cpus.Check("cpus", p.CPUs), checkEngine(p))
 }
 
-func (Workload) Needs(ctx context.Context, p workload.Values) error {
-	return database.Installed(ctx, "engine", p.String("engine"))
+func (Workload) Needs(ctx context.Context, p workload.Params) error {
+	return database.Installed(ctx, "engine", p.(*Params).Engine)
 }
 
 // Outside implements workload.Outside.
-func (Workload) Outside(p workload.Values) string {
-	if p.String("engine") != inSQLServer {
+func (Workload) Outside(params workload.Params) string {
+	p := params.(*Params)
+	if p.Engine != inSQLServer {
 		return ""
 	}
 	d, err := dsnOf(p)
@@ -89,24 +94,24 @@ func (Workload) Outside(p workload.Values) string {
 }
 
 // checkEngine says what the server cannot do.
-func checkEngine(p workload.Values) error {
-	own := p.String("engine") == embedded
-	if p.String("dsn") != "" && p.String("engine") != inSQLServer {
+func checkEngine(p *Params) error {
+	own := p.Engine == embedded
+	if p.DSN != "" && p.Engine != inSQLServer {
 		return workload.Wrong("dsn", "is of engine "+inSQLServer, "leave it out")
 	}
-	if p.String("engine") == inSQLServer {
+	if p.Engine == inSQLServer {
 		if _, err := dsnOf(p); err != nil {
 			return err
 		}
 	}
-	if !own && p.String("cpus") != cpus.All {
+	if !own && p.CPUs != cpus.All {
 		return workload.Wrong("cpus",
 			"the operating system places the server's processes; only the threads of engine=embedded are "+
 				"kept to CPUs",
 			"leave cpus out, or choose engine=embedded")
 	}
-	if n, err := strconv.Atoi(p.String("degree")); err == nil && !own {
-		return checkDegree(p.String("engine"), n)
+	if n, err := strconv.Atoi(string(p.Degree)); err == nil && !own {
+		return checkDegree(p.Engine, n)
 	}
 	return nil // a word is counted where it runs
 }
@@ -131,13 +136,14 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Sessi
 	if err := w.Validate(cfg); err != nil {
 		return nil, err
 	}
-	q, _, err := questionOf(ctx, cfg.Params)
+	p := cfg.Params.(*Params)
+	q, _, err := questionOf(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	s := &session{worker: worker.Kept{Job: job}, database: NewDatabase(cfg.Work)}
-	if cfg.Params.String("engine") == inSQLServer {
-		d, err := dsnOf(cfg.Params)
+	if p.Engine == inSQLServer {
+		d, err := dsnOf(p)
 		if err != nil {
 			return nil, err
 		}
@@ -147,8 +153,8 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Sessi
 		}
 		return s, nil
 	}
-	if cfg.Params.String("engine") == inPostgres {
-		if err := s.database.ready(ctx, int(cfg.Params.Int("size"))); err != nil {
+	if p.Engine == inPostgres {
+		if err := s.database.ready(ctx, int(p.Size)); err != nil {
 			s.Close()
 			return nil, err
 		}
@@ -171,28 +177,29 @@ type session struct {
 
 // questionOf is what a run asks of the worker, with the words of the parameters in
 // this host's numbers as they are now.
-func questionOf(ctx context.Context, p workload.Values) (q question, notes []string, err error) {
+func questionOf(ctx context.Context, p *Params) (q question, notes []string, err error) {
 	here, err := cpus.Here(ctx)
 	if err != nil {
 		return q, nil, err
 	}
-	q = question{Size: int(p.Int("size")), Passes: int(p.Int("passes"))}
-	if q.Degree, err = here.Count("degree", p.String("degree")); err != nil {
+	q = question{Size: int(p.Size), Passes: p.Passes}
+	if q.Degree, err = here.Count("degree", string(p.Degree)); err != nil {
 		return q, nil, err
 	}
-	if text := p.String("cpus"); text != cpus.All {
-		q.CPUs, err = here.Choose("cpus", text)
+	if p.CPUs != cpus.All {
+		q.CPUs, err = here.Choose("cpus", p.CPUs)
 	}
-	return q, here.Notes(p, "cpus", "degree"), err
+	return q, here.Notes(p.CPUs, string(p.Degree)), err
 }
 
 func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
-	q, notes, err := questionOf(ctx, r.Params)
+	p := r.Params.(*Params)
+	q, notes, err := questionOf(ctx, p)
 	if err != nil {
 		return out, err
 	}
 	q.Seed = r.Seed
-	switch r.Params.String("engine") {
+	switch p.Engine {
 	case inPostgres:
 		return s.database.sample(ctx, q, notes)
 	case inSQLServer:
@@ -207,11 +214,12 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 
 // Prepare implements workload.Preparer: it makes the table of the seed.
 func (s *session) Prepare(ctx context.Context, r workload.Request) error {
-	q, _, err := questionOf(ctx, r.Params)
+	p := r.Params.(*Params)
+	q, _, err := questionOf(ctx, p)
 	if err != nil {
 		return err
 	}
-	switch r.Params.String("engine") {
+	switch p.Engine {
 	case inPostgres:
 		return s.database.Load(ctx, q.Size, r.Seed)
 	case inSQLServer:
