@@ -38,12 +38,11 @@ func TestWatchScreen(t *testing.T) {
 	until := func(want string, not ...string) string {
 		t.Helper()
 		screen := ""
-		for range 300 {
+		for end := testkit.End(t); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 			screen = tmux("capture-pane", "-p")
 			if strings.Contains(screen, want) && (len(not) == 0 || !strings.Contains(screen, not[0])) {
 				return screen
 			}
-			time.Sleep(100 * time.Millisecond)
 		}
 		t.Fatalf("%q does not show up in\n%s", want, screen)
 		return ""

@@ -16,15 +16,6 @@ import (
 	"hostlab/internal/testkit/pages"
 )
 
-// browser is one for all tests, since starting one takes seconds.
-var browser pages.Browser
-
-func TestMain(m *testing.M) {
-	status := m.Run()
-	browser.Close() // os.Exit runs nothing deferred
-	os.Exit(status)
-}
-
 func page(t *testing.T, s *effects.Set) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -36,10 +27,11 @@ func page(t *testing.T, s *effects.Set) string {
 
 // TestInBrowser looks at samples in both themes, on a desk and on a phone.
 func TestInBrowser(t *testing.T) {
+	browser := pages.Start(t)
 	for _, name := range []string{"gzip", "power", "compared", "splitplot", "query", "dialog", "degree", "smt-harm",
-		"smt-none", "smt-noisy", "smt-untestable", "smt-empty", "empty", "paused", "hostile", "large"} {
+		"smt-empty", "empty", "hostile", "large"} {
 		t.Run(name, func(t *testing.T) {
-			b := pages.Open(t, browser.Start(t), page(t, samples[name]()), "", 1200)
+			b := pages.Open(t, browser, page(t, samples[name]()), "", 1200)
 			if bad := pages.Eval[[]string](t, b, noTable); len(bad) > 0 {
 				t.Errorf("pictures without a table: %q", bad)
 			}
@@ -53,7 +45,7 @@ const noTable = `[...document.querySelectorAll("figure")].filter((f) => !f.query
 
 // On paper the effects stand with their reasons, dark ink on white, within an A4 page.
 func TestPrintInBrowser(t *testing.T) {
-	b := pages.Open(t, browser.Start(t), page(t, samples["power"]()), "#theme=dark", 1280)
+	b := pages.Open(t, pages.Start(t), page(t, samples["power"]()), "#theme=dark", 1280)
 	pages.Send(t, b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
 	pages.Send(t, b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 718, Height: 1000, DeviceScaleFactor: 1})
 	if got := pages.Eval[string](t, b, `getComputedStyle(document.body).backgroundColor + getComputedStyle(document.body).color`); got != "rgb(255, 255, 255)rgb(0, 0, 0)" {
@@ -77,7 +69,7 @@ func TestPrintInBrowser(t *testing.T) {
 // Sorting works by value, and the page's data is the JSON document.
 func TestPageWorksInBrowser(t *testing.T) {
 	s := samples["power"]()
-	b := pages.Open(t, browser.Start(t), page(t, s), "", 1280)
+	b := pages.Open(t, pages.Start(t), page(t, s), "", 1280)
 	b.Run(t, chromedp.Click(chromedp.CSS("table.sortable thead th:nth-child(2) button")))
 	sorted := pages.Eval[[]float64](t, b, `[...document.querySelector("table.sortable").tBodies[0].rows].map((r) => parseFloat(r.cells[1].dataset.sort))`)
 	for i := 1; i < len(sorted); i++ {
