@@ -31,9 +31,7 @@ func TestFixtures(t *testing.T) {
 	for name, make := range made {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := make(dir); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, make(dir))
 			tell(t, name, dir)
 		})
 	}

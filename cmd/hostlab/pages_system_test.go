@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"hostlab/internal/testkit"
 	"hostlab/internal/testkit/pages"
 )
 
@@ -34,16 +35,11 @@ func night() string {
 // TestPagesInBrowser holds the page of each command that prints one, beside those with tests of their own, to the same
 // rules as all pages.
 func TestPagesInBrowser(t *testing.T) {
-	machine, err := filepath.Abs("../../internal/host/testdata/intel-core.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	machine := testkit.Must(filepath.Abs("../../internal/host/testdata/intel-core.txtar"))(t)
 	root, _ := recordedTree(t, "intel-core-cst")
 	t.Chdir(t.TempDir())
 	t.Setenv(storeVariable, "sqlite:"+filepath.Join(t.TempDir(), "fleet.db"))
-	if err := os.WriteFile("night.jsonl", []byte(night()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile("night.jsonl", []byte(night()), 0o600))
 	for _, line := range []string{"fleet demo --hosts 12 --seed 1 --out spool", "fleet ingest spool",
 		"fleet rollout plan --set swappiness=10 --waves 2 --seed 1 --out plan.json"} {
 		if status, _, errs := printed(t, line); status != exitOK {

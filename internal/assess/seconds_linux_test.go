@@ -11,24 +11,16 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/service"
 	"hostlab/internal/service/demo"
+	"hostlab/internal/testkit"
 	"hostlab/internal/thread"
 )
 
 // TestWatchDemo: the demo's sessions and the kernel's account of its process agree.
 func TestWatchDemo(t *testing.T) {
-	d, err := demo.Start(context.Background(), t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testkit.Must(demo.Start(context.Background(), t.TempDir(), ""))(t)
 	defer d.Close()
-	s, err := service.Spec{Kind: service.Process, Name: fmt.Sprint(d.PID())}.Find(nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := Watch(context.Background(), s, d, "", Options{For: 3 * time.Second, CPUs: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(service.Spec{Kind: service.Process, Name: fmt.Sprint(d.PID())}.Find(nil, nil))(t)
+	m := testkit.Must(Watch(context.Background(), s, d, "", Options{For: 3 * time.Second, CPUs: 2}))(t)
 	clients, kernel := m.Report.Part(explain.DatabaseCPU).Seconds, m.Readings[len(m.Readings)-1].CPU
 	t.Logf("clients %.2f s of CPU, process %.2f s", clients, kernel)
 	if clients > 1.1*kernel+0.1 {

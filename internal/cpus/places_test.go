@@ -19,9 +19,7 @@ import (
 func made(t testing.TB, write func(dir string) error) *host.Topology {
 	t.Helper()
 	dir := t.TempDir()
-	if err := write(dir); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, write(dir))
 	return &host.Collect(t.Context(), host.Options{Tree: host.Tree{Root: dir}}).Topology
 }
 
@@ -303,10 +301,7 @@ func TestPlacesDiffer(t *testing.T) {
 // Recorded machines have places, or say why not.
 func TestRecorded(t *testing.T) {
 	for _, name := range []string{"twosocket", "cloud-guest", "smt-off", "container"} {
-		text, err := os.ReadFile("../host/testdata/" + name + ".txtar")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Must(os.ReadFile("../host/testdata/" + name + ".txtar"))(t)
 		topo := host.Collect(t.Context(), host.Options{Tree: host.Tree{Root: testkit.Unpack(t, host.ExtractArchive, string(text))}}).Topology
 		m := New(&topo, nil, nil)
 		if len(m.CPUs()) == 0 {

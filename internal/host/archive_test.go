@@ -54,9 +54,7 @@ func TestExtractArchiveRefuses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			parent := t.TempDir()
 			dir := filepath.Join(parent, "in", "side")
-			if err := os.MkdirAll(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.MkdirAll(dir, 0o755))
 			err := host.ExtractArchive([]byte(c.archive), dir)
 			if c.want == "" {
 				return // "->" without a target is a plain, if odd, name

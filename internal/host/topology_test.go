@@ -89,9 +89,7 @@ func TestOnlineFromCpuinfo(t *testing.T) {
 
 func TestHybrid(t *testing.T) {
 	dir := t.TempDir()
-	if err := testkit.MadeHybrid(dir); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, testkit.MadeHybrid(dir))
 	f := host.Collect(context.Background(), host.Options{Tree: host.Tree{Root: dir}})
 	want := []host.CoreType{
 		{Name: "performance", CPUs: []int{0, 1, 2, 3}, Capacity: host.Known(int64(1024), "", "/"+cpuFiles+"cpu2/cpu_capacity")},

@@ -135,27 +135,20 @@ func TestDownloadInBrowser(t *testing.T) {
 	b := open(t, pages.Start(t), a, "", 1280)
 	dir := t.TempDir()
 	done := make(chan struct{}, 8)
-	if err := chromedp.ListenBrowser(b.Ctx, func(ev any) {
+	testkit.OK(t, chromedp.ListenBrowser(b.Ctx, func(ev any) {
 		if p, ok := ev.(*browser.EventDownloadProgress); ok && p.State == browser.DownloadProgressStateCompleted {
 			done <- struct{}{}
 		}
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := chromedp.CallBrowser(b.Ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
-		Behavior: browser.SetDownloadBehaviorBehaviorAllow, DownloadPath: dir, EventsEnabled: new(true)}); err != nil {
-		t.Fatal(err)
-	}
+	}))
+	testkit.Must(chromedp.CallBrowser(b.Ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
+		Behavior: browser.SetDownloadBehaviorBehaviorAllow, DownloadPath: dir, EventsEnabled: new(true)}))(t)
 	b.Run(t, chromedp.Click(chromedp.CSS("#download")))
 	select {
 	case <-done:
 	case <-time.After(time.Until(testkit.End(t))):
 		t.Fatal("no download")
 	}
-	saved, err := os.ReadFile(filepath.Join(dir, "hostlab-report.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	saved := testkit.Must(os.ReadFile(filepath.Join(dir, "hostlab-report.json")))(t)
 	if !json.Valid(saved) {
 		t.Fatal("the download is not JSON")
 	}
@@ -187,9 +180,7 @@ func TestPrintInBrowser(t *testing.T) {
 		t.Errorf("a PDF of %d bytes", len(pdf))
 	}
 	if dir := os.Getenv("HOSTLAB_SHOTS"); dir != "" {
-		if err := os.WriteFile(filepath.Join(dir, "guest.pdf"), pdf, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, "guest.pdf"), pdf, 0o644))
 	}
 }
 
@@ -197,10 +188,8 @@ func TestPrintInBrowser(t *testing.T) {
 func TestCopyInBrowser(t *testing.T) {
 	b := open(t, pages.Start(t), samples["service"](), "", 1200)
 	for _, may := range []string{"clipboard-read", "clipboard-write"} {
-		if _, err := chromedp.CallBrowser(b.Ctx, browser.SetPermission, browser.SetPermissionParams{
-			Permission: &browser.PermissionDescriptor{Name: may}, Setting: browser.PermissionSettingGranted}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(chromedp.CallBrowser(b.Ctx, browser.SetPermission, browser.SetPermissionParams{
+			Permission: &browser.PermissionDescriptor{Name: may}, Setting: browser.PermissionSettingGranted}))(t)
 	}
 	want := pages.Eval[string](t, b, `document.querySelector(".typed code").textContent`)
 	if !strings.HasPrefix(want, "hostlab ") {

@@ -34,10 +34,7 @@ func TestCases(t *testing.T) {
 		}
 		seen[key] = true
 		t.Run(c.Group+"/"+c.Name, func(t *testing.T) {
-			r, err := c.Run(context.Background())
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := testkit.Must(c.Run(context.Background()))(t)
 			t.Logf("%s: model %.5g [%.5g, %.5g] %s, expected %.5g, residual %+.2f %% of %.3g %%", c.What, r.Mean, r.Low, r.High, c.Unit,
 				c.Expected, c.Residual(r)*100, c.Tolerance*100)
 			if !c.Passes(r) {

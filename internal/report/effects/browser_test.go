@@ -13,15 +13,14 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"hostlab/internal/report/effects"
+	"hostlab/internal/testkit"
 	"hostlab/internal/testkit/pages"
 )
 
 func page(t *testing.T, s *effects.Set) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := effects.WriteHTML(&b, s); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, effects.WriteHTML(&b, s))
 	return b.String()
 }
 
@@ -60,9 +59,7 @@ func TestPrintInBrowser(t *testing.T) {
 		t.Errorf("a PDF of %d bytes", len(pdf))
 	}
 	if dir := os.Getenv("HOSTLAB_SHOTS"); dir != "" {
-		if err := os.WriteFile(filepath.Join(dir, "effects.pdf"), pdf, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, "effects.pdf"), pdf, 0o644))
 	}
 }
 
@@ -79,12 +76,8 @@ func TestPageWorksInBrowser(t *testing.T) {
 	}
 	data := pages.Eval[string](t, b, `document.getElementById("data").textContent`)
 	var got, want any
-	if err := json.Unmarshal([]byte(data), &got); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(written(t, s, effects.WriteJSON), &want); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal([]byte(data), &got))
+	testkit.OK(t, json.Unmarshal(written(t, s, effects.WriteJSON), &want))
 	if !equal(got, want) {
 		t.Error("the page's data is not the JSON document")
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hostlab/internal/report/effects"
+	"hostlab/internal/testkit"
 	"hostlab/internal/testkit/pages"
 )
 
@@ -16,9 +17,7 @@ func comparisonWarnings(t *testing.T, s *effects.Set) []string {
 	var doc struct {
 		Comparison struct{ Warnings []string }
 	}
-	if err := json.Unmarshal(written(t, s, effects.WriteJSON), &doc); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(written(t, s, effects.WriteJSON), &doc))
 	return doc.Comparison.Warnings
 }
 

@@ -95,10 +95,7 @@ func TestHostileTextStaysText(t *testing.T) {
 			if format != "csv" {
 				continue
 			}
-			rows, err := csv.NewReader(bytes.NewReader(out)).ReadAll()
-			if err != nil {
-				t.Fatal(err)
-			}
+			rows := testkit.Must(csv.NewReader(bytes.NewReader(out)).ReadAll())(t)
 			numbers := 0
 			for _, row := range rows {
 				for _, cell := range row {
@@ -123,9 +120,7 @@ func TestHostileTextStaysText(t *testing.T) {
 func written(t testing.TB, s *effects.Set, write func(io.Writer, *effects.Set) error) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := write(&b, s); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, write(&b, s))
 	return b.Bytes()
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/report/effects"
+	"hostlab/internal/testkit"
 	"hostlab/internal/testkit/pages"
 )
 
@@ -39,9 +40,7 @@ func TestFailuresAreTheHeadline(t *testing.T) {
 			First string `json:"first_run"`
 		}
 	}
-	if err := json.Unmarshal(written(t, s, effects.WriteJSON), &doc); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(written(t, s, effects.WriteJSON), &doc))
 	first := strings.Join(strings.Fields(string(written(t, s, func(w io.Writer, s *effects.Set) error { return effects.WriteText(w, s, effects.Options{}) }))), " ")
 	const want = "level 6 in 10 of 30 runs (33.3 %"
 	if !strings.Contains(first[:600], want) || !strings.Contains(doc.Verdicts[0], want) || doc.Outcome != "inconclusive" {
@@ -77,9 +76,7 @@ func TestWarningsRepeatNoField(t *testing.T) {
 			Warnings        []string
 		}
 	}
-	if err := json.Unmarshal(written(t, set(pages.Stalls(), pages.Gzip()), effects.WriteJSON), &doc); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(written(t, set(pages.Stalls(), pages.Gzip()), effects.WriteJSON), &doc))
 	stalls, secondary := 0, 0
 	for _, e := range doc.Effects {
 		if e.Stalls {
