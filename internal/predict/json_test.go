@@ -13,6 +13,7 @@ import (
 	"hostlab/internal/model"
 	"hostlab/internal/predict"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // cases covers each part of the document: open and closed, refused, bounded, a map.
@@ -51,19 +52,13 @@ func TestAnswerFirst(t *testing.T) {
 func TestJSONSchema(t *testing.T) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
-	schema, err := c.Compile("../../docs/schema/predict.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := testkit.Must(c.Compile("../../docs/schema/predict.schema.json"))(t)
 	for name, a := range cases(t) {
 		var b bytes.Buffer
 		if err := document.WriteJSON(&b, a.Data()); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b.Bytes()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := testkit.Must(jsonschema.UnmarshalJSON(bytes.NewReader(b.Bytes())))(t)
 		if err := schema.Validate(doc); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -118,14 +113,8 @@ func TestDeterministic(t *testing.T) {
 	document := func(seed uint64, workers int) string {
 		q := question(t, "sap", "sap-dialog", []string{"balanced", "schedutil"}, []float64{0.3})
 		q.Options.Seed, q.Options.Workers = seed, workers
-		a, err := predict.Ask(t.Context(), q, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := result.JSON(a.Data())
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := testkit.Must(predict.Ask(t.Context(), q, nil))(t)
+		b := testkit.Must(result.JSON(a.Data()))(t)
 		return string(b)
 	}
 	one := document(1, 1)
