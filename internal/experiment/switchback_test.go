@@ -3,8 +3,8 @@ package experiment
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
