@@ -92,7 +92,7 @@ func (g guest) start(t *testing.T, environ []string, args ...string) *boot {
 	}
 	b := &boot{out: filepath.Join(tmp, "out"), pidFile: filepath.Join(tmp, "pid"), done: make(chan error, 1)}
 	b.cmd = exec.Command("./guest-run.sh", append([]string{filepath.Join(dir, "trial")}, args...)...)
-	b.cmd.Env = append(os.Environ(), "FILES="+filepath.Join(dir, "hostlab")+" "+filepath.Join(dir, "emulate.test")+" study/governor.toml study/emulated.toml study/live-server.toml study/live-kernel.toml", "OUT="+b.out, "PIDFILE="+b.pidFile, "LOG="+filepath.Join(tmp, "console"), "TIMEOUT="+map[bool]string{true: "7200", false: "600"}[*full])
+	b.cmd.Env = append(os.Environ(), "FILES="+filepath.Join(dir, "hostlab")+" "+filepath.Join(dir, "emulate.test")+" study/governor.toml study/emulated.toml study/live-server.toml study/live-kernel.toml", "OUT="+b.out, "PIDFILE="+b.pidFile, "LOG="+filepath.Join(tmp, "console"), "TIMEOUT="+map[bool]string{true: "7200", false: "1100"}[*full])
 	b.cmd.Env = append(append(b.cmd.Env, g.environ...), environ...)
 	if g.disk {
 		img := filepath.Join(tmp, "disk.img")

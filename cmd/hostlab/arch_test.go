@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"internal/experiment"},
 	{"internal/workload", "internal/cpus", "internal/service"},
 	{"internal/explain", "internal/setting", "internal/watch", "internal/emulate", "internal/delayfs", "internal/model", "internal/trace", "internal/chain", "internal/waits"},
-	{"internal/host", "internal/lockfile", "internal/privatedb", "internal/result", "internal/stats", "internal/picture", "internal/document"},
+	{"internal/host", "internal/lockfile", "internal/ring", "internal/privatedb", "internal/result", "internal/stats", "internal/picture", "internal/document"},
 	{"internal/hot", "internal/thread", "internal/worker"},
 	{"internal/screen", "internal/trust", "internal/proc", "internal/pods", "internal/clouds", "internal/counters", "internal/lazyre", "studies", "."},
 }

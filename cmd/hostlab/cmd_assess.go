@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/document"
-	"hostlab/internal/explain"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
@@ -60,6 +59,8 @@ type assessOptions struct {
 	quick        bool
 	all          bool // is to be printed
 	accept       exceptions
+	past         past
+	then         *report.History // what a ring has of the time that was asked for; nil: now is
 }
 
 func newAssess(std streams) *cobra.Command {
@@ -130,11 +131,13 @@ Otherwise no commits are timed. The report says where, or why not.
 
 --only service leaves the host out: no checks, no probes. --save keeps all that
 was seen in one text file. On another machine, --from reads it and prints the
-same report, to the letter. The file omits the host's name, addresses and
-the texts of statements, which --texts shows. It keeps the names of the service,
-of its server, and of who held locks. --compare puts an earlier file of --save
-beside this minute. --experiment shows the gain that an experiment, such
-as 'hostlab run log-device', has measured.
+same report, to the letter. The file omits the host's name, addresses and the
+texts of statements, which --texts shows. It keeps the names of the service, of
+its server, and of who held locks. --compare puts an earlier file of --save
+beside this minute. --at, --worst and --compare yesterday tell of the time
+before, from the ring of 'hostlab watch --service NAME --ring 2d'. --experiment
+shows the gain that an experiment, such as 'hostlab run log-device', has
+measured.
 
 As root, on Linux 5.12 or newer with type information (BTF), small programs in
 the kernel count what the scheduler does with the service. Nothing of them
@@ -155,6 +158,8 @@ Exit status:
   hostlab assess --save db7.txtar --out -
   hostlab assess --from db7.txtar --out db7.html --out db7.json
   hostlab assess --only service --compare monday.txtar
+  hostlab assess --service postgresql --at 02:14 --compare yesterday
+  hostlab assess --service postgresql --worst 10m
   sudo hostlab assess --service unit:postgresql --bursts bursts.jsonl
   hostlab assess --quick --format json | jq .verdict.text`,
 		Args: noArgs,
@@ -191,13 +196,14 @@ func (o *assessOptions) flags(cmd *cobra.Command, std streams) {
 	f.StringVar(&o.LogDir, "log-dir", "", "directory on the device of the database's log (default: that of the watched database)")
 	o.out.flags(cmd, std, documentForms)
 	f.StringVar(&o.save, "save", "", "also keep all that was seen in `FILE`, which --from reads elsewhere")
-	f.StringVar(&o.from, "from", "", "report what this `FILE` of --save holds (- for stdin), and measure nothing")
-	f.StringVar(&o.compare, "compare", "", "compare with an earlier minute, a `FILE` of --save")
+	f.StringVar(&o.from, "from", "", "report what this `FILE` of --save holds (- for stdin), or this directory of a ring, and measure nothing")
+	f.StringVar(&o.compare, "compare", "", "compare with an earlier minute, a `FILE` of --save, or with yesterday at that time, from the ring")
 	f.StringArrayVar(&o.experiments, "experiment", nil,
 		"show the measured gain in `DIR`, a record of 'hostlab run', beside the bound (may be repeated)")
 	f.BoolVar(&o.Texts, "texts", false, "show the texts of the statements that ran most, which may hold values, in the report and with --all; not with --save")
 	f.StringVar(&o.bursts, "bursts", "", "write the bursts of the CPUs to `FILE`, for predict --workload")
 	o.accept.flags(cmd)
+	o.past.flags(cmd)
 	f.BoolVar(&o.all, "all", false, "print all that the report has, instead of one screen")
 	f.BoolVar(&o.quick, "quick", false, "measure for 20 s instead of a minute: wider intervals, fewer answers")
 	for name, complete := range map[string][]string{"dsn": nil, "for": nil, "only": {"service"}} {
@@ -220,6 +226,12 @@ func (o *assessOptions) prepare(cmd *cobra.Command) error {
 		if !cmd.Flags().Changed("for") {
 			o.For = watchQuick
 		}
+	}
+	if o.asked() {
+		if err := o.find(cmd, time.Now()); err != nil {
+			return err
+		}
+		return o.findOutputs()
 	}
 	if o.from != "" {
 		for _, name := range []string{"save", "service", "dsn", "dsn-file", "for", "quick", "log-dir", "role",
@@ -297,9 +309,14 @@ func (o *assessOptions) findOutputs() error {
 
 // run measures and writes what was asked for. If a file cannot be written, the text still comes: a minute of
 // measuring is not lost to a full disk.
-func (o *assessOptions) run(cmd *cobra.Command, std streams) error {
+func (o *assessOptions) run(cmd *cobra.Command, std streams) (err error) {
 	ctx := cmd.Context()
 	remind(notes(cmd, std))
+	if o.past.dir != "" {
+		if o.then, err = o.history(); err != nil {
+			return err
+		}
+	}
 	before, err := o.before(ctx, std)
 	if err != nil {
 		return err
@@ -310,8 +327,8 @@ func (o *assessOptions) run(cmd *cobra.Command, std streams) error {
 	}
 	a.Before = before
 	d := a.Document()
-	if o.from != "" {
-		d.About = append(d.About, o.origin())
+	if text := o.origin(); text != "" {
+		d.About = append(d.About, text)
 	}
 	page, err1 := output(std, o.page, func(w io.Writer) error { return document.WriteHTML(w, d) })
 	bursts, err2 := output(std, o.bursts, a.WriteBursts)
@@ -330,14 +347,20 @@ func (o *assessOptions) run(cmd *cobra.Command, std streams) error {
 	if err3 != nil && !slices.Contains(o.out.places(), "-") {
 		err3 = errors.Join(err3, o.writeText(std.out, a, d, files))
 	}
-	if a.Minute != nil && ctx.Err() == nil && o.from == "" {
+	if a.Minute != nil && ctx.Err() == nil && o.origin() == "" {
 		err2 = errors.Join(err2, a.Minute.Early())
 	}
 	return errors.Join(err1, err2, err3, a.Broken(), ctx.Err())
 }
 
-// origin says where what is reported was read.
+// origin says where what is reported was read; "": it was measured now.
 func (o *assessOptions) origin() string {
+	switch {
+	case o.then != nil:
+		return when(o.then)
+	case o.from == "":
+		return ""
+	}
 	return "From " + cmp.Or(strings.TrimPrefix(o.from, "-"), "standard input")
 }
 
@@ -348,45 +371,22 @@ func (o *assessOptions) writeText(w io.Writer, a *report.Assessment, d *document
 		all.Sections = append(slices.Clone(d.Sections), document.Titled("Files", document.Lines("", files...)...))
 		return writeDocument(w, &all, "text")
 	}
-	if o.from != "" {
-		files = append(files, o.origin())
+	if text := o.origin(); text != "" {
+		files = append(files, text)
 	}
 	return writeScreen(w, a.Brief(files...))
 }
 
-// before is the minute to compare with; nil: none was named.
-func (o *assessOptions) before(ctx context.Context, std streams) (*explain.Report, error) {
-	if o.compare == "" {
-		return nil, nil //nolint:nilnil // that is said above
-	}
-	a, err := read(ctx, std, &machine{root: o.compare, flag: "--compare"})
-	if err != nil {
-		return nil, err
-	}
-	if a.Account == nil {
-		return nil, usagef("--compare %s: no service was watched in it", o.compare)
-	}
-	return a.Account, nil
-}
-
-// read reports what a file of --save holds.
-func read(ctx context.Context, std streams, m *machine) (*report.Assessment, error) {
-	m.in = func() io.Reader { return std.in }
-	tree, done, err := m.inspectable()
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	a, err := report.From(ctx, tree)
-	if err != nil && ctx.Err() == nil {
-		err = usagef("%s: %w", m.name(), plain(err))
-	}
-	return a, err
-}
-
 // assessment is what was seen now, or long ago. What is saved is read again, so that both reports are one.
 func (o *assessOptions) assessment(ctx context.Context, std streams, quiet bool) (*report.Assessment, error) {
-	if o.from != "" {
+	switch {
+	case o.then != nil:
+		a, err := o.then.Assessment()
+		if err != nil {
+			return nil, usageError{err}
+		}
+		return a, nil
+	case o.from != "":
 		return read(ctx, std, &machine{root: o.from, flag: "--from"})
 	}
 	if err := host.Look(host.Tree{}); err != nil {

@@ -52,6 +52,7 @@ func scripts(t *testing.T, dir string) {
 			"interrupted": interrupted,
 			"ls-empty":    lsEmpty,
 			"machine":     unpackMachine,
+			"ring":        keepRing,
 		},
 	})
 }

@@ -7,6 +7,9 @@ remove | 0) ;;
 esac
 if [ -d /run/systemd/system ]; then
 	systemctl disable --now hostlab-watch.service hostlab-assess.timer hostlab-send.timer hostlab-restore.service >/dev/null 2>&1 || true
+	for unit in /etc/systemd/system/*.wants/hostlab-watch@*.service; do
+		[ ! -L "$unit" ] || systemctl disable --now "${unit##*/}" >/dev/null 2>&1 || true
+	done
 fi
 # To remove a package must not change a machine that serves: what is set is said, and stays.
 if open=$(hostlab revert --dry-run 2>&1) && [ "${open#Nothing to put back}" = "$open" ]; then

@@ -3,7 +3,6 @@ package analysis
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
@@ -56,7 +55,7 @@ func (r *record) uneven(used []*result.Run) (w []string) {
 		taken := func(c climate) string {
 			return fmt.Sprintf("%s (known in %d of %s)", k.text(c), c.n, screen.Plural(c.runs, "run", "runs"))
 		}
-		worst, text, where, others := 0.0, "", "", []string(nil)
+		worst, text, where := 0.0, "", []string(nil)
 		for _, contrast := range r.x.Contrasts {
 			c, err := r.comparison(contrast)
 			if err != nil {
@@ -67,20 +66,14 @@ func (r *record) uneven(used []*result.Run) (w []string) {
 			if !level.enough() || !base.enough() || !(hi > k.least) || lo >= hi/2 {
 				continue
 			}
-			name := contrast.String()
-			if hi-lo <= worst {
-				others = append(others, name)
-				continue
+			if where = append(where, contrast.String()); hi-lo > worst {
+				worst = hi - lo
+				text = fmt.Sprintf("%s %s at %s and %s at its baseline: this may explain the effect, unless the level caused it",
+					k.what, taken(level), contrast, taken(base))
 			}
-			if where != "" {
-				others = append(others, where)
-			}
-			worst, where = hi-lo, name
-			text = fmt.Sprintf("%s %s at %s and %s at its baseline: this may explain the effect, unless the level caused it",
-				k.what, taken(level), name, taken(base))
 		}
-		if len(others) > 0 {
-			text += "; the same at " + strings.Join(others, ", ")
+		if len(where) > 1 {
+			text += fmt.Sprintf(" (of %s where it differs, most here)", screen.Count(len(where), "contrast"))
 		}
 		if text != "" {
 			w = append(w, text)

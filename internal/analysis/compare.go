@@ -102,7 +102,7 @@ func (c *Comparison) differ() {
 	var order []string
 	for i, a := range c.Experiments {
 		list[i] = map[string]string{}
-		for _, kv := range facts(a.Experiment) {
+		for _, kv := range Facts(a.Experiment) {
 			list[i][kv[0]] = kv[1]
 			if !known[kv[0]] {
 				known[kv[0]] = true
@@ -121,8 +121,8 @@ func (c *Comparison) differ() {
 	}
 }
 
-// facts lists the conditions of an experiment in the order of the report.
-func facts(x *result.Experiment) [][2]string {
+// Facts lists the conditions of an experiment, names and values, in the order of the report.
+func Facts(x *result.Experiment) [][2]string {
 	var f [][2]string
 	add := func(what, value string) { f = append(f, [2]string{what, value}) }
 	fill := func(prefix string, m map[string]string) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -149,7 +150,7 @@ func TestText(t *testing.T) {
 // beyond the margin without an interval.
 func TestAnyRecord(t *testing.T) {
 	small := rapid.IntRange(-1, 4)
-	rapid.Check(t, func(t *rapid.T) {
+	testkit.Check(t, func(t *rapid.T) {
 		l := newLab()
 		if rapid.Bool().Draw(t, "factorial") {
 			l.factorial()

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -85,30 +86,22 @@ func (r *record) readBack(used []*result.Run) []string {
 // contaminated counts the runs that count although a guard was broken each time
 // they were made, and those that their own workload has marked.
 func contaminated(used []*result.Run) (w []string) {
-	var guard, own []*result.Run
+	guards, own := "with a guard broken in every attempt that the study allows", "marked by their own workload"
+	first, count := map[string]string{}, map[string]int{}
 	for _, run := range used {
-		switch {
-		case run.Contaminated == "":
-		case ownMark(run, run.Contaminated):
-			own = append(own, run)
-		default:
-			guard = append(guard, run)
+		by := guards
+		if ownMark(run, run.Contaminated) {
+			by = own
+		}
+		if run.Contaminated != "" {
+			count[by]++
+			first[by] = cmp.Or(first[by], run.Contaminated)
 		}
 	}
-	for _, c := range []struct {
-		runs []*result.Run
-		text string
-	}{
-		{guard, ": each broke a guard in every attempt that the study allows, but counts"},
-		{own, " by the workload itself, but counted"},
-	} {
-		if n := len(c.runs); n > 0 {
-			are, text := "are", c.text
-			if n == 1 {
-				are, text = "is", strings.Replace(text, ": each", ": it", 1)
-			}
-			w = append(w, fmt.Sprintf("%d of %s %s contaminated%s (the first: %s)", n, screen.Plural(len(used), "run", "runs"),
-				are, text, c.runs[0].Contaminated))
+	for _, by := range []string{guards, own} {
+		if n := count[by]; n > 0 {
+			w = append(w, fmt.Sprintf("contaminated, but counted: %d of %s, %s (the first: %s)", n,
+				screen.Plural(len(used), "run", "runs"), by, first[by]))
 		}
 	}
 	return w
@@ -231,10 +224,7 @@ func ofRuns(used []*result.Run) []string {
 		}
 	}
 	texts := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
-		if d := count[b] - count[a]; d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(count[b]-count[a], strings.Compare(a, b))
 	})
 	var w []string
 	for i, text := range texts {

@@ -47,12 +47,12 @@ func TestWarnings(t *testing.T) {
 		{"a missing value", func(l *lab) { l.runs[3].Values = nil }, "wall is missing in 1 run", 9},
 		{"contaminated", func(l *lab) {
 			l.runs[3].Contaminated, l.runs[5].Contaminated = "the CPUs moved", "busy"
-		}, "2 of 20 runs are contaminated", 0},
+		}, "contaminated, but counted: 2 of 20 runs", 0},
 		{"zero", func(l *lab) { l.runs[3].Values["wall"] = 0 }, "wall is 0 in 1 run, of which there is no ratio", 10},
 		{"negative", func(l *lab) { l.runs[3].Values["wall"] = -1 }, "wall is negative, and compared as a ratio in 1 run", 9},
 		{"a daemon", func(l *lab) {
 			l.runs[3].Contaminated, l.runs[3].Warnings = "left a daemon", []string{"left a daemon"}
-		}, "1 of 20 runs is contaminated by the workload itself, but counted (the first: left a daemon)", 0},
+		}, "contaminated, but counted: 1 of 20 runs, marked by their own workload (the first: left a daemon)", 0},
 		{"infinite", func(l *lab) { l.runs[3].Values["wall"] = math.Inf(1) }, "not a finite number in 1 run", 9},
 		{"not a number", func(l *lab) { l.runs[3].Values["wall"] = math.NaN() }, "not a finite number in 1 run", 9},
 		{"zero as a difference", func(l *lab) {
@@ -303,7 +303,7 @@ func TestUnevenIsToldOnce(t *testing.T) {
 		}
 	}
 	if len(told) != 1 || !strings.Contains(told[0], "at size large and") ||
-		!strings.HasSuffix(told[0], "; the same at mode on") {
+		!strings.HasSuffix(told[0], " (of 2 contrasts where it differs, most here)") {
 		t.Errorf("told: %q", told)
 	}
 }

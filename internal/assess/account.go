@@ -95,7 +95,7 @@ func comparison(before, after *explain.Report) (out []document.Block) {
 	}
 	parts, waits := table("part"), table("event")
 	bars := &document.Bars{Full: true, Table: parts, Rows: []document.Bar{{Name: "before"}, {Name: "after"}},
-		Lead: "Two recordings, not an experiment: there is no interval, and other changes between them count too. 'hostlab run log-device' " +
+		Lead: "Two recordings, not an experiment: other changes between them count, too. 'hostlab run log-device' " +
 			"separates those. Bars show the time per transaction if both recordings have it, else shares of busy time."}
 	for _, name := range explain.PartNames {
 		b, a := before.Part(name).Seconds, after.Part(name).Seconds

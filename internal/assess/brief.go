@@ -2,6 +2,7 @@ package assess
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -121,12 +122,26 @@ func (m *Minute) shows(l *lever.Lever) string {
 // Changed says in a line or two how the minute differs from an earlier one.
 func (m *Minute) Changed(before *explain.Report) document.Section {
 	blocks := []document.Block{document.Points(differences(before, &m.Report)...)}
-	if b, a := eachOf(before, before.Busy), eachOf(&m.Report, m.Report.Busy); b != nil && a != nil {
-		blocks = append(blocks, document.Line{Text: fmt.Sprintf("A transaction took %s of active time, and now takes %s; "+
-			"--all shows its parts.", seconds(*b), seconds(*a))})
-	} else {
-		blocks = append(blocks, document.Line{Text: "Not both minutes counted transactions; --all compares shares of " +
-			"active time."})
+	return document.Titled("Before and after", append(blocks, document.Line{Text: changed(before, &m.Report)})...)
+}
+
+// changed says whether transactions take longer than before, and which part of them.
+func changed(before, after *explain.Report) string {
+	c, ok := explain.ChangeOf(before, after)
+	if !ok {
+		return "Not both minutes counted transactions; --all compares shares of active time."
 	}
-	return document.Titled("Before and after", blocks...)
+	says := fmt.Sprintf("A transaction took %s of active time before, and %s after", seconds(c.Before), seconds(c.After))
+	if !c.Ratio.HasInterval() {
+		return says + "; whether that is chance is not known: one of both is too short."
+	}
+	by, more := c.Ratio.Map(func(v float64) float64 { return v - 1 }), "longer"
+	if c.Ratio.Low <= 1 && c.Ratio.High >= 1 {
+		return fmt.Sprintf("%s: a change of %s, no more than chance (n %d stretches).", says, by.Percent().Brief(), by.N)
+	}
+	if by.Value < 0 {
+		by, more = by.Negated(), "less"
+	}
+	return fmt.Sprintf("%s: %s %s (n %d stretches). Most of that is %s: %s.", says, by.Percent().Brief(), more, by.N,
+		c.Part.Title(), seconds(math.Abs(c.By)))
 }

@@ -90,6 +90,10 @@ func (c *clockMeter) fill(m *Minute, w *watching, facts *host.Facts) {
 	if !w.of.Here() {
 		return
 	}
+	if w.options.Counters {
+		m.Unseen[lever.Clock] = "this stretch is too short to read the clock of its CPUs; name a longer one with --for"
+		return
+	}
 	var err error
 	if m.Clock, err = c.frequency(w.scheduler.seen, facts); err != nil {
 		m.Unseen[lever.Clock] = err.Error()

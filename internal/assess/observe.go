@@ -38,6 +38,16 @@ func (t *threads) pause(lasts time.Duration) time.Duration {
 	return t.meter.Pause
 }
 
+// seldom is how many times as seldom stretches are looked at as a minute is: there are many of them.
+const seldom = 4
+
+func (o *Options) rarely() int {
+	if o.Stretch {
+		return seldom
+	}
+	return 1
+}
+
 // look reads once. Its only error is that the service ended.
 func (t *threads) look() error {
 	if t.meter == nil {
@@ -201,8 +211,8 @@ type sessions struct {
 
 func (x *sessions) watch(ctx context.Context, source explain.Source, o Options) {
 	x.source = source
-	x.report, x.err = explain.Record(ctx, source, explain.Options{For: o.For, Tool: o.Tool, Part: asking, Texts: o.Texts,
-		Progress: o.Progress})
+	x.report, x.err = explain.Record(ctx, source, explain.Options{For: o.For, Tool: o.Tool, Part: asking, Rarely: o.rarely(),
+		Texts: o.Texts, Progress: o.Progress})
 }
 
 // fill takes the account of sessions, or else that of threads.

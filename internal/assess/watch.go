@@ -28,6 +28,9 @@ type Options struct {
 	Clock  ClockSource // nil: what this host counts
 	Texts  bool        // the texts of statements are wanted, too
 	Bursts bool        // that are to be written: the recorder of the scheduler may take what it does alone
+	// Stretch is set where this is one of many, so that no power policies are simulated for it; Counters, where the scheduler is
+	// not recorded, the clock of the CPUs not read, and no pooler asked.
+	Stretch, Counters bool
 	// Progress is called now and then with the time done; may be nil.
 	Progress func(done time.Duration)
 }
@@ -69,7 +72,7 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 	w.poolers.fill(m)
 	m.Report.Missing = append(m.Report.Missing, m.unfollowed(w.scheduler.err)...)
 	w.clock.fill(m, w, o.Facts)
-	if ctx.Err() == nil && s.Here() {
+	if ctx.Err() == nil && s.Here() && !o.Stretch {
 		m.Policies = predictPolicies(ctx, w.scheduler.seen, w.scheduler.err, o.Facts)
 	}
 	m.missing(w.trips.why)
@@ -105,20 +108,26 @@ func (w *watching) start(source explain.Source) (err error) {
 		}
 		w.beside.start(w.of)
 		w.cloud = newCloudMeter(o.Facts)
-		w.poolers.start(w.ctx, w.of, o.For)
+		if !o.Counters {
+			w.poolers.start(w.ctx, w.of, o.For)
+		}
 	}
 	w.trips.start(o)
 	w.clock.source = o.Clock
 	if w.of.Here() {
-		if o.Clock == nil {
+		if o.Clock == nil && !o.Counters {
 			w.clock = newClockMeter(Target(w.of))
 		}
-		w.all.Go(func() { w.scheduler.watch(w.ctx, w.of, source != nil, o) })
+		if !o.Counters {
+			w.all.Go(func() { w.scheduler.watch(w.ctx, w.of, source != nil, o) })
+		}
 		if source == nil {
 			w.all.Go(func() { w.blocked.watch(w.ctx, w.of, o.For) })
 		}
 	}
-	w.all.Go(func() { w.clock.watch(w.ctx, o.For) })
+	if !o.Counters {
+		w.all.Go(func() { w.clock.watch(w.ctx, o.For) })
+	}
 	if source != nil {
 		w.all.Go(func() {
 			defer w.stop()
@@ -138,7 +147,8 @@ func (w *watching) close() {
 // wait looks now and then until the time is over, and says why it was over early; "" where it was not.
 func (w *watching) wait(progress bool) string {
 	for {
-		wait(w.ctx, min(w.threads.pause(w.options.For), time.Until(w.began.Add(w.options.For))))
+		pause := w.threads.pause(w.options.For) * time.Duration(w.options.rarely())
+		wait(w.ctx, min(pause, time.Until(w.began.Add(w.options.For))))
 		over := w.ctx.Err() != nil || time.Since(w.began) >= w.options.For
 		if err := w.threads.look(); err != nil {
 			return "the service ended"

@@ -235,3 +235,64 @@ func compare(x, y End) int {
 	}
 	return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.PID, y.PID), cmp.Compare(flags(x), flags(y)))
 }
+
+// Join puts neighbouring windows together, so that n are left, and ends that are below small of a part, or of the service itself, with its
+// largest one of their kind and owner: enough for an answer and its interval, and a hundredth of the room.
+func (a *Account) Join(n int, small float64) {
+	n = min(n, len(a.Windows))
+	as := map[explain.PartName]map[End]End{}
+	for _, part := range explain.PartNames {
+		as[part] = a.foldable(part, small)
+	}
+	sum := func(x []float64) []float64 {
+		out := make([]float64, n)
+		for i, v := range x {
+			out[i*n/len(x)] += v
+		}
+		return out
+	}
+	windows := make([]Shares, n)
+	for i, w := range a.Windows {
+		at := i * n / len(a.Windows)
+		if windows[at] == nil {
+			windows[at] = Shares{}
+		}
+		for part, ends := range w {
+			if windows[at][part] == nil {
+				windows[at][part] = map[End]float64{}
+			}
+			for e, s := range ends {
+				if other, small := as[part][e]; small {
+					e = other
+				}
+				windows[at][part][e] += s
+			}
+		}
+	}
+	a.Windows, a.Lengths, a.Ran, a.Waited = windows, sum(a.Lengths), sum(a.Ran), sum(a.Waited)
+}
+
+// foldable are the small ends of a part, and the one that each goes with.
+func (a *Account) foldable(part explain.PartName, small float64) map[End]End {
+	type kind struct {
+		End
+		own, client, none bool
+	}
+	sums, all := map[End]float64{}, 0.0
+	for _, w := range a.Windows {
+		for e, s := range w[part] {
+			sums[e], all = sums[e]+s, all+s
+		}
+	}
+	largest, out := map[kind]End{}, map[End]End{}
+	for _, e := range a.Ends(part) { // the longest first
+		k := kind{e, a.Own[e.PID], a.Clients[e.PID], e.PID == 0}
+		k.PID = 0
+		if first, there := largest[k]; !there {
+			largest[k] = e
+		} else if sums[e] < small*all || k.own {
+			out[e] = first
+		}
+	}
+	return out
+}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 
 	"pgregory.net/rapid"
 )
@@ -48,7 +49,7 @@ func TestMakingAValueBetterAddsNoFinding(t *testing.T) {
 	for _, b := range betters {
 		t.Run(b.check+"/"+b.name, func(t *testing.T) {
 			answers := map[Status]bool{}
-			rapid.Check(t, func(t *rapid.T) {
+			testkit.Check(t, func(t *rapid.T) {
 				good, bad := rapid.Int64Range(min(b.from, b.to), max(b.from, b.to)).Draw(t, "one"),
 					rapid.Int64Range(min(b.from, b.to), max(b.from, b.to)).Draw(t, "other")
 				if (good > bad) == (b.from < b.to) {

@@ -10,6 +10,7 @@ import (
 
 	"hostlab/internal/document"
 	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 
 	"pgregory.net/rapid"
 )
@@ -76,7 +77,7 @@ func fillFact(t *rapid.T, v reflect.Value, depth int) {
 
 // TestAnyFacts holds what every answer promises, whatever the host says.
 func TestAnyFacts(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testkit.Check(t, func(t *rapid.T) {
 		f := &host.Facts{}
 		fill(t, reflect.ValueOf(f).Elem(), 0)
 		role := rapid.SampledFrom(Roles).Draw(t, "role")

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 )
 
@@ -121,7 +122,7 @@ func TestOffers(t *testing.T) {
 
 // Whatever is reported, the cores have each allowed CPU once.
 func TestCoresHoldAll(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testkit.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 12).Draw(t, "CPUs")
 		lists := make([][]int, n)
 		for i := range lists {

@@ -31,7 +31,7 @@ func (p *pass) glance(ctx context.Context, left time.Duration) bool {
 	if _, _, may := p.looks(); !may {
 		return false
 	}
-	until := time.Now().Add(min(left, glimpse))
+	until := time.Now().Add(min(left, glimpse*time.Duration(p.Rarely)))
 	if p.Look != nil && p.due.Before(until) {
 		until = p.due
 	}
@@ -40,7 +40,7 @@ func (p *pass) glance(ctx context.Context, left time.Duration) bool {
 		others := (p.paid - p.looked) / time.Since(p.start).Seconds()
 		mean = max(mean, time.Duration(p.looked/float64(p.glances)/max(enoughLooks/4, enoughLooks-others)*float64(time.Second)))
 	}
-	shots, ok := p.src.(Looker).Look(ctx, until, mean)
+	shots, ok := p.src.(Looker).Look(ctx, until, mean*time.Duration(p.Rarely))
 	if !ok {
 		return false
 	}

@@ -142,7 +142,7 @@ func (r *recorder) name(ctx context.Context, now time.Time) {
 		more, _, _ := r.looks()
 		each = eased * time.Duration(more-asked)
 	}
-	r.names.next = now.Add(max(each, lookPause*time.Duration(r.pay(begin)*float64(time.Second))))
+	r.names.next = now.Add(time.Duration(r.Rarely) * max(each, lookPause*time.Duration(r.pay(begin)*float64(time.Second))))
 }
 
 // fill puts what the looks showed into a report.

@@ -26,7 +26,7 @@ func (r *recorder) next(s Server, since float64) time.Duration {
 	if s.OwnRate > 0 {
 		mean = max(mean, time.Duration(2*s.OwnRate*float64(time.Second)))
 	}
-	return time.Duration(float64(mean) * (0.5 + rand.Float64()))
+	return time.Duration(float64(mean) * float64(r.Rarely) * (0.5 + rand.Float64()))
 }
 
 // rarest is the longest mean time between samples. A server of thousands of sessions takes

@@ -19,6 +19,8 @@ type Options struct {
 	Tool     string        // version of the program, for the report
 	// Part is the share of the usual questions that it may ask, where others watch too; 0: all.
 	Part float64
+	// Rarely is how many times as seldom it samples, counts and names as it would; 0: once.
+	Rarely int
 	// Progress is called now and then with the time done; may be nil.
 	Progress func(done time.Duration)
 	// Look is called when the recording begins, with nil, then every Every with what was seen
@@ -90,6 +92,7 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 	if b, ok := r.src.(Begins); ok {
 		b.Begin()
 	}
+	r.Rarely = max(r.Rarely, 1)
 	tick := min(max(time.Second, r.For/600), 10*time.Second)
 	err := r.count(ask, 0)
 	if err != nil {
@@ -112,6 +115,7 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 	if looks {
 		tick = max(tick, min(eased, r.For/20))
 	}
+	tick *= time.Duration(r.Rarely)
 	here, _ := thread.ProcessCPU()
 	p := &pass{recorder: r, ask: ask, server: server, tick: tick, start: start, last: start, counted: start, kept: start,
 		due: start.Add(r.Every)}

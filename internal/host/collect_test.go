@@ -18,6 +18,7 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/host/hosttest"
+	"hostlab/internal/testkit"
 )
 
 func TestLook(t *testing.T) {
@@ -98,7 +99,7 @@ func TestGarbledMachines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	testkit.Check(t, func(t *rapid.T) {
 		kept := map[string][]byte{}
 		defer func() {
 			for path, b := range kept {

@@ -196,6 +196,7 @@ func FuzzCmdline(f *testing.F) {
 
 // A server whose files do not answer is named all the same, and holds up nothing.
 func TestServerThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
 	hung := make(chan struct{})
 	defer close(hung)
 	s := process{pid: os.Getpid(), comm: "x",

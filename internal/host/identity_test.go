@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"hostlab/internal/testkit"
 )
 
 func TestReadIdentity(t *testing.T) {
@@ -147,7 +149,7 @@ func TestPreemption(t *testing.T) {
 
 // Whatever a name holds, quoting it as a shell does and reading it gives it back.
 func TestUnquoteShell(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testkit.Check(t, func(t *rapid.T) {
 		s := rapid.StringMatching(`[ -~äß€]*`).Draw(t, "s")
 		quoted := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\`").Replace(s) + `"`
 		if got := unquoteShell(quoted); got != s {

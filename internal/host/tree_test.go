@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"hostlab/internal/testkit"
 )
 
 func TestParseList(t *testing.T) {
@@ -45,7 +47,7 @@ func TestParseList(t *testing.T) {
 }
 
 func TestListRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testkit.Check(t, func(t *rapid.T) {
 		list := ascending(rapid.SliceOf(rapid.IntRange(0, 600)).Draw(t, "list"))
 		got, err := ParseList(FormatList(list))
 		if err != nil || !slices.Equal(got, list) {

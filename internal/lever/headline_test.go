@@ -10,6 +10,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 func TestHeadline(t *testing.T) {
@@ -153,7 +154,7 @@ func TestVerdictsAreBrief(t *testing.T) {
 		ran(spoilt, commit), ran(append(wakes(2000, 1), same, cold, ratio("degree.efficiency.8", 0.4, 0.3, 0.5, 0.01))...),
 		ran(ratio("siblings.harm.sibling", 0.55, 0.5, 0.6, 0.02), ratio("siblings.harm.other", 0.98, 0.96, 1.0, 0.02)),
 		skipped("wakeup", "this process may use one CPU only, and it takes two: run it where more are allowed (see taskset -p, and the container's CPU set), or as root")}
-	for _, file := range recorded {
+	for _, file := range testkit.Sample(recorded, 6) {
 		dir := t.TempDir()
 		data, err := os.ReadFile(file)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"hostlab/internal/probe"
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
+	"hostlab/internal/testkit"
 )
 
 // Whatever was measured, no lever is worthwhile whose deciding interval does not
@@ -20,7 +21,7 @@ import (
 // disturbed; nothing disturbed has no effect; no frequency finding and no lateness that was not
 // measured is dismissed; and a bound is a share.
 func TestNeverWorthwhileWithinNoise(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testkit.Check(t, func(t *rapid.T) {
 		names := []string{"wakeup.alu.10ms.cpu0", "wakeup.alu.30ms.cpu0", "wakeup.cold.10ms.cpu0", "siblings.harm.sibling",
 			"siblings.harm.other", "commit.p50", "commit.overwritten.p50", "commit.memory.p50", "commit.gain",
 			"degree.efficiency.2", "degree.efficiency.4",
@@ -135,7 +136,7 @@ func (h noise) compare(rng *rand.Rand, name string, n int, effect float64) resul
 // share simulates many runs on a host and says how often the frequency or idle
 // lever is worthwhile.
 func (h noise) share(seed uint64, cpus int, effect float64) float64 {
-	const runs = 300
+	runs := testkit.Times(300, 100)
 	rng := rand.New(rand.NewPCG(seed, 7))
 	hits := 0
 	for range runs {
@@ -153,7 +154,7 @@ func (h noise) share(seed uint64, cpus int, effect float64) float64 {
 			}
 		}
 	}
-	return float64(hits) / runs
+	return float64(hits) / float64(runs)
 }
 
 // A host without any effect is told to change something in fewer than 5 % of

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"hostlab/internal/testkit"
 )
 
 // A policy that looks every 5 s climbs for 150 s, in which a load that its lowest
@@ -48,7 +50,7 @@ func TestBaselineHasPrecision(t *testing.T) {
 
 // What is looked up of a domain must be what a look at all of its CPUs gives.
 func TestDomainRunsAtItsHighestRequest(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testkit.Check(t, func(t *rapid.T) {
 		c := drawCase(t)
 		c.Machine = small(rapid.SampledFrom([]Scope{PerCore, PerSocket}).Draw(t, "shared"))
 		if err := c.Validate(); err != nil {

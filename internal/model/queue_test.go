@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"hostlab/internal/testkit"
 )
 
 // The queue must hand out what a sorted list of the same operations would.
 func TestQueueAgreesWithASortedList(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testkit.Check(t, func(t *rapid.T) {
 		const slots = 40
 		q := NewQueue(slots)
 		pending := map[int32]Time{}
@@ -70,7 +72,7 @@ func TestQueueDoesNotAllocate(t *testing.T) {
 }
 
 func TestHistogramQuantiles(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testkit.Check(t, func(t *rapid.T) {
 		v := rapid.SliceOfN(rapid.Int64Range(0, 1e15), 1, 200).Draw(t, "values")
 		h := NewHistogram()
 		for _, x := range v {

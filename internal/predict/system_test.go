@@ -99,7 +99,7 @@ func TestHostDecides(t *testing.T) {
 			t.Fatal(err)
 		}
 		q := question(t, "sap", "sap-dialog", []string{"schedutil"}, []float64{0.1})
-		q.Machine = m
+		q.Machine, q.Options.Replications, q.Options.Steps = m, 2, 100
 		a, err := predict.Ask(context.Background(), q, nil)
 		if err != nil {
 			t.Fatal(err)

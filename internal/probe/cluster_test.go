@@ -8,6 +8,7 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
+	"hostlab/internal/testkit"
 )
 
 // TestClusterQuantileCovers draws commits whose rounds differ and resemble those
@@ -26,7 +27,7 @@ func TestClusterQuantileCovers(t *testing.T) {
 		{0.99, 0.5, 0.1, 8, 100, 0.90},
 	} {
 		rng := rand.New(rand.NewPCG(3, 4))
-		const trials = 500
+		trials := testkit.Times(500, 200)
 		truth := math.Exp(math.Sqrt(0.01+c.shift*c.shift) * math.Sqrt2 * math.Erfinv(2*c.q-1))
 		covered, naive, known := 0, 0, 0
 		for range trials {

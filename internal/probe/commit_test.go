@@ -20,6 +20,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 )
 
@@ -241,7 +242,7 @@ func TestP99TakesManyRounds(t *testing.T) {
 }
 
 func TestHistogramHoldsAll(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testkit.Check(t, func(t *rapid.T) {
 		x := rapid.SliceOfN(rapid.Float64Range(1e-7, 100), 1, 200).Draw(t, "x")
 		d := workload.Histogram("n", "t", workload.Edges(x, 10), x)
 		if len(d.Edge) != len(d.Count) || !slices.IsSorted(d.Edge) {

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // span is an interval of eight rounds.
@@ -99,7 +100,7 @@ func TestClassify(t *testing.T) {
 // No interval that reaches into the other answer's zone may be decided, whatever
 // the estimates are.
 func TestClassifyNeverGuesses(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testkit.Check(t, func(t *rapid.T) {
 		iv := func(name string) result.Estimate {
 			est := rapid.Float64Range(0.5, 3).Draw(t, name)
 			return span(est, est-rapid.Float64Range(0, 1).Draw(t, name+" below"),

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"hostlab/internal/testkit"
 )
 
 // hostile are names that do harm where a shell reads them as anything but data.
@@ -65,7 +67,7 @@ func TestWord(t *testing.T) {
 
 func TestAnyWord(t *testing.T) {
 	dir := t.TempDir()
-	rapid.Check(t, func(r *rapid.T) {
+	testkit.Check(t, func(r *rapid.T) {
 		w := rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(hostile), rapid.Map(rapid.SliceOf(rapid.ByteRange(1, 255)), func(b []byte) string { return string(b) })), 0, 4).Draw(r, "parts")
 		if err := arrives(t, dir, strings.Join(w, "")); err != nil {
 			t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // Pocock's constants for looks at equal distances, alpha 0.05: Jennison and
@@ -87,7 +89,7 @@ func TestLookAlphasOfStudent(t *testing.T) {
 	}
 }
 
-var lookTimes = flag.Int("looks.experiments", 20_000, "experiments for each figure of TestLookAlphasCoverTogether")
+var lookTimes = flag.Int("looks.experiments", testkit.Times(20_000, 5_000), "experiments for each figure of TestLookAlphasCoverTogether")
 
 // The intervals of all looks must hold the centre together, with the exact
 // signed-rank intervals and Student's as they are in use. With

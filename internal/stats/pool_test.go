@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // testdata/pool.py wrote what statsmodels makes of the same effects.
@@ -37,7 +39,9 @@ func TestPoolGolden(t *testing.T) {
 
 // The intervals hold the mean, and the effect on the next host, as often as they say.
 func TestPoolCoverage(t *testing.T) {
-	const trials, truth = 6000, 0.03
+	const truth = 0.03
+	trials := testkit.Times(6000, 1500)
+	off := 2 * math.Sqrt(0.05*0.95/float64(trials)) // of the simulation
 	for _, k := range []int{5, 10, 30} {
 		for _, tau := range []float64{0, 0.02, 0.05} {
 			rng := rand.New(rand.NewPCG(uint64(k), uint64(1000*tau)))
@@ -54,15 +58,14 @@ func TestPoolCoverage(t *testing.T) {
 					t.Fatal(err)
 				}
 				if p.Low <= truth && truth <= p.High {
-					mean += 1.0 / trials
+					mean += 1 / float64(trials)
 				}
 				if v := truth + tau*rng.NormFloat64(); p.NextLow <= v && v <= p.NextHigh {
-					next += 1.0 / trials
+					next += 1 / float64(trials)
 				}
 			}
 			t.Logf("K %d, tau %v: mean %.3f, next host %.3f", k, tau, mean, next)
-			const error = 0.006 // of the simulation
-			if min(mean, next) < 0.93-error || max(mean, next) > 0.97+error {
+			if min(mean, next) < 0.93-off || max(mean, next) > 0.97+off {
 				t.Errorf("K %d, tau %v: the intervals hold the mean in %.3f of the cases and the next host in %.3f", k, tau, mean, next)
 			}
 		}

@@ -3,11 +3,15 @@
 package testkit
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 // Root fails a test that another user than root runs: it must not pass unseen.
@@ -83,4 +87,22 @@ func Sample[T any](list []T, n int) []T {
 		few[i] = list[i*(len(list)-1)/(n-1)]
 	}
 	return few
+}
+
+// Times is how often a test repeats what chance is part of: all where the tests with the tag system are built, few elsewhere.
+func Times(all, few int) int {
+	if Built {
+		return all
+	}
+	return few
+}
+
+// Check has rapid try a property: 100 cases where the tests with the tag system are built, and 20 elsewhere. The flag -rapid.checks
+// overrides both.
+func Check(t *testing.T, property func(*rapid.T)) {
+	t.Helper()
+	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set(strconv.Itoa(Times(100, 20)))
+	}
+	rapid.Check(t, property)
 }

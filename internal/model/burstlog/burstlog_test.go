@@ -13,6 +13,7 @@ import (
 
 	"hostlab/internal/model"
 	"hostlab/internal/model/burstlog"
+	"hostlab/internal/testkit"
 )
 
 const head = `{"schema":1,"kind":"hostlab-bursts","started":"2026-11-21T09:00:00Z","interval":0,"cpus":[0,1],"source":"test"}` + "\n"
@@ -112,7 +113,7 @@ func TestCoarseRecordsAreWarnedOf(t *testing.T) {
 
 // TestRoundTrip writes bursts that follow each other and reads the same back.
 func TestRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testkit.Check(t, func(t *rapid.T) {
 		h := burstlog.Head{Started: time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "started"), 0).UTC(), CPUs: []int{0, 3}, Source: "rapid"}
 		var file bytes.Buffer
 		w, err := burstlog.NewWriter(&file, h)

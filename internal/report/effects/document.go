@@ -4,8 +4,6 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"hostlab/internal/analysis"
@@ -23,12 +21,10 @@ var style []byte
 const topSentences = 6
 
 // method says how an effect is estimated and judged.
-const method = "Every block holds each combination of levels once, in random order, and the baseline a second time under " +
-	"another name, which shows how far the host differs from itself. Effects are estimated within blocks " +
-	"(Hodges and Lehmann, on logarithms for ratios), with intervals from an exact rank test that hold " +
-	"for all primary effects and all declared looks together. Inside the practical margin an effect is none; " +
-	"beyond it, it costs; across it, nothing is decided. Void and failed runs were queued again in their " +
-	"block."
+const method = "Every block holds each combination of levels once, in random order. Effects are estimated within blocks " +
+	"(Hodges and Lehmann, on logarithms for ratios), with intervals from an exact signed-rank test that hold for all primary " +
+	"effects and all declared looks together. Inside the practical margin an effect is none; beyond it, it costs; across it, " +
+	"nothing is decided. Void and failed runs were queued again in their block."
 
 var verdictTones = map[analysis.Verdict]document.Tone{
 	analysis.CostsMore: document.Caution, analysis.CostsLess: document.Notice, analysis.NoEffect: document.Good,
@@ -291,32 +287,21 @@ func figures(key string, r *Report) []picture.Figure {
 // facts are the host's fingerprint and what ran.
 func facts(x *result.Experiment) (out document.Pairs) {
 	add := func(name, value string) { out = append(out, document.Pair{Name: name, Value: value}) }
-	all := func(prefix string, m map[string]string) {
-		for _, k := range slices.Sorted(maps.Keys(m)) {
-			add(prefix+k, m[k])
-		}
+	for _, f := range analysis.Facts(x) {
+		add(f[0], f[1])
 	}
-	all("host: ", x.Host)
-	add("workload", x.Workload)
-	all("workload: ", x.Parameters)
 	for _, f := range x.Machine.Facts() {
-		add("machine: "+f[0], f[1])
+		add("machine "+f[0], f[1])
 	}
 	for _, p := range x.Places {
-		add("machine: "+p.Factor+" "+p.Level, p.On)
+		add("machine "+p.Factor+" "+p.Level, p.On)
 	}
 	for _, f := range x.Factors {
-		add("factor: "+f.Name, fmt.Sprintf("%s (baseline %s), %s, changed %s", strings.Join(f.Levels, ", "), f.Baseline,
-			f.Kind,
-			f.Change))
+		add("how "+f.Name+" changes", f.Kind+", "+string(f.Change))
 	}
-	add("design", designText(&x.Design)+fmt.Sprintf(", looks after %v %ss, alpha %g", x.Design.Looks, x.Design.Block(),
-		x.Design.Alpha))
-	all("set on the command line: ", x.Overrides)
+	add("seed", fmt.Sprint(x.Design.Seed))
 	add("study file", x.File)
-	add("study SHA-256", x.Study)
 	add("experiment", x.ID)
-	add("recorded by", "hostlab "+x.Version)
 	return out
 }
 

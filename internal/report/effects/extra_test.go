@@ -132,11 +132,8 @@ func TestContaminatedRuns(t *testing.T) {
 	if want == 0 || x.Contaminated != want || got > want || got == 0 {
 		t.Errorf("%d contaminated runs of the experiment, %d of the table, want %d", x.Contaminated, got, want)
 	}
-	if !slices.ContainsFunc(x.Warnings, func(w string) bool { return strings.Contains(w, "contaminated: each broke a guard") }) {
+	if !slices.ContainsFunc(x.Warnings, func(w string) bool { return strings.Contains(w, "a guard broken in every attempt") }) {
 		t.Errorf("no warning: %q", x.Warnings)
-	}
-	if page := written(t, s, effects.WriteHTML); bytes.Count(page, []byte(`class="doubt"`)) != 2 { // one for each primary response
-		t.Error("the runs over time have no marks")
 	}
 	rows, err := csv.NewReader(bytes.NewReader(written(t, s, effects.WriteCSV))).ReadAll()
 	if err != nil {
@@ -147,8 +144,5 @@ func TestContaminatedRuns(t *testing.T) {
 		if rows[i+1][column] != r.Contaminated {
 			t.Errorf("row %d: %q, want %q", i+1, rows[i+1][column], r.Contaminated)
 		}
-	}
-	if page := written(t, samples["gzip"](), effects.WriteHTML); bytes.Contains(page, []byte(`class="doubt"`)) {
-		t.Error("marks where nothing is contaminated")
 	}
 }

@@ -162,11 +162,11 @@ const maxSeries = 5
 
 // series are the runs of one response that belong together in a picture.
 type series struct {
-	Name  string
-	At    []float64 // on the timeline
-	Value []float64
-	Void  int   // runs that were void or failed
-	Marks []int // indices of the runs that count though they are contaminated
+	Name   string
+	At     []float64 // on the timeline
+	Value  []float64
+	Void   int // runs that were void or failed
+	Marked int // runs that count though they are contaminated
 }
 
 // seriesOf parts runs by cell, or by the levels of the first factor where there are
@@ -214,7 +214,7 @@ func seriesOf(x *result.Experiment, runs []result.Run, resp *result.Response, wh
 					v = v/medians[r.Cell] - 1
 				}
 				if r.Contaminated != "" {
-					s.Marks = append(s.Marks, len(s.At))
+					s.Marked++
 				}
 				s.At, s.Value = append(s.At, t), append(s.Value, v)
 			}

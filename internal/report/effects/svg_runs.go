@@ -7,18 +7,16 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
+
 	"hostlab/internal/picture"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/stats"
 )
 
-// Runs are drawn one by one up to runPoints; more are drawn in runBins parts of their order,
-// so that a page of 100,000 runs stays small.
-const (
-	runPoints = 1500
-	runBins   = 90
-)
+// runPoints is about how many runs of one level are drawn, so that a page of 100,000 runs stays small.
+const runPoints = 500
 
 // runsFigure draws a response's values over time, by level, so that drift is seen.
 func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Response) (picture.Figure, bool) {
@@ -38,10 +36,6 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 	for _, one := range all {
 		names = append(names, one.Name)
 	}
-	binned := n > runPoints
-	if binned {
-		lo, hi = binRange(all, end)
-	}
 	yAxis := picture.Around(label(r), r.Unit, lo, hi)
 	if relative {
 		yAxis.Name, yAxis.Unit = label(r)+", against the median of its cell", picture.Gain
@@ -54,20 +48,15 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 	var says []string
 	for i := range all {
 		one := &all[i]
-		if binned {
-			drawBins(s.SVG, i, one, end, across, y)
-		} else {
-			var pts [][2]float64
-			for j, v := range one.Value {
-				pts = append(pts, [2]float64{across.At(one.At[j]), y.At(v)})
-			}
-			trend(s.SVG, i, one, end, across, y)
-			s.Marks(i, pts)
+		var pts [][2]float64
+		for j := 0; j < len(one.Value); j += 1 + len(one.Value)/runPoints {
+			pts = append(pts, [2]float64{across.At(one.At[j]), y.At(one.Value[j])})
 		}
+		trend(s.SVG, i, one, end, across, y)
+		s.Marks(i, pts)
 		t.Rows = append(t.Rows, driftRow(one, r, end, relative))
 		says = append(says, one.Name+": "+strings.Join(t.Rows[i][1:], ", "))
 	}
-	marked := drawContaminated(s.SVG, all, across, y, bottom)
 	step := max(1, len(gone)/60)
 	var crosses strings.Builder
 	for i := 0; i < len(gone); i += step {
@@ -83,13 +72,8 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 		note = "Each run against the median of its own cell, as there are too many cells to keep apart; lines join medians of " +
 			"twelfths of the runs. Drift moves all levels alike."
 	}
-	if binned {
-		note = fmt.Sprintf("%d runs, too many to draw one by one: in each of %d parts of the order the mark is the median and the "+
-			"bar goes from the 5th to the 95th percentile. The CSV has every run.", n, runBins)
-	}
-	if marked > 0 {
-		note += fmt.Sprintf(" Triangles are above %s that count though they are contaminated: a guard was broken each time.",
-			screen.Count(marked, "run"))
+	if n > runPoints*len(all) {
+		note += fmt.Sprintf(" %d runs are too many to draw each of them; the CSV has all.", n)
 	}
 	if len(gone) > 0 {
 		note += fmt.Sprintf(" Crosses at the bottom are %s that were void or failed and were queued again.",
@@ -102,85 +86,22 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 	return picture.Figure{Title: title, SVG: s.Done(title, strings.Join(says, "; ")), Note: note, Table: t}, true
 }
 
-// drawContaminated marks runs that count although a guard was broken, and returns how
-// many there are. Many are drawn sparsely.
-func drawContaminated(s *picture.SVG, all []series, x, y picture.Scale, bottom float64) int {
-	var at [][2]float64
-	for i := range all {
-		for _, k := range all[i].Marks {
-			at = append(at, [2]float64{x.At(all[i].At[k]), min(y.At(all[i].Value[k]), bottom)})
-		}
-	}
-	if len(at) == 0 {
-		return 0
-	}
-	var b strings.Builder
-	for i := 0; i < len(at); i += max(1, len(at)/200) {
-		b.WriteString("M" + picture.Num(at[i][0]) + " " + picture.Num(at[i][1]-5) + "l-4.5-7h9z")
-	}
-	s.Raw(fmt.Sprintf(`<path d="%s" class="doubt"><title>%s</title></path>`, b.String(),
-		html.EscapeString(fmt.Sprintf("contaminated runs: %d", len(at)))))
-	return len(at)
-}
-
-// trend joins medians of twelfths of the runs.
+// trend joins medians of twelfths of the runs, each at the mean of their places, so that the line meets a run that is alone.
 func trend(s *picture.SVG, i int, one *series, end float64, x, y picture.Scale) {
+	var at, values [12][]float64
+	for j, t := range one.At {
+		k := min(len(at)-1, int((t-1)/end*float64(len(at))))
+		at[k], values[k] = append(at[k], t), append(values[k], one.Value[j])
+	}
 	var pts [][2]float64
-	for _, b := range bins(one, end, 12) {
-		pts = append(pts, [2]float64{x.At(b.at), y.At(stats.SortedQuantile(b.values, 0.5))})
+	for k, v := range values {
+		if len(v) > 0 {
+			pts = append(pts, [2]float64{x.At(stat.Mean(at[k], nil)), y.At(stats.Median(v))})
+		}
 	}
 	if len(pts) > 2 {
 		s.Path(pts, fmt.Sprintf("trend k%d", i), false)
 	}
-}
-
-// bin is a stretch of time with its values, sorted.
-type bin struct {
-	at     float64 // the mean of its runs' places, so that the line meets a run that is alone
-	values []float64
-}
-
-func bins(one *series, end float64, n int) []bin {
-	all := make([]bin, n)
-	for i, t := range one.At {
-		k := min(n-1, int((t-1)/end*float64(n)))
-		all[k].values, all[k].at = append(all[k].values, one.Value[i]), all[k].at+t
-	}
-	var out []bin
-	for k := range all {
-		if m := float64(len(all[k].values)); m > 0 {
-			all[k].at /= m
-			slices.Sort(all[k].values)
-			out = append(out, all[k])
-		}
-	}
-	return out
-}
-
-func binRange(all []series, end float64) (lo, hi float64) {
-	lo, hi = math.Inf(1), math.Inf(-1)
-	for i := range all {
-		for _, b := range bins(&all[i], end, runBins) {
-			lo, hi = min(lo, stats.SortedQuantile(b.values, 0.05)), max(hi, stats.SortedQuantile(b.values, 0.95))
-		}
-	}
-	return lo, hi
-}
-
-func drawBins(s *picture.SVG, i int, one *series, end float64, x, y picture.Scale) {
-	var pts [][2]float64
-	var bars strings.Builder
-	shift := (float64(i) - 1) * 1.2 // so that bars of series do not hide each other
-	for _, b := range bins(one, end, runBins) {
-		at := x.At(b.at) + shift
-		fmt.Fprintf(&bars, "M%s %sV%s", picture.Num(at), picture.Num(y.At(stats.SortedQuantile(b.values, 0.05))),
-			picture.Num(y.At(stats.SortedQuantile(b.values, 0.95))))
-		pts = append(pts, [2]float64{at, y.At(stats.SortedQuantile(b.values, 0.5))})
-	}
-	if len(pts) > 0 {
-		s.Raw(fmt.Sprintf(`<path d="%s" class="bins k%d"/>`, bars.String(), i))
-	}
-	s.Marks(i, pts)
 }
 
 // driftRow compares the first third of the time with the last.
@@ -201,7 +122,7 @@ func driftRow(one *series, r *result.Response, end float64, relative bool) []str
 	case a > 0 && known(a, b):
 		drift = number(b/a-1) + " %"
 	}
-	return []string{one.Name, fmt.Sprint(len(one.Value)), fmt.Sprint(len(one.Marks)), fmt.Sprint(one.Void),
+	return []string{one.Name, fmt.Sprint(len(one.Value)), fmt.Sprint(one.Marked), fmt.Sprint(one.Void),
 		text(stats.Median(one.Value)), text(a), text(b), drift}
 }
 

@@ -84,12 +84,19 @@ func TestPostgres(t *testing.T) {
 	execute(t, s, "create table t(a int)")
 	run, r := openSession(t, map[string]any{"dsn": dsn, "for": "10s", "every": "2s"})
 	stop := pgbench(t, s, "insert into t select generate_series(1, 20); select count(*) from generate_series(1, 2000);", "-c", "4", "-R", "400")
-	time.Sleep(2 * time.Second) // it connects
 	c, err := s.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close(context.Background())
+	working := func(text string, sessions int) {
+		for n := 0; n < sessions; time.Sleep(50 * time.Millisecond) {
+			if err := c.QueryRow(t.Context(), "select count(*) from pg_stat_activity where application_name = 'pgbench' and query like $1", text).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	working("%series%", 4)
 	transactions := func() (n float64) {
 		if err := c.QueryRow(t.Context(), "select xact_commit + xact_rollback from pg_stat_database where datname = 'postgres'").Scan(&n); err != nil {
 			t.Fatal(err)
@@ -144,7 +151,7 @@ func TestPostgres(t *testing.T) {
 	}
 	stop()
 	pgbench(t, s, "select pg_sleep(0.02);", "-c", "2")
-	time.Sleep(time.Second)
+	working("%sleep%", 2)
 	r.Params.(*Params).For, r.Look = workload.Seconds(5), nil
 	got, err := run.Run(t.Context(), r)
 	if err != nil {

@@ -203,7 +203,7 @@ func Test512(t *testing.T) {
 	best := math.Inf(1)
 	var p Plan
 	var err error
-	for range 5 { // the best of a few: this test does not depend on a quiet machine
+	for try := 0; try < 5 && best > fast; try++ { // the best of a few: this test does not depend on a quiet machine
 		start := proc.Own()
 		if p, err = Make(asked("", ""), m); err != nil {
 			t.Fatal(err)

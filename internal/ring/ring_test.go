@@ -1,0 +1,246 @@
+package ring
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/lockfile"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// all are the documents of a ring.
+func all(t *testing.T, dir string) (list []string, damaged int) {
+	t.Helper()
+	damaged, err := Read(dir, time.Time{}, noon.Add(1e4*time.Hour), func(_ time.Time, document []byte) error {
+		list = append(list, string(document))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list, damaged
+}
+
+func begin(t *testing.T, dir string, keep time.Duration) *Writer {
+	t.Helper()
+	w, err := Open(dir, keep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.Close)
+	return w
+}
+
+func document(i int) []byte { return fmt.Appendf(nil, `{"n":%d}`, i) }
+
+func add(t *testing.T, w *Writer, at time.Time, i int) {
+	t.Helper()
+	if err := w.Append(at, document(i)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRing writes three hours every half minute and reads them, whole and in part, while the last hour is written.
+func TestRing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "ring")
+	w := begin(t, dir, 48*time.Hour)
+	const n = 3 * 120
+	for i := range n {
+		add(t, w, noon.Add(time.Duration(i)*30*time.Second), i)
+	}
+	got, damaged := all(t, dir)
+	if len(got) != n || damaged != 0 || got[0] != string(document(0)) || got[n-1] != string(document(n-1)) {
+		t.Fatalf("%d documents, %d damaged", len(got), damaged)
+	}
+	var part []time.Time
+	_, err := Read(dir, noon.Add(59*time.Minute), noon.Add(61*time.Minute), func(at time.Time, _ []byte) error {
+		part = append(part, at)
+		return nil
+	})
+	if err != nil || len(part) != 4 || !part[0].Equal(noon.Add(59*time.Minute)) {
+		t.Errorf("%v, %v", part, err)
+	}
+	s, err := SpanOf(dir)
+	if err != nil || !s.First.Equal(noon) || !s.Last.Equal(noon.Add((n-1)*30*time.Second)) {
+		t.Errorf("%+v, %v", s, err)
+	}
+	stop := errors.New("enough")
+	if _, err := Read(dir, time.Time{}, noon.Add(time.Hour), func(time.Time, []byte) error { return stop }); !errors.Is(err, stop) {
+		t.Error(err)
+	}
+	if _, err := Open(dir, time.Hour); err == nil {
+		t.Error("two write one ring")
+	} else if busy, ok := errors.AsType[*lockfile.Busy](err); !ok || busy.PID != os.Getpid() {
+		t.Error(err)
+	}
+	if err := w.Append(noon, []byte("a\nb")); err == nil {
+		t.Error("two lines")
+	}
+	if err := w.Append(noon, make([]byte, mostLine)); err == nil {
+		t.Error("a line without end")
+	}
+}
+
+// TestForget keeps so many hours, whatever the clock says meanwhile: for one document it was ten years ahead, and then it was
+// set back by three hours.
+func TestForget(t *testing.T) {
+	dir := t.TempDir()
+	w := begin(t, dir, 4*time.Hour)
+	at, i := noon, 0
+	for range 9 * 6 {
+		add(t, w, at, i)
+		at, i = at.Add(10*time.Minute), i+1
+	}
+	add(t, w, noon.AddDate(10, 0, 0), i)
+	for range 3 {
+		i++
+		add(t, w, at.Add(-3*time.Hour), i)
+	}
+	got, damaged := all(t, dir)
+	if damaged != 0 || got[len(got)-1] != string(document(i)) || len(got) < 3*6 || len(got) > 6*6 {
+		t.Errorf("%d documents, %d damaged, %q", len(got), damaged, got[len(got)-1])
+	}
+	if !slices.IsSortedFunc(got, func(a, b string) int { return len(a) - len(b) }) {
+		t.Error("not in the order in which they were written")
+	}
+}
+
+// TestRings are two of one directory above, and one that is written to again and again.
+func TestRings(t *testing.T) {
+	dir := t.TempDir()
+	one, two := begin(t, filepath.Join(dir, "1"), time.Hour), begin(t, filepath.Join(dir, "2"), time.Hour)
+	add(t, one, noon, 1)
+	add(t, two, noon, 2)
+	three := filepath.Join(dir, "3")
+	for i := range 100 {
+		w, err := Open(three, 48*time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(t, w, noon.Add(time.Duration(i)*10*time.Second), i)
+		w.Close()
+	}
+	if got, damaged := all(t, three); len(got) != 100 || damaged != 0 {
+		t.Errorf("%d documents, %d damaged", len(got), damaged)
+	}
+}
+
+// TestCut cuts a ring behind each byte of its last file, and flips one: whole lines stay, and the next writer goes on.
+func TestCut(t *testing.T) {
+	made := t.TempDir()
+	w := begin(t, made, time.Hour)
+	for i := range 3 {
+		add(t, w, noon, i)
+	}
+	name := w.at.name()
+	text, err := os.ReadFile(filepath.Join(made, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cut := range len(text) {
+		whole := bytes.Count(text[:cut], []byte("\n"))
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, name), text[:cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, damaged := all(t, dir); len(got) != whole || damaged != 0 { // as if it was being written
+			t.Fatalf("cut at %d: %d of %d, %d damaged", cut, len(got), whole, damaged)
+		}
+		again := begin(t, dir, time.Hour)
+		add(t, again, noon, 9)
+		if got, _ := all(t, dir); len(got) != whole+1 || got[whole] != string(document(9)) {
+			t.Fatalf("cut at %d: %q", cut, got)
+		}
+	}
+	for range 50 {
+		bad := bytes.Clone(text)
+		i := rand.IntN(len(bad))
+		bad[i] ^= 1 << rand.IntN(7)
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, name), bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, damaged := all(t, dir); len(got) > 2 || len(got) < 1 || damaged < 1 && bad[len(bad)-1] == '\n' {
+			t.Errorf("byte %d: %d lines, %d damaged", i, len(got), damaged)
+		}
+	}
+}
+
+// TestPackKilled has a packed hour beside the open one, as after a kill between the two: nothing is told twice.
+func TestPackKilled(t *testing.T) {
+	dir := t.TempDir()
+	w := begin(t, dir, 48*time.Hour)
+	add(t, w, noon, 1)
+	open := filepath.Join(dir, w.at.name())
+	text, err := os.ReadFile(open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, w, noon.Add(time.Hour), 2) // packs the hour before
+	if _, err := os.Stat(open); err == nil {
+		t.Fatal("not packed")
+	}
+	if err := os.WriteFile(open, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "packing"), []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, damaged := all(t, dir); len(got) != 2 || damaged != 0 {
+		t.Errorf("%q, %d damaged", got, damaged)
+	}
+	w.Close()
+	begin(t, dir, 48*time.Hour)
+	if got, damaged := all(t, dir); len(got) != 2 || damaged != 0 {
+		t.Errorf("%q, %d damaged", got, damaged)
+	}
+}
+
+// TestFull is a disk without room: what cannot be written is an error, the next is kept, and no line is torn. The limit of this
+// process' files stands for it.
+func TestFull(t *testing.T) {
+	dir := t.TempDir()
+	w := begin(t, dir, time.Hour)
+	add(t, w, noon, 1)
+	w.f.Close() // as a disk that takes nothing
+	if err := w.Append(noon, document(2)); err == nil {
+		t.Fatal("written to nowhere")
+	}
+	add(t, w, noon, 3)
+	if got, damaged := all(t, dir); damaged != 0 || strings.Join(got, " ") != `{"n":1} {"n":3}` {
+		t.Errorf("%q, %d damaged", got, damaged)
+	}
+}
+
+// TestStrange are directories that are no ring, and names that are none of its files.
+func TestStrange(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Read(dir, noon, noon, nil); err == nil || !strings.Contains(err.Error(), "holds no ring") {
+		t.Error(err)
+	}
+	if _, err := Read(filepath.Join(dir, "none"), noon, noon, nil); err == nil {
+		t.Error("no directory")
+	}
+	w := begin(t, dir, time.Hour)
+	add(t, w, noon, 1)
+	for _, name := range []string{"notes.txt", "00000009-20260301T12.jsonl.bak", "9-20260301T12.jsonl", "00000009-2026.jsonl"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "00000009-20260301T12.jsonl"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(dir, noon, noon.Add(time.Hour), func(time.Time, []byte) error { return nil }); err == nil {
+		t.Error("a directory was read")
+	}
+}
