@@ -20,6 +20,38 @@ type Schema struct {
 	Forms []any
 	// Words are the values that a type of texts may have.
 	Words map[reflect.Type][]any
+	// Shapes are types that write themselves, each with a value of the type that JSON shows of it.
+	Shapes map[reflect.Type]any
+	// Any are what a field of type any may hold, beside null.
+	Any []any
+	// Unknown lets any number be null, as result.JSON writes those that are not known.
+	Unknown bool
+}
+
+// shape is the schema of a type that is not described by its fields; nil: it is.
+func (s Schema) shape(r *jsonschema.Reflector, of reflect.Type) *jsonschema.Schema {
+	if words := s.Words[of]; words != nil {
+		return &jsonschema.Schema{Type: "string", Enum: words}
+	}
+	null := &jsonschema.Schema{Type: "null"}
+	if as, ok := s.Shapes[of]; ok {
+		inner := &jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true, Mapper: r.Mapper,
+			CommentMap: r.CommentMap}
+		shape := inner.Reflect(as)
+		shape.Version = ""
+		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{shape, null}}
+	}
+	if s.Any != nil && of.Kind() == reflect.Interface {
+		one := []*jsonschema.Schema{null}
+		for _, v := range s.Any {
+			one = append(one, &jsonschema.Schema{Ref: "#/$defs/" + reflect.TypeOf(v).Name()})
+		}
+		return &jsonschema.Schema{OneOf: one}
+	}
+	if s.Unknown && of.Kind() == reflect.Float64 {
+		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "number"}, null}}
+	}
+	return nil
 }
 
 // Equal requires that the file, which lies in docs/schema, describes the types, or writes it with -update.
@@ -32,14 +64,10 @@ func (s Schema) Equal(t testing.TB, name string) {
 		}
 		root = filepath.Join("..", root)
 	}
-	r := &jsonschema.Reflector{Anonymous: true, ExpandedStruct: true, Mapper: func(of reflect.Type) *jsonschema.Schema {
-		if words := s.Words[of]; words != nil {
-			return &jsonschema.Schema{Type: "string", Enum: words}
-		}
-		return nil
-	}}
+	r := &jsonschema.Reflector{Anonymous: true, ExpandedStruct: true}
+	r.Mapper = func(of reflect.Type) *jsonschema.Schema { return s.shape(r, of) }
 	types := map[reflect.Type]bool{}
-	for _, form := range s.Forms {
+	for _, form := range slices.Concat(s.Forms, s.Any) {
 		collect(reflect.TypeOf(form), types)
 	}
 	comments(t, r, root, types)
@@ -60,6 +88,12 @@ func (s Schema) Equal(t testing.TB, name string) {
 		}
 		kind, _ := one.Properties.Get("kind") // two kinds may have one form
 		*kind = jsonschema.Schema{Enum: append(kind.Enum, v.FieldByName("Kind").Interface())}
+	}
+	for _, v := range s.Any {
+		one := r.Reflect(v)
+		maps.Copy(out.Definitions, one.Definitions)
+		one.Definitions, one.Version = nil, ""
+		out.Definitions[reflect.TypeOf(v).Name()] = one
 	}
 	for of := range types {
 		if d := out.Definitions[of.Name()]; d != nil {

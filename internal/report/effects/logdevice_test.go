@@ -130,7 +130,7 @@ func TestLogDeviceFromTheSlowest(t *testing.T) {
 // conforms compares a section with its part of the report's schema.
 func conforms(t *testing.T, section any) {
 	t.Helper()
-	schema, err := jsonschema.NewCompiler().Compile("../../../docs/schema/report.schema.json#/$defs/log")
+	schema, err := jsonschema.NewCompiler().Compile("../../../docs/schema/report.schema.json#/$defs/LogDevice")
 	if err != nil {
 		t.Fatal(err)
 	}
