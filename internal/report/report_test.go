@@ -395,7 +395,7 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	verdicts := object(t, b)["$defs"].(map[string]any)["lever"].(map[string]any)["properties"].(map[string]any)["verdict"].(map[string]any)["enum"].([]any)
+	verdicts := object(t, b)["$defs"].(map[string]any)["Lever"].(map[string]any)["properties"].(map[string]any)["verdict"].(map[string]any)["enum"].([]any)
 	for _, v := range lever.Verdicts {
 		if !slices.Contains(verdicts, any(string(v))) {
 			t.Errorf("the schema does not know the verdict %s", v)

@@ -20,11 +20,11 @@ func TestSchemaFile(t *testing.T) {
 		Forms:       []any{data{Kind: Kind, Schema: Schema}}, Unknown: true,
 		Words: map[reflect.Type][]any{reflect.TypeFor[analysis.Verdict](): {analysis.CostsMore, analysis.CostsLess, analysis.NoEffect, analysis.Unresolved,
 			analysis.Inconclusive},
-			reflect.TypeFor[result.Evidence](): {result.Measured, result.Emulated, result.Simulated},
+			reflect.TypeFor[result.Evidence]():   {result.Measured, result.Emulated, result.Simulated},
 			reflect.TypeFor[result.Comparison](): {result.Ratio, result.Difference},
 			reflect.TypeFor[result.DesignKind](): {result.RCBD, result.SplitPlot, result.Switchback},
 			reflect.TypeFor[result.Change]():     {result.Online, result.RestartWorkload, result.Reboot, result.Manual}},
-		Any: []any{analysis.LogDevice{}, analysis.Siblings{}, cross{}, unknownSection{}},
+		Any:    []any{analysis.LogDevice{}, analysis.Siblings{}, cross{}, unknownSection{}},
 		Shapes: map[reflect.Type]any{reflect.TypeFor[result.Estimate](): plainEstimate{}},
 	}.Equal(t, "report.schema.json")
 }
