@@ -96,10 +96,10 @@ func (r PairsReport) verdict() string {
 	}
 	hidden, invented, reported, dark := 0, 0, 0, 0
 	for _, p := range r.Pairs {
-		switch {
-		case p.Reported == Siblings:
+		switch p.Reported {
+		case Siblings:
 			reported++
-		case p.Reported == UnknownPair:
+		case UnknownPair:
 			dark++
 		}
 		switch {
