@@ -23,7 +23,7 @@ func (o *assessOptions) whom() error {
 	case "service":
 		o.OnlyService, most = true, mostAlone
 	default:
-		return usagef("--only %s: expected service", o.only)
+		return usagef("--only %s: expected service; 'hostlab check' looks at the host alone", o.only)
 	}
 	if o.For < leastWatch || o.For > most {
 		return usagef("--for %s: expected 1s to %.0fh", o.For, most.Hours())

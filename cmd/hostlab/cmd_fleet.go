@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -36,6 +35,9 @@ Exit status: 0 done, 1 it failed or documents were refused, 2 unusable flag.`,
   hostlab fleet status
   hostlab fleet diff db7 db8`,
 	}
+	cmd.AddCommand(elsewhere("hostlab fleet", [][2]string{{"collect", "fleet ingest SPOOL"}, {"add", "fleet ingest SPOOL"},
+		{"import", "fleet ingest SPOOL"}, {"outliers", "fleet hosts --outliers"}, {"list", "fleet hosts"},
+		{"compare", "fleet diff HOST HOST"}})...)
 	return group(cmd, newFleetIngest(std), newFleetDemo(std), newFleetStatus(std), newFleetHosts(std), newFleetDiff(std),
 		newFleetCheck(std), newFleetChanges(std),
 		newFleetReport(std), newFleetExceptions(std), newFleetPool(std), newFleetExport(std), newFleetStore(std),
@@ -207,8 +209,8 @@ Exit status: 0 all are stored, 1 some were refused, 2 unusable flag.`,
 			}
 			fmt.Fprintf(std.out, "%s read: %d new, %d known, %d refused\n", screen.Count(read, "document"), added,
 				read-added-refused, refused)
-			if refused > 0 {
-				return errors.New("not all documents were stored")
+			if refused > 0 { // each has its line
+				return verdictStatus{exitFailed}
 			}
 			return nil
 		},

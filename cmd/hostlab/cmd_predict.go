@@ -109,7 +109,9 @@ func runPredict(cmd *cobra.Command, std streams, o *predictFlags) error {
 	if err != nil {
 		return err
 	}
-	return o.out.print(std, a.Document())
+	d := a.Document()
+	d.When = time.Now().UTC()
+	return o.out.print(std, d)
 }
 
 // answer asks the model, with a line of progress on a terminal. Whatever it refuses

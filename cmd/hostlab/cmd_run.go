@@ -175,7 +175,12 @@ func (o *runOptions) find(set experiment.Overrides, overridden bool) (*experimen
 		return o.command.study(set)
 	}
 	if !o.resume && !o.restore {
-		return experiment.Find(o.study, set, runner.Known())
+		st, err := experiment.Find(o.study, set, runner.Known())
+		if _, none := os.Stat(filepath.Join(o.study, "experiment.json")); err != nil && none == nil {
+			return nil, usagef("%[1]s is an experiment's record, and no study: 'hostlab report %[1]s' shows it, "+
+				"'hostlab run --resume --out %[1]s' goes on with it", screen.Operand(o.study))
+		}
+		return st, err
 	}
 	over := &set
 	if !overridden {
@@ -239,6 +244,9 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 		if err := store.Vacant(o.dir); err != nil {
 			return usageError{err}
 		}
+		if err := accessBelow(o.dir); err != nil {
+			return usagef("--out %s: %w", o.dir, err)
+		}
 	}
 	err := needs(ctx, st)
 	if err != nil && !o.dryRun {
@@ -288,6 +296,17 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 	if cfg.Window, err = o.parseWindow(st); err != nil {
 		return err
 	}
+	if !o.dryRun {
+		if err := o.left(std.err, st); err != nil {
+			return err
+		}
+	}
+	unasked := !o.yes && !o.dryRun && !askable(std)
+	if unasked { // what is refused needs no plan
+		if err := o.permitted(ctx, std, st); err != nil {
+			return err
+		}
+	}
 	if !o.quiet || o.dryRun {
 		if err := o.plan(std.out, st); err != nil {
 			return err
@@ -299,11 +318,10 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 	if !o.quiet {
 		remind(std.err)
 	}
-	if err := o.left(std.err, st); err != nil {
-		return err
-	}
-	if err := o.permitted(ctx, std, st); err != nil {
-		return err
+	if !unasked {
+		if err := o.permitted(ctx, std, st); err != nil {
+			return err
+		}
 	}
 	if st.Harm != nil {
 		ignoreSuspend() // nothing would be watched, with the level in force

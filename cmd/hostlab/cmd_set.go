@@ -138,13 +138,21 @@ func (o *setOptions) set(ctx context.Context, std streams, sys *setting.System, 
 		return errors.Join(o.print(std, settings.Preview(sys, p, advice, settings.NewChange(action, list, failed), o.dryRun,
 			refusal != nil)), failed)
 	}
+	asks := askable(std) && o.format == "text"
+	if !asks { // what is refused needs no plan
+		if err := o.permitted(ctx, std, p); err != nil {
+			return err
+		}
+	}
 	if o.format == "text" {
 		if err := writeDocument(std.out, settings.Preview(sys, p, advice, nil, false, false), "text"); err != nil {
 			return err
 		}
 	}
-	if err := o.permitted(ctx, std, p); err != nil {
-		return err
+	if asks {
+		if err := o.permitted(ctx, std, p); err != nil {
+			return err
+		}
 	}
 	return o.apply(ctx, std, sys, dir, want, p)
 }

@@ -150,15 +150,19 @@ func stateDir() (string, error) {
 		}
 		dir = filepath.Join(home, ".local", "state")
 	}
-	there := dir
+	return filepath.Join(dir, "hostlab"), accessBelow(dir)
+}
+
+// accessBelow reports why nothing can be made at or below a directory that need not be there yet.
+func accessBelow(dir string) error {
 	for {
-		if _, err := os.Stat(there); err == nil || there == filepath.Dir(there) {
+		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
 			break
 		}
-		there = filepath.Dir(there)
+		dir = filepath.Dir(dir)
 	}
-	if err := accessDir(there); err != nil {
-		return "", fmt.Errorf("cannot write in %s: %w", there, err)
+	if err := accessDir(dir); err != nil {
+		return fmt.Errorf("cannot write in %s: %w", dir, err)
 	}
-	return filepath.Join(dir, "hostlab"), nil
+	return nil
 }

@@ -35,6 +35,9 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 			case m.Hosts < demo.Least || m.Hosts > demo.Most:
 				return usagef("--hosts %d: expected %d to %d", m.Hosts, demo.Least, demo.Most)
 			}
+			if err := demo.Vacant(out); err != nil {
+				return usagef("--out %s: %w", out, plain(err))
+			}
 			m.Now, m.Version = time.Now(), versionText()
 			p, err := m.Make(cmd.Context(), out)
 			if err != nil {

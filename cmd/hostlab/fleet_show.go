@@ -91,20 +91,16 @@ Exit status: 0 done, 1 it failed, 2 unusable flag or host.`,
 		if err != nil {
 			return nil, err
 		}
-		var pair [2]fleet.Seen
+		var pair [2]*fleet.Host
 		for i, name := range args {
-			if pair[i].Host = fleet.Named(hosts, name); pair[i].Host == nil {
+			if pair[i] = fleet.Named(hosts, name); pair[i] == nil {
 				return nil, usagef("the store has no document of host %q; 'hostlab fleet hosts' lists them", name)
 			}
-			if pair[i].Facts, err = s.Facts(ctx, name); err != nil {
-				return nil, err
-			}
-			if pair[i].Measured, err = s.Measured(ctx, name); err != nil {
-				return nil, err
-			}
 		}
-		return fleet.DiffDocument(pair[0], pair[1], now, o.stale,
-			func(study string) ([]fleet.Ran, error) { return s.Ran(ctx, study) })
+		if pair[0] == pair[1] {
+			return nil, usagef("a host does not differ from itself: name two hosts, not %q twice", args[0])
+		}
+		return s.Diff(ctx, pair[0], pair[1], now, o.stale)
 	})
 }
 

@@ -20,6 +20,17 @@ func printed(t *testing.T, line string) (status int, out, errs string) {
 	return status, o.String(), e.String()
 }
 
+// A page of what was looked at or simulated at some time has that time in its title line.
+func TestPagesSayWhen(t *testing.T) {
+	for _, line := range []string{"predict --workload sap-dialog --host olontsev --policy ondemand --load 50% --replications 2",
+		"workload null --runs 3"} {
+		_, page, errs := printed(t, line+" --format html")
+		if title, _, _ := strings.Cut(page, "</title>"); !strings.Contains(title, " UTC · ") {
+			t.Errorf("%s: %s%s", line, title[max(0, len(title)-100):], errs)
+		}
+	}
+}
+
 // Every command that prints a document prints it in each of its forms, where it is asked to. JSON says what it is.
 func TestForms(t *testing.T) {
 	machine, err := filepath.Abs("../../internal/host/testdata/intel-core.txtar")

@@ -99,7 +99,8 @@ With --exit-status, a verdict is a status too:
 		newVersion(std),
 		newMan(),
 	)
-	root.AddCommand(elsewhere()...)
+	root.AddCommand(elsewhere("hostlab", [][2]string{{"explain", "assess --only service"}, {"record", "assess --bursts FILE"},
+		{"scanlock", "workload scanlock"}, {"explain-check", "check --explain ID"}})...)
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
@@ -151,13 +152,12 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	return usagef("%s has no command %q%s", cmd.CommandPath(), screen.Short(screen.Clean(args[0])), hint)
 }
 
-// elsewhere are words that people may expect to be commands, and what has it.
-func elsewhere() (list []*cobra.Command) {
-	for _, c := range [][2]string{{"explain", "assess --only service"}, {"record", "assess --bursts FILE"},
-		{"scanlock", "workload scanlock"}, {"explain-check", "check --explain ID"}} {
+// elsewhere are words that people may expect to be commands of a group, and what has it.
+func elsewhere(group string, words [][2]string) (list []*cobra.Command) {
+	for _, c := range words {
 		list = append(list, &cobra.Command{Use: c[0], Hidden: true, DisableFlagParsing: true,
 			RunE: func(*cobra.Command, []string) error {
-				return usagef("hostlab has no command %q: type 'hostlab %s'", c[0], c[1])
+				return usagef("%s has no command %q: type 'hostlab %s'", group, c[0], c[1])
 			}})
 	}
 	return list

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -60,10 +61,32 @@ func (c *commandStudy) take(cmd *cobra.Command, args []string) (named []string, 
 		return nil, usagef("a study and a command after -- exclude each other; give one")
 	case len(c.argv) == 0:
 		return nil, usagef("no command after --; write, for example: hostlab run --levels 1,6 -- gzip -{level} --keep FILE")
+	case c.twice() != "":
+		return nil, usagef("--levels has %s twice: name two or more that differ", c.twice())
 	case c.levels == "":
 		return nil, usagef("--levels is missing: what {level} stands for in the command, such as --levels 1,6")
 	}
 	return nil, nil
+}
+
+// list are the levels.
+func (c *commandStudy) list() []string {
+	out := strings.Split(c.levels, ",")
+	for i, l := range out {
+		out[i] = strings.TrimSpace(l)
+	}
+	return out
+}
+
+// twice is a level that --levels has twice; "": none.
+func (c *commandStudy) twice() string {
+	list := c.list()
+	for i, l := range list {
+		if slices.Contains(list[:i], l) {
+			return l
+		}
+	}
+	return ""
 }
 
 // notName is what a study's name cannot hold.
@@ -93,10 +116,7 @@ func (c *commandStudy) source() ([]byte, error) {
 		Factor   []factor   `toml:"factor"`
 		Workload table      `toml:"workload"`
 		Response []response `toml:"response"`
-	}{Study: table{"name": c.name()}, Factor: []factor{{"level", "level", strings.Split(c.levels, ",")}}}
-	for i, l := range study.Factor[0].Levels {
-		study.Factor[0].Levels[i] = strings.TrimSpace(l)
-	}
+	}{Study: table{"name": c.name()}, Factor: []factor{{"level", "level", c.list()}}}
 	run := []string{}
 	for _, word := range c.argv { // any other brace is the command's own
 		run = append(run, strings.ReplaceAll(strings.ReplaceAll(word, "{", "{{"), "{{level}", "{level}"))

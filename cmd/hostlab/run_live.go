@@ -52,14 +52,14 @@ func (o *runOptions) permitLive(ctx context.Context, std streams, st *experiment
 	if err != nil {
 		return usagef("workload %s: %w", st.Workload.Name, err)
 	}
-	if !o.quiet {
+	if !o.quiet && (o.yes || askable(std)) {
 		o.showLive(std.err, st, service)
 	}
 	if o.yes {
 		return nil
 	}
 	return permit(ctx, std, "the experiment changes a service that others use", ", as shown above",
-		"read what is shown above, then add --yes")
+		"look at --dry-run, then add --yes")
 }
 
 func (o *runOptions) showLive(w io.Writer, st *experiment.Study, service string) {

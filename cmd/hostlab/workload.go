@@ -207,7 +207,7 @@ func (r workloadReport) document() *document.Document {
 	if more := len(r.Warnings) - most; more > 0 {
 		notes = append(notes, document.Line{Text: fmt.Sprintf("and %d more warnings: --format json has all", more)})
 	}
-	d := &document.Document{Name: "workload", Title: r.Workload,
+	d := &document.Document{Name: "workload", Title: r.Workload, When: time.Now().UTC(),
 		Answer: []document.Line{{Text: fmt.Sprintf("%s, seed %d: medians of %s", r.Workload, r.Seed,
 			screen.Count(r.Runs-r.LeftOut, "run"))}},
 		Sections: []document.Section{{Title: "Responses", Blocks: []document.Block{t}}}, Data: r}

@@ -206,15 +206,18 @@ func (s *Summary) Document() *document.Document {
 	switch {
 	case s.Hosts == 0:
 		answer = `The store holds no document yet. Begin with "hostlab fleet ingest SPOOL".`
+	case s.Worst != nil: // one host, one step
+		who, each := s.Worst.Host+" is", ""
+		if s.Worst.Others > 0 {
+			who, each = fmt.Sprintf("%s and %s are equally", s.Worst.Host, screen.Count(s.Worst.Others, "other")), " on each"
+		}
+		answer = fmt.Sprintf("%s worst off: %s%s. Begin there. %s", who, s.Worst.Why, each, answer)
 	case len(s.Findings) > 0:
 		f := s.Findings[0]
 		answer += fmt.Sprintf(" Begin with %s (%s): %s on %s.", f.Check, CheckTitle(f.Check), f.Severity,
 			screen.Count(f.Hosts, "host"))
 	case len(s.Stale) < s.Hosts:
 		answer += " No check found anything to change."
-	}
-	if s.Worst != nil {
-		answer = fmt.Sprintf("%s is worst off: %s. ", s.Worst.Host, s.Worst.Why) + answer
 	}
 	d.Answer = []document.Line{{Text: answer}}
 	if d.About = []string{screen.Count(s.Documents, "document")}; s.Hosts > 0 {
@@ -258,12 +261,19 @@ func (s *Summary) Document() *document.Document {
 		stale.Add(document.Text(h.Name), document.Number(h.Seconds,
 			ago(time.Duration(h.Seconds*float64(time.Second)))+" ago"))
 	}
-	d.Sections = []document.Section{document.Titled("Findings", findings), document.Titled("Levers", levers),
+	first := document.Commands{}
+	if w := s.Worst; w != nil && w.Type != "" {
+		first = append(first, document.Command{Why: "on " + w.Host + ": " + w.What, Line: w.Type})
+	}
+	d.Sections = []document.Section{document.Titled(Begin, first), document.Titled("Findings", findings), document.Titled("Levers", levers),
 		document.Titled("State unknown", stale),
 		document.Titled("Accepted", acceptedTable(s.Accepted)),
 		document.Titled("Exceptions that have expired", acceptedTable(s.Expired))}
 	return d
 }
+
+// Begin is the title of the section that names one step.
+const Begin = "Where to begin"
 
 // otherTitles are of what other commands than check find.
 var otherTitles = map[string]string{"watch": "CPUs after a quiet time", "journal": "Journal of settings"}

@@ -106,6 +106,9 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 		Machine string     `json:"machine"`
 		Role    check.Role `json:"role"`
 	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil, refuse("it is empty")
+	}
 	if err := decode(body, &head); err != nil {
 		if len(body) > 0 && body[0] >= 0xef { // Windows' programs
 			return nil, refuse("not JSON: it is UTF-16, or begins with a byte order mark; write it as UTF-8 without one")

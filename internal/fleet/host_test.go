@@ -49,8 +49,42 @@ func TestStatusOfTheUnknown(t *testing.T) {
 		len(s.Levers) != 1 || s.Levers[0].SecondsPerDay != 600 {
 		t.Errorf("%+v", s)
 	}
-	const want = "here is worst off: its sessions together likely lose 10 min a day (log device). 2 hosts;"
+	const want = "here is worst off: sessions together likely lose 10 min a day (log device). Begin there. 2 hosts;"
 	if got := s.Document().Answer[0].Text; !strings.HasPrefix(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
+// After check alone, two hosts are compared by what was found, and the answer says what to send for the rest.
+func TestDiffOfLittle(t *testing.T) {
+	checked := func(name string, checks ...string) Seen {
+		h := &Host{Name: name, Last: now}
+		for _, c := range checks {
+			h.Findings = append(h.Findings, Held{Check: c, Severity: "high"})
+		}
+		return Seen{Host: h}
+	}
+	assessed := checked("b")
+	assessed.Facts = map[string]Value{"memory.ksm": {"0", "", "ok"}}
+	for _, c := range []struct {
+		a, b Seen
+		want string
+	}{
+		{checked("a", "X-001"), checked("b"), `1 check finds something on one of a and b alone. The store has no facts of a or b: ` +
+			`send what "hostlab facts --format json" prints there.`},
+		{checked("a"), assessed, `0 checks find something on one of a and b alone. The store has no facts of a: ` +
+			`send what "hostlab facts --format json" prints there.`},
+		{assessed, assessed, `b and b differ in 0 settings. The store has no measurements of b or b: ` +
+			`send what "hostlab assess --format json" prints there.`},
+	} {
+		d, err := DiffDocument(c.a, c.b, now, time.Hour, nil)
+		if err != nil || d.Answer[0].Text != c.want {
+			t.Errorf("%v, got %s\nwant %s", err, d.Answer[0].Text, c.want)
+		}
+	}
+	clone := checked("b")
+	clone.Machine = "m"
+	if d, err := DiffDocument(clone, clone, now, time.Hour, nil); err != nil || len(d.Warnings) != 1 {
+		t.Errorf("%v, a machine with two names: %q", err, d.Warnings)
 	}
 }

@@ -270,7 +270,7 @@ func OutliersDocument(found []Outlier, list []Compared, groups int) *document.Do
 		answer = fmt.Sprintf("To find outliers, hostlab needs %d hosts of equal hardware and role; no group is that large.",
 			LeastPeers)
 	case len(found) > 0:
-		answer = fmt.Sprintf("%s of %d differ from their peers. Begin with %s: %s is %.2f times as large as on its %d peers.",
+		answer = fmt.Sprintf("%s of %d differ from their peers. %s differs most: %s is %.2f times as large as on its %d peers.",
 			screen.Count(len(names), "host"), hosts, found[0].Host, cmp.Or(MeasurementWords(found[0].Name), found[0].Name),
 			found[0].Ratio, found[0].Peers)
 	}

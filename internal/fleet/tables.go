@@ -76,22 +76,15 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration,
 	if err := proved(differ, a.Host, b.Host, ran); err != nil {
 		return nil, err
 	}
-	answer := fmt.Sprintf("%s and %s differ in %s and in %s.", a.Name, b.Name, screen.Count(len(apart), "measurement"),
-		screen.Count(len(differ), "fact"))
-	switch without := slices.IndexFunc([]Seen{a, b}, func(h Seen) bool { return len(h.Facts) == 0 }); {
-	case without >= 0:
+	found := append(foundAlone(a.Host, b.Host), foundAlone(b.Host, a.Host)...)
+	if len(a.Facts) == 0 || len(b.Facts) == 0 {
 		differ = nil
-		answer = fmt.Sprintf("The store has no facts of %s, so nothing can be compared; ingest a document of assess or facts.",
-			[]Seen{a, b}[without].Name)
-	case len(a.Measured) == 0 || len(b.Measured) == 0:
-		answer = fmt.Sprintf("%s and %s differ in %s. Measurements cannot be compared: both need an assessment.", a.Name,
-			b.Name,
-			screen.Count(len(differ), "fact"))
-	case len(apart) == 0:
-		answer = fmt.Sprintf("%s and %s differ in no measurement by more than their intervals and noise, and in %s.", a.Name,
-			b.Name, screen.Count(len(differ), "fact"))
 	}
-	d := &document.Document{Name: "fleet", Title: a.Name + " and " + b.Name, Answer: []document.Line{{Text: answer}}}
+	d := &document.Document{Name: "fleet", Title: a.Name + " and " + b.Name,
+		Answer: []document.Line{{Text: diffAnswer(a, b, apart, len(differ), len(found))}}}
+	if a.Machine != "" && a.Machine == b.Machine {
+		d.Warnings = append(d.Warnings, "both have one machine-id: they are one host under two names, or clones")
+	}
 	for _, h := range []Seen{a, b} {
 		if h.Stale(now, limit) {
 			d.Warnings = append(d.Warnings, fmt.Sprintf("%s has sent no document for %s: this is its last known state", h.Name,
@@ -112,7 +105,6 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration,
 			{Head: "at most", Right: true}}, Most: 40}
 	alone := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "what is looked at"}, {Head: "severity"},
 		{Head: "host"}, {Head: "what was read"}}}
-	found := append(foundAlone(a.Host, b.Host), foundAlone(b.Host, a.Host)...)
 	slices.SortStableFunc(found, func(x, y Held) int { return rank(y.Severity) - rank(x.Severity) })
 	for _, f := range found {
 		alone.Add(document.Texts(f.Check, CheckTitle(f.Check), f.Severity, f.Host, f.Detail)...)
@@ -143,6 +135,44 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration,
 	}
 	d.Data = DiffReport{HeadOf("diff"), a.Name, b.Name, apart, differ, found}
 	return d, nil
+}
+
+// diffAnswer says where two hosts differ, the largest difference first, and what to send where something of one is not
+// known.
+func diffAnswer(a, b Seen, apart []Apart, settings, found int) (answer string) {
+	both := a.Name + " and " + b.Name
+	lack := func(x, y int, what, command string) string {
+		of := []string{a.Name, b.Name}
+		switch {
+		case x > 0 && y > 0:
+			return ""
+		case x > 0:
+			of = of[1:]
+		case y > 0:
+			of = of[:1]
+		}
+		return fmt.Sprintf(" The store has no %s of %s: send what \"hostlab %s --format json\" prints there.", what,
+			strings.Join(of, " or "), command)
+	}
+	facts := lack(len(a.Facts), len(b.Facts), "facts", "facts")
+	measured := lack(len(a.Measured), len(b.Measured), "measurements", "assess")
+	answer = fmt.Sprintf("%s differ in %s and %s.", both, screen.Count(len(apart), "measurement"),
+		screen.Count(settings, "setting"))
+	switch {
+	case facts != "" && apart == nil:
+		answer = fmt.Sprintf("%s on one of %s alone.", screen.Plural(found, "check finds something", "checks find something"), both)
+	case facts != "":
+		answer = fmt.Sprintf("%s differ in %s.", both, screen.Count(len(apart), "measurement"))
+	case measured != "":
+		answer = fmt.Sprintf("%s differ in %s.", both, screen.Count(settings, "setting"))
+	}
+	if len(apart) > 0 {
+		x := apart[0]
+		said := cmp.Or(MeasurementWords(x.Name), x.Name)
+		answer = fmt.Sprintf("%s: %s on %s, %s on %s (%.2fx). %s", strings.ToUpper(said[:1])+said[1:],
+			result.Format(*x.A.Value, x.A.Unit), a.Name, result.Format(*x.B.Value, x.B.Unit), b.Name, x.Ratio, answer)
+	}
+	return answer + cmp.Or(facts, measured)
 }
 
 // foundAlone are the findings of a host that another does not have: not every cause of one is a fact.

@@ -1,7 +1,9 @@
 package fleet
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"hostlab/internal/check"
 	"hostlab/internal/lever"
@@ -10,44 +12,74 @@ import (
 
 // Worst is the host to look at first.
 type Worst struct {
-	Host string `json:"host"`
-	Why  string `json:"why"`
+	Host   string `json:"host"`
+	Others int    `json:"others"` // that are as bad off
+	Why    string `json:"why"`
+	Type   string `json:"type"` // what to type first
+	What   string `json:"what"` // what that is for: a lever or a check
 }
 
 // worst is the host that likely loses most active time to one lever; where none is known to lose any, the one with the
 // most severe findings, and the most of them. nil: no host has a finding that matters.
 func worst(hosts []*Host) (out *Worst) {
-	most := 0.0
+	lost := func(h *Host) float64 {
+		if l := h.FirstLever(); l != nil && l.SecondsPerDay != nil {
+			return *l.SecondsPerDay
+		}
+		return 0
+	}
+	if of, others := firstOf(hosts, func(a, b *Host) int {
+		if x, y := lost(a), lost(b); ADay(x) != ADay(y) {
+			return cmp.Compare(x, y)
+		}
+		return 0
+	}); of != nil && lost(of) > 0 {
+		l := of.FirstLever()
+		return &Worst{of.Name, others, fmt.Sprintf("sessions together likely lose %s (%s)", ADay(lost(of)), lever.Title(l.Name)),
+			l.Next.Command, lever.Title(l.Name)}
+	}
+	of, others := firstOf(hosts, func(a, b *Host) int {
+		top, n, _ := gravest(a)
+		other, m, _ := gravest(b)
+		return cmp.Or(top-other, n-m)
+	})
+	if of == nil {
+		return nil
+	}
+	top, n, first := gravest(of)
+	if n == 0 {
+		return nil
+	}
+	return &Worst{of.Name, others, fmt.Sprintf("%s of %s severity, first %s (%s)", screen.Count(n, "finding"),
+		check.Severities[top-1], first, CheckTitle(first)), "hostlab check --explain " + first, first}
+}
+
+// firstOf is the first of the hosts that are worst by an order, and how many others are as bad.
+func firstOf(hosts []*Host, order func(a, b *Host) int) (of *Host, others int) {
 	for _, h := range hosts {
-		if l := h.FirstLever(); l != nil && l.SecondsPerDay != nil && *l.SecondsPerDay > most {
-			most = *l.SecondsPerDay
-			out = &Worst{h.Name, fmt.Sprintf("its sessions together likely lose %s (%s)", ADay(most), lever.Title(l.Name))}
+		switch {
+		case of == nil || order(h, of) > 0:
+			of, others = h, 0
+		case order(h, of) == 0:
+			others++
 		}
 	}
-	if out != nil {
-		return out
-	}
-	var highest, count int
-	for _, h := range hosts {
-		top, n, first := rank(check.Medium.String())-1, 0, ""
-		seen := map[string]bool{}
-		for _, f := range h.Findings {
-			if seen[f.Check] { // in another role, too
-				continue
-			}
-			seen[f.Check] = true
-			switch r := rank(f.Severity); {
-			case r > top:
-				top, n, first = r, 1, f.Check
-			case r == top:
-				n++
-			}
+	return of, others
+}
+
+// gravest counts the checks of the highest severity that find something on a host, from medium on, and names the first.
+func gravest(h *Host) (top, n int, first string) {
+	top = rank(check.Medium.String())
+	for i, f := range h.Findings {
+		if slices.ContainsFunc(h.Findings[:i], func(o Held) bool { return o.Check == f.Check }) { // in another role, too
+			continue
 		}
-		if first != "" && (top > highest || top == highest && n > count) {
-			highest, count = top, n
-			out = &Worst{h.Name, fmt.Sprintf("%s of %s severity, first %s (%s)", screen.Count(n, "finding"),
-				check.Severities[top-1], first, CheckTitle(first))}
+		switch r := rank(f.Severity); {
+		case r > top || r == top && n == 0:
+			top, n, first = r, 1, f.Check
+		case r == top:
+			n++
 		}
 	}
-	return out
+	return top, n, first
 }

@@ -29,9 +29,13 @@ func TestWorst(t *testing.T) {
 		want  string
 	}{
 		{[]*Host{host("a", 600), host("b", 7200, "low"), host("c", 0, "high", "high"), gone},
-			"b is worst off: its sessions together likely lose 2 h a day (log device). 4 hosts;"},
+			"b is worst off: sessions together likely lose 2 h a day (log device). Begin there. 4 hosts;"},
+		{[]*Host{host("a", 600), host("b", 7200), host("c", 7203), host("d", 7201)},
+			"b and 2 others are equally worst off: sessions together likely lose 2 h a day (log device) on each. Begin"},
 		{[]*Host{host("a", 0, "medium", "medium", "medium"), host("b", 0, "low", "high"), host("c", 0, "high", "high"), gone},
 			"c is worst off: 2 findings of high severity, first X-001 ("},
+		{[]*Host{host("a", 0, "medium"), host("b", 0, "high", "low"), host("c", 0, "high")},
+			"b and 1 other are equally worst off: 1 finding of high severity, first X-001 ("},
 		{[]*Host{host("a", 0, "medium"), host("b", 0, "low", "info")},
 			"a is worst off: 1 finding of medium severity, first X-001 ("},
 		{[]*Host{host("a", 0, "low"), host("b", 0), gone}, "3 hosts; the state of 1 is unknown. Begin with X-001"},
@@ -39,8 +43,12 @@ func TestWorst(t *testing.T) {
 		{nil, "The store holds no document yet."},
 	} {
 		s := Status(c.hosts, 5, now, 50*time.Hour)
-		if got := s.Document().Answer[0].Text; !strings.HasPrefix(got, c.want) {
+		got := s.Document().Answer[0].Text
+		if !strings.HasPrefix(got, c.want) {
 			t.Errorf("got %s\nwant %s", got, c.want)
+		}
+		if n := strings.Count(got, "Begin"); n > 1 || s.Worst != nil && n != 1 {
+			t.Errorf("%d first steps: %s", n, got)
 		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"io/fs"
 	"reflect"
 	"slices"
+	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -200,4 +202,29 @@ func (f Fact[T]) Any() (any, string, string, State, string) {
 		st = StateAbsent
 	}
 	return f.Value, f.Unit, f.Source, st, f.Reason
+}
+
+// SetUp has each path of the facts' JSON, as memory.swappiness, and whether it says how a machine is set up: see Facts.
+var SetUp = sync.OnceValue(func() map[string]bool {
+	paths := map[string]bool{}
+	setUp(reflect.TypeFor[Facts](), "", paths)
+	return paths
+})
+
+func setUp(t reflect.Type, path string, into map[string]bool) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		if t.Kind() == reflect.Slice {
+			path += "[]"
+		}
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || t.Implements(reflect.TypeFor[AnyFact]()) {
+		return
+	}
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		name = strings.TrimPrefix(path+"."+name, ".")
+		into[name] = t.Field(i).Tag.Get("setup") != "no"
+		setUp(t.Field(i).Type, name, into)
+	}
 }

@@ -3,10 +3,12 @@ package host
 // Facts is everything that is known of a machine. Slices hold one element an
 // object (CPU, policy, device) in natural order; objects that are not there
 // make empty slices, never failed facts. A field with the tag read is read by fill;
-// those of CPUs are below their directory.
+// those of CPUs are below their directory. What has the tag setup:"no" says nothing of how the machine is set up: a
+// reading of a moment, a count of what has happened, a number or name that equal machines give otherwise, or what is of
+// one process or boot.
 type Facts struct {
-	Kind      string        `json:"kind"`
-	Schema    int           `json:"schema"`
+	Kind      string        `json:"kind" setup:"no"`
+	Schema    int           `json:"schema" setup:"no"`
 	Identity  Identity      `json:"identity"`
 	Topology  Topology      `json:"topology"`
 	Frequency Frequency     `json:"frequency"`
@@ -15,22 +17,22 @@ type Facts struct {
 	Kernel    Kernel        `json:"kernel"`
 	Network   Network       `json:"network"`
 	Virt      Virt          `json:"virtualization"`
-	Limits    Limits        `json:"limits"`  // of hostlab itself
-	Storage   []Storage     `json:"storage"` // one for each path asked about, and each database's log
-	Data      []Storage     `json:"data"`    // one for each database's data that are not with its log
-	Block     []BlockDevice `json:"block"`   // all whole disks, for their queue settings
-	Offload   []Accelerator `json:"offload"` // devices that copy and compress for programs
+	Limits    Limits        `json:"limits" setup:"no"`  // of hostlab itself
+	Storage   []Storage     `json:"storage" setup:"no"` // one for each path asked about, and each database's log
+	Data      []Storage     `json:"data"`               // one for each database's data that are not with its log
+	Block     []BlockDevice `json:"block"`              // all whole disks, for their queue settings
+	Offload   []Accelerator `json:"offload"`            // devices that copy and compress for programs
 	// What a cloud counts of its limits.
-	CloudVolumes  []CloudVolume  `json:"cloud_volumes,omitempty"`
-	CloudNetworks []CloudNetwork `json:"cloud_networks,omitempty"`
-	Databases     []Database     `json:"databases"`   // servers seen running
-	Apps          []Database     `json:"app_servers"` // instances of SAP application servers, running or installed
+	CloudVolumes  []CloudVolume  `json:"cloud_volumes,omitempty" setup:"no"`
+	CloudNetworks []CloudNetwork `json:"cloud_networks,omitempty" setup:"no"`
+	Databases     []Database     `json:"databases" setup:"no"`   // servers seen running
+	Apps          []Database     `json:"app_servers" setup:"no"` // instances of SAP application servers, running or installed
 	Windows       *Windows       `json:"windows,omitempty"`
 }
 
 // Identity names the machine.
 type Identity struct {
-	Hostname     Fact[string] `json:"hostname" read:"/proc/sys/kernel/hostname|/etc/hostname given"`
+	Hostname     Fact[string] `json:"hostname" read:"/proc/sys/kernel/hostname|/etc/hostname given" setup:"no"`
 	OS           Fact[string] `json:"os"` // as in "Debian GNU/Linux 12 (bookworm)"
 	Kernel       Fact[string] `json:"kernel"`
 	Arch         Fact[string] `json:"arch"`
@@ -62,12 +64,12 @@ type Topology struct {
 
 // CPU is one logical CPU.
 type CPU struct {
-	ID       int         `json:"id"`
+	ID       int         `json:"id" setup:"no"`
 	Socket   Fact[int]   `json:"socket" read:"topology/physical_package_id"`
 	Die      Fact[int]   `json:"die" read:"topology/die_id"`
 	Cluster  Fact[int]   `json:"cluster" read:"topology/cluster_id"`
-	Core     Fact[int]   `json:"core" read:"topology/core_id"` // unique only within its socket
-	Siblings Fact[[]int] `json:"siblings" read:"topology/core_cpus_list|topology/thread_siblings_list"`
+	Core     Fact[int]   `json:"core" read:"topology/core_id" setup:"no"` // unique only within its socket
+	Siblings Fact[[]int] `json:"siblings" read:"topology/core_cpus_list|topology/thread_siblings_list" setup:"no"`
 	NUMANode Fact[int]   `json:"numa_node"`
 	CoreType string      `json:"core_type"` // CoreType.Name
 }
@@ -75,15 +77,15 @@ type CPU struct {
 // CoreType is a class of CPUs with the same capacity, as performance and
 // efficiency cores are. A uniform machine has one, named "all".
 type CoreType struct {
-	Name     string      `json:"name"`
-	CPUs     []int       `json:"cpus"`
+	Name     string      `json:"name" setup:"no"`
+	CPUs     []int       `json:"cpus" setup:"no"`
 	Capacity Fact[int64] `json:"capacity"` // cpu_capacity, 1024 for the largest
 }
 
 // NUMANode is one memory node.
 type NUMANode struct {
-	ID       int         `json:"id"`
-	CPUs     Fact[[]int] `json:"cpus" read:"cpulist"`
+	ID       int         `json:"id" setup:"no"`
+	CPUs     Fact[[]int] `json:"cpus" read:"cpulist" setup:"no"`
 	Memory   Fact[int64] `json:"memory" read:"meminfo KiB MemTotal"` // B
 	Distance Fact[[]int] `json:"distances" read:"distance words"`    // to each node, 10 = local
 }
@@ -94,7 +96,7 @@ type Cache struct {
 	Type  string      `json:"type"`                              // Data, Instruction, Unified
 	Size  Fact[int64] `json:"size" read:"size size"`             // B
 	Line  Fact[int64] `json:"line" read:"coherency_line_size B"` // B
-	CPUs  []int       `json:"cpus"`
+	CPUs  []int       `json:"cpus" setup:"no"`
 	Ways  Fact[int64] `json:"ways" read:"ways_of_associativity"`
 }
 
@@ -111,7 +113,7 @@ type Frequency struct {
 	ProfileChoices  Fact[string] `json:"platform_profile_choices" read:"/sys/firmware/acpi/platform_profile_choices"`
 	// EPB is energy_perf_bias, 0 performance to 15 powersave; empty where no CPU has it.
 	EPB     []CPUValue[int64] `json:"epb"`
-	Current []CPUCurrent      `json:"current"` // of each online CPU
+	Current []CPUCurrent      `json:"current" setup:"no"` // of each online CPU
 	Uncore  []Uncore          `json:"uncore"`
 	// DomainScope is what shares one frequency: thread, core, socket, other, or mixed where policies differ.
 	DomainScope Fact[string] `json:"domain_scope"`
@@ -119,7 +121,7 @@ type Frequency struct {
 
 // CPUValue is what each CPU has for itself.
 type CPUValue[T any] struct {
-	CPU   int     `json:"cpu"`
+	CPU   int     `json:"cpu" setup:"no"`
 	Value Fact[T] `json:"value"`
 }
 
@@ -132,10 +134,10 @@ type CPUCurrent struct {
 
 // Policy is a cpufreq policy: CPUs whose frequency is set together.
 type Policy struct {
-	ID        int           `json:"id"`
-	CPUs      Fact[[]int]   `json:"cpus" read:"related_cpus cpus"`
-	Affected  Fact[[]int]   `json:"affected" read:"affected_cpus cpus"`     // those of them that are online
-	Domain    Fact[[]int]   `json:"freqdomain" read:"freqdomain_cpus cpus"` // coupled by hardware
+	ID        int           `json:"id" setup:"no"`
+	CPUs      Fact[[]int]   `json:"cpus" read:"related_cpus cpus" setup:"no"`
+	Affected  Fact[[]int]   `json:"affected" read:"affected_cpus cpus" setup:"no"`     // those of them that are online
+	Domain    Fact[[]int]   `json:"freqdomain" read:"freqdomain_cpus cpus" setup:"no"` // coupled by hardware
 	Driver    Fact[string]  `json:"driver" read:"scaling_driver"`
 	Governor  Fact[string]  `json:"governor" read:"scaling_governor"`
 	Governors Fact[string]  `json:"governors" read:"scaling_available_governors"`
@@ -156,7 +158,7 @@ type Policy struct {
 
 // Uncore is the frequency range of one uncore domain.
 type Uncore struct {
-	Name       string      `json:"name"`
+	Name       string      `json:"name" setup:"no"`
 	Min        Fact[int64] `json:"min" read:"min_freq_khz kHz"`                 // Hz
 	Max        Fact[int64] `json:"max" read:"max_freq_khz kHz"`                 // Hz
 	InitialMax Fact[int64] `json:"initial_max" read:"initial_max_freq_khz kHz"` // Hz, when the driver was loaded
@@ -180,12 +182,12 @@ type Idle struct {
 
 // IdleState is one C-state of the CPUs that have it alike.
 type IdleState struct {
-	Index     int           `json:"index"`
-	Name      Fact[string]  `json:"name" read:"name"`
+	Index     int           `json:"index" setup:"no"`
+	Name      Fact[string]  `json:"name" read:"name" setup:"no"`
 	Desc      Fact[string]  `json:"desc" read:"desc text"`
 	Latency   Fact[float64] `json:"latency" read:"latency us"`     // s to leave it
 	Residency Fact[float64] `json:"residency" read:"residency us"` // s for it to be worth entering
-	CPUs      []int         `json:"cpus"`
+	CPUs      []int         `json:"cpus" setup:"no"`
 	Disabled  []int         `json:"disabled"` // of CPUs, those on which it is disabled
 	Unread    []int         `json:"unread"`   // of CPUs, those whose disable file could not be read
 	// Disable says whether it is disabled on any CPU; not ok if none is known to be and some are unread.
@@ -194,19 +196,19 @@ type IdleState struct {
 
 // Memory is the memory and what manages it.
 type Memory struct {
-	Total     Fact[int64] `json:"total" read:"/proc/meminfo KiB MemTotal"`         // B
-	Available Fact[int64] `json:"available" read:"/proc/meminfo KiB MemAvailable"` // B, free or easily freed
-	SwapTotal Fact[int64] `json:"swap" read:"/proc/meminfo KiB SwapTotal"`         // B
+	Total     Fact[int64] `json:"total" read:"/proc/meminfo KiB MemTotal"`                    // B
+	Available Fact[int64] `json:"available" read:"/proc/meminfo KiB MemAvailable" setup:"no"` // B, free or easily freed
+	SwapTotal Fact[int64] `json:"swap" read:"/proc/meminfo KiB SwapTotal"`                    // B
 	// files and devices, comma separated
 	SwapOn       Fact[string] `json:"swap_on"`
 	HugePageSize Fact[int64]  `json:"huge_page_size" read:"/proc/meminfo KiB Hugepagesize"`
 	HugePages    Fact[int64]  `json:"huge_pages" read:"/proc/meminfo  HugePages_Total"`
 	HugePools    []HugePool   `json:"huge_pools"` // of each size, that of the facts around among them
 	// promised to programs, still counted as free
-	HugePagesReserved Fact[int64] `json:"huge_pages_reserved" read:"/proc/meminfo  HugePages_Rsvd"`
+	HugePagesReserved Fact[int64] `json:"huge_pages_reserved" read:"/proc/meminfo  HugePages_Rsvd" setup:"no"`
 	// 2: allocations fail before memory is out
 	Overcommit           Fact[int64]  `json:"overcommit_memory" read:"/proc/sys/vm/overcommit_memory"`
-	HugePagesFree        Fact[int64]  `json:"huge_pages_free" read:"/proc/meminfo  HugePages_Free"`
+	HugePagesFree        Fact[int64]  `json:"huge_pages_free" read:"/proc/meminfo  HugePages_Free" setup:"no"`
 	THPEnabled           Fact[Choice] `json:"thp_enabled" read:"/sys/kernel/mm/transparent_hugepage/enabled"`
 	THPDefrag            Fact[Choice] `json:"thp_defrag" read:"/sys/kernel/mm/transparent_hugepage/defrag"`
 	ShmemEnabled         Fact[Choice] `json:"shmem_enabled" read:"/sys/kernel/mm/transparent_hugepage/shmem_enabled"`
@@ -234,8 +236,8 @@ type Memory struct {
 type HugePool struct {
 	Size     int64       `json:"size"` // B
 	Pages    Fact[int64] `json:"pages" read:"nr_hugepages"`
-	Free     Fact[int64] `json:"free" read:"free_hugepages"`
-	Reserved Fact[int64] `json:"reserved" read:"resv_hugepages"` // promised to programs, still counted as free
+	Free     Fact[int64] `json:"free" read:"free_hugepages" setup:"no"`
+	Reserved Fact[int64] `json:"reserved" read:"resv_hugepages" setup:"no"` // promised to programs, still counted as free
 }
 
 // THPSize says who gets transparent huge pages of one size. Where it is inherit, Memory.THPEnabled decides.
@@ -255,8 +257,8 @@ type Kernel struct {
 	PIDMax       Fact[int64]  `json:"pid_max" read:"/proc/sys/kernel/pid_max"`
 	AIOMaxNr     Fact[uint64] `json:"aio_max_nr" read:"/proc/sys/fs/aio-max-nr"`
 	// requests that programs have reserved
-	AIONr         Fact[uint64] `json:"aio_nr" read:"/proc/sys/fs/aio-nr"`
-	Threads       Fact[int64]  `json:"threads"`                                                              // of all processes
+	AIONr         Fact[uint64] `json:"aio_nr" read:"/proc/sys/fs/aio-nr" setup:"no"`
+	Threads       Fact[int64]  `json:"threads" setup:"no"`                                                   // of all processes
 	NVMeIOTimeout Fact[uint64] `json:"nvme_io_timeout" read:"/sys/module/nvme_core/parameters/io_timeout s"` // s
 	// of systemd-logind; absent: the distribution's default
 	RemoveIPC    Fact[string] `json:"remove_ipc"`
@@ -264,11 +266,11 @@ type Kernel struct {
 	// those that saptune applies, space separated
 	SaptuneNotes Fact[string] `json:"saptune_notes"`
 	// share of time, some avg60
-	PressureCPU Fact[float64] `json:"pressure_cpu" read:"/proc/pressure/cpu pressure" show:"percent"`
-	PressureIO  Fact[float64] `json:"pressure_io" read:"/proc/pressure/io pressure" show:"percent"`
+	PressureCPU Fact[float64] `json:"pressure_cpu" read:"/proc/pressure/cpu pressure" show:"percent" setup:"no"`
+	PressureIO  Fact[float64] `json:"pressure_io" read:"/proc/pressure/io pressure" show:"percent" setup:"no"`
 
-	StalledIO     Fact[float64] `json:"stalled_io" read:"/proc/pressure/io stalled" show:"percent"` // share of time, full avg300
-	StalledMemory Fact[float64] `json:"stalled_memory" read:"/proc/pressure/memory stalled" show:"percent"`
+	StalledIO     Fact[float64] `json:"stalled_io" read:"/proc/pressure/io stalled" show:"percent" setup:"no"` // share of time, full avg300
+	StalledMemory Fact[float64] `json:"stalled_memory" read:"/proc/pressure/memory stalled" show:"percent" setup:"no"`
 	ClockSynced   Fact[bool]    `json:"clock_synchronised"` // as the program that sets the clock tells the kernel
 	Autogroup     Fact[int64]   `json:"sched_autogroup" read:"/proc/sys/kernel/sched_autogroup_enabled"`
 	PanicOnOops   Fact[int64]   `json:"panic_on_oops" read:"/proc/sys/kernel/panic_on_oops"`
@@ -283,15 +285,15 @@ type Kernel struct {
 
 // Mitigation is what the kernel does about one processor vulnerability.
 type Mitigation struct {
-	Name string       `json:"name"`
+	Name string       `json:"name" setup:"no"`
 	Text Fact[string] `json:"text"`
 }
 
 // Virt says on what the kernel runs and in what we run.
 type Virt struct {
-	Hypervisor Fact[string]  `json:"hypervisor"`           // kvm, vmware, hyper-v, xen, PowerVM, PR/SM, ..., or none
-	Container  Fact[string]  `json:"container"`            // docker, podman, kubernetes, lxc, ..., or none
-	Steal      Fact[float64] `json:"steal" show:"percent"` // share of CPU time since boot taken by the hypervisor
+	Hypervisor Fact[string]  `json:"hypervisor"`                      // kvm, vmware, hyper-v, xen, PowerVM, PR/SM, ..., or none
+	Container  Fact[string]  `json:"container"`                       // docker, podman, kubernetes, lxc, ..., or none
+	Steal      Fact[float64] `json:"steal" show:"percent" setup:"no"` // share of CPU time since boot taken by the hypervisor
 }
 
 // Storage is where a path lies, from the mount down to the devices.
@@ -306,8 +308,8 @@ type Storage struct {
 	Class      Fact[string] `json:"class"`   // one of the Class constants
 	DAX        Fact[bool]   `json:"dax"`     // in force for a file there (statx), not merely mounted
 	ReadOnly   Fact[bool]   `json:"read_only"`
-	FreeBytes  Fact[int64]  `json:"free"`  // B available to this user
-	Stack      []StackLayer `json:"stack"` // topmost block device first, down to the disks
+	FreeBytes  Fact[int64]  `json:"free" setup:"no"` // B available to this user
+	Stack      []StackLayer `json:"stack"`           // topmost block device first, down to the disks
 	// Below are the file systems that hold the upper directory of an overlay, or the file of a loop device.
 	Below []Mounted `json:"below"`
 }
@@ -333,16 +335,16 @@ const (
 
 // StackLayer is one block device under a path; Depth counts from 0.
 type StackLayer struct {
-	Name  string       `json:"name"`  // kernel name, as in dm-0
-	Kind  string       `json:"kind"`  // partition, lvm, crypt, dm-<target>, md-raid1, loop, virtio, nvme, pmem, scsi, ...
-	Label string       `json:"label"` // dm name, md name, backing file, model
+	Name  string       `json:"name" setup:"no"` // kernel name, as in dm-0
+	Kind  string       `json:"kind"`            // partition, lvm, crypt, dm-<target>, md-raid1, loop, virtio, nvme, pmem, scsi, ...
+	Label string       `json:"label"`           // dm name, md name, backing file, model
 	Depth int          `json:"depth"`
 	Queue *BlockDevice `json:"queue,omitempty"` // of whole devices
 }
 
 // BlockDevice is a whole disk (or dm, md, loop) and its queue.
 type BlockDevice struct {
-	Name       string       `json:"name"`
+	Name       string       `json:"name" setup:"no"`
 	Model      Fact[string] `json:"model"`
 	Size       Fact[int64]  `json:"size" read:"size sectors"` // B
 	Rotational Fact[bool]   `json:"rotational" read:"queue/rotational"`
@@ -362,7 +364,7 @@ type BlockDevice struct {
 
 // Accelerator is a device with work queues for programs: a Data Streaming or an In-Memory Analytics Accelerator of Intel.
 type Accelerator struct {
-	Name   string      `json:"name"`
+	Name   string      `json:"name" setup:"no"`
 	Queues Fact[int64] `json:"queues"` // work queues that are enabled
 }
 
@@ -382,22 +384,22 @@ type Windows struct {
 // WindowsCPU is what Windows tells of one processor: frequencies from CallNtPowerInformation, and counters of
 // "Processor Information" by their English names. A mean is of about a second.
 type WindowsCPU struct {
-	CPU       int           `json:"cpu"`
-	Current   Fact[int64]   `json:"current"`                                                   // Hz
-	Max       Fact[int64]   `json:"max"`                                                       // Hz
-	Limit     Fact[int64]   `json:"limit"`                                                     // Hz
-	OfMaximum Fact[float64] `json:"pct_of_maximum_frequency" counter:"% of Maximum Frequency"` // % asked for
+	CPU       int           `json:"cpu" setup:"no"`
+	Current   Fact[int64]   `json:"current" setup:"no"`                                                   // Hz
+	Max       Fact[int64]   `json:"max"`                                                                  // Hz
+	Limit     Fact[int64]   `json:"limit"`                                                                // Hz
+	OfMaximum Fact[float64] `json:"pct_of_maximum_frequency" counter:"% of Maximum Frequency" setup:"no"` // % asked for
 	// % of nominal while it ran, mean
-	Performance Fact[float64] `json:"pct_processor_performance" counter:"% Processor Performance"`
-	Parked      Fact[bool]    `json:"parked" counter:"Parking Status"`
+	Performance Fact[float64] `json:"pct_processor_performance" counter:"% Processor Performance" setup:"no"`
+	Parked      Fact[bool]    `json:"parked" counter:"Parking Status" setup:"no"`
 }
 
 // SQLServer is an instance of SQL Server that is installed.
 type SQLServer struct {
 	Instance string       `json:"instance"`
 	Service  string       `json:"service"`
-	State    Fact[string] `json:"state"` // of the service: running, stopped, start pending, ...
-	PID      Fact[int]    `json:"pid"`   // absent unless it runs
+	State    Fact[string] `json:"state" setup:"no"` // of the service: running, stopped, start pending, ...
+	PID      Fact[int]    `json:"pid" setup:"no"`   // absent unless it runs
 	Version  Fact[string] `json:"version"`
 	Edition  Fact[string] `json:"edition"`
 	DataDir  Fact[string] `json:"data_dir"` // of databases to be made

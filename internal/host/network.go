@@ -33,9 +33,9 @@ type Network struct {
 	NoMetricsSave   Fact[int64] `json:"tcp_no_metrics_save" read:"/proc/sys/net/ipv4/tcp_no_metrics_save"`
 	PortRange       Fact[[]int] `json:"ip_local_port_range" read:"/proc/sys/net/ipv4/ip_local_port_range words"`
 	NFSSlots        Fact[int64] `json:"tcp_max_slot_table_entries" read:"/proc/sys/sunrpc/tcp_max_slot_table_entries"`
-	PassiveOpens    Fact[int64] `json:"passive_opens"`    // connections accepted since boot
-	ListenOverflows Fact[int64] `json:"listen_overflows"` // of them, those that found a server's queue full
-	ListenDrops     Fact[int64] `json:"listen_drops"`     // those, and others that were dropped at a listening socket
+	PassiveOpens    Fact[int64] `json:"passive_opens" setup:"no"`    // connections accepted since boot
+	ListenOverflows Fact[int64] `json:"listen_overflows" setup:"no"` // of them, those that found a server's queue full
+	ListenDrops     Fact[int64] `json:"listen_drops" setup:"no"`     // those, and others that were dropped at a listening socket
 }
 
 func readNetwork(t Tree) (n Network) {

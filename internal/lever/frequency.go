@@ -24,17 +24,17 @@ func (in *input) frequency() *draft {
 	if held != nil {
 		l.held = held.says
 	}
-	facts := Next{Command: "hostlab facts"}
+	watch := step("hostlab watch", "shows the clock while work runs")
 	switch {
 	case r.reason == Costs:
-		in.frequencyCosts(l, r)
+		in.frequencyCosts(l, r, watch)
 	case len(l.todo) > 0:
 		in.rest(l, "")
 		l.add(l.held, in.clockSays(r, clock))
 	case held != nil && in.role == check.Development:
 		l.decide(OtherRole, Next{}, l.held, saveEnergy)
 	case held != nil:
-		l.decide(Capped, facts, l.held, in.clockSays(r, clock))
+		l.decide(Capped, watch, l.held, in.clockSays(r, clock))
 	case r.reason == NoEffect && clock.full():
 		l.decide(NoEffect, Next{}, fmt.Sprintf("after a pause, arithmetic takes at most %s as long, so the clock does not drop "+
 			"in 100 ms of idling%s", result.Format(max(1, r.worst), "ratio"), in.while()))
@@ -42,7 +42,7 @@ func (in *input) frequency() *draft {
 			l.text += ". This test cannot see a permanent cap"
 		}
 	case r.reason == NoEffect:
-		l.decide(Capped, facts, in.clockSays(r, clock))
+		l.decide(Capped, watch, in.clockSays(r, clock))
 	case r.reason.open():
 		l.decide(r.reason, in.assess(), r.why())
 	default:
@@ -105,7 +105,7 @@ func (in *input) clockSays(r reading, clock busyClock) string {
 // saveEnergy is why a development system bears a cost.
 const saveEnergy = "a development system should save the energy instead"
 
-func (in *input) frequencyCosts(l *draft, r reading) {
+func (in *input) frequencyCosts(l *draft, r reading, watch Next) {
 	l.effect = saving(r.m.Estimate.Low)
 	l.says = fmt.Sprintf("after a pause of 100 ms, %s of arithmetic takes %s as long (%s)", sliceWords(r.m), short(r.m),
 		Count(r.m))
@@ -132,7 +132,7 @@ func (in *input) frequencyCosts(l *draft, r reading) {
 		l.next = remedy(l.todo)
 	default:
 		l.add("no setting that hostlab sees explains it: look at the firmware's power profile")
-		l.next = step("hostlab facts", "and look up the firmware's power profile")
+		l.next = watch
 	}
 }
 

@@ -74,7 +74,7 @@ func TestFrequency(t *testing.T) {
 			want: Costs, evidence: db, says: []string{"no knob for it", "the owner of the kvm hypervisor sets it"},
 			bound: 1 - 1/1.55},
 		{name: "penalty, nothing found", lever: f, facts: metal(), outcomes: ran(slow), cost: true,
-			want: Costs, evidence: db, says: []string{"firmware", "hostlab facts"}, bound: 1 - 1/1.55},
+			want: Costs, evidence: db, says: []string{"firmware", "hostlab watch"}, bound: 1 - 1/1.55},
 		{name: "penalty in development", lever: f, role: check.Development, facts: metal(), outcomes: ran(slow), cost: true,
 			want: OtherRole, evidence: db, says: []string{"1.42x", "energy"}, bound: 1 - 1/1.55},
 		{name: "penalty on the shortest burst only", lever: f, facts: metal(), cost: true,

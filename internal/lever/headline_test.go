@@ -37,7 +37,7 @@ func TestHeadline(t *testing.T) {
 	}{
 		{name: "worthwhile", results: found, runs: ran(slow, commit),
 			starts: "Yes, this platform measurably slows a production database server.",
-			has:    []string{"1.42x [1.31, 1.55] as long (n 24)", "First: run \"hostlab facts\""}},
+			has:    []string{"1.42x [1.31, 1.55] as long (n 24)", "First: run \"hostlab watch\""}},
 		{name: "the largest effect first", runs: ran(slow, cold), starts: "Yes,", has: []string{"2.10x [1.90, 2.20]"},
 			never: []string{"1.42x"}},
 		{name: "siblings only could cost", runs: ran(sib...), starts: "This platform could slow",

@@ -90,7 +90,7 @@ func (in *input) idleCosts(l *draft, r reading, late lateness, deep *host.IdleSt
 		l.next = remedy(l.todo).or(in.askBelow())
 	default:
 		l.reason = Costs
-		l.next = remedy(l.todo).or(Next{Command: "hostlab facts"})
+		l.next = remedy(l.todo).or(in.askBelow())
 	}
 }
 
@@ -116,7 +116,7 @@ func (in *input) lateOnly(l *draft, r reading, late lateness) {
 // askBelow is the next step where the states are chosen elsewhere.
 func (in *input) askBelow() Next {
 	if len(in.facts.Idle.States) > 0 {
-		return step("hostlab facts", "names the idle states in use")
+		return step("hostlab watch", "shows how long the CPUs are in which idle state")
 	}
 	return Next{Note: "ask the owner of the " + in.below() + " which idle states its CPUs may enter"}
 }

@@ -79,7 +79,7 @@ func outcome(r *run, o Options) Outcome {
 	}
 	if w := halfWidth(out.Responses[StepTime]); o.Steps == 0 && w > 2*o.Precision && r.c.Workload.Kind != Batch &&
 		r.c.Workload.Kind != Query {
-		warn(Wide, w, "step time is known only to +-%.1f %%; more --replications narrow it", w*100)
+		warn(Wide, w, "step time is known only to ±%.1f %%; more --replications narrow it", w*100)
 	}
 	return out
 }

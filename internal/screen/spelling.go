@@ -3,12 +3,13 @@ package screen
 import "strings"
 
 // Meant returns the known word that is near enough to s for a slip, or "": one letter
-// off, or half of the word's at most.
+// off, or a third of the word's at most, or more than the word.
 func Meant(s string, known []string) string {
 	s = strings.TrimSpace(s)
 	best, at := len(s), ""
 	for _, w := range known {
-		if d := distance(strings.ToLower(s), strings.ToLower(w)); d < best && d <= max(1, len(w)/2) {
+		d := distance(strings.ToLower(s), strings.ToLower(w))
+		if near := d <= max(1, len(w)/3) || len(w) > 3 && strings.Contains(s, w); near && d < best {
 			best, at = d, w
 		}
 	}

@@ -3,9 +3,9 @@ package screen
 import "testing"
 
 func TestMeant(t *testing.T) {
-	known := []string{"role", "format", "fail-on", "log-dir", "fma", "scan"}
+	known := []string{"role", "format", "fail-on", "log-dir", "fma", "scan", "html", "rollout"}
 	for typed, want := range map[string]string{
-		"rolle": "role", "Fromat": "format", "logdir": "log-dir", "xyzzy": "", "": "", "r": "",
+		"rolle": "role", "yaml": "", "cpu.role": "role", "collect": "", "Fromat": "format", "logdir": "log-dir", "xyzzy": "", "": "", "r": "",
 		"foo": "", "fmq": "fma", "amf": "", "fam": "fma", "mcs": "", "scna": "scan",
 	} {
 		if got := Meant(typed, known); got != want {

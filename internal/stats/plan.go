@@ -26,13 +26,21 @@ func BlocksNeeded(sd, delta, alpha, power float64) int {
 	if !(sd >= 0) || !(delta > 0) || !(alpha > 0 && alpha < 1) || !(power > 0 && power < 1) {
 		return 0
 	}
-	r := Detectable(sd, 1, alpha, power) / delta
+	r := detectable(sd, 1, alpha, power) / delta
 	n := math.Ceil(r * r)
 	return max(MinBlocks(alpha), int(min(n, maxBlocks)))
 }
 
-// Detectable returns the effect that BlocksNeeded's test finds in so many blocks with probability power.
+// Detectable returns the effect that BlocksNeeded's test finds in so many blocks with probability power; NaN: they are
+// fewer than MinBlocks, and find none.
 func Detectable(sd float64, blocks int, alpha, power float64) float64 {
+	if blocks < MinBlocks(alpha) {
+		return math.NaN()
+	}
+	return detectable(sd, blocks, alpha, power)
+}
+
+func detectable(sd float64, blocks int, alpha, power float64) float64 {
 	z := normalTwoSided(alpha) + normalTwoSided(2*(1-power))
 	return max(z, 0) * sd * math.Sqrt(math.Pi/3/float64(blocks))
 }

@@ -50,3 +50,13 @@ func TestBlocksNeededAgreesWithScipy(t *testing.T) {
 		}
 	}
 }
+
+// Fewer blocks than an interval takes find nothing, however large it is.
+func TestDetectableByFew(t *testing.T) {
+	if v := Detectable(1, MinBlocks(0.05)-1, 0.05, 0.8); !math.IsNaN(v) {
+		t.Error(v)
+	}
+	if v := Detectable(1, MinBlocks(0.05), 0.05, 0.8); !(v > 0) {
+		t.Error(v)
+	}
+}

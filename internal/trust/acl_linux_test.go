@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -80,5 +81,13 @@ func TestAccessListOfUnknownKind(t *testing.T) {
 		if why := listed(b, 0); why != "has an access list of an unknown kind" {
 			t.Errorf("%v: %q", b, why)
 		}
+	}
+}
+
+// A directory that cannot be made is named whole, and not by its last name and a system call.
+func TestMkdirAllSaysWhich(t *testing.T) {
+	const path = "/proc/hostlab" // where nobody makes one
+	if err := MkdirAll(path, 0o700); err == nil || !strings.HasPrefix(err.Error(), "cannot make "+path+": ") {
+		t.Error(err)
 	}
 }

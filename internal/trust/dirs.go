@@ -37,6 +37,9 @@ func MkdirAll(path string, perm fs.FileMode) error {
 	if info, there := dir.Lstat(base); errors.Is(err, fs.ErrExist) && there == nil && info.IsDir() {
 		return nil // another was quicker
 	}
+	if pe, ok := errors.AsType[*fs.PathError](err); ok { // "mkdirat" and the last name alone tell nobody where
+		return &fs.PathError{Op: "cannot make", Path: path, Err: pe.Err}
+	}
 	return err
 }
 

@@ -94,16 +94,23 @@ type Maker struct {
 	Each    int    // days between two documents of a host; 0: 3
 }
 
+// Vacant reports why documents cannot be written below a directory: it is not empty, or none.
+func Vacant(dir string) error {
+	left, err := os.ReadDir(dir)
+	switch {
+	case len(left) > 0:
+		return errors.New("it is not empty")
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	}
+	return err
+}
+
 // Make writes the documents below a directory that is not there or empty, one folder a host. Beside it come what was
 // planted, DIR.planted.json, and the exceptions of the fleet, DIR.exceptions.toml.
 func (m Maker) Make(ctx context.Context, dir string) (*Planted, error) {
 	if runtime.GOOS != "linux" {
 		return nil, errors.New("recorded machines can only be read on Linux")
-	}
-	if left, err := os.ReadDir(dir); err == nil && len(left) > 0 {
-		return nil, fmt.Errorf("%s is not empty", dir)
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
 	}
 	if m.Days == 0 {
 		m.Days, m.Each = 27, 3

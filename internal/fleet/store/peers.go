@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"hostlab/internal/document"
 	"hostlab/internal/fleet"
 )
 
@@ -66,4 +67,20 @@ func (s *Store) EachNewest(ctx context.Context, each func(host string, m fleet.M
 		return nil
 	}, newest("")+"SELECT newest.host, m.name, m.value, m.low, m.high, m.n, m.noise, m.unit, m.evidence FROM newest JOIN "+
 		"measurement m ON m.document = newest.id ORDER BY m.name")
+}
+
+// Diff says why two hosts differ.
+func (s *Store) Diff(ctx context.Context, a, b *fleet.Host, now time.Time, limit time.Duration) (*document.Document, error) {
+	pair := [2]fleet.Seen{{Host: a}, {Host: b}}
+	for i := range pair {
+		var err error
+		if pair[i].Facts, err = s.Facts(ctx, pair[i].Name); err != nil {
+			return nil, err
+		}
+		if pair[i].Measured, err = s.Measured(ctx, pair[i].Name); err != nil {
+			return nil, err
+		}
+	}
+	return fleet.DiffDocument(pair[0], pair[1], now, limit,
+		func(study string) ([]fleet.Ran, error) { return s.Ran(ctx, study) })
 }

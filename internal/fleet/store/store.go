@@ -99,6 +99,8 @@ func startSQLite(path string, how int) (*Store, error) {
 	case err == nil: // SQLite opens it by its name, and follows links
 		path = filepath.Join(dir.Name(), base)
 		dir.Close()
+	case errors.Is(err, fs.ErrPermission):
+		return nil, unusable{fmt.Sprintf("--store %s: this user may not look into its directory", given)}
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, unusable{"--store " + err.Error()}
 	}

@@ -109,27 +109,18 @@ func compare(ctx context.Context, r *request) (*document.Document, error) {
 	form := document.Form{Action: "/compare", Button: "Compare", Fields: []document.Field{
 		{Name: "a", Label: "Host", Value: names[0], Suggest: r.names()},
 		{Name: "b", Label: "With", Value: names[1], Suggest: r.names()}}}
-	if names[0] == "" || names[1] == "" {
+	if names[0] == "" || names[1] == "" || names[0] == names[1] {
 		return &document.Document{Name: "fleet", Title: "Compare two hosts",
-			Answer: []document.Line{{Text: "Name two hosts: this page says where measurements set them apart, and what is set " +
+			Answer: []document.Line{{Text: "Name two different hosts: this page says where measurements set them apart, and what is set " +
 				"up differently."}},
 			Sections: []document.Section{document.Titled("Which hosts", form)}, Data: struct{}{}}, nil
 	}
-	var pair [2]fleet.Seen
-	for i, name := range names {
-		if pair[i].Host = r.fleet.by[name]; pair[i].Host == nil {
+	for _, name := range names {
+		if r.fleet.by[name] == nil {
 			return nil, notThere("host: " + strconv.Quote(screen.Short(name)))
 		}
-		var err error
-		if pair[i].Facts, err = r.Store.Facts(ctx, name); err != nil {
-			return nil, err
-		}
-		if pair[i].Measured, err = r.Store.Measured(ctx, name); err != nil {
-			return nil, err
-		}
 	}
-	d, err := fleet.DiffDocument(pair[0], pair[1], r.now, r.Stale,
-		func(study string) ([]fleet.Ran, error) { return r.Store.Ran(ctx, study) })
+	d, err := r.Store.Diff(ctx, r.fleet.by[names[0]], r.fleet.by[names[1]], r.now, r.Stale)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +148,7 @@ func checks(_ context.Context, r *request) (*document.Document, error) {
 	}
 	answer := "No check finds anything on a host that is known."
 	if n := len(sum.Findings); n > 0 {
-		answer = fmt.Sprintf("%s something on hosts that are known. Begin with %s.",
+		answer = fmt.Sprintf("%s something on hosts that are known; the gravest is %s.",
 			screen.Plural(n, "check finds", "checks find"), sum.Findings[0].Check)
 	}
 	if err := r.paged(t, "check"); err != nil {

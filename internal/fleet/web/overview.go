@@ -58,7 +58,11 @@ func overview(ctx context.Context, r *request) (*document.Document, error) {
 	}
 	changed := changeGroups(r.fleet.since(r.now.Add(-week)))
 	r.brief(changed, 8, "All changes", "/changes")
-	d.Sections = slices.Concat([]document.Section{document.Titled("Hosts", r.tally(ctx, sum.Worst))}, d.Sections,
+	if w := sum.Worst; w != nil {
+		d.Sections[0].Blocks = append(d.Sections[0].Blocks, document.Links{Label: fleet.Begin,
+			List: []document.Link{{Text: w.Host, URL: "/hosts/" + segment(w.Host)}}})
+	}
+	d.Sections = slices.Concat(d.Sections[:1], []document.Section{document.Titled("Hosts", r.tally(ctx))}, d.Sections[1:],
 		[]document.Section{
 			document.Titled("Findings by role", byRole(r.known())), document.Titled("Changed in the last 7 days", changed)})
 	return d, nil
@@ -103,14 +107,10 @@ func gravest(h *fleet.Host) check.Severity {
 }
 
 // tally counts hosts by state.
-func (r *request) tally(ctx context.Context, worst *fleet.Worst) *document.Table {
+func (r *request) tally(ctx context.Context) *document.Table {
 	t := &document.Table{Columns: document.Headings("state", "hosts")}
 	if len(r.fleet.hosts) == 0 {
 		return t
-	}
-	if worst != nil {
-		one := document.Number(1, "1", worst.Host)
-		t.Add(document.Cell{Text: "worst off", Link: "/hosts/" + segment(worst.Host)}, one)
 	}
 	for _, s := range states {
 		n := 0

@@ -243,7 +243,7 @@ var screens = map[string][]string{
 		"over-measured1-t", "over-measured2-t", "over-measured3-t"},
 	"/hosts/evil": {"Where its time went, in the assessment of", "±6.7 %", "What changed", "SHA-256"},
 	"/levers":     {"Where one change pays most"}, "/changes": {"One by one", "Together", `href="/hosts/evil"`},
-	"/compare": {"Name two hosts"}, "/compare?a=evil&b=silent": {"silent has sent no document for",
+	"/compare": {"Name two different hosts"}, "/compare?a=evil&b=evil": {"Name two different hosts"}, "/compare?a=evil&b=silent": {"silent has sent no document for",
 		"What is set up differently"}, "/outliers": {`href="/hosts/evil"`, "Compared at", "Groups of equal hosts",
 		"no: fewer than 8"}, "/exceptions": {"1 in force"},
 	"/rollouts": {"1 roll-out is planned", "1 of 2 waves are done. Wave 2 has not begun.",

@@ -202,7 +202,7 @@ func unevenText(e *analysis.Effect) string {
 
 // needText says what deciding would take; "" where nothing is missing or known.
 func needText(e *analysis.Effect) string {
-	if e.Need <= 0 || e.Need <= e.N {
+	if e.Need <= 0 || e.Need <= e.N || e.Reason.Kind == analysis.FewUnits { // whose reason says the same
 		return ""
 	}
 	unit := e.Unit

@@ -1,0 +1,123 @@
+//go:build system
+
+package main
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"hostlab/internal/testkit"
+)
+
+// notRun are commands of the documents that no test runs as they stand there, by how their lines begin, and why.
+var notRun = []struct{ begins, why string }{
+	{"assess --service unit:", "names a service of the reader's"}, {"assess --service pod:", "the same"},
+	{"assess --service container:", "the same"}, {"assess --service service:", "the same, on Windows"},
+	{"assess --service sqlservr", "the same"}, {"workload observe service=", "the same"},
+	{"assess --only service --service unit:", "the same"}, {"assess --dsn", "names a server of the reader's"},
+	{"assess --only service --dsn", "the same"}, {"workload clientcopy dsn=", "the same"},
+	{"fleet ingest --store postgres:", "the same"}, {"check --format json | curl", "the same"},
+	{"run log-device", "40 minutes"}, {"run power-query-bios", "a reboot, and a person in the firmware's menu"},
+	{"run live-", "hours, on a service that others use"},
+	{"watch --interval 10s --save night.jsonl --duration 24h", "a day"},
+	{"workload clientdelete engine=mariadb log_dir=/mnt", "a device of the reader's"},
+	{"fleet token --host 'db*' databases >>/etc", "writes to /etc"}, {"fleet serve", "stays until it is ended"},
+	{"set ", "changes this host, or needs what guests lack"}, {"revert", "changes this host"},
+	{"assess\n", "a minute, as with --save"}, {"assess --service demo", "the same: make demo"},
+	{"assess --quiet", "the same"}, {"assess --out spool/db7/", "the same"},
+}
+
+// fixtures are what a page takes as given, in commands.
+var fixtures = map[string]string{
+	"experiments.md": "seq 1 150000 > big.log",
+	"explain.md":     `printf 'slice = "60ms"\n' > bursts.jsonl`,
+	"fleet.md": `mkdir -p spool/db7 spool/db8; for h in db7 db8; do hostlab facts --format json > spool/$h/facts.json; done
+		hostlab check --format json > spool/db7/check.json`,
+	"rollout.md": "hostlab fleet demo --hosts 40 --out spool && hostlab fleet ingest spool",
+	"ansible.md": `hostlab fleet demo --hosts 40 --out spool && hostlab fleet ingest --store sqlite:fleet.db spool
+		ls spool | grep db > hosts.txt`,
+	"watch.md": "hostlab watch --interval 100ms --count 20 --save night.jsonl > /dev/null",
+}
+
+// TestDocumentsRun: each command that stands in a block of README or docs runs as it stands there, in the order of its
+// page, and ends well.
+func TestDocumentsRun(t *testing.T) {
+	testkit.Root(t) // some pages say what only root may
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, n := map[string]bool{}, 0
+	for _, page := range append(pages, "../../README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Base(page)
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			sh := func(line string) {
+				t.Helper()
+				c := exec.CommandContext(t.Context(), "sh", "-c", line)
+				c.Dir, c.Env = dir, append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"))
+				out, err := c.CombinedOutput()
+				verdict, is := errors.AsType[*exec.ExitError](err)
+				if is && strings.Contains(line, "--exit-status") && (verdict.ExitCode() == exitFound || verdict.ExitCode() == exitUndecided) {
+					err = nil
+				}
+				if err != nil || strings.Contains(string(out), "failed") {
+					t.Errorf("%s: %v\n%s", line, err, out)
+				}
+			}
+			if lines := typed(string(text)); len(lines) > 0 {
+				sh(cmp.Or(fixtures[name], "true"))
+				for _, line := range lines {
+					if why := reason(line); why != "" {
+						used[why] = true
+						continue
+					}
+					n++
+					sh(line)
+				}
+			}
+		})
+	}
+	for _, r := range notRun {
+		if !used[r.begins] {
+			t.Errorf("no page has %q", r.begins)
+		}
+	}
+	if n < 20 {
+		t.Errorf("only %d commands were run", n)
+	}
+}
+
+// block is a line of a block, and the lines that it goes on in.
+var block = regexp.MustCompile(`(?m)^    (?:sudo )?((?:hostlab|seq) (?:.*(?:\\|&&)\n)*.*)$`)
+
+// typed are the commands of a page.
+func typed(page string) (lines []string) {
+	for _, m := range block.FindAllStringSubmatch(page, -1) {
+		if !strings.HasPrefix(m[1], "hostlab watch  ") { // a picture of its screen
+			lines = append(lines, m[1])
+		}
+	}
+	return lines
+}
+
+// reason is the beginning of a line that is not run; "": it is.
+func reason(line string) string {
+	line = regexp.MustCompile(` +(#.*)?$`).ReplaceAllString(strings.TrimPrefix(line, "hostlab "), "") + "\n"
+	for _, r := range notRun {
+		if strings.HasPrefix(line, r.begins) {
+			return r.begins
+		}
+	}
+	return ""
+}
