@@ -21,7 +21,10 @@ import (
 )
 
 // Workload implements workload.Workload.
-type Workload struct{ cpus.Placed }
+type Workload struct {
+	workload.Usual
+	cpus.Placed
+}
 
 // Params are the workload's parameters.
 type Params struct {
