@@ -3,6 +3,7 @@ package predict_test
 import (
 	"bytes"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -50,6 +51,20 @@ func TestAnswerFirst(t *testing.T) {
 }
 
 func TestJSONSchema(t *testing.T) {
+	type plainEstimate result.Estimate // without its own JSON, which is null where it is unknown
+	type distribution struct {
+		Kind   model.DistKind `json:"kind"`
+		Mean   float64        `json:"mean"`
+		CV     float64        `json:"cv,omitempty"`
+		Values int            `json:"values,omitempty"`
+	}
+	testkit.Schema{Title: "hostlab predict --format json",
+		Description: "What power policies would cost a workload, simulated. Base units: seconds, hertz, joules, watts, shares of 1. " +
+			"null is what is not known or not finite, never 0.",
+		Forms: []any{predict.Data{Kind: "predict", Schema: predict.Schema}}, Unknown: true,
+		Words:  map[reflect.Type][]any{reflect.TypeFor[result.Evidence](): {result.Simulated}},
+		Shapes: map[reflect.Type]any{reflect.TypeFor[result.Estimate](): plainEstimate{}, reflect.TypeFor[model.Dist](): distribution{}},
+	}.Equal(t, "predict.schema.json")
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	schema := testkit.Must(c.Compile("../../docs/schema/predict.schema.json"))(t)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -131,6 +132,12 @@ func TestManyPairs(t *testing.T) {
 
 // docs/schema/relation.schema.json describes the document.
 func TestPairsSchema(t *testing.T) {
+	type plainEstimate result.Estimate // without its own JSON, which is null where it is unknown
+	testkit.Schema{Title: "Measured pairs of CPUs", Description: "What CPUs share, as the system reports it and as measured. What is not known is null.",
+		Forms: []any{PairsReport{Kind: "pairs", Schema: 1}}, Unknown: true,
+		Words:  map[reflect.Type][]any{reflect.TypeFor[Relation](): {Siblings, Separate, TimeShared, UnknownPair}, reflect.TypeFor[result.Evidence](): {result.Measured, ""}},
+		Shapes: map[reflect.Type]any{reflect.TypeFor[result.Estimate](): plainEstimate{}},
+	}.Equal(t, "relation.schema.json")
 	schema := testkit.Must(jsonschema.NewCompiler().Compile("../../docs/schema/relation.schema.json"))(t)
 	valid := func(r PairsReport) error {
 		b := testkit.Must(result.JSON(r))(t)
@@ -152,9 +159,9 @@ func TestPairsSchema(t *testing.T) {
 // One line says whether the CPUs of a run share a core.
 func TestBetween(t *testing.T) {
 	r := PairsReport{Pairs: []ReportedPair{
-		{A: 0, B: 3, Measured: string(Separate), Reported: string(Siblings)},
-		{A: 1, B: 2, Measured: string(Siblings), Reported: string(Separate)},
-		{A: 0, B: 1, Measured: string(UnknownPair), Reason: "too noisy"},
+		{A: 0, B: 3, Measured: Separate, Reported: Siblings},
+		{A: 1, B: 2, Measured: Siblings, Reported: Separate},
+		{A: 0, B: 1, Measured: UnknownPair, Reason: "too noisy"},
 	}}
 	for _, c := range []struct {
 		some, others []int

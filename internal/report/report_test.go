@@ -370,7 +370,7 @@ func TestSchema(t *testing.T) {
 		}
 	}
 	b := testkit.Must(os.ReadFile("../../docs/schema/assess.schema.json"))(t)
-	verdicts := object(t, b)["$defs"].(map[string]any)["lever"].(map[string]any)["properties"].(map[string]any)["verdict"].(map[string]any)["enum"].([]any)
+	verdicts := object(t, b)["$defs"].(map[string]any)["Lever"].(map[string]any)["properties"].(map[string]any)["verdict"].(map[string]any)["enum"].([]any)
 	for _, v := range lever.Verdicts {
 		if !slices.Contains(verdicts, any(string(v))) {
 			t.Errorf("the schema does not know the verdict %s", v)

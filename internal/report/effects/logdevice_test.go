@@ -130,7 +130,7 @@ func TestLogDeviceFromTheSlowest(t *testing.T) {
 // conforms compares a section with its part of the report's schema.
 func conforms(t *testing.T, section any) {
 	t.Helper()
-	schema := testkit.Must(jsonschema.NewCompiler().Compile("../../../docs/schema/report.schema.json#/$defs/log"))(t)
+	schema := testkit.Must(jsonschema.NewCompiler().Compile("../../../docs/schema/report.schema.json#/$defs/LogDevice"))(t)
 	b := testkit.Must(json.Marshal(section))(t)
 	doc := testkit.Must(jsonschema.UnmarshalJSON(bytes.NewReader(b)))(t)
 	if err := schema.Validate(doc); err != nil {
