@@ -68,13 +68,12 @@ func hosts(_ context.Context, r *request) (*document.Document, error) {
 // hostTable has a row a host. Of one that is not known any more it says what was found then.
 func (r *request) hostTable(list []*fleet.Host) *document.Table {
 	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "last document", Right: true, Unit: "s ago"},
-		{Head: "service"},
-		{Head: "high", Right: true}, {Head: "medium", Right: true}, {Head: "low", Right: true},
+		{Head: "service"}, {Head: "high", Right: true}, {Head: "medium", Right: true}, {Head: "low", Right: true},
 		{Head: "changed in 7 days", Right: true},
 		{Head: "first lever"}, {Head: "likely saves", Right: true, Unit: "s a day"}}}
 	for _, h := range list {
 		stale := h.Stale(r.now, r.Stale)
-		name := document.Cell{Text: h.Name, Link: "/hosts/" + segment(h.Name)}
+		name := hostCell(h.Name)
 		cells := []document.Cell{name, r.heard(h), none(h.Service)}
 		for _, severity := range []check.Severity{check.High, check.Medium, check.Low} {
 			n := 0

@@ -75,9 +75,7 @@ func exceptionPage(_ context.Context, r *request) (*document.Document, error) {
 			if f.Exception != nil {
 				until, reason = f.Exception.Until, f.Exception.Reason
 			}
-			accepted.Add(document.Cell{Text: h.Name, Link: "/hosts/" + segment(h.Name)},
-				document.Cell{Text: f.Check, Link: "/checks/" + segment(f.Check)},
-				document.Text(f.Severity), none(until), none(reason))
+			accepted.Row(hostCell(h.Name), checkCell(f.Check), f.Severity, none(until), none(reason))
 		}
 	}
 	if err := r.paged(accepted, "finding"); err != nil {
@@ -85,8 +83,7 @@ func exceptionPage(_ context.Context, r *request) (*document.Document, error) {
 	}
 	if len(r.fleet.exceptions) == 0 {
 		d.Answer = []document.Line{{Text: fmt.Sprintf("This server has no exceptions of the fleet; --exceptions names "+
-			"their file. Hosts accept %s of their own.",
-			screen.Count(len(accepted.Rows), "finding"))}}
+			"their file. Hosts accept %s of their own.", screen.Count(len(accepted.Rows), "finding"))}}
 	}
 	d.Sections = append(d.Sections, document.Titled("Accepted findings", accepted))
 	return d, nil
@@ -110,8 +107,7 @@ func studies(ctx context.Context, r *request) (*document.Document, error) {
 			" run on hosts. Each page joins one over hosts, and says what to expect of the next."
 	}
 	return &document.Document{Name: "fleet", Title: "Studies", Answer: []document.Line{{Text: answer}},
-		Sections: []document.Section{document.Titled("Studies", t)},
-		Data: struct {
+		Sections: []document.Section{document.Titled("Studies", t)}, Data: struct {
 			document.Head
 			Studies []string `json:"studies"`
 		}{fleet.HeadOf("studies"), names}}, nil

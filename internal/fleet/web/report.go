@@ -69,8 +69,7 @@ func timeSection(body []byte) document.Section {
 		if p.Interval != nil {
 			interval = result.Estimate{Value: p.Share, Low: p.Interval[0], High: p.Interval[1]}.Percent().Interval()
 		}
-		t.Add(document.Text(p.Name.Title()), document.Number(p.Share, result.Share(p.Share)), document.Text(interval),
-			document.Text(p.Source))
+		t.Row(p.Name.Title(), document.Number(p.Share, result.Share(p.Share)), interval, p.Source)
 		all.Segments = append(all.Segments, document.Segment{Class: p.Name.Class(), Name: p.Name.Title(), Value: p.Share,
 			Text: result.Share(p.Share)})
 	}
@@ -97,9 +96,7 @@ func measuredSection(d *fleet.Document) document.Section {
 		if m.Noise != nil {
 			floor = "±" + result.Share(*m.Noise) // of the value, as Read makes it
 		}
-		t.Add(document.Text(cmp.Or(m.Title, m.Name)), value, document.Number(float64(m.N), fmt.Sprint(m.N)),
-			document.Text(floor),
-			none(m.Evidence))
+		t.Row(cmp.Or(m.Title, m.Name), value, m.N, floor, none(m.Evidence))
 	}
 	return document.Titled("Measured", t).Closed()
 }

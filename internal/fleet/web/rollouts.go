@@ -55,12 +55,8 @@ func planList(ctx context.Context, s *store.Store) (*document.Document, error) {
 			return nil, err
 		}
 		row := planRow{Hash: d.Hash, Change: d.Plan.Change(), Made: d.Started.UTC().Format(minutes),
-			Hosts: len(d.Plan.Hosts()),
-			Waves: len(d.Plan.Waves),
-			State: course.State()}
-		t.Add(document.Cell{Text: row.Change, Link: "/rollouts/" + d.Hash}, document.Text(row.Made),
-			document.Number(float64(row.Hosts), strconv.Itoa(row.Hosts)),
-			document.Number(float64(row.Waves), strconv.Itoa(row.Waves)), document.Text(row.State))
+			Hosts: len(d.Plan.Hosts()), Waves: len(d.Plan.Waves), State: course.State()}
+		t.Row(document.Cell{Text: row.Change, Link: "/rollouts/" + d.Hash}, row.Made, row.Hosts, row.Waves, row.State)
 		rows = append(rows, row)
 	}
 	answer := "No roll-out is planned. 'hostlab fleet rollout plan' makes a plan and keeps it here."
@@ -72,8 +68,7 @@ func planList(ctx context.Context, s *store.Store) (*document.Document, error) {
 		t.Lead = "The newest " + strconv.Itoa(len(plans)) + "."
 	}
 	return &document.Document{Name: "fleet", Title: "Roll-outs", Answer: []document.Line{{Text: answer}},
-		Sections: []document.Section{document.Titled("Plans", t)},
-		Data: struct {
+		Sections: []document.Section{document.Titled("Plans", t)}, Data: struct {
 			document.Head
 			Rollouts []planRow `json:"rollouts"`
 		}{fleet.HeadOf("rollouts"), rows}}, nil
