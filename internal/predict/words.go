@@ -109,7 +109,7 @@ func (a *Answer) vanishes(v model.Vanishing) string {
 	if math.IsNaN(carried) {
 		return "is unknown: no load that was tried can be carried by both policies"
 	}
-	return "keeps its cost at every load up to " + percent(carried) + "; it carries no more"
+	return "keeps its cost at every load up to " + percent(carried) + "; with more, its queue grows without end"
 }
 
 func (a *Answer) depends() string {
@@ -118,7 +118,7 @@ func (a *Answer) depends() string {
 	}
 	i := a.Sensitivity[0]
 	if i.Range < 0.01 {
-		return "None of the unknown parameters moves the answer by more than 0.01, at the values tried."
+		return "What is unknown hardly matters: the values tried move the answer by at most 0.01."
 	}
 	var parts []string
 	for _, s := range i.Settings {
