@@ -226,8 +226,7 @@ func (s *Summary) Document() *document.Document {
 	for _, f := range s.Findings {
 		findings.Row(f.Check, CheckTitle(f.Check), f.Severity, f.Hosts)
 	}
-	levers := &document.Table{Columns: append(document.Headings("lever", "worthwhile on", "likely saves"),
-		document.Column{Head: "most of it on"}),
+	levers := &document.Table{Columns: document.Headings("lever", "worthwhile on", "likely saves").Names("most of it on"),
 		Lead: "Savings are in active time of the services, at the load that hostlab watched."}
 	for _, l := range s.Levers {
 		var first []string

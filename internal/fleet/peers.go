@@ -290,8 +290,7 @@ func OutliersDocument(found []Outlier, list []Compared, groups int) *document.Do
 	if found == nil {
 		found = []Outlier{}
 	}
-	equal := &document.Table{Columns: append(document.Headings("hardware"), document.Column{Head: "role"},
-		document.Column{Head: "hosts", Right: true}, document.Column{Head: "compared"}), Most: 40}
+	equal := &document.Table{Columns: document.Headings("hardware").Names("role").Figures("hosts").Names("compared"), Most: 40}
 	for _, s := range strata {
 		compared := fmt.Sprintf("no: fewer than %d", LeastPeers)
 		switch {

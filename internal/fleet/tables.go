@@ -33,25 +33,30 @@ type HostRow struct {
 	Verdict  string         `json:"verdict"`
 }
 
+// HostsAnswer says how many hosts there are, and how many are known.
+func HostsAnswer(hosts []*Host, now time.Time, limit time.Duration) []document.Line {
+	stale := 0
+	for _, h := range hosts {
+		if h.Stale(now, limit) {
+			stale++
+		}
+	}
+	return []document.Line{{Text: fmt.Sprintf("%s; the state of %d is unknown.", screen.Count(len(hosts), "host"), stale)}}
+}
+
 // HostsDocument has a row a host.
 func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.Document {
 	rows := []HostRow{}
-	t := &document.Table{Columns: append(document.Headings("host", "last document", "high", "medium", "low"),
-		document.Column{Head: "first lever"})}
-	stale := 0
+	t := &document.Table{Columns: document.Headings("host", "last document", "high", "medium", "low").Names("first lever")}
 	for _, h := range hosts {
-		row := HostRow{Name: h.Name, Last: h.Last, Stale: h.Stale(now, limit), Service: h.Service, Findings: map[string]int{},
+		row := HostRow{Name: h.Name, Last: h.Last, Stale: h.Stale(now, limit), Service: h.Service, Findings: h.BySeverity(),
 			Verdict: h.Verdict}
-		for _, f := range h.Findings {
-			row.Findings[f.Severity]++
-		}
 		first := "none"
 		if l := h.FirstLever(); l != nil {
 			row.Lever, first = &l.Name, lever.Title(l.Name)
 		}
 		heard := document.Number(now.Sub(h.Last).Seconds(), ago(now.Sub(h.Last))+" ago")
 		if row.Stale {
-			stale++
 			heard = document.Cell{Text: "not known for " + ago(now.Sub(h.Last)), Tone: document.Caution, Sort: heard.Sort}
 		}
 		cells := []document.Cell{document.Text(h.Name), heard}
@@ -61,9 +66,8 @@ func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.
 		t.Add(append(cells, document.Text(first))...)
 		rows = append(rows, row)
 	}
-	return &document.Document{Name: "fleet", Title: "Hosts",
-		Answer: []document.Line{{Text: fmt.Sprintf("%s; the state of %d is unknown.", screen.Count(len(hosts), "host"),
-			stale)}}, Sections: []document.Section{document.Titled("Hosts", t)}, Data: HostList{HeadOf("hosts"), rows}}
+	return &document.Document{Name: "fleet", Title: "Hosts", Answer: HostsAnswer(hosts, now, limit),
+		Sections: []document.Section{document.Titled("Hosts", t)}, Data: HostList{HeadOf("hosts"), rows}}
 }
 
 // DiffDocument says why two hosts differ. ran reads the experiments of a study, for what they say of hosts like these.

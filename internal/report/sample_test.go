@@ -106,8 +106,7 @@ func wakeup(cpus []int, worst float64) probe.Outcome {
 		}
 		o.Measurements = append(o.Measurements, measured("wakeup", fmt.Sprintf("wakeup.cold.10ms.cpu%d", cpu),
 			fmt.Sprintf("10 ms burst that reads three quarters of the L2 cache after 100 ms asleep, beyond arithmetic, CPU %d",
-				cpu),
-			"ratio", 1.02, 0.99, 1.04, 24, 0.018, l("kernel", "cold", "slice", "0.010", "loss", "0.0002")),
+				cpu), "ratio", 1.02, 0.99, 1.04, 24, 0.018, l("kernel", "cold", "slice", "0.010", "loss", "0.0002")),
 			measured("wakeup", fmt.Sprintf("wakeup.latency.p50.cpu%d", cpu),
 				fmt.Sprintf("lateness of a wake-up after 100 ms asleep, median, CPU %d", cpu), "s", 61e-6, 55e-6, 66e-6, 40,
 				math.NaN(), l("kernel", "latency")), measured("wakeup", fmt.Sprintf("wakeup.latency.floor.cpu%d", cpu),

@@ -256,10 +256,8 @@ func (c *Course) Status(t Typed) *document.Document {
 func (c *Course) Document(t Typed) (*document.Document, error) {
 	p, d := c.Plan, c.Status(t)
 	planned := p.Document(t, math.NaN(), nil)
-	said := &document.Table{Columns: document.Headings("after wave", "verdict", "with the change", "p for harm")}
-	for _, head := range []string{string(UnlessHarm), string(OnlyIfBetter), "why"} {
-		said.Columns = append(said.Columns, document.Column{Head: head})
-	}
+	said := &document.Table{Columns: document.Headings("after wave", "verdict", "with the change", "p for harm").
+		Names(string(UnlessHarm), string(OnlyIfBetter), "why")}
 	gates := []*Judged{}
 	for _, w := range p.Waves {
 		if c.begun[w.Wave].IsZero() {

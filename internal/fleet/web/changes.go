@@ -86,12 +86,11 @@ func (f *snapshot) full() bool {
 
 // changeTable has a row a change.
 func changeTable(list []fleet.Change, named bool) *document.Table {
-	t := &document.Table{Columns: []document.Column{{Head: "when (UTC)", Whole: true}}}
+	columns := document.Columns{}.Wholes("when (UTC)")
 	if named {
-		t.Columns = append(t.Columns, document.Column{Head: "host"})
+		columns = columns.Names("host")
 	}
-	t.Columns = append(t.Columns, document.Column{Head: "what"}, document.Column{Head: "before"},
-		document.Column{Head: "after"})
+	t := &document.Table{Columns: columns.Names("what", "before", "after")}
 	for _, c := range list {
 		cells := []document.Cell{document.Text(c.At.Format(minutes))}
 		if named {

@@ -116,10 +116,7 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 
 // stateOf is a host in a sentence or two. One that is not known is never called well.
 func (r *request) stateOf(h *fleet.Host) string {
-	n := map[string]int{}
-	for _, f := range h.Findings {
-		n[f.Severity]++
-	}
+	n := h.BySeverity()
 	var counts []string
 	for _, s := range slices.Backward(check.Severities) {
 		if n[s] > 0 {
@@ -174,11 +171,8 @@ func severityCell(s string) document.Cell {
 }
 
 func documentTable(kept []store.Kept) *document.Table {
-	t := &document.Table{Columns: document.Headings("SHA-256"), Lead: "The newest, byte for byte as they came."}
-	for _, head := range []string{"kind", "written", "received", "by", "came by"} {
-		t.Columns = append(t.Columns, document.Column{Head: head, Whole: head == "written" || head == "received"})
-	}
-	t.Columns[0].Whole = true
+	t := &document.Table{Lead: "The newest, byte for byte as they came.",
+		Columns: document.Columns{}.Wholes("SHA-256").Names("kind").Wholes("written", "received").Names("by", "came by")}
 	for _, k := range kept {
 		hash := document.Text(k.Hash[:min(12, len(k.Hash))])
 		if k.Whole {

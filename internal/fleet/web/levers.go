@@ -120,12 +120,9 @@ func leverCell(name string) document.Cell {
 
 // leverTable shows levers of one host, or one lever of hosts.
 func leverTable() *document.Table {
-	t := &document.Table{Columns: document.Headings("lever", "likely", "at most", "likely saves"),
-		Lead: "Shares are of the service's active time."}
+	t := &document.Table{Columns: document.Headings("lever", "likely", "at most", "likely saves").
+		Names("verdict", "evidence", "what it rests on", "what to type"), Lead: "Shares are of the service's active time."}
 	t.Columns[3].Unit = "s a day"
-	for _, head := range []string{"verdict", "evidence", "what it rests on", "what to type"} {
-		t.Columns = append(t.Columns, document.Column{Head: head})
-	}
 	return t
 }
 

@@ -64,11 +64,8 @@ func exceptionPage(_ context.Context, r *request) (*document.Document, error) {
 			}
 		}
 	}
-	accepted := &document.Table{Columns: document.Headings("host"),
+	accepted := &document.Table{Columns: document.Headings("host").Names("check", "severity", "until", "reason"),
 		Lead: "Findings that are accepted, by an exception of the fleet or by the host's own."}
-	for _, head := range []string{"check", "severity", "until", "reason"} {
-		accepted.Columns = append(accepted.Columns, document.Column{Head: head})
-	}
 	for _, h := range r.known() {
 		for _, f := range h.Accepted {
 			until, reason := "", ""

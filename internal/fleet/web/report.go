@@ -62,8 +62,7 @@ func timeSection(body []byte) document.Section {
 		return s
 	}
 	var all document.Bar
-	t := &document.Table{Columns: append(document.Headings("part", "share", "95 % interval"),
-		document.Column{Head: "source"})}
+	t := &document.Table{Columns: document.Headings("part", "share", "95 % interval").Names("source")}
 	for _, p := range a.Time.Parts {
 		interval := "counted"
 		if p.Interval != nil {
@@ -80,8 +79,7 @@ func timeSection(body []byte) document.Section {
 
 // measuredSection shows what the probes measured.
 func measuredSection(d *fleet.Document) document.Section {
-	t := &document.Table{Columns: append(document.Headings("measurement", "value", "n", "noise floor"),
-		document.Column{Head: "evidence"})}
+	t := &document.Table{Columns: document.Headings("measurement", "value", "n", "noise floor").Names("evidence")}
 	for _, m := range d.Measured {
 		if m.Value == nil {
 			continue

@@ -43,11 +43,7 @@ func planList(ctx context.Context, s *store.Store) (*document.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &document.Table{Columns: document.Headings("what is set")}
-	for _, head := range []string{"planned", "hosts", "waves", "state"} {
-		t.Columns = append(t.Columns, document.Column{Head: head, Right: head == "hosts" || head == "waves",
-			Whole: head == "planned"})
-	}
+	t := &document.Table{Columns: document.Headings("what is set").Wholes("planned").Figures("hosts", "waves").Names("state")}
 	rows := []planRow{}
 	for _, d := range plans {
 		course, err := s.Progress(ctx, d.Plan)
