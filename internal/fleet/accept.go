@@ -58,11 +58,18 @@ func about(f *Held, list []check.Exception) []check.Exception {
 	return out
 }
 
-// AcceptHeld is Accept of what one check says on hosts.
-func AcceptHeld(held []Held, list []check.Exception, now time.Time) {
+// AcceptHeld is Accept of what one check says on hosts. It marks hosts that are not known any more, and puts findings
+// first.
+func AcceptHeld(held []Held, list []check.Exception, hosts []*Host, now time.Time, limit time.Duration) {
+	known := map[string]bool{}
+	for _, h := range hosts {
+		known[h.Name] = !h.Stale(now, limit)
+	}
 	for i := range held {
 		accept(&held[i], list, held[i].Host, now)
+		held[i].Stale = !known[held[i].Host]
 	}
+	sortHeld(held)
 }
 
 // AcceptedSum is an exception in force, and on how many hosts.

@@ -36,9 +36,6 @@ type Report struct {
 // NewReport applies exceptions and counts. The rows of hosts that are not known any more stay, with their age.
 func NewReport(hosts []*Host, proofs []Proof, list []check.Exception, now time.Time, limit time.Duration) *Report {
 	r := &Report{Head: HeadOf("report"), Made: now.UTC().Format(time.RFC3339), Hosts: len(hosts), Answers: proofs}
-	if r.Answers == nil {
-		r.Answers = []Proof{}
-	}
 	stale := map[string]bool{}
 	for _, h := range hosts {
 		if stale[h.Name] = h.Stale(now, limit); stale[h.Name] {

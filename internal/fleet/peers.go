@@ -287,9 +287,6 @@ func OutliersDocument(found []Outlier, list []Compared, groups int) *document.Do
 			traits.Row(o.Host, a.Path, a.Value, fmt.Sprintf("%s (%d %%)", a.Others, a.Share))
 		}
 	}
-	if found == nil {
-		found = []Outlier{}
-	}
 	equal := &document.Table{Columns: document.Headings("hardware").Names("role").Figures("hosts").Names("compared"), Most: 40}
 	for _, s := range strata {
 		compared := fmt.Sprintf("no: fewer than %d", LeastPeers)

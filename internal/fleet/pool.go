@@ -175,9 +175,6 @@ func (p *Pooled) decide() {
 // PoolDocument reports studies that were pooled.
 func PoolDocument(study string, list []*Pooled) *document.Document {
 	d := &document.Document{Name: "fleet", Title: "Study " + study}
-	if list == nil {
-		list = []*Pooled{}
-	}
 	for i, p := range list {
 		d.Answer = append(d.Answer, document.Line{Text: p.sentence()})
 		t := &document.Table{Columns: document.Headings("host", "effect", "n", "document")}

@@ -125,12 +125,6 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration,
 		document.Titled("What is set up differently", settings),
 		document.Titled("What checks find on one host only", alone),
 		document.Titled("What experiments say", told), document.Titled("What would prove it", proofs)}
-	if apart == nil {
-		apart = []Apart{}
-	}
-	if differ == nil {
-		differ = []Difference{}
-	}
 	d.Data = DiffReport{HeadOf("diff"), a.Name, b.Name, apart, differ, found}
 	return d, nil
 }
@@ -220,19 +214,8 @@ func estimate(m Measurement) document.Cell {
 	return document.Number(*m.Value, fmt.Sprint(e))
 }
 
-// MarkStale marks what is said of hosts that are not known any more.
-func MarkStale(list []Held, hosts []*Host, now time.Time, limit time.Duration) {
-	known := map[string]bool{}
-	for _, h := range hosts {
-		known[h.Name] = !h.Stale(now, limit)
-	}
-	for i := range list {
-		list[i].Stale = !known[list[i].Host]
-	}
-}
-
-// SortHeld puts findings first, then what is not known, and what was said of hosts that are not known any more last.
-func SortHeld(list []Held) {
+// sortHeld puts findings first, then what is not known, and what was said of hosts that are not known any more last.
+func sortHeld(list []Held) {
 	order := func(h Held) int {
 		n := slices.Index([]check.Status{check.Finding, check.Unknown, check.Accepted, check.OK}, h.Status)
 		if n < 0 {
@@ -291,9 +274,6 @@ func ChangesDocument(list []Change, since string) *document.Document {
 	t := &document.Table{Columns: document.Headings("when", "host", "what", "before", "after"), Most: 100}
 	for _, c := range list {
 		t.Row(c.At.Format("2006-01-02 15:04"), c.Host, c.Subject, c.Before, c.After)
-	}
-	if list == nil {
-		list = []Change{}
 	}
 	return &document.Document{Name: "fleet", Title: "Changes",
 		Answer:   []document.Line{{Text: fmt.Sprintf("%s in the last %s.", screen.Count(len(list), "change"), since)}},

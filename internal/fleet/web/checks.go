@@ -20,9 +20,7 @@ func oneCheck(ctx context.Context, r *request) (*document.Document, error) {
 	if len(list) == 0 {
 		return nil, notThere("check in any document")
 	}
-	fleet.AcceptHeld(list, r.fleet.exceptions, r.now)
-	fleet.MarkStale(list, r.fleet.hosts, r.now, r.Stale)
-	fleet.SortHeld(list)
+	fleet.AcceptHeld(list, r.fleet.exceptions, r.fleet.hosts, r.now, r.Stale)
 	t := &document.Table{Columns: document.Headings("host").Names("status", "severity",
 		"role").Wholes("since").Names("what was read")}
 	found, known := fleet.CountHeld(list)

@@ -95,9 +95,6 @@ func studies(ctx context.Context, r *request) (*document.Document, error) {
 	for _, n := range names {
 		t.Add(document.Cell{Text: n, Link: "/studies/" + segment(n)})
 	}
-	if names == nil {
-		names = []string{}
-	}
 	answer := "No report of an experiment is here yet: 'hostlab report --format json' writes one."
 	if len(names) > 0 {
 		answer = screen.Plural(len(names), "study was", "studies were") +
