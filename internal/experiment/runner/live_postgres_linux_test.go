@@ -58,10 +58,7 @@ func counted(t *testing.T, variable string, other int) int {
 	if text == "" {
 		return other
 	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := testkit.Must(strconv.Atoi(text))(t)
 	return n
 }
 
@@ -78,9 +75,7 @@ func TestLiveKilled(t *testing.T) {
 			var out strings.Builder
 			cmd.Env = append(os.Environ(), "RUNNER_TEST_CHILD="+dir)
 			cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &out, time.Second
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, cmd.Start())
 			done := make(chan error, 1)
 			go func() { done <- cmd.Wait() }()
 			err := errors.New("it runs")
