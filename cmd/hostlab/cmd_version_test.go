@@ -1,10 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"testing"
-
-	"github.com/go-json-experiment/json"
 
 	"hostlab/internal/testkit"
 )
