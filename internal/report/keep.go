@@ -221,7 +221,7 @@ func (h *History) Assessment() (*Assessment, error) {
 	a := s.Assessment(host.Tree{Root: h.Dir}, facts)
 	a.Started, a.Seconds = h.At[0], m.Report.Wall
 	asked := h.To.Sub(h.From).Seconds()
-	if missing := asked - m.Report.Wall; missing > 1.5*KeptFor.Seconds() && missing > 0.05*asked {
+	if missing := asked - m.Report.Wall; missing > 2.5*KeptFor.Seconds() && missing > 0.05*asked {
 		a.Warnings = append(a.Warnings, fmt.Sprintf("Of %s, %s were kept: the service, or hostlab, did not run for the rest.",
 			result.Format(asked, "s"), result.Format(m.Report.Wall, "s")))
 	}
