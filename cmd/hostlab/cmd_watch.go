@@ -93,7 +93,7 @@ With --from and --exit-status:
 				return err
 			}
 			if o.ring.keep != "" {
-				return o.ring.run(cmd.Context(), notes(cmd, std), o.duration)
+				return o.ring.run(cmd.Context(), notes(cmd, std), o.duration, o.listen)
 			}
 			if err := o.check(cmd); err != nil {
 				return err

@@ -112,7 +112,7 @@ func (w *watcher) open(ctx context.Context, tree host.Tree, note io.Writer) erro
 		fmt.Fprintf(note, "hostlab: recording to %s; %s\n", screen.Clean(o.record), sizes(len(w.last.CPUs), o.interval))
 	}
 	if o.listen != "" {
-		if err := w.serve(ctx, note); err != nil {
+		if w.url, err = serve(ctx, note, o.listen, w.write); err != nil {
 			return err
 		}
 	}
@@ -146,6 +146,14 @@ func (w *watcher) next(ctx context.Context) (watch.Sample, error) {
 		}
 	}
 	return s, w.export()
+}
+
+// write writes the metrics.
+func (w *watcher) write(to io.Writer) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, err := w.expose.WriteTo(to)
+	return err
 }
 
 func (w *watcher) export() error {

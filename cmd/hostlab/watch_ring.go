@@ -58,7 +58,7 @@ func (o *ringOptions) check(cmd *cobra.Command) error {
 	case o.service == "":
 		return usagef("--ring needs --service NAME: %s", service.Forms)
 	}
-	for _, name := range []string{"interval", "count", "log-dir", "probe-commits", "save", "listen", "textfile", "from", "root", "format"} {
+	for _, name := range []string{"interval", "count", "log-dir", "probe-commits", "save", "textfile", "from", "root", "format"} {
 		if cmd.Flags().Changed(name) {
 			return usagef("--%s is of no use with --ring, which keeps a service and not the CPUs; run a second 'hostlab watch'", name)
 		}
@@ -72,7 +72,7 @@ func (o *ringOptions) check(cmd *cobra.Command) error {
 }
 
 // run keeps the service until ctx ends, or for so long.
-func (o *ringOptions) run(ctx context.Context, note io.Writer, lasts time.Duration) error {
+func (o *ringOptions) run(ctx context.Context, note io.Writer, lasts time.Duration, listen string) error {
 	keep, err := span(o.keep)
 	if err != nil {
 		return err
@@ -96,8 +96,15 @@ func (o *ringOptions) run(ctx context.Context, note io.Writer, lasts time.Durati
 		ctx, stop = context.WithTimeout(ctx, lasts)
 		defer stop()
 	}
+	var metrics *report.Metrics
+	if listen != "" {
+		metrics = report.NewMetrics(versionText())
+		if _, err := serve(ctx, note, listen, func(w io.Writer) error { _, err := metrics.WriteTo(w); return err }); err != nil {
+			return err
+		}
+	}
 	options := report.Options{Service: o.service, Tool: versionText(), OnlyService: true}
-	err = report.Keep(ctx, options, w, func(text string) { fmt.Fprintln(note, "hostlab: "+screen.Clean(text)) })
+	err = report.Keep(ctx, options, w, metrics, func(text string) { fmt.Fprintln(note, "hostlab: "+screen.Clean(text)) })
 	if _, ok := errors.AsType[*report.Unusable](err); ok {
 		return usageError{err}
 	}

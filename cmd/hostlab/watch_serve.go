@@ -29,28 +29,28 @@ func listen(addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// serve begins to answer Prometheus; it ends with the context.
-func (w *watcher) serve(ctx context.Context, note io.Writer) error {
-	addr, err := address(w.o.listen)
+// serve begins to answer Prometheus at an address, as it was given; it ends with the context.
+func serve(ctx context.Context, note io.Writer, given string, write func(io.Writer) error) (url string, err error) {
+	addr, err := address(given)
 	if err != nil {
-		return err
+		return "", err
 	}
 	l, err := listen(addr)
 	if err != nil {
-		return err
+		return "", err
 	}
-	w.url = "http://" + l.Addr().String() + "/metrics"
-	fmt.Fprintln(note, "hostlab: metrics on "+screen.Clean(w.url))
+	url = "http://" + l.Addr().String() + "/metrics"
+	fmt.Fprintln(note, "hostlab: metrics on "+screen.Clean(url))
 	if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
 		fmt.Fprintf(note, "hostlab: warning: %s can be reached from other hosts, without a password or encryption\n",
 			screen.Clean(l.Addr().String()))
 	}
 	name, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return err
+		return "", err
 	}
 	server := &http.Server{
-		Handler:           onlyNamed(func(asked string) bool { return strings.EqualFold(asked, name) }, w.handler()),
+		Handler:           onlyNamed(func(asked string) bool { return strings.EqualFold(asked, name) }, pageOf(write)),
 		ReadHeaderTimeout: 2 * time.Second,
 		ReadTimeout:       2 * time.Second,
 		WriteTimeout:      2 * time.Second,
@@ -60,7 +60,7 @@ func (w *watcher) serve(ctx context.Context, note io.Writer) error {
 	server.SetKeepAlivesEnabled(false) // a scrape a connection: one that idles keeps no place
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	go func() { _ = (&limited{Listener: l, most: mostClients}).serve(server, nil) }() // ends when it is closed, or with the process
-	return nil
+	return url, nil
 }
 
 // mostClients are the connections that watch serves at a time.
@@ -98,14 +98,12 @@ func network(addr string) string {
 	return "tcp"
 }
 
-func (w *watcher) handler() http.Handler {
+// pageOf is the page of metrics that write writes.
+func pageOf(write func(io.Writer) error) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(out http.ResponseWriter, _ *http.Request) {
 		var b bytes.Buffer
-		w.mu.Lock()
-		_, err := w.expose.WriteTo(&b)
-		w.mu.Unlock()
-		if err != nil {
+		if err := write(&b); err != nil {
 			http.Error(out, err.Error(), http.StatusInternalServerError)
 			return
 		}

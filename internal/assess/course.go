@@ -104,12 +104,12 @@ func (m *Minute) course() document.Section {
 			return 0
 		}
 	}
-	s := document.Section{Title: "The minute", Where: document.Page}
+	s := document.Section{Title: "Over time", Where: document.Page}
 	add := func(id, title, note string, y picture.Axis, layers ...layer) {
 		s.Blocks = append(s.Blocks, document.Figure{Figure: picture.Figure{Title: title, Note: note,
 			SVG: stacked(id, title, y, all, layers)}})
 	}
-	add("parts", "Where its time went, second by second",
+	add("parts", "Where its time went, over time",
 		"All sessions or threads together, in the colours of the bar above.",
 		picture.Axis{Name: "time of all sessions (s per second)"}, parts...)
 	if m.busyUntil(0) != nil {

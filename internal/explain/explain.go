@@ -7,6 +7,7 @@ package explain
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -148,7 +149,8 @@ type Report struct {
 	// counted; 0: they were, or that is not known either.
 	TransactionsLow  int64     `json:"transactions_low,omitempty"`
 	TransactionsHigh int64     `json:"transactions_high,omitempty"`
-	Active           *float64  `json:"-"` // s, as Account has it
+	Late             float64   `json:"transactions_late,omitempty"` // that may be missing or too many, as sessions tell of theirs late
+	Active           *float64  `json:"-"`                           // s, as Account has it
 	Parts            []Part    `json:"parts"`
 	Course           []Stretch `json:"course"` // the same time in stretches, in order
 	Events           []Event   `json:"events"`
@@ -166,6 +168,17 @@ type Report struct {
 	Warnings   []string    `json:"warnings"`
 	Hidden     bool        `json:"sessions_hidden"` // sessions of others do not show to this user
 	Ended      string      `json:"ended"`           // why it ended early; "" where it did not
+}
+
+// lateMost is the share of the transactions that may be missing without a word.
+const lateMost = 0.02
+
+// late says how far the count of transactions may be off, where that matters.
+func (r *Report) late() {
+	if off := r.Late / float64(max(1, r.Transactions)); off > lateMost {
+		r.Missing = append(r.Missing, fmt.Sprintf("transactions of the last second: sessions tell of theirs up to 1 s late, so that "+
+			"the count may be off by up to %.0f %%; record for a minute or longer", min(100, 100*off)))
+	}
 }
 
 // Part finds a part; zero where there is none.

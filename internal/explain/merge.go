@@ -32,6 +32,7 @@ func Merge(list []Report) Report {
 		out.Peak, out.Samples = max(out.Peak, r.Peak), out.Samples+r.Samples
 		out.Looks, out.Questions = out.Looks+r.Looks, out.Questions+r.Questions
 		cost += r.Cost * r.Wall
+		out.Late = max(out.Late, r.Late) // what one lacks, the next has
 		out.CostAtMost, out.Hidden = out.CostAtMost || r.CostAtMost, out.Hidden || r.Hidden
 		if told = told && r.Seen != nil; told {
 			seen += *r.Seen
@@ -62,6 +63,7 @@ func Merge(list []Report) Report {
 	out.named(list)
 	out.whole(list)
 	out.Course = joined(out.Course)
+	out.late()
 	return out
 }
 

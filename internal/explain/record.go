@@ -409,7 +409,7 @@ func (r *recorder) report(server Server, wall float64) Report {
 		Wall: wall, Method: Method,
 		Transactions: account.Transactions, TransactionsLow: account.TransactionsLow,
 		TransactionsHigh: account.TransactionsHigh,
-		Peak:             r.peak, Seen: &r.seen, Active: account.Active,
+		Late:             account.Late, Peak: r.peak, Seen: &r.seen, Active: account.Active,
 		Hidden: server.Hidden || r.masked > 0, Log: account.Log, Totals: r.totals, Sampled: sampled, Copies: r.copies, Missing: slices.Concat(server.Missing, account.Missing),
 		Warnings: account.Warnings}
 	if account.Log.Average != nil {
@@ -424,6 +424,9 @@ func (r *recorder) report(server Server, wall float64) Report {
 				"that is left out")
 	}
 	var more []string
+	if r.Rarely == 1 { // of one of many stretches, all of them together say it
+		rep.late()
+	}
 	rep.Elapsed, rep.Parts, rep.Events, more = Decompose(r.batches, account)
 	rep.Warnings = append(rep.Warnings, more...)
 	for i := range rep.Events {

@@ -151,6 +151,7 @@ type Account struct {
 	AtMost map[PartName]float64
 	// Active is for how long sessions ran statements, their commits included, s; nil: not counted.
 	Active   *float64
+	Late     float64 // transactions that may be missing, or too many, as sessions tell of theirs late
 	Missing  []string
 	Warnings []string
 }

@@ -19,6 +19,7 @@ type bands struct {
 	trends Trends
 	open   Band // zero: none is
 	rising bool
+	rise   *Rise // of the last band; nil: none, or not known
 }
 
 // openBands goes on with those of a ring.
@@ -79,6 +80,7 @@ func (b *bands) close() (news string, err error) {
 		return "", err
 	}
 	rise, known := b.trends.Add(one)
+	b.rise = rise
 	if !known || b.rising == (rise != nil) {
 		return "", nil
 	}
@@ -92,7 +94,7 @@ func (b *bands) close() (news string, err error) {
 // there was none, or it is not known.
 func (h *History) risen() (rise *Rise, since time.Time) {
 	var t Trends
-	_ = readBands(filepath.Join(h.Dir, bandsDir), h.To, func(b Band) { // a ring without a trend has its times all the same
+	_ = readBands(filepath.Join(h.Dir, bandsDir), h.To, func(b Band) { // a ring without bands has its times
 		r, known := t.Add(b)
 		switch {
 		case r != nil:

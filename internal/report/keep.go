@@ -33,8 +33,9 @@ const (
 
 // Keep watches a service stretch after stretch until ctx ends, and puts each into a ring. A service that ends is waited for; a disk
 // that is full, too. tell says once of each trouble that there is one, and when it is over.
-func Keep(ctx context.Context, o Options, into *ring.Writer, tell func(string)) error {
-	k := &keeper{Options: o, into: into, tell: tell}
+// metrics may be nil.
+func Keep(ctx context.Context, o Options, into *ring.Writer, metrics *Metrics, tell func(string)) error {
+	k := &keeper{Options: o, into: into, metrics: metrics, tell: tell}
 	defer k.leave()
 	var err error
 	if k.bands, err = openBands(into.Dir()); err != nil {
@@ -64,6 +65,7 @@ type keeper struct {
 	found   bool    // it was, once
 	n       int     // stretches
 	bands   *bands
+	metrics *Metrics // nil: nobody reads them
 	trouble string
 }
 
@@ -144,6 +146,9 @@ func (k *keeper) stretch(ctx context.Context, began time.Time) error {
 	if m.Ended != "" && m.Ended != explain.Interrupted || t.source != nil && !m.Connected {
 		k.leave() // it, or its session, ended: it is looked for again
 	}
+	if k.metrics != nil {
+		k.metrics.add(k.Service, began, m, k.bands.rise)
+	}
 	m.Thin()
 	text, err := result.RecordJSON(Kept{Schema, k.Tool, k.facts.Identity.Hostname.Or(""), m})
 	if err != nil {
@@ -216,7 +221,7 @@ func (h *History) Assessment() (*Assessment, error) {
 	a := s.Assessment(host.Tree{Root: h.Dir}, facts)
 	a.Started, a.Seconds = h.At[0], m.Report.Wall
 	asked := h.To.Sub(h.From).Seconds()
-	if missing := asked - m.Report.Wall; missing > 1.5*KeptFor.Seconds() && missing > 0.05*asked {
+	if missing := asked - m.Report.Wall; missing > 2.5*KeptFor.Seconds() && missing > 0.05*asked {
 		a.Warnings = append(a.Warnings, fmt.Sprintf("Of %s, %s were kept: the service, or hostlab, did not run for the rest.",
 			result.Format(asked, "s"), result.Format(m.Report.Wall, "s")))
 	}

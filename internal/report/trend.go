@@ -227,7 +227,7 @@ func (t *Trends) grown() (part explain.PartName) {
 
 // Text says it.
 func (r *Rise) Text() string {
-	says := fmt.Sprintf("a transaction takes %s longer than at this time on %s before, where chance gives %s (SD)",
+	says := fmt.Sprintf("a transaction takes %s longer than at this time on %s before, where chance gives %s",
 		result.Share(r.Ratio-1), screen.Count(r.Days, "day"), result.Share(r.Noise))
 	if r.Part != "" {
 		says += "; most of it is " + r.Part.Title()

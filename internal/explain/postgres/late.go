@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"fmt"
 	"time"
 
 	"hostlab/internal/explain"
@@ -16,9 +15,6 @@ type reading struct {
 // end is how long a stretch at an end of the recording is, at least: as sessions tell of
 // their transactions once a second, a shorter one may hold none.
 const end = 2 * time.Second
-
-// most is the share of the count that may be missing without a word.
-const most = 0.02
 
 // untold says how far the count of transactions may be off: a session tells of its own up
 // to a second late (PGSTAT_MIN_INTERVAL in pgstat.c). So the count may hold a second's
@@ -38,9 +34,5 @@ func untold(readings []reading, a *explain.Account) {
 	rate := func(a, b reading) float64 {
 		return float64(b.transactions-a.transactions) / max(b.at.Sub(a.at).Seconds(), flush)
 	}
-	off := max(rate(readings[0], readings[i]), rate(readings[j], readings[n-1])) * flush / float64(a.Transactions)
-	if off > most {
-		a.Missing = append(a.Missing, fmt.Sprintf("transactions of the last second: sessions tell of theirs up to 1 s late, so that "+
-			"the count may be off by up to %.0f %%; record for a minute or longer", min(100, 100*off)))
-	}
+	a.Late = max(rate(readings[0], readings[i]), rate(readings[j], readings[n-1])) * flush
 }
