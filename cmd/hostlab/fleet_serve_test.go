@@ -50,7 +50,8 @@ func pageStatus(t *testing.T, client *http.Client, url, named, password string) 
 	if password != "" {
 		r.SetBasicAuth("", password)
 	}
-	resp := testkit.Must(client.Do(r))(t)
+	resp, err := client.Do(r)
+	testkit.OK(t, err)
 	resp.Body.Close()
 	return resp.StatusCode
 }

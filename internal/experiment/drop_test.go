@@ -48,8 +48,7 @@ exhausted = "mark"
 
 func parsed(t testing.TB, text string) *Study {
 	t.Helper()
-	s := testkit.Must(Parse("t.toml", "/", []byte(text), Overrides{}, everything()))(t)
-	return s
+	return testkit.Must(Parse("t.toml", "/", []byte(text), Overrides{}, everything()))(t)
 }
 
 // contrasts names what a study compares.

@@ -172,8 +172,7 @@ func compiled(t *testing.T) *jsonschema.Schema {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020) // it checks the schema against its own
 	testkit.OK(t, c.AddResource("study.schema.json", doc))
-	s := testkit.Must(c.Compile("study.schema.json"))(t)
-	return s
+	return testkit.Must(c.Compile("study.schema.json"))(t)
 }
 
 // asJSON is a TOML file as schemas see it.
@@ -182,8 +181,7 @@ func asJSON(t *testing.T, data []byte) any {
 	var v any
 	testkit.OK(t, toml.Unmarshal(data, &v))
 	b := testkit.Must(json.Marshal(v))(t)
-	doc := testkit.Must(jsonschema.UnmarshalJSON(bytes.NewReader(b)))(t)
-	return doc
+	return testkit.Must(jsonschema.UnmarshalJSON(bytes.NewReader(b)))(t)
 }
 
 func TestSchemaAcceptsStudies(t *testing.T) {

@@ -30,8 +30,7 @@ name = "null"
 
 func parse(t *testing.T, text string, o Overrides) *Study {
 	t.Helper()
-	s := testkit.Must(Parse("small.toml", t.TempDir(), []byte(text), o, everything()))(t)
-	return s
+	return testkit.Must(Parse("small.toml", t.TempDir(), []byte(text), o, everything()))(t)
 }
 
 func TestDefaults(t *testing.T) {

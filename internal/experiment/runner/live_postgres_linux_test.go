@@ -58,8 +58,7 @@ func counted(t *testing.T, variable string, other int) int {
 	if text == "" {
 		return other
 	}
-	n := testkit.Must(strconv.Atoi(text))(t)
-	return n
+	return testkit.Must(strconv.Atoi(text))(t)
 }
 
 // Whoever is killed at whatever moment, what was is there again by itself, and no run is lost.

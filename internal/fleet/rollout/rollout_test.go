@@ -194,8 +194,7 @@ func TestGateWaits(t *testing.T) {
 		t.Helper()
 		c := simulated(planned(12, 3, 3), wave, 0, rng)
 		edit(c)
-		j := testkit.Must(c.Gate(wave, policy))(t)
-		return j
+		return testkit.Must(c.Gate(wave, policy))(t)
 	}
 	first := func(c *Course) *Host { return c.wave(1)[0] }
 	for name, c := range map[string]struct {

@@ -53,8 +53,7 @@ func values(t *testing.T, w workload.Workload, given map[string]any) workload.Pa
 	for name, v := range given {
 		params[name] = v
 	}
-	v := testkit.Must(workload.Check(w.Describe(), params))(t)
-	return v
+	return testkit.Must(workload.Check(w.Describe(), params))(t)
 }
 
 func begin(t *testing.T, w workload.Workload, given map[string]any) *session {

@@ -218,6 +218,5 @@ func TestAnyOutput(t *testing.T) {
 }
 
 func fresh(t *rapid.T) picker {
-	p := testkit.Must(newPicker(workload.Pick{Name: "x", From: `regex:(\d+)`, Unit: workload.AnyUnit}))(t)
-	return p
+	return testkit.Must(newPicker(workload.Pick{Name: "x", From: `regex:(\d+)`, Unit: workload.AnyUnit}))(t)
 }

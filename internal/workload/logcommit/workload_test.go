@@ -67,16 +67,14 @@ func TestLevels(t *testing.T) {
 	dir := t.TempDir()
 	check := func(given map[string]any) workload.Params {
 		t.Helper()
-		v := testkit.Must(workload.Check(Workload{}.Describe(), given))(t)
-		return v
+		return testkit.Must(workload.Check(Workload{}.Describe(), given))(t)
 	}
 	first := check(map[string]any{"count": int64(3)})
 	s := testkit.Must(Workload{}.Open(t.Context(), workload.Config{Params: first, Dir: dir, Work: dir}))(t)
 	defer s.Close()
 	run := func(given map[string]any) workload.Sample {
 		t.Helper()
-		got := testkit.Must(s.Run(t.Context(), workload.Request{Params: check(given)}))(t)
-		return got
+		return testkit.Must(s.Run(t.Context(), workload.Request{Params: check(given)}))(t)
 	}
 	if got := run(map[string]any{"count": int64(3)}); got.Operations != 3 || got.Missing["p99"] == "" || got.Values["p50"] <= 0 {
 		t.Errorf("three commits: %+v", got)

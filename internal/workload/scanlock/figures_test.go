@@ -25,8 +25,7 @@ func publishedRun() Snapshot {
 // publishedPlan is its plan: on that host CPUs 1 and 3 share a core.
 func publishedPlan(t *testing.T) Plan {
 	t.Helper()
-	p := testkit.Must(Make(asked("8", "7"), made(4)))(t)
-	return p
+	return testkit.Must(Make(asked("8", "7"), made(4)))(t)
 }
 
 func TestBetween(t *testing.T) {

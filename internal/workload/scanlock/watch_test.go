@@ -52,8 +52,7 @@ func (f *fake) start(_ context.Context, c Cell) (Running, error) {
 
 func planned(t *testing.T) Plan {
 	t.Helper()
-	p := testkit.Must(Make(asked("", ""), made(4)))(t)
-	return p
+	return testkit.Must(Make(asked("", ""), made(4)))(t)
 }
 
 // A table for each interval and one of the whole run, whose last interval ends with the run.

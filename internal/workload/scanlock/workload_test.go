@@ -21,8 +21,7 @@ import (
 
 func params(t testing.TB, given map[string]any) workload.Params {
 	t.Helper()
-	v := testkit.Must(workload.Check(Workload{}.Describe(), given))(t)
-	return v
+	return testkit.Must(workload.Check(Workload{}.Describe(), given))(t)
 }
 
 // Hosts of any shape have the same CPU.

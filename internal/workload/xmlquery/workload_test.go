@@ -35,8 +35,7 @@ func TestLevels(t *testing.T) {
 	run := func(s workload.Session, given map[string]any) workload.Sample {
 		t.Helper()
 		v := testkit.Must(workload.Check(Workload{}.Describe(), given))(t)
-		got := testkit.Must(s.Run(t.Context(), workload.Request{Params: v}))(t)
-		return got
+		return testkit.Must(s.Run(t.Context(), workload.Request{Params: v}))(t)
 	}
 	v := testkit.Must(workload.Check(Workload{}.Describe(), map[string]any{"size": "64KiB"}))(t)
 	s := testkit.Must(Workload{}.Open(t.Context(), workload.Config{Params: v}))(t)

@@ -65,8 +65,7 @@ func itemsByEncodingXML(t *testing.T, doc []byte) []item {
 
 func generate(t testing.TB, bytes int, seed uint64) *Table {
 	t.Helper()
-	table := testkit.Must(Generate(context.Background(), bytes, seed))(t)
-	return table
+	return testkit.Must(Generate(context.Background(), bytes, seed))(t)
 }
 
 const handMade = `<!-- first --><order id="-7" x='"'><customer no='1'><a>&amp;<b/></a></customer>
