@@ -44,8 +44,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 				return err
 			}
 			fmt.Fprintf(std.out, "%s of %s in %s, %s in %s.planted.json\n", screen.Count(p.Documents, "document"),
-				screen.Count(p.Hosts, "host"), out,
-				screen.Count(len(p.Faults)+3, "planted fault"), out)
+				screen.Count(p.Hosts, "host"), out, screen.Count(len(p.Faults)+3, "planted fault"), out)
 			return nil
 		},
 	}

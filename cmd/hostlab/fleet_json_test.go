@@ -57,8 +57,7 @@ func TestFleetOfDemo(t *testing.T) {
 		return doc
 	}
 	for _, args := range [][]string{{"hosts"}, {"check", "MEM-006"}, {"changes", "--since", "20d"}, {"report"},
-		{"exceptions", "check", spool + ".exceptions.toml"},
-		{"report", "--exceptions", spool + ".exceptions.toml"}} {
+		{"exceptions", "check", spool + ".exceptions.toml"}, {"report", "--exceptions", spool + ".exceptions.toml"}} {
 		object(args...)
 	}
 	evidence := filepath.Join(dir, "evidence.csv")

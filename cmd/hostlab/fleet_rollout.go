@@ -92,8 +92,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 
 func (o *rolloutOptions) plan(ctx context.Context, s *store.Store, now time.Time) (*document.Document, error) {
 	p := &rollout.Plan{Schema: rollout.Schema, Kind: rollout.Kind, Version: versionText(), Created: now.UTC(),
-		Seed: o.seed,
-		Role: o.role, Set: []string{}}
+		Seed: o.seed, Role: o.role, Set: []string{}}
 	for p.Seed == 0 {
 		p.Seed = rand.Uint64() >> 11 //nolint:gosec // no secret; so many digits stay exact in JSON
 	}

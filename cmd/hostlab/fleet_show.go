@@ -129,13 +129,11 @@ Exit status: 0 done, 1 it failed, 2 unusable flag or check.`,
 			known := names(check.All(), func(c check.Check) string { return c.ID })
 			return nil, usagef("no document has a check %q%s", args[0], meant(args[0], known))
 		}
-		fleet.AcceptHeld(list, exceptions, now)
 		hosts, err := s.Hosts(ctx)
 		if err != nil {
 			return nil, err
 		}
-		fleet.MarkStale(list, hosts, now, o.stale)
-		fleet.SortHeld(list)
+		fleet.AcceptHeld(list, exceptions, hosts, now, o.stale)
 		return fleet.CheckDocument(args[0], list), nil
 	})
 	x.flags(cmd)

@@ -7,8 +7,10 @@
 package document
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"hostlab/internal/picture"
@@ -156,6 +158,22 @@ func (t *Table) Add(cells ...Cell) *Row {
 	return &t.Rows[len(t.Rows)-1]
 }
 
+// Row appends a row of texts, whole numbers and cells.
+func (t *Table) Row(values ...any) *Row {
+	cells := make([]Cell, len(values))
+	for i, v := range values {
+		switch v := v.(type) {
+		case Cell:
+			cells[i] = v
+		case int:
+			cells[i] = Number(float64(v), strconv.Itoa(v))
+		default:
+			cells[i] = Text(fmt.Sprint(v))
+		}
+	}
+	return t.Add(cells...)
+}
+
 // Cell holds the figure first, then lines on how sure it is: its interval, its n.
 type Cell struct {
 	Text string
@@ -182,13 +200,28 @@ func Texts(all ...string) []Cell {
 // Number makes a cell that sorts by its value.
 func Number(v float64, s string, more ...string) Cell { return Cell{Text: s, More: more, Sort: v} }
 
+// Columns are those of a table.
+type Columns []Column
+
 // Headings makes columns whose cells are figures, behind a first one of names.
-func Headings(names string, figures ...string) []Column {
-	out := []Column{{Head: names}}
-	for _, f := range figures {
-		out = append(out, Column{Head: f, Right: true})
+func Headings(names string, figures ...string) Columns {
+	return Columns{{Head: names}}.Figures(figures...)
+}
+
+// Figures appends columns whose cells are figures.
+func (c Columns) Figures(heads ...string) Columns { return c.add(Column{Right: true}, heads) }
+
+// Names appends columns of texts.
+func (c Columns) Names(heads ...string) Columns { return c.add(Column{}, heads) }
+
+// Wholes appends columns of texts that stay in one line, such as dates.
+func (c Columns) Wholes(heads ...string) Columns { return c.add(Column{Whole: true}, heads) }
+
+func (c Columns) add(like Column, heads []string) Columns {
+	for _, like.Head = range heads {
+		c = append(c, like)
 	}
-	return out
+	return c
 }
 
 // Lines makes lines of one tone.

@@ -194,8 +194,7 @@ func TestPipe(t *testing.T) {
 	d.Answer = append(d.Answer, Line{Text: long})
 	d.Sections = append(d.Sections, Section{Title: "More",
 		Blocks: []Block{Points(long), Pairs{{Name: strings.Repeat("name ", 10) + "end", Value: long,
-			Source: "/a/" + strings.ReplaceAll(long, " ", "/")}},
-			Commands{{Why: long, Line: "echo " + long}},
+			Source: "/a/" + strings.ReplaceAll(long, " ", "/")}}, Commands{{Why: long, Line: "echo " + long}},
 			&Bars{Rows: []Bar{{Name: long, Segments: []Segment{{Name: "a", Value: 1, Fill: '#'}}}}}}})
 	var b bytes.Buffer
 	testkit.OK(t, WriteText(&b, d, TextOptions{Width: screen.Endless}))

@@ -145,8 +145,7 @@ func WriteHTML(w io.Writer, d *Document) error {
 		return err
 	}
 	policy := fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; "+
-		"form-action 'none'",
-		digest(css), digest(js))
+		"form-action 'none'", digest(css), digest(js))
 	return (&view{Document: d, Policy: policy, Style: element("style", "", css),
 		Scripts: element("script", ` type="application/json" id="data"`, data) + "\n" + element("script", "", js)}).write(w)
 }

@@ -10,8 +10,7 @@ import (
 )
 
 var mdEscapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", ">", "&gt;",
-	"[", `\[`,
-	"]", `\]`, "#", `\#`)
+	"[", `\[`, "]", `\]`, "#", `\#`)
 
 // md makes text from anywhere safe within a line or a cell.
 func md(s string) string { return mdEscapes.Replace(screen.Clean(s)) }

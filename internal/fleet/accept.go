@@ -28,8 +28,7 @@ func Accept(hosts []*Host, list []check.Exception, now time.Time) {
 		}
 		for _, of := range [][]Held{h.Findings, h.Accepted} {
 			slices.SortStableFunc(of, func(a, b Held) int {
-				return strings.Compare(string(a.Role)+a.Check,
-					string(b.Role)+b.Check)
+				return strings.Compare(string(a.Role)+a.Check, string(b.Role)+b.Check)
 			})
 		}
 	}
@@ -59,11 +58,18 @@ func about(f *Held, list []check.Exception) []check.Exception {
 	return out
 }
 
-// AcceptHeld is Accept of what one check says on hosts.
-func AcceptHeld(held []Held, list []check.Exception, now time.Time) {
+// AcceptHeld is Accept of what one check says on hosts. It marks hosts that are not known any more, and puts findings
+// first.
+func AcceptHeld(held []Held, list []check.Exception, hosts []*Host, now time.Time, limit time.Duration) {
+	known := map[string]bool{}
+	for _, h := range hosts {
+		known[h.Name] = !h.Stale(now, limit)
+	}
 	for i := range held {
 		accept(&held[i], list, held[i].Host, now)
+		held[i].Stale = !known[held[i].Host]
 	}
+	sortHeld(held)
 }
 
 // AcceptedSum is an exception in force, and on how many hosts.
@@ -101,15 +107,13 @@ func sums(hosts []*Host, of func(*Host) []Held) []AcceptedSum {
 
 // acceptedTable shows exceptions.
 func acceptedTable(list []AcceptedSum) *document.Table {
-	t := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "hosts"}, {Head: "until", Whole: true},
-		{Head: "reason"}}}
+	t := &document.Table{Columns: document.Headings("check").Names("hosts").Wholes("until").Names("reason")}
 	for _, s := range list {
 		reason := s.Reason
 		if s.By != "" {
 			reason += " (" + s.By + ")"
 		}
-		t.Add(document.Text(s.Check), document.Number(float64(len(s.Hosts)), hostsOf(s.Hosts)), document.Text(s.Until),
-			document.Text(reason))
+		t.Row(s.Check, document.Number(float64(len(s.Hosts)), hostsOf(s.Hosts)), s.Until, reason)
 	}
 	return t
 }
@@ -149,16 +153,13 @@ func ExceptionsDocument(hosts []*Host, list []check.Exception, now time.Time) *d
 		if r.State != "holds" {
 			state.Tone = document.Caution
 		}
-		t.Add(document.Text(e.Check), document.Text(e.Host), document.Text(e.Until), state,
-			document.Number(float64(len(r.Hosts)), hostsOf(r.Hosts)), document.Text(e.Reason))
+		t.Row(e.Check, e.Host, e.Until, state, document.Number(float64(len(r.Hosts)), hostsOf(r.Hosts)), e.Reason)
 		rows = append(rows, r)
 	}
 	return &document.Document{Name: "fleet", Title: "Exceptions",
 		Answer: []document.Line{{Text: fmt.Sprintf("%s: %d in force, %d expired, %d about nothing that is found.",
-			screen.Count(len(list), "exception"),
-			n["holds"], n["expired"], n["unused"])}},
-		Sections: []document.Section{document.Titled("Exceptions", t)},
-		Data:     ExceptionList{HeadOf("exceptions"), rows}}
+			screen.Count(len(list), "exception"), n["holds"], n["expired"], n["unused"])}},
+		Sections: []document.Section{document.Titled("Exceptions", t)}, Data: ExceptionList{HeadOf("exceptions"), rows}}
 }
 
 // ExceptionRow is what an exception does to a fleet.

@@ -81,8 +81,7 @@ type StaleHost struct {
 // Status sums hosts up. Those that are not known any more count as such alone.
 func Status(hosts []*Host, documents int, now time.Time, limit time.Duration) *Summary {
 	s := &Summary{Head: HeadOf("status"), Hosts: len(hosts), Documents: documents, Findings: []Tally{},
-		Levers: []LeverSum{},
-		Stale:  []StaleHost{}, limit: limit}
+		Levers: []LeverSum{}, Stale: []StaleHost{}, limit: limit}
 	s.Twice = twice(hosts, now, limit)
 	known := slices.DeleteFunc(slices.Clone(hosts), func(h *Host) bool { return h.Stale(now, limit) })
 	s.Worst = worst(known)
@@ -168,8 +167,7 @@ func twice(hosts []*Host, now time.Time, limit time.Duration) []Twice {
 			continue
 		}
 		slices.SortStableFunc(list, func(a, b *Host) int {
-			return cmp.Or(a.Last.Compare(b.Last),
-				strings.Compare(a.Name, b.Name))
+			return cmp.Or(a.Last.Compare(b.Last), strings.Compare(a.Name, b.Name))
 		})
 		t, writing := Twice{Kind: "renamed"}, 0
 		for i, h := range list {
@@ -223,15 +221,12 @@ func (s *Summary) Document() *document.Document {
 	if d.About = []string{screen.Count(s.Documents, "document")}; s.Hosts > 0 {
 		d.About[0] += "; the newest was written " + ago(s.newest) + " ago"
 	}
-	findings := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "what is looked at"},
-		{Head: "severity"},
-		{Head: "hosts", Right: true}}, Most: 20}
+	findings := &document.Table{Columns: document.Headings("check").Names("what is looked at",
+		"severity").Figures("hosts"), Most: 20}
 	for _, f := range s.Findings {
-		findings.Add(document.Text(f.Check), document.Text(CheckTitle(f.Check)), document.Text(f.Severity),
-			document.Number(float64(f.Hosts), strconv.Itoa(f.Hosts)))
+		findings.Row(f.Check, CheckTitle(f.Check), f.Severity, f.Hosts)
 	}
-	levers := &document.Table{Columns: append(document.Headings("lever", "worthwhile on", "likely saves"),
-		document.Column{Head: "most of it on"}),
+	levers := &document.Table{Columns: document.Headings("lever", "worthwhile on", "likely saves").Names("most of it on"),
 		Lead: "Savings are in active time of the services, at the load that hostlab watched."}
 	for _, l := range s.Levers {
 		var first []string
@@ -242,8 +237,8 @@ func (s *Summary) Document() *document.Document {
 		if l.Known > 0 {
 			saves = ADay(l.SecondsPerDay)
 		}
-		levers.Add(document.Text(lever.Title(l.Name)), document.Number(float64(l.Hosts), screen.Count(l.Hosts, "host")),
-			document.Number(l.SecondsPerDay, saves), document.Text(strings.Join(first, ", ")))
+		levers.Row(lever.Title(l.Name), document.Number(float64(l.Hosts), screen.Count(l.Hosts, "host")),
+			document.Number(l.SecondsPerDay, saves), strings.Join(first, ", "))
 	}
 	for _, t := range s.Twice {
 		if t.Kind == "clone" {
@@ -258,16 +253,14 @@ func (s *Summary) Document() *document.Document {
 	}
 	stale := &document.Table{Columns: document.Headings("host", "last document")}
 	for _, h := range s.Stale {
-		stale.Add(document.Text(h.Name), document.Number(h.Seconds,
-			ago(time.Duration(h.Seconds*float64(time.Second)))+" ago"))
+		stale.Row(h.Name, document.Number(h.Seconds, ago(time.Duration(h.Seconds*float64(time.Second)))+" ago"))
 	}
 	first := document.Commands{}
 	if w := s.Worst; w != nil && w.Type != "" {
 		first = append(first, document.Command{Why: "on " + w.Host + ": " + w.What, Line: w.Type})
 	}
 	d.Sections = []document.Section{document.Titled(Begin, first), document.Titled("Findings", findings), document.Titled("Levers", levers),
-		document.Titled("State unknown", stale),
-		document.Titled("Accepted", acceptedTable(s.Accepted)),
+		document.Titled("State unknown", stale), document.Titled("Accepted", acceptedTable(s.Accepted)),
 		document.Titled("Exceptions that have expired", acceptedTable(s.Expired))}
 	return d
 }

@@ -124,8 +124,7 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 			"report, watch --from and fleet rollout plan")
 	case head.Schema != form.schema:
 		return nil, refuse("%s of schema %d, but this hostlab reads %d; use the version that wrote it (%s)", head.Kind,
-			head.Schema,
-			form.schema, known(head.Version))
+			head.Schema, form.schema, known(head.Version))
 	case head.Kind == Planned && as != "": // a host's folder in a spool has what that host says
 		return nil, refuse("a roll-out plan belongs to no host: move it out of the hosts' folders, and leave --host out")
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -155,7 +156,8 @@ func TestAcceptOfSettings(t *testing.T) {
 	for until, want := range map[string]check.Status{"2026-03-02": check.Accepted, "2026-03-01": check.Finding} {
 		held := []Held{{Host: "db1", Role: AsSet, Check: "swappiness", Status: check.Finding},
 			{Host: "db1", Role: AsSet, Check: "governor/policy0", Status: check.Finding}}
-		AcceptHeld(held, []check.Exception{{Check: "MEM-006", Host: "db*", Reason: "asked for", Until: until}}, now)
+		AcceptHeld(held, []check.Exception{{Check: "MEM-006", Host: "db*", Reason: "asked for", Until: until}}, nil, now, 0)
+		slices.SortFunc(held, func(a, b Held) int { return strings.Compare(b.Check, a.Check) })
 		if held[0].Status != want || held[0].Exception == nil || held[1].Status != check.Finding || held[1].Exception != nil {
 			t.Errorf("until %s: %+v", until, held)
 		}

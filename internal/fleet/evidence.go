@@ -36,9 +36,6 @@ type Report struct {
 // NewReport applies exceptions and counts. The rows of hosts that are not known any more stay, with their age.
 func NewReport(hosts []*Host, proofs []Proof, list []check.Exception, now time.Time, limit time.Duration) *Report {
 	r := &Report{Head: HeadOf("report"), Made: now.UTC().Format(time.RFC3339), Hosts: len(hosts), Answers: proofs}
-	if r.Answers == nil {
-		r.Answers = []Proof{}
-	}
 	stale := map[string]bool{}
 	for _, h := range hosts {
 		if stale[h.Name] = h.Stale(now, limit); stale[h.Name] {
@@ -75,8 +72,7 @@ func (r *Report) Document() *document.Document {
 			if why && p.Exception != nil {
 				detail = "accepted: " + p.Exception.String()
 			}
-			t.Add(document.Text(p.Host), document.Text(p.Check), document.Text(p.Severity),
-				document.Text(p.Since.Format(time.DateOnly)), document.Text(detail), document.Text(short(p.Last)))
+			t.Row(p.Host, p.Check, p.Severity, p.Since.Format(time.DateOnly), detail, short(p.Last))
 		}
 		return t
 	}
@@ -88,8 +84,7 @@ func (r *Report) Document() *document.Document {
 		About: []string{"Made " + r.Made, "A document is named by the first 12 digits of its SHA-256; CSV and JSON have all"},
 		Sections: []document.Section{document.Titled("Findings", table(r.findings, false)),
 			document.Titled("Accepted", table(r.accepted, true)),
-			document.Titled("Last findings of hosts whose state is unknown", table(r.old, false))},
-		Data: r}
+			document.Titled("Last findings of hosts whose state is unknown", table(r.old, false))}, Data: r}
 }
 
 // WriteCSV writes all answers (RFC 4180).
@@ -102,8 +97,7 @@ func (r *Report) WriteCSV(w io.Writer) error {
 			exception = p.Exception.String()
 		}
 		rows = append(rows, []string{p.Host, string(p.Role), p.Check, string(p.Status), p.Severity,
-			p.Since.Format(time.RFC3339),
-			p.Detail, exception, p.First, p.Last,
+			p.Since.Format(time.RFC3339), p.Detail, exception, p.First, p.Last,
 			p.Heard.Format(time.RFC3339), strconv.FormatBool(p.Stale)})
 	}
 	return writeCSV(w, rows)
@@ -147,8 +141,7 @@ func WritePoints(w io.Writer, points []Point) error {
 	}
 	for _, p := range points {
 		rows = append(rows, []string{p.Host, p.At.UTC().Format(time.RFC3339), p.Name, number(p.Value), number(p.Low),
-			number(p.High), strconv.Itoa(p.N), number(p.Noise),
-			p.Unit, p.Evidence, p.Hash})
+			number(p.High), strconv.Itoa(p.N), number(p.Noise), p.Unit, p.Evidence, p.Hash})
 	}
 	return writeCSV(w, rows)
 }

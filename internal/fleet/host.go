@@ -53,6 +53,15 @@ type Change struct {
 // Stale reports whether nothing was heard of the host for so long. What was, is not known to hold any more.
 func (h *Host) Stale(now time.Time, limit time.Duration) bool { return now.Sub(h.Last) > limit }
 
+// BySeverity counts its findings.
+func (h *Host) BySeverity() map[string]int {
+	n := map[string]int{}
+	for _, f := range h.Findings {
+		n[f.Severity]++
+	}
+	return n
+}
+
 // First lever is the one that could give the host's service most.
 func (h *Host) FirstLever() *Lever {
 	var best *Lever

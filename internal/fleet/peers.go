@@ -160,8 +160,7 @@ func (p *Peers) Outliers() (found []Outlier, groups int) {
 	}
 	slices.SortStableFunc(found, func(a, b Outlier) int {
 		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(distance(b.Ratio), distance(a.Ratio)),
-			strings.Compare(a.Host, b.Host),
-			strings.Compare(a.Name, b.Name))
+			strings.Compare(a.Host, b.Host), strings.Compare(a.Name, b.Name))
 	})
 	return found, len(p.groups)
 }
@@ -259,8 +258,7 @@ func peerages(hosts []Compared) []Peerage {
 func OutliersDocument(found []Outlier, list []Compared, groups int) *document.Document {
 	hosts, strata := len(list), peerages(list)
 	answer := fmt.Sprintf("No host is an outlier among its peers, in %s of %d hosts or more.",
-		screen.Count(groups, "group"),
-		LeastPeers)
+		screen.Count(groups, "group"), LeastPeers)
 	names := map[string]bool{}
 	for _, o := range found {
 		names[o.Host] = true
@@ -274,30 +272,22 @@ func OutliersDocument(found []Outlier, list []Compared, groups int) *document.Do
 			screen.Count(len(names), "host"), hosts, found[0].Host, cmp.Or(MeasurementWords(found[0].Name), found[0].Name),
 			found[0].Ratio, found[0].Peers)
 	}
-	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "measurement"}, {Head: "value", Right: true},
-		{Head: "peers have", Right: true}, {Head: "ratio", Right: true}},
+	t := &document.Table{Columns: document.Headings("host").Names("measurement").Figures("value", "peers have", "ratio"),
 		Lead: "Peers are hosts of equal hardware and role. On average, one outlier in twenty is a false alarm."}
-	traits := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "fact"}, {Head: "here"},
-		{Head: "on most peers"}}}
+	traits := &document.Table{Columns: document.Headings("host").Names("fact", "here", "on most peers")}
 	told := map[string]bool{}
 	for _, o := range found {
-		t.Add(document.Text(o.Host), measurementCell(o.Name), estimate(o.Value),
-			document.Number(o.Typical, result.Format(o.Typical, o.Value.Unit)),
-			document.Number(o.Ratio, fmt.Sprintf("%.2fx", o.Ratio)))
+		t.Row(o.Host, measurementCell(o.Name), estimate(o.Value), document.Number(o.Typical, result.Format(o.Typical,
+			o.Value.Unit)), document.Number(o.Ratio, fmt.Sprintf("%.2fx", o.Ratio)))
 		if told[o.Host] {
 			continue
 		}
 		told[o.Host] = true
 		for _, a := range o.Apart {
-			traits.Add(document.Text(o.Host), document.Text(a.Path), document.Text(a.Value),
-				document.Text(fmt.Sprintf("%s (%d %%)", a.Others, a.Share)))
+			traits.Row(o.Host, a.Path, a.Value, fmt.Sprintf("%s (%d %%)", a.Others, a.Share))
 		}
 	}
-	if found == nil {
-		found = []Outlier{}
-	}
-	equal := &document.Table{Columns: append(document.Headings("hardware"), document.Column{Head: "role"},
-		document.Column{Head: "hosts", Right: true}, document.Column{Head: "compared"}), Most: 40}
+	equal := &document.Table{Columns: document.Headings("hardware").Names("role").Figures("hosts").Names("compared"), Most: 40}
 	for _, s := range strata {
 		compared := fmt.Sprintf("no: fewer than %d", LeastPeers)
 		switch {
@@ -306,13 +296,11 @@ func OutliersDocument(found []Outlier, list []Compared, groups int) *document.Do
 		case s.Hosts >= LeastPeers:
 			compared = "yes"
 		}
-		equal.Add(document.Text(cmp.Or(s.Stratum, "unknown")), document.Text(cmp.Or(string(s.Role), "none")),
-			document.Number(float64(s.Hosts), strconv.Itoa(s.Hosts)), document.Text(compared))
+		equal.Row(cmp.Or(s.Stratum, "unknown"), cmp.Or(string(s.Role), "none"), s.Hosts, compared)
 	}
 	return &document.Document{Name: "fleet", Title: "Outliers", Answer: []document.Line{{Text: answer}},
 		Sections: []document.Section{document.Titled("Outliers", t), document.Titled("What sets them apart", traits),
-			document.Titled("Groups of equal hosts", equal)},
-		Data: OutlierList{HeadOf("outliers"), found, strata}}
+			document.Titled("Groups of equal hosts", equal)}, Data: OutlierList{HeadOf("outliers"), found, strata}}
 }
 
 // OutlierList is what fleet hosts --outliers says to programs.

@@ -145,8 +145,7 @@ func TestStratum(t *testing.T) {
 func TestConditions(t *testing.T) {
 	v := Value{"60", "", "ok"}
 	for text, want := range map[string]bool{"memory.swappiness=60": true, "a=60.0": true, "a!=60": false, "a!=10": true,
-		"a<61": true, "a<60": false, "a<=60": true, "a>59": true,
-		"a>=60.5": false, "a=sixty": false} {
+		"a<61": true, "a<60": false, "a<=60": true, "a>59": true, "a>=60.5": false, "a=sixty": false} {
 		c, err := ParseCondition(text)
 		if err != nil || c.Holds(v, true) != want {
 			t.Errorf("%s: %v, %v", text, c.Holds(v, true), err)

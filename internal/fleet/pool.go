@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -81,8 +80,7 @@ func PoolStudies(list []Ran) []*Pooled {
 		p := by[k]
 		if p == nil {
 			p = &Pooled{Study: r.Study, StudyHash: r.StudyHash, Stratum: r.Stratum, Contrast: r.Contrast, Response: r.Response,
-				Compare: r.Compare,
-				Unit:    r.Unit, Better: r.Better, Hosts: []HostRan{}, Void: []HostRan{}}
+				Compare: r.Compare, Unit: r.Unit, Better: r.Better, Hosts: []HostRan{}, Void: []HostRan{}}
 			by[k] = p
 			out = append(out, p)
 		}
@@ -177,21 +175,16 @@ func (p *Pooled) decide() {
 // PoolDocument reports studies that were pooled.
 func PoolDocument(study string, list []*Pooled) *document.Document {
 	d := &document.Document{Name: "fleet", Title: "Study " + study}
-	if list == nil {
-		list = []*Pooled{}
-	}
 	for i, p := range list {
 		d.Answer = append(d.Answer, document.Line{Text: p.sentence()})
 		t := &document.Table{Columns: document.Headings("host", "effect", "n", "document")}
 		for _, h := range p.Hosts {
-			t.Add(document.Text(h.Host), document.Number(*h.Effect, p.interval(h.Effect, h.Low, h.High)),
-				document.Number(float64(h.N), strconv.Itoa(h.N)), document.Text(h.Hash[:min(12, len(h.Hash))]))
+			t.Row(h.Host, document.Number(*h.Effect, p.interval(h.Effect, h.Low, h.High)), h.N, h.Hash[:min(12, len(h.Hash))])
 		}
 		if p.Mean != nil {
-			t.Add(document.Text("mean"), document.Number(*p.Mean, p.interval(p.Mean, p.Low, p.High)),
-				document.Number(float64(p.K), screen.Count(p.K, "host")), document.Text(""))
-			t.Add(document.Text("next host"), document.Text(p.interval(nil, p.NextLow, p.NextHigh)), document.Text(""),
-				document.Text(""))
+			t.Row("mean", document.Number(*p.Mean, p.interval(p.Mean, p.Low, p.High)), document.Number(float64(p.K),
+				screen.Count(p.K, "host")), "")
+			t.Row("next host", p.interval(nil, p.NextLow, p.NextHigh), "", "")
 			t.Lead = fmt.Sprintf("Between hosts: standard deviation %s (%.0f %% of the scatter). 95 %% intervals.",
 				strings.TrimPrefix(p.show(p.Tau), "+"), 100**p.Share)
 		}
@@ -206,7 +199,7 @@ func PoolDocument(study string, list []*Pooled) *document.Document {
 		if len(p.Void) > 0 {
 			v := &document.Table{Columns: document.Headings("does not count", "why")}
 			for _, h := range p.Void {
-				v.Add(document.Text(h.Host), document.Text(h.Why))
+				v.Row(h.Host, h.Why)
 			}
 			blocks = append(blocks, v)
 		}
@@ -230,8 +223,7 @@ func (p *Pooled) forest(number int) document.Block {
 	add := func(name, below string, value, low, high *float64, series int) {
 		seen = append(seen, *low, *high)
 		bars = append(bars, picture.Bar{Name: name, Below: below, Said: name + ": " + below, Value: *value, Low: *low,
-			High: *high,
-			Band: p.Margin, BandSaid: "practical margin " + p.show(&p.Margin), Floor: math.NaN(), Series: series})
+			High: *high, Band: p.Margin, BandSaid: "practical margin " + p.show(&p.Margin), Floor: math.NaN(), Series: series})
 	}
 	for _, h := range p.Hosts[:min(len(p.Hosts), drawn)] {
 		add(h.Host, p.interval(h.Effect, h.Low, h.High), h.Effect, h.Low, h.High, 0)
@@ -258,8 +250,7 @@ func (p *Pooled) sentence() string {
 		return of + fmt.Sprintf("%s; a mean needs %d.", screen.Count(p.K, "host"), leastPool)
 	}
 	words := map[string]string{"worthwhile": "worthwhile on hosts like these",
-		"harmful":   "it makes hosts like these slower",
-		"no_effect": "no practical effect on hosts like these",
+		"harmful": "it makes hosts like these slower", "no_effect": "no practical effect on hosts like these",
 		"undecided": "not decided for the next host"}
 	few := ""
 	if p.K < fewHosts {

@@ -19,8 +19,7 @@ func TestSchema(t *testing.T) {
 			DiffReport{Head: HeadOf("diff")}, CheckReport{Head: HeadOf("check")}, ChangeList{Head: HeadOf("changes")},
 			ExceptionList{Head: HeadOf("exceptions")}, PoolReport{Head: HeadOf("pool")}, Report{Head: HeadOf("report")},
 			rollout.Plan{Kind: rollout.Kind, Schema: rollout.Schema}, rollout.StatusReport{Head: rolled("rollout-status")},
-			rollout.GateReport{Head: rolled("rollout-gate")}},
-		Words: map[reflect.Type][]any{
+			rollout.GateReport{Head: rolled("rollout-gate")}}, Words: map[reflect.Type][]any{
 			reflect.TypeFor[check.Status]():    {check.OK, check.Finding, check.Accepted, check.NotApplicable, check.Unknown},
 			reflect.TypeFor[rollout.Verdict](): {rollout.Harm, rollout.Better, rollout.NoHarm, rollout.Undecided},
 			reflect.TypeFor[rollout.Policy]():  {rollout.UnlessHarm, rollout.OnlyIfBetter},

@@ -14,8 +14,7 @@ func TestSpoolOfOtherThings(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for _, err := range []error{syscall.Mkfifo(at("fifo.json"), 0o600), os.Symlink("/dev/zero", at("zero.json")),
-		os.Symlink("fifo.json", at("link.json")),
-		os.Symlink(".", at("loop")), os.Mkdir(at("dir.json"), 0o700)} {
+		os.Symlink("fifo.json", at("link.json")), os.Symlink(".", at("loop")), os.Mkdir(at("dir.json"), 0o700)} {
 		if err != nil {
 			t.Fatal(err)
 		}

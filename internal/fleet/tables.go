@@ -33,25 +33,30 @@ type HostRow struct {
 	Verdict  string         `json:"verdict"`
 }
 
+// HostsAnswer says how many hosts there are, and how many are known.
+func HostsAnswer(hosts []*Host, now time.Time, limit time.Duration) []document.Line {
+	stale := 0
+	for _, h := range hosts {
+		if h.Stale(now, limit) {
+			stale++
+		}
+	}
+	return []document.Line{{Text: fmt.Sprintf("%s; the state of %d is unknown.", screen.Count(len(hosts), "host"), stale)}}
+}
+
 // HostsDocument has a row a host.
 func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.Document {
 	rows := []HostRow{}
-	t := &document.Table{Columns: append(document.Headings("host", "last document", "high", "medium", "low"),
-		document.Column{Head: "first lever"})}
-	stale := 0
+	t := &document.Table{Columns: document.Headings("host", "last document", "high", "medium", "low").Names("first lever")}
 	for _, h := range hosts {
-		row := HostRow{Name: h.Name, Last: h.Last, Stale: h.Stale(now, limit), Service: h.Service, Findings: map[string]int{},
+		row := HostRow{Name: h.Name, Last: h.Last, Stale: h.Stale(now, limit), Service: h.Service, Findings: h.BySeverity(),
 			Verdict: h.Verdict}
-		for _, f := range h.Findings {
-			row.Findings[f.Severity]++
-		}
 		first := "none"
 		if l := h.FirstLever(); l != nil {
 			row.Lever, first = &l.Name, lever.Title(l.Name)
 		}
 		heard := document.Number(now.Sub(h.Last).Seconds(), ago(now.Sub(h.Last))+" ago")
 		if row.Stale {
-			stale++
 			heard = document.Cell{Text: "not known for " + ago(now.Sub(h.Last)), Tone: document.Caution, Sort: heard.Sort}
 		}
 		cells := []document.Cell{document.Text(h.Name), heard}
@@ -61,17 +66,13 @@ func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.
 		t.Add(append(cells, document.Text(first))...)
 		rows = append(rows, row)
 	}
-	return &document.Document{Name: "fleet", Title: "Hosts",
-		Answer: []document.Line{{Text: fmt.Sprintf("%s; the state of %d is unknown.", screen.Count(len(hosts), "host"),
-			stale)}},
-		Sections: []document.Section{document.Titled("Hosts", t)},
-		Data:     HostList{HeadOf("hosts"), rows}}
+	return &document.Document{Name: "fleet", Title: "Hosts", Answer: HostsAnswer(hosts, now, limit),
+		Sections: []document.Section{document.Titled("Hosts", t)}, Data: HostList{HeadOf("hosts"), rows}}
 }
 
 // DiffDocument says why two hosts differ. ran reads the experiments of a study, for what they say of hosts like these.
 func DiffDocument(a, b Seen, now time.Time, limit time.Duration,
-	ran func(study string) ([]Ran, error)) (*document.Document,
-	error) {
+	ran func(study string) ([]Ran, error)) (*document.Document, error) {
 	apart, differ := Diff(a.Host, b.Host, a.Facts, b.Facts, a.Measured, b.Measured)
 	if err := proved(differ, a.Host, b.Host, ran); err != nil {
 		return nil, err
@@ -100,14 +101,12 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration,
 			document.Number(x.Ratio, fmt.Sprintf("%.2fx", x.Ratio)))
 	}
 	settings := &document.Table{Lead: "Facts whose lever could give most come first. A difference alone does not say what " +
-		"it costs.",
-		Columns: []document.Column{{Head: "fact"}, {Head: a.Name}, {Head: b.Name}, {Head: "lever"},
-			{Head: "at most", Right: true}}, Most: 40}
-	alone := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "what is looked at"}, {Head: "severity"},
-		{Head: "host"}, {Head: "what was read"}}}
+		"it costs.", Columns: document.Headings("fact").Names(a.Name, b.Name, "lever").Figures("at most"), Most: 40}
+	alone := &document.Table{Columns: document.Headings("check").Names("what is looked at", "severity", "host",
+		"what was read")}
 	slices.SortStableFunc(found, func(x, y Held) int { return rank(y.Severity) - rank(x.Severity) })
 	for _, f := range found {
-		alone.Add(document.Texts(f.Check, CheckTitle(f.Check), f.Severity, f.Host, f.Detail)...)
+		alone.Row(f.Check, CheckTitle(f.Check), f.Severity, f.Host, f.Detail)
 	}
 	told, proofs := document.Pairs{}, document.Commands{}
 	for _, x := range differ {
@@ -115,8 +114,7 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration,
 		if x.Gain != nil {
 			most = document.Number(*x.Gain, result.Share(*x.Gain))
 		}
-		settings.Add(document.Text(x.Path), document.Text(x.A), document.Text(x.B),
-			document.Text(cmp.Or(lever.Title(x.Lever), "none")), most)
+		settings.Row(x.Path, x.A, x.B, cmp.Or(lever.Title(x.Lever), "none"), most)
 		if x.Evidence != differs {
 			told = append(told, document.Pair{Name: x.Path, Value: x.Evidence})
 		} else if x.Command != "" {
@@ -127,12 +125,6 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration,
 		document.Titled("What is set up differently", settings),
 		document.Titled("What checks find on one host only", alone),
 		document.Titled("What experiments say", told), document.Titled("What would prove it", proofs)}
-	if apart == nil {
-		apart = []Apart{}
-	}
-	if differ == nil {
-		differ = []Difference{}
-	}
 	d.Data = DiffReport{HeadOf("diff"), a.Name, b.Name, apart, differ, found}
 	return d, nil
 }
@@ -222,19 +214,8 @@ func estimate(m Measurement) document.Cell {
 	return document.Number(*m.Value, fmt.Sprint(e))
 }
 
-// MarkStale marks what is said of hosts that are not known any more.
-func MarkStale(list []Held, hosts []*Host, now time.Time, limit time.Duration) {
-	known := map[string]bool{}
-	for _, h := range hosts {
-		known[h.Name] = !h.Stale(now, limit)
-	}
-	for i := range list {
-		list[i].Stale = !known[list[i].Host]
-	}
-}
-
-// SortHeld puts findings first, then what is not known, and what was said of hosts that are not known any more last.
-func SortHeld(list []Held) {
+// sortHeld puts findings first, then what is not known, and what was said of hosts that are not known any more last.
+func sortHeld(list []Held) {
 	order := func(h Held) int {
 		n := slices.Index([]check.Status{check.Finding, check.Unknown, check.Accepted, check.OK}, h.Status)
 		if n < 0 {
@@ -277,33 +258,26 @@ func (h *Held) StatusCell() document.Cell {
 
 // CheckDocument is one check over all hosts.
 func CheckDocument(id string, list []Held) *document.Document {
-	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "status"}, {Head: "since", Whole: true},
-		{Head: "what was read"}}}
+	t := &document.Table{Columns: document.Headings("host").Names("status").Wholes("since").Names("what was read")}
 	for _, h := range list {
-		t.Add(document.Text(h.Host), h.StatusCell(), document.Text(h.Since.Format(time.DateOnly)), document.Text(h.Detail))
+		t.Row(h.Host, h.StatusCell(), h.Since.Format(time.DateOnly), h.Detail)
 	}
 	found, known := CountHeld(list)
 	return &document.Document{Name: "fleet", Title: id,
 		Answer: []document.Line{{Text: fmt.Sprintf(`%s is a finding on %d of %s. It looks at %q; "hostlab check --explain %[1]s" gives the reason.`, id, found,
-			screen.Count(known, "known host"), CheckTitle(id))}},
-		Sections: []document.Section{document.Titled("Hosts", t)},
-		Data:     CheckReport{HeadOf("check"), id, list}}
+			screen.Count(known, "known host"), CheckTitle(id))}}, Sections: []document.Section{document.Titled("Hosts", t)},
+		Data: CheckReport{HeadOf("check"), id, list}}
 }
 
 // ChangesDocument lists changes.
 func ChangesDocument(list []Change, since string) *document.Document {
 	t := &document.Table{Columns: document.Headings("when", "host", "what", "before", "after"), Most: 100}
 	for _, c := range list {
-		t.Add(document.Text(c.At.Format("2006-01-02 15:04")), document.Text(c.Host), document.Text(c.Subject),
-			document.Text(c.Before), document.Text(c.After))
-	}
-	if list == nil {
-		list = []Change{}
+		t.Row(c.At.Format("2006-01-02 15:04"), c.Host, c.Subject, c.Before, c.After)
 	}
 	return &document.Document{Name: "fleet", Title: "Changes",
 		Answer:   []document.Line{{Text: fmt.Sprintf("%s in the last %s.", screen.Count(len(list), "change"), since)}},
-		Sections: []document.Section{document.Titled("Changes", t)},
-		Data:     ChangeList{HeadOf("changes"), list}}
+		Sections: []document.Section{document.Titled("Changes", t)}, Data: ChangeList{HeadOf("changes"), list}}
 }
 
 // HostList is what fleet hosts says to programs.

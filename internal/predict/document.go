@@ -17,8 +17,7 @@ func (a *Answer) Document() *document.Document {
 	d := &document.Document{Name: "prediction", Title: a.Workload.Name + " on " + a.Machine.Name, Warnings: a.Warnings,
 		Style: css, Data: a.Data(),
 		About: []string{fmt.Sprintf("Simulated, not measured: %d replications on %d CPUs with common random numbers, seed %d; "+
-			"intervals at 95 %%.",
-			a.Options.Replications, a.Machine.CPUs(), a.Options.Seed)}}
+			"intervals at 95 %%.", a.Options.Replications, a.Machine.CPUs(), a.Options.Seed)}}
 	add := func(s document.Section) { d.Sections = append(d.Sections, s) }
 	for i, s := range a.Sentences() {
 		tone := document.Strong
@@ -150,7 +149,7 @@ func cell(r model.Row, x model.Response, baseline, both bool) document.Cell {
 }
 
 func residency(c model.Comparison) *document.Table {
-	t := &document.Table{Columns: []document.Column{{Head: "policy"}, {Head: "busy"}, {Head: "idle"}}}
+	t := &document.Table{Columns: document.Headings("policy").Names("busy", "idle")}
 	for _, r := range c.All() {
 		if len(r.Responses) > 0 {
 			t.Rows = append(t.Rows, textRow(label(r), topStates(r.PStates), topStates(r.IdleStates)))
@@ -184,7 +183,7 @@ func topStates(list []model.Residency) string {
 }
 
 func (a *Answer) vanishing() *document.Table {
-	t := &document.Table{Columns: []document.Column{{Head: "policy"}, {Head: "extra CPU time"}}}
+	t := &document.Table{Columns: document.Headings("policy").Names("extra CPU time")}
 	for _, v := range a.Vanishing {
 		t.Rows = append(t.Rows, textRow(v.Policy, a.vanishes(v)))
 	}
@@ -202,8 +201,7 @@ func (a *Answer) points() *document.Table {
 }
 
 func (a *Answer) sensitivity() *document.Table {
-	t := &document.Table{Columns: []document.Column{{Head: "unknown"}, {Head: "range", Right: true},
-		{Head: "value: ratio [interval]"}},
+	t := &document.Table{Columns: document.Headings("unknown").Figures("range").Names("value: ratio [interval]"),
 		Lead: fmt.Sprintf("CPU time of %s against %s%s. Each row changes one unknown; the assumed value comes first.",
 			a.focus().String(), a.Baseline.Name, at(a.Comparisons[0]))}
 	for _, i := range a.Sensitivity {
@@ -228,9 +226,8 @@ func (a *Answer) sensitivity() *document.Table {
 }
 
 func mapTable(m *model.Map) *document.Table {
-	t := &document.Table{Columns: document.Headings("load"),
-		Lead: "CPU time of " + m.Policy + " against " + m.Baseline +
-			", by load and mean length of a slice; waits scale with slices."}
+	t := &document.Table{Columns: document.Headings("load"), Lead: "CPU time of " + m.Policy + " against " + m.Baseline +
+		", by load and mean length of a slice; waits scale with slices."}
 	for _, s := range m.Slices {
 		t.Columns = append(t.Columns, document.Column{Head: shortSeconds(s), Right: true})
 	}

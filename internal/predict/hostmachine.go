@@ -83,8 +83,7 @@ func (r *reader) topology() error {
 	}
 	if cores%sockets != 0 || threads%cores != 0 {
 		return fmt.Errorf("this host has %d sockets, %d cores and %d threads online, which are not spread evenly; the model needs "+
-			"them even: %s",
-			sockets, cores, threads, giveShape)
+			"them even: %s", sockets, cores, threads, giveShape)
 	}
 	r.Sockets, r.CoresPerSocket, r.ThreadsPerCore = sockets, cores/sockets, threads/cores
 	if n := len(t.CoreTypes); n > 1 {

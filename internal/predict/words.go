@@ -51,8 +51,7 @@ func (a *Answer) cost() string {
 		low, high := rows[1].Ratio[model.StepTime], rows[0].Ratio[model.StepTime]
 		if !high.Known() {
 			return fmt.Sprintf("The hardware chooses the clock of %s, so there are only bounds: its lowest frequency cannot carry this workload%s, "+
-				"its highest takes %s the step time of %s.",
-				policy, at(c), low.Text(), a.Baseline.Name)
+				"its highest takes %s the step time of %s.", policy, at(c), low.Text(), a.Baseline.Name)
 		}
 		return fmt.Sprintf("The hardware chooses the clock of %s, so there are only bounds: %s to %s the step time of %s%s.", policy,
 			low.Text(), high.Text(), a.Baseline.Name, at(c))
@@ -110,7 +109,7 @@ func (a *Answer) vanishes(v model.Vanishing) string {
 	if math.IsNaN(carried) {
 		return "is unknown: no load that was tried can be carried by both policies"
 	}
-	return "keeps its cost at every load up to " + percent(carried) + "; it carries no more"
+	return "keeps its cost at every load up to " + percent(carried) + "; with more, its queue grows without end"
 }
 
 func (a *Answer) depends() string {
@@ -119,7 +118,7 @@ func (a *Answer) depends() string {
 	}
 	i := a.Sensitivity[0]
 	if i.Range < 0.01 {
-		return "None of the unknown parameters moves the answer by more than 0.01, at the values tried."
+		return "What is unknown hardly matters: the values tried move the answer by at most 0.01."
 	}
 	var parts []string
 	for _, s := range i.Settings {
@@ -219,12 +218,10 @@ func workloadLine(w model.Workload) string {
 		}
 	case model.Batch:
 		s += fmt.Sprintf("%d jobs of %s CPU each in slices of %s with waits of %s", w.Users, seconds(w.Work),
-			distText(w.Slice),
-			distText(w.Wait))
+			distText(w.Slice), distText(w.Wait))
 	case model.Query:
 		s += fmt.Sprintf("one query of %d workers with %s CPU each, in slices of %s with waits of %s", w.Users,
-			seconds(w.Work),
-			distText(w.Slice), distText(w.Wait))
+			seconds(w.Work), distText(w.Slice), distText(w.Wait))
 	case model.Commit:
 		s += fmt.Sprintf("%d writers that compute %s, commit to a device of %s and think %s", w.Users, distText(w.Slice),
 			distText(w.Device), distText(w.Think))

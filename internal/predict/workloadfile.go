@@ -137,8 +137,7 @@ func FromRecord(name string, r *burstlog.Record, closed bool) (Workload, error) 
 // assumed.
 func BuiltInWorkload(w model.Workload) Workload {
 	out := Workload{Workload: w, Load: math.NaN(), Assumptions: []Assumption{{Of: "workload", Name: w.Name,
-		Value:  "as built in",
-		Source: w.Source}}}
+		Value: "as built in", Source: w.Source}}}
 	if w.Name == "olontsev" { // docs/validation.md has the comparison
 		out.Warnings = []string{"published for this query of 32 workers: 25 to 26 s under Balanced, 18 to 19 s under High " +
 			"performance. The model meets the former with --policy balanced,PERFDECPOL=single only, which is its reading of an " +

@@ -25,8 +25,7 @@ func (a *Assessment) Document() *document.Document {
 	own, busy := a.Warnings, BusyWarnings(a.Runs)
 	a = complete(a)
 	d := &document.Document{Name: "assessment", Title: a.title(), When: a.Started,
-		Answer:   []document.Line{{Text: a.Verdict.Text}},
-		Warnings: a.Warnings, Data: a, Style: style,
+		Answer: []document.Line{{Text: a.Verdict.Text}}, Warnings: a.Warnings, Data: a, Style: style,
 		Footer: "hostlab " + a.Tool}
 	if m := a.Minute; m != nil {
 		d.Sections, d.Warnings = m.Sections(a.Levers), own // what disturbed the probes says nothing of the service
@@ -204,8 +203,7 @@ func probeSection(o *probe.Outcome, all []result.Measurement, levers []lever.Lev
 	s.Blocks = append(s.Blocks, document.Line{Text: cmp.Or(o.Skipped, o.Failed), Tone: document.Caution},
 		document.Line{Text: o.Method, Tone: document.Quiet})
 	s.Blocks = append(s.Blocks, document.Lines(document.Caution, o.Warnings...)...)
-	t := &document.Table{Title: "Measurements", Columns: append(document.Headings("what", "value", "n", "noise floor"),
-		document.Column{Head: "evidence"})}
+	t := &document.Table{Title: "Measurements", Columns: document.Headings("what", "value", "n", "noise floor").Names("evidence")}
 	for i := range all {
 		m := &all[i]
 		if m.Probe != o.Probe {
@@ -217,8 +215,7 @@ func probeSection(o *probe.Outcome, all []result.Measurement, levers []lever.Lev
 			continue
 		}
 		row.Cells = append(row.Cells, lever.Cell(m), document.Number(float64(m.Estimate.N), lever.Independent(m)),
-			document.Text(lever.Floor(m)),
-			document.Text(string(m.Evidence)))
+			document.Text(lever.Floor(m)), document.Text(string(m.Evidence)))
 		notes := m.Warnings
 		if d := m.Labels.Disturbed; d != "" {
 			notes = append([]string{"disturbed: " + d}, notes...)
@@ -235,11 +232,10 @@ func probeSection(o *probe.Outcome, all []result.Measurement, levers []lever.Lev
 		}
 	}
 	pairs := &document.Table{Title: "Pairs of CPUs, as measured and as reported",
-		Columns: []document.Column{{Head: "pair"}, {Head: "measured"}, {Head: "reported as siblings"}}}
+		Columns: document.Headings("pair").Names("measured", "reported as siblings")}
 	for _, p := range o.Pairs {
 		reported := map[bool]string{true: "yes", false: "no"}[p.Reported]
-		pairs.Add(document.Text(fmt.Sprintf("%d and %d", p.A, p.B)), document.Text(string(p.Relation)),
-			document.Text(reported))
+		pairs.Row(fmt.Sprintf("%d and %d", p.A, p.B), string(p.Relation), reported)
 	}
 	s.Blocks = append(s.Blocks, t, pairs)
 	return s

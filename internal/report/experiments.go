@@ -72,8 +72,7 @@ func tooFew(dir string, g *analysis.Gain) string {
 		return fmt.Sprintf("experiment %s gives no interval of the gain of %s %s against %s", dir, g.Factor, g.To, g.From)
 	}
 	return fmt.Sprintf("too few blocks in experiment %s: %d of %s %s against %s, where an interval and a verdict take %d; run it "+
-		"again with --blocks %d and another --out",
-		dir, g.Share.N, g.Factor, g.To, g.From, g.Least, g.Least)
+		"again with --blocks %d and another --out", dir, g.Share.N, g.Factor, g.To, g.From, g.Least, g.Least)
 }
 
 func gainSource(dir string, x *result.Experiment, g analysis.Gain) string {

@@ -38,8 +38,7 @@ func TestGainsOfTooFewBlocks(t *testing.T) {
 			Factors: []result.Factor{{Name: "log", Kind: "parameter", Levels: []string{"disk", "tmpfs", "delay"},
 				Baseline: "disk"}},
 			Responses: []result.Response{{Name: "duration", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.02,
-				Primary: true}},
-			Design: result.Design{Kind: "rcbd", Alpha: 0.05, Looks: []int{2}, Repeats: 1},
+				Primary: true}}, Design: result.Design{Kind: "rcbd", Alpha: 0.05, Looks: []int{2}, Repeats: 1},
 			Blocks: []result.Block{{Plots: [][]int{{0, 1, 2}}}, {Plots: [][]int{{0, 1, 2}}}}}
 		for _, l := range x.Factors[0].Levels {
 			x.Cells = append(x.Cells, result.Cell{Levels: map[string]string{"log": l}})

@@ -64,8 +64,7 @@ const (
 func (s *Observed) Assessment(tree host.Tree, facts *host.Facts) *Assessment {
 	a := &Assessment{Schema: Schema, Tool: s.Tool, Started: s.Started, Seconds: s.Seconds,
 		Host: facts.Identity.Hostname.Or("unknown host"), Role: s.Role, LogDir: s.LogDir, LogDirWhy: s.LogDirWhy,
-		Runs:        s.Runs,
-		OnlyService: s.OnlyService, Warnings: s.Warnings}
+		Runs: s.Runs, OnlyService: s.OnlyService, Warnings: s.Warnings}
 	if tree.Live() {
 		a.Machine = host.MachineHash()
 	}

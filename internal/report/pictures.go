@@ -29,8 +29,7 @@ func pictures(a *Assessment) document.Section {
 			Note: "A cached query on more and more CPUs, with 95 % intervals; the dashed line is for CPUs that do not slow " +
 				"each other."},
 		{Title: "Frequency of each CPU", SVG: frequencyPicture(a.Facts), Wide: a.Facts != nil &&
-			len(a.Facts.Frequency.Current) > 64,
-			Note: "As a share of the highest frequency of that CPU, at one moment."},
+			len(a.Facts.Frequency.Current) > 64, Note: "As a share of the highest frequency of that CPU, at one moment."},
 		{Title: "CPU topology", SVG: topologyPicture(a.Facts, pairs), Wide: big,
 			Note: "Sockets, shared caches, cores and threads as the system reports them."},
 	}

@@ -108,15 +108,6 @@ func complete(a *Assessment) *Assessment {
 			}
 		}
 	}
-	if c.Results == nil {
-		c.Results = []check.Result{}
-	}
-	if c.Runs == nil {
-		c.Runs = []probe.Outcome{}
-	}
-	if c.Policies == nil {
-		c.Policies = []assess.Policy{}
-	}
 	return &c
 }
 

@@ -72,8 +72,7 @@ func absent[T any](source string) host.Fact[T] { return host.Unknown[T](source, 
 func measured(probeName, name, title, unit string, v, lo, hi float64, n int, floor float64,
 	labels map[string]string) result.Measurement {
 	m := result.Measurement{Probe: probeName, Kind: kind(name), Name: name, Title: title, Unit: unit, NoiseFloor: floor,
-		Evidence: result.Measured,
-		Estimate: &result.Estimate{Value: v, Low: lo, High: hi, N: n}}
+		Evidence: result.Measured, Estimate: &result.Estimate{Value: v, Low: lo, High: hi, N: n}}
 	text, err := json.Marshal(labels)
 	if err == nil {
 		err = json.Unmarshal(text, &m.Labels)
@@ -105,14 +104,12 @@ func wakeup(cpus []int, worst float64) probe.Outcome {
 			}
 			return m
 		}
-		o.Measurements = append(o.Measurements,
-			measured("wakeup", fmt.Sprintf("wakeup.cold.10ms.cpu%d", cpu),
-				fmt.Sprintf("10 ms burst that reads three quarters of the L2 cache after 100 ms asleep, beyond arithmetic, CPU %d", cpu),
-				"ratio", 1.02, 0.99, 1.04, 24, 0.018, l("kernel", "cold", "slice", "0.010", "loss", "0.0002")),
+		o.Measurements = append(o.Measurements, measured("wakeup", fmt.Sprintf("wakeup.cold.10ms.cpu%d", cpu),
+			fmt.Sprintf("10 ms burst that reads three quarters of the L2 cache after 100 ms asleep, beyond arithmetic, CPU %d",
+				cpu), "ratio", 1.02, 0.99, 1.04, 24, 0.018, l("kernel", "cold", "slice", "0.010", "loss", "0.0002")),
 			measured("wakeup", fmt.Sprintf("wakeup.latency.p50.cpu%d", cpu),
 				fmt.Sprintf("lateness of a wake-up after 100 ms asleep, median, CPU %d", cpu), "s", 61e-6, 55e-6, 66e-6, 40,
-				math.NaN(), l("kernel", "latency")),
-			measured("wakeup", fmt.Sprintf("wakeup.latency.floor.cpu%d", cpu),
+				math.NaN(), l("kernel", "latency")), measured("wakeup", fmt.Sprintf("wakeup.latency.floor.cpu%d", cpu),
 				fmt.Sprintf("the same for a thread that spins, CPU %d", cpu), "s", 90e-9, 80e-9, 110e-9, 40, math.NaN(),
 				l("kernel", "latency")))
 		for _, kernel := range []string{"alu", "mixed"} {
@@ -174,14 +171,12 @@ func commit(log, mem float64) probe.Outcome {
 		o.Distributions = append(o.Distributions, dist)
 	}
 	moved := measured("commit", "commit.drift", "mean commit in the last third of the time over that in the first",
-		"ratio", 1.4,
-		1.3, 1.5, 16, math.NaN(), map[string]string{"drift": "true"})
+		"ratio", 1.4, 1.3, 1.5, 16, math.NaN(), map[string]string{"drift": "true"})
 	moved.Warnings = []string{"the device was not the same all the time: the mean commit took 48.0 us at first and 67.0 us at last"}
 	o.Measurements = append(o.Measurements, moved)
 	g := mem / (0.58 * log)
 	o.Measurements = append(o.Measurements, measured("commit", "commit.gain",
-		"median in memory over median in the log directory",
-		"ratio", g, g*0.95, g*1.06, 32, 0.03, nil))
+		"median in memory over median in the log directory", "ratio", g, g*0.95, g*1.06, 32, 0.03, nil))
 	return o
 }
 
@@ -210,18 +205,15 @@ func guestRuns() []probe.Outcome {
 	pair := map[string]string{"cpu_a": "0", "cpu_b": "1"}
 	sib.Measurements = []result.Measurement{
 		measured("siblings", "siblings.slowdown.cpu0-cpu1", "slow-down of CPU 0 and 1 together", "ratio", 1.01, 0.98, 1.04,
-			30,
-			0.02, pair),
+			30, 0.02, pair),
 		measured("siblings", "siblings.pingpong.cpu0-cpu1", "cache line between CPU 0 and 1", "s", 72e-9, 66e-9, 81e-9, 30,
 			math.NaN(), pair),
 	}
 	for _, n := range []string{"sibling", "other"} {
 		sib.Measurements = append(sib.Measurements, result.Measurement{Probe: "siblings",
-			Kind: result.Kind("siblings.harm." + n),
-			Name: "siblings.harm." + n, Unit: "ratio",
+			Kind: result.Kind("siblings.harm." + n), Name: "siblings.harm." + n, Unit: "ratio",
 			Title: "lock acquisitions with a scan on the " + n + ", against alone", NoiseFloor: math.NaN(),
-			Evidence: result.Measured,
-			Reason:   "no two CPUs share a core"})
+			Evidence: result.Measured, Reason: "no two CPUs share a core"})
 	}
 	query := degree([]int{2}, 0.01)
 	query.Busy = 0.12
@@ -239,15 +231,13 @@ func bigRuns() []probe.Outcome {
 			{A: 9, B: 265, Reported: true, Relation: "unknown"}}}
 	sib.Measurements = []result.Measurement{
 		measured("siblings", "siblings.slowdown.cpu0-cpu256", "slow-down of CPU 0 and 256 together", "ratio", 1.62, 1.57,
-			1.66,
-			30, 0.02, map[string]string{"cpu_a": "0", "cpu_b": "256"}),
+			1.66, 30, 0.02, map[string]string{"cpu_a": "0", "cpu_b": "256"}),
 		measured("siblings", "siblings.slowdown.cpu0-cpu1", "slow-down of CPU 0 and 1 together", "ratio", 1.0, 0.99, 1.01, 30,
 			0.02, map[string]string{"cpu_a": "0", "cpu_b": "1"}),
 		measured("siblings", "siblings.harm.sibling", "lock acquisitions with a scan on the sibling, against alone", "ratio",
 			0.55, 0.51, 0.58, 15, 0.02, nil),
 		measured("siblings", "siblings.harm.other", "lock acquisitions with a scan on another core, against alone",
-			"ratio", 0.98,
-			0.96, 1.0, 15, 0.02, nil),
+			"ratio", 0.98, 0.96, 1.0, 15, 0.02, nil),
 	}
 	return []probe.Outcome{wakeup([]int{0, 37, 74, 111, 148, 185, 222, 300}, 1.02), sib, commit(24e-6, 2.1e-6),
 		degree([]int{2, 4, 8, 16, 32, 64, 128, 256, 512}, 0.003)}
@@ -255,15 +245,13 @@ func bigRuns() []probe.Outcome {
 
 func guestFacts() *host.Facts {
 	const cpu = "/sys/devices/system/cpu/"
-	f := &host.Facts{Schema: 1,
-		Identity: host.Identity{Hostname: known("db01.example.com", "uname"),
-			OS:     known("Debian GNU/Linux 12 (bookworm)", "/etc/os-release"),
-			Kernel: known("6.12.48+deb12-cloud-amd64", "uname"), Arch: known("amd64", "uname"),
-			CPUModel:     known("AMD EPYC 7B13", "/proc/cpuinfo"),
-			CPUVendor:    known("AuthenticAMD", "/proc/cpuinfo"),
-			Product:      known("Google Compute Engine", "/sys/class/dmi/id/product_name"),
-			Microcode:    absent[string]("/sys/devices/system/cpu/cpu0/microcode/version"),
-			ClockTicksHz: host.Known[int64](250, "Hz", "/boot/config")},
+	f := &host.Facts{Schema: 1, Identity: host.Identity{Hostname: known("db01.example.com", "uname"),
+		OS:     known("Debian GNU/Linux 12 (bookworm)", "/etc/os-release"),
+		Kernel: known("6.12.48+deb12-cloud-amd64", "uname"), Arch: known("amd64", "uname"),
+		CPUModel: known("AMD EPYC 7B13", "/proc/cpuinfo"), CPUVendor: known("AuthenticAMD", "/proc/cpuinfo"),
+		Product:      known("Google Compute Engine", "/sys/class/dmi/id/product_name"),
+		Microcode:    absent[string]("/sys/devices/system/cpu/cpu0/microcode/version"),
+		ClockTicksHz: host.Known[int64](250, "Hz", "/boot/config")},
 		Topology: host.Topology{Online: known([]int{0, 1}, cpu+"online"), Sockets: known(1, cpu), Cores: known(2, cpu),
 			Threads:    known(2, cpu),
 			SMTControl: known("notsupported", cpu+"smt/control"), SMTActive: known(false, cpu+"smt/active"),
@@ -275,23 +263,18 @@ func guestFacts() *host.Facts {
 			THPEnabled: known(host.Choice{Active: "always", Offers: []string{"always", "madvise", "never"}},
 				"/sys/kernel/mm/transparent_hugepage/enabled")},
 		Kernel: host.Kernel{Cmdline: known("BOOT_IMAGE=/boot/vmlinuz root=/dev/vda1 ro console=ttyS0,115200",
-			"/proc/cmdline"),
-			Clocksource: known("kvm-clock", "/sys/devices/system/clocksource"),
+			"/proc/cmdline"), Clocksource: known("kvm-clock", "/sys/devices/system/clocksource"),
 			Mitigations: []host.Mitigation{{Name: "retbleed", Text: known("Mitigation: untrained return thunk", cpu)}}},
 		Virt: host.Virt{Hypervisor: known("kvm", "/sys/class/dmi"), Container: known("none", "/proc/1"),
-			Steal: known(0.013, "/proc/stat")},
-		Storage: []host.Storage{{Path: "/var/lib/postgresql", Purpose: "log-dir",
-			FSType:  known("ext4", "/proc/self/mountinfo"),
-			Device:  known("/dev/vda1", "/proc/self/mountinfo"),
+			Steal: known(0.013, "/proc/stat")}, Storage: []host.Storage{{Path: "/var/lib/postgresql", Purpose: "log-dir",
+			FSType: known("ext4", "/proc/self/mountinfo"), Device: known("/dev/vda1", "/proc/self/mountinfo"),
 			Options: known("rw,relatime", "/proc/self/mountinfo"), Class: known("virtual", "/sys/block"),
-			FreeBytes: host.Known[int64](41<<30, "B", "statfs"),
-			Stack: []host.StackLayer{{Name: "vda1", Kind: "partition"},
+			FreeBytes: host.Known[int64](41<<30, "B", "statfs"), Stack: []host.StackLayer{{Name: "vda1", Kind: "partition"},
 				{Name: "vda", Kind: "virtio", Depth: 1, Queue: &host.BlockDevice{Name: "vda",
 					Scheduler: known(host.Choice{Active: "mq-deadline", Offers: []string{"none", "mq-deadline"}},
 						"/sys/block/vda/queue/scheduler"), WriteCache: known("write back", "/sys/block/vda/queue/write_cache")}}}}},
 		Databases: []host.Database{{Kind: "postgresql", PID: 812,
-			DataDir: known("/var/lib/postgresql/15/main", "/proc/812/cmdline")}},
-	}
+			DataDir: known("/var/lib/postgresql/15/main", "/proc/812/cmdline")}}}
 	for i := range 2 {
 		src := fmt.Sprintf("%scpu%d/topology", cpu, i)
 		f.Topology.CPUs = append(f.Topology.CPUs, host.CPU{ID: i, Socket: known(0, src), Core: known(i, src),
@@ -321,8 +304,7 @@ func bigFacts() *host.Facts {
 		core := i % 256
 		src := fmt.Sprintf("%scpu%d/topology/", cpu, i)
 		t.CPUs = append(t.CPUs, host.CPU{ID: i, Socket: known(core/128, src+"physical_package_id"),
-			Die:     known(0, src+"die_id"),
-			Cluster: absent[int](src + "cluster_id"), Core: known(core%128, src+"core_id"),
+			Die: known(0, src+"die_id"), Cluster: absent[int](src + "cluster_id"), Core: known(core%128, src+"core_id"),
 			Siblings: known([]int{core, core + 256}, src+"thread_siblings_list"), NUMANode: known(core/128, src),
 			CoreType: "all"})
 		pol := fmt.Sprintf("%scpufreq/policy%d/", cpu, i)
@@ -390,8 +372,7 @@ func guestResults() []check.Result {
 			Detail: "transparent huge pages: always", Subject: check.Memory,
 			Evidence: []check.Evidence{{Path: "/sys/kernel/mm/transparent_hugepage/enabled", Value: "[always] madvise never"}},
 			Why: "A database with its own buffer management touches memory sparsely; collapsing pages in the background stalls it " +
-				"at moments nobody chooses.",
-			Source:   "SAP note 2205917; tuned profiles oracle and postgresql",
+				"at moments nobody chooses.", Source: "SAP note 2205917; tuned profiles oracle and postgresql",
 			Disagree: "tuned's mssql profile wants always; SAP note 3577842 wants madvise.",
 			Remedy:   "echo never > /sys/kernel/mm/transparent_hugepage/enabled"},
 		{ID: "MEM-004", Title: "Swappiness is at its default", Severity: check.Low, Status: check.Finding,
@@ -422,8 +403,7 @@ func guestResults() []check.Result {
 func bigResults() []check.Result {
 	rs := guestResults()
 	rs[3] = check.Result{ID: "PWR-001", Title: "Frequency governor saves energy", Severity: check.High,
-		Status: check.Finding,
-		Detail: "512 of 512 policies use powersave", Subject: check.Frequency,
+		Status: check.Finding, Detail: "512 of 512 policies use powersave", Subject: check.Frequency,
 		Evidence: []check.Evidence{{Path: "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", Value: "powersave"},
 			{Path: "/sys/devices/system/cpu/cpufreq/policy1-511/scaling_governor", Value: "powersave"}},
 		Why:    "A governor that lowers the clock at low load makes every short burst wait for it to rise again.",

@@ -31,8 +31,7 @@ func wakeupPicture(all []result.Measurement) picture.HTML {
 	}
 	if total > wakeupRows { // the worst ones, then in reading order
 		slices.SortStableFunc(rows, func(a, b result.Measurement) int {
-			return cmp.Compare(b.Estimate.Value,
-				a.Estimate.Value)
+			return cmp.Compare(b.Estimate.Value, a.Estimate.Value)
 		})
 		rows = rows[:wakeupRows]
 	}

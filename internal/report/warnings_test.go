@@ -35,9 +35,8 @@ func TestBusyWarnings(t *testing.T) {
 				"degree: other work took 12 % of these CPUs' time"}},
 		"disturbed": {[]probe.Outcome{{Probe: "wakeup", Title: "Wake-up",
 			Measurements: []result.Measurement{disturbed("a", "others ran"), disturbed("b", idle), disturbed("c", idle),
-				disturbed("d", "")}}},
-			[]string{"This host was busy: the figures of the probes include the load of other work.",
-				"Wake-up: " + idle + " (2 figures); disturbed likewise: 1 more figure"}},
+				disturbed("d", "")}}}, []string{"This host was busy: the figures of the probes include the load of other work.",
+			"Wake-up: " + idle + " (2 figures); disturbed likewise: 1 more figure"}},
 	} {
 		if diff := cmp.Diff(tt.want, BusyWarnings(tt.runs)); diff != "" {
 			t.Errorf("%s: %s", name, diff)

@@ -24,8 +24,7 @@ type trial struct {
 
 var trials = []trial{
 	{"live-idle", "Idle states of at most 70 us on a live service, in turn with those that there are", "cstate_latency",
-		"70us",
-		"db", -0.06, 0.008},
+		"70us", "db", -0.06, 0.008},
 	{"live-thp", "Transparent huge pages on a live service, in turn with what there is", "thp", "madvise", "db", 0, 0.004},
 }
 
@@ -49,8 +48,7 @@ func (m Maker) experiment(t *trial, h *made, end time.Time) *effects.Set {
 		Host: map[string]string{"hostname": h.name}, Evidence: result.Measured,
 		Workload: "observe", Parameters: map[string]string{"service": h.machine.service, "for": "5m", "short": "1m"},
 		Factors: []result.Factor{{Name: t.factor, Kind: "setting", Target: t.factor, Levels: []string{"current", t.level},
-			Baseline: "current", Change: result.Online}},
-		Responses: []result.Response{
+			Baseline: "current", Change: result.Online}}, Responses: []result.Response{
 			{Name: "cpu_per_transaction", Title: "CPU time per transaction", Unit: "s", Better: "lower", Compare: result.Ratio,
 				Margin: 0.02, Primary: true},
 			{Name: "transactions_per_s", Title: "Transactions per second", Unit: "1/s", Better: "higher", Compare: result.Ratio,
@@ -68,14 +66,12 @@ func (m Maker) experiment(t *trial, h *made, end time.Time) *effects.Set {
 		for slot, cell := range plot {
 			z := pairNoise * rng.NormFloat64()
 			runs = append(runs, result.Run{Seq: len(runs), Block: b, Slot: slot, Cell: cell, Status: result.OK, Seconds: period,
-				Boot:  "boot",
-				Start: x.Started.Add(time.Duration(float64(len(runs)) * period * float64(time.Second))),
+				Boot: "boot", Start: x.Started.Add(time.Duration(float64(len(runs)) * period * float64(time.Second))),
 				Values: map[string]float64{"cpu_per_transaction": 0.0012 * math.Exp(z+float64(cell)*effect),
 					"transactions_per_s": load * math.Exp(0.01*rng.NormFloat64())}})
 		}
 	}
 	r := effects.Report{Dir: t.study, Analysis: analysis.Analyse(x, runs,
-		&result.End{Reason: "looks", Blocks: pairs, At: end}),
-		Runs: runs, Study: text}
+		&result.End{Reason: "looks", Blocks: pairs, At: end}), Runs: runs, Study: text}
 	return &effects.Set{Reports: []effects.Report{r}, Version: m.Version}
 }

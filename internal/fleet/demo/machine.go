@@ -47,8 +47,7 @@ var machines = []machine{
 				"file\t\t1048572\t\t0\t\t-2"},
 		}},
 	{prefix: "wh", file: "twosocket", per100: 20, least: 1, role: check.ProductionDB, service: "PostgreSQL",
-		logDir: "/srv/pg_wal",
-		speed:  0.9, set: []edit{
+		logDir: "/srv/pg_wal", speed: 0.9, set: []edit{
 			{"sys/devices/system/cpu/cpufreq/policy*/scaling_governor", "", "performance"},
 			{"proc/sys/kernel/numa_balancing", "", "0"}, {"proc/sys/vm/swappiness", "", "10"},
 			{"sys/devices/virtual/dmi/id/product_name", "", "Standard PC (Q35 + ICH9, 2009)"},
@@ -88,19 +87,14 @@ var faults = []fault{
 		"db", "PWR-001", "frequency.policies[].governor"},
 	{state{"swappiness 60", []edit{{"proc/sys/vm/swappiness", "", "60"}}, load{}}, "db", "MEM-006", "memory.swappiness"},
 	{state{"huge pages always", []edit{{"sys/kernel/mm/transparent_hugepage/enabled", "", "[always] madvise never"}},
-		load{}},
-		"db", "MEM-001", "memory.thp_enabled"},
+		load{}}, "db", "MEM-001", "memory.thp_enabled"},
 	{state{"a quota of 1.5 CPUs", []edit{{"sys/fs/cgroup/system.slice/postgresql-15.service/cpu.max", "",
-		"150000 100000"}},
-		load{}},
-		"db", "VRT-002", ""},
+		"150000 100000"}}, load{}}, "db", "VRT-002", ""},
 	{state{"slow log device", nil, load{commit: 9}}, "db", "", "commit.overwritten.mean"},
 	{state{"reclaim within a node", []edit{{"proc/sys/vm/zone_reclaim_mode", "", "1"}}, load{}}, "wh", "MEM-009",
 		"memory.zone_reclaim_mode"},
 	{state{"clock source acpi_pm", []edit{{"sys/devices/system/clocksource/clocksource0/current_clocksource", "",
-		"acpi_pm"}},
-		load{work: 0.97}},
-		"app", "KRN-007", "kernel.clocksource"},
+		"acpi_pm"}}, load{work: 0.97}}, "app", "KRN-007", "kernel.clocksource"},
 }
 
 // slow is the twin that nothing but measurements and its firmware tell from the others.

@@ -15,8 +15,7 @@ import (
 // shares are where the time of a healthy service goes.
 var shares = map[string]map[explain.PartName]float64{
 	"PostgreSQL": {explain.DatabaseCPU: 0.58, explain.RunQueue: 0.03, explain.LogWait: 0.03, explain.DataReads: 0.04,
-		explain.Locks: 0.05, explain.OtherWaits: 0.02,
-		explain.Application: 0.22, explain.Unexplained: 0.03},
+		explain.Locks: 0.05, explain.OtherWaits: 0.02, explain.Application: 0.22, explain.Unexplained: 0.03},
 	"shop.service": {explain.DatabaseCPU: 0.98, explain.RunQueue: 0.02},
 }
 
@@ -81,18 +80,15 @@ func (h *made) minute(m *machine, l load, at time.Time, rng *rand.Rand) *assess.
 	busy := min(0.9, parts[explain.DatabaseCPU]/r.Wall/4)
 	w.Host.Busy, w.Host.Foreign, w.Host.Steal = new(busy), new(0.01), new(0.0)
 	w.Readings = []service.Reading{{At: r.Wall, CPU: parts[explain.DatabaseCPU], Queue: parts[explain.RunQueue],
-		Processes: 12,
-		Threads:   12,
-		Busy:      new(busy * 4 * r.Wall), Steal: new(0.0), Stalled: map[string]float64{"cpu": 0.5, "io": 0.2, "memory": 0}}}
+		Processes: 12, Threads: 12,
+		Busy: new(busy * 4 * r.Wall), Steal: new(0.0), Stalled: map[string]float64{"cpu": 0.5, "io": 0.2, "memory": 0}}}
 	mean := highest * m.speed * or(l.clock) * (1 - 0.005*rng.Float64())
 	w.Clock = &assess.Frequency{Mean: mean, Low: mean * 0.995, High: mean * 1.002, N: 60, Highest: highest * m.speed,
-		Limit:  highest * m.speed,
-		Source: "cycles a second of CPU time", Evidence: result.Measured}
+		Limit: highest * m.speed, Source: "cycles a second of CPU time", Evidence: result.Measured}
 	waits := r.Busy * 0.004 * (0.8 + 0.4*rng.Float64())
 	w.Wakeups = &assess.Wakeups{Wall: r.Wall, Seconds: waits, Avoidable: waits / 2, Low: waits / 3, Most: waits,
 		Source: "wake-ups that the scheduler counted"}
 	w.Siblings = &assess.Siblings{Beside: 0.2, Likely: 0.1, AtMost: 0.35,
-		Assumes: "a busy sibling takes what the probe measured",
-		Source:  "the scheduler, and the probe of siblings"}
+		Assumes: "a busy sibling takes what the probe measured", Source: "the scheduler, and the probe of siblings"}
 	return w
 }

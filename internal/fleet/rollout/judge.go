@@ -66,8 +66,7 @@ func (c *Course) Gate(wave int, policy Policy) (*Judged, error) {
 	last := min(wave, len(p.Waves)-1) // after the last wave nobody is left to compare with
 	g := p.gates()[last-1]
 	j := &Judged{Wave: wave, Policy: policy, Verdict: Undecided, Measure: p.Measure, Alpha: g.Alpha,
-		Worse:   result.Unknown(),
-		Reasons: []string{}, Left: []string{}}
+		Worse: result.Unknown(), Reasons: []string{}, Left: []string{}}
 	ready := c.ready(j, wave)
 	units, heard := c.units(j, wave, last)
 	ready = ready && heard

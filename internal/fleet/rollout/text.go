@@ -100,8 +100,7 @@ func (p *Plan) Document(t Typed, scatter float64, stale []string) *document.Docu
 		}
 	}
 	if len(alone) > 0 {
-		d.Warnings = append(d.Warnings,
-			named(alone)+": no other host has this hardware and role to compare with")
+		d.Warnings = append(d.Warnings, named(alone)+": no other host has this hardware and role to compare with")
 	}
 	if len(stale) > 0 {
 		d.Warnings = append(d.Warnings, named(stale)+": sent no document lately; a wave is not done until all its hosts have")
@@ -128,9 +127,9 @@ func (p *Plan) Document(t Typed, scatter float64, stale []string) *document.Docu
 	for _, w := range p.Waves {
 		members = append(members, document.Pair{Name: "wave " + strconv.Itoa(w.Wave), Value: strings.Join(w.Hosts, ", ")})
 	}
-	out := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "check"}, {Head: "until"}, {Head: "reason"}}}
+	out := &document.Table{Columns: document.Headings("host").Names("check", "until", "reason")}
 	for _, l := range p.LeftOut {
-		out.Add(document.Texts(l.Host, l.Check, l.Until, l.Reason)...)
+		out.Row(l.Host, l.Check, l.Until, l.Reason)
 	}
 	d.Sections = []document.Section{document.Titled("What gates can show", waves), document.Titled("Hosts", members),
 		document.Titled("Left out by an exception", out), document.Titled("Next", p.next(1, t))}
@@ -226,11 +225,10 @@ func (c *Course) Status(t Typed) *document.Document {
 			at = row.Reached.UTC().Format("2006-01-02 15:04")
 		}
 		of := func(n int) document.Cell { return document.Number(float64(n), strconv.Itoa(n)) }
-		table.Add(document.Text(strconv.Itoa(row.Wave)), of(row.Hosts), of(row.Have), of(row.Before), of(row.After),
-			document.Text(at))
+		table.Row(strconv.Itoa(row.Wave), of(row.Hosts), of(row.Have), of(row.Before), of(row.After), at)
 		for _, h := range c.wave(row.Wave) {
 			if h.State != Has && (h.State != Waiting || !c.begun[row.Wave].IsZero()) {
-				odd.Add(document.Texts(h.Name, strconv.Itoa(row.Wave), string(h.State))...)
+				odd.Row(h.Name, strconv.Itoa(row.Wave), string(h.State))
 			}
 		}
 	}
@@ -258,10 +256,8 @@ func (c *Course) Status(t Typed) *document.Document {
 func (c *Course) Document(t Typed) (*document.Document, error) {
 	p, d := c.Plan, c.Status(t)
 	planned := p.Document(t, math.NaN(), nil)
-	said := &document.Table{Columns: document.Headings("after wave", "verdict", "with the change", "p for harm")}
-	for _, head := range []string{string(UnlessHarm), string(OnlyIfBetter), "why"} {
-		said.Columns = append(said.Columns, document.Column{Head: head})
-	}
+	said := &document.Table{Columns: document.Headings("after wave", "verdict", "with the change", "p for harm").
+		Names(string(UnlessHarm), string(OnlyIfBetter), "why")}
 	gates := []*Judged{}
 	for _, w := range p.Waves {
 		if c.begun[w.Wave].IsZero() {
@@ -290,8 +286,7 @@ func (c *Course) Document(t Typed) (*document.Document, error) {
 		if j.Verdict == Harm {
 			verdict.Tone = document.Caution
 		}
-		said.Add(document.Text(strconv.Itoa(w.Wave)), verdict, figure, chance, goes(of[0]), goes(of[1]),
-			document.Text(strings.Join(j.Reasons, "; ")))
+		said.Row(strconv.Itoa(w.Wave), verdict, figure, chance, goes(of[0]), goes(of[1]), strings.Join(j.Reasons, "; "))
 		gates = append(gates, j)
 	}
 	if n := len(gates); n > 0 {
@@ -300,8 +295,7 @@ func (c *Course) Document(t Typed) (*document.Document, error) {
 	d.Warnings = planned.Warnings
 	d.About = append(planned.About, fmt.Sprintf("planned at %s UTC", p.Created.UTC().Format("2006-01-02 15:04")))
 	d.Sections = slices.Concat(d.Sections[:1], []document.Section{document.Titled("What the gates say", said)},
-		planned.Sections[:1], d.Sections[1:2],
-		planned.Sections[1:3], d.Sections[2:])
+		planned.Sections[:1], d.Sections[1:2], planned.Sections[1:3], d.Sections[2:])
 	d.Data = Rollout{document.Head{Kind: "rollout", Schema: Schema}, p, d.Data.(StatusReport),
 		gates} //nolint:forcetypeassert // Status has put it there
 	return d, nil
@@ -355,8 +349,7 @@ func (j *Judged) Document(p *Plan, t Typed) *document.Document {
 // inWords is the effect, which is known.
 func (j *Judged) inWords() string {
 	return fmt.Sprintf("%s is %s with the change%s, n = %s with it and %d without, p = %s for harm", j.Measure.Name,
-		worse(*j.Value),
-		interval(j), screen.Count(j.With, "host"), j.Without, pText(*j.PWorse))
+		worse(*j.Value), interval(j), screen.Count(j.With, "host"), j.Without, pText(*j.PWorse))
 }
 
 var words = map[Verdict]string{Better: "it is better", NoHarm: "it harms by less than " + result.Share(margin),

@@ -13,8 +13,7 @@ func (s *Store) Ran(ctx context.Context, study string) (list []fleet.Ran, err er
 	err = s.query(ctx, func(scan func(...any) error) error {
 		var r fleet.Ran
 		if err := scan(&r.Host, &r.Stratum, &r.Hash, &r.Experiment, &r.Study, &r.StudyHash, &r.Contrast, &r.Response,
-			&r.Compare,
-			&r.Unit, &r.Better,
+			&r.Compare, &r.Unit, &r.Better,
 			&r.Value, &r.Low, &r.High, &r.Alpha, &r.N, &r.Margin, &r.Noise, &r.Verdict, &r.Evidence); err != nil {
 			return err
 		}

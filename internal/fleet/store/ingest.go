@@ -66,8 +66,7 @@ func (t tx) put(ctx context.Context, d *fleet.Document, id int64, source string,
 		return false, err
 	case thinned > 0: // what changed between those whose bytes are gone would not be known any more when the store is rebuilt
 		return false, &fleet.Refused{Why: fmt.Sprintf("it was written on %s, and prune has deleted documents of %s from "+
-			"then or later",
-			d.Started.UTC().Format(time.DateOnly), d.Host)}
+			"then or later", d.Started.UTC().Format(time.DateOnly), d.Host)}
 	}
 	if err := t.host(ctx, d, at); err != nil {
 		return false, err
@@ -107,16 +106,13 @@ func (m *measured) add(d *fleet.Document, id int64) {
 	for _, l := range d.Levers {
 		if fresh("lever\x00" + l.Name) {
 			m.levers = append(m.levers, []any{id, l.Name, l.Likely, l.AtMost, string(l.Verdict), string(l.Kind()),
-				l.Why(), l.Next.Command,
-				l.SecondsPerDay})
+				l.Why(), l.Next.Command, l.SecondsPerDay})
 		}
 	}
 	for _, e := range d.Effects {
 		if fresh("effect\x00" + e.Experiment + "\x00" + e.Contrast + "\x00" + e.Response) {
 			m.effects = append(m.effects, []any{id, e.Experiment, e.Study, e.StudyHash, e.Contrast, e.Response, e.Compare,
-				e.Unit,
-				e.Better, e.Value, e.Low, e.High,
-				e.Alpha, e.N, e.Margin, e.Noise, e.Verdict, e.Evidence})
+				e.Unit, e.Better, e.Value, e.Low, e.High, e.Alpha, e.N, e.Margin, e.Noise, e.Verdict, e.Evidence})
 		}
 	}
 }

@@ -59,8 +59,7 @@ func (t tx) prune(ctx context.Context, host string, before time.Time) (n int, si
 		all = append(all, d)
 		return nil
 	}, "SELECT id, started, LENGTH(body), kind, role FROM document WHERE host = ? AND body IS NOT NULL ORDER BY "+
-		"started, id",
-		host)
+		"started, id", host)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -97,8 +96,7 @@ func (t tx) prune(ctx context.Context, host string, before time.Time) (n int, si
 	for _, d := range gone {
 		size += d.size
 		for _, statement := range []string{"DELETE FROM measurement WHERE document = ?",
-			"DELETE FROM lever WHERE document = ?",
-			"UPDATE document SET body = NULL WHERE id = ?"} {
+			"DELETE FROM lever WHERE document = ?", "UPDATE document SET body = NULL WHERE id = ?"} {
 			if err := t.exec(ctx, statement, d.id); err != nil {
 				return 0, 0, err
 			}

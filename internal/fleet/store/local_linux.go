@@ -14,8 +14,7 @@ import (
 var network = map[int64]string{unix.NFS_SUPER_MAGIC: "NFS", unix.CIFS_SUPER_MAGIC: "CIFS", unix.SMB2_SUPER_MAGIC: "SMB",
 	unix.SMB_SUPER_MAGIC:  "SMB",
 	unix.CEPH_SUPER_MAGIC: "Ceph", unix.V9FS_MAGIC: "9p", unix.AFS_FS_MAGIC: "AFS", unix.AFS_SUPER_MAGIC: "AFS",
-	unix.CODA_SUPER_MAGIC:  "Coda",
-	unix.OCFS2_SUPER_MAGIC: "OCFS2", lustre: "Lustre", gfs2: "GFS2", gpfs: "GPFS"}
+	unix.CODA_SUPER_MAGIC: "Coda", unix.OCFS2_SUPER_MAGIC: "OCFS2", lustre: "Lustre", gfs2: "GFS2", gpfs: "GPFS"}
 
 // Types that package unix does not name.
 const (

@@ -61,8 +61,7 @@ func (s *Store) Since(ctx context.Context, after int64) (list []*fleet.Host, doc
 		return nil
 	}, "SELECT f.host, f.role, f.check_id, f.status, f.severity, f.detail, f.since, f.exception FROM host h JOIN "+
 		"finding_span f ON f.host = h.name AND f.until = ? AND f.status IN ('finding', 'accepted')"+where+
-		" ORDER BY f.host, f.role, f.check_id",
-		append([]any{int64(forever)}, args...)...)
+		" ORDER BY f.host, f.role, f.check_id", append([]any{int64(forever)}, args...)...)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -83,8 +82,7 @@ func (s *Store) Since(ctx context.Context, after int64) (list []*fleet.Host, doc
 		var name string
 		var l fleet.Lever
 		var why lever.Evidence
-		if err := scan(&name, &l.Name, &l.Likely, &l.AtMost, &l.Verdict, &why.Kind, &why.Text,
-			&l.Next.Command,
+		if err := scan(&name, &l.Name, &l.Likely, &l.AtMost, &l.Verdict, &why.Kind, &why.Text, &l.Next.Command,
 			&l.SecondsPerDay); err != nil {
 			return err
 		}

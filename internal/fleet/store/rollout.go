@@ -21,8 +21,7 @@ func (t tx) plan(ctx context.Context, d *fleet.Document, source string, now time
 		return false, err
 	}
 	err = t.exec(ctx, "INSERT INTO rollout (sha256, created, received, source, body) VALUES (?, ?, ?, ?, ?)", d.Hash,
-		d.Started.UnixNano(), now.UnixNano(),
-		source, fleet.Pack(d.Body))
+		d.Started.UnixNano(), now.UnixNano(), source, fleet.Pack(d.Body))
 	return err == nil, err
 }
 
@@ -99,8 +98,7 @@ func (s *Store) Values(ctx context.Context, name string, since time.Time) (map[s
 		return nil
 	}, "SELECT d.host, d.started, m.value FROM host h CROSS JOIN document d CROSS JOIN "+
 		"measurement m WHERE d.host = h.name AND d.kind = 'assess' AND d.started >= ? AND m.document = d.id AND m.name = ? "+
-		"ORDER BY h.name, d.started, d.id",
-		since.UnixNano(), name)
+		"ORDER BY h.name, d.started, d.id", since.UnixNano(), name)
 	return out, err
 }
 

@@ -17,8 +17,7 @@ func planned(t *testing.T, s *Store) {
 	const hosts = 8
 	ctx, plannedAt := t.Context(), begin.Add(48*time.Hour)
 	p := &rollout.Plan{Schema: rollout.Schema, Kind: rollout.Kind, Version: "1", Created: plannedAt, Seed: 4,
-		Set:     []string{"swappiness=10"},
-		Measure: rollout.Measure{Name: "p", Unit: "s", Better: "lower"}}
+		Set: []string{"swappiness=10"}, Measure: rollout.Measure{Name: "p", Unit: "s", Better: "lower"}}
 	var candidates []rollout.Candidate
 	for i := range hosts {
 		candidates = append(candidates, rollout.Candidate{Name: fmt.Sprint("db", i)})

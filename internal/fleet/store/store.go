@@ -129,8 +129,7 @@ func startSQLite(path string, how int) (*Store, error) {
 	}
 	// A reader never waits for the writer with a write-ahead log, and a writer waits for another one.
 	options := url.Values{"_pragma": {"journal_mode(WAL)", "synchronous(NORMAL)", "busy_timeout(30000)",
-		"foreign_keys(ON)"},
-		"_txlock": {"immediate"}}
+		"foreign_keys(ON)"}, "_txlock": {"immediate"}}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(),
 		RawQuery: options.Encode()}).String())
 	if err != nil {

@@ -87,8 +87,7 @@ func table(t *testing.T, s *Store, statement string, columns int) []string {
 
 func spansOf(t *testing.T, s *Store) []string {
 	return slices.Concat(table(t, s, "SELECT host, path, value, since, until FROM fact_span ORDER BY host, path, since",
-		5),
-		table(t, s, "SELECT host, check_id, status, since, until FROM finding_span ORDER BY host, check_id, since", 5))
+		5), table(t, s, "SELECT host, check_id, status, since, until FROM finding_span ORDER BY host, check_id, since", 5))
 }
 
 // contract is what a store of either engine does.

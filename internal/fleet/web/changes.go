@@ -38,8 +38,7 @@ func changes(_ context.Context, r *request) (*document.Document, error) {
 		screen.Count(len(hosts), "host"), screen.Lasting(back))}}
 	if text != "" {
 		d.Answer[0].Text = fmt.Sprintf("%s on %s in the last %s, of what or whom the name contains %q.",
-			screen.Count(len(list), "change"), screen.Count(len(hosts), "host"),
-			screen.Lasting(back), text)
+			screen.Count(len(list), "change"), screen.Count(len(hosts), "host"), screen.Lasting(back), text)
 	}
 	if len(r.fleet.hosts) > 0 && r.fleet.full() {
 		d.Warnings = []string{fmt.Sprintf("only the newest %d changes of facts, and of checks, are shown; 'hostlab fleet "+
@@ -87,16 +86,15 @@ func (f *snapshot) full() bool {
 
 // changeTable has a row a change.
 func changeTable(list []fleet.Change, named bool) *document.Table {
-	t := &document.Table{Columns: []document.Column{{Head: "when (UTC)", Whole: true}}}
+	columns := document.Columns{}.Wholes("when (UTC)")
 	if named {
-		t.Columns = append(t.Columns, document.Column{Head: "host"})
+		columns = columns.Names("host")
 	}
-	t.Columns = append(t.Columns, document.Column{Head: "what"}, document.Column{Head: "before"},
-		document.Column{Head: "after"})
+	t := &document.Table{Columns: columns.Names("what", "before", "after")}
 	for _, c := range list {
 		cells := []document.Cell{document.Text(c.At.Format(minutes))}
 		if named {
-			cells = append(cells, document.Cell{Text: c.Host, Link: "/hosts/" + segment(c.Host)})
+			cells = append(cells, hostCell(c.Host))
 		}
 		t.Add(append(cells, document.Text(c.Subject), said(c.Before), said(c.After))...)
 	}
@@ -112,8 +110,7 @@ func compare(ctx context.Context, r *request) (*document.Document, error) {
 	if names[0] == "" || names[1] == "" || names[0] == names[1] {
 		return &document.Document{Name: "fleet", Title: "Compare two hosts",
 			Answer: []document.Line{{Text: "Name two different hosts: this page says where measurements set them apart, and what is set " +
-				"up differently."}},
-			Sections: []document.Section{document.Titled("Which hosts", form)}, Data: struct{}{}}, nil
+				"up differently."}}, Sections: []document.Section{document.Titled("Which hosts", form)}, Data: struct{}{}}, nil
 	}
 	for _, name := range names {
 		if r.fleet.by[name] == nil {
@@ -139,12 +136,9 @@ func compare(ctx context.Context, r *request) (*document.Document, error) {
 
 func checks(_ context.Context, r *request) (*document.Document, error) {
 	sum := fleet.Status(r.fleet.hosts, r.fleet.documents, r.now, r.Stale)
-	t := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "what is looked at"}, {Head: "severity"},
-		{Head: "hosts", Right: true}}}
+	t := &document.Table{Columns: document.Headings("check").Names("what is looked at", "severity").Figures("hosts")}
 	for _, f := range sum.Findings {
-		t.Add(document.Cell{Text: f.Check, Link: "/checks/" + segment(f.Check)}, document.Text(fleet.CheckTitle(f.Check)),
-			severityCell(f.Severity),
-			document.Number(float64(f.Hosts), strconv.Itoa(f.Hosts)))
+		t.Row(checkCell(f.Check), fleet.CheckTitle(f.Check), severityCell(f.Severity), f.Hosts)
 	}
 	answer := "No check finds anything on a host that is known."
 	if n := len(sum.Findings); n > 0 {
@@ -155,8 +149,7 @@ func checks(_ context.Context, r *request) (*document.Document, error) {
 		return nil, err
 	}
 	return &document.Document{Name: "fleet", Title: "Checks", Answer: []document.Line{{Text: answer}},
-		Sections: []document.Section{document.Titled("Checks that find something", t)},
-		Data: struct {
+		Sections: []document.Section{document.Titled("Checks that find something", t)}, Data: struct {
 			document.Head
 			Findings []fleet.Tally `json:"findings"`
 		}{fleet.HeadOf("checks"), sum.Findings}}, nil

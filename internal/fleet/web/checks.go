@@ -20,11 +20,9 @@ func oneCheck(ctx context.Context, r *request) (*document.Document, error) {
 	if len(list) == 0 {
 		return nil, notThere("check in any document")
 	}
-	fleet.AcceptHeld(list, r.fleet.exceptions, r.now)
-	fleet.MarkStale(list, r.fleet.hosts, r.now, r.Stale)
-	fleet.SortHeld(list)
-	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "status"}, {Head: "severity"}, {Head: "role"},
-		{Head: "since", Whole: true}, {Head: "what was read"}}}
+	fleet.AcceptHeld(list, r.fleet.exceptions, r.fleet.hosts, r.now, r.Stale)
+	t := &document.Table{Columns: document.Headings("host").Names("status", "severity",
+		"role").Wholes("since").Names("what was read")}
 	found, known := fleet.CountHeld(list)
 	d := &document.Document{Name: "fleet"}
 	if r.whole {
@@ -39,10 +37,7 @@ func oneCheck(ctx context.Context, r *request) (*document.Document, error) {
 		if h.Status == check.Finding && !h.Stale {
 			severity = severityCell(h.Severity)
 		}
-		t.Add(document.Cell{Text: h.Host, Link: "/hosts/" + segment(h.Host)}, h.StatusCell(), severity,
-			document.Text(string(h.Role)),
-			document.Text(h.Since.Format(time.DateOnly)),
-			said(h.Detail))
+		t.Row(hostCell(h.Host), h.StatusCell(), severity, string(h.Role), h.Since.Format(time.DateOnly), said(h.Detail))
 	}
 	d.Title = id + ": " + fleet.CheckTitle(id)
 	d.Answer = []document.Line{{Text: fmt.Sprintf("%s is a finding on %d of %s that are known.", id, found,

@@ -63,10 +63,9 @@ func (r *request) history(ctx context.Context, h *fleet.Host) (document.Section,
 		return s, err
 	}
 	s.Blocks = append(s.Blocks, drawn("findings", "Findings", "Those that the host itself or the fleet accepts count too.",
-		&picture.Axis{Name: "findings"}, found(spans, h.Last)),
-		drawn("likely", "What levers could give",
-			"What assessments called likely. A lever that never could give 1 % is left out.",
-			&picture.Axis{Name: "share of active time", Unit: picture.Share}, leverCourses(likely)))
+		&picture.Axis{Name: "findings"}, found(spans, h.Last)), drawn("likely", "What levers could give",
+		"What assessments called likely. A lever that never could give 1 % is left out.",
+		&picture.Axis{Name: "share of active time", Unit: picture.Share}, leverCourses(likely)))
 	for i, m := range measures {
 		var all []picture.Course
 		for k, kind := range m.kinds {

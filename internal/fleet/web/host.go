@@ -75,8 +75,7 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 		d.About = append(d.About, "Hardware: "+h.Stratum)
 	}
 	data := hostJSON{Head: fleet.HeadOf("host"), Name: h.Name, First: h.First, Last: h.Last,
-		Stale:   h.Stale(r.now, r.Stale),
-		Service: h.Service, Verdict: h.Verdict,
+		Stale: h.Stale(r.now, r.Stale), Service: h.Service, Verdict: h.Verdict,
 		Same: []string{}, Findings: h.Findings, Remedies: last.remedies, Accepted: h.Accepted, Levers: []leverJSON{},
 		Changes: changes, Documents: kept}
 	for _, name := range r.fleet.machines[h.Machine] {
@@ -89,12 +88,10 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 		d.Warnings = append(d.Warnings, fmt.Sprintf("%s has the same machine-id: one is a clone, or the host was renamed.",
 			strings.Join(data.Same[:min(3, len(data.Same))], ", ")))
 	}
-	accepted := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "severity"}, {Head: "until"},
-		{Head: "reason"}}}
+	accepted := &document.Table{Columns: document.Headings("check").Names("severity", "until", "reason")}
 	for _, f := range h.Accepted {
 		if e := f.Exception; e != nil {
-			accepted.Add(document.Cell{Text: f.Check, Link: "/checks/" + segment(f.Check)}, document.Text(f.Severity),
-				document.Text(e.Until), none(e.Reason))
+			accepted.Row(checkCell(f.Check), f.Severity, e.Until, none(e.Reason))
 		}
 	}
 	levers := leverTable()
@@ -119,10 +116,7 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 
 // stateOf is a host in a sentence or two. One that is not known is never called well.
 func (r *request) stateOf(h *fleet.Host) string {
-	n := map[string]int{}
-	for _, f := range h.Findings {
-		n[f.Severity]++
-	}
+	n := h.BySeverity()
 	var counts []string
 	for _, s := range slices.Backward(check.Severities) {
 		if n[s] > 0 {
@@ -143,15 +137,13 @@ func (r *request) stateOf(h *fleet.Host) string {
 
 // findingTable has a host's findings, the worst first.
 func findingTable(h *fleet.Host) *document.Table {
-	t := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "what is looked at"}, {Head: "severity"},
-		{Head: "role"}, {Head: "since", Whole: true},
-		{Head: "what was read"}}}
+	t := &document.Table{Columns: document.Headings("check").Names("what is looked at", "severity",
+		"role").Wholes("since").Names("what was read")}
 	list := slices.Clone(h.Findings)
 	slices.SortStableFunc(list, func(a, b fleet.Held) int { return rank(b.Severity) - rank(a.Severity) })
 	for _, f := range list {
-		t.Add(document.Cell{Text: f.Check, Link: "/checks/" + segment(f.Check)}, document.Text(fleet.CheckTitle(f.Check)),
-			severityCell(f.Severity), document.Text(string(f.Role)),
-			document.Text(f.Since.Format(time.DateOnly)), said(f.Detail))
+		t.Row(checkCell(f.Check), fleet.CheckTitle(f.Check), severityCell(f.Severity), string(f.Role),
+			f.Since.Format(time.DateOnly), said(f.Detail))
 	}
 	return t
 }
@@ -179,18 +171,14 @@ func severityCell(s string) document.Cell {
 }
 
 func documentTable(kept []store.Kept) *document.Table {
-	t := &document.Table{Columns: document.Headings("SHA-256"), Lead: "The newest, byte for byte as they came."}
-	for _, head := range []string{"kind", "written", "received", "by", "came by"} {
-		t.Columns = append(t.Columns, document.Column{Head: head, Whole: head == "written" || head == "received"})
-	}
-	t.Columns[0].Whole = true
+	t := &document.Table{Lead: "The newest, byte for byte as they came.",
+		Columns: document.Columns{}.Wholes("SHA-256").Names("kind").Wholes("written", "received").Names("by", "came by")}
 	for _, k := range kept {
 		hash := document.Text(k.Hash[:min(12, len(k.Hash))])
 		if k.Whole {
 			hash.Link = "/documents/" + k.Hash
 		}
-		t.Add(hash, document.Text(string(k.Kind)), document.Text(k.Started.Format(minutes)),
-			document.Text(k.Received.Format(minutes)),
+		t.Row(hash, string(k.Kind), k.Started.Format(minutes), k.Received.Format(minutes),
 			none(strings.TrimSpace("hostlab "+k.Version)), none(k.Source))
 	}
 	return t

@@ -34,15 +34,7 @@ func hosts(_ context.Context, r *request) (*document.Document, error) {
 				!strings.Contains(strings.ToLower(h.Service), strings.ToLower(text))
 		})
 	}
-	stale := 0
-	for _, h := range list {
-		if h.Stale(r.now, r.Stale) {
-			stale++
-		}
-	}
-	d := &document.Document{Name: "fleet",
-		Answer: []document.Line{{Text: fmt.Sprintf("%s; the state of %d is unknown.", screen.Count(len(list), "host"),
-			stale)}}}
+	d := &document.Document{Name: "fleet", Answer: fleet.HostsAnswer(list, r.now, r.Stale)}
 	if r.whole {
 		d = fleet.HostsDocument(list, r.now, r.Stale)
 	}
@@ -68,21 +60,14 @@ func hosts(_ context.Context, r *request) (*document.Document, error) {
 // hostTable has a row a host. Of one that is not known any more it says what was found then.
 func (r *request) hostTable(list []*fleet.Host) *document.Table {
 	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "last document", Right: true, Unit: "s ago"},
-		{Head: "service"},
-		{Head: "high", Right: true}, {Head: "medium", Right: true}, {Head: "low", Right: true},
+		{Head: "service"}, {Head: "high", Right: true}, {Head: "medium", Right: true}, {Head: "low", Right: true},
 		{Head: "changed in 7 days", Right: true},
 		{Head: "first lever"}, {Head: "likely saves", Right: true, Unit: "s a day"}}}
 	for _, h := range list {
 		stale := h.Stale(r.now, r.Stale)
-		name := document.Cell{Text: h.Name, Link: "/hosts/" + segment(h.Name)}
-		cells := []document.Cell{name, r.heard(h), none(h.Service)}
+		cells, count := []document.Cell{hostCell(h.Name), r.heard(h), none(h.Service)}, h.BySeverity()
 		for _, severity := range []check.Severity{check.High, check.Medium, check.Low} {
-			n := 0
-			for _, f := range h.Findings {
-				if f.Severity == severity.String() {
-					n++
-				}
-			}
+			n := count[severity.String()]
 			c := document.Number(float64(n), strconv.Itoa(n))
 			switch {
 			case stale:

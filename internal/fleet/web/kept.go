@@ -33,8 +33,7 @@ const (
 
 // get is the answer, and when it was made.
 func (k *kept) get(ctx context.Context, r *request,
-	work func(context.Context) (*document.Document, error)) (*document.Document,
-	time.Time, error) {
+	work func(context.Context) (*document.Document, error)) (*document.Document, time.Time, error) {
 	k.mu.Lock()
 	old := k.begin(ctx, r, work)
 	running, wait := k.running, waitFirst

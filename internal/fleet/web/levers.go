@@ -35,8 +35,7 @@ func levers(_ context.Context, r *request) (*document.Document, error) {
 			lever.Title(l.Name), screen.Count(l.Hosts, "host"))
 		if l.Known > 0 {
 			d.Answer[0].Text = fmt.Sprintf("The lever %q would likely save most: %s of services' active time, on %s.",
-				lever.Title(l.Name),
-				fleet.ADay(l.SecondsPerDay), screen.Count(l.Hosts, "host"))
+				lever.Title(l.Name), fleet.ADay(l.SecondsPerDay), screen.Count(l.Hosts, "host"))
 		}
 	}
 	t := &document.Table{Columns: document.Headings("lever", "worthwhile on", "likely saves", "saving known on"),
@@ -58,8 +57,7 @@ func levers(_ context.Context, r *request) (*document.Document, error) {
 	d.Sections = []document.Section{document.Titled("Where one change pays most", t)}
 	if len(b.Rows) > 1 {
 		d.Sections = []document.Section{document.Titled("Where one change pays most",
-			&document.Bars{Rows: b.Rows, Lead: b.Lead},
-			t)}
+			&document.Bars{Rows: b.Rows, Lead: b.Lead}, t)}
 	}
 	return d, nil
 }
@@ -96,14 +94,12 @@ func oneLever(_ context.Context, r *request) (*document.Document, error) {
 		return nil, err
 	}
 	for i := from; i < to; i++ { // a page of thousands is not made whole
-		addLever(t, document.Cell{Text: list[i].Host, Link: "/hosts/" + segment(list[i].Host)}, &list[i].Lever)
+		addLever(t, hostCell(list[i].Host), &list[i].Lever)
 	}
 	return &document.Document{Name: "fleet", Title: "Lever: " + lever.Title(name),
 		Answer: []document.Line{{Text: fmt.Sprintf("The lever %q is worthwhile on %d of %s whose assessment judges it, and "+
-			"would likely save %s there.", lever.Title(name), worth,
-			screen.Count(len(list), "host"), fleet.ADay(saves))}},
-		Sections: []document.Section{document.Titled("Hosts", t)},
-		Data: struct {
+			"would likely save %s there.", lever.Title(name), worth, screen.Count(len(list), "host"), fleet.ADay(saves))}},
+		Sections: []document.Section{document.Titled("Hosts", t)}, Data: struct {
 			document.Head
 			Name  string      `json:"lever"`
 			Hosts []leverJSON `json:"hosts"`
@@ -124,12 +120,9 @@ func leverCell(name string) document.Cell {
 
 // leverTable shows levers of one host, or one lever of hosts.
 func leverTable() *document.Table {
-	t := &document.Table{Columns: document.Headings("lever", "likely", "at most", "likely saves"),
-		Lead: "Shares are of the service's active time."}
+	t := &document.Table{Columns: document.Headings("lever", "likely", "at most", "likely saves").
+		Names("verdict", "evidence", "what it rests on", "what to type"), Lead: "Shares are of the service's active time."}
 	t.Columns[3].Unit = "s a day"
-	for _, head := range []string{"verdict", "evidence", "what it rests on", "what to type"} {
-		t.Columns = append(t.Columns, document.Column{Head: head})
-	}
 	return t
 }
 
@@ -143,6 +136,5 @@ func addLever(t *document.Table, name document.Cell, l *fleet.Lever) {
 		return document.Number(*v, result.Share(*v))
 	}
 	saves := perDay(l.SecondsPerDay)
-	t.Add(name, share(l.Likely), l.Most(), saves, l.Verdict.Cell(), none(string(l.Kind())), none(l.Why()),
-		next)
+	t.Add(name, share(l.Likely), l.Most(), saves, l.Verdict.Cell(), none(string(l.Kind())), none(l.Why()), next)
 }

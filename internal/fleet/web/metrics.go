@@ -76,10 +76,10 @@ func (s *Server) registry(ctx context.Context) (*prometheus.Registry, error) {
 	drift := gauge("hostlab_host_drift", "Facts and checks of a known host that changed in the last 7 days.", "host")
 	saves := gauge("hostlab_host_lever_saves_seconds_per_day",
 		"Active time of the service that a worthwhile lever would likely save.", "host", "lever")
-	count := map[bool]float64{}
+	states := map[bool]float64{}
 	for i, h := range f.hosts {
 		stale := h.Stale(now, s.Stale)
-		count[stale]++
+		states[stale]++
 		if i >= mostSeries {
 			continue
 		}
@@ -89,14 +89,9 @@ func (s *Server) registry(ctx context.Context) (*prometheus.Registry, error) {
 			continue
 		}
 		drift.WithLabelValues(h.Name).Set(float64(f.drift(h.Name, now.Add(-week))))
+		count := h.BySeverity()
 		for _, severity := range check.Severities {
-			n := 0
-			for _, x := range h.Findings {
-				if x.Severity == severity {
-					n++
-				}
-			}
-			findings.WithLabelValues(h.Name, severity).Set(float64(n))
+			findings.WithLabelValues(h.Name, severity).Set(float64(count[severity]))
 		}
 		sum := map[string]float64{}
 		for _, l := range h.Levers {
@@ -115,8 +110,8 @@ func (s *Server) registry(ctx context.Context) (*prometheus.Registry, error) {
 			}
 		}
 	}
-	all.WithLabelValues("known").Set(count[false])
-	all.WithLabelValues("unknown").Set(count[true])
+	all.WithLabelValues("known").Set(states[false])
+	all.WithLabelValues("unknown").Set(states[true])
 	documents.WithLabelValues().Set(float64(f.documents))
 	left.WithLabelValues().Set(float64(max(0, len(f.hosts)-mostSeries)))
 	return page, nil

@@ -64,20 +64,15 @@ func exceptionPage(_ context.Context, r *request) (*document.Document, error) {
 			}
 		}
 	}
-	accepted := &document.Table{Columns: document.Headings("host"),
+	accepted := &document.Table{Columns: document.Headings("host").Names("check", "severity", "until", "reason"),
 		Lead: "Findings that are accepted, by an exception of the fleet or by the host's own."}
-	for _, head := range []string{"check", "severity", "until", "reason"} {
-		accepted.Columns = append(accepted.Columns, document.Column{Head: head})
-	}
 	for _, h := range r.known() {
 		for _, f := range h.Accepted {
 			until, reason := "", ""
 			if f.Exception != nil {
 				until, reason = f.Exception.Until, f.Exception.Reason
 			}
-			accepted.Add(document.Cell{Text: h.Name, Link: "/hosts/" + segment(h.Name)},
-				document.Cell{Text: f.Check, Link: "/checks/" + segment(f.Check)},
-				document.Text(f.Severity), none(until), none(reason))
+			accepted.Row(hostCell(h.Name), checkCell(f.Check), f.Severity, none(until), none(reason))
 		}
 	}
 	if err := r.paged(accepted, "finding"); err != nil {
@@ -85,8 +80,7 @@ func exceptionPage(_ context.Context, r *request) (*document.Document, error) {
 	}
 	if len(r.fleet.exceptions) == 0 {
 		d.Answer = []document.Line{{Text: fmt.Sprintf("This server has no exceptions of the fleet; --exceptions names "+
-			"their file. Hosts accept %s of their own.",
-			screen.Count(len(accepted.Rows), "finding"))}}
+			"their file. Hosts accept %s of their own.", screen.Count(len(accepted.Rows), "finding"))}}
 	}
 	d.Sections = append(d.Sections, document.Titled("Accepted findings", accepted))
 	return d, nil
@@ -101,17 +95,13 @@ func studies(ctx context.Context, r *request) (*document.Document, error) {
 	for _, n := range names {
 		t.Add(document.Cell{Text: n, Link: "/studies/" + segment(n)})
 	}
-	if names == nil {
-		names = []string{}
-	}
 	answer := "No report of an experiment is here yet: 'hostlab report --format json' writes one."
 	if len(names) > 0 {
 		answer = screen.Plural(len(names), "study was", "studies were") +
 			" run on hosts. Each page joins one over hosts, and says what to expect of the next."
 	}
 	return &document.Document{Name: "fleet", Title: "Studies", Answer: []document.Line{{Text: answer}},
-		Sections: []document.Section{document.Titled("Studies", t)},
-		Data: struct {
+		Sections: []document.Section{document.Titled("Studies", t)}, Data: struct {
 			document.Head
 			Studies []string `json:"studies"`
 		}{fleet.HeadOf("studies"), names}}, nil

@@ -19,6 +19,14 @@ import (
 // segment is text as a part of an address.
 func segment(text string) string { return url.PathEscape(text) }
 
+// hostCell and checkCell lead to the page of a host and of a check.
+func hostCell(name string) document.Cell {
+	return document.Cell{Text: name, Link: "/hosts/" + segment(name)}
+}
+func checkCell(id string) document.Cell {
+	return document.Cell{Text: id, Link: "/checks/" + segment(id)}
+}
+
 // week is how far back the first page and metrics look for changes.
 const week = 7 * 24 * time.Hour
 
@@ -91,8 +99,7 @@ var states = []struct {
 		return !h.Stale(r.now, r.Stale) &&
 			gravest(h) < check.Medium
 	}},
-	{"changed", "changed in the last 7 days", func(r *request,
-		h *fleet.Host) bool {
+	{"changed", "changed in the last 7 days", func(r *request, h *fleet.Host) bool {
 		return r.fleet.drift(h.Name, r.now.Add(-week)) > 0
 	}},
 }
@@ -121,7 +128,7 @@ func (r *request) tally(ctx context.Context) *document.Table {
 		}
 		state := document.Text(s.text)
 		state.Link = at("/hosts", "state", s.name)
-		t.Add(state, document.Number(float64(n), strconv.Itoa(n)))
+		t.Row(state, n)
 	}
 	t.Add(document.Cell{Text: "measure unlike their peers", Link: "/outliers"}, r.unlike(ctx))
 	return t
@@ -178,16 +185,15 @@ func changeGroups(list []fleet.Change) *document.Table {
 		return cmp.Or(len(b.hosts)-len(a.hosts), b.At.Compare(a.At), strings.Compare(a.Subject, b.Subject),
 			strings.Compare(a.After, b.After))
 	})
-	t := &document.Table{Columns: []document.Column{{Head: "what"}, {Head: "before"}, {Head: "after"},
-		{Head: "hosts", Right: true}, {Head: "last", Whole: true}}}
+	t := &document.Table{Columns: document.Headings("what").Names("before", "after").Figures("hosts").Wholes("last")}
 	for _, g := range all {
 		subject := document.Text(g.Subject)
 		subject.Link = at("/changes", "q", g.Subject)
 		n := document.Number(float64(len(g.hosts)), strconv.Itoa(len(g.hosts)))
 		if len(g.hosts) == 1 {
-			n = document.Cell{Text: g.Host, Link: "/hosts/" + segment(g.Host)}
+			n = hostCell(g.Host)
 		}
-		t.Add(subject, said(g.Before), said(g.After), n, document.Text(g.At.Format(minutes)))
+		t.Row(subject, said(g.Before), said(g.After), n, g.At.Format(minutes))
 	}
 	return t
 }

@@ -112,7 +112,7 @@ func TestPost(t *testing.T) {
 	send("a bomb without saying so", 413, "larger than 16 MiB", sent[0], zipped(t, make([]byte, 100<<20)))
 	send("no gzip", 400, "not gzip", sent[0], good, "Content-Encoding", "gzip")
 	send("a byte of gzip", 422, "not JSON", sent[0], []byte("\x1f"))
-	send("empty", 422, "not JSON", sent[0], nil)
+	send("empty", 422, "it is empty", sent[0], nil)
 	send("gzip that claims to be plain", 422, "not JSON", sent[0], zipped(t, good), "Content-Encoding", "identity")
 	send("torn gzip", 400, "arrived incomplete", sent[0], zipped(t, good)[:40], "Content-Encoding", "gzip")
 	send("another packing", 415, "only gzip", sent[0], good, "Content-Encoding", "br")

@@ -62,15 +62,13 @@ func timeSection(body []byte) document.Section {
 		return s
 	}
 	var all document.Bar
-	t := &document.Table{Columns: append(document.Headings("part", "share", "95 % interval"),
-		document.Column{Head: "source"})}
+	t := &document.Table{Columns: document.Headings("part", "share", "95 % interval").Names("source")}
 	for _, p := range a.Time.Parts {
 		interval := "counted"
 		if p.Interval != nil {
 			interval = result.Estimate{Value: p.Share, Low: p.Interval[0], High: p.Interval[1]}.Percent().Interval()
 		}
-		t.Add(document.Text(p.Name.Title()), document.Number(p.Share, result.Share(p.Share)), document.Text(interval),
-			document.Text(p.Source))
+		t.Row(p.Name.Title(), document.Number(p.Share, result.Share(p.Share)), interval, p.Source)
 		all.Segments = append(all.Segments, document.Segment{Class: p.Name.Class(), Name: p.Name.Title(), Value: p.Share,
 			Text: result.Share(p.Share)})
 	}
@@ -81,8 +79,7 @@ func timeSection(body []byte) document.Section {
 
 // measuredSection shows what the probes measured.
 func measuredSection(d *fleet.Document) document.Section {
-	t := &document.Table{Columns: append(document.Headings("measurement", "value", "n", "noise floor"),
-		document.Column{Head: "evidence"})}
+	t := &document.Table{Columns: document.Headings("measurement", "value", "n", "noise floor").Names("evidence")}
 	for _, m := range d.Measured {
 		if m.Value == nil {
 			continue
@@ -97,9 +94,7 @@ func measuredSection(d *fleet.Document) document.Section {
 		if m.Noise != nil {
 			floor = "±" + result.Share(*m.Noise) // of the value, as Read makes it
 		}
-		t.Add(document.Text(cmp.Or(m.Title, m.Name)), value, document.Number(float64(m.N), fmt.Sprint(m.N)),
-			document.Text(floor),
-			none(m.Evidence))
+		t.Row(cmp.Or(m.Title, m.Name), value, m.N, floor, none(m.Evidence))
 	}
 	return document.Titled("Measured", t).Closed()
 }

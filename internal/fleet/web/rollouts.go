@@ -43,11 +43,7 @@ func planList(ctx context.Context, s *store.Store) (*document.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &document.Table{Columns: document.Headings("what is set")}
-	for _, head := range []string{"planned", "hosts", "waves", "state"} {
-		t.Columns = append(t.Columns, document.Column{Head: head, Right: head == "hosts" || head == "waves",
-			Whole: head == "planned"})
-	}
+	t := &document.Table{Columns: document.Headings("what is set").Wholes("planned").Figures("hosts", "waves").Names("state")}
 	rows := []planRow{}
 	for _, d := range plans {
 		course, err := s.Progress(ctx, d.Plan)
@@ -55,12 +51,8 @@ func planList(ctx context.Context, s *store.Store) (*document.Document, error) {
 			return nil, err
 		}
 		row := planRow{Hash: d.Hash, Change: d.Plan.Change(), Made: d.Started.UTC().Format(minutes),
-			Hosts: len(d.Plan.Hosts()),
-			Waves: len(d.Plan.Waves),
-			State: course.State()}
-		t.Add(document.Cell{Text: row.Change, Link: "/rollouts/" + d.Hash}, document.Text(row.Made),
-			document.Number(float64(row.Hosts), strconv.Itoa(row.Hosts)),
-			document.Number(float64(row.Waves), strconv.Itoa(row.Waves)), document.Text(row.State))
+			Hosts: len(d.Plan.Hosts()), Waves: len(d.Plan.Waves), State: course.State()}
+		t.Row(document.Cell{Text: row.Change, Link: "/rollouts/" + d.Hash}, row.Made, row.Hosts, row.Waves, row.State)
 		rows = append(rows, row)
 	}
 	answer := "No roll-out is planned. 'hostlab fleet rollout plan' makes a plan and keeps it here."
@@ -72,8 +64,7 @@ func planList(ctx context.Context, s *store.Store) (*document.Document, error) {
 		t.Lead = "The newest " + strconv.Itoa(len(plans)) + "."
 	}
 	return &document.Document{Name: "fleet", Title: "Roll-outs", Answer: []document.Line{{Text: answer}},
-		Sections: []document.Section{document.Titled("Plans", t)},
-		Data: struct {
+		Sections: []document.Section{document.Titled("Plans", t)}, Data: struct {
 			document.Head
 			Rollouts []planRow `json:"rollouts"`
 		}{fleet.HeadOf("rollouts"), rows}}, nil

@@ -273,8 +273,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	var out bytes.Buffer
 	d := &document.Document{Name: "fleet", Title: strconv.Itoa(a.status) + " " + http.StatusText(a.status),
-		Answer: []document.Line{{Text: a.text}},
-		Footer: "hostlab " + s.Version}
+		Answer: []document.Line{{Text: a.text}}, Footer: "hostlab " + s.Version}
 	if err := s.site.WritePage(&out, d, ""); err != nil {
 		line(w, a.status, a.text)
 		return

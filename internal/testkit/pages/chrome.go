@@ -101,8 +101,7 @@ func Open(t *testing.T, browser context.Context, html, fragment string, width in
 func Visit(t *testing.T, browser context.Context, server, path string, width int64) *Tab {
 	t.Helper()
 	return visit(t, browser, server+path, width, "#status", func(u string) bool {
-		return strings.HasPrefix(u,
-			server+"/")
+		return strings.HasPrefix(u, server+"/")
 	})
 }
 

@@ -20,14 +20,11 @@ func main(factor, level string) result.Contrast {
 func gzip(name string, seed uint64, done int, ended string, effect float64) *plan {
 	return &plan{
 		head: result.Experiment{Name: name, Title: "gzip at two levels of compression", File: "/srv/studies/gzip.toml",
-			Study: "5c1f", Workload: "command",
-			Parameters: map[string]string{"run": "gzip -{level} -c corpus.tar"},
+			Study: "5c1f", Workload: "command", Parameters: map[string]string{"run": "gzip -{level} -c corpus.tar"},
 			Factors: []result.Factor{{Name: "level", Kind: "parameter", Levels: []string{"1", "6"}, Baseline: "1",
-				Change: result.Online}},
-			Responses: []result.Response{wall(0.02),
+				Change: result.Online}}, Responses: []result.Response{wall(0.02),
 				{Name: "max_rss", Title: "peak memory", Unit: "B", Better: "lower", Compare: result.Ratio, Margin: 0.05}},
-			Contrasts: []result.Contrast{main("level", "6")},
-			Design:    result.Design{Kind: "rcbd", Seed: seed, Repeats: 1}},
+			Contrasts: []result.Contrast{main("level", "6")}, Design: result.Design{Kind: "rcbd", Seed: seed, Repeats: 1}},
 		done: done, ended: ended, noise: 0.004, drift: 0.03, void: 17, base: map[string]float64{"wall": 1.21, "max_rss": 1.9e6},
 		effect: func(r string, at map[string]string) float64 {
 			if r == "wall" && at["level"] == "6" {
@@ -81,14 +78,13 @@ func live(name string, seed uint64, done int, ended string, effect float64) *pla
 			Study: "41aa", Workload: "observe",
 			Parameters: map[string]string{"service": "postgres", "for": "5m", "short": "1m"},
 			Factors: []result.Factor{{Name: "idle", Kind: "setting", Target: "cstate_latency",
-				Levels: []string{"current", "20us"}, Baseline: "current", Change: result.Online}},
-			Responses: []result.Response{
+				Levels: []string{"current", "20us"}, Baseline: "current", Change: result.Online}}, Responses: []result.Response{
 				{Name: "cpu_per_transaction", Title: "CPU time per transaction", Unit: "s", Better: "lower",
 					Compare: result.Ratio, Margin: 0.02, Primary: true},
 				{Name: "transactions_per_s", Title: "Transactions per second", Unit: "1/s", Better: "higher",
-					Compare: result.Ratio, Margin: 0.02}},
-			Contrasts: []result.Contrast{main("idle", "20us")},
-			Design:    result.Design{Kind: "switchback", Seed: seed, Repeats: 1, Looks: []int{10, 14, 20, 30, 43, 60, 86, 120}, Load: "transactions_per_s"}},
+					Compare: result.Ratio, Margin: 0.02}}, Contrasts: []result.Contrast{main("idle", "20us")},
+			Design: result.Design{Kind: "switchback", Seed: seed, Repeats: 1, Looks: []int{10, 14, 20, 30, 43, 60, 86, 120},
+				Load: "transactions_per_s"}},
 		done: done, ended: ended, noise: 0.012, drift: 0.4, seconds: 300,
 		base: map[string]float64{"cpu_per_transaction": 0.0012, "transactions_per_s": 840},
 		effect: func(r string, at map[string]string) float64 {
@@ -146,13 +142,11 @@ func Power() effects.Report {
 	p := &plan{
 		head: result.Experiment{Name: "power-x-logdev", Title: "Power policy and log device under commits",
 			File: "/srv/studies/power x logdev.toml", Study: "77ab", Workload: "logcommit",
-			Parameters: map[string]string{"bytes": "4 KiB", "commits": "1000"},
-			Factors: []result.Factor{
+			Parameters: map[string]string{"bytes": "4 KiB", "commits": "1000"}, Factors: []result.Factor{
 				{Name: "power", Kind: "setting", Levels: []string{"performance", "schedutil", "powersave"},
 					Baseline: "performance", Change: result.Online},
 				{Name: "logdev", Kind: "commands", Levels: []string{"nvme0", "sata1"}, Baseline: "nvme0",
-					Change: result.RestartWorkload}},
-			Responses: []result.Response{
+					Change: result.RestartWorkload}}, Responses: []result.Response{
 				{Name: "commit_p50", Title: "commit p50", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.02,
 					Primary: true},
 				{Name: "throughput", Unit: "1/s", Better: "higher", Compare: result.Ratio, Margin: 0.03, Primary: true},
@@ -193,13 +187,10 @@ func Power() effects.Report {
 func SplitPlot() effects.Report {
 	p := &plan{
 		head: result.Experiment{Name: "smt", Title: "Simultaneous multithreading, by reboot", File: "/srv/studies/smt.toml",
-			Study: "91fe", Workload: "xmlquery",
-			Parameters: map[string]string{"degree": "16"},
-			Factors: []result.Factor{
+			Study: "91fe", Workload: "xmlquery", Parameters: map[string]string{"degree": "16"}, Factors: []result.Factor{
 				{Name: "smt", Kind: "manual", Levels: []string{"on", "off"}, Baseline: "on", Change: result.Reboot},
 				{Name: "degree", Kind: "parameter", Levels: []string{"8", "16"}, Baseline: "8", Change: result.Online}},
-			Responses: []result.Response{wall(0.03)},
-			Contrasts: []result.Contrast{main("smt", "off"), main("degree", "16"),
+			Responses: []result.Response{wall(0.03)}, Contrasts: []result.Contrast{main("smt", "off"), main("degree", "16"),
 				{Factors: []string{"smt", "degree"}, Levels: []string{"off", "16"}}},
 			Design: result.Design{Kind: "split-plot", Seed: 5, Repeats: 2, Looks: []int{5}}},
 		done: 5, ended: "looks", noise: 0.008, base: map[string]float64{"wall": 4.2},
@@ -257,16 +248,14 @@ func Query() effects.Report {
 	p := &plan{
 		head: result.Experiment{Name: "power-query", Title: "A CPU-bound query by BIOS, power policy and degree",
 			BuiltIn: "power-query", Study: "0b5d", Workload: "xmlquery", Section: "table",
-			Parameters: map[string]string{"size": "64 MiB"},
-			Factors: []result.Factor{
+			Parameters: map[string]string{"size": "64 MiB"}, Factors: []result.Factor{
 				{Name: "bios", Kind: "manual", Levels: []string{"default", "no saving"}, Baseline: "default",
 					Change: result.Reboot},
 				{Name: "policy", Kind: "setting", Levels: []string{"balanced", "performance", "powersave"}, Baseline: "balanced",
 					Change: result.Online},
 				{Name: "degree", Kind: "parameter", Levels: []string{"1", "32"}, Baseline: "1", Change: result.Online}},
 			Absent: []result.Absent{{Factor: "policy", Level: "schedutil",
-				Reason: "the driver intel_pstate does not offer it"}},
-			Responses: []result.Response{wall(0.02)},
+				Reason: "the driver intel_pstate does not offer it"}}, Responses: []result.Response{wall(0.02)},
 			Contrasts: []result.Contrast{main("bios", "no saving"), main("policy", "performance"), main("policy", "powersave")},
 			Design:    result.Design{Kind: "split-plot", Seed: 2012, Repeats: 2, Looks: []int{5}}},
 		done: 5, ended: "looks", noise: 0.004, base: map[string]float64{"wall": 195},
@@ -287,19 +276,16 @@ func Query() effects.Report {
 func Dialog() effects.Report {
 	p := &plan{
 		head: result.Experiment{Name: "power-dialog", Title: "Dialog steps by power policy and load", BuiltIn: "power-dialog",
-			Study: "d1a1", Workload: "dialog", Section: "table", Evidence: result.Emulated,
-			Factors: []result.Factor{
+			Study: "d1a1", Workload: "dialog", Section: "table", Evidence: result.Emulated, Factors: []result.Factor{
 				{Name: "policy", Kind: "parameter", Levels: []string{"high-performance", "balanced-rs1", "ondemand"},
 					Baseline: "high-performance", Change: result.Online},
 				{Name: "load", Kind: "parameter", Levels: []string{"5 %", "25 %", "50 %", "75 %", "95 %"}, Baseline: "5 %",
-					Change: result.Online}},
-			Responses: []result.Response{
+					Change: result.Online}}, Responses: []result.Response{
 				{Name: "cpu_s", Title: "CPU time of a step", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.05,
 					Primary: true},
 				{Name: "wait", Title: "wait of a step", Unit: "s", Better: "lower", Compare: result.Difference, Margin: 0.002,
-					Primary: true}},
-			Contrasts: []result.Contrast{main("policy", "balanced-rs1"), main("policy", "ondemand")},
-			Design:    result.Design{Kind: "rcbd", Seed: 2009, Repeats: 1}},
+					Primary: true}}, Contrasts: []result.Contrast{main("policy", "balanced-rs1"), main("policy", "ondemand")},
+			Design: result.Design{Kind: "rcbd", Seed: 2009, Repeats: 1}},
 		done: 10, ended: "looks", noise: 0.01, void: 31, base: map[string]float64{"cpu_s": 0.1, "wait": 0.004},
 		fluctuate: map[string]float64{"wait": 0.0004},
 		effect: func(r string, at map[string]string) float64 {
