@@ -9,22 +9,18 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"hostlab/internal/testkit"
 )
 
 var documented = regexp.MustCompile("(?m)^ +(?:sudo )?hostlab (.*)$|`(?:sudo )?hostlab ([^`]*)`")
 
 // Each command in README and docs is one that the program takes as it stands there: its commands, flags and arguments.
 func TestDocumentedCommands(t *testing.T) {
-	files, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := testkit.Must(filepath.Glob("../../docs/*.md"))(t)
 	n := 0
 	for _, f := range append(files, "../../README.md") {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.Must(os.ReadFile(f))(t)
 		for _, m := range documented.FindAllStringSubmatch(string(b), -1) {
 			line := m[1] + m[2]
 			if strings.HasPrefix(line, "watch  ") { // a picture of its screen

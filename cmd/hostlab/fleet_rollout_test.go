@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"hostlab/internal/testkit"
 )
 
 // rolloutHosts are made hosts of one kind, whose documents a test writes.
@@ -87,10 +89,7 @@ func (r *rolloutHosts) gated(schema *jsonschema.Schema, args ...string) (doc map
 
 // A roll-out from one end to the other: plan, status and gates, of a change that harms and of one that does not.
 func TestFleetRollout(t *testing.T) {
-	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/fleet.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := testkit.Must(jsonschema.NewCompiler().Compile("../../docs/schema/fleet.schema.json"))(t)
 	for _, c := range []struct {
 		name         string
 		effect       float64
@@ -128,13 +127,8 @@ func TestFleetRollout(t *testing.T) {
 				t.Errorf("before the wave: status %d, %s", status, said)
 			}
 			var p struct{ Waves []struct{ Hosts []string } }
-			text, err := os.ReadFile(plan)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := json.Unmarshal(text, &p); err != nil {
-				t.Fatal(err)
-			}
+			text := testkit.Must(os.ReadFile(plan))(t)
+			testkit.OK(t, json.Unmarshal(text, &p))
 			now := time.Now()
 			for i := range r.n {
 				host, commit := fmt.Sprint("db", i), 360e-6*noise(i+2) // the load has grown on all
@@ -166,9 +160,7 @@ func TestFleetRolloutRefuses(t *testing.T) {
 	plan, hosts := filepath.Join(dir, "plan.json"), filepath.Join(dir, "hosts")
 	for content, want := range map[string]string{"db1\ndb2\ndb1\n": "db1 is there twice; a host is in one wave",
 		"db1\ndb9\n": `no document of host "db9"`} {
-		if err := os.WriteFile(hosts, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(hosts, []byte(content), 0o600))
 		if _, status, said := r.gated(nil, "plan", "--set", "swappiness=10", "--hosts", hosts, "--out",
 			plan); status != exitUsage || !strings.Contains(said, want) {
 			t.Errorf("%d, %s", status, said)

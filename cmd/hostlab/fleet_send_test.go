@@ -13,15 +13,13 @@ import (
 	"time"
 
 	"hostlab/internal/fleet/web"
+	"hostlab/internal/testkit"
 )
 
 // sendLine is what the unit's service types, without the program.
 func sendLine(t *testing.T) []string {
 	t.Helper()
-	unit, err := os.ReadFile("../../deploy/systemd/hostlab-send.service")
-	if err != nil {
-		t.Fatal(err)
-	}
+	unit := testkit.Must(os.ReadFile("../../deploy/systemd/hostlab-send.service"))(t)
 	for line := range strings.Lines(strings.ReplaceAll(string(unit), "\\\n", " ")) {
 		if line, is := strings.CutPrefix(line, "ExecStart=/usr/bin/hostlab "); is {
 			return strings.Fields(line)
@@ -36,19 +34,12 @@ func sendLine(t *testing.T) []string {
 func TestSendService(t *testing.T) {
 	dir := t.TempDir()
 	token, hash := web.NewToken()
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	host := testkit.Must(os.Hostname())(t)
 	write := func(name, text string) string {
 		t.Helper()
 		name = filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Dir(name), 0o700))
+		testkit.OK(t, os.WriteFile(name, []byte(text), 0o600))
 		return name
 	}
 	tokens := write("tokens.toml", fmt.Sprintf("[[token]]\nname = \"x\"\nhosts = [%q]\nsha256 = %q\n[[token]]\nname = "+
@@ -97,9 +88,7 @@ func TestSendService(t *testing.T) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	_, err = z.Write([]byte(latest))
-	if err := errors.Join(err, z.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(err, z.Close()))
 	if status, said := send("fleet", "send", "--to", "https://localhost:"+port, "--ca", cert, "--token-file",
 		filepath.Join(dir, "etc/hostlab/fleet.token"),
 		write("latest.json.gz", packed.String())); status != exitOK || !strings.Contains(said, "known ") {
@@ -113,9 +102,7 @@ func TestSendService(t *testing.T) {
 		!strings.Contains(said, "by https only") {
 		t.Errorf("without TLS: status %d, %s", status, said)
 	}
-	if err := os.Chmod(filepath.Join(dir, "etc/hostlab/fleet.token"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chmod(filepath.Join(dir, "etc/hostlab/fleet.token"), 0o644))
 	if status, said := send(args...); status != exitUsage || !strings.Contains(said, "token") {
 		t.Errorf("a token that others may read: status %d, %s", status, said)
 	}

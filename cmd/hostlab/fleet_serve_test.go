@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"hostlab/internal/fleet/web"
+	"hostlab/internal/testkit"
 )
 
 // startServe runs fleet serve; it returns where, and what ends it with its exit status.
@@ -44,18 +45,13 @@ func startServe(t *testing.T, args ...string) (at string, end func() int) {
 // pageStatus asks for a page under a name, with a password where there is one, and returns the status.
 func pageStatus(t *testing.T, client *http.Client, url, named, password string) int {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil))(t)
 	r.Host = named
 	if password != "" {
 		r.SetBasicAuth("", password)
 	}
 	resp, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	resp.Body.Close()
 	return resp.StatusCode
 }
@@ -76,26 +72,15 @@ func TestFleetServe(t *testing.T) {
 // certificate writes a certificate for a name, and its key.
 func certificate(t *testing.T, name string) (cert, key string) {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	private := testkit.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{name}}
-	der, err := x509.CreateCertificate(rand.Reader, c, c, &private.PublicKey, private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := testkit.Must(x509.CreateCertificate(rand.Reader, c, c, &private.PublicKey, private))(t)
+	secret := testkit.Must(x509.MarshalPKCS8PrivateKey(private))(t)
 	dir := t.TempDir()
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der},
 		key: {Type: "PRIVATE KEY", Bytes: secret}} {
-		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
 	}
 	return cert, key
 }
@@ -105,10 +90,8 @@ func TestFleetServeTLS(t *testing.T) {
 	cert, key := certificate(t, "fleet.example")
 	token, hash := web.NewToken()
 	file := filepath.Join(t.TempDir(), "tokens.toml")
-	if err := os.WriteFile(file, []byte("[[token]]\nname = \"r\"\nread = true\nsha256 = \""+hash+"\"\n"),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, []byte("[[token]]\nname = \"r\"\nread = true\nsha256 = \""+hash+"\"\n"),
+		0o600))
 	at, end := startServe(t, "--listen", "0.0.0.0:0", "--tls-cert", cert, "--tls-key", key, "--tokens", file)
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // its own
 	at = strings.Replace(at, "0.0.0.0", "127.0.0.1", 1)
@@ -129,9 +112,7 @@ func TestFleetServeTLS(t *testing.T) {
 		want    map[string]int
 	}{{"[[token]]\nname = \"s\"\nread = true\nsha256 = \"" + hash + "\"\n", map[string]int{other: 200, token: 401}},
 		{"[[token]]\nname = 1", map[string]int{other: 200, token: 401}}} {
-		if err := os.WriteFile(file, []byte(c.content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(file, []byte(c.content), 0o600))
 		time.Sleep(1100 * time.Millisecond) // it looks once a second
 		for password, want := range c.want {
 			if got := pageStatus(t, client, at, "fleet.example", password); got != want {

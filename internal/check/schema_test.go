@@ -16,8 +16,7 @@ import (
 
 func loadSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	schema := testkit.Must(jsonschema.NewCompiler().Compile("../../docs/schema/check.schema.json"))(t)
-	return schema
+	return testkit.Must(jsonschema.NewCompiler().Compile("../../docs/schema/check.schema.json"))(t)
 }
 
 // docs/schema/check.schema.json describes the output.
@@ -34,8 +33,7 @@ func output(t *testing.T, role Role, results []Result) any {
 	t.Helper()
 	var b bytes.Buffer
 	testkit.OK(t, document.WriteJSON(&b, Document(named("db1"), role, results, false, time.Time{}).Data))
-	v := testkit.Must(jsonschema.UnmarshalJSON(&b))(t)
-	return v
+	return testkit.Must(jsonschema.UnmarshalJSON(&b))(t)
 }
 
 func TestJSONConformsToSchema(t *testing.T) {

@@ -14,10 +14,7 @@ import (
 // line, and what to do.
 func TestBadStudies(t *testing.T) {
 	const name = "testdata/bad.txtar"
-	a, err := txtar.ParseFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := testkit.Must(txtar.ParseFile(name))(t)
 	want := map[string]string{}
 	for _, f := range a.Files {
 		want[f.Name] = string(f.Data)

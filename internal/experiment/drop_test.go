@@ -12,6 +12,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 	"hostlab/studies"
 )
@@ -47,11 +48,7 @@ exhausted = "mark"
 
 func parsed(t testing.TB, text string) *Study {
 	t.Helper()
-	s, err := Parse("t.toml", "/", []byte(text), Overrides{}, everything())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return testkit.Must(Parse("t.toml", "/", []byte(text), Overrides{}, everything()))(t)
 }
 
 // contrasts names what a study compares.
@@ -127,10 +124,7 @@ func TestDrop(t *testing.T) {
 // A level that is left when the baseline is gone is what the workload gets.
 func TestDropHoldsWhatIsLeft(t *testing.T) {
 	s := parsed(t, strings.Replace(twoFactors, `at = {wait = "1"}`, `at = {wait = "2"}`, 1))
-	got, err := Drop(s, map[string]map[string]string{"wait": {"1": "quick", "3": "slow"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Must(Drop(s, map[string]map[string]string{"wait": {"1": "quick", "3": "slow"}}))(t)
 	if v := workload.Value(got.Workload.Params, "operations").(int64); v != 2 || !cmp.Equal(contrasts(got), []string{"boot off"}) {
 		t.Errorf("held at %d, compares %q", v, contrasts(got))
 	}
@@ -259,16 +253,10 @@ func TestInstead(t *testing.T) {
 
 // What built-in studies name instead is built in, and needs nothing of the host.
 func TestBuiltInsNameOthers(t *testing.T) {
-	files, err := studies.Files.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := testkit.Must(studies.Files.ReadDir("."))(t)
 	named := 0
 	for _, file := range files {
-		s, err := Find(strings.TrimSuffix(file.Name(), ".toml"), Overrides{}, everything())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(Find(strings.TrimSuffix(file.Name(), ".toml"), Overrides{}, everything()))(t)
 		if s.Instead == "" {
 			continue
 		}

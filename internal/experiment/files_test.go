@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hostlab/internal/proc"
+	"hostlab/internal/testkit"
 )
 
 // TestFiles: what is no study file ends in one line, and soon.
@@ -16,9 +17,7 @@ func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, data []byte) string {
 		name = filepath.Join(dir, name)
-		if err := os.WriteFile(name, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(name, data, 0o600))
 		return name
 	}
 	for _, c := range []struct{ file, want string }{
@@ -131,9 +130,7 @@ func FuzzParse(f *testing.F) {
 		s.Design.Looks[0] = min(s.Design.Looks[0], 3)
 		Head(s)
 		var out strings.Builder
-		if err := Describe(&out, s, 80); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, Describe(&out, s, 80))
 	})
 }
 

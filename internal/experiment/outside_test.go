@@ -6,17 +6,15 @@ import (
 	"testing"
 
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/all"
 	"hostlab/internal/workload/client"
-	"hostlab/internal/workload/null"
 )
 
 // A server that only a level names is told too.
 func TestOutside(t *testing.T) {
-	v, err := workload.Check(client.Copy{}.Describe(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testkit.Must(workload.Check(client.Copy{}.Describe(), nil))(t)
 	s := &Study{Work: client.Copy{}, Workload: Workload{Params: v}}
 	if got := s.Outside(); got != nil {
 		t.Errorf("private servers alone: %q", got)
@@ -27,7 +25,7 @@ func TestOutside(t *testing.T) {
 	if len(got) != 2 || !slices.IsSortedFunc(got, strings.Compare) || !strings.Contains(got[0], "one:5432") {
 		t.Errorf("%q", got)
 	}
-	s.Work = null.Workload{}
+	s.Work = all.Null{}
 	if got := s.Outside(); got != nil {
 		t.Errorf("null: %q", got)
 	}

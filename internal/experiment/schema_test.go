@@ -55,18 +55,11 @@ func described(t *testing.T, of any) object {
 		}}
 	dir := strings.TrimPrefix(reflect.TypeOf(of).Elem().PkgPath(), "hostlab/internal/")
 	t.Chdir("..") // comments are read of packages by their folders
-	if err := r.AddGoComments("hostlab/internal", "./"+dir); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.AddGoComments("hostlab/internal", "./"+dir))
 	t.Chdir("experiment")
-	b, err := json.Marshal(r.Reflect(of))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.Must(json.Marshal(r.Reflect(of)))(t)
 	var out object
-	if err := json.Unmarshal(b, &out); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(b, &out))
 	unwrapped(out)
 	return out
 }
@@ -141,9 +134,7 @@ func schema(t *testing.T) []byte {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	if err := e.Encode(doc); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, e.Encode(doc))
 	return b.Bytes()
 }
 
@@ -177,38 +168,20 @@ func TestKeysAreDescribed(t *testing.T) {
 
 func compiled(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(studies.Schema))
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := testkit.Must(jsonschema.UnmarshalJSON(bytes.NewReader(studies.Schema)))(t)
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020) // it checks the schema against its own
-	if err := c.AddResource("study.schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("study.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	testkit.OK(t, c.AddResource("study.schema.json", doc))
+	return testkit.Must(c.Compile("study.schema.json"))(t)
 }
 
 // asJSON is a TOML file as schemas see it.
 func asJSON(t *testing.T, data []byte) any {
 	t.Helper()
 	var v any
-	if err := toml.Unmarshal(data, &v); err != nil {
-		t.Fatal(err)
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc
+	testkit.OK(t, toml.Unmarshal(data, &v))
+	b := testkit.Must(json.Marshal(v))(t)
+	return testkit.Must(jsonschema.UnmarshalJSON(bytes.NewReader(b)))(t)
 }
 
 func TestSchemaAcceptsStudies(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 	"pgregory.net/rapid"
 
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
-	"hostlab/internal/workload/null"
 )
 
 // smallest is the least that a study needs.
@@ -30,11 +30,7 @@ name = "null"
 
 func parse(t *testing.T, text string, o Overrides) *Study {
 	t.Helper()
-	s, err := Parse("small.toml", t.TempDir(), []byte(text), o, everything())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return testkit.Must(Parse("small.toml", t.TempDir(), []byte(text), o, everything()))(t)
 }
 
 func TestDefaults(t *testing.T) {
@@ -327,7 +323,7 @@ func TestSysctlFactor(t *testing.T) {
 
 // A name that is far from all gets the list.
 func TestFarWorkload(t *testing.T) {
-	k := Known{Workloads: []workload.Workload{null.Workload{}}}
+	k := Known{Workloads: []workload.Workload{all.Null{}}}
 	_, err := Parse("x.toml", "/", []byte(strings.Replace(smallest, `"null"`, `"postgresql-benchmark"`, 1)), Overrides{}, k)
 	if want := `x.toml:6: no workload "postgresql-benchmark"; there are null`; fmt.Sprint(err) != want {
 		t.Errorf("got  %v\nwant %s", err, want)

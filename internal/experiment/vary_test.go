@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 const scheduler = `[study]
@@ -21,10 +23,7 @@ func TestVary(t *testing.T) {
 	parse := func(set map[string]string) (*Study, error) {
 		return Parse("t.toml", t.TempDir(), []byte(scheduler), Overrides{Set: set}, everything())
 	}
-	s, err := parse(map[string]string{"setting.vm.swappiness": "10"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(parse(map[string]string{"setting.vm.swappiness": "10"}))(t)
 	f := s.Factors[0]
 	if f.Name != "vm_swappiness" || f.Setting != "swappiness" || !slices.Equal(f.Levels, []string{Current, "10"}) ||
 		f.Baseline != Current || s.Overrides["setting.vm.swappiness"] != "10" {

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"hostlab/internal/testkit"
 )
 
 func TestPack(t *testing.T) {
 	noise := make([]byte, 100_000)
-	if _, err := rand.Read(noise); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(rand.Read(noise))(t)
 	for name, body := range map[string][]byte{"empty": {}, "short": []byte("{}"), "noise": noise,
 		"largest": bytes.Repeat([]byte{'x'}, MaxBody)} {
 		if got, err := Unpack(Pack(body)); err != nil || !bytes.Equal(got, body) {
@@ -24,10 +24,7 @@ func TestPack(t *testing.T) {
 			t.Errorf("%s: unpacked to %d bytes", name, len(got))
 		}
 	}
-	plain, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := testkit.Must(zstd.NewWriter(nil))(t)
 	if _, err := Unpack(plain.EncodeAll(bytes.Repeat([]byte{0}, MaxBody+1), nil)); err == nil {
 		t.Error("more than the largest body was unpacked")
 	}

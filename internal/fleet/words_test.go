@@ -6,14 +6,13 @@ import (
 	"go/token"
 	"strconv"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // Readers get words for each kind of measurement that the probes have.
 func TestWordsOfAllKinds(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "../probe/kinds.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testkit.Must(parser.ParseFile(token.NewFileSet(), "../probe/kinds.go", nil, 0))(t)
 	kinds := 0
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, is := n.(*ast.ValueSpec)
@@ -24,10 +23,7 @@ func TestWordsOfAllKinds(t *testing.T) {
 		if !is || of.Sel.Name != "Kind" {
 			return true
 		}
-		kind, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		kind := testkit.Must(strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value))(t)
 		if kinds++; MeasurementWords(kind) == "" {
 			t.Errorf("%s has no words", kind)
 		}

@@ -48,8 +48,7 @@ const (
 
 func readFixture(t *testing.T, name string) *txtar.Archive {
 	t.Helper()
-	a := testkit.Must(txtar.ParseFile(filepath.Join("testdata", name+".txtar")))(t)
-	return a
+	return testkit.Must(txtar.ParseFile(filepath.Join("testdata", name+".txtar")))(t)
 }
 
 func TestFixturesAreListed(t *testing.T) {

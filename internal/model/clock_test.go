@@ -65,8 +65,7 @@ func TestClockMovesUtilisation(t *testing.T) {
 	p := testkit.Must(ParsePolicy("schedutil,UTIL_EST=off"))(t)
 	m := Stepped(2, 0.1)
 	clock := func() *Clock {
-		c := testkit.Must(NewClock(p, m, 0))(t)
-		return c
+		return testkit.Must(NewClock(p, m, 0))(t)
 	}
 	a, b := clock(), clock()
 	var task Task

@@ -16,8 +16,7 @@ func ask(t *testing.T, machine, workload string, policies []string, loads []floa
 	t.Helper()
 	q := question(t, machine, workload, policies, loads)
 	q.Sweep = sweep
-	a := testkit.Must(predict.Ask(context.Background(), q, nil))(t)
-	return a
+	return testkit.Must(predict.Ask(context.Background(), q, nil))(t)
 }
 
 func question(t *testing.T, machine, workload string, policies []string, loads []float64) predict.Question {
@@ -40,8 +39,7 @@ func question(t *testing.T, machine, workload string, policies []string, loads [
 
 func parse(t *testing.T, text string) model.Policy {
 	t.Helper()
-	p := testkit.Must(model.ParsePolicy(text))(t)
-	return p
+	return testkit.Must(model.ParsePolicy(text))(t)
 }
 
 func render(t *testing.T, a *predict.Answer) string {

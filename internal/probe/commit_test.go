@@ -52,8 +52,7 @@ func byName(t *testing.T, o Outcome) map[string]result.Measurement {
 // /dev/shm.
 func leftovers(t *testing.T, dir string) []string {
 	t.Helper()
-	found := testkit.Must(filepath.Glob(filepath.Join(dir, ".hostlab-commit-"+strconv.Itoa(os.Getpid())+"-*")))(t)
-	return found
+	return testkit.Must(filepath.Glob(filepath.Join(dir, ".hostlab-commit-"+strconv.Itoa(os.Getpid())+"-*")))(t)
 }
 
 func TestCommitRun(t *testing.T) {

@@ -44,8 +44,7 @@ func (b *bench) plan(want ...string) *Plan {
 		name, object, _ := strings.Cut(name, "@")
 		list = append(list, Assignment{name, object, v})
 	}
-	p := testkit.Must(NewPlan(b.sys, list))(b)
-	return p
+	return testkit.Must(NewPlan(b.sys, list))(b)
 }
 
 func (b *bench) apply(owner string, keep bool, want ...string) ([]Outcome, error) {
@@ -53,10 +52,9 @@ func (b *bench) apply(owner string, keep bool, want ...string) ([]Outcome, error
 	return Apply(context.Background(), b.sys, b.j, owner, b.plan(want...), keep)
 }
 
-func (b *bench) must(owner string, want ...string) []Outcome {
+func (b *bench) must(owner string, want ...string) {
 	b.Helper()
-	out := testkit.Must(b.apply(owner, false, want...))(b)
-	return out
+	testkit.Must(b.apply(owner, false, want...))(b)
 }
 
 // revert returns what became of the objects that were set, by setting.

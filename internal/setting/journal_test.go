@@ -41,8 +41,7 @@ func leave(t *testing.T, m *machine, want ...Assignment) []byte {
 func TestProblem(t *testing.T) {
 	line := func(b []byte, n int) []byte { return bytes.SplitAfter(b, []byte("\n"))[n] }
 	encode := func(n int, e event) []byte {
-		b := testkit.Must(encodeLine(n, e))(t)
-		return b
+		return testkit.Must(encodeLine(n, e))(t)
 	}
 	with := func(h *head) func([]byte) []byte {
 		return func(b []byte) []byte { return bytes.Replace(b, line(b, 0), encode(1, h), 1) }

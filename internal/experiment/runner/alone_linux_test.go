@@ -43,10 +43,7 @@ func TestSocketOfAnotherUser(t *testing.T) {
 	if pid, runs := Running(); runs {
 		t.Errorf("process %d is taken for an experiment", pid)
 	}
-	a, err := takeAlone()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := testkit.Must(takeAlone())(t)
 	if pid, runs := Running(); !runs || pid != os.Getpid() {
 		t.Errorf("process %d, runs: %v", pid, runs)
 	}
@@ -57,10 +54,7 @@ func TestSocketOfAnotherUser(t *testing.T) {
 
 // The socket of root or of this user is believed.
 func TestSocketOfOurs(t *testing.T) {
-	l, err := net.Listen("unix", aloneName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(net.Listen("unix", aloneName))(t)
 	if pid, runs := Running(); !runs || pid != os.Getpid() {
 		t.Errorf("process %d, runs: %v", pid, runs)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 const jitterWorkload = "[workload]\nname = \"null\"\nwarmup = 0\njitter = 0.001\n[[response]]\nname = \"seconds\"\nprimary = true\n"
@@ -27,9 +28,7 @@ func TestBlocksBesideThePlan(t *testing.T) {
 				t.Fatal("an experiment that was interrupted ended well")
 			}
 		}
-		if err := b.run(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, b.run())
 		b.complete()
 		r := b.record()
 		var order []int

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // Pauses belong to no budget: those between sessions, also within a block, nor
@@ -103,10 +104,7 @@ parameter = "effect"
 levels = ["1.0", "1.1"]
 settle = "2s"
 `+strings.Replace(nullWorkload, "retries", "expect = \"10s\"\nsettle = \"1s\"\nretries", 1))
-	s, err := begin(t.Context(), Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(begin(t.Context(), Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys}))(t)
 	defer s.store.Close()
 	plots, runs := time.Duration(b.study.PlotsPerBlock()), time.Duration(b.study.RunsPerBlock())
 	if want, got := plots*time.Minute+(runs+plots)*13*time.Second, s.blockTime(); got != want {

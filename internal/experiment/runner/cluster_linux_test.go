@@ -62,15 +62,10 @@ func startCluster(t *testing.T) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	owner, err := user.Lookup("postgres")
-	if err != nil {
-		t.Fatal(err)
-	}
+	owner := testkit.Must(user.Lookup("postgres"))(t)
 	uid, _ := strconv.Atoi(owner.Uid)
 	gid, _ := strconv.Atoi(owner.Gid)
-	if err := os.Chown(dir, uid, gid); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chown(dir, uid, gid))
 	programs, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
 	if len(programs) == 0 {
 		t.Fatal("no PostgreSQL is installed")
@@ -86,10 +81,7 @@ func startCluster(t *testing.T) *cluster {
 	if out, err := run("initdb", "-D", dir+"/data", "-A", "trust", "--no-sync").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	conf, err := os.OpenFile(dir+"/data/postgresql.conf", os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conf := testkit.Must(os.OpenFile(dir+"/data/postgresql.conf", os.O_APPEND|os.O_WRONLY, 0))(t)
 	fmt.Fprintf(conf, "listen_addresses=''\nunix_socket_directories='%s'\ncommit_siblings=0\nshared_buffers=16MB\n", dir)
 	conf.Close()
 	c.ends.Go(func() {

@@ -8,6 +8,7 @@ import (
 
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // heard makes a bench collect the runs that are to be spoken of.
@@ -53,9 +54,7 @@ func TestFirstRunsDisturbed(t *testing.T) {
 	heard := b.heard()
 	b.busy(always)
 	b.take(time.Hour)
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	if len(*heard) != 1 || !strings.Contains((*heard)[0], "other processes took 10 % of the CPUs, above max_foreign_cpu 3 %") {
 		t.Errorf("heard %q", *heard)
 	}
@@ -69,9 +68,7 @@ func TestFirstRunsOfEachKind(t *testing.T) {
 	b := newBench(t, head(6, "")+levelFactor+strings.Replace(nullWorkload, "retries = 2", "retries = 9\nfail = 3", 1)+limit3)
 	heard := b.heard()
 	b.busy(func(n int) bool { return n < 9 })
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	kinds := map[bool]int{}
 	for _, h := range *heard {
 		kinds[strings.Contains(h, "max_foreign_cpu")]++
@@ -94,9 +91,7 @@ func TestLaterRunsDisturbed(t *testing.T) {
 		b := newBench(t, study)
 		heard := b.heard()
 		b.busy(c.which)
-		if err := b.run(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, b.run())
 		if len(*heard) != c.want {
 			t.Errorf("%s: heard %q", name, *heard)
 		}

@@ -16,6 +16,7 @@ import (
 	"hostlab/internal/emulate"
 	"hostlab/internal/experiment"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // emulated is the beginning of a study at full speed and at a slower level; more is of
@@ -51,9 +52,7 @@ primary = true
 [[response]]
 name = "cpu"
 `)
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	b.complete()
 	r := b.record()
 	sum := map[string]float64{}
@@ -122,9 +121,7 @@ primary = true
 			}
 		}
 	}
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	b.complete()
 	if failed := b.failed(); len(failed) != 1 || !strings.Contains(failed[0], errLost.Error()) {
 		t.Errorf("failed runs: %q, want that one", failed)

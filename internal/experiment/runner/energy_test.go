@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 const energyStudy = `
@@ -48,9 +49,7 @@ func TestEnergy(t *testing.T) {
 	if err := os.Symlink(file, filepath.Join(b.dir, "ENERGY")); err != nil { // commands run in the study's directory
 		t.Fatal(err)
 	}
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	b.complete()
 	for _, r := range b.record().Runs {
 		want := map[string]float64{"1": 1.5, "3": 4.5}[b.record().Experiment.Cells[r.Cell].Levels["burn"]]
@@ -65,12 +64,8 @@ func TestEnergy(t *testing.T) {
 func TestNoEnergy(t *testing.T) {
 	const why = "this host shows no energy counters"
 	b := newBench(t, head(6, "")+energyStudy)
-	if err := os.WriteFile(filepath.Join(b.dir, "ENERGY"), []byte("0\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(b.dir, "ENERGY"), []byte("0\n"), 0o600))
+	testkit.OK(t, b.run())
 	for _, r := range b.record().Runs {
 		if r.Status != result.OK || len(r.Missing["energy_j"]) < len(why) || r.Missing["energy_j"][:len(why)] != why || r.Missing["energy_op_j"] != r.Missing["energy_j"] {
 			t.Fatalf("%+v", r)

@@ -12,6 +12,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 )
 
@@ -27,9 +28,7 @@ func TestExhaustedMarks(t *testing.T) {
 		}
 		return c
 	}
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	b.complete()
 	want := []string{"0.0:void", "0.0:void", "0.1:void", "0.1:void", "0.1:ok", "0.0:ok", "1.0:void", "1.1:ok", "1.0:ok"}
 	if diff := cmp.Diff(want, b.statuses()[:9]); diff != "" {
@@ -54,9 +53,7 @@ func TestExhaustedAndFailed(t *testing.T) {
 		}
 		return c
 	}
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	failed := 0
 	for _, r := range b.record().Runs {
 		if r.Status == result.Failed && r.Block == 0 {
@@ -136,10 +133,7 @@ func TestRefit(t *testing.T) {
 	text := head(8, "") + "[[factor]]\nname = \"scanner\"\nparameter = \"scanner\"\nlevels = [\"none\", \"core\", \"sibling\"]\n[workload]\nname = \"scanlock\"\n"
 	s := parse(t, t.TempDir(), text)
 	fit := func(m workload.Machine) *result.Experiment {
-		st, err := experiment.Fit(s, m, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		st := testkit.Must(experiment.Fit(s, m, nil))(t)
 		return experiment.Head(st)
 	}
 	hidden := cpus(4, 1)

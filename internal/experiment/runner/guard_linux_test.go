@@ -25,9 +25,7 @@ func TestGuard(t *testing.T) {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), "RUNNER_TEST_LIVE="+b.dir)
 		cmd.Stderr = os.Stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, cmd.Start())
 		done := make(chan error, 1)
 		go func() { done <- cmd.Wait() }()
 		wait := 50*time.Millisecond + time.Duration(rand.Int64N(int64(350*time.Millisecond)))

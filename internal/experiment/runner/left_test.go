@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hostlab/internal/result/store"
+	"hostlab/internal/testkit"
 )
 
 // What a power cut leaves is found by whoever looks next, and put back without anybody's naming the record. One that
@@ -16,10 +17,7 @@ func TestLeftByAPowerCut(t *testing.T) {
 	at := filepath.Join(t.TempDir(), "cut") // the record as the disk has it then
 	found := func() []Left {
 		t.Helper()
-		list, err := Leftovers()
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := testkit.Must(Leftovers())(t)
 		return slices.DeleteFunc(list, func(l Left) bool { return !l.Ours })
 	}
 	watch := b.cfg.Watch
@@ -41,38 +39,27 @@ func TestLeftByAPowerCut(t *testing.T) {
 			t.Errorf("of an experiment that runs: %v", list)
 		}
 	}
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	if list, err := Registered(); err != nil || len(list) > 0 {
 		t.Fatalf("at the end: %v %v", list, err)
 	}
 
-	r, err := registry(false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(registry(false))(t)
 	e := b.record().Experiment
-	if err := r.Add(store.Registered{ID: e.ID, Dir: at}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.Add(store.Registered{ID: e.ID, Dir: at}))
 	b.write("level", "high\n")
 	if list := found(); len(list) != 1 || list[0].Dir != at || !slices.Equal(list[0].Factors, []string{"power"}) {
 		t.Fatalf("after the cut: %v", list)
 	}
 	cfg := b.cfg
 	cfg.Study, cfg.Dir, cfg.Watch = b.study, at, nil
-	if err := Restore(t.Context(), cfg); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Restore(t.Context(), cfg))
 	b.putBack()
 	if list, err := Registered(); err != nil || len(list) > 0 {
 		t.Errorf("after the restore: %v %v", list, err)
 	}
 
-	if err := r.Add(store.Registered{ID: e.ID, Dir: filepath.Join(at, "gone")}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.Add(store.Registered{ID: e.ID, Dir: filepath.Join(at, "gone")}))
 	if list := found(); len(list) != 1 || !Gone(list[0].Unknown) {
 		t.Errorf("a record that is gone: %v", list)
 	}

@@ -48,9 +48,7 @@ func testLeftovers(t *testing.T, restore bool) {
 	b.write("s.toml", head(6, "")+leftoverStudy)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "RUNNER_TEST_CHILD="+dir)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	for end := testkit.End(t); ; time.Sleep(10 * time.Millisecond) {
 		if _, err := os.Stat(filepath.Join(dir, "child")); err == nil {
 			break
@@ -59,9 +57,7 @@ func testLeftovers(t *testing.T, restore bool) {
 			t.Fatal("the workload has not started")
 		}
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Process.Kill())
 	_ = cmd.Wait() // killed
 	child, daemon := b.pid("child"), b.pid("daemon")
 	t.Cleanup(func() { _ = unix.Kill(child, unix.SIGKILL); _ = unix.Kill(daemon, unix.SIGKILL) })
@@ -86,9 +82,7 @@ func testLeftovers(t *testing.T, restore bool) {
 			t.Error("a run beside what was left")
 		}
 	}
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	b.complete()
 	if runs(child) || runs(daemon) {
 		t.Errorf("the child runs: %v, the daemon: %v", runs(child), runs(daemon))
@@ -101,9 +95,7 @@ func testLeftovers(t *testing.T, restore bool) {
 // A run whose program leaves a daemon counts, but marked, and the daemon is ended.
 func TestRunLeavesDaemon(t *testing.T) {
 	b := newBench(t, head(6, "")+strings.Replace(leftoverStudy, "test -e quick && exit; setsid sleep 300 & echo $! > daemon; sleep 300 & echo $! > child.new; mv child.new child; wait", "setsid sleep 300 & echo $! > daemon", 1))
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	const why = "left a process running (sleep, in a session of its own), which was ended"
 	b.complete()
 	for _, r := range b.record().Runs {
@@ -121,9 +113,7 @@ func TestRunLeavesDaemon(t *testing.T) {
 func TestLevelsStartServer(t *testing.T) {
 	b := newBench(t, head(6, "")+strings.Replace(levelFactor, `echo {level} > level"]`, `echo {level} > level; test -e server || { setsid sleep 300 >/dev/null 2>&1 & echo $! > server; }"]`, 1)+nullWorkload)
 	defer func() { _ = unix.Kill(b.pid("server"), unix.SIGKILL) }()
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	server := b.pid("server")
 	if !runs(server) {
 		t.Error("the server was ended")
@@ -140,14 +130,8 @@ func TestPlantedMark(t *testing.T) {
 	const eve = 54321
 	dir := t.TempDir()
 	program := filepath.Join(dir, "sleep")
-	real, err := exec.LookPath("sleep")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(real)
-	if err != nil {
-		t.Fatal(err)
-	}
+	real := testkit.Must(exec.LookPath("sleep"))(t)
+	text := testkit.Must(os.ReadFile(real))(t)
 	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.WriteFile(program, text, 0o755), os.Chmod(program, os.ModeSetuid|0o755)); err != nil { //nolint:gosec // she has to get there
 		t.Fatal(err)
 	}
@@ -155,9 +139,7 @@ func TestPlantedMark(t *testing.T) {
 	cmd := exec.Command("setsid", "-f", program, "300")
 	cmd.Env = append(os.Environ(), workload.Mark(work))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: eve, Gid: eve}}
-	if err := cmd.Run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Run())
 	var planted *proc.Held
 	for end := testkit.End(t); planted == nil; time.Sleep(time.Millisecond) {
 		for _, h := range proc.Find(proc.All(), func(h *proc.Held) bool { return h.Name == "sleep" && slices.Contains(h.Environ(), workload.Mark(work)) }) {

@@ -13,6 +13,7 @@ import (
 	"hostlab/internal/experiment"
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
+	"hostlab/internal/testkit"
 )
 
 // What a busy host may decide otherwise is a benchmark: see bench/livekill.
@@ -26,9 +27,7 @@ func TestLiveHarm(t *testing.T) {
 		text := livePostgres(c, "commit_delay", strconv.Itoa(counted(t, "LIVE_DELAY", 100000)), period, 6)
 		b.study = parse(t, b.dir, strings.Replace(text, "[harm]", "[harm]\nstrikes = 1", 1)) // the baseline is held for 90 looks after each
 		b.cfg.sys = nil
-		if err := b.run(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, b.run())
 		r := b.record()
 		strikes, count := 0, 0
 		for _, run := range r.Runs {
@@ -64,9 +63,7 @@ func compressed(t *testing.T, c *cluster, parameter, level string) (e analysis.E
 	text = strings.Replace(text, "load = \"transactions_per_s\"", "", 1) // of clients that wait, it is an effect too
 	b.study = parse(t, b.dir, strings.Replace(text, "primary = true", "primary = true\ncompare = \"difference\"\nequiv = \"500us\"", 1))
 	b.cfg.sys = nil
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	r := b.record()
 	var pairs []float64 // differences
 	at := map[int][2]float64{}

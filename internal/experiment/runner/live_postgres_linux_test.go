@@ -58,11 +58,7 @@ func counted(t *testing.T, variable string, other int) int {
 	if text == "" {
 		return other
 	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return testkit.Must(strconv.Atoi(text))(t)
 }
 
 // Whoever is killed at whatever moment, what was is there again by itself, and no run is lost.
@@ -78,9 +74,7 @@ func TestLiveKilled(t *testing.T) {
 			var out strings.Builder
 			cmd.Env = append(os.Environ(), "RUNNER_TEST_CHILD="+dir)
 			cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &out, time.Second
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, cmd.Start())
 			done := make(chan error, 1)
 			go func() { done <- cmd.Wait() }()
 			err := errors.New("it runs")

@@ -10,6 +10,7 @@ import (
 
 	"hostlab/internal/experiment"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
 )
@@ -34,9 +35,7 @@ func TestRunsAreNumbered(t *testing.T) {
 				t.Fatal("an experiment that was interrupted ended well")
 			}
 		}
-		if err := b.run(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, b.run())
 		for _, r := range b.record().Runs {
 			if r.Status != result.WarmUp {
 				out = append(out, r.Values["seconds"])
@@ -83,9 +82,7 @@ func TestOneResponseByAnother(t *testing.T) {
 	const null = factor + "[workload]\nname = \"null\"\nvalue = 2.0\noperations = 8\n"
 	const each = "[[response]]\nname = \"seconds\"\n[[response]]\nname = \"each\"\nfrom = \"seconds / operations\"\nunit = \"s\"\nscale = 10\nprimary = true\n"
 	b := newBench(t, head(6, "")+null+each)
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	for _, r := range b.record().Runs {
 		if want := 10 * r.Values["seconds"] / 8; r.Status == result.OK && (r.Values["each"] != want || want == 0) {
 			t.Errorf("%v, expected %v", r.Values, want)
@@ -98,9 +95,7 @@ func TestOneResponseByAnother(t *testing.T) {
 	const command = "\n[[factor]]\nname = \"size\"\nparameter = \"size\"\nlevels = [1, 2]\n[workload]\nname = \"command\"\nrun = [\"echo\", \"12 of 4, {size}\"]\n"
 	const picks = "[[response]]\nname = \"a\"\nfrom = \"regex:(\\\\d+) of\"\nunit = \"s\"\n[[response]]\nname = \"b\"\nfrom = \"regex:of (\\\\d+)\"\nunit = \"\"\nbetter = \"higher\"\n"
 	b = newBench(t, head(6, "")+command+picks+"[[response]]\nname = \"c\"\nfrom = \"a / b\"\nunit = \"s\"\n")
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	if v := b.record().Runs[1].Values; v["a"] != 12 || v["b"] != 4 || v["c"] != 3 {
 		t.Errorf("%v", v)
 	}

@@ -12,16 +12,14 @@ import (
 	"time"
 
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 )
 
 // A command that floods its output and fails again and again fills no disk.
 func TestOutputIsBounded(t *testing.T) {
 	b := newBench(t, head(6, "")+levelFactor+nullWorkload)
-	s, err := begin(t.Context(), Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(begin(t.Context(), Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys}))(t)
 	defer s.store.Close()
 	flood := append(append([]byte("begins"), make([]byte, 8<<20)...), "ends"...)
 	var names []string

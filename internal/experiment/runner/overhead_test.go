@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hostlab/internal/result/store"
+	"hostlab/internal/testkit"
 )
 
 // BenchmarkOverhead is what a run costs beside the workload, fsync and the reading
@@ -26,15 +27,10 @@ func BenchmarkOverhead(b *testing.B) {
 			record := filepath.Join(dir, "record")
 			b.ResetTimer()
 			began := time.Now()
-			if _, err := Run(context.Background(), Config{Study: st, Dir: record, Version: "test"}); err != nil {
-				b.Fatal(err)
-			}
+			testkit.Must(Run(context.Background(), Config{Study: st, Dir: record, Version: "test"}))(b)
 			took := time.Since(began)
 			b.StopTimer()
-			r, err := store.Load(record)
-			if err != nil {
-				b.Fatal(err)
-			}
+			r := testkit.Must(store.Load(record))(b)
 			work := 0.0
 			for i := range r.Runs {
 				work += r.Runs[i].Values[c.wall] // 0 of null, which does not sleep

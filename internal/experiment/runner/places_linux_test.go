@@ -44,13 +44,9 @@ func aFactor(dirs map[string]string) experiment.Factor {
 func TestLookAt(t *testing.T) {
 	base := t.TempDir()
 	sub := filepath.Join(base, "sub")
-	if err := os.Mkdir(sub, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(sub, 0o700))
 	file := filepath.Join(base, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, nil, 0o600))
 	hers := filepath.Join(base, "hers")
 	if err := errors.Join(os.Mkdir(hers, 0o700), os.Chown(hers, 54321, 54321)); err != nil { // takes root
 		t.Fatal(err)
@@ -118,23 +114,13 @@ func TestPlaces(t *testing.T) {
 	testkit.Root(t)
 	base, record := t.TempDir(), t.TempDir()
 	for _, dir := range []string{"plain", "behind", "behind/.hostlab-delay-id/at", "behind/.hostlab-delay-other", "behind/theirs"} {
-		if err := os.MkdirAll(filepath.Join(base, dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Join(base, dir), 0o700))
 	}
-	if err := os.MkdirAll(filepath.Join(record, "slow", "0", "behind"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(filepath.Join(record, "slow", "0", "behind"), 0o700))
 	f := aFactor(map[string]string{"a": experiment.OwnDirectory, "b": "plain", "c": "delay:1ms:behind"})
-	held, err := os.OpenRoot(record)
-	if err != nil {
-		t.Fatal(err)
-	}
+	held := testkit.Must(os.OpenRoot(record))(t)
 	defer held.Close()
-	p, err := newPlaces(&experiment.Study{Dir: base, Factors: []experiment.Factor{f}}, held, "id")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(newPlaces(&experiment.Study{Dir: base, Factors: []experiment.Factor{f}}, held, "id"))(t)
 	left, err := filepath.Glob(filepath.Join(base, "behind", "*"))
 	hidden, _ := filepath.Glob(filepath.Join(base, "behind", ".hostlab*"))
 	want := []string{filepath.Join(base, "behind", ".hostlab-delay-other"), filepath.Join(base, "behind", "theirs")}
@@ -168,10 +154,7 @@ func TestPlaces(t *testing.T) {
 // slow looks at a level that is slowed: it is mounted once, and shows what is behind it.
 func slow(t *testing.T, p *places, f experiment.Factor, behind string) {
 	t.Helper()
-	first, err := p.directory(t.Context(), f, "c")
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := testkit.Must(p.directory(t.Context(), f, "c"))(t)
 	if again, err := p.directory(t.Context(), f, "c"); err != nil || again != first {
 		t.Errorf("mounted again: %q, %v, want %q", again, err, first)
 	}

@@ -12,6 +12,7 @@ import (
 	"hostlab/internal/lockfile"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
+	"hostlab/internal/testkit"
 )
 
 // rebootStudy has a factor that the next boot brings about: apply writes what the
@@ -228,13 +229,8 @@ func TestKilledBeforeALevelWasApplied(t *testing.T) {
 			b := newBench(t, head(6, "")+c.study)
 			b.write("running", "on\n")
 			b.write("configured", "on\n")
-			s, err := begin(t.Context(), Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.levels.begin(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			s := testkit.Must(begin(t.Context(), Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys}))(t)
+			testkit.OK(t, s.levels.begin(context.Background()))
 			l := s.levels.levers[0]
 			want := s.x.Cells[s.x.Blocks[0].Plots[0][0]].Levels[l.Name]
 			if err := s.store.Journal(store.Entry{Op: store.Pending, At: s.sys.now(), Boot: s.boot, Factor: l.Name, Value: want}); err != nil {
@@ -321,9 +317,7 @@ func TestManualOnATerminal(t *testing.T) {
 		}
 		return nil
 	}
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	plots := 0
 	for _, block := range b.record().Experiment.Blocks {
 		plots += len(block.Plots)
@@ -368,9 +362,7 @@ func TestRestoreAfterAKill(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.levels.begin(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.levels.begin(context.Background()))
 		s.store.Close() // as a kill does
 		b.write("level", found+"\n")
 		if r := b.record(); len(r.Changed()) != 1 || r.Changed()[0].Value != "original" {
@@ -408,13 +400,8 @@ func TestTwoAtOnce(t *testing.T) {
 // Recorded reads the study back as it was begun.
 func TestRecorded(t *testing.T) {
 	b := newBench(t, head(6, "")+levelFactor+nullWorkload)
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
-	st, err := Recorded(b.cfg.Dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
+	st := testkit.Must(Recorded(b.cfg.Dir, nil))(t)
 	if st.Dir != b.dir {
 		t.Errorf("its directory is %s, was %s", st.Dir, b.dir)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hostlab/internal/result/store"
+	"hostlab/internal/testkit"
 )
 
 // inside lists the processes that work below a directory.
@@ -69,9 +70,7 @@ name = "wall"
 			time.AfterFunc(100*time.Millisecond, func() { _ = syscall.Kill(killed, syscall.SIGKILL) })
 		}
 	}
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	b.complete()
 	if failed := b.failed(); len(failed) != 1 || !strings.HasPrefix(failed[0], "PostgreSQL was ended by signal 9") || strings.Contains(failed[0], "\n") {
 		t.Errorf("failed runs: %q", failed)

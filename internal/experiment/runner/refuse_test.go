@@ -14,14 +14,13 @@ import (
 	"hostlab/internal/experiment"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
+	"hostlab/internal/testkit"
 )
 
 func TestResumeRefusesAnotherStudy(t *testing.T) {
 	text := head(6, "") + levelFactor + nullWorkload
 	b := newBench(t, text)
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	before := len(b.record().Runs)
 	b.load(strings.Replace(text, "retries = 2", "retries = 3", 1))
 	err := b.run()
@@ -68,9 +67,7 @@ func TestHostChanges(t *testing.T) {
 	b.fails(b.run(), "the host has changed since", "kernel was 6.1 and is 6.2")
 	b.host["kernel"], b.under = "6.1", nil
 	b.host["microcode"] = "7" // not guarded
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	b.complete()
 }
 
@@ -78,9 +75,7 @@ func TestBudget(t *testing.T) {
 	b := newBench(t, head(10, `budget = "60s"`)+levelFactor+nullWorkload)
 	now := time.Unix(1e9, 0)
 	b.cfg.sys.now = func() time.Time { now = now.Add(time.Second / 2); return now }
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	r := b.record()
 	if r.End == nil || r.End.Reason != "budget" || r.End.Blocks < 1 || r.End.Blocks > 8 {
 		t.Errorf("ended %+v", r.End)
@@ -152,9 +147,7 @@ func TestRetriesAreAtRandomPlaces(t *testing.T) {
 // 0 is a value: a run that gives it counts, and is not made again.
 func TestZeroIsAValue(t *testing.T) {
 	b := newBench(t, head(6, "")+levelFactor+"[workload]\nwarmup = 1\nretries = 1\nname = \"null\"\nvalue = 0.0\n[[response]]\nname = \"seconds\"\nprimary = true\n")
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	b.complete()
 	for _, run := range b.record().Runs {
 		if v, ok := run.Values["seconds"]; !ok || v != 0 || run.Attempt != 1 {
@@ -168,9 +161,7 @@ func TestSeedIsDrawn(t *testing.T) {
 	seeds := map[uint64]bool{}
 	for range 3 {
 		b := newBench(t, strings.Replace(head(6, ""), "seed = 7\n", "", 1)+levelFactor+nullWorkload)
-		if err := b.run(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, b.run())
 		x := b.record().Experiment
 		seeds[x.Design.Seed] = true
 		st, err := Recorded(b.cfg.Dir, nil)

@@ -14,13 +14,12 @@ import (
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
+	"hostlab/internal/testkit"
 )
 
 func TestRunsToTheEnd(t *testing.T) {
 	b := newBench(t, head(7, "")+levelFactor+nullWorkload)
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	b.complete()
 	r := b.record()
 	for _, run := range r.Runs {
@@ -37,9 +36,7 @@ func TestRunsToTheEnd(t *testing.T) {
 	}
 	// Again: it is over, and nothing happens.
 	before := len(r.Runs)
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	if after := b.record(); len(after.Runs) != before {
 		t.Errorf("%d runs more", len(after.Runs)-before)
 	}
@@ -53,9 +50,7 @@ func TestRunsToTheEnd(t *testing.T) {
 func TestShortRunsAreNotGuarded(t *testing.T) {
 	b := newBench(t, head(6, "")+levelFactor+nullWorkload+limit3)
 	b.under = func(int) conditions { return conditions{known: true, Taken: proc.Taken{Resolution: 1, Foreign: 0.9}} }
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	if n := len(b.notes); n != 1 || !strings.Contains(b.notes[0], "max_foreign_cpu and max_steal are not checked") {
 		t.Errorf("notes %q", b.notes)
 	}
@@ -84,9 +79,7 @@ func TestVoidRunsAreMadeAgain(t *testing.T) {
 		}
 		return c
 	}
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	b.complete()
 	r := b.record()
 	for i, run := range r.Runs[1:8] {
@@ -127,9 +120,7 @@ primary = true
 	cfg.Study = b.study
 	b.fails(Restore(context.Background(), cfg), "mischief")
 	cfg.Force = true
-	if err := Restore(context.Background(), cfg); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Restore(context.Background(), cfg))
 	b.putBack()
 }
 
@@ -201,9 +192,7 @@ func TestWorkloadFails(t *testing.T) {
 // Sporadic failures cost a run each and nothing else.
 func TestWorkloadFailsNowAndThen(t *testing.T) {
 	b := newBench(t, head(10, "")+levelFactor+strings.Replace(nullWorkload, `warmup = 1`, "warmup = 1\nfail = 5", 1))
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	b.complete()
 	failed := b.failed()
 	for _, reason := range failed {
@@ -282,8 +271,6 @@ func TestPanicPutsBack(t *testing.T) {
 	}()
 	b.putBack()
 	b.under = nil
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	b.complete()
 }

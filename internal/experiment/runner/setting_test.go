@@ -10,6 +10,7 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/setting"
+	"hostlab/internal/testkit"
 )
 
 const swappinessFactor = `
@@ -77,9 +78,7 @@ func TestSettingFactor(t *testing.T) {
 		seen[a+" "+b.has(swappinessFile)] = true
 		return conditions{known: true, throttles: -1}
 	}
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	b.complete()
 	if len(seen) != 4 {
 		t.Errorf("runs saw %v, want 4 combinations", seen)
@@ -112,9 +111,7 @@ func TestSettingsInTurnWithWhatThereIs(t *testing.T) {
 		seen[b.has(swappinessFile)+" "+b.has(zone)] = true
 		return conditions{known: true, throttles: -1}
 	}
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	b.complete()
 	if len(seen) != 4 || b.has(swappinessFile) != "35" || b.has(zone) != "0" {
 		t.Errorf("runs saw %v, and then %s and %s", seen, b.has(swappinessFile), b.has(zone))
@@ -136,9 +133,7 @@ func TestSettingForeign(t *testing.T) {
 		}
 		return conditions{known: true, throttles: -1}
 	}
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	void := 0
 	for _, run := range b.record().Runs {
 		if run.Status == result.Void {
@@ -162,17 +157,12 @@ func TestSettingForeign(t *testing.T) {
 func TestSettingOfAnotherOwner(t *testing.T) {
 	b := newBench(t, head(6, "")+swappinessFactor+nullWorkload)
 	b.machine(map[string]string{swappinessFile: "35"})
-	p, err := setting.NewPlan(b.cfg.sys.settings, []setting.Assignment{{Name: "swappiness", Value: "40"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(setting.NewPlan(b.cfg.sys.settings, []setting.Assignment{{Name: "swappiness", Value: "40"}}))(t)
 	j, err := setting.OpenJournal(b.cfg.sys.settings, b.cfg.sys.journal)
 	if err == nil {
 		_, err = setting.Apply(context.Background(), b.cfg.sys.settings, j, setting.OwnerSet, p, false)
 	}
-	if err := errors.Join(err, j.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(err, j.Close()))
 	if err := b.run(); !errors.As(err, new(*setting.Owned)) || b.has(swappinessFile) != "40" {
 		t.Errorf("%v, swappiness %s", err, b.has(swappinessFile))
 	}
@@ -200,9 +190,7 @@ func TestSettingKilled(t *testing.T) {
 				if cfg.Study, err = Recorded(b.cfg.Dir, nil); err != nil { // as the command does
 					t.Fatal(err)
 				}
-				if err := Restore(context.Background(), cfg); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, Restore(context.Background(), cfg))
 			case "resume":
 				var err error
 				if b.study, err = Recorded(b.cfg.Dir, nil); err != nil { // as the command does
@@ -211,26 +199,15 @@ func TestSettingKilled(t *testing.T) {
 				if len(b.study.Factors) == 0 || b.study.Factors[0].Setting != "swappiness" {
 					t.Fatalf("the record's study has the factors %+v", b.study.Factors)
 				}
-				if err := b.run(); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, b.run())
 				b.complete()
 			case "revert":
-				j, err := setting.OpenJournal(b.cfg.sys.settings, b.cfg.sys.journal)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := setting.Revert(context.Background(), b.cfg.sys.settings, j, "", setting.ReachOurs); err != nil {
-					t.Fatal(err)
-				}
-				if err := j.Close(); err != nil {
-					t.Fatal(err)
-				}
+				j := testkit.Must(setting.OpenJournal(b.cfg.sys.settings, b.cfg.sys.journal))(t)
+				testkit.Must(setting.Revert(context.Background(), b.cfg.sys.settings, j, "", setting.ReachOurs))(t)
+				testkit.OK(t, j.Close())
 				cfg := b.cfg
 				cfg.Study = b.study
-				if err := Restore(context.Background(), cfg); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, Restore(context.Background(), cfg))
 			}
 			if got := b.has(swappinessFile); got != "35" {
 				t.Errorf("afterwards the host has %s", got)
@@ -295,9 +272,7 @@ levels = ["current", "10us"]
 	if err := os.WriteFile(filepath.Join(b.tree, "dev/cpu_dma_latency"), []byte{0x00, 0x94, 0x35, 0x77}, 0o600); err != nil { // no limit
 		t.Fatal(err)
 	}
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	if n := len(b.record().Changed()); n != 0 {
 		t.Errorf("%d are changed still", n)
 	}

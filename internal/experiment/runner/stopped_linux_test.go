@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // stopStudy has runs that say when they begin.
@@ -44,9 +45,7 @@ func stopFor(t *testing.T, lasts time.Duration) {
 	cmd.Env = append(os.Environ(), "RUNNER_TEST_CHILD="+dir)
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	begun := func() int {
 		text, _ := os.ReadFile(filepath.Join(dir, "begun"))
 		return strings.Count(string(text), "\n")
@@ -56,13 +55,9 @@ func stopFor(t *testing.T, lasts time.Duration) {
 			t.Fatal("the third run does not begin")
 		}
 	}
-	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Process.Signal(syscall.SIGSTOP))
 	time.Sleep(lasts)
-	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Process.Signal(syscall.SIGCONT))
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v: %s", err, out.String())
 	}

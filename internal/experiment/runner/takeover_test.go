@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hostlab/internal/result/store"
+	"hostlab/internal/testkit"
 )
 
 // A value that a person has set since a session was killed is not overwritten by a
@@ -20,9 +21,7 @@ func TestResumeKeepsWhatAPersonSet(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range []store.Entry{{Op: store.Started}, {Op: store.Original, Factor: "power", Value: "original"}} {
-			if err := s.Journal(e); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, s.Journal(e))
 		}
 		s.Close()
 		b.write("level", value+"\n")

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hostlab/internal/testkit"
 )
 
 func TestParseWindow(t *testing.T) {
@@ -26,10 +28,7 @@ func TestWindowText(t *testing.T) {
 }
 
 func TestWindow(t *testing.T) {
-	zone, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	zone := testkit.Must(time.LoadLocation("Europe/Berlin"))(t)
 	for _, c := range []struct {
 		window, now string
 		takes, want time.Duration
@@ -44,14 +43,8 @@ func TestWindow(t *testing.T) {
 		{"22:00-04:00", "2026-03-28 23:00", 5 * time.Hour, 22 * time.Hour}, // the night has an hour less
 		{"22:00-04:00", "2026-10-24 23:00", 6 * time.Hour, 0},              // and here one more
 	} {
-		w, err := ParseWindow(c.window)
-		if err != nil {
-			t.Fatal(err)
-		}
-		now, err := time.ParseInLocation("2006-01-02 15:04", c.now, zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := testkit.Must(ParseWindow(c.window))(t)
+		now := testkit.Must(time.ParseInLocation("2006-01-02 15:04", c.now, zone))(t)
 		if got := w.wait(now, c.takes); got != c.want {
 			t.Errorf("%s at %s for %s: waits %s, want %s", c.window, c.now, c.takes, got, c.want)
 		}
@@ -83,9 +76,7 @@ func TestWaitsForItsWindow(t *testing.T) {
 		}
 		return ctx.Err()
 	}
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	if waited != 1 || !strings.Contains(strings.Join(b.notes, "\n"), "until the window opens, at 2026-01-10 22:00") {
 		t.Errorf("waited %d times: %q", waited, b.notes)
 	}
@@ -120,8 +111,6 @@ func TestRepeatsWaitForTheWindow(t *testing.T) {
 		}
 		return ctx.Err()
 	}
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	b.complete()
 }

@@ -199,8 +199,7 @@ func sqlServerPassword(t *testing.T, d *DSN) string {
 }
 
 func mustURL(t *testing.T, text string) *url.URL {
-	u := testkit.Must(url.Parse(text))(t)
-	return u
+	return testkit.Must(url.Parse(text))(t)
 }
 
 func FuzzParse(f *testing.F) {

@@ -44,8 +44,7 @@ func TestPostgres(t *testing.T) {
 		if during != nil {
 			time.AfterFunc(1500*time.Millisecond, during)
 		}
-		r := testkit.Must(explain.Record(t.Context(), src, explain.Options{For: lasts}))(t)
-		return r
+		return testkit.Must(explain.Record(t.Context(), src, explain.Options{For: lasts}))(t)
 	}
 	r := explainAs(privatedb.Role, 4*time.Second, nil)
 	var sum float64

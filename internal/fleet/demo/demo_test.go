@@ -21,19 +21,12 @@ var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 // The embedded machines are those that package host has recorded.
 func TestMachines(t *testing.T) {
 	for _, m := range machines {
-		want, err := os.ReadFile("../../host/testdata/" + m.file + ".txtar")
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := testkit.Must(os.ReadFile("../../host/testdata/" + m.file + ".txtar"))(t)
 		if testkit.Update() {
 			var out bytes.Buffer
 			z, _ := gzip.NewWriterLevel(&out, gzip.BestCompression)
-			if _, err := z.Write(want); err != nil {
-				t.Fatal(err)
-			}
-			if err := z.Close(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(z.Write(want))(t)
+			testkit.OK(t, z.Close())
 			testkit.Write(t, "machines/"+m.file+".txtar.gz", out.String())
 			continue
 		}
@@ -100,9 +93,7 @@ func TestMake(t *testing.T) {
 	}
 	// The same seed makes the same bytes.
 	twice := filepath.Join(t.TempDir(), "spool")
-	if _, err := m.Make(t.Context(), twice); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(m.Make(t.Context(), twice))(t)
 	compared := 0
 	err = filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {

@@ -11,6 +11,7 @@ import (
 
 	"hostlab/internal/check"
 	"hostlab/internal/document"
+	"hostlab/internal/testkit"
 )
 
 var begin = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
@@ -82,10 +83,7 @@ func TestNoEffectIsNoHarm(t *testing.T) {
 func harms(t *testing.T, p *Plan, effect float64, rng *rand.Rand) bool {
 	t.Helper()
 	for w := 1; w < len(p.Waves); w++ {
-		j, err := simulated(p, w, effect, rng).Gate(w, UnlessHarm)
-		if err != nil {
-			t.Fatal(err)
-		}
+		j := testkit.Must(simulated(p, w, effect, rng).Gate(w, UnlessHarm))(t)
 		if j.Verdict == Harm {
 			return true
 		}
@@ -196,11 +194,7 @@ func TestGateWaits(t *testing.T) {
 		t.Helper()
 		c := simulated(planned(12, 3, 3), wave, 0, rng)
 		edit(c)
-		j, err := c.Gate(wave, policy)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return j
+		return testkit.Must(c.Gate(wave, policy))(t)
 	}
 	first := func(c *Course) *Host { return c.wave(1)[0] }
 	for name, c := range map[string]struct {

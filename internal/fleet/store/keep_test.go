@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/fleet"
+	"hostlab/internal/testkit"
 )
 
 // keeping is what a store of either engine does when old documents go and all is made anew.
@@ -17,9 +18,7 @@ func keeping(t *testing.T, fresh func(t *testing.T) *Store) {
 	t.Run("rebuild", func(t *testing.T) {
 		s := fresh(t)
 		for _, d := range append(history(t, "db1", 12), history(t, "db2", 12)...) {
-			if _, err := s.Put(t.Context(), []*fleet.Document{d}, "test", begin); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(s.Put(t.Context(), []*fleet.Document{d}, "test", begin))(t)
 		}
 		want := everything(t, s)
 		if n, left, err := s.Rebuild(t.Context(), begin.AddDate(1, 0, 0)); n != 24 || left != nil || err != nil {
@@ -37,9 +36,7 @@ func keeping(t *testing.T, fresh func(t *testing.T) *Store) {
 				[]string{"ok", "finding"}[hour/13%2]))
 		}
 		rand.Shuffle(len(docs)-1, func(i, j int) { docs[i], docs[j] = docs[j], docs[i] })
-		if _, err := s.Put(t.Context(), docs, "test", begin); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Put(t.Context(), docs, "test", begin))(t)
 		spans := spansOf(t, s)
 		before := begin.Add(50 * 3600e9)
 		p, err := s.Prune(t.Context(), before)

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/fleet"
+	"hostlab/internal/testkit"
 )
 
 var kills = flag.Int("kills", 9, "how often TestKills kills a store's program")
@@ -47,15 +48,11 @@ func work(t *testing.T, ctx context.Context, what, address string) {
 		docs := forKill(t)
 		for len(docs) > 0 {
 			n := min(7, len(docs))
-			if _, err := s.Put(ctx, docs[:n], "test", begin); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(s.Put(ctx, docs[:n], "test", begin))(t)
 			docs = docs[n:]
 		}
 	case "prune":
-		if _, err := s.Prune(ctx, pruneBefore); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Prune(ctx, pruneBefore))(t)
 	}
 }
 
@@ -97,9 +94,7 @@ func killing(t *testing.T, e trials) {
 		end := what + "_end"
 		e.clone(t, from, end)
 		started := time.Now()
-		if err := child(t, what, e.address(end)).Wait(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, child(t, what, e.address(end)).Wait())
 		lasts[what] = time.Since(started)
 		want[what] = all(t, e.address(end))
 	}
@@ -131,19 +126,14 @@ func killing(t *testing.T, e trials) {
 func child(t *testing.T, what, address string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$") //nolint:gosec // this very test
 	cmd.Env = append(os.Environ(), "HOSTLAB_TEST_KILLED="+what, "HOSTLAB_TEST_STORE="+address)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	return cmd
 }
 
 // all is what a store has, and that it is whole.
 func all(t *testing.T, address string) []string {
 	t.Helper()
-	s, err := Make(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Make(t.Context(), address))(t)
 	defer s.Close()
 	if s.postgres == nil {
 		if got := table(t, s, "PRAGMA integrity_check", 1); len(got) != 1 || got[0] != "ok" {
@@ -157,19 +147,9 @@ func copyFile(t *testing.T, from, to string) {
 	if filepath.Base(from) == ".db" { // none: it is to be made
 		return
 	}
-	in, err := os.Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := testkit.Must(os.Open(from))(t)
 	defer in.Close()
-	out, err := os.Create(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(os.Create(to))(t)
+	testkit.Must(io.Copy(out, in))(t)
+	testkit.OK(t, out.Close())
 }

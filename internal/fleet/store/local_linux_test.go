@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/testkit"
 )
 
 // NFS cannot be mounted in tests. So the real type of the directory at hand, as the kernel gives it, is taken for that
@@ -16,24 +18,18 @@ import (
 func TestNetworkFileSystem(t *testing.T) {
 	dir := t.TempDir()
 	var st unix.Statfs_t
-	if err := unix.Statfs(dir, &st); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, unix.Statfs(dir, &st))
 	if here, ok := network[int64(uint32(st.Type))]; ok {
 		t.Fatalf("tests have their files on %s, where no store can be opened", here)
 	}
 	link := filepath.Join(elsewhere(t, st.Type), "link.db")
-	if err := os.Symlink(filepath.Join(dir, "there.db"), link); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink(filepath.Join(dir, "there.db"), link))
 	for _, path := range []string{filepath.Join(dir, "fleet.db"), link} {
 		s, err := Make(t.Context(), "sqlite:"+path)
 		if err != nil {
 			t.Fatalf("%s on a local file system: %v", path, err)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.Close())
 	}
 	usual := maps.Clone(network)
 	t.Cleanup(func() { network = usual })

@@ -20,10 +20,7 @@ func TestPostgreSQL(t *testing.T) {
 		n++
 		name := fmt.Sprint("fleet", n)
 		server.clone(t, "", name)
-		s, err := Make(t.Context(), server.address(name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(Make(t.Context(), server.address(name)))(t)
 		t.Cleanup(func() { s.Close() })
 		return s
 	}
@@ -36,10 +33,7 @@ type databases struct{ server *privatedb.Server }
 
 func postgres(t *testing.T) databases {
 	testkit.Root(t)
-	server, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := testkit.Must(privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()}))(t)
 	t.Cleanup(func() { server.Close() })
 	return databases{server}
 }

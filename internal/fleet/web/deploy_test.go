@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // deploy is where the files for Prometheus and Grafana are.
@@ -33,10 +35,7 @@ func TestDeploy(t *testing.T) {
 	promtool(t, "", "check", "config", "--syntax-only", "scrape.yaml")
 	asked := map[string]bool{}
 	for _, file := range []string{"prometheus/alerts.yaml", "grafana/fleet.json"} {
-		text, err := os.ReadFile(deploy + file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Must(os.ReadFile(deploy + file))(t)
 		if strings.HasSuffix(file, ".json") && !json.Valid(text) {
 			t.Errorf("%s is no JSON", file)
 		}

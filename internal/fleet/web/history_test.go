@@ -10,16 +10,14 @@ import (
 
 	"hostlab/internal/fleet"
 	"hostlab/internal/picture"
+	"hostlab/internal/testkit"
 )
 
 // A host's page draws what the store keeps of each of its assessments, where it was, and says it in a table.
 func TestHistory(t *testing.T) {
 	s := opened(t)
 	web := serving(t, Config{Store: s})
-	points, err := s.Points(t.Context(), "db001")
-	if err != nil {
-		t.Fatal(err)
-	}
+	points := testkit.Must(s.Points(t.Context(), "db001"))(t)
 	var moments []string
 	for _, p := range points {
 		if p.Name == "commit.overwritten.p50" {

@@ -10,6 +10,7 @@ import (
 
 	"hostlab/internal/check"
 	"hostlab/internal/fleet"
+	"hostlab/internal/testkit"
 )
 
 // TestNewPlan: a plan that came while the server runs is on the next page, though no host wrote.
@@ -23,14 +24,8 @@ func TestNewPlan(t *testing.T) {
 	}
 	later := *change
 	later.Created = change.Created.Add(time.Hour)
-	body, err := json.Marshal(&later)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := fleet.Read(body, "", now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := testkit.Must(json.Marshal(&later))(t)
+	d := testkit.Must(fleet.Read(body, "", now))(t)
 	if n, err := s.Put(t.Context(), []*fleet.Document{d}, "plan", now); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
@@ -51,21 +46,11 @@ func TestRemediesOfHost(t *testing.T) {
 	const remedy = "timedatectl show -p NTP -p NTPSynchronized\nchronyc tracking # with chrony, and rtcsync\necho 1 | " +
 		"sudo tee /sys/devices/system/cpu/cpu0/cpuidle/state3/disable"
 	var doc map[string]any
-	if err := json.Unmarshal(assessment("evil", "x", now.Add(-time.Hour)), &doc); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(assessment("evil", "x", now.Add(-time.Hour)), &doc))
 	doc["results"].([]any)[1].(map[string]any)["remedy"] = remedy
-	body, err := json.Marshal(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := fleet.Read(body, "evil", now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Put(t.Context(), []*fleet.Document{d}, "test", now); err != nil {
-		t.Fatal(err)
-	}
+	body := testkit.Must(json.Marshal(doc))(t)
+	d := testkit.Must(fleet.Read(body, "evil", now))(t)
+	testkit.Must(s.Put(t.Context(), []*fleet.Document{d}, "test", now))(t)
 	web := serving(t, Config{Store: s})
 	if _, page := get(t, web.URL+"/hosts/evil?format=html"); !strings.Contains(page, "<code>"+remedy+"</code>") ||
 		strings.Count(page, "chronyc") != 1 {

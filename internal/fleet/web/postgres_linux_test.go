@@ -22,38 +22,22 @@ import (
 func TestPostgreSQL(t *testing.T) {
 	testkit.Root(t)
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	server, err := privatedb.Start(t.Context(), privatedb.PostgreSQL,
-		privatedb.Config{Parent: t.TempDir(), LogDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := testkit.Must(privatedb.Start(t.Context(), privatedb.PostgreSQL,
+		privatedb.Config{Parent: t.TempDir(), LogDir: t.TempDir()}))(t)
 	t.Cleanup(func() { server.Close() })
 	address := url.URL{Scheme: "postgres", User: url.User(privatedb.Role), Path: "/postgres",
 		RawQuery: url.Values{"host": {server.SocketDir()}}.Encode()}
-	s, err := store.Make(t.Context(), address.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(store.Make(t.Context(), address.String()))(t)
 	t.Cleanup(func() { s.Close() })
-	file, err := made()
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testkit.Must(made())(t)
 	var docs []*fleet.Document
-	if err := fleet.Spool(filepath.Join(filepath.Dir(file), "spool"), now,
-		func(d fleet.Spooled) error { docs = append(docs, d.Document); return d.Err }); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, fleet.Spool(filepath.Join(filepath.Dir(file), "spool"), now,
+		func(d fleet.Spooled) error { docs = append(docs, d.Document); return d.Err }))
 	for _, d := range own() {
-		x, err := fleet.Read(d.body, d.host, now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := testkit.Must(fleet.Read(d.body, d.host, now))(t)
 		docs = append(docs, x)
 	}
-	if _, err := s.Put(t.Context(), docs, "test "+evil, now); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.Put(t.Context(), docs, "test "+evil, now))(t)
 	pages := serving(t, Config{Store: s, Exceptions: exceptions})
 	same := serving(t, Config{Exceptions: exceptions})
 	for path := range screens {

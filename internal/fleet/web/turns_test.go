@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hostlab/internal/testkit"
 )
 
 // slow begins a document that does not end, and returns once the server reads it.
@@ -18,10 +20,7 @@ func slow(t *testing.T, url, token string, begun []byte) (end func()) {
 	out, in := io.Pipe()
 	reads := make(chan struct{})
 	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got100Continue: func() { close(reads) }})
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(http.NewRequestWithContext(ctx, http.MethodPost, url, out))(t)
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Expect", "100-continue")
 	go func() {
@@ -31,9 +30,7 @@ func slow(t *testing.T, url, token string, begun []byte) (end func()) {
 		}
 	}()
 	<-reads
-	if _, err := in.Write(begun); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(in.Write(begun))(t)
 	return func() { _ = in.Close() }
 }
 
@@ -101,10 +98,7 @@ func TestRoom(t *testing.T) {
 
 // One document of a token is taken at a time, and so many of all tokens.
 func TestTurns(t *testing.T) {
-	s, err := New(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(New(Config{}))(t)
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	var leave []func()

@@ -23,6 +23,7 @@ import (
 	"hostlab/internal/fleet/demo"
 	"hostlab/internal/fleet/rollout"
 	"hostlab/internal/fleet/store"
+	"hostlab/internal/testkit"
 )
 
 // now is when pages are looked at.
@@ -151,22 +152,11 @@ func assessment(host, text string, at time.Time) []byte {
 // opened is the made fleet in a copy of its own.
 func opened(t *testing.T) *store.Store {
 	t.Helper()
-	file, err := made()
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testkit.Must(made())(t)
+	data := testkit.Must(os.ReadFile(file))(t)
 	own := filepath.Join(t.TempDir(), "fleet.db")
-	if err := os.WriteFile(own, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s, err := store.Make(t.Context(), "sqlite:"+own)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(own, data, 0o600))
+	s := testkit.Must(store.Make(t.Context(), "sqlite:"+own))(t)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -184,10 +174,7 @@ func serving(t *testing.T, c Config) *httptest.Server {
 	if c.Peers == nil {
 		c.Peers = apart
 	}
-	s, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(New(c))(t)
 	web := httptest.NewServer(s.Handler())
 	t.Cleanup(web.Close)
 	return web
@@ -211,22 +198,14 @@ type got struct {
 // get asks for a page; headers are names and values in turn.
 func get(t *testing.T, url string, headers ...string) (got, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil))(t)
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := testkit.Must(io.ReadAll(resp.Body))(t)
 	return got{resp.StatusCode, resp.Header}, string(body)
 }
 
@@ -339,14 +318,9 @@ func TestRefusedQuestions(t *testing.T) {
 		}
 	}
 	for _, method := range []string{"POST", "PUT", "DELETE"} {
-		r, err := http.NewRequestWithContext(t.Context(), method, web.URL+"/hosts", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(http.NewRequestWithContext(t.Context(), method, web.URL+"/hosts", nil))(t)
 		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusMethodNotAllowed {
 			t.Errorf("%s: %d", method, resp.StatusCode)
@@ -359,9 +333,7 @@ func TestEvidence(t *testing.T) {
 	web := serving(t, Config{})
 	_, body := get(t, web.URL+"/hosts/evil?format=json")
 	var h hostJSON
-	if err := json.Unmarshal([]byte(body), &h); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal([]byte(body), &h))
 	if len(h.Documents) != 2 || len(h.Findings) != 2 {
 		t.Fatalf("%d documents, %d findings", len(h.Documents), len(h.Findings))
 	}
@@ -376,9 +348,7 @@ func TestStoreAway(t *testing.T) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	s := opened(t)
 	web := serving(t, Config{Store: s})
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.Close())
 	for path := range screens {
 		resp, body := get(t, web.URL+path)
 		if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" ||

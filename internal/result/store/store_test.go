@@ -85,8 +85,7 @@ func TestRoundTrip(t *testing.T) {
 
 func mustLoad(t *testing.T, dir string) *Record {
 	t.Helper()
-	r := testkit.Must(Load(dir))(t)
-	return r
+	return testkit.Must(Load(dir))(t)
 }
 
 func TestCreateRefuses(t *testing.T) {

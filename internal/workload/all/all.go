@@ -8,7 +8,6 @@ import (
 	"hostlab/internal/workload/command"
 	"hostlab/internal/workload/dialog"
 	"hostlab/internal/workload/logcommit"
-	"hostlab/internal/workload/null"
 	"hostlab/internal/workload/observe"
 	"hostlab/internal/workload/scanlock"
 	"hostlab/internal/workload/xmlquery"
@@ -28,7 +27,7 @@ var list = []struct {
 	{observe.Workload{}, nil},
 	{scanlock.Workload{}, scanlock.Jobs()},
 	{xmlquery.Workload{}, xmlquery.Jobs()},
-	{null.Workload{}, nil},
+	{Null{}, nil},
 }
 
 // Workloads returns every workload.

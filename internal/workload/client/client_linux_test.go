@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/workloadtest"
 )
@@ -52,11 +53,7 @@ func values(t *testing.T, w workload.Workload, given map[string]any) workload.Pa
 	for name, v := range given {
 		params[name] = v
 	}
-	v, err := workload.Check(w.Describe(), params)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return testkit.Must(workload.Check(w.Describe(), params))(t)
 }
 
 func begin(t *testing.T, w workload.Workload, given map[string]any) *session {
@@ -140,9 +137,7 @@ func TestVerify(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := s.engine.(*sqliteEngine)
-		if err := e.execAll(t.Context(), spoil); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, e.execAll(t.Context(), spoil))
 		l := e.made
 		if err := s.verify(t.Context(), l, 300); err == nil || !strings.Contains(err.Error(), "the job is broken") {
 			t.Errorf("%s: %v", name, err)
@@ -186,9 +181,7 @@ func TestServerDiesInTheMiddle(t *testing.T) {
 func TestRefuses(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, nil, 0o600))
 	for _, c := range []struct {
 		given map[string]any
 		want  string
@@ -255,15 +248,9 @@ func TestLocks(t *testing.T) {
 // otherSession runs statements in a session beside the job's, and counts the rows of the last.
 func otherSession(t *testing.T, s *session) (run func(sql string) (rows int)) {
 	t.Helper()
-	db, err := s.engine.(*served).server.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := testkit.Must(s.engine.(*served).server.Open())(t)
 	t.Cleanup(func() { db.Close() })
-	c, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testkit.Must(db.Conn(t.Context()))(t)
 	return func(sql string) (rows int) {
 		found, err := c.QueryContext(context.Background(), sql)
 		if err != nil {

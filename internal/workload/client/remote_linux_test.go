@@ -13,16 +13,14 @@ import (
 
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/privatedb"
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 )
 
 // shortDir is one whose path leaves room for that of a socket.
 func shortDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "hl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := testkit.Must(os.MkdirTemp("", "hl"))(t)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
 }
@@ -37,24 +35,15 @@ type remote struct {
 
 func remotes(t *testing.T) []remote {
 	t.Helper()
-	pg, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: shortDir(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pg := testkit.Must(privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: shortDir(t)}))(t)
 	t.Cleanup(func() { pg.Close() })
-	conn, err := pg.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := testkit.Must(pg.Connect(t.Context()))(t)
 	maria, err := privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: shortDir(t), LogBytes: 32 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { maria.Close() })
-	db, err := maria.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := testkit.Must(maria.Open())(t)
 	t.Cleanup(func() { db.Close() })
 	list := func(rows interface {
 		Next() bool
@@ -62,18 +51,14 @@ func remotes(t *testing.T) []remote {
 	}) (out []string) {
 		for rows.Next() {
 			var s string
-			if err := rows.Scan(&s); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, rows.Scan(&s))
 			out = append(out, s)
 		}
 		return out
 	}
 	return []remote{
 		{inPostgres, "host=" + pg.SocketDir() + " port=5432 user=" + privatedb.Role + " dbname=" + privatedb.Postgres, "table foreign_data.precious", func(sql string) {
-			if _, err := conn.Exec(t.Context(), sql); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(conn.Exec(t.Context(), sql))(t)
 		}, func() []string {
 			rows, err := conn.Query(t.Context(), "SELECT nspname || '.' || coalesce(relname, '') FROM pg_namespace n LEFT JOIN pg_class c ON relnamespace = n.oid AND relkind = 'r' "+
 				"WHERE nspname !~ '^(pg_|information_schema)' ORDER BY 1")
@@ -84,9 +69,7 @@ func remotes(t *testing.T) []remote {
 			return list(rows)
 		}},
 		{inMariaDB, "mariadb://hostlab@/?socket=" + maria.SocketDir() + "/mariadb.sock", "precious", func(sql string) {
-			if _, err := db.Exec(sql); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(db.Exec(sql))(t)
 		}, func() []string {
 			var rows *sql.Rows
 			rows, err := db.Query("SELECT concat(schema_name, '.', coalesce(table_name, '')) FROM information_schema.schemata LEFT JOIN information_schema.tables ON table_schema = schema_name " +
@@ -203,18 +186,12 @@ func TestOutside(t *testing.T) {
 func TestAccount(t *testing.T) {
 	for text, want := range map[string]bool{"postgres://u@127.0.0.1:5432/d": true, "postgres://u@[::1]:5432/d": true, "postgres://u@192.0.2.7:5432/d": false, "host=/run user=u": true,
 		"mariadb://u@127.0.0.1/d": true, "u@tcp(192.0.2.7:3306)/d": false, "u@unix(/run/m.sock)/d": true, "mariadb://u@h/d?socket=/run/m.sock": true} {
-		d, err := connect.ParseOwn(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := testkit.Must(connect.ParseOwn(text))(t)
 		if d.Local() != want {
 			t.Errorf("%s: %v", text, !want)
 		}
 	}
-	own, err := os.ReadFile("/proc/self/comm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := testkit.Must(os.ReadFile("/proc/self/comm"))(t)
 	name := strings.TrimSpace(string(own))
 	for _, c := range []struct {
 		here  bool

@@ -10,6 +10,7 @@ import (
 
 	"hostlab/internal/delayfs"
 	"hostlab/internal/explain"
+	"hostlab/internal/testkit"
 	"hostlab/internal/worker"
 	"hostlab/internal/workload"
 )
@@ -29,15 +30,10 @@ func TestStatementsThatWaitForTheLog(t *testing.T) {
 	base := t.TempDir()
 	at, behind := filepath.Join(base, "at"), filepath.Join(base, "behind")
 	for _, dir := range []string{at, behind} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Mkdir(dir, 0o755))
 	}
 	const each = 300 * time.Millisecond
-	m, err := delayfs.New(t.Context(), behind, at, each)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(delayfs.New(t.Context(), behind, at, each))(t)
 	t.Cleanup(func() {
 		if err := m.Close(); err != nil {
 			t.Error(err)
@@ -45,10 +41,7 @@ func TestStatementsThatWaitForTheLog(t *testing.T) {
 	})
 	given := map[string]any{"mode": server, "log_dir": at, "tables": int64(1), "rows": int64(120_000)}
 	s := begin(t, Copy{}, given)
-	got, err := s.Run(t.Context(), workload.Request{Params: values(t, Copy{}, given), Seed: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Must(s.Run(t.Context(), workload.Request{Params: values(t, Copy{}, given), Seed: 3}))(t)
 	v := got.Values
 	if v["log_bytes"] < 17<<20 {
 		t.Fatalf("%g bytes of log fill no segment: the test needs more rows", v["log_bytes"])
@@ -69,21 +62,13 @@ func TestWaitEvents(t *testing.T) {
 		base := shortDir(t)
 		at, behind := filepath.Join(base, "at"), filepath.Join(base, "behind")
 		for _, dir := range []string{at, behind} {
-			if err := os.Mkdir(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.Mkdir(dir, 0o755))
 		}
-		m, err := delayfs.New(t.Context(), behind, at, 30*time.Millisecond)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := testkit.Must(delayfs.New(t.Context(), behind, at, 30*time.Millisecond))(t)
 		given := map[string]any{"engine": engine, "log_dir": at, "package": int64(20)}
 		s := begin(t, Copy{}, given)
 		for range 2 { // the second looks through the session of the first
-			got, err := s.Run(t.Context(), workload.Request{Params: values(t, Copy{}, given), Seed: 3})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := testkit.Must(s.Run(t.Context(), workload.Request{Params: values(t, Copy{}, given), Seed: 3}))(t)
 			if got.Waits == nil {
 				t.Fatalf("%s: none", engine)
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 )
 
@@ -68,16 +69,9 @@ func TestUnloadVerify(t *testing.T) {
 		"right": {right, ""}, "another letter": {rows("1", "x", "2", "z"), "the job is broken"}, "one too few": {rows("1", "x"), "the file has 1 rows of table t"},
 		"one too many": {rows("1", "x", "2", "y", "3", "z"), "rows that no table has"},
 	} {
-		u, err := newUnload(t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := u.write(&c.rows); err != nil {
-			t.Fatal(err)
-		}
-		if err := u.finish(); err != nil {
-			t.Fatal(err)
-		}
+		u := testkit.Must(newUnload(t.TempDir()))(t)
+		testkit.OK(t, u.write(&c.rows))
+		testkit.OK(t, u.finish())
 		if err := u.verify(l); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -89,10 +83,7 @@ func TestUnloadVerify(t *testing.T) {
 
 // A full disk's error names what chooses a directory.
 func TestUnloadDiskFull(t *testing.T) {
-	u, err := newUnload(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := testkit.Must(newUnload(t.TempDir()))(t)
 	defer u.close() //nolint:errcheck // a test's file
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
@@ -103,9 +94,7 @@ func TestUnloadDiskFull(t *testing.T) {
 	var p pkg
 	p.reset(1)
 	p.add(make([]byte, 100))
-	if err := u.write(&p); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, u.write(&p))
 	first := u.finish()
 	p.add(make([]byte, 1<<20))
 	for _, err := range []error{first, u.write(&p)} {

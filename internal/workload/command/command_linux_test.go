@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/proc"
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/workloadtest"
 )
@@ -36,10 +37,7 @@ func TestMain(m *testing.M) {
 // self is the run and env of a program played by this binary.
 func self(t testing.TB, name string, args ...string) map[string]any {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := testkit.Must(os.Executable())(t)
 	return map[string]any{"run": append([]string{exe}, args...), "env": map[string]string{program: name}}
 }
 
@@ -52,10 +50,7 @@ type trial struct {
 
 func (c trial) run(t testing.TB, ctx context.Context) (workload.Sample, error) {
 	t.Helper()
-	v, err := workload.Check(Workload{}.Describe(), c.given)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testkit.Must(workload.Check(Workload{}.Describe(), c.given))(t)
 	if c.dir == "" {
 		c.dir = t.TempDir()
 	}
@@ -117,18 +112,13 @@ func TestMeasures(t *testing.T) {
 
 func TestTemplates(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "in.b"), []byte("from stdin"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "in.b"), []byte("from stdin"), 0o600))
 	c := trial{given: self(t, "show", "-{level}", "{{{level}}", "{seed}", "{ramp}", "a}b", "{out}"), dir: dir,
 		req: workload.Request{Levels: map[string]string{"level": "b"}, Seed: 9}}
 	c.given["env"].(map[string]string)["SHOWN"] = "{level}{level}"
 	c.given["stdin"] = "in.{level}"
 	c.picks = []workload.Pick{{Name: "ok", From: `regex:args=-b {b} 9 0s a}b env=bb stdin=from stdin dir=true out=true (1)`}}
-	got, err := c.run(t, t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Must(c.run(t, t.Context()))(t)
 	if got.Values["ok"] != 1 {
 		t.Errorf("filled in: %v", got.Missing)
 	}
@@ -141,14 +131,8 @@ func TestRamp(t *testing.T) {
 		log := filepath.Join(t.TempDir(), "log")
 		given := self(t, "append", log)
 		given["ramp"] = ramp.String()
-		v, err := workload.Check(Workload{}.Describe(), given)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := Workload{}.Open(t.Context(), workload.Config{Params: v, Dir: t.TempDir(), Work: t.TempDir()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := testkit.Must(workload.Check(Workload{}.Describe(), given))(t)
+		s := testkit.Must(Workload{}.Open(t.Context(), workload.Config{Params: v, Dir: t.TempDir(), Work: t.TempDir()}))(t)
 		run := func() (starts int, beside time.Duration) {
 			began := time.Now()
 			got, err := s.Run(t.Context(), workload.Request{Params: v})
@@ -156,10 +140,7 @@ func TestRamp(t *testing.T) {
 			if err != nil || got.Operations != 1 {
 				t.Fatalf("%d operations, %v", got.Operations, err)
 			}
-			b, err := os.ReadFile(log)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := testkit.Must(os.ReadFile(log))(t)
 			return len(b), took - time.Duration(got.Values["wall"]*1e9)
 		}
 		first, beside := run()
@@ -185,17 +166,13 @@ func TestNothingLeft(t *testing.T) {
 	list = func() []proc.Stat { calls++; return proc.All() }
 	defer func() { list = proc.All }()
 	for range 20 {
-		if _, err := (trial{given: map[string]any{"run": []string{"true"}}}).run(t, t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must((trial{given: map[string]any{"run": []string{"true"}}}).run(t, t.Context()))(t)
 	}
 	if calls != 0 {
 		t.Errorf("processes listed %d times in 20 runs of true(1)", calls)
 	}
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	if _, err := (trial{given: self(t, "leaves", pidFile)}).run(t, t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must((trial{given: self(t, "leaves", pidFile)}).run(t, t.Context()))(t)
 	if calls == 0 {
 		t.Error("processes not listed for a program that left one")
 	}
@@ -206,9 +183,7 @@ func TestNothingLeft(t *testing.T) {
 func TestFailures(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string, mode os.FileMode) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), mode); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), mode))
 	}
 	write("plain", "text", 0o600)
 	write("bare.sh", "echo no first line\n", 0o700)

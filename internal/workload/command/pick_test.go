@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"hostlab/internal/testkit"
 	"hostlab/internal/trust"
 	"hostlab/internal/workload"
 )
@@ -55,10 +56,7 @@ func TestPicks(t *testing.T) {
 		"bench, huge line":  {"gobench:Odd B/op", "BenchmarkLong " + strings.Repeat("9", 1<<20) + "\nBenchmarkOdd 1 5 B/op", "", 5, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := newPicker(workload.Pick{Name: "x", From: c.from, Unit: workload.AnyUnit})
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := testkit.Must(newPicker(workload.Pick{Name: "x", From: c.from, Unit: workload.AnyUnit}))(t)
 			kept := func(s string) trust.Kept {
 				k := &trust.Ends{Keep: keepStdout}
 				_, _ = k.Write([]byte(s))
@@ -87,10 +85,7 @@ func TestPartsOfNumbers(t *testing.T) {
 		"1.234.567,89 s": `(\d+) s`, "12,34,567 cycles": digits + "cycles", "a 1,234": `a (\d+)`, "(2,45)": `\((\d+)`, "2,45s": `\D(\d+)s`,
 		"1 234 ms": `(\d+) ms`, "12 345 678 cycles": digits + "cycles", "a 123 456": `a (\d+)`, "x=1 234.5 s": `([\d.]+) s`,
 	} {
-		p, err := newPicker(workload.Pick{Name: "x", From: "regex:" + expr, Unit: workload.AnyUnit})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(newPicker(workload.Pick{Name: "x", From: "regex:" + expr, Unit: workload.AnyUnit}))(t)
 		whole := strings.NewReplacer("cycles", "", " seconds", "", "elapsed", "", "x=", "", "x = ", "", "a ", "", " ms", "", "(", "", ")", "", " s", "", " h", "",
 			"\u202f", " ", "\u2009", " ", "\u00a0", " ").Replace(text)
 		whole = strings.TrimSuffix(strings.TrimSpace(whole), "s")
@@ -109,10 +104,7 @@ func TestPartsOfNumbers(t *testing.T) {
 		"\"a\":12,\"b\":\"": {`"a":(\d+)`, 12}, "  12 ": {`( +\d+ )`, 12}, "4 1234 ms": {`(\d+) ms`, 1234}, "1234 567 ms": {`(\d+) ms`, 567}, "1 23 ms": {`(\d+) ms`, 23},
 		"1 234 567 8": {`^\d+\s+\d+\s+(\d+)`, 567}, "5 234 ms": {`\d (\d+) ms`, 234}, "7 123": {`(\d+) \d`, 7},
 	} {
-		p, err := newPicker(workload.Pick{Name: "x", From: "regex:" + c.expr, Unit: workload.AnyUnit})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(newPicker(workload.Pick{Name: "x", From: "regex:" + c.expr, Unit: workload.AnyUnit}))(t)
 		if v, err := p.one([]byte(text)); err != nil || v != c.want {
 			t.Errorf("%s of %q: %v, %v, want %g", c.expr, text, v, err, c.want)
 		}
@@ -122,10 +114,7 @@ func TestPartsOfNumbers(t *testing.T) {
 // A unit that the expression does not ask for stays the same from run to run.
 func TestUnitsBehind(t *testing.T) {
 	for text, other := range map[string]string{"took 850 ms": "took 1.2 s", "took 3 MiB/s": "took 1 GiB/s", "took 5k": "took 1M", "took 5": "took 5 s"} {
-		p, err := newPicker(workload.Pick{Name: "x", From: `regex:took ([\d.]+)`, Unit: workload.AnyUnit})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(newPicker(workload.Pick{Name: "x", From: `regex:took ([\d.]+)`, Unit: workload.AnyUnit}))(t)
 		for i, line := range []string{text, text, other} {
 			if _, err := p.one([]byte(line)); (err != nil) != (i == 2) {
 				t.Errorf("%s after %s: %v", line, text, err)
@@ -133,10 +122,7 @@ func TestUnitsBehind(t *testing.T) {
 		}
 	}
 	for expr, want := range map[string]string{`took ([\d.]+)`: `found 1.2 with "s" behind it, and with "ms" before`, `took ([\d.]+)m?s`: ""} {
-		p, err := newPicker(workload.Pick{Name: "x", From: "regex:" + expr, Unit: workload.AnyUnit})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(newPicker(workload.Pick{Name: "x", From: "regex:" + expr, Unit: workload.AnyUnit}))(t)
 		for _, text := range []string{"took 850ms", "none", "took 900ms."} {
 			if _, err := p.one([]byte(text)); err != nil && text != "none" {
 				t.Errorf("%s: %v", text, err)
@@ -205,10 +191,7 @@ func TestPicksThatCannotBe(t *testing.T) {
 func TestZeroIsExplained(t *testing.T) {
 	s := &session{}
 	for name, from := range map[string]string{"mine": "system", "all": "cpu"} {
-		p, err := newPicker(workload.Pick{Name: name, From: from})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(newPicker(workload.Pick{Name: name, From: from}))(t)
 		s.picks = append(s.picks, p)
 	}
 	got := s.sample(ended{}).Zero
@@ -221,10 +204,7 @@ func TestZeroIsExplained(t *testing.T) {
 
 // Whatever is printed, a number is found or an error; a plain number by itself is always taken.
 func TestAnyOutput(t *testing.T) {
-	p, err := newPicker(workload.Pick{Name: "x", From: `regex:(\d+)`, Unit: workload.AnyUnit})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(newPicker(workload.Pick{Name: "x", From: `regex:(\d+)`, Unit: workload.AnyUnit}))(t)
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringOf(rapid.RuneFrom([]rune("0123 .,'’_:eExX+-−\u00a0\u2009\u202fa%\n\xff"))).Draw(t, "text")
 		_, _ = p.one([]byte(text))
@@ -238,9 +218,5 @@ func TestAnyOutput(t *testing.T) {
 }
 
 func fresh(t *rapid.T) picker {
-	p, err := newPicker(workload.Pick{Name: "x", From: `regex:(\d+)`, Unit: workload.AnyUnit})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return testkit.Must(newPicker(workload.Pick{Name: "x", From: `regex:(\d+)`, Unit: workload.AnyUnit}))(t)
 }

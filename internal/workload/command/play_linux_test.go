@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"hostlab/internal/proc"
+	"hostlab/internal/testkit"
 )
 
 // play is what the programs of the tests do.
@@ -108,14 +109,8 @@ func writePID(file string, c *exec.Cmd) {
 // gone expects that the process whose number is in the file is gone, without a zombie.
 func gone(t *testing.T, file string) {
 	t.Helper()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.Must(os.ReadFile(file))(t)
+	pid := testkit.Must(strconv.Atoi(strings.TrimSpace(string(b))))(t)
 	if s, err := proc.Read(pid); err == nil {
 		t.Errorf("process %d is there: %+v", pid, s)
 		_ = syscall.Kill(pid, syscall.SIGKILL)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
+
+	"hostlab/internal/testkit"
 )
 
 // Both engines hold what a table gives, whatever characters are in it, and in a file whose
@@ -23,49 +25,30 @@ func TestTable(t *testing.T) {
 		var got [][]string
 		for next() {
 			row := make([]string, 2)
-			if err := scan(&row[0], &row[1]); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, scan(&row[0], &row[1]))
 			got = append(got, row)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", engine, diff)
 		}
 	}
-	db, err := OpenFile(filepath.Join(t.TempDir(), "50% of #1?.db"), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := testkit.Must(OpenFile(filepath.Join(t.TempDir(), "50% of #1?.db"), ""))(t)
 	defer db.Close()
-	if err := Fill(t.Context(), db, []string{create}, table); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := db.QueryContext(t.Context(), read)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Fill(t.Context(), db, []string{create}, table))
+	rows := testkit.Must(db.QueryContext(t.Context(), read))(t)
 	defer rows.Close()
 	check("SQLite", rows.Next, rows.Scan)
 
 	s := Server{Work: t.TempDir(), Param: "database"}
 	defer s.Close()
-	if err := s.Ready(t.Context(), Quiet(), 1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.Ready(t.Context(), Quiet(), 1))
 	c, fresh, err := s.Conn(t.Context())
 	if err != nil || !fresh {
 		t.Fatalf("first connection is fresh: %v, %v", fresh, err)
 	}
-	if _, err := c.Exec(t.Context(), create); err != nil {
-		t.Fatal(err)
-	}
-	if err := table.Copy(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
-	pgRows, err := c.Query(t.Context(), read, pgx.QueryExecModeSimpleProtocol)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(c.Exec(t.Context(), create))(t)
+	testkit.OK(t, table.Copy(t.Context(), c))
+	pgRows := testkit.Must(c.Query(t.Context(), read, pgx.QueryExecModeSimpleProtocol))(t)
 	check("PostgreSQL", pgRows.Next, pgRows.Scan)
 }
 
@@ -76,9 +59,7 @@ func TestServer(t *testing.T) {
 	defer s.Close()
 	ready := func(room int64) int {
 		t.Helper()
-		if err := s.Ready(t.Context(), Quiet(), room); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.Ready(t.Context(), Quiet(), room))
 		return s.Private().PID()
 	}
 	first := ready(2)

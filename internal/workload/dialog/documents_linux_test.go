@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/database"
 	"hostlab/internal/workload/workloadtest"
@@ -38,10 +39,7 @@ func TestContractWithDatabase(t *testing.T) {
 func open(t *testing.T, params map[string]any) (*session, workload.Params) {
 	t.Helper()
 	v := values(t, params)
-	s, err := Workload{}.Open(t.Context(), workload.Config{Params: v, Dir: t.TempDir(), Work: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Workload{}.Open(t.Context(), workload.Config{Params: v, Dir: t.TempDir(), Work: t.TempDir()}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)

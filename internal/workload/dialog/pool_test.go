@@ -6,16 +6,14 @@ import (
 
 	"hostlab/internal/model"
 	"hostlab/internal/stats"
+	"hostlab/internal/testkit"
 )
 
 // play runs a plan on a pool in virtual time, on CPUs that never slow down, and
 // returns which CPU ran each slice. It does what the threads do.
 func play(t *testing.T, p plan) (*pool, []int) {
 	t.Helper()
-	x, err := newPool(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := testkit.Must(newPool(p))(t)
 	defer x.close()
 	var now time.Duration
 	var ran []int
@@ -61,18 +59,9 @@ func TestPoolIsTheModels(t *testing.T) {
 		{CPUs: make([]int, 4), Users: 6, Slices: 2, Slice: length{0.05, true}, Wait: length{0.02, false}, Think: length{0.1, true}, WarmUp: 50, Duration: 2000, Floor: 0.5, Seed: 5, Packed: true},
 	} {
 		x, ran := play(t, p)
-		got, err := sample(x.result)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := p.Case()
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := model.Simulate(t.Context(), c, model.Options{Seed: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testkit.Must(sample(x.result))(t)
+		c := testkit.Must(p.Case())(t)
+		want := testkit.Must(model.Simulate(t.Context(), c, model.Options{Seed: 1}))(t)
 		if w := want.Responses[model.StepTime].Value; got.Values["step_mean"]/w < 0.95 || got.Values["step_mean"]/w > 1.05 {
 			t.Errorf("%+v: steps take %.4g s, in the model %.4g s", p, got.Values["step_mean"], w)
 		}

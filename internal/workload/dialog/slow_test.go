@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hostlab/internal/model"
+	"hostlab/internal/testkit"
 )
 
 // fake is a CPU of its own time, in ns: an operation takes one.
@@ -55,10 +56,7 @@ func TestSlowClock(t *testing.T) {
 		if slices.Contains(still, name) {
 			phases, settling = 1, 0
 		}
-		policy, err := model.ParsePolicy(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		policy := testkit.Must(model.ParsePolicy(name))(t)
 		m := model.Stepped(1, 0.5)
 		for _, w := range []struct{ slice, idle time.Duration }{{100 * time.Millisecond, 300 * time.Millisecond}, {20 * time.Millisecond, 30 * time.Millisecond}, {50 * time.Millisecond, 5 * time.Millisecond}} {
 			want, err := model.Simulate(t.Context(), model.Case{Machine: m, Policy: policy, Workload: model.Workload{Name: "x", Kind: model.Dialog, Users: 1, Slices: 1,
@@ -71,10 +69,7 @@ func TestSlowClock(t *testing.T) {
 					t.Parallel() // its time is its own
 					got := 0.0
 					for k := range phases {
-						clock, err := model.NewClock(policy, m, (float64(k)+0.5)/float64(phases))
-						if err != nil {
-							t.Fatal(err)
-						}
+						clock := testkit.Must(model.NewClock(policy, m, (float64(k)+0.5)/float64(phases)))(t)
 						f := &fake{company: company}
 						got += f.slices(f.core(clock), w.slice, w.idle, settling) / float64(phases)
 					}

@@ -67,13 +67,8 @@ func startCommitting(t *testing.T, role, dir string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleVar+"="+role, dirVar+"="+dir)
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(cmd.StdoutPipe())(t)
+	testkit.OK(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "open\n" {
 		t.Fatalf("the other run did not open its log: %q, %v", line, err)
@@ -134,15 +129,10 @@ func TestNothingIsLeft(t *testing.T) {
 
 // A directory that was found is not followed through a link that its owner put there.
 func TestNoLinks(t *testing.T) {
-	real, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	real := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	victim, log := filepath.Join(real, "victim"), filepath.Join(real, "data", "log")
 	for _, d := range []string{victim, log} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(d, 0o700))
 	}
 	cfg := small(log, Allocated)
 	cfg.NoLinks = true
@@ -150,9 +140,7 @@ func TestNoLinks(t *testing.T) {
 		t.Error(err)
 	}
 	for _, swapped := range []string{log, filepath.Dir(log)} {
-		if err := errors.Join(os.RemoveAll(swapped), os.Symlink(victim, swapped)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, errors.Join(os.RemoveAll(swapped), os.Symlink(victim, swapped)))
 		if l, err := Open(cfg); err == nil {
 			t.Errorf("committed through a link at %s", swapped)
 			_ = l.Close()
@@ -164,10 +152,7 @@ func TestNoLinks(t *testing.T) {
 
 // names lists the log files in dir.
 func names(t *testing.T, dir string) []string {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := testkit.Must(os.OpenRoot(dir))(t)
 	defer root.Close()
 	return leftBehind(root)
 }
@@ -176,9 +161,7 @@ func names(t *testing.T, dir string) []string {
 func TestSweepTouchesOnlyOurs(t *testing.T) {
 	dir := t.TempDir()
 	precious := filepath.Join(dir, "precious")
-	if err := os.WriteFile(precious, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(precious, []byte("x"), 0o600))
 	plant := map[string]func(path string) error{
 		prefix + "1-link":     func(p string) error { return os.Symlink(precious, p) },
 		prefix + "1-hardlink": func(p string) error { return os.Link(precious, p) },
@@ -187,18 +170,11 @@ func TestSweepTouchesOnlyOurs(t *testing.T) {
 		"other":               func(p string) error { return os.WriteFile(p, nil, 0o600) },
 	}
 	for name, make := range plant {
-		if err := make(filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, make(filepath.Join(dir, name)))
 	}
 	stale := filepath.Join(dir, prefix+"1-stale")
-	if err := os.WriteFile(stale, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(stale, nil, 0o600))
+	root := testkit.Must(os.OpenRoot(dir))(t)
 	defer root.Close()
 	sweep(root)
 	for name := range plant {

@@ -18,10 +18,7 @@ import (
 // request runs what a study would: parameters checked, and the rest at their defaults.
 func request(t *testing.T, given map[string]any) workload.Request {
 	t.Helper()
-	v, err := workload.Check(Workload{}.Describe(), given)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testkit.Must(workload.Check(Workload{}.Describe(), given))(t)
 	return workload.Request{Params: v, Seed: 1}
 }
 
@@ -40,10 +37,7 @@ func TestWritersCommitTogether(t *testing.T) {
 		if g.writes > int64(g.added) || g.writes < each {
 			t.Errorf("%s: %d writes of %d blocks", sync, g.writes, g.added)
 		}
-		b, err := contents(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.Must(contents(l))(t)
 		seen := map[string]bool{}
 		for i := 0; i < len(b); i += block {
 			seen[string(b[i:i+8])] = true
@@ -113,10 +107,7 @@ func TestGroupSharesTheNextWrite(t *testing.T) {
 
 // After a write that failed nobody is told that a commit is durable.
 func TestGroupFails(t *testing.T) {
-	f, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(os.OpenFile("/dev/full", os.O_RDWR, 0))(t)
 	l := open(t, small(t.TempDir(), Allocated))
 	_ = l.f.Close()
 	l.f = f
@@ -170,10 +161,7 @@ func TestBlocksAndSyncs(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			got, err := s.Run(t.Context(), r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := testkit.Must(s.Run(t.Context(), r))(t)
 			if got.Operations != 30 || got.Values["log_write"] <= 0 || got.Values["log_writes"] > 30 || !c.group && got.Values["log_writes"] != 30 ||
 				got.Values["log_share"] <= 0 || got.Values["log_share"] > 1 || got.Values["application"] <= 0 {
 				t.Errorf("%+v", got.Values)

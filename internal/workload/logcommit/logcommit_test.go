@@ -8,14 +8,13 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"hostlab/internal/testkit"
 )
 
 func open(t *testing.T, cfg Config) *Log {
 	t.Helper()
-	l, err := Open(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(Open(cfg))(t)
 	t.Cleanup(func() { l.Close() })
 	return l
 }
@@ -26,10 +25,7 @@ func small(dir string, layout Layout) Config {
 
 func mustBeEmpty(t *testing.T, dir string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := testkit.Must(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		t.Errorf("left behind: %s", e.Name())
 	}
@@ -44,10 +40,7 @@ func TestLayouts(t *testing.T) {
 				t.Errorf("layout %s", l.Layout()) // the file systems that tests run on can allocate
 			}
 			size := func() int64 {
-				info, err := l.f.Stat()
-				if err != nil {
-					t.Fatal(err)
-				}
+				info := testkit.Must(l.f.Stat())(t)
 				if info.Mode() != 0o600 {
 					t.Errorf("mode %v", info.Mode())
 				}
@@ -73,9 +66,7 @@ func TestLayouts(t *testing.T) {
 				t.Errorf("at %d after starting again, %v", l.off, err)
 			}
 			for range 20 { // and by single commits, whenever it is full
-				if _, err := l.Commit(); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(l.Commit())(t)
 			}
 			if size() > l.cfg.Bytes {
 				t.Errorf("%d bytes, more than %d", size(), l.cfg.Bytes)
@@ -98,13 +89,8 @@ func TestContent(t *testing.T) {
 		cfg := small(t.TempDir(), Allocated)
 		cfg.Seed = seed
 		l := open(t, cfg)
-		if _, err := l.Block(context.Background(), 2, nil); err != nil {
-			t.Fatal(err)
-		}
-		b, err := contents(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(l.Block(context.Background(), 2, nil))(t)
+		b := testkit.Must(contents(l))(t)
 		return b[:2*CommitBytes]
 	}
 	a, b, c := read(1), read(1), read(2)
@@ -178,10 +164,7 @@ func TestPanicLeavesNothing(t *testing.T) {
 				t.Error("no panic")
 			}
 		}()
-		l, err := Open(small(dir, Allocated))
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := testkit.Must(Open(small(dir, Allocated)))(t)
 		defer l.Close()
 		panic("while the log is open")
 	}()

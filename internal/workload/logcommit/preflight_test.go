@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 )
 
 // made is an operating system that answers as told.
@@ -106,9 +107,7 @@ func TestPreflight(t *testing.T) {
 func TestPreflightOfThisSystem(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, nil, 0o600))
 	if err := Preflight(host.Storage{}, dir, CommitBytes); err != nil {
 		t.Errorf("a temporary directory: %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/workloadtest"
 )
@@ -18,10 +19,7 @@ func TestContract(t *testing.T) {
 		Operations: 20,
 		Work: func(t *testing.T, s workload.Session, _ workload.Sample) any {
 			log := s.(*session).log
-			b, err := contents(log)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := testkit.Must(contents(log))(t)
 			return b[log.off-CommitBytes+8 : log.off-CommitBytes+512] // a sector of the last commit, but for its number
 		},
 		Stalled: func(t *testing.T, stall time.Duration) (workload.Session, workload.Request, float64) {
@@ -43,9 +41,7 @@ func TestContract(t *testing.T) {
 func TestWorkloadDirectory(t *testing.T) {
 	base := t.TempDir()
 	file := filepath.Join(base, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, nil, 0o600))
 	for name, c := range map[string]struct {
 		given map[string]any
 		want  string
@@ -71,25 +67,14 @@ func TestLevels(t *testing.T) {
 	dir := t.TempDir()
 	check := func(given map[string]any) workload.Params {
 		t.Helper()
-		v, err := workload.Check(Workload{}.Describe(), given)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
+		return testkit.Must(workload.Check(Workload{}.Describe(), given))(t)
 	}
 	first := check(map[string]any{"count": int64(3)})
-	s, err := Workload{}.Open(t.Context(), workload.Config{Params: first, Dir: dir, Work: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Workload{}.Open(t.Context(), workload.Config{Params: first, Dir: dir, Work: dir}))(t)
 	defer s.Close()
 	run := func(given map[string]any) workload.Sample {
 		t.Helper()
-		got, err := s.Run(t.Context(), workload.Request{Params: check(given)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got
+		return testkit.Must(s.Run(t.Context(), workload.Request{Params: check(given)}))(t)
 	}
 	if got := run(map[string]any{"count": int64(3)}); got.Operations != 3 || got.Missing["p99"] == "" || got.Values["p50"] <= 0 {
 		t.Errorf("three commits: %+v", got)

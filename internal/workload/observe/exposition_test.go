@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // Pages come in many hands: labels in any order, escapes, times, names in quotes, samples of other metrics between.
@@ -21,10 +23,7 @@ h_created 1
 {"h_bucket",le="0.5",path="b"} 4
 h_count{path="b"} 9
 `
-	list, err := readHistogram(strings.NewReader(text), "h")
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(readHistogram(strings.NewReader(text), "h"))(t)
 	inf := math.Inf(1)
 	if len(list) != 2 || !slices.Equal(list[0].bounds, []float64{0.5, inf}) || !slices.Equal(list[0].counts, []float64{1, 3}) || list[0].sum != 2.5 ||
 		!slices.Equal(list[1].bounds, []float64{0.5, inf}) || !slices.Equal(list[1].counts, []float64{4, 9}) {

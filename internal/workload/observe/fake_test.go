@@ -10,6 +10,7 @@ import (
 
 	"hostlab/internal/explain"
 	"hostlab/internal/service"
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 )
 
@@ -54,10 +55,7 @@ func (f *fake) Close() error          { f.closed = true; return nil }
 // watchFake runs once for two seconds, with looks of one.
 func watchFake(t *testing.T, f *fake, look func(workload.Bin) error) (workload.Sample, error) {
 	t.Helper()
-	v, err := workload.Check(Workload{}.Describe(), map[string]any{"for": "2s", "every": "1s"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testkit.Must(workload.Check(Workload{}.Describe(), map[string]any{"for": "2s", "every": "1s"}))(t)
 	s := &session{cfg: workload.Config{Params: v}, on: &service.Reached{Of: &service.Service{Kind: service.Database, Name: "fake"}, Source: f}}
 	out, err := s.Run(t.Context(), workload.Request{Params: v, Look: look})
 	if (err != nil) != (s.on == nil) || f.closed != (err != nil) || err != nil && strings.Contains(err.Error(), "\n") {
@@ -106,10 +104,7 @@ func TestSessions(t *testing.T) {
 // TestNoTransaction: there is no ratio, and no division by zero.
 func TestNoTransaction(t *testing.T) {
 	t.Parallel()
-	got, err := watchFake(t, &fake{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Must(watchFake(t, &fake{}, nil))(t)
 	if v, there := got.Values["transactions"]; !there || v != 0 || got.Zero["transactions"] == "" || got.Operations != 0 {
 		t.Errorf("transactions: %+v", got)
 	}
@@ -177,10 +172,7 @@ func TestHarm(t *testing.T) {
 // TestHidden: what a user may not see is not known.
 func TestHidden(t *testing.T) {
 	t.Parallel()
-	got, err := watchFake(t, &fake{rate: 100, hidden: true}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Must(watchFake(t, &fake{rate: 100, hidden: true}, nil))(t)
 	if got.Values["transactions"] < 100 || got.Missing["log_wait_s"] != "what others do: grant it" || got.Missing["elapsed_s"] == "" || got.Missing["busy_s"] == "" {
 		t.Errorf("%+v", got)
 	}
@@ -199,10 +191,7 @@ func TestShort(t *testing.T) {
 		{map[string]any{"short": "0s"}, true, 0, 5 * time.Minute},
 		{map[string]any{"for": "10s"}, true, 0, 10 * time.Second},
 	} {
-		v, err := workload.Check(Workload{}.Describe(), c.given)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := testkit.Must(workload.Check(Workload{}.Describe(), c.given))(t)
 		s := &session{}
 		if c.study {
 			s.cfg.Evidence = "measured"

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 )
 
@@ -84,23 +85,14 @@ func TestQuantiles(t *testing.T) {
 	for range 1000 {
 		a.serve(0, 0.9) // of before
 	}
-	before, err := p.read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testkit.Must(p.read(t.Context()))(t)
 	a.all = nil
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 20000 {
 		a.serve(i%2, 0.004*math.Exp(random.NormFloat64()))
 	}
-	after, err := p.read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := after.since(before)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := testkit.Must(p.read(t.Context()))(t)
+	h := testkit.Must(after.since(before))(t)
 	p50, p99, mean := h.quantiles(1)
 	slices.Sort(a.all)
 	sum := 0.0

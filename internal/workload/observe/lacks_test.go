@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 )
 
@@ -29,10 +30,7 @@ func TestLacks(t *testing.T) {
 		{"arrivals", page, ""},
 		{"energy_op_j", nil, ""}, // the runner's own
 	} {
-		p, err := workload.Check(Workload{}.Describe(), c.given)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(workload.Check(Workload{}.Describe(), c.given))(t)
 		if why := Lacks(p.(*Params), c.name); (why == "") != (c.why == "") || !strings.Contains(why, c.why) {
 			t.Errorf("%s with %v: %q, want %q", c.name, c.given, why, c.why)
 		}

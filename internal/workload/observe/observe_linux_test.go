@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/workloadtest"
 )
@@ -21,14 +22,8 @@ func TestContract(t *testing.T) {
 
 func openSession(t *testing.T, given map[string]any) (workload.Session, workload.Request) {
 	t.Helper()
-	v, err := workload.Check(Workload{}.Describe(), given)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Workload{}.Open(t.Context(), workload.Config{Params: v, Dir: t.TempDir(), Work: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testkit.Must(workload.Check(Workload{}.Describe(), given))(t)
+	s := testkit.Must(Workload{}.Open(t.Context(), workload.Config{Params: v, Dir: t.TempDir(), Work: t.TempDir()}))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	return s, workload.Request{Params: v}
 }

@@ -19,6 +19,7 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/privatedb"
 	"hostlab/internal/proc"
+	"hostlab/internal/testkit"
 	"hostlab/internal/thread"
 	"hostlab/internal/workload"
 )
@@ -44,15 +45,10 @@ func startPostgres(t *testing.T) (s *privatedb.Server, dsn string) {
 // execute runs statements on a PostgreSQL.
 func execute(t *testing.T, s *privatedb.Server, statements ...string) {
 	t.Helper()
-	c, err := s.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testkit.Must(s.Connect(t.Context()))(t)
 	defer c.Close(context.Background())
 	for _, text := range statements {
-		if _, err := c.Exec(t.Context(), text); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(c.Exec(t.Context(), text))(t)
 	}
 }
 
@@ -60,17 +56,13 @@ func execute(t *testing.T, s *privatedb.Server, statements ...string) {
 func pgbench(t *testing.T, s *privatedb.Server, script string, args ...string) (stop func()) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "script")
-	if err := os.WriteFile(name, []byte(script), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(name, []byte(script), 0o600))
 	program := filepath.Join(filepath.Dir(s.Programs.Server), "pgbench")
 	if more, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pgbench"); len(more) > 0 { // Debian's wrappers are elsewhere
 		program = more[len(more)-1]
 	}
 	cmd := exec.Command(program, append([]string{"-n", "-T", "600", "-h", s.SocketDir(), "-U", privatedb.Role, "-f", name}, append(args, "postgres")...)...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	ended := make(chan bool)
 	go func() { _ = cmd.Wait(); close(ended) }()
 	stop = func() { _ = cmd.Process.Signal(syscall.SIGINT); <-ended }
@@ -84,10 +76,7 @@ func TestPostgres(t *testing.T) {
 	execute(t, s, "create table t(a int)")
 	run, r := openSession(t, map[string]any{"dsn": dsn, "for": "10s", "every": "2s"})
 	stop := pgbench(t, s, "insert into t select generate_series(1, 20); select count(*) from generate_series(1, 2000);", "-c", "4", "-R", "400")
-	c, err := s.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testkit.Must(s.Connect(t.Context()))(t)
 	defer c.Close(context.Background())
 	working := func(text string, sessions int) {
 		for n := 0; n < sessions; time.Sleep(50 * time.Millisecond) {
@@ -110,10 +99,7 @@ func TestPostgres(t *testing.T) {
 		bins = nil
 		cpu, n, own, began := usedBy(t, s), transactions(), ownCPU(run), time.Now()
 		here, _ := thread.ProcessCPU()
-		got, err := run.Run(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testkit.Must(run.Run(t.Context(), r))(t)
 		now, _ := thread.ProcessCPU()
 		took, v := time.Since(began).Seconds(), got.Values
 		cpu, n, own = usedBy(t, s)-cpu, transactions()-n, ownCPU(run)-own
@@ -153,10 +139,7 @@ func TestPostgres(t *testing.T) {
 	pgbench(t, s, "select pg_sleep(0.02);", "-c", "2")
 	working("%sleep%", 2)
 	r.Params.(*Params).For, r.Look = workload.Seconds(5), nil
-	got, err := run.Run(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Must(run.Run(t.Context(), r))(t)
 	if v := got.Values["elapsed_per_transaction"]; v < 0.018 || v > 0.2 { // whatever a busy host adds
 		t.Errorf("a transaction of 20 ms takes %v s", v)
 	}
@@ -182,25 +165,17 @@ func TestPostgresKilled(t *testing.T) {
 // TestProcess is a program that is no database, and ends.
 func TestProcess(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "while :; do :; done")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	run, r := openSession(t, map[string]any{"service": fmt.Sprintf("pid:%d", cmd.Process.Pid), "for": "4s", "every": "1s"})
 	used := func() float64 {
 		t.Helper()
-		cpu, err := proc.CPUTime(cmd.Process.Pid)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cpu := testkit.Must(proc.CPUTime(cmd.Process.Pid))(t)
 		return cpu.Seconds()
 	}
 	cpu, began := used(), time.Now()
 	here, _ := thread.ProcessCPU()
-	got, err := run.Run(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Must(run.Run(t.Context(), r))(t)
 	now, _ := thread.ProcessCPU()
 	took, v := time.Since(began).Seconds(), got.Values
 	near(t, "cpu_s", v["cpu_s"], used()-cpu, 0.1)
@@ -222,20 +197,12 @@ func TestProcess(t *testing.T) {
 
 // TestMariaDB compares what a run sees with what its clients did and the kernel counts.
 func TestMariaDB(t *testing.T) {
-	s, err := privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: t.TempDir()}))(t)
 	t.Cleanup(func() { _ = s.Close() })
-	db, err := s.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := testkit.Must(s.Open())(t)
 	defer db.Close()
 	for _, text := range []string{"create database d", "create table d.t(a int)", "set global innodb_monitor_enable = 'trx_%commits'"} {
-		if _, err := db.ExecContext(t.Context(), text); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(db.ExecContext(t.Context(), text))(t)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var done atomic.Int64
@@ -262,10 +229,7 @@ func TestMariaDB(t *testing.T) {
 	for range 2 {
 		cpu, n, began := usedBy(t, s), done.Load(), time.Now()
 		before := ownCPU(run)
-		got, err := run.Run(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testkit.Must(run.Run(t.Context(), r))(t)
 		took, v := time.Since(began).Seconds(), got.Values
 		own := ownCPU(run) - before
 		t.Logf("missing %q, warnings %q", got.Missing, got.Warnings)
@@ -287,10 +251,7 @@ func TestMariaDB(t *testing.T) {
 // usedBy is what the kernel counts of a server, s.
 func usedBy(t *testing.T, s *privatedb.Server) float64 {
 	t.Helper()
-	u, err := s.CPU()
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := testkit.Must(s.CPU())(t)
 	return u.All.Seconds()
 }
 

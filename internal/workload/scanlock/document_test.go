@@ -10,15 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/document"
+	"hostlab/internal/testkit"
 )
 
 // The published run comes out as the program of 2005 printed it, but for the
 // blanks that its publisher made of tabs.
 func TestLinesOf2005(t *testing.T) {
 	var b bytes.Buffer
-	if err := Between(publishedPlan(t), Snapshot{}, publishedRun()).Write2005(&b); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Between(publishedPlan(t), Snapshot{}, publishedRun()).Write2005(&b))
 	want := "Thread Id = 0\t, Thread Affinity = 00000008\t, Locked = 0\t, Spin = 9035\t\n" +
 		"Thread Id = 1\t, Thread Affinity = 00000001\t, Locked = 9290331\t, Spin = 10373717\t\n" +
 		"Thread Id = 2\t, Thread Affinity = 00000002\t, Locked = 676397\t, Spin = 40879794\t\n" +
@@ -34,9 +33,7 @@ func TestTable(t *testing.T) {
 	s.Counts[1].Waited, s.Counts[1].HasWaited = time.Second, true
 	var b bytes.Buffer
 	res := Result{Total: Between(p, Snapshot{}, s)}
-	if err := document.WriteText(&b, Document(p, res, NewData(p, res)), document.TextOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, document.WriteText(&b, Document(p, res, NewData(p, res)), document.TextOptions{}))
 	checkScreen(t, b.String(), 30)
 	want := `Whole run, 10.0 s: 3 lock threads took the lock 2.02 M/s in all; a fair share is
 675 k/s. 1 scanner: 904 /s scans, 904 MiB/s. Measured.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"hostlab/internal/cpus"
+	"hostlab/internal/testkit"
 )
 
 // publishedRun is the first run that the program's author printed, -s8 -l7, of 10 s.
@@ -24,11 +25,7 @@ func publishedRun() Snapshot {
 // publishedPlan is its plan: on that host CPUs 1 and 3 share a core.
 func publishedPlan(t *testing.T) Plan {
 	t.Helper()
-	p, err := Make(asked("8", "7"), made(4))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return testkit.Must(Make(asked("8", "7"), made(4)))(t)
 }
 
 func TestBetween(t *testing.T) {

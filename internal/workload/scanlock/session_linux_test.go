@@ -22,10 +22,7 @@ import (
 func begin(t *testing.T, ctx context.Context) *Session {
 	t.Helper()
 	on := twoCPUs(t)
-	s, err := Start(ctx, Cell{Threads: []Thread{{on[0], Scan}, {on[1], Lock}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Start(ctx, Cell{Threads: []Thread{{on[0], Scan}, {on[1], Lock}}}))(t)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -39,10 +36,7 @@ func TestSession(t *testing.T) {
 	var last Snapshot
 	deadline := testkit.End(t)
 	for rises := 0; rises < 3; time.Sleep(10 * time.Millisecond) {
-		now, err := s.Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
+		now := testkit.Must(s.Snapshot())(t)
 		if last.Counts != nil && now.At > last.At && now.Counts[0].Rounds > last.Counts[0].Rounds &&
 			now.Counts[1].Acquisitions > last.Counts[1].Acquisitions {
 			rises++
@@ -70,9 +64,7 @@ func TestSession(t *testing.T) {
 func TestWorkerDies(t *testing.T) {
 	for sig, text := range map[syscall.Signal]string{syscall.SIGKILL: "signal: killed", syscall.SIGSEGV: "SIGSEGV"} {
 		s := begin(t, t.Context())
-		if err := syscall.Kill(s.worker.PID(), sig); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, syscall.Kill(s.worker.PID(), sig))
 		gone(t, s.worker.PID())
 		if _, err := s.Snapshot(); err == nil || !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v: %v, want %q", sig, err, text)
@@ -83,9 +75,7 @@ func TestWorkerDies(t *testing.T) {
 // A worker that does not answer for as long as the product waits is killed, and the line says so.
 func TestWorkerHangs(t *testing.T) {
 	s := begin(t, t.Context())
-	if err := syscall.Kill(s.worker.PID(), syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, syscall.Kill(s.worker.PID(), syscall.SIGSTOP))
 	stands(t, s.worker.PID()) // kill(2) returns before the threads stop, and one of them may answer meanwhile
 	s.wait = time.Second
 	if _, err := s.Snapshot(); err == nil || !strings.Contains(err.Error(), "did not answer") {
@@ -133,28 +123,15 @@ func TestParentEnds(t *testing.T) {
 		cmd := exec.Command("/proc/self/exe")
 		cmd.Env = append(os.Environ(), driver+"=1")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		line, err := bufio.NewReader(out).ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
-		pid, err := strconv.Atoi(strings.TrimSpace(line))
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := testkit.Must(cmd.StdoutPipe())(t)
+		testkit.OK(t, cmd.Start())
+		line := testkit.Must(bufio.NewReader(out).ReadString('\n'))(t)
+		pid := testkit.Must(strconv.Atoi(strings.TrimSpace(line)))(t)
 		to := -cmd.Process.Pid
 		if sig == syscall.SIGKILL {
 			to = cmd.Process.Pid // only the parent
 		}
-		if err := syscall.Kill(to, sig); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, syscall.Kill(to, sig))
 		_ = cmd.Wait() // of SIGKILL an error, as asked
 		gone(t, pid)
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"hostlab/internal/testkit"
 )
 
 // fake is a session whose threads do a thousand times their number a second.
@@ -50,11 +52,7 @@ func (f *fake) start(_ context.Context, c Cell) (Running, error) {
 
 func planned(t *testing.T) Plan {
 	t.Helper()
-	p, err := Make(asked("", ""), made(4))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return testkit.Must(Make(asked("", ""), made(4)))(t)
 }
 
 // A table for each interval and one of the whole run, whose last interval ends with the run.

@@ -13,6 +13,7 @@ import (
 	"hostlab/internal/cpus"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 	"hostlab/internal/thread"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/workloadtest"
@@ -20,11 +21,7 @@ import (
 
 func params(t testing.TB, given map[string]any) workload.Params {
 	t.Helper()
-	v, err := workload.Check(Workload{}.Describe(), given)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return testkit.Must(workload.Check(Workload{}.Describe(), given))(t)
 }
 
 // Hosts of any shape have the same CPU.
@@ -38,15 +35,9 @@ func TestContract(t *testing.T) {
 
 // Every level that this host offers gives what it should.
 func TestScanners(t *testing.T) {
-	s, err := Workload{}.Open(t.Context(), workload.Config{Params: params(t, nil)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Workload{}.Open(t.Context(), workload.Config{Params: params(t, nil)}))(t)
 	defer s.Close()
-	all, err := thread.Allowed()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := testkit.Must(thread.Allowed())(t)
 	offered := []result.Scanner{result.NoScanner, result.ScannerSame}
 	if len(all) > 1 {
 		offered = append(offered, result.Rotation)
@@ -116,10 +107,7 @@ func TestPublishedShare(t *testing.T) {
 	m := measured{site: on4(), scanner: result.Rotation, before: 1e-8, after: 1.1e-8, stretches: []stretch{
 		at(3, 9290331, 676397, 10274030), at(2, 741166, 10747824, 10210221), at(0, 10550011, 722554, 11182506),
 		at(1, 9900899, 8984095, 1297138)}}
-	got, err := m.sample()
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Must(m.sample())(t)
 	for name, want := range map[string]float64{"sibling_share": math.Pow(0.069146*0.070729*0.066495*0.137373, 0.25),
 		"lock_rate": (9290331 + 741166 + 9900899) / 3.0, "scan_rate": 7.25, "spins_per_lock": 30 / (9290331 + 741166 +
 			9900899.0)} {
@@ -389,15 +377,9 @@ func TestCPUsThatGo(t *testing.T) {
 	}
 	// What the study knew is no more so: the session looks for itself, and again when
 	// what it saw has changed.
-	all, err := thread.Allowed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened, err := Workload{}.Open(t.Context(), workload.Config{Params: params(t, nil),
-		Machine: workload.Machine{Topology: smt4(), Allowed: []int{2}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := testkit.Must(thread.Allowed())(t)
+	opened := testkit.Must(Workload{}.Open(t.Context(), workload.Config{Params: params(t, nil),
+		Machine: workload.Machine{Topology: smt4(), Allowed: []int{2}}}))(t)
 	defer opened.Close()
 	got := opened.(*session)
 	if runtime.GOOS == "linux" && !slices.Equal(all, []int{2}) {
@@ -406,9 +388,7 @@ func TestCPUsThatGo(t *testing.T) {
 		}
 	}
 	got.m, got.seen, got.cfg.Machine = cpus.New(smt4(), []int{2}, nil), []int{2}, workload.Machine{}
-	if err := got.look(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, got.look(t.Context()))
 	if diff := cmp.Diff(all, got.m.CPUs()); diff != "" {
 		t.Errorf("after a change (-want +got):\n%s", diff)
 	}

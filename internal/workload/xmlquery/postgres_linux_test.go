@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/workloadtest"
 )
@@ -44,10 +45,7 @@ func TestTotal(t *testing.T) {
 			want.Hazard += r.hazard
 		}
 	}
-	got, err := Total(t.Context(), table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Must(Total(t.Context(), table))(t)
 	if got.SKU != 9*got.Items || got.Customer < 100*got.Items || got.Description < 7*got.Items || got.Unit < got.Items {
 		t.Errorf("bytes of text: %+v", got)
 	}
@@ -69,9 +67,7 @@ func TestDatabase(t *testing.T) {
 	defer d.Close()
 	query := func(size int, seed uint64, degree int) (answer, error) {
 		t.Helper()
-		if err := d.Load(t.Context(), size, seed); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, d.Load(t.Context(), size, seed))
 		a, _, err := d.Run(t.Context(), degree, 1)
 		return a, err
 	}
@@ -95,9 +91,7 @@ func TestDatabase(t *testing.T) {
 		t.Errorf("another answer: %v", err)
 	}
 	d.postgres.Holds = nil
-	if err := d.Load(t.Context(), 512<<10, 2); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, d.Load(t.Context(), 512<<10, 2))
 	server := d.Server().PID()
 	time.AfterFunc(300*time.Millisecond, func() { _ = syscall.Kill(server, syscall.SIGKILL) })
 	if _, _, err := d.Run(t.Context(), 1, 1_000_000); err == nil || !strings.Contains(err.Error(), "signal 9") || strings.Contains(err.Error(), "\n") {
@@ -148,10 +142,7 @@ func TestLeaderDoubt(t *testing.T) {
 
 // Refused before anything is started.
 func TestEngineRefuses(t *testing.T) {
-	v, err := workload.Check(Workload{}.Describe(), map[string]any{"engine": "postgres", "degree": "1026"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testkit.Must(workload.Check(Workload{}.Describe(), map[string]any{"engine": "postgres", "degree": "1026"}))(t)
 	if err := (Workload{}).Validate(workload.Config{Params: v}); err == nil || !strings.Contains(err.Error(), "1025") {
 		t.Errorf("degree 1026: %v", err)
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"hostlab/internal/testkit"
 )
 
 // event is a token in the terms of both parsers; adjacent text is one.
@@ -142,10 +144,7 @@ func TestScannerAgreesWithEncodingXML(t *testing.T) {
 			if err != nil {
 				t.Fatalf("encoding/xml: %v", err)
 			}
-			got, err := scanAll([]byte(doc))
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := testkit.Must(scanAll([]byte(doc)))(t)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("-encoding/xml +scanner\n%s", diff)
 			}

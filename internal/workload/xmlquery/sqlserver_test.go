@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 )
 
@@ -45,14 +46,8 @@ func (a *answers) Close() error { a.closed++; return nil }
 
 func recordedServer(t *testing.T, size int) *answers {
 	t.Helper()
-	table, err := Generate(t.Context(), size, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := Total(t.Context(), table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := testkit.Must(Generate(t.Context(), size, 5))(t)
+	w := testkit.Must(Total(t.Context(), table))(t)
 	return &answers{query: fmt.Sprint(w.Items, w.Order, w.Line, w.SKU, w.Description, w.Unit, w.Quantity, w.Price, w.Discount, w.Due, w.Hazard, 17), used: "4 2500000"}
 }
 

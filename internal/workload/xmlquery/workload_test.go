@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hostlab/internal/cpus"
+	"hostlab/internal/testkit"
 	"hostlab/internal/worker"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/workloadtest"
@@ -33,24 +34,11 @@ func TestContract(t *testing.T) {
 func TestLevels(t *testing.T) {
 	run := func(s workload.Session, given map[string]any) workload.Sample {
 		t.Helper()
-		v, err := workload.Check(Workload{}.Describe(), given)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := s.Run(t.Context(), workload.Request{Params: v})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got
+		v := testkit.Must(workload.Check(Workload{}.Describe(), given))(t)
+		return testkit.Must(s.Run(t.Context(), workload.Request{Params: v}))(t)
 	}
-	v, err := workload.Check(Workload{}.Describe(), map[string]any{"size": "64KiB"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Workload{}.Open(t.Context(), workload.Config{Params: v})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testkit.Must(workload.Check(Workload{}.Describe(), map[string]any{"size": "64KiB"}))(t)
+	s := testkit.Must(Workload{}.Open(t.Context(), workload.Config{Params: v}))(t)
 	defer s.Close()
 	small := run(s, map[string]any{"size": "64KiB", "passes": int64(4)})
 	large := run(s, map[string]any{"size": "256KiB", "passes": int64(4)})

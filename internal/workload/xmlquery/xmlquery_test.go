@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"hostlab/internal/testkit"
 )
 
 // xmlOrder is what encoding/xml makes of an order, the slow and trusted way.
@@ -47,18 +49,12 @@ func itemsByEncodingXML(t *testing.T, doc []byte) []item {
 		t.Fatalf("encoding/xml: %v\n%s", err, doc)
 	}
 	hundredths := func(s string) int64 {
-		f, err := strconv.ParseFloat(s, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := testkit.Must(strconv.ParseFloat(s, 64))(t)
 		return int64(math.Round(f * 100))
 	}
 	var items []item
 	for _, x := range o.Items {
-		due, err := time.Parse(time.DateOnly, x.Due)
-		if err != nil {
-			t.Fatal(err)
-		}
+		due := testkit.Must(time.Parse(time.DateOnly, x.Due))(t)
 		customer := "<customer no='" + o.Customer.No + "'>" + string(o.Customer.Inner) + "</customer>"
 		items = append(items, item{order: o.ID, line: x.Line, sku: hash([]byte(x.SKU)), desc: hash([]byte(x.Description)),
 			unit: hash([]byte(x.Quantity.Unit)), quantity: x.Quantity.Count, price: hundredths(x.Price), discount: hundredths(x.Discount),
@@ -69,11 +65,7 @@ func itemsByEncodingXML(t *testing.T, doc []byte) []item {
 
 func generate(t testing.TB, bytes int, seed uint64) *Table {
 	t.Helper()
-	table, err := Generate(context.Background(), bytes, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return table
+	return testkit.Must(Generate(context.Background(), bytes, seed))(t)
 }
 
 const handMade = `<!-- first --><order id="-7" x='"'><customer no='1'><a>&amp;<b/></a></customer>

@@ -1,4 +1,4 @@
-package null
+package all
 
 import (
 	"context"
@@ -9,12 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/workloadtest"
 )
 
 func TestContract(t *testing.T) {
-	workloadtest.Contract(t, Workload{}, workloadtest.Config{
+	workloadtest.Contract(t, Null{}, workloadtest.Config{
 		Params:     map[string]any{"noise": 0.02, "jitter": 0.01, "operations": int64(17)},
 		Long:       map[string]any{"sleep": "5s"},
 		Operations: 17,
@@ -24,14 +25,8 @@ func TestContract(t *testing.T) {
 
 func open(t *testing.T, given map[string]any) (workload.Session, workload.Params) {
 	t.Helper()
-	v, err := workload.Check(Workload{}.Describe(), given)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Workload{}.Open(t.Context(), workload.Config{Params: v})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testkit.Must(workload.Check(Null{}.Describe(), given))(t)
+	s := testkit.Must(Null{}.Open(t.Context(), workload.Config{Params: v}))(t)
 	return s, v
 }
 
@@ -57,11 +52,8 @@ func TestScript(t *testing.T) {
 
 func TestScriptIsChecked(t *testing.T) {
 	for _, word := range []string{"quick", "NaN", "inf", ""} {
-		v, err := workload.Check(Workload{}.Describe(), map[string]any{"script": []string{"1", word}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := (Workload{}).Open(context.Background(), workload.Config{Params: v}); err == nil || !strings.Contains(err.Error(), "entry 2") {
+		v := testkit.Must(workload.Check(Null{}.Describe(), map[string]any{"script": []string{"1", word}}))(t)
+		if _, err := (Null{}).Open(context.Background(), workload.Config{Params: v}); err == nil || !strings.Contains(err.Error(), "entry 2") {
 			t.Errorf("%q gave %v", word, err)
 		}
 	}
@@ -88,10 +80,7 @@ func TestNoise(t *testing.T) {
 			if sameSeed {
 				seed = 5
 			}
-			sample, err := s.Run(t.Context(), workload.Request{Params: v, Seed: seed, Run: uint64(i)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			sample := testkit.Must(s.Run(t.Context(), workload.Request{Params: v, Seed: seed, Run: uint64(i)}))(t)
 			x := math.Log(sample.Values["seconds"])
 			sum += x
 			squares += x * x

@@ -1,6 +1,4 @@
-// Package null is the workload that does nothing and answers what it was asked for:
-// it tests the runner and the statistics, and shows what a run costs by itself.
-package null
+package all
 
 import (
 	"context"
@@ -14,11 +12,12 @@ import (
 	"hostlab/internal/workload"
 )
 
-// Workload implements workload.Workload.
-type Workload struct{ workload.Usual }
+// Null is the workload that does nothing and answers what it was asked for: it tests the runner and the statistics, and shows what a
+// run costs by itself.
+type Null struct{ workload.Usual }
 
-// Params are the workload's parameters.
-type Params struct {
+// NullParams are its parameters.
+type NullParams struct {
 	// the response
 	Value float64 `toml:"value" unit:"s"`
 	// responses of an experiment's runs, in turn (those that fail count, those that warm up do not): numbers, or the words
@@ -38,14 +37,14 @@ type Params struct {
 	Operations int64 `toml:"operations" jsonschema:"minimum=0,maximum=1000000000000000"`
 }
 
-func (Workload) Describe() workload.Description {
+func (Null) Describe() workload.Description {
 	return workload.Description{
 		Name:  "null",
 		Title: "does nothing and answers what it was asked for",
 		About: "Responses are a number that is given, or numbers from a list in turn, times noise of a known size that depends on " +
 			"seeds alone. It shows what the runner adds to a run, rehearses a study without its benchmark, and lets verdicts be tested " +
 			"where the truth is known. It says nothing about the host.",
-		Params: &Params{Value: 1, Effect: 1, Operations: 1},
+		Params: &NullParams{Value: 1, Effect: 1, Operations: 1},
 		Responses: []workload.Response{
 			{Name: "seconds", Title: "Scripted response", Unit: "s", Better: "lower"},
 			{Name: "operations", Title: "Operations claimed", Unit: "", Better: "higher"},
@@ -59,7 +58,7 @@ const (
 	wordMissing = "missing"
 )
 
-func (Workload) Validate(cfg workload.Config) error { return checkScript(cfg.Params.(*Params).Script) }
+func (Null) Validate(cfg workload.Config) error { return checkScript(cfg.Params.(*NullParams).Script) }
 
 func checkScript(script []workload.Word) error {
 	var errs []error
@@ -75,22 +74,22 @@ func checkScript(script []workload.Word) error {
 	return errors.Join(errs...)
 }
 
-func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
+func (w Null) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return session{}, w.Validate(cfg)
+	return nullSession{}, w.Validate(cfg)
 }
 
-// session counts nothing: a run's number is in its request, so that sessions may
+// nullSession counts nothing: a run's number is in its request, so that sessions may
 // begin and end between runs.
-type session struct{}
+type nullSession struct{}
 
-func (session) Run(ctx context.Context, r workload.Request) (workload.Sample, error) {
+func (nullSession) Run(ctx context.Context, r workload.Request) (workload.Sample, error) {
 	if err := ctx.Err(); err != nil {
 		return workload.Sample{}, err
 	}
-	p := r.Params.(*Params)
+	p := r.Params.(*NullParams)
 	if d := p.Sleep.Duration; d > 0 {
 		timer := time.NewTimer(d)
 		defer timer.Stop()
@@ -131,4 +130,4 @@ func (session) Run(ctx context.Context, r workload.Request) (workload.Sample, er
 	return out, nil
 }
 
-func (session) Close() error { return nil }
+func (nullSession) Close() error { return nil }
